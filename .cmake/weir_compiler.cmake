@@ -1,0 +1,28 @@
+# Flags for all of weir's own code; none of them reaches a program that links the installed libraries.
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wfloat-conversion
+                    -Wno-missing-field-initializers -fdiagnostics-color=auto)
+if(WEIR_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+# g++ 12 reports operator+ of std::string by mistake, and what the sanitizers insert misleads it further.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-restrict)
+  if(WEIR_SANITIZE)
+    add_compile_options(-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-maybe-uninitialized)
+  endif()
+endif()
+
+if(WEIR_SANITIZE)
+  add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${WEIR_SANITIZE})
+endif()
+
+find_program(WEIR_CCACHE ccache)
+if(WEIR_CCACHE)
+  # Without this sloppiness ccache refuses every file that uses the tests' precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WEIR_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    add_compile_options(-fpch-preprocess)
+  endif()
+endif()

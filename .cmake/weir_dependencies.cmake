@@ -1,0 +1,19 @@
+# Third-party libraries, all of them Debian packages (.ci/install-deps).
+find_package(Threads REQUIRED)
+find_package(RocksDB CONFIG REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(yaml-cpp CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(GTest CONFIG REQUIRED)
+find_package(benchmark CONFIG REQUIRED)
+
+# These two come without a CMake configuration.
+find_library(WEIR_JEMALLOC_LIBRARY jemalloc REQUIRED)
+add_library(weir_jemalloc INTERFACE)
+target_link_libraries(weir_jemalloc INTERFACE ${WEIR_JEMALLOC_LIBRARY})
+
+find_library(WEIR_RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
+find_path(WEIR_RAPIDCHECK_INCLUDE rapidcheck.h REQUIRED)
+add_library(weir_rapidcheck INTERFACE)
+target_include_directories(weir_rapidcheck SYSTEM INTERFACE ${WEIR_RAPIDCHECK_INCLUDE})
+target_link_libraries(weir_rapidcheck INTERFACE ${WEIR_RAPIDCHECK_LIBRARY})

@@ -1,0 +1,47 @@
+# make run | build | test | bench | readme | format | lint | clean; PRESET=release|debug|asan|tsan.
+PRESET ?= release
+WERROR ?= OFF
+JOBS ?= $(shell nproc)
+TEST_JOBS ?= 2
+
+BUILD = build/$(PRESET)
+
+.PHONY: run build test bench readme format lint clean deps
+
+run: build
+	$(BUILD)/weir demo
+
+build: $(BUILD)/build.ninja
+	@echo "== building $(BUILD)"
+	@cmake --build $(BUILD) --parallel $(JOBS)
+
+test: build
+	@echo "== testing $(BUILD)"
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS)
+
+bench: build
+	@for program in $(BUILD)/bench/*_bench; do echo "== $$program"; $$program $(BENCH_ARGS) || exit 1; done
+
+# The README's table of settings, from the program that reads them.
+readme: build
+	@.ci/readme-settings $(BUILD)/weir README.md
+
+format: deps
+	@.ci/install-deps lint
+	@.ci/sources | xargs clang-format -i
+
+lint: deps
+	@.ci/install-deps lint
+	@cmake --preset lint >/dev/null
+	@.ci/lint build/lint
+
+clean:
+	rm -rf build
+
+deps:
+	@.ci/install-deps
+
+$(BUILD)/build.ninja: CMakePresets.json | deps
+	@echo "== configuring $(BUILD)"
+	@cmake --preset $(PRESET) -DWEIR_WERROR=$(WERROR)
+	@touch $@

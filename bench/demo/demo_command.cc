@@ -1,0 +1,210 @@
+#include "bench/demo/demo_command.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/demo/demo_engine.h"
+#include "bench/demo/workload.h"
+#include "config/settings.h"
+#include "throttle/adaptive_limiter.h"
+
+namespace weir {
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);
+
+struct HalfResult {
+  Duration p50, p99, p999, longest;
+  double bulk_mb_per_second = 0;
+  double braking_seconds = 0;
+  std::vector<double> levels;  // the highest signal, ten a second
+};
+
+double Milliseconds(Duration d) { return ToSeconds(d) * 1e3; }
+
+// ████████░░│░░  from 0 to 1.5, with a mark at the setpoint.
+std::string Bar(double level, double setpoint) {
+  constexpr int kCells = 30;
+  constexpr double kFullScale = 1.5;
+  const auto cell_of = [](double x) { return static_cast<int>(std::lround(x / kFullScale * kCells)); };
+  std::string bar;
+  for (int cell = 0; cell < kCells; ++cell)
+    bar += cell == cell_of(setpoint) ? "│" : cell < cell_of(level) ? "█" : "·";
+  return bar;
+}
+
+const Signal* Highest(const LoadSample& sample) {
+  const Signal* highest = nullptr;
+  for (const Signal& s : sample.signals())
+    if (s.acts_on_writes && (highest == nullptr || s.level > highest->level)) highest = &s;
+  return highest;
+}
+
+void PrintHeader(bool throttled) {
+  std::printf("\n%s\n", throttled ? "With weir" : "RocksDB alone");
+  std::printf("%5s  %-30s %5s %-10s %10s %9s %8s %9s %9s\n", "s", "level (│ setpoint)", "", "highest", "limit MB/s",
+              "bulk MB/s", "delay ms", "write p50", "p99 ms");
+}
+
+class Half {
+ public:
+  Half(DemoEngine& engine, bool throttled, const LimiterSettings& settings)
+      : engine_(engine), throttled_(throttled), setpoint_(settings.bulk.setpoint), limiter_(engine.monitor(), settings) {}
+
+  Result<HalfResult> Run(Duration length) {
+    PrintHeader(throttled_);
+    engine_.monitor().Start();
+    if (throttled_) limiter_.Start();
+    Workload load(engine_.db(), limiter_, {});
+    load.Start();
+    Watch(load, length);
+    const Status status = load.Stop();
+    limiter_.Stop();
+    engine_.monitor().Stop();
+    if (!status.ok()) return status;
+
+    result_.p50 = load.latencies().Quantile(0.50);
+    result_.p99 = load.latencies().Quantile(0.99);
+    result_.p999 = load.latencies().Quantile(0.999);
+    result_.longest = load.latencies().max();
+    result_.bulk_mb_per_second = static_cast<double>(load.bulk_bytes()) / 1e6 / ToSeconds(length);
+    return result_;
+  }
+
+ private:
+  void Watch(Workload& load, Duration length) {
+    const Clock& clock = Clock::System();
+    const TimePoint start = clock.Now();
+    // A row a second, but not more than fit on a screen.
+    const Duration row = std::max<Duration>(std::chrono::seconds(1), length / 30);
+    TimePoint next_row = start + row;
+    TimePoint next_level = start;
+    TimePoint last_look = start;
+    uint64_t bulk_before = 0;
+    bool braked = false;
+    while (clock.Now() < start + length) {
+      std::this_thread::sleep_for(kLookEvery);
+      const TimePoint now = clock.Now();
+      if (engine_.Braking()) {
+        result_.braking_seconds += ToSeconds(now - last_look);
+        braked = true;
+      }
+      last_look = now;
+      if (now >= next_level) {
+        next_level += std::chrono::milliseconds(100);
+        const LoadSample sample = engine_.monitor().Sample();
+        if (const Signal* highest = Highest(sample)) result_.levels.push_back(highest->level);
+      }
+      if (now < next_row) continue;
+      PrintRow(load, now - start, static_cast<double>(load.bulk_bytes() - bulk_before) / 1e6 / ToSeconds(row), braked);
+      bulk_before = load.bulk_bytes();
+      next_row += row;
+      braked = false;
+    }
+  }
+
+  void PrintRow(Workload& load, Duration since_start, double bulk_mb_per_second, bool braked) {
+    const LoadSample sample = engine_.monitor().Sample();
+    const Signal* highest = Highest(sample);
+    const double level = highest != nullptr ? highest->level : 0;
+    const std::string_view name = highest != nullptr ? highest->name : "";
+    const LimiterView::Write limit = limiter_.View()[WorkClass::kBulk];
+    LatencyHistogram recent;
+    load.TakeRecent(recent);
+    const bool colour = isatty(STDOUT_FILENO) != 0;
+    std::printf("%5.0f  %s %5.2f %-10.*s ", ToSeconds(since_start), Bar(level, setpoint_).c_str(), level,
+                static_cast<int>(name.size()), name.data());
+    if (throttled_ && !limit.open) {
+      std::printf("%10.1f", limit.bytes_per_second / 1e6);
+    } else {
+      std::printf("%10s", throttled_ ? "open" : "-");
+    }
+    std::printf(" %9.1f %8.0f %9.1f %9.1f%s\n", bulk_mb_per_second, Milliseconds(load.TakeLongestBulkWait()),
+                Milliseconds(recent.Quantile(0.5)), Milliseconds(recent.Quantile(0.99)),
+                !braked ? "" : colour ? "  \033[31mRocksDB brakes\033[0m" : "  RocksDB brakes");
+    std::fflush(stdout);
+  }
+
+  DemoEngine& engine_;
+  const bool throttled_;
+  const double setpoint_;
+  AdaptiveLimiter limiter_;
+  HalfResult result_;
+};
+
+Result<HalfResult> RunHalf(const std::filesystem::path& directory, bool throttled, Duration length,
+                           const LimiterSettings& settings) {
+  Result<std::unique_ptr<DemoEngine>> engine = DemoEngine::Open(directory, throttled);
+  if (!engine.ok()) return engine.status();
+  if (Status s = engine.value()->Preload(WorkloadOptions{}); !s.ok()) return s;
+  return Half(*engine.value(), throttled, settings).Run(length);
+}
+
+void PrintSummary(const HalfResult& alone, const HalfResult& weir, double setpoint) {
+  const auto row = [](const char* what, double a, double b, int digits) {
+    std::printf("  %-34s %14.*f %14.*f\n", what, digits, a, digits, b);
+  };
+  std::printf("\n  %-34s %14s %14s\n", "", "RocksDB alone", "with weir");
+  row("interactive write p50, ms", Milliseconds(alone.p50), Milliseconds(weir.p50), 1);
+  row("                  p99, ms", Milliseconds(alone.p99), Milliseconds(weir.p99), 1);
+  row("                  p99.9, ms", Milliseconds(alone.p999), Milliseconds(weir.p999), 1);
+  row("                  longest, ms", Milliseconds(alone.longest), Milliseconds(weir.longest), 1);
+  row("bulk, MB/s", alone.bulk_mb_per_second, weir.bulk_mb_per_second, 1);
+  row("RocksDB slowed or stopped writes, s", alone.braking_seconds, weir.braking_seconds, 1);
+
+  // What it settled to: the last third of the run.
+  std::vector<double> settled(weir.levels.begin() + static_cast<std::ptrdiff_t>(weir.levels.size() * 2 / 3),
+                              weir.levels.end());
+  if (settled.empty()) return;
+  std::sort(settled.begin(), settled.end());
+  std::printf("\n  Setpoint of bulk work %.2f; highest signal in the last third with weir: median %.2f, "
+              "nine tenths of the time within %.2f to %.2f\n",
+              setpoint, settled[settled.size() / 2], settled[settled.size() / 20], settled[settled.size() * 19 / 20]);
+}
+
+}  // namespace
+
+int DemoCommand(int argc, char** argv) {
+  CLI::App app("Overloads a real RocksDB twice, first with its own brakes alone and then with weir, and shows both.",
+               "weir demo");
+  int seconds = 60;
+  std::string half = "both";
+  std::string directory = std::filesystem::temp_directory_path().string();
+  app.add_option("--seconds", seconds, "length of each half")->capture_default_str()->check(CLI::Range(5, 3600));
+  app.add_option("--dir", directory, "where the databases are made (about 1 GB, removed at the end)")
+      ->capture_default_str()
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--half", half, "which half to run")->capture_default_str()->check(CLI::IsMember({"both", "alone", "weir"}));
+  CLI11_PARSE(app, argc, argv);
+
+  LimiterSettings settings;
+  SettingTable table;
+  Declare(table, settings);
+  if (Status s = table.Load(ProcessEnvironment()); !s.ok()) {
+    std::fprintf(stderr, "weir demo: %s\n", s.message().c_str());
+    return 2;
+  }
+  std::printf("4 bulk writers push as hard as they can; somebody waits for 200 small writes a second.\n"
+              "RocksDB gets 32 MiB/s of disk for flushes and compactions. %d seconds each:\n", seconds);
+  const Duration length = std::chrono::seconds(seconds);
+  Result<HalfResult> alone = HalfResult{};
+  Result<HalfResult> weir = HalfResult{};
+  if (half != "weir") alone = RunHalf(directory, false, length, settings);
+  if (half != "alone" && alone.ok()) weir = RunHalf(directory, true, length, settings);
+  for (const Result<HalfResult>* result : {&alone, &weir}) {
+    if (result->ok()) continue;
+    std::fprintf(stderr, "weir demo: %s\n", result->status().message().c_str());
+    return 1;
+  }
+  PrintSummary(alone.value(), weir.value(), settings.bulk.setpoint);
+  return 0;
+}
+
+}  // namespace weir

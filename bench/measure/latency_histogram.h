@@ -1,0 +1,39 @@
+// Latencies with two significant digits, from a microsecond to days, in fixed memory: each power of two is cut into 64
+// equal steps, so a percentile is off by less than 1.6 %. Many threads may record while one reads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "config/clock.h"
+
+namespace weir {
+
+class LatencyHistogram {
+ public:
+  void Record(Duration latency);
+
+  // Adds what `other` holds.
+  void Merge(const LatencyHistogram& other);
+  void Clear();
+
+  uint64_t count() const;
+  Duration max() const;
+  // The latency that this share of all did not exceed; zero when empty. 0 ≤ share ≤ 1.
+  Duration Quantile(double share) const;
+
+ private:
+  static constexpr int kStepBits = 6;
+  static constexpr int kPowers = 40;  // of microseconds
+  static constexpr size_t kBuckets = static_cast<size_t>(kPowers) << kStepBits;
+
+  static size_t BucketOf(uint64_t microseconds);
+  static uint64_t UpperEdge(size_t bucket);
+
+  std::array<std::atomic<uint64_t>, kBuckets> buckets_{};
+  std::atomic<uint64_t> max_ns_{0};
+};
+
+}  // namespace weir

@@ -1,0 +1,79 @@
+// One interface over the laws that are compared: when may a write go on, and how long does its caller pause afterwards.
+//
+//   weir    the real AdaptiveLimiter of throttle/, on virtual time
+//   none    nothing; the engine's own brakes alone
+//   plan    a delay after every Nth operation from a PID on 0.7 memory + 0.3 load (plan_law.h)
+//   pd      TiKV's flow controller of 2021 (pd_law.h)
+//   spring  FoundationDB's Ratekeeper (spring_law.h)
+//
+// The last three are models: small, and as faithful as their headers say.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "bench/simulator/plant.h"
+#include "monitors/load_monitor.h"
+#include "throttle/admission.h"
+#include "throttle/limiter_settings.h"
+
+namespace weir {
+
+struct WriteRequest {
+  uint64_t bytes = 0;
+  WorkClass work_class = WorkClass::kBulk;
+  uint64_t party = 0;
+};
+
+struct LawAnswer {
+  bool admitted = true;
+  Duration retry_after{};  // when not
+};
+
+// What a law is doing to bulk work, for the trace.
+struct LawView {
+  bool open = true;
+  double bytes_per_second = 0;  // the limit, when not open
+  double drain_bytes_per_second = 0;
+  double p = 0;  // the controller's terms, where there are any
+  double i = 0;
+  double d = 0;
+  std::string_view reason = "";
+};
+
+class Law {
+ public:
+  virtual ~Law() = default;
+
+  // Calls `answer` once: here and now, or later from Tick or Pump.
+  virtual void Admit(const WriteRequest& request, std::function<void(LawAnswer)> answer) = 0;
+  // How long the caller of this write is held once it is done.
+  virtual Duration AfterWrite(const WriteRequest&) { return Duration::zero(); }
+
+  // After each sample.
+  virtual void Tick(const PlantView& plant) = 0;
+  // Lets go what is due; returns when it has to be called next.
+  virtual TimePoint Pump() { return TimePoint::max(); }
+
+  virtual void SetBulkGains(const PidGains&) {}
+  virtual LawView View() const = 0;
+};
+
+// What a law needs to be built. All of it outlives the law.
+struct LawContext {
+  LoadMonitor& monitor;
+  const Clock& clock;
+  LimiterSettings settings;
+  int l0_files_at_setpoint = 0;  // of the bulk class
+};
+
+// "weir", "none", "plan", "pd", "spring".
+const std::vector<std::string_view>& LawNames();
+// nullptr for a name that is not among them.
+std::unique_ptr<Law> MakeLaw(std::string_view name, const LawContext& context);
+// Whether this law is tried with RocksDB's own brakes moved outwards: all that bring a brake of their own.
+bool MovesBrakes(std::string_view name);
+
+}  // namespace weir

@@ -1,0 +1,266 @@
+#include "bench/simulator/lsm_plant.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "monitors/memory_only_monitor.h"
+
+namespace weir {
+namespace {
+
+// RocksDB's factors (column_family.cc): near a stop, while the debt grows, while it falls, and on leaving a delay.
+constexpr double kNearStop = 0.6;
+constexpr double kSlower = 0.8;
+constexpr double kFaster = 1.25;
+constexpr double kRecovered = 1.4;
+constexpr double kLowestDelayedRate = 16 << 10;
+
+// L2 may be this many times L1 before it owes work to L3.
+constexpr double kLevelMultiplier = 10;
+
+// Work that is shorter than this counts as done: the clock has whole nanoseconds.
+constexpr double kDoneBytes = 0.5;
+
+double AsDouble(uint64_t n) { return static_cast<double>(n); }
+uint64_t AsWhole(double bytes) { return static_cast<uint64_t>(std::llround(std::max(0.0, bytes))); }
+
+}  // namespace
+
+LsmPlant::LsmPlant(const LsmPlantOptions& options, TimePoint start)
+    : options_(options),
+      buffer_bytes_(AsDouble(options.geometry.write_buffer_bytes)),
+      max_buffers_(options.geometry.max_write_buffers),
+      l0_slowdown_(options.geometry.l0_slowdown),
+      l0_stop_(options.l0_stop),
+      soft_pending_bytes_(AsDouble(options.geometry.soft_pending_bytes)),
+      hard_pending_bytes_(options.hard_pending_bytes),
+      background_(options.geometry.background_bytes_per_second),
+      now_(start),
+      l0_files_(options.l0_files_at_start),
+      l0_bytes_(AsDouble(l0_files_) * buffer_bytes_ / options.memory_per_user_byte),
+      l1_bytes_(options.l1_at_start_bytes),
+      l2_bytes_(options.l2_bytes),
+      delayed_rate_(background_),
+      signals_(options.geometry, options.sample_interval) {
+  if (options.brakes_moved) {
+    const int moved_by = 2 * (options.geometry.l0_slowdown - options.geometry.l0_trigger);
+    l0_slowdown_ += moved_by;
+    l0_stop_ += moved_by;
+    max_buffers_ += 2;
+    soft_pending_bytes_ *= 8;
+    hard_pending_bytes_ *= 8;
+  }
+  StartCompaction();
+  UpdateBrakes();
+}
+
+void LsmPlant::AdvanceTo(TimePoint now) {
+  while (now_ < now) {
+    const TimePoint until = std::min(now, NextEvent());
+    const double seconds = ToSeconds(until - now_);
+    now_ = until;
+    if (brake_ != Brake::kNone) stalled_s_ += seconds;
+    Progress(seconds);
+    if (flushing_ > 0 && flush_left_ <= kDoneBytes) EndFlush();
+    if (job_ != Job::kNone && job_left_ <= kDoneBytes) EndCompaction();
+  }
+}
+
+TimePoint LsmPlant::NextEvent() const {
+  const Rates rates = Share();
+  double seconds = 3600;
+  if (rates.flush > 0) seconds = std::min(seconds, flush_left_ / rates.flush);
+  if (rates.compaction > 0) seconds = std::min(seconds, job_left_ / rates.compaction);
+  return now_ + FromSeconds(seconds) + std::chrono::nanoseconds(1);
+}
+
+LsmPlant::Rates LsmPlant::Share() const {
+  if (flushing_ == 0) return {.compaction = job_ == Job::kNone ? 0 : background_};
+  if (job_ == Job::kNone) return {.flush = background_};
+  const double share = brake_ == Brake::kNone ? options_.flush_share : options_.flush_share_braking;
+  return {.flush = share * background_, .compaction = (1 - share) * background_};
+}
+
+void LsmPlant::Progress(double seconds) {
+  const Rates rates = Share();
+  flush_left_ = std::max(0.0, flush_left_ - rates.flush * seconds);
+  job_left_ = std::max(0.0, job_left_ - rates.compaction * seconds);
+}
+
+double LsmPlant::WriteBytesPerSecond() const {
+  switch (brake_) {
+    case Brake::kStopped:
+      return 0;
+    case Brake::kDelayed:
+      return std::min(options_.insert_bytes_per_second, delayed_rate_);
+    case Brake::kNone:
+      break;
+  }
+  return options_.insert_bytes_per_second;
+}
+
+void LsmPlant::Write(double user_bytes) {
+  active_bytes_ += user_bytes * options_.memory_per_user_byte;
+  if (active_bytes_ < buffer_bytes_) return;
+  active_bytes_ -= buffer_bytes_;
+  ++immutable_;
+  StartFlush();
+  UpdateBrakes();
+}
+
+void LsmPlant::StartFlush() {
+  if (flushing_ > 0 || immutable_ == 0) return;
+  flushing_ = immutable_;
+  flush_bytes_ = flushing_ * buffer_bytes_ / options_.memory_per_user_byte;
+  flush_left_ = flush_bytes_;
+}
+
+void LsmPlant::EndFlush() {
+  immutable_ -= flushing_;
+  flushing_ = 0;
+  ++l0_files_;
+  l0_bytes_ += flush_bytes_;
+  total_flushed_ += flush_bytes_;
+  StartFlush();
+  StartCompaction();
+  UpdateBrakes();
+}
+
+double LsmPlant::L1Score() const {
+  double idle_bytes = l1_bytes_;
+  if (job_ == Job::kL0ToL1) idle_bytes = 0;
+  if (job_ == Job::kL1ToL2) idle_bytes -= job_bytes_;
+  return idle_bytes / AsDouble(options_.geometry.l1_bytes);
+}
+
+void LsmPlant::StartCompaction() {
+  if (job_ != Job::kNone) return;
+  const double l0_score = AsDouble(l0_files_) / options_.geometry.l0_trigger;
+  const double l1_score = L1Score();
+  if (std::max(l0_score, l1_score) < 1) return;
+  if (l0_score >= l1_score) {
+    job_ = Job::kL0ToL1;
+    job_files_ = l0_files_;
+    job_bytes_ = l0_bytes_;
+    job_written_ = l0_bytes_ + l1_bytes_;
+  } else {
+    // One file, as large as a memtable in all of weir's recipes.
+    job_ = Job::kL1ToL2;
+    job_bytes_ = std::min(l1_bytes_, buffer_bytes_);
+    job_written_ = job_bytes_ * (1 + options_.overlap_share * l2_bytes_ / l1_bytes_);
+  }
+  job_left_ = job_written_;
+}
+
+void LsmPlant::EndCompaction() {
+  if (job_ == Job::kL0ToL1) {
+    l0_files_ -= job_files_;
+    l0_bytes_ = l0_files_ == 0 ? 0 : l0_bytes_ - job_bytes_;
+    l1_bytes_ += job_bytes_;
+    total_drained_ += job_bytes_;
+  } else {
+    l1_bytes_ -= job_bytes_;
+    l2_bytes_ += options_.l2_growth * job_bytes_;
+  }
+  total_compacted_ += job_written_;
+  job_ = Job::kNone;
+  StartCompaction();
+  UpdateBrakes();
+}
+
+// RocksDB's EstimateCompactionBytesNeeded: L0 with all of L1 from the trigger on, then what each level has too much,
+// with what it meets below.
+double LsmPlant::PendingBytes() const {
+  double pending = 0;
+  double l1 = l1_bytes_;
+  if (l0_files_ >= static_cast<uint64_t>(options_.geometry.l0_trigger)) {
+    pending += l0_bytes_ + l1;
+    l1 += l0_bytes_;
+  }
+  const double l1_size = AsDouble(options_.geometry.l1_bytes);
+  const double too_much = std::max(0.0, l1 - l1_size);
+  if (too_much > 0) pending += too_much * (1 + l2_bytes_ / l1);
+  return pending + std::max(0.0, l2_bytes_ + too_much - kLevelMultiplier * l1_size);
+}
+
+LsmPlant::Brake LsmPlant::Condition(bool* near_stop) const {
+  const int l0 = static_cast<int>(l0_files_);
+  const double pending = PendingBytes();
+  *near_stop = false;
+  if (immutable_ >= max_buffers_ || l0 >= l0_stop_ || pending >= hard_pending_bytes_) return Brake::kStopped;
+  if (max_buffers_ > 3 && immutable_ >= max_buffers_ - 1) return Brake::kDelayed;
+  if (l0 >= l0_slowdown_) {
+    *near_stop = l0 >= l0_stop_ - 2;
+    return Brake::kDelayed;
+  }
+  if (pending < soft_pending_bytes_) return Brake::kNone;
+  *near_stop = pending - soft_pending_bytes_ > 0.75 * (hard_pending_bytes_ - soft_pending_bytes_);
+  return Brake::kDelayed;
+}
+
+// RocksDB's RecalculateWriteStallConditions, at the same moments: memtable full, flush or compaction done.
+void LsmPlant::UpdateBrakes() {
+  bool near_stop = false;
+  const Brake next = Condition(&near_stop);
+  const double pending = PendingBytes();
+  if (next == Brake::kDelayed && brake_ == Brake::kDelayed) {
+    if (near_stop) {
+      delayed_rate_ *= kNearStop;
+    } else if (last_pending_ > 0) {
+      delayed_rate_ *= last_pending_ <= pending ? kSlower : kFaster;
+    }
+  } else if (next == Brake::kNone && brake_ == Brake::kDelayed) {
+    delayed_rate_ *= kRecovered;
+  }
+  const double highest = options_.geometry.background_bytes_per_second;
+  delayed_rate_ = std::clamp(delayed_rate_, std::min(kLowestDelayedRate, highest), highest);
+  if (next > brake_) ++escapes_;
+  brake_ = next;
+  last_pending_ = pending;
+}
+
+void LsmPlant::Sense(TimePoint now, LoadSample* sample) {
+  const PlantView view = View();
+  LsmFacts facts;
+  facts.memtable_bytes = AsWhole(view.memtable_bytes);
+  facts.immutable_memtables = view.immutable_memtables;
+  facts.l0_files = view.l0_files;
+  facts.l0_bytes = AsWhole(view.l0_bytes);
+  facts.pending_compaction_bytes = AsWhole(view.pending_bytes);
+  facts.deepest_score = std::max(L1Score(), l2_bytes_ / (kLevelMultiplier * AsDouble(options_.geometry.l1_bytes)));
+  facts.flushing = view.flushing;
+  facts.compacting = view.compacting;
+  facts.total_flushed_bytes = AsWhole(total_flushed_);
+  facts.total_drained_bytes = AsWhole(total_drained_);
+  facts.total_compacted_bytes = AsWhole(total_compacted_);
+  signals_.Update(now, facts, sample);
+
+  const Signal memory =
+      MemorySignal(AsWhole(view.memory_bytes), AsWhole(options_.memory_target_bytes), options_.sample_interval);
+  sample->Add(memory);
+  sample->memory_pressure = memory.level;
+  sample->memory_bytes = AsWhole(view.memory_bytes);
+  sample->write_burst_bytes = options_.geometry.write_buffer_bytes / 2;
+  sample->escapes = escapes_;
+}
+
+PlantView LsmPlant::View() const {
+  const double memtables = active_bytes_ + immutable_ * buffer_bytes_;
+  return {.l0_files = l0_files_,
+          .l0_bytes = l0_bytes_,
+          .l1_bytes = l1_bytes_,
+          .memtable_bytes = memtables,
+          .immutable_memtables = immutable_,
+          .pending_bytes = PendingBytes(),
+          .memory_bytes = options_.other_memory_bytes + memtables,
+          .flushing = flushing_ > 0,
+          .compacting = job_ != Job::kNone,
+          .delayed = brake_ == Brake::kDelayed,
+          .stopped = brake_ == Brake::kStopped,
+          .total_flushed_bytes = total_flushed_,
+          .total_drained_bytes = total_drained_,
+          .escapes = escapes_,
+          .stalled_seconds = stalled_s_};
+}
+
+}  // namespace weir

@@ -1,0 +1,176 @@
+#include "bench/simulator/simulate_command.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "bench/simulator/law.h"
+#include "bench/simulator/report.h"
+#include "throttle/limiter_settings.h"
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kAllLaws = "all";
+
+struct Flags {
+  std::string scenario = "step";
+  std::string law = "weir";
+  std::string geometry = "recipe";
+  double seconds = 0;
+  uint64_t seed = 1;
+  bool list = false;
+  bool csv = false;
+  bool json = false;
+};
+
+std::vector<std::string> NamesOfScenarios() {
+  std::vector<std::string> names;
+  for (const Scenario& s : Scenarios()) names.emplace_back(s.name);
+  return names;
+}
+
+std::vector<std::string> NamesOfGeometries() {
+  std::vector<std::string> names;
+  for (const Geometry& g : Geometries()) names.emplace_back(g.name);
+  return names;
+}
+
+std::vector<std::string> NamesOfLaws() {
+  std::vector<std::string> names(LawNames().begin(), LawNames().end());
+  names.emplace_back(kAllLaws);
+  return names;
+}
+
+void AddFlags(CLI::App& app, Flags& flags) {
+  app.add_option("--scenario", flags.scenario, "what happens; --list tells them")
+      ->check(CLI::IsMember(NamesOfScenarios()))
+      ->capture_default_str();
+  app.add_option("--law", flags.law, "weir, one of those it is compared with, or all of them side by side")
+      ->check(CLI::IsMember(NamesOfLaws()))
+      ->capture_default_str();
+  app.add_option("--geometry", flags.geometry, "size of the engine")
+      ->check(CLI::IsMember(NamesOfGeometries()))
+      ->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "run so long instead of the scenario's own time")
+      ->check(CLI::Range(1.0, 36000.0));
+  app.add_option("--seed", flags.seed, "of the interactive arrivals")->capture_default_str();
+  auto* list = app.add_flag("--list", flags.list, "print the scenarios, laws and geometries");
+  auto* csv = app.add_flag("--csv", flags.csv, "print every tick")->excludes(list);
+  app.add_flag("--json", flags.json, "print the figures")->excludes(list)->excludes(csv);
+}
+
+void PrintList(std::ostream& out) {
+  const auto line = [&out](std::string name, std::string_view meaning) {
+    name.resize(std::max<size_t>(name.size(), 28), ' ');
+    out << "  " << name << " " << meaning << "\n";
+  };
+  out << "scenarios\n";
+  for (const Scenario& s : Scenarios()) line(std::string(s.name), s.meaning);
+  out << "geometries\n";
+  for (const Geometry& g : Geometries()) line(std::string(g.name), g.meaning);
+  out << "laws\n";
+  line("weir", "the throttle itself, with the gains of the environment");
+  line("none", "the engine's own brakes alone");
+  line("plan", "a delay after every Nth operation, from 0.7 memory + 0.3 load");
+  line("pd", "TiKV's flow controller of 2021");
+  line("spring", "FoundationDB's Ratekeeper");
+}
+
+Status LoadSettings(const Environment& environment, LimiterSettings* settings) {
+  SettingTable table;
+  Declare(table, *settings);
+  const Status loaded = table.Load(environment);
+  return loaded.ok() ? Check(*settings) : loaded;
+}
+
+Reported RunOne(SimulationOptions options) { return {.options = options, .result = Simulate(options)}; }
+
+std::vector<Reported> RunAll(const Flags& flags, const LimiterSettings& settings) {
+  SimulationOptions options{.scenario = FindScenario(flags.scenario),
+                            .geometry = FindGeometry(flags.geometry),
+                            .law = flags.law,
+                            .settings = settings,
+                            .seconds = flags.seconds,
+                            .seed = flags.seed};
+  std::vector<Reported> runs;
+  if (flags.law == kAllLaws) {
+    for (const std::string_view law : LawNames()) {
+      options.law = law;
+      runs.push_back(RunOne(options));
+    }
+    return runs;
+  }
+  runs.push_back(RunOne(options));
+  if (const Scenario* other = FindScenario(options.scenario->compare_with); other != nullptr && !flags.csv) {
+    options.scenario = other;
+    runs.push_back(RunOne(options));
+  }
+  return runs;
+}
+
+void PrintForPeople(const std::vector<Reported>& runs, const Flags& flags, const Terminal& terminal,
+                    std::ostream& out) {
+  const bool laws = flags.law == kAllLaws;
+  std::vector<const Reported*> pointers;
+  std::vector<std::string> headings;
+  for (const Reported& run : runs) {
+    pointers.push_back(&run);
+    if (runs.size() > 1) headings.emplace_back(laws ? run.options.law : run.options.scenario->name);
+    if (laws && pointers.size() > 1) continue;
+    out << run.options.scenario->name << ": " << run.options.scenario->meaning << "\n";
+    out << "law " << flags.law << ", geometry " << flags.geometry << "\n\n";
+    if (!laws) out << Curves(run, terminal) << "\n";
+  }
+  out << FigureTable(pointers, headings);
+}
+
+}  // namespace
+
+int SimulateCommand(int argc, char** argv) {
+  const Environment environment = ProcessEnvironment();
+  return SimulateCommand(argc, argv, environment, TerminalOfStdout(environment), std::cout, std::cerr);
+}
+
+int SimulateCommand(int argc, char** argv, const Environment& environment, const Terminal& terminal, std::ostream& out,
+                    std::ostream& err) {
+  Flags flags;
+  CLI::App app("Runs the throttle against a simulated engine, with the settings of the environment.", argv[0]);
+  AddFlags(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e, out, err) == 0 ? 0 : 2;
+  }
+  if (flags.list) {
+    PrintList(out);
+    return 0;
+  }
+  if (flags.csv && flags.law == kAllLaws) {
+    err << "weir simulate: --csv takes one law\n";
+    return 2;
+  }
+  LimiterSettings settings;
+  if (const Status loaded = LoadSettings(environment, &settings); !loaded.ok()) {
+    err << loaded.message() << "\n";
+    return 2;
+  }
+
+  const std::vector<Reported> runs = RunAll(flags, settings);
+  std::vector<const Reported*> pointers;
+  for (const Reported& run : runs) pointers.push_back(&run);
+  if (flags.csv) {
+    out << AsCsv(runs.front().result);
+  } else if (flags.json) {
+    out << AsJson(pointers);
+  } else {
+    PrintForPeople(runs, flags, terminal, out);
+  }
+  return 0;
+}
+
+}  // namespace weir

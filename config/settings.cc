@@ -1,0 +1,183 @@
+#include "config/settings.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+extern "C" char** environ;
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kPrefix = "WEIR_";
+constexpr std::string_view kOldPrefix = "ORLY_";  // what the settings were called before weir
+
+// The value of prefix + name, unless that is unset or blank.
+std::optional<std::string_view> Find(const Environment& environment, const std::string& variable) {
+  const auto found = environment.find(variable);
+  if (found == environment.end() || TrimBlanks(found->second).empty()) return std::nullopt;
+  return found->second;
+}
+
+Status Refusal(std::string_view source, std::string_view text, const Status& reason) {
+  return Status::Error(std::string(source) + "=" + Printable(text) + ": " + reason.message());
+}
+
+}  // namespace
+
+Environment ProcessEnvironment() {
+  Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view pair = *entry;
+    const size_t equals = pair.find('=');
+    if (equals != pair.npos) environment.emplace(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  return environment;
+}
+
+void SettingTable::Add(std::string name, bool* variable, std::string meaning) {
+  const auto print = [](bool b) { return std::string(b ? "true" : "false"); };
+  AddRow({.name = std::move(name),
+          .default_value = print(*variable),
+          .unit = "",
+          .range = "true|false",
+          .meaning = std::move(meaning)},
+         [variable, print](std::string_view text) -> Result<Parsed> {
+           const Result<bool> parsed = ParseBool(text);
+           if (!parsed.ok()) return parsed.status();
+           return Parsed{print(parsed.value()), [variable, value = parsed.value()] { *variable = value; }};
+         });
+}
+
+template <typename Variable, typename Parse, typename Print>
+void SettingTable::AddNumber(std::string name, Variable* variable, NumberRange range, std::string meaning, Parse parse,
+                             Print print) {
+  std::string default_value = print(*variable);
+  if (const auto good = parse(default_value, range); !good.ok())
+    throw std::logic_error(Refusal(name, default_value, good.status()).message());
+  SettingRow row{.name = std::move(name),
+                 .default_value = std::move(default_value),
+                 .unit = std::string(range.unit),
+                 .range = FormatRange(range),
+                 .meaning = std::move(meaning)};
+  AddRow(std::move(row), [=, unit = std::string(range.unit)](std::string_view text) -> Result<Parsed> {
+    const auto parsed = parse(text, NumberRange{range.min, range.max, unit});
+    if (!parsed.ok()) return parsed.status();
+    const Variable value(parsed.value());
+    return Parsed{print(value), [variable, value] { *variable = value; }};
+  });
+}
+
+void SettingTable::Add(std::string name, double* variable, NumberRange range, std::string meaning) {
+  AddNumber(std::move(name), variable, range, std::move(meaning), ParseNumber, FormatNumber);
+}
+
+void SettingTable::Add(std::string name, int64_t* variable, NumberRange range, std::string meaning) {
+  AddNumber(std::move(name), variable, range, std::move(meaning), ParseInteger,
+            [](int64_t n) { return std::to_string(n); });
+}
+
+void SettingTable::Add(std::string name, uint64_t* variable, NumberRange range, std::string meaning) {
+  AddNumber(std::move(name), variable, range, std::move(meaning), ParseUnsigned,
+            [](uint64_t n) { return std::to_string(n); });
+}
+
+void SettingTable::Add(std::string name, std::chrono::milliseconds* variable, NumberRange range, std::string meaning) {
+  range.unit = "ms";
+  AddNumber(std::move(name), variable, range, std::move(meaning), ParseInteger,
+            [](std::chrono::milliseconds ms) { return std::to_string(ms.count()); });
+}
+
+void SettingTable::Add(std::string name, std::string* variable, std::string meaning) {
+  AddRow({.name = std::move(name), .default_value = *variable, .unit = "", .range = "", .meaning = std::move(meaning)},
+         [variable](std::string_view text) -> Result<Parsed> {
+           std::string value(TrimBlanks(text));
+           return Parsed{value, [variable, value] { *variable = value; }};
+         });
+}
+
+void SettingTable::AddWords(std::string name, std::vector<std::string> words, size_t default_index,
+                            std::function<void(size_t)> assign, std::string meaning) {
+  if (default_index >= words.size()) throw std::logic_error(name + ": its default is none of its words");
+  SettingRow row{.name = std::move(name),
+                 .default_value = words[default_index],
+                 .unit = "",
+                 .range = Join(words, "|"),
+                 .meaning = std::move(meaning)};
+  AddRow(std::move(row),
+         [words = std::move(words), assign = std::move(assign)](std::string_view text) -> Result<Parsed> {
+           const Result<size_t> index = ParseWord(text, words);
+           if (!index.ok()) return index.status();
+           return Parsed{words[index.value()], [assign, i = index.value()] { assign(i); }};
+         });
+}
+
+void SettingTable::AddRow(SettingRow row, Parser parse) {
+  if (std::ranges::find(rows_, row.name, &SettingRow::name) != rows_.end())
+    throw std::logic_error("the setting " + row.name + " is declared twice");
+  row.value = row.default_value;
+  row.source = "default";
+  rows_.push_back(std::move(row));
+  parsers_.push_back(std::move(parse));
+}
+
+void SettingTable::Assign(size_t index, const Parsed& parsed, std::string_view source) {
+  parsed.assign();
+  rows_[index].value = parsed.printed;
+  rows_[index].source = source;
+}
+
+Status SettingTable::Load(const Environment& environment) {
+  struct Found {
+    size_t index;
+    Parsed parsed;
+    std::string source;
+  };
+  std::vector<Found> found;
+  std::vector<std::string> errors;
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    for (const std::string_view prefix : {kPrefix, kOldPrefix}) {
+      std::string variable = std::string(prefix) + rows_[i].name;
+      const std::optional<std::string_view> text = Find(environment, variable);
+      if (!text) continue;
+      Result<Parsed> parsed = parsers_[i](*text);
+      if (parsed.ok()) {
+        found.push_back({i, std::move(parsed).value(), std::move(variable)});
+      } else {
+        errors.push_back(Refusal(variable, *text, parsed.status()).message());
+      }
+      break;
+    }
+  }
+  if (!errors.empty()) return Status::Error(Join(errors, "\n"));
+  for (const Found& f : found) Assign(f.index, f.parsed, f.source);
+  return Status();
+}
+
+Status SettingTable::Set(std::string_view name, std::string_view text, std::string_view source) {
+  const auto row = std::ranges::find(rows_, name, &SettingRow::name);
+  if (row == rows_.end()) return Status::Error(std::string(source) + ": there is no setting " + std::string(name));
+  const auto index = static_cast<size_t>(row - rows_.begin());
+  const Result<Parsed> parsed = parsers_[index](text);
+  if (!parsed.ok()) return Refusal(source, text, parsed.status());
+  Assign(index, parsed.value(), source);
+  return Status();
+}
+
+std::vector<std::string> SettingTable::UnknownNames(const Environment& environment) const {
+  std::vector<std::string_view> names;
+  for (const SettingRow& row : rows_) names.push_back(row.name);
+  std::vector<std::string> warnings;
+  for (auto it = environment.lower_bound(kPrefix); it != environment.end() && it->first.starts_with(kPrefix); ++it) {
+    const std::string_view name = std::string_view(it->first).substr(kPrefix.size());
+    if (std::ranges::find(names, name) != names.end()) continue;
+    std::string warning = Printable(it->first) + " is not a setting";
+    if (const std::string_view nearest = NearestName(name, names); !nearest.empty())
+      warning.append("; did you mean ").append(kPrefix).append(nearest).append("?");
+    warnings.push_back(std::move(warning));
+  }
+  return warnings;
+}
+
+}  // namespace weir

@@ -1,0 +1,110 @@
+// Typed settings, declared once, beside the code that uses them.
+//
+//   struct CacheSettings {
+//     uint64_t size_mb = 64;
+//   };
+//   void Declare(SettingTable& table, CacheSettings& s) {
+//     table.Add("CACHE_SIZE_MB", &s.size_mb, {.min = 1, .max = 4096, .unit = "MiB"}, "memory for cached blocks");
+//   }
+//
+// The variable's value when it is declared is the default; Load replaces it by WEIR_<NAME> of the environment, else by
+// ORLY_<NAME>, else leaves it. The table remembers every row, so that `weir config` and the README can print them.
+// Not thread-safe: settings are read at start.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "config/parse.h"
+#include "config/status.h"
+
+namespace weir {
+
+// The environment, handed in so that tests need not touch the process's own.
+using Environment = std::map<std::string, std::string, std::less<>>;
+Environment ProcessEnvironment();
+
+struct SettingRow {
+  std::string name;  // without prefix
+  std::string default_value;
+  std::string value;
+  std::string source;  // "default", "WEIR_…", "ORLY_…", or what Set was told, such as "--port"
+  std::string unit;
+  std::string range;  // "0..1", "true|false", "hold|open", "" for free text
+  std::string meaning;
+};
+
+// The variables must live as long as the table is loaded or set. A declaration that contradicts itself (a name declared
+// twice, a default out of its own range) is a bug and throws std::logic_error.
+class SettingTable {
+ public:
+  void Add(std::string name, bool* variable, std::string meaning);
+  void Add(std::string name, double* variable, NumberRange range, std::string meaning);
+  void Add(std::string name, int64_t* variable, NumberRange range, std::string meaning);
+  void Add(std::string name, uint64_t* variable, NumberRange range, std::string meaning);
+  // The name should end in _MS; the unit is ms.
+  void Add(std::string name, std::chrono::milliseconds* variable, NumberRange range, std::string meaning);
+  void Add(std::string name, std::string* variable, std::string meaning);
+  // One of the words; the variable is an enum and takes the value beside the word.
+  template <typename Enum>
+  requires std::is_enum_v<Enum>
+  void Add(std::string name, Enum* variable, std::vector<std::pair<std::string, Enum>> words, std::string meaning);
+
+  // Reads every declared setting; one that is set to nothing counts as not set. The error names each bad variable, its
+  // value and what was expected, one a line; on error all declared variables keep the values they had.
+  Status Load(const Environment& environment);
+
+  // A flag that overrides the environment: `source` is how the user gave it.
+  Status Set(std::string_view name, std::string_view text, std::string_view source);
+
+  // Variables of the environment that start with WEIR_ and are not declared here, each as a ready warning with the
+  // nearest declared name ("WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?").
+  std::vector<std::string> UnknownNames(const Environment& environment) const;
+
+  const std::vector<SettingRow>& rows() const { return rows_; }
+
+ private:
+  // A text that was found good: how it prints, and what is still to be done so that the variable has it.
+  struct Parsed {
+    std::string printed;
+    std::function<void()> assign;
+  };
+  using Parser = std::function<Result<Parsed>(std::string_view text)>;
+
+  void AddRow(SettingRow row, Parser parse);
+  void AddWords(std::string name, std::vector<std::string> words, size_t default_index,
+                std::function<void(size_t index)> assign, std::string meaning);
+  template <typename Variable, typename Parse, typename Print>
+  void AddNumber(std::string name, Variable* variable, NumberRange range, std::string meaning, Parse parse,
+                 Print print);
+  void Assign(size_t index, const Parsed& parsed, std::string_view source);
+
+  std::vector<SettingRow> rows_;
+  std::vector<Parser> parsers_;  // of the row with the same index
+};
+
+template <typename Enum>
+requires std::is_enum_v<Enum>
+void SettingTable::Add(std::string name, Enum* variable, std::vector<std::pair<std::string, Enum>> words,
+                       std::string meaning) {
+  std::vector<std::string> texts;
+  std::vector<Enum> values;
+  size_t default_index = words.size();
+  for (auto& [text, value] : words) {
+    if (value == *variable && default_index == words.size()) default_index = texts.size();
+    texts.push_back(std::move(text));
+    values.push_back(value);
+  }
+  AddWords(
+      std::move(name), std::move(texts), default_index,
+      [variable, values = std::move(values)](size_t index) { *variable = values[index]; }, std::move(meaning));
+}
+
+}  // namespace weir

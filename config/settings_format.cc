@@ -1,0 +1,138 @@
+#include "config/settings_format.h"
+
+#include <algorithm>
+#include <array>
+
+namespace weir {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+std::string FullName(const SettingRow& row) { return "WEIR_" + row.name; }
+
+std::string Aligned(const std::vector<Cells>& lines) {
+  std::vector<size_t> widths(lines.front().size());
+  for (const Cells& line : lines)
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  std::string out;
+  for (const Cells& line : lines) {
+    for (size_t i = 0; i + 1 < line.size(); ++i) out.append(line[i]).append(widths[i] - line[i].size() + 2, ' ');
+    out.append(line.back()).append("\n");
+  }
+  return out;
+}
+
+bool IsWordCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("_-./:,+@%").find(c) != std::string_view::npos;
+}
+
+// Within double quotes sh and systemd treat the same four characters specially, and nothing else.
+std::string QuotedForShell(std::string_view text) {
+  if (std::ranges::all_of(text, IsWordCharacter)) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (std::string_view("\"\\`$").find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+// The length of the UTF-8 sequence at the start of the text, or 0 where there is none.
+size_t Utf8Length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  // Overlong forms, surrogates and what lies beyond U+10FFFF.
+  const bool too_low = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+  const bool too_high = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
+  return too_low || too_high ? 0 : length;
+}
+
+// A path of the file system may be no UTF-8, but JSON must be.
+std::string QuotedForJson(std::string_view text) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out = "\"";
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    const char c = text.front();
+    if (length == 0) {
+      out += "\\ufffd";
+    } else if (c == '"' || c == '\\') {
+      out.append("\\").append(1, c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out.append("\\u00").append({kHex[static_cast<unsigned char>(c) >> 4], kHex[c & 15]});
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out + "\"";
+}
+
+std::string MarkdownCell(std::string_view text, bool code) {
+  if (text.empty()) return " |";
+  std::string out = code ? " `" : " ";
+  for (const char c : text) out.append(c == '|' ? "\\|" : std::string(1, c));
+  return out + (code ? "` |" : " |");
+}
+
+}  // namespace
+
+std::string SettingsAsTable(const std::vector<SettingRow>& rows) {
+  std::vector<Cells> lines = {{"SETTING", "VALUE", "UNIT", "RANGE", "FROM", "MEANING"}};
+  for (const SettingRow& row : rows) {
+    std::string from = row.source == FullName(row) ? "environment" : row.source;
+    lines.push_back({FullName(row), Printable(row.value), row.unit, row.range, std::move(from), row.meaning});
+  }
+  return Aligned(lines);
+}
+
+std::string SettingsAsEnv(const std::vector<SettingRow>& rows) {
+  std::string out;
+  for (const SettingRow& row : rows) {
+    Cells notes;
+    if (!row.unit.empty()) notes.push_back(row.unit);
+    if (!row.range.empty()) notes.push_back(row.range);
+    notes.push_back(row.source == "default" ? "the default" : "default " + Printable(row.default_value));
+    out += "# " + row.meaning + " (" + Join(notes, "; ") + ")\n";
+    out += FullName(row) + "=" + QuotedForShell(row.value) + "\n";
+  }
+  return out;
+}
+
+std::string SettingsAsJson(const std::vector<SettingRow>& rows) {
+  std::string out = "[";
+  for (const SettingRow& row : rows) {
+    const std::string name = FullName(row);
+    const std::array<std::pair<std::string_view, std::string_view>, 7> members = {{{"name", name},
+                                                                                   {"value", row.value},
+                                                                                   {"default", row.default_value},
+                                                                                   {"source", row.source},
+                                                                                   {"unit", row.unit},
+                                                                                   {"range", row.range},
+                                                                                   {"meaning", row.meaning}}};
+    out += &row == &rows.front() ? "\n  {" : ",\n  {";
+    for (const auto& [key, value] : members) {
+      if (key != "name") out += ", ";
+      out += QuotedForJson(key) + ": " + QuotedForJson(value);
+    }
+    out += "}";
+  }
+  return out + (rows.empty() ? "]\n" : "\n]\n");
+}
+
+std::string SettingsAsMarkdown(const std::vector<SettingRow>& rows) {
+  std::string out = "| Setting | Default | Unit | Range | Meaning |\n| --- | --- | --- | --- | --- |\n";
+  for (const SettingRow& row : rows) {
+    out += "|" + MarkdownCell(FullName(row), true) + MarkdownCell(row.default_value, true) +
+           MarkdownCell(row.unit, false) + MarkdownCell(row.range, true) + MarkdownCell(row.meaning, false) + "\n";
+  }
+  return out;
+}
+
+}  // namespace weir

@@ -1,0 +1,20 @@
+// The rows of a SettingTable as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace weir {
+
+// Aligned columns for a terminal.
+std::string SettingsAsTable(const std::vector<SettingRow>& rows);
+// What `.`, of sh, and EnvironmentFile=, of systemd, both read back as the same values.
+std::string SettingsAsEnv(const std::vector<SettingRow>& rows);
+// An array with an object a setting; every member is a string.
+std::string SettingsAsJson(const std::vector<SettingRow>& rows);
+// The README's table: the defaults, whatever the values are now.
+std::string SettingsAsMarkdown(const std::vector<SettingRow>& rows);
+
+}  // namespace weir

@@ -1,0 +1,52 @@
+// Errors that a user can cause are values: a Status is success or a message that says what is wrong, where, and what to
+// do; a Result<T> is a T or such a Status. Exceptions are left for bugs and for constructors at start-up.
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace weir {
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;  // success
+  static Status Error(std::string message) {
+    Status status;
+    status.message_ = std::move(message);
+    return status;
+  }
+
+  bool ok() const { return !message_.has_value(); }
+
+  // Empty on success.
+  const std::string& message() const {
+    static const std::string kNone;
+    return message_ ? *message_ : kNone;
+  }
+
+ private:
+  std::optional<std::string> message_;
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) { assert(!status_.ok() && "a Result needs a value"); }  // NOLINT
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
+
+  // Only when ok().
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return *std::move(value_); }
+
+ private:
+  std::optional<T> value_;
+  Status status_;
+};
+
+}  // namespace weir

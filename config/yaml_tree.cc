@@ -1,0 +1,153 @@
+#include "config/yaml_tree.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "config/parse.h"
+
+namespace weir {
+
+// Turns the parser's events into nodes. What breaks a bound leaves as the parser's own exception, which has a position.
+class YamlTreeBuilder final : public YAML::EventHandler {
+ public:
+  explicit YamlTreeBuilder(YamlTree& tree) : tree_(tree) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (tree_.root_ != nullptr) throw YAML::ParserException(mark, "found a second document, expected one");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    YamlNode& node = NewNode(mark, YamlNode::Kind::kNull, "");
+    // The parser notices that a value is missing only at what comes next; the user looks for it at its key.
+    if (!open_.empty() && open_.back().node->kind == YamlNode::Kind::kMap &&
+        open_.back().node->children.size() % 2 == 1) {
+      node.line = open_.back().node->children.back()->line;
+      node.column = open_.back().node->children.back()->column;
+    }
+    Complete(mark, node, anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) throw YAML::ParserException(mark, "found an alias within what it stands for");
+    Attach(mark, *found->second);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    if (value.size() > kMaxYamlScalarBytes) {
+      throw YAML::ParserException(mark, "found a text of " + std::to_string(value.size()) +
+                                            " bytes, expected at most " + std::to_string(kMaxYamlScalarBytes));
+    }
+    YamlNode& node = NewNode(mark, YamlNode::Kind::kScalar, tag);
+    node.text = value;
+    Complete(mark, node, anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value /*style*/) override {
+    Open(mark, YamlNode::Kind::kList, tag, anchor);
+  }
+  void OnSequenceEnd() override { Close(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value /*style*/) override {
+    Open(mark, YamlNode::Kind::kMap, tag, anchor);
+  }
+  void OnMapEnd() override { Close(); }
+
+ private:
+  struct OpenNode {
+    YamlNode* node;
+    YAML::Mark mark;
+    YAML::anchor_t anchor;
+  };
+
+  YamlNode& NewNode(const YAML::Mark& mark, YamlNode::Kind kind, const std::string& tag) {
+    // "?" and "!" are the parser's for plain and quoted scalars without a tag; the language's own tags say nothing new.
+    if (!tag.empty() && tag != "?" && tag != "!" && !tag.starts_with("tag:yaml.org,2002:"))
+      throw YAML::ParserException(mark, "found the tag " + Printable(tag) + ", expected none");
+    if (tree_.nodes_.size() >= kMaxYamlValues) ThrowTooMany(mark);
+    YamlNode& node = tree_.nodes_.emplace_back();
+    node.kind = kind;
+    node.line = mark.line + 1;
+    node.column = mark.column + 1;
+    node.plain = tag == "?";
+    return node;
+  }
+
+  void Open(const YAML::Mark& mark, YamlNode::Kind kind, const std::string& tag, YAML::anchor_t anchor) {
+    if (open_.size() >= kMaxYamlDepth) ThrowTooDeep(mark);
+    open_.push_back({&NewNode(mark, kind, tag), mark, anchor});
+  }
+
+  void Close() {
+    const OpenNode closed = open_.back();
+    open_.pop_back();
+    Complete(closed.mark, *closed.node, closed.anchor);
+  }
+
+  void Complete(const YAML::Mark& mark, const YamlNode& node, YAML::anchor_t anchor) {
+    if (anchor != 0) anchors_[anchor] = &node;
+    Attach(mark, node);
+  }
+
+  void Attach(const YAML::Mark& mark, const YamlNode& node) {
+    if (open_.empty()) {
+      tree_.root_ = &node;
+      return;
+    }
+    YamlNode& parent = *open_.back().node;
+    parent.children.push_back(&node);
+    parent.values += node.values;
+    parent.depth = std::max(parent.depth, node.depth + 1);
+    if (parent.values > kMaxYamlValues) ThrowTooMany(mark);
+    if (open_.size() + node.depth > kMaxYamlDepth) ThrowTooDeep(mark);
+  }
+
+  [[noreturn]] static void ThrowTooMany(const YAML::Mark& mark) {
+    throw YAML::ParserException(
+        mark, "found more than " + std::to_string(kMaxYamlValues) + " values (aliases unfolded), expected fewer");
+  }
+
+  [[noreturn]] static void ThrowTooDeep(const YAML::Mark& mark) {
+    throw YAML::ParserException(
+        mark, "found lists and maps nested deeper than " + std::to_string(kMaxYamlDepth) + ", expected fewer");
+  }
+
+  YamlTree& tree_;
+  std::vector<OpenNode> open_;
+  std::map<YAML::anchor_t, const YamlNode*> anchors_;
+};
+
+Result<YamlTree> YamlTree::Parse(std::string_view text, std::string_view file) {
+  const auto error_at = [&](int line, int column, const std::string& what) {
+    std::ostringstream out;
+    out << file << ':' << line << ':' << column << ": " << what;
+    return Status::Error(out.str());
+  };
+  if (text.size() > kMaxYamlFileBytes)
+    return error_at(1, 1, "found more than " + std::to_string(kMaxYamlFileBytes) + " bytes, expected fewer");
+  YamlTree tree;
+  try {
+    // The parser takes a quote that is never closed as closed by the end of the file, but not by the end of a document.
+    std::istringstream stream(std::string(text) + (text.ends_with('\n') ? "...\n" : "\n...\n"));
+    YAML::Parser parser(stream);
+    YamlTreeBuilder builder(tree);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::ParserException& e) {
+    const bool ours = e.msg.starts_with("found ");
+    return error_at(e.mark.line + 1, e.mark.column + 1, ours ? e.msg : "found what is not YAML: " + e.msg);
+  }
+  if (tree.root_ == nullptr) tree.root_ = &tree.nodes_.emplace_back();
+  return tree;
+}
+
+}  // namespace weir

@@ -1,0 +1,72 @@
+// weir <command> …: only picks the command.
+//
+// A command is a function int XCommand(int argc, char** argv) that stands in the room that does the work and parses its
+// own flags (with CLI11, in its .cc only); argv[0] is "weir x". It returns the exit code: 0, 1 if the work failed, 2 if
+// it was asked for something wrong. A room's settings are known to `weir config` by a line in Config.
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <string_view>
+
+#include "bench/demo/demo_command.h"
+#include "bench/simulator/simulate_command.h"
+#include "config/config_command.h"
+#include "monitors/memory_target.h"
+#include "monitors/rocksdb_monitor.h"
+#include "throttle/limiter_settings.h"
+
+namespace weir {
+namespace {
+
+int Config(int argc, char** argv) {
+  MemoryTargetSettings memory;
+  LimiterSettings limiter;
+  RocksDbMonitorSettings monitor;
+  SettingTable table;
+  Declare(table, memory);
+  Declare(table, limiter);
+  Declare(table, monitor);
+  return ConfigCommand(argc, argv, table, ProcessEnvironment(), std::cout, std::cerr);
+}
+
+struct Command {
+  std::string_view name;
+  int (*run)(int argc, char** argv);
+  std::string_view meaning;
+};
+
+constexpr Command kCommands[] = {
+    {"demo", DemoCommand, "overload a RocksDB in a temporary directory, without and with the throttle"},
+    {"simulate", SimulateCommand, "draw how a simulated engine responds under the gains of the environment"},
+    {"config", Config, "print every setting: value, origin, unit, range, meaning"},
+};
+
+void PrintUsage(std::FILE* out) {
+  std::fputs("usage: weir <command> [flags]; `weir <command> --help` tells its flags\n\n", out);
+  for (const Command& c : kCommands) {
+    std::fprintf(out, "  %-10.*s %.*s\n", static_cast<int>(c.name.size()), c.name.data(),
+                 static_cast<int>(c.meaning.size()), c.meaning.data());
+  }
+}
+
+int Main(int argc, char** argv) {
+  const std::string_view name = argc > 1 ? argv[1] : "";
+  if (name == "--help" || name == "-h" || name == "help") {
+    PrintUsage(stdout);
+    return 0;
+  }
+  for (const Command& c : kCommands) {
+    if (c.name != name) continue;
+    std::string full_name = "weir " + std::string(name);
+    argv[1] = full_name.data();
+    return c.run(argc - 1, argv + 1);
+  }
+  if (!name.empty()) std::fprintf(stderr, "weir: no command \"%s\"\n", argv[1]);
+  PrintUsage(stderr);
+  return 2;
+}
+
+}  // namespace
+}  // namespace weir
+
+int main(int argc, char** argv) { return weir::Main(argc, argv); }

@@ -1,0 +1,36 @@
+#include "monitors/drain_envelope.h"
+
+#include <algorithm>
+
+namespace weir {
+
+DrainEnvelope::DrainEnvelope(const Options& options) : options_(options) {}
+
+double DrainEnvelope::Update(TimePoint now, double backlog_bytes) {
+  if (!started_) {
+    started_ = true;
+    last_update_ = now;
+    backlog_ = backlog_bytes;
+    return backlog_bytes;
+  }
+  if (now > last_update_) {
+    held_ = std::max(0.0, held_ - release_per_s_ * ToSeconds(now - last_update_));
+    last_update_ = now;
+  }
+  const double fall = backlog_ - backlog_bytes;
+  if (fall >= options_.gulp_bytes && fall > 0) Gulp(now, fall);
+  backlog_ = backlog_bytes;
+  return backlog_ + held_;
+}
+
+void DrainEnvelope::Gulp(TimePoint now, double bytes) {
+  const Duration since_last = now - last_gulp_;
+  cycle_ = gulped_ && since_last <= options_.max_cycle ? since_last : options_.first_cycle;
+  cycle_ = std::clamp(cycle_, options_.min_cycle, options_.max_cycle);
+  gulped_ = true;
+  last_gulp_ = now;
+  held_ += bytes;
+  release_per_s_ = held_ / ToSeconds(cycle_);
+}
+
+}  // namespace weir

@@ -1,0 +1,47 @@
+// Turns a backlog that is drained in gulps into a level that a control loop can use.
+//
+// RocksDB empties L0 by compactions that each take all its files at once, so at a constant inflow the backlog is a
+// sawtooth (measured: 3 to 9 files, period 4 to 7 s). What matters is its upper edge, for that is what meets the
+// engine's trigger. So a rise counts at once, and what a gulp takes away is let go evenly over the length of one cycle:
+// in a steady cycle it falls as fast as the backlog rises, the level stands still at the peak, and when the inflow ends
+// it is down at the backlog one cycle later.
+#pragma once
+
+#include "config/clock.h"
+
+namespace weir {
+
+class DrainEnvelope {
+ public:
+  struct Options {
+    double gulp_bytes = 0;   // a fall of at least this much between two updates is a gulp; a smaller one counts at once
+    Duration first_cycle{};  // assumed until two gulps were seen, and after a pause longer than max_cycle
+    Duration min_cycle = std::chrono::milliseconds(500);
+    Duration max_cycle = std::chrono::seconds(30);
+  };
+
+  explicit DrainEnvelope(const Options& options);
+
+  // The level, in the backlog's unit, never below it. Time that stands still or goes back changes nothing but rises.
+  double Update(TimePoint now, double backlog_bytes);
+
+  // For figures that get better while running.
+  void SetFirstCycle(Duration first_cycle) { options_.first_cycle = first_cycle; }
+
+  Duration cycle() const { return gulped_ ? cycle_ : options_.first_cycle; }
+
+ private:
+  void Gulp(TimePoint now, double bytes);
+
+  Options options_;
+  bool started_ = false;
+  bool gulped_ = false;
+  TimePoint last_update_{};
+  TimePoint last_gulp_{};
+  double backlog_ = 0;
+  double held_ = 0;  // taken by gulps, not yet let go
+  double release_per_s_ = 0;
+  Duration cycle_{};
+};
+
+}  // namespace weir

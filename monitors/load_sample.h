@@ -1,0 +1,67 @@
+// What a storage engine feels at one moment, in signals that the throttle can compare: every level is 0 when idle
+// and 1.0 where the engine itself would begin to brake.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "config/clock.h"
+
+namespace weir {
+
+struct Signal {
+  std::string_view name;  // points to storage that outlives the monitor, usually a literal
+  double level = 0;
+
+  // The geometry behind the level, from which the throttle derives the strength of its answer. A signal without
+  // geometry (bytes_per_level 0) is shown but does not act.
+  double bytes_per_level = 0;         // admitted bytes that raise the level by 1.0 when nothing drains
+  Duration dead_time{};               // from a change of the inflow until the level's trend shows it
+  double drain_bytes_per_second = 0;  // what the engine takes away while it is busy, in admitted bytes; 0: not known
+
+  bool acts_on_writes = true;
+  bool acts_on_reads = false;
+};
+
+inline constexpr size_t kMaxSignals = 8;
+
+struct LoadSample {
+  TimePoint time{};  // when it was taken; the default means never
+  std::array<Signal, kMaxSignals> signal_array{};
+  size_t signal_count = 0;
+
+  double memory_pressure = 0;      // used / target
+  uint64_t memory_bytes = 0;       // what counts against the target
+  uint64_t write_burst_bytes = 0;  // what may be admitted at once without a visible step of any level; 0: not known
+  uint64_t escapes = 0;            // times that the engine braked by itself since it was opened
+
+  std::span<const Signal> signals() const& { return {signal_array.data(), signal_count}; }
+  std::span<const Signal> signals() && = delete;  // it would outlive its sample
+
+  // Beyond kMaxSignals the signal is dropped; no monitor of weir comes near.
+  void Add(const Signal& signal) {
+    if (signal_count < kMaxSignals) signal_array[signal_count++] = signal;
+  }
+
+  // Replaces the signal of that name where this one is higher: for engines of several parts.
+  void AddHighest(const Signal& signal) {
+    for (size_t i = 0; i < signal_count; ++i) {
+      if (signal_array[i].name != signal.name) continue;
+      if (signal.level > signal_array[i].level) signal_array[i] = signal;
+      return;
+    }
+    Add(signal);
+  }
+
+  // nullptr where the sample has no such signal.
+  const Signal* Find(std::string_view name) const {
+    for (const Signal& s : signals())
+      if (s.name == name) return &s;
+    return nullptr;
+  }
+};
+
+}  // namespace weir

@@ -1,0 +1,151 @@
+#include "monitors/lsm_signals.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weir {
+namespace {
+
+// What the disk is taken for until compactions were measured: it puts RocksDB's default geometry at a dead time of 10
+// s.
+constexpr double kAssumedDiskBytesPerSecond = 150e6;
+
+// Each byte that comes in is written about this often on its way down: the first guess at what L0 can drain.
+constexpr double kAssumedWriteAmplification = 5;
+
+// The level at which the geometry is taken, where the setpoint usually is.
+constexpr double kTypicalLevel = 0.85;
+
+// A compaction of L0 takes at least the files that trigger it. A fall by less than half of them is no compaction: it is
+// a flush that made one file of two memtables.
+constexpr double kGulpShareOfTrigger = 0.5;
+// What flows in between two samples hides a part of a fall.
+constexpr double kVisibleShareOfGulp = 0.75;
+
+// Two compactions of L0 follow each other with one from L1 down between them, about as long (measured: 4 to 7 s a cycle
+// where the one of L0 takes 1.5 to 5).
+constexpr int kCompactionsPerCycle = 2;
+
+// The debt jumps by the size of L1 when L0 reaches its trigger; the score of L1 runs from 0 to 3 within one cycle of
+// compactions (measured: 4 to 7 s).
+constexpr Duration kDebtSmoothing = std::chrono::seconds(2);
+constexpr Duration kScoreSmoothing = std::chrono::seconds(10);
+
+double AsDouble(uint64_t bytes) { return static_cast<double>(bytes); }
+
+double GulpBytes(const LsmGeometry& g) {
+  const double files = std::max(1.0, kGulpShareOfTrigger * g.l0_trigger);
+  return kVisibleShareOfGulp * files * g.buffers_per_flush * AsDouble(g.write_buffer_bytes);
+}
+
+}  // namespace
+
+LsmSignals::LsmSignals(const LsmGeometry& geometry, Duration sample_interval)
+    : geometry_(geometry),
+      sample_interval_(sample_interval),
+      l0_envelope_({.gulp_bytes = GulpBytes(geometry)}),
+      l0_drain_(0),
+      flush_drain_(0),
+      compaction_(kAssumedDiskBytesPerSecond),
+      score_(kScoreSmoothing),
+      debt_(kDebtSmoothing),
+      io_limit_(geometry.background_bytes_per_second) {}
+
+void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample) {
+  disk_per_user_ = std::clamp(facts.disk_bytes_per_user_byte, 0.01, 10.0);
+  if (facts.background_bytes_per_second > 0) io_limit_ = facts.background_bytes_per_second;
+  // These hold until the first measurement.
+  l0_drain_.SetPrior(BackgroundBytesPerSecond() / kAssumedWriteAmplification);
+  flush_drain_.SetPrior(BackgroundBytesPerSecond());
+  l0_envelope_.SetFirstCycle(kCompactionsPerCycle * L0DeadTime());
+  if (started_) Meter(now - last_time_, facts);
+  started_ = true;
+  last_time_ = now;
+  last_ = facts;
+  sample->Add(Memtables(facts));
+  sample->Add(L0(now, facts));
+  sample->Add(Score(now, facts));
+  sample->Add(Debt(now, facts));
+}
+
+void LsmSignals::Meter(Duration dt, const LsmFacts& facts) {
+  const auto grown = [](uint64_t now, uint64_t before) { return now > before ? AsDouble(now - before) : 0; };
+  // A sample speaks for the time since the one before: right on average, however short the jobs are.
+  const bool l0_waits = geometry_.compaction_brakes && facts.l0_files >= static_cast<uint64_t>(geometry_.l0_trigger);
+  if (facts.compacting || l0_waits) l0_drain_.Busy(dt);
+  if (facts.compacting) compaction_.Busy(dt);
+  if (facts.flushing) flush_drain_.Busy(dt);
+  l0_drain_.Drained(grown(facts.total_drained_bytes, last_.total_drained_bytes));
+  compaction_.Drained(grown(facts.total_compacted_bytes, last_.total_compacted_bytes));
+  flush_drain_.Drained(grown(facts.total_flushed_bytes, last_.total_flushed_bytes));
+}
+
+double LsmSignals::BackgroundBytesPerSecond() const {
+  constexpr double kLeast = 64 << 10;  // whatever it is, it divides
+  return std::max(kLeast, io_limit_ > 0 ? io_limit_ : compaction_.BytesPerSecond());
+}
+
+// As the user wrote it: a file is the memtables that it was made from.
+double LsmSignals::L0FileBytes() const { return AsDouble(geometry_.write_buffer_bytes) * geometry_.buffers_per_flush; }
+
+// About half of an L0 compaction, which has half the disk, and the wait for a sample.
+Duration LsmSignals::L0DeadTime() const {
+  const double files = geometry_.l0_trigger + kTypicalLevel * (geometry_.l0_slowdown - geometry_.l0_trigger);
+  const double bytes = files * L0FileBytes() * disk_per_user_ + AsDouble(geometry_.l1_bytes);
+  return FromSeconds(bytes / BackgroundBytesPerSecond()) + sample_interval_;
+}
+
+// The active memtable is no backlog, and the engine brakes when the others are as many as it allows: the second but
+// last buffer where there are more than three, else the last. (Counting the active one puts RocksDB's default of two
+// buffers at 1.0 each time one is full.)
+Signal LsmSignals::Memtables(const LsmFacts& facts) const {
+  const int buffers = geometry_.max_write_buffers;
+  const double brake = std::max(1, (buffers > 3 ? buffers - 1 : buffers) - 1);
+  const double buffer = AsDouble(geometry_.write_buffer_bytes);
+  const double flush_s = buffer * disk_per_user_ / std::max(1.0, flush_drain_.BytesPerSecond());
+  return {.name = "memtables",
+          .level = std::max(0.0, AsDouble(facts.memtable_bytes) - buffer) / (brake * buffer),
+          .bytes_per_level = brake * buffer,
+          .dead_time = FromSeconds(flush_s) + sample_interval_,
+          .drain_bytes_per_second = flush_drain_.BytesPerSecond() / disk_per_user_};
+}
+
+// The engine brakes by the number of files, whatever their size, so a small file counts as a whole one; a file that was
+// merged from several counts by its bytes, for they are still to be compacted. Memtables are files to come: without
+// them each flush would be a step.
+Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
+  const double file = L0FileBytes();
+  const double span_files = std::max(1, geometry_.l0_slowdown - geometry_.l0_trigger);
+  const double in_l0 = std::max(AsDouble(facts.l0_files) * file, AsDouble(facts.l0_bytes) / disk_per_user_);
+  const double held = l0_envelope_.Update(now, in_l0 + AsDouble(facts.memtable_bytes));
+  const double level = std::max(0.0, held / file - geometry_.l0_trigger) / span_files;
+  return {.name = "l0",
+          .level = geometry_.compaction_brakes ? level : 0,
+          .bytes_per_level = span_files * file,
+          .dead_time = L0DeadTime(),
+          .drain_bytes_per_second = l0_drain_.BytesPerSecond() / disk_per_user_};
+}
+
+// Shown, but not acted upon. L0 has its own signal (its score is 5 to 7 where its level is 1); a level below is
+// compacted from a score of 1 on, so it stands there at any load, and a loop on it held the storm recipe at 2.6 MB/s of
+// the 5.9 that it sustains. What is behind below L0 is in the debt.
+Signal LsmSignals::Score(TimePoint now, const LsmFacts& facts) {
+  return {.name = "score",
+          .level = score_.Update(now, facts.deepest_score) / geometry_.score_threshold,
+          .acts_on_writes = false};
+}
+
+// Three doublings from an eighth of the soft limit to the limit itself. Around the setpoint a level is about the soft
+// limit in debt, and a byte that comes in owes about four.
+Signal LsmSignals::Debt(TimePoint now, const LsmFacts& facts) {
+  const bool brakes = geometry_.compaction_brakes && geometry_.soft_pending_bytes > 0;
+  const double soft = std::max(1.0, AsDouble(geometry_.soft_pending_bytes));
+  const double doublings = std::log2(std::max(1.0, AsDouble(facts.pending_compaction_bytes)) / (soft / 8));
+  return {.name = "debt",
+          .level = debt_.Update(now, brakes ? std::max(0.0, doublings / 3) : 0),
+          .bytes_per_level = soft / 4,
+          .dead_time = L0DeadTime() + kDebtSmoothing,
+          .drain_bytes_per_second = l0_drain_.BytesPerSecond() / disk_per_user_};
+}
+
+}  // namespace weir

@@ -1,0 +1,86 @@
+// From the raw facts of a log-structured engine to the signals that the throttle acts on: what a level means in bytes,
+// how a sawtooth becomes an envelope, how much the engine drains while it is busy. No engine in here, so that a
+// simulated one is sensed by the same code as RocksDB.
+//
+// Not thread-safe; one object per engine or column family, fed by its sampling.
+#pragma once
+
+#include <cstdint>
+
+#include "config/clock.h"
+#include "monitors/drain_envelope.h"
+#include "monitors/drain_meter.h"
+#include "monitors/load_sample.h"
+#include "monitors/smoothed.h"
+
+namespace weir {
+
+// What does not change while the database is open.
+struct LsmGeometry {
+  uint64_t write_buffer_bytes = 64 << 20;
+  int max_write_buffers = 2;
+  int buffers_per_flush = 1;  // memtables that the engine waits for before it makes one file of them
+  int l0_trigger = 4;
+  int l0_slowdown = 20;  // where level 1.0 is; the engine's own trigger may have been moved further out
+  uint64_t l1_bytes = 256ull << 20;
+  uint64_t soft_pending_bytes = 64ull << 30;  // 0: the engine does not brake for debt
+  bool compaction_brakes = true;              // false: the engine does not compact by itself, nor brake for L0 or debt
+  double background_bytes_per_second = 0;     // its I/O limit; 0: none, then it is measured
+  double score_threshold = 1.5;
+};
+
+// What is read at each sample.
+struct LsmFacts {
+  uint64_t memtable_bytes = 0;  // each immutable memtable counts as a whole write buffer, as the engine counts them
+  int immutable_memtables = 0;
+  uint64_t l0_files = 0;
+  uint64_t l0_bytes = 0;
+  uint64_t pending_compaction_bytes = 0;
+  double deepest_score = 0;  // highest compaction score of the levels below L0
+  bool flushing = false;     // now, or about to
+  bool compacting = false;
+  double background_bytes_per_second = 0;  // the I/O limit as it is now; 0: as in the geometry
+
+  // Cumulative, of the whole engine where it has several column families: they drain through one background.
+  uint64_t total_flushed_bytes = 0;     // written into L0
+  uint64_t total_drained_bytes = 0;     // taken out of L0
+  uint64_t total_compacted_bytes = 0;   // written by compactions
+  double disk_bytes_per_user_byte = 1;  // compression and overhead
+};
+
+class LsmSignals {
+ public:
+  LsmSignals(const LsmGeometry& geometry, Duration sample_interval);
+
+  // Adds memtables, l0, score and debt to the sample; all but score act, with their geometry.
+  void Update(TimePoint now, const LsmFacts& facts, LoadSample* sample);
+
+  // What the signals are made from, for displays; in bytes on disk.
+  double BackgroundBytesPerSecond() const;
+  Duration l0_cycle() const { return l0_envelope_.cycle(); }
+
+ private:
+  void Meter(Duration dt, const LsmFacts& facts);
+  Signal Memtables(const LsmFacts& facts) const;
+  Signal L0(TimePoint now, const LsmFacts& facts);
+  Signal Score(TimePoint now, const LsmFacts& facts);
+  Signal Debt(TimePoint now, const LsmFacts& facts);
+  double L0FileBytes() const;
+  Duration L0DeadTime() const;
+
+  const LsmGeometry geometry_;
+  const Duration sample_interval_;
+  DrainEnvelope l0_envelope_;  // in bytes as they were written by the user
+  DrainMeter l0_drain_;        // bytes on disk out of L0
+  DrainMeter flush_drain_;     // bytes on disk into L0
+  DrainMeter compaction_;      // bytes on disk written by compactions
+  Smoothed score_;
+  Smoothed debt_;
+  double io_limit_;
+  double disk_per_user_ = 1;
+  bool started_ = false;
+  TimePoint last_time_{};
+  LsmFacts last_;
+};
+
+}  // namespace weir

@@ -1,0 +1,28 @@
+// For a program with no engine to ask: its memory is the only signal.
+#pragma once
+
+#include "monitors/load_monitor.h"
+#include "monitors/memory_probe.h"
+
+namespace weir {
+
+// The signal `memory`, which every monitor has: used / target. Memory does not drain by itself at a known rate, and
+// what was admitted shows at the next sample.
+Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_interval);
+
+class MemoryOnlyMonitor final : public LoadMonitor {
+ public:
+  explicit MemoryOnlyMonitor(uint64_t target_bytes, MonitorSettings settings = {}, const Clock& clock = Clock::System(),
+                             const MemoryFiles& files = {});
+  ~MemoryOnlyMonitor() override { Stop(); }
+
+ private:
+  Status Probe(TimePoint now, LoadSample* sample) override;
+  // Nothing is buffered that could be flushed; what the allocator holds back can be returned.
+  Status Flush() override;
+
+  const uint64_t target_bytes_;
+  MemoryProbe memory_;
+};
+
+}  // namespace weir

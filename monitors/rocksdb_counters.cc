@@ -1,0 +1,90 @@
+#include "monitors/rocksdb_counters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+namespace weir {
+namespace {
+
+using Properties = rocksdb::DB::Properties;
+using Stats = std::map<std::string, std::string>;
+
+constexpr double kGiB = 1 << 30;
+constexpr int kMostLevels = 64;
+constexpr double kBuffersToRemember = 16;
+constexpr std::string_view kStalls = "io_stalls.";
+
+double Number(const Stats& stats, const std::string& key) {
+  const auto found = stats.find(key);
+  return found == stats.end() ? 0 : std::strtod(found->second.c_str(), nullptr);
+}
+
+void ParseStalls(const Stats& stats, RocksDbCounters* counters) {
+  for (auto it = stats.lower_bound(std::string(kStalls)); it != stats.end() && it->first.starts_with(kStalls); ++it) {
+    const std::string cause = it->first.substr(kStalls.size());
+    const uint64_t count = std::strtoull(it->second.c_str(), nullptr, 10);
+    if (cause == "total_slowdown") {
+      counters->slowdowns = count;
+    } else if (cause == "total_stop") {
+      counters->stops = count;
+    } else if (count > 0) {
+      counters->stall_causes.emplace(cause, count);
+    }
+  }
+}
+
+}  // namespace
+
+RocksDbCounters ParseCounters(const Stats& stats, int base_level) {
+  RocksDbCounters counters;
+  counters.base_level = base_level;
+  const std::string base = "compaction.L" + std::to_string(base_level) + ".";
+  counters.drained_from_l0_bytes = (Number(stats, base + "RnGB") + Number(stats, base + "MovedGB")) * kGiB;
+  counters.l0_bytes = Number(stats, "compaction.L0.SizeBytes");
+  counters.l0_files = Number(stats, "compaction.L0.NumFiles");
+  // What L0's own compactions rewrote is not new.
+  counters.flushed_bytes = Number(stats, "compaction.L0.WnewGB") * kGiB;
+  counters.compaction_written_bytes =
+      (Number(stats, "compaction.Sum.WriteGB") - Number(stats, "compaction.L0.WriteGB")) * kGiB;
+  for (int level = 1; level < kMostLevels; ++level) {
+    const auto score = stats.find("compaction.L" + std::to_string(level) + ".Score");
+    if (score == stats.end()) continue;  // levels without files are left out
+    counters.highest_score = std::max(counters.highest_score, std::strtod(score->second.c_str(), nullptr));
+  }
+  ParseStalls(stats, &counters);
+  return counters;
+}
+
+Result<RocksDbCounters> ReadCounters(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* column_family) {
+  uint64_t base_level = 1;
+  Stats stats;
+  if (!db->GetIntProperty(column_family, Properties::kBaseLevel, &base_level) ||
+      !db->GetMapProperty(column_family, Properties::kCFStats, &stats)) {
+    return Status::Error("RocksDB does not answer rocksdb.cfstats for column family " + column_family->GetName());
+  }
+  return ParseCounters(stats, static_cast<int>(base_level));
+}
+
+Result<double> ReadUserBytes(rocksdb::DB* db) {
+  Stats stats;
+  if (!db->GetMapProperty(Properties::kDBStats, &stats))
+    return Status::Error("RocksDB does not answer rocksdb.dbstats");
+  return Number(stats, "db.user_bytes_written");
+}
+
+DiskRatio::DiskRatio(double write_buffer_bytes)
+    : memory_bytes_(kBuffersToRemember * write_buffer_bytes),
+      user_bytes_(write_buffer_bytes),
+      flushed_bytes_(write_buffer_bytes) {}
+
+void DiskRatio::Update(double user_bytes, double flushed_bytes) {
+  const double keep = std::exp(-std::max(user_bytes, 0.0) / memory_bytes_);
+  user_bytes_ = std::max(1.0, user_bytes_ * keep + user_bytes);
+  flushed_bytes_ = flushed_bytes_ * keep + flushed_bytes;
+}
+
+double DiskRatio::value() const { return std::clamp(flushed_bytes_ / user_bytes_, 0.02, 2.0); }
+
+}  // namespace weir

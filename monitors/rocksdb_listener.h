@@ -1,0 +1,24 @@
+// Counts how often RocksDB braked by itself. Shared by the database and the monitor, so either may go first.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "rocksdb/listener.h"
+
+namespace weir {
+
+class RocksDbListener final : public rocksdb::EventListener {
+ public:
+  // Called under the database's mutex: only counts.
+  void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override;
+
+  uint64_t slowdowns() const { return slowdowns_.load(std::memory_order_relaxed); }
+  uint64_t stops() const { return stops_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> slowdowns_{0};
+  std::atomic<uint64_t> stops_{0};
+};
+
+}  // namespace weir

@@ -1,0 +1,154 @@
+#include "monitors/rocksdb_options.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "rocksdb/table.h"
+
+namespace weir {
+namespace {
+
+using rocksdb::BlockBasedTableOptions;
+using rocksdb::ColumnFamilyOptions;
+
+constexpr size_t kDefaultCacheBytes = 8 << 20;  // BlockBasedTableFactory::InitializeOptions of RocksDB 7.8
+
+// Null for table formats that are not block based.
+BlockBasedTableOptions* BlockBased(const ColumnFamilyOptions& options) {
+  return options.table_factory ? options.table_factory->GetOptions<BlockBasedTableOptions>() : nullptr;
+}
+
+bool LacksCache(const ColumnFamilyOptions& options) {
+  const BlockBasedTableOptions* table = BlockBased(options);
+  if (table == nullptr || table->no_block_cache) return false;
+  return table->block_cache == nullptr || table->block_cache->GetCapacity() == kDefaultCacheBytes;
+}
+
+// The first cache that the program set.
+std::shared_ptr<rocksdb::Cache> CacheOf(const std::vector<ColumnFamilyOptions*>& families) {
+  for (const ColumnFamilyOptions* options : families) {
+    const BlockBasedTableOptions* table = BlockBased(*options);
+    if (table != nullptr && !table->no_block_cache && !LacksCache(*options)) return table->block_cache;
+  }
+  return nullptr;
+}
+
+// A factory keeps the cache that it was made with, so the table gets a new one.
+void UseCache(const std::shared_ptr<rocksdb::Cache>& cache, ColumnFamilyOptions* options) {
+  BlockBasedTableOptions table = *BlockBased(*options);
+  table.block_cache = cache;
+  options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+}
+
+MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamilyOptions*>& families) {
+  MemoryNeeds needs;
+  bool wants_cache = false;
+  uint64_t largest = 0;
+  for (const ColumnFamilyOptions* options : families) {
+    const uint64_t buffer = options->write_buffer_size;
+    largest = std::max(largest, buffer);
+    needs.most_write_buffer_bytes += buffer * static_cast<uint64_t>(std::max(options->max_write_buffer_number, 2));
+    wants_cache = wants_cache || LacksCache(*options);
+  }
+  // One that is written and one that is flushed, of the largest column family.
+  needs.least_write_buffer_bytes = 2 * largest;
+  const auto cache = CacheOf(families);
+  if (cache) needs.block_cache_bytes = cache->GetCapacity();
+  needs.charged_to_cache = cache || wants_cache;
+  if (!cache && !wants_cache) needs.block_cache_bytes = 0;
+  if (db.write_buffer_manager && db.write_buffer_manager->enabled()) {
+    needs.write_buffer_bytes = db.write_buffer_manager->buffer_size();
+    needs.charged_to_cache = db.write_buffer_manager->cost_to_cache();
+  } else if (db.db_write_buffer_size > 0) {
+    needs.write_buffer_bytes = db.db_write_buffer_size;
+    needs.charged_to_cache = false;
+  }
+  return needs;
+}
+
+Result<PreparedRocksDb> Prepare(uint64_t target_bytes, rocksdb::DBOptions* db,
+                                const std::vector<ColumnFamilyOptions*>& families) {
+  const MemoryNeeds needs = NeedsOf(*db, families);
+  const Result<MemoryBudget> budget = PlanMemory(target_bytes, needs);
+  if (!budget.ok()) return budget.status();
+
+  PreparedRocksDb prepared;
+  prepared.target_bytes = target_bytes;
+  prepared.budget = budget.value();
+  prepared.block_cache = CacheOf(families);
+  if (!prepared.block_cache && budget.value().block_cache_bytes > 0) {
+    prepared.block_cache = rocksdb::NewLRUCache(budget.value().block_cache_bytes);
+  }
+  for (ColumnFamilyOptions* options : families) {
+    if (LacksCache(*options)) UseCache(prepared.block_cache, options);
+    MoveBrakesOutwards(options);
+  }
+  if (!needs.write_buffer_bytes) {
+    db->write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
+        prepared.budget.write_buffer_bytes, prepared.budget.charged_to_cache ? prepared.block_cache : nullptr);
+  }
+  prepared.write_buffer_manager = db->write_buffer_manager;
+  prepared.listener = std::make_shared<RocksDbListener>();
+  db->listeners.push_back(prepared.listener);
+  return prepared;
+}
+
+uint64_t Times8(uint64_t limit) {
+  return limit > std::numeric_limits<uint64_t>::max() / 8 ? std::numeric_limits<uint64_t>::max() : limit * 8;
+}
+
+}  // namespace
+
+Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options) {
+  const LsmGeometry geometry = GeometryOf(*options);
+  Result<PreparedRocksDb> prepared = Prepare(target_bytes, options, {options});
+  if (prepared.ok()) prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, geometry);
+  return prepared;
+}
+
+Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,
+                                       std::vector<rocksdb::ColumnFamilyDescriptor>* column_families) {
+  std::vector<ColumnFamilyOptions*> families;
+  std::map<std::string, LsmGeometry> geometry;
+  for (rocksdb::ColumnFamilyDescriptor& family : *column_families) {
+    families.push_back(&family.options);
+    geometry.emplace(family.name, GeometryOf(family.options));
+  }
+  Result<PreparedRocksDb> prepared = Prepare(target_bytes, db_options, families);
+  if (prepared.ok()) prepared.value().geometry = std::move(geometry);
+  return prepared;
+}
+
+// The corrections are RocksDB's own (SanitizeOptions in column_family.cc).
+LsmGeometry GeometryOf(const ColumnFamilyOptions& o) {
+  LsmGeometry g;
+  g.write_buffer_bytes = std::max<uint64_t>(o.write_buffer_size, 64 << 10);
+  g.max_write_buffers = std::max(o.max_write_buffer_number, 2);
+  g.buffers_per_flush = std::clamp(o.min_write_buffer_number_to_merge, 1, g.max_write_buffers - 1);
+  g.l0_trigger = std::max(o.level0_file_num_compaction_trigger, 1);
+  // A negative slowdown trigger means none; then the first brake is the stop.
+  const int first_brake =
+      o.level0_slowdown_writes_trigger < 0 ? o.level0_stop_writes_trigger : o.level0_slowdown_writes_trigger;
+  g.l0_slowdown = std::max(first_brake, g.l0_trigger + 1);
+  g.l1_bytes = o.max_bytes_for_level_base;
+  g.soft_pending_bytes = o.soft_pending_compaction_bytes_limit > 0 ? o.soft_pending_compaction_bytes_limit
+                                                                   : o.hard_pending_compaction_bytes_limit;
+  g.compaction_brakes = !o.disable_auto_compactions;
+  return g;
+}
+
+void MoveBrakesOutwards(ColumnFamilyOptions* o) {
+  const LsmGeometry g = GeometryOf(*o);
+  if (o->level0_slowdown_writes_trigger >= 0) {
+    const int slowdown_to_stop = std::max(o->level0_stop_writes_trigger - g.l0_slowdown, 0);
+    o->level0_slowdown_writes_trigger = g.l0_slowdown + 2 * (g.l0_slowdown - g.l0_trigger);
+    o->level0_stop_writes_trigger = o->level0_slowdown_writes_trigger + slowdown_to_stop;
+  } else {
+    o->level0_stop_writes_trigger = g.l0_slowdown + 2 * (g.l0_slowdown - g.l0_trigger);
+  }
+  o->soft_pending_compaction_bytes_limit = Times8(o->soft_pending_compaction_bytes_limit);
+  o->hard_pending_compaction_bytes_limit = Times8(o->hard_pending_compaction_bytes_limit);
+  o->max_write_buffer_number = std::max(o->max_write_buffer_number, 2) + 2;
+}
+
+}  // namespace weir

@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "config/manual_clock.h"
+#include "config/status.h"
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Clock, SystemGoesForward) {
+  const TimePoint before = Clock::System().Now();
+  EXPECT_LE(before, Clock::System().Now());
+}
+
+TEST(Clock, ManualStandsUntilMoved) {
+  ManualClock clock(TimePoint(5s));
+  EXPECT_EQ(clock.Now(), TimePoint(5s));
+  clock.Advance(10ms);
+  EXPECT_EQ(clock.Now(), TimePoint(5010ms));
+  clock.Set(TimePoint(1s));
+  EXPECT_EQ(clock.Now(), TimePoint(1s));
+}
+
+TEST(Clock, SecondsAreRoundedToTheNearestNanosecond) {
+  EXPECT_EQ(FromSeconds(0.3), 300ms);
+  EXPECT_EQ(FromSeconds(-1e-9), -1ns);
+  EXPECT_EQ(FromSeconds(0.6e-9), 1ns);
+  EXPECT_EQ(ToSeconds(1500ms), 1.5);
+}
+
+TEST(Status, SuccessHasNoMessage) {
+  EXPECT_TRUE(Status().ok());
+  EXPECT_EQ(Status().message(), "");
+  EXPECT_FALSE(Status::Error("").ok());
+  EXPECT_EQ(Status::Error("why").message(), "why");
+}
+
+TEST(Result, IsAValueOrAnError) {
+  Result<std::string> value = std::string("x");
+  EXPECT_TRUE(value.ok());
+  EXPECT_TRUE(value.status().ok());
+  EXPECT_EQ(std::move(value).value(), "x");
+  const Result<int> error = Status::Error("why");
+  EXPECT_FALSE(error.ok());
+  EXPECT_EQ(error.status().message(), "why");
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,32 @@
+#!/bin/sh
+# arrows_test.sh <check-arrows>: it passes the house as it should be, and names the line of each kind of violation.
+set -eu
+check=$1
+house=$(mktemp -d)
+trap 'rm -rf "$house"' EXIT
+mkdir "$house/config" "$house/monitors" "$house/throttle" "$house/relay"
+
+echo '#include "config/clock.h"' >"$house/monitors/good.h"
+printf '#include <vector>\n#include "monitors/good.h"\n' >"$house/throttle/good.h"
+printf '#include <boost/asio.hpp>\n#include "throttle/good.h"\n' >"$house/relay/good.cc"
+echo '#include <boost/asio/awaitable.hpp>' >"$house/throttle/await_good.h"
+"$check" "$house"
+
+printf '\n#include "monitors/good.h"\n' >"$house/config/bad.h"
+echo '  #  include <throttle/good.h>' >"$house/monitors/bad.cc"
+printf '#include <rocksdb/db.h>\n#include <boost/asio.hpp>\n#include "tests/x.h"\n#include "../relay/good.h"\n#include "throttle/await_good.h"\n' >"$house/throttle/bad.cc"
+if found=$("$check" "$house"); then
+  echo "violations passed" >&2
+  exit 1
+fi
+expected='config/bad.h:2: config/ includes "monitors/good.h", which stands above it
+monitors/bad.cc:1: monitors/ includes "throttle/good.h", which stands above it
+throttle/bad.cc:1: throttle/ must build without <rocksdb/db.h>
+throttle/bad.cc:2: throttle/ must build without <boost/asio.hpp>
+throttle/bad.cc:3: throttle/ includes "tests/x.h", which stands above it
+throttle/bad.cc:4: includes "../relay/good.h" by a relative path
+throttle/bad.cc:5: throttle/ must build without <throttle/await_good.h>'
+if [ "$found" != "$expected" ]; then
+  printf 'expected:\n%s\nfound:\n%s\n' "$expected" "$found" >&2
+  exit 1
+fi

@@ -1,0 +1,34 @@
+#include "monitors/load_sample.h"
+
+#include <gtest/gtest.h>
+
+namespace weir {
+namespace {
+
+TEST(LoadSample, FindsSignalsByName) {
+  LoadSample sample;
+  sample.Add({.name = "l0", .level = 0.5});
+  ASSERT_NE(sample.Find("l0"), nullptr);
+  EXPECT_EQ(sample.Find("l0")->level, 0.5);
+  EXPECT_EQ(sample.Find("debt"), nullptr);
+}
+
+TEST(LoadSample, DropsSignalsBeyondItsRoom) {
+  LoadSample sample;
+  for (size_t i = 0; i < kMaxSignals + 3; ++i) sample.Add({.name = "x"});
+  EXPECT_EQ(sample.signals().size(), kMaxSignals);
+}
+
+TEST(LoadSample, AddHighestKeepsTheHigherOfTwo) {
+  LoadSample sample;
+  sample.AddHighest({.name = "l0", .level = 0.5, .bytes_per_level = 1});
+  sample.AddHighest({.name = "l0", .level = 0.9, .bytes_per_level = 2});
+  sample.AddHighest({.name = "l0", .level = 0.1, .bytes_per_level = 3});
+  sample.AddHighest({.name = "debt", .level = 0.2});
+  ASSERT_EQ(sample.signals().size(), 2u);
+  EXPECT_EQ(sample.Find("l0")->level, 0.9);
+  EXPECT_EQ(sample.Find("l0")->bytes_per_level, 2);
+}
+
+}  // namespace
+}  // namespace weir

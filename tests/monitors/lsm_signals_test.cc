@@ -1,0 +1,165 @@
+#include "monitors/lsm_signals.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr Duration kInterval = milliseconds(100);
+
+// The storm recipe.
+LsmGeometry Recipe() {
+  return {.write_buffer_bytes = 4 * kMiB,
+          .max_write_buffers = 4,
+          .l0_trigger = 4,
+          .l0_slowdown = 12,
+          .l1_bytes = 32 * kMiB,
+          .soft_pending_bytes = 512 * kMiB,
+          .background_bytes_per_second = 32.0 * kMiB};
+}
+
+Signal Sense(const LsmGeometry& geometry, const LsmFacts& facts, std::string_view name) {
+  LsmSignals signals(geometry, kInterval);
+  LoadSample sample;
+  signals.Update(TimePoint{}, facts, &sample);
+  return *sample.Find(name);
+}
+
+TEST(LsmSignals, TheRecipesL0LoopIsAsInThePrototype) {
+  const Signal l0 = Sense(Recipe(), {}, "l0");
+  EXPECT_NEAR(l0.bytes_per_level, 33.5e6, 0.1e6);
+  EXPECT_NEAR(ToSeconds(l0.dead_time), 2.5, 0.1);
+  EXPECT_NEAR(l0.bytes_per_level / (2 * ToSeconds(l0.dead_time)), 6.7e6, 0.3e6);
+  EXPECT_NEAR(l0.drain_bytes_per_second, 6.7e6, 0.1e6);
+}
+
+TEST(LsmSignals, RocksDbsDefaultGeometryHasTenSecondsOfDeadTime) {
+  const Signal l0 = Sense(LsmGeometry{}, {}, "l0");
+  EXPECT_NEAR(ToSeconds(l0.dead_time), 10, 0.5);
+  EXPECT_NEAR(l0.bytes_per_level / (2 * ToSeconds(l0.dead_time)), 54e6, 3e6);
+}
+
+TEST(LsmSignals, L0IsZeroAtTheTriggerAndOneWhereTheEngineBrakes) {
+  struct Case {
+    uint64_t files;
+    uint64_t memtable_bytes;
+    double level;
+  };
+  for (const Case& c : {Case{0, 0, 0}, Case{4, 0, 0}, Case{8, 0, 0.5}, Case{12, 0, 1.0}, Case{16, 0, 1.5},
+                        Case{11, 4 * kMiB, 1.0}, Case{11, 2 * kMiB, 0.9375}, Case{3, 2 * kMiB, 0}}) {
+    const Signal l0 = Sense(Recipe(), {.memtable_bytes = c.memtable_bytes, .l0_files = c.files}, "l0");
+    EXPECT_NEAR(l0.level, c.level, 1e-9) << c.files << " files, " << c.memtable_bytes;
+  }
+}
+
+TEST(LsmSignals, SmallFilesCountAsTheEngineCountsThem) {
+  EXPECT_NEAR(Sense(Recipe(), {.l0_files = 12, .l0_bytes = 12 * 1024}, "l0").level, 1.0, 1e-9);
+}
+
+TEST(LsmSignals, FilesMergedWithinL0CountByTheirBytes) {
+  EXPECT_NEAR(Sense(Recipe(), {.l0_files = 2, .l0_bytes = 48 * kMiB}, "l0").level, 1.0, 1e-9);
+}
+
+TEST(LsmSignals, AFlushDoesNotMoveL0) {
+  LsmSignals signals(Recipe(), kInterval);
+  LoadSample before;
+  LoadSample after;
+  signals.Update(TimePoint{}, {.memtable_bytes = 5 * kMiB, .immutable_memtables = 1, .l0_files = 7}, &before);
+  signals.Update(TimePoint{} + kInterval, {.memtable_bytes = 1 * kMiB, .l0_files = 8}, &after);
+  EXPECT_NEAR(after.Find("l0")->level, before.Find("l0")->level, 1e-9);
+}
+
+TEST(LsmSignals, NeitherL0NorDebtCountWhereTheEngineDoesNotCompact) {
+  LsmGeometry geometry = Recipe();
+  geometry.compaction_brakes = false;
+  const LsmFacts facts{.l0_files = 100, .pending_compaction_bytes = 1ull << 40};
+  EXPECT_EQ(Sense(geometry, facts, "l0").level, 0);
+  EXPECT_EQ(Sense(geometry, facts, "debt").level, 0);
+}
+
+TEST(LsmSignals, DebtIsLogarithmicFromAnEighthOfTheSoftLimit) {
+  struct Case {
+    uint64_t debt;
+    double level;
+  };
+  for (const Case& c : {Case{0, 0}, Case{1, 0}, Case{64 * kMiB, 0}, Case{128 * kMiB, 1.0 / 3}, Case{512 * kMiB, 1},
+                        Case{4096 * kMiB, 2}}) {
+    EXPECT_NEAR(Sense(Recipe(), {.pending_compaction_bytes = c.debt}, "debt").level, c.level, 1e-9) << c.debt;
+  }
+}
+
+TEST(LsmSignals, DebtWithoutALimitIsNoLoad) {
+  LsmGeometry geometry = Recipe();
+  geometry.soft_pending_bytes = 0;
+  EXPECT_EQ(Sense(geometry, {.pending_compaction_bytes = 1ull << 40}, "debt").level, 0);
+}
+
+TEST(LsmSignals, DebtIsFilteredOverTwoSeconds) {
+  LsmSignals signals(Recipe(), kInterval);
+  LoadSample sample;
+  signals.Update(TimePoint{}, {}, &sample);
+  LoadSample later;
+  signals.Update(TimePoint{} + seconds(2), {.pending_compaction_bytes = 512 * kMiB}, &later);
+  EXPECT_NEAR(later.Find("debt")->level, 1 - std::exp(-1.0), 1e-9);
+}
+
+TEST(LsmSignals, ScoreIsAgainstItsThresholdAndFilteredOverTenSeconds) {
+  EXPECT_NEAR(Sense(Recipe(), {.deepest_score = 3.0}, "score").level, 2.0, 1e-9);
+  LsmSignals signals(Recipe(), kInterval);
+  LoadSample sample;
+  signals.Update(TimePoint{}, {}, &sample);
+  LoadSample later;
+  signals.Update(TimePoint{} + seconds(10), {.deepest_score = 1.5}, &later);
+  EXPECT_NEAR(later.Find("score")->level, 1 - std::exp(-1.0), 1e-9);
+}
+
+TEST(LsmSignals, MemtablesAreOneWhereTheEngineBrakes) {
+  struct Case {
+    int buffers;
+    uint64_t memtable_bytes;
+    double level;
+  };
+  // With four buffers RocksDB slows down at three immutable ones; with two it stops at two.
+  for (const Case& c : {Case{4, 0, 0}, Case{4, 4 * kMiB, 0}, Case{4, 8 * kMiB, 0.5}, Case{4, 12 * kMiB, 1},
+                        Case{2, 4 * kMiB, 0}, Case{2, 8 * kMiB, 1}, Case{3, 12 * kMiB, 1}}) {
+    LsmGeometry geometry = Recipe();
+    geometry.max_write_buffers = c.buffers;
+    EXPECT_NEAR(Sense(geometry, {.memtable_bytes = c.memtable_bytes}, "memtables").level, c.level, 1e-9)
+        << c.buffers << " buffers, " << c.memtable_bytes;
+  }
+}
+
+TEST(LsmSignals, TheDrainIsWhatLeftL0PerBusySecondInUserBytes) {
+  LsmSignals signals(Recipe(), kInterval);
+  TimePoint now{};
+  LsmFacts facts{.disk_bytes_per_user_byte = 0.5};
+  LoadSample sample;
+  // Two seconds of compaction take 8 MB of files (16 MB as the user wrote them), then two idle seconds.
+  for (int i = 0; i < 800; ++i) {
+    facts.compacting = i % 40 < 20;
+    if (i % 40 == 20) facts.total_drained_bytes += 8'000'000;
+    sample = LoadSample();
+    signals.Update(now += kInterval, facts, &sample);
+  }
+  EXPECT_NEAR(sample.Find("l0")->drain_bytes_per_second, 8e6, 0.3e6);
+  EXPECT_EQ(sample.Find("l0")->drain_bytes_per_second, sample.Find("debt")->drain_bytes_per_second);
+}
+
+TEST(LsmSignals, AChangedLimitOfTheDiskChangesTheDeadTime) {
+  LsmSignals signals(Recipe(), kInterval);
+  LoadSample fast;
+  LoadSample slow;
+  signals.Update(TimePoint{}, {}, &fast);
+  signals.Update(TimePoint{} + kInterval, {.background_bytes_per_second = 12.0 * kMiB}, &slow);
+  EXPECT_NEAR(ToSeconds(slow.Find("l0")->dead_time - kInterval) / ToSeconds(fast.Find("l0")->dead_time - kInterval),
+              32.0 / 12, 0.01);
+}
+
+}  // namespace
+}  // namespace weir

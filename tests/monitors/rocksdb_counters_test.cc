@@ -1,0 +1,79 @@
+#include "monitors/rocksdb_counters.h"
+
+#include <gtest/gtest.h>
+
+namespace weir {
+namespace {
+
+constexpr double kGiB = 1 << 30;
+
+// Lines of RocksDB 7.8.3's own answer.
+const std::map<std::string, std::string> kStats{
+    {"compaction.L0.NumFiles", "1.000000"},
+    {"compaction.L0.Score", "7.250000"},
+    {"compaction.L0.SizeBytes", "3974470.000000"},
+    {"compaction.L0.WnewGB", "0.099212"},
+    {"compaction.L0.WriteGB", "0.100000"},
+    {"compaction.L1.MovedGB", "0.010000"},
+    {"compaction.L1.RnGB", "0.095510"},
+    {"compaction.L1.Score", "0.969743"},
+    {"compaction.L1.WriteGB", "0.181760"},
+    {"compaction.L2.RnGB", "0.500000"},
+    {"compaction.L2.Score", "1.201544"},
+    {"compaction.Sum.WriteGB", "0.281760"},
+    {"io_stalls.memtable_compaction", "10"},
+    {"io_stalls.memtable_slowdown", "15"},
+    {"io_stalls.level0_slowdown", "0"},
+    {"io_stalls.total_slowdown", "15"},
+    {"io_stalls.total_stop", "10"},
+};
+
+TEST(RocksDbCounters, AreTakenFromTheBaseLevel) {
+  EXPECT_NEAR(ParseCounters(kStats, 1).drained_from_l0_bytes, 0.10551 * kGiB, 1);
+  EXPECT_NEAR(ParseCounters(kStats, 2).drained_from_l0_bytes, 0.5 * kGiB, 1);
+  EXPECT_EQ(ParseCounters(kStats, 6).drained_from_l0_bytes, 0);
+}
+
+TEST(RocksDbCounters, ScoreLeavesL0Out) { EXPECT_EQ(ParseCounters(kStats, 1).highest_score, 1.201544); }
+
+TEST(RocksDbCounters, TellFlushesFromCompactions) {
+  const RocksDbCounters counters = ParseCounters(kStats, 1);
+  EXPECT_NEAR(counters.flushed_bytes, 0.099212 * kGiB, 1);
+  EXPECT_NEAR(counters.compaction_written_bytes, 0.18176 * kGiB, 1);
+  EXPECT_EQ(counters.l0_files, 1);
+  EXPECT_EQ(counters.l0_bytes, 3974470);
+}
+
+TEST(RocksDbCounters, KeepTheCausesOfStallsThatOccurred) {
+  const RocksDbCounters counters = ParseCounters(kStats, 1);
+  EXPECT_EQ(counters.slowdowns, 15u);
+  EXPECT_EQ(counters.stops, 10u);
+  EXPECT_EQ(counters.stall_causes,
+            (std::map<std::string, uint64_t>{{"memtable_compaction", 10}, {"memtable_slowdown", 15}}));
+}
+
+TEST(RocksDbCounters, OfAnEmptyAnswerAreZero) {
+  const RocksDbCounters counters = ParseCounters({}, 1);
+  EXPECT_EQ(counters.drained_from_l0_bytes, 0);
+  EXPECT_EQ(counters.highest_score, 0);
+}
+
+TEST(DiskRatio, StartsAtOneAndComesToWhatIsFlushed) {
+  DiskRatio ratio(4e6);
+  EXPECT_EQ(ratio.value(), 1);
+  for (int i = 0; i < 100; ++i) ratio.Update(4e6, 1e6);
+  EXPECT_NEAR(ratio.value(), 0.25, 0.01);
+}
+
+TEST(DiskRatio, StaysSaneForAnyOrder) {
+  DiskRatio ratio(4e6);
+  ratio.Update(-100e6, 0);
+  EXPECT_LE(ratio.value(), 2);
+  ratio.Update(0, 1e12);
+  EXPECT_LE(ratio.value(), 2);
+  ratio.Update(1e15, 0);
+  EXPECT_GT(ratio.value(), 0);
+}
+
+}  // namespace
+}  // namespace weir

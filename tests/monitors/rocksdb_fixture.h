@@ -1,0 +1,90 @@
+// A real RocksDB in a temporary directory, opened by whatever options a test has.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "rocksdb/db.h"
+#include "rocksdb/options.h"
+
+namespace weir {
+
+inline constexpr uint64_t kMiB = 1 << 20;
+
+// Small enough to be filled in milliseconds; never compressed, so that bytes in files are bytes written.
+inline rocksdb::Options SmallEngine() {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.create_missing_column_families = true;
+  options.compression = rocksdb::kNoCompression;
+  options.write_buffer_size = 256 << 10;
+  options.max_write_buffer_number = 4;
+  options.level0_file_num_compaction_trigger = 4;
+  options.level0_slowdown_writes_trigger = 12;
+  options.level0_stop_writes_trigger = 20;
+  options.max_bytes_for_level_base = 2 << 20;
+  options.target_file_size_base = 256 << 10;
+  return options;
+}
+
+class TestDb {
+ public:
+  TestDb() {
+    std::string name = (std::filesystem::temp_directory_path() / "weir-monitors-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~TestDb() {
+    Close();
+    std::filesystem::remove_all(path_);
+  }
+
+  void Open(const rocksdb::Options& options, const std::vector<std::string>& more_families = {}) {
+    std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, options}};
+    for (const std::string& name : more_families) families.emplace_back(name, options);
+    Open(options, families);
+  }
+  void Open(const rocksdb::DBOptions& options, const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
+    rocksdb::DB* db = nullptr;
+    const rocksdb::Status status = rocksdb::DB::Open(options, path_, families, &handles_, &db);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    db_.reset(db);
+  }
+  void Close() {
+    for (auto* handle : handles_) db_->DestroyColumnFamilyHandle(handle);
+    handles_.clear();
+    db_.reset();
+  }
+
+  // Random keys and values, so that files overlap and nothing compresses.
+  void Write(uint64_t bytes, size_t family = 0) {
+    constexpr size_t kValue = 1000;
+    std::string value(kValue, '\0');
+    for (uint64_t written = 0; written < bytes; written += kValue) {
+      for (char& c : value) c = static_cast<char>(random_());
+      const std::string key = std::to_string(random_());
+      ASSERT_TRUE(db_->Put({}, handles_[family], key, value).ok());
+    }
+  }
+  // One L0 file.
+  void WriteFile(size_t family = 0) {
+    Write(32 << 10, family);
+    ASSERT_TRUE(db_->Flush({}, handles_[family]).ok());
+  }
+
+  rocksdb::DB* db() { return db_.get(); }
+  const std::vector<rocksdb::ColumnFamilyHandle*>& handles() const { return handles_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  std::mt19937_64 random_{7};
+};
+
+}  // namespace weir

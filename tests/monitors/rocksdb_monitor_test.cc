@@ -1,0 +1,363 @@
+#include "monitors/rocksdb_monitor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "config/manual_clock.h"
+#include "config/settings.h"
+#include "tests/monitors/rocksdb_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr uint64_t kTarget = 4096 * kMiB;
+
+class RocksDbMonitorTest : public testing::Test {
+ protected:
+  LoadSample Sense(LoadMonitor& monitor, Duration later = milliseconds(100)) {
+    clock_.Advance(later);
+    const Status status = monitor.SampleOnce();
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(monitor.LastError().ok()) << monitor.LastError().message();
+    return monitor.Sample();
+  }
+
+  // Compactions that are switched off leave L0 where the test puts it; the monitor is told otherwise by `prepared`.
+  static rocksdb::Options WithoutCompactions() {
+    rocksdb::Options options = SmallEngine();
+    options.disable_auto_compactions = true;
+    return options;
+  }
+  static PreparedRocksDb WithGeometryOf(const rocksdb::Options& options, const std::vector<std::string>& names) {
+    PreparedRocksDb prepared;
+    prepared.target_bytes = kTarget;
+    prepared.listener = std::make_shared<RocksDbListener>();
+    for (const std::string& name : names) prepared.geometry[name] = GeometryOf(options);
+    return prepared;
+  }
+
+  // Leaves the background paused. One buffer more would stop the writer, so it writes little at a time.
+  void WriteUntilRocksDbBrakes() {
+    ASSERT_TRUE(test_.db()->PauseBackgroundWork().ok());
+    uint64_t delayed_rate = 0;
+    for (int i = 0; i < 200 && delayed_rate == 0; ++i) {
+      test_.Write(8 << 10);
+      ASSERT_TRUE(test_.db()->GetIntProperty("rocksdb.actual-delayed-write-rate", &delayed_rate));
+    }
+    ASSERT_GT(delayed_rate, 0u);
+  }
+
+  ManualClock clock_{TimePoint{} + seconds(1000)};
+  TestDb test_;
+};
+
+TEST_F(RocksDbMonitorTest, AnIdleDatabaseHasNoLoad) {
+  test_.Open(SmallEngine());
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  const LoadSample sample = Sense(monitor);
+  for (const char* name : {"memtables", "l0", "score", "debt", "own"}) {
+    ASSERT_NE(sample.Find(name), nullptr) << name;
+    EXPECT_EQ(sample.Find(name)->level, 0) << name;
+    if (!sample.Find(name)->acts_on_writes) continue;
+    EXPECT_GT(sample.Find(name)->bytes_per_level, 0) << name;
+    EXPECT_GT(sample.Find(name)->dead_time, Duration::zero()) << name;
+  }
+  EXPECT_TRUE(sample.Find("l0")->acts_on_writes);
+  EXPECT_EQ(monitor.LoadLevel(), 0);
+  EXPECT_EQ(sample.escapes, 0u);
+  EXPECT_EQ(sample.write_burst_bytes, 128u << 10);
+  EXPECT_TRUE(sample.Find("own")->acts_on_reads);
+  EXPECT_TRUE(sample.Find("memory")->acts_on_reads);
+  EXPECT_FALSE(sample.Find("l0")->acts_on_reads);
+  EXPECT_GT(monitor.MemoryPressure(), 0);
+  EXPECT_LT(monitor.MemoryPressure(), 1);
+}
+
+TEST_F(RocksDbMonitorTest, L0RisesByOneOverTheSpanForEachFile) {
+  test_.Open(WithoutCompactions());
+  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
+  for (int files = 1; files <= 14; ++files) {
+    test_.WriteFile();
+    EXPECT_NEAR(Sense(monitor).Find("l0")->level, std::max(0.0, (files - 4) / 8.0), 0.02) << files;
+    EXPECT_EQ(monitor.Details().l0_files, static_cast<uint64_t>(files));
+  }
+}
+
+TEST_F(RocksDbMonitorTest, WhatIsStillInMemoryCountsToo) {
+  test_.Open(WithoutCompactions());
+  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
+  for (int files = 0; files < 8; ++files) test_.WriteFile();
+  const double before = Sense(monitor).Find("l0")->level;
+  test_.Write(128 << 10);  // half a memtable
+  const double with_memtable = Sense(monitor).Find("l0")->level;
+  EXPECT_NEAR(with_memtable - before, 0.5 / 8, 0.03);
+}
+
+TEST_F(RocksDbMonitorTest, TheHighestColumnFamilyCounts) {
+  test_.Open(WithoutCompactions(), {"quiet", "busy"});
+  const auto prepared = WithGeometryOf(SmallEngine(), {"default", "quiet", "busy"});
+  RocksDbMonitor monitor(test_.db(), test_.handles(), prepared, {}, clock_);
+  for (int files = 0; files < 6; ++files) test_.WriteFile(0);
+  for (int files = 0; files < 10; ++files) test_.WriteFile(2);
+  EXPECT_NEAR(Sense(monitor).Find("l0")->level, 6 / 8.0, 0.02);
+  EXPECT_EQ(monitor.Details().l0_files, 10u);
+}
+
+TEST_F(RocksDbMonitorTest, AdaptsToForeignOptions) {
+  rocksdb::Options options = SmallEngine();
+  options.level0_slowdown_writes_trigger = 8;
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  EXPECT_EQ(Sense(monitor).Find("l0")->bytes_per_level, 4.0 * (256 << 10));
+}
+
+TEST_F(RocksDbMonitorTest, APreparedDatabaseKeepsItsOriginalScale) {
+  rocksdb::Options options = SmallEngine();
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok());
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, prepared.value(), {}, clock_);
+  EXPECT_EQ(Sense(monitor).Find("l0")->bytes_per_level, 8.0 * (256 << 10));
+  EXPECT_EQ(monitor.Details().memory_target_bytes, 64 * kMiB);
+}
+
+// Memtables that may not become files yet, on the scale of a database with four.
+TEST_F(RocksDbMonitorTest, MemtablesRiseWhileFlushesLag) {
+  rocksdb::Options options = SmallEngine();
+  options.max_write_buffer_number = 12;
+  options.min_write_buffer_number_to_merge = 10;
+  test_.Open(options);
+  rocksdb::Options scale = SmallEngine();
+  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(scale, {"default"}), {}, clock_);
+  double last = -1;
+  for (int i = 0; i < 5; ++i) {
+    const double level = Sense(monitor).Find("memtables")->level;
+    EXPECT_GE(level, last);
+    last = level;
+    test_.Write(200 << 10);
+  }
+  EXPECT_GT(last, 0.5);
+  EXPECT_GE(monitor.Details().immutable_memtables, 2u);
+}
+
+TEST_F(RocksDbMonitorTest, DebtFollowsRocksDbsEstimate) {
+  rocksdb::Options options = SmallEngine();
+  options.soft_pending_compaction_bytes_limit = 2 * kMiB;
+  options.disable_auto_compactions = true;
+  test_.Open(options);
+  rocksdb::Options scale = options;
+  scale.disable_auto_compactions = false;
+  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(scale, {"default"}), {}, clock_);
+  EXPECT_EQ(Sense(monitor).Find("debt")->level, 0);
+  for (int i = 0; i < 12; ++i) {
+    test_.Write(100 << 10);
+    ASSERT_TRUE(test_.db()->Flush({}).ok());
+  }
+  const LoadSample sample = Sense(monitor, seconds(60));  // the filter is through
+  const auto debt = static_cast<double>(monitor.Details().debt_bytes);
+  ASSERT_GT(debt, 256e3);
+  EXPECT_NEAR(sample.Find("debt")->level, std::log2(debt / (256 << 10)) / 3, 0.01);
+}
+
+TEST_F(RocksDbMonitorTest, OwnBytesAreAgainstTheirBudget) {
+  test_.Open(SmallEngine());
+  RocksDbMonitorSettings settings;
+  settings.own_budget_mb = 10;
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, settings, clock_);
+  monitor.AddOwnBytes(static_cast<int64_t>(6 * kMiB));
+  monitor.AddOwnBytes(-static_cast<int64_t>(1 * kMiB));
+  EXPECT_NEAR(Sense(monitor).Find("own")->level, 0.5, 1e-9);
+  EXPECT_EQ(monitor.LoadLevel(), 0.5);
+  monitor.AddOwnBytes(-static_cast<int64_t>(50 * kMiB));
+  EXPECT_EQ(Sense(monitor).Find("own")->level, 0);
+}
+
+TEST_F(RocksDbMonitorTest, OwnBudgetIsAnEighthOfTheTargetWhenNotSet) {
+  test_.Open(SmallEngine());
+  RocksDbMonitor monitor(test_.db(), {}, 80 * kMiB, {}, clock_);
+  EXPECT_EQ(Sense(monitor).Find("own")->bytes_per_level, static_cast<double>(10 * kMiB));
+}
+
+// The meter is fed from RocksDB's counters, so what it booked must be what really left L0.
+TEST_F(RocksDbMonitorTest, TheDrainIsWhatCompactionsTookPerBusySecond) {
+  test_.Open(WithoutCompactions());
+  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
+  Sense(monitor);
+  double drained_bytes = 0;
+  for (int round = 0; round < 6; ++round) {
+    for (int files = 0; files < 8; ++files) test_.Write(250 << 10);
+    ASSERT_TRUE(test_.db()->Flush({}).ok());
+    std::map<std::string, std::string> stats;
+    ASSERT_TRUE(test_.db()->GetMapProperty("rocksdb.cfstats", &stats));
+    drained_bytes = std::stod(stats["compaction.L0.SizeBytes"]);
+    // Eight files or more wait for 4 s as the monitor sees it, then all are compacted at once.
+    for (int i = 0; i < 40; ++i) Sense(monitor);
+    ASSERT_TRUE(test_.db()->CompactRange({}, nullptr, nullptr).ok());
+  }
+  Sense(monitor);
+  EXPECT_NEAR(Sense(monitor).Find("l0")->drain_bytes_per_second / (drained_bytes / 4), 1.0, 0.1);
+  EXPECT_NEAR(monitor.Details().disk_per_user_byte, 1.0, 0.1);
+}
+
+TEST_F(RocksDbMonitorTest, CompressionIsSeenInTheRatio) {
+  rocksdb::Options options = SmallEngine();
+  options.compression = rocksdb::kSnappyCompression;
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  Sense(monitor);
+  const std::string value(1000, 'x');
+  for (int round = 0; round < 40; ++round) {
+    for (int i = 0; i < 250; ++i) ASSERT_TRUE(test_.db()->Put({}, std::to_string(round * 1000 + i), value).ok());
+    ASSERT_TRUE(test_.db()->Flush({}).ok());
+    Sense(monitor, seconds(1));
+  }
+  EXPECT_LT(monitor.Details().disk_per_user_byte, 0.3);
+}
+
+TEST_F(RocksDbMonitorTest, StallsAreCountedByTheListener) {
+  rocksdb::Options options = SmallEngine();
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok());
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, prepared.value(), {}, clock_);
+  EXPECT_EQ(Sense(monitor).escapes, 0u);
+  WriteUntilRocksDbBrakes();
+  EXPECT_EQ(Sense(monitor).escapes, 1u);
+  EXPECT_GT(monitor.Details().delayed_bytes_per_second, 0);
+  EXPECT_GE(Sense(monitor).Find("memtables")->level, 1);  // it was at 1.0 before the brakes were moved
+  ASSERT_TRUE(test_.db()->ContinueBackgroundWork().ok());
+}
+
+TEST_F(RocksDbMonitorTest, StallsOfAForeignDatabaseAreCountedFromItsCounters) {
+  test_.Open(SmallEngine());
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  EXPECT_EQ(Sense(monitor).escapes, 0u);
+  WriteUntilRocksDbBrakes();
+  EXPECT_EQ(Sense(monitor).escapes, 1u);  // seen
+  EXPECT_GE(Sense(monitor, seconds(1)).escapes, 1u);
+  EXPECT_NEAR(Sense(monitor).Find("memtables")->level, 1, 0.1);
+  EXPECT_EQ(monitor.Details().stall_causes.begin()->first, "memtable_slowdown");
+  ASSERT_TRUE(test_.db()->ContinueBackgroundWork().ok());
+}
+
+TEST_F(RocksDbMonitorTest, ReportsTheEnginesPartsOfMemory) {
+  rocksdb::Options options = SmallEngine();
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok());
+  test_.Open(options);
+  test_.WriteFile();
+  test_.Write(100 << 10);
+  std::string value;
+  (void)test_.db()->Get({}, "1", &value);
+  RocksDbMonitor monitor(test_.db(), {}, prepared.value(), {}, clock_);
+  Sense(monitor);
+  const RocksDbDetails details = monitor.Details();
+  EXPECT_GT(details.block_cache_bytes, 0u);
+  EXPECT_GT(details.memtable_bytes, 100u << 10);
+  EXPECT_GT(details.memory.bytes(), 0u);
+}
+
+TEST_F(RocksDbMonitorTest, ForceFlushFlushesAllColumnFamilies) {
+  test_.Open(WithoutCompactions(), {"more"});
+  RocksDbMonitor monitor(test_.db(), test_.handles(), kTarget, {}, clock_);
+  test_.Write(10'000, 0);
+  test_.Write(10'000, 1);
+  monitor.ForceFlush();
+  Sense(monitor);
+  for (auto* handle : test_.handles()) {
+    uint64_t bytes = 1;
+    rocksdb::FlushOptions wait;
+    ASSERT_TRUE(test_.db()->Flush(wait, handle).ok());
+    ASSERT_TRUE(test_.db()->GetIntProperty(handle, "rocksdb.num-entries-active-mem-table", &bytes));
+    EXPECT_EQ(bytes, 0u);
+    std::string files;
+    ASSERT_TRUE(test_.db()->GetProperty(handle, "rocksdb.num-files-at-level0", &files));
+    EXPECT_EQ(files, "1");
+  }
+}
+
+TEST_F(RocksDbMonitorTest, ADetachedMonitorLeavesTheDatabaseAlone) {
+  test_.Open(SmallEngine());
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  const TimePoint good = Sense(monitor).time;
+  monitor.Detach();
+  monitor.Detach();
+  test_.Close();
+  EXPECT_EQ(monitor.SampleOnce().message(), "database closed");
+  EXPECT_EQ(monitor.LastError().message(), "database closed");
+  EXPECT_EQ(monitor.Sample().time, good);
+  monitor.ForceFlush();
+  EXPECT_FALSE(monitor.SampleOnce().ok());
+}
+
+TEST_F(RocksDbMonitorTest, ADatabaseMayBeClosedWhileItIsSampled) {
+  for (int round = 0; round < 5; ++round) {
+    TestDb test;
+    test.Open(SmallEngine(), {"more"});
+    RocksDbMonitorSettings settings;
+    settings.monitor.sample_interval = milliseconds(1);
+    RocksDbMonitor monitor(test.db(), test.handles(), kTarget, settings);
+    monitor.Start();
+    test.Write(300 << 10);
+    monitor.Detach();
+    test.Close();
+    while (monitor.LastError().ok()) std::this_thread::yield();
+    EXPECT_EQ(monitor.LastError().message(), "database closed");
+  }
+}
+
+TEST_F(RocksDbMonitorTest, SamplesWhileOthersWriteAndAsk) {
+  test_.Open(SmallEngine());
+  RocksDbMonitorSettings settings;
+  settings.monitor.sample_interval = milliseconds(1);
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, settings);
+  monitor.Start();
+  std::atomic<bool> done{false};
+  std::thread reader([&] {
+    while (!done.load()) {
+      (void)monitor.Details();
+      (void)monitor.ShouldThrottleWrites();
+      monitor.AddOwnBytes(1);
+    }
+  });
+  test_.Write(4 * kMiB);
+  done.store(true);
+  reader.join();
+  monitor.Stop();
+  EXPECT_TRUE(monitor.LastError().ok()) << monitor.LastError().message();
+}
+
+TEST_F(RocksDbMonitorTest, AdvisesToSlowWritesByFilesInL0) {
+  test_.Open(WithoutCompactions());
+  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
+  for (int files = 0; files < 6; ++files) test_.WriteFile();
+  Sense(monitor);
+  EXPECT_FALSE(monitor.ShouldThrottleWrites());
+  test_.WriteFile();
+  Sense(monitor);
+  EXPECT_TRUE(monitor.ShouldThrottleWrites());
+  EXPECT_FALSE(monitor.ShouldThrottleReads());
+}
+
+TEST(RocksDbMonitorSettings, KeepTheNamesThatOperatorsKnow) {
+  SettingTable table;
+  RocksDbMonitorSettings settings;
+  Declare(table, settings);
+  ASSERT_TRUE(table
+                  .Load({{"WEIR_RATE_LIMIT_ROCKSDB_L0_THRESHOLD", "9"},
+                         {"ORLY_RATE_LIMIT_ROCKSDB_SCORE_THRESHOLD", "2.5"},
+                         {"WEIR_RATE_LIMIT_OWN_BUDGET_MB", "50"}})
+                  .ok());
+  EXPECT_EQ(settings.l0_threshold, 9u);
+  EXPECT_EQ(settings.score_threshold, 2.5);
+  EXPECT_EQ(settings.own_budget_mb, 50u);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,148 @@
+#include "monitors/rocksdb_options.h"
+
+#include <gtest/gtest.h>
+
+#include "rocksdb/table.h"
+#include "tests/monitors/rocksdb_fixture.h"
+
+namespace weir {
+namespace {
+
+std::shared_ptr<rocksdb::Cache> CacheOf(const rocksdb::ColumnFamilyOptions& options) {
+  return options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache;
+}
+
+TEST(MoveBrakesOutwards, FollowsTheSpanOfTheOptions) {
+  struct Case {
+    int trigger, slowdown, stop;
+    int moved_slowdown, moved_stop;
+  };
+  for (const Case& c : {Case{4, 12, 20, 28, 36}, Case{4, 20, 36, 52, 68}, Case{2, 3, 4, 5, 6}, Case{4, 20, 20, 52, 52},
+                        Case{4, -1, 36, -1, 100}}) {
+    rocksdb::ColumnFamilyOptions options;
+    options.level0_file_num_compaction_trigger = c.trigger;
+    options.level0_slowdown_writes_trigger = c.slowdown;
+    options.level0_stop_writes_trigger = c.stop;
+    MoveBrakesOutwards(&options);
+    EXPECT_EQ(options.level0_slowdown_writes_trigger, c.moved_slowdown) << c.slowdown;
+    EXPECT_EQ(options.level0_stop_writes_trigger, c.moved_stop) << c.stop;
+  }
+}
+
+TEST(MoveBrakesOutwards, MultipliesTheLimitsOfDebtAndAddsBuffers) {
+  rocksdb::ColumnFamilyOptions options;
+  options.soft_pending_compaction_bytes_limit = 512 * kMiB;
+  options.hard_pending_compaction_bytes_limit = UINT64_MAX / 2;
+  options.max_write_buffer_number = 4;
+  MoveBrakesOutwards(&options);
+  EXPECT_EQ(options.soft_pending_compaction_bytes_limit, 4096 * kMiB);
+  EXPECT_EQ(options.hard_pending_compaction_bytes_limit, UINT64_MAX);
+  EXPECT_EQ(options.max_write_buffer_number, 6);
+  options.soft_pending_compaction_bytes_limit = 0;  // none
+  MoveBrakesOutwards(&options);
+  EXPECT_EQ(options.soft_pending_compaction_bytes_limit, 0u);
+}
+
+TEST(GeometryOf, TakesOptionsAsRocksDbDoes) {
+  rocksdb::ColumnFamilyOptions options;
+  options.max_write_buffer_number = 1;
+  options.min_write_buffer_number_to_merge = 9;
+  options.level0_file_num_compaction_trigger = 10;
+  options.level0_slowdown_writes_trigger = 5;
+  options.disable_auto_compactions = true;
+  const LsmGeometry g = GeometryOf(options);
+  EXPECT_EQ(g.max_write_buffers, 2);
+  EXPECT_EQ(g.buffers_per_flush, 1);
+  EXPECT_EQ(g.l0_slowdown, 11);
+  EXPECT_FALSE(g.compaction_brakes);
+}
+
+TEST(PrepareRocksDb, SizesCacheAndWriteBuffersFromTheTarget) {
+  rocksdb::Options options;
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(1400 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_EQ(CacheOf(options)->GetCapacity(), 700 * kMiB);
+  EXPECT_EQ(CacheOf(options), prepared.value().block_cache);
+  ASSERT_NE(options.write_buffer_manager, nullptr);
+  EXPECT_EQ(options.write_buffer_manager->buffer_size(), 128 * kMiB);
+  EXPECT_TRUE(options.write_buffer_manager->cost_to_cache());
+  EXPECT_EQ(options.listeners.size(), 1u);
+}
+
+TEST(PrepareRocksDb, KeepsWhatTheProgramSet) {
+  rocksdb::Options options;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(100 * kMiB);
+  table.block_size = 16 << 10;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  const auto manager = std::make_shared<rocksdb::WriteBufferManager>(50 * kMiB);
+  options.write_buffer_manager = manager;
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(1400 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_EQ(CacheOf(options), table.block_cache);
+  EXPECT_EQ(options.write_buffer_manager, manager);
+  EXPECT_EQ(prepared.value().budget.write_buffer_bytes, 50 * kMiB);
+}
+
+TEST(PrepareRocksDb, KeepsTheOtherTableOptionsWhereItPutsACache) {
+  rocksdb::Options options;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = 16 << 10;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  ASSERT_TRUE(PrepareRocksDb(1400 * kMiB, &options).ok());
+  EXPECT_EQ(options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_size, 16u << 10);
+}
+
+TEST(PrepareRocksDb, RespectsThatAProgramWantsNoCache) {
+  rocksdb::Options options;
+  rocksdb::BlockBasedTableOptions table;
+  table.no_block_cache = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(1400 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_EQ(prepared.value().block_cache, nullptr);
+  EXPECT_FALSE(options.write_buffer_manager->cost_to_cache());
+}
+
+TEST(PrepareRocksDb, ATargetThatCannotHoldTheCachesLeavesTheOptionsAlone) {
+  rocksdb::Options options;
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(100 * kMiB, &options);
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_NE(prepared.status().message().find("a memory target of 100 MiB cannot hold a block cache of 136 MiB"),
+            std::string::npos)
+      << prepared.status().message();
+  EXPECT_EQ(options.level0_slowdown_writes_trigger, 20);
+  EXPECT_EQ(options.write_buffer_manager, nullptr);
+  EXPECT_TRUE(options.listeners.empty());
+}
+
+TEST(PrepareRocksDb, AllColumnFamiliesShareOneCache) {
+  rocksdb::DBOptions db_options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const char* name : {"default", "events", "index"}) families.emplace_back(name, SmallEngine());
+  families[2].options.level0_slowdown_writes_trigger = 8;
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &db_options, &families);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  for (const auto& family : families) EXPECT_EQ(CacheOf(family.options), prepared.value().block_cache);
+  EXPECT_EQ(families[1].options.level0_slowdown_writes_trigger, 28);
+  EXPECT_EQ(families[2].options.level0_slowdown_writes_trigger, 16);
+  EXPECT_EQ(prepared.value().geometry.at("events").l0_slowdown, 12);
+  EXPECT_EQ(prepared.value().geometry.at("index").l0_slowdown, 8);
+  EXPECT_EQ(prepared.value().geometry.at("index").max_write_buffers, 4);
+}
+
+TEST(PrepareRocksDb, ThePreparedOptionsReallyOpen) {
+  rocksdb::Options options = SmallEngine();
+  ASSERT_TRUE(PrepareRocksDb(64 * kMiB, &options).ok());
+  TestDb test;
+  test.Open(options, {"more"});
+  for (auto* handle : test.handles()) {
+    const rocksdb::Options open = test.db()->GetOptions(handle);
+    EXPECT_EQ(open.level0_slowdown_writes_trigger, 28);
+    EXPECT_EQ(open.level0_stop_writes_trigger, 36);
+    EXPECT_EQ(open.max_write_buffer_number, 6);
+  }
+}
+
+}  // namespace
+}  // namespace weir

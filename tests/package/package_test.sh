@@ -1,0 +1,31 @@
+#!/bin/sh
+# package_test.sh <build directory> <C++ compiler>: installs weir into a fresh directory and builds, as strangers would, one
+# program on the throttle alone and one on everything.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+work=$1/tests/package
+rm -rf "$work"
+mkdir -p "$work"
+cmake --install "$1" --prefix "$work/prefix" >"$work/install.log"
+
+consume() {
+  cmake -S "$here/$1" -B "$work/$1" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$2" \
+    -DCMAKE_BUILD_TYPE=Release >"$work/$1.log"
+  cmake --build "$work/$1" -- -v >"$work/$1.build.log" || { cat "$work/$1.build.log"; exit 1; }
+  "$work/$1/consumer"
+}
+
+consume throttle "$2"
+if grep -E '(lib|-l)(rocksdb|boost|jemalloc|yaml)' "$work/throttle.build.log" || ldd "$work/throttle/consumer" | grep -E 'lib(rocksdb|boost|jemalloc|yaml)'; then
+  echo "package_test: the throttle's user had to link what the throttle does not need" >&2
+  exit 1
+fi
+
+consume monitors "$2"
+ldd "$work/monitors/consumer" | grep -q rocksdb
+
+"$work/prefix/bin/weir" config --format=markdown >/dev/null
+if grep -rlF "$1" "$work/prefix/lib" --include='*.cmake'; then
+  echo "package_test: the installed targets point into the build directory" >&2
+  exit 1
+fi

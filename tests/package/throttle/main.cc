@@ -1,0 +1,28 @@
+#include <weir/throttle/adaptive_limiter.h>
+
+#include <cstdio>
+
+namespace {
+
+class HalfFullMonitor final : public weir::LoadMonitor {
+ public:
+  ~HalfFullMonitor() override { Stop(); }
+
+ private:
+  weir::Status Probe(weir::TimePoint /*now*/, weir::LoadSample* sample) override {
+    sample->Add({.name = "queue", .level = 0.5});
+    return {};
+  }
+};
+
+}  // namespace
+
+int main() {
+  HalfFullMonitor monitor;
+  weir::AdaptiveLimiter limiter(monitor);
+  monitor.Start();
+  limiter.Start();
+  limiter.MaybeThrottle(weir::Operation::kWrite);
+  std::printf("level %.1f\n", monitor.LoadLevel());
+  return 0;
+}

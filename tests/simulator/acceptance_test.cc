@@ -1,0 +1,123 @@
+// What the throttle has to reach on the simulated engine, at its default gains.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "bench/simulator/law.h"
+#include "tests/simulator/run.h"
+
+namespace weir {
+namespace {
+
+TEST(Acceptance, StepToThreeTimesTheSustainable) {
+  for (const std::string_view geometry : {"recipe", "recipe-x4"}) {
+    SCOPED_TRACE(geometry);
+    const Figures f = FiguresOf("step", "weir", geometry);
+    EXPECT_LE(f.overshoot_percent, 10);
+    EXPECT_LE(f.settling_seconds, 2 * f.integral_seconds);
+    EXPECT_LE(f.settling_seconds, 40);
+    EXPECT_LE(std::abs(f.steady_error), 0.03 * f.setpoint);
+    EXPECT_EQ(f.escapes, 0);
+    EXPECT_EQ(f.stalled_seconds, 0);
+  }
+}
+
+TEST(Acceptance, TheDefaultGeometryNeedsNoOtherGains) {
+  const Figures f = FiguresOf("step", "weir", "default");
+  EXPECT_LE(f.settling_seconds, 2 * f.integral_seconds);
+  EXPECT_EQ(f.escapes, 0);
+}
+
+TEST(Acceptance, AThousandWritersGetWhatOneGets) {
+  const Figures thousand = FiguresOf("thousand-writers");
+  const Figures one = FiguresOf("one-writer");
+  EXPECT_NEAR(thousand.aggregate_bytes_per_second / one.aggregate_bytes_per_second, 1, 0.02);
+  EXPECT_EQ(thousand.bulk_refused, 0);
+}
+
+TEST(Acceptance, TheBrakeAnswersAnIdleHourAtOnce) {
+  const Figures f = FiguresOf("idle-burst");
+  EXPECT_LE(f.brake_delay_seconds, 0.1);
+  EXPECT_EQ(f.escapes, 0);
+}
+
+TEST(Acceptance, TheBottleneckThrottlesWhereTheWeightedSumDoesNot) {
+  const Figures bottleneck = FiguresOf("memory-low-l0-high");
+  const Figures weighted = FiguresOf("memory-low-l0-high-weighted");
+  EXPECT_EQ(bottleneck.escapes, 0);
+  EXPECT_NEAR(bottleneck.steady_error, 0, 0.03);
+  EXPECT_GT(weighted.highest_level, 2) << "memory at a fifth hides a full L0";
+  EXPECT_GT(weighted.escapes, 0);
+  EXPECT_GT(weighted.interactive_p999_ms, 100 * bottleneck.interactive_p999_ms);
+}
+
+TEST(Acceptance, InteractiveWorkNeverWaitsForTheEngine) {
+  for (const Scenario& s : Scenarios()) {
+    if (s.weighted) continue;
+    SCOPED_TRACE(s.name);
+    const Figures f = FiguresOf(s.name);
+    EXPECT_LE(f.interactive_p999_ms, 5);
+    EXPECT_EQ(f.interactive_refused, 0);
+    EXPECT_EQ(f.stalled_seconds, 0);
+    EXPECT_EQ(f.escapes, 0);
+  }
+}
+
+TEST(Acceptance, TenPartiesShareAlike) { EXPECT_GE(FiguresOf("ten-parties").jain_index, 0.95); }
+
+TEST(Acceptance, ALostBandwidthIsSettledWithinTwoIntegralTimes) {
+  const Figures f = FiguresOf("bandwidth");
+  EXPECT_LE(f.settling_seconds, 2 * f.integral_seconds);
+  EXPECT_EQ(f.stalled_seconds, 0);
+}
+
+TEST(Acceptance, ALostSensorLeavesTheLimitWhereItWas) {
+  const SimulationResult run = Simulate(OptionsOf("sensor-loss"));
+  // Failing from 60 to 70 s: the last sample is good for two seconds, then the last limit holds.
+  double held = 0;
+  for (const TickRow& row : run.rows) {
+    if (row.time_s < 63 || row.time_s > 69.5) continue;
+    EXPECT_FALSE(row.open);
+    EXPECT_EQ(row.reason, "sensor lost");
+    if (held == 0) held = row.limit;
+    EXPECT_EQ(row.limit, held);
+  }
+  EXPECT_GT(held, 0);
+  EXPECT_NEAR(run.figures.steady_error, 0, 0.03);
+}
+
+TEST(Acceptance, NewGainsDoNotKick) {
+  const SimulationResult run = Simulate(OptionsOf("gain-change"));
+  double before = 0;
+  double after = 0;
+  for (const TickRow& row : run.rows) {
+    if (row.time_s < 79.95) before = row.limit;
+    if (row.time_s < 80.15) after = row.limit;
+  }
+  EXPECT_NEAR(after / before, 1, 0.05);
+}
+
+// The bake-off in one line each: README.md has the figures.
+TEST(BakeOff, WhatTheOtherLawsDo) {
+  const Figures weir = FiguresOf("step");
+  const Figures none = FiguresOf("step", "none");
+  EXPECT_GT(none.stalled_seconds, 60);
+  EXPECT_GT(none.interactive_p999_ms, 200 * weir.interactive_p999_ms);
+  EXPECT_GT(FiguresOf("step", "plan").stalled_seconds, 20);
+  EXPECT_GT(FiguresOf("step", "pd").overshoot_percent, 100) << "it controls the flow, not the level";
+  EXPECT_GT(FiguresOf("idle-burst", "spring").overshoot_percent, 2 * FiguresOf("idle-burst").overshoot_percent);
+}
+
+TEST(BakeOff, EveryLawRunsEveryScenario) {
+  for (const std::string_view law : LawNames()) {
+    for (const Scenario& s : Scenarios()) {
+      SCOPED_TRACE(std::string(law) + " " + std::string(s.name));
+      SimulationOptions options = OptionsOf(s.name, law);
+      options.seconds = 30;
+      EXPECT_EQ(Simulate(options).rows.size(), 301u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,59 @@
+// The directions that the tuning table (throttle/README.md) claims, on the simulated engine.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/simulator/run.h"
+
+namespace weir {
+namespace {
+
+Figures With(std::string_view scenario, void (*change)(ControlSettings&)) {
+  SimulationOptions options = OptionsOf(scenario);
+  change(options.settings.bulk);
+  return Simulate(options).figures;
+}
+
+TEST(Tuning, MoreKpMeansLessOvershootAndSoonerSettling) {
+  const auto quarter = [](ControlSettings& s) { s.gains.kp /= 4; };
+  const auto fourfold = [](ControlSettings& s) { s.gains.kp *= 4; };
+  for (const std::string_view scenario : {"bandwidth", "sustained-3x"}) {
+    SCOPED_TRACE(scenario);
+    EXPECT_GT(With(scenario, quarter).overshoot_percent, 1.2 * FiguresOf(scenario).overshoot_percent);
+    EXPECT_GT(FiguresOf(scenario).overshoot_percent, 1.2 * With(scenario, fourfold).overshoot_percent);
+  }
+  EXPECT_GT(With("sustained-3x", quarter).settling_seconds, 1.2 * FiguresOf("sustained-3x").settling_seconds);
+  EXPECT_GT(FiguresOf("sustained-3x").settling_seconds, 1.2 * With("sustained-3x", fourfold).settling_seconds);
+}
+
+TEST(Tuning, MoreKiMeansMoreOvershootAfterAStep) {
+  const auto tenfold = [](ControlSettings& s) { s.gains.ki *= 10; };
+  const auto none = [](ControlSettings& s) { s.gains.ki = 0; };
+  EXPECT_GT(With("step", tenfold).overshoot_percent, 1.5 * FiguresOf("step").overshoot_percent);
+  EXPECT_LT(With("step", none).overshoot_percent, FiguresOf("step").overshoot_percent);
+}
+
+TEST(Tuning, WithoutKiADrainThatIsMisjudgedLeavesAnError) {
+  const auto none = [](ControlSettings& s) { s.gains.ki = 0; };
+  const auto tenfold = [](ControlSettings& s) { s.gains.ki *= 10; };
+  const double without = With("bandwidth", none).steady_error;
+  EXPECT_GT(without, 0.01) << "above the setpoint: the drain is measured late";
+  EXPECT_LT(std::abs(With("bandwidth", tenfold).steady_error), without / 2);
+}
+
+TEST(Tuning, MuchKdDampsAndDelays) {
+  const auto much = [](ControlSettings& s) { s.gains.kd *= 10; };
+  EXPECT_LT(With("sustained-3x", much).overshoot_percent, FiguresOf("sustained-3x").overshoot_percent);
+  EXPECT_GT(With("step", much).settling_seconds, FiguresOf("step").settling_seconds);
+}
+
+TEST(Tuning, AlphaHardlyMatters) {
+  for (const double alpha : {0.05, 0.5}) {
+    SimulationOptions options = OptionsOf("step");
+    options.settings.bulk.filter_alpha = alpha;
+    EXPECT_NEAR(Simulate(options).figures.overshoot_percent, FiguresOf("step").overshoot_percent, 5) << alpha;
+  }
+}
+
+}  // namespace
+}  // namespace weir

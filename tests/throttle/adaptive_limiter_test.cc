@@ -1,0 +1,345 @@
+// What the limiter decides on its tick.
+#include "throttle/adaptive_limiter.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/throttle/limiter_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using State = Admission::State;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr uint64_t kScan = 1 << 20;
+
+TEST_F(LimiterTest, IsOpenBeforeTheFirstSampleAndSaysSo) {
+  AdaptiveLimiter& limiter = Build();
+  EXPECT_TRUE(Write(100'000'000).admitted());
+  limiter.Tick();
+  EXPECT_TRUE(limiter.View().sensor_lost);
+  EXPECT_TRUE(Write(100'000'000).admitted());
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "");
+}
+
+TEST_F(LimiterTest, PacesBothClassesAtWhatTheEngineDrains) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.85);
+  Tick();
+  const LimiterView view = limiter.View();
+  EXPECT_FALSE(view[WorkClass::kInteractive].open);
+  EXPECT_NEAR(view[WorkClass::kInteractive].bytes_per_second, 10e6, 1);
+  EXPECT_LT(view[WorkClass::kBulk].bytes_per_second, 8e6) << "its setpoint is lower";
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "l0");
+  EXPECT_FALSE(BulkPasses());
+}
+
+TEST_F(LimiterTest, InteractiveWorkHasNoReasonToWaitWhereOnlyBulkIsLimited) {
+  LimiterSettings settings;
+  settings.bulk.setpoint = 0.3;
+  AdaptiveLimiter& limiter = Build(settings);
+  Say(0.35);
+  Tick();
+  ASSERT_TRUE(limiter.View()[WorkClass::kInteractive].open);
+  ASSERT_FALSE(limiter.View()[WorkClass::kBulk].open);
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "");
+  EXPECT_EQ(limiter.Reason(Operation::kWrite, WorkClass::kBulk), "l0");
+  EXPECT_TRUE(Write(1'000'000'000).admitted());
+}
+
+TEST_F(LimiterTest, EveryWaitAndRefusalHasAReason) {
+  Build();
+  Say(1.5);
+  Ticks(50);
+  std::vector<Admission> asked;
+  for (int n = 0; n < 200; ++n) asked.push_back(Write(50'000, n % 2 == 0 ? WorkClass::kBulk : WorkClass::kInteractive));
+  Ticks(20);
+  for (Admission& admission : asked) {
+    if (admission.Poll() == State::kAdmitted) continue;
+    EXPECT_EQ(admission.reason(), "l0");
+  }
+  for (const auto& [reason, count] : limiter_->Stats(Operation::kWrite).refused) EXPECT_FALSE(reason.empty());
+}
+
+TEST_F(LimiterTest, HoldsTheLastLimitWhenTheSensorIsLostAndSaysSo) {
+  const std::vector<std::function<Status(LoadSample*)>> faults = {
+      [](LoadSample*) { return Status::Error("the database is closed"); },
+      [](LoadSample*) -> Status { throw std::runtime_error("boom"); },
+      [](LoadSample*) -> Status { throw 42; },
+  };
+  for (size_t i = 0; i < faults.size(); ++i) {
+    AdaptiveLimiter& limiter = Build();
+    Say(0.85);
+    Tick();
+    monitor_.Say(faults[i]);
+    Ticks(19);
+    EXPECT_FALSE(limiter.View().sensor_lost) << "fault " << i << ": not yet";
+    Ticks(3);
+    EXPECT_TRUE(limiter.View().sensor_lost) << "fault " << i;
+    EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 10e6, 1);
+    EXPECT_FALSE(BulkPasses());
+    Say(0.85);
+    Tick();
+    EXPECT_FALSE(limiter.View().sensor_lost) << "fault " << i << ": it is back";
+  }
+}
+
+TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimit) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.85);
+  Tick();
+  monitor_.Say([](LoadSample* sample) {
+    sample->Add(Engine("l0", kNan));
+    sample->memory_pressure = kNan;
+    return Status();
+  });
+  Ticks(50);
+  EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 10e6, 1);
+  EXPECT_FALSE(limiter.View().emergency);
+}
+
+TEST_F(LimiterTest, OpensTheGatesWhenTheSensorIsLostBySetting) {
+  LimiterSettings settings;
+  settings.on_sensor_loss = SensorLoss::kOpen;
+  AdaptiveLimiter& limiter = Build(settings);
+  Say(0.95);
+  Ticks(2);
+  ASSERT_FALSE(BulkPasses());
+  Admission waiting = Write(100'000, WorkClass::kBulk);
+  ASSERT_TRUE(waiting.waiting());
+  for (int n = 0; n < 25; ++n) TickUnsampled();  // a probe that hangs: no new sample, no error
+  EXPECT_TRUE(limiter.View().sensor_lost);
+  EXPECT_EQ(waiting.Poll(), State::kAdmitted);
+  EXPECT_TRUE(Write(1'000'000'000, WorkClass::kBulk).admitted());
+  EXPECT_EQ(limiter.View()[WorkClass::kBulk].reason, "sensor lost");
+}
+
+TEST_F(LimiterTest, WhatPassedWhileTheSensorWasLostIsNoDemandOfTheTickAfter) {
+  LimiterSettings settings;
+  settings.on_sensor_loss = SensorLoss::kOpen;
+  AdaptiveLimiter& limiter = Build(settings);
+  const auto say = [&](double level) {
+    monitor_.Say([=](LoadSample* sample) {
+      Signal signal = Engine("l0", level);
+      signal.drain_bytes_per_second = 0;  // found by balance
+      sample->Add(signal);
+      return Status();
+    });
+  };
+  say(0.9);
+  Tick();
+  for (int n = 0; n < 100; ++n) {
+    (void)Write(1'000'000);  // 10 MB/s for ten seconds
+    TickUnsampled();
+  }
+  ASSERT_TRUE(limiter.View().sensor_lost);
+  say(0.9);
+  Tick();
+  EXPECT_LE(limiter.View()[WorkClass::kInteractive].drain_bytes_per_second, 10e6);
+}
+
+TEST_F(LimiterTest, ALongPauseBetweenTicksIsNotTakenForASecond) {
+  AdaptiveLimiter& limiter = Build();
+  monitor_.Say([](LoadSample* sample) {
+    Signal signal = Engine("l0", 0.9);
+    signal.drain_bytes_per_second = 0;
+    sample->Add(signal);
+    return Status();
+  });
+  Tick();
+  limiter.Stop();  // open
+  (void)Write(100'000'000);
+  clock_.Advance(seconds(100));
+  Tick();
+  EXPECT_LE(limiter.View()[WorkClass::kInteractive].drain_bytes_per_second, 1.1e6) << "a megabyte a second";
+}
+
+TEST_F(LimiterTest, EmergencyHasHysteresisAndNeedsNoTraffic) {
+  AdaptiveLimiter& limiter = Build();
+  const std::vector<std::pair<double, bool>> course = {{1.1, false}, {1.166, false}, {1.167, true}, {1.3, true},
+                                                       {1.0, true},  {0.834, true},  {0.832, false}, {1.1, false}};
+  for (const auto& [pressure, emergency] : course) {
+    Say(0.1, pressure);
+    Tick();
+    EXPECT_EQ(limiter.View().emergency, emergency) << pressure;
+  }
+}
+
+TEST_F(LimiterTest, InAnEmergencyBulkIsHeldScansAreRefusedAndCheapWorkGoesOn) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.1, 1.5);
+  Tick();
+  Admission bulk = Write(1000, WorkClass::kBulk);
+  EXPECT_TRUE(bulk.waiting());
+  EXPECT_EQ(bulk.reason(), "emergency");
+  EXPECT_EQ(limiter.Reason(Operation::kWrite, WorkClass::kBulk), "emergency");
+  EXPECT_TRUE(Write(1000).admitted());
+  const Admission scan = Read(kScan);
+  EXPECT_TRUE(scan.refused());
+  EXPECT_EQ(scan.reason(), "emergency");
+  EXPECT_TRUE(Read(1000).admitted());
+  Say(0.1, 0.5);
+  Tick();
+  EXPECT_EQ(bulk.Poll(), State::kAdmitted);
+  EXPECT_TRUE(Read(kScan).admitted());
+}
+
+TEST_F(LimiterTest, InAnEmergencyCheapReadsAreAnsweredWhateverFillsTheMemory) {
+  for (double own : {0.0, 0.5, 3.0}) {
+    Build();
+    monitor_.Say([=](LoadSample* sample) {
+      sample->Add(ForReads("own", own));
+      sample->memory_pressure = 1.5;
+      return Status();
+    });
+    Ticks(5);
+    std::vector<Admission> reads;
+    for (int n = 0; n < 100; ++n) reads.push_back(Read(1000));
+    for (const Admission& read : reads) EXPECT_TRUE(read.admitted()) << "own " << own;
+    EXPECT_TRUE(Read(kScan).refused());
+  }
+}
+
+TEST_F(LimiterTest, RelievesMemoryAtMostEveryTenSeconds) {
+  Build();
+  Say(0.1, 1.05);  // above the target, no emergency yet
+  Ticks(95);
+  EXPECT_EQ(monitor_.flushes(), 1);
+  Ticks(100);
+  EXPECT_EQ(monitor_.flushes(), 2);
+  Say(0.1, 0.9);
+  Ticks(300);
+  EXPECT_EQ(monitor_.flushes(), 2);
+}
+
+TEST_F(LimiterTest, ScansAreLimitedOnlyBySignalsThatReadsActOn) {
+  AdaptiveLimiter& limiter = Build();
+  Say(1.5);
+  Ticks(10);
+  EXPECT_EQ(limiter.View().scans_at_once, 0);
+  EXPECT_EQ(limiter.Reason(Operation::kRead), "");
+  for (int n = 0; n < 50; ++n) EXPECT_TRUE(Read(kScan).admitted());
+}
+
+TEST_F(LimiterTest, FewerScansRunAtOnceAsPressureGrows) {
+  AdaptiveLimiter& limiter = Build();
+  int64_t last = 9;
+  for (double level : {0.9, 1.0, 1.2, 1.6}) {
+    monitor_.Say([=](LoadSample* sample) {
+      sample->Add(ForReads("memory", level));
+      return Status();
+    });
+    Ticks(5);
+    const int64_t now = limiter.View().scans_at_once;
+    EXPECT_GE(now, 1);
+    EXPECT_LE(now, last);
+    last = now;
+  }
+  EXPECT_EQ(last, 1);
+  EXPECT_EQ(limiter.Reason(Operation::kRead), "memory");
+  const Admission one = Read(kScan);
+  const Admission two = Read(kScan);
+  EXPECT_TRUE(one.admitted());
+  EXPECT_TRUE(two.waiting());
+  EXPECT_EQ(two.reason(), "memory");
+  EXPECT_TRUE(Read(1000).admitted());
+}
+
+TEST_F(LimiterTest, OwnMemoryLimitsAllReadsAndOnlyWhileItIsHigh) {
+  Build();
+  const auto say = [&](double own) {
+    monitor_.Say([=](LoadSample* sample) {
+      sample->Add(ForReads("own", own));
+      return Status();
+    });
+  };
+  say(3.0);
+  Ticks(5);
+  const Admission one = Read(10);
+  Admission two = Read(10);
+  EXPECT_TRUE(one.admitted());
+  EXPECT_TRUE(two.waiting());
+  say(0.2);
+  Ticks(100);
+  EXPECT_TRUE(Read(10).admitted());
+  EXPECT_NE(two.Poll(), State::kWaiting);
+}
+
+TEST_F(LimiterTest, GainsCanBeChangedWhileItRuns) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.95);
+  Tick();
+  const double before = limiter.View()[WorkClass::kInteractive].bytes_per_second;
+  limiter.SetWriteGains({.kp = 2, .ki = 0, .kd = 0});
+  Tick();
+  EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, before, 0.05e6) << "without a bump";
+  Say(1.0);
+  Tick();
+  EXPECT_NEAR(before - limiter.View()[WorkClass::kInteractive].bytes_per_second, 4 * 20e6 * 0.05, 0.1e6);
+  limiter.SetWriteGains({.kp = kNan});
+  limiter.SetWriteGains({.kp = -1}, WorkClass::kBulk);
+  limiter.SetReadGains({.kp = kNan});
+  Tick();
+  EXPECT_GT(limiter.View()[WorkClass::kInteractive].bytes_per_second, 0);
+  limiter.ResetControllers();
+  EXPECT_EQ(limiter.ControllerState(Operation::kWrite).i, 0);
+  EXPECT_EQ(limiter.ControllerState(Operation::kRead).i, 0);
+}
+
+TEST_F(LimiterTest, ADisabledLimiterIsOpenWhateverComes) {
+  AdaptiveLimiter& limiter = Build({.enabled = false});
+  Say(5.0, 5.0);
+  limiter.Start();
+  Ticks(10);
+  EXPECT_TRUE(Write(1'000'000'000, WorkClass::kBulk).admitted());
+  EXPECT_EQ(limiter.MaybeThrottle(Operation::kWrite), Duration::zero());
+  EXPECT_EQ(monitor_.flushes(), 0);
+  limiter.Stop();
+}
+
+TEST_F(LimiterTest, RefusesSettingsThatContradictThemselves) {
+  LimiterSettings settings;
+  settings.recovery = 2;
+  try {
+    Build(settings);
+    FAIL() << "it took them";
+  } catch (const std::invalid_argument& e) {
+    EXPECT_EQ(std::string(e.what()), Check(settings).message());
+  }
+}
+
+TEST_F(LimiterTest, AClockThatLeapsOrStepsBackKeepsItRunning) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.9);
+  Ticks(10);
+  for (Duration leap : {Duration(hours(10)), Duration(-hours(9))}) {
+    clock_.Advance(leap);
+    Ticks(10);
+    const double limit = limiter.View()[WorkClass::kInteractive].bytes_per_second;
+    EXPECT_FALSE(limiter.View().sensor_lost);
+    EXPECT_GT(limit, 5e6);
+    EXPECT_LT(limit, 10e6);
+    Admission admission = Write(1000);
+    Ticks(2);
+    EXPECT_EQ(admission.Poll(), State::kAdmitted);
+  }
+}
+
+TEST_F(LimiterTest, RecordsLatenciesWithTheMonitor) {
+  AdaptiveLimiter& limiter = Build();
+  limiter.RecordLatency(Operation::kRead, milliseconds(2));
+  limiter.RecordLatency(Operation::kWrite, milliseconds(4));
+  EXPECT_EQ(monitor_.ReadLatency(), milliseconds(2));
+  EXPECT_EQ(monitor_.WriteLatency(), milliseconds(4));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,247 @@
+#include "throttle/fair_queue.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kKib = 1024;
+
+// Deficit round robin as the textbook has it: slow, and easy to believe.
+class ReferenceQueue {
+ public:
+  void Push(const Waiter* waiter) {
+    if (empty()) quantum_ = 4096;
+    quantum_ = std::max(quantum_, waiter->bytes);
+    for (Line& line : ring_) {
+      if (line.party == waiter->party.id) return line.waiters.push_back(waiter);
+    }
+    ring_.push_back({.party = waiter->party.id, .waiters = {waiter}});
+  }
+
+  void Remove(const Waiter* waiter) {
+    for (size_t i = 0; i < ring_.size(); ++i) {
+      if (ring_[i].party != waiter->party.id) continue;
+      std::erase(ring_[i].waiters, waiter);
+      if (ring_[i].waiters.empty()) ring_.erase(ring_.begin() + static_cast<ptrdiff_t>(i));
+      return;
+    }
+  }
+
+  // The line whose turn it is stands first; one whose turn is over goes to the end.
+  const Waiter* Front() {
+    while (true) {
+      Line& line = ring_.front();
+      if (!std::exchange(line.visited, true)) line.deficit += quantum_;
+      if (line.deficit >= line.waiters.front()->bytes) return line.waiters.front();
+      line.visited = false;
+      ring_.push_back(std::move(line));
+      ring_.pop_front();
+    }
+  }
+
+  void PopServed() {
+    const Waiter* front = Front();
+    ring_.front().deficit -= front->bytes;
+    Remove(front);
+  }
+
+  bool empty() const { return ring_.empty(); }
+  uint64_t quantum() const { return quantum_; }
+  uint64_t PartiesBut(uint64_t party) const {
+    return static_cast<uint64_t>(std::ranges::count_if(ring_, [=](const Line& line) { return line.party != party; }));
+  }
+
+ private:
+  struct Line {
+    uint64_t party;
+    std::deque<const Waiter*> waiters;
+    uint64_t deficit = 0;
+    bool visited = false;
+  };
+  std::deque<Line> ring_;
+  uint64_t quantum_ = 0;
+};
+
+std::unique_ptr<Waiter> MakeWaiter(uint64_t party, uint64_t bytes) {
+  auto waiter = std::make_unique<Waiter>();
+  waiter->party = {.id = party};
+  waiter->bytes = bytes;
+  return waiter;
+}
+
+// A queue that owns its waiters.
+struct Owned {
+  FairQueue queue;
+  std::map<const Waiter*, std::unique_ptr<Waiter>> waiters;
+
+  Waiter& Push(uint64_t party, uint64_t bytes) {
+    auto waiter = MakeWaiter(party, bytes);
+    Waiter& pushed = *waiter;
+    waiters.emplace(&pushed, std::move(waiter));
+    queue.Push(pushed);
+    return pushed;
+  }
+
+  std::pair<uint64_t, uint64_t> Pop() {
+    const Waiter* front = queue.Front();
+    const std::pair served(front->party.id, front->bytes);
+    queue.PopServed();
+    waiters.erase(front);
+    return served;
+  }
+};
+
+TEST(FairQueue, HasNobodysTurnWhenEmpty) {
+  FairQueue queue;
+  EXPECT_EQ(queue.Front(), nullptr);
+  EXPECT_TRUE(queue.empty());
+  EXPECT_EQ(queue.BytesAhead(1), 0U);
+}
+
+TEST(FairQueue, KeepsTheOrderWithinAParty) {
+  Owned owned;
+  for (uint64_t n = 1; n <= 100; ++n) owned.Push(7, n);
+  for (uint64_t n = 1; n <= 100; ++n) EXPECT_EQ(owned.Pop().second, n);
+}
+
+TEST(FairQueue, GivesTheSameFrontUntilItChanges) {
+  Owned owned;
+  for (uint64_t party = 0; party < 5; ++party) owned.Push(party, 8 * kKib);
+  Waiter* front = owned.queue.Front();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(owned.queue.Front(), front);
+}
+
+TEST(FairQueue, ANewcomerWaitsForTheOthersOfTheRoundButNotForAFlood) {
+  Owned owned;
+  for (int n = 0; n < 1000; ++n) owned.Push(1, 4 * kKib);
+  owned.Push(2, 4 * kKib);
+  EXPECT_EQ(owned.Pop().first, 1U);
+  EXPECT_EQ(owned.Pop().first, 2U);
+}
+
+TEST(FairQueue, SharesEquallyWhileOneOfTenAsksTenTimesAsMuch) {
+  Owned owned;
+  std::map<uint64_t, double> served;
+  for (int round = 0; round < 2000; ++round) {
+    for (uint64_t party = 0; party < 10; ++party) {
+      // The greedy one in many small pieces, which must not help it either.
+      for (int n = 0; n < (party == 0 ? 40 : 1); ++n) owned.Push(party, party == 0 ? kKib : 4 * kKib);
+    }
+    // Less than they ask for, so that all wait all the time.
+    for (int n = 0; n < 10; ++n) {
+      const auto [party, bytes] = owned.Pop();
+      served[party] += static_cast<double>(bytes);
+    }
+  }
+  double sum = 0;
+  double squares = 0;
+  for (const auto& [party, bytes] : served) {
+    sum += bytes;
+    squares += bytes * bytes;
+  }
+  EXPECT_GE(sum * sum / (10 * squares), 0.95) << "Jain's index";
+  while (!owned.queue.empty()) owned.Pop();
+}
+
+TEST(FairQueue, SharesInBytesAndNotInRequests) {
+  Owned owned;
+  for (int n = 0; n < 200; ++n) owned.Push(1, 64 * kKib);
+  for (int n = 0; n < 200 * 64; ++n) owned.Push(2, kKib);
+  std::map<uint64_t, uint64_t> served;
+  for (uint64_t total = 0; total < 12'800 * kKib;) {
+    const auto [party, bytes] = owned.Pop();
+    served[party] += bytes;
+    total += bytes;
+  }
+  EXPECT_NEAR(static_cast<double>(served[1]) / static_cast<double>(served[2]), 1, 0.05);
+  while (!owned.queue.empty()) owned.Pop();
+}
+
+TEST(FairQueue, RequestsOfAnySizeAreServed) {
+  constexpr uint64_t kLargest = uint64_t{1} << 40;  // what the gate lets in
+  Owned owned;
+  for (uint64_t party = 0; party < 3; ++party) {
+    for (uint64_t bytes : {uint64_t{0}, kLargest, uint64_t{1}, kLargest}) owned.Push(party, bytes);
+  }
+  EXPECT_GE(owned.queue.BytesAhead(99), 3 * kLargest);
+  EXPECT_LE(owned.queue.BytesAhead(0), 6 * kLargest + 3);
+  for (int n = 0; n < 12; ++n) owned.Pop();
+  EXPECT_TRUE(owned.queue.empty());
+}
+
+// What is served before a request that joins now, found by serving.
+uint64_t TrueBytesAhead(ReferenceQueue reference, const Waiter* newcomer) {
+  reference.Push(newcomer);
+  uint64_t ahead = 0;
+  while (reference.Front() != newcomer) {
+    ahead += reference.Front()->bytes;
+    reference.PopServed();
+  }
+  return ahead;
+}
+
+// Random pushes, removals from any place and servings: the same turns as the textbook's, and a forecast that is never more
+// than all that waits, nor too low by more than two quanta for each other party: what its deficit can hold over, and the
+// part of a quantum by which the rounds are rounded up.
+RC_GTEST_PROP(FairQueueProperty, TakesTurnsLikeTheTextbook, ()) {
+  Owned owned;
+  ReferenceQueue reference;
+  std::vector<Waiter*> waiting;
+  uint64_t waiting_bytes = 0;
+  const auto parties = *rc::gen::inRange<uint64_t>(1, 8);
+  const auto largest = *rc::gen::element<uint64_t>(10, 5000, 100'000);
+  const auto forget = [&](const Waiter* w) {
+    std::erase(waiting, w);
+    waiting_bytes -= w->bytes;
+  };
+  for (int n = *rc::gen::inRange(1, 150); n > 0; --n) {
+    const int what = *rc::gen::inRange(0, 10);
+    if (what < 5 || waiting.empty()) {
+      const auto party = *rc::gen::inRange<uint64_t>(0, parties);
+      const auto bytes = *rc::gen::inRange<uint64_t>(0, largest + 1);
+      const auto newcomer = MakeWaiter(party, bytes);
+      const uint64_t ahead = TrueBytesAhead(reference, newcomer.get());
+      const uint64_t quantum = std::max({reference.quantum(), bytes, uint64_t{4096}});
+      const uint64_t others = reference.PartiesBut(party);
+      RC_ASSERT(owned.queue.BytesAhead(party) + 2 * others * quantum >= ahead);
+      RC_ASSERT(owned.queue.BytesAhead(party) <= waiting_bytes);
+      Waiter& pushed = owned.Push(party, bytes);
+      reference.Push(&pushed);
+      waiting.push_back(&pushed);
+      waiting_bytes += bytes;
+    } else if (what < 7) {
+      Waiter* gone = waiting[*rc::gen::inRange<size_t>(0, waiting.size())];
+      owned.queue.Remove(*gone);
+      reference.Remove(gone);
+      forget(gone);
+      owned.waiters.erase(gone);
+    } else {
+      const Waiter* front = owned.queue.Front();
+      RC_ASSERT(front == reference.Front());
+      reference.PopServed();
+      forget(front);
+      owned.Pop();
+    }
+    RC_ASSERT(owned.queue.size() == waiting.size());
+    RC_ASSERT(owned.queue.empty() == waiting.empty());
+  }
+  while (!waiting.empty()) {
+    const Waiter* front = owned.queue.Front();
+    RC_ASSERT(front == reference.Front());
+    reference.PopServed();
+    forget(front);
+    owned.Pop();
+  }
+}
+
+}  // namespace
+}  // namespace weir

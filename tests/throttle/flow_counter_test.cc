@@ -1,0 +1,62 @@
+#include "throttle/flow_counter.h"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace weir {
+namespace {
+
+TEST(FlowCounter, StartsAtNothing) {
+  const FlowCounter counter;
+  EXPECT_EQ(counter.Sum().operations, 0U);
+  EXPECT_EQ(counter.Sum().bytes, 0U);
+}
+
+TEST(FlowCounter, IsExactForMoreThreadsThanItHasStripes) {
+  constexpr int kThreads = 150;
+  constexpr uint64_t kEach = 2000;
+  auto counter = std::make_unique<FlowCounter>();
+  std::barrier start(kThreads);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      start.arrive_and_wait();
+      for (uint64_t n = 0; n < kEach; ++n) counter->Add(7);
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(counter->Sum().operations, kThreads * kEach);
+  EXPECT_EQ(counter->Sum().bytes, kThreads * kEach * 7);
+}
+
+TEST(FlowCounter, IsExactWhenThreadsInheritTheSlotsOfOthers) {
+  constexpr uint64_t kRounds = 200;
+  auto counter = std::make_unique<FlowCounter>();
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    std::jthread one([&] { counter->Add(1); });
+    std::jthread other([&] { counter->Add(2); });
+  }
+  EXPECT_EQ(counter->Sum().operations, 2 * kRounds);
+  EXPECT_EQ(counter->Sum().bytes, 3 * kRounds);
+}
+
+TEST(FlowCounter, NeverRunsBackwardsForAReader) {
+  auto counter = std::make_unique<FlowCounter>();
+  std::jthread writer([&](std::stop_token stop) {
+    while (!stop.stop_requested()) counter->Add(3);
+  });
+  Flow last;
+  for (int i = 0; i < 2000; ++i) {
+    const Flow now = counter->Sum();
+    EXPECT_GE(now.operations, last.operations);
+    EXPECT_GE(now.bytes, last.bytes);
+    last = now;
+  }
+}
+
+}  // namespace
+}  // namespace weir

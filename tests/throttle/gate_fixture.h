@@ -1,0 +1,76 @@
+// A gate on a clock that the test moves, and the words to use it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "config/manual_clock.h"
+#include "throttle/gate.h"
+
+namespace weir {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kMillion = 1e6;
+
+inline Party Interactive(uint64_t id = 1) { return {.id = id, .work_class = WorkClass::kInteractive}; }
+inline Party Bulk(uint64_t id = 2) { return {.id = id, .work_class = WorkClass::kBulk}; }
+
+// A gate that paces writes: a megabyte a second for each class, a hundred kilobytes at once.
+inline GateLimits Pacing(double interactive_rate = kMillion, double bulk_rate = kMillion, double burst = 1e5) {
+  GateLimits limits;
+  limits.open = false;
+  limits.burst_bytes = burst;
+  limits[WorkClass::kInteractive] = {
+      .bytes_per_second = interactive_rate, .longest_wait = seconds(1), .reason = "l0"};
+  limits[WorkClass::kBulk] = {.bytes_per_second = bulk_rate, .longest_wait = seconds(60), .reason = "debt"};
+  return limits;
+}
+
+// A gate for reads: no pace, but this many operations of at least 1000 bytes at once.
+inline GateLimits Slots(int64_t concurrency) {
+  GateLimits limits = Pacing(kInfinity, kInfinity);
+  limits.concurrency = concurrency;
+  limits.expensive_bytes = 1000;
+  return limits;
+}
+
+class GateTest : public testing::Test {
+ protected:
+  // Moves time as the limiter's thread sees it: from one asked-for pump to the next.
+  void Run(Duration total) {
+    const TimePoint end = clock_.Now() + total;
+    TimePoint next = gate_.Pump();
+    while (next <= end) {
+      ASSERT_GT(next, clock_.Now()) << "a pump that asks for itself at once would spin";
+      clock_.Set(next);
+      next = gate_.Pump();
+      ++pumps_;
+    }
+    clock_.Set(end);
+    gate_.Pump();
+  }
+
+  // Admitted at once, for as many requests as are given at this moment.
+  int AdmittedNow(Party party, uint64_t bytes, int most = 100'000) {
+    for (int n = 0; n < most; ++n) {
+      if (!gate_.Admit({bytes}, party).admitted()) return n;
+    }
+    return most;
+  }
+
+  double Passed(WorkClass c) const { return static_cast<double>(gate_.Admitted(c).bytes); }
+
+  ManualClock clock_{TimePoint{hours(1)}};
+  std::vector<TimePoint> wakes_;
+  int pumps_ = 0;
+  Gate gate_{clock_, [this](TimePoint when) { wakes_.push_back(when); }};
+};
+
+}  // namespace weir

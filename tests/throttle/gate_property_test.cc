@@ -1,0 +1,136 @@
+// What holds for the gate over any schedule of requests, classes, parties, limits and clock steps.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/throttle/gate_fixture.h"
+#include "throttle/gate.h"
+
+namespace weir {
+namespace {
+
+using State = Admission::State;
+
+struct Schedule {
+  ManualClock clock{TimePoint{hours(1)}};
+  Gate gate{clock, [](TimePoint) {}};
+  std::vector<Admission> admissions;
+
+  void Ask(Party party, uint64_t bytes) { admissions.push_back(gate.Admit({bytes}, party)); }
+
+  // Some callers give up, some look, some time passes.
+  void Stir() {
+    if (!admissions.empty() && *rc::gen::inRange(0, 4) == 0) {
+      const auto which = *rc::gen::inRange<size_t>(0, admissions.size());
+      std::swap(admissions[which], admissions.back());
+      admissions.pop_back();
+    }
+    if (!admissions.empty() && *rc::gen::inRange(0, 4) == 0) {
+      admissions[*rc::gen::inRange<size_t>(0, admissions.size())].Poll();
+    }
+    clock.Advance(Duration(*rc::gen::inRange<int64_t>(0, 50'000'000)));
+    gate.Pump();
+  }
+};
+
+// One class alone, at rates that change: what was granted is at most what came in, and the burst.
+RC_GTEST_PROP(GateProperty, TokensAreConserved, ()) {
+  const WorkClass c = *rc::gen::element(WorkClass::kInteractive, WorkClass::kBulk);
+  const double burst = *rc::gen::inRange(1'000, 200'000);
+  double rate = *rc::gen::inRange(0, 2'000'000);
+  Schedule s;
+  s.gate.SetLimits(Pacing(rate, rate, burst));
+  double earned = burst;
+  TimePoint last = s.clock.Now();
+  for (int n = *rc::gen::inRange(1, 200); n > 0; --n) {
+    const auto party = *rc::gen::inRange<uint64_t>(0, 5);
+    s.Ask({.id = party, .work_class = c}, *rc::gen::inRange<uint64_t>(0, static_cast<uint64_t>(burst)));
+    s.Stir();
+    earned += rate * ToSeconds(s.clock.Now() - last);
+    last = s.clock.Now();
+    if (*rc::gen::inRange(0, 10) == 0) {
+      rate = *rc::gen::inRange(0, 2'000'000);
+      s.gate.SetLimits(Pacing(rate, rate, burst));
+    }
+    RC_ASSERT(static_cast<double>(s.gate.Admitted(c).bytes) <= earned + 1e-3);
+  }
+}
+
+// Both classes together: bulk takes at most its rate, burst and floor; what interactive takes is bounded by its own.
+RC_GTEST_PROP(GateProperty, EachClassIsBoundedWhateverTheOtherDoes, ()) {
+  const double burst = 50'000;
+  const double interactive_rate = *rc::gen::inRange(0, 2'000'000);
+  const double bulk_rate = *rc::gen::inRange(0, 2'000'000);
+  Schedule s;
+  s.gate.SetLimits(Pacing(interactive_rate, bulk_rate, burst));
+  const TimePoint start = s.clock.Now();
+  for (int n = *rc::gen::inRange(1, 300); n > 0; --n) {
+    const auto bytes = *rc::gen::inRange<uint64_t>(0, 50'000);
+    s.Ask(*rc::gen::arbitrary<bool>() ? Interactive() : Bulk(), bytes);
+    s.Stir();
+    const double t = ToSeconds(s.clock.Now() - start);
+    RC_ASSERT(static_cast<double>(s.gate.Admitted(WorkClass::kInteractive).bytes) <= interactive_rate * t + burst + 1e-3);
+    RC_ASSERT(static_cast<double>(s.gate.Admitted(WorkClass::kBulk).bytes) <= 1.05 * bulk_rate * t + 2 * burst + 1e-3);
+  }
+}
+
+// Whatever happens, nobody waits beyond the longest wait, and the books balance in the end.
+RC_GTEST_PROP(GateProperty, EveryWaitEndsAndEveryPermitComesBack, ()) {
+  Schedule s;
+  GateLimits limits = Pacing(1e5, 1e5, 1e4);
+  limits.concurrency = 3;
+  limits.expensive_bytes = 5000;
+  s.gate.SetLimits(limits);
+  uint64_t asked = 0;
+  for (int n = *rc::gen::inRange(1, 200); n > 0; --n) {
+    ++asked;
+    s.Ask({.id = *rc::gen::inRange<uint64_t>(0, 4),
+           .work_class = *rc::gen::element(WorkClass::kInteractive, WorkClass::kBulk)},
+          *rc::gen::inRange<uint64_t>(0, 20'000));
+    s.Stir();
+    switch (*rc::gen::inRange(0, 30)) {
+      case 0: s.gate.RefuseAll("stopped"); break;
+      case 1: s.gate.SetLimits({}); break;
+      case 2: limits[WorkClass::kBulk].hold = !limits[WorkClass::kBulk].hold; s.gate.SetLimits(limits); break;
+      case 3: limits.expensive_bytes = 5000 - limits.expensive_bytes; s.gate.SetLimits(limits); break;
+      case 4: limits[WorkClass::kInteractive].refuse_expensive ^= true; s.gate.SetLimits(limits); break;
+      case 5: s.clock.Advance(-Duration(*rc::gen::inRange<int64_t>(0, 100'000'000))); break;
+      default: break;
+    }
+    RC_ASSERT(s.gate.Stats().running >= 0);
+  }
+  s.clock.Advance(seconds(61));
+  s.gate.Pump();
+  for (Admission& admission : s.admissions) RC_ASSERT(admission.Poll() != State::kWaiting);
+  s.admissions.clear();
+  const GateStats stats = s.gate.Stats();
+  RC_ASSERT(stats.waiting == 0U);
+  RC_ASSERT(stats.running == 0);
+  uint64_t refused = 0;
+  for (const auto& [reason, count] : stats.refused) refused += count;
+  RC_ASSERT(stats.admitted[0].operations + stats.admitted[1].operations + refused + stats.cancelled == asked);
+}
+
+// The same schedule gives the same answers.
+RC_GTEST_PROP(GateProperty, IsDeterministic, ()) {
+  const auto steps = *rc::gen::container<std::vector<std::pair<uint8_t, uint16_t>>>(
+      rc::gen::pair(rc::gen::arbitrary<uint8_t>(), rc::gen::arbitrary<uint16_t>()));
+  const auto play = [&] {
+    Schedule s;
+    s.gate.SetLimits(Pacing(1e5, 1e5, 1e4));
+    for (const auto& [who, bytes] : steps) {
+      s.Ask(who % 2 == 0 ? Interactive(who) : Bulk(who), bytes);
+      s.clock.Advance(Duration(who * 100'000));
+      s.gate.Pump();
+    }
+    std::vector<State> states;
+    for (Admission& admission : s.admissions) states.push_back(admission.Poll());
+    return states;
+  };
+  RC_ASSERT(play() == play());
+}
+
+}  // namespace
+}  // namespace weir

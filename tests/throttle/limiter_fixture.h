@@ -1,0 +1,77 @@
+// A limiter on a scripted engine and a clock that the test moves: the test is the thread that ticks and pumps.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+
+#include "config/manual_clock.h"
+#include "tests/throttle/scripted_monitor.h"
+#include "throttle/adaptive_limiter.h"
+
+namespace weir {
+
+class LimiterTest : public testing::Test {
+ protected:
+  static constexpr Duration kTick = std::chrono::milliseconds(100);
+
+  // 40 MB from idle to the engine's own brake, 10 MB/s drained, dead time 1 s.
+  static Signal Engine(std::string_view name, double level) {
+    return {.name = name,
+            .level = level,
+            .bytes_per_level = 40e6,
+            .dead_time = std::chrono::seconds(1),
+            .drain_bytes_per_second = 10e6};
+  }
+  static Signal ForReads(std::string_view name, double level) {
+    return {.name = name, .level = level, .acts_on_writes = false, .acts_on_reads = true};
+  }
+
+  AdaptiveLimiter& Build(const LimiterSettings& settings = {}) {
+    limiter_.reset();
+    return limiter_.emplace(monitor_, settings, clock_);
+  }
+
+  // One sample, one tick, one tick's time of turns.
+  void Tick() {
+    (void)monitor_.SampleOnce();
+    TickUnsampled();
+  }
+
+  void TickUnsampled() {
+    limiter_->Tick();
+    const TimePoint end = clock_.Now() + kTick;
+    for (TimePoint next = limiter_->Pump(); next <= end; next = limiter_->Pump()) clock_.Set(next);
+    clock_.Set(end);
+  }
+
+  void Ticks(int n) {
+    while (n-- > 0) Tick();
+  }
+
+  // What the engine says from now on.
+  void Say(double level, double memory_pressure = 0) {
+    monitor_.Say([=](LoadSample* sample) {
+      sample->Add(Engine("l0", level));
+      sample->memory_pressure = memory_pressure;
+      return Status();
+    });
+  }
+
+  Admission Write(uint64_t bytes, WorkClass c = WorkClass::kInteractive) {
+    return limiter_->Admit(Operation::kWrite, {bytes}, {.id = 1, .work_class = c});
+  }
+  Admission Read(uint64_t bytes, WorkClass c = WorkClass::kInteractive) {
+    return limiter_->Admit(Operation::kRead, {bytes}, {.id = 1, .work_class = c});
+  }
+
+  // More at once than any pace lets through.
+  bool BulkPasses() { return Write(20'000'000, WorkClass::kBulk).admitted() && Write(20'000'000, WorkClass::kBulk).admitted(); }
+
+  ManualClock clock_{TimePoint{std::chrono::hours(1)}};
+  ScriptedMonitor monitor_{clock_};
+  std::optional<AdaptiveLimiter> limiter_;
+};
+
+}  // namespace weir

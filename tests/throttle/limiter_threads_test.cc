@@ -1,0 +1,167 @@
+// The limiter's own thread: its life, who waits while it ends, and MaybeThrottle for plain threads.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "tests/throttle/limiter_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using State = Admission::State;
+
+TEST_F(LimiterTest, StopComesBeforeStartAndTwiceWithoutHarm) {
+  AdaptiveLimiter& limiter = Build();
+  limiter.Stop();
+  limiter.Start();
+  limiter.Start();
+  limiter.Stop();
+  limiter.Stop();
+  limiter.Start();
+  limiter.Stop();
+}
+
+TEST_F(LimiterTest, StopRefusesWhoWaitsAndLeavesTheGatesOpen) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.9);
+  Tick();
+  ASSERT_FALSE(BulkPasses());
+  Admission waiting = Write(100'000, WorkClass::kBulk);
+  ASSERT_TRUE(waiting.waiting());
+  limiter.Stop();
+  ASSERT_EQ(waiting.Poll(), State::kRefused);
+  EXPECT_EQ(waiting.reason(), "stopped");
+  EXPECT_TRUE(BulkPasses());
+  Tick();
+  EXPECT_FALSE(BulkPasses()) << "a tick takes it up again";
+}
+
+// Whoever starts and stops at once, no Stop hangs on a thread that a Start told to go on.
+TEST(LimiterThreads, StartAndStopFromManyThreads) {
+  ScriptedMonitor monitor;
+  AdaptiveLimiter limiter(monitor);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 200; ++n) {
+        limiter.Start();
+        limiter.Stop();
+      }
+    });
+  }
+  threads.clear();
+  limiter.Stop();
+}
+
+// On the machine's own clock, with an engine that drains 10 MB/s and stands at its setpoint.
+class RunningLimiterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    monitor_.Say([](LoadSample* sample) {
+      sample->Add({.name = "l0",
+                   .level = 0.85,
+                   .bytes_per_level = 40e6,
+                   .dead_time = seconds(1),
+                   .drain_bytes_per_second = 10e6});
+      return Status();
+    });
+    ASSERT_TRUE(monitor_.SampleOnce().ok());
+  }
+
+  // Starts the limiter and returns once its gates are closed.
+  void Start(AdaptiveLimiter& limiter) {
+    monitor_.Start();
+    limiter.Start();
+    while (limiter.Reason(Operation::kWrite) != "l0") std::this_thread::yield();
+  }
+
+  ScriptedMonitor monitor_;
+};
+
+TEST_F(RunningLimiterTest, HandsOutTurnsByItself) {
+  AdaptiveLimiter limiter(monitor_);
+  Start(limiter);
+  for (int n = 0; n < 50; ++n) {
+    Admission admission = limiter.Admit(Operation::kWrite, {10'000});
+    EXPECT_EQ(admission.Wait(), State::kAdmitted);
+  }
+}
+
+TEST_F(RunningLimiterTest, StopsWhileManyWait) {
+  AdaptiveLimiter limiter(monitor_);
+  Start(limiter);
+  constexpr int kWaiters = 8;
+  std::atomic<int> refused = 0;
+  std::latch all_asked(kWaiters);
+  std::vector<std::jthread> threads;
+  for (int n = 0; n < kWaiters; ++n) {
+    threads.emplace_back([&, n] {
+      // Five seconds each, in the bulk class that waits up to a minute.
+      Admission admission = limiter.Admit(Operation::kWrite, {50'000'000}, {.id = 1, .work_class = WorkClass::kBulk});
+      all_asked.count_down();
+      if (n % 2 == 0) {
+        refused += admission.Wait() == State::kRefused ? 1 : 0;
+      } else {
+        refused += limiter.MaybeThrottle(Operation::kRead) == Duration::zero() ? 1 : 0;
+      }
+    });
+  }
+  all_asked.wait();
+  limiter.Stop();
+  threads.clear();
+  EXPECT_GE(refused, kWaiters - 2);
+}
+
+TEST_F(RunningLimiterTest, StopEndsTheSleepOfMaybeThrottle) {
+  LimiterSettings settings;
+  settings.bulk.min_batch = 1;
+  AdaptiveLimiter limiter(monitor_, settings);
+  Start(limiter);
+  const uint64_t before = limiter.Stats(Operation::kWrite).admitted[1].bytes;
+  std::jthread sleeper([&] {
+    // An hour and a half at the drain: refused at once, so it sleeps for the longest wait of a minute.
+    const Admission first = limiter.Admit(Operation::kWrite, {1'000'000'000}, {.work_class = WorkClass::kBulk});
+    limiter.MaybeThrottle(Operation::kWrite, {50'000'000'000}, {.work_class = WorkClass::kBulk});
+  });
+  while (limiter.Stats(Operation::kWrite).refused.empty()) std::this_thread::yield();
+  limiter.Stop();
+  sleeper.join();
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes - before, 50'000'000'000U) << "it goes on, and is seen";
+}
+
+TEST_F(LimiterTest, MaybeThrottleTakesBatchesToTheGate) {
+  AdaptiveLimiter& limiter = Build();
+  for (int n = 0; n < 9; ++n) limiter.MaybeThrottle(Operation::kWrite, {100});
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].operations, 0U);
+  limiter.MaybeThrottle(Operation::kWrite, {100});
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].operations, 1U);
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].bytes, 1000U);
+  for (int n = 0; n < 5; ++n) limiter.MaybeThrottle(Operation::kWrite, {10}, {.work_class = WorkClass::kBulk});
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes, 50U) << "an import's batch is smaller";
+}
+
+TEST_F(LimiterTest, MaybeThrottleLosesNoBytesWhenThreadsShareASlot) {
+  AdaptiveLimiter& limiter = Build();
+  constexpr int kThreads = 80;
+  constexpr int kEach = 1000;
+  std::latch start(kThreads);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      start.arrive_and_wait();
+      for (int n = 0; n < kEach; ++n) limiter.MaybeThrottle(Operation::kWrite, {100});
+    });
+  }
+  threads.clear();
+  const uint64_t bytes = limiter.Stats(Operation::kWrite).admitted[0].bytes;
+  EXPECT_LE(bytes, 100U * kThreads * kEach);
+  EXPECT_GE(bytes, 100U * kThreads * kEach - 100U * 10 * kThreadSlots) << "but for the batches under way";
+}
+
+}  // namespace
+}  // namespace weir

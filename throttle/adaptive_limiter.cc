@@ -1,0 +1,305 @@
+#include "throttle/adaptive_limiter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kEmergency = "emergency";
+constexpr std::string_view kSensorLost = "sensor lost";
+constexpr std::string_view kOwn = "own";
+
+// Where the monitor does not say how much may come at once.
+constexpr double kDefaultBurstBytes = 256 << 10;
+
+// Demand over about this long decides whether a limit is pressed against, as batches make single ticks uneven; a burst
+// counts in the tick in which it comes.
+constexpr double kDemandSeconds = 0.5;
+
+// Flushes and purges cost the engine; more often they would be the load.
+constexpr Duration kReliefInterval = std::chrono::seconds(10);
+
+// A tick that comes later than this (a suspended machine, a debugger) counts as this.
+constexpr Duration kLongestTick = std::chrono::seconds(1);
+
+PidSettings ReadPid(const LimiterSettings& s) {
+  // In the plan's units: the output is a delay in seconds. What is actuated is the share of the longest one.
+  return {.gains = s.read.gains,
+          .setpoint = s.read.setpoint,
+          .filter_alpha = s.read.filter_alpha,
+          .nominal_tick = s.tick,
+          .integral_min = 0,
+          .integral_max = ToSeconds(s.read.max_delay),
+          .output_min = 0,
+          .output_max = ToSeconds(s.read.max_delay)};
+}
+
+const LimiterSettings& Checked(const LimiterSettings& settings) {
+  if (Status status = Check(settings); !status.ok()) throw std::invalid_argument(status.message());
+  return settings;
+}
+
+}  // namespace
+
+AdaptiveLimiter::AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& settings, const Clock& clock)
+    : monitor_(monitor),
+      settings_(Checked(settings)),
+      clock_(clock),
+      write_gate_(clock, [this](TimePoint when) { Wake(when); }),
+      read_gate_(clock, [this](TimePoint when) { Wake(when); }),
+      laws_{RateLaw(settings.write, settings.process_variable, settings.tick),
+            RateLaw(settings.bulk, settings.process_variable, settings.tick)},
+      read_pid_(ReadPid(settings)) {}
+
+AdaptiveLimiter::~AdaptiveLimiter() { Stop(); }
+
+void AdaptiveLimiter::Start() {
+  std::lock_guard lifecycle(lifecycle_mutex_);
+  if (!settings_.enabled || thread_.joinable()) return;
+  {
+    std::lock_guard lock(thread_mutex_);
+    stopping_ = false;
+  }
+  thread_ = std::thread([this] { Run(); });
+}
+
+void AdaptiveLimiter::Stop() {
+  std::lock_guard lifecycle(lifecycle_mutex_);
+  {
+    std::lock_guard lock(thread_mutex_);
+    stopping_ = true;
+    wake_up_.notify_one();
+    let_go_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  for (Gate* gate : {&write_gate_, &read_gate_}) gate->RefuseAll("stopped");
+  std::lock_guard lock(control_mutex_);
+  OpenGates("stopped");
+}
+
+void AdaptiveLimiter::Run() {
+  TimePoint next_tick = clock_.Now();
+  while (true) {
+    {
+      std::lock_guard lock(thread_mutex_);
+      next_wake_ = TimePoint::max();
+    }
+    if (const TimePoint now = clock_.Now(); now >= next_tick) {
+      Tick();
+      next_tick = std::max(next_tick + settings_.tick, now);
+    }
+    const TimePoint next = std::min(next_tick, Pump());
+
+    std::unique_lock lock(thread_mutex_);
+    if (stopping_) return;
+    const Duration pause = std::min(next, next_wake_) - clock_.Now();
+    if (pause > Duration::zero()) wake_up_.wait_for(lock, pause, [&] { return stopping_ || next_wake_ < next; });
+  }
+}
+
+// From the gates, under their lock.
+void AdaptiveLimiter::Wake(TimePoint when) {
+  std::lock_guard lock(thread_mutex_);
+  if (when >= next_wake_) return;
+  next_wake_ = when;
+  wake_up_.notify_one();
+}
+
+TimePoint AdaptiveLimiter::Pump() { return std::min(write_gate_.Pump(), read_gate_.Pump()); }
+
+Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party party) {
+  Gate& gate = GateOf(operation);
+  Pending& pending = pending_[static_cast<size_t>(operation)][ThreadSlot()];
+  const uint64_t operations = pending.operations.fetch_add(1, std::memory_order_relaxed) + 1;
+  pending.bytes.fetch_add(cost.bytes, std::memory_order_relaxed);
+  if (operations < MinBatch(operation, party.work_class)) return Duration::zero();
+  // Threads that share the last slot take each other's bytes, but nobody's twice.
+  pending.operations.store(0, std::memory_order_relaxed);
+  const uint64_t bytes = pending.bytes.exchange(0, std::memory_order_relaxed);
+
+  if (gate.PassOpen({bytes}, party.work_class)) return Duration::zero();
+  Admission admission = gate.Admit({bytes}, party);
+  if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
+  // Nothing is refused here: a refusal becomes what is left of the longest wait, and the work goes on, seen if not paced.
+  const Duration longest = operation == Operation::kRead          ? settings_.read.max_delay
+                           : party.work_class == WorkClass::kBulk ? settings_.bulk.max_delay
+                                                                  : settings_.write.max_delay;
+  const Duration rest = std::min(longest - admission.waited(), admission.retry_after());
+  if (rest > Duration::zero()) Sleep(rest);
+  gate.CountAdmitted({bytes}, party.work_class);
+  return admission.waited() + std::max(rest, Duration::zero());
+}
+
+void AdaptiveLimiter::Sleep(Duration longest) {
+  std::unique_lock lock(thread_mutex_);
+  let_go_.wait_for(lock, longest, [this] { return stopping_; });
+}
+
+uint64_t AdaptiveLimiter::MinBatch(Operation operation, WorkClass work_class) const {
+  if (operation == Operation::kRead) return settings_.read.min_batch;
+  return work_class == WorkClass::kBulk ? settings_.bulk.min_batch : settings_.write.min_batch;
+}
+
+void AdaptiveLimiter::RecordLatency(Operation operation, Duration latency) {
+  if (operation == Operation::kRead) {
+    monitor_.RecordReadLatency(latency);
+  } else {
+    monitor_.RecordWriteLatency(latency);
+  }
+}
+
+void AdaptiveLimiter::Tick() {
+  if (!settings_.enabled) return;
+  const LoadSample sample = monitor_.Sample();
+  std::lock_guard lock(control_mutex_);
+  const TimePoint now = clock_.Now();
+  const bool first = last_tick_ == TimePoint{};
+  const Duration elapsed = first ? settings_.tick : std::max(now - last_tick_, Duration::zero());
+  const Duration dt = std::min(elapsed, std::max(kLongestTick, Duration(settings_.tick)));
+  last_tick_ = now;
+
+  const Rates inflow = MeasureInflow(elapsed);
+  if (!SensorWorks(sample, now)) return;
+  view_.sample = sample;
+  UpdateEmergency(sample, now);
+  write_gate_.SetLimits(DecideWrites(sample, inflow, dt));
+  read_gate_.SetLimits(DecideReads(sample, dt));
+}
+
+// What was admitted per second since the last tick. Taken in every tick, so that one that could not be judged does not
+// count for the next.
+AdaptiveLimiter::Rates AdaptiveLimiter::MeasureInflow(Duration elapsed) {
+  const double elapsed_s = ToSeconds(elapsed);
+  if (elapsed_s <= 0) return demand_;
+  Rates inflow{};
+  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    const auto i = static_cast<size_t>(c);
+    const Flow flow = write_gate_.Admitted(c);
+    inflow[i] = static_cast<double>(flow.bytes - last_flow_[i].bytes) / elapsed_s;
+    last_flow_[i] = flow;
+    demand_[i] += (inflow[i] - demand_[i]) * -std::expm1(-elapsed_s / kDemandSeconds);
+  }
+  return inflow;
+}
+
+bool AdaptiveLimiter::SensorWorks(const LoadSample& sample, TimePoint now) {
+  view_.sensor_lost = sample.time == TimePoint{} || now - sample.time > settings_.sensor_timeout;
+  if (!view_.sensor_lost) return true;
+  // Before the first sample there is no limit to hold.
+  if (settings_.on_sensor_loss == SensorLoss::kOpen || sample.time == TimePoint{}) OpenGates(kSensorLost);
+  return false;
+}
+
+void AdaptiveLimiter::UpdateEmergency(const LoadSample& sample, TimePoint now) {
+  const double mark = view_.emergency ? settings_.recovery : settings_.emergency;
+  view_.emergency = sample.memory_pressure >= mark;
+  const bool relief_due = last_relief_ == TimePoint{} || now - last_relief_ >= kReliefInterval;
+  if ((view_.emergency || sample.memory_pressure >= 1.0) && relief_due) {
+    last_relief_ = now;
+    monitor_.ForceFlush();
+    monitor_.ReleaseMemory();
+  }
+}
+
+GateLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt) {
+  const Rates pressing{std::max(inflow[0], demand_[0]), std::max(inflow[1], demand_[1])};
+
+  GateLimits limits;
+  limits.open = !view_.emergency;
+  limits.burst_bytes = sample.write_burst_bytes > 0 ? static_cast<double>(sample.write_burst_bytes) : kDefaultBurstBytes;
+  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    const bool bulk = c == WorkClass::kBulk;
+    // Bulk is charged for all work, so all work is its demand.
+    const Demand demand{.inflow_bytes_per_second = inflow[0] + inflow[1],
+                        .bytes_per_second = bulk ? pressing[0] + pressing[1] : pressing[0],
+                        .waited = write_gate_.TakePressed(c)};
+    const RateDecision decision = LawOf(c).Update(sample, demand, dt);
+    GateLimits::ForClass& limit = limits[c];
+    // Also where it is open: the limit that the gate falls back to in a burst.
+    if (!decision.reason.empty()) limit.bytes_per_second = decision.bytes_per_second;
+    limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
+    limit.hold = bulk && view_.emergency;
+    limit.reason = limit.hold ? kEmergency : decision.reason;
+    limits.open = limits.open && decision.open;
+    view_.writes[static_cast<size_t>(c)] = {.open = decision.open && !limit.hold,
+                                            .bytes_per_second = limit.hold ? 0 : decision.bytes_per_second,
+                                            .drain_bytes_per_second = decision.drain_bytes_per_second,
+                                            .setpoint = LawOf(c).setpoint(),
+                                            .level = decision.level,
+                                            .reason = limit.reason};
+  }
+  return limits;
+}
+
+GateLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
+  const Signal* highest = nullptr;
+  for (const Signal& s : sample.signals())
+    if (s.acts_on_reads && (highest == nullptr || s.level > highest->level)) highest = &s;
+  view_.read_level = highest != nullptr ? highest->level : 0;
+  view_.read_reason = view_.emergency ? kEmergency : highest != nullptr ? highest->name : "";
+
+  const double delay_s = highest != nullptr ? read_pid_.Update(highest->level, dt) : 0;
+  const double brake = delay_s / ToSeconds(settings_.read.max_delay);
+  const double scans = static_cast<double>(settings_.read_max_scans) * (1 - brake);
+
+  GateLimits limits;
+  limits.open = brake <= 0 && !view_.emergency;
+  limits.concurrency = std::max<int64_t>(1, std::lround(scans));
+  // Our own buffers fill with the answers to cheap reads too; any other pressure comes from scans. In an emergency only
+  // scans are refused, whatever fills the memory.
+  const bool own = brake > 0 && highest->name == kOwn && !view_.emergency;
+  limits.expensive_bytes = own ? 0 : settings_.read_scan_bytes;
+  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    limits[c].longest_wait = c == WorkClass::kBulk ? settings_.bulk.max_delay : settings_.read.max_delay;
+    limits[c].refuse_expensive = view_.emergency;
+    limits[c].reason = view_.read_reason;
+  }
+  view_.scans_at_once = limits.open ? 0 : limits.concurrency;
+  return limits;
+}
+
+void AdaptiveLimiter::OpenGates(std::string_view reason) {
+  write_gate_.SetLimits({});
+  read_gate_.SetLimits({});
+  for (LimiterView::Write& w : view_.writes) w = {.setpoint = w.setpoint, .reason = reason};
+  view_.scans_at_once = 0;
+  view_.read_reason = reason;
+}
+
+PidState AdaptiveLimiter::ControllerState(Operation operation, WorkClass work_class) const {
+  std::lock_guard lock(control_mutex_);
+  return operation == Operation::kRead ? read_pid_.GetState() : laws_[static_cast<size_t>(work_class)].State();
+}
+
+LimiterView AdaptiveLimiter::View() const {
+  std::lock_guard lock(control_mutex_);
+  return view_;
+}
+
+std::string_view AdaptiveLimiter::Reason(Operation operation, WorkClass work_class) const {
+  std::lock_guard lock(control_mutex_);
+  if (GateOf(operation).open()) return "";
+  if (operation == Operation::kRead) return view_.read_reason;
+  return view_[work_class].open ? "" : view_[work_class].reason;
+}
+
+void AdaptiveLimiter::ResetControllers() {
+  std::lock_guard lock(control_mutex_);
+  for (RateLaw& law : laws_) law.Reset();
+  read_pid_.Reset();
+}
+
+void AdaptiveLimiter::SetWriteGains(const PidGains& gains, WorkClass work_class) {
+  std::lock_guard lock(control_mutex_);
+  LawOf(work_class).SetGains(gains);
+}
+
+void AdaptiveLimiter::SetReadGains(const PidGains& gains) {
+  std::lock_guard lock(control_mutex_);
+  read_pid_.SetGains(gains);
+}
+
+}  // namespace weir

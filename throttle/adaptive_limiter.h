@@ -1,0 +1,146 @@
+// AdaptiveLimiter: asks a LoadMonitor how the engine feels, decides on a fixed tick how much work it can carry, and gates
+// the work accordingly. One object per engine.
+//
+//   weir::RocksDbMonitor monitor(...);
+//   weir::AdaptiveLimiter limiter(monitor);
+//   monitor.Start();
+//   limiter.Start();
+//   ...
+//   auto admission = limiter.Admit(weir::Operation::kWrite, {batch.GetDataSize()});
+//   admission.Wait();
+//   db->Write({}, &batch);
+//
+// Writes are paced in bytes per second, with one limit for interactive and one for bulk work (rate_law.h). Of the reads
+// only scans are limited, in how many run at once, and only while a signal that reads act on is high. Above the emergency
+// mark of memory, bulk work is held and scans are refused until memory is below the recovery mark; cheap work goes on.
+//
+// Threads: every function may be called from any thread. Admit costs a few nanoseconds while nothing is limited. Start
+// launches one thread that runs the tick and hands out turns; without it, Tick and Pump may be called by a program (or a
+// simulator) that has its own beat. The monitor must outlive the limiter, the limiter its Admissions.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "monitors/load_monitor.h"
+#include "throttle/admission.h"
+#include "throttle/gate.h"
+#include "throttle/limiter_settings.h"
+#include "throttle/rate_law.h"
+
+namespace weir {
+
+// What the limiter is doing and why, as of the last tick.
+struct LimiterView {
+  struct Write {
+    bool open = true;
+    double bytes_per_second = 0;  // the limit, when not open
+    double drain_bytes_per_second = 0;
+    double setpoint = 0;
+    double level = 0;
+    std::string_view reason;  // the signal that limits, or the highest one when open
+  };
+  std::array<Write, kWorkClasses> writes;
+  double read_level = 0;
+  int64_t scans_at_once = 0;  // 0: not limited
+  std::string_view read_reason;
+  bool emergency = false;
+  bool sensor_lost = false;
+  LoadSample sample;
+
+  const Write& operator[](WorkClass c) const { return writes[static_cast<size_t>(c)]; }
+};
+
+class AdaptiveLimiter {
+ public:
+  // Throws std::invalid_argument with what Check(settings) says.
+  explicit AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& settings = {},
+                           const Clock& clock = Clock::System());
+  ~AdaptiveLimiter();
+  AdaptiveLimiter(const AdaptiveLimiter&) = delete;
+  AdaptiveLimiter& operator=(const AdaptiveLimiter&) = delete;
+
+  // Idempotent, in any order. Stop refuses those who wait ("stopped") and leaves the gates open.
+  void Start();
+  void Stop();
+
+  // Asks to be admitted; never blocks. See admission.h for what to do with the answer.
+  Admission Admit(Operation operation, Cost cost, Party party = {}) {
+    Gate& gate = GateOf(operation);
+    if (gate.PassOpen(cost, party.work_class)) [[likely]] return Admission();
+    return gate.Admit(cost, party);
+  }
+
+  // For plain threads, after (or before) each operation: takes every min_batch operations of the calling thread together,
+  // waits for them, and returns how long it waited. Never refuses: past the longest wait, or at Stop, it lets go.
+  Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
+
+  void RecordLatency(Operation operation, Duration latency);
+
+  GateStats Stats(Operation operation) const { return GateOf(operation).Stats(); }
+  PidState ControllerState(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
+  LimiterView View() const;
+  // Why work of this kind would wait now; empty when it would not.
+  std::string_view Reason(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
+
+  void ResetControllers();
+  // Gains that are negative or not finite change nothing.
+  void SetWriteGains(const PidGains& gains, WorkClass work_class = WorkClass::kInteractive);
+  void SetReadGains(const PidGains& gains);
+
+  // What the thread does: a control decision, and turns for those who wait. Pump returns when it is needed next.
+  void Tick();
+  TimePoint Pump();
+
+ private:
+  using Rates = std::array<double, kWorkClasses>;  // bytes per second by class
+
+  // A thread's operations that MaybeThrottle has not yet taken to the gate.
+  struct alignas(64) Pending {
+    std::atomic<uint64_t> operations{0};
+    std::atomic<uint64_t> bytes{0};
+  };
+
+  Gate& GateOf(Operation operation) { return operation == Operation::kRead ? read_gate_ : write_gate_; }
+  const Gate& GateOf(Operation operation) const { return operation == Operation::kRead ? read_gate_ : write_gate_; }
+  RateLaw& LawOf(WorkClass c) { return laws_[static_cast<size_t>(c)]; }
+  uint64_t MinBatch(Operation operation, WorkClass work_class) const;
+
+  Rates MeasureInflow(Duration elapsed);
+  void Sleep(Duration longest);
+  bool SensorWorks(const LoadSample& sample, TimePoint now);
+  void UpdateEmergency(const LoadSample& sample, TimePoint now);
+  GateLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt);
+  GateLimits DecideReads(const LoadSample& sample, Duration dt);
+  void OpenGates(std::string_view reason);
+  void Run();
+  void Wake(TimePoint when);
+
+  LoadMonitor& monitor_;
+  const LimiterSettings settings_;
+  const Clock& clock_;
+  Gate write_gate_;
+  Gate read_gate_;
+  std::array<std::array<Pending, kThreadSlots>, 2> pending_;
+
+  mutable std::mutex control_mutex_;  // guards what a tick reads and writes
+  std::array<RateLaw, kWorkClasses> laws_;
+  PidController read_pid_;
+  LimiterView view_;
+  TimePoint last_tick_{};
+  TimePoint last_relief_{};
+  std::array<Flow, kWorkClasses> last_flow_;
+  Rates demand_{};  // the same, smoothed
+
+  std::mutex lifecycle_mutex_;  // one Start or Stop at a time
+  std::mutex thread_mutex_;     // the innermost: the gates take it under their own
+  std::condition_variable wake_up_;
+  std::condition_variable let_go_;  // those who sleep in MaybeThrottle
+  TimePoint next_wake_ = TimePoint::max();
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weir

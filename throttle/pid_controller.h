@@ -1,0 +1,94 @@
+// A PID controller for loops that brake: the output is positive when the measurement stands above the setpoint.
+//
+//   output = kp·e + ∫ki·e dt + kd·dm/dt      e = measurement − setpoint
+//
+// What it promises beyond the textbook:
+//  * The integral stores nothing that the output could not use: it stops where the output meets its bound, and only on its
+//    way back to 0 may it go on. So an hour of idling below the setpoint leaves neither debt nor brake, and the brake
+//    answers in the update that crosses the setpoint.
+//  * D acts on the measurement, behind a low-pass: no kick on the first sample, nor when the setpoint moves.
+//  * Results do not depend on how often Update runs: filter and integral are exact for any dt.
+//  * SetGains is bumpless: the output goes on from where it was, as far as the integral's bounds allow.
+//  * Any double may go in: what is not finite, and gains outside 0..1e6, change nothing.
+//
+// Not thread-safe; whoever owns the loop owns the lock.
+#pragma once
+
+#include "config/clock.h"
+
+namespace weir {
+
+struct PidGains {
+  double kp = 0.5;
+  double ki = 0.1;   // per second
+  double kd = 0.05;  // seconds
+
+  bool operator==(const PidGains&) const = default;
+};
+
+struct PidSettings {
+  PidGains gains;
+  double setpoint = 0.85;
+
+  // Weight of a new measurement in the derivative's low-pass, if Update ran once a nominal_tick. Kept as the time
+  // constant that gives this weight. Within (0, 1).
+  double filter_alpha = 0.2;
+  Duration nominal_tick = std::chrono::milliseconds(100);
+
+  // Outer bounds of the integral's part of the output, with 0 between them, and of the output.
+  double integral_min = -0.5;
+  double integral_max = 2.0;
+  double output_min = 0.0;
+  double output_max = 1.0;
+};
+
+struct PidState {
+  double setpoint = 0;
+  double measurement = 0;
+  double filtered = 0;  // the measurement behind the low-pass
+  double error = 0;
+  double p = 0;  // the terms, as they stand in the output
+  double i = 0;
+  double d = 0;
+  double output = 0;
+};
+
+// Whether a controller takes them: each finite and within 0..1e6.
+bool IsValid(const PidGains& gains);
+
+class PidController {
+ public:
+  // What the integral may do in an update. kHoldDown: it may brake more but not less, for a loop whose limit nobody
+  // presses against.
+  enum class Integral { kFree, kHoldDown, kHold };
+
+  explicit PidController(const PidSettings& settings);
+
+  // Takes a measurement that was valid for the past dt and returns the output within its bounds. dt ≤ 0 counts as 0.
+  double Update(double measurement, Duration dt, Integral integral = Integral::kFree);
+
+  // Back-calculation: the plant was in truth driven by `applied`, because another loop or a bound was more restrictive.
+  // The integral approaches the value that would have given it, with the integral time kp/ki.
+  void Track(double applied, Duration dt);
+
+  // The integral forgets itself with the given time constant: for a loop that is out of use.
+  void Relax(Duration dt, Duration time_constant);
+
+  void SetGains(const PidGains& gains);
+  void SetSetpoint(double setpoint);
+  void Reset();
+
+  PidState GetState() const { return state_; }
+  const PidSettings& settings() const { return settings_; }
+
+ private:
+  void Integrate(double dt_s, Integral integral);
+  double Bounded(double output) const;
+
+  PidSettings settings_;
+  double filter_time_s_;
+  bool primed_ = false;  // the filter has seen a measurement
+  PidState state_;
+};
+
+}  // namespace weir

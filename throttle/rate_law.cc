@@ -1,0 +1,151 @@
+#include "throttle/rate_law.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace weir {
+namespace {
+
+// The plan's write gains; an operator's gains count in multiples of them.
+constexpr PidGains kUnitGains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
+
+// Of the integral time. An integrator with dead time gains little from D; this much damps a burst without answering to
+// the noise of single samples.
+constexpr double kDerivativeShare = 1.0 / 40;
+
+// Below this share of the setpoint, and while nobody presses, the gate is open. Room alone is not enough: small memtables
+// fill between two ticks (in the storm recipe at 70 MB/s 16 MiB did, and RocksDB braked for 0.6 s).
+constexpr double kOpenBelow = 0.5;
+
+// A limit below this share of the drain would only waste the engine's time, and let waits end in refusals.
+constexpr double kLowestShareOfDrain = 0.05;
+constexpr double kLowestLimit = 16 << 10;
+
+// Of the limit: less demand than this does not press against it.
+constexpr double kPressingDemand = 0.7;
+
+// Below this level a falling signal says nothing about the drain: there is nothing left to drain.
+constexpr double kBusyLevel = 0.2;
+
+// A level beyond this says no more than this does; it keeps the balance of a drain within what a few seconds forget.
+constexpr double kHighestLevel = 100;
+
+constexpr std::string_view kWeightedName = "weighted";
+constexpr std::string_view kMemoryName = "memory";
+
+}  // namespace
+
+RateLaw::RateLaw(const ControlSettings& settings, ProcessVariable process_variable, Duration tick)
+    : settings_(settings), process_variable_(process_variable), tick_(tick) {}
+
+RateDecision RateLaw::Update(const LoadSample& sample, const Demand& demand, Duration dt) {
+  for (Loop& loop : loops_) loop.was_present = std::exchange(loop.present, false);
+  const bool pressed = selected_ != nullptr &&
+                       (demand.waited || demand.bytes_per_second > kPressingDemand * selected_->limit);
+  const auto integral = pressed ? PidController::Integral::kFree : PidController::Integral::kHoldDown;
+
+  for (const Signal& signal : Acting(sample)) {
+    Loop& loop = LoopOf(signal.name);
+    Measure(loop, signal, demand, dt);
+    const double u = loop.pid.Update(signal.level, dt, integral);
+    const double lowest = std::max(kLowestLimit, kLowestShareOfDrain * loop.drain);
+    loop.limit = std::max(lowest, loop.drain - loop.gain * u);
+  }
+  const RateDecision decision = Decide(!pressed);
+  for (Loop& loop : loops_) {
+    if (!loop.present) continue;
+    if (decision.open) {
+      loop.pid.Relax(dt, loop.integral_time);
+    } else if (pressed) {
+      loop.pid.Track((loop.drain - decision.bytes_per_second) / loop.gain, dt);
+    }
+  }
+  return decision;
+}
+
+// The signals that this law acts on, each with geometry.
+std::vector<Signal> RateLaw::Acting(const LoadSample& sample) const {
+  std::vector<Signal> acting;
+  for (Signal s : sample.signals()) {
+    if (!s.acts_on_writes || !(s.bytes_per_level > 0) || !std::isfinite(s.bytes_per_level) || !std::isfinite(s.level))
+      continue;
+    s.level = std::clamp(s.level, 0.0, kHighestLevel);
+    acting.push_back(s);
+  }
+  if (process_variable_ == ProcessVariable::kBottleneck || acting.empty()) return acting;
+
+  // The weighted sum moves like the highest engine signal, so it borrows that one's geometry.
+  Signal weighted;
+  for (const Signal& s : acting)
+    if (s.name != kMemoryName && (weighted.name.empty() || s.level > weighted.level)) weighted = s;
+  if (weighted.name.empty()) weighted = acting.front();
+  if (!std::isfinite(sample.memory_pressure)) return {};
+  weighted.level = 0.7 * std::clamp(sample.memory_pressure, 0.0, kHighestLevel) + 0.3 * weighted.level;
+  weighted.name = kWeightedName;
+  return {weighted};
+}
+
+void RateLaw::Measure(Loop& loop, const Signal& signal, const Demand& demand, Duration dt) {
+  const double dead_time_s = std::max(ToSeconds(signal.dead_time), ToSeconds(tick_));
+  loop.gain = signal.bytes_per_level / (2 * dead_time_s);
+  loop.integral_time = FromSeconds(8 * dead_time_s);
+
+  if (!loop.was_present) {
+    // From nothing to here is no movement: neither the drain nor the derivative may take it for one.
+    loop.level = signal.level;
+    loop.pid.Reset();
+  }
+  const double dt_s = ToSeconds(dt);
+  if (dt_s > 0 && (signal.level > kBusyLevel || loop.level > kBusyLevel)) {
+    const double drained = demand.inflow_bytes_per_second - signal.bytes_per_level * (signal.level - loop.level) / dt_s;
+    loop.observed_drain += (drained - loop.observed_drain) * -std::expm1(-dt_s / (4 * dead_time_s));
+  }
+  const double known_drain = signal.drain_bytes_per_second;
+  loop.drain = std::isfinite(known_drain) && known_drain > 0 ? known_drain : std::max(0.0, loop.observed_drain);
+  loop.level = signal.level;
+  loop.present = true;
+
+  const double integral_s = ToSeconds(loop.integral_time);
+  loop.pid.SetGains({.kp = settings_.gains.kp / kUnitGains.kp,
+                     .ki = settings_.gains.ki / kUnitGains.ki / integral_s,
+                     .kd = settings_.gains.kd / kUnitGains.kd * kDerivativeShare * integral_s});
+}
+
+RateDecision RateLaw::Decide(bool may_open) {
+  selected_ = nullptr;
+  double highest_level = 0;
+  for (Loop& loop : loops_) {
+    if (!loop.present) continue;
+    highest_level = std::max(highest_level, loop.level);
+    if (selected_ == nullptr || loop.limit < selected_->limit) selected_ = &loop;
+  }
+  if (selected_ == nullptr) return {};
+  return {.open = may_open && highest_level < kOpenBelow * settings_.setpoint,
+          .bytes_per_second = selected_->limit,
+          .drain_bytes_per_second = selected_->drain,
+          .reason = selected_->name,
+          .level = selected_->level};
+}
+
+RateLaw::Loop& RateLaw::LoopOf(std::string_view name) {
+  for (Loop& loop : loops_)
+    if (loop.name == name) return loop;
+  PidSettings pid;
+  pid.setpoint = settings_.setpoint;
+  pid.filter_alpha = settings_.filter_alpha;
+  pid.nominal_tick = tick_;
+  // The limit has its own bounds; the output of the loop needs none.
+  pid.output_min = -1e9;
+  pid.output_max = 1e9;
+  return loops_.emplace_back(Loop{.name = name, .pid = PidController(pid)});
+}
+
+PidState RateLaw::State() const { return selected_ != nullptr ? selected_->pid.GetState() : PidState{}; }
+
+void RateLaw::Reset() {
+  loops_.clear();
+  selected_ = nullptr;
+}
+
+}  // namespace weir

@@ -1,0 +1,56 @@
+#include "throttle/thread_slot.h"
+
+#include <bitset>
+#include <mutex>
+
+namespace weir::internal {
+
+constinit thread_local size_t thread_slot = kThreadSlots;
+
+namespace {
+
+class SlotTable {
+ public:
+  size_t Claim() {
+    std::lock_guard lock(mutex_);
+    for (size_t slot = 0; slot < kSharedThreadSlot; ++slot) {
+      if (taken_[slot]) continue;
+      taken_.set(slot);
+      return slot;
+    }
+    return kSharedThreadSlot;
+  }
+
+  void Return(size_t slot) {
+    std::lock_guard lock(mutex_);
+    if (slot != kSharedThreadSlot) taken_.reset(slot);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::bitset<kThreadSlots> taken_;
+};
+
+// Never destroyed: threads may end after static destructors ran.
+SlotTable& Slots() {
+  static auto* table = new SlotTable;
+  return *table;
+}
+
+// A thread's destructors may still count after this one: they share.
+struct SlotOwner {
+  size_t slot = Slots().Claim();
+  ~SlotOwner() {
+    thread_slot = kSharedThreadSlot;
+    Slots().Return(slot);
+  }
+};
+
+}  // namespace
+
+size_t ClaimThreadSlot() {
+  static thread_local SlotOwner owner;
+  return thread_slot = owner.slot;
+}
+
+}  // namespace weir::internal
