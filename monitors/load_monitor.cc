@@ -102,7 +102,7 @@ Status LoadMonitor::SampleOnce() {
   std::lock_guard probing(probe_mutex_);
   LoadSample sample;
   const TimePoint now = clock_.Now();
-  const Status probed = ProbeSafely(now, &sample);
+  Status probed = ProbeSafely(now, &sample);
   sample.time = now;
   Status error = probed;
   {

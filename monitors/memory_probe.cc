@@ -15,6 +15,7 @@
 #include <vector>
 
 // Weak: there when the program links (or preloads) jemalloc, null otherwise.
+// NOLINTNEXTLINE(readability-identifier-naming): jemalloc's name
 extern "C" int mallctl(const char* name, void* old_value, size_t* old_size, void* new_value, size_t new_size)
     __attribute__((weak));
 

@@ -22,6 +22,9 @@ constexpr double kDemandSeconds = 0.5;
 // Flushes and purges cost the engine; more often they would be the load.
 constexpr Duration kReliefInterval = std::chrono::seconds(10);
 
+// Until the monitor has its first sample nothing is limited, and 20 MB can come in a tick.
+constexpr Duration kFirstSampleTick = std::chrono::milliseconds(5);
+
 // A tick that comes later than this (a suspended machine, a debugger) counts as this.
 constexpr Duration kLongestTick = std::chrono::seconds(1);
 
@@ -82,6 +85,7 @@ void AdaptiveLimiter::Stop() {
 
 void AdaptiveLimiter::Run() {
   TimePoint next_tick = clock_.Now();
+  bool sampled = false;
   while (true) {
     {
       std::lock_guard lock(thread_mutex_);
@@ -89,7 +93,8 @@ void AdaptiveLimiter::Run() {
     }
     if (const TimePoint now = clock_.Now(); now >= next_tick) {
       Tick();
-      next_tick = std::max(next_tick + settings_.tick, now);
+      sampled = sampled || monitor_.Sample().time != TimePoint{};
+      next_tick = std::max(next_tick + (sampled ? Duration(settings_.tick) : kFirstSampleTick), now);
     }
     const TimePoint next = std::min(next_tick, Pump());
 
@@ -123,7 +128,8 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
   if (gate.PassOpen({bytes}, party.work_class)) return Duration::zero();
   Admission admission = gate.Admit({bytes}, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
-  // Nothing is refused here: a refusal becomes what is left of the longest wait, and the work goes on, seen if not paced.
+  // Nothing is refused here: a refusal becomes what is left of the longest wait, and the work goes on, seen if not
+  // paced.
   const Duration longest = operation == Operation::kRead          ? settings_.read.max_delay
                            : party.work_class == WorkClass::kBulk ? settings_.bulk.max_delay
                                                                   : settings_.write.max_delay;
@@ -209,7 +215,8 @@ GateLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates& 
 
   GateLimits limits;
   limits.open = !view_.emergency;
-  limits.burst_bytes = sample.write_burst_bytes > 0 ? static_cast<double>(sample.write_burst_bytes) : kDefaultBurstBytes;
+  limits.burst_bytes =
+      sample.write_burst_bytes > 0 ? static_cast<double>(sample.write_burst_bytes) : kDefaultBurstBytes;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     const bool bulk = c == WorkClass::kBulk;
     // Bulk is charged for all work, so all work is its demand.
@@ -282,8 +289,7 @@ LimiterView AdaptiveLimiter::View() const {
 std::string_view AdaptiveLimiter::Reason(Operation operation, WorkClass work_class) const {
   std::lock_guard lock(control_mutex_);
   if (GateOf(operation).open()) return "";
-  if (operation == Operation::kRead) return view_.read_reason;
-  return view_[work_class].open ? "" : view_[work_class].reason;
+  return operation == Operation::kRead ? view_.read_reason : view_[work_class].reason;
 }
 
 void AdaptiveLimiter::ResetControllers() {

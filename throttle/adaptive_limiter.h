@@ -1,5 +1,5 @@
-// AdaptiveLimiter: asks a LoadMonitor how the engine feels, decides on a fixed tick how much work it can carry, and gates
-// the work accordingly. One object per engine.
+// AdaptiveLimiter: asks a LoadMonitor how the engine feels, decides on a fixed tick how much work it can carry, and
+// gates the work accordingly. One object per engine.
 //
 //   weir::RocksDbMonitor monitor(...);
 //   weir::AdaptiveLimiter limiter(monitor);
@@ -11,12 +11,13 @@
 //   db->Write({}, &batch);
 //
 // Writes are paced in bytes per second, with one limit for interactive and one for bulk work (rate_law.h). Of the reads
-// only scans are limited, in how many run at once, and only while a signal that reads act on is high. Above the emergency
-// mark of memory, bulk work is held and scans are refused until memory is below the recovery mark; cheap work goes on.
+// only scans are limited, in how many run at once, and only while a signal that reads act on is high. Above the
+// emergency mark of memory, bulk work is held and scans are refused until memory is below the recovery mark; cheap work
+// goes on.
 //
 // Threads: every function may be called from any thread. Admit costs a few nanoseconds while nothing is limited. Start
-// launches one thread that runs the tick and hands out turns; without it, Tick and Pump may be called by a program (or a
-// simulator) that has its own beat. The monitor must outlive the limiter, the limiter its Admissions.
+// launches one thread that runs the tick and hands out turns; without it, Tick and Pump may be called by a program (or
+// a simulator) that has its own beat. The monitor must outlive the limiter, the limiter its Admissions.
 #pragma once
 
 #include <array>
@@ -69,12 +70,14 @@ class AdaptiveLimiter {
   // Asks to be admitted; never blocks. See admission.h for what to do with the answer.
   Admission Admit(Operation operation, Cost cost, Party party = {}) {
     Gate& gate = GateOf(operation);
-    if (gate.PassOpen(cost, party.work_class)) [[likely]] return Admission();
+    if (gate.PassOpen(cost, party.work_class)) [[likely]]
+      return Admission();
     return gate.Admit(cost, party);
   }
 
-  // For plain threads, after (or before) each operation: takes every min_batch operations of the calling thread together,
-  // waits for them, and returns how long it waited. Never refuses: past the longest wait, or at Stop, it lets go.
+  // For plain threads, after (or before) each operation: takes every min_batch operations of the calling thread
+  // together, waits for them, and returns how long it waited. Never refuses: past the longest wait, or at Stop, it lets
+  // go.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
 
   void RecordLatency(Operation operation, Duration latency);

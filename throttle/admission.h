@@ -5,8 +5,8 @@
 //   if (!admission.admitted()) return Busy(admission.reason(), admission.retry_after());
 //   db->Write(options, &batch);             // the permit ends with the object
 //
-// An Admission belongs to one thread at a time and must not outlive its limiter. Destroying it while it waits cancels the
-// wait; destroying it while admitted ends the permit.
+// An Admission belongs to one thread at a time and must not outlive its limiter. Destroying it while it waits cancels
+// the wait; destroying it while admitted ends the permit.
 #pragma once
 
 #include <cstdint>
@@ -74,13 +74,13 @@ class [[nodiscard]] Admission {
   // Blocks until the state is no longer kWaiting. Every wait has an end: the longest wait of its class.
   State Wait();
 
-  // Ends the wait, as a refusal with the reason "cancelled", and what OnSettled was told is forgotten. True when there was
-  // a wait to end; an outcome that is there already stands.
+  // Ends the wait, as a refusal with the reason "cancelled", and what OnSettled was told is forgotten. True when there
+  // was a wait to end; an outcome that is there already stands.
   bool Cancel();
 
-  // For callers that may not block: `settled` is called once, from the thread that settles the wait, or here and now when
-  // nothing is left to wait for. Poll() then tells the outcome. It runs under the gate's lock: hand over (post), never
-  // call back. It is not called once the Admission is destroyed.
+  // For callers that may not block: `settled` is called once, from the thread that settles the wait, or here and now
+  // when nothing is left to wait for. Poll() then tells the outcome. It runs under the gate's lock: hand over (post),
+  // never call back. It is not called once the Admission is destroyed.
   void OnSettled(std::function<void()> settled);
 
  private:

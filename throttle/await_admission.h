@@ -1,5 +1,5 @@
-// The coroutine form of Admit, for programs on Boost.Asio. It stands alone: nothing in throttle/ includes it, so throttle/
-// needs no Boost.
+// The coroutine form of Admit, for programs on Boost.Asio. It stands alone: nothing in throttle/ includes it, so
+// throttle/ needs no Boost.
 //
 //   Admission admission = co_await AwaitAdmission(limiter, Operation::kWrite, Cost{size}, Party{connection_id});
 //   if (!admission.admitted()) co_return Busy(admission.reason(), admission.retry_after());
@@ -41,7 +41,7 @@ class PendingWait {
 // The waits of one execution context. Asio calls shutdown before anything that their handlers use is gone.
 class PendingWaits final : public boost::asio::execution_context::service {
  public:
-  using key_type = PendingWaits;
+  using key_type = PendingWaits;  // NOLINT(readability-identifier-naming): a name that Asio looks for
   static inline boost::asio::execution_context::id id;
 
   explicit PendingWaits(boost::asio::execution_context& context) : service(context) {}
@@ -81,8 +81,7 @@ class AdmissionWait final : public PendingWait, public std::enable_shared_from_t
         handler_(std::move(handler)),
         executor_(executor),
         work_(executor),
-        waits_(boost::asio::use_service<PendingWaits>(
-            boost::asio::query(executor, boost::asio::execution::context))) {}
+        waits_(boost::asio::use_service<PendingWaits>(boost::asio::query(executor, boost::asio::execution::context))) {}
 
   void Begin() {
     waits_.Add(this->shared_from_this());
@@ -148,7 +147,7 @@ template <typename CompletionToken = boost::asio::use_awaitable_t<>>
 auto AwaitAdmission(AdaptiveLimiter& limiter, Operation operation, Cost cost, Party party = {},
                     CompletionToken&& token = CompletionToken()) {
   return boost::asio::async_initiate<CompletionToken, void(Admission)>(internal::InitiateAdmission(), token, &limiter,
-                                                                      operation, cost, party);
+                                                                       operation, cost, party);
 }
 
 }  // namespace weir

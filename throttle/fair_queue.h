@@ -45,8 +45,8 @@ class FairQueue {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // About how many bytes will be served before a new request of this party, were it to join now: a forecast from totals,
-  // which the others' deficits and the rounding of rounds can make too low by two quanta for each other party.
+  // About how many bytes will be served before a new request of this party, were it to join now: a forecast from
+  // totals, which the others' deficits and the rounding of rounds can make too low by two quanta for each other party.
   uint64_t BytesAhead(uint64_t party) const;
 
  private:

@@ -30,8 +30,8 @@ class FlowCounter {
     stripe.bytes.store(stripe.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
-  // Adds only if this thread stays within `allowance` bytes since `epoch` became what it is. (Threads that share a slot are
-  // not bounded.)
+  // Adds only if this thread stays within `allowance` bytes since `epoch` became what it is. (Threads that share a slot
+  // are not bounded.)
   bool AddWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
     const size_t slot = ThreadSlot();
     if (slot == kSharedThreadSlot) [[unlikely]] {

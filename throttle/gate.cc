@@ -15,7 +15,9 @@ Duration Foretold(double seconds) { return FromSeconds(std::min(seconds, kLonges
 
 }  // namespace
 
-Gate::Gate(const Clock& clock, std::function<void(TimePoint)> wake) : clock_(clock), wake_(std::move(wake)) {}
+Gate::Gate(const Clock& clock, std::function<void(TimePoint)> wake) : clock_(clock), wake_(std::move(wake)) {
+  SetLimits({});
+}
 
 Gate::~Gate() { assert(deadlines_.empty() && "an Admission outlived its gate"); }
 
@@ -97,9 +99,9 @@ void Gate::SetLimits(const GateLimits& limits) {
   if (closing) Close(now);
   if (limits.open) {
     const bool bounded = std::isfinite(bulk_rate);
-    open_allowance_.store(bounded ? static_cast<uint64_t>(kOpenShareOfBurst * limits.burst_bytes)
-                                  : std::numeric_limits<uint64_t>::max(),
-                          std::memory_order_relaxed);
+    open_allowance_.store(
+        bounded ? static_cast<uint64_t>(kOpenShareOfBurst * limits.burst_bytes) : std::numeric_limits<uint64_t>::max(),
+        std::memory_order_relaxed);
     if (++epoch_ == 0) ++epoch_;
   }
   open_epoch_.store(limits.open ? epoch_ : 0, std::memory_order_relaxed);

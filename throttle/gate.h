@@ -4,9 +4,11 @@
 //    interactive work may overdraw it, and bulk pays. Bulk keeps a floor of its rate, so it never starves.
 //  * Within a class, parties share by deficit round robin in bytes (fair_queue.h).
 //  * Refill is continuous: nobody sleeps a minimum.
-//  * An open gate only counts. It closes by itself, at the limits it was given, when a thread brings more than its share of
+//  * An open gate only counts. It closes by itself, at the limits it was given, when a thread brings more than its
+//  share of
 //    a burst before the limits are set anew: between two ticks of 100 ms, 20 MB can come.
-//  * Every wait ends at the longest wait of its class, and a request whose turn cannot come before that is refused at once.
+//  * Every wait ends at the longest wait of its class, and a request whose turn cannot come before that is refused at
+//  once.
 //
 // Threads: all functions may be called from any thread. Time comes from the clock; grants happen in Pump, which the
 // limiter's thread calls when `wake` asked for it, and in Poll and End of any Admission.
@@ -52,10 +54,10 @@ struct GateStats {
   std::array<Flow, kWorkClasses> admitted;
   uint64_t delayed = 0;  // had to wait, whatever came of it
   uint64_t cancelled = 0;
-  Duration waited{};     // by all together
+  Duration waited{};                             // by all together
   std::map<std::string_view, uint64_t> refused;  // by reason; the reasons are few and fixed
-  size_t waiting = 0;    // now
-  int64_t running = 0;   // expensive operations, now
+  size_t waiting = 0;                            // now
+  int64_t running = 0;                           // expensive operations, now
 };
 
 class Gate {
@@ -100,7 +102,7 @@ class Gate {
   friend class Admission;
   // Bounds the memory of waiting, about 400 bytes each.
   static constexpr size_t kMaxWaiting = 10'000;
-  static constexpr double kBulkFloor = 0.05;  // of the bulk rate, whatever interactive work takes
+  static constexpr double kBulkFloor = 0.05;         // of the bulk rate, whatever interactive work takes
   static constexpr double kOpenShareOfBurst = 0.25;  // of each thread, while open
   // A cost beyond this counts as this: sums of as many as may wait still fit.
   static constexpr uint64_t kMostBytes = uint64_t{1} << 40;

@@ -15,8 +15,10 @@ constexpr NumberRange kBatch{.min = 1, .max = 100'000, .unit = "operations"};
 void DeclareController(SettingTable& table, const std::string& prefix, const std::string& whose, ControlSettings& s) {
   table.Add(prefix + "_KP", &s.gains.kp, kGain, whose + ": answer to the error itself");
   table.Add(prefix + "_KI", &s.gains.ki, kGain, whose + ": answer to an error that stays");
-  table.Add(prefix + "_KD", &s.gains.kd, kGain, whose + ": answer to the error's growth; a little damping, rarely needed");
-  table.Add(prefix + "_FILTER_ALPHA", &s.filter_alpha, kAlpha, whose + ": weight of a new sample in the derivative's filter");
+  table.Add(prefix + "_KD", &s.gains.kd, kGain,
+            whose + ": answer to the error's growth; a little damping, rarely needed");
+  table.Add(prefix + "_FILTER_ALPHA", &s.filter_alpha, kAlpha,
+            whose + ": weight of a new sample in the derivative's filter");
   table.Add(prefix + "_MAX_DELAY_MS", &s.max_delay, kDelay, whose + ": longest wait, then the answer is a refusal");
   table.Add(prefix + "_MIN_BATCH", &s.min_batch, kBatch, whose + ": operations that MaybeThrottle takes together");
 }
@@ -68,9 +70,12 @@ Status Check(const LimiterSettings& s) {
   }
   if (!(s.recovery > 0)) return Status::Error("RATE_LIMIT_RECOVERY must be above 0, or no emergency ends");
   for (const ControlSettings* c : {&s.write, &s.bulk, &s.read}) {
-    if (!(c->setpoint > 0 && c->setpoint <= 1)) return Status::Error("a setpoint must be within 0..1, not " + std::to_string(c->setpoint));
-    if (!IsFraction(c->filter_alpha)) return Status::Error("a filter alpha must be between 0 and 1, not " + std::to_string(c->filter_alpha));
-    if (c->max_delay.count() <= 0 || c->max_delay > kLongest) return Status::Error("a max delay must be within 1 ms..24 h");
+    if (!(c->setpoint > 0 && c->setpoint <= 1))
+      return Status::Error("a setpoint must be within 0..1, not " + std::to_string(c->setpoint));
+    if (!IsFraction(c->filter_alpha))
+      return Status::Error("a filter alpha must be between 0 and 1, not " + std::to_string(c->filter_alpha));
+    if (c->max_delay.count() <= 0 || c->max_delay > kLongest)
+      return Status::Error("a max delay must be within 1 ms..24 h");
     if (c->min_batch == 0) return Status::Error("a min batch must be at least 1");
     const PidGains& g = c->gains;
     if (!IsWithin(g.kp, kGain) || !IsWithin(g.ki, kGain) || !IsWithin(g.kd, kGain)) {

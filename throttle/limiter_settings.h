@@ -9,11 +9,12 @@
 
 namespace weir {
 
-// kBottleneck: each signal has its own loop and the most restrictive wins. kWeighted: one loop on 0.7 memory + 0.3 load;
-// unsafe alone, because a full engine with idle memory looks half idle.
+// kBottleneck: each signal has its own loop and the most restrictive wins. kWeighted: one loop on 0.7 memory + 0.3
+// load; unsafe alone, because a full engine with idle memory looks half idle.
 enum class ProcessVariable { kBottleneck, kWeighted };
 
-// What happens when the monitor has said nothing for sensor_timeout: go on with the limit that stood, or open the gates.
+// What happens when the monitor has said nothing for sensor_timeout: go on with the limit that stood, or open the
+// gates.
 enum class SensorLoss { kHold, kOpen };
 
 // One controller: its gains in the numbers of the ORLY plan, where 0.5 / 0.1 / 0.05 are once the gains derived from the
@@ -56,7 +57,8 @@ struct LimiterSettings {
 // Binds the settings to RATE_LIMIT_… and IMPORT_….
 void Declare(SettingTable& table, LimiterSettings& settings);
 
-// What single ranges cannot say: recovery below emergency, and the like. The limiter's constructor throws what this says.
+// What single ranges cannot say: recovery below emergency, and the like. The limiter's constructor throws what this
+// says.
 Status Check(const LimiterSettings& settings);
 
 }  // namespace weir

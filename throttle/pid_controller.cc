@@ -23,7 +23,8 @@ PidController::PidController(const PidSettings& settings) : settings_(settings) 
                      settings.filter_alpha < 1 && settings.nominal_tick > Duration::zero() &&
                      settings.integral_min <= 0 && settings.integral_max >= 0 &&
                      settings.output_min <= settings.output_max;
-  if (!valid) throw std::invalid_argument("PidController: gains must be 0..1e6, filter_alpha within (0, 1), bounds ordered");
+  if (!valid)
+    throw std::invalid_argument("PidController: gains must be 0..1e6, filter_alpha within (0, 1), bounds ordered");
   settings_.setpoint = BoundedMeasurement(settings.setpoint);
   filter_time_s_ = -ToSeconds(settings.nominal_tick) / std::log1p(-settings.filter_alpha);
   Reset();
@@ -53,7 +54,8 @@ void PidController::Integrate(double dt_s, Integral integral) {
   if (integral == Integral::kHold) return;
   const double old = state_.i;
   const double rest = state_.p + state_.d;
-  double next = std::clamp(old + settings_.gains.ki * state_.error * dt_s, settings_.integral_min, settings_.integral_max);
+  double next =
+      std::clamp(old + settings_.gains.ki * state_.error * dt_s, settings_.integral_min, settings_.integral_max);
   // Where the output is at its bound, the integral may not push further; what it holds already it may give back.
   if (next > old) next = std::min(next, std::max({old, settings_.output_max - rest, 0.0}));
   if (next < old) next = std::max(next, std::min({old, settings_.output_min - rest, 0.0}));

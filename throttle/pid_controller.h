@@ -3,7 +3,8 @@
 //   output = kp·e + ∫ki·e dt + kd·dm/dt      e = measurement − setpoint
 //
 // What it promises beyond the textbook:
-//  * The integral stores nothing that the output could not use: it stops where the output meets its bound, and only on its
+//  * The integral stores nothing that the output could not use: it stops where the output meets its bound, and only on
+//  its
 //    way back to 0 may it go on. So an hour of idling below the setpoint leaves neither debt nor brake, and the brake
 //    answers in the update that crosses the setpoint.
 //  * D acts on the measurement, behind a low-pass: no kick on the first sample, nor when the setpoint moves.

@@ -1,7 +1,7 @@
 // The law: from what the engine feels to the bytes per second that a class of work may bring.
 //
-// The plant is an integrator: the level rises with what comes in and falls with what the engine drains. So the law starts
-// from the drain and corrects it:
+// The plant is an integrator: the level rises with what comes in and falls with what the engine drains. So the law
+// starts from the drain and corrects it:
 //
 //   limit = drain − gain · u        u = the controller's output for this signal, 0 at the setpoint in a settled state
 //
@@ -10,9 +10,11 @@
 //
 //   gain = bytes_per_level / 2θ bytes/s per unit of level, integral time 8θ
 //
-// The lowest limit wins and is named. The other loops follow it, so that a loop that takes over starts from there. While
-// demand stays below 0.7 of the limit nobody presses against it and the integral may not raise it further: there is
-// nothing to learn from a limit that does not bind. A signal that comes, or comes back, starts anew.
+// and four times that gain where it brakes (u > 0).
+//
+// The lowest limit wins and is named. The other loops follow it, so that a loop that takes over starts from there.
+// While demand stays below 0.7 of the limit nobody presses against it and the integral may not raise it further: there
+// is nothing to learn from a limit that does not bind. A signal that comes, or comes back, starts anew.
 //
 // Not thread-safe.
 #pragma once
@@ -28,11 +30,11 @@
 namespace weir {
 
 struct RateDecision {
-  bool open = true;                 // nothing needs to be limited
-  double bytes_per_second = 0;      // the limit, which does not bind while open
+  bool open = true;             // nothing needs to be limited
+  double bytes_per_second = 0;  // the limit, which does not bind while open
   double drain_bytes_per_second = 0;
-  std::string_view reason = "";     // the signal that limits
-  double level = 0;                 // and its level
+  std::string_view reason = "";  // the signal that limits
+  double level = 0;              // and its level
 };
 
 // What the law is told about the work since the last update.
@@ -63,7 +65,7 @@ class RateLaw {
     std::string_view name;
     PidController pid;
     double level = 0;
-    double gain = 0;           // bytes/s per unit
+    double gain = 0;  // bytes/s per unit
     Duration integral_time{};
     double drain = 0;
     double observed_drain = 0;  // by balance, for a signal whose drain nobody measures

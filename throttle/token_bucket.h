@@ -1,5 +1,5 @@
-// A bucket of bytes, refilled continuously at a rate and never beyond its depth. Time is an argument; a clock that steps
-// back refills nothing, and refilling goes on from there. At an infinite rate everything passes. Not thread-safe.
+// A bucket of bytes, refilled continuously at a rate and never beyond its depth. Time is an argument; a clock that
+// steps back refills nothing, and refilling goes on from there. At an infinite rate everything passes. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,8 @@ class TokenBucket {
   }
 
   void Refill(TimePoint now) {
-    if (now > at_) tokens_ = unlimited() ? depth_ : std::min(depth_, tokens_ + bytes_per_second_ * ToSeconds(now - at_));
+    if (now > at_)
+      tokens_ = unlimited() ? depth_ : std::min(depth_, tokens_ + bytes_per_second_ * ToSeconds(now - at_));
     at_ = now;
   }
 

@@ -174,7 +174,7 @@ void PrintSummary(const HalfResult& alone, const HalfResult& weir, double setpoi
 int DemoCommand(int argc, char** argv) {
   CLI::App app("Overloads a real RocksDB twice, first with its own brakes alone and then with weir, and shows both.",
                "weir demo");
-  int seconds = 60;
+  int seconds = 30;
   std::string half = "both";
   std::string directory = std::filesystem::temp_directory_path().string();
   app.add_option("--seconds", seconds, "length of each half")->capture_default_str()->check(CLI::Range(5, 3600));

@@ -34,10 +34,10 @@ struct LsmPlantOptions {
   double memory_per_user_byte = 1.055;
 
   // The level below L1, and the share of what arrives there that makes it grow (the rest overwrites).
-  double l2_bytes = 65e6;
+  double l2_bytes = 70e6;
   double l2_growth = 0;
   // RocksDB picks the files that overlap least; measured cost against the mean overlap.
-  double overlap_share = 0.75;
+  double overlap_share = 0.7;
   uint64_t l0_files_at_start = 0;
   double l1_at_start_bytes = 0;
 

@@ -16,7 +16,7 @@ LsmPlantOptions Recipe(double scale) {
                 .background_bytes_per_second = scale * (32 << 20)};
   o.l0_stop = 20;
   o.hard_pending_bytes = scale * (2048.0 * (1 << 20));
-  o.l2_bytes = scale * 65e6;
+  o.l2_bytes = scale * 70e6;
   o.insert_bytes_per_second = 78e6 * scale;
   o.memory_target_bytes = scale * 1400e6;
   o.other_memory_bytes = scale * 250e6;
@@ -34,7 +34,7 @@ LsmPlantOptions RocksDbDefault() {
                 .background_bytes_per_second = 128 << 20};
   o.l0_stop = 36;
   o.hard_pending_bytes = 256.0 * (1ull << 30);
-  o.l2_bytes = 520e6;
+  o.l2_bytes = 560e6;
   o.insert_bytes_per_second = 200e6;
   o.memory_target_bytes = 4000e6;
   o.other_memory_bytes = 700e6;

@@ -10,6 +10,7 @@
 
 #include "bench/simulator/law.h"
 #include "bench/simulator/report.h"
+#include "bench/simulator/tables.h"
 #include "throttle/limiter_settings.h"
 
 namespace weir {
@@ -23,6 +24,7 @@ struct Flags {
   std::string geometry = "recipe";
   double seconds = 0;
   uint64_t seed = 1;
+  std::string table;
   bool list = false;
   bool csv = false;
   bool json = false;
@@ -60,6 +62,9 @@ void AddFlags(CLI::App& app, Flags& flags) {
       ->check(CLI::Range(1.0, 36000.0));
   app.add_option("--seed", flags.seed, "of the interactive arrivals")->capture_default_str();
   auto* list = app.add_flag("--list", flags.list, "print the scenarios, laws and geometries");
+  app.add_option("--table", flags.table, "print a table of the READMEs instead")
+      ->check(CLI::IsMember({"bake-off", "tuning"}))
+      ->excludes(list);
   auto* csv = app.add_flag("--csv", flags.csv, "print every tick")->excludes(list);
   app.add_flag("--json", flags.json, "print the figures")->excludes(list)->excludes(csv);
 }
@@ -160,6 +165,11 @@ int SimulateCommand(int argc, char** argv, const Environment& environment, const
     return 2;
   }
 
+  if (!flags.table.empty()) {
+    const auto table = flags.table == "tuning" ? TuningTable : BakeOffTable;
+    out << table(*FindGeometry(flags.geometry), settings);
+    return 0;
+  }
   const std::vector<Reported> runs = RunAll(flags, settings);
   std::vector<const Reported*> pointers;
   for (const Reported& run : runs) pointers.push_back(&run);

@@ -74,6 +74,12 @@ TEST(SimulateCommand, AllLawsSideBySide) {
   EXPECT_NE(ran.out.find("weir         none         plan           pd       spring"), std::string::npos);
 }
 
+TEST(SimulateCommand, PrintsTheTablesOfTheReadmes) {
+  const Ran ran = RunCommand({"--table", "tuning"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.out.find("| KP | 0.5 (default) |"), std::string::npos) << ran.out;
+}
+
 TEST(SimulateCommand, RunsWithTheGainsOfTheEnvironment) {
   const std::vector<std::string> flags = {"--csv", "--seconds", "60"};
   const Ran usual = RunCommand(flags);

@@ -189,9 +189,9 @@ uint64_t TrueBytesAhead(ReferenceQueue reference, const Waiter* newcomer) {
   return ahead;
 }
 
-// Random pushes, removals from any place and servings: the same turns as the textbook's, and a forecast that is never more
-// than all that waits, nor too low by more than two quanta for each other party: what its deficit can hold over, and the
-// part of a quantum by which the rounds are rounded up.
+// Random pushes, removals from any place and servings: the same turns as the textbook's, and a forecast that is never
+// more than all that waits, nor too low by more than two quanta for each other party: what its deficit can hold over,
+// and the part of a quantum by which the rounds are rounded up.
 RC_GTEST_PROP(FairQueueProperty, TakesTurnsLikeTheTextbook, ()) {
   Owned owned;
   ReferenceQueue reference;

@@ -44,6 +44,18 @@ TEST(FlowCounter, IsExactWhenThreadsInheritTheSlotsOfOthers) {
   EXPECT_EQ(counter->Sum().bytes, 3 * kRounds);
 }
 
+TEST(FlowCounter, AddWithinBoundsEachThreadInEachEpoch) {
+  auto counter = std::make_unique<FlowCounter>();
+  EXPECT_TRUE(counter->AddWithin(60, 1, 100));
+  EXPECT_FALSE(counter->AddWithin(60, 1, 100));
+  EXPECT_TRUE(counter->AddWithin(40, 1, 100));
+  std::thread([&] { EXPECT_TRUE(counter->AddWithin(100, 1, 100)); }).join();
+  EXPECT_TRUE(counter->AddWithin(100, 2, 100));
+  EXPECT_FALSE(counter->AddWithin(UINT64_MAX, 3, 100));
+  EXPECT_EQ(counter->Sum().bytes, 300U) << "what was not within is not counted";
+  EXPECT_EQ(counter->Sum().operations, 4U);
+}
+
 TEST(FlowCounter, NeverRunsBackwardsForAReader) {
   auto counter = std::make_unique<FlowCounter>();
   std::jthread writer([&](std::stop_token stop) {

@@ -27,8 +27,7 @@ inline GateLimits Pacing(double interactive_rate = kMillion, double bulk_rate = 
   GateLimits limits;
   limits.open = false;
   limits.burst_bytes = burst;
-  limits[WorkClass::kInteractive] = {
-      .bytes_per_second = interactive_rate, .longest_wait = seconds(1), .reason = "l0"};
+  limits[WorkClass::kInteractive] = {.bytes_per_second = interactive_rate, .longest_wait = seconds(1), .reason = "l0"};
   limits[WorkClass::kBulk] = {.bytes_per_second = bulk_rate, .longest_wait = seconds(60), .reason = "debt"};
   return limits;
 }

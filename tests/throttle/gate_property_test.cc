@@ -71,7 +71,8 @@ RC_GTEST_PROP(GateProperty, EachClassIsBoundedWhateverTheOtherDoes, ()) {
     s.Ask(*rc::gen::arbitrary<bool>() ? Interactive() : Bulk(), bytes);
     s.Stir();
     const double t = ToSeconds(s.clock.Now() - start);
-    RC_ASSERT(static_cast<double>(s.gate.Admitted(WorkClass::kInteractive).bytes) <= interactive_rate * t + burst + 1e-3);
+    RC_ASSERT(static_cast<double>(s.gate.Admitted(WorkClass::kInteractive).bytes) <=
+              interactive_rate * t + burst + 1e-3);
     RC_ASSERT(static_cast<double>(s.gate.Admitted(WorkClass::kBulk).bytes) <= 1.05 * bulk_rate * t + 2 * burst + 1e-3);
   }
 }
@@ -91,13 +92,29 @@ RC_GTEST_PROP(GateProperty, EveryWaitEndsAndEveryPermitComesBack, ()) {
           *rc::gen::inRange<uint64_t>(0, 20'000));
     s.Stir();
     switch (*rc::gen::inRange(0, 30)) {
-      case 0: s.gate.RefuseAll("stopped"); break;
-      case 1: s.gate.SetLimits({}); break;
-      case 2: limits[WorkClass::kBulk].hold = !limits[WorkClass::kBulk].hold; s.gate.SetLimits(limits); break;
-      case 3: limits.expensive_bytes = 5000 - limits.expensive_bytes; s.gate.SetLimits(limits); break;
-      case 4: limits[WorkClass::kInteractive].refuse_expensive ^= true; s.gate.SetLimits(limits); break;
-      case 5: s.clock.Advance(-Duration(*rc::gen::inRange<int64_t>(0, 100'000'000))); break;
-      default: break;
+      case 0:
+        s.gate.RefuseAll("stopped");
+        break;
+      case 1:
+        s.gate.SetLimits({});
+        break;
+      case 2:
+        limits[WorkClass::kBulk].hold = !limits[WorkClass::kBulk].hold;
+        s.gate.SetLimits(limits);
+        break;
+      case 3:
+        limits.expensive_bytes = 5000 - limits.expensive_bytes;
+        s.gate.SetLimits(limits);
+        break;
+      case 4:
+        limits[WorkClass::kInteractive].refuse_expensive ^= true;
+        s.gate.SetLimits(limits);
+        break;
+      case 5:
+        s.clock.Advance(-Duration(*rc::gen::inRange<int64_t>(0, 100'000'000)));
+        break;
+      default:
+        break;
     }
     RC_ASSERT(s.gate.Stats().running >= 0);
   }

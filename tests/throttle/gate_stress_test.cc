@@ -37,7 +37,9 @@ GateLimits SomeLimits(std::minstd_rand& random) {
 // The gate with a thread that pumps when it is asked to, as the limiter's does.
 class PumpedGate {
  public:
-  PumpedGate() : gate_(Clock::System(), [this](TimePoint when) { Wake(when); }), thread_([this](std::stop_token s) { Run(s); }) {}
+  PumpedGate()
+      : gate_(Clock::System(), [this](TimePoint when) { Wake(when); }),
+        thread_([this](std::stop_token s) { Run(s); }) {}
   ~PumpedGate() {
     thread_.request_stop();
     wake_up_.notify_one();
@@ -88,15 +90,20 @@ void Work(Gate& gate, Outcomes& outcomes, uint64_t seed, std::chrono::steady_clo
     std::atomic<int> calls = 0;
     Admission held = std::move(admission);
     switch (random() % 4) {
-      case 0: EXPECT_NE(held.Wait(), State::kWaiting); break;
-      case 1: held.Poll(); break;
+      case 0:
+        EXPECT_NE(held.Wait(), State::kWaiting);
+        break;
+      case 1:
+        held.Poll();
+        break;
       case 2:
         held.OnSettled([&] { ++calls; });
         held.Wait();
         EXPECT_EQ(calls, 1);
         ++outcomes.settled_calls;
         break;
-      default: break;
+      default:
+        break;
     }
   }
 }

@@ -19,6 +19,46 @@ TEST_F(GateTest, OpenPassesEverythingAndCountsIt) {
   EXPECT_EQ(gate_.Stats().delayed, 0U);
 }
 
+// As the limiter asks.
+bool Passes(Gate& gate, Party party, uint64_t bytes) {
+  return gate.PassOpen({bytes}, party.work_class) || gate.Admit({bytes}, party).admitted();
+}
+
+TEST_F(GateTest, OpenWithoutLimitsStaysOpenWhateverComes) {
+  for (uint64_t bytes : {UINT64_MAX, uint64_t{1}, UINT64_MAX}) {
+    for (Party party : {Interactive(), Bulk()}) EXPECT_TRUE(Passes(gate_, party, bytes));
+  }
+  EXPECT_TRUE(gate_.open());
+}
+
+TEST_F(GateTest, OpenWithLimitsClosesItselfWhenAThreadBringsAQuarterOfABurst) {
+  GateLimits limits = Pacing();
+  limits.open = true;
+  gate_.SetLimits(limits);
+  int passed = 0;
+  while (passed < 1000 && Passes(gate_, Bulk(), 1000)) ++passed;
+  EXPECT_EQ(passed, 25);
+  EXPECT_FALSE(gate_.open());
+  EXPECT_EQ(AdmittedNow(Interactive(), 1000), 100) << "interactive still has its burst";
+  Admission bulk = gate_.Admit({1000}, Bulk());
+  Run(seconds(1));
+  EXPECT_EQ(bulk.Poll(), Admission::State::kAdmitted) << "paced, not lost";
+}
+
+TEST_F(GateTest, NewLimitsGiveANewShareOfTheBurst) {
+  GateLimits limits = Pacing();
+  limits.open = true;
+  for (int tick = 0; tick < 100; ++tick) {
+    gate_.SetLimits(limits);
+    for (int n = 0; n < 25; ++n) ASSERT_TRUE(gate_.PassOpen({1000}, WorkClass::kBulk));
+    ASSERT_TRUE(gate_.PassOpen({1000}, WorkClass::kInteractive)) << "each class has its own";
+  }
+  EXPECT_FALSE(gate_.PassOpen({1000}, WorkClass::kBulk));
+  EXPECT_TRUE(gate_.open()) << "until somebody asks for more";
+  gate_.SetLimits(limits);
+  EXPECT_TRUE(gate_.PassOpen({1000}, WorkClass::kBulk));
+}
+
 TEST_F(GateTest, ClosingGivesInteractiveItsBurstAndBulkNothing) {
   gate_.SetLimits(Pacing());
   EXPECT_FALSE(gate_.open());

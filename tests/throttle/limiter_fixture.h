@@ -67,7 +67,9 @@ class LimiterTest : public testing::Test {
   }
 
   // More at once than any pace lets through.
-  bool BulkPasses() { return Write(20'000'000, WorkClass::kBulk).admitted() && Write(20'000'000, WorkClass::kBulk).admitted(); }
+  bool BulkPasses() {
+    return Write(20'000'000, WorkClass::kBulk).admitted() && Write(20'000'000, WorkClass::kBulk).admitted();
+  }
 
   ManualClock clock_{TimePoint{std::chrono::hours(1)}};
   ScriptedMonitor monitor_{clock_};

@@ -50,14 +50,15 @@ const std::vector<Named>& EveryName() {
   using S = const LimiterSettings&;
   static const std::vector<Named> table = {
       {"RATE_LIMIT_ENABLED", "false", [](S s) { return s.enabled; }, 0},
-      {"RATE_LIMIT_PROCESS_VARIABLE", "weighted",
-       [](S s) { return s.process_variable == ProcessVariable::kWeighted; }, 1},
+      {"RATE_LIMIT_PROCESS_VARIABLE", "weighted", [](S s) { return s.process_variable == ProcessVariable::kWeighted; },
+       1},
       {"RATE_LIMIT_SETPOINT", "0.6", [](S s) { return s.write.setpoint; }, 0.6},
       {"RATE_LIMIT_WRITE_KP", "1.5", [](S s) { return s.write.gains.kp; }, 1.5},
       {"RATE_LIMIT_WRITE_KI", "0.7", [](S s) { return s.write.gains.ki; }, 0.7},
       {"RATE_LIMIT_WRITE_KD", "0.2", [](S s) { return s.write.gains.kd; }, 0.2},
       {"RATE_LIMIT_WRITE_FILTER_ALPHA", "0.4", [](S s) { return s.write.filter_alpha; }, 0.4},
-      {"RATE_LIMIT_WRITE_MAX_DELAY_MS", "2500", [](S s) { return static_cast<double>(s.write.max_delay.count()); }, 2500},
+      {"RATE_LIMIT_WRITE_MAX_DELAY_MS", "2500", [](S s) { return static_cast<double>(s.write.max_delay.count()); },
+       2500},
       {"RATE_LIMIT_WRITE_MIN_BATCH", "3", [](S s) { return static_cast<double>(s.write.min_batch); }, 3},
       {"RATE_LIMIT_READ_KP", "0.9", [](S s) { return s.read.gains.kp; }, 0.9},
       {"RATE_LIMIT_READ_KI", "0.8", [](S s) { return s.read.gains.ki; }, 0.8},
@@ -123,16 +124,14 @@ TEST_P(OutOfRange, IsAnErrorThatNamesVariableValueAndRange) {
   EXPECT_TRUE(Check(loaded.settings).ok()) << "nothing of it was taken";
 }
 
-INSTANTIATE_TEST_SUITE_P(LimiterSettings, OutOfRange,
-                         testing::Values(Bad{"WEIR_RATE_LIMIT_WRITE_KP", "-1"}, Bad{"WEIR_RATE_LIMIT_WRITE_KI", "1e9"},
-                                         Bad{"WEIR_RATE_LIMIT_WRITE_FILTER_ALPHA", "0"},
-                                         Bad{"WEIR_RATE_LIMIT_WRITE_FILTER_ALPHA", "2"},
-                                         Bad{"WEIR_RATE_LIMIT_READ_FILTER_ALPHA", "1"},
-                                         Bad{"WEIR_RATE_LIMIT_SETPOINT", "85"}, Bad{"WEIR_IMPORT_SETPOINT", "0"},
-                                         Bad{"WEIR_RATE_LIMIT_WRITE_MAX_DELAY_MS", "0"},
-                                         Bad{"WEIR_RATE_LIMIT_READ_MAX_DELAY_MS", "-5"},
-                                         Bad{"WEIR_RATE_LIMIT_WRITE_MIN_BATCH", "0"},
-                                         Bad{"ORLY_RATE_LIMIT_WRITE_KP", "-1"}, Bad{"WEIR_RATE_LIMIT_TICK_MS", "1"}));
+INSTANTIATE_TEST_SUITE_P(
+    LimiterSettings, OutOfRange,
+    testing::Values(Bad{"WEIR_RATE_LIMIT_WRITE_KP", "-1"}, Bad{"WEIR_RATE_LIMIT_WRITE_KI", "1e9"},
+                    Bad{"WEIR_RATE_LIMIT_WRITE_FILTER_ALPHA", "0"}, Bad{"WEIR_RATE_LIMIT_WRITE_FILTER_ALPHA", "2"},
+                    Bad{"WEIR_RATE_LIMIT_READ_FILTER_ALPHA", "1"}, Bad{"WEIR_RATE_LIMIT_SETPOINT", "85"},
+                    Bad{"WEIR_IMPORT_SETPOINT", "0"}, Bad{"WEIR_RATE_LIMIT_WRITE_MAX_DELAY_MS", "0"},
+                    Bad{"WEIR_RATE_LIMIT_READ_MAX_DELAY_MS", "-5"}, Bad{"WEIR_RATE_LIMIT_WRITE_MIN_BATCH", "0"},
+                    Bad{"ORLY_RATE_LIMIT_WRITE_KP", "-1"}, Bad{"WEIR_RATE_LIMIT_TICK_MS", "1"}));
 
 struct Contradiction {
   const char* what;

@@ -149,6 +149,7 @@ TEST_F(LimiterTest, MaybeThrottleLosesNoBytesWhenThreadsShareASlot) {
   AdaptiveLimiter& limiter = Build();
   constexpr int kThreads = 80;
   constexpr int kEach = 1000;
+  constexpr uint64_t kAll = uint64_t{100} * kThreads * kEach;
   std::latch start(kThreads);
   std::vector<std::jthread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -159,8 +160,8 @@ TEST_F(LimiterTest, MaybeThrottleLosesNoBytesWhenThreadsShareASlot) {
   }
   threads.clear();
   const uint64_t bytes = limiter.Stats(Operation::kWrite).admitted[0].bytes;
-  EXPECT_LE(bytes, 100U * kThreads * kEach);
-  EXPECT_GE(bytes, 100U * kThreads * kEach - 100U * 10 * kThreadSlots) << "but for the batches under way";
+  EXPECT_LE(bytes, kAll);
+  EXPECT_GE(bytes, kAll - uint64_t{1000} * kThreadSlots) << "but for the batches under way";
 }
 
 }  // namespace

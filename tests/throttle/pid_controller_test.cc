@@ -251,11 +251,21 @@ RC_GTEST_PROP(PidControllerProperty, AnyInputGivesABoundedOutput, ()) {
   const int steps = *rc::gen::inRange(1, 60);
   for (int n = 0; n < steps; ++n) {
     switch (*rc::gen::inRange(0, 10)) {
-      case 0: pid.SetGains({.kp = *AnyDouble(), .ki = *AnyDouble(), .kd = *AnyDouble()}); break;
-      case 1: pid.SetSetpoint(*AnyDouble()); break;
-      case 2: pid.Track(*AnyDouble(), *AnyDuration()); break;
-      case 3: pid.Relax(*AnyDuration(), *AnyDuration()); break;
-      default: pid.Update(*AnyDouble(), *AnyDuration(), *rc::gen::element(Integral::kFree, Integral::kHoldDown)); break;
+      case 0:
+        pid.SetGains({.kp = *AnyDouble(), .ki = *AnyDouble(), .kd = *AnyDouble()});
+        break;
+      case 1:
+        pid.SetSetpoint(*AnyDouble());
+        break;
+      case 2:
+        pid.Track(*AnyDouble(), *AnyDuration());
+        break;
+      case 3:
+        pid.Relax(*AnyDuration(), *AnyDuration());
+        break;
+      default:
+        pid.Update(*AnyDouble(), *AnyDuration(), *rc::gen::element(Integral::kFree, Integral::kHoldDown));
+        break;
     }
     const PidState s = pid.GetState();
     RC_ASSERT(s.output >= settings.output_min && s.output <= settings.output_max);
@@ -304,7 +314,8 @@ RC_GTEST_PROP(PidControllerProperty, RecoversFromAnySaturationInBoundedTime, ())
   PidController pid(Plain(gains));
   const int steps = *rc::gen::inRange(1, 30);
   for (int n = 0; n < steps; ++n) pid.Update(*AnyDouble(), Duration(*rc::gen::inRange<int64_t>(0, 10'000'000'000)));
-  // From wherever it stands: D fades within 50 time constants (0.45 s each) even from 1e9, I within its range at 0.3·ki.
+  // From wherever it stands: D fades within 50 time constants (0.45 s each) even from 1e9, I within its range at
+  // 0.3·ki.
   const double longest_s = 50 * 0.45 + 1.0 / (0.3 * gains.ki) + 1;
   Repeat(pid, 0.2, FromSeconds(longest_s), milliseconds(500));
   RC_ASSERT(pid.GetState().output <= 1e-6);

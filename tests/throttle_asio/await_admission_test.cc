@@ -38,7 +38,7 @@ class AwaitAdmissionTest : public LimiterTest {
 
   // Nothing passes at once any more.
   void Exhaust() {
-    while (Write(100'000).admitted()) continue;
+    while (Write(1000).admitted()) continue;
   }
 
   asio::awaitable<void> Ask(uint64_t bytes, Admission::State* state, std::string* reason = nullptr) {
@@ -107,9 +107,8 @@ TEST_F(AwaitAdmissionTest, ResumesOnTheExecutorItWasStartedOn) {
 TEST_F(AwaitAdmissionTest, TakesCallbacksAndFutures) {
   asio::io_context io;
   bool called = false;
-  AwaitAdmission(*limiter_, Operation::kWrite, {10}, {}, asio::bind_executor(io, [&](Admission admission) {
-                   called = admission.admitted();
-                 }));
+  AwaitAdmission(*limiter_, Operation::kWrite, {10}, {},
+                 asio::bind_executor(io, [&](Admission admission) { called = admission.admitted(); }));
   EXPECT_FALSE(called) << "never from within the call";
   io.run();
   EXPECT_TRUE(called);
@@ -121,13 +120,15 @@ TEST_F(AwaitAdmissionTest, TakesCallbacksAndFutures) {
 
 TEST_F(AwaitAdmissionTest, ACancelledWaitLeavesTheQueueAndSaysSo) {
   Exhaust();
-  for (auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
+  for (auto type :
+       {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
     asio::io_context io;
     asio::cancellation_signal signal;
     std::string reason;
     AwaitAdmission(*limiter_, Operation::kWrite, {1000}, {},
-                   asio::bind_cancellation_slot(
-                       signal.slot(), asio::bind_executor(io, [&](Admission admission) { reason = admission.reason(); })));
+                   asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(io, [&](Admission admission) {
+                                                  reason = admission.reason();
+                                                })));
     ASSERT_EQ(Waiting(), 1U);
     signal.emit(type);
     EXPECT_EQ(Waiting(), 0U);
@@ -166,8 +167,8 @@ TEST_F(AwaitAdmissionTest, LosesARaceAgainstATimer) {
       io,
       [&]() -> asio::awaitable<void> {
         asio::steady_timer timer(io, milliseconds(1));
-        const auto first = co_await (AwaitAdmission(*limiter_, Operation::kWrite, {1000}) ||
-                                     timer.async_wait(asio::use_awaitable));
+        const auto first =
+            co_await (AwaitAdmission(*limiter_, Operation::kWrite, {1000}) || timer.async_wait(asio::use_awaitable));
         winner = first.index();
       },
       asio::detached);
@@ -208,7 +209,11 @@ TEST_F(AwaitAdmissionTest, TheContextMayEndWithTurnsThatNobodyTook) {
 TEST(AwaitAdmissionStress, SurvivesThreadsCancellationAndTheEndOfItsContext) {
   ScriptedMonitor monitor;
   monitor.Say([](LoadSample* sample) {
-    sample->Add({.name = "l0", .level = 0.85, .bytes_per_level = 40e6, .dead_time = seconds(1), .drain_bytes_per_second = 50e6});
+    sample->Add({.name = "l0",
+                 .level = 0.85,
+                 .bytes_per_level = 40e6,
+                 .dead_time = seconds(1),
+                 .drain_bytes_per_second = 50e6});
     return Status();
   });
   ASSERT_TRUE(monitor.SampleOnce().ok());
@@ -224,7 +229,7 @@ TEST(AwaitAdmissionStress, SurvivesThreadsCancellationAndTheEndOfItsContext) {
           [&]() -> asio::awaitable<void> {
             using asio::experimental::awaitable_operators::operator||;
             for (int k = 0; k < 20; ++k) {
-              asio::steady_timer timer(co_await asio::this_coro::executor, milliseconds(1));
+              asio::steady_timer timer(co_await asio::this_coro::executor, milliseconds(5));
               co_await (AwaitAdmission(limiter, Operation::kWrite, {20'000}) || timer.async_wait(asio::use_awaitable));
               ++completed;
             }
@@ -232,7 +237,8 @@ TEST(AwaitAdmissionStress, SurvivesThreadsCancellationAndTheEndOfItsContext) {
           asio::detached);
     }
     std::vector<std::jthread> threads;
-    for (int t = 0; t < 3; ++t) threads.emplace_back([&] { io.run_for(milliseconds(100)); });
+    // Stops in the middle, so that the context ends with waits pending.
+    for (int t = 0; t < 3; ++t) threads.emplace_back([&] { io.run_for(milliseconds(30)); });
     threads.clear();
     EXPECT_GT(completed, 0);
   }

@@ -1,0 +1,91 @@
+#include "bench/simulator/tables.h"
+
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "bench/simulator/law.h"
+#include "bench/simulator/simulation.h"
+#include "config/parse.h"
+
+namespace weir {
+namespace {
+
+std::string Cell(const char* format, double value) {
+  if (std::isnan(value)) return "–";
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+struct Knob {
+  const char* name;
+  double ControlSettings::*setting = nullptr;
+  double PidGains::*gain = nullptr;
+  std::vector<double> factors;
+
+  double& Of(ControlSettings& s) const { return gain != nullptr ? s.gains.*gain : s.*setting; }
+};
+
+const std::vector<Knob>& Knobs() {
+  static const std::vector<Knob> kKnobs = {
+      {.name = "KP", .gain = &PidGains::kp, .factors = {0.25, 1, 4}},
+      {.name = "KI", .gain = &PidGains::ki, .factors = {0, 1, 10}},
+      {.name = "KD", .gain = &PidGains::kd, .factors = {0, 1, 10}},
+      {.name = "FILTER_ALPHA", .setting = &ControlSettings::filter_alpha, .factors = {0.25, 1, 2.5}},
+  };
+  return kKnobs;
+}
+
+}  // namespace
+
+std::string BakeOffTable(const Geometry& geometry, const LimiterSettings& settings) {
+  std::string text = "| scenario |";
+  std::string rule = "|---|";
+  for (const std::string_view law : LawNames()) {
+    text += " " + std::string(law) + " |";
+    rule += "---|";
+  }
+  text += "\n" + rule + "\n";
+  for (const Scenario& scenario : Scenarios()) {
+    text += "| " + std::string(scenario.name) + " |";
+    for (const std::string_view law : LawNames()) {
+      // The process variable is weir's alone.
+      if (scenario.weighted && law != "weir") {
+        text += " |";
+        continue;
+      }
+      const Figures f =
+          Simulate({.scenario = &scenario, .geometry = &geometry, .law = law, .settings = settings}).figures;
+      text += " " + Cell("%.0f", f.overshoot_percent) + " · " + Cell("%.0f", f.settling_seconds) + " · " +
+              Cell("%.0f", f.stalled_seconds) + " · " + Cell("%.1f", f.interactive_p999_ms) + " · " +
+              Cell("%.1f", f.bulk_bytes_per_second / 1e6) + " |";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string TuningTable(const Geometry& geometry, const LimiterSettings& settings) {
+  std::string text =
+      "| setting | value | step: overshoot % | settling s | bandwidth: overshoot % | settling s | steady error |\n"
+      "|---|---|---|---|---|---|---|\n";
+  for (const Knob& knob : Knobs()) {
+    for (const double factor : knob.factors) {
+      SimulationOptions options{.geometry = &geometry, .settings = settings};
+      double& value = knob.Of(options.settings.bulk);
+      value *= factor;
+      options.scenario = FindScenario("step");
+      const Figures step = Simulate(options).figures;
+      options.scenario = FindScenario("bandwidth");
+      const Figures cut = Simulate(options).figures;
+      text += "| " + std::string(knob.name) + " | " + FormatNumber(value) + (factor == 1 ? " (default)" : "") + " | " +
+              Cell("%.0f", step.overshoot_percent) + " | " + Cell("%.0f", step.settling_seconds) + " | " +
+              Cell("%.0f", cut.overshoot_percent) + " | " + Cell("%.0f", cut.settling_seconds) + " | " +
+              Cell("%+.3f", cut.steady_error) + " |\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace weir
