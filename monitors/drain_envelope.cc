@@ -25,8 +25,9 @@ double DrainEnvelope::Update(TimePoint now, double backlog_bytes) {
 
 void DrainEnvelope::Gulp(TimePoint now, double bytes) {
   const Duration since_last = now - last_gulp_;
-  cycle_ = gulped_ && since_last <= options_.max_cycle ? since_last : options_.first_cycle;
-  cycle_ = std::clamp(cycle_, options_.min_cycle, options_.max_cycle);
+  const Duration newest = gulped_ && since_last <= options_.max_cycle ? since_last : options_.first_cycle;
+  // Cycles alternate between short and long; let go over a short one alone, the level would jump in the long one.
+  cycle_ = std::clamp((cycle_ + newest) / 2, options_.min_cycle, options_.max_cycle);
   gulped_ = true;
   last_gulp_ = now;
   held_ += bytes;

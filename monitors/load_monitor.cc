@@ -14,31 +14,14 @@ namespace {
 
 constexpr std::string_view kMemory = "memory";
 
-double FiniteOrZero(double value) { return std::isfinite(value) ? value : 0; }
-
-// Replaces what is not a number by the last good one, or drops it. Says what it did.
-Status KeepFinite(const LoadSample& last, LoadSample* sample) {
-  std::string dropped;
-  LoadSample clean = *sample;
-  clean.signal_count = 0;
-  for (Signal signal : sample->signals()) {
-    signal.bytes_per_level = FiniteOrZero(signal.bytes_per_level);
-    signal.drain_bytes_per_second = FiniteOrZero(signal.drain_bytes_per_second);
-    if (!std::isfinite(signal.level)) {
-      dropped += (dropped.empty() ? "" : ", ") + std::string(signal.name);
-      const Signal* good = last.Find(signal.name);
-      if (good == nullptr) continue;
-      signal.level = good->level;
-    }
-    clean.Add(signal);
+// A sample with a number that is none is no measurement, whole: else a stale half would look fresh.
+Status CheckFinite(const LoadSample& sample) {
+  std::string wrong = std::isfinite(sample.memory_pressure) ? "" : "memory pressure";
+  for (const Signal& s : sample.signals()) {
+    if (std::isfinite(s.level) && std::isfinite(s.bytes_per_level) && std::isfinite(s.drain_bytes_per_second)) continue;
+    wrong += (wrong.empty() ? "" : ", ") + std::string(s.name);
   }
-  if (!std::isfinite(clean.memory_pressure)) {
-    dropped += (dropped.empty() ? "" : ", ") + std::string("memory pressure");
-    clean.memory_pressure = last.memory_pressure;
-  }
-  *sample = clean;
-  if (dropped.empty()) return Status();
-  return Status::Error("not a finite number, so the last good value stands: " + dropped);
+  return wrong.empty() ? Status() : Status::Error("the probe gave no finite number for: " + wrong);
 }
 
 }  // namespace
@@ -102,23 +85,20 @@ Status LoadMonitor::SampleOnce() {
   std::lock_guard probing(probe_mutex_);
   LoadSample sample;
   const TimePoint now = clock_.Now();
-  Status probed = ProbeSafely(now, &sample);
+  Status sampled = ProbeSafely(now, &sample);
+  if (sampled.ok()) sampled = CheckFinite(sample);
   sample.time = now;
-  Status error = probed;
   {
     std::lock_guard lock(sample_mutex_);
-    if (probed.ok()) {
-      error = KeepFinite(sample_, &sample);
-      sample_ = sample;
-    }
-    last_error_ = error;
+    if (sampled.ok()) sample_ = sample;
+    last_error_ = sampled;
   }
-  if (const Status flushed = FlushIfAsked(); !flushed.ok() && error.ok()) {
+  if (const Status flushed = FlushIfAsked(); !flushed.ok() && sampled.ok()) {
     std::lock_guard lock(sample_mutex_);
     last_error_ = Status::Error("flush: " + flushed.message());
   }
   if (release_asked_.exchange(false)) PurgeAllocator();
-  return probed;
+  return sampled;
 }
 
 Status LoadMonitor::ProbeSafely(TimePoint now, LoadSample* sample) {

@@ -53,11 +53,10 @@ class LoadMonitor {
   void Stop();
 
   // Takes one sample now, in this thread: what the sampling thread does, for programs and tests that have their own
-  // beat. Performs a flush that was asked for. Returns what Probe said.
+  // beat. Performs a flush that was asked for. Returns why the sample was no good, if it was not.
   Status SampleOnce();
 
-  // The last good sample; sample.time is TimePoint{} before the first. A level that is not a finite number does not
-  // make a sample bad: that signal keeps its last good value (or is left out before it had one), and LastError says so.
+  // The last good sample; sample.time is TimePoint{} before the first. One with a number that is not finite is not good.
   LoadSample Sample() const;
   // Why the newest attempt failed; success while sampling works.
   Status LastError() const;

@@ -10,7 +10,7 @@
 //
 //   gain = bytes_per_level / 2θ bytes/s per unit of level, integral time 8θ
 //
-// and four times that gain where it brakes (u > 0).
+// and six times that gain where it brakes (u > 0).
 //
 // The lowest limit wins and is named. The other loops follow it, so that a loop that takes over starts from there.
 // While demand stays below 0.7 of the limit nobody presses against it and the integral may not raise it further: there

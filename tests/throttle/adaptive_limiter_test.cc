@@ -20,7 +20,7 @@ using State = Admission::State;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr uint64_t kScan = 1 << 20;
-constexpr double kBraking = 4;  // times as strong above the setpoint as below it
+constexpr double kBraking = 6;  // times as strong above the setpoint as below it
 
 TEST_F(LimiterTest, IsOpenBeforeTheFirstSampleAndSaysSo) {
   AdaptiveLimiter& limiter = Build();
@@ -105,7 +105,7 @@ TEST_F(LimiterTest, HoldsTheLastLimitWhenTheSensorIsLostAndSaysSo) {
   }
 }
 
-TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimit) {
+TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimitAndIsALostSensor) {
   AdaptiveLimiter& limiter = Build();
   Say(0.85);
   Tick();
@@ -117,6 +117,7 @@ TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimit) {
   Ticks(50);
   EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 10e6, 1);
   EXPECT_FALSE(limiter.View().emergency);
+  EXPECT_TRUE(limiter.View().sensor_lost);
 }
 
 TEST_F(LimiterTest, OpensTheGatesWhenTheSensorIsLostBySetting) {

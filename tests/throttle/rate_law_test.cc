@@ -19,7 +19,7 @@ constexpr double kMb = 1e6;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowestLimit = 16 << 10;
-constexpr double kBraking = 4;  // times as strong above the setpoint as below it
+constexpr double kBraking = 6;  // times as strong above the setpoint as below it
 
 // 40 MB between idle and the engine's own brake, a dead time of 1 s, 10 MB/s drained: 20 MB/s for each unit of error.
 Signal Engine(std::string_view name, double level) {
