@@ -24,10 +24,12 @@ double DrainEnvelope::Update(TimePoint now, double backlog_bytes) {
 }
 
 void DrainEnvelope::Gulp(TimePoint now, double bytes) {
-  const Duration since_last = now - last_gulp_;
-  const Duration newest = gulped_ && since_last <= options_.max_cycle ? since_last : options_.first_cycle;
+  const Duration newest = now - last_gulp_;
+  const bool paused = !gulped_ || newest > options_.max_cycle;
   // Cycles alternate between short and long; let go over a short one alone, the level would jump in the long one.
-  cycle_ = std::clamp((cycle_ + newest) / 2, options_.min_cycle, options_.max_cycle);
+  cycle_ = paused ? options_.first_cycle : measured_ ? (cycle_ + newest) / 2 : newest;
+  measured_ = !paused;
+  cycle_ = std::clamp(cycle_, options_.min_cycle, options_.max_cycle);
   gulped_ = true;
   last_gulp_ = now;
   held_ += bytes;

@@ -42,6 +42,7 @@ class DrainEnvelope {
   double held_ = 0;  // taken by gulps, not yet let go
   double release_per_s_ = 0;
   Duration cycle_{};
+  bool measured_ = false;  // the cycle is that of gulps, not the assumed one
 };
 
 }  // namespace weir

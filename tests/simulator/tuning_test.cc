@@ -23,12 +23,12 @@ double Settling(const Figures& f) {
 TEST(Tuning, MoreKpMeansLessOvershootAndSoonerSettling) {
   const auto quarter = [](ControlSettings& s) { s.gains.kp /= 4; };
   const auto fourfold = [](ControlSettings& s) { s.gains.kp *= 4; };
-  const Figures usual = FiguresOf("sustained-3x");
-  EXPECT_GT(With("sustained-3x", quarter).overshoot_percent, 1.2 * usual.overshoot_percent);
-  EXPECT_GT(usual.overshoot_percent, 1.2 * With("sustained-3x", fourfold).overshoot_percent);
-  EXPECT_GT(FiguresOf("bandwidth").overshoot_percent, 1.2 * With("bandwidth", fourfold).overshoot_percent);
-  EXPECT_GT(Settling(With("sustained-3x", quarter)), 1.2 * Settling(FiguresOf("sustained-3x")));
-  EXPECT_GT(Settling(FiguresOf("sustained-3x")), 1.2 * Settling(With("sustained-3x", fourfold)));
+  EXPECT_GT(With("step", quarter).overshoot_percent, 1.2 * FiguresOf("step").overshoot_percent);
+  for (const std::string_view scenario : {"step", "sustained-3x", "bandwidth"}) {
+    EXPECT_GT(FiguresOf(scenario).overshoot_percent, 1.2 * With(scenario, fourfold).overshoot_percent) << scenario;
+  }
+  EXPECT_GT(Settling(With("step", quarter)), 1.2 * Settling(FiguresOf("step")));
+  EXPECT_GT(Settling(FiguresOf("bandwidth")), 1.2 * Settling(With("bandwidth", fourfold)));
 }
 
 TEST(Tuning, MoreKiMeansMoreOvershootAfterAStep) {
