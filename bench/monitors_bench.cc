@@ -20,32 +20,32 @@ namespace {
 
 LatencyWindow shared_window;
 
-void BM_LatencyRecord(benchmark::State& state) {
+void LatencyRecord(benchmark::State& state) {
   for (auto _ : state) shared_window.Record(Duration(state.thread_index() + 1));
 }
-BENCHMARK(BM_LatencyRecord)->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
+BENCHMARK(LatencyRecord)->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
 
-void BM_LatencyMean(benchmark::State& state) {
+void LatencyMean(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(shared_window.Mean());
 }
-BENCHMARK(BM_LatencyMean);
+BENCHMARK(LatencyMean);
 
-void BM_LatencySummary(benchmark::State& state) {
+void LatencySummary(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(shared_window.Summary());
 }
-BENCHMARK(BM_LatencySummary);
+BENCHMARK(LatencySummary);
 
-void BM_MemoryUse(benchmark::State& state) {
+void MemoryUse(benchmark::State& state) {
   MemoryProbe probe;
   for (auto _ : state) benchmark::DoNotOptimize(probe.ReadUse().ok());
 }
-BENCHMARK(BM_MemoryUse);
+BENCHMARK(MemoryUse);
 
-void BM_MemoryRoom(benchmark::State& state) {
+void MemoryRoom(benchmark::State& state) {
   const MemoryProbe probe;
   for (auto _ : state) benchmark::DoNotOptimize(probe.ReadRoom().ok());
 }
-BENCHMARK(BM_MemoryRoom);
+BENCHMARK(MemoryRoom);
 
 // A small database, idle or written to by one thread at about 10 MB/s.
 class LoadedEngine {
@@ -95,7 +95,7 @@ class LoadedEngine {
 
 // Arguments: loaded, and the step of the monitor's clock between samples. 1 ms: the cheap sample; 1100 ms: each reads
 // the counters; 100 ms: as it runs, one in ten.
-void BM_RocksDbSample(benchmark::State& state) {
+void RocksDbSample(benchmark::State& state) {
   LoadedEngine engine(state.range(0) != 0);
   ManualClock clock(TimePoint{} + std::chrono::seconds(1000));
   RocksDbMonitor monitor(engine.db(), {}, engine.prepared(), {}, clock);
@@ -104,7 +104,7 @@ void BM_RocksDbSample(benchmark::State& state) {
     if (!monitor.SampleOnce().ok()) state.SkipWithError("sample failed");
   }
 }
-BENCHMARK(BM_RocksDbSample)
+BENCHMARK(RocksDbSample)
     ->ArgNames({"loaded", "step_ms"})
     ->ArgsProduct({{0, 1}, {1, 100, 1100}})
     ->Unit(benchmark::kMicrosecond)

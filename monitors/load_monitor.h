@@ -56,7 +56,8 @@ class LoadMonitor {
   // beat. Performs a flush that was asked for. Returns why the sample was no good, if it was not.
   Status SampleOnce();
 
-  // The last good sample; sample.time is TimePoint{} before the first. One with a number that is not finite is not good.
+  // The last good sample; sample.time is TimePoint{} before the first. One with a number that is not finite is not
+  // good.
   LoadSample Sample() const;
   // Why the newest attempt failed; success while sampling works.
   Status LastError() const;

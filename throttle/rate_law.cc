@@ -15,9 +15,9 @@ constexpr PidGains kUnitGains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
 constexpr double kDerivativeShare = 1.0 / 10;
 
 // How much stronger the answer is where it brakes. What comes in is felt at once, only the drain has dead time, so the
-// rules for dead time are timid above the setpoint: on RocksDB (1 MiB buffers) the level settled in 6 s instead of 20, and
-// in simulation a cut of bandwidth took it 15 % above the setpoint instead of 51. Below the setpoint the same strength
-// would only fill the memtables in a burst.
+// rules for dead time are timid above the setpoint: on RocksDB (1 MiB buffers) the level settled in 6 s instead of 20,
+// and in simulation a cut of bandwidth took it 15 % above the setpoint instead of 51. Below the setpoint the same
+// strength would only fill the memtables in a burst.
 constexpr double kBraking = 6;
 
 // Below this share of the setpoint, and while nobody presses, the gate is open. Room alone is not enough: small

@@ -35,8 +35,7 @@ std::string Bar(double level, double setpoint) {
   constexpr double kFullScale = 1.5;
   const auto cell_of = [](double x) { return static_cast<int>(std::lround(x / kFullScale * kCells)); };
   std::string bar;
-  for (int cell = 0; cell < kCells; ++cell)
-    bar += cell == cell_of(setpoint) ? "│" : cell < cell_of(level) ? "█" : "·";
+  for (int cell = 0; cell < kCells; ++cell) bar += cell == cell_of(setpoint) ? "│" : cell < cell_of(level) ? "█" : "·";
   return bar;
 }
 
@@ -56,7 +55,10 @@ void PrintHeader(bool throttled) {
 class Half {
  public:
   Half(DemoEngine& engine, bool throttled, const LimiterSettings& settings)
-      : engine_(engine), throttled_(throttled), setpoint_(settings.bulk.setpoint), limiter_(engine.monitor(), settings) {}
+      : engine_(engine),
+        throttled_(throttled),
+        setpoint_(settings.bulk.setpoint),
+        limiter_(engine.monitor(), settings) {}
 
   Result<HalfResult> Run(Duration length) {
     PrintHeader(throttled_);
@@ -128,7 +130,9 @@ class Half {
     }
     std::printf(" %9.1f %8.0f %9.1f %9.1f%s\n", bulk_mb_per_second, Milliseconds(load.TakeLongestBulkWait()),
                 Milliseconds(recent.Quantile(0.5)), Milliseconds(recent.Quantile(0.99)),
-                !braked ? "" : colour ? "  \033[31mRocksDB brakes\033[0m" : "  RocksDB brakes");
+                !braked  ? ""
+                : colour ? "  \033[31mRocksDB brakes\033[0m"
+                         : "  RocksDB brakes");
     std::fflush(stdout);
   }
 
@@ -164,9 +168,10 @@ void PrintSummary(const HalfResult& alone, const HalfResult& weir, double setpoi
                               weir.levels.end());
   if (settled.empty()) return;
   std::sort(settled.begin(), settled.end());
-  std::printf("\n  Setpoint of bulk work %.2f; highest signal in the last third with weir: median %.2f, "
-              "nine tenths of the time within %.2f to %.2f\n",
-              setpoint, settled[settled.size() / 2], settled[settled.size() / 20], settled[settled.size() * 19 / 20]);
+  std::printf(
+      "\n  Setpoint of bulk work %.2f; highest signal in the last third with weir: median %.2f, "
+      "nine tenths of the time within %.2f to %.2f\n",
+      setpoint, settled[settled.size() / 2], settled[settled.size() / 20], settled[settled.size() * 19 / 20]);
 }
 
 }  // namespace
@@ -181,7 +186,9 @@ int DemoCommand(int argc, char** argv) {
   app.add_option("--dir", directory, "where the databases are made (about 1 GB, removed at the end)")
       ->capture_default_str()
       ->check(CLI::ExistingDirectory);
-  app.add_option("--half", half, "which half to run")->capture_default_str()->check(CLI::IsMember({"both", "alone", "weir"}));
+  app.add_option("--half", half, "which half to run")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"both", "alone", "weir"}));
   CLI11_PARSE(app, argc, argv);
 
   LimiterSettings settings;
@@ -191,8 +198,10 @@ int DemoCommand(int argc, char** argv) {
     std::fprintf(stderr, "weir demo: %s\n", s.message().c_str());
     return 2;
   }
-  std::printf("4 bulk writers push as hard as they can; somebody waits for 200 small writes a second.\n"
-              "RocksDB gets 32 MiB/s of disk for flushes and compactions. %d seconds each:\n", seconds);
+  std::printf(
+      "4 bulk writers push as hard as they can; somebody waits for 200 small writes a second.\n"
+      "RocksDB gets 32 MiB/s of disk for flushes and compactions. %d seconds each:\n",
+      seconds);
   const Duration length = std::chrono::seconds(seconds);
   Result<HalfResult> alone = HalfResult{};
   Result<HalfResult> weir = HalfResult{};

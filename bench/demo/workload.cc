@@ -34,7 +34,8 @@ Workload::~Workload() { (void)Stop(); }
 
 void Workload::Start() {
   threads_.emplace_back([this] { WriteInteractive(); });
-  for (int i = 0; i < options_.bulk_writers; ++i) threads_.emplace_back([this, i] { WriteBulk(static_cast<uint64_t>(i)); });
+  for (int i = 0; i < options_.bulk_writers; ++i)
+    threads_.emplace_back([this, i] { WriteBulk(static_cast<uint64_t>(i)); });
 }
 
 Status Workload::Stop() {
@@ -75,8 +76,8 @@ void Workload::WriteBulk(uint64_t writer) {
   while (!stop_) {
     rocksdb::WriteBatch batch;
     for (int i = 0; i < options_.bulk_batch; ++i) batch.Put(WorkloadKey(random() % options_.keys), value_);
-    Admission admission = limiter_.Admit(Operation::kWrite, {batch.GetDataSize()},
-                                         {.id = 100 + writer, .work_class = WorkClass::kBulk});
+    Admission admission =
+        limiter_.Admit(Operation::kWrite, {batch.GetDataSize()}, {.id = 100 + writer, .work_class = WorkClass::kBulk});
     if (admission.Wait() == Admission::State::kRefused) continue;
     int64_t longest = longest_bulk_wait_ns_.load();
     while (admission.waited().count() > longest &&

@@ -1,5 +1,5 @@
-// The load of the demonstration: somebody waits for small writes that come at their own pace, while bulk writers push as
-// hard as they can.
+// The load of the demonstration: somebody waits for small writes that come at their own pace, while bulk writers push
+// as hard as they can.
 #pragma once
 
 #include <atomic>

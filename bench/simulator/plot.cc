@@ -37,18 +37,22 @@ class Canvas {
 
   // (0, 0) is at the bottom left.
   void Set(int x, int y) {
-    const int row = rows_ - 1 - y / height_;
+    const int row = RowOf(y);
     // Braille numbers its dots down the left column, then down the right, then the bottom two.
     static constexpr unsigned kBits[4][2] = {{0x40, 0x80}, {0x04, 0x20}, {0x02, 0x10}, {0x01, 0x08}};
-    cells_[static_cast<size_t>(row * columns_ + x / width_)] |= unicode_ ? kBits[y % 4][x % 2] : 1;
+    cells_[CellOf(row, x / width_)] |= unicode_ ? kBits[y % 4][x % 2] : 1;
   }
 
   int RowOf(int y) const { return rows_ - 1 - y / height_; }
 
+  size_t CellOf(int row, int column) const {
+    return static_cast<size_t>(row) * static_cast<size_t>(columns_) + static_cast<size_t>(column);
+  }
+
   std::string Row(int row, const std::string& empty) const {
     std::string text;
     for (int column = 0; column < columns_; ++column) {
-      const unsigned bits = cells_[static_cast<size_t>(row * columns_ + column)];
+      const unsigned bits = cells_[CellOf(row, column)];
       text += bits == 0 ? empty : unicode_ ? Braille(bits) : "*";
     }
     return text;

@@ -42,7 +42,8 @@ void SpringLaw::Tick(const PlantView& plant) {
   for (Class& c : classes_) {
     const double spring = kSpring * c.target;
     const double stretch = (level - c.target + spring) / spring;
-    c.rate = stretch > 0 && drain > 0 ? std::max(kLowestShareOfDrain * drain, drain / stretch) : kInfinity;
+    c.rate = kInfinity;
+    if (stretch > 0 && drain > 0) c.rate = std::max(kLowestShareOfDrain * drain, drain / stretch);
     c.queue.SetRate(now, c.rate);
   }
 }

@@ -59,7 +59,7 @@ TEST(LsmSignals, L0IsZeroAtTheTriggerAndOneWhereTheEngineBrakes) {
 }
 
 TEST(LsmSignals, SmallFilesCountAsTheEngineCountsThem) {
-  EXPECT_NEAR(Sense(Recipe(), {.l0_files = 12, .l0_bytes = 12 * 1024}, "l0").level, 1.0, 1e-9);
+  EXPECT_NEAR(Sense(Recipe(), {.l0_files = 12, .l0_bytes = uint64_t{12} * 1024}, "l0").level, 1.0, 1e-9);
 }
 
 TEST(LsmSignals, FilesMergedWithinL0CountByTheirBytes) {
