@@ -26,7 +26,13 @@ int Config(int argc, char** argv) {
   Declare(table, memory);
   Declare(table, limiter);
   Declare(table, monitor);
-  return ConfigCommand(argc, argv, table, ProcessEnvironment(), std::cout, std::cerr);
+  const int code = ConfigCommand(argc, argv, table, ProcessEnvironment(), std::cout, std::cerr);
+  // What single ranges cannot say.
+  LimiterSettings checked;
+  const Status status = code == 0 ? LoadLimiterSettings(ProcessEnvironment(), &checked) : Status();
+  if (status.ok()) return code;
+  std::cerr << "weir config: " << status.message() << "\n";
+  return 2;
 }
 
 struct Command {

@@ -62,6 +62,8 @@ class LoadMonitor {
   // Why the newest attempt failed; success while sampling works.
   Status LastError() const;
 
+  Duration sample_interval() const { return settings_.sample_interval; }
+
   double LoadLevel() const;       // highest level of all signals but memory
   double MemoryPressure() const;  // used / target
   Duration ReadLatency() const;   // means of the recent windows

@@ -27,6 +27,8 @@ struct LsmGeometry {
   bool compaction_brakes = true;              // false: the engine does not compact by itself, nor brake for L0 or debt
   double background_bytes_per_second = 0;     // its I/O limit; 0: none, then it is measured
   double score_threshold = 1.5;
+
+  bool operator==(const LsmGeometry&) const = default;
 };
 
 // What is read at each sample.

@@ -27,9 +27,4 @@ Status MemoryOnlyMonitor::Probe(TimePoint, LoadSample* sample) {
   return Status();
 }
 
-Status MemoryOnlyMonitor::Flush() {
-  PurgeAllocator();
-  return Status();
-}
-
 }  // namespace weir

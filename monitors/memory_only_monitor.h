@@ -18,8 +18,6 @@ class MemoryOnlyMonitor final : public LoadMonitor {
 
  private:
   Status Probe(TimePoint now, LoadSample* sample) override;
-  // Nothing is buffered that could be flushed; what the allocator holds back can be returned.
-  Status Flush() override;
 
   const uint64_t target_bytes_;
   MemoryProbe memory_;

@@ -26,11 +26,16 @@ constexpr double kReadScoreFactor = 2.0 / 1.5;
 Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
 
 LsmGeometry BrakesOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, const PreparedRocksDb* prepared) {
-  if (prepared != nullptr) {
-    const auto known = prepared->geometry.find(handle->GetName());
-    if (known != prepared->geometry.end()) return known->second;
+  if (prepared == nullptr) return GeometryOf(db->GetOptions(handle));
+  const auto known = prepared->geometry.find(handle->GetName());
+  if (known != prepared->geometry.end()) return known->second;
+  // A family that was made later, or by another name, with the options that were prepared: its brakes are moved too.
+  const LsmGeometry moved = GeometryOf(db->GetOptions(handle));
+  for (const auto& [name, before] : prepared->geometry) {
+    rocksdb::ColumnFamilyHandle* same = name == rocksdb::kDefaultColumnFamilyName ? db->DefaultColumnFamily() : nullptr;
+    if (same != nullptr && GeometryOf(db->GetOptions(same)) == moved) return before;
   }
-  return GeometryOf(db->GetOptions(handle));
+  return moved;
 }
 
 double SumOfBuffers(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles) {
@@ -103,7 +108,8 @@ Status RocksDbMonitor::Probe(TimePoint now, LoadSample* sample) {
   if (db_ == nullptr) return Status::Error("database closed");
   if (Status status = ReadDatabase(); !status.ok()) return status;
   const Duration age = now - last_counters_;
-  if (last_counters_ == TimePoint{} || age >= kCountersInterval || (l0_changed_ && age >= kLeastCountersInterval)) {
+  if (last_counters_ == TimePoint{} || age < Duration::zero() || age >= kCountersInterval ||
+      (l0_changed_ && age >= kLeastCountersInterval)) {
     if (Status status = ReadAllCounters(); !status.ok()) return status;
     last_counters_ = now;
     ReadMemoryParts(now);

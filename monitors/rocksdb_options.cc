@@ -68,6 +68,10 @@ MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamily
 
 Result<PreparedRocksDb> Prepare(uint64_t target_bytes, rocksdb::DBOptions* db,
                                 const std::vector<ColumnFamilyOptions*>& families) {
+  for (const auto& listener : db->listeners) {
+    if (dynamic_cast<RocksDbListener*>(listener.get()) == nullptr) continue;
+    return Status::Error("these options were prepared before: prepare a fresh copy, or the brakes would move twice");
+  }
   const MemoryNeeds needs = NeedsOf(*db, families);
   const Result<MemoryBudget> budget = PlanMemory(target_bytes, needs);
   if (!budget.ok()) return budget.status();

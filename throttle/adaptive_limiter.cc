@@ -28,16 +28,19 @@ constexpr Duration kFirstSampleTick = std::chrono::milliseconds(5);
 // A tick that comes later than this (a suspended machine, a debugger) counts as this.
 constexpr Duration kLongestTick = std::chrono::seconds(1);
 
+// The plan's longest delay of a read.
+constexpr double kFullReadBrakeSeconds = 0.2;
+
 PidSettings ReadPid(const LimiterSettings& s) {
-  // In the plan's units: the output is a delay in seconds. What is actuated is the share of the longest one.
+  // In the plan's units: the output is a delay in seconds. What is actuated is its share of the plan's longest one.
   return {.gains = s.read.gains,
           .setpoint = s.read.setpoint,
           .filter_alpha = s.read.filter_alpha,
           .nominal_tick = s.tick,
           .integral_min = 0,
-          .integral_max = ToSeconds(s.read.max_delay),
+          .integral_max = kFullReadBrakeSeconds,
           .output_min = 0,
-          .output_max = ToSeconds(s.read.max_delay)};
+          .output_max = kFullReadBrakeSeconds};
 }
 
 const LimiterSettings& Checked(const LimiterSettings& settings) {
@@ -95,6 +98,9 @@ void AdaptiveLimiter::Run() {
       Tick();
       sampled = sampled || monitor_.Sample().time != TimePoint{};
       next_tick = std::max(next_tick + (sampled ? Duration(settings_.tick) : kFirstSampleTick), now);
+    } else {
+      // A clock that stepped back must not stop the control for as long.
+      next_tick = std::min(next_tick, now + settings_.tick);
     }
     const TimePoint next = std::min(next_tick, Pump());
 
@@ -125,8 +131,10 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
   pending.operations.store(0, std::memory_order_relaxed);
   const uint64_t bytes = pending.bytes.exchange(0, std::memory_order_relaxed);
 
-  if (gate.PassOpen({bytes}, party.work_class)) return Duration::zero();
-  Admission admission = gate.Admit({bytes}, party);
+  // Reads are judged by what each costs: a batch of cheap ones is no scan.
+  const Cost asked = operation == Operation::kRead ? cost : Cost{bytes};
+  if (gate.PassOpen(asked, party.work_class)) return Duration::zero();
+  Admission admission = gate.Admit(asked, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
   // Nothing is refused here: a refusal becomes what is left of the longest wait, and the work goes on, seen if not
   // paced.
@@ -135,7 +143,7 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
                                                                   : settings_.write.max_delay;
   const Duration rest = std::min(longest - admission.waited(), admission.retry_after());
   if (rest > Duration::zero()) Sleep(rest);
-  gate.CountAdmitted({bytes}, party.work_class);
+  gate.CountAdmitted(asked, party.work_class);
   return admission.waited() + std::max(rest, Duration::zero());
 }
 
@@ -192,10 +200,14 @@ AdaptiveLimiter::Rates AdaptiveLimiter::MeasureInflow(Duration elapsed) {
 }
 
 bool AdaptiveLimiter::SensorWorks(const LoadSample& sample, TimePoint now) {
-  view_.sensor_lost = sample.time == TimePoint{} || now - sample.time > settings_.sensor_timeout;
+  // A monitor that samples seldom is not lost between two samples.
+  const Duration timeout = std::max<Duration>(settings_.sensor_timeout, 3 * monitor_.sample_interval());
+  view_.sensor_lost = sample.time == TimePoint{} || now - sample.time > timeout;
   if (!view_.sensor_lost) return true;
   // Before the first sample there is no limit to hold.
   if (settings_.on_sensor_loss == SensorLoss::kOpen || sample.time == TimePoint{}) OpenGates(kSensorLost);
+  for (LimiterView::Write& w : view_.writes) w.reason = kSensorLost;
+  view_.read_reason = kSensorLost;
   return false;
 }
 
@@ -249,7 +261,7 @@ GateLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   view_.read_reason = view_.emergency ? kEmergency : highest != nullptr ? highest->name : "";
 
   const double delay_s = highest != nullptr ? read_pid_.Update(highest->level, dt) : 0;
-  const double brake = delay_s / ToSeconds(settings_.read.max_delay);
+  const double brake = delay_s / kFullReadBrakeSeconds;
   const double scans = static_cast<double>(settings_.read_max_scans) * (1 - brake);
 
   GateLimits limits;

@@ -85,7 +85,7 @@ class AdaptiveLimiter {
   GateStats Stats(Operation operation) const { return GateOf(operation).Stats(); }
   PidState ControllerState(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
   LimiterView View() const;
-  // Why work of this kind would wait now; empty when it would not.
+  // What limits work of this kind: the signal, "emergency" or "sensor lost"; empty while the gate is open.
   std::string_view Reason(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
 
   void ResetControllers();

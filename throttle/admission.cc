@@ -60,7 +60,9 @@ void Admission::OnSettled(std::function<void()> settled) {
 
 bool Admission::Cancel() {
   if (waiter_ == nullptr) return false;
+  std::function<void()> callback;  // ends after the lock: it may own another Admission of this gate
   std::lock_guard lock(gate_->mutex_);
+  callback.swap(waiter_->on_settled);
   gate_->TakeOver(*this);
   if (state_ != State::kWaiting) return false;
   gate_->Release(*this);
@@ -70,7 +72,9 @@ bool Admission::Cancel() {
 }
 
 void Admission::End() {
+  std::function<void()> callback;  // ends after the lock: it may own another Admission of this gate
   std::lock_guard lock(gate_->mutex_);
+  if (waiter_ != nullptr) callback.swap(waiter_->on_settled);
   gate_->Release(*this);
 }
 

@@ -79,8 +79,8 @@ class [[nodiscard]] Admission {
   bool Cancel();
 
   // For callers that may not block: `settled` is called once, from the thread that settles the wait, or here and now
-  // when nothing is left to wait for. Poll() then tells the outcome. It runs under the gate's lock: hand over (post),
-  // never call back. It is not called once the Admission is destroyed.
+  // when nothing is left to wait for. Poll() then tells the outcome. It runs, and ends, under the gate's lock: hand
+  // over (post), never call back, and let it own no Admission. It is not called once the Admission is destroyed.
   void OnSettled(std::function<void()> settled);
 
  private:

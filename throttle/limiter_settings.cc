@@ -46,9 +46,13 @@ void Declare(SettingTable& table, LimiterSettings& s) {
   table.Add("RATE_LIMIT_READ_MAX_SCANS", &s.read_max_scans, kScans,
             "scans at once when pressure begins; fewer as it grows");
   table.Add("IMPORT_SETPOINT", &s.bulk.setpoint, kSetpoint, "level that bulk work may drive the engine to");
-  table.Add("IMPORT_WRITE_KP", &s.bulk.gains.kp, kGain, "bulk: answer to the error itself");
+  table.Add("IMPORT_WRITE_KP", &s.bulk.gains.kp, kGain,
+            "bulk: as RATE_LIMIT_WRITE_KP, which holds where this is not set");
   table.Add("IMPORT_WRITE_KI", &s.bulk.gains.ki, kGain, "bulk: answer to an error that stays");
-  table.Add("IMPORT_WRITE_KD", &s.bulk.gains.kd, kGain, "bulk: answer to the error's growth");
+  table.Add("IMPORT_WRITE_KD", &s.bulk.gains.kd, kGain,
+            "bulk: as RATE_LIMIT_WRITE_KD, which holds where this is not set");
+  table.Add("IMPORT_WRITE_FILTER_ALPHA", &s.bulk.filter_alpha, kAlpha,
+            "bulk: as RATE_LIMIT_WRITE_FILTER_ALPHA, which holds where this is not set");
   table.Add("IMPORT_MAX_DELAY_MS", &s.bulk.max_delay, kDelay, "bulk: longest wait, then the answer is a refusal");
   table.Add("IMPORT_MIN_BATCH", &s.bulk.min_batch, kBatch, "bulk: operations that MaybeThrottle takes together");
   table.Add("RATE_LIMIT_EMERGENCY", &s.emergency, {.min = 0.1, .max = 10, .unit = "of the memory target"},
@@ -63,12 +67,27 @@ void Declare(SettingTable& table, LimiterSettings& s) {
   table.Add("RATE_LIMIT_TICK_MS", &s.tick, {.min = 10, .max = 10'000, .unit = "ms"}, "how often the controllers run");
 }
 
+Status LoadLimiterSettings(const Environment& environment, LimiterSettings* s) {
+  SettingTable table;
+  Declare(table, *s);
+  if (Status status = table.Load(environment); !status.ok()) return status;
+  const auto inherit = [&](std::string_view name, double* own, double from) {
+    for (const SettingRow& row : table.rows())
+      if (row.name == name && row.source == "default") *own = from;
+  };
+  inherit("IMPORT_WRITE_KP", &s->bulk.gains.kp, s->write.gains.kp);
+  inherit("IMPORT_WRITE_KD", &s->bulk.gains.kd, s->write.gains.kd);
+  inherit("IMPORT_WRITE_FILTER_ALPHA", &s->bulk.filter_alpha, s->write.filter_alpha);
+  return Check(*s);
+}
+
 Status Check(const LimiterSettings& s) {
   if (!(s.recovery < s.emergency)) {
-    return Status::Error("RATE_LIMIT_RECOVERY=" + std::to_string(s.recovery) + " must be below RATE_LIMIT_EMERGENCY=" +
-                         std::to_string(s.emergency) + ": an emergency has to end at less memory than it began");
+    return Status::Error("WEIR_RATE_LIMIT_RECOVERY=" + std::to_string(s.recovery) +
+                         " must be below WEIR_RATE_LIMIT_EMERGENCY=" + std::to_string(s.emergency) +
+                         ": an emergency has to end at less memory than it began");
   }
-  if (!(s.recovery > 0)) return Status::Error("RATE_LIMIT_RECOVERY must be above 0, or no emergency ends");
+  if (!(s.recovery > 0)) return Status::Error("WEIR_RATE_LIMIT_RECOVERY must be above 0, or no emergency ends");
   for (const ControlSettings* c : {&s.write, &s.bulk, &s.read}) {
     if (!(c->setpoint > 0 && c->setpoint <= 1))
       return Status::Error("a setpoint must be within 0..1, not " + std::to_string(c->setpoint));
@@ -87,7 +106,7 @@ Status Check(const LimiterSettings& s) {
   }
   if (s.tick.count() <= 0 || s.tick > kLongest) return Status::Error("the tick must be within 1 ms..24 h");
   if (s.sensor_timeout < s.tick || s.sensor_timeout > kLongest) {
-    return Status::Error("the sensor timeout must be at least a tick and at most 24 h");
+    return Status::Error("WEIR_RATE_LIMIT_SENSOR_TIMEOUT_MS must be at least WEIR_RATE_LIMIT_TICK_MS and at most 24 h");
   }
   return Status();
 }

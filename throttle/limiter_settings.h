@@ -57,6 +57,9 @@ struct LimiterSettings {
 // Binds the settings to RATE_LIMIT_… and IMPORT_….
 void Declare(SettingTable& table, LimiterSettings& settings);
 
+// Reads them from the environment and checks them. Bulk work has the gains of interactive writes where it has no own.
+Status LoadLimiterSettings(const Environment& environment, LimiterSettings* settings);
+
 // What single ranges cannot say: recovery below emergency, and the like. The limiter's constructor throws what this
 // says.
 Status Check(const LimiterSettings& settings);

@@ -51,7 +51,6 @@ double PidController::Update(double measurement, Duration dt, Integral integral)
 }
 
 void PidController::Integrate(double dt_s, Integral integral) {
-  if (integral == Integral::kHold) return;
   const double old = state_.i;
   const double rest = state_.p + state_.d;
   double next =

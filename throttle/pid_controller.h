@@ -4,9 +4,8 @@
 //
 // What it promises beyond the textbook:
 //  * The integral stores nothing that the output could not use: it stops where the output meets its bound, and only on
-//  its
-//    way back to 0 may it go on. So an hour of idling below the setpoint leaves neither debt nor brake, and the brake
-//    answers in the update that crosses the setpoint.
+//    its way back to 0 may it go on. So an hour of idling below the setpoint leaves neither debt nor brake, and the
+//    brake answers in the update that crosses the setpoint.
 //  * D acts on the measurement, behind a low-pass: no kick on the first sample, nor when the setpoint moves.
 //  * Results do not depend on how often Update runs: filter and integral are exact for any dt.
 //  * SetGains is bumpless: the output goes on from where it was, as far as the integral's bounds allow.
@@ -61,7 +60,7 @@ class PidController {
  public:
   // What the integral may do in an update. kHoldDown: it may brake more but not less, for a loop whose limit nobody
   // presses against.
-  enum class Integral { kFree, kHoldDown, kHold };
+  enum class Integral { kFree, kHoldDown };
 
   explicit PidController(const PidSettings& settings);
 

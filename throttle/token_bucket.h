@@ -48,7 +48,6 @@ class TokenBucket {
 
   bool unlimited() const { return std::isinf(bytes_per_second_); }
   double tokens() const { return tokens_; }
-  double depth() const { return depth_; }
   double bytes_per_second() const { return bytes_per_second_; }
 
  private:

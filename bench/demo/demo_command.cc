@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/demo/demo_engine.h"
@@ -24,6 +25,7 @@ struct HalfResult {
   Duration p50, p99, p999, longest;
   double bulk_mb_per_second = 0;
   double braking_seconds = 0;
+  uint64_t refused = 0;
   std::vector<double> levels;  // the highest signal, ten a second
 };
 
@@ -76,6 +78,7 @@ class Half {
     result_.p99 = load.latencies().Quantile(0.99);
     result_.p999 = load.latencies().Quantile(0.999);
     result_.longest = load.latencies().max();
+    result_.refused = load.interactive_refused();
     result_.bulk_mb_per_second = static_cast<double>(load.bulk_bytes()) / 1e6 / ToSeconds(length);
     return result_;
   }
@@ -152,14 +155,23 @@ Result<HalfResult> RunHalf(const std::filesystem::path& directory, bool throttle
 }
 
 void PrintSummary(const HalfResult& alone, const HalfResult& weir, double setpoint) {
-  const auto row = [](const char* what, double a, double b, int digits) {
-    std::printf("  %-34s %14.*f %14.*f\n", what, digits, a, digits, b);
+  const auto row = [&](const char* what, double a, double b, int digits) {
+    std::printf("  %-34s", what);
+    for (const auto& [half, value] : {std::pair(&alone, a), std::pair(&weir, b)}) {
+      if (half->levels.empty()) {
+        std::printf(" %14s", "-");  // was not run
+      } else {
+        std::printf(" %14.*f", digits, value);
+      }
+    }
+    std::printf("\n");
   };
   std::printf("\n  %-34s %14s %14s\n", "", "RocksDB alone", "with weir");
   row("interactive write p50, ms", Milliseconds(alone.p50), Milliseconds(weir.p50), 1);
   row("                  p99, ms", Milliseconds(alone.p99), Milliseconds(weir.p99), 1);
   row("                  p99.9, ms", Milliseconds(alone.p999), Milliseconds(weir.p999), 1);
   row("                  longest, ms", Milliseconds(alone.longest), Milliseconds(weir.longest), 1);
+  row("                  refused", static_cast<double>(alone.refused), static_cast<double>(weir.refused), 0);
   row("bulk, MB/s", alone.bulk_mb_per_second, weir.bulk_mb_per_second, 1);
   row("RocksDB slowed or stopped writes, s", alone.braking_seconds, weir.braking_seconds, 1);
 
@@ -189,12 +201,14 @@ int DemoCommand(int argc, char** argv) {
   app.add_option("--half", half, "which half to run")
       ->capture_default_str()
       ->check(CLI::IsMember({"both", "alone", "weir"}));
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
 
   LimiterSettings settings;
-  SettingTable table;
-  Declare(table, settings);
-  if (Status s = table.Load(ProcessEnvironment()); !s.ok()) {
+  if (Status s = LoadLimiterSettings(ProcessEnvironment(), &settings); !s.ok()) {
     std::fprintf(stderr, "weir demo: %s\n", s.message().c_str());
     return 2;
   }

@@ -61,10 +61,12 @@ void Workload::WriteInteractive() {
     intended += FromSeconds(gap_s(random));
     std::this_thread::sleep_until(intended);
     Admission admission = limiter_.Admit(Operation::kWrite, {kKeyBytes + value_.size()}, {.id = 1});
-    if (admission.Wait() == Admission::State::kAdmitted) {
-      const rocksdb::Status status = db_.Put({}, WorkloadKey(random() % options_.keys), value_);
-      if (!status.ok()) return Fail(status.ToString());
+    if (admission.Wait() == Admission::State::kRefused) {
+      interactive_refused_.fetch_add(1, std::memory_order_relaxed);
+      continue;
     }
+    const rocksdb::Status status = db_.Put({}, WorkloadKey(random() % options_.keys), value_);
+    if (!status.ok()) return Fail(status.ToString());
     const Duration latency = Clock::System().Now() - intended;
     latencies_.Record(latency);
     recent_.Record(latency);

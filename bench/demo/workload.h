@@ -41,6 +41,7 @@ class Workload {
 
   // From the intended start of a write to its end, so that a stall counts for all who should have started in it.
   const LatencyHistogram& latencies() const { return latencies_; }
+  uint64_t interactive_refused() const { return interactive_refused_.load(std::memory_order_relaxed); }
   uint64_t bulk_bytes() const { return bulk_bytes_.load(std::memory_order_relaxed); }
   // Longest wait of a bulk batch at the gate since the last call.
   Duration TakeLongestBulkWait();
@@ -60,6 +61,7 @@ class Workload {
   std::atomic<bool> stop_{false};
   LatencyHistogram latencies_;
   LatencyHistogram recent_;
+  std::atomic<uint64_t> interactive_refused_{0};
   std::atomic<uint64_t> bulk_bytes_{0};
   std::atomic<int64_t> longest_bulk_wait_ns_{0};
   std::mutex error_mutex_;

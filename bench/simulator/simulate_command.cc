@@ -86,13 +86,6 @@ void PrintList(std::ostream& out) {
   line("spring", "FoundationDB's Ratekeeper");
 }
 
-Status LoadSettings(const Environment& environment, LimiterSettings* settings) {
-  SettingTable table;
-  Declare(table, *settings);
-  const Status loaded = table.Load(environment);
-  return loaded.ok() ? Check(*settings) : loaded;
-}
-
 Reported RunOne(SimulationOptions options) { return {.options = options, .result = Simulate(options)}; }
 
 std::vector<Reported> RunAll(const Flags& flags, const LimiterSettings& settings) {
@@ -144,7 +137,9 @@ int SimulateCommand(int argc, char** argv) {
 int SimulateCommand(int argc, char** argv, const Environment& environment, const Terminal& terminal, std::ostream& out,
                     std::ostream& err) {
   Flags flags;
-  CLI::App app("Runs the throttle against a simulated engine, with the settings of the environment.", argv[0]);
+  CLI::App app(
+      "Runs the throttle against a simulated engine that bulk work overloads, with the settings of the environment.",
+      argv[0]);
   AddFlags(app, flags);
   try {
     app.parse(argc, argv);
@@ -160,7 +155,7 @@ int SimulateCommand(int argc, char** argv, const Environment& environment, const
     return 2;
   }
   LimiterSettings settings;
-  if (const Status loaded = LoadSettings(environment, &settings); !loaded.ok()) {
+  if (const Status loaded = LoadLimiterSettings(environment, &settings); !loaded.ok()) {
     err << loaded.message() << "\n";
     return 2;
   }

@@ -271,14 +271,9 @@ TEST_F(RocksDbMonitorTest, ForceFlushFlushesAllColumnFamilies) {
   monitor.ForceFlush();
   Sense(monitor);
   for (auto* handle : test_.handles()) {
-    uint64_t bytes = 1;
-    rocksdb::FlushOptions wait;
-    ASSERT_TRUE(test_.db()->Flush(wait, handle).ok());
-    ASSERT_TRUE(test_.db()->GetIntProperty(handle, "rocksdb.num-entries-active-mem-table", &bytes));
-    EXPECT_EQ(bytes, 0u);
+    // The flush goes on in the background; without it this never ends.
     std::string files;
-    ASSERT_TRUE(test_.db()->GetProperty(handle, "rocksdb.num-files-at-level0", &files));
-    EXPECT_EQ(files, "1");
+    while (files != "1") ASSERT_TRUE(test_.db()->GetProperty(handle, "rocksdb.num-files-at-level0", &files));
   }
 }
 

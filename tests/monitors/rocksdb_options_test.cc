@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "monitors/rocksdb_monitor.h"
 #include "rocksdb/table.h"
 #include "tests/monitors/rocksdb_fixture.h"
 
@@ -142,6 +143,29 @@ TEST(PrepareRocksDb, ThePreparedOptionsReallyOpen) {
     EXPECT_EQ(open.level0_stop_writes_trigger, 36);
     EXPECT_EQ(open.max_write_buffer_number, 6);
   }
+}
+
+TEST(PrepareRocksDb, AFamilyOfTheSameOptionsIsSensedByTheSameScale) {
+  rocksdb::Options options = SmallEngine();
+  const auto prepared = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok());
+  TestDb test;
+  test.Open(options, {"more"});
+  std::vector<double> spans;
+  for (auto* handle : test.handles()) {
+    RocksDbMonitor monitor(test.db(), {handle}, prepared.value());
+    ASSERT_TRUE(monitor.SampleOnce().ok());
+    spans.push_back(monitor.Sample().Find("l0")->bytes_per_level);
+  }
+  EXPECT_EQ(spans[0], spans[1]) << "1.0 is where RocksDB braked before its brakes were moved";
+}
+
+TEST(PrepareRocksDb, RefusesOptionsThatWerePreparedBefore) {
+  rocksdb::Options options = SmallEngine();
+  ASSERT_TRUE(PrepareRocksDb(64 * kMiB, &options).ok());
+  const auto again = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_FALSE(again.ok());
+  EXPECT_NE(again.status().message().find("prepared before"), std::string::npos);
 }
 
 }  // namespace

@@ -85,6 +85,7 @@ TEST(SimulateCommand, RunsWithTheGainsOfTheEnvironment) {
   const Ran usual = RunCommand(flags);
   EXPECT_EQ(usual.out, RunCommand(flags, {{"WEIR_IMPORT_WRITE_KP", "0.5"}}).out);
   EXPECT_NE(usual.out, RunCommand(flags, {{"ORLY_IMPORT_WRITE_KI", "0.9"}}).out);
+  EXPECT_NE(usual.out, RunCommand(flags, {{"WEIR_RATE_LIMIT_WRITE_KP", "2"}}).out);
 }
 
 TEST(SimulateCommand, SaysWhatIsWrong) {

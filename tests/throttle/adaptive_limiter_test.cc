@@ -97,12 +97,25 @@ TEST_F(LimiterTest, HoldsTheLastLimitWhenTheSensorIsLostAndSaysSo) {
     EXPECT_FALSE(limiter.View().sensor_lost) << "fault " << i << ": not yet";
     Ticks(3);
     EXPECT_TRUE(limiter.View().sensor_lost) << "fault " << i;
+    EXPECT_EQ(limiter.Reason(Operation::kWrite), "sensor lost");
     EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 10e6, 1);
     EXPECT_FALSE(BulkPasses());
     Say(0.85);
     Tick();
     EXPECT_FALSE(limiter.View().sensor_lost) << "fault " << i << ": it is back";
   }
+}
+
+TEST_F(LimiterTest, ABatchOfCheapReadsIsNoScan) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.1, 2.0);
+  Tick();
+  ASSERT_TRUE(limiter.View().emergency);
+  ASSERT_TRUE(Read(kScan).refused());
+  for (int n = 0; n < 50; ++n) {
+    EXPECT_EQ(limiter.MaybeThrottle(Operation::kRead, {16 << 10}), Duration::zero());
+  }
+  EXPECT_EQ(limiter.Stats(Operation::kRead).refused.at("emergency"), 1U) << "the scan alone";
 }
 
 TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimitAndIsALostSensor) {

@@ -23,6 +23,19 @@ Loaded Load(const Environment& environment) {
   return loaded;
 }
 
+TEST(LimiterSettings, BulkHasTheGainsOfWritesWhereItHasNoOwn) {
+  LimiterSettings s;
+  ASSERT_TRUE(LoadLimiterSettings({{"WEIR_RATE_LIMIT_WRITE_KP", "2"},
+                                   {"ORLY_RATE_LIMIT_WRITE_FILTER_ALPHA", "0.5"},
+                                   {"WEIR_RATE_LIMIT_WRITE_KD", "1"},
+                                   {"WEIR_IMPORT_WRITE_KD", "0.01"}},
+                                  &s)
+                  .ok());
+  EXPECT_EQ(s.bulk.gains, (PidGains{.kp = 2, .ki = 0.15, .kd = 0.01}));
+  EXPECT_EQ(s.bulk.filter_alpha, 0.5);
+  EXPECT_FALSE(LoadLimiterSettings({{"WEIR_RATE_LIMIT_RECOVERY", "2"}}, &s).ok()) << "it checks";
+}
+
 TEST(LimiterSettings, DefaultsAreThePlansAndPassTheCheck) {
   const LimiterSettings s = Load({}).settings;
   EXPECT_EQ(s.write.gains, (PidGains{.kp = 0.5, .ki = 0.1, .kd = 0.05}));
@@ -73,6 +86,7 @@ const std::vector<Named>& EveryName() {
       {"IMPORT_WRITE_KP", "0.4", [](S s) { return s.bulk.gains.kp; }, 0.4},
       {"IMPORT_WRITE_KI", "0.2", [](S s) { return s.bulk.gains.ki; }, 0.2},
       {"IMPORT_WRITE_KD", "0.01", [](S s) { return s.bulk.gains.kd; }, 0.01},
+      {"IMPORT_WRITE_FILTER_ALPHA", "0.6", [](S s) { return s.bulk.filter_alpha; }, 0.6},
       {"IMPORT_MAX_DELAY_MS", "5000", [](S s) { return static_cast<double>(s.bulk.max_delay.count()); }, 5000},
       {"IMPORT_MIN_BATCH", "2", [](S s) { return static_cast<double>(s.bulk.min_batch); }, 2},
       {"RATE_LIMIT_EMERGENCY", "1.5", [](S s) { return s.emergency; }, 1.5},
@@ -161,8 +175,10 @@ TEST(LimiterSettings, CheckSaysWhatSingleRangesCannot) {
       {"more scans than count", [](LimiterSettings& s) { s.read_max_scans = UINT64_MAX; }, "scans"},
       {"no tick", [](LimiterSettings& s) { s.tick = milliseconds(0); }, "tick"},
       {"endless tick", [](LimiterSettings& s) { s.tick = s.sensor_timeout = milliseconds::max(); }, "tick"},
-      {"timeout below tick", [](LimiterSettings& s) { s.sensor_timeout = milliseconds(50); }, "timeout"},
-      {"endless timeout", [](LimiterSettings& s) { s.sensor_timeout = milliseconds::max(); }, "timeout"},
+      {"timeout below tick", [](LimiterSettings& s) { s.sensor_timeout = milliseconds(50); },
+       "WEIR_RATE_LIMIT_SENSOR_TIMEOUT_MS"},
+      {"endless timeout", [](LimiterSettings& s) { s.sensor_timeout = milliseconds::max(); },
+       "WEIR_RATE_LIMIT_SENSOR_TIMEOUT_MS"},
   };
   for (const auto& [what, spoil, says] : table) {
     LimiterSettings settings;

@@ -120,12 +120,13 @@ TEST_F(RunningLimiterTest, StopsWhileManyWait) {
 TEST_F(RunningLimiterTest, StopEndsTheSleepOfMaybeThrottle) {
   LimiterSettings settings;
   settings.bulk.min_batch = 1;
+  settings.bulk.max_delay = std::chrono::minutes(10);  // beyond the time that a test may take
   AdaptiveLimiter limiter(monitor_, settings);
   Start(limiter);
   const uint64_t before = limiter.Stats(Operation::kWrite).admitted[1].bytes;
   std::jthread sleeper([&] {
-    // An hour and a half at the drain: refused at once, so it sleeps for the longest wait of a minute.
-    const Admission first = limiter.Admit(Operation::kWrite, {1'000'000'000}, {.work_class = WorkClass::kBulk});
+    // An hour and a half at the drain: refused at once, so it sleeps for the longest wait.
+    const Admission first = limiter.Admit(Operation::kWrite, {10'000'000'000}, {.work_class = WorkClass::kBulk});
     limiter.MaybeThrottle(Operation::kWrite, {50'000'000'000}, {.work_class = WorkClass::kBulk});
   });
   while (limiter.Stats(Operation::kWrite).refused.empty()) std::this_thread::yield();

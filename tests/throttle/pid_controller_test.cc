@@ -160,15 +160,6 @@ TEST(PidController, HoldDownLetsTheIntegralBrakeMoreButNotLess) {
   EXPECT_LT(pid.GetState().i, braking);
 }
 
-TEST(PidController, HoldKeepsTheIntegralWhereItIs) {
-  PidController pid(Plain());
-  pid.Update(0.8, seconds(1));
-  const double i = pid.GetState().i;
-  pid.Update(2.0, seconds(10), Integral::kHold);
-  pid.Update(-2.0, seconds(10), Integral::kHold);
-  EXPECT_EQ(pid.GetState().i, i);
-}
-
 TEST(PidController, TrackApproachesWhatWasAppliedWithTheIntegralTime) {
   PidController pid(Plain());  // kp/ki = 2 s
   pid.Update(0.7, seconds(0));
