@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -20,6 +21,9 @@ namespace weir {
 namespace {
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
+
+// Ctrl-C ends the run in order, so that its database does not stay behind.
+volatile std::sig_atomic_t interrupted = 0;
 
 struct HalfResult {
   Duration p50, p99, p999, longest;
@@ -94,7 +98,7 @@ class Half {
     TimePoint last_look = start;
     uint64_t bulk_before = 0;
     bool braked = false;
-    while (clock.Now() < start + length) {
+    while (interrupted == 0 && clock.Now() < start + length) {
       std::this_thread::sleep_for(kLookEvery);
       const TimePoint now = clock.Now();
       if (engine_.Braking()) {
@@ -217,15 +221,18 @@ int DemoCommand(int argc, char** argv) {
       "RocksDB gets 32 MiB/s of disk for flushes and compactions. %d seconds each:\n",
       seconds);
   const Duration length = std::chrono::seconds(seconds);
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGTERM, [](int) { interrupted = 1; });
   Result<HalfResult> alone = HalfResult{};
   Result<HalfResult> weir = HalfResult{};
   if (half != "weir") alone = RunHalf(directory, false, length, settings);
-  if (half != "alone" && alone.ok()) weir = RunHalf(directory, true, length, settings);
+  if (half != "alone" && alone.ok() && interrupted == 0) weir = RunHalf(directory, true, length, settings);
   for (const Result<HalfResult>* result : {&alone, &weir}) {
     if (result->ok()) continue;
     std::fprintf(stderr, "weir demo: %s\n", result->status().message().c_str());
     return 1;
   }
+  if (interrupted != 0) return 130;
   PrintSummary(alone.value(), weir.value(), settings.bulk.setpoint);
   return 0;
 }
