@@ -31,11 +31,9 @@ LsmGeometry BrakesOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, const
   if (known != prepared->geometry.end()) return known->second;
   // A family that was made later, or by another name, with the options that were prepared: its brakes are moved too.
   const LsmGeometry moved = GeometryOf(db->GetOptions(handle));
-  for (const auto& [name, before] : prepared->geometry) {
-    rocksdb::ColumnFamilyHandle* same = name == rocksdb::kDefaultColumnFamilyName ? db->DefaultColumnFamily() : nullptr;
-    if (same != nullptr && GeometryOf(db->GetOptions(same)) == moved) return before;
-  }
-  return moved;
+  const auto usual = prepared->geometry.find(rocksdb::kDefaultColumnFamilyName);
+  const bool same = usual != prepared->geometry.end() && GeometryOf(db->GetOptions(db->DefaultColumnFamily())) == moved;
+  return same ? usual->second : moved;
 }
 
 double SumOfBuffers(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandle*>& handles) {

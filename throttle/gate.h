@@ -5,8 +5,7 @@
 //  * Within a class, parties share by deficit round robin in bytes (fair_queue.h).
 //  * Refill is continuous: nobody sleeps a minimum.
 //  * An open gate only counts. It closes by itself, at the limits it was given, when a thread brings more than its
-//  share
-//    of a burst before the limits are set anew: between two ticks of 100 ms, 20 MB can come.
+//    share of a burst before the limits are set anew: between two ticks of 100 ms, 20 MB can come.
 //  * Every wait ends at the longest wait of its class, and a request whose turn cannot come before that is refused at
 //    once.
 //
