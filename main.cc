@@ -10,6 +10,7 @@
 
 #include "bench/demo/demo_command.h"
 #include "bench/simulator/simulate_command.h"
+#include "bench/storm/storm_command.h"
 #include "config/config_command.h"
 #include "monitors/memory_target.h"
 #include "monitors/rocksdb_monitor.h"
@@ -43,6 +44,7 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"demo", DemoCommand, "overload a RocksDB in a temporary directory, without and with the throttle"},
+    {"storm", StormCommand, "measure the throttle against what RocksDB offers: latency, bulk rate, stalls"},
     {"simulate", SimulateCommand, "draw how a simulated engine responds under the gains of the environment"},
     {"config", Config, "print every setting: value, origin, unit, range, meaning"},
 };

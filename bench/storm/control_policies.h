@@ -1,0 +1,71 @@
+// What controls from outside of RocksDB: the published plan, a fixed rate, weir.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "bench/plan/published_plan.h"
+#include "bench/storm/policy.h"
+#include "throttle/adaptive_limiter.h"
+
+namespace weir {
+
+// On RocksDB's options as they are, for the plan does not touch them. Load is the plan's: the larger of L0 files / 10
+// and half of the highest compaction score.
+class PlanPolicy final : public Policy {
+ public:
+  explicit PlanPolicy(double setpoint);
+  void Start(StormEngine& engine) override;
+  void Stop() override;
+  WriteResult Write(Party party, rocksdb::WriteBatch& batch) override;
+  bool Read(Party party, uint64_t bytes, const std::function<void()>& read) override;
+  PolicyView View() const override;
+
+ private:
+  void AfterOperation(PublishedPlan& plan, bool write);
+  double ProcessVariable() const;
+
+  StormEngine* engine_ = nullptr;
+  mutable std::mutex mutex_;
+  std::condition_variable let_go_;
+  bool stopped_ = false;
+  PublishedPlan writes_;
+  PublishedPlan reads_;
+};
+
+// Bulk work at a rate that somebody knew beforehand; the rest passes.
+class StaticPolicy final : public Policy {
+ public:
+  explicit StaticPolicy(double bulk_megabytes_per_second) : bytes_per_second_(bulk_megabytes_per_second * 1e6) {}
+  void Adapt(StormEngine::Options& options) const override { options.move_brakes = true; }
+  WriteResult Write(Party party, rocksdb::WriteBatch& batch) override;
+  void Stop() override;
+  PolicyView View() const override { return {.bulk_bytes_per_second = bytes_per_second_, .reason = "static"}; }
+
+ private:
+  const double bytes_per_second_;
+  std::mutex mutex_;
+  std::condition_variable let_go_;
+  bool stopped_ = false;
+  TimePoint next_{};  // when the next bulk write may start
+};
+
+class WeirPolicy final : public Policy {
+ public:
+  enum class Classes { kOne, kTwo };
+  // A setpoint that is NaN is as the settings have it.
+  WeirPolicy(const LimiterSettings& settings, Classes classes, double setpoint);
+  void Adapt(StormEngine::Options& options) const override { options.move_brakes = true; }
+  void Start(StormEngine& engine) override;
+  void Stop() override { limiter_->Stop(); }
+  WriteResult Write(Party party, rocksdb::WriteBatch& batch) override;
+  bool Read(Party party, uint64_t bytes, const std::function<void()>& read) override;
+  PolicyView View() const override;
+
+ private:
+  LimiterSettings settings_;
+  const Classes classes_;
+  std::unique_ptr<AdaptiveLimiter> limiter_;
+};
+
+}  // namespace weir

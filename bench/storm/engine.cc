@@ -1,0 +1,131 @@
+#include "bench/storm/engine.h"
+
+#include <rocksdb/db.h>
+#include <rocksdb/rate_limiter.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+using Properties = rocksdb::DB::Properties;
+
+constexpr int64_t kRefillMicroseconds = 10'000;
+constexpr size_t kKeyBytes = 16;
+
+Status FromRocksDb(const std::string& doing, const rocksdb::Status& status) {
+  return status.ok() ? Status() : Status::Error(doing + ": " + status.ToString());
+}
+
+// Tables never change, so they are shared; the rest of a database is small.
+Status CopyDatabase(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(from, error)) {
+    const fs::path target = to / entry.path().filename();
+    if (entry.path().extension() == ".sst") {
+      fs::create_hard_link(entry.path(), target, error);
+    } else {
+      fs::copy_file(entry.path(), target, error);
+    }
+    if (error) break;
+  }
+  if (!error) return Status();
+  return Status::Error("copy " + from.string() + " to " + to.string() + ": " + error.message());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ScratchDirectory>> ScratchDirectory::Make(const fs::path& parent, const std::string& prefix) {
+  std::string name = (parent / (prefix + "-XXXXXX")).string();
+  if (mkdtemp(name.data()) == nullptr) return Status::Error("cannot make a directory in " + parent.string());
+  return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(name));
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::string StormKey(uint64_t number) {
+  const std::string digits = std::to_string(number);
+  return std::string(kKeyBytes - std::min(kKeyBytes, digits.size()), '0') + digits;
+}
+
+Status MakeTemplate(const StormGeometry& geometry, const fs::path& path) {
+  rocksdb::Options options = EngineOptions(geometry, nullptr);
+  options.create_if_missing = true;
+  options.error_if_exists = true;
+  rocksdb::DB* opened = nullptr;
+  if (Status s = FromRocksDb("open " + path.string(), rocksdb::DB::Open(options, path.string(), &opened)); !s.ok())
+    return s;
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::mt19937_64 random(7);
+  std::string value(geometry.value_bytes, '\0');
+  for (uint64_t i = 0; i < geometry.preloaded_values; ++i) {
+    for (char& c : value) c = static_cast<char>(random());
+    if (Status s = FromRocksDb("preload", db->Put({}, StormKey(random() % geometry.keys), value)); !s.ok()) return s;
+  }
+  if (Status s = FromRocksDb("flush", db->Flush({})); !s.ok()) return s;
+  return FromRocksDb("compact", db->CompactRange({}, nullptr, nullptr));
+}
+
+StormEngine::Options StormEngine::DefaultOptions(const StormGeometry& geometry) {
+  Options options;
+  options.disk.reset(rocksdb::NewGenericRateLimiter(geometry.disk_bytes_per_second, kRefillMicroseconds));
+  options.rocksdb = EngineOptions(geometry, options.disk);
+  return options;
+}
+
+Result<std::unique_ptr<StormEngine>> StormEngine::Open(const StormGeometry& geometry, Options options,
+                                                       const fs::path& template_path, const fs::path& parent) {
+  auto directory = ScratchDirectory::Make(parent, "weir-storm");
+  if (!directory.ok()) return directory.status();
+  std::unique_ptr<StormEngine> engine(new StormEngine);
+  engine->geometry_ = geometry;
+  engine->directory_ = std::move(directory).value();
+  engine->disk_ = options.disk;
+  const fs::path& path = engine->directory_->path();
+  if (Status s = CopyDatabase(template_path, path); !s.ok()) return s;
+
+  std::optional<PreparedRocksDb> prepared;
+  if (options.move_brakes) {
+    Result<PreparedRocksDb> result = PrepareRocksDb(geometry.memory_target_bytes, &options.rocksdb);
+    if (!result.ok()) return result.status();
+    prepared = std::move(result).value();
+  }
+  rocksdb::DB* db = nullptr;
+  if (Status s = FromRocksDb("open " + path.string(), rocksdb::DB::Open(options.rocksdb, path.string(), &db)); !s.ok())
+    return s;
+  engine->db_.reset(db);
+  using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
+  engine->monitor_ = prepared ? std::make_unique<RocksDbMonitor>(db, Handles{}, *prepared)
+                              : std::make_unique<RocksDbMonitor>(db, Handles{}, geometry.memory_target_bytes);
+  return engine;
+}
+
+void StormEngine::SetDisk(double share_of_full) {
+  disk_->SetBytesPerSecond(static_cast<int64_t>(static_cast<double>(geometry_.disk_bytes_per_second) * share_of_full));
+}
+
+uint64_t StormEngine::Property(const std::string& name) const {
+  uint64_t value = 0;
+  db_->GetIntProperty(name, &value);
+  return value;
+}
+
+bool StormEngine::Braking() const {
+  return Property(Properties::kIsWriteStopped) != 0 || Property(Properties::kActualDelayedWriteRate) != 0;
+}
+
+bool StormEngine::Settled() const {
+  return Property(Properties::kNumRunningCompactions) == 0 && Property(Properties::kCompactionPending) == 0 &&
+         Property(Properties::kMemTableFlushPending) == 0 && Property(Properties::kNumRunningFlushes) == 0;
+}
+
+}  // namespace weir

@@ -1,0 +1,228 @@
+#include "bench/storm/load.h"
+
+#include <rocksdb/db.h>
+#include <rocksdb/iterator.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr Party kInteractive{.id = 1};
+constexpr Party kReader{.id = 2};
+constexpr uint64_t kFirstScanner = 50;
+constexpr uint64_t kFirstParty = 100;
+constexpr Duration kLongestNap = std::chrono::milliseconds(20);
+
+std::string RandomBytes(size_t size) {
+  std::mt19937_64 random(1);
+  std::string bytes(size, '\0');
+  std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random()); });
+  return bytes;
+}
+
+// Begins anywhere and reads this many values.
+rocksdb::Status Scan(rocksdb::DB& db, const std::string& from, int values) {
+  const std::unique_ptr<rocksdb::Iterator> it(db.NewIterator({}));
+  size_t bytes = 0;
+  for (it->Seek(from); it->Valid() && values > 0; it->Next(), --values) bytes += it->value().size();
+  return it->status();
+}
+
+}  // namespace
+
+StormLoad::StormLoad(StormEngine& engine, Policy& policy, const LoadOptions& options, int phases)
+    : engine_(engine),
+      policy_(policy),
+      options_(options),
+      value_(RandomBytes(engine.geometry().value_bytes)),
+      bulk_writers_(std::accumulate(options.writers_of_party.begin(), options.writers_of_party.end(), 0)) {
+  for (int i = 0; i < phases; ++i) {
+    figures_.push_back(std::make_unique<LoadFigures>());
+    figures_.back()->party_bytes = std::vector<std::atomic<uint64_t>>(options.writers_of_party.size());
+  }
+}
+
+StormLoad::~StormLoad() { (void)Stop(); }
+
+void StormLoad::Start() {
+  BeginPhase(0, BulkLoad::Kind::kNone, 0);
+  threads_.emplace_back([this] { WriteInteractive(); });
+  if (options_.reads_per_second > 0) threads_.emplace_back([this] { ReadInteractive(); });
+  uint64_t writer = 0;
+  for (size_t party = 0; party < options_.writers_of_party.size(); ++party)
+    for (int i = 0; i < options_.writers_of_party[party]; ++i, ++writer)
+      threads_.emplace_back([this, party, writer] { WriteBulk(party, writer); });
+  for (int i = 0; i < options_.scanners; ++i)
+    threads_.emplace_back([this, i] { ScanLong(static_cast<uint64_t>(i)); });
+}
+
+void StormLoad::BeginPhase(int phase, BulkLoad::Kind bulk, double bulk_bytes_per_second) {
+  std::lock_guard lock(mutex_);
+  starts_.push_back({Clock::System().Now(), phase});
+  bulk_ = bulk;
+  bulk_bytes_per_second_ = bulk_bytes_per_second;
+  bulk_changed_.notify_all();
+}
+
+Status StormLoad::Stop() {
+  stop_ = true;
+  {
+    std::lock_guard lock(mutex_);
+    bulk_changed_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  std::lock_guard lock(mutex_);
+  return error_;
+}
+
+void StormLoad::TakeRecent(RecentLoad& into) {
+  std::lock_guard lock(mutex_);
+  into.write_max = std::exchange(recent_.write_max, {});
+  into.read_max = std::exchange(recent_.read_max, {});
+  into.bulk_wait_max = std::exchange(recent_.bulk_wait_max, {});
+  into.writes.Merge(recent_.writes);
+  recent_.writes.Clear();
+}
+
+LoadFigures& StormLoad::FiguresAt(TimePoint intended) {
+  std::lock_guard lock(mutex_);
+  auto start = std::find_if(starts_.rbegin(), starts_.rend(), [&](const PhaseStart& s) { return s.at <= intended; });
+  return *figures_[static_cast<size_t>(start == starts_.rend() ? starts_.front().phase : start->phase)];
+}
+
+void StormLoad::WriteInteractive() {
+  const Clock& clock = Clock::System();
+  std::mt19937_64 random(2);
+  std::exponential_distribution<double> gap_s(options_.writes_per_second);
+  TimePoint intended = clock.Now();
+  TimePoint last_end = intended;
+  while (!stop_) {
+    intended += FromSeconds(gap_s(random));
+    std::this_thread::sleep_until(intended);
+    rocksdb::WriteBatch batch;
+    batch.Put(StormKey(random() % engine_.geometry().keys), value_);
+    const WriteResult result = policy_.Write(kInteractive, batch);
+    const TimePoint end = clock.Now();
+    LoadFigures& figures = FiguresAt(intended);
+    if (result.refused) {
+      ++figures.refused;
+      continue;
+    }
+    if (!result.status.ok()) return Fail(result.status);
+    figures.writes.Record(end - intended);
+    figures.longest_gap_ns = std::max(figures.longest_gap_ns.load(), (end - last_end).count());
+    last_end = end;
+    std::lock_guard lock(mutex_);
+    recent_.write_max = std::max(recent_.write_max, end - intended);
+    recent_.writes.Record(end - intended);
+  }
+}
+
+void StormLoad::ReadInteractive() {
+  const Clock& clock = Clock::System();
+  std::mt19937_64 random(3);
+  std::exponential_distribution<double> gap_s(options_.reads_per_second);
+  std::bernoulli_distribution is_scan(options_.scan_share);
+  TimePoint intended = clock.Now();
+  while (!stop_) {
+    intended += FromSeconds(gap_s(random));
+    std::this_thread::sleep_until(intended);
+    const bool scan = is_scan(random);
+    const std::string key = StormKey(random() % engine_.geometry().keys);
+    const size_t bytes = value_.size() * static_cast<size_t>(scan ? options_.scan_values : 1);
+    rocksdb::Status status;
+    const bool read = policy_.Read(kReader, bytes, [&] {
+      if (scan) {
+        status = Scan(engine_.db(), key, options_.scan_values);
+      } else {
+        std::string value;
+        status = engine_.db().Get({}, key, &value);
+      }
+    });
+    const Duration latency = clock.Now() - intended;
+    LoadFigures& figures = FiguresAt(intended);
+    if (!read) {
+      ++figures.refused;
+      continue;
+    }
+    if (!status.ok() && !status.IsNotFound()) return Fail(status);
+    (scan ? figures.scans : figures.reads).Record(latency);
+    std::lock_guard lock(mutex_);
+    recent_.read_max = std::max(recent_.read_max, latency);
+  }
+}
+
+// Until there is bulk work to do, in an open loop at its time; false at the end.
+bool StormLoad::WaitForBulk(TimePoint* intended, size_t bytes) {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    const TimePoint now = Clock::System().Now();
+    if (bulk_ == BulkLoad::Kind::kClosedLoop) return true;
+    if (bulk_ == BulkLoad::Kind::kNone) {
+      bulk_changed_.wait(lock);
+      *intended = Clock::System().Now();
+      continue;
+    }
+    if (*intended <= now) {
+      *intended += FromSeconds(static_cast<double>(bytes) * bulk_writers_ / bulk_bytes_per_second_);
+      return true;
+    }
+    bulk_changed_.wait_for(lock, std::min(*intended - now, kLongestNap));
+  }
+  return false;
+}
+
+void StormLoad::WriteBulk(size_t party, uint64_t writer) {
+  std::mt19937_64 random(100 + writer);
+  const int values = std::min(options_.bulk_batch, policy_.LargestBatch());
+  const Party who{.id = kFirstParty + party, .work_class = WorkClass::kBulk};
+  TimePoint intended = Clock::System().Now();
+  while (WaitForBulk(&intended, static_cast<size_t>(values) * value_.size())) {
+    rocksdb::WriteBatch batch;
+    for (int i = 0; i < values; ++i) batch.Put(StormKey(random() % engine_.geometry().keys), value_);
+    const WriteResult result = policy_.Write(who, batch);
+    if (result.refused) {
+      std::this_thread::sleep_for(std::min(result.retry_after, kLongestNap));
+      continue;
+    }
+    if (!result.status.ok()) return Fail(result.status);
+    LoadFigures& figures = FiguresAt(Clock::System().Now());
+    figures.bulk_bytes += batch.GetDataSize();
+    figures.party_bytes[party] += batch.GetDataSize();
+    std::lock_guard lock(mutex_);
+    recent_.bulk_wait_max = std::max(recent_.bulk_wait_max, result.waited);
+  }
+}
+
+void StormLoad::ScanLong(uint64_t scanner) {
+  std::mt19937_64 random(50 + scanner);
+  const size_t bytes = value_.size() * static_cast<size_t>(options_.long_scan_values);
+  TimePoint unused{};
+  while (WaitForBulk(&unused, bytes)) {
+    rocksdb::Status status;
+    const bool read = policy_.Read({.id = kFirstScanner + scanner, .work_class = WorkClass::kBulk}, bytes, [&] {
+      status = Scan(engine_.db(), StormKey(random() % engine_.geometry().keys), options_.long_scan_values);
+    });
+    if (!read) {
+      std::this_thread::sleep_for(kLongestNap);
+      continue;
+    }
+    if (!status.ok()) return Fail(status);
+    ++FiguresAt(Clock::System().Now()).long_scans;
+  }
+}
+
+void StormLoad::Fail(const rocksdb::Status& status) {
+  stop_ = true;
+  std::lock_guard lock(mutex_);
+  bulk_changed_.notify_all();
+  if (error_.ok()) error_ = Status::Error("RocksDB: " + status.ToString());
+}
+
+}  // namespace weir

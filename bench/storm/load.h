@@ -1,0 +1,101 @@
+// The load of a run: somebody waits for small writes and reads that come at their own pace (Poisson), while bulk
+// writers push as hard as they are let.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "bench/measure/latency_histogram.h"
+#include "bench/storm/policy.h"
+#include "bench/storm/scenario.h"
+
+namespace weir {
+
+struct LoadOptions {
+  double writes_per_second = 200;
+  double reads_per_second = 500;
+  double scan_share = 0.1;  // of the reads; the others are of one value
+  int scan_values = 20;
+
+  std::vector<int> writers_of_party{1, 1, 1, 1};
+  int bulk_batch = 16;  // values in one batch
+  int scanners = 0;
+  int long_scan_values = 2000;
+};
+
+// What a phase has seen. From the intended start of an operation to its end, so that a stall counts for all that should
+// have started in it; an operation belongs to the phase of its intended start.
+struct LoadFigures {
+  LatencyHistogram writes;
+  LatencyHistogram reads;
+  LatencyHistogram scans;
+  std::atomic<uint64_t> refused{0};
+  std::atomic<int64_t> longest_gap_ns{0};  // between the ends of two interactive writes
+  std::atomic<uint64_t> bulk_bytes{0};
+  std::atomic<uint64_t> long_scans{0};
+  std::vector<std::atomic<uint64_t>> party_bytes;
+};
+
+// A look at the last moments, for the time line.
+struct RecentLoad {
+  Duration write_max{}, read_max{};
+  Duration bulk_wait_max{};
+  LatencyHistogram writes;
+};
+
+class StormLoad {
+ public:
+  // All must outlive the load. `phases` is how many BeginPhase will be called with.
+  StormLoad(StormEngine& engine, Policy& policy, const LoadOptions& options, int phases);
+  ~StormLoad();
+
+  void Start();
+  // From now on this load counts for that phase. `bulk_bytes_per_second` paces an open loop.
+  void BeginPhase(int phase, BulkLoad::Kind bulk, double bulk_bytes_per_second);
+  // Idempotent; the policy must have been stopped, or let everybody go by itself. The first error of an operation.
+  Status Stop();
+
+  const LoadFigures& figures(int phase) const { return *figures_[static_cast<size_t>(phase)]; }
+  // Since the last call.
+  void TakeRecent(RecentLoad& into);
+
+ private:
+  struct PhaseStart {
+    TimePoint at;
+    int phase;
+  };
+
+  LoadFigures& FiguresAt(TimePoint intended);
+  void WriteInteractive();
+  void ReadInteractive();
+  void WriteBulk(size_t party, uint64_t writer);
+  void ScanLong(uint64_t scanner);
+  bool WaitForBulk(TimePoint* intended, size_t bytes);
+  void Fail(const rocksdb::Status& status);
+
+  StormEngine& engine_;
+  Policy& policy_;
+  const LoadOptions options_;
+  const std::string value_;
+  const int bulk_writers_;
+
+  std::atomic<bool> stop_{false};
+  std::vector<std::unique_ptr<LoadFigures>> figures_;
+
+  std::mutex mutex_;  // for what follows up to the threads
+  std::condition_variable bulk_changed_;
+  std::vector<PhaseStart> starts_;
+  BulkLoad::Kind bulk_ = BulkLoad::Kind::kNone;
+  double bulk_bytes_per_second_ = 0;
+  RecentLoad recent_;
+  Status error_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace weir

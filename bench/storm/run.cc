@@ -1,0 +1,305 @@
+#include "bench/storm/run.h"
+
+#include <rocksdb/db.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace weir {
+namespace {
+
+constexpr Duration kLookEvery = std::chrono::milliseconds(20);
+constexpr Duration kTimelineEvery = std::chrono::milliseconds(100);
+// A run that cannot catch up within this is not waited for; its debt is stated.
+constexpr double kLongestSettleSeconds = 240;
+// Between two compactions of a backlog everything is at rest for a moment.
+constexpr Duration kRestToBeSettled = std::chrono::milliseconds(400);
+
+double Milliseconds(Duration d) { return ToSeconds(d) * 1e3; }
+
+double ProcessCpuSeconds() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+double PeakMemoryMb() {
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  return static_cast<double>(use.ru_maxrss) * 1024 / 1e6;
+}
+
+double LoadAverage() {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? load : std::numeric_limits<double>::quiet_NaN();
+}
+
+double JainIndex(const std::vector<std::atomic<uint64_t>>& shares) {
+  double sum = 0;
+  double squares = 0;
+  for (const std::atomic<uint64_t>& share : shares) {
+    const auto x = static_cast<double>(share.load());
+    sum += x;
+    squares += x * x;
+  }
+  return squares > 0 ? sum * sum / (static_cast<double>(shares.size()) * squares)
+                     : std::numeric_limits<double>::quiet_NaN();
+}
+
+// The run's loop: changes phases, watches the engine and notes down.
+class Runner {
+ public:
+  Runner(const RunSpec& spec, StormEngine& engine, Policy& policy)
+      : spec_(spec),
+        engine_(engine),
+        policy_(policy),
+        phases_(spec.scenario.phases),
+        load_(engine, policy, LoadOf(spec), static_cast<int>(phases_.size()) + 1) {
+    if (spec.scenario.settles) phases_.push_back({.name = "settle", .seconds = kLongestSettleSeconds});
+    rows_.resize(phases_.size());
+  }
+
+  Status Go() {
+    engine_.monitor().Start();
+    policy_.Start(engine_);
+    start_ = last_look_ = last_note_ = next_timeline_ = Clock::System().Now();
+    load_.Start();
+    for (size_t i = 0; i < phases_.size(); ++i) RunPhase(i);
+    policy_.Stop();
+    const Status status = load_.Stop();
+    engine_.monitor().Stop();
+    return status;
+  }
+
+  Status Write(const std::string& outcome) {
+    FillRows(outcome);
+    if (Status s = AppendRows(spec_.results / "results.csv", rows_); !s.ok()) return s;
+    const std::string name = RunName(spec_.key) + ".csv";
+    if (Status s = WriteTimeline(spec_.results / "timeline" / name, timeline_); !s.ok()) return s;
+    return WriteCcdf(spec_.results / "ccdf" / name, Ccdf());
+  }
+
+ private:
+  static LoadOptions LoadOf(const RunSpec& spec) {
+    LoadOptions load = spec.load;
+    load.writers_of_party = spec.scenario.writers_of_party;
+    load.scanners = spec.scenario.scanners;
+    return load;
+  }
+
+  bool Settles(size_t phase) const { return spec_.scenario.settles && phase + 1 == phases_.size(); }
+
+  void RunPhase(size_t i) {
+    const StormPhase& phase = phases_[i];
+    engine_.SetDisk(phase.disk_share);
+    load_.BeginPhase(static_cast<int>(i), phase.bulk.kind,
+                     phase.bulk.of_sustainable * spec_.sustainable_mb_per_second * 1e6 * spec_.geometry.scale);
+    const TimePoint begin = Clock::System().Now();
+    const double cpu_before = ProcessCpuSeconds();
+    PhaseRow& row = rows_[i];
+    TimePoint last_unrest = begin;
+    level_sum_ = level_count_ = 0;
+    while (Clock::System().Now() < begin + FromSeconds(phase.seconds)) {
+      std::this_thread::sleep_for(kLookEvery);
+      Look(phase, &row);
+      if (!Settles(i)) continue;
+      if (!engine_.Settled()) last_unrest = last_look_;
+      if (last_look_ - last_unrest > kRestToBeSettled) break;
+    }
+    row.seconds = ToSeconds(last_look_ - begin);
+    if (Settles(i)) settle_seconds_ = ToSeconds(last_unrest - begin);
+    row.mean_level = level_count_ > 0 ? level_sum_ / level_count_ : 0;
+    row.debt_mb_at_end =
+        static_cast<double>(engine_.Property(rocksdb::DB::Properties::kEstimatePendingCompactionBytes)) / 1e6;
+    row.cpu_seconds = ProcessCpuSeconds() - cpu_before;
+    row.peak_memory_mb = PeakMemoryMb();
+    row.load_average = LoadAverage();
+  }
+
+  void Look(const StormPhase& phase, PhaseRow* row) {
+    const TimePoint now = Clock::System().Now();
+    const bool braking = engine_.Braking();
+    if (braking) row->braked_seconds += ToSeconds(now - last_look_);
+    if (braking && !was_braking_) ++row->escapes;
+    braked_since_note_ = braked_since_note_ || braking;
+    was_braking_ = braking;
+    last_look_ = now;
+    if (now >= next_timeline_) Note(phase, now, row);
+  }
+
+  void Note(const StormPhase& phase, TimePoint now, PhaseRow* row) {
+    const LoadSample sample = engine_.monitor().Sample();
+    const RocksDbDetails details = engine_.monitor().Details();
+    const PolicyView view = policy_.View();
+    RecentLoad recent;
+    load_.TakeRecent(recent);
+    TimelineRow line{.second = ToSeconds(now - start_), .phase = phase.name};
+    for (const Signal& s : sample.signals()) {
+      if (s.acts_on_writes && s.level >= line.level) {
+        line.level = s.level;
+        line.signal = s.name;
+      }
+      if (s.name == "l0") line.l0_level = s.level;
+      if (s.name == "memtables") line.memtables_level = s.level;
+      if (s.name == "debt") line.debt_level = s.level;
+      if (s.name == "memory") line.memory_level = s.level;
+    }
+    line.limit_mb_per_second = view.bulk_bytes_per_second / 1e6;
+    line.reason = view.reason;
+    line.drain_mb_per_second = details.drain_bytes_per_second / 1e6;
+    const uint64_t bulk = BulkBytes();
+    line.bulk_mb_per_second =
+        static_cast<double>(bulk - bulk_before_) / 1e6 / std::max(1e-3, ToSeconds(now - last_note_));
+    line.write_max_ms = Milliseconds(recent.write_max);
+    line.read_max_ms = Milliseconds(recent.read_max);
+    line.l0_files = static_cast<double>(details.l0_files);
+    line.debt_mb = static_cast<double>(details.debt_bytes) / 1e6;
+    line.braking = braked_since_note_ ? 1 : 0;
+    row->highest_level = std::max(row->highest_level, line.level);
+    row->highest_l0_files = std::max(row->highest_l0_files, line.l0_files);
+    level_sum_ += line.level;
+    ++level_count_;
+    timeline_.push_back(std::move(line));
+    bulk_before_ = bulk;
+    last_note_ = now;
+    braked_since_note_ = false;
+    next_timeline_ += kTimelineEvery;
+  }
+
+  uint64_t BulkBytes() const {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < phases_.size(); ++i) bytes += load_.figures(static_cast<int>(i)).bulk_bytes;
+    return bytes;
+  }
+
+  void FillRows(const std::string& outcome) {
+    double bulk_seconds = 0;
+    for (size_t i = 0; i < phases_.size(); ++i)
+      if (phases_[i].bulk.kind != BulkLoad::Kind::kNone) bulk_seconds += rows_[i].seconds;
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    for (size_t i = 0; i < phases_.size(); ++i) {
+      const LoadFigures& f = load_.figures(static_cast<int>(i));
+      PhaseRow& row = rows_[i];
+      row.run = spec_.key;
+      row.phase = phases_[i].name;
+      row.outcome = outcome;
+      row.writes = static_cast<double>(f.writes.count());
+      row.write_p50_ms = Milliseconds(f.writes.Quantile(0.5));
+      row.write_p99_ms = Milliseconds(f.writes.Quantile(0.99));
+      row.write_p999_ms = Milliseconds(f.writes.Quantile(0.999));
+      row.write_max_ms = Milliseconds(f.writes.max());
+      row.write_longest_gap_ms = Milliseconds(Duration(f.longest_gap_ns.load()));
+      row.refused = static_cast<double>(f.refused.load());
+      row.read_p50_ms = Milliseconds(f.reads.Quantile(0.5));
+      row.read_p99_ms = Milliseconds(f.reads.Quantile(0.99));
+      row.read_p999_ms = Milliseconds(f.reads.Quantile(0.999));
+      row.scan_p50_ms = Milliseconds(f.scans.Quantile(0.5));
+      row.scan_p99_ms = Milliseconds(f.scans.Quantile(0.99));
+      const double seconds = std::max(1e-3, row.seconds);
+      row.long_scans_per_second = static_cast<double>(f.long_scans.load()) / seconds;
+      row.bulk_mb_per_second = static_cast<double>(f.bulk_bytes.load()) / 1e6 / seconds;
+      row.settle_seconds = spec_.scenario.settles ? settle_seconds_ : kNone;
+      row.adjusted_bulk_mb_per_second =
+          spec_.scenario.settles ? static_cast<double>(BulkBytes()) / 1e6 / (bulk_seconds + settle_seconds_) : kNone;
+      row.jain_index = JainIndex(f.party_bytes);
+    }
+  }
+
+  std::vector<CcdfPoint> Ccdf() const {
+    std::vector<CcdfPoint> points;
+    for (size_t i = 0; i < phases_.size(); ++i) {
+      if (phases_[i].name != spec_.scenario.judged_phase) continue;
+      const LatencyHistogram& writes = load_.figures(static_cast<int>(i)).writes;
+      const auto count = static_cast<double>(writes.count());
+      for (double share = 1; share * count >= 1; share *= 0.9)
+        points.push_back({Milliseconds(writes.Quantile(1 - share)), share});
+    }
+    return points;
+  }
+
+  const RunSpec& spec_;
+  StormEngine& engine_;
+  Policy& policy_;
+  std::vector<StormPhase> phases_;
+  StormLoad load_;
+
+  std::vector<PhaseRow> rows_;
+  std::vector<TimelineRow> timeline_;
+  double settle_seconds_ = 0;
+  TimePoint start_{}, last_look_{}, last_note_{}, next_timeline_{};
+  uint64_t bulk_before_ = 0;
+  double level_sum_ = 0, level_count_ = 0;
+  bool was_braking_ = false;
+  bool braked_since_note_ = false;
+};
+
+}  // namespace
+
+Status Run(const RunSpec& spec) {
+  Result<std::unique_ptr<Policy>> policy = MakePolicy(spec.key.policy, spec.geometry, spec.limiter);
+  if (!policy.ok()) return policy.status();
+  StormEngine::Options options = StormEngine::DefaultOptions(spec.geometry);
+  policy.value()->Adapt(options);
+  auto engine = StormEngine::Open(spec.geometry, std::move(options), spec.template_path, spec.scratch);
+  if (!engine.ok()) return engine.status();
+  Runner runner(spec, *engine.value(), *policy.value());
+  const Status status = runner.Go();
+  return runner.Write(status.ok() ? "ok" : status.message());
+}
+
+namespace {
+
+// What ended the child: its exit, or a signal.
+Result<int> InAChild(const std::function<Status()>& work) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) return Status::Error(std::string("fork: ") + std::strerror(errno));
+  if (child == 0) {
+    std::signal(SIGINT, SIG_DFL);
+    const Status status = work();
+    if (!status.ok()) std::fprintf(stderr, "weir storm: %s\n", status.message().c_str());
+    std::fflush(nullptr);
+    _exit(status.ok() ? 0 : 1);
+  }
+  int how = 0;
+  while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(how) && WTERMSIG(how) == SIGINT) return Status::Error("interrupted");
+  return how;
+}
+
+}  // namespace
+
+Status RunApart(const RunSpec& spec) {
+  const Result<int> how = InAChild([&spec] { return Run(spec); });
+  if (!how.ok()) return how.status();
+  if (how.value() == 0) return Status();
+  if (WIFSIGNALED(how.value()) && WTERMSIG(how.value()) == SIGABRT) {
+    PhaseRow row{.run = spec.key, .phase = spec.scenario.judged_phase, .outcome = "aborted"};
+    return AppendRows(spec.results / "results.csv", {row});
+  }
+  return Status::Error("the run " + RunName(spec.key) + " ended before its time");
+}
+
+Status MakeTemplateApart(const StormGeometry& geometry, const std::filesystem::path& path) {
+  const Result<int> how = InAChild([&] { return MakeTemplate(geometry, path); });
+  if (!how.ok()) return how.status();
+  return how.value() == 0 ? Status() : Status::Error("cannot make the database " + path.string());
+}
+
+}  // namespace weir

@@ -1,0 +1,38 @@
+// One run: a scenario under a policy, on a database of its own.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "bench/storm/figures.h"
+#include "bench/storm/geometry.h"
+#include "bench/storm/load.h"
+#include "bench/storm/scenario.h"
+#include "config/status.h"
+#include "throttle/limiter_settings.h"
+
+namespace weir {
+
+struct RunSpec {
+  RunKey key;
+  StormScenario scenario;
+  StormGeometry geometry;
+  LoadOptions load;  // bulk parties and scanners are the scenario's
+  LimiterSettings limiter;
+  double sustainable_mb_per_second = 0;  // what the open loops are measured by, at scale 1
+
+  std::filesystem::path template_path;
+  std::filesystem::path scratch;  // where the database is made
+  std::filesystem::path results;  // directory that the figures are added to
+};
+
+// Runs in this process. Rows, time line and CCDF are written to `results` before it returns.
+Status Run(const RunSpec& spec);
+
+// The same in a process of its own, for a fresh heap, its own CPU time and memory, and because RocksDB may abort: then
+// that is the outcome of the run, and no error. SIGINT ends the run alone. Only while this process has
+// one thread.
+Status RunApart(const RunSpec& spec);
+Status MakeTemplateApart(const StormGeometry& geometry, const std::filesystem::path& path);
+
+}  // namespace weir

@@ -1,0 +1,213 @@
+#include "bench/storm/storm_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bench/storm/campaign.h"
+#include "bench/storm/engine.h"
+#include "bench/storm/report.h"
+#include "bench/storm/run.h"
+#include "config/parse.h"
+#include "throttle/limiter_settings.h"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  bool quick = false;
+  bool report = false;
+  bool json = false;
+  bool list = false;
+  std::vector<std::string> scenarios;
+  std::vector<std::string> policies;
+  int repetitions = 3;
+  double scale = 1;
+  double sustainable_mb_per_second = 0;
+  std::string label;
+  std::string results = "storm-results";
+  std::string scratch = fs::temp_directory_path().string();
+};
+
+auto Identity(const RunKey& k) { return std::tuple(k.scale, k.scenario, k.policy, k.repetition, k.label); }
+
+void PrintList() {
+  std::printf("Scenarios:\n");
+  for (const StormScenario& s : StormScenarios()) std::printf("  %-12s %s\n", s.name.c_str(), s.meaning.c_str());
+  std::printf("\nPolicies; name@value sets the knob:\n");
+  for (const PolicyKind& k : PolicyKinds()) {
+    std::printf("  %-12s %s%s\n", k.name.c_str(), k.meaning.c_str(),
+                k.knob.empty() ? "" : (" (knob: " + k.knob + ")").c_str());
+  }
+}
+
+class Experiment {
+ public:
+  Experiment(const Arguments& arguments, const LimiterSettings& limiter, fs::path scratch)
+      : arguments_(arguments), limiter_(limiter), scratch_(std::move(scratch)) {}
+
+  // Runs what the results do not hold yet.
+  Status RunAll(const std::vector<RunKey>& runs) {
+    std::set<decltype(Identity(RunKey{}))> done;
+    Result<std::vector<PhaseRow>> rows = Rows();
+    if (!rows.ok()) return rows.status();
+    for (const PhaseRow& row : rows.value()) done.insert(Identity(row.run));
+    int number = 0;
+    for (RunKey key : runs) {
+      key.label = arguments_.label;
+      ++number;
+      if (done.contains(Identity(key))) continue;
+      std::fprintf(stderr, "[%d/%zu] %s\n", number, runs.size(), RunName(key).c_str());
+      if (Status s = RunOne(key); !s.ok()) return s;
+    }
+    return Status();
+  }
+
+  Result<std::vector<PhaseRow>> Rows() const {
+    const fs::path file = fs::path(arguments_.results) / "results.csv";
+    return fs::exists(file) ? ReadRows(file) : Result<std::vector<PhaseRow>>(std::vector<PhaseRow>{});
+  }
+
+ private:
+  Status RunOne(const RunKey& key) {
+    RunSpec spec{.key = key,
+                 .scenario = *FindStormScenario(key.scenario),
+                 .geometry = ScaledStorm(key.scale),
+                 .limiter = limiter_,
+                 .scratch = scratch_,
+                 .results = arguments_.results};
+    Result<fs::path> ready = Template(spec.geometry);
+    if (!ready.ok()) return ready.status();
+    spec.template_path = ready.value();
+    spec.sustainable_mb_per_second = Sustainable();
+    return RunApart(spec);
+  }
+
+  Result<fs::path> Template(const StormGeometry& geometry) {
+    const fs::path path = scratch_ / ("template-" + FormatNumber(geometry.scale));
+    if (fs::exists(path)) return path;
+    std::fprintf(stderr, "preloading %llu values\n", static_cast<unsigned long long>(geometry.preloaded_values));
+    const Status status = MakeTemplateApart(geometry, path);
+    if (!status.ok()) return status;
+    return path;
+  }
+
+  // What the open loops are measured by: given, or what the sweep's best rate sustained.
+  double Sustainable() const {
+    if (arguments_.sustainable_mb_per_second > 0) return arguments_.sustainable_mb_per_second;
+    constexpr double kOnTwoCores = 5.5;
+    const Result<std::vector<PhaseRow>> rows = Rows();
+    const std::string oracle = rows.ok() ? BestOracle(rows.value(), 1) : "";
+    if (oracle.empty()) return kOnTwoCores;
+    return std::strtod(oracle.c_str() + oracle.find('@') + 1, nullptr);
+  }
+
+  const Arguments& arguments_;
+  const LimiterSettings& limiter_;
+  const fs::path scratch_;
+};
+
+Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
+  if (arguments.quick) return experiment->RunAll(Campaign(1, {"quick"}, {"alone", "weir"}, 1));
+  if (!arguments.scenarios.empty() || !arguments.policies.empty()) {
+    std::vector<std::string> policies = arguments.policies;
+    if (policies.empty())
+      for (const PolicyKind& kind : PolicyKinds()) policies.push_back(kind.name);
+    return experiment->RunAll(Campaign(arguments.scale,
+                                       arguments.scenarios.empty() ? std::vector<std::string>{"burst"}
+                                                                   : arguments.scenarios,
+                                       policies, arguments.repetitions));
+  }
+  if (Status s = experiment->RunAll(Campaign(1, {"burst"}, OracleSweep(), 1)); !s.ok()) return s;
+  Result<std::vector<PhaseRow>> rows = experiment->Rows();
+  if (!rows.ok()) return rows.status();
+  const std::string oracle = BestOracle(rows.value(), 1);
+  if (oracle.empty()) return Status::Error("no static rate kept interactive writes fast; is the machine busy?");
+  return experiment->RunAll(FullCampaign(oracle, arguments.repetitions));
+}
+
+int Report(const Arguments& arguments, const std::vector<PhaseRow>& rows) {
+  const std::vector<Summary> summaries = Summarise(rows);
+  if (arguments.json) {
+    std::fputs(SummaryJson(summaries).c_str(), stdout);
+  } else {
+    std::fputs(SummaryTables(summaries).c_str(), stdout);
+  }
+  const double target_mb = static_cast<double>(StormGeometry{}.memory_target_bytes) / 1e6;
+  const std::vector<Goal> goals =
+      arguments.quick ? QuickGoals(summaries) : Goals(summaries, BestOracle(rows, 1), target_mb);
+  if (!arguments.json) std::printf("\n%s", GoalTable(goals).c_str());
+  return !arguments.quick || std::all_of(goals.begin(), goals.end(), [](const Goal& g) { return g.met; }) ? 0 : 1;
+}
+
+}  // namespace
+
+int StormCommand(int argc, char** argv) {
+  CLI::App app(
+      "Overloads a real RocksDB under each policy, and reports what interactive work felt and what bulk work got.\n"
+      "Without a choice of scenarios or policies: the full experiment, some hours. Results are added to; runs that\n"
+      "are there already are not repeated, so an experiment that was interrupted goes on.",
+      "weir storm");
+  Arguments arguments;
+  app.add_flag("--quick", arguments.quick, "a minute: RocksDB alone and weir; fails when weir is not far better");
+  app.add_option("--scenario", arguments.scenarios, "choose scenarios")->delimiter(',');
+  app.add_option("--policy", arguments.policies, "choose policies: weir, static@5.5 (knob)")->delimiter(',');
+  app.add_option("--repetitions", arguments.repetitions, "of each")->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_option("--scale", arguments.scale, "of all sizes and of the disk")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 16.0));
+  app.add_option("--sustainable", arguments.sustainable_mb_per_second,
+                 "bulk MB/s that open loops are measured by; default: the best static rate in the results");
+  app.add_option("--label", arguments.label, "name of an experiment, beside the policy in the report");
+  app.add_option("--results", arguments.results, "directory of CSV files")->capture_default_str();
+  app.add_option("--dir", arguments.scratch, "where databases are made (1 to 10 GB, removed at the end)")
+      ->capture_default_str()
+      ->check(CLI::ExistingDirectory);
+  app.add_flag("--report", arguments.report, "run nothing, report the results that are there");
+  app.add_flag("--json", arguments.json, "lowest, median and highest of every figure, as JSON");
+  app.add_flag("--list", arguments.list, "scenarios and policies");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  if (arguments.list) {
+    PrintList();
+    return 0;
+  }
+  const auto fail = [](const Status& status, int code) {
+    std::fprintf(stderr, "weir storm: %s\n", status.message().c_str());
+    return code;
+  };
+  LimiterSettings limiter;
+  if (Status s = LoadLimiterSettings(ProcessEnvironment(), &limiter); !s.ok()) return fail(s, 2);
+  for (const std::string& name : arguments.scenarios)
+    if (FindStormScenario(name) == nullptr)
+      return fail(Status::Error("no scenario \"" + name + "\"; --list tells them"), 2);
+  for (const std::string& spec : arguments.policies)
+    if (const auto policy = MakePolicy(spec, {}, limiter); !policy.ok()) return fail(policy.status(), 2);
+
+  auto scratch = ScratchDirectory::Make(arguments.scratch, "weir-storm");
+  if (!scratch.ok()) return fail(scratch.status(), 1);
+  if (arguments.quick && arguments.results == Arguments{}.results)
+    arguments.results = (scratch.value()->path() / "results").string();
+  std::signal(SIGINT, SIG_IGN);  // ends the run, and by that this program in order
+  Experiment experiment(arguments, limiter, scratch.value()->path());
+  const Status status = arguments.report ? Status() : RunWhatWasAsked(arguments, &experiment);
+  const Result<std::vector<PhaseRow>> rows = experiment.Rows();
+  if (!rows.ok()) return fail(rows.status(), 1);
+  const int code = Report(arguments, rows.value());
+  if (!status.ok()) return fail(status, status.message() == "interrupted" ? 130 : 1);
+  return code;
+}
+
+}  // namespace weir
