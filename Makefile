@@ -1,4 +1,4 @@
-# make run | build | test | bench | readme | format | lint | clean; PRESET=release|debug|asan|tsan.
+# make run | build | test | bench | storm | readme | format | lint | clean; PRESET=release|debug|asan|tsan.
 PRESET ?= release
 WERROR ?= OFF
 JOBS ?= $(shell nproc)
@@ -6,7 +6,7 @@ TEST_JOBS ?= 2
 
 BUILD = build/$(PRESET)
 
-.PHONY: run build test bench readme format lint clean deps
+.PHONY: run build test bench storm readme format lint clean deps
 
 run: build
 	$(BUILD)/weir demo
@@ -34,6 +34,10 @@ lint: deps
 	@.ci/install-deps lint
 	@cmake --preset lint >/dev/null
 	@.ci/lint build/lint
+
+# The full experiment takes hours and goes on where it was interrupted; STORM_ARGS=--quick takes a minute.
+storm: build
+	@$(BUILD)/weir storm --results bench/results/storm $(STORM_ARGS)
 
 clean:
 	rm -rf build

@@ -9,13 +9,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "bench/demo/demo_engine.h"
-#include "bench/demo/workload.h"
+#include "bench/storm/engine.h"
+#include "bench/storm/load.h"
+#include "bench/storm/policy.h"
 #include "config/settings.h"
-#include "throttle/adaptive_limiter.h"
+#include "throttle/limiter_settings.h"
 
 namespace weir {
 namespace {
@@ -58,37 +60,48 @@ void PrintHeader(bool throttled) {
               "bulk MB/s", "delay ms", "write p50", "p99 ms");
 }
 
+// The storm experiment at a quarter of its sizes, on few keys, so that it settles in a quarter of the time.
+StormGeometry DemoGeometry() {
+  StormGeometry geometry = ScaledStorm(0.25);
+  geometry.keys = geometry.preloaded_values = 75'000;
+  geometry.disk_bytes_per_second = StormGeometry{}.disk_bytes_per_second;
+  geometry.memory_target_bytes = 256 << 20;
+  return geometry;
+}
+
 class Half {
  public:
-  Half(DemoEngine& engine, bool throttled, const LimiterSettings& settings)
+  Half(StormEngine& engine, Policy& policy, bool throttled, double setpoint)
       : engine_(engine),
+        policy_(policy),
         throttled_(throttled),
-        setpoint_(settings.bulk.setpoint),
-        limiter_(engine.monitor(), settings) {}
+        setpoint_(setpoint),
+        load_(engine, policy, {.reads_per_second = 0}, 1) {}
 
   Result<HalfResult> Run(Duration length) {
     PrintHeader(throttled_);
     engine_.monitor().Start();
-    if (throttled_) limiter_.Start();
-    Workload load(engine_.db(), limiter_, {});
-    load.Start();
-    Watch(load, length);
-    const Status status = load.Stop();
-    limiter_.Stop();
+    policy_.Start(engine_);
+    load_.Start();
+    load_.BeginPhase(0, BulkLoad::Kind::kClosedLoop, 0);
+    Watch(length);
+    policy_.Stop();
+    const Status status = load_.Stop();
     engine_.monitor().Stop();
     if (!status.ok()) return status;
 
-    result_.p50 = load.latencies().Quantile(0.50);
-    result_.p99 = load.latencies().Quantile(0.99);
-    result_.p999 = load.latencies().Quantile(0.999);
-    result_.longest = load.latencies().max();
-    result_.refused = load.interactive_refused();
-    result_.bulk_mb_per_second = static_cast<double>(load.bulk_bytes()) / 1e6 / ToSeconds(length);
+    const LoadFigures& figures = load_.figures(0);
+    result_.p50 = figures.writes.Quantile(0.50);
+    result_.p99 = figures.writes.Quantile(0.99);
+    result_.p999 = figures.writes.Quantile(0.999);
+    result_.longest = figures.writes.max();
+    result_.refused = figures.refused;
+    result_.bulk_mb_per_second = static_cast<double>(figures.bulk_bytes) / 1e6 / ToSeconds(length);
     return result_;
   }
 
  private:
-  void Watch(Workload& load, Duration length) {
+  void Watch(Duration length) {
     const Clock& clock = Clock::System();
     const TimePoint start = clock.Now();
     // A row a second, but not more than fit on a screen.
@@ -112,50 +125,59 @@ class Half {
         if (const Signal* highest = Highest(sample)) result_.levels.push_back(highest->level);
       }
       if (now < next_row) continue;
-      PrintRow(load, now - start, static_cast<double>(load.bulk_bytes() - bulk_before) / 1e6 / ToSeconds(row), braked);
-      bulk_before = load.bulk_bytes();
+      const uint64_t bulk = load_.figures(0).bulk_bytes;
+      PrintRow(now - start, static_cast<double>(bulk - bulk_before) / 1e6 / ToSeconds(row), braked);
+      bulk_before = bulk;
       next_row += row;
       braked = false;
     }
   }
 
-  void PrintRow(Workload& load, Duration since_start, double bulk_mb_per_second, bool braked) {
+  void PrintRow(Duration since_start, double bulk_mb_per_second, bool braked) {
     const LoadSample sample = engine_.monitor().Sample();
     const Signal* highest = Highest(sample);
     const double level = highest != nullptr ? highest->level : 0;
     const std::string_view name = highest != nullptr ? highest->name : "";
-    const LimiterView::Write limit = limiter_.View()[WorkClass::kBulk];
-    LatencyHistogram recent;
-    load.TakeRecent(recent);
+    const double limit = policy_.View().bulk_bytes_per_second;
+    RecentLoad recent;
+    load_.TakeRecent(recent);
     const bool colour = isatty(STDOUT_FILENO) != 0;
     std::printf("%5.0f  %s %5.2f %-10.*s ", ToSeconds(since_start), Bar(level, setpoint_).c_str(), level,
                 static_cast<int>(name.size()), name.data());
-    if (throttled_ && !limit.open) {
-      std::printf("%10.1f", limit.bytes_per_second / 1e6);
+    if (std::isfinite(limit)) {
+      std::printf("%10.1f", limit / 1e6);
     } else {
       std::printf("%10s", throttled_ ? "open" : "-");
     }
-    std::printf(" %9.1f %8.0f %9.1f %9.1f%s\n", bulk_mb_per_second, Milliseconds(load.TakeLongestBulkWait()),
-                Milliseconds(recent.Quantile(0.5)), Milliseconds(recent.Quantile(0.99)),
+    std::printf(" %9.1f %8.0f %9.1f %9.1f%s\n", bulk_mb_per_second, Milliseconds(recent.bulk_wait_max),
+                Milliseconds(recent.writes.Quantile(0.5)), Milliseconds(recent.writes.Quantile(0.99)),
                 !braked  ? ""
                 : colour ? "  \033[31mRocksDB brakes\033[0m"
                          : "  RocksDB brakes");
     std::fflush(stdout);
   }
 
-  DemoEngine& engine_;
+  StormEngine& engine_;
+  Policy& policy_;
   const bool throttled_;
   const double setpoint_;
-  AdaptiveLimiter limiter_;
+  StormLoad load_;
   HalfResult result_;
 };
 
-Result<HalfResult> RunHalf(const std::filesystem::path& directory, bool throttled, Duration length,
+Result<HalfResult> RunHalf(const std::filesystem::path& scratch, bool throttled, Duration length,
                            const LimiterSettings& settings) {
-  Result<std::unique_ptr<DemoEngine>> engine = DemoEngine::Open(directory, throttled);
+  const StormGeometry geometry = DemoGeometry();
+  const std::filesystem::path preloaded = scratch / "template";
+  if (!std::filesystem::exists(preloaded))
+    if (Status s = MakeTemplate(geometry, preloaded); !s.ok()) return s;
+  auto policy = MakePolicy(throttled ? "weir" : "alone", geometry, settings);
+  if (!policy.ok()) return policy.status();
+  StormEngine::Options options = StormEngine::DefaultOptions(geometry);
+  policy.value()->Adapt(options);
+  auto engine = StormEngine::Open(geometry, std::move(options), preloaded, scratch);
   if (!engine.ok()) return engine.status();
-  if (Status s = engine.value()->Preload(WorkloadOptions{}); !s.ok()) return s;
-  return Half(*engine.value(), throttled, settings).Run(length);
+  return Half(*engine.value(), *policy.value(), throttled, settings.bulk.setpoint).Run(length);
 }
 
 void PrintSummary(const HalfResult& alone, const HalfResult& weir, double setpoint) {
@@ -221,12 +243,18 @@ int DemoCommand(int argc, char** argv) {
       "RocksDB gets 32 MiB/s of disk for flushes and compactions. %d seconds each:\n",
       seconds);
   const Duration length = std::chrono::seconds(seconds);
+  const auto scratch = ScratchDirectory::Make(directory, "weir-demo");
+  if (!scratch.ok()) {
+    std::fprintf(stderr, "weir demo: %s\n", scratch.status().message().c_str());
+    return 1;
+  }
   std::signal(SIGINT, [](int) { interrupted = 1; });
   std::signal(SIGTERM, [](int) { interrupted = 1; });
   Result<HalfResult> alone = HalfResult{};
   Result<HalfResult> weir = HalfResult{};
-  if (half != "weir") alone = RunHalf(directory, false, length, settings);
-  if (half != "alone" && alone.ok() && interrupted == 0) weir = RunHalf(directory, true, length, settings);
+  if (half != "weir") alone = RunHalf(scratch.value()->path(), false, length, settings);
+  if (half != "alone" && alone.ok() && interrupted == 0)
+    weir = RunHalf(scratch.value()->path(), true, length, settings);
   for (const Result<HalfResult>* result : {&alone, &weir}) {
     if (result->ok()) continue;
     std::fprintf(stderr, "weir demo: %s\n", result->status().message().c_str());

@@ -36,7 +36,7 @@ struct PhaseRow {
   // All bulk bytes of the run over the time of its bulk phases and until the engine had settled. In every row of a run.
   double adjusted_bulk_mb_per_second = 0;
   double settle_seconds = 0;
-  double jain_index = 0;  // of the parties' bytes
+  double jain_index = 0;      // of the parties' bytes
   double braked_seconds = 0;  // RocksDB slowed or stopped writes
   double escapes = 0;         // times it began to
   double highest_level = 0, mean_level = 0;

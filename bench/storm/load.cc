@@ -57,8 +57,7 @@ void StormLoad::Start() {
   for (size_t party = 0; party < options_.writers_of_party.size(); ++party)
     for (int i = 0; i < options_.writers_of_party[party]; ++i, ++writer)
       threads_.emplace_back([this, party, writer] { WriteBulk(party, writer); });
-  for (int i = 0; i < options_.scanners; ++i)
-    threads_.emplace_back([this, i] { ScanLong(static_cast<uint64_t>(i)); });
+  for (int i = 0; i < options_.scanners; ++i) threads_.emplace_back([this, i] { ScanLong(static_cast<uint64_t>(i)); });
 }
 
 void StormLoad::BeginPhase(int phase, BulkLoad::Kind bulk, double bulk_bytes_per_second) {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
+#include <limits>
+#include <utility>
 
 #include "bench/storm/scenario.h"
 #include "config/parse.h"
@@ -15,33 +16,35 @@ struct Figure {
   const char* name;
   double PhaseRow::*value;
   int digits;
+  bool with_range = false;
+  const char* only_in = "";  // the scenario that is about it
 };
 
+// What the tables show; the CSV and the JSON have everything.
 constexpr Figure kFigures[] = {
     {"write p50 ms", &PhaseRow::write_p50_ms, 2},
     {"p99", &PhaseRow::write_p99_ms, 1},
-    {"p99.9", &PhaseRow::write_p999_ms, 1},
-    {"max", &PhaseRow::write_max_ms, 0},
+    {"p99.9", &PhaseRow::write_p999_ms, 1, true},
     {"longest gap", &PhaseRow::write_longest_gap_ms, 0},
     {"refused", &PhaseRow::refused, 0},
     {"read p99 ms", &PhaseRow::read_p99_ms, 1},
     {"p99.9", &PhaseRow::read_p999_ms, 1},
-    {"scan p99 ms", &PhaseRow::scan_p99_ms, 1},
+    {"scan p99", &PhaseRow::scan_p99_ms, 1},
+    {"long scans/s", &PhaseRow::long_scans_per_second, 1, false, "scans"},
     {"bulk MB/s", &PhaseRow::bulk_mb_per_second, 2},
-    {"debt-adjusted", &PhaseRow::adjusted_bulk_mb_per_second, 2},
-    {"settled after s", &PhaseRow::settle_seconds, 0},
+    {"debt-adjusted", &PhaseRow::adjusted_bulk_mb_per_second, 2, true},
+    {"Jain index", &PhaseRow::jain_index, 3, false, "parties"},
     {"braked s", &PhaseRow::braked_seconds, 1},
-    {"escapes", &PhaseRow::escapes, 0},
     {"highest level", &PhaseRow::highest_level, 2},
-    {"mean level", &PhaseRow::mean_level, 2},
     {"L0 files", &PhaseRow::highest_l0_files, 0},
-    {"Jain", &PhaseRow::jain_index, 3},
     {"CPU s", &PhaseRow::cpu_seconds, 1},
     {"memory MB", &PhaseRow::peak_memory_mb, 0},
     {"load avg", &PhaseRow::load_average, 1},
 };
 
-constexpr const char* kLongScans = "long scans/s";
+bool Shown(const Figure& figure, const std::string& scenario) {
+  return *figure.only_in == '\0' || scenario == figure.only_in;
+}
 
 std::string Fixed(double x, int digits) {
   if (!std::isfinite(x)) return "";
@@ -82,8 +85,7 @@ Summary SummaryOf(const std::vector<PhaseRow>& rows) {
     }
   }
   summary.repetitions = static_cast<int>(good.size());
-  for (const Figure& figure : kFigures) TakeFigure(good, figure.value, &summary);
-  TakeFigure(good, &PhaseRow::long_scans_per_second, &summary);
+  for (const NumberColumn& column : NumberColumns()) TakeFigure(good, column.number, &summary);
   return summary;
 }
 
@@ -96,12 +98,11 @@ const Summary* Find(const std::vector<Summary>& summaries, double scale, const s
   return nullptr;
 }
 
-std::string MedianAndRange(const Summary& s, double PhaseRow::*figure, int digits) {
-  std::string text = Fixed(s.median.*figure, digits);
-  if (text.empty()) return text;
-  if (s.repetitions > 1)
-    text += " (" + Fixed(s.lowest.*figure, digits) + "–" + Fixed(s.highest.*figure, digits) + ")";
-  return text;
+std::string MedianAndRange(const Summary& s, const Figure& figure) {
+  std::string text = Fixed(s.median.*figure.value, figure.digits);
+  if (text.empty() || !figure.with_range || s.repetitions < 2) return text;
+  return text + " (" + Fixed(s.lowest.*figure.value, figure.digits) + "–" +
+         Fixed(s.highest.*figure.value, figure.digits) + ")";
 }
 
 // Interactive p99.9 against another policy's.
@@ -175,60 +176,52 @@ std::string SummaryTables(const std::vector<Summary>& summaries) {
   std::string text;
   const Summary* before = nullptr;
   for (const Summary& s : summaries) {
-    const bool scans = s.run.scenario == "scans";
-    if (before == nullptr || before->run.scenario != s.run.scenario || before->run.scale != s.run.scale) {
-      text += "\n" + s.run.scenario + ", scale " + FormatNumber(s.run.scale) + "\n\n| policy | runs |";
+    const std::string& scenario = s.run.scenario;
+    if (before == nullptr || before->run.scenario != scenario || before->run.scale != s.run.scale) {
+      text += "\n" + scenario + ", scale " + FormatNumber(s.run.scale) + "\n\n| policy | runs |";
       std::string rule = "|---|---|";
       for (const Figure& figure : kFigures) {
+        if (!Shown(figure, scenario)) continue;
         text += std::string(" ") + figure.name + " |";
         rule += "---|";
       }
-      if (scans) text += std::string(" ") + kLongScans + " |";
-      text += "\n" + rule + (scans ? "---|" : "") + "\n";
+      text += "\n" + rule + "\n";
     }
     before = &s;
     text += "| " + s.run.policy + (s.run.label.empty() ? "" : " (" + s.run.label + ")") + " | " +
             std::to_string(s.repetitions);
     if (!s.failures.empty()) text += " + " + std::to_string(s.failures.size()) + " " + s.failures.front();
     text += " |";
-    for (const Figure& figure : kFigures) {
-      const bool spread = figure.value == &PhaseRow::write_p999_ms || figure.value == &PhaseRow::adjusted_bulk_mb_per_second;
-      text += " " + (spread ? MedianAndRange(s, figure.value, figure.digits) : Fixed(s.median.*figure.value, figure.digits)) + " |";
-    }
-    if (scans) text += " " + Fixed(s.median.long_scans_per_second, 1) + " |";
+    for (const Figure& figure : kFigures)
+      if (Shown(figure, scenario)) text += " " + MedianAndRange(s, figure) + " |";
     text += "\n";
   }
   return text;
 }
 
 std::string SummaryJson(const std::vector<Summary>& summaries) {
+  const auto number = [](double x) { return std::isfinite(x) ? Fixed(x, 3) : std::string("null"); };
   std::string text = "[";
   for (const Summary& s : summaries) {
     text += text.size() > 1 ? ",\n " : "\n ";
     text += "{\"scale\":" + FormatNumber(s.run.scale) + ",\"scenario\":\"" + s.run.scenario + "\",\"policy\":\"" +
             s.run.policy + "\",\"label\":\"" + s.run.label + "\",\"runs\":" + std::to_string(s.repetitions);
-    for (const Figure& figure : kFigures) {
-      const auto number = [](double x) { return std::isfinite(x) ? Fixed(x, 3) : std::string("null"); };
-      std::string name;
-      // The CSV's names, so that both are read alike.
-      for (const auto& [column, value] : NumberColumns())
-        if (value == figure.value) name = column;
-      text += ",\"" + name + "\":[" + number(s.lowest.*figure.value) + "," + number(s.median.*figure.value) + "," +
-              number(s.highest.*figure.value) + "]";
-    }
+    for (const auto& [name, figure] : NumberColumns())
+      text += std::string(",\"") + name + "\":[" + number(s.lowest.*figure) + "," + number(s.median.*figure) + "," +
+              number(s.highest.*figure) + "]";
     text += "}";
   }
   return text + "\n]\n";
 }
 
 std::vector<Goal> Goals(const std::vector<Summary>& all, const std::string& oracle, double memory_target_mb) {
-  std::vector<Goal> goals = {
-      Latency(all, 1, "burst", "alone", 5, 200), Latency(all, 1, "cut", "low_pri", 5, 10),
-      Bulk(all, 1, "low_pri", "low_pri", 8),     Bulk(all, 1, "alone", "RocksDB alone", -8),
-      Bulk(all, 1, oracle, "the oracle", -5),    Latency(all, 4, "burst", "alone", 5, 200),
-      Latency(all, 4, "cut", "low_pri", 5, 10),  Bulk(all, 4, "low_pri", "low_pri", 8),
-      Bulk(all, 4, "alone", "RocksDB alone", -8)};
-  goals.push_back(Worst(all, "engine slowed or stopped writes, s, worst run of all", "0", &PhaseRow::braked_seconds, 0, 1));
+  std::vector<Goal> goals = {Latency(all, 1, "burst", "alone", 5, 200), Latency(all, 1, "cut", "low_pri", 5, 10),
+                             Bulk(all, 1, "low_pri", "low_pri", 8),     Bulk(all, 1, "alone", "RocksDB alone", -8),
+                             Bulk(all, 1, oracle, "the oracle", -5),    Latency(all, 4, "burst", "alone", 5, 200),
+                             Latency(all, 4, "cut", "low_pri", 5, 10),  Bulk(all, 4, "low_pri", "low_pri", 8),
+                             Bulk(all, 4, "alone", "RocksDB alone", -8)};
+  goals.push_back(
+      Worst(all, "engine slowed or stopped writes, s, worst run of all", "0", &PhaseRow::braked_seconds, 0, 1));
   goals.push_back(Worst(all, "interactive operations refused, worst run of all", "0", &PhaseRow::refused, 0, 0));
   goals.push_back(Worst(all, "memory (by scale), MB, worst run of all", "≤ " + Fixed(memory_target_mb, 0),
                         &PhaseRow::peak_memory_mb, memory_target_mb, 0));
@@ -255,7 +248,10 @@ std::string GoalTable(const std::vector<Goal>& goals) {
   std::string text = "| | to reach | reached | |\n|---|---|---|---|\n";
   for (const Goal& goal : goals) {
     text += "| " + goal.what + " | " + goal.wanted + " | " + (goal.reached.empty() ? "not run" : goal.reached) + " | " +
-            (goal.reached.empty() ? "" : goal.met ? "yes" : "**no**") + " |\n";
+            (goal.reached.empty() ? ""
+             : goal.met           ? "yes"
+                                  : "**no**") +
+            " |\n";
   }
   return text;
 }

@@ -250,7 +250,7 @@ class Runner {
 
 }  // namespace
 
-Status Run(const RunSpec& spec) {
+Status RunHere(const RunSpec& spec) {
   Result<std::unique_ptr<Policy>> policy = MakePolicy(spec.key.policy, spec.geometry, spec.limiter);
   if (!policy.ok()) return policy.status();
   StormEngine::Options options = StormEngine::DefaultOptions(spec.geometry);
@@ -286,7 +286,7 @@ Result<int> InAChild(const std::function<Status()>& work) {
 }  // namespace
 
 Status RunApart(const RunSpec& spec) {
-  const Result<int> how = InAChild([&spec] { return Run(spec); });
+  const Result<int> how = InAChild([&spec] { return RunHere(spec); });
   if (!how.ok()) return how.status();
   if (how.value() == 0) return Status();
   if (WIFSIGNALED(how.value()) && WTERMSIG(how.value()) == SIGABRT) {

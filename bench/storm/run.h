@@ -27,7 +27,7 @@ struct RunSpec {
 };
 
 // Runs in this process. Rows, time line and CCDF are written to `results` before it returns.
-Status Run(const RunSpec& spec);
+Status RunHere(const RunSpec& spec);
 
 // The same in a process of its own, for a fresh heap, its own CPU time and memory, and because RocksDB may abort: then
 // that is the outcome of the run, and no error. SIGINT ends the run alone. Only while this process has

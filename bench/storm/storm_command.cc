@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -122,10 +121,9 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
     std::vector<std::string> policies = arguments.policies;
     if (policies.empty())
       for (const PolicyKind& kind : PolicyKinds()) policies.push_back(kind.name);
-    return experiment->RunAll(Campaign(arguments.scale,
-                                       arguments.scenarios.empty() ? std::vector<std::string>{"burst"}
-                                                                   : arguments.scenarios,
-                                       policies, arguments.repetitions));
+    return experiment->RunAll(
+        Campaign(arguments.scale, arguments.scenarios.empty() ? std::vector<std::string>{"burst"} : arguments.scenarios,
+                 policies, arguments.repetitions));
   }
   if (Status s = experiment->RunAll(Campaign(1, {"burst"}, OracleSweep(), 1)); !s.ok()) return s;
   Result<std::vector<PhaseRow>> rows = experiment->Rows();
@@ -158,7 +156,8 @@ int StormCommand(int argc, char** argv) {
       "are there already are not repeated, so an experiment that was interrupted goes on.",
       "weir storm");
   Arguments arguments;
-  app.add_flag("--quick", arguments.quick, "a minute: RocksDB alone and weir; fails when weir is not far better");
+  app.add_flag("--quick", arguments.quick,
+               "a minute: RocksDB alone and weir; fails when weir is not far better; keeps no results");
   app.add_option("--scenario", arguments.scenarios, "choose scenarios")->delimiter(',');
   app.add_option("--policy", arguments.policies, "choose policies: weir, static@5.5 (knob)")->delimiter(',');
   app.add_option("--repetitions", arguments.repetitions, "of each")->capture_default_str()->check(CLI::Range(1, 1000));
@@ -198,8 +197,7 @@ int StormCommand(int argc, char** argv) {
 
   auto scratch = ScratchDirectory::Make(arguments.scratch, "weir-storm");
   if (!scratch.ok()) return fail(scratch.status(), 1);
-  if (arguments.quick && arguments.results == Arguments{}.results)
-    arguments.results = (scratch.value()->path() / "results").string();
+  if (arguments.quick) arguments.results = (scratch.value()->path() / "results").string();
   std::signal(SIGINT, SIG_IGN);  // ends the run, and by that this program in order
   Experiment experiment(arguments, limiter, scratch.value()->path());
   const Status status = arguments.report ? Status() : RunWhatWasAsked(arguments, &experiment);

@@ -1,0 +1,60 @@
+#include "bench/storm/campaign.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <tuple>
+
+#include "bench/storm/policy.h"
+#include "bench/storm/scenario.h"
+
+namespace weir {
+namespace {
+
+PhaseRow Swept(const std::string& policy, double p999_ms, double adjusted, double braked_seconds = 0) {
+  PhaseRow row{.run = {.scenario = "burst", .policy = policy}, .phase = "burst"};
+  row.write_p999_ms = p999_ms;
+  row.adjusted_bulk_mb_per_second = adjusted;
+  row.braked_seconds = braked_seconds;
+  return row;
+}
+
+TEST(Campaign, OracleIsTheFastestRateThatKeepsInteractiveWorkFast) {
+  EXPECT_EQ(BestOracle({Swept("static@5", 2, 5), Swept("static@6", 3, 5.9), Swept("static@7", 50, 6.8),
+                        Swept("static@6.5", 4, 6.4, 0.1), Swept("weir", 1, 9)},
+                       1),
+            "static@6");
+  EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}, 1), "");
+}
+
+TEST(Campaign, RepetitionsAreInterleavedAndBeginWithAnotherPolicyEachTime) {
+  const std::vector<RunKey> runs = Campaign(1, {"burst"}, {"alone", "weir"}, 2);
+  ASSERT_EQ(runs.size(), 4u);
+  EXPECT_EQ(runs[0].policy, "alone");
+  EXPECT_EQ(runs[1].policy, "weir");
+  EXPECT_EQ(runs[2].policy, "weir");
+  EXPECT_EQ(runs[2].repetition, 2);
+}
+
+TEST(Campaign, FullFormHasEveryPolicyAndOnlyKnownNames) {
+  std::set<std::string> policies;
+  std::set<std::tuple<double, std::string, std::string, int>> seen;
+  for (const RunKey& run : FullCampaign("static@5.5", 3)) {
+    EXPECT_NE(FindStormScenario(run.scenario), nullptr) << run.scenario;
+    EXPECT_TRUE(MakePolicy(run.policy, {}, {}).ok()) << run.policy;
+    EXPECT_TRUE(seen.emplace(run.scale, run.scenario, run.policy, run.repetition).second) << RunName(run);
+    if (run.scenario == "burst" && run.scale == 1) policies.insert(run.policy.substr(0, run.policy.find('@')));
+  }
+  for (const PolicyKind& kind : PolicyKinds()) EXPECT_TRUE(policies.contains(kind.name)) << kind.name;
+}
+
+TEST(Campaign, EveryScenarioHasThePhaseItIsJudgedBy) {
+  for (const StormScenario& s : StormScenarios()) {
+    bool found = false;
+    for (const StormPhase& phase : s.phases) found = found || phase.name == s.judged_phase;
+    EXPECT_TRUE(found) << s.name;
+  }
+}
+
+}  // namespace
+}  // namespace weir

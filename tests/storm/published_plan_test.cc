@@ -1,0 +1,60 @@
+#include "bench/plan/published_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr ControlSettings kWrites{.gains = {.kp = 0.5, .ki = 0.1, .kd = 0.05}, .setpoint = 0.85, .min_batch = 10};
+const TimePoint kStart = TimePoint(std::chrono::hours(1));
+
+TEST(PublishedPlan, DecidesAfterEveryNthOperationOfAllCallers) {
+  PublishedPlan plan(kWrites);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 1; i < 10; ++i) EXPECT_FALSE(plan.CountOperation());
+    EXPECT_TRUE(plan.CountOperation());
+  }
+}
+
+TEST(PublishedPlan, WeighsMemorySevenTenths) {
+  EXPECT_DOUBLE_EQ(PublishedPlan::ProcessVariable(1, 0), 0.7);
+  EXPECT_DOUBLE_EQ(PublishedPlan::ProcessVariable(0, 1), 0.3);
+}
+
+TEST(PublishedPlan, FirstDecisionOnlyStartsItsClock) {
+  PublishedPlan plan(kWrites);
+  EXPECT_EQ(plan.Delay(kStart, 5.0), Duration::zero());
+}
+
+// The plan's arithmetic step by step: error 0.4 over one second.
+TEST(PublishedPlan, AddsThreeTermsInSeconds) {
+  PublishedPlan plan(kWrites);
+  (void)plan.Delay(kStart, 1.25);
+  const Duration delay = plan.Delay(kStart + std::chrono::seconds(1), 1.25);
+  EXPECT_NEAR(plan.p(), 0.5 * 0.4, 1e-12);
+  EXPECT_NEAR(plan.i(), 0.1 * 0.4, 1e-12);
+  EXPECT_NEAR(plan.d(), 0.05 * 0.2 * 0.4, 1e-12);
+  EXPECT_NEAR(ToSeconds(delay), 0.2 + 0.04 + 0.004, 1e-9);
+}
+
+TEST(PublishedPlan, ClampsTheIntegralAndTheDelayAndNothingElse) {
+  PublishedPlan plan(kWrites);
+  TimePoint now = kStart;
+  (void)plan.Delay(now, 3.85);
+  for (int i = 0; i < 100; ++i) EXPECT_LE(plan.Delay(now += milliseconds(500), 3.85), std::chrono::seconds(1));
+  EXPECT_NEAR(plan.i(), 0.1 * 2.0, 1e-12);  // wound up to its bound
+  for (int i = 0; i < 100; ++i) EXPECT_GE(plan.Delay(now += milliseconds(500), 0.0), Duration::zero());
+  EXPECT_NEAR(plan.i(), 0.1 * -0.5, 1e-12);
+}
+
+TEST(PublishedPlan, TakesTimeThatStandsStillForAMillisecond) {
+  PublishedPlan plan(kWrites);
+  (void)plan.Delay(kStart, 0.85);
+  (void)plan.Delay(kStart, 0.95);
+  EXPECT_NEAR(plan.i(), 0.1 * 0.1 * 0.001, 1e-12);
+}
+
+}  // namespace
+}  // namespace weir
