@@ -1,4 +1,4 @@
-# make run | build | test | bench | storm | readme | format | lint | clean; PRESET=release|debug|asan|tsan.
+# make run | build | test | bench | storm | storm-plots | readme | format | lint | clean; PRESET=release|debug|asan|tsan.
 PRESET ?= release
 WERROR ?= OFF
 JOBS ?= $(shell nproc)
@@ -6,7 +6,7 @@ TEST_JOBS ?= 2
 
 BUILD = build/$(PRESET)
 
-.PHONY: run build test bench storm readme format lint clean deps
+.PHONY: run build test bench storm storm-plots readme format lint clean deps
 
 run: build
 	$(BUILD)/weir demo
@@ -37,7 +37,14 @@ lint: deps
 
 # The full experiment takes hours and goes on where it was interrupted; STORM_ARGS=--quick takes a minute.
 storm: build
-	@$(BUILD)/weir storm --results bench/results/storm $(STORM_ARGS)
+	@$(BUILD)/weir storm --results $(STORM_RESULTS) $(STORM_ARGS)
+
+# The results of storm as SVG files, in $(STORM_RESULTS)/plots.
+STORM_RESULTS ?= bench/results/storm
+STORM_SETPOINT ?= 0.70
+storm-plots:
+	@.ci/install-deps plots
+	@bench/storm/plots/storm-plots --setpoint $(STORM_SETPOINT) $(STORM_RESULTS)
 
 clean:
 	rm -rf build

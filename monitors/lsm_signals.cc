@@ -95,17 +95,18 @@ Duration LsmSignals::L0DeadTime() const {
   return FromSeconds(bytes / BackgroundBytesPerSecond()) + sample_interval_;
 }
 
-// The active memtable is no backlog, and the engine brakes when the others are as many as it allows: the second but
-// last buffer where there are more than three, else the last. (Counting the active one puts RocksDB's default of two
-// buffers at 1.0 each time one is full.)
+// The active memtable and those that wait for others to be flushed with are no backlog, and the engine brakes when the
+// rest are as many as it allows: the second but last buffer where there are more than three, else the last. (Counting
+// the active one puts RocksDB's default of two buffers at 1.0 each time one is full.)
 Signal LsmSignals::Memtables(const LsmFacts& facts) const {
   const int buffers = geometry_.max_write_buffers;
-  const double brake = std::max(1, (buffers > 3 ? buffers - 1 : buffers) - 1);
   const double buffer = AsDouble(geometry_.write_buffer_bytes);
-  const double flush_s = buffer * disk_per_user_ / std::max(1.0, flush_drain_.BytesPerSecond());
+  const double no_backlog = geometry_.buffers_per_flush * buffer;
+  const double span = std::max(1, (buffers > 3 ? buffers - 1 : buffers) - geometry_.buffers_per_flush) * buffer;
+  const double flush_s = no_backlog * disk_per_user_ / std::max(1.0, flush_drain_.BytesPerSecond());
   return {.name = "memtables",
-          .level = std::max(0.0, AsDouble(facts.memtable_bytes) - buffer) / (brake * buffer),
-          .bytes_per_level = brake * buffer,
+          .level = std::max(0.0, AsDouble(facts.memtable_bytes) - no_backlog) / span,
+          .bytes_per_level = span,
           .dead_time = FromSeconds(flush_s) + sample_interval_,
           .drain_bytes_per_second = flush_drain_.BytesPerSecond() / disk_per_user_};
 }

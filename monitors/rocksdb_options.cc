@@ -83,10 +83,8 @@ Result<PreparedRocksDb> Prepare(uint64_t target_bytes, rocksdb::DBOptions* db,
   if (!prepared.block_cache && budget.value().block_cache_bytes > 0) {
     prepared.block_cache = rocksdb::NewLRUCache(budget.value().block_cache_bytes);
   }
-  for (ColumnFamilyOptions* options : families) {
+  for (ColumnFamilyOptions* options : families)
     if (LacksCache(*options)) UseCache(prepared.block_cache, options);
-    MoveBrakesOutwards(options);
-  }
   if (!needs.write_buffer_bytes) {
     db->write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
         prepared.budget.write_buffer_bytes, prepared.budget.charged_to_cache ? prepared.block_cache : nullptr);
@@ -104,22 +102,25 @@ uint64_t Times8(uint64_t limit) {
 }  // namespace
 
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options) {
-  const LsmGeometry geometry = GeometryOf(*options);
   Result<PreparedRocksDb> prepared = Prepare(target_bytes, options, {options});
-  if (prepared.ok()) prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, geometry);
+  if (!prepared.ok()) return prepared;
+  MatchL0ToL1(options);
+  prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, GeometryOf(*options));
+  MoveBrakesOutwards(options);
   return prepared;
 }
 
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,
                                        std::vector<rocksdb::ColumnFamilyDescriptor>* column_families) {
   std::vector<ColumnFamilyOptions*> families;
-  std::map<std::string, LsmGeometry> geometry;
-  for (rocksdb::ColumnFamilyDescriptor& family : *column_families) {
-    families.push_back(&family.options);
-    geometry.emplace(family.name, GeometryOf(family.options));
-  }
+  for (rocksdb::ColumnFamilyDescriptor& family : *column_families) families.push_back(&family.options);
   Result<PreparedRocksDb> prepared = Prepare(target_bytes, db_options, families);
-  if (prepared.ok()) prepared.value().geometry = std::move(geometry);
+  if (!prepared.ok()) return prepared;
+  for (rocksdb::ColumnFamilyDescriptor& family : *column_families) {
+    MatchL0ToL1(&family.options);
+    prepared.value().geometry.emplace(family.name, GeometryOf(family.options));
+    MoveBrakesOutwards(&family.options);
+  }
   return prepared;
 }
 
@@ -139,6 +140,17 @@ LsmGeometry GeometryOf(const ColumnFamilyOptions& o) {
                                                                    : o.hard_pending_compaction_bytes_limit;
   g.compaction_brakes = !o.disable_auto_compactions;
   return g;
+}
+
+void MatchL0ToL1(ColumnFamilyOptions* o) {
+  if (o->min_write_buffer_number_to_merge > 1 || o->compaction_style != rocksdb::kCompactionStyleLevel) return;
+  const LsmGeometry g = GeometryOf(*o);
+  const uint64_t l0_at_trigger = g.write_buffer_bytes * static_cast<uint64_t>(g.l0_trigger);
+  // While one half is flushed the other is filled.
+  const auto most = static_cast<uint64_t>(g.max_write_buffers / 2);
+  const int merged = static_cast<int>(std::clamp<uint64_t>(g.l1_bytes / l0_at_trigger, 1, most));
+  o->min_write_buffer_number_to_merge = merged;
+  o->max_write_buffer_number = g.max_write_buffers + merged - 1;
 }
 
 void MoveBrakesOutwards(ColumnFamilyOptions* o) {

@@ -38,7 +38,10 @@ std::string BestOracle(const std::vector<PhaseRow>& rows, double scale) {
 
 std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions) {
   std::vector<std::string> everybody;
-  for (const PolicyKind& kind : PolicyKinds()) everybody.push_back(kind.name == "static" ? oracle : kind.name);
+  for (const PolicyKind& kind : PolicyKinds()) {
+    if (kind.name == "weir_scans") continue;  // has nothing to say where there are no long scans
+    everybody.push_back(kind.name == "static" ? oracle : kind.name);
+  }
   const std::vector<std::string> chosen = {"alone", "low_pri", oracle, "weir"};
   std::vector<RunKey> runs;
   for (int repetition = 1; repetition <= repetitions; ++repetition) {
@@ -47,7 +50,7 @@ std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions) {
     Append(&runs, 1, "open-0.95", chosen, repetition);
     Append(&runs, 1, "open-1.5", chosen, repetition);
     Append(&runs, 1, "parties", {"alone", "low_pri", "weir_one", "weir"}, repetition);
-    Append(&runs, 1, "scans", {"alone", "weir"}, repetition);
+    Append(&runs, 1, "scans", {"alone", "weir", "weir_scans"}, repetition);
     Append(&runs, 4, "burst", {"alone", "low_pri", "weir"}, repetition);
     Append(&runs, 4, "cut", {"alone", "low_pri", "weir"}, repetition);
     Append(&runs, 1, "steady", chosen, repetition);

@@ -119,6 +119,20 @@ bool WeirPolicy::Read(Party party, uint64_t bytes, const std::function<void()>& 
   return true;
 }
 
+bool FewScansPolicy::Read(Party party, uint64_t bytes, const std::function<void()>& read) {
+  if (party.work_class != WorkClass::kBulk) return WeirPolicy::Read(party, bytes, read);
+  {
+    std::unique_lock lock(mutex_);
+    one_ended_.wait(lock, [this] { return free_ > 0; });
+    --free_;
+  }
+  const bool done = WeirPolicy::Read(party, bytes, read);
+  std::lock_guard lock(mutex_);
+  ++free_;
+  one_ended_.notify_one();
+  return done;
+}
+
 PolicyView WeirPolicy::View() const {
   const LimiterView::Write bulk =
       limiter_->View()[classes_ == Classes::kOne ? WorkClass::kInteractive : WorkClass::kBulk];

@@ -50,7 +50,7 @@ class StaticPolicy final : public Policy {
   TimePoint next_{};  // when the next bulk write may start
 };
 
-class WeirPolicy final : public Policy {
+class WeirPolicy : public Policy {
  public:
   enum class Classes { kOne, kTwo };
   // A setpoint that is NaN is as the settings have it.
@@ -66,6 +66,20 @@ class WeirPolicy final : public Policy {
   LimiterSettings settings_;
   const Classes classes_;
   std::unique_ptr<AdaptiveLimiter> limiter_;
+};
+
+// Weir, and at most this many of the long scans at once, always: to see whether limiting them helps anybody.
+class FewScansPolicy final : public WeirPolicy {
+ public:
+  FewScansPolicy(const LimiterSettings& settings, double scans_at_once)
+      : WeirPolicy(settings, Classes::kTwo, std::numeric_limits<double>::quiet_NaN()),
+        free_(static_cast<int>(scans_at_once)) {}
+  bool Read(Party party, uint64_t bytes, const std::function<void()>& read) override;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable one_ended_;
+  int free_;
 };
 
 }  // namespace weir

@@ -85,7 +85,8 @@ const std::vector<NumberColumn>& NumberColumns() {
 }
 
 std::string RunName(const RunKey& run) {
-  return run.scenario + "-" + run.policy + "-x" + FormatNumber(run.scale) + "-" + std::to_string(run.repetition);
+  return run.scenario + "-" + run.policy + (run.label.empty() ? "" : "-" + run.label) + "-x" + FormatNumber(run.scale) +
+         "-" + std::to_string(run.repetition);
 }
 
 Status AppendRows(const fs::path& file, const std::vector<PhaseRow>& rows) {

@@ -74,7 +74,7 @@ struct TimelineRow {
   double braking = 0;  // 1: RocksDB braked
 };
 
-// timeline/<scenario>-<policy>-<repetition>.csv below the directory of results.
+// <scenario>-<policy>-x<scale>-<repetition>: the name of its files in timeline/ and ccdf/ below the results.
 std::string RunName(const RunKey& run);
 Status WriteTimeline(const std::filesystem::path& file, const std::vector<TimelineRow>& rows);
 

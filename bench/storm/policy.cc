@@ -44,6 +44,10 @@ const std::vector<Entry>& Entries() {
        [](double knob, const StormGeometry&, const LimiterSettings& s) {
          return std::make_unique<WeirPolicy>(s, WeirPolicy::Classes::kOne, knob);
        }},
+      {{"weir_scans", "weir, and few long scans at once", "scans at once", 1},
+       [](double knob, const StormGeometry&, const LimiterSettings& s) {
+         return std::make_unique<FewScansPolicy>(s, knob);
+       }},
       {{"weir", "weir", "setpoint of bulk", kAsIs},
        [](double knob, const StormGeometry&, const LimiterSettings& s) {
          return std::make_unique<WeirPolicy>(s, WeirPolicy::Classes::kTwo, knob);

@@ -135,6 +135,14 @@ TEST(LsmSignals, MemtablesAreOneWhereTheEngineBrakes) {
   }
 }
 
+TEST(LsmSignals, MemtablesThatWaitToBeFlushedTogetherAreNoBacklog) {
+  LsmGeometry geometry = Recipe();
+  geometry.buffers_per_flush = 2;
+  geometry.max_write_buffers = 5;
+  EXPECT_NEAR(Sense(geometry, {.memtable_bytes = 8 * kMiB}, "memtables").level, 0, 1e-9);
+  EXPECT_NEAR(Sense(geometry, {.memtable_bytes = 16 * kMiB}, "memtables").level, 1, 1e-9);  // four of five
+}
+
 TEST(LsmSignals, TheDrainIsWhatLeftL0PerBusySecondInUserBytes) {
   LsmSignals signals(Recipe(), kInterval);
   TimePoint now{};

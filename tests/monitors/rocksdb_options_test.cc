@@ -44,6 +44,36 @@ TEST(MoveBrakesOutwards, MultipliesTheLimitsOfDebtAndAddsBuffers) {
   EXPECT_EQ(options.soft_pending_compaction_bytes_limit, 0u);
 }
 
+TEST(MatchL0ToL1, MergesAsManyBuffersAsMakeL0AsLargeAsL1) {
+  struct Case {
+    uint64_t buffer_mib, l1_mib;
+    int trigger, buffers, set, merged;
+  };
+  for (const Case& c : {Case{4, 32, 4, 4, 1, 2},     // the storm recipe
+                        Case{16, 128, 4, 4, 1, 2},   // four times that
+                        Case{64, 256, 4, 2, 1, 1},   // RocksDB's defaults
+                        Case{4, 256, 4, 4, 1, 2},    // not more than half of the buffers
+                        Case{4, 256, 4, 2, 1, 1},    // two buffers: one is written, one is flushed
+                        Case{4, 256, 4, 12, 3, 3},   // the program's choice
+                        Case{64, 16, 4, 4, 1, 1}}) {
+    rocksdb::ColumnFamilyOptions options;
+    options.write_buffer_size = c.buffer_mib * kMiB;
+    options.max_bytes_for_level_base = c.l1_mib * kMiB;
+    options.level0_file_num_compaction_trigger = c.trigger;
+    options.max_write_buffer_number = c.buffers;
+    options.min_write_buffer_number_to_merge = c.set;
+    MatchL0ToL1(&options);
+    EXPECT_EQ(options.min_write_buffer_number_to_merge, c.merged) << c.buffer_mib << " " << c.l1_mib;
+    EXPECT_EQ(options.max_write_buffer_number, c.set > 1 ? c.buffers : c.buffers + c.merged - 1);
+  }
+  rocksdb::ColumnFamilyOptions universal;
+  universal.compaction_style = rocksdb::kCompactionStyleUniversal;
+  universal.max_write_buffer_number = 8;
+  universal.write_buffer_size = kMiB;
+  MatchL0ToL1(&universal);
+  EXPECT_EQ(universal.min_write_buffer_number_to_merge, 1);
+}
+
 TEST(GeometryOf, TakesOptionsAsRocksDbDoes) {
   rocksdb::ColumnFamilyOptions options;
   options.max_write_buffer_number = 1;
