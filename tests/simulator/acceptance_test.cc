@@ -48,7 +48,7 @@ TEST(Acceptance, TheBottleneckThrottlesWhereTheWeightedSumDoesNot) {
   EXPECT_NEAR(bottleneck.steady_error, 0, 0.03);
   EXPECT_GT(weighted.highest_level, 2) << "memory at a fifth hides a full L0";
   EXPECT_GT(weighted.escapes, 0);
-  EXPECT_GT(weighted.interactive_p999_ms, 100 * bottleneck.interactive_p999_ms);
+  EXPECT_GT(weighted.stalled_seconds, 0);
 }
 
 TEST(Acceptance, InteractiveWorkNeverWaitsForTheEngine) {
