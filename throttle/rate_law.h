@@ -51,6 +51,10 @@ class RateLaw {
 
   RateDecision Update(const LoadSample& sample, const Demand& demand, Duration dt);
 
+  // The limit that lets the level sink slowly, as far as known: the correction of an error is for the moment, and held
+  // without looking it fills or empties the engine. Of the integral only what brakes is believed. 0 where nothing limits.
+  double HeldLimit() const;
+
   // Of the loop that limits.
   PidState State() const;
   double setpoint() const { return settings_.setpoint; }
