@@ -233,6 +233,7 @@ void LsmPlant::Sense(TimePoint now, LoadSample* sample) {
   facts.total_flushed_bytes = AsWhole(total_flushed_);
   facts.total_drained_bytes = AsWhole(total_drained_);
   facts.total_compacted_bytes = AsWhole(total_compacted_);
+  facts.l1_bytes = static_cast<int64_t>(AsWhole(l1_bytes_));
   signals_.Update(now, facts, sample);
 
   const Signal memory =

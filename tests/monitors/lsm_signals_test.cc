@@ -151,6 +151,28 @@ TEST(LsmSignals, TheDrainIsWhatLeftL0PerBusySecondInUserBytes) {
   EXPECT_EQ(sample.Find("l0")->drain_bytes_per_second, sample.Find("debt")->drain_bytes_per_second);
 }
 
+// Compactions of L0 take 16 MB each; half of them leave it in L1, and in a steady state the other half take it out.
+double DrainAfter(int cycles, bool l1_is_emptied) {
+  LsmSignals signals(Recipe(), kInterval);
+  TimePoint now{};
+  LsmFacts facts{.compacting = true};
+  LoadSample sample;
+  for (int i = 0; i < 40 * cycles; ++i) {
+    if (i % 40 == 20) facts.total_drained_bytes += 16'000'000;
+    if (i % 40 == 20) facts.l1_bytes += 16'000'000;
+    if (l1_is_emptied && i % 40 == 39) facts.l1_bytes -= 16'000'000;
+    sample = LoadSample();
+    signals.Update(now += kInterval, facts, &sample);
+  }
+  return sample.Find("l0")->drain_bytes_per_second;
+}
+
+TEST(LsmSignals, WhatIsLeftInL1CountsAsWorkThatIsOwed) {
+  // 16 MB cost 4 s, and 32 MB at 33.5 MB/s are owed while L1 only grows.
+  EXPECT_NEAR(DrainAfter(20, false), 16e6 / (4 + 0.954), 0.1e6);
+  EXPECT_NEAR(DrainAfter(20, true), 16e6 / 4, 0.1e6);
+}
+
 TEST(LsmSignals, AChangedLimitOfTheDiskChangesTheDeadTime) {
   LsmSignals signals(Recipe(), kInterval);
   LoadSample fast;

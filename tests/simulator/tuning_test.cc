@@ -41,8 +41,8 @@ TEST(Tuning, MoreKiMeansMoreOvershootAfterAStep) {
 TEST(Tuning, WithoutKiADrainThatIsMisjudgedLeavesAnError) {
   const auto none = [](ControlSettings& s) { s.gains.ki = 0; };
   const auto tenfold = [](ControlSettings& s) { s.gains.ki *= 10; };
-  const double without = With("bandwidth", none).steady_error;
-  EXPECT_GT(without, 0.003) << "above the setpoint: the drain is measured late";
+  const double without = std::abs(With("bandwidth", none).steady_error);
+  EXPECT_GT(without, 0.01);
   EXPECT_LT(std::abs(With("bandwidth", tenfold).steady_error), without / 2);
 }
 
