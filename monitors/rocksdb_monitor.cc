@@ -263,7 +263,11 @@ void RocksDbMonitor::AddEngineSignals(TimePoint now, LoadSample* sample) {
     facts.l0_bytes = static_cast<uint64_t>(static_cast<double>(facts.l0_files) * mean_file);
     facts.flushing = sums_.flushing;
     facts.compacting = sums_.compacting;
-    if (io_limiter_) facts.background_bytes_per_second = static_cast<double>(io_limiter_->GetBytesPerSecond());
+    if (io_limiter_) {
+      facts.background_bytes_per_second = static_cast<double>(io_limiter_->GetBytesPerSecond());
+      facts.total_background_bytes = static_cast<uint64_t>(io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_LOW) +
+                                                           io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_HIGH));
+    }
     facts.total_flushed_bytes = sums_.total_flushed_bytes;
     facts.total_drained_bytes = sums_.total_drained_bytes;
     facts.total_compacted_bytes = sums_.total_compacted_bytes;

@@ -28,6 +28,18 @@ TEST(Acceptance, TheDefaultGeometryNeedsNoOtherGains) {
   EXPECT_EQ(f.escapes, 0);
 }
 
+TEST(Acceptance, NoDisturbanceTakesTheLevelATenthAboveTheSetpoint) {
+  for (const std::string_view geometry : {"recipe", "recipe-x4", "default"}) {
+    for (const Scenario& s : Scenarios()) {
+      if (s.weighted) continue;
+      SCOPED_TRACE(std::string(s.name) + " " + std::string(geometry));
+      const Figures f = FiguresOf(s.name, "weir", geometry);
+      EXPECT_LE(f.overshoot_percent, 10);
+      EXPECT_LE(f.settling_seconds, 2 * f.integral_seconds);
+    }
+  }
+}
+
 TEST(Acceptance, AThousandWritersGetWhatOneGets) {
   const Figures thousand = FiguresOf("thousand-writers");
   const Figures one = FiguresOf("one-writer");
