@@ -15,9 +15,9 @@ class DrainEnvelope {
  public:
   struct Options {
     double gulp_bytes = 0;   // a fall of at least this much between two updates is a gulp; a smaller one counts at once
-    Duration first_cycle{};  // assumed until two gulps were seen, and after a pause longer than max_cycle
+    Duration first_cycle{};  // assumed until two gulps were seen, and after a pause
     Duration min_cycle = std::chrono::milliseconds(500);
-    Duration max_cycle = std::chrono::seconds(30);
+    Duration max_cycle = std::chrono::seconds(30);  // and at least four first cycles; longer than that is a pause
   };
 
   explicit DrainEnvelope(const Options& options);
@@ -32,6 +32,7 @@ class DrainEnvelope {
 
  private:
   void Gulp(TimePoint now, double bytes);
+  Duration MaxCycle() const;
 
   Options options_;
   bool started_ = false;

@@ -34,6 +34,15 @@ void DrainMeter::Drained(double bytes) {
   pending_s_ = 0;
 }
 
+// A gulp's bytes stay as they are, only its time changes; of the past it is the rate that counts.
+void DrainMeter::Scale(double factor) {
+  if (!(factor > 0) || !std::isfinite(factor)) return;
+  prior_ *= factor;
+  bytes_ *= factor;
+  gulp_s_ /= factor;
+  pending_s_ /= factor;
+}
+
 double DrainMeter::BytesPerSecond() const {
   if (!measured_) return prior_;
   const double bytes = bytes_ + prior_ * prior_s_;

@@ -47,6 +47,8 @@ struct LsmFacts {
   uint64_t total_flushed_bytes = 0;     // written into L0
   uint64_t total_drained_bytes = 0;     // taken out of L0
   uint64_t total_compacted_bytes = 0;   // written by compactions
+  int64_t l1_bytes = 0;                 // in the level that L0 is compacted to; only its changes count
+  uint64_t total_background_bytes = 0;  // written by flushes and compactions, running ones too; 0: not known
   double disk_bytes_per_user_byte = 1;  // compression and overhead
 };
 
@@ -63,6 +65,7 @@ class LsmSignals {
 
  private:
   void Meter(Duration dt, const LsmFacts& facts);
+  void FollowThroughput(Duration dt, const LsmFacts& facts);
   Signal Memtables(const LsmFacts& facts) const;
   Signal L0(TimePoint now, const LsmFacts& facts);
   Signal Score(TimePoint now, const LsmFacts& facts);
@@ -74,8 +77,11 @@ class LsmSignals {
   const Duration sample_interval_;
   DrainEnvelope l0_envelope_;  // in bytes as they were written by the user
   DrainMeter l0_drain_;        // bytes on disk out of L0
+  double uncounted_s_ = 0;     // work of the background that l0_drain_ was not told; below 0: told in advance
   DrainMeter flush_drain_;     // bytes on disk into L0
   DrainMeter compaction_;      // bytes on disk written by compactions
+  double throughput_ = 0;      // bytes/s that the background writes while it compacts
+  double throughput_s_ = 0;    // measured for so long
   Smoothed score_;
   Smoothed debt_;
   double io_limit_;

@@ -42,6 +42,7 @@ RocksDbCounters ParseCounters(const Stats& stats, int base_level) {
   counters.base_level = base_level;
   const std::string base = "compaction.L" + std::to_string(base_level) + ".";
   counters.drained_from_l0_bytes = (Number(stats, base + "RnGB") + Number(stats, base + "MovedGB")) * kGiB;
+  counters.base_level_bytes = Number(stats, base + "SizeBytes");
   counters.l0_bytes = Number(stats, "compaction.L0.SizeBytes");
   counters.l0_files = Number(stats, "compaction.L0.NumFiles");
   // What L0's own compactions rewrote is not new.

@@ -214,6 +214,7 @@ Status RocksDbMonitor::ReadAllCounters() {
       // Each level has counters of its own; after the base level moved they do not continue each other.
       if (c.base_level == f.counters.base_level) {
         sums_.total_drained_bytes += grown(c.drained_from_l0_bytes, f.counters.drained_from_l0_bytes);
+        sums_.l1_bytes += static_cast<int64_t>(c.base_level_bytes - f.counters.base_level_bytes);
       }
     }
     newest_.slowdowns += c.slowdowns;
@@ -262,10 +263,15 @@ void RocksDbMonitor::AddEngineSignals(TimePoint now, LoadSample* sample) {
     facts.l0_bytes = static_cast<uint64_t>(static_cast<double>(facts.l0_files) * mean_file);
     facts.flushing = sums_.flushing;
     facts.compacting = sums_.compacting;
-    if (io_limiter_) facts.background_bytes_per_second = static_cast<double>(io_limiter_->GetBytesPerSecond());
+    if (io_limiter_) {
+      facts.background_bytes_per_second = static_cast<double>(io_limiter_->GetBytesPerSecond());
+      facts.total_background_bytes = static_cast<uint64_t>(io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_LOW) +
+                                                           io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_HIGH));
+    }
     facts.total_flushed_bytes = sums_.total_flushed_bytes;
     facts.total_drained_bytes = sums_.total_drained_bytes;
     facts.total_compacted_bytes = sums_.total_compacted_bytes;
+    facts.l1_bytes = sums_.l1_bytes;
     facts.disk_bytes_per_user_byte = disk_ratio_.value();
 
     LoadSample own;

@@ -179,7 +179,8 @@ void AdaptiveLimiter::Tick() {
   if (!SensorWorks(sample, now)) return;
   view_.sample = sample;
   UpdateEmergency(sample, now);
-  write_gate_.SetLimits(DecideWrites(sample, inflow, dt));
+  write_limits_ = DecideWrites(sample, inflow, dt);
+  write_gate_.SetLimits(write_limits_);
   read_gate_.SetLimits(DecideReads(sample, dt));
 }
 
@@ -202,10 +203,15 @@ AdaptiveLimiter::Rates AdaptiveLimiter::MeasureInflow(Duration elapsed) {
 bool AdaptiveLimiter::SensorWorks(const LoadSample& sample, TimePoint now) {
   // A monitor that samples seldom is not lost between two samples.
   const Duration timeout = std::max<Duration>(settings_.sensor_timeout, 3 * monitor_.sample_interval());
+  const bool was_lost = view_.sensor_lost;
   view_.sensor_lost = sample.time == TimePoint{} || now - sample.time > timeout;
   if (!view_.sensor_lost) return true;
   // Before the first sample there is no limit to hold.
-  if (settings_.on_sensor_loss == SensorLoss::kOpen || sample.time == TimePoint{}) OpenGates(kSensorLost);
+  if (settings_.on_sensor_loss == SensorLoss::kOpen || sample.time == TimePoint{}) {
+    OpenGates(kSensorLost);
+  } else if (!was_lost) {
+    HoldLimits();
+  }
   for (LimiterView::Write& w : view_.writes) w.reason = kSensorLost;
   view_.read_reason = kSensorLost;
   return false;
@@ -278,6 +284,16 @@ GateLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   }
   view_.scans_at_once = limits.open ? 0 : limits.concurrency;
   return limits;
+}
+
+void AdaptiveLimiter::HoldLimits() {
+  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    GateLimits::ForClass& limit = write_limits_[c];
+    if (limit.reason.empty()) continue;
+    limit.bytes_per_second = LawOf(c).HeldLimit();
+    if (!limit.hold) view_.writes[static_cast<size_t>(c)].bytes_per_second = limit.bytes_per_second;
+  }
+  write_gate_.SetLimits(write_limits_);
 }
 
 void AdaptiveLimiter::OpenGates(std::string_view reason) {

@@ -117,6 +117,7 @@ class AdaptiveLimiter {
   void UpdateEmergency(const LoadSample& sample, TimePoint now);
   GateLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt);
   GateLimits DecideReads(const LoadSample& sample, Duration dt);
+  void HoldLimits();
   void OpenGates(std::string_view reason);
   void Run();
   void Wake(TimePoint when);
@@ -131,6 +132,7 @@ class AdaptiveLimiter {
   mutable std::mutex control_mutex_;  // guards what a tick reads and writes
   std::array<RateLaw, kWorkClasses> laws_;
   PidController read_pid_;
+  GateLimits write_limits_;  // as decided last
   LimiterView view_;
   TimePoint last_tick_{};
   TimePoint last_relief_{};

@@ -21,6 +21,7 @@ bool IsValid(const PidGains& g) { return IsGain(g.kp) && IsGain(g.ki) && IsGain(
 PidController::PidController(const PidSettings& settings) : settings_(settings) {
   const bool valid = IsValid(settings.gains) && std::isfinite(settings.setpoint) && settings.filter_alpha > 0 &&
                      settings.filter_alpha < 1 && settings.nominal_tick > Duration::zero() &&
+                     std::isfinite(settings.braking) && settings.braking > 0 &&
                      settings.integral_min <= 0 && settings.integral_max >= 0 &&
                      settings.output_min <= settings.output_max;
   if (!valid)
@@ -42,12 +43,19 @@ double PidController::Update(double measurement, Duration dt, Integral integral)
   state_.setpoint = settings_.setpoint;
   state_.measurement = measurement;
   state_.error = measurement - settings_.setpoint;
-  state_.p = settings_.gains.kp * state_.error;
-  // The low-pass's own slope, not a difference of two updates: the same whatever dt is.
-  state_.d = settings_.gains.kd * (measurement - state_.filtered) / filter_time_s_;
+  Answer();
   Integrate(dt_s, integral);
   state_.output = Bounded(state_.p + state_.i + state_.d);
   return state_.output;
+}
+
+void PidController::Answer() {
+  state_.p = settings_.gains.kp * state_.error;
+  // The low-pass's own slope, not a difference of two updates: the same whatever dt is.
+  state_.d = settings_.gains.kd * (state_.measurement - state_.filtered) / filter_time_s_;
+  if (state_.p + state_.d <= 0) return;
+  state_.p *= settings_.braking;
+  state_.d *= settings_.braking;
 }
 
 void PidController::Integrate(double dt_s, Integral integral) {
@@ -82,8 +90,7 @@ void PidController::SetGains(const PidGains& gains) {
   const double before = state_.p + state_.i + state_.d;
   settings_.gains = gains;
   if (!primed_) return;
-  state_.p = gains.kp * state_.error;
-  state_.d = gains.kd * (state_.measurement - state_.filtered) / filter_time_s_;
+  Answer();
   // At a bound of the output many integrals give the same; the nearest one stores the least.
   const double rest = state_.p + state_.d;
   double next = Bounded(before) - rest;
@@ -95,6 +102,10 @@ void PidController::SetGains(const PidGains& gains) {
 
 void PidController::SetSetpoint(double setpoint) {
   if (std::isfinite(setpoint)) settings_.setpoint = BoundedMeasurement(setpoint);
+}
+
+void PidController::SetOutputMax(double output_max) {
+  if (std::isfinite(output_max)) settings_.output_max = std::max(output_max, settings_.output_min);
 }
 
 void PidController::Reset() {

@@ -2,6 +2,8 @@
 //
 //   output = kp·e + ∫ki·e dt + kd·dm/dt      e = measurement − setpoint
 //
+// P and D are `braking` times as strong while their sum is positive.
+//
 // What it promises beyond the textbook:
 //  * The integral stores nothing that the output could not use: it stops where the output meets its bound, and only on
 //    its way back to 0 may it go on. So an hour of idling below the setpoint leaves neither debt nor brake, and the
@@ -29,6 +31,7 @@ struct PidGains {
 struct PidSettings {
   PidGains gains;
   double setpoint = 0.85;
+  double braking = 1;
 
   // Weight of a new measurement in the derivative's low-pass, if Update ran once a nominal_tick. Kept as the time
   // constant that gives this weight. Within (0, 1).
@@ -76,12 +79,15 @@ class PidController {
 
   void SetGains(const PidGains& gains);
   void SetSetpoint(double setpoint);
+  // From the next update on. Not below output_min; what is no number changes nothing.
+  void SetOutputMax(double output_max);
   void Reset();
 
   PidState GetState() const { return state_; }
   const PidSettings& settings() const { return settings_; }
 
  private:
+  void Answer();
   void Integrate(double dt_s, Integral integral);
   double Bounded(double output) const;
 

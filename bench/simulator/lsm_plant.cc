@@ -83,6 +83,7 @@ LsmPlant::Rates LsmPlant::Share() const {
 
 void LsmPlant::Progress(double seconds) {
   const Rates rates = Share();
+  total_background_ += std::min(flush_left_, rates.flush * seconds) + std::min(job_left_, rates.compaction * seconds);
   flush_left_ = std::max(0.0, flush_left_ - rates.flush * seconds);
   job_left_ = std::max(0.0, job_left_ - rates.compaction * seconds);
 }
@@ -233,6 +234,8 @@ void LsmPlant::Sense(TimePoint now, LoadSample* sample) {
   facts.total_flushed_bytes = AsWhole(total_flushed_);
   facts.total_drained_bytes = AsWhole(total_drained_);
   facts.total_compacted_bytes = AsWhole(total_compacted_);
+  facts.l1_bytes = static_cast<int64_t>(AsWhole(l1_bytes_));
+  facts.total_background_bytes = AsWhole(total_background_);
   signals_.Update(now, facts, sample);
 
   const Signal memory =

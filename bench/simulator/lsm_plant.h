@@ -119,6 +119,7 @@ class LsmPlant final : public Plant {
   double total_flushed_ = 0;
   double total_drained_ = 0;
   double total_compacted_ = 0;
+  double total_background_ = 0;  // with what runs
 
   LsmSignals signals_;
 };

@@ -118,6 +118,16 @@ TEST(DrainEnvelope, AGulpAfterALongPauseStartsANewCycleOfTheAssumedLength) {
   EXPECT_EQ(envelope.cycle(), seconds(4));
 }
 
+TEST(DrainEnvelope, ASlowEnginesLongCycleIsNoPause) {
+  DrainEnvelope envelope({.gulp_bytes = kFile, .first_cycle = seconds(20)});
+  TimePoint now{};
+  for (int i = 0; i < 3; ++i) {
+    envelope.Update(now += seconds(60), 800e6);
+    envelope.Update(now += kTick, 0);
+  }
+  EXPECT_NEAR(ToSeconds(envelope.cycle()), 60.1, 1e-6);
+}
+
 TEST(DrainEnvelope, IsNeverBelowTheBacklogNorAboveWhatWasThere) {
   DrainEnvelope envelope({.gulp_bytes = kFile, .first_cycle = seconds(3)});
   TimePoint now{};

@@ -83,6 +83,19 @@ TEST(DrainMeter, LooksBackOverTwoGulpsHoweverLongTheyAre) {
   EXPECT_NEAR(meter.BytesPerSecond() / kMB, 6, 1.2);
 }
 
+TEST(DrainMeter, ScaledToASlowerDiskItIsRightAtOnceAndNothingIsOverdue) {
+  DrainMeter meter(6 * kMB);
+  for (int i = 0; i < 10; ++i) Job(&meter, seconds(4), 24 * kMB);
+  meter.Busy(seconds(2));
+  meter.Scale(0.5);  // half of the gulp is done, the other half takes 4 s more
+  meter.Busy(seconds(4));
+  EXPECT_NEAR(meter.BytesPerSecond() / kMB, 3, 0.1);
+  meter.Drained(24 * kMB);
+  EXPECT_NEAR(meter.BytesPerSecond() / kMB, 3, 0.1);
+  meter.Scale(2);
+  EXPECT_NEAR(meter.BytesPerSecond() / kMB, 6, 0.2);
+}
+
 TEST(DrainMeter, IgnoresWhatIsNoWork) {
   DrainMeter meter(6 * kMB);
   meter.Busy(-seconds(5));

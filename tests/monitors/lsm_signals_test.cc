@@ -159,6 +159,49 @@ TEST(LsmSignals, TheDrainIsWhatLeftL0PerBusySecondInUserBytes) {
   EXPECT_EQ(sample.Find("l0")->drain_bytes_per_second, sample.Find("debt")->drain_bytes_per_second);
 }
 
+// Compactions of L0 take 16 MB each; half of them leave it in L1, and in a steady state the other half take it out.
+double DrainAfter(int cycles, bool l1_is_emptied) {
+  LsmSignals signals(Recipe(), kInterval);
+  TimePoint now{};
+  LsmFacts facts{.compacting = true};
+  LoadSample sample;
+  for (int i = 0; i < 40 * cycles; ++i) {
+    if (i % 40 == 20) facts.total_drained_bytes += 16'000'000;
+    if (i % 40 == 20) facts.l1_bytes += 16'000'000;
+    if (l1_is_emptied && i % 40 == 39) facts.l1_bytes -= 16'000'000;
+    sample = LoadSample();
+    signals.Update(now += kInterval, facts, &sample);
+  }
+  return sample.Find("l0")->drain_bytes_per_second;
+}
+
+TEST(LsmSignals, WhatIsLeftInL1CountsAsWorkThatIsOwed) {
+  // 16 MB cost 4 s, and 32 MB at 33.5 MB/s are owed while L1 only grows.
+  EXPECT_NEAR(DrainAfter(20, false), 16e6 / (4 + 0.954), 0.1e6);
+  EXPECT_NEAR(DrainAfter(20, true), 16e6 / 4, 0.1e6);
+}
+
+TEST(LsmSignals, ADiskThatSlowsDownShowsInTheDrainBeforeACompactionEnds) {
+  LsmSignals signals(Recipe(), kInterval);
+  TimePoint now{};
+  LsmFacts facts{.compacting = true, .total_background_bytes = 1};
+  LoadSample sample;
+  const auto run = [&](int samples, uint64_t written_per_sample, bool ends) {
+    for (int i = 1; i <= samples; ++i) {
+      facts.total_background_bytes += written_per_sample;
+      if (ends && i % 40 == 0) facts.total_drained_bytes += 24'000'000;
+      sample = LoadSample();
+      signals.Update(now += kInterval, facts, &sample);
+    }
+    return sample.Find("l0")->drain_bytes_per_second;
+  };
+  EXPECT_NEAR(run(800, 3'200'000, true), 6e6, 0.1e6);
+  EXPECT_NEAR(run(60, 1'200'000, false), 6e6 * 12 / 32, 0.3e6);
+  facts.total_background_bytes = 0;  // the limiter is gone: nothing is known, nothing changes
+  const double before = sample.Find("l0")->drain_bytes_per_second;
+  EXPECT_NEAR(run(1, 0, false), before, 0.2e6);
+}
+
 TEST(LsmSignals, AChangedLimitOfTheDiskChangesTheDeadTime) {
   LsmSignals signals(Recipe(), kInterval);
   LoadSample fast;

@@ -17,6 +17,7 @@ const std::map<std::string, std::string> kStats{
     {"compaction.L1.MovedGB", "0.010000"},
     {"compaction.L1.RnGB", "0.095510"},
     {"compaction.L1.Score", "0.969743"},
+    {"compaction.L1.SizeBytes", "32540000.000000"},
     {"compaction.L1.WriteGB", "0.181760"},
     {"compaction.L2.RnGB", "0.500000"},
     {"compaction.L2.Score", "1.201544"},
@@ -32,6 +33,7 @@ TEST(RocksDbCounters, AreTakenFromTheBaseLevel) {
   EXPECT_NEAR(ParseCounters(kStats, 1).drained_from_l0_bytes, 0.10551 * kGiB, 1);
   EXPECT_NEAR(ParseCounters(kStats, 2).drained_from_l0_bytes, 0.5 * kGiB, 1);
   EXPECT_EQ(ParseCounters(kStats, 6).drained_from_l0_bytes, 0);
+  EXPECT_EQ(ParseCounters(kStats, 1).base_level_bytes, 32540000);
 }
 
 TEST(RocksDbCounters, ScoreLeavesL0Out) { EXPECT_EQ(ParseCounters(kStats, 1).highest_score, 1.201544); }

@@ -34,15 +34,15 @@ TEST(Tuning, MoreKpMeansLessOvershootAndSoonerSettling) {
 TEST(Tuning, MoreKiMeansMoreOvershootAfterAStep) {
   const auto tenfold = [](ControlSettings& s) { s.gains.ki *= 10; };
   const auto none = [](ControlSettings& s) { s.gains.ki = 0; };
-  EXPECT_GT(With("step", tenfold).overshoot_percent, 1.5 * FiguresOf("step").overshoot_percent);
+  EXPECT_GT(With("step", tenfold).overshoot_percent, 1.2 * FiguresOf("step").overshoot_percent);
   EXPECT_LT(With("step", none).overshoot_percent, FiguresOf("step").overshoot_percent);
 }
 
 TEST(Tuning, WithoutKiADrainThatIsMisjudgedLeavesAnError) {
   const auto none = [](ControlSettings& s) { s.gains.ki = 0; };
   const auto tenfold = [](ControlSettings& s) { s.gains.ki *= 10; };
-  const double without = With("bandwidth", none).steady_error;
-  EXPECT_GT(without, 0.003) << "above the setpoint: the drain is measured late";
+  const double without = std::abs(With("bandwidth", none).steady_error);
+  EXPECT_GT(without, 0.01);
   EXPECT_LT(std::abs(With("bandwidth", tenfold).steady_error), without / 2);
 }
 

@@ -98,12 +98,23 @@ TEST_F(LimiterTest, HoldsTheLastLimitWhenTheSensorIsLostAndSaysSo) {
     Ticks(3);
     EXPECT_TRUE(limiter.View().sensor_lost) << "fault " << i;
     EXPECT_EQ(limiter.Reason(Operation::kWrite), "sensor lost");
-    EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 10e6, 1);
+    EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1);
     EXPECT_FALSE(BulkPasses());
     Say(0.85);
     Tick();
     EXPECT_FALSE(limiter.View().sensor_lost) << "fault " << i << ": it is back";
   }
+}
+
+TEST_F(LimiterTest, ALostSensorHoldsTheDrainNotTheCorrectionOfAMoment) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.95);
+  Tick();
+  ASSERT_LT(limiter.View()[WorkClass::kInteractive].bytes_per_second, 1e6);
+  monitor_.Say([](LoadSample*) { return Status::Error("the database is closed"); });
+  Ticks(25);
+  ASSERT_TRUE(limiter.View().sensor_lost);
+  EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1e6);
 }
 
 TEST_F(LimiterTest, ABatchOfCheapReadsIsNoScan) {
@@ -128,7 +139,7 @@ TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimitAndIsALostSensor) {
     return Status();
   });
   Ticks(50);
-  EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 10e6, 1);
+  EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1);
   EXPECT_FALSE(limiter.View().emergency);
   EXPECT_TRUE(limiter.View().sensor_lost);
 }

@@ -56,6 +56,34 @@ TEST(PidController, SumsItsTermsAsTheFormulaSays) {
   EXPECT_DOUBLE_EQ(output, 0.3);
 }
 
+TEST(PidController, BrakesStrongerThanItLetsGoButIntegratesAlike) {
+  PidSettings settings = Plain();
+  settings.braking = 4;
+  settings.output_min = -10;
+  settings.output_max = 10;
+  PidController pid(settings);
+  pid.Update(0.7, seconds(1));
+  EXPECT_DOUBLE_EQ(pid.GetState().p, 4 * 0.2);
+  EXPECT_DOUBLE_EQ(pid.GetState().i, 0.5 * 0.2);
+  const double before = pid.GetState().output;
+  pid.SetGains({.kp = 0.5, .ki = 0.5, .kd = 0});
+  EXPECT_DOUBLE_EQ(pid.GetState().output, before) << "without a bump";
+  pid.Update(0.3, seconds(0));
+  EXPECT_DOUBLE_EQ(pid.GetState().p, -0.5 * 0.2);
+}
+
+TEST(PidController, ALowerBoundOfTheOutputStopsTheIntegral) {
+  PidController pid(Plain());
+  pid.SetOutputMax(0.3);
+  Repeat(pid, 0.7, seconds(60));
+  EXPECT_DOUBLE_EQ(pid.GetState().output, 0.3);
+  EXPECT_NEAR(pid.GetState().i, 0.1, 1e-9) << "what the answer leaves of it";
+  for (double odd : {kNan, kInfinity, -kInfinity}) pid.SetOutputMax(odd);
+  EXPECT_DOUBLE_EQ(pid.Update(0.7, kTick), 0.3);
+  pid.SetOutputMax(-5);
+  EXPECT_DOUBLE_EQ(pid.Update(0.7, kTick), 0) << "the lowest output is its least bound";
+}
+
 TEST(PidController, AnswersInTheUpdateThatCrossesTheSetpointAfterAnHourOfIdling) {
   PidController pid(Plain());
   Repeat(pid, 0.1, hours(1), seconds(1));

@@ -153,9 +153,24 @@ TEST(RateLaw, ALoopThatTakesOverStartsNearTheLimitThatStood) {
   EXPECT_LT(after.bytes_per_second, 9 * kMb);
 }
 
+TEST(RateLaw, WhatTheIntegralLearnedBelowTheSetpointDoesNotPutOffTheBrake) {
+  RateLaw law = MakeLaw();
+  Repeat(law, Sample({Engine("l0", 0.6)}), kPressing, seconds(8));
+  const double learned = law.State().i;
+  ASSERT_LT(learned, -0.1);
+  const RateDecision above = law.Update(Sample({Engine("l0", kSetpoint + 0.05)}), kPressing, kTick);
+  EXPECT_LT(above.bytes_per_second, (10 - 20 * learned - kBraking * 20 * 0.05) * kMb + 0.1 * kMb);
+}
+
+TEST(RateLaw, AtTheLowestLimitNothingIsStoredForLater) {
+  RateLaw law = MakeLaw();
+  Repeat(law, Sample({Engine("l0", 2)}), kPressing, seconds(60));
+  EXPECT_NEAR(law.State().i, 0, 0.05);
+}
+
 TEST(RateLaw, AnOpenGateForgetsTheBrake) {
   RateLaw law = MakeLaw();
-  Repeat(law, Sample({Engine("l0", 1.1)}), kPressing, seconds(20));
+  Repeat(law, Sample({Engine("l0", 0.83)}), kPressing, seconds(20));
   ASSERT_GT(law.State().i, 0.05);
   Repeat(law, Sample({Engine("l0", 0.1)}), kIdle, seconds(60));
   EXPECT_NEAR(law.State().i, 0, 0.01);
@@ -222,7 +237,7 @@ TEST(RateLaw, ASignalThatComesBackStartsAnew) {
   Repeat(law, Sample({Engine("debt", 0.7)}), kPressing, seconds(60));
   law.Update(Sample({Engine("l0", 0.85), Engine("debt", 0.7)}), kPressing, kTick);
   EXPECT_NEAR(law.State().d, 0, 1e-9) << "no kick";
-  EXPECT_NEAR(law.State().output, (10 * kMb - fresh.bytes_per_second) / (kBraking * 20 * kMb), 0.02);
+  EXPECT_NEAR(law.State().output, (10 * kMb - fresh.bytes_per_second) / (20 * kMb), 0.02);
 }
 
 TEST(RateLaw, GainsScaleTheAnswer) {
