@@ -119,7 +119,7 @@ double LsmSignals::L0FileBytes() const { return AsDouble(geometry_.write_buffer_
 
 // About half of an L0 compaction, which has half the disk, and the wait for a sample.
 Duration LsmSignals::L0DeadTime() const {
-  const double files = geometry_.l0_trigger + kTypicalLevel * (geometry_.l0_slowdown - geometry_.l0_trigger);
+  const double files = geometry_.l0_trigger + kTypicalLevel * (geometry_.L0FilesAtOne() - geometry_.l0_trigger);
   const double bytes = files * L0FileBytes() * disk_per_user_ + AsDouble(geometry_.l1_bytes);
   return FromSeconds(bytes / BackgroundBytesPerSecond()) + sample_interval_;
 }
@@ -145,7 +145,7 @@ Signal LsmSignals::Memtables(const LsmFacts& facts) const {
 // them each flush would be a step.
 Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
   const double file = L0FileBytes();
-  const double span_files = std::max(1, geometry_.l0_slowdown - geometry_.l0_trigger);
+  const double span_files = std::max(1.0, geometry_.L0FilesAtOne() - geometry_.l0_trigger);
   const double in_l0 = std::max(AsDouble(facts.l0_files) * file, AsDouble(facts.l0_bytes) / disk_per_user_);
   const double held = l0_envelope_.Update(now, in_l0 + AsDouble(facts.memtable_bytes));
   const double level = std::max(0.0, held / file - geometry_.l0_trigger) / span_files;
@@ -165,15 +165,15 @@ Signal LsmSignals::Score(TimePoint now, const LsmFacts& facts) {
           .acts_on_writes = false};
 }
 
-// Three doublings from an eighth of the soft limit to the limit itself. Around the setpoint a level is about the soft
+// Three doublings from an eighth of the debt at 1.0 to all of it. Around the setpoint a level is about that much
 // limit in debt, and a byte that comes in owes about four.
 Signal LsmSignals::Debt(TimePoint now, const LsmFacts& facts) {
   const bool brakes = geometry_.compaction_brakes && geometry_.soft_pending_bytes > 0;
-  const double soft = std::max(1.0, AsDouble(geometry_.soft_pending_bytes));
-  const double doublings = std::log2(std::max(1.0, AsDouble(facts.pending_compaction_bytes)) / (soft / 8));
+  const double at_one = std::max(1.0, geometry_.DebtAtOne());
+  const double doublings = std::log2(std::max(1.0, AsDouble(facts.pending_compaction_bytes)) / (at_one / 8));
   return {.name = "debt",
           .level = debt_.Update(now, brakes ? std::max(0.0, doublings / 3) : 0),
-          .bytes_per_level = soft / 4,
+          .bytes_per_level = at_one / 4,
           .dead_time = L0DeadTime() + kDebtSmoothing,
           .drain_bytes_per_second = l0_drain_.BytesPerSecond() / disk_per_user_};
 }

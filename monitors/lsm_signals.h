@@ -11,25 +11,10 @@
 #include "monitors/drain_envelope.h"
 #include "monitors/drain_meter.h"
 #include "monitors/load_sample.h"
+#include "monitors/lsm_geometry.h"
 #include "monitors/smoothed.h"
 
 namespace weir {
-
-// What does not change while the database is open.
-struct LsmGeometry {
-  uint64_t write_buffer_bytes = 64 << 20;
-  int max_write_buffers = 2;
-  int buffers_per_flush = 1;  // memtables that the engine waits for before it makes one file of them
-  int l0_trigger = 4;
-  int l0_slowdown = 20;  // where level 1.0 is; the engine's own trigger may have been moved further out
-  uint64_t l1_bytes = 256ull << 20;
-  uint64_t soft_pending_bytes = 64ull << 30;  // 0: the engine does not brake for debt
-  bool compaction_brakes = true;              // false: the engine does not compact by itself, nor brake for L0 or debt
-  double background_bytes_per_second = 0;     // its I/O limit; 0: none, then it is measured
-  double score_threshold = 1.5;
-
-  bool operator==(const LsmGeometry&) const = default;
-};
 
 // What is read at each sample.
 struct LsmFacts {

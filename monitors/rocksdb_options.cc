@@ -1,7 +1,6 @@
 #include "monitors/rocksdb_options.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "rocksdb/table.h"
 
@@ -95,8 +94,28 @@ Result<PreparedRocksDb> Prepare(uint64_t target_bytes, rocksdb::DBOptions* db,
   return prepared;
 }
 
-uint64_t Times8(uint64_t limit) {
-  return limit > std::numeric_limits<uint64_t>::max() / 8 ? std::numeric_limits<uint64_t>::max() : limit * 8;
+// The options of an engine of this geometry.
+void Apply(const LsmGeometry& geometry, ColumnFamilyOptions* o) {
+  const LsmBrakes brakes = BrakesOf(geometry);
+  o->min_write_buffer_number_to_merge = geometry.buffers_per_flush;
+  o->max_write_buffer_number = brakes.max_write_buffers;
+  // Zero and negative limits mean none.
+  if (o->level0_slowdown_writes_trigger >= 0) o->level0_slowdown_writes_trigger = brakes.l0_slowdown;
+  o->level0_stop_writes_trigger = brakes.l0_stop;
+  if (o->soft_pending_compaction_bytes_limit > 0) o->soft_pending_compaction_bytes_limit = brakes.soft_pending_bytes;
+  if (o->hard_pending_compaction_bytes_limit > 0) o->hard_pending_compaction_bytes_limit = brakes.hard_pending_bytes;
+}
+
+LsmGeometry PrepareFamily(ColumnFamilyOptions* options) {
+  LsmGeometry given = GeometryOf(*options);
+  LsmGeometry prepared = PreparedGeometry(given);
+  // Other styles do not compact L0 with all of L1.
+  if (options->compaction_style != rocksdb::kCompactionStyleLevel) {
+    prepared = given;
+    prepared.brakes_moved = true;
+  }
+  Apply(prepared, options);
+  return prepared;
 }
 
 }  // namespace
@@ -104,9 +123,7 @@ uint64_t Times8(uint64_t limit) {
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options) {
   Result<PreparedRocksDb> prepared = Prepare(target_bytes, options, {options});
   if (!prepared.ok()) return prepared;
-  MatchL0ToL1(options);
-  prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, GeometryOf(*options));
-  MoveBrakesOutwards(options);
+  prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, PrepareFamily(options));
   return prepared;
 }
 
@@ -116,11 +133,8 @@ Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions
   for (rocksdb::ColumnFamilyDescriptor& family : *column_families) families.push_back(&family.options);
   Result<PreparedRocksDb> prepared = Prepare(target_bytes, db_options, families);
   if (!prepared.ok()) return prepared;
-  for (rocksdb::ColumnFamilyDescriptor& family : *column_families) {
-    MatchL0ToL1(&family.options);
-    prepared.value().geometry.emplace(family.name, GeometryOf(family.options));
-    MoveBrakesOutwards(&family.options);
-  }
+  for (rocksdb::ColumnFamilyDescriptor& family : *column_families)
+    prepared.value().geometry.emplace(family.name, PrepareFamily(&family.options));
   return prepared;
 }
 
@@ -135,36 +149,13 @@ LsmGeometry GeometryOf(const ColumnFamilyOptions& o) {
   const int first_brake =
       o.level0_slowdown_writes_trigger < 0 ? o.level0_stop_writes_trigger : o.level0_slowdown_writes_trigger;
   g.l0_slowdown = std::max(first_brake, g.l0_trigger + 1);
+  g.l0_stop = std::max(o.level0_stop_writes_trigger, g.l0_slowdown);
   g.l1_bytes = o.max_bytes_for_level_base;
   g.soft_pending_bytes = o.soft_pending_compaction_bytes_limit > 0 ? o.soft_pending_compaction_bytes_limit
                                                                    : o.hard_pending_compaction_bytes_limit;
+  g.hard_pending_bytes = o.hard_pending_compaction_bytes_limit;
   g.compaction_brakes = !o.disable_auto_compactions;
   return g;
-}
-
-void MatchL0ToL1(ColumnFamilyOptions* o) {
-  if (o->min_write_buffer_number_to_merge > 1 || o->compaction_style != rocksdb::kCompactionStyleLevel) return;
-  const LsmGeometry g = GeometryOf(*o);
-  const uint64_t l0_at_trigger = g.write_buffer_bytes * static_cast<uint64_t>(g.l0_trigger);
-  // While one half is flushed the other is filled.
-  const auto most = static_cast<uint64_t>(g.max_write_buffers / 2);
-  const int merged = static_cast<int>(std::clamp<uint64_t>(g.l1_bytes / l0_at_trigger, 1, most));
-  o->min_write_buffer_number_to_merge = merged;
-  o->max_write_buffer_number = g.max_write_buffers + merged - 1;
-}
-
-void MoveBrakesOutwards(ColumnFamilyOptions* o) {
-  const LsmGeometry g = GeometryOf(*o);
-  if (o->level0_slowdown_writes_trigger >= 0) {
-    const int slowdown_to_stop = std::max(o->level0_stop_writes_trigger - g.l0_slowdown, 0);
-    o->level0_slowdown_writes_trigger = g.l0_slowdown + 2 * (g.l0_slowdown - g.l0_trigger);
-    o->level0_stop_writes_trigger = o->level0_slowdown_writes_trigger + slowdown_to_stop;
-  } else {
-    o->level0_stop_writes_trigger = g.l0_slowdown + 2 * (g.l0_slowdown - g.l0_trigger);
-  }
-  o->soft_pending_compaction_bytes_limit = Times8(o->soft_pending_compaction_bytes_limit);
-  o->hard_pending_compaction_bytes_limit = Times8(o->hard_pending_compaction_bytes_limit);
-  o->max_write_buffer_number = std::max(o->max_write_buffer_number, 2) + 2;
 }
 
 }  // namespace weir

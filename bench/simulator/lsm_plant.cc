@@ -29,11 +29,7 @@ uint64_t AsWhole(double bytes) { return static_cast<uint64_t>(std::llround(std::
 LsmPlant::LsmPlant(const LsmPlantOptions& options, TimePoint start)
     : options_(options),
       buffer_bytes_(AsDouble(options.geometry.write_buffer_bytes)),
-      max_buffers_(options.geometry.max_write_buffers),
-      l0_slowdown_(options.geometry.l0_slowdown),
-      l0_stop_(options.l0_stop),
-      soft_pending_bytes_(AsDouble(options.geometry.soft_pending_bytes)),
-      hard_pending_bytes_(options.hard_pending_bytes),
+      brakes_(BrakesOf(options.geometry)),
       background_(options.geometry.background_bytes_per_second),
       now_(start),
       l0_files_(options.l0_files_at_start),
@@ -42,14 +38,6 @@ LsmPlant::LsmPlant(const LsmPlantOptions& options, TimePoint start)
       l2_bytes_(options.l2_bytes),
       delayed_rate_(background_),
       signals_(options.geometry, options.sample_interval) {
-  if (options.brakes_moved) {
-    const int moved_by = 2 * (options.geometry.l0_slowdown - options.geometry.l0_trigger);
-    l0_slowdown_ += moved_by;
-    l0_stop_ += moved_by;
-    max_buffers_ += 2;
-    soft_pending_bytes_ *= 8;
-    hard_pending_bytes_ *= 8;
-  }
   StartCompaction();
   UpdateBrakes();
 }
@@ -110,7 +98,7 @@ void LsmPlant::Write(double user_bytes) {
 }
 
 void LsmPlant::StartFlush() {
-  if (flushing_ > 0 || immutable_ == 0) return;
+  if (flushing_ > 0 || immutable_ < options_.geometry.buffers_per_flush) return;
   flushing_ = immutable_;
   flush_bytes_ = flushing_ * buffer_bytes_ / options_.memory_per_user_byte;
   flush_left_ = flush_bytes_;
@@ -188,14 +176,14 @@ LsmPlant::Brake LsmPlant::Condition(bool* near_stop) const {
   const int l0 = static_cast<int>(l0_files_);
   const double pending = PendingBytes();
   *near_stop = false;
-  if (immutable_ >= max_buffers_ || l0 >= l0_stop_ || pending >= hard_pending_bytes_) return Brake::kStopped;
-  if (max_buffers_ > 3 && immutable_ >= max_buffers_ - 1) return Brake::kDelayed;
-  if (l0 >= l0_slowdown_) {
-    *near_stop = l0 >= l0_stop_ - 2;
+  if (immutable_ >= brakes_.max_write_buffers || l0 >= brakes_.l0_stop || pending >= AsDouble(brakes_.hard_pending_bytes)) return Brake::kStopped;
+  if (brakes_.max_write_buffers > 3 && immutable_ >= brakes_.max_write_buffers - 1) return Brake::kDelayed;
+  if (l0 >= brakes_.l0_slowdown) {
+    *near_stop = l0 >= brakes_.l0_stop - 2;
     return Brake::kDelayed;
   }
-  if (pending < soft_pending_bytes_) return Brake::kNone;
-  *near_stop = pending - soft_pending_bytes_ > 0.75 * (hard_pending_bytes_ - soft_pending_bytes_);
+  if (pending < AsDouble(brakes_.soft_pending_bytes)) return Brake::kNone;
+  *near_stop = pending - AsDouble(brakes_.soft_pending_bytes) > 0.75 * (AsDouble(brakes_.hard_pending_bytes) - AsDouble(brakes_.soft_pending_bytes));
   return Brake::kDelayed;
 }
 

@@ -3,7 +3,8 @@
 //
 //   writes -> active memtable -> immutable ones -> L0 files -> L1 -> L2
 //
-//  * A full memtable becomes immutable; a flush takes all immutable ones together and makes one L0 file of them.
+//  * A full memtable becomes immutable; a flush takes all immutable ones together and makes one L0 file of them, as
+//    soon as there are as many as the geometry wants.
 //  * From the trigger on, an L0 compaction takes all L0 files and all of L1, and writes both. Its length is its dead
 //  time.
 //  * L1 above its size is moved down a file at a time, each with what overlaps it. Of the two, that with the higher
@@ -20,13 +21,7 @@
 namespace weir {
 
 struct LsmPlantOptions {
-  // As the database's owner set it; level 1.0 of the signals is here, even where the brakes are moved.
   LsmGeometry geometry;
-  int l0_stop = 36;
-  double hard_pending_bytes = 256.0 * (1ull << 30);
-
-  // RocksDB's brakes pushed outwards, as weir opens a database: the throttle brakes first.
-  bool brakes_moved = false;
 
   // Of one write thread into a memtable; measured with 16-record batches: 78 MB/s until the memtables are full.
   double insert_bytes_per_second = 78e6;
@@ -87,11 +82,7 @@ class LsmPlant final : public Plant {
 
   const LsmPlantOptions options_;
   const double buffer_bytes_;
-  int max_buffers_;
-  int l0_slowdown_;
-  int l0_stop_;
-  double soft_pending_bytes_;
-  double hard_pending_bytes_;
+  const LsmBrakes brakes_;
   double background_;
 
   TimePoint now_;

@@ -11,11 +11,11 @@ LsmPlantOptions Recipe(double scale) {
                 .max_write_buffers = 4,
                 .l0_trigger = 4,
                 .l0_slowdown = 12,
+                .l0_stop = 20,
                 .l1_bytes = static_cast<uint64_t>(scale * (32 << 20)),
                 .soft_pending_bytes = static_cast<uint64_t>(scale * (512 << 20)),
+                .hard_pending_bytes = static_cast<uint64_t>(scale * (2048.0 * (1 << 20))),
                 .background_bytes_per_second = scale * (32 << 20)};
-  o.l0_stop = 20;
-  o.hard_pending_bytes = scale * (2048.0 * (1 << 20));
   o.l2_bytes = scale * 70e6;
   o.insert_bytes_per_second = 78e6 * scale;
   o.memory_target_bytes = scale * 1400e6;
@@ -29,11 +29,11 @@ LsmPlantOptions RocksDbDefault() {
                 .max_write_buffers = 2,
                 .l0_trigger = 4,
                 .l0_slowdown = 20,
+                .l0_stop = 36,
                 .l1_bytes = 256 << 20,
                 .soft_pending_bytes = 64ull << 30,
+                .hard_pending_bytes = 256ull << 30,
                 .background_bytes_per_second = 128 << 20};
-  o.l0_stop = 36;
-  o.hard_pending_bytes = 256.0 * (1ull << 30);
   o.l2_bytes = 560e6;
   o.insert_bytes_per_second = 200e6;
   o.memory_target_bytes = 4000e6;

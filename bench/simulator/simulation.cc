@@ -21,19 +21,24 @@ constexpr TimePoint kStart{std::chrono::hours(1)};
 // The integral time in dead times of the loop (throttle/rate_law.h).
 constexpr double kDeadTimesPerIntegral = 8;
 
+LsmGeometry GeometryOf(const SimulationOptions& o) {
+  const LsmGeometry& given = o.geometry->lsm.geometry;
+  return MovesBrakes(o.law) ? PreparedGeometry(given) : given;
+}
+
 std::unique_ptr<Plant> MakePlant(const SimulationOptions& o) {
   if (o.scenario->memory_plant) return std::make_unique<MemoryPlant>(o.geometry->memory, kStart);
   LsmPlantOptions lsm = o.geometry->lsm;
-  lsm.brakes_moved = MovesBrakes(o.law);
+  lsm.geometry = GeometryOf(o);
   return std::make_unique<LsmPlant>(lsm, kStart);
 }
 
 LawContext ContextOf(const SimulationOptions& o, LoadMonitor& monitor, const Clock& clock) {
   LawContext context{.monitor = monitor, .clock = clock, .settings = o.settings};
   if (o.scenario->weighted) context.settings.process_variable = ProcessVariable::kWeighted;
-  const LsmGeometry& g = o.geometry->lsm.geometry;
+  const LsmGeometry g = GeometryOf(o);
   context.l0_files_at_setpoint =
-      g.l0_trigger + static_cast<int>(std::lround(o.settings.bulk.setpoint * (g.l0_slowdown - g.l0_trigger)));
+      g.l0_trigger + static_cast<int>(std::lround(o.settings.bulk.setpoint * (g.L0FilesAtOne() - g.l0_trigger)));
   return context;
 }
 

@@ -1,0 +1,57 @@
+#include "monitors/lsm_geometry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace weir {
+namespace {
+
+uint64_t Times8(uint64_t limit) {
+  return limit > std::numeric_limits<uint64_t>::max() / 8 ? std::numeric_limits<uint64_t>::max() : limit * 8;
+}
+
+}  // namespace
+
+double LsmGeometry::L0FilesAtOne() const {
+  if (!brakes_moved) return l0_slowdown;
+  return std::min((l0_slowdown + std::max(l0_slowdown, l0_stop)) / 2.0,
+                  static_cast<double>(l0_slowdown + (l0_slowdown - l0_trigger)));
+}
+
+// Debt is on a logarithmic scale, so its middle is the geometric one.
+double LsmGeometry::DebtAtOne() const {
+  const auto soft = static_cast<double>(soft_pending_bytes);
+  const auto hard = static_cast<double>(hard_pending_bytes);
+  if (!brakes_moved || hard <= soft) return soft;
+  return std::min(std::sqrt(soft * hard), 4 * soft);
+}
+
+LsmBrakes BrakesOf(const LsmGeometry& g) {
+  LsmBrakes brakes{.max_write_buffers = g.max_write_buffers,
+                   .l0_slowdown = g.l0_slowdown,
+                   .l0_stop = g.l0_stop,
+                   .soft_pending_bytes = g.soft_pending_bytes,
+                   .hard_pending_bytes = g.hard_pending_bytes};
+  if (!g.brakes_moved) return brakes;
+  const int moved_by = 2 * (g.l0_slowdown - g.l0_trigger);
+  brakes.max_write_buffers += 2;
+  brakes.l0_slowdown += moved_by;
+  brakes.l0_stop = std::max(g.l0_stop, g.l0_slowdown) + moved_by;
+  brakes.soft_pending_bytes = Times8(g.soft_pending_bytes);
+  brakes.hard_pending_bytes = Times8(g.hard_pending_bytes);
+  return brakes;
+}
+
+LsmGeometry PreparedGeometry(LsmGeometry g) {
+  g.brakes_moved = true;
+  if (g.buffers_per_flush > 1) return g;
+  const uint64_t l0_at_trigger = g.write_buffer_bytes * static_cast<uint64_t>(g.l0_trigger);
+  // While one half is flushed the other is filled.
+  const auto most = static_cast<uint64_t>(std::max(1, g.max_write_buffers / 2));
+  g.buffers_per_flush = static_cast<int>(std::clamp<uint64_t>(g.l1_bytes / l0_at_trigger, 1, most));
+  g.max_write_buffers += g.buffers_per_flush - 1;
+  return g;
+}
+
+}  // namespace weir
