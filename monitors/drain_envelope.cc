@@ -5,8 +5,8 @@
 namespace weir {
 namespace {
 
-// A disk that slows down to a third makes the cycles of RocksDB's default geometry 60 s long instead of 20; let go in 30,
-// the level fell by a third in each and the loop never settled.
+// A disk that slows down to a third makes the cycles of RocksDB's default geometry 60 s long instead of 20; let go in
+// 30, the level fell by a third in each and the loop never settled.
 constexpr int kFirstCyclesToPause = 4;
 
 }  // namespace

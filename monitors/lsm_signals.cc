@@ -14,9 +14,10 @@ constexpr double kAssumedDiskBytesPerSecond = 150e6;
 // Each byte that comes in is written about this often on its way down: the first guess at what L0 can drain.
 constexpr double kAssumedWriteAmplification = 5;
 
-// What a compaction of L0 leaves in L1 has still to be moved on, written about twice (measured and in the geometry). It
-// counts when it comes and not when it goes: the first compactions meet an empty L1 and would promise twice of what is
-// sustained (a simulated overload from an empty tree rose 20 % above the setpoint instead of 9).
+// What a compaction of L0 leaves in L1 has still to be moved on, written about twice: with what it meets in L2. (In
+// simulation 1.5 to 3 do as well.) It counts when it comes and not when it goes: the first compactions meet an empty L1
+// and would promise twice of what is sustained (a simulated overload from an empty tree rose 20 % above the setpoint
+// instead of 9).
 constexpr double kOwedPerL1Byte = 2;
 
 // Over which the background's speed is measured: many samples, and soon beside a compaction (1.5 to 5 s).
@@ -94,12 +95,11 @@ void LsmSignals::Meter(Duration dt, const LsmFacts& facts) {
   flush_drain_.Drained(grown(facts.total_flushed_bytes, last_.total_flushed_bytes));
 }
 
-// A compaction reports when it ends, but what it has written so far shows within seconds that the disk became slower, and
-// the drain became so with it.
+// A compaction reports when it ends, but what it has written so far shows within seconds that the disk became slower,
+// and the drain became so with it.
 void LsmSignals::FollowThroughput(Duration dt, const LsmFacts& facts) {
   const double dt_s = ToSeconds(dt);
-  const bool known =
-      last_.total_background_bytes > 0 && facts.total_background_bytes >= last_.total_background_bytes;
+  const bool known = last_.total_background_bytes > 0 && facts.total_background_bytes >= last_.total_background_bytes;
   if (!known || !facts.compacting || !last_.compacting || dt_s <= 0) return;
   const double newest = AsDouble(facts.total_background_bytes - last_.total_background_bytes) / dt_s;
   throughput_s_ += dt_s;

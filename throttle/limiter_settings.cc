@@ -63,7 +63,7 @@ void Declare(SettingTable& table, LimiterSettings& s) {
             "age of the last good sample at which the sensor counts as lost");
   table.Add<SensorLoss>("RATE_LIMIT_SENSOR_LOSS", &s.on_sensor_loss,
                         {{"hold", SensorLoss::kHold}, {"open", SensorLoss::kOpen}},
-                        "with the sensor lost: keep the last limit, or open the gates");
+                        "with the sensor lost: hold nine tenths of the drain, or open the gates");
   table.Add("RATE_LIMIT_TICK_MS", &s.tick, {.min = 10, .max = 10'000, .unit = "ms"}, "how often the controllers run");
 }
 

@@ -13,8 +13,8 @@ namespace weir {
 // load; unsafe alone, because a full engine with idle memory looks half idle.
 enum class ProcessVariable { kBottleneck, kWeighted };
 
-// What happens when the monitor has said nothing for sensor_timeout: go on with the limit that stood, or open the
-// gates.
+// What happens when the monitor has said nothing for sensor_timeout: go on with nine tenths of the drain as it was
+// known, or open the gates.
 enum class SensorLoss { kHold, kOpen };
 
 // One controller: its gains in the numbers of the ORLY plan, where 0.5 / 0.1 / 0.05 are once the gains derived from the

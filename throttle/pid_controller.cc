@@ -21,9 +21,8 @@ bool IsValid(const PidGains& g) { return IsGain(g.kp) && IsGain(g.ki) && IsGain(
 PidController::PidController(const PidSettings& settings) : settings_(settings) {
   const bool valid = IsValid(settings.gains) && std::isfinite(settings.setpoint) && settings.filter_alpha > 0 &&
                      settings.filter_alpha < 1 && settings.nominal_tick > Duration::zero() &&
-                     std::isfinite(settings.braking) && settings.braking > 0 &&
-                     settings.integral_min <= 0 && settings.integral_max >= 0 &&
-                     settings.output_min <= settings.output_max;
+                     std::isfinite(settings.braking) && settings.braking > 0 && settings.integral_min <= 0 &&
+                     settings.integral_max >= 0 && settings.output_min <= settings.output_max;
   if (!valid)
     throw std::invalid_argument("PidController: gains must be 0..1e6, filter_alpha within (0, 1), bounds ordered");
   settings_.setpoint = BoundedMeasurement(settings.setpoint);

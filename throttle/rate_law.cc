@@ -10,14 +10,14 @@ namespace {
 // The plan's write gains; an operator's gains count in multiples of them.
 constexpr PidGains kUnitGains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
 
-// Of the integral time. Without D a simulated step rises to 16 % above the setpoint instead of 8; ten times as much
+// Of the integral time. Without D a simulated step rises to 10 % above the setpoint instead of 5; ten times as much
 // never lets the level come up to it (the tuning table in README.md).
 constexpr double kDerivativeShare = 1.0 / 10;
 
 // How much stronger the answer is where it brakes. What comes in is felt at once, only the drain has dead time, so the
 // rules for dead time are timid above the setpoint: on RocksDB (1 MiB buffers) the level settled in 6 s instead of 20,
-// and a simulated overload from an empty tree rises 9 % above the setpoint; 15 % with 3, 6 % with 10. Below the setpoint
-// the same strength would only fill the memtables in a burst.
+// and a simulated overload from an empty tree rises 9 % above the setpoint; 15 % with 3, 6 % with 10. Below the
+// setpoint the same strength would only fill the memtables in a burst.
 constexpr double kBraking = 6;
 
 // Below this share of the setpoint, and while nobody presses, the gate is open. Room alone is not enough: small
@@ -37,8 +37,8 @@ constexpr double kBusyLevel = 0.2;
 // A level beyond this says no more than this does; it keeps the balance of a drain within what a few seconds forget.
 constexpr double kHighestLevel = 100;
 
-// Of what is believed to leave a level where it is, for a limit that is held without looking: the drain is known to about
-// a tenth, and ten seconds of a tenth too much took a simulated level 30 % above the setpoint.
+// Of what is believed to leave a level where it is, for a limit that is held without looking: the drain is known to
+// about a tenth, and ten seconds of a tenth too much took a simulated level 30 % above the setpoint.
 constexpr double kHeldShare = 0.9;
 
 double LowestLimit(double drain) { return std::max(kLowestLimit, kLowestShareOfDrain * drain); }
@@ -157,7 +157,8 @@ RateLaw::Loop& RateLaw::LoopOf(std::string_view name) {
 double RateLaw::HeldLimit() const {
   if (selected_ == nullptr) return 0;
   const Loop& loop = *selected_;
-  return std::max(LowestLimit(loop.drain), kHeldShare * (loop.drain - loop.gain * std::max(0.0, loop.pid.GetState().i)));
+  return std::max(LowestLimit(loop.drain),
+                  kHeldShare * (loop.drain - loop.gain * std::max(0.0, loop.pid.GetState().i)));
 }
 
 PidState RateLaw::State() const { return selected_ != nullptr ? selected_->pid.GetState() : PidState{}; }

@@ -10,8 +10,9 @@
 //
 //   gain = bytes_per_level / 2θ bytes/s per unit of level, integral time 8θ
 //
-// and six times that gain where it brakes (P + D > 0). The integral has the same gain on both sides: it is what the drain
-// was misjudged by, and with six times what it learned below the setpoint the brake would begin only far above it.
+// and six times that gain where it brakes (P + D > 0). The integral has the same gain on both sides: it is what the
+// drain was misjudged by, and with six times what it learned below the setpoint the brake would begin only far above
+// it.
 //
 // The lowest limit wins and is named. The other loops follow it, so that a loop that takes over starts from there.
 // While demand stays below 0.7 of the limit nobody presses against it and the integral may not raise it further: there
@@ -52,7 +53,8 @@ class RateLaw {
   RateDecision Update(const LoadSample& sample, const Demand& demand, Duration dt);
 
   // The limit that lets the level sink slowly, as far as known: the correction of an error is for the moment, and held
-  // without looking it fills or empties the engine. Of the integral only what brakes is believed. 0 where nothing limits.
+  // without looking it fills or empties the engine. Of the integral only what brakes is believed. 0 where nothing
+  // limits.
   double HeldLimit() const;
 
   // Of the loop that limits.
