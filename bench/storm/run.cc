@@ -264,22 +264,35 @@ Status RunHere(const RunSpec& spec) {
 
 namespace {
 
-// What ended the child: its exit, or a signal.
+// The run that is under way, for the handler of signals.
+volatile std::sig_atomic_t running_child = 0;
+volatile std::sig_atomic_t interrupted = 0;
+
+void StopTheRun(int) {
+  interrupted = 1;
+  if (running_child != 0) kill(static_cast<pid_t>(running_child), SIGKILL);
+}
+
+// What ended the child: its exit, or a signal. SIGINT and SIGTERM end it and not us.
 Result<int> InAChild(const std::function<Status()>& work) {
   std::fflush(nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, StopTheRun);
+  if (interrupted != 0) return Status::Error("interrupted");
   const pid_t child = fork();
   if (child < 0) return Status::Error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
-    std::signal(SIGINT, SIG_DFL);
+    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
     const Status status = work();
     if (!status.ok()) std::fprintf(stderr, "weir storm: %s\n", status.message().c_str());
     std::fflush(nullptr);
     _exit(status.ok() ? 0 : 1);
   }
+  running_child = child;
   int how = 0;
   while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
   }
-  if (WIFSIGNALED(how) && WTERMSIG(how) == SIGINT) return Status::Error("interrupted");
+  running_child = 0;
+  if (interrupted != 0) return Status::Error("interrupted");
   return how;
 }
 

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -198,7 +197,6 @@ int StormCommand(int argc, char** argv) {
   auto scratch = ScratchDirectory::Make(arguments.scratch, "weir-storm");
   if (!scratch.ok()) return fail(scratch.status(), 1);
   if (arguments.quick) arguments.results = (scratch.value()->path() / "results").string();
-  std::signal(SIGINT, SIG_IGN);  // ends the run, and by that this program in order
   Experiment experiment(arguments, limiter, scratch.value()->path());
   const Status status = arguments.report ? Status() : RunWhatWasAsked(arguments, &experiment);
   const Result<std::vector<PhaseRow>> rows = experiment.Rows();

@@ -117,13 +117,14 @@ TEST_F(RocksDbMonitorTest, AdaptsToForeignOptions) {
   EXPECT_EQ(Sense(monitor).Find("l0")->bytes_per_level, 4.0 * (256 << 10));
 }
 
-TEST_F(RocksDbMonitorTest, APreparedDatabaseKeepsItsOriginalScale) {
+// Between the old slowdown at 12 and the old stop at 20, in files of two buffers.
+TEST_F(RocksDbMonitorTest, APreparedDatabaseHasAnOuterScale) {
   rocksdb::Options options = SmallEngine();
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
   ASSERT_TRUE(prepared.ok());
   test_.Open(options);
   RocksDbMonitor monitor(test_.db(), {}, prepared.value(), {}, clock_);
-  EXPECT_EQ(Sense(monitor).Find("l0")->bytes_per_level, 8.0 * (256 << 10));
+  EXPECT_EQ(Sense(monitor).Find("l0")->bytes_per_level, 12.0 * 2 * (256 << 10));
   EXPECT_EQ(monitor.Details().memory_target_bytes, 64 * kMiB);
 }
 

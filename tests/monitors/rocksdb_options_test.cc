@@ -13,65 +13,49 @@ std::shared_ptr<rocksdb::Cache> CacheOf(const rocksdb::ColumnFamilyOptions& opti
   return options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache;
 }
 
-TEST(MoveBrakesOutwards, FollowsTheSpanOfTheOptions) {
+// Options with a memory target that holds their caches.
+rocksdb::Options Prepared(rocksdb::Options options) {
+  EXPECT_TRUE(PrepareRocksDb(16ull << 30, &options).ok());
+  return options;
+}
+
+TEST(PrepareRocksDb, MovesTheTriggersOfL0) {
   struct Case {
     int trigger, slowdown, stop;
     int moved_slowdown, moved_stop;
   };
   for (const Case& c : {Case{4, 12, 20, 28, 36}, Case{4, 20, 36, 52, 68}, Case{2, 3, 4, 5, 6}, Case{4, 20, 20, 52, 52},
                         Case{4, -1, 36, -1, 100}}) {
-    rocksdb::ColumnFamilyOptions options;
+    rocksdb::Options options;
     options.level0_file_num_compaction_trigger = c.trigger;
     options.level0_slowdown_writes_trigger = c.slowdown;
     options.level0_stop_writes_trigger = c.stop;
-    MoveBrakesOutwards(&options);
+    options = Prepared(options);
     EXPECT_EQ(options.level0_slowdown_writes_trigger, c.moved_slowdown) << c.slowdown;
     EXPECT_EQ(options.level0_stop_writes_trigger, c.moved_stop) << c.stop;
   }
 }
 
-TEST(MoveBrakesOutwards, MultipliesTheLimitsOfDebtAndAddsBuffers) {
-  rocksdb::ColumnFamilyOptions options;
+TEST(PrepareRocksDb, MultipliesTheLimitsOfDebtAndAddsBuffers) {
+  rocksdb::Options options;
   options.soft_pending_compaction_bytes_limit = 512 * kMiB;
   options.hard_pending_compaction_bytes_limit = UINT64_MAX / 2;
   options.max_write_buffer_number = 4;
-  MoveBrakesOutwards(&options);
-  EXPECT_EQ(options.soft_pending_compaction_bytes_limit, 4096 * kMiB);
-  EXPECT_EQ(options.hard_pending_compaction_bytes_limit, UINT64_MAX);
-  EXPECT_EQ(options.max_write_buffer_number, 6);
+  const rocksdb::Options prepared = Prepared(options);
+  EXPECT_EQ(prepared.soft_pending_compaction_bytes_limit, 4096 * kMiB);
+  EXPECT_EQ(prepared.hard_pending_compaction_bytes_limit, UINT64_MAX);
+  EXPECT_EQ(prepared.max_write_buffer_number, 6);
   options.soft_pending_compaction_bytes_limit = 0;  // none
-  MoveBrakesOutwards(&options);
-  EXPECT_EQ(options.soft_pending_compaction_bytes_limit, 0u);
+  EXPECT_EQ(Prepared(options).soft_pending_compaction_bytes_limit, 0u);
 }
 
-TEST(MatchL0ToL1, MergesAsManyBuffersAsMakeL0AsLargeAsL1) {
-  struct Case {
-    uint64_t buffer_mib, l1_mib;
-    int trigger, buffers, set, merged;
-  };
-  for (const Case& c : {Case{4, 32, 4, 4, 1, 2},     // the storm recipe
-                        Case{16, 128, 4, 4, 1, 2},   // four times that
-                        Case{64, 256, 4, 2, 1, 1},   // RocksDB's defaults
-                        Case{4, 256, 4, 4, 1, 2},    // not more than half of the buffers
-                        Case{4, 256, 4, 2, 1, 1},    // two buffers: one is written, one is flushed
-                        Case{4, 256, 4, 12, 3, 3},   // the program's choice
-                        Case{64, 16, 4, 4, 1, 1}}) {
-    rocksdb::ColumnFamilyOptions options;
-    options.write_buffer_size = c.buffer_mib * kMiB;
-    options.max_bytes_for_level_base = c.l1_mib * kMiB;
-    options.level0_file_num_compaction_trigger = c.trigger;
-    options.max_write_buffer_number = c.buffers;
-    options.min_write_buffer_number_to_merge = c.set;
-    MatchL0ToL1(&options);
-    EXPECT_EQ(options.min_write_buffer_number_to_merge, c.merged) << c.buffer_mib << " " << c.l1_mib;
-    EXPECT_EQ(options.max_write_buffer_number, c.set > 1 ? c.buffers : c.buffers + c.merged - 1);
-  }
-  rocksdb::ColumnFamilyOptions universal;
-  universal.compaction_style = rocksdb::kCompactionStyleUniversal;
-  universal.max_write_buffer_number = 8;
-  universal.write_buffer_size = kMiB;
-  MatchL0ToL1(&universal);
-  EXPECT_EQ(universal.min_write_buffer_number_to_merge, 1);
+TEST(PrepareRocksDb, FlushesSeveralBuffersTogetherOnlyWhereL0IsCompactedWithL1) {
+  rocksdb::Options options;
+  options.write_buffer_size = 4 * kMiB;
+  options.max_write_buffer_number = 4;
+  EXPECT_EQ(Prepared(options).min_write_buffer_number_to_merge, 2);
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  EXPECT_EQ(Prepared(options).min_write_buffer_number_to_merge, 1);
 }
 
 TEST(GeometryOf, TakesOptionsAsRocksDbDoes) {
@@ -159,7 +143,7 @@ TEST(PrepareRocksDb, AllColumnFamiliesShareOneCache) {
   EXPECT_EQ(families[2].options.level0_slowdown_writes_trigger, 16);
   EXPECT_EQ(prepared.value().geometry.at("events").l0_slowdown, 12);
   EXPECT_EQ(prepared.value().geometry.at("index").l0_slowdown, 8);
-  EXPECT_EQ(prepared.value().geometry.at("index").max_write_buffers, 4);
+  EXPECT_TRUE(prepared.value().geometry.at("index").brakes_moved);
 }
 
 TEST(PrepareRocksDb, ThePreparedOptionsReallyOpen) {
@@ -171,7 +155,8 @@ TEST(PrepareRocksDb, ThePreparedOptionsReallyOpen) {
     const rocksdb::Options open = test.db()->GetOptions(handle);
     EXPECT_EQ(open.level0_slowdown_writes_trigger, 28);
     EXPECT_EQ(open.level0_stop_writes_trigger, 36);
-    EXPECT_EQ(open.max_write_buffer_number, 6);
+    EXPECT_EQ(open.max_write_buffer_number, 7);  // four, one more that waits for the other, two more
+    EXPECT_EQ(open.min_write_buffer_number_to_merge, 2);
   }
 }
 
@@ -187,7 +172,7 @@ TEST(PrepareRocksDb, AFamilyOfTheSameOptionsIsSensedByTheSameScale) {
     ASSERT_TRUE(monitor.SampleOnce().ok());
     spans.push_back(monitor.Sample().Find("l0")->bytes_per_level);
   }
-  EXPECT_EQ(spans[0], spans[1]) << "1.0 is where RocksDB braked before its brakes were moved";
+  EXPECT_EQ(spans[0], spans[1]) << "the scale is that of the prepared geometry";
 }
 
 TEST(PrepareRocksDb, RefusesOptionsThatWerePreparedBefore) {

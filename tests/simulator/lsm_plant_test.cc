@@ -98,7 +98,7 @@ TEST(LsmPlant, SustainsTheRecipesRateAtTheBulkSetpoint) {
 TEST(LsmPlant, MovedBrakesLeaveRoomForAThrottle) {
   LsmPlantOptions options = Recipe();
   EXPECT_GT(Feed(options, 7e6, 60).last.escapes, 0u);
-  options.brakes_moved = true;
+  options.geometry.brakes_moved = true;
   EXPECT_EQ(Feed(options, 7e6, 60).last.escapes, 0u);
 }
 

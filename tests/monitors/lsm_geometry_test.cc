@@ -1,0 +1,81 @@
+#include "monitors/lsm_geometry.h"
+
+#include <gtest/gtest.h>
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+LsmGeometry Recipe() {
+  return {.write_buffer_bytes = 4 * kMiB,
+          .max_write_buffers = 4,
+          .l0_trigger = 4,
+          .l0_slowdown = 12,
+          .l0_stop = 20,
+          .l1_bytes = 32 * kMiB,
+          .soft_pending_bytes = 512 * kMiB,
+          .hard_pending_bytes = 2048 * kMiB};
+}
+
+TEST(LsmGeometry, OneIsWhereTheEngineBeginsToBrake) {
+  EXPECT_EQ(Recipe().L0FilesAtOne(), 12);
+  EXPECT_EQ(Recipe().DebtAtOne(), 512.0 * kMiB);
+}
+
+TEST(LsmGeometry, WithBrakesMovedOneIsBetweenTheOldSlowdownAndTheOldStop) {
+  const LsmGeometry prepared = PreparedGeometry(Recipe());
+  EXPECT_EQ(prepared.L0FilesAtOne(), 16);
+  EXPECT_EQ(prepared.DebtAtOne(), 1024.0 * kMiB);
+}
+
+// A program that set its stop far out, or none, does not push the scale beyond the brakes.
+TEST(LsmGeometry, OneIsAlwaysBelowTheMovedBrakes) {
+  for (const int stop : {12, 20, 100, 1 << 30}) {
+    for (const uint64_t hard : {uint64_t{0}, 512 * kMiB, 2048 * kMiB, UINT64_MAX}) {
+      LsmGeometry given = Recipe();
+      given.l0_stop = stop;
+      given.hard_pending_bytes = hard;
+      const LsmGeometry prepared = PreparedGeometry(given);
+      const LsmBrakes brakes = BrakesOf(prepared);
+      EXPECT_GE(prepared.L0FilesAtOne(), given.l0_slowdown);
+      EXPECT_LT(prepared.L0FilesAtOne(), brakes.l0_slowdown) << stop;
+      EXPECT_GE(prepared.DebtAtOne(), static_cast<double>(given.soft_pending_bytes));
+      EXPECT_LT(prepared.DebtAtOne(), static_cast<double>(brakes.soft_pending_bytes)) << hard;
+    }
+  }
+}
+
+TEST(LsmGeometry, BrakesStandWhereTheOptionsPutThemUnlessMoved) {
+  const LsmBrakes brakes = BrakesOf(Recipe());
+  EXPECT_EQ(brakes.l0_slowdown, 12);
+  EXPECT_EQ(brakes.l0_stop, 20);
+  EXPECT_EQ(brakes.max_write_buffers, 4);
+  EXPECT_EQ(brakes.soft_pending_bytes, 512 * kMiB);
+}
+
+TEST(PreparedGeometry, FlushesAsManyBuffersAsMakeL0AsLargeAsL1) {
+  struct Case {
+    uint64_t buffer_mib, l1_mib;
+    int buffers, set, merged;
+  };
+  for (const Case& c : {Case{4, 32, 4, 1, 2},    // the storm recipe
+                        Case{16, 128, 4, 1, 2},  // four times that
+                        Case{64, 256, 2, 1, 1},  // RocksDB's defaults
+                        Case{4, 256, 4, 1, 2},   // not more than half of the buffers
+                        Case{4, 256, 2, 1, 1},   // two buffers: one is written, one is flushed
+                        Case{4, 256, 12, 3, 3},  // the program's choice
+                        Case{64, 16, 4, 1, 1}}) {
+    LsmGeometry given = Recipe();
+    given.write_buffer_bytes = c.buffer_mib * kMiB;
+    given.l1_bytes = c.l1_mib * kMiB;
+    given.max_write_buffers = c.buffers;
+    given.buffers_per_flush = c.set;
+    const LsmGeometry prepared = PreparedGeometry(given);
+    EXPECT_EQ(prepared.buffers_per_flush, c.merged) << c.buffer_mib << " " << c.l1_mib;
+    EXPECT_EQ(prepared.max_write_buffers, c.set > 1 ? c.buffers : c.buffers + c.merged - 1);
+  }
+}
+
+}  // namespace
+}  // namespace weir
