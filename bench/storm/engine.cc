@@ -123,6 +123,14 @@ bool StormEngine::Braking() const {
   return Property(Properties::kIsWriteStopped) != 0 || Property(Properties::kActualDelayedWriteRate) != 0;
 }
 
+Status StormEngine::BeginToSettle() {
+  rocksdb::FlushOptions without_waiting;
+  without_waiting.wait = false;
+  without_waiting.allow_write_stall = true;
+  if (Status s = FromRocksDb("flush", db_->Flush(without_waiting)); !s.ok()) return s;
+  return FromRocksDb("settle", db_->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
+}
+
 bool StormEngine::Settled() const {
   return Property(Properties::kNumRunningCompactions) == 0 && Property(Properties::kCompactionPending) == 0 &&
          Property(Properties::kMemTableFlushPending) == 0 && Property(Properties::kNumRunningFlushes) == 0;

@@ -51,7 +51,9 @@ class StormEngine {
   void SetDisk(double share_of_full);
   // Whether RocksDB slows down or stops writes at this moment.
   bool Braking() const;
-  // Nothing is left to flush or compact but the usual few files.
+  // From now on everything is flushed and compacted out of L0, so that all runs end in the same state, whatever few files
+  // would have waited there for others.
+  Status BeginToSettle();
   bool Settled() const;
   uint64_t Property(const std::string& name) const;
 

@@ -79,11 +79,15 @@ class Runner {
     policy_.Start(engine_);
     start_ = last_look_ = last_note_ = next_timeline_ = Clock::System().Now();
     load_.Start();
-    for (size_t i = 0; i < phases_.size(); ++i) RunPhase(i);
+    Status settling;
+    for (size_t i = 0; i < phases_.size(); ++i) {
+      RunPhase(i);
+      if (spec_.scenario.settles && i + 2 == phases_.size()) settling = engine_.BeginToSettle();
+    }
     policy_.Stop();
     const Status status = load_.Stop();
     engine_.monitor().Stop();
-    return status;
+    return status.ok() ? settling : status;
   }
 
   Status Write(const std::string& outcome) {
