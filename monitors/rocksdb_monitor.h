@@ -13,8 +13,8 @@
 //   debt       bytes that wait for compaction against RocksDB's soft limit
 //   own        what the program reported by AddOwnBytes, against its budget
 //   memory     of the whole process against the target
-// A level of 1.0 is where RocksDB brakes by the options as the program gave them: before they were moved outwards, in a
-// prepared database.
+// A level of 1.0 is where RocksDB begins to brake; in a prepared database, whose brakes were moved outwards, the middle
+// between where it would have slowed down and where it would have stopped (lsm_geometry.h).
 //
 // Closing: the monitor calls the database every sample, so the database must outlive the sampling. Detach waits for a
 // sample that is being taken; after it no call of the monitor touches the database, and sampling fails with "database

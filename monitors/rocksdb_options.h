@@ -7,9 +7,9 @@
 //   weir::RocksDbMonitor monitor(db, {}, prepared.value());
 //
 // What it does: one block cache and one WriteBufferManager charged to it, sized from the target, for all column
-// families, each only where the program set none; files in L0 that match L1 and RocksDB's own brakes
-// moved outwards (lsm_geometry.h), where they stay as a safety net; a listener that counts how often they are reached.
-// Everything else is the program's.
+// families, each only where the program set none; files in L0 that match L1, and RocksDB's own brakes moved outwards,
+// where they stay as a safety net (lsm_geometry.h); a listener that counts how often they are reached. Everything else
+// is the program's.
 #pragma once
 
 #include <cstdint>
