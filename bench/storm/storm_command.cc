@@ -1,14 +1,18 @@
 #include "bench/storm/storm_command.h"
 
+#include <rocksdb/version.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "bench/measure/machine.h"
 #include "bench/storm/campaign.h"
 #include "bench/storm/engine.h"
 #include "bench/storm/report.h"
@@ -59,6 +63,7 @@ class Experiment {
     Result<std::vector<PhaseRow>> rows = Rows();
     if (!rows.ok()) return rows.status();
     for (const PhaseRow& row : rows.value()) done.insert(Identity(row.run));
+    if (Status s = NoteMachine(); !s.ok()) return s;
     int number = 0;
     for (RunKey key : runs) {
       key.label = arguments_.label;
@@ -76,6 +81,15 @@ class Experiment {
   }
 
  private:
+  Status NoteMachine() const {
+    const fs::path file = fs::path(arguments_.results) / "machine.txt";
+    std::error_code ignored;  // opening says it better
+    fs::create_directories(arguments_.results, ignored);
+    std::ofstream out(file);
+    out << DescribeMachine() << "RocksDB: " << ROCKSDB_MAJOR << '.' << ROCKSDB_MINOR << '.' << ROCKSDB_PATCH << "\n";
+    return out.flush().good() ? Status() : Status::Error("cannot write " + file.string());
+  }
+
   Status RunOne(const RunKey& key) {
     RunSpec spec{.key = key,
                  .scenario = *FindStormScenario(key.scenario),

@@ -1,0 +1,39 @@
+#include "bench/measure/machine.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <fstream>
+
+namespace weir {
+namespace {
+
+std::string ProcessorName() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+std::string Today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", &utc);
+  return text;
+}
+
+}  // namespace
+
+std::string DescribeMachine() {
+  utsname system{};
+  uname(&system);
+  const long memory_mib = sysconf(_SC_PHYS_PAGES) / (1 << 10) * sysconf(_SC_PAGESIZE) / (1 << 10);
+  return "date: " + Today() + "\nprocessor: " + ProcessorName() +
+         "\ncores: " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + "\nmemory: " + std::to_string(memory_mib) +
+         " MiB\nkernel: " + system.sysname + " " + system.release + "\ncompiler: " __VERSION__ "\n";
+}
+
+}  // namespace weir
