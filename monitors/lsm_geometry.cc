@@ -7,6 +7,9 @@
 namespace weir {
 namespace {
 
+// Triggers that nobody will ever reach are how programs switch a brake off.
+int Sum(int64_t a, int64_t b) { return static_cast<int>(std::min<int64_t>(a + b, std::numeric_limits<int>::max())); }
+
 uint64_t Times8(uint64_t limit) {
   return limit > std::numeric_limits<uint64_t>::max() / 8 ? std::numeric_limits<uint64_t>::max() : limit * 8;
 }
@@ -15,8 +18,8 @@ uint64_t Times8(uint64_t limit) {
 
 double LsmGeometry::L0FilesAtOne() const {
   if (!brakes_moved) return l0_slowdown;
-  return std::min((l0_slowdown + std::max(l0_slowdown, l0_stop)) / 2.0,
-                  static_cast<double>(l0_slowdown + (l0_slowdown - l0_trigger)));
+  const double slowdown = l0_slowdown;
+  return std::min((slowdown + std::max(l0_slowdown, l0_stop)) / 2.0, slowdown + (slowdown - l0_trigger));
 }
 
 // Debt is on a logarithmic scale, so its middle is the geometric one.
@@ -34,10 +37,10 @@ LsmBrakes BrakesOf(const LsmGeometry& g) {
                    .soft_pending_bytes = g.soft_pending_bytes,
                    .hard_pending_bytes = g.hard_pending_bytes};
   if (!g.brakes_moved) return brakes;
-  const int moved_by = 2 * (g.l0_slowdown - g.l0_trigger);
-  brakes.max_write_buffers += 2;
-  brakes.l0_slowdown += moved_by;
-  brakes.l0_stop = std::max(g.l0_stop, g.l0_slowdown) + moved_by;
+  const int64_t moved_by = 2 * (static_cast<int64_t>(g.l0_slowdown) - g.l0_trigger);
+  brakes.max_write_buffers = Sum(g.max_write_buffers, 2);
+  brakes.l0_slowdown = Sum(g.l0_slowdown, moved_by);
+  brakes.l0_stop = Sum(std::max(g.l0_stop, g.l0_slowdown), moved_by);
   brakes.soft_pending_bytes = Times8(g.soft_pending_bytes);
   brakes.hard_pending_bytes = Times8(g.hard_pending_bytes);
   return brakes;

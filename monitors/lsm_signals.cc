@@ -87,6 +87,8 @@ void LsmSignals::Meter(Duration dt, const LsmFacts& facts) {
   const bool l0_waits = geometry_.compaction_brakes && facts.l0_files >= static_cast<uint64_t>(geometry_.l0_trigger);
   if (facts.compacting || l0_waits) uncounted_s_ += ToSeconds(dt);
   uncounted_s_ += kOwedPerL1Byte * static_cast<double>(facts.l1_bytes - last_.l1_bytes) / BackgroundBytesPerSecond();
+  // What was deleted from L1, and not moved on, was told in advance for nothing.
+  uncounted_s_ = std::max(uncounted_s_, -2 * ToSeconds(L0DeadTime()));
   if (uncounted_s_ > 0) l0_drain_.Busy(FromSeconds(std::exchange(uncounted_s_, 0)));
   if (facts.compacting) compaction_.Busy(dt);
   if (facts.flushing) flush_drain_.Busy(dt);

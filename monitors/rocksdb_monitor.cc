@@ -25,7 +25,7 @@ constexpr double kReadScoreFactor = 2.0 / 1.5;
 
 Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
 
-LsmGeometry BrakesOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, const PreparedRocksDb* prepared) {
+LsmGeometry FamilyGeometry(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, const PreparedRocksDb* prepared) {
   if (prepared == nullptr) return GeometryOf(db->GetOptions(handle));
   const auto known = prepared->geometry.find(handle->GetName());
   if (known != prepared->geometry.end()) return known->second;
@@ -85,7 +85,7 @@ RocksDbMonitor::RocksDbMonitor(rocksdb::DB* db, std::vector<rocksdb::ColumnFamil
       disk_ratio_(SumOfBuffers(db, handles)) {
   families_.reserve(handles.size());
   for (auto* handle : handles) {
-    LsmGeometry geometry = BrakesOf(db, handle, prepared);
+    LsmGeometry geometry = FamilyGeometry(db, handle, prepared);
     geometry.score_threshold = settings.score_threshold;
     families_.push_back({handle, geometry, LsmSignals(geometry, settings.monitor.sample_interval)});
   }

@@ -39,17 +39,27 @@ void UseCache(const std::shared_ptr<rocksdb::Cache>& cache, ColumnFamilyOptions*
   options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 }
 
+// What a column family is opened with. Only level compaction takes L0 together with all of L1; and with atomic_flush
+// RocksDB flushes all families at once, merged or not.
+LsmGeometry FamilyGeometry(const rocksdb::DBOptions& db, const ColumnFamilyOptions& options) {
+  LsmGeometry given = GeometryOf(options);
+  if (options.compaction_style == rocksdb::kCompactionStyleLevel && !db.atomic_flush) return PreparedGeometry(given);
+  given.brakes_moved = true;
+  return given;
+}
+
 MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamilyOptions*>& families) {
   MemoryNeeds needs;
   bool wants_cache = false;
   uint64_t largest = 0;
   for (const ColumnFamilyOptions* options : families) {
-    const uint64_t buffer = options->write_buffer_size;
-    largest = std::max(largest, buffer);
-    needs.most_write_buffer_bytes += buffer * static_cast<uint64_t>(std::max(options->max_write_buffer_number, 2));
+    const LsmGeometry geometry = FamilyGeometry(db, *options);
+    const auto flushed_together = static_cast<uint64_t>(geometry.buffers_per_flush);
+    largest = std::max(largest, flushed_together * geometry.write_buffer_bytes);
+    needs.most_write_buffer_bytes += geometry.write_buffer_bytes * static_cast<uint64_t>(geometry.max_write_buffers);
     wants_cache = wants_cache || LacksCache(*options);
   }
-  // One that is written and one that is flushed, of the largest column family.
+  // What is written and what is flushed, of the largest column family.
   needs.least_write_buffer_bytes = 2 * largest;
   const auto cache = CacheOf(families);
   if (cache) needs.block_cache_bytes = cache->GetCapacity();
@@ -106,16 +116,10 @@ void Apply(const LsmGeometry& geometry, ColumnFamilyOptions* o) {
   if (o->hard_pending_compaction_bytes_limit > 0) o->hard_pending_compaction_bytes_limit = brakes.hard_pending_bytes;
 }
 
-LsmGeometry PrepareFamily(ColumnFamilyOptions* options) {
-  LsmGeometry given = GeometryOf(*options);
-  LsmGeometry prepared = PreparedGeometry(given);
-  // Other styles do not compact L0 with all of L1.
-  if (options->compaction_style != rocksdb::kCompactionStyleLevel) {
-    prepared = given;
-    prepared.brakes_moved = true;
-  }
-  Apply(prepared, options);
-  return prepared;
+LsmGeometry PrepareFamily(const rocksdb::DBOptions& db, ColumnFamilyOptions* options) {
+  const LsmGeometry geometry = FamilyGeometry(db, *options);
+  Apply(geometry, options);
+  return geometry;
 }
 
 }  // namespace
@@ -123,7 +127,7 @@ LsmGeometry PrepareFamily(ColumnFamilyOptions* options) {
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options) {
   Result<PreparedRocksDb> prepared = Prepare(target_bytes, options, {options});
   if (!prepared.ok()) return prepared;
-  prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, PrepareFamily(options));
+  prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, PrepareFamily(*options, options));
   return prepared;
 }
 
@@ -134,7 +138,7 @@ Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions
   Result<PreparedRocksDb> prepared = Prepare(target_bytes, db_options, families);
   if (!prepared.ok()) return prepared;
   for (rocksdb::ColumnFamilyDescriptor& family : *column_families)
-    prepared.value().geometry.emplace(family.name, PrepareFamily(&family.options));
+    prepared.value().geometry.emplace(family.name, PrepareFamily(*db_options, &family.options));
   return prepared;
 }
 

@@ -2,9 +2,11 @@
 // (~1 ns; one shared atomic increment costs 5 ns alone and ten times that when threads meet on it).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "throttle/thread_slot.h"
 
@@ -30,14 +32,12 @@ class FlowCounter {
     stripe.bytes.store(stripe.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
-  // Adds only if this thread stays within `allowance` bytes since `epoch` became what it is. (Threads that share a slot
-  // are not bounded.)
+  // Adds only if this thread stays within `allowance` bytes since `epoch` became what it is; threads that share a slot,
+  // if they do so together.
   bool AddWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
     const size_t slot = ThreadSlot();
-    if (slot == kSharedThreadSlot) [[unlikely]] {
-      Add(bytes);
-      return true;
-    }
+    if (slot == kSharedThreadSlot) [[unlikely]]
+      return AddSharedWithin(bytes, epoch, allowance);
     Stripe& stripe = stripes_[slot];
     const uint64_t before = stripe.epoch == epoch ? stripe.epoch_bytes : 0;
     if (bytes > allowance || before > allowance - bytes) return false;
@@ -65,7 +65,22 @@ class FlowCounter {
     uint32_t epoch = 0;
     uint64_t epoch_bytes = 0;
   };
+
+  bool AddSharedWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
+    allowance = std::min<uint64_t>(allowance, std::numeric_limits<uint32_t>::max());
+    uint64_t seen = shared_epoch_bytes_.load(std::memory_order_relaxed);
+    uint64_t next;
+    do {
+      const uint64_t before = seen >> 32 == epoch ? seen & std::numeric_limits<uint32_t>::max() : 0;
+      if (bytes > allowance || before > allowance - bytes) return false;
+      next = uint64_t{epoch} << 32 | (before + bytes);
+    } while (!shared_epoch_bytes_.compare_exchange_weak(seen, next, std::memory_order_relaxed));
+    Add(bytes);
+    return true;
+  }
+
   std::array<Stripe, kThreadSlots> stripes_;
+  std::atomic<uint64_t> shared_epoch_bytes_{0};  // of the shared slot: the epoch above, its bytes below
 };
 
 }  // namespace weir

@@ -5,9 +5,6 @@
 namespace weir {
 namespace {
 
-// The plan's bounds of the integral; those of the output are 0 and the longest delay.
-constexpr double kIntegralMin = -0.5;
-constexpr double kIntegralMax = 2.0;
 constexpr double kShortestStep = 0.001;
 
 }  // namespace
@@ -23,12 +20,12 @@ Duration PublishedPlan::Delay(TimePoint now, double process_variable) {
   last_update_ = now;
 
   const double error = process_variable - settings_.setpoint;
-  integral_ = std::clamp(integral_ + error * dt_s, kIntegralMin, kIntegralMax);
+  integral_ = std::clamp(integral_ + error * dt_s, settings_.integral_min, settings_.integral_max);
   const double filtered = settings_.filter_alpha * error + (1 - settings_.filter_alpha) * filtered_error_;
   p_ = settings_.gains.kp * error;
   d_ = settings_.gains.kd * (filtered - filtered_error_) / dt_s;
   filtered_error_ = filtered;
-  delay_ = FromSeconds(std::clamp(p_ + i() + d_, 0.0, 1.0));
+  delay_ = FromSeconds(std::clamp(p_ + i() + d_, 0.0, ToSeconds(settings_.max_delay)));
   return delay_;
 }
 

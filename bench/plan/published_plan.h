@@ -1,4 +1,4 @@
-// The published plan (ORLY, December 2025), as it is written: after every Nth operation of all callers together a PID
+// The published plan (ORLY, December 2025), as it is written: after every Nth operation of its callers together a PID
 // turns 0.7 memory + 0.3 load into a delay in seconds, which the caller of that one operation sleeps. The integral is
 // clamped and knows nothing of a saturated output; the time between updates is that between Nth operations; the
 // derivative is taken of an error that is filtered per update.
@@ -9,14 +9,34 @@
 #include <cstdint>
 
 #include "config/clock.h"
-#include "throttle/limiter_settings.h"
+#include "throttle/pid_controller.h"
 
 namespace weir {
 
+struct PlanSettings {
+  PidGains gains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
+  double setpoint = 0.85;
+  double filter_alpha = 0.2;
+  double integral_min = -0.5;
+  double integral_max = 2.0;
+  Duration max_delay = std::chrono::seconds(1);
+  uint64_t min_batch = 10;  // N
+};
+
+// The plan's three controllers, with its numbers.
+inline constexpr PlanSettings kPlanWrites{};
+inline constexpr PlanSettings kPlanImport{
+    .gains = {.kp = 0.5, .ki = 0.15, .kd = 0.05}, .setpoint = 0.70, .min_batch = 5};
+inline constexpr PlanSettings kPlanReads{.gains = {.kp = 0.3, .ki = 0.05, .kd = 0.02},
+                                         .filter_alpha = 0.3,
+                                         .integral_min = -0.2,
+                                         .integral_max = 1.0,
+                                         .max_delay = std::chrono::milliseconds(200),
+                                         .min_batch = 5};
+
 class PublishedPlan {
  public:
-  // Of the settings, the gains, the setpoint, the filter and N (min_batch) count.
-  explicit PublishedPlan(const ControlSettings& settings) : settings_(settings) {}
+  explicit PublishedPlan(const PlanSettings& settings) : settings_(settings) {}
 
   static double ProcessVariable(double memory_pressure, double load_level) {
     return 0.7 * memory_pressure + 0.3 * load_level;
@@ -32,7 +52,7 @@ class PublishedPlan {
   Duration delay() const { return delay_; }
 
  private:
-  const ControlSettings settings_;
+  const PlanSettings settings_;
   uint64_t operations_ = 0;
   double integral_ = 0;
   double filtered_error_ = 0;

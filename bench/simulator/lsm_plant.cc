@@ -176,14 +176,17 @@ LsmPlant::Brake LsmPlant::Condition(bool* near_stop) const {
   const int l0 = static_cast<int>(l0_files_);
   const double pending = PendingBytes();
   *near_stop = false;
-  if (immutable_ >= brakes_.max_write_buffers || l0 >= brakes_.l0_stop || pending >= AsDouble(brakes_.hard_pending_bytes)) return Brake::kStopped;
+  if (immutable_ >= brakes_.max_write_buffers || l0 >= brakes_.l0_stop ||
+      pending >= AsDouble(brakes_.hard_pending_bytes))
+    return Brake::kStopped;
   if (brakes_.max_write_buffers > 3 && immutable_ >= brakes_.max_write_buffers - 1) return Brake::kDelayed;
   if (l0 >= brakes_.l0_slowdown) {
     *near_stop = l0 >= brakes_.l0_stop - 2;
     return Brake::kDelayed;
   }
   if (pending < AsDouble(brakes_.soft_pending_bytes)) return Brake::kNone;
-  *near_stop = pending - AsDouble(brakes_.soft_pending_bytes) > 0.75 * (AsDouble(brakes_.hard_pending_bytes) - AsDouble(brakes_.soft_pending_bytes));
+  *near_stop = pending - AsDouble(brakes_.soft_pending_bytes) >
+               0.75 * (AsDouble(brakes_.hard_pending_bytes) - AsDouble(brakes_.soft_pending_bytes));
   return Brake::kDelayed;
 }
 

@@ -1,14 +1,16 @@
 #include "bench/storm/campaign.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "bench/storm/policy.h"
+#include "bench/storm/report.h"
 
 namespace weir {
 namespace {
 
 constexpr double kInteractiveGoalMs = 5;
+constexpr const char* kSweep = "sweep";
 
 void Append(std::vector<RunKey>* all, double scale, const std::string& scenario, std::vector<std::string> policies,
             int repetition) {
@@ -20,20 +22,37 @@ void Append(std::vector<RunKey>* all, double scale, const std::string& scenario,
 
 }  // namespace
 
-std::vector<std::string> OracleSweep() {
-  return {"static@4.5", "static@5", "static@5.5", "static@6", "static@6.5", "static@7"};
+std::vector<RunKey> OracleSweep(int repetitions) {
+  std::vector<RunKey> runs = Campaign(
+      1, {"burst"}, {"static@6", "static@6.5", "static@7", "static@7.5", "static@8", "static@8.5"}, repetitions);
+  for (RunKey& run : runs) run.label = kSweep;
+  return runs;
 }
 
-std::string BestOracle(const std::vector<PhaseRow>& rows, double scale) {
-  const PhaseRow* best = nullptr;
-  for (const PhaseRow& row : rows) {
-    if (row.run.scale != scale || row.run.scenario != "burst" || row.phase != "burst" || row.outcome != "ok" ||
-        row.run.policy.rfind("static@", 0) != 0 || row.run.repetition != 1 || !row.run.label.empty())
+std::string BestOracle(const std::vector<PhaseRow>& rows) {
+  std::vector<PhaseRow> swept;
+  for (const PhaseRow& row : rows)
+    if (row.run.label == kSweep) swept.push_back(row);
+  std::string best;
+  double most = 0;
+  for (const Summary& s : Summarise(swept)) {
+    const PhaseRow& median = s.median;
+    if (median.write_p999_ms > kInteractiveGoalMs || s.highest.braked_seconds > 0 || s.highest.highest_level > 1)
       continue;
-    if (row.write_p999_ms > kInteractiveGoalMs || row.braked_seconds > 0) continue;
-    if (best == nullptr || row.adjusted_bulk_mb_per_second > best->adjusted_bulk_mb_per_second) best = &row;
+    if (median.adjusted_bulk_mb_per_second <= most) continue;
+    most = median.adjusted_bulk_mb_per_second;
+    best = s.run.policy;
   }
-  return best != nullptr ? best->run.policy : "";
+  return best;
+}
+
+double Sustained(const std::vector<PhaseRow>& rows) {
+  std::vector<PhaseRow> steady;
+  for (const PhaseRow& row : rows)
+    if (row.run.scale == 1 && row.run.scenario == "steady" && row.run.policy == "weir" && row.run.label.empty())
+      steady.push_back(row);
+  const std::vector<Summary> summaries = Summarise(steady);
+  return summaries.empty() ? std::numeric_limits<double>::quiet_NaN() : summaries.front().median.bulk_mb_per_second;
 }
 
 std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions) {
@@ -42,19 +61,26 @@ std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions) {
     if (kind.name == "weir_scans") continue;  // has nothing to say where there are no long scans
     everybody.push_back(kind.name == "static" ? oracle : kind.name);
   }
-  const std::vector<std::string> chosen = {"alone", "low_pri", oracle, "weir"};
+  // Its tuner has the full disk as its upper bound for good.
+  std::vector<std::string> in_the_cut = everybody;
+  std::erase(in_the_cut, "auto_tuned");
+  const std::vector<std::string> chosen = {"weir", "alone", "low_pri", oracle};
   std::vector<RunKey> runs;
+  Append(&runs, 1, "steady", chosen, 1);
   for (int repetition = 1; repetition <= repetitions; ++repetition) {
     Append(&runs, 1, "burst", everybody, repetition);
-    Append(&runs, 1, "cut", everybody, repetition);
+    Append(&runs, 1, "cut", in_the_cut, repetition);
     Append(&runs, 1, "open-0.95", chosen, repetition);
     Append(&runs, 1, "open-1.5", chosen, repetition);
     Append(&runs, 1, "parties", {"alone", "low_pri", "weir_one", "weir"}, repetition);
     Append(&runs, 1, "scans", {"alone", "weir", "weir_scans"}, repetition);
     Append(&runs, 4, "burst", {"alone", "low_pri", "weir"}, repetition);
     Append(&runs, 4, "cut", {"alone", "low_pri", "weir"}, repetition);
-    Append(&runs, 1, "steady", chosen, repetition);
   }
+  Append(&runs, 1, "burst",
+         {"weir@0.5", "weir@0.85", "weir@1", "alone@8", "alone@20", "no_slowdown@8", "buffer_stall@8",
+          "buffer_stall@32", "plan@0.3", "plan@0.5", "static@5", "static@6", "static@9"},
+         1);
   return runs;
 }
 

@@ -8,21 +8,22 @@
 namespace weir {
 namespace {
 
-// The plan's read controller.
-constexpr ControlSettings kPlanReads{.gains = {.kp = 0.3, .ki = 0.05, .kd = 0.02},
-                                     .filter_alpha = 0.3,
-                                     .max_delay = std::chrono::milliseconds(200),
-                                     .min_batch = 5};
 constexpr Duration kPlanFlushDelay = std::chrono::milliseconds(100);
+
+PlanSettings Import(double setpoint) {
+  PlanSettings import = kPlanImport;
+  if (std::isfinite(setpoint)) import.setpoint = setpoint;
+  return import;
+}
 
 }  // namespace
 
-PlanPolicy::PlanPolicy(double setpoint)
-    : writes_({.gains = {.kp = 0.5, .ki = 0.1, .kd = 0.05}, .setpoint = setpoint}), reads_(kPlanReads) {}
+PlanPolicy::PlanPolicy(double setpoint) : import_(Import(setpoint)) {}
 
 void PlanPolicy::Start(StormEngine& engine) {
   Policy::Start(engine);
   engine_ = &engine;
+  l0_trigger_ = db().GetOptions().level0_file_num_compaction_trigger;
 }
 
 void PlanPolicy::Stop() {
@@ -31,27 +32,27 @@ void PlanPolicy::Stop() {
   let_go_.notify_all();
 }
 
-WriteResult PlanPolicy::Write(Party, rocksdb::WriteBatch& batch) {
+WriteResult PlanPolicy::Write(Party party, rocksdb::WriteBatch& batch) {
   WriteResult result{.status = db().Write({}, &batch)};
   const TimePoint written = Clock::System().Now();
+  PublishedPlan& plan = party.work_class == WorkClass::kBulk ? import_ : writes_;
   // The plan counts stored records.
-  for (int i = 0; i < static_cast<int>(batch.Count()); ++i) AfterOperation(writes_, true);
+  for (int i = 0; i < static_cast<int>(batch.Count()); ++i) AfterOperation(plan, Kind::kWrite);
   result.waited = Clock::System().Now() - written;
   return result;
 }
 
 bool PlanPolicy::Read(Party, uint64_t, const std::function<void()>& read) {
   read();
-  AfterOperation(reads_, false);
+  AfterOperation(reads_, Kind::kRead);
   return true;
 }
 
-void PlanPolicy::AfterOperation(PublishedPlan& plan, bool write) {
+void PlanPolicy::AfterOperation(PublishedPlan& plan, Kind kind) {
   std::unique_lock lock(mutex_);
   if (!plan.CountOperation()) return;
-  const Duration delay = std::min<Duration>(plan.Delay(Clock::System().Now(), ProcessVariable()),
-                                            write ? std::chrono::milliseconds(1000) : kPlanReads.max_delay);
-  if (write && delay > kPlanFlushDelay) {
+  const Duration delay = plan.Delay(Clock::System().Now(), ProcessVariable());
+  if (kind == Kind::kWrite && delay > kPlanFlushDelay) {
     lock.unlock();
     (void)db().SyncWAL();
     lock.lock();
@@ -62,14 +63,13 @@ void PlanPolicy::AfterOperation(PublishedPlan& plan, bool write) {
 double PlanPolicy::ProcessVariable() const {
   const RocksDbDetails details = engine_->monitor().Details();
   const double l0 = static_cast<double>(details.l0_files);
-  const double l0_score = l0 / engine_->db().GetOptions().level0_file_num_compaction_trigger;
-  const double load = std::max(l0 / 10, std::max(l0_score, details.score) / 2);
+  const double load = std::max(l0 / 10, std::max(l0 / l0_trigger_, details.score) / 2);
   return PublishedPlan::ProcessVariable(engine_->monitor().MemoryPressure(), load);
 }
 
 PolicyView PlanPolicy::View() const {
   std::lock_guard lock(mutex_);
-  return {.reason = writes_.delay() > Duration::zero() ? "delay" : ""};
+  return {.reason = import_.delay() > Duration::zero() ? "delay" : ""};
 }
 
 WriteResult StaticPolicy::Write(Party party, rocksdb::WriteBatch& batch) {

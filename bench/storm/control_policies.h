@@ -11,9 +11,11 @@
 namespace weir {
 
 // On RocksDB's options as they are, for the plan does not touch them. Load is the plan's: the larger of L0 files / 10
-// and half of the highest compaction score.
+// and half of the highest compaction score. Bulk work has the plan's limiter of the import, interactive work that of
+// EVENT and REQ.
 class PlanPolicy final : public Policy {
  public:
+  // A setpoint for bulk that is NaN is the plan's.
   explicit PlanPolicy(double setpoint);
   void Start(StormEngine& engine) override;
   void Stop() override;
@@ -22,15 +24,19 @@ class PlanPolicy final : public Policy {
   PolicyView View() const override;
 
  private:
-  void AfterOperation(PublishedPlan& plan, bool write);
+  enum class Kind { kRead, kWrite };
+
+  void AfterOperation(PublishedPlan& plan, Kind kind);
   double ProcessVariable() const;
 
   StormEngine* engine_ = nullptr;
+  double l0_trigger_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable let_go_;
   bool stopped_ = false;
-  PublishedPlan writes_;
-  PublishedPlan reads_;
+  PublishedPlan writes_{kPlanWrites};
+  PublishedPlan import_;
+  PublishedPlan reads_{kPlanReads};
 };
 
 // Bulk work at a rate that somebody knew beforehand; the rest passes.

@@ -2,6 +2,7 @@
 
 #include <rocksdb/db.h>
 #include <rocksdb/rate_limiter.h>
+#include <rocksdb/write_buffer_manager.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -90,6 +91,7 @@ Result<std::unique_ptr<StormEngine>> StormEngine::Open(const StormGeometry& geom
   engine->geometry_ = geometry;
   engine->directory_ = std::move(directory).value();
   engine->disk_ = options.disk;
+  engine->buffers_ = options.rocksdb.write_buffer_manager;
   const fs::path& path = engine->directory_->path();
   if (Status s = CopyDatabase(template_path, path); !s.ok()) return s;
 
@@ -120,7 +122,8 @@ uint64_t StormEngine::Property(const std::string& name) const {
 }
 
 bool StormEngine::Braking() const {
-  return Property(Properties::kIsWriteStopped) != 0 || Property(Properties::kActualDelayedWriteRate) != 0;
+  return (buffers_ && buffers_->IsStallActive()) || Property(Properties::kIsWriteStopped) != 0 ||
+         Property(Properties::kActualDelayedWriteRate) != 0;
 }
 
 Status StormEngine::BeginToSettle() {

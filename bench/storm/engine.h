@@ -49,10 +49,10 @@ class StormEngine {
 
   // What flushes and compactions get from now on.
   void SetDisk(double share_of_full);
-  // Whether RocksDB slows down or stops writes at this moment.
+  // Whether RocksDB slows down or stops writes at this moment, its WriteBufferManager included.
   bool Braking() const;
-  // From now on everything is flushed and compacted out of L0, so that all runs end in the same state, whatever few files
-  // would have waited there for others.
+  // From now on everything is flushed and compacted out of L0, so that all runs end in the same state, whatever few
+  // files would have waited there for others.
   Status BeginToSettle();
   bool Settled() const;
   uint64_t Property(const std::string& name) const;
@@ -63,6 +63,7 @@ class StormEngine {
   StormGeometry geometry_;
   std::unique_ptr<ScratchDirectory> directory_;
   std::shared_ptr<rocksdb::RateLimiter> disk_;
+  std::shared_ptr<rocksdb::WriteBufferManager> buffers_;  // may be null
   std::unique_ptr<rocksdb::DB> db_;
   std::unique_ptr<RocksDbMonitor> monitor_;
 };

@@ -14,6 +14,12 @@ namespace {
 constexpr Duration kFirstPause = std::chrono::milliseconds(1);
 constexpr Duration kLongestPause = std::chrono::milliseconds(100);
 
+void MergeFlushes(rocksdb::Options* options) {
+  const LsmGeometry prepared = PreparedGeometry(GeometryOf(*options));
+  options->min_write_buffer_number_to_merge = prepared.buffers_per_flush;
+  options->max_write_buffer_number = prepared.max_write_buffers;
+}
+
 }  // namespace
 
 void AlonePolicy::Adapt(StormEngine::Options& options) const {
@@ -29,6 +35,10 @@ WriteResult LowPriPolicy::Write(Party party, rocksdb::WriteBatch& batch) {
   options.low_pri = party.work_class == WorkClass::kBulk;
   return {.status = db().Write(options, &batch)};
 }
+
+void AloneMergedPolicy::Adapt(StormEngine::Options& options) const { MergeFlushes(&options.rocksdb); }
+
+void LowPriMergedPolicy::Adapt(StormEngine::Options& options) const { MergeFlushes(&options.rocksdb); }
 
 WriteResult NoSlowdownPolicy::Write(Party party, rocksdb::WriteBatch& batch) {
   rocksdb::WriteOptions options;

@@ -20,7 +20,7 @@ class AlonePolicy : public Policy {
 
 // Bulk writes wait as soon as compactions are behind. RocksDB's limiter for them asserts that a batch is smaller than a
 // tenth of a second of their rate, which falls with the delayed rate, and Debian's RocksDB is built with assertions.
-class LowPriPolicy final : public AlonePolicy {
+class LowPriPolicy : public AlonePolicy {
  public:
   explicit LowPriPolicy(double values_in_batch) : AlonePolicy(12), largest_batch_(static_cast<int>(values_in_batch)) {}
   WriteResult Write(Party party, rocksdb::WriteBatch& batch) override;
@@ -28,6 +28,18 @@ class LowPriPolicy final : public AlonePolicy {
 
  private:
   const int largest_batch_;
+};
+
+// The same two with what weir does to the flushes when it prepares a database, so that this is not taken for control.
+class AloneMergedPolicy final : public AlonePolicy {
+ public:
+  explicit AloneMergedPolicy(double) : AlonePolicy(12) {}
+  void Adapt(StormEngine::Options& options) const override;
+};
+class LowPriMergedPolicy final : public LowPriPolicy {
+ public:
+  using LowPriPolicy::LowPriPolicy;
+  void Adapt(StormEngine::Options& options) const override;
 };
 
 // A bulk write that would have to wait fails instead, and its client tries again: after 1 ms, then twice as long each

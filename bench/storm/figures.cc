@@ -1,5 +1,6 @@
 #include "bench/storm/figures.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -37,6 +38,7 @@ constexpr NumberColumn kNumbers[] = {
     {"highest_l0_files", &PhaseRow::highest_l0_files},
     {"debt_mb_at_end", &PhaseRow::debt_mb_at_end},
     {"cpu_seconds", &PhaseRow::cpu_seconds},
+    {"cpu_us_per_value", &PhaseRow::cpu_us_per_value},
     {"peak_memory_mb", &PhaseRow::peak_memory_mb},
     {"load_average", &PhaseRow::load_average},
 };

@@ -22,7 +22,7 @@ struct RunKey {
 struct PhaseRow {
   RunKey run;
   std::string phase;
-  std::string outcome = "ok";  // else why the run ended before its time
+  std::string outcome = "ok";  // or "aborted"
 
   double seconds = 0;
   double writes = 0;
@@ -43,7 +43,8 @@ struct PhaseRow {
   double highest_l0_files = 0;
   double debt_mb_at_end = 0;
   double cpu_seconds = 0;
-  double peak_memory_mb = 0;  // resident
+  double cpu_us_per_value = 0;  // written or read
+  double peak_memory_mb = 0;    // resident
   double load_average = 0;
 };
 

@@ -12,8 +12,9 @@
 namespace weir {
 namespace {
 
-constexpr Party kInteractive{.id = 1};
-constexpr Party kReader{.id = 2};
+// Every client is a party of its own.
+constexpr uint64_t kFirstWriter = 1000;
+constexpr uint64_t kFirstReader = 2000;
 constexpr uint64_t kFirstScanner = 50;
 constexpr uint64_t kFirstParty = 100;
 constexpr Duration kLongestNap = std::chrono::milliseconds(20);
@@ -40,7 +41,9 @@ StormLoad::StormLoad(StormEngine& engine, Policy& policy, const LoadOptions& opt
       policy_(policy),
       options_(options),
       value_(RandomBytes(engine.geometry().value_bytes)),
-      bulk_writers_(std::accumulate(options.writers_of_party.begin(), options.writers_of_party.end(), 0)) {
+      bulk_writers_(std::accumulate(options.writers_of_party.begin(), options.writers_of_party.end(), 0)),
+      writes_(options.writes_per_second, 2),
+      reads_(options.reads_per_second, 3) {
   for (int i = 0; i < phases; ++i) {
     figures_.push_back(std::make_unique<LoadFigures>());
     figures_.back()->party_bytes = std::vector<std::atomic<uint64_t>>(options.writers_of_party.size());
@@ -51,8 +54,15 @@ StormLoad::~StormLoad() { (void)Stop(); }
 
 void StormLoad::Start() {
   BeginPhase(0, BulkLoad::Kind::kNone, 0);
-  threads_.emplace_back([this] { WriteInteractive(); });
-  if (options_.reads_per_second > 0) threads_.emplace_back([this] { ReadInteractive(); });
+  const TimePoint now = Clock::System().Now();
+  last_write_end_ = now;
+  writes_.Begin(now);
+  reads_.Begin(now);
+  for (int i = 0; i < options_.writing_clients; ++i)
+    threads_.emplace_back([this, i] { WriteInteractive(static_cast<uint64_t>(i)); });
+  if (options_.reads_per_second > 0)
+    for (int i = 0; i < options_.reading_clients; ++i)
+      threads_.emplace_back([this, i] { ReadInteractive(static_cast<uint64_t>(i)); });
   uint64_t writer = 0;
   for (size_t party = 0; party < options_.writers_of_party.size(); ++party)
     for (int i = 0; i < options_.writers_of_party[party]; ++i, ++writer)
@@ -95,18 +105,20 @@ LoadFigures& StormLoad::FiguresAt(TimePoint intended) {
   return *figures_[static_cast<size_t>(start == starts_.rend() ? starts_.front().phase : start->phase)];
 }
 
-void StormLoad::WriteInteractive() {
+TimePoint PoissonSchedule::Next() {
+  std::lock_guard lock(mutex_);
+  return next_ += FromSeconds(gap_s_(random_));
+}
+
+void StormLoad::WriteInteractive(uint64_t client) {
   const Clock& clock = Clock::System();
-  std::mt19937_64 random(2);
-  std::exponential_distribution<double> gap_s(options_.writes_per_second);
-  TimePoint intended = clock.Now();
-  TimePoint last_end = intended;
+  std::mt19937_64 random(kFirstWriter + client);
   while (!stop_) {
-    intended += FromSeconds(gap_s(random));
+    const TimePoint intended = writes_.Next();
     std::this_thread::sleep_until(intended);
     rocksdb::WriteBatch batch;
     batch.Put(StormKey(random() % engine_.geometry().keys), value_);
-    const WriteResult result = policy_.Write(kInteractive, batch);
+    const WriteResult result = policy_.Write({.id = kFirstWriter + client}, batch);
     const TimePoint end = clock.Now();
     LoadFigures& figures = FiguresAt(intended);
     if (result.refused) {
@@ -115,28 +127,26 @@ void StormLoad::WriteInteractive() {
     }
     if (!result.status.ok()) return Fail(result.status);
     figures.writes.Record(end - intended);
-    figures.longest_gap_ns = std::max(figures.longest_gap_ns.load(), (end - last_end).count());
-    last_end = end;
     std::lock_guard lock(mutex_);
+    figures.longest_gap_ns = std::max(figures.longest_gap_ns.load(), (end - last_write_end_).count());
+    last_write_end_ = std::max(last_write_end_, end);
     recent_.write_max = std::max(recent_.write_max, end - intended);
     recent_.writes.Record(end - intended);
   }
 }
 
-void StormLoad::ReadInteractive() {
+void StormLoad::ReadInteractive(uint64_t client) {
   const Clock& clock = Clock::System();
-  std::mt19937_64 random(3);
-  std::exponential_distribution<double> gap_s(options_.reads_per_second);
+  std::mt19937_64 random(kFirstReader + client);
   std::bernoulli_distribution is_scan(options_.scan_share);
-  TimePoint intended = clock.Now();
   while (!stop_) {
-    intended += FromSeconds(gap_s(random));
+    const TimePoint intended = reads_.Next();
     std::this_thread::sleep_until(intended);
     const bool scan = is_scan(random);
     const std::string key = StormKey(random() % engine_.geometry().keys);
     const size_t bytes = value_.size() * static_cast<size_t>(scan ? options_.scan_values : 1);
     rocksdb::Status status;
-    const bool read = policy_.Read(kReader, bytes, [&] {
+    const bool read = policy_.Read({.id = kFirstReader + client}, bytes, [&] {
       if (scan) {
         status = Scan(engine_.db(), key, options_.scan_values);
       } else {

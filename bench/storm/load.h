@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -20,6 +21,9 @@ namespace weir {
 struct LoadOptions {
   double writes_per_second = 200;
   double reads_per_second = 500;
+  // As many clients as have to wait at once: a stall of a second meets 200 writes, which must not queue for each other.
+  int writing_clients = 256;
+  int reading_clients = 64;
   double scan_share = 0.1;  // of the reads; the others are of one value
   int scan_values = 20;
 
@@ -42,6 +46,21 @@ struct LoadFigures {
   std::vector<std::atomic<uint64_t>> party_bytes;
 };
 
+// When the next operation of many clients starts.
+class PoissonSchedule {
+ public:
+  PoissonSchedule(double per_second, uint64_t seed) : random_(seed), gap_s_(per_second) {}
+  void Begin(TimePoint now) { next_ = now; }
+  // Any thread.
+  TimePoint Next();
+
+ private:
+  std::mutex mutex_;
+  std::mt19937_64 random_;
+  std::exponential_distribution<double> gap_s_;
+  TimePoint next_{};
+};
+
 // A look at the last moments, for the time line.
 struct RecentLoad {
   Duration write_max{}, read_max{};
@@ -60,6 +79,8 @@ class StormLoad {
   void BeginPhase(int phase, BulkLoad::Kind bulk, double bulk_bytes_per_second);
   // Idempotent; the policy must have been stopped, or let everybody go by itself. The first error of an operation.
   Status Stop();
+  // An operation failed and the load has stopped by itself.
+  bool failed() const { return stop_; }
 
   const LoadFigures& figures(int phase) const { return *figures_[static_cast<size_t>(phase)]; }
   // Since the last call.
@@ -72,8 +93,8 @@ class StormLoad {
   };
 
   LoadFigures& FiguresAt(TimePoint intended);
-  void WriteInteractive();
-  void ReadInteractive();
+  void WriteInteractive(uint64_t client);
+  void ReadInteractive(uint64_t client);
   void WriteBulk(size_t party, uint64_t writer);
   void ScanLong(uint64_t scanner);
   bool WaitForBulk(TimePoint* intended, size_t bytes);
@@ -86,6 +107,8 @@ class StormLoad {
   const int bulk_writers_;
 
   std::atomic<bool> stop_{false};
+  PoissonSchedule writes_;
+  PoissonSchedule reads_;
   std::vector<std::unique_ptr<LoadFigures>> figures_;
 
   std::mutex mutex_;  // for what follows up to the threads
@@ -94,6 +117,7 @@ class StormLoad {
   BulkLoad::Kind bulk_ = BulkLoad::Kind::kNone;
   double bulk_bytes_per_second_ = 0;
   RecentLoad recent_;
+  TimePoint last_write_end_{};
   Status error_;
   std::vector<std::thread> threads_;
 };

@@ -15,7 +15,7 @@ struct Summary {
   PhaseRow median, lowest, highest;  // of each figure by itself
   std::vector<std::string> failures;
 };
-// In the order in which scenarios, scales and policies first occur.
+// By scale and scenario, policies in the order in which they first occur.
 std::vector<Summary> Summarise(const std::vector<PhaseRow>& rows);
 
 // Markdown: a table for each scenario and scale.
@@ -29,9 +29,9 @@ struct Goal {
   bool met = false;
 };
 // What the full experiment is to reach; `oracle` is the static policy that the sweep chose.
-std::vector<Goal> Goals(const std::vector<Summary>& summaries, const std::string& oracle, double memory_target_mb);
+std::vector<Goal> Goals(const std::vector<PhaseRow>& rows, const std::string& oracle, double memory_target_mb);
 // What CI insists on, of the scenario "quick".
-std::vector<Goal> QuickGoals(const std::vector<Summary>& summaries);
+std::vector<Goal> QuickGoals(const std::vector<PhaseRow>& rows);
 std::string GoalTable(const std::vector<Goal>& goals);
 
 }  // namespace weir

@@ -1,16 +1,19 @@
 #include "bench/storm/run.h"
 
 #include <rocksdb/db.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <thread>
@@ -19,6 +22,8 @@
 
 namespace weir {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr Duration kLookEvery = std::chrono::milliseconds(20);
 constexpr Duration kTimelineEvery = std::chrono::milliseconds(100);
@@ -79,23 +84,20 @@ class Runner {
     policy_.Start(engine_);
     start_ = last_look_ = last_note_ = next_timeline_ = Clock::System().Now();
     load_.Start();
-    Status settling;
-    for (size_t i = 0; i < phases_.size(); ++i) {
-      RunPhase(i);
-      if (spec_.scenario.settles && i + 2 == phases_.size()) settling = engine_.BeginToSettle();
-    }
+    for (size_t i = 0; i < phases_.size() && !load_.failed(); ++i) RunPhase(i);
     policy_.Stop();
     const Status status = load_.Stop();
     engine_.monitor().Stop();
-    return status.ok() ? settling : status;
+    return status.ok() ? settling_ : status;
   }
 
-  Status Write(const std::string& outcome) {
-    FillRows(outcome);
-    if (Status s = AppendRows(spec_.results / "results.csv", rows_); !s.ok()) return s;
+  // The rows last: they say that the run is there.
+  Status Write() {
     const std::string name = RunName(spec_.key) + ".csv";
     if (Status s = WriteTimeline(spec_.results / "timeline" / name, timeline_); !s.ok()) return s;
-    return WriteCcdf(spec_.results / "ccdf" / name, Ccdf());
+    if (Status s = WriteCcdf(spec_.results / "ccdf" / name, Ccdf()); !s.ok()) return s;
+    FillRows();
+    return AppendRows(spec_.results / "results.csv", rows_);
   }
 
  private:
@@ -114,19 +116,21 @@ class Runner {
     load_.BeginPhase(static_cast<int>(i), phase.bulk.kind,
                      phase.bulk.of_sustainable * spec_.sustainable_mb_per_second * 1e6 * spec_.geometry.scale);
     const TimePoint begin = Clock::System().Now();
+    if (Settles(i)) settling_ = engine_.BeginToSettle();
     const double cpu_before = ProcessCpuSeconds();
     PhaseRow& row = rows_[i];
     TimePoint last_unrest = begin;
     level_sum_ = level_count_ = 0;
-    while (Clock::System().Now() < begin + FromSeconds(phase.seconds)) {
+    bool settled = false;
+    while (!settled && !load_.failed() && Clock::System().Now() < begin + FromSeconds(phase.seconds)) {
       std::this_thread::sleep_for(kLookEvery);
       Look(phase, &row);
       if (!Settles(i)) continue;
       if (!engine_.Settled()) last_unrest = last_look_;
-      if (last_look_ - last_unrest > kRestToBeSettled) break;
+      settled = last_look_ - last_unrest > kRestToBeSettled;
     }
     row.seconds = ToSeconds(last_look_ - begin);
-    if (Settles(i)) settle_seconds_ = ToSeconds(last_unrest - begin);
+    if (settled) settle_seconds_ = ToSeconds(last_unrest - begin);
     row.mean_level = level_count_ > 0 ? level_sum_ / level_count_ : 0;
     row.debt_mb_at_end =
         static_cast<double>(engine_.Property(rocksdb::DB::Properties::kEstimatePendingCompactionBytes)) / 1e6;
@@ -174,6 +178,9 @@ class Runner {
     line.l0_files = static_cast<double>(details.l0_files);
     line.debt_mb = static_cast<double>(details.debt_bytes) / 1e6;
     line.braking = braked_since_note_ ? 1 : 0;
+    // In a prepared database the listener counts those that nobody looked at.
+    if (seen_escapes_ < sample.escapes) row->escapes = std::max(row->escapes, 1.0);
+    seen_escapes_ = sample.escapes;
     row->highest_level = std::max(row->highest_level, line.level);
     row->highest_l0_files = std::max(row->highest_l0_files, line.l0_files);
     level_sum_ += line.level;
@@ -191,17 +198,15 @@ class Runner {
     return bytes;
   }
 
-  void FillRows(const std::string& outcome) {
+  void FillRows() {
     double bulk_seconds = 0;
     for (size_t i = 0; i < phases_.size(); ++i)
       if (phases_[i].bulk.kind != BulkLoad::Kind::kNone) bulk_seconds += rows_[i].seconds;
-    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     for (size_t i = 0; i < phases_.size(); ++i) {
       const LoadFigures& f = load_.figures(static_cast<int>(i));
       PhaseRow& row = rows_[i];
       row.run = spec_.key;
       row.phase = phases_[i].name;
-      row.outcome = outcome;
       row.writes = static_cast<double>(f.writes.count());
       row.write_p50_ms = Milliseconds(f.writes.Quantile(0.5));
       row.write_p99_ms = Milliseconds(f.writes.Quantile(0.99));
@@ -217,10 +222,12 @@ class Runner {
       const double seconds = std::max(1e-3, row.seconds);
       row.long_scans_per_second = static_cast<double>(f.long_scans.load()) / seconds;
       row.bulk_mb_per_second = static_cast<double>(f.bulk_bytes.load()) / 1e6 / seconds;
-      row.settle_seconds = spec_.scenario.settles ? settle_seconds_ : kNone;
-      row.adjusted_bulk_mb_per_second =
-          spec_.scenario.settles ? static_cast<double>(BulkBytes()) / 1e6 / (bulk_seconds + settle_seconds_) : kNone;
+      row.settle_seconds = settle_seconds_;
+      row.adjusted_bulk_mb_per_second = static_cast<double>(BulkBytes()) / 1e6 / (bulk_seconds + settle_seconds_);
       row.jain_index = JainIndex(f.party_bytes);
+      const double values = static_cast<double>(f.bulk_bytes.load()) / static_cast<double>(spec_.geometry.value_bytes) +
+                            static_cast<double>(f.writes.count() + f.reads.count() + f.scans.count());
+      row.cpu_us_per_value = row.cpu_seconds * 1e6 / std::max(1.0, values);
     }
   }
 
@@ -244,7 +251,9 @@ class Runner {
 
   std::vector<PhaseRow> rows_;
   std::vector<TimelineRow> timeline_;
-  double settle_seconds_ = 0;
+  Status settling_;
+  double settle_seconds_ = std::numeric_limits<double>::quiet_NaN();  // where it did not settle
+  uint64_t seen_escapes_ = 0;
   TimePoint start_{}, last_look_{}, last_note_{}, next_timeline_{};
   uint64_t bulk_before_ = 0;
   double level_sum_ = 0, level_count_ = 0;
@@ -262,8 +271,8 @@ Status RunHere(const RunSpec& spec) {
   auto engine = StormEngine::Open(spec.geometry, std::move(options), spec.template_path, spec.scratch);
   if (!engine.ok()) return engine.status();
   Runner runner(spec, *engine.value(), *policy.value());
-  const Status status = runner.Go();
-  return runner.Write(status.ok() ? "ok" : status.message());
+  if (Status s = runner.Go(); !s.ok()) return s;
+  return runner.Write();
 }
 
 namespace {
@@ -272,26 +281,31 @@ namespace {
 volatile std::sig_atomic_t running_child = 0;
 volatile std::sig_atomic_t interrupted = 0;
 
+constexpr int kStoppingSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
 void StopTheRun(int) {
   interrupted = 1;
   if (running_child != 0) kill(static_cast<pid_t>(running_child), SIGKILL);
 }
 
-// What ended the child: its exit, or a signal. SIGINT and SIGTERM end it and not us.
+// What ended the child: its exit, or a signal. Signals that would stop us end it.
 Result<int> InAChild(const std::function<Status()>& work) {
   std::fflush(nullptr);
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, StopTheRun);
-  if (interrupted != 0) return Status::Error("interrupted");
+  for (const int signal : kStoppingSignals) std::signal(signal, StopTheRun);
+  if (std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator()) != 1)
+    return Status::Error("a run apart must begin in a process without other threads");
   const pid_t child = fork();
   if (child < 0) return Status::Error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
-    for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+    for (const int signal : kStoppingSignals) std::signal(signal, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     const Status status = work();
     if (!status.ok()) std::fprintf(stderr, "weir storm: %s\n", status.message().c_str());
     std::fflush(nullptr);
     _exit(status.ok() ? 0 : 1);
   }
   running_child = child;
+  if (interrupted != 0) kill(child, SIGKILL);  // it came before there was a child to end
   int how = 0;
   while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
   }

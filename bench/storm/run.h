@@ -26,7 +26,8 @@ struct RunSpec {
   std::filesystem::path results;  // directory that the figures are added to
 };
 
-// Runs in this process. Rows, time line and CCDF are written to `results` before it returns.
+// Runs in this process. Time line, CCDF and then the rows are written to `results` before it returns; of a run that
+// failed nothing.
 Status RunHere(const RunSpec& spec);
 
 // The same in a process of its own, for a fresh heap, its own CPU time and memory, and because RocksDB may abort: then

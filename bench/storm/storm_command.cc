@@ -66,7 +66,7 @@ class Experiment {
     if (Status s = NoteMachine(); !s.ok()) return s;
     int number = 0;
     for (RunKey key : runs) {
-      key.label = arguments_.label;
+      if (key.label.empty()) key.label = arguments_.label;
       ++number;
       if (done.contains(Identity(key))) continue;
       std::fprintf(stderr, "[%d/%zu] %s\n", number, runs.size(), RunName(key).c_str());
@@ -100,8 +100,24 @@ class Experiment {
     Result<fs::path> ready = Template(spec.geometry);
     if (!ready.ok()) return ready.status();
     spec.template_path = ready.value();
-    spec.sustainable_mb_per_second = Sustainable();
+    if (Status s = FindSustainable(&spec); !s.ok()) return s;
     return RunApart(spec);
+  }
+
+  // What open loops are measured by: given, or what ten minutes of weir sustained.
+  Status FindSustainable(RunSpec* spec) const {
+    const auto& phases = spec->scenario.phases;
+    const bool needed = std::any_of(phases.begin(), phases.end(), [](const StormPhase& phase) {
+      return phase.bulk.kind == BulkLoad::Kind::kOpenLoop;
+    });
+    spec->sustainable_mb_per_second = arguments_.sustainable_mb_per_second;
+    if (!needed || spec->sustainable_mb_per_second > 0) return Status();
+    const Result<std::vector<PhaseRow>> rows = Rows();
+    if (!rows.ok()) return rows.status();
+    spec->sustainable_mb_per_second = Sustained(rows.value());
+    if (spec->sustainable_mb_per_second > 0) return Status();
+    return Status::Error(spec->key.scenario +
+                         " needs what is sustained: run --scenario steady --policy weir before, or give --sustainable");
   }
 
   Result<fs::path> Template(const StormGeometry& geometry) {
@@ -111,16 +127,6 @@ class Experiment {
     const Status status = MakeTemplateApart(geometry, path);
     if (!status.ok()) return status;
     return path;
-  }
-
-  // What the open loops are measured by: given, or what the sweep's best rate sustained.
-  double Sustainable() const {
-    if (arguments_.sustainable_mb_per_second > 0) return arguments_.sustainable_mb_per_second;
-    constexpr double kOnTwoCores = 5.5;
-    const Result<std::vector<PhaseRow>> rows = Rows();
-    const std::string oracle = rows.ok() ? BestOracle(rows.value(), 1) : "";
-    if (oracle.empty()) return kOnTwoCores;
-    return std::strtod(oracle.c_str() + oracle.find('@') + 1, nullptr);
   }
 
   const Arguments& arguments_;
@@ -138,10 +144,10 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
         Campaign(arguments.scale, arguments.scenarios.empty() ? std::vector<std::string>{"burst"} : arguments.scenarios,
                  policies, arguments.repetitions));
   }
-  if (Status s = experiment->RunAll(Campaign(1, {"burst"}, OracleSweep(), 1)); !s.ok()) return s;
+  if (Status s = experiment->RunAll(OracleSweep(arguments.repetitions)); !s.ok()) return s;
   Result<std::vector<PhaseRow>> rows = experiment->Rows();
   if (!rows.ok()) return rows.status();
-  const std::string oracle = BestOracle(rows.value(), 1);
+  const std::string oracle = BestOracle(rows.value());
   if (oracle.empty()) return Status::Error("no static rate kept interactive writes fast; is the machine busy?");
   return experiment->RunAll(FullCampaign(oracle, arguments.repetitions));
 }
@@ -154,8 +160,7 @@ int Report(const Arguments& arguments, const std::vector<PhaseRow>& rows) {
     std::fputs(SummaryTables(summaries).c_str(), stdout);
   }
   const double target_mb = static_cast<double>(StormGeometry{}.memory_target_bytes) / 1e6;
-  const std::vector<Goal> goals =
-      arguments.quick ? QuickGoals(summaries) : Goals(summaries, BestOracle(rows, 1), target_mb);
+  const std::vector<Goal> goals = arguments.quick ? QuickGoals(rows) : Goals(rows, BestOracle(rows), target_mb);
   if (!arguments.json) std::printf("\n%s", GoalTable(goals).c_str());
   return !arguments.quick || std::all_of(goals.begin(), goals.end(), [](const Goal& g) { return g.met; }) ? 0 : 1;
 }
@@ -169,17 +174,26 @@ int StormCommand(int argc, char** argv) {
       "are there already are not repeated, so an experiment that was interrupted goes on.",
       "weir storm");
   Arguments arguments;
-  app.add_flag("--quick", arguments.quick,
-               "a minute: RocksDB alone and weir; fails when weir is not far better; keeps no results");
-  app.add_option("--scenario", arguments.scenarios, "choose scenarios")->delimiter(',');
-  app.add_option("--policy", arguments.policies, "choose policies: weir, static@5.5 (knob)")->delimiter(',');
+  CLI::Option* quick =
+      app.add_flag("--quick", arguments.quick,
+                   "a minute: RocksDB alone and weir; fails when weir is not far better; keeps no results");
+  app.add_option("--scenario", arguments.scenarios, "choose scenarios")->delimiter(',')->excludes(quick);
+  app.add_option("--policy", arguments.policies, "choose policies: weir, static@5.5 (knob)")
+      ->delimiter(',')
+      ->excludes(quick);
   app.add_option("--repetitions", arguments.repetitions, "of each")->capture_default_str()->check(CLI::Range(1, 1000));
   app.add_option("--scale", arguments.scale, "of all sizes and of the disk")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 16.0));
   app.add_option("--sustainable", arguments.sustainable_mb_per_second,
-                 "bulk MB/s that open loops are measured by; default: the best static rate in the results");
-  app.add_option("--label", arguments.label, "name of an experiment, beside the policy in the report");
+                 "bulk MB/s that open loops are measured by; default: what weir sustained in the results");
+  app.add_option("--label", arguments.label, "name of an experiment, beside the policy in the report")
+      ->check(CLI::Validator(
+          [](const std::string& label) {
+            const bool plain = label.find_first_of(",/\"\\\n") == std::string::npos;
+            return plain ? std::string() : std::string("letters, digits and = . _ - only");
+          },
+          "NAME"));
   app.add_option("--results", arguments.results, "directory of CSV files")->capture_default_str();
   app.add_option("--dir", arguments.scratch, "where databases are made (1 to 10 GB, removed at the end)")
       ->capture_default_str()

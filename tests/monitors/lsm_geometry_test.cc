@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace weir {
 namespace {
 
@@ -43,6 +45,18 @@ TEST(LsmGeometry, OneIsAlwaysBelowTheMovedBrakes) {
       EXPECT_GE(prepared.DebtAtOne(), static_cast<double>(given.soft_pending_bytes));
       EXPECT_LT(prepared.DebtAtOne(), static_cast<double>(brakes.soft_pending_bytes)) << hard;
     }
+  }
+}
+
+// As programs do that want no brakes at all.
+TEST(LsmGeometry, TriggersOutOfReachStayOutOfReach) {
+  for (const int slowdown : {1 << 20, 1 << 30, std::numeric_limits<int>::max()}) {
+    LsmGeometry given = Recipe();
+    given.l0_slowdown = given.l0_stop = slowdown;
+    const LsmGeometry prepared = PreparedGeometry(given);
+    EXPECT_GE(prepared.L0FilesAtOne(), slowdown);
+    EXPECT_GE(BrakesOf(prepared).l0_slowdown, slowdown);
+    EXPECT_GE(BrakesOf(prepared).l0_stop, slowdown);
   }
 }
 

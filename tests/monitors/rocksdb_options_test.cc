@@ -56,6 +56,9 @@ TEST(PrepareRocksDb, FlushesSeveralBuffersTogetherOnlyWhereL0IsCompactedWithL1) 
   EXPECT_EQ(Prepared(options).min_write_buffer_number_to_merge, 2);
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
   EXPECT_EQ(Prepared(options).min_write_buffer_number_to_merge, 1);
+  options.compaction_style = rocksdb::kCompactionStyleLevel;
+  options.atomic_flush = true;
+  EXPECT_EQ(Prepared(options).min_write_buffer_number_to_merge, 1);
 }
 
 TEST(GeometryOf, TakesOptionsAsRocksDbDoes) {

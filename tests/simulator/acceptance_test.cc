@@ -28,8 +28,8 @@ TEST(Acceptance, TheDefaultGeometryNeedsNoOtherGains) {
   EXPECT_EQ(f.escapes, 0);
 }
 
-// But one: when the sensor comes back to an engine that ran empty meanwhile, the first burst fills the second of the two
-// 64 MiB memtables of RocksDB's defaults for a moment. It does not reach 1.0.
+// But one: when the sensor comes back to an engine that ran empty meanwhile, the first burst fills the second of the
+// two 64 MiB memtables of RocksDB's defaults for a moment. It does not reach 1.0.
 double MostOvershoot(std::string_view scenario, std::string_view geometry) {
   return scenario == "sensor-loss" && geometry == "default" ? 40 : 10;
 }

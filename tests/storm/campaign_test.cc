@@ -11,20 +11,21 @@
 namespace weir {
 namespace {
 
-PhaseRow Swept(const std::string& policy, double p999_ms, double adjusted, double braked_seconds = 0) {
-  PhaseRow row{.run = {.scenario = "burst", .policy = policy}, .phase = "burst"};
+PhaseRow Swept(const std::string& policy, double p999_ms, double adjusted, double braked_seconds = 0,
+               double highest_level = 0.9) {
+  PhaseRow row{.run = {.scenario = "burst", .policy = policy, .label = "sweep"}, .phase = "burst"};
   row.write_p999_ms = p999_ms;
   row.adjusted_bulk_mb_per_second = adjusted;
   row.braked_seconds = braked_seconds;
+  row.highest_level = highest_level;
   return row;
 }
 
 TEST(Campaign, OracleIsTheFastestRateThatKeepsInteractiveWorkFast) {
   EXPECT_EQ(BestOracle({Swept("static@5", 2, 5), Swept("static@6", 3, 5.9), Swept("static@7", 50, 6.8),
-                        Swept("static@6.5", 4, 6.4, 0.1), Swept("weir", 1, 9)},
-                       1),
+                        Swept("static@6.5", 4, 6.4, 0.1), Swept("static@6.6", 4, 6.5, 0, 1.1)}),
             "static@6");
-  EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}, 1), "");
+  EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}), "");
 }
 
 TEST(Campaign, RepetitionsAreInterleavedAndBeginWithAnotherPolicyEachTime) {

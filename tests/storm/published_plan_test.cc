@@ -7,11 +7,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr ControlSettings kWrites{.gains = {.kp = 0.5, .ki = 0.1, .kd = 0.05}, .setpoint = 0.85, .min_batch = 10};
 const TimePoint kStart = TimePoint(std::chrono::hours(1));
 
 TEST(PublishedPlan, DecidesAfterEveryNthOperationOfAllCallers) {
-  PublishedPlan plan(kWrites);
+  PublishedPlan plan(kPlanWrites);
   for (int round = 0; round < 3; ++round) {
     for (int i = 1; i < 10; ++i) EXPECT_FALSE(plan.CountOperation());
     EXPECT_TRUE(plan.CountOperation());
@@ -24,13 +23,13 @@ TEST(PublishedPlan, WeighsMemorySevenTenths) {
 }
 
 TEST(PublishedPlan, FirstDecisionOnlyStartsItsClock) {
-  PublishedPlan plan(kWrites);
+  PublishedPlan plan(kPlanWrites);
   EXPECT_EQ(plan.Delay(kStart, 5.0), Duration::zero());
 }
 
 // The plan's arithmetic step by step: error 0.4 over one second.
 TEST(PublishedPlan, AddsThreeTermsInSeconds) {
-  PublishedPlan plan(kWrites);
+  PublishedPlan plan(kPlanWrites);
   (void)plan.Delay(kStart, 1.25);
   const Duration delay = plan.Delay(kStart + std::chrono::seconds(1), 1.25);
   EXPECT_NEAR(plan.p(), 0.5 * 0.4, 1e-12);
@@ -40,7 +39,7 @@ TEST(PublishedPlan, AddsThreeTermsInSeconds) {
 }
 
 TEST(PublishedPlan, ClampsTheIntegralAndTheDelayAndNothingElse) {
-  PublishedPlan plan(kWrites);
+  PublishedPlan plan(kPlanWrites);
   TimePoint now = kStart;
   (void)plan.Delay(now, 3.85);
   for (int i = 0; i < 100; ++i) EXPECT_LE(plan.Delay(now += milliseconds(500), 3.85), std::chrono::seconds(1));
@@ -49,8 +48,18 @@ TEST(PublishedPlan, ClampsTheIntegralAndTheDelayAndNothingElse) {
   EXPECT_NEAR(plan.i(), 0.1 * -0.5, 1e-12);
 }
 
+TEST(PublishedPlan, ReadsHaveTheirOwnBounds) {
+  PublishedPlan plan(kPlanReads);
+  TimePoint now = kStart;
+  (void)plan.Delay(now, 3.85);
+  for (int i = 0; i < 100; ++i) EXPECT_LE(plan.Delay(now += milliseconds(500), 3.85), milliseconds(200));
+  EXPECT_NEAR(plan.i(), 0.05 * 1.0, 1e-12);
+  for (int i = 0; i < 100; ++i) (void)plan.Delay(now += milliseconds(500), 0.0);
+  EXPECT_NEAR(plan.i(), 0.05 * -0.2, 1e-12);
+}
+
 TEST(PublishedPlan, TakesTimeThatStandsStillForAMillisecond) {
-  PublishedPlan plan(kWrites);
+  PublishedPlan plan(kPlanWrites);
   (void)plan.Delay(kStart, 0.85);
   (void)plan.Delay(kStart, 0.95);
   EXPECT_NEAR(plan.i(), 0.1 * 0.1 * 0.001, 1e-12);

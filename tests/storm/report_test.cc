@@ -14,6 +14,8 @@ PhaseRow Row(const std::string& scenario, const std::string& policy, int repetit
   row.write_p999_ms = p999_ms;
   row.adjusted_bulk_mb_per_second = adjusted;
   row.peak_memory_mb = 90 * scale;
+  row.seconds = 60;
+  row.writes = 12'000;
   return row;
 }
 
@@ -56,16 +58,16 @@ TEST(Report, RunThatAbortedCountsAsFailureNotAsFigures) {
 TEST(Report, ExperimentsWithALabelStandBesideTheirPolicyAndCountForNoGoal) {
   PhaseRow tried = Row("burst", "weir", 1, 1000, 1);
   tried.run.label = "KP=9";
-  const std::vector<Summary> all = Summarise({Row("burst", "weir", 1, 4, 5), tried, Row("burst", "alone", 1, 1000, 5)});
-  EXPECT_EQ(all.size(), 3u);
-  EXPECT_TRUE(GoalNamed(Goals(all, "static@5", 134), "burst: interactive").met);
+  const std::vector<PhaseRow> rows = {Row("burst", "weir", 1, 4, 5), tried, Row("burst", "alone", 1, 1000, 5)};
+  EXPECT_EQ(Summarise(rows).size(), 3u);
+  EXPECT_TRUE(GoalNamed(Goals(rows, "static@5", 134), "burst: interactive").met);
 }
 
 TEST(Report, GoalsAreMetNotMetOrNotRun) {
-  const std::vector<Summary> all =
-      Summarise({Row("burst", "weir", 1, 4, 5.4), Row("burst", "alone", 1, 799, 6), Row("burst", "low_pri", 1, 3, 5),
-                 Row("burst", "static@5.5", 1, 3, 5.6), Row("burst", "weir", 1, 4, 5, 4)});
-  const std::vector<Goal> goals = Goals(all, "static@5.5", 134);
+  const std::vector<Goal> goals =
+      Goals({Row("burst", "weir", 1, 4, 5.4), Row("burst", "alone", 1, 799, 6), Row("burst", "low_pri", 1, 3, 5),
+             Row("burst", "static@5.5", 1, 3, 5.6), Row("burst", "weir", 1, 4, 5, 4)},
+            "static@5.5", 134);
   const Goal& latency = GoalNamed(goals, "burst: interactive");
   EXPECT_FALSE(latency.met);  // 1/199.75
   EXPECT_NE(latency.reached.find("1/200"), std::string::npos) << latency.reached;
@@ -78,28 +80,55 @@ TEST(Report, GoalsAreMetNotMetOrNotRun) {
   EXPECT_NE(GoalTable(goals).find("not run"), std::string::npos);
 }
 
+// In any phase, not only in that which is judged.
 TEST(Report, OneStallInOneRunMissesTheGoal) {
   PhaseRow stalled = Row("burst", "weir", 2, 4, 5);
+  stalled.phase = "calm";
   stalled.braked_seconds = 0.1;
-  const std::vector<Goal> goals = Goals(Summarise({Row("burst", "weir", 1, 4, 5), stalled}), "", 134);
-  EXPECT_FALSE(GoalNamed(goals, "engine slowed").met);
+  EXPECT_FALSE(GoalNamed(Goals({Row("burst", "weir", 1, 4, 5), stalled}, "", 134), "engine slowed").met);
 }
 
-TEST(Report, QuickFormWantsTwentyTimesAndNoStall) {
-  const auto rows = [](double alone_ms, double braked_seconds) {
-    PhaseRow weir = Row("quick", "weir", 1, 10, 0);
-    PhaseRow alone = Row("quick", "alone", 1, alone_ms, 0);
-    weir.phase = alone.phase = "burst";
-    weir.braked_seconds = braked_seconds;
-    return Summarise({weir, alone});
-  };
-  const auto met = [](const std::vector<Goal>& goals) {
-    return std::all_of(goals.begin(), goals.end(), [](const Goal& g) { return g.met; });
-  };
-  EXPECT_TRUE(met(QuickGoals(rows(200, 0))));
-  EXPECT_FALSE(met(QuickGoals(rows(199, 0))));
-  EXPECT_FALSE(met(QuickGoals(rows(200, 0.02))));
-  EXPECT_FALSE(met(QuickGoals({})));
+struct QuickCase {
+  const char* name;
+  double alone_ms = 200;
+  double braked_seconds = 0;
+  double escapes = 0;
+  double refused = 0;
+  double writes = 12'000;
+  bool aborted = false;
+  bool met = false;
+};
+
+class QuickForm : public testing::TestWithParam<QuickCase> {};
+
+TEST_P(QuickForm, WantsTwentyTimesAndNoStallAndAnAnswerForEverybody) {
+  const QuickCase& c = GetParam();
+  PhaseRow weir = Row("quick", "weir", 1, 10, 0);
+  PhaseRow alone = Row("quick", "alone", 1, c.alone_ms, 0);
+  weir.phase = alone.phase = "burst";
+  weir.braked_seconds = c.braked_seconds;
+  weir.escapes = c.escapes;
+  weir.refused = c.refused;
+  weir.writes = c.writes;
+  std::vector<PhaseRow> rows = {weir, alone};
+  if (c.aborted) {
+    rows.push_back(weir);
+    rows.back().outcome = "aborted";
+  }
+  const std::vector<Goal> goals = QuickGoals(rows);
+  EXPECT_EQ(std::all_of(goals.begin(), goals.end(), [](const Goal& g) { return g.met; }), c.met);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, QuickForm,
+    testing::Values(QuickCase{.name = "well", .met = true}, QuickCase{.name = "too_slow", .alone_ms = 199},
+                    QuickCase{.name = "stalled", .braked_seconds = 0.02}, QuickCase{.name = "unseen", .escapes = 1},
+                    QuickCase{.name = "refused", .refused = 1}, QuickCase{.name = "silent", .writes = 9000},
+                    QuickCase{.name = "aborted", .aborted = true}),
+    [](const auto& i) { return i.param.name; });
+
+TEST(Report, QuickFormThatDidNotRunIsNotMet) {
+  for (const Goal& goal : QuickGoals({})) EXPECT_FALSE(goal.met);
 }
 
 }  // namespace

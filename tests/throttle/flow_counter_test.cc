@@ -56,6 +56,30 @@ TEST(FlowCounter, AddWithinBoundsEachThreadInEachEpoch) {
   EXPECT_EQ(counter->Sum().operations, 4U);
 }
 
+// They all live at once, so most of them share the last slot.
+TEST(FlowCounter, AddWithinBoundsThreadsThatShareASlotTogether) {
+  constexpr int kThreads = 200;
+  constexpr uint64_t kAllowance = 100;
+  auto counter = std::make_unique<FlowCounter>();
+  for (const uint32_t epoch : {1u, 2u}) {
+    const uint64_t before = counter->Sum().bytes;
+    std::barrier everybody(kThreads);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        (void)ThreadSlot();
+        everybody.arrive_and_wait();
+        for (int n = 0; n < 200; ++n) (void)counter->AddWithin(1, epoch, kAllowance);
+        everybody.arrive_and_wait();
+      });
+    }
+    threads.clear();
+    const uint64_t admitted = counter->Sum().bytes - before;
+    EXPECT_LE(admitted, kThreadSlots * kAllowance);
+    EXPECT_GE(admitted, kAllowance);
+  }
+}
+
 TEST(FlowCounter, NeverRunsBackwardsForAReader) {
   auto counter = std::make_unique<FlowCounter>();
   std::jthread writer([&](std::stop_token stop) {
