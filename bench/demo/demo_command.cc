@@ -65,7 +65,7 @@ StormGeometry DemoGeometry() {
   StormGeometry geometry = ScaledStorm(0.25);
   geometry.keys = geometry.preloaded_values = 75'000;
   geometry.disk_bytes_per_second = StormGeometry{}.disk_bytes_per_second;
-  geometry.memory_target_bytes = 256 << 20;
+  geometry.memory_target_bytes = StormGeometry{}.memory_target_bytes;
   return geometry;
 }
 

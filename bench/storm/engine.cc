@@ -130,7 +130,9 @@ Status StormEngine::BeginToSettle() {
   rocksdb::FlushOptions without_waiting;
   without_waiting.wait = false;
   without_waiting.allow_write_stall = true;
-  if (Status s = FromRocksDb("flush", db_->Flush(without_waiting)); !s.ok()) return s;
+  // While writes are stopped it has enough to flush, and says so.
+  const rocksdb::Status flushed = db_->Flush(without_waiting);
+  if (!flushed.ok() && !flushed.IsTryAgain()) return FromRocksDb("flush", flushed);
   return FromRocksDb("settle", db_->SetOptions({{"level0_file_num_compaction_trigger", "1"}}));
 }
 

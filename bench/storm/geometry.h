@@ -20,7 +20,7 @@ struct StormGeometry {
   size_t value_bytes = 1000;
   uint64_t preloaded_values = 100'000;
   int64_t disk_bytes_per_second = 32 << 20;
-  uint64_t memory_target_bytes = 128 << 20;
+  uint64_t memory_target_bytes = 256 << 20;
 };
 
 StormGeometry ScaledStorm(double scale);
