@@ -83,7 +83,7 @@ Result<std::unique_ptr<Policy>> MakePolicy(const std::string& spec, const StormG
     if (entry.kind.name != name) continue;
     double knob = entry.kind.default_knob;
     if (at != std::string::npos) {
-      if (entry.kind.knob.empty()) return Status::Error("policy " + spec + ": " + name + " has no knob to set");
+      if (entry.kind.knob.empty()) return Status::Error("policy " + spec + ": it has no knob to set");
       const Result<double> value = ParseNumber(spec.substr(at + 1), {.min = 0.01, .max = 1e6, .unit = entry.kind.knob});
       if (!value.ok()) return Status::Error("policy " + spec + ": " + value.status().message());
       knob = value.value();
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Policy>> MakePolicy(const std::string& spec, const StormG
     return entry.make(knob, geometry, settings);
   }
   std::string names;
-  for (const Entry& entry : Entries()) names += " " + entry.kind.name;
+  for (const Entry& entry : Entries()) names.append(" ").append(entry.kind.name);
   return Status::Error("no policy \"" + name + "\"; there are:" + names);
 }
 
