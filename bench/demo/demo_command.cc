@@ -35,8 +35,6 @@ struct HalfResult {
   std::vector<double> levels;  // the highest signal, ten a second
 };
 
-double Milliseconds(Duration d) { return ToSeconds(d) * 1e3; }
-
 // ████████░░│░░  from 0 to 1.5, with a mark at the setpoint.
 std::string Bar(double level, double setpoint) {
   constexpr int kCells = 30;

@@ -11,6 +11,9 @@
 
 namespace weir {
 
+// As latencies are printed.
+inline double Milliseconds(Duration d) { return ToSeconds(d) * 1e3; }
+
 class LatencyHistogram {
  public:
   void Record(Duration latency);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "bench/measure/jain_index.h"
+
 namespace weir {
 namespace {
 
@@ -72,16 +74,6 @@ void JudgeLoad(LoadTally tally, double seconds, Figures* figures) {
   figures->bulk_refused = static_cast<double>(tally.bulk_refused);
   figures->interactive_refused = static_cast<double>(tally.interactive_refused);
   figures->jain_index = JainIndex(tally.bulk_bytes_by_party);
-}
-
-double JainIndex(const std::vector<double>& shares) {
-  double sum = 0;
-  double squares = 0;
-  for (const double share : shares) {
-    sum += share;
-    squares += share * share;
-  }
-  return squares > 0 ? sum * sum / (static_cast<double>(shares.size()) * squares) : kNone;
 }
 
 std::vector<std::pair<std::string, double>> Named(const Figures& f) {

@@ -66,9 +66,6 @@ void JudgeLevel(const std::vector<TickRow>& rows, const Judged& judged, Figures*
 // Fills what the load says; `seconds` is how long it was counted.
 void JudgeLoad(LoadTally tally, double seconds, Figures* figures);
 
-// 1 when all have the same, 1/n when one has everything.
-double JainIndex(const std::vector<double>& shares);
-
 // Name and value, in the order of the README.
 std::vector<std::pair<std::string, double>> Named(const Figures& figures);
 

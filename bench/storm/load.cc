@@ -188,7 +188,7 @@ bool StormLoad::WaitForBulk(TimePoint* intended, size_t bytes) {
 }
 
 void StormLoad::WriteBulk(size_t party, uint64_t writer) {
-  std::mt19937_64 random(100 + writer);
+  std::mt19937_64 random(kFirstParty + writer);
   const int values = std::min(options_.bulk_batch, policy_.LargestBatch());
   const Party who{.id = kFirstParty + party, .work_class = WorkClass::kBulk};
   TimePoint intended = Clock::System().Now();
@@ -210,7 +210,7 @@ void StormLoad::WriteBulk(size_t party, uint64_t writer) {
 }
 
 void StormLoad::ScanLong(uint64_t scanner) {
-  std::mt19937_64 random(50 + scanner);
+  std::mt19937_64 random(kFirstScanner + scanner);
   const size_t bytes = value_.size() * static_cast<size_t>(options_.long_scan_values);
   TimePoint unused{};
   while (WaitForBulk(&unused, bytes)) {

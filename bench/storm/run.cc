@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/measure/jain_index.h"
+
 namespace weir {
 namespace {
 
@@ -31,8 +33,6 @@ constexpr Duration kTimelineEvery = std::chrono::milliseconds(100);
 constexpr double kLongestSettleSeconds = 240;
 // Between two compactions of a backlog everything is at rest for a moment.
 constexpr Duration kRestToBeSettled = std::chrono::milliseconds(400);
-
-double Milliseconds(Duration d) { return ToSeconds(d) * 1e3; }
 
 double ProcessCpuSeconds() {
   rusage use{};
@@ -52,18 +52,6 @@ double PeakMemoryMb() {
 double LoadAverage() {
   double load = 0;
   return getloadavg(&load, 1) == 1 ? load : std::numeric_limits<double>::quiet_NaN();
-}
-
-double JainIndex(const std::vector<std::atomic<uint64_t>>& shares) {
-  double sum = 0;
-  double squares = 0;
-  for (const std::atomic<uint64_t>& share : shares) {
-    const auto x = static_cast<double>(share.load());
-    sum += x;
-    squares += x * x;
-  }
-  return squares > 0 ? sum * sum / (static_cast<double>(shares.size()) * squares)
-                     : std::numeric_limits<double>::quiet_NaN();
 }
 
 // The run's loop: changes phases, watches the engine and notes down.
@@ -224,7 +212,7 @@ class Runner {
       row.bulk_mb_per_second = static_cast<double>(f.bulk_bytes.load()) / 1e6 / seconds;
       row.settle_seconds = settle_seconds_;
       row.adjusted_bulk_mb_per_second = static_cast<double>(BulkBytes()) / 1e6 / (bulk_seconds + settle_seconds_);
-      row.jain_index = JainIndex(f.party_bytes);
+      row.jain_index = JainIndex({f.party_bytes.begin(), f.party_bytes.end()});
       const double values = static_cast<double>(f.bulk_bytes.load()) / static_cast<double>(spec_.geometry.value_bytes) +
                             static_cast<double>(f.writes.count() + f.reads.count() + f.scans.count());
       row.cpu_us_per_value = row.cpu_seconds * 1e6 / std::max(1.0, values);

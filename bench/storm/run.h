@@ -31,8 +31,8 @@ struct RunSpec {
 Status RunHere(const RunSpec& spec);
 
 // The same in a process of its own, for a fresh heap, its own CPU time and memory, and because RocksDB may abort: then
-// that is the outcome of the run, and no error. SIGINT and SIGTERM end the run, and are an error. Only
-// while this process has one thread.
+// that is the outcome of the run, and no error. SIGINT, SIGTERM and SIGHUP end the run, and are an error. Only while
+// this process has one thread.
 Status RunApart(const RunSpec& spec);
 Status MakeTemplateApart(const StormGeometry& geometry, const std::filesystem::path& path);
 
