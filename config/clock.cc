@@ -10,4 +10,16 @@ const Clock& Clock::System() {
   return clock;
 }
 
+const WallClock& WallClock::System() {
+  class SystemClock final : public WallClock {
+    uint64_t NowSeconds() const override {
+      return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+                                       std::chrono::system_clock::now().time_since_epoch())
+                                       .count());
+    }
+  };
+  static const SystemClock clock;
+  return clock;
+}
+
 }  // namespace weir

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 namespace weir {
 
@@ -24,6 +25,15 @@ class Clock {
 
   // The machine's monotonic clock.
   static const Clock& System();
+};
+
+// The time of day, for what the world dates: seconds since 1970. Any number of threads may ask at once.
+class WallClock {
+ public:
+  virtual ~WallClock() = default;
+  virtual uint64_t NowSeconds() const = 0;
+
+  static const WallClock& System();
 };
 
 }  // namespace weir

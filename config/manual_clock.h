@@ -19,4 +19,16 @@ class ManualClock final : public Clock {
   std::atomic<TimePoint> now_;
 };
 
+class ManualWallClock final : public WallClock {
+ public:
+  explicit ManualWallClock(uint64_t seconds) : seconds_(seconds) {}
+
+  uint64_t NowSeconds() const override { return seconds_.load(std::memory_order_relaxed); }
+  void Set(uint64_t seconds) { seconds_.store(seconds, std::memory_order_relaxed); }
+  void Advance(uint64_t seconds) { seconds_.fetch_add(seconds, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> seconds_;
+};
+
 }  // namespace weir

@@ -1,0 +1,48 @@
+// What a REQ asks for: an event matches a filter if it meets every condition that the filter has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/status.h"
+#include "relay/nostr/event.h"
+
+namespace weir {
+
+struct TagCondition {
+  char letter;
+  std::vector<std::string> values;  // sorted, each once; any of them will do
+
+  bool operator==(const TagCondition&) const = default;
+};
+
+// A condition that is present with no values matches nothing; one that is absent matches all. Lists are sorted, each
+// value once.
+struct Filter {
+  std::optional<std::vector<EventId>> ids;
+  std::optional<std::vector<PublicKey>> authors;
+  std::optional<std::vector<uint16_t>> kinds;
+  std::vector<TagCondition> tags;  // sorted by letter; all of them must be met
+  uint64_t since = 0;              // both inclusive
+  uint64_t until = UINT64_MAX;
+  std::optional<uint64_t> limit;  // of stored events, newest first
+
+  bool Matches(EventView event) const;
+  // True if no event can match, whatever is stored.
+  bool MatchesNothing() const;
+
+  bool operator==(const Filter&) const = default;
+};
+
+struct FilterLimits {
+  size_t max_values = 5000;  // in all lists of a filter together
+};
+
+// The error names the field: `unknown field "search"`, `kinds[2] must be …`.
+Result<Filter> ParseFilter(std::string_view json, const FilterLimits& limits = {});
+std::string ToJson(const Filter& filter);
+
+}  // namespace weir

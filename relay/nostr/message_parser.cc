@@ -1,0 +1,160 @@
+// ParseClientMessage (messages.h).
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "relay/nostr/canonical.h"
+#include "relay/nostr/event_parser.h"
+#include "relay/nostr/filter_reader.h"
+#include "relay/nostr/json_scanner.h"
+#include "relay/nostr/messages.h"
+
+namespace weir {
+namespace {
+
+constexpr std::array<std::string_view, 5> kVerbs = {"EVENT", "REQ", "CLOSE", "COUNT", "AUTH"};
+
+std::string Meaning(const JsonString& string) {
+  std::string text;
+  AppendUnescaped(string.raw, &text);
+  return text;
+}
+
+class MessageReader {
+ public:
+  MessageReader(std::string_view text, const MessageLimits& limits) : text_(text), limits_(limits), in_(text) {}
+
+  ClientMessage Read();
+
+ private:
+  std::optional<BadMessage> ReadVerb();
+  ClientMessage ReadEvent();
+  template <typename Request>
+  ClientMessage ReadRequest();
+  ClientMessage ReadClose();
+  std::optional<BadMessage> ReadSubscription();
+  BadMessage Bad(std::string reason) const { return {verb_, subject_, std::move(reason)}; }
+  std::string Name() const { return std::string(NameOf(verb_)); }
+
+  std::string_view text_;
+  const MessageLimits& limits_;
+  JsonScanner in_;
+  Verb verb_ = Verb::kUnknown;
+  std::string subject_;
+};
+
+ClientMessage MessageReader::Read() {
+  if (std::optional<BadMessage> bad = ReadVerb()) return *std::move(bad);
+  switch (verb_) {
+    case Verb::kEvent:
+    case Verb::kAuth:
+      return ReadEvent();
+    case Verb::kReq:
+      return ReadRequest<Req>();
+    case Verb::kCount:
+      return ReadRequest<CountReq>();
+    default:
+      return ReadClose();
+  }
+}
+
+std::optional<BadMessage> MessageReader::ReadVerb() {
+  if (in_.Peek() != '[') return Bad("a message must be a JSON array, not " + in_.Found());
+  in_.Take('[');
+  JsonString verb;
+  if (!in_.ReadString(&verb)) return Bad("the first element of a message " + in_.error());
+  const std::string name = Meaning(verb);
+  const auto found = std::find(kVerbs.begin(), kVerbs.end(), name);
+  if (found == kVerbs.end()) {
+    return Bad("unknown message \"" + Shown(name) + "\"; known are EVENT, REQ, CLOSE, COUNT and AUTH");
+  }
+  verb_ = static_cast<Verb>(found - kVerbs.begin());
+  return std::nullopt;
+}
+
+// What stands between the comma and the last bracket is left to EventParser, which refuses all that is no single
+// object.
+ClientMessage MessageReader::ReadEvent() {
+  const auto bad = [this](std::string reason) {
+    const char* const object = std::find(in_.at(), text_.data() + text_.size(), '{');
+    subject_ = FindId({object, static_cast<size_t>(text_.data() + text_.size() - object)});
+    return Bad(std::move(reason));
+  };
+  if (!in_.Expect(',')) return bad(in_.error());
+  if (in_.Peek() != '{') return bad(Name() + " must have an event, a JSON object, not " + in_.Found());
+  std::string_view rest(in_.at(), static_cast<size_t>(text_.data() + text_.size() - in_.at()));
+  const auto trim = [&rest] { rest = rest.substr(0, rest.find_last_not_of(" \t\r\n") + 1); };
+  trim();
+  if (!rest.ends_with(']')) return bad("the message must end with ]");
+  rest.remove_suffix(1);
+  trim();
+  if (verb_ == Verb::kAuth) return AuthText{rest};
+  return EventText{rest};
+}
+
+template <typename Request>
+ClientMessage MessageReader::ReadRequest() {
+  if (std::optional<BadMessage> bad = ReadSubscription()) return *std::move(bad);
+  Request request;
+  bool first = false;
+  while (true) {
+    const JsonScanner::Step step = in_.NextItem(']', &first);
+    if (step == JsonScanner::Step::kError) return Bad(in_.error());
+    if (step == JsonScanner::Step::kEnd) break;
+    if (request.filters.size() == limits_.max_filters) {
+      return Bad(Name() + " must have at most " + std::to_string(limits_.max_filters) + " filters, not more");
+    }
+    FilterReader reader(&in_, limits_.filter);
+    if (!reader.Read(&request.filters.emplace_back())) {
+      return Bad("filter " + std::to_string(request.filters.size()) + ": " + reader.error());
+    }
+  }
+  if (!in_.AtEnd()) return Bad("nothing may follow the message's array, but there is " + in_.Found());
+  if (request.filters.empty()) return Bad(Name() + " must have a filter");
+  request.subscription = std::move(subject_);
+  return request;
+}
+
+ClientMessage MessageReader::ReadClose() {
+  if (std::optional<BadMessage> bad = ReadSubscription()) {
+    bad->subject.clear();
+    return *std::move(bad);
+  }
+  std::string subscription = std::exchange(subject_, {});
+  if (!in_.Expect(']')) return Bad(in_.error());
+  if (!in_.AtEnd()) return Bad("nothing may follow the message's array, but there is " + in_.Found());
+  return CloseReq{std::move(subscription)};
+}
+
+std::optional<BadMessage> MessageReader::ReadSubscription() {
+  JsonString string;
+  if (!in_.Expect(',')) return Bad(in_.error());
+  if (!in_.ReadString(&string)) return Bad("the subscription's id " + in_.error());
+  std::string subscription = Meaning(string);
+  const size_t size = subscription.size();
+  if (size == 0 || size > limits_.max_subscription_id_bytes) {
+    return Bad("the subscription's id must be 1 to " + std::to_string(limits_.max_subscription_id_bytes) +
+               " bytes long, not " + std::to_string(size));
+  }
+  subject_ = std::move(subscription);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view NameOf(Verb verb) {
+  const auto index = static_cast<size_t>(verb);
+  return index < kVerbs.size() ? kVerbs[index] : "unknown";
+}
+
+ClientMessage ParseClientMessage(std::string_view text, const MessageLimits& limits) {
+  if (!simdjson::validate_utf8(text.data(), text.size())) {
+    return BadMessage{Verb::kUnknown, "", "a message must be valid UTF-8"};
+  }
+  return MessageReader(text, limits).Read();
+}
+
+}  // namespace weir

@@ -1,0 +1,79 @@
+#include "relay/nostr/signature.h"
+
+#include <secp256k1.h>
+#include <secp256k1_extrakeys.h>
+#include <secp256k1_schnorrsig.h>
+
+#include <stdexcept>
+
+#include "relay/nostr/canonical.h"
+#include "relay/nostr/json_scanner.h"
+#include "relay/nostr/messages.h"
+
+namespace weir {
+namespace {
+
+void Check(int ok) {
+  if (ok != 1) throw std::runtime_error("libsecp256k1 refused a key of our own");
+}
+
+const secp256k1_context* SigningContext() {
+  static const secp256k1_context* const context = secp256k1_context_create(SECP256K1_CONTEXT_NONE);
+  return context;
+}
+
+}  // namespace
+
+bool VerifySignature(EventView event) {
+  // Verifying needs no tables of its own, so the library's constant context will do for all threads.
+  const secp256k1_context* const context = secp256k1_context_static;
+  secp256k1_xonly_pubkey pubkey;
+  if (secp256k1_xonly_pubkey_parse(context, &pubkey, event.pubkey().data()) != 1) return false;
+  return secp256k1_schnorrsig_verify(context, event.signature().data(), event.id().data(), event.id().size(),
+                                     &pubkey) == 1;
+}
+
+struct Signer::Key {
+  secp256k1_keypair pair;
+  PublicKey pubkey;
+};
+
+Signer::Signer(uint64_t seed) : key_(std::make_unique<Key>()) {
+  const Bytes32 secret = Sha256("weir test key " + std::to_string(seed));
+  secp256k1_xonly_pubkey pubkey;
+  Check(secp256k1_keypair_create(SigningContext(), &key_->pair, secret.data()));
+  Check(secp256k1_keypair_xonly_pub(SigningContext(), &pubkey, nullptr, &key_->pair));
+  Check(secp256k1_xonly_pubkey_serialize(SigningContext(), key_->pubkey.data(), &pubkey));
+}
+Signer::~Signer() = default;
+Signer::Signer(Signer&&) noexcept = default;
+
+const PublicKey& Signer::pubkey() const { return key_->pubkey; }
+
+Signature Signer::Sign(const Bytes32& message) const {
+  Signature signature;
+  Check(secp256k1_schnorrsig_sign32(SigningContext(), signature.data(), message.data(), &key_->pair, nullptr));
+  return signature;
+}
+
+std::string Signer::SignedEvent(uint64_t created_at, uint16_t kind, std::string_view tags_json,
+                                std::string_view content) const {
+  JsonScanner scanner(tags_json);
+  if (!scanner.SkipValue() || !scanner.AtEnd()) throw std::invalid_argument("tags must be JSON: " + scanner.error());
+  const std::string pubkey = ToHex(key_->pubkey);
+  const std::string time = std::to_string(created_at);
+  std::string canonical = "[0,\"" + pubkey + "\"," + time + "," + std::to_string(kind) + ",";
+  const size_t head = canonical.size();
+  AppendCanonical(tags_json, ControlForm::kEscaped, &canonical);
+  const std::string tags = canonical.substr(head);
+  std::string quoted;
+  AppendJsonString(content, &quoted);
+  canonical += "," + quoted + "]";
+  const Bytes32 id = Sha256(canonical);
+  const Signature signature = Sign(id);
+  return "{\"id\":\"" + ToHex(id) + "\",\"pubkey\":\"" + pubkey + "\",\"created_at\":" + time +
+         ",\"kind\":" + std::to_string(kind) + ",\"tags\":" + tags + ",\"content\":" + quoted + ",\"sig\":\"" +
+         ToHex(signature.data(), signature.size()) + "\"}";
+}
+
+}  // namespace weir

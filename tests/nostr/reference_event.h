@@ -1,0 +1,60 @@
+// NIP-01 once more, slow and obvious, to judge the fast code by: a JSON tree, an event read from it, a filter that is a
+// list of ifs. Shares no code with relay/nostr.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weir {
+
+struct JsonTree {
+  enum Type { kWord, kString, kArray, kObject };
+  Type type = kWord;
+  std::string raw;       // of words and strings: as it was written, with quotes
+  std::string text;      // of strings: what it means
+  std::string name_raw;  // of what stands in an object: its name, in both forms
+  std::string name;
+  std::vector<JsonTree> items;  // of arrays and objects
+};
+
+std::optional<JsonTree> ReadJsonTree(std::string_view text);
+// Without white space; strings and words as they were written.
+std::string MinimalText(const JsonTree& tree);
+
+struct ReferenceEvent {
+  std::string id;  // as the event claims
+  std::string pubkey;
+  uint64_t created_at = 0;
+  uint64_t kind = 0;
+  std::vector<std::vector<std::string>> tags;
+  std::string content;
+  std::string sig;
+  std::string minimal_json;
+  std::vector<std::string> true_ids;  // with control characters as \u001f, and as themselves
+
+  bool HasItsId() const { return id == true_ids[0] || id == true_ids[1]; }
+};
+
+// Nothing if it is no event; its id is not judged.
+std::optional<ReferenceEvent> ReadReferenceEvent(std::string_view json);
+
+std::string CanonicalText(const ReferenceEvent& event, bool controls_escaped);
+std::string HexOfSha256(std::string_view text);
+
+struct ReferenceFilter {
+  std::optional<std::vector<std::string>> ids;
+  std::optional<std::vector<std::string>> authors;
+  std::optional<std::vector<uint64_t>> kinds;
+  std::vector<std::pair<char, std::vector<std::string>>> tags;
+  std::optional<uint64_t> since;
+  std::optional<uint64_t> until;
+  std::optional<uint64_t> limit;
+
+  bool Matches(const ReferenceEvent& event) const;
+};
+
+}  // namespace weir
