@@ -1,0 +1,107 @@
+#include "relay/server/acceptor.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A process out of files accepts again when some are closed.
+constexpr milliseconds kBackOff{100};
+// A handshake that the old server's backlog had begun ends within a round trip.
+constexpr milliseconds kRoundTrip{100};
+// Sockets that are told no and have yet to hang up; beyond it they are closed without a word.
+constexpr uint64_t kMaxRefusing = 512;
+
+bool PeerGaveUp(int error) { return error == ECONNABORTED || error == EPROTO || error == EINTR || error == EPERM; }
+
+}  // namespace
+
+Acceptor::Acceptor(Listener listener, std::vector<std::unique_ptr<IoThread>>& threads)
+    : listener_(std::move(listener)),
+      threads_(threads),
+      core_(threads[0]->core()),
+      descriptor_(threads[0]->context(), listener_.socket()),
+      timer_(threads[0]->context()) {}
+
+Acceptor::~Acceptor() { descriptor_.release(); }
+
+void Acceptor::Start() {
+  listener_.TakeNew();
+  Wait();
+}
+
+void Acceptor::Wait() {
+  descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read, [this](boost::system::error_code error) {
+    if (error || stopping_) return;
+    if (TakeAll()) return Wait();
+    timer_.expires_after(kBackOff);
+    timer_.async_wait([this](boost::system::error_code cancelled) {
+      if (!cancelled && !stopping_) Wait();
+    });
+  });
+}
+
+void Acceptor::Stop(std::function<void()> stopped) {
+  stopping_ = true;
+  listener_.LetTheYoungerHaveNew();
+  TakeAll();
+  timer_.expires_after(kRoundTrip);
+  timer_.async_wait([this, stopped = std::move(stopped)](boost::system::error_code) {
+    TakeAll();
+    descriptor_.release();
+    listener_.Close();
+    stopped();
+  });
+}
+
+bool Acceptor::TakeAll() {
+  for (;;) {
+    IpAddress peer;
+    const int socket = listener_.AcceptOne(&peer);
+    if (socket >= 0) {
+      Hand(socket, peer);
+      continue;
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
+    if (PeerGaveUp(errno)) continue;
+    const int error = errno;
+    if (const auto line = core_.logs.accept.Take(threads_[0]->Now())) {
+      spdlog::error("cannot accept connections: {}{}{}", std::strerror(error),
+                    error == EMFILE ? "; raise the limit of open files (ulimit -n)" : "", line->Suffix());
+    }
+    return false;
+  }
+}
+
+void Acceptor::Hand(int socket, const IpAddress& peer) {
+  Accepted accepted{.socket = socket, .peer = peer};
+  if (core_.served.load(std::memory_order_relaxed) >= core_.settings.max_connections) {
+    accepted.refusal = Refusal::kTotal;
+  } else if (!core_.proxies.Contains(peer)) {
+    accepted.has_slot = core_.slots.Take(peer);
+    if (!accepted.has_slot) accepted.refusal = Refusal::kAddress;
+  }
+  if (accepted.refusal == Refusal::kNone) {
+    core_.served.fetch_add(1, std::memory_order_relaxed);
+  } else if (core_.refusing.fetch_add(1, std::memory_order_relaxed) >= kMaxRefusing) {
+    core_.refusing.fetch_sub(1, std::memory_order_relaxed);
+    close(socket);
+    return;
+  }
+  // Ties go round.
+  next_ = (next_ + 1) % threads_.size();
+  size_t least = next_;
+  for (size_t n = 0; n < threads_.size(); ++n)
+    if (threads_[n]->load() < threads_[least]->load()) least = n;
+  threads_[least]->Adopt(accepted);
+}
+
+}  // namespace weir

@@ -1,0 +1,111 @@
+#include "relay/server/buffered_stream.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/error.hpp>
+#include <cerrno>
+#include <cstring>
+
+namespace weir {
+namespace {
+
+boost::system::error_code LastError() { return {errno, boost::system::system_category()}; }
+
+}  // namespace
+
+BufferedStream::~BufferedStream() {
+  if (piece_) pool_.Return(std::move(piece_));
+  if (output_.capacity() >= kPieceBytes) pool_.Return(std::move(output_));
+}
+
+size_t BufferedStream::Fill(boost::system::error_code& error) {
+  assert(piece().empty());
+  error = {};
+  if (!piece_) piece_ = pool_.TakePiece();
+  ssize_t bytes = 0;
+  do {
+    bytes = recv(socket_.native_handle(), piece_.get(), kPieceBytes, 0);
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes > 0) {
+    piece_begin_ = 0;
+    piece_end_ = static_cast<size_t>(bytes);
+    return piece_end_;
+  }
+  if (bytes == 0) error = boost::asio::error::eof;
+  if (bytes < 0 && errno != EAGAIN && errno != EWOULDBLOCK) error = LastError();
+  pool_.Return(std::move(piece_));
+  return 0;
+}
+
+void BufferedStream::Consume(size_t bytes) {
+  assert(bytes <= piece().size());
+  piece_begin_ += bytes;
+  if (piece_begin_ < piece_end_) return;
+  piece_begin_ = piece_end_ = 0;
+  if (piece_) pool_.Return(std::move(piece_));
+}
+
+size_t BufferedStream::CopyToTargets() {
+  size_t copied = 0;
+  for (const boost::asio::mutable_buffer& target : targets_) {
+    const std::string_view left = piece();
+    const size_t bytes = std::min(target.size(), left.size());
+    if (bytes == 0) break;
+    std::memcpy(target.data(), left.data(), bytes);
+    Consume(bytes);
+    copied += bytes;
+  }
+  return copied;
+}
+
+bool BufferedStream::CompleteRead() {
+  if (!read_.full()) return false;
+  if (!piece().empty() || targets_[0].size() == 0) {
+    const size_t bytes = CopyToTargets();
+    read_.Run({}, bytes);
+    return true;
+  }
+  if (!input_error_) return false;
+  read_.Run(input_error_, 0);
+  return true;
+}
+
+void BufferedStream::Append(std::string_view text) {
+  if (output_.capacity() < kPieceBytes) output_ = pool_.TakeOutput();
+  output_.append(text);
+}
+
+size_t BufferedStream::Send(boost::system::error_code& error) {
+  error = {};
+  size_t sent = 0;
+  while (output_bytes() > 0) {
+    const ssize_t bytes =
+        send(socket_.native_handle(), output_.data() + output_sent_, output_bytes(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (bytes < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) error = LastError();
+      DropSent();
+      return sent;
+    }
+    output_sent_ += static_cast<size_t>(bytes);
+    sent += static_cast<size_t>(bytes);
+  }
+  if (output_.capacity() >= kPieceBytes) pool_.Return(std::move(output_));
+  output_ = std::string();
+  output_sent_ = 0;
+  return sent;
+}
+
+// A peer that takes a little at a time, while more is appended, must not make the buffer grow by what it has taken.
+void BufferedStream::DropSent() {
+  if (output_sent_ < kPieceBytes || output_sent_ < output_bytes()) return;
+  output_.erase(0, output_sent_);
+  output_sent_ = 0;
+}
+
+void teardown(boost::beast::role_type, BufferedStream&, boost::system::error_code& error) { error = {}; }
+
+void beast_close_socket(BufferedStream&) {}
+
+}  // namespace weir

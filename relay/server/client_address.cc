@@ -1,0 +1,128 @@
+#include "relay/server/client_address.h"
+
+#include <algorithm>
+#include <boost/asio/ip/address_v6.hpp>
+#include <cstring>
+#include <optional>
+
+#include "config/parse.h"
+
+namespace weir {
+namespace {
+
+std::optional<IpAddress> ParseAddress(std::string_view text) {
+  boost::system::error_code error;
+  const IpAddress address = boost::asio::ip::make_address(std::string(text), error);
+  if (error) return std::nullopt;
+  return Unmapped(address);
+}
+
+// Proxies write 1.2.3.4, 1.2.3.4:567, ::1, [::1] and [::1]:567.
+std::optional<IpAddress> ParseForwarded(std::string_view text) {
+  text = TrimBlanks(text);
+  if (text.starts_with('[')) {
+    const size_t end = text.find(']');
+    return end == text.npos ? std::nullopt : ParseAddress(text.substr(1, end - 1));
+  }
+  if (std::count(text.begin(), text.end(), ':') == 1) text = text.substr(0, text.find(':'));
+  return ParseAddress(text);
+}
+
+std::vector<uint8_t> Bytes(const IpAddress& address) {
+  if (address.is_v4()) {
+    const auto bytes = address.to_v4().to_bytes();
+    return {bytes.begin(), bytes.end()};
+  }
+  const auto bytes = address.to_v6().to_bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+bool SamePrefix(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, unsigned prefix) {
+  if (a.size() != b.size()) return false;
+  const size_t whole = prefix / 8;
+  if (std::memcmp(a.data(), b.data(), whole) != 0) return false;
+  const unsigned rest = prefix % 8;
+  return rest == 0 || (a[whole] >> (8 - rest)) == (b[whole] >> (8 - rest));
+}
+
+std::pair<uint64_t, uint64_t> SlotKey(const IpAddress& address) {
+  if (address.is_v4()) return {address.to_v4().to_uint(), 4};
+  uint64_t prefix = 0;
+  const auto bytes = address.to_v6().to_bytes();
+  for (size_t n = 0; n < 8; ++n) prefix = prefix << 8 | bytes[n];
+  return {prefix, 6};
+}
+
+Status NotANetwork(std::string_view text) {
+  return Status::Error("WEIR_TRUSTED_PROXIES: " + Printable(text) +
+                       " is not an address; list addresses or networks, as in 127.0.0.1, 10.0.0.0/8");
+}
+
+}  // namespace
+
+IpAddress Unmapped(const IpAddress& address) {
+  namespace ip = boost::asio::ip;
+  if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+  return ip::make_address_v4(ip::v4_mapped, address.to_v6());
+}
+
+Result<TrustedProxies> TrustedProxies::Parse(std::string_view text) {
+  TrustedProxies proxies;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view word = TrimBlanks(text.substr(0, comma));
+    text = comma == text.npos ? std::string_view() : text.substr(comma + 1);
+    if (word.empty()) continue;
+    const size_t slash = word.find('/');
+    const auto address = ParseAddress(word.substr(0, slash));
+    if (!address) return NotANetwork(word);
+    const unsigned longest = address->is_v4() ? 32 : 128;
+    Network network{*address, longest};
+    if (slash != word.npos) {
+      const auto prefix = ParseUnsigned(word.substr(slash + 1), {.min = 0, .max = static_cast<double>(longest)});
+      if (!prefix.ok()) return NotANetwork(word);
+      network.prefix = static_cast<unsigned>(prefix.value());
+    }
+    proxies.networks_.push_back(network);
+  }
+  return proxies;
+}
+
+bool TrustedProxies::Contains(const IpAddress& address) const {
+  if (networks_.empty()) return false;
+  const std::vector<uint8_t> bytes = Bytes(address);
+  return std::any_of(networks_.begin(), networks_.end(),
+                     [&](const Network& n) { return SamePrefix(bytes, Bytes(n.address), n.prefix); });
+}
+
+IpAddress TrustedProxies::Client(const IpAddress& peer, std::string_view forwarded_for,
+                                 std::string_view real_ip) const {
+  if (!Contains(peer)) return peer;
+  IpAddress client = peer;
+  if (TrimBlanks(forwarded_for).empty()) return ParseForwarded(real_ip).value_or(peer);
+  while (!forwarded_for.empty()) {
+    const size_t comma = forwarded_for.rfind(',');
+    const auto address = ParseForwarded(comma == forwarded_for.npos ? forwarded_for : forwarded_for.substr(comma + 1));
+    if (!address) break;
+    client = *address;
+    if (!Contains(client) || comma == forwarded_for.npos) break;
+    forwarded_for = forwarded_for.substr(0, comma);
+  }
+  return client;
+}
+
+bool AddressSlots::Take(const IpAddress& address) {
+  const std::lock_guard lock(mutex_);
+  uint64_t& taken = taken_[SlotKey(address)];
+  if (taken >= most_) return false;
+  ++taken;
+  return true;
+}
+
+void AddressSlots::Return(const IpAddress& address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = taken_.find(SlotKey(address));
+  if (found != taken_.end() && --found->second == 0) taken_.erase(found);
+}
+
+}  // namespace weir

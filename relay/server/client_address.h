@@ -1,0 +1,64 @@
+// Who a client is: the socket's address, or what a trusted proxy says; and how many connections each has.
+#pragma once
+
+#include <boost/asio/ip/address.hpp>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "config/status.h"
+
+namespace weir {
+
+using IpAddress = boost::asio::ip::address;
+
+// ::ffff:1.2.3.4 is 1.2.3.4.
+IpAddress Unmapped(const IpAddress& address);
+
+class TrustedProxies {
+ public:
+  // Addresses and networks, comma-separated: "127.0.0.1, 10.0.0.0/8, fd00::/8".
+  static Result<TrustedProxies> Parse(std::string_view text);
+
+  bool Contains(const IpAddress& address) const;
+
+  // The client of a request that came over a socket from `peer`: where the peer is trusted, the right-most address of
+  // `forwarded_for` that is not, else `real_ip`. What cannot be read is not believed.
+  IpAddress Client(const IpAddress& peer, std::string_view forwarded_for, std::string_view real_ip) const;
+
+ private:
+  struct Network {
+    IpAddress address;
+    unsigned prefix;
+  };
+  std::vector<Network> networks_;
+};
+
+// Connections by client. Of IPv6 a client is a /64: it is what one customer gets, with 2^64 addresses to come from. Any
+// thread.
+class AddressSlots {
+ public:
+  explicit AddressSlots(uint64_t most) : most_(most) {}
+
+  // False where the client has as many as it may.
+  bool Take(const IpAddress& address);
+  void Return(const IpAddress& address);
+
+ private:
+  struct Hash {
+    size_t operator()(const std::pair<uint64_t, uint64_t>& key) const {
+      return std::hash<uint64_t>()(key.first * 0x9e3779b97f4a7c15ULL + key.second);
+    }
+  };
+
+  const uint64_t most_;
+  std::mutex mutex_;
+  std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, Hash> taken_;
+};
+
+}  // namespace weir

@@ -1,0 +1,87 @@
+// A WebSocket connection as the code above the network sees it, and what that code must be.
+//
+// A connection lives on one I/O thread; all functions here are called on it, and the handler is called on it. From
+// other threads: Post to executor(), holding the handler, not the connection.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+// RFC 6455, 7.4.1.
+enum class CloseCode : uint16_t {
+  kNormal = 1000,
+  kGoingAway = 1001,
+  kProtocolError = 1002,
+  kUnsupportedData = 1003,
+  kInvalidText = 1007,
+  kPolicy = 1008,
+  kTooBig = 1009,
+  kOverloaded = 1013,
+};
+
+// A text message in up to three pieces, so that one body can go to many without a copy of it for each.
+struct TextMessage {
+  std::string head;
+  std::shared_ptr<const std::string> owner;  // keeps body alive; may be null
+  std::string_view body;
+  std::string_view tail;  // of static storage
+
+  size_t size() const { return head.size() + body.size() + tail.size(); }
+};
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  virtual uint64_t id() const = 0;                 // never given twice in a process
+  virtual const std::string& address() const = 0;  // of the client: what a trusted proxy says, else the socket's
+  virtual const std::string& host() const = 0;     // the Host header, for NIP-42
+  virtual bool secure() const = 0;                 // a trusted proxy says that the client came by TLS
+  virtual size_t io_thread() const = 0;            // index of its I/O thread
+  virtual boost::asio::any_io_executor executor() = 0;
+
+  // Queues a message; what is queued in one turn of the I/O thread goes out in as few sends as it takes. Never blocks:
+  // a peer that lets more than max_pending_bytes wait is disconnected ("too slow"). After the end it does nothing.
+  virtual void Send(TextMessage message) = 0;
+  void Send(std::string text) { Send(TextMessage{.head = std::move(text), .owner = {}, .body = {}, .tail = {}}); }
+
+  // Queued and not yet taken by the socket.
+  virtual size_t pending_bytes() const = 0;
+  // Calls once, on a later turn, when pending_bytes() is at most `bytes`; not after the end.
+  virtual void WhenPendingBelow(size_t bytes, std::function<void()> callback) = 0;
+
+  // While paused nothing is read from the socket, so TCP holds the sender back. Messages of the piece that was read
+  // already may still come. Counted: as many resumes as pauses.
+  virtual void PauseReading() = 0;
+  virtual void ResumeReading() = 0;
+
+  // What was queued is sent first, then the close frame; logged with the address.
+  virtual void Close(CloseCode code, std::string_view reason) = 0;
+};
+
+// What a connection's owner does with it. Made by a ConnectionHandlerFactory when the WebSocket is open, kept alive by
+// the connection until OnEnd has returned, longer by whoever else shares it.
+class ConnectionHandler {
+ public:
+  virtual ~ConnectionHandler() = default;
+
+  // A whole text message, valid UTF-8, within max_message_bytes. The view is good during the call. Must not block.
+  virtual void OnText(std::string_view text) = 0;
+  // All messages of one piece read from the socket were given to OnText: a moment to hand over what was gathered.
+  virtual void OnReadEnd() = 0;
+  // The server is going: finish what is in flight, say good-bye (CLOSED), then call done, once.
+  virtual void OnShutdown(std::function<void()> done) = 0;
+  // The connection is gone and must not be used any more. Called once, whatever the cause.
+  virtual void OnEnd(std::string_view cause) = 0;
+};
+
+using ConnectionHandlerFactory = std::function<std::shared_ptr<ConnectionHandler>(Connection& connection)>;
+
+}  // namespace weir

@@ -1,0 +1,150 @@
+#include "relay/server/http_message.h"
+
+#include <boost/beast/core/detail/base64.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <boost/beast/http/status.hpp>
+#include <ctime>
+
+#include "config/parse.h"
+
+namespace weir {
+namespace {
+
+namespace http = boost::beast::http;
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::optional<std::string> DecodePath(std::string_view text) {
+  std::string path;
+  for (size_t n = 0; n < text.size(); ++n) {
+    if (text[n] != '%') {
+      path += text[n];
+      continue;
+    }
+    if (n + 2 >= text.size()) return std::nullopt;
+    const int high = HexDigit(text[n + 1]);
+    const int low = HexDigit(text[n + 2]);
+    if (high < 0 || low < 0 || (high == 0 && low == 0)) return std::nullopt;
+    path += static_cast<char>(high << 4 | low);
+    n += 2;
+  }
+  return path;
+}
+
+// RFC 6455, 4.2.1: 16 bytes in base64.
+bool IsWebSocketKey(std::string_view key) {
+  namespace base64 = boost::beast::detail::base64;
+  if (key.size() != 24 || !key.ends_with("==")) return false;
+  char decoded[24];
+  return base64::decode(decoded, key.data(), key.size()) == std::pair<size_t, size_t>(16, 22);
+}
+
+std::string HttpDate() {
+  thread_local std::time_t second = 0;
+  thread_local std::string text;
+  const std::time_t now = std::time(nullptr);
+  if (now != second) {
+    std::tm fields{};
+    gmtime_r(&now, &fields);
+    char buffer[64];
+    text.assign(buffer, std::strftime(buffer, sizeof buffer, "%a, %d %b %Y %H:%M:%S GMT", &fields));
+    second = now;
+  }
+  return text;
+}
+
+}  // namespace
+
+bool AsksForWebSocket(const BeastRequest& request) {
+  return http::token_list(request[http::field::upgrade]).exists("websocket");
+}
+
+std::optional<HttpResponse> UpgradeProblem(const BeastRequest& request) {
+  const auto bad = [](std::string text) {
+    return HttpResponse{.status = 400, .body = "not a WebSocket handshake: " + std::move(text) + "\n"};
+  };
+  if (request.method() != http::verb::get) return bad("the method must be GET");
+  if (request.version() < 11) return bad("it takes HTTP/1.1");
+  if (!http::token_list(request[http::field::connection]).exists("upgrade")) return bad("no Connection: Upgrade");
+  if (request.count(http::field::host) != 1) return bad("one Host header is needed");
+  if (request.count(http::field::sec_websocket_version) == 0) return bad("no Sec-WebSocket-Version");
+  if (request[http::field::sec_websocket_version] != "13") {
+    return HttpResponse{.status = 426,
+                        .body = "Sec-WebSocket-Version must be 13\n",
+                        .headers = {{"Sec-WebSocket-Version", "13"}, {"Upgrade", "websocket"}}};
+  }
+  if (!IsWebSocketKey(request[http::field::sec_websocket_key])) return bad("no good Sec-WebSocket-Key");
+  return std::nullopt;
+}
+
+HttpResponse AnswerToMalformed(const boost::system::error_code& error, uint64_t max_body_bytes) {
+  if (error == http::error::header_limit) return {.status = 431, .body = "the headers are too long\n"};
+  if (error == http::error::body_limit) {
+    return {.status = 413,
+            .body = "the body is too long; up to " + std::to_string(max_body_bytes) + " bytes are taken\n"};
+  }
+  if (error == http::error::bad_version) return {.status = 505, .body = "HTTP/1.1 is spoken here\n"};
+  return {.status = 400, .body = "not a request: " + error.message() + "\n"};
+}
+
+std::string JoinedHeader(const BeastRequest& request, std::string_view name) {
+  std::string joined;
+  const auto range = request.equal_range(name);
+  for (auto i = range.first; i != range.second; ++i) {
+    if (!joined.empty()) joined += ',';
+    joined.append(i->value().data(), i->value().size());
+  }
+  return joined;
+}
+
+std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string address) {
+  std::string_view target(request.target().data(), request.target().size());
+  // The absolute form, as to a proxy: all of this port is one host.
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!target.starts_with(scheme)) continue;
+    const size_t slash = target.find('/', scheme.size());
+    target = slash == target.npos ? std::string_view("/") : target.substr(slash);
+  }
+  if (!target.starts_with('/') && target != "*") return std::nullopt;
+  target = target.substr(0, target.find('#'));
+  const size_t question = target.find('?');
+  auto path = DecodePath(target.substr(0, question));
+  if (!path) return std::nullopt;
+  HttpRequest result;
+  result.method = std::string(request.method_string());
+  result.path = *std::move(path);
+  if (question != target.npos) result.query = target.substr(question + 1);
+  result.address = std::move(address);
+  for (const auto& field : request) {
+    std::string name(field.name_string());
+    for (char& c : name)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+    result.headers.emplace_back(std::move(name), std::string(field.value()));
+  }
+  result.body = std::move(request.body());
+  return result;
+}
+
+std::string Serialize(const HttpResponse& response, bool keep_alive, bool with_body) {
+  const auto reason = http::obsolete_reason(static_cast<http::status>(response.status));
+  std::string text = "HTTP/1.1 " + std::to_string(response.status) + " ";
+  text.append(reason.data(), reason.size());
+  text += "\r\nServer: weir\r\nDate: " + HttpDate() + "\r\n";
+  const bool has_body = response.status != 204 && response.status != 304;
+  if (has_body) {
+    if (!response.content_type.empty()) text += "Content-Type: " + response.content_type + "\r\n";
+    text += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
+  }
+  for (const auto& [name, value] : response.headers) text.append(name).append(": ").append(value).append("\r\n");
+  text += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
+  if (has_body && with_body) text += response.body;
+  return text;
+}
+
+}  // namespace weir

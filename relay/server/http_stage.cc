@@ -1,0 +1,230 @@
+#include "relay/server/http_stage.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "relay/server/http_message.h"
+#include "relay/server/io_thread.h"
+#include "relay/server/session.h"
+#include "relay/server/websocket_stage.h"
+
+namespace weir {
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
+// Answers that wait for the client; requests sent ahead are read when it has taken some.
+constexpr size_t kMaxUnsentBytes = size_t{256} << 10;
+// For a client that has connected and said nothing yet, when the server goes.
+constexpr std::chrono::seconds kLastChance{1};
+
+class HttpStage final : public Stage {
+ public:
+  explicit HttpStage(Session& session) : session_(session), core_(session.thread().core()), deadline_(NextDeadline()) {}
+
+  void Refuse(Refusal refusal);
+
+  void OnInput() override;
+  void OnSent() override;
+  void OnTick(SteadyTime now) override;
+  void OnShutdown() override;
+  void OnEnd(std::string_view cause) override {
+    spdlog::debug("{}: HTTP ended: {}", session_.peer().to_string(), cause);
+  }
+
+ private:
+  using Parser = http::request_parser<http::string_body>;
+
+  SteadyTime NextDeadline() { return session_.thread().Now() + core_.settings.handshake_timeout; }
+  bool InRequest() const { return parser_.has_value() && parser_->got_some(); }
+  bool Parse();
+  void OnRequest();
+  void Upgrade(const BeastRequest& request, const IpAddress& client);
+  HttpResponse Ask(const HttpRequest& request);
+  void Answer(const HttpResponse& response, bool keep_alive, bool with_body = true);
+  void AnswerUnread(const HttpResponse& response);
+  void Fail(const HttpResponse& response, std::string_view what);
+  IpAddress Client(const BeastRequest& request) const;
+
+  Session& session_;
+  ServerCore& core_;
+  std::optional<Parser> parser_;
+  std::string rest_;  // of an earlier piece, that the parser could not use alone
+  SteadyTime deadline_;
+  bool answered_ = false;  // at least one request
+  bool continued_ = false;
+  bool stalled_ = false;
+  bool upgraded_ = false;
+};
+
+void HttpStage::OnInput() {
+  while (!session_.ended() && !upgraded_) {
+    stalled_ = session_.stream().output_bytes() > kMaxUnsentBytes;
+    if (stalled_) return session_.PauseReading();
+    if (rest_.empty() && session_.stream().piece().empty()) break;
+    if (!Parse()) break;
+    OnRequest();
+  }
+  if (session_.input_ended() && !upgraded_ && session_.stream().piece().empty())
+    session_.EndAfterOutput("the client hung up");
+}
+
+// True when there is a whole request.
+bool HttpStage::Parse() {
+  if (!parser_) {
+    parser_.emplace();
+    parser_->eager(true);
+    parser_->header_limit(kMaxHeaderBytes);
+    parser_->body_limit(core_.settings.max_http_body_bytes);
+    continued_ = false;
+  }
+  const size_t from_earlier = rest_.size();
+  const std::string_view piece = session_.stream().piece();
+  if (from_earlier > 0) rest_.append(piece);
+  const std::string_view input = from_earlier > 0 ? std::string_view(rest_) : piece;
+  boost::system::error_code error;
+  size_t used = 0;
+  while (used < input.size() && !parser_->is_done()) {
+    const size_t bytes = parser_->put(boost::asio::const_buffer(input.data() + used, input.size() - used), error);
+    used += bytes;
+    if (error || bytes == 0) break;
+  }
+  const bool done = parser_->is_done();
+  // What follows a whole request stays in the piece: it may belong to the next stage.
+  if (done && used >= from_earlier) {
+    session_.stream().Consume(used - from_earlier);
+    rest_.clear();
+  } else {
+    std::string left(input.substr(used));
+    session_.stream().Consume(piece.size());
+    rest_ = std::move(left);
+  }
+  if (error && error != http::error::need_more) {
+    Fail(AnswerToMalformed(error, core_.settings.max_http_body_bytes), error.message());
+    return false;
+  }
+  if (!done && !continued_ && parser_->is_header_done() && parser_->get()[http::field::expect] == "100-continue") {
+    continued_ = true;
+    session_.stream().Append("HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  return done;
+}
+
+void HttpStage::OnRequest() {
+  const bool keep_alive = parser_->keep_alive() && !core_.going.load(std::memory_order_relaxed);
+  BeastRequest request = parser_->release();
+  parser_.reset();
+  deadline_ = NextDeadline();
+  const IpAddress client = Client(request);
+  if (AsksForWebSocket(request)) return Upgrade(request, client);
+  session_.thread().counters().http_requests.Add(1);
+  if (request.version() >= 11 && request.count(http::field::host) != 1)
+    return Fail({.status = 400, .body = "one Host header is needed\n"}, "no Host");
+  const auto asked = ToHttpRequest(request, client.to_string());
+  if (!asked) return Fail({.status = 400, .body = "the request's target is not well-formed\n"}, "bad target");
+  answered_ = true;
+  Answer(Ask(*asked), keep_alive, asked->method != "HEAD");
+}
+
+HttpResponse HttpStage::Ask(const HttpRequest& request) {
+  try {
+    return core_.router.Answer(request);
+  } catch (const std::exception& e) {
+    spdlog::error("{} {} failed: {}", request.method, request.path, e.what());
+    return {.status = 500, .body = "this request met a fault in the server, which is logged\n"};
+  }
+}
+
+void HttpStage::Upgrade(const BeastRequest& request, const IpAddress& client) {
+  if (const auto problem = UpgradeProblem(request)) return Fail(*problem, "not a WebSocket handshake");
+  if (!session_.has_slot() && !session_.TakeSlot(client)) return Refuse(Refusal::kAddress);
+  ClientIdentity identity{.address = client.to_string(), .host = std::string(request[http::field::host])};
+  if (core_.proxies.Contains(session_.peer())) {
+    const std::string_view scheme = request["X-Forwarded-Proto"];
+    identity.secure = scheme == "https" || scheme == "wss";
+  }
+  upgraded_ = true;
+  session_.SetStage(MakeWebSocketStage(session_, request, std::move(identity)));
+}
+
+IpAddress HttpStage::Client(const BeastRequest& request) const {
+  return core_.proxies.Client(session_.peer(), JoinedHeader(request, "X-Forwarded-For"),
+                              JoinedHeader(request, "X-Real-IP"));
+}
+
+void HttpStage::Answer(const HttpResponse& response, bool keep_alive, bool with_body) {
+  session_.stream().Append(Serialize(response, keep_alive, with_body));
+  if (!keep_alive) session_.EndAfterOutput("answered");
+}
+
+// The last answer, to a client that may still be sending.
+void HttpStage::AnswerUnread(const HttpResponse& response) {
+  session_.stream().Append(Serialize(response, false, true));
+  session_.EndAfterOutput("answered " + std::to_string(response.status), Session::Then::kLinger);
+}
+
+void HttpStage::Fail(const HttpResponse& response, std::string_view what) {
+  session_.thread().counters().handshake_failures.Add(1);
+  if (const auto line = core_.logs.handshake.Take(session_.thread().Now())) {
+    spdlog::info("{}: HTTP {}: {}{}", session_.peer().to_string(), response.status, what, line->Suffix());
+  }
+  AnswerUnread(response);
+}
+
+void HttpStage::Refuse(Refusal refusal) {
+  const bool total = refusal == Refusal::kTotal;
+  const std::string most =
+      std::to_string(total ? core_.settings.max_connections : core_.settings.max_connections_per_address);
+  ThreadCounters& counters = session_.thread().counters();
+  (total ? counters.refused_limit : counters.refused_address_limit).Add(1);
+  HttpResponse response{.status = total ? 503 : 429};
+  response.headers.emplace_back("Retry-After", total ? "10" : "60");
+  response.body = total ? "this relay has all the " + most + " connections that it takes; try again later\n"
+                        : "your address has all the " + most + " connections that one may have\n";
+  LogLimit& log = total ? core_.logs.refused : core_.logs.address_limit;
+  if (const auto line = log.Take(session_.thread().Now())) {
+    spdlog::info("{}: refused, {} connections are open (WEIR_MAX_CONNECTIONS{}){}", session_.peer().to_string(), most,
+                 total ? "" : "_PER_ADDRESS; behind a proxy set WEIR_TRUSTED_PROXIES", line->Suffix());
+  }
+  AnswerUnread(response);
+}
+
+void HttpStage::OnSent() {
+  if (!stalled_ || session_.stream().output_bytes() > 0) return;
+  stalled_ = false;
+  session_.ResumeReading();
+}
+
+void HttpStage::OnTick(SteadyTime now) {
+  const auto timeout = core_.settings.handshake_timeout;
+  if (session_.stream().output_bytes() > 0) {
+    if (now > session_.last_sent() + timeout) session_.End("the client did not take its answer");
+    return;
+  }
+  if (now <= deadline_) return;
+  if (!InRequest() && (answered_ || core_.going)) return session_.EndAfterOutput("nothing more was asked");
+  Fail({.status = 408, .body = "no whole request came in time\n"}, "no whole request in time");
+}
+
+void HttpStage::OnShutdown() {
+  if (answered_ && !InRequest()) return session_.EndAfterOutput("the server is going");
+  deadline_ = std::min(deadline_, session_.thread().Now() + kLastChance);
+}
+
+}  // namespace
+
+std::unique_ptr<Stage> MakeFirstStage(Session& session, Refusal refusal) {
+  auto stage = std::make_unique<HttpStage>(session);
+  if (refusal != Refusal::kNone) stage->Refuse(refusal);
+  return stage;
+}
+
+}  // namespace weir

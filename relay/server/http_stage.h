@@ -1,0 +1,16 @@
+// The stage that every socket begins in: HTTP/1.1, until a request asks for a WebSocket.
+#pragma once
+
+#include <memory>
+
+#include "relay/server/server_core.h"
+#include "relay/server/stage.h"
+
+namespace weir {
+
+class Session;
+
+// A refused one says why not, and no more.
+std::unique_ptr<Stage> MakeFirstStage(Session& session, Refusal refusal);
+
+}  // namespace weir

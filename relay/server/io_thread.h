@@ -1,0 +1,67 @@
+// One I/O thread: an Asio context, the sessions that live on it, and the beat that finds the silent ones among them.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "relay/server/buffer_pool.h"
+#include "relay/server/server_core.h"
+
+namespace weir {
+
+class Session;
+
+class IoThread {
+ public:
+  IoThread(ServerCore& core, size_t index);
+  ~IoThread();  // joined before
+
+  void Start();
+  // When the last session is gone, or the rest is ended first. From another thread.
+  void EndAll();
+  void StopAndJoin();
+  // Asks every session to finish. From another thread.
+  void Shutdown();
+
+  // Any thread.
+  void Adopt(const Accepted& accepted);
+
+  // Sessions, those on their way included. Any thread.
+  size_t load() const { return load_.load(std::memory_order_relaxed); }
+
+  // The rest on this thread.
+  boost::asio::io_context& context() { return context_; }
+  ServerCore& core() { return core_; }
+  size_t index() const { return index_; }
+  ThreadCounters& counters() { return counters_; }
+  BufferPool& buffers() { return buffers_; }
+  SteadyTime Now() const { return std::chrono::steady_clock::now(); }
+
+  void FlushSoon(std::shared_ptr<Session> session);
+  void Remove(Session& session);
+
+ private:
+  void Begin(const Accepted& accepted);
+  void FlushAll();
+  void Tick();
+
+  ServerCore& core_;
+  const size_t index_;
+  ThreadCounters counters_;
+  BufferPool buffers_;  // outlives the context, whose operations hold sessions
+  boost::asio::io_context context_{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+  boost::asio::steady_timer timer_;
+  const std::chrono::milliseconds beat_;
+  std::atomic<size_t> load_{0};
+  std::vector<std::shared_ptr<Session>> sessions_;
+  std::vector<std::shared_ptr<Session>> to_flush_;
+  std::vector<std::shared_ptr<Session>> flushing_;
+  std::thread thread_;
+};
+
+}  // namespace weir

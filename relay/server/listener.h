@@ -1,0 +1,46 @@
+// The listening socket.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "config/status.h"
+#include "relay/server/client_address.h"
+#include "relay/server/server_settings.h"
+
+namespace weir {
+
+class Listener {
+ public:
+  // With `take_over` the port may be one that another server of the same user listens on.
+  static Result<Listener> Open(const ServerSettings& settings, bool take_over);
+
+  Listener(Listener&& other) noexcept : socket_(std::exchange(other.socket_, -1)), port_(other.port_) {}
+  Listener& operator=(Listener&&) = delete;
+  ~Listener() { Close(); }
+
+  int socket() const { return socket_; }
+  uint16_t port() const { return port_; }
+
+  // A non-blocking socket and its peer, or -1 and errno.
+  int AcceptOne(IpAddress* peer);
+
+  // Of two servers that share the port the older one sends what comes new to the younger: what waits in a backlog that
+  // is closed is reset, and between the last accept and the close something may come.
+  void LetTheYoungerHaveNew();
+  // The one that stays takes all again.
+  void TakeNew();
+  void Close();
+
+ private:
+  Listener(int socket, uint16_t port) : socket_(socket), port_(port) {}
+
+  int socket_;
+  uint16_t port_;
+};
+
+// As many open files as this many connections need; logs when the system does not grant them.
+void RaiseFileLimit(uint64_t connections);
+
+}  // namespace weir

@@ -1,0 +1,49 @@
+// At most ten lines a second of one kind, so that an attack does not become a full disk; what was left out is counted
+// in the next line that is let through.
+//
+//   if (const auto line = limit.Take(now)) spdlog::info("{} sent no request in time{}", address, line->Suffix());
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace weir {
+
+class LogLimit {
+ public:
+  static constexpr int kLinesPerSecond = 10;
+
+  struct Line {
+    uint64_t left_out = 0;
+    std::string Suffix() const {
+      return left_out == 0 ? std::string() : " (and " + std::to_string(left_out) + " more like it)";
+    }
+  };
+
+  // Any thread. Nothing: do not log.
+  std::optional<Line> Take(std::chrono::steady_clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    if (now - second_ >= std::chrono::seconds(1)) {
+      second_ = now;
+      lines_ = 0;
+    }
+    if (lines_ == kLinesPerSecond) {
+      ++left_out_;
+      return std::nullopt;
+    }
+    ++lines_;
+    return Line{std::exchange(left_out_, 0)};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point second_{};
+  int lines_ = 0;
+  uint64_t left_out_ = 0;
+};
+
+}  // namespace weir

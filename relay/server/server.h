@@ -1,0 +1,72 @@
+// Server: one port for WebSocket (on any path) and HTTP/1.1.
+//
+//   Server server(settings, router, factory);
+//   if (Status s = server.Listen(); !s.ok()) …  // "127.0.0.1:3334 is in use by another program; set WEIR_PORT …"
+//   server.Accept();
+//   server.Shutdown(std::chrono::seconds(5));   // stops accepting, lets handlers finish, closes; a second call: at
+//   once
+//
+// Threads: each I/O thread runs an Asio context of its own; a connection stays on the thread that it was given to. No
+// handler may block there. Functions of Server may be called from any thread but its own I/O threads, where not said
+// otherwise.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "config/status.h"
+#include "relay/server/connection.h"
+#include "relay/server/http.h"
+#include "relay/server/server_settings.h"
+
+namespace weir {
+
+struct ServerStats {
+  uint64_t connections = 0;            // WebSockets that are open now
+  uint64_t accepted = 0;               // sockets
+  uint64_t refused_limit = 0;          // max_connections
+  uint64_t refused_address_limit = 0;  // max_connections_per_address
+  uint64_t handshake_failures = 0;
+  uint64_t too_slow = 0;  // disconnected because they did not read
+  uint64_t protocol_errors = 0;
+  uint64_t pings_unanswered = 0;
+  uint64_t http_requests = 0;
+  uint64_t received_bytes = 0;
+  uint64_t sent_bytes = 0;
+  uint64_t pending_bytes = 0;  // output that waits, all connections
+};
+
+class Server {
+ public:
+  Server(const ServerSettings& settings, HttpRouter router, ConnectionHandlerFactory factory);
+  // At once, if Shutdown was not called.
+  ~Server();
+
+  // Binds and runs. With `take_over` the port may be shared with a running server of the same user (SO_REUSEPORT), and
+  // connections wait in the new backlog until Accept; without, a port that somebody listens on is an error.
+  Status Listen(bool take_over = false);
+  // Begins to accept. Listen first.
+  void Accept();
+
+  uint16_t port() const;  // the real one, after Listen
+  size_t io_threads() const;
+  boost::asio::any_io_executor executor(size_t io_thread);
+
+  // Takes what still waits in the backlog, stops accepting, asks every handler to finish (OnShutdown), closes each with
+  // 1001 when it has, and returns when all are gone or after `longest`. ForceShutdown, from any thread or a second
+  // signal, ends the wait.
+  void Shutdown(std::chrono::milliseconds longest);
+  void ForceShutdown();
+
+  ServerStats Stats() const;
+
+ private:
+  struct Rep;
+  std::unique_ptr<Rep> rep_;
+};
+
+}  // namespace weir

@@ -1,0 +1,90 @@
+// What the I/O threads of a server share.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+#include "relay/server/client_address.h"
+#include "relay/server/connection.h"
+#include "relay/server/http.h"
+#include "relay/server/log_limit.h"
+#include "relay/server/server_settings.h"
+
+namespace weir {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+// Written by one I/O thread, read by all: no locked instruction.
+class Counter {
+ public:
+  void Add(uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  void Subtract(uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) - n, std::memory_order_relaxed); }
+  uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+struct alignas(64) ThreadCounters {
+  Counter connections;
+  Counter accepted;
+  Counter refused_limit;
+  Counter refused_address_limit;
+  Counter handshake_failures;
+  Counter too_slow;
+  Counter protocol_errors;
+  Counter pings_unanswered;
+  Counter http_requests;
+  Counter received_bytes;
+  Counter sent_bytes;
+  Counter pending_bytes;
+};
+
+// The kinds of log line that a stranger can cause.
+struct ServerLogs {
+  LogLimit refused;
+  LogLimit address_limit;
+  LogLimit accept;
+  LogLimit handshake;
+  LogLimit protocol;
+  LogLimit too_slow;
+  LogLimit ping;
+};
+
+enum class Refusal { kNone, kTotal, kAddress };
+
+// A socket as the acceptor hands it on: non-blocking, counted in ServerCore::served, or in refusing where it is told
+// no.
+struct Accepted {
+  int socket = -1;
+  IpAddress peer;
+  Refusal refusal = Refusal::kNone;
+  bool has_slot = false;  // of ServerCore::slots, in the peer's name
+};
+
+struct ServerCore {
+  ServerCore(const ServerSettings& s, HttpRouter r, ConnectionHandlerFactory f)
+      : settings(s), router(std::move(r)), factory(std::move(f)), slots(s.max_connections_per_address) {}
+
+  const ServerSettings settings;
+  const HttpRouter router;
+  const ConnectionHandlerFactory factory;
+  TrustedProxies proxies;  // set before the first socket
+  AddressSlots slots;
+  ServerLogs logs;
+
+  std::atomic<uint64_t> next_id{1};
+  std::atomic<uint64_t> served{0};    // sockets within max_connections
+  std::atomic<uint64_t> refusing{0};  // sockets that are being told no
+  std::atomic<bool> going{false};     // Shutdown was called
+
+  std::mutex end_mutex;
+  std::condition_variable end;  // a session is gone, or the wait for them is to end
+  bool forced = false;          // under end_mutex
+};
+
+}  // namespace weir

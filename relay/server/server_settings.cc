@@ -1,0 +1,30 @@
+#include "relay/server/server_settings.h"
+
+namespace weir {
+
+void Declare(SettingTable& table, ServerSettings& s) {
+  table.Add("LISTEN", &s.listen, "address to listen on; 0.0.0.0 or [::] for all of this machine's");
+  table.Add("PORT", &s.port, {.min = 0, .max = 65535}, "port for WebSocket and HTTP; 0: any free one");
+  table.Add("IO_THREADS", &s.io_threads, {.min = 0, .max = 256, .unit = "threads"},
+            "threads that serve connections; 0: one for every two cores");
+  table.Add("MAX_CONNECTIONS", &s.max_connections, {.min = 1, .max = 1'000'000, .unit = "connections"},
+            "open at once; one more is answered 503");
+  table.Add("MAX_CONNECTIONS_PER_ADDRESS", &s.max_connections_per_address,
+            {.min = 1, .max = 1'000'000, .unit = "connections"},
+            "open at once from one client address (of IPv6 one /64); one more is answered 429");
+  table.Add("MAX_MESSAGE_BYTES", &s.max_message_bytes, {.min = 1024, .max = 64 << 20, .unit = "bytes"},
+            "longest WebSocket message; a longer one closes the connection (1009)");
+  table.Add("MAX_HTTP_BODY_BYTES", &s.max_http_body_bytes, {.min = 1024, .max = 1 << 30, .unit = "bytes"},
+            "longest body of an HTTP request; a longer one is answered 413");
+  table.Add("MAX_PENDING_BYTES", &s.max_pending_bytes, {.min = 64 << 10, .max = 1 << 30, .unit = "bytes"},
+            "output that may wait for a client that reads slowly; beyond it the client is disconnected");
+  table.Add("HANDSHAKE_TIMEOUT_MS", &s.handshake_timeout, {.min = 100, .max = 600'000, .unit = "ms"},
+            "from a connection's begin to a whole request, and of silence between two HTTP requests");
+  table.Add("PING_INTERVAL_MS", &s.ping_interval, {.min = 100, .max = 3'600'000, .unit = "ms"},
+            "silence after which a client is pinged; as long again without an answer, and it is dropped");
+  table.Add("TRUSTED_PROXIES", &s.trusted_proxies,
+            "addresses or networks (10.0.0.0/8) whose X-Forwarded-For is believed, comma-separated");
+  table.Add("COMPRESSION", &s.compression, "whether permessage-deflate is agreed to; costs memory and time");
+}
+
+}  // namespace weir

@@ -1,0 +1,28 @@
+// What an operator can set about the network.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "config/settings.h"
+
+namespace weir {
+
+struct ServerSettings {
+  std::string listen = "127.0.0.1";  // an address; [::] or 0.0.0.0 for all
+  uint64_t port = 3334;              // 0: any free one
+  uint64_t io_threads = 0;           // 0: one for every two cores
+  uint64_t max_connections = 10000;
+  uint64_t max_connections_per_address = 200;
+  uint64_t max_message_bytes = 256 * 1024;  // of a WebSocket message
+  uint64_t max_http_body_bytes = 1024 * 1024;
+  uint64_t max_pending_bytes = 4 * 1024 * 1024;  // output that a connection does not take; beyond it is disconnected
+  std::chrono::milliseconds handshake_timeout{10000};  // from accept to a whole request
+  std::chrono::milliseconds ping_interval{30000};      // after so much silence; unanswered as long again: gone
+  std::string trusted_proxies;                         // addresses whose X-Forwarded-For is believed, comma-separated
+  bool compression = false;                            // permessage-deflate
+};
+void Declare(SettingTable& table, ServerSettings& settings);
+
+}  // namespace weir

@@ -1,0 +1,105 @@
+// Session: one accepted socket, from accept to close, on one I/O thread. It waits, reads, flushes and ends; what the
+// bytes mean is its Stage's business.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "relay/server/buffered_stream.h"
+#include "relay/server/stage.h"
+
+namespace weir {
+
+class IoThread;
+
+class Session final : public std::enable_shared_from_this<Session> {
+ public:
+  Session(IoThread& thread, BufferedStream::Socket socket, const Accepted& accepted);
+  ~Session();
+
+  // With the first stage set.
+  void Start();
+  // The stage that goes on when the running one returns from OnInput.
+  void SetStage(std::unique_ptr<Stage> stage);
+
+  IoThread& thread() { return thread_; }
+  BufferedStream& stream() { return stream_; }
+  const IpAddress& peer() const { return peer_; }
+  size_t index = 0;  // in the I/O thread's list
+
+  // Of the client's connections; where the acceptor took none. False where the client has as many as it may.
+  bool TakeSlot(const IpAddress& client);
+  bool has_slot() const { return slot_.has_value(); }
+
+  bool ended() const { return ended_ || ending_; }
+  bool input_ended() const { return input_ended_; }
+  SteadyTime last_heard() const { return last_heard_; }
+  SteadyTime last_sent() const { return last_sent_; }
+  bool blocked() const { return waiting_writable_; }
+
+  void PauseReading() { ++pauses_; }
+  void ResumeReading();
+  bool paused() const { return pauses_ > 0 && !reads_always_; }
+  // From here on pauses are not heeded.
+  void ReadAlways();
+
+  // Has OnInput called on a later turn, bytes or not.
+  void ProcessSoon();
+  // At this turn's end, together with what else is written in it.
+  void FlushSoon();
+  void Flush();
+  // Accounts for what waits, after it changed.
+  void NotePending();
+  size_t pending_bytes() const { return stream_.output_bytes() + (stage_ ? stage_->queued_bytes() : 0); }
+
+  // Ends the session, on a later turn: at once, or when what was written is sent. One that lingers then goes on reading
+  // for a while, since a socket closed over unread input is reset and takes the last words from the peer.
+  enum class Then { kClose, kLinger };
+  void End(std::string cause);
+  void EndAfterOutput(std::string cause, Then then = Then::kClose);
+
+  void OnTick(SteadyTime now);
+  void OnShutdown();
+  void OnFlushTurn();  // the I/O thread's part of FlushSoon
+
+ private:
+  void WaitReadable();
+  void WaitWritable();
+  void OnReadable();
+  void Process();
+  void ReadOn();
+  void OnAllSent();
+  void EndStage();
+  void Finish();
+
+  IoThread& thread_;
+  BufferedStream stream_;
+  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<Stage> next_stage_;
+  const IpAddress peer_;
+  std::optional<IpAddress> slot_;
+  std::string cause_;
+  SteadyTime last_heard_;
+  SteadyTime last_sent_;
+  SteadyTime linger_until_;
+  size_t noted_pending_ = 0;
+  uint32_t pauses_ = 0;
+  const bool refused_;
+  bool read_scheduled_ = false;  // a wait or a posted turn will go on reading
+  bool waiting_writable_ = false;
+  bool piece_was_full_ = false;
+  bool input_ended_ = false;
+  bool reads_always_ = false;
+  bool processing_ = false;
+  bool flushing_ = false;
+  bool flush_scheduled_ = false;
+  bool ending_ = false;  // after output
+  bool lingers_ = false;
+  bool half_closed_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace weir

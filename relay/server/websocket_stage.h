@@ -1,0 +1,26 @@
+// The stage after an upgrade: the Connection that handlers see, Beast's WebSocket over the session's stream.
+#pragma once
+
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <memory>
+#include <string>
+
+#include "relay/server/stage.h"
+
+namespace weir {
+
+class Session;
+
+using BeastRequest = boost::beast::http::request<boost::beast::http::string_body>;
+
+struct ClientIdentity {
+  std::string address;
+  std::string host;
+  bool secure = false;
+};
+
+// Answers a request that was found good with 101.
+std::unique_ptr<Stage> MakeWebSocketStage(Session& session, const BeastRequest& request, ClientIdentity client);
+
+}  // namespace weir

@@ -1,0 +1,136 @@
+#include "tests/server/server_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+
+using LimitsTest = ServerTest;
+
+TEST_F(LimitsTest, OneConnectionTooManyIsToldSo) {
+  settings_.max_connections = 2;
+  Start();
+  RawClient one = Open();
+  {
+    RawClient two = Open();
+    RawClient three = Connect();
+    three.Send(RawClient::HandshakeRequest());
+    const auto answer = three.ReadAnswer();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 503);
+    EXPECT_NE(answer->body.find("all the 2 connections"), std::string::npos) << answer->body;
+    EXPECT_TRUE(three.AtEnd());
+    EXPECT_EQ(server_->Stats().refused_limit, 1U);
+  }
+  // A place that was given back can be taken.
+  EXPECT_TRUE(Eventually([&] { return Connect().Handshake(); }));
+  one.Text("unhurt");
+  EXPECT_EQ(one.ReadText(), "unhurt");
+}
+
+TEST_F(LimitsTest, OneOfAnAddressTooManyIsToldSo) {
+  settings_.max_connections_per_address = 2;
+  Start();
+  RawClient one = Open();
+  RawClient two = Open();
+  RawClient three = Connect();
+  three.Send(RawClient::HandshakeRequest());
+  const auto answer = three.ReadAnswer();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 429);
+  EXPECT_NE(answer->body.find("your address"), std::string::npos);
+  EXPECT_EQ(server_->Stats().refused_address_limit, 1U);
+  EXPECT_TRUE(Connect("127.0.0.2").Handshake());
+}
+
+TEST_F(LimitsTest, BehindAProxyTheClientsAreCountedNotTheProxy) {
+  settings_.trusted_proxies = "127.0.0.1";
+  settings_.max_connections_per_address = 1;
+  Start();
+  RawClient one = Open("X-Forwarded-For: 192.0.2.1\r\n");
+  RawClient two = Open("X-Forwarded-For: 192.0.2.2\r\n");
+  RawClient again = Connect();
+  again.Send(RawClient::HandshakeRequest("X-Forwarded-For: 192.0.2.1\r\n"));
+  EXPECT_EQ(again.ReadAnswer()->status, 429);
+}
+
+TEST_F(LimitsTest, ATrustedProxySaysWhoTheClientIs) {
+  settings_.trusted_proxies = "127.0.0.1, 10.0.0.0/8";
+  bool secure = false;
+  behaviour_.on_open = [&](Connection& c) { secure = c.secure(); };
+  Start();
+  RawClient client = Open("X-Forwarded-For: 203.0.113.9, 192.0.2.7, 10.1.2.3\r\nX-Forwarded-Proto: https\r\n");
+  ASSERT_TRUE(record_.Await("open 192.0.2.7"));
+  EXPECT_TRUE(secure);
+  RawClient real = Open("X-Real-IP: 2001:db8::5\r\n");
+  EXPECT_TRUE(record_.Await("open 2001:db8::5"));
+}
+
+TEST_F(LimitsTest, AStrangerIsNotBelieved) {
+  settings_.trusted_proxies = "10.0.0.0/8";
+  bool secure = true;
+  behaviour_.on_open = [&](Connection& c) { secure = c.secure(); };
+  Start();
+  RawClient client = Open("X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n");
+  ASSERT_TRUE(record_.Await("open 127.0.0.1"));
+  EXPECT_FALSE(secure);
+}
+
+TEST_F(LimitsTest, ASilentClientIsPingedAndStaysWhenItAnswers) {
+  settings_.ping_interval = milliseconds(100);
+  Start();
+  RawClient client = Open();
+  for (int n = 0; n < 3; ++n) {
+    const auto ping = client.ReadFrame();
+    ASSERT_TRUE(ping);
+    ASSERT_EQ(ping->opcode, kPing);
+    client.Send(ClientFrame(kPong, ping->payload));
+  }
+  client.Text("alive");
+  EXPECT_EQ(client.ReadText(), "alive");
+}
+
+TEST_F(LimitsTest, AHalfOpenConnectionIsDropped) {
+  settings_.ping_interval = milliseconds(100);
+  Start();
+  RawClient client = Open();
+  EXPECT_TRUE(record_.Await("end: no answer to a ping"));
+  EXPECT_EQ(server_->Stats().pings_unanswered, 1U);
+}
+
+TEST_F(LimitsTest, APausedClientIsNotTakenForDead) {
+  settings_.ping_interval = milliseconds(100);
+  behaviour_.on_text = [](Connection& c, std::string_view) { c.PauseReading(); };
+  Start();
+  RawClient paused = Open();
+  paused.Text("x");
+  ASSERT_TRUE(record_.Await("text"));
+  RawClient silent = Open();
+  EXPECT_TRUE(record_.Await("end: no answer to a ping")) << "the other";
+  EXPECT_EQ(server_->Stats().connections, 1U);
+}
+
+TEST_F(LimitsTest, ManyConnectionsComeAndGo) {
+  settings_.io_threads = 2;
+  settings_.max_connections_per_address = 1000;
+  Start();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 50; ++n) {
+        RawClient client = Connect();
+        ASSERT_TRUE(client.Handshake());
+        client.Text("x");
+        ASSERT_EQ(client.ReadText(), "x");
+        if (n % 2 == 0) client.Send(CloseFrame(1000));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_TRUE(record_.Await("end", 200));
+  EXPECT_TRUE(Eventually([&] { return server_->Stats().connections == 0; }));
+  EXPECT_EQ(server_->Stats().accepted, 200U);
+}
+
+}  // namespace
+}  // namespace weir
