@@ -1,0 +1,193 @@
+#include "relay/store/database.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "config/parse.h"
+#include "relay/store/engine_log.h"
+#include "relay/store/keys.h"
+#include "relay/store/store_options.h"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+using rocksdb::ColumnFamilyDescriptor;
+using rocksdb::ColumnFamilyHandle;
+
+bool HasDatabase(const std::string& path) {
+  std::error_code error;
+  return fs::exists(fs::path(path) / "CURRENT", error);
+}
+
+constexpr int kTriesBesideWriter = 20;
+
+// Which manifest is current and how long it is: changes with every flush and compaction. Empty where there is none.
+std::string ManifestState(const std::string& path) {
+  std::string name;
+  std::ifstream current(path + "/CURRENT");
+  std::getline(current, name);
+  std::error_code error;
+  const uintmax_t size = name.empty() ? 0 : fs::file_size(fs::path(path) / name, error);
+  return name.empty() || error ? "" : name + " " + std::to_string(size);
+}
+
+Status MakeDirectory(const StoreOptions& options) {
+  std::error_code error;
+  if (HasDatabase(options.path)) return {};
+  if (!options.create || options.read_only)
+    return Status::Error("there is no database in " + options.path + "; a relay or an import makes one");
+  fs::create_directories(options.path, error);
+  if (error) return Status::Error("cannot create the directory " + options.path + ": " + error.message());
+  return {};
+}
+
+Status CheckFormat(const std::string& path, const std::string& version) {
+  const Result<uint64_t> format = ParseUnsigned(version, {.min = 1, .max = 1000000});
+  if (!format.ok()) {
+    return Status::Error(path + " is damaged: its format is \"" + Printable(version) + "\"; restore it from a backup");
+  }
+  if (format.value() > kStoreFormat) {
+    return Status::Error(path + " was written by a newer weir (format " + std::to_string(format.value()) +
+                         "); this one reads " + std::to_string(kStoreFormat) + ": install the newer one");
+  }
+  return {};
+}
+
+Status Foreign(const std::string& path) {
+  return Status::Error(path + " holds a RocksDB database that is not weir's; name another directory");
+}
+
+// A database that was being made when its process ended has no format yet, and nothing in it.
+bool IsEmpty(rocksdb::DB* db, ColumnFamilyHandle* family) {
+  const std::unique_ptr<rocksdb::Iterator> entries(db->NewIterator({}, family));
+  entries->SeekToFirst();
+  return !entries->Valid() && entries->status().ok();
+}
+
+bool OnlyOurs(const std::vector<std::string>& families) {
+  return std::all_of(families.begin(), families.end(), [](const std::string& name) {
+    return name == rocksdb::kDefaultColumnFamilyName || name == kEventsFamily || name == kIndexFamily;
+  });
+}
+
+// Before anything is written to it: whether the database at this path is one that this program understands. Only the
+// family with the format is read, and only read.
+Status Recognise(const std::string& path, std::vector<std::string>* families) {
+  rocksdb::DBOptions options;
+  options.info_log_level = rocksdb::InfoLogLevel::FATAL_LEVEL;
+  rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, path, families);
+  if (!status.ok()) return DatabaseError("cannot open " + path, status);
+  std::vector<ColumnFamilyHandle*> handles;
+  rocksdb::DB* opened = nullptr;
+  status = rocksdb::DB::OpenForReadOnly(options, path, {{rocksdb::kDefaultColumnFamilyName, {}}}, &handles, &opened);
+  if (!status.ok()) return DatabaseError("cannot open " + path, status);
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::string version;
+  status = db->Get({}, handles[0], ToSlice(kFormatKey), &version);
+  const bool untouched = OnlyOurs(*families) && IsEmpty(db.get(), handles[0]);
+  for (ColumnFamilyHandle* handle : handles) db->DestroyColumnFamilyHandle(handle);
+  if (status.ok()) return CheckFormat(path, version);
+  if (!status.IsNotFound()) return DatabaseError("cannot read " + path, status);
+  return untouched ? Status() : Foreign(path);
+}
+
+bool HasAll(const std::vector<std::string>& families) { return families.size() == 3 && OnlyOurs(families); }
+
+}  // namespace
+
+Status DatabaseError(std::string_view doing, const rocksdb::Status& status) {
+  std::string message = std::string(doing) + ": " + status.ToString();
+  if (status.IsNoSpace()) {
+    message += "; make room on the disk, the store goes on by itself";
+  } else if (status.IsCorruption()) {
+    message += "; the database is damaged: `weir check` says how far, else restore a backup";
+  }
+  return Status::Error(std::move(message));
+}
+
+// Beside a process that writes: between reading the manifest and the logs, a flush may make logs superfluous that the
+// manifest as it was read still needs. Then files are missing, or, worse, only what was in them. Where the manifest is
+// the same afterwards nothing of it happened.
+Result<std::unique_ptr<Database>> Database::Open(const StoreOptions& options) {
+  if (!options.read_only) return OpenOnce(options);
+  for (int tries = 1;; ++tries) {
+    const std::string before = ManifestState(options.path);
+    Result<std::unique_ptr<Database>> opened = OpenOnce(options);
+    const bool undisturbed = before == ManifestState(options.path);
+    const bool last = before.empty() || tries >= (undisturbed ? 3 : kTriesBesideWriter);
+    if (opened.ok() ? undisturbed : last) return opened;
+    if (last) return Status::Error("cannot read " + options.path + ": it is being written to too fast; try again");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+Result<std::unique_ptr<Database>> Database::OpenOnce(const StoreOptions& options) {
+  if (const Status made = MakeDirectory(options); !made.ok()) return made;
+  LockFile lock;
+  if (!options.read_only) {
+    Result<LockFile> taken = LockFile::Take(options.path);
+    if (!taken.ok()) return taken.status();
+    lock = std::move(taken).value();
+  }
+  std::vector<std::string> families;
+  const bool exists = HasDatabase(options.path);
+  if (exists) {
+    if (const Status known = Recognise(options.path, &families); !known.ok()) return known;
+    if (options.read_only && !HasAll(families))
+      return Status::Error("the database in " + options.path + " has not been finished; start a relay on it first");
+  }
+  return OpenLocked(options, std::move(lock), exists);
+}
+
+Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& options, LockFile lock, bool exists) {
+  std::unique_ptr<Database> database(new Database);
+  database->lock_ = std::move(lock);
+  rocksdb::DBOptions db_options = DatabaseOptions(options);
+  db_options.create_if_missing = true;
+  db_options.create_missing_column_families = true;
+  if (options.read_only) {
+    db_options.max_open_files = -1;  // all at once: who writes may delete them later
+  } else {
+    db_options.info_log = MakeEngineLog(options.path);
+  }
+  std::vector<ColumnFamilyDescriptor> families = Families(options);
+  Result<PreparedRocksDb> prepared = PrepareRocksDb(options.memory_target_bytes, &db_options, &families);
+  if (!prepared.ok()) return prepared.status();
+  database->prepared_ = std::move(prepared).value();
+
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status =
+      options.read_only ? rocksdb::DB::OpenForReadOnly(db_options, options.path, families, &database->families_, &db)
+                        : rocksdb::DB::Open(db_options, options.path, families, &database->families_, &db);
+  if (!status.ok()) return DatabaseError("cannot open " + options.path, status);
+  database->db_.reset(db);
+  if (options.read_only) return database;
+  std::string version;
+  if (exists && db->Get({}, database->families_[0], ToSlice(kFormatKey), &version).ok()) return database;
+  if (!IsEmpty(db, database->events()) || !IsEmpty(db, database->index())) return Foreign(options.path);
+  if (const Status written = database->WriteFormat(); !written.ok()) return written;
+  return database;
+}
+
+// On disk before anything else is, and in a table, where it pins no log.
+Status Database::WriteFormat() {
+  rocksdb::WriteOptions sync;
+  sync.sync = true;
+  rocksdb::Status status = db_->Put(sync, families_[0], ToSlice(kFormatKey), std::to_string(kStoreFormat));
+  if (status.ok()) status = db_->Flush({}, families_[0]);
+  return status.ok() ? Status() : DatabaseError("cannot write " + db_->GetName(), status);
+}
+
+Database::~Database() {
+  if (!db_) return;
+  for (rocksdb::ColumnFamilyHandle* family : families_) db_->DestroyColumnFamilyHandle(family);
+  (void)db_->Close();
+}
+
+}  // namespace weir

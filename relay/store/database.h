@@ -1,0 +1,73 @@
+// The open RocksDB under the store: its families, and how reading and failing is told.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/status.h"
+#include "monitors/rocksdb_options.h"
+#include "relay/store/keys.h"
+#include "relay/store/lock_file.h"
+#include "relay/store/rocksdb_store.h"
+#include "rocksdb/db.h"
+#include "rocksdb/write_batch.h"
+
+namespace weir {
+
+// "cannot save: No space left on device (data/events)": what failed, as RocksDB says it, and what helps.
+Status DatabaseError(std::string_view doing, const rocksdb::Status& status);
+
+class Database {
+ public:
+  // Everything that can be wrong with a path is told here; see rocksdb_store.h.
+  static Result<std::unique_ptr<Database>> Open(const StoreOptions& options);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  rocksdb::DB* db() const { return db_.get(); }
+  rocksdb::ColumnFamilyHandle* events() const { return families_[1]; }
+  rocksdb::ColumnFamilyHandle* index() const { return families_[2]; }
+  const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return families_; }
+  const PreparedRocksDb& prepared() const { return prepared_; }
+
+ private:
+  Database() = default;
+  static Result<std::unique_ptr<Database>> OpenOnce(const StoreOptions& options);
+  static Result<std::unique_ptr<Database>> OpenLocked(const StoreOptions& options, LockFile lock, bool exists);
+  Status WriteFormat();
+
+  LockFile lock_;
+  PreparedRocksDb prepared_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;  // default, events, index
+};
+
+// The same moment for everything that is read through it.
+class Snapshot {
+ public:
+  explicit Snapshot(rocksdb::DB* db) : db_(db), snapshot_(db->GetSnapshot()) {}
+  ~Snapshot() { db_->ReleaseSnapshot(snapshot_); }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  rocksdb::ReadOptions ReadOptions() const {
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot_;
+    return options;
+  }
+
+ private:
+  rocksdb::DB* db_;
+  const rocksdb::Snapshot* snapshot_;
+};
+
+inline rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
+inline rocksdb::Slice ToSlice(const Key& key) { return ToSlice(key.view()); }
+
+inline std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+}  // namespace weir

@@ -1,0 +1,37 @@
+// Many keys of the index looked up at once, which costs less than one after the other.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "relay/store/database.h"
+
+namespace weir {
+
+class IndexLookup {
+ public:
+  // Returns the key's slot.
+  size_t Add(const Key& key) {
+    keys_.push_back(key);
+    return keys_.size() - 1;
+  }
+  // For all keys added since the last Clear.
+  Status Run(const Database& database, const rocksdb::ReadOptions& options);
+  // After Run; null where there is none. Good until Clear.
+  std::optional<std::string_view> Value(size_t slot) const {
+    if (!statuses_[slot].ok()) return std::nullopt;
+    return std::string_view(values_[slot].data(), values_[slot].size());
+  }
+  size_t size() const { return keys_.size(); }
+  void Clear();
+
+ private:
+  std::vector<Key> keys_;
+  std::vector<rocksdb::Slice> slices_;
+  std::vector<rocksdb::PinnableSlice> values_;
+  std::vector<rocksdb::Status> statuses_;
+};
+
+}  // namespace weir

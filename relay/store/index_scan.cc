@@ -1,0 +1,234 @@
+#include "relay/store/index_scan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr uint32_t kPoints = UINT32_MAX;
+constexpr uint32_t kNoRange = UINT32_MAX - 1;
+constexpr size_t kLookedUpAtOnce = 64;
+constexpr size_t kLeastChunk = 4;
+constexpr size_t kLargestChunk = 128;
+
+bool StartsWith(const rocksdb::Slice& key, const Key& prefix) { return key.starts_with(ToSlice(prefix)); }
+
+rocksdb::ReadOptions ScanOptions(rocksdb::ReadOptions options) {
+  options.prefix_same_as_start = true;
+  return options;
+}
+
+}  // namespace
+
+IndexScan::IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter,
+                     uint64_t wanted)
+    : database_(database),
+      options_(options),
+      filter_(filter),
+      wanted_(wanted),
+      newest_(~filter.until),
+      oldest_(~filter.since),
+      race_(PossiblePlans(filter, limits_)),
+      standing_on_(kNoRange) {}
+
+IndexScan::~IndexScan() = default;
+
+rocksdb::Iterator* IndexScan::iterator() {
+  if (!iterator_) iterator_.reset(database_.db()->NewIterator(ScanOptions(options_), database_.index()));
+  return iterator_.get();
+}
+
+Status IndexScan::IteratorStatus() const {
+  if (!iterator_ || iterator_->status().ok()) return {};
+  return DatabaseError("cannot read the index", iterator_->status());
+}
+
+bool IndexScan::InRange(const Key& prefix) const { return iterator_->Valid() && StartsWith(iterator_->key(), prefix); }
+
+Result<bool> IndexScan::Ready(Budget* budget) {
+  while (phase_ != Phase::kMerge) {
+    if (budget->used_up()) return false;
+    if (const Status prepared = Prepare(budget); !prepared.ok()) return prepared;
+  }
+  while (!unfilled_.empty()) {
+    if (budget->used_up()) return false;
+    const uint32_t number = unfilled_.back();
+    unfilled_.pop_back();
+    Fill(number, budget);
+    if (const Status status = IteratorStatus(); !status.ok()) return status;
+    Settle(number);
+  }
+  return true;
+}
+
+void IndexScan::Pop() {
+  const uint32_t from = heap_.front().range;
+  std::pop_heap(heap_.begin(), heap_.end());
+  heap_.pop_back();
+  if (from == kPoints) {
+    if (++next_point_ < points_.size()) Push(kPoints);
+    return;
+  }
+  Range& range = ranges_[from];
+  ++range.next;
+  if (range.next < range.ahead.size()) {
+    Push(from);
+  } else if (!range.at_end) {
+    unfilled_.push_back(from);
+  }
+}
+
+// After it was read: its next entry into the heap, or back to those that must be read.
+void IndexScan::Settle(uint32_t number) {
+  if (!ranges_[number].ahead.empty()) {
+    Push(number);
+  } else if (!ranges_[number].at_end) {
+    unfilled_.push_back(number);
+  } else if (number + 1 == ranges_.size()) {
+    ranges_.pop_back();
+  }
+}
+
+void IndexScan::Push(uint32_t number) {
+  const Candidate& next = number == kPoints ? points_[next_point_] : ranges_[number].ahead[ranges_[number].next];
+  heap_.push_back({next, number});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+Status IndexScan::Prepare(Budget* budget) {
+  switch (phase_) {
+    case Phase::kPlan:
+      if (!race_.decided()) {
+        race_.Step(iterator(), budget);
+        return IteratorStatus();
+      }
+      UsePlan(race_.TakeWinner());
+      phase_ = Phase::kPoints;
+      break;
+    case Phase::kPoints:
+      if (position_ < plan_.points.size()) return LoadPoints(budget);
+      std::sort(points_.begin(), points_.end());
+      if (!points_.empty()) Push(kPoints);
+      phase_ = Phase::kRanges;
+      break;
+    case Phase::kRanges:
+      if (position_ < plan_.ranges.size()) {
+        OpenRange(plan_.ranges[position_++], false, budget);
+        return IteratorStatus();
+      }
+      phase_ = Phase::kKinds;
+      break;
+    case Phase::kKinds:
+      if (position_ < plan_.kind_ranges.size()) {
+        OpenKind(budget);
+        return IteratorStatus();
+      }
+      phase_ = Phase::kMerge;
+      break;
+    case Phase::kMerge:
+      break;
+  }
+  position_ = 0;
+  return {};
+}
+
+void IndexScan::UsePlan(Plan plan) {
+  plan_ = std::move(plan);
+  const uint64_t ranges = std::max<size_t>(1, plan_.ranges.size() + plan_.kind_ranges.size());
+  const uint64_t wanted = std::clamp<uint64_t>(wanted_, kLeastChunk, kLargestChunk);
+  // One more, so that the range need not be read again only to know that it was enough.
+  chunk_ = std::clamp<uint64_t>(2 * wanted / ranges, kLeastChunk, wanted + 1);
+}
+
+Status IndexScan::LoadPoints(Budget* budget) {
+  lookup_.Clear();
+  const size_t at_once = std::min(kLookedUpAtOnce, static_cast<size_t>(budget->visits));
+  const size_t end = std::min(plan_.points.size(), position_ + at_once);
+  for (size_t i = position_; i < end; ++i) lookup_.Add(plan_.points[i]);
+  if (const Status found = lookup_.Run(database_, options_); !found.ok()) return found;
+  for (size_t i = position_; i < end; ++i) {
+    const auto value = lookup_.Value(i - position_);
+    if (!value) continue;
+    IndexEntry entry;
+    const std::string_view key = plan_.points[i].view();
+    const bool by_id = key[0] == 'i';
+    if (by_id) entry.id = static_cast<uint32_t>(ReadNumber(key.data() + 1, 4));
+    if (!(by_id ? ReadIdValue(*value, &entry) : ReadAddressValue(*value, &entry))) continue;
+    if (entry.inverted_time < newest_ || entry.inverted_time > oldest_) continue;
+    points_.push_back({entry.inverted_time, entry.serial, entry.id});
+  }
+  budget->visits -= static_cast<int64_t>(end - position_);
+  position_ = end;
+  return {};
+}
+
+void IndexScan::OpenRange(const Key& prefix, bool stands_on_it, Budget* budget) {
+  const auto number = static_cast<uint32_t>(ranges_.size());
+  Key start = prefix;
+  ranges_.push_back({.prefix = prefix, .resume = start.Number(newest_, 8)});
+  standing_on_ = stands_on_it ? number : kNoRange;
+  Fill(number, budget);
+  Settle(number);
+}
+
+// One more kind of a range of all kinds. Where the kind before was read to its end, the iterator stands on this one.
+void IndexScan::OpenKind(Budget* budget) {
+  const Key prefix = plan_.kind_ranges[position_];
+  const size_t size = prefix.view().size();
+  if (!on_next_kind_) {
+    Key start = prefix;
+    --budget->visits;
+    iterator()->Seek(ToSlice(start.Number(next_kind_, 2)));
+    standing_on_ = kNoRange;
+  }
+  if (next_kind_ > 0xffff || !InRange(prefix) || iterator_->key().size() < size + 2) {
+    ++position_;
+    next_kind_ = 0;
+    on_next_kind_ = false;
+    return;
+  }
+  if (ranges_.size() >= 2 * limits_.max_ranges) {
+    points_.clear();
+    ranges_.clear();
+    unfilled_.clear();
+    heap_.clear();
+    UsePlan(CoarsestPlan(filter_));
+    phase_ = Phase::kPoints;
+    position_ = 0;
+    standing_on_ = kNoRange;
+    return;
+  }
+  const uint64_t kind = ReadNumber(iterator_->key().data() + size, 2);
+  Key range = prefix;
+  range.Number(kind, 2);
+  OpenRange(range, newest_ == 0, budget);
+  on_next_kind_ = InRange(prefix) && !InRange(range);
+  next_kind_ = static_cast<uint32_t>(kind + 1);
+}
+
+void IndexScan::Fill(uint32_t number, Budget* budget) {
+  Range& range = ranges_[number];
+  range.ahead.clear();
+  range.next = 0;
+  rocksdb::Iterator* at = iterator();
+  if (standing_on_ != number) {
+    at->Seek(ToSlice(range.resume));
+    --budget->visits;
+  }
+  standing_on_ = number;
+  const size_t size = range.prefix.view().size();
+  while (!(range.at_end = !InRange(range.prefix)) && range.ahead.size() < chunk_ && !budget->used_up()) {
+    IndexEntry entry;
+    if (ReadEntry(ToView(at->key()), size, &entry)) {
+      if ((range.at_end = entry.inverted_time > oldest_)) break;
+      if (entry.inverted_time >= newest_ && plan_.Wants(entry))
+        range.ahead.push_back({entry.inverted_time, entry.serial, entry.id});
+    }
+    at->Next();
+    --budget->visits;
+  }
+  if (!range.at_end) range.resume = Key::Of(ToView(at->key()));
+}
+
+}  // namespace weir

@@ -1,0 +1,100 @@
+// The entries of one plan, newest first and of equal age by the first bytes of the id: many ranges merged by one
+// iterator.
+//
+// Every range has a few entries read ahead; when they are used up, the iterator comes back to it. So a scan holds one
+// iterator, not a thousand, and its memory is bounded by the plan's size. Work is done in slices: where a Budget is
+// used up, it goes on at the next call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "relay/store/index_lookup.h"
+#include "relay/store/plan_race.h"
+#include "relay/store/planner.h"
+
+namespace weir {
+
+// What the merge needs of an entry.
+struct Candidate {
+  uint64_t inverted_time = 0;
+  uint64_t serial = 0;
+  uint32_t id = 0;
+
+  // Ahead in the answer, as far as can be told without the whole id.
+  bool operator<(const Candidate& other) const {
+    if (inverted_time != other.inverted_time) return inverted_time < other.inverted_time;
+    if (id != other.id) return id < other.id;
+    return serial < other.serial;
+  }
+  bool SamePlace(const Candidate& other) const { return inverted_time == other.inverted_time && id == other.id; }
+};
+
+class IndexScan {
+ public:
+  // About `wanted` entries will be asked for. `options` has the snapshot; all must outlive the scan.
+  IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter, uint64_t wanted);
+  ~IndexScan();
+
+  // Makes the next entry ready: true when head() or its absence can be relied on, false where the budget was used up.
+  Result<bool> Ready(Budget* budget);
+  // Null at the end. The same event may come several times, one after the other.
+  const Candidate* head() const { return heap_.empty() ? nullptr : &heap_.front().candidate; }
+  void Pop();
+
+ private:
+  struct Range {
+    Key prefix;
+    Key resume;  // where reading goes on
+    std::vector<Candidate> ahead;
+    size_t next = 0;
+    bool at_end = false;
+  };
+  struct Head {
+    Candidate candidate;
+    uint32_t range;
+    // For a heap whose front is the least.
+    bool operator<(const Head& other) const { return other.candidate < candidate; }
+  };
+  enum class Phase : uint8_t { kPlan, kPoints, kRanges, kKinds, kMerge };
+
+  Status Prepare(Budget* budget);
+  void UsePlan(Plan plan);
+  Status LoadPoints(Budget* budget);
+  void OpenKind(Budget* budget);
+  void OpenRange(const Key& prefix, bool stands_on_it, Budget* budget);
+  void Fill(uint32_t number, Budget* budget);
+  void Settle(uint32_t number);
+  void Push(uint32_t number);
+  bool InRange(const Key& prefix) const;
+  Status IteratorStatus() const;
+  rocksdb::Iterator* iterator();
+
+  const Database& database_;
+  const rocksdb::ReadOptions& options_;
+  const Filter& filter_;
+  const uint64_t wanted_;
+  const uint64_t newest_;  // inverted, both inclusive
+  const uint64_t oldest_;
+  const PlanLimits limits_;
+
+  Phase phase_ = Phase::kPlan;
+  PlanRace race_;
+  Plan plan_;
+  size_t chunk_ = 0;           // entries that are read ahead of a range
+  size_t position_ = 0;        // in the part of the plan that the phase works on
+  uint32_t next_kind_ = 0;     // of the range of all kinds at this position
+  bool on_next_kind_ = false;  // whether the iterator stands there
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+  uint32_t standing_on_;  // the range whose next entry the iterator stands on
+  std::vector<Candidate> points_;
+  size_t next_point_ = 0;
+  std::vector<Range> ranges_;
+  std::vector<uint32_t> unfilled_;  // ranges that must be read before the next entry is known
+  std::vector<Head> heap_;
+  IndexLookup lookup_;
+};
+
+}  // namespace weir

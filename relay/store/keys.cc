@@ -1,0 +1,154 @@
+#include "relay/store/keys.h"
+
+#include <charconv>
+
+#include "relay/nostr/signature.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kSerialBytes = 6;
+constexpr size_t kTimeBytes = 8;
+
+// The part of a key that its bloom filter knows.
+size_t FilterBytes(const rocksdb::Slice& key) {
+  const auto at_most = [&key](size_t size) { return key.size() < size ? key.size() : size; };
+  switch (key.empty() ? '\0' : key[0]) {
+    case 'a':
+      return at_most(1 + 8);
+    case 't':
+      return at_most(1 + 1 + 8);
+    case 'k':
+      return at_most(1 + 2);
+    case 'c':
+    case 'x':
+    case 'w':
+      return 1;
+    default:
+      return key.size();
+  }
+}
+
+class IndexPrefix final : public rocksdb::SliceTransform {
+ public:
+  const char* Name() const override { return "weir.index.1"; }
+  rocksdb::Slice Transform(const rocksdb::Slice& key) const override { return {key.data(), FilterBytes(key)}; }
+  bool InDomain(const rocksdb::Slice& key) const override { return !key.empty(); }
+};
+
+// A finaliser whose every output bit depends on every input bit (splitmix64).
+uint64_t Mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+uint64_t HashText(std::string_view text) {
+  uint64_t hash = Mix(text.size() + 0x9e3779b97f4a7c15);
+  while (!text.empty()) {
+    const size_t taken = text.size() < 8 ? text.size() : 8;
+    hash = Mix(hash ^ ReadNumber(text.data(), taken)) + 0x9e3779b97f4a7c15;
+    text.remove_prefix(taken);
+  }
+  return hash;
+}
+
+}  // namespace
+
+Address AddressOf(uint16_t kind, const PublicKey& author, std::string_view d) {
+  std::string name;
+  name.reserve(2 + author.size() + d.size());
+  name.push_back(static_cast<char>(kind >> 8));
+  name.push_back(static_cast<char>(kind & 0xff));
+  name.append(reinterpret_cast<const char*>(author.data()), author.size());
+  name.append(d);
+  const Bytes32 hash = Sha256(name);
+  Address address;
+  std::memcpy(address.data(), hash.data(), address.size());
+  return address;
+}
+
+Address AddressOf(EventView event) {
+  const bool has_d = ClassOf(event.kind()) == KindClass::kAddressable;
+  return AddressOf(event.kind(), event.pubkey(), has_d ? event.FirstTag('d') : std::string_view());
+}
+
+std::optional<NamedAddress> ParseAddress(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon > 5) return std::nullopt;
+  NamedAddress address;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + colon, address.kind);
+  if (error != std::errc() || end != text.data() + colon || !HasAddress(address.kind)) return std::nullopt;
+  text.remove_prefix(colon + 1);
+  if (text.size() < 65 || text[64] != ':') return std::nullopt;
+  if (!FromHex(text.substr(0, 64), address.author.data(), address.author.size())) return std::nullopt;
+  address.d = text.substr(65);
+  // A replaceable event has no d; a name that gives it one names nothing.
+  if (ClassOf(address.kind) == KindClass::kReplaceable && !address.d.empty()) return std::nullopt;
+  return address;
+}
+
+uint64_t TagHash(std::string_view value) {
+  if (Bytes32 bytes; value.size() == 64 && FromHex(value, bytes.data(), bytes.size()))
+    return ReadNumber(reinterpret_cast<const char*>(bytes.data()), 8);
+  return HashText(value);
+}
+
+bool ReadEntry(std::string_view key, size_t range_size, IndexEntry* entry) {
+  if (key.size() < range_size + kTimeBytes + 4 + kSerialBytes) return false;
+  const char* in = key.data() + range_size;
+  entry->inverted_time = ReadNumber(in, kTimeBytes);
+  entry->id = static_cast<uint32_t>(ReadNumber(in + 8, 4));
+  entry->serial = ReadNumber(key.data() + key.size() - kSerialBytes, kSerialBytes);
+  const size_t rest = key.size() - range_size - kTimeBytes - 4 - kSerialBytes;
+  switch (key[0]) {
+    case 'a':
+      entry->kind = static_cast<uint16_t>(ReadNumber(in - 2, 2));
+      entry->by = static_cast<uint32_t>(ReadNumber(key.data() + 1, 4));
+      return rest == 0;
+    case 't':
+    case 'k':
+      entry->kind = static_cast<uint16_t>(ReadNumber(in - 2, 2));
+      entry->by = static_cast<uint32_t>(ReadNumber(in + 12, 4));
+      return rest == 4;
+    case 'c':
+      if (rest != 6) return false;
+      entry->kind = static_cast<uint16_t>(ReadNumber(in + 12, 2));
+      entry->by = static_cast<uint32_t>(ReadNumber(in + 14, 4));
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool ReadIdValue(std::string_view value, IndexEntry* entry) {
+  if (value.size() != kTimeBytes + kSerialBytes) return false;
+  entry->inverted_time = ReadNumber(value.data(), kTimeBytes);
+  entry->serial = ReadNumber(value.data() + kTimeBytes, kSerialBytes);
+  return true;
+}
+
+bool ReadAddressValue(std::string_view value, IndexEntry* entry) {
+  if (value.size() != kTimeBytes + 4 + kSerialBytes) return false;
+  entry->inverted_time = ReadNumber(value.data(), kTimeBytes);
+  entry->id = static_cast<uint32_t>(ReadNumber(value.data() + kTimeBytes, 4));
+  entry->serial = ReadNumber(value.data() + kTimeBytes + 4, kSerialBytes);
+  return true;
+}
+
+std::string WriteCounters(const Counters& counters) {
+  Key value('\0');
+  value.Number(counters.events, 8).Number(counters.last_serial, 8);
+  return std::string(value.view().substr(1));
+}
+
+bool ReadCounters(std::string_view value, Counters* counters) {
+  if (value.size() != 16) return false;
+  counters->events = ReadNumber(value.data(), 8);
+  counters->last_serial = ReadNumber(value.data() + 8, 8);
+  return true;
+}
+
+std::shared_ptr<const rocksdb::SliceTransform> NewIndexPrefix() { return std::make_shared<IndexPrefix>(); }
+
+}  // namespace weir

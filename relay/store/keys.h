@@ -1,0 +1,191 @@
+// The layout of the database: what is kept under which key. Format 1.
+//
+// Column family `events`: serial 8 → record (relay/nostr/event.h). Serials are given in the order of arrival.
+// Column family `default`: "format" → the version of this layout, as text.
+// Column family `index`, numbers big-endian so that they sort:
+//
+//   | first| key                                                  | value                 | bloom | for            |
+//   |------|------------------------------------------------------|-----------------------|-------|----------------|
+//   | i    | id 32                                                | time 8, serial 6      | all   | ids            |
+//   | a    | author 8, kind 2, time 8, id 4, serial 6             |                       | author| authors, kinds |
+//   | t    | letter, value 8, kind 2, time 8, id 4, by 4, serial 6|                       | value | tags, kinds    |
+//   | k    | kind 2, time 8, id 4, by 4, serial 6                 |                       | kind  | kinds          |
+//   | c    | time 8, id 4, kind 2, by 4, serial 6                 |                       | -     | all else       |
+//   | d    | address 16                                           | time 8, id 4, serial 6| all   | newest version |
+//   | x    | expiration 8, serial 6                               |                       | -     | what expires   |
+//   | e    | id 32, author 16                                     |                       | all   | deletion mark  |
+//   | r    | address 16                                           | until 8               | all   | deletion mark  |
+//   | v    | author 32                                            | until 8               | all   | vanish mark    |
+//   | w    | author 32                                            | until 8, serial 6     | -     | vanishing begun|
+//   | m    |                                                      | events 8, serial 8    | all   | counters       |
+//
+// `time` is created_at inverted: newest first. `id`, `author` and `by` are the first bytes of event id and author: by
+// the id, events of equal age come lowest first, as NIP-01 wants; by `kind` and `by`, a scan passes over what cannot
+// match without fetching it. `value` is the first bytes of a hexadecimal value of 64 digits, of all others a hash.
+// `address` is a hash of kind, author and d. Truncated and hashed parts select too much, never too little: whatever is
+// answered was matched against its record. What decides by itself, addresses and marks, has 16 bytes or more of a
+// cryptographic hash or of a key. `bloom` is the part that bloom filters know. A kind in the middle serves questions
+// with and without kinds: the kinds of an author or a tag are few and are found by seeking over them, which costs
+// readers less than a second entry costs every writer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "relay/nostr/event.h"
+#include "rocksdb/slice_transform.h"
+
+namespace weir {
+
+inline constexpr int kStoreFormat = 1;
+inline constexpr std::string_view kFormatKey = "format";
+inline constexpr std::string_view kEventsFamily = "events";
+inline constexpr std::string_view kIndexFamily = "index";
+
+inline constexpr uint16_t kDeletionKind = 5;
+inline constexpr uint16_t kVanishKind = 62;
+inline constexpr uint16_t kGiftWrapKind = 1059;
+
+// A key is built in place; the longest has 49 bytes.
+class Key {
+ public:
+  explicit Key(char first) { bytes_[size_++] = first; }
+  // A key of this layout that was read.
+  static Key Of(std::string_view key) {
+    Key copy(key.front());
+    return copy.Bytes(key.data() + 1, key.size() - 1);
+  }
+
+  Key& Byte(uint8_t byte) {
+    bytes_[size_++] = static_cast<char>(byte);
+    return *this;
+  }
+  Key& Bytes(const void* bytes, size_t count) {
+    std::memcpy(bytes_ + size_, bytes, count);
+    size_ += count;
+    return *this;
+  }
+  // The lowest `count` bytes of a number, big-endian.
+  Key& Number(uint64_t number, size_t count) {
+    for (size_t i = count; i-- > 0;) bytes_[size_++] = static_cast<char>(number >> (8 * i));
+    return *this;
+  }
+  Key& Time(uint64_t created_at) { return Number(~created_at, 8); }
+  Key& Serial(uint64_t serial) { return Number(serial, 6); }
+
+  std::string_view view() const { return {bytes_, size_}; }
+
+ private:
+  size_t size_ = 0;
+  char bytes_[56];
+};
+
+inline uint64_t ReadNumber(const char* bytes, size_t count) {
+  uint64_t number = 0;
+  for (size_t i = 0; i < count; ++i) number = number << 8 | static_cast<uint8_t>(bytes[i]);
+  return number;
+}
+
+// kind, author and d of a replaceable or addressable event as one name.
+using Address = std::array<uint8_t, 16>;
+Address AddressOf(uint16_t kind, const PublicKey& author, std::string_view d);
+// Only for kinds of these two classes.
+Address AddressOf(EventView event);
+inline bool HasAddress(uint16_t kind) {
+  const KindClass kind_class = ClassOf(kind);
+  return kind_class == KindClass::kReplaceable || kind_class == KindClass::kAddressable;
+}
+// What an `a` tag names, `kind:pubkey:d`; null where it names no address.
+struct NamedAddress {
+  uint16_t kind;
+  PublicKey author;
+  std::string_view d;
+};
+std::optional<NamedAddress> ParseAddress(std::string_view text);
+
+uint64_t TagHash(std::string_view value);
+
+inline Key EventKey(uint64_t serial) {
+  Key key(static_cast<char>(serial >> 56));
+  return key.Number(serial, 7);
+}
+inline Key IdKey(const EventId& id) { return Key('i').Bytes(id.data(), id.size()); }
+inline Key AddressKey(const Address& address) { return Key('d').Bytes(address.data(), address.size()); }
+inline Key DeletionMarkKey(const EventId& id, const PublicKey& author) {
+  return Key('e').Bytes(id.data(), id.size()).Bytes(author.data(), 16);
+}
+inline Key AddressMarkKey(const Address& address) { return Key('r').Bytes(address.data(), address.size()); }
+inline Key VanishMarkKey(const PublicKey& author) { return Key('v').Bytes(author.data(), author.size()); }
+inline Key VanishWorkKey(const PublicKey& author) { return Key('w').Bytes(author.data(), author.size()); }
+inline Key ExpirationKey(uint64_t expiration, uint64_t serial) { return Key('x').Number(expiration, 8).Serial(serial); }
+inline Key CountersKey() { return Key('m'); }
+
+// What a range of entries has in common: the key up to `time`.
+inline Key AuthorRange(const PublicKey& author) { return Key('a').Bytes(author.data(), 8); }
+inline Key TagRange(char letter, std::string_view value) {
+  return Key('t').Byte(static_cast<uint8_t>(letter)).Number(TagHash(value), 8);
+}
+inline Key KindRange(uint16_t kind) { return Key('k').Number(kind, 2); }
+inline Key TimeRange() { return Key('c'); }
+
+// What the entries a, t, k and c say of their event.
+struct IndexEntry {
+  uint64_t inverted_time = 0;
+  uint64_t serial = 0;
+  uint32_t id = 0;  // the first four bytes
+  uint32_t by = 0;  // the same of the author
+  uint16_t kind = 0;
+};
+// `range_size` is the length of the range's prefix with the kind. False if the key has another length than it must.
+bool ReadEntry(std::string_view key, size_t range_size, IndexEntry* entry);
+// From the values under i and d.
+bool ReadIdValue(std::string_view value, IndexEntry* entry);
+bool ReadAddressValue(std::string_view value, IndexEntry* entry);
+
+struct Counters {
+  uint64_t events = 0;
+  uint64_t last_serial = 0;
+};
+std::string WriteCounters(const Counters& counters);
+bool ReadCounters(std::string_view value, Counters* counters);
+
+// Calls add(key, value) for every entry of the index that belongs to the event (not marks, they outlive it).
+template <typename Add>
+void ForEachEntry(EventView event, uint64_t serial, Add&& add);
+
+// Knows the part of each key that bloom filters are made for.
+std::shared_ptr<const rocksdb::SliceTransform> NewIndexPrefix();
+
+// ---- Implementation ----
+
+template <typename Add>
+void ForEachEntry(EventView event, uint64_t serial, Add&& add) {
+  const uint64_t at = event.created_at();
+  const uint16_t kind = event.kind();
+  const uint8_t* id = event.id().data();
+  const uint8_t* author = event.pubkey().data();
+  const auto add_key = [&add](const Key& key) { add(key.view(), std::string_view()); };
+
+  Key id_value('\0');
+  id_value.Time(at).Serial(serial);
+  add(IdKey(event.id()).view(), id_value.view().substr(1));
+  add_key(AuthorRange(event.pubkey()).Number(kind, 2).Time(at).Bytes(id, 4).Serial(serial));
+  add_key(KindRange(kind).Time(at).Bytes(id, 4).Bytes(author, 4).Serial(serial));
+  add_key(TimeRange().Time(at).Bytes(id, 4).Number(kind, 2).Bytes(author, 4).Serial(serial));
+  for (const TagView tag : event.tags())
+    add_key(TagRange(tag.letter, tag.value).Number(kind, 2).Time(at).Bytes(id, 4).Bytes(author, 4).Serial(serial));
+  if (HasAddress(kind)) {
+    Key value('\0');
+    value.Time(at).Bytes(id, 4).Serial(serial);
+    add(AddressKey(AddressOf(event)).view(), value.view().substr(1));
+  }
+  if (event.expiration() != 0) add_key(ExpirationKey(event.expiration(), serial));
+}
+
+}  // namespace weir

@@ -1,0 +1,39 @@
+#include "relay/store/wal_sync.h"
+
+namespace weir {
+
+WalSync::WalSync(rocksdb::DB* db, std::chrono::milliseconds interval)
+    : db_(db), interval_(interval), thread_([this] { Run(); }) {}
+
+WalSync::~WalSync() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void WalSync::Written() {
+  const std::lock_guard lock(mutex_);
+  if (!written_) changed_.notify_one();
+  written_ = true;
+}
+
+void WalSync::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    changed_.wait(lock, [this] { return written_ || stop_; });
+    // What is written while we wait shares the sync.
+    changed_.wait_for(lock, interval_, [this] { return stop_; });
+    if (!written_) continue;
+    written_ = false;
+    lock.unlock();
+    const bool synced = db_->SyncWAL().ok();
+    lock.lock();
+    // A disk that fails is told to who saves next, by RocksDB; here it is only tried again.
+    if (!synced && !stop_) written_ = true;
+  }
+}
+
+}  // namespace weir
