@@ -1,4 +1,5 @@
-# make run | build | test | bench | storm | storm-plots | readme | format | lint | clean; PRESET=release|debug|asan|tsan.
+# make run | build | test | bench | demo | storm | storm-plots | torture | readme | format | lint | clean;
+# PRESET=release|debug|asan|tsan.
 PRESET ?= release
 WERROR ?= OFF
 JOBS ?= $(shell nproc)
@@ -6,10 +7,11 @@ TEST_JOBS ?= 2
 
 BUILD = build/$(PRESET)
 
-.PHONY: run build test bench storm storm-plots readme format lint clean deps
+.PHONY: run build test bench demo storm storm-plots torture readme format lint clean deps
 
+# A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that.
 run: build
-	$(BUILD)/weir demo
+	@exec $(BUILD)/weir relay $(RELAY_ARGS)
 
 build: $(BUILD)/build.ninja
 	@echo "== building $(BUILD)"
@@ -21,6 +23,16 @@ test: build
 
 bench: build
 	@for program in $(BUILD)/bench/*_bench; do echo "== $$program"; $$program $(BENCH_ARGS) || exit 1; done
+
+# The throttle at work on a real RocksDB: half a minute without it, half a minute with it.
+demo: build
+	@$(BUILD)/weir demo
+
+# kill -9 while events are saved, and a full disk, for as many rounds as one likes.
+TORTURE_ROUNDS ?= 50
+torture: build
+	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) $(BUILD)/tests/store_test --gtest_filter='*Torture*'
+	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) ctest --test-dir $(BUILD) --verbose --tests-regex '^torture'
 
 # The README's table of settings, from the program that reads them.
 readme: build

@@ -2,7 +2,7 @@
 //
 // A command is a function int XCommand(int argc, char** argv) that stands in the room that does the work and parses its
 // own flags (with CLI11, in its .cc only); argv[0] is "weir x". It returns the exit code: 0, 1 if the work failed, 2 if
-// it was asked for something wrong. A room's settings are known to `weir config` by a line in Config.
+// it was asked for something wrong. `weir config` knows what the relay's configuration declares: all rooms' settings.
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -12,25 +12,22 @@
 #include "bench/simulator/simulate_command.h"
 #include "bench/storm/storm_command.h"
 #include "config/config_command.h"
-#include "monitors/memory_target.h"
-#include "monitors/rocksdb_monitor.h"
-#include "throttle/limiter_settings.h"
+#include "relay/check_command.h"
+#include "relay/relay.h"
+#include "relay/relay_command.h"
+#include "relay/scan_command.h"
 
 namespace weir {
 namespace {
 
 int Config(int argc, char** argv) {
-  MemoryTargetSettings memory;
-  LimiterSettings limiter;
-  RocksDbMonitorSettings monitor;
+  RelayConfiguration configuration;
   SettingTable table;
-  Declare(table, memory);
-  Declare(table, limiter);
-  Declare(table, monitor);
+  Declare(table, configuration);
   const int code = ConfigCommand(argc, argv, table, ProcessEnvironment(), std::cout, std::cerr);
   // What single ranges cannot say.
-  LimiterSettings checked;
-  const Status status = code == 0 ? LoadLimiterSettings(ProcessEnvironment(), &checked) : Status();
+  RelayConfiguration checked;
+  const Status status = code == 0 ? LoadRelayConfiguration(ProcessEnvironment(), &checked) : Status();
   if (status.ok()) return code;
   std::cerr << "weir config: " << status.message() << "\n";
   return 2;
@@ -43,10 +40,13 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"relay", RelayCommand, "run the Nostr relay"},
+    {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
+    {"check", CheckCommand, "check that the stored events and their index agree"},
+    {"config", Config, "print every setting: value, origin, unit, range, meaning"},
     {"demo", DemoCommand, "overload a RocksDB in a temporary directory, without and with the throttle"},
     {"storm", StormCommand, "measure the throttle against what RocksDB offers: latency, bulk rate, stalls"},
     {"simulate", SimulateCommand, "draw how a simulated engine responds under the gains of the environment"},
-    {"config", Config, "print every setting: value, origin, unit, range, meaning"},
 };
 
 void PrintUsage(std::FILE* out) {

@@ -6,8 +6,16 @@ find_package(yaml-cpp CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(GTest CONFIG REQUIRED)
 find_package(benchmark CONFIG REQUIRED)
+find_package(simdjson CONFIG REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
 
-# These two come without a CMake configuration.
+# These come without a CMake configuration.
+find_library(WEIR_SECP256K1_LIBRARY secp256k1 REQUIRED)
+add_library(weir_secp256k1 INTERFACE)
+target_link_libraries(weir_secp256k1 INTERFACE ${WEIR_SECP256K1_LIBRARY})
+
 find_library(WEIR_JEMALLOC_LIBRARY jemalloc REQUIRED)
 add_library(weir_jemalloc INTERFACE)
 target_link_libraries(weir_jemalloc INTERFACE ${WEIR_JEMALLOC_LIBRARY})

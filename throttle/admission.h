@@ -29,10 +29,13 @@ struct Cost {
   uint64_t bytes = 0;
 };
 
-// Whose work it is. Parties of one class share in equal parts, so a flooder waits behind itself.
+// Whose work it is. Parties of one class share in equal parts, so a flooder waits behind itself. Those with the same
+// group share one part among them, so a flooder with many parties (connections of one address) waits behind itself too;
+// group 0 is no group.
 struct Party {
   uint64_t id = 0;
   WorkClass work_class = WorkClass::kInteractive;
+  uint64_t group = 0;
 };
 
 class Gate;

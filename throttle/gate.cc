@@ -48,7 +48,7 @@ Admission Gate::Admit(Cost cost, Party party) {
     return admission;
   }
   if (line.queue.size() >= kMaxWaiting) return Refuse("queue full", ToSeconds(limit.longest_wait));
-  const double until_turn_s = SecondsUntilTurn(c, bytes, line.queue.BytesAhead(party.id));
+  const double until_turn_s = SecondsUntilTurn(c, bytes, line.queue.BytesAhead(party));
   if (until_turn_s > ToSeconds(limit.longest_wait)) {
     line.pressed = true;
     return Refuse(limit.reason, until_turn_s);
@@ -223,7 +223,7 @@ void Gate::ExpireLocked(TimePoint now) {
     Waiter& waiter = *deadlines_.begin()->second;
     const WorkClass c = waiter.party.work_class;
     Detach(waiter);
-    const uint64_t ahead = LineOf(c).queue.BytesAhead(waiter.party.id);
+    const uint64_t ahead = LineOf(c).queue.BytesAhead(waiter.party);
     RefuseDetached(waiter, limits_[c].reason, SecondsUntilTurn(c, waiter.bytes, ahead), now);
   }
 }

@@ -104,7 +104,7 @@ TEST(FairQueue, HasNobodysTurnWhenEmpty) {
   FairQueue queue;
   EXPECT_EQ(queue.Front(), nullptr);
   EXPECT_TRUE(queue.empty());
-  EXPECT_EQ(queue.BytesAhead(1), 0U);
+  EXPECT_EQ(queue.BytesAhead({.id = 1}), 0U);
 }
 
 TEST(FairQueue, KeepsTheOrderWithinAParty) {
@@ -172,10 +172,80 @@ TEST(FairQueue, RequestsOfAnySizeAreServed) {
   for (uint64_t party = 0; party < 3; ++party) {
     for (uint64_t bytes : {uint64_t{0}, kLargest, uint64_t{1}, kLargest}) owned.Push(party, bytes);
   }
-  EXPECT_GE(owned.queue.BytesAhead(99), 3 * kLargest);
-  EXPECT_LE(owned.queue.BytesAhead(0), 6 * kLargest + 3);
+  EXPECT_GE(owned.queue.BytesAhead({.id = 99}), 3 * kLargest);
+  EXPECT_LE(owned.queue.BytesAhead({.id = 0}), 6 * kLargest + 3);
   for (int n = 0; n < 12; ++n) owned.Pop();
   EXPECT_TRUE(owned.queue.empty());
+}
+
+class Grouped : public Owned {
+ public:
+  Waiter& PushTo(uint64_t group, uint64_t party, uint64_t bytes) {
+    auto waiter = MakeWaiter(party, bytes);
+    waiter->party.group = group;
+    queue.Push(*waiter);
+    Waiter* pushed = waiter.get();
+    waiters.emplace(pushed, std::move(waiter));
+    return *pushed;
+  }
+};
+
+TEST(FairQueue, TheConnectionsOfOneAddressShareOnePart) {
+  Grouped grouped;
+  for (int n = 0; n < 1000; ++n) {
+    for (uint64_t connection = 1; connection <= 10; ++connection) grouped.PushTo(7, connection, 4 * kKib);
+    grouped.PushTo(8, 20, 4 * kKib);
+    grouped.PushTo(0, 30, 4 * kKib);
+  }
+  std::map<uint64_t, int> served;
+  for (int n = 0; n < 900; ++n) ++served[grouped.Pop().first];
+  EXPECT_EQ(served[20], 300);
+  EXPECT_EQ(served[30], 300);
+  for (uint64_t connection = 1; connection <= 10; ++connection) EXPECT_EQ(served[connection], 30);
+  while (!grouped.queue.empty()) grouped.Pop();
+}
+
+TEST(FairQueue, AGroupIsNotTheLonerWithItsNumber) {
+  Grouped grouped;
+  for (int n = 0; n < 10; ++n) grouped.PushTo(5, 1, 4 * kKib);
+  for (int n = 0; n < 10; ++n) grouped.PushTo(0, 5, 4 * kKib);
+  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9}), 2 * 4 * kKib) << "a quantum of each";
+  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9, .group = 5}), 3 * 4 * kKib) << "and one more within the group";
+  for (int n = 0; n < 10; ++n) {
+    EXPECT_EQ(grouped.Pop().first, 1U);
+    EXPECT_EQ(grouped.Pop().first, 5U);
+  }
+}
+
+RC_GTEST_PROP(FairQueueProperty, ServesEveryoneOfEveryGroupOnceAndInOrder, ()) {
+  Grouped grouped;
+  std::map<std::pair<uint64_t, uint64_t>, std::deque<const Waiter*>> lines;
+  size_t waiting = 0;
+  for (int n = *rc::gen::inRange(1, 200); n > 0 || waiting > 0; --n) {
+    if (n > 0 && *rc::gen::inRange(0, 3) > 0) {
+      const auto group = *rc::gen::inRange<uint64_t>(0, 4);
+      const auto party = *rc::gen::inRange<uint64_t>(0, 4);
+      Waiter& pushed = grouped.PushTo(group, party, *rc::gen::inRange<uint64_t>(0, 20'000));
+      lines[{group, party}].push_back(&pushed);
+      ++waiting;
+      continue;
+    }
+    if (waiting == 0) continue;
+    const Waiter* front = grouped.queue.Front();
+    auto& line = lines[{front->party.group, front->party.id}];
+    if (n > 0 && *rc::gen::inRange(0, 4) == 0) {
+      Waiter* gone = const_cast<Waiter*>(line.back());
+      line.pop_back();
+      grouped.queue.Remove(*gone);
+      grouped.waiters.erase(gone);
+    } else {
+      RC_ASSERT(front == line.front());
+      line.pop_front();
+      grouped.Pop();
+    }
+    RC_ASSERT(grouped.queue.size() == --waiting);
+  }
+  RC_ASSERT(grouped.queue.empty());
 }
 
 // What is served before a request that joins now, found by serving.
@@ -212,8 +282,8 @@ RC_GTEST_PROP(FairQueueProperty, TakesTurnsLikeTheTextbook, ()) {
       const uint64_t ahead = TrueBytesAhead(reference, newcomer.get());
       const uint64_t quantum = std::max({reference.quantum(), bytes, uint64_t{4096}});
       const uint64_t others = reference.PartiesBut(party);
-      RC_ASSERT(owned.queue.BytesAhead(party) + 2 * others * quantum >= ahead);
-      RC_ASSERT(owned.queue.BytesAhead(party) <= waiting_bytes);
+      RC_ASSERT(owned.queue.BytesAhead({.id = party}) + 2 * others * quantum >= ahead);
+      RC_ASSERT(owned.queue.BytesAhead({.id = party}) <= waiting_bytes);
       Waiter& pushed = owned.Push(party, bytes);
       reference.Push(&pushed);
       waiting.push_back(&pushed);

@@ -1,0 +1,34 @@
+// The whole table, for one relay or several beside each other, a number of times.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/relay/load_scenario.h"
+#include "config/status.h"
+
+namespace weir {
+
+struct Contender {
+  std::string name;
+  std::string command;  // as Launch takes it
+};
+
+struct CampaignOptions {
+  // Relays that are started on fresh databases; each repetition begins with another one.
+  std::vector<Contender> contenders;
+  // Or one that runs: everything once, on the database that it has.
+  std::optional<LoadTarget> running;
+  int repetitions = 3;
+  std::filesystem::path results;  // results.csv, results.md and machine.txt are written there
+  std::filesystem::path scratch;  // databases are made and removed there
+  std::string command_line;       // to be noted beside the figures
+};
+
+// The figures of a run that ends early are kept.
+Status RunCampaign(const CampaignOptions& options, const LoadPlan& plan);
+
+}  // namespace weir

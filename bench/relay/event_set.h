@@ -1,0 +1,71 @@
+// Events that were signed before the clock starts, and kept in a file, so that repetitions and the relay beside get the
+// very same ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/relay/event_maker.h"
+#include "config/status.h"
+
+namespace weir {
+
+class EventSet {
+ public:
+  // From the file of the recipe in the directory, which is made if it is not there: JSON Lines, as imports take it.
+  // The day of the recipe does not matter where a file of the last 30 days is there.
+  static Result<EventSet> Get(const EventRecipe& recipe, const std::filesystem::path& directory);
+  static std::filesystem::path FileOf(const EventRecipe& recipe, const std::filesystem::path& directory);
+  // The error names the first line that has no id, or one that was there before.
+  static Result<EventSet> FromLines(std::string lines);
+
+  size_t size() const { return ends_.size(); }
+  std::string_view json(size_t index) const;
+  std::string_view id(size_t index) const { return ids_[index]; }
+  size_t bytes() const { return lines_.size() - ends_.size(); }  // of JSON
+
+  // By the first eight bytes of the id.
+  std::optional<size_t> Find(uint64_t id_prefix) const;
+  std::optional<size_t> FindHex(std::string_view id) const;
+
+ private:
+  struct Slot {
+    uint64_t prefix = 0;
+    uint32_t index_plus_one = 0;
+  };
+
+  Status AddId(size_t index);
+
+  std::string lines_;
+  std::vector<size_t> ends_;
+  std::vector<std::string> ids_;
+  std::vector<Slot> slots_;  // open addressing, at most half full
+};
+
+// A field's value in JSON as Signer writes it: digits, or the inside of a string without escapes.
+std::string_view PlainField(std::string_view json, std::string_view name);
+
+// ["EVENT",…] of some of the events as masked frames, one behind the other in memory.
+class FrameLane {
+ public:
+  void Add(const EventSet& events, size_t index);
+
+  size_t size() const { return indexes_.size(); }
+  size_t event(size_t position) const { return indexes_[position]; }
+  std::string_view frames(size_t from, size_t to) const;
+
+ private:
+  std::string frames_;
+  std::vector<size_t> ends_;
+  std::vector<size_t> indexes_;
+};
+
+// Event i goes to lane i modulo their number: events reach the relay nearly in the order of their time, as they would.
+std::vector<FrameLane> MakeLanes(const EventSet& events, size_t lanes);
+
+}  // namespace weir

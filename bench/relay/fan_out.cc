@@ -1,0 +1,60 @@
+// One publisher, many live subscribers: how late and how dear a delivery is, and whether all arrive.
+#include <CLI/CLI.hpp>
+#include <chrono>
+
+#include "bench/relay/load_scenario.h"
+#include "bench/relay/publisher.h"
+#include "bench/relay/subscriber.h"
+#include "bench/relay/usage_meter.h"
+
+namespace weir {
+namespace {
+
+class FanOut final : public LoadScenario {
+ public:
+  std::string_view name() const override { return "fan-out"; }
+  std::string_view meaning() const override { return "live delivery to many: latency, cost of a delivery, losses"; }
+
+  void AddOptions(CLI::App* app) override {
+    app->add_option("--subscribers", subscribers_, "connections")->capture_default_str()->check(CLI::Range(1, 10'000));
+    app->add_option("--rate", rate_, "events a second")->capture_default_str()->check(CLI::Range(0.1, 100'000.0));
+    app->add_option("--seconds", seconds_, "how long")->capture_default_str()->check(CLI::Range(0.1, 86'400.0));
+  }
+
+  Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {
+    const double seconds = plan.Scaled(seconds_);
+    const auto events = plan.Events("fan-out", static_cast<size_t>(rate_ * seconds) + 1, true);
+    if (!events.ok()) return events.status();
+    Publisher publisher(events.value());
+    Subscribers live(events.value(), publisher);
+    Loop loop(plan.patience + FromSeconds(seconds));
+    if (Status s = live.Connect(target.endpoint, subscribers_, &loop); !s.ok()) return s;
+    if (Status s = publisher.Connect(target.endpoint, 1, &loop); !s.ok()) return s;
+    const auto meter = UsageMeter::Start(target);
+    if (!meter.ok()) return meter.status();
+    publisher.StartPaced(rate_, &loop);
+    if (Status s = publisher.AwaitAnswers(&loop); !s.ok()) return s;
+    if (Status s = loop.RunFor(kGrace, [&] { return live.received() >= live.expected(); }); !s.ok()) return s;
+    LoadFigures figures;
+    AddLatency("delivery", live.latency(), &figures);
+    const auto received = static_cast<double>(live.received());
+    figures.push_back({"deliveries", "", received});
+    figures.push_back({"lost", "", static_cast<double>(live.expected()) - received});
+    if (Status s = meter.value().AddProcessor("delivery", received, &figures); !s.ok()) return s;
+    AddLatency("OK", publisher.latency(), &figures);
+    return figures;
+  }
+
+ private:
+  static constexpr Duration kGrace = std::chrono::seconds(5);
+
+  size_t subscribers_ = 100;
+  double rate_ = 100;
+  double seconds_ = 10;
+};
+
+}  // namespace
+
+std::unique_ptr<LoadScenario> MakeFanOut() { return std::make_unique<FanOut>(); }
+
+}  // namespace weir

@@ -1,0 +1,57 @@
+// EVENT over WebSocket as fast as the relay answers: capacity, and what an event costs.
+#include <CLI/CLI.hpp>
+#include <chrono>
+
+#include "bench/relay/load_scenario.h"
+#include "bench/relay/publisher.h"
+#include "bench/relay/usage_meter.h"
+
+namespace weir {
+
+namespace {
+
+class Ingest final : public LoadScenario {
+ public:
+  std::string_view name() const override { return "ingest"; }
+  std::string_view meaning() const override { return "publish in a closed loop: rate, OK latency, cost of an event"; }
+
+  void AddOptions(CLI::App* app) override {
+    app->add_option("--connections", connections_, "connections")->capture_default_str()->check(CLI::Range(1, 1000));
+    app->add_option("--in-flight", window_, "events unanswered on each")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100'000));
+  }
+
+  Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {
+    const auto events = plan.Preloaded();
+    if (!events.ok()) return events.status();
+    Publisher publisher(events.value());
+    Loop loop(plan.patience);
+    if (Status s = publisher.Connect(target.endpoint, connections_, &loop); !s.ok()) return s;
+    const auto meter = UsageMeter::Start(target);
+    if (!meter.ok()) return meter.status();
+    publisher.StartClosedLoop(window_);
+    if (Status s = publisher.AwaitAnswers(&loop); !s.ok()) return s;
+    LoadFigures figures;
+    const auto count = static_cast<double>(publisher.accepted());
+    AddPublished(publisher, &figures);
+    if (Status s = meter.value().AddProcessor("event", count, &figures); !s.ok()) return s;
+    if (Status s = meter.value().AddMemory(&figures); !s.ok()) return s;
+    if (Status s = loop.RunFor(kSettle); !s.ok()) return s;
+    if (Status s = meter.value().AddDisk("event", count, &figures); !s.ok()) return s;
+    return figures;
+  }
+
+ private:
+  // A flush that the last events began is over by then.
+  static constexpr Duration kSettle = std::chrono::seconds(2);
+
+  size_t connections_ = 4;
+  size_t window_ = 256;
+};
+
+}  // namespace
+
+std::unique_ptr<LoadScenario> MakeIngest() { return std::make_unique<Ingest>(); }
+
+}  // namespace weir

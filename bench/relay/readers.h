@@ -1,0 +1,28 @@
+// Some readers side by side, each asking the four interactive shapes in turn at a steady pace.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "bench/relay/event_set.h"
+#include "bench/relay/reader.h"
+
+namespace weir {
+
+class Readers {
+ public:
+  // Connected, and asking from now on; reader i begins i-th within the interval.
+  Status Start(const Endpoint& endpoint, const EventSet& stored, size_t readers, Duration interval, uint64_t seed,
+               Loop* loop);
+  void Stop();
+  bool idle() const;
+  // Over all of them.
+  void MergeInto(LatencyHistogram* latency) const;
+  size_t closed() const;
+
+ private:
+  std::vector<std::unique_ptr<Reader>> readers_;
+};
+
+}  // namespace weir

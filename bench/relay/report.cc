@@ -1,0 +1,175 @@
+#include "bench/relay/report.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <string_view>
+
+namespace weir {
+namespace {
+
+struct Headline {
+  std::string_view scenario;
+  std::string_view figure;
+};
+
+// The rows of "Figures to reach" in relay.md, but for the imports, which need no connection.
+constexpr Headline kHeadlines[] = {
+    {"ingest", "rate"},
+    {"ingest", "OK p99"},
+    {"ingest", "server CPU per event"},
+    {"req", "id: EOSE p50"},
+    {"req", "author+kind 20: EOSE p50"},
+    {"req", "#e: EOSE p50"},
+    {"req", "kind+since 500: EOSE p50"},
+    {"storm", "REQ p99"},
+    {"storm", "live p50"},
+    {"burst", "resident above idle"},
+    {"burst", "anonymous above idle"},
+    {"burst", "OK p50"},
+    {"burst", "REQ max"},
+    {"fan-out", "delivery p50"},
+    {"fan-out", "server CPU per delivery"},
+    {"idle", "resident per connection"},
+    {"ingest", "disk per 100k events"},
+    {"paced", "written per event"},
+};
+
+std::string Number(double x, const std::string& unit) {
+  char text[64];
+  if (!std::isfinite(x)) return "";
+  if (unit == "digest") {
+    std::snprintf(text, sizeof text, "%012" PRIx64, static_cast<uint64_t>(x));
+  } else {
+    const double size = std::abs(x);
+    const int digits = x == std::floor(x) || size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+    std::snprintf(text, sizeof text, "%.*f", digits, x);
+  }
+  return text;
+}
+
+std::vector<std::string> RelaysOf(const std::vector<ResultRow>& rows) {
+  std::vector<std::string> relays;
+  for (const ResultRow& row : rows)
+    if (std::find(relays.begin(), relays.end(), row.relay) == relays.end()) relays.push_back(row.relay);
+  return relays;
+}
+
+std::vector<double> ValuesOf(const std::vector<ResultRow>& rows, const std::string& relay, std::string_view scenario,
+                             std::string_view figure) {
+  std::vector<double> values;
+  for (const ResultRow& row : rows)
+    if (row.relay == relay && row.scenario == scenario && row.figure.name == figure) values.push_back(row.figure.value);
+  return values;
+}
+
+std::string Comparison(const std::vector<Spread>& spreads, const std::string& unit) {
+  const double first = spreads[0].median, second = spreads[1].median;
+  if (unit == "digest") {
+    const bool same = std::all_of(spreads.begin(), spreads.end(),
+                                  [&](const Spread& s) { return s.lowest == first && s.highest == first; });
+    return same ? "same" : "differs";
+  }
+  const double ratio = first == second ? 1 : second / first;
+  if (!std::isfinite(ratio)) return "";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", ratio);
+  return text;
+}
+
+std::string TableHead(const std::vector<std::string>& relays) {
+  std::string head = "| figure |", rule = "|---|";
+  for (const std::string& relay : relays) {
+    head += " " + relay + " |";
+    rule += "---|";
+  }
+  if (relays.size() >= 2) {
+    head += " " + relays[1] + " : " + relays[0] + " |";
+    rule += "---|";
+  }
+  return head + "\n" + rule + "\n";
+}
+
+std::string TableRow(const std::vector<ResultRow>& rows, const std::vector<std::string>& relays,
+                     const std::string& label, std::string_view scenario, const LoadFigure& figure) {
+  std::string text = "| " + label + (figure.unit.empty() || figure.unit == "digest" ? "" : ", " + figure.unit) + " |";
+  std::vector<Spread> spreads;
+  for (const std::string& relay : relays) {
+    const std::vector<double> values = ValuesOf(rows, relay, scenario, figure.name);
+    const Spread spread = spreads.emplace_back(SpreadOf(values));
+    text += " " + Number(spread.median, figure.unit);
+    if (spread.lowest < spread.highest)
+      text += " (" + Number(spread.lowest, figure.unit) + "–" + Number(spread.highest, figure.unit) + ")";
+    text += " |";
+  }
+  if (relays.size() >= 2) text += " " + Comparison(spreads, figure.unit) + " |";
+  return text + "\n";
+}
+
+}  // namespace
+
+Status AppendResults(const std::filesystem::path& file, const std::vector<ResultRow>& rows) {
+  const bool is_new = !std::filesystem::exists(file);
+  std::ofstream out(file, std::ios::app);
+  if (is_new) out << "date,relay,repetition,scenario,figure,unit,value\n";
+  for (const ResultRow& row : rows) {
+    char value[64];
+    std::snprintf(value, sizeof value, row.figure.unit == "digest" ? "%.0f" : "%.4f", row.figure.value);
+    out << row.date << ',' << row.relay << ',' << row.repetition << ',' << row.scenario << ',' << row.figure.name << ','
+        << row.figure.unit << ',' << value << '\n';
+  }
+  out.flush();
+  return out.good() ? Status() : Status::Error("cannot write " + file.string());
+}
+
+Spread SpreadOf(std::vector<double> values) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  if (values.empty()) return {none, none, none};
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  const double low = values[(n - 1) / 2], high = values[n / 2];
+  return {.median = low == high ? low : (low + high) / 2, .lowest = values.front(), .highest = values.back()};
+}
+
+std::string ResultTables(const std::vector<ResultRow>& rows) {
+  const std::vector<std::string> relays = RelaysOf(rows);
+  std::string text = "Medians, with the lowest and the highest where there are several runs.\n\n" + TableHead(relays);
+  for (const Headline& headline : kHeadlines) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ResultRow& r) {
+      return r.scenario == headline.scenario && r.figure.name == headline.figure;
+    });
+    if (row == rows.end()) continue;
+    const std::string label = row->scenario + ": " + row->figure.name;
+    text += TableRow(rows, relays, label, headline.scenario, row->figure);
+  }
+  std::vector<std::pair<std::string, std::string>> shown;
+  std::string scenario;
+  std::vector<ResultRow> sorted = rows;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const ResultRow& a, const ResultRow& b) { return a.scenario < b.scenario; });
+  for (const ResultRow& row : sorted) {
+    if (row.scenario != scenario) text += "\n## " + row.scenario + "\n\n" + TableHead(relays);
+    scenario = row.scenario;
+    const std::pair<std::string, std::string> key(row.scenario, row.figure.name);
+    if (std::find(shown.begin(), shown.end(), key) != shown.end()) continue;
+    shown.push_back(key);
+    text += TableRow(rows, relays, row.figure.name, row.scenario, row.figure);
+  }
+  return text;
+}
+
+std::string PlainFigures(const LoadFigures& figures) {
+  std::string text;
+  for (const LoadFigure& figure : figures) {
+    char line[160];
+    std::snprintf(line, sizeof line, "  %-44s %14s %s\n", figure.name.c_str(),
+                  Number(figure.value, figure.unit).c_str(), figure.unit == "digest" ? "" : figure.unit.c_str());
+    text += line;
+  }
+  return text;
+}
+
+}  // namespace weir

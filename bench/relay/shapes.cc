@@ -1,0 +1,91 @@
+#include "bench/relay/shapes.h"
+
+#include <functional>
+#include <random>
+#include <set>
+#include <string_view>
+
+namespace weir {
+namespace {
+
+class FilterMaker {
+ public:
+  FilterMaker(const EventSet& stored, uint64_t seed) : stored_(stored), random_(seed ^ 0x72657173) {}
+
+  std::string ById() { return R"({"ids":[")" + std::string(stored_.id(Any())) + R"("]})"; }
+  std::string ByAuthorAndKind() { return R"({"authors":[")" + Author() + R"("],"kinds":[1],"limit":20})"; }
+  std::string ByReference() {
+    constexpr int kTries = 1000;  // more than half of all events refer to another
+    for (int i = 0; i < kTries; ++i) {
+      const std::string_view json = stored_.json(Any());
+      constexpr std::string_view kTag = "[\"e\",\"";
+      if (const size_t at = json.find(kTag); at != std::string_view::npos)
+        return R"({"#e":[")" + std::string(json.substr(at + kTag.size(), 64)) + R"("]})";
+    }
+    return ById();
+  }
+  // From the older half, so that the limit ends it.
+  std::string ByKindSince() {
+    const std::string_view since = PlainField(stored_.json(Any() / 2), "created_at");
+    return R"({"kinds":[1],"since":)" + std::string(since) + R"(,"limit":500})";
+  }
+  std::string ByManyAuthors() {
+    return R"({"authors":[)" + Distinct(50, [this] { return Author(); }) + R"(],"limit":500})";
+  }
+  std::string ByManyIds() {
+    return R"({"ids":[)" + Distinct(100, [this] { return std::string(stored_.id(Any())); }) + "]}";
+  }
+  // An event's id is nobody's key.
+  std::string NoMatch() {
+    return R"({"authors":[")" + std::string(stored_.id(Any())) + R"("],"kinds":[1],"limit":20})";
+  }
+  static std::string FullScan() { return R"({"limit":5000})"; }
+
+ private:
+  size_t Any() { return static_cast<size_t>(random_() % stored_.size()); }
+  std::string Author() { return std::string(PlainField(stored_.json(Any()), "pubkey")); }
+  static std::string Distinct(size_t count, const std::function<std::string()>& draw) {
+    std::set<std::string> values;
+    for (size_t tries = 0; tries < 20 * count && values.size() < count; ++tries) values.insert(draw());
+    std::string text;
+    for (const std::string& value : values) text += (text.empty() ? "\"" : ",\"") + value + "\"";
+    return text;
+  }
+
+  const EventSet& stored_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+std::vector<ReqShape> ReqShapes(const EventSet& stored, size_t variants, uint64_t seed) {
+  FilterMaker make(stored, seed);
+  std::vector<ReqShape> shapes;
+  const auto add = [&](std::string name, bool heavy, const std::function<std::string()>& filter) {
+    ReqShape& shape = shapes.emplace_back(ReqShape{.name = std::move(name), .heavy = heavy});
+    for (size_t i = 0; i < variants; ++i) shape.filters.push_back(filter());
+  };
+  add("id", false, [&] { return make.ById(); });
+  add("author+kind 20", false, [&] { return make.ByAuthorAndKind(); });
+  add("#e", false, [&] { return make.ByReference(); });
+  add("kind+since 500", true, [&] { return make.ByKindSince(); });
+  add("50 authors 500", true, [&] { return make.ByManyAuthors(); });
+  add("100 ids", false, [&] { return make.ByManyIds(); });
+  add("no match", false, [&] { return make.NoMatch(); });
+  add("scan 5000", true, [] { return FilterMaker::FullScan(); });
+  return shapes;
+}
+
+std::vector<std::string> InteractiveFilters(const EventSet& stored, size_t variants, uint64_t seed) {
+  FilterMaker make(stored, seed);
+  std::vector<std::string> filters;
+  for (size_t i = 0; i < variants; ++i) {
+    filters.push_back(make.ById());
+    filters.push_back(make.ByAuthorAndKind());
+    filters.push_back(make.ByReference());
+    filters.push_back(make.ByKindSince());
+  }
+  return filters;
+}
+
+}  // namespace weir

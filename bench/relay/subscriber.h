@@ -1,0 +1,38 @@
+// Connections that wait for a publisher's events and take the time from when each was to be sent until it arrived.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/measure/latency_histogram.h"
+#include "bench/relay/publisher.h"
+
+namespace weir {
+
+class Subscribers final : public Listener {
+ public:
+  // Both must outlive this; all events are by the author of the first.
+  Subscribers(const EventSet& events, const Publisher& publisher) : events_(events), publisher_(publisher) {}
+
+  // Returns when every subscription has had its EOSE.
+  Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop);
+
+  size_t received() const { return received_; }  // each event once per subscriber
+  size_t expected() const { return publisher_.accepted() * connections_.size(); }
+  const LatencyHistogram& latency() const { return *latency_; }
+
+  void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) override;
+
+ private:
+  const EventSet& events_;
+  const Publisher& publisher_;
+  std::vector<std::unique_ptr<ClientSocket>> connections_;
+  size_t ready_ = 0;
+  size_t received_ = 0;
+  std::unique_ptr<LatencyHistogram> latency_ = std::make_unique<LatencyHistogram>();
+};
+
+}  // namespace weir

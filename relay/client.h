@@ -1,0 +1,55 @@
+// Client: one connection's side of the protocol. It reads messages and hands each to the part that knows it: EVENT to
+// EventWindow, REQ, COUNT and CLOSE to Requests; AUTH it settles itself.
+//
+// While an AUTH is being verified the messages after it wait, so a client may send it and what needs it at once.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "relay/event_window.h"
+#include "relay/nostr/messages.h"
+#include "relay/peer.h"
+#include "relay/requests.h"
+#include "relay/server/connection.h"
+
+namespace weir {
+
+class Client final : public ConnectionHandler, public std::enable_shared_from_this<Client> {
+ public:
+  Client(RelayContext& context, EventPipeline& pipeline, Connection& connection);
+
+  void OnText(std::string_view text) override;
+  void OnReadEnd() override;
+  void OnShutdown(std::function<void()> done) override;
+  void OnEnd(std::string_view cause) override;
+
+ private:
+  void Handle(EventText event);
+  void Handle(AuthText auth);
+  void Handle(Req req);
+  void Handle(CountReq count);
+  void Handle(CloseReq close);
+  void Handle(BadMessage bad);
+
+  void VerifyAuth(const std::string& json, const std::string& challenge);
+  void OnAuthVerified(std::string id_hex, std::string refusal, const PublicKey& key);
+  void SayOk(std::string_view id_hex, std::string_view refusal);
+  void FinishWhenIdle();
+
+  RelayContext& context_;
+  const MessageLimits limits_;
+  const std::shared_ptr<Peer> peer_;
+  const std::shared_ptr<EventWindow> window_;
+  const std::shared_ptr<Requests> requests_;
+  bool verifies_auth_ = false;
+  std::deque<std::string> deferred_;  // what came after the AUTH
+  uint32_t bad_messages_ = 0;
+  std::function<void()> shutdown_done_;
+  bool shutting_down_ = false;
+};
+
+}  // namespace weir

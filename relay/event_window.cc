@@ -1,0 +1,91 @@
+#include "relay/event_window.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace weir {
+
+EventWindow::EventWindow(RelayContext& context, EventPipeline& pipeline, std::shared_ptr<Peer> peer)
+    : context_(context), pipeline_(pipeline), peer_(std::move(peer)) {}
+
+void EventWindow::Add(std::string_view event_json) {
+  if (gathered_ == nullptr) {
+    gathered_ = std::make_shared<EventBatch>();
+    gathered_->sender = shared_from_this();
+    gathered_->party = peer_->party();
+    gathered_->identity = peer_->identity();
+    gathered_->received = context_.clock.Now();
+  }
+  gathered_->Add(event_json);
+  if (gathered_->count >= std::min(EventBatch::kMost, most_in_flight())) Flush();
+}
+
+void EventWindow::Flush() {
+  if (gathered_ == nullptr) return;
+  queued_.push_back(std::move(gathered_));
+  SubmitWhatFits();
+}
+
+void EventWindow::SubmitWhatFits() {
+  while (!queued_.empty() && !waits_for_budget_ && in_flight_ + queued_.front()->count <= most_in_flight()) {
+    const std::shared_ptr<EventBatch> batch = queued_.front();
+    const auto granted = [self = shared_from_this(), batch] {
+      boost::asio::post(self->peer_->executor(), [self, batch] { self->OnGranted(batch); });
+    };
+    waits_for_budget_ = !context_.budget.Take(batch->budget_bytes(), granted);
+    if (!waits_for_budget_) SubmitFront();
+  }
+  PauseOrResume();
+}
+
+void EventWindow::OnGranted(std::shared_ptr<EventBatch> batch) {
+  waits_for_budget_ = false;
+  if (queued_.empty()) return context_.budget.GiveBack(batch->budget_bytes());  // the connection has ended
+  SubmitFront();
+  SubmitWhatFits();
+}
+
+void EventWindow::SubmitFront() {
+  in_flight_ += queued_.front()->count;
+  pipeline_.Submit(std::move(queued_.front()));
+  queued_.pop_front();
+}
+
+void EventWindow::OnAnswers(std::span<Answer> answers) {
+  const TimePoint now = context_.clock.Now();
+  for (Answer& answer : answers) {
+    if (answer.wants_auth) peer_->AskForAuth();
+    context_.metrics.EventToOk(now - answer.received);
+    peer_->Say(answer.is_notice ? RelayVerb::kNotice : RelayVerb::kOk, std::move(answer.message));
+  }
+  in_flight_ -= answers.size();
+  SubmitWhatFits();
+  if (in_flight_ == 0 && queued_.empty() && when_idle_) std::exchange(when_idle_, nullptr)();
+}
+
+void EventWindow::PauseOrResume() {
+  const bool full = in_flight_ >= most_in_flight() || !queued_.empty();
+  const bool half_free = in_flight_ <= most_in_flight() / 2 && queued_.empty();
+  if (!paused_ && full) {
+    paused_ = true;
+    peer_->PauseReading();
+  } else if (paused_ && half_free) {
+    paused_ = false;
+    peer_->ResumeReading();
+  }
+}
+
+void EventWindow::WhenIdle(std::function<void()> callback) {
+  Flush();
+  if (in_flight_ == 0 && queued_.empty()) return callback();
+  when_idle_ = std::move(callback);
+}
+
+void EventWindow::End() {
+  gathered_.reset();
+  queued_.clear();
+  when_idle_ = nullptr;
+}
+
+}  // namespace weir

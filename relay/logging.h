@@ -1,0 +1,17 @@
+// The log of the whole program: spdlog's default logger, on standard error, as text or as one JSON object a line.
+//
+//   2026-11-21 17:30:12.345 info    listening on ws://127.0.0.1:3334
+//   {"time":"2026-11-21T17:30:12.345Z","level":"info","message":"listening on ws://127.0.0.1:3334"}
+#pragma once
+
+#include <cstdint>
+
+namespace weir {
+
+enum class LogLevel : uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
+enum class LogFormat : uint8_t { kText, kJson };
+
+// Before other threads log.
+void SetUpLogging(LogLevel level, LogFormat format);
+
+}  // namespace weir

@@ -1,0 +1,36 @@
+// What this relay takes and whom it shows what: the rules that need nothing but an event, the settings and who asks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "relay/identity.h"
+#include "relay/nostr/event.h"
+#include "relay/nostr/filter.h"
+#include "relay/relay_settings.h"
+#include "throttle/admission.h"
+
+namespace weir {
+
+// Why the event is refused, with NIP-01's prefix; empty if it is taken. Everything but its signature is judged.
+std::string RefusalOfEvent(EventView event, const RelaySettings& settings, const Identity& sender,
+                           uint64_t now_seconds);
+
+bool IsExpired(EventView event, uint64_t now_seconds);
+
+// Messages between parties: kinds 4, 1059 and 21059.
+bool IsPrivate(uint16_t kind);
+// Its author, and whom it is addressed to.
+bool IsPartyTo(EventView event, const Identity& identity);
+// Whether every filter asks for private kinds and nothing else.
+bool AsksOnlyForPrivate(std::span<const Filter> filters);
+
+// What a refusal by a gate is told as.
+std::string RateLimited(const Admission& admission);
+
+// "rate-limited: l0" → "rate-limited".
+std::string_view PrefixOf(std::string_view text);
+
+}  // namespace weir

@@ -1,0 +1,152 @@
+#include "relay/relay_command.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "monitors/memory_probe.h"
+#include "relay/logging.h"
+#include "relay/relay.h"
+#include "relay/service_notify.h"
+#include "relay/stop_signals.h"
+#include "relay/version.h"
+
+namespace weir {
+namespace {
+
+// What clients have to take their CLOSED and the last OKs; systemd's default patience is nine times as long.
+constexpr std::chrono::seconds kLongestShutdown{10};
+
+struct Flags {
+  std::optional<std::string> port;
+  std::optional<std::string> listen;
+  std::optional<std::string> data_dir;
+  bool take_over = false;
+};
+
+void AddTo(CLI::App& app, Flags& flags) {
+  app.add_option("--port", flags.port, "port for WebSocket and HTTP, instead of WEIR_PORT; 0: any free one");
+  app.add_option("--listen", flags.listen, "address to listen on, instead of WEIR_LISTEN; 0.0.0.0 for all");
+  app.add_option("--data-dir", flags.data_dir, "where the events are kept, instead of WEIR_DATA_DIR");
+  app.add_flag("--take-over", flags.take_over,
+               "ask the relay that has the data directory to stop, and go on in its place; clients reconnect");
+  app.footer(
+      "Examples:\n"
+      "  weir relay                                      ws://127.0.0.1:3334 over ./data\n"
+      "  weir relay --port 7777 --data-dir /var/lib/weir\n"
+      "  WEIR_RELAY_NAME=mine weir relay --listen 0.0.0.0\n"
+      "  weir relay --take-over                          restart with a new program or new settings\n"
+      "\n"
+      "Settings come from the environment; `weir config` prints them all. Ctrl-C stops in order, a second one at "
+      "once.\n"
+      "Exit status: 0 stopped when it was told to, 1 could not run, 2 wrong flags or settings.");
+}
+
+Status Configure(const Flags& flags, const Environment& environment, RelayConfiguration* configuration) {
+  if (Status status = LoadRelayConfiguration(environment, configuration); !status.ok()) return status;
+  SettingTable table;
+  Declare(table, *configuration);
+  for (const auto& [flag, name, text] :
+       {std::tuple("--port", "PORT", &flags.port), std::tuple("--listen", "LISTEN", &flags.listen),
+        std::tuple("--data-dir", "DATA_DIR", &flags.data_dir)}) {
+    if (!text->has_value()) continue;
+    if (Status status = table.Set(name, **text, flag); !status.ok()) return status;
+  }
+  return Check(*configuration);
+}
+
+void WarnOfUnknownSettings(const Environment& environment) {
+  RelayConfiguration defaults;
+  SettingTable table;
+  Declare(table, defaults);
+  for (const std::string& warning : table.UnknownNames(environment)) spdlog::warn("{}", warning);
+}
+
+// As a client on this machine can use it.
+std::string Address(const RelayConfiguration& configuration, uint16_t port) {
+  std::string host = configuration.server.listen;
+  if (host == "0.0.0.0") host = "127.0.0.1";
+  if (host == "::" || host == "[::]") host = "[::1]";
+  if (host.find(':') != host.npos && host.front() != '[') host = "[" + host + "]";
+  return "ws://" + host + ":" + std::to_string(port);
+}
+
+const char* Describe(SyncMode mode) {
+  switch (mode) {
+    case SyncMode::kBatch:
+      return "an OK means on disk";
+    case SyncMode::kInterval:
+      return "an OK is on disk a moment later";
+    case SyncMode::kOff:
+      return "an OK is on disk when the system likes";
+  }
+  return "";
+}
+
+const char* DescribeAuth(const RelaySettings& settings) {
+  if (settings.auth_required) return "AUTH required for everything";
+  return settings.auth ? "AUTH for direct messages" : "no AUTH";
+}
+
+void LogStart(const RelayConfiguration& c) {
+  spdlog::info("weir {}, RocksDB {}, process {}", Version(), RocksDbVersion(), getpid());
+  const auto target = ResolveMemoryTarget(c.memory, MemoryProbe());
+  spdlog::info("data directory {}, {}; memory target {} MiB; {}; throttle {}", c.data_dir, Describe(c.store.sync),
+               target.ok() ? target.value() >> 20 : 0, DescribeAuth(c.relay), c.limiter.enabled ? "on" : "off");
+}
+
+int Run(const RelayConfiguration& configuration, bool take_over, const Environment& environment) {
+  StopSignals signals;
+  SetUpLogging(configuration.log_level, configuration.log_format);
+  WarnOfUnknownSettings(environment);
+  LogStart(configuration);
+
+  auto opened = Relay::Open(configuration, take_over);
+  if (!opened.ok()) {
+    spdlog::error("{}", opened.status().message());
+    return 1;
+  }
+  Relay& relay = *opened.value();
+  signals.BeginOrderly([&relay] { relay.ForceShutdown(); });
+  relay.Accept();
+  const std::string address = Address(configuration, relay.port());
+  spdlog::info("listening on {}; a browser on http{} shows how to connect", address, address.substr(2));
+  NotifyService("READY=1\nSTATUS=listening on " + address);
+
+  const char* signal = signals.Wait();
+  spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
+  NotifyService("STOPPING=1");
+  relay.Shutdown(kLongestShutdown);
+  signals.BeginOrderly([] { spdlog::warn("closing the database; what was acknowledged is safe"); });
+  opened.value().reset();
+  spdlog::info("stopped");
+  return 0;
+}
+
+}  // namespace
+
+int RelayCommand(int argc, char** argv) {
+  CLI::App app("Runs a Nostr relay until SIGINT or SIGTERM.", argv[0]);
+  Flags flags;
+  AddTo(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  const Environment environment = ProcessEnvironment();
+  RelayConfiguration configuration;
+  if (const Status status = Configure(flags, environment, &configuration); !status.ok()) {
+    std::fprintf(stderr, "weir relay: %s\n", status.message().c_str());
+    return 2;
+  }
+  return Run(configuration, flags.take_over, environment);
+}
+
+}  // namespace weir

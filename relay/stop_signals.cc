@@ -1,0 +1,68 @@
+#include "relay/stop_signals.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr int kEnough = SIGUSR1;  // the destructor's word to the thread
+
+const char* NameOf(int signal) { return signal == SIGINT ? "SIGINT" : "SIGTERM"; }
+
+}  // namespace
+
+StopSignals::StopSignals() {
+  sigemptyset(&set_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, kEnough}) sigaddset(&set_, signal);
+  pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  thread_ = std::thread([this] { Run(); });
+}
+
+StopSignals::~StopSignals() {
+  pthread_kill(thread_.native_handle(), kEnough);
+  thread_.join();
+  pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
+}
+
+void StopSignals::BeginOrderly(std::function<void()> again) {
+  std::lock_guard lock(mutex_);
+  again_ = std::move(again);
+}
+
+const char* StopSignals::Wait() {
+  std::unique_lock lock(mutex_);
+  came_.wait(lock, [this] { return first_ != 0; });
+  return NameOf(first_);
+}
+
+void StopSignals::Run() {
+  for (int signal = 0; sigwait(&set_, &signal) == 0 && signal != kEnough;) {
+    if (signal == SIGHUP) {
+      spdlog::info("SIGHUP: settings are read at start; restart to change them");
+    } else {
+      Take(signal);
+    }
+  }
+}
+
+void StopSignals::Take(int signal) {
+  std::unique_lock lock(mutex_);
+  if (!again_) {
+    spdlog::warn("{} before the relay was open", NameOf(signal));
+    _exit(128 + signal);
+  }
+  if (first_ == 0) {
+    first_ = signal;
+    came_.notify_all();
+    return;
+  }
+  const auto again = again_;
+  lock.unlock();
+  again();
+}
+
+}  // namespace weir

@@ -1,0 +1,40 @@
+// SIGINT and SIGTERM ask the program to stop, a second one to stop at once. SIGHUP means that a terminal went away, or
+// an operator who expects settings to be read again, and ends nothing.
+#pragma once
+
+#include <signal.h>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace weir {
+
+// Make it before any other thread: those that are started after it leave these signals to it. One at a time.
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  // Until this is called, the first signal ends the program at once: there is nothing yet to be finished in order.
+  // `again` is called on another thread for the second signal and every later one.
+  void BeginOrderly(std::function<void()> again);
+  // Returns when the first has come: its name.
+  const char* Wait();
+
+ private:
+  void Run();
+  void Take(int signal);
+
+  sigset_t set_;
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::function<void()> again_;  // empty: before BeginOrderly
+  int first_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace weir

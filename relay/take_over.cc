@@ -1,0 +1,73 @@
+#include "relay/take_over.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "relay/store/lock_file.h"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kLookAgain{20};
+
+bool IsHeld(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool held = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(descriptor);
+  return held;
+}
+
+pid_t NamedIn(const std::string& path) {
+  pid_t pid = 0;
+  std::ifstream(path) >> pid;
+  return pid;
+}
+
+// A number in a file is no reason to stop a process: it must have the file open.
+bool HasOpen(pid_t pid, const std::string& path) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd", error)) {
+    if (fs::equivalent(entry.path(), path, error)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status AskHolderToGo(const std::string& directory, std::chrono::milliseconds longest) {
+  const std::string path = directory + "/" + LockFile::kName;
+  const auto until = std::chrono::steady_clock::now() + longest;
+  pid_t asked = 0;
+  while (IsHeld(path)) {
+    const pid_t holder = NamedIn(path);
+    if (holder != asked && holder > 0 && holder != getpid() && HasOpen(holder, path)) {
+      if (kill(holder, SIGTERM) != 0) {
+        return Status::Error("cannot ask process " + std::to_string(holder) + ", which has " + directory +
+                             ", to stop: " + std::strerror(errno));
+      }
+      spdlog::info("asked process {} to stop; it has {}", holder, directory);
+      asked = holder;
+    }
+    if (std::chrono::steady_clock::now() >= until) {
+      return Status::Error(directory + " is still in use" +
+                           (asked > 0 ? " by process " + std::to_string(asked) + ", which was asked to stop" : "") +
+                           "; stop it by hand");
+    }
+    std::this_thread::sleep_for(kLookAgain);
+  }
+  return Status();
+}
+
+}  // namespace weir

@@ -1,0 +1,169 @@
+#include "relay/work_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace weir {
+namespace {
+
+using Task = std::function<void()>;
+
+constexpr uint32_t kUrgentInARow = 7;
+// Lines that are kept for the next party; each has a deque's first block, half a kilobyte.
+constexpr size_t kSpareLines = 64;
+
+// The tasks of one urgency: parties in a ring, one task each in turn.
+class Lane {
+ public:
+  bool empty() const { return ring_.empty(); }
+
+  void Push(uint64_t party, Task task) {
+    const auto [entry, is_new] = lines_.try_emplace(party);
+    if (is_new) {
+      if (spare_.empty()) spare_.emplace_front();
+      ring_.splice(ring_.end(), spare_, spare_.begin());
+      entry->second = std::prev(ring_.end());
+      entry->second->party = party;
+    }
+    entry->second->tasks.push_back(std::move(task));
+  }
+
+  Task Pop() {
+    Line& line = ring_.front();
+    Task task = std::move(line.tasks.front());
+    line.tasks.pop_front();
+    if (!line.tasks.empty()) {
+      ring_.splice(ring_.end(), ring_, ring_.begin());
+      return task;
+    }
+    lines_.erase(line.party);
+    spare_.splice(spare_.begin(), ring_, ring_.begin());
+    if (spare_.size() > kSpareLines) spare_.pop_back();
+    return task;
+  }
+
+ private:
+  struct Line {
+    uint64_t party = 0;
+    std::deque<Task> tasks;
+  };
+
+  std::list<Line> ring_;
+  std::list<Line> spare_;
+  std::unordered_map<uint64_t, std::list<Line>::iterator> lines_;
+};
+
+}  // namespace
+
+struct WorkPool::Rep {
+  explicit Rep(size_t thread_count) : most_long(std::max<size_t>(1, thread_count - 1)) {}
+
+  void Run();
+  Lane& LaneOf(Urgency urgency) { return lanes[static_cast<size_t>(urgency)]; }
+  bool LongMayRun() { return !LaneOf(Urgency::kLong).empty() && long_running < most_long; }
+  bool Runnable() { return !LaneOf(Urgency::kUrgent).empty() || !LaneOf(Urgency::kFair).empty() || LongMayRun(); }
+  Urgency Choose();
+
+  const size_t most_long;
+
+  mutable std::mutex mutex;
+  std::condition_variable wake_up;
+  std::array<Lane, kUrgencies> lanes;
+  size_t waiting = 0;
+  size_t sleeping = 0;
+  size_t long_running = 0;
+  uint32_t urgent_in_a_row = 0;
+  bool long_is_next = false;
+  bool ending = false;
+
+  std::vector<std::thread> threads;
+};
+
+// Whose turn it is, where something is runnable.
+Urgency WorkPool::Rep::Choose() {
+  const bool fair = !LaneOf(Urgency::kFair).empty();
+  const bool long_may_run = LongMayRun();
+  const bool others = fair || long_may_run;
+  if (!LaneOf(Urgency::kUrgent).empty() && (!others || urgent_in_a_row < kUrgentInARow)) {
+    ++urgent_in_a_row;
+    return Urgency::kUrgent;
+  }
+  urgent_in_a_row = 0;
+  const bool long_task = long_may_run && (!fair || long_is_next);
+  long_is_next = !long_task;
+  return long_task ? Urgency::kLong : Urgency::kFair;
+}
+
+void WorkPool::Rep::Run() {
+  std::unique_lock lock(mutex);
+  while (true) {
+    if (!Runnable()) {
+      if (ending && waiting == 0) return;
+      ++sleeping;
+      wake_up.wait(lock, [this] { return Runnable() || (ending && waiting == 0); });
+      --sleeping;
+      continue;
+    }
+    const Urgency urgency = Choose();
+    const bool is_long = urgency == Urgency::kLong;
+    Task task = LaneOf(urgency).Pop();
+    --waiting;
+    if (is_long) ++long_running;
+    // Nobody was woken for a long task while it had to wait.
+    const bool wake = !is_long && sleeping > 0 && LongMayRun();
+    lock.unlock();
+    if (wake) wake_up.notify_one();
+    task();
+    task = nullptr;  // what it owns may submit when it ends
+    lock.lock();
+    if (is_long) --long_running;
+    if (ending && waiting == 0) wake_up.notify_all();
+  }
+}
+
+WorkPool::WorkPool(size_t threads) : rep_(std::make_unique<Rep>(std::max<size_t>(1, threads))) {
+  for (size_t i = 0; i < std::max<size_t>(1, threads); ++i) {
+    rep_->threads.emplace_back([rep = rep_.get()] { rep->Run(); });
+    pthread_setname_np(rep_->threads.back().native_handle(), ("weir-work-" + std::to_string(i)).c_str());
+  }
+}
+
+WorkPool::~WorkPool() {
+  {
+    const std::lock_guard lock(rep_->mutex);
+    rep_->ending = true;
+  }
+  rep_->wake_up.notify_all();
+  for (std::thread& thread : rep_->threads) thread.join();
+}
+
+void WorkPool::Submit(Urgency urgency, uint64_t party, std::function<void()> task) {
+  bool wake = false;
+  {
+    const std::lock_guard lock(rep_->mutex);
+    rep_->LaneOf(urgency).Push(party, std::move(task));
+    ++rep_->waiting;
+    wake = rep_->sleeping > 0 && (urgency != Urgency::kLong || rep_->LongMayRun());
+  }
+  if (wake) rep_->wake_up.notify_one();
+}
+
+size_t WorkPool::threads() const { return rep_->threads.size(); }
+
+size_t WorkPool::waiting() const {
+  const std::lock_guard lock(rep_->mutex);
+  return rep_->waiting;
+}
+
+}  // namespace weir

@@ -1,0 +1,240 @@
+// Clients on connections that a test holds the other end of: an I/O thread that the test runs by hand, a store in
+// memory, a limiter on a scripted engine, clocks that stand still.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/manual_clock.h"
+#include "relay/client.h"
+#include "relay/nostr/event_parser.h"
+#include "relay/nostr/signature.h"
+#include "tests/relay/memory_store.h"
+#include "tests/throttle/scripted_monitor.h"
+
+namespace weir {
+
+class FakeConnection final : public Connection {
+ public:
+  FakeConnection(uint64_t id, boost::asio::io_context& io) : id_(id), io_(io) {}
+
+  uint64_t id() const override { return id_; }
+  const std::string& address() const override { return address_; }
+  const std::string& host() const override { return host_; }
+  bool secure() const override { return false; }
+  size_t io_thread() const override { return 0; }
+  boost::asio::any_io_executor executor() override { return io_.get_executor(); }
+  void Send(TextMessage message) override {
+    std::string text = message.head;
+    text.append(message.body).append(message.tail);
+    pending += text.size();
+    if (takes) pending = 0;
+    said.push_back(std::move(text));
+  }
+  size_t pending_bytes() const override { return pending; }
+  void WhenPendingBelow(size_t bytes, std::function<void()> callback) override {
+    waiting.emplace_back(bytes, std::move(callback));
+  }
+  void PauseReading() override { ++pauses; }
+  void ResumeReading() override { --pauses; }
+  void Close(CloseCode code, std::string_view) override { closed.push_back(code); }
+
+  // As a client that reads again.
+  void TakeAll() {
+    pending = 0;
+    for (auto& [bytes, callback] : std::exchange(waiting, {})) callback();
+  }
+  std::string last() const { return said.empty() ? "" : said.back(); }
+  size_t Count(std::string_view begin) const {
+    size_t count = 0;
+    for (const std::string& text : said) count += text.starts_with(begin) ? 1 : 0;
+    return count;
+  }
+
+  std::deque<std::string> said;
+  std::vector<CloseCode> closed;
+  std::vector<std::pair<size_t, std::function<void()>>> waiting;
+  size_t pending = 0;
+  bool takes = true;  // whether the client reads
+  int pauses = 0;
+
+ private:
+  const uint64_t id_;
+  boost::asio::io_context& io_;
+  const std::string address_ = "192.0.2.1";
+  const std::string host_ = "relay.example";
+};
+
+// A connection with its client.
+struct Seat {
+  std::unique_ptr<FakeConnection> connection;
+  std::shared_ptr<Client> client;
+
+  FakeConnection* operator->() const { return connection.get(); }
+  // As one read from the socket.
+  void Say(const std::vector<std::string>& texts) const {
+    for (const std::string& text : texts) client->OnText(text);
+    client->OnReadEnd();
+  }
+  void Say(const std::string& text) const { Say(std::vector<std::string>{text}); }
+};
+
+inline std::string IdOf(const std::string& event_json) { return std::string(FindId(event_json)); }
+inline std::string Publish(const std::string& event_json) { return "[\"EVENT\"," + event_json + "]"; }
+inline std::string OkFor(const std::string& event_json, const std::string& text = "") {
+  return "[\"OK\",\"" + IdOf(event_json) + "\",true,\"" + text + "\"]";
+}
+inline std::string NotOk(const std::string& event_json, const std::string& text) {
+  return "[\"OK\",\"" + IdOf(event_json) + "\",false,\"" + text + "\"]";
+}
+
+class ClientTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kNow = 1'700'000'000;
+
+  ~ClientTest() override {
+    for (Seat& seat : seats_) End(seat);
+    if (limiter_) limiter_->Stop();
+    pool_.reset();
+    if (pipeline_) pipeline_->Stop();
+    io_.restart();
+    io_.poll();
+    seats_.clear();
+    if (budget_) {
+      EXPECT_EQ(budget_->out(), 0U) << "the budget was not given back";
+    }
+    EXPECT_EQ(own_bytes_, 0);
+    EXPECT_EQ(store_.queries_open(), 0U);
+  }
+
+  // With the settings as they are now.
+  void Build(uint64_t budget_bytes = 32 << 20, const LimiterSettings& limiter_settings = {}) {
+    limiter_.emplace(monitor_, limiter_settings, clock_);
+    budget_ = std::make_unique<ByteBudget>(budget_bytes);
+    delivery_ = std::make_unique<Delivery>(metrics_, clock_, wall_clock_,
+                                           std::vector<boost::asio::any_io_executor>{io_.get_executor()});
+    pool_ = std::make_unique<WorkPool>(2);
+    context_.reset(new RelayContext{.settings = settings_,
+                                    .store = store_,
+                                    .limiter = *limiter_,
+                                    .pool = *pool_,
+                                    .metrics = metrics_,
+                                    .delivery = *delivery_,
+                                    .budget = *budget_,
+                                    .max_pending_bytes = 4 << 20,
+                                    .count_own_bytes = [this](int64_t bytes) { own_bytes_ += bytes; },
+                                    .clock = clock_,
+                                    .wall_clock = wall_clock_});
+    pipeline_ = std::make_unique<EventPipeline>(*context_);
+  }
+
+  Seat& Connect() {
+    if (!context_) Build();
+    Seat seat;
+    seat.connection = std::make_unique<FakeConnection>(seats_.size() + 1, io_);
+    seat.client = std::make_shared<Client>(*context_, *pipeline_, *seat.connection);
+    return seats_.emplace_back(std::move(seat));
+  }
+  void End(Seat& seat) {
+    if (!seat.client) return;
+    seat.client->OnEnd("the test ends");
+    seat.client.reset();
+  }
+
+  // Runs the I/O thread until the condition holds.
+  template <typename Condition>
+  void RunUntil(const Condition& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it never came";
+      io_.restart();
+      if (io_.poll() == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+  // Until the client has been told so many more things; what they are.
+  std::vector<std::string> Hear(Seat& seat, size_t messages = 1) {
+    RunUntil([&] { return seat->said.size() >= messages; });
+    std::vector<std::string> heard(seat->said.begin(), seat->said.begin() + static_cast<ptrdiff_t>(messages));
+    seat->said.erase(seat->said.begin(), seat->said.begin() + static_cast<ptrdiff_t>(messages));
+    return heard;
+  }
+  std::string Ask(Seat& seat, const std::string& text) {
+    seat.Say(text);
+    const auto heard = Hear(seat);
+    return heard.empty() ? "" : heard[0];
+  }
+  // Long enough for whatever should not happen.
+  void RunForAWhile() {
+    for (int i = 0; i < 20; ++i) {
+      io_.restart();
+      io_.poll();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  std::string Note(const std::string& content, uint64_t age = 0) const {
+    return signer_.SignedEvent(kNow - age, 1, "[]", content);
+  }
+  std::vector<std::string> Notes(size_t n, const std::string& content = "") {
+    std::vector<std::string> notes;
+    for (size_t i = 0; i < n; ++i) notes.push_back(Note(content + std::to_string(next_note_++), n - i));
+    return notes;
+  }
+  // Straight into the store.
+  void Store(const std::vector<std::string>& notes) {
+    EventParser parser;
+    std::vector<Event> events;
+    for (const std::string& note : notes) events.push_back(parser.Parse(note).value());
+    std::vector<SaveResult> results(events.size());
+    ASSERT_TRUE(store_.Save(events, kNow, results).ok());
+  }
+
+  // What the engine says from now on, in samples and ticks of the limiter.
+  void Engine(double level, double memory_pressure = 0) {
+    monitor_.Say([=](LoadSample* sample) {
+      sample->Add({.name = "l0",
+                   .level = level,
+                   .bytes_per_level = 40e6,
+                   .dead_time = std::chrono::seconds(1),
+                   .drain_bytes_per_second = 1e4});
+      sample->memory_pressure = memory_pressure;
+      sample->write_burst_bytes = 2000;
+      return Status();
+    });
+    for (int i = 0; i < 20; ++i) {
+      clock_.Advance(std::chrono::milliseconds(100));
+      EXPECT_TRUE(monitor_.SampleOnce().ok());
+      limiter_->Tick();
+      limiter_->Pump();
+    }
+  }
+
+  boost::asio::io_context io_;
+  ManualClock clock_{TimePoint{std::chrono::hours(1)}};
+  ManualWallClock wall_clock_{kNow};
+  RelaySettings settings_;
+  RelayMetrics metrics_;
+  MemoryStore store_;
+  ScriptedMonitor monitor_{clock_};
+  std::optional<AdaptiveLimiter> limiter_;
+  std::unique_ptr<ByteBudget> budget_;
+  std::unique_ptr<Delivery> delivery_;
+  std::unique_ptr<RelayContext> context_;
+  std::unique_ptr<EventPipeline> pipeline_;
+  std::unique_ptr<WorkPool> pool_;
+  std::deque<Seat> seats_;
+  std::atomic<int64_t> own_bytes_{0};
+  Signer signer_{7};
+  size_t next_note_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,197 @@
+#include "relay/relay.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "relay/nostr/event_parser.h"
+#include "relay/nostr/signature.h"
+#include "tests/relay/web_client.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+
+std::string IdOf(const std::string& event_json) { return std::string(FindId(event_json)); }
+std::string Publish(const std::string& event_json) { return "[\"EVENT\"," + event_json + "]"; }
+std::string Ok(const std::string& event_json, const std::string& text = "") {
+  return "[\"OK\",\"" + IdOf(event_json) + "\",true,\"" + text + "\"]";
+}
+
+class RelayTest : public testing::Test {
+ protected:
+  RelayTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "weir-relay-XXXXXX").string();
+    directory_ = mkdtemp(name.data());
+    configuration_.data_dir = directory_;
+    configuration_.server.port = 0;
+    configuration_.memory.target_memory_mb = 512;
+  }
+  ~RelayTest() override {
+    relay_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Open() {
+    auto opened = Relay::Open(configuration_);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    relay_ = std::move(opened).value();
+    relay_->Accept();
+  }
+  uint64_t Now() const { return WallClock::System().NowSeconds(); }
+  std::string Note(const std::string& content, uint64_t age = 0, const std::string& tags = "[]") const {
+    return signer_.SignedEvent(Now() - age, 1, tags, content);
+  }
+
+  std::string directory_;
+  RelayConfiguration configuration_;
+  Signer signer_{7};
+  std::unique_ptr<Relay> relay_;
+};
+
+TEST_F(RelayTest, PublishesQueriesAndDeliversLive) {
+  Open();
+  WebClient reader(relay_->port());
+  reader.Send(R"(["REQ","live",{"kinds":[1]}])");
+  EXPECT_EQ(reader.Read(), R"(["EOSE","live",["finish"]])");
+
+  WebClient writer(relay_->port());
+  const std::string note = Note("hello");
+  writer.Send(Publish(note));
+  EXPECT_EQ(writer.Read(), Ok(note));
+  EXPECT_EQ(reader.Read(), R"(["EVENT","live",)" + note + "]");
+
+  writer.Send(Publish(note));
+  EXPECT_EQ(writer.Read(), Ok(note, "duplicate: already have this event"));
+
+  writer.Send(R"(["REQ","q",{"ids":[")" + IdOf(note) + R"("]}])");
+  EXPECT_EQ(writer.Read(), R"(["EVENT","q",)" + note + "]");
+  EXPECT_EQ(writer.Read(), R"(["EOSE","q",["finish"]])");
+  writer.Send(R"(["COUNT","c",{"kinds":[1]}])");
+  EXPECT_EQ(writer.Read(), R"(["COUNT","c",{"count":1}])");
+}
+
+TEST_F(RelayTest, AnswersPlainHttp) {
+  Open();
+  EXPECT_EQ(HttpGet(relay_->port(), "/healthz").first, 200);
+  EXPECT_EQ(HttpGet(relay_->port(), "/readyz"), std::pair(200, std::string("ready\n")));
+  EXPECT_NE(HttpGet(relay_->port(), "/metrics").second.find("nostr_relay_messages_total"), std::string::npos);
+  EXPECT_NE(HttpGet(relay_->port(), "/", "application/nostr+json").second.find("supported_nips"), std::string::npos);
+}
+
+TEST_F(RelayTest, ShutdownAnswersWhatItTookAndTellsSubscribers) {
+  Open();
+  WebClient reader(relay_->port());
+  reader.Send(R"(["REQ","live",{"kinds":[1]}])");
+  EXPECT_EQ(reader.Read(), R"(["EOSE","live",["finish"]])");
+  WebClient writer(relay_->port());
+  const std::string note = Note("the last");
+  writer.Send(Publish(note));
+  EXPECT_EQ(writer.Read(), Ok(note));
+
+  std::thread stopper([this] { relay_->Shutdown(seconds(5)); });
+  const auto last = reader.ReadUntil("[\"CLOSED\"");
+  EXPECT_EQ(last.back(), R"(["CLOSED","live","error: the relay is shutting down"])");
+  EXPECT_EQ(reader.Read(), std::nullopt);
+  EXPECT_EQ(writer.Read(), std::nullopt);
+  stopper.join();
+  relay_.reset();
+
+  Open();
+  WebClient again(relay_->port());
+  again.Send(R"(["REQ","q",{"kinds":[1]}])");
+  EXPECT_EQ(again.Read(), R"(["EVENT","q",)" + note + "]");
+}
+
+TEST_F(RelayTest, AnswersEveryEventOfAFloodAndServesOthersMeanwhile) {
+  Open();
+  constexpr size_t kEvents = 2000;
+  std::vector<std::string> notes;
+  for (size_t i = 0; i < kEvents; ++i) notes.push_back(Note("note " + std::to_string(i)));
+
+  WebClient flooder(relay_->port());
+  WebClient live(relay_->port());
+  live.Send(R"(["REQ","l",{"kinds":[1]}])");
+  live.ReadUntil("[\"EOSE\"");
+  std::set<std::string> answered;
+  for (size_t sent = 0; answered.size() < kEvents;) {
+    for (; sent < kEvents && sent < answered.size() + 300; ++sent) flooder.Send(Publish(notes[sent]));
+    const auto answer = flooder.Read();
+    ASSERT_TRUE(answer.has_value());
+    ASSERT_NE(answer->find(",true,\"\"]"), std::string::npos) << *answer;
+    answered.insert(*answer);
+  }
+  std::set<std::string> delivered;
+  while (delivered.size() < kEvents) {
+    const auto event = live.Read();
+    ASSERT_TRUE(event.has_value());
+    ASSERT_TRUE(delivered.insert(*event).second) << "twice: " << *event;
+  }
+}
+
+// What is saved while REQs come is received by each exactly once, stored or live.
+TEST_F(RelayTest, NothingIsLostOrDoubledBetweenStoredAndLive) {
+  Open();
+  constexpr size_t kEvents = 1500;
+  std::vector<std::string> notes;
+  for (size_t i = 0; i < kEvents; ++i) notes.push_back(Note("note " + std::to_string(i)));
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    WebClient client(relay_->port());
+    size_t sent = 0;
+    for (size_t answered = 0; answered < kEvents; ++answered) {
+      for (; sent < kEvents && sent < answered + 50; ++sent) client.Send(Publish(notes[sent]));
+      client.Read();
+    }
+    done = true;
+  });
+  std::vector<std::thread> readers;
+  for (int r = 0; r < 3; ++r) {
+    readers.emplace_back([&, r] {
+      while (!done) {
+        WebClient client(relay_->port());
+        client.Send(R"(["REQ","r",{"kinds":[1],"limit":5000}])");
+        std::set<std::string> seen;
+        while (seen.size() < kEvents) {
+          const auto message = client.Read();
+          if (!message) {
+            ADD_FAILURE() << "reader " << r << " has " << seen.size() << " only";
+            return;
+          }
+          if (!message->starts_with("[\"EVENT\"")) continue;
+          EXPECT_TRUE(seen.insert(*message).second) << "twice: " << *message;
+        }
+      }
+    });
+  }
+  writer.join();
+  for (std::thread& reader : readers) reader.join();
+}
+
+TEST_F(RelayTest, SaysWhyItCannotOpen) {
+  Open();
+  RelayConfiguration second = configuration_;
+  auto opened = Relay::Open(second);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.status().message().find("is in use by process"), std::string::npos) << opened.status().message();
+}
+
+TEST_F(RelayTest, WorksWithoutThrottle) {
+  configuration_.limiter.enabled = false;
+  Open();
+  WebClient client(relay_->port());
+  const std::string note = Note("unthrottled");
+  client.Send(Publish(note));
+  EXPECT_EQ(client.Read(), Ok(note));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,79 @@
+#include "relay/take_over.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "relay/store/lock_file.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+
+class TakeOverTest : public testing::Test {
+ protected:
+  TakeOverTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "weir-take-XXXXXX").string();
+    directory_ = mkdtemp(name.data());
+  }
+  ~TakeOverTest() override { std::filesystem::remove_all(directory_); }
+
+  // A process that has the lock; SIGTERM ends it, or not.
+  pid_t Holder(bool stubborn) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (stubborn) signal(SIGTERM, SIG_IGN);
+      auto lock = LockFile::Take(directory_);
+      const char byte = lock.ok() ? 'y' : 'n';
+      if (write(ready[1], &byte, 1) != 1) _exit(1);
+      while (true) pause();
+    }
+    char byte = 0;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+  }
+
+  std::string directory_;
+};
+
+TEST_F(TakeOverTest, NobodyHasToGoWhereNobodyIs) {
+  EXPECT_TRUE(AskHolderToGo(directory_ + "/missing", milliseconds(0)).ok());
+  std::ofstream(directory_ + "/" + LockFile::kName) << "1 init\n";
+  EXPECT_TRUE(AskHolderToGo(directory_, milliseconds(0)).ok()) << "the file is there, and nobody has it";
+}
+
+TEST_F(TakeOverTest, TheHolderIsAskedAndGoes) {
+  const pid_t child = Holder(false);
+  std::thread reaper([child] { waitpid(child, nullptr, 0); });
+  const Status status = AskHolderToGo(directory_, milliseconds(5000));
+  EXPECT_TRUE(status.ok()) << status.message();
+  reaper.join();
+  EXPECT_TRUE(LockFile::Take(directory_).ok());
+}
+
+TEST_F(TakeOverTest, OneThatStaysIsNamed) {
+  const pid_t child = Holder(true);
+  const Status status = AskHolderToGo(directory_, milliseconds(100));
+  EXPECT_EQ(status.message(), directory_ + " is still in use by process " + std::to_string(child) +
+                                  ", which was asked to stop; stop it by hand");
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,125 @@
+#include "relay/work_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weir {
+namespace {
+
+// A pool whose one thread stands still while the test submits, so that the order is the pool's own.
+class Order {
+ public:
+  explicit Order(size_t threads = 1) : pool_(threads) {
+    pool_.Submit(Urgency::kUrgent, 0, [this] { go_.get_future().wait(); });
+    while (pool_.waiting() > 0) std::this_thread::yield();
+  }
+
+  void Submit(Urgency urgency, uint64_t party, const std::string& name) {
+    pool_.Submit(urgency, party, [this, name] {
+      const std::lock_guard lock(mutex_);
+      order_ += (order_.empty() ? "" : " ") + name;
+      ++done_;
+    });
+    ++submitted_;
+  }
+  std::string Run() {
+    go_.set_value();
+    while (done_ < submitted_) std::this_thread::yield();
+    const std::lock_guard lock(mutex_);
+    return order_;
+  }
+
+ private:
+  std::promise<void> go_;
+  std::mutex mutex_;
+  std::string order_;
+  std::atomic<size_t> done_{0};
+  size_t submitted_ = 0;
+  WorkPool pool_;  // ends first
+};
+
+TEST(WorkPool, PartiesTakeTurnsAndKeepTheirOrder) {
+  Order order;
+  for (int i = 1; i <= 4; ++i) order.Submit(Urgency::kFair, 1, "flood" + std::to_string(i));
+  order.Submit(Urgency::kFair, 2, "b1");
+  order.Submit(Urgency::kFair, 3, "c1");
+  order.Submit(Urgency::kFair, 2, "b2");
+  EXPECT_EQ(order.Run(), "flood1 b1 c1 flood2 b2 flood3 flood4");
+}
+
+TEST(WorkPool, UrgentGoesFirstButNotForEver) {
+  Order order;
+  order.Submit(Urgency::kFair, 1, "event");
+  for (int i = 1; i <= 8; ++i) order.Submit(Urgency::kUrgent, 2, "u" + std::to_string(i));
+  EXPECT_EQ(order.Run(), "u1 u2 u3 u4 u5 u6 event u7 u8") << "one of eight, the blocker among them";
+}
+
+TEST(WorkPool, LongAndFairTakeTurns) {
+  Order order;
+  for (int i = 1; i <= 3; ++i) order.Submit(Urgency::kLong, 1, "scan" + std::to_string(i));
+  for (int i = 1; i <= 3; ++i) order.Submit(Urgency::kFair, 2, "event" + std::to_string(i));
+  EXPECT_EQ(order.Run(), "event1 scan1 event2 scan2 event3 scan3");
+}
+
+TEST(WorkPool, LongTasksLeaveAThreadForTheOthers) {
+  WorkPool pool(3);
+  std::atomic<int> running{0};
+  std::atomic<int> most{0};
+  std::atomic<int> done{0};
+  std::promise<void> go;
+  const std::shared_future<void> gone(go.get_future());
+  for (int i = 0; i < 20; ++i) {
+    pool.Submit(Urgency::kLong, static_cast<uint64_t>(i), [&] {
+      const int now = ++running;
+      for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) continue;
+      gone.wait();
+      --running;
+      ++done;
+    });
+  }
+  std::promise<void> short_one;
+  pool.Submit(Urgency::kFair, 99, [&] { short_one.set_value(); });
+  short_one.get_future().wait();
+  go.set_value();
+  while (done < 20) std::this_thread::yield();
+  EXPECT_EQ(most, 2);
+}
+
+TEST(WorkPool, RunsWhatWasSubmittedBeforeItEnds) {
+  std::atomic<int> done{0};
+  {
+    WorkPool pool(2);
+    for (int i = 0; i < 1000; ++i) {
+      pool.Submit(static_cast<Urgency>(i % 3), static_cast<uint64_t>(i % 7), [&] {
+        if (++done <= 100) pool.Submit(Urgency::kLong, 1, [&] { ++done; });
+      });
+    }
+  }
+  EXPECT_GE(done, 1000);
+}
+
+TEST(WorkPool, ManyThreadsSubmit) {
+  std::atomic<int> done{0};
+  {
+    WorkPool pool(2);
+    std::vector<std::thread> submitters;
+    for (int t = 0; t < 4; ++t) {
+      submitters.emplace_back([&, t] {
+        for (int i = 0; i < 5000; ++i)
+          pool.Submit(static_cast<Urgency>(i % 3), static_cast<uint64_t>(t * 50 + i % 50), [&] { ++done; });
+      });
+    }
+    for (std::thread& t : submitters) t.join();
+  }
+  EXPECT_EQ(done, 20'000);
+}
+
+}  // namespace
+}  // namespace weir
