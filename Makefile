@@ -28,11 +28,16 @@ bench: build
 demo: build
 	@$(BUILD)/weir demo
 
-# kill -9 while events are saved, and a full disk, for as many rounds as one likes.
+# kill -9 while events are saved, and a full disk, for as many rounds as one likes. Not by ctest, whose patience is for a
+# few rounds.
 TORTURE_ROUNDS ?= 50
 torture: build
-	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) $(BUILD)/tests/store_test --gtest_filter='*Torture*'
-	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) ctest --test-dir $(BUILD) --verbose --tests-regex '^torture'
+	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) WEIR_DISK_FULL_ROUNDS=$(TORTURE_ROUNDS) \
+	  $(BUILD)/tests/store_test --gtest_filter='*Torture*:DiskFull*'
+	@for file in install kill.torture.mjs disk_full.torture.mjs; do \
+	  WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) tests/clients/run $$file $(abspath $(BUILD))/tests/clients $(abspath $(BUILD))/weir || \
+	    [ $$? -eq 77 ] || exit 1; \
+	done
 
 # The README's table of settings, from the program that reads them.
 readme: build

@@ -47,16 +47,16 @@ void Client::OnReadEnd() { window_->Flush(); }
 
 void Client::Handle(EventText event) {
   if (!shutting_down_) return window_->Add(event.json);
-  SayOk(FindId(event.json), kShuttingDown);
+  SayOk(Verb::kEvent, FindId(event.json), kShuttingDown);
 }
 
 void Client::Handle(Req req) {
-  if (shutting_down_) return peer_->SayClosed(req.subscription, kShuttingDown);
+  if (shutting_down_) return peer_->SayClosed(Verb::kReq, req.subscription, kShuttingDown);
   requests_->Subscribe(std::move(req));
 }
 
 void Client::Handle(CountReq count) {
-  if (shutting_down_) return peer_->SayClosed(count.subscription, kShuttingDown);
+  if (shutting_down_) return peer_->SayClosed(Verb::kCount, count.subscription, kShuttingDown);
   requests_->Count(std::move(count));
 }
 
@@ -65,10 +65,11 @@ void Client::Handle(CloseReq close) { requests_->Close(close.subscription); }
 void Client::Handle(BadMessage bad) {
   const std::string reason = "invalid: " + bad.reason;
   if ((bad.verb == Verb::kReq || bad.verb == Verb::kCount) && !bad.subject.empty()) {
-    peer_->SayClosed(bad.subject, reason);
+    peer_->SayClosed(bad.verb, bad.subject, reason);
   } else if (bad.verb == Verb::kEvent || bad.verb == Verb::kAuth) {
-    SayOk(bad.subject, reason);
+    SayOk(bad.verb, bad.subject, reason);
   } else {
+    peer_->LogRefusal(bad.verb, reason);
     peer_->Say(RelayVerb::kNotice, NoticeMessage(reason));
   }
   if (++bad_messages_ == kMostBadMessages) peer_->Close(CloseCode::kPolicy, "too many bad messages");
@@ -114,7 +115,7 @@ void Client::OnAuthVerified(std::string id_hex, std::string refusal, const Publi
     refusal = "restricted: a connection may prove at most " + std::to_string(Identity::kMostKeys) + " keys";
   }
   if (refusal.empty()) peer_->Know(key);
-  SayOk(id_hex, refusal);
+  SayOk(Verb::kAuth, id_hex, refusal);
   while (!deferred_.empty() && !verifies_auth_) {
     const std::string text = std::move(deferred_.front());
     deferred_.pop_front();
@@ -125,9 +126,12 @@ void Client::OnAuthVerified(std::string id_hex, std::string refusal, const Publi
   if (shutting_down_) FinishWhenIdle();
 }
 
-// True where there is no refusal. Without an id there is nobody to say OK to.
-void Client::SayOk(std::string_view id_hex, std::string_view refusal) {
-  if (!refusal.empty()) context_.metrics.CountRefusal(PrefixOf(refusal));
+// OK true where there is no refusal. Without an id there is nothing to say OK to, so it is a NOTICE.
+void Client::SayOk(Verb of, std::string_view id_hex, std::string_view refusal) {
+  if (!refusal.empty()) {
+    context_.metrics.CountRefusal(PrefixOf(refusal));
+    peer_->LogRefusal(of, refusal);
+  }
   if (id_hex.empty()) return peer_->Say(RelayVerb::kNotice, NoticeMessage(refusal));
   peer_->Say(RelayVerb::kOk, OkMessage(id_hex, refusal.empty(), refusal));
 }

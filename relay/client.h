@@ -37,7 +37,7 @@ class Client final : public ConnectionHandler, public std::enable_shared_from_th
 
   void VerifyAuth(const std::string& json, const std::string& challenge);
   void OnAuthVerified(std::string id_hex, std::string refusal, const PublicKey& key);
-  void SayOk(std::string_view id_hex, std::string_view refusal);
+  void SayOk(Verb of, std::string_view id_hex, std::string_view refusal);
   void FinishWhenIdle();
 
   RelayContext& context_;

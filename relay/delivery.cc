@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "relay/policy.h"
-#include "relay/request_cost.h"
 
 namespace weir {
 namespace {
 
-// Of one turn of an I/O thread, about half a millisecond.
+// Of one turn of an I/O thread, about half a millisecond each.
 constexpr size_t kDeliveriesInATurn = 256;
 constexpr size_t kEventsInATurn = 256;
+constexpr size_t kFiltersInATurn = 10'000;  // looked at, whether they match or not
 
 }  // namespace
 
@@ -72,15 +72,13 @@ LiveIndex::Key Delivery::Subscribe(size_t io_thread, std::vector<Filter> filters
   IoThread& thread = *threads_[io_thread];
   // In the one order of all such accesses: who does not see it afterwards saved before the query was made.
   thread.subscriptions.fetch_add(1);
-  filter_values_.fetch_add(ValuesIn(filters), std::memory_order_relaxed);
   return thread.index.Add(std::move(filters), subscriber);
 }
 
-void Delivery::Unsubscribe(size_t io_thread, LiveIndex::Key key, uint64_t filter_values) {
+void Delivery::Unsubscribe(size_t io_thread, LiveIndex::Key key) {
   IoThread& thread = *threads_[io_thread];
   thread.index.Remove(key);
   thread.subscriptions.fetch_sub(1);
-  filter_values_.fetch_sub(filter_values, std::memory_order_relaxed);
 }
 
 void Delivery::Receive(IoThread& thread, std::span<Answer> answers, std::shared_ptr<const LiveBatch> batch) {
@@ -98,30 +96,32 @@ void Delivery::Receive(IoThread& thread, std::span<Answer> answers, std::shared_
 
 void Delivery::TakeTurn(IoThread& thread) {
   thread.turn_is_posted = false;
-  size_t deliveries = 0;
+  Effort spent;
   for (size_t events = 0; !thread.waiting.empty(); ++events) {
-    if (deliveries >= kDeliveriesInATurn || events >= kEventsInATurn) {
+    if (spent.deliveries >= kDeliveriesInATurn || spent.filters >= kFiltersInATurn || events >= kEventsInATurn) {
       thread.turn_is_posted = true;
       boost::asio::post(thread.executor, [this, &thread] { TakeTurn(thread); });
       return;
     }
     IoThread::Waiting& front = thread.waiting.front();
-    deliveries += DeliverOne(thread, front.batch->events[front.next]);
+    const Effort effort = DeliverOne(thread, front.batch->events[front.next]);
+    spent.deliveries += effort.deliveries;
+    spent.filters += effort.filters;
     if (++front.next == front.batch->events.size()) thread.waiting.pop_front();
   }
 }
 
-size_t Delivery::DeliverOne(IoThread& thread, const LiveEvent& event) {
+Delivery::Effort Delivery::DeliverOne(IoThread& thread, const LiveEvent& event) {
   const EventView view = event.event.view();
-  if (view.expiration() != 0 && IsExpired(view, wall_clock_.NowSeconds())) return 0;
+  if (view.expiration() != 0 && IsExpired(view, wall_clock_.NowSeconds())) return {};
   // Told after they are all known: a subscriber may leave the index when it is told.
   thread.matched.clear();
-  thread.index.Match(view, [&](LiveIndex::Key, void* subscriber) {
+  const size_t filters = thread.index.Match(view, [&](LiveIndex::Key, void* subscriber) {
     thread.matched.push_back(static_cast<LiveSubscriber*>(subscriber));
   });
   for (LiveSubscriber* subscriber : thread.matched) subscriber->OnLive(event);
   if (!thread.matched.empty()) metrics_.LiveDelivery(clock_.Now() - event.received);
-  return thread.matched.size();
+  return {.deliveries = thread.matched.size(), .filters = filters};
 }
 
 }  // namespace weir

@@ -54,6 +54,7 @@ struct Answer {
   std::shared_ptr<EventSender> sender;
   std::string message;  // an OK, or a NOTICE where no id could be read
   bool is_notice = false;
+  std::string refusal = {};  // why, where it was refused
   bool wants_auth = false;  // of the sender, before the message
   TimePoint received;
 };
@@ -81,23 +82,24 @@ class Delivery {
   // Whether anybody subscribes to anything. Asked after a save, it misses nobody whose query misses that save.
   bool HasSubscribers() const;
   size_t subscriptions() const;
-  // In the filters of all subscriptions, which is what they cost: about 150 bytes each.
-  uint64_t filter_values() const { return filter_values_.load(std::memory_order_relaxed); }
 
   // On the I/O thread in question.
   LiveIndex::Key Subscribe(size_t io_thread, std::vector<Filter> filters, LiveSubscriber* subscriber);
-  void Unsubscribe(size_t io_thread, LiveIndex::Key key, uint64_t filter_values);
+  void Unsubscribe(size_t io_thread, LiveIndex::Key key);
 
  private:
   struct IoThread;
+  struct Effort {
+    size_t deliveries = 0;
+    size_t filters = 0;  // that were looked at
+  };
   void Receive(IoThread& thread, std::span<Answer> answers, std::shared_ptr<const LiveBatch> batch);
   void TakeTurn(IoThread& thread);
-  size_t DeliverOne(IoThread& thread, const LiveEvent& event);
+  Effort DeliverOne(IoThread& thread, const LiveEvent& event);
 
   RelayMetrics& metrics_;
   const Clock& clock_;
   const WallClock& wall_clock_;
-  std::atomic<uint64_t> filter_values_{0};
   std::vector<std::unique_ptr<IoThread>> threads_;
 };
 

@@ -60,8 +60,11 @@ void EventPipeline::Work(const EventBatch& batch) {
 
 void EventPipeline::Judge(const EventBatch& batch, std::string_view text, EventParser* parser, Judged* judged) {
   const uint64_t budget_bytes = text.size() + EventBatch::kOverheadBytes;
-  const auto settle = [&](std::string_view id_hex, const Verdict& verdict) {
+  const auto answer = [&](std::string_view id_hex, const Verdict& verdict) {
     judged->answers.push_back(AnswerTo(batch.sender, batch.received, id_hex, verdict));
+  };
+  const auto settle = [&](std::string_view id_hex, const Verdict& verdict) {
+    answer(id_hex, verdict);
     judged->settled_bytes += budget_bytes;
   };
   if (context_.settings.auth_required && batch.identity->empty()) {
@@ -76,8 +79,7 @@ void EventPipeline::Judge(const EventBatch& batch, std::string_view text, EventP
     Flight flight{batch.sender, batch.party, batch.received, budget_bytes, {}, {}};
     return AskGate(event, std::make_shared<Flight>(std::move(flight)), judged);
   }
-  settle(ToHex(view.id()), {true, ""});
-  judged->settled_bytes -= budget_bytes;  // the live batch has them
+  answer(ToHex(view.id()), {true, ""});  // not settled: the live batch has the bytes
   if (judged->ephemeral == nullptr) judged->ephemeral = std::make_shared<LiveBatch>(context_.budget);
   judged->ephemeral->events.push_back({event, 0, batch.received});
   judged->ephemeral->bytes += budget_bytes;
@@ -214,6 +216,7 @@ Answer EventPipeline::AnswerTo(std::shared_ptr<EventSender> sender, TimePoint re
   const std::string_view prefix = PrefixOf(verdict.text);
   context_.metrics.CountRefusal(prefix);
   answer.wants_auth = prefix == "auth-required";
+  answer.refusal = verdict.text;
   return answer;
 }
 

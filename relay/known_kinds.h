@@ -1,5 +1,5 @@
-// The kinds of events that have a label of their own in metrics: those that a NIP gives a meaning. Anybody can invent
-// 65,536 kinds; a label for each would fill an operator's Prometheus.
+// The kinds of events that have a label of their own in metrics: those that a NIP gives a meaning and a relay saves, so
+// none of the ephemeral ones. Anybody can invent 65,536 kinds; a label for each would fill an operator's Prometheus.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,10 @@ inline constexpr auto kKnownKinds = std::to_array<uint16_t>(
      1622,  1630,  1631,  1632,  1633,  1971,  1984,  1985,  1986,  1987,  2003,  2004,  2022,  4550,  7000,  7374,
      7375,  7376,  7516,  7517,  8000,  8001,  9000,  9001,  9002,  9005,  9007,  9008,  9009,  9021,  9022,  9041,
      9321,  9467,  9734,  9735,  9802,  10000, 10001, 10002, 10003, 10004, 10005, 10006, 10007, 10009, 10012, 10013,
-     10015, 10019, 10020, 10030, 10050, 10051, 10063, 10096, 10101, 10102, 10166, 10312, 10377, 13194, 17375, 21000,
-     22242, 23194, 23195, 23196, 23197, 24133, 24242, 27235, 28934, 28935, 28936, 30000, 30002, 30003, 30004, 30005,
-     30006, 30007, 30008, 30009, 30015, 30017, 30018, 30019, 30020, 30023, 30024, 30030, 30040, 30041, 30063, 30078,
-     30166, 30267, 30311, 30315, 30402, 30403, 30617, 30618, 30818, 30819, 31234, 31922, 31923, 31924, 31925, 31989,
-     31990, 34235, 34236, 34550, 39000, 39701});
+     10015, 10019, 10020, 10030, 10050, 10051, 10063, 10096, 10101, 10102, 10166, 10312, 10377, 13194, 17375, 30000,
+     30002, 30003, 30004, 30005, 30006, 30007, 30008, 30009, 30015, 30017, 30018, 30019, 30020, 30023, 30024, 30030,
+     30040, 30041, 30063, 30078, 30166, 30267, 30311, 30315, 30402, 30403, 30617, 30618, 30818, 30819, 31234, 31922,
+     31923, 31924, 31925, 31989, 31990, 34235, 34236, 34550, 39000, 39701});
 static_assert(std::is_sorted(kKnownKinds.begin(), kKnownKinds.end()));
 
 // Where a kind is counted; kKnownKinds.size() is for all others.

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// A filter that is entered here, by its subscription's slot and the place in the slot's list of entries.
+// A subscription that is entered here, by its slot and the place in the slot's list of entries.
 struct Entry {
   uint32_t slot;
   uint32_t place;
@@ -25,7 +25,8 @@ using Buckets = std::unordered_map<uint64_t, Bucket>;
 struct Place {
   Buckets::value_type* bucket;
   uint32_t position;
-  uint32_t filter;
+  uint32_t filter;    // the first that is entered there
+  bool more = false;  // so is one of those after it
 };
 
 struct Slot {
@@ -69,6 +70,7 @@ struct LiveIndex::Rep {
   void Enter(uint32_t slot_index, uint32_t filter, uint64_t bucket_key);
   void EnterFilter(uint32_t slot_index, uint32_t filter_index);
   void Leave(const Place& place);
+  bool Matches(const Slot& slot, const Place& place, EventView event);
   template <typename OnSlot>
   void Look(uint64_t bucket_key, EventView event, const OnSlot& on_match);
 
@@ -79,12 +81,18 @@ struct LiveIndex::Rep {
   size_t size = 0;
   uint64_t uses = 0;
   uint64_t round = 0;
+  size_t looked_at = 0;  // filters, in this round
 };
 
 void LiveIndex::Rep::Enter(uint32_t slot_index, uint32_t filter, uint64_t bucket_key) {
   Buckets::value_type& bucket = *buckets.try_emplace(bucket_key).first;
   auto& entries = bucket.second.entries;
   std::vector<Place>& places = slots[slot_index].places;
+  // Nobody else enters meanwhile, so the subscription's own entry is the last.
+  if (!entries.empty() && entries.back().slot == slot_index) {
+    places[entries.back().place].more = true;
+    return;
+  }
   entries.push_back({slot_index, static_cast<uint32_t>(places.size())});
   places.push_back({&bucket, static_cast<uint32_t>(entries.size() - 1), filter});
 }
@@ -122,13 +130,22 @@ void LiveIndex::Rep::Leave(const Place& place) {
   }
 }
 
+bool LiveIndex::Rep::Matches(const Slot& slot, const Place& place, EventView event) {
+  const size_t end = place.more ? slot.filters.size() : place.filter + 1;
+  for (size_t i = place.filter; i < end; ++i) {
+    ++looked_at;
+    if (slot.filters[i].Matches(event)) return true;
+  }
+  return false;
+}
+
 template <typename OnSlot>
 void LiveIndex::Rep::Look(uint64_t bucket_key, EventView event, const OnSlot& on_match) {
   const auto found = buckets.find(bucket_key);
   if (found == buckets.end() || std::exchange(found->second.looked_in, round) == round) return;
   for (const Entry& entry : found->second.entries) {
     Slot& slot = slots[entry.slot];
-    if (slot.matched_in == round || !slot.filters[slot.places[entry.place].filter].Matches(event)) continue;
+    if (slot.matched_in == round || !Matches(slot, slot.places[entry.place], event)) continue;
     slot.matched_in = round;
     on_match(slot.key, slot.subscriber);
   }
@@ -164,15 +181,17 @@ void LiveIndex::Remove(Key key) {
   --rep.size;
 }
 
-void LiveIndex::Match(EventView event, const std::function<void(Key key, void* subscriber)>& on_match) const {
+size_t LiveIndex::Match(EventView event, const std::function<void(Key key, void* subscriber)>& on_match) const {
   Rep& rep = *rep_;
-  if (rep.size == 0) return;
+  if (rep.size == 0) return 0;
   ++rep.round;
+  rep.looked_at = 0;
   rep.Look(rep.KeyOf(Field::kId, event.id()), event, on_match);
   rep.Look(rep.KeyOf(Field::kAuthor, event.pubkey()), event, on_match);
   rep.Look(rep.KeyOf(Field::kKind, event.kind()), event, on_match);
   for (const TagView tag : event.tags()) rep.Look(rep.KeyOf(tag.letter, tag.value), event, on_match);
   rep.Look(rep.KeyOf(Field::kAll, 0), event, on_match);
+  return rep.looked_at;
 }
 
 size_t LiveIndex::size() const { return rep_->size; }

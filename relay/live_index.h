@@ -27,8 +27,9 @@ class LiveIndex {
   Key Add(std::vector<Filter> filters, void* subscriber);
   void Remove(Key key);
 
-  // Calls once for every subscription that wants the event, in no order. `on_match` may not add or remove.
-  void Match(EventView event, const std::function<void(Key key, void* subscriber)>& on_match) const;
+  // Calls once for every subscription that wants the event, in no order. `on_match` may not add or remove. Returns how
+  // many filters were looked at, which is what it costs.
+  size_t Match(EventView event, const std::function<void(Key key, void* subscriber)>& on_match) const;
 
   size_t size() const;
 

@@ -1,5 +1,6 @@
 #include "relay/logging.h"
 
+#include <spdlog/async.h>
 #include <spdlog/formatter.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
@@ -12,6 +13,9 @@
 
 namespace weir {
 namespace {
+
+// Lines that wait for whoever reads standard error: about 2 MB of memory, taken at start.
+constexpr size_t kLongestQueue = 4096;
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
   switch (level) {
@@ -77,10 +81,15 @@ void SetUpLogging(LogLevel level, LogFormat format) {
   } else {
     sink->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-7l%$ %v");
   }
-  auto logger = std::make_shared<spdlog::logger>("weir", sink);
+  spdlog::init_thread_pool(kLongestQueue, 1);
+  auto logger = std::make_shared<spdlog::async_logger>("weir", sink, spdlog::thread_pool(),
+                                                       spdlog::async_overflow_policy::overrun_oldest);
   logger->set_level(ToSpdlog(level));
-  logger->flush_on(spdlog::level::trace);
+  logger->flush_on(spdlog::level::err);
   spdlog::set_default_logger(std::move(logger));
 }
+
+// Not spdlog::shutdown(): that takes the default logger away from threads that may be about to use it.
+void StopLogging() { spdlog::details::registry::instance().set_tp(nullptr); }
 
 }  // namespace weir

@@ -11,7 +11,11 @@ namespace weir {
 enum class LogLevel : uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
 enum class LogFormat : uint8_t { kText, kJson };
 
-// Before other threads log.
+// Before other threads log. Lines are written by a thread of its own, so that no other waits for whoever reads them;
+// while that reader sleeps, the newest few thousand lines are kept. The caller's signal mask is that thread's too.
 void SetUpLogging(LogLevel level, LogFormat format);
+
+// Returns when every line that waited is written. What is logged later is lost.
+void StopLogging();
 
 }  // namespace weir

@@ -20,6 +20,7 @@ void AppendIdentity(const RelaySettings& s, JsonWriter& json) {
 
 void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json) {
   const RelaySettings& s = configuration.relay;
+  // No max_content_length: the NIP counts characters, weir bytes.
   json.Member("limitation").Open('{');
   json.Member("max_message_length").Number(configuration.server.max_message_bytes);
   json.Member("max_subscriptions").Number(s.max_subscriptions);
@@ -28,7 +29,6 @@ void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json)
   json.Member("default_limit").Number(s.default_limit);
   json.Member("max_subid_length").Number(s.max_subscription_id_bytes);
   json.Member("max_event_tags").Number(s.max_event_tags);
-  json.Member("max_content_length").Number(s.max_content_bytes);
   json.Member("min_pow_difficulty").Number(s.min_pow_difficulty);
   json.Member("auth_required").Bool(s.auth_required);
   json.Member("payment_required").Bool(false);
@@ -52,7 +52,6 @@ HttpResponse Nip11Document(const RelayConfiguration& configuration) {
   json.Member("supported_nips").Open('[');
   for (const int nip : SupportedNips()) json.Number(nip);
   json.Close(']');
-  json.Member("software").String("weir");
   json.Member("version").String(Version());
   AppendLimitation(configuration, json);
   json.Close('}');

@@ -1,23 +1,36 @@
 #include "relay/peer.h"
 
+#include <spdlog/spdlog.h>
+
+#include <array>
 #include <utility>
 
 #include "relay/policy.h"
+#include "relay/server/log_limit.h"
 
 namespace weir {
 namespace {
 
-uint64_t GroupOf(const std::string& address) { return std::hash<std::string>()(address) | 1; }
+// Each prefix has its own, of the whole process: a flood of one kind does not hide the others.
+LogLimit& LimitOf(std::string_view prefix) {
+  static constexpr std::array<std::string_view, 7> kPrefixes = {"invalid",       "rate-limited", "restricted", "blocked",
+                                                                "auth-required", "pow",          "error"};
+  static std::array<LogLimit, kPrefixes.size() + 1> limits;
+  size_t i = 0;
+  while (i < kPrefixes.size() && kPrefixes[i] != prefix) ++i;
+  return limits[i];
+}
 
 }  // namespace
 
 Peer::Peer(Connection& connection, RelayMetrics& metrics)
     : connection_(&connection),
       metrics_(metrics),
-      party_{.id = connection.id(), .group = GroupOf(connection.address())},
+      party_{.id = connection.id(), .group = connection.group() | 1},
       io_thread_(connection.io_thread()),
       executor_(connection.executor()),
-      host_(connection.host()) {}
+      host_(connection.host()),
+      address_(connection.address()) {}
 
 void Peer::Say(RelayVerb verb, std::string message) {
   if (gone()) return;
@@ -31,9 +44,16 @@ void Peer::SayEvent(TextMessage message) {
   connection_->Send(std::move(message));
 }
 
-void Peer::SayClosed(std::string_view subscription, std::string_view reason) {
+void Peer::SayClosed(Verb refused, std::string_view subscription, std::string_view reason) {
   metrics_.CountRefusal(PrefixOf(reason));
+  LogRefusal(refused, reason);
   Say(RelayVerb::kClosed, ClosedMessage(subscription, reason));
+}
+
+void Peer::LogRefusal(Verb refused, std::string_view reason) const {
+  if (gone()) return;
+  const auto line = LimitOf(PrefixOf(reason)).Take(std::chrono::steady_clock::now());
+  if (line) spdlog::info("refused {} from {}: {}{}", NameOf(refused), address_, OneLine(reason), line->Suffix());
 }
 
 void Peer::AskForAuth() {

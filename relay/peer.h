@@ -35,7 +35,9 @@ class Peer {
   void Say(RelayVerb verb, std::string message);
   void SayEvent(TextMessage message);
   // CLOSED, whose reason begins with one of NIP-01's prefixes.
-  void SayClosed(std::string_view subscription, std::string_view reason);
+  void SayClosed(Verb refused, std::string_view subscription, std::string_view reason);
+  // For the operator, who would else see clients fail and not why.
+  void LogRefusal(Verb refused, std::string_view reason) const;
   // The challenge, if it was not sent before: clients answer every one they get.
   void AskForAuth();
   void PauseReading();
@@ -55,6 +57,7 @@ class Peer {
   const size_t io_thread_;
   const boost::asio::any_io_executor executor_;
   const std::string host_;
+  const std::string address_;
   std::shared_ptr<const Identity> identity_ = Identity::Nobody();
   std::string challenge_;
 };

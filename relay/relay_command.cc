@@ -146,7 +146,9 @@ int RelayCommand(int argc, char** argv) {
     std::fprintf(stderr, "weir relay: %s\n", status.message().c_str());
     return 2;
   }
-  return Run(configuration, flags.take_over, environment);
+  const int code = Run(configuration, flags.take_over, environment);
+  StopLogging();
+  return code;
 }
 
 }  // namespace weir

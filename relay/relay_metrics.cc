@@ -12,6 +12,8 @@
 namespace weir {
 namespace {
 
+constexpr Duration kStoreSizesFresh = std::chrono::seconds(10);
+
 void CountOne(std::atomic<uint64_t>& counter, uint64_t count = 1) {
   counter.fetch_add(count, std::memory_order_relaxed);
 }
@@ -20,7 +22,7 @@ uint64_t Read(const std::atomic<uint64_t>& counter) { return counter.load(std::m
 
 }  // namespace
 
-RelayMetrics::RelayMetrics() : rep_(std::make_unique<Rep>()) {
+RelayMetrics::RelayMetrics(const Clock& clock) : rep_(std::make_unique<Rep>(clock)) {
   rep_->started_at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
@@ -48,8 +50,25 @@ void RelayMetrics::WriteGateWait(Duration waited) { rep_->write_gate_wait.Observ
 void RelayMetrics::ReadGateWait(Duration waited) { rep_->read_gate_wait.Observe(waited); }
 
 void RelayMetrics::SetSources(MetricSources sources) {
-  std::lock_guard lock(rep_->mutex);
-  rep_->sources = std::move(sources);
+  {
+    std::lock_guard lock(rep_->mutex);
+    rep_->sources = std::move(sources);
+    rep_->store_sizes.reset();
+  }
+  rep_->prometheus.Forget();
+  rep_->json.Forget();
+}
+
+MetricSources RelayMetrics::Rep::Sources() const {
+  std::lock_guard lock(mutex);
+  MetricSources result = sources;
+  if (!sources.store) return result;
+  if (const TimePoint now = clock.Now(); !store_sizes || now - store_sizes_at >= kStoreSizesFresh) {
+    store_sizes = sources.store();
+    store_sizes_at = now;
+  }
+  result.store = [sizes = *store_sizes] { return sizes; };
+  return result;
 }
 
 std::vector<prometheus::MetricFamily> RelayMetrics::Rep::Families() const {
@@ -73,8 +92,10 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Rep::Families() const {
   for (size_t i = 0; i < refusals.size(); ++i) families.Add(Read(refusals[i]), {{"prefix", kRefusalPrefixes[i]}});
 
   families.Histogram("weir_event_ok_seconds", "From an EVENT's arrival to its OK").Add(event_to_ok);
-  families.Histogram("weir_req_eose_seconds", "From a REQ's arrival to its EOSE or CLOSED").Add(req_to_eose);
-  families.Histogram("weir_live_delivery_seconds", "From an EVENT's arrival to a subscriber's output")
+  families.Histogram("weir_req_eose_seconds", "From a REQ's arrival to its EOSE").Add(req_to_eose);
+  families
+      .Histogram("weir_live_delivery_seconds",
+                 "From an EVENT's arrival to its subscribers' outputs, once for each event and I/O thread")
       .Add(live_delivery);
   families.Histogram("weir_gate_wait_seconds", "Waiting at the throttle's gate of what it made wait")
       .Add(read_gate_wait, {{"operation", "read"}})
@@ -85,6 +106,39 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Rep::Families() const {
   return std::move(families).Take();
 }
 
-std::string RelayMetrics::Prometheus() const { return prometheus::TextSerializer().Serialize(rep_->Families()); }
+std::string RelayMetrics::Prometheus() const {
+  return rep_->prometheus.Get(rep_->clock.Now(),
+                              [this] { return prometheus::TextSerializer().Serialize(rep_->Families()); });
+}
+
+std::string RelayMetrics::Json() const {
+  return rep_->json.Get(rep_->clock.Now(), [this] { return MakeJson(); });
+}
+
+std::string CachedText::Get(TimePoint now, const std::function<std::string()>& make) {
+  std::unique_lock making(making_, std::try_to_lock);
+  const bool others_make_it = !making.owns_lock();
+  {
+    std::lock_guard lock(mutex_);
+    if (text_ && (others_make_it || now - made_at_ < kFresh)) return *text_;
+  }
+  if (others_make_it) {
+    // The first of all: there is nothing to show meanwhile.
+    making.lock();
+    std::lock_guard lock(mutex_);
+    if (text_) return *text_;
+  }
+  std::string text = make();
+  std::lock_guard lock(mutex_);
+  text_ = text;
+  made_at_ = now;
+  return text;
+}
+
+void CachedText::Forget() {
+  std::lock_guard making(making_);
+  std::lock_guard lock(mutex_);
+  text_.reset();
+}
 
 }  // namespace weir

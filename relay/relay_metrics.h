@@ -37,7 +37,8 @@ enum class RelayVerb : uint8_t { kOk, kEvent, kEose, kClosed, kNotice, kCount, k
 
 class RelayMetrics {
  public:
-  RelayMetrics();
+  // The clock must outlive it.
+  explicit RelayMetrics(const Clock& clock = Clock::System());
   ~RelayMetrics();
 
   void CountClientMessage(Verb verb);
@@ -53,11 +54,15 @@ class RelayMetrics {
   void ReadGateWait(Duration waited);
 
   void SetSources(MetricSources sources);
+  // What was made up to a second ago; the store's sizes up to ten, for they are a walk over its files. So nobody who
+  // asks often keeps an I/O thread busy.
   std::string Prometheus() const;  // text format
   std::string Json() const;
 
  private:
   struct Rep;
+  std::string MakeJson() const;
+
   std::unique_ptr<Rep> rep_;
 };
 

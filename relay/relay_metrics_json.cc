@@ -80,7 +80,7 @@ double RateMeter::Update(uint64_t operations, TimePoint now) {
   return rate_;
 }
 
-std::string RelayMetrics::Json() const {
+std::string RelayMetrics::MakeJson() const {
   const MetricSources sources = rep_->Sources();
   JsonWriter json;
   json.Open('{');
@@ -92,7 +92,7 @@ std::string RelayMetrics::Json() const {
     json.Member("write_latency_avg_seconds").Number(ToSeconds(sources.monitor->WriteLatency()));
   }
   if (sources.limiter != nullptr) {
-    const TimePoint now = Clock::System().Now();
+    const TimePoint now = rep_->clock.Now();
     const GateStats reads = sources.limiter->Stats(Operation::kRead);
     const GateStats writes = sources.limiter->Stats(Operation::kWrite);
     std::lock_guard lock(rep_->mutex);

@@ -5,7 +5,11 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,7 +37,24 @@ class RateMeter {
   double rate_ = 0;
 };
 
+// A text that is made anew at most once a second, by one thread; others meanwhile have the one before.
+class CachedText {
+ public:
+  std::string Get(TimePoint now, const std::function<std::string()>& make);
+  void Forget();
+
+ private:
+  static constexpr Duration kFresh = std::chrono::seconds(1);
+
+  std::mutex making_;
+  std::mutex mutex_;  // for what follows; held only to read and write it
+  std::optional<std::string> text_;
+  TimePoint made_at_{};
+};
+
 struct RelayMetrics::Rep {
+  explicit Rep(const Clock& c) : clock(c) {}
+
   using Counter = std::atomic<uint64_t>;
 
   std::array<Counter, kVerbs> client_messages{};
@@ -47,17 +68,20 @@ struct RelayMetrics::Rep {
   LatencyHistogram write_gate_wait;
   LatencyHistogram read_gate_wait;
 
+  const Clock& clock;
   double started_at = 0;  // seconds since 1970
+  mutable CachedText prometheus;
+  mutable CachedText json;
 
   mutable std::mutex mutex;  // for what follows
   MetricSources sources;
   mutable RateMeter reads;
   mutable RateMeter writes;
+  mutable std::optional<StoreSizes> store_sizes;
+  mutable TimePoint store_sizes_at{};
 
-  MetricSources Sources() const {
-    std::lock_guard lock(mutex);
-    return sources;
-  }
+  // That of the store answers with what it said up to ten seconds ago.
+  MetricSources Sources() const;
   std::vector<prometheus::MetricFamily> Families() const;
 };
 

@@ -25,16 +25,18 @@ void AppendServer(const ServerStats& s, MetricFamilies& families) {
   families.Counter("weir_disconnects_total", "Connections that the relay ended, by reason")
       .Add(s.too_slow, {{"reason", "too_slow"}})
       .Add(s.protocol_errors, {{"reason", "protocol_error"}})
+      .Add(s.policy_closes, {{"reason", "policy"}})
       .Add(s.pings_unanswered, {{"reason", "ping_unanswered"}});
   families.Counter("weir_http_requests_total", "HTTP requests that did not become a WebSocket").Add(s.http_requests);
+  families.Counter("weir_http_errors_total", "HTTP requests that were malformed, too large or late").Add(s.http_errors);
   families.Counter("weir_received_bytes_total", "Bytes received from clients").Add(s.received_bytes);
   families.Counter("weir_sent_bytes_total", "Bytes sent to clients").Add(s.sent_bytes);
   families.Gauge("weir_pending_output_bytes", "Output that clients have not taken yet").Add(s.pending_bytes);
 }
 
 void AppendStore(const StoreSizes& s, MetricFamilies& families) {
-  families.Gauge("weir_store_events", "Events in the store").Add(s.events);
-  families.Gauge("weir_store_disk_bytes", "Disk that the store takes").Add(s.disk_bytes);
+  families.Gauge("weir_store_events", "Events in the store, up to 10 s ago").Add(s.events);
+  families.Gauge("weir_store_disk_bytes", "Disk that the store takes, up to 10 s ago").Add(s.disk_bytes);
 }
 
 void AppendGroupCommit(const GroupCommitStats& s, MetricFamilies& families) {

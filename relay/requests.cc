@@ -12,16 +12,19 @@ namespace {
 
 // Of one connection. One would let a long scan hold up its short ones; with many, a connection had many turns.
 constexpr size_t kMostAtOnce = 4;
-// Output that waits above which no more is read from the store, and below which it goes on.
-constexpr size_t kEnoughPending = 256 << 10;
-constexpr size_t kLittlePending = 64 << 10;
+// Output that waits above which no more is read from the store, and below which it goes on: at most this, and at most
+// these parts of what makes the server end the connection, so that a slice never does.
+constexpr uint64_t kEnoughPending = 256 << 10;
+constexpr uint64_t kEnoughPart = 16;
+constexpr uint64_t kLittlePending = 64 << 10;
+constexpr uint64_t kLittlePart = 64;
 // Of a COUNT: about two seconds of a worker.
 constexpr uint64_t kMostCounted = 2'000'000;
+// Of a REQ, whose filters may match little of what they make the store look at.
+constexpr uint64_t kMostVisited = 5'000'000;
 
-// Filter values of a connection's subscriptions together, in those that one filter may have; and how many are served
-// however many others have.
+// Filter values of a connection's requests together, in those that one filter may have.
 constexpr uint64_t kFiltersWorth = 4;
-constexpr uint64_t kFewValues = 50;
 
 constexpr std::string_view kPrivateNeedsAuth = "auth-required: direct messages are shown to their parties only";
 
@@ -40,11 +43,13 @@ struct Requests::Request final : LiveSubscriber {
   std::string message_head;
   std::shared_ptr<Scan> scan;  // while it runs
   bool has_turn = false;
-  uint64_t filter_values = 0;  // of a subscription
+  uint64_t filter_values = 0;
 
   LiveIndex::Key live_key = 0;  // 0: not entered
   bool holds = true;            // until the stored events are out
   uint64_t last_serial = 0;     // of what the query saw
+  // What the query asked for, where the subscription asks for more (by limit 0): the query saw nothing of the rest.
+  std::vector<Filter> asked;
   std::vector<LiveEvent> held;
   size_t held_bytes = 0;
 };
@@ -59,15 +64,19 @@ void Requests::Subscribe(Req req) {
   Add(std::move(req.subscription), std::move(req.filters), false);
 }
 
-void Requests::Count(CountReq count) { Add(std::move(count.subscription), std::move(count.filters), true); }
+// Its answer is how many there are, so a limit has nothing to say.
+void Requests::Count(CountReq count) {
+  for (Filter& filter : count.filters) filter.limit.reset();
+  Add(std::move(count.subscription), std::move(count.filters), true);
+}
 
 void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count) {
-  const uint64_t values = is_count ? 0 : ValuesIn(filters);
+  const uint64_t values = ValuesIn(filters);
   std::string refusal = RefusalOf(filters);
-  if (refusal.empty()) refusal = RefusalOfSize(values);
+  if (refusal.empty()) refusal = TakeValues(values);
   if (!refusal.empty()) {
     if (PrefixOf(refusal) == "auth-required") peer_->AskForAuth();
-    return peer_->SayClosed(name, refusal);
+    return peer_->SayClosed(is_count ? Verb::kCount : Verb::kReq, name, refusal);
   }
   auto request = std::make_unique<Request>(*this);
   request->serial = ++last_serial_;
@@ -75,7 +84,6 @@ void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count)
   request->received = context_.clock.Now();
   request->filters = std::move(filters);
   request->filter_values = values;
-  filter_values_ += values;
   if (!is_count) {
     request->message_head = EventMessageHead(name);
     by_name_.emplace(name, request->serial);
@@ -99,15 +107,17 @@ std::string Requests::RefusalOf(const std::vector<Filter>& filters) const {
   return "";
 }
 
-std::string Requests::RefusalOfSize(uint64_t values) const {
+// Why not, or nothing, and they are taken until Remove.
+std::string Requests::TakeValues(uint64_t values) {
   const uint64_t most = kFiltersWorth * context_.settings.max_filter_values;
   if (filter_values_ + values > most) {
-    return "restricted: the filters of a connection's subscriptions may have " + std::to_string(most) +
+    return "restricted: the filters of a connection's requests may have " + std::to_string(most) +
            " values together; CLOSE some first";
   }
-  if (values > kFewValues && context_.delivery.filter_values() + values > context_.max_filter_values) {
-    return "rate-limited: the subscriptions of all clients take too much memory; ask for less";
+  if (!context_.filter_values->Take(peer_->party().group, values, context_.max_filter_values)) {
+    return "rate-limited: the requests of your address, or of all clients, take too much memory; ask for less";
   }
+  filter_values_ += values;
   return "";
 }
 
@@ -131,11 +141,19 @@ void Requests::End() {
   });
 }
 
+size_t Requests::enough_pending() const {
+  return static_cast<size_t>(std::min(kEnoughPending, context_.max_pending_bytes / kEnoughPart));
+}
+
+size_t Requests::little_pending() const {
+  return static_cast<size_t>(std::min(kLittlePending, context_.max_pending_bytes / kLittlePart));
+}
+
 void Requests::StartNext() {
   while (!queue_.empty() && running_ < kMostAtOnce && !waits_for_room_) {
-    if (peer_->pending_bytes() > kEnoughPending) {
+    if (peer_->pending_bytes() > enough_pending()) {
       waits_for_room_ = true;
-      peer_->WhenPendingBelow(kLittlePending, [weak = weak_from_this()] {
+      peer_->WhenPendingBelow(little_pending(), [weak = weak_from_this()] {
         const auto self = weak.lock();
         if (!self) return;
         self->waits_for_room_ = false;
@@ -153,13 +171,12 @@ void Requests::Start(Request& request) {
   ++running_;
   request.has_turn = true;
   std::vector<Filter> stored = std::exchange(request.filters, {});
-  if (!request.is_count) {
-    request.live_key = context_.delivery.Subscribe(peer_->io_thread(), stored, &request);
-  }
+  if (!request.is_count) EnterLive(request, stored);
   const size_t all = stored.size();
   std::erase_if(stored, [](const Filter& filter) { return filter.limit == 0; });
   const bool live_only = stored.size() < all;
   std::erase_if(stored, [](const Filter& filter) { return filter.MatchesNothing(); });
+  if (live_only) request.asked = stored;
   if (stored.empty()) {
     return Finish(request, {}, live_only ? Completeness::kUnknown : Completeness::kFinish);
   }
@@ -168,6 +185,17 @@ void Requests::Start(Request& request) {
                                           if (const auto self = weak.lock()) self->OnReport(serial, std::move(report));
                                         });
   request.scan->Start();
+}
+
+// Without what no event to come can match, now or later: it would only be looked at with every one.
+void Requests::EnterLive(Request& request, const std::vector<Filter>& filters) {
+  const uint64_t now = context_.wall_clock.NowSeconds();
+  const uint64_t past = context_.settings.created_at_past_s;
+  const uint64_t oldest = past > 0 && now > past ? now - past : 0;
+  std::vector<Filter> live;
+  for (const Filter& filter : filters)
+    if (!filter.MatchesNothing() && filter.until >= oldest) live.push_back(filter);
+  request.live_key = context_.delivery.Subscribe(peer_->io_thread(), std::move(live), &request);
 }
 
 ScanPlan Requests::PlanOf(Request& request, std::vector<Filter> filters) const {
@@ -181,6 +209,7 @@ ScanPlan Requests::PlanOf(Request& request, std::vector<Filter> filters) const {
     plan.max_visits = kMostCounted;
     plan.options.default_limit = plan.options.max_limit = UINT64_MAX;
   } else {
+    plan.max_visits = kMostVisited;
     plan.cost = CostOfRequest(filters, settings.default_limit, settings.max_limit);
     plan.options.default_limit = settings.default_limit;
     plan.options.max_limit = settings.max_limit;
@@ -200,8 +229,9 @@ void Requests::OnReport(uint64_t serial, ScanReport report) {
   if (!report.refusal.empty()) return Refuse(*request, report.refusal);
   SayEvents(*request, report);
   if (report.done) return Finish(*request, report, report.complete ? Completeness::kFinish : Completeness::kMore);
-  if (peer_->pending_bytes() <= kEnoughPending) return request->scan->Next();
-  peer_->WhenPendingBelow(kLittlePending, [weak = weak_from_this(), serial] {
+  if (peer_->pending_bytes() <= enough_pending()) return request->scan->Next();
+  request->scan->Pause();
+  peer_->WhenPendingBelow(little_pending(), [weak = weak_from_this(), serial] {
     const auto self = weak.lock();
     Request* const waiting = self ? self->Find(serial) : nullptr;
     if (waiting != nullptr) waiting->scan->Next();
@@ -248,22 +278,25 @@ void Requests::OnLive(Request& request, const LiveEvent& event) {
 }
 
 void Requests::SayLive(const Request& request, const LiveEvent& event) {
-  if (event.serial != 0 && event.serial <= request.last_serial) return;
   const EventView view = event.event.view();
+  const auto wants = [&](const Filter& filter) { return filter.Matches(view); };
+  if (event.serial != 0 && event.serial <= request.last_serial &&
+      (request.asked.empty() || std::any_of(request.asked.begin(), request.asked.end(), wants))) {
+    return;
+  }
   if (context_.settings.auth && IsPrivate(view.kind()) && !IsPartyTo(view, *peer_->identity())) return;
   peer_->SayEvent(
       {.head = request.message_head, .owner = event.event.record(), .body = view.json(), .tail = kEventMessageTail});
 }
 
 void Requests::Refuse(Request& request, std::string_view reason) {
-  peer_->SayClosed(request.name, reason);
+  peer_->SayClosed(request.is_count ? Verb::kCount : Verb::kReq, request.name, reason);
   Remove(request);
 }
 
 void Requests::Remove(Request& request) {
-  if (request.live_key != 0) {
-    context_.delivery.Unsubscribe(peer_->io_thread(), request.live_key, request.filter_values);
-  }
+  if (request.live_key != 0) context_.delivery.Unsubscribe(peer_->io_thread(), request.live_key);
+  context_.filter_values->GiveBack(peer_->party().group, request.filter_values);
   filter_values_ -= request.filter_values;
   held_bytes_ -= request.held_bytes;
   std::erase(queue_, request.serial);

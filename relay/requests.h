@@ -40,11 +40,14 @@ class Requests : public std::enable_shared_from_this<Requests> {
  private:
   struct Request;
 
+  size_t enough_pending() const;
+  size_t little_pending() const;
   void Add(std::string name, std::vector<Filter> filters, bool is_count);
   std::string RefusalOf(const std::vector<Filter>& filters) const;
-  std::string RefusalOfSize(uint64_t values) const;
+  std::string TakeValues(uint64_t values);
   void StartNext();
   void Start(Request& request);
+  void EnterLive(Request& request, const std::vector<Filter>& filters);
   ScanPlan PlanOf(Request& request, std::vector<Filter> filters) const;
   void OnReport(uint64_t serial, ScanReport report);
   void SayEvents(const Request& request, const ScanReport& report);
@@ -65,7 +68,7 @@ class Requests : public std::enable_shared_from_this<Requests> {
   size_t running_ = 0;
   bool waits_for_room_ = false;
   size_t held_bytes_ = 0;
-  uint64_t filter_values_ = 0;  // of its subscriptions
+  uint64_t filter_values_ = 0;  // of its requests
 };
 
 }  // namespace weir

@@ -28,6 +28,10 @@ Scan::Scan(RelayContext& context, ScanPlan plan, boost::asio::any_io_executor ex
 
 void Scan::Start() {
   report_is_due_ = true;
+  Enter();
+}
+
+void Scan::Enter() {
   admission_ = context_.limiter.Admit(Operation::kRead, plan_.cost, plan_.party);
   if (!admission_->waiting()) return AfterWait();
   at_gate_ = true;
@@ -41,7 +45,7 @@ void Scan::Start() {
 void Scan::AfterWait() {
   const Admission::State state = admission_->Poll();
   if (std::exchange(at_gate_, false)) context_.metrics.ReadGateWait(admission_->waited());
-  if (state == Admission::State::kAdmitted) return SubmitSlice(Urgency::kUrgent);
+  if (state == Admission::State::kAdmitted) return SubmitSlice();
   ScanReport report;
   report.refusal = RateLimited(*admission_) + ", or ask for less";
   Report(std::move(report));
@@ -49,8 +53,11 @@ void Scan::AfterWait() {
 
 void Scan::Next() {
   report_is_due_ = true;
-  SubmitSlice(Urgency::kLong);
+  if (!admission_) return Enter();
+  SubmitSlice();
 }
+
+void Scan::Pause() { admission_.reset(); }
 
 bool Scan::Cancel() {
   cancelled_.store(true, std::memory_order_relaxed);
@@ -58,7 +65,8 @@ bool Scan::Cancel() {
   return report_is_due_;
 }
 
-void Scan::SubmitSlice(Urgency urgency) {
+void Scan::SubmitSlice() {
+  const Urgency urgency = query_ == nullptr ? Urgency::kUrgent : Urgency::kLong;
   context_.pool.Submit(urgency, plan_.party.id, [self = shared_from_this()] { self->RunSlice(); });
 }
 

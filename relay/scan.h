@@ -3,6 +3,9 @@
 // Slices run on the workers; between them the owner looks whether the client takes what it was sent, and asks for the
 // next one. Every step is answered by one report on the I/O thread: the gate's refusal, a slice, or the end.
 //
+// A scan that stands still for its client gives its place at the gate to others and stands in line again when it goes on:
+// those who read slowly would else keep all places, for as long as they like.
+//
 // Threads: created, started and cancelled on the I/O thread. Whoever destroys it last gives back gate and snapshot.
 #pragma once
 
@@ -47,14 +50,16 @@ class Scan : public std::enable_shared_from_this<Scan> {
   Scan(RelayContext& context, ScanPlan plan, boost::asio::any_io_executor executor, OnReport on_report);
 
   void Start();
-  // After a report that was not the last.
+  // After a report that was not the last: it goes on, or stands still until Next.
   void Next();
+  void Pause();
   // Whether a report is still to come.
   bool Cancel();
 
  private:
+  void Enter();
   void AfterWait();
-  void SubmitSlice(Urgency urgency);
+  void SubmitSlice();
   void RunSlice();
   void Walk(ScanReport* report);
   void Report(ScanReport report);

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "relay/logging.h"
+
 namespace weir {
 namespace {
 
@@ -50,9 +52,10 @@ void StopSignals::Run() {
 }
 
 void StopSignals::Take(int signal) {
-  std::unique_lock lock(mutex_);
+  std::lock_guard lock(mutex_);
   if (!again_) {
     spdlog::warn("{} before the relay was open", NameOf(signal));
+    StopLogging();
     _exit(128 + signal);
   }
   if (first_ == 0) {
@@ -60,9 +63,8 @@ void StopSignals::Take(int signal) {
     came_.notify_all();
     return;
   }
-  const auto again = again_;
-  lock.unlock();
-  again();
+  // Under the lock: once BeginOrderly has returned, nobody is within what it replaced, and that may be destroyed.
+  again_();
 }
 
 }  // namespace weir

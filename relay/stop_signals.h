@@ -20,7 +20,8 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 
   // Until this is called, the first signal ends the program at once: there is nothing yet to be finished in order.
-  // `again` is called on another thread for the second signal and every later one.
+  // `again` is called on another thread for the second signal and every later one; never once it has been replaced. It
+  // must not call anything here.
   void BeginOrderly(std::function<void()> again);
   // Returns when the first has come: its name.
   const char* Wait();

@@ -1,11 +1,13 @@
 #include "relay/work_pool.h"
 
 #include <pthread.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <list>
 #include <mutex>
 #include <string>
@@ -22,6 +24,16 @@ using Task = std::function<void()>;
 constexpr uint32_t kUrgentInARow = 7;
 // Lines that are kept for the next party; each has a deque's first block, half a kilobyte.
 constexpr size_t kSpareLines = 64;
+
+// One task that fails (out of memory, say) is not the end of the thread, and with it of everybody's connection.
+void RunAndForget(Task task) {
+  try {
+    task();
+    task = nullptr;  // what it owns may submit when it ends
+  } catch (const std::exception& e) {
+    spdlog::error("a task of the workers failed: {}", e.what());
+  }
+}
 
 // The tasks of one urgency: parties in a ring, one task each in turn.
 class Lane {
@@ -124,8 +136,7 @@ void WorkPool::Rep::Run() {
     const bool wake = !is_long && sleeping > 0 && LongMayRun();
     lock.unlock();
     if (wake) wake_up.notify_one();
-    task();
-    task = nullptr;  // what it owns may submit when it ends
+    RunAndForget(std::move(task));
     lock.lock();
     if (is_long) --long_running;
     if (ending && waiting == 0) wake_up.notify_all();

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace weir {
@@ -19,8 +21,16 @@ constexpr milliseconds kBackOff{100};
 constexpr milliseconds kRoundTrip{100};
 // Sockets that are told no and have yet to hang up; beyond it they are closed without a word.
 constexpr uint64_t kMaxRefusing = 512;
+// Then the connections of the first thread have a turn.
+constexpr int kMostATurn = 64;
 
 bool PeerGaveUp(int error) { return error == ECONNABORTED || error == EPROTO || error == EINTR || error == EPERM; }
+
+void LogFailure(ServerCore& core, const std::string& text) {
+  if (const auto line = core.logs.accept.Take(std::chrono::steady_clock::now())) {
+    spdlog::error("{}{}", text, line->Suffix());
+  }
+}
 
 }  // namespace
 
@@ -40,12 +50,20 @@ void Acceptor::Start() {
 
 void Acceptor::Wait() {
   descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read, [this](boost::system::error_code error) {
-    if (error || stopping_) return;
-    if (TakeAll()) return Wait();
-    timer_.expires_after(kBackOff);
-    timer_.async_wait([this](boost::system::error_code cancelled) {
-      if (!cancelled && !stopping_) Wait();
-    });
+    if (stopping_) return;
+    if (error) {
+      LogFailure(core_, "cannot wait for connections: " + error.message());
+      return WaitLater();
+    }
+    if (TakeSome() == Taken::kFailed) return WaitLater();
+    Wait();
+  });
+}
+
+void Acceptor::WaitLater() {
+  timer_.expires_after(kBackOff);
+  timer_.async_wait([this](boost::system::error_code) {
+    if (!stopping_) Wait();
   });
 }
 
@@ -62,23 +80,29 @@ void Acceptor::Stop(std::function<void()> stopped) {
   });
 }
 
-bool Acceptor::TakeAll() {
-  for (;;) {
+void Acceptor::TakeAll() {
+  while (TakeSome() == Taken::kSome) continue;
+}
+
+Acceptor::Taken Acceptor::TakeSome() try {
+  for (int n = 0; n < kMostATurn; ++n) {
     IpAddress peer;
     const int socket = listener_.AcceptOne(&peer);
     if (socket >= 0) {
       Hand(socket, peer);
       continue;
     }
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return Taken::kAll;
     if (PeerGaveUp(errno)) continue;
     const int error = errno;
-    if (const auto line = core_.logs.accept.Take(threads_[0]->Now())) {
-      spdlog::error("cannot accept connections: {}{}{}", std::strerror(error),
-                    error == EMFILE ? "; raise the limit of open files (ulimit -n)" : "", line->Suffix());
-    }
-    return false;
+    LogFailure(core_, std::string("cannot accept connections: ") + std::strerror(error) +
+                          (error == EMFILE ? "; raise the limit of open files (ulimit -n)" : ""));
+    return Taken::kFailed;
   }
+  return Taken::kSome;
+} catch (const std::exception& e) {
+  LogFailure(core_, std::string("cannot accept connections: ") + e.what());
+  return Taken::kFailed;
 }
 
 void Acceptor::Hand(int socket, const IpAddress& peer) {

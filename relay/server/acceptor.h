@@ -29,8 +29,10 @@ class Acceptor {
 
  private:
   void Wait();
-  // False when something is in the way that time may mend.
-  bool TakeAll();
+  enum class Taken { kAll, kSome, kFailed };  // failed: something is in the way that time may mend
+  Taken TakeSome();
+  void TakeAll();
+  void WaitLater();
   void Hand(int socket, const IpAddress& peer);
 
   Listener listener_;

@@ -4,6 +4,7 @@
 #include <boost/asio/ip/address_v6.hpp>
 #include <cstring>
 #include <optional>
+#include <random>
 
 #include "config/parse.h"
 
@@ -53,6 +54,21 @@ std::pair<uint64_t, uint64_t> SlotKey(const IpAddress& address) {
   return {prefix, 6};
 }
 
+// SplitMix64's last steps.
+uint64_t Mix(uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+  return x ^ x >> 31;
+}
+
+uint64_t Seed() {
+  static const uint64_t seed = [] {
+    std::random_device device;
+    return uint64_t{device()} << 32 | device();
+  }();
+  return seed;
+}
+
 Status NotANetwork(std::string_view text) {
   return Status::Error("WEIR_TRUSTED_PROXIES: " + Printable(text) +
                        " is not an address; list addresses or networks, as in 127.0.0.1, 10.0.0.0/8");
@@ -64,6 +80,11 @@ IpAddress Unmapped(const IpAddress& address) {
   namespace ip = boost::asio::ip;
   if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
   return ip::make_address_v4(ip::v4_mapped, address.to_v6());
+}
+
+uint64_t GroupOf(const IpAddress& address) {
+  const auto [prefix, family] = SlotKey(address);
+  return Mix(Mix(prefix ^ Seed()) + family);
 }
 
 Result<TrustedProxies> TrustedProxies::Parse(std::string_view text) {
@@ -109,6 +130,10 @@ IpAddress TrustedProxies::Client(const IpAddress& peer, std::string_view forward
     forwarded_for = forwarded_for.substr(0, comma);
   }
   return client;
+}
+
+size_t AddressSlots::Hash::operator()(const std::pair<uint64_t, uint64_t>& key) const {
+  return Mix(Mix(key.first ^ Seed()) + key.second);
 }
 
 bool AddressSlots::Take(const IpAddress& address) {

@@ -3,7 +3,6 @@
 
 #include <boost/asio/ip/address.hpp>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -19,6 +18,10 @@ using IpAddress = boost::asio::ip::address;
 
 // ::ffff:1.2.3.4 is 1.2.3.4.
 IpAddress Unmapped(const IpAddress& address);
+
+// The same for all addresses of one client: of IPv6 a client is a /64, which is what one customer gets, with 2^64
+// addresses to come from. Seeded in each process, so that nobody can choose addresses that collide.
+uint64_t GroupOf(const IpAddress& address);
 
 class TrustedProxies {
  public:
@@ -39,8 +42,7 @@ class TrustedProxies {
   std::vector<Network> networks_;
 };
 
-// Connections by client. Of IPv6 a client is a /64: it is what one customer gets, with 2^64 addresses to come from. Any
-// thread.
+// Connections by client, as GroupOf has it. Any thread.
 class AddressSlots {
  public:
   explicit AddressSlots(uint64_t most) : most_(most) {}
@@ -51,9 +53,7 @@ class AddressSlots {
 
  private:
   struct Hash {
-    size_t operator()(const std::pair<uint64_t, uint64_t>& key) const {
-      return std::hash<uint64_t>()(key.first * 0x9e3779b97f4a7c15ULL + key.second);
-    }
+    size_t operator()(const std::pair<uint64_t, uint64_t>& key) const;
   };
 
   const uint64_t most_;

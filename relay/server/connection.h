@@ -43,8 +43,10 @@ class Connection {
   virtual uint64_t id() const = 0;                 // never given twice in a process
   virtual const std::string& address() const = 0;  // of the client: what a trusted proxy says, else the socket's
   virtual const std::string& host() const = 0;     // the Host header, for NIP-42
-  virtual bool secure() const = 0;                 // a trusted proxy says that the client came by TLS
-  virtual size_t io_thread() const = 0;            // index of its I/O thread
+  // The same for addresses that are likely one client's, of IPv6 a /64; differs from process to process.
+  virtual uint64_t group() const { return std::hash<std::string>()(address()); }
+  virtual bool secure() const = 0;       // a trusted proxy says that the client came by TLS
+  virtual size_t io_thread() const = 0;  // index of its I/O thread
   virtual boost::asio::any_io_executor executor() = 0;
 
   // Queues a message; what is queued in one turn of the I/O thread goes out in as few sends as it takes. Never blocks:

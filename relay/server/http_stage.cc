@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "config/parse.h"
 #include "relay/server/http_message.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/session.h"
@@ -25,10 +26,16 @@ constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
 constexpr size_t kMaxUnsentBytes = size_t{256} << 10;
 // For a client that has connected and said nothing yet, when the server goes.
 constexpr std::chrono::seconds kLastChance{1};
+// Of requests sent ahead; then the other connections have a turn.
+constexpr int kMostATurn = 16;
 
 class HttpStage final : public Stage {
  public:
-  explicit HttpStage(Session& session) : session_(session), core_(session.thread().core()), deadline_(NextDeadline()) {}
+  explicit HttpStage(Session& session)
+      : session_(session),
+        core_(session.thread().core()),
+        counters_(session.thread().counters()),
+        deadline_(NextDeadline()) {}
 
   void Refuse(Refusal refusal);
 
@@ -51,11 +58,12 @@ class HttpStage final : public Stage {
   HttpResponse Ask(const HttpRequest& request);
   void Answer(const HttpResponse& response, bool keep_alive, bool with_body = true);
   void AnswerUnread(const HttpResponse& response);
-  void Fail(const HttpResponse& response, std::string_view what);
+  void Fail(Counter& counter, const HttpResponse& response, std::string_view what);
   IpAddress Client(const BeastRequest& request) const;
 
   Session& session_;
   ServerCore& core_;
+  ThreadCounters& counters_;
   std::optional<Parser> parser_;
   std::string rest_;  // of an earlier piece, that the parser could not use alone
   SteadyTime deadline_;
@@ -66,7 +74,8 @@ class HttpStage final : public Stage {
 };
 
 void HttpStage::OnInput() {
-  while (!session_.ended() && !upgraded_) {
+  for (int requests = 0; !session_.ended() && !upgraded_; ++requests) {
+    if (requests == kMostATurn) return session_.ProcessSoon();
     stalled_ = session_.stream().output_bytes() > kMaxUnsentBytes;
     if (stalled_) return session_.PauseReading();
     if (rest_.empty() && session_.stream().piece().empty()) break;
@@ -108,7 +117,7 @@ bool HttpStage::Parse() {
     rest_ = std::move(left);
   }
   if (error && error != http::error::need_more) {
-    Fail(AnswerToMalformed(error, core_.settings.max_http_body_bytes), error.message());
+    Fail(counters_.http_errors, AnswerToMalformed(error, core_.settings.max_http_body_bytes), error.message());
     return false;
   }
   if (!done && !continued_ && parser_->is_header_done() && parser_->get()[http::field::expect] == "100-continue") {
@@ -125,11 +134,14 @@ void HttpStage::OnRequest() {
   deadline_ = NextDeadline();
   const IpAddress client = Client(request);
   if (AsksForWebSocket(request)) return Upgrade(request, client);
-  session_.thread().counters().http_requests.Add(1);
+  counters_.http_requests.Add(1);
   if (request.version() >= 11 && request.count(http::field::host) != 1)
-    return Fail({.status = 400, .body = "one Host header is needed\n"}, "no Host");
+    return Fail(counters_.http_errors, {.status = 400, .body = "one Host header is needed\n"}, "no Host");
   const auto asked = ToHttpRequest(request, client.to_string());
-  if (!asked) return Fail({.status = 400, .body = "the request's target is not well-formed\n"}, "bad target");
+  if (!asked) {
+    return Fail(counters_.http_errors, {.status = 400, .body = "the request's target is not well-formed\n"},
+                "bad target");
+  }
   answered_ = true;
   Answer(Ask(*asked), keep_alive, asked->method != "HEAD");
 }
@@ -138,15 +150,17 @@ HttpResponse HttpStage::Ask(const HttpRequest& request) {
   try {
     return core_.router.Answer(request);
   } catch (const std::exception& e) {
-    spdlog::error("{} {} failed: {}", request.method, request.path, e.what());
+    spdlog::error("{} {} failed: {}", Printable(request.method), Printable(request.path), OneLine(e.what()));
     return {.status = 500, .body = "this request met a fault in the server, which is logged\n"};
   }
 }
 
 void HttpStage::Upgrade(const BeastRequest& request, const IpAddress& client) {
-  if (const auto problem = UpgradeProblem(request)) return Fail(*problem, "not a WebSocket handshake");
+  if (const auto problem = UpgradeProblem(request))
+    return Fail(counters_.handshake_failures, *problem, "not a WebSocket handshake");
   if (!session_.has_slot() && !session_.TakeSlot(client)) return Refuse(Refusal::kAddress);
-  ClientIdentity identity{.address = client.to_string(), .host = std::string(request[http::field::host])};
+  ClientIdentity identity{
+      .address = client.to_string(), .host = std::string(request[http::field::host]), .group = GroupOf(client)};
   if (core_.proxies.Contains(session_.peer())) {
     const std::string_view scheme = request["X-Forwarded-Proto"];
     identity.secure = scheme == "https" || scheme == "wss";
@@ -171,8 +185,8 @@ void HttpStage::AnswerUnread(const HttpResponse& response) {
   session_.EndAfterOutput("answered " + std::to_string(response.status), Session::Then::kLinger);
 }
 
-void HttpStage::Fail(const HttpResponse& response, std::string_view what) {
-  session_.thread().counters().handshake_failures.Add(1);
+void HttpStage::Fail(Counter& counter, const HttpResponse& response, std::string_view what) {
+  counter.Add(1);
   if (const auto line = core_.logs.handshake.Take(session_.thread().Now())) {
     spdlog::info("{}: HTTP {}: {}{}", session_.peer().to_string(), response.status, what, line->Suffix());
   }
@@ -183,8 +197,7 @@ void HttpStage::Refuse(Refusal refusal) {
   const bool total = refusal == Refusal::kTotal;
   const std::string most =
       std::to_string(total ? core_.settings.max_connections : core_.settings.max_connections_per_address);
-  ThreadCounters& counters = session_.thread().counters();
-  (total ? counters.refused_limit : counters.refused_address_limit).Add(1);
+  (total ? counters_.refused_limit : counters_.refused_address_limit).Add(1);
   HttpResponse response{.status = total ? 503 : 429};
   response.headers.emplace_back("Retry-After", total ? "10" : "60");
   response.body = total ? "this relay has all the " + most + " connections that it takes; try again later\n"
@@ -206,12 +219,15 @@ void HttpStage::OnSent() {
 void HttpStage::OnTick(SteadyTime now) {
   const auto timeout = core_.settings.handshake_timeout;
   if (session_.stream().output_bytes() > 0) {
-    if (now > session_.last_sent() + timeout) session_.End("the client did not take its answer");
+    if (now > session_.last_sent() + timeout || session_.OverShare()) {
+      counters_.too_slow.Add(1);
+      session_.End("the client did not take its answer");
+    }
     return;
   }
   if (now <= deadline_) return;
   if (!InRequest() && (answered_ || core_.going)) return session_.EndAfterOutput("nothing more was asked");
-  Fail({.status = 408, .body = "no whole request came in time\n"}, "no whole request in time");
+  Fail(counters_.http_errors, {.status = 408, .body = "no whole request came in time\n"}, "no whole request in time");
 }
 
 void HttpStage::OnShutdown() {

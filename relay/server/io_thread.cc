@@ -3,11 +3,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <string>
+#include <exception>
 
 #include "relay/server/http_stage.h"
 #include "relay/server/session.h"
@@ -35,8 +36,27 @@ void IoThread::Start() {
   asio::post(context_, [this] { Tick(); });
   thread_ = std::thread([this] {
     pthread_setname_np(pthread_self(), ("weir-io-" + std::to_string(index_)).c_str());
-    context_.run();
+    Run();
   });
+}
+
+// A fault that no session could be blamed for: what was posted from above, most likely.
+void IoThread::Run() {
+  for (;;) {
+    try {
+      context_.run();
+      return;
+    } catch (const std::exception& e) {
+      LogFault("I/O thread " + std::to_string(index_), e.what());
+    } catch (...) {
+      LogFault("I/O thread " + std::to_string(index_), "of no known kind");
+    }
+  }
+}
+
+void IoThread::LogFault(const std::string& where, std::string_view what) {
+  if (const auto line = core_.logs.fault.Take(Now()))
+    spdlog::error("{}: exception in handler: {}{}", where, OneLine(what), line->Suffix());
 }
 
 void IoThread::EndAll() {

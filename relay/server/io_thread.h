@@ -5,6 +5,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -43,8 +45,10 @@ class IoThread {
 
   void FlushSoon(std::shared_ptr<Session> session);
   void Remove(Session& session);
+  void LogFault(const std::string& where, std::string_view what);
 
  private:
+  void Run();
   void Begin(const Accepted& accepted);
   void FlushAll();
   void Tick();

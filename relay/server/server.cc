@@ -52,6 +52,7 @@ size_t ThreadCount(const ServerSettings& settings) {
 Server::Server(const ServerSettings& settings, HttpRouter router, ConnectionHandlerFactory factory)
     : rep_(std::make_unique<Rep>(settings, std::move(router), std::move(factory))) {
   for (size_t n = 0; n < ThreadCount(settings); ++n) rep_->threads.push_back(std::make_unique<IoThread>(rep_->core, n));
+  for (const auto& thread : rep_->threads) rep_->core.counters.push_back(&thread->counters());
 }
 
 Server::~Server() {
@@ -128,7 +129,9 @@ ServerStats Server::Stats() const {
     stats.refused_limit += c.refused_limit.value();
     stats.refused_address_limit += c.refused_address_limit.value();
     stats.handshake_failures += c.handshake_failures.value();
+    stats.http_errors += c.http_errors.value();
     stats.too_slow += c.too_slow.value();
+    stats.policy_closes += c.policy_closes.value();
     stats.protocol_errors += c.protocol_errors.value();
     stats.pings_unanswered += c.pings_unanswered.value();
     stats.http_requests += c.http_requests.value();

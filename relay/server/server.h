@@ -30,8 +30,10 @@ struct ServerStats {
   uint64_t accepted = 0;               // sockets
   uint64_t refused_limit = 0;          // max_connections
   uint64_t refused_address_limit = 0;  // max_connections_per_address
-  uint64_t handshake_failures = 0;
-  uint64_t too_slow = 0;  // disconnected because they did not read
+  uint64_t handshake_failures = 0;     // requests for a WebSocket that were refused
+  uint64_t http_errors = 0;            // other requests that were malformed, too large or late
+  uint64_t too_slow = 0;               // disconnected because they did not read
+  uint64_t policy_closes = 0;          // closed by us with 1008 or 1003
   uint64_t protocol_errors = 0;
   uint64_t pings_unanswered = 0;
   uint64_t http_requests = 0;

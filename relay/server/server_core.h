@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "relay/server/client_address.h"
 #include "relay/server/connection.h"
@@ -35,7 +36,9 @@ struct alignas(64) ThreadCounters {
   Counter refused_limit;
   Counter refused_address_limit;
   Counter handshake_failures;
+  Counter http_errors;
   Counter too_slow;
+  Counter policy_closes;
   Counter protocol_errors;
   Counter pings_unanswered;
   Counter http_requests;
@@ -53,6 +56,7 @@ struct ServerLogs {
   LogLimit protocol;
   LogLimit too_slow;
   LogLimit ping;
+  LogLimit fault;
 };
 
 enum class Refusal { kNone, kTotal, kAddress };
@@ -70,10 +74,18 @@ struct ServerCore {
   ServerCore(const ServerSettings& s, HttpRouter r, ConnectionHandlerFactory f)
       : settings(s), router(std::move(r)), factory(std::move(f)), slots(s.max_connections_per_address) {}
 
+  // Output that waits, all connections.
+  uint64_t Pending() const {
+    uint64_t sum = 0;
+    for (const ThreadCounters* thread : counters) sum += thread->pending_bytes.value();
+    return sum;
+  }
+
   const ServerSettings settings;
   const HttpRouter router;
   const ConnectionHandlerFactory factory;
-  TrustedProxies proxies;  // set before the first socket
+  TrustedProxies proxies;                       // set before the first socket
+  std::vector<const ThreadCounters*> counters;  // of each I/O thread, likewise
   AddressSlots slots;
   ServerLogs logs;
 

@@ -18,10 +18,14 @@ void Declare(SettingTable& table, ServerSettings& s) {
             "longest body of an HTTP request; a longer one is answered 413");
   table.Add("MAX_PENDING_BYTES", &s.max_pending_bytes, {.min = 64 << 10, .max = 1 << 30, .unit = "bytes"},
             "output that may wait for a client that reads slowly; beyond it the client is disconnected");
+  table.Add("MAX_PENDING_TOTAL_MB", &s.max_pending_total_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},
+            "output that may wait for all clients together; beyond it those with more than an equal share are "
+            "disconnected");
   table.Add("HANDSHAKE_TIMEOUT_MS", &s.handshake_timeout, {.min = 100, .max = 600'000, .unit = "ms"},
             "from a connection's begin to a whole request, and of silence between two HTTP requests");
   table.Add("PING_INTERVAL_MS", &s.ping_interval, {.min = 100, .max = 3'600'000, .unit = "ms"},
-            "silence after which a client is pinged; as long again without an answer, and it is dropped");
+            "silence after which a client is pinged; twice as long without an answer, without taking any output that "
+            "waits or without completing a message, and it is disconnected");
   table.Add("TRUSTED_PROXIES", &s.trusted_proxies,
             "addresses or networks (10.0.0.0/8) whose X-Forwarded-For is believed, comma-separated");
   table.Add("COMPRESSION", &s.compression, "whether permessage-deflate is agreed to; costs memory and time");

@@ -18,8 +18,9 @@ struct ServerSettings {
   uint64_t max_message_bytes = 256 * 1024;  // of a WebSocket message
   uint64_t max_http_body_bytes = 1024 * 1024;
   uint64_t max_pending_bytes = 4 * 1024 * 1024;  // output that a connection does not take; beyond it is disconnected
+  uint64_t max_pending_total_mb = 128;           // of all connections; beyond it those with more than their share go
   std::chrono::milliseconds handshake_timeout{10000};  // from accept to a whole request
-  std::chrono::milliseconds ping_interval{30000};      // after so much silence; unanswered as long again: gone
+  std::chrono::milliseconds ping_interval{30000};      // silence until a ping; twice as long: see server_settings.cc
   std::string trusted_proxies;                         // addresses whose X-Forwarded-For is believed, comma-separated
   bool compression = false;                            // permessage-deflate
 };

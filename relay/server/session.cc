@@ -1,9 +1,13 @@
 #include "relay/server/session.h"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
+#include <limits>
 #include <utility>
 
 #include "relay/server/io_thread.h"
@@ -15,6 +19,8 @@ namespace asio = boost::asio;
 
 // For the peer to take the last words and to close.
 constexpr std::chrono::seconds kLinger{2};
+// Of output that waits: less is never too much, however many connections there are.
+constexpr size_t kLeastShare = 64 << 10;
 
 std::string Lost(const boost::system::error_code& error) {
   return error == asio::error::eof ? "the client hung up" : "connection lost: " + error.message();
@@ -38,9 +44,11 @@ Session::~Session() {
 }
 
 void Session::Start() {
-  if (next_stage_) stage_ = std::move(next_stage_);
-  Flush();
-  ReadOn();
+  Guard([this] {
+    if (next_stage_) stage_ = std::move(next_stage_);
+    Flush();
+    ReadOn();
+  });
 }
 
 void Session::SetStage(std::unique_ptr<Stage> stage) { next_stage_ = std::move(stage); }
@@ -64,7 +72,7 @@ void Session::ReadAlways() {
 }
 
 void Session::ProcessSoon() {
-  asio::post(thread_.context(), [self = shared_from_this()] { self->Process(); });
+  asio::post(thread_.context(), [self = shared_from_this()] { self->Guard([&] { self->Process(); }); });
 }
 
 void Session::FlushSoon() {
@@ -75,7 +83,7 @@ void Session::FlushSoon() {
 
 void Session::OnFlushTurn() {
   flush_scheduled_ = false;
-  Flush();
+  Guard([this] { Flush(); });
 }
 
 void Session::Flush() {
@@ -117,15 +125,16 @@ void Session::WaitReadable() {
   read_scheduled_ = true;
   stream_.socket().async_wait(asio::socket_base::wait_read, [self = shared_from_this()](boost::system::error_code) {
     self->read_scheduled_ = false;
-    self->OnReadable();
+    self->Guard([&] { self->OnReadable(); });
   });
 }
 
 void Session::WaitWritable() {
   waiting_writable_ = true;
+  untaken_ = std::numeric_limits<int>::max();
   stream_.socket().async_wait(asio::socket_base::wait_write, [self = shared_from_this()](boost::system::error_code) {
     self->waiting_writable_ = false;
-    self->Flush();
+    self->Guard([&] { self->Flush(); });
   });
 }
 
@@ -177,8 +186,22 @@ void Session::ReadOn() {
   read_scheduled_ = true;
   asio::post(thread_.context(), [self = shared_from_this()] {
     self->read_scheduled_ = false;
-    self->OnReadable();
+    self->Guard([&] { self->OnReadable(); });
   });
+}
+
+bool Session::OverShare() const {
+  const size_t pending = pending_bytes();
+  if (pending <= kLeastShare) return false;
+  const ServerCore& core = thread_.core();
+  const uint64_t most = core.settings.max_pending_total_mb << 20;
+  if (core.Pending() <= most) return false;
+  return pending > most / std::max<uint64_t>(core.served.load(std::memory_order_relaxed), 1);
+}
+
+void Session::OnFault(std::string_view what) {
+  thread_.LogFault(peer_.to_string(), what);
+  End("a fault in the server");
 }
 
 void Session::End(std::string cause) {
@@ -196,8 +219,10 @@ void Session::EndAfterOutput(std::string cause, Then then) {
   stream_.Consume(stream_.piece().size());
   asio::post(thread_.context(), [self = shared_from_this()] {
     self->EndStage();
-    self->Flush();
-    self->ReadOn();
+    self->Guard([&] {
+      self->Flush();
+      self->ReadOn();
+    });
   });
 }
 
@@ -212,7 +237,7 @@ void Session::OnAllSent() {
 void Session::EndStage() {
   stream_.DropRead();
   const std::unique_ptr<Stage> stage = std::move(stage_);
-  if (stage) stage->OnEnd(cause_);
+  if (stage) Guard([&] { stage->OnEnd(cause_); });
 }
 
 void Session::Finish() {
@@ -225,15 +250,24 @@ void Session::Finish() {
 
 void Session::OnTick(SteadyTime now) {
   if (ended_) return;
+  if (waiting_writable_) NoteTaken(now);
   if (ending_) {
     if (now > (half_closed_ ? linger_until_ : last_sent_ + thread_.core().settings.handshake_timeout)) End(cause_);
     return;
   }
-  if (stage_) stage_->OnTick(now);
+  if (stage_) Guard([&] { stage_->OnTick(now); });
+}
+
+// The system calls a socket writable when a third of its buffer is free, which may take a slow reader minutes.
+void Session::NoteTaken(SteadyTime now) {
+  int untaken = 0;
+  if (ioctl(stream_.socket().native_handle(), SIOCOUTQ, &untaken) != 0) return;
+  if (untaken < untaken_) last_sent_ = now;
+  untaken_ = untaken;
 }
 
 void Session::OnShutdown() {
-  if (!ended() && stage_) stage_->OnShutdown();
+  if (!ended() && stage_) Guard([this] { stage_->OnShutdown(); });
 }
 
 }  // namespace weir

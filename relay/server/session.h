@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,7 +38,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   bool ended() const { return ended_ || ending_; }
   bool input_ended() const { return input_ended_; }
   SteadyTime last_heard() const { return last_heard_; }
-  SteadyTime last_sent() const { return last_sent_; }
+  SteadyTime last_sent() const { return last_sent_; }  // or that the peer took of what it was sent
   bool blocked() const { return waiting_writable_; }
 
   void PauseReading() { ++pauses_; }
@@ -54,6 +55,21 @@ class Session final : public std::enable_shared_from_this<Session> {
   // Accounts for what waits, after it changed.
   void NotePending();
   size_t pending_bytes() const { return stream_.output_bytes() + (stage_ ? stage_->queued_bytes() : 0); }
+
+  // More than 64 KiB and than an equal share of max_pending_total_mb, while all together have more than that.
+  bool OverShare() const;
+
+  // Calls; what is thrown ends the session.
+  template <typename Function>
+  void Guard(Function function) {
+    try {
+      function();
+    } catch (const std::exception& e) {
+      OnFault(e.what());
+    } catch (...) {
+      OnFault("of no known kind");
+    }
+  }
 
   // Ends the session, on a later turn: at once, or when what was written is sent. One that lingers then goes on reading
   // for a while, since a socket closed over unread input is reset and takes the last words from the peer.
@@ -73,6 +89,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   void ReadOn();
   void OnAllSent();
   void EndStage();
+  void OnFault(std::string_view what);
+  void NoteTaken(SteadyTime now);
   void Finish();
 
   IoThread& thread_;
@@ -86,6 +104,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   SteadyTime last_sent_;
   SteadyTime linger_until_;
   size_t noted_pending_ = 0;
+  int untaken_ = 0;  // by the peer, at the last beat of a wait for room
   uint32_t pauses_ = 0;
   const bool refused_;
   bool read_scheduled_ = false;  // a wait or a posted turn will go on reading

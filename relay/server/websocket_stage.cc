@@ -9,6 +9,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <deque>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,7 @@ class WebSocketStage final : public Stage, public Connection {
   uint64_t id() const override { return id_; }
   const std::string& address() const override { return client_.address; }
   const std::string& host() const override { return client_.host; }
+  uint64_t group() const override { return client_.group; }
   bool secure() const override { return client_.secure; }
   size_t io_thread() const override { return session_.thread().index(); }
   asio::any_io_executor executor() override { return session_.thread().context().get_executor(); }
@@ -69,6 +71,8 @@ class WebSocketStage final : public Stage, public Connection {
   void OnReadError();
   void StartClose();
   void EndIfTooSlow();
+  void EndTooSlow();
+  void NoteUnfinished();
   void PostWaiter(std::function<void()> callback);
   bool closing() const { return close_code_ != 0; }
 
@@ -81,6 +85,7 @@ class WebSocketStage final : public Stage, public Connection {
   websocket::stream<BufferedStream&> ws_;
   boost::beast::flat_buffer message_;
   error_code read_error_;
+  std::optional<SteadyTime> unfinished_since_;  // a message of which there is a part
   bool reading_ = false;
   bool read_done_ = false;
   bool in_input_ = false;
@@ -112,7 +117,12 @@ WebSocketStage::WebSocketStage(Session& session, const BeastRequest& request, Cl
   session_.thread().counters().connections.Add(1);
   spdlog::debug("{}: connection {} opened", client_.address, id_);
   if (over_) return;
-  handler_ = session_.thread().core().factory(*this);
+  try {
+    handler_ = session_.thread().core().factory(*this);
+  } catch (...) {
+    session_.thread().counters().connections.Subtract(1);
+    throw;
+  }
   if (session_.thread().core().going.load(std::memory_order_relaxed)) OnShutdown();
 }
 
@@ -140,7 +150,9 @@ void WebSocketStage::Accept(const BeastRequest& request) {
   error_code error;
   ws_.accept(request, error);
   over_ = error.failed();
-  if (error) session_.EndAfterOutput("handshake: " + error.message());
+  if (!error) return;
+  session_.thread().counters().handshake_failures.Add(1);
+  session_.EndAfterOutput("handshake: " + error.message());
 }
 
 void WebSocketStage::OnInput() {
@@ -149,7 +161,17 @@ void WebSocketStage::OnInput() {
   in_input_ = false;
   // Though the connection may have ended meanwhile: what was gathered before its end counts.
   if (std::exchange(delivered_, false)) handler_->OnReadEnd();
+  NoteUnfinished();
   EndIfTooSlow();
+}
+
+// A header of which there is a part does not count: it holds no memory, and pings hold the connection as well.
+void WebSocketStage::NoteUnfinished() {
+  if (!reading_ || (message_.size() == 0 && ws_.is_message_done())) {
+    unfinished_since_.reset();
+  } else if (!unfinished_since_) {
+    unfinished_since_ = session_.last_heard();
+  }
 }
 
 // One step of Beast's, each of which returns before the next begins: however many frames a piece has, the stack stays
@@ -181,6 +203,7 @@ void WebSocketStage::StartRead() {
 
 void WebSocketStage::OnRead() {
   if (read_error_) return OnReadError();
+  unfinished_since_.reset();
   if (!closing()) {
     if (ws_.got_binary()) {
       Close(CloseCode::kUnsupportedData, "text messages only");
@@ -229,9 +252,13 @@ void WebSocketStage::Send(TextMessage message) {
 
 void WebSocketStage::EndIfTooSlow() {
   const uint64_t most = session_.thread().core().settings.max_pending_bytes;
-  if (session_.ended() || pending_bytes() <= most) return;
+  const auto too_much = [&] { return !session_.ended() && (pending_bytes() > most || session_.OverShare()); };
+  if (!too_much()) return;
   if (!session_.blocked()) session_.Flush();
-  if (session_.ended() || pending_bytes() <= most) return;
+  if (too_much()) EndTooSlow();
+}
+
+void WebSocketStage::EndTooSlow() {
   session_.thread().counters().too_slow.Add(1);
   if (const auto line = session_.thread().core().logs.too_slow.Take(session_.thread().Now())) {
     spdlog::info("{}: disconnected, too slow: {} bytes waited for it{}", client_.address, pending_bytes(),
@@ -264,7 +291,7 @@ void WebSocketStage::WhenPendingBelow(size_t bytes, std::function<void()> callba
 
 void WebSocketStage::PostWaiter(std::function<void()> callback) {
   asio::post(session_.thread().context(), [session = session_.shared_from_this(), callback = std::move(callback)] {
-    if (!session->ended()) callback();
+    if (!session->ended()) session->Guard(callback);
   });
 }
 
@@ -283,6 +310,8 @@ void WebSocketStage::Close(CloseCode code, std::string_view reason) {
   close_code_ = static_cast<uint16_t>(code);
   // A control frame has room for 123 bytes of it.
   close_reason_ = reason.substr(0, 123);
+  if (code == CloseCode::kPolicy || code == CloseCode::kUnsupportedData)
+    session_.thread().counters().policy_closes.Add(1);
   since_ = session_.thread().Now();
   if (const auto line = session_.thread().core().logs.protocol.Take(since_)) {
     spdlog::info("{}: closing, {}: {}{}", client_.address, close_code_, Printable(close_reason_), line->Suffix());
@@ -296,17 +325,28 @@ void WebSocketStage::StartClose() {
   const websocket::close_reason reason(static_cast<websocket::close_code>(close_code_), close_reason_);
   ws_.async_close(reason, asio::bind_executor(TurnExecutor(&turn_), [this](error_code) {
                     over_ = true;
-                    session_.EndAfterOutput("closed, " + std::to_string(close_code_) + ": " + close_reason_);
+                    session_.EndAfterOutput("closed, " + std::to_string(close_code_) + ": " + OneLine(close_reason_));
                   }));
 }
 
 void WebSocketStage::OnTick(SteadyTime now) {
   const auto interval = session_.thread().core().settings.ping_interval;
   if (closing()) {
-    if (now > since_ + std::min(kCloseTimeout, interval)) session_.End("closed, without an answer: " + close_reason_);
+    if (now > since_ + std::min(kCloseTimeout, interval))
+      session_.End("closed, without an answer: " + OneLine(close_reason_));
     return;
   }
-  if (session_.paused() || over_) return;
+  // Whether it takes anything is asked of a client that is heard, too.
+  if (session_.blocked() && now > session_.last_sent() + 2 * interval) return EndTooSlow();
+  EndIfTooSlow();
+  if (session_.ended()) return;
+  if (session_.paused()) {
+    if (unfinished_since_) unfinished_since_ = now;  // the wait is ours
+    return;
+  }
+  if (over_) return;
+  if (unfinished_since_ && now > *unfinished_since_ + 2 * interval)
+    return Close(CloseCode::kPolicy, "a message was not completed in time");
   pinged_ = pinged_ && session_.last_heard() <= since_;
   if (pinged_) {
     if (now < since_ + interval) return;

@@ -3,6 +3,7 @@
 
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,7 @@ using BeastRequest = boost::beast::http::request<boost::beast::http::string_body
 struct ClientIdentity {
   std::string address;
   std::string host;
+  uint64_t group = 0;
   bool secure = false;
 };
 

@@ -128,7 +128,7 @@ Result<std::unique_ptr<Database>> Database::Open(const StoreOptions& options) {
 }
 
 Result<std::unique_ptr<Database>> Database::OpenOnce(const StoreOptions& options) {
-  if (const Status made = MakeDirectory(options); !made.ok()) return made;
+  if (Status made = MakeDirectory(options); !made.ok()) return made;
   LockFile lock;
   if (!options.read_only) {
     Result<LockFile> taken = LockFile::Take(options.path);
@@ -138,7 +138,7 @@ Result<std::unique_ptr<Database>> Database::OpenOnce(const StoreOptions& options
   std::vector<std::string> families;
   const bool exists = HasDatabase(options.path);
   if (exists) {
-    if (const Status known = Recognise(options.path, &families); !known.ok()) return known;
+    if (Status known = Recognise(options.path, &families); !known.ok()) return known;
     if (options.read_only && !HasAll(families))
       return Status::Error("the database in " + options.path + " has not been finished; start a relay on it first");
   }
@@ -171,7 +171,7 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   std::string version;
   if (exists && db->Get({}, database->families_[0], ToSlice(kFormatKey), &version).ok()) return database;
   if (!IsEmpty(db, database->events()) || !IsEmpty(db, database->index())) return Foreign(options.path);
-  if (const Status written = database->WriteFormat(); !written.ok()) return written;
+  if (Status written = database->WriteFormat(); !written.ok()) return written;
   return database;
 }
 

@@ -49,14 +49,14 @@ bool IndexScan::InRange(const Key& prefix) const { return iterator_->Valid() && 
 Result<bool> IndexScan::Ready(Budget* budget) {
   while (phase_ != Phase::kMerge) {
     if (budget->used_up()) return false;
-    if (const Status prepared = Prepare(budget); !prepared.ok()) return prepared;
+    if (Status prepared = Prepare(budget); !prepared.ok()) return prepared;
   }
   while (!unfilled_.empty()) {
     if (budget->used_up()) return false;
     const uint32_t number = unfilled_.back();
     unfilled_.pop_back();
     Fill(number, budget);
-    if (const Status status = IteratorStatus(); !status.ok()) return status;
+    if (Status status = IteratorStatus(); !status.ok()) return status;
     Settle(number);
   }
   return true;
@@ -146,7 +146,7 @@ Status IndexScan::LoadPoints(Budget* budget) {
   const size_t at_once = std::min(kLookedUpAtOnce, static_cast<size_t>(budget->visits));
   const size_t end = std::min(plan_.points.size(), position_ + at_once);
   for (size_t i = position_; i < end; ++i) lookup_.Add(plan_.points[i]);
-  if (const Status found = lookup_.Run(database_, options_); !found.ok()) return found;
+  if (Status found = lookup_.Run(database_, options_); !found.ok()) return found;
   for (size_t i = position_; i < end; ++i) {
     const auto value = lookup_.Value(i - position_);
     if (!value) continue;

@@ -36,23 +36,6 @@ class IndexPrefix final : public rocksdb::SliceTransform {
   bool InDomain(const rocksdb::Slice& key) const override { return !key.empty(); }
 };
 
-// A finaliser whose every output bit depends on every input bit (splitmix64).
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-uint64_t HashText(std::string_view text) {
-  uint64_t hash = Mix(text.size() + 0x9e3779b97f4a7c15);
-  while (!text.empty()) {
-    const size_t taken = text.size() < 8 ? text.size() : 8;
-    hash = Mix(hash ^ ReadNumber(text.data(), taken)) + 0x9e3779b97f4a7c15;
-    text.remove_prefix(taken);
-  }
-  return hash;
-}
-
 }  // namespace
 
 Address AddressOf(uint16_t kind, const PublicKey& author, std::string_view d) {
@@ -89,9 +72,8 @@ std::optional<NamedAddress> ParseAddress(std::string_view text) {
 }
 
 uint64_t TagHash(std::string_view value) {
-  if (Bytes32 bytes; value.size() == 64 && FromHex(value, bytes.data(), bytes.size()))
-    return ReadNumber(reinterpret_cast<const char*>(bytes.data()), 8);
-  return HashText(value);
+  const Bytes32 hash = Sha256(value);
+  return ReadNumber(reinterpret_cast<const char*>(hash.data()), 8);
 }
 
 bool ReadEntry(std::string_view key, size_t range_size, IndexEntry* entry) {

@@ -14,12 +14,6 @@ std::vector<uint32_t> FirstBytes(const std::vector<PublicKey>& authors) {
   return by;  // sorted, as the authors are
 }
 
-const std::vector<std::string>* ValuesOf(const Filter& filter, char letter) {
-  for (const TagCondition& tag : filter.tags)
-    if (tag.letter == letter) return &tag.values;
-  return nullptr;
-}
-
 // `prefixes` of all kinds, or once with each kind that is asked for.
 void AddRanges(const std::vector<Key>& prefixes, const Filter& filter, Plan* plan) {
   if (!filter.kinds) {
@@ -36,15 +30,12 @@ Plan IdPlan(const std::vector<EventId>& ids) {
   return plan;
 }
 
-// The kind's current versions of all authors, one key each; false where they cannot be named.
+// The kind's current versions of all authors, one key each; false where they cannot be named. Those of addressable kinds
+// cannot: an event is kept under its first d, and found by every d that it has.
 bool AddAddresses(uint16_t kind, const Filter& filter, const PlanLimits& limits, Plan* plan) {
-  static const std::vector<std::string> kNoD = {""};
-  if (!HasAddress(kind)) return false;
-  const bool addressable = ClassOf(kind) == KindClass::kAddressable;
-  const std::vector<std::string>* ds = addressable ? ValuesOf(filter, 'd') : &kNoD;
-  if (ds == nullptr || plan->points.size() + ds->size() * filter.authors->size() > limits.max_points) return false;
-  for (const PublicKey& author : *filter.authors)
-    for (const std::string& d : *ds) plan->points.push_back(AddressKey(AddressOf(kind, author, d)));
+  if (ClassOf(kind) != KindClass::kReplaceable) return false;
+  if (plan->points.size() + filter.authors->size() > limits.max_points) return false;
+  for (const PublicKey& author : *filter.authors) plan->points.push_back(AddressKey(AddressOf(kind, author, "")));
   return true;
 }
 

@@ -1,7 +1,7 @@
 // Which entries of the index answer a filter with the least visits.
 //
 //   ids                             the ids themselves
-//   authors x kinds (x d)           addresses where the kinds are replaceable, else the author's entries of each kind
+//   authors x kinds                 addresses where the kinds are replaceable, else the author's entries of each kind
 //   authors, or a tag's values      their entries, of each kind asked for
 //   kinds                           entries of each kind, passed over by author
 //   nothing of these                all entries by time, passed over by kind and author

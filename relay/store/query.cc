@@ -8,6 +8,9 @@
 namespace weir {
 namespace {
 
+// A limit may be all there is.
+uint64_t AndOne(uint64_t limit) { return limit == UINT64_MAX ? limit : limit + 1; }
+
 constexpr uint64_t kMostAtOnce = 64;  // events that are fetched together
 // How far to look, when all limits are reached, for a match beyond them before it is taken for granted. Where the index
 // alone decides it is the very next entry.
@@ -22,7 +25,7 @@ StoreQuery::StoreQuery(const Database& database, std::vector<Filter> filters, co
     Part& part = parts_[i];
     part.filter = std::move(filters[i]);
     part.left = std::min(part.filter.limit.value_or(options_.default_limit), options_.max_limit);
-    part.scan = std::make_unique<IndexScan>(database_, read_options_, part.filter, part.left + 1);
+    part.scan = std::make_unique<IndexScan>(database_, read_options_, part.filter, AndOne(part.left));
   }
   failed_ = ReadLastSerial();
 }
@@ -52,7 +55,7 @@ Result<Progress> StoreQuery::Next(const Slice& slice, const OnMatch& on_match) {
     const int64_t before = budget.visits;
     const Result<bool> collected = Collect(&budget);
     if (!collected.ok()) return collected.status();
-    if (const Status fetched = Fetch(&budget); !fetched.ok()) return fetched;
+    if (Status fetched = Fetch(&budget); !fetched.ok()) return fetched;
     visits_ += static_cast<uint64_t>(before - budget.visits);
   }
 }
@@ -79,7 +82,7 @@ bool StoreQuery::Finished() {
 uint64_t StoreQuery::Wanted() const {
   uint64_t wanted = std::min(kMostAtOnce, visits_ - looks_since_ + 1);
   for (const Part& part : parts_)
-    if (!part.done && part.left > 0) wanted = std::max(wanted, std::min(kMostAtOnce, part.left + 1));
+    if (!part.done && part.left > 0) wanted = std::max(wanted, std::min(kMostAtOnce, AndOne(part.left)));
   return wanted;
 }
 
@@ -93,7 +96,7 @@ Result<bool> StoreQuery::Collect(Budget* budget) {
     uint32_t from = 0;
     for (uint32_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].done) continue;
-      const Result<bool> ready = parts_[i].scan->Ready(budget);
+      Result<bool> ready = parts_[i].scan->Ready(budget);
       if (!ready.ok() || !ready.value()) return ready;
       const Candidate* head = parts_[i].scan->head();
       if (head == nullptr || (least != nullptr && !(*head < *least))) continue;
@@ -102,7 +105,7 @@ Result<bool> StoreQuery::Collect(Budget* budget) {
     }
     const bool goes_on = least != nullptr && !place_.empty() && place_.front().candidate.SamePlace(*least);
     if (!goes_on) {
-      if (const Status settled = SettlePlace(); !settled.ok()) return settled;
+      if (Status settled = SettlePlace(); !settled.ok()) return settled;
       if (least == nullptr || places_ >= wanted) break;
     }
     place_.push_back({*least, from});
@@ -125,7 +128,7 @@ Status StoreQuery::SettlePlace() {
   std::sort(place_.begin(), place_.end(), by_event);
   place_.erase(std::unique(place_.begin(), place_.end(), same), place_.end());
   if (place_.front().candidate.serial != place_.back().candidate.serial) {
-    if (const Status sorted = SortById(&place_); !sorted.ok()) return sorted;
+    if (Status sorted = SortById(&place_); !sorted.ok()) return sorted;
   }
   for (size_t i = 0; i < place_.size(); ++i)
     if (i == 0 || place_[i].candidate.serial != place_[i - 1].candidate.serial) ++places_;

@@ -134,7 +134,7 @@ Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> 
     const Status removed = pieces.Remove(entry.serial, [&id](EventView event) { return event.id() == id; });
     if (!removed.ok()) return removed;
   }
-  if (const Status written = pieces.Write(); !written.ok()) return written;
+  if (Status written = pieces.Write(); !written.ok()) return written;
   return pieces.removed();
 }
 
@@ -150,7 +150,7 @@ Result<uint64_t> RemoveExpired(const Database& database, uint64_t now_seconds, u
     if (!removed.ok()) return removed;
   }
   if (!at->status().ok()) return DatabaseError("cannot read the index", at->status());
-  if (const Status written = pieces.Write(); !written.ok()) return written;
+  if (Status written = pieces.Write(); !written.ok()) return written;
   return pieces.removed();
 }
 
@@ -158,7 +158,7 @@ Status FinishVanishing(const Database& database, const WritePiece& write) {
   const Result<std::vector<Vanishing>> begun = BegunVanishings(database);
   if (!begun.ok()) return begun.status();
   for (const Vanishing& vanishing : begun.value())
-    if (const Status done = Finish(database, vanishing, write); !done.ok()) return done;
+    if (Status done = Finish(database, vanishing, write); !done.ok()) return done;
   return {};
 }
 

@@ -28,11 +28,18 @@ uint64_t BytesUnder(const std::string& path) {
   return bytes;
 }
 
-Counters CountersAtOpen(const Database& database) {
+// With no counters, or wrong ones, serials would be given again and what is stored be overwritten.
+Result<Counters> CountersAtOpen(const Database& database, const std::string& path) {
   Counters counters;
   std::string value;
   const rocksdb::Status status = database.db()->Get({}, database.index(), ToSlice(CountersKey()), &value);
-  if (status.ok()) ReadCounters(value, &counters);
+  if (status.ok() && ReadCounters(value, &counters)) return counters;
+  if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the counters of " + path, status);
+  const std::unique_ptr<rocksdb::Iterator> events(database.db()->NewIterator({}, database.events()));
+  events->SeekToFirst();
+  if (!events->status().ok()) return DatabaseError("cannot read " + path, events->status());
+  if (status.ok() || events->Valid())
+    return Status::Error(path + " holds events, but what counts them is damaged; restore a backup");
   return counters;
 }
 
@@ -66,7 +73,7 @@ struct RocksDbStore::Rep {
 
 Status RocksDbStore::Rep::Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync) {
   if (failed) {
-    if (const Status resumed = Resume(); !resumed.ok()) return resumed;
+    if (Status resumed = Resume(); !resumed.ok()) return resumed;
   }
   rocksdb::WriteOptions write;
   if (NothingInMemory()) {
@@ -131,10 +138,11 @@ Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const StoreOptions& opt
   if (!database.ok()) return database.status();
   auto rep = std::make_unique<Rep>(options);
   rep->database = std::move(database).value();
-  const Counters counters = CountersAtOpen(*rep->database);
-  rep->events = counters.events;
-  rep->last_serial = counters.last_serial;
-  rep->next_serial = counters.last_serial + 1;
+  const Result<Counters> counters = CountersAtOpen(*rep->database, options.path);
+  if (!counters.ok()) return counters.status();
+  rep->events = counters.value().events;
+  rep->last_serial = counters.value().last_serial;
+  rep->next_serial = counters.value().last_serial + 1;
   if (!options.read_only) {
     if (options.settings.sync == SyncMode::kInterval)
       rep->wal_sync = std::make_unique<WalSync>(rep->database->db(), options.settings.sync_interval);

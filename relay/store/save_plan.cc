@@ -51,7 +51,7 @@ Status SavePlan::Add(std::span<const Event> events, std::span<SaveResult> result
   pending_ids_.reserve(pending_.size() + events.size());
   for (size_t begin = 0; begin < events.size(); begin += kLookedUpAtOnce) {
     const size_t count = std::min(kLookedUpAtOnce, events.size() - begin);
-    if (const Status found = LookUp(events.subspan(begin, count)); !found.ok()) return found;
+    if (Status found = LookUp(events.subspan(begin, count)); !found.ok()) return found;
     for (size_t i = 0; i < count; ++i) {
       const Result<SaveOutcome> outcome = Decide(events[begin + i].view(), slots_[i]);
       if (!outcome.ok()) return outcome.status();
@@ -86,7 +86,7 @@ Status SavePlan::LookUp(std::span<const Event> events) {
       if (const auto recipient = tag.letter == 'p' ? ReadPublicKey(tag.value) : std::nullopt)
         look_up_vanish(*recipient);
   }
-  if (const Status found = lookup_.Run(database_, {}); !found.ok()) return found;
+  if (Status found = lookup_.Run(database_, {}); !found.ok()) return found;
   for (const auto& [author, slot] : vanish_slots_)
     if (const auto value = lookup_.Value(slot); value && value->size() == 8)
       vanished_[author] = ReadNumber(value->data(), 8);
@@ -112,7 +112,7 @@ Result<SaveOutcome> SavePlan::Decide(EventView event, const Slots& slots) {
   }
   Store(event);
   if (event.kind() == kDeletionKind) {
-    if (const Status applied = ApplyDeletion(event); !applied.ok()) return applied;
+    if (Status applied = ApplyDeletion(event); !applied.ok()) return applied;
   }
   if (event.kind() == kVanishKind && NamesUs(event)) ApplyVanish(event);
   return SaveOutcome::kSaved;
@@ -178,7 +178,7 @@ Result<bool> SavePlan::Supersedes(EventView event, const Slots& slots) {
     if (!found.ok()) return found.status();
     if (found.value() && IsNewer(EventView(record_), event)) return false;
     if (found.value()) {
-      if (const Status removed = RemoveStored(current.stored, record_); !removed.ok()) return removed;
+      if (Status removed = RemoveStored(current.stored, record_); !removed.ok()) return removed;
     }
   }
   known->second = {.pending = pending_.size()};
@@ -221,7 +221,7 @@ Status SavePlan::DeleteById(EventView deletion, std::string_view id_hex) {
       if (!found.ok()) return found.status();
       if (found.value() && !applies(EventView(record_))) return {};
       if (found.value()) {
-        if (const Status removed = RemoveStored(entry.serial, record_); !removed.ok()) return removed;
+        if (Status removed = RemoveStored(entry.serial, record_); !removed.ok()) return removed;
       }
     }
   }

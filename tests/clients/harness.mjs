@@ -3,7 +3,7 @@
 //   const relay = await startRelay({ WEIR_AUTH_REQUIRED: 'true' });
 //   …
 //   await relay.stop();  // by SIGTERM; fails if it did not end in order
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +20,13 @@ if (!program) throw new Error('WEIR must name the program');
 function environment(settings) {
   const own = Object.entries(process.env).filter(([name]) => !/^(WEIR|ORLY)_/.test(name));
   return { ...Object.fromEntries(own), ...settings };
+}
+
+// With it a program ends with this process even where that is killed.
+const wrapper = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0 ? ['setpriv', '--pdeathsig', 'KILL'] : [];
+function start(args, settings, stdio) {
+  const [command, ...rest] = [...wrapper, program, ...args];
+  return spawn(command, rest, { env: environment(settings), stdio });
 }
 
 // What a test that failed midway has left: ended and removed with the process.
@@ -39,7 +46,7 @@ export function temporaryDirectory() {
 export class RunningRelay {
   constructor(dataDir, flags = ['--port', '0'], settings = {}) {
     const args = ['relay', '--data-dir', dataDir, ...flags];
-    const child = spawn(program, args, { env: environment(settings), stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = start(args, settings, ['ignore', 'ignore', 'pipe']);
     children.add(child);
     Object.assign(this, { child, dataDir, log: '', url: '' });
     this.ended = new Promise(resolve => child.on('exit', (code, signal) => resolve({ code, signal })));
@@ -80,7 +87,7 @@ export async function startRelay(settings = {}, { dataDir = temporaryDirectory()
 
 // Runs a command of the program to its end.
 export async function weir(args, settings = {}) {
-  const child = spawn(program, args, { env: environment(settings), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = start(args, settings, ['ignore', 'pipe', 'pipe']);
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', data => (stdout += data));

@@ -31,8 +31,6 @@ describe('over HTTP', () => {
     await assert.rejects(client.publish(person.event(1, '', tags)), /^Error: invalid:/);
     const later = Math.floor(Date.now() / 1000) + limitation.created_at_upper_limit + 60;
     await assert.rejects(client.publish(person.event(1, '', [], later)), /^Error: invalid:/);
-    const content = 'x'.repeat(limitation.max_content_length + 1);
-    await assert.rejects(client.publish(person.event(1, content)), /^Error: invalid:/);
     client.close();
     const wire = await Wire.open(relay.url);
     wire.send(['REQ', 'x'.repeat(limitation.max_subid_length + 1), {}]);

@@ -41,7 +41,11 @@ class BusySources {
   }
 
   MetricSources Sources() const {
-    return {.server = [] { return ServerStats{.connections = 3, .accepted = 9, .too_slow = 2}; },
+    return {.server =
+                [] {
+                  return ServerStats{
+                      .connections = 3, .accepted = 9, .http_errors = 8, .too_slow = 2, .policy_closes = 1};
+                },
             .store = [] { return StoreSizes{.events = 42, .disk_bytes = 12345}; },
             .group_commit = [] { return GroupCommitStats{.writes = 7, .events = 42, .waiting = 4}; },
             .subscriptions = [] { return uint64_t{5}; },

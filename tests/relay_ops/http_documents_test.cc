@@ -45,7 +45,6 @@ TEST(Nip11, SaysTheLimitsInForce) {
   EXPECT_EQ(json.At<int64_t>("/limitation/default_limit"), 500);
   EXPECT_EQ(json.At<int64_t>("/limitation/max_subid_length"), 64);
   EXPECT_EQ(json.At<int64_t>("/limitation/max_event_tags"), 2000);
-  EXPECT_EQ(json.At<int64_t>("/limitation/max_content_length"), 131072);
   EXPECT_EQ(json.At<int64_t>("/limitation/min_pow_difficulty"), 0);
   EXPECT_FALSE(json.At<bool>("/limitation/auth_required"));
   EXPECT_FALSE(json.At<bool>("/limitation/payment_required"));
@@ -64,7 +63,7 @@ TEST(Nip11, ReadsWell) {
 
 TEST(Nip11, LeavesOutWhatIsNotSet) {
   Json json(Nip11Document({}).body);
-  for (const char* member : {"/pubkey", "/contact", "/icon", "/limitation/created_at_lower_limit"})
+  for (const char* member : {"/pubkey", "/contact", "/icon", "/software", "/limitation/created_at_lower_limit"})
     EXPECT_FALSE(json.Has(member)) << member;
 }
 

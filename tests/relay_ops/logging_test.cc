@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <memory>
 #include <regex>
 #include <string>
@@ -20,6 +21,7 @@ class Logging : public testing::Test {
     SetUpLogging(level, format);
     spdlog::debug("{}", message);
     spdlog::warn("{}", message);
+    StopLogging();
     return testing::internal::GetCapturedStderr();
   }
 
@@ -37,6 +39,16 @@ TEST_F(Logging, JsonIsAnObjectALine) {
   EXPECT_TRUE(std::regex_match(text, std::regex(R"(\{"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","level":"warn",)"
                                                 R"("message":"a \\"quoted\\"\\nline"\}\n)")))
       << text;
+}
+
+TEST_F(Logging, StopWritesWhatWaits) {
+  testing::internal::CaptureStderr();
+  SetUpLogging(LogLevel::kInfo, LogFormat::kText);
+  for (int i = 0; i < 1000; ++i) spdlog::info("line {}", i);
+  StopLogging();
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1000);
+  EXPECT_TRUE(text.ends_with("line 999\n")) << text.substr(text.size() - 200);
 }
 
 TEST_F(Logging, LevelDecides) {

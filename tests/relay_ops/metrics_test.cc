@@ -118,7 +118,8 @@ TEST(RelayMetrics, ShowsWhatOtherRoomsCount) {
   metrics.SetSources(sources.Sources());
   const std::string text = metrics.Prometheus();
   for (const char* line :
-       {"weir_connections 3", "weir_disconnects_total{reason=\"too_slow\"} 2", "weir_subscriptions 5",
+       {"weir_connections 3", "weir_disconnects_total{reason=\"too_slow\"} 2",
+        "weir_disconnects_total{reason=\"policy\"} 1", "weir_http_errors_total 8", "weir_subscriptions 5",
         "weir_store_events 42", "weir_commit_waiting_events 4", "weir_rocksdb_writes_stopped 0",
         "weir_throttle_admitted_total{operation=\"write\",class=\"interactive\"} 1",
         "weir_throttle_admitted_bytes_total{operation=\"write\",class=\"interactive\"} 1000",
@@ -131,6 +132,37 @@ TEST(RelayMetrics, ShowsWhatOtherRoomsCount) {
   }
 }
 
+class SetClock final : public Clock {
+ public:
+  TimePoint Now() const override { return now; }
+  TimePoint now{std::chrono::hours(1)};
+};
+
+// Anybody may ask, and asks an I/O thread.
+TEST(RelayMetrics, AskingOftenCostsLittle) {
+  SetClock clock;
+  RelayMetrics metrics(clock);
+  int asked_server = 0;
+  int walked_disk = 0;
+  MetricSources sources;
+  sources.server = [&] { return ServerStats{.connections = static_cast<uint64_t>(++asked_server)}; };
+  sources.store = [&] { return StoreSizes{.events = static_cast<uint64_t>(++walked_disk)}; };
+  metrics.SetSources(sources);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(HasLine(metrics.Prometheus(), "weir_connections 1"));
+    EXPECT_NE(metrics.Json().find("\"weir_connections\": 2"), std::string::npos) << metrics.Json();
+  }
+  EXPECT_EQ(asked_server, 2);
+  clock.now += std::chrono::seconds(1);
+  EXPECT_TRUE(HasLine(metrics.Prometheus(), "weir_connections 3"));
+  EXPECT_EQ(walked_disk, 1);
+  clock.now += std::chrono::seconds(9);
+  EXPECT_TRUE(HasLine(metrics.Prometheus(), "weir_store_events 2"));
+  EXPECT_EQ(walked_disk, 2);
+  metrics.SetSources({});
+  EXPECT_EQ(metrics.Prometheus().find("weir_connections"), std::string::npos);
+}
+
 TEST(RelayMetrics, PromtoolFindsNothing) {
   const std::filesystem::path unpacked = std::filesystem::path(WEIR_SOURCE_DIR) / "build/tools/promtool";
   const std::string promtool = std::filesystem::exists(unpacked) ? unpacked.string() : "promtool";
@@ -139,10 +171,12 @@ TEST(RelayMetrics, PromtoolFindsNothing) {
   RelayMetrics metrics;
   BusySources sources;
   metrics.SetSources(sources.Sources());
-  const std::string file = testing::TempDir() + "/weir-metrics.txt";
+  std::string directory = testing::TempDir() + "weir-metrics-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const std::string file = directory + "/metrics.txt";
   std::ofstream(file) << metrics.Prometheus();
   EXPECT_EQ(std::system((promtool + " check metrics <" + file).c_str()), 0);
-  std::filesystem::remove(file);
+  std::filesystem::remove_all(directory);
 }
 
 TEST(RelayMetrics, JsonHasTheSameFigures) {

@@ -67,6 +67,16 @@ TEST(AddressSlotsTest, CountsByAddressAndOfIpv6ByNetwork) {
   EXPECT_TRUE(slots.Take(Address("2001:db8:0:1::1")));
 }
 
+TEST(GroupTest, IsTheSameWithinWhatOneClientHas) {
+  EXPECT_EQ(GroupOf(Address("192.0.2.1")), GroupOf(Address("192.0.2.1")));
+  EXPECT_NE(GroupOf(Address("192.0.2.1")), GroupOf(Address("192.0.2.2")));
+  EXPECT_EQ(GroupOf(Address("2001:db8::1")), GroupOf(Address("2001:db8::ffff:2")));
+  EXPECT_NE(GroupOf(Address("2001:db8::1")), GroupOf(Address("2001:db8:0:1::1")));
+  EXPECT_NE(GroupOf(Address("0.0.0.1")), GroupOf(Address("0:0:0:1::")));
+}
+
+TEST(LogLimitTest, ALineStaysOneLine) { EXPECT_EQ(OneLine("a\nb\x7f\xc3\xa9"), "a?b?\xc3\xa9"); }
+
 TEST(LogLimitTest, CountsWhatItLeavesOut) {
   LogLimit limit;
   const auto start = std::chrono::steady_clock::time_point(std::chrono::hours(1));

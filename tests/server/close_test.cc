@@ -36,6 +36,7 @@ TEST_F(CloseTest, WhatWasQueuedIsSentFirst) {
   EXPECT_TRUE(client.AtEnd());
   EXPECT_FALSE(client.was_reset());
   EXPECT_TRUE(record_.Await("end: closed, 1008: enough"));
+  EXPECT_EQ(server_->Stats().policy_closes, 1U);
   EXPECT_EQ(record_.Count("text"), 1U);
 }
 
@@ -51,6 +52,17 @@ TEST_F(CloseTest, ClosesWhilePausedAndInTheMiddleOfAMessage) {
   client.Send(ClientFrame(kText, std::string(100'000, 'x')).substr(50'000) + CloseFrame(1013));
   EXPECT_TRUE(client.AtEnd());
   EXPECT_TRUE(record_.Await("end: closed, 1013"));
+}
+
+TEST_F(CloseTest, AReasonCannotBeginALineOfTheLog) {
+  behaviour_.on_text = [](Connection& c, std::string_view text) { c.Close(CloseCode::kNormal, text); };
+  Start();
+  RawClient client = Open();
+  client.Text("a\nb");
+  EXPECT_EQ(client.ReadCloseCode(), 1000);
+  client.Send(CloseFrame(1000));
+  EXPECT_TRUE(record_.Await("end: closed, 1000: a?b"));
+  EXPECT_EQ(server_->Stats().policy_closes, 0U);
 }
 
 TEST_F(CloseTest, ALongReasonIsCut) {

@@ -83,6 +83,51 @@ TEST_F(FlowTest, WhoNeverReadsIsDisconnectedAndTheOthersAreUnhurt) {
   EXPECT_TRUE(Eventually([&] { return server_->Stats().pending_bytes == 0; }));
 }
 
+TEST_F(FlowTest, WhoTakesNothingIsDisconnectedThoughItIsHeard) {
+  settings_.ping_interval = std::chrono::milliseconds(100);
+  KeepConnection();
+  Start();
+  RawClient client(server_->port(), "127.0.0.1", 4096);
+  ASSERT_TRUE(client.Handshake());
+  ASSERT_TRUE(record_.Await("open"));
+  OnIoThread([&] {
+    while (connection_->pending_bytes() < 300'000) connection_->Send(std::string(50'000, 'x'));
+  });
+  EXPECT_TRUE(Eventually([&] {
+    client.Send(ClientFrame(kPong, ""));
+    return record_.Count("end: too slow") == 1;
+  }));
+  EXPECT_EQ(server_->Stats().too_slow, 1U);
+}
+
+TEST_F(FlowTest, OverTheBoundOfAllWhoHasMoreThanItsShareIsDisconnected) {
+  settings_.max_pending_total_mb = 1;
+  std::vector<Connection*> connections;
+  behaviour_.on_open = [&](Connection& c) { connections.push_back(&c); };
+  Start();
+  std::vector<RawClient> clients;
+  for (size_t n = 0; n < 4; ++n) {
+    clients.emplace_back(server_->port(), "127.0.0.1", 4096);
+    ASSERT_TRUE(clients.back().Handshake());
+    ASSERT_TRUE(record_.Await("open", n + 1));
+  }
+  const auto fill = [&](size_t n, size_t bytes) {
+    OnIoThread([&] {
+      while (record_.Count("end") == 0 && connections[n]->pending_bytes() < bytes)
+        connections[n]->Send(std::string(20'000, 'x'));
+    });
+  };
+  fill(0, 200'000);
+  fill(1, 600'000);
+  EXPECT_EQ(record_.Count("end"), 0U);
+  fill(2, 600'000);
+  EXPECT_TRUE(record_.Await("end: too slow"));
+  EXPECT_TRUE(Eventually([&] { return server_->Stats().pending_bytes <= 1 << 20; }));
+  OnIoThread([&] { EXPECT_GE(connections[0]->pending_bytes(), 200'000U) << "less than its share"; });
+  clients[3].Text("unhurt");
+  EXPECT_EQ(clients[3].ReadText(), "unhurt");
+}
+
 TEST_F(FlowTest, OneLongAnswerToAReaderIsNotTooSlow) {
   // What the socket takes at once does not count, though it is more than the bound.
   settings_.max_pending_bytes = 64 << 10;

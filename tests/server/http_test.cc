@@ -1,3 +1,6 @@
+#include <boost/asio/post.hpp>
+#include <future>
+
 #include "tests/server/server_fixture.h"
 
 namespace weir {
@@ -138,6 +141,8 @@ TEST_F(HttpTest, RefusesWhatIsNoRequest) {
   EXPECT_EQ(Ask(Get("nowhere")).status, 400);
   EXPECT_EQ(Ask(Get("/%zz")).status, 400);
   EXPECT_EQ(Ask(Get("/%00")).status, 400);
+  EXPECT_EQ(server_->Stats().http_errors, 6U);
+  EXPECT_EQ(server_->Stats().handshake_failures, 0U);
   EXPECT_EQ(Ask(Get("/%2")).status, 400);
   EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n").status, 400);
   EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx").status, 400);
@@ -158,6 +163,40 @@ TEST_F(HttpTest, AFaultInAHandlerIsItsRequestsOwn) {
   EXPECT_EQ(client.ReadAnswer()->status, 200);
 }
 
+TEST_F(HttpTest, APathCannotBeginALineOfTheLog) {
+  router_.Add("GET", "/a\nb", [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("c\nd"); });
+  Start();
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(Ask(Get("/a%0ab")).status, 500);
+  const std::string log = testing::internal::GetCapturedStdout();
+  EXPECT_NE(log.find("GET /a\\x0ab failed: c?d\n"), std::string::npos) << log;
+}
+
+TEST_F(HttpTest, RequestsSentAheadLeaveTurnsToOthers) {
+  size_t answered = 0;
+  size_t before_the_other = 0;
+  std::promise<void> asked;
+  router_.Add("GET", "/count", [&](const HttpRequest&) {
+    if (answered++ == 0) {
+      boost::asio::post(server_->executor(0), [&] {
+        before_the_other = answered;
+        asked.set_value();
+      });
+    }
+    return HttpResponse();
+  });
+  Start();
+  std::string requests;
+  for (int n = 0; n < 100; ++n) requests += Get("/count");
+  RawClient client = Connect();
+  client.Send(requests);
+  client.HalfClose();
+  ASSERT_EQ(asked.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_LE(before_the_other, 16U);
+  for (int n = 0; n < 100; ++n) ASSERT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 200) << n;
+  EXPECT_TRUE(client.AtEnd());
+}
+
 TEST_F(HttpTest, AnIdleConnectionIsClosedWithoutAWord) {
   settings_.handshake_timeout = std::chrono::milliseconds(100);
   Start();
@@ -165,7 +204,7 @@ TEST_F(HttpTest, AnIdleConnectionIsClosedWithoutAWord) {
   client.Send(Get("/"));
   EXPECT_EQ(client.ReadAnswer()->status, 200);
   EXPECT_TRUE(client.AtEnd());
-  EXPECT_EQ(server_->Stats().handshake_failures, 0U);
+  EXPECT_EQ(server_->Stats().http_errors, 0U);
 }
 
 TEST_F(HttpTest, AnswersThatAreNotTakenHoldTheRequestsBack) {

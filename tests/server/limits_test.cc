@@ -98,6 +98,51 @@ TEST_F(LimitsTest, AHalfOpenConnectionIsDropped) {
   EXPECT_EQ(server_->Stats().pings_unanswered, 1U);
 }
 
+TEST_F(LimitsTest, AMessageMustBeCompletedInTime) {
+  settings_.ping_interval = milliseconds(100);
+  Start();
+  const std::string whole = ClientFrame(kText, "message");
+  for (const std::string& part : {ClientFrame(kText, "part", false), ClientFrame(kText, "", false), whole.substr(0, 8),
+                                  FrameHeader(0x80 | kText, 1000)}) {
+    RawClient client = Open();
+    client.Send(ClientFrame(kText, "whole") + part);
+    const size_t ended = record_.Count("end");
+    const auto answer = client.ReadText();
+    EXPECT_EQ(answer, "whole");
+    EXPECT_EQ(client.ReadCloseCode(), 1008);
+    client.Send(CloseFrame(1008));
+    EXPECT_TRUE(record_.Await("end", ended + 1));
+  }
+  EXPECT_EQ(server_->Stats().policy_closes, 4U);
+}
+
+TEST_F(LimitsTest, FragmentsNowAndThenDoNotCompleteAMessage) {
+  settings_.ping_interval = milliseconds(100);
+  Start();
+  RawClient client = Open();
+  client.Send(ClientFrame(kText, "x", false));
+  EXPECT_TRUE(Eventually([&] {
+    client.Send(ClientFrame(kContinuation, "x", false));
+    return server_->Stats().policy_closes == 1;
+  }));
+  EXPECT_EQ(record_.Count("text"), 0U);
+}
+
+TEST_F(LimitsTest, WhoAnswersPingsNeedNotSendMessages) {
+  settings_.ping_interval = milliseconds(100);
+  Start();
+  RawClient client = Open();
+  client.Text("whole");
+  EXPECT_EQ(client.ReadText(), "whole");
+  for (int n = 0; n < 4; ++n) {
+    const auto ping = client.ReadFrame();
+    ASSERT_TRUE(ping);
+    ASSERT_EQ(ping->opcode, kPing);
+    client.Send(ClientFrame(kPong, ping->payload));
+  }
+  EXPECT_EQ(server_->Stats().policy_closes, 0U);
+}
+
 TEST_F(LimitsTest, APausedClientIsNotTakenForDead) {
   settings_.ping_interval = milliseconds(100);
   behaviour_.on_text = [](Connection& c, std::string_view) { c.PauseReading(); };

@@ -107,7 +107,8 @@ TEST(Keys, NamesOfAddressesAreReadStrictly) {
 }
 
 TEST(Keys, TagValuesOfAllKindsAreHashed) {
-  EXPECT_EQ(TagHash(Author(3)), ReadNumber(reinterpret_cast<const char*>(ToBytes(Author(3)).data()), 8));
+  // Values that only begin alike are told apart: a key that was made to begin like another has ranges of its own.
+  EXPECT_NE(TagHash(std::string(16, 'a') + std::string(48, '0')), TagHash(std::string(64, 'a')));
   EXPECT_NE(TagHash("a"), TagHash("b"));
   EXPECT_NE(TagHash("a"), TagHash(std::string("a\0", 2)));
   EXPECT_NE(TagHash(std::string(8, 'a')), TagHash(std::string(16, 'a')));

@@ -83,6 +83,7 @@ PlainEvent RandomNostr::Ordinary() {
   const uint16_t kind = Pick(Kinds());
   std::vector<Tag> tags;
   if (kind >= 30000 && kind < 40000 && !OneIn(8)) tags.push_back({"d", Pick(Words())});
+  if (kind >= 30000 && kind < 40000 && OneIn(8)) tags.push_back({"d", Pick(Words())});  // a second one
   for (uint64_t n = Below(4); n > 0; --n) tags.push_back(AnyTag());
   if (OneIn(8)) tags.push_back({"expiration", std::to_string(kStart - 5 + Below(200))});
   if (kind == 1059) tags.push_back({"p", AnyAuthor()});
