@@ -35,7 +35,8 @@ torture: build
 	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) WEIR_DISK_FULL_ROUNDS=$(TORTURE_ROUNDS) \
 	  $(BUILD)/tests/store_test --gtest_filter='*Torture*:DiskFull*'
 	@for file in install kill.torture.mjs disk_full.torture.mjs; do \
-	  WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) tests/clients/run $$file $(abspath $(BUILD))/tests/clients $(abspath $(BUILD))/weir || \
+	  WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) \
+	    tests/clients/run $$file $(CURDIR)/$(BUILD)/tests/clients $(CURDIR)/$(BUILD)/weir || \
 	    [ $$? -eq 77 ] || exit 1; \
 	done
 

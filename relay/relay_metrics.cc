@@ -55,8 +55,8 @@ void RelayMetrics::SetSources(MetricSources sources) {
     rep_->sources = std::move(sources);
     rep_->store_sizes.reset();
   }
-  rep_->prometheus.Forget();
-  rep_->json.Forget();
+  rep_->prometheus_text.Forget();
+  rep_->json_text.Forget();
 }
 
 MetricSources RelayMetrics::Rep::Sources() const {
@@ -107,12 +107,12 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Rep::Families() const {
 }
 
 std::string RelayMetrics::Prometheus() const {
-  return rep_->prometheus.Get(rep_->clock.Now(),
-                              [this] { return prometheus::TextSerializer().Serialize(rep_->Families()); });
+  return rep_->prometheus_text.Get(rep_->clock.Now(),
+                                   [this] { return prometheus::TextSerializer().Serialize(rep_->Families()); });
 }
 
 std::string RelayMetrics::Json() const {
-  return rep_->json.Get(rep_->clock.Now(), [this] { return MakeJson(); });
+  return rep_->json_text.Get(rep_->clock.Now(), [this] { return MakeJson(); });
 }
 
 std::string CachedText::Get(TimePoint now, const std::function<std::string()>& make) {

@@ -70,8 +70,8 @@ struct RelayMetrics::Rep {
 
   const Clock& clock;
   double started_at = 0;  // seconds since 1970
-  mutable CachedText prometheus;
-  mutable CachedText json;
+  mutable CachedText prometheus_text;
+  mutable CachedText json_text;
 
   mutable std::mutex mutex;  // for what follows
   MetricSources sources;

@@ -53,7 +53,7 @@ struct RocksDbStore::Rep {
   Status Resume();
   Status Failed(const rocksdb::Status& status);
   bool NothingInMemory() const;
-  WritePiece PieceWriter();
+  WritePiece PieceWriter(bool sync);
   Status FinishVanishing();
 
   const StoreOptions options;
@@ -119,14 +119,15 @@ Status RocksDbStore::Rep::Resume() {
   return {};
 }
 
-WritePiece RocksDbStore::Rep::PieceWriter() {
-  return [this](rocksdb::WriteBatch* batch, uint64_t removed) {
-    return Write(batch, {.events = events - std::min<uint64_t>(events, removed), .last_serial = last_serial}, true);
+WritePiece RocksDbStore::Rep::PieceWriter(bool sync) {
+  return [this, sync](rocksdb::WriteBatch* batch, uint64_t removed) {
+    return Write(batch, {.events = events - std::min<uint64_t>(events, removed), .last_serial = last_serial}, sync);
   };
 }
 
 Status RocksDbStore::Rep::FinishVanishing() {
-  Status finished = weir::FinishVanishing(*database, PieceWriter());
+  // What a crash undoes of it is begun again; the mark that says so is on disk.
+  Status finished = weir::FinishVanishing(*database, PieceWriter(false));
   vanishing = !finished.ok();
   return finished;
 }
@@ -187,13 +188,13 @@ std::unique_ptr<Query> RocksDbStore::Find(std::vector<Filter> filters, const Que
 
 Result<uint64_t> RocksDbStore::Delete(std::span<const EventId> ids) {
   if (rep_->options.read_only) return ReadOnlyError();
-  return RemoveByIds(*rep_->database, ids, rep_->PieceWriter());
+  return RemoveByIds(*rep_->database, ids, rep_->PieceWriter(true));
 }
 
 Result<uint64_t> RocksDbStore::SweepExpired(uint64_t now_seconds, uint32_t max) {
   if (rep_->options.read_only) return ReadOnlyError();
   if (now_seconds < rep_->swept_until) rep_->swept_until = 0;
-  Result<uint64_t> removed = RemoveExpired(*rep_->database, now_seconds, max, rep_->swept_until, rep_->PieceWriter());
+  Result<uint64_t> removed = RemoveExpired(*rep_->database, now_seconds, max, rep_->swept_until, rep_->PieceWriter(true));
   // From there on the next sweep need not pass over what this one deleted.
   if (removed.ok() && removed.value() < max) rep_->swept_until = now_seconds;
   return removed;

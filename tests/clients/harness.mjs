@@ -22,10 +22,11 @@ function environment(settings) {
   return { ...Object.fromEntries(own), ...settings };
 }
 
-// With it a program ends with this process even where that is killed.
-const wrapper = spawnSync('setpriv', ['--pdeathsig', 'KILL', 'true']).status === 0 ? ['setpriv', '--pdeathsig', 'KILL'] : [];
+// A program ends with this process even where that is killed, if setpriv is here.
+const tied = ['setpriv', '--pdeathsig', 'KILL'];
+const canTie = spawnSync(tied[0], [...tied.slice(1), 'true']).status === 0;
 function start(args, settings, stdio) {
-  const [command, ...rest] = [...wrapper, program, ...args];
+  const [command, ...rest] = [...(canTie ? tied : []), program, ...args];
   return spawn(command, rest, { env: environment(settings), stdio });
 }
 

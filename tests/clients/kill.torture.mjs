@@ -66,7 +66,9 @@ async function ingest(url, secret) {
     assert.ok(accepted || limited, reason);
     if (!limited) settle(sent.get(id));
     sent.delete(id);
-    setTimeout(() => wire.socket.readyState === wire.socket.OPEN && send(), limited ? 100 : 0);
+    const again = () => wire.socket.readyState === wire.socket.OPEN && send();
+    if (limited) setTimeout(again, 100);
+    else again();
   });
   for (let i = 0; i < inFlight; ++i) send();
   await wire.closed;

@@ -25,7 +25,8 @@ namespace weir {
 
 class FakeConnection final : public Connection {
  public:
-  FakeConnection(uint64_t id, boost::asio::io_context& io) : id_(id), io_(io) {}
+  FakeConnection(uint64_t id, boost::asio::io_context& io, std::string address, std::string host)
+      : id_(id), io_(io), address_(std::move(address)), host_(std::move(host)) {}
 
   uint64_t id() const override { return id_; }
   const std::string& address() const override { return address_; }
@@ -70,8 +71,8 @@ class FakeConnection final : public Connection {
  private:
   const uint64_t id_;
   boost::asio::io_context& io_;
-  const std::string address_ = "192.0.2.1";
-  const std::string host_ = "relay.example";
+  const std::string address_;
+  const std::string host_;
 };
 
 // A connection with its client.
@@ -137,10 +138,10 @@ class ClientTest : public testing::Test {
     pipeline_ = std::make_unique<EventPipeline>(*context_);
   }
 
-  Seat& Connect() {
+  Seat& Connect(const std::string& address = "192.0.2.1", const std::string& host = "relay.example") {
     if (!context_) Build();
     Seat seat;
-    seat.connection = std::make_unique<FakeConnection>(seats_.size() + 1, io_);
+    seat.connection = std::make_unique<FakeConnection>(seats_.size() + 1, io_, address, host);
     seat.client = std::make_shared<Client>(*context_, *pipeline_, *seat.connection);
     return seats_.emplace_back(std::move(seat));
   }

@@ -62,10 +62,10 @@ TEST_F(ClientRequestTest, TooManySubscriptionsAreRefused) {
   EXPECT_EQ(Ask(client, R"(["REQ","c",{}])"), R"(["EOSE","c",["finish"]])");
 }
 
-TEST_F(ClientRequestTest, FiltersAreBoundedInSizeForEachConnectionAndForAll) {
+TEST_F(ClientRequestTest, FiltersAreBoundedInSizeForConnectionsAddressesAndAll) {
   settings_.max_filter_values = 100;
   Build();
-  context_->max_filter_values = 500;
+  context_->max_filter_values = 2400;
   const auto req = [](const std::string& name, int first, int values) {
     std::string kinds;
     for (int kind = first; kind < first + values; ++kind) kinds += (kinds.empty() ? "" : ",") + std::to_string(kind);
@@ -77,14 +77,67 @@ TEST_F(ClientRequestTest, FiltersAreBoundedInSizeForEachConnectionAndForAll) {
   EXPECT_EQ(Ask(first, req("c", 100, 100)), R"(["EOSE","c"])");
   EXPECT_TRUE(Ask(first, req("d", 1, 100)).starts_with(R"(["CLOSED","d","restricted: the filters of a)"));
   Seat& second = Connect();
-  EXPECT_EQ(Ask(second, req("a", 1, 99)), R"(["EOSE","a"])");
-  EXPECT_EQ(Ask(second, req("b", 1, 98)), R"(["EOSE","b"])");
-  EXPECT_TRUE(Ask(second, req("c", 1, 99)).starts_with(R"(["CLOSED","c","rate-limited: the subscriptions of all)"));
-  EXPECT_EQ(Ask(second, req("c", 1, 10)), R"(["EOSE","c"])") << "few values are served all the same";
+  for (const char* name : {"a", "b", "c"})
+    EXPECT_EQ(Ask(second, req(name, 1, 99)), "[\"EOSE\",\"" + std::string(name) + "\"]");
+  EXPECT_TRUE(Ask(second, req("d", 1, 99)).starts_with(R"(["CLOSED","d","rate-limited: the requests of your)"));
+  std::string count = req("d", 1, 99);
+  count.replace(2, 3, "COUNT");
+  EXPECT_TRUE(Ask(second, count).starts_with(R"(["CLOSED","d","rate-limited: the requests of your)"));
+  EXPECT_EQ(Ask(second, req("d", 1, 10)), R"(["EOSE","d"])") << "few values are served all the same";
+  EXPECT_EQ(Ask(Connect("192.0.2.2"), req("a", 1, 99)), R"(["EOSE","a"])") << "another address has a share of its own";
   End(first);
-  RunUntil([&] { return delivery_->subscriptions() == 3; });
-  EXPECT_EQ(delivery_->filter_values(), 100U + 99 + 11);
-  EXPECT_EQ(Ask(second, req("d", 1, 99)), R"(["EOSE","d"])");
+  RunUntil([&] { return delivery_->subscriptions() == 5; });
+  EXPECT_EQ(context_->filter_values->total(), 3 * 100U + 11 + 100);
+  EXPECT_EQ(Ask(second, req("e", 1, 80)), R"(["EOSE","e"])");
+}
+
+// Queued, running, counted: all are in memory.
+TEST_F(ClientRequestTest, FilterValuesCountFromTheMessageOn) {
+  Store(Notes(400, std::string(10'000, 'x')));
+  Seat& client = Connect();
+  client->takes = false;
+  client.Say(R"(["REQ","s",{"kinds":[1]}])");
+  RunUntil([&] { return !client->waiting.empty(); });
+  client.Say({R"(["REQ","t",{"kinds":[1,2]}])", R"(["COUNT","u",{"kinds":[1,2,3]}])"});
+  EXPECT_EQ(context_->filter_values->total(), 2U + 3 + 4);
+  client->takes = true;
+  while (client->Count("[\"COUNT\"") == 0) {
+    client->TakeAll();
+    RunForAWhile();
+  }
+  RunUntil([&] { return client->Count("[\"EOSE\"") == 2; });
+  EXPECT_EQ(context_->filter_values->total(), 2U + 3);
+  client.Say({R"(["CLOSE","s"])", R"(["CLOSE","t"])"});
+  EXPECT_EQ(context_->filter_values->total(), 0U);
+}
+
+// Saved after the subscription was made and before its query was, so it comes live with a serial that the query covers.
+TEST_F(ClientRequestTest, WhatTheQueryDidNotAskForComesLive) {
+  const std::string like = signer_.SignedEvent(kNow, 7, "[]", "+");
+  const std::string note = Note("stored");
+  Store({note, like});
+  Seat& client = Connect();
+  client.Say(R"(["REQ","s",{"kinds":[7],"limit":0},{"kinds":[1]}])");
+  EXPECT_EQ(Hear(client, 2)[1], R"(["EOSE","s",["finish"]])");
+  const auto batch = std::make_shared<LiveBatch>(*budget_);
+  EventParser parser;
+  batch->events.push_back({parser.Parse(note).value(), 1, clock_.Now()});
+  batch->events.push_back({parser.Parse(like).value(), 2, clock_.Now()});
+  delivery_->Deliver({}, batch);
+  EXPECT_EQ(Hear(client)[0], R"(["EVENT","s",)" + like + "]");
+  RunForAWhile();
+  EXPECT_TRUE(client->said.empty()) << "the stored one came already";
+}
+
+TEST_F(ClientRequestTest, FiltersForThePastOfARelayThatTakesNoneAreNotLive) {
+  settings_.created_at_past_s = 100;
+  Seat& client = Connect();
+  Ask(client, R"(["REQ","old",{"until":)" + std::to_string(kNow - 101) + R"(},{"since":2,"until":1}])");
+  Ask(client, R"(["REQ","new",{"until":)" + std::to_string(kNow) + "}]");
+  const std::string note = Note("now");
+  client.Say(Publish(note));
+  const auto heard = Hear(client, 2);
+  EXPECT_EQ(std::ranges::count(heard, R"(["EVENT","new",)" + note + "]"), 1);
 }
 
 TEST_F(ClientRequestTest, BadRequestsAreClosedWithTheReason) {
@@ -240,6 +293,13 @@ TEST_F(ClientRequestTest, AScanThatWaitsForASlotIsServedWhenItComes) {
   slow->takes = false;
   slow.Say(R"(["REQ","slow",{"kinds":[1]}])");
   RunUntil([&] { return !slow->waiting.empty(); });
+  // It does not keep the slot while its client does not read, and waits for one when that goes on.
+  std::optional<Admission> holder = limiter_->Admit(Operation::kRead, Cost{1 << 30}, Party{.id = 99});
+  ASSERT_TRUE(holder->admitted());
+  const size_t events = slow->said.size();
+  slow->TakeAll();
+  RunForAWhile();
+  EXPECT_EQ(slow->said.size(), events);
   Seat& second = Connect();
   second.Say(R"(["REQ","second",{"kinds":[1]}])");
   RunForAWhile();
@@ -247,14 +307,13 @@ TEST_F(ClientRequestTest, AScanThatWaitsForASlotIsServedWhenItComes) {
   Seat& third = Connect();
   third.Say(R"(["REQ","third",{"kinds":[1]}])");
   third.Say(R"(["CLOSE","third"])");
-  End(slow);
+  holder.reset();
   RunUntil([&] { return second->Count("[\"EOSE\"") == 1; });
+  EXPECT_GT(slow->said.size(), events);
 
-  slow = Seat();
-  Seat& holder = Connect();
-  holder->takes = false;
-  holder.Say(R"(["REQ","slow",{"kinds":[1]}])");
-  RunUntil([&] { return !holder->waiting.empty(); });
+  RunUntil([&] { return !slow->waiting.empty(); });
+  holder = limiter_->Admit(Operation::kRead, Cost{1 << 30}, Party{.id = 99});
+  ASSERT_TRUE(holder->admitted());
   second.Say(R"(["REQ","late",{"kinds":[1]}])");
   RunForAWhile();
   clock_.Advance(std::chrono::seconds(2));

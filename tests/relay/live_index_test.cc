@@ -128,5 +128,22 @@ TEST(LiveIndex, HandsBackWhoSubscribed) {
   EXPECT_EQ(told, std::multiset<void*>{&one});
 }
 
+TEST(LiveIndex, TellsHowManyFiltersItLookedAt) {
+  LiveIndex index;
+  const auto ignore = [](LiveIndex::Key, void*) {};
+  const Event event = EventParser().Parse(Signer(1).SignedEvent(5, 1, R"([["t","a"]])", "")).value();
+  EXPECT_EQ(index.Match(event.view(), ignore), 0U);
+  index.Add({FilterOf(R"({"kinds":[2]})"), FilterOf(R"({"#t":["b"]})")}, nullptr);
+  EXPECT_EQ(index.Match(event.view(), ignore), 0U);
+  const LiveIndex::Key key = index.Add({FilterOf(R"({"kinds":[1],"since":9})"), FilterOf(R"({"kinds":[1],"since":8})"),
+                                        FilterOf(R"({"kinds":[1],"since":7})")},
+                                       nullptr);
+  EXPECT_EQ(index.Match(event.view(), ignore), 3U) << "what does not match costs as much";
+  index.Add({FilterOf(R"({"kinds":[1]})"), FilterOf(R"({"kinds":[1],"until":9})")}, nullptr);
+  EXPECT_EQ(index.Match(event.view(), ignore), 4U) << "one that matches is enough";
+  index.Remove(key);
+  EXPECT_EQ(index.Match(event.view(), ignore), 1U);
+}
+
 }  // namespace
 }  // namespace weir

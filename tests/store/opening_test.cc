@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "relay/store/keys.h"
 #include "relay/store/store_check.h"
 #include "rocksdb/db.h"
 #include "tests/store/saving_child.h"
@@ -194,6 +195,23 @@ TEST_F(Opening, ForReadingOnlyGoesBesideOneThatWrites) {
     const Result<CheckReport> report = CheckStore(*store);
     ASSERT_TRUE(report.ok()) << report.status().message();
     ASSERT_TRUE(report.value().clean()) << ToText(report.value());
+  }
+}
+
+TEST_F(Opening, EventsWithoutTheirCountersAreNotWrittenOver) {
+  for (const bool gone : {true, false}) {
+    {
+      const auto store = MustOpen(SmallStore(path_));
+      SaveAll(*store, {gone ? note_ : Plain(Author(2), 1000, 1)});
+      for (rocksdb::ColumnFamilyHandle* family : store->families()) {
+        if (family->GetName() != kIndexFamily) continue;
+        const Key counters = CountersKey();
+        const rocksdb::Slice key(counters.view().data(), counters.view().size());
+        ASSERT_TRUE((gone ? store->db()->Delete({}, family, key) : store->db()->Put({}, family, key, "?")).ok());
+      }
+    }
+    EXPECT_NE(Refusal().find("what counts them is damaged"), std::string::npos);
+    fs::remove_all(path_);
   }
 }
 
