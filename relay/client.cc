@@ -79,7 +79,7 @@ void Client::Handle(AuthText auth) {
   window_->Flush();
   verifies_auth_ = true;
   peer_->PauseReading();
-  context_.pool.Submit(Urgency::kUrgent, peer_->party().id,
+  context_.pool.Submit(Urgency::kFair, peer_->party(),
                        [self = shared_from_this(), json = std::string(auth.json), challenge = peer_->challenge()] {
                          self->VerifyAuth(json, challenge);
                        });
@@ -97,10 +97,10 @@ void Client::VerifyAuth(const std::string& json, const std::string& challenge) {
   } else {
     const EventView event = parsed.value().view();
     key = event.pubkey();
-    const std::string& url = context_.settings.url;
-    refusal = RefusalOfAuth(event, {.challenge = challenge,
-                                    .relay = url.empty() ? peer_->host() : url,
-                                    .now_seconds = context_.wall_clock.NowSeconds()});
+    std::string relay = context_.settings.url;
+    if (relay.empty() && IsNearby(peer_->host())) relay = peer_->host();
+    refusal =
+        RefusalOfAuth(event, {.challenge = challenge, .relay = relay, .now_seconds = context_.wall_clock.NowSeconds()});
     if (refusal.empty() && !VerifySignature(event)) refusal = "invalid: the signature is not its author's";
   }
   boost::asio::post(peer_->executor(),

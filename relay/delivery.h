@@ -55,7 +55,7 @@ struct Answer {
   std::string message;  // an OK, or a NOTICE where no id could be read
   bool is_notice = false;
   std::string refusal = {};  // why, where it was refused
-  bool wants_auth = false;  // of the sender, before the message
+  bool wants_auth = false;   // of the sender, before the message
   TimePoint received;
 };
 

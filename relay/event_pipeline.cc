@@ -46,7 +46,7 @@ EventPipeline::~EventPipeline() { Stop(); }
 void EventPipeline::Stop() { commit_.Stop(); }
 
 void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
-  const uint64_t party = batch->party.id;
+  const Party party = batch->party;
   context_.pool.Submit(Urgency::kFair, party, [this, batch = std::move(batch)] { Work(*batch); });
 }
 
@@ -116,7 +116,7 @@ void EventPipeline::AskGate(const Event& event, std::shared_ptr<Flight> flight, 
   Admission& waiting = *flight->admission;
   // Under the gate's lock, so the flight, which owns the admission, moves on. From here on it may be another thread's.
   waiting.OnSettled([this, flight = std::move(flight)]() mutable {
-    const uint64_t party = flight->party.id;
+    const Party party = flight->party;
     context_.pool.Submit(Urgency::kFair, party, [this, flight = std::move(flight)] { AfterWait(flight); });
   });
 }

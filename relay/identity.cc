@@ -1,6 +1,7 @@
 #include "relay/identity.h"
 
 #include <algorithm>
+#include <boost/asio/ip/address.hpp>
 #include <cctype>
 #include <random>
 
@@ -50,6 +51,9 @@ std::string RefusalOfAuth(EventView event, const AuthExpectation& expected) {
   if (!HasTag(event, "challenge", [&](const std::string& value) { return value == expected.challenge; })) {
     return "invalid: the challenge tag is not the challenge that this connection was sent";
   }
+  if (expected.relay.empty()) {
+    return "restricted: the operator of this relay has not set its address (WEIR_RELAY_URL), so AUTH cannot be checked";
+  }
   const std::string host = HostOf(expected.relay);
   if (!HasTag(event, "relay", [&](const std::string& value) { return HostOf(value) == host; })) {
     return "invalid: the relay tag must name this relay, " + host;
@@ -62,6 +66,22 @@ std::string MakeChallenge() {
   std::array<uint32_t, 4> bits{};
   for (uint32_t& word : bits) word = device();
   return ToHex(reinterpret_cast<const uint8_t*>(bits.data()), sizeof(bits));
+}
+
+bool IsNearby(std::string_view host) {
+  std::string name = HostOf(host);
+  if (name == "localhost" || name.ends_with(".localhost")) return true;
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  boost::system::error_code error;
+  const auto address = boost::asio::ip::make_address(name, error);
+  if (error) return false;
+  if (address.is_loopback()) return true;
+  if (address.is_v6()) {
+    const auto bytes = address.to_v6().to_bytes();
+    return (bytes[0] & 0xfe) == 0xfc || address.to_v6().is_link_local();
+  }
+  const uint32_t v4 = address.to_v4().to_uint();
+  return v4 >> 24 == 10 || v4 >> 20 == 0xac1 || v4 >> 16 == 0xc0a8 || v4 >> 16 == 0xa9fe;
 }
 
 std::string HostOf(std::string_view url) {

@@ -32,7 +32,7 @@ class Identity {
 
 struct AuthExpectation {
   std::string_view challenge;  // empty: none was sent
-  std::string_view relay;      // URL or host, of which the host counts
+  std::string_view relay;      // URL or host, of which the host counts; empty: nobody knows
   uint64_t now_seconds = 0;
 };
 
@@ -41,6 +41,10 @@ std::string RefusalOfAuth(EventView event, const AuthExpectation& expected);
 
 // 128 random bits in hexadecimal.
 std::string MakeChallenge();
+
+// Whether only somebody near can have meant this relay by it: localhost, or a loopback or private address. Any other
+// Host header may be what somebody between client and relay wrote there, to use the client's AUTH for himself.
+bool IsNearby(std::string_view host);
 
 // "wss://Relay.Example:443/path" → "relay.example".
 std::string HostOf(std::string_view url);

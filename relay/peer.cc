@@ -13,8 +13,8 @@ namespace {
 
 // Each prefix has its own, of the whole process: a flood of one kind does not hide the others.
 LogLimit& LimitOf(std::string_view prefix) {
-  static constexpr std::array<std::string_view, 7> kPrefixes = {"invalid",       "rate-limited", "restricted", "blocked",
-                                                                "auth-required", "pow",          "error"};
+  static constexpr std::array<std::string_view, 7> kPrefixes = {
+      "invalid", "rate-limited", "restricted", "blocked", "auth-required", "pow", "error"};
   static std::array<LogLimit, kPrefixes.size() + 1> limits;
   size_t i = 0;
   while (i < kPrefixes.size() && kPrefixes[i] != prefix) ++i;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint16_t kRepost = 6;
 constexpr uint16_t kGenericRepost = 16;
+constexpr uint16_t kVanish = 62;
 constexpr uint16_t kAuth = 22242;
 constexpr std::array<uint16_t, 3> kPrivateKinds = {4, 1059, 21059};
 
@@ -80,32 +81,63 @@ bool FindField(JsonScanner* in, std::string_view name) {
   return false;
 }
 
-// Whether the array at the scanner, an event's tags, has the tag ["-"].
-bool HasProtectionTag(JsonScanner* in) {
+// Reads on past the value at the scanner, an event's tags if all is well. False where it is no JSON.
+bool PassTags(JsonScanner* in, bool* is_protected) {
+  if (in->Peek() != '[') return in->SkipValue();
+  in->Take('[');
   bool first = true;
-  if (!in->Take('[')) return false;
-  while (in->NextItem(']', &first) == JsonScanner::Step::kItem) {
+  JsonScanner::Step step = in->NextItem(']', &first);
+  for (; step == JsonScanner::Step::kItem; step = in->NextItem(']', &first)) {
     const char* const tag = in->at();
     JsonString name;
     bool first_item = true;
     if (in->Take('[') && in->NextItem(']', &first_item) == JsonScanner::Step::kItem && in->ReadString(&name) &&
         Meaning(name) == "-") {
-      return true;
+      *is_protected = true;
     }
     in->BackTo(tag);
     if (!in->SkipValue()) return false;
   }
-  return false;
+  return step == JsonScanner::Step::kEnd;
 }
 
-// A repost has the whole event as its content. What is embedded need not be a good event to give away what it says.
-bool EmbedsProtectedEvent(EventView repost) {
+// Reads the object through: of fields that come twice, readers take the one or the other. False where it is no JSON.
+bool PassEvent(JsonScanner* in, bool* is_protected) {
+  bool first = true;
+  in->Take('{');
+  JsonScanner::Step step = in->NextItem('}', &first);
+  for (; step == JsonScanner::Step::kItem; step = in->NextItem('}', &first)) {
+    JsonString name;
+    if (!in->ReadName(&name)) return false;
+    if (!(Meaning(name) == "tags" ? PassTags(in, is_protected) : in->SkipValue())) return false;
+  }
+  return step == JsonScanner::Step::kEnd && in->AtEnd();
+}
+
+// A repost has the whole event as its content. What is embedded need not be a good event to give away what it says, so
+// what begins like one is refused where it cannot be read to its end.
+std::string RefusalOfRepost(EventView repost) {
   JsonScanner outer(repost.json());
   JsonString content;
-  if (!FindField(&outer, "content") || !outer.ReadString(&content)) return false;
+  if (!FindField(&outer, "content") || !outer.ReadString(&content)) return "";
   const std::string embedded = Meaning(content);
   JsonScanner inner(embedded);
-  return FindField(&inner, "tags") && HasProtectionTag(&inner);
+  if (inner.Peek() != '{') return "";
+  bool is_protected = false;
+  const bool readable = PassEvent(&inner, &is_protected);
+  if (is_protected) return "blocked: a repost must not embed a protected event";
+  return readable ? "" : "invalid: the content of this repost begins like an event and is no JSON";
+}
+
+// A request to vanish (NIP-62) is stored by those relays only that it names, and they say so by taking it.
+std::string RefusalOfVanishing(EventView request, const std::string& url) {
+  const std::string host = HostOf(url);
+  for (const std::vector<std::string>& tag : TagsNamed(request, "relay")) {
+    if (tag.size() < 2) continue;
+    if (tag[1] == "ALL_RELAYS" || (!host.empty() && HostOf(tag[1]) == host)) return "";
+  }
+  return host.empty() ? "error: this relay does not know its own address (WEIR_RELAY_URL)"
+                      : "invalid: names another relay";
 }
 
 }  // namespace
@@ -118,8 +150,11 @@ std::string RefusalOfEvent(EventView event, const RelaySettings& settings, const
     return sender.empty() ? "auth-required: this event may only be published by its author"
                           : "restricted: this event may only be published by its author";
   }
-  if ((kind == kRepost || kind == kGenericRepost) && EmbedsProtectedEvent(event)) {
-    return "blocked: a repost must not embed a protected event";
+  if (kind == kRepost || kind == kGenericRepost) {
+    if (std::string refusal = RefusalOfRepost(event); !refusal.empty()) return refusal;
+  }
+  if (kind == kVanish) {
+    if (std::string refusal = RefusalOfVanishing(event, settings.url); !refusal.empty()) return refusal;
   }
   return RefusalOfWork(event, settings.min_pow_difficulty);
 }

@@ -10,6 +10,7 @@
 #include "relay/client.h"
 #include "relay/delivery.h"
 #include "relay/event_pipeline.h"
+#include "relay/identity.h"
 #include "relay/relay_context.h"
 #include "relay/relay_metrics.h"
 #include "relay/routes.h"
@@ -78,6 +79,9 @@ Relay::Rep::Rep(const RelayConfiguration& c)
              [this](Connection& connection) { return std::make_shared<Client>(*context, *pipeline, connection); }) {}
 
 Status Relay::Rep::Open(bool take_over) {
+  if (configuration.relay.auth && configuration.relay.url.empty() && !IsNearby(configuration.server.listen)) {
+    spdlog::warn("WEIR_RELAY_URL is not set: clients that come by a public name cannot AUTH");
+  }
   // The port comes first: clients that connect from here on wait in its backlog.
   if (Status status = server.Listen(take_over); !status.ok()) return status;
   if (take_over) {

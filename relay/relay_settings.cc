@@ -12,7 +12,7 @@ void DeclareIdentity(SettingTable& table, RelaySettings& s) {
   table.Add("RELAY_ADMIN_PUBKEY", &s.admin_pubkey, "public key of whoever runs it, 64 hex digits");
   table.Add("RELAY_ICON", &s.icon, "address of a square picture");
   table.Add("RELAY_URL", &s.url,
-            "wss://relay.example, as clients know it; AUTH and requests to vanish need it beyond loopback");
+            "wss://relay.example, as clients know it; by a public name AUTH and requests to vanish need it");
 }
 
 void DeclareEventLimits(SettingTable& table, RelaySettings& s) {

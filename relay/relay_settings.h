@@ -18,7 +18,7 @@ struct RelaySettings {
   std::string contact;
   std::string admin_pubkey;  // hex
   std::string icon;
-  std::string url;  // wss://relay.example, as clients know it; AUTH and requests to vanish need it beyond loopback
+  std::string url;  // wss://relay.example, as clients know it; by a public name AUTH and requests to vanish need it
 
   // What it takes.
   uint64_t max_event_bytes = 128 << 10;

@@ -67,7 +67,7 @@ bool Scan::Cancel() {
 
 void Scan::SubmitSlice() {
   const Urgency urgency = query_ == nullptr ? Urgency::kUrgent : Urgency::kLong;
-  context_.pool.Submit(urgency, plan_.party.id, [self = shared_from_this()] { self->RunSlice(); });
+  context_.pool.Submit(urgency, plan_.party, [self = shared_from_this()] { self->RunSlice(); });
 }
 
 void Scan::RunSlice() {

@@ -3,8 +3,8 @@
 // Slices run on the workers; between them the owner looks whether the client takes what it was sent, and asks for the
 // next one. Every step is answered by one report on the I/O thread: the gate's refusal, a slice, or the end.
 //
-// A scan that stands still for its client gives its place at the gate to others and stands in line again when it goes on:
-// those who read slowly would else keep all places, for as long as they like.
+// A scan that stands still for its client gives its place at the gate to others and stands in line again when it goes
+// on: those who read slowly would else keep all places, for as long as they like.
 //
 // Threads: created, started and cancelled on the I/O thread. Whoever destroys it last gives back gate and snapshot.
 #pragma once

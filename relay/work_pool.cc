@@ -22,8 +22,6 @@ namespace {
 using Task = std::function<void()>;
 
 constexpr uint32_t kUrgentInARow = 7;
-// Lines that are kept for the next party; each has a deque's first block, half a kilobyte.
-constexpr size_t kSpareLines = 64;
 
 // One task that fails (out of memory, say) is not the end of the thread, and with it of everybody's connection.
 void RunAndForget(Task task) {
@@ -35,46 +33,69 @@ void RunAndForget(Task task) {
   }
 }
 
-// The tasks of one urgency: parties in a ring, one task each in turn.
-class Lane {
+// Lines in a ring, one task each in turn. A few empty ones are kept for those who come next: each has at least a
+// deque's first block, half a kilobyte.
+template <typename Line, uint64_t (*kKeyOf)(const Party&), size_t kSpare>
+class Ring {
  public:
   bool empty() const { return ring_.empty(); }
 
-  void Push(uint64_t party, Task task) {
-    const auto [entry, is_new] = lines_.try_emplace(party);
+  void Push(const Party& party, Task task) {
+    const uint64_t key = kKeyOf(party);
+    const auto [entry, is_new] = places_.try_emplace(key);
     if (is_new) {
       if (spare_.empty()) spare_.emplace_front();
       ring_.splice(ring_.end(), spare_, spare_.begin());
       entry->second = std::prev(ring_.end());
-      entry->second->party = party;
+      entry->second->key = key;
     }
-    entry->second->tasks.push_back(std::move(task));
+    entry->second->line.Push(party, std::move(task));
   }
 
   Task Pop() {
-    Line& line = ring_.front();
-    Task task = std::move(line.tasks.front());
-    line.tasks.pop_front();
-    if (!line.tasks.empty()) {
+    Place& place = ring_.front();
+    Task task = place.line.Pop();
+    if (!place.line.empty()) {
       ring_.splice(ring_.end(), ring_, ring_.begin());
       return task;
     }
-    lines_.erase(line.party);
+    places_.erase(place.key);
     spare_.splice(spare_.begin(), ring_, ring_.begin());
-    if (spare_.size() > kSpareLines) spare_.pop_back();
+    if (spare_.size() > kSpare) spare_.pop_back();
     return task;
   }
 
  private:
-  struct Line {
-    uint64_t party = 0;
-    std::deque<Task> tasks;
+  struct Place {
+    uint64_t key = 0;
+    Line line;
   };
 
-  std::list<Line> ring_;
-  std::list<Line> spare_;
-  std::unordered_map<uint64_t, std::list<Line>::iterator> lines_;
+  std::list<Place> ring_;
+  std::list<Place> spare_;
+  std::unordered_map<uint64_t, typename std::list<Place>::iterator> places_;
 };
+
+class Tasks {
+ public:
+  bool empty() const { return tasks_.empty(); }
+  void Push(const Party&, Task task) { tasks_.push_back(std::move(task)); }
+  Task Pop() {
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    return task;
+  }
+
+ private:
+  std::deque<Task> tasks_;
+};
+
+uint64_t IdOf(const Party& party) { return party.id; }
+uint64_t GroupOf(const Party& party) { return party.group == 0 ? party.id : party.group; }
+
+// The tasks of one urgency.
+using Parties = Ring<Tasks, IdOf, 2>;
+using Lane = Ring<Parties, GroupOf, 64>;
 
 }  // namespace
 
@@ -159,7 +180,7 @@ WorkPool::~WorkPool() {
   for (std::thread& thread : rep_->threads) thread.join();
 }
 
-void WorkPool::Submit(Urgency urgency, uint64_t party, std::function<void()> task) {
+void WorkPool::Submit(Urgency urgency, const Party& party, std::function<void()> task) {
   bool wake = false;
   {
     const std::lock_guard lock(rep_->mutex);

@@ -2,10 +2,10 @@
 //
 // Three kinds of work. Urgent tasks (the first slice of a REQ or COUNT) go first. Fair tasks (events) and long ones
 // (the slices that follow) take turns as kinds while both wait; fewer long tasks run at once than there are threads, so
-// that whatever a scan costs, a short request finds a thread. Within a kind parties take turns, one task each: a
-// flooder of events waits behind itself, and a single event of somebody else waits for one task of each of them. Urgent
-// work is no way around this: of every eight tasks one is not urgent, if any waits. Tasks are cut by their makers to a
-// fraction of a millisecond.
+// that whatever a scan costs, a short request finds a thread. Within a kind groups (addresses) take turns, one
+// task each, and within a group its parties (connections): a flooder waits behind itself however many connections it
+// has, and a single event of somebody else waits for one task of each address. Urgent work is no way around this: of
+// every eight tasks one is not urgent, if any waits. Tasks are cut by their makers to a fraction of a millisecond.
 //
 // Threads: Submit from any thread. Nothing is bounded here: whoever submits has a window (event_window.h, requests.h).
 #pragma once
@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+
+#include "throttle/admission.h"
 
 namespace weir {
 
@@ -26,7 +28,7 @@ class WorkPool {
   // Runs what was submitted, then ends the threads.
   ~WorkPool();
 
-  void Submit(Urgency urgency, uint64_t party, std::function<void()> task);
+  void Submit(Urgency urgency, const Party& party, std::function<void()> task);
   size_t threads() const;
   size_t waiting() const;
 

@@ -165,7 +165,7 @@ void WebSocketStage::OnInput() {
   EndIfTooSlow();
 }
 
-// A header of which there is a part does not count: it holds no memory, and pings hold the connection as well.
+// Part of a header, or empty fragments alone, do not count: they hold no memory, and pings hold the connection as well.
 void WebSocketStage::NoteUnfinished() {
   if (!reading_ || (message_.size() == 0 && ws_.is_message_done())) {
     unfinished_since_.reset();
@@ -345,7 +345,7 @@ void WebSocketStage::OnTick(SteadyTime now) {
     return;
   }
   if (over_) return;
-  if (unfinished_since_ && now > *unfinished_since_ + 2 * interval)
+  if (unfinished_since_ && now >= *unfinished_since_ + 2 * interval)
     return Close(CloseCode::kPolicy, "a message was not completed in time");
   pinged_ = pinged_ && session_.last_heard() <= since_;
   if (pinged_) {

@@ -6,6 +6,8 @@ namespace {
 
 class ClientAuthTest : public ClientTest {
  protected:
+  ClientAuthTest() { settings_.url = "wss://relay.example"; }
+
   static std::string ChallengeIn(const std::string& auth) {
     EXPECT_TRUE(auth.starts_with("[\"AUTH\",\"")) << auth;
     return auth.substr(9, auth.size() - 11);
@@ -90,6 +92,19 @@ TEST_F(ClientAuthTest, WhatIsNoAnswerToTheChallengeIsRefused) {
   EXPECT_TRUE(Ask(client, "[\"AUTH\",{}]").starts_with("[\"NOTICE\",\"invalid: "));
   EXPECT_TRUE(Ask(client, R"(["REQ","dm",{"kinds":[4]}])").starts_with(R"(["CLOSED","dm","auth-required: )"));
   EXPECT_EQ(client->pauses, 0);
+}
+
+// Whoever stands between client and relay may write what he likes into the Host header, and pass the AUTH on.
+TEST_F(ClientAuthTest, ARelayWithoutAnAddressBelievesNearbyHostsOnly) {
+  settings_.url.clear();
+  for (const auto& [host, is_believed] : {std::pair("relay.example", false), std::pair("192.168.1.2:7777", true)}) {
+    Seat& client = Connect("192.0.2.1", host);
+    client.Say(R"(["REQ","dm",{"kinds":[4]}])");
+    const std::string auth = AuthEvent(bob_, ChallengeIn(Hear(client, 2)[0]), std::string("ws://") + host);
+    const std::string answer = Ask(client, Auth(auth));
+    EXPECT_EQ(answer == OkFor(auth), is_believed) << answer;
+    EXPECT_EQ(answer.find("false,\"restricted: the operator") != std::string::npos, !is_believed) << answer;
+  }
 }
 
 TEST_F(ClientAuthTest, WhatFollowsAnAuthWaitsForIt) {

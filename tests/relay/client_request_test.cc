@@ -65,7 +65,7 @@ TEST_F(ClientRequestTest, TooManySubscriptionsAreRefused) {
 TEST_F(ClientRequestTest, FiltersAreBoundedInSizeForConnectionsAddressesAndAll) {
   settings_.max_filter_values = 100;
   Build();
-  context_->max_filter_values = 2400;
+  context_->max_filter_values = 2600;
   const auto req = [](const std::string& name, int first, int values) {
     std::string kinds;
     for (int kind = first; kind < first + values; ++kind) kinds += (kinds.empty() ? "" : ",") + std::to_string(kind);

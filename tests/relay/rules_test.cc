@@ -80,12 +80,27 @@ TEST_F(PolicyTest, ProtectedEventsAndRepostsOfThem) {
     EXPECT_EQ(PrefixOf(Refusal(Signed(kNow, kind, "[]", kept))), "blocked");
     EXPECT_EQ(Refusal(Signed(kNow, kind, "[]", open)), "");
     EXPECT_EQ(Refusal(Signed(kNow, kind, "[]", "")), "");
-    EXPECT_EQ(Refusal(Signed(kNow, kind, "[]", "{\"tags\":[[")), "");
+    EXPECT_EQ(Refusal(Signed(kNow, kind, "[]", "as {\"tags\":[[")), "");
+    EXPECT_EQ(PrefixOf(Refusal(Signed(kNow, kind, "[]", "{\"tags\":[["))), "invalid");
+    EXPECT_EQ(PrefixOf(Refusal(Signed(kNow, kind, "[]", "{\"x\":" + std::string(40, '[')))), "invalid");
+    EXPECT_EQ(PrefixOf(Refusal(Signed(kNow, kind, "[]", R"({"tags":[],"tags":[["-"]]})"))), "blocked");
   }
   // What gives it away need not be a good event.
   EXPECT_EQ(PrefixOf(Refusal(Signed(kNow, 6, "[]", R"( { "x": [{}], "\u0074ags" : [ [], [ "\u002d" , "x"] ] })"))),
             "blocked");
   EXPECT_EQ(Refusal(Signed(kNow, 1, "[]", kept)), "") << "a note may say what it likes";
+}
+
+TEST_F(PolicyTest, RequestsToVanishMustNameThisRelay) {
+  const std::string all = Signed(kNow, 62, R"([["relay","ALL_RELAYS"]])");
+  const std::string here = Signed(kNow, 62, R"([["relay","wss://x.example"],["relay","wss://relay.example/"]])");
+  const std::string there = Signed(kNow, 62, R"([["relay"],["relay","wss://x.example"]])");
+  EXPECT_EQ(Refusal(all), "");
+  EXPECT_EQ(Refusal(here), "error: this relay does not know its own address (WEIR_RELAY_URL)");
+  settings_.url = "wss://relay.example";
+  EXPECT_EQ(Refusal(all), "");
+  EXPECT_EQ(Refusal(here), "");
+  EXPECT_EQ(Refusal(there), "invalid: names another relay");
 }
 
 TEST_F(PolicyTest, KnowsTheParties) {
@@ -104,6 +119,11 @@ TEST(Identity, HostsAreComparedWithoutTheRest) {
   }
   EXPECT_EQ(HostOf("ws://[::1]:3334/"), "[::1]");
   EXPECT_NE(HostOf("wss://relay.example.evil"), "relay.example");
+  for (const char* host :
+       {"localhost:7777", "127.0.0.1", "10.1.2.3:80", "172.31.0.1", "192.168.0.9", "[::1]:7777", "[fd00::1]"})
+    EXPECT_TRUE(IsNearby(host)) << host;
+  for (const char* host : {"", "relay.example", "172.32.0.1", "8.8.8.8", "[2001:db8::1]", "10.evil.example", "0.0.0.0"})
+    EXPECT_FALSE(IsNearby(host)) << host;
   EXPECT_NE(MakeChallenge(), MakeChallenge());
   EXPECT_EQ(MakeChallenge().size(), 32U);
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <future>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,17 +18,20 @@ namespace {
 class Order {
  public:
   explicit Order(size_t threads = 1) : pool_(threads) {
-    pool_.Submit(Urgency::kUrgent, 0, [this] { go_.get_future().wait(); });
+    pool_.Submit(Urgency::kUrgent, Party{}, [this] { go_.get_future().wait(); });
     while (pool_.waiting() > 0) std::this_thread::yield();
   }
 
-  void Submit(Urgency urgency, uint64_t party, const std::string& name) {
-    pool_.Submit(urgency, party, [this, name] {
+  void Submit(Urgency urgency, uint64_t party, const std::string& name, uint64_t group = 0) {
+    pool_.Submit(urgency, Party{.id = party, .group = group}, [this, name] {
       const std::lock_guard lock(mutex_);
       order_ += (order_.empty() ? "" : " ") + name;
       ++done_;
     });
     ++submitted_;
+  }
+  void Fail() {
+    pool_.Submit(Urgency::kUrgent, Party{}, [] { throw std::runtime_error("as a test wants it"); });
   }
   std::string Run() {
     go_.set_value();
@@ -54,6 +58,21 @@ TEST(WorkPool, PartiesTakeTurnsAndKeepTheirOrder) {
   EXPECT_EQ(order.Run(), "flood1 b1 c1 flood2 b2 flood3 flood4");
 }
 
+TEST(WorkPool, ManyConnectionsOfOneAddressAreOne) {
+  Order order;
+  for (uint64_t party = 1; party <= 3; ++party)
+    for (int i = 1; i <= 2; ++i) order.Submit(Urgency::kFair, party, "a" + std::to_string(party), 7);
+  for (int i = 1; i <= 3; ++i) order.Submit(Urgency::kFair, 4, "b", 9);
+  EXPECT_EQ(order.Run(), "a1 b a2 b a3 b a1 a2 a3");
+}
+
+TEST(WorkPool, AFailedTaskEndsNothing) {
+  Order order;
+  order.Fail();
+  order.Submit(Urgency::kFair, 1, "next");
+  EXPECT_EQ(order.Run(), "next");
+}
+
 TEST(WorkPool, UrgentGoesFirstButNotForEver) {
   Order order;
   order.Submit(Urgency::kFair, 1, "event");
@@ -76,7 +95,7 @@ TEST(WorkPool, LongTasksLeaveAThreadForTheOthers) {
   std::promise<void> go;
   const std::shared_future<void> gone(go.get_future());
   for (int i = 0; i < 20; ++i) {
-    pool.Submit(Urgency::kLong, static_cast<uint64_t>(i), [&] {
+    pool.Submit(Urgency::kLong, Party{.id = static_cast<uint64_t>(i)}, [&] {
       const int now = ++running;
       for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) continue;
       gone.wait();
@@ -85,7 +104,7 @@ TEST(WorkPool, LongTasksLeaveAThreadForTheOthers) {
     });
   }
   std::promise<void> short_one;
-  pool.Submit(Urgency::kFair, 99, [&] { short_one.set_value(); });
+  pool.Submit(Urgency::kFair, Party{.id = 99}, [&] { short_one.set_value(); });
   short_one.get_future().wait();
   go.set_value();
   while (done < 20) std::this_thread::yield();
@@ -97,8 +116,8 @@ TEST(WorkPool, RunsWhatWasSubmittedBeforeItEnds) {
   {
     WorkPool pool(2);
     for (int i = 0; i < 1000; ++i) {
-      pool.Submit(static_cast<Urgency>(i % 3), static_cast<uint64_t>(i % 7), [&] {
-        if (++done <= 100) pool.Submit(Urgency::kLong, 1, [&] { ++done; });
+      pool.Submit(static_cast<Urgency>(i % 3), Party{.id = static_cast<uint64_t>(i % 7)}, [&] {
+        if (++done <= 100) pool.Submit(Urgency::kLong, Party{.id = 1}, [&] { ++done; });
       });
     }
   }
@@ -113,7 +132,8 @@ TEST(WorkPool, ManyThreadsSubmit) {
     for (int t = 0; t < 4; ++t) {
       submitters.emplace_back([&, t] {
         for (int i = 0; i < 5000; ++i)
-          pool.Submit(static_cast<Urgency>(i % 3), static_cast<uint64_t>(t * 50 + i % 50), [&] { ++done; });
+          pool.Submit(static_cast<Urgency>(i % 3), Party{.id = static_cast<uint64_t>(t * 50 + i % 50)},
+                      [&] { ++done; });
       });
     }
     for (std::thread& t : submitters) t.join();

@@ -1,6 +1,6 @@
 // What the store costs without a network: CPU of saves, time of queries, bytes on disk and bytes written.
 //
-//   store_bench [events = 100000] [batch = 256] [directory = store_bench.data]
+//   store_cost [events = 100000] [batch = 256] [directory = store_cost.data]
 //
 // The events are those of the relay's load generator. The directory is made anew.
 #include <sys/resource.h>
@@ -219,5 +219,5 @@ void Run(size_t count, size_t batch, const std::string& path) {
 int main(int argc, char** argv) {
   const size_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100000;
   const size_t batch = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 256;
-  weir::Run(std::max<size_t>(count, 10), std::max<size_t>(batch, 1), argc > 3 ? argv[3] : "store_bench.data");
+  weir::Run(std::max<size_t>(count, 10), std::max<size_t>(batch, 1), argc > 3 ? argv[3] : "store_cost.data");
 }
