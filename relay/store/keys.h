@@ -22,11 +22,12 @@
 // `time` is created_at inverted: newest first. `id`, `author` and `by` are the first bytes of event id and author: by
 // the id, events of equal age come lowest first, as NIP-01 wants; by `kind` and `by`, a scan passes over what cannot
 // match without fetching it. `value` is the beginning of the value's SHA-256: whoever could choose what collides with a
-// victim's key would make every question about it a walk through his own events. `address` is a hash of kind, author and d. Truncated and hashed parts select too much, never too little: whatever is
-// answered was matched against its record. What decides by itself, addresses and marks, has 16 bytes or more of a
-// cryptographic hash or of a key. `bloom` is the part that bloom filters know. A kind in the middle serves questions
-// with and without kinds: the kinds of an author or a tag are few and are found by seeking over them, which costs
-// readers less than a second entry costs every writer.
+// victim's key would make every question about it a walk through his own events. `address` is a hash of kind, author
+// and d. Truncated and hashed parts select too much, never too little: whatever is answered was matched against its
+// record. What decides by itself, addresses and marks, has 16 bytes or more of a cryptographic hash or of a key.
+// `bloom` is the part that bloom filters know. A kind in the middle serves questions with and without kinds: the kinds
+// of an author or a tag are few and are found by seeking over them, which costs readers less than a second entry costs
+// every writer.
 #pragma once
 
 #include <array>

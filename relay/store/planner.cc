@@ -30,8 +30,8 @@ Plan IdPlan(const std::vector<EventId>& ids) {
   return plan;
 }
 
-// The kind's current versions of all authors, one key each; false where they cannot be named. Those of addressable kinds
-// cannot: an event is kept under its first d, and found by every d that it has.
+// The kind's current versions of all authors, one key each; false where they cannot be named. Those of addressable
+// kinds cannot: an event is kept under its first d, and found by every d that it has.
 bool AddAddresses(uint16_t kind, const Filter& filter, const PlanLimits& limits, Plan* plan) {
   if (ClassOf(kind) != KindClass::kReplaceable) return false;
   if (plan->points.size() + filter.authors->size() > limits.max_points) return false;

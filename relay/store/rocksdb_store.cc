@@ -194,7 +194,8 @@ Result<uint64_t> RocksDbStore::Delete(std::span<const EventId> ids) {
 Result<uint64_t> RocksDbStore::SweepExpired(uint64_t now_seconds, uint32_t max) {
   if (rep_->options.read_only) return ReadOnlyError();
   if (now_seconds < rep_->swept_until) rep_->swept_until = 0;
-  Result<uint64_t> removed = RemoveExpired(*rep_->database, now_seconds, max, rep_->swept_until, rep_->PieceWriter(true));
+  Result<uint64_t> removed =
+      RemoveExpired(*rep_->database, now_seconds, max, rep_->swept_until, rep_->PieceWriter(true));
   // From there on the next sweep need not pass over what this one deleted.
   if (removed.ok() && removed.value() < max) rep_->swept_until = now_seconds;
   return removed;

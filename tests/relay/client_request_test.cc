@@ -98,7 +98,8 @@ TEST_F(ClientRequestTest, FilterValuesCountFromTheMessageOn) {
   client->takes = false;
   client.Say(R"(["REQ","s",{"kinds":[1]}])");
   RunUntil([&] { return !client->waiting.empty(); });
-  client.Say({R"(["REQ","t",{"kinds":[1,2]}])", R"(["COUNT","u",{"kinds":[1,2,3]}])"});
+  client.Say(R"(["REQ","t",{"kinds":[1,2]}])");
+  client.Say(R"(["COUNT","u",{"kinds":[1,2,3]}])");
   EXPECT_EQ(context_->filter_values->total(), 2U + 3 + 4);
   client->takes = true;
   while (client->Count("[\"COUNT\"") == 0) {
@@ -107,7 +108,8 @@ TEST_F(ClientRequestTest, FilterValuesCountFromTheMessageOn) {
   }
   RunUntil([&] { return client->Count("[\"EOSE\"") == 2; });
   EXPECT_EQ(context_->filter_values->total(), 2U + 3);
-  client.Say({R"(["CLOSE","s"])", R"(["CLOSE","t"])"});
+  client.Say(R"(["CLOSE","s"])");
+  client.Say(R"(["CLOSE","t"])");
   EXPECT_EQ(context_->filter_values->total(), 0U);
 }
 
