@@ -103,6 +103,7 @@ TEST(WorkPool, LongTasksLeaveAThreadForTheOthers) {
       ++done;
     });
   }
+  while (running < 2) std::this_thread::yield();
   std::promise<void> short_one;
   pool.Submit(Urgency::kFair, Party{.id = 99}, [&] { short_one.set_value(); });
   short_one.get_future().wait();
