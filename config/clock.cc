@@ -13,9 +13,9 @@ const Clock& Clock::System() {
 const WallClock& WallClock::System() {
   class SystemClock final : public WallClock {
     uint64_t NowSeconds() const override {
-      return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
-                                       std::chrono::system_clock::now().time_since_epoch())
-                                       .count());
+      return static_cast<uint64_t>(
+          std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+              .count());
     }
   };
   static const SystemClock clock;

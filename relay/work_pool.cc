@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -93,6 +95,10 @@ class Tasks {
 uint64_t IdOf(const Party& party) { return party.id; }
 uint64_t GroupOf(const Party& party) { return party.group == 0 ? party.id : party.group; }
 
+// Below the I/O and the commit threads, so that what waits does so here, where parties take turns, and not in one line
+// behind what was judged already: live p50 in the storm 12 ms without, 5.7 with, and 3.5 with batches of 4 events.
+constexpr int kNice = 10;
+
 // The tasks of one urgency.
 using Parties = Ring<Tasks, IdOf, 2>;
 using Lane = Ring<Parties, GroupOf, 64>;
@@ -139,6 +145,7 @@ Urgency WorkPool::Rep::Choose() {
 }
 
 void WorkPool::Rep::Run() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
   std::unique_lock lock(mutex);
   while (true) {
     if (!Runnable()) {
