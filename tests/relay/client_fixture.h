@@ -124,17 +124,18 @@ class ClientTest : public testing::Test {
     delivery_ = std::make_unique<Delivery>(metrics_, clock_, wall_clock_,
                                            std::vector<boost::asio::any_io_executor>{io_.get_executor()});
     pool_ = std::make_unique<WorkPool>(2);
-    context_.reset(new RelayContext{.settings = settings_,
-                                    .store = store_,
-                                    .limiter = *limiter_,
-                                    .pool = *pool_,
-                                    .metrics = metrics_,
-                                    .delivery = *delivery_,
-                                    .budget = *budget_,
-                                    .max_pending_bytes = 4 << 20,
-                                    .count_own_bytes = [this](int64_t bytes) { own_bytes_ += bytes; },
-                                    .clock = clock_,
-                                    .wall_clock = wall_clock_});
+    context_ =
+        std::make_unique<RelayContext>(RelayContext{.settings = settings_,
+                                                    .store = store_,
+                                                    .limiter = *limiter_,
+                                                    .pool = *pool_,
+                                                    .metrics = metrics_,
+                                                    .delivery = *delivery_,
+                                                    .budget = *budget_,
+                                                    .max_pending_bytes = 4 << 20,
+                                                    .count_own_bytes = [this](int64_t bytes) { own_bytes_ += bytes; },
+                                                    .clock = clock_,
+                                                    .wall_clock = wall_clock_});
     pipeline_ = std::make_unique<EventPipeline>(*context_);
   }
 

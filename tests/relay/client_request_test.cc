@@ -14,7 +14,8 @@ class ClientRequestTest : public ClientTest {
   static std::vector<std::string> Answer(const std::string& name, const std::vector<std::string>& notes,
                                          const std::string& hint = "finish") {
     std::vector<std::string> answer;
-    for (const std::string& note : notes) answer.push_back("[\"EVENT\",\"" + name + "\"," + note + "]");
+    const std::string head = EventMessageHead(name);
+    for (const std::string& note : notes) answer.emplace_back(head).append(note).append("]");
     answer.push_back("[\"EOSE\",\"" + name + "\",[\"" + hint + "\"]]");
     return answer;
   }

@@ -54,7 +54,7 @@ TEST_F(PolicyTest, WorkMustBeDoneAndCommittedTo) {
   settings_.min_pow_difficulty = 6;
   const auto mined = [&](const std::string& commitment) {
     for (int nonce = 0;; ++nonce) {
-      const std::string json = Signed(kNow, 1, "[[\"nonce\",\"" + std::to_string(nonce) + "\"" + commitment + "]]");
+      std::string json = Signed(kNow, 1, "[[\"nonce\",\"" + std::to_string(nonce) + "\"" + commitment + "]]");
       if (FindId(json).starts_with("00")) return json;
     }
   };

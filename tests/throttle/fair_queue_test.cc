@@ -209,8 +209,8 @@ TEST(FairQueue, AGroupIsNotTheLonerWithItsNumber) {
   Grouped grouped;
   for (int n = 0; n < 10; ++n) grouped.PushTo(5, 1, 4 * kKib);
   for (int n = 0; n < 10; ++n) grouped.PushTo(0, 5, 4 * kKib);
-  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9}), 2 * 4 * kKib) << "a quantum of each";
-  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9, .group = 5}), 3 * 4 * kKib) << "and one more within the group";
+  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9}), 8 * kKib) << "a quantum of each";
+  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9, .group = 5}), 12 * kKib) << "and one more within the group";
   for (int n = 0; n < 10; ++n) {
     EXPECT_EQ(grouped.Pop().first, 1U);
     EXPECT_EQ(grouped.Pop().first, 5U);
