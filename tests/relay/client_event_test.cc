@@ -91,7 +91,7 @@ TEST_F(ClientEventTest, TheWindowBoundsWhatIsUnderWayAndReadingPauses) {
 }
 
 TEST_F(ClientEventTest, TheBudgetOfAllBoundsThemTogetherAndIsPassedOnInOrder) {
-  const std::string big(4000, 'x');
+  const std::string big(8000, 'x');
   Build(20'000);
   Seat& first = Connect();
   Seat& second = Connect();
@@ -102,7 +102,7 @@ TEST_F(ClientEventTest, TheBudgetOfAllBoundsThemTogetherAndIsPassedOnInOrder) {
   const std::string small = Note("small");
   second.Say(Publish(small));
   RunForAWhile();
-  EXPECT_EQ(pipeline_->CommitStats().events, 8U) << "a batch larger than the budget passes alone";
+  EXPECT_EQ(pipeline_->CommitStats().events, EventBatch::kMost) << "a batch larger than the budget passes alone";
   EXPECT_EQ(budget_->waiting(), 2U);
   EXPECT_EQ(second->pauses, 1);
   EXPECT_EQ(Ask(second, R"(["COUNT","c",{"kinds":[1]}])"), R"(["COUNT","c",{"count":0}])");
