@@ -104,6 +104,7 @@ void LogStart(const RelayConfiguration& c) {
 int Run(const RelayConfiguration& configuration, bool take_over, const Environment& environment) {
   StopSignals signals;
   SetUpLogging(configuration.log_level, configuration.log_format);
+  signals.Listen();
   WarnOfUnknownSettings(environment);
   LogStart(configuration);
 

@@ -21,12 +21,17 @@ StopSignals::StopSignals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, kEnough}) sigaddset(&set_, signal);
   pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
+}
+
+void StopSignals::Listen() {
   thread_ = std::thread([this] { Run(); });
 }
 
 StopSignals::~StopSignals() {
-  pthread_kill(thread_.native_handle(), kEnough);
-  thread_.join();
+  if (thread_.joinable()) {
+    pthread_kill(thread_.native_handle(), kEnough);
+    thread_.join();
+  }
   pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
 }
 

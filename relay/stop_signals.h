@@ -14,11 +14,13 @@ namespace weir {
 // Make it before any other thread: those that are started after it leave these signals to it. One at a time.
 class StopSignals {
  public:
-  StopSignals();
+  StopSignals();  // from here on they wait
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
+  // Takes those that have come, and what comes; once, when the log is set up: the thread writes to it.
+  void Listen();
   // Until this is called, the first signal ends the program at once: there is nothing yet to be finished in order.
   // `again` is called on another thread for the second signal and every later one; never once it has been replaced. It
   // must not call anything here.

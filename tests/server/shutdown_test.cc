@@ -120,6 +120,9 @@ TEST_F(ShutdownTest, TheDestructorEndsWhatIsOpen) {
   ASSERT_TRUE(record_.Await("open"));
   server_.reset();
   EXPECT_EQ(record_.Count("end"), 1U);
+  while (client.ReadFrame()) {
+    // The close frame may have got out, or not.
+  }
   EXPECT_TRUE(client.AtEnd());
 }
 
