@@ -3,7 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "relay/policy.h"
+#include "relay/nostr/expiration.h"
 
 namespace weir {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "relay/nostr/canonical.h"
+#include "relay/nostr/expiration.h"
 #include "relay/nostr/json_scanner.h"
 
 namespace weir {
@@ -157,10 +158,6 @@ std::string RefusalOfEvent(EventView event, const RelaySettings& settings, const
     if (std::string refusal = RefusalOfVanishing(event, settings.url); !refusal.empty()) return refusal;
   }
   return RefusalOfWork(event, settings.min_pow_difficulty);
-}
-
-bool IsExpired(EventView event, uint64_t now_seconds) {
-  return event.expiration() != 0 && event.expiration() <= now_seconds;
 }
 
 bool IsPrivate(uint16_t kind) {

@@ -18,8 +18,6 @@ namespace weir {
 std::string RefusalOfEvent(EventView event, const RelaySettings& settings, const Identity& sender,
                            uint64_t now_seconds);
 
-bool IsExpired(EventView event, uint64_t now_seconds);
-
 // Messages between parties: kinds 4, 1059 and 21059.
 bool IsPrivate(uint16_t kind);
 // Its author, and whom it is addressed to.

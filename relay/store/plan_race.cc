@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "relay/store/database.h"
+
 namespace weir {
 namespace {
 
@@ -13,8 +15,6 @@ constexpr uint64_t kMostEntries = 1024;
 const Key& RangeOf(const Plan& plan, size_t range) {
   return range < plan.ranges.size() ? plan.ranges[range] : plan.kind_ranges[range - plan.ranges.size()];
 }
-
-std::string_view ViewOf(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void PlanRace::Step(rocksdb::Iterator* iterator, Budget* budget) {
   const rocksdb::Slice start(prefix.view().data(), prefix.view().size());
   for (int i = 0; iterator->Valid() && iterator->key().starts_with(start); ++i, iterator->Next()) {
     runner.begun = true;
-    runner.resume = Key::Of(ViewOf(iterator->key()));
+    runner.resume = Key::Of(ToView(iterator->key()));
     // One at least, or tiny slices would get nowhere.
     if (i == kEntriesAStep || (i > 0 && budget->used_up())) return;
     ++runner.entries;

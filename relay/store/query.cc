@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "relay/nostr/expiration.h"
 #include "relay/store/removal.h"
 
 namespace weir {

@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "relay/nostr/expiration.h"
+
 namespace weir {
 namespace {
 

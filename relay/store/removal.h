@@ -32,10 +32,6 @@ Result<uint64_t> RemoveExpired(const Database& database, uint64_t now_seconds, u
 // until then, and what was wrapped for him. The request itself stays.
 Status FinishVanishing(const Database& database, const WritePiece& write);
 
-// An event's moment to expire is the first at which it is no more.
-inline bool IsExpired(EventView event, uint64_t now_seconds) {
-  return event.expiration() != 0 && event.expiration() <= now_seconds;
-}
 // Whether a gift wrap (NIP-59) is for this key, written as hexadecimal.
 bool IsWrappedFor(EventView event, std::string_view pubkey_hex);
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "relay/nostr/expiration.h"
 #include "relay/store/removal.h"
 #include "relay/store/sorted_entries.h"
 

@@ -13,6 +13,7 @@
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
+#include "relay/store/database.h"
 #include "relay/store/keys.h"
 #include "relay/store/removal.h"
 #include "rocksdb/db.h"
@@ -23,8 +24,6 @@ namespace {
 constexpr std::string_view kEntryLetters = "iatkcdx";
 constexpr std::string_view kMarkLetters = "ervw";
 constexpr const char* kDamagedFile = "damaged file";
-
-std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 std::string Hex(std::string_view bytes) { return ToHex(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()); }
 
@@ -115,8 +114,8 @@ class Checker {
   void ForEach(rocksdb::ColumnFamilyHandle* family, std::string_view prefix,
                const std::function<void(std::string_view key, std::string_view value)>& visit) {
     const std::unique_ptr<rocksdb::Iterator> at(db_.NewIterator(read_, family));
-    for (at->Seek(prefix); at->Valid() && View(at->key()).starts_with(prefix); at->Next())
-      visit(View(at->key()), View(at->value()));
+    for (at->Seek(prefix); at->Valid() && ToView(at->key()).starts_with(prefix); at->Next())
+      visit(ToView(at->key()), ToView(at->value()));
     Readable(at->status());
   }
 
