@@ -34,6 +34,7 @@ TORTURE_ROUNDS ?= 50
 torture: build
 	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) WEIR_DISK_FULL_ROUNDS=$(TORTURE_ROUNDS) \
 	  $(BUILD)/tests/store_test --gtest_filter='*Torture*:DiskFull*'
+	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) $(BUILD)/tests/import_ops_test --gtest_filter='*Torture*'
 	@for file in install kill.torture.mjs disk_full.torture.mjs; do \
 	  WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) \
 	    tests/clients/run $$file $(CURDIR)/$(BUILD)/tests/clients $(CURDIR)/$(BUILD)/weir || \

@@ -12,6 +12,9 @@
 #include "bench/simulator/simulate_command.h"
 #include "bench/storm/storm_command.h"
 #include "config/config_command.h"
+#include "import/export_command.h"
+#include "import/import_command.h"
+#include "import/import_service.h"
 #include "relay/check_command.h"
 #include "relay/relay.h"
 #include "relay/relay_command.h"
@@ -33,6 +36,12 @@ int Config(int argc, char** argv) {
   return 2;
 }
 
+// With what stands above the relay's room.
+int RunRelay(int argc, char** argv) {
+  ImportService import_service;
+  return RelayCommand(argc, argv, {&import_service});
+}
+
 struct Command {
   std::string_view name;
   int (*run)(int argc, char** argv);
@@ -40,7 +49,9 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"relay", RelayCommand, "run the Nostr relay"},
+    {"relay", RunRelay, "run the Nostr relay"},
+    {"import", ImportCommand, "take events from files, at the pace that the engine stands"},
+    {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"config", Config, "print every setting: value, origin, unit, range, meaning"},

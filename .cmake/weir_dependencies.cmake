@@ -8,6 +8,7 @@ find_package(GTest CONFIG REQUIRED)
 find_package(benchmark CONFIG REQUIRED)
 find_package(simdjson CONFIG REQUIRED)
 find_package(OpenSSL REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 
@@ -15,6 +16,10 @@ find_package(prometheus-cpp CONFIG REQUIRED)
 find_library(WEIR_SECP256K1_LIBRARY secp256k1 REQUIRED)
 add_library(weir_secp256k1 INTERFACE)
 target_link_libraries(weir_secp256k1 INTERFACE ${WEIR_SECP256K1_LIBRARY})
+
+find_library(WEIR_ZSTD_LIBRARY zstd REQUIRED)
+add_library(weir_zstd INTERFACE)
+target_link_libraries(weir_zstd INTERFACE ${WEIR_ZSTD_LIBRARY})
 
 find_library(WEIR_JEMALLOC_LIBRARY jemalloc REQUIRED)
 add_library(weir_jemalloc INTERFACE)

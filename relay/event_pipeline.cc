@@ -45,6 +45,17 @@ EventPipeline::~EventPipeline() { Stop(); }
 
 void EventPipeline::Stop() { commit_.Stop(); }
 
+Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
+  if (events.empty()) return Status();
+  Status status = commit_.SaveBulk(events, results);
+  NoteWrite(status);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (results[i].outcome == SaveOutcome::kSaved) context_.metrics.CountSavedEvent(events[i].view().kind());
+  }
+  return status;
+}
+
 void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
   const Party party = batch->party;
   context_.pool.Submit(Urgency::kFair, party, [this, batch = std::move(batch)] { Work(*batch); });

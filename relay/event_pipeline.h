@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,10 @@ class EventPipeline {
   ~EventPipeline();
 
   void Submit(std::shared_ptr<const EventBatch> batch);
+
+  // For imports: see GroupCommit::SaveBulk. What is saved so is counted, but not delivered to live subscribers: it is
+  // history, and they would drown in it.
+  Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
 
   // Saves what waits for it and ends the commit thread; what comes later is answered "error: …". The pool has to be
   // drained by its owner.

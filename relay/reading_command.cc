@@ -1,6 +1,7 @@
 #include "relay/reading_command.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "relay/relay.h"
 
@@ -9,6 +10,10 @@ namespace {
 
 // Beside a relay that has a target of its own.
 constexpr uint64_t kMemoryBytes = 256ull << 20;
+
+Result<std::unique_ptr<RocksDbStore>> Open(const std::string& path) {
+  return RocksDbStore::Open({.path = path, .memory_target_bytes = kMemoryBytes, .read_only = true, .create = false});
+}
 
 }  // namespace
 
@@ -23,8 +28,13 @@ Result<std::unique_ptr<RocksDbStore>> OpenForReading(const ReadingFlags& flags) 
   table.Add("DATA_DIR", &data_dir, "where the events are kept");
   if (Status status = table.Load(ProcessEnvironment()); !status.ok()) return status;
   if (!flags.data_dir.empty()) data_dir = flags.data_dir;
-  return RocksDbStore::Open(
-      {.path = data_dir + "/events", .memory_target_bytes = kMemoryBytes, .read_only = true, .create = false});
+  return Open(data_dir + "/events");
+}
+
+Result<std::unique_ptr<RocksDbStore>> OpenForReading(const std::string& directory) {
+  std::error_code error;
+  const std::string inner = directory + "/events";
+  return Open(std::filesystem::is_directory(inner, error) ? inner : directory);
 }
 
 }  // namespace weir

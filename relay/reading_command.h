@@ -19,5 +19,7 @@ struct ReadingFlags {
 
 void AddTo(CLI::App& app, ReadingFlags& flags);
 Result<std::unique_ptr<RocksDbStore>> OpenForReading(const ReadingFlags& flags);
+// A database by the directory that it is in, or by the data directory above.
+Result<std::unique_ptr<RocksDbStore>> OpenForReading(const std::string& directory);
 
 }  // namespace weir

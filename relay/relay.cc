@@ -13,6 +13,7 @@
 #include "relay/identity.h"
 #include "relay/relay_context.h"
 #include "relay/relay_metrics.h"
+#include "relay/relay_part.h"
 #include "relay/routes.h"
 #include "relay/server/server.h"
 #include "relay/take_over.h"
@@ -35,13 +36,26 @@ size_t WorkerCount(const RelaySettings& settings) {
 
 std::string EventsDirectory(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
 
-Result<std::unique_ptr<RocksDbStore>> OpenStore(const RelayConfiguration& configuration) {
+std::string HostAndPort(std::string host, uint16_t port) {
+  if (host == "0.0.0.0") host = "127.0.0.1";
+  if (host == "::" || host == "[::]") host = "[::1]";
+  if (host.find(':') != std::string::npos && host.front() != '[') host = "[" + host + "]";
+  return host + ":" + std::to_string(port);
+}
+
+HttpRouter WithParts(HttpRouter router, const std::vector<RelayPart*>& parts) {
+  for (RelayPart* part : parts) part->AddRoutes(router);
+  return router;
+}
+
+Result<std::unique_ptr<RocksDbStore>> OpenStore(const RelayConfiguration& configuration, const std::string& address) {
   const Result<uint64_t> target = ResolveMemoryTarget(configuration.memory, MemoryProbe());
   if (!target.ok()) return target.status();
   StoreOptions options;
   options.path = EventsDirectory(configuration);
   options.memory_target_bytes = target.value();
   options.settings = configuration.store;
+  options.address = address;
   if (!configuration.relay.url.empty()) options.own_urls.push_back(configuration.relay.url);
   return RocksDbStore::Open(options);
 }
@@ -50,16 +64,18 @@ Result<std::unique_ptr<RocksDbStore>> OpenStore(const RelayConfiguration& config
 
 // From the ground up: what stands below is used by what stands above it, and goes after it.
 struct Relay::Rep {
-  explicit Rep(const RelayConfiguration& c);
+  Rep(const RelayConfiguration& c, std::vector<RelayPart*> p);
   ~Rep();
 
   Status Open(bool take_over);
   void Assemble();
   void SetMetricSources();
   Status Ready() const;
+  std::string host_and_port() const { return HostAndPort(configuration.server.listen, server.port()); }
   void Shutdown(std::chrono::milliseconds longest);
 
   const RelayConfiguration configuration;
+  const std::vector<RelayPart*> parts;
   RelayMetrics metrics;
   std::unique_ptr<RocksDbStore> store;
   std::unique_ptr<RocksDbMonitor> monitor;
@@ -73,9 +89,10 @@ struct Relay::Rep {
   bool is_down = false;
 };
 
-Relay::Rep::Rep(const RelayConfiguration& c)
+Relay::Rep::Rep(const RelayConfiguration& c, std::vector<RelayPart*> p)
     : configuration(c),
-      server(c.server, RelayRoutes(c, metrics, [this] { return Ready(); }),
+      parts(std::move(p)),
+      server(c.server, WithParts(RelayRoutes(c, metrics, [this] { return Ready(); }), parts),
              [this](Connection& connection) { return std::make_shared<Client>(*context, *pipeline, connection); }) {}
 
 Status Relay::Rep::Open(bool take_over) {
@@ -88,7 +105,7 @@ Status Relay::Rep::Open(bool take_over) {
     Status gone = AskHolderToGo(EventsDirectory(configuration), kLongestTakeOver);
     if (!gone.ok()) return gone;
   }
-  Result<std::unique_ptr<RocksDbStore>> opened = OpenStore(configuration);
+  Result<std::unique_ptr<RocksDbStore>> opened = OpenStore(configuration, "http://" + host_and_port());
   if (!opened.ok()) return opened.status();
   store = std::move(opened).value();
   Assemble();
@@ -118,6 +135,7 @@ void Relay::Rep::Assemble() {
                                                         .max_filter_values = target / kTargetPerFilterValue,
                                                         .count_own_bytes = count_own_bytes});
   pipeline = std::make_unique<EventPipeline>(*context);
+  for (RelayPart* part : parts) part->Start({.context = *context, .events = *pipeline});
   SetMetricSources();
 }
 
@@ -130,6 +148,9 @@ void Relay::Rep::SetMetricSources() {
   sources.work_waiting = [this] { return pool->waiting(); };
   sources.limiter = limiter.get();
   sources.monitor = monitor.get();
+  sources.parts = [this](MetricFamilies& families) {
+    for (const RelayPart* part : parts) part->AppendMetrics(families);
+  };
   metrics.SetSources(std::move(sources));
 }
 
@@ -144,6 +165,8 @@ void Relay::Rep::Shutdown(std::chrono::milliseconds longest) {
   if (std::exchange(is_down, true)) return;
   server.Shutdown(longest);
   metrics.SetSources({});
+  // They finish what they have under way, for which gates, workers and the commit thread are still there.
+  for (RelayPart* part : parts) part->Stop();
   if (pipeline == nullptr) return;
   // Those who wait at a gate are refused, so that the pool can run dry; what was verified is saved.
   limiter->Stop();
@@ -163,8 +186,9 @@ Relay::Rep::~Rep() {
 Relay::Relay(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 Relay::~Relay() = default;
 
-Result<std::unique_ptr<Relay>> Relay::Open(const RelayConfiguration& configuration, bool take_over) {
-  auto rep = std::make_unique<Rep>(configuration);
+Result<std::unique_ptr<Relay>> Relay::Open(const RelayConfiguration& configuration, bool take_over,
+                                           std::vector<RelayPart*> parts) {
+  auto rep = std::make_unique<Rep>(configuration, std::move(parts));
   if (const Status status = rep->Open(take_over); !status.ok()) return status;
   return std::unique_ptr<Relay>(new Relay(std::move(rep)));
 }
@@ -172,6 +196,8 @@ Result<std::unique_ptr<Relay>> Relay::Open(const RelayConfiguration& configurati
 void Relay::Accept() { rep_->server.Accept(); }
 
 uint16_t Relay::port() const { return rep_->server.port(); }
+
+std::string Relay::host_and_port() const { return rep_->host_and_port(); }
 
 void Relay::Shutdown(std::chrono::milliseconds longest) { rep_->Shutdown(longest); }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/status.h"
 #include "monitors/memory_target.h"
@@ -25,6 +26,8 @@
 #include "throttle/limiter_settings.h"
 
 namespace weir {
+
+class RelayPart;
 
 struct RelayConfiguration {
   std::string data_dir = "./data";  // the events are in its folder events/
@@ -47,11 +50,15 @@ class Relay {
  public:
   // Opens the store and binds the port. With `take_over`, the process that holds the database is asked to go first
   // (SIGTERM), and clients that connect meanwhile wait.
-  static Result<std::unique_ptr<Relay>> Open(const RelayConfiguration& configuration, bool take_over = false);
+  // The parts (relay_part.h) are the caller's and outlive it.
+  static Result<std::unique_ptr<Relay>> Open(const RelayConfiguration& configuration, bool take_over = false,
+                                             std::vector<RelayPart*> parts = {});
   ~Relay();
 
   void Accept();
   uint16_t port() const;
+  // As a program on this machine reaches it: "127.0.0.1:3334".
+  std::string host_and_port() const;
   // Stops accepting, finishes what is in flight, tells subscribers (CLOSED), flushes. Force, from another thread,
   // hurries it: connections are dropped, what was acknowledged is on disk all the same.
   void Shutdown(std::chrono::milliseconds longest);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "monitors/memory_probe.h"
 #include "relay/logging.h"
@@ -68,15 +69,6 @@ void WarnOfUnknownSettings(const Environment& environment) {
   for (const std::string& warning : table.UnknownNames(environment)) spdlog::warn("{}", warning);
 }
 
-// As a client on this machine can use it.
-std::string Address(const RelayConfiguration& configuration, uint16_t port) {
-  std::string host = configuration.server.listen;
-  if (host == "0.0.0.0") host = "127.0.0.1";
-  if (host == "::" || host == "[::]") host = "[::1]";
-  if (host.find(':') != host.npos && host.front() != '[') host = "[" + host + "]";
-  return "ws://" + host + ":" + std::to_string(port);
-}
-
 const char* Describe(SyncMode mode) {
   switch (mode) {
     case SyncMode::kBatch:
@@ -101,14 +93,15 @@ void LogStart(const RelayConfiguration& c) {
                target.ok() ? target.value() >> 20 : 0, DescribeAuth(c.relay), c.limiter.enabled ? "on" : "off");
 }
 
-int Run(const RelayConfiguration& configuration, bool take_over, const Environment& environment) {
+int Run(const RelayConfiguration& configuration, bool take_over, std::vector<RelayPart*> parts,
+        const Environment& environment) {
   StopSignals signals;
   SetUpLogging(configuration.log_level, configuration.log_format);
   signals.Listen();
   WarnOfUnknownSettings(environment);
   LogStart(configuration);
 
-  auto opened = Relay::Open(configuration, take_over);
+  auto opened = Relay::Open(configuration, take_over, std::move(parts));
   if (!opened.ok()) {
     spdlog::error("{}", opened.status().message());
     return 1;
@@ -116,9 +109,9 @@ int Run(const RelayConfiguration& configuration, bool take_over, const Environme
   Relay& relay = *opened.value();
   signals.BeginOrderly([&relay] { relay.ForceShutdown(); });
   relay.Accept();
-  const std::string address = Address(configuration, relay.port());
-  spdlog::info("listening on {}; a browser on http{} shows how to connect", address, address.substr(2));
-  NotifyService("READY=1\nSTATUS=listening on " + address);
+  const std::string address = relay.host_and_port();
+  spdlog::info("listening on ws://{}; a browser on http://{} shows how to connect", address, address);
+  NotifyService("READY=1\nSTATUS=listening on ws://" + address);
 
   const char* signal = signals.Wait();
   spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
@@ -132,7 +125,7 @@ int Run(const RelayConfiguration& configuration, bool take_over, const Environme
 
 }  // namespace
 
-int RelayCommand(int argc, char** argv) {
+int RelayCommand(int argc, char** argv, std::vector<RelayPart*> parts) {
   CLI::App app("Runs a Nostr relay until SIGINT or SIGTERM.", argv[0]);
   Flags flags;
   AddTo(app, flags);
@@ -147,7 +140,7 @@ int RelayCommand(int argc, char** argv) {
     std::fprintf(stderr, "weir relay: %s\n", status.message().c_str());
     return 2;
   }
-  const int code = Run(configuration, flags.take_over, environment);
+  const int code = Run(configuration, flags.take_over, std::move(parts), environment);
   StopLogging();
   return code;
 }

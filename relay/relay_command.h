@@ -1,8 +1,13 @@
 // weir relay: runs the relay until it is told to stop.
 #pragma once
 
+#include <vector>
+
 namespace weir {
 
-int RelayCommand(int argc, char** argv);
+class RelayPart;
+
+// The parts outlive the call.
+int RelayCommand(int argc, char** argv, std::vector<RelayPart*> parts = {});
 
 }  // namespace weir

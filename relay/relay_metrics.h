@@ -21,6 +21,8 @@
 
 namespace weir {
 
+class MetricFamilies;
+
 // What /metrics asks when it is asked; every one may be empty.
 struct MetricSources {
   std::function<ServerStats()> server;
@@ -30,6 +32,7 @@ struct MetricSources {
   std::function<uint64_t()> work_waiting;
   const AdaptiveLimiter* limiter = nullptr;
   const RocksDbMonitor* monitor = nullptr;
+  std::function<void(MetricFamilies& families)> parts;  // RelayPart::AppendMetrics
 };
 
 // What the relay says to a client; the label verb of nostr_relay_messages_total.

@@ -44,6 +44,8 @@ void AppendGroupCommit(const GroupCommitStats& s, MetricFamilies& families) {
   families.Counter("weir_commit_events_total", "Events handed to the store").Add(s.events);
   families.Counter("weir_commit_failed_events_total", "Events whose write failed (disk full, I/O error)").Add(s.failed);
   families.Gauge("weir_commit_waiting_events", "Events that wait for their write").Add(s.waiting);
+  families.Counter("weir_bulk_commits_total", "Writes of imports to the store that went well").Add(s.bulk_writes);
+  families.Counter("weir_bulk_commit_events_total", "Events in them, duplicates too").Add(s.bulk_events);
   families.Counter("weir_expired_events_total", "Events removed because their time had passed").Add(s.expired_removed);
   families.Counter("weir_expiry_sweeps_total", "Searches for expired events, by outcome")
       .Add(s.sweeps, {{"outcome", "done"}})
@@ -174,6 +176,7 @@ void AppendSources(const MetricSources& sources, MetricFamilies& families) {
     AppendEngine(details, families);
     AppendMemory(details, families);
   }
+  if (sources.parts) sources.parts(families);
 }
 
 }  // namespace weir

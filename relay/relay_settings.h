@@ -16,7 +16,8 @@ struct RelaySettings {
   std::string name = "weir";
   std::string description = "a Nostr relay that stays responsive under load";
   std::string contact;
-  std::string admin_pubkey;  // hex
+  std::string admin_pubkey;         // hex
+  bool admin_from_loopback = true;  // programs on this machine count as the admin (admin.h)
   std::string icon;
   std::string url;  // wss://relay.example, as clients know it; by a public name AUTH and requests to vanish need it
 

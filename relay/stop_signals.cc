@@ -42,8 +42,14 @@ void StopSignals::BeginOrderly(std::function<void()> again) {
 
 const char* StopSignals::Wait() {
   std::unique_lock lock(mutex_);
-  came_.wait(lock, [this] { return first_ != 0; });
-  return NameOf(first_);
+  came_.wait(lock, [this] { return first_ != 0 || released_; });
+  return first_ != 0 ? NameOf(first_) : nullptr;
+}
+
+void StopSignals::Release() {
+  std::lock_guard lock(mutex_);
+  released_ = true;
+  came_.notify_all();
 }
 
 void StopSignals::Run() {
@@ -59,7 +65,7 @@ void StopSignals::Run() {
 void StopSignals::Take(int signal) {
   std::lock_guard lock(mutex_);
   if (!again_) {
-    spdlog::warn("{} before the relay was open", NameOf(signal));
+    spdlog::warn("{} before there was anything to stop in order", NameOf(signal));
     StopLogging();
     _exit(128 + signal);
   }

@@ -25,8 +25,9 @@ class StopSignals {
   // `again` is called on another thread for the second signal and every later one; never once it has been replaced. It
   // must not call anything here.
   void BeginOrderly(std::function<void()> again);
-  // Returns when the first has come: its name.
+  // Returns when the first has come: its name. Null after Release: whoever waits is needed no longer.
   const char* Wait();
+  void Release();
 
  private:
   void Run();
@@ -37,6 +38,7 @@ class StopSignals {
   std::condition_variable came_;
   std::function<void()> again_;  // empty: before BeginOrderly
   int first_ = 0;
+  bool released_ = false;
   std::thread thread_;
 };
 

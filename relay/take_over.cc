@@ -1,15 +1,13 @@
 #include "relay/take_over.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <thread>
 
 #include "relay/store/lock_file.h"
@@ -20,20 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kLookAgain{20};
-
-bool IsHeld(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const bool held = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  close(descriptor);
-  return held;
-}
-
-pid_t NamedIn(const std::string& path) {
-  pid_t pid = 0;
-  std::ifstream(path) >> pid;
-  return pid;
-}
 
 // A number in a file is no reason to stop a process: it must have the file open.
 bool HasOpen(pid_t pid, const std::string& path) {
@@ -50,8 +34,8 @@ Status AskHolderToGo(const std::string& directory, std::chrono::milliseconds lon
   const std::string path = directory + "/" + LockFile::kName;
   const auto until = std::chrono::steady_clock::now() + longest;
   pid_t asked = 0;
-  while (IsHeld(path)) {
-    const pid_t holder = NamedIn(path);
+  while (const std::optional<LockHolder> found = HolderOf(directory)) {
+    const pid_t holder = found->process;
     if (holder != asked && holder > 0 && holder != getpid() && HasOpen(holder, path)) {
       if (kill(holder, SIGTERM) != 0) {
         return Status::Error("cannot ask process " + std::to_string(holder) + ", which has " + directory +

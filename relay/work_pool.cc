@@ -24,6 +24,7 @@ namespace {
 using Task = std::function<void()>;
 
 constexpr uint32_t kUrgentInARow = 7;
+constexpr uint32_t kOthersBetweenBulk = 31;
 
 // One task that fails (out of memory, say) is not the end of the thread, and with it of everybody's connection.
 void RunAndForget(Task task) {
@@ -106,23 +107,29 @@ using Lane = Ring<Parties, GroupOf, 64>;
 }  // namespace
 
 struct WorkPool::Rep {
-  explicit Rep(size_t thread_count) : most_long(std::max<size_t>(1, thread_count - 1)) {}
+  explicit Rep(size_t thread_count) : most_in_background(std::max<size_t>(1, thread_count - 1)) {}
 
   void Run();
   Lane& LaneOf(Urgency urgency) { return lanes[static_cast<size_t>(urgency)]; }
-  bool LongMayRun() { return !LaneOf(Urgency::kLong).empty() && long_running < most_long; }
-  bool Runnable() { return !LaneOf(Urgency::kUrgent).empty() || !LaneOf(Urgency::kFair).empty() || LongMayRun(); }
+  static bool IsBackground(Urgency urgency) { return urgency == Urgency::kLong || urgency == Urgency::kBulk; }
+  bool BackgroundMayRun() const { return in_background < most_in_background; }
+  bool LongMayRun() { return !LaneOf(Urgency::kLong).empty() && BackgroundMayRun(); }
+  bool BulkMayRun() { return !LaneOf(Urgency::kBulk).empty() && BackgroundMayRun(); }
+  bool OthersMayRun() { return !LaneOf(Urgency::kUrgent).empty() || !LaneOf(Urgency::kFair).empty() || LongMayRun(); }
+  bool Runnable() { return OthersMayRun() || BulkMayRun(); }
   Urgency Choose();
+  Urgency ChooseAmongOthers();
 
-  const size_t most_long;
+  const size_t most_in_background;
 
   mutable std::mutex mutex;
   std::condition_variable wake_up;
   std::array<Lane, kUrgencies> lanes;
   size_t waiting = 0;
   size_t sleeping = 0;
-  size_t long_running = 0;
+  size_t in_background = 0;
   uint32_t urgent_in_a_row = 0;
+  uint32_t others_in_a_row = 0;  // while bulk waited
   bool long_is_next = false;
   bool ending = false;
 
@@ -131,6 +138,16 @@ struct WorkPool::Rep {
 
 // Whose turn it is, where something is runnable.
 Urgency WorkPool::Rep::Choose() {
+  if (!BulkMayRun()) return ChooseAmongOthers();
+  if (OthersMayRun() && others_in_a_row < kOthersBetweenBulk) {
+    ++others_in_a_row;
+    return ChooseAmongOthers();
+  }
+  others_in_a_row = 0;
+  return Urgency::kBulk;
+}
+
+Urgency WorkPool::Rep::ChooseAmongOthers() {
   const bool fair = !LaneOf(Urgency::kFair).empty();
   const bool long_may_run = LongMayRun();
   const bool others = fair || long_may_run;
@@ -156,17 +173,17 @@ void WorkPool::Rep::Run() {
       continue;
     }
     const Urgency urgency = Choose();
-    const bool is_long = urgency == Urgency::kLong;
+    const bool is_background = IsBackground(urgency);
     Task task = LaneOf(urgency).Pop();
     --waiting;
-    if (is_long) ++long_running;
-    // Nobody was woken for a long task while it had to wait.
-    const bool wake = !is_long && sleeping > 0 && LongMayRun();
+    if (is_background) ++in_background;
+    // Nobody was woken for a long or a bulk task while it had to wait.
+    const bool wake = !is_background && sleeping > 0 && (LongMayRun() || BulkMayRun());
     lock.unlock();
     if (wake) wake_up.notify_one();
     RunAndForget(std::move(task));
     lock.lock();
-    if (is_long) --long_running;
+    if (is_background) --in_background;
     if (ending && waiting == 0) wake_up.notify_all();
   }
 }
@@ -193,7 +210,7 @@ void WorkPool::Submit(Urgency urgency, const Party& party, std::function<void()>
     const std::lock_guard lock(rep_->mutex);
     rep_->LaneOf(urgency).Push(party, std::move(task));
     ++rep_->waiting;
-    wake = rep_->sleeping > 0 && (urgency != Urgency::kLong || rep_->LongMayRun());
+    wake = rep_->sleeping > 0 && (!Rep::IsBackground(urgency) || rep_->BackgroundMayRun());
   }
   if (wake) rep_->wake_up.notify_one();
 }

@@ -28,15 +28,6 @@ const Life kLives[] = {
     {true, {"paced"}},
 };
 
-std::string Now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%MZ", &utc);
-  return text;
-}
-
 Status WriteFile(const fs::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::trunc);
   out << text;
@@ -120,11 +111,36 @@ class Campaign {
   const CampaignOptions& options_;
   const LoadPlan& plan_;
   const std::vector<std::unique_ptr<LoadScenario>> scenarios_ = AllScenarios();
-  const std::string date_ = Now();
+  const std::string date_ = DateOfRun();
   std::vector<ResultRow> rows_;
 };
 
 }  // namespace
+
+Result<Contender> ParseContender(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || text.substr(0, equals).find_first_of(",|/ ") != std::string::npos)
+    return Status::Error("expected NAME=COMMAND");
+  return Contender{.name = text.substr(0, equals), .command = text.substr(equals + 1)};
+}
+
+std::string CommandLine(int argc, char** argv) {
+  std::string text = std::filesystem::path(argv[0]).filename();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    text += word.find_first_of(" \"|&;>") == std::string::npos ? " " + word : " '" + word + "'";
+  }
+  return text;
+}
+
+std::string DateOfRun() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%MZ", &utc);
+  return text;
+}
 
 Status RunCampaign(const CampaignOptions& options, const LoadPlan& plan) {
   Campaign campaign(options, plan);

@@ -1,5 +1,6 @@
 #include "bench/relay/event_maker.h"
 
+#include <chrono>
 #include <iterator>
 #include <random>
 #include <string_view>
@@ -230,6 +231,11 @@ class Maker {
 };
 
 }  // namespace
+
+uint64_t Today() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::days>(now).count());
+}
 
 void MakeEvents(const EventRecipe& recipe, const std::function<void(std::string json)>& take) {
   Maker maker(recipe);

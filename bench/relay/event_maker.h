@@ -22,6 +22,9 @@ struct EventRecipe {
   bool one_author = false;
 };
 
+// Whole days since 1970.
+uint64_t Today();
+
 // The same recipe makes the same events. 50 µs each, for the signature.
 void MakeEvents(const EventRecipe& recipe, const std::function<void(std::string json)>& take);
 

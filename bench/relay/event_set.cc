@@ -20,23 +20,19 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 constexpr auto kLongestKept = std::chrono::hours(24 * 30);  // relays refuse events that are too old
 
-Result<std::string> ReadFresh(const fs::path& file) {
+bool IsFresh(const fs::path& file) {
   std::error_code error;
   const auto written = fs::last_write_time(file, error);
-  if (error || fs::file_time_type::clock::now() - written > kLongestKept) return Status::Error("none");
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (in.bad()) return Status::Error("cannot read " + file.string());
-  return text;
+  return !error && fs::file_time_type::clock::now() - written <= kLongestKept;
 }
 
 // Under another name first: a file that is there is whole.
-Status WriteWhole(const fs::path& file, const std::string& text) {
+Status WriteWhole(const EventRecipe& recipe, const fs::path& file) {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);  // opening says it better
   const fs::path unfinished = file.string() + "." + std::to_string(getpid());
   std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
-  out << text;
+  MakeEvents(recipe, [&](const std::string& json) { out << json << '\n'; });
   out.close();
   if (out.good()) fs::rename(unfinished, file, error);
   return out.good() && !error ? Status() : Status::Error("cannot write " + file.string());
@@ -49,17 +45,28 @@ fs::path EventSet::FileOf(const EventRecipe& recipe, const fs::path& directory) 
                       "-" + std::to_string(recipe.count) + ".jsonl");
 }
 
-Result<EventSet> EventSet::Get(const EventRecipe& recipe, const fs::path& directory) {
-  const fs::path file = FileOf(recipe, directory);
-  if (auto text = ReadFresh(file); text.ok()) {
-    auto events = FromLines(std::move(text).value());
-    if (events.ok() && events.value().size() == recipe.count) return events;
-  }
+Result<fs::path> EventSet::MakeFile(const EventRecipe& recipe, const fs::path& directory) {
+  fs::path file = FileOf(recipe, directory);
+  if (IsFresh(file)) return file;
   std::fprintf(stderr, "signing %zu events for %s\n", recipe.count, recipe.purpose.c_str());
-  std::string lines;
-  MakeEvents(recipe, [&](const std::string& json) { lines += json + "\n"; });
-  if (Status s = WriteWhole(file, lines); !s.ok()) return s;
-  return FromLines(std::move(lines));
+  if (Status s = WriteWhole(recipe, file); !s.ok()) return s;
+  return file;
+}
+
+Result<EventSet> EventSet::Get(const EventRecipe& recipe, const fs::path& directory) {
+  for (const bool again : {true, false}) {
+    const auto file = MakeFile(recipe, directory);
+    if (!file.ok()) return file.status();
+    std::ifstream in(file.value(), std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    if (in.bad()) return Status::Error("cannot read " + file.value().string());
+    auto events = FromLines(std::move(text));
+    if (events.ok() && events.value().size() == recipe.count) return events;
+    // Cut off, or changed.
+    std::error_code ignored;  // making it says it better
+    if (again) fs::remove(file.value(), ignored);
+  }
+  return Status::Error("the events of " + recipe.purpose + " are not as they should be");
 }
 
 Result<EventSet> EventSet::FromLines(std::string lines) {

@@ -20,6 +20,8 @@ class EventSet {
   // From the file of the recipe in the directory, which is made if it is not there: JSON Lines, as imports take it.
   // The day of the recipe does not matter where a file of the last 30 days is there.
   static Result<EventSet> Get(const EventRecipe& recipe, const std::filesystem::path& directory);
+  // The same, but only the file, and without having the events in memory.
+  static Result<std::filesystem::path> MakeFile(const EventRecipe& recipe, const std::filesystem::path& directory);
   static std::filesystem::path FileOf(const EventRecipe& recipe, const std::filesystem::path& directory);
   // The error names the first line that has no id, or one that was there before.
   static Result<EventSet> FromLines(std::string lines);

@@ -23,13 +23,15 @@ TemporaryDirectory::~TemporaryDirectory() {
   fs::remove_all(path_, ignored);
 }
 
-std::string ExpandCommand(std::string command, uint16_t port, const fs::path& dir, const fs::path& db) {
-  const std::pair<std::string, std::string> places[] = {
-      {"{port}", std::to_string(port)}, {"{dir}", dir.string()}, {"{db}", db.string()}};
+std::string FillIn(std::string command, const std::vector<std::pair<std::string, std::string>>& places) {
   for (const auto& [place, value] : places)
     for (size_t at = command.find(place); at != std::string::npos; at = command.find(place, at + value.size()))
       command.replace(at, place.size(), value);
   return command;
+}
+
+std::string ExpandCommand(std::string command, uint16_t port, const fs::path& dir, const fs::path& db) {
+  return FillIn(std::move(command), {{"{port}", std::to_string(port)}, {"{dir}", dir.string()}, {"{db}", db.string()}});
 }
 
 Result<RunningRelay> Launch(const std::string& command, const fs::path& dir, const fs::path& db,

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/relay/load_scenario.h"
 #include "bench/relay/server_process.h"
@@ -41,6 +43,8 @@ Status WithFate(const Status& error, RunningRelay* relay);
 Result<RunningRelay> Launch(const std::string& command, const std::filesystem::path& dir,
                             const std::filesystem::path& db, const std::optional<Endpoint>& endpoint);
 
+// Every place, "{file}" and the like, becomes its value.
+std::string FillIn(std::string command, const std::vector<std::pair<std::string, std::string>>& places);
 std::string ExpandCommand(std::string command, uint16_t port, const std::filesystem::path& dir,
                           const std::filesystem::path& db);
 

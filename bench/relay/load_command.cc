@@ -63,14 +63,8 @@ void AddCommonOptions(CLI::App* app, Arguments* a) {
 void AddCampaignOptions(CLI::App* all, Arguments* a) {
   all->add_option("--compare", a->compare, "NAME=COMMAND of a relay to measure, as --server; once for each")
       ->allow_extra_args(false)
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            const size_t equals = text.find('=');
-            const bool good = equals != std::string::npos && equals > 0 &&
-                              text.substr(0, equals).find_first_of(",|/ ") == std::string::npos;
-            return good ? std::string() : std::string("expected NAME=COMMAND");
-          },
-          "NAME=COMMAND"));
+      ->check(CLI::Validator([](const std::string& text) { return ParseContender(text).status().message(); },
+                             "NAME=COMMAND"));
   all->add_option("--repetitions", a->repetitions, "of the whole table")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
@@ -105,10 +99,7 @@ Status RunAll(const Arguments& a, const std::string& command_line) {
                           .results = a.results.empty() ? "relay-results" : a.results,
                           .scratch = a.scratch,
                           .command_line = command_line};
-  for (const std::string& text : a.compare) {
-    const size_t equals = text.find('=');
-    options.contenders.push_back({.name = text.substr(0, equals), .command = text.substr(equals + 1)});
-  }
+  for (const std::string& text : a.compare) options.contenders.push_back(ParseContender(text).value());
   if (!a.server.empty()) options.contenders.push_back({.name = "relay", .command = a.server});
   if (options.contenders.empty()) {
     const auto relay = FindRelay(a, {});
@@ -126,15 +117,6 @@ Status PrintEvents(const Arguments& a) {
   return std::cout.flush().good() ? Status() : Status::Error("cannot write the events");
 }
 
-std::string CommandLine(int argc, char** argv) {
-  std::string text = fs::path(argv[0]).filename();
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    text += word.find_first_of(" \"|&;>") == std::string::npos ? " " + word : " '" + word + "'";
-  }
-  return text;
-}
-
 }  // namespace
 
 int LoadCommand(int argc, char** argv) {
@@ -147,7 +129,8 @@ int LoadCommand(int argc, char** argv) {
   AddCommonOptions(&app, &arguments);
   app.fallthrough();
   app.require_subcommand(1);
-  const std::vector<std::unique_ptr<LoadScenario>> scenarios = AllScenarios();
+  std::vector<std::unique_ptr<LoadScenario>> scenarios = AllScenarios();
+  scenarios.push_back(MakeImport());
   for (const auto& scenario : scenarios)
     scenario->AddOptions(app.add_subcommand(std::string(scenario->name()), std::string(scenario->meaning())));
   CLI::App* all = app.add_subcommand("all", "every scenario, several times, of one relay or of several in turn");

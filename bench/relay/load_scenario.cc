@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "bench/relay/publisher.h"
@@ -31,10 +30,8 @@ size_t LoadPlan::Scaled(size_t count) const {
   return std::max<size_t>(1, static_cast<size_t>(std::llround(static_cast<double>(count) * scale)));
 }
 
-Result<EventSet> LoadPlan::Events(const std::string& purpose, size_t count, bool one_author) const {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto day = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::hours>(now).count() / 24);
-  return EventSet::Get({.purpose = purpose, .seed = seed, .count = count, .day = day, .one_author = one_author}, cache);
+EventRecipe LoadPlan::Recipe(const std::string& purpose, size_t count, bool one_author) const {
+  return {.purpose = purpose, .seed = seed, .count = count, .day = Today(), .one_author = one_author};
 }
 
 Result<LoadFigures> Measure(LoadScenario* scenario, const LoadTarget& target, const LoadPlan& plan) {

@@ -1,4 +1,4 @@
-// What is measured, one scenario a file; each is a subcommand of relay_load and a step of `all`.
+// What is measured, one scenario a file; each is a subcommand of relay_load and, but for `import`, a step of `all`.
 #pragma once
 
 #include <sys/types.h>
@@ -54,7 +54,10 @@ struct LoadPlan {
 
   size_t Scaled(size_t count) const;
   double Scaled(double seconds) const { return seconds * scale; }
-  Result<EventSet> Events(const std::string& purpose, size_t count, bool one_author = false) const;
+  EventRecipe Recipe(const std::string& purpose, size_t count, bool one_author = false) const;
+  Result<EventSet> Events(const std::string& purpose, size_t count, bool one_author = false) const {
+    return EventSet::Get(Recipe(purpose, count, one_author), cache);
+  }
   // What `ingest` publishes.
   Result<EventSet> Preloaded() const { return Events("ingest", Scaled(events)); }
 };
@@ -75,6 +78,7 @@ std::unique_ptr<LoadScenario> MakeStormOnRelay();
 std::unique_ptr<LoadScenario> MakeBurst();
 std::unique_ptr<LoadScenario> MakeFanOut();
 std::unique_ptr<LoadScenario> MakeIdle();
+std::unique_ptr<LoadScenario> MakeImport();  // needs a command, and is no step of `all`
 
 // Runs it, and notes the load average of the minute before beside its figures.
 Result<LoadFigures> Measure(LoadScenario* scenario, const LoadTarget& target, const LoadPlan& plan);

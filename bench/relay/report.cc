@@ -136,15 +136,17 @@ Spread SpreadOf(std::vector<double> values) {
 
 std::string ResultTables(const std::vector<ResultRow>& rows) {
   const std::vector<std::string> relays = RelaysOf(rows);
-  std::string text = "Medians, with the lowest and the highest where there are several runs.\n\n" + TableHead(relays);
+  std::string text = "Medians, with the lowest and the highest where there are several runs.\n";
+  std::string headlines;
   for (const Headline& headline : kHeadlines) {
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const ResultRow& r) {
       return r.scenario == headline.scenario && r.figure.name == headline.figure;
     });
     if (row == rows.end()) continue;
     const std::string label = row->scenario + ": " + row->figure.name;
-    text += TableRow(rows, relays, label, headline.scenario, row->figure);
+    headlines += TableRow(rows, relays, label, headline.scenario, row->figure);
   }
+  if (!headlines.empty()) text += "\n" + TableHead(relays) + headlines;
   std::vector<std::pair<std::string, std::string>> shown;
   std::string scenario;
   std::vector<ResultRow> sorted = rows;

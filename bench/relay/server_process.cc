@@ -30,14 +30,6 @@ constexpr Duration kPause = std::chrono::milliseconds(20);
   _exit(127);
 }
 
-std::string LastLine(const std::filesystem::path& log) {
-  std::ifstream in(log);
-  std::string last;
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty()) last = line;
-  return last;
-}
-
 std::string NameOf(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
   std::string name;
@@ -46,6 +38,14 @@ std::string NameOf(pid_t pid) {
 }
 
 }  // namespace
+
+std::string LastLine(const std::filesystem::path& log) {
+  std::ifstream in(log);
+  std::string last;
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty()) last = line;
+  return last;
+}
 
 Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(const std::string& command, const Endpoint& endpoint,
                                                             const std::filesystem::path& log) {

@@ -41,4 +41,7 @@ class ServerProcess {
   const std::filesystem::path log_;
 };
 
+// Of what a program printed: what it said last.
+std::string LastLine(const std::filesystem::path& log);
+
 }  // namespace weir

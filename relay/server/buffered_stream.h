@@ -87,6 +87,7 @@ class BufferedStream {
   void Consume(size_t bytes);
   // After it reads fail with this error, once the piece is used up.
   void EndInput(boost::system::error_code error) { input_error_ = error; }
+  const boost::system::error_code& input_error() const { return input_error_; }
 
   // Completes Beast's read from the piece, or with the end's error. False where there is no read, or nothing for it.
   bool CompleteRead();

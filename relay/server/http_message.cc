@@ -1,6 +1,7 @@
 #include "relay/server/http_message.h"
 
 #include <boost/beast/core/detail/base64.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/status.hpp>
@@ -59,10 +60,41 @@ std::string HttpDate() {
   return text;
 }
 
+// Without what a browser would keep to itself.
+std::string_view TargetOf(const BeastRequest& request) {
+  std::string_view target(request.target().data(), request.target().size());
+  // The absolute form, as to a proxy: all of this port is one host.
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!target.starts_with(scheme)) continue;
+    const size_t slash = target.find('/', scheme.size());
+    target = slash == target.npos ? std::string_view("/") : target.substr(slash);
+  }
+  return target.substr(0, target.find('#'));
+}
+
+std::string Start(const HttpResponse& response) {
+  const auto reason = http::obsolete_reason(static_cast<http::status>(response.status));
+  std::string text = "HTTP/1.1 " + std::to_string(response.status) + " ";
+  text.append(reason.data(), reason.size());
+  text += "\r\nServer: weir\r\nDate: " + HttpDate() + "\r\n";
+  if (HasBody(response) && !response.content_type.empty()) text += "Content-Type: " + response.content_type + "\r\n";
+  return text;
+}
+
+std::string Rest(const HttpResponse& response, bool keep_alive) {
+  std::string text;
+  for (const auto& [name, value] : response.headers) text.append(name).append(": ").append(value).append("\r\n");
+  return text += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
+}
+
 }  // namespace
 
 bool AsksForWebSocket(const BeastRequest& request) {
   return http::token_list(request[http::field::upgrade]).exists("websocket");
+}
+
+bool AsksToContinue(const BeastRequest& request) {
+  return boost::beast::iequals(request[http::field::expect], "100-continue");
 }
 
 std::optional<HttpResponse> UpgradeProblem(const BeastRequest& request) {
@@ -103,24 +135,23 @@ std::string JoinedHeader(const BeastRequest& request, std::string_view name) {
   return joined;
 }
 
-std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string address) {
-  std::string_view target(request.target().data(), request.target().size());
-  // The absolute form, as to a proxy: all of this port is one host.
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!target.starts_with(scheme)) continue;
-    const size_t slash = target.find('/', scheme.size());
-    target = slash == target.npos ? std::string_view("/") : target.substr(slash);
-  }
+std::optional<std::string> PathOf(const BeastRequest& request) {
+  const std::string_view target = TargetOf(request);
   if (!target.starts_with('/') && target != "*") return std::nullopt;
-  target = target.substr(0, target.find('#'));
-  const size_t question = target.find('?');
-  auto path = DecodePath(target.substr(0, question));
+  return DecodePath(target.substr(0, target.find('?')));
+}
+
+std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string address, std::string peer) {
+  auto path = PathOf(request);
   if (!path) return std::nullopt;
   HttpRequest result;
   result.method = std::string(request.method_string());
   result.path = *std::move(path);
+  const std::string_view target = TargetOf(request);
+  const size_t question = target.find('?');
   if (question != target.npos) result.query = target.substr(question + 1);
   result.address = std::move(address);
+  result.peer = std::move(peer);
   for (const auto& field : request) {
     std::string name(field.name_string());
     for (char& c : name)
@@ -131,20 +162,20 @@ std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string addr
   return result;
 }
 
+bool HasBody(const HttpResponse& response) { return response.status != 204 && response.status != 304; }
+
 std::string Serialize(const HttpResponse& response, bool keep_alive, bool with_body) {
-  const auto reason = http::obsolete_reason(static_cast<http::status>(response.status));
-  std::string text = "HTTP/1.1 " + std::to_string(response.status) + " ";
-  text.append(reason.data(), reason.size());
-  text += "\r\nServer: weir\r\nDate: " + HttpDate() + "\r\n";
-  const bool has_body = response.status != 204 && response.status != 304;
-  if (has_body) {
-    if (!response.content_type.empty()) text += "Content-Type: " + response.content_type + "\r\n";
-    text += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
-  }
-  for (const auto& [name, value] : response.headers) text.append(name).append(": ").append(value).append("\r\n");
-  text += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
-  if (has_body && with_body) text += response.body;
+  std::string text = Start(response);
+  if (HasBody(response)) text += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
+  text += Rest(response, keep_alive);
+  if (HasBody(response) && with_body) text += response.body;
   return text;
+}
+
+std::string SerializeHead(const HttpResponse& response, bool chunked) {
+  std::string text = Start(response);
+  if (HasBody(response) && chunked) text += "Transfer-Encoding: chunked\r\n";
+  return text + Rest(response, false);
 }
 
 }  // namespace weir

@@ -11,6 +11,7 @@
 namespace weir {
 
 bool AsksForWebSocket(const BeastRequest& request);
+bool AsksToContinue(const BeastRequest& request);
 // Why a request for a WebSocket cannot be granted.
 std::optional<HttpResponse> UpgradeProblem(const BeastRequest& request);
 
@@ -20,10 +21,15 @@ HttpResponse AnswerToMalformed(const boost::system::error_code& error, uint64_t 
 // All values of a header, joined as one list.
 std::string JoinedHeader(const BeastRequest& request, std::string_view name);
 
-// Nothing where the target is not well-formed. The body moves.
-std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string address);
+// Nothing where the target is not well-formed.
+std::optional<std::string> PathOf(const BeastRequest& request);
+// The same; the body moves.
+std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string address, std::string peer);
 
+bool HasBody(const HttpResponse& response);
 // As it goes over the wire.
 std::string Serialize(const HttpResponse& response, bool keep_alive, bool with_body);
+// Of one whose body goes in pieces: in chunks, or until the connection closes, as it does in any case.
+std::string SerializeHead(const HttpResponse& response, bool chunked);
 
 }  // namespace weir

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "config/parse.h"
 #include "relay/server/http.h"
 
@@ -65,6 +67,17 @@ void HttpRouter::AddForAccept(std::string media_type, HttpHandler handler) {
   by_accept_.emplace_back(std::move(media_type), std::move(handler));
 }
 
+void HttpRouter::AddStream(std::string method, std::string path, HttpStreamFactory factory) {
+  streams_[std::move(path)].insert_or_assign(std::move(method), std::move(factory));
+}
+
+const HttpStreamFactory* HttpRouter::StreamFor(std::string_view method, std::string_view path) const {
+  const auto streams = streams_.find(path);
+  if (streams == streams_.end()) return nullptr;
+  const auto stream = streams->second.find(method == "HEAD" ? "GET" : method);
+  return stream == streams->second.end() ? nullptr : &stream->second;
+}
+
 HttpResponse HttpRouter::Answer(const HttpRequest& request) const {
   const std::string method = request.method == "HEAD" ? "GET" : request.method;
   if (method == "GET") {
@@ -79,9 +92,14 @@ HttpResponse HttpRouter::Answer(const HttpRequest& request) const {
     if (route != path->second.end()) return route->second(request);
   }
   if (method == "OPTIONS") return Preflight();
-  if (path == routes_.end()) return {.status = 404, .body = "nothing is at " + Printable(request.path) + "\n"};
+  std::set<std::string> known;
+  if (path != routes_.end())
+    for (const auto& [name, handler] : path->second) known.insert(name);
+  if (const auto streams = streams_.find(request.path); streams != streams_.end())
+    for (const auto& [name, factory] : streams->second) known.insert(name);
+  if (known.empty()) return {.status = 404, .body = "nothing is at " + Printable(request.path) + "\n"};
   std::string allowed;
-  for (const auto& [known, handler] : path->second) allowed += known + (known == "GET" ? ", HEAD, " : ", ");
+  for (const std::string& name : known) allowed += name + (name == "GET" ? ", HEAD, " : ", ");
   allowed += "OPTIONS";
   return {.status = 405, .body = Printable(request.path) + " takes " + allowed + "\n", .headers = {{"Allow", allowed}}};
 }

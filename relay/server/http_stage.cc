@@ -10,10 +10,11 @@
 #include <string>
 #include <utility>
 
-#include "config/parse.h"
 #include "relay/server/http_message.h"
 #include "relay/server/io_thread.h"
+#include "relay/server/last_answer.h"
 #include "relay/server/session.h"
+#include "relay/server/stream_stage.h"
 #include "relay/server/websocket_stage.h"
 
 namespace weir {
@@ -28,6 +29,8 @@ constexpr size_t kMaxUnsentBytes = size_t{256} << 10;
 constexpr std::chrono::seconds kLastChance{1};
 // Of requests sent ahead; then the other connections have a turn.
 constexpr int kMostATurn = 16;
+
+HttpResponse NoHost() { return {.status = 400, .body = "one Host header is needed\n"}; }
 
 class HttpStage final : public Stage {
  public:
@@ -48,33 +51,35 @@ class HttpStage final : public Stage {
   }
 
  private:
-  using Parser = http::request_parser<http::string_body>;
-
   SteadyTime NextDeadline() { return session_.thread().Now() + core_.settings.handshake_timeout; }
   bool InRequest() const { return parser_.has_value() && parser_->got_some(); }
   bool Parse();
+  void OnHeader(boost::system::error_code& error);
   void OnRequest();
+  void BeginStream();
   void Upgrade(const BeastRequest& request, const IpAddress& client);
   HttpResponse Ask(const HttpRequest& request);
   void Answer(const HttpResponse& response, bool keep_alive, bool with_body = true);
-  void AnswerUnread(const HttpResponse& response);
-  void Fail(Counter& counter, const HttpResponse& response, std::string_view what);
+  void Fail(const HttpResponse& response, std::string_view what) {
+    RefuseRequest(session_, counters_.http_errors, response, what);
+  }
   IpAddress Client(const BeastRequest& request) const;
 
   Session& session_;
   ServerCore& core_;
   ThreadCounters& counters_;
-  std::optional<Parser> parser_;
-  std::string rest_;  // of an earlier piece, that the parser could not use alone
+  std::optional<RequestParser> parser_;
+  const HttpStreamFactory* stream_ = nullptr;  // for the request of which there is the header
+  std::string rest_;                           // of an earlier piece, that the parser could not use alone
   SteadyTime deadline_;
   bool answered_ = false;  // at least one request
   bool continued_ = false;
   bool stalled_ = false;
-  bool upgraded_ = false;
+  bool handed_on_ = false;  // to another stage
 };
 
 void HttpStage::OnInput() {
-  for (int requests = 0; !session_.ended() && !upgraded_; ++requests) {
+  for (int requests = 0; !session_.ended() && !handed_on_; ++requests) {
     if (requests == kMostATurn) return session_.ProcessSoon();
     stalled_ = session_.stream().output_bytes() > kMaxUnsentBytes;
     if (stalled_) return session_.PauseReading();
@@ -82,17 +87,16 @@ void HttpStage::OnInput() {
     if (!Parse()) break;
     OnRequest();
   }
-  if (session_.input_ended() && !upgraded_ && session_.stream().piece().empty())
+  if (session_.input_ended() && !handed_on_ && session_.stream().piece().empty())
     session_.EndAfterOutput("the client hung up");
 }
 
-// True when there is a whole request.
+// True when there is a whole request, or the header of one whose body is for another stage.
 bool HttpStage::Parse() {
   if (!parser_) {
     parser_.emplace();
-    parser_->eager(true);
     parser_->header_limit(kMaxHeaderBytes);
-    parser_->body_limit(core_.settings.max_http_body_bytes);
+    parser_->body_limit(boost::none);
     continued_ = false;
   }
   const size_t from_earlier = rest_.size();
@@ -101,12 +105,14 @@ bool HttpStage::Parse() {
   const std::string_view input = from_earlier > 0 ? std::string_view(rest_) : piece;
   boost::system::error_code error;
   size_t used = 0;
-  while (used < input.size() && !parser_->is_done()) {
+  while (used < input.size() && !parser_->is_done() && stream_ == nullptr) {
+    const bool had_header = parser_->is_header_done();
     const size_t bytes = parser_->put(boost::asio::const_buffer(input.data() + used, input.size() - used), error);
     used += bytes;
+    if (!error && !had_header && parser_->is_header_done()) OnHeader(error);
     if (error || bytes == 0) break;
   }
-  const bool done = parser_->is_done();
+  const bool done = parser_->is_done() || stream_ != nullptr;
   // What follows a whole request stays in the piece: it may belong to the next stage.
   if (done && used >= from_earlier) {
     session_.stream().Consume(used - from_earlier);
@@ -117,17 +123,29 @@ bool HttpStage::Parse() {
     rest_ = std::move(left);
   }
   if (error && error != http::error::need_more) {
-    Fail(counters_.http_errors, AnswerToMalformed(error, core_.settings.max_http_body_bytes), error.message());
+    Fail(AnswerToMalformed(error, core_.settings.max_http_body_bytes), error.message());
     return false;
   }
-  if (!done && !continued_ && parser_->is_header_done() && parser_->get()[http::field::expect] == "100-continue") {
+  if (!done && !continued_ && parser_->is_header_done() && AsksToContinue(parser_->get())) {
     continued_ = true;
     session_.stream().Append("HTTP/1.1 100 Continue\r\n\r\n");
   }
   return done;
 }
 
+void HttpStage::OnHeader(boost::system::error_code& error) {
+  const BeastRequest& request = parser_->get();
+  if (const auto path = PathOf(request); path && !AsksForWebSocket(request))
+    stream_ = core_.router.StreamFor(request.method_string(), *path);
+  if (stream_ != nullptr) return;
+  const uint64_t most = core_.settings.max_http_body_bytes;
+  if (parser_->content_length().value_or(0) > most) error = http::error::body_limit;
+  parser_->body_limit(most);
+  parser_->eager(true);
+}
+
 void HttpStage::OnRequest() {
+  if (stream_ != nullptr) return BeginStream();
   const bool keep_alive = parser_->keep_alive() && !core_.going.load(std::memory_order_relaxed);
   BeastRequest request = parser_->release();
   parser_.reset();
@@ -135,29 +153,33 @@ void HttpStage::OnRequest() {
   const IpAddress client = Client(request);
   if (AsksForWebSocket(request)) return Upgrade(request, client);
   counters_.http_requests.Add(1);
-  if (request.version() >= 11 && request.count(http::field::host) != 1)
-    return Fail(counters_.http_errors, {.status = 400, .body = "one Host header is needed\n"}, "no Host");
-  const auto asked = ToHttpRequest(request, client.to_string());
-  if (!asked) {
-    return Fail(counters_.http_errors, {.status = 400, .body = "the request's target is not well-formed\n"},
-                "bad target");
-  }
+  if (request.version() >= 11 && request.count(http::field::host) != 1) return Fail(NoHost(), "no Host");
+  const auto asked = ToHttpRequest(request, client.to_string(), session_.peer().to_string());
+  if (!asked) return Fail({.status = 400, .body = "the request's target is not well-formed\n"}, "bad target");
   answered_ = true;
   Answer(Ask(*asked), keep_alive, asked->method != "HEAD");
+}
+
+void HttpStage::BeginStream() {
+  BeastRequest& request = parser_->get();
+  counters_.http_requests.Add(1);
+  if (request.version() >= 11 && request.count(http::field::host) != 1) return Fail(NoHost(), "no Host");
+  auto head = ToHttpRequest(request, Client(request).to_string(), session_.peer().to_string());
+  handed_on_ = true;
+  session_.SetStage(MakeStreamStage(session_, std::move(*parser_), *std::move(head), *stream_));
 }
 
 HttpResponse HttpStage::Ask(const HttpRequest& request) {
   try {
     return core_.router.Answer(request);
   } catch (const std::exception& e) {
-    spdlog::error("{} {} failed: {}", Printable(request.method), Printable(request.path), OneLine(e.what()));
-    return {.status = 500, .body = "this request met a fault in the server, which is logged\n"};
+    return AnswerToFault(request, e.what());
   }
 }
 
 void HttpStage::Upgrade(const BeastRequest& request, const IpAddress& client) {
   if (const auto problem = UpgradeProblem(request))
-    return Fail(counters_.handshake_failures, *problem, "not a WebSocket handshake");
+    return RefuseRequest(session_, counters_.handshake_failures, *problem, "not a WebSocket handshake");
   if (!session_.has_slot() && !session_.TakeSlot(client)) return Refuse(Refusal::kAddress);
   ClientIdentity identity{
       .address = client.to_string(), .host = std::string(request[http::field::host]), .group = GroupOf(client)};
@@ -165,7 +187,7 @@ void HttpStage::Upgrade(const BeastRequest& request, const IpAddress& client) {
     const std::string_view scheme = request["X-Forwarded-Proto"];
     identity.secure = scheme == "https" || scheme == "wss";
   }
-  upgraded_ = true;
+  handed_on_ = true;
   session_.SetStage(MakeWebSocketStage(session_, request, std::move(identity)));
 }
 
@@ -177,20 +199,6 @@ IpAddress HttpStage::Client(const BeastRequest& request) const {
 void HttpStage::Answer(const HttpResponse& response, bool keep_alive, bool with_body) {
   session_.stream().Append(Serialize(response, keep_alive, with_body));
   if (!keep_alive) session_.EndAfterOutput("answered");
-}
-
-// The last answer, to a client that may still be sending.
-void HttpStage::AnswerUnread(const HttpResponse& response) {
-  session_.stream().Append(Serialize(response, false, true));
-  session_.EndAfterOutput("answered " + std::to_string(response.status), Session::Then::kLinger);
-}
-
-void HttpStage::Fail(Counter& counter, const HttpResponse& response, std::string_view what) {
-  counter.Add(1);
-  if (const auto line = core_.logs.handshake.Take(session_.thread().Now())) {
-    spdlog::info("{}: HTTP {}: {}{}", session_.peer().to_string(), response.status, what, line->Suffix());
-  }
-  AnswerUnread(response);
 }
 
 void HttpStage::Refuse(Refusal refusal) {
@@ -207,7 +215,7 @@ void HttpStage::Refuse(Refusal refusal) {
     spdlog::info("{}: refused, {} connections are open (WEIR_MAX_CONNECTIONS{}){}", session_.peer().to_string(), most,
                  total ? "" : "_PER_ADDRESS; behind a proxy set WEIR_TRUSTED_PROXIES", line->Suffix());
   }
-  AnswerUnread(response);
+  AnswerUnread(session_, response);
 }
 
 void HttpStage::OnSent() {
@@ -227,7 +235,7 @@ void HttpStage::OnTick(SteadyTime now) {
   }
   if (now <= deadline_) return;
   if (!InRequest() && (answered_ || core_.going)) return session_.EndAfterOutput("nothing more was asked");
-  Fail(counters_.http_errors, {.status = 408, .body = "no whole request came in time\n"}, "no whole request in time");
+  Fail({.status = 408, .body = "no whole request came in time\n"}, "no whole request in time");
 }
 
 void HttpStage::OnShutdown() {

@@ -140,6 +140,7 @@ void Session::WaitWritable() {
 
 void Session::OnReadable() {
   if (ended_ || (paused() && !ending_)) return;
+  if (ending_) stream_.Consume(stream_.piece().size());
   boost::system::error_code error;
   const size_t bytes = stream_.Fill(error);
   thread_.counters().received_bytes.Add(bytes);
@@ -216,8 +217,9 @@ void Session::EndAfterOutput(std::string cause, Then then) {
   ending_ = true;
   lingers_ = then == Then::kLinger;
   cause_ = std::move(cause);
-  stream_.Consume(stream_.piece().size());
+  // The piece stays until the stage, which may be in the midst of it, has returned.
   asio::post(thread_.context(), [self = shared_from_this()] {
+    self->stream_.Consume(self->stream_.piece().size());
     self->EndStage();
     self->Guard([&] {
       self->Flush();

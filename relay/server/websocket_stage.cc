@@ -11,10 +11,10 @@
 #include <deque>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "config/parse.h"
 #include "relay/server/io_thread.h"
+#include "relay/server/output_waiters.h"
 #include "relay/server/session.h"
 #include "relay/server/turn_queue.h"
 
@@ -45,25 +45,22 @@ class WebSocketStage final : public Stage, public Connection {
   asio::any_io_executor executor() override { return session_.thread().context().get_executor(); }
   void Send(TextMessage message) override;
   size_t pending_bytes() const override { return queued_bytes_ + session_.stream().output_bytes(); }
-  void WhenPendingBelow(size_t bytes, std::function<void()> callback) override;
+  void WhenPendingBelow(size_t bytes, std::function<void()> callback) override {
+    waiters_.Add(pending_bytes(), bytes, std::move(callback));
+  }
   void PauseReading() override { session_.PauseReading(); }
   void ResumeReading() override { session_.ResumeReading(); }
   void Close(CloseCode code, std::string_view reason) override;
 
   void OnInput() override;
   void Produce() override;
-  void OnSent() override;
+  void OnSent() override { waiters_.OnSent(pending_bytes()); }
   size_t queued_bytes() const override { return queued_bytes_; }
   void OnTick(SteadyTime now) override;
   void OnShutdown() override;
   void OnEnd(std::string_view cause) override;
 
  private:
-  struct Waiter {
-    size_t bytes;
-    std::function<void()> callback;
-  };
-
   void Accept(const BeastRequest& request);
   bool Step();
   void StartRead();
@@ -73,7 +70,6 @@ class WebSocketStage final : public Stage, public Connection {
   void EndIfTooSlow();
   void EndTooSlow();
   void NoteUnfinished();
-  void PostWaiter(std::function<void()> callback);
   bool closing() const { return close_code_ != 0; }
 
   Session& session_;
@@ -101,7 +97,7 @@ class WebSocketStage final : public Stage, public Connection {
 
   std::deque<TextMessage> queue_;
   size_t queued_bytes_ = 0;
-  std::vector<Waiter> waiters_;
+  OutputWaiters waiters_;
 };
 
 WebSocketStage::WebSocketStage(Session& session, const BeastRequest& request, ClientIdentity client)
@@ -112,7 +108,8 @@ WebSocketStage::WebSocketStage(Session& session, const BeastRequest& request, Cl
             [this] {
               if (!in_input_) session_.ProcessSoon();
             }),
-      ws_(session.stream()) {
+      ws_(session.stream()),
+      waiters_(session) {
   Accept(request);
   session_.thread().counters().connections.Add(1);
   spdlog::debug("{}: connection {} opened", client_.address, id_);
@@ -283,28 +280,6 @@ void WebSocketStage::Produce() {
   if (queue_.empty() && closing() && !close_started_ && !over_) StartClose();
 }
 
-void WebSocketStage::WhenPendingBelow(size_t bytes, std::function<void()> callback) {
-  if (session_.ended()) return;
-  if (pending_bytes() <= bytes) return PostWaiter(std::move(callback));
-  waiters_.push_back({bytes, std::move(callback)});
-}
-
-void WebSocketStage::PostWaiter(std::function<void()> callback) {
-  asio::post(session_.thread().context(), [session = session_.shared_from_this(), callback = std::move(callback)] {
-    if (!session->ended()) session->Guard(callback);
-  });
-}
-
-void WebSocketStage::OnSent() {
-  if (waiters_.empty()) return;
-  const size_t pending = pending_bytes();
-  std::erase_if(waiters_, [&](Waiter& waiter) {
-    if (pending > waiter.bytes) return false;
-    PostWaiter(std::move(waiter.callback));
-    return true;
-  });
-}
-
 void WebSocketStage::Close(CloseCode code, std::string_view reason) {
   if (closing() || over_ || session_.ended()) return;
   close_code_ = static_cast<uint16_t>(code);
@@ -378,7 +353,7 @@ void WebSocketStage::OnShutdown() {
 void WebSocketStage::OnEnd(std::string_view cause) {
   session_.thread().counters().connections.Subtract(1);
   spdlog::debug("{}: connection {} ended: {}", client_.address, id_, cause);
-  waiters_.clear();
+  waiters_.Clear();
   if (handler_) handler_->OnEnd(cause);
 }
 

@@ -131,7 +131,7 @@ Result<std::unique_ptr<Database>> Database::OpenOnce(const StoreOptions& options
   if (Status made = MakeDirectory(options); !made.ok()) return made;
   LockFile lock;
   if (!options.read_only) {
-    Result<LockFile> taken = LockFile::Take(options.path);
+    Result<LockFile> taken = LockFile::Take(options.path, options.address);
     if (!taken.ok()) return taken.status();
     lock = std::move(taken).value();
   }

@@ -92,8 +92,9 @@ class EventStore {
   // Removes up to `max` events that expired; returns how many.
   virtual Result<uint64_t> SweepExpired(uint64_t now_seconds, uint32_t max) = 0;
 
-  // Every event in the order of arrival, until `visit` returns false.
-  virtual Status ScanAll(const std::function<bool(uint64_t serial, EventView event)>& visit) const = 0;
+  // Every event in the order of arrival from this serial on, until `visit` returns false.
+  virtual Status ScanAll(uint64_t from_serial,
+                         const std::function<bool(uint64_t serial, EventView event)>& visit) const = 0;
 
   // What is in memory goes to disk.
   virtual Status Flush() = 0;

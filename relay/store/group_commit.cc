@@ -10,6 +10,19 @@ namespace {
 constexpr uint64_t kSweepEverySeconds = 60;
 // Of one piece of a sweep: as long as a small write, so that whoever comes meanwhile waits no longer than for one.
 constexpr uint32_t kSweepPiece = 256;
+// Of others between two bulk writes, while others wait: a bulk write is as long as one of theirs, so they lose a fifth
+// of the thread at most, and an import moves on beside any load.
+constexpr uint32_t kWritesBetweenBulk = 4;
+
+const char* const kShuttingDown = "shutting down";
+
+// One SaveBulk. It lives on the stack of its caller, who waits for it.
+struct BulkWrite {
+  std::span<const Event> events;
+  std::span<SaveResult> results;
+  Status status;
+  bool done = false;
+};
 
 }  // namespace
 
@@ -20,7 +33,10 @@ struct GroupCommit::Rep {
   void Run();
   bool SleepUntilThereIsWork();
   void Take();
+  bool BulkIsNext() const;
   void Write();
+  void WriteBulk();
+  void Settle(BulkWrite* write, Status status);
   bool SweepIsDue();
   void SweepPiece();
   void Refuse(std::span<Submission> submissions) const;
@@ -32,7 +48,9 @@ struct GroupCommit::Rep {
 
   std::mutex mutex;
   std::condition_variable wake_up;
+  std::condition_variable bulk_settled;
   std::deque<Submission> waiting;
+  std::deque<BulkWrite*> waiting_bulk;
   bool sleeping = false;
   bool stopping = false;
   GroupCommitStats stats;
@@ -45,6 +63,8 @@ struct GroupCommit::Rep {
   std::vector<std::shared_ptr<void>> tickets;
   std::vector<SaveResult> results;
   std::vector<Settled> settled;
+  BulkWrite* bulk = nullptr;  // to be written now
+  uint32_t writes_since_bulk = 0;
   uint64_t last_sweep;
   bool sweeping = false;
 };
@@ -52,21 +72,33 @@ struct GroupCommit::Rep {
 void GroupCommit::Rep::Run() {
   while (SleepUntilThereIsWork()) {
     if (!events.empty()) Write();
+    if (bulk != nullptr) WriteBulk();
     if (SweepIsDue()) SweepPiece();
   }
 }
 
-// Takes the next write's submissions, or none where a sweep is to go on. False when there is nothing left to do.
+// Takes the next write's submissions, or a bulk write, or nothing where a sweep is to go on. False when there is
+// nothing left to do.
 bool GroupCommit::Rep::SleepUntilThereIsWork() {
   std::unique_lock lock(mutex);
-  if (waiting.empty() && !stopping && !sweeping) {
+  const auto has_work = [this] { return !waiting.empty() || !waiting_bulk.empty() || stopping; };
+  if (!has_work() && !sweeping) {
     sleeping = true;
-    wake_up.wait_for(lock, std::chrono::seconds(kSweepEverySeconds), [this] { return !waiting.empty() || stopping; });
+    wake_up.wait_for(lock, std::chrono::seconds(kSweepEverySeconds), has_work);
     sleeping = false;
   }
   if (waiting.empty() && stopping) return false;
-  Take();
+  if (BulkIsNext()) {
+    bulk = waiting_bulk.front();
+    waiting_bulk.pop_front();
+  } else {
+    Take();
+  }
   return true;
+}
+
+bool GroupCommit::Rep::BulkIsNext() const {
+  return !waiting_bulk.empty() && (waiting.empty() || writes_since_bulk >= kWritesBetweenBulk);
 }
 
 void GroupCommit::Rep::Take() {
@@ -92,10 +124,29 @@ void GroupCommit::Rep::Write() {
     ++stats.writes;
     if (!status.ok()) stats.failed += settled.size();
   }
+  ++writes_since_bulk;
   done(settled, status);
   settled.clear();
   events.clear();
   tickets.clear();
+}
+
+void GroupCommit::Rep::WriteBulk() {
+  Status status = store.Save(bulk->events, clock.NowSeconds(), bulk->results);
+  writes_since_bulk = 0;
+  const std::lock_guard lock(mutex);
+  if (status.ok()) {
+    ++stats.bulk_writes;
+    stats.bulk_events += bulk->events.size();
+  }
+  Settle(std::exchange(bulk, nullptr), std::move(status));
+}
+
+// Under the mutex: once it is let go the write may be gone with its caller.
+void GroupCommit::Rep::Settle(BulkWrite* write, Status status) {
+  write->status = std::move(status);
+  write->done = true;
+  bulk_settled.notify_all();
 }
 
 bool GroupCommit::Rep::SweepIsDue() {
@@ -124,7 +175,7 @@ void GroupCommit::Rep::Refuse(std::span<Submission> submissions) const {
   std::vector<Settled> refused;
   refused.reserve(submissions.size());
   for (Submission& submission : submissions) refused.push_back({std::move(submission), {}});
-  done(refused, Status::Error("shutting down"));
+  done(refused, Status::Error(kShuttingDown));
 }
 
 GroupCommit::GroupCommit(EventStore& store, Done done, const GroupCommitLimits& limits, const WallClock& clock)
@@ -150,10 +201,22 @@ void GroupCommit::Submit(std::span<Submission> submissions) {
   if (wake) rep_->wake_up.notify_one();
 }
 
+Status GroupCommit::SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
+  if (events.empty()) return Status();
+  BulkWrite write{.events = events, .results = results, .status = {}};
+  std::unique_lock lock(rep_->mutex);
+  if (rep_->stopping) return Status::Error(kShuttingDown);
+  rep_->waiting_bulk.push_back(&write);
+  if (std::exchange(rep_->sleeping, false)) rep_->wake_up.notify_one();
+  rep_->bulk_settled.wait(lock, [&write] { return write.done; });
+  return std::move(write.status);
+}
+
 void GroupCommit::Stop() {
   {
     const std::lock_guard lock(rep_->mutex);
     rep_->stopping = true;
+    for (BulkWrite* write : std::exchange(rep_->waiting_bulk, {})) rep_->Settle(write, Status::Error(kShuttingDown));
   }
   rep_->wake_up.notify_one();
   const std::lock_guard lock(rep_->join_mutex);
@@ -162,7 +225,9 @@ void GroupCommit::Stop() {
 
 GroupCommitStats GroupCommit::Stats() const {
   const std::lock_guard lock(rep_->mutex);
-  return rep_->stats;
+  GroupCommitStats stats = rep_->stats;
+  stats.bulk_waiting = rep_->waiting_bulk.size();
+  return stats;
 }
 
 }  // namespace weir

@@ -40,10 +40,13 @@ struct GroupCommitLimits {
 
 struct GroupCommitStats {
   uint64_t writes = 0;
-  uint64_t events = 0;   // submitted
-  uint64_t failed = 0;   // whose write failed
-  uint64_t waiting = 0;  // now
-  uint64_t sweeps = 0;   // that reached their end
+  uint64_t events = 0;        // submitted
+  uint64_t failed = 0;        // whose write failed
+  uint64_t waiting = 0;       // now; without bulk
+  uint64_t bulk_writes = 0;   // SaveBulk's that went well; none of the above counts them
+  uint64_t bulk_events = 0;   // of these, duplicates and all
+  uint64_t bulk_waiting = 0;  // callers of SaveBulk, now; not the one whose write goes on
+  uint64_t sweeps = 0;        // that reached their end
   uint64_t failed_sweeps = 0;
   uint64_t expired_removed = 0;
 };
@@ -61,7 +64,12 @@ class GroupCommit {
   // Taken in this order. After Stop the submissions are given back at once as failed ("shutting down"), on the thread
   // that submits.
   void Submit(std::span<Submission> submissions);
-  // Saves what waits, tells it, and ends the thread. Idempotent.
+  // Saves these in a write of their own: when nobody else waits, or after a few writes of others. Returns when that is
+  // done; several callers come in turn. The error is the store's, or "shutting down" where Stop came before the write.
+  // For bulk work, which is not told to `done`; from any thread but the commit thread. One write holds up all others:
+  // whoever calls keeps it small. Callers have to be back before this ends.
+  Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
+  // Saves what was submitted, tells it, and ends the thread; bulk writes that wait are refused. Idempotent.
   void Stop();
 
   GroupCommitStats Stats() const;

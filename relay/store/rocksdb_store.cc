@@ -201,13 +201,14 @@ Result<uint64_t> RocksDbStore::SweepExpired(uint64_t now_seconds, uint32_t max) 
   return removed;
 }
 
-Status RocksDbStore::ScanAll(const std::function<bool(uint64_t serial, EventView event)>& visit) const {
+Status RocksDbStore::ScanAll(uint64_t from_serial,
+                             const std::function<bool(uint64_t serial, EventView event)>& visit) const {
   const Database& database = *rep_->database;
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   options.readahead_size = 1 << 20;
   const std::unique_ptr<rocksdb::Iterator> at(database.db()->NewIterator(options, database.events()));
-  for (at->SeekToFirst(); at->Valid(); at->Next()) {
+  for (at->Seek(ToSlice(EventKey(from_serial))); at->Valid(); at->Next()) {
     const std::string_view record = ToView(at->value());
     if (at->key().size() != 8 || !EventView::WellFormed(record))
       return Status::Error("a stored event is damaged; `weir check` says more");

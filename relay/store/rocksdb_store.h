@@ -37,9 +37,11 @@ struct StoreOptions {
   StoreSettings settings;
   // A request to vanish (NIP-62) counts if it names one of these, or ALL_RELAYS.
   std::vector<std::string> own_urls;
+  std::string address;     // where the program that opens it answers, for others who find it locked (lock_file.h)
   bool read_only = false;  // for weir check and scan beside a running relay: no lock is taken, nothing is written
   bool create = true;      // false: a database that is not there is an error
   bool direct_io_for_compaction = false;
+  bool for_import = false;  // nobody reads meanwhile: more is kept in level 0, and less is rewritten
 };
 
 class RocksDbStore final : public EventStore {
@@ -53,7 +55,8 @@ class RocksDbStore final : public EventStore {
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
   Result<uint64_t> Delete(std::span<const EventId> ids) override;
   Result<uint64_t> SweepExpired(uint64_t now_seconds, uint32_t max) override;
-  Status ScanAll(const std::function<bool(uint64_t serial, EventView event)>& visit) const override;
+  Status ScanAll(uint64_t from_serial,
+                 const std::function<bool(uint64_t serial, EventView event)>& visit) const override;
   Status Flush() override;
   StoreSizes Sizes() const override;
 

@@ -308,8 +308,13 @@ Result<CheckReport> CheckStore(const RocksDbStore& store, const CheckOptions& op
 }
 
 std::string ToText(const CheckReport& report) {
-  std::string text = std::to_string(report.events) + " events, " + std::to_string(report.entries) + " index entries, " +
-                     std::to_string(report.marks) + " marks: " + (report.clean() ? "nothing wrong\n" : "damaged\n");
+  return std::to_string(report.events) + " events, " + std::to_string(report.entries) + " index entries, " +
+         std::to_string(report.marks) + " marks: " + (report.clean() ? "nothing wrong\n" : "damaged\n") +
+         FindingsText(report);
+}
+
+std::string FindingsText(const CheckReport& report) {
+  std::string text;
   for (const CheckReport::Finding& finding : report.findings) {
     text += finding.what + ": " + std::to_string(finding.count) + "\n";
     for (const std::string& example : finding.examples) text += "  " + example + "\n";

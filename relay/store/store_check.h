@@ -37,7 +37,8 @@ struct CheckReport {
 // The error is that it could not be checked; what is wrong with the database is in the report.
 Result<CheckReport> CheckStore(const RocksDbStore& store, const CheckOptions& options = {});
 
-// For a terminal, with a line feed at the end.
+// For a terminal, with line feeds at the end: what was found, and with it what was looked at.
+std::string FindingsText(const CheckReport& report);
 std::string ToText(const CheckReport& report);
 
 }  // namespace weir

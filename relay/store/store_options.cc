@@ -29,15 +29,21 @@ BlockBasedTableOptions Table() {
   return table;
 }
 
+// Files in level 0 when it is compacted.
+constexpr int kUsualTrigger = 4;
+// The deeper L0 and the larger L1, the fewer levels are rewritten: of a million events of 0.7 KB, 51 µs of processor
+// time each with 4 files of 4 MiB, 38 with 16 of 8 MiB, 31 with 32 of them.
+constexpr int kImportTrigger = 32;
+
 // Level compaction whose L1 is as large as L0 when it is compacted, so that no more is rewritten than is new.
-ColumnFamilyOptions Levels(uint64_t write_buffer_bytes) {
+ColumnFamilyOptions Levels(uint64_t write_buffer_bytes, int trigger) {
   ColumnFamilyOptions family;
   family.write_buffer_size = write_buffer_bytes;
   family.max_write_buffer_number = 2;
-  family.level0_file_num_compaction_trigger = 4;
-  family.level0_slowdown_writes_trigger = 12;
-  family.level0_stop_writes_trigger = 20;
-  family.max_bytes_for_level_base = 4 * write_buffer_bytes;
+  family.level0_file_num_compaction_trigger = trigger;
+  family.level0_slowdown_writes_trigger = 3 * trigger;
+  family.level0_stop_writes_trigger = 5 * trigger;
+  family.max_bytes_for_level_base = static_cast<uint64_t>(trigger) * write_buffer_bytes;
   family.target_file_size_base = 2 * write_buffer_bytes;
   family.target_file_size_multiplier = 2;
   family.soft_pending_compaction_bytes_limit = 4ull << 30;
@@ -45,10 +51,10 @@ ColumnFamilyOptions Levels(uint64_t write_buffer_bytes) {
   return family;
 }
 
-// Serials only grow: files never overlap and move down the levels as they are, so what is compressed is compressed
-// once, when it is flushed.
-ColumnFamilyOptions EventsOptions(uint64_t write_buffer_bytes) {
-  ColumnFamilyOptions family = Levels(write_buffer_bytes);
+// Serials only grow: files rarely overlap (where something old was replaced or deleted) and mostly move down the levels
+// as they are, so what is compressed is compressed once, when it is flushed.
+ColumnFamilyOptions EventsOptions(uint64_t write_buffer_bytes, int trigger) {
+  ColumnFamilyOptions family = Levels(write_buffer_bytes, trigger);
   family.compression = rocksdb::kZSTD;
   family.compression_opts.level = 1;
   BlockBasedTableOptions table = Table();
@@ -58,8 +64,8 @@ ColumnFamilyOptions EventsOptions(uint64_t write_buffer_bytes) {
   return family;
 }
 
-ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes) {
-  ColumnFamilyOptions family = Levels(write_buffer_bytes);
+ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger) {
+  ColumnFamilyOptions family = Levels(write_buffer_bytes, trigger);
   family.compression = rocksdb::kLZ4Compression;
   family.prefix_extractor = NewIndexPrefix();
   // Entries are inserted in the order of their keys; from the last one of its kind the next is a few steps away.
@@ -95,9 +101,11 @@ rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
 
 std::vector<ColumnFamilyDescriptor> Families(const StoreOptions& options) {
   const uint64_t buffer = WriteBufferBytes(options.memory_target_bytes);
-  return {ColumnFamilyDescriptor(rocksdb::kDefaultColumnFamilyName, Levels(1 << 20)),
-          ColumnFamilyDescriptor(std::string(kEventsFamily), EventsOptions(buffer)),
-          ColumnFamilyDescriptor(std::string(kIndexFamily), IndexOptions(buffer / 2))};
+  const uint64_t index_buffer = options.for_import ? buffer : buffer / 2;
+  const int trigger = options.for_import ? kImportTrigger : kUsualTrigger;
+  return {ColumnFamilyDescriptor(rocksdb::kDefaultColumnFamilyName, Levels(1 << 20, kUsualTrigger)),
+          ColumnFamilyDescriptor(std::string(kEventsFamily), EventsOptions(buffer, trigger)),
+          ColumnFamilyDescriptor(std::string(kIndexFamily), IndexOptions(index_buffer, trigger))};
 }
 
 void Declare(SettingTable& table, StoreSettings& settings) {

@@ -60,7 +60,7 @@ class MemoryStore final : public EventStore {
 
   Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
   Result<uint64_t> SweepExpired(uint64_t, uint32_t) override { return uint64_t{0}; }
-  Status ScanAll(const std::function<bool(uint64_t, EventView)>&) const override { return {}; }
+  Status ScanAll(uint64_t, const std::function<bool(uint64_t, EventView)>&) const override { return {}; }
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {}; }
 

@@ -145,6 +145,32 @@ std::optional<RawAnswer> RawClient::ReadAnswer(bool with_body) {
   return answer;
 }
 
+std::optional<std::string> RawClient::ReadChunk() {
+  size_t end = 0;
+  while ((end = received_.find("\r\n")) == std::string::npos)
+    if (!ReadMore()) return std::nullopt;
+  const size_t bytes = std::strtoul(received_.c_str(), nullptr, 16);
+  while (received_.size() < end + 2 + bytes + 2)
+    if (!ReadMore()) return std::nullopt;
+  std::string chunk = received_.substr(end + 2, bytes);
+  received_.erase(0, end + 2 + bytes + 2);
+  return chunk;
+}
+
+std::optional<std::string> RawClient::ReadChunks() {
+  std::string all;
+  while (const auto chunk = ReadChunk()) {
+    if (chunk->empty()) return all;
+    all += *chunk;
+  }
+  return std::nullopt;
+}
+
+std::string RawClient::ReadToEnd() {
+  while (ReadMore()) continue;
+  return std::exchange(received_, std::string());
+}
+
 std::optional<RawFrame> RawClient::ReadFrame() {
   const auto need = [&](size_t bytes) {
     while (received_.size() < bytes)
@@ -185,6 +211,12 @@ int RawClient::ReadCloseCode() {
 bool RawClient::AtEnd() { return received_.empty() && !ReadMore() && !timed_out_; }
 
 void RawClient::HalfClose() { shutdown(socket_, SHUT_WR); }
+
+void RawClient::Reset() {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  close(std::exchange(socket_, -1));
+}
 
 uint32_t RawClient::SegmentsIn() const {
   tcp_info info{};

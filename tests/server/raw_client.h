@@ -62,6 +62,12 @@ class RawClient {
 
   // All waits end after five seconds; nothing, then, or at the end of the connection.
   std::optional<RawAnswer> ReadAnswer(bool with_body = true);
+  // Of an answer in chunks: the next, empty the last.
+  std::optional<std::string> ReadChunk();
+  // All chunks; nothing where the last did not come.
+  std::optional<std::string> ReadChunks();
+  // What comes until the connection ends, by FIN or by reset.
+  std::string ReadToEnd();
   std::optional<RawFrame> ReadFrame();
   // The next text message, control frames left out.
   std::optional<std::string> ReadText();
@@ -71,6 +77,7 @@ class RawClient {
   bool AtEnd();
   bool was_reset() const { return reset_; }
   void HalfClose();
+  void Reset();
 
   // TCP segments with data that came in.
   uint32_t SegmentsIn() const;

@@ -70,7 +70,7 @@ class ScriptedStore final : public EventStore {
   Result<bool> Has(const EventId&) const override { return false; }
   std::unique_ptr<Query> Find(std::vector<Filter>, const QueryOptions&) const override { return nullptr; }
   Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
-  Status ScanAll(const std::function<bool(uint64_t, EventView)>&) const override { return {}; }
+  Status ScanAll(uint64_t, const std::function<bool(uint64_t, EventView)>&) const override { return {}; }
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {}; }
 

@@ -1,0 +1,36 @@
+// Import commands beside each other: each on a fresh database, in turn, a number of times.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/relay/campaign.h"
+#include "bench/relay/child_command.h"
+#include "bench/relay/report.h"
+#include "config/status.h"
+
+namespace weir {
+
+struct ImportCampaign {
+  // {file}, {db} and {dir} of the commands are replaced: the events, an empty directory, and the one around it.
+  std::vector<Contender> contenders;
+  std::filesystem::path file;
+  size_t events = 0;  // in the file
+  int repetitions = 5;
+  std::filesystem::path scratch;  // databases are made and removed there
+  std::filesystem::path results;  // results.csv, results.md and machine.txt are written there; empty: nowhere
+  std::string command_line;       // to be noted beside the figures
+};
+
+// What one import of so many events came to.
+LoadFigures FiguresOf(const CommandCost& cost, size_t events, uint64_t disk_bytes);
+
+// Who runs when: each repetition begins with another one.
+std::vector<size_t> OrderOf(size_t contenders, int repetition);
+
+// Prints the tables. A command that fails ends it; the figures before are kept.
+Status RunImportCampaign(const ImportCampaign& campaign);
+
+}  // namespace weir

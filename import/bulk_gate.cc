@@ -1,0 +1,102 @@
+#include "import/bulk_gate.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+namespace {
+
+// A refusal says when to come again; conditions change sooner.
+constexpr Duration kShortestPause = std::chrono::milliseconds(10);
+constexpr Duration kLongestPause = std::chrono::seconds(1);
+
+}  // namespace
+
+bool BulkGate::Enter(uint64_t bytes, std::optional<Admission>* permit) {
+  if (limiter_ == nullptr) return Pause({});
+  const TimePoint since = clock_.Now();
+  const bool entered = Ask(bytes, permit);
+  const std::lock_guard lock(mutex_);
+  delay_ = {};
+  if (waits_since_) {
+    delay_ = std::max(Duration::zero(), clock_.Now() - since);
+    throttled_time_ += delay_;
+    waits_since_.reset();
+  }
+  return entered;
+}
+
+bool BulkGate::Ask(uint64_t bytes, std::optional<Admission>* permit) {
+  const TimePoint since = clock_.Now();
+  while (Pause({})) {
+    Admission admission = limiter_->Admit(Operation::kWrite, Cost{bytes}, party_);
+    if (!admission.admitted()) BeginWait(since);
+    if (admission.waiting() && !WaitFor(&admission)) return false;
+    if (admission.admitted()) {
+      permit->emplace(std::move(admission));
+      return true;
+    }
+    if (!Pause(std::clamp(admission.retry_after(), kShortestPause, kLongestPause))) return false;
+  }
+  return false;
+}
+
+// The gate's lock is held where it tells, and ours is never held where the gate is called.
+bool BulkGate::WaitFor(Admission* admission) {
+  {
+    const std::lock_guard lock(mutex_);
+    settled_ = false;
+  }
+  admission->OnSettled([this] {
+    const std::lock_guard lock(mutex_);
+    settled_ = true;
+    changed_.notify_all();
+  });
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return settled_ || stopping_; });
+    if (stopping_) return false;
+  }
+  admission->Poll();
+  return true;
+}
+
+void BulkGate::BeginWait(TimePoint since) {
+  const std::lock_guard lock(mutex_);
+  if (waits_since_) return;
+  waits_since_ = since;
+  ++throttled_;
+}
+
+bool BulkGate::Pause(Duration pause) {
+  std::unique_lock lock(mutex_);
+  if (pause > Duration::zero()) changed_.wait_for(lock, pause, [this] { return stopping_; });
+  return !stopping_;
+}
+
+void BulkGate::Stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
+}
+
+void BulkGate::RecordLatency(Duration latency) {
+  if (limiter_ != nullptr) limiter_->RecordLatency(Operation::kWrite, latency);
+  const std::lock_guard lock(mutex_);
+  latency_ = latency;
+}
+
+void BulkGate::Describe(ImportConditions* conditions) const {
+  if (limiter_ != nullptr) {
+    conditions->level = limiter_->View()[party_.work_class].level;
+    conditions->limiting = limiter_->Reason(Operation::kWrite, party_.work_class);
+  }
+  const std::lock_guard lock(mutex_);
+  conditions->delay = delay_;
+  conditions->latency = latency_;
+  conditions->throttled = throttled_;
+  conditions->throttled_time = throttled_time_;
+  if (waits_since_) conditions->throttled_time += std::max(Duration::zero(), clock_.Now() - *waits_since_);
+}
+
+}  // namespace weir

@@ -1,0 +1,10 @@
+// How a file is compressed.
+#pragma once
+
+#include <cstdint>
+
+namespace weir {
+
+enum class Compression : uint8_t { kNone, kGzip, kZstd };
+
+}  // namespace weir

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "import/local_destination.h"
+
+namespace weir {
+namespace {
+
+// 2.5 bytes of memory for each of text: with the smallest window they stay below the level at which the throttle would
+// hold back for them (an eighth of the target is level 1.0) down to a target of 128 MiB.
+constexpr uint64_t kTargetPerWindow = 64;
+constexpr uint64_t kSmallestWindow = 4 << 20;
+constexpr uint64_t kLargestWindow = 16 << 20;
+
+// What stands below is used by what stands above it, and goes after it.
+struct OpenDatabase {
+  ~OpenDatabase() {
+    limiter->Stop();
+    monitor->Stop();
+    monitor->Detach();
+  }
+
+  std::unique_ptr<RocksDbStore> store;
+  std::unique_ptr<RocksDbMonitor> monitor;
+  std::unique_ptr<AdaptiveLimiter> limiter;
+};
+
+Result<std::unique_ptr<RocksDbStore>> OpenStore(const RelayConfiguration& configuration) {
+  const Result<uint64_t> target = ResolveMemoryTarget(configuration.memory, MemoryProbe());
+  if (!target.ok()) return target.status();
+  StoreOptions options;
+  options.path = configuration.data_dir + "/events";
+  options.memory_target_bytes = target.value();
+  options.settings = configuration.store;
+  options.for_import = true;
+  if (!configuration.relay.url.empty()) options.own_urls.push_back(configuration.relay.url);
+  return RocksDbStore::Open(options);
+}
+
+Result<std::shared_ptr<OpenDatabase>> OpenAll(const RelayConfiguration& configuration) {
+  Result<std::unique_ptr<RocksDbStore>> store = OpenStore(configuration);
+  if (!store.ok()) return store.status();
+  auto open = std::make_shared<OpenDatabase>();
+  open->store = std::move(store).value();
+  RocksDbStore& db = *open->store;
+  open->monitor = std::make_unique<RocksDbMonitor>(db.db(), db.families(), db.prepared(), configuration.monitor);
+  open->limiter = std::make_unique<AdaptiveLimiter>(*open->monitor, configuration.limiter);
+  open->monitor->Start();
+  open->limiter->Start();
+  return open;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfiguration& configuration,
+                                                             const DestinationOptions& options,
+                                                             Destination::OnSettled on_settled) {
+  Result<std::shared_ptr<OpenDatabase>> opened = OpenAll(configuration);
+  if (!opened.ok()) return opened.status();
+  OpenDatabase* open = opened.value().get();
+  const uint64_t target = open->store->prepared().target_bytes;
+  LocalParts parts{.name = configuration.data_dir + "/events",
+                   .store = open->store.get(),
+                   .limiter = open->limiter.get(),
+                   .save =
+                       [open](std::span<const Event> events, std::span<SaveResult> results) {
+                         return open->store->Save(events, WallClock::System().NowSeconds(), results);
+                       },
+                   .flush = [open] { return open->store->Flush(); },
+                   .count_own_bytes = [open](int64_t bytes) { open->monitor->AddOwnBytes(bytes); },
+                   .window_bytes = std::clamp<uint64_t>(target / kTargetPerWindow, kSmallestWindow, kLargestWindow),
+                   .owner = std::move(opened).value()};
+  return std::unique_ptr<Destination>(
+      std::make_unique<LocalDestination>(std::move(parts), options, std::move(on_settled)));
+}
+
+}  // namespace weir

@@ -1,0 +1,59 @@
+// Destination: where `weir import` brings its chunks: a database of its own, a running relay that has it, or nowhere (a
+// dry run).
+//
+// Threads: Push and Finish from one thread; Stop and Conditions from any. `OnSettled` is called on a thread of the
+// destination, in the order of Push, each chunk once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "config/status.h"
+#include "import/pipeline.h"
+#include "import/settled.h"
+#include "relay/relay.h"
+
+namespace weir {
+
+class Destination {
+ public:
+  using OnSettled = Pipeline::OnSettled;
+
+  virtual ~Destination() = default;
+
+  // Blocks while as much as it may hold is under way. False: it cannot go on, or was stopped; Finish says why.
+  virtual bool Push(Chunk chunk) = 0;
+  // Returns when everything that was pushed is settled; the error says why that cannot be.
+  virtual Status Finish() = 0;
+  // Push and Finish return soon; what is not settled is given up. "stopped" is Finish's error then.
+  virtual void Stop() = 0;
+
+  virtual ImportConditions Conditions() const = 0;
+  // For the first line of the log: "./data/events", "the relay at http://127.0.0.1:3334 (process 1234)".
+  virtual std::string Describe() const = 0;
+};
+
+struct DestinationOptions {
+  JudgeOptions judge;
+  size_t threads = 0;  // 0: one for each core
+};
+
+// Opens (and makes) the database of the configuration for itself.
+Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfiguration& configuration,
+                                                             const DestinationOptions& options,
+                                                             Destination::OnSettled on_settled);
+// Judges and saves nothing; no database is needed.
+std::unique_ptr<Destination> MakeDryRun(const DestinationOptions& options, Destination::OnSettled on_settled);
+
+// Through POST /api/import of the relay at `url` (http://127.0.0.1:3334). A relay that goes away is waited for: what it
+// had not settled is sent again when it is back.
+struct RelayAddress {
+  std::string url;
+  std::string holder;  // "process 1234 (weir relay)"
+};
+Result<std::unique_ptr<Destination>> OpenRelayDestination(const RelayAddress& address,
+                                                          const DestinationOptions& options,
+                                                          Destination::OnSettled on_settled);
+
+}  // namespace weir

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace weir {
+
+// `weir export`: see its --help.
+int ExportCommand(int argc, char** argv);
+
+}  // namespace weir

@@ -1,0 +1,76 @@
+// ExportSession: one GET /api/export. A slice at a time on the workers, as long as the client takes what it is given.
+//
+// What cannot be read in the middle of the answer ends the connection, not the answer: the client sees that it does not
+// have all.
+//
+// Threads: the functions of HttpStreamHandler, and whatever touches the exchange, on the connection's I/O thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "import/exporter.h"
+#include "import/import_session.h"
+#include "relay/relay_context.h"
+#include "relay/server/http_stream.h"
+
+namespace weir {
+
+struct ExportSessionParts {
+  RelayContext& context;
+  ImportCounters& counters;
+  ExportPlan plan;
+  Party party;
+  std::string address;
+  std::function<void()> gone;  // called once, from any thread, when the store is no longer used
+};
+
+class ExportSession final : public HttpStreamHandler, public std::enable_shared_from_this<ExportSession> {
+ public:
+  ExportSession(ExportSessionParts parts, HttpExchange& exchange);
+  ~ExportSession() override;
+
+  void Start();
+
+  void OnBody(std::string_view) override {}
+  void OnBodyEnd() override {}
+  void OnShutdown() override;
+  void OnEnd(std::string_view cause) override;
+
+ private:
+  struct Piece {
+    std::string text;
+    uint64_t events = 0;
+    bool done = false;
+    Status status;
+  };
+
+  void SubmitSlice();
+  void RunSlice();
+  Piece NextPiece();
+  void OnPiece(const Piece& piece);
+  void Break(const std::string& cause);
+  void Release();
+
+  ExportSessionParts parts_;
+  const boost::asio::any_io_executor executor_;
+  const TimePoint began_;
+
+  // Of the I/O thread.
+  HttpExchange* exchange_;
+  uint64_t events_ = 0;
+  bool begun_ = false;
+  bool over_ = false;
+
+  std::unique_ptr<Exporter> exporter_;  // of the slice that is out, if one is
+
+  std::mutex mutex_;
+  bool slice_is_out_ = false;
+  bool gone_ = false;      // nobody takes a piece any more
+  bool released_ = false;  // the store
+};
+
+}  // namespace weir

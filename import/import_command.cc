@@ -1,0 +1,218 @@
+#include "import/import_command.h"
+
+#include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "import/import_job.h"
+#include "import/import_run.h"
+#include "import/progress_display.h"
+#include "import/readable.h"
+#include "import/summary.h"
+#include "relay/logging.h"
+#include "relay/stop_signals.h"
+
+namespace weir {
+namespace {
+
+constexpr int kFailed = 2;
+
+struct Flags {
+  ImportJobOptions job;
+  std::optional<std::string> data_dir;
+  std::string summary = "text";
+  bool no_verify = false;
+  bool quiet = false;
+};
+
+void AddTo(CLI::App& app, Flags& flags) {
+  app.add_option("FILE", flags.job.inputs, "events, one JSON object a line; also gzip or zstd; - is standard input")
+      ->required();
+  app.add_option("--data-dir", flags.data_dir, "where the events are kept, instead of WEIR_DATA_DIR");
+  app.add_option("--rejects", flags.job.rejects,
+                 "where the lines go that are not taken (default: import/rejects.tsv in the data directory)");
+  CLI::Option* resume =
+      app.add_flag("--resume", flags.job.resume, "go on where an import of the same files was interrupted");
+  app.add_flag("--no-verify", flags.no_verify, "do not check signatures; three times as fast");
+  app.add_flag("--dry-run", flags.job.dry_run, "only judge the lines; nothing is stored and no database is needed")
+      ->excludes(resume);
+  app.add_option("--relay", flags.job.relay,
+                 "import through the relay at this URL, http://127.0.0.1:3334 say; by itself this is done where a "
+                 "relay on this machine has the data directory");
+  app.add_option("--threads", flags.job.threads, "threads that judge lines; 0: one for each core")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  app.add_option("--checkpoint-every", flags.job.checkpoint_every_ms, "milliseconds between two checkpoints")
+      ->check(CLI::Range(1, 3'600'000))
+      ->capture_default_str();
+  app.add_option("--summary", flags.summary, "how the last word on standard output is said")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app.add_flag("--quiet", flags.quiet, "no progress");
+}
+
+void AddFooter(CLI::App& app) {
+  app.footer(
+      "Every line is imported, needed no more (a duplicate, replaced, deleted, expired), blank, or rejected. Rejected\n"
+      "lines go to the rejects file: INPUT:LINE, the reason and the line as it was, with tabs between them. When the\n"
+      "engine is loaded, the disk is full or the relay is away, the import waits; it skips nothing.\n"
+      "\n"
+      "A checkpoint is written now and then and when the import is interrupted; --resume goes on from there, also\n"
+      "after a kill. For standard input the same stream must come again: what was imported of it is passed over. To\n"
+      "import a file twice adds nothing.\n"
+      "\n"
+      "Examples:\n"
+      "  weir import events.jsonl\n"
+      "  weir import --data-dir /var/lib/weir 2024.jsonl.gz 2025.jsonl.zst\n"
+      "  weir import --resume events.jsonl                 after Ctrl-C, a kill, a crash\n"
+      "  weir import --dry-run --rejects bad.tsv dump.jsonl  what would be rejected, and why\n"
+      "  weir export --data-dir old | weir import --no-verify -\n"
+      "\n"
+      "--summary=json prints one object on one line: whole, dry_run, read (lines), imported, duplicate, replaced,\n"
+      "deleted, expired, blank, invalid, bad_signature, too_long, future, not_stored, rejected (the five before), "
+      "bytes,\n"
+      "read_before (lines, by the runs this one goes on with; they are counted in all the others), throttled (times),\n"
+      "throttled_s, seconds, lines_per_s, mb_per_s (of this run), rejects (file), input and line (where it ended),\n"
+      "go_on (the command that does), error.\n"
+      "\n"
+      "Ctrl-C stops in order, a second one at once.\n"
+      "Exit status: 0 everything is stored or needed no more, 1 some lines were rejected, 2 it could not go on or was\n"
+      "stopped.");
+}
+
+Status Configure(const Flags& flags, RelayConfiguration* configuration) {
+  if (Status status = LoadRelayConfiguration(ProcessEnvironment(), configuration); !status.ok()) return status;
+  if (!flags.data_dir) return {};
+  SettingTable table;
+  Declare(table, *configuration);
+  return table.Set("DATA_DIR", *flags.data_dir, "--data-dir");
+}
+
+size_t Columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+ProgressDisplayParts::Style StyleOf(const Flags& flags) {
+  using Style = ProgressDisplayParts::Style;
+  if (flags.quiet) return Style::kNone;
+  const char* term = std::getenv("TERM");
+  const bool draws = isatty(STDERR_FILENO) == 1 && term != nullptr && std::strcmp(term, "dumb") != 0;
+  return draws ? Style::kBar : Style::kLines;
+}
+
+// The command line with --resume, as a shell takes it.
+std::string GoOn(int argc, char** argv) {
+  std::string command = "weir import --resume";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--resume") continue;
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-+=./,:@%") == word.npos;
+    std::string quoted;
+    for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    command += plain ? " " + word : " '" + quoted + "'";
+  }
+  return command;
+}
+
+void Say(const Flags& flags, const std::vector<std::string>& lines) {
+  if (flags.quiet) return;
+  for (const std::string& line : lines) std::fprintf(stderr, "import: %s\n", line.c_str());
+}
+
+int Complain(const Status& status) {
+  std::fprintf(stderr, "weir import: %s\n", status.message().c_str());
+  return kFailed;
+}
+
+ImportSummary Summarize(const ImportJob& job, const Status& status, bool stopped, Duration time,
+                        const std::string& go_on) {
+  ImportSummary summary = job.Summary();
+  summary.time = time;
+  if (status.ok()) return summary;
+  summary.end = stopped ? ImportSummary::End::kStopped : ImportSummary::End::kFailed;
+  if (!stopped) summary.error = status.message();
+  if (job.can_go_on()) summary.go_on = go_on;
+  return summary;
+}
+
+int Print(const ImportSummary& summary, bool json) {
+  std::fputs((json ? ToJsonLine(summary) : ToText(summary)).c_str(), stdout);
+  if (std::fflush(stdout) != 0) return Complain(Status::Error("cannot write to standard output"));
+  return ExitCode(summary);
+}
+
+int Import(const Flags& flags, const RelayConfiguration& configuration, const std::string& go_on) {
+  StopSignals signals;
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of the shell on the size of files is an error like any other
+  // The progress tells what else a warning would, and it would be torn by it.
+  SetUpLogging(std::max(configuration.log_level, flags.quiet ? LogLevel::kWarn : LogLevel::kError),
+               configuration.log_format);
+  signals.Listen();
+  Result<std::unique_ptr<ImportJob>> opened = ImportJob::Open(configuration, flags.job);
+  if (!opened.ok()) return Complain(opened.status());
+  ImportJob& job = *opened.value();
+  signals.BeginOrderly([] { _exit(kFailed); });
+  Say(flags, job.notes());
+
+  ProgressDisplay display({.style = StyleOf(flags),
+                           .progress = [&job] { return job.Progress(); },
+                           .write = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); },
+                           .columns = Columns});
+  bool stopped = false;
+  std::thread stopper([&] {
+    stopped = signals.Wait() != nullptr;
+    if (stopped) job.Stop();
+  });
+  const TimePoint begin = Clock::System().Now();
+  display.Start();
+  const Status status = job.Run();
+  const Duration time = Clock::System().Now() - begin;
+  display.Stop();
+  signals.Release();
+  stopper.join();
+  if (!job.checkpoint_problem().empty()) Say(flags, {job.checkpoint_problem()});
+  const ImportSummary summary = Summarize(job, status, stopped, time, go_on);
+  opened.value().reset();
+  if (summary.end == ImportSummary::End::kFailed) Complain(status);
+  return Print(summary, flags.summary == "json");
+}
+
+}  // namespace
+
+int ImportCommand(int argc, char** argv) {
+  CLI::App app(
+      "Imports events from files, checked as a relay checks them, as fast as the engine takes them and no faster: a\n"
+      "relay that runs on the data directory stays responsive, and the import goes through it.",
+      argv[0]);
+  Flags flags;
+  AddTo(app, flags);
+  AddFooter(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : kFailed;
+  }
+  RelayConfiguration configuration;
+  if (const Status status = Configure(flags, &configuration); !status.ok()) return Complain(status);
+  flags.job.verify = !flags.no_verify;
+  const int code = Import(flags, configuration, GoOn(argc, argv));
+  StopLogging();
+  return code;
+}
+
+}  // namespace weir

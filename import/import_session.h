@@ -1,0 +1,145 @@
+// ImportSession: one POST /api/import, from its head to the last line of its answer.
+//
+// Body → (worker: Decoder, LineSplitter) → Pipeline → answer. What is under way is bounded: the body is not read on
+// while much of it is, nor while the client does not take its answer.
+//
+// Threads: the functions of HttpStreamHandler, and whatever touches the exchange, on the connection's I/O thread; the
+// body is taken apart by one task of the workers at a time; OnSettled on the pipeline's thread; Retire on a thread that
+// may wait.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <boost/asio/steady_timer.hpp>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "import/decoder.h"
+#include "import/import_answer.h"
+#include "import/line_splitter.h"
+#include "import/pipeline.h"
+#include "relay/relay_part.h"
+#include "relay/server/http_stream.h"
+
+namespace weir {
+
+// Of all imports and exports of a relay, for its metrics.
+struct ImportCounters {
+  std::atomic<uint64_t> imports_running{0};
+  std::array<std::atomic<uint64_t>, kLineOutcomes> lines{};
+  std::atomic<uint64_t> bytes{0};
+  std::atomic<int64_t> throttled_ns{0};
+  std::atomic<uint64_t> exports_running{0};
+  std::atomic<uint64_t> export_events{0};
+};
+
+class ImportSession;
+
+struct ImportSessionParts {
+  RelayServices services;
+  ImportCounters& counters;
+  bool verify = true;
+  Compression compression = Compression::kNone;
+  uint64_t party = 0;  // this one and the next are its own
+  std::string address;
+  // Called once, on the I/O thread, when nothing will be answered any more: Retire has to be called elsewhere.
+  std::function<void(std::shared_ptr<ImportSession>)> retire;
+};
+
+class ImportSession final : public HttpStreamHandler, public std::enable_shared_from_this<ImportSession> {
+ public:
+  ImportSession(ImportSessionParts parts, HttpExchange& exchange);
+  ~ImportSession() override;
+
+  void Start();
+
+  void OnBody(std::string_view piece) override;
+  void OnBodyEnd() override;
+  void OnShutdown() override;
+  void OnEnd(std::string_view cause) override;
+
+  // Gives up what is not settled, waits for what is under way, and logs how it ended.
+  void Retire();
+
+ private:
+  struct News {
+    std::string rejects;  // as lines
+    Tally tally;
+    bool all_settled = false;  // what was pushed so far
+    bool whole = false;        // and nothing will follow
+    Status error;              // of the data
+  };
+
+  // On the I/O thread.
+  void Advance();
+  bool WantsMore();
+  bool Clogged();
+  void Feed();
+  void PauseOrResume();
+  void WaitForTick();
+  void OnTick();
+  void OnNews();
+  News TakeNews();
+  void SayProgress(const News& news);
+  void Say(std::string_view text, int status = 200);
+  void Finish(const News& news, const std::string& error, int status);
+  void GiveUp(std::string cause);
+  ImportProgress ProgressOf(const News& news) const;
+
+  // On a worker.
+  void RunFeed();
+  Status TakeApart();
+  void Push(Chunk chunk);
+
+  void OnSettled(SettledChunk settled);
+  void CountThrottled();
+  std::string Summary() const;
+
+  const ImportSessionParts parts_;
+  const TimePoint began_;
+  const boost::asio::any_io_executor executor_;
+  std::unique_ptr<Pipeline> pipeline_;
+
+  // Of the I/O thread.
+  HttpExchange* exchange_;
+  std::optional<boost::asio::steady_timer> timer_;
+  std::string inbox_;
+  std::string last_progress_;
+  std::string cause_;  // why it broke off; empty: it did not
+  bool body_ended_ = false;
+  bool arrived_ = false;  // something, since the last tick
+  bool paused_ = false;
+  bool full_ = false;     // as much is under way as may be
+  bool clogged_ = false;  // the client does not take its answer
+  bool begun_ = false;
+  bool over_ = false;
+  Duration throttled_{};  // that was counted; at last Retire's
+
+  // Of whoever feeds: the worker while feeding_, else the I/O thread.
+  const std::unique_ptr<Decoder> decoder_;
+  LineSplitter splitter_;
+  std::string piece_;
+  size_t piece_at_ = 0;
+  bool piece_is_last_ = false;
+  bool flush_ = false;
+
+  std::atomic<uint64_t> under_way_{0};  // as WeightOf counts
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable fed_;
+  bool feeding_ = false;
+  bool all_fed_ = false;
+  bool news_posted_ = false;
+  uint64_t pushed_ = 0;  // chunks
+  uint64_t settled_ = 0;
+  Tally tally_;
+  std::string rejects_;
+  Status error_;
+};
+
+}  // namespace weir

@@ -1,0 +1,109 @@
+#include "import/line_judge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "relay/nostr/expiration.h"
+#include "relay/nostr/signature.h"
+
+namespace weir {
+namespace {
+
+constexpr uint16_t kAuth = 22242;  // also ephemeral, but people know it by its name
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+// The smallest event has about 330 bytes, a usual one twice as many.
+constexpr size_t kUsualEvent = 512;
+
+std::string_view WithoutLineEnd(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+bool IsBlank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+}  // namespace
+
+LineJudge::LineJudge(const JudgeOptions& options, const EventStore* store, const WallClock& clock)
+    : options_(options), store_(store), clock_(clock), parser_(options.limits) {}
+
+JudgedChunk LineJudge::Judge(Chunk chunk) {
+  JudgedChunk judged;
+  SettledChunk& settled = judged.settled;
+  settled.chunk = std::move(chunk);
+  settled.tally.bytes = settled.chunk.text.size();
+  now_seconds_ = clock_.NowSeconds();
+  if (settled.chunk.kind == Chunk::Kind::kLines) {
+    JudgeLines(&judged);
+  } else if (settled.chunk.first_piece) {
+    const std::string_view text = settled.chunk.text;
+    ++settled.tally[LineOutcome::kTooLong];
+    settled.rejects.push_back({.line = settled.chunk.begin.lines + 1,
+                               .size = text.size() - (text.ends_with('\n') ? 1 : 0),
+                               .outcome = LineOutcome::kTooLong,
+                               .reason = "the line is longer than any event of at most " +
+                                         std::to_string(options_.limits.max_bytes) + " bytes"});
+  }
+  return judged;
+}
+
+void LineJudge::JudgeLines(JudgedChunk* judged) {
+  SettledChunk& settled = judged->settled;
+  const std::string_view text = settled.chunk.text;
+  judged->events.reserve(text.size() / kUsualEvent + 1);
+  size_t begin = settled.chunk.begin.bytes == 0 && text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  uint64_t number = settled.chunk.begin.lines;
+  // A mark that is all of the input is a blank line of it.
+  for (bool first = begin > 0; first || begin < text.size(); first = false) {
+    ++number;
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = WithoutLineEnd(text.substr(begin, end - begin));
+    std::optional<Verdict> verdict = JudgeLine(line, &judged->events);
+    if (verdict) {
+      ++settled.tally[verdict->outcome];
+      if (IsRejected(verdict->outcome)) {
+        settled.rejects.push_back({.line = number,
+                                   .begin = begin,
+                                   .size = end - begin,
+                                   .outcome = verdict->outcome,
+                                   .reason = std::move(verdict->reason)});
+      }
+    }
+    begin = end + 1;
+  }
+}
+
+std::optional<LineJudge::Verdict> LineJudge::JudgeLine(std::string_view line, std::vector<Event>* events) {
+  if (IsBlank(line)) return Verdict{LineOutcome::kBlank, ""};
+  Result<Event> parsed = parser_.Parse(line);
+  if (!parsed.ok()) return Verdict{LineOutcome::kInvalid, parsed.status().message()};
+  std::optional<Verdict> verdict = JudgeEvent(parsed.value().view());
+  if (!verdict) events->push_back(std::move(parsed).value());
+  return verdict;
+}
+
+// Cheapest first.
+std::optional<LineJudge::Verdict> LineJudge::JudgeEvent(EventView event) const {
+  const uint16_t kind = event.kind();
+  if (kind == kAuth) return Verdict{LineOutcome::kNotStored, "events of kind 22242 (AUTH) are not stored"};
+  if (ClassOf(kind) == KindClass::kEphemeral) {
+    return Verdict{LineOutcome::kNotStored, "events of kind " + std::to_string(kind) + " are ephemeral, not stored"};
+  }
+  if (event.created_at() > now_seconds_ && event.created_at() - now_seconds_ > options_.max_future_s) {
+    return Verdict{LineOutcome::kFuture, "created_at is " + std::to_string(event.created_at() - now_seconds_) +
+                                             " s in the future; " + std::to_string(options_.max_future_s) +
+                                             " s are allowed"};
+  }
+  if (IsExpired(event, now_seconds_)) return Verdict{LineOutcome::kExpired, ""};
+  if (store_ != nullptr) {
+    // Where the store cannot be read, saving tells what is wrong.
+    const Result<bool> stored = store_->Has(event.id());
+    if (stored.ok() && stored.value()) return Verdict{LineOutcome::kDuplicate, ""};
+  }
+  if (options_.verify && !VerifySignature(event)) {
+    return Verdict{LineOutcome::kSignature, "the signature is not its author's"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace weir

@@ -1,0 +1,60 @@
+// LineJudge: from a line to an event that may be saved, or to why not. Everything but the store's own answer.
+//
+// An import takes what its operator brings: it asks for what makes an event true (form, id, signature), for what this
+// relay can hold (its limits of size) and for what would do harm (a date in the future, kinds that are not stored); not
+// for the rules that guard a relay against strangers (age, proof of work, protected events).
+//
+// What is stored when its line is judged is a duplicate, though its turn to be saved is a little later: a line that
+// repeats an event which a line just before it makes the store drop is not saved once more.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/clock.h"
+#include "import/settled.h"
+#include "relay/nostr/event_parser.h"
+#include "relay/store/event_store.h"
+
+namespace weir {
+
+struct JudgeOptions {
+  EventLimits limits;
+  uint64_t max_future_s = 900;
+  bool verify = true;
+};
+
+// A chunk whose lines are judged.
+struct JudgedChunk {
+  SettledChunk settled;       // with the outcomes that are known; the events' are added when they are saved
+  std::vector<Event> events;  // in the order of the lines
+};
+
+class LineJudge {
+ public:
+  // `store` may be null: nothing is a duplicate then. One thread at a time; keeps its buffers.
+  LineJudge(const JudgeOptions& options, const EventStore* store, const WallClock& clock);
+
+  JudgedChunk Judge(Chunk chunk);
+
+ private:
+  struct Verdict {
+    LineOutcome outcome = LineOutcome::kImported;
+    std::string reason;
+  };
+
+  void JudgeLines(JudgedChunk* judged);
+  // Nothing: an event that may be saved was added to `events`.
+  std::optional<Verdict> JudgeLine(std::string_view line, std::vector<Event>* events);
+  std::optional<Verdict> JudgeEvent(EventView event) const;
+
+  const JudgeOptions options_;
+  const EventStore* const store_;
+  const WallClock& clock_;
+  EventParser parser_;
+  uint64_t now_seconds_ = 0;  // as of the chunk
+};
+
+}  // namespace weir

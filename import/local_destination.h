@@ -1,0 +1,56 @@
+// LocalDestination: a Destination in this process: workers of its own and a window before a pipeline.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "import/destination.h"
+
+namespace weir {
+
+// What it stands on.
+struct LocalParts {
+  std::string name;
+  const EventStore* store = nullptr;  // as in PipelineParts, as the next two
+  AdaptiveLimiter* limiter = nullptr;
+  std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
+  std::function<Status()> flush = {};                       // at the end of an import
+  std::function<void(int64_t bytes)> count_own_bytes = {};  // memory taken, or given back
+  size_t window_bytes = 16 << 20;                           // of text that may be under way
+  std::shared_ptr<void> owner = {};                         // of all these; goes last
+};
+
+class LocalDestination final : public Destination {
+ public:
+  LocalDestination(LocalParts parts, const DestinationOptions& options, OnSettled on_settled);
+  ~LocalDestination() override;
+
+  bool Push(Chunk chunk) override;
+  Status Finish() override;
+  void Stop() override;
+  ImportConditions Conditions() const override { return pipeline_.Conditions(); }
+  std::string Describe() const override { return parts_.name; }
+
+ private:
+  void Settle(SettledChunk settled);
+  void CountOwn(int64_t text_bytes);
+  bool Ended() const { return stopped_ || failed_; }
+  PipelineParts PartsOfPipeline();
+
+  const LocalParts parts_;
+  const OnSettled on_settled_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t under_way_ = 0;  // bytes of text
+  bool stopped_ = false;
+  bool failed_ = false;
+
+  WorkPool pool_;
+  Pipeline pipeline_;  // last: its thread uses the others
+};
+
+}  // namespace weir

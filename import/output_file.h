@@ -1,0 +1,42 @@
+// OutputFile: a file that is there whole or not at all. What is written goes into NAME.part, which becomes NAME when it
+// is on disk. Standard output, and names that are no regular file (a device, a pipe), are written as they are.
+//
+// Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config/status.h"
+
+namespace weir {
+
+class OutputFile {
+ public:
+  // "-" is standard output. A file of that name stays as it is until Commit.
+  static Result<std::unique_ptr<OutputFile>> Create(const std::string& name);
+  // Without Commit the part is removed.
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  // All of it. SIGPIPE, and SIGXFSZ, must be ignored, else they end the process.
+  Status Write(std::string_view bytes);
+  Status Commit();
+
+  // Write failed because whoever read the pipe has gone, which is nobody's fault.
+  bool reader_gone() const { return reader_gone_; }
+
+ private:
+  OutputFile(int descriptor, std::string name, std::string part);
+  Status Error(const std::string& what, const std::string& name);
+  Status Rename();
+
+  int descriptor_ = -1;
+  const std::string name_;  // as it is to be called
+  std::string part_;        // empty: written as it is
+  bool reader_gone_ = false;
+};
+
+}  // namespace weir

@@ -1,0 +1,73 @@
+// Pipeline: chunks in, in any number at once; judged on all workers; saved in their order, gated as bulk work; told in
+// their order.
+//
+//   Pipeline pipeline(parts, options, [](SettledChunk settled) { … });
+//   pipeline.Push(std::move(chunk));   // …
+//   pipeline.Flush();                  // at the end of the input
+//
+// Nothing is skipped: a gate that holds or refuses, an emergency and a full disk make it wait and try again, until
+// Stop. What it holds is bounded by whoever pushes: it knows what was pushed and what was settled.
+//
+// Threads: Push and Flush from one thread, Conditions and Stop from any. `on_settled` runs on the pipeline's own
+// thread, `on_failure` there or on a worker; neither may stop it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "import/line_judge.h"
+#include "import/settled.h"
+#include "relay/work_pool.h"
+#include "throttle/adaptive_limiter.h"
+
+namespace weir {
+
+struct PipelineParts {
+  WorkPool& pool;
+  const EventStore* store = nullptr;   // asked for duplicates before signatures are verified; null: a dry run
+  AdaptiveLimiter* limiter = nullptr;  // null: ungated
+  // EventStore::Save by whoever may call it; empty: a dry run, whatever is good counts as imported.
+  std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save;
+  std::function<void()> on_failure = {};  // Failure() has something to say
+  const Clock& clock = Clock::System();
+  const WallClock& wall_clock = WallClock::System();
+};
+
+struct PipelineOptions {
+  JudgeOptions judge;
+  Party party{.id = 1, .work_class = WorkClass::kBulk};
+  Urgency urgency = Urgency::kFair;  // in a relay kBulk
+  // Of one write, the bytes of the text. Larger ones cost less an event; smaller ones keep others waiting for less. A
+  // chunk is not divided.
+  size_t save_events = 2000;
+  size_t save_bytes = 4 << 20;
+  // A chunk waits at most so long for company.
+  Duration linger = std::chrono::milliseconds(100);
+};
+
+class Pipeline {
+ public:
+  using OnSettled = std::function<void(SettledChunk settled)>;
+
+  Pipeline(PipelineParts parts, const PipelineOptions& options, OnSettled on_settled);
+  // Stops.
+  ~Pipeline();
+
+  void Push(Chunk chunk);
+  // What was pushed is saved without waiting for more.
+  void Flush();
+  // Gives up what is not saved and returns when no task and no call is left. Idempotent.
+  void Stop();
+
+  ImportConditions Conditions() const;
+  // What cannot be mended by waiting (a damaged database): nothing more will be settled. Ok until then.
+  Status Failure() const;
+
+ private:
+  struct Rep;
+  std::unique_ptr<Rep> rep_;
+};
+
+}  // namespace weir

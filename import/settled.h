@@ -1,0 +1,42 @@
+// What is said of a chunk when every line of it has its outcome and what was taken is on disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/clock.h"
+#include "import/chunk.h"
+#include "import/tally.h"
+
+namespace weir {
+
+struct Reject {
+  uint64_t line = 0;  // counted from 1, in its input
+  size_t begin = 0;   // its text in the chunk, without line feed
+  size_t size = 0;
+  LineOutcome outcome = LineOutcome::kInvalid;
+  std::string reason;  // for people, on one line: "the signature is not its author's"
+};
+
+// Of a line that is too long the first piece has the Reject and the count, the others have none.
+struct SettledChunk {
+  Chunk chunk;
+  Tally tally;
+  std::vector<Reject> rejects;  // in the order of the lines
+};
+
+// How an import is getting on, for displays.
+struct ImportConditions {
+  double level = 0;           // of the engine, as bulk work sees it; 1.0: where it would brake
+  std::string_view limiting;  // the signal, "emergency", …; empty: nothing holds the import back
+  Duration delay{};           // of the last admission
+  Duration latency{};         // of the last write
+  uint64_t throttled = 0;     // admissions that had to wait
+  Duration throttled_time{};
+  std::string problem;  // why nothing can be stored just now ("No space left on device …"); empty: no problem
+};
+
+}  // namespace weir

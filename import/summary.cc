@@ -1,0 +1,124 @@
+#include "import/summary.h"
+
+#include <array>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+
+#include "config/parse.h"
+#include "import/progress.h"
+#include "import/readable.h"
+#include "relay/nostr/messages.h"
+
+namespace weir {
+namespace {
+
+constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);
+
+double PerSecond(uint64_t count, Duration time) {
+  return time > Duration::zero() ? static_cast<double>(count) / ToSeconds(time) : 0;
+}
+
+uint64_t LinesOfThisRun(const ImportSummary& s) { return s.tally.read() - s.read_before; }
+uint64_t BytesOfThisRun(const ImportSummary& s) { return s.tally.bytes - s.bytes_before; }
+
+// "imported       99000"
+std::string Row(size_t indent, std::string_view name, uint64_t count) {
+  char text[128];
+  std::snprintf(text, sizeof(text), "%*s%-*.*s %12" PRIu64 "\n", static_cast<int>(indent), "",
+                static_cast<int>(32 - indent), static_cast<int>(name.size()), name.data(), count);
+  return text;
+}
+
+std::string Rows(const Tally& tally) {
+  std::string text = Row(2, "read", tally.read());
+  for (size_t i = 0; i < kFirstRejected; ++i) {
+    const auto outcome = static_cast<LineOutcome>(i);
+    if (tally[outcome] > 0 || outcome == LineOutcome::kImported || outcome == LineOutcome::kDuplicate)
+      text += Row(2, NameOf(outcome), tally[outcome]);
+  }
+  text += Row(2, "rejected", tally.rejected());
+  for (size_t i = kFirstRejected; i < kLineOutcomes; ++i) {
+    const auto outcome = static_cast<LineOutcome>(i);
+    if (tally[outcome] > 0) text += Row(4, NameOf(outcome), tally[outcome]);
+  }
+  return text;
+}
+
+std::string Headline(const ImportSummary& s) {
+  std::string text = s.dry_run ? "dry run" : "import";
+  text += s.end == ImportSummary::End::kWhole ? " finished in " : " ended early after ";
+  text += ShortTime(s.time) + ": " + ShortNumber(static_cast<uint64_t>(PerSecond(LinesOfThisRun(s), s.time))) +
+          " lines/s, " + ReadableBytes(static_cast<uint64_t>(PerSecond(BytesOfThisRun(s), s.time))) + "/s\n";
+  return text;
+}
+
+// Members of an object on one line.
+class Members {
+ public:
+  void Raw(std::string_view name, std::string_view value) {
+    text_ += text_.empty() ? "{" : ",";
+    AppendJsonString(name, &text_);
+    text_.append(":").append(value);
+  }
+  void Number(std::string_view name, uint64_t number) { Raw(name, std::to_string(number)); }
+  // To the thousandth.
+  void Number(std::string_view name, double number) { Raw(name, FormatNumber(std::round(number * 1000) / 1000)); }
+  void Bool(std::string_view name, bool value) { Raw(name, value ? "true" : "false"); }
+  void String(std::string_view name, std::string_view text) {
+    std::string quoted;
+    AppendJsonString(AsText(text), &quoted);
+    Raw(name, quoted);
+  }
+  std::string Line() && { return std::move(text_) + "}\n"; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace
+
+int ExitCode(const ImportSummary& summary) {
+  if (summary.end != ImportSummary::End::kWhole) return 2;
+  return summary.tally.rejected() > 0 ? 1 : 0;
+}
+
+std::string ToText(const ImportSummary& s) {
+  std::string text = Headline(s) + Rows(s.tally);
+  if (s.read_before > 0) text += "of these, " + std::to_string(s.read_before) + " lines were read before it went on\n";
+  text += "throttled " + std::to_string(s.conditions.throttled) + " times (" + ShortTime(s.conditions.throttled_time) +
+          " total)\n";
+  if (s.tally.rejected() > 0) {
+    text += s.rejects.empty() ? "the rejected lines are not kept; --rejects FILE keeps them\n"
+                              : "the rejected lines are in " + AsText(s.rejects) + "\n";
+  }
+  if (s.end == ImportSummary::End::kWhole) return text;
+  if (!s.error.empty()) text += AsText(s.error) + "\n";
+  text += "stopped after line " + std::to_string(s.line) + " of " + AsText(s.input);
+  if (!s.go_on.empty()) text += "; go on with: " + s.go_on;
+  return text + "\n";
+}
+
+std::string ToJsonLine(const ImportSummary& s) {
+  Members json;
+  json.Bool("whole", s.end == ImportSummary::End::kWhole);
+  json.Bool("dry_run", s.dry_run);
+  json.Number("read", s.tally.read());
+  for (size_t i = 0; i < kLineOutcomes; ++i) json.Number(KeyOf(static_cast<LineOutcome>(i)), s.tally.lines[i]);
+  json.Number("rejected", s.tally.rejected());
+  json.Number("bytes", s.tally.bytes);
+  json.Number("read_before", s.read_before);
+  json.Number("throttled", s.conditions.throttled);
+  json.Number("throttled_s", ToSeconds(s.conditions.throttled_time));
+  json.Number("seconds", ToSeconds(s.time));
+  json.Number("lines_per_s", PerSecond(LinesOfThisRun(s), s.time));
+  json.Number("mb_per_s", PerSecond(BytesOfThisRun(s), s.time) / 1e6);
+  json.String("rejects", s.rejects);
+  json.String("input", s.input);
+  json.Number("line", s.line);
+  json.String("go_on", s.go_on);
+  json.String("error", s.error);
+  return std::move(json).Line();
+}
+
+}  // namespace weir

@@ -1,0 +1,34 @@
+// RelayPart: something on the relay's port that stands in a room above, such as the import. main hands it to the relay;
+// the relay gives it its routes, its store, its workers and its gates.
+#pragma once
+
+#include <functional>
+
+#include "relay/event_pipeline.h"
+#include "relay/metric_families.h"
+#include "relay/relay_context.h"
+#include "relay/server/http.h"
+
+namespace weir {
+
+// What a part may use from Start until Stop has returned.
+struct RelayServices {
+  RelayContext& context;
+  EventPipeline& events;  // SaveBulk
+};
+
+class RelayPart {
+ public:
+  virtual ~RelayPart() = default;
+
+  // Before anything else; handlers are not called before Start.
+  virtual void AddRoutes(HttpRouter& router) = 0;
+  virtual void Start(const RelayServices& services) = 0;
+  // When no connection is left: waits for what the part has under way, so that no task of it is in the pool any more.
+  // Gates and commit thread still work. Called also if Start was not.
+  virtual void Stop() = 0;
+  // For /metrics, from any thread, also before Start and after Stop.
+  virtual void AppendMetrics(MetricFamilies& families) const = 0;
+};
+
+}  // namespace weir

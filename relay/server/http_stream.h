@@ -1,0 +1,67 @@
+// Requests whose body comes, and whose answer goes, in pieces: uploads and downloads of any size in bounded memory.
+//
+// Neither max_http_body_bytes nor handshake_timeout applies. A client that sends nothing of its body, or takes nothing
+// of what waits for it, for twice the ping interval is disconnected (the first with 408, where nothing was answered).
+// The connection closes after the exchange, and an answer may end before the body: what comes then is not read.
+//
+// All on the I/O thread of the connection. From other threads: post to executor(), holding the handler, not the
+// exchange.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "relay/server/http.h"
+
+namespace weir {
+
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+
+  virtual boost::asio::any_io_executor executor() = 0;
+
+  // The answer: its head once (the body of `head` is its first piece), pieces as they come, and the end; over HTTP/1.1
+  // in chunks, over 1.0 until the connection closes. May begin before the request's body has ended. After OnEnd nothing
+  // may be called.
+  virtual void Begin(const HttpResponse& head) = 0;
+  virtual void Write(std::string_view piece) = 0;
+  virtual void End() = 0;
+  // Drops the connection without the end of the answer, so that the client sees that it is not whole; logged with the
+  // cause. OnEnd follows, on a later turn.
+  virtual void Abort(std::string cause) = 0;
+
+  // Written and not yet taken by the socket. Write does not bound it: look before you write. Who writes on top of more
+  // than max_pending_bytes, or of more than its share of what may wait for all, is too slow; with up to 64 KiB waiting
+  // a piece of any size may be written. A client that reads fast never lets anything wait: write a piece or two a turn
+  // (WhenPendingBelow), or the thread's other connections starve.
+  virtual size_t pending_bytes() const = 0;
+  // Calls once, on a later turn, when pending_bytes() is at most `bytes`; not after OnEnd.
+  virtual void WhenPendingBelow(size_t bytes, std::function<void()> callback) = 0;
+
+  // While paused nothing is read from the socket, nor is the client's end noticed. Takes effect with the next piece,
+  // but OnBodyEnd may still come. Counted.
+  virtual void PauseBody() = 0;
+  virtual void ResumeBody() = 0;
+};
+
+// Kept alive until OnEnd has returned, longer by whoever else shares it. What it throws is logged, and answered with
+// 500 where nothing was answered yet; else the connection is dropped.
+class HttpStreamHandler {
+ public:
+  virtual ~HttpStreamHandler() = default;
+
+  // As it comes: pieces have no meaning. The view is good during the call. Must not block.
+  virtual void OnBody(std::string_view piece) = 0;
+  virtual void OnBodyEnd() = 0;
+  // The server is going: end the answer soon.
+  virtual void OnShutdown() = 0;
+  // The last call, once, whatever the cause: the answer was written, or the client is gone.
+  virtual void OnEnd(std::string_view cause) = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,33 @@
+#include "relay/server/last_answer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <string>
+
+#include "config/parse.h"
+#include "relay/server/http_message.h"
+#include "relay/server/io_thread.h"
+#include "relay/server/session.h"
+
+namespace weir {
+
+void AnswerUnread(Session& session, const HttpResponse& response, bool with_body) {
+  session.stream().Append(Serialize(response, false, with_body));
+  session.EndAfterOutput("answered " + std::to_string(response.status), Session::Then::kLinger);
+}
+
+void RefuseRequest(Session& session, Counter& counter, const HttpResponse& response, std::string_view what) {
+  counter.Add(1);
+  IoThread& thread = session.thread();
+  if (const auto line = thread.core().logs.handshake.Take(thread.Now())) {
+    spdlog::info("{}: HTTP {}: {}{}", session.peer().to_string(), response.status, what, line->Suffix());
+  }
+  AnswerUnread(session, response);
+}
+
+HttpResponse AnswerToFault(const HttpRequest& request, std::string_view what) {
+  spdlog::error("{} {} failed: {}", Printable(request.method), Printable(request.path), OneLine(what));
+  return {.status = 500, .body = "this request met a fault in the server, which is logged\n"};
+}
+
+}  // namespace weir

@@ -1,0 +1,22 @@
+// The last answer on a connection, to a client that may still be sending: the connection ends when it has been taken,
+// or its time is up.
+#pragma once
+
+#include <string_view>
+
+#include "relay/server/http.h"
+#include "relay/server/server_core.h"
+
+namespace weir {
+
+class Session;
+
+void AnswerUnread(Session& session, const HttpResponse& response, bool with_body = true);
+
+// To what is no good request: counted, and logged as far as `logs.handshake` lets it.
+void RefuseRequest(Session& session, Counter& counter, const HttpResponse& response, std::string_view what);
+
+// Logs what a handler threw, and says no more of it than that it did.
+HttpResponse AnswerToFault(const HttpRequest& request, std::string_view what);
+
+}  // namespace weir

@@ -1,0 +1,43 @@
+#include "relay/server/request_body.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <utility>
+
+namespace weir {
+namespace {
+
+namespace http = boost::beast::http;
+
+// Of a chunk's extensions, and of all that comes after the last chunk.
+constexpr size_t kMostKept = size_t{16} << 10;
+
+}  // namespace
+
+RequestBody::RequestBody(RequestParser&& header, TakeBody take) : parser_(std::move(header)) {
+  parser_.get().body() = std::move(take);
+  parser_.eager(false);  // one part of the body, or one line, at a time
+  parser_.body_limit(boost::none);
+}
+
+size_t RequestBody::Put(std::string_view input, boost::system::error_code& error) {
+  size_t used = 0;
+  if (line_.empty()) {
+    used = parser_.put(boost::asio::buffer(input), error);
+    if (error != http::error::need_more) return used;
+    line_ = input.substr(used);
+    used = input.size();
+  } else {
+    // No more than the line's end, lest a part of the body be copied.
+    const size_t end = input.find('\n');
+    used = end == input.npos ? input.size() : end + 1;
+    line_ += input.substr(0, used);
+    line_.erase(0, parser_.put(boost::asio::buffer(line_), error));
+    if (error != http::error::need_more) return used;
+  }
+  error = {};
+  if (line_.size() > kMostKept) error = http::error::bad_chunk;
+  return used;
+}
+
+}  // namespace weir

@@ -1,0 +1,18 @@
+// A request whose body and whose answer go in pieces (http_stream.h): the HttpExchange.
+#pragma once
+
+#include <memory>
+
+#include "relay/server/http.h"
+#include "relay/server/request_body.h"
+#include "relay/server/stage.h"
+
+namespace weir {
+
+class Session;
+
+// The parser has the header of `head`, and nothing of the body. Asks the factory.
+std::unique_ptr<Stage> MakeStreamStage(Session& session, RequestParser&& parser, HttpRequest head,
+                                       const HttpStreamFactory& factory);
+
+}  // namespace weir

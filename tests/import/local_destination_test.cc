@@ -1,0 +1,134 @@
+#include "import/local_destination.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "import/source.h"
+#include "tests/import/signed_events.h"
+#include "tests/store/store_fixture.h"
+
+namespace weir {
+namespace {
+
+Chunk NoteChunk(uint64_t number) { return {.text = NoteLine(number) + "\n"}; }
+
+class LocalDestinationTest : public testing::Test {
+ protected:
+  RelayConfiguration Configuration() {
+    RelayConfiguration configuration;
+    configuration.data_dir = directory_.path();
+    configuration.memory.target_memory_mb = 256;
+    return configuration;
+  }
+  Destination::OnSettled Count() {
+    return [this](const SettledChunk& settled) {
+      imported_ += settled.tally[LineOutcome::kImported];
+      duplicates_ += settled.tally[LineOutcome::kDuplicate];
+    };
+  }
+
+  TempDirectory directory_;
+  std::atomic<uint64_t> imported_{0};
+  std::atomic<uint64_t> duplicates_{0};
+};
+
+TEST_F(LocalDestinationTest, ImportsIntoTheDatabaseOfTheConfiguration) {
+  for (const uint64_t before : {0, 50}) {
+    Result<std::unique_ptr<Destination>> opened = OpenDatabaseDestination(Configuration(), {}, Count());
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    EXPECT_EQ(opened.value()->Describe(), directory_ / "events");
+    for (uint64_t i = 0; i < 50; ++i) EXPECT_TRUE(opened.value()->Push(NoteChunk(i)));
+    const Status finished = opened.value()->Finish();
+    EXPECT_TRUE(finished.ok()) << finished.message();
+    EXPECT_EQ(duplicates_, before);
+  }
+  EXPECT_EQ(imported_, 50U);
+  StoreOptions options = SmallStore(directory_ / "events");
+  EXPECT_EQ(StoredIds(*MustOpen(options)).size(), 50U);
+}
+
+TEST_F(LocalDestinationTest, SaysWhoHasTheDatabase) {
+  const std::unique_ptr<RocksDbStore> store = MustOpen(SmallStore(directory_ / "events"));
+  const Result<std::unique_ptr<Destination>> opened = OpenDatabaseDestination(Configuration(), {}, Count());
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.status().message().find("in use by process"), std::string::npos) << opened.status().message();
+}
+
+TEST_F(LocalDestinationTest, ADryRunNeedsNoDatabase) {
+  const std::unique_ptr<Destination> dry_run = MakeDryRun({.threads = 2}, Count());
+  for (uint64_t i = 0; i < 50; ++i) EXPECT_TRUE(dry_run->Push(NoteChunk(i)));
+  EXPECT_TRUE(dry_run->Finish().ok());
+  EXPECT_EQ(imported_, 50U);
+}
+
+// A store whose first Save hangs until it is let go.
+class HangingSave {
+ public:
+  auto Callback() {
+    return [this](std::span<const Event>, std::span<SaveResult>) {
+      saving_ = true;
+      saving_.notify_all();
+      hang_.wait(true);
+      return Status();
+    };
+  }
+  void WaitForSave() { saving_.wait(false); }
+  void LetGo() {
+    hang_ = false;
+    hang_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> saving_{false};
+  std::atomic<bool> hang_{true};
+};
+
+TEST_F(LocalDestinationTest, HoldsNoMoreThanItsWindow) {
+  HangingSave save;
+  std::atomic<int64_t> own_bytes{0};
+  LocalParts parts{.save = save.Callback(),
+                   .count_own_bytes = [&](int64_t bytes) { own_bytes += bytes; },
+                   .window_bytes = 3 * NoteChunk(1).text.size()};
+  LocalDestination destination(std::move(parts), {.judge = {}, .threads = 2}, Count());
+  std::atomic<uint64_t> pushed{0};
+  std::thread pusher([&] {
+    for (uint64_t i = 10; i < 30; ++i)
+      if (destination.Push(NoteChunk(i))) ++pushed;
+  });
+  save.WaitForSave();
+  EXPECT_LE(pushed, 3U);
+  EXPECT_LE(own_bytes, static_cast<int64_t>(3 * NoteChunk(1).text.size() * 3));
+  save.LetGo();
+  pusher.join();
+  EXPECT_TRUE(destination.Finish().ok());
+  EXPECT_EQ(pushed, 20U);
+  EXPECT_EQ(imported_, 20U);
+  EXPECT_EQ(own_bytes, 0);
+}
+
+TEST_F(LocalDestinationTest, StopLetsPushAndFinishGo) {
+  HangingSave save;
+  LocalDestination destination({.save = save.Callback(), .window_bytes = 1}, {.judge = {}, .threads = 1}, Count());
+  bool second = true;
+  Status finished;
+  EXPECT_TRUE(destination.Push(NoteChunk(1)));
+  std::thread pusher([&] {
+    second = destination.Push(NoteChunk(2));
+    finished = destination.Finish();
+  });
+  save.WaitForSave();
+  std::thread stopper([&] { destination.Stop(); });
+  pusher.join();  // though the save still hangs
+  save.LetGo();
+  stopper.join();
+  EXPECT_FALSE(second);
+  EXPECT_EQ(finished.message(), "stopped");
+}
+
+}  // namespace
+}  // namespace weir

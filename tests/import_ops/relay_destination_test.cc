@@ -1,0 +1,307 @@
+// Chunks on their way to a real relay, which comes and goes.
+#include "import/relay_destination.h"
+
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+
+#include "import/line_splitter.h"
+#include "import/unsettled.h"
+#include "tests/import_ops/service_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::vector<Chunk> ChunksOf(const std::string& text, size_t chunk_bytes, uint32_t input = 0) {
+  std::vector<Chunk> chunks;
+  const auto take = [&](Chunk chunk) { chunks.push_back(std::move(chunk)); };
+  LineSplitter splitter({.chunk_bytes = chunk_bytes, .max_line_bytes = 320 << 10}, input);
+  splitter.Add(text, text.size(), take);
+  splitter.End(take);
+  return chunks;
+}
+
+// What a destination told, put together.
+class Told {
+ public:
+  Destination::OnSettled Listener() {
+    return [this](SettledChunk settled) { Take(std::move(settled)); };
+  }
+
+  void Take(SettledChunk settled) {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(settled.tally.bytes, settled.chunk.text.size());
+    tally_ += settled.tally;
+    for (const Reject& reject : settled.rejects) {
+      rejects_.push_back({.line = reject.line, .outcome = reject.outcome, .reason = reject.reason});
+      reject_texts_.push_back(settled.chunk.text.substr(reject.begin, reject.size));
+    }
+    text_ += settled.chunk.text;
+    ++chunks_;
+    changed_.notify_all();
+  }
+  void WaitForChunks(size_t chunks) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [&] { return chunks_ >= chunks; }));
+  }
+
+  // After a second sending it is not known how many of those that are no rejects were what.
+  void Expect(const KnownLines& expected, bool sent_twice = false) {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(text_ == expected.text);
+    EXPECT_EQ(tally_.read(), expected.tally.read());
+    EXPECT_EQ(tally_.rejected(), expected.tally.rejected());
+    if (!sent_twice) {
+      EXPECT_EQ(tally_.lines, expected.tally.lines);
+    }
+    ExpectRejects(rejects_, expected);
+    ASSERT_EQ(reject_texts_.size(), expected.rejected_texts.size());
+    for (size_t i = 0; i < reject_texts_.size(); ++i) {
+      // Of a line that is too long the first piece has the reject.
+      const bool too_long = rejects_[i].outcome == LineOutcome::kTooLong;
+      EXPECT_TRUE(too_long ? expected.rejected_texts[i].starts_with(reject_texts_[i])
+                           : expected.rejected_texts[i] == reject_texts_[i])
+          << i;
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t chunks_ = 0;
+  Tally tally_;
+  std::vector<ImportReject> rejects_;
+  std::vector<std::string> reject_texts_;
+  std::string text_;
+};
+
+class RelayDestinationTest : public ServiceTest {
+ protected:
+  std::unique_ptr<Destination> MakeDestination(const RelayDestinationTimes& times = kFast) {
+    DestinationOptions options;
+    options.judge.limits = EventLimitsOf(configuration_.relay);
+    auto made =
+        MakeRelayDestination({.url = url(), .holder = "process 12 (weir relay)"}, options, told_.Listener(), times);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    return std::move(made).value();
+  }
+  void WaitForProblem(const Destination& destination, const std::string& words) {
+    for (int i = 0; i < 3000; ++i) {
+      if (destination.Conditions().problem.find(words) != std::string::npos) return;
+      std::this_thread::sleep_for(milliseconds(10));
+    }
+    ADD_FAILURE() << destination.Conditions().problem;
+  }
+
+  static constexpr RelayDestinationTimes kFast{
+      .idle = std::chrono::seconds(10), .first_retry = milliseconds(20), .longest_retry = milliseconds(100)};
+  Told told_;
+};
+
+TEST_F(RelayDestinationTest, TellsOfEveryLine) {
+  Open();
+  const KnownLines lines = SomeOfEverything(0, 600);
+  const auto destination = MakeDestination();
+  EXPECT_EQ(destination->Describe(), "the relay at " + url() + " (process 12)");
+  for (Chunk& chunk : ChunksOf(lines.text, 20'000)) ASSERT_TRUE(destination->Push(std::move(chunk)));
+  const Status status = destination->Finish();
+  EXPECT_TRUE(status.ok()) << status.message();
+  told_.Expect(lines);
+  EXPECT_EQ(Stored(), Lines(lines.stored));
+}
+
+TEST_F(RelayDestinationTest, NothingIsEasy) {
+  Open();
+  EXPECT_TRUE(MakeDestination()->Finish().ok());
+}
+
+TEST_F(RelayDestinationTest, KeepsInputsApart) {
+  Open();
+  const std::string mark = "\xef\xbb\xbf";
+  const auto destination = MakeDestination();
+  // No line feed at the end, a byte order mark at the begin; one that is not at the begin is no such mark.
+  const std::vector<std::string> inputs = {mark + NoteLine(1), mark + NoteLine(2) + "\n\n" + NoteLine(3),
+                                           mark + mark + NoteLine(4), mark, NoteLine(5)};
+  for (uint32_t i = 0; i < inputs.size(); ++i)
+    for (Chunk& chunk : ChunksOf(inputs[i], 100, i)) ASSERT_TRUE(destination->Push(std::move(chunk)));
+  EXPECT_TRUE(destination->Finish().ok());
+  EXPECT_EQ(Stored(), NoteLine(1) + "\n" + NoteLine(2) + "\n" + NoteLine(3) + "\n" + NoteLine(5) + "\n");
+}
+
+TEST_F(RelayDestinationTest, AMarkThatIsNotAtTheBeginOfItsInputIsNoMark) {
+  Open();
+  const std::string line = "\xef\xbb\xbf" + NoteLine(1) + "\n";
+  const auto destination = MakeDestination();
+  std::vector<Chunk> chunks = ChunksOf("\n" + line, 1);
+  ASSERT_EQ(chunks.size(), 2);
+  // As after an interruption: what came before is settled.
+  ASSERT_TRUE(destination->Push(std::move(chunks[1])));
+  EXPECT_TRUE(destination->Finish().ok());
+  KnownLines expected;
+  expected.text = line;
+  expected.tally[LineOutcome::kInvalid] = 1;
+  expected.rejects = {{2, LineOutcome::kInvalid}};
+  expected.rejected_texts = {line.substr(0, line.size() - 1)};
+  told_.Expect(expected);
+}
+
+TEST_F(RelayDestinationTest, WaitsForARelayThatIsNotThere) {
+  Open();
+  Close();
+  const KnownLines lines = SomeOfEverything(0, 100);
+  const auto destination = MakeDestination();
+  for (Chunk& chunk : ChunksOf(lines.text, 20'000)) ASSERT_TRUE(destination->Push(std::move(chunk)));
+  WaitForProblem(*destination, "the relay at " + url() + " does not answer: ");
+  Open();
+  EXPECT_TRUE(destination->Finish().ok());
+  EXPECT_EQ(destination->Conditions().problem, "");
+  told_.Expect(lines);
+  EXPECT_EQ(Stored(), Lines(lines.stored));
+}
+
+TEST_F(RelayDestinationTest, GoesOnWithTheNextRelayWhereTheOneBeforeWentDown) {
+  const KnownLines lines = SomeOfEverything(0, 1500);
+  std::vector<Chunk> chunks = ChunksOf(lines.text, 20'000);
+  const auto destination = [&] {
+    Open();
+    return MakeDestination();
+  }();
+  size_t pushed = 0;
+  for (const size_t stop_at : {chunks.size() / 4, chunks.size() / 2, chunks.size() * 3 / 4}) {
+    for (; pushed < stop_at; ++pushed) ASSERT_TRUE(destination->Push(std::move(chunks[pushed])));
+    told_.WaitForChunks(stop_at / 2);
+    Close();
+    WaitForProblem(*destination, "the relay at " + url());
+    Open();
+  }
+  for (; pushed < chunks.size(); ++pushed) ASSERT_TRUE(destination->Push(std::move(chunks[pushed])));
+  const Status status = destination->Finish();
+  EXPECT_TRUE(status.ok()) << status.message();
+  told_.Expect(lines, true);
+  EXPECT_EQ(Stored(), Lines(lines.stored));
+}
+
+TEST_F(RelayDestinationTest, EndsAPostThatWaitsAndBeginsAnother) {
+  Open();
+  const KnownLines lines = SomeOfEverything(0, 100);
+  const auto destination = MakeDestination({.idle = milliseconds(20), .first_retry = milliseconds(20)});
+  size_t pushed = 0;
+  for (Chunk& chunk : ChunksOf(lines.text, 10'000)) {
+    ASSERT_TRUE(destination->Push(std::move(chunk)));
+    if (++pushed % 3 != 0) continue;
+    told_.WaitForChunks(pushed);
+    WaitForMetric("weir_imports_running", [](uint64_t running) { return running == 0; });
+  }
+  EXPECT_TRUE(destination->Finish().ok());
+  told_.Expect(lines);
+}
+
+TEST_F(RelayDestinationTest, ARefusalIsTheEnd) {
+  configuration_.relay.admin_from_loopback = false;
+  Open();
+  const auto destination = MakeDestination();
+  for (Chunk& chunk : ChunksOf(SomeOfEverything(0, 100).text, 10'000)) destination->Push(std::move(chunk));
+  const Status status = destination->Finish();
+  EXPECT_TRUE(status.message().starts_with("the relay at " + url() + " (process 12) refuses (HTTP 4"))
+      << status.message();
+  EXPECT_FALSE(destination->Push({}));
+}
+
+TEST_F(RelayDestinationTest, StopsWhileItWaits) {
+  Open();
+  Close();
+  const auto destination = MakeDestination();
+  ASSERT_TRUE(destination->Push(std::move(ChunksOf(NoteLine(1), 100)[0])));
+  std::thread stopper([&] { destination->Stop(); });
+  EXPECT_EQ(destination->Finish().message(), "stopped");
+  stopper.join();
+  EXPECT_FALSE(destination->Push({}));
+}
+
+TEST_F(RelayDestinationTest, HoldsNoMoreThanItsWindow) {
+  Open();
+  Close();
+  const auto destination = MakeDestination();
+  std::atomic<size_t> pushed{0};
+  std::thread pusher([&] {
+    const std::string text(1 << 20, '\n');
+    while (destination->Push(Chunk{.text = text, .end = {.bytes = text.size(), .lines = 1}})) ++pushed;
+  });
+  WaitForProblem(*destination, "does not answer");
+  while (pushed < 15) std::this_thread::sleep_for(milliseconds(1));
+  destination->Stop();
+  pusher.join();
+  EXPECT_LE(pushed, 17);
+}
+
+TEST_F(RelayDestinationTest, TakesAddressesOfRelaysOnly) {
+  for (const char* const url :
+       {"127.0.0.1:3334", "https://127.0.0.1", "http://", "http://a:b", "http://a/b", "http://a:0"})
+    EXPECT_FALSE(OpenRelayDestination({.url = url}, {}, [](SettledChunk) {}).ok()) << url;
+  for (const char* const url : {"http://127.0.0.1:3334", "http://localhost/", "http://[::1]:3334"})
+    EXPECT_TRUE(OpenRelayDestination({.url = url}, {}, [](SettledChunk) {}).ok()) << url;
+}
+
+// A relay that settles lines in steps of any size, and goes away at any moment: the rejects are exact by line, and the
+// tally of every chunk adds up to its lines.
+RC_GTEST_PROP(UnsettledTest, RejectsAreExactAndTalliesAddUp, ()) {
+  std::mt19937 random(*rc::gen::arbitrary<uint32_t>());
+  const auto below = [&random](size_t end) { return random() % end; };
+  std::vector<size_t> outcomes(1 + below(40));
+  for (size_t& outcome : outcomes) outcome = below(3);
+  std::string text;
+  for (size_t i = 0; i < outcomes.size(); ++i) text += std::to_string(i) + "\n";
+  if (below(2) == 0) text.pop_back();
+  Unsettled unsettled({});
+  std::vector<Chunk> chunks = ChunksOf(text, 1 + below(20));
+  for (Chunk& chunk : chunks) unsettled.Add(std::move(chunk));
+  size_t line = 0;  // of those that are told
+  while (!unsettled.empty()) {
+    unsettled.BeginBody();
+    const size_t body_begin = line;
+    std::string sent;
+    ImportProgress progress;
+    for (size_t steps = 1 + below(20); steps > 0; --steps) {
+      if (below(2) == 0) {
+        if (const auto body = unsettled.Next()) {
+          for (const std::string_view part : *body) sent += part;
+          unsettled.NoteSent();
+        }
+      }
+      const auto sent_lines = static_cast<uint64_t>(std::ranges::count(sent, '\n'));
+      for (size_t more = below(8); more > 0 && progress.lines < sent_lines; --more) {
+        const size_t outcome = outcomes[body_begin + progress.lines++];
+        if (outcome == 2) {
+          ++progress.tally[LineOutcome::kInvalid];
+          unsettled.NoteReject({.line = progress.lines, .outcome = LineOutcome::kInvalid, .reason = "no"});
+        } else {
+          ++progress.tally[outcome == 0 ? LineOutcome::kImported : LineOutcome::kDuplicate];
+        }
+      }
+      unsettled.NoteProgress(progress);
+      while (const auto settled = unsettled.TakeSettled()) {
+        RC_ASSERT(settled->chunk.begin.lines == line);
+        RC_ASSERT(settled->tally.read() == settled->chunk.end.lines - settled->chunk.begin.lines);
+        size_t reject = 0;
+        for (; line < settled->chunk.end.lines; ++line) {
+          if (outcomes[line] != 2) continue;
+          RC_ASSERT(reject < settled->rejects.size());
+          const Reject& told = settled->rejects[reject++];
+          RC_ASSERT(told.line == line + 1);
+          RC_ASSERT(settled->chunk.text.substr(told.begin, told.size) == std::to_string(line));
+        }
+        RC_ASSERT(reject == settled->rejects.size());
+      }
+    }
+  }
+  RC_ASSERT(line == outcomes.size());
+  RC_ASSERT(unsettled.weight() == 0);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,170 @@
+// Something of a room above on the relay's port: when it is told what, and what it may use.
+#include "relay/relay_part.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relay/nostr/event_parser.h"
+#include "relay/nostr/signature.h"
+#include "relay/relay.h"
+#include "relay/store/lock_file.h"
+#include "relay/work_pool.h"
+#include "tests/relay/web_client.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+
+std::vector<Event> Parsed(const std::vector<std::string>& notes) {
+  std::vector<Event> events;
+  for (const std::string& note : notes) events.push_back(EventParser().Parse(note).value());
+  return events;
+}
+
+class FakePart final : public RelayPart {
+ public:
+  void AddRoutes(HttpRouter& router) override {
+    Log("routes");
+    router.Add("GET", "/part",
+               [this](const HttpRequest&) { return HttpResponse{.body = services_ ? "started" : "not started"}; });
+  }
+  void Start(const RelayServices& services) override {
+    Log("start");
+    services_.emplace(services);
+  }
+  void Stop() override {
+    Log("stop");
+    if (services_ && at_stop) at_stop(*services_);
+  }
+  void AppendMetrics(MetricFamilies& families) const override {
+    families.Gauge("weir_part", "Something of a part").Add(uint64_t{42});
+  }
+
+  const RelayServices& services() const { return *services_; }
+  const std::string& log() const { return log_; }
+
+  std::function<void(const RelayServices&)> at_stop;
+
+ private:
+  void Log(const std::string& what) { log_ += (log_.empty() ? "" : ", ") + what; }
+
+  std::string log_;
+  std::optional<RelayServices> services_;
+};
+
+class RelayPartTest : public testing::Test {
+ protected:
+  RelayPartTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "weir-part-XXXXXX").string();
+    directory_ = mkdtemp(name.data());
+    configuration_.data_dir = directory_;
+    configuration_.server.port = 0;
+    configuration_.memory.target_memory_mb = 4096;
+  }
+  ~RelayPartTest() override {
+    relay_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Open() {
+    auto opened = Relay::Open(configuration_, false, {&part_});
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    relay_ = std::move(opened).value();
+    relay_->Accept();
+  }
+  std::string Note(const std::string& content) const {
+    return signer_.SignedEvent(WallClock::System().NowSeconds(), 1, "[]", content);
+  }
+
+  std::string directory_;
+  RelayConfiguration configuration_;
+  const Signer signer_{7};
+  FakePart part_;
+  std::unique_ptr<Relay> relay_;  // ends first
+};
+
+TEST_F(RelayPartTest, IsThereFromTheFirstConnectionToTheLast) {
+  Open();
+  EXPECT_EQ(part_.log(), "routes, start");
+  EXPECT_EQ(HttpGet(relay_->port(), "/part"), std::pair(200, std::string("started")));
+  EXPECT_NE(HttpGet(relay_->port(), "/metrics").second.find("weir_part 42"), std::string::npos);
+  relay_->Shutdown(seconds(5));
+  EXPECT_EQ(part_.log(), "routes, start, stop");
+  relay_.reset();
+  EXPECT_EQ(part_.log(), "routes, start, stop") << "once";
+}
+
+TEST_F(RelayPartTest, IsStoppedWhereTheRelayCouldNotOpen) {
+  Open();
+  FakePart second;
+  const auto opened = Relay::Open(configuration_, false, {&second});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(second.log(), "routes, stop");
+}
+
+TEST_F(RelayPartTest, WhatItSavesIsServedAndCountedButNotDelivered) {
+  Open();
+  WebClient client(relay_->port());
+  client.Send(R"(["REQ","live",{"kinds":[1]}])");
+  EXPECT_EQ(client.Read(), R"(["EOSE","live",["finish"]])");
+  const std::vector<std::string> notes = {Note("imported"), Note("imported too")};
+  const std::vector<Event> events = Parsed(notes);
+  std::vector<SaveResult> results(2);
+  EXPECT_TRUE(part_.services().events.SaveBulk(events, results).ok());
+  EXPECT_EQ(results[1].outcome, SaveOutcome::kSaved);
+  EXPECT_TRUE(part_.services().events.SaveBulk(events, results).ok());
+  EXPECT_EQ(results[1].outcome, SaveOutcome::kDuplicate);
+
+  const std::string live = Note("live");
+  client.Send("[\"EVENT\"," + live + "]");
+  EXPECT_EQ(client.Read(), R"(["OK",")" + std::string(FindId(live)) + R"(",true,""])");
+  EXPECT_EQ(client.Read(), R"(["EVENT","live",)" + live + "]") << "the imported ones did not come before it";
+  client.Send(R"(["COUNT","c",{"kinds":[1]}])");
+  EXPECT_EQ(client.Read(), R"(["COUNT","c",{"count":3}])");
+  const std::string metrics = HttpGet(relay_->port(), "/metrics").second;
+  EXPECT_NE(metrics.find("nostr_events_total{kind=\"1\"} 3"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find("weir_bulk_commit_events_total 4"), std::string::npos);
+}
+
+TEST_F(RelayPartTest, GatesWorkersAndCommitsAreThereWhileItStops) {
+  Status saved = Status::Error("not tried");
+  part_.at_stop = [&](const RelayServices& services) {
+    std::promise<void> worked;
+    services.context.pool.Submit(Urgency::kBulk, Party{.id = 1}, [&] { worked.set_value(); });
+    worked.get_future().wait();
+    const Party party{.id = 1, .work_class = WorkClass::kBulk};
+    EXPECT_NE(services.context.limiter.Admit(Operation::kWrite, {100}, party).state(), Admission::State::kRefused);
+    std::vector<SaveResult> results(1);
+    saved = services.events.SaveBulk(Parsed({Note("the last")}), results);
+  };
+  Open();
+  relay_->Shutdown(seconds(5));
+  EXPECT_TRUE(saved.ok()) << saved.message();
+}
+
+TEST_F(RelayPartTest, OthersOnThisMachineLearnWhereTheRelayAnswers) {
+  Open();
+  const auto holder = HolderOf(directory_ + "/events");
+  ASSERT_TRUE(holder.has_value());
+  EXPECT_EQ(holder->address, "http://127.0.0.1:" + std::to_string(relay_->port()));
+  EXPECT_EQ("http://" + relay_->host_and_port(), holder->address);
+}
+
+TEST_F(RelayPartTest, ForAllAddressesThatOfLoopbackIsTold) {
+  configuration_.server.listen = "0.0.0.0";
+  Open();
+  EXPECT_EQ(relay_->host_and_port(), "127.0.0.1:" + std::to_string(relay_->port()));
+  EXPECT_EQ(HttpGet(relay_->port(), "/part").first, 200);
+}
+
+}  // namespace
+}  // namespace weir
