@@ -58,7 +58,7 @@ void LineJudge::JudgeLines(JudgedChunk* judged) {
     ++number;
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = WithoutLineEnd(text.substr(begin, end - begin));
-    std::optional<Verdict> verdict = JudgeLine(line, &judged->events);
+    std::optional<Verdict> verdict = JudgeLine(line, judged);
     if (verdict) {
       ++settled.tally[verdict->outcome];
       if (IsRejected(verdict->outcome)) {
@@ -73,16 +73,22 @@ void LineJudge::JudgeLines(JudgedChunk* judged) {
   }
 }
 
-std::optional<LineJudge::Verdict> LineJudge::JudgeLine(std::string_view line, std::vector<Event>* events) {
+std::optional<LineJudge::Verdict> LineJudge::JudgeLine(std::string_view line, JudgedChunk* judged) {
   if (IsBlank(line)) return Verdict{LineOutcome::kBlank, ""};
   Result<Event> parsed = parser_.Parse(line);
   if (!parsed.ok()) return Verdict{LineOutcome::kInvalid, parsed.status().message()};
-  std::optional<Verdict> verdict = JudgeEvent(parsed.value().view());
-  if (!verdict) events->push_back(std::move(parsed).value());
-  return verdict;
+  const EventView event = parsed.value().view();
+  if (std::optional<Verdict> verdict = JudgeEvent(event)) return verdict;
+  if (!IsStored(event)) {
+    if (options_.verify && !VerifySignature(event))
+      return Verdict{LineOutcome::kSignature, "the signature is not its author's"};
+    judged->new_bytes += event.record().size();
+  }
+  judged->events.push_back(std::move(parsed).value());
+  return std::nullopt;
 }
 
-// Cheapest first.
+// All but the signature, which costs most.
 std::optional<LineJudge::Verdict> LineJudge::JudgeEvent(EventView event) const {
   const uint16_t kind = event.kind();
   if (kind == kAuth) return Verdict{LineOutcome::kNotStored, "events of kind 22242 (AUTH) are not stored"};
@@ -95,15 +101,14 @@ std::optional<LineJudge::Verdict> LineJudge::JudgeEvent(EventView event) const {
                                              " s are allowed"};
   }
   if (IsExpired(event, now_seconds_)) return Verdict{LineOutcome::kExpired, ""};
-  if (store_ != nullptr) {
-    // Where the store cannot be read, saving tells what is wrong.
-    const Result<bool> stored = store_->Has(event.id());
-    if (stored.ok() && stored.value()) return Verdict{LineOutcome::kDuplicate, ""};
-  }
-  if (options_.verify && !VerifySignature(event)) {
-    return Verdict{LineOutcome::kSignature, "the signature is not its author's"};
-  }
   return std::nullopt;
+}
+
+// Where the store cannot be read, saving tells what is wrong.
+bool LineJudge::IsStored(EventView event) const {
+  if (store_ == nullptr) return false;
+  const Result<bool> stored = store_->HasSigned(event);
+  return stored.ok() && stored.value();
 }
 
 }  // namespace weir

@@ -4,8 +4,8 @@
 // relay can hold (its limits of size) and for what would do harm (a date in the future, kinds that are not stored); not
 // for the rules that guard a relay against strangers (age, proof of work, protected events).
 //
-// What is stored when its line is judged is a duplicate, though its turn to be saved is a little later: a line that
-// repeats an event which a line just before it makes the store drop is not saved once more.
+// Whether a line is a duplicate is for Save to say when its turn has come: a line before it may have made the store drop
+// what is there now. But what is stored with the same signature is not verified once more.
 #pragma once
 
 #include <optional>
@@ -30,11 +30,12 @@ struct JudgeOptions {
 struct JudgedChunk {
   SettledChunk settled;       // with the outcomes that are known; the events' are added when they are saved
   std::vector<Event> events;  // in the order of the lines
+  uint64_t new_bytes = 0;     // of those that were not found in the store: what there is to write
 };
 
 class LineJudge {
  public:
-  // `store` may be null: nothing is a duplicate then. One thread at a time; keeps its buffers.
+  // `store` may be null: every signature is verified then. One thread at a time; keeps its buffers.
   LineJudge(const JudgeOptions& options, const EventStore* store, const WallClock& clock);
 
   JudgedChunk Judge(Chunk chunk);
@@ -46,9 +47,10 @@ class LineJudge {
   };
 
   void JudgeLines(JudgedChunk* judged);
-  // Nothing: an event that may be saved was added to `events`.
-  std::optional<Verdict> JudgeLine(std::string_view line, std::vector<Event>* events);
+  // Nothing: an event that may be saved was added.
+  std::optional<Verdict> JudgeLine(std::string_view line, JudgedChunk* judged);
   std::optional<Verdict> JudgeEvent(EventView event) const;
+  bool IsStored(EventView event) const;
 
   const JudgeOptions options_;
   const EventStore* const store_;

@@ -56,9 +56,9 @@ std::vector<Event> TakeEvents(std::vector<JudgedChunk>* batch, std::vector<size_
   return events;
 }
 
-uint64_t BytesOf(std::span<const Event> events) {
+uint64_t NewBytesOf(const std::vector<JudgedChunk>& batch) {
   uint64_t bytes = 0;
-  for (const Event& event : events) bytes += event.record()->size();
+  for (const JudgedChunk& chunk : batch) bytes += chunk.new_bytes;
   return bytes;
 }
 
@@ -76,7 +76,7 @@ struct Pipeline::Rep {
   // On the pipeline's thread.
   void Run();
   void Settle(std::vector<JudgedChunk> batch);
-  bool Save(std::span<const Event> events, std::span<SaveResult> results);
+  bool Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results);
   bool MayTryAgain(const Status& failed, TimePoint trouble_since);
 
   void Fail(const Status& status);
@@ -141,7 +141,7 @@ void Pipeline::Rep::Settle(std::vector<JudgedChunk> batch) {
   std::vector<size_t> per_chunk;
   const std::vector<Event> events = TakeEvents(&batch, &per_chunk);
   std::vector<SaveResult> results(events.size());
-  if (!events.empty() && parts.save && !Save(events, results)) return;
+  if (!events.empty() && parts.save && !Save(events, NewBytesOf(batch), results)) return;
   size_t next = 0;
   for (size_t i = 0; i < batch.size(); ++i) {
     SettledChunk& settled = batch[i].settled;
@@ -151,11 +151,11 @@ void Pipeline::Rep::Settle(std::vector<JudgedChunk> batch) {
 }
 
 // False: stopped, or it cannot be. Nothing of it is saved then.
-bool Pipeline::Rep::Save(std::span<const Event> events, std::span<SaveResult> results) {
+bool Pipeline::Rep::Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results) {
   Duration pause = kShortestPause;
   std::optional<TimePoint> trouble_since;
   std::optional<Admission> permit;
-  if (!gate.Enter(BytesOf(events), &permit)) return false;
+  if (!gate.Enter(new_bytes, &permit)) return false;
   while (true) {
     const TimePoint begin = parts.clock.Now();
     const Status saved = parts.save(events, results);

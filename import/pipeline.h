@@ -26,7 +26,7 @@ namespace weir {
 
 struct PipelineParts {
   WorkPool& pool;
-  const EventStore* store = nullptr;   // asked for duplicates before signatures are verified; null: a dry run
+  const EventStore* store = nullptr;   // what it has need not be verified again; null: a dry run
   AdaptiveLimiter* limiter = nullptr;  // null: ungated
   // EventStore::Save by whoever may call it; empty: a dry run, whatever is good counts as imported.
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save;

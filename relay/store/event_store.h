@@ -84,6 +84,8 @@ class EventStore {
 
   // Whether the event is stored; cheap where it is not.
   virtual Result<bool> Has(const EventId& id) const = 0;
+  // Whether it is stored with this very signature, which then need not be verified once more.
+  virtual Result<bool> HasSigned(EventView event) const = 0;
 
   virtual std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const = 0;
 

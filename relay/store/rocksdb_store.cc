@@ -182,6 +182,19 @@ Result<bool> RocksDbStore::Has(const EventId& id) const {
   return status.ok();
 }
 
+Result<bool> RocksDbStore::HasSigned(EventView event) const {
+  const Database& database = *rep_->database;
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status = database.db()->Get({}, database.index(), ToSlice(IdKey(event.id())), &value);
+  if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the index", status);
+  IndexEntry entry;
+  if (!status.ok() || !ReadIdValue(ToView(value), &entry)) return false;
+  std::string record;
+  const Result<bool> found = ReadRecord(database, entry.serial, &record);
+  if (!found.ok()) return found.status();
+  return found.value() && EventView::WellFormed(record) && EventView(record).signature() == event.signature();
+}
+
 std::unique_ptr<Query> RocksDbStore::Find(std::vector<Filter> filters, const QueryOptions& options) const {
   return std::make_unique<StoreQuery>(*rep_->database, std::move(filters), options);
 }

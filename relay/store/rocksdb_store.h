@@ -52,6 +52,7 @@ class RocksDbStore final : public EventStore {
 
   Status Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results) override;
   Result<bool> Has(const EventId& id) const override;
+  Result<bool> HasSigned(EventView event) const override;
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
   Result<uint64_t> Delete(std::span<const EventId> ids) override;
   Result<uint64_t> SweepExpired(uint64_t now_seconds, uint32_t max) override;

@@ -123,16 +123,19 @@ TEST_F(LineJudgeTest, RefusesWhatIsLargerThanTheRelayTakes) {
   EXPECT_EQ(judged.settled.tally[LineOutcome::kInvalid], 1U);
 }
 
-TEST_F(LineJudgeTest, KnowsWhatIsStoredBeforeItVerifies) {
+// What is stored is forged here, so that it shows whether a signature was verified.
+TEST_F(LineJudgeTest, DoesNotVerifyTheSignatureThatIsStoredAlready) {
   const TempDirectory directory;
   const std::unique_ptr<RocksDbStore> store = MustOpen(SmallStore(directory / "events"));
-  const std::vector<Event> events = Judge(NoteLine(1) + "\n").events;
-  std::vector<SaveResult> results(1);
+  const std::vector<Event> events = Judge(Forged(NoteLine(1)) + "\n" + NoteLine(2), 0, {.verify = false}).events;
+  std::vector<SaveResult> results(2);
   ASSERT_TRUE(store->Save(events, 0, results).ok());
   store_ = store.get();
-  const JudgedChunk judged = Judge(Forged(NoteLine(1)) + "\n" + NoteLine(2));
-  EXPECT_EQ(judged.settled.tally[LineOutcome::kDuplicate], 1U);
-  EXPECT_EQ(judged.events.size(), 1U);
+  const JudgedChunk judged = Judge(Forged(NoteLine(1)) + "\n" + Forged(NoteLine(2)) + "\n" + NoteLine(1));
+  EXPECT_EQ(judged.settled.tally[LineOutcome::kSignature], 1U);
+  ASSERT_EQ(judged.events.size(), 2U);
+  EXPECT_EQ(judged.events[0].view().json(), Forged(NoteLine(1)));
+  EXPECT_EQ(judged.events[1].view().json(), NoteLine(1));
 }
 
 TEST_F(LineJudgeTest, CountsALineThatIsTooLongOnce) {

@@ -53,6 +53,8 @@ class MemoryStore final : public EventStore {
     return HasLocked(id);
   }
 
+  Result<bool> HasSigned(EventView event) const override { return Has(event.id()); }
+
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override {
     const std::lock_guard lock(mutex_);
     return std::make_unique<Walk>(saved_, std::move(filters), options, queries_open_);

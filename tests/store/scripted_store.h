@@ -68,6 +68,7 @@ class ScriptedStore final : public EventStore {
   }
 
   Result<bool> Has(const EventId&) const override { return false; }
+  Result<bool> HasSigned(EventView) const override { return false; }
   std::unique_ptr<Query> Find(std::vector<Filter>, const QueryOptions&) const override { return nullptr; }
   Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
   Status ScanAll(uint64_t, const std::function<bool(uint64_t, EventView)>&) const override { return {}; }
