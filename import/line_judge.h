@@ -4,8 +4,8 @@
 // relay can hold (its limits of size) and for what would do harm (a date in the future, kinds that are not stored); not
 // for the rules that guard a relay against strangers (age, proof of work, protected events).
 //
-// Whether a line is a duplicate is for Save to say when its turn has come: a line before it may have made the store drop
-// what is there now. But what is stored with the same signature is not verified once more.
+// Whether a line is a duplicate is for Save to say when its turn has come: a line before it may have made the store
+// drop what is there now. But what is stored with the same signature is not verified once more.
 #pragma once
 
 #include <optional>
