@@ -87,11 +87,14 @@ void BulkGate::RecordLatency(Duration latency) {
 }
 
 void BulkGate::Describe(ImportConditions* conditions) const {
+  std::string_view reason;
   if (limiter_ != nullptr) {
     conditions->level = limiter_->View()[party_.work_class].level;
-    conditions->limiting = limiter_->Reason(Operation::kWrite, party_.work_class);
+    reason = limiter_->Reason(Operation::kWrite, party_.work_class);
   }
   const std::lock_guard lock(mutex_);
+  // The limiter has a reason whenever a signal leads, and nothing need wait for it.
+  if (waits_since_ || delay_ > Duration::zero()) conditions->limiting = reason;
   conditions->delay = delay_;
   conditions->latency = latency_;
   conditions->throttled = throttled_;

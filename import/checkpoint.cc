@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include "import/readable.h"
+#include "import/sync_directory.h"
 #include "relay/json_writer.h"
 #include "relay/nostr/signature.h"
 
@@ -91,15 +93,6 @@ bool WriteWhole(const std::string& path, std::string_view text) {
   return good;
 }
 
-// So that a file's new name is on disk too. Not every file system knows this of directories.
-void SyncDirectoryOf(const std::string& path) {
-  const std::string parent = fs::path(path).parent_path().string();
-  const int directory = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;
-  if (fsync(directory) != 0) errno = 0;
-  close(directory);
-}
-
 }  // namespace
 
 std::string ToJson(const Checkpoint& checkpoint) {
@@ -114,6 +107,7 @@ std::string ToJson(const Checkpoint& checkpoint) {
   json.Member("tail").String(checkpoint.tail);
   json.Member("rejects").String(AsText(checkpoint.rejects));
   json.Member("rejects_bytes").Number(checkpoint.rejects_bytes);
+  json.Member("database").String(AsText(checkpoint.database));
   json.Member("tally").Open('{');
   for (size_t i = 0; i < kLineOutcomes; ++i)
     json.Member(KeyOf(static_cast<LineOutcome>(i))).Number(checkpoint.tally.lines[i]);
@@ -142,6 +136,7 @@ Result<Checkpoint> ParseCheckpoint(std::string_view json) {
   checkpoint.tail = reader.Text("tail");
   checkpoint.rejects = reader.Text("rejects");
   checkpoint.rejects_bytes = reader.Get<uint64_t>("rejects_bytes");
+  checkpoint.database = reader.Text("database");
   const auto tally = reader.Get<element>("tally");
   if (!reader.wrong().empty()) return Damaged("no \"" + reader.wrong() + "\", or not as it should be");
   if (Status status = ReadTally(tally, &checkpoint.tally); !status.ok()) return status;
@@ -151,10 +146,16 @@ Result<Checkpoint> ParseCheckpoint(std::string_view json) {
   return checkpoint;
 }
 
+// What stands in /proc for a pipe is a link to nothing: it keeps its name.
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(fs::absolute(path), error);
+  return (error ? fs::absolute(path).lexically_normal() : canonical).string();
+}
+
 std::vector<std::string> AbsolutePaths(const std::vector<std::string>& inputs) {
   std::vector<std::string> paths;
-  for (const std::string& input : inputs)
-    paths.push_back(input == "-" ? input : fs::absolute(input).lexically_normal().string());
+  for (const std::string& input : inputs) paths.push_back(input == "-" ? input : AbsolutePath(input));
   return paths;
 }
 
@@ -162,6 +163,33 @@ std::string CheckpointName(const std::vector<std::string>& absolute_inputs, std:
   std::string all(relay);
   for (const std::string& input : absolute_inputs) all.append(1, '\0').append(input);
   return ToHex(Sha256(all)).substr(0, 16) + ".json";
+}
+
+// RocksDB makes the name when it makes the database.
+std::string DatabaseIdentity(const std::string& directory) {
+  std::string identity;
+  std::ifstream in(directory + "/IDENTITY", std::ios::binary);
+  std::getline(in, identity);
+  return identity;
+}
+
+Status CheckpointFile::Hold() {
+  const std::string path = path_ + ".lock";
+  if (const int error = lock_.Open(path); error != 0) {
+    if (error != EWOULDBLOCK) {
+      errno = error;
+      return Error("lock", path_);
+    }
+    std::string holder;
+    std::ifstream in(path, std::ios::binary);
+    std::getline(in, holder);
+    return Status::Error("these files are being imported by " +
+                         (holder.empty() ? "another process" : "process " + AsText(holder)));
+  }
+  const std::string holder = std::to_string(getpid()) + "\n";
+  // What it says is only for the reader; on a full disk the lock holds without it.
+  if (ftruncate(lock_.descriptor(), 0) == 0 && write(lock_.descriptor(), holder.data(), holder.size()) < 0) errno = 0;
+  return {};
 }
 
 Result<std::optional<Checkpoint>> CheckpointFile::Read() const {

@@ -10,6 +10,7 @@
 
 #include "config/status.h"
 #include "import/chunk.h"
+#include "import/held_file.h"
 #include "import/tally.h"
 
 namespace weir {
@@ -23,22 +24,32 @@ struct Checkpoint {
   Tally tally;
   std::string rejects;  // absolute path of the rejects file; empty: none is kept
   uint64_t rejects_bytes = 0;
+  std::string database;  // which one has what came before; empty: whatever the relay has that was named
 };
 
 std::string ToJson(const Checkpoint& checkpoint);
 // The error completes "the checkpoint … ": "is damaged: …", "is of version 2, this program knows 1".
 Result<Checkpoint> ParseCheckpoint(std::string_view json);
 
-// The same file for the same inputs, whatever directory they were named from; "-" is standard input. `relay` is what
-// the user named, or empty.
+// The same file for the same inputs, whatever directory they were named from and through whatever links; "-" is
+// standard input. `relay` is what the user named, or empty.
+std::string AbsolutePath(const std::string& path);
 std::vector<std::string> AbsolutePaths(const std::vector<std::string>& inputs);
 std::string CheckpointName(const std::vector<std::string>& absolute_inputs, std::string_view relay);
+
+// What a database is called that no other one is called, also while a process has it; empty where there is none.
+std::string DatabaseIdentity(const std::string& directory);
 
 // The file it is kept in. Not thread-safe.
 class CheckpointFile {
  public:
   explicit CheckpointFile(std::string path) : path_(std::move(path)) {}
+  ~CheckpointFile() { lock_.Remove(); }
+  CheckpointFile(const CheckpointFile&) = delete;
+  CheckpointFile& operator=(const CheckpointFile&) = delete;
 
+  // No other import has it until this object is gone: two would write the same file, and each other's rejects.
+  Status Hold();
   // Nothing where there is no file.
   Result<std::optional<Checkpoint>> Read() const;
   // When it returns without error the checkpoint is on disk; on error the one before is there as it was.
@@ -49,6 +60,7 @@ class CheckpointFile {
 
  private:
   std::string path_;
+  HeldFile lock_;
 };
 
 }  // namespace weir

@@ -28,4 +28,13 @@ struct Chunk {
   uint64_t file_bytes = 0;  // read of the file, as it is on disk, when the chunk was whole
 };
 
+// What a line may cost in memory beside its text: a Reject and its reason, or the same as a line of an answer. A window
+// that counted the text alone would let sixteen megabytes of one-byte lines take a gigabyte.
+inline constexpr uint64_t kLineBytes = 128;
+
+// What a chunk under way counts for, whatever its lines turn out to be.
+inline uint64_t WeightOf(const Chunk& chunk) {
+  return chunk.text.size() + kLineBytes * (chunk.end.lines - chunk.begin.lines + 1);
+}
+
 }  // namespace weir

@@ -7,8 +7,8 @@
 namespace weir {
 namespace {
 
-// 2.5 bytes of memory for each of text: with the smallest window they stay below the level at which the throttle would
-// hold back for them (an eighth of the target is level 1.0) down to a target of 128 MiB.
+// At most 2.5 bytes of memory for each of the window: with the smallest they stay below the level at which the throttle
+// would hold back for them (an eighth of the target is level 1.0) down to a target of 128 MiB.
 constexpr uint64_t kTargetPerWindow = 64;
 constexpr uint64_t kSmallestWindow = 4 << 20;
 constexpr uint64_t kLargestWindow = 16 << 20;
@@ -33,6 +33,9 @@ Result<std::unique_ptr<RocksDbStore>> OpenStore(const RelayConfiguration& config
   options.path = configuration.data_dir + "/events";
   options.memory_target_bytes = target.value();
   options.settings = configuration.store;
+  // What is settled goes into the checkpoint, and --resume begins behind it: it has to be on disk before, whatever
+  // WEIR_DB_SYNC allows a relay. One sync for each write of some thousand events.
+  options.settings.sync = SyncMode::kBatch;
   options.for_import = true;
   if (!configuration.relay.url.empty()) options.own_urls.push_back(configuration.relay.url);
   return RocksDbStore::Open(options);
@@ -60,7 +63,8 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
   if (!opened.ok()) return opened.status();
   OpenDatabase* open = opened.value().get();
   const uint64_t target = open->store->prepared().target_bytes;
-  LocalParts parts{.name = configuration.data_dir + "/events",
+  LocalParts parts{.owner = opened.value(),
+                   .name = configuration.data_dir + "/events",
                    .store = open->store.get(),
                    .limiter = open->limiter.get(),
                    .save =
@@ -69,8 +73,7 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
                        },
                    .flush = [open] { return open->store->Flush(); },
                    .count_own_bytes = [open](int64_t bytes) { open->monitor->AddOwnBytes(bytes); },
-                   .window_bytes = std::clamp<uint64_t>(target / kTargetPerWindow, kSmallestWindow, kLargestWindow),
-                   .owner = std::move(opened).value()};
+                   .window_bytes = std::clamp<uint64_t>(target / kTargetPerWindow, kSmallestWindow, kLargestWindow)};
   return std::unique_ptr<Destination>(
       std::make_unique<LocalDestination>(std::move(parts), options, std::move(on_settled)));
 }

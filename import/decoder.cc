@@ -3,6 +3,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -10,14 +11,18 @@ namespace weir {
 namespace {
 
 constexpr size_t kOutBytes = 64 << 10;
-// A frame made with --long=27 needs 128 MiB; one that says it needs more is refused.
-constexpr int kLargestZstdWindowLog = 27;
+
+// Of the output buffer.
+size_t RoomFor(size_t max_output, size_t made) {
+  return max_output > made ? std::min(kOutBytes, max_output - made) : kOutBytes;
+}
 
 class PlainDecoder final : public Decoder {
  public:
-  Status Add(std::string_view piece, const OnBytes& on_bytes) override {
+  Result<size_t> Add(std::string_view piece, size_t max_output, const OnBytes& on_bytes) override {
+    piece = piece.substr(0, std::max<size_t>(1, max_output));
     if (!piece.empty()) on_bytes(piece);
-    return {};
+    return piece.size();
   }
   Status End() override { return {}; }
 };
@@ -27,18 +32,22 @@ class GzipDecoder final : public Decoder {
   GzipDecoder() : out_(kOutBytes) { ready_ = inflateInit2(&stream_, kGzipOnly) == Z_OK; }
   ~GzipDecoder() override { inflateEnd(&stream_); }
 
-  Status Add(std::string_view piece, const OnBytes& on_bytes) override {
+  Result<size_t> Add(std::string_view piece, size_t max_output, const OnBytes& on_bytes) override {
     if (!ready_) return Status::Error("zlib has no memory");
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
     stream_.avail_in = static_cast<uInt>(piece.size());
     piece_size_ = piece.size();
+    made_ = 0;
     bool full = false;  // more may come out of what went in
     while (error_.ok() && (stream_.avail_in > 0 || full)) {
+      if (made_ >= max_output && stream_.avail_in > 0) break;
       if (between_members_ && !BeginMember()) break;
-      full = Inflate(on_bytes);
+      full = Inflate(max_output, on_bytes);
     }
-    taken_ += std::exchange(piece_size_, 0) - std::exchange(stream_.avail_in, 0);
-    return error_;
+    const size_t used = std::exchange(piece_size_, 0) - std::exchange(stream_.avail_in, 0);
+    taken_ += used;
+    if (!error_.ok()) return error_;
+    return used;
   }
 
   Status End() override {
@@ -67,12 +76,14 @@ class GzipDecoder final : public Decoder {
     return true;
   }
 
-  bool Inflate(const OnBytes& on_bytes) {
+  bool Inflate(size_t max_output, const OnBytes& on_bytes) {
+    const size_t room = RoomFor(max_output, made_);
     stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
-    stream_.avail_out = static_cast<uInt>(out_.size());
+    stream_.avail_out = static_cast<uInt>(room);
     const uLong produced_before = stream_.total_out;
     const int code = inflate(&stream_, Z_NO_FLUSH);
-    const size_t made = out_.size() - stream_.avail_out;
+    const size_t made = room - stream_.avail_out;
+    made_ += made;
     if (made > 0) on_bytes({out_.data(), made});
     if (code == Z_STREAM_END) {
       between_members_ = any_member_ = true;
@@ -100,24 +111,28 @@ class GzipDecoder final : public Decoder {
   bool padded_ = false;
   uint64_t taken_ = 0;  // of the pieces before
   size_t piece_size_ = 0;
+  size_t made_ = 0;  // of this piece
   uint64_t member_begin_ = 0;
   Status error_;
 };
 
 class ZstdDecoder final : public Decoder {
  public:
-  ZstdDecoder() : context_(ZSTD_createDCtx()), out_(kOutBytes) {
-    if (context_ != nullptr) ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kLargestZstdWindowLog);
+  explicit ZstdDecoder(int window_log) : context_(ZSTD_createDCtx()), out_(kOutBytes) {
+    if (context_ != nullptr) ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, window_log);
   }
   ~ZstdDecoder() override { ZSTD_freeDCtx(context_); }
 
-  Status Add(std::string_view piece, const OnBytes& on_bytes) override {
+  Result<size_t> Add(std::string_view piece, size_t max_output, const OnBytes& on_bytes) override {
     if (context_ == nullptr) return Status::Error("zstd has no memory");
     ZSTD_inBuffer in{piece.data(), piece.size(), 0};
+    size_t made = 0;
     bool full = false;  // more may come out of what went in
     while (error_.ok() && (in.pos < in.size || full)) {
-      ZSTD_outBuffer out{out_.data(), out_.size(), 0};
+      if (made >= max_output && in.pos < in.size) break;
+      ZSTD_outBuffer out{out_.data(), RoomFor(max_output, made), 0};
       const size_t left = ZSTD_decompressStream(context_, &out, &in);
+      made += out.pos;
       if (out.pos > 0) on_bytes({out_.data(), out.pos});
       if (ZSTD_isError(left) != 0) {
         error_ = Status::Error("damaged zstd data at byte " + std::to_string(taken_ + in.pos) + ": " +
@@ -128,7 +143,8 @@ class ZstdDecoder final : public Decoder {
       full = !between_frames_ && out.pos == out.size;
     }
     taken_ += in.pos;
-    return error_;
+    if (!error_.ok()) return error_;
+    return in.pos;
   }
 
   Status End() override {
@@ -157,12 +173,12 @@ Compression CompressionOf(std::string_view first_bytes) {
   return IsZstd(first_bytes) ? Compression::kZstd : Compression::kNone;
 }
 
-std::unique_ptr<Decoder> Decoder::Make(Compression compression) {
+std::unique_ptr<Decoder> Decoder::Make(Compression compression, int zstd_window_log) {
   switch (compression) {
     case Compression::kGzip:
       return std::make_unique<GzipDecoder>();
     case Compression::kZstd:
-      return std::make_unique<ZstdDecoder>();
+      return std::make_unique<ZstdDecoder>(zstd_window_log);
     case Compression::kNone:
       break;
   }

@@ -26,7 +26,8 @@ class Destination {
   virtual bool Push(Chunk chunk) = 0;
   // Returns when everything that was pushed is settled; the error says why that cannot be.
   virtual Status Finish() = 0;
-  // Push and Finish return soon; what is not settled is given up. "stopped" is Finish's error then.
+  // Push and Finish return soon; what is not settled is given up, and "stopped" is Finish's error where something was.
+  // OnSettled may be running still when this returns, or come once more, until the destructor has returned.
   virtual void Stop() = 0;
 
   virtual ImportConditions Conditions() const = 0;
@@ -51,6 +52,9 @@ std::unique_ptr<Destination> MakeDryRun(const DestinationOptions& options, Desti
 struct RelayAddress {
   std::string url;
   std::string holder;  // "process 1234 (weir relay)"
+  // Shows the relay that this may import (relay/admin.h). Asked for every POST: a relay that was started anew has
+  // another one. May be empty, and give nothing.
+  std::function<std::string()> token = {};
 };
 Result<std::unique_ptr<Destination>> OpenRelayDestination(const RelayAddress& address,
                                                           const DestinationOptions& options,

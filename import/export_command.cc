@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <limits>
@@ -15,6 +17,8 @@
 #include "import/encoder.h"
 #include "import/exporter.h"
 #include "import/moment.h"
+#include "import/progress.h"
+#include "import/readable.h"
 #include "relay/reading_command.h"
 
 namespace weir {
@@ -58,8 +62,9 @@ void AddTo(CLI::App& app, Flags& flags) {
       "  weir export --order newest --filter '{\"limit\":100}'          the last hundred\n"
       "  weir export | weir import --data-dir other -                 a copy\n"
       "\n"
-      "Exit status: 0 exported, 1 reading or writing failed on the way, or the pipe's reader has gone, 2 wrong flags\n"
-      "or no database.");
+      "Exit status: 0 exported, 1 the output cannot be made, reading or writing failed, or the pipe's reader has "
+      "gone,\n"
+      "2 wrong flags or no database.");
 }
 
 Status AddFilters(const Flags& flags, ExportPlan* plan) {
@@ -92,32 +97,36 @@ Result<ExportPlan> PlanOf(const Flags& flags) {
   return plan;
 }
 
+// Of those that are expected some may have expired, and others came since: 100 % is when it is done.
+std::string ExportProgress(uint64_t events, uint64_t bytes, double events_per_s, uint64_t expected) {
+  std::string text = ShortNumber(events) + " events  " +
+                     ShortNumber(static_cast<uint64_t>(std::llround(events_per_s))) + "/s  " + ReadableBytes(bytes);
+  if (expected > 0) text += "  " + std::to_string(std::min<uint64_t>(99, 100 * events / expected)) + " %";
+  return text;
+}
+
 // On standard error: one line that is written over while it goes on, where that is a terminal, and one at the end.
 class Progressing {
  public:
   Progressing(bool quiet, uint64_t expected)
-      : quiet_(quiet), shows_(!quiet && isatty(STDERR_FILENO) == 1), expected_(expected) {}
+      : quiet_(quiet), shows_(!quiet && isatty(STDERR_FILENO) == 1), expected_(expected) {
+    rate_.Add(shown_, 0, 0);
+  }
   ~Progressing() { Clear(); }
 
   void Show(uint64_t events, uint64_t bytes) {
     const TimePoint now = Clock::System().Now();
     if (!shows_ || now < shown_ + std::chrono::milliseconds(200)) return;
     shown_ = now;
-    const double seconds = ToSeconds(now - begin_);
-    const double rate = seconds > 0 ? static_cast<double>(events) / seconds : 0;
-    std::fprintf(stderr, "\r\033[K%" PRIu64 " events, %.1f MB, %.0f events/s", events, static_cast<double>(bytes) / 1e6,
-                 rate);
-    // Some of those that are counted have expired, so it may end before 100 %.
-    if (expected_ > 0)
-      std::fprintf(stderr, ", %.0f %%", 100 * static_cast<double>(events) / static_cast<double>(expected_));
+    rate_.Add(now, events, bytes);
+    std::fprintf(stderr, "\r\033[K%s", ExportProgress(events, bytes, rate_.events_per_s(), expected_).c_str());
     std::fflush(stderr);
     cleared_ = false;
   }
 
   void Done(uint64_t events, uint64_t bytes) {
     Clear();
-    if (!quiet_)
-      std::fprintf(stderr, "exported %" PRIu64 " events, %.1f MB\n", events, static_cast<double>(bytes) / 1e6);
+    if (!quiet_) std::fprintf(stderr, "exported %" PRIu64 " events, %s\n", events, ReadableBytes(bytes).c_str());
   }
 
  private:
@@ -129,8 +138,8 @@ class Progressing {
   const bool quiet_;
   const bool shows_;
   const uint64_t expected_;
-  const TimePoint begin_ = Clock::System().Now();
-  TimePoint shown_ = begin_;
+  TimePoint shown_ = Clock::System().Now();
+  RateWindow rate_;
   bool cleared_ = true;
 };
 
@@ -185,7 +194,7 @@ int ExportCommand(int argc, char** argv) {
   const auto store = OpenForReading(flags.reading);
   if (!store.ok()) return Complain(store.status(), kWrong);
   const auto encoder = Encoder::Create(flags.output);
-  if (!encoder.ok()) return Complain(encoder.status(), kWrong);
+  if (!encoder.ok()) return Complain(encoder.status(), kFailed);
   const Status status = Export(*store.value(), std::move(plan).value(), flags.quiet, encoder.value().get());
   if (status.ok()) return 0;
   return encoder.value()->reader_gone() ? kFailed : Complain(status, kFailed);

@@ -2,23 +2,13 @@
 
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/post.hpp>
 #include <exception>
 #include <utility>
 
 namespace weir {
-namespace {
-
-constexpr size_t kEnoughPending = 1 << 20;
-constexpr size_t kLittlePending = 256 << 10;
-
-}  // namespace
 
 ExportSession::ExportSession(ExportSessionParts parts, HttpExchange& exchange)
-    : parts_(std::move(parts)),
-      executor_(exchange.executor()),
-      began_(parts_.context.clock.Now()),
-      exchange_(&exchange) {}
+    : parts_(std::move(parts)), post_(exchange.poster()), began_(parts_.context.clock.Now()), exchange_(&exchange) {}
 
 ExportSession::~ExportSession() = default;
 
@@ -32,8 +22,14 @@ void ExportSession::OnShutdown() {
 }
 
 void ExportSession::OnEnd(std::string_view cause) {
-  if (!std::exchange(over_, true))
+  // The end of a client that was given all, but did not take it, is no answer.
+  if (done_ && cause.starts_with("answered")) {
+    spdlog::info("export to {} ended: {} events, in {:.1f} s", parts_.address, events_,
+                 ToSeconds(parts_.context.clock.Now() - began_));
+  } else if (done_ || !over_) {
     spdlog::warn("export to {} broke off, {}: {} events", parts_.address, cause, events_);
+  }
+  over_ = true;
   exchange_ = nullptr;
   const std::lock_guard lock(mutex_);
   gone_ = true;
@@ -61,7 +57,7 @@ void ExportSession::RunSlice() {
     slice_is_out_ = false;
     if (gone_ || piece.done || !piece.status.ok()) Release();
   }
-  boost::asio::post(executor_, [self = shared_from_this(), piece = std::move(piece)] { self->OnPiece(piece); });
+  post_([self = shared_from_this(), piece = std::move(piece)] { self->OnPiece(piece); });
 }
 
 ExportSession::Piece ExportSession::NextPiece() {
@@ -89,18 +85,21 @@ void ExportSession::OnPiece(const Piece& piece) {
   if (!piece.status.ok()) return Break("the store cannot be read: " + piece.status.message());
   events_ += piece.events;
   if (!std::exchange(begun_, true)) {
-    exchange_->Begin({.content_type = "application/x-ndjson", .body = piece.text, .headers = {}});
+    exchange_->Begin({.content_type = kJsonLines, .body = piece.text, .headers = {}});
   } else if (!piece.text.empty()) {
     exchange_->Write(piece.text);
   }
   if (piece.done) {
-    over_ = true;
-    spdlog::info("export to {} ended: {} events, in {:.1f} s", parts_.address, events_,
-                 ToSeconds(parts_.context.clock.Now() - began_));
+    over_ = done_ = true;
     return exchange_->End();
   }
-  if (exchange_->pending_bytes() <= kEnoughPending) return SubmitSlice();
-  exchange_->WhenPendingBelow(kLittlePending, [weak = weak_from_this()] {
+  SubmitWhenTaken();
+}
+
+// What a slice brings may be written then, however little may wait for a client.
+void ExportSession::SubmitWhenTaken() {
+  if (exchange_->pending_bytes() <= HttpExchange::kAlwaysTaken) return SubmitSlice();
+  exchange_->WhenPendingBelow(HttpExchange::kAlwaysTaken, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self && !self->over_) self->SubmitSlice();
   });
@@ -118,7 +117,7 @@ void ExportSession::Break(const std::string& cause) {
 void ExportSession::Release() {
   if (std::exchange(released_, true)) return;
   exporter_.reset();
-  parts_.gone();
+  parts_.slot.reset();
 }
 
 }  // namespace weir

@@ -7,13 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "import/exporter.h"
 #include "import/import_session.h"
+#include "import/running_limit.h"
 #include "relay/relay_context.h"
 #include "relay/server/http_stream.h"
 
@@ -25,7 +25,7 @@ struct ExportSessionParts {
   ExportPlan plan;
   Party party;
   std::string address;
-  std::function<void()> gone;  // called once, from any thread, when the store is no longer used
+  std::unique_ptr<RunningLimit::Slot> slot;  // given back when the store is no longer used
 };
 
 class ExportSession final : public HttpStreamHandler, public std::enable_shared_from_this<ExportSession> {
@@ -52,17 +52,19 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   void RunSlice();
   Piece NextPiece();
   void OnPiece(const Piece& piece);
+  void SubmitWhenTaken();
   void Break(const std::string& cause);
   void Release();
 
   ExportSessionParts parts_;
-  const boost::asio::any_io_executor executor_;
+  const HttpPoster post_;
   const TimePoint began_;
 
   // Of the I/O thread.
   HttpExchange* exchange_;
   uint64_t events_ = 0;
   bool begun_ = false;
+  bool done_ = false;  // all that it has was written
   bool over_ = false;
 
   std::unique_ptr<Exporter> exporter_;  // of the slice that is out, if one is

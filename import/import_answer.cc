@@ -106,10 +106,10 @@ void AppendProgress(const ImportProgress& progress, std::string* out) {
   out->append("}}\n");
 }
 
-void AppendError(std::string_view message, std::string* out) {
+void AppendError(const ImportError& error, std::string* out) {
   out->append("{\"error\":");
-  AppendJsonString(message, out);
-  out->append("}\n");
+  AppendJsonString(error.message, out);
+  out->append(error.lasting ? ",\"lasting\":true}\n" : "}\n");
 }
 
 Result<ImportAnswerLine> ParseAnswerLine(std::string_view line) {
@@ -121,8 +121,11 @@ Result<ImportAnswerLine> ParseAnswerLine(std::string_view line) {
   if (root["reject"].get(inner) == simdjson::SUCCESS) return ImportAnswerLine(ReadReject(inner));
   if (root["progress"].get(inner) == simdjson::SUCCESS) return ImportAnswerLine(ReadProgress(inner, false));
   if (root["done"].get(inner) == simdjson::SUCCESS) return ImportAnswerLine(ReadProgress(inner, true));
-  if (std::string_view message; root["error"].get(message) == simdjson::SUCCESS)
-    return ImportAnswerLine(ImportError{std::string(message)});
+  if (std::string_view message; root["error"].get(message) == simdjson::SUCCESS) {
+    bool lasting = false;
+    if (root["lasting"].get(lasting) != simdjson::SUCCESS) lasting = false;
+    return ImportAnswerLine(ImportError{.message = std::string(message), .lasting = lasting});
+  }
   return Status::Error("not a line of an import's answer: " + Printable(line));
 }
 

@@ -28,6 +28,7 @@ struct ImportProgress {
 
 struct ImportError {
   std::string message;
+  bool lasting = false;  // trying again is of no use
 };
 
 using ImportAnswerLine = std::variant<ImportReject, ImportProgress, ImportError>;
@@ -35,7 +36,7 @@ using ImportAnswerLine = std::variant<ImportReject, ImportProgress, ImportError>
 // Each with its line feed.
 void AppendReject(uint64_t line, LineOutcome outcome, std::string_view reason, std::string* out);
 void AppendProgress(const ImportProgress& progress, std::string* out);
-void AppendError(std::string_view message, std::string* out);
+void AppendError(const ImportError& error, std::string* out);
 
 // Reads one line, without its line feed. Members that it does not know are passed over.
 Result<ImportAnswerLine> ParseAnswerLine(std::string_view line);

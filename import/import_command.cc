@@ -1,6 +1,6 @@
 #include "import/import_command.h"
 
-#include <spdlog/spdlog.h>
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -17,9 +18,7 @@
 #include <vector>
 
 #include "import/import_job.h"
-#include "import/import_run.h"
 #include "import/progress_display.h"
-#include "import/readable.h"
 #include "import/summary.h"
 #include "relay/logging.h"
 #include "relay/stop_signals.h"
@@ -46,7 +45,8 @@ void AddTo(CLI::App& app, Flags& flags) {
   CLI::Option* resume =
       app.add_flag("--resume", flags.job.resume, "go on where an import of the same files was interrupted");
   app.add_flag("--no-verify", flags.no_verify, "do not check signatures; three times as fast");
-  app.add_flag("--dry-run", flags.job.dry_run, "only judge the lines; nothing is stored and no database is needed")
+  app.add_flag("--dry-run", flags.job.dry_run,
+               "only judge the lines; nothing is stored, no database is needed, duplicates are not known")
       ->excludes(resume);
   app.add_option("--relay", flags.job.relay,
                  "import through the relay at this URL, http://127.0.0.1:3334 say; by itself this is done where a "
@@ -79,13 +79,15 @@ void AddFooter(CLI::App& app) {
       "  weir import --resume events.jsonl                 after Ctrl-C, a kill, a crash\n"
       "  weir import --dry-run --rejects bad.tsv dump.jsonl  what would be rejected, and why\n"
       "  weir export --data-dir old | weir import --no-verify -\n"
+      "  cut -f3- data/import/rejects.tsv | weir import -  the rejected lines once more, when they are mended\n"
       "\n"
       "--summary=json prints one object on one line: whole, dry_run, read (lines), imported, duplicate, replaced,\n"
       "deleted, expired, blank, invalid, bad_signature, too_long, future, not_stored, rejected (the five before), "
       "bytes,\n"
       "read_before (lines, by the runs this one goes on with; they are counted in all the others), throttled (times),\n"
       "throttled_s, seconds, lines_per_s, mb_per_s (of this run), rejects (file), input and line (where it ended),\n"
-      "go_on (the command that does), error.\n"
+      "damaged (the input to mend before it goes on), not_begun (inputs), go_on (the command that does),\n"
+      "checkpoint_problem, error. On a dry run imported is what would be.\n"
       "\n"
       "Ctrl-C stops in order, a second one at once.\n"
       "Exit status: 0 everything is stored or needed no more, 1 some lines were rejected, 2 it could not go on or was\n"
@@ -150,6 +152,17 @@ ImportSummary Summarize(const ImportJob& job, const Status& status, bool stopped
   return summary;
 }
 
+// A file that is opened later would take their place. Returns whether there is a standard input.
+bool OpenStandardStreams() {
+  bool has_input = true;
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    (void)open("/dev/null", O_RDWR);
+    has_input = has_input && stream != STDIN_FILENO;
+  }
+  return has_input;
+}
+
 int Print(const ImportSummary& summary, bool json) {
   std::fputs((json ? ToJsonLine(summary) : ToText(summary)).c_str(), stdout);
   if (std::fflush(stdout) != 0) return Complain(Status::Error("cannot write to standard output"));
@@ -185,8 +198,8 @@ int Import(const Flags& flags, const RelayConfiguration& configuration, const st
   display.Stop();
   signals.Release();
   stopper.join();
-  if (!job.checkpoint_problem().empty()) Say(flags, {job.checkpoint_problem()});
   const ImportSummary summary = Summarize(job, status, stopped, time, go_on);
+  if (!summary.checkpoint_problem.empty()) Complain(Status::Error(summary.checkpoint_problem));
   opened.value().reset();
   if (summary.end == ImportSummary::End::kFailed) Complain(status);
   return Print(summary, flags.summary == "json");
@@ -195,6 +208,7 @@ int Import(const Flags& flags, const RelayConfiguration& configuration, const st
 }  // namespace
 
 int ImportCommand(int argc, char** argv) {
+  const bool has_input = OpenStandardStreams();
   CLI::App app(
       "Imports events from files, checked as a relay checks them, as fast as the engine takes them and no faster: a\n"
       "relay that runs on the data directory stays responsive, and the import goes through it.",
@@ -207,6 +221,8 @@ int ImportCommand(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : kFailed;
   }
+  if (!has_input && std::ranges::count(flags.job.inputs, "-") > 0)
+    return Complain(Status::Error("standard input is closed; name a file, or pipe the events in"));
   RelayConfiguration configuration;
   if (const Status status = Configure(flags, &configuration); !status.ok()) return Complain(status);
   flags.job.verify = !flags.no_verify;

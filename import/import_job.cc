@@ -1,5 +1,6 @@
 #include "import/import_job.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -8,7 +9,9 @@
 
 #include "import/destination.h"
 #include "import/import_run.h"
+#include "import/input_file.h"
 #include "import/readable.h"
+#include "relay/admin.h"
 #include "relay/store/lock_file.h"
 
 namespace weir {
@@ -19,12 +22,13 @@ namespace fs = std::filesystem;
 SourceOptions SourceOptionsOf(const RelaySettings& relay, const ImportJobOptions& options, const Checkpoint& from) {
   SourceOptions source;
   source.inputs = options.inputs;
-  // White space, and escapes that minimal JSON would not have, are not part of the event's size.
-  source.limits.max_line_bytes = 2 * relay.max_event_bytes + (64 << 10);
+  source.limits.max_line_bytes = MaxLineBytes(EventLimitsOf(relay));
   source.first_input = from.input;
   source.first_place = from.place;
   return source;
 }
+
+std::string EventsIn(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
 
 Result<std::unique_ptr<Destination>> OpenDestination(const RelayConfiguration& configuration,
                                                      const ImportJobOptions& options, Destination::OnSettled on_settled,
@@ -37,15 +41,17 @@ Result<std::unique_ptr<Destination>> OpenDestination(const RelayConfiguration& c
   if (options.dry_run) return MakeDryRun(destination, std::move(on_settled));
   if (!options.relay.empty())
     return OpenRelayDestination({.url = options.relay, .holder = ""}, destination, std::move(on_settled));
-  const std::string events = configuration.data_dir + "/events";
+  const std::string events = EventsIn(configuration);
   const std::optional<LockHolder> holder = HolderOf(events);
   if (!holder) return OpenDatabaseDestination(configuration, destination, std::move(on_settled));
-  const std::string who =
-      "process " + std::to_string(holder->process) + (holder->name.empty() ? "" : " (" + AsText(holder->name) + ")");
+  const std::string who = AsText(Describe(*holder));
   const std::string in_use = AsText(events) + " is in use by " + who;
   if (holder->address.empty()) return Status::Error(in_use + "; stop it, or name another directory with --data-dir");
   notes->push_back(in_use + ": importing through it, as bulk work");
-  return OpenRelayDestination({.url = holder->address, .holder = who}, destination, std::move(on_settled));
+  return OpenRelayDestination({.url = holder->address,
+                               .holder = who,
+                               .token = [data_dir = configuration.data_dir] { return ReadAdminToken(data_dir); }},
+                              destination, std::move(on_settled));
 }
 
 class Job final : public ImportJob {
@@ -54,8 +60,10 @@ class Job final : public ImportJob {
       : configuration_(configuration), options_(options), paths_(AbsolutePaths(options.inputs)) {}
 
   // Of Open, in this order.
-  Status KeepRejects();
+  Status LookAtInputs();
+  Status MakeDirectory();
   Status KeepCheckpoint();
+  Status KeepRejects();
   Status OpenEnds();
   Status Begin();
 
@@ -65,16 +73,23 @@ class Job final : public ImportJob {
   ProgressNumbers Progress() const override;
   ImportSummary Summary() const override;
   bool can_go_on() const override { return checkpoint_.has_value(); }
-  const std::string& checkpoint_problem() const override { return run_->checkpoint_problem(); }
 
  private:
   std::string Directory() const { return configuration_.data_dir + "/import"; }
+  std::string CheckpointPath() const { return Directory() + "/" + CheckpointName(paths_, options_.relay); }
+  std::string RejectsPath() const { return options_.rejects.empty() ? Directory() + "/rejects.tsv" : options_.rejects; }
+  // Nothing is known of the one that a relay elsewhere has.
+  std::string Database() const { return options_.relay.empty() ? DatabaseIdentity(EventsIn(configuration_)) : ""; }
+  bool HasDatabaseOf(const Checkpoint& old) const;
+  Status GoOnFrom(Checkpoint old);
+  std::string Where(const Checkpoint& at) const {
+    return std::to_string(at.place.lines) + " of " + AsText(InputFile::NameOf(options_.inputs[at.input]));
+  }
 
   const RelayConfiguration configuration_;
   const ImportJobOptions options_;
   const std::vector<std::string> paths_;
   std::vector<std::string> notes_;
-  std::vector<uint64_t> sizes_;  // of the inputs
   std::optional<CheckpointFile> checkpoint_;
   std::optional<RejectsFile> rejects_;
   Checkpoint from_;
@@ -83,60 +98,78 @@ class Job final : public ImportJob {
   std::unique_ptr<Destination> destination_;  // the last: it calls run_ until it is gone
 };
 
-Status Job::KeepRejects() {
-  if (options_.dry_run && options_.rejects.empty()) return {};
-  if (!options_.dry_run) {
+// Before anything is made: a name may be wrong. Of an import that goes on the inputs that are done with may be gone.
+Status Job::LookAtInputs() {
+  if (options_.rejects == "-")
+    return Status::Error("--rejects - would make a file of that name; --rejects /dev/stderr shows the rejected lines");
+  const bool goes_on = options_.resume && fs::exists(CheckpointPath());
+  for (const std::string& input : options_.inputs) {
+    if (auto found = InputFile::Look(input); !found.ok() && !goes_on) return found.status();
     std::error_code error;
-    fs::create_directories(Directory(), error);
-    if (error) {
-      return Status::Error("cannot make " + AsText(Directory()) + ": " + error.message() +
-                           "; --data-dir names another data directory");
-    }
+    if (fs::equivalent(input, RejectsPath(), error))
+      return Status::Error("the rejects would go into " + AsText(input) + ", which is to be imported");
   }
-  rejects_.emplace(options_.rejects.empty() ? Directory() + "/rejects.tsv" : options_.rejects);
-  for (const std::string& path : paths_) {
-    std::error_code error;
-    if (fs::equivalent(path, rejects_->path(), error))
-      return Status::Error("the rejects would go into " + AsText(path) + ", which is to be imported");
-  }
-  return rejects_->Check();
+  return {};
+}
+
+Status Job::MakeDirectory() {
+  if (options_.dry_run) return {};
+  std::error_code error;
+  fs::create_directories(Directory(), error);
+  if (!error) return {};
+  return Status::Error("cannot make " + AsText(Directory()) + ": " + error.message() +
+                       "; --data-dir names another data directory");
 }
 
 Status Job::KeepCheckpoint() {
   if (options_.dry_run) return {};
-  checkpoint_.emplace(Directory() + "/" + CheckpointName(paths_, options_.relay));
+  checkpoint_.emplace(CheckpointPath());
+  if (Status held = checkpoint_->Hold(); !held.ok()) return held;
   Result<std::optional<Checkpoint>> found = checkpoint_->Read();
-  if (!found.ok()) {
-    if (!options_.resume) return {};
-    return Status::Error(found.status().message() +
-                         "; start anew without --resume: what is stored already is passed over");
-  }
-  if (!found.value()) {
-    if (options_.resume)
-      notes_.emplace_back("no interrupted import of these files is known: starting at the beginning");
-    return {};
-  }
-  Checkpoint& old = *found.value();
-  const std::string where = std::to_string(old.place.lines) + " of " + AsText(options_.inputs[old.input]);
   if (options_.resume) {
-    notes_.push_back("going on after line " + where);
-    from_ = std::move(old);
-  } else if (old.tally.read() > 0) {
-    notes_.push_back("an import of these files stopped after line " + where +
+    if (!found.ok()) {
+      return Status::Error(found.status().message() +
+                           "; start anew without --resume: what is stored already is passed over");
+    }
+    if (found.value()) return GoOnFrom(*std::move(found).value());
+    notes_.emplace_back("no interrupted import of these files is known: starting at the beginning");
+  } else if (found.ok() && found.value() && found.value()->tally.read() > 0 &&
+             found.value()->inputs.size() == paths_.size() && HasDatabaseOf(*found.value())) {
+    notes_.push_back("an import of these files stopped after line " + Where(*found.value()) +
                      "; --resume would go on there, this one starts anew");
   }
   return {};
+}
+
+bool Job::HasDatabaseOf(const Checkpoint& old) const {
+  return old.database == Database() && (!old.database.empty() || !options_.relay.empty());
+}
+
+Status Job::GoOnFrom(Checkpoint old) {
+  if (old.inputs.size() != paths_.size()) {
+    return Status::Error("the checkpoint " + AsText(checkpoint_->path()) + " is of other files; start anew without " +
+                         "--resume");
+  }
+  // What came before the place would be missing there.
+  if (!HasDatabaseOf(old)) {
+    return Status::Error("the database in " + AsText(configuration_.data_dir) +
+                         " is not the one that the import was stopped in; start anew without --resume");
+  }
+  notes_.push_back("going on after line " + Where(old));
+  from_ = std::move(old);
+  return {};
+}
+
+Status Job::KeepRejects() {
+  if (options_.dry_run && options_.rejects.empty()) return {};
+  rejects_.emplace(RejectsPath());
+  return rejects_->Open();
 }
 
 Status Job::OpenEnds() {
   auto source = Source::Open(SourceOptionsOf(configuration_.relay, options_, from_), from_.tail);
   if (!source.ok()) return source.status();
   source_ = std::move(source).value();
-  for (const std::string& path : paths_) {
-    std::error_code error;
-    const auto size = fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0;
-    sizes_.push_back(error ? 0 : size);
-  }
   auto destination = OpenDestination(
       configuration_, options_, [this](const SettledChunk& settled) { run_->OnSettled(settled); }, &notes_);
   if (!destination.ok()) return destination.status();
@@ -146,7 +179,7 @@ Status Job::OpenEnds() {
 
 Status Job::Begin() {
   if (rejects_) {
-    const std::string rejects = AsText(fs::absolute(rejects_->path()).lexically_normal().string());
+    const std::string rejects = AsText(AbsolutePath(rejects_->path()));
     if (from_.rejects == rejects) {
       if (Status status = rejects_->CutBack(from_.rejects_bytes, from_.names); !status.ok()) return status;
     }
@@ -155,9 +188,11 @@ Status Job::Begin() {
   }
   from_.inputs = paths_;
   from_.names = options_.inputs;
+  from_.database = Database();
   ImportRunParts parts{.rejects = rejects_ ? &*rejects_ : nullptr, .checkpoint = checkpoint_ ? &*checkpoint_ : nullptr};
   ImportRunOptions run{.inputs = options_.inputs,
                        .from = from_,
+                       .file_bytes = source_->first_file_bytes(),
                        .checkpoint_interval = std::chrono::milliseconds(options_.checkpoint_every_ms)};
   run_ = std::make_unique<ImportRun>(parts, std::move(run));
   if (!options_.verify) notes_.emplace_back("signatures are not checked (--no-verify)");
@@ -169,8 +204,10 @@ ProgressNumbers Job::Progress() const {
   const ImportRunState state = run_->State();
   ProgressNumbers progress;
   progress.tally = state.tally;
-  for (uint32_t i = 0; i < state.input; ++i) progress.input_bytes += sizes_[i];
-  progress.input_bytes += state.file_bytes;
+  progress.begun = state.begun;
+  // A file that grows is as large as it was.
+  progress.input_bytes =
+      std::min(source_->bytes_before(state.input) + state.file_bytes, source_->bytes_before(size_t{state.input} + 1));
   progress.total_bytes = source_->total_bytes();
   progress.conditions = destination_->Conditions();
   if (!state.problem.empty()) progress.conditions.problem = state.problem;
@@ -187,6 +224,10 @@ ImportSummary Job::Summary() const {
   summary.conditions = destination_->Conditions();
   summary.input = options_.inputs[state.input];
   summary.line = state.place.lines;
+  if (run_->input_failed()) summary.damaged = options_.inputs[source_->input()];
+  const size_t last_begun = run_->input_failed() ? source_->input() : state.input;
+  summary.not_begun.assign(options_.inputs.begin() + static_cast<ptrdiff_t>(last_begun) + 1, options_.inputs.end());
+  summary.checkpoint_problem = run_->checkpoint_problem();
   if (rejects_ && state.tally.rejected() > 0) summary.rejects = rejects_->path();
   return summary;
 }
@@ -196,7 +237,8 @@ ImportSummary Job::Summary() const {
 Result<std::unique_ptr<ImportJob>> ImportJob::Open(const RelayConfiguration& configuration,
                                                    const ImportJobOptions& options) {
   auto job = std::make_unique<Job>(configuration, options);
-  for (Status (Job::*step)() : {&Job::KeepRejects, &Job::KeepCheckpoint, &Job::OpenEnds, &Job::Begin}) {
+  for (Status (Job::*step)() : {&Job::LookAtInputs, &Job::MakeDirectory, &Job::KeepCheckpoint, &Job::KeepRejects,
+                                &Job::OpenEnds, &Job::Begin}) {
     if (Status status = (*job.*step)(); !status.ok()) return status;
   }
   return std::unique_ptr<ImportJob>(std::move(job));

@@ -29,7 +29,8 @@ struct ImportJobOptions {
 
 class ImportJob {
  public:
-  // Changes nothing but that directories are made, the database is opened, and an old checkpoint is replaced.
+  // Makes nothing where an input cannot be read. Else changes nothing but that directories are made, the database is
+  // opened, and an old checkpoint is replaced.
   static Result<std::unique_ptr<ImportJob>> Open(const RelayConfiguration& configuration,
                                                  const ImportJobOptions& options);
   // Closes the database.
@@ -44,9 +45,8 @@ class ImportJob {
 
   // After Run, as far as the job knows: no times, whole.
   virtual ImportSummary Summary() const = 0;
-  // Whether --resume would go on, and why it would begin earlier than where Run ended; empty where it would not.
+  // Whether --resume would go on.
   virtual bool can_go_on() const = 0;
-  virtual const std::string& checkpoint_problem() const = 0;
 };
 
 }  // namespace weir

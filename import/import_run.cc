@@ -16,13 +16,14 @@ ImportRun::ImportRun(const ImportRunParts& parts, ImportRunOptions options)
   state_.input = checkpoint_.input;
   state_.place = checkpoint_.place;
   state_.tally = checkpoint_.tally;
+  state_.file_bytes = options_.file_bytes;
 }
 
 Status ImportRun::Run(Source& source, Destination& destination) {
   // From the first moment on there is one: an import that is killed before it settled anything goes on as well. The
   // tail is not known yet, but whoever goes on has it in the checkpoint that is there.
   if (checkpoint_.place.bytes == 0 && checkpoint_.input == 0) {
-    if (const Status status = WriteCheckpoint(); !status.ok()) checkpoint_problem_ = status.message();
+    TellCheckpoint(WriteCheckpoint());
   }
   Attach(&source, &destination);
   if (stopped()) {
@@ -34,6 +35,7 @@ Status ImportRun::Run(Source& source, Destination& destination) {
   Attach(nullptr, nullptr);
   // What the input says comes before what follows from it.
   Status status = stopped() ? Status::Error("stopped") : !fed.ok() ? fed : finished;
+  input_failed_ = !stopped() && !fed.ok();
   const Status closed = Close(status.ok());
   return status.ok() ? closed : status;
 }
@@ -87,36 +89,31 @@ void ImportRun::OnSettled(const SettledChunk& settled) {
   }
   Count(settled);
   if (!settled.chunk.last_piece || parts_.clock.Now() < next_checkpoint_) return;
-  const Status written = WriteCheckpoint();
-  if (!written.ok() && checkpoint_problem_.empty()) spdlog::error("{}", written.message());
-  checkpoint_problem_ = written.message();
+  TellCheckpoint(WriteCheckpoint());
   next_checkpoint_ = parts_.clock.Now() + options_.checkpoint_interval;
 }
 
 // Waits until all of them are written, like the store does. False: stopped before.
 bool ImportRun::WriteRejects() {
-  Status status = parts_.rejects->Write();
-  if (status.ok()) return true;
-  while (!status.ok() && !stopped()) {
-    WaitToRetry(status.message());
-    status = parts_.rejects->Write();
-  }
-  NoProblem();
-  if (status.ok()) return true;
+  if (Insist([this] { return parts_.rejects->Write(); }).ok()) return true;
   parts_.rejects->Forget();
   over_ = true;
   return false;
 }
 
-void ImportRun::WaitToRetry(const std::string& problem) {
-  std::unique_lock lock(mutex_);
-  state_.problem = problem;
-  changed_.wait_for(lock, options_.retry, [this] { return stop_; });
-}
-
-void ImportRun::NoProblem() {
+// A problem that it was stopped in is not over.
+Status ImportRun::Insist(const std::function<Status()>& write) {
+  Status status = write();
+  if (status.ok()) return status;
+  for (; !status.ok() && !stopped(); status = write()) {
+    std::unique_lock lock(mutex_);
+    state_.problem = status.message();
+    changed_.wait_for(lock, options_.retry, [this] { return stop_; });
+  }
+  if (!status.ok()) return status;
   std::lock_guard lock(mutex_);
   state_.problem.clear();
+  return status;
 }
 
 void ImportRun::Count(const SettledChunk& settled) {
@@ -124,6 +121,7 @@ void ImportRun::Count(const SettledChunk& settled) {
   if (std::exchange(tail_input_, chunk.input) != chunk.input) open_tail_ = Tail();
   open_tail_.Add(chunk.text);
   std::lock_guard lock(mutex_);
+  state_.begun = true;
   state_.tally += settled.tally;
   state_.file_bytes = chunk.file_bytes;
   state_.input = chunk.input;
@@ -145,6 +143,12 @@ Status ImportRun::WriteCheckpoint() {
   return parts_.checkpoint->Write(checkpoint_);
 }
 
+// Once, when it begins: the import does not wait for that.
+void ImportRun::TellCheckpoint(const Status& written) {
+  if (!written.ok() && checkpoint_problem_.empty()) spdlog::error("{}", written.message());
+  checkpoint_problem_ = written.message();
+}
+
 Status ImportRun::Close(bool whole) {
   std::lock_guard lock(settling_);
   over_ = true;
@@ -156,11 +160,9 @@ Status ImportRun::Close(bool whole) {
     return status;
   }
   if (parts_.rejects != nullptr) {
-    Status status = parts_.rejects->Sync();
-    for (; !status.ok() && !stopped(); status = parts_.rejects->Sync()) WaitToRetry(status.message());
-    NoProblem();
-    if (!status.ok()) return status;
+    if (Status status = Insist([this] { return parts_.rejects->Sync(); }); !status.ok()) return status;
   }
+  checkpoint_problem_.clear();
   return parts_.checkpoint != nullptr ? parts_.checkpoint->Remove() : Status();
 }
 

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct ImportRunParts {
 struct ImportRunOptions {
   std::vector<std::string> inputs;  // as the user named them
   Checkpoint from;                  // where it begins; `inputs` and `rejects` are taken from here into every checkpoint
+  uint64_t file_bytes = 0;          // before that, on disk, as far as it is known
   Duration checkpoint_interval = std::chrono::seconds(1);
   std::chrono::milliseconds retry{500};  // of a rejects file that cannot be written
 };
@@ -43,6 +45,7 @@ struct ImportRunState {
   Place place;              // between two lines
   uint64_t file_bytes = 0;  // of that input, as it is on disk
   Tally tally;
+  bool begun = false;   // something of this run is settled
   std::string problem;  // why it waits, where that is not the destination's affair
 };
 
@@ -58,6 +61,8 @@ class ImportRun {
 
   void OnSettled(const SettledChunk& settled);
   ImportRunState State() const;
+  // What Run returned was said by the source.
+  bool input_failed() const { return input_failed_; }
   // The checkpoint is not where Run ended; empty where it is.
   const std::string& checkpoint_problem() const { return checkpoint_problem_; }
 
@@ -67,8 +72,9 @@ class ImportRun {
   Status Close(bool whole);
   void Count(const SettledChunk& settled);
   Status WriteCheckpoint();
-  void WaitToRetry(const std::string& problem);
-  void NoProblem();
+  void TellCheckpoint(const Status& written);
+  // Again and again until it succeeds or the run is stopped.
+  Status Insist(const std::function<Status()>& write);
   void Attach(Source* source, Destination* destination);
   bool stopped() const;
 
@@ -84,6 +90,7 @@ class ImportRun {
   TimePoint next_checkpoint_;
   bool over_ = false;  // a reject could not be written, or Run is done: nothing that comes counts
   std::string checkpoint_problem_;
+  bool input_failed_ = false;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -13,6 +13,7 @@
 #include "import/export_session.h"
 #include "import/import_session.h"
 #include "import/query_string.h"
+#include "import/running_limit.h"
 #include "relay/admin.h"
 
 namespace weir {
@@ -53,8 +54,9 @@ struct ImportService::Rep {
   void Stop();
 
   std::optional<RelayServices> services;
-  std::unique_ptr<Admin> admin;
   ImportCounters counters;
+  RunningLimit imports{kMostAtOnce};
+  RunningLimit exports{kMostAtOnce};
   std::atomic<uint64_t> last_party{kFirstParty};
 
   std::mutex mutex;
@@ -65,7 +67,7 @@ struct ImportService::Rep {
 };
 
 ImportService::Rep::Begun ImportService::Rep::Import(const HttpRequest& head, HttpExchange& exchange) {
-  if (auto refusal = admin->Refusal(head)) return *std::move(refusal);
+  if (auto refusal = services->admin.Refusal(head)) return *std::move(refusal);
   const Result<bool> verify = ParseImportQuery(head.query);
   if (!verify.ok()) return BadRequest(verify.status());
   const std::string_view coding = head.Header("content-encoding");
@@ -75,10 +77,8 @@ ImportService::Rep::Begun ImportService::Rep::Import(const HttpRequest& head, Ht
                         .body = "Content-Encoding may be gzip or zstd, or none\n",
                         .headers = {{"Accept-Encoding", "gzip, zstd"}}};
   }
-  if (counters.imports_running.fetch_add(1) >= kMostAtOnce) {
-    counters.imports_running.fetch_sub(1);
-    return TooMany("imports");
-  }
+  std::unique_ptr<RunningLimit::Slot> slot = imports.Take();
+  if (slot == nullptr) return TooMany("imports");
   auto session = std::make_shared<ImportSession>(
       ImportSessionParts{.services = *services,
                          .counters = counters,
@@ -86,6 +86,7 @@ ImportService::Rep::Begun ImportService::Rep::Import(const HttpRequest& head, Ht
                          .compression = *compression,
                          .party = last_party.fetch_add(2) + 1,
                          .address = head.address,
+                         .slot = std::move(slot),
                          .retire = [this](std::shared_ptr<ImportSession> over) { RetireLater(std::move(over)); }},
       exchange);
   session->Start();
@@ -93,27 +94,21 @@ ImportService::Rep::Begun ImportService::Rep::Import(const HttpRequest& head, Ht
 }
 
 ImportService::Rep::Begun ImportService::Rep::Export(const HttpRequest& head, HttpExchange& exchange) {
-  if (auto refusal = admin->Refusal(head)) return *std::move(refusal);
+  if (auto refusal = services->admin.Refusal(head)) return *std::move(refusal);
   RelayContext& context = services->context;
   Result<ExportPlan> plan = ParseExportQuery(head.query, {.max_values = context.settings.max_filter_values});
   if (!plan.ok()) return BadRequest(plan.status());
   plan.value().now_seconds = context.wall_clock.NowSeconds();
-  if (counters.exports_running.fetch_add(1) >= kMostAtOnce) {
-    counters.exports_running.fetch_sub(1);
-    return TooMany("exports");
-  }
+  if (head.method == "HEAD") return HttpResponse{.content_type = kJsonLines, .body = "", .headers = {}};
+  std::unique_ptr<RunningLimit::Slot> slot = exports.Take();
+  if (slot == nullptr) return TooMany("exports");
   auto session = std::make_shared<ExportSession>(
       ExportSessionParts{.context = context,
                          .counters = counters,
                          .plan = std::move(plan).value(),
                          .party = {.id = last_party.fetch_add(2) + 1, .work_class = WorkClass::kBulk},
                          .address = head.address,
-                         .gone =
-                             [this] {
-                               const std::lock_guard lock(mutex);
-                               counters.exports_running.fetch_sub(1);
-                               changed.notify_all();
-                             }},
+                         .slot = std::move(slot)},
       exchange);
   session->Start();
   return session;
@@ -135,7 +130,6 @@ void ImportService::Rep::RunReaper() {
     retired.pop_front();
     lock.unlock();
     session->Retire();
-    counters.imports_running.fetch_sub(1);
     lock.lock();
   }
 }
@@ -147,8 +141,7 @@ void ImportService::Rep::Stop() {
     changed.notify_all();
   }
   if (reaper.joinable()) reaper.join();
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [this] { return counters.exports_running.load() == 0; });
+  exports.WaitForNone();
 }
 
 ImportService::ImportService() : rep_(std::make_unique<Rep>()) {}
@@ -165,7 +158,6 @@ void ImportService::AddRoutes(HttpRouter& router) {
 
 void ImportService::Start(const RelayServices& services) {
   rep_->services.emplace(services);
-  rep_->admin = std::make_unique<Admin>(services.context.settings, services.context.wall_clock);
   rep_->stopping = false;
   rep_->reaper = std::thread([rep = rep_.get()] { rep->RunReaper(); });
 }
@@ -174,14 +166,16 @@ void ImportService::Stop() { rep_->Stop(); }
 
 void ImportService::AppendMetrics(MetricFamilies& families) const {
   const ImportCounters& counters = rep_->counters;
-  families.Gauge("weir_imports_running", "Imports over HTTP that are under way.").Add(counters.imports_running.load());
+  families
+      .Gauge("weir_imports_running", "Imports over HTTP that are under way, until nothing of them is left to be saved.")
+      .Add(rep_->imports.running());
   families.Counter("weir_import_lines_total", "Lines of imports over HTTP that are settled, by what became of them.");
   for (size_t i = 0; i < kLineOutcomes; ++i)
     families.Add(counters.lines[i].load(), {{"outcome", KeyOf(static_cast<LineOutcome>(i))}});
   families.Counter("weir_import_bytes_total", "Bytes of these lines, without compression.").Add(counters.bytes.load());
   families.Counter("weir_import_throttled_seconds_total", "Time that imports over HTTP waited at the write gate.")
       .Add(static_cast<double>(counters.throttled_ns.load()) * 1e-9);
-  families.Gauge("weir_exports_running", "Exports over HTTP that are under way.").Add(counters.exports_running.load());
+  families.Gauge("weir_exports_running", "Exports over HTTP that are under way.").Add(rep_->exports.running());
   families.Counter("weir_export_events_total", "Events that exports over HTTP have read.")
       .Add(counters.export_events.load());
 }

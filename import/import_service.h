@@ -7,14 +7,17 @@
 // run at once; one more is answered 503 with Retry-After.
 //
 // POST /api/import[?verify=false]   body: JSONL, also with Content-Encoding gzip or zstd. Answer: lines of JSON while
-// it goes on, at least two a second while something changes. A client has to read them while it sends: where it does
-// not, the body is not read either.
+// it goes on, at least two a second while something changes, and one in five seconds while nothing does. A client has
+// to read them while it sends: where it does not, the body is not read either. A zstd frame may need a window of 8 MiB
+// (--long=23) at most.
 //
 //   {"reject":{"line":17,"outcome":"invalid","reason":"…"}}    before the first progress that covers its line
 //   {"progress":{"lines":1200,"bytes":816000,"imported":1190,"duplicate":9, … one for each LineOutcome by KeyOf …,
 //                "level":0.41,"limiting":"l0","delay_ms":0.0,"latency_ms":3.1,"throttled":0,"throttled_ms":0.0,"problem":""}}
 //                                                                lines: of the body, from its begin, that are settled
 //   {"done":{…as progress…}}   or   {"error":"…"}              the last line
+//   {"error":"…","lasting":true}                               instead, where trying again is of no use: a damaged
+//                                                              database
 //
 // A line that is settled is stored, and as durable as WEIR_DB_SYNC says. After an error the client sends again what was
 // not settled; what was stored all the same is a duplicate then. Where the error is the first thing to say the status

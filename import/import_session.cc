@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <exception>
 #include <span>
 #include <utility>
@@ -18,24 +17,23 @@ constexpr size_t kChunkBytes = 8 << 10;
 constexpr size_t kSaveEvents = 256;
 
 constexpr uint64_t kWindowBytes = 4 << 20;
-// What a line costs beside its text: a reason why it was rejected, and the same as a line of the answer. Without it a
-// window of one-byte lines would take two hundred megabytes.
-constexpr uint64_t kLineBytes = 128;
 constexpr size_t kInboxBytes = 128 << 10;
-constexpr size_t kMaxUnsentBytes = 256 << 10;
 
-// One task takes apart so much text, in so small steps: 1 KiB of gzip is 1 MiB of text at most.
-constexpr uint64_t kTextATurn = 128 << 10;
-constexpr size_t kCompressedStep = 1 << 10;
+// One task takes apart so much text, or as short lines what weighs as much as this window's eighth.
+constexpr size_t kTextATurn = 128 << 10;
+constexpr uint64_t kWeightATurn = kWindowBytes / 8;
+// In steps of what is decoded at once, and of what is split before it is looked at how much it weighs.
+constexpr size_t kDecodedBytes = 64 << 10;
+constexpr size_t kSplitBytes = 4 << 10;
+// A frame's window is memory that a client asks for by one byte.
+constexpr int kZstdWindow = 23;
 
 constexpr std::chrono::milliseconds kTick{250};
-
-uint64_t WeightOf(const Chunk& chunk) {
-  return chunk.text.size() + kLineBytes * (chunk.end.lines - chunk.begin.lines + 1);
-}
+// Also when nothing changes: while the body is paused, nothing but writing tells that the client is gone.
+constexpr std::chrono::seconds kLongestSilence{5};
 
 SplitterLimits LimitsOf(const RelaySettings& settings) {
-  return {.chunk_bytes = kChunkBytes, .max_line_bytes = 2 * settings.max_event_bytes + (64 << 10)};
+  return {.chunk_bytes = kChunkBytes, .max_line_bytes = MaxLineBytes(EventLimitsOf(settings))};
 }
 
 }  // namespace
@@ -43,9 +41,9 @@ SplitterLimits LimitsOf(const RelaySettings& settings) {
 ImportSession::ImportSession(ImportSessionParts parts, HttpExchange& exchange)
     : parts_(std::move(parts)),
       began_(parts_.services.context.clock.Now()),
-      executor_(exchange.executor()),
+      post_(exchange.poster()),
       exchange_(&exchange),
-      decoder_(Decoder::Make(parts_.compression)),
+      decoder_(Decoder::Make(parts_.compression, kZstdWindow)),
       splitter_(LimitsOf(parts_.services.context.settings), 0) {}
 
 ImportSession::~ImportSession() = default;
@@ -69,7 +67,7 @@ void ImportSession::Start() {
   options.save_events = kSaveEvents;
   pipeline_ = std::make_unique<Pipeline>(std::move(parts), options,
                                          [this](SettledChunk settled) { OnSettled(std::move(settled)); });
-  timer_.emplace(executor_);
+  timer_.emplace(exchange_->executor());
   WaitForTick();
   spdlog::info("import from {} began", parts_.address);
 }
@@ -89,7 +87,7 @@ void ImportSession::OnBodyEnd() {
 
 void ImportSession::OnShutdown() {
   if (over_) return;
-  Finish(TakeNews(), "the relay is going down; send again what was not settled", 503);
+  EndWith({.message = "the relay is going down; send again what was not settled"}, 503);
 }
 
 void ImportSession::OnEnd(std::string_view cause) {
@@ -113,11 +111,11 @@ bool ImportSession::WantsMore() {
 
 // While the client does not take its answer nothing is added to it: the server would find it too slow.
 bool ImportSession::Clogged() {
-  if (clogged_ || exchange_->pending_bytes() <= kMaxUnsentBytes) return clogged_;
+  if (clogged_ || exchange_->pending_bytes() <= HttpExchange::kAlwaysTaken) return clogged_;
   clogged_ = true;
-  exchange_->WhenPendingBelow(kMaxUnsentBytes / 2, [weak = weak_from_this()] {
+  exchange_->WhenPendingBelow(HttpExchange::kAlwaysTaken, [weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (!self) return;
+    if (!self || self->over_) return;
     self->clogged_ = false;
     self->OnNews();
   });
@@ -128,7 +126,7 @@ void ImportSession::Feed() {
   {
     const std::lock_guard lock(mutex_);
     if (feeding_ || all_fed_ || !error_.ok()) return;
-    if (piece_at_ == piece_.size()) {
+    if (piece_is_done()) {
       if (inbox_.empty() && !body_ended_ && !flush_) return;
       piece_ = std::exchange(inbox_, {});
       piece_at_ = 0;
@@ -159,7 +157,7 @@ void ImportSession::RunFeed() {
   } catch (const std::exception& e) {
     status = Status::Error(std::string("the relay met a fault: ") + e.what());
   }
-  const bool all_fed = status.ok() && piece_is_last_ && piece_at_ == piece_.size();
+  const bool all_fed = status.ok() && piece_is_last_ && piece_is_done();
   if (all_fed || !status.ok()) pipeline_->Flush();
   {
     const std::lock_guard lock(mutex_);
@@ -168,27 +166,27 @@ void ImportSession::RunFeed() {
     error_ = status;
     fed_.notify_all();
   }
-  boost::asio::post(executor_, [self = shared_from_this()] { self->OnNews(); });
+  post_([self = shared_from_this()] { self->OnNews(); });
 }
 
 Status ImportSession::TakeApart() {
   const auto push = [this](Chunk chunk) { Push(std::move(chunk)); };
-  uint64_t text_bytes = 0;
-  const auto split = [&](std::string_view text) {
-    text_bytes += text.size();
+  const uint64_t weight_before = pushed_weight_;
+  size_t text_bytes = 0;
+  while (!piece_is_done() && text_bytes < kTextATurn && pushed_weight_ - weight_before < kWeightATurn) {
+    const std::string_view text = std::string_view(text_).substr(text_at_, kSplitBytes);
     splitter_.Add(text, 0, push);
-  };
-  const size_t step = parts_.compression == Compression::kNone ? kTextATurn : kCompressedStep;
-  while (piece_at_ < piece_.size() && text_bytes < kTextATurn) {
-    const std::string_view next = std::string_view(piece_).substr(piece_at_, step);
-    piece_at_ += next.size();
-    Status status = decoder_->Add(next, split);
-    if (status.ok()) continue;
-    splitter_.Flush(push);
-    return status;
+    text_at_ += text.size();
+    text_bytes += text.size();
+    if (text_at_ < text_.size()) continue;
+    if (Status status = Decode(); !status.ok()) {
+      splitter_.Add(text_, 0, push);
+      splitter_.Flush(push);
+      return status;
+    }
   }
   if (std::exchange(flush_, false)) splitter_.Flush(push);
-  if (!piece_is_last_ || piece_at_ < piece_.size()) return Status();
+  if (!piece_is_last_ || !piece_is_done()) return Status();
   Status status = decoder_->End();
   if (status.ok()) {
     splitter_.End(push);
@@ -198,8 +196,21 @@ Status ImportSession::TakeApart() {
   return status;
 }
 
+// The text that comes next, where there is some of the piece left.
+Status ImportSession::Decode() {
+  text_.clear();
+  text_at_ = 0;
+  const std::string_view rest = std::string_view(piece_).substr(piece_at_);
+  const Result<size_t> taken =
+      decoder_->Add(rest, kDecodedBytes, [this](std::string_view bytes) { text_.append(bytes); });
+  if (!taken.ok()) return taken.status();
+  piece_at_ += taken.value();
+  return {};
+}
+
 void ImportSession::Push(Chunk chunk) {
   const uint64_t weight = WeightOf(chunk);
+  pushed_weight_ += weight;
   under_way_.fetch_add(weight, std::memory_order_relaxed);
   parts_.services.context.count_own_bytes(static_cast<int64_t>(weight));
   {
@@ -225,7 +236,7 @@ void ImportSession::OnSettled(SettledChunk settled) {
     for (const Reject& reject : settled.rejects) AppendReject(reject.line, reject.outcome, reject.reason, &rejects_);
     post = !std::exchange(news_posted_, true);
   }
-  if (post) boost::asio::post(executor_, [self = shared_from_this()] { self->OnNews(); });
+  if (post) post_([self = shared_from_this()] { self->OnNews(); });
 }
 
 ImportSession::News ImportSession::TakeNews() {
@@ -244,8 +255,9 @@ void ImportSession::OnNews() {
   if (over_) return;
   if (!Clogged()) {
     const News news = TakeNews();
-    if (news.whole) return Finish(news, "", 200);
-    if (news.all_settled && !news.error.ok()) return Finish(news, news.error.message(), 400);
+    if (news.whole) return Finish(news, {}, 200);
+    if (ending_) return Finish(news, ending_->error, ending_->status);
+    if (news.all_settled && !news.error.ok()) return Finish(news, {.message = news.error.message()}, 400);
     Say(news.rejects);
   }
   Advance();
@@ -253,34 +265,46 @@ void ImportSession::OnNews() {
 
 void ImportSession::WaitForTick() {
   timer_->expires_after(kTick);
-  timer_->async_wait([weak = weak_from_this()](boost::system::error_code error) {
-    const auto self = weak.lock();
-    if (self && !error) self->OnTick();
+  timer_->async_wait([weak = weak_from_this(), post = post_](boost::system::error_code error) {
+    if (error || weak.expired()) return;
+    post([weak] {
+      if (const auto self = weak.lock()) self->OnTick();
+    });
   });
 }
 
 void ImportSession::OnTick() {
   if (over_) return;
   CountThrottled();
-  if (const Status failure = pipeline_->Failure(); !failure.ok()) return Finish(TakeNews(), failure.message(), 503);
-  if (!Clogged()) {
-    const News news = TakeNews();
+  if (const Status failure = pipeline_->Failure(); !failure.ok() && !ending_)
+    EndWith({.message = failure.message(), .lasting = true}, 503);
+  if (over_) return;
+  if (!ending_ && !Clogged()) {
+    News news = TakeNews();
+    AppendNewProgress(news, &news.rejects);
     Say(news.rejects);
-    SayProgress(news);
     // Whole lines of a client that sends little wait for no more.
-    if (!arrived_ && news.all_settled) flush_ = splitter_.unfinished();
+    if (!arrived_ && news.all_settled) flush_ = splitter_.has_whole_line();
   }
   arrived_ = false;
   OnNews();
   if (!over_) WaitForTick();
 }
 
-void ImportSession::SayProgress(const News& news) {
+// As soon as it may be written.
+void ImportSession::EndWith(ImportError error, int status) {
+  ending_ = {.error = std::move(error), .status = status};
+  OnNews();
+}
+
+void ImportSession::AppendNewProgress(const News& news, std::string* text) {
   std::string progress;
   AppendProgress(ProgressOf(news), &progress);
-  if (progress == last_progress_) return;
-  Say(progress);
+  const TimePoint now = parts_.services.context.clock.Now();
+  if (progress == last_progress_ && now - progress_at_ < kLongestSilence) return;
+  text->append(progress);
   last_progress_ = std::move(progress);
+  progress_at_ = now;
 }
 
 ImportProgress ImportSession::ProgressOf(const News& news) const {
@@ -294,20 +318,19 @@ ImportProgress ImportSession::ProgressOf(const News& news) const {
 void ImportSession::Say(std::string_view text, int status) {
   if (text.empty()) return;
   if (std::exchange(begun_, true)) return exchange_->Write(text);
-  exchange_->Begin(
-      {.status = status, .content_type = "application/x-ndjson", .body = std::string(text), .headers = {}});
+  exchange_->Begin({.status = status, .content_type = kJsonLines, .body = std::string(text), .headers = {}});
 }
 
 // The status counts if nothing was answered yet.
-void ImportSession::Finish(const News& news, const std::string& error, int status) {
+void ImportSession::Finish(const News& news, const ImportError& error, int status) {
   std::string text = news.rejects;
   ImportProgress progress = ProgressOf(news);
-  progress.done = error.empty();
+  progress.done = error.message.empty();
   AppendProgress(progress, &text);
-  if (!error.empty()) AppendError(error, &text);
+  if (!progress.done) AppendError(error, &text);
   Say(text, status);
   if (std::exchange(paused_, false)) exchange_->ResumeBody();
-  GiveUp(error);
+  GiveUp(error.message);
   exchange_->End();
 }
 
@@ -332,6 +355,7 @@ void ImportSession::Retire() {
   } else {
     spdlog::warn("import from {} broke off, {}: {}", parts_.address, cause_, Summary());
   }
+  parts_.slot.reset();
 }
 
 void ImportSession::CountThrottled() {

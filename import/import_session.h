@@ -23,6 +23,7 @@
 #include "import/import_answer.h"
 #include "import/line_splitter.h"
 #include "import/pipeline.h"
+#include "import/running_limit.h"
 #include "relay/relay_part.h"
 #include "relay/server/http_stream.h"
 
@@ -30,13 +31,13 @@ namespace weir {
 
 // Of all imports and exports of a relay, for its metrics.
 struct ImportCounters {
-  std::atomic<uint64_t> imports_running{0};
   std::array<std::atomic<uint64_t>, kLineOutcomes> lines{};
   std::atomic<uint64_t> bytes{0};
   std::atomic<int64_t> throttled_ns{0};
-  std::atomic<uint64_t> exports_running{0};
   std::atomic<uint64_t> export_events{0};
 };
+
+inline constexpr const char* kJsonLines = "application/x-ndjson";
 
 class ImportSession;
 
@@ -47,6 +48,7 @@ struct ImportSessionParts {
   Compression compression = Compression::kNone;
   uint64_t party = 0;  // this one and the next are its own
   std::string address;
+  std::unique_ptr<RunningLimit::Slot> slot;  // given back by Retire
   // Called once, on the I/O thread, when nothing will be answered any more: Retire has to be called elsewhere.
   std::function<void(std::shared_ptr<ImportSession>)> retire;
 };
@@ -85,24 +87,32 @@ class ImportSession final : public HttpStreamHandler, public std::enable_shared_
   void OnTick();
   void OnNews();
   News TakeNews();
-  void SayProgress(const News& news);
+  void AppendNewProgress(const News& news, std::string* text);
   void Say(std::string_view text, int status = 200);
-  void Finish(const News& news, const std::string& error, int status);
+  void EndWith(ImportError error, int status);
+  void Finish(const News& news, const ImportError& error, int status);
   void GiveUp(std::string cause);
   ImportProgress ProgressOf(const News& news) const;
 
   // On a worker.
   void RunFeed();
   Status TakeApart();
+  Status Decode();
+  bool piece_is_done() const { return piece_at_ == piece_.size() && text_at_ == text_.size(); }
   void Push(Chunk chunk);
 
   void OnSettled(SettledChunk settled);
   void CountThrottled();
   std::string Summary() const;
 
-  const ImportSessionParts parts_;
+  struct Ending {
+    ImportError error;
+    int status = 0;
+  };
+
+  ImportSessionParts parts_;
   const TimePoint began_;
-  const boost::asio::any_io_executor executor_;
+  const HttpPoster post_;
   std::unique_ptr<Pipeline> pipeline_;
 
   // Of the I/O thread.
@@ -110,12 +120,14 @@ class ImportSession final : public HttpStreamHandler, public std::enable_shared_
   std::optional<boost::asio::steady_timer> timer_;
   std::string inbox_;
   std::string last_progress_;
+  TimePoint progress_at_{};
   std::string cause_;  // why it broke off; empty: it did not
   bool body_ended_ = false;
   bool arrived_ = false;  // something, since the last tick
   bool paused_ = false;
-  bool full_ = false;     // as much is under way as may be
-  bool clogged_ = false;  // the client does not take its answer
+  bool full_ = false;             // as much is under way as may be
+  bool clogged_ = false;          // the client does not take its answer
+  std::optional<Ending> ending_;  // to be told when the client takes its answer
   bool begun_ = false;
   bool over_ = false;
   Duration throttled_{};  // that was counted; at last Retire's
@@ -126,6 +138,9 @@ class ImportSession final : public HttpStreamHandler, public std::enable_shared_
   std::string piece_;
   size_t piece_at_ = 0;
   bool piece_is_last_ = false;
+  std::string text_;  // of the piece, without compression
+  size_t text_at_ = 0;
+  uint64_t pushed_weight_ = 0;
   bool flush_ = false;
 
   std::atomic<uint64_t> under_way_{0};  // as WeightOf counts

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "import/line_splitter.h"
 #include "relay/nostr/expiration.h"
 #include "relay/nostr/signature.h"
 
@@ -41,8 +42,9 @@ JudgedChunk LineJudge::Judge(Chunk chunk) {
     settled.rejects.push_back({.line = settled.chunk.begin.lines + 1,
                                .size = text.size() - (text.ends_with('\n') ? 1 : 0),
                                .outcome = LineOutcome::kTooLong,
-                               .reason = "the line is longer than any event of at most " +
-                                         std::to_string(options_.limits.max_bytes) + " bytes"});
+                               .reason = "the line has more than " + std::to_string(MaxLineBytes(options_.limits)) +
+                                         " bytes; an event may have at most " +
+                                         std::to_string(options_.limits.max_bytes)});
   }
   return judged;
 }

@@ -49,7 +49,7 @@ void LineSplitter::Take(std::string_view* piece, const OnChunk& on_chunk) {
   if (!ends) return;
   whole_ = text_.size();
   ++lines_;
-  if (whole_ >= limits_.chunk_bytes) HandOver(on_chunk);
+  if (whole_ >= limits_.chunk_bytes || lines_ >= kMostLines) HandOver(on_chunk);
 }
 
 // Something is always kept back until it is known whether the line goes on: the last piece is not empty.

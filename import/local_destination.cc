@@ -7,8 +7,13 @@
 namespace weir {
 namespace {
 
-// The text, the records of its events, and what the allocator adds.
-constexpr double kBytesPerTextByte = 2.5;
+// The records of its events beside the text, and what the allocator adds.
+constexpr double kMorePerTextByte = 1.5;
+
+int64_t OwnBytes(const Chunk& chunk) {
+  return static_cast<int64_t>(WeightOf(chunk)) +
+         static_cast<int64_t>(kMorePerTextByte * static_cast<double>(chunk.text.size()));
+}
 
 size_t Threads(const DestinationOptions& options) {
   return options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
@@ -34,30 +39,26 @@ PipelineParts LocalDestination::PartsOfPipeline() {
 }
 
 bool LocalDestination::Push(Chunk chunk) {
-  const size_t size = chunk.text.size();
+  const uint64_t weight = WeightOf(chunk);
   {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return Ended() || under_way_ == 0 || under_way_ + size <= parts_.window_bytes; });
+    changed_.wait(lock, [&] { return Ended() || under_way_ == 0 || under_way_ + weight <= parts_.window_bytes; });
     if (Ended()) return false;
-    under_way_ += size;
+    under_way_ += weight;
   }
-  CountOwn(static_cast<int64_t>(size));
+  if (parts_.count_own_bytes) parts_.count_own_bytes(OwnBytes(chunk));
   pipeline_.Push(std::move(chunk));
   return true;
 }
 
 void LocalDestination::Settle(SettledChunk settled) {
-  const size_t size = settled.chunk.text.size();
+  const uint64_t weight = WeightOf(settled.chunk);
+  const int64_t own_bytes = OwnBytes(settled.chunk);
   on_settled_(std::move(settled));
-  CountOwn(-static_cast<int64_t>(size));
+  if (parts_.count_own_bytes) parts_.count_own_bytes(-own_bytes);
   const std::lock_guard lock(mutex_);
-  under_way_ -= size;
+  under_way_ -= weight;
   changed_.notify_all();
-}
-
-void LocalDestination::CountOwn(int64_t text_bytes) {
-  if (parts_.count_own_bytes)
-    parts_.count_own_bytes(static_cast<int64_t>(kBytesPerTextByte * static_cast<double>(text_bytes)));
 }
 
 Status LocalDestination::Finish() {
@@ -65,10 +66,12 @@ Status LocalDestination::Finish() {
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return Ended() || under_way_ == 0; });
-    if (stopped_) return Status::Error("stopped");
+    if (stopped_ && under_way_ > 0) return Status::Error("stopped");
   }
   if (Status failure = pipeline_.Failure(); !failure.ok()) return failure;
-  return parts_.flush ? parts_.flush() : Status();
+  // What is settled is on disk already: who is stopped here has lost nothing.
+  if (parts_.flush) pipeline_.Repeat(parts_.flush);
+  return pipeline_.Failure();
 }
 
 void LocalDestination::Stop() {

@@ -13,14 +13,14 @@ namespace weir {
 
 // What it stands on.
 struct LocalParts {
+  std::shared_ptr<void> owner = {};  // of all the others; the first, so that it goes last
   std::string name;
   const EventStore* store = nullptr;  // as in PipelineParts, as the next two
   AdaptiveLimiter* limiter = nullptr;
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
-  std::function<Status()> flush = {};                       // at the end of an import
+  std::function<Status()> flush = {};                       // at the end of an import; repeated like a save
   std::function<void(int64_t bytes)> count_own_bytes = {};  // memory taken, or given back
-  size_t window_bytes = 16 << 20;                           // of text that may be under way
-  std::shared_ptr<void> owner = {};                         // of all these; goes last
+  size_t window_bytes = 16 << 20;                           // that may be under way, as WeightOf counts
 };
 
 class LocalDestination final : public Destination {
@@ -36,7 +36,6 @@ class LocalDestination final : public Destination {
 
  private:
   void Settle(SettledChunk settled);
-  void CountOwn(int64_t text_bytes);
   bool Ended() const { return stopped_ || failed_; }
   PipelineParts PartsOfPipeline();
 
@@ -45,7 +44,7 @@ class LocalDestination final : public Destination {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  size_t under_way_ = 0;  // bytes of text
+  uint64_t under_way_ = 0;  // as WeightOf counts
   bool stopped_ = false;
   bool failed_ = false;
 

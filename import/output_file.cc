@@ -11,18 +11,10 @@
 #include <system_error>
 #include <utility>
 
+#include "import/sync_directory.h"
+
 namespace weir {
 namespace {
-
-// On some file systems the name is on disk only when the directory is.
-void SyncDirectory(const std::string& name) {
-  std::string directory = std::filesystem::path(name).parent_path().string();
-  if (directory.empty()) directory = ".";
-  const int descriptor = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
-}
 
 bool SameFile(int descriptor, const std::string& name) {
   struct stat ours {};
@@ -93,7 +85,7 @@ Status OutputFile::Rename() {
                          name_);
   if (std::rename(part_.c_str(), name_.c_str()) != 0) return Error("rename " + part_ + " to", name_);
   part_.clear();
-  SyncDirectory(name_);
+  SyncDirectoryOf(name_);
   return {};
 }
 

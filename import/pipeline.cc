@@ -77,6 +77,8 @@ struct Pipeline::Rep {
   void Run();
   void Settle(std::vector<JudgedChunk> batch);
   bool Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results);
+  // On either side's.
+  bool Repeat(const std::function<Status()>& work);
   bool MayTryAgain(const Status& failed, TimePoint trouble_since);
 
   void Fail(const Status& status);
@@ -152,25 +154,30 @@ void Pipeline::Rep::Settle(std::vector<JudgedChunk> batch) {
 
 // False: stopped, or it cannot be. Nothing of it is saved then.
 bool Pipeline::Rep::Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results) {
-  Duration pause = kShortestPause;
-  std::optional<TimePoint> trouble_since;
   std::optional<Admission> permit;
   if (!gate.Enter(new_bytes, &permit)) return false;
+  return Repeat([&] {
+    const TimePoint begin = parts.clock.Now();
+    Status saved = parts.save(events, results);
+    if (saved.ok()) gate.RecordLatency(parts.clock.Now() - begin);
+    return saved;
+  });
+}
+
+bool Pipeline::Rep::Repeat(const std::function<Status()>& work) {
+  Duration pause = kShortestPause;
+  std::optional<TimePoint> trouble_since;
   while (true) {
     const TimePoint begin = parts.clock.Now();
-    const Status saved = parts.save(events, results);
-    if (saved.ok()) {
-      gate.RecordLatency(parts.clock.Now() - begin);
-      SetProblem("");
-      return true;
-    }
-    SetProblem(saved.message());
-    if (IsDiskFull(saved.message())) {
+    const Status done = work();
+    SetProblem(done.message());
+    if (done.ok()) return true;
+    if (IsDiskFull(done.message())) {
       trouble_since.reset();
     } else if (!trouble_since) {
       trouble_since = begin;
     }
-    if (trouble_since && !MayTryAgain(saved, *trouble_since)) return false;
+    if (trouble_since && !MayTryAgain(done, *trouble_since)) return false;
     if (!gate.Pause(pause)) return false;
     pause = std::min(2 * pause, kLongestPause);
   }
@@ -227,6 +234,8 @@ void Pipeline::Push(Chunk chunk) {
 }
 
 void Pipeline::Flush() { rep_->line.Flush(); }
+
+bool Pipeline::Repeat(const std::function<Status()>& work) { return rep_->gate.Pause({}) && rep_->Repeat(work); }
 
 void Pipeline::Stop() {
   const std::lock_guard one(rep_->stop_mutex);

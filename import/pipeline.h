@@ -8,8 +8,8 @@
 // Nothing is skipped: a gate that holds or refuses, an emergency and a full disk make it wait and try again, until
 // Stop. What it holds is bounded by whoever pushes: it knows what was pushed and what was settled.
 //
-// Threads: Push and Flush from one thread, Conditions and Stop from any. `on_settled` runs on the pipeline's own
-// thread, `on_failure` there or on a worker; neither may stop it.
+// Threads: Push, Flush and Repeat from one thread, Conditions and Stop from any. `on_settled` runs on the pipeline's
+// own thread, `on_failure` there or on a worker; neither may stop it.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +58,8 @@ class Pipeline {
   void Push(Chunk chunk);
   // What was pushed is saved without waiting for more.
   void Flush();
+  // What is no write of events, but may fail as one: repeated like these, until Stop or a Failure. Whether it was done.
+  bool Repeat(const std::function<Status()>& work);
   // Gives up what is not saved and returns when no task and no call is left. Idempotent.
   void Stop();
 

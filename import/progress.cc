@@ -56,7 +56,7 @@ std::vector<Part> PartsOf(const ProgressNumbers& progress) {
     parts.push_back({10, "waiting: " + AsText(conditions.problem)});
     return parts;
   }
-  parts.push_back({7, ShortNumber(EventsOf(progress.tally)) + " events"});
+  parts.push_back({7, ShortNumber(progress.tally.events()) + " events"});
   parts.push_back({6, Rate(progress.events_per_s)});
   const std::string done = ReadableBytes(sized ? progress.input_bytes : progress.tally.bytes);
   parts.push_back({2, sized ? done + " of " + ReadableBytes(progress.total_bytes) : done});
@@ -98,8 +98,6 @@ std::string Bar(double share, size_t width) {
 
 }  // namespace
 
-uint64_t EventsOf(const Tally& tally) { return tally.read() - tally[LineOutcome::kBlank]; }
-
 std::optional<Duration> Remaining(const ProgressNumbers& progress) {
   if (progress.total_bytes == 0 || progress.bytes_per_s <= 0) return std::nullopt;
   const uint64_t left = progress.total_bytes - std::min(progress.total_bytes, progress.input_bytes);
@@ -125,7 +123,7 @@ std::string ProgressBar(const ProgressNumbers& progress, size_t columns) {
 
 std::string ProgressLine(const ProgressNumbers& progress) {
   const ImportConditions& conditions = progress.conditions;
-  std::string line = "import: " + std::to_string(EventsOf(progress.tally)) + " events, " + Rate(progress.events_per_s) +
+  std::string line = "import: " + std::to_string(progress.tally.events()) + " events, " + Rate(progress.events_per_s) +
                      ", load=" + Fixed(conditions.level);
   if (!conditions.limiting.empty()) line.append(" (").append(conditions.limiting).append(")");
   line += ", latency=" + ShortTime(conditions.latency) + ", throttled " + std::to_string(conditions.throttled) +
@@ -146,7 +144,8 @@ void RateWindow::Add(TimePoint now, uint64_t events, uint64_t bytes) {
 
 double RateWindow::PerSecond(uint64_t Sample::*what) const {
   if (samples_.size() < 2 || samples_.back().time == samples_.front().time) return 0;
-  const auto grown = static_cast<double>(samples_.back().*what - samples_.front().*what);
+  const uint64_t before = samples_.front().*what;
+  const auto grown = static_cast<double>(std::max(samples_.back().*what, before) - before);
   return grown / ToSeconds(samples_.back().time - samples_.front().time);
 }
 

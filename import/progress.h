@@ -18,13 +18,13 @@ struct ProgressNumbers {
   uint64_t input_bytes = 0;  // of the inputs as they are on disk, settled
   uint64_t total_bytes = 0;  // 0: not known
   ImportConditions conditions;
+  // Something of this run is settled. Before, input_bytes may not be where it begins, and is nothing to measure from.
+  bool begun = false;
   // Over the last few seconds.
   double events_per_s = 0;
   double bytes_per_s = 0;  // of the inputs as they are on disk
 };
 
-// Lines that were no blank ones.
-uint64_t EventsOf(const Tally& tally);
 // Nothing where the size or the speed is not known.
 std::optional<Duration> Remaining(const ProgressNumbers& progress);
 
@@ -34,7 +34,7 @@ std::string ProgressBar(const ProgressNumbers& progress, size_t columns);
 // "import: 115200 events, 23.0k/s, load=0.62, latency=3.1ms, throttled 12 times (3.1s total), 41 %, ETA 0:31"
 std::string ProgressLine(const ProgressNumbers& progress);
 
-// How fast something grows, over the last few seconds.
+// How fast something grows, over the last few seconds; 0 where it shrinks.
 class RateWindow {
  public:
   static constexpr Duration kSpan = std::chrono::seconds(5);

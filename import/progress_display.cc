@@ -43,7 +43,7 @@ void ProgressDisplay::Tick() {
   if (parts_.style == Style::kNone) return;
   const TimePoint now = parts_.clock.Now();
   ProgressNumbers progress = parts_.progress();
-  rates_.Add(now, EventsOf(progress.tally), progress.input_bytes);
+  if (progress.begun) rates_.Add(now, progress.tally.events(), progress.input_bytes);
   progress.events_per_s = rates_.events_per_s();
   progress.bytes_per_s = rates_.bytes_per_s();
   TellProblem(progress);

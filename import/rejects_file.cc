@@ -1,8 +1,5 @@
 #include "import/rejects_file.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,13 +34,14 @@ bool Belongs(std::string_view begin, bool cut_off, const std::string& input) {
 }
 
 // Whether all entries from `offset` on were written for these inputs. Lines may be of any length: of each only as much
-// is kept as tells.
+// is kept as tells. The first may be empty: there an entry ended that was cut off, and the next one began a new line.
 bool AllBelong(const std::string& path, uint64_t offset, std::span<const std::string> inputs) {
   size_t longest = 0;
   for (const std::string& input : inputs) longest = std::max(longest, AsText(input).size() + 1);
   std::ifstream in(path, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(offset));
   std::string begin;
+  bool first = true;
   const auto belongs = [&](bool cut_off) {
     return std::ranges::any_of(inputs, [&](const std::string& input) { return Belongs(begin, cut_off, input); });
   };
@@ -52,7 +50,7 @@ bool AllBelong(const std::string& path, uint64_t offset, std::span<const std::st
     std::string_view rest(piece, static_cast<size_t>(in.gcount()));
     for (size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
       begin.append(rest.substr(0, std::min(end, longest - std::min(longest, begin.size()))));
-      if (!belongs(false)) return false;
+      if (!(std::exchange(first, false) && end == 0 && begin.empty()) && !belongs(false)) return false;
       begin.clear();
       rest.remove_prefix(end + 1);
     }
@@ -65,47 +63,37 @@ bool AllBelong(const std::string& path, uint64_t offset, std::span<const std::st
 
 RejectsFile::RejectsFile(std::string path) : path_(std::move(path)), bytes_(SizeOf(path_)) {}
 
-RejectsFile::~RejectsFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
 Status RejectsFile::Error(std::string_view what) const {
   const int error = errno;
   return Status::Error("cannot " + std::string(what) + " the rejects file " + AsText(path_) + ": " +
                        std::strerror(error));
 }
 
-Status RejectsFile::Check() const {
-  if (access(path_.c_str(), F_OK) == 0) {
-    if (fs::is_directory(path_)) errno = EISDIR;
-    return !fs::is_directory(path_) && access(path_.c_str(), W_OK) == 0 ? Status() : Error("write");
+Status RejectsFile::Open() {
+  if (const int error = file_.Open(path_); error != 0) {
+    if (error == EWOULDBLOCK)
+      return Status::Error("another import writes the rejects file " + AsText(path_) + "; --rejects names another");
+    errno = error;
+    return Error(error == ENOENT || access(path_.c_str(), F_OK) != 0 ? "make" : "write");
   }
-  const std::string parent = fs::path(path_).parent_path().string();
-  return access(parent.empty() ? "." : parent.c_str(), W_OK) == 0 ? Status() : Error("make");
+  bytes_ = SizeOf(path_);
+  return {};
 }
 
 Status RejectsFile::CutBack(uint64_t bytes, std::span<const std::string> inputs) {
+  if (!file_.is_open()) {
+    if (Status status = Open(); !status.ok()) return status;
+  }
   if (bytes >= bytes_ || !AllBelong(path_, bytes, inputs)) return {};
-  if (truncate(path_.c_str(), static_cast<off_t>(bytes)) != 0) return Error("cut");
+  if (ftruncate(file_.descriptor(), static_cast<off_t>(bytes)) != 0) return Error("cut");
   bytes_ = bytes;
   return {};
 }
 
-// What a killed process left of its last entry becomes a line of its own.
-Status RejectsFile::Open() {
-  const int opened = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (opened < 0) return Error("open");
-  if (flock(opened, LOCK_EX | LOCK_NB) != 0) {
-    close(opened);
-    return Status::Error("another import writes the rejects file " + AsText(path_) + "; --rejects names another");
-  }
-  descriptor_ = opened;
-  struct stat found {};
-  if (fstat(descriptor_, &found) == 0) bytes_ = static_cast<uint64_t>(found.st_size);
+bool RejectsFile::EndsWithinALine() const {
   char last = '\n';
-  if (S_ISREG(found.st_mode) && bytes_ > 0 && pread(descriptor_, &last, 1, found.st_size - 1) == 1 && last != '\n')
-    waiting_.insert(0, "\n");
-  return {};
+  if (bytes_ > 0 && pread(file_.descriptor(), &last, 1, static_cast<off_t>(bytes_ - 1)) != 1) errno = 0;
+  return last != '\n';
 }
 
 void RejectsFile::Add(const SettledChunk& settled, std::string_view input) {
@@ -123,11 +111,13 @@ void RejectsFile::Add(const SettledChunk& settled, std::string_view input) {
 
 Status RejectsFile::Write() {
   if (waiting_.empty()) return {};
-  if (descriptor_ < 0) {
+  if (!file_.is_open()) {
     if (Status status = Open(); !status.ok()) return status;
   }
+  // What a killed process left of its last entry becomes a line of its own.
+  if (!std::exchange(begun_, true) && EndsWithinALine()) waiting_.insert(0, "\n");
   while (written_ < waiting_.size()) {
-    const ssize_t size = write(descriptor_, waiting_.data() + written_, waiting_.size() - written_);
+    const ssize_t size = write(file_.descriptor(), waiting_.data() + written_, waiting_.size() - written_);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return Error("write");
     written_ += static_cast<size_t>(size);
@@ -140,13 +130,13 @@ Status RejectsFile::Write() {
 
 Status RejectsFile::Sync() {
   // What is no file on a disk (/dev/stderr, a pipe) cannot be synced and need not.
-  if (descriptor_ < 0 || fdatasync(descriptor_) == 0 || errno == EINVAL || errno == EROFS) return {};
+  if (!file_.is_open() || fdatasync(file_.descriptor()) == 0 || errno == EINVAL || errno == EROFS) return {};
   return Error("write");
 }
 
 void RejectsFile::Forget() {
   // Where it cannot be cut it ends in a part of a line, which CutBack knows.
-  if (written_ > 0 && ftruncate(descriptor_, static_cast<off_t>(bytes_)) != 0) errno = 0;
+  if (written_ > 0 && ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) errno = 0;
   waiting_.clear();
   written_ = 0;
 }

@@ -2,8 +2,8 @@
 //
 //   events.jsonl:17<TAB>the signature is not its author's<TAB>the line's bytes as they were
 //
-// It is made when there is something to write, and appended to. A write that fails, on a full disk say, keeps what is
-// left of it: Write goes on where it stopped, as often as it takes. While one process writes, another one cannot.
+// It is appended to, by one import at a time, from Open to the end; where nothing was rejected none is left behind. A
+// write that fails, on a full disk say, keeps what is left of it: Write goes on where it stopped, as often as it takes.
 // Not thread-safe.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/status.h"
+#include "import/held_file.h"
 #include "import/settled.h"
 
 namespace weir {
@@ -21,12 +22,11 @@ namespace weir {
 class RejectsFile {
  public:
   explicit RejectsFile(std::string path);
-  ~RejectsFile();
   RejectsFile(const RejectsFile&) = delete;
   RejectsFile& operator=(const RejectsFile&) = delete;
 
-  // Whether it can be written; it need not be there, its directory must.
-  Status Check() const;
+  // It need not be there, its directory must. Write does it where nobody did.
+  Status Open();
   // For an import that goes on: cuts off what came after the first `bytes`, since these inputs will bring it again.
   // Where others have written since, nothing is cut: better a line twice than another's line gone.
   Status CutBack(uint64_t bytes, std::span<const std::string> inputs);
@@ -44,11 +44,12 @@ class RejectsFile {
   const std::string& path() const { return path_; }
 
  private:
-  Status Open();
+  bool EndsWithinALine() const;
   Status Error(std::string_view what) const;
 
   const std::string path_;
-  int descriptor_ = -1;
+  HeldFile file_;
+  bool begun_ = false;  // there was something to write
   uint64_t bytes_ = 0;
   std::string waiting_;
   size_t written_ = 0;  // of what waits

@@ -26,17 +26,16 @@ namespace asio = boost::asio;
 constexpr uint64_t kWindowBytes = 16 << 20;
 
 // What the relay says, whether in an answer of its own form or in words.
-std::string WordsOf(const std::string& body) {
-  std::string words;
+ImportError ErrorOf(const std::string& body) {
   for (std::string_view rest = body; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     const Result<ImportAnswerLine> parsed = ParseAnswerLine(line);
     if (parsed.ok() && std::holds_alternative<ImportError>(parsed.value()))
-      return std::get<ImportError>(parsed.value()).message;
+      return std::get<ImportError>(parsed.value());
   }
   const std::string_view text = TrimBlanks(body);
-  return std::string(text.substr(0, text.find('\n')));
+  return {.message = std::string(text.substr(0, text.find('\n')))};
 }
 
 class RelayDestination final : public Destination, public RelayUpload::Handler {
@@ -127,9 +126,11 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
       unsettled_.BeginBody();
     }
     has_room_ = body_ended_ = done_ = false;
-    error_.clear();
+    error_ = {};
+    lines_ = 0;
+    token_ = TokenNow();
     upload_ = std::make_shared<RelayUpload>(io_, *this);
-    upload_->Start(url_, target_);
+    upload_->Start(url_, target_, token_);
   }
 
   void SendNext() {
@@ -180,22 +181,19 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
         unsettled_.NoteProgress(*progress);
         conditions_ = progress->conditions;
       }
-      retries_ = 0;
+      if (progress->lines > std::exchange(lines_, progress->lines)) NoteThatItGoesOn();
       done_ = done_ || progress->done;
       Settle();
     } else {
-      error_ = std::get<ImportError>(parsed.value()).message;
+      error_ = std::get<ImportError>(parsed.value());
     }
   }
 
   void OnClosed(int status, const std::string& words) override {
     upload_.reset();
     idle_.reset();
-    const bool refused = status >= 400 && status < 500 && status != 408 && status != 429;
-    if (refused) return Fail(Describe() + " refuses (HTTP " + std::to_string(status) + "): " + WordsOf(words));
-    if (status != 0 && status != 200)
-      return Retry("cannot go on (HTTP " + std::to_string(status) + "): " + WordsOf(words));
-    if (!error_.empty()) return Retry("cannot go on: " + error_);
+    if (status != 0 && status != 200) return OnRefused(status, ErrorOf(words));
+    if (!error_.message.empty()) return OnError("cannot go on: ", error_);
     if (!done_) return Retry("does not answer: " + (words.empty() ? "it hung up" : words));
     bool left = false;
     {
@@ -206,6 +204,21 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
     Kick();
   }
 
+  void OnRefused(int status, const ImportError& error) {
+    const std::string code = "(HTTP " + std::to_string(status) + "): ";
+    // Of a relay that has been started anew meanwhile.
+    const bool old_token = (status == 401 || status == 403) && token_ != TokenNow();
+    if (status >= 500 || status == 408 || status == 429 || old_token) return OnError("cannot go on " + code, error);
+    Fail(Describe() + " refuses " + code + error.message);
+  }
+
+  void OnError(const std::string& what, const ImportError& error) {
+    if (error.lasting) return Fail(Describe() + " " + what + error.message);
+    Retry(what + error.message);
+  }
+
+  std::string TokenNow() const { return address_.token ? address_.token() : std::string(); }
+
   void Fail(std::string message) {
     const std::lock_guard lock(mutex_);
     failure_ = Status::Error(std::move(message));
@@ -214,12 +227,11 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
 
   void Retry(const std::string& why) {
     const std::string problem = "the relay at " + address_.url + " " + why;
-    bool is_new = false;
     {
       const std::lock_guard lock(mutex_);
-      is_new = std::exchange(conditions_.problem, problem) != problem;
+      conditions_.problem = problem;
     }
-    if (is_new) spdlog::debug("{}; trying again", problem);
+    if (std::exchange(told_problem_, problem) != problem) spdlog::warn("{}; trying again until it goes on", problem);
     ++retries_;
     retry_.emplace(io_, std::min<Duration>(retries_ * times_.first_retry, times_.longest_retry));
     retry_->async_wait([this](const boost::system::error_code& error) {
@@ -227,6 +239,11 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
       retry_.reset();
       Kick();
     });
+  }
+
+  void NoteThatItGoesOn() {
+    retries_ = 0;
+    if (!std::exchange(told_problem_, {}).empty()) spdlog::info("the relay at {} goes on", address_.url);
   }
 
   // Tells what can be told, in order.
@@ -267,7 +284,10 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
   bool has_room_ = false;
   bool body_ended_ = false;
   bool done_ = false;
-  std::string error_;
+  ImportError error_;
+  uint64_t lines_ = 0;  // of the body, that are settled
+  std::string token_;   // that it was begun with
+  std::string told_problem_;
   int retries_ = 0;
 
   std::thread thread_;  // last: it uses the others

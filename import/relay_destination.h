@@ -1,7 +1,8 @@
 // The Destination that brings its chunks to a running relay, by POST /api/import (import_service.h).
 //
 // Chunks are kept until the relay has told that their lines are settled. When it goes away, those that are left are
-// sent again as soon as it is back: what it had stored already is a duplicate then. While nothing is pushed for a while
+// sent again as soon as it is back: what it had stored already is a duplicate then. It gives up where the relay refuses
+// (HTTP 4xx), and where it says that its error is a lasting one. While nothing is pushed for a while
 // the POST is ended, and the next chunk begins another.
 //
 // What a chunk's lines became is told by the relay as totals of all lines so far. Rejects are told line by line, so

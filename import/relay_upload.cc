@@ -44,9 +44,9 @@ Result<HttpUrl> ParseHttpUrl(const std::string& url) {
   return parts;
 }
 
-void RelayUpload::Start(const HttpUrl& url, const std::string& target) {
+void RelayUpload::Start(const HttpUrl& url, const std::string& target, const std::string& token) {
   head_ = "POST " + target + " HTTP/1.1\r\nHost: " + url.host + ":" + url.port + "\r\nUser-Agent: weir/" +
-          std::string(Version()) +
+          std::string(Version()) + (token.empty() ? "" : "\r\nAuthorization: Bearer " + token) +
           "\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
   const std::string host = url.host.starts_with('[') ? url.host.substr(1, url.host.size() - 2) : url.host;
   resolver_.async_resolve(host, url.port, [self = shared_from_this()](const Error& error, const auto& addresses) {

@@ -41,7 +41,8 @@ class RelayUpload : public std::enable_shared_from_this<RelayUpload> {
   // The handler outlives it, or closes it.
   RelayUpload(boost::asio::io_context& io, Handler& handler) : handler_(handler), resolver_(io), socket_(io) {}
 
-  void Start(const HttpUrl& url, const std::string& target);
+  // The token, if there is one, goes as Authorization: Bearer.
+  void Start(const HttpUrl& url, const std::string& target, const std::string& token);
   // Up to three parts, one after the other, together not empty. They stay where they are until OnRoom or OnClosed.
   void Send(const std::array<std::string_view, 3>& parts);
   void EndBody();

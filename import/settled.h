@@ -31,7 +31,7 @@ struct SettledChunk {
 // How an import is getting on, for displays.
 struct ImportConditions {
   double level = 0;           // of the engine, as bulk work sees it; 1.0: where it would brake
-  std::string_view limiting;  // the signal, "emergency", …; empty: nothing holds the import back
+  std::string_view limiting;  // what the last admission waits or waited for: a signal, "emergency", …; empty: nothing
   Duration delay{};           // of the last admission
   Duration latency{};         // of the last write
   uint64_t throttled = 0;     // admissions that had to wait

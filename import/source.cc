@@ -30,7 +30,10 @@ class InputSource final : public Source {
     stopped_ = true;
     wake_up_.Call();
   }
-  uint64_t total_bytes() const override { return total_bytes_; }
+  uint64_t total_bytes() const override { return all_known_ ? bytes_before_.back() : 0; }
+  uint64_t bytes_before(size_t input) const override { return bytes_before_[input]; }
+  uint64_t first_file_bytes() const override { return first_file_bytes_; }
+  size_t input() const override { return input_; }
   const std::string& first_tail() const override { return skipped_.bytes(); }
 
  private:
@@ -47,14 +50,15 @@ class InputSource final : public Source {
 
   const SourceOptions options_;
   const std::string expected_tail_;
-  uint64_t total_bytes_ = 0;
+  std::vector<uint64_t> bytes_before_{0};  // of each input, and of what would come after the last
+  bool all_known_ = true;
+  uint64_t first_file_bytes_ = 0;
   WakeUp wake_up_;
   std::atomic<bool> stopped_ = false;
 
   size_t input_;
   std::unique_ptr<InputFile> file_;   // of input_; null: not opened
   std::unique_ptr<Decoder> decoder_;  // null: its first bytes are not known
-  bool compressed_ = false;
   std::unique_ptr<LineSplitter> splitter_;
   std::string head_;   // the first bytes
   uint64_t skip_ = 0;  // bytes that were imported before, still to come
@@ -70,17 +74,15 @@ class InputSource final : public Source {
 };
 
 Status InputSource::Begin() {
-  bool all_known = true;
   for (size_t i = 0; i < options_.inputs.size(); ++i) {
     Result<std::optional<uint64_t>> size = InputFile::Look(options_.inputs[i]);
     if (!size.ok()) {
       if (i >= options_.first_input) return size.status();
       size = std::optional<uint64_t>(0);  // it is done with
     }
-    all_known = all_known && size.value().has_value();
-    total_bytes_ += size.value().value_or(0);
+    all_known_ = all_known_ && size.value().has_value();
+    bytes_before_.push_back(bytes_before_.back() + size.value().value_or(0));
   }
-  if (!all_known) total_bytes_ = 0;
   return input_ < options_.inputs.size() ? OpenInput() : Status();
 }
 
@@ -110,7 +112,7 @@ Status InputSource::SkipInFile() {
   if (Status same = CheckTail(); !same.ok()) return same;
   if (Status moved = file_->Seek(skip_); !moved.ok()) return Status::Error(Name() + " " + moved.message());
   MakeDecoder();
-  file_bytes_ = std::exchange(skip_, 0);
+  file_bytes_ = first_file_bytes_ = std::exchange(skip_, 0);
   return {};
 }
 
@@ -170,18 +172,14 @@ void InputSource::ReadMore() {
   undecoded_ = head_;
 }
 
-void InputSource::MakeDecoder() {
-  const Compression compression = CompressionOf(head_);
-  compressed_ = compression != Compression::kNone;
-  decoder_ = Decoder::Make(compression);
-}
+void InputSource::MakeDecoder() { decoder_ = Decoder::Make(CompressionOf(head_)); }
 
 void InputSource::DecodeMore() {
   while (!undecoded_.empty() && chunks_.empty() && error_.ok()) {
-    const std::string_view piece = compressed_ ? undecoded_.substr(0, kDecoderPiece) : undecoded_;
-    undecoded_.remove_prefix(piece.size());
-    const Status status = decoder_->Add(piece, [this](std::string_view bytes) { Decoded(bytes); });
-    if (error_.ok() && !status.ok()) Fail("damaged", status);
+    const Result<size_t> taken =
+        decoder_->Add(undecoded_, kReadBytes, [this](std::string_view bytes) { Decoded(bytes); });
+    undecoded_.remove_prefix(taken.ok() ? taken.value() : undecoded_.size());
+    if (error_.ok() && !taken.ok()) Fail("damaged", taken.status());
   }
 }
 
@@ -200,8 +198,8 @@ void InputSource::Decoded(std::string_view bytes) {
 void InputSource::AtEnd() {
   if (decoder_ == nullptr) {  // shorter than what tells
     MakeDecoder();
-    const Status status = decoder_->Add(head_, [this](std::string_view bytes) { Decoded(bytes); });
-    if (error_.ok() && !status.ok()) return Fail("damaged", status);
+    const Result<size_t> taken = decoder_->Add(head_, kReadBytes, [this](std::string_view bytes) { Decoded(bytes); });
+    if (error_.ok() && !taken.ok()) return Fail("damaged", taken.status());
   }
   if (const Status ended = decoder_->End(); !ended.ok()) return Fail("damaged", ended);
   if (skip_ > 0) error_ = CheckTail();

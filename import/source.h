@@ -42,6 +42,12 @@ class Source {
 
   // On disk, all inputs; 0 where one of them is no regular file.
   virtual uint64_t total_bytes() const = 0;
+  // Of the inputs before this one, as they were when it was opened; what is no regular file has none.
+  virtual uint64_t bytes_before(size_t input) const = 0;
+  // On disk, before first_place: 0 for what has to be read to know.
+  virtual uint64_t first_file_bytes() const = 0;
+  // That Next reads: after an error, the one that has it.
+  virtual size_t input() const = 0;
   // What stands before first_place, up to kTailBytes: for the Tail of whoever writes checkpoints. Known when the first
   // chunk is there.
   virtual const std::string& first_tail() const = 0;

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "config/parse.h"
-#include "import/progress.h"
+#include "import/input_file.h"
 #include "import/readable.h"
 #include "relay/nostr/messages.h"
 
@@ -30,12 +30,16 @@ std::string Row(size_t indent, std::string_view name, uint64_t count) {
   return text;
 }
 
-std::string Rows(const Tally& tally) {
+std::string_view NameOf(LineOutcome outcome, bool dry_run) {
+  return dry_run && outcome == LineOutcome::kImported ? "would be imported" : NameOf(outcome);
+}
+
+std::string Rows(const Tally& tally, bool dry_run) {
   std::string text = Row(2, "read", tally.read());
   for (size_t i = 0; i < kFirstRejected; ++i) {
     const auto outcome = static_cast<LineOutcome>(i);
     if (tally[outcome] > 0 || outcome == LineOutcome::kImported || outcome == LineOutcome::kDuplicate)
-      text += Row(2, NameOf(outcome), tally[outcome]);
+      text += Row(2, NameOf(outcome, dry_run), tally[outcome]);
   }
   text += Row(2, "rejected", tally.rejected());
   for (size_t i = kFirstRejected; i < kLineOutcomes; ++i) {
@@ -70,11 +74,31 @@ class Members {
     AppendJsonString(AsText(text), &quoted);
     Raw(name, quoted);
   }
+  void Strings(std::string_view name, const std::vector<std::string>& texts) {
+    std::string list;
+    for (const std::string& text : texts) {
+      list += list.empty() ? "[" : ",";
+      AppendJsonString(AsText(text), &list);
+    }
+    Raw(name, list.empty() ? "[]" : list + "]");
+  }
   std::string Line() && { return std::move(text_) + "}\n"; }
 
  private:
   std::string text_;
 };
+
+// The error is said on standard error.
+std::string Ending(const ImportSummary& s) {
+  std::string text;
+  for (const std::string& input : s.not_begun)
+    text.append(text.empty() ? "not begun: " : ", ").append(AsText(InputFile::NameOf(input)));
+  if (!text.empty()) text += "\n";
+  text += "stopped after line " + std::to_string(s.line) + " of " + AsText(InputFile::NameOf(s.input));
+  if (!s.damaged.empty()) text += "; mend or replace " + AsText(InputFile::NameOf(s.damaged));
+  if (!s.go_on.empty()) text += (s.damaged.empty() ? "; go on with: " : ", then: ") + s.go_on;
+  return text;
+}
 
 }  // namespace
 
@@ -84,7 +108,7 @@ int ExitCode(const ImportSummary& summary) {
 }
 
 std::string ToText(const ImportSummary& s) {
-  std::string text = Headline(s) + Rows(s.tally);
+  std::string text = Headline(s) + Rows(s.tally, s.dry_run);
   if (s.read_before > 0) text += "of these, " + std::to_string(s.read_before) + " lines were read before it went on\n";
   text += "throttled " + std::to_string(s.conditions.throttled) + " times (" + ShortTime(s.conditions.throttled_time) +
           " total)\n";
@@ -93,10 +117,7 @@ std::string ToText(const ImportSummary& s) {
                               : "the rejected lines are in " + AsText(s.rejects) + "\n";
   }
   if (s.end == ImportSummary::End::kWhole) return text;
-  if (!s.error.empty()) text += AsText(s.error) + "\n";
-  text += "stopped after line " + std::to_string(s.line) + " of " + AsText(s.input);
-  if (!s.go_on.empty()) text += "; go on with: " + s.go_on;
-  return text + "\n";
+  return text + Ending(s) + "\n";
 }
 
 std::string ToJsonLine(const ImportSummary& s) {
@@ -116,7 +137,10 @@ std::string ToJsonLine(const ImportSummary& s) {
   json.String("rejects", s.rejects);
   json.String("input", s.input);
   json.Number("line", s.line);
+  json.String("damaged", s.damaged);
+  json.Strings("not_begun", s.not_begun);
   json.String("go_on", s.go_on);
+  json.String("checkpoint_problem", s.checkpoint_problem);
   json.String("error", s.error);
   return std::move(json).Line();
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "config/clock.h"
 #include "import/settled.h"
@@ -26,8 +27,11 @@ struct ImportSummary {
   // cannot.
   std::string input;
   uint64_t line = 0;
+  std::string damaged;                 // the input that has to be mended before; may be the one after
+  std::vector<std::string> not_begun;  // inputs
   std::string go_on;
-  std::string rejects;  // the file that has them; empty: none, or they are not kept
+  std::string checkpoint_problem;  // it would go on earlier than where this one ended; empty: it would not
+  std::string rejects;             // the file that has them; empty: none, or they are not kept
 };
 
 // 0 all taken or not needed, 1 some rejected, 2 not whole.

@@ -7,11 +7,6 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-constexpr uint64_t kLineBytes = 128;  // a Reject and its reason
-
-uint64_t WeightOf(const Chunk& chunk) {
-  return chunk.text.size() + kLineBytes * (chunk.end.lines - chunk.begin.lines + 1);
-}
 
 size_t MarkBytes(const Chunk& chunk) {
   return chunk.begin.bytes == 0 && chunk.text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;

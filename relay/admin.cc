@@ -1,5 +1,6 @@
 #include "relay/admin.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -10,8 +11,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "config/parse.h"
 #include "relay/identity.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
@@ -27,9 +30,18 @@ constexpr size_t kMostRemembered = 4096;
 // NIP-98's event has some 400 bytes; a long query makes it longer.
 constexpr EventLimits kLimits{.max_bytes = 16'384, .max_tags = 64, .max_tag_bytes = 8'192, .max_content_bytes = 1024};
 
-// Each of them says that the request was made, or passed on, by something that whoever asks did not start here.
-constexpr std::array<std::string_view, 7> kOfSomebodyElse = {"x-forwarded-for",  "x-real-ip", "forwarded",     "via",
-                                                             "x-forwarded-host", "origin",    "sec-fetch-site"};
+// Each of them says that the request was made by a browser's page, or passed on by a proxy. A name that ends with a
+// hyphen stands for all that begin so.
+constexpr std::array<std::string_view, 15> kOfSomebodyElse = {
+    "origin",         "referer",     "sec-fetch-", "forwarded",   "via",
+    "x-forwarded-",   "x-original-", "x-real-ip",  "x-client-ip", "x-cluster-client-ip",
+    "true-client-ip", "cf-",         "cdn-loop",   "x-envoy-",    "fastly-client-ip"};
+
+bool IsOfSomebodyElse(std::string_view header) {
+  return std::ranges::any_of(kOfSomebodyElse, [header](std::string_view name) {
+    return name.ends_with('-') ? header.starts_with(name) : header == name;
+  });
+}
 
 bool IsLoopback(const std::string& text) {
   boost::system::error_code error;
@@ -40,12 +52,25 @@ bool IsLoopback(const std::string& text) {
   return address.is_loopback();
 }
 
-bool IsOnThisMachine(const HttpRequest& request) {
-  if (!IsLoopback(request.peer) || !IsLoopback(request.address)) return false;
-  const auto of_somebody_else = [](const auto& header) {
-    return std::ranges::count(kOfSomebodyElse, header.first) > 0;
-  };
-  return std::ranges::none_of(request.headers, of_somebody_else) && IsNearby(request.Header("host"));
+// A private address is not enough: pages of the network around may be behind it.
+bool IsLoopbackName(std::string_view host) {
+  std::string name = HostOf(host);
+  if (name == "localhost" || name.ends_with(".localhost")) return true;
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  return IsLoopback(name);
+}
+
+// Why a request is not surely that of a program on this machine; empty where it is.
+std::string WhyNotFromHere(const HttpRequest& request) {
+  for (const std::string& address : {request.peer, request.address})
+    if (!IsLoopback(address))
+      return "it comes from " + (address.empty() ? "nowhere known" : address) + ", which is not this machine";
+  for (const auto& [name, value] : request.headers)
+    if (IsOfSomebodyElse(name)) return "it has " + Printable(name) + ": somebody else is behind it";
+  const std::string_view host = request.Header("host");
+  if (host.empty()) return "it has no Host";
+  if (!IsLoopbackName(host)) return "its Host is " + Printable(host) + ", which is not a name of loopback";
+  return "";
 }
 
 bool EqualInAnyCase(std::string_view a, std::string_view b) {
@@ -99,10 +124,26 @@ bool HasTag(EventView event, std::string_view name, std::string_view value) {
 
 }  // namespace
 
-struct Admin::Rep {
-  Rep(const RelaySettings& s, const WallClock& c)
-      : key(s.admin_pubkey), url(s.url), from_loopback(s.admin_from_loopback), clock(c) {}
+LoopbackTrust TrustInLoopback(const RelaySettings& settings, std::string_view trusted_proxies) {
+  if (settings.admin_from_loopback == AdminFromLoopback::kTrue) return {true, "WEIR_ADMIN_FROM_LOOPBACK=true"};
+  if (settings.admin_from_loopback == AdminFromLoopback::kFalse) return {false, "WEIR_ADMIN_FROM_LOOPBACK=false"};
+  if (!trusted_proxies.empty()) return {false, "WEIR_TRUSTED_PROXIES is set"};
+  if (!settings.url.empty() && !IsNearby(settings.url)) return {false, "WEIR_RELAY_URL is a public name"};
+  return {true, "no proxy is known"};
+}
 
+struct Admin::Rep {
+  Rep(const RelaySettings& s, const WallClock& c, std::string t, std::string_view trusted_proxies)
+      : key(s.admin_pubkey),
+        url(s.url),
+        loopback(TrustInLoopback(s, trusted_proxies)),
+        token(std::move(t)),
+        clock(c),
+        start(c.NowSeconds()) {}
+
+  std::string WhyNotTrusted(const HttpRequest& request) const;
+  std::optional<HttpResponse> RefusalOfToken(std::string_view offered) const;
+  std::optional<HttpResponse> RefusalOfProof(const HttpRequest& request, std::string_view base64);
   std::string RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const;
   std::string RefusalOfUrl(const HttpRequest& request, EventView event) const;
   bool IsNew(const EventId& id, uint64_t now);
@@ -110,12 +151,42 @@ struct Admin::Rep {
 
   const std::string key;  // hex; empty: nobody's
   const std::string url;
-  const bool from_loopback;
+  const LoopbackTrust loopback;
+  const std::string token;  // empty: nobody's
   const WallClock& clock;
+  const uint64_t start;
 
   std::mutex mutex;
   std::map<EventId, uint64_t> seen;  // when
 };
+
+// Empty where it is.
+std::string Admin::Rep::WhyNotTrusted(const HttpRequest& request) const {
+  std::string why = WhyNotFromHere(request);
+  if (!why.empty() || loopback.trusted) return why;
+  return "it may be from this machine, which is not enough here (" + loopback.why + ")";
+}
+
+std::optional<HttpResponse> Admin::Rep::RefusalOfToken(std::string_view offered) const {
+  if (token.empty()) return Answer(403, "this relay could not write a token, so nobody has one");
+  if (offered.size() == token.size() && CRYPTO_memcmp(offered.data(), token.data(), token.size()) == 0)
+    return std::nullopt;
+  return Answer(401, "this is not the token; it is another one after each start of the relay");
+}
+
+std::optional<HttpResponse> Admin::Rep::RefusalOfProof(const HttpRequest& request, std::string_view base64) {
+  if (key.empty()) return Answer(403, "nobody has a key for it: WEIR_RELAY_ADMIN_PUBKEY is not set");
+  const Result<Event> parsed = EventParser(kLimits).Parse(FromBase64(base64));
+  if (!parsed.ok()) return Answer(401, "Authorization has no event in base64: " + parsed.status().message());
+  const EventView event = parsed.value().view();
+  if (ToHex(event.pubkey()) != key) return Answer(403, "this key is not the admin's");
+  const uint64_t now = clock.NowSeconds();
+  if (const std::string why = RefusalOfEvent(request, event, now); !why.empty())
+    return Answer(401, "Authorization was refused: " + why);
+  if (!VerifySignature(event)) return Answer(401, "Authorization was refused: wrong signature");
+  if (!IsNew(event.id(), now)) return Answer(401, "Authorization was refused: it was used already");
+  return std::nullopt;
+}
 
 // Cheapest first; the signature is the caller's.
 std::string Admin::Rep::RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const {
@@ -123,6 +194,8 @@ std::string Admin::Rep::RefusalOfEvent(const HttpRequest& request, EventView eve
   const uint64_t apart = std::max(event.created_at(), now) - std::min(event.created_at(), now);
   if (apart > kMostSecondsApart)
     return "its created_at is " + std::to_string(apart) + " s away from now; 60 are allowed";
+  // It may have been used before, which nobody remembers.
+  if (event.created_at() < start) return "its created_at is before the start of this relay; sign another one";
   if (!HasTag(event, "method", request.method)) return "its method tag must be " + request.method;
   return RefusalOfUrl(request, event);
 }
@@ -150,38 +223,37 @@ bool Admin::Rep::IsNew(const EventId& id, uint64_t now) {
 }
 
 HttpResponse Admin::Rep::Answer(int status, const std::string& why) const {
-  std::string body = "for administrators only: " + why + "\n";
-  body += from_loopback ? "Ask from the machine that the relay runs on, without a proxy, or prove"
-                        : "This relay takes no one on trust for being on its machine; prove";
-  body += " that you have the key of WEIR_RELAY_ADMIN_PUBKEY (NIP-98: Authorization: Nostr …).\n";
-  if (key.empty()) body += "This relay's operator has set no such key.\n";
-  HttpResponse response{.status = status, .body = std::move(body)};
-  if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Nostr");
+  HttpResponse response{.status = status, .body = "for administrators only: " + why + "\n"};
+  response.body +=
+      "Any of these will do:\n"
+      "- the token: Authorization: Bearer <what is in admin.token in the relay's data directory>" +
+      std::string(token.empty() ? " (there is none: it could not be written)" : "") +
+      "\n"
+      "- from the relay's machine, by a name of loopback (http://127.0.0.1:…), without a proxy" +
+      (loopback.trusted ? "" : " (not here: " + loopback.why + ")") +
+      "\n"
+      "- the key of WEIR_RELAY_ADMIN_PUBKEY (NIP-98): Authorization: Nostr <event in base64>" +
+      (key.empty() ? " (it is not set here)" : "") + "\n";
+  if (status != 401) return response;
+  if (!token.empty()) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (!key.empty()) response.headers.emplace_back("WWW-Authenticate", "Nostr");
   return response;
 }
 
-Admin::Admin(const RelaySettings& settings, const WallClock& clock) : rep_(std::make_unique<Rep>(settings, clock)) {}
+Admin::Admin(const RelaySettings& settings, const WallClock& clock, std::string token, std::string_view trusted_proxies)
+    : rep_(std::make_unique<Rep>(settings, clock, std::move(token), trusted_proxies)) {}
 Admin::~Admin() = default;
 
 std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request) const {
-  if (rep_->from_loopback && IsOnThisMachine(request)) return std::nullopt;
+  const std::string why = rep_->WhyNotTrusted(request);
+  if (why.empty()) return std::nullopt;
   const std::string_view authorization = request.Header("authorization");
   const size_t space = std::min(authorization.find(' '), authorization.size());
-  if (!EqualInAnyCase(authorization.substr(0, space), "nostr"))
-    return rep_->Answer(rep_->key.empty() ? 403 : 401, "who asks is unknown");
-  if (rep_->key.empty()) return rep_->Answer(403, "nobody has a key for it");
-
-  const std::string json = FromBase64(authorization.substr(std::min(space + 1, authorization.size())));
-  const Result<Event> parsed = EventParser(kLimits).Parse(json);
-  if (!parsed.ok()) return rep_->Answer(401, "Authorization has no event in base64: " + parsed.status().message());
-  const EventView event = parsed.value().view();
-  if (ToHex(event.pubkey()) != rep_->key) return rep_->Answer(403, "this key is not the admin's");
-  const uint64_t now = rep_->clock.NowSeconds();
-  if (const std::string why = rep_->RefusalOfEvent(request, event, now); !why.empty())
-    return rep_->Answer(401, "Authorization was refused: " + why);
-  if (!VerifySignature(event)) return rep_->Answer(401, "Authorization was refused: wrong signature");
-  if (!rep_->IsNew(event.id(), now)) return rep_->Answer(401, "Authorization was refused: it was used already");
-  return std::nullopt;
+  const std::string_view scheme = authorization.substr(0, space);
+  const std::string_view proof = authorization.substr(std::min(space + 1, authorization.size()));
+  if (EqualInAnyCase(scheme, "bearer")) return rep_->RefusalOfToken(proof);
+  if (EqualInAnyCase(scheme, "nostr")) return rep_->RefusalOfProof(request, proof);
+  return rep_->Answer(rep_->key.empty() && rep_->token.empty() ? 403 : 401, why);
 }
 
 }  // namespace weir

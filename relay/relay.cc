@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "relay/admin.h"
 #include "relay/byte_budget.h"
 #include "relay/client.h"
 #include "relay/delivery.h"
@@ -68,6 +69,7 @@ struct Relay::Rep {
   ~Rep();
 
   Status Open(bool take_over);
+  void MakeAdmin();
   void Assemble();
   void SetMetricSources();
   Status Ready() const;
@@ -78,6 +80,8 @@ struct Relay::Rep {
   const std::vector<RelayPart*> parts;
   RelayMetrics metrics;
   std::unique_ptr<RocksDbStore> store;
+  std::string admin_token;  // empty: none could be written
+  std::unique_ptr<Admin> admin;
   std::unique_ptr<RocksDbMonitor> monitor;
   std::unique_ptr<AdaptiveLimiter> limiter;
   std::unique_ptr<ByteBudget> budget;
@@ -108,8 +112,26 @@ Status Relay::Rep::Open(bool take_over) {
   Result<std::unique_ptr<RocksDbStore>> opened = OpenStore(configuration, "http://" + host_and_port());
   if (!opened.ok()) return opened.status();
   store = std::move(opened).value();
+  MakeAdmin();
   Assemble();
   return Status();
+}
+
+// After the store: who has its lock has the token's file too.
+void Relay::Rep::MakeAdmin() {
+  const std::string& data_dir = configuration.data_dir;
+  Result<std::string> token = MakeAdminToken(data_dir);
+  if (token.ok()) {
+    admin_token = std::move(token).value();
+  } else {
+    RemoveAdminToken(data_dir, ReadAdminToken(data_dir));
+    spdlog::warn("no token for administrators: {}", token.status().message());
+  }
+  const std::string& proxies = configuration.server.trusted_proxies;
+  admin = std::make_unique<Admin>(configuration.relay, WallClock::System(), admin_token, proxies);
+  const LoopbackTrust trust = TrustInLoopback(configuration.relay, proxies);
+  spdlog::info("administrators: requests from this machine are {} ({}); {}", trust.trusted ? "trusted" : "not trusted",
+               trust.why, admin_token.empty() ? "there is no token" : "the token is in " + AdminTokenPath(data_dir));
 }
 
 void Relay::Rep::Assemble() {
@@ -135,7 +157,7 @@ void Relay::Rep::Assemble() {
                                                         .max_filter_values = target / kTargetPerFilterValue,
                                                         .count_own_bytes = count_own_bytes});
   pipeline = std::make_unique<EventPipeline>(*context);
-  for (RelayPart* part : parts) part->Start({.context = *context, .events = *pipeline});
+  for (RelayPart* part : parts) part->Start({.context = *context, .events = *pipeline, .admin = *admin});
   SetMetricSources();
 }
 
@@ -164,6 +186,7 @@ Status Relay::Rep::Ready() const {
 void Relay::Rep::Shutdown(std::chrono::milliseconds longest) {
   if (std::exchange(is_down, true)) return;
   server.Shutdown(longest);
+  RemoveAdminToken(configuration.data_dir, admin_token);
   metrics.SetSources({});
   // They finish what they have under way, for which gates, workers and the commit thread are still there.
   for (RelayPart* part : parts) part->Stop();

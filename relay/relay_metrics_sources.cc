@@ -46,6 +46,9 @@ void AppendGroupCommit(const GroupCommitStats& s, MetricFamilies& families) {
   families.Gauge("weir_commit_waiting_events", "Events that wait for their write").Add(s.waiting);
   families.Counter("weir_bulk_commits_total", "Writes of imports to the store that went well").Add(s.bulk_writes);
   families.Counter("weir_bulk_commit_events_total", "Events in them, duplicates too").Add(s.bulk_events);
+  families.Counter("weir_bulk_commits_failed_total", "Writes of imports that failed; the import waits and tries again")
+      .Add(s.failed_bulk_writes);
+  families.Gauge("weir_bulk_commits_waiting", "Writes of imports that wait for their turn").Add(s.bulk_waiting);
   families.Counter("weir_expired_events_total", "Events removed because their time had passed").Add(s.expired_removed);
   families.Counter("weir_expiry_sweeps_total", "Searches for expired events, by outcome")
       .Add(s.sweeps, {{"outcome", "done"}})

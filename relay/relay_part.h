@@ -11,10 +11,13 @@
 
 namespace weir {
 
+class Admin;
+
 // What a part may use from Start until Stop has returned.
 struct RelayServices {
   RelayContext& context;
   EventPipeline& events;  // SaveBulk
+  const Admin& admin;
 };
 
 class RelayPart {

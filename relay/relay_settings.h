@@ -11,13 +11,16 @@
 
 namespace weir {
 
+// Whether programs on this machine count as the admin (admin.h).
+enum class AdminFromLoopback { kAuto, kTrue, kFalse };
+
 struct RelaySettings {
   // Who this is, for NIP-11 and the page that a browser sees.
   std::string name = "weir";
   std::string description = "a Nostr relay that stays responsive under load";
   std::string contact;
-  std::string admin_pubkey;         // hex
-  bool admin_from_loopback = true;  // programs on this machine count as the admin (admin.h)
+  std::string admin_pubkey;  // hex
+  AdminFromLoopback admin_from_loopback = AdminFromLoopback::kAuto;
   std::string icon;
   std::string url;  // wss://relay.example, as clients know it; by a public name AUTH and requests to vanish need it
 

@@ -24,7 +24,7 @@
 namespace weir {
 
 struct EventLimits {
-  size_t max_bytes = 128 * 1024;  // of the JSON in minimal form
+  size_t max_bytes = 128 * 1024;  // of the JSON without white space and unknown fields, escapes as written
   size_t max_tags = 2000;
   size_t max_tag_bytes = 16 * 1024;  // of one item
   size_t max_content_bytes = 128 * 1024;

@@ -125,6 +125,16 @@ HttpResponse AnswerToMalformed(const boost::system::error_code& error, uint64_t 
   return {.status = 400, .body = "not a request: " + error.message() + "\n"};
 }
 
+std::optional<HttpResponse> FramingProblem(const BeastRequest& request, bool streams) {
+  const bool coded = request.count(http::field::transfer_encoding) > 0;
+  if (coded && !boost::beast::iequals(JoinedHeader(request, "Transfer-Encoding"), "chunked"))
+    return HttpResponse{.status = 501, .body = "of Transfer-Encoding only chunked is known here, and that once\n"};
+  const bool has_body = request.method() != http::verb::get && request.method() != http::verb::head;
+  if (streams && has_body && !coded && request.count(http::field::content_length) == 0)
+    return HttpResponse{.status = 411, .body = "it takes Content-Length, or Transfer-Encoding: chunked\n"};
+  return std::nullopt;
+}
+
 std::string JoinedHeader(const BeastRequest& request, std::string_view name) {
   std::string joined;
   const auto range = request.equal_range(name);

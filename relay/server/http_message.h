@@ -18,6 +18,10 @@ std::optional<HttpResponse> UpgradeProblem(const BeastRequest& request);
 // What a parser's error is answered with.
 HttpResponse AnswerToMalformed(const boost::system::error_code& error, uint64_t max_body_bytes);
 
+// What is wrong with how the end of a body is told: a coding that nobody here knows would be taken for no body at all.
+// One that `streams` has to tell its end in any case, or it would be taken for an empty one.
+std::optional<HttpResponse> FramingProblem(const BeastRequest& request, bool streams);
+
 // All values of a header, joined as one list.
 std::string JoinedHeader(const BeastRequest& request, std::string_view name);
 

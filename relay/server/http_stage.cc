@@ -69,6 +69,7 @@ class HttpStage final : public Stage {
   ServerCore& core_;
   ThreadCounters& counters_;
   std::optional<RequestParser> parser_;
+  std::optional<HttpResponse> problem_;        // of its framing, likewise
   const HttpStreamFactory* stream_ = nullptr;  // for the request of which there is the header
   std::string rest_;                           // of an earlier piece, that the parser could not use alone
   SteadyTime deadline_;
@@ -105,12 +106,16 @@ bool HttpStage::Parse() {
   const std::string_view input = from_earlier > 0 ? std::string_view(rest_) : piece;
   boost::system::error_code error;
   size_t used = 0;
-  while (used < input.size() && !parser_->is_done() && stream_ == nullptr) {
+  while (used < input.size() && !parser_->is_done() && stream_ == nullptr && !problem_) {
     const bool had_header = parser_->is_header_done();
     const size_t bytes = parser_->put(boost::asio::const_buffer(input.data() + used, input.size() - used), error);
     used += bytes;
     if (!error && !had_header && parser_->is_header_done()) OnHeader(error);
     if (error || bytes == 0) break;
+  }
+  if (problem_) {
+    Fail(*problem_, "the end of its body is not told, or in a way unknown here");
+    return false;
   }
   const bool done = parser_->is_done() || stream_ != nullptr;
   // What follows a whole request stays in the piece: it may belong to the next stage.
@@ -137,6 +142,8 @@ void HttpStage::OnHeader(boost::system::error_code& error) {
   const BeastRequest& request = parser_->get();
   if (const auto path = PathOf(request); path && !AsksForWebSocket(request))
     stream_ = core_.router.StreamFor(request.method_string(), *path);
+  problem_ = FramingProblem(request, stream_ != nullptr);
+  if (problem_) return;
   if (stream_ != nullptr) return;
   const uint64_t most = core_.settings.max_http_body_bytes;
   if (parser_->content_length().value_or(0) > most) error = http::error::body_limit;
@@ -146,7 +153,9 @@ void HttpStage::OnHeader(boost::system::error_code& error) {
 
 void HttpStage::OnRequest() {
   if (stream_ != nullptr) return BeginStream();
-  const bool keep_alive = parser_->keep_alive() && !core_.going.load(std::memory_order_relaxed);
+  // What HTTP/1.0 does not know may have been passed on by something that reads the body's end otherwise.
+  const bool framed_alike = parser_->get().version() >= 11 || !parser_->chunked();
+  const bool keep_alive = framed_alike && parser_->keep_alive() && !core_.going.load(std::memory_order_relaxed);
   BeastRequest request = parser_->release();
   parser_.reset();
   deadline_ = NextDeadline();

@@ -4,8 +4,7 @@
 // of what waits for it, for twice the ping interval is disconnected (the first with 408, where nothing was answered).
 // The connection closes after the exchange, and an answer may end before the body: what comes then is not read.
 //
-// All on the I/O thread of the connection. From other threads: post to executor(), holding the handler, not the
-// exchange.
+// All on the I/O thread of the connection. Other threads, and whatever is to happen on a later turn, use a poster().
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -19,10 +18,21 @@
 
 namespace weir {
 
+// Has something called on the I/O thread of an exchange, on a later turn, in the order of the calls; never once the
+// exchange has ended (End, Abort, OnEnd). What it throws is a fault of the exchange, as of its handler. From any thread
+// and at any time, also when exchange, connection and server are gone: it keeps none of them alive.
+using HttpPoster = std::function<void(std::function<void()> task)>;
+
 class HttpExchange {
  public:
+  // With up to so much waiting, a piece of any size may be written.
+  static constexpr size_t kAlwaysTaken = size_t{64} << 10;
+
   virtual ~HttpExchange() = default;
 
+  // A copy of it may be kept for as long as one likes.
+  virtual HttpPoster poster() = 0;
+  // For timers. What is thrown in a thing posted here is logged, and the exchange goes on without it: use the poster.
   virtual boost::asio::any_io_executor executor() = 0;
 
   // The answer: its head once (the body of `head` is its first piece), pieces as they come, and the end; over HTTP/1.1
@@ -36,9 +46,10 @@ class HttpExchange {
   virtual void Abort(std::string cause) = 0;
 
   // Written and not yet taken by the socket. Write does not bound it: look before you write. Who writes on top of more
-  // than max_pending_bytes, or of more than its share of what may wait for all, is too slow; with up to 64 KiB waiting
-  // a piece of any size may be written. A client that reads fast never lets anything wait: write a piece or two a turn
-  // (WhenPendingBelow), or the thread's other connections starve.
+  // than max_pending_bytes, or of more than its share of what may wait for all, is too slow; never with up to
+  // kAlwaysTaken: so wait until there is no more (WhenPendingBelow) and write one piece, whatever its size. A client
+  // that reads fast never lets anything wait: write a piece or two a turn (WhenPendingBelow), or the thread's other
+  // connections starve.
   virtual size_t pending_bytes() const = 0;
   // Calls once, on a later turn, when pending_bytes() is at most `bytes`; not after OnEnd.
   virtual void WhenPendingBelow(size_t bytes, std::function<void()> callback) = 0;

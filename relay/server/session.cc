@@ -19,8 +19,6 @@ namespace asio = boost::asio;
 
 // For the peer to take the last words and to close.
 constexpr std::chrono::seconds kLinger{2};
-// Of output that waits: less is never too much, however many connections there are.
-constexpr size_t kLeastShare = 64 << 10;
 
 std::string Lost(const boost::system::error_code& error) {
   return error == asio::error::eof ? "the client hung up" : "connection lost: " + error.message();

@@ -56,7 +56,9 @@ class Session final : public std::enable_shared_from_this<Session> {
   void NotePending();
   size_t pending_bytes() const { return stream_.output_bytes() + (stage_ ? stage_->queued_bytes() : 0); }
 
-  // More than 64 KiB and than an equal share of max_pending_total_mb, while all together have more than that.
+  // Of output that waits: less is never too much, however many connections there are.
+  static constexpr size_t kLeastShare = size_t{64} << 10;
+  // More than that and than an equal share of max_pending_total_mb, while all together have more than that.
   bool OverShare() const;
 
   // Calls; what is thrown ends the session.

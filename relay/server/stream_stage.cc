@@ -2,11 +2,16 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/beast/http/error.hpp>
 #include <cassert>
 #include <charconv>
 #include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,11 +32,23 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
+static_assert(HttpExchange::kAlwaysTaken == Session::kLeastShare);
+
+class StreamStage;
+
+// What posters share with their stage. It goes before the session and the thread do.
+struct Target {
+  std::mutex mutex;
+  StreamStage* stage;  // null when it has ended
+};
+
 class StreamStage final : public Stage, public HttpExchange {
  public:
   StreamStage(Session& session, RequestParser&& parser, HttpRequest head);
+  ~StreamStage() override { LeaveTarget(); }
   void Ask(const HttpStreamFactory& factory);
 
+  HttpPoster poster() override;
   asio::any_io_executor executor() override { return session_.thread().context().get_executor(); }
   void Begin(const HttpResponse& head) override;
   void Write(std::string_view piece) override;
@@ -51,6 +68,8 @@ class StreamStage final : public Stage, public HttpExchange {
   void OnEnd(std::string_view cause) override;
 
  private:
+  void Post(std::function<void()> task);
+  void LeaveTarget();
   void Parse();
   void OnPiece(std::string_view piece);
   void OnMalformed(const error_code& error);
@@ -80,6 +99,7 @@ class StreamStage final : public Stage, public HttpExchange {
   const bool asked_to_continue_;
   RequestBody body_;
   OutputWaiters waiters_;
+  const std::shared_ptr<Target> target_;
   std::shared_ptr<HttpStreamHandler> handler_;
   int status_ = 0;  // of the answer, when it has begun
   bool body_ended_ = false;
@@ -94,7 +114,32 @@ StreamStage::StreamStage(Session& session, RequestParser&& parser, HttpRequest h
       chunked_(parser.get().version() >= 11),
       asked_to_continue_(chunked_ && !parser.is_done() && AsksToContinue(parser.get())),
       body_(std::move(parser), [this](std::string_view piece) { OnPiece(piece); }),
-      waiters_(session) {}
+      waiters_(session),
+      target_(std::make_shared<Target>()) {
+  target_->stage = this;
+}
+
+HttpPoster StreamStage::poster() {
+  return [target = target_](std::function<void()> task) {
+    const std::lock_guard lock(target->mutex);
+    if (target->stage != nullptr) target->stage->Post(std::move(task));
+  };
+}
+
+// Any thread, under the target's mutex.
+void StreamStage::Post(std::function<void()> task) {
+  auto session = session_.weak_from_this().lock();
+  if (!session) return;
+  asio::post(session_.thread().context(), [this, session = std::move(session), task = std::move(task)] {
+    // A session that has not ended has its stage.
+    if (!session->ended()) session->Guard([&] { Call(task); });
+  });
+}
+
+void StreamStage::LeaveTarget() {
+  const std::lock_guard lock(target_->mutex);
+  target_->stage = nullptr;
+}
 
 void StreamStage::Ask(const HttpStreamFactory& factory) {
   std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>> taken;
@@ -218,7 +263,8 @@ void StreamStage::OnInputEnd() {
 }
 
 void StreamStage::EndIfTooSlow() {
-  const auto too_much = [&] { return pending_bytes() > core_.settings.max_pending_bytes || session_.OverShare(); };
+  const uint64_t most = std::max<uint64_t>(core_.settings.max_pending_bytes, kAlwaysTaken);
+  const auto too_much = [&] { return pending_bytes() > most || session_.OverShare(); };
   if (!too_much()) return;
   if (!session_.blocked()) session_.Flush();
   if (!session_.ended() && too_much()) EndTooSlow();
@@ -258,6 +304,7 @@ void StreamStage::OnFault(std::string_view what) {
 
 void StreamStage::OnEnd(std::string_view cause) {
   spdlog::debug("{}: {} {} ended: {}", head_.address, Printable(head_.method), Printable(head_.path), cause);
+  LeaveTarget();
   waiters_.Clear();
   if (handler_) handler_->OnEnd(cause);
 }

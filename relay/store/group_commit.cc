@@ -138,6 +138,8 @@ void GroupCommit::Rep::WriteBulk() {
   if (status.ok()) {
     ++stats.bulk_writes;
     stats.bulk_events += bulk->events.size();
+  } else {
+    ++stats.failed_bulk_writes;
   }
   Settle(std::exchange(bulk, nullptr), std::move(status));
 }

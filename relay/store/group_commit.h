@@ -40,11 +40,12 @@ struct GroupCommitLimits {
 
 struct GroupCommitStats {
   uint64_t writes = 0;
-  uint64_t events = 0;        // submitted
-  uint64_t failed = 0;        // whose write failed
-  uint64_t waiting = 0;       // now; without bulk
-  uint64_t bulk_writes = 0;   // SaveBulk's that went well; none of the above counts them
-  uint64_t bulk_events = 0;   // of these, duplicates and all
+  uint64_t events = 0;       // submitted
+  uint64_t failed = 0;       // whose write failed
+  uint64_t waiting = 0;      // now; without bulk
+  uint64_t bulk_writes = 0;  // SaveBulk's that went well; none of the above counts them
+  uint64_t bulk_events = 0;  // of these, duplicates and all
+  uint64_t failed_bulk_writes = 0;
   uint64_t bulk_waiting = 0;  // callers of SaveBulk, now; not the one whose write goes on
   uint64_t sweeps = 0;        // that reached their end
   uint64_t failed_sweeps = 0;

@@ -50,11 +50,6 @@ LockHolder ReadHolder(int descriptor) {
   return holder;
 }
 
-std::string Describe(const LockHolder& holder) {
-  if (holder.process == 0) return "another process";
-  return "process " + std::to_string(holder.process) + (holder.name.empty() ? "" : " (" + Printable(holder.name) + ")");
-}
-
 // 0, or the error.
 int Lock(int descriptor) {
   for (int tries = 1; flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++tries) {
@@ -65,6 +60,11 @@ int Lock(int descriptor) {
 }
 
 }  // namespace
+
+std::string Describe(const LockHolder& holder) {
+  if (holder.process == 0) return "another process";
+  return "process " + std::to_string(holder.process) + (holder.name.empty() ? "" : " (" + Printable(holder.name) + ")");
+}
 
 std::optional<LockHolder> HolderOf(const std::string& directory) {
   const int descriptor = open((directory + "/" + LockFile::kName).c_str(), O_RDONLY | O_CLOEXEC);

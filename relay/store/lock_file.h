@@ -14,6 +14,8 @@ struct LockHolder {
   std::string name;     // "weir relay"
   std::string address;  // as it was given to Take: "http://127.0.0.1:3334"; may be empty
 };
+// "process 1234 (weir relay)", "another process".
+std::string Describe(const LockHolder& holder);
 // Nothing where nobody has it.
 std::optional<LockHolder> HolderOf(const std::string& directory);
 

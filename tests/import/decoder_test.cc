@@ -18,15 +18,20 @@ struct Decoded {
   Status status;
 };
 
-Decoded Decode(const std::string& data, size_t piece_size, Compression compression) {
+Decoded Decode(const std::string& data, size_t piece_size, Compression compression, size_t max_output = 1 << 20) {
   const std::unique_ptr<Decoder> decoder = Decoder::Make(compression);
   Decoded decoded;
   const auto keep = [&](std::string_view bytes) {
     EXPECT_LE(bytes.size(), std::max<size_t>(piece_size, 128 << 10));
     decoded.text += bytes;
   };
-  for (size_t at = 0; at < data.size() && decoded.status.ok(); at += piece_size)
-    decoded.status = decoder->Add(std::string_view(data).substr(at, piece_size), keep);
+  for (size_t at = 0; at < data.size() && decoded.status.ok();) {
+    const size_t before = decoded.text.size();
+    const Result<size_t> taken = decoder->Add(std::string_view(data).substr(at, piece_size), max_output, keep);
+    EXPECT_LE(decoded.text.size() - before, max_output + (128 << 10));
+    if (!taken.ok()) decoded.status = taken.status();
+    if (taken.ok()) at += taken.value();
+  }
   if (decoded.status.ok()) decoded.status = decoder->End();
   return decoded;
 }
@@ -53,7 +58,8 @@ RC_GTEST_PROP(Decoder, WhatWasCompressedIsTheSameAgainInAnyPieces, ()) {
     text += grown;
     data += Compress(grown, compression);
   }
-  const Decoded decoded = Decode(data, *rc::gen::inRange<size_t>(1, 5000), compression);
+  const Decoded decoded =
+      Decode(data, *rc::gen::inRange<size_t>(1, 5000), compression, *rc::gen::inRange<size_t>(1, 300'000));
   RC_ASSERT(decoded.status.ok());
   RC_ASSERT(decoded.text == text);
 }
@@ -118,11 +124,50 @@ TEST(Decoder, SaysWhereDataIsDamaged) {
             std::string::npos);
 }
 
+TEST(Decoder, StopsWhereAPieceBecomesMuch) {
+  for (const Compression compression : {Compression::kGzip, Compression::kZstd}) {
+    const std::string data = Compress(std::string(64 << 20, 'x'), compression);
+    const std::unique_ptr<Decoder> decoder = Decoder::Make(compression);
+    size_t at = 0;
+    size_t all = 0;
+    for (size_t steps = 0; at < data.size(); ++steps) {
+      ASSERT_LT(steps, 5000);
+      size_t made = 0;
+      const auto count = [&](std::string_view bytes) { made += bytes.size(); };
+      const Result<size_t> taken = decoder->Add(std::string_view(data).substr(at), 64 << 10, count);
+      ASSERT_TRUE(taken.ok()) << taken.status().message();
+      EXPECT_LE(made, 192 << 10);
+      at += taken.value();
+      all += made;
+    }
+    EXPECT_EQ(all, 64 << 20);
+    EXPECT_TRUE(decoder->End().ok());
+  }
+}
+
+TEST(Decoder, RefusesAZstdWindowThatIsTooLarge) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 24);
+  ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
+  std::string data(1000, '\0');
+  ZSTD_outBuffer out{data.data(), data.size(), 0};
+  for (const ZSTD_EndDirective directive : {ZSTD_e_flush, ZSTD_e_end}) {  // of a stream: the whole size is not known
+    ZSTD_inBuffer in{"text", 4, 0};
+    ASSERT_EQ(ZSTD_compressStream2(context, &out, &in, directive), 0);
+  }
+  ZSTD_freeCCtx(context);
+  data.resize(out.pos);
+  const auto nothing = [](std::string_view) {};
+  EXPECT_TRUE(Decoder::Make(Compression::kZstd)->Add(data, 1000, nothing).ok());
+  EXPECT_TRUE(Decoder::Make(Compression::kZstd, 24)->Add(data, 1000, nothing).ok());
+  EXPECT_FALSE(Decoder::Make(Compression::kZstd, 23)->Add(data, 1000, nothing).ok());
+}
+
 TEST(Decoder, StaysAtItsError) {
   const std::unique_ptr<Decoder> decoder = Decoder::Make(Compression::kGzip);
   const auto nothing = [](std::string_view) {};
-  EXPECT_FALSE(decoder->Add("rubbish, not gzip", nothing).ok());
-  EXPECT_FALSE(decoder->Add(Gzip("good"), nothing).ok());
+  EXPECT_FALSE(decoder->Add("rubbish, not gzip", 1000, nothing).ok());
+  EXPECT_FALSE(decoder->Add(Gzip("good"), 1000, nothing).ok());
   EXPECT_FALSE(decoder->End().ok());
 }
 

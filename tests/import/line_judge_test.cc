@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/manual_clock.h"
+#include "import/line_splitter.h"
 #include "tests/import/signed_events.h"
 #include "tests/store/store_fixture.h"
 
@@ -121,6 +123,41 @@ TEST_F(LineJudgeTest, RefusesWhatIsLargerThanTheRelayTakes) {
   options.limits.max_bytes = 300;
   const JudgedChunk judged = Judge(NoteLine(1), 0, options);
   EXPECT_EQ(judged.settled.tally[LineOutcome::kInvalid], 1U);
+}
+
+// As many programs write what is not ASCII: the escapes are part of the event's size, whatever they stand for.
+TEST_F(LineJudgeTest, TakesEscapedEventsUpToTheLimitAndSaysWhatIsBeyond) {
+  std::string letters;
+  std::string escapes;
+  for (int i = 0; i < 20'000; ++i) {
+    letters += "\xc3\xa4";
+    escapes += "\\u00e4";
+  }
+  const std::string line = Replaced(Signer(7).SignedEvent(kLineTime, 1, "[]", letters), letters, escapes);
+  const auto judge = [&](size_t max_bytes, const std::string& text) {
+    JudgeOptions options;
+    options.limits = {.max_bytes = max_bytes};
+    std::vector<Chunk> chunks;
+    LineSplitter splitter({.max_line_bytes = MaxLineBytes(options.limits)}, 0);
+    splitter.Add(text, 0, [&](Chunk chunk) { chunks.push_back(std::move(chunk)); });
+    splitter.End([&](Chunk chunk) { chunks.push_back(std::move(chunk)); });
+    return LineJudge(options, nullptr, clock_).Judge(chunks.at(0));
+  };
+  const std::string size = std::to_string(line.size());
+  EXPECT_EQ(judge(line.size(), line).events.size(), 1U);
+  const std::string blanks(line.size() + (64 << 10), ' ');
+  EXPECT_EQ(judge(line.size(), line + blanks).events.size(), 1U);
+
+  const JudgedChunk larger = judge(line.size() - 1, line);
+  ASSERT_EQ(larger.settled.rejects.size(), 1U);
+  EXPECT_EQ(larger.settled.rejects[0].outcome, LineOutcome::kInvalid);
+  EXPECT_EQ(larger.settled.rejects[0].reason,
+            "an event must be at most " + std::to_string(line.size() - 1) + " bytes long, not " + size);
+  const JudgedChunk longer = judge(line.size(), line + blanks + " ");
+  ASSERT_EQ(longer.settled.rejects.size(), 1U);
+  EXPECT_EQ(longer.settled.rejects[0].outcome, LineOutcome::kTooLong);
+  EXPECT_EQ(longer.settled.rejects[0].reason, "the line has more than " + std::to_string(line.size() + blanks.size()) +
+                                                  " bytes; an event may have at most " + size);
 }
 
 // What is stored is forged here, so that it shows whether a signature was verified.

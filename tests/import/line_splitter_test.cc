@@ -112,6 +112,16 @@ TEST(LineSplitter, HandsAChunkOverWhenItHasItsBytesOrALineMore) {
   EXPECT_EQ(chunks[1].begin.lines, 2U);
 }
 
+TEST(LineSplitter, HandsAChunkOfShortLinesOverBeforeItHasItsBytes) {
+  std::string text;
+  for (uint64_t i = 0; i < 2 * LineSplitter::kMostLines + 3; ++i) text += "x\n";
+  const std::vector<Chunk> chunks = Split(text, {}, {1000});
+  ASSERT_EQ(chunks.size(), 3U);
+  EXPECT_EQ(chunks[0].end.lines, LineSplitter::kMostLines);
+  EXPECT_EQ(chunks[2].end.lines, 2 * LineSplitter::kMostLines + 3);
+  EXPECT_EQ(chunks[2].text, "x\nx\nx\n");
+}
+
 TEST(LineSplitter, HandsOverWholeLinesWhenFlushedAndKeepsTheRest) {
   std::vector<std::string> texts;
   const auto keep = [&](Chunk chunk) { texts.push_back(std::move(chunk.text)); };

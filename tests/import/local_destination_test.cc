@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <string>
@@ -93,7 +94,7 @@ TEST_F(LocalDestinationTest, HoldsNoMoreThanItsWindow) {
   std::atomic<int64_t> own_bytes{0};
   LocalParts parts{.save = save.Callback(),
                    .count_own_bytes = [&](int64_t bytes) { own_bytes += bytes; },
-                   .window_bytes = 3 * NoteChunk(1).text.size()};
+                   .window_bytes = 3 * WeightOf(NoteChunk(11))};
   LocalDestination destination(std::move(parts), {.judge = {}, .threads = 2}, Count());
   std::atomic<uint64_t> pushed{0};
   std::thread pusher([&] {
@@ -102,13 +103,79 @@ TEST_F(LocalDestinationTest, HoldsNoMoreThanItsWindow) {
   });
   save.WaitForSave();
   EXPECT_LE(pushed, 3U);
-  EXPECT_LE(own_bytes, static_cast<int64_t>(3 * NoteChunk(1).text.size() * 3));
+  EXPECT_LE(own_bytes, static_cast<int64_t>(3 * WeightOf(NoteChunk(11)) * 5 / 2));
   save.LetGo();
   pusher.join();
   EXPECT_TRUE(destination.Finish().ok());
   EXPECT_EQ(pushed, 20U);
   EXPECT_EQ(imported_, 20U);
   EXPECT_EQ(own_bytes, 0);
+}
+
+// A reject costs more than the byte that is rejected.
+TEST_F(LocalDestinationTest, CountsShortLinesForWhatTheyCost) {
+  constexpr uint64_t kLines = 1000;
+  std::string text;
+  for (uint64_t i = 0; i < kLines; ++i) text += "x\n";
+  const Chunk chunk{.text = text, .begin = {}, .end = {.bytes = text.size(), .lines = kLines}};
+  std::atomic<int64_t> own_bytes{0};
+  int64_t pushed = 0;
+  std::atomic<int64_t> settled{0};
+  int64_t most_under_way = 0;
+  LocalParts parts{.count_own_bytes = [&](int64_t bytes) { own_bytes += bytes; }, .window_bytes = 3 * WeightOf(chunk)};
+  LocalDestination destination(std::move(parts), {.judge = {}, .threads = 1}, [&](const SettledChunk& told) {
+    EXPECT_EQ(told.rejects.size(), kLines);
+    EXPECT_GE(own_bytes, static_cast<int64_t>(kLines * sizeof(Reject)));
+    EXPECT_LE(own_bytes, static_cast<int64_t>(3 * WeightOf(chunk) * 5 / 2));
+    ++settled;
+  });
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_TRUE(destination.Push(chunk));
+    most_under_way = std::max<int64_t>(most_under_way, ++pushed - settled);
+  }
+  EXPECT_TRUE(destination.Finish().ok());
+  EXPECT_LE(most_under_way, 3);
+  EXPECT_EQ(settled, 200);
+  EXPECT_EQ(own_bytes, 0);
+}
+
+// All is settled and in the log by then.
+TEST_F(LocalDestinationTest, WaitsForRoomToFlushAndSaysSo) {
+  LocalDestination* destination = nullptr;
+  int flushes = 0;
+  std::string problem;
+  const auto flush = [&]() -> Status {
+    problem = destination->Conditions().problem;
+    if (++flushes < 3) return Status::Error("cannot write what is in memory: IO error: No space left on device");
+    return {};
+  };
+  LocalDestination opened({.flush = flush}, {.judge = {}, .threads = 1}, Count());
+  destination = &opened;
+  EXPECT_TRUE(opened.Push(NoteChunk(1)));
+  const Status finished = opened.Finish();
+  EXPECT_TRUE(finished.ok()) << finished.message();
+  EXPECT_EQ(flushes, 3);
+  EXPECT_NE(problem.find("No space left"), std::string::npos) << problem;
+  EXPECT_EQ(opened.Conditions().problem, "");
+}
+
+TEST_F(LocalDestinationTest, IsWholeWhereItIsStoppedWhileItWaitsToFlush) {
+  std::atomic<bool> tried{false};
+  const auto flush = [&] {
+    tried = true;
+    tried.notify_all();
+    return Status::Error("cannot write what is in memory: IO error: No space left on device");
+  };
+  LocalDestination destination({.flush = flush}, {.judge = {}, .threads = 1}, Count());
+  EXPECT_TRUE(destination.Push(NoteChunk(1)));
+  std::thread stopper([&] {
+    tried.wait(false);
+    destination.Stop();
+  });
+  const Status finished = destination.Finish();
+  stopper.join();
+  EXPECT_TRUE(finished.ok()) << finished.message();
+  EXPECT_EQ(imported_, 1U);
 }
 
 TEST_F(LocalDestinationTest, StopLetsPushAndFinishGo) {

@@ -142,12 +142,14 @@ TEST_F(PipelineTest, ALingeringChunkIsSavedWithoutCompany) {
 
 TEST_F(PipelineTest, WaitsForAFullDiskAndSaysSo) {
   Start(Parts());
-  save_.Fail(2, "cannot save: IO error: No space left on device", [this] { clock_.Advance(std::chrono::hours(1)); });
+  save_.Fail(1'000'000, "cannot save: IO error: No space left on device",
+             [this] { clock_.Advance(std::chrono::hours(1)); });
   const uint64_t bytes = Push(Notes(0, 3), 1000);
   pipeline_->Flush();
   save_.WaitForCalls(2);
   EXPECT_NE(pipeline_->Conditions().problem.find("No space left"), std::string::npos);
   EXPECT_EQ(settled_.bytes(), 0U);
+  save_.Fail(0, "");
   settled_.WaitForBytes(bytes);
   EXPECT_EQ(pipeline_->Conditions().problem, "");
   EXPECT_EQ(save_.saved().size(), 3U);
@@ -263,6 +265,25 @@ TEST_F(GatedPipelineTest, WaitsOutAnEmergencyAndCountsTheTime) {
   EXPECT_EQ(save_.saved().size(), 3U);
   EXPECT_EQ(pipeline_->Conditions().throttled, 1U);
   EXPECT_GE(pipeline_->Conditions().delay, std::chrono::milliseconds(200));
+}
+
+TEST_F(GatedPipelineTest, NamesWhatHoldsItOnlyWhereItHadToWait) {
+  Start(GatedParts());
+  SayMemory(2.0);
+  Tick();
+  ASSERT_EQ(limiter_.Reason(Operation::kWrite, WorkClass::kBulk), "emergency");
+  EXPECT_EQ(pipeline_->Conditions().limiting, "");
+  const uint64_t bytes = Push(Notes(0, 3), 1000);
+  pipeline_->Flush();
+  WaitUntilThrottled(1);
+  EXPECT_EQ(pipeline_->Conditions().limiting, "emergency");
+  SayMemory(0.1);
+  Tick();
+  settled_.WaitForBytes(bytes);
+  PushAndWait(Notes(3, 6), 1000);
+  SayMemory(2.0);
+  Tick();
+  EXPECT_EQ(pipeline_->Conditions().limiting, "");
 }
 
 // The longest wait of bulk work is a minute; then the gate refuses, and it asks again.

@@ -90,9 +90,31 @@ TEST_F(SourceTest, SaysHowMuchThereIsAndHowMuchWasRead) {
   const Result<std::unique_ptr<Source>> source = Source::Open(Small({a, b}));
   ASSERT_TRUE(source.ok());
   EXPECT_EQ(source.value()->total_bytes(), 5 + Gzip("x\n").size());
+  EXPECT_EQ(source.value()->bytes_before(0), 0U);
+  EXPECT_EQ(source.value()->bytes_before(1), 5U);
+  EXPECT_EQ(source.value()->bytes_before(2), source.value()->total_bytes());
   const Read read = ReadAll(*source.value());
   EXPECT_EQ(read.chunks[0].file_bytes, 5U);
   EXPECT_EQ(read.chunks[1].file_bytes, Gzip("x\n").size());
+}
+
+TEST_F(SourceTest, KnowsWhereItBeginsInAPlainFile) {
+  for (const bool plain : {true, false}) {
+    SourceOptions options = Small({File("a", plain ? "1\n22\n" : Gzip("1\n22\n"))});
+    options.first_place = {.bytes = 2, .lines = 1};
+    const Result<std::unique_ptr<Source>> source = Source::Open(options);
+    ASSERT_TRUE(source.ok());
+    EXPECT_EQ(source.value()->first_file_bytes(), plain ? 2U : 0U);
+  }
+}
+
+TEST_F(SourceTest, SaysWhichInputIsDamaged) {
+  const std::string packed = Gzip(OddLines());
+  const Result<std::unique_ptr<Source>> source =
+      Source::Open(Small({File("good", "x\n"), File("cut.gz", packed.substr(0, packed.size() / 2)), File("c", "y\n")}));
+  ASSERT_TRUE(source.ok());
+  EXPECT_FALSE(ReadAll(*source.value()).status.ok());
+  EXPECT_EQ(source.value()->input(), 1U);
 }
 
 TEST_F(SourceTest, NamesWhatCannotBeReadBeforeItReads) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <unistd.h>
 
 #include "tests/import_ops/import_child.h"
 
@@ -19,6 +20,7 @@ Checkpoint Example() {
   checkpoint.tally.bytes = 99;
   checkpoint.rejects = "/a/rejects \"quoted\".tsv";
   checkpoint.rejects_bytes = 4096;
+  checkpoint.database = "1b4e28ba-2fa1";
   return checkpoint;
 }
 
@@ -33,6 +35,7 @@ void ExpectSame(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.tally.bytes, b.tally.bytes);
   EXPECT_EQ(a.rejects, b.rejects);
   EXPECT_EQ(a.rejects_bytes, b.rejects_bytes);
+  EXPECT_EQ(a.database, b.database);
 }
 
 TEST(Checkpoint, ComesBackAsItWasWritten) {
@@ -109,6 +112,34 @@ TEST(Checkpoint, IsTheSameForTheSameFilesHoweverTheyAreNamed) {
   EXPECT_NE(name({"a", "b"}), name({"b", "a"}));
   EXPECT_NE(name({"-"}), name({"./-"}));
   EXPECT_NE(name({"a"}), name({"a"}, "http://127.0.0.1:3334"));
+}
+
+TEST(Checkpoint, IsTheSameThroughALink) {
+  const TempDirectory directory;
+  std::filesystem::create_directory(directory / "real");
+  WriteAll(directory / "real/a.jsonl", "");
+  WriteAll(directory / "a.jsonl", "");
+  std::filesystem::create_directory_symlink(directory / "real", directory / "link");
+  std::filesystem::create_directory(directory / "real/below");
+  std::filesystem::create_directory_symlink(directory / "real/below", directory / "deep");
+  EXPECT_EQ(AbsolutePath(directory / "link/a.jsonl"), AbsolutePath(directory / "real/a.jsonl"));
+  // What the system opens by this name, not what is left when ".." takes the link away.
+  EXPECT_EQ(AbsolutePath(directory / "deep/../a.jsonl"), AbsolutePath(directory / "real/a.jsonl"));
+  EXPECT_NE(AbsolutePath(directory / "deep/../a.jsonl"), AbsolutePath(directory / "a.jsonl"));
+}
+
+TEST(Checkpoint, IsHeldByOneAtATime) {
+  const TempDirectory directory;
+  {
+    CheckpointFile first(directory / "c.json");
+    ASSERT_TRUE(first.Hold().ok());
+    CheckpointFile second(directory / "c.json");
+    EXPECT_EQ(second.Hold().message(), "these files are being imported by process " + std::to_string(getpid()));
+    EXPECT_TRUE(CheckpointFile(directory / "other.json").Hold().ok());
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+  WriteAll(directory / "c.json.lock", "1\n");  // of one that was killed
+  EXPECT_TRUE(CheckpointFile(directory / "c.json").Hold().ok());
 }
 
 TEST(Checkpoint, NamesThatAreNoTextCanBeReadAgain) {

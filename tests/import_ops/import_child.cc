@@ -60,7 +60,11 @@ ImportChild::ImportChild(const std::vector<std::string>& arguments, Input input,
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  if (input == Input::kClosed) {
+    posix_spawn_file_actions_addclose(&actions, STDIN_FILENO);
+  } else {
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  }
   const int flags = O_WRONLY | O_CREAT | O_TRUNC;
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, (directory_ / "out").c_str(), flags, 0600);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, (directory_ / "err").c_str(), flags, 0600);
@@ -71,7 +75,7 @@ ImportChild::ImportChild(const std::vector<std::string>& arguments, Input input,
   input_ = ends[1];
   if (failed != 0) throw std::runtime_error("cannot start this program again");
   signal(SIGPIPE, SIG_IGN);
-  if (input == Input::kNone) EndInput();
+  if (input != Input::kPipe) EndInput();
 }
 
 ImportChild::~ImportChild() {

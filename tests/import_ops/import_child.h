@@ -30,7 +30,7 @@ struct Ran {
 // Its standard output and error go into files of a directory that lasts as long as it does.
 class ImportChild {
  public:
-  enum class Input : uint8_t { kNone, kPipe };
+  enum class Input : uint8_t { kNone, kPipe, kClosed };
 
   // The environment is added to this process's own.
   explicit ImportChild(const std::vector<std::string>& arguments, Input input = Input::kNone,

@@ -1,10 +1,12 @@
 // `weir import` as it is called: files, flags, exit codes, what it says and what is stored afterwards.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 
-#include "import/encoder.h"
 #include "import/import_service.h"
 #include "relay/relay.h"
 #include "tests/import_ops/import_fixture.h"
@@ -30,12 +32,6 @@ uint64_t Now() {
 }
 
 size_t LinesOf(const std::string& text) { return static_cast<size_t>(std::ranges::count(text, '\n')); }
-
-std::string Packed(Compression compression, const std::string& text) {
-  std::string packed;
-  Compressor::Make(compression)->Add(text, true, &packed);
-  return packed;
-}
 
 TEST_F(ImportCommandTest, WhatTheReferenceWouldHaveIsStored) {
   for (const uint64_t seed : {1, 2, 3}) {
@@ -152,6 +148,7 @@ TEST_F(ImportCommandTest, ATruncatedFileIsImportedAsFarAsItGoes) {
   EXPECT_EQ(Stored().size(), line);
   EXPECT_NE(run.err.find("cut.gz: "), std::string::npos) << run.err;
   EXPECT_NE(run.err.find("after line " + std::to_string(line)), std::string::npos) << run.err;
+  EXPECT_EQ(std::string_view(summary["damaged"]), file("cut.gz"));
 
   WriteAll(file("cut.gz"), packed);  // the whole of it has come
   const Ran rest = Import({"--resume", "--summary=json", file("cut.gz")});
@@ -160,6 +157,22 @@ TEST_F(ImportCommandTest, ATruncatedFileIsImportedAsFarAsItGoes) {
   EXPECT_EQ(Count(Summary(rest), "read_before"), line);
   EXPECT_EQ(Stored().size(), 400U);
   EXPECT_FALSE(HasCheckpoint());
+}
+
+TEST_F(ImportCommandTest, ADamagedFileAmongOthersSaysWhatToMend) {
+  WriteAll(file("a.jsonl"), Notes(0, 5));
+  const std::string packed = Packed(Compression::kGzip, Notes(5, 40));
+  WriteAll(file("cut.gz"), std::string_view(packed).substr(0, packed.size() / 2));
+  WriteAll(file("c.jsonl"), Notes(50, 5));
+  const Ran run = Import({file("a.jsonl"), file("cut.gz"), file("c.jsonl")});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.out.find("not begun: " + file("c.jsonl") + "\n"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("; mend or replace " + file("cut.gz") + ", then: weir import --resume "), std::string::npos)
+      << run.out;
+  EXPECT_EQ(run.out.find("damaged"), std::string::npos) << run.out;
+  const size_t said = run.err.find(": damaged after line");
+  EXPECT_NE(said, std::string::npos) << run.err;
+  EXPECT_EQ(run.err.find(": damaged after line", said + 1), std::string::npos) << run.err;
 }
 
 TEST_F(ImportCommandTest, ADryRunJudgesAndStoresNothing) {
@@ -190,6 +203,17 @@ TEST_F(ImportCommandTest, ADatabaseThatIsHeldNamesItsHolder) {
   const Ran run = Import({file("a.jsonl")});
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.err.find("is in use by process " + std::to_string(getpid())), std::string::npos) << run.err;
+}
+
+TEST_F(ImportCommandTest, AHolderThatDoesNotSayItsNameIsAnotherProcess) {
+  std::filesystem::create_directories(data_dir() + "/events");
+  const int lock = open((data_dir() + "/events/weir.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  WriteAll(file("a.jsonl"), Notes(0, 5));
+  const Ran run = Import({file("a.jsonl")});
+  close(lock);
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("is in use by another process; stop it"), std::string::npos) << run.err;
 }
 
 TEST_F(ImportCommandTest, ARelayThatHasTheDatabaseIsImportedThrough) {
@@ -230,6 +254,7 @@ TEST_F(ImportCommandTest, WhatCannotBeDoneIsRefused) {
       {{"--threads=-1", file("a.jsonl")}, "-1"},
       {{"--rejects", file("no/such/dir/r.tsv"), file("a.jsonl")}, "cannot make the rejects file"},
       {{"--rejects", file("a.jsonl"), file("a.jsonl")}, "which is to be imported"},
+      {{"--rejects", "-", file("a.jsonl")}, "--rejects /dev/stderr shows"},
   };
   for (const Case& c : cases) {
     const Ran run = Import(c.arguments);
@@ -237,6 +262,40 @@ TEST_F(ImportCommandTest, WhatCannotBeDoneIsRefused) {
     EXPECT_NE((run.err + run.out).find(c.says), std::string::npos) << c.says << "\n" << run.err << run.out;
   }
   EXPECT_EQ(ReadAll(file("a.jsonl")), Notes(0, 1));
+}
+
+TEST_F(ImportCommandTest, AWrongNameLeavesNothingBehind) {
+  for (const bool resume : {false, true}) {
+    std::vector<std::string> arguments = {file("missing.jsonl")};
+    if (resume) arguments.emplace_back("--resume");
+    EXPECT_EQ(Import(arguments).code, 2);
+    EXPECT_FALSE(std::filesystem::exists(data_dir()));
+  }
+}
+
+TEST_F(ImportCommandTest, AClosedStandardInputIsSaid) {
+  const Ran run = ImportChild({"--data-dir", data_dir(), "-"}, ImportChild::Input::kClosed).Wait();
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("standard input is closed"), std::string::npos) << run.err;
+  WriteAll(file("a.jsonl"), Notes(0, 5));
+  const Ran other = ImportChild({"--data-dir", data_dir(), file("a.jsonl")}, ImportChild::Input::kClosed).Wait();
+  EXPECT_EQ(other.code, 0) << other.err;
+}
+
+TEST_F(ImportCommandTest, TheSameInputsAreImportedByOneAtATime) {
+  std::filesystem::create_directories(data_dir());
+  ImportChild first({"--data-dir", data_dir(), "-"}, ImportChild::Input::kPipe);
+  ASSERT_TRUE(Eventually([&] { return HasCheckpoint(); })) << first.err();
+  const Ran same = ImportChild({"--data-dir", data_dir(), "-"}).Wait();
+  EXPECT_EQ(same.code, 2);
+  EXPECT_NE(same.err.find("these files are being imported by process "), std::string::npos) << same.err;
+  WriteAll(file("a.jsonl"), Notes(0, 5));
+  const Ran other = Import({file("a.jsonl")});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("another import writes the rejects file " + rejects()), std::string::npos) << other.err;
+  first.EndInput();
+  EXPECT_EQ(first.Wait().code, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(data_dir() + "/import"));
 }
 
 TEST_F(ImportCommandTest, AnEmptyFileIsNoError) {

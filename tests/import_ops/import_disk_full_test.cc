@@ -1,8 +1,12 @@
 // An import onto a disk that gets full, and has room again: it waits, goes on, and nothing is lost.
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
+#include <sstream>
 
 #include "tests/import_ops/import_fixture.h"
 #include "tests/store/private_disk.h"
@@ -20,8 +24,8 @@ class ImportDiskFull : public ImportFixture {
     }
     const TempDirectory directory;
     const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-    ImportChild child({std::string("--gtest_filter=ImportDiskFull.") + test.name()}, ImportChild::Input::kNone,
-                      {{kPrivateDisk, directory.path()}});
+    ImportChild child({std::string("--gtest_filter=") + test.test_suite_name() + "." + test.name()},
+                      ImportChild::Input::kNone, {{kPrivateDisk, directory.path()}});
     Judge(child.Wait());
     return false;
   }
@@ -91,6 +95,81 @@ TEST_F(ImportDiskFull, WaitsForRoomForTheRejects) {
   for (std::string line; std::getline(in, line);) kept += line.substr(line.rfind('\t') + 1) + "\n";
   EXPECT_TRUE(kept == expected);
   EXPECT_EQ(Stored().size(), 600U);
+}
+
+TEST_F(ImportDiskFull, StoppedWhileItWaitsItDoesNotSayThatItGoesOn) {
+  if (!OnPrivateDisk()) return;
+  FillTheDisk(8 << 10);
+  std::string lines;
+  for (uint64_t i = 0; i < 30; ++i) lines += Note(i) + "\nbad " + std::string(2000, 'x') + "\n";
+  WriteAll(file("events.jsonl"), lines);
+  ImportChild child({"--data-dir", data_dir(), "--rejects", disk_ + "/rejects.tsv", file("events.jsonl")});
+  ASSERT_TRUE(Eventually([&] { return child.err().find("waiting: ") != std::string::npos; })) << child.err();
+  child.Signal(SIGINT);
+  const Ran run = child.Wait();
+  EXPECT_EQ(run.code, 2) << run.err;
+  EXPECT_EQ(run.err.find("goes on after"), std::string::npos) << run.err;
+}
+
+// Events and rejects have room on another disk.
+class ImportCheckpointDiskFull : public ImportDiskFull {
+ protected:
+  void Begin() {
+    std::filesystem::create_directories(data_dir());
+    std::filesystem::create_directory_symlink(disk_, data_dir() + "/import");
+    child_.emplace(std::vector<std::string>{"--data-dir", data_dir(), "--rejects", file("rejects.tsv"), "--quiet",
+                                            "--summary=json", "--checkpoint-every=1", "-"},
+                   ImportChild::Input::kPipe);
+    ASSERT_TRUE(Eventually([this] { return HasCheckpoint(); })) << child_->err();
+    FillTheDisk(0);
+    for (uint64_t i = 0; child_->err().find("No space left on device") == std::string::npos; ++i) {
+      ASSERT_LT(i, 1000U);
+      sent_ += Notes(100 * i, 50) + "bad " + std::to_string(i) + "\n";
+      ASSERT_TRUE(child_->Write(sent_.substr(written_)));
+      written_ = sent_.size();
+      ASSERT_TRUE(Eventually([this, i] { return RejectedIs(i + 1); })) << child_->err();
+    }
+    EXPECT_NE(child_->err().find("cannot write the checkpoint"), std::string::npos) << child_->err();
+  }
+  bool RejectedIs(uint64_t count) const {
+    const std::string text = ReadAll(file("rejects.tsv"));
+    return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n')) == count;
+  }
+
+  std::optional<ImportChild> child_;
+  std::string sent_;
+  size_t written_ = 0;
+};
+
+TEST_F(ImportCheckpointDiskFull, GoesOnWithoutOneAndEndsWell) {
+  if (!OnPrivateDisk()) return;
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  ASSERT_TRUE(child_->Write(Note(1'000'000) + "\n"));
+  child_->EndInput();
+  const Ran run = child_->Wait();
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_EQ(std::string_view(Summary(run)["checkpoint_problem"]), "");  // none is needed
+  EXPECT_FALSE(HasCheckpoint());
+}
+
+TEST_F(ImportCheckpointDiskFull, StoppedItSaysThatItWillGoOnEarlierAndDoes) {
+  if (!OnPrivateDisk()) return;
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  child_->Signal(SIGINT);
+  const Ran stopped = child_->Wait();
+  EXPECT_EQ(stopped.code, 2) << stopped.err;
+  EXPECT_NE(stopped.err.find("weir import: cannot write the checkpoint"), std::string::npos) << stopped.err;
+  EXPECT_NE(std::string_view(Summary(stopped)["checkpoint_problem"]).find("No space left"), std::string::npos);
+  std::filesystem::remove(disk_ + "/ballast");
+  const std::string kept = ReadAll(file("rejects.tsv"));
+  ImportChild again({"--data-dir", data_dir(), "--rejects", file("rejects.tsv"), "--resume", "-"},
+                    ImportChild::Input::kPipe);
+  ASSERT_TRUE(again.Write(sent_));
+  again.EndInput();
+  const Ran run = again.Wait();
+  EXPECT_EQ(run.code, 1) << run.err;
+  EXPECT_EQ(ReadAll(file("rejects.tsv")), kept);
+  EXPECT_EQ(Stored().size(), static_cast<size_t>(std::count(kept.begin(), kept.end(), '\n')) * 50);
 }
 
 }  // namespace

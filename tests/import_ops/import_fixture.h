@@ -9,10 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "import/encoder.h"
 #include "relay/nostr/signature.h"
 #include "tests/import_ops/import_child.h"
 
 namespace weir {
+
+inline std::string Packed(Compression compression, const std::string& text) {
+  std::string packed;
+  Compressor::Make(compression)->Add(text, true, &packed);
+  return packed;
+}
 
 class ImportFixture : public testing::Test {
  protected:

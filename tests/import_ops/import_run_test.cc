@@ -32,6 +32,9 @@ class ListSource final : public Source {
   }
   void Stop() override { stopped = true; }
   uint64_t total_bytes() const override { return 0; }
+  uint64_t bytes_before(size_t) const override { return 0; }
+  uint64_t first_file_bytes() const override { return 0; }
+  size_t input() const override { return 0; }
   const std::string& first_tail() const override { return tail; }
 };
 
@@ -163,6 +166,7 @@ TEST_F(ImportRunTest, ADamagedInputLeavesACheckpointOfWhatCameBefore) {
   Put(0, {"x\n!y\n", "z\n"});
   source_.error = Status::Error("a: damaged");
   EXPECT_EQ(Run().message(), "a: damaged");
+  EXPECT_TRUE(run_->input_failed());
   const Checkpoint left = Read();
   EXPECT_EQ(left.input, 0U);
   EXPECT_EQ(left.place.lines, 3U);
@@ -178,7 +182,28 @@ TEST_F(ImportRunTest, ADestinationThatCanGoOnNoMoreLeavesACheckpoint) {
   Put(0, {"x\n", "y\n"});
   destination_.settles = 1;
   EXPECT_EQ(Run().message(), "the database is damaged");
+  EXPECT_FALSE(run_->input_failed());
   EXPECT_EQ(Read().place.lines, 1U);
+}
+
+TEST_F(ImportRunTest, HasBegunWhenSomethingIsSettled) {
+  options_.file_bytes = 7;
+  Put(0, {"x\n"});
+  Make();
+  EXPECT_FALSE(run_->State().begun);
+  EXPECT_EQ(run_->State().file_bytes, 7U);
+  EXPECT_TRUE(Run().ok());
+  EXPECT_TRUE(run_->State().begun);
+}
+
+TEST_F(ImportRunTest, ACheckpointThatCannotBeWrittenStopsNothingAndIsTold) {
+  options_.checkpoint_interval = {};
+  std::filesystem::create_directory(checkpoint_.path() + ".new");  // in the way
+  Put(0, {"x\n", "y\n"});
+  source_.error = Status::Error("damaged");
+  EXPECT_EQ(Run().message(), "damaged");
+  EXPECT_EQ(run_->State().tally.read(), 2U);
+  EXPECT_NE(run_->checkpoint_problem().find("cannot write the checkpoint"), std::string::npos);
 }
 
 TEST_F(ImportRunTest, StopLeavesACheckpoint) {
@@ -262,6 +287,8 @@ TEST_F(ImportRunTest, NoCheckpointCoversALineWhoseRejectIsNotWritten) {
   EXPECT_TRUE(Eventually([this] { return !run_->State().problem.empty(); }));
   run_->Stop();
   run.join();
+  // It is not over, and nobody is to say that it was.
+  EXPECT_NE(run_->State().problem, "");
   EXPECT_EQ(Read().place.lines, 1U);
 }
 

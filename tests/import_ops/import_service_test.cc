@@ -114,16 +114,8 @@ TEST_F(ImportServiceTest, SaysThatCompressedDataIsDamagedAndKeepsWhatCameBefore)
   EXPECT_EQ(static_cast<uint64_t>(std::ranges::count(stored, '\n')), answer.last.tally[LineOutcome::kImported]);
 }
 
-TEST_F(ImportServiceTest, StaysBoundedOnWhatGrowsAThousandfold) {
-  Open();
-  const std::string bomb = Gzip(std::string(64 << 20, 'x') + "\n" + NoteLine(1));
-  const ImportAnswer answer = PostImport(port(), bomb, {{"Content-Encoding", "gzip"}});
-  EXPECT_TRUE(answer.done) << answer.error;
-  EXPECT_EQ(answer.last.tally[LineOutcome::kTooLong], 1);
-  EXPECT_EQ(answer.last.tally[LineOutcome::kImported], 1);
-}
-
 TEST_F(ImportServiceTest, TellsEveryRejectOfManyToWhomReadsLate) {
+  configuration_.server.max_pending_bytes = 64 << 10;  // more than this at a time is written
   Open();
   constexpr uint64_t kLines = 300'000;
   std::string body;
@@ -131,7 +123,7 @@ TEST_F(ImportServiceTest, TellsEveryRejectOfManyToWhomReadsLate) {
   HttpCall call(port(), "POST", "/api/import", {{"Content-Length", std::to_string(body.size())}});
   std::thread sender([&] { EXPECT_TRUE(call.Send(body)); });
   // Its answer, 30 MB, does not fit into sockets and window together: the body is not read on.
-  WaitForMetric("weir_import_lines_total{outcome=\"invalid\"}", [](uint64_t lines) { return lines > 20'000; });
+  EXPECT_LT(WaitUntilStill(*service_, "weir_import_lines_total{outcome=\"invalid\"}"), kLines);
   ImportAnswer answer;
   answer.status = call.Status();
   while (const auto line = call.Line()) ASSERT_TRUE(answer.Take(*line));
@@ -170,7 +162,7 @@ TEST_F(ImportServiceTest, IsForTheAdminAlone) {
   Close();
   configuration_.relay.admin_pubkey.clear();
   Open();
-  EXPECT_EQ(PostImport(port(), NoteLine(2), {page}).status, 403);
+  EXPECT_EQ(PostImport(port(), NoteLine(2), {page}).status, 401);
 }
 
 TEST_F(ImportServiceTest, RunsSeveralAtOnceAndNotMoreThanItShould) {

@@ -51,6 +51,7 @@ ProgressNumbers Halfway() {
   progress.total_bytes = 100'000'000;
   progress.events_per_s = 23'040;
   progress.bytes_per_s = 1'887'000;
+  progress.begun = true;
   progress.conditions.level = 0.62;
   progress.conditions.latency = std::chrono::microseconds(3100);
   progress.conditions.throttled = 12;
@@ -69,7 +70,7 @@ TEST(ProgressLine, SaysHowItIsGettingOn) {
   worse.conditions.problem = "No space left on device";
   EXPECT_EQ(
       ProgressLine(worse),
-      "import: 115203 events, 23.0k/s, load=0.62 (l0), latency=3.1ms, throttled 12 times (3.1s total), 3 rejected, "
+      "import: 115200 events, 23.0k/s, load=0.62 (l0), latency=3.1ms, throttled 12 times (3.1s total), 3 rejected, "
       "waiting: No space left on device");
 }
 
@@ -137,6 +138,16 @@ TEST(RateWindow, IsOfTheLastSeconds) {
   EXPECT_NEAR(rates.bytes_per_s(), 200, 0.01);
 }
 
+TEST(RateWindow, WhatShrinksHasNoSpeed) {
+  RateWindow rates;
+  ManualClock clock;
+  rates.Add(clock.Now(), 5, 100);
+  clock.Advance(seconds(1));
+  rates.Add(clock.Now(), 7, 40);
+  EXPECT_EQ(rates.bytes_per_s(), 0);
+  EXPECT_DOUBLE_EQ(rates.events_per_s(), 2);
+}
+
 TEST(Remaining, IsUnknownWithoutSizeOrSpeed) {
   EXPECT_EQ(ClockTime(*Remaining(Halfway())), "0:31");
   ProgressNumbers progress = Halfway();
@@ -179,6 +190,18 @@ TEST_F(ProgressDisplayTest, ALogHasALineEveryFiveSeconds) {
   const std::string text = After(display, seconds(20));
   EXPECT_EQ(std::ranges::count(text, '\n'), 4);
   EXPECT_TRUE(text.starts_with("import: 115200 events, 0/s"));
+}
+
+// What was imported before is no speed.
+TEST_F(ProgressDisplayTest, MeasuresFromWhereThisRunBegins) {
+  ProgressDisplay display(Parts(ProgressDisplayParts::Style::kLines));
+  progress_.begun = false;
+  progress_.input_bytes = 0;
+  After(display, seconds(1));
+  progress_ = Halfway();
+  const std::string text = After(display, seconds(5));
+  EXPECT_NE(text.find(" events, 0/s"), std::string::npos) << text;
+  EXPECT_EQ(text.find("ETA"), std::string::npos) << text;
 }
 
 TEST_F(ProgressDisplayTest, AProblemIsToldWhenItBeginsAndWhenItIsOver) {

@@ -44,14 +44,19 @@ class RejectsFileTest : public testing::Test {
   TempDirectory directory_;
 };
 
-TEST_F(RejectsFileTest, IsNotMadeForNothing) {
-  RejectsFile file(path());
-  EXPECT_TRUE(file.Check().ok());
-  file.Add(Lines({}, 1), "a");
-  EXPECT_TRUE(file.Write().ok());
-  EXPECT_TRUE(file.Sync().ok());
-  EXPECT_EQ(file.bytes(), 0U);
+TEST_F(RejectsFileTest, NoneIsLeftBehindForNothing) {
+  {
+    RejectsFile file(path());
+    EXPECT_TRUE(file.Open().ok());
+    file.Add(Lines({}, 1), "a");
+    EXPECT_TRUE(file.Write().ok());
+    EXPECT_TRUE(file.Sync().ok());
+    EXPECT_EQ(file.bytes(), 0U);
+  }
   EXPECT_FALSE(std::filesystem::exists(path()));
+  WriteAll(path(), "");  // somebody else made it
+  { EXPECT_TRUE(RejectsFile(path()).Open().ok()); }
+  EXPECT_TRUE(std::filesystem::exists(path()));
 }
 
 TEST_F(RejectsFileTest, KeepsTheBytesOfALineAsTheyWere) {
@@ -94,11 +99,22 @@ TEST_F(RejectsFileTest, TwoDoNotWriteAtOnce) {
   RejectsFile first(path());
   first.Add(Lines({"x"}, 1), "a");
   ASSERT_TRUE(first.Write().ok());
+  const std::string before = contents();
   RejectsFile second(path());
+  const std::vector<std::string> inputs = {"a"};
   second.Add(Lines({"y"}, 1), "b");
-  const Status status = second.Write();
-  ASSERT_FALSE(status.ok());
-  EXPECT_NE(status.message().find("another import writes"), std::string::npos) << status.message();
+  for (const Status& status : {second.Open(), second.Write(), second.CutBack(0, inputs)}) {
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.message().find("another import writes"), std::string::npos) << status.message();
+  }
+  EXPECT_EQ(contents(), before);
+}
+
+TEST_F(RejectsFileTest, WhatIsNoFileOnADiskIsAnybodys) {
+  RejectsFile first("/dev/null");
+  ASSERT_TRUE(first.Open().ok());
+  RejectsFile second("/dev/null");
+  EXPECT_TRUE(second.Open().ok());
 }
 
 TEST_F(RejectsFileTest, WaitsForTheOneBeforeIt) {
@@ -126,6 +142,11 @@ TEST_F(RejectsFileTest, CutsBackWhatTheSameInputsWrote) {
       {"a:1\tbad\tx\nb", true},  // killed within the name
       {"a:1\tbad", true},
       {"a:1\tbad\t" + std::string(200'000, 'z') + "\nb:7\tbad\t" + std::string(200'000, 'z'), true},
+      {"\na:1\tbad\tx\n", true},  // after an entry that was cut off
+      {"\n", true},
+      {"\n\na:1\tbad\tx\n", false},
+      {"a:1\tbad\tx\n\n", false},
+      {"\nc:1\tbad\tx\n", false},
       {"a:1\tbad\tx\nc:1\tbad\tx\n", false},
       {"c", false},
       {"a:1\tbad\t" + std::string(200'000, 'z') + "\nc:1\tbad\t\n", false},
@@ -141,9 +162,22 @@ TEST_F(RejectsFileTest, CutsBackWhatTheSameInputsWrote) {
   }
 }
 
+TEST_F(RejectsFileTest, AfterATornEntryNothingComesTwice) {
+  const std::string torn = "b:1\tbad\tx";
+  WriteAll(path(), torn);
+  const std::vector<std::string> inputs = {"a"};
+  for (int round = 0; round < 3; ++round) {
+    RejectsFile file(path());
+    ASSERT_TRUE(file.CutBack(torn.size(), inputs).ok());
+    EXPECT_EQ(contents(), torn);
+    file.Add(Lines({"y"}, 1), "a");
+    ASSERT_TRUE(file.Write().ok());
+    EXPECT_EQ(contents(), torn + "\na:1\tbad\ty\n");
+  }
+}
+
 TEST_F(RejectsFileTest, CutsNothingThatIsNotThere) {
-  RejectsFile missing(path());
-  EXPECT_TRUE(missing.CutBack(10, std::vector<std::string>{"a"}).ok());
+  { EXPECT_TRUE(RejectsFile(path()).CutBack(10, std::vector<std::string>{"a"}).ok()); }
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
@@ -197,9 +231,9 @@ TEST_F(RejectsFileTest, ForgetsWhatIsNotWrittenWhole) {
 }
 
 TEST_F(RejectsFileTest, SaysBeforehandThatItCannotBeWritten) {
-  EXPECT_FALSE(RejectsFile(directory_ / "missing/rejects.tsv").Check().ok());
-  EXPECT_FALSE(RejectsFile(directory_.path()).Check().ok());
-  EXPECT_TRUE(RejectsFile("/dev/null").Check().ok());
+  EXPECT_FALSE(RejectsFile(directory_ / "missing/rejects.tsv").Open().ok());
+  EXPECT_FALSE(RejectsFile(directory_.path()).Open().ok());
+  EXPECT_TRUE(RejectsFile("/dev/null").Open().ok());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "import/line_splitter.h"
 #include "import/unsettled.h"
+#include "relay/admin.h"
 #include "tests/import_ops/service_fixture.h"
 
 namespace weir {
@@ -85,14 +86,21 @@ class RelayDestinationTest : public ServiceTest {
   std::unique_ptr<Destination> MakeDestination(const RelayDestinationTimes& times = kFast) {
     DestinationOptions options;
     options.judge.limits = EventLimitsOf(configuration_.relay);
-    auto made =
-        MakeRelayDestination({.url = url(), .holder = "process 12 (weir relay)"}, options, told_.Listener(), times);
+    RelayAddress address{.url = url(), .holder = "process 12 (weir relay)"};
+    address.token = [this] { return ReadAdminToken(configuration_.data_dir); };
+    auto made = MakeRelayDestination(address, options, told_.Listener(), times);
     EXPECT_TRUE(made.ok()) << made.status().message();
     return std::move(made).value();
   }
   void WaitForProblem(const Destination& destination, const std::string& words) {
+    WaitFor(destination, [&](const std::string& problem) { return problem.find(words) != std::string::npos; });
+  }
+  void WaitForNoProblem(const Destination& destination) {
+    WaitFor(destination, [](const std::string& problem) { return problem.empty(); });
+  }
+  void WaitFor(const Destination& destination, const std::function<bool(const std::string& problem)>& is_there) {
     for (int i = 0; i < 3000; ++i) {
-      if (destination.Conditions().problem.find(words) != std::string::npos) return;
+      if (is_there(destination.Conditions().problem)) return;
       std::this_thread::sleep_for(milliseconds(10));
     }
     ADD_FAILURE() << destination.Conditions().problem;
@@ -175,6 +183,7 @@ TEST_F(RelayDestinationTest, GoesOnWithTheNextRelayWhereTheOneBeforeWentDown) {
   for (const size_t stop_at : {chunks.size() / 4, chunks.size() / 2, chunks.size() * 3 / 4}) {
     for (; pushed < stop_at; ++pushed) ASSERT_TRUE(destination->Push(std::move(chunks[pushed])));
     told_.WaitForChunks(stop_at / 2);
+    WaitForNoProblem(*destination);  // that of the round before
     Close();
     WaitForProblem(*destination, "the relay at " + url());
     Open();
@@ -201,9 +210,31 @@ TEST_F(RelayDestinationTest, EndsAPostThatWaitsAndBeginsAnother) {
   told_.Expect(lines);
 }
 
-TEST_F(RelayDestinationTest, ARefusalIsTheEnd) {
-  configuration_.relay.admin_from_loopback = false;
+// Each one that is started has another.
+TEST_F(RelayDestinationTest, ShowsTheTokenOfTheRelayThatIsThere) {
+  configuration_.relay.admin_from_loopback = AdminFromLoopback::kFalse;
   Open();
+  const auto destination = MakeDestination();
+  const KnownLines lines = SomeOfEverything(0, 400);
+  std::vector<Chunk> chunks = ChunksOf(lines.text, 20'000);
+  size_t pushed = 0;
+  for (; pushed < chunks.size() / 2; ++pushed) ASSERT_TRUE(destination->Push(std::move(chunks[pushed])));
+  told_.WaitForChunks(1);
+  const std::string first = ReadAdminToken(configuration_.data_dir);
+  Close();
+  WaitForProblem(*destination, "the relay at " + url());
+  Open();
+  EXPECT_NE(ReadAdminToken(configuration_.data_dir), first);
+  for (; pushed < chunks.size(); ++pushed) ASSERT_TRUE(destination->Push(std::move(chunks[pushed])));
+  const Status status = destination->Finish();
+  EXPECT_TRUE(status.ok()) << status.message();
+  told_.Expect(lines, true);
+}
+
+TEST_F(RelayDestinationTest, ARefusalIsTheEnd) {
+  configuration_.relay.admin_from_loopback = AdminFromLoopback::kFalse;
+  Open();
+  std::filesystem::remove(AdminTokenPath(configuration_.data_dir));
   const auto destination = MakeDestination();
   for (Chunk& chunk : ChunksOf(SomeOfEverything(0, 100).text, 10'000)) destination->Push(std::move(chunk));
   const Status status = destination->Finish();

@@ -1,7 +1,10 @@
 // A relay with the import's routes, and a client that speaks HTTP to it.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <array>
 #include <boost/asio/connect.hpp>
@@ -18,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -85,6 +89,11 @@ class HttpCall {
   // After Rest: whether the answer had its end.
   bool whole() const { return parser_->is_done(); }
   void HangUp() { socket_.close(); }
+  // As a client that is gone, while another thread sends: that one fails.
+  void Break() {
+    boost::system::error_code ignored;
+    socket_.shutdown(boost::asio::socket_base::shutdown_both, ignored);
+  }
 
  private:
   bool ReadSome() {
@@ -200,13 +209,83 @@ inline KnownLines SomeOfEverything(uint64_t first, size_t notes) {
   return lines;
 }
 
+// Of the part itself: what /metrics shows may be a moment old. As it is written there: name{label="value"}.
+inline uint64_t MetricOf(const RelayPart& part, const std::string& name) {
+  MetricFamilies families;
+  part.AppendMetrics(families);
+  for (const prometheus::MetricFamily& family : std::move(families).Take()) {
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      std::string key = family.name;
+      for (const auto& label : metric.label) key += "{" + label.name + "=\"" + label.value + "\"}";
+      const bool counter = family.type == prometheus::MetricType::Counter;
+      if (key == name) return static_cast<uint64_t>(counter ? metric.counter.value : metric.gauge.value);
+    }
+  }
+  ADD_FAILURE() << "there is no " << name;
+  return 0;
+}
+inline void WaitForMetric(const RelayPart& part, const std::string& name,
+                          const std::function<bool(uint64_t)>& is_there) {
+  for (int i = 0; i < 3000; ++i) {
+    if (is_there(MetricOf(part, name))) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ADD_FAILURE() << name << " is still " << MetricOf(part, name);
+}
+// Until it has stood still for half a second, above zero. Which value that is.
+inline uint64_t WaitUntilStill(const RelayPart& part, const std::string& name) {
+  uint64_t last = 0;
+  int unchanged = 0;
+  WaitForMetric(part, name, [&](uint64_t now) {
+    unchanged = now > 0 && std::exchange(last, now) == now ? unchanged + 1 : 0;
+    return unchanged == 50;
+  });
+  return last;
+}
+
+// A port that is this process's for as long as it lives, also while nobody listens on it: below those that the machine
+// gives to whoever asks for any, and locked against tests that run beside this one.
+class HeldPort {
+ public:
+  HeldPort() {
+    for (uint16_t port = 12'000 + static_cast<uint16_t>(getpid() % 8000); port < 32'000; ++port) {
+      const std::string path = std::filesystem::temp_directory_path() / ("weir-test-port-" + std::to_string(port));
+      lock_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+      if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0 && IsFree(port)) {
+        port_ = port;
+        return;
+      }
+      if (lock_ >= 0) close(lock_);
+    }
+    throw std::runtime_error("no port is free");
+  }
+  ~HeldPort() { close(lock_); }
+  HeldPort(const HeldPort&) = delete;
+  HeldPort& operator=(const HeldPort&) = delete;
+
+  operator uint16_t() const { return port_; }
+
+ private:
+  static bool IsFree(uint16_t port) {
+    boost::asio::io_context io;
+    boost::asio::ip::tcp::acceptor acceptor(io, boost::asio::ip::tcp::v4());
+    acceptor.set_option(boost::asio::socket_base::reuse_address(true));
+    boost::system::error_code error;
+    acceptor.bind({boost::asio::ip::make_address("127.0.0.1"), port}, error);
+    return !error;
+  }
+
+  int lock_ = -1;
+  uint16_t port_ = 0;
+};
+
 class ServiceTest : public testing::Test {
  protected:
   ServiceTest() {
     std::string name = (std::filesystem::temp_directory_path() / "weir-service-XXXXXX").string();
     directory_ = mkdtemp(name.data());
     configuration_.data_dir = directory_ + "/data";
-    configuration_.server.port = 0;
+    configuration_.server.port = held_port_;
     configuration_.store.sync = SyncMode::kOff;
     configuration_.memory.target_memory_mb = 4096;  // what the address sanitizer keeps of freed memory counts too
   }
@@ -222,7 +301,6 @@ class ServiceTest : public testing::Test {
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     relay_ = std::move(opened).value();
     relay_->Accept();
-    configuration_.server.port = relay_->port();  // the same when it is opened again
   }
   void Close() {
     if (relay_) relay_->Shutdown(std::chrono::seconds(10));
@@ -246,29 +324,12 @@ class ServiceTest : public testing::Test {
     return text;
   }
 
-  // Of the service itself: what /metrics shows may be a moment old. As it is written there: name{label="value"}.
-  uint64_t Metric(const std::string& name) {
-    MetricFamilies families;
-    service_->AppendMetrics(families);
-    for (const prometheus::MetricFamily& family : std::move(families).Take()) {
-      for (const prometheus::ClientMetric& metric : family.metric) {
-        std::string key = family.name;
-        for (const auto& label : metric.label) key += "{" + label.name + "=\"" + label.value + "\"}";
-        const bool counter = family.type == prometheus::MetricType::Counter;
-        if (key == name) return static_cast<uint64_t>(counter ? metric.counter.value : metric.gauge.value);
-      }
-    }
-    ADD_FAILURE() << "there is no " << name;
-    return 0;
-  }
-  void WaitForMetric(const std::string& name, const std::function<bool(uint64_t)>& is_there) {
-    for (int i = 0; i < 3000; ++i) {
-      if (is_there(Metric(name))) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    ADD_FAILURE() << name << " is still " << Metric(name);
+  uint64_t Metric(const std::string& name) const { return MetricOf(*service_, name); }
+  void WaitForMetric(const std::string& name, const std::function<bool(uint64_t)>& is_there) const {
+    weir::WaitForMetric(*service_, name, is_there);
   }
 
+  const HeldPort held_port_;  // the same when it is opened again
   std::string directory_;
   RelayConfiguration configuration_;
   std::unique_ptr<ImportService> service_;

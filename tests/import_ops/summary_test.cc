@@ -62,6 +62,38 @@ TEST(Summary, AnInterruptedOneSaysHowToGoOn) {
   EXPECT_EQ(ExitCode(summary), 2);
 }
 
+TEST(Summary, OfADamagedFileSaysWhatToMend) {
+  ImportSummary summary = Example();
+  summary.end = ImportSummary::End::kFailed;
+  summary.input = "-";
+  summary.error = summary.checkpoint_problem = "said on standard error";
+  summary.damaged = "b.gz";
+  summary.not_begun = {"c.jsonl", "d.jsonl"};
+  summary.go_on = "weir import --resume - b.gz c.jsonl d.jsonl";
+  const std::string text = ToText(summary);
+  EXPECT_TRUE(
+      text.ends_with("total)\n"
+                     "not begun: c.jsonl, d.jsonl\n"
+                     "stopped after line 99020 of standard input; mend or replace b.gz, then: weir import "
+                     "--resume - b.gz c.jsonl d.jsonl\n"))
+      << text;
+  const std::string json = ToJsonLine(summary);
+  EXPECT_NE(json.find("\"input\":\"-\",\"line\":99020,\"damaged\":\"b.gz\",\"not_begun\":[\"c.jsonl\",\"d.jsonl\"]"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find("\"checkpoint_problem\":\"said on standard error\""), std::string::npos) << json;
+  EXPECT_NE(ToJsonLine(Example()).find("\"not_begun\":[],"), std::string::npos);
+}
+
+TEST(Summary, OfADryRunSaysWhatWouldBe) {
+  ImportSummary summary = Example();
+  summary.dry_run = true;
+  EXPECT_NE(ToText(summary).find("\n  would be imported                     99000\n"), std::string::npos)
+      << ToText(summary);
+  EXPECT_NE(ToJsonLine(summary).find("\"dry_run\":true"), std::string::npos);
+  EXPECT_NE(ToJsonLine(summary).find("\"imported\":99000"), std::string::npos);
+}
+
 TEST(Summary, ItsJsonHasAMemberForEveryOutcome) {
   ImportSummary summary = Example();
   summary.end = ImportSummary::End::kFailed;

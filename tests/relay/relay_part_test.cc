@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "relay/admin.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/relay.h"
@@ -164,6 +165,54 @@ TEST_F(RelayPartTest, ForAllAddressesThatOfLoopbackIsTold) {
   Open();
   EXPECT_EQ(relay_->host_and_port(), "127.0.0.1:" + std::to_string(relay_->port()));
   EXPECT_EQ(HttpGet(relay_->port(), "/part").first, 200);
+}
+
+// The file is the relay's from its start to its end.
+TEST_F(RelayPartTest, AdministratorsHaveATokenWhileItRuns) {
+  const std::string path = AdminTokenPath(directory_);
+  const HttpRequest elsewhere{.method = "GET", .path = "/", .address = "192.0.2.2", .peer = "192.0.2.2"};
+  const auto with = [&](const std::string& token) {
+    HttpRequest request = elsewhere;
+    request.headers.emplace_back("authorization", "Bearer " + token);
+    return request;
+  };
+  Open();
+  const std::string token = ReadAdminToken(directory_);
+  EXPECT_EQ(token.size(), 64U);
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
+  EXPECT_FALSE(part_.services().admin.Refusal(with(token)).has_value());
+  EXPECT_TRUE(part_.services().admin.Refusal(elsewhere).has_value());
+  FakePart second;
+  EXPECT_FALSE(Relay::Open(configuration_, false, {&second}).ok());
+  EXPECT_EQ(ReadAdminToken(directory_), token) << "one that could not open has left it alone";
+  relay_->Shutdown(seconds(5));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  relay_.reset();
+
+  std::filesystem::create_directories(path + "/in the way");
+  Open();
+  EXPECT_EQ(ReadAdminToken(directory_), "");
+  EXPECT_TRUE(part_.services().admin.Refusal(with("")).has_value());
+  EXPECT_TRUE(part_.services().admin.Refusal(with(token)).has_value()) << "that of an earlier start";
+  relay_.reset();
+  std::filesystem::remove_all(path);
+  Open();
+  EXPECT_TRUE(part_.services().admin.Refusal(with(token)).has_value());
+  EXPECT_FALSE(part_.services().admin.Refusal(with(ReadAdminToken(directory_))).has_value());
+}
+
+TEST_F(RelayPartTest, TrustedProxiesTakeTheTrustFromLoopback) {
+  const HttpRequest here{.method = "GET",
+                         .path = "/",
+                         .address = "127.0.0.1",
+                         .peer = "127.0.0.1",
+                         .headers = {{"host", "127.0.0.1:3334"}}};
+  Open();
+  EXPECT_FALSE(part_.services().admin.Refusal(here).has_value());
+  relay_.reset();
+  configuration_.server.trusted_proxies = "127.0.0.1";
+  Open();
+  EXPECT_TRUE(part_.services().admin.Refusal(here).has_value());
 }
 
 }  // namespace

@@ -47,7 +47,11 @@ class BusySources {
                       .connections = 3, .accepted = 9, .http_errors = 8, .too_slow = 2, .policy_closes = 1};
                 },
             .store = [] { return StoreSizes{.events = 42, .disk_bytes = 12345}; },
-            .group_commit = [] { return GroupCommitStats{.writes = 7, .events = 42, .waiting = 4}; },
+            .group_commit =
+                [] {
+                  return GroupCommitStats{
+                      .writes = 7, .events = 42, .waiting = 4, .failed_bulk_writes = 2, .bulk_waiting = 1};
+                },
             .subscriptions = [] { return uint64_t{5}; },
             .work_waiting = [] { return uint64_t{6}; },
             .limiter = limiter_.get(),

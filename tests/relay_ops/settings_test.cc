@@ -49,7 +49,7 @@ TEST(RelayConfiguration, TakesTheEnvironment) {
   EXPECT_EQ(c.log_format, LogFormat::kJson);
   EXPECT_EQ(c.log_level, LogLevel::kDebug);
   EXPECT_EQ(c.relay.name, "mine");
-  EXPECT_FALSE(c.relay.admin_from_loopback);
+  EXPECT_EQ(c.relay.admin_from_loopback, AdminFromLoopback::kFalse);
   EXPECT_EQ(c.server.port, 7777u);
   EXPECT_EQ(c.store.sync, SyncMode::kOff);
   EXPECT_EQ(c.limiter.bulk.gains.kp, 2) << "bulk work has the gains of interactive writes where it has no own";

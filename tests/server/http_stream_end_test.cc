@@ -1,4 +1,10 @@
 // Requests and answers in pieces that do not go as they should: each handler hears its end, once.
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
 #include "tests/server/stream_fixture.h"
 
 namespace weir {
@@ -265,6 +271,94 @@ TEST_F(StreamEndTest, AFaultInACallback) {
   EXPECT_TRUE(client.AtEnd());
   ExpectEnd("a fault in the server");
   ExpectService();
+}
+
+TEST_F(StreamEndTest, AFaultInWhatWasPostedIsTheExchanges) {
+  const auto begin_and_post_a_fault = [](HttpExchange& exchange, const std::string& body) {
+    if (body == "begin") exchange.Begin({.body = "begun"});
+    exchange.poster()([] { Fail(); });
+    exchange.poster()([] { ADD_FAILURE() << "it has ended"; });
+  };
+  stream_.on_body_end = begin_and_post_a_fault;
+  Start();
+  RawClient unanswered = Connect();
+  unanswered.Send(PostOf("wait"));
+  EXPECT_EQ(unanswered.ReadAnswer().value_or(RawAnswer()).status, 500);
+  EXPECT_TRUE(unanswered.AtEnd());
+  ASSERT_TRUE(record_.Await("end: answered 500"));
+  RawClient begun = Connect();
+  begun.Send(PostOf("begin"));
+  EXPECT_EQ(begun.ReadAnswer().value_or(RawAnswer()).status, 200);
+  EXPECT_EQ(begun.ReadChunks(), std::nullopt);
+  ASSERT_TRUE(record_.Await("end: a fault in the server"));
+  ExpectService();
+}
+
+// Whatever it throws.
+TEST_F(StreamEndTest, AFaultOfNoKnownKindInWhatWasPosted) {
+  stream_.on_body_end = [](HttpExchange& exchange, const std::string&) { exchange.poster()([] { throw 1; }); };
+  Start();
+  RawClient client = Connect();
+  client.Send(PostOf("x"));
+  EXPECT_TRUE(client.AtEnd());
+  ExpectEnd("a fault in the server");
+  ExpectService();
+}
+
+TEST_F(StreamEndTest, NothingPostedRunsAfterTheEnd) {
+  HttpPoster post;
+  stream_.on_body_end = nullptr;
+  Start();
+  RawClient client = Connect();
+  client.Send(PostOf("x"));
+  ASSERT_TRUE(record_.Await("body end"));
+  OnIoThread([&] {
+    post = exchange_->poster();
+    exchange_->Abort("enough");
+    post([] { ADD_FAILURE() << "aborted"; });
+  });
+  ExpectEnd("enough");
+  const auto kept = std::make_shared<int>();
+  post([kept] { ADD_FAILURE() << "ended"; });
+  EXPECT_EQ(kept.use_count(), 1) << "nothing is kept";
+  OnIoThread([] {});
+  server_.reset();
+  post([] { ADD_FAILURE() << "the server is gone"; });
+}
+
+TEST_F(StreamEndTest, PostersOfManyThreadsOutliveTheirExchanges) {
+  std::mutex mutex;
+  HttpPoster post = [](const auto&) {};
+  std::atomic<bool> over = false;
+  std::vector<std::thread> posting;
+  for (int n = 0; n < 2; ++n) {
+    posting.emplace_back([&] {
+      while (!over) {
+        const HttpPoster copy = [&] {
+          const std::lock_guard lock(mutex);
+          return post;
+        }();
+        copy([] {});
+        std::this_thread::yield();
+      }
+    });
+  }
+  stream_.on_begin = [&](HttpExchange& exchange) {
+    const std::lock_guard lock(mutex);
+    post = exchange.poster();
+  };
+  Start();
+  for (int n = 0; n < 50; ++n) {
+    RawClient client = Connect();
+    client.Send(PostOf("abc"));
+    if (n % 2 == 0) {
+      EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 201);
+    }
+  }
+  server_.reset();
+  over = true;
+  for (std::thread& thread : posting) thread.join();
+  EXPECT_EQ(record_.Count("POST /up"), record_.Count("end: "));
 }
 
 TEST_F(StreamEndTest, AFaultOnTheWayOutLetsTheServerGo) {

@@ -5,6 +5,9 @@
 
 #include <cstdio>
 #include <optional>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/server/stream_fixture.h"
 
@@ -79,6 +82,77 @@ TEST_F(HttpStreamTest, ARequestWithoutABodyEndsAtOnce) {
   EXPECT_EQ(client.ReadAnswer()->status, 201);
   EXPECT_EQ(client.ReadChunks(), "");
   EXPECT_EQ(record_.Count("body end"), 1U);
+}
+
+TEST_F(HttpStreamTest, AnUploadSaysWhereItEnds) {
+  Start();
+  const struct {
+    std::string headers;
+    int status;
+  } cases[] = {
+      {"", 411},
+      {"Expect: 100-continue\r\n", 411},
+      {"Transfer-Encoding: gzip\r\n", 501},
+      {"Transfer-Encoding: gzip, chunked\r\n", 501},
+      {"Transfer-Encoding: identity\r\nContent-Length: 3\r\n", 501},
+  };
+  for (const auto& c : cases) {
+    for (const std::string version : {"1.1", "1.0"}) {
+      RawClient client = Connect();
+      client.Send("POST /up HTTP/" + version + "\r\nHost: x\r\n" + c.headers + "\r\nabc");
+      EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, c.status) << version << " " << c.headers;
+      EXPECT_TRUE(client.AtEnd());
+    }
+  }
+  EXPECT_TRUE(record_.events().empty()) << "no handler has seen one";
+  RawClient empty = Connect();
+  empty.Send(Post("Content-Length: 0\r\n"));
+  EXPECT_EQ(empty.ReadAnswer().value_or(RawAnswer()).status, 201);
+}
+
+TEST_F(HttpStreamTest, WhatIsPostedComesInOrderOnLaterTurnsOfTheIoThread) {
+  std::string order;
+  std::vector<std::thread::id> threads;
+  stream_.on_body_end = [&](HttpExchange& exchange, const std::string&) {
+    exchange.Begin({});
+    const HttpPoster post = exchange.poster();
+    for (const char c : {'a', 'b', 'c'}) {
+      post([&, c] {
+        order += c;
+        threads.push_back(std::this_thread::get_id());
+        exchange.Write({&c, 1});
+      });
+    }
+    order += '-';
+    post([&, post] { post([&] { exchange.End(); }); });
+  };
+  Start();
+  RawClient client = Connect();
+  client.Send(PostOf("x"));
+  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 200);
+  EXPECT_EQ(client.ReadChunks(), "abc");
+  OnIoThread([&] {
+    EXPECT_EQ(order, "-abc");
+    EXPECT_EQ(threads, std::vector(3, std::this_thread::get_id()));
+  });
+}
+
+TEST_F(HttpStreamTest, AnotherThreadWritesThroughAPoster) {
+  HttpPoster post;
+  stream_.on_body_end = [&](HttpExchange& exchange, const std::string&) {
+    exchange.Begin({});
+    post = exchange.poster();
+  };
+  Start();
+  RawClient client = Connect();
+  client.Send(PostOf("x"));
+  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 200);
+  post([this] {
+    exchange_->Write("from afar");
+    exchange_->End();
+  });
+  EXPECT_EQ(client.ReadChunks(), "from afar");
+  ExpectEnd("answered 200");
 }
 
 TEST_F(HttpStreamTest, SaysContinueToWhoAsks) {
@@ -237,6 +311,12 @@ class DownloadTest : public StreamTest {
     exchange.WhenPendingBelow(kPiece, [this, &exchange] { WriteSome(exchange); });
   }
 
+  void WriteLarge(HttpExchange& exchange, size_t bytes) {
+    if (left_-- == 0) return exchange.End();
+    exchange.Write(std::string(bytes, 'x'));
+    exchange.WhenPendingBelow(HttpExchange::kAlwaysTaken, [this, &exchange, bytes] { WriteLarge(exchange, bytes); });
+  }
+
   size_t left_ = 0;
 };
 
@@ -272,6 +352,23 @@ TEST_F(DownloadTest, OfAClientWithinItsShareGoesOnThoughOthersAreOverTheirs) {
   client.Send(Get("/down"));
   ASSERT_EQ(client.ReadAnswer()->status, 200);
   EXPECT_EQ(client.ReadChunks().value_or("").size(), 100 * kPiece);
+}
+
+TEST_F(DownloadTest, WithLittleWaitingAPieceOfAnySizeIsTaken) {
+  constexpr size_t kLarge = size_t{8} << 20;
+  settings_.max_pending_bytes = 1024;
+  settings_.max_pending_total_mb = 1;
+  stream_.on_body_end = [this](HttpExchange& exchange, const std::string&) {
+    exchange.Begin({});
+    left_ = 3;
+    WriteLarge(exchange, kLarge);
+  };
+  Start();
+  RawClient client(server_->port(), "127.0.0.1", 4096);
+  client.Send(Get("/down"));
+  ASSERT_EQ(client.ReadAnswer()->status, 200);
+  EXPECT_EQ(client.ReadChunks().value_or("").size(), 3 * kLarge);
+  EXPECT_EQ(server_->Stats().too_slow, 0U);
 }
 
 TEST_F(DownloadTest, WhoWritesWithoutLookingIsEnded) {

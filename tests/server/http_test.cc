@@ -152,6 +152,40 @@ TEST_F(HttpTest, RefusesWhatIsNoRequest) {
   EXPECT_NE(Ask("GET / HTTP/1.1\r\nbad header\r\n\r\n").body.find("not a request"), std::string::npos);
 }
 
+// Taken for no body at all it would be lost, or be the next request.
+TEST_F(HttpTest, ACodingOfTheBodyThatIsUnknownIsNotImplemented) {
+  Start();
+  const std::vector<std::string> unknown = {"Transfer-Encoding: gzip\r\n",
+                                            "Transfer-Encoding: identity\r\n",
+                                            "Transfer-Encoding: gzip, chunked\r\n",
+                                            "Transfer-Encoding: chunked, gzip\r\n",
+                                            "Transfer-Encoding: xchunked\r\n",
+                                            "Transfer-Encoding: chunked;q=1\r\n",
+                                            "Transfer-Encoding: \r\n",
+                                            "Transfer-Encoding: gzip\r\nContent-Length: 5\r\n"};
+  for (const std::string& coding : unknown) {
+    for (const std::string version : {"1.1", "1.0"}) {
+      for (const std::string request : {"POST /take", "GET /", "DELETE /nowhere"}) {
+        RawClient client = Connect();
+        client.Send(request + " HTTP/" + version + "\r\nHost: x\r\n" + coding + "\r\n" + Get("/"));
+        EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 501) << request << " " << version << " " << coding;
+        EXPECT_TRUE(client.AtEnd());
+      }
+    }
+  }
+  EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\nTransfer-Encoding:  CHUNKED \r\n\r\n1\r\na\r\n0\r\n\r\n").body, "a");
+  EXPECT_EQ(Ask("POST /take HTTP/1.1\r\nHost: x\r\n\r\n").status, 201) << "no body is one of no bytes";
+}
+
+TEST_F(HttpTest, ChunksOverAnOldVersionEndTheConnection) {
+  Start();
+  RawClient client = Connect();
+  client.Send("POST /take HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n" +
+              Get("/"));
+  EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).body, "a");
+  EXPECT_TRUE(client.AtEnd());
+}
+
 TEST_F(HttpTest, AFaultInAHandlerIsItsRequestsOwn) {
   Start();
   RawClient client = Connect();

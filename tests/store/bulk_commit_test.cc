@@ -121,6 +121,7 @@ TEST_F(BulkCommit, AFailureIsToldToItsCallerAlone) {
   EXPECT_EQ(told_, 0U);
   EXPECT_EQ(commit_->Stats().bulk_writes, 1U);
   EXPECT_EQ(commit_->Stats().bulk_events, 2U);
+  EXPECT_EQ(commit_->Stats().failed_bulk_writes, 1U);
 }
 
 TEST_F(BulkCommit, StopRefusesWhatWaitsAndSavesWhatWasSubmitted) {
