@@ -42,7 +42,7 @@ void ExportSession::SubmitSlice() {
     if (gone_) return;
     slice_is_out_ = true;
   }
-  parts_.context.pool.Submit(Urgency::kBulk, parts_.party, [self = shared_from_this()] { self->RunSlice(); });
+  parts_.pool.Submit(Urgency::kFair, parts_.party, [self = shared_from_this()] { self->RunSlice(); });
 }
 
 void ExportSession::RunSlice() {

@@ -21,6 +21,7 @@ namespace weir {
 
 struct ExportSessionParts {
   RelayContext& context;
+  WorkPool& pool;
   ImportCounters& counters;
   ExportPlan plan;
   Party party;

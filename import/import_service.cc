@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -21,6 +22,8 @@ namespace {
 
 // Of each kind. An import holds a few megabytes and a thread, an export a snapshot of the database.
 constexpr uint64_t kMostAtOnce = 4;
+// Below the relay's own workers: imports and exports have what these leave.
+constexpr int kNice = 15;
 // Above all that connections have.
 constexpr uint64_t kFirstParty = uint64_t{1} << 62;
 
@@ -54,6 +57,7 @@ struct ImportService::Rep {
   void Stop();
 
   std::optional<RelayServices> services;
+  std::unique_ptr<WorkPool> pool;  // while started
   ImportCounters counters;
   RunningLimit imports{kMostAtOnce};
   RunningLimit exports{kMostAtOnce};
@@ -81,6 +85,7 @@ ImportService::Rep::Begun ImportService::Rep::Import(const HttpRequest& head, Ht
   if (slot == nullptr) return TooMany("imports");
   auto session = std::make_shared<ImportSession>(
       ImportSessionParts{.services = *services,
+                         .pool = *pool,
                          .counters = counters,
                          .verify = verify.value(),
                          .compression = *compression,
@@ -104,6 +109,7 @@ ImportService::Rep::Begun ImportService::Rep::Export(const HttpRequest& head, Ht
   if (slot == nullptr) return TooMany("exports");
   auto session = std::make_shared<ExportSession>(
       ExportSessionParts{.context = context,
+                         .pool = *pool,
                          .counters = counters,
                          .plan = std::move(plan).value(),
                          .party = {.id = last_party.fetch_add(2) + 1, .work_class = WorkClass::kBulk},
@@ -142,6 +148,7 @@ void ImportService::Rep::Stop() {
   }
   if (reaper.joinable()) reaper.join();
   exports.WaitForNone();
+  pool.reset();
 }
 
 ImportService::ImportService() : rep_(std::make_unique<Rep>()) {}
@@ -158,6 +165,7 @@ void ImportService::AddRoutes(HttpRouter& router) {
 
 void ImportService::Start(const RelayServices& services) {
   rep_->services.emplace(services);
+  rep_->pool = std::make_unique<WorkPool>(std::max<size_t>(1, services.context.pool.threads() - 1), kNice);
   rep_->stopping = false;
   rep_->reaper = std::thread([rep = rep_.get()] { rep->RunReaper(); });
 }

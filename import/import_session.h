@@ -43,6 +43,7 @@ class ImportSession;
 
 struct ImportSessionParts {
   RelayServices services;
+  WorkPool& pool;
   ImportCounters& counters;
   bool verify = true;
   Compression compression = Compression::kNone;

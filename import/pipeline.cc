@@ -229,7 +229,7 @@ void Pipeline::Push(Chunk chunk) {
   const uint64_t place = rep_->line.Enter();
   // A std::function has to be copyable.
   auto shared = std::make_shared<Chunk>(std::move(chunk));
-  rep_->parts.pool.Submit(rep_->options.urgency, rep_->options.party,
+  rep_->parts.pool.Submit(Urgency::kFair, rep_->options.party,
                           [rep = rep_.get(), place, shared] { rep->Task(place, std::move(*shared)); });
 }
 

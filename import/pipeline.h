@@ -38,7 +38,6 @@ struct PipelineParts {
 struct PipelineOptions {
   JudgeOptions judge;
   Party party{.id = 1, .work_class = WorkClass::kBulk};
-  Urgency urgency = Urgency::kFair;  // in a relay kBulk
   // Of one write, the bytes of the text. Larger ones cost less an event; smaller ones keep others waiting for less. A
   // chunk is not divided.
   size_t save_events = 2000;

@@ -24,7 +24,6 @@ namespace {
 using Task = std::function<void()>;
 
 constexpr uint32_t kUrgentInARow = 7;
-constexpr uint32_t kOthersBetweenBulk = 31;
 
 // One task that fails (out of memory, say) is not the end of the thread, and with it of everybody's connection.
 void RunAndForget(Task task) {
@@ -96,10 +95,6 @@ class Tasks {
 uint64_t IdOf(const Party& party) { return party.id; }
 uint64_t GroupOf(const Party& party) { return party.group == 0 ? party.id : party.group; }
 
-// Below the I/O and the commit threads, so that what waits does so here, where parties take turns, and not in one line
-// behind what was judged already: live p50 in the storm 12 ms without, 5.7 with, and 3.5 with batches of 4 events.
-constexpr int kNice = 10;
-
 // The tasks of one urgency.
 using Parties = Ring<Tasks, IdOf, 2>;
 using Lane = Ring<Parties, GroupOf, 64>;
@@ -107,29 +102,23 @@ using Lane = Ring<Parties, GroupOf, 64>;
 }  // namespace
 
 struct WorkPool::Rep {
-  explicit Rep(size_t thread_count) : most_in_background(std::max<size_t>(1, thread_count - 1)) {}
+  explicit Rep(size_t thread_count) : most_long(std::max<size_t>(1, thread_count - 1)) {}
 
-  void Run();
+  void Run(int nice);
   Lane& LaneOf(Urgency urgency) { return lanes[static_cast<size_t>(urgency)]; }
-  static bool IsBackground(Urgency urgency) { return urgency == Urgency::kLong || urgency == Urgency::kBulk; }
-  bool BackgroundMayRun() const { return in_background < most_in_background; }
-  bool LongMayRun() { return !LaneOf(Urgency::kLong).empty() && BackgroundMayRun(); }
-  bool BulkMayRun() { return !LaneOf(Urgency::kBulk).empty() && BackgroundMayRun(); }
-  bool OthersMayRun() { return !LaneOf(Urgency::kUrgent).empty() || !LaneOf(Urgency::kFair).empty() || LongMayRun(); }
-  bool Runnable() { return OthersMayRun() || BulkMayRun(); }
+  bool LongMayRun() { return !LaneOf(Urgency::kLong).empty() && long_running < most_long; }
+  bool Runnable() { return !LaneOf(Urgency::kUrgent).empty() || !LaneOf(Urgency::kFair).empty() || LongMayRun(); }
   Urgency Choose();
-  Urgency ChooseAmongOthers();
 
-  const size_t most_in_background;
+  const size_t most_long;
 
   mutable std::mutex mutex;
   std::condition_variable wake_up;
   std::array<Lane, kUrgencies> lanes;
   size_t waiting = 0;
   size_t sleeping = 0;
-  size_t in_background = 0;
+  size_t long_running = 0;
   uint32_t urgent_in_a_row = 0;
-  uint32_t others_in_a_row = 0;  // while bulk waited
   bool long_is_next = false;
   bool ending = false;
 
@@ -138,16 +127,6 @@ struct WorkPool::Rep {
 
 // Whose turn it is, where something is runnable.
 Urgency WorkPool::Rep::Choose() {
-  if (!BulkMayRun()) return ChooseAmongOthers();
-  if (OthersMayRun() && others_in_a_row < kOthersBetweenBulk) {
-    ++others_in_a_row;
-    return ChooseAmongOthers();
-  }
-  others_in_a_row = 0;
-  return Urgency::kBulk;
-}
-
-Urgency WorkPool::Rep::ChooseAmongOthers() {
   const bool fair = !LaneOf(Urgency::kFair).empty();
   const bool long_may_run = LongMayRun();
   const bool others = fair || long_may_run;
@@ -161,8 +140,8 @@ Urgency WorkPool::Rep::ChooseAmongOthers() {
   return long_task ? Urgency::kLong : Urgency::kFair;
 }
 
-void WorkPool::Rep::Run() {
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNice);
+void WorkPool::Rep::Run(int nice) {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice);
   std::unique_lock lock(mutex);
   while (true) {
     if (!Runnable()) {
@@ -173,24 +152,24 @@ void WorkPool::Rep::Run() {
       continue;
     }
     const Urgency urgency = Choose();
-    const bool is_background = IsBackground(urgency);
+    const bool is_long = urgency == Urgency::kLong;
     Task task = LaneOf(urgency).Pop();
     --waiting;
-    if (is_background) ++in_background;
-    // Nobody was woken for a long or a bulk task while it had to wait.
-    const bool wake = !is_background && sleeping > 0 && (LongMayRun() || BulkMayRun());
+    if (is_long) ++long_running;
+    // Nobody was woken for a long task while it had to wait.
+    const bool wake = !is_long && sleeping > 0 && LongMayRun();
     lock.unlock();
     if (wake) wake_up.notify_one();
     RunAndForget(std::move(task));
     lock.lock();
-    if (is_background) --in_background;
+    if (is_long) --long_running;
     if (ending && waiting == 0) wake_up.notify_all();
   }
 }
 
-WorkPool::WorkPool(size_t threads) : rep_(std::make_unique<Rep>(std::max<size_t>(1, threads))) {
+WorkPool::WorkPool(size_t threads, int nice) : rep_(std::make_unique<Rep>(std::max<size_t>(1, threads))) {
   for (size_t i = 0; i < std::max<size_t>(1, threads); ++i) {
-    rep_->threads.emplace_back([rep = rep_.get()] { rep->Run(); });
+    rep_->threads.emplace_back([rep = rep_.get(), nice] { rep->Run(nice); });
     pthread_setname_np(rep_->threads.back().native_handle(), ("weir-work-" + std::to_string(i)).c_str());
   }
 }
@@ -210,7 +189,7 @@ void WorkPool::Submit(Urgency urgency, const Party& party, std::function<void()>
     const std::lock_guard lock(rep_->mutex);
     rep_->LaneOf(urgency).Push(party, std::move(task));
     ++rep_->waiting;
-    wake = rep_->sleeping > 0 && (!Rep::IsBackground(urgency) || rep_->BackgroundMayRun());
+    wake = rep_->sleeping > 0 && (urgency != Urgency::kLong || rep_->LongMayRun());
   }
   if (wake) rep_->wake_up.notify_one();
 }

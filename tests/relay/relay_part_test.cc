@@ -140,7 +140,7 @@ TEST_F(RelayPartTest, GatesWorkersAndCommitsAreThereWhileItStops) {
   Status saved = Status::Error("not tried");
   part_.at_stop = [&](const RelayServices& services) {
     std::promise<void> worked;
-    services.context.pool.Submit(Urgency::kBulk, Party{.id = 1}, [&] { worked.set_value(); });
+    services.context.pool.Submit(Urgency::kFair, Party{.id = 1}, [&] { worked.set_value(); });
     worked.get_future().wait();
     const Party party{.id = 1, .work_class = WorkClass::kBulk};
     EXPECT_NE(services.context.limiter.Admit(Operation::kWrite, {100}, party).state(), Admission::State::kRefused);

@@ -112,61 +112,13 @@ TEST(WorkPool, LongTasksLeaveAThreadForTheOthers) {
   EXPECT_EQ(most, 2);
 }
 
-TEST(WorkPool, BulkRunsWhenNothingElseCan) {
-  Order order;
-  for (int i = 1; i <= 2; ++i) order.Submit(Urgency::kBulk, 1, "bulk" + std::to_string(i));
-  order.Submit(Urgency::kLong, 2, "scan");
-  order.Submit(Urgency::kFair, 3, "event");
-  order.Submit(Urgency::kUrgent, 4, "first");
-  EXPECT_EQ(order.Run(), "first event scan bulk1 bulk2");
-}
-
-TEST(WorkPool, BulkMovesOnBesideAnyLoad) {
-  for (const Urgency load : {Urgency::kUrgent, Urgency::kFair, Urgency::kLong}) {
-    Order order;
-    for (int i = 0; i < 2; ++i) order.Submit(Urgency::kBulk, 1, "bulk");
-    for (int i = 0; i < 80; ++i) order.Submit(load, 2, "o");
-    std::string expected;
-    for (int i = 0; i < 80; ++i) expected += i == 31 || i == 62 ? "bulk o " : "o ";
-    expected.pop_back();
-    EXPECT_EQ(order.Run(), expected) << static_cast<int>(load);
-  }
-}
-
-TEST(WorkPool, LongAndBulkTasksTogetherLeaveAThreadForTheOthers) {
-  WorkPool pool(3);
-  std::atomic<int> running{0};
-  std::atomic<int> most{0};
-  std::atomic<int> done{0};
-  std::promise<void> go;
-  const std::shared_future<void> gone(go.get_future());
-  for (int i = 0; i < 20; ++i) {
-    pool.Submit(i % 2 == 0 ? Urgency::kBulk : Urgency::kLong, Party{.id = static_cast<uint64_t>(i)}, [&] {
-      const int now = ++running;
-      for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) continue;
-      gone.wait();
-      --running;
-      ++done;
-    });
-  }
-  while (running < 2) std::this_thread::yield();
-  for (const Urgency urgency : {Urgency::kUrgent, Urgency::kFair}) {
-    std::promise<void> short_one;
-    pool.Submit(urgency, Party{.id = 99}, [&] { short_one.set_value(); });
-    short_one.get_future().wait();
-  }
-  go.set_value();
-  while (done < 20) std::this_thread::yield();
-  EXPECT_EQ(most, 2);
-}
-
 TEST(WorkPool, RunsWhatWasSubmittedBeforeItEnds) {
   std::atomic<int> done{0};
   {
     WorkPool pool(2);
     for (int i = 0; i < 1000; ++i) {
-      pool.Submit(static_cast<Urgency>(i % kUrgencies), Party{.id = static_cast<uint64_t>(i % 7)}, [&] {
-        if (++done <= 100) pool.Submit(Urgency::kBulk, Party{.id = 1}, [&] { ++done; });
+      pool.Submit(static_cast<Urgency>(i % 3), Party{.id = static_cast<uint64_t>(i % 7)}, [&] {
+        if (++done <= 100) pool.Submit(Urgency::kLong, Party{.id = 1}, [&] { ++done; });
       });
     }
   }
@@ -181,7 +133,7 @@ TEST(WorkPool, ManyThreadsSubmit) {
     for (int t = 0; t < 4; ++t) {
       submitters.emplace_back([&, t] {
         for (int i = 0; i < 5000; ++i)
-          pool.Submit(static_cast<Urgency>(i % kUrgencies), Party{.id = static_cast<uint64_t>(t * 50 + i % 50)},
+          pool.Submit(static_cast<Urgency>(i % 3), Party{.id = static_cast<uint64_t>(t * 50 + i % 50)},
                       [&] { ++done; });
       });
     }
