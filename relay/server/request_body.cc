@@ -11,6 +11,7 @@ namespace http = boost::beast::http;
 
 // Of a chunk's extensions, and of all that comes after the last chunk.
 constexpr size_t kMostKept = size_t{16} << 10;
+constexpr std::string_view kLastChunk = "0\r\n";
 
 }  // namespace
 
@@ -32,6 +33,11 @@ size_t RequestBody::Put(std::string_view input, boost::system::error_code& error
     const size_t end = input.find('\n');
     used = end == input.npos ? input.size() : end + 1;
     line_ += input.substr(0, used);
+    // Looked at before, a last chunk must have the bytes of an empty trailer when the parser sees it again.
+    if (line_.starts_with(kLastChunk) && line_.size() < kLastChunk.size() + 2) {
+      error = {};
+      return used;
+    }
     line_.erase(0, parser_.put(boost::asio::buffer(line_), error));
     if (error != http::error::need_more) return used;
   }

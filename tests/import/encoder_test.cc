@@ -42,7 +42,8 @@ std::string Gunzip(const std::string& path) {
 std::string Unzstd(const std::string& path, size_t size) {
   const std::string bytes = Contents(path);
   std::string text(size + 1, '\0');
-  const size_t got = ZSTD_decompressDCtx(ZSTD_createDCtx(), text.data(), text.size(), bytes.data(), bytes.size());
+  const std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  const size_t got = ZSTD_decompressDCtx(context.get(), text.data(), text.size(), bytes.data(), bytes.size());
   EXPECT_EQ(ZSTD_isError(got), 0u) << ZSTD_getErrorName(got);
   text.resize(ZSTD_isError(got) != 0 ? 0 : got);
   return text;
