@@ -124,7 +124,7 @@ Status Encoder::Pass(bool last) {
   compressor_->Add(waiting_, last, &compressed_);
   waiting_.clear();
   if (!last && compressed_.size() < kBuffer) return {};
-  const Status written = file_->Write(compressed_);
+  Status written = file_->Write(compressed_);
   compressed_.clear();
   return written;
 }

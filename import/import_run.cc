@@ -155,7 +155,7 @@ Status ImportRun::Close(bool whole) {
   if (!whole) {
     // Where nothing was settled the checkpoint that it began with is as good, and the tail may not be known.
     const bool moved = checkpoint_.input != options_.from.input || checkpoint_.place.bytes != options_.from.place.bytes;
-    const Status status = moved ? WriteCheckpoint() : Status();
+    Status status = moved ? WriteCheckpoint() : Status();
     checkpoint_problem_ = status.message();
     return status;
   }

@@ -22,7 +22,7 @@ Result<Progress> OldestFirst::Next(const Slice& slice, const OnEvent& on_event) 
     HandOut(slice, on_event);
   } else if (query_) {
     const Result<Progress> walked = query_->Next(slice, [this](EventView event) { Take(event); });
-    if (!walked.ok()) return walked;
+    if (!walked.ok()) return walked.status();
     if (walked.value() == Progress::kDone) Settle();
   } else if (!ahead_.empty()) {
     Span oldest = std::move(ahead_.back());

@@ -103,7 +103,7 @@ void RelayUpload::ReadHead() {
 }
 
 void RelayUpload::ReadOn() {
-  if (parser_.is_done()) return End(parser_.get().result_int(), answer_);
+  if (parser_.is_done()) return End(HttpStatus(), answer_);
   parser_.get().body().data = piece_.data();
   parser_.get().body().size = piece_.size();
   http::async_read_some(socket_, buffer_, parser_, [self = shared_from_this()](const Error& error, size_t) {
@@ -111,7 +111,7 @@ void RelayUpload::ReadOn() {
     self->OnBody(self->piece_.size() - self->parser_.get().body().size);
     if (self->closed_) return;
     if (error && error != http::error::need_buffer) {
-      const int status = self->parser_.get().result_int();
+      const int status = self->HttpStatus();
       return self->End(status == 200 ? 0 : status, status == 200 ? "it hung up" : self->answer_);
     }
     self->ReadOn();

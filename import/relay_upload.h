@@ -56,6 +56,7 @@ class RelayUpload : public std::enable_shared_from_this<RelayUpload> {
   void OnSent(const Error& error);
   void ReadHead();
   void ReadOn();
+  int HttpStatus() const { return static_cast<int>(parser_.get().result_int()); }
   void OnBody(size_t bytes);
   void End(int status, const std::string& words);
 
