@@ -161,11 +161,6 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   if (!prepared.ok()) return prepared.status();
   database->prepared_ = std::move(prepared).value();
 
-  // Flushes and compactions are for later, and where they come too late the throttle notices. In the storm of
-  // bench/relay the p99 of REQs is 13 ms so, 15 to 26 without; beside an import 7 to 8 ms instead of 11 to 15.
-  for (const auto pool : {rocksdb::Env::LOW, rocksdb::Env::HIGH})
-    db_options.env->LowerThreadPoolCPUPriority(pool, rocksdb::CpuPriority::kLow);
-
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status =
       options.read_only ? rocksdb::DB::OpenForReadOnly(db_options, options.path, families, &database->families_, &db)

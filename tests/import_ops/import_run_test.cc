@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <thread>
@@ -18,7 +19,7 @@ class ListSource final : public Source {
   std::deque<Chunk> chunks;
   Status error;  // at the end
   std::string tail;
-  bool stopped = false;
+  std::atomic<bool> stopped{false};
 
   Result<std::optional<Chunk>> Next() override {
     if (stopped) return std::optional<Chunk>();
@@ -43,7 +44,7 @@ class ImmediateDestination final : public Destination {
  public:
   std::function<void(const SettledChunk&)> on_settled;
   std::function<void()> before_push = [] {};
-  bool stopped = false;
+  std::atomic<bool> stopped{false};
   uint64_t settles = UINT64_MAX;  // chunks, then it can go on no more
 
   bool Push(Chunk chunk) override {
