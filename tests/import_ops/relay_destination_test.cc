@@ -1,6 +1,7 @@
 // Chunks on their way to a real relay, which comes and goes.
 #include "import/relay_destination.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

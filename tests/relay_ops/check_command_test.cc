@@ -25,7 +25,7 @@ class CheckCommandTest : public testing::Test {
 
   // Notes of these numbers in a database of their own, in this order.
   std::string MakeData(const std::string& name, const std::vector<uint64_t>& notes) {
-    const std::string data_dir = directory_ + "/" + name;
+    std::string data_dir = directory_ + "/" + name;
     const auto store = RocksDbStore::Open({.path = data_dir + "/events", .memory_target_bytes = 256ull << 20});
     EXPECT_TRUE(store.ok()) << store.status().message();
     std::vector<Event> events;

@@ -1,4 +1,5 @@
 // Requests and answers in pieces, where all goes as it should.
+#include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <rapidcheck/gtest.h>
 #include <sys/ioctl.h>
