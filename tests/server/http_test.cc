@@ -167,7 +167,9 @@ TEST_F(HttpTest, ACodingOfTheBodyThatIsUnknownIsNotImplemented) {
     for (const std::string version : {"1.1", "1.0"}) {
       for (const std::string request : {"POST /take", "GET /", "DELETE /nowhere"}) {
         RawClient client = Connect();
-        client.Send(request + " HTTP/" + version + "\r\nHost: x\r\n" + coding + "\r\n" + Get("/"));
+        std::string text = request;
+        text.append(" HTTP/").append(version).append("\r\nHost: x\r\n").append(coding).append("\r\n");
+        client.Send(text + Get("/"));
         EXPECT_EQ(client.ReadAnswer().value_or(RawAnswer()).status, 501) << request << " " << version << " " << coding;
         EXPECT_TRUE(client.AtEnd());
       }
