@@ -1,7 +1,5 @@
 #include "bench/relay/child_command.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,18 +10,10 @@
 #include <cstring>
 
 #include "bench/relay/server_process.h"
+#include "bench/relay/spawn.h"
 
 namespace weir {
 namespace {
-
-[[noreturn]] void Become(const std::string& command, int log) {
-  dup2(log, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // nothing is left behind, however this program ends
-  setpgid(0, 0);
-  execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-  _exit(127);
-}
 
 Duration Of(const timeval& t) { return std::chrono::seconds(t.tv_sec) + std::chrono::microseconds(t.tv_usec); }
 
@@ -31,13 +21,9 @@ Duration Of(const timeval& t) { return std::chrono::seconds(t.tv_sec) + std::chr
 
 Result<std::unique_ptr<ChildCommand>> ChildCommand::Start(const std::string& command,
                                                           const std::filesystem::path& log) {
-  const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (fd < 0) return Status::Error("cannot write " + log.string() + ": " + std::strerror(errno));
-  const pid_t pid = fork();
-  if (pid == 0) Become(command, fd);
-  close(fd);
-  if (pid < 0) return Status::Error(std::string("fork: ") + std::strerror(errno));
-  return std::unique_ptr<ChildCommand>(new ChildCommand(pid, log));
+  const Result<pid_t> pid = Spawn(command, log);
+  if (!pid.ok()) return pid.status();
+  return std::unique_ptr<ChildCommand>(new ChildCommand(pid.value(), log));
 }
 
 bool ChildCommand::Reap(int options) {
@@ -65,7 +51,7 @@ Result<CommandCost> ChildCommand::Cost() const {
 
 ChildCommand::~ChildCommand() {
   if (pid_ == 0) return;
-  kill(-pid_, SIGTERM);  // its own group, see Become
+  kill(-pid_, SIGTERM);  // its own group, see Spawn
   Reap(0);
 }
 

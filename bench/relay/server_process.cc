@@ -1,7 +1,5 @@
 #include "bench/relay/server_process.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 
 #include "bench/relay/client_socket.h"
 #include "bench/relay/loop.h"
+#include "bench/relay/spawn.h"
 
 namespace weir {
 namespace {
@@ -20,15 +19,6 @@ namespace {
 constexpr Duration kStartPatience = std::chrono::seconds(60);
 constexpr Duration kStopPatience = std::chrono::seconds(60);
 constexpr Duration kPause = std::chrono::milliseconds(20);
-
-[[noreturn]] void Become(const std::string& command, int log) {
-  dup2(log, STDOUT_FILENO);
-  dup2(log, STDERR_FILENO);
-  prctl(PR_SET_PDEATHSIG, SIGTERM);  // no relay is left behind, however this program ends
-  setpgid(0, 0);                     // Ctrl-C is for the generator, which stops the relay in order
-  execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-  _exit(127);
-}
 
 std::string NameOf(pid_t pid) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
@@ -53,15 +43,11 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(const std::string& c
     close(taken.value());
     return Status::Error("somebody answers at " + endpoint.Url() + " already");
   }
-  const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (fd < 0) return Status::Error("cannot write " + log.string() + ": " + std::strerror(errno));
-  const pid_t pid = fork();
-  if (pid == 0) Become(command, fd);
-  close(fd);
-  if (pid < 0) return Status::Error(std::string("fork: ") + std::strerror(errno));
-  std::unique_ptr<ServerProcess> server(new ServerProcess(pid, log));
+  const Result<pid_t> pid = Spawn(command, log);
+  if (!pid.ok()) return pid.status();
+  std::unique_ptr<ServerProcess> server(new ServerProcess(pid.value(), log));
   if (Status s = server->WaitUntilItAnswers(endpoint); !s.ok()) return s;
-  if (const std::string name = NameOf(pid); name == "sh" || name == "dash" || name == "bash")
+  if (const std::string name = NameOf(pid.value()); name == "sh" || name == "dash" || name == "bash")
     return Status::Error("\"" + command + "\" leaves a shell before the relay: begin its last step with exec");
   return server;
 }
@@ -99,7 +85,7 @@ std::string ServerProcess::Fate() {
 
 Status ServerProcess::Stop() {
   if (pid_ == 0) return Status();
-  kill(-pid_, SIGTERM);  // its own group, see Become
+  kill(-pid_, SIGTERM);  // its own group, see Spawn
   if (Ended(kStopPatience)) return Status();
   kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);

@@ -8,16 +8,6 @@ namespace {
 
 class FlowTest : public ServerTest {
  protected:
-  // Runs on the connection's I/O thread.
-  template <typename Function>
-  void OnIoThread(Function function) {
-    std::promise<void> done;
-    boost::asio::post(server_->executor(0), [&] {
-      function();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
   // The first connection that opens.
   void KeepConnection() {
     behaviour_.on_open = [this](Connection& c) {

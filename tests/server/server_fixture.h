@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -101,6 +103,17 @@ class RecordingHandler final : public ConnectionHandler {
 
 class ServerTest : public testing::Test {
  protected:
+  // Runs on the first I/O thread.
+  template <typename Function>
+  void OnIoThread(Function function) {
+    std::promise<void> done;
+    boost::asio::post(server_->executor(0), [&] {
+      function();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+
   ServerTest() {
     settings_.port = 0;
     settings_.io_threads = 1;

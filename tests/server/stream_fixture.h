@@ -88,17 +88,6 @@ class StreamTest : public ServerTest {
   static std::string PostChunks(const std::string& chunks) { return Post("Transfer-Encoding: chunked\r\n") + chunks; }
   static std::string Get(const std::string& path) { return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"; }
 
-  // Runs on the I/O thread.
-  template <typename Function>
-  void OnIoThread(Function function) {
-    std::promise<void> done;
-    boost::asio::post(server_->executor(0), [&] {
-      function();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
-
   // Exactly one, and the last of what is written down.
   void ExpectEnd(std::string_view cause) {
     EXPECT_TRUE(record_.Await("end: "));
