@@ -12,13 +12,20 @@ const Clock& Clock::System() {
 
 const WallClock& WallClock::System() {
   class SystemClock final : public WallClock {
-    uint64_t NowSeconds() const override {
-      return static_cast<uint64_t>(
-          std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-              .count());
-    }
+    WallTime Now() const override { return std::chrono::system_clock::now(); }
   };
   static const SystemClock clock;
+  return clock;
+}
+
+const WallClock& WallClock::Unstepped() {
+  class UnsteppedClock final : public WallClock {
+    WallTime Now() const override { return wall_start_ + (std::chrono::steady_clock::now() - steady_start_); }
+
+    const WallTime wall_start_ = std::chrono::system_clock::now();
+    const TimePoint steady_start_ = std::chrono::steady_clock::now();
+  };
+  static const UnsteppedClock clock;
   return clock;
 }
 

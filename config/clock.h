@@ -27,13 +27,22 @@ class Clock {
   static const Clock& System();
 };
 
-// The time of day, for what the world dates: seconds since 1970. Any number of threads may ask at once.
+// The time of day, for what the world dates. It may step, in either direction.
+using WallTime = std::chrono::sys_time<Duration>;
+
+// Any number of threads may ask at once.
 class WallClock {
  public:
   virtual ~WallClock() = default;
-  virtual uint64_t NowSeconds() const = 0;
+  virtual WallTime Now() const = 0;
+  uint64_t NowSeconds() const {
+    return static_cast<uint64_t>(std::chrono::floor<std::chrono::seconds>(Now()).time_since_epoch().count());
+  }
 
   static const WallClock& System();
+  // The time of day as it was when this was first asked for, and from then on by the steady clock: it never steps.
+  // For one process alone: that of another may differ by what the system's clock has stepped between their starts.
+  static const WallClock& Unstepped();
 };
 
 }  // namespace weir

@@ -21,14 +21,17 @@ class ManualClock final : public Clock {
 
 class ManualWallClock final : public WallClock {
  public:
-  explicit ManualWallClock(uint64_t seconds) : seconds_(seconds) {}
+  explicit ManualWallClock(uint64_t seconds) : ManualWallClock(WallTime(std::chrono::seconds(seconds))) {}
+  explicit ManualWallClock(WallTime now) : now_(now) {}
 
-  uint64_t NowSeconds() const override { return seconds_.load(std::memory_order_relaxed); }
-  void Set(uint64_t seconds) { seconds_.store(seconds, std::memory_order_relaxed); }
-  void Advance(uint64_t seconds) { seconds_.fetch_add(seconds, std::memory_order_relaxed); }
+  WallTime Now() const override { return now_.load(std::memory_order_acquire); }
+  void Set(WallTime now) { now_.store(now, std::memory_order_release); }
+  void Set(uint64_t seconds) { Set(WallTime(std::chrono::seconds(seconds))); }
+  void Advance(Duration d) { Set(Now() + d); }
+  void Advance(uint64_t seconds) { Advance(std::chrono::seconds(seconds)); }
 
  private:
-  std::atomic<uint64_t> seconds_;
+  std::atomic<WallTime> now_;
 };
 
 }  // namespace weir

@@ -46,5 +46,24 @@ TEST(Result, IsAValueOrAnError) {
   EXPECT_EQ(error.status().message(), "why");
 }
 
+TEST(WallClock, CountsWholeSeconds) {
+  ManualWallClock clock(WallTime(std::chrono::milliseconds(1999)));
+  EXPECT_EQ(clock.NowSeconds(), 1u);
+  clock.Advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(clock.NowSeconds(), 2u);
+}
+
+TEST(WallClock, UnsteppedGoesOnFromTheTimeOfDayAndNeverBack) {
+  const WallClock& clock = WallClock::Unstepped();
+  WallTime last = clock.Now();
+  const Duration apart = WallClock::System().Now() - last;
+  EXPECT_LT(std::chrono::abs(apart), std::chrono::hours(1));
+  for (int n = 0; n < 1000; ++n) {
+    const WallTime now = clock.Now();
+    EXPECT_GE(now, last);
+    last = now;
+  }
+}
+
 }  // namespace
 }  // namespace weir
