@@ -122,8 +122,11 @@ std::string_view TrimBlanks(std::string_view text) {
 
 std::string Printable(std::string_view text) {
   static constexpr std::string_view kHex = "0123456789abcdef";
+  size_t end = std::min(text.size(), kPrintableBytes);
+  // Not within a character.
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
   std::string out;
-  for (const char c : text.substr(0, kPrintableBytes)) {
+  for (const char c : text.substr(0, end)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte != 0x7f) {
       out += c;
@@ -131,7 +134,7 @@ std::string Printable(std::string_view text) {
       out.append("\\x").append({kHex[byte >> 4], kHex[byte & 15]});
     }
   }
-  if (text.size() > kPrintableBytes) out += "...";
+  if (end < text.size()) out += "...";
   return out;
 }
 

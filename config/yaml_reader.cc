@@ -136,6 +136,8 @@ std::optional<size_t> YamlValue::ReadWord(const std::vector<std::string>& words)
   return std::nullopt;
 }
 
+bool YamlValue::is_map() const { return node_ != nullptr && node_->kind == Kind::kMap; }
+
 void YamlValue::List(const std::function<void(YamlValue)>& read) const {
   if (node_ == nullptr) return;
   if (node_->kind != Kind::kList) return Expected("a list");
@@ -214,8 +216,9 @@ void YamlMap::RefuseUnknown() const {
   });
 }
 
-Status ReadYaml(std::string_view text, std::string_view file, const std::function<void(YamlMap&)>& read) {
-  const Result<YamlTree> tree = YamlTree::Parse(text, file);
+Status ReadYaml(std::string_view text, std::string_view file, const std::function<void(YamlMap&)>& read,
+                const YamlBounds& bounds) {
+  const Result<YamlTree> tree = YamlTree::Parse(text, file, bounds);
   if (!tree.ok()) return tree.status();
   YamlNode root = tree.value().root();
   if (root.kind == Kind::kNull) root = YamlNode{.kind = Kind::kMap};
@@ -231,7 +234,7 @@ Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap&)>
   std::string text;
   std::array<char, 1 << 16> buffer;
   // One byte beyond the bound is enough for Parse to refuse it, even where the file has no end.
-  while (text.size() <= kMaxYamlFileBytes) {
+  while (text.size() <= YamlBounds{}.file_bytes) {
     const size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
     text.append(buffer.data(), got);
     if (got == 0) break;

@@ -54,6 +54,12 @@ struct YamlNode;
 class YamlErrors;
 class YamlMap;
 
+// Of the whole file; values with aliases unfolded. More is refused. The defaults are for what people write.
+struct YamlBounds {
+  size_t file_bytes = size_t{4} << 20;
+  size_t values = 100'000;
+};
+
 // One value of the file; or none, where an optional key is absent or empty, and then every call does nothing.
 class YamlValue {
  public:
@@ -70,6 +76,7 @@ class YamlValue {
   requires std::is_enum_v<Enum>
   void Read(Enum* variable, const std::vector<std::pair<std::string, Enum>>& words) const;
 
+  bool is_map() const;
   void List(const std::function<void(YamlValue item)>& read) const;
   // A map whose keys the program knows.
   void Map(const std::function<void(YamlMap& map)>& read) const;
@@ -81,7 +88,7 @@ class YamlValue {
 
  private:
   friend class YamlMap;
-  friend Status ReadYaml(std::string_view, std::string_view, const std::function<void(YamlMap&)>&);
+  friend Status ReadYaml(std::string_view, std::string_view, const std::function<void(YamlMap&)>&, const YamlBounds&);
 
   YamlValue(const YamlNode* node, YamlErrors* errors, std::string path)
       : node_(node), errors_(errors), path_(std::move(path)) {}
@@ -116,7 +123,8 @@ class YamlMap {
 
 // The root must be a map; an empty file is an empty one. The status has an error a line, in the order of the file and
 // at most 20 of them.
-Status ReadYaml(std::string_view text, std::string_view file, const std::function<void(YamlMap& root)>& read);
+Status ReadYaml(std::string_view text, std::string_view file, const std::function<void(YamlMap& root)>& read,
+                const YamlBounds& bounds = {});
 Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap& root)>& read);
 
 template <typename Enum>

@@ -15,7 +15,7 @@ namespace weir {
 // Turns the parser's events into nodes. What breaks a bound leaves as the parser's own exception, which has a position.
 class YamlTreeBuilder final : public YAML::EventHandler {
  public:
-  explicit YamlTreeBuilder(YamlTree& tree) : tree_(tree) {}
+  YamlTreeBuilder(YamlTree& tree, size_t max_values) : tree_(tree), max_values_(max_values) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (tree_.root_ != nullptr) throw YAML::ParserException(mark, "found a second document, expected one");
@@ -73,7 +73,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     // "?" and "!" are the parser's for plain and quoted scalars without a tag; the language's own tags say nothing new.
     if (!tag.empty() && tag != "?" && tag != "!" && !tag.starts_with("tag:yaml.org,2002:"))
       throw YAML::ParserException(mark, "found the tag " + Printable(tag) + ", expected none");
-    if (tree_.nodes_.size() >= kMaxYamlValues) ThrowTooMany(mark);
+    if (tree_.nodes_.size() >= max_values_) ThrowTooMany(mark);
     YamlNode& node = tree_.nodes_.emplace_back();
     node.kind = kind;
     node.line = mark.line + 1;
@@ -107,13 +107,13 @@ class YamlTreeBuilder final : public YAML::EventHandler {
     parent.children.push_back(&node);
     parent.values += node.values;
     parent.depth = std::max(parent.depth, node.depth + 1);
-    if (parent.values > kMaxYamlValues) ThrowTooMany(mark);
+    if (parent.values > max_values_) ThrowTooMany(mark);
     if (open_.size() + node.depth > kMaxYamlDepth) ThrowTooDeep(mark);
   }
 
-  [[noreturn]] static void ThrowTooMany(const YAML::Mark& mark) {
+  [[noreturn]] void ThrowTooMany(const YAML::Mark& mark) const {
     throw YAML::ParserException(
-        mark, "found more than " + std::to_string(kMaxYamlValues) + " values (aliases unfolded), expected fewer");
+        mark, "found more than " + std::to_string(max_values_) + " values (aliases unfolded), expected fewer");
   }
 
   [[noreturn]] static void ThrowTooDeep(const YAML::Mark& mark) {
@@ -122,24 +122,25 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   }
 
   YamlTree& tree_;
+  const size_t max_values_;
   std::vector<OpenNode> open_;
   std::map<YAML::anchor_t, const YamlNode*> anchors_;
 };
 
-Result<YamlTree> YamlTree::Parse(std::string_view text, std::string_view file) {
+Result<YamlTree> YamlTree::Parse(std::string_view text, std::string_view file, const YamlBounds& bounds) {
   const auto error_at = [&](int line, int column, const std::string& what) {
     std::ostringstream out;
     out << file << ':' << line << ':' << column << ": " << what;
     return Status::Error(out.str());
   };
-  if (text.size() > kMaxYamlFileBytes)
-    return error_at(1, 1, "found more than " + std::to_string(kMaxYamlFileBytes) + " bytes, expected fewer");
+  if (text.size() > bounds.file_bytes)
+    return error_at(1, 1, "found more than " + std::to_string(bounds.file_bytes) + " bytes, expected fewer");
   YamlTree tree;
   try {
     // The parser takes a quote that is never closed as closed by the end of the file, but not by the end of a document.
     std::istringstream stream(std::string(text) + (text.ends_with('\n') ? "...\n" : "\n...\n"));
     YAML::Parser parser(stream);
-    YamlTreeBuilder builder(tree);
+    YamlTreeBuilder builder(tree, bounds.values);
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::ParserException& e) {

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "config/status.h"
+#include "config/yaml_reader.h"
 
 namespace weir {
 
-inline constexpr size_t kMaxYamlFileBytes = size_t{4} << 20;
+inline constexpr size_t kMaxYamlFileBytes = YamlBounds{}.file_bytes;
+inline constexpr size_t kMaxYamlValues = YamlBounds{}.values;
 inline constexpr size_t kMaxYamlScalarBytes = size_t{64} << 10;
-inline constexpr size_t kMaxYamlValues = 100'000;
 inline constexpr size_t kMaxYamlDepth = 32;
 
 struct YamlNode {
@@ -37,7 +38,7 @@ struct YamlNode {
 class YamlTree {
  public:
   // The error is one line that begins with file:line:column.
-  static Result<YamlTree> Parse(std::string_view text, std::string_view file);
+  static Result<YamlTree> Parse(std::string_view text, std::string_view file, const YamlBounds& bounds);
 
   // A file without any value has a null root.
   const YamlNode& root() const { return *root_; }
