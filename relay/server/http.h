@@ -14,12 +14,14 @@ namespace weir {
 
 struct HttpRequest {
   std::string method;
-  std::string path;     // decoded, without query
-  std::string query;    // as sent, after '?'
-  std::string address;  // of the client, as Connection::address
-  std::string peer;     // of the socket: a proxy's where there is one
+  std::string path;      // decoded, without query
+  std::string raw_path;  // as sent: where a %2F is not a slash
+  std::string query;     // as sent, after '?'
+  std::string address;   // of the client, as Connection::address
+  std::string peer;      // of the socket: a proxy's where there is one
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+  std::vector<std::string> parameters;                       // what stood for the {…} of the route's path, decoded
 
   // The first one's value; empty where there is none.
   std::string_view Header(std::string_view lower_case_name) const;
@@ -34,6 +36,11 @@ struct HttpResponse {
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 
+// For answers that have to be waited for. `reply` is called once, from any thread, now or later, also when connection
+// and server are gone; until then the connection's next request waits. Dropped without a call, the answer is 500.
+using HttpReply = std::function<void(HttpResponse response)>;
+using HttpDeferredHandler = std::function<void(const HttpRequest& request, HttpReply reply)>;
+
 // For requests whose body comes, and whose answer goes, in pieces (http_stream.h). Looks at the head of a request,
 // whose body is empty here: a handler, or the answer that refuses it, after which the connection is closed. Called on
 // the I/O thread; must not block.
@@ -42,11 +49,14 @@ class HttpStreamHandler;
 using HttpStreamFactory = std::function<std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>(
     const HttpRequest& head, HttpExchange& exchange)>;
 
-// Exact paths; HEAD is answered by GET's handler. A known path with another method gets 405 with Allow, an unknown one
-// 404. Routes are added before the server starts; handlers run on I/O threads, several at once, and must not block.
+// Exact paths, or such in which whole segments are {…}: "/v1/models/{model}/quota", which stand behind exact ones; a
+// parameter is never empty. HEAD is answered by GET's handler. A known path with another method gets 405 with Allow, an
+// unknown one 404. Routes are added before the server starts; handlers run on I/O threads, several at once, and must
+// not block.
 class HttpRouter {
  public:
   void Add(std::string method, std::string path, HttpHandler handler);
+  void AddDeferred(std::string method, std::string path, HttpDeferredHandler handler);
   // For GET on any path with this word in Accept (NIP-11), before the routes.
   void AddForAccept(std::string media_type, HttpHandler handler);
 
@@ -54,12 +64,26 @@ class HttpRouter {
   // the answer's head.
   void AddStream(std::string method, std::string path, HttpStreamFactory factory);
 
-  HttpResponse Answer(const HttpRequest& request) const;
+  // The answer, or who will give it; sets the request's parameters.
+  std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
+  // The same, waiting for what is deferred: not for I/O threads. Throws std::future_error where the reply was dropped.
+  HttpResponse Answer(HttpRequest request) const;
   // Null where nothing that streams is there.
   const HttpStreamFactory* StreamFor(std::string_view method, std::string_view path) const;
 
  private:
-  std::map<std::string, std::map<std::string, HttpHandler>, std::less<>> routes_;
+  using Handler = std::variant<HttpHandler, HttpDeferredHandler>;
+  using Methods = std::map<std::string, Handler, std::less<>>;
+  struct Pattern {
+    std::vector<std::string> segments;  // empty: a parameter
+    Methods methods;
+  };
+  void AddHandler(std::string method, std::string path, Handler handler);
+  const Handler* Find(std::string_view method, HttpRequest& request) const;
+  HttpResponse Refusal(const HttpRequest& request) const;
+
+  std::map<std::string, Methods, std::less<>> routes_;
+  std::map<std::string, Pattern, std::less<>> patterns_;  // by their path
   std::vector<std::pair<std::string, HttpHandler>> by_accept_;
   std::map<std::string, std::map<std::string, HttpStreamFactory, std::less<>>, std::less<>> streams_;
 };

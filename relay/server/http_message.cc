@@ -8,35 +8,12 @@
 #include <ctime>
 
 #include "config/parse.h"
+#include "relay/server/percent.h"
 
 namespace weir {
 namespace {
 
 namespace http = boost::beast::http;
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::optional<std::string> DecodePath(std::string_view text) {
-  std::string path;
-  for (size_t n = 0; n < text.size(); ++n) {
-    if (text[n] != '%') {
-      path += text[n];
-      continue;
-    }
-    if (n + 2 >= text.size()) return std::nullopt;
-    const int high = HexDigit(text[n + 1]);
-    const int low = HexDigit(text[n + 2]);
-    if (high < 0 || low < 0 || (high == 0 && low == 0)) return std::nullopt;
-    path += static_cast<char>(high << 4 | low);
-    n += 2;
-  }
-  return path;
-}
 
 // RFC 6455, 4.2.1: 16 bytes in base64.
 bool IsWebSocketKey(std::string_view key) {
@@ -148,7 +125,7 @@ std::string JoinedHeader(const BeastRequest& request, std::string_view name) {
 std::optional<std::string> PathOf(const BeastRequest& request) {
   const std::string_view target = TargetOf(request);
   if (!target.starts_with('/') && target != "*") return std::nullopt;
-  return DecodePath(target.substr(0, target.find('?')));
+  return DecodePercent(target.substr(0, target.find('?')));
 }
 
 std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string address, std::string peer) {
@@ -159,6 +136,7 @@ std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string addr
   result.path = *std::move(path);
   const std::string_view target = TargetOf(request);
   const size_t question = target.find('?');
+  result.raw_path = target.substr(0, question);
   if (question != target.npos) result.query = target.substr(question + 1);
   result.address = std::move(address);
   result.peer = std::move(peer);

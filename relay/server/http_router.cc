@@ -1,7 +1,10 @@
+#include <future>
+#include <memory>
 #include <set>
 
 #include "config/parse.h"
 #include "relay/server/http.h"
+#include "relay/server/percent.h"
 
 namespace weir {
 namespace {
@@ -51,6 +54,26 @@ HttpResponse ReadableByAnyPage(HttpResponse response) {
   return response;
 }
 
+std::vector<std::string_view> Segments(std::string_view path) {
+  std::vector<std::string_view> segments;
+  for (;;) {
+    const size_t slash = path.find('/');
+    segments.push_back(path.substr(0, slash));
+    if (slash == path.npos) return segments;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+// Whether a path as it was sent is of the pattern, in which an empty segment behind the first is a parameter.
+bool Matches(const std::vector<std::string>& pattern, const std::vector<std::string_view>& path) {
+  if (pattern.size() != path.size() || !path[0].empty()) return false;
+  for (size_t n = 1; n < path.size(); ++n) {
+    const bool parameter = pattern[n].empty();
+    if (parameter ? path[n].empty() : path[n] != pattern[n] && DecodePercent(path[n]) != pattern[n]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view HttpRequest::Header(std::string_view lower_case_name) const {
@@ -60,7 +83,24 @@ std::string_view HttpRequest::Header(std::string_view lower_case_name) const {
 }
 
 void HttpRouter::Add(std::string method, std::string path, HttpHandler handler) {
-  routes_[std::move(path)].insert_or_assign(std::move(method), std::move(handler));
+  AddHandler(std::move(method), std::move(path), std::move(handler));
+}
+
+void HttpRouter::AddDeferred(std::string method, std::string path, HttpDeferredHandler handler) {
+  AddHandler(std::move(method), std::move(path), std::move(handler));
+}
+
+void HttpRouter::AddHandler(std::string method, std::string path, Handler handler) {
+  if (path.find('{') == path.npos) {
+    routes_[std::move(path)].insert_or_assign(std::move(method), std::move(handler));
+    return;
+  }
+  Pattern& pattern = patterns_[path];
+  if (pattern.segments.empty()) {
+    for (const std::string_view segment : Segments(path))
+      pattern.segments.emplace_back(segment.starts_with('{') && segment.ends_with('}') ? std::string_view() : segment);
+  }
+  pattern.methods.insert_or_assign(std::move(method), std::move(handler));
 }
 
 void HttpRouter::AddForAccept(std::string media_type, HttpHandler handler) {
@@ -78,25 +118,57 @@ const HttpStreamFactory* HttpRouter::StreamFor(std::string_view method, std::str
   return stream == streams->second.end() ? nullptr : &stream->second;
 }
 
-HttpResponse HttpRouter::Answer(const HttpRequest& request) const {
-  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+const HttpRouter::Handler* HttpRouter::Find(std::string_view method, HttpRequest& request) const {
+  if (const auto path = routes_.find(request.path); path != routes_.end())
+    if (const auto route = path->second.find(method); route != path->second.end()) return &route->second;
+  if (patterns_.empty()) return nullptr;
+  const std::vector<std::string_view> segments = Segments(request.raw_path);
+  for (const auto& [path, pattern] : patterns_) {
+    const auto route = pattern.methods.find(method);
+    if (route == pattern.methods.end() || !Matches(pattern.segments, segments)) continue;
+    for (size_t n = 1; n < segments.size(); ++n)
+      if (pattern.segments[n].empty()) request.parameters.push_back(*DecodePercent(segments[n]));
+    return &route->second;
+  }
+  return nullptr;
+}
+
+std::variant<HttpResponse, const HttpDeferredHandler*> HttpRouter::Route(HttpRequest& request) const {
+  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
   if (method == "GET") {
     for (const auto& [media_type, handler] : by_accept_) {
       if (!Accepts(request, media_type)) continue;
       return ReadableByAnyPage(handler(request));
     }
   }
-  const auto path = routes_.find(request.path);
-  if (path != routes_.end()) {
-    const auto route = path->second.find(method);
-    if (route != path->second.end()) return route->second(request);
+  if (const Handler* handler = Find(method, request)) {
+    if (const auto* deferred = std::get_if<HttpDeferredHandler>(handler)) return deferred;
+    return std::get<HttpHandler>(*handler)(request);
   }
   if (method == "OPTIONS") return Preflight();
+  return Refusal(request);
+}
+
+HttpResponse HttpRouter::Answer(HttpRequest request) const {
+  auto routed = Route(request);
+  if (auto* at_once = std::get_if<HttpResponse>(&routed)) return std::move(*at_once);
+  auto promise = std::make_shared<std::promise<HttpResponse>>();
+  std::future<HttpResponse> answer = promise->get_future();
+  const HttpDeferredHandler& handler = *std::get<const HttpDeferredHandler*>(routed);
+  handler(request, [promise = std::move(promise)](HttpResponse reply) { promise->set_value(std::move(reply)); });
+  return answer.get();
+}
+
+HttpResponse HttpRouter::Refusal(const HttpRequest& request) const {
   std::set<std::string> known;
-  if (path != routes_.end())
-    for (const auto& [name, handler] : path->second) known.insert(name);
-  if (const auto streams = streams_.find(request.path); streams != streams_.end())
-    for (const auto& [name, factory] : streams->second) known.insert(name);
+  const auto add = [&known](const auto& methods) {
+    for (const auto& [name, handler] : methods) known.insert(name);
+  };
+  if (const auto path = routes_.find(request.path); path != routes_.end()) add(path->second);
+  const std::vector<std::string_view> segments = Segments(request.raw_path);
+  for (const auto& [path, pattern] : patterns_)
+    if (Matches(pattern.segments, segments)) add(pattern.methods);
+  if (const auto streams = streams_.find(request.path); streams != streams_.end()) add(streams->second);
   if (known.empty()) return {.status = 404, .body = "nothing is at " + Printable(request.path) + "\n"};
   std::string allowed;
   for (const std::string& name : known) allowed += name + (name == "GET" ? ", HEAD, " : ", ");

@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "relay/server/http_message.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/last_answer.h"
+#include "relay/server/owed_answer.h"
 #include "relay/server/session.h"
 #include "relay/server/stream_stage.h"
 #include "relay/server/websocket_stage.h"
@@ -39,6 +43,9 @@ class HttpStage final : public Stage {
         core_(session.thread().core()),
         counters_(session.thread().counters()),
         deadline_(NextDeadline()) {}
+  ~HttpStage() override {
+    if (desk_) desk_->Leave();
+  }
 
   void Refuse(Refusal refusal);
 
@@ -54,12 +61,15 @@ class HttpStage final : public Stage {
   SteadyTime NextDeadline() { return session_.thread().Now() + core_.settings.handshake_timeout; }
   bool InRequest() const { return parser_.has_value() && parser_->got_some(); }
   bool Parse();
+  bool Upgrades(const BeastRequest& request) const { return core_.factory && AsksForWebSocket(request); }
   void OnHeader(boost::system::error_code& error);
   void OnRequest();
   void BeginStream();
   void Upgrade(const BeastRequest& request, const IpAddress& client);
-  HttpResponse Ask(const HttpRequest& request);
-  void Answer(const HttpResponse& response, bool keep_alive, bool with_body = true);
+  std::optional<HttpResponse> Ask(HttpRequest& request);
+  std::optional<HttpResponse> AskToAnswerLater(const HttpDeferredHandler& handler, const HttpRequest& request);
+  bool StillWaits();
+  void Answer(const HttpResponse& response);
   void Fail(const HttpResponse& response, std::string_view what) {
     RefuseRequest(session_, counters_.http_errors, response, what);
   }
@@ -73,13 +83,18 @@ class HttpStage final : public Stage {
   const HttpStreamFactory* stream_ = nullptr;  // for the request of which there is the header
   std::string rest_;                           // of an earlier piece, that the parser could not use alone
   SteadyTime deadline_;
-  bool answered_ = false;  // at least one request
+  std::shared_ptr<AnswerDesk> desk_;  // from the first handler on that may answer later
+  bool keep_alive_ = false;           // after the answer to the latest request
+  bool head_only_ = false;            // likewise
+  bool waits_ = false;                // for the answer to the latest request
+  bool answered_ = false;             // at least one request
   bool continued_ = false;
   bool stalled_ = false;
   bool handed_on_ = false;  // to another stage
 };
 
 void HttpStage::OnInput() {
+  if (waits_ && StillWaits()) return;
   for (int requests = 0; !session_.ended() && !handed_on_; ++requests) {
     if (requests == kMostATurn) return session_.ProcessSoon();
     stalled_ = session_.stream().output_bytes() > kMaxUnsentBytes;
@@ -87,6 +102,7 @@ void HttpStage::OnInput() {
     if (rest_.empty() && session_.stream().piece().empty()) break;
     if (!Parse()) break;
     OnRequest();
+    if (waits_) return;
   }
   if (session_.input_ended() && !handed_on_ && session_.stream().piece().empty())
     session_.EndAfterOutput("the client hung up");
@@ -140,7 +156,7 @@ bool HttpStage::Parse() {
 
 void HttpStage::OnHeader(boost::system::error_code& error) {
   const BeastRequest& request = parser_->get();
-  if (const auto path = PathOf(request); path && !AsksForWebSocket(request))
+  if (const auto path = PathOf(request); path && !Upgrades(request))
     stream_ = core_.router.StreamFor(request.method_string(), *path);
   problem_ = FramingProblem(request, stream_ != nullptr);
   if (problem_) return;
@@ -155,18 +171,32 @@ void HttpStage::OnRequest() {
   if (stream_ != nullptr) return BeginStream();
   // What HTTP/1.0 does not know may have been passed on by something that reads the body's end otherwise.
   const bool framed_alike = parser_->get().version() >= 11 || !parser_->chunked();
-  const bool keep_alive = framed_alike && parser_->keep_alive() && !core_.going.load(std::memory_order_relaxed);
+  keep_alive_ = framed_alike && parser_->keep_alive();
   BeastRequest request = parser_->release();
   parser_.reset();
   deadline_ = NextDeadline();
   const IpAddress client = Client(request);
-  if (AsksForWebSocket(request)) return Upgrade(request, client);
+  if (Upgrades(request)) return Upgrade(request, client);
   counters_.http_requests.Add(1);
   if (request.version() >= 11 && request.count(http::field::host) != 1) return Fail(NoHost(), "no Host");
-  const auto asked = ToHttpRequest(request, client.to_string(), session_.peer().to_string());
+  auto asked = ToHttpRequest(request, client.to_string(), session_.peer().to_string());
   if (!asked) return Fail({.status = 400, .body = "the request's target is not well-formed\n"}, "bad target");
-  answered_ = true;
-  Answer(Ask(*asked), keep_alive, asked->method != "HEAD");
+  head_only_ = asked->method == "HEAD";
+  if (const auto answer = Ask(*asked)) return Answer(*answer);
+  waits_ = true;
+}
+
+// True while the answer has not come. Until then what the client sends stays where it is.
+bool HttpStage::StillWaits() {
+  if (const auto answer = desk_->Take()) {
+    waits_ = false;
+    deadline_ = NextDeadline();
+    Answer(*answer);
+    return false;
+  }
+  const boost::system::error_code error = session_.stream().input_error();
+  if (session_.input_ended() && error != boost::asio::error::eof) session_.End("connection lost: " + error.message());
+  return true;
 }
 
 void HttpStage::BeginStream() {
@@ -178,12 +208,23 @@ void HttpStage::BeginStream() {
   session_.SetStage(MakeStreamStage(session_, std::move(*parser_), *std::move(head), *stream_));
 }
 
-HttpResponse HttpStage::Ask(const HttpRequest& request) {
+// Nothing where the answer comes later.
+std::optional<HttpResponse> HttpStage::Ask(HttpRequest& request) {
   try {
-    return core_.router.Answer(request);
+    auto routed = core_.router.Route(request);
+    if (auto* answer = std::get_if<HttpResponse>(&routed)) return std::move(*answer);
+    return AskToAnswerLater(*std::get<const HttpDeferredHandler*>(routed), request);
   } catch (const std::exception& e) {
+    if (desk_) desk_->Forget();
     return AnswerToFault(request, e.what());
   }
+}
+
+std::optional<HttpResponse> HttpStage::AskToAnswerLater(const HttpDeferredHandler& handler,
+                                                        const HttpRequest& request) {
+  if (!desk_) desk_ = std::make_shared<AnswerDesk>(session_);
+  handler(request, desk_->Expect());
+  return desk_->Defer();
 }
 
 void HttpStage::Upgrade(const BeastRequest& request, const IpAddress& client) {
@@ -205,8 +246,10 @@ IpAddress HttpStage::Client(const BeastRequest& request) const {
                               JoinedHeader(request, "X-Real-IP"));
 }
 
-void HttpStage::Answer(const HttpResponse& response, bool keep_alive, bool with_body) {
-  session_.stream().Append(Serialize(response, keep_alive, with_body));
+void HttpStage::Answer(const HttpResponse& response) {
+  answered_ = true;
+  const bool keep_alive = keep_alive_ && !core_.going.load(std::memory_order_relaxed);
+  session_.stream().Append(Serialize(response, keep_alive, !head_only_));
   if (!keep_alive) session_.EndAfterOutput("answered");
 }
 
@@ -242,12 +285,13 @@ void HttpStage::OnTick(SteadyTime now) {
     }
     return;
   }
-  if (now <= deadline_) return;
+  if (waits_ || now <= deadline_) return;
   if (!InRequest() && (answered_ || core_.going)) return session_.EndAfterOutput("nothing more was asked");
   Fail({.status = 408, .body = "no whole request came in time\n"}, "no whole request in time");
 }
 
 void HttpStage::OnShutdown() {
+  if (waits_) return;
   if (answered_ && !InRequest()) return session_.EndAfterOutput("the server is going");
   deadline_ = std::min(deadline_, session_.thread().Now() + kLastChance);
 }

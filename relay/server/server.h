@@ -44,6 +44,7 @@ struct ServerStats {
 
 class Server {
  public:
+  // Without a factory there are no WebSockets: who asks for one is answered as if he had not.
   Server(const ServerSettings& settings, HttpRouter router, ConnectionHandlerFactory factory);
   // At once, if Shutdown was not called.
   ~Server();

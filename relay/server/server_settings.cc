@@ -4,7 +4,8 @@ namespace weir {
 
 void Declare(SettingTable& table, ServerSettings& s) {
   table.Add("LISTEN", &s.listen, "address to listen on; 0.0.0.0 or [::] for all of this machine's");
-  table.Add("PORT", &s.port, {.min = 0, .max = 65535}, "port for WebSocket and HTTP; 0: any free one");
+  table.Add("PORT", &s.port, {.min = 0, .max = 65535},
+            "port for WebSocket and HTTP; 0: any free one; `weir gate` takes 3335 where it is not set");
   table.Add("IO_THREADS", &s.io_threads, {.min = 0, .max = 256, .unit = "threads"},
             "threads that serve connections; 0: one for every two cores");
   table.Add("MAX_CONNECTIONS", &s.max_connections, {.min = 1, .max = 1'000'000, .unit = "connections"},

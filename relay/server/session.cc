@@ -69,8 +69,9 @@ void Session::ReadAlways() {
   if (pauses_ > 0 && !processing_) ProcessSoon();
 }
 
-void Session::ProcessSoon() {
-  asio::post(thread_.context(), [self = shared_from_this()] { self->Guard([&] { self->Process(); }); });
+void Session::ProcessSoon(std::shared_ptr<Session> session) {
+  asio::io_context& context = session->thread_.context();
+  asio::post(context, [self = std::move(session)] { self->Guard([&] { self->Process(); }); });
 }
 
 void Session::FlushSoon() {

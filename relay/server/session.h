@@ -48,7 +48,9 @@ class Session final : public std::enable_shared_from_this<Session> {
   void ReadAlways();
 
   // Has OnInput called on a later turn, bytes or not.
-  void ProcessSoon();
+  void ProcessSoon() { ProcessSoon(shared_from_this()); }
+  // The same from any thread. It gives its hold away, so that the session is not destroyed by it.
+  static void ProcessSoon(std::shared_ptr<Session> session);
   // At this turn's end, together with what else is written in it.
   void FlushSoon();
   void Flush();
