@@ -163,11 +163,12 @@ void ImportService::AddRoutes(HttpRouter& router) {
                    [rep](const HttpRequest& head, HttpExchange& exchange) { return rep->Export(head, exchange); });
 }
 
-void ImportService::Start(const RelayServices& services) {
+Status ImportService::Start(const RelayServices& services) {
   rep_->services.emplace(services);
   rep_->pool = std::make_unique<WorkPool>(std::max<size_t>(1, services.context.pool.threads() - 1), kNice);
   rep_->stopping = false;
   rep_->reaper = std::thread([rep = rep_.get()] { rep->RunReaper(); });
+  return Status();
 }
 
 void ImportService::Stop() { rep_->Stop(); }

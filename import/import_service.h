@@ -39,7 +39,7 @@ class ImportService final : public RelayPart {
   ~ImportService() override;
 
   void AddRoutes(HttpRouter& router) override;
-  void Start(const RelayServices& services) override;
+  Status Start(const RelayServices& services) override;
   void Stop() override;
   void AppendMetrics(MetricFamilies& families) const override;
 

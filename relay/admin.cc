@@ -133,11 +133,12 @@ LoopbackTrust TrustInLoopback(const RelaySettings& settings, std::string_view tr
 }
 
 struct Admin::Rep {
-  Rep(const RelaySettings& s, const WallClock& c, std::string t, std::string_view trusted_proxies)
+  Rep(const RelaySettings& s, const WallClock& c, std::string t, std::string_view trusted_proxies, TokenFrom from)
       : key(s.admin_pubkey),
         url(s.url),
         loopback(TrustInLoopback(s, trusted_proxies)),
         token(std::move(t)),
+        token_is_set(from == TokenFrom::kSetting),
         clock(c),
         start(c.NowSeconds()) {}
 
@@ -147,12 +148,14 @@ struct Admin::Rep {
   std::string RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const;
   std::string RefusalOfUrl(const HttpRequest& request, EventView event) const;
   bool IsNew(const EventId& id, uint64_t now);
+  std::string TokenHint() const;
   HttpResponse Answer(int status, const std::string& why) const;
 
   const std::string key;  // hex; empty: nobody's
   const std::string url;
   const LoopbackTrust loopback;
   const std::string token;  // empty: nobody's
+  const bool token_is_set;  // by WEIR_ADMIN_TOKEN
   const WallClock& clock;
   const uint64_t start;
 
@@ -168,10 +171,13 @@ std::string Admin::Rep::WhyNotTrusted(const HttpRequest& request) const {
 }
 
 std::optional<HttpResponse> Admin::Rep::RefusalOfToken(std::string_view offered) const {
-  if (token.empty()) return Answer(403, "this relay could not write a token, so nobody has one");
+  if (token.empty())
+    return Answer(403, token_is_set ? "nobody has a token: WEIR_ADMIN_TOKEN is not set"
+                                    : "this relay could not write a token, so nobody has one");
   if (offered.size() == token.size() && CRYPTO_memcmp(offered.data(), token.data(), token.size()) == 0)
     return std::nullopt;
-  return Answer(401, "this is not the token; it is another one after each start of the relay");
+  return Answer(401, token_is_set ? "this is not the token of WEIR_ADMIN_TOKEN"
+                                  : "this is not the token; it is another one after each start of the relay");
 }
 
 std::optional<HttpResponse> Admin::Rep::RefusalOfProof(const HttpRequest& request, std::string_view base64) {
@@ -222,26 +228,35 @@ bool Admin::Rep::IsNew(const EventId& id, uint64_t now) {
   return seen.size() < kMostRemembered && seen.emplace(id, now).second;
 }
 
+std::string Admin::Rep::TokenHint() const {
+  if (token_is_set) return token.empty() ? "… (WEIR_ADMIN_TOKEN is not set)" : "<what WEIR_ADMIN_TOKEN is>";
+  return std::string("<what is in admin.token in the relay's data directory>") +
+         (token.empty() ? " (there is none: it could not be written)" : "");
+}
+
 HttpResponse Admin::Rep::Answer(int status, const std::string& why) const {
   HttpResponse response{.status = status, .body = "for administrators only: " + why + "\n"};
   response.body +=
       "Any of these will do:\n"
-      "- the token: Authorization: Bearer <what is in admin.token in the relay's data directory>" +
-      std::string(token.empty() ? " (there is none: it could not be written)" : "") +
+      "- the token: Authorization: Bearer " +
+      TokenHint() +
       "\n"
-      "- from the relay's machine, by a name of loopback (http://127.0.0.1:…), without a proxy" +
-      (loopback.trusted ? "" : " (not here: " + loopback.why + ")") +
-      "\n"
-      "- the key of WEIR_RELAY_ADMIN_PUBKEY (NIP-98): Authorization: Nostr <event in base64>" +
-      (key.empty() ? " (it is not set here)" : "") + "\n";
+      "- from this machine, by a name of loopback (http://127.0.0.1:…), without a proxy" +
+      (loopback.trusted ? "" : " (not here: " + loopback.why + ")") + "\n";
+  if (!token_is_set) {
+    response.body +=
+        std::string("- the key of WEIR_RELAY_ADMIN_PUBKEY (NIP-98): Authorization: Nostr <event in base64>") +
+        std::string(key.empty() ? " (it is not set here)" : "") + "\n";
+  }
   if (status != 401) return response;
   if (!token.empty()) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (!key.empty()) response.headers.emplace_back("WWW-Authenticate", "Nostr");
   return response;
 }
 
-Admin::Admin(const RelaySettings& settings, const WallClock& clock, std::string token, std::string_view trusted_proxies)
-    : rep_(std::make_unique<Rep>(settings, clock, std::move(token), trusted_proxies)) {}
+Admin::Admin(const RelaySettings& settings, const WallClock& clock, std::string token, std::string_view trusted_proxies,
+             TokenFrom token_from)
+    : rep_(std::make_unique<Rep>(settings, clock, std::move(token), trusted_proxies, token_from)) {}
 Admin::~Admin() = default;
 
 std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request) const {

@@ -2,6 +2,7 @@
 // the admin's key.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,7 +33,8 @@ struct LoopbackTrust {
 LoopbackTrust TrustInLoopback(const RelaySettings& settings, std::string_view trusted_proxies);
 
 // One of three is enough:
-// Token: `Authorization: Bearer <token>`, from anywhere.
+// Token: `Authorization: Bearer <token>`, from anywhere. The relay's is in a file, that of `weir gate` in
+// WEIR_ADMIN_TOKEN; answers say which.
 // Loopback, where it is trusted: the socket comes from it, the Host is a name of it, and no header is there that a
 // proxy or a browser adds. That proxies exist that add none is why `auto` looks at the settings.
 // NIP-98: `Authorization: Nostr <base64 of an event of kind 27235>` by WEIR_RELAY_ADMIN_PUBKEY, with this method and
@@ -44,9 +46,11 @@ LoopbackTrust TrustInLoopback(const RelaySettings& settings, std::string_view tr
 // Threads: any.
 class Admin {
  public:
+  enum class TokenFrom : uint8_t { kFile, kSetting };
+
   // An empty token is nobody's. The clock must outlive it.
-  Admin(const RelaySettings& settings, const WallClock& clock, std::string token,
-        std::string_view trusted_proxies = {});
+  Admin(const RelaySettings& settings, const WallClock& clock, std::string token, std::string_view trusted_proxies = {},
+        TokenFrom token_from = TokenFrom::kFile);
   ~Admin();
 
   // The answer to whoever may not: 401 or 403 with the reason and what to do. 40 µs where there is a key to prove, else

@@ -38,8 +38,8 @@ EventPipeline::EventPipeline(RelayContext& context)
     : context_(context),
       limits_(EventLimitsOf(context.settings)),
       commit_(
-          context.store, [this](std::span<Settled> settled, const Status& status) { OnWritten(settled, status); }, {},
-          context.wall_clock) {}
+          context.store, [this](std::span<SettledEvent> settled, const Status& status) { OnWritten(settled, status); },
+          {}, context.wall_clock) {}
 
 EventPipeline::~EventPipeline() { Stop(); }
 
@@ -155,14 +155,14 @@ void EventPipeline::Finish(Judged* judged) {
 }
 
 // On the commit thread, or after Stop on whichever submits.
-void EventPipeline::OnWritten(std::span<Settled> settled, const Status& status) {
+void EventPipeline::OnWritten(std::span<SettledEvent> settled, const Status& status) {
   NoteWrite(status);
   const Verdict failure{false, "error: could not be stored: " + status.message()};
   const auto live = context_.delivery.HasSubscribers() ? std::make_shared<LiveBatch>(context_.budget) : nullptr;
   std::vector<Answer> answers;
   answers.reserve(settled.size());
   uint64_t settled_bytes = 0;
-  for (const Settled& s : settled) {
+  for (const SettledEvent& s : settled) {
     const Flight& flight = *static_cast<const Flight*>(s.submission.ticket.get());
     const EventView view = s.submission.event.view();
     answers.push_back(AnswerTo(flight.sender, flight.received, ToHex(view.id()),

@@ -87,7 +87,7 @@ class EventPipeline {
   void AskGate(const Event& event, std::shared_ptr<Flight> flight, Judged* judged);
   void AfterWait(const std::shared_ptr<Flight>& flight);
   void Finish(Judged* judged);
-  void OnWritten(std::span<Settled> settled, const Status& status);
+  void OnWritten(std::span<SettledEvent> settled, const Status& status);
   void NoteWrite(const Status& status);
   static Verdict VerdictOf(SaveOutcome outcome);
   Answer AnswerTo(std::shared_ptr<EventSender> sender, TimePoint received, std::string_view id_hex,

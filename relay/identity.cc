@@ -96,4 +96,11 @@ std::string HostOf(std::string_view url) {
   return host;
 }
 
+std::string HostAndPort(std::string host, uint16_t port) {
+  if (host == "0.0.0.0") host = "127.0.0.1";
+  if (host == "::" || host == "[::]") host = "[::1]";
+  if (host.find(':') != std::string::npos && host.front() != '[') host = "[" + host + "]";
+  return host + ":" + std::to_string(port);
+}
+
 }  // namespace weir

@@ -2,6 +2,7 @@
 // that workers judge by what was known when a message came.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,5 +49,8 @@ bool IsNearby(std::string_view host);
 
 // "wss://Relay.Example:443/path" → "relay.example".
 std::string HostOf(std::string_view url);
+
+// How a program on this machine reaches what listens on an address: "127.0.0.1:3334", also for all addresses.
+std::string HostAndPort(std::string listen, uint16_t port);
 
 }  // namespace weir

@@ -28,7 +28,7 @@ JsonWriter& JsonWriter::Close(char bracket) {
 JsonWriter& JsonWriter::Member(std::string_view name) {
   BeginValue();
   AppendJsonString(name, &text_);
-  text_ += ": ";
+  text_ += compact_ ? ":" : ": ";
   after_member_ = true;
   return *this;
 }
@@ -56,11 +56,13 @@ void JsonWriter::BeginValue() {
   }
   if (open_.empty()) return;
   const bool list = open_.back() == '[';
-  if (!first_) text_ += list ? ", " : ",";
+  if (!first_) text_ += list && !compact_ ? ", " : ",";
   first_ = false;
   if (!list) NewLine();
 }
 
-void JsonWriter::NewLine() { text_.append("\n").append(2 * open_.size(), ' '); }
+void JsonWriter::NewLine() {
+  if (!compact_) text_.append("\n").append(2 * open_.size(), ' ');
+}
 
 }  // namespace weir

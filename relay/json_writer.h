@@ -1,4 +1,5 @@
-// Writes JSON for people to read: two spaces a level, lists on one line.
+// Writes JSON for people to read: two spaces a level, lists on one line. Or, compact, without white space: for
+// programs.
 //
 //   JsonWriter json;
 //   json.Open('{');
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,10 @@ namespace weir {
 
 class JsonWriter {
  public:
+  enum class Layout : uint8_t { kReadable, kCompact };
+
+  explicit JsonWriter(Layout layout = Layout::kReadable) : compact_(layout == Layout::kCompact) {}
+
   JsonWriter& Open(char bracket);
   JsonWriter& Close(char bracket);
   // The name of the value that is written next.
@@ -40,6 +46,7 @@ class JsonWriter {
   void BeginValue();
   void NewLine();
 
+  const bool compact_;
   std::string text_;
   std::string open_;           // the brackets that are
   bool first_ = true;          // in the innermost one

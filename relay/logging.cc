@@ -92,4 +92,16 @@ void SetUpLogging(LogLevel level, LogFormat format) {
 // Not spdlog::shutdown(): that takes the default logger away from threads that may be about to use it.
 void StopLogging() { spdlog::details::registry::instance().set_tp(nullptr); }
 
+void Declare(SettingTable& table, LogLevel& level, LogFormat& format) {
+  table.Add<LogLevel>("LOG_LEVEL", &level,
+                      {{"trace", LogLevel::kTrace},
+                       {"debug", LogLevel::kDebug},
+                       {"info", LogLevel::kInfo},
+                       {"warn", LogLevel::kWarn},
+                       {"error", LogLevel::kError}},
+                      "least severity that is logged; debug: a line for each connection");
+  table.Add<LogFormat>("LOG_FORMAT", &format, {{"text", LogFormat::kText}, {"json", LogFormat::kJson}},
+                       "how a line of the log looks: text for people, or a JSON object");
+}
+
 }  // namespace weir

@@ -6,10 +6,13 @@
 
 #include <cstdint>
 
+#include "config/settings.h"
+
 namespace weir {
 
 enum class LogLevel : uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
 enum class LogFormat : uint8_t { kText, kJson };
+void Declare(SettingTable& table, LogLevel& level, LogFormat& format);
 
 // Before other threads log. Lines are written by a thread of its own, so that no other waits for whoever reads them;
 // while that reader sleeps, the newest few thousand lines are kept. The caller's signal mask is that thread's too.

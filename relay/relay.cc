@@ -37,13 +37,6 @@ size_t WorkerCount(const RelaySettings& settings) {
 
 std::string EventsDirectory(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
 
-std::string HostAndPort(std::string host, uint16_t port) {
-  if (host == "0.0.0.0") host = "127.0.0.1";
-  if (host == "::" || host == "[::]") host = "[::1]";
-  if (host.find(':') != std::string::npos && host.front() != '[') host = "[" + host + "]";
-  return host + ":" + std::to_string(port);
-}
-
 HttpRouter WithParts(HttpRouter router, const std::vector<RelayPart*>& parts) {
   for (RelayPart* part : parts) part->AddRoutes(router);
   return router;
@@ -70,7 +63,7 @@ struct Relay::Rep {
 
   Status Open(bool take_over);
   void MakeAdmin();
-  void Assemble();
+  Status Assemble();
   void SetMetricSources();
   Status Ready() const;
   std::string host_and_port() const { return HostAndPort(configuration.server.listen, server.port()); }
@@ -113,8 +106,7 @@ Status Relay::Rep::Open(bool take_over) {
   if (!opened.ok()) return opened.status();
   store = std::move(opened).value();
   MakeAdmin();
-  Assemble();
-  return Status();
+  return Assemble();
 }
 
 // After the store: who has its lock has the token's file too.
@@ -134,7 +126,7 @@ void Relay::Rep::MakeAdmin() {
                trust.why, admin_token.empty() ? "there is no token" : "the token is in " + AdminTokenPath(data_dir));
 }
 
-void Relay::Rep::Assemble() {
+Status Relay::Rep::Assemble() {
   const uint64_t target = store->prepared().target_bytes;
   monitor = std::make_unique<RocksDbMonitor>(store->db(), store->families(), store->prepared(), configuration.monitor);
   limiter = std::make_unique<AdaptiveLimiter>(*monitor, configuration.limiter);
@@ -157,8 +149,12 @@ void Relay::Rep::Assemble() {
                                                         .max_filter_values = target / kTargetPerFilterValue,
                                                         .count_own_bytes = count_own_bytes});
   pipeline = std::make_unique<EventPipeline>(*context);
-  for (RelayPart* part : parts) part->Start({.context = *context, .events = *pipeline, .admin = *admin});
+  for (RelayPart* part : parts) {
+    if (Status status = part->Start({.context = *context, .events = *pipeline, .admin = *admin}); !status.ok())
+      return status;
+  }
   SetMetricSources();
+  return Status();
 }
 
 void Relay::Rep::SetMetricSources() {

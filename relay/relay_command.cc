@@ -14,6 +14,7 @@
 #include "monitors/memory_probe.h"
 #include "relay/logging.h"
 #include "relay/relay.h"
+#include "relay/relay_part.h"
 #include "relay/service_notify.h"
 #include "relay/stop_signals.h"
 #include "relay/version.h"
@@ -62,10 +63,17 @@ Status Configure(const Flags& flags, const Environment& environment, RelayConfig
   return Check(*configuration);
 }
 
-void WarnOfUnknownSettings(const Environment& environment) {
+Status ConfigureParts(const std::vector<RelayPart*>& parts, const Environment& environment) {
+  SettingTable table;
+  for (RelayPart* part : parts) part->Declare(table);
+  return table.Load(environment);
+}
+
+void WarnOfUnknownSettings(const std::vector<RelayPart*>& parts, const Environment& environment) {
   RelayConfiguration defaults;
   SettingTable table;
   Declare(table, defaults);
+  for (RelayPart* part : parts) part->Declare(table);
   for (const std::string& warning : table.UnknownNames(environment)) spdlog::warn("{}", warning);
 }
 
@@ -98,7 +106,7 @@ int Run(const RelayConfiguration& configuration, bool take_over, std::vector<Rel
   StopSignals signals;
   SetUpLogging(configuration.log_level, configuration.log_format);
   signals.Listen();
-  WarnOfUnknownSettings(environment);
+  WarnOfUnknownSettings(parts, environment);
   LogStart(configuration);
 
   auto opened = Relay::Open(configuration, take_over, std::move(parts));
@@ -136,7 +144,9 @@ int RelayCommand(int argc, char** argv, std::vector<RelayPart*> parts) {
   }
   const Environment environment = ProcessEnvironment();
   RelayConfiguration configuration;
-  if (const Status status = Configure(flags, environment, &configuration); !status.ok()) {
+  Status status = Configure(flags, environment, &configuration);
+  if (status.ok()) status = ConfigureParts(parts, environment);
+  if (!status.ok()) {
     std::fprintf(stderr, "weir relay: %s\n", status.message().c_str());
     return 2;
   }

@@ -64,15 +64,7 @@ Status CheckLimits(const RelayConfiguration& c) {
 
 void Declare(SettingTable& table, RelayConfiguration& c) {
   table.Add("DATA_DIR", &c.data_dir, "where the events are kept; made if it is not there");
-  table.Add<LogLevel>("LOG_LEVEL", &c.log_level,
-                      {{"trace", LogLevel::kTrace},
-                       {"debug", LogLevel::kDebug},
-                       {"info", LogLevel::kInfo},
-                       {"warn", LogLevel::kWarn},
-                       {"error", LogLevel::kError}},
-                      "least severity that is logged; debug: a line for each connection");
-  table.Add<LogFormat>("LOG_FORMAT", &c.log_format, {{"text", LogFormat::kText}, {"json", LogFormat::kJson}},
-                       "how a line of the log looks: text for people, or a JSON object");
+  Declare(table, c.log_level, c.log_format);
   Declare(table, c.server);
   Declare(table, c.relay);
   Declare(table, c.store);

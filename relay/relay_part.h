@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "config/settings.h"
+#include "config/status.h"
 #include "relay/event_pipeline.h"
 #include "relay/metric_families.h"
 #include "relay/relay_context.h"
@@ -24,9 +26,12 @@ class RelayPart {
  public:
   virtual ~RelayPart() = default;
 
-  // Before anything else; handlers are not called before Start.
+  // What an operator can set about it; loaded before all that follows.
+  virtual void Declare(SettingTable& /*table*/) {}
+  // Handlers are not called before Start.
   virtual void AddRoutes(HttpRouter& router) = 0;
-  virtual void Start(const RelayServices& services) = 0;
+  // On an error the relay does not open.
+  virtual Status Start(const RelayServices& services) = 0;
   // When no connection is left: waits for what the part has under way, so that no task of it is in the pool any more.
   // Gates and commit thread still work. Called also if Start was not.
   virtual void Stop() = 0;

@@ -10,11 +10,7 @@ void DeclareIdentity(SettingTable& table, RelaySettings& s) {
   table.Add("RELAY_DESCRIPTION", &s.description, "what this relay is for, in a sentence or a few");
   table.Add("RELAY_CONTACT", &s.contact, "how to reach whoever runs it: mailto:… or https://…");
   table.Add("RELAY_ADMIN_PUBKEY", &s.admin_pubkey, "public key of whoever runs it, 64 hex digits");
-  table.Add<AdminFromLoopback>(
-      "ADMIN_FROM_LOOPBACK", &s.admin_from_loopback,
-      {{"auto", AdminFromLoopback::kAuto}, {"true", AdminFromLoopback::kTrue}, {"false", AdminFromLoopback::kFalse}},
-      "whether requests from this machine may import and export without token or key; auto: unless WEIR_RELAY_URL is "
-      "public or WEIR_TRUSTED_PROXIES is set, for then a proxy may send others' requests from here");
+  Declare(table, s.admin_from_loopback);
   table.Add("RELAY_ICON", &s.icon, "address of a square picture");
   table.Add("RELAY_URL", &s.url,
             "wss://relay.example, as clients know it; by a public name AUTH and requests to vanish need it");
@@ -51,6 +47,15 @@ void DeclareConnectionLimits(SettingTable& table, RelaySettings& s) {
 }
 
 }  // namespace
+
+void Declare(SettingTable& table, AdminFromLoopback& trust) {
+  table.Add<AdminFromLoopback>(
+      "ADMIN_FROM_LOOPBACK", &trust,
+      {{"auto", AdminFromLoopback::kAuto}, {"true", AdminFromLoopback::kTrue}, {"false", AdminFromLoopback::kFalse}},
+      "whether requests from this machine may import, export and administer quotas without token or key; auto: unless "
+      "WEIR_RELAY_URL is "
+      "public or WEIR_TRUSTED_PROXIES is set, for then a proxy may send others' requests from here");
+}
 
 void Declare(SettingTable& table, RelaySettings& s) {
   DeclareIdentity(table, s);

@@ -13,6 +13,7 @@ namespace weir {
 
 // Whether programs on this machine count as the admin (admin.h).
 enum class AdminFromLoopback { kAuto, kTrue, kFalse };
+void Declare(SettingTable& table, AdminFromLoopback& trust);
 
 struct RelaySettings {
   // Who this is, for NIP-11 and the page that a browser sees.

@@ -7,6 +7,15 @@
 
 namespace weir {
 
+void AddHealthRoutes(HttpRouter& router, std::function<Status()> ready) {
+  router.Add("GET", "/healthz", [](const HttpRequest&) { return HttpResponse{.body = "alive\n"}; });
+  router.Add("GET", "/readyz", [ready = std::move(ready)](const HttpRequest&) {
+    const Status status = ready();
+    if (status.ok()) return HttpResponse{.body = "ready\n"};
+    return HttpResponse{.status = 503, .body = status.message() + "\n", .headers = {{"Retry-After", "5"}}};
+  });
+}
+
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
                        std::function<Status()> ready) {
   HttpRouter router;
@@ -19,12 +28,7 @@ HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetri
   router.Add("GET", "/api/metrics", [&metrics](const HttpRequest&) {
     return HttpResponse{.content_type = "application/json", .body = metrics.Json()};
   });
-  router.Add("GET", "/healthz", [](const HttpRequest&) { return HttpResponse{.body = "alive\n"}; });
-  router.Add("GET", "/readyz", [ready = std::move(ready)](const HttpRequest&) {
-    const Status status = ready();
-    if (status.ok()) return HttpResponse{.body = "ready\n"};
-    return HttpResponse{.status = 503, .body = status.message() + "\n", .headers = {{"Retry-After", "5"}}};
-  });
+  AddHealthRoutes(router, std::move(ready));
   return router;
 }
 

@@ -21,4 +21,7 @@ namespace weir {
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
                        std::function<Status()> ready);
 
+// /healthz and /readyz.
+void AddHealthRoutes(HttpRouter& router, std::function<Status()> ready);
+
 }  // namespace weir

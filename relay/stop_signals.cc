@@ -35,9 +35,10 @@ StopSignals::~StopSignals() {
   pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
 }
 
-void StopSignals::BeginOrderly(std::function<void()> again) {
+void StopSignals::BeginOrderly(std::function<void()> again, std::function<void()> hang_up) {
   std::lock_guard lock(mutex_);
   again_ = std::move(again);
+  hang_up_ = std::move(hang_up);
 }
 
 const char* StopSignals::Wait() {
@@ -55,11 +56,17 @@ void StopSignals::Release() {
 void StopSignals::Run() {
   for (int signal = 0; sigwait(&set_, &signal) == 0 && signal != kEnough;) {
     if (signal == SIGHUP) {
-      spdlog::info("SIGHUP: settings are read at start; restart to change them");
+      TakeHangUp();
     } else {
       Take(signal);
     }
   }
+}
+
+void StopSignals::TakeHangUp() {
+  std::lock_guard lock(mutex_);
+  if (hang_up_) return hang_up_();
+  spdlog::info("SIGHUP: settings are read at start; restart to change them");
 }
 
 void StopSignals::Take(int signal) {

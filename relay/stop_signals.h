@@ -1,5 +1,6 @@
 // SIGINT and SIGTERM ask the program to stop, a second one to stop at once. SIGHUP means that a terminal went away, or
-// an operator who expects settings to be read again, and ends nothing.
+// an operator who expects settings to be read again, and ends nothing: it does what BeginOrderly was told, or is
+// logged.
 #pragma once
 
 #include <signal.h>
@@ -22,9 +23,9 @@ class StopSignals {
   // Takes those that have come, and what comes; once, when the log is set up: the thread writes to it.
   void Listen();
   // Until this is called, the first signal ends the program at once: there is nothing yet to be finished in order.
-  // `again` is called on another thread for the second signal and every later one; never once it has been replaced. It
-  // must not call anything here.
-  void BeginOrderly(std::function<void()> again);
+  // `again` is called on another thread for the second signal and every later one, `hang_up` for each SIGHUP; never
+  // once they have been replaced. They must not call anything here.
+  void BeginOrderly(std::function<void()> again, std::function<void()> hang_up = nullptr);
   // Returns when the first has come: its name. Null after Release: whoever waits is needed no longer.
   const char* Wait();
   void Release();
@@ -32,11 +33,13 @@ class StopSignals {
  private:
   void Run();
   void Take(int signal);
+  void TakeHangUp();
 
   sigset_t set_;
   std::mutex mutex_;
   std::condition_variable came_;
-  std::function<void()> again_;  // empty: before BeginOrderly
+  std::function<void()> again_;    // empty: before BeginOrderly
+  std::function<void()> hang_up_;  // may be empty
   int first_ = 0;
   bool released_ = false;
   std::thread thread_;

@@ -62,7 +62,7 @@ struct GroupCommit::Rep {
   std::vector<Event> events;
   std::vector<std::shared_ptr<void>> tickets;
   std::vector<SaveResult> results;
-  std::vector<Settled> settled;
+  std::vector<SettledEvent> settled;
   BulkWrite* bulk = nullptr;  // to be written now
   uint32_t writes_since_bulk = 0;
   uint64_t last_sweep;
@@ -174,7 +174,7 @@ void GroupCommit::Rep::SweepPiece() {
 }
 
 void GroupCommit::Rep::Refuse(std::span<Submission> submissions) const {
-  std::vector<Settled> refused;
+  std::vector<SettledEvent> refused;
   refused.reserve(submissions.size());
   for (Submission& submission : submissions) refused.push_back({std::move(submission), {}});
   done(refused, Status::Error(kShuttingDown));

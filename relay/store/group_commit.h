@@ -28,7 +28,7 @@ struct Submission {
   std::shared_ptr<void> ticket;  // the caller's, handed back with the outcome
 };
 
-struct Settled {
+struct SettledEvent {
   Submission submission;
   SaveResult result;  // where `status` of the write is ok
 };
@@ -55,7 +55,7 @@ struct GroupCommitStats {
 class GroupCommit {
  public:
   // `write_status` is of the whole write: on error none of `settled` was saved and their results mean nothing.
-  using Done = std::function<void(std::span<Settled> settled, const Status& write_status)>;
+  using Done = std::function<void(std::span<SettledEvent> settled, const Status& write_status)>;
 
   GroupCommit(EventStore& store, Done done, const GroupCommitLimits& limits = {},
               const WallClock& clock = WallClock::System());

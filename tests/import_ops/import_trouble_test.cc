@@ -36,7 +36,7 @@ class ImportTroubleTest : public testing::Test {
                                                            .count_own_bytes = [this](int64_t bytes) { Count(bytes); },
                                                            .clock = clock_});
     pipeline_ = std::make_unique<EventPipeline>(*context_);
-    service_.Start({.context = *context_, .events = *pipeline_, .admin = admin_});
+    EXPECT_TRUE(service_.Start({.context = *context_, .events = *pipeline_, .admin = admin_}).ok());
     server_->Accept();
   }
   ~ImportTroubleTest() override {

@@ -38,9 +38,10 @@ class FakePart final : public RelayPart {
     router.Add("GET", "/part",
                [this](const HttpRequest&) { return HttpResponse{.body = services_ ? "started" : "not started"}; });
   }
-  void Start(const RelayServices& services) override {
+  Status Start(const RelayServices& services) override {
     Log("start");
     services_.emplace(services);
+    return start;
   }
   void Stop() override {
     Log("stop");
@@ -53,6 +54,7 @@ class FakePart final : public RelayPart {
   const RelayServices& services() const { return *services_; }
   const std::string& log() const { return log_; }
 
+  Status start;
   std::function<void(const RelayServices&)> at_stop;
 
  private:
@@ -110,6 +112,14 @@ TEST_F(RelayPartTest, IsStoppedWhereTheRelayCouldNotOpen) {
   const auto opened = Relay::Open(configuration_, false, {&second});
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(second.log(), "routes, stop");
+}
+
+TEST_F(RelayPartTest, OneThatCannotStartKeepsTheRelayFromOpening) {
+  part_.start = Status::Error("no room");
+  const auto opened = Relay::Open(configuration_, false, {&part_});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().message(), "no room");
+  EXPECT_EQ(part_.log(), "routes, start, stop");
 }
 
 TEST_F(RelayPartTest, WhatItSavesIsServedAndCountedButNotDelivered) {

@@ -35,7 +35,7 @@ class BulkCommit : public testing::Test {
 
   void Start(const GroupCommitLimits& limits = {}) {
     commit_ = std::make_unique<GroupCommit>(
-        store_, [this](std::span<Settled> settled, const Status&) { told_ += settled.size(); }, limits, clock_);
+        store_, [this](std::span<SettledEvent> settled, const Status&) { told_ += settled.size(); }, limits, clock_);
   }
   void Submit(size_t count) {
     std::vector<Submission> submissions;

@@ -33,10 +33,10 @@ std::vector<std::string> IdsOf(const std::vector<PlainEvent>& events) {
 class Told {
  public:
   GroupCommit::Done Listener() {
-    return [this](std::span<Settled> settled, const Status& status) {
+    return [this](std::span<SettledEvent> settled, const Status& status) {
       const std::lock_guard lock(mutex_);
       writes_.push_back({{}, status});
-      for (const Settled& s : settled) {
+      for (const SettledEvent& s : settled) {
         writes_.back().ids.push_back(ToHex(s.submission.event.view().id()));
         outcomes_.push_back(s.result.outcome);
         ++count_;
@@ -167,8 +167,8 @@ TEST_F(GroupCommitTest, AFailedWriteIsToldToAllOfItAndTheNextOneGoesOn) {
 
 TEST_F(GroupCommitTest, TicketsComeBackWithTheirEvents) {
   std::atomic<int> right = 0;
-  commit_ = std::make_unique<GroupCommit>(store_, [&](std::span<Settled> settled, const Status&) {
-    for (const Settled& s : settled) {
+  commit_ = std::make_unique<GroupCommit>(store_, [&](std::span<SettledEvent> settled, const Status&) {
+    for (const SettledEvent& s : settled) {
       const auto& expected = *static_cast<const std::string*>(s.submission.ticket.get());
       right += ToHex(s.submission.event.view().id()) == expected ? 1 : 0;
     }

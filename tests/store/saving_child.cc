@@ -87,9 +87,9 @@ int SaveUntilKilled(const std::string& path) {
   std::mutex mutex;
   std::condition_variable settled_some;
   size_t in_flight = 0;
-  GroupCommit commit(*store, [&](std::span<Settled> settled, const Status& status) {
+  GroupCommit commit(*store, [&](std::span<SettledEvent> settled, const Status& status) {
     std::string words;
-    for (const Settled& s : settled) {
+    for (const SettledEvent& s : settled) {
       if (!status.ok() || s.result.outcome != SaveOutcome::kSaved) _exit(4);
       words += *static_cast<const std::string*>(s.submission.ticket.get());
     }
