@@ -2,7 +2,8 @@
 //
 // A command is a function int XCommand(int argc, char** argv) that stands in the room that does the work and parses its
 // own flags (with CLI11, in its .cc only); argv[0] is "weir x". It returns the exit code: 0, 1 if the work failed, 2 if
-// it was asked for something wrong. `weir config` knows what the relay's configuration declares: all rooms' settings.
+// it was asked for something wrong. `weir config` knows what the relay's configuration declares, and the gate's: all
+// rooms' settings.
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -16,6 +17,11 @@
 #include "import/import_command.h"
 #include "import/import_service.h"
 #include "relay/check_command.h"
+#include "relay/gate/count_tokens.h"
+#include "relay/gate/gate_command.h"
+#include "relay/gate/gate_part.h"
+#include "relay/gate/gate_settings.h"
+#include "relay/gate/quota_command.h"
 #include "relay/relay.h"
 #include "relay/relay_command.h"
 #include "relay/scan_command.h"
@@ -25,8 +31,14 @@ namespace {
 
 int Config(int argc, char** argv) {
   RelayConfiguration configuration;
+  GateSettings gate;
+  GateAdminSettings gate_admin;
+  CountTokensSettings count_tokens;
   SettingTable table;
   Declare(table, configuration);
+  Declare(table, gate);
+  Declare(table, gate_admin);
+  Declare(table, count_tokens);
   const int code = ConfigCommand(argc, argv, table, ProcessEnvironment(), std::cout, std::cerr);
   // What single ranges cannot say.
   RelayConfiguration checked;
@@ -39,7 +51,8 @@ int Config(int argc, char** argv) {
 // With what stands above the relay's room.
 int RunRelay(int argc, char** argv) {
   ImportService import_service;
-  return RelayCommand(argc, argv, {&import_service});
+  GatePart gate;
+  return RelayCommand(argc, argv, {&import_service, &gate});
 }
 
 struct Command {
@@ -50,6 +63,8 @@ struct Command {
 
 constexpr Command kCommands[] = {
     {"relay", RunRelay, "run the Nostr relay"},
+    {"gate", GateCommand, "serve the quotas of LLM models over HTTP, without a relay"},
+    {"quota", QuotaCommand, "ask and administer the quotas of a gate, or of a store"},
     {"import", ImportCommand, "take events from files, at the pace that the engine stands"},
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},

@@ -10,11 +10,15 @@ echo '#include "config/clock.h"' >"$house/monitors/good.h"
 printf '#include <vector>\n#include "monitors/good.h"\n' >"$house/throttle/good.h"
 printf '#include <boost/asio.hpp>\n#include "throttle/good.h"\n' >"$house/relay/good.cc"
 echo '#include <boost/asio/awaitable.hpp>' >"$house/throttle/await_good.h"
+mkdir -p "$house/throttle/quota/redis" "$house/throttle/quota/sqlite"
+printf '#include <hiredis/hiredis.h>\n#include <openssl/ssl.h>\n' >"$house/throttle/quota/redis/good.cc"
+echo '#include <sqlite3.h>' >"$house/throttle/quota/sqlite/good.cc"
 "$check" "$house"
 
 printf '\n#include "monitors/good.h"\n' >"$house/config/bad.h"
 echo '  #  include <throttle/good.h>' >"$house/monitors/bad.cc"
 printf '#include <rocksdb/db.h>\n#include <boost/asio.hpp>\n#include "tests/x.h"\n#include "../relay/good.h"\n#include "throttle/await_good.h"\n' >"$house/throttle/bad.cc"
+printf '#include <sqlite3.h>\n#include <hiredis/hiredis.h>\n#include <sys/socket.h>\n' >"$house/throttle/quota/bad.cc"
 if found=$("$check" "$house"); then
   echo "violations passed" >&2
   exit 1
@@ -25,7 +29,10 @@ throttle/bad.cc:1: throttle/ must build without <rocksdb/db.h>
 throttle/bad.cc:2: throttle/ must build without <boost/asio.hpp>
 throttle/bad.cc:3: throttle/ includes "tests/x.h", which stands above it
 throttle/bad.cc:4: includes "../relay/good.h" by a relative path
-throttle/bad.cc:5: throttle/ must build without <throttle/await_good.h>'
+throttle/bad.cc:5: throttle/ must build without <throttle/await_good.h>
+throttle/quota/bad.cc:1: throttle/ sees <sqlite3.h> only in the folder of its store
+throttle/quota/bad.cc:2: throttle/ sees <hiredis/hiredis.h> only in the folder of its store
+throttle/quota/bad.cc:3: throttle/ sees <sys/socket.h> only in the folder of its store'
 if [ "$found" != "$expected" ]; then
   printf 'expected:\n%s\nfound:\n%s\n' "$expected" "$found" >&2
   exit 1

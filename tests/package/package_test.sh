@@ -1,6 +1,6 @@
 #!/bin/sh
 # package_test.sh <build directory> <C++ compiler>: installs weir into a fresh directory and builds, as strangers would, one
-# program on the throttle alone and one on everything.
+# program on the throttle alone, one on the quotas alone, one on all stores of the quotas, and one on everything.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$1/tests/package
@@ -15,11 +15,22 @@ consume() {
   "$work/$1/consumer"
 }
 
+# links_none_of <program> <libraries>
+links_none_of() {
+  if grep -E "(lib|-l)($2)" "$work/$1.build.log" || ldd "$work/$1/consumer" | grep -E "lib($2)"; then
+    echo "package_test: the $1's user had to link what it does not need" >&2
+    exit 1
+  fi
+}
+
 consume throttle "$2"
-if grep -E '(lib|-l)(rocksdb|boost|jemalloc|yaml)' "$work/throttle.build.log" || ldd "$work/throttle/consumer" | grep -E 'lib(rocksdb|boost|jemalloc|yaml)'; then
-  echo "package_test: the throttle's user had to link what the throttle does not need" >&2
-  exit 1
-fi
+links_none_of throttle 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
+
+consume quota "$2"
+links_none_of quota 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
+
+consume quota_stores "$2"
+links_none_of quota_stores 'rocksdb|boost|jemalloc'
 
 consume monitors "$2"
 ldd "$work/monitors/consumer" | grep -q rocksdb

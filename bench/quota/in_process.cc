@@ -1,0 +1,177 @@
+#include "bench/quota/in_process.h"
+
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/quota/step_clock.h"
+#include "bench/relay/server_usage.h"
+#include "throttle/quota/memory_store.h"
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+namespace {
+
+enum class Operation : uint8_t { kDecideRecord, kReserveCommit, kTakeTiers };
+
+constexpr std::array kOperations = {Operation::kDecideRecord, Operation::kReserveCommit, Operation::kTakeTiers};
+constexpr std::array<int, 3> kThreads = {1, 2, 4};
+// Few enough that a thread's clock steps do not pile up, many enough that the clock's line is not what is measured.
+constexpr int kBatch = 16;
+constexpr int64_t kMuch = 1'000'000'000'000;  // no limit is met
+constexpr Duration kStretch = kMinute + std::chrono::milliseconds(1);
+
+std::string NameOf(Operation operation) {
+  switch (operation) {
+    case Operation::kDecideRecord:
+      return "Decide + RecordUsage";
+    case Operation::kReserveCommit:
+      return "Reserve + Commit";
+    default:
+      return "Take, 3 tiers";
+  }
+}
+
+QuotaConfig ConfigOf(Operation operation, const std::vector<std::string>& models) {
+  QuotaConfig config;
+  for (const std::string& model : models) config.quotas[model] = {.max_rpm = kMuch, .max_tpm = kMuch, .max_rpd = kMuch};
+  if (operation == Operation::kTakeTiers) {
+    const Limits limits = {{.unit = Limit::Unit::kRequests, .amount = kMuch, .per = kMinute}};
+    config.tiers.default_limits = {.user_model = limits, .model = limits, .instance = limits};
+  }
+  return config;
+}
+
+std::vector<std::string> MakeModels(size_t count) {
+  std::vector<std::string> models;
+  for (size_t i = 0; i < count; ++i) models.push_back("model-" + std::to_string(i));
+  return models;
+}
+
+// So many models, with so many entries in each window, which stay so many.
+class Bench {
+ public:
+  Bench(Operation operation, size_t models, size_t entries)
+      : operation_(operation),
+        models_(MakeModels(models)),
+        step_(entries == 0 ? kStretch / static_cast<int64_t>(models)
+                           : kMinute / static_cast<int64_t>(entries * models)),
+        batch_(entries == 0 ? 1 : kBatch),
+        store_({}, clock_),
+        limiter_(store_, ConfigOf(operation, models_)) {
+    for (size_t i = 0; i < entries * models; ++i) {
+      if (!Once(models_[i % models])) failed_ = true;
+      clock_.Advance(step_);
+    }
+  }
+
+  struct Measured {
+    double per_second = 0;
+    double cpu_ns = 0;  // each
+  };
+  Measured Measure(int threads, Duration time) {
+    std::atomic<bool> stop{false};
+    std::atomic<uint64_t> done{0};
+    std::barrier begin(threads + 1);
+    std::vector<std::thread> running;
+    for (int thread = 0; thread < threads; ++thread) {
+      running.emplace_back([&, thread] {
+        begin.arrive_and_wait();
+        done += Work(models_.size() / static_cast<size_t>(threads) * static_cast<size_t>(thread), stop);
+      });
+    }
+    begin.arrive_and_wait();
+    const TimePoint from = Clock::System().Now();
+    const Duration cpu_from = OwnProcessorTime();
+    std::this_thread::sleep_for(time);
+    stop = true;
+    for (std::thread& thread : running) thread.join();
+    const double count = static_cast<double>(done.load());
+    return {.per_second = count / ToSeconds(Clock::System().Now() - from),
+            .cpu_ns = ToSeconds(OwnProcessorTime() - cpu_from) * 1e9 / count};
+  }
+  bool failed() const { return failed_; }
+
+ private:
+  // From the model at this index on, in turn.
+  uint64_t Work(size_t at, const std::atomic<bool>& stop) {
+    uint64_t done = 0;
+    bool good = true;
+    while (!stop.load(std::memory_order_relaxed)) {
+      for (int i = 0; i < batch_; ++i) {
+        good &= Once(models_[at]);
+        at = at + 1 == models_.size() ? 0 : at + 1;
+      }
+      clock_.Advance(step_ * batch_);
+      done += static_cast<uint64_t>(batch_);
+    }
+    if (!good) failed_ = true;
+    return done;
+  }
+
+  bool Once(const std::string& model) {
+    switch (operation_) {
+      case Operation::kDecideRecord:
+        return limiter_.Decide({.model = model, .tokens = 900}).allowed &&
+               limiter_.RecordUsage(model, 600, 300).allowed;
+      case Operation::kReserveCommit: {
+        const Decision held =
+            limiter_.Reserve({.model = model, .tokens = 900, .reservation_ttl = std::chrono::hours(24)});
+        // A thread that stood still for long finds it given back: the others have moved the clock by a day.
+        return held.allowed && limiter_.Commit(held.reservation, 800).code <= Settled::Code::kUnknownReservation;
+      }
+      default:
+        return limiter_.Take({.model = model, .tokens = 900, .requester = {.user = "alice", .instance = "gpu-7"}})
+            .allowed;
+    }
+  }
+
+  const Operation operation_;
+  const std::vector<std::string> models_;
+  const Duration step_;
+  const int batch_;
+  StepClock clock_;
+  MemoryQuotaStore store_;
+  QuotaLimiter limiter_;
+  std::atomic<bool> failed_{false};
+};
+
+Status MeasureOne(Operation operation, size_t models, size_t entries, const InProcessOptions& options,
+                  QuotaFigures* figures) {
+  const std::string scenario = NameOf(operation) + ", " + std::to_string(models) +
+                               (models == 1 ? " model, " : " models, ") + std::to_string(entries) +
+                               " entries in each window";
+  std::fprintf(stderr, "%s\n", scenario.c_str());
+  Bench bench(operation, models, entries);
+  for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
+    for (const int threads : kThreads) {
+      if (entries == 0 && threads > 1) continue;  // others' entries would be in the window
+      const Bench::Measured measured = bench.Measure(threads, options.time);
+      const std::string subject = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+      figures->Add(repetition, scenario, subject, "rate", "M/s", measured.per_second / 1e6);
+      figures->Add(repetition, scenario, subject, "CPU each", "ns", measured.cpu_ns);
+    }
+  }
+  return bench.failed() ? Status::Error(scenario + ": something was refused") : Status();
+}
+
+}  // namespace
+
+Status MeasureInProcess(const InProcessOptions& options, QuotaFigures* figures) {
+  const std::vector<std::pair<size_t, size_t>> shapes = {{1, 0},    {1, 100},    {1, 1000},
+                                                         {1, 4000}, {10'000, 0}, {10'000, 100}};
+  for (const Operation operation : kOperations) {
+    for (const auto& [models, entries] : shapes) {
+      if (Status status = MeasureOne(operation, models, entries, options, figures); !status.ok()) return status;
+    }
+  }
+  return {};
+}
+
+}  // namespace weir

@@ -1,0 +1,16 @@
+// What a decision costs in this process's memory: by what is asked, by threads, by what is in the windows, by models.
+#pragma once
+
+#include "bench/quota/figures.h"
+#include "config/clock.h"
+#include "config/status.h"
+
+namespace weir {
+
+struct InProcessOptions {
+  int repetitions = 3;
+  Duration time{};  // of each measurement
+};
+Status MeasureInProcess(const InProcessOptions& options, QuotaFigures* figures);
+
+}  // namespace weir

@@ -1,0 +1,37 @@
+// Pipeline: keeps so many calls to a store under way.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "throttle/quota/quota_store.h"
+
+namespace weir {
+
+class Pipeline {
+ public:
+  // The store and what the charge points to outlive it.
+  Pipeline(QuotaStore& store, const Charge& charge) : store_(store), charge_(charge) {}
+
+  struct Result {
+    uint64_t answered = 0;
+    uint64_t refused = 0;  // or not answered by the store
+  };
+  // So many in all, `depth` at a time. Returns when all are answered.
+  Result Run(uint64_t calls, uint64_t depth);
+
+ private:
+  void Submit();
+  void OnAnswer(const ChargeAnswer& answer);
+
+  QuotaStore& store_;
+  const Charge charge_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t free_ = 0;  // calls that may be submitted now
+  uint64_t under_way_ = 0;
+  Result result_;
+};
+
+}  // namespace weir

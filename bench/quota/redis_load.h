@@ -1,0 +1,19 @@
+// Decisions a second through RedisQuotaStore, against redis-benchmark that runs the same EVALSHA on the same server.
+#pragma once
+
+#include <filesystem>
+
+#include "bench/quota/figures.h"
+#include "config/clock.h"
+#include "config/status.h"
+
+namespace weir {
+
+struct RedisLoadOptions {
+  int repetitions = 5;
+  Duration time{};  // of each measurement, about
+  std::filesystem::path scratch;
+};
+Status MeasureRedisLoad(const RedisLoadOptions& options, QuotaFigures* figures);
+
+}  // namespace weir

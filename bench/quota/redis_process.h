@@ -1,0 +1,60 @@
+// A redis-server for a measurement: on a free port of the loopback, nothing saved, gone with this program.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/status.h"
+
+namespace weir {
+
+class RedisProcess {
+ public:
+  // Returns when it answers. Its files and its log go to `directory`.
+  static Result<std::unique_ptr<RedisProcess>> Start(const std::filesystem::path& directory);
+  ~RedisProcess();
+  RedisProcess(const RedisProcess&) = delete;
+  RedisProcess& operator=(const RedisProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  uint16_t port() const { return port_; }
+  std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+
+  Status Flush();
+
+ private:
+  RedisProcess(pid_t pid, uint16_t port) : pid_(pid), port_(port) {}
+  Status AwaitAnswer(const std::filesystem::path& log);
+
+  const pid_t pid_;
+  const uint16_t port_;
+};
+
+// What a client makes the server run, as MONITOR shows it. redis-benchmark can say no word with a zero byte; so the
+// script is loaded once more with its last word written into it, which is one table more for each run.
+class EvalshaSpy {
+ public:
+  // Before the client connects: the script's text goes by only once.
+  explicit EvalshaSpy(uint16_t port);
+  ~EvalshaSpy();
+  EvalshaSpy(const EvalshaSpy&) = delete;
+  EvalshaSpy& operator=(const EvalshaSpy&) = delete;
+
+  // Of the first EVALSHA since this was made, the same for redis-benchmark.
+  Result<std::vector<std::string>> Words();
+
+ private:
+  struct Connection;
+  std::unique_ptr<Connection> connection_;
+};
+
+// A line of MONITOR, `1700000000.12 [0 127.0.0.1:5000] "EVALSHA" "ab\x00"`: its words. Empty where it is none of a
+// client's.
+std::vector<std::string> WordsOfMonitor(const std::string& line);
+
+}  // namespace weir

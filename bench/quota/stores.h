@@ -1,0 +1,19 @@
+// The stores side by side, as one caller sees them, and as fifty at once see Redis.
+#pragma once
+
+#include <filesystem>
+
+#include "bench/quota/figures.h"
+#include "config/clock.h"
+#include "config/status.h"
+
+namespace weir {
+
+struct StoreOptions {
+  int repetitions = 3;
+  Duration time{};                // of each measurement
+  std::filesystem::path scratch;  // for the files, on a real disk
+};
+Status MeasureStores(const StoreOptions& options, QuotaFigures* figures);
+
+}  // namespace weir

@@ -1,0 +1,150 @@
+#include "relay/gate/gate_metrics.h"
+
+#include <string>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr std::array<std::string_view, QuotaObserver::kCalls> kCallNames = {"decide", "take", "reserve", "record",
+                                                                            "explain"};
+constexpr std::array<std::string_view, 4> kSettledNames = {"settled", "unknown_reservation", "invalid_tokens",
+                                                           "store_unavailable"};
+constexpr std::string_view kOther = "other";
+
+void Count(std::atomic<uint64_t>& counter, uint64_t count = 1) { counter.fetch_add(count, std::memory_order_relaxed); }
+uint64_t Read(const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); }
+
+std::string_view TierLabel(size_t tier) { return tier < kTiers ? NameOf(static_cast<Tier>(tier)) : "none"; }
+
+}  // namespace
+
+GateMetrics::GateMetrics() {
+  owned_[0] = std::make_unique<ClassCounts>();
+  owned_[0]->name = kOther;
+  classes_[0].store(owned_[0].get(), std::memory_order_release);
+}
+
+GateMetrics::ClassCounts& GateMetrics::CountsOf(std::string_view model_class) {
+  for (const auto& place : classes_) {
+    ClassCounts* counts = place.load(std::memory_order_acquire);
+    if (counts == nullptr) break;
+    if (counts->name == model_class) return *counts;
+  }
+  const std::lock_guard lock(mutex_);
+  for (size_t n = 0; n < classes_.size(); ++n) {
+    if (owned_[n] == nullptr) {
+      owned_[n] = std::make_unique<ClassCounts>();
+      owned_[n]->name = model_class;
+      classes_[n].store(owned_[n].get(), std::memory_order_release);
+    }
+    if (owned_[n]->name == model_class) return *owned_[n];
+  }
+  return *owned_[0];
+}
+
+void GateMetrics::OnDecision(Call call, std::string_view model_class, const Decision& decision) {
+  const auto code = static_cast<size_t>(decision.code);
+  const size_t tier = decision.tier ? static_cast<size_t>(*decision.tier) : kTiers;
+  Count(CountsOf(model_class).decisions[static_cast<size_t>(call)][code][tier]);
+  if (decision.shadowed) Count(shadowed_[code]);
+  if (decision.code == QuotaCode::kStoreUnavailable && decision.allowed) Count(unchecked_);
+}
+
+void GateMetrics::OnSettled(const Settled& settled, bool refund) {
+  Count(settled_[refund ? 1 : 0][static_cast<size_t>(settled.code)]);
+  if (!settled.ok() || refund) return;
+  const int64_t difference = settled.actual_tokens - settled.reserved_tokens;
+  Count(difference < 0 ? tokens_less_ : tokens_more_, static_cast<uint64_t>(difference < 0 ? -difference : difference));
+}
+
+void GateMetrics::OnStoreAnswer(Duration latency, bool available) {
+  // How long a breaker that is open takes to say no would hide how long the store takes.
+  if (available) store_answers_.Observe(latency);
+}
+
+void GateMetrics::OnConfigRead(bool good) {
+  Count(good ? config_reads_ : config_errors_);
+  config_good_.store(good, std::memory_order_relaxed);
+}
+
+void GateMetrics::OnModels(uint64_t models, uint64_t open_reservations) {
+  models_.store(models, std::memory_order_relaxed);
+  open_reservations_.store(open_reservations, std::memory_order_relaxed);
+}
+
+void GateMetrics::AppendTo(MetricFamilies& families, const StoreHealth& health) const {
+  AppendDecisions(families);
+  AppendSettlements(families);
+  AppendStore(families, health);
+  families.Histogram("weir_quota_store_seconds", "From a question to the store to its answer; not of stores in memory")
+      .Add(store_answers_);
+  families.Counter("weir_quota_config_reads_total", "Readings of the configuration file, by result")
+      .Add(Read(config_reads_), {{"result", "good"}})
+      .Add(Read(config_errors_), {{"result", "error"}});
+  families
+      .Gauge("weir_quota_config_good", "1 while the configuration that runs is what the file says, 0 after an error")
+      .Add(config_good_.load(std::memory_order_relaxed) ? 1.0 : 0.0);
+}
+
+void GateMetrics::AppendDecisions(MetricFamilies& families) const {
+  families.Counter("weir_quota_decisions_total",
+                   "Decisions, by call, code, the tier that refused and the class of the model");
+  for (const auto& place : classes_) {
+    const ClassCounts* counts = place.load(std::memory_order_acquire);
+    if (counts == nullptr) break;
+    for (size_t call = 0; call < kCalls; ++call) {
+      for (size_t code = 0; code < kQuotaCodes; ++code) {
+        for (size_t tier = 0; tier < kTierLabels; ++tier) {
+          const uint64_t count = Read(counts->decisions[call][code][tier]);
+          // What was never the case is left out, but for the one that every rate is compared with.
+          const bool is_base = counts->name == kOther && code == 0 && tier == kTiers;
+          if (count == 0 && !is_base) continue;
+          families.Add(count, {{"call", kCallNames[call]},
+                               {"code", NameOf(static_cast<QuotaCode>(code))},
+                               {"tier", TierLabel(tier)},
+                               {"class", counts->name}});
+        }
+      }
+    }
+  }
+  families.Counter("weir_quota_shadowed_total", "Requests that went only because of shadow mode, by code");
+  for (size_t code = 0; code < kQuotaCodes; ++code) {
+    const auto quota_code = static_cast<QuotaCode>(code);
+    if (quota_code != QuotaCode::kOk && quota_code != QuotaCode::kUnlimited)
+      families.Add(Read(shadowed_[code]), {{"code", NameOf(quota_code)}});
+  }
+  families.Counter("weir_quota_unchecked_total", "Requests that went because the store was away").Add(Read(unchecked_));
+}
+
+void GateMetrics::AppendSettlements(MetricFamilies& families) const {
+  families.Counter("weir_quota_settlements_total", "Ends of reservations, by call and result");
+  for (size_t refund = 0; refund < settled_.size(); ++refund) {
+    for (size_t code = 0; code < kSettledCodes; ++code)
+      families.Add(Read(settled_[refund][code]),
+                   {{"call", refund == 1 ? "refund" : "commit"}, {"result", kSettledNames[code]}});
+  }
+  families
+      .Counter("weir_quota_settled_tokens_difference_total",
+               "Tokens by which what was used differed from what was reserved")
+      .Add(Read(tokens_less_), {{"direction", "less"}})
+      .Add(Read(tokens_more_), {{"direction", "more"}});
+  families.Gauge("weir_quota_reservations_open", "Reservations in the store that are not settled, of all who share it")
+      .Add(Read(open_reservations_));
+  families.Gauge("weir_quota_models", "Models that the store or the configuration knows").Add(Read(models_));
+}
+
+void GateMetrics::AppendStore(MetricFamilies& families, const StoreHealth& health) {
+  families.Counter("weir_quota_reservations_expired_total", "Reservations that nobody settled in time")
+      .Add(health.expired_reservations);
+  families
+      .Gauge("weir_quota_store_breaker", "0 closed: the store is asked; 1 half-open: it is tried; 2 open: it is not")
+      .Add(static_cast<double>(health.breaker));
+  families.Counter("weir_quota_store_failures_total", "Calls that the store did not answer").Add(health.failures);
+  families.Counter("weir_quota_store_reconnects_total", "Connections to the store that were made again")
+      .Add(health.reconnects);
+  families.Counter("weir_quota_dropped_entries_total", "Usage that is not counted, for want of room for names")
+      .Add(health.dropped_entries);
+}
+
+}  // namespace weir

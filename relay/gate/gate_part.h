@@ -1,0 +1,31 @@
+// GatePart: the quotas on the relay's port. Its administrators are the relay's.
+#pragma once
+
+#include <memory>
+
+#include "relay/gate/gate_settings.h"
+#include "relay/relay_part.h"
+
+namespace weir {
+
+class QuotaGate;
+
+class GatePart final : public RelayPart {
+ public:
+  explicit GatePart(GateSettings settings = {});
+  ~GatePart() override;
+
+  void Declare(SettingTable& table) override { weir::Declare(table, settings_); }
+  void AddRoutes(HttpRouter& router) override;
+  // An error: the configuration file is wrong, or the store cannot be used. A Redis that is away is none.
+  Status Start(const RelayServices& services) override;
+  void Stop() override;
+  void AppendMetrics(MetricFamilies& families) const override;
+
+ private:
+  GateSettings settings_;
+  const Admin* admin_ = nullptr;
+  std::unique_ptr<QuotaGate> gate_;
+};
+
+}  // namespace weir

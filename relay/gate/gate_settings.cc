@@ -1,0 +1,42 @@
+#include "relay/gate/gate_settings.h"
+
+#include "throttle/quota/quota_config_reader.h"
+
+namespace weir {
+
+void Declare(SettingTable& table, GateSettings& s) {
+  Declare(table, s.store);
+  table.Add("CONFIG", &s.config_file,
+            "weir.yaml: quotas of models, tiers and policies, read again when it changes; what it says comes before "
+            "the other settings");
+  table.Add<RateLimitDialect>("RATELIMIT_DIALECT", &s.dialect,
+                              {{"ietf", RateLimitDialect::kIetf},
+                               {"openai", RateLimitDialect::kOpenAi},
+                               {"anthropic", RateLimitDialect::kAnthropic}},
+                              "in which header fields answers tell what is left of the limits");
+  table.Add("QUOTA_SHADOW", &s.quota_shadow,
+            "whether quotas are decided and counted, and nothing is refused; where WEIR_CONFIG does not say");
+  table.Add<WhenStoreAway>("QUOTA_WHEN_STORE_AWAY", &s.when_store_away,
+                           {{"refuse", WhenStoreAway::kRefuse}, {"allow", WhenStoreAway::kAllow}},
+                           "what becomes of requests while the store of the quotas does not answer; where WEIR_CONFIG "
+                           "does not say");
+}
+
+void Declare(SettingTable& table, GateAdminSettings& s) {
+  table.Add("ADMIN_TOKEN", &s.admin_token,
+            "secret that administrators of `weir gate` show (Authorization: Bearer …); not set: only programs on this "
+            "machine may change quotas and state");
+}
+
+Result<QuotaConfig> ReadGateConfig(const GateSettings& settings) {
+  QuotaConfig config;
+  config.shadow = settings.quota_shadow;
+  config.when_store_away = settings.when_store_away;
+  if (!settings.config_file.empty())
+    if (Status status = ReadQuotaConfig(settings.config_file, &config); !status.ok()) return status;
+  if (config.providers.empty())
+    config.providers = {Provider::kGemini, Provider::kOpenAi, Provider::kAnthropic, Provider::kLocal};
+  return config;
+}
+
+}  // namespace weir

@@ -1,0 +1,37 @@
+// What an operator can set about the quotas, in the environment. Where the configuration file says something about the
+// same, the file counts.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "config/settings.h"
+#include "config/status.h"
+#include "relay/gate/quota_api.h"
+#include "throttle/quota/open_store.h"
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+
+struct GateSettings {
+  QuotaStoreSettings store;
+  std::string config_file;  // WEIR_CONFIG
+  RateLimitDialect dialect = RateLimitDialect::kIetf;
+  bool quota_shadow = false;
+  WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
+  // No settings: how often the configuration file is looked at, and all models.
+  std::chrono::milliseconds watch_interval{2000};
+  std::chrono::milliseconds upkeep_interval{10000};
+};
+void Declare(SettingTable& table, GateSettings& settings);
+
+// Of `weir gate`; the relay has its own token, in its data directory.
+struct GateAdminSettings {
+  std::string admin_token;  // empty: nobody's
+};
+void Declare(SettingTable& table, GateAdminSettings& settings);
+
+// What the settings and the configuration file say; with the four providers' profiles where they name none.
+Result<QuotaConfig> ReadGateConfig(const GateSettings& settings);
+
+}  // namespace weir

@@ -1,0 +1,103 @@
+// QuotaApi: the quota limiter as JSON over HTTP, whatever carries it: a server's routes, or `weir quota` in its own
+// process. relay/gate/openapi.json has every key and every answer.
+//
+//   POST /v1/decide   {"model":"gpt-4o","tokens":900}          whether it would be allowed now; charges nothing
+//                     {…,"charge":true}                         and charges, where it is
+//   POST /v1/reserve  {"model":"gpt-4o","tokens":900,"ttl_seconds":60}
+//   POST /v1/commit   {"reservation":"…","tokens":1100}  or  {…,"prompt_tokens":800,"output_tokens":300}
+//   POST /v1/refund   {"reservation":"…"}
+//   POST /v1/record   {"model":"gpt-4o","prompt_tokens":800,"output_tokens":300}  or  {…,"tokens":1100}
+//   POST /v1/explain  as decide; with every tier's state, always 200
+//   GET  /v1/models            all, sorted, with quota and usage
+//   GET  /v1/models/{m}        one; 404 where it is not known
+//   PUT  /v1/models/{m}/quota  {"max_rpm":500,"max_tpm":30000,"max_rpd":0}     administrators
+//   DELETE /v1/models/{m}/state, DELETE /v1/state                              administrators; 204
+//   GET  /v1/health            the store and its breaker; 503 where nothing can be decided
+//   GET  /v1/openapi.json      this, for programs
+//
+// decide, reserve, record and explain may name "user", "tenant", "api_key", "instance" and "qos". Without tokens it is
+// a request of 0 tokens. Unknown keys are errors, and so are keys that are there twice; no Content-Type is asked for.
+// Model names in paths are percent-encoded. Of a quota, what PUT does not name stays as it is; 0 is unlimited.
+//
+// A decision is {"allowed":…,"code":"ok","reason":…,"model":…,"tokens":…,"retry_after_seconds":…,"tier":…,"priority":…,
+// "reservation":…,"quota":{…},"usage":{…},"tiers":[…]}; what does not apply is left out. 200 where it is allowed, with
+// "shadowed":true where it only is because of shadow mode; 429 where it is refused: with Retry-After (whole seconds,
+// rounded up) where waiting helps; 503 where the store is away and the policy is to refuse; 403 where the model may not
+// be used because it is unknown. What is malformed gets 400 with {"error":{"code":…,"message":…}}: "invalid_request",
+// "invalid_tokens" where they are negative, "invalid_name". commit and refund answer 200, or the same with 404 and
+// "unknown_reservation", or 503 and "store_unavailable".
+//
+// The limits' state is in the header fields of the dialect (quota_headers.h):
+//   ietf       RateLimit-Policy: "rpm";q=500;w=60, "tpm";q=30000;w=60     RateLimit: "rpm";r=499;t=60, …
+//   openai     x-ratelimit-{limit,remaining,reset}-{requests,tokens}, reset as "1s", "6m0s"
+//   anthropic  anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}, reset in RFC 3339
+// A refusal has the first two fields of ietf in every dialect.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "relay/server/http.h"
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+
+enum class RateLimitDialect : uint8_t { kIetf, kOpenAi, kAnthropic };
+
+// One call of the API, its path split at the variable part.
+struct QuotaRoute {
+  enum class Call : uint8_t {
+    kDecide,
+    kReserve,
+    kCommit,
+    kRefund,
+    kRecord,
+    kExplain,
+    kModels,
+    kModel,
+    kSetQuota,
+    kReset,
+    kResetAll,
+    kHealth,
+    kOpenApi,
+  };
+  Call call;
+  std::string_view method;
+  std::string_view path;  // "/v1/models/{model}/quota"
+  bool for_admins = false;
+};
+
+class QuotaApi {
+ public:
+  // The limiter and the clock (for reset times) outlive it.
+  QuotaApi(QuotaLimiter& limiter, RateLimitDialect dialect, const WallClock& clock = WallClock::System());
+
+  static const std::vector<QuotaRoute>& Routes();
+  // Whether Answer may keep its thread for long: it waits for the store, or has all models to go through.
+  bool MayWait(QuotaRoute::Call call) const;
+  // `model`: what stands in the path for {model}, decoded. `done` is called once, by any thread, perhaps before this
+  // returns. Who may call for an admin's route was checked.
+  void Answer(QuotaRoute::Call call, std::string_view model, const HttpRequest& request,
+              std::function<void(HttpResponse)> done);
+
+ private:
+  using Done = std::function<void(HttpResponse)>;
+  void Decide(QuotaRoute::Call call, const HttpRequest& request, const Done& done);
+  void Settle(QuotaRoute::Call call, const HttpRequest& request, const Done& done);
+  HttpResponse AnswerNow(QuotaRoute::Call call, std::string_view model, const HttpRequest& request);
+  HttpResponse Models();
+  HttpResponse Model(const std::string& model);
+  HttpResponse SetQuota(const std::string& model, const HttpRequest& request);
+  HttpResponse Health() const;
+
+  QuotaLimiter& limiter_;
+  const RateLimitDialect dialect_;
+  const WallClock& clock_;
+};
+
+// relay/gate/openapi.json (OpenAPI 3.1), which GET /v1/openapi.json answers with.
+std::string_view QuotaOpenApi();
+
+}  // namespace weir

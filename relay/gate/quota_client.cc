@@ -1,0 +1,121 @@
+#include "relay/gate/quota_client.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "config/parse.h"
+#include "relay/gate/http_call.h"
+#include "throttle/quota/open_store.h"
+
+namespace weir {
+namespace {
+
+using Call = QuotaRoute::Call;
+
+const QuotaRoute& RouteOf(Call call) { return *std::ranges::find(QuotaApi::Routes(), call, &QuotaRoute::call); }
+
+class GateClient final : public QuotaClient {
+ public:
+  GateClient(ServerUrl url, std::string token, std::chrono::milliseconds timeout)
+      : url_(std::move(url)), token_(std::move(token)), timeout_(timeout) {}
+
+  std::string name() const override { return url_.Origin() + url_.path; }
+
+  Result<HttpResponse> Ask(const QuotaQuestion& question) override {
+    constexpr std::string_view kModel = "{model}";
+    const QuotaRoute& route = RouteOf(question.call);
+    HttpRequest request{.method = std::string(route.method), .raw_path = std::string(route.path)};
+    if (const size_t at = request.raw_path.find(kModel); at != std::string::npos)
+      request.raw_path.replace(at, kModel.size(), PercentEncode(question.model));
+    request.body = question.body;
+    request.headers = {{"Accept", "application/json"}};
+    if (!request.body.empty()) request.headers.emplace_back("Content-Type", "application/json");
+    if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
+    HttpCallResult call = CallHttp(url_, request, {.timeout = timeout_});
+    switch (call.failed) {
+      case HttpCallResult::Failed::kNothing:
+        return std::move(call.response);
+      case HttpCallResult::Failed::kConnect:
+        return Status::Error("nothing answers at " + name() + " (" + call.problem +
+                             "); start `weir gate`, or name a store with --store");
+      default:
+        return Status::Error(std::move(call.problem));
+    }
+  }
+
+ private:
+  const ServerUrl url_;
+  const std::string token_;
+  const std::chrono::milliseconds timeout_;
+};
+
+bool Changes(const QuotaQuestion& question) {
+  switch (question.call) {
+    case Call::kDecide:  // with "charge"
+    case Call::kReserve:
+    case Call::kCommit:
+    case Call::kRefund:
+    case Call::kRecord:
+    case Call::kSetQuota:
+    case Call::kReset:
+    case Call::kResetAll:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class StoreClient final : public QuotaClient {
+ public:
+  StoreClient(std::unique_ptr<QuotaStore> store, QuotaConfig config, RateLimitDialect dialect)
+      : store_(std::move(store)), limiter_(*store_, std::move(config)), api_(limiter_, dialect) {}
+
+  std::string name() const override { return store_->name(); }
+
+  Result<HttpResponse> Ask(const QuotaQuestion& question) override {
+    const QuotaRoute& route = RouteOf(question.call);
+    const HttpRequest request{
+        .method = std::string(route.method), .path = std::string(route.path), .body = question.body};
+    // Shared: the store's thread may still be in set_value when this one goes on.
+    const auto promise = std::make_shared<std::promise<HttpResponse>>();
+    api_.Answer(question.call, question.model, request,
+                [promise](HttpResponse response) { promise->set_value(std::move(response)); });
+    HttpResponse response = promise->get_future().get();
+    if (Changes(question)) {
+      if (Status status = store_->Persist(); !status.ok()) return status;
+    }
+    return response;
+  }
+
+ private:
+  const std::unique_ptr<QuotaStore> store_;
+  QuotaLimiter limiter_;
+  QuotaApi api_;
+};
+
+bool StoreKnows(QuotaStore& store, std::string_view model) {
+  return store.Run(Charge{.model = model, .mode = Charge::Mode::kPeek, .requests = 0}).quota.has_value();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<QuotaClient>> AskGate(const std::string& url, const std::string& token,
+                                             std::chrono::milliseconds timeout) {
+  Result<ServerUrl> parsed = ParseServerUrl(url);
+  if (!parsed.ok()) return Status::Error(Printable(url) + " is no address of a gate: " + parsed.status().message());
+  return std::unique_ptr<QuotaClient>(std::make_unique<GateClient>(std::move(parsed).value(), token, timeout));
+}
+
+Result<std::unique_ptr<QuotaClient>> AskStore(const GateSettings& settings) {
+  Result<QuotaConfig> config = ReadGateConfig(settings);
+  if (!config.ok()) return config.status();
+  Result<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(settings.store);
+  if (!store.ok()) return store.status();
+  std::erase_if(config.value().quotas,
+                [&store](const auto& stated) { return StoreKnows(*store.value(), stated.first); });
+  return std::unique_ptr<QuotaClient>(
+      std::make_unique<StoreClient>(std::move(store).value(), std::move(config).value(), settings.dialect));
+}
+
+}  // namespace weir

@@ -1,0 +1,40 @@
+// What the quota API says, as people read it: models in an aligned table, a decision in sentences.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/clock.h"
+#include "config/status.h"
+#include "throttle/quota/quota.h"
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+
+// Of GET /v1/models, or of one model. The error says that it is something else.
+Result<std::vector<ModelStats>> ReadModelsJson(std::string_view json);
+
+// A head and one line each: requests and tokens of the last minute, requests of the day, reservations, and when the day
+// ends. With bars how much of a limit is used, where there is one.
+std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool bars);
+// Model, and what it may use.
+std::string QuotaTable(const std::vector<ModelStats>& models);
+
+// An answer of decide, reserve, record or explain; `yes` is the word for one that is allowed ("reserved"). Nothing
+// where it is none.
+std::optional<std::string> DecisionWords(std::string_view json, std::string_view yes);
+// An answer of commit or refund.
+std::optional<std::string> SettledWords(std::string_view json, std::string_view done);
+// Nothing where the answer does not say it.
+std::optional<bool> IsAllowed(std::string_view json);
+// The message of an error; empty where there is none.
+std::string ErrorMessage(std::string_view json);
+
+// Columns as wide as their widest cell, two blanks between them; all but the first to the right where `numbers`.
+std::string Aligned(const std::vector<std::vector<std::string>>& rows, bool numbers);
+// "12 s", "3 min 5 s", "2 h 10 min": at least as long as it is.
+std::string InWords(Duration time);
+
+}  // namespace weir

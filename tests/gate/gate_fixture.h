@@ -1,0 +1,116 @@
+// A gate with a port of its own, asked over real sockets.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "relay/gate/gate_server.h"
+#include "tests/server/raw_client.h"
+
+namespace weir {
+
+class GateDirectory {
+ public:
+  GateDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "weir-gate-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~GateDirectory() { std::filesystem::remove_all(path_); }
+  GateDirectory(const GateDirectory&) = delete;
+  GateDirectory& operator=(const GateDirectory&) = delete;
+
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  // By another name first, as an editor does.
+  std::string Write(const std::string& name, std::string_view text) const {
+    std::ofstream(*this / (name + ".new"), std::ios::binary) << text;
+    std::filesystem::rename(*this / (name + ".new"), *this / name);
+    return *this / name;
+  }
+  std::string Read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(*this / name, std::ios::binary).rdbuf();
+    return std::move(text).str();
+  }
+
+ private:
+  std::string path_;
+};
+
+// True as soon as it is; false after half a minute.
+template <typename Condition>
+bool Soon(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+inline std::string HttpText(const std::string& method, const std::string& path, const std::string& body = "",
+                            const std::string& more = "") {
+  return method + " " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + more +
+         (body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n") + "\r\n" + body;
+}
+
+// Of a connection of its own; status 0 where there was no answer.
+inline RawAnswer AskPort(uint16_t port, const std::string& method, const std::string& path,
+                         const std::string& body = "", const std::string& more = "") {
+  RawClient client(port);
+  client.Send(HttpText(method, path, body, more));
+  return client.ReadAnswer(method != "HEAD").value_or(RawAnswer());
+}
+
+inline bool Has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+inline bool HasLine(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+class GateTest : public testing::Test {
+ protected:
+  GateTest() {
+    configuration_.server.port = 0;
+    configuration_.server.io_threads = 1;
+    configuration_.gate.watch_interval = std::chrono::milliseconds(10);
+    configuration_.gate.upkeep_interval = std::chrono::milliseconds(10);
+  }
+
+  void Open() {
+    auto opened = GateServer::Open(configuration_);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    server_ = std::move(opened).value();
+    server_->Accept();
+  }
+  std::string OpenError() const {
+    const auto opened = GateServer::Open(configuration_);
+    return opened.ok() ? "opened" : opened.status().message();
+  }
+  RawAnswer Ask(const std::string& method, const std::string& path, const std::string& body = "",
+                const std::string& more = "") const {
+    return AskPort(server_->port(), method, path, body, more);
+  }
+  RawAnswer Take(const std::string& model, int tokens) const {
+    return Ask("POST", "/v1/decide",
+               R"({"model":")" + model + R"(","tokens":)" + std::to_string(tokens) + R"(,"charge":true})");
+  }
+  // What was made up to a second ago.
+  bool SoonInMetrics(const std::string& line) const {
+    return Soon([&] { return HasLine(Ask("GET", "/metrics").body, line); });
+  }
+
+  GateDirectory directory_;
+  GateConfiguration configuration_;
+  std::unique_ptr<GateServer> server_;  // ends first
+};
+
+}  // namespace weir

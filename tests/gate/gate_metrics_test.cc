@@ -1,0 +1,118 @@
+#include "relay/gate/gate_metrics.h"
+
+#include <gtest/gtest.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace weir {
+namespace {
+
+using Call = QuotaObserver::Call;
+using std::chrono::microseconds;
+
+class GateMetricsTest : public testing::Test {
+ protected:
+  std::string Text(const StoreHealth& health = {}) const {
+    MetricFamilies families;
+    metrics_.AppendTo(families, health);
+    return prometheus::TextSerializer().Serialize(std::move(families).Take());
+  }
+  bool Has(const std::string& line, const StoreHealth& health = {}) const {
+    return ("\n" + Text(health)).find("\n" + line + "\n") != std::string::npos;
+  }
+
+  GateMetrics metrics_;
+};
+
+TEST_F(GateMetricsTest, CountsDecisionsByWhatTheyWere) {
+  metrics_.OnDecision(Call::kDecide, "large", {.allowed = true});
+  metrics_.OnDecision(Call::kReserve, "large", {.code = QuotaCode::kTierExceeded, .tier = Tier::kUserModel});
+  metrics_.OnDecision(Call::kReserve, "large", {.code = QuotaCode::kTierExceeded, .tier = Tier::kUserModel});
+  metrics_.OnDecision(Call::kTake, "other", {.code = QuotaCode::kRpmExceeded});
+  EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="decide",code="ok",tier="none",class="large"} 1)")) << Text();
+  EXPECT_TRUE(
+      Has(R"(weir_quota_decisions_total{call="reserve",code="tier_exceeded",tier="user_model",class="large"} 2)"));
+  EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",code="rpm_exceeded",tier="none",class="other"} 1)"));
+}
+
+TEST_F(GateMetricsTest, CountsWhatWentAllTheSame) {
+  metrics_.OnDecision(Call::kTake, "other", {.allowed = true, .code = QuotaCode::kTpmExceeded, .shadowed = true});
+  metrics_.OnDecision(Call::kTake, "other", {.allowed = true, .code = QuotaCode::kStoreUnavailable});
+  metrics_.OnDecision(Call::kTake, "other", {.allowed = false, .code = QuotaCode::kStoreUnavailable});
+  EXPECT_TRUE(Has(R"(weir_quota_shadowed_total{code="tpm_exceeded"} 1)")) << Text();
+  EXPECT_TRUE(Has("weir_quota_unchecked_total 1"));
+}
+
+TEST_F(GateMetricsTest, CountsHowReservationsEnded) {
+  metrics_.OnSettled({.reserved_tokens = 1000, .actual_tokens = 700}, false);
+  metrics_.OnSettled({.reserved_tokens = 100, .actual_tokens = 150}, false);
+  metrics_.OnSettled({.reserved_tokens = 500, .actual_tokens = 0}, true);
+  metrics_.OnSettled({.code = Settled::Code::kUnknownReservation, .reserved_tokens = 9}, false);
+  EXPECT_TRUE(Has(R"(weir_quota_settled_tokens_difference_total{direction="less"} 300)")) << Text();
+  EXPECT_TRUE(Has(R"(weir_quota_settled_tokens_difference_total{direction="more"} 50)"));
+  EXPECT_TRUE(Has(R"(weir_quota_settlements_total{call="commit",result="settled"} 2)"));
+  EXPECT_TRUE(Has(R"(weir_quota_settlements_total{call="refund",result="settled"} 1)"));
+  EXPECT_TRUE(Has(R"(weir_quota_settlements_total{call="commit",result="unknown_reservation"} 1)"));
+}
+
+TEST_F(GateMetricsTest, ShowsHowTheStoreIs) {
+  metrics_.OnStoreAnswer(microseconds(300), true);
+  metrics_.OnStoreAnswer(microseconds(1), false);
+  metrics_.OnModels(12, 3);
+  const StoreHealth health{.breaker = StoreHealth::Breaker::kOpen,
+                           .problem = "away",
+                           .failures = 5,
+                           .reconnects = 4,
+                           .expired_reservations = 2,
+                           .dropped_entries = 1};
+  for (const char* line :
+       {"weir_quota_store_breaker 2", "weir_quota_store_failures_total 5", "weir_quota_store_reconnects_total 4",
+        "weir_quota_reservations_expired_total 2", "weir_quota_dropped_entries_total 1", "weir_quota_models 12",
+        "weir_quota_reservations_open 3", "weir_quota_store_seconds_count 1",
+        R"(weir_quota_store_seconds_bucket{le="0.0005"} 1)", R"(weir_quota_store_seconds_bucket{le="0.00025"} 0)"}) {
+    EXPECT_TRUE(Has(line, health)) << line << "\n" << Text(health);
+  }
+}
+
+TEST_F(GateMetricsTest, AReadingOfTheConfigurationIsGoodOrNot) {
+  EXPECT_TRUE(Has("weir_quota_config_good 1"));
+  metrics_.OnConfigRead(false);
+  EXPECT_TRUE(Has("weir_quota_config_good 0"));
+  EXPECT_TRUE(Has(R"(weir_quota_config_reads_total{result="error"} 1)"));
+  metrics_.OnConfigRead(true);
+  EXPECT_TRUE(Has("weir_quota_config_good 1"));
+}
+
+TEST_F(GateMetricsTest, LabelsAreBoundedWhateverTheConfigurationsWere) {
+  for (int n = 0; n < 1000; ++n) metrics_.OnDecision(Call::kTake, "class " + std::to_string(n), {.allowed = true});
+  const std::string text = Text();
+  EXPECT_LT(std::ranges::count(text, '\n'), 200);
+  EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",code="ok",tier="none",class="class 0"} 1)"));
+  EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",code="ok",tier="none",class="other"} )" +
+                  std::to_string(1000 - GateMetrics::kMaxClasses)));
+}
+
+TEST_F(GateMetricsTest, ManyThreadsCountAtOnce) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      for (int n = 0; n < 1000; ++n)
+        metrics_.OnDecision(Call::kTake, "class " + std::to_string((n + t) % 8), {.allowed = true});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int n = 0; n < 8; ++n) {
+    EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",code="ok",tier="none",class="class )" +
+                    std::to_string(n) + R"("} 500)"))
+        << Text();
+  }
+}
+
+}  // namespace
+}  // namespace weir

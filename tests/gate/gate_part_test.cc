@@ -1,0 +1,82 @@
+// The quotas on a relay's port.
+#include "relay/gate/gate_part.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "relay/admin.h"
+#include "relay/relay.h"
+#include "tests/gate/gate_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+
+class GatePartTest : public testing::Test {
+ protected:
+  GatePartTest() {
+    configuration_.data_dir = directory_ / "data";
+    configuration_.server.port = 0;
+    configuration_.memory.target_memory_mb = 4096;
+  }
+
+  std::string Open(const Environment& environment = {}) {
+    part_ = std::make_unique<GatePart>();
+    SettingTable table;
+    part_->Declare(table);
+    if (const Status status = table.Load(environment); !status.ok()) return status.message();
+    auto opened = Relay::Open(configuration_, false, {part_.get()});
+    if (!opened.ok()) return opened.status().message();
+    relay_ = std::move(opened).value();
+    relay_->Accept();
+    return "open";
+  }
+
+  GateDirectory directory_;
+  RelayConfiguration configuration_;
+  std::unique_ptr<GatePart> part_;
+  std::unique_ptr<Relay> relay_;  // ends first
+};
+
+TEST_F(GatePartTest, ARelayWithoutQuotaSettingsServesTheProfiles) {
+  ASSERT_EQ(Open(), "open");
+  const RawAnswer answer = AskPort(relay_->port(), "POST", "/v1/decide", R"({"model":"gpt-4o","tokens":900})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(Has(answer.body, R"("max_tpm":30000)")) << answer.body;
+  EXPECT_EQ(AskPort(relay_->port(), "GET", "/v1/models/gpt-4o").status, 200);
+  EXPECT_TRUE(Has(AskPort(relay_->port(), "GET", "/metrics").body, "weir_quota_decisions_total{call=\"decide\""));
+  EXPECT_TRUE(RawClient(relay_->port()).Handshake()) << "it is a relay all the same";
+  relay_->Shutdown(seconds(10));
+}
+
+TEST_F(GatePartTest, ItsSettingsComeFromTheEnvironment) {
+  const std::string config = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_rpm: 1}\n");
+  ASSERT_EQ(Open({{"WEIR_QUOTA_STORE", "sqlite:" + (directory_ / "quota.db")}, {"WEIR_CONFIG", config}}), "open");
+  const std::string body = R"({"model":"mine","charge":true})";
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 200);
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 429);
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "quota.db"));
+}
+
+TEST_F(GatePartTest, ItsAdministratorsAreTheRelays) {
+  configuration_.relay.admin_from_loopback = AdminFromLoopback::kFalse;
+  ASSERT_EQ(Open(), "open");
+  const std::string quota = R"({"max_rpm":7})";
+  EXPECT_EQ(AskPort(relay_->port(), "PUT", "/v1/models/gpt-4o/quota", quota).status, 401);
+  const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
+  EXPECT_EQ(AskPort(relay_->port(), "PUT", "/v1/models/gpt-4o/quota", quota, token).status, 200);
+}
+
+TEST_F(GatePartTest, AStoreThatCannotBeKeepsTheRelayFromOpening) {
+  EXPECT_TRUE(Has(Open({{"WEIR_QUOTA_STORE", "paper:notes"}}), "paper"));
+  EXPECT_TRUE(Has(Open({{"WEIR_CONFIG", directory_ / "none.yaml"}}), "none.yaml"));
+  EXPECT_TRUE(Has(Open({{"WEIR_RATELIMIT_DIALECT", "klingon"}}), "WEIR_RATELIMIT_DIALECT"));
+  EXPECT_EQ(Open(), "open");
+}
+
+}  // namespace
+}  // namespace weir

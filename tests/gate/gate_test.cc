@@ -1,0 +1,222 @@
+// The gate as programs see it: real sockets, real files.
+#include "relay/gate/gate.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "tests/gate/gate_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+
+TEST_F(GateTest, DecidesWithoutAConfiguration) {
+  Open();
+  // As curl sends it: application/x-www-form-urlencoded.
+  const RawAnswer answer = Ask("POST", "/v1/decide", R"({"model":"gpt-4o","tokens":900})",
+                               "Content-Type: application/x-www-form-urlencoded\r\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(Has(answer.body, R"("allowed":true)")) << answer.body;
+  EXPECT_TRUE(Has(answer.body, R"("max_tpm":30000)")) << answer.body;
+  for (const char* model : {"gemini-2.5-pro", "claude-opus-4", "gpt-4o-mini"})
+    EXPECT_TRUE(Has(Ask("POST", "/v1/decide", R"({"model":")" + std::string(model) + R"("})").body, "max_rpm"))
+        << model;
+}
+
+TEST_F(GateTest, ReservesAndCommitsOnOneConnection) {
+  Open();
+  RawClient client(server_->port());
+  client.Send(HttpText("POST", "/v1/reserve", R"({"model":"gpt-4o","tokens":900})"));
+  const RawAnswer reserved = client.ReadAnswer().value_or(RawAnswer());
+  ASSERT_EQ(reserved.status, 200) << reserved.body;
+  const size_t begin = reserved.body.find(R"("reservation":")") + 15;
+  const std::string id = reserved.body.substr(begin, reserved.body.find('"', begin) - begin);
+  client.Send(
+      HttpText("POST", "/v1/commit", R"({"reservation":")" + id + R"(","prompt_tokens":500,"output_tokens":90})"));
+  const RawAnswer committed = client.ReadAnswer().value_or(RawAnswer());
+  EXPECT_EQ(committed.status, 200) << committed.body;
+  client.Send(HttpText("GET", "/v1/models/gpt-4o"));
+  EXPECT_TRUE(Has(client.ReadAnswer().value_or(RawAnswer()).body, R"("tpm":590)"));
+  EXPECT_TRUE(SoonInMetrics(R"(weir_quota_settled_tokens_difference_total{direction="less"} 310)"));
+}
+
+TEST_F(GateTest, RefusesWhatDoesNotFitAndSaysWhenToComeBack) {
+  configuration_.gate.config_file = directory_.Write("weir.yaml", "quota:\n  models:\n    mine/a b: {max_rpm: 1}\n");
+  Open();
+  EXPECT_EQ(Take("mine/a b", 10).status, 200);
+  const RawAnswer refused = Take("mine/a b", 10);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_TRUE(refused.headers.contains("retry-after"));
+  EXPECT_TRUE(Has(refused.body, R"("code":"rpm_exceeded")")) << refused.body;
+  EXPECT_TRUE(Has(Ask("GET", "/v1/models/mine%2Fa%20b").body, R"("rpm":1)"));
+  EXPECT_TRUE(
+      SoonInMetrics(R"(weir_quota_decisions_total{call="take",code="rpm_exceeded",tier="none",class="other"} 1)"));
+}
+
+TEST_F(GateTest, OnlyAdministratorsChangeWhatHolds) {
+  configuration_.admin.admin_token = "a secret of mine";
+  Open();
+  const std::string quota = R"({"max_rpm":7})";
+  const RawAnswer proxied = Ask("PUT", "/v1/models/gpt-4o/quota", quota, "X-Forwarded-For: 192.0.2.1\r\n");
+  EXPECT_EQ(proxied.status, 401);
+  EXPECT_EQ(proxied.headers.at("content-type"), "application/json");
+  EXPECT_TRUE(Has(proxied.body, "WEIR_ADMIN_TOKEN")) << proxied.body;
+  EXPECT_EQ(
+      Ask("PUT", "/v1/models/gpt-4o/quota", quota, "X-Forwarded-For: 192.0.2.1\r\nAuthorization: Bearer another\r\n")
+          .status,
+      401);
+  EXPECT_EQ(Ask("DELETE", "/v1/state", "", "Origin: https://example.org\r\n").status, 401);
+  EXPECT_FALSE(Has(Ask("GET", "/v1/models/gpt-4o").body, R"("max_rpm":7)"));
+  EXPECT_EQ(Ask("PUT", "/v1/models/gpt-4o/quota", quota,
+                "X-Forwarded-For: 192.0.2.1\r\nAuthorization: Bearer a secret of mine\r\n")
+                .status,
+            200);
+  EXPECT_TRUE(Has(Ask("GET", "/v1/models/gpt-4o").body, R"("max_rpm":7)"));
+  Take("gpt-4o", 10);
+  EXPECT_EQ(Ask("DELETE", "/v1/models/gpt-4o/state").status, 204) << "from this machine";
+  EXPECT_TRUE(Has(Ask("GET", "/v1/models/gpt-4o").body, R"("tpm":0)"));
+}
+
+TEST_F(GateTest, ReadsTheConfigurationAgainWhenItChanges) {
+  const std::string file = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
+  configuration_.gate.config_file = file;
+  Open();
+  EXPECT_EQ(Take("mine", 101).status, 429);
+  directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 1000}\n");
+  EXPECT_TRUE(Soon([&] { return Take("mine", 101).status == 200; }));
+
+  directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: many}\n");
+  EXPECT_TRUE(SoonInMetrics("weir_quota_config_good 0"));
+  EXPECT_EQ(Take("mine", 101).status, 200) << "what ran goes on";
+  std::filesystem::remove(file);
+  EXPECT_EQ(Take("mine", 101).status, 200);
+  directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 50}\n");
+  EXPECT_TRUE(Soon([&] { return Take("mine", 51).status == 429; }));
+  EXPECT_TRUE(SoonInMetrics("weir_quota_config_good 1"));
+}
+
+TEST_F(GateTest, AWrongConfigurationDoesNotOpen) {
+  configuration_.gate.config_file = directory_.Write("weir.yaml", "quota:\n  modles: {}\n");
+  EXPECT_TRUE(Has(OpenError(), "weir.yaml:2:")) << OpenError();
+  configuration_.gate.config_file = directory_ / "none.yaml";
+  EXPECT_TRUE(Has(OpenError(), "none.yaml")) << OpenError();
+}
+
+TEST_F(GateTest, TheFileComesBeforeTheSettings) {
+  configuration_.gate.quota_shadow = true;
+  Open();
+  EXPECT_EQ(Take("gpt-4o", 50'000).status, 200);
+  EXPECT_TRUE(Has(Take("gpt-4o", 50'000).body, R"("shadowed":true)"));
+  EXPECT_TRUE(SoonInMetrics(R"(weir_quota_shadowed_total{code="too_large"} 2)"));
+  server_.reset();
+  configuration_.gate.config_file = directory_.Write("weir.yaml", "quota: {shadow: false}\n");
+  Open();
+  EXPECT_EQ(Take("gpt-4o", 50'000).status, 429);
+}
+
+// Its calls wait for the disk, in the gate's workers.
+TEST_F(GateTest, OnAFileThatIsSharedNoCountIsLost) {
+  configuration_.gate.store.store = "sqlite:" + (directory_ / "quota.db");
+  configuration_.gate.config_file = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_rpm: 50}\n");
+  Open();
+  auto second = GateServer::Open(configuration_);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  second.value()->Accept();
+  std::atomic<int> allowed{0};
+  std::vector<std::thread> clients;
+  for (const uint16_t port : {server_->port(), server_->port(), second.value()->port(), second.value()->port()}) {
+    clients.emplace_back([port, &allowed] {
+      RawClient client(port);
+      for (int n = 0; n < 25; ++n) {
+        client.Send(HttpText("POST", "/v1/decide", R"({"model":"mine","tokens":1,"charge":true})"));
+        if (client.ReadAnswer().value_or(RawAnswer()).status == 200) ++allowed;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(allowed, 50);
+  EXPECT_TRUE(Has(Ask("GET", "/v1/models/mine").body, R"("rpm":50)"));
+  EXPECT_TRUE(Has(Ask("GET", "/v1/models").body, R"("mine")"));
+}
+
+TEST_F(GateTest, WhatIsInMemoryIsWrittenDownAtTheEnd) {
+  configuration_.gate.store.store = "yaml:" + (directory_ / "quota.yaml");
+  configuration_.gate.store.persist_every = std::chrono::milliseconds(3'600'000);
+  Open();
+  EXPECT_EQ(Take("gpt-4o", 1234).status, 200);
+  server_->Shutdown(seconds(10));
+  EXPECT_TRUE(Has(directory_.Read("quota.yaml"), "1234"));
+  server_.reset();
+  Open();
+  EXPECT_TRUE(Has(Ask("GET", "/v1/models/gpt-4o").body, R"("tpm":1234)"));
+}
+
+TEST_F(GateTest, AnAwayStoreRefusesOrLetsGoAsItWasTold) {
+  configuration_.gate.store.store = "redis://127.0.0.1:1";
+  Open();
+  EXPECT_EQ(Take("gpt-4o", 1).status, 503);
+  EXPECT_TRUE(Soon([&] { return Ask("GET", "/readyz").status == 503; }));
+  EXPECT_EQ(Ask("GET", "/healthz").status, 200);
+  server_.reset();
+  configuration_.gate.when_store_away = WhenStoreAway::kAllow;
+  Open();
+  EXPECT_EQ(Take("gpt-4o", 1).status, 200);
+  EXPECT_EQ(Ask("GET", "/readyz").status, 200);
+  EXPECT_TRUE(SoonInMetrics("weir_quota_unchecked_total 1"));
+}
+
+TEST_F(GateTest, EndsWhileAnswersAreOwed) {
+  configuration_.gate.store.store = "redis://127.0.0.1:1";
+  Open();
+  std::vector<RawClient> clients;
+  for (int n = 0; n < 20; ++n) {
+    clients.emplace_back(server_->port());
+    clients.back().Send(HttpText("POST", "/v1/decide", R"({"model":"gpt-4o","tokens":1})"));
+  }
+  server_->Shutdown(std::chrono::milliseconds(0));
+  server_.reset();
+}
+
+TEST_F(GateTest, SaysWhatItIs) {
+  Open();
+  const RawAnswer page = Ask("GET", "/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_TRUE(Has(page.body, "curl -X POST")) << page.body;
+  EXPECT_EQ(Ask("GET", "/readyz").body, "ready\n");
+  EXPECT_EQ(Ask("GET", "/v1/openapi.json").status, 200);
+  EXPECT_EQ(Ask("HEAD", "/v1/models/gpt-4o").status, 200);
+  EXPECT_EQ(Ask("GET", "/v1/nothing").status, 404);
+  EXPECT_EQ(Ask("GET", "/v1/decide").headers.at("allow"), "POST, OPTIONS");
+  EXPECT_EQ(Ask("POST", "/v1/models/gpt-4o/quota", "{}").headers.at("allow"), "PUT, OPTIONS");
+  EXPECT_EQ(Ask("OPTIONS", "/v1/decide").headers.at("access-control-allow-methods"), "GET, HEAD, OPTIONS")
+      << "pages of other sites may not ask";
+}
+
+TEST_F(GateTest, AWebSocketIsNotToBeHad) {
+  Open();
+  RawClient client(server_->port());
+  EXPECT_FALSE(client.Handshake());
+  EXPECT_EQ(Ask("GET", "/", "", "Connection: Upgrade\r\nUpgrade: websocket\r\n").status, 200);
+}
+
+TEST_F(GateTest, MetricsCoverServerProcessAndQuotas) {
+  Open();
+  const std::string text = Ask("GET", "/metrics").body;
+  for (const char* family : {"weir_build_info", "weir_http_requests_total", "process_cpu_seconds_total",
+                             "weir_quota_decisions_total", "weir_quota_store_seconds", "weir_quota_store_breaker",
+                             "weir_quota_reservations_open", "weir_quota_reservations_expired_total"}) {
+    EXPECT_TRUE(Has(text, "# TYPE " + std::string(family) + " ")) << family;
+  }
+  EXPECT_FALSE(Has(text, "nostr_"));
+}
+
+TEST_F(GateTest, CountsTheReservationsThatAreOpen) {
+  Open();
+  EXPECT_EQ(Ask("POST", "/v1/reserve", R"({"model":"gpt-4o","tokens":9})").status, 200);
+  EXPECT_TRUE(SoonInMetrics("weir_quota_reservations_open 1"));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,158 @@
+// What people read of the quota API's answers.
+#include "relay/gate/quota_table.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weir {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const WallTime kNow = WallTime(seconds(1771597920));  // 2026-02-20T14:32:00Z
+
+ModelStats Gpt4o() {
+  return {.model = "gpt-4o",
+          .quota = ModelQuota{.max_rpm = 500, .max_tpm = 30000},
+          .usage = {.rpm = 120, .tpm = 30000, .rpd = 42, .day_start = kNow - hours(21), .open_reservations = 2}};
+}
+
+TEST(QuotaTableTest, AlignsWhatIsUsed) {
+  const ModelStats local{.model = "größe", .usage = {.rpm = 7, .tpm = 1234567}};
+  EXPECT_EQ(UsageTable({Gpt4o(), local}, kNow, false),
+            "model   requests/min   tokens/min  requests/day  reserved  day ends in\n"
+            "gpt-4o       120/500  30000/30000            42         2          3 h\n"
+            "größe              7      1234567             0         0\n");
+}
+
+TEST(QuotaTableTest, ShowsSharesAsBars) {
+  EXPECT_EQ(UsageTable({Gpt4o(), {.model = "m", .quota = ModelQuota{.max_rpm = 9}}}, kNow, true),
+            "model       requests/min            tokens/min  requests/day  reserved  day ends in\n"
+            "gpt-4o  █░░░░░░░ 120/500  ████████ 30000/30000            42         2          3 h\n"
+            "m       ░░░░░░░░     0/9                     0             0         0\n");
+}
+
+TEST(QuotaTableTest, BarsAreFullOnlyWhenNothingIsLeft) {
+  for (const auto& [used, bar] : std::vector<std::pair<int64_t, std::string>>{{0, "░░░░░░░░"},
+                                                                              {1, "█░░░░░░░"},
+                                                                              {500, "████░░░░"},
+                                                                              {999, "███████░"},
+                                                                              {1000, "████████"},
+                                                                              {5000, "████████"}}) {
+    const std::string table =
+        UsageTable({{.model = "m", .quota = ModelQuota{.max_rpm = 1000}, .usage = {.rpm = used}}}, kNow, true);
+    EXPECT_NE(table.find(" " + bar + " " + std::to_string(used) + "/1000 "), table.npos) << table;
+  }
+}
+
+TEST(QuotaTableTest, ADayThatIsOverHasNoEnd) {
+  ModelStats stats = Gpt4o();
+  stats.usage.day_start = kNow - kDay;
+  EXPECT_TRUE(UsageTable({stats}, kNow, false).ends_with("2\n"));
+}
+
+TEST(QuotaTableTest, NamesCannotWriteOnTheTerminal) {
+  const std::string table = UsageTable({{.model = "a\x1b[2Jb\n"}}, kNow, false);
+  EXPECT_EQ(table.find('\x1b'), table.npos);
+  EXPECT_NE(table.find("a\\x1b[2Jb\\x0a"), table.npos) << table;
+}
+
+TEST(QuotaTableTest, ShowsWhatMayBeUsed) {
+  EXPECT_EQ(QuotaTable({Gpt4o(), {.model = "other"}}),
+            "model   requests/min  tokens/min  requests/day\n"
+            "gpt-4o           500       30000      no limit\n"
+            "other     not stated  not stated    not stated\n");
+}
+
+TEST(QuotaTableTest, ReadsOneModelOrAll) {
+  const std::string one =
+      R"({"model":"gpt-4o","quota":{"max_rpm":500,"max_tpm":30000,"max_rpd":0},"usage":{"rpm":120,"tpm":30000,"rpd":42,)"
+      R"("day_start":"2026-02-19T17:32:00.25Z","open_reservations":2}})";
+  const auto models = ReadModelsJson(one);
+  ASSERT_TRUE(models.ok());
+  ASSERT_EQ(models.value().size(), 1u);
+  EXPECT_EQ(models.value()[0].model, "gpt-4o");
+  EXPECT_EQ(models.value()[0].quota, Gpt4o().quota);
+  EXPECT_EQ(models.value()[0].usage, Gpt4o().usage);
+
+  const auto all = ReadModelsJson(R"({"models":[)" + one + R"(,{"model":"m","usage":{"rpm":1}}]})");
+  ASSERT_TRUE(all.ok());
+  ASSERT_EQ(all.value().size(), 2u);
+  EXPECT_EQ(all.value()[1].quota, std::nullopt);
+  EXPECT_EQ(all.value()[1].usage.rpm, 1);
+  EXPECT_TRUE(ReadModelsJson(R"({"models":[]})").value().empty());
+}
+
+TEST(QuotaTableTest, SaysWhenItIsNoAnswerOfAGate) {
+  for (const std::string text : {"", "<html>", "[]", "{}", "7", R"({"models":[{}]})", R"({"models":[{"model":""}]})"}) {
+    EXPECT_FALSE(ReadModelsJson(text).ok()) << text;
+    EXPECT_FALSE(DecisionWords(text, "allowed")) << text;
+    EXPECT_FALSE(SettledWords(text, "committed")) << text;
+    EXPECT_FALSE(IsAllowed(text)) << text;
+    EXPECT_EQ(ErrorMessage(text), "");
+  }
+  EXPECT_EQ(ErrorMessage(R"({"error":{"code":"x","message":"no such model"}})"), "no such model");
+}
+
+TEST(QuotaTableTest, SaysADecisionInSentences) {
+  EXPECT_EQ(DecisionWords(R"({"allowed":true,"code":"ok","model":"gpt-4o","tokens":900,"reservation":"ab@gpt-4o",)"
+                          R"("quota":{"max_rpm":500,"max_tpm":30000,"max_rpd":0},)"
+                          R"("usage":{"rpm":1,"tpm":900,"rpd":1,"open_reservations":1}})",
+                          "reserved"),
+            "reserved: gpt-4o, 900 tokens\n"
+            "  reservation ab@gpt-4o\n"
+            "  requests/min 1 of 500 used\n"
+            "  tokens/min   900 of 30000 used\n"
+            "  requests/day 1 used, no limit\n");
+  EXPECT_EQ(DecisionWords(R"({"allowed":false,"code":"tier_exceeded","reason":"It is too much.","model":"gpt-4o",)"
+                          R"("tokens":900,"retry_after_seconds":61.2,"tier":"user_model","usage":{},)"
+                          R"("tiers":[{"tier":"user_model","key":"user:alice","unit":"requests","amount":100,)"
+                          R"("per_seconds":3600,"used":100,"remaining":0},{"tier":"qos","key":"qos:free:user:alice",)"
+                          R"("unit":"tokens","amount":10,"per_seconds":60,"burst":20,"used":3,"remaining":17}]})",
+                          "allowed"),
+            "refused: gpt-4o, 900 tokens: tier_exceeded by user_model\n"
+            "  It is too much.\n"
+            "  try again in 1 min 2 s\n"
+            "  tier        counted for          limit                           used  left\n"
+            "  user_model  user:alice           100 requests in 1 h             100   0\n"
+            "  qos         qos:free:user:alice  10 tokens in 1 min, 20 at once  3     17\n");
+}
+
+TEST(QuotaTableTest, SaysThatShadowModeRefusesNothing) {
+  const auto words = DecisionWords(
+      R"({"allowed":true,"shadowed":true,"code":"rpm_exceeded","model":"m","tokens":1,"usage":{}})", "allowed");
+  EXPECT_EQ(words, "allowed, for refusing is off: m, 1 tokens: rpm_exceeded\n");
+}
+
+TEST(QuotaTableTest, SaysWhatWasSettled) {
+  EXPECT_EQ(SettledWords(R"({"settled":true,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":713})", "committed"),
+            "committed: gpt-4o, 900 tokens were reserved, 713 used\n");
+}
+
+TEST(QuotaTableTest, TellsTimesThatAreLongEnough) {
+  for (const auto& [time, words] :
+       std::vector<std::pair<Duration, std::string>>{{Duration(0), "0 s"},
+                                                     {Duration(1), "0.1 s"},
+                                                     {milliseconds(1500), "1.5 s"},
+                                                     {milliseconds(1501), "1.6 s"},
+                                                     {milliseconds(9999), "10 s"},
+                                                     {milliseconds(10'001), "11 s"},
+                                                     {seconds(59), "59 s"},
+                                                     {seconds(60), "1 min"},
+                                                     {seconds(3599), "59 min 59 s"},
+                                                     {hours(1), "1 h"},
+                                                     {hours(3) + seconds(1), "3 h 1 min"},
+                                                     {hours(47) + minutes(59), "47 h 59 min"},
+                                                     {hours(48), "2 days"},
+                                                     {hours(49), "2 days 1 h"}})
+    EXPECT_EQ(InWords(time), words);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,120 @@
+#include "throttle/quota/memory_store.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <limits>
+#include <thread>
+
+#include "tests/quota/store_suite.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using Mode = Charge::Mode;
+
+constexpr WallTime kStart{seconds(1'771'597'921)};
+
+StoreUnderTest OpenMemory(const WallClock& clock, const StoreBounds& bounds) {
+  const MemoryStoreOptions options{.max_models = bounds.max_models, .max_tier_keys = bounds.max_tier_keys};
+  return {.store = std::make_unique<MemoryQuotaStore>(options, clock)};
+}
+
+INSTANTIATE_TEST_SUITE_P(Memory, QuotaStoreSuite,
+                         testing::Values(StoreKind{.name = "memory", .open = OpenMemory, .property_rounds = 500}),
+                         NameOfKind);
+
+TEST(MemoryQuotaStore, ForgetsModelsInPassingThatNobodyUses) {
+  ManualWallClock clock(kStart);
+  MemoryQuotaStore store({}, clock);
+  const auto take = [&](int i) { store.Run(Charge{.model = "model-" + std::to_string(i), .mode = Mode::kTake}); };
+  for (int i = 0; i < 1000; ++i) take(i);
+  clock.Advance(kDay);
+  for (int i = 1000; i < 6000; ++i) take(i);
+  const std::vector<std::string> before = store.Models().value();
+  store.Prune();
+  EXPECT_EQ(before, store.Models().value());
+  EXPECT_EQ(before.size(), 5000U);
+}
+
+TEST(MemoryQuotaStore, ForgetsTierKeysInPassingThatNobodyUses) {
+  // With room for 400 keys of 100 live ones: whoever comes finds room.
+  ManualWallClock clock(kStart);
+  MemoryQuotaStore store({.max_tier_keys = 400}, clock);
+  const Limit limit{.amount = 5, .per = seconds(100)};
+  for (int i = 0; i < 5000; ++i) {
+    const std::string key = "user:" + std::to_string(i);
+    const TierCharge tier{key, limit};
+    ASSERT_TRUE(store.Run(Charge{.model = "gpt-4o", .mode = Mode::kTake, .tiers = {&tier, 1}}).fits()) << i;
+    clock.Advance(seconds(1));
+  }
+  EXPECT_EQ(store.Health().dropped_entries, 0U);
+}
+
+TEST(MemoryQuotaStore, RefusesUsageOfMoreModelsThanItMayHoldAndKeepsWhatItHas) {
+  ManualWallClock clock(kStart);
+  MemoryQuotaStore store({.max_models = 2}, clock);
+  store.Run(Charge{.model = "old", .mode = Mode::kTake, .tokens = 5});
+  QuotaState state;
+  for (const char* model : {"a", "b", "c"}) state[model].tokens = {{kStart, 1}};
+  EXPECT_FALSE(store.Import(state).ok());
+  EXPECT_EQ(store.Models().value(), std::vector<std::string>{"old"});
+  state["c"] = {.quota = ModelQuota{.max_rpm = 1}};
+  EXPECT_TRUE(store.Import(state).ok());
+}
+
+TEST(MemoryQuotaStore, TakesWhateverStateItIsGiven) {
+  ManualWallClock clock(kStart);
+  MemoryQuotaStore store({}, clock);
+  constexpr int64_t kMost64 = std::numeric_limits<int64_t>::max();
+  const QuotaState state = {
+      {"odd",
+       {.requests = {{kStart + hours(1), 5}, {WallTime::min(), 1}, {kStart, -7}, {kStart - seconds(5), kMost64}},
+        .tokens = {{WallTime::max(), kMost64}, {kStart, kMost64}},
+        .day_start = WallTime::max(),
+        .day_count = kMost64}},
+      {"older", {.day_start = WallTime::min(), .day_count = -5}},
+  };
+  ASSERT_TRUE(store.Import(state).ok());
+  const ModelUsage usage = store.Run(Charge{.model = "odd", .requests = 0}).usage;
+  EXPECT_EQ(usage, (ModelUsage{.rpm = kMostAmount, .tpm = kMostAmount, .rpd = kMostAmount, .day_start = kStart}));
+  clock.Advance(kMinute);
+  EXPECT_EQ(store.Run(Charge{.model = "odd", .requests = 0}).usage.rpm, 0);
+  EXPECT_EQ(store.Models().value(), std::vector<std::string>{"odd"});
+}
+
+TEST(MemoryQuotaStore, SharesALimitOfManyModelsAmongManyThreads) {
+  constexpr int kThreads = 8;
+  constexpr int kCalls = 4000;
+  constexpr int64_t kLimit = 1500;
+  MemoryQuotaStore store;
+  const Limit limit{.amount = kLimit, .per = hours(1)};
+  std::array<std::atomic<int64_t>, 3> taken{};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        const TierCharge tier{"all", limit};
+        for (int i = 0; i < kCalls; ++i) {
+          const int model = (i + t) % 3;
+          if (i % 100 == 0) store.Prune();
+          const std::string name = "model-" + std::to_string(model);
+          if (store.Run(Charge{.model = name, .mode = Mode::kTake, .tiers = {&tier, 1}}).fits()) ++taken.at(model);
+        }
+      });
+  }
+  for (int model = 0; model < 3; ++model) {
+    const TierCharge tier{"all", limit};
+    const std::string name = "model-" + std::to_string(model);
+    const ChargeAnswer answer = store.Run(Charge{.model = name, .requests = 0, .tiers = {&tier, 1}});
+    EXPECT_EQ(taken.at(model), kLimit);
+    EXPECT_EQ(answer.tiers.at(0).used, kLimit);
+    EXPECT_EQ(answer.usage.rpd, kLimit);
+  }
+}
+
+}  // namespace
+}  // namespace weir

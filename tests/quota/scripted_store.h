@@ -1,0 +1,118 @@
+// A store that answers what the test says, and remembers what it was asked.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "throttle/quota/quota_store.h"
+
+namespace weir {
+
+class ScriptedStore final : public QuotaStore {
+ public:
+  // A charge whose texts are its own.
+  struct Asked {
+    std::string model;
+    Charge charge;  // without its views
+    std::vector<std::string> keys;
+  };
+
+  Pace pace_now = Pace::kAtOnce;
+  bool away = false;
+  std::deque<ChargeAnswer> answers;  // then kOk
+  SettlementAnswer settlement;
+  std::map<std::string, ModelQuota, std::less<>> quotas;
+
+  std::vector<Asked> asked;
+  std::vector<std::pair<std::string, std::optional<int64_t>>> settled;
+  std::vector<std::string> calls;  // of administration
+  std::deque<std::function<void()>> pending;
+
+  std::string name() const override { return "scripted"; }
+  Pace pace() const override { return pace_now; }
+  size_t exact_entries() const override { return 1000; }
+  Duration granule(Duration) const override { return Duration(1); }
+
+  ChargeAnswer Run(const Charge& charge) override {
+    Asked a{.model = std::string(charge.model), .charge = charge, .keys = {}};
+    for (const TierCharge& tier : charge.tiers) a.keys.emplace_back(tier.key);
+    a.charge.model = {};
+    a.charge.tiers = {};
+    asked.push_back(std::move(a));
+    if (away) return {.code = QuotaCode::kStoreUnavailable, .problem = "connection refused"};
+    if (!answers.empty()) {
+      ChargeAnswer answer = answers.front();
+      answers.pop_front();
+      return answer;
+    }
+    ChargeAnswer answer{.quota = charge.default_quota};
+    if (const auto found = quotas.find(charge.model); found != quotas.end()) answer.quota = found->second;
+    if (!answer.quota) answer.code = QuotaCode::kUnknownModel;
+    if (charge.holds()) answer.reservation = "id@" + std::string(charge.model);
+    return answer;
+  }
+  SettlementAnswer Run(const Settlement& settlement_asked) override {
+    settled.emplace_back(settlement_asked.reservation, settlement_asked.tokens);
+    if (away) return {.code = SettlementAnswer::Code::kStoreUnavailable, .problem = "connection refused"};
+    return settlement;
+  }
+  void Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) override {
+    pending.push_back([answer = Run(charge), done = std::move(done)] { done(answer); });
+  }
+  void Submit(const Settlement& of, std::function<void(SettlementAnswer)> done) override {
+    pending.push_back([answer = Run(of), done = std::move(done)] { done(answer); });
+  }
+  void AnswerOne() {
+    const std::function<void()> next = std::move(pending.front());
+    pending.pop_front();
+    next();
+  }
+
+  Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) override {
+    if (away) return Status::Error("connection refused");
+    calls.push_back("set " + std::string(model) + (quota ? " " + Describe(*quota) : " nothing"));
+    if (quota) {
+      quotas.insert_or_assign(std::string(model), *quota);
+    } else {
+      quotas.erase(std::string(model));
+    }
+    return {};
+  }
+  Status Reset(std::string_view model) override {
+    calls.push_back("reset '" + std::string(model) + "'");
+    return {};
+  }
+  Result<std::vector<std::string>> Models() override {
+    if (away) return Status::Error("connection refused");
+    std::vector<std::string> models;
+    for (const auto& [model, quota] : quotas) models.push_back(model);
+    return models;
+  }
+  Result<QuotaState> Export() override {
+    if (away) return Status::Error("connection refused");
+    return state;
+  }
+  Status Import(const QuotaState& to) override {
+    if (away) return Status::Error("connection refused");
+    state = to;
+    return {};
+  }
+  Status Persist() override { return persisted; }
+  void Prune() override {
+    std::lock_guard lock(prune_mutex);
+    ++pruned;
+  }
+
+  QuotaState state;
+  Status persisted;
+  std::mutex prune_mutex;
+  int pruned = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,243 @@
+// What the quota stores promise, worked out the slow and obvious way: a list of all that was charged to one model,
+// looked through from the start for every question.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "throttle/quota/quota_store.h"
+
+namespace weir {
+
+// Entries, each with the reservation that may take it back (0: none).
+class ListedWindow {
+ public:
+  explicit ListedWindow(Duration window) : window_(window) {}
+
+  // What has left stays away, also when the clock steps back.
+  void SetTime(WallTime now) {
+    std::erase_if(entries_, [&](const Entry& entry) { return now - entry.time >= window_; });
+    for (Entry& entry : entries_) entry.time = std::min(entry.time, now);
+  }
+  void Add(WallTime now, int64_t amount, int hold = 0) { entries_.push_back({now, amount, hold}); }
+  void GiveBack(int hold, int64_t amount) {
+    for (Entry& entry : entries_)
+      if (entry.hold == hold) entry.amount -= amount;
+  }
+  int64_t UsedAt(WallTime now) const {
+    int64_t used = 0;
+    for (const Entry& entry : entries_)
+      if (now - entry.time < window_) used += entry.amount;
+    return used;
+  }
+  // Nothing: it fits now.
+  std::optional<Duration> UntilFits(WallTime now, int64_t amount, int64_t limit) const {
+    if (amount == 0 || UsedAt(now) + amount <= limit) return {};
+    std::vector<WallTime> leaving;
+    for (const Entry& entry : entries_) leaving.push_back(entry.time + window_);
+    std::ranges::sort(leaving);
+    for (const WallTime time : leaving)
+      if (time > now && UsedAt(time) + amount <= limit) return time - now;
+    return Duration::max();
+  }
+
+ private:
+  struct Entry {
+    WallTime time;
+    int64_t amount = 0;
+    int hold = 0;
+  };
+  Duration window_;
+  std::vector<Entry> entries_;
+};
+
+// A bucket whose level is a whole number of parts, of which `per` are one. It begins full.
+class ListedBucket {
+ public:
+  explicit ListedBucket(const Limit& limit) : limit_(limit), level_(Parts(limit.burst)) {}
+
+  void SetTime(WallTime now) {
+    const Duration passed = std::max(Duration(), now - time_);
+    level_ = std::min(Parts(limit_.burst), level_ + __int128(passed.count()) * limit_.amount);
+    time_ = now;
+  }
+  void Take(int64_t amount) { level_ -= Parts(amount); }
+  void GiveBack(int64_t amount) { level_ = std::min(Parts(limit_.burst), level_ + Parts(amount)); }
+
+  int64_t lacks() const {
+    int64_t whole = limit_.burst;  // that it holds
+    while (Parts(whole) > level_) --whole;
+    return limit_.burst - whole;
+  }
+  std::optional<Duration> UntilFits(int64_t amount) const {
+    if (amount == 0 || level_ >= Parts(amount)) return {};
+    const __int128 missing = Parts(amount) - level_;
+    return Duration(static_cast<int64_t>((missing + limit_.amount - 1) / limit_.amount));
+  }
+
+ private:
+  __int128 Parts(int64_t amount) const { return __int128(amount) * limit_.per.count(); }
+
+  Limit limit_;
+  __int128 level_;
+  WallTime time_{};
+};
+
+// One model with tiers.
+class SlidingOracle {
+ public:
+  struct Answer {
+    QuotaCode code = QuotaCode::kOk;
+    std::optional<size_t> tier;  // of `meters`
+    std::optional<Duration> retry_after;
+  };
+  // Of tier charges: which of the limits, in order, and how many of them before the model.
+  struct Plan {
+    std::vector<size_t> meters;
+    size_t before_model = 0;
+  };
+
+  SlidingOracle(const ModelQuota& quota, const std::vector<Limit>& limits, WallTime now) : quota_(quota) {
+    for (const Limit& limit : limits) meters_.push_back({limit, ListedWindow(limit.per), ListedBucket(limit)});
+    SetTime(now);
+  }
+
+  void SetTime(WallTime now) {
+    requests_.SetTime(now);
+    tokens_.SetTime(now);
+    for (Meter& meter : meters_) {
+      meter.window.SetTime(now);
+      meter.bucket.SetTime(now);
+    }
+    for (auto& [id, hold] : holds_) hold.deadline = std::min(hold.deadline, now + hold.hold_for);
+    now_ = now;
+    std::vector<int> expired;
+    for (const auto& [id, hold] : holds_)
+      if (hold.deadline <= now) expired.push_back(id);
+    for (const int id : expired) Settle(id, {});
+    day_start_ = std::min(day_start_, now);
+    if (now - day_start_ >= kDay) day_.clear();
+  }
+
+  Answer Ask(int64_t tokens, const Plan& plan) const {
+    Answer answer;
+    for (size_t i = 0; i < plan.before_model; ++i) AskMeter(i, plan.meters[i], tokens, &answer);
+    AskModel(tokens, &answer);
+    for (size_t i = plan.before_model; i < plan.meters.size(); ++i) AskMeter(i, plan.meters[i], tokens, &answer);
+    if (answer.code == QuotaCode::kOk && quota_.unlimited()) answer.code = QuotaCode::kUnlimited;
+    return answer;
+  }
+
+  void Charge(int64_t tokens, const Plan& plan, int hold = 0, Duration hold_for = {}) {
+    requests_.Add(now_, 1, hold);
+    tokens_.Add(now_, tokens, hold);
+    if (day_.empty()) day_start_ = now_;
+    day_.push_back(hold);
+    for (const size_t meter : plan.meters) ChargeMeter(meter, AmountOf(meter, tokens), hold);
+    if (hold != 0) holds_[hold] = {now_ + hold_for, hold_for, tokens, plan};
+  }
+
+  // False: there is none.
+  bool Settle(int id, std::optional<int64_t> tokens) {
+    const auto found = holds_.find(id);
+    if (found == holds_.end()) return false;
+    const Hold hold = found->second;
+    holds_.erase(found);
+    const int64_t less = std::max<int64_t>(0, hold.tokens - tokens.value_or(0));
+    const int64_t more = std::max<int64_t>(0, tokens.value_or(0) - hold.tokens);
+    tokens_.GiveBack(id, less);
+    tokens_.Add(now_, more);
+    if (!tokens) {
+      requests_.GiveBack(id, 1);
+      std::erase(day_, id);
+    }
+    for (const size_t meter : hold.plan.meters) {
+      const bool of_requests = meters_[meter].limit.unit == Limit::Unit::kRequests;
+      GiveBackMeter(meter, of_requests ? (tokens ? 0 : 1) : less, id);
+      if (!of_requests) ChargeMeter(meter, more, 0);
+    }
+    return true;
+  }
+
+  ModelUsage usage() const {
+    return {.rpm = requests_.UsedAt(now_),
+            .tpm = tokens_.UsedAt(now_),
+            .rpd = static_cast<int64_t>(day_.size()),
+            .day_start = day_.empty() ? WallTime() : day_start_,
+            .open_reservations = static_cast<int64_t>(holds_.size())};
+  }
+  int64_t UsedOf(size_t meter) const {
+    const Meter& of = meters_[meter];
+    return of.limit.kind == Limit::Kind::kWindow ? of.window.UsedAt(now_) : of.bucket.lacks();
+  }
+
+ private:
+  struct Meter {
+    Limit limit;
+    ListedWindow window;
+    ListedBucket bucket;
+  };
+  struct Hold {
+    WallTime deadline;
+    Duration hold_for{};
+    int64_t tokens = 0;
+    Plan plan;
+  };
+
+  int64_t AmountOf(size_t meter, int64_t tokens) const {
+    return meters_[meter].limit.unit == Limit::Unit::kRequests ? 1 : tokens;
+  }
+  static void Refuse(QuotaCode code, std::optional<size_t> tier, std::optional<Duration> wait, Answer* answer) {
+    if (answer->code == QuotaCode::kTooLarge) return;
+    if (answer->code == QuotaCode::kOk || code == QuotaCode::kTooLarge) {
+      const std::optional<Duration> longest = code == QuotaCode::kTooLarge ? std::nullopt : wait;
+      *answer = {code, tier, longest};
+    } else {
+      answer->retry_after = std::max(answer->retry_after, wait);
+    }
+  }
+  void AskMeter(size_t tier, size_t meter, int64_t tokens, Answer* answer) const {
+    const Meter& of = meters_[meter];
+    const int64_t amount = AmountOf(meter, tokens);
+    if (amount > MostAtOnce(of.limit)) return Refuse(QuotaCode::kTooLarge, tier, {}, answer);
+    const std::optional<Duration> wait = of.limit.kind == Limit::Kind::kWindow
+                                             ? of.window.UntilFits(now_, amount, of.limit.amount)
+                                             : of.bucket.UntilFits(amount);
+    if (wait) Refuse(QuotaCode::kTierExceeded, tier, wait, answer);
+  }
+  void AskModel(int64_t tokens, Answer* answer) const {
+    if (quota_.max_tpm > 0 && tokens > quota_.max_tpm) return Refuse(QuotaCode::kTooLarge, {}, {}, answer);
+    if (quota_.max_rpd > 0 && static_cast<int64_t>(day_.size()) >= quota_.max_rpd)
+      Refuse(QuotaCode::kRpdExceeded, {}, day_start_ + kDay - now_, answer);
+    if (quota_.max_rpm > 0)
+      if (const auto wait = requests_.UntilFits(now_, 1, quota_.max_rpm))
+        Refuse(QuotaCode::kRpmExceeded, {}, wait, answer);
+    if (quota_.max_tpm > 0)
+      if (const auto wait = tokens_.UntilFits(now_, tokens, quota_.max_tpm))
+        Refuse(QuotaCode::kTpmExceeded, {}, wait, answer);
+  }
+  void ChargeMeter(size_t meter, int64_t amount, int hold) {
+    if (amount == 0) return;
+    meters_[meter].window.Add(now_, amount, hold);
+    meters_[meter].bucket.Take(amount);
+  }
+  void GiveBackMeter(size_t meter, int64_t amount, int hold) {
+    meters_[meter].window.GiveBack(hold, amount);
+    meters_[meter].bucket.GiveBack(amount);
+  }
+
+  ModelQuota quota_;
+  WallTime now_{};
+  ListedWindow requests_{kMinute};
+  ListedWindow tokens_{kMinute};
+  WallTime day_start_{};
+  std::vector<int> day_;  // the reservation of each request
+  std::vector<Meter> meters_;
+  std::map<int, Hold> holds_;
+};
+
+}  // namespace weir

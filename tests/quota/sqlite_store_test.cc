@@ -1,0 +1,311 @@
+#include "throttle/quota/sqlite/sqlite_store.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/manual_clock.h"
+#include "tests/quota/store_suite.h"
+#include "tests/quota/temp_directory.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr WallTime kStart{seconds(1'771'597'921)};
+
+std::unique_ptr<SqliteQuotaStore> MustOpen(const std::string& path, const WallClock& clock,
+                                           const SqliteStoreOptions& options = {}) {
+  Result<std::unique_ptr<SqliteQuotaStore>> store = SqliteQuotaStore::Open(path, options, clock);
+  EXPECT_TRUE(store.ok()) << store.status().message();
+  return store.ok() ? std::move(store).value() : nullptr;
+}
+
+StoreUnderTest OpenSqlite(const WallClock& clock, const StoreBounds& bounds) {
+  const auto directory = std::make_shared<TempDirectory>();
+  const SqliteStoreOptions options{.max_models = bounds.max_models, .max_tier_keys = bounds.max_tier_keys};
+  const auto open = [=, &clock] { return MustOpen(*directory / "quota.db", clock, options); };
+  return {.keep = directory, .store = open(), .open_another = open};
+}
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, QuotaStoreSuite,
+                         testing::Values(StoreKind{.name = "sqlite", .open = OpenSqlite, .property_rounds = 20}),
+                         NameOfKind);
+
+// Another program, by SQLite itself.
+class Foreigner {
+ public:
+  explicit Foreigner(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &handle_), SQLITE_OK); }
+  ~Foreigner() { sqlite3_close(handle_); }
+  Foreigner(const Foreigner&) = delete;
+  Foreigner& operator=(const Foreigner&) = delete;
+
+  void Run(const std::string& sql) {
+    char* error = nullptr;
+    EXPECT_EQ(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, &error), SQLITE_OK) << sql << ": " << error;
+    sqlite3_free(error);
+  }
+  // The first column of all rows, with blanks between them.
+  std::string Ask(const std::string& sql) {
+    std::string answer;
+    const auto add = [](void* text, int, char** values, char**) {
+      auto& out = *static_cast<std::string*>(text);
+      out.append(out.empty() ? "" : " ").append(values[0] != nullptr ? values[0] : "null");
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(handle_, sql.c_str(), add, &answer, nullptr), SQLITE_OK) << sqlite3_errmsg(handle_);
+    return answer;
+  }
+
+ private:
+  sqlite3* handle_ = nullptr;
+};
+
+constexpr const char* kPublished = R"sql(
+CREATE TABLE IF NOT EXISTS quotas (model TEXT PRIMARY KEY, max_rpm INTEGER NOT NULL DEFAULT 0,
+  max_tpm INTEGER NOT NULL DEFAULT 0, max_rpd INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS requests (model TEXT NOT NULL, ts INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS tokens (model TEXT NOT NULL, ts INTEGER NOT NULL, count INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS daily (model TEXT PRIMARY KEY, day_start INTEGER NOT NULL,
+  day_count INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX IF NOT EXISTS idx_requests_model_ts ON requests(model, ts);
+CREATE INDEX IF NOT EXISTS idx_tokens_model_ts ON tokens(model, ts);
+)sql";
+
+class SqliteStore : public testing::Test {
+ protected:
+  std::unique_ptr<SqliteQuotaStore> Open(const SqliteStoreOptions& options = {}) {
+    return MustOpen(path_, clock_, options);
+  }
+  std::string ErrorOfOpening() {
+    const auto store = SqliteQuotaStore::Open(path_, {.busy_timeout = milliseconds(1)}, clock_);
+    EXPECT_FALSE(store.ok());
+    return store.status().message();
+  }
+  static ChargeAnswer Take(QuotaStore& store, std::string_view model, int64_t tokens, const ModelQuota& quota) {
+    return store.Run(Charge{.model = model, .mode = Charge::Mode::kTake, .tokens = tokens, .default_quota = quota});
+  }
+
+  TempDirectory directory_;
+  std::string path_ = directory_ / "quota.db";
+  ManualWallClock clock_{kStart};
+};
+
+TEST_F(SqliteStore, KeepsWhatWasCountedWhenItIsOpenedAgain) {
+  ASSERT_EQ(Take(*Open(), "gpt-4o", 900, {.max_tpm = 1000}).code, QuotaCode::kOk);
+  EXPECT_EQ(Take(*Open(), "gpt-4o", 900, {.max_tpm = 1000}).code, QuotaCode::kTpmExceeded);
+}
+
+TEST_F(SqliteStore, MakesTheDirectoryOfItsFile) {
+  path_ = directory_ / "a/b/quota.db";
+  EXPECT_EQ(Open()->name(), "sqlite:" + path_);
+}
+
+TEST_F(SqliteStore, WritesThePublishedTables) {
+  const auto store = Open();
+  ASSERT_TRUE(store->SetQuota("gpt-4o", ModelQuota{.max_rpm = 5}).ok());
+  ASSERT_EQ(Take(*store, "gpt-4o", 900, {}).code, QuotaCode::kOk);
+  Foreigner reader(path_);
+  const std::string now = std::to_string(kStart.time_since_epoch().count());
+  EXPECT_EQ(reader.Ask("SELECT model || max_rpm || max_tpm || max_rpd FROM quotas"), "gpt-4o500");
+  EXPECT_EQ(reader.Ask("SELECT ts FROM requests WHERE model = 'gpt-4o'"), now);
+  EXPECT_EQ(reader.Ask("SELECT ts || ':' || count FROM tokens WHERE model = 'gpt-4o'"), now + ":900");
+  EXPECT_EQ(reader.Ask("SELECT day_start || ':' || day_count FROM daily WHERE model = 'gpt-4o'"), now + ":1");
+  EXPECT_EQ(reader.Ask("PRAGMA journal_mode"), "wal");
+}
+
+TEST_F(SqliteStore, AFileOfThePublishedProgramIsReadAndGoesOn) {
+  const std::string now = std::to_string(kStart.time_since_epoch().count());
+  Foreigner(path_).Run(std::string(kPublished) + "INSERT INTO quotas VALUES('o1', 3, 1000, 0);" +
+                       "INSERT INTO requests(model, ts) VALUES('o1', " + now + "), ('o1', " + now + ");" +
+                       "INSERT INTO tokens(model, ts, count) VALUES('o1', " + now + ", 700);" +
+                       "INSERT INTO daily(model, day_start, day_count) VALUES('o1', " + now + ", 42)");
+  const auto store = Open();
+  const ChargeAnswer answer = Take(*store, "o1", 300, {});
+  EXPECT_EQ(answer.code, QuotaCode::kOk);
+  EXPECT_EQ(answer.usage, (ModelUsage{.rpm = 3, .tpm = 1000, .rpd = 43, .day_start = kStart}));
+}
+
+// Its Persist empties the tables and fills them again.
+TEST_F(SqliteStore, WhatThePublishedProgramWritesMeanwhileIsCounted) {
+  const auto store = Open();
+  ASSERT_EQ(Take(*store, "o1", 300, {.max_tpm = 1000}).code, QuotaCode::kOk);
+  const std::string now = std::to_string(kStart.time_since_epoch().count());
+  Foreigner other(path_);
+  other.Run(
+      "BEGIN IMMEDIATE; DELETE FROM requests; DELETE FROM tokens; DELETE FROM daily;"
+      "INSERT INTO tokens(model, ts, count) VALUES('o1', " +
+      now + ", 900); COMMIT");
+  EXPECT_EQ(Take(*store, "o1", 300, {.max_tpm = 1000}).code, QuotaCode::kTpmExceeded);
+  EXPECT_EQ(Take(*store, "o1", 100, {.max_tpm = 1000}).code, QuotaCode::kOk);
+}
+
+TEST_F(SqliteStore, FilesThatAreNotItsAreRefusedAndNotTouched) {
+  struct Case {
+    std::string sql;
+    std::string error;
+  };
+  const std::vector<Case> cases = {
+      {"CREATE TABLE requests(id INTEGER, at TEXT)", "the table requests has no column model"},
+      {"CREATE TABLE requests(model TEXT, at INTEGER)", "the table requests has no column ts"},
+      {"CREATE TABLE tokens(model TEXT, ts TEXT, count INTEGER)",
+       "the table tokens has TEXT in the column ts, expected INTEGER"},
+      {"CREATE TABLE requests(model TEXT, ts INTEGER, user TEXT NOT NULL)",
+       "the table requests has the column user, which weir cannot fill"},
+      {"CREATE TABLE daily(model TEXT, day_start INTEGER, day_count INTEGER)",
+       "the table daily does not have the column model as its primary key"},
+      {"CREATE VIEW quotas AS SELECT 1 AS model", "quotas is not a table"},
+      {"PRAGMA user_version = 7; CREATE TABLE a(b)", "its user_version is 7"},
+      {"PRAGMA application_id = 99; CREATE TABLE a(b)", "its application id is 99"},
+  };
+  int number = 0;
+  for (const Case& each : cases) {
+    path_ = directory_ / (std::to_string(++number) + ".db");
+    Foreigner(path_).Run(each.sql);
+    const std::string before = TextOf(path_);
+    EXPECT_EQ(ErrorOfOpening(), path_ + ": this is another program's file: " + each.error + "; name another file");
+    EXPECT_EQ(TextOf(path_), before) << each.sql;
+  }
+}
+
+TEST_F(SqliteStore, AFileOfANewerWeirIsRefused) {
+  Open().reset();
+  Foreigner(path_).Run("PRAGMA user_version = 2");
+  EXPECT_EQ(ErrorOfOpening(),
+            path_ + ": a newer version of weir has written it (form 2, this one knows 1); use that version");
+}
+
+TEST_F(SqliteStore, WhatIsNoSqliteFileIsRefusedAndNotTouched) {
+  const std::string text = "quotas:\n  gpt-4o: {max_rpm: 5}\n" + std::string(2000, '#');
+  WriteText(path_, text);
+  EXPECT_EQ(ErrorOfOpening(), path_ +
+                                  ": file is not a database: this is not a SQLite file; name another, or move it "
+                                  "away");
+  EXPECT_EQ(TextOf(path_), text);
+}
+
+TEST_F(SqliteStore, ADirectoryIsNoFile) {
+  path_ = directory_.path();
+  EXPECT_NE(ErrorOfOpening().find("unable to open database file"), std::string::npos) << ErrorOfOpening();
+}
+
+TEST_F(SqliteStore, ALockThatStaysIsSaidAndNothingIsCharged) {
+  const auto store = Open({.busy_timeout = milliseconds(20)});
+  ASSERT_EQ(Take(*store, "o1", 300, {}).code, QuotaCode::kUnlimited);
+  Foreigner other(path_);
+  other.Run("BEGIN IMMEDIATE");
+  const ChargeAnswer answer = Take(*store, "o1", 300, {});
+  EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
+  EXPECT_EQ(answer.problem,
+            path_ +
+                ": database is locked: another process has kept it locked for 20 ms; end that process, or its "
+                "transaction");
+  EXPECT_EQ(store->Health().problem, answer.problem);
+  EXPECT_EQ(store->Health().failures, 1U);
+  EXPECT_FALSE(store->SetQuota("o1", ModelQuota{}).ok());
+  other.Run("ROLLBACK");
+  EXPECT_EQ(Take(*store, "o1", 300, {}).usage.tpm, 600);
+  EXPECT_EQ(store->Health().problem, "");
+}
+
+TEST_F(SqliteStore, AFailureInTheMidstOfAChargeChargesNothing) {
+  const auto store = Open();
+  ASSERT_EQ(Take(*store, "o1", 300, {}).code, QuotaCode::kUnlimited);
+  // The tokens cannot be entered.
+  Foreigner other(path_);
+  other.Run("CREATE TRIGGER broken BEFORE INSERT ON tokens BEGIN SELECT RAISE(ABORT, 'no room'); END");
+  const ChargeAnswer answer = Take(*store, "o1", 300, {});
+  EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
+  EXPECT_EQ(answer.problem, path_ + ": no room");
+  other.Run("DROP TRIGGER broken");
+  const ChargeAnswer after = Take(*store, "o1", 300, {});
+  EXPECT_EQ(after.usage, (ModelUsage{.rpm = 2, .tpm = 600, .rpd = 2, .day_start = kStart}));
+}
+
+void SetMostBytesOfAFile(rlim_t most) {
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = most;
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+// In a process whose files may not grow, as on a full disk.
+TEST_F(SqliteStore, WithoutRoomNothingIsChargedUntilThereIsSome) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const auto store = Open();
+        (void)Take(*store, "o1", 300, {});
+        (void)std::signal(SIGXFSZ, SIG_IGN);
+        SetMostBytesOfAFile(10);
+        const ChargeAnswer full = Take(*store, "o1", 300, {});
+        SetMostBytesOfAFile(RLIM_INFINITY);
+        const ChargeAnswer after = Take(*store, "o1", 300, {});
+        const bool told = full.code == QuotaCode::kStoreUnavailable && full.problem.starts_with(path_ + ": ");
+        std::fprintf(stderr, "%s; %d tokens\n", full.problem.c_str(), static_cast<int>(after.usage.tpm));
+        std::_Exit(told && after.usage.tpm == 600 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "look at the disk; 600 tokens|make room; 600 tokens");
+}
+
+TEST_F(SqliteStore, ADamagedFileIsSaid) {
+  auto store = Open();
+  for (int i = 0; i < 500; ++i) (void)Take(*store, "model-" + std::to_string(i), 300, {});
+  store.reset();
+  std::string bytes = TextOf(path_);
+  ASSERT_GT(bytes.size(), 50'000U);
+  for (size_t at = 4096; at < bytes.size(); ++at) bytes[at] = static_cast<char>(at * 31);
+  WriteText(path_, bytes);
+  const auto damaged = SqliteQuotaStore::Open(path_, {}, clock_);
+  const std::string error =
+      damaged.ok() ? Take(*damaged.value(), "model-7", 300, {}).problem : damaged.status().message();
+  EXPECT_NE(error.find("the file is damaged; restore it from a copy, or move it away to begin anew"), std::string::npos)
+      << error;
+}
+
+TEST_F(SqliteStore, ALogHoldsSoManyEntriesAndNoMore) {
+  const auto store = Open();
+  const auto most = static_cast<int64_t>(store->exact_entries()) + 1024;
+  for (int i = 0; i < 8000; ++i) {
+    clock_.Advance(milliseconds(1));
+    (void)Take(*store, "o1", 3, {});
+  }
+  Foreigner reader(path_);
+  EXPECT_LE(std::stoll(reader.Ask("SELECT count(*) FROM tokens")), most);
+  EXPECT_LE(std::stoll(reader.Ask("SELECT count(*) FROM requests")), most);
+  EXPECT_EQ(reader.Ask("SELECT sum(count) FROM requests"), "8000");
+  EXPECT_EQ(Take(*store, "o1", 3, {}).usage.tpm, 24'003);
+  clock_.Advance(kMinute + store->granule(kMinute));
+  EXPECT_EQ(Take(*store, "o1", 3, {}).usage.tpm, 3);
+  EXPECT_EQ(reader.Ask("SELECT count(*) FROM requests"), "1");
+}
+
+TEST_F(SqliteStore, PruningForgetsWhatNoLongerCounts) {
+  const auto store = Open();
+  const TierCharge tier{.key = "user:a",
+                        .limit = {.unit = Limit::Unit::kTokens, .amount = 10, .per = std::chrono::hours(1)}};
+  for (int i = 0; i < 300; ++i) {
+    const std::string model = "model-" + std::to_string(i);
+    ASSERT_TRUE(
+        store->Run(Charge{.model = model, .mode = Charge::Mode::kTake, .tokens = 3, .tiers = {&tier, 1}}).fits());
+  }
+  clock_.Advance(kDay);
+  for (int i = 0; i < 4; ++i) store->Prune();
+  Foreigner reader(path_);
+  for (const char* table : {"requests", "tokens", "daily", "weir_models", "weir_tiers", "weir_tier_entries"})
+    EXPECT_EQ(reader.Ask(std::string("SELECT count(*) FROM ") + table), "0") << table;
+  EXPECT_EQ(reader.Ask("SELECT models || ':' || tiers FROM weir_counts"), "0:0");
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,226 @@
+// RedisQuotaStore on a real cluster of three masters.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/manual_clock.h"
+#include "tests/quota_redis/cluster_servers.h"
+#include "tests/quota_redis/deciders.h"
+#include "throttle/quota/redis/redis_slot.h"
+
+namespace weir {
+namespace {
+
+constexpr WallTime kNow{std::chrono::seconds(1'771'597'921)};
+constexpr ModelQuota kWide{.max_rpm = 1'000'000};
+
+// A model whose keys are on this node.
+std::string ModelOn(ClusterServers& cluster, size_t node, int skip = 0) {
+  for (int i = 0;; ++i) {
+    std::string model = "model-" + std::to_string(i);
+    if (cluster.OwnerOf(cluster.SlotOf(model)) == node && skip-- == 0) return model;
+  }
+}
+
+int64_t Errors(RedisProcess& node, const std::string& kind) {
+  const std::string stat = node.Info("errorstats", "errorstat_" + kind);  // count=12
+  return stat.empty() ? 0 : std::stoll(stat.substr(stat.find('=') + 1));
+}
+
+TEST(RedisCluster, SpreadsTheModelsAndKeepsEachInOneSlot) {
+  ClusterServers cluster;
+  const auto store = OpenRedis(cluster.url());
+  const std::vector<TierCharge> tiers = {
+      {.key = "user:alice", .limit = {.amount = 100, .per = kMinute}},
+      {.key = "qos:premium", .limit = {.kind = Limit::Kind::kBucket, .amount = 9, .per = kMinute, .burst = 9}}};
+  std::set<std::string> models;
+  for (int i = 0; i < 60; ++i) models.insert("model {" + std::to_string(i) + "}:a");
+  for (const std::string& model : models) {
+    const ChargeAnswer held = store->Run({.model = model,
+                                          .mode = Charge::Mode::kHold,
+                                          .tokens = 5,
+                                          .tiers = tiers,
+                                          .default_quota = kWide,
+                                          .hold_for = kMinute});
+    ASSERT_TRUE(held.fits()) << held.problem;
+    ASSERT_EQ(store->Run(Settlement{.reservation = held.reservation, .tokens = 3}).code,
+              SettlementAnswer::Code::kSettled);
+  }
+  std::map<std::string, std::set<int64_t>> slots;  // by tag
+  for (size_t node = 0; node < cluster.size(); ++node) {
+    const std::vector<std::string> keys = cluster.Keys(node);
+    EXPECT_FALSE(keys.empty()) << node;
+    for (const std::string& key : keys) {
+      const size_t open = key.find('{');
+      const std::string tag = key.substr(open, key.find('}') - open);
+      slots[tag].insert(cluster.SlotOf(key));
+    }
+  }
+  EXPECT_EQ(slots.size(), models.size());
+  for (const auto& [tag, of_tag] : slots) EXPECT_EQ(of_tag.size(), 1u) << tag;
+  const Result<std::vector<std::string>> listed = store->Models();
+  ASSERT_TRUE(listed.ok()) << listed.status().message();
+  EXPECT_EQ(std::set<std::string>(listed.value().begin(), listed.value().end()), models);
+}
+
+// A slot goes round the nodes while threads decide: on its way ASK and TRYAGAIN, then MOVED.
+TEST(RedisCluster, LosesAndOversellsNothingWhileASlotMoves) {
+  ClusterServers cluster;
+  const ManualWallClock clock(kNow);
+  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const std::string model = ModelOn(cluster, 0);
+  const int slot = cluster.SlotOf(model);
+  const ModelQuota quota{.max_rpm = 3000};
+  Deciders deciders(*store, model, quota);
+  ASSERT_TRUE(deciders.GoOn());
+  for (int move = 0; move < 6; ++move) {
+    RedisProcess& from = cluster.node(cluster.OwnerOf(slot));
+    const size_t to = (cluster.OwnerOf(slot) + 1) % cluster.size();
+    const int64_t asked = Errors(from, "ASK");
+    cluster.BeginMove(slot, to);
+    cluster.MoveKeys(slot, to);
+    ASSERT_TRUE(Eventually([&] { return Errors(from, "ASK") > asked; }));
+    cluster.EndMove(slot, to);
+    ASSERT_TRUE(deciders.GoOn());
+  }
+  // The first time, at least; later a new map may be there before the next call.
+  EXPECT_GT(Errors(cluster.node(0), "MOVED"), 0);
+  EXPECT_TRUE(Eventually([&] { return deciders.refused() > 0; }));
+  deciders.Stop();
+  EXPECT_EQ(deciders.away(), 0) << deciders.problem();
+  EXPECT_EQ(deciders.taken(), quota.max_rpm);
+  EXPECT_EQ(PeekAt(*store, model).usage.rpm, quota.max_rpm);
+}
+
+// A key that is not there yet, in a slot on its way: nobody may make it until it is known where.
+TEST(RedisCluster, WaitsForASlotThatIsOnItsWayAtMostUntilTheDeadline) {
+  ClusterServers cluster;
+  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::milliseconds(300)});
+  const std::string model = ModelOn(cluster, 0);
+  ASSERT_TRUE(Eventually([&] { return TakeOne(*store, model, kWide).fits(); }));
+  const int slot = cluster.SlotOf(model);
+  cluster.BeginMove(slot, 1);
+  cluster.MoveKeys(slot, 1);
+  const ChargeAnswer answer = TakeOne(*store, model, kWide);
+  EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
+  cluster.EndMove(slot, 1);
+  EXPECT_TRUE(Eventually([&] { return TakeOne(*store, model, kWide).fits(); }));
+}
+
+TEST(RedisCluster, FollowsSlotsToANodeThatItHasNeverHeardOf) {
+  ClusterServers cluster;
+  const auto store = OpenRedis(cluster.url());
+  const std::string model = ModelOn(cluster, 0);
+  ASSERT_TRUE(TakeOne(*store, model, kWide).fits());
+  const size_t added = cluster.AddNode();
+  cluster.Move(cluster.SlotOf(model), added);
+  EXPECT_EQ(TakeOne(*store, model, kWide).usage.rpm, 2);
+  EXPECT_FALSE(cluster.Keys(added).empty());
+  const Result<std::vector<std::string>> models = store->Models();
+  ASSERT_TRUE(models.ok()) << models.status().message();
+  EXPECT_EQ(models.value(), std::vector<std::string>{model});
+}
+
+// What is taken on one node is not stopped by another that does not answer.
+TEST(RedisCluster, WithoutOneMasterOnlyItsModelsHaveNoAnswer) {
+  for (const bool pause : {false, true}) {
+    SCOPED_TRACE(pause ? "paused" : "killed");
+    ClusterServers cluster;
+    const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(2)});
+    const std::string lost = ModelOn(cluster, 1);
+    const std::vector<std::string> others = {ModelOn(cluster, 0), ModelOn(cluster, 2)};
+    for (const std::string& model : others) {
+      ASSERT_TRUE(Eventually([&] { return TakeOne(*store, model, kWide).fits(); }));
+    }
+    ASSERT_TRUE(Eventually([&] { return TakeOne(*store, lost, kWide).fits(); }));
+    const int64_t before = PeekAt(*store, others[0]).usage.rpm;
+    Deciders deciders(*store, lost, kWide, 2);
+    if (pause) {
+      cluster.node(1).Pause();
+    } else {
+      cluster.node(1).Kill();
+    }
+    ASSERT_TRUE(Eventually([&] { return deciders.away() > 10; }));
+    EXPECT_NE(deciders.problem().find(std::to_string(cluster.node(1).port())), std::string::npos) << deciders.problem();
+    for (int i = 0; i < 100; ++i) {
+      for (const std::string& model : others) {
+        const ChargeAnswer answer = TakeOne(*store, model, kWide);
+        ASSERT_TRUE(answer.fits()) << answer.problem;
+      }
+    }
+    EXPECT_EQ(PeekAt(*store, others[0]).usage.rpm, before + 100);
+    EXPECT_EQ(store->Health().breaker, StoreHealth::Breaker::kOpen);
+    if (pause) {
+      cluster.node(1).Resume();
+    } else {
+      cluster.node(1).Start();
+    }
+    EXPECT_TRUE(deciders.GoOn()) << deciders.problem();
+  }
+}
+
+TEST(RedisCluster, GoesOnAtTheReplicaThatTakesOver) {
+  ClusterServers cluster;
+  const size_t replica = cluster.AddNode();
+  cluster.MakeReplica(replica, 1);
+  const auto store = OpenRedis(cluster.url());
+  const std::string model = ModelOn(cluster, 1);
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(TakeOne(*store, model, kWide).fits());
+  ASSERT_TRUE(Eventually([&] {
+    return cluster.node(replica).Info("replication", "slave_repl_offset") ==
+           cluster.node(1).Info("replication", "master_repl_offset");
+  }));
+  cluster.node(1).Kill();
+  ChargeAnswer answer;
+  ASSERT_TRUE(Eventually([&] {
+    answer = TakeOne(*store, model, kWide);
+    return answer.fits();
+  })) << answer.problem;
+  EXPECT_EQ(answer.usage.rpm, 11);
+  EXPECT_FALSE(cluster.Keys(replica).empty());
+}
+
+TEST(RedisCluster, BeginsWithAnyOfTheNodesThatTheUrlNames) {
+  ClusterServers cluster;
+  cluster.node(0).Kill();
+  const auto store = OpenRedis(cluster.url());
+  const ChargeAnswer answer = TakeOne(*store, ModelOn(cluster, 1), kWide);
+  EXPECT_TRUE(answer.fits()) << answer.problem;
+}
+
+TEST(RedisCluster, ComesLaterThanTheStore) {
+  ClusterServers cluster;
+  const std::string model = ModelOn(cluster, 2);
+  for (size_t i = 0; i < cluster.size(); ++i) cluster.node(i).Stop();
+  const auto store = OpenRedis(cluster.url());
+  const ChargeAnswer answer = TakeOne(*store, model, kWide);
+  EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
+  EXPECT_NE(answer.problem.find("no node of the cluster"), std::string::npos) << answer.problem;
+  EXPECT_FALSE(store->Models().ok());
+  for (size_t i = 0; i < cluster.size(); ++i) cluster.node(i).Start();
+  EXPECT_TRUE(Eventually([&] { return TakeOne(*store, model, kWide).fits(); }));
+}
+
+TEST(RedisCluster, SaysOfAServerThatIsNoneThatItIsNone) {
+  RedisProcess server;
+  const auto store = OpenRedis("redis-cluster://" + server.address());
+  const ChargeAnswer answer = TakeOne(*store, "a", kWide);
+  EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
+  EXPECT_NE(answer.problem.find("cluster support disabled"), std::string::npos) << answer.problem;
+}
+
+TEST(RedisCluster, SpeaksTlsAndLogsInToAllNodes) {
+  ClusterServers cluster({.password = "secret", .tls = true});
+  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20), .ca_file = cluster.ca_file()});
+  for (size_t node = 0; node < cluster.size(); ++node) {
+    const ChargeAnswer answer = TakeOne(*store, ModelOn(cluster, node), kWide);
+    EXPECT_TRUE(answer.fits()) << answer.problem;
+    EXPECT_FALSE(cluster.Keys(node).empty());
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,124 @@
+// What only this store promises: many at once, bounded names, keys that go by themselves.
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <string>
+#include <vector>
+
+#include "tests/quota/hammer.h"
+#include "tests/quota_redis/deciders.h"
+#include "tests/quota_redis/redis_process.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kProcesses = 8;
+const std::string kModel = "gpt-4o";
+constexpr ModelQuota kWide{.max_rpm = 1'000'000};
+
+TEST(RedisStore, ManyThatAskAtOnceAreAnsweredOnceEach) {
+  RedisProcess server;
+  const auto store = OpenRedis(server.url());
+  constexpr int kAsked = 2000;
+  std::atomic<int> fits{0};
+  std::latch answered(kAsked);
+  for (int i = 0; i < kAsked; ++i) {
+    store->Submit({.model = kModel, .mode = Charge::Mode::kTake, .default_quota = ModelQuota{.max_rpm = 500}},
+                  [&](const ChargeAnswer& answer) {
+                    if (answer.fits()) ++fits;
+                    answered.count_down();
+                  });
+  }
+  answered.wait();
+  EXPECT_EQ(fits, 500);
+}
+
+TEST(RedisStore, WhatWaitsWhenItIsClosedIsAnswered) {
+  RedisProcess server;
+  std::latch answered(3);
+  {
+    const auto store = OpenRedis(server.url());
+    ASSERT_TRUE(TakeOne(*store, kModel, kWide).fits());
+    server.Pause();
+    for (int i = 0; i < 3; ++i) {
+      store->Submit({.model = kModel}, [&](const ChargeAnswer& answer) {
+        EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
+        answered.count_down();
+      });
+    }
+  }
+  EXPECT_TRUE(answered.try_wait());
+  server.Resume();
+}
+
+TEST(RedisStore, NewNamesAreRefusedWhereItHoldsAllThatItMay) {
+  RedisProcess server;
+  const auto store =
+      OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .max_models = 3, .max_tier_keys = 0});
+  for (const std::string model : {"a", "b", "c", "a"}) EXPECT_TRUE(TakeOne(*store, model, kWide).fits());
+  EXPECT_EQ(TakeOne(*store, "d", kWide).code, QuotaCode::kTooManyNames);
+  EXPECT_EQ(store->Health().dropped_entries, 1);
+  EXPECT_TRUE(TakeOne(*store, "c", kWide).fits());
+}
+
+TEST(RedisStore, KeysExpireButThoseOfQuotas) {
+  RedisProcess server;
+  const auto store = OpenRedis(server.url());
+  ASSERT_TRUE(store->SetQuota(kModel, kWide).ok());
+  const Limit limit{.amount = 5, .per = std::chrono::hours(1)};
+  const std::vector<TierCharge> tiers{{.key = "user:alice", .limit = limit}};
+  ASSERT_TRUE(store
+                  ->Run({.model = kModel,
+                         .mode = Charge::Mode::kHold,
+                         .tokens = 1,
+                         .tiers = tiers,
+                         .hold_for = std::chrono::seconds(10)})
+                  .fits());
+  const std::vector<std::string> keys = server.Command({"KEYS", "*"}).texts();
+  EXPECT_EQ(keys.size(), 5);
+  for (const std::string& key : keys) {
+    const int64_t ttl = server.Command({"TTL", key}).integer;
+    EXPECT_EQ(key.ends_with(":q"), ttl == -1) << key << " " << ttl;
+  }
+}
+
+TEST(RedisStore, TwoPrefixesAreTwoStores) {
+  RedisProcess server;
+  const auto one = OpenRedis(server.url(), {.prefix = "one", .timeout = std::chrono::seconds(20)});
+  const auto two = OpenRedis(server.url(), {.prefix = "t*o", .timeout = std::chrono::seconds(20)});
+  ASSERT_TRUE(TakeOne(*one, "a", kWide).fits());
+  ASSERT_TRUE(TakeOne(*two, "b", kWide).fits());
+  EXPECT_EQ(two->Models().value(), std::vector<std::string>{"b"});
+  ASSERT_TRUE(two->Reset("").ok());
+  EXPECT_EQ(two->Models().value(), std::vector<std::string>());
+  EXPECT_EQ(one->Models().value(), std::vector<std::string>{"a"});
+}
+
+TEST(RedisStore, EightProcessesNeverTakeMoreThanTheLimit) {
+  RedisProcess server;
+  constexpr int64_t kLimit = 5000;
+  const HammerSum sum = HammerTakes(server.url(), kProcesses, kLimit);
+  EXPECT_EQ(sum.failed, 0);
+  EXPECT_EQ(sum.tokens, kLimit);
+  EXPECT_EQ(HammeredTokens(*OpenRedis(server.url())), kLimit);
+}
+
+TEST(RedisStore, EightProcessesLoseNoCount) {
+  RedisProcess server;
+  constexpr int64_t kTimes = 500;
+  const HammerSum sum = HammerRecords(server.url(), kProcesses, kTimes);
+  EXPECT_EQ(sum.failed, 0);
+  EXPECT_EQ(HammeredTokens(*OpenRedis(server.url())), 3 * kTimes * static_cast<int64_t>(kProcesses));
+}
+
+TEST(RedisStore, EightProcessesSettleWhatTheyReserve) {
+  RedisProcess server;
+  const HammerSum sum = HammerReservations(server.url(), kProcesses, 200);
+  EXPECT_EQ(sum.failed, 0);
+  ModelUsage usage;
+  EXPECT_EQ(HammeredTokens(*OpenRedis(server.url()), &usage), sum.tokens);
+  EXPECT_EQ(usage.open_reservations, 0);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,56 @@
+// The promises of every store, kept by Redis: plain, over TLS.
+#include <memory>
+
+#include "tests/quota/store_suite.h"
+#include "tests/quota_redis/redis_process.h"
+#include "throttle/quota/redis/redis_store.h"
+
+namespace weir {
+namespace {
+
+// A script of many thousand entries at once takes long where the machine has much else to do.
+constexpr std::chrono::seconds kPatience{60};
+
+std::unique_ptr<QuotaStore> MakeStore(const RedisProcess& server, const WallClock& clock, const StoreBounds& bounds) {
+  return std::make_unique<RedisQuotaStore>(ParseRedisUrl(server.url()).value(),
+                                           RedisStoreOptions{.timeout = kPatience,
+                                                             .connect_timeout = kPatience,
+                                                             .ca_file = server.ca_file(),
+                                                             .max_models = bounds.max_models,
+                                                             .max_tier_keys = bounds.max_tier_keys,
+                                                             .clock = &clock});
+}
+
+StoreUnderTest OpenOn(const std::shared_ptr<RedisProcess>& server, const WallClock& clock, const StoreBounds& bounds) {
+  server->Command({"FLUSHALL"});
+  return {.keep = server, .store = MakeStore(*server, clock, bounds), .open_another = [server, &clock, bounds] {
+            return MakeStore(*server, clock, bounds);
+          }};
+}
+
+// One server for all tests: each finds it empty.
+StoreUnderTest OpenPlain(const WallClock& clock, const StoreBounds& bounds) {
+  static const auto kServer = std::make_shared<RedisProcess>();
+  return OpenOn(kServer, clock, bounds);
+}
+
+StoreUnderTest OpenTls(const WallClock& clock, const StoreBounds& bounds) {
+  static const auto kServer = std::make_shared<RedisProcess>(RedisProcessOptions{.tls = true});
+  return OpenOn(kServer, clock, bounds);
+}
+
+INSTANTIATE_TEST_SUITE_P(Redis, QuotaStoreSuite,
+                         testing::Values(StoreKind{.name = "redis",
+                                                   .open = OpenPlain,
+                                                   .resolution = std::chrono::microseconds(1),
+                                                   .property_rounds = 20,
+                                                   .bounds_models = false},
+                                         StoreKind{.name = "tls",
+                                                   .open = OpenTls,
+                                                   .resolution = std::chrono::microseconds(1),
+                                                   .property_rounds = 5,
+                                                   .bounds_models = false}),
+                         NameOfKind);
+
+}  // namespace
+}  // namespace weir

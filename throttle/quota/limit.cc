@@ -1,0 +1,51 @@
+#include "throttle/quota/limit.h"
+
+#include <array>
+#include <chrono>
+#include <string_view>
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Length {
+  int64_t count;
+  std::string_view unit;
+};
+
+// In the largest unit of which it is a whole number.
+Length LengthOf(Duration per) {
+  static constexpr std::array<Length, 4> kUnits = {
+      Length{86'400'000, "days"}, {3'600'000, "h"}, {60'000, "min"}, {1000, "s"}};
+  const int64_t ms = std::chrono::duration_cast<milliseconds>(per).count();
+  for (const Length& unit : kUnits)
+    if (ms > 0 && ms % unit.count == 0) return {ms / unit.count, unit.unit};
+  return {ms, "ms"};
+}
+
+std::string UnitText(const Limit& limit) {
+  std::string text = limit.unit == Limit::Unit::kRequests ? "request" : "token";
+  if (limit.amount != 1) text += 's';
+  return text;
+}
+
+}  // namespace
+
+std::string MeterName(const Limit& limit) {
+  std::string name = limit.unit == Limit::Unit::kRequests ? "r" : "t";
+  if (limit.kind == Limit::Kind::kBucket) name += 'b';
+  return name + std::to_string(std::chrono::duration_cast<milliseconds>(limit.per).count());
+}
+
+std::string Describe(const Limit& limit) {
+  Length length = LengthOf(limit.per);
+  if (length.count == 1 && length.unit == "days") length.unit = "day";
+  const std::string text = std::to_string(limit.amount) + " " + UnitText(limit);
+  const std::string count = std::to_string(length.count) + " ";
+  if (limit.kind == Limit::Kind::kWindow) return text + " in " + count + std::string(length.unit);
+  return text + "/" + (length.count == 1 ? "" : count) + std::string(length.unit) + ", at most " +
+         std::to_string(limit.burst) + " at once";
+}
+
+}  // namespace weir

@@ -1,0 +1,37 @@
+// A limit of a tier: so many requests or tokens in any window of a length, or from a bucket that is refilled.
+//
+//   window: at most `amount` in any `per`; what counts at t has left at t + per.
+//   bucket: begins full, with `burst`, and gets `amount` in every `per`, continuously, until it is full again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "config/clock.h"
+
+namespace weir {
+
+struct Limit {
+  enum class Unit : uint8_t { kRequests, kTokens };
+  enum class Kind : uint8_t { kWindow, kBucket };
+
+  Unit unit = Unit::kRequests;
+  Kind kind = Kind::kWindow;
+  int64_t amount = 0;  // > 0
+  Duration per{};      // 1 s .. 366 days, whole milliseconds
+  int64_t burst = 0;   // of a bucket: >= amount
+
+  bool operator==(const Limit&) const = default;
+};
+
+// What may be asked for at once at most.
+inline int64_t MostAtOnce(const Limit& limit) {
+  return limit.kind == Limit::Kind::kBucket ? limit.burst : limit.amount;
+}
+
+// "r3600000", "tb60000": unit, kind and length in ms: what keeps the counts of two limits of one key apart. Another
+// amount goes on with the same count.
+std::string MeterName(const Limit& limit);
+std::string Describe(const Limit& limit);  // "100 requests in 1 h", "100 tokens/h, at most 200 at once"
+
+}  // namespace weir

@@ -1,0 +1,45 @@
+// MemoryQuotaStore: usage in the memory of one process. What nobody else shares, and what the YAML store writes down.
+//
+// A model has a log for each window, with a running sum: a decision costs the entries that have left since the last,
+// whatever is in the window. A log holds at most kExactEntries; then those closer than granule(window) become one, with
+// the time of the last.
+#pragma once
+
+#include <memory>
+
+#include "throttle/quota/quota_store.h"
+
+namespace weir {
+
+struct MemoryStoreOptions {
+  size_t max_models = 100'000;       // with anything that counts; stated quotas are not counted
+  size_t max_tier_keys = 1'000'000;  // counts of tiers, of all models
+};
+
+class MemoryQuotaStore : public QuotaStore {
+ public:
+  // The clock must outlive it.
+  explicit MemoryQuotaStore(MemoryStoreOptions options = {}, const WallClock& clock = WallClock::Unstepped());
+  ~MemoryQuotaStore() override;
+
+  std::string name() const override { return "memory"; }
+  Pace pace() const override { return Pace::kAtOnce; }
+  size_t exact_entries() const override;
+  Duration granule(Duration window) const override;
+
+  ChargeAnswer Run(const Charge& charge) override;
+  SettlementAnswer Run(const Settlement& settlement) override;
+  Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) override;
+  Status Reset(std::string_view model) override;
+  Result<std::vector<std::string>> Models() override;
+  Result<QuotaState> Export() override;
+  Status Import(const QuotaState& state) override;
+  void Prune() override;
+  StoreHealth Health() const override;
+
+ private:
+  struct Rep;
+  std::unique_ptr<Rep> rep_;
+};
+
+}  // namespace weir

@@ -1,0 +1,119 @@
+// A Meter: the count of one limit of a tier, a window or a bucket. And a DayCount: the requests of the day.
+//
+// Advance goes before every other call, with the same time.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <algorithm>
+#include <variant>
+
+#include "throttle/quota/limit.h"
+#include "throttle/quota/quota.h"
+#include "throttle/quota/refilled_bucket.h"
+#include "throttle/quota/window_log.h"
+
+namespace weir {
+
+class Meter {
+ public:
+  Meter(const Limit& limit, WallTime now) : count_(Begin(limit, now)) {}
+
+  // From now on by this limit, which has the same MeterName.
+  void Follow(const Limit& limit) {
+    if (auto* bucket = std::get_if<RefilledBucket>(&count_)) bucket->Follow(limit);
+  }
+  void Advance(WallTime now) {
+    std::visit([now](auto& count) { count.Advance(now); }, count_);
+  }
+
+  bool Fits(int64_t amount, const Limit& limit) const {
+    if (const auto* log = std::get_if<WindowLog>(&count_)) return log->used() + amount <= Most(limit);
+    return std::get<RefilledBucket>(count_).Holds(amount);
+  }
+  // Of what does not fit, and is at most MostAtOnce.
+  Duration UntilFits(WallTime now, int64_t amount, const Limit& limit) const {
+    if (const auto* log = std::get_if<WindowLog>(&count_)) return log->UntilFits(now, amount, Most(limit));
+    return std::get<RefilledBucket>(count_).UntilHolds(amount);
+  }
+  int64_t used() const {
+    if (const auto* log = std::get_if<WindowLog>(&count_)) return std::min(kMostAmount, log->used());
+    return std::get<RefilledBucket>(count_).lacks();
+  }
+
+  WindowLog::Ref Add(WallTime now, int64_t amount) {
+    if (auto* log = std::get_if<WindowLog>(&count_)) return log->Add(now, amount);
+    std::get<RefilledBucket>(count_).Take(amount);
+    return 0;
+  }
+  void GiveBack(WindowLog::Ref ref, int64_t amount) {
+    if (auto* log = std::get_if<WindowLog>(&count_)) return log->GiveBack(ref, amount);
+    std::get<RefilledBucket>(count_).GiveBack(amount);
+  }
+
+  // An open reservation may come back to it.
+  void Pin() { ++pins_; }
+  void Unpin() { --pins_; }
+  // A new one would say the same.
+  bool Forgettable() const {
+    if (pins_ > 0) return false;
+    if (const auto* log = std::get_if<WindowLog>(&count_)) return log->used() == 0;
+    return std::get<RefilledBucket>(count_).IsFull();
+  }
+
+ private:
+  static int64_t Most(const Limit& limit) { return std::min(kMostAmount, limit.amount); }
+
+  using Count = std::variant<WindowLog, RefilledBucket>;
+  static Count Begin(const Limit& limit, WallTime now) {
+    if (limit.kind == Limit::Kind::kBucket) return RefilledBucket(limit, now);
+    return WindowLog(limit.per);
+  }
+
+  Count count_;
+  uint32_t pins_ = 0;
+};
+
+class DayCount {
+ public:
+  using Ref = uint64_t;  // a day
+
+  void Advance(WallTime now) {
+    if (count_ == 0) return;
+    if (start_ > now) start_ = now;
+    if (now - start_ >= kDay) End();
+  }
+  Ref Add(WallTime now, int64_t requests) {
+    if (count_ == 0) start_ = now;
+    count_ = AddAmounts(count_, requests);
+    return day_;
+  }
+  void GiveBack(Ref day, int64_t requests) {
+    if (day != day_ || count_ == 0) return;
+    count_ -= std::min(count_, requests);
+    if (count_ == 0) End();
+  }
+  void Set(WallTime start, int64_t count) {
+    End();
+    if (count <= 0) return;
+    start_ = start;
+    count_ = count;
+  }
+
+  int64_t count() const { return count_; }
+  WallTime start() const { return start_; }  // the epoch where no day has begun
+  Duration UntilEnd(WallTime now) const { return start_ + kDay - now; }
+
+ private:
+  void End() {
+    start_ = {};
+    count_ = 0;
+    ++day_;
+  }
+
+  WallTime start_{};
+  int64_t count_ = 0;
+  Ref day_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,18 @@
+// Quotas and usage from one store to another: YAML → SQLite → Redis, or any other way. Doing it again overwrites what
+// the target had with what the source has now; the source stays as it is.
+#pragma once
+
+#include <string>
+
+#include "config/status.h"
+#include "throttle/quota/quota_store.h"
+
+namespace weir {
+
+struct Migrated {
+  size_t quotas = 0;
+  size_t models = 0;  // with usage
+};
+Result<Migrated> MigrateQuotas(QuotaStore& from, QuotaStore& to);
+
+}  // namespace weir

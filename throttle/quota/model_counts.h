@@ -1,0 +1,117 @@
+// ModelCounts: all that counts of one model in memory: its requests and tokens of the minute, its day, the meters of
+// its tiers, its open reservations. Judges a charge, and enters it.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "throttle/quota/meter.h"
+#include "throttle/quota/name_bound.h"
+#include "throttle/quota/open_holds.h"
+#include "throttle/quota/quota_store.h"
+
+namespace weir {
+
+// What a meter is known by: its key and what MeterName says, without making a text of it.
+struct MeterKeyView {
+  std::string_view key;
+  Limit::Unit unit{};
+  Limit::Kind kind{};
+  Duration per{};
+
+  explicit MeterKeyView(const TierCharge& tier)
+      : key(tier.key), unit(tier.limit.unit), kind(tier.limit.kind), per(tier.limit.per) {}
+};
+struct MeterKey {
+  std::string key;
+  Limit::Unit unit{};
+  Limit::Kind kind{};
+  Duration per{};
+
+  explicit MeterKey(const MeterKeyView& view) : key(view.key), unit(view.unit), kind(view.kind), per(view.per) {}
+};
+struct HashMeterKey {
+  using is_transparent = void;
+  size_t operator()(const auto& key) const {
+    const size_t kinds = static_cast<size_t>(key.per.count()) + 2 * static_cast<size_t>(key.unit) +
+                         static_cast<size_t>(key.kind);  // `per` is of whole milliseconds
+    return std::hash<std::string_view>()(key.key) ^ kinds * 0x9e3779b97f4a7c15;
+  }
+};
+struct SameMeterKey {
+  using is_transparent = void;
+  bool operator()(const auto& a, const auto& b) const {
+    return a.per == b.per && a.unit == b.unit && a.kind == b.kind && a.key == b.key;
+  }
+};
+
+// How many of the meters (null: not there) the charge needs and has not.
+size_t MissingMeters(const Charge& charge, const std::vector<Meter*>& meters);
+
+class ModelCounts {
+ public:
+  // The bound is of the meters of all models, and outlives it.
+  ModelCounts(NameBound& meter_bound, WallTime now) : meter_bound_(meter_bound), now_(now) {}
+  ~ModelCounts() { meter_bound_.GiveBack(meters_.size()); }
+  ModelCounts(const ModelCounts&) = delete;
+  ModelCounts& operator=(const ModelCounts&) = delete;
+
+  // Brings it to `now`; goes before every other call, with the time that they are given. How many reservations expired.
+  size_t Advance(WallTime now);
+
+  // The meters of these tiers, at `now`; null where there is none yet.
+  void FindMeters(std::span<const TierCharge> tiers, WallTime now, std::vector<Meter*>* meters);
+  // Makes those that the charge needs and has not, while there is room. How many are missing then.
+  size_t MakeMeters(const Charge& charge, WallTime now, std::vector<Meter*>* meters);
+  void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
+  void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
+  // Nothing: there is no such reservation. Its tokens otherwise.
+  std::optional<int64_t> Settle(const ReservationToken& token, std::optional<int64_t> tokens, WallTime now);
+
+  const WindowLog& requests() const { return requests_; }
+  const WindowLog& tokens() const { return tokens_; }
+  const DayCount& day() const { return day_; }
+  ModelUsage usage() const {
+    return {
+        .rpm = std::min(kMostAmount, requests_.used()),
+        .tpm = std::min(kMostAmount, tokens_.used()),
+        .rpd = day_.count(),
+        .day_start = day_.start(),
+        .open_reservations = static_cast<int64_t>(holds_.size()),
+    };
+  }
+
+  void Restore(const ModelState& state, WallTime now);
+  void Save(ModelState* state) const;
+  // Looks at so many buckets of meters, and forgets those that say no more than new ones.
+  void Sweep(WallTime now, size_t buckets);
+  size_t buckets() const { return meters_.bucket_count(); }
+  // Nothing counts, but perhaps for tiers.
+  bool Quiet() const;
+  bool Forgettable() const { return Quiet() && meters_.empty(); }
+
+ private:
+  Hold EnterParts(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, bool pin);
+  void GiveBack(const Hold& hold, int64_t requests, int64_t tokens);
+  void EnterMore(const Hold& hold, int64_t tokens, WallTime now);
+
+  NameBound& meter_bound_;
+  WallTime now_;
+  WindowLog requests_{kMinute};
+  WindowLog tokens_{kMinute};
+  DayCount day_;
+  OpenHolds holds_;
+  std::unordered_map<MeterKey, Meter, HashMeterKey, SameMeterKey> meters_;
+  size_t next_bucket_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,89 @@
+#include "throttle/quota/open_store.h"
+
+#include <utility>
+
+#include "config/parse.h"
+#include "throttle/quota/memory_store.h"
+#include "throttle/quota/redis/redis_store.h"
+#include "throttle/quota/sqlite/sqlite_store.h"
+#include "throttle/quota/yaml_store.h"
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kForms =
+    "memory, yaml:PATH, sqlite:PATH, redis://[USER:PASSWORD@]HOST:PORT[/DB], "
+    "redis-sentinel://HOST:PORT,.../MASTER[/DB], redis-cluster://HOST:PORT,... (rediss...: over TLS)";
+
+// A URL may have a password in it, and errors are for everybody's eyes.
+std::string Shown(std::string_view name) {
+  const size_t begin = name.find("://");
+  const size_t end = name.rfind('@');
+  if (begin == name.npos || end == name.npos || end < begin) return Printable(name);
+  return Printable(std::string(name.substr(0, begin + 3)).append("...").append(name.substr(end)));
+}
+
+template <typename Store>
+Result<std::unique_ptr<QuotaStore>> AsStore(Result<std::unique_ptr<Store>> opened) {
+  if (!opened.ok()) return opened.status();
+  return std::unique_ptr<QuotaStore>(std::move(opened).value());
+}
+
+Result<std::unique_ptr<QuotaStore>> OpenRedis(const QuotaStoreSettings& settings) {
+  Result<RedisEndpoint> endpoint = ParseRedisUrl(settings.store);
+  if (!endpoint.ok()) return endpoint.status();
+  RedisStoreOptions options;
+  options.prefix = settings.redis_prefix;
+  options.timeout = settings.redis_timeout;
+  options.connect_timeout = settings.redis_connect_timeout;
+  options.ca_file = settings.redis_ca_file;
+  options.verify = settings.redis_verify;
+  options.max_models = settings.max_models;
+  options.max_tier_keys = settings.max_tier_keys;
+  return std::unique_ptr<QuotaStore>(std::make_unique<RedisQuotaStore>(std::move(endpoint).value(), options));
+}
+
+}  // namespace
+
+void Declare(SettingTable& table, QuotaStoreSettings& settings) {
+  table.Add("QUOTA_STORE", &settings.store,
+            "where quotas are counted: memory (this process alone), yaml:PATH (kept in a file), sqlite:PATH (the "
+            "processes of this machine), redis://HOST:PORT (many machines), redis-sentinel://… or redis-cluster://…");
+  table.Add("QUOTA_MAX_MODELS", &settings.max_models, {.min = 1, .max = 1e9, .unit = "models"},
+            "models that are counted at once; a request for one more is refused until another is forgotten");
+  table.Add("QUOTA_MAX_TIER_KEYS", &settings.max_tier_keys, {.min = 1, .max = 1e9, .unit = "counts"},
+            "counts of tiers (user and model, instance, ...) that are kept at once");
+  table.Add("QUOTA_PERSIST_MS", &settings.persist_every, {.min = 0, .max = 3'600'000, .unit = "ms"},
+            "how often a yaml: store writes its file when something has changed; 0: only when it ends");
+  table.Add("QUOTA_REDIS_TIMEOUT_MS", &settings.redis_timeout, {.min = 1, .max = 60'000, .unit = "ms"},
+            "how long Redis may take for an answer; after that it counts as away");
+  table.Add("QUOTA_REDIS_CONNECT_TIMEOUT_MS", &settings.redis_connect_timeout, {.min = 1, .max = 60'000, .unit = "ms"},
+            "how long connecting to Redis may take");
+  table.Add("QUOTA_REDIS_PREFIX", &settings.redis_prefix, "what the keys in Redis begin with");
+  table.Add("QUOTA_REDIS_CA_FILE", &settings.redis_ca_file,
+            "certificates (PEM) that a Redis over TLS is trusted by; empty: the system's");
+  table.Add("QUOTA_REDIS_VERIFY", &settings.redis_verify, "whether the certificate of a Redis over TLS is checked");
+}
+
+Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings) {
+  const std::string& name = settings.store;
+  const size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
+  const std::string rest = colon == name.npos ? "" : name.substr(colon + 1);
+  const MemoryStoreOptions memory{.max_models = settings.max_models, .max_tier_keys = settings.max_tier_keys};
+  if (name == "memory") return std::unique_ptr<QuotaStore>(std::make_unique<MemoryQuotaStore>(memory));
+  if (kind == "yaml" && !rest.empty())
+    return AsStore(YamlQuotaStore::Open(rest, {.memory = memory, .persist_every = settings.persist_every}));
+  if (kind == "sqlite" && !rest.empty()) {
+    SqliteStoreOptions options;
+    options.max_models = settings.max_models;
+    options.max_tier_keys = settings.max_tier_keys;
+    return AsStore(SqliteQuotaStore::Open(rest, options));
+  }
+  if (kind.starts_with("redis")) return OpenRedis(settings);
+  std::string error = "quota store \"" + Shown(name) + "\": ";
+  error.append(kind == "yaml" || kind == "sqlite" ? "the path of the file is missing" : "there is no such store");
+  return Status::Error(error.append("; expected one of ").append(kForms));
+}
+
+}  // namespace weir

@@ -1,0 +1,183 @@
+#include "throttle/quota/quota_config_reader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "config/parse.h"
+
+namespace weir {
+namespace {
+
+constexpr NumberRange kAmounts = {.min = 0, .max = static_cast<double>(kMostAmount)};
+constexpr NumberRange kLimitAmounts = {.min = 1, .max = static_cast<double>(kMostAmount)};
+constexpr NumberRange kTtl = {.min = 1, .max = 24 * 3600};
+constexpr NumberRange kPer = {.min = 1, .max = 366.0 * 24 * 3600};
+
+void NoteError(const YamlValue& at, const Status& status) {
+  if (!status.ok()) at.Error(status.message());
+}
+
+// A name in a list or at a key; false where it is none.
+bool IsName(const YamlValue& at, std::string_view what, std::string_view name) {
+  const Status checked = CheckName(what, name);
+  NoteError(at, checked);
+  return checked.ok();
+}
+
+void ReadLimit(const YamlValue& item, Limit* limit) {
+  item.Map([&](YamlMap& map) {
+    const YamlValue requests = map.Optional("requests");
+    const YamlValue tokens = map.Optional("tokens");
+    if (bool(requests) == bool(tokens)) {
+      item.Error(requests ? "found both requests and tokens, expected one of them"
+                          : "found neither requests nor tokens, expected one of them");
+    }
+    requests.Read(&limit->amount, {.min = kLimitAmounts.min, .max = kLimitAmounts.max, .unit = "requests"});
+    tokens.Read(&limit->amount, {.min = kLimitAmounts.min, .max = kLimitAmounts.max, .unit = "tokens"});
+    limit->unit = tokens ? Limit::Unit::kTokens : Limit::Unit::kRequests;
+    const YamlValue per = map.Required("per");
+    per.ReadSeconds(&limit->per, kPer);
+    if (limit->per % std::chrono::milliseconds(1) != Duration::zero())
+      per.Error("found " + FormatNumber(ToSeconds(limit->per)) + ", expected whole milliseconds");
+    if (const YamlValue burst = map.Optional("burst")) {
+      limit->kind = Limit::Kind::kBucket;
+      burst.Read(&limit->burst, {.min = static_cast<double>(std::max<int64_t>(1, limit->amount)),
+                                 .max = kLimitAmounts.max,
+                                 .unit = "at least the amount"});
+    }
+  });
+}
+
+void ReadLimits(const YamlValue& list, Limits* limits) {
+  if (!list) return;
+  limits->clear();
+  bool all_good = true;
+  list.List([&](YamlValue item) {
+    Limit& limit = limits->emplace_back();
+    ReadLimit(item, &limit);
+    all_good = all_good && CheckLimit(limit).ok();
+  });
+  // An empty list would look like "not limited", and be passed over.
+  if (limits->empty()) list.Error("expected 1.." + std::to_string(kMaxLimits) + " limits");
+  // What is wrong with one limit was said where it stands.
+  if (all_good) NoteError(list, CheckLimits(*limits));
+}
+
+void ReadTierLimits(YamlMap& map, TierLimits* limits) {
+  ReadLimits(map.Optional("user_model"), &limits->user_model);
+  ReadLimits(map.Optional("model"), &limits->model);
+  ReadLimits(map.Optional("instance"), &limits->instance);
+}
+
+void ReadModelClasses(const YamlValue& list, std::vector<ModelClass>* classes) {
+  if (!list) return;
+  classes->clear();
+  list.List([&](YamlValue item) {
+    ModelClass of_models;
+    item.Map([&](YamlMap& map) {
+      map.Required("name").Read(&of_models.name);
+      map.Required("models").List([&](YamlValue model) {
+        std::string name;
+        model.Read(&name);
+        if (!name.empty()) of_models.models.push_back(std::move(name));
+      });
+      ReadTierLimits(map, &of_models.limits);
+    });
+    if (!of_models.name.empty()) NoteError(item, CheckModelClass(*classes, of_models));
+    classes->push_back(std::move(of_models));
+  });
+}
+
+void ReadQosClasses(const YamlValue& list, std::vector<QosClass>* classes) {
+  if (!list) return;
+  classes->clear();
+  list.List([&](YamlValue item) {
+    QosClass qos;
+    item.Map([&](YamlMap& map) {
+      map.Required("name").Read(&qos.name);
+      map.Required("priority").Read(&qos.priority, {.min = 1, .max = kMaxPriority, .unit = "1: first"});
+      ReadLimits(map.Optional("limits"), &qos.limits);
+    });
+    if (!qos.name.empty()) NoteError(item, CheckQosClass(*classes, qos));
+    classes->push_back(std::move(qos));
+  });
+}
+
+void ReadParties(const YamlValue& parties, std::string_view what,
+                 std::map<std::string, LimitsByModel, std::less<>>* into) {
+  if (!parties) return;
+  into->clear();
+  parties.Entries([&](std::string_view party, YamlValue models) {
+    if (!IsName(models, what, party)) return;
+    LimitsByModel& by_model = (*into)[std::string(party)];
+    models.Entries([&](std::string_view model, YamlValue limits) {
+      if (IsName(limits, "model", model)) ReadLimits(limits, &by_model[std::string(model)]);
+    });
+  });
+}
+
+void ReadTiers(const YamlValue& section, TierRulesConfig* tiers) {
+  section.Map([&](YamlMap& map) {
+    if (const YamlValue defaults = map.Optional("default"))
+      defaults.Map([&](YamlMap& limits) { ReadTierLimits(limits, &tiers->default_limits); });
+    ReadModelClasses(map.Optional("classes"), &tiers->model_classes);
+    ReadQosClasses(map.Optional("qos"), &tiers->qos_classes);
+    ReadParties(map.Optional("tenants"), "tenant", &tiers->tenants);
+    ReadParties(map.Optional("api_keys"), "API key", &tiers->api_keys);
+  });
+}
+
+void ReadModels(const YamlValue& section, std::map<std::string, ModelQuota, std::less<>>* quotas) {
+  section.Entries([&](std::string_view model, YamlValue value) {
+    if (!IsName(value, "model", model)) return;
+    ModelQuota quota;
+    value.Map([&](YamlMap& map) {
+      const auto read = [&](std::string_view key, std::string_view unit, int64_t* amount) {
+        map.Optional(key).Read(amount, {.min = kAmounts.min, .max = kAmounts.max, .unit = unit});
+      };
+      read("max_rpm", "requests in a minute; 0: no limit", &quota.max_rpm);
+      read("max_tpm", "tokens in a minute; 0: no limit", &quota.max_tpm);
+      read("max_rpd", "requests in 24 h; 0: no limit", &quota.max_rpd);
+    });
+    quotas->insert_or_assign(std::string(model), quota);
+  });
+}
+
+void ReadProviders(const YamlValue& list, std::vector<Provider>* providers) {
+  if (!list) return;
+  providers->clear();
+  std::vector<std::pair<std::string, Provider>> words;
+  for (size_t i = 0; i < kProviders; ++i)
+    words.emplace_back(NameOf(static_cast<Provider>(i)), static_cast<Provider>(i));
+  list.List([&](YamlValue item) { item.Read(&providers->emplace_back(), words); });
+}
+
+}  // namespace
+
+void ReadQuotaSection(const YamlValue& section, QuotaConfig* config) {
+  section.Map([&](YamlMap& map) {
+    ReadProviders(map.Optional("providers"), &config->providers);
+    map.Optional("unknown_models")
+        .Read(&config->unknown_models, {{"allow", UnknownModels::kAllow}, {"refuse", UnknownModels::kRefuse}});
+    map.Optional("when_store_away")
+        .Read(&config->when_store_away, {{"refuse", WhenStoreAway::kRefuse}, {"allow", WhenStoreAway::kAllow}});
+    map.Optional("reservation_ttl").ReadSeconds(&config->reservation_ttl, kTtl);
+    map.Optional("shadow").Read(&config->shadow);
+    ReadModels(map.Optional("models"), &config->quotas);
+    if (const YamlValue tiers = map.Optional("tiers")) ReadTiers(tiers, &config->tiers);
+  });
+}
+
+Status ReadQuotaConfig(const std::string& path, QuotaConfig* config,
+                       const std::vector<std::string_view>& other_sections) {
+  QuotaConfig read = *config;
+  const Status status = ReadYamlFile(path, [&](YamlMap& root) {
+    if (const YamlValue section = root.Optional("quota")) ReadQuotaSection(section, &read);
+    for (const std::string_view other : other_sections) root.Optional(other);
+  });
+  if (status.ok()) *config = std::move(read);
+  return status;
+}
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+// The quotas' part of weir.yaml (WEIR_CONFIG):
+//
+//   quota:
+//     providers: [openai, anthropic]        # whose profiles hold; absent: as the program says
+//     unknown_models: allow                 # or refuse
+//     when_store_away: refuse               # or allow
+//     reservation_ttl: 60                   # seconds
+//     shadow: false
+//     models:
+//       gpt-4o: {max_rpm: 500, max_tpm: 30000, max_rpd: 0}
+//     tiers:
+//       default: &limits
+//         user_model: [{requests: 100, per: 3600}, {tokens: 50000, per: 3600}]
+//         model:      [{requests: 10000, per: 3600}]
+//         instance:   [{requests: 5, per: 60}]
+//       classes:
+//         - {name: large, models: [gpt-4o, o1], user_model: [{requests: 100, per: 3600}]}
+//       qos:
+//         - {name: premium, priority: 1, limits: [{requests: 500, per: 3600}]}
+//       tenants:
+//         acme: {gpt-4o: [{requests: 500, per: 3600}], "*": [{requests: 50, per: 3600}]}
+//       api_keys:
+//         sk-abc123: {gpt-4o: [{requests: 50, per: 3600}]}
+//
+// A limit is {requests: N or tokens: N, per: seconds}; with `burst: M` a bucket: begins full, gets N in every `per`,
+// holds at most M. Other sections of the file are other rooms' (ReadQuotaConfig looks at `quota` alone and lets the
+// names of `other_sections` pass).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/status.h"
+#include "config/yaml_reader.h"
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+
+// Into `config`, whose values are the defaults. The file as a whole is refused where anything is wrong.
+Status ReadQuotaConfig(const std::string& path, QuotaConfig* config,
+                       const std::vector<std::string_view>& other_sections = {});
+// The section itself, for who reads the whole file.
+void ReadQuotaSection(const YamlValue& section, QuotaConfig* config);
+
+}  // namespace weir

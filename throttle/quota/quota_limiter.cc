@@ -1,0 +1,364 @@
+#include "throttle/quota/quota_limiter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/parse.h"
+#include "throttle/quota/name_map.h"
+#include "throttle/quota/quota_reasons.h"
+
+namespace weir {
+namespace {
+
+uint64_t NextLimiterId() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+// 32 hex digits, '@', and the escaped model.
+constexpr size_t kMaxReservationBytes = 32 + 1 + 3 * kMaxNameBytes;
+
+}  // namespace
+
+struct QuotaLimiter::Rules {
+  explicit Rules(QuotaConfig c);
+
+  const QuotaConfig config;
+  const TierRules tiers;
+  NameMap<ModelQuota> defaults;  // of profiles and configuration
+};
+
+QuotaLimiter::Rules::Rules(QuotaConfig c) : config(std::move(c)), tiers(config.tiers) {
+  std::vector<Provider> providers = config.providers;
+  if (providers.empty() && config.quotas.empty()) providers.push_back(Provider::kGemini);
+  for (const Provider provider : providers)
+    for (const ProfileEntry& entry : ProfileOf(provider)) defaults.Set(entry.model, entry.quota);
+  for (const auto& [model, quota] : config.quotas) defaults.Set(model, quota);
+}
+
+// A call on its way to the store. The plan is only made where a tier may be met.
+struct QuotaLimiter::Question {
+  explicit Question(Call c) : call(c) {}  // as an aggregate all of it would be cleared, the room of the plan too
+  // False where it needs no store to refuse it, as the decision then says.
+  bool Prepare(const Rules& rules, const QuotaRequest& request, Decision* refusal);
+  Charge ChargeOf(const Rules& rules) const;
+
+  const Call call;
+  std::string_view model;
+  int64_t tokens = 0;
+  std::optional<Duration> ttl;
+  bool every_tier = false;
+  const ModelQuota* default_quota = nullptr;
+  std::optional<TierPlan> plan;
+};
+
+bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& request, Decision* refusal) {
+  const auto refuse = [&](QuotaCode code, std::string reason) {
+    refusal->code = code;
+    refusal->reason = std::move(reason);
+    return false;
+  };
+  model = request.model;
+  default_quota = rules.defaults.Find(model);
+  // A name that the configuration has was checked with it.
+  if (default_quota == nullptr) {
+    if (const Status name = CheckName("model", model); !name.ok())
+      return refuse(QuotaCode::kInvalidName, name.message());
+  }
+  if (request.tokens < 0)
+    return refuse(QuotaCode::kInvalidTokens,
+                  Printable(model) + ": " + std::to_string(request.tokens) + " tokens; they cannot be negative");
+  tokens = std::min(request.tokens, kMostAmount);
+  ttl = request.reservation_ttl;
+  every_tier = request.every_tier || call == Call::kExplain;
+  if (rules.tiers.empty() && request.requester.empty()) return true;
+  plan.emplace();
+  const Status planned = rules.tiers.MakePlan(model, request.requester, &*plan);
+  return planned.ok() || refuse(QuotaCode::kInvalidName, planned.message());
+}
+
+Charge QuotaLimiter::Question::ChargeOf(const Rules& rules) const {
+  using Mode = Charge::Mode;
+  const QuotaConfig& config = rules.config;
+  Charge charge{.model = model, .tokens = tokens};
+  switch (call) {
+    case Call::kDecide:
+    case Call::kExplain:
+      break;
+    case Call::kTake:
+      charge.mode = config.shadow ? Mode::kForce : Mode::kTake;
+      break;
+    case Call::kReserve:
+      charge.mode = config.shadow ? Mode::kForceHold : Mode::kHold;
+      charge.hold_for = std::clamp(ttl.value_or(config.reservation_ttl), kMinReservationTtl, kMaxReservationTtl);
+      break;
+    case Call::kRecord:
+      charge.mode = Mode::kForce;
+      break;
+  }
+  if (plan) {
+    charge.tiers = plan->charges();
+    charge.tiers_before_model = plan->before_model();
+  }
+  if (default_quota != nullptr) charge.default_quota = *default_quota;
+  charge.refuse_unknown = config.unknown_models == UnknownModels::kRefuse;
+  return charge;
+}
+
+QuotaLimiter::QuotaLimiter(QuotaStore& store, QuotaConfig config, const Clock& clock, QuotaObserver* observer,
+                           Sleeper& sleeper)
+    : store_(store), clock_(clock), observer_(observer), sleeper_(sleeper), id_(NextLimiterId()) {
+  Use(std::move(config));
+}
+
+QuotaLimiter::~QuotaLimiter() {
+  std::unique_lock lock(under_way_mutex_);
+  all_answered_.wait(lock, [&] { return under_way_ == 0; });
+}
+
+void QuotaLimiter::Use(QuotaConfig config) {
+  for (auto& [model, quota] : config.quotas) quota = CutDown(quota);
+  auto rules = std::make_shared<const Rules>(std::move(config));
+  std::lock_guard lock(rules_mutex_);
+  rules_ = std::move(rules);
+  epoch_.fetch_add(1, std::memory_order_release);
+}
+
+// What a thread remembers costs a decision 1 ns; std::atomic<std::shared_ptr> takes a lock and counts a reference that
+// all threads share.
+const std::shared_ptr<const QuotaLimiter::Rules>& QuotaLimiter::rules() const {
+  struct Remembered {
+    uint64_t limiter = 0;
+    uint64_t epoch = 0;
+    std::shared_ptr<const Rules> rules;
+  };
+  static thread_local Remembered last;
+  if (last.limiter != id_ || last.epoch != epoch_.load(std::memory_order_acquire)) {
+    std::lock_guard lock(rules_mutex_);
+    last = {id_, epoch_.load(std::memory_order_relaxed), rules_};
+  }
+  return last.rules;
+}
+
+std::shared_ptr<const QuotaConfig> QuotaLimiter::config() const {
+  const std::shared_ptr<const Rules> current = rules();
+  return {current, &current->config};
+}
+
+std::optional<ModelQuota> QuotaLimiter::DefaultQuota(std::string_view model) const {
+  const ModelQuota* quota = rules()->defaults.Find(model);
+  return quota != nullptr ? std::optional(*quota) : std::nullopt;
+}
+
+std::vector<std::string> QuotaLimiter::ConfiguredModels() const {
+  std::vector<std::string> models;
+  for (const auto& [model, quota] : rules()->defaults) models.push_back(model);
+  return models;
+}
+
+void QuotaLimiter::Conclude(const Rules& rules, const Question& question, ChargeAnswer& answer, Decision* decision) {
+  const QuotaConfig& config = rules.config;
+  const bool records = question.call == Call::kRecord;
+  const bool away = answer.code == QuotaCode::kStoreUnavailable;
+  const bool refused_unknown =
+      answer.code == QuotaCode::kUnknownModel && config.unknown_models == UnknownModels::kRefuse;
+  const bool fits = answer.fits() && !refused_unknown;
+  const TierPlan* plan = question.plan ? &*question.plan : nullptr;
+
+  Decision& d = *decision;
+  d.code = answer.code;
+  if (records) {
+    d.allowed = !away && answer.code != QuotaCode::kTooManyNames;
+  } else {
+    d.allowed = fits || (away && config.when_store_away == WhenStoreAway::kAllow);
+    d.shadowed = !d.allowed && config.shadow;
+    d.allowed = d.allowed || d.shadowed;
+  }
+  if (d.code != QuotaCode::kOk)
+    d.reason = refused_unknown ? Printable(question.model) + ": no quota is known for this model, and such are refused"
+                               : ReasonOf(question.model, question.tokens, plan, answer);
+  if (!d.allowed) d.retry_after = answer.retry_after;
+  d.quota = answer.quota;
+  d.usage = answer.usage;
+  d.reservation = std::move(answer.reservation);
+  if (plan == nullptr) return;
+  d.priority = plan->priority();
+  if (answer.tier) d.tier = plan->tier_of(*answer.tier);
+  if (!fits || question.every_tier) d.tiers = StatesOf(*plan, answer);
+}
+
+std::vector<TierState> QuotaLimiter::StatesOf(const TierPlan& plan, const ChargeAnswer& answer) {
+  std::vector<TierState> states;
+  // Fewer where the store is away, and nobody knows.
+  for (size_t i = 0; i < std::min(plan.charges().size(), answer.tiers.size()); ++i) {
+    const auto& [key, limit] = plan.charges()[i];
+    const int64_t used = answer.tiers[i].used;
+    states.push_back({.tier = plan.tier_of(i),
+                      .key = std::string(key),
+                      .limit = limit,
+                      .used = used,
+                      .remaining = std::max<int64_t>(0, MostAtOnce(limit) - used)});
+  }
+  return states;
+}
+
+void QuotaLimiter::Observe(const Rules& rules, const Question& question, const Decision& decision) const {
+  if (observer_ != nullptr) observer_->OnDecision(question.call, rules.tiers.ClassOf(question.model), decision);
+}
+
+// One decision from the beginning to the end: each move of it costs 6 ns.
+Decision QuotaLimiter::Ask(Call call, const QuotaRequest& request) {
+  const Rules& rules = *this->rules();
+  Question question(call);
+  Decision decision;
+  if (question.Prepare(rules, request, &decision)) {
+    const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
+    ChargeAnswer answer = store_.Run(question.ChargeOf(rules));
+    if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, answer.code != QuotaCode::kStoreUnavailable);
+    Conclude(rules, question, answer, &decision);
+  }
+  Observe(rules, question, decision);
+  return decision;
+}
+
+Decision QuotaLimiter::Decide(const QuotaRequest& request) { return Ask(Call::kDecide, request); }
+Decision QuotaLimiter::Take(const QuotaRequest& request) { return Ask(Call::kTake, request); }
+Decision QuotaLimiter::Reserve(const QuotaRequest& request) { return Ask(Call::kReserve, request); }
+Decision QuotaLimiter::Explain(const QuotaRequest& request) { return Ask(Call::kExplain, request); }
+
+Decision QuotaLimiter::RecordUsage(std::string_view model, int64_t prompt_tokens, int64_t output_tokens,
+                                   const Requester& requester) {
+  return Ask(Call::kRecord,
+             {.model = model, .tokens = SumOfTokens(prompt_tokens, output_tokens), .requester = requester});
+}
+
+int64_t QuotaLimiter::SumOfTokens(int64_t prompt_tokens, int64_t output_tokens) {
+  if (prompt_tokens < 0 || output_tokens < 0) return std::min(prompt_tokens, output_tokens);
+  return AddAmounts(std::min(prompt_tokens, kMostAmount), std::min(output_tokens, kMostAmount));
+}
+
+// What an asynchronous answer needs when it comes.
+struct QuotaLimiter::Waiting {
+  explicit Waiting(Call call) : question(call) {}
+
+  std::shared_ptr<const Rules> rules;
+  std::string model;
+  Question question;
+  std::function<void(Decision)> done;
+  TimePoint asked;
+};
+
+void QuotaLimiter::Submit(Call call, const QuotaRequest& request, std::function<void(Decision)> done) {
+  if (store_.pace() != QuotaStore::Pace::kAsynchronous) return done(Ask(call, request));
+  auto waiting = std::make_shared<Waiting>(call);
+  waiting->rules = rules();
+  const Rules& rules = *waiting->rules;
+  Decision refusal;
+  if (!waiting->question.Prepare(rules, request, &refusal)) {
+    Observe(rules, waiting->question, refusal);
+    return done(std::move(refusal));
+  }
+  waiting->model = request.model;
+  waiting->question.model = waiting->model;
+  waiting->done = std::move(done);
+  if (Timed()) waiting->asked = clock_.Now();
+  Begin();
+  store_.Submit(waiting->question.ChargeOf(rules), [this, waiting](ChargeAnswer answer) {
+    if (Timed()) observer_->OnStoreAnswer(clock_.Now() - waiting->asked, answer.code != QuotaCode::kStoreUnavailable);
+    Decision decision;
+    Conclude(*waiting->rules, waiting->question, answer, &decision);
+    Observe(*waiting->rules, waiting->question, decision);
+    waiting->done(std::move(decision));
+    End();
+  });
+}
+
+void QuotaLimiter::Begin() {
+  std::lock_guard lock(under_way_mutex_);
+  ++under_way_;
+}
+
+void QuotaLimiter::End() {
+  // Notified under the lock: when it is free, the limiter may end.
+  std::lock_guard lock(under_way_mutex_);
+  if (--under_way_ == 0) all_answered_.notify_all();
+}
+
+Settled QuotaLimiter::Conclude(std::optional<int64_t> tokens, SettlementAnswer& answer) const {
+  using Code = SettlementAnswer::Code;
+  Settled settled{.model = std::move(answer.model),
+                  .reserved_tokens = answer.reserved_tokens,
+                  .actual_tokens = answer.actual_tokens};
+  if (answer.code == Code::kUnknown) {
+    settled.code = Settled::Code::kUnknownReservation;
+    settled.reason = "there is no open reservation of this id: it was settled before, or its time to live is over";
+  } else if (answer.code == Code::kStoreUnavailable) {
+    settled.code = Settled::Code::kStoreUnavailable;
+    settled.reason = StoreAwayReason(answer.problem);
+  }
+  if (observer_ != nullptr) observer_->OnSettled(settled, !tokens);
+  return settled;
+}
+
+// The answer, where it needs no store to give it.
+std::optional<Settled> QuotaLimiter::RefuseSettlement(std::string_view reservation,
+                                                      std::optional<int64_t> tokens) const {
+  Settled refused;
+  if (tokens && *tokens < 0) {
+    refused.code = Settled::Code::kInvalidTokens;
+    refused.reason = std::to_string(*tokens) + " tokens: they cannot be negative; the reservation stays open";
+  } else if (reservation.empty() || reservation.size() > kMaxReservationBytes) {
+    refused.code = Settled::Code::kUnknownReservation;
+    refused.reason = "this is not the id of a reservation";
+  } else {
+    return std::nullopt;
+  }
+  if (observer_ != nullptr) observer_->OnSettled(refused, !tokens);
+  return refused;
+}
+
+Settled QuotaLimiter::Settle(std::string_view reservation, std::optional<int64_t> tokens) {
+  if (std::optional<Settled> refused = RefuseSettlement(reservation, tokens)) return *std::move(refused);
+  if (tokens) tokens = std::min(*tokens, kMostAmount);
+  const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
+  SettlementAnswer answer = store_.Run(Settlement{.reservation = reservation, .tokens = tokens});
+  if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, answer.code != SettlementAnswer::Code::kStoreUnavailable);
+  return Conclude(tokens, answer);
+}
+
+Settled QuotaLimiter::Commit(std::string_view reservation, int64_t tokens) { return Settle(reservation, tokens); }
+
+Settled QuotaLimiter::Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
+  return Settle(reservation, SumOfTokens(prompt_tokens, output_tokens));
+}
+
+Settled QuotaLimiter::Refund(std::string_view reservation) { return Settle(reservation, std::nullopt); }
+
+void QuotaLimiter::SubmitSettle(std::string_view reservation, std::optional<int64_t> tokens,
+                                std::function<void(Settled)> done) {
+  if (store_.pace() != QuotaStore::Pace::kAsynchronous) return done(Settle(reservation, tokens));
+  if (std::optional<Settled> refused = RefuseSettlement(reservation, tokens)) return done(*std::move(refused));
+  if (tokens) tokens = std::min(*tokens, kMostAmount);
+  const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
+  Begin();
+  store_.Submit(Settlement{.reservation = reservation, .tokens = tokens},
+                [this, tokens, asked, done = std::move(done)](SettlementAnswer answer) {
+                  const bool available = answer.code != SettlementAnswer::Code::kStoreUnavailable;
+                  if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, available);
+                  done(Conclude(tokens, answer));
+                  End();
+                });
+}
+
+Decision QuotaLimiter::WaitForCapacity(const QuotaRequest& request, std::optional<TimePoint> deadline,
+                                       std::stop_token stop, Call call) {
+  while (true) {
+    Decision decision = Ask(call, request);
+    if (decision.allowed || !decision.retry_after || stop.stop_requested()) return decision;
+    if (deadline && *deadline - clock_.Now() < *decision.retry_after) return decision;
+    sleeper_.Sleep(*decision.retry_after, stop);
+    if (stop.stop_requested()) return decision;
+  }
+}
+
+}  // namespace weir

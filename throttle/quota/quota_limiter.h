@@ -1,0 +1,249 @@
+// QuotaLimiter: may this request go to this model now?
+//
+//   MemoryQuotaStore store;
+//   QuotaLimiter limiter(store, {.providers = {Provider::kOpenAi}});
+//
+//   Decision d = limiter.Reserve({.model = "gpt-4o", .tokens = 900});   // the estimate, before the call
+//   if (!d.allowed) return RefuseFor(d.retry_after);                    // d.reason says why
+//   const Usage used = CallTheModel();
+//   limiter.Commit(d.reservation, used.prompt_tokens, used.output_tokens);  // or limiter.Refund(d.reservation)
+//
+// Decide only asks; between it and a later RecordUsage others may ask too, and all go. Who can, reserves.
+//
+// Threads: any, for every function. Those that answer with a value wait for the store (Pace); Submit… do not.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "config/clock.h"
+#include "config/status.h"
+#include "throttle/quota/profiles.h"
+#include "throttle/quota/quota.h"
+#include "throttle/quota/quota_store.h"
+#include "throttle/quota/tier_rules.h"
+
+namespace weir {
+
+enum class UnknownModels : uint8_t { kAllow, kRefuse };
+enum class WhenStoreAway : uint8_t { kRefuse, kAllow };  // fail closed, fail open
+
+struct QuotaConfig {
+  // Their profiles are the quotas of models for which neither `quotas` nor the store says otherwise. Neither providers
+  // nor quotas: Gemini's.
+  std::vector<Provider> providers;
+  // Stated to the store (StateQuotas), where they changed: the last word counts, for all who share the store. They hold
+  // here, too, as long as the store knows of none.
+  std::map<std::string, ModelQuota, std::less<>> quotas;
+  UnknownModels unknown_models = UnknownModels::kAllow;
+  WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
+  Duration reservation_ttl = std::chrono::minutes(1);  // where the caller names none
+  // Decides and counts, and refuses nothing but what is malformed (kInvalidTokens, kInvalidName). What goes beyond a
+  // limit counts as well, so that the usage is the real one.
+  bool shadow = false;
+  TierRulesConfig tiers;
+
+  bool operator==(const QuotaConfig&) const = default;
+};
+// Contradictions and values out of range; who reads a configuration from outside asks before it is used.
+Status CheckQuotaConfig(const QuotaConfig& config);
+
+struct QuotaRequest {
+  std::string_view model;
+  int64_t tokens = 0;
+  Requester requester;
+  std::optional<Duration> reservation_ttl;  // is brought to 1 s .. 24 h
+  bool every_tier = false;                  // Decision::tiers also where all is well
+};
+inline constexpr Duration kMinReservationTtl = std::chrono::seconds(1);
+inline constexpr Duration kMaxReservationTtl = std::chrono::hours(24);
+
+// What a tier says about a request.
+struct TierState {
+  Tier tier{};
+  std::string key;  // as it is counted, "user:alice"
+  Limit limit;
+  int64_t used = 0;
+  int64_t remaining = 0;
+};
+
+struct Decision {
+  bool allowed = false;
+  QuotaCode code = QuotaCode::kOk;
+  std::string reason;                   // where it is not simply ok: what, how much of how much, and until when
+  bool shadowed = false;                // it would have been refused: `code` and `reason` say why
+  std::optional<Duration> retry_after;  // of a refusal; nothing: trying again is of no use, or nobody knows when
+  std::optional<Tier> tier;             // that refused
+  std::optional<int64_t> priority;      // of the QoS class
+  std::optional<ModelQuota> quota;      // that was applied
+  ModelUsage usage;
+  std::vector<TierState> tiers;  // of the limits that it met: where it did not fit, or every_tier was asked for
+  std::string reservation;       // of Reserve; empty where the store was away and it was allowed all the same
+};
+
+struct Settled {
+  enum class Code : uint8_t { kSettled, kUnknownReservation, kInvalidTokens, kStoreUnavailable };
+  Code code = Code::kSettled;
+  std::string reason;
+  std::string model;
+  int64_t reserved_tokens = 0;
+  int64_t actual_tokens = 0;
+
+  bool ok() const { return code == Code::kSettled; }
+};
+
+struct ModelStats {
+  std::string model;
+  std::optional<ModelQuota> quota;
+  ModelUsage usage;
+};
+
+// Sees what happens, for metrics. Called by whatever thread decides; must be quick, and must not call the limiter.
+class QuotaObserver {
+ public:
+  enum class Call : uint8_t { kDecide, kTake, kReserve, kRecord, kExplain };
+  static constexpr size_t kCalls = 5;
+
+  virtual ~QuotaObserver() = default;
+  virtual void OnDecision(Call call, std::string_view model_class, const Decision& decision) = 0;
+  virtual void OnSettled(const Settled& settled, bool refund) = 0;
+  // Of stores that are not in memory.
+  virtual void OnStoreAnswer(Duration latency, bool available) = 0;
+};
+
+// How the limiter lets time pass; handed in, so that nothing waits where time is virtual.
+class Sleeper {
+ public:
+  virtual ~Sleeper() = default;
+  // Returns after `d`, or as soon as the token is stopped.
+  virtual void Sleep(Duration d, const std::stop_token& stop) = 0;
+
+  static Sleeper& System();
+};
+
+class QuotaLimiter {
+ public:
+  using Call = QuotaObserver::Call;
+
+  // The store, the clock (for latency and deadlines), the observer, which may be null, and the sleeper outlive it. It
+  // does not speak to the store yet: StateQuotas does. The configuration was checked.
+  explicit QuotaLimiter(QuotaStore& store, QuotaConfig config = {}, const Clock& clock = Clock::System(),
+                        QuotaObserver* observer = nullptr, Sleeper& sleeper = Sleeper::System());
+  // Waits for the answers that are under way.
+  ~QuotaLimiter();
+  QuotaLimiter(const QuotaLimiter&) = delete;
+  QuotaLimiter& operator=(const QuotaLimiter&) = delete;
+
+  // Whether it would be allowed now; charges nothing.
+  Decision Decide(const QuotaRequest& request);
+  bool CanSend(std::string_view model, int64_t tokens) { return Decide({.model = model, .tokens = tokens}).allowed; }
+  // Decides and, where it is allowed, charges, in one step.
+  Decision Take(const QuotaRequest& request);
+  // The same, to be settled when it is known what was used.
+  Decision Reserve(const QuotaRequest& request);
+  Settled Commit(std::string_view reservation, int64_t tokens);
+  Settled Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens);
+  Settled Refund(std::string_view reservation);
+  // For who knows only afterwards: charges, whatever the limits. `allowed` says whether it was counted, the code
+  // whether it fitted.
+  Decision RecordUsage(std::string_view model, int64_t prompt_tokens, int64_t output_tokens,
+                       const Requester& requester = {});
+  // Decide, with the state of every tier.
+  Decision Explain(const QuotaRequest& request);
+
+  // Takes (or reserves, or only asks) as soon as there is room: sleeps exactly retry_after, and asks again; who waits
+  // has no place in a queue. Ends with what the last asking said where waiting is of no use, when `deadline` is before
+  // the next try, or when the token is stopped.
+  Decision WaitForCapacity(const QuotaRequest& request, std::optional<TimePoint> deadline = {},
+                           std::stop_token stop = {}, Call call = Call::kTake);
+
+  // The same without waiting for the store. `done` is called once, by any thread, perhaps before this returns.
+  void Submit(Call call, const QuotaRequest& request, std::function<void(Decision)> done);
+  // No tokens: a refund.
+  void SubmitSettle(std::string_view reservation, std::optional<int64_t> tokens, std::function<void(Settled)> done);
+
+  Result<ModelStats> Stats(std::string_view model);
+  Result<std::vector<ModelStats>> AllStats();  // of Models()
+  // Known by configuration, or to the store; sorted.
+  Result<std::vector<std::string>> Models();
+  Status Reset(std::string_view model);  // its counts
+  Status ResetAll();
+  Status SetQuota(std::string_view model, const ModelQuota& quota);
+  // Adds its profile's quotas to those that hold where nobody says otherwise.
+  void AddProvider(Provider provider);
+
+  // Says to the store what it was not yet told of the configuration's quotas, and takes back those that it was told and
+  // that stand there no more. The messages are warnings for the log: a quota that another process or an earlier
+  // configuration had stated, and is replaced. An error is the store's: what could not be said is said by the next
+  // call, which whoever began the limiter makes every few seconds until it succeeds. It costs nothing when all is said.
+  Result<std::vector<std::string>> StateQuotas();
+  // With the same store, from the next call on; then StateQuotas, whose error leaves the configuration in force.
+  Result<std::vector<std::string>> Reconfigure(QuotaConfig config);
+
+  // Prunes in a thread of its own until that is stopped, as it is by its end.
+  [[nodiscard]] std::jthread BackgroundPrune(Duration interval);
+
+  QuotaStore& store() { return store_; }
+  // A snapshot.
+  std::shared_ptr<const QuotaConfig> config() const;
+
+ private:
+  struct Rules;  // what is made of a configuration; immutable
+  struct Question;
+  struct Waiting;
+
+  void Use(QuotaConfig config);
+  static ModelQuota CutDown(const ModelQuota& quota);  // to kMostAmount
+  const std::shared_ptr<const Rules>& rules() const;
+  std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
+  std::vector<std::string> ConfiguredModels() const;
+
+  Decision Ask(Call call, const QuotaRequest& request);
+  static void Conclude(const Rules& rules, const Question& question, ChargeAnswer& answer, Decision* decision);
+  static std::vector<TierState> StatesOf(const TierPlan& plan, const ChargeAnswer& answer);
+  void Observe(const Rules& rules, const Question& question, const Decision& decision) const;
+  Settled Settle(std::string_view reservation, std::optional<int64_t> tokens);
+  std::optional<Settled> RefuseSettlement(std::string_view reservation, std::optional<int64_t> tokens) const;
+  Settled Conclude(std::optional<int64_t> tokens, SettlementAnswer& answer) const;
+  // Negative where one of them is.
+  static int64_t SumOfTokens(int64_t prompt_tokens, int64_t output_tokens);
+  // The two clock readings are only worth it where the store is not memory.
+  bool Timed() const { return observer_ != nullptr && store_.pace() != QuotaStore::Pace::kAtOnce; }
+  void Begin();
+  void End();
+
+  Result<std::optional<ModelQuota>> StatedQuota(std::string_view model);
+  Status StateQuota(const std::string& model, const ModelQuota& quota);
+  Status WithdrawQuota(const std::string& model, const ModelQuota& quota);
+
+  QuotaStore& store_;
+  const Clock& clock_;
+  QuotaObserver* const observer_;
+  Sleeper& sleeper_;
+
+  const uint64_t id_;               // among all limiters that ever were in this process
+  std::atomic<uint64_t> epoch_{0};  // of rules_: what a thread remembers of them is good for one epoch
+  mutable std::mutex rules_mutex_;
+  std::shared_ptr<const Rules> rules_;
+
+  std::mutex under_way_mutex_;
+  std::condition_variable all_answered_;
+  size_t under_way_ = 0;  // what was submitted and has no answer yet
+
+  std::mutex stating_mutex_;                               // one configuration at a time; guards what follows
+  std::map<std::string, ModelQuota, std::less<>> stated_;  // what the store was told
+  std::vector<std::string> warnings_;                      // not handed out yet
+};
+
+}  // namespace weir

@@ -1,0 +1,171 @@
+// Of the QuotaLimiter what is not on the path of requests: statistics, quotas and configuration.
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "config/parse.h"
+#include "throttle/quota/quota_limiter.h"
+#include "throttle/quota/quota_reasons.h"
+
+namespace weir {
+namespace {
+
+class SystemSleeper final : public Sleeper {
+ public:
+  void Sleep(Duration d, const std::stop_token& stop) override {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_for(lock, stop, d, [] { return false; });
+  }
+};
+
+}  // namespace
+
+Sleeper& Sleeper::System() {
+  static SystemSleeper sleeper;
+  return sleeper;
+}
+
+Status CheckQuotaConfig(const QuotaConfig& config) {
+  for (const auto& [model, quota] : config.quotas) {
+    if (Status name = CheckName("model", model); !name.ok()) return name;
+    if (Status checked = CheckQuota(model, quota); !checked.ok()) return checked;
+  }
+  if (config.reservation_ttl < kMinReservationTtl || config.reservation_ttl > kMaxReservationTtl)
+    return Status::Error("the reservations' time to live is " + FormatNumber(ToSeconds(config.reservation_ttl)) +
+                         " s, expected 1 s..24 h");
+  return CheckTierRules(config.tiers);
+}
+
+ModelQuota QuotaLimiter::CutDown(const ModelQuota& quota) {
+  return {.max_rpm = std::min(quota.max_rpm, kMostAmount),
+          .max_tpm = std::min(quota.max_tpm, kMostAmount),
+          .max_rpd = std::min(quota.max_rpd, kMostAmount)};
+}
+
+Result<ModelStats> QuotaLimiter::Stats(std::string_view model) {
+  if (Status name = CheckName("model", model); !name.ok()) return name;
+  const Charge charge{.model = model, .requests = 0, .default_quota = DefaultQuota(model)};
+  const ChargeAnswer answer = store_.Run(charge);
+  if (answer.code == QuotaCode::kStoreUnavailable) return Status::Error(StoreAwayReason(answer.problem));
+  return ModelStats{.model = std::string(model), .quota = answer.quota, .usage = answer.usage};
+}
+
+Result<std::vector<ModelStats>> QuotaLimiter::AllStats() {
+  const Result<std::vector<std::string>> models = Models();
+  if (!models.ok()) return models.status();
+  std::vector<ModelStats> all;
+  for (const std::string& model : models.value()) {
+    Result<ModelStats> stats = Stats(model);
+    if (!stats.ok()) return stats.status();
+    all.push_back(std::move(stats).value());
+  }
+  return all;
+}
+
+Result<std::vector<std::string>> QuotaLimiter::Models() {
+  Result<std::vector<std::string>> stored = store_.Models();
+  if (!stored.ok()) return stored;
+  std::vector<std::string> models = std::move(stored).value();
+  for (const std::string& model : ConfiguredModels()) models.push_back(model);
+  std::ranges::sort(models);
+  models.erase(std::unique(models.begin(), models.end()), models.end());
+  return models;
+}
+
+Status QuotaLimiter::Reset(std::string_view model) {
+  if (Status name = CheckName("model", model); !name.ok()) return name;
+  return store_.Reset(model);
+}
+
+Status QuotaLimiter::ResetAll() { return store_.Reset(""); }
+
+Status QuotaLimiter::SetQuota(std::string_view model, const ModelQuota& quota) {
+  if (Status name = CheckName("model", model); !name.ok()) return name;
+  if (Status checked = CheckQuota(model, quota); !checked.ok()) return checked;
+  return store_.SetQuota(model, CutDown(quota));
+}
+
+void QuotaLimiter::AddProvider(Provider provider) {
+  std::lock_guard lock(stating_mutex_);
+  QuotaConfig changed = *config();
+  if (changed.providers.empty() && changed.quotas.empty()) changed.providers.push_back(Provider::kGemini);
+  if (std::ranges::find(changed.providers, provider) != changed.providers.end()) return;
+  changed.providers.push_back(provider);
+  Use(std::move(changed));
+}
+
+// The store answers a question without a default with what was stated to it.
+Result<std::optional<ModelQuota>> QuotaLimiter::StatedQuota(std::string_view model) {
+  const ChargeAnswer answer = store_.Run(Charge{.model = model, .requests = 0});
+  if (answer.code == QuotaCode::kStoreUnavailable) return Status::Error(StoreAwayReason(answer.problem));
+  return answer.quota;
+}
+
+Status QuotaLimiter::StateQuota(const std::string& model, const ModelQuota& quota) {
+  const Result<std::optional<ModelQuota>> before = StatedQuota(model);
+  if (!before.ok()) return before.status();
+  if (before.value() != quota) {
+    if (Status stated = store_.SetQuota(model, quota); !stated.ok()) return stated;
+    if (before.value())
+      warnings_.push_back(Printable(model) + ": the store said " + Describe(*before.value()) +
+                          ", by another process or an earlier configuration; now " + Describe(quota) +
+                          " holds for all that share it");
+  }
+  stated_.insert_or_assign(model, quota);
+  return {};
+}
+
+// Only what it was told from here, and nobody has changed.
+Status QuotaLimiter::WithdrawQuota(const std::string& model, const ModelQuota& quota) {
+  const Result<std::optional<ModelQuota>> before = StatedQuota(model);
+  if (!before.ok()) return before.status();
+  if (before.value() != quota) return {};
+  if (Status withdrawn = store_.SetQuota(model, std::nullopt); !withdrawn.ok()) return withdrawn;
+  warnings_.push_back(Printable(model) + ": stands in the configuration no more; " + Describe(quota) +
+                      " is withdrawn for all that share the store");
+  return {};
+}
+
+Result<std::vector<std::string>> QuotaLimiter::StateQuotas() {
+  std::lock_guard lock(stating_mutex_);
+  const std::shared_ptr<const QuotaConfig> config = this->config();
+  for (const auto& [model, quota] : config->quotas) {
+    const auto before = stated_.find(model);
+    if (before != stated_.end() && before->second == quota) continue;
+    if (Status done = StateQuota(model, quota); !done.ok())
+      return Status::Error("stating the quota of " + Printable(model) + ": " + done.message());
+  }
+  for (auto it = stated_.begin(); it != stated_.end();) {
+    if (config->quotas.contains(it->first)) {
+      ++it;
+      continue;
+    }
+    if (Status done = WithdrawQuota(it->first, it->second); !done.ok())
+      return Status::Error("withdrawing the quota of " + Printable(it->first) + ": " + done.message());
+    it = stated_.erase(it);
+  }
+  return std::exchange(warnings_, {});
+}
+
+Result<std::vector<std::string>> QuotaLimiter::Reconfigure(QuotaConfig config) {
+  {
+    std::lock_guard lock(stating_mutex_);
+    if (config != *this->config()) Use(std::move(config));
+  }
+  return StateQuotas();
+}
+
+std::jthread QuotaLimiter::BackgroundPrune(Duration interval) {
+  return std::jthread([this, interval](const std::stop_token& stop) {
+    while (true) {
+      sleeper_.Sleep(interval, stop);
+      if (stop.stop_requested()) return;
+      store_.Prune();
+    }
+  });
+}
+
+}  // namespace weir

@@ -1,0 +1,118 @@
+#include "throttle/quota/quota_reasons.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "config/parse.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::ceil;
+
+std::string Text(int64_t amount) { return std::to_string(amount); }
+
+std::string TwoParts(int64_t count, int64_t per_large, const std::string& large, const std::string& small) {
+  std::string text = Text(count / per_large) + large;
+  if (count % per_large != 0) text += " " + Text(count % per_large) + small;
+  return text;
+}
+
+std::string Tokens(int64_t count) { return Text(count) + (count == 1 ? " token" : " tokens"); }
+
+// "500 of 500 requests", "29500 of 30000 tokens".
+std::string Used(int64_t used, int64_t limit, std::string_view unit) {
+  return Text(used) + " of " + Text(limit) + " " + std::string(unit);
+}
+
+std::string ModelReason(int64_t tokens, const ChargeAnswer& answer) {
+  const ModelQuota quota = answer.quota.value_or(ModelQuota());
+  switch (answer.code) {
+    case QuotaCode::kRpdExceeded:
+      return Used(answer.usage.rpd, quota.max_rpd, "requests in the current 24 hours");
+    case QuotaCode::kRpmExceeded:
+      return Used(answer.usage.rpm, quota.max_rpm, "requests in the last minute");
+    case QuotaCode::kTpmExceeded:
+      return Used(answer.usage.tpm, quota.max_tpm,
+                  "tokens in the last minute, and " + Text(tokens) + " more asked for");
+    default:
+      return Tokens(tokens) + " at once can never go where the limit is " + Text(quota.max_tpm) + " in a minute";
+  }
+}
+
+// Whose count a tier's is: "user:alice", but for the API key, which is a secret.
+std::string_view PartyOf(std::string_view key) {
+  const size_t at = key.find("key:");
+  const bool is_key = at == 0 || (at != std::string_view::npos && key[at - 1] == ':');
+  return is_key ? "this API key" : key;
+}
+
+std::string TierReason(int64_t tokens, Tier tier, const TierCharge& charge, int64_t used, bool too_large) {
+  const Limit& limit = charge.limit;
+  std::string text = "tier " + std::string(NameOf(tier));
+  if (tier != Tier::kModel) text += " (" + Printable(PartyOf(charge.key)) + ")";
+  text += ": ";
+  const bool counts_tokens = limit.unit == Limit::Unit::kTokens;
+  if (too_large) {
+    return text + (counts_tokens ? Tokens(tokens) : std::string("one request")) +
+           " at once can never go where the limit is " + Describe(limit);
+  }
+  text += limit.kind == Limit::Kind::kWindow
+              ? Text(used) + " of " + Describe(limit)
+              : Used(used, limit.burst, counts_tokens ? "tokens" : "requests") + " are taken (" + Describe(limit) + ")";
+  if (counts_tokens) text += ", and " + Text(tokens) + " more asked for";
+  return text;
+}
+
+}  // namespace
+
+std::string DescribeWait(Duration wait) {
+  using namespace std::chrono_literals;
+  if (wait <= 9900ms) {
+    const auto tenths = std::max<int64_t>(1, ceil<std::chrono::duration<int64_t, std::deci>>(wait).count());
+    return FormatNumber(static_cast<double>(tenths) / 10) + " s";
+  }
+  const int64_t seconds = ceil<std::chrono::seconds>(wait).count();
+  if (seconds < 120) return Text(seconds) + " s";
+  if (seconds < 7200) return TwoParts(seconds, 60, " min", " s");
+  const int64_t minutes = ceil<std::chrono::minutes>(wait).count();
+  if (minutes < 48 * 60) return TwoParts(minutes, 60, " h", " min");
+  return TwoParts(ceil<std::chrono::hours>(wait).count(), 24, " days", " h");
+}
+
+std::string StoreAwayReason(std::string_view problem) {
+  std::string text = "the store of the quotas does not answer";
+  if (!problem.empty()) text.append(": ").append(problem);
+  return text;
+}
+
+std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* plan, const ChargeAnswer& answer) {
+  switch (answer.code) {
+    case QuotaCode::kOk:
+      return {};
+    // Short enough for a string that needs no memory: these are no refusals, and may be frequent.
+    case QuotaCode::kUnlimited:
+      return "not limited";
+    case QuotaCode::kUnknownModel:
+      return "no quota known";
+    case QuotaCode::kStoreUnavailable:
+      return StoreAwayReason(answer.problem);
+    case QuotaCode::kTooManyNames:
+      return Printable(model) + ": the store counts as many names as it may, and this would be one more";
+    default:
+      break;
+  }
+  std::string text = Printable(model);
+  if (answer.tier && plan != nullptr && *answer.tier < plan->charges().size()) {
+    const size_t at = *answer.tier;
+    const int64_t used = at < answer.tiers.size() ? answer.tiers[at].used : 0;
+    text +=
+        ", " + TierReason(tokens, plan->tier_of(at), plan->charges()[at], used, answer.code == QuotaCode::kTooLarge);
+  } else {
+    text += ": " + ModelReason(tokens, answer);
+  }
+  if (answer.retry_after) text += "; try again in " + DescribeWait(*answer.retry_after);
+  return text;
+}
+
+}  // namespace weir

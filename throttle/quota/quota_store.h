@@ -1,0 +1,177 @@
+// QuotaStore: where usage is counted, and where it is decided, atomically, what fits.
+//
+// One decision concerns one model: its quota (requests and tokens in any minute, requests a day) and the tiers that the
+// caller names. All are checked, then all are charged, or none. The store holds the quotas that were stated for models,
+// so that all processes that share it decide by the same; the limits of tiers come with each call.
+//
+// What all stores promise (tests/quota has the suite that each of them passes):
+//  * In any window no more is charged than its limit, whatever the threads, processes and machines. Only what is forced
+//    goes beyond: what was used was used.
+//  * What fits is not refused, but for the granule: above so many entries in a window (exact_entries()), entries closer
+//    than granule(window) are kept as one, with the time of the last of them.
+//  * An entry made at t counts in [t, t + window). A day begins with its first request and ends 24 h later.
+//  * A clock that steps back: what lies in the future counts as of now. One that steps forward: as if the time had
+//  passed.
+//  * A reservation that nobody settles within its time to live is given back, whole, as of its deadline.
+//  * What is not limited is counted all the same, for the statistics, in bounded memory.
+//
+// Threads: any, for every function.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/clock.h"
+#include "config/status.h"
+#include "throttle/quota/limit.h"
+#include "throttle/quota/quota.h"
+
+namespace weir {
+
+// One limit of one tier, as a request meets it. Its count is kept under (model, key, MeterName(limit)).
+struct TierCharge {
+  std::string_view key;  // escaped, "user:alice"; without the model
+  Limit limit;
+};
+
+// One request for a decision. The views are good during the call, also of Submit.
+struct Charge {
+  enum class Mode : uint8_t {
+    kPeek,       // decides, charges nothing
+    kTake,       // charges what fits
+    kHold,       // the same, as a reservation
+    kForce,      // charges, whether it fits or not; the answer says whether it would have
+    kForceHold,  // the same, as a reservation
+  };
+
+  std::string_view model;
+  Mode mode = Mode::kPeek;
+  int64_t requests = 1;               // 0 or 1: 0 asks for nothing of requests, such as when only the state is wanted
+  int64_t tokens = 0;                 // >= 0
+  std::span<const TierCharge> tiers;  // in the order in which they are checked
+  size_t tiers_before_model = 0;      // of them so many before the model's own quota, the others after it
+  std::optional<ModelQuota> default_quota;  // where the store has none stated for the model; none: it is unknown
+  bool refuse_unknown = false;              // an unknown model: nothing is charged but by force
+  Duration hold_for{};                      // of a reservation: the time to live
+
+  bool charges() const { return mode != Mode::kPeek; }
+  bool forces() const { return mode == Mode::kForce || mode == Mode::kForceHold; }
+  bool holds() const { return mode == Mode::kHold || mode == Mode::kForceHold; }
+};
+
+// What a tier has used, or a bucket lacks (burst - available, rounded up), after the charge where there was one.
+struct TierUsage {
+  int64_t used = 0;
+};
+
+struct ChargeAnswer {
+  // kOk, kUnlimited, kUnknownModel (no quota; no tier refuses), kRpdExceeded … kTooLarge, kTooManyNames,
+  // kStoreUnavailable. Of several limits that refuse, the first in order; the model's are in the order day, requests,
+  // tokens. A limit that can never be met is before the others.
+  QuotaCode code = QuotaCode::kOk;
+  std::optional<size_t> tier;                 // that refused
+  Limit::Unit unit = Limit::Unit::kRequests;  // of kTooLarge: what there is too much of
+  // Until all limits would let it pass if nothing else came: > 0 where it is refused for now, whole nanoseconds, to the
+  // point (at the granule's precision); nothing where it never can, or nobody knows.
+  std::optional<Duration> retry_after;
+  std::optional<ModelQuota> quota;  // that was applied
+  ModelUsage usage;
+  std::vector<TierUsage> tiers;  // one for each of Charge::tiers
+  std::string reservation;       // where one was made: its id, in which the model is
+  std::string problem;           // kStoreUnavailable: what is wrong, for a log or a person
+
+  // Of an unknown model: whatever the policy says.
+  bool fits() const { return code <= QuotaCode::kUnknownModel; }
+};
+
+// The end of a reservation.
+struct Settlement {
+  std::string_view reservation;
+  // What was really used; nothing: nothing was, and the request too is given back. Less than reserved frees the rest at
+  // once; more is charged as of now, whatever the limits.
+  std::optional<int64_t> tokens;
+};
+
+struct SettlementAnswer {
+  enum class Code : uint8_t { kSettled, kUnknown, kStoreUnavailable };  // kUnknown: settled before, or expired
+  Code code = Code::kSettled;
+  std::string model;
+  int64_t reserved_tokens = 0;
+  int64_t actual_tokens = 0;
+  std::string problem;
+};
+
+// All that a store has of a model, for stats and for migration. Entries are in the order of time.
+struct ModelState {
+  struct Entry {
+    WallTime time;
+    int64_t amount = 0;
+    bool operator==(const Entry&) const = default;
+  };
+  std::optional<ModelQuota> quota;  // stated
+  std::vector<Entry> requests;
+  std::vector<Entry> tokens;
+  WallTime day_start{};
+  int64_t day_count = 0;
+
+  bool operator==(const ModelState&) const = default;
+};
+// Without tiers and open reservations, which do not outlive a migration.
+using QuotaState = std::map<std::string, ModelState, std::less<>>;
+
+// How a store is doing. Monotonic but for the gauges.
+struct StoreHealth {
+  enum class Breaker : uint8_t { kClosed, kHalfOpen, kOpen };
+  Breaker breaker = Breaker::kClosed;
+  std::string problem;    // of the last failure; empty while all is well
+  uint64_t failures = 0;  // calls that were answered kStoreUnavailable
+  uint64_t reconnects = 0;
+  uint64_t expired_reservations = 0;  // that this process found
+  uint64_t dropped_entries = 0;       // too many names: usage that is not counted
+};
+
+class QuotaStore {
+ public:
+  // How a call gets its answer: memory at once, files after I/O, servers when they answer.
+  enum class Pace : uint8_t { kAtOnce, kBlocks, kAsynchronous };
+
+  virtual ~QuotaStore() = default;
+
+  virtual std::string name() const = 0;  // "memory", "sqlite:quota.db", "redis://127.0.0.1:6379": no secrets
+  virtual Pace pace() const = 0;
+  virtual size_t exact_entries() const = 0;
+  virtual Duration granule(Duration window) const = 0;
+
+  virtual ChargeAnswer Run(const Charge& charge) = 0;
+  virtual SettlementAnswer Run(const Settlement& settlement) = 0;
+  // The same, without waiting: `done` is called once, by any thread, perhaps before this returns; it must not block.
+  virtual void Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) { done(Run(charge)); }
+  virtual void Submit(const Settlement& settlement, std::function<void(SettlementAnswer)> done) {
+    done(Run(settlement));
+  }
+
+  // For all who share the store, from now on. Counts stay. Nothing: no quota is stated any more.
+  virtual Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) = 0;
+  // Forgets the counts and the open reservations of a model and of its tiers; quotas stay. Empty: of all.
+  virtual Status Reset(std::string_view model) = 0;
+  // The models with a stated quota or anything that counts, sorted.
+  virtual Result<std::vector<std::string>> Models() = 0;
+  // For `weir quota migrate`. Import replaces all that there was, in one step; doing it twice is doing it once.
+  virtual Result<QuotaState> Export() = 0;
+  virtual Status Import(const QuotaState& state) = 0;
+
+  // Forgets what no longer counts. Not needed for correctness; how long it takes is bounded.
+  virtual void Prune() = 0;
+  // Writes down what is only in memory (YAML). What was there before stays whole until it is written.
+  virtual Status Persist() { return {}; }
+  virtual StoreHealth Health() const { return {}; }
+};
+
+}  // namespace weir

@@ -1,0 +1,153 @@
+#include "throttle/quota/redis/redis_core.h"
+
+#include <condition_variable>
+
+namespace weir {
+namespace {
+
+// For what is read or changed as a whole; the server answers it piece by piece, among the decisions.
+constexpr int kPatience = 4;  // timeouts
+// Without a word for so many timeouts a connection is given up.
+constexpr int kSilence = 4;
+
+std::unique_ptr<RedisTopology> MakeTopology(RedisLoop& loop, const RedisEndpoint& endpoint,
+                                            const RedisServerOptions& servers) {
+  switch (endpoint.kind) {
+    case RedisEndpoint::Kind::kSentinel:
+      return MakeSentinelTopology(loop, endpoint, servers);
+    case RedisEndpoint::Kind::kCluster:
+      return MakeClusterTopology(loop, endpoint, servers);
+    case RedisEndpoint::Kind::kStandalone:
+      break;
+  }
+  return MakeStandaloneTopology(loop, endpoint, servers);
+}
+
+}  // namespace
+
+RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& options, std::vector<std::string> scripts)
+    : timeout_(options.timeout),
+      servers_{.connection = {.user = endpoint.user,
+                              .password = endpoint.password,
+                              .database = endpoint.database,
+                              .tls = nullptr,
+                              .connect_timeout = options.connect_timeout,
+                              .silence = kSilence * options.timeout,
+                              .prelude = std::move(scripts)},
+               .timeout = options.timeout,
+               .breaker_failures = options.breaker_failures,
+               .retry_first = options.retry_first,
+               .retry_longest = options.retry_longest} {
+  if (endpoint.tls) {
+    Result<std::shared_ptr<RedisTls>> tls = RedisTls::Make(options.ca_file, options.verify);
+    if (!tls.ok()) {
+      problem_ = tls.status().message();
+      return;
+    }
+    servers_.connection.tls = std::move(tls).value();
+  }
+  loop_.Call([&] { topology_ = MakeTopology(loop_, endpoint, servers_); });
+}
+
+RedisCore::~RedisCore() {
+  loop_.Call([this] {
+    Drain();
+    topology_.reset();
+  });
+}
+
+void RedisCore::Submit(Command command, std::function<void(RedisOutcome)> done) {
+  auto call = std::make_unique<RedisCall>();
+  call->command = std::move(command.text);
+  call->slot = command.slot;
+  call->deadline = loop_.Now() + timeout_;
+  call->done = std::move(done);
+  {
+    const std::lock_guard lock(mutex_);
+    inbox_.push_back(std::move(call));
+    if (inbox_.size() > 1) return;  // who was first has posted
+  }
+  loop_.Post([this] { Drain(); });
+}
+
+void RedisCore::Drain() {
+  std::vector<RedisCallPtr> calls;
+  {
+    const std::lock_guard lock(mutex_);
+    calls.swap(inbox_);
+  }
+  for (RedisCallPtr& call : calls) Send(std::move(call));
+}
+
+void RedisCore::Send(RedisCallPtr call) {
+  if (topology_) return topology_->Send(std::move(call));
+  RedisCall::Answer(std::move(call), {.problem = problem_});
+}
+
+std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands, const std::shared_ptr<RedisServer>& server) {
+  // Shared: the last answer may come while the loop still sends, and whoever waits is gone then.
+  struct Asked {
+    std::vector<RedisOutcome> outcomes;
+    std::mutex mutex;
+    std::condition_variable changed;
+    size_t left = 0;
+  };
+  auto asked = std::make_shared<Asked>();
+  asked->outcomes.resize(commands.size());
+  asked->left = commands.size();
+  const TimePoint deadline = loop_.Now() + kPatience * timeout_;
+  loop_.Post([this, asked, server, deadline, commands = std::move(commands)] {
+    for (size_t i = 0; i < commands.size(); ++i) {
+      auto call = std::make_unique<RedisCall>();
+      call->command = commands[i].text;
+      call->slot = commands[i].slot;
+      call->deadline = deadline;
+      call->done = [asked, i](RedisOutcome outcome) {
+        const std::lock_guard lock(asked->mutex);
+        asked->outcomes[i] = std::move(outcome);
+        if (--asked->left == 0) asked->changed.notify_one();
+      };
+      server ? server->Send(std::move(call)) : Send(std::move(call));
+    }
+  });
+  std::unique_lock lock(asked->mutex);
+  asked->changed.wait(lock, [&] { return asked->left == 0; });
+  return std::move(asked->outcomes);
+}
+
+RedisOutcome RedisCore::Ask(Command command, const std::shared_ptr<RedisServer>& server) {
+  std::vector<Command> commands;
+  commands.push_back(std::move(command));
+  return std::move(AskAll(std::move(commands), server).front());
+}
+
+Result<RedisTopology::Servers> RedisCore::Masters() {
+  if (!topology_) return Status::Error(problem_);
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<Result<RedisTopology::Servers>> found;
+  loop_.Post([&] {
+    topology_->FindMasters(loop_.Now() + kPatience * timeout_, [&](Result<RedisTopology::Servers> servers) {
+      const std::lock_guard lock(mutex);
+      found = std::move(servers);
+      changed.notify_one();
+    });
+  });
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return found.has_value(); });
+  return *std::move(found);
+}
+
+void RedisCore::Release(RedisTopology::Servers servers) {
+  loop_.Call([&servers] { servers.clear(); });
+}
+
+RedisTopologyHealth RedisCore::ServersHealth() const {
+  RedisTopologyHealth health{.breaker = StoreHealth::Breaker::kOpen};
+  loop_.Call([&] {
+    if (topology_) health = topology_->Health();
+  });
+  return health;
+}
+
+}  // namespace weir

@@ -1,0 +1,78 @@
+// RedisMessages: what the store says to the scripts, and what they answer.
+//
+// Immutable; any number of threads.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "throttle/quota/quota_store.h"
+#include "throttle/quota/redis/redis_call.h"
+#include "throttle/quota/redis/redis_store.h"
+
+namespace weir {
+
+class RedisMessages {
+ public:
+  explicit RedisMessages(const RedisStoreOptions& options);
+
+  struct Command {
+    std::string text;  // FormatRedisCommand
+    uint16_t slot = 0;
+  };
+  // reservation: of kHold, else empty.
+  Command FormatCharge(const Charge& charge, std::string_view reservation) const;
+  // Nothing where it is no reservation of this store.
+  std::optional<Command> FormatSettlement(const Settlement& settlement) const;
+  // A quota: stated anew, or none any more.
+  Command FormatSetQuota(std::string_view model, const std::optional<ModelQuota>& quota) const;
+  Command FormatReset(std::string_view model) const;
+  // All that there is of a model, from now on. Nothing: it is forgotten.
+  Command FormatRestore(std::string_view model, const ModelState& state, WallTime now) const;
+  Command FormatRead(std::string_view model) const;  // MGET of q and m
+  std::string FormatScan(std::string_view cursor) const;
+  std::vector<std::string> LoadScripts() const;
+
+  // The answer to a charge, with how many reservations had expired and whether usage was dropped.
+  struct Charged {
+    ChargeAnswer answer;
+    WallTime now;
+    uint64_t expired = 0;
+    bool dropped = false;
+  };
+  // Nothing where it is no answer of the script.
+  static std::optional<Charged> ParseCharge(const redisReply& reply, size_t tiers, std::string_view reservation);
+  struct Settled {
+    SettlementAnswer answer;
+    uint64_t expired = 0;
+  };
+  static std::optional<Settled> ParseSettlement(const redisReply& reply, std::string_view model);
+  // Of FormatRead, as of `now`. Nothing: it has no quota, and nothing counts.
+  static std::optional<ModelState> ParseState(const redisReply& reply, WallTime now);
+  // The model of a key of this prefix.
+  std::optional<std::string> ModelOf(std::string_view key) const;
+
+ private:
+  // The first four keys.
+  std::array<std::string, 4> KeysOf(std::string_view model) const;
+  std::string KeyOf(std::string_view model, char kind) const;
+  double NowNumber() const;
+  Command FormatChange(std::string_view model, std::string_view quota, std::string_view log,
+                       std::string_view ttl) const;
+
+  const std::string prefix_;  // "weir:{"
+  const WallClock* clock_;
+  const double max_keys_;
+  const std::string charge_sha_;
+  const std::string settle_sha_;
+  const std::string reset_sha_;
+};
+
+// The model's log as it is kept (redis_script.h), without open reservations; and back, as far as it counts at `now`.
+std::string WriteRedisModel(const ModelState& state, WallTime now);
+ModelState ReadRedisModel(std::string_view text, WallTime now);
+
+}  // namespace weir

@@ -1,0 +1,41 @@
+// Numbers as the scripts read and write them: doubles of 8 bytes, little-endian, one after the other.
+#pragma once
+
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "config/clock.h"
+
+namespace weir {
+
+inline constexpr size_t kRedisNumberBytes = 8;
+
+inline void AppendRedisNumber(double number, std::string* to) {
+  auto bits = std::bit_cast<uint64_t>(number);
+  for (size_t i = 0; i < kRedisNumberBytes; ++i, bits >>= 8) *to += static_cast<char>(bits & 0xff);
+}
+inline void AppendRedisNumber(int64_t number, std::string* to) { AppendRedisNumber(static_cast<double>(number), to); }
+
+// The number at a place, counted in numbers; 0 behind the end.
+inline double RedisNumberAt(std::string_view numbers, size_t at) {
+  if (numbers.size() / kRedisNumberBytes <= at) return 0;
+  uint64_t bits = 0;
+  for (size_t i = kRedisNumberBytes; i > 0; --i)
+    bits = bits << 8 | static_cast<uint8_t>(numbers[at * kRedisNumberBytes + i - 1]);
+  return std::bit_cast<double>(bits);
+}
+inline int64_t RedisIntegerAt(std::string_view numbers, size_t at) {
+  return static_cast<int64_t>(RedisNumberAt(numbers, at));
+}
+
+// Microseconds since 1970.
+inline int64_t ToRedisTime(WallTime time) {
+  return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+inline WallTime FromRedisTime(int64_t micros) { return WallTime(std::chrono::microseconds(micros)); }
+
+}  // namespace weir

@@ -1,0 +1,58 @@
+// The Lua scripts that decide and settle, inside the server, each in one step; and the layout of what they keep.
+//
+// Keys, all in the slot of {model}:
+//
+//   <prefix>:{model}:q      what was stated: known, max_rpm, max_tpm, max_rpd, and how often it was reset
+//   <prefix>:{model}:m      the model's log of requests and tokens, the day, the open reservations in numbers
+//   <prefix>:{model}:r      a hash of the open reservations: token -> what it charged (MessagePack)
+//   <prefix>:{model}:d      a sorted set of their deadlines
+//   <prefix>:{model}:t:KEY:METER   the count of one limit of a tier
+//
+// Times are microseconds since 1970 and, like all numbers in the values, in the arguments and in the answers, doubles
+// of 8 bytes, little-endian: exact up to 2^53, which is more than nine times kMostAmount. (As text they would cost a
+// quarter of a decision with three tiers.)
+//
+// A log is a string: a header and a ring of kRedisRing entries (last, requests, tokens), which are numbered for ever;
+// a reservation remembers the number. A decision reads the headers, and writes them and an entry in their place: what
+// it costs does not depend on how much there is in the window.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+inline constexpr size_t kRedisExactEntries = 60;
+inline constexpr size_t kRedisRing = 128;         // above kRedisExactEntries + window / granule
+inline constexpr size_t kRedisEntryBytes = 24;    // last, requests, tokens
+inline constexpr size_t kRedisModelHeader = 136;  // bytes
+// Places in the model's header.
+enum class RedisModelField : size_t {
+  kHead,      // number of the oldest entry that counts
+  kTail,      // behind the newest
+  kFirst,     // the first part of the newest
+  kLast,      // its last part
+  kRequests,  // sums
+  kTokens,
+  kKeptUntil,  // the key expires
+  kDayStart,
+  kDayCount,
+  kDayNumber,  // a number that only grows
+  kOpen,
+  kEarliest,        // deadline, or earlier; 0: none
+  kHoldsKeptUntil,  // :r and :d expire
+  kSeen,            // when it was written last
+  kOldest,          // time of the oldest entry
+  kNewestRequests,  // of the newest entry
+  kNewestTokens,
+};
+
+// Whole scripts.
+std::string_view RedisChargeScript();
+std::string_view RedisSettleScript();
+std::string_view RedisResetScript();
+// Of a script, as EVALSHA names it.
+std::string RedisScriptSha(std::string_view script);
+
+}  // namespace weir

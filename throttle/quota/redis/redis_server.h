@@ -1,0 +1,96 @@
+// RedisServer: a server at one address (or at the first of several that answers), whatever happens to the connection:
+// connects, connects again, loads the scripts that it has lost, and keeps the breaker.
+//
+// While it connects for the first time or right after a connection was lost, calls wait, up to their deadlines. Where
+// that fails, and after so many failures in a row, the breaker is open: calls are answered at once with the problem,
+// and the server is tried again after the breaker's pauses: by connecting, or, where the connection stands, by PING.
+//
+// Threads: the loop's only; destroyed there.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "throttle/quota/redis/redis_breaker.h"
+#include "throttle/quota/redis/redis_connection.h"
+
+namespace weir {
+
+struct RedisServerOptions {
+  RedisConnectionOptions connection;
+  Duration timeout = std::chrono::milliseconds(500);  // of probes
+  uint32_t breaker_failures = 5;
+  Duration retry_first = std::chrono::milliseconds(100);
+  Duration retry_longest = std::chrono::seconds(5);
+};
+
+class RedisServer final : private RedisConnection::Listener, private RedisCall::Handler {
+ public:
+  // What whoever knows where the servers are wants to hear of one.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // An error that says that the call was not executed: MOVED, ASK, READONLY, CLUSTERDOWN, TRYAGAIN, MASTERDOWN,
+    // LOADING. Who takes the call sends it elsewhere or answers it, and leaves null; what is left in `call` is answered
+    // with the error, and counts as a failure.
+    virtual void OnRefused(RedisServer& server, RedisCallPtr& call, const redisReply& error) {
+      (void)server, (void)call, (void)error;
+    }
+    virtual void OnUp(RedisServer& server) { (void)server; }  // a connection stands (again)
+    // No connection, or the breaker opened. It must not be destroyed within, but later (RedisLoop::Post).
+    virtual void OnDown(RedisServer& server, const std::string& problem) { (void)server, (void)problem; }
+  };
+
+  // Connects at once. Loop, options and listener (which may be null) outlive it.
+  RedisServer(RedisLoop& loop, std::vector<RedisAddress> addresses, const RedisServerOptions& options,
+              Listener* listener);
+  ~RedisServer() override;  // answers what waits
+
+  // To this server, whatever the call's slot.
+  void Send(RedisCallPtr call);
+
+  const RedisAddress& address() const { return addresses_[at_]; }  // that it is connected to, or tries
+  RedisBreaker::State breaker() const { return breaker_.state(); }
+  bool connected() const { return connection_ != nullptr && connection_->ready(); }
+  const std::string& problem() const { return problem_; }  // of the last failure; empty while all is well
+  uint64_t reconnects() const { return reconnects_; }
+  uint64_t writes() const { return writes_ + (connection_ ? connection_->writes() : 0); }
+
+ private:
+  void OnReady(RedisConnection& connection) override;
+  void OnEnd(RedisConnection& connection, const std::string& problem) override;
+  void OnOutcome(RedisCallPtr call, RedisOutcome outcome) override;
+  void Connect();
+  void SendNow(RedisCallPtr call);
+  void SendWithScripts(RedisCallPtr call);
+  void SendOwn(const std::string& command, std::function<void(RedisOutcome)> done);
+  bool TriesAnotherAddress() const;
+  void OnLost();
+  void OnNotConnected();
+  void Fail(const std::string& problem);
+  void WaitForProbe();
+  void Probe();
+
+  RedisLoop& loop_;
+  const std::vector<RedisAddress> addresses_;
+  const RedisServerOptions& options_;
+  Listener* listener_;
+  RedisBreaker breaker_;
+  size_t at_ = 0;
+  size_t tried_ = 0;  // addresses in vain, since a connection stood or a pause was made
+  std::unique_ptr<RedisConnection> connection_;
+  std::optional<TimePoint> ready_since_;  // this connection
+  bool ever_ready_ = false;
+  bool scripts_on_the_way_ = false;
+  bool closing_ = false;
+  std::vector<RedisCallPtr> for_next_address_;
+  std::string problem_;
+  uint64_t reconnects_ = 0;
+  uint64_t writes_ = 0;  // of earlier connections
+  RedisLoop::Timer probe_timer_;
+};
+
+}  // namespace weir

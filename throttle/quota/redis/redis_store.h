@@ -1,0 +1,94 @@
+// RedisQuotaStore: usage in Redis, for many machines. One Lua script and one round trip a decision, by the server's
+// time.
+//
+// Keys: all of a model's begin with `<prefix>:{<model>}`, so that one decision stays in one slot of a cluster
+// (redis_script.h says what they are). Each count is one short string that is changed in place: what a decision costs
+// does not depend on what is in the window. A key that no longer counts expires by itself; stated quotas do not.
+//
+// Names are bounded by the keys of the database (in a cluster, of the node), whoever made them: where there are
+// max_models + max_tier_keys, new names are answered kTooManyNames. Import replaces model by model.
+//
+// One thread runs the connections: calls from any thread are written together and answered in order, so that pipelining
+// grows with the load. Submit never waits; Run waits for the answer, at most `timeout`.
+//
+// Away: a call that is not answered in `timeout`, an error of the server (out of memory, no password, loading,
+// read-only), or no connection is answered kStoreUnavailable. After `breaker_failures` of them in a row the breaker
+// opens: calls are answered so at once, and a probe asks the server after a pause that doubles from `retry_first` to
+// `retry_longest`; the first probe that is answered closes it. A call whose answer did not come may have been counted;
+// it is never sent twice, but for MOVED, ASK and NOSCRIPT, which say that it was not executed. After a restart the
+// script is loaded again.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "throttle/quota/quota_store.h"
+
+namespace weir {
+
+struct RedisAddress {
+  std::string host;
+  uint16_t port = 6379;
+  bool operator==(const RedisAddress&) const = default;
+};
+std::string Describe(const RedisAddress& address);  // "127.0.0.1:6379", "[::1]:6379"
+
+// Where the servers are: what follows from the URL of open_store.h.
+struct RedisEndpoint {
+  enum class Kind : uint8_t { kStandalone, kSentinel, kCluster };
+  Kind kind = Kind::kStandalone;
+  std::vector<RedisAddress> addresses;  // the server's, or the sentinels', or some of the cluster's nodes
+  std::string master;                   // kSentinel: its name
+  std::string user;
+  std::string password;
+  int database = 0;
+  bool tls = false;
+};
+Result<RedisEndpoint> ParseRedisUrl(std::string_view url);
+std::string Describe(const RedisEndpoint& endpoint);  // the URL without user and password
+
+struct RedisStoreOptions {
+  std::string prefix = "weir";
+  std::chrono::milliseconds timeout{500};
+  std::chrono::milliseconds connect_timeout{1000};
+  uint32_t breaker_failures = 5;
+  std::chrono::milliseconds retry_first{100};
+  std::chrono::milliseconds retry_longest{5000};
+  std::string ca_file;
+  bool verify = true;
+  size_t max_models = 100'000;  // together with the next: how many keys the database may have
+  size_t max_tier_keys = 1'000'000;
+  const WallClock* clock = nullptr;  // null: the server's. For tests.
+};
+
+class RedisQuotaStore final : public QuotaStore {
+ public:
+  // Does not wait for a connection.
+  RedisQuotaStore(RedisEndpoint endpoint, RedisStoreOptions options = {});
+  ~RedisQuotaStore() override;  // calls that wait are answered kStoreUnavailable
+
+  std::string name() const override;
+  Pace pace() const override { return Pace::kAsynchronous; }
+  size_t exact_entries() const override;
+  Duration granule(Duration window) const override;
+
+  ChargeAnswer Run(const Charge& charge) override;
+  SettlementAnswer Run(const Settlement& settlement) override;
+  void Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) override;
+  void Submit(const Settlement& settlement, std::function<void(SettlementAnswer)> done) override;
+  Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) override;
+  Status Reset(std::string_view model) override;
+  Result<std::vector<std::string>> Models() override;
+  Result<QuotaState> Export() override;
+  Status Import(const QuotaState& state) override;
+  void Prune() override {}  // keys expire
+  StoreHealth Health() const override;
+
+ private:
+  struct Rep;
+  std::unique_ptr<Rep> rep_;
+};
+
+}  // namespace weir

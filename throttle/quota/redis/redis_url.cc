@@ -1,0 +1,208 @@
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/parse.h"
+#include "throttle/quota/redis/redis_store.h"
+
+namespace weir {
+
+namespace {
+
+using Kind = RedisEndpoint::Kind;
+
+constexpr uint16_t kRedisPort = 6379;
+constexpr uint16_t kSentinelPort = 26379;
+constexpr int kMostDatabase = 65535;
+
+struct Scheme {
+  std::string_view name;
+  Kind kind;
+  bool tls;
+  std::string_view form;
+};
+constexpr std::array<Scheme, 6> kSchemes = {{
+    {"redis", Kind::kStandalone, false, "redis://[USER:PASSWORD@]HOST:PORT[/DB]"},
+    {"rediss", Kind::kStandalone, true, "rediss://[USER:PASSWORD@]HOST:PORT[/DB]"},
+    {"redis-sentinel", Kind::kSentinel, false, "redis-sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]/MASTER[/DB]"},
+    {"rediss-sentinel", Kind::kSentinel, true,
+     "rediss-sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]/MASTER[/DB]"},
+    {"redis-cluster", Kind::kCluster, false, "redis-cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]"},
+    {"rediss-cluster", Kind::kCluster, true, "rediss-cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]"},
+}};
+
+// In quotes, as a message shows it. Never of the part in which the password is.
+std::string Quoted(std::string_view text) { return "\"" + Printable(text) + "\""; }
+
+std::string_view CutBefore(std::string_view* text, char end) {
+  const size_t at = std::min(text->find(end), text->size());
+  const std::string_view part = text->substr(0, at);
+  text->remove_prefix(std::min(at + 1, text->size()));
+  return part;
+}
+
+// Nothing where a '%' is not followed by two hexadecimal digits.
+std::optional<std::string> Unescape(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    uint8_t byte = 0;
+    const std::string_view digits = text.substr(i + 1, 2);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+    if (digits.size() != 2 || error != std::errc() || end != digits.data() + 2) return std::nullopt;
+    out += static_cast<char>(byte);
+    i += 2;
+  }
+  return out;
+}
+
+bool IsPlain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+}
+
+std::string Escape(std::string_view text) {
+  static constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (IsPlain(c)) {
+      out += c;
+    } else {
+      out.append("%").append({kHex[byte >> 4], kHex[byte & 15]});
+    }
+  }
+  return out;
+}
+
+// USER:PASSWORD or :PASSWORD.
+Status ParseUser(std::string_view text, RedisEndpoint* endpoint) {
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon + 1 == text.size()) {
+    return Status::Error("before the '@' there is no password: write USER:PASSWORD@, or :PASSWORD@ without a user");
+  }
+  std::optional<std::string> user = Unescape(text.substr(0, colon));
+  std::optional<std::string> password = Unescape(text.substr(colon + 1));
+  if (!user || !password) {
+    return Status::Error("in the user or the password a '%' is not followed by two hexadecimal digits: write it %25");
+  }
+  endpoint->user = *std::move(user);
+  endpoint->password = *std::move(password);
+  return {};
+}
+
+// HOST, HOST:PORT, [IPV6] or [IPV6]:PORT.
+Status ParseAddress(std::string_view text, RedisAddress* address) {
+  const std::string_view whole = text;
+  std::string_view host;
+  bool wrong = false;
+  if (text.starts_with('[')) {
+    wrong = text.find(']') == std::string_view::npos;
+    host = CutBefore(&text, ']').substr(1);
+    wrong = wrong || host.find_first_not_of("0123456789abcdefABCDEF:.%") != std::string_view::npos ||
+            (!text.empty() && !text.starts_with(':'));
+  } else {
+    wrong = text.find(':') != text.rfind(':');
+    host = text.substr(0, text.find(':'));
+    text.remove_prefix(host.size());
+    for (const char c : host) wrong = wrong || !IsPlain(c);
+  }
+  if (wrong) return Status::Error(Quoted(whole) + " is not HOST:PORT (an IPv6 address stands in brackets)");
+  if (host.empty()) return Status::Error("a host is missing in " + Quoted(whole));
+  address->host = host;
+  if (text.empty()) return {};
+  const Result<int64_t> port = ParseInteger(text.substr(1), {.min = 1, .max = 65535});
+  if (!port.ok()) return Status::Error("the port " + Quoted(text.substr(1)) + " is " + port.status().message());
+  address->port = static_cast<uint16_t>(port.value());
+  return {};
+}
+
+Status ParseAddresses(std::string_view text, RedisEndpoint* endpoint) {
+  if (text.ends_with(',')) return Status::Error("a host is missing after the last ','");
+  do {
+    RedisAddress address{.port = endpoint->kind == Kind::kSentinel ? kSentinelPort : kRedisPort};
+    if (Status status = ParseAddress(CutBefore(&text, ','), &address); !status.ok()) return status;
+    endpoint->addresses.push_back(std::move(address));
+  } while (!text.empty());
+  return {};
+}
+
+// MASTER, DB, MASTER/DB or nothing, as the kind has them.
+Status ParsePath(std::string_view path, RedisEndpoint* endpoint) {
+  if (path.find('@') != std::string_view::npos) {
+    return Status::Error("after the '/' there is an '@': write a '/' in the user or the password %2F");
+  }
+  if (endpoint->kind == Kind::kSentinel) {
+    std::optional<std::string> master = Unescape(CutBefore(&path, '/'));
+    if (!master || master->empty()) return Status::Error("the name of the master is missing after the sentinels");
+    endpoint->master = *std::move(master);
+  }
+  if (path.empty()) return {};
+  if (endpoint->kind == Kind::kCluster) {
+    return Status::Error("a cluster has no numbered databases: leave " + Quoted("/" + std::string(path)) + " out");
+  }
+  const Result<int64_t> database = ParseInteger(path, {.min = 0, .max = kMostDatabase});
+  if (!database.ok()) return Status::Error("the database " + Quoted(path) + " is " + database.status().message());
+  endpoint->database = static_cast<int>(database.value());
+  return {};
+}
+
+Status ParseRest(std::string_view rest, RedisEndpoint* endpoint) {
+  std::string_view path = rest;
+  std::string_view servers = CutBefore(&path, '/');
+  if (const size_t at = servers.rfind('@'); at != std::string_view::npos) {
+    if (Status status = ParseUser(servers.substr(0, at), endpoint); !status.ok()) return status;
+    servers.remove_prefix(at + 1);
+  } else if (path.find('@') != std::string_view::npos) {
+    return ParsePath(path, endpoint);  // before a part of the password is taken for a port, and shown
+  }
+  if (Status status = ParseAddresses(servers, endpoint); !status.ok()) return status;
+  return ParsePath(path, endpoint);
+}
+
+}  // namespace
+
+Result<RedisEndpoint> ParseRedisUrl(std::string_view url) {
+  const size_t colon = url.find("://");
+  std::string known;
+  for (const Scheme& scheme : kSchemes) {
+    known.append(known.empty() ? "" : ", ").append(scheme.name).append("://");
+    if (colon == std::string_view::npos || url.substr(0, colon) != scheme.name) continue;
+    RedisEndpoint endpoint{.kind = scheme.kind, .tls = scheme.tls};
+    const Status status = ParseRest(url.substr(colon + 3), &endpoint);
+    if (!status.ok()) {
+      return Status::Error(std::string(scheme.name) + "://: " + status.message() + "; the form is " +
+                           std::string(scheme.form));
+    }
+    return endpoint;
+  }
+  return Status::Error("not the URL of a Redis: it begins with none of " + known);
+}
+
+std::string Describe(const RedisAddress& address) {
+  const bool bare = address.host.find(':') == std::string::npos;
+  return (bare ? address.host : "[" + address.host + "]") + ":" + std::to_string(address.port);
+}
+
+std::string Describe(const RedisEndpoint& endpoint) {
+  std::string url;
+  for (const Scheme& scheme : kSchemes) {
+    if (scheme.kind == endpoint.kind && scheme.tls == endpoint.tls) url = scheme.name;
+  }
+  url += "://";
+  for (size_t i = 0; i < endpoint.addresses.size(); ++i) {
+    if (i > 0) url += ',';
+    url += Describe(endpoint.addresses[i]);
+  }
+  if (endpoint.kind == Kind::kSentinel) url += "/" + Escape(endpoint.master);
+  if (endpoint.database != 0) url += "/" + std::to_string(endpoint.database);
+  return url;
+}
+
+}  // namespace weir

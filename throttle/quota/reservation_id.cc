@@ -1,0 +1,58 @@
+#include "throttle/quota/reservation_id.h"
+
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): arc4random_buf
+
+#include <charconv>
+
+#include "throttle/quota/quota.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kHexDigits = 16;  // of a half
+
+bool ReadHalf(std::string_view text, uint64_t* half) {
+  for (const char c : text)
+    if (c >= 'A' && c <= 'F') return false;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), *half, 16);
+  return error == std::errc() && stop == text.data() + text.size();
+}
+
+}  // namespace
+
+ReservationToken RandomReservationToken() {
+  ReservationToken token{};
+  arc4random_buf(token.data(), sizeof token);
+  return token;
+}
+
+ReservationToken ReservationTokens::Next() {
+  if (left_ == 0) {
+    arc4random_buf(drawn_.data(), sizeof drawn_);
+    left_ = drawn_.size();
+  }
+  return drawn_[--left_];
+}
+
+std::string FormatReservationId(const ReservationToken& token, std::string_view model) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  std::string id;
+  id.reserve(2 * kHexDigits + 1 + model.size());
+  for (const uint64_t half : token)
+    for (int shift = 60; shift >= 0; shift -= 4) id += kHex[half >> shift & 15];
+  return id.append("@").append(EscapeName(model));
+}
+
+std::optional<ReservationId> ParseReservationId(std::string_view id) {
+  if (id.size() <= 2 * kHexDigits + 1 || id[2 * kHexDigits] != '@') return {};
+  ReservationId parsed{};
+  if (!ReadHalf(id.substr(0, kHexDigits), &parsed.token[0]) ||
+      !ReadHalf(id.substr(kHexDigits, kHexDigits), &parsed.token[1]))
+    return {};
+  const std::string_view model = id.substr(2 * kHexDigits + 1);
+  parsed.model = UnescapeName(model);
+  if (EscapeName(parsed.model) != model) return {};
+  return parsed;
+}
+
+}  // namespace weir

@@ -1,0 +1,38 @@
+// All of a quota file at once: its models, what they have, and the replacement of it. Within a transaction. Private to
+// the store.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "throttle/quota/quota_store.h"
+#include "throttle/quota/sqlite/sqlite_model.h"
+
+namespace weir {
+
+class SqliteContent {
+ public:
+  SqliteContent(SqliteDatabase& database, SqliteModels& models);
+
+  void SetQuota(std::string_view model, const std::optional<ModelQuota>& quota);
+  void Reset(std::string_view model);
+  void ResetAll();
+  std::vector<std::string> Models(int64_t now, uint64_t* expired);
+  QuotaState Export(int64_t now, uint64_t* expired);
+  void Import(const QuotaState& state);
+
+ private:
+  std::vector<std::string> Names(SqliteQuery& query, int64_t bound);
+  std::vector<ModelState::Entry> Entries(SqliteLog& log, std::string_view model);
+
+  SqliteDatabase& database_;
+  SqliteModels& models_;
+  SqliteQuery set_quota_;
+  SqliteQuery unset_quota_;
+  SqliteQuery due_models_;
+  SqliteQuery live_models_;
+  SqliteQuery all_models_;
+};
+
+}  // namespace weir

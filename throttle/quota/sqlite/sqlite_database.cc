@@ -1,0 +1,143 @@
+#include "throttle/quota/sqlite/sqlite_database.h"
+
+#include <sqlite3.h>
+
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace weir {
+namespace {
+
+std::string Advice(int code, std::chrono::milliseconds busy_timeout) {
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return "another process has kept it locked for " + std::to_string(busy_timeout.count()) +
+             " ms; end that process, or its transaction";
+    case SQLITE_FULL:
+      return "the disk is full; make room";
+    case SQLITE_CORRUPT:
+      return "the file is damaged; restore it from a copy, or move it away to begin anew";
+    case SQLITE_NOTADB:
+      return "this is not a SQLite file; name another, or move it away";
+    case SQLITE_READONLY:
+      return "it cannot be written; the file and its directory must be writable, and the file must not be moved while "
+             "it is in use";
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return "it cannot be opened for writing; look at the path and its permissions";
+    case SQLITE_IOERR:
+      return "reading or writing failed; look at the disk";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path,
+                                                             std::chrono::milliseconds busy_timeout) {
+  if (path.empty() || path == ":memory:")
+    return Status::Error("sqlite: no file is named; expected the path of one (the store \"memory\" needs none)");
+  const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!directory.empty()) std::filesystem::create_directories(directory, error);
+  if (error) return Status::Error(path + ": its directory cannot be made: " + error.message());
+  std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path, busy_timeout));
+  // The store has a mutex; SQLite needs none of its own.
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  const int code = sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr);
+  if (code != SQLITE_OK) {
+    database->Fail(code);
+  } else if (sqlite3_db_readonly(database->handle_, "main") == 1) {
+    database->Fail(SQLITE_READONLY);
+  }
+  if (!database->ok()) return Status::Error(database->problem());
+  sqlite3_extended_result_codes(database->handle_, 1);
+  sqlite3_busy_timeout(database->handle_, static_cast<int>(busy_timeout.count()));
+  return database;
+}
+
+SqliteDatabase::~SqliteDatabase() { sqlite3_close_v2(handle_); }
+
+void SqliteDatabase::Fail(int code) {
+  if (!problem_.empty()) return;
+  was_busy_ = (code & 0xff) == SQLITE_BUSY;
+  const std::string advice = Advice(code, busy_timeout_);
+  problem_ = path_ + ": " + (handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
+  const int system = handle_ != nullptr ? sqlite3_system_errno(handle_) : 0;
+  const int kind = code & 0xff;
+  if (system != 0 && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN))
+    problem_.append(" (").append(std::strerror(system)).append(")");
+  if (!advice.empty()) problem_.append(": ").append(advice);
+}
+
+void SqliteDatabase::ForgetProblem() {
+  problem_.clear();
+  was_busy_ = false;
+}
+
+void SqliteDatabase::Execute(const std::string& sql) {
+  if (!ok()) return;
+  const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) Fail(code);
+}
+
+int64_t SqliteDatabase::last_id() const { return sqlite3_last_insert_rowid(handle_); }
+
+SqliteRows::~SqliteRows() { sqlite3_reset(statement_); }
+
+bool SqliteRows::Next() {
+  if (!database_.ok()) return false;
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) database_.Fail(code);
+  return false;
+}
+
+int64_t SqliteRows::Int(int column) const { return sqlite3_column_int64(statement_, column); }
+
+std::string_view SqliteRows::Text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  return {text == nullptr ? "" : text, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+bool SqliteRows::IsNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+
+SqliteQuery::SqliteQuery(SqliteDatabase& database, const std::string& sql) : database_(database) {
+  if (!database.ok()) return;
+  const int code = sqlite3_prepare_v3(database.handle_, sql.data(), static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
+  if (code != SQLITE_OK) database.Fail(code);
+}
+
+SqliteQuery::~SqliteQuery() { sqlite3_finalize(statement_); }
+
+void SqliteQuery::Bind(int index, int64_t value) {
+  if (database_.ok()) sqlite3_bind_int64(statement_, index, value);
+}
+
+void SqliteQuery::Bind(int index, std::string_view value) {
+  if (database_.ok()) sqlite3_bind_text(statement_, index, value.data(), static_cast<int>(value.size()), SQLITE_STATIC);
+}
+
+SqliteTransaction::SqliteTransaction(SqliteDatabase& database) : database_(database) {
+  database.ForgetProblem();
+  database.Execute("BEGIN IMMEDIATE");
+}
+
+SqliteTransaction::~SqliteTransaction() {
+  // Some failures have rolled back by themselves. What is wrong is known by now: a rollback cannot add to it.
+  if (sqlite3_get_autocommit(database_.handle_) == 0)
+    (void)sqlite3_exec(database_.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+bool SqliteTransaction::Commit() {
+  database_.Execute("COMMIT");
+  return database_.ok();
+}
+
+}  // namespace weir

@@ -1,0 +1,35 @@
+// What the limits say about a charge, of the rows as a transaction has read them. Private to the store.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "throttle/quota/quota_store.h"
+#include "throttle/quota/sqlite/sqlite_model.h"
+
+namespace weir {
+
+struct SqliteVerdict {
+  QuotaCode code = QuotaCode::kOk;
+  std::optional<size_t> tier;
+  Limit::Unit unit = Limit::Unit::kRequests;
+  std::optional<Duration> retry_after;
+
+  bool fits() const { return code <= QuotaCode::kUnknownModel; }
+};
+
+// tiers: those of the charge, in its order.
+SqliteVerdict JudgeSqlite(const Charge& charge, const std::optional<ModelQuota>& quota, const SqliteModel& model,
+                          const std::vector<SqliteTier>& tiers, int64_t now, SqliteModels& models);
+
+inline int64_t AmountOf(const Charge& charge, Limit::Unit unit) {
+  return unit == Limit::Unit::kRequests ? charge.requests : charge.tokens;
+}
+
+// Whether it adds to the count: a reservation settles its tokens with every tier of tokens, also where it reserved
+// none.
+inline bool Needs(const Charge& charge, Limit::Unit unit) {
+  return AmountOf(charge, unit) > 0 || (charge.mode == Charge::Mode::kHold && unit == Limit::Unit::kTokens);
+}
+
+}  // namespace weir

@@ -1,0 +1,290 @@
+#include "throttle/quota/sqlite/sqlite_model.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr int64_t kMinuteNs = kMinute.count();
+constexpr int64_t kDayNs = kDay.count();
+// Of the reservations that have expired, as many are given back at once as are read in one go.
+constexpr size_t kDueAtOnce = 256;
+
+std::string WriteIds(const std::vector<int64_t>& ids) {
+  std::string text;
+  for (const int64_t id : ids) text.append(text.empty() ? "" : " ").append(std::to_string(id));
+  return text;
+}
+
+std::vector<int64_t> ReadIds(std::string_view text) {
+  std::vector<int64_t> ids;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at != end) {
+    int64_t id = 0;
+    const auto [stop, error] = std::from_chars(at, end, id);
+    if (error != std::errc()) break;
+    ids.push_back(id);
+    at = stop == end ? end : stop + 1;
+  }
+  return ids;
+}
+
+SqliteReservation ReadReservation(const SqliteRows& row) {
+  return {.id = std::string(row.Text(0)),
+          .ts = row.Int(1),
+          .deadline = row.Int(2),
+          .requests = row.Int(3),
+          .tokens = row.Int(4),
+          .tiers = ReadIds(row.Text(5))};
+}
+
+constexpr const char* kReservation = "SELECT id, ts, deadline, requests, tokens, tiers FROM weir_reservations WHERE ";
+
+}  // namespace
+
+ModelUsage SqliteModel::usage() const {
+  return {.rpm = std::min(kMostAmount, requests.sum),
+          .tpm = std::min(kMostAmount, tokens.sum),
+          .rpd = day_count,
+          .day_start = WallTime(Duration(day_count > 0 ? day_start : 0)),
+          .open_reservations = open};
+}
+
+SqliteLog::SqliteLog(SqliteDatabase& database, const std::string& table)
+    : by_time(database, "SELECT ts, count, rowid FROM " + table + " WHERE model = ?1 AND ts >= ?2 ORDER BY ts"),
+      insert(database, "INSERT INTO " + table + "(model, ts, count) VALUES(?1, ?2, ?3)"),
+      merge_(database, "UPDATE " + table + " SET ts = ?2, count = min(" + std::to_string(kMostAmount) +
+                           ", count + ?3) WHERE rowid = (SELECT rowid FROM " + table +
+                           " WHERE model = ?1 ORDER BY ts DESC LIMIT 1)"),
+      expire_(database, "DELETE FROM " + table + " WHERE model = ?1 AND ts <= ?2 RETURNING count"),
+      step_back_(database, "UPDATE " + table + " SET ts = ?2 WHERE model = ?1 AND ts > ?2"),
+      reduce_(database, "UPDATE " + table + " SET count = count - ?2 WHERE rowid = ?1"),
+      remove_(database, "DELETE FROM " + table + " WHERE rowid = ?1") {}
+
+void SqliteLog::Expire(std::string_view model, int64_t now, SqliteLogState* state) {
+  if (state->rows <= 0) return;
+  SqliteRows gone = expire_(model, now - kMinuteNs);
+  while (gone.Next()) {
+    state->sum -= gone.Int(0);
+    --state->rows;
+  }
+}
+
+// The triggers keep the sums in the file; `state` is what they come to.
+void SqliteLog::Add(std::string_view model, int64_t now, int64_t amount, SqliteLogState* state) {
+  if (amount <= 0) return;
+  if (state->rows >= kSqliteExactEntries && now - state->first < SqliteGranule(kMinuteNs)) {
+    merge_.Run(model, now, amount);
+  } else {
+    insert.Run(model, now, amount);
+    state->first = now;
+    ++state->rows;
+  }
+  state->sum += amount;
+}
+
+void SqliteLog::Take(std::string_view model, int64_t ts, int64_t amount) {
+  struct Part {
+    int64_t row;
+    int64_t count;
+  };
+  std::vector<Part> parts;
+  int64_t found = 0;
+  {
+    SqliteRows rows = by_time(model, ts);
+    while (found < amount && rows.Next()) {
+      parts.push_back({.row = rows.Int(2), .count = rows.Int(1)});
+      found += parts.back().count;
+    }
+  }
+  for (const Part& part : parts) {
+    const int64_t taken = std::min(amount, part.count);
+    amount -= taken;
+    if (taken < part.count) {
+      reduce_.Run(part.row, taken);
+    } else {
+      remove_.Run(part.row);
+    }
+  }
+}
+
+int64_t SqliteLog::WhenFreed(std::string_view model, int64_t amount) {
+  SqliteRows rows = by_time(model, INT64_MIN);
+  int64_t ts = 0;
+  while (amount > 0 && rows.Next()) {
+    ts = rows.Int(0);
+    amount -= rows.Int(1);
+  }
+  return ts + kMinuteNs;
+}
+
+SqliteModels::SqliteModels(SqliteDatabase& database)
+    : requests(database, "requests"),
+      tokens(database, "tokens"),
+      tiers(database),
+      load_(database,
+            "SELECT m.requests, m.requests_rows, m.requests_first, m.tokens, m.tokens_rows, m.tokens_first, m.seen, "
+            "m.open, d.day_start, d.day_count, q.max_rpm, q.max_tpm, q.max_rpd FROM (SELECT ?1 AS model) k "
+            "LEFT JOIN weir_models m ON m.model = k.model LEFT JOIN daily d ON d.model = k.model "
+            "LEFT JOIN quotas q ON q.model = k.model"),
+      seen_(database,
+            "UPDATE weir_models SET seen = ?2, requests_first = min(requests_first, ?2), "
+            "tokens_first = min(tokens_first, ?2) WHERE model = ?1"),
+      set_day_(database,
+               "INSERT INTO daily(model, day_start, day_count) VALUES(?1, ?2, ?3) ON CONFLICT(model) DO UPDATE SET "
+               "day_start = excluded.day_start, day_count = excluded.day_count"),
+      end_day_(database, "DELETE FROM daily WHERE model = ?1"),
+      hold_(database,
+            "INSERT INTO weir_reservations(id, model, ts, deadline, requests, tokens, tiers) "
+            "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
+      open_(database,
+            "INSERT INTO weir_models(model, seen, open) VALUES(?1, ?2, 1) ON CONFLICT(model) DO UPDATE SET "
+            "open = open + 1, seen = max(seen, ?2)"),
+      find_(database, std::string(kReservation) + "id = ?1"),
+      due_(database, std::string(kReservation) + "model = ?1 AND deadline <= ?2 ORDER BY deadline LIMIT " +
+                         std::to_string(kDueAtOnce)),
+      later_(database, std::string(kReservation) + "model = ?1 AND ts > ?2"),
+      step_back_(database,
+                 "UPDATE weir_reservations SET deadline = deadline - (ts - ?2), ts = ?2 WHERE model = ?1 AND ts > ?2"),
+      forget_(database, "DELETE FROM weir_reservations WHERE id = ?1"),
+      close_(database, "UPDATE weir_models SET open = max(0, open - 1) WHERE model = ?1"),
+      drop_(database, "DELETE FROM weir_models WHERE model = ?1") {}
+
+SqliteModel SqliteModels::Read(std::string_view model) {
+  SqliteModel state;
+  SqliteRows row = load_(model);
+  if (!row.Next()) return state;
+  const auto amount = [&](int column) { return std::max<int64_t>(0, row.Int(column)); };
+  state.known = !row.IsNull(6);
+  state.requests = {.sum = amount(0), .rows = amount(1), .first = row.Int(2)};
+  state.tokens = {.sum = amount(3), .rows = amount(4), .first = row.Int(5)};
+  state.seen = row.Int(6);
+  state.open = row.Int(7);
+  state.day_start = row.Int(8);
+  state.day_count = std::min(kMostAmount, amount(9));
+  if (!row.IsNull(10)) {
+    const auto limit = [&](int column) { return std::min(kMostAmount, amount(column)); };
+    state.quota = ModelQuota{.max_rpm = limit(10), .max_tpm = limit(11), .max_rpd = limit(12)};
+  }
+  return state;
+}
+
+SqliteModel SqliteModels::Load(std::string_view model, int64_t now, uint64_t* expired) {
+  SqliteModel state = Read(model);
+  if (!state.known) return state;
+  if (state.seen > now) {
+    StepBack(model, now);
+    state = Read(model);
+  }
+  while (state.open > 0 && ExpireReservations(model, now, &state, expired)) state = Read(model);
+  requests.Expire(model, now, &state.requests);
+  tokens.Expire(model, now, &state.tokens);
+  if (state.day_count > 0 && state.day_start + kDayNs <= now) {
+    // What has left stays away, also when the clock then steps back.
+    state.day_count = 0;
+    SetDay(model, state);
+  }
+  return state;
+}
+
+// The counts of tiers too, but those that no reservation knows only when they are asked for.
+void SqliteModels::StepBack(std::string_view model, int64_t now) {
+  requests.StepBack(model, now);
+  tokens.StepBack(model, now);
+  std::set<int64_t> held;
+  {
+    SqliteRows rows = later_(model, now);
+    while (rows.Next()) {
+      for (const int64_t id : ReadIds(rows.Text(5))) held.insert(id);
+    }
+  }
+  for (const int64_t id : held) {
+    if (std::optional<SqliteTier> tier = tiers.Load(id, now)) tiers.Save("", "", &*tier);
+  }
+  step_back_.Run(model, now);
+  SqliteModel state = Read(model);
+  if (state.day_count > 0 && state.day_start > now) {
+    state.day_start = now;
+    SetDay(model, state);
+  }
+  seen_.Run(model, now);
+}
+
+bool SqliteModels::ExpireReservations(std::string_view model, int64_t now, SqliteModel* state, uint64_t* expired) {
+  std::vector<SqliteReservation> due;
+  {
+    SqliteRows rows = due_(model, now);
+    while (rows.Next()) due.push_back(ReadReservation(rows));
+  }
+  for (const SqliteReservation& reservation : due) {
+    GiveBack(model, reservation, reservation.requests, reservation.tokens, now, state);
+    Forget(model, reservation.id);
+    ++*expired;
+  }
+  return !due.empty();
+}
+
+void SqliteModels::SetDay(std::string_view model, const SqliteModel& state) {
+  if (state.day_count > 0) {
+    set_day_.Run(model, state.day_start, state.day_count);
+  } else {
+    end_day_.Run(model);
+  }
+}
+
+void SqliteModels::CountDay(std::string_view model, int64_t now, int64_t count, SqliteModel* state) {
+  if (count <= 0) return;
+  if (state->day_count == 0) state->day_start = now;
+  state->day_count = AddAmounts(state->day_count, count);
+  SetDay(model, *state);
+}
+
+void SqliteModels::Hold(std::string_view model, const SqliteReservation& reservation) {
+  const std::string ids = WriteIds(reservation.tiers);
+  hold_.Run(std::string_view(reservation.id), model, reservation.ts, reservation.deadline, reservation.requests,
+            reservation.tokens, std::string_view(ids));
+  open_.Run(model, reservation.ts);
+}
+
+std::optional<SqliteReservation> SqliteModels::Find(std::string_view id) {
+  SqliteRows row = find_(id);
+  if (!row.Next()) return {};
+  return ReadReservation(row);
+}
+
+void SqliteModels::GiveBack(std::string_view model, const SqliteReservation& reservation, int64_t request_count,
+                            int64_t token_count, int64_t now, SqliteModel* state) {
+  const bool same_day = state->day_count > 0 && reservation.ts >= state->day_start && state->day_start + kDayNs > now;
+  if (request_count > 0 && same_day) {
+    state->day_count = std::max<int64_t>(0, state->day_count - request_count);
+    SetDay(model, *state);
+  }
+  if (reservation.ts + kMinuteNs > now) {
+    if (request_count > 0) requests.Take(model, reservation.ts, request_count);
+    if (token_count > 0) tokens.Take(model, reservation.ts, token_count);
+  }
+  for (const int64_t id : reservation.tiers) {
+    std::optional<SqliteTier> tier = tiers.Load(id, now);
+    if (!tier) continue;
+    const int64_t amount = tier->unit == Limit::Unit::kRequests ? request_count : token_count;
+    if (amount > 0) tiers.Take(&*tier, reservation.ts, now, amount);
+    tiers.Save("", "", &*tier);
+  }
+}
+
+void SqliteModels::Forget(std::string_view model, std::string_view id) {
+  forget_.Run(id);
+  close_.Run(model);
+}
+
+void SqliteModels::DropIfUnused(std::string_view model, const SqliteModel& state) {
+  if (state.open > 0 || state.day_count > 0 || state.requests.rows > 0 || state.tokens.rows > 0) return;
+  end_day_.Run(model);
+  drop_.Run(model);
+}
+
+}  // namespace weir

@@ -1,0 +1,110 @@
+// The rows of one model within a transaction: its two logs, its day, its reservations. Private to the store.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "throttle/quota/quota.h"
+#include "throttle/quota/sqlite/sqlite_database.h"
+#include "throttle/quota/sqlite/sqlite_tier.h"
+
+namespace weir {
+
+struct SqliteLogState {
+  int64_t sum = 0;
+  int64_t rows = 0;
+  int64_t first = 0;  // when the newest entry began
+};
+
+struct SqliteModel {
+  bool known = false;               // it has a row
+  std::optional<ModelQuota> quota;  // stated
+  SqliteLogState requests;
+  SqliteLogState tokens;
+  int64_t seen = 0;
+  int64_t open = 0;
+  int64_t day_start = 0;
+  int64_t day_count = 0;
+
+  ModelUsage usage() const;
+};
+
+// The table requests or tokens.
+class SqliteLog {
+ public:
+  SqliteLog(SqliteDatabase& database, const std::string& table);
+
+  // What counts no longer at `now`.
+  void Expire(std::string_view model, int64_t now, SqliteLogState* state);
+  void Add(std::string_view model, int64_t now, int64_t amount, SqliteLogState* state);
+  // From the entry in which that of `ts` is.
+  void Take(std::string_view model, int64_t ts, int64_t amount);
+  void StepBack(std::string_view model, int64_t now) { step_back_.Run(model, now); }
+  // When so much of it will have left.
+  int64_t WhenFreed(std::string_view model, int64_t amount);
+
+  SqliteQuery by_time;  // ts, count, rowid of ?1 from ?2 on
+  SqliteQuery insert;
+
+ private:
+  SqliteQuery merge_;
+  SqliteQuery expire_;
+  SqliteQuery step_back_;
+  SqliteQuery reduce_;
+  SqliteQuery remove_;
+};
+
+struct SqliteReservation {
+  std::string id;
+  int64_t ts = 0;
+  int64_t deadline = 0;
+  int64_t requests = 0;
+  int64_t tokens = 0;
+  std::vector<int64_t> tiers;
+};
+
+class SqliteModels {
+ public:
+  explicit SqliteModels(SqliteDatabase& database);
+
+  // As of `now`: what has left is gone, reservations whose time is up are given back, and what lies in the future
+  // counts as of now. `expired` is raised by the reservations that were.
+  SqliteModel Load(std::string_view model, int64_t now, uint64_t* expired);
+  void CountDay(std::string_view model, int64_t now, int64_t requests, SqliteModel* state);
+  void Hold(std::string_view model, const SqliteReservation& reservation);
+  std::optional<SqliteReservation> Find(std::string_view id);
+  // Takes back where it still counts, `state` being the model's.
+  void GiveBack(std::string_view model, const SqliteReservation& reservation, int64_t requests, int64_t tokens,
+                int64_t now, SqliteModel* state);
+  void Forget(std::string_view model, std::string_view id);
+  // Deletes the row of a model of which nothing counts.
+  void DropIfUnused(std::string_view model, const SqliteModel& state);
+
+  SqliteLog requests;
+  SqliteLog tokens;
+  SqliteTiers tiers;
+
+ private:
+  SqliteModel Read(std::string_view model);
+  void StepBack(std::string_view model, int64_t now);
+  bool ExpireReservations(std::string_view model, int64_t now, SqliteModel* state, uint64_t* expired);
+  void SetDay(std::string_view model, const SqliteModel& state);
+
+  SqliteQuery load_;
+  SqliteQuery seen_;
+  SqliteQuery set_day_;
+  SqliteQuery end_day_;
+  SqliteQuery hold_;
+  SqliteQuery open_;
+  SqliteQuery find_;
+  SqliteQuery due_;
+  SqliteQuery later_;
+  SqliteQuery step_back_;
+  SqliteQuery forget_;
+  SqliteQuery close_;
+  SqliteQuery drop_;
+};
+
+}  // namespace weir

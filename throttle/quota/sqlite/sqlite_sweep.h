@@ -1,0 +1,29 @@
+// Forgets what no longer counts, a part of the file at a time. Private to the store.
+#pragma once
+
+#include <string>
+
+#include "throttle/quota/sqlite/sqlite_model.h"
+
+namespace weir {
+
+class SqliteSweep {
+ public:
+  SqliteSweep(SqliteDatabase& database, SqliteModels& models);
+
+  // Within a transaction, each from where it stopped, and round again.
+  void Models(int64_t now, uint64_t* expired);
+  void Tiers(int64_t now);
+
+ private:
+  SqliteModels& models_;
+  SqliteQuery next_models_;
+  SqliteQuery has_tiers_;
+  SqliteQuery next_tiers_;
+  SqliteQuery drop_entries_;
+  SqliteQuery drop_tier_;
+  std::string model_;
+  int64_t tier_ = 0;
+};
+
+}  // namespace weir

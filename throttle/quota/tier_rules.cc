@@ -1,0 +1,287 @@
+#include "throttle/quota/tier_rules.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "config/parse.h"
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kOtherClass = "other";
+constexpr std::string_view kAnyModel = "*";
+
+const TierLimits& NoLimits() {
+  static const TierLimits none;
+  return none;
+}
+
+const Limits& FirstOf(const Limits& of_class, const Limits& fallback) { return of_class.empty() ? fallback : of_class; }
+
+Status UnknownQos(std::string_view name, const std::vector<QosClass>& classes) {
+  std::vector<std::string> names;
+  for (const QosClass& c : classes) names.push_back(c.name);
+  return Status::Error("QoS class \"" + Printable(name) + "\": there is no such class, there " +
+                       (names.empty() ? "are none" : "are " + Join(names, ", ")));
+}
+
+bool IsEmpty(const TierLimits& limits) {
+  return limits.user_model.empty() && limits.model.empty() && limits.instance.empty();
+}
+
+const Limits* FindOverride(const NameMap<const LimitsByModel*>& parties, std::string_view party,
+                           std::string_view model) {
+  const LimitsByModel* const* found = party.empty() ? nullptr : parties.Find(party);
+  if (found == nullptr) return nullptr;
+  const LimitsByModel& by_model = **found;
+  auto limits = by_model.find(model);
+  if (limits == by_model.end()) limits = by_model.find(kAnyModel);
+  return limits != by_model.end() && !limits->second.empty() ? &limits->second : nullptr;
+}
+
+Limit HourlyRequests(int64_t amount) { return {.amount = amount, .per = std::chrono::hours(1)}; }
+
+Status At(const std::string& where, const Status& status) {
+  return status.ok() ? status : Status::Error(where + ": " + status.message());
+}
+
+Status CheckOverrides(const std::string& what, const std::map<std::string, LimitsByModel, std::less<>>& parties) {
+  for (const auto& [party, by_model] : parties) {
+    if (Status name = CheckName(what, party); !name.ok()) return name;
+    for (const auto& [model, limits] : by_model) {
+      if (Status name = CheckName("model", model); !name.ok()) return name;
+      if (Status checked = CheckLimits(limits); !checked.ok())
+        return At(what + " " + Printable(party) + ", model " + Printable(model), checked);
+    }
+  }
+  return {};
+}
+
+Status CheckTierLimits(const std::string& where, const TierLimits& limits) {
+  for (const auto& [name, list] : {std::pair("user_model", &limits.user_model), std::pair("model", &limits.model),
+                                   std::pair("instance", &limits.instance)})
+    if (Status checked = CheckLimits(*list); !checked.ok()) return At(where + ", " + name, checked);
+  return {};
+}
+
+}  // namespace
+
+std::string_view NameOf(Tier tier) {
+  static constexpr std::array<std::string_view, kTiers> kNames = {"user_model", "qos", "model", "instance"};
+  return kNames[static_cast<size_t>(tier)];
+}
+
+std::vector<QosClass> TierRulesConfig::DefaultQosClasses() {
+  return {{.name = "premium", .priority = 1, .limits = {HourlyRequests(500)}},
+          {.name = "standard", .priority = 2, .limits = {HourlyRequests(100)}},
+          {.name = "free", .priority = 3, .limits = {HourlyRequests(10)}}};
+}
+
+Status CheckRequester(const Requester& requester) {
+  for (const auto& [what, name] : {std::pair("user", requester.user), std::pair("tenant", requester.tenant),
+                                   std::pair("API key", requester.api_key), std::pair("instance", requester.instance),
+                                   std::pair("QoS class", requester.qos)}) {
+    if (name.empty()) continue;
+    if (Status checked = CheckName(what, name); !checked.ok()) return checked;
+  }
+  return {};
+}
+
+void TierPlan::Append(std::string_view text) {
+  assert(text_size_ + text.size() <= text_.size() && "the names were checked");
+  std::ranges::copy(text, text_.begin() + static_cast<std::ptrdiff_t>(text_size_));
+  text_size_ += text.size();
+}
+
+void TierPlan::AppendName(std::string_view name) {
+  if (name.find_first_of("%:{}@") == std::string_view::npos) return Append(name);
+  Append(EscapeName(name));
+}
+
+void TierPlan::AppendParty(const Requester& requester) {
+  if (requester.user.empty() && !requester.api_key.empty()) {
+    Append("key:");
+    return AppendName(requester.api_key);
+  }
+  if (!requester.tenant.empty()) {
+    Append("tenant:");
+    AppendName(requester.tenant);
+    if (!requester.user.empty()) Append(":");
+  }
+  if (requester.user.empty()) return;
+  Append("user:");
+  AppendName(requester.user);
+}
+
+std::string_view TierPlan::EndKey() {
+  const std::string_view key(text_.data() + key_begin_, text_size_ - key_begin_);
+  key_begin_ = text_size_;
+  return key;
+}
+
+void TierPlan::Add(Tier tier, std::string_view key, const Limits& limits) {
+  for (const Limit& limit : limits) {
+    assert(count_ < charges_.size() && "the rules were checked");
+    charges_[count_] = {.key = key, .limit = limit};
+    tiers_[count_] = tier;
+    ++count_;
+  }
+}
+
+TierRules::TierRules(TierRulesConfig config) : config_(std::move(config)) {
+  empty_ = IsEmpty(config_.default_limits) && config_.tenants.empty() && config_.api_keys.empty();
+  for (const ModelClass& of_models : config_.model_classes) {
+    empty_ = empty_ && IsEmpty(of_models.limits);
+    for (const std::string& model : of_models.models) class_of_.Set(model, &of_models);
+  }
+  for (const auto& [name, limits] : config_.tenants) tenants_.Set(name, &limits);
+  for (const auto& [name, limits] : config_.api_keys) api_keys_.Set(name, &limits);
+}
+
+const ModelClass* TierRules::FindClass(std::string_view model) const {
+  const ModelClass* const* found = class_of_.Find(model);
+  return found != nullptr ? *found : nullptr;
+}
+
+std::string_view TierRules::ClassOf(std::string_view model) const {
+  const ModelClass* found = FindClass(model);
+  return found != nullptr ? std::string_view(found->name) : kOtherClass;
+}
+
+const QosClass* TierRules::FindQos(std::string_view name) const {
+  const auto found = std::ranges::find(config_.qos_classes, name, &QosClass::name);
+  return found == config_.qos_classes.end() ? nullptr : &*found;
+}
+
+const Limits& TierRules::UserLimits(std::string_view model, const Requester& requester,
+                                    const ModelClass* of_model) const {
+  if (const Limits* limits = FindOverride(api_keys_, requester.api_key, model)) return *limits;
+  if (const Limits* limits = FindOverride(tenants_, requester.tenant, model)) return *limits;
+  return FirstOf(of_model != nullptr ? of_model->limits.user_model : NoLimits().user_model,
+                 config_.default_limits.user_model);
+}
+
+Status TierRules::MakePlan(std::string_view model, const Requester& requester, TierPlan* plan) const {
+  if (Status checked = CheckRequester(requester); !checked.ok()) return checked;
+  const QosClass* qos = nullptr;
+  if (!requester.qos.empty()) {
+    qos = FindQos(requester.qos);
+    if (qos == nullptr) return UnknownQos(requester.qos, config_.qos_classes);
+    plan->priority_ = qos->priority;
+  }
+  const ModelClass* of_model = FindClass(model);
+  if (!requester.user.empty() || !requester.api_key.empty() || !requester.tenant.empty())
+    PlanForParty(UserLimits(model, requester, of_model), qos, requester, plan);
+  const TierLimits& of_class = of_model != nullptr ? of_model->limits : NoLimits();
+  plan->Add(Tier::kModel, "model", FirstOf(of_class.model, config_.default_limits.model));
+  plan->before_model_ = plan->count_;
+  if (requester.instance.empty()) return {};
+  const Limits& limits = FirstOf(of_class.instance, config_.default_limits.instance);
+  if (limits.empty()) return {};
+  plan->Append("instance:");
+  plan->AppendName(requester.instance);
+  plan->Add(Tier::kInstance, plan->EndKey(), limits);
+  return {};
+}
+
+void TierRules::PlanForParty(const Limits& user_model, const QosClass* qos, const Requester& requester,
+                             TierPlan* plan) {
+  if (!user_model.empty()) {
+    plan->AppendParty(requester);
+    plan->Add(Tier::kUserModel, plan->EndKey(), user_model);
+  }
+  if (qos == nullptr || qos->limits.empty()) return;
+  plan->Append("qos:");
+  plan->AppendName(qos->name);
+  plan->Append(":");
+  plan->AppendParty(requester);
+  plan->Add(Tier::kQos, plan->EndKey(), qos->limits);
+}
+
+Status CheckLimit(const Limit& limit) {
+  static constexpr Duration kShortest = std::chrono::seconds(1);
+  static constexpr Duration kLongest = std::chrono::days(366);
+  const std::string text = Describe(limit);
+  if (limit.amount < 1 || limit.amount > kMostAmount)
+    return Status::Error(text + ": the amount is " + std::to_string(limit.amount) + ", expected 1.." +
+                         std::to_string(kMostAmount));
+  if (limit.per < kShortest || limit.per > kLongest || limit.per % std::chrono::milliseconds(1) != Duration::zero())
+    return Status::Error(text + ": the time is " + FormatNumber(ToSeconds(limit.per)) +
+                         " s, expected whole milliseconds within 1 s..366 days");
+  if (limit.kind == Limit::Kind::kBucket && (limit.burst < limit.amount || limit.burst > kMostAmount))
+    return Status::Error(text + ": the burst is " + std::to_string(limit.burst) +
+                         ", expected the amount at least, and " + std::to_string(kMostAmount) + " at most");
+  return {};
+}
+
+Status CheckLimits(const Limits& limits) {
+  if (limits.size() > kMaxLimits)
+    return Status::Error(std::to_string(limits.size()) + " limits, expected " + std::to_string(kMaxLimits) +
+                         " at most");
+  for (size_t i = 0; i < limits.size(); ++i) {
+    if (Status checked = CheckLimit(limits[i]); !checked.ok()) return checked;
+    for (size_t j = 0; j < i; ++j) {
+      // They would be one count that each request is added to twice.
+      if (MeterName(limits[j]) == MeterName(limits[i]))
+        return Status::Error(Describe(limits[j]) + " and " + Describe(limits[i]) +
+                             ": two limits of the same kind and time, expected one");
+    }
+  }
+  return {};
+}
+
+Status CheckModelClass(std::span<const ModelClass> before, const ModelClass& of_models) {
+  if (Status name = CheckName("model class", of_models.name); !name.ok()) return name;
+  if (of_models.name == kOtherClass)
+    return Status::Error("the model class \"other\": that is the class of models that have none");
+  if (before.size() >= kMaxModelClasses)
+    return Status::Error("more than " + std::to_string(kMaxModelClasses) + " model classes");
+  std::set<std::string_view> models;
+  for (const std::string& model : of_models.models) {
+    if (Status name = CheckName("model", model); !name.ok()) return name;
+    if (!models.insert(model).second)
+      return Status::Error("the model " + Printable(model) + " twice in the class " + Printable(of_models.name));
+  }
+  for (const ModelClass& other : before) {
+    if (other.name == of_models.name) return Status::Error("a second model class " + Printable(other.name));
+    for (const std::string& model : other.models)
+      if (models.contains(model))
+        return Status::Error("the model " + Printable(model) + " is in the class " + Printable(other.name) +
+                             " already");
+  }
+  return {};
+}
+
+Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos) {
+  if (Status name = CheckName("QoS class", qos.name); !name.ok()) return name;
+  if (qos.priority < 1 || qos.priority > kMaxPriority)
+    return Status::Error("QoS class " + Printable(qos.name) + ": the priority is " + std::to_string(qos.priority) +
+                         ", expected 1.." + std::to_string(kMaxPriority));
+  if (before.size() >= kMaxQosClasses)
+    return Status::Error("more than " + std::to_string(kMaxQosClasses) + " QoS classes");
+  if (std::ranges::find(before, qos.name, &QosClass::name) != before.end())
+    return Status::Error("a second QoS class " + Printable(qos.name));
+  return {};
+}
+
+Status CheckTierRules(const TierRulesConfig& config) {
+  if (Status checked = CheckTierLimits("default", config.default_limits); !checked.ok()) return checked;
+  for (size_t i = 0; i < config.model_classes.size(); ++i) {
+    const ModelClass& of_models = config.model_classes[i];
+    if (Status checked = CheckModelClass({config.model_classes.data(), i}, of_models); !checked.ok()) return checked;
+    if (Status checked = CheckTierLimits("model class " + of_models.name, of_models.limits); !checked.ok())
+      return checked;
+  }
+  for (size_t i = 0; i < config.qos_classes.size(); ++i) {
+    const QosClass& qos = config.qos_classes[i];
+    if (Status checked = CheckQosClass({config.qos_classes.data(), i}, qos); !checked.ok()) return checked;
+    if (Status checked = CheckLimits(qos.limits); !checked.ok()) return At("QoS class " + qos.name, checked);
+  }
+  if (Status checked = CheckOverrides("tenant", config.tenants); !checked.ok()) return checked;
+  return CheckOverrides("API key", config.api_keys);
+}
+
+}  // namespace weir

@@ -1,0 +1,113 @@
+#include "throttle/quota/yaml_store.h"
+
+#include <chrono>
+#include <utility>
+
+#include "throttle/quota/yaml_state_file.h"
+
+namespace weir {
+
+Result<std::unique_ptr<YamlQuotaStore>> YamlQuotaStore::Open(const std::string& path, YamlStoreOptions options,
+                                                             const WallClock& clock) {
+  Result<std::unique_ptr<YamlStateFile>> file = YamlStateFile::Take(path);
+  if (!file.ok()) return file.status();
+  Result<std::optional<std::string>> text = file.value()->Read(kMaxQuotaYamlBytes);
+  if (!text.ok()) return text.status();
+  Result<QuotaState> state = ReadQuotaYaml(text.value().value_or(""), path);
+  if (!state.ok()) return state.status();
+  std::unique_ptr<YamlQuotaStore> store(new YamlQuotaStore(std::move(file).value(), options, clock));
+  Status imported = store->MemoryQuotaStore::Import(state.value());
+  if (!imported.ok()) return imported;
+  if (options.persist_every > Duration::zero())
+    store->persister_ = std::jthread([&self = *store](const std::stop_token& stop) { self.PersistUntil(stop); });
+  return store;
+}
+
+YamlQuotaStore::YamlQuotaStore(std::unique_ptr<YamlStateFile> file, const YamlStoreOptions& options,
+                               const WallClock& clock)
+    : MemoryQuotaStore(options.memory, clock), file_(std::move(file)), persist_every_(options.persist_every) {}
+
+YamlQuotaStore::~YamlQuotaStore() {
+  persister_ = {};                       // stopped, and waited for
+  if (changed_.load()) (void)Persist();  // nobody is left to tell
+}
+
+std::string YamlQuotaStore::name() const { return "yaml:" + file_->path(); }
+
+// Most calls find it set: a load keeps the line shared between the cores.
+void YamlQuotaStore::Changed() {
+  if (!changed_.load(std::memory_order_relaxed)) changed_.store(true);
+}
+
+ChargeAnswer YamlQuotaStore::Run(const Charge& charge) {
+  ChargeAnswer answer = MemoryQuotaStore::Run(charge);
+  if (charge.mode != Charge::Mode::kPeek) Changed();
+  return answer;
+}
+
+SettlementAnswer YamlQuotaStore::Run(const Settlement& settlement) {
+  SettlementAnswer answer = MemoryQuotaStore::Run(settlement);
+  Changed();
+  return answer;
+}
+
+Status YamlQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuota> quota) {
+  Status status = MemoryQuotaStore::SetQuota(model, quota);
+  Changed();
+  return status;
+}
+
+Status YamlQuotaStore::Reset(std::string_view model) {
+  Status status = MemoryQuotaStore::Reset(model);
+  Changed();
+  return status;
+}
+
+Status YamlQuotaStore::Import(const QuotaState& state) {
+  Status status = MemoryQuotaStore::Import(state);
+  Changed();
+  return status;
+}
+
+Status YamlQuotaStore::Persist() {
+  const std::lock_guard lock(writing_);
+  changed_.store(false);  // before the state is copied: what changes from here on is for the next time
+  Status status;
+  Result<QuotaState> state = Export();
+  if (state.ok()) {
+    const std::string text = WriteQuotaYaml(state.value());
+    status = text.size() <= kMaxQuotaYamlBytes
+                 ? file_->Replace(text)
+                 : Status::Error(file_->path() + ": the state has grown to " + std::to_string(text.size()) +
+                                 " bytes, a file may have " + std::to_string(kMaxQuotaYamlBytes) +
+                                 "; the file from before stands; use a SQLite file (sqlite:PATH)");
+  } else {
+    status = state.status();
+  }
+  if (!status.ok()) changed_.store(true);
+  const std::lock_guard problem_lock(problem_mutex_);
+  problem_ = status.message();
+  return status;
+}
+
+void YamlQuotaStore::PersistUntil(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  Duration pause = persist_every_;
+  while (!stop.stop_requested()) {
+    pause_.wait_for(lock, stop, pause, [] { return false; });
+    if (stop.stop_requested() || !changed_.load()) continue;
+    const auto start = std::chrono::steady_clock::now();
+    (void)Persist();  // Health says what is wrong
+    pause = std::max(persist_every_, 4 * Duration(std::chrono::steady_clock::now() - start));
+  }
+}
+
+StoreHealth YamlQuotaStore::Health() const {
+  StoreHealth health = MemoryQuotaStore::Health();
+  const std::lock_guard lock(problem_mutex_);
+  if (!problem_.empty()) health.problem = problem_;
+  return health;
+}
+
+}  // namespace weir
