@@ -123,8 +123,13 @@ std::string_view TrimBlanks(std::string_view text) {
 std::string Printable(std::string_view text) {
   static constexpr std::string_view kHex = "0123456789abcdef";
   size_t end = std::min(text.size(), kPrintableBytes);
-  // Not within a character.
-  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  // Not within a character, of which at most three bytes follow the first; elsewhere it is no UTF-8.
+  const auto follows = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
+  for (size_t back = 0; end < text.size() && back <= 3; ++back) {
+    if (follows(end - back)) continue;
+    end -= back;
+    break;
+  }
   std::string out;
   for (const char c : text.substr(0, end)) {
     const auto byte = static_cast<unsigned char>(c);

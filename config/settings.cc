@@ -90,11 +90,21 @@ void SettingTable::Add(std::string name, std::chrono::milliseconds* variable, Nu
 }
 
 void SettingTable::Add(std::string name, std::string* variable, std::string meaning) {
-  AddRow({.name = std::move(name), .default_value = *variable, .unit = "", .range = "", .meaning = std::move(meaning)},
-         [variable](std::string_view text) -> Result<Parsed> {
-           std::string value(TrimBlanks(text));
-           return Parsed{value, [variable, value] { *variable = value; }};
-         });
+  AddSecret(std::move(name), variable, std::move(meaning), [](std::string_view value) { return std::string(value); });
+}
+
+void SettingTable::AddSecret(std::string name, std::string* variable, std::string meaning, Show show) {
+  SettingRow row{.name = std::move(name),
+                 .default_value = show(*variable),
+                 .unit = "",
+                 .range = "",
+                 .meaning = std::move(meaning)};
+  AddRow(std::move(row), [variable, show = std::move(show)](std::string_view text) -> Result<Parsed> {
+    std::string value(TrimBlanks(text));
+    std::string printed = show(value);
+    const bool hidden = printed != value;
+    return Parsed{std::move(printed), [variable, value = std::move(value)] { *variable = value; }, hidden};
+  });
 }
 
 void SettingTable::AddWords(std::string name, std::vector<std::string> words, size_t default_index,
@@ -125,6 +135,7 @@ void SettingTable::AddRow(SettingRow row, Parser parse) {
 void SettingTable::Assign(size_t index, const Parsed& parsed, std::string_view source) {
   parsed.assign();
   rows_[index].value = parsed.printed;
+  rows_[index].hidden = parsed.hidden;
   rows_[index].source = source;
 }
 

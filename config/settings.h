@@ -35,7 +35,8 @@ struct SettingRow {
   std::string name;  // without prefix
   std::string default_value;
   std::string value;
-  std::string source;  // "default", "WEIR_…", "ORLY_…", or what Set was told, such as "--port"
+  bool hidden = false;  // the value is not the real one, as there is a secret in it
+  std::string source;   // "default", "WEIR_…", "ORLY_…", or what Set was told, such as "--port"
   std::string unit;
   std::string range;  // "0..1", "true|false", "hold|open", "" for free text
   std::string meaning;
@@ -52,6 +53,9 @@ class SettingTable {
   // The name should end in _MS; the unit is ms.
   void Add(std::string name, std::chrono::milliseconds* variable, NumberRange range, std::string meaning);
   void Add(std::string name, std::string* variable, std::string meaning);
+  // One that is not to be read over a shoulder or in a log: rows have what `show` makes of it.
+  using Show = std::function<std::string(std::string_view value)>;
+  void AddSecret(std::string name, std::string* variable, std::string meaning, Show show = HideAll);
   // One of the words; the variable is an enum and takes the value beside the word.
   template <typename Enum>
   requires std::is_enum_v<Enum>
@@ -75,8 +79,11 @@ class SettingTable {
   struct Parsed {
     std::string printed;
     std::function<void()> assign;
+    bool hidden = false;
   };
   using Parser = std::function<Result<Parsed>(std::string_view text)>;
+
+  static std::string HideAll(std::string_view value) { return value.empty() ? "" : "***"; }
 
   void AddRow(SettingRow row, Parser parse);
   void AddWords(std::string name, std::vector<std::string> words, size_t default_index,

@@ -100,7 +100,8 @@ std::string SettingsAsEnv(const std::vector<SettingRow>& rows) {
     if (!row.range.empty()) notes.push_back(row.range);
     notes.push_back(row.source == "default" ? "the default" : "default " + Printable(row.default_value));
     out += "# " + row.meaning + " (" + Join(notes, "; ") + ")\n";
-    out += FullName(row) + "=" + QuotedForShell(row.value) + "\n";
+    // What is hidden must not become the setting of whoever uses this.
+    out += (row.hidden ? "# " : "") + FullName(row) + "=" + QuotedForShell(row.value) + "\n";
   }
   return out;
 }

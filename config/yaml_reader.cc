@@ -47,6 +47,8 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
+const std::string kHidden = "…";
+
 std::string Quoted(std::string_view text) { return "\"" + Printable(text) + "\""; }
 
 std::string DescribeFound(const YamlNode& node) {
@@ -150,7 +152,8 @@ std::string YamlValue::PathOf(std::string_view key) const {
 }
 
 // Visits each pair whose key is a text that did not stand before.
-void YamlValue::EachPair(const std::function<void(const YamlNode& key, const YamlNode& value)>& visit) const {
+void YamlValue::EachPair(const std::function<void(const YamlNode& key, const YamlNode& value)>& visit,
+                         Keys keys) const {
   std::map<std::string_view, int> first_line;
   for (size_t i = 0; i + 1 < node_->children.size(); i += 2) {
     const YamlNode& key = *node_->children[i];
@@ -163,18 +166,19 @@ void YamlValue::EachPair(const std::function<void(const YamlNode& key, const Yam
       visit(key, *node_->children[i + 1]);
     } else {
       errors_->Add(key, path_,
-                   "found the key " + Quoted(key.text) + " again, expected it once (it stands in line " +
-                       std::to_string(before->second) + ")");
+                   "found the key " + (keys == Keys::kSecrets ? kHidden : Quoted(key.text)) +
+                       " again, expected it once (it stands in line " + std::to_string(before->second) + ")");
     }
   }
 }
 
-void YamlValue::Entries(const std::function<void(std::string_view, YamlValue)>& read) const {
+void YamlValue::Entries(const std::function<void(std::string_view, YamlValue)>& read, Keys keys) const {
   if (node_ == nullptr) return;
   if (node_->kind != Kind::kMap) return Expected("a map");
-  EachPair([&](const YamlNode& key, const YamlNode& value) {
-    read(key.text, YamlValue(&value, errors_, PathOf(key.text)));
-  });
+  const auto visit = [&](const YamlNode& key, const YamlNode& value) {
+    read(key.text, YamlValue(&value, errors_, PathOf(keys == Keys::kSecrets ? kHidden : key.text)));
+  };
+  EachPair(visit, keys);
 }
 
 void YamlValue::Map(const std::function<void(YamlMap&)>& read) const {

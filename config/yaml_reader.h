@@ -80,8 +80,9 @@ class YamlValue {
   void List(const std::function<void(YamlValue item)>& read) const;
   // A map whose keys the program knows.
   void Map(const std::function<void(YamlMap& map)>& read) const;
-  // A map whose keys the user chooses.
-  void Entries(const std::function<void(std::string_view key, YamlValue value)>& read) const;
+  // A map whose keys the user chooses. Of keys that are secrets the errors say "…".
+  enum class Keys : uint8_t { kNames, kSecrets };
+  void Entries(const std::function<void(std::string_view key, YamlValue value)>& read, Keys keys = Keys::kNames) const;
 
   // An error that only the caller can find, at this value.
   void Error(std::string_view what) const;
@@ -97,7 +98,8 @@ class YamlValue {
   std::optional<size_t> ReadWord(const std::vector<std::string>& words) const;
   const std::string* PlainText(std::string_view expected) const;
   void Expected(std::string_view expected) const;
-  void EachPair(const std::function<void(const YamlNode& key, const YamlNode& value)>& visit) const;
+  void EachPair(const std::function<void(const YamlNode& key, const YamlNode& value)>& visit,
+                Keys keys = Keys::kNames) const;
   std::string PathOf(std::string_view key) const;
 
   const YamlNode* node_;

@@ -16,8 +16,6 @@
 
 namespace weir {
 
-inline constexpr size_t kMaxYamlFileBytes = YamlBounds{}.file_bytes;
-inline constexpr size_t kMaxYamlValues = YamlBounds{}.values;
 inline constexpr size_t kMaxYamlScalarBytes = size_t{64} << 10;
 inline constexpr size_t kMaxYamlDepth = 32;
 

@@ -52,6 +52,8 @@ bool IsLoopback(const std::string& text) {
   return address.is_loopback();
 }
 
+}  // namespace
+
 // A private address is not enough: pages of the network around may be behind it.
 bool IsLoopbackName(std::string_view host) {
   std::string name = HostOf(host);
@@ -59,6 +61,8 @@ bool IsLoopbackName(std::string_view host) {
   if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
   return IsLoopback(name);
 }
+
+namespace {
 
 // Why a request is not surely that of a program on this machine; empty where it is.
 std::string WhyNotFromHere(const HttpRequest& request) {
@@ -133,10 +137,10 @@ LoopbackTrust TrustInLoopback(const RelaySettings& settings, std::string_view tr
 }
 
 struct Admin::Rep {
-  Rep(const RelaySettings& s, const WallClock& c, std::string t, std::string_view trusted_proxies, TokenFrom from)
+  Rep(const RelaySettings& s, const WallClock& c, std::string t, LoopbackTrust trust, TokenFrom from)
       : key(s.admin_pubkey),
         url(s.url),
-        loopback(TrustInLoopback(s, trusted_proxies)),
+        loopback(std::move(trust)),
         token(std::move(t)),
         token_is_set(from == TokenFrom::kSetting),
         clock(c),
@@ -254,9 +258,9 @@ HttpResponse Admin::Rep::Answer(int status, const std::string& why) const {
   return response;
 }
 
-Admin::Admin(const RelaySettings& settings, const WallClock& clock, std::string token, std::string_view trusted_proxies,
+Admin::Admin(const RelaySettings& settings, const WallClock& clock, std::string token, LoopbackTrust loopback,
              TokenFrom token_from)
-    : rep_(std::make_unique<Rep>(settings, clock, std::move(token), trusted_proxies, token_from)) {}
+    : rep_(std::make_unique<Rep>(settings, clock, std::move(token), std::move(loopback), token_from)) {}
 Admin::~Admin() = default;
 
 std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request) const {

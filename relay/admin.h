@@ -31,6 +31,8 @@ struct LoopbackTrust {
   std::string why;
 };
 LoopbackTrust TrustInLoopback(const RelaySettings& settings, std::string_view trusted_proxies);
+// localhost, or an address of loopback; with or without a port.
+bool IsLoopbackName(std::string_view host);
 
 // One of three is enough:
 // Token: `Authorization: Bearer <token>`, from anywhere. The relay's is in a file, that of `weir gate` in
@@ -49,7 +51,7 @@ class Admin {
   enum class TokenFrom : uint8_t { kFile, kSetting };
 
   // An empty token is nobody's. The clock must outlive it.
-  Admin(const RelaySettings& settings, const WallClock& clock, std::string token, std::string_view trusted_proxies = {},
+  Admin(const RelaySettings& settings, const WallClock& clock, std::string token, LoopbackTrust loopback,
         TokenFrom token_from = TokenFrom::kFile);
   ~Admin();
 

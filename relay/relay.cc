@@ -119,9 +119,8 @@ void Relay::Rep::MakeAdmin() {
     RemoveAdminToken(data_dir, ReadAdminToken(data_dir));
     spdlog::warn("no token for administrators: {}", token.status().message());
   }
-  const std::string& proxies = configuration.server.trusted_proxies;
-  admin = std::make_unique<Admin>(configuration.relay, WallClock::System(), admin_token, proxies);
-  const LoopbackTrust trust = TrustInLoopback(configuration.relay, proxies);
+  const LoopbackTrust trust = TrustInLoopback(configuration.relay, configuration.server.trusted_proxies);
+  admin = std::make_unique<Admin>(configuration.relay, WallClock::System(), admin_token, trust);
   spdlog::info("administrators: requests from this machine are {} ({}); {}", trust.trusted ? "trusted" : "not trusted",
                trust.why, admin_token.empty() ? "there is no token" : "the token is in " + AdminTokenPath(data_dir));
 }

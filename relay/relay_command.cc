@@ -109,13 +109,17 @@ int Run(const RelayConfiguration& configuration, bool take_over, std::vector<Rel
   WarnOfUnknownSettings(parts, environment);
   LogStart(configuration);
 
+  const auto hang_up = [parts] {
+    spdlog::info("SIGHUP: settings are read at start; restart to change them");
+    for (RelayPart* part : parts) part->HangUp();
+  };
   auto opened = Relay::Open(configuration, take_over, std::move(parts));
   if (!opened.ok()) {
     spdlog::error("{}", opened.status().message());
     return 1;
   }
   Relay& relay = *opened.value();
-  signals.BeginOrderly([&relay] { relay.ForceShutdown(); });
+  signals.BeginOrderly([&relay] { relay.ForceShutdown(); }, hang_up);
   relay.Accept();
   const std::string address = relay.host_and_port();
   spdlog::info("listening on ws://{}; a browser on http://{} shows how to connect", address, address);

@@ -35,6 +35,9 @@ class RelayPart {
   // When no connection is left: waits for what the part has under way, so that no task of it is in the pool any more.
   // Gates and commit thread still work. Called also if Start was not.
   virtual void Stop() = 0;
+  // SIGHUP, from any thread, between Start and Stop or later: reads its own files again, where it has such. Must not
+  // block.
+  virtual void HangUp() {}
   // For /metrics, from any thread, also before Start and after Stop.
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
 };

@@ -26,7 +26,7 @@ Pipeline::Result Pipeline::Run(uint64_t calls, uint64_t depth) {
 void Pipeline::OnAnswer(const ChargeAnswer& answer) {
   const std::lock_guard lock(mutex_);
   ++result_.answered;
-  if (!answer.fits()) ++result_.refused;
+  if (answer.code != QuotaCode::kOk) ++result_.failed;
   ++free_;
   --under_way_;
   changed_.notify_one();

@@ -16,13 +16,12 @@ class Pipeline {
 
   struct Result {
     uint64_t answered = 0;
-    uint64_t refused = 0;  // or not answered by the store
+    uint64_t failed = 0;  // all but kOk
   };
   // So many in all, `depth` at a time. Returns when all are answered.
   Result Run(uint64_t calls, uint64_t depth);
 
  private:
-  void Submit();
   void OnAnswer(const ChargeAnswer& answer);
 
   QuotaStore& store_;

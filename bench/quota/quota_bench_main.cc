@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,32 +19,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kParts = {"in-process", "stores", "redis"};
+const std::vector<std::string> kParts = {"in_process", "stores", "redis"};
 
 struct Arguments {
   std::vector<std::string> parts = kParts;
-  double in_process_seconds = 0.2;
-  double seconds = 0.7;
-  int in_process_repetitions = 3;
-  int store_repetitions = 3;
-  int redis_repetitions = 5;
+  std::optional<double> seconds;
+  std::optional<int> repetitions;
   fs::path scratch = fs::temp_directory_path();
   fs::path results;
 };
 
 void AddTo(CLI::App* app, Arguments* a) {
-  app->add_option("--part", a->parts, "only these: in-process, stores, redis")->check(CLI::IsMember(kParts));
-  app->add_option("--in-process-seconds", a->in_process_seconds, "for each measurement in process")
-      ->capture_default_str()
+  app->add_option("PART", a->parts, "in_process, stores, redis (default: all)")->check(CLI::IsMember(kParts));
+  app->add_option("--seconds", a->seconds, "for each measurement (default: 0.2 in process, else 0.7)")
       ->check(CLI::Range(0.01, 60.0));
-  app->add_option("--seconds", a->seconds, "for each measurement of a store")
-      ->capture_default_str()
-      ->check(CLI::Range(0.05, 60.0));
-  app->add_option("--in-process-repetitions", a->in_process_repetitions)
-      ->capture_default_str()
+  app->add_option("--repetitions", a->repetitions, "of each (default: 5 of redis, 3 of the others)")
       ->check(CLI::Range(1, 1000));
-  app->add_option("--store-repetitions", a->store_repetitions)->capture_default_str()->check(CLI::Range(1, 1000));
-  app->add_option("--redis-repetitions", a->redis_repetitions)->capture_default_str()->check(CLI::Range(1, 1000));
   app->add_option("--scratch", a->scratch, "where the stores' files are made, and removed at the end")
       ->capture_default_str()
       ->check(CLI::ExistingDirectory);
@@ -67,20 +58,21 @@ Status Measure(const Arguments& a, std::vector<Part>* parts) {
   const auto wanted = [&a](const std::string& part) {
     return std::find(a.parts.begin(), a.parts.end(), part) != a.parts.end();
   };
-  const Duration time = FromSeconds(a.seconds);
-  if (wanted("in-process")) {
+  const Duration time = FromSeconds(a.seconds.value_or(0.7));
+  if (wanted("in_process")) {
     Part& part = parts->emplace_back(Part{.title = "In process"});
-    const InProcessOptions options{.repetitions = a.in_process_repetitions, .time = FromSeconds(a.in_process_seconds)};
+    const InProcessOptions options{.repetitions = a.repetitions.value_or(3),
+                                   .time = FromSeconds(a.seconds.value_or(0.2))};
     if (Status s = MeasureInProcess(options, &part.figures); !s.ok()) return s;
   }
   if (wanted("stores")) {
     Part& part = parts->emplace_back(Part{.title = "Stores"});
-    const StoreOptions options{.repetitions = a.store_repetitions, .time = time, .scratch = a.scratch};
+    const StoreOptions options{.repetitions = a.repetitions.value_or(3), .time = time, .scratch = a.scratch};
     if (Status s = MeasureStores(options, &part.figures); !s.ok()) return s;
   }
   if (!wanted("redis")) return {};
   Part& part = parts->emplace_back(Part{.title = "Redis, the same script", .ratio = true});
-  const RedisLoadOptions options{.repetitions = a.redis_repetitions, .time = time, .scratch = a.scratch};
+  const RedisLoadOptions options{.repetitions = a.repetitions.value_or(5), .time = time, .scratch = a.scratch};
   return MeasureRedisLoad(options, &part.figures);
 }
 

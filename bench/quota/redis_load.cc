@@ -94,7 +94,7 @@ class RedisLoad {
     double seconds = 0;
     while (seconds < 0.3) {
       const Pipeline::Result result = Pipeline(store_, kCharge).Run(10 * depth + 500, depth);
-      if (result.refused > 0) return Status::Error("the store refuses");
+      if (result.failed > 0) return Status::Error("the store refuses");
       calls += result.answered;
       seconds = ToSeconds(Clock::System().Now() - from);
     }
@@ -129,7 +129,7 @@ class RedisLoad {
     const TimePoint from = Clock::System().Now();
     const Pipeline::Result result = Pipeline(store_, kCharge).Run(calls, depth);
     const double seconds = ToSeconds(Clock::System().Now() - from);
-    if (result.refused > 0) return Status::Error("the store refuses: " + store_.Health().problem);
+    if (result.failed > 0) return Status::Error("the store refuses: " + store_.Health().problem);
     Report(repetition, depth, "weir", static_cast<double>(calls) / seconds, OwnProcessorTime() - own_from,
            ProcessorTime(redis_.pid()).value() - server_from.value(), calls);
     return {};

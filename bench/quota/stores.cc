@@ -18,12 +18,13 @@ namespace weir {
 namespace {
 
 constexpr int64_t kMuch = 1'000'000'000'000;
+constexpr ModelQuota kNoLimitIsMet{.max_rpm = kMuch, .max_tpm = kMuch, .max_rpd = kMuch};
 constexpr const char* kModel = "gpt-4o";
 constexpr uint64_t kCallers = 50;
 
 QuotaConfig Config(bool tiers) {
   QuotaConfig config;
-  config.quotas[kModel] = {.max_rpm = kMuch, .max_tpm = kMuch, .max_rpd = kMuch};
+  config.quotas[kModel] = kNoLimitIsMet;
   if (tiers) {
     const Limits limits = {{.unit = Limit::Unit::kRequests, .amount = kMuch, .per = std::chrono::hours(1)}};
     config.tiers.default_limits = {.user_model = limits, .model = limits, .instance = limits};
@@ -107,15 +108,15 @@ class Measurement {
   Status Together() {
     const auto store = Open();
     if (!store.ok()) return store.status();
-    const QuotaLimiter states_the_quota(*store.value(), Config(false));
-    Pipeline pipeline(*store.value(), {.model = kModel, .mode = Charge::Mode::kTake, .tokens = 900});
-    if (pipeline.Run(1000, kCallers).refused > 0) return Status::Error(subject_.name + ": refused");
+    Pipeline pipeline(*store.value(),
+                      {.model = kModel, .mode = Charge::Mode::kTake, .tokens = 900, .default_quota = kNoLimitIsMet});
+    if (pipeline.Run(1000, kCallers).failed > 0) return Status::Error(subject_.name + ": refused");
     const Meter meter(subject_.server);
     const TimePoint end = Clock::System().Now() + options_.time;
     double count = 0;
     while (Clock::System().Now() < end) {
       const Pipeline::Result result = pipeline.Run(5000, kCallers);
-      if (result.refused > 0) return Status::Error(subject_.name + ": refused");
+      if (result.failed > 0) return Status::Error(subject_.name + ": refused");
       count += static_cast<double>(result.answered);
     }
     meter.Report(count, repetition_, "take, " + std::to_string(kCallers) + " under way", subject_.name, figures_);

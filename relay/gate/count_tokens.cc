@@ -73,7 +73,7 @@ Status ErrorOf(const HttpResponse& response, const std::string& origin, const st
 
 void Declare(SettingTable& table, CountTokensSettings& s) {
   table.Add("COUNT_TOKENS_URL", &s.url, "where tokens are counted: the base of models/…:countTokens");
-  table.Add("COUNT_TOKENS_KEY", &s.api_key, "the key for it");
+  table.AddSecret("COUNT_TOKENS_KEY", &s.api_key, "the key for it");
   table.Add("COUNT_TOKENS_CA_FILE", &s.ca_file, "certificates that its server's is verified by; empty: the system's");
   table.Add("COUNT_TOKENS_TIMEOUT_MS", &s.timeout, {.min = 1, .max = 600'000}, "for the whole of a count");
   table.Add("COUNT_TOKENS_MAX_TEXT_BYTES", &s.max_text_bytes, {.min = 1, .max = 1 << 30, .unit = "bytes"},

@@ -2,7 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -13,18 +13,16 @@
 #include <utility>
 
 #include "relay/gate/calls_under_way.h"
+#include "relay/gate/cross_site.h"
 #include "relay/gate/file_mark.h"
 #include "relay/gate/gate_metrics.h"
 #include "relay/gate/quota_json.h"
-#include "relay/work_pool.h"
+#include "relay/gate/serving.h"
+#include "relay/gate/store_log.h"
+#include "relay/gate/waiting_calls.h"
 
 namespace weir {
 namespace {
-
-// A file that is written by one at a time gains nothing from more; a list of all models must not keep them all.
-constexpr size_t kWorkers = 4;
-// Looking through all models takes at most one part in so many of the time.
-constexpr int kUpkeepShare = 20;
 
 std::string DescribeConfig(const QuotaConfig& config) {
   std::string text = "profiles of ";
@@ -36,6 +34,16 @@ std::string DescribeConfig(const QuotaConfig& config) {
                                                           : "; when the store is away nothing goes";
   if (config.shadow) text += "; shadow mode: nothing is refused";
   return text;
+}
+
+// SQLite's wait for a lock.
+constexpr std::chrono::seconds kLongestBlockingCall{5};
+
+HttpResponse RefusalOfAnotherSite() {
+  return {.status = 403,
+          .content_type = "application/json",
+          .body = WriteError(
+              {.code = "forbidden", .message = "a page of another site may not ask this in somebody's browser"})};
 }
 
 // In the words of the API.
@@ -50,19 +58,20 @@ HttpResponse AsJson(HttpResponse refusal) {
 
 // From the ground up: what stands below is used by what stands above it, and goes after it.
 struct QuotaGate::Rep {
-  Rep(const GateSettings& s, const FileMark& m, std::unique_ptr<QuotaStore> opened, const QuotaConfig& config)
+  Rep(const GateSettings& s, std::unique_ptr<QuotaStore> opened, const QuotaConfig& config)
       : settings(s),
         store(std::move(opened)),
         limiter(*store, config, Clock::System(), &metrics),
         api(limiter, s.dialect),
-        mark(m) {}
+        store_log(store->name()),
+        file(s.config_file) {}
 
   void Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply);
-  Status Reload();
   void Run(const std::stop_token& stop);
-  void Upkeep();
+  void Reload();
+  bool ReadConfig();
   void LogStated(const Result<std::vector<std::string>>& stated);
-  void StateWhatWasLost();
+  void LogDifferences(const std::stop_token& stop);
   void Stop();
 
   const GateSettings settings;
@@ -71,10 +80,12 @@ struct QuotaGate::Rep {
   QuotaLimiter limiter;
   QuotaApi api;
   CallsUnderWay calls;
-  std::unique_ptr<WorkPool> pool = std::make_unique<WorkPool>(kWorkers, 0);
+  WaitingCalls waiting;
 
-  std::mutex reload_mutex;  // one at a time; for what follows
-  FileMark mark;            // of what was read
+  // Of Open, then of the thread.
+  StoreLog store_log;
+  FileWatch file;
+  bool has_section = false;  // what was read of the file
   std::string stating_error;
 
   std::mutex mutex;
@@ -87,11 +98,10 @@ struct QuotaGate::Rep {
 void QuotaGate::Rep::Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply) {
   const auto model = [](const HttpRequest& r) { return r.parameters.empty() ? std::string() : r.parameters[0]; };
   if (api.MayWait(route.call)) {
-    const Party party{.id = std::hash<std::string>()(request.address)};
-    pool->Submit(Urgency::kFair, party, [this, call = route.call, model, request, reply = std::move(reply)] {
-      api.Answer(call, model(request), request, reply);
-    });
-    return;
+    return waiting.Submit(request.address, std::move(reply),
+                          [this, call = route.call, model, request](HttpReply waiting_reply) {
+                            api.Answer(call, model(request), request, std::move(waiting_reply));
+                          });
   }
   // What answers at once has answered before the server, and with it the connection, is gone.
   if (store->pace() != QuotaStore::Pace::kAsynchronous)
@@ -100,19 +110,34 @@ void QuotaGate::Rep::Answer(const QuotaRoute& route, const HttpRequest& request,
              [reply = std::move(reply), under_way = calls.Begin()](HttpResponse answer) { reply(std::move(answer)); });
 }
 
-Status QuotaGate::Rep::Reload() {
-  if (settings.config_file.empty()) return Status();
-  const std::lock_guard lock(reload_mutex);
-  mark = MarkOf(settings.config_file);
-  Result<QuotaConfig> config = ReadGateConfig(settings);
+// On an error, which is logged, what runs goes on. False: the file is being written, and is read when it rests.
+bool QuotaGate::Rep::ReadConfig() {
+  Result<QuotaConfig> config = QuotaConfig();
+  bool found = false;
+  if (!file.ReadWhole([&] { config = ReadGateConfig(settings, &found); })) return false;
+  // Emptied, or written as far as its first lines: everybody's quotas would go.
+  if (config.ok() && has_section && !found) {
+    config = Result<QuotaConfig>(
+        Status::Error(settings.config_file + " has no quota: any more; say `quota: {}` if nothing is to hold"));
+  }
   metrics.OnConfigRead(config.ok());
   if (!config.ok()) {
     spdlog::error("the quotas stay as they were: {}", config.status().message());
-    return config.status();
+    return true;
   }
+  has_section = found;
   spdlog::info("{} was read: {}", settings.config_file, DescribeConfig(config.value()));
   LogStated(limiter.Reconfigure(std::move(config).value()));
-  return Status();
+  return true;
+}
+
+// What an operator asked for.
+void QuotaGate::Rep::Reload() {
+  if (settings.config_file.empty()) {
+    spdlog::info("there is no configuration of quotas to read again: WEIR_CONFIG is not set");
+  } else if (!ReadConfig()) {
+    spdlog::info("{} is being written; it is read when that is done", settings.config_file);
+  }
 }
 
 // What could not be said to the store is said again at the next beat.
@@ -125,59 +150,54 @@ void QuotaGate::Rep::LogStated(const Result<std::vector<std::string>>& stated) {
   stating_error = stated.status().message();
 }
 
-void QuotaGate::Rep::Run(const std::stop_token& stop) {
-  auto upkeep_at = std::chrono::steady_clock::now();
-  while (!stop.stop_requested()) {
-    if (const auto begin = std::chrono::steady_clock::now(); begin >= upkeep_at) {
-      Upkeep();
-      const auto end = std::chrono::steady_clock::now();
-      upkeep_at = end + std::max<std::chrono::nanoseconds>(settings.upkeep_interval, kUpkeepShare * (end - begin));
-    }
-    bool reload = false;
-    {
-      std::unique_lock lock(mutex);
-      changed.wait_for(lock, stop, settings.watch_interval, [this] { return reload_wanted; });
-      reload = std::exchange(reload_wanted, false);
-    }
+// Who asked for the file to be read expects it to hold; somebody may have stated another quota since it was said.
+void QuotaGate::Rep::LogDifferences(const std::stop_token& stop) {
+  const std::shared_ptr<const QuotaConfig> config = limiter.config();
+  for (const auto& [model, quota] : config->quotas) {
     if (stop.stop_requested()) return;
-    if (!reload && !settings.config_file.empty()) {
-      const std::lock_guard lock(reload_mutex);
-      reload = MarkOf(settings.config_file) != mark;
-    }
-    if (reload) static_cast<void>(Reload());
-    const std::lock_guard lock(reload_mutex);
-    LogStated(limiter.StateQuotas());
+    const Result<ModelStats> stats = limiter.Stats(model);
+    if (!stats.ok()) return;
+    const ModelQuota holds = stats.value().quota.value_or(ModelQuota{});
+    if (holds == quota) continue;
+    spdlog::warn(
+        "{}: max_rpm {}, max_tpm {}, max_rpd {} hold, as somebody stated them after the file, which says {}, {}, {}",
+        model, holds.max_rpm, holds.max_tpm, holds.max_rpd, quota.max_rpm, quota.max_tpm, quota.max_rpd);
   }
 }
 
-void QuotaGate::Rep::Upkeep() {
-  store->Prune();
-  StateWhatWasLost();
-  const auto models = limiter.AllStats();
-  if (!models.ok()) return;
-  int64_t open = 0;
-  for (const ModelStats& model : models.value()) open += model.usage.open_reservations;
-  metrics.OnModels(models.value().size(), static_cast<uint64_t>(open));
-}
-
-// A server may come back empty.
-void QuotaGate::Rep::StateWhatWasLost() {
-  if (store->pace() == QuotaStore::Pace::kAtOnce) return;
-  const std::shared_ptr<const QuotaConfig> config = limiter.config();
-  for (const auto& [model, quota] : config->quotas) {
-    const ChargeAnswer answer = store->Run(Charge{.model = model, .mode = Charge::Mode::kPeek, .requests = 0});
-    if (answer.code == QuotaCode::kStoreUnavailable) return;
-    if (answer.quota) continue;
-    if (!store->SetQuota(model, quota).ok()) return;
-    spdlog::info("{} has no quota for {} any more; it was stated again", store->name(), model);
+void QuotaGate::Rep::Run(const std::stop_token& stop) {
+  auto upkeep_at = std::chrono::steady_clock::now();
+  while (true) {
+    if (std::chrono::steady_clock::now() >= upkeep_at) {
+      store->Prune();
+      upkeep_at = std::chrono::steady_clock::now() + settings.upkeep_interval;
+    }
+    bool asked = false;
+    {
+      std::unique_lock lock(mutex);
+      changed.wait_for(lock, stop, settings.watch_interval, [this] { return reload_wanted; });
+      asked = std::exchange(reload_wanted, false);
+    }
+    if (stop.stop_requested()) return;
+    if (asked) {
+      Reload();
+    } else if (!settings.config_file.empty() && file.Look()) {
+      ReadConfig();
+    }
+    if (stop.stop_requested()) return;
+    LogStated(limiter.StateQuotas());
+    if (asked) LogDifferences(stop);
+    store_log.Look(store->Health(), Clock::System().Now());
+    if (stop.stop_requested()) return;
   }
 }
 
 void QuotaGate::Rep::Stop() {
   if (std::exchange(stopped, true)) return;
+  waiting.BeginStop();
   thread.request_stop();
   if (thread.joinable()) thread.join();
-  pool.reset();
+  waiting.Stop();
   calls.AwaitEnd();
   if (const Status status = store->Persist(); !status.ok())
     spdlog::error("what the quotas have counted may be lost: {}", status.message());
@@ -187,48 +207,51 @@ QuotaGate::QuotaGate(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
 QuotaGate::~QuotaGate() { rep_->Stop(); }
 
 Result<std::unique_ptr<QuotaGate>> QuotaGate::Open(const GateSettings& settings) {
-  const FileMark mark = settings.config_file.empty() ? FileMark() : MarkOf(settings.config_file);
-  Result<QuotaConfig> config = ReadGateConfig(settings);
+  FileWatch file(settings.config_file);
+  bool has_section = false;
+  Result<QuotaConfig> config = QuotaConfig();
+  // Where it changes meanwhile, the watch reads it again.
+  file.ReadWhole([&] { config = ReadGateConfig(settings, &has_section); });
   if (!config.ok()) return config.status();
   Result<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(settings.store);
   if (!store.ok()) return store.status();
   spdlog::info("quotas: kept in {}; {}; {}", store.value()->name(),
                settings.config_file.empty() ? "no configuration file" : "configuration " + settings.config_file,
                DescribeConfig(config.value()));
-  auto rep = std::make_unique<Rep>(settings, mark, std::move(store).value(), config.value());
+  auto rep = std::make_unique<Rep>(settings, std::move(store).value(), config.value());
+  rep->file = std::move(file);
+  rep->has_section = has_section;
   rep->LogStated(rep->limiter.StateQuotas());
   rep->thread = std::jthread([r = rep.get()](const std::stop_token& stop) { r->Run(stop); });
   return std::unique_ptr<QuotaGate>(new QuotaGate(std::move(rep)));
 }
 
-void QuotaGate::AddRoutes(HttpRouter& router, Refusal refusal) {
+void QuotaGate::AddRoutes(HttpRouter& router, const GateSettings& settings, const Refusal& refusal,
+                          const std::function<QuotaGate&()>& gate) {
+  if (settings.api == ServedQuotaApi::kOff) return;
   for (const QuotaRoute& route : QuotaApi::Routes()) {
+    const bool for_admins = route.for_admins || settings.api == ServedQuotaApi::kAdmins;
     router.AddDeferred(std::string(route.method), std::string(route.path),
-                       [this, &route, refusal](const HttpRequest& r, HttpReply reply) {
-                         Answer(route, r, refusal, std::move(reply));
+                       [gate, &route, refusal, for_admins](const HttpRequest& request, HttpReply reply) {
+                         if (IsChangeByAnotherSite(request)) return reply(RefusalOfAnotherSite());
+                         if (for_admins)
+                           if (auto refused = refusal(request)) return reply(AsJson(*std::move(refused)));
+                         gate().rep_->Answer(route, request, std::move(reply));
                        });
   }
-}
-
-void QuotaGate::Answer(const QuotaRoute& route, const HttpRequest& request, const Refusal& refusal, HttpReply reply) {
-  if (route.for_admins)
-    if (auto refused = refusal(request)) return reply(AsJson(*std::move(refused)));
-  rep_->Answer(route, request, std::move(reply));
 }
 
 void QuotaGate::AppendMetrics(MetricFamilies& families) const {
   rep_->metrics.AppendTo(families, rep_->store->Health());
 }
 
-Status QuotaGate::Ready() const {
-  if (rep_->limiter.config()->when_store_away == WhenStoreAway::kAllow) return Status();
-  if (rep_->store->pace() == QuotaStore::Pace::kAtOnce) return Status();
-  const StoreHealth health = rep_->store->Health();
-  if (health.breaker != StoreHealth::Breaker::kOpen && health.problem.empty()) return Status();
-  return Status::Error(rep_->store->name() + " does not answer: " + health.problem);
+Status QuotaGate::Ready() const { return CanDecide(rep_->store->Health(), *rep_->limiter.config()); }
+
+std::chrono::milliseconds QuotaGate::longest_call() const {
+  return rep_->store->pace() == QuotaStore::Pace::kBlocks ? kLongestBlockingCall : std::chrono::milliseconds(0);
 }
 
-Status QuotaGate::Reload() { return rep_->Reload(); }
+bool QuotaGate::all_is_in_store() const { return rep_->store->pace() != QuotaStore::Pace::kAtOnce; }
 
 void QuotaGate::ReloadSoon() {
   const std::lock_guard lock(rep_->mutex);
@@ -237,7 +260,5 @@ void QuotaGate::ReloadSoon() {
 }
 
 void QuotaGate::Stop() { rep_->Stop(); }
-
-QuotaLimiter& QuotaGate::limiter() { return rep_->limiter; }
 
 }  // namespace weir

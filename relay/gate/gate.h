@@ -2,13 +2,14 @@
 // configuration file's quotas, read again when it changes, the API's routes and the metrics.
 //
 //   auto gate = QuotaGate::Open(settings);             // "sqlite:quota.db: …"
-//   gate.value()->AddRoutes(router, may_administer);
+//   QuotaGate::AddRoutes(router, settings, refusal, [&]() -> QuotaGate& { return *gate.value(); });
 //   … server …
 //   gate.value()->Stop();                              // when no connection is left
 //
 // Threads: any, where not said otherwise.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,28 +26,28 @@ namespace weir {
 class QuotaGate {
  public:
   static Result<std::unique_ptr<QuotaGate>> Open(const GateSettings& settings);
-  // Stops, where that was not done. Whoever calls Answer is gone.
+  // Stops, where that was not done.
   ~QuotaGate();
 
   // The answer to who may not administer, as Admin::Refusal.
   using Refusal = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
-  void AddRoutes(HttpRouter& router, Refusal refusal);
-  // What the route of AddRoutes does: waits for nothing.
-  void Answer(const QuotaRoute& route, const HttpRequest& request, const Refusal& refusal, HttpReply reply);
+  // Those that the settings serve. `gate` is asked for each request: it may be opened after the routes are made.
+  static void AddRoutes(HttpRouter& router, const GateSettings& settings, const Refusal& refusal,
+                        const std::function<QuotaGate&()>& gate);
 
   void AppendMetrics(MetricFamilies& families) const;
-  // Whether it can decide: the store answers, or the policy is to go on without.
+  // Whether it can decide (serving.h).
   Status Ready() const;
 
-  // Reads the configuration file again. On an error, which is logged, what runs goes on.
-  Status Reload();
-  // The same, on the gate's own thread, which also sees within two seconds that the file has changed.
+  // Reads the configuration file again, on the gate's own thread, which also sees within two of its looks that the file
+  // has changed. On an error, which is logged, what runs goes on.
   void ReloadSoon();
-  // Waits for the answers that are owed, and writes down what is only in memory. Once; Answer was called for the last
-  // time.
+  // What Stop may have to wait for: a call of the store that has begun.
+  std::chrono::milliseconds longest_call() const;
+  // Nothing that was counted would be lost if the process ended now.
+  bool all_is_in_store() const;
+  // Waits for the answers that are owed, and writes down what is only in memory. Once; no request comes any more.
   void Stop();
-
-  QuotaLimiter& limiter();
 
  private:
   struct Rep;

@@ -92,7 +92,14 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
     return 1;
   }
   GateServer& server = *opened.value();
-  signals.BeginOrderly([&server] { server.ForceShutdown(); }, [&server] { server.Reload(); });
+  const auto at_once = [&server] {
+    server.ForceShutdown();
+    if (!server.all_is_in_store()) return;  // what was counted is being written down
+    spdlog::warn("stopped at once");
+    StopLogging();
+    _exit(0);
+  };
+  signals.BeginOrderly(at_once, [&server] { server.Reload(); });
   server.Accept();
   const std::string address = server.host_and_port();
   spdlog::info("listening on http://{}, where a browser or curl sees how to ask", address);
@@ -102,7 +109,7 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
   spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
   NotifyService("STOPPING=1");
   server.Shutdown(kLongestShutdown);
-  signals.BeginOrderly([] { spdlog::warn("writing down what was counted"); });
+  signals.BeginOrderly([] { spdlog::warn("closing the store"); });
   opened.value().reset();
   spdlog::info("stopped");
   return 0;

@@ -47,6 +47,7 @@ void GateMetrics::OnDecision(Call call, std::string_view model_class, const Deci
   const auto code = static_cast<size_t>(decision.code);
   const size_t tier = decision.tier ? static_cast<size_t>(*decision.tier) : kTiers;
   Count(CountsOf(model_class).decisions[static_cast<size_t>(call)][code][tier]);
+  if (!decision.reservation.empty()) Count(reserved_);
   if (decision.shadowed) Count(shadowed_[code]);
   if (decision.code == QuotaCode::kStoreUnavailable && decision.allowed) Count(unchecked_);
 }
@@ -59,8 +60,7 @@ void GateMetrics::OnSettled(const Settled& settled, bool refund) {
 }
 
 void GateMetrics::OnStoreAnswer(Duration latency, bool available) {
-  // How long a breaker that is open takes to say no would hide how long the store takes.
-  if (available) store_answers_.Observe(latency);
+  (available ? store_answers_ : store_failures_).Observe(latency);
 }
 
 void GateMetrics::OnConfigRead(bool good) {
@@ -68,17 +68,22 @@ void GateMetrics::OnConfigRead(bool good) {
   config_good_.store(good, std::memory_order_relaxed);
 }
 
-void GateMetrics::OnModels(uint64_t models, uint64_t open_reservations) {
-  models_.store(models, std::memory_order_relaxed);
-  open_reservations_.store(open_reservations, std::memory_order_relaxed);
-}
-
 void GateMetrics::AppendTo(MetricFamilies& families, const StoreHealth& health) const {
   AppendDecisions(families);
   AppendSettlements(families);
+  // Others may settle what was reserved here, so that it may be less than 0, and the sum is right.
+  families
+      .Gauge("weir_quota_reservations_open",
+             "Reservations that this process made, less those that it saw settled or expired; the sum over all "
+             "processes of a store counts")
+      .Add(static_cast<double>(Read(reserved_)) - static_cast<double>(SettledReservations()) -
+           static_cast<double>(health.expired_reservations));
   AppendStore(families, health);
-  families.Histogram("weir_quota_store_seconds", "From a question to the store to its answer; not of stores in memory")
-      .Add(store_answers_);
+  families
+      .Histogram("weir_quota_store_seconds",
+                 "From a question to the store to its answer, or until it counts as away; not of stores in memory")
+      .Add(store_answers_, {{"result", "answered"}})
+      .Add(store_failures_, {{"result", "failed"}});
   families.Counter("weir_quota_config_reads_total", "Readings of the configuration file, by result")
       .Add(Read(config_reads_), {{"result", "good"}})
       .Add(Read(config_errors_), {{"result", "error"}});
@@ -129,9 +134,11 @@ void GateMetrics::AppendSettlements(MetricFamilies& families) const {
                "Tokens by which what was used differed from what was reserved")
       .Add(Read(tokens_less_), {{"direction", "less"}})
       .Add(Read(tokens_more_), {{"direction", "more"}});
-  families.Gauge("weir_quota_reservations_open", "Reservations in the store that are not settled, of all who share it")
-      .Add(Read(open_reservations_));
-  families.Gauge("weir_quota_models", "Models that the store or the configuration knows").Add(Read(models_));
+}
+
+uint64_t GateMetrics::SettledReservations() const {
+  constexpr auto kSettled = static_cast<size_t>(Settled::Code::kSettled);
+  return Read(settled_[0][kSettled]) + Read(settled_[1][kSettled]);
 }
 
 void GateMetrics::AppendStore(MetricFamilies& families, const StoreHealth& health) {
@@ -140,6 +147,10 @@ void GateMetrics::AppendStore(MetricFamilies& families, const StoreHealth& healt
   families
       .Gauge("weir_quota_store_breaker", "0 closed: the store is asked; 1 half-open: it is tried; 2 open: it is not")
       .Add(static_cast<double>(health.breaker));
+  families.Gauge("weir_quota_store_problem", "1 while something is wrong with the store; /v1/health says what")
+      .Add(health.problem.empty() ? 0.0 : 1.0);
+  families.Gauge("weir_quota_store_warning", "1 while the store answers, and is not set up as it should be")
+      .Add(health.warning.empty() ? 0.0 : 1.0);
   families.Counter("weir_quota_store_failures_total", "Calls that the store did not answer").Add(health.failures);
   families.Counter("weir_quota_store_reconnects_total", "Connections to the store that were made again")
       .Add(health.reconnects);

@@ -30,8 +30,6 @@ class GateMetrics final : public QuotaObserver {
   void OnStoreAnswer(Duration latency, bool available) override;
 
   void OnConfigRead(bool good);
-  // What was found when all models were looked through.
-  void OnModels(uint64_t models, uint64_t open_reservations);
 
   // Asks the store nothing that it would have to wait for.
   void AppendTo(MetricFamilies& families, const StoreHealth& health) const;
@@ -47,6 +45,7 @@ class GateMetrics final : public QuotaObserver {
   };
   ClassCounts& CountsOf(std::string_view model_class);
   void AppendDecisions(MetricFamilies& families) const;
+  uint64_t SettledReservations() const;
   void AppendSettlements(MetricFamilies& families) const;
   static void AppendStore(MetricFamilies& families, const StoreHealth& health);
 
@@ -61,11 +60,11 @@ class GateMetrics final : public QuotaObserver {
   Counter tokens_less_{0};
   Counter tokens_more_{0};
   LatencyHistogram store_answers_;
+  LatencyHistogram store_failures_;
   Counter config_reads_{0};
   Counter config_errors_{0};
   std::atomic<bool> config_good_{true};
-  Counter models_{0};
-  Counter open_reservations_{0};
+  Counter reserved_{0};
 };
 
 }  // namespace weir

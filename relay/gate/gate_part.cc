@@ -1,6 +1,5 @@
 #include "relay/gate/gate_part.h"
 
-#include <string>
 #include <utility>
 
 #include "relay/admin.h"
@@ -11,17 +10,20 @@ namespace weir {
 GatePart::GatePart(GateSettings settings) : settings_(std::move(settings)) {}
 GatePart::~GatePart() = default;
 
+void GatePart::Declare(SettingTable& table) {
+  weir::Declare(table, settings_);
+  weir::Declare(table, of_gates_);
+  weir::Declare(table, of_count_tokens_);
+}
+
 void GatePart::AddRoutes(HttpRouter& router) {
-  const auto refusal = [this](const HttpRequest& request) { return admin_->Refusal(request); };
-  for (const QuotaRoute& route : QuotaApi::Routes()) {
-    router.AddDeferred(std::string(route.method), std::string(route.path),
-                       [this, &route, refusal](const HttpRequest& request, HttpReply reply) {
-                         gate_->Answer(route, request, refusal, std::move(reply));
-                       });
-  }
+  QuotaGate::AddRoutes(
+      router, settings_, [this](const HttpRequest& request) { return admin_->Refusal(request); },
+      [this]() -> QuotaGate& { return *gate_; });
 }
 
 Status GatePart::Start(const RelayServices& services) {
+  if (settings_.api == ServedQuotaApi::kOff) return Status();
   auto gate = QuotaGate::Open(settings_);
   if (!gate.ok()) return gate.status();
   admin_ = &services.admin;
@@ -31,6 +33,10 @@ Status GatePart::Start(const RelayServices& services) {
 
 void GatePart::Stop() {
   if (gate_) gate_->Stop();
+}
+
+void GatePart::HangUp() {
+  if (gate_) gate_->ReloadSoon();
 }
 
 void GatePart::AppendMetrics(MetricFamilies& families) const {

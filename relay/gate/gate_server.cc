@@ -3,6 +3,7 @@
 #include <prometheus/text_serializer.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -30,10 +31,17 @@ DELETE /v1/models/{model}/state, DELETE /v1/state (administrators).
 /v1/openapi.json tells every call to programs. /v1/health, /metrics, /healthz, /readyz.
 )";
 
-RelaySettings AdminSettings(const GateConfiguration& configuration) {
+// As for a relay, and `auto` is more careful: who sets a token, or listens to the network, has named who may.
+LoopbackTrust Trust(const GateConfiguration& configuration) {
+  if (configuration.admin_from_loopback == AdminFromLoopback::kAuto) {
+    if (!configuration.admin.admin_token.empty()) return {false, "WEIR_ADMIN_TOKEN is set"};
+    const std::string& listen = configuration.server.listen;
+    if (!IsLoopbackName(listen.find(':') == listen.npos ? listen : "[" + listen + "]"))
+      return {false, "it listens on more than loopback"};
+  }
   RelaySettings settings;
   settings.admin_from_loopback = configuration.admin_from_loopback;
-  return settings;
+  return TrustInLoopback(settings, configuration.server.trusted_proxies);
 }
 
 double SecondsSince1970() { return ToSeconds(WallClock::System().Now().time_since_epoch()); }
@@ -53,8 +61,7 @@ struct GateServer::Rep {
   Rep(const GateConfiguration& c, std::unique_ptr<QuotaGate> opened)
       : configuration(c),
         gate(std::move(opened)),
-        admin(AdminSettings(c), WallClock::System(), c.admin.admin_token, c.server.trusted_proxies,
-              Admin::TokenFrom::kSetting),
+        admin(RelaySettings(), WallClock::System(), c.admin.admin_token, Trust(c), Admin::TokenFrom::kSetting),
         server(c.server, Routes(), nullptr) {}
 
   HttpRouter Routes();
@@ -71,7 +78,9 @@ struct GateServer::Rep {
 
 HttpRouter GateServer::Rep::Routes() {
   HttpRouter router;
-  gate->AddRoutes(router, [this](const HttpRequest& request) { return admin.Refusal(request); });
+  QuotaGate::AddRoutes(
+      router, configuration.gate, [this](const HttpRequest& request) { return admin.Refusal(request); },
+      [this]() -> QuotaGate& { return *gate; });
   router.Add("GET", "/", [](const HttpRequest&) { return HttpResponse{.body = std::string(kHelp)}; });
   router.Add("GET", "/metrics", [this](const HttpRequest&) {
     return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
@@ -93,7 +102,7 @@ std::string GateServer::Rep::Metrics() const {
 }
 
 void GateServer::Rep::LogAdmin() const {
-  const LoopbackTrust trust = TrustInLoopback(AdminSettings(configuration), configuration.server.trusted_proxies);
+  const LoopbackTrust trust = Trust(configuration);
   spdlog::info("administrators: requests from this machine are {} ({}); {}", trust.trusted ? "trusted" : "not trusted",
                trust.why,
                configuration.admin.admin_token.empty() ? "WEIR_ADMIN_TOKEN is not set" : "or WEIR_ADMIN_TOKEN");
@@ -119,10 +128,11 @@ std::string GateServer::host_and_port() const {
 void GateServer::Reload() { rep_->gate->ReloadSoon(); }
 
 void GateServer::Shutdown(std::chrono::milliseconds longest) {
-  rep_->server.Shutdown(longest);
+  rep_->server.Shutdown(std::max(std::chrono::milliseconds(0), longest - rep_->gate->longest_call()));
   rep_->gate->Stop();
 }
 
 void GateServer::ForceShutdown() { rep_->server.ForceShutdown(); }
+bool GateServer::all_is_in_store() const { return rep_->gate->all_is_in_store(); }
 
 }  // namespace weir

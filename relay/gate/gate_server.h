@@ -26,7 +26,7 @@ struct GateConfiguration {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   ServerSettings server{.port = kGatePort};
-  GateSettings gate;
+  GateSettings gate{.api = ServedQuotaApi::kAll};
   GateAdminSettings admin;
   AdminFromLoopback admin_from_loopback = AdminFromLoopback::kAuto;
 };
@@ -44,10 +44,12 @@ class GateServer {
   std::string host_and_port() const;
   // Reads the configuration file again, soon.
   void Reload();
-  // Answers what was asked, for at most so long; then writes down what is only in memory. Force, from another thread,
-  // hurries it.
+  // Answers what was asked, and ends what the store has begun, for at most so long; then writes down what is only in
+  // memory. Force, from another thread, hurries it.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown();
+  // Nothing that was counted would be lost if the process ended now.
+  bool all_is_in_store() const;
 
  private:
   struct Rep;

@@ -1,5 +1,6 @@
 #include "relay/gate/gate_settings.h"
 
+#include "config/yaml_reader.h"
 #include "throttle/quota/quota_config_reader.h"
 
 namespace weir {
@@ -9,6 +10,11 @@ void Declare(SettingTable& table, GateSettings& s) {
   table.Add("CONFIG", &s.config_file,
             "weir.yaml: quotas of models, tiers and policies, read again when it changes; what it says comes before "
             "the other settings");
+  table.Add<ServedQuotaApi>(
+      "QUOTA_API", &s.api,
+      {{"off", ServedQuotaApi::kOff}, {"admins", ServedQuotaApi::kAdmins}, {"all", ServedQuotaApi::kAll}},
+      "who may use /v1 on this port, where quotas are asked for and spent: nobody, administrators, or everybody, which "
+      "is the default of `weir gate`");
   table.Add<RateLimitDialect>("RATELIMIT_DIALECT", &s.dialect,
                               {{"ietf", RateLimitDialect::kIetf},
                                {"openai", RateLimitDialect::kOpenAi},
@@ -23,17 +29,25 @@ void Declare(SettingTable& table, GateSettings& s) {
 }
 
 void Declare(SettingTable& table, GateAdminSettings& s) {
-  table.Add("ADMIN_TOKEN", &s.admin_token,
-            "secret that administrators of `weir gate` show (Authorization: Bearer …); not set: only programs on this "
-            "machine may change quotas and state");
+  table.AddSecret("ADMIN_TOKEN", &s.admin_token,
+                  "secret that administrators of `weir gate` show (Authorization: Bearer …); not set: only programs on "
+                  "this machine may change quotas and state, where it listens on loopback");
 }
 
-Result<QuotaConfig> ReadGateConfig(const GateSettings& settings) {
+Result<QuotaConfig> ReadGateConfig(const GateSettings& settings, bool* has_section) {
   QuotaConfig config;
   config.shadow = settings.quota_shadow;
   config.when_store_away = settings.when_store_away;
-  if (!settings.config_file.empty())
-    if (Status status = ReadQuotaConfig(settings.config_file, &config); !status.ok()) return status;
+  bool found = false;
+  if (!settings.config_file.empty()) {
+    const Status status = ReadYamlFile(settings.config_file, [&](YamlMap& root) {
+      const YamlValue section = root.Optional("quota");
+      found = bool(section);
+      if (found) ReadQuotaSection(section, &config);
+    });
+    if (!status.ok()) return status;
+  }
+  if (has_section != nullptr) *has_section = found;
   if (config.providers.empty())
     config.providers = {Provider::kGemini, Provider::kOpenAi, Provider::kAnthropic, Provider::kLocal};
   return config;

@@ -13,13 +13,17 @@
 
 namespace weir {
 
+// Who may use /v1.
+enum class ServedQuotaApi : uint8_t { kOff, kAdmins, kAll };
+
 struct GateSettings {
   QuotaStoreSettings store;
-  std::string config_file;  // WEIR_CONFIG
+  std::string config_file;                       // WEIR_CONFIG
+  ServedQuotaApi api = ServedQuotaApi::kAdmins;  // the relay's; `weir gate` serves all
   RateLimitDialect dialect = RateLimitDialect::kIetf;
   bool quota_shadow = false;
   WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
-  // No settings: how often the configuration file is looked at, and all models.
+  // No settings: how often the configuration file is looked at, and what no longer counts is forgotten.
   std::chrono::milliseconds watch_interval{2000};
   std::chrono::milliseconds upkeep_interval{10000};
 };
@@ -32,6 +36,7 @@ struct GateAdminSettings {
 void Declare(SettingTable& table, GateAdminSettings& settings);
 
 // What the settings and the configuration file say; with the four providers' profiles where they name none.
-Result<QuotaConfig> ReadGateConfig(const GateSettings& settings);
+// `has_section`: whether the file says anything of quotas.
+Result<QuotaConfig> ReadGateConfig(const GateSettings& settings, bool* has_section = nullptr);
 
 }  // namespace weir

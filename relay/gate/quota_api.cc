@@ -6,6 +6,8 @@
 
 #include "relay/gate/quota_headers.h"
 #include "relay/gate/quota_json.h"
+#include "relay/gate/serving.h"
+#include "throttle/quota/quota_reasons.h"
 
 namespace weir {
 namespace {
@@ -22,8 +24,16 @@ HttpResponse Malformed(const QuotaApiError& error) { return Json(400, WriteError
 HttpResponse InvalidName(std::string message) {
   return Error(400, NameOf(QuotaCode::kInvalidName), std::move(message));
 }
-HttpResponse StoreAway(std::string message) {
-  return Error(503, NameOf(QuotaCode::kStoreUnavailable), std::move(message));
+// A store that is away is asked again at least so often.
+constexpr Duration kStoreRetry = std::chrono::seconds(1);
+
+// The limiter says of most calls what is away; the others' message is the store's own.
+HttpResponse StoreAway(const std::string& message) {
+  const bool says_it = message.starts_with(StoreAwayReason({}));
+  HttpResponse response =
+      Error(503, NameOf(QuotaCode::kStoreUnavailable), says_it ? message : StoreAwayReason(message));
+  response.headers.emplace_back("Retry-After", RetryAfterSeconds(kStoreRetry));
+  return response;
 }
 
 int StatusOf(const Decision& decision) {
@@ -91,6 +101,7 @@ const std::vector<QuotaRoute>& QuotaApi::Routes() {
       {Call::kModels, "GET", "/v1/models"},
       {Call::kModel, "GET", "/v1/models/{model}"},
       {Call::kSetQuota, "PUT", "/v1/models/{model}/quota", true},
+      {Call::kUnsetQuota, "DELETE", "/v1/models/{model}/quota", true},
       {Call::kReset, "DELETE", "/v1/models/{model}/state", true},
       {Call::kResetAll, "DELETE", "/v1/state", true},
       {Call::kHealth, "GET", "/v1/health"},
@@ -109,6 +120,7 @@ bool QuotaApi::MayWait(Call call) const {
       return true;
     case Call::kModel:
     case Call::kSetQuota:
+    case Call::kUnsetQuota:
     case Call::kReset:
       return limiter_.store().pace() != QuotaStore::Pace::kAtOnce;
     default:
@@ -141,8 +153,8 @@ void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done) {
     if (response.status != 400) {
       if (call == Call::kExplain) response.status = 200;
       response.headers = RateLimitFields(decision, tokens, dialect, clock.Now());
-      if (response.status != 200 && decision.retry_after)
-        response.headers.emplace_back("Retry-After", RetryAfterSeconds(*decision.retry_after));
+      const std::optional<Duration> wait = response.status == 503 ? kStoreRetry : decision.retry_after;
+      if (response.status != 200 && wait) response.headers.emplace_back("Retry-After", RetryAfterSeconds(*wait));
     }
     done(std::move(response));
   };
@@ -164,8 +176,12 @@ HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRe
     if (const Status name = CheckName("model", model); !name.ok()) return InvalidName(name.message());
   }
   const std::string named(model);
-  if (call == Call::kModel) return Model(named);
+  if (call == Call::kModel) return Shown(named, false);
   if (call == Call::kSetQuota) return SetQuota(named, request);
+  if (call == Call::kUnsetQuota) {
+    const Status unset = limiter_.UnsetQuota(named);
+    return unset.ok() ? Shown(named, true) : StoreAway(unset.message());
+  }
   const Status reset = call == Call::kReset ? limiter_.Reset(named) : limiter_.ResetAll();
   if (!reset.ok()) return StoreAway(reset.message());
   return {.status = 204, .content_type = ""};
@@ -176,10 +192,10 @@ HttpResponse QuotaApi::Models() {
   return models.ok() ? Json(200, WriteModels(models.value())) : StoreAway(models.status().message());
 }
 
-HttpResponse QuotaApi::Model(const std::string& model) {
+HttpResponse QuotaApi::Shown(const std::string& model, bool even_unknown) {
   const Result<ModelStats> stats = limiter_.Stats(model);
   if (!stats.ok()) return StoreAway(stats.status().message());
-  if (!stats.value().quota && stats.value().usage == ModelUsage{}) {
+  if (!even_unknown && !stats.value().quota && stats.value().usage == ModelUsage{}) {
     return Error(404, NameOf(QuotaCode::kUnknownModel), "no quota is known for this model, and nothing was used of it");
   }
   return Json(200, WriteModel(stats.value()));
@@ -188,21 +204,14 @@ HttpResponse QuotaApi::Model(const std::string& model) {
 HttpResponse QuotaApi::SetQuota(const std::string& model, const HttpRequest& request) {
   QuotaCallBody body;
   if (const auto error = ReadQuotaCall(Call::kSetQuota, request.body, &body)) return Malformed(*error);
-  Result<ModelStats> stats = limiter_.Stats(model);
-  if (!stats.ok()) return StoreAway(stats.status().message());
-  ModelQuota quota = stats.value().quota.value_or(ModelQuota{});
-  quota.max_rpm = body.max_rpm.value_or(quota.max_rpm);
-  quota.max_tpm = body.max_tpm.value_or(quota.max_tpm);
-  quota.max_rpd = body.max_rpd.value_or(quota.max_rpd);
+  const ModelQuota quota{.max_rpm = *body.max_rpm, .max_tpm = *body.max_tpm, .max_rpd = *body.max_rpd};
   if (const Status set = limiter_.SetQuota(model, quota); !set.ok()) return StoreAway(set.message());
-  stats.value().quota = quota;
-  return Json(200, WriteModel(stats.value()));
+  return Shown(model, true);
 }
 
 HttpResponse QuotaApi::Health() const {
   const StoreHealth health = limiter_.store().Health();
-  const bool serving =
-      health.breaker != StoreHealth::Breaker::kOpen || limiter_.config()->when_store_away == WhenStoreAway::kAllow;
+  const bool serving = CanDecide(health, *limiter_.config()).ok();
   return Json(serving ? 200 : 503, WriteHealth(limiter_.store().name(), health, serving));
 }
 

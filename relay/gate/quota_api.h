@@ -11,21 +11,22 @@
 //   GET  /v1/models            all, sorted, with quota and usage
 //   GET  /v1/models/{m}        one; 404 where it is not known
 //   PUT  /v1/models/{m}/quota  {"max_rpm":500,"max_tpm":30000,"max_rpd":0}     administrators
+//   DELETE /v1/models/{m}/quota                                                administrators; back to what else holds
 //   DELETE /v1/models/{m}/state, DELETE /v1/state                              administrators; 204
 //   GET  /v1/health            the store and its breaker; 503 where nothing can be decided
 //   GET  /v1/openapi.json      this, for programs
 //
 // decide, reserve, record and explain may name "user", "tenant", "api_key", "instance" and "qos". Without tokens it is
 // a request of 0 tokens. Unknown keys are errors, and so are keys that are there twice; no Content-Type is asked for.
-// Model names in paths are percent-encoded. Of a quota, what PUT does not name stays as it is; 0 is unlimited.
+// Model names in paths are percent-encoded. Of a quota, PUT demands all three; 0 is unlimited.
 //
 // A decision is {"allowed":…,"code":"ok","reason":…,"model":…,"tokens":…,"retry_after_seconds":…,"tier":…,"priority":…,
 // "reservation":…,"quota":{…},"usage":{…},"tiers":[…]}; what does not apply is left out. 200 where it is allowed, with
 // "shadowed":true where it only is because of shadow mode; 429 where it is refused: with Retry-After (whole seconds,
-// rounded up) where waiting helps; 503 where the store is away and the policy is to refuse; 403 where the model may not
-// be used because it is unknown. What is malformed gets 400 with {"error":{"code":…,"message":…}}: "invalid_request",
-// "invalid_tokens" where they are negative, "invalid_name". commit and refund answer 200, or the same with 404 and
-// "unknown_reservation", or 503 and "store_unavailable".
+// rounded up) where waiting helps; 503, with Retry-After, where the store is away and the policy is to refuse; 403
+// where the model may not be used because it is unknown. What is malformed gets 400 with
+// {"error":{"code":…,"message":…}}: "invalid_request", "invalid_tokens" where they are negative, "invalid_name". commit
+// and refund answer 200, or the same with 404 and "unknown_reservation", or 503 and "store_unavailable".
 //
 // The limits' state is in the header fields of the dialect (quota_headers.h):
 //   ietf       RateLimit-Policy: "rpm";q=500;w=60, "tpm";q=30000;w=60     RateLimit: "rpm";r=499;t=60, …
@@ -58,6 +59,7 @@ struct QuotaRoute {
     kModels,
     kModel,
     kSetQuota,
+    kUnsetQuota,
     kReset,
     kResetAll,
     kHealth,
@@ -88,8 +90,8 @@ class QuotaApi {
   void Settle(QuotaRoute::Call call, const HttpRequest& request, const Done& done);
   HttpResponse AnswerNow(QuotaRoute::Call call, std::string_view model, const HttpRequest& request);
   HttpResponse Models();
-  HttpResponse Model(const std::string& model);
   HttpResponse SetQuota(const std::string& model, const HttpRequest& request);
+  HttpResponse Shown(const std::string& model, bool even_unknown);
   HttpResponse Health() const;
 
   QuotaLimiter& limiter_;

@@ -161,8 +161,14 @@ class CallReader {
       if (parts && body_.tokens)
         return Fail("tokens: found with prompt_tokens or output_tokens, expected one or the other");
     }
-    if ((call_ & kQuotas) != 0 && !body_.max_rpm && !body_.max_tpm && !body_.max_rpd)
-      return Fail("max_rpm: missing, expected at least one of max_rpm, max_tpm, max_rpd");
+    return (call_ & kQuotas) == 0 || IsWholeQuota();
+  }
+  bool IsWholeQuota() {
+    for (const Key& key : kKeys) {
+      const Whole* const limit = std::get_if<Whole>(&key.value);
+      if (key.calls == kQuotas && limit != nullptr && !(body_.**limit))
+        return Fail(std::string(key.name) + ": missing, expected max_rpm, max_tpm and max_rpd; say 0 for no limit");
+    }
     return true;
   }
 

@@ -31,7 +31,11 @@ class GateClient final : public QuotaClient {
     request.body = question.body;
     request.headers = {{"Accept", "application/json"}};
     if (!request.body.empty()) request.headers.emplace_back("Content-Type", "application/json");
-    if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
+    if (route.for_admins && !token_.empty()) {
+      if (!url_.tls && !url_.is_loopback())
+        return Status::Error("WEIR_ADMIN_TOKEN is not sent to " + name() + ": http can be overheard; ask it by https");
+      request.headers.emplace_back("Authorization", "Bearer " + token_);
+    }
     HttpCallResult call = CallHttp(url_, request, {.timeout = timeout_});
     switch (call.failed) {
       case HttpCallResult::Failed::kNothing:
@@ -58,6 +62,7 @@ bool Changes(const QuotaQuestion& question) {
     case Call::kRefund:
     case Call::kRecord:
     case Call::kSetQuota:
+    case Call::kUnsetQuota:
     case Call::kReset:
     case Call::kResetAll:
       return true;
@@ -107,10 +112,10 @@ Result<std::unique_ptr<QuotaClient>> AskGate(const std::string& url, const std::
   return std::unique_ptr<QuotaClient>(std::make_unique<GateClient>(std::move(parsed).value(), token, timeout));
 }
 
-Result<std::unique_ptr<QuotaClient>> AskStore(const GateSettings& settings) {
+Result<std::unique_ptr<QuotaClient>> AskStore(const GateSettings& settings, bool must_exist) {
   Result<QuotaConfig> config = ReadGateConfig(settings);
   if (!config.ok()) return config.status();
-  Result<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(settings.store);
+  Result<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(settings.store, must_exist);
   if (!store.ok()) return store.status();
   std::erase_if(config.value().quotas,
                 [&store](const auto& stated) { return StoreKnows(*store.value(), stated.first); });

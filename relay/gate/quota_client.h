@@ -33,12 +33,14 @@ class QuotaClient {
   virtual Result<HttpResponse> Ask(const QuotaQuestion& question) = 0;
 };
 
-// The token, if there is one, goes as Authorization: Bearer.
+// The token, if there is one, goes as Authorization: Bearer with what is for administrators, and with nothing else.
+// Over http it goes to this machine only; asking another is an error.
 Result<std::unique_ptr<QuotaClient>> AskGate(const std::string& url, const std::string& token,
                                              std::chrono::milliseconds timeout);
 
 // As a gate with these settings would answer, but that the quotas of its configuration are left to the gate: here they
-// hold only where the store has none, so that looking at a store does not undo `weir quota set`.
-Result<std::unique_ptr<QuotaClient>> AskStore(const GateSettings& settings);
+// hold only where the store has none, so that looking at a store does not undo `weir quota set`. must_exist: a file is
+// not made where there is none.
+Result<std::unique_ptr<QuotaClient>> AskStore(const GateSettings& settings, bool must_exist = false);
 
 }  // namespace weir

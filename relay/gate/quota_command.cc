@@ -7,13 +7,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "config/parse.h"
 #include "relay/gate/count_tokens.h"
+#include "relay/gate/gate_server.h"
 #include "relay/gate/quota_table.h"
 #include "relay/gate/quota_verbs.h"
 #include "relay/gate/quota_watch.h"
@@ -27,7 +31,7 @@ constexpr int kAllowed = 0;
 constexpr int kRefused = 1;
 constexpr int kWrong = 2;
 
-constexpr const char* kGate = "http://127.0.0.1:3335";
+constexpr const char* kMemoryIsGone = "memory is gone with this process; name a store that stays";
 
 int Complain(const std::string& problem) {
   std::fprintf(stderr, "weir quota: %s\n", problem.c_str());
@@ -49,18 +53,46 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : std::string(TrimBlanks(value));
 }
 
-// --gate, --store, WEIR_QUOTA_STORE, or the gate that is usual.
-Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags) {
-  if (flags.gate || (!flags.store && Variable("WEIR_QUOTA_STORE").empty())) {
+std::string GateUrl(const QuotaFlags& flags) {
+  if (flags.gate) return *flags.gate;
+  if (std::string url = Variable("WEIR_GATE"); !url.empty()) return url;
+  const std::string port = Variable("WEIR_PORT");
+  return "http://127.0.0.1:" + (port.empty() ? std::to_string(kGatePort) : port);
+}
+
+// WEIR_QUOTA_STORE=memory is a gate's own.
+bool AsksGate(const QuotaFlags& flags) {
+  if (flags.gate || flags.store) return flags.gate.has_value();
+  const std::string store = Variable("WEIR_QUOTA_STORE");
+  return store.empty() || store == "memory" || !Variable("WEIR_GATE").empty();
+}
+
+// Whoever only looks, or ends what was begun, makes no store.
+bool MayMakeStore(const QuotaFlags& flags, std::optional<QuotaRoute::Call> call) {
+  using Call = QuotaRoute::Call;
+  return call == Call::kReserve || call == Call::kRecord || call == Call::kSetQuota ||
+         (call == Call::kDecide && flags.charge);
+}
+
+// --gate, --store, WEIR_GATE, WEIR_QUOTA_STORE, or the gate that is usual.
+Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags, std::optional<QuotaRoute::Call> call) {
+  if (AsksGate(flags)) {
     const std::chrono::milliseconds timeout(static_cast<int64_t>(flags.timeout_seconds * 1000));
-    return AskGate(flags.gate.value_or(kGate), Variable("WEIR_ADMIN_TOKEN"), timeout);
+    return AskGate(GateUrl(flags), Variable("WEIR_ADMIN_TOKEN"), timeout);
   }
+  if (flags.store == "memory") return Status::Error(kMemoryIsGone);
   GateSettings settings;
   SettingTable table;
   Declare(table, settings);
   if (Status status = table.Load(ProcessEnvironment()); !status.ok()) return status;
   if (flags.store) settings.store.store = *flags.store;
-  return AskStore(settings);
+  return AskStore(settings, !MayMakeStore(flags, call));
+}
+
+TerminalSize SizeOfTerminal() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
+  return {.rows = size.ws_row, .columns = size.ws_col};
 }
 
 // What is printed for a good answer; nothing where the answer is no good.
@@ -77,10 +109,15 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
       return "of all models nothing is used, nothing is reserved\n";
     case Call::kModels:
     case Call::kModel:
-    case Call::kSetQuota: {
+    case Call::kSetQuota:
+    case Call::kUnsetQuota: {
       const Result<std::vector<ModelStats>> models = ReadModelsJson(response.body);
       if (!models.ok()) return std::nullopt;
-      if (verb.name == "stats") return UsageTable(models.value(), WallClock::System().Now(), OnTerminal());
+      if (verb.name == "stats") {
+        const WallTime now = WallClock::System().Now();
+        if (!OnTerminal()) return UsageTable(models.value(), now, false);
+        return UsageTable(models.value(), now, true, SizeOfTerminal().columns);
+      }
       return QuotaTable(models.value());
     }
     default:
@@ -88,8 +125,10 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
   }
 }
 
-// A decision's is the decision, whatever its status; an unknown reservation or model is a refusal too.
+// A decision's is the decision, whatever its status; an unknown reservation or model is a refusal too. Where the store
+// is away nothing was decided, unless the policy is to allow then.
 int CodeOf(const HttpResponse& response) {
+  if (response.status == 503 || StoreIsAway(response.body)) return kWrong;
   if (const std::optional<bool> allowed = IsAllowed(response.body)) return *allowed ? kAllowed : kRefused;
   if (response.status >= 200 && response.status < 300) return kAllowed;
   return response.status == 404 && !ErrorMessage(response.body).empty() ? kRefused : kWrong;
@@ -101,14 +140,47 @@ std::string ProblemOf(const QuotaClient& client, const HttpResponse& response) {
     const std::string_view body = response.body;
     message = client.name() + " answers " + std::to_string(response.status);
     if (!body.empty()) message += ": " + Printable(TrimBlanks(body.substr(0, body.find('\n'))));
+  } else if (response.status >= 500) {
+    message = client.name() + ": " + message;
   }
   if (response.status == 401 || response.status == 403) message += "; is WEIR_ADMIN_TOKEN set to the gate's token?";
   return message;
 }
 
-int AskAndPrint(const QuotaFlags& flags, const QuotaVerb& verb) {
-  const Result<std::unique_ptr<QuotaClient>> client = OpenClient(flags);
+// What `set` does not name stays as it is.
+Status Complete(QuotaClient& client, QuotaFlags& flags) {
+  if (flags.rpm && flags.tpm && flags.rpd) return {};
+  const Result<HttpResponse> answer = client.Ask({.call = QuotaRoute::Call::kModel, .model = flags.model});
+  if (!answer.ok()) return answer.status();
+  ModelQuota quota;
+  if (answer.value().status == 200) {
+    const Result<std::vector<ModelStats>> models = ReadModelsJson(answer.value().body);
+    if (!models.ok()) return Status::Error(client.name() + " does not answer as a gate does");
+    quota = models.value().front().quota.value_or(quota);
+  } else if (CodeOf(answer.value()) != kRefused) {
+    return Status::Error(ProblemOf(client, answer.value()));
+  }
+  flags.rpm = flags.rpm.value_or(quota.max_rpm);
+  flags.tpm = flags.tpm.value_or(quota.max_tpm);
+  flags.rpd = flags.rpd.value_or(quota.max_rpd);
+  return {};
+}
+
+// On the command line everybody on the machine can read it.
+void ReadApiKey(QuotaFlags& flags) {
+  if (flags.api_key.empty()) flags.api_key = Variable("WEIR_QUOTA_API_KEY");
+  if (flags.api_key != "-") return;
+  std::getline(std::cin, flags.api_key);
+  flags.api_key = TrimBlanks(std::string(flags.api_key));
+}
+
+int AskAndPrint(QuotaFlags flags, const QuotaVerb& verb) {
+  const QuotaRoute::Call call = verb.question(flags).call;
+  const Result<std::unique_ptr<QuotaClient>> client = OpenClient(flags, call);
   if (!client.ok()) return Complain(client.status().message());
+  ReadApiKey(flags);
+  if (call == QuotaRoute::Call::kSetQuota)
+    if (const Status status = Complete(*client.value(), flags); !status.ok()) return Complain(status.message());
   const QuotaQuestion question = verb.question(flags);
   const Result<HttpResponse> answer = client.value()->Ask(question);
   if (!answer.ok()) return Complain(answer.status().message());
@@ -127,16 +199,10 @@ int AskAndPrint(const QuotaFlags& flags, const QuotaVerb& verb) {
   return Print(*words, code);
 }
 
-TerminalSize SizeOfTerminal() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
-  return {.rows = size.ws_row, .columns = size.ws_col};
-}
-
 int Watch(const QuotaFlags& flags) {
   // Before the store starts threads.
   const Interrupts interrupts;
-  const Result<std::unique_ptr<QuotaClient>> client = OpenClient(flags);
+  const Result<std::unique_ptr<QuotaClient>> client = OpenClient(flags, std::nullopt);
   if (!client.ok()) return Complain(client.status().message());
   using Style = WatchParts::Style;
   bool written = true;
@@ -153,11 +219,23 @@ int Watch(const QuotaFlags& flags) {
   return written ? kAllowed : kWrong;
 }
 
-Result<std::unique_ptr<QuotaStore>> OpenSide(const QuotaStoreSettings& settings, const std::string& name) {
-  if (name == "memory") return Status::Error("memory is gone with this process; name a store that stays");
+Result<std::unique_ptr<QuotaStore>> OpenSide(const QuotaStoreSettings& settings, const std::string& name,
+                                             bool must_exist) {
+  if (name == "memory") return Status::Error(kMemoryIsGone);
   QuotaStoreSettings side = settings;
   side.store = name;
-  return OpenQuotaStore(side);
+  return OpenQuotaStore(side, must_exist);
+}
+
+// The same name, or another one of the same file.
+bool IsSameStore(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto path = [](const std::string& name) {
+    const bool is_file = name.starts_with("yaml:") || name.starts_with("sqlite:");
+    return is_file ? name.substr(name.find(':') + 1) : std::string();
+  };
+  std::error_code missing;
+  return !path(a).empty() && !path(b).empty() && std::filesystem::equivalent(path(a), path(b), missing);
 }
 
 int Migrate(const QuotaFlags& flags) {
@@ -165,14 +243,15 @@ int Migrate(const QuotaFlags& flags) {
   SettingTable table;
   Declare(table, settings);
   if (const Status status = table.Load(ProcessEnvironment()); !status.ok()) return Complain(status.message());
-  if (flags.from == flags.to) return Complain(Printable(flags.from) + " cannot be migrated to itself");
-  const auto from = OpenSide(settings, flags.from);
+  if (IsSameStore(flags.from, flags.to)) return Complain(Printable(flags.from) + " cannot be migrated to itself");
+  const auto from = OpenSide(settings, flags.from, true);
   if (!from.ok()) return Complain(from.status().message());
-  const auto to = OpenSide(settings, flags.to);
+  const auto to = OpenSide(settings, flags.to, false);
   if (!to.ok()) return Complain(to.status().message());
-  const Result<Migrated> migrated = MigrateQuotas(*from.value(), *to.value());
+  if (from.value()->name() == to.value()->name())
+    return Complain(from.value()->name() + " cannot be migrated to itself");
+  const Result<Migrated> migrated = MigrateQuotas(*from.value(), *to.value(), flags.force);
   if (!migrated.ok()) return Complain(migrated.status().message());
-  if (const Status status = to.value()->Persist(); !status.ok()) return Complain(status.message());
   const auto [quotas, models] = migrated.value();
   if (!flags.json) {
     return Print(from.value()->name() + " → " + to.value()->name() + ": " + std::to_string(quotas) +
@@ -224,7 +303,10 @@ int Run(const QuotaFlags& flags, const QuotaVerb& verb) {
 }
 
 void AddWhere(CLI::App& app, QuotaFlags& flags) {
-  CLI::Option* gate = app.add_option("--gate", flags.gate, std::string("the gate to ask (default: ") + kGate + ")");
+  CLI::Option* gate =
+      app.add_option("--gate", flags.gate,
+                     "the gate to ask (default: WEIR_GATE, or http://127.0.0.1:" + std::to_string(kGatePort) +
+                         ", or there the port WEIR_PORT)");
   app.add_option("--store", flags.store,
                  "instead of a gate: the store itself, in this process (default: WEIR_QUOTA_STORE, where it is set); "
                  "yaml:PATH, sqlite:PATH, redis://HOST:PORT")
@@ -257,7 +339,8 @@ int QuotaCommand(int argc, char** argv) {
       "  weir quota stats\n"
       "  weir quota --help\n"
       "\n"
-      "Exit status: 0 allowed or done, 1 refused (or no such reservation or model), 2 wrong use, or could not ask.");
+      "Exit status: 0 allowed or done, 1 refused (or no such reservation or model), 2 wrong use, or could not ask,\n"
+      "or the store is away.");
   QuotaFlags flags;
   const QuotaVerb* chosen = nullptr;
   for (const QuotaVerb& verb : QuotaVerbs()) {

@@ -134,6 +134,7 @@ std::string WriteHealth(std::string_view store, const StoreHealth& health, bool 
   json.Member("store").String(store);
   json.Member("breaker").String(NameOf(health.breaker));
   if (!health.problem.empty()) json.Member("problem").String(health.problem);
+  if (!health.warning.empty()) json.Member("warning").String(health.warning);
   json.Member("failures").Number(health.failures);
   json.Member("reconnects").Number(health.reconnects);
   json.Member("expired_reservations").Number(health.expired_reservations);

@@ -86,9 +86,28 @@ size_t Columns(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+// The first so many columns of a text, the last of them "…" where it is longer.
+std::string Cut(const std::string& text, size_t columns) {
+  if (Columns(text) <= columns) return text;
+  size_t end = 0;
+  for (size_t seen = 0; end < text.size(); ++end)
+    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80 && ++seen == columns) break;
+  return text.substr(0, end) + "…";
+}
+
 struct Share {
   int64_t used = 0;
   int64_t limit = 0;
+  double part() const { return limit > 0 ? static_cast<double>(used) / static_cast<double>(limit) : 0; }
+};
+struct Shares {
+  explicit Shares(const ModelStats& stats)
+      : requests{stats.usage.rpm, stats.quota ? stats.quota->max_rpm : 0},
+        tokens{stats.usage.tpm, stats.quota ? stats.quota->max_tpm : 0},
+        of_day{stats.usage.rpd, stats.quota ? stats.quota->max_rpd : 0} {}
+  Share requests, tokens, of_day;
+
+  double fullest() const { return std::max({requests.part(), tokens.part(), of_day.part()}); }
 };
 // A cell each; the bars stand below each other.
 Cells ShareCells(const std::vector<Share>& shares, bool bars) {
@@ -104,6 +123,16 @@ Cells ShareCells(const std::vector<Share>& shares, bool bars) {
   return cells;
 }
 
+size_t WidestLine(std::string_view text) {
+  size_t widest = 0;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    widest = std::max(widest, Columns(text.substr(0, end)));
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  return widest;
+}
+
 std::string Of(std::string_view what, int64_t used, int64_t limit) {
   std::string line = "  " + std::string(what) + " ";
   if (limit <= 0) return line + std::to_string(used) + " used, no limit\n";
@@ -114,9 +143,9 @@ std::string Headline(const dom::element& decision, std::string_view yes) {
   const std::string_view code = Text(decision, "code");
   std::string line(Flag(decision, "allowed") ? yes : "refused");
   if (Flag(decision, "shadowed")) line += ", for refusing is off";
-  line += ": " + Printable(Text(decision, "model")) + ", " + std::to_string(Whole(decision, "tokens")) + " tokens";
-  if (code != "ok") line += ": " + Printable(code);
-  if (!Text(decision, "tier").empty()) line += " by " + Printable(Text(decision, "tier"));
+  line += ": " + Escaped(Text(decision, "model")) + ", " + std::to_string(Whole(decision, "tokens")) + " tokens";
+  if (code != "ok") line += ": " + Escaped(code);
+  if (!Text(decision, "tier").empty()) line += " by " + Escaped(Text(decision, "tier"));
   return line + "\n";
 }
 
@@ -125,10 +154,10 @@ std::string TierTable(const dom::element& decision) {
   if (decision["tiers"].get(tiers) != simdjson::SUCCESS) return "";
   std::vector<Cells> rows = {{"  tier", "counted for", "limit", "used", "left"}};
   for (const dom::element tier : tiers) {
-    std::string limit = std::to_string(Whole(tier, "amount")) + " " + Printable(Text(tier, "unit")) + " in " +
+    std::string limit = std::to_string(Whole(tier, "amount")) + " " + Escaped(Text(tier, "unit")) + " in " +
                         InWords(FromSeconds(std::clamp(Real(tier, "per_seconds"), 0.0, 1e9)));
     if (Whole(tier, "burst") > 0) limit += ", " + std::to_string(Whole(tier, "burst")) + " at once";
-    rows.push_back({"  " + Printable(Text(tier, "tier")), Printable(Text(tier, "key")), std::move(limit),
+    rows.push_back({"  " + Escaped(Text(tier, "tier")), Escaped(Text(tier, "key")), std::move(limit),
                     std::to_string(Whole(tier, "used")), std::to_string(Whole(tier, "remaining"))});
   }
   return rows.size() > 1 ? Aligned(rows, false) : "";
@@ -157,23 +186,38 @@ Result<std::vector<ModelStats>> ReadModelsJson(std::string_view json) {
   return models;
 }
 
-std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool bars) {
+std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool bars, size_t columns) {
   std::vector<Share> requests, tokens, of_day;
   for (const ModelStats& stats : models) {
-    const ModelQuota quota = stats.quota.value_or(ModelQuota{});
-    requests.push_back({stats.usage.rpm, quota.max_rpm});
-    tokens.push_back({stats.usage.tpm, quota.max_tpm});
-    of_day.push_back({stats.usage.rpd, quota.max_rpd});
+    const Shares shares(stats);
+    requests.push_back(shares.requests);
+    tokens.push_back(shares.tokens);
+    of_day.push_back(shares.of_day);
   }
   const Cells rpm = ShareCells(requests, bars), tpm = ShareCells(tokens, bars), rpd = ShareCells(of_day, false);
   std::vector<Cells> rows = {{"model", "requests/min", "tokens/min", "requests/day", "reserved", "day ends in"}};
   for (size_t i = 0; i < models.size(); ++i) {
     const ModelUsage& usage = models[i].usage;
     const bool has_day = usage.day_start != WallTime{} && usage.day_start + kDay > now;
-    rows.push_back({Printable(models[i].model), rpm[i], tpm[i], rpd[i], std::to_string(usage.open_reservations),
-                    has_day ? InWords(usage.day_start + kDay - now) : ""});
+    rows.push_back({Printable(Escaped(models[i].model)), rpm[i], tpm[i], rpd[i],
+                    std::to_string(usage.open_reservations), has_day ? InWords(usage.day_start + kDay - now) : ""});
   }
+  std::string table = Aligned(rows, true);
+  const size_t widest = WidestLine(table);
+  if (widest <= columns) return table;
+  if (bars) return UsageTable(models, now, false, columns);
+  size_t names = 0;
+  for (const Cells& row : rows) names = std::max(names, Columns(row[0]));
+  constexpr size_t kShortestName = 8;
+  const size_t room = names > widest - columns ? std::max(names - (widest - columns), kShortestName) : kShortestName;
+  for (Cells& row : rows) row[0] = Cut(row[0], room);
   return Aligned(rows, true);
+}
+
+void SortFullestFirst(std::vector<ModelStats>& models) {
+  std::ranges::stable_sort(models, std::ranges::greater(), [](const ModelStats& stats) {
+    return std::pair(stats.usage != ModelUsage{}, Shares(stats).fullest());
+  });
 }
 
 std::string QuotaTable(const std::vector<ModelStats>& models) {
@@ -181,10 +225,10 @@ std::string QuotaTable(const std::vector<ModelStats>& models) {
   std::vector<Cells> rows = {{"model", "requests/min", "tokens/min", "requests/day"}};
   for (const ModelStats& stats : models) {
     if (stats.quota) {
-      rows.push_back({Printable(stats.model), limit(stats.quota->max_rpm), limit(stats.quota->max_tpm),
+      rows.push_back({Printable(Escaped(stats.model)), limit(stats.quota->max_rpm), limit(stats.quota->max_tpm),
                       limit(stats.quota->max_rpd)});
     } else {
-      rows.push_back({Printable(stats.model), "not stated", "not stated", "not stated"});
+      rows.push_back({Printable(Escaped(stats.model)), "not stated", "not stated", "not stated"});
     }
   }
   return Aligned(rows, true);
@@ -196,11 +240,11 @@ std::optional<std::string> DecisionWords(std::string_view json, std::string_view
   if (!IsAllowed(json) || parser.parse(json.data(), json.size()).get(decision) != simdjson::SUCCESS)
     return std::nullopt;
   std::string words = Headline(decision, yes);
-  if (!Text(decision, "reason").empty()) words += "  " + std::string(Text(decision, "reason")) + "\n";
+  if (!Text(decision, "reason").empty()) words += "  " + Escaped(Text(decision, "reason")) + "\n";
   if (const double retry = Real(decision, "retry_after_seconds"); retry > 0)
     words += "  try again in " + InWords(FromSeconds(std::min(retry, 1e9))) + "\n";
   if (const std::string_view id = Text(decision, "reservation"); !id.empty())
-    words += "  reservation " + std::string(id) + "\n";
+    words += "  reservation " + Escaped(id) + "\n";
   if (const int64_t priority = Whole(decision, "priority"); priority > 0)
     words += "  priority " + std::to_string(priority) + "\n";
   if (const std::optional<ModelQuota> quota = ReadQuota(decision)) {
@@ -216,7 +260,7 @@ std::optional<std::string> SettledWords(std::string_view json, std::string_view 
   dom::element settled;
   if (parser.parse(json.data(), json.size()).get(settled) != simdjson::SUCCESS || !Flag(settled, "settled"))
     return std::nullopt;
-  return std::string(done) + ": " + Printable(Text(settled, "model")) + ", " +
+  return std::string(done) + ": " + Escaped(Text(settled, "model")) + ", " +
          std::to_string(Whole(settled, "reserved_tokens")) + " tokens were reserved, " +
          std::to_string(Whole(settled, "actual_tokens")) + " used\n";
 }
@@ -236,7 +280,33 @@ std::string ErrorMessage(std::string_view json) {
   std::string_view message;
   const bool says = parser.parse(json.data(), json.size()).get(answer) == simdjson::SUCCESS &&
                     answer["error"]["message"].get(message) == simdjson::SUCCESS;
-  return says ? std::string(message) : "";
+  return says ? Escaped(message) : "";
+}
+
+bool StoreIsAway(std::string_view json) {
+  dom::parser parser;
+  dom::element decision;
+  return parser.parse(json.data(), json.size()).get(decision) == simdjson::SUCCESS && decision.is_object() &&
+         Text(decision, "code") == NameOf(QuotaCode::kStoreUnavailable) && !Flag(decision, "allowed");
+}
+
+std::string Escaped(std::string_view text) {
+  static constexpr std::string_view kHex = "0123456789abcdef";
+  std::string escaped;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    // U+0080..U+009F, among them one that begins a sequence of its own: as \x80..\x9f.
+    const bool upper_control = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+    if (byte >= 0x20 && byte != 0x7f && !upper_control) {
+      escaped += text[i];
+      continue;
+    }
+    const unsigned char control = upper_control ? static_cast<unsigned char>(next) : byte;
+    escaped.append("\\x").append({kHex[control >> 4], kHex[control & 15]});
+    if (upper_control) ++i;
+  }
+  return escaped;
 }
 
 std::string Aligned(const std::vector<Cells>& rows, bool numbers) {

@@ -1,6 +1,7 @@
 // What the quota API says, as people read it: models in an aligned table, a decision in sentences.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,8 +18,12 @@ namespace weir {
 Result<std::vector<ModelStats>> ReadModelsJson(std::string_view json);
 
 // A head and one line each: requests and tokens of the last minute, requests of the day, reservations, and when the day
-// ends. With bars how much of a limit is used, where there is one.
-std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool bars);
+// ends. With bars how much of a limit is used, where there is one. Where it is wider than there is room, first the bars
+// go, then the ends of long names.
+std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool bars,
+                       size_t columns = std::numeric_limits<size_t>::max());
+// What is in use before the others, of it what has most of a limit used first; else as they were.
+void SortFullestFirst(std::vector<ModelStats>& models);
 // Model, and what it may use.
 std::string QuotaTable(const std::vector<ModelStats>& models);
 
@@ -29,8 +34,12 @@ std::optional<std::string> DecisionWords(std::string_view json, std::string_view
 std::optional<std::string> SettledWords(std::string_view json, std::string_view done);
 // Nothing where the answer does not say it.
 std::optional<bool> IsAllowed(std::string_view json);
-// The message of an error; empty where there is none.
+// A decision that is none: refused because the store is away.
+bool StoreIsAway(std::string_view json);
+// The message of an error, as a terminal can be shown it; empty where there is none.
 std::string ErrorMessage(std::string_view json);
+// With control characters escaped, whoever sent it.
+std::string Escaped(std::string_view text);
 
 // Columns as wide as their widest cell, two blanks between them; all but the first to the right where `numbers`.
 std::string Aligned(const std::vector<std::vector<std::string>>& rows, bool numbers);

@@ -48,7 +48,8 @@ void AddModel(CLI::App& app, Flags& flags) { app.add_option("MODEL", flags.model
 void AddRequester(CLI::App& app, Flags& flags) {
   app.add_option("--user", flags.user, "who asks");
   app.add_option("--tenant", flags.tenant, "whose user that is");
-  app.add_option("--api-key", flags.api_key, "by which key");
+  app.add_option("--api-key", flags.api_key,
+                 "by which key; - is the first line of standard input (default: WEIR_QUOTA_API_KEY)");
   app.add_option("--instance", flags.instance, "the GPU instance that would serve it");
   app.add_option("--qos", flags.qos, "the class of service: premium, standard, free, or those of the configuration");
 }
@@ -118,6 +119,7 @@ void AddReset(CLI::App& app, Flags& flags) {
 void AddMigrate(CLI::App& app, Flags& flags) {
   app.add_option("FROM", flags.from, "a store: yaml:PATH, sqlite:PATH, redis://HOST:PORT")->required();
   app.add_option("TO", flags.to, "another; what it has is replaced")->required();
+  app.add_flag("--force", flags.force, "even where FROM holds nothing: empties TO");
 }
 
 void AddWatch(CLI::App& app, Flags& flags) {
@@ -174,6 +176,8 @@ QuotaQuestion Set(const Flags& flags) {
   body.Add("max_rpm", flags.rpm).Add("max_tpm", flags.tpm).Add("max_rpd", flags.rpd);
   return {.call = Call::kSetQuota, .model = flags.model, .body = body.Text()};
 }
+
+QuotaQuestion Unset(const Flags& flags) { return {.call = Call::kUnsetQuota, .model = flags.model}; }
 
 QuotaQuestion Reset(const Flags& flags) {
   return {.call = flags.all ? Call::kResetAll : Call::kReset, .model = flags.model};
@@ -250,6 +254,13 @@ constexpr QuotaVerb kVerbs[] = {
                "  weir quota set my-model --rpd 0",
      .add = AddSet,
      .question = Set},
+    {.name = "unset",
+     .meaning = "takes back what set stated: the configuration's limits hold again, or the provider's",
+     .footer = "Usage stays. Of a gate: for administrators, by WEIR_ADMIN_TOKEN.\n"
+               "\n"
+               "Example:\n  weir quota unset gpt-4o",
+     .add = AddModel,
+     .question = Unset},
     {.name = "reset",
      .meaning = "forgets a model's counts and open reservations; its limits stay",
      .footer = "Of a gate: for administrators, by WEIR_ADMIN_TOKEN.\n"
@@ -259,13 +270,13 @@ constexpr QuotaVerb kVerbs[] = {
      .question = Reset},
     {.name = "migrate",
      .meaning = "copies quotas and usage from one store to another",
-     .footer =
-         "FROM stays as it is. Doing it again overwrites what TO had with what FROM has now. Counts of tiers and\n"
-         "open reservations are not copied: what is reserved counts as used. Stop the gates on both before.\n"
-         "\n"
-         "Examples:\n"
-         "  weir quota migrate yaml:ratelimits.yaml sqlite:quota.db\n"
-         "  weir quota migrate sqlite:quota.db redis://127.0.0.1:6379",
+     .footer = "FROM must be there, and hold something; it stays as it is. Doing it again overwrites what TO had with "
+               "what FROM has now. Counts of tiers and\n"
+               "open reservations are not copied: what is reserved counts as used. Stop the gates on both before.\n"
+               "\n"
+               "Examples:\n"
+               "  weir quota migrate yaml:ratelimits.yaml sqlite:quota.db\n"
+               "  weir quota migrate sqlite:quota.db redis://127.0.0.1:6379",
      .add = AddMigrate},
     {.name = "watch",
      .meaning = "stats, again and again, until Ctrl-C",

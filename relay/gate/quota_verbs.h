@@ -31,6 +31,7 @@ struct QuotaFlags {
   std::optional<int64_t> rpm, tpm, rpd;
   bool all = false;
   std::string from, to;
+  bool force = false;
   double interval_seconds = 1;
   std::optional<uint64_t> times;
   std::string text = "-";

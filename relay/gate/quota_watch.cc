@@ -26,8 +26,9 @@ Result<std::string> AskForModels(QuotaClient& client) {
   if (!answer.ok()) return answer.status();
   HttpResponse& response = answer.value();
   if (response.status != 200) {
+    const std::string message = ErrorMessage(response.body);
     return Status::Error(client.name() + " answers " + std::to_string(response.status) + ": " +
-                         Printable(response.body));
+                         (message.empty() ? Printable(Escaped(response.body)) : message));
   }
   if (const auto models = ReadModelsJson(response.body); !models.ok())
     return Status::Error(client.name() + ": " + models.status().message());
@@ -51,10 +52,12 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
+// For the table: without the head, and the line that the cursor ends on.
+size_t Room(TerminalSize size) { return size.rows > 4 ? size.rows - 2 : 2; }
+
 std::string Screen(const std::string& head, const std::string& table, TerminalSize size) {
   std::vector<std::string_view> lines = Lines(table);
-  // The head, and the line that the cursor ends on.
-  const size_t room = size.rows > 4 ? size.rows - 2 : 2;
+  const size_t room = Room(size);
   std::string more;
   if (lines.size() > room) {
     more = "… and " + std::to_string(lines.size() - room + 1) + " more";
@@ -83,7 +86,7 @@ std::string LogLines(const std::vector<ModelStats>& models, WallTime now) {
   for (const ModelStats& stats : models) {
     if (!InUse(stats)) continue;
     const ModelQuota quota = stats.quota.value_or(ModelQuota{});
-    text += time + " " + Printable(stats.model) + Share("rpm", stats.usage.rpm, quota.max_rpm) +
+    text += time + " " + Escaped(stats.model) + Share("rpm", stats.usage.rpm, quota.max_rpm) +
             Share("tpm", stats.usage.tpm, quota.max_tpm) + Share("rpd", stats.usage.rpd, quota.max_rpd) +
             Share("reserved", stats.usage.open_reservations, 0) + "\n";
   }
@@ -108,7 +111,10 @@ class Watch {
     std::string head = client_.name() + ", " + FormatUtc(std::chrono::floor<std::chrono::seconds>(now));
     if (!answer.ok()) head += ", as it was before: " + answer.status().message();
     if (!std::exchange(drawn_, true)) parts_.write(kClear);
-    parts_.write(Screen(head, UsageTable(models_, now, true), parts_.size()));
+    const TerminalSize size = parts_.size();
+    std::vector<ModelStats> models = models_;
+    if (models.size() + 1 > Room(size)) SortFullestFirst(models);
+    parts_.write(Screen(head, UsageTable(models, now, true, size.columns), size));
   }
 
   QuotaClient& client_;

@@ -36,9 +36,27 @@ struct HttpResponse {
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 
-// For answers that have to be waited for. `reply` is called once, from any thread, now or later, also when connection
-// and server are gone; until then the connection's next request waits. Dropped without a call, the answer is 500.
-using HttpReply = std::function<void(HttpResponse response)>;
+// For answers that have to be waited for. Called once, from any thread, now or later, also when connection and server
+// are gone; until then the connection's next request waits. Copies are one reply; dropped without a call, the answer is
+// 500.
+class HttpReply {
+ public:
+  class Receiver {
+   public:
+    virtual ~Receiver() = default;
+    virtual void Give(HttpResponse response) = 0;
+    virtual bool Abandoned() const = 0;
+  };
+  explicit HttpReply(std::shared_ptr<Receiver> receiver) : receiver_(std::move(receiver)) {}
+
+  void operator()(HttpResponse response) const { receiver_->Give(std::move(response)); }
+  // Whether the client has hung up, or the server has: what was not begun need not be. A client may have closed its
+  // half alone, and still wait: an answer is not forbidden.
+  bool abandoned() const { return receiver_->Abandoned(); }
+
+ private:
+  std::shared_ptr<Receiver> receiver_;
+};
 using HttpDeferredHandler = std::function<void(const HttpRequest& request, HttpReply reply)>;
 
 // For requests whose body comes, and whose answer goes, in pieces (http_stream.h). Looks at the head of a request,
@@ -66,8 +84,6 @@ class HttpRouter {
 
   // The answer, or who will give it; sets the request's parameters.
   std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
-  // The same, waiting for what is deferred: not for I/O threads. Throws std::future_error where the reply was dropped.
-  HttpResponse Answer(HttpRequest request) const;
   // Null where nothing that streams is there.
   const HttpStreamFactory* StreamFor(std::string_view method, std::string_view path) const;
 

@@ -1,4 +1,3 @@
-#include <future>
 #include <memory>
 #include <set>
 
@@ -147,16 +146,6 @@ std::variant<HttpResponse, const HttpDeferredHandler*> HttpRouter::Route(HttpReq
   }
   if (method == "OPTIONS") return Preflight();
   return Refusal(request);
-}
-
-HttpResponse HttpRouter::Answer(HttpRequest request) const {
-  auto routed = Route(request);
-  if (auto* at_once = std::get_if<HttpResponse>(&routed)) return std::move(*at_once);
-  auto promise = std::make_shared<std::promise<HttpResponse>>();
-  std::future<HttpResponse> answer = promise->get_future();
-  const HttpDeferredHandler& handler = *std::get<const HttpDeferredHandler*>(routed);
-  handler(request, [promise = std::move(promise)](HttpResponse reply) { promise->set_value(std::move(reply)); });
-  return answer.get();
 }
 
 HttpResponse HttpRouter::Refusal(const HttpRequest& request) const {

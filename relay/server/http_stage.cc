@@ -195,7 +195,10 @@ bool HttpStage::StillWaits() {
     return false;
   }
   const boost::system::error_code error = session_.stream().input_error();
-  if (session_.input_ended() && error != boost::asio::error::eof) session_.End("connection lost: " + error.message());
+  if (session_.input_ended()) {
+    desk_->HangUp();
+    if (error != boost::asio::error::eof) session_.End("connection lost: " + error.message());
+  }
   return true;
 }
 

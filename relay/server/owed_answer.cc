@@ -10,19 +10,20 @@
 namespace weir {
 
 // What the copies of one reply share.
-class AnswerDesk::Owed {
+class AnswerDesk::Owed final : public HttpReply::Receiver {
  public:
   Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number) : desk_(std::move(desk)), number_(number) {}
   Owed(const Owed&) = delete;
   Owed& operator=(const Owed&) = delete;
-  ~Owed() {
+  ~Owed() override {
     if (!given_.load(std::memory_order_relaxed))
       desk_->Give(number_, {.status = 500, .body = "this request met a fault in the server: nobody answered it\n"});
   }
 
-  void Give(HttpResponse response) {
+  void Give(HttpResponse response) override {
     if (!given_.exchange(true, std::memory_order_relaxed)) desk_->Give(number_, std::move(response));
   }
+  bool Abandoned() const override { return desk_->Abandoned(number_); }
 
  private:
   const std::shared_ptr<AnswerDesk> desk_;
@@ -38,9 +39,7 @@ HttpReply AnswerDesk::Expect() {
     deferred_ = false;
     answer_.reset();
   }
-  return [owed = std::make_shared<Owed>(shared_from_this(), number)](HttpResponse response) {
-    owed->Give(std::move(response));
-  };
+  return HttpReply(std::make_shared<Owed>(shared_from_this(), number));
 }
 
 std::optional<HttpResponse> AnswerDesk::Defer() {
@@ -58,6 +57,16 @@ void AnswerDesk::Forget() {
   const std::lock_guard lock(mutex_);
   ++number_;
   answer_.reset();
+}
+
+void AnswerDesk::HangUp() {
+  const std::lock_guard lock(mutex_);
+  hung_up_ = true;
+}
+
+bool AnswerDesk::Abandoned(uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return session_ == nullptr || hung_up_ || number != number_;
 }
 
 void AnswerDesk::Leave() {

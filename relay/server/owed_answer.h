@@ -27,6 +27,8 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   std::optional<HttpResponse> Take();
   // What is expected is wanted no longer.
   void Forget();
+  // The client sends nothing more: it may be gone.
+  void HangUp();
   // Nothing is wanted any more: the session is about to go.
   void Leave();
 
@@ -34,11 +36,13 @@ class AnswerDesk : public std::enable_shared_from_this<AnswerDesk> {
   class Owed;
   // From any thread.
   void Give(uint64_t number, HttpResponse response);
+  bool Abandoned(uint64_t number) const;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   Session* session_;  // null once the stage has ended
   uint64_t number_ = 0;
   bool deferred_ = false;
+  bool hung_up_ = false;
   std::optional<HttpResponse> answer_;
 };
 

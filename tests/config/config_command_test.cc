@@ -64,6 +64,33 @@ TEST(ConfigCommand, Env) {
             "WEIR_DATA_DIR=\"/a b\"\n");
 }
 
+TEST(ConfigCommand, SecretsAreNotShown) {
+  std::string token;
+  std::string store = "memory";
+  std::string unset;
+  SettingTable table;
+  table.AddSecret("TOKEN", &token, "secret");
+  table.AddSecret("STORE", &store, "with a password in it",
+                  [](std::string_view text) { return text == "a:pw@b" ? "a:***@b" : std::string(text); });
+  table.AddSecret("UNSET", &unset, "none");
+  const Environment environment = {{"WEIR_TOKEN", "hush"}, {"WEIR_STORE", "a:pw@b"}};
+  for (const char* format : {"table", "env", "json", "markdown"}) {
+    std::vector<std::string> flags = {"weir config", "--format", format};
+    std::vector<char*> argv;
+    for (std::string& flag : flags) argv.push_back(flag.data());
+    argv.push_back(nullptr);
+    std::ostringstream out, err;
+    ASSERT_EQ(ConfigCommand(3, argv.data(), table, environment, out, err), 0) << err.str();
+    EXPECT_EQ(out.str().find("hush"), std::string::npos) << out.str();
+    EXPECT_EQ(out.str().find("pw"), std::string::npos) << out.str();
+    if (std::string(format) != "env") continue;
+    EXPECT_NE(out.str().find("\n# WEIR_TOKEN=\"***\"\n"), std::string::npos) << out.str() << "not to be set to that";
+    EXPECT_NE(out.str().find("\nWEIR_UNSET=\n"), std::string::npos) << out.str();
+  }
+  EXPECT_EQ(token, "hush");
+  EXPECT_EQ(store, "a:pw@b");
+}
+
 TEST(ConfigCommand, EnvIsReadBackByTheShell) {
   const std::string awkward = "it's \"$HOME\" `id` \\n \\\nsecond line # ; & * ~ é";
   const std::string path = testing::TempDir() + "weir_config_env_" + std::to_string(getpid());

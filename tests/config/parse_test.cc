@@ -120,6 +120,8 @@ TEST(Printable, EscapesAndCuts) {
   EXPECT_EQ(Printable("plain ünicode"), "plain ünicode");
   EXPECT_EQ(Printable("a\nb\x1b[31m\x7f"), "a\\x0ab\\x1b[31m\\x7f");
   EXPECT_EQ(Printable(std::string(1000, 'x')), std::string(60, 'x') + "...");
+  // No UTF-8: nothing to keep whole.
+  EXPECT_EQ(Printable(std::string(100, '\x80')), std::string(60, '\x80') + "...");
 }
 
 TEST(NearestName, OnlyWhenNear) {

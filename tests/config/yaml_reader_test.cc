@@ -223,10 +223,10 @@ TEST(YamlReader, HugeInputIsRefused) {
   EXPECT_NE(ErrorOf(std::string(100'000, '{')), "");
   EXPECT_EQ(ErrorOf("a: " + std::string(kMaxYamlScalarBytes + 1, 'x')),
             "w.yaml:1:4: found a text of 65537 bytes, expected at most 65536");
-  EXPECT_EQ(ErrorOf(std::string(kMaxYamlFileBytes + 1, '#')),
+  EXPECT_EQ(ErrorOf(std::string(YamlBounds{}.file_bytes + 1, '#')),
             "w.yaml:1:1: found more than 4194304 bytes, expected fewer");
   std::string many = "a:\n";
-  for (size_t i = 0; i < kMaxYamlValues; ++i) many += "- 1\n";
+  for (size_t i = 0; i < YamlBounds{}.values; ++i) many += "- 1\n";
   EXPECT_EQ(ErrorOf(many), "w.yaml:99999:3: found more than 100000 values (aliases unfolded), expected fewer");
 }
 

@@ -37,6 +37,29 @@ TEST(GateCommand, AHangUpReadsTheConfigurationAgain) {
   EXPECT_EQ(child.Wait(), 0);
 }
 
+TEST(GateCommand, AHangUpWithoutAConfigurationSaysSo) {
+  GateChild child({"--port", "0"});
+  ASSERT_NE(child.Port(), 0) << child.err();
+  child.Signal(SIGHUP);
+  EXPECT_TRUE(Soon([&] { return Has(child.err(), "WEIR_CONFIG is not set"); })) << child.err();
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait(), 0);
+}
+
+TEST(GateCommand, AHangUpNamesTheModelsThatSomebodyElseChanged) {
+  const GateDirectory directory;
+  const std::string config = directory.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
+  GateChild child({"--port", "0", "--config", config});
+  const uint16_t port = child.Port();
+  ASSERT_NE(port, 0) << child.err();
+  const std::string quota = R"({"max_rpm":7,"max_tpm":8,"max_rpd":9})";
+  EXPECT_EQ(AskPort(port, "PUT", "/v1/models/mine/quota", quota).status, 200);
+  child.Signal(SIGHUP);
+  EXPECT_TRUE(Soon([&] { return Has(child.err(), "mine: max_rpm 7, max_tpm 8, max_rpd 9 hold"); })) << child.err();
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait(), 0);
+}
+
 TEST(GateCommand, SaysHowToUseIt) {
   GateChild child({"--help"});
   EXPECT_EQ(child.Wait(), 0);

@@ -36,6 +36,11 @@ class GateDirectory {
     std::filesystem::rename(*this / (name + ".new"), *this / name);
     return *this / name;
   }
+  // In place, as a shell's > does.
+  std::string Overwrite(const std::string& name, std::string_view text) const {
+    std::ofstream(*this / name, std::ios::binary | std::ios::trunc) << text;
+    return *this / name;
+  }
   std::string Read(const std::string& name) const {
     std::ostringstream text;
     text << std::ifstream(*this / name, std::ios::binary).rdbuf();
@@ -81,6 +86,7 @@ class GateTest : public testing::Test {
   GateTest() {
     configuration_.server.port = 0;
     configuration_.server.io_threads = 1;
+    configuration_.gate.api = ServedQuotaApi::kAll;
     configuration_.gate.watch_interval = std::chrono::milliseconds(10);
     configuration_.gate.upkeep_interval = std::chrono::milliseconds(10);
   }

@@ -64,7 +64,11 @@ TEST_F(GateMetricsTest, CountsHowReservationsEnded) {
 TEST_F(GateMetricsTest, ShowsHowTheStoreIs) {
   metrics_.OnStoreAnswer(microseconds(300), true);
   metrics_.OnStoreAnswer(microseconds(1), false);
-  metrics_.OnModels(12, 3);
+  for (int n = 0; n < 9; ++n)
+    metrics_.OnDecision(Call::kReserve, "other", {.allowed = true, .reservation = "id " + std::to_string(n)});
+  metrics_.OnSettled({}, false);
+  metrics_.OnSettled({}, true);
+  metrics_.OnSettled({.code = Settled::Code::kUnknownReservation}, true);
   const StoreHealth health{.breaker = StoreHealth::Breaker::kOpen,
                            .problem = "away",
                            .failures = 5,
@@ -73,9 +77,12 @@ TEST_F(GateMetricsTest, ShowsHowTheStoreIs) {
                            .dropped_entries = 1};
   for (const char* line :
        {"weir_quota_store_breaker 2", "weir_quota_store_failures_total 5", "weir_quota_store_reconnects_total 4",
-        "weir_quota_reservations_expired_total 2", "weir_quota_dropped_entries_total 1", "weir_quota_models 12",
-        "weir_quota_reservations_open 3", "weir_quota_store_seconds_count 1",
-        R"(weir_quota_store_seconds_bucket{le="0.0005"} 1)", R"(weir_quota_store_seconds_bucket{le="0.00025"} 0)"}) {
+        "weir_quota_reservations_expired_total 2", "weir_quota_dropped_entries_total 1", "weir_quota_store_problem 1",
+        "weir_quota_store_warning 0", "weir_quota_reservations_open 5",
+        R"(weir_quota_store_seconds_count{result="answered"} 1)",
+        R"(weir_quota_store_seconds_bucket{result="answered",le="0.0005"} 1)",
+        R"(weir_quota_store_seconds_bucket{result="answered",le="0.00025"} 0)",
+        R"(weir_quota_store_seconds_count{result="failed"} 1)"}) {
     EXPECT_TRUE(Has(line, health)) << line << "\n" << Text(health);
   }
 }

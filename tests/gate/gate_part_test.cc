@@ -64,11 +64,42 @@ TEST_F(GatePartTest, ItsSettingsComeFromTheEnvironment) {
 
 TEST_F(GatePartTest, ItsAdministratorsAreTheRelays) {
   configuration_.relay.admin_from_loopback = AdminFromLoopback::kFalse;
-  ASSERT_EQ(Open(), "open");
-  const std::string quota = R"({"max_rpm":7})";
+  ASSERT_EQ(Open({{"WEIR_QUOTA_API", "all"}}), "open");
+  const std::string quota = R"({"max_rpm":7,"max_tpm":0,"max_rpd":0})";
   EXPECT_EQ(AskPort(relay_->port(), "PUT", "/v1/models/gpt-4o/quota", quota).status, 401);
   const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
   EXPECT_EQ(AskPort(relay_->port(), "PUT", "/v1/models/gpt-4o/quota", quota, token).status, 200);
+}
+
+TEST_F(GatePartTest, ARelayIsOpenToEverybodyAndItsQuotasAreNot) {
+  configuration_.relay.admin_from_loopback = AdminFromLoopback::kFalse;
+  const std::string body = R"({"model":"gpt-4o"})";
+  ASSERT_EQ(Open(), "open");
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 401);
+  const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body, token).status, 200);
+  relay_.reset();
+  ASSERT_EQ(Open({{"WEIR_QUOTA_API", "all"}}), "open");
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 200);
+  relay_.reset();
+  ASSERT_EQ(Open({{"WEIR_QUOTA_API", "off"}, {"WEIR_QUOTA_STORE", "paper:notes"}}), "open");
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 404);
+}
+
+TEST_F(GatePartTest, KnowsTheSettingsOfTheOtherCommands) {
+  SettingTable table;
+  GatePart part;
+  part.Declare(table);
+  EXPECT_TRUE(table.UnknownNames({{"WEIR_ADMIN_TOKEN", "x"}, {"WEIR_COUNT_TOKENS_KEY", "x"}}).empty());
+}
+
+TEST_F(GatePartTest, AHangUpReadsItsFileAgain) {
+  const std::string config = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
+  ASSERT_EQ(Open({{"WEIR_CONFIG", config}}), "open");
+  part_->HangUp();
+  EXPECT_TRUE(Soon([&] {
+    return Has(AskPort(relay_->port(), "GET", "/metrics").body, "weir_quota_config_reads_total{result=\"good\"} 1");
+  }));
 }
 
 TEST_F(GatePartTest, AStoreThatCannotBeKeepsTheRelayFromOpening) {

@@ -55,28 +55,74 @@ TEST_F(GateTest, RefusesWhatDoesNotFitAndSaysWhenToComeBack) {
       SoonInMetrics(R"(weir_quota_decisions_total{call="take",code="rpm_exceeded",tier="none",class="other"} 1)"));
 }
 
+constexpr const char* kQuota = R"({"max_rpm":7,"max_tpm":0,"max_rpd":0})";
+
 TEST_F(GateTest, OnlyAdministratorsChangeWhatHolds) {
   configuration_.admin.admin_token = "a secret of mine";
   Open();
-  const std::string quota = R"({"max_rpm":7})";
-  const RawAnswer proxied = Ask("PUT", "/v1/models/gpt-4o/quota", quota, "X-Forwarded-For: 192.0.2.1\r\n");
+  const RawAnswer proxied = Ask("PUT", "/v1/models/gpt-4o/quota", kQuota, "X-Forwarded-For: 192.0.2.1\r\n");
   EXPECT_EQ(proxied.status, 401);
   EXPECT_EQ(proxied.headers.at("content-type"), "application/json");
   EXPECT_TRUE(Has(proxied.body, "WEIR_ADMIN_TOKEN")) << proxied.body;
-  EXPECT_EQ(
-      Ask("PUT", "/v1/models/gpt-4o/quota", quota, "X-Forwarded-For: 192.0.2.1\r\nAuthorization: Bearer another\r\n")
-          .status,
-      401);
-  EXPECT_EQ(Ask("DELETE", "/v1/state", "", "Origin: https://example.org\r\n").status, 401);
+  EXPECT_EQ(Ask("PUT", "/v1/models/gpt-4o/quota", kQuota, "Authorization: Bearer another\r\n").status, 401);
+  EXPECT_EQ(Ask("DELETE", "/v1/state").status, 401) << "who sets a token wants it shown, also from this machine";
   EXPECT_FALSE(Has(Ask("GET", "/v1/models/gpt-4o").body, R"("max_rpm":7)"));
-  EXPECT_EQ(Ask("PUT", "/v1/models/gpt-4o/quota", quota,
-                "X-Forwarded-For: 192.0.2.1\r\nAuthorization: Bearer a secret of mine\r\n")
-                .status,
-            200);
+  const std::string token = "X-Forwarded-For: 192.0.2.1\r\nAuthorization: Bearer a secret of mine\r\n";
+  EXPECT_EQ(Ask("PUT", "/v1/models/gpt-4o/quota", kQuota, token).status, 200);
   EXPECT_TRUE(Has(Ask("GET", "/v1/models/gpt-4o").body, R"("max_rpm":7)"));
   Take("gpt-4o", 10);
-  EXPECT_EQ(Ask("DELETE", "/v1/models/gpt-4o/state").status, 204) << "from this machine";
+  EXPECT_EQ(Ask("DELETE", "/v1/models/gpt-4o/state", "", token).status, 204);
   EXPECT_TRUE(Has(Ask("GET", "/v1/models/gpt-4o").body, R"("tpm":0)"));
+}
+
+TEST_F(GateTest, ThisMachineIsTrustedWhereNobodyElseCanBeMeant) {
+  const struct {
+    const char* token;
+    const char* listen;
+    AdminFromLoopback trust;
+    int status;
+  } cases[] = {
+      {"", "127.0.0.1", AdminFromLoopback::kAuto, 204},       {"", "0.0.0.0", AdminFromLoopback::kAuto, 403},
+      {"secret", "127.0.0.1", AdminFromLoopback::kAuto, 401}, {"secret", "0.0.0.0", AdminFromLoopback::kTrue, 204},
+      {"", "127.0.0.1", AdminFromLoopback::kFalse, 403},
+  };
+  for (const auto& c : cases) {
+    configuration_.admin.admin_token = c.token;
+    configuration_.server.listen = c.listen;
+    configuration_.admin_from_loopback = c.trust;
+    Open();
+    EXPECT_EQ(Ask("DELETE", "/v1/state").status, c.status) << c.token << " " << c.listen;
+    server_.reset();
+  }
+}
+
+TEST_F(GateTest, PagesOfOtherSitesSpendNothing) {
+  Open();
+  const std::string body = R"({"model":"gpt-4o","tokens":9,"charge":true})";
+  for (const char* field : {"Origin: https://example.org\r\n", "Origin: http://127.0.0.1:8080\r\n", "Origin: null\r\n",
+                            "Sec-Fetch-Site: cross-site\r\n"}) {
+    const RawAnswer refused = Ask("POST", "/v1/decide", body, field);
+    EXPECT_EQ(refused.status, 403) << field;
+    EXPECT_TRUE(Has(refused.body, R"("code":"forbidden")")) << refused.body;
+    EXPECT_EQ(Ask("DELETE", "/v1/state", "", field).status, 403) << field;
+    EXPECT_EQ(Ask("GET", "/v1/models/gpt-4o", "", field).status, 200) << field;
+  }
+  EXPECT_TRUE(Has(Ask("GET", "/v1/models/gpt-4o").body, R"("tpm":0)"));
+  EXPECT_EQ(Ask("POST", "/v1/decide", body, "Origin: http://127.0.0.1\r\nSec-Fetch-Site: same-origin\r\n").status, 200);
+}
+
+TEST_F(GateTest, ServesThoseWhomItIsToldTo) {
+  configuration_.gate.api = ServedQuotaApi::kAdmins;
+  Open();
+  EXPECT_EQ(Take("gpt-4o", 1).status, 200);
+  const std::string body = R"({"model":"gpt-4o"})";
+  EXPECT_EQ(Ask("POST", "/v1/decide", body, "X-Forwarded-For: 192.0.2.1\r\n").status, 403);
+  EXPECT_EQ(Ask("GET", "/v1/models", "", "X-Forwarded-For: 192.0.2.1\r\n").status, 403);
+  server_.reset();
+  configuration_.gate.api = ServedQuotaApi::kOff;
+  Open();
+  EXPECT_EQ(Take("gpt-4o", 1).status, 404);
+  EXPECT_EQ(Ask("GET", "/readyz").status, 200);
 }
 
 TEST_F(GateTest, ReadsTheConfigurationAgainWhenItChanges) {
@@ -95,6 +141,23 @@ TEST_F(GateTest, ReadsTheConfigurationAgainWhenItChanges) {
   directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 50}\n");
   EXPECT_TRUE(Soon([&] { return Take("mine", 51).status == 429; }));
   EXPECT_TRUE(SoonInMetrics("weir_quota_config_good 1"));
+}
+
+TEST_F(GateTest, AFileThatIsEmptiedOrHalfWrittenWithdrawsNothing) {
+  const std::string good = "quota:\n  models:\n    mine: {max_tpm: 100}\n";
+  configuration_.gate.config_file = directory_.Write("weir.yaml", good);
+  Open();
+  int errors = 0;
+  for (const char* text : {"", "# quota\n", "quo", "quota:\n  models:\n    mine: {max_t"}) {
+    directory_.Overwrite("weir.yaml", text);
+    EXPECT_TRUE(SoonInMetrics("weir_quota_config_reads_total{result=\"error\"} " + std::to_string(++errors))) << text;
+    EXPECT_EQ(Take("mine", 101).status, 429) << text;
+  }
+  directory_.Overwrite("weir.yaml", good + "    yours: {max_tpm: 50}\n");
+  EXPECT_TRUE(SoonInMetrics("weir_quota_config_good 1"));
+  EXPECT_EQ(Take("yours", 51).status, 429);
+  directory_.Overwrite("weir.yaml", "quota: {}\n");
+  EXPECT_TRUE(Soon([&] { return Take("mine", 101).status == 200; })) << "who says so withdraws them";
 }
 
 TEST_F(GateTest, AWrongConfigurationDoesNotOpen) {
@@ -189,7 +252,7 @@ TEST_F(GateTest, SaysWhatItIs) {
   EXPECT_EQ(Ask("HEAD", "/v1/models/gpt-4o").status, 200);
   EXPECT_EQ(Ask("GET", "/v1/nothing").status, 404);
   EXPECT_EQ(Ask("GET", "/v1/decide").headers.at("allow"), "POST, OPTIONS");
-  EXPECT_EQ(Ask("POST", "/v1/models/gpt-4o/quota", "{}").headers.at("allow"), "PUT, OPTIONS");
+  EXPECT_EQ(Ask("POST", "/v1/models/gpt-4o/quota", "{}").headers.at("allow"), "DELETE, PUT, OPTIONS");
   EXPECT_EQ(Ask("OPTIONS", "/v1/decide").headers.at("access-control-allow-methods"), "GET, HEAD, OPTIONS")
       << "pages of other sites may not ask";
 }

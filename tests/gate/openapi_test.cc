@@ -110,7 +110,7 @@ class OpenApiAnswers : public ::testing::Test {
       case Call::kRefund:
         return R"({"reservation":"none"})";
       case Call::kSetQuota:
-        return R"({"max_rpd":7})";
+        return R"({"max_rpm":0,"max_tpm":0,"max_rpd":7})";
       default:
         return asks;
     }
@@ -153,6 +153,10 @@ TEST_F(OpenApiAnswers, AreTheDocumentedOnesAndEachIsGiven) {
   ApiWorld strict_world(strict, {.max_models = 1});
   strict_world.Ask(Call::kRecord, Good(Call::kRecord, "m"));
   SeeAll(strict_world.api, "another");
+
+  ApiWorld full_world(config, {.max_models = 1});
+  full_world.Ask(Call::kRecord, Good(Call::kRecord, "the first"));
+  See(Call::kRecord, full_world.Ask(Call::kRecord, Good(Call::kRecord, "another")));
 
   ScriptedStore away;
   away.GoAway();

@@ -171,6 +171,7 @@ TEST(QuotaApi, StatusesOfWhatAStoreAnswers) {
   for (const auto& [code, decide, record] : cases) {
     ScriptedStore store;
     store.charge_answer.code = code;
+    store.charge_answer.charged = record == 200;
     QuotaLimiter limiter(store, {.unknown_models = UnknownModels::kRefuse});
     QuotaApi api(limiter, RateLimitDialect::kIetf);
     const HttpResponse decided = Ask(api, Call::kDecide, kAsk);
@@ -190,14 +191,18 @@ TEST(QuotaApi, WithAStoreThatIsAwayThePolicyDecides) {
     const HttpResponse decided = Ask(api, Call::kReserve, kAsk);
     EXPECT_EQ(decided.status, allows ? 200 : 503);
     EXPECT_EQ(Text(decided, "/code"), "store_unavailable");
+    EXPECT_EQ(HeaderOf(decided, "Retry-After"), allows ? "" : "1");
     const HttpResponse health = Ask(api, Call::kHealth, "");
     EXPECT_EQ(health.status, allows ? 200 : 503);
     EXPECT_EQ(Text(health, "/breaker"), "open");
     EXPECT_EQ(Text(health, "/problem"), "connection refused");
-    for (const Call call : {Call::kModels, Call::kModel, Call::kReset, Call::kResetAll}) {
+    for (const Call call : {Call::kModels, Call::kModel, Call::kUnsetQuota, Call::kReset, Call::kResetAll}) {
       const HttpResponse response = Ask(api, call, "", "m");
       EXPECT_EQ(response.status, 503) << response.body;
       EXPECT_EQ(Text(response, "/error/code"), "store_unavailable");
+      EXPECT_TRUE(Text(response, "/error/message").starts_with("the store of the quotas does not answer: "))
+          << response.body;
+      EXPECT_EQ(HeaderOf(response, "Retry-After"), "1");
     }
     const HttpResponse commit = Ask(api, Call::kCommit, R"({"reservation":"r@m","tokens":1})");
     EXPECT_EQ(commit.status, 503);
@@ -215,9 +220,9 @@ TEST(QuotaApi, NamesAndClassesThatAreNoneAre400) {
     EXPECT_EQ(Text(response, "/error/code"), "invalid_name") << response.body;
     EXPECT_LT(response.body.size(), 400U);
   }
-  for (const Call call : {Call::kModel, Call::kSetQuota, Call::kReset})
+  for (const Call call : {Call::kModel, Call::kSetQuota, Call::kUnsetQuota, Call::kReset})
     EXPECT_EQ(world
-                  .Ask(call, R"({"max_rpm":1})",
+                  .Ask(call, R"({"max_rpm":1,"max_tpm":1,"max_rpd":1})",
                        "a\xff"
                        "b")
                   .status,
@@ -241,17 +246,31 @@ TEST(QuotaApi, ModelsAreSortedAndHaveQuotaAndUsage) {
   EXPECT_EQ(Text(unknown, "/error/code"), "unknown_model");
 }
 
-TEST(QuotaApi, WhatAQuotaDoesNotNameStays) {
+TEST(QuotaApi, AQuotaIsStatedWhole) {
   ApiWorld world({.providers = {Provider::kOpenAi}});
-  const HttpResponse set = world.Ask(Call::kSetQuota, R"({"max_tpm":60000})", "gpt-4o");
+  EXPECT_EQ(world.Ask(Call::kSetQuota, R"({"max_tpm":60000})", "gpt-4o").status, 400);
+  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/quota/max_tpm"), 30000);
+  const HttpResponse set = world.Ask(Call::kSetQuota, R"({"max_rpm":500,"max_tpm":60000,"max_rpd":0})", "gpt-4o");
   EXPECT_EQ(set.status, 200) << set.body;
   const HttpResponse model = world.Ask(Call::kModel, "", "gpt-4o");
   EXPECT_EQ(model.body, set.body);
   EXPECT_EQ(Whole(model, "/quota/max_rpm"), 500);
   EXPECT_EQ(Whole(model, "/quota/max_tpm"), 60000);
-  world.Ask(Call::kSetQuota, R"({"max_rpm":1})", "new");
+  world.Ask(Call::kSetQuota, R"({"max_rpm":1,"max_tpm":0,"max_rpd":0})", "new");
   EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "new"), "/quota/max_rpm"), 1);
   EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "new"), "/quota/max_tpm"), 0);
+}
+
+TEST(QuotaApi, AQuotaThatIsUnsetIsTheConfigurationsOrTheProfilesAgain) {
+  ApiWorld world({.providers = {Provider::kOpenAi}, .quotas = {{"mine", {.max_rpm = 8}}}});
+  for (const auto& [model, rpm] : {std::pair{"gpt-4o", 500}, std::pair{"mine", 8}}) {
+    ASSERT_EQ(world.Ask(Call::kSetQuota, R"({"max_rpm":1,"max_tpm":0,"max_rpd":0})", model).status, 200);
+    ASSERT_EQ(Whole(world.Ask(Call::kModel, "", model), "/quota/max_rpm"), 1);
+    const HttpResponse unset = world.Ask(Call::kUnsetQuota, "", model);
+    EXPECT_EQ(unset.status, 200) << unset.body;
+    EXPECT_EQ(Whole(unset, "/quota/max_rpm"), rpm);
+  }
+  EXPECT_EQ(world.Ask(Call::kUnsetQuota, "", "never heard of").status, 200);
 }
 
 TEST(QuotaApi, ResetForgetsWhatWasUsed) {
@@ -309,9 +328,9 @@ TEST(QuotaApi, SaysWhichCallsMayWait) {
     waiting += ' ';
   }
   EXPECT_EQ(waiting,
-            "------w---w-- "
-            "wwwwwwwwwww-- "
-            "------wwwww-- ");
+            "------w----w-- "
+            "wwwwwwwwwwww-- "
+            "------wwwwww-- ");
 }
 
 // Bytes, and good bodies with bytes changed: an answer, and good JSON in it.

@@ -75,6 +75,7 @@ class EitherWayTest : public QuotaCommandTest, public testing::WithParamInterfac
   EitherWayTest() {
     if (!GetParam()) {
       where_ = {"--store", "sqlite:" + directory_ + "/quota.db"};
+      Ask({"set", "unrelated", "--rpm", "1"});  // whoever only looks makes no store
       return;
     }
     GateConfiguration configuration;
@@ -170,6 +171,15 @@ TEST_P(EitherWayTest, WhatIsNotSetStays) {
   EXPECT_EQ(set.out,
             "model     requests/min  tokens/min  requests/day\n"
             "my-model            20        1000      no limit\n");
+}
+
+TEST_P(EitherWayTest, UnsetGoesBackToTheProfile) {
+  ASSERT_EQ(Ask({"set", "gpt-4o", "--rpm", "1", "--tpm", "2", "--rpd", "3"}).code, 0);
+  const Ended unset = Ask({"unset", "gpt-4o"});
+  EXPECT_EQ(unset.code, 0) << unset.err;
+  EXPECT_EQ(unset.out,
+            "model   requests/min  tokens/min  requests/day\n"
+            "gpt-4o           500       30000      no limit\n");
 }
 
 TEST_P(EitherWayTest, JsonIsWhatTheApiSays) {
@@ -301,16 +311,107 @@ TEST_F(QuotaCommandTest, MigratesFromStoreToStore) {
 
 TEST_F(QuotaCommandTest, MigratesOnlyWhatStays) {
   const std::string yaml = "yaml:" + directory_ + "/quota.yaml";
+  ASSERT_EQ(Command({"set", "gpt-4o", "--rpm", "17", "--store", yaml}).code, 0);
   std::ofstream(directory_ + "/no-directory") << "a file\n";
+  std::filesystem::create_symlink(directory_ + "/quota.yaml", directory_ + "/link.yaml");
   for (const auto& [from, to, problem] : std::vector<std::array<std::string, 3>>{
            {"memory", yaml, "memory is gone with this process"},
            {yaml, "memory", "memory is gone with this process"},
            {yaml, yaml, "cannot be migrated to itself"},
+           {yaml, "yaml:" + directory_ + "/../" + std::filesystem::path(directory_).filename().string() + "/quota.yaml",
+            "cannot be migrated to itself"},
+           {yaml, "yaml:" + directory_ + "/link.yaml", "cannot be migrated to itself"},
+           {"yaml:" + directory_ + "/missing.yaml", yaml, "there is no such file"},
            {"quota.yaml", yaml, "quota.yaml"},
            {yaml, "sqlite:" + directory_ + "/no-directory/quota.db", "no-directory"}}) {
     const Ended ended = Command({"migrate", from, to});
     EXPECT_EQ(ended.code, 2) << from << " " << to;
     EXPECT_TRUE(Contains(ended.err, problem)) << ended.err;
+  }
+  EXPECT_TRUE(Contains(Command({"models", "--store", yaml}).out, "17"));
+}
+
+TEST_F(QuotaCommandTest, AnEmptyStoreReplacesAnotherOnlyByForce) {
+  const std::string empty = "sqlite:" + directory_ + "/empty.db";
+  const std::string yaml = "yaml:" + directory_ + "/quota.yaml";
+  ASSERT_EQ(Command({"record", "mine", "1", "2", "--store", empty}).code, 0);
+  ASSERT_EQ(Command({"reset", "--all", "--store", empty}).code, 0);
+  ASSERT_EQ(Command({"set", "gpt-4o", "--rpm", "17", "--store", yaml}).code, 0);
+  const Ended refused = Command({"migrate", empty, yaml});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(Contains(refused.err, "holds nothing")) << refused.err;
+  EXPECT_TRUE(Contains(Command({"models", "--store", yaml}).out, "17"));
+  EXPECT_EQ(Command({"migrate", empty, yaml, "--force"}).code, 0);
+  EXPECT_FALSE(Contains(Command({"models", "--store", yaml}).out, "17"));
+}
+
+TEST_F(QuotaCommandTest, LookingMakesNoStore) {
+  for (const std::string& store : {"sqlite:" + directory_ + "/new.db", "yaml:" + directory_ + "/new.yaml"}) {
+    for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"decide", "gpt-4o", "1"},
+                                                                                      {"explain", "gpt-4o", "1"},
+                                                                                      {"stats"},
+                                                                                      {"models"},
+                                                                                      {"watch", "--times", "1"},
+                                                                                      {"commit", "id@m", "1"},
+                                                                                      {"refund", "id@m"},
+                                                                                      {"unset", "m"},
+                                                                                      {"reset", "--all"}}) {
+      std::vector<std::string> arguments = verb;
+      arguments.insert(arguments.end(), {"--store", store});
+      const Ended ended = Command(arguments);
+      EXPECT_EQ(ended.code, 2) << verb[0];
+      EXPECT_TRUE(Contains(ended.err, "there is no such file")) << ended.err;
+      EXPECT_FALSE(std::filesystem::exists(store.substr(store.find(':') + 1))) << verb[0];
+    }
+    EXPECT_EQ(Command({"decide", "gpt-4o", "1", "--charge", "--store", store}).code, 0);
+  }
+}
+
+TEST_F(QuotaCommandTest, TheTokenGoesOnlyWithWhatIsForAdministrators) {
+  Set("WEIR_ADMIN_TOKEN", "the-token-of-the-test");
+  const TlsServer server({.tls = false, .status = 403, .body = R"({"error":{"code":"forbidden","message":"no"}})"});
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
+  Command({"stats", "--gate", url});
+  Command({"decide", "gpt-4o", "1", "--gate", url});
+  Command({"unset", "gpt-4o", "--gate", url});
+  const auto requests = server.requests();
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_FALSE(Contains(requests[0].all, "the-token-of-the-test"));
+  EXPECT_FALSE(Contains(requests[1].all, "the-token-of-the-test"));
+  EXPECT_TRUE(Contains(requests[2].all, "Authorization: Bearer the-token-of-the-test"));
+  const Ended ended = Command({"unset", "gpt-4o", "--gate", "http://gate.invalid"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(Contains(ended.err, "WEIR_ADMIN_TOKEN is not sent to http://gate.invalid")) << ended.err;
+}
+
+TEST_F(QuotaCommandTest, TheVariablesNameTheGate) {
+  const TlsServer server({.tls = false, .body = R"({"models":[{"model":"of-the-gate"}]})"});
+  Set("WEIR_QUOTA_STORE", "memory");
+  Set("WEIR_PORT", std::to_string(server.port()));
+  EXPECT_TRUE(Contains(Command({"models"}).out, "of-the-gate"));
+  Set("WEIR_PORT", "1");
+  Set("WEIR_GATE", "http://127.0.0.1:" + std::to_string(server.port()));
+  EXPECT_TRUE(Contains(Command({"models"}).out, "of-the-gate"));
+  const Ended memory = Command({"models", "--store", "memory"});
+  EXPECT_EQ(memory.code, 2);
+  EXPECT_TRUE(Contains(memory.err, "memory is gone with this process")) << memory.err;
+}
+
+TEST_F(QuotaCommandTest, AKeyNeedNotStandOnTheCommandLine) {
+  const TlsServer server({.tls = false, .body = "{}"});
+  Set("WEIR_QUOTA_API_KEY", "sk-of-the-test");
+  Command({"decide", "gpt-4o", "1", "--gate", "http://127.0.0.1:" + std::to_string(server.port())});
+  EXPECT_TRUE(Contains(server.requests().at(0).body, "\"sk-of-the-test\"")) << server.requests().at(0).body;
+}
+
+TEST_F(QuotaCommandTest, AStoreThatIsAwayIsTwo) {
+  for (const char* body :
+       {R"({"allowed":false,"code":"store_unavailable","model":"m","tokens":1,"usage":{}})",
+        R"({"error":{"code":"store_unavailable","message":"the store of the quotas does not answer"}})"}) {
+    const TlsServer server({.tls = false, .status = 503, .body = body});
+    const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
+    EXPECT_EQ(Command({"decide", "m", "1", "--gate", url}).code, 2);
+    EXPECT_EQ(Command({"explain", "m", "1", "--gate", url, "--json"}).code, 2);
   }
 }
 

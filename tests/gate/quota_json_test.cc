@@ -102,7 +102,9 @@ TEST(QuotaCall, SaysWhatIsWrong) {
        "tokens: found with prompt_tokens or output_tokens, expected one or the other"},
       {Call::kRefund, R"({"reservation":"r","tokens":1})", "tokens: there is no such key here; there are reservation"},
       {Call::kRecord, R"({"model":"m"})", "tokens: missing, expected tokens, or prompt_tokens and output_tokens"},
-      {Call::kSetQuota, "{}", "max_rpm: missing, expected at least one of max_rpm, max_tpm, max_rpd"},
+      {Call::kSetQuota, "{}", "max_rpm: missing, expected max_rpm, max_tpm and max_rpd; say 0 for no limit"},
+      {Call::kSetQuota, R"({"max_rpd":1,"max_rpm":1})",
+       "max_tpm: missing, expected max_rpm, max_tpm and max_rpd; say 0 for no limit"},
       {Call::kSetQuota, R"({"max_rpm":-1})", "max_rpm: found -1, expected a whole number within 0..1000000000000000"},
       {Call::kDecide, "{\"model\":\"\xff\"}", "the body must be UTF-8"},
   };

@@ -51,6 +51,41 @@ TEST(QuotaTableTest, BarsAreFullOnlyWhenNothingIsLeft) {
   }
 }
 
+TEST(QuotaTableTest, GivesUpBarsAndThenEndsOfNamesToFit) {
+  ModelStats named = Gpt4o();
+  named.model = "größe-with-a-name-that-is-long";
+  EXPECT_NE(UsageTable({Gpt4o()}, kNow, true, 100).find("█"), std::string::npos);
+  EXPECT_EQ(UsageTable({Gpt4o()}, kNow, true, 80), UsageTable({Gpt4o()}, kNow, false));
+  EXPECT_EQ(UsageTable({named}, kNow, true, 80),
+            "model             requests/min   tokens/min  requests/day  reserved  day ends in\n"
+            "größe-with-a-na…       120/500  30000/30000            42         2          3 h\n");
+}
+
+TEST(QuotaTableTest, WhatIsFullestComesFirst) {
+  const auto model = [](const char* name, int64_t rpm, int64_t limit) {
+    return ModelStats{.model = name, .quota = ModelQuota{.max_rpm = limit}, .usage = {.rpm = rpm}};
+  };
+  std::vector<ModelStats> models = {model("idle", 0, 5), model("unlimited", 9, 0), model("half", 5, 10),
+                                    model("full", 2, 2)};
+  SortFullestFirst(models);
+  std::string order;
+  for (const ModelStats& stats : models) order += stats.model + " ";
+  EXPECT_EQ(order, "full half unlimited idle ");
+}
+
+TEST(QuotaTableTest, WhatAGateSaysCannotWriteOnTheTerminal) {
+  const std::string words =
+      DecisionWords(R"({"allowed":false,"code":"a\u001b[2J","reason":"b\u001b[2J\u009b2J","model":"m",)"
+                    R"("reservation":"c\u0007","tier":"d\u001b","tokens":1,"usage":{}})",
+                    "yes")
+          .value_or("");
+  EXPECT_EQ(words.find('\x1b'), words.npos) << words;
+  EXPECT_EQ(words.find('\a'), words.npos) << words;
+  EXPECT_EQ(words.find("\xc2\x9b"), words.npos) << words;
+  EXPECT_NE(words.find("b\\x1b[2J\\x9b2J"), words.npos) << words;
+  EXPECT_EQ(ErrorMessage(R"({"error":{"code":"x","message":"no\u001b[2J größe"}})"), "no\\x1b[2J größe");
+}
+
 TEST(QuotaTableTest, ADayThatIsOverHasNoEnd) {
   ModelStats stats = Gpt4o();
   stats.usage.day_start = kNow - kDay;

@@ -71,7 +71,7 @@ class ImportTroubleTest : public testing::Test {
   AdaptiveLimiter limiter_{monitor_, LimiterSettings{}, clock_};
   RelaySettings settings_;
   RelayMetrics metrics_;
-  Admin admin_{settings_, WallClock::System(), ""};
+  Admin admin_{settings_, WallClock::System(), "", TrustInLoopback(settings_, "")};
   ByteBudget budget_{32 << 20};
   std::atomic<int64_t> own_bytes_{0};
   std::atomic<int64_t> peak_{0};

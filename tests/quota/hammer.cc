@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include <random>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "throttle/quota/open_store.h"
 
@@ -96,14 +98,14 @@ HammerSum Hammer(const std::string& role, const std::string& store, size_t proce
 // A child's store, and what it has got from it.
 class Worker {
  public:
-  Worker(QuotaStore& store, int64_t limit) : store_(store), tier_(HammeredTier(limit)) {}
+  Worker(QuotaStore& store, std::vector<TierCharge> tiers) : store_(store), tiers_(std::move(tiers)) {}
 
   // Asks until there is an answer.
   ChargeAnswer Ask(Charge::Mode mode, int64_t tokens) {
     const Charge charge{.model = kHammeredModel,
                         .mode = mode,
                         .tokens = tokens,
-                        .tiers = {&tier_, 1},
+                        .tiers = tiers_,
                         .tiers_before_model = 0,
                         .default_quota = ModelQuota{},
                         .hold_for = std::chrono::hours(1)};
@@ -129,7 +131,7 @@ class Worker {
 
  private:
   QuotaStore& store_;
-  TierCharge tier_;
+  std::vector<TierCharge> tiers_;
   HammerSum sum_;
 };
 
@@ -164,11 +166,80 @@ void ReserveAndSettle(Worker& worker, int64_t times) {
   }
 }
 
+// When a decision was asked for and answered, and what it gave.
+struct Grant {
+  int64_t asked = 0;
+  int64_t answered = 0;
+  int64_t tokens = 0;
+};
+
+int64_t NowNs() { return WallClock::System().Now().time_since_epoch().count(); }
+
+template <typename Work>
+void ForTwoAndAHalfWindows(Work work) {
+  const auto end = std::chrono::steady_clock::now() + kHammeredWindow * 5 / 2;
+  while (std::chrono::steady_clock::now() < end) work();
+}
+
+void TakeFromWindow(Worker& worker) {
+  std::minstd_rand random(static_cast<unsigned>(getpid()));
+  std::uniform_int_distribution<int64_t> amounts(1, 7);
+  std::vector<Grant> grants;
+  ForTwoAndAHalfWindows([&] {
+    Grant grant{.asked = NowNs(), .tokens = amounts(random)};
+    if (!worker.Ask(Charge::Mode::kTake, grant.tokens).fits()) return;
+    grant.answered = NowNs();
+    grants.push_back(grant);
+  });
+  for (const Grant& grant : grants)
+    std::printf("%lld %lld %lld\n", static_cast<long long>(grant.asked), static_cast<long long>(grant.answered),
+                static_cast<long long>(grant.tokens));
+  std::puts("end");
+}
+
+void PruneMeanwhile(QuotaStore& store) {
+  int number = 0;
+  ForTwoAndAHalfWindows([&] {
+    store.Prune();
+    const std::string name = "noise-" + std::to_string(++number);
+    const TierCharge tier{.key = name, .limit = {.amount = 5, .per = kHammeredWindow}};
+    const ChargeAnswer answer =
+        store.Run(Charge{.model = name, .mode = Charge::Mode::kTake, .tokens = 1, .tiers = {&tier, 1}});
+    const bool known =
+        answer.fits() || answer.code == QuotaCode::kTooManyNames || answer.code == QuotaCode::kStoreUnavailable;
+    if (!known) throw std::runtime_error("the noise was refused: " + std::string(NameOf(answer.code)));
+  });
+  std::puts("end");
+}
+
+// The times of the store and of its callers may differ in their last digits.
+int64_t MostWithinAWindow(const std::vector<Grant>& grants) {
+  const int64_t window = Duration(kHammeredWindow - std::chrono::milliseconds(2)).count();
+  int64_t most = 0;
+  for (const Grant& first : grants) {
+    int64_t sum = 0;
+    for (const Grant& grant : grants)
+      if (grant.asked >= first.asked && grant.answered <= first.asked + window) sum += grant.tokens;
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
 [[noreturn]] void HoldUntilKilled(Worker& worker) {
   const ChargeAnswer answer = worker.Ask(Charge::Mode::kHold, 10);
   std::puts(answer.reservation.empty() ? "" : "held");
   std::fflush(stdout);
   while (true) pause();
+}
+
+TierCharge ShortTier(int64_t limit) {
+  return {.key = "short", .limit = {.unit = Limit::Unit::kTokens, .amount = limit, .per = kHammeredWindow}};
+}
+
+std::vector<TierCharge> TiersOf(const std::string& role, int64_t number) {
+  if (role == "window") return {ShortTier(number)};
+  if (role == "hold") return {HammeredTier(kNoLimit), ShortTier(kNoLimit)};
+  return {HammeredTier(role == "take" ? number : kNoLimit)};
 }
 
 }  // namespace
@@ -208,18 +279,47 @@ size_t HammerKilledHolders(const std::string& store, size_t processes) {
   return held;
 }
 
+HammerWindow HammerSlidingWindow(const std::string& store, size_t processes, int64_t limit) {
+  std::vector<std::unique_ptr<Child>> children;
+  children.push_back(std::make_unique<Child>("prune", store, 0));
+  for (size_t i = 0; i < processes; ++i) children.push_back(std::make_unique<Child>("window", store, limit));
+  std::vector<Grant> grants;
+  HammerWindow result;
+  for (const auto& child : children) {
+    std::string line = child->ReadLine();
+    for (; !line.empty() && line != "end\n"; line = child->ReadLine()) {
+      Grant grant;
+      std::istringstream(line) >> grant.asked >> grant.answered >> grant.tokens;
+      grants.push_back(grant);
+      result.taken += grant.tokens;
+    }
+    if (!child->Wait() || line.empty()) ++result.failed;
+  }
+  result.most = MostWithinAWindow(grants);
+  return result;
+}
+
 int RunHammerChild(const std::string& role) {
   QuotaStoreSettings settings;
   settings.store = std::getenv(kStoreName);
   settings.redis_timeout = std::chrono::seconds(30);
   settings.redis_connect_timeout = std::chrono::seconds(30);
+  if (role == "prune") settings.max_models = settings.max_tier_keys = 2;
   const int64_t number = std::atoll(std::getenv(kNumberName));
   Result<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(settings);
   if (!store.ok()) {
     std::fprintf(stderr, "%s\n", store.status().message().c_str());
     return 1;
   }
-  Worker worker(*store.value(), role == "take" ? number : kNoLimit);
+  if (role == "prune") {
+    PruneMeanwhile(*store.value());
+    return 0;
+  }
+  Worker worker(*store.value(), TiersOf(role, number));
+  if (role == "window") {
+    TakeFromWindow(worker);
+    return 0;
+  }
   if (role == "take") TakeAll(worker);
   if (role == "record") Record(worker, number);
   if (role == "reserve") ReserveAndSettle(worker, number);

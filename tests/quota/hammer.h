@@ -2,6 +2,7 @@
 // (OpenQuotaStore). A test program links hammer.cc and hammer_main.cc, which has the main function.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,8 +30,21 @@ HammerSum HammerTakes(const std::string& store, size_t processes, int64_t limit)
 HammerSum HammerRecords(const std::string& store, size_t processes, int64_t times);
 // Each reserves and commits, reserves and refunds, so many times: the counts that should be left.
 HammerSum HammerReservations(const std::string& store, size_t processes, int64_t times);
-// Each reserves 10 tokens for an hour, and is killed then. How many did reserve.
+// Each reserves 10 tokens for an hour, with a second tier whose window is shorter than that, and is killed then. How
+// many did reserve.
 size_t HammerKilledHolders(const std::string& store, size_t processes);
+
+// A window that slides while they take from it.
+inline constexpr Duration kHammeredWindow = std::chrono::seconds(1);
+struct HammerWindow {
+  // The most that was taken within less than a window: of grants that were asked for and answered in it.
+  int64_t most = 0;
+  int64_t taken = 0;
+  int64_t failed = 0;  // children that did not end well
+};
+// Each takes 1 to 7 tokens at a time for two and a half windows. One more process prunes meanwhile, and asks for names
+// of its own, for which there is no room.
+HammerWindow HammerSlidingWindow(const std::string& store, size_t processes, int64_t limit);
 
 inline constexpr const char* kHammerRole = "WEIR_QUOTA_HAMMER";
 int RunHammerChild(const std::string& role);

@@ -37,6 +37,14 @@ TEST_F(SqliteHammer, TogetherTheyTakeTheLimitAndNoMore) {
   EXPECT_EQ(usage.rpd, sum.requests);
 }
 
+TEST_F(SqliteHammer, NoWindowThatSlidesHasMoreThanItsLimit) {
+  constexpr int64_t kLimit = 200;
+  const HammerWindow window = HammerSlidingWindow(url_, kProcesses, kLimit);
+  EXPECT_EQ(window.failed, 0);
+  EXPECT_LE(window.most, kLimit);
+  EXPECT_GT(window.taken, kLimit);
+}
+
 TEST_F(SqliteHammer, NoCountIsLost) {
   constexpr int64_t kTimes = 100;
   const HammerSum sum = HammerRecords(url_, kProcesses, kTimes);
@@ -64,6 +72,11 @@ TEST_F(SqliteHammer, WhatAKilledProcessHadReservedIsFreeAtItsDeadline) {
   ManualWallClock clock(WallClock::System().Now());
   const auto store = Open(clock);
   ModelUsage usage;
+  EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
+  EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
+  // What the shorter tier had has left; the reservations are open all the same.
+  clock.Advance(kMinute);
+  store->Prune();
   EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
   EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
   clock.Advance(std::chrono::hours(1));

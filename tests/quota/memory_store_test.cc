@@ -54,15 +54,58 @@ TEST(MemoryQuotaStore, ForgetsTierKeysInPassingThatNobodyUses) {
   EXPECT_EQ(store.Health().dropped_entries, 0U);
 }
 
+TEST(MemoryQuotaStore, BoundsTheOpenReservationsOfAModelAndGivesExpiredOnesBackInPortions) {
+  ManualWallClock clock(kStart);
+  MemoryQuotaStore store({}, clock);
+  const auto run = [&](Mode mode) {
+    return store.Run(Charge{.model = "gpt-4o", .mode = mode, .tokens = 1, .hold_for = seconds(100)});
+  };
+  std::string last;
+  for (size_t i = 0; i < kMostOpenReservations; ++i) last = run(Mode::kHold).reservation;
+  ASSERT_FALSE(last.empty());
+  const ChargeAnswer refused = run(Mode::kHold);
+  EXPECT_EQ(refused.code, QuotaCode::kTooManyNames);
+  EXPECT_TRUE(refused.reservation.empty());
+  const ChargeAnswer forced = run(Mode::kForceHold);
+  EXPECT_TRUE(forced.reservation.empty());
+  EXPECT_FALSE(forced.charged);
+  EXPECT_EQ(store.Health().dropped_entries, 1U);
+  EXPECT_TRUE(run(Mode::kTake).charged);
+
+  clock.Advance(seconds(100));
+  EXPECT_EQ(store.Run(Settlement{.reservation = last, .tokens = 1}).code, SettlementAnswer::Code::kUnknown);
+  EXPECT_EQ(store.Health().expired_reservations, kMostExpiredAtOnce);
+  int64_t open = kMostOpenReservations - kMostExpiredAtOnce;
+  while (open > 0) {
+    open -= kMostExpiredAtOnce;
+    ASSERT_EQ(store.Run(Charge{.model = "gpt-4o", .requests = 0}).usage.open_reservations, open);
+  }
+  EXPECT_TRUE(run(Mode::kHold).charged);
+}
+
+TEST(MemoryQuotaStore, WhoFindsNoRoomSearchesOnWhereTheLastOneStopped) {
+  ManualWallClock clock(kStart);
+  MemoryQuotaStore store({.max_models = 20'000}, clock);
+  const auto take = [&](int i) {
+    return store.Run(Charge{.model = "junk-" + std::to_string(i), .mode = Mode::kTake}).code;
+  };
+  for (int i = 0; i < 20'000; ++i) ASSERT_EQ(take(i), QuotaCode::kUnknownModel);
+  EXPECT_EQ(take(20'000), QuotaCode::kTooManyNames);
+  clock.Advance(kDay);
+  EXPECT_EQ(take(20'000), QuotaCode::kUnknownModel);
+  for (int i = 30'000; i < 45'000; ++i) ASSERT_NE(take(i), QuotaCode::kTooManyNames) << i;
+}
+
 TEST(MemoryQuotaStore, RefusesUsageOfMoreModelsThanItMayHoldAndKeepsWhatItHas) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({.max_models = 2}, clock);
+  const ModelQuota quota{.max_rpm = 1};
   store.Run(Charge{.model = "old", .mode = Mode::kTake, .tokens = 5});
   QuotaState state;
   for (const char* model : {"a", "b", "c"}) state[model].tokens = {{kStart, 1}};
   EXPECT_FALSE(store.Import(state).ok());
   EXPECT_EQ(store.Models().value(), std::vector<std::string>{"old"});
-  state["c"] = {.quota = ModelQuota{.max_rpm = 1}};
+  state["c"].quota = quota;
   EXPECT_TRUE(store.Import(state).ok());
 }
 

@@ -52,7 +52,18 @@ TEST(MigrateQuotas, SaysWhichSideFailed) {
             "nothing was migrated: writing scripted: connection refused");
   ScriptedStore full;
   full.persisted = Status::Error("no space left");
-  EXPECT_EQ(MigrateQuotas(there, full).status().message(), "nothing was migrated: writing scripted: no space left");
+  EXPECT_EQ(MigrateQuotas(there, full).status().message(), "imported into scripted, but not written: no space left");
+}
+
+TEST(MigrateQuotas, ASourceThatHoldsNothingEmptiesTheTargetOnlyByForce) {
+  ScriptedStore from;
+  ScriptedStore to;
+  to.state = SomeState();
+  EXPECT_EQ(MigrateQuotas(from, to).status().message(),
+            "nothing was migrated: scripted holds nothing, neither quotas nor usage");
+  EXPECT_EQ(to.state, SomeState());
+  EXPECT_TRUE(MigrateQuotas(from, to, true).ok());
+  EXPECT_TRUE(to.state.empty());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,7 @@ TEST(OpenStore, TheErrorListsTheForms) {
       {"memory:", "quota store \"memory:\": there is no such store; "},
       {"yaml", "quota store \"yaml\": the path of the file is missing; "},
       {"sqlite:", "quota store \"sqlite:\": the path of the file is missing; "},
-      {"postgres://me:secret@db/quota", "quota store \"postgres://...@db/quota\": there is no such store; "},
+      {"postgres://me:secret@db/quota", "quota store \"postgres://***@db/quota\": there is no such store; "},
   };
   for (const Case& each : cases) {
     const auto store = OpenNamed(each.name);
@@ -62,6 +63,22 @@ TEST(OpenStore, AFileThatCannotBeUsedIsAnError) {
   WriteText(directory / "file", "quotas: [\n");
   EXPECT_FALSE(OpenNamed("yaml:" + (directory / "file")).ok());
   EXPECT_FALSE(OpenNamed("sqlite:" + (directory / "file/quota.db")).ok());
+}
+
+TEST(OpenStore, WhatMustExistIsNotMade) {
+  const TempDirectory directory;
+  QuotaStoreSettings settings;
+  for (const std::string kind : {"yaml:", "sqlite:"}) {
+    const std::string path = directory / "there/quota";
+    settings.store = kind + path;
+    const auto missing = OpenQuotaStore(settings, true);
+    ASSERT_FALSE(missing.ok());
+    EXPECT_EQ(missing.status().message(), "quota store \"" + kind + path + "\": there is no such file");
+    EXPECT_FALSE(std::filesystem::exists(directory / "there"));
+  }
+  settings.store = "yaml:" + (directory / "quota.yaml");
+  WriteText(directory / "quota.yaml", "quotas: {}\n");
+  EXPECT_TRUE(OpenQuotaStore(settings, true).ok());
 }
 
 TEST(OpenStore, TheBoundsAreTheSettings) {

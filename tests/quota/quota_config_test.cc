@@ -156,11 +156,16 @@ TEST(QuotaConfigReader, ErrorsSayWhereWhatAndWhatWasExpected) {
        "w.yaml:5:9: quota.tiers.qos[1]: a second QoS class a"},
       {"quota:\n  tiers:\n    tenants: {acme: {m: 5}}",
        "w.yaml:3:25: quota.tiers.tenants.acme.m: found \"5\", expected a list"},
+      {"quota:\n  tiers:\n    api_keys: {sk-SECRET: {m: 5}}",
+       "w.yaml:3:31: quota.tiers.api_keys.….m: found \"5\", expected a list"},
+      {"quota:\n  tiers:\n    api_keys: {sk-SECRET: {}, sk-SECRET: {}}",
+       "w.yaml:3:31: quota.tiers.api_keys: found the key … again"},
       {"quota: [", "w.yaml:"},
   };
   for (const Case& c : cases) {
     const std::string error = ErrorOf(c.text);
     EXPECT_NE(error.find(c.error), std::string::npos) << c.text << "\n" << error << "\nexpected " << c.error;
+    EXPECT_EQ(error.find("SECRET"), std::string::npos) << error;
   }
 }
 

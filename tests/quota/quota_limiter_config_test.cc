@@ -124,6 +124,51 @@ TEST(QuotaLimiterConfig, WhatCouldNotBeSaidIsSaidWhenTheStoreIsBack) {
   EXPECT_EQ(store.quotas["m"], Rpm(3));
 }
 
+TEST(QuotaLimiterConfig, StatesAgainWhatTheStoreHasLostWhenItHasReconnected) {
+  ScriptedStore store;
+  QuotaLimiter limiter(store, {.quotas = {{"lost", Rpm(1)}, {"changed", Rpm(2)}}});
+  ASSERT_TRUE(limiter.StateQuotas().ok());
+  store.quotas = {{"changed", Rpm(20)}};
+  store.asked.clear();
+  EXPECT_EQ(limiter.StateQuotas().value(), Strings());
+  EXPECT_TRUE(store.asked.empty());
+
+  ++store.reconnects;
+  store.away = true;
+  EXPECT_FALSE(limiter.StateQuotas().ok());
+  store.away = false;
+  EXPECT_EQ(limiter.StateQuotas().value(), Strings());
+  EXPECT_EQ(store.quotas["lost"], Rpm(1));
+  EXPECT_EQ(store.quotas["changed"], Rpm(20)) << "somebody else's word";
+  store.asked.clear();
+  EXPECT_EQ(limiter.StateQuotas().value(), Strings());
+  EXPECT_TRUE(store.asked.empty());
+}
+
+TEST(QuotaLimiterConfig, WhatIsUnsetIsTheConfigurationsAgain) {
+  ScriptedStore store;
+  QuotaLimiter limiter(store, {.quotas = {{"configured", Rpm(1)}}});
+  ASSERT_TRUE(limiter.StateQuotas().ok());
+  for (const char* model : {"configured", "other"}) {
+    ASSERT_TRUE(limiter.SetQuota(model, Rpm(9)).ok());
+    ASSERT_TRUE(limiter.UnsetQuota(model).ok());
+  }
+  EXPECT_EQ(store.quotas, (std::map<std::string, ModelQuota, std::less<>>{{"configured", Rpm(1)}}));
+  EXPECT_FALSE(limiter.UnsetQuota("").ok());
+}
+
+TEST(QuotaLimiterConfig, AsksAnAsynchronousStoreForTheStatsOfManyAtOnce) {
+  ScriptedStore store;
+  store.pace_now = QuotaStore::Pace::kAsynchronous;
+  QuotaLimiter limiter(store, {.quotas = {{"a", Rpm(1)}, {"b", Rpm(2)}, {"c", Rpm(3)}}});
+  store.most_pending = 3;  // none is answered before
+  const auto all = limiter.AllStats();
+  ASSERT_TRUE(all.ok());
+  ASSERT_EQ(all.value().size(), 3U);
+  EXPECT_EQ(all.value()[2].model, "c");
+  EXPECT_EQ(all.value()[2].quota, Rpm(3));
+}
+
 TEST(QuotaLimiterConfig, ChecksWhatItIsGiven) {
   EXPECT_TRUE(CheckQuotaConfig({}).ok());
   EXPECT_FALSE(CheckQuotaConfig({.quotas = {{"m", Rpm(-1)}}}).ok());

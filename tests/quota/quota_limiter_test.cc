@@ -213,7 +213,9 @@ TEST(QuotaLimiter, UnknownModelsGoByThePolicy) {
   EXPECT_EQ(d.reservation, "");
   EXPECT_EQ(refuses.Stats("new").value().usage.tpm, 7);
   // What was used was used.
-  EXPECT_TRUE(refuses.RecordUsage("new", 1, 2).allowed);
+  d = refuses.RecordUsage("new", 1, 2);
+  EXPECT_TRUE(d.allowed);
+  EXPECT_EQ(d.reason, "no quota known");
   EXPECT_EQ(refuses.Stats("new").value().usage.tpm, 10);
 }
 
@@ -286,7 +288,7 @@ TEST(QuotaLimiter, TooManyNamesAreRefused) {
   const Decision d = limiter.Take({.model = "c"});
   EXPECT_FALSE(d.allowed);
   EXPECT_EQ(d.code, QuotaCode::kTooManyNames);
-  EXPECT_NE(d.reason.find("as many names as it may"), std::string::npos);
+  EXPECT_NE(d.reason.find("too many names or open reservations"), std::string::npos);
   EXPECT_FALSE(limiter.RecordUsage("c", 1, 1).allowed);
 }
 

@@ -96,6 +96,24 @@ TEST_F(QuotaLimiterTiers, AnApiKeyIsNotInTheReason) {
             "m, tier user_model (this API key): 2 of 2 requests in 1 h; try again in 60 min");
 }
 
+TEST_F(QuotaLimiterTiers, WhatOnlyLooksLikeAnApiKeyIsShown) {
+  TierRulesConfig tiers{.default_limits = {.user_model = {{.amount = 1, .per = 1h}}},
+                        .qos_classes = {{.name = "monkey", .limits = {{.amount = 1, .per = 1h}}}}};
+  ASSERT_TRUE(limiter_.Reconfigure({.tiers = tiers}).ok());
+  const auto reason = [&](const Requester& requester) {
+    (void)limiter_.Take({.model = "m", .requester = requester});
+    return limiter_.Take({.model = "m", .requester = requester}).reason;
+  };
+  EXPECT_NE(reason({.tenant = "key"}).find("(tenant:key)"), std::string::npos);
+  EXPECT_NE(reason({.user = "key", .api_key = "sk-secret"}).find("(user:key)"), std::string::npos);
+  EXPECT_EQ(reason({.api_key = "sk-secret", .qos = "monkey"}).find("secret"), std::string::npos);
+
+  tiers.default_limits = {};
+  ASSERT_TRUE(limiter_.Reconfigure({.tiers = tiers}).ok());
+  const std::string of_class = reason({.api_key = "sk-secret-too", .qos = "monkey"});
+  EXPECT_NE(of_class.find("tier qos (this API key)"), std::string::npos) << of_class;
+}
+
 TEST_F(QuotaLimiterTiers, NamesThatLookLikeKeysAreNobodyElses) {
   TierRulesConfig tiers{.default_limits = {.user_model = {{.amount = 1, .per = 1h}}}};
   ASSERT_TRUE(limiter_.Reconfigure({.tiers = tiers}).ok());

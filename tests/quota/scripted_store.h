@@ -25,6 +25,8 @@ class ScriptedStore final : public QuotaStore {
 
   Pace pace_now = Pace::kAtOnce;
   bool away = false;
+  size_t most_pending = SIZE_MAX;  // so many charges under way are answered at once
+  uint64_t reconnects = 0;
   std::deque<ChargeAnswer> answers;  // then kOk
   SettlementAnswer settlement;
   std::map<std::string, ModelQuota, std::less<>> quotas;
@@ -54,6 +56,7 @@ class ScriptedStore final : public QuotaStore {
     ChargeAnswer answer{.quota = charge.default_quota};
     if (const auto found = quotas.find(charge.model); found != quotas.end()) answer.quota = found->second;
     if (!answer.quota) answer.code = QuotaCode::kUnknownModel;
+    answer.charged = charge.charges();
     if (charge.holds()) answer.reservation = "id@" + std::string(charge.model);
     return answer;
   }
@@ -63,9 +66,13 @@ class ScriptedStore final : public QuotaStore {
     return settlement;
   }
   void Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) override {
+    if (pace_now != Pace::kAsynchronous) return done(Run(charge));
     pending.push_back([answer = Run(charge), done = std::move(done)] { done(answer); });
+    if (pending.size() < most_pending) return;
+    while (!pending.empty()) AnswerOne();
   }
   void Submit(const Settlement& of, std::function<void(SettlementAnswer)> done) override {
+    if (pace_now != Pace::kAsynchronous) return done(Run(of));
     pending.push_back([answer = Run(of), done = std::move(done)] { done(answer); });
   }
   void AnswerOne() {
@@ -104,6 +111,7 @@ class ScriptedStore final : public QuotaStore {
     return {};
   }
   Status Persist() override { return persisted; }
+  StoreHealth Health() const override { return {.reconnects = reconnects}; }
   void Prune() override {
     std::lock_guard lock(prune_mutex);
     ++pruned;

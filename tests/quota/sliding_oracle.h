@@ -55,36 +55,70 @@ class ListedWindow {
   std::vector<Entry> entries_;
 };
 
-// A bucket whose level is a whole number of parts, of which `per` are one. It begins full.
+// A bucket by its debt, a whole number of parts, of which `per` are one. It begins without any.
+//
+// Beside it stands what it must never fall behind: all that was ever taken of it and not given back, replayed from the
+// start. What was given back was never taken there.
 class ListedBucket {
  public:
-  explicit ListedBucket(const Limit& limit) : limit_(limit), level_(Parts(limit.burst)) {}
+  explicit ListedBucket(const Limit& limit) : limit_(limit) {}
 
   void SetTime(WallTime now) {
     const Duration passed = std::max(Duration(), now - time_);
-    level_ = std::min(Parts(limit_.burst), level_ + __int128(passed.count()) * limit_.amount);
+    events_.push_back({.passed = passed, .rate = limit_.amount});
+    debt_ = Paid(debt_, events_.back());
+    if (now < time_) steady_ = false;
     time_ = now;
   }
-  void Take(int64_t amount) { level_ -= Parts(amount); }
-  void GiveBack(int64_t amount) { level_ = std::min(Parts(limit_.burst), level_ + Parts(amount)); }
-
-  int64_t lacks() const {
-    int64_t whole = limit_.burst;  // that it holds
-    while (Parts(whole) > level_) --whole;
-    return limit_.burst - whole;
+  void Follow(const Limit& limit) {
+    if (limit.amount != limit_.amount) steady_ = false;
+    limit_ = limit;
   }
+  void Take(int64_t amount, int hold) {
+    events_.push_back({.taken = amount, .hold = hold});
+    debt_ += Parts(amount);
+  }
+  // At most what the refill since it was made has not paid already.
+  void GiveBack(int hold, int64_t amount, int64_t reserved, Duration since) {
+    for (Event& event : events_)
+      if (event.hold == hold && event.taken > 0) event.taken -= amount;
+    const auto paid = static_cast<int64_t>(__int128(since.count()) * limit_.amount / limit_.per.count());
+    debt_ = std::max<__int128>(0, debt_ - Parts(std::min(amount, std::max<int64_t>(0, reserved - paid))));
+  }
+
+  int64_t lacks() const { return static_cast<int64_t>((debt_ + limit_.per.count() - 1) / limit_.per.count()); }
   std::optional<Duration> UntilFits(int64_t amount) const {
-    if (amount == 0 || level_ >= Parts(amount)) return {};
-    const __int128 missing = Parts(amount) - level_;
+    const __int128 missing = debt_ + Parts(amount) - Parts(limit_.burst);
+    if (amount == 0 || missing <= 0) return {};
     return Duration(static_cast<int64_t>((missing + limit_.amount - 1) / limit_.amount));
+  }
+  // But for a part of one, which was paid and is given back. Nobody keeps what the refill was before the clock stepped
+  // back, or the rate changed: then it is worked out by what they are now.
+  bool GivesNothingTwice() const {
+    __int128 debt = 0;
+    for (const Event& event : events_) debt = Paid(debt, event) + Parts(event.taken);
+    return !steady_ || debt_ + Parts(1) > debt;
   }
 
  private:
+  // So much time passes, and then so much is taken.
+  struct Event {
+    Duration passed{};
+    int64_t rate = 0;
+    int64_t taken = 0;
+    int hold = 0;
+  };
+
   __int128 Parts(int64_t amount) const { return __int128(amount) * limit_.per.count(); }
+  static __int128 Paid(__int128 debt, const Event& event) {
+    return std::max<__int128>(0, debt - __int128(event.passed.count()) * event.rate);
+  }
 
   Limit limit_;
-  __int128 level_;
+  __int128 debt_ = 0;
   WallTime time_{};
+  bool steady_ = true;  // the clock and the rate
+  std::vector<Event> events_;
 };
 
 // One model with tiers.
@@ -113,11 +147,11 @@ class SlidingOracle {
       meter.window.SetTime(now);
       meter.bucket.SetTime(now);
     }
-    for (auto& [id, hold] : holds_) hold.deadline = std::min(hold.deadline, now + hold.hold_for);
+    for (auto& [id, hold] : holds_) hold.made = std::min(hold.made, now);
     now_ = now;
     std::vector<int> expired;
     for (const auto& [id, hold] : holds_)
-      if (hold.deadline <= now) expired.push_back(id);
+      if (hold.made + hold.hold_for <= now) expired.push_back(id);
     for (const int id : expired) Settle(id, {});
     day_start_ = std::min(day_start_, now);
     if (now - day_start_ >= kDay) day_.clear();
@@ -138,7 +172,7 @@ class SlidingOracle {
     if (day_.empty()) day_start_ = now_;
     day_.push_back(hold);
     for (const size_t meter : plan.meters) ChargeMeter(meter, AmountOf(meter, tokens), hold);
-    if (hold != 0) holds_[hold] = {now_ + hold_for, hold_for, tokens, plan};
+    if (hold != 0) holds_[hold] = {now_, hold_for, tokens, plan};
   }
 
   // False: there is none.
@@ -155,12 +189,23 @@ class SlidingOracle {
       requests_.GiveBack(id, 1);
       std::erase(day_, id);
     }
-    for (const size_t meter : hold.plan.meters) {
-      const bool of_requests = meters_[meter].limit.unit == Limit::Unit::kRequests;
-      GiveBackMeter(meter, of_requests ? (tokens ? 0 : 1) : less, id);
-      if (!of_requests) ChargeMeter(meter, more, 0);
+    for (const size_t at : hold.plan.meters) {
+      const bool of_requests = meters_[at].limit.unit == Limit::Unit::kRequests;
+      const int64_t back = of_requests ? (tokens ? 0 : 1) : less;
+      meters_[at].window.GiveBack(id, back);
+      meters_[at].bucket.GiveBack(id, back, of_requests ? 1 : hold.tokens, now_ - hold.made);
+      if (!of_requests) ChargeMeter(at, more, 0);
     }
     return true;
+  }
+
+  // From now on by this limit, which has the same MeterName.
+  void Follow(size_t meter, const Limit& limit) {
+    meters_[meter].limit = limit;
+    meters_[meter].bucket.Follow(limit);
+  }
+  bool GivesNothingTwice() const {
+    return std::ranges::all_of(meters_, [](const Meter& meter) { return meter.bucket.GivesNothingTwice(); });
   }
 
   ModelUsage usage() const {
@@ -182,7 +227,7 @@ class SlidingOracle {
     ListedBucket bucket;
   };
   struct Hold {
-    WallTime deadline;
+    WallTime made;
     Duration hold_for{};
     int64_t tokens = 0;
     Plan plan;
@@ -223,11 +268,7 @@ class SlidingOracle {
   void ChargeMeter(size_t meter, int64_t amount, int hold) {
     if (amount == 0) return;
     meters_[meter].window.Add(now_, amount, hold);
-    meters_[meter].bucket.Take(amount);
-  }
-  void GiveBackMeter(size_t meter, int64_t amount, int hold) {
-    meters_[meter].window.GiveBack(hold, amount);
-    meters_[meter].bucket.GiveBack(amount);
+    meters_[meter].bucket.Take(amount, hold);
   }
 
   ModelQuota quota_;

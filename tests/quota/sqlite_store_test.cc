@@ -1,20 +1,20 @@
 #include "throttle/quota/sqlite/sqlite_store.h"
 
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 #include <sys/resource.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "config/manual_clock.h"
+#include "tests/quota/sqlite_fixture.h"
 #include "tests/quota/store_suite.h"
-#include "tests/quota/temp_directory.h"
 
 namespace weir {
 namespace {
@@ -22,14 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr WallTime kStart{seconds(1'771'597'921)};
-
-std::unique_ptr<SqliteQuotaStore> MustOpen(const std::string& path, const WallClock& clock,
-                                           const SqliteStoreOptions& options = {}) {
-  Result<std::unique_ptr<SqliteQuotaStore>> store = SqliteQuotaStore::Open(path, options, clock);
-  EXPECT_TRUE(store.ok()) << store.status().message();
-  return store.ok() ? std::move(store).value() : nullptr;
-}
+constexpr WallTime kStart = kSqliteStart;
 
 StoreUnderTest OpenSqlite(const WallClock& clock, const StoreBounds& bounds) {
   const auto directory = std::make_shared<TempDirectory>();
@@ -42,35 +35,6 @@ INSTANTIATE_TEST_SUITE_P(Sqlite, QuotaStoreSuite,
                          testing::Values(StoreKind{.name = "sqlite", .open = OpenSqlite, .property_rounds = 20}),
                          NameOfKind);
 
-// Another program, by SQLite itself.
-class Foreigner {
- public:
-  explicit Foreigner(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &handle_), SQLITE_OK); }
-  ~Foreigner() { sqlite3_close(handle_); }
-  Foreigner(const Foreigner&) = delete;
-  Foreigner& operator=(const Foreigner&) = delete;
-
-  void Run(const std::string& sql) {
-    char* error = nullptr;
-    EXPECT_EQ(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, &error), SQLITE_OK) << sql << ": " << error;
-    sqlite3_free(error);
-  }
-  // The first column of all rows, with blanks between them.
-  std::string Ask(const std::string& sql) {
-    std::string answer;
-    const auto add = [](void* text, int, char** values, char**) {
-      auto& out = *static_cast<std::string*>(text);
-      out.append(out.empty() ? "" : " ").append(values[0] != nullptr ? values[0] : "null");
-      return 0;
-    };
-    EXPECT_EQ(sqlite3_exec(handle_, sql.c_str(), add, &answer, nullptr), SQLITE_OK) << sqlite3_errmsg(handle_);
-    return answer;
-  }
-
- private:
-  sqlite3* handle_ = nullptr;
-};
-
 constexpr const char* kPublished = R"sql(
 CREATE TABLE IF NOT EXISTS quotas (model TEXT PRIMARY KEY, max_rpm INTEGER NOT NULL DEFAULT 0,
   max_tpm INTEGER NOT NULL DEFAULT 0, max_rpd INTEGER NOT NULL DEFAULT 0);
@@ -81,25 +45,6 @@ CREATE TABLE IF NOT EXISTS daily (model TEXT PRIMARY KEY, day_start INTEGER NOT 
 CREATE INDEX IF NOT EXISTS idx_requests_model_ts ON requests(model, ts);
 CREATE INDEX IF NOT EXISTS idx_tokens_model_ts ON tokens(model, ts);
 )sql";
-
-class SqliteStore : public testing::Test {
- protected:
-  std::unique_ptr<SqliteQuotaStore> Open(const SqliteStoreOptions& options = {}) {
-    return MustOpen(path_, clock_, options);
-  }
-  std::string ErrorOfOpening() {
-    const auto store = SqliteQuotaStore::Open(path_, {.busy_timeout = milliseconds(1)}, clock_);
-    EXPECT_FALSE(store.ok());
-    return store.status().message();
-  }
-  static ChargeAnswer Take(QuotaStore& store, std::string_view model, int64_t tokens, const ModelQuota& quota) {
-    return store.Run(Charge{.model = model, .mode = Charge::Mode::kTake, .tokens = tokens, .default_quota = quota});
-  }
-
-  TempDirectory directory_;
-  std::string path_ = directory_ / "quota.db";
-  ManualWallClock clock_{kStart};
-};
 
 TEST_F(SqliteStore, KeepsWhatWasCountedWhenItIsOpenedAgain) {
   ASSERT_EQ(Take(*Open(), "gpt-4o", 900, {.max_tpm = 1000}).code, QuotaCode::kOk);
@@ -300,11 +245,61 @@ TEST_F(SqliteStore, PruningForgetsWhatNoLongerCounts) {
         store->Run(Charge{.model = model, .mode = Charge::Mode::kTake, .tokens = 3, .tiers = {&tier, 1}}).fits());
   }
   clock_.Advance(kDay);
-  for (int i = 0; i < 4; ++i) store->Prune();
+  store->Prune();
   Foreigner reader(path_);
   for (const char* table : {"requests", "tokens", "daily", "weir_models", "weir_tiers", "weir_tier_entries"})
     EXPECT_EQ(reader.Ask(std::string("SELECT count(*) FROM ") + table), "0") << table;
   EXPECT_EQ(reader.Ask("SELECT models || ':' || tiers FROM weir_counts"), "0:0");
+}
+
+TEST_F(SqliteStore, AFileThatMustExistIsNotMade) {
+  path_ = directory_ / "a/quota.db";
+  const auto store = SqliteQuotaStore::Open(path_, {.must_exist = true}, clock_);
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.status().message(), path_ + ": there is no such file");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "a"));
+  Open().reset();
+  EXPECT_TRUE(SqliteQuotaStore::Open(path_, {.must_exist = true}, clock_).ok());
+}
+
+TEST_F(SqliteStore, AnAnswerWithoutTheStoreHasNoTiers) {
+  const auto store = Open({.busy_timeout = milliseconds(1)});
+  Foreigner other(path_);
+  other.Run("BEGIN IMMEDIATE");
+  const TierCharge tier = TokensIn(kMinute);
+  const ChargeAnswer answer = store->Run(Charge{.model = "o1", .mode = Charge::Mode::kForce, .tiers = {&tier, 1}});
+  EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
+  EXPECT_TRUE(answer.tiers.empty());
+  EXPECT_FALSE(answer.charged);
+}
+
+TEST_F(SqliteStore, WhileItIsLockedCallsWaitAShortTimeOnly) {
+  const auto store = Open({.busy_timeout = milliseconds(400)});
+  Foreigner other(path_);
+  other.Run("BEGIN IMMEDIATE");
+  EXPECT_EQ(store->Health().breaker, StoreHealth::Breaker::kClosed);
+  EXPECT_NE(Take(*store, "o1", 3, {}).problem.find("locked for 400 ms"), std::string::npos);
+  EXPECT_NE(store->Health().breaker, StoreHealth::Breaker::kClosed);
+  EXPECT_NE(Take(*store, "o1", 3, {}).problem.find("locked for 100 ms"), std::string::npos);
+  other.Run("ROLLBACK");
+  EXPECT_EQ(Take(*store, "o1", 3, {}).code, QuotaCode::kUnlimited);
+  EXPECT_EQ(store->Health().breaker, StoreHealth::Breaker::kClosed);
+}
+
+TEST_F(SqliteStore, ManyThatFindItLockedAreAllAnswered) {
+  constexpr int kCallers = 9;
+  const auto store = Open({.busy_timeout = milliseconds(50)});
+  Foreigner other(path_);
+  other.Run("BEGIN IMMEDIATE");
+  {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < kCallers; ++i) {
+      callers.emplace_back([&] { EXPECT_EQ(Take(*store, "o1", 3, {}).code, QuotaCode::kStoreUnavailable); });
+    }
+  }
+  EXPECT_EQ(store->Health().failures, static_cast<uint64_t>(kCallers));
+  other.Run("ROLLBACK");
+  EXPECT_EQ(Take(*store, "o1", 3, {}).usage.tpm, 3);
 }
 
 }  // namespace

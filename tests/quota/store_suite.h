@@ -17,6 +17,7 @@
 //  * kTooManyNames: what would be charged needs a model or a tier key for which there is no room. What refuses anyway
 //    says so first. kForce: the model's own counts where there is room for it, and those tiers for which there is.
 //  * A bucket that was never used is full, and so may be forgotten whenever it is.
+//  * A bucket is paid off up to now at the rate of the limit that it was last charged by; then it follows the new one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -86,6 +87,7 @@ class QuotaStoreSuite : public testing::TestWithParam<StoreKind> {
   ChargeAnswer Peek(std::string_view model, const Ask& ask) { return Run(Charge::Mode::kPeek, model, ask); }
   ChargeAnswer Take(std::string_view model, const Ask& ask) { return Run(Charge::Mode::kTake, model, ask); }
   ChargeAnswer Hold(std::string_view model, const Ask& ask) { return Run(Charge::Mode::kHold, model, ask); }
+  ChargeAnswer ForceHold(std::string_view model, const Ask& ask) { return Run(Charge::Mode::kForceHold, model, ask); }
   ChargeAnswer Force(std::string_view model, const Ask& ask) { return Run(Charge::Mode::kForce, model, ask); }
   SettlementAnswer Commit(std::string_view reservation, int64_t tokens);
   SettlementAnswer Refund(std::string_view reservation);

@@ -20,8 +20,9 @@ using std::chrono::seconds;
 using enum Limit::Unit;
 using Mode = Charge::Mode;
 
-enum class Op : uint8_t { kTake, kHold, kForce, kCommit, kRefund, kWait };
-constexpr size_t kOps = 6;
+enum class Op : uint8_t { kTake, kHold, kForce, kForceHold, kCommit, kRefund, kWait, kPrune, kOtherBucket };
+constexpr size_t kOps = 9;
+constexpr std::array<Duration, 3> kTtls = {seconds(20), seconds(1), std::chrono::minutes(10)};
 
 struct Step {
   int op = 0;
@@ -29,12 +30,14 @@ struct Step {
   int64_t tokens = 0;
   int wait = 0;   // of Waits()
   int which = 0;  // reservation
+  int ttl = 0;    // of kTtls
 };
 
 std::ostream& operator<<(std::ostream& out, const Step& step) {
-  static constexpr std::array<const char*, kOps> kNames = {"take", "hold", "force", "commit", "refund", "wait"};
+  static constexpr std::array<const char*, kOps> kNames = {"take",   "hold", "force", "force-hold",  "commit",
+                                                           "refund", "wait", "prune", "other bucket"};
   return out << "{" << kNames.at(static_cast<size_t>(step.op)) << " user " << step.user << " tokens " << step.tokens
-             << " wait " << step.wait << " which " << step.which << "}";
+             << " wait " << step.wait << " which " << step.which << " ttl " << step.ttl << "}";
 }
 
 // The first is what a failing case shrinks to.
@@ -79,8 +82,8 @@ rc::Gen<std::vector<Step>> AnySteps(size_t most, int waits) {
   return rc::gen::resize(static_cast<int>(most),
                          rc::gen::container<std::vector<Step>>(rc::gen::noShrink(rc::gen::build<Step>(
                              set(&Step::op, inRange<int>(0, kOps)), set(&Step::user, inRange<int>(0, 2)),
-                             set(&Step::tokens, inRange<int64_t>(1, 60)), set(&Step::wait, inRange<int>(0, waits)),
-                             set(&Step::which, inRange<int>(0, 8))))));
+                             set(&Step::tokens, inRange<int64_t>(0, 60)), set(&Step::wait, inRange<int>(0, waits)),
+                             set(&Step::which, inRange<int>(0, 8)), set(&Step::ttl, inRange<int>(0, 3))))));
 }
 
 // A model of a store and the same in the oracle, side by side.
@@ -106,12 +109,19 @@ class SideBySide {
         return Ask(Mode::kHold, step);
       case Op::kForce:
         return Ask(Mode::kForce, step);
+      case Op::kForceHold:
+        return Ask(Mode::kForceHold, step);
       case Op::kCommit:
-        return Settle(step, step.tokens - 1);
+        return Settle(step, step.tokens);
       case Op::kRefund:
         return Settle(step, {});
       case Op::kWait:
         return;
+      case Op::kPrune:
+        store_.Prune();
+        return Compare();
+      case Op::kOtherBucket:
+        return FollowOtherBucket(step);
     }
   }
 
@@ -121,10 +131,22 @@ class SideBySide {
     RC_ASSERT(answer.usage == oracle_.usage());
     RC_ASSERT(answer.tiers.size() == tiers_.size());
     for (size_t i = 0; i < tiers_.size(); ++i) RC_ASSERT(answer.tiers[i].used == oracle_.UsedOf(i));
+    RC_ASSERT(oracle_.GivesNothingTwice());
+  }
+
+  // Another rate and burst of the same count. Forced, so that every store has heard of it.
+  void FollowOtherBucket(const Step& step) {
+    Limit& bucket = tiers_.at(3).limit;
+    bucket.amount = 1 + step.which;
+    bucket.burst = bucket.amount + step.tokens;
+    oracle_.Follow(3, bucket);
+    Ask(Mode::kForce, step);
   }
 
   void Ask(Mode mode, const Step& step) {
-    static constexpr Duration kHoldFor = seconds(20);
+    const Duration hold_for = kTtls.at(static_cast<size_t>(step.ttl));
+    const bool holds = mode == Mode::kHold || mode == Mode::kForceHold;
+    const bool forces = mode == Mode::kForce || mode == Mode::kForceHold;
     const SlidingOracle::Plan plan{.meters = {static_cast<size_t>(step.user), 2, 3}, .before_model = 2};
     std::vector<TierCharge> tiers;
     for (const size_t meter : plan.meters) tiers.push_back(tiers_[meter]);
@@ -135,7 +157,7 @@ class SideBySide {
                                                   .tiers = tiers,
                                                   .tiers_before_model = plan.before_model,
                                                   .default_quota = quota_,
-                                                  .hold_for = kHoldFor});
+                                                  .hold_for = hold_for});
     RC_ASSERT(answer.code == expected.code);
     RC_ASSERT(answer.tier == expected.tier);
     RC_ASSERT(answer.retry_after.has_value() == expected.retry_after.has_value());
@@ -143,9 +165,11 @@ class SideBySide {
       RC_ASSERT(*answer.retry_after >= *expected.retry_after);
       RC_ASSERT(*answer.retry_after < *expected.retry_after + resolution_);
     }
-    if (answer.fits() || mode == Mode::kForce) {
-      const int hold = mode == Mode::kHold ? static_cast<int>(reservations_.size()) + 1 : 0;
-      oracle_.Charge(step.tokens, plan, hold, kHoldFor);
+    RC_ASSERT(answer.charged == (answer.fits() || forces));
+    RC_ASSERT(answer.reservation.empty() == !(holds && answer.charged));
+    if (answer.charged) {
+      const int hold = holds ? static_cast<int>(reservations_.size()) + 1 : 0;
+      oracle_.Charge(step.tokens, plan, hold, hold_for);
       if (hold != 0) reservations_.push_back(answer.reservation);
     }
     RC_ASSERT(answer.usage == oracle_.usage());
@@ -168,7 +192,7 @@ class SideBySide {
   const Duration resolution_;
   const std::string model_;
   const ModelQuota quota_;
-  const std::vector<TierCharge> tiers_;
+  std::vector<TierCharge> tiers_;
   SlidingOracle oracle_;
   std::vector<std::string> reservations_;
 };

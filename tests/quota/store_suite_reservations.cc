@@ -193,6 +193,51 @@ TEST_P(QuotaStoreSuite, TiersAreSettledToo) {
   EXPECT_EQ(used(), (std::vector<int64_t>{2, 650, 2, 650}));
 }
 
+TEST_P(QuotaStoreSuite, WhatIsForcedCanBeAReservationToo) {
+  const TierCharge tier{"all", Window(kTokens, 1000, hours(1))};
+  const Ask ask{.tokens = 900, .quota = kQuota, .tiers = {tier}, .hold_for = seconds(10)};
+  ASSERT_TRUE(ForceHold("gpt-4o", ask).fits());
+  const ChargeAnswer over = ForceHold("gpt-4o", ask);
+  EXPECT_EQ(over.code, QuotaCode::kTpmExceeded);
+  EXPECT_TRUE(over.charged);
+  EXPECT_EQ(over.usage.tpm, 1800);
+  EXPECT_EQ(Commit(over.reservation, 100).code, Code::kSettled);
+  EXPECT_EQ(UsedOf("gpt-4o", tier), 1000);
+  clock_.Advance(seconds(10));
+  EXPECT_EQ(UsageOf("gpt-4o").tpm, 100);
+  EXPECT_EQ(UsedOf("gpt-4o", tier), 100);
+}
+
+// Who waits with a refund until the bucket has been refilled would get its burst a second time.
+TEST_P(QuotaStoreSuite, ABucketIsGivenBackWhatTheRefillHasNotPaid) {
+  const TierCharge tier{"user:alice", Bucket(kTokens, 100, hours(1), 200)};
+  const Ask ask{.tokens = 200, .tiers = {tier}, .hold_for = hours(10)};
+  const std::string first = Hold("gpt-4o", ask).reservation;
+  clock_.Advance(hours(2));
+  EXPECT_EQ(UsedOf("gpt-4o", tier), 0);
+  const std::string second = Hold("gpt-4o", ask).reservation;
+  ASSERT_FALSE(second.empty());
+  EXPECT_EQ(Refund(first).code, Code::kSettled);
+  EXPECT_EQ(UsedOf("gpt-4o", tier), 200);
+  EXPECT_FALSE(Take("gpt-4o", ask).fits());
+  clock_.Advance(hours(1));
+  EXPECT_EQ(Commit(second, 150).code, Code::kSettled);  // 100 are paid, 50 given back
+  EXPECT_EQ(UsedOf("gpt-4o", tier), 50);
+}
+
+TEST_P(QuotaStoreSuite, AReservationKeepsWhatItChargedUntilItIsSettled) {
+  const TierCharge window{"user:alice", Window(kTokens, 1000, seconds(5))};
+  const TierCharge bucket{"user:alice", Bucket(kTokens, 1000, seconds(5), 1000)};
+  const Ask ask{.tokens = 300, .tiers = {window, bucket}, .hold_for = hours(1)};
+  const std::string held = Hold("gpt-4o", ask).reservation;
+  clock_.Advance(std::chrono::minutes(30));
+  store().Prune();
+  ASSERT_TRUE(Take("gpt-4o", {.tokens = 100, .tiers = {window, bucket}}).fits());
+  EXPECT_EQ(Commit(held, 320).code, Code::kSettled);
+  EXPECT_EQ(UsedOf("gpt-4o", window), 120);
+  EXPECT_EQ(UsedOf("gpt-4o", bucket), 120);
+}
+
 TEST_P(QuotaStoreSuite, WhatWasReservedWithoutTokensIsChargedWhenItIsCommitted) {
   const TierCharge tier{"all", Window(kTokens, 1000, hours(1))};
   const std::string held = Hold("gpt-4o", {.tokens = 0, .tiers = {tier}}).reservation;

@@ -111,6 +111,48 @@ TEST_P(QuotaStoreSuite, WhatIsImportedReplacesAllAndCountsOn) {
   EXPECT_EQ(UsageOf("unstated").tpm, 5);
 }
 
+TEST_P(QuotaStoreSuite, WhatIsOverWhenItIsImportedDoesNotCount) {
+  QuotaState state;
+  ModelState& model = state["gpt-4o"];
+  for (int i = 20'000; i > 0; --i) model.tokens.push_back({kStart - kMinute - std::chrono::milliseconds(i), 7});
+  model.tokens.push_back({kStart - kMinute, 5});
+  for (int i = 12; i > 0; --i) model.tokens.push_back({kStart - seconds(i), 70});
+  model.requests = {{kStart - hours(1), 3}, {kStart - seconds(1), 1}};
+  model.day_start = kStart - hours(24);
+  model.day_count = 9;
+  ASSERT_TRUE(store().Import(state).ok());
+  EXPECT_EQ(UsageOf("gpt-4o"), (ModelUsage{.rpm = 1, .tpm = 840}));
+}
+
+TEST_P(QuotaStoreSuite, MoreEntriesThanAreKeptApartAreImportedAsAMinuteOfTheSameSum) {
+  QuotaState state;
+  for (int i = 10'000; i > 0; --i) state["gpt-4o"].tokens.push_back({kStart - std::chrono::milliseconds(5 * i), 3});
+  ASSERT_TRUE(store().Import(state).ok());
+  EXPECT_EQ(UsageOf("gpt-4o").tpm, 30'000);
+  const QuotaState exported = store().Export().value();
+  int64_t sum = 0;
+  for (const ModelState::Entry& entry : exported.at("gpt-4o").tokens) sum += entry.amount;
+  EXPECT_EQ(sum, 30'000);
+  clock_.Advance(kMinute);
+  EXPECT_EQ(UsageOf("gpt-4o").tpm, 0);
+}
+
+TEST_P(QuotaStoreSuite, NegativeQuotasAreRefused) {
+  const QuotaState before = {{"gpt-4o", {.quota = ModelQuota{.max_rpm = 5}}}};
+  ASSERT_TRUE(store().Import(before).ok());
+  for (const ModelQuota& quota : {ModelQuota{.max_rpm = -1}, ModelQuota{.max_tpm = -1}, ModelQuota{.max_rpd = -1}}) {
+    EXPECT_FALSE(store().SetQuota("gpt-4o", quota).ok());
+    EXPECT_FALSE(store().Import({{"gpt-4o", {.quota = quota}}}).ok());
+    EXPECT_EQ(store().Export().value(), before);
+  }
+}
+
+TEST_P(QuotaStoreSuite, NegativeAmountsCountAsNothing) {
+  EXPECT_TRUE(Take("gpt-4o", {.tokens = -5}).fits());
+  EXPECT_TRUE(Force("gpt-4o", {.tokens = -5}).fits());
+  EXPECT_EQ(UsageOf("gpt-4o"), (ModelUsage{.rpm = 2, .rpd = 2, .day_start = kStart}));
+}
+
 TEST_P(QuotaStoreSuite, NamesWithSeparatorsStayApart) {
   const Names models = {"a",
                         "a:b",
@@ -167,12 +209,17 @@ TEST_P(QuotaStoreSuite, TooManyModelsAreRefused) {
   EXPECT_FALSE(refused.retry_after);
   EXPECT_TRUE(Hold("d", {}).reservation.empty());
   EXPECT_EQ(Take("stated", {.tokens = 11}).code, QuotaCode::kTooLarge);
-  EXPECT_EQ(Take("stated", {.tokens = 5}).code, QuotaCode::kTooManyNames);
+  EXPECT_EQ(Take("stated", {.tokens = 5}).code, QuotaCode::kOk);
+  EXPECT_EQ(Take("configured", {.quota = {{.max_rpm = 5}}}).code, QuotaCode::kOk);
+  EXPECT_EQ(Take("unlimited", {.quota = ModelQuota()}).code, QuotaCode::kUnlimited);
   EXPECT_TRUE(Take("a", {}).fits());
   EXPECT_EQ(store().Health().dropped_entries, 0U);
-  EXPECT_EQ(Force("d", {.tokens = 5}).code, QuotaCode::kTooManyNames);
+  const ChargeAnswer dropped = Force("d", {.tokens = 5});
+  EXPECT_EQ(dropped.code, QuotaCode::kTooManyNames);
+  EXPECT_FALSE(dropped.charged);
   EXPECT_EQ(store().Health().dropped_entries, 1U);
-  EXPECT_EQ(store().Models().value(), (Names{"a", "b", "c", "stated"}));
+  EXPECT_TRUE(ForceHold("d", {.tokens = 5}).reservation.empty());
+  EXPECT_EQ(store().Models().value(), (Names{"a", "b", "c", "configured", "stated", "unlimited"}));
 
   clock_.Advance(hours(24));
   EXPECT_TRUE(Take("d", {}).fits());
@@ -189,7 +236,9 @@ TEST_P(QuotaStoreSuite, TooManyTierKeysAreRefused) {
   EXPECT_EQ(UsedOf("gpt-4o", b), 1);
   EXPECT_TRUE(Take("gpt-4o", {.tiers = {b, c}}).fits());
   EXPECT_EQ(Take("o1", {.tiers = {a}}).code, QuotaCode::kTooManyNames);
-  EXPECT_EQ(Force("gpt-4o", {.tiers = {a, d}}).code, QuotaCode::kTooManyNames);
+  const ChargeAnswer forced = Force("gpt-4o", {.tiers = {a, d}});
+  EXPECT_EQ(forced.code, QuotaCode::kTooManyNames);
+  EXPECT_TRUE(forced.charged);
   EXPECT_EQ(UsageOf("gpt-4o").rpm, 3);
   EXPECT_EQ(UsedOf("gpt-4o", a), 2);
   EXPECT_EQ(store().Health().dropped_entries, 1U);

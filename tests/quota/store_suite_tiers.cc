@@ -117,6 +117,15 @@ TEST_P(QuotaStoreSuite, ABucketRetriesToThePoint) {
   }
 }
 
+TEST_P(QuotaStoreSuite, ASmallerBurstTakesNothingFromABucket) {
+  const TierCharge large{"user:alice", Bucket(kTokens, 100, seconds(100), 250)};
+  const TierCharge small{"user:alice", Bucket(kTokens, 100, seconds(100), 100)};
+  ASSERT_TRUE(Take("gpt-4o", {.tokens = 50, .tiers = {large}}).fits());
+  EXPECT_EQ(UsedOf("gpt-4o", small), 50);
+  EXPECT_FALSE(Peek("gpt-4o", {.tokens = 51, .tiers = {small}}).fits());
+  EXPECT_TRUE(Take("gpt-4o", {.tokens = 200, .tiers = {large}}).fits());
+}
+
 TEST_P(QuotaStoreSuite, ForceTakesABucketBelowZero) {
   const TierCharge tier{"user:alice", Bucket(kTokens, 100, seconds(100), 100)};
   EXPECT_EQ(Force("gpt-4o", {.tokens = 130, .tiers = {tier}}).code, QuotaCode::kTooLarge);

@@ -213,6 +213,8 @@ TEST(CheckTierRules, SaysWhatIsWrongAndWhere) {
       {[](TierRulesConfig& c) { c.tenants[""] = {}; }, "tenant"},
       {[](TierRulesConfig& c) { c.tenants["acme"]["*"][0].amount = 0; }, "tenant acme, model *: "},
       {[](TierRulesConfig& c) { c.api_keys["sk-1"][""] = {}; }, "model"},
+      {[](TierRulesConfig& c) { c.api_keys["sk-1"]["*"] = Hourly(0); }, "API key …, model *: "},
+      {[](TierRulesConfig& c) { c.api_keys["sk-SECRET"]["*"] = Hourly(0); }, "API key sk-S…, model *: "},
       {[](TierRulesConfig& c) {
          c.model_classes.clear();
          for (char name = 'a'; name <= 'q'; ++name)

@@ -18,6 +18,7 @@
 #include "config/manual_clock.h"
 #include "tests/quota/store_suite.h"
 #include "tests/quota/temp_directory.h"
+#include "throttle/quota/yaml_time.h"
 
 namespace weir {
 namespace {
@@ -107,7 +108,7 @@ TEST(QuotaYaml, ErrorsSayWhere) {
   };
   const std::vector<Case> cases = {
       {"quotas:\n  o1: {max_rpm: -1}\n",
-       "quota.yaml:2:17: quotas.o1.max_rpm: found \"-1\", expected a whole number within 0..9e+18"},
+       "quota.yaml:2:17: quotas.o1.max_rpm: found \"-1\", expected a whole number within 0..9.3e+18"},
       {"quotas:\n  o1: {max_rps: 1}\n",
        "quota.yaml:2:8: quotas.o1: found the key \"max_rps\", expected one of max_rpm, max_tpm, max_rpd; did you mean "
        "\"max_rpm\"?"},
@@ -246,7 +247,7 @@ TEST_F(YamlStore, AFileThatCannotBeReadStaysAsItIs) {
   const std::string text = "quotas:\n  o1:\n    max_rpm: many\n";
   WriteText(path_, text);
   EXPECT_EQ(ErrorOfOpening(),
-            path_ + ":3:14: quotas.o1.max_rpm: found \"many\", expected a whole number within 0..9e+18");
+            path_ + ":3:14: quotas.o1.max_rpm: found \"many\", expected a whole number within 0..9.3e+18");
   EXPECT_EQ(TextOf(path_), text);
   std::filesystem::remove(path_);
   std::filesystem::create_directory(path_);
@@ -264,7 +265,32 @@ TEST_F(YamlStore, ASecondOneIsToldWhoHasTheFile) {
 TEST_F(YamlStore, IsWrittenByItselfWhereSomethingChanged) {
   const auto store = MustOpen(path_, clock_, {.persist_every = 1ms});
   ASSERT_TRUE(Take(*store, 900).fits());
-  while (TextOf(path_).find("count: 900") == std::string::npos) std::this_thread::sleep_for(1ms);
+  const auto written = [&] { return TextOf(path_).find("count: 900") != std::string::npos; };
+  const auto give_up = std::chrono::steady_clock::now() + 60s;
+  while (!written() && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(written());
+}
+
+TEST_F(YamlStore, IsNotWrittenWhereNothingChanged) {
+  {
+    const auto store = Open();
+    ASSERT_TRUE(store->SetQuota("gpt-4o", ModelQuota{.max_tpm = 100}).ok());
+    ASSERT_TRUE(store->Persist().ok());
+    ASSERT_TRUE(std::filesystem::remove(path_));
+    const Charge too_large{.model = "gpt-4o", .mode = Charge::Mode::kTake, .tokens = 900};
+    EXPECT_FALSE(store->Run(too_large).fits());
+    EXPECT_EQ(store->Run(Settlement{.reservation = "x", .tokens = 1}).code, SettlementAnswer::Code::kUnknown);
+    EXPECT_FALSE(store->SetQuota("gpt-4o", ModelQuota{.max_tpm = -1}).ok());
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(YamlStore, ACounterAtTheEndOf64BitsIsCutDown) {
+  WriteText(path_, "quotas:\n  gpt-4o: {max_rpm: 9223372036854775807}\nstate:\n  gpt-4o:\n    day_start: " +
+                       FormatTime(clock_.Now()) + "\n    day_count: 9223372036854775807\n");
+  const ChargeAnswer answer = Open()->Run(Charge{.model = "gpt-4o", .requests = 0});
+  EXPECT_EQ(answer.usage.rpd, kMostAmount);
+  EXPECT_EQ(answer.quota, ModelQuota{.max_rpm = kMostAmount});
 }
 
 TEST_F(YamlStore, ALinkAndThePermissionsOfTheFileStay) {

@@ -108,11 +108,11 @@ void ClusterServers::BeginMove(int slot, size_t to) {
   MustSay(from, {"CLUSTER", "SETSLOT", std::to_string(slot), "MIGRATING", Id(to)});
 }
 
-void ClusterServers::MoveKeys(int slot, size_t to) {
+void ClusterServers::MoveKeys(int slot, size_t to, int at_once) {
   const size_t from = OwnerOf(slot);
   for (;;) {
     const std::vector<std::string> keys =
-        nodes_[from]->Command({"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"}).texts();
+        nodes_[from]->Command({"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), std::to_string(at_once)}).texts();
     if (keys.empty()) return;
     std::vector<std::string> migrate{"MIGRATE", "127.0.0.1", std::to_string(nodes_[to]->port()), "", "0", "10000"};
     if (!options_.password.empty()) {

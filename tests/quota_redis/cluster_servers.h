@@ -36,9 +36,9 @@ class ClusterServers {
 
   // The steps of moving a slot. From the first to the last the owner answers ASK for keys that it does not have.
   void BeginMove(int slot, size_t to);
-  void MoveKeys(int slot, size_t to);  // those that there are now
-  void EndMove(int slot, size_t to);   // MOVED from now on
-  void Move(int slot, size_t to);      // all of it
+  void MoveKeys(int slot, size_t to, int at_once = 100);  // until there are none left
+  void EndMove(int slot, size_t to);                      // MOVED from now on
+  void Move(int slot, size_t to);                         // all of it
 
   // Another master, empty, that the others know.
   size_t AddNode();

@@ -2,9 +2,13 @@
 #include "throttle/quota/redis/redis_connection.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/quota_redis/redis_process.h"
@@ -95,6 +99,60 @@ TEST_F(RedisServerTest, TakesTheFirstAddressThatAnswers) {
   EXPECT_EQ(answers_, std::vector<std::string>{"PONG"});
 }
 
+// The first of a host's addresses takes connections and says nothing, as one behind a dead router does in the end.
+TEST_F(RedisServerTest, GoesOnToTheNextAddressOfAHostWhoseFirstIsDead) {
+  RedisProcess process;
+  RedisProcess dead;
+  dead.Pause();
+  options_.connection.connect_timeout = std::chrono::milliseconds(300);
+  options_.retry_first = options_.retry_longest = std::chrono::milliseconds(10);
+  options_.connection.resolve = [&](const std::string& host, uint16_t) {
+    EXPECT_EQ(host, "quota.example");
+    auto addresses = ResolveRedisHost("127.0.0.1", dead.port(), true).value();
+    addresses.push_back(ResolveRedisHost("127.0.0.1", process.port(), true).value().front());
+    return Result<std::vector<RedisSocketAddress>>(addresses);
+  };
+  Go({{.host = "quota.example", .port = 1}});
+  EXPECT_TRUE(Eventually([&] {
+    bool connected = false;
+    loop_.Call([&] { connected = server_->connected(); });
+    return connected;
+  }));
+  // Not lost again by beginning with the first.
+  process.Restart(RedisProcess::Data::kKept);
+  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  ASSERT_TRUE(AllDone(1));
+}
+
+// Where nothing comes back at all (the queue of who listens is full): each has its share of the time.
+TEST_F(RedisServerTest, AnAddressThatDoesNotConnectLeavesTimeForTheNext) {
+  RedisProcess process;
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener, 0), 0);
+  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const auto full = ResolveRedisHost("127.0.0.1", ntohs(address.sin_port), true).value();
+  std::vector<RedisSocket> waiting(8);
+  for (RedisSocket& socket : waiting) socket.Connect(full.front());
+  options_.connection.connect_timeout = std::chrono::seconds(2);
+  options_.connection.resolve = [&](const std::string&, uint16_t) {
+    auto addresses = full;
+    addresses.push_back(ResolveRedisHost("127.0.0.1", process.port(), true).value().front());
+    return Result<std::vector<RedisSocketAddress>>(addresses);
+  };
+  Go({{.host = "quota.example", .port = 1}});
+  EXPECT_TRUE(Eventually([&] {
+    bool connected = false;
+    loop_.Call([&] { connected = server_->connected(); });
+    return connected;
+  }));
+  loop_.Call([&] { EXPECT_EQ(server_->breaker(), RedisBreaker::State::kClosed); });
+  Leave();
+  ::close(listener);
+}
+
 TEST_F(RedisServerTest, SaysWhoIsAwayWhenNobodyAnswers) {
   RedisProcess gone;
   gone.Stop();
@@ -162,6 +220,33 @@ TEST_F(RedisServerTest, LogsInAndChoosesTheDatabase) {
   ASSERT_TRUE(AllDone(1));
   EXPECT_EQ(answers_, std::vector<std::string>{"OK"});
   EXPECT_NE(process.Info("keyspace", "db3"), "");
+}
+
+// A server of an old version, as far as it gets.
+TEST_F(RedisServerTest, AServerThatIsTooOldIsNotUsed) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  std::thread old([listener] {
+    const int client = ::accept(listener, nullptr, nullptr);
+    const std::string info = "$22\r\nredis_version:6.2.14\r\n\r\n";
+    char asked[4096];
+    if (::recv(client, asked, sizeof asked, 0) > 0) (void)!::send(client, info.data(), info.size(), MSG_NOSIGNAL);
+    while (::recv(client, asked, sizeof asked, 0) > 0) continue;
+    ::close(client);
+  });
+  options_.connection.checks_server = true;
+  Go({{.host = "127.0.0.1", .port = ntohs(address.sin_port)}});
+  loop_.Call([&] { server_->Send(CallOf({"PING"})); });
+  EXPECT_TRUE(AllDone(1));
+  Leave();
+  old.join();
+  ::close(listener);
+  ASSERT_EQ(problems_.size(), 1);
+  EXPECT_NE(problems_[0].find("it is Redis 6.2.14, and the quotas need 7 or later"), std::string::npos) << problems_[0];
 }
 
 TEST_F(RedisServerTest, ARefusedPasswordIsSaidWithoutIt) {

@@ -24,8 +24,12 @@ TEST(RedisFailover, GoesOnAtTheNewMasterWithWhatWasReplicated) {
   const ManualWallClock clock(kNow);
   const auto store = OpenRedis(group.url(), Impatient(&clock));
   const ModelQuota quota{.max_rpm = 500, .max_rpd = 10'000};
-  ASSERT_TRUE(Eventually([&] { return store->SetQuota(kModel, quota).ok(); }));
-  for (int i = 0; i < 200; ++i) ASSERT_TRUE(TakeOne(*store, kModel, kWide).fits());
+  {
+    const auto patient = OpenRedis(group.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+    ASSERT_TRUE(patient->SetQuota(kModel, quota).ok());
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(TakeOne(*patient, kModel, kWide).fits());
+  }
+  ASSERT_TRUE(Eventually([&] { return PeekAt(*store, kModel).usage.rpm == 200; }));
   ASSERT_TRUE(group.Replicated());
   RedisProcess& first = *group.servers()[0];
   first.Kill();
@@ -38,7 +42,8 @@ TEST(RedisFailover, GoesOnAtTheNewMasterWithWhatWasReplicated) {
   // An attempt without an answer may have been counted.
   EXPECT_LE(deciders.taken(), 300);
   EXPECT_GE(deciders.taken() + deciders.away(), 300);
-  const ChargeAnswer now = PeekAt(*store, kModel);
+  const auto patient = OpenRedis(group.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const ChargeAnswer now = PeekAt(*patient, kModel);
   EXPECT_EQ(now.quota, quota);
   EXPECT_EQ(now.usage.rpm, quota.max_rpm);
   EXPECT_EQ(now.usage.rpd, quota.max_rpm);
@@ -48,7 +53,7 @@ TEST(RedisFailover, GoesOnAtTheNewMasterWithWhatWasReplicated) {
   first.Start();
   ASSERT_TRUE(Eventually([&] { return first.Info("replication", "role") == "slave"; }));
   ASSERT_TRUE(group.Replicated());
-  EXPECT_EQ(PeekAt(*store, kModel).usage.rpm, quota.max_rpm);
+  EXPECT_EQ(PeekAt(*patient, kModel).usage.rpm, quota.max_rpm);
 }
 
 TEST(RedisFailover, IsFollowedWhileThreadsDecide) {
@@ -93,12 +98,13 @@ TEST(RedisFailover, IsFollowedWhenItWasPlanned) {
   const auto store = OpenRedis(group.url(), Impatient(&clock));
   ASSERT_TRUE(Eventually([&] { return TakeOne(*store, kModel, kWide).fits(); }));
   ASSERT_TRUE(group.Replicated());
-  const int64_t before = PeekAt(*store, kModel).usage.rpm;
+  const auto patient = OpenRedis(group.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const int64_t before = PeekAt(*patient, kModel).usage.rpm;
   ASSERT_TRUE(group.sentinels()[0]->Command({"SENTINEL", "FAILOVER", SentinelGroup::kName}).ok());
   ASSERT_TRUE(group.FailsOverFrom(group.servers()[0]->port()));
   ASSERT_TRUE(Eventually([&] { return group.servers()[0]->Info("replication", "role") == "slave"; }));
   ASSERT_TRUE(Eventually([&] { return TakeOne(*store, kModel, kWide).fits(); }));
-  EXPECT_GT(PeekAt(*store, kModel).usage.rpm, before);
+  EXPECT_GT(PeekAt(*patient, kModel).usage.rpm, before);
 }
 
 // The store still has its connection when the server becomes a replica, and the sentinels are slow to say more.

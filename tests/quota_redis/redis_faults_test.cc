@@ -29,7 +29,7 @@ bool Answers(QuotaStore& store) { return !IsAway(store); }
 TEST(RedisFaults, AKilledServerIsAwayAndComesBackEmpty) {
   RedisProcess server;
   const auto store = OpenRedis(server.url(), Impatient());
-  ASSERT_TRUE(Eventually([&] { return TakeOne(*store, kModel, kQuota).usage.rpm == 1; }));
+  ASSERT_TRUE(Eventually([&] { return TakeOne(*store, kModel, kQuota).fits(); }));
   server.Kill();
   ASSERT_TRUE(Eventually([&] { return store->Health().breaker != StoreHealth::Breaker::kClosed; }));
   const ChargeAnswer away = TakeOne(*store, kModel, kQuota);
@@ -38,19 +38,100 @@ TEST(RedisFaults, AKilledServerIsAwayAndComesBackEmpty) {
   EXPECT_EQ(store->Health().problem, away.problem);
   server.Start();
   ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
-  const ChargeAnswer anew = TakeOne(*store, kModel, kQuota);
-  EXPECT_EQ(anew.code, QuotaCode::kOk);
-  EXPECT_EQ(anew.usage.rpm, 1);
+  const auto patient = OpenRedis(server.url());
+  EXPECT_EQ(PeekAt(*patient, kModel).usage, ModelUsage());
+  EXPECT_EQ(TakeOne(*patient, kModel, kQuota).usage.rpm, 1);
+  ASSERT_TRUE(Eventually([&] {
+    const StoreHealth health = store->Health();
+    return health.breaker == StoreHealth::Breaker::kClosed && health.problem.empty();
+  }));
   const StoreHealth health = store->Health();
-  EXPECT_EQ(health.breaker, StoreHealth::Breaker::kClosed);
-  EXPECT_EQ(health.problem, "");
   EXPECT_GE(health.reconnects, 1);
   EXPECT_GE(health.failures, 1);
 }
 
-TEST(RedisFaults, ScriptsThatTheServerHasLostAreLoadedAgain) {
+// Nobody asks anything: who waits until it is well, and asks nothing before, must be told.
+TEST(RedisFaults, AServerThatIsBackIsWellBeforeAnybodyAsks) {
+  RedisProcess server;
+  const auto store = OpenRedis(server.url(), Impatient());
+  for (const bool pause : {false, true}) {
+    SCOPED_TRACE(pause ? "paused" : "killed");
+    ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+    const uint64_t reconnects = store->Health().reconnects;
+    pause ? server.Pause() : server.Kill();
+    ASSERT_TRUE(Eventually([&] { return IsAway(*store); }));
+    EXPECT_NE(store->Health().problem, "");
+    pause ? server.Resume() : server.Start();
+    EXPECT_TRUE(Eventually([&] { return store->Health().problem.empty(); }));
+    EXPECT_TRUE(Eventually([&] { return store->Health().breaker == StoreHealth::Breaker::kClosed; }));
+    if (!pause) {
+      EXPECT_GT(store->Health().reconnects, reconnects);
+    }
+  }
+}
+
+TEST(RedisFaults, AServerThatComesAfterTheStoreCountsAsBack) {
+  RedisProcess server;
+  server.Stop();
+  const auto store = OpenRedis(server.url(), Impatient());
+  EXPECT_FALSE(store->SetQuota(kModel, kQuota).ok());
+  EXPECT_NE(store->Health().problem, "");
+  const uint64_t reconnects = store->Health().reconnects;
+  server.Start();
+  EXPECT_TRUE(Eventually([&] { return store->Health().reconnects > reconnects; }));
+  EXPECT_TRUE(Eventually([&] { return store->Health().problem.empty(); }));
+}
+
+TEST(RedisFaults, AReservationWhoseMakingWasNotAnsweredIsGivenBack) {
+  RedisProcess server;
+  const ManualWallClock clock(kNow);
+  RedisStoreOptions options = Impatient();
+  options.clock = &clock;
+  const auto store = OpenRedis(server.url(), options);
+  const auto other = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+  server.Pause();
+  const Charge hold{.model = kModel,
+                    .mode = Charge::Mode::kHold,
+                    .tokens = 900,
+                    .default_quota = ModelQuota{.max_tpm = 1'000'000},
+                    .hold_for = std::chrono::hours(1)};
+  const ChargeAnswer unanswered = store->Run(hold);
+  ASSERT_EQ(unanswered.code, QuotaCode::kStoreUnavailable);
+  EXPECT_EQ(unanswered.reservation, "");
+  server.Resume();
+  // That it was executed is seen by the number of calls.
+  EXPECT_TRUE(Eventually([&] { return server.Info("commandstats", "cmdstat_hdel").starts_with("calls=1,"); }));
+  EXPECT_TRUE(Eventually([&] { return PeekAt(*other, kModel).usage == ModelUsage(); }));
+}
+
+TEST(RedisFaults, AServerThatEvictsIsUsedWithAWarning) {
+  RedisProcess evicts({.config = {"maxmemory 100mb", "maxmemory-policy allkeys-lru"}});
+  const auto store = OpenRedis(evicts.url());
+  ASSERT_TRUE(Answers(*store));
+  const StoreHealth health = store->Health();
+  EXPECT_EQ(health.problem, "");
+  EXPECT_NE(health.warning.find(evicts.address()), std::string::npos) << health.warning;
+  EXPECT_NE(health.warning.find("set maxmemory-policy noeviction"), std::string::npos) << health.warning;
+  RedisProcess keeps({.config = {"maxmemory 100mb", "maxmemory-policy noeviction"}});
+  const auto well = OpenRedis(keeps.url());
+  ASSERT_TRUE(Answers(*well));
+  EXPECT_EQ(well->Health().warning, "");
+}
+
+TEST(RedisFaults, QuotasThatAreNoneAreNotTaken) {
   RedisProcess server;
   const auto store = OpenRedis(server.url());
+  const ModelQuota wrong{.max_rpm = -1};
+  EXPECT_FALSE(store->SetQuota(kModel, wrong).ok());
+  EXPECT_FALSE(store->Import({{"other", {.quota = kQuota}}, {kModel, {.quota = wrong}}}).ok());
+  EXPECT_EQ(store->Models().value(), std::vector<std::string>());
+}
+
+TEST(RedisFaults, ScriptsThatTheServerHasLostAreLoadedAgain) {
+  RedisProcess server;
+  const ManualWallClock clock(kNow);
+  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
   ASSERT_TRUE(TakeOne(*store, kModel, kQuota).fits());
   ASSERT_TRUE(server.Command({"SCRIPT", "FLUSH"}).ok());
   Deciders deciders(*store, kModel, {.max_rpm = 1'000'000});
@@ -87,7 +168,8 @@ TEST(RedisFaults, AServerThatIsSlowBy2SecondsIsAwayAsLong) {
 
 TEST(RedisFaults, AServerWithoutMemorySaysSoAndChargesNothing) {
   RedisProcess server;
-  const auto store = OpenRedis(server.url());
+  const ManualWallClock clock(kNow);
+  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
   ASSERT_TRUE(TakeOne(*store, kModel, kQuota).fits());
   ASSERT_TRUE(server.Command({"CONFIG", "SET", "maxmemory", "1"}).ok());
   const ChargeAnswer full = TakeOne(*store, kModel, kQuota);
@@ -96,6 +178,39 @@ TEST(RedisFaults, AServerWithoutMemorySaysSoAndChargesNothing) {
   ASSERT_TRUE(server.Command({"CONFIG", "SET", "maxmemory", "0"}).ok());
   ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
   EXPECT_EQ(PeekAt(*store, kModel).usage.rpm, 1);
+}
+
+// Settled or not, given back or not: never half of it, and once.
+TEST(RedisFaults, WithoutMemoryAReservationIsSettledWhollyOrNotAtAll) {
+  RedisProcess server;
+  ManualWallClock clock(kNow);
+  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  const auto hold = [&](std::chrono::seconds time) {
+    return store
+        ->Run({.model = kModel,
+               .mode = Charge::Mode::kHold,
+               .tokens = 900,
+               .default_quota = ModelQuota{.max_tpm = 1'000'000},
+               .hold_for = time})
+        .reservation;
+  };
+  const std::string settled = hold(std::chrono::seconds(50));
+  const std::string expires = hold(std::chrono::seconds(10));
+  ASSERT_TRUE(server.Command({"CONFIG", "SET", "maxmemory", "1"}).ok());
+  const SettlementAnswer full = store->Run(Settlement{.reservation = settled, .tokens = 100});
+  clock.Advance(std::chrono::seconds(10));
+  store->Run(Charge{.model = kModel, .requests = 0});
+  ASSERT_TRUE(server.Command({"CONFIG", "SET", "maxmemory", "0"}).ok());
+  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+  const SettlementAnswer again = store->Run(Settlement{.reservation = settled, .tokens = 100});
+  const bool was_settled = full.code == SettlementAnswer::Code::kSettled;
+  EXPECT_EQ(again.code, was_settled ? SettlementAnswer::Code::kUnknown : SettlementAnswer::Code::kSettled);
+  EXPECT_EQ(store->Run(Settlement{.reservation = expires}).code, SettlementAnswer::Code::kUnknown);
+  const ModelUsage usage = PeekAt(*store, kModel).usage;
+  EXPECT_EQ(usage.rpm, 1);
+  EXPECT_EQ(usage.tpm, 100);
+  EXPECT_EQ(usage.rpd, 1);
+  EXPECT_EQ(usage.open_reservations, 0);
 }
 
 TEST(RedisFaults, AServerThatRefusesThePasswordIsNamedWithoutIt) {
@@ -109,6 +224,16 @@ TEST(RedisFaults, AServerThatRefusesThePasswordIsNamedWithoutIt) {
     EXPECT_FALSE(store->Models().ok());
     EXPECT_FALSE(store->SetQuota(kModel, kQuota).ok());
   }
+}
+
+// It says again what it does not know.
+TEST(RedisFaults, AServerThatKnowsNoPasswordsIsNotQuoted) {
+  RedisProcess server({.config = {"rename-command AUTH \"\""}});
+  const auto store = OpenRedis("redis://:hunter2@" + server.address());
+  const ChargeAnswer refused = TakeOne(*store, kModel, kQuota);
+  EXPECT_EQ(refused.code, QuotaCode::kStoreUnavailable);
+  EXPECT_NE(refused.problem.find("refuses the user or the password: ERR"), std::string::npos) << refused.problem;
+  EXPECT_EQ(refused.problem.find("hunter2"), std::string::npos) << refused.problem;
 }
 
 TEST(RedisFaults, ACertificateThatNobodyVouchesForIsRefused) {

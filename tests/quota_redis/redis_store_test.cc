@@ -1,10 +1,11 @@
-// What only this store promises: many at once, bounded names, keys that go by themselves.
+// What only this store promises: many at once, keys that go by themselves.
 #include <gtest/gtest.h>
 
 #include <latch>
 #include <string>
 #include <vector>
 
+#include "config/manual_clock.h"
 #include "tests/quota/hammer.h"
 #include "tests/quota_redis/deciders.h"
 #include "tests/quota_redis/redis_process.h"
@@ -12,13 +13,15 @@
 namespace weir {
 namespace {
 
+constexpr WallTime kNow{std::chrono::seconds(1'771'597'921)};
 constexpr size_t kProcesses = 8;
 const std::string kModel = "gpt-4o";
 constexpr ModelQuota kWide{.max_rpm = 1'000'000};
 
 TEST(RedisStore, ManyThatAskAtOnceAreAnsweredOnceEach) {
   RedisProcess server;
-  const auto store = OpenRedis(server.url());
+  const ManualWallClock clock(kNow);
+  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
   constexpr int kAsked = 2000;
   std::atomic<int> fits{0};
   std::latch answered(kAsked);
@@ -49,16 +52,6 @@ TEST(RedisStore, WhatWaitsWhenItIsClosedIsAnswered) {
   }
   EXPECT_TRUE(answered.try_wait());
   server.Resume();
-}
-
-TEST(RedisStore, NewNamesAreRefusedWhereItHoldsAllThatItMay) {
-  RedisProcess server;
-  const auto store =
-      OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .max_models = 3, .max_tier_keys = 0});
-  for (const std::string model : {"a", "b", "c", "a"}) EXPECT_TRUE(TakeOne(*store, model, kWide).fits());
-  EXPECT_EQ(TakeOne(*store, "d", kWide).code, QuotaCode::kTooManyNames);
-  EXPECT_EQ(store->Health().dropped_entries, 1);
-  EXPECT_TRUE(TakeOne(*store, "c", kWide).fits());
 }
 
 TEST(RedisStore, KeysExpireButThoseOfQuotas) {

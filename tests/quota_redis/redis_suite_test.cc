@@ -1,7 +1,8 @@
-// The promises of every store, kept by Redis: plain, over TLS.
+// The promises of every store, kept by Redis: plain, over TLS. Keys expire as the tests' clock goes.
 #include <memory>
 
 #include "tests/quota/store_suite.h"
+#include "tests/quota_redis/reaped_clock.h"
 #include "tests/quota_redis/redis_process.h"
 #include "throttle/quota/redis/redis_store.h"
 
@@ -23,8 +24,9 @@ std::unique_ptr<QuotaStore> MakeStore(const RedisProcess& server, const WallCloc
 
 StoreUnderTest OpenOn(const std::shared_ptr<RedisProcess>& server, const WallClock& clock, const StoreBounds& bounds) {
   server->Command({"FLUSHALL"});
-  return {.keep = server, .store = MakeStore(*server, clock, bounds), .open_another = [server, &clock, bounds] {
-            return MakeStore(*server, clock, bounds);
+  const auto reaped = std::make_shared<ReapedClock>(clock, *server);
+  return {.keep = reaped, .store = MakeStore(*server, *reaped, bounds), .open_another = [server, reaped, bounds] {
+            return MakeStore(*server, *reaped, bounds);
           }};
 }
 

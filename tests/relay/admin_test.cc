@@ -74,7 +74,7 @@ class AdminTest : public testing::Test {
     const auto refusal = MakeAdmin().Refusal(request);
     return refusal ? refusal->body : "";
   }
-  Admin MakeAdmin() const { return Admin(settings_, clock_, token_, proxies_); }
+  Admin MakeAdmin() const { return Admin(settings_, clock_, token_, TrustInLoopback(settings_, proxies_)); }
 
   const Signer signer_{3};
   ManualWallClock clock_{kNow};

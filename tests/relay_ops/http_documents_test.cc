@@ -109,7 +109,8 @@ TEST(LandingPage, EscapesSettingsAndRequest) {
 }
 
 HttpResponse Get(const HttpRouter& router, const std::string& path, const std::string& accept = "*/*") {
-  return router.Answer({.method = "GET", .path = path, .headers = {{"host", "x"}, {"accept", accept}}});
+  HttpRequest request{.method = "GET", .path = path, .headers = {{"host", "x"}, {"accept", accept}}};
+  return std::get<HttpResponse>(router.Route(request));
 }
 
 TEST(Routes, AnswerWhatOperatorsAsk) {

@@ -205,6 +205,33 @@ TEST_F(DeferredTest, AClientThatHalfClosedGetsItsAnswer) {
   EXPECT_TRUE(client.AtEnd());
 }
 
+TEST_F(DeferredTest, WhoeverAnswersSeesThatTheClientHasHungUp) {
+  Start();
+  RawClient client = Connect();
+  client.Send(Get("/later?1"));
+  ASSERT_TRUE(record_.Await("asked 1"));
+  {
+    const HttpReply reply = TakeReply();
+    EXPECT_FALSE(reply.abandoned());
+    reply({.body = "one"});
+  }
+  EXPECT_EQ(client.ReadAnswer()->body, "one");
+  client.Send(Get("/later?2"));
+  ASSERT_TRUE(record_.Await("asked 2"));
+  const HttpReply reply = TakeReply();
+  EXPECT_FALSE(reply.abandoned());
+  client.HalfClose();
+  EXPECT_TRUE(Eventually([&] { return reply.abandoned(); }));
+  reply({.body = "all the same"});
+  EXPECT_EQ(client.ReadAnswer()->body, "all the same");
+  RawClient lost = Connect();
+  lost.Send(Get("/later?3"));
+  ASSERT_TRUE(record_.Await("asked 3"));
+  const HttpReply to_nobody = TakeReply();
+  lost.Reset();
+  EXPECT_TRUE(Eventually([&] { return to_nobody.abandoned(); }));
+}
+
 TEST_F(DeferredTest, AReplyAfterTheConnectionIsNothing) {
   settings_.max_connections = 1;
   Start();

@@ -1,9 +1,10 @@
 // Which handler a path finds, and with what parameters.
 #include <gtest/gtest.h>
 
-#include <future>
+#include <memory>
 #include <string>
-#include <thread>
+#include <utility>
+#include <variant>
 
 #include "relay/server/http.h"
 #include "relay/server/percent.h"
@@ -28,6 +29,12 @@ HttpHandler Named(const std::string& name) {
   };
 }
 
+struct Kept : HttpReply::Receiver {
+  void Give(HttpResponse given) override { response = std::move(given); }
+  bool Abandoned() const override { return false; }
+  HttpResponse response;
+};
+
 class HttpRouteTest : public testing::Test {
  protected:
   HttpRouteTest() {
@@ -37,12 +44,17 @@ class HttpRouteTest : public testing::Test {
     router_.Add("PUT", "/v1/models/{model}/quota", Named("quota"));
     router_.Add("DELETE", "/v1/models/{model}/state", Named("state"));
     router_.AddDeferred("GET", "/{a}/of/{b}", [](const HttpRequest& request, const HttpReply& reply) {
-      std::thread([=] { reply({.body = request.parameters[0] + "+" + request.parameters[1]}); }).detach();
+      reply({.body = request.parameters[0] + "+" + request.parameters[1]});
     });
   }
 
   HttpResponse Ask(const std::string& method, const std::string& path) const {
-    return router_.Answer(Request(method, path));
+    HttpRequest request = Request(method, path);
+    auto routed = router_.Route(request);
+    if (auto* at_once = std::get_if<HttpResponse>(&routed)) return std::move(*at_once);
+    const auto receiver = std::make_shared<Kept>();
+    (*std::get<const HttpDeferredHandler*>(routed))(request, HttpReply(receiver));
+    return receiver->response;
   }
 
   HttpRouter router_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "throttle/quota/charge_amounts.h"
+
 namespace weir {
 namespace {
 
@@ -13,7 +15,7 @@ class Bench {
 
   void HearTier(size_t tier) {
     const Limit& limit = charge_.tiers[tier].limit;
-    const int64_t amount = limit.unit == Limit::Unit::kRequests ? charge_.requests : charge_.tokens;
+    const int64_t amount = AmountOf(charge_, limit.unit);
     if (amount == 0) return;
     if (amount > std::min(kMostAmount, MostAtOnce(limit))) return TooLarge(limit.unit, tier);
     if (const Meter* meter = meters_[tier]) return HearMeter(*meter, amount, limit, tier);

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kShards = 64;
 constexpr size_t kSweptAtOnce = 4096;  // buckets of meters, under one lock
 constexpr size_t kSweptInPassing = 2;  // buckets, whenever a name is new: names are forgotten as fast as they come
-constexpr Duration kRoomPause = std::chrono::seconds(1);  // between two searches of everything for room
+constexpr size_t kSweptForRoom = 256;  // buckets, for who found no room: some 20 us
 
 // Hashed once, for the shard and for its map.
 struct HashedName {
@@ -42,6 +42,7 @@ struct SameName {
 struct Slot {
   std::optional<ModelQuota> stated;
   std::unique_ptr<ModelCounts> counts;  // none while nothing counts
+  bool bounded = false;                 // counts has its room of max_models
 };
 using Slots = std::unordered_map<std::string, Slot, HashName, SameName>;
 
@@ -61,6 +62,7 @@ struct Turn {
   WallTime now;
   Slot* slot = nullptr;
   ModelCounts* counts = nullptr;
+  bool has_quota = false;
   bool has_new_names = false;
 };
 
@@ -73,8 +75,6 @@ Charge CutDown(Charge charge) {
 }
 
 bool IsNothing(const Charge& charge) { return charge.requests == 0 && charge.tokens == 0 && !charge.holds(); }
-
-bool Counts(const ModelState& state) { return !state.requests.empty() || !state.tokens.empty() || state.day_count > 0; }
 
 void TellVerdict(const Verdict& verdict, ChargeAnswer* answer) {
   answer->code = verdict.code;
@@ -106,11 +106,13 @@ struct MemoryQuotaStore::Rep {
   void Find(Turn* turn);
   bool HasRoom(const Turn& turn) const;
   bool Enter(Turn* turn, ChargeAnswer* answer);
-  ModelCounts* NewCounts(Shard& shard, const HashedName& name, WallTime now);
+  // bounded: it needs room of max_models; null: there is none.
+  ModelCounts* NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now);
 
+  void Unbound(Slot* slot);
   void Forget(Slot* slot);
-  void SweepSlot(Slot* slot, WallTime now, size_t buckets);
-  void SweepSome(Shard& shard, WallTime now);
+  size_t SweepSlot(Slot* slot, WallTime now, size_t buckets);
+  size_t SweepSome(Shard& shard, WallTime now, size_t buckets);
   void SweepModel(Shard& shard, const HashedName& name);
   void SweepAll();
   void MakeRoom();
@@ -120,7 +122,7 @@ struct MemoryQuotaStore::Rep {
   NameBound models;
   NameBound meters;
   std::array<Shard, kShards> shards;
-  std::atomic<WallTime> room_made_at{WallTime(-2 * kRoomPause)};
+  std::atomic<size_t> next_shard_for_room{0};
   std::atomic<uint64_t> expired_reservations{0};
   std::atomic<uint64_t> dropped_entries{0};
 };
@@ -131,6 +133,7 @@ bool MemoryQuotaStore::Rep::Try(const HashedName& name, const Charge& charge, bo
   Turn turn{.name = name, .charge = charge, .shard = shard, .now = clock.Now()};
   Find(&turn);
   const std::optional<ModelQuota>& quota = turn.slot && turn.slot->stated ? turn.slot->stated : charge.default_quota;
+  turn.has_quota = quota.has_value();
   const Verdict verdict = Judge(charge, quota, turn.counts, shard.meters, turn.now);
   TellVerdict(verdict, answer);
 
@@ -139,13 +142,13 @@ bool MemoryQuotaStore::Rep::Try(const HashedName& name, const Charge& charge, bo
   if ((goes || force) && !IsNothing(charge)) {
     bool has_room = HasRoom(turn);
     if (!has_room && !last) return false;
-    if (charge.mode != Charge::Mode::kPeek && (has_room || force)) has_room = Enter(&turn, answer);
+    if (charge.charges() && (has_room || force)) has_room = Enter(&turn, answer);
     if (!has_room && verdict.fits()) answer->code = QuotaCode::kTooManyNames;
   }
   answer->quota = quota;
   if (turn.counts) answer->usage = turn.counts->usage();
   TellTiers(charge, shard.meters, turn.now, &answer->tiers);
-  if (turn.has_new_names) SweepSome(shard, turn.now);
+  if (turn.has_new_names) SweepSome(shard, turn.now, kSweptInPassing);
   return true;
 }
 
@@ -163,8 +166,10 @@ void MemoryQuotaStore::Rep::Find(Turn* turn) {
 }
 
 bool MemoryQuotaStore::Rep::HasRoom(const Turn& turn) const {
+  if (!turn.counts && !turn.has_quota && !models.HasRoom(1)) return false;
+  if (turn.charge.holds() && turn.counts && !turn.counts->HasRoomToHold()) return false;
   const size_t missing = MissingMeters(turn.charge, turn.shard.meters);
-  return (turn.counts || models.HasRoom(1)) && (missing == 0 || meters.HasRoom(missing));
+  return missing == 0 || meters.HasRoom(missing);
 }
 
 // False: not all of it could be entered, and nothing was, but by force.
@@ -172,11 +177,11 @@ bool MemoryQuotaStore::Rep::Enter(Turn* turn, ChargeAnswer* answer) {
   const Charge& charge = turn->charge;
   const bool force = charge.forces();
   if (!turn->counts) {
-    turn->counts = NewCounts(turn->shard, turn->name, turn->now);
+    turn->counts = NewCounts(turn->shard, turn->name, !turn->has_quota, turn->now);
     turn->has_new_names = true;
   }
   size_t dropped = 1;
-  if (turn->counts) {
+  if (turn->counts && (!charge.holds() || turn->counts->HasRoomToHold())) {
     std::vector<Meter*>& meters_found = turn->shard.meters;
     const size_t missing = MissingMeters(charge, meters_found);
     dropped = missing == 0 ? 0 : turn->counts->MakeMeters(charge, turn->now, &meters_found);
@@ -189,40 +194,51 @@ bool MemoryQuotaStore::Rep::Enter(Turn* turn, ChargeAnswer* answer) {
     } else {
       turn->counts->Enter(charge, turn->now, meters_found);
     }
+    answer->charged = true;
   }
   if (force) dropped_entries.fetch_add(dropped, std::memory_order_relaxed);
   return dropped == 0;
 }
 
-ModelCounts* MemoryQuotaStore::Rep::NewCounts(Shard& shard, const HashedName& name, WallTime now) {
-  if (!models.Take(1)) return nullptr;
+ModelCounts* MemoryQuotaStore::Rep::NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) {
+  if (bounded && !models.Take(1)) return nullptr;
   Slot& slot = shard.slots.try_emplace(std::string(name.name)).first->second;
   slot.counts = std::make_unique<ModelCounts>(meters, now);
+  slot.bounded = bounded;
   return slot.counts.get();
 }
 
+void MemoryQuotaStore::Rep::Unbound(Slot* slot) {
+  if (std::exchange(slot->bounded, false)) models.GiveBack(1);
+}
+
 void MemoryQuotaStore::Rep::Forget(Slot* slot) {
-  if (!slot->counts) return;
   slot->counts.reset();
-  models.GiveBack(1);
+  Unbound(slot);
 }
 
-void MemoryQuotaStore::Rep::SweepSlot(Slot* slot, WallTime now, size_t buckets) {
-  if (!slot->counts) return;
+// How many buckets of meters it looked at.
+size_t MemoryQuotaStore::Rep::SweepSlot(Slot* slot, WallTime now, size_t buckets) {
+  if (!slot->counts) return 0;
   Advance(slot->counts.get(), now);
-  slot->counts->Sweep(now, buckets);
+  const size_t swept = slot->counts->Sweep(now, std::min(buckets, slot->counts->buckets()));
   if (slot->counts->Forgettable()) Forget(slot);
+  return swept;
 }
 
-void MemoryQuotaStore::Rep::SweepSome(Shard& shard, WallTime now) {
-  for (size_t i = 0; i < kSweptInPassing; ++i) {
+// The next buckets of the shard, and as many of the meters of each model there. How many it looked at.
+size_t MemoryQuotaStore::Rep::SweepSome(Shard& shard, WallTime now, size_t buckets) {
+  size_t swept = 0;
+  for (size_t i = std::min(buckets, shard.slots.bucket_count()); i > 0 && swept < buckets; --i) {
+    ++swept;
     shard.next_bucket = (shard.next_bucket + 1) % shard.slots.bucket_count();
     for (auto at = shard.slots.begin(shard.next_bucket); at != shard.slots.end(shard.next_bucket);) {
       auto& [name, slot] = *at++;
-      SweepSlot(&slot, now, kSweptInPassing);
+      swept += SweepSlot(&slot, now, buckets);
       if (!slot.counts && !slot.stated) shard.slots.erase(shard.slots.find(name));
     }
   }
+  return swept;
 }
 
 // A part of its meters at a time, so that nobody waits long for the lock.
@@ -254,11 +270,14 @@ void MemoryQuotaStore::Rep::SweepAll() {
   }
 }
 
+// A step of a search that goes on with the next who finds no room: all of it would take too long for an I/O thread.
 void MemoryQuotaStore::Rep::MakeRoom() {
-  const WallTime now = clock.Now();
-  WallTime last = room_made_at.load();
-  if (now >= last && now - last < kRoomPause) return;
-  if (room_made_at.compare_exchange_strong(last, now)) SweepAll();
+  size_t left = kSweptForRoom;
+  for (size_t i = 0; i < kShards && left > 0; ++i) {
+    Shard& shard = shards[next_shard_for_room.fetch_add(1, std::memory_order_relaxed) % kShards];
+    const std::scoped_lock lock(shard.mutex);
+    left -= std::min(left, SweepSome(shard, clock.Now(), left));
+  }
 }
 
 MemoryQuotaStore::MemoryQuotaStore(MemoryStoreOptions options, const WallClock& clock)
@@ -312,7 +331,9 @@ Status MemoryQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuo
   Shard& shard = rep_->ShardOf(name);
   const std::scoped_lock lock(shard.mutex);
   if (quota) {
-    shard.slots[std::string(model)].stated = quota;
+    Slot& slot = shard.slots[std::string(model)];
+    slot.stated = quota;
+    rep_->Unbound(&slot);
   } else if (const auto found = shard.slots.find(name); found != shard.slots.end()) {
     found->second.stated.reset();
     if (!found->second.counts) shard.slots.erase(found);
@@ -364,10 +385,14 @@ Result<QuotaState> MemoryQuotaStore::Export() {
 }
 
 Status MemoryQuotaStore::Import(const QuotaState& state) {
-  const auto counted =
-      static_cast<size_t>(std::ranges::count_if(state, [](const auto& item) { return Counts(item.second); }));
+  size_t counted = 0;
+  for (const auto& [model, saved] : state) {
+    if (!saved.quota && saved.has_usage()) ++counted;
+    if (saved.quota)
+      if (Status status = CheckQuota(model, *saved.quota); !status.ok()) return status;
+  }
   if (counted > rep_->max_models)
-    return Status::Error("usage of " + std::to_string(counted) + " models, of which " +
+    return Status::Error("usage of " + std::to_string(counted) + " models without a quota, of which " +
                          std::to_string(rep_->max_models) + " may be held; raise max_models");
   std::array<std::unique_lock<std::mutex>, kShards> locks;
   for (size_t i = 0; i < kShards; ++i) locks[i] = std::unique_lock(rep_->shards[i].mutex);
@@ -380,8 +405,8 @@ Status MemoryQuotaStore::Import(const QuotaState& state) {
     const HashedName name(model);
     Shard& shard = rep_->ShardOf(name);
     if (saved.quota) shard.slots[model].stated = saved.quota;
-    if (!Counts(saved)) continue;
-    if (ModelCounts* counts = rep_->NewCounts(shard, name, now)) counts->Restore(saved, now);
+    if (!saved.has_usage()) continue;
+    if (ModelCounts* counts = rep_->NewCounts(shard, name, !saved.quota, now)) counts->Restore(saved, now);
   }
   return {};
 }

@@ -1,8 +1,8 @@
 // MemoryQuotaStore: usage in the memory of one process. What nobody else shares, and what the YAML store writes down.
 //
-// A model has a log for each window, with a running sum: a decision costs the entries that have left since the last,
-// whatever is in the window. A log holds at most kExactEntries; then those closer than granule(window) become one, with
-// the time of the last.
+// A model has a log for each window, with a running sum: what is allowed costs the entries that have left since the
+// last decision, whatever is in the window. A refusal walks along those that must leave until it fits, for retry_after.
+// A log holds at most kExactEntries; then those closer than granule(window) become one, with the time of the last.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace weir {
 
 struct MemoryStoreOptions {
-  size_t max_models = 100'000;       // with anything that counts; stated quotas are not counted
+  size_t max_models = 100'000;       // with anything that counts, without a quota; those with one always have room
   size_t max_tier_keys = 1'000'000;  // counts of tiers, of all models
 };
 

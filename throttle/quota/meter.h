@@ -46,9 +46,10 @@ class Meter {
     std::get<RefilledBucket>(count_).Take(amount);
     return 0;
   }
-  void GiveBack(WindowLog::Ref ref, int64_t amount) {
+  // Of what was reserved so long ago.
+  void GiveBack(WindowLog::Ref ref, int64_t amount, int64_t reserved, Duration since) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->GiveBack(ref, amount);
-    std::get<RefilledBucket>(count_).GiveBack(amount);
+    std::get<RefilledBucket>(count_).GiveBack(amount, reserved, since);
   }
 
   // An open reservation may come back to it.

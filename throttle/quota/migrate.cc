@@ -2,19 +2,21 @@
 
 namespace weir {
 
-Result<Migrated> MigrateQuotas(QuotaStore& from, QuotaStore& to) {
+Result<Migrated> MigrateQuotas(QuotaStore& from, QuotaStore& to, bool even_empty) {
   const Result<QuotaState> state = from.Export();
   if (!state.ok())
     return Status::Error("nothing was migrated: reading " + from.name() + ": " + state.status().message());
+  if (state.value().empty() && !even_empty)
+    return Status::Error("nothing was migrated: " + from.name() + " holds nothing, neither quotas nor usage");
   const Status written = to.Import(state.value());
   if (!written.ok()) return Status::Error("nothing was migrated: writing " + to.name() + ": " + written.message());
   // Not every store writes at once.
   const Status kept = to.Persist();
-  if (!kept.ok()) return Status::Error("nothing was migrated: writing " + to.name() + ": " + kept.message());
+  if (!kept.ok()) return Status::Error("imported into " + to.name() + ", but not written: " + kept.message());
   Migrated migrated;
   for (const auto& [model, of_model] : state.value()) {
     if (of_model.quota) ++migrated.quotas;
-    if (!of_model.requests.empty() || !of_model.tokens.empty() || of_model.day_count > 0) ++migrated.models;
+    if (of_model.has_usage()) ++migrated.models;
   }
   return migrated;
 }

@@ -1,5 +1,8 @@
 // Quotas and usage from one store to another: YAML → SQLite → Redis, or any other way. Doing it again overwrites what
 // the target had with what the source has now; the source stays as it is.
+//
+// A source that holds nothing is an error, unless even_empty: it would empty the target, and is most often the wrong
+// one.
 #pragma once
 
 #include <string>
@@ -13,6 +16,6 @@ struct Migrated {
   size_t quotas = 0;
   size_t models = 0;  // with usage
 };
-Result<Migrated> MigrateQuotas(QuotaStore& from, QuotaStore& to);
+Result<Migrated> MigrateQuotas(QuotaStore& from, QuotaStore& to, bool even_empty = false);
 
 }  // namespace weir

@@ -2,22 +2,17 @@
 
 #include <algorithm>
 
+#include "throttle/quota/charge_amounts.h"
+
 namespace weir {
 namespace {
 
-int64_t AmountOf(const Charge& charge, Limit::Unit unit) {
-  return unit == Limit::Unit::kRequests ? charge.requests : charge.tokens;
-}
-
-// A reservation settles its tokens with every meter of tokens, also where it reserved none.
-bool Needs(const Charge& charge, Limit::Unit unit) {
-  return AmountOf(charge, unit) > 0 || (charge.holds() && unit == Limit::Unit::kTokens);
-}
-
-void RestoreLog(std::vector<ModelState::Entry> entries, WindowLog* log) {
+// Those that still count: the others would only crowd the log, and be merged with them.
+void RestoreLog(std::vector<ModelState::Entry> entries, WallTime now, Duration window, WindowLog* log) {
+  for (ModelState::Entry& entry : entries) entry.time = std::clamp(entry.time, WallTime(), now);
+  std::erase_if(entries, [&](const auto& entry) { return entry.amount <= 0 || now - entry.time >= window; });
   std::ranges::stable_sort(entries, {}, &ModelState::Entry::time);
-  for (const ModelState::Entry& entry : entries)
-    if (entry.amount > 0) log->Add(std::max(entry.time, WallTime()), std::min(kMostAmount, entry.amount));
+  for (const ModelState::Entry& entry : entries) log->Add(entry.time, std::min(kMostAmount, entry.amount));
 }
 
 }  // namespace
@@ -36,9 +31,10 @@ size_t ModelCounts::Advance(WallTime now) {
   if (now < now_) holds_.PullBack(now);
   now_ = now;
   size_t expired = 0;
-  while (const std::optional<Hold> hold = holds_.TakeExpired(now)) {
+  for (; expired < kMostExpiredAtOnce; ++expired) {
+    const std::optional<Hold> hold = holds_.TakeExpired(now);
+    if (!hold) break;
     GiveBack(*hold, hold->requests, hold->tokens);
-    ++expired;
   }
   return expired;
 }
@@ -106,7 +102,7 @@ Hold ModelCounts::EnterParts(const Charge& charge, WallTime now, const std::vect
 }
 
 std::optional<int64_t> ModelCounts::Settle(const ReservationToken& token, std::optional<int64_t> tokens, WallTime now) {
-  const std::optional<Hold> hold = holds_.Take(token);
+  const std::optional<Hold> hold = holds_.TakeOpen(token, now);
   if (!hold) return {};
   const int64_t used = tokens.value_or(0);
   GiveBack(*hold, tokens ? 0 : hold->requests, std::max<int64_t>(0, hold->tokens - used));
@@ -125,7 +121,8 @@ void ModelCounts::GiveBack(const Hold& hold, int64_t requests, int64_t tokens) {
     const int64_t amount = part.unit == Limit::Unit::kRequests ? requests : tokens;
     if (amount == 0) continue;
     part.meter->Advance(now_);
-    part.meter->GiveBack(part.ref, amount);
+    const int64_t reserved = part.unit == Limit::Unit::kRequests ? hold.requests : hold.tokens;
+    part.meter->GiveBack(part.ref, amount, reserved, now_ - (hold.deadline - hold.hold_for));
   }
 }
 
@@ -139,8 +136,8 @@ void ModelCounts::EnterMore(const Hold& hold, int64_t tokens, WallTime now) {
 }
 
 void ModelCounts::Restore(const ModelState& state, WallTime now) {
-  RestoreLog(state.requests, &requests_);
-  RestoreLog(state.tokens, &tokens_);
+  RestoreLog(state.requests, now, kMinute, &requests_);
+  RestoreLog(state.tokens, now, kMinute, &tokens_);
   day_.Set(std::max(state.day_start, WallTime()), std::min(kMostAmount, state.day_count));
   Advance(now);
 }
@@ -152,8 +149,9 @@ void ModelCounts::Save(ModelState* state) const {
   state->day_count = day_.count();
 }
 
-void ModelCounts::Sweep(WallTime now, size_t buckets) {
-  for (; buckets > 0 && !meters_.empty(); --buckets) {
+size_t ModelCounts::Sweep(WallTime now, size_t buckets) {
+  size_t swept = 0;
+  for (; swept < buckets && !meters_.empty(); ++swept) {
     next_bucket_ = (next_bucket_ + 1) % meters_.bucket_count();
     for (auto at = meters_.begin(next_bucket_); at != meters_.end(next_bucket_);) {
       Meter& meter = at->second;
@@ -165,6 +163,7 @@ void ModelCounts::Sweep(WallTime now, size_t buckets) {
       meter_bound_.GiveBack(1);
     }
   }
+  return swept;
 }
 
 bool ModelCounts::Quiet() const {

@@ -65,7 +65,8 @@ class ModelCounts {
   ModelCounts(const ModelCounts&) = delete;
   ModelCounts& operator=(const ModelCounts&) = delete;
 
-  // Brings it to `now`; goes before every other call, with the time that they are given. How many reservations expired.
+  // Brings it to `now`; goes before every other call, with the time that they are given. How many reservations it gave
+  // back that expired: kMostExpiredAtOnce at most.
   size_t Advance(WallTime now);
 
   // The meters of these tiers, at `now`; null where there is none yet.
@@ -74,7 +75,8 @@ class ModelCounts {
   size_t MakeMeters(const Charge& charge, WallTime now, std::vector<Meter*>* meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
-  // Nothing: there is no such reservation. Its tokens otherwise.
+  bool HasRoomToHold() const { return holds_.size() < kMostOpenReservations; }
+  // Nothing: there is no such reservation, or it has expired. Its tokens otherwise.
   std::optional<int64_t> Settle(const ReservationToken& token, std::optional<int64_t> tokens, WallTime now);
 
   const WindowLog& requests() const { return requests_; }
@@ -92,8 +94,9 @@ class ModelCounts {
 
   void Restore(const ModelState& state, WallTime now);
   void Save(ModelState* state) const;
-  // Looks at so many buckets of meters, and forgets those that say no more than new ones.
-  void Sweep(WallTime now, size_t buckets);
+  // Looks at so many buckets of meters at most, and forgets those that say no more than new ones. How many it looked
+  // at.
+  size_t Sweep(WallTime now, size_t buckets);
   size_t buckets() const { return meters_.bucket_count(); }
   // Nothing counts, but perhaps for tiers.
   bool Quiet() const;

@@ -13,6 +13,12 @@ void OpenHolds::Add(const ReservationToken& token, Hold hold) {
   if (due_.size() > 2 * holds_.size() + kFewDue) Rebuild();
 }
 
+std::optional<Hold> OpenHolds::TakeOpen(const ReservationToken& token, WallTime now) {
+  const auto found = holds_.find(token);
+  if (found == holds_.end() || found->second.deadline <= now) return {};
+  return std::move(holds_.extract(found).mapped());
+}
+
 std::optional<Hold> OpenHolds::Take(const ReservationToken& token) {
   auto node = holds_.extract(token);
   if (node.empty()) return {};

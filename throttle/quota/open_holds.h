@@ -34,8 +34,9 @@ struct Hold {
 class OpenHolds {
  public:
   void Add(const ReservationToken& token, Hold hold);
-  std::optional<Hold> Take(const ReservationToken& token);
-  // One whose deadline has come.
+  // Nothing also where its deadline has come.
+  std::optional<Hold> TakeOpen(const ReservationToken& token, WallTime now);
+  // The one whose deadline came first, if it has come.
   std::optional<Hold> TakeExpired(WallTime now) {
     if (due_.empty() || due_.front().deadline > now) return {};
     return PopDue(now);
@@ -54,6 +55,7 @@ class OpenHolds {
   };
   static bool Later(const Due& a, const Due& b) { return a.deadline > b.deadline; }
 
+  std::optional<Hold> Take(const ReservationToken& token);
   std::optional<Hold> PopDue(WallTime now);
   void Rebuild();
 

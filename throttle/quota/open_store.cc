@@ -1,5 +1,7 @@
 #include "throttle/quota/open_store.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "config/parse.h"
@@ -16,12 +18,13 @@ constexpr std::string_view kForms =
     "redis-sentinel://HOST:PORT,.../MASTER[/DB], redis-cluster://HOST:PORT,... (rediss...: over TLS)";
 
 // A URL may have a password in it, and errors are for everybody's eyes.
-std::string Shown(std::string_view name) {
+std::string WithoutSecrets(std::string_view name) {
   const size_t begin = name.find("://");
   const size_t end = name.rfind('@');
-  if (begin == name.npos || end == name.npos || end < begin) return Printable(name);
-  return Printable(std::string(name.substr(0, begin + 3)).append("...").append(name.substr(end)));
+  if (begin == name.npos || end == name.npos || end < begin) return std::string(name);
+  return std::string(name.substr(0, begin + 3)).append("***").append(name.substr(end));
 }
+std::string Shown(std::string_view name) { return Printable(WithoutSecrets(name)); }
 
 template <typename Store>
 Result<std::unique_ptr<QuotaStore>> AsStore(Result<std::unique_ptr<Store>> opened) {
@@ -46,9 +49,11 @@ Result<std::unique_ptr<QuotaStore>> OpenRedis(const QuotaStoreSettings& settings
 }  // namespace
 
 void Declare(SettingTable& table, QuotaStoreSettings& settings) {
-  table.Add("QUOTA_STORE", &settings.store,
-            "where quotas are counted: memory (this process alone), yaml:PATH (kept in a file), sqlite:PATH (the "
-            "processes of this machine), redis://HOST:PORT (many machines), redis-sentinel://… or redis-cluster://…");
+  table.AddSecret(
+      "QUOTA_STORE", &settings.store,
+      "where quotas are counted: memory (this process alone), yaml:PATH (kept in a file), sqlite:PATH (the "
+      "processes of this machine), redis://HOST:PORT (many machines), redis-sentinel://… or redis-cluster://…",
+      WithoutSecrets);
   table.Add("QUOTA_MAX_MODELS", &settings.max_models, {.min = 1, .max = 1e9, .unit = "models"},
             "models that are counted at once; a request for one more is refused until another is forgotten");
   table.Add("QUOTA_MAX_TIER_KEYS", &settings.max_tier_keys, {.min = 1, .max = 1e9, .unit = "counts"},
@@ -65,13 +70,16 @@ void Declare(SettingTable& table, QuotaStoreSettings& settings) {
   table.Add("QUOTA_REDIS_VERIFY", &settings.redis_verify, "whether the certificate of a Redis over TLS is checked");
 }
 
-Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings) {
+Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist) {
   const std::string& name = settings.store;
   const size_t colon = name.find(':');
   const std::string kind = name.substr(0, colon);
   const std::string rest = colon == name.npos ? "" : name.substr(colon + 1);
   const MemoryStoreOptions memory{.max_models = settings.max_models, .max_tier_keys = settings.max_tier_keys};
   if (name == "memory") return std::unique_ptr<QuotaStore>(std::make_unique<MemoryQuotaStore>(memory));
+  const bool is_file = (kind == "yaml" || kind == "sqlite") && !rest.empty();
+  if (std::error_code error; must_exist && is_file && !std::filesystem::exists(rest, error))
+    return Status::Error("quota store \"" + Shown(name) + "\": " + (error ? error.message() : "there is no such file"));
   if (kind == "yaml" && !rest.empty())
     return AsStore(YamlQuotaStore::Open(rest, {.memory = memory, .persist_every = settings.persist_every}));
   if (kind == "sqlite" && !rest.empty()) {

@@ -34,7 +34,7 @@ struct QuotaStoreSettings {
 void Declare(SettingTable& table, QuotaStoreSettings& settings);
 
 // The error says what is wrong with the name, or why the file cannot be used. A Redis that is away is no error: it is
-// asked again and again.
-Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings);
+// asked again and again. must_exist: a file is not made where there is none, such as for what is only to be read.
+Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist = false);
 
 }  // namespace weir

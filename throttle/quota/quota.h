@@ -67,7 +67,7 @@ enum class QuotaCode : uint8_t {
   kTpmExceeded,
   kTierExceeded,      // a tier's limit: Decision::tier says which
   kTooLarge,          // can never fit, whatever the time
-  kTooManyNames,      // the store holds all the names that it may
+  kTooManyNames,      // the store holds all the names, or the model all the open reservations, that it may
   kStoreUnavailable,  // the store did not answer; whether the request may go is the policy
 };
 inline constexpr size_t kQuotaCodes = 12;

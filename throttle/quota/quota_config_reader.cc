@@ -104,17 +104,18 @@ void ReadQosClasses(const YamlValue& list, std::vector<QosClass>* classes) {
   });
 }
 
-void ReadParties(const YamlValue& parties, std::string_view what,
+void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Keys keys,
                  std::map<std::string, LimitsByModel, std::less<>>* into) {
   if (!parties) return;
   into->clear();
-  parties.Entries([&](std::string_view party, YamlValue models) {
+  const auto read = [&](std::string_view party, const YamlValue& models) {
     if (!IsName(models, what, party)) return;
     LimitsByModel& by_model = (*into)[std::string(party)];
     models.Entries([&](std::string_view model, YamlValue limits) {
       if (IsName(limits, "model", model)) ReadLimits(limits, &by_model[std::string(model)]);
     });
-  });
+  };
+  parties.Entries(read, keys);
 }
 
 void ReadTiers(const YamlValue& section, TierRulesConfig* tiers) {
@@ -123,8 +124,8 @@ void ReadTiers(const YamlValue& section, TierRulesConfig* tiers) {
       defaults.Map([&](YamlMap& limits) { ReadTierLimits(limits, &tiers->default_limits); });
     ReadModelClasses(map.Optional("classes"), &tiers->model_classes);
     ReadQosClasses(map.Optional("qos"), &tiers->qos_classes);
-    ReadParties(map.Optional("tenants"), "tenant", &tiers->tenants);
-    ReadParties(map.Optional("api_keys"), "API key", &tiers->api_keys);
+    ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, &tiers->tenants);
+    ReadParties(map.Optional("api_keys"), "API key", YamlValue::Keys::kSecrets, &tiers->api_keys);
   });
 }
 

@@ -161,14 +161,14 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
   const bool records = question.call == Call::kRecord;
   const bool away = answer.code == QuotaCode::kStoreUnavailable;
   const bool refused_unknown =
-      answer.code == QuotaCode::kUnknownModel && config.unknown_models == UnknownModels::kRefuse;
+      !records && answer.code == QuotaCode::kUnknownModel && config.unknown_models == UnknownModels::kRefuse;
   const bool fits = answer.fits() && !refused_unknown;
   const TierPlan* plan = question.plan ? &*question.plan : nullptr;
 
   Decision& d = *decision;
   d.code = answer.code;
   if (records) {
-    d.allowed = !away && answer.code != QuotaCode::kTooManyNames;
+    d.allowed = answer.charged;
   } else {
     d.allowed = fits || (away && config.when_store_away == WhenStoreAway::kAllow);
     d.shadowed = !d.allowed && config.shadow;

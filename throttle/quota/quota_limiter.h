@@ -21,6 +21,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -72,7 +73,7 @@ inline constexpr Duration kMaxReservationTtl = std::chrono::hours(24);
 // What a tier says about a request.
 struct TierState {
   Tier tier{};
-  std::string key;  // as it is counted, "user:alice"
+  std::string key;  // as it is counted, "user:alice"; an API key is in it
   Limit limit;
   int64_t used = 0;
   int64_t remaining = 0;
@@ -162,7 +163,8 @@ class QuotaLimiter {
   // Decide, with the state of every tier.
   Decision Explain(const QuotaRequest& request);
 
-  // Takes (or reserves, or only asks) as soon as there is room: sleeps exactly retry_after, and asks again; who waits
+  // Takes (or reserves, or only asks) as soon as there is room: sleeps exactly retry_after, which presumes that open
+  // reservations use what they reserved (what is given back before is not noticed), and asks again; who waits
   // has no place in a queue. Ends with what the last asking said where waiting is of no use, when `deadline` is before
   // the next try, or when the token is stopped.
   Decision WaitForCapacity(const QuotaRequest& request, std::optional<TimePoint> deadline = {},
@@ -180,13 +182,16 @@ class QuotaLimiter {
   Status Reset(std::string_view model);  // its counts
   Status ResetAll();
   Status SetQuota(std::string_view model, const ModelQuota& quota);
+  // Takes back what was set: the configuration's quota holds again, or a profile's.
+  Status UnsetQuota(std::string_view model);
   // Adds its profile's quotas to those that hold where nobody says otherwise.
   void AddProvider(Provider provider);
 
   // Says to the store what it was not yet told of the configuration's quotas, and takes back those that it was told and
   // that stand there no more. The messages are warnings for the log: a quota that another process or an earlier
   // configuration had stated, and is replaced. An error is the store's: what could not be said is said by the next
-  // call, which whoever began the limiter makes every few seconds until it succeeds. It costs nothing when all is said.
+  // call, which whoever began the limiter makes every few seconds, for good: it costs nothing when all is said, and
+  // after the store has reconnected it says again what that has not at all, such as one that came back empty.
   Result<std::vector<std::string>> StateQuotas();
   // With the same store, from the next call on; then StateQuotas, whose error leaves the configuration in force.
   Result<std::vector<std::string>> Reconfigure(QuotaConfig config);
@@ -224,6 +229,8 @@ class QuotaLimiter {
   void End();
 
   Result<std::optional<ModelQuota>> StatedQuota(std::string_view model);
+  Status AddStats(std::span<const std::string> models, std::vector<ModelStats>* all);
+  Status StateLost(const QuotaConfig& config);
   Status StateQuota(const std::string& model, const ModelQuota& quota);
   Status WithdrawQuota(const std::string& model, const ModelQuota& quota);
 
@@ -243,6 +250,7 @@ class QuotaLimiter {
 
   std::mutex stating_mutex_;                               // one configuration at a time; guards what follows
   std::map<std::string, ModelQuota, std::less<>> stated_;  // what the store was told
+  uint64_t reconnects_seen_ = 0;                           // of the store, when it had all of them
   std::vector<std::string> warnings_;                      // not handed out yet
 };
 

@@ -1,7 +1,9 @@
 // Of the QuotaLimiter what is not on the path of requests: statistics, quotas and configuration.
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "config/parse.h"
@@ -10,6 +12,8 @@
 
 namespace weir {
 namespace {
+
+constexpr size_t kAskedAtOnce = 256;  // of a store that answers later
 
 class SystemSleeper final : public Sleeper {
  public:
@@ -57,12 +61,29 @@ Result<std::vector<ModelStats>> QuotaLimiter::AllStats() {
   const Result<std::vector<std::string>> models = Models();
   if (!models.ok()) return models.status();
   std::vector<ModelStats> all;
-  for (const std::string& model : models.value()) {
-    Result<ModelStats> stats = Stats(model);
-    if (!stats.ok()) return stats.status();
-    all.push_back(std::move(stats).value());
-  }
+  const std::span<const std::string> names = models.value();
+  for (size_t begin = 0; begin < names.size(); begin += kAskedAtOnce)
+    if (Status status = AddStats(names.subspan(begin, std::min(kAskedAtOnce, names.size() - begin)), &all);
+        !status.ok())
+      return status;
   return all;
+}
+
+// All of them are asked for before the first answer is waited for.
+Status QuotaLimiter::AddStats(std::span<const std::string> models, std::vector<ModelStats>* all) {
+  std::vector<std::future<ChargeAnswer>> answers;
+  for (const std::string& model : models) {
+    auto promise = std::make_shared<std::promise<ChargeAnswer>>();
+    answers.push_back(promise->get_future());
+    store_.Submit(Charge{.model = model, .requests = 0, .default_quota = DefaultQuota(model)},
+                  [promise](ChargeAnswer answer) { promise->set_value(std::move(answer)); });
+  }
+  for (size_t i = 0; i < models.size(); ++i) {
+    const ChargeAnswer answer = answers[i].get();
+    if (answer.code == QuotaCode::kStoreUnavailable) return Status::Error(StoreAwayReason(answer.problem));
+    all->push_back({.model = models[i], .quota = answer.quota, .usage = answer.usage});
+  }
+  return {};
 }
 
 Result<std::vector<std::string>> QuotaLimiter::Models() {
@@ -86,6 +107,14 @@ Status QuotaLimiter::SetQuota(std::string_view model, const ModelQuota& quota) {
   if (Status name = CheckName("model", model); !name.ok()) return name;
   if (Status checked = CheckQuota(model, quota); !checked.ok()) return checked;
   return store_.SetQuota(model, CutDown(quota));
+}
+
+Status QuotaLimiter::UnsetQuota(std::string_view model) {
+  if (Status name = CheckName("model", model); !name.ok()) return name;
+  const std::shared_ptr<const QuotaConfig> config = this->config();
+  const auto configured = config->quotas.find(model);
+  if (configured == config->quotas.end()) return store_.SetQuota(model, std::nullopt);
+  return store_.SetQuota(model, configured->second);
 }
 
 void QuotaLimiter::AddProvider(Provider provider) {
@@ -129,9 +158,26 @@ Status QuotaLimiter::WithdrawQuota(const std::string& model, const ModelQuota& q
   return {};
 }
 
+// What was stated, and the store has not at all any more. Another quota is somebody's last word.
+Status QuotaLimiter::StateLost(const QuotaConfig& config) {
+  for (const auto& [model, quota] : config.quotas) {
+    if (!stated_.contains(model)) continue;
+    const Result<std::optional<ModelQuota>> now = StatedQuota(model);
+    Status done = now.status();
+    if (now.ok() && !now.value()) done = store_.SetQuota(model, quota);
+    if (!done.ok()) return Status::Error("stating the quota of " + Printable(model) + " again: " + done.message());
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> QuotaLimiter::StateQuotas() {
   std::lock_guard lock(stating_mutex_);
   const std::shared_ptr<const QuotaConfig> config = this->config();
+  const uint64_t reconnects = store_.Health().reconnects;
+  if (reconnects != reconnects_seen_) {
+    if (Status done = StateLost(*config); !done.ok()) return done;
+    reconnects_seen_ = reconnects;
+  }
   for (const auto& [model, quota] : config->quotas) {
     const auto before = stated_.find(model);
     if (before != stated_.end() && before->second == quota) continue;

@@ -40,17 +40,10 @@ std::string ModelReason(int64_t tokens, const ChargeAnswer& answer) {
   }
 }
 
-// Whose count a tier's is: "user:alice", but for the API key, which is a secret.
-std::string_view PartyOf(std::string_view key) {
-  const size_t at = key.find("key:");
-  const bool is_key = at == 0 || (at != std::string_view::npos && key[at - 1] == ':');
-  return is_key ? "this API key" : key;
-}
-
-std::string TierReason(int64_t tokens, Tier tier, const TierCharge& charge, int64_t used, bool too_large) {
-  const Limit& limit = charge.limit;
-  std::string text = "tier " + std::string(NameOf(tier));
-  if (tier != Tier::kModel) text += " (" + Printable(PartyOf(charge.key)) + ")";
+std::string TierReason(int64_t tokens, const TierPlan& plan, size_t charge, int64_t used, bool too_large) {
+  const Limit& limit = plan.charges()[charge].limit;
+  std::string text = "tier " + std::string(NameOf(plan.tier_of(charge)));
+  if (plan.tier_of(charge) != Tier::kModel) text += " (" + Printable(plan.party_of(charge)) + ")";
   text += ": ";
   const bool counts_tokens = limit.unit == Limit::Unit::kTokens;
   if (too_large) {
@@ -98,7 +91,7 @@ std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* pla
     case QuotaCode::kStoreUnavailable:
       return StoreAwayReason(answer.problem);
     case QuotaCode::kTooManyNames:
-      return Printable(model) + ": the store counts as many names as it may, and this would be one more";
+      return Printable(model) + ": too many names or open reservations, and this would be one more";
     default:
       break;
   }
@@ -106,8 +99,7 @@ std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* pla
   if (answer.tier && plan != nullptr && *answer.tier < plan->charges().size()) {
     const size_t at = *answer.tier;
     const int64_t used = at < answer.tiers.size() ? answer.tiers[at].used : 0;
-    text +=
-        ", " + TierReason(tokens, plan->tier_of(at), plan->charges()[at], used, answer.code == QuotaCode::kTooLarge);
+    text += ", " + TierReason(tokens, *plan, at, used, answer.code == QuotaCode::kTooLarge);
   } else {
     text += ": " + ModelReason(tokens, answer);
   }

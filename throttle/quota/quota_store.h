@@ -13,6 +13,11 @@
 //  * A clock that steps back: what lies in the future counts as of now. One that steps forward: as if the time had
 //  passed.
 //  * A reservation that nobody settles within its time to live is given back, whole, as of its deadline.
+//  * A bucket keeps its debt: what it lacks to be full. That is paid off at the rate of the limit that it was last
+//  asked by. What is given back to it is at most what the refill since has not paid already, of `reserved` made at t0:
+//  max(0, reserved - floor(rate * (now - t0))). So nobody gets more than its burst at once by waiting with a refund.
+//  * Names and open reservations are bounded: kTooManyNames. Models with a quota always have room.
+//  * Negative amounts count as 0; quotas that CheckQuota refuses are not taken.
 //  * What is not limited is counted all the same, for the statistics, in bounded memory.
 //
 // Threads: any, for every function.
@@ -35,6 +40,11 @@
 
 namespace weir {
 
+// Open reservations of one model at most; one more is refused with kTooManyNames. So many past their deadline are given
+// back in one call, the first due first; the others count meanwhile, but cannot be settled any more.
+inline constexpr size_t kMostOpenReservations = 100'000;
+inline constexpr size_t kMostExpiredAtOnce = 1'000;
+
 // One limit of one tier, as a request meets it. Its count is kept under (model, key, MeterName(limit)).
 struct TierCharge {
   std::string_view key;  // escaped, "user:alice"; without the model
@@ -47,14 +57,14 @@ struct Charge {
     kPeek,       // decides, charges nothing
     kTake,       // charges what fits
     kHold,       // the same, as a reservation
-    kForce,      // charges, whether it fits or not; the answer says whether it would have
+    kForce,      // charges all there is room for, whether it fits or not; the answer says whether it would have
     kForceHold,  // the same, as a reservation
   };
 
   std::string_view model;
   Mode mode = Mode::kPeek;
   int64_t requests = 1;               // 0 or 1: 0 asks for nothing of requests, such as when only the state is wanted
-  int64_t tokens = 0;                 // >= 0
+  int64_t tokens = 0;                 // less than 0 counts as 0
   std::span<const TierCharge> tiers;  // in the order in which they are checked
   size_t tiers_before_model = 0;      // of them so many before the model's own quota, the others after it
   std::optional<ModelQuota> default_quota;  // where the store has none stated for the model; none: it is unknown
@@ -66,7 +76,7 @@ struct Charge {
   bool holds() const { return mode == Mode::kHold || mode == Mode::kForceHold; }
 };
 
-// What a tier has used, or a bucket lacks (burst - available, rounded up), after the charge where there was one.
+// What a tier has used, or a bucket lacks to be full (its debt, rounded up), after the charge where there was one.
 struct TierUsage {
   int64_t used = 0;
 };
@@ -79,11 +89,13 @@ struct ChargeAnswer {
   std::optional<size_t> tier;                 // that refused
   Limit::Unit unit = Limit::Unit::kRequests;  // of kTooLarge: what there is too much of
   // Until all limits would let it pass if nothing else came: > 0 where it is refused for now, whole nanoseconds, to the
-  // point (at the granule's precision); nothing where it never can, or nobody knows.
+  // point (at the granule's precision); nothing where it never can, or nobody knows. Open reservations are presumed to
+  // use what they reserved: where one is given back, it fits sooner.
   std::optional<Duration> retry_after;
   std::optional<ModelQuota> quota;  // that was applied
   ModelUsage usage;
-  std::vector<TierUsage> tiers;  // one for each of Charge::tiers
+  std::vector<TierUsage> tiers;  // one for each of Charge::tiers; none where the store is unavailable
+  bool charged = false;          // the model's own counts were, also where a tier of what was forced had no room
   std::string reservation;       // where one was made: its id, in which the model is
   std::string problem;           // kStoreUnavailable: what is wrong, for a log or a person
 
@@ -121,6 +133,7 @@ struct ModelState {
   WallTime day_start{};
   int64_t day_count = 0;
 
+  bool has_usage() const { return !requests.empty() || !tokens.empty() || day_count > 0; }
   bool operator==(const ModelState&) const = default;
 };
 // Without tiers and open reservations, which do not outlive a migration.
@@ -131,10 +144,11 @@ struct StoreHealth {
   enum class Breaker : uint8_t { kClosed, kHalfOpen, kOpen };
   Breaker breaker = Breaker::kClosed;
   std::string problem;    // of the last failure; empty while all is well
+  std::string warning;    // what the operator should change, although the store answers
   uint64_t failures = 0;  // calls that were answered kStoreUnavailable
   uint64_t reconnects = 0;
   uint64_t expired_reservations = 0;  // that this process found
-  uint64_t dropped_entries = 0;       // too many names: usage that is not counted
+  uint64_t dropped_entries = 0;       // forced usage that is not counted: too many names or open reservations
 };
 
 class QuotaStore {
@@ -163,7 +177,8 @@ class QuotaStore {
   virtual Status Reset(std::string_view model) = 0;
   // The models with a stated quota or anything that counts, sorted.
   virtual Result<std::vector<std::string>> Models() = 0;
-  // For `weir quota migrate`. Import replaces all that there was, in one step; doing it twice is doing it once.
+  // For `weir quota migrate`. Import replaces all that there was, in one step (Redis: model by model; one that failed
+  // is repeated); doing it twice is doing it once.
   virtual Result<QuotaState> Export() = 0;
   virtual Status Import(const QuotaState& state) = 0;
 

@@ -1,5 +1,6 @@
-// RefilledBucket: a limit of kind kBucket, exactly: it begins full, and its level is a whole number of parts, of which
-// `per` (in ns) are one. Force takes it below zero; a clock that steps back fills nothing.
+// RefilledBucket: a limit of kind kBucket, exactly. It keeps its debt, what it lacks to be full: a whole number of
+// parts, of which `per` (in ns) are one. So it begins full, and another burst takes nothing from it. Force takes it
+// below zero: a debt above the burst. A clock that steps back pays nothing.
 //
 // Threads: one at a time.
 #pragma once
@@ -18,25 +19,26 @@ class RefilledBucket {
   // From now on by this limit, which has the same `per`.
   void Follow(const Limit& limit);
 
-  bool Holds(int64_t amount) const { return level_ >= amount * Parts(per_.count()); }
+  bool Holds(int64_t amount) const { return debt_ + amount * Parts(per_.count()) <= Full(); }
   Duration UntilHolds(int64_t amount) const;  // of what it does not hold: amount <= burst
   void Take(int64_t amount);
-  void GiveBack(int64_t amount);
+  // Of what was reserved so long ago; the refill since may have paid for it.
+  void GiveBack(int64_t amount, int64_t reserved, Duration since);
 
   int64_t lacks() const;  // to be full, rounded up
   // A new one would say the same.
-  bool IsFull() const { return level_ == Full(); }
+  bool IsFull() const { return debt_ == 0; }
 
  private:
-  using Parts = __int128;  // 1e15 for 366 days of ns are less than 2^105
+  using Parts = __int128;  // 2e15 for 366 days of ns are less than 2^106
 
   Parts Full() const { return burst_ * Parts(per_.count()); }
 
   Duration per_;
-  int64_t amount_;
-  int64_t burst_;
+  int64_t amount_ = 0;
+  int64_t burst_ = 0;
   WallTime now_;
-  Parts level_;
+  Parts debt_ = 0;
 };
 
 }  // namespace weir

@@ -48,13 +48,20 @@ Status At(const std::string& where, const Status& status) {
   return status.ok() ? status : Status::Error(where + ": " + status.message());
 }
 
-Status CheckOverrides(const std::string& what, const std::map<std::string, LimitsByModel, std::less<>>& parties) {
+// Enough of an API key to find it again by, and not enough to use it.
+std::string BeginOf(std::string_view secret) {
+  static constexpr size_t kShown = 4;
+  return secret.size() <= 2 * kShown ? "…" : Printable(secret.substr(0, kShown)) + "…";
+}
+
+Status CheckOverrides(const std::string& what, const std::map<std::string, LimitsByModel, std::less<>>& parties,
+                      bool secret) {
   for (const auto& [party, by_model] : parties) {
     if (Status name = CheckName(what, party); !name.ok()) return name;
     for (const auto& [model, limits] : by_model) {
       if (Status name = CheckName("model", model); !name.ok()) return name;
       if (Status checked = CheckLimits(limits); !checked.ok())
-        return At(what + " " + Printable(party) + ", model " + Printable(model), checked);
+        return At(what + " " + (secret ? BeginOf(party) : Printable(party)) + ", model " + Printable(model), checked);
     }
   }
   return {};
@@ -103,6 +110,7 @@ void TierPlan::AppendName(std::string_view name) {
 
 void TierPlan::AppendParty(const Requester& requester) {
   if (requester.user.empty() && !requester.api_key.empty()) {
+    party_is_secret_ = true;
     Append("key:");
     return AppendName(requester.api_key);
   }
@@ -280,8 +288,8 @@ Status CheckTierRules(const TierRulesConfig& config) {
     if (Status checked = CheckQosClass({config.qos_classes.data(), i}, qos); !checked.ok()) return checked;
     if (Status checked = CheckLimits(qos.limits); !checked.ok()) return At("QoS class " + qos.name, checked);
   }
-  if (Status checked = CheckOverrides("tenant", config.tenants); !checked.ok()) return checked;
-  return CheckOverrides("API key", config.api_keys);
+  if (Status checked = CheckOverrides("tenant", config.tenants, false); !checked.ok()) return checked;
+  return CheckOverrides("API key", config.api_keys, true);
 }
 
 }  // namespace weir

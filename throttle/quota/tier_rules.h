@@ -100,6 +100,11 @@ class TierPlan {
   std::span<const TierCharge> charges() const { return {charges_.data(), count_}; }
   size_t before_model() const { return before_model_; }
   Tier tier_of(size_t charge) const { return tiers_[charge]; }
+  // Whose count it is, to be shown: its key, "user:alice", but for an API key.
+  std::string_view party_of(size_t charge) const {
+    const bool of_party = tiers_[charge] == Tier::kUserModel || tiers_[charge] == Tier::kQos;
+    return of_party && party_is_secret_ ? "this API key" : charges_[charge].key;
+  }
   std::optional<int64_t> priority() const { return priority_; }
 
  private:
@@ -118,6 +123,7 @@ class TierPlan {
   size_t count_ = 0;
   size_t before_model_ = 0;
   std::optional<int64_t> priority_;
+  bool party_is_secret_ = false;
   size_t key_begin_ = 0;
   size_t text_size_ = 0;
   std::array<char, kMaxTextBytes> text_;

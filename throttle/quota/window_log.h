@@ -57,7 +57,8 @@ class WindowLog {
   void GiveBack(Ref ref, int64_t amount);
 
   int64_t used() const { return used_; }
-  // Until `amount` more are at most `limit`, if nothing else came: amount <= limit < used() + amount.
+  // Until `amount` more are at most `limit`, if nothing else came: amount <= limit < used() + amount. Walks along the
+  // entries that must leave.
   Duration UntilFits(WallTime now, int64_t amount, int64_t limit) const;
   // Those that count, in the order of time.
   std::vector<Entry> Entries() const;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kLeastBytesOfValue = 4;
 constexpr size_t kLineBytes = 110;
 
-constexpr NumberRange kAmounts = {.min = 0, .max = 9e18};
+constexpr NumberRange kAmounts = {.min = 0, .max = 9.3e18};  // so that a counter at the end of 64 bits is read
 
 void ReadAmount(const YamlValue& value, int64_t* amount) {
   value.Read(amount, kAmounts);
@@ -129,8 +129,6 @@ void WriteEntries(std::string_view name, const std::vector<ModelState::Entry>& e
   list.End();
 }
 
-bool Counts(const ModelState& state) { return !state.requests.empty() || !state.tokens.empty() || state.day_count > 0; }
-
 }  // namespace
 
 Result<QuotaState> ReadQuotaYaml(std::string_view text, std::string_view file) {
@@ -158,10 +156,10 @@ std::string WriteQuotaYaml(const QuotaState& all) {
     out.append("    max_tpm: ").append(std::to_string(state.quota->max_tpm)).append("\n");
     out.append("    max_rpd: ").append(std::to_string(state.quota->max_rpd)).append("\n");
   }
-  const bool counts = std::ranges::any_of(all, [](const auto& model) { return Counts(model.second); });
+  const bool counts = std::ranges::any_of(all, [](const auto& model) { return model.second.has_usage(); });
   out += counts ? "state:\n" : "state: {}\n";
   for (const auto& [name, state] : all) {
-    if (!Counts(state)) continue;
+    if (!state.has_usage()) continue;
     out.append("  ").append(Key(name)).append(":\n");
     WriteEntries("requests", state.requests, true, &out);
     WriteEntries("tokens", state.tokens, false, &out);

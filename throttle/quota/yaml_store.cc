@@ -41,19 +41,19 @@ void YamlQuotaStore::Changed() {
 
 ChargeAnswer YamlQuotaStore::Run(const Charge& charge) {
   ChargeAnswer answer = MemoryQuotaStore::Run(charge);
-  if (charge.mode != Charge::Mode::kPeek) Changed();
+  if (answer.charged) Changed();
   return answer;
 }
 
 SettlementAnswer YamlQuotaStore::Run(const Settlement& settlement) {
   SettlementAnswer answer = MemoryQuotaStore::Run(settlement);
-  Changed();
+  if (answer.code == SettlementAnswer::Code::kSettled) Changed();
   return answer;
 }
 
 Status YamlQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuota> quota) {
   Status status = MemoryQuotaStore::SetQuota(model, quota);
-  Changed();
+  if (status.ok()) Changed();
   return status;
 }
 
@@ -65,7 +65,7 @@ Status YamlQuotaStore::Reset(std::string_view model) {
 
 Status YamlQuotaStore::Import(const QuotaState& state) {
   Status status = MemoryQuotaStore::Import(state);
-  Changed();
+  if (status.ok()) Changed();
   return status;
 }
 

@@ -49,6 +49,10 @@ bool IsError(const redisReply& reply, std::string_view kind) {
   return text.starts_with(kind) && (text.size() == kind.size() || text[kind.size()] == ' ');
 }
 
+bool IsKeyOnItsWay(const redisReply& reply) {
+  return IsError(reply, "ERR") && TextOf(reply).find("non local key") != std::string_view::npos;
+}
+
 std::string FormatRedisCommand(std::span<const std::string_view> words) {
   static constexpr size_t kAroundWord = 12;
   size_t size = kAroundWord;

@@ -28,6 +28,9 @@ inline bool IsError(const redisReply& reply) { return reply.type == REDIS_REPLY_
 // Whether an error is of this kind: the first word, "MOVED", "LOADING", …
 bool IsError(const redisReply& reply, std::string_view kind);
 
+// A script met a key that its slot's move has taken away, or not brought yet.
+bool IsKeyOnItsWay(const redisReply& reply);
+
 // The server's words, and what helps.
 std::string DescribeError(const redisReply& reply);
 
@@ -59,7 +62,7 @@ struct RedisCall {
   std::string command;     // FormatRedisCommand
   uint16_t slot = 0;       // of its keys: RedisSlot(model's tag). Only a cluster looks at it
   TimePoint deadline;      // then it is answered without a reply, wherever it is
-  uint8_t sent_again = 0;  // for NOSCRIPT, MOVED, ASK, which say that it was not executed; who sends again counts
+  uint8_t sent_again = 0;  // for NOSCRIPT, MOVED, ASK, …, which say that it was not executed; who sends again counts
   bool asking = false;     // a cluster's ASKING goes before it
   // Called exactly once, on the loop's thread; must not block.
   std::function<void(RedisOutcome)> done;

@@ -71,7 +71,9 @@ RedisTopologyHealth RedisClusterTopology::Health() const {
   for (const auto& [address, node] : nodes_) {
     health.reconnects += node.server->reconnects();
     health.writes += node.server->writes();
-    if (node.slots > 0) health.breaker = std::max(health.breaker, node.server->breaker());
+    if (node.slots == 0) continue;
+    health.breaker = std::max(health.breaker, node.server->breaker());
+    if (health.warning.empty()) health.warning = node.server->warning();
   }
   return health;
 }
@@ -90,7 +92,7 @@ void RedisClusterTopology::OnRefused(RedisServer& server, RedisCallPtr& call, co
     Node& node = NodeAt(redirection->to);
     node.used = loop_.Now();
     node.server->Send(std::move(call));
-  } else if (IsError(error, "TRYAGAIN")) {
+  } else if (IsError(error, "TRYAGAIN") || IsKeyOnItsWay(error)) {
     call->asking = false;
     call->sent_again = 0;  // its pause and its deadline bound it
     for_moved_.Add(std::move(call), Describe(server.address()) + ": " + std::string(TextOf(error)));

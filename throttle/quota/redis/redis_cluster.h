@@ -2,9 +2,9 @@
 //
 // The map of the slots comes from CLUSTER SLOTS of any node. MOVED changes the slot at once and brings a new map in the
 // background; ASK goes to the other node for this call alone; TRYAGAIN (a slot is on its way, some of the keys are
-// there) is sent again after a pause. All of them say that the call was not executed. A call follows at most
-// kRedirections, and waits at most until its deadline. While a node with slots is away the map is asked for again, soon
-// and then every second: a replica may take its place.
+// there; or a script finds out so) is sent again after a pause. All of them say that the call was not executed. A call
+// follows at most kRedirections, and waits at most until its deadline. While a node with slots is away the map is asked
+// for again, soon and then every second: a replica may take its place.
 //
 // Each node has its own breaker: where one is away, the models of its slots have no answer, and the others go on.
 //

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "throttle/quota/redis/redis_waiting_calls.h"
+#include "throttle/quota/redis/redis_info.h"
 
 namespace weir {
 namespace {
@@ -21,15 +21,17 @@ uint32_t EventsFor(Step step) { return step == Step::kWantsWrite ? EPOLLOUT : EP
 }  // namespace
 
 RedisConnection::RedisConnection(RedisLoop& loop, RedisAddress address, const RedisConnectionOptions& options,
-                                 Listener* listener)
+                                 Listener* listener, size_t host_address)
     : loop_(loop),
       address_(std::move(address)),
       options_(options),
       listener_(listener),
+      next_address_(host_address),
+      connect_deadline_(loop.Now() + options.connect_timeout),
       reader_(redisReaderCreate()),
       connect_timer_(loop),
       timer_(loop) {
-  connect_timer_.After(options_.connect_timeout, [this] { End(Named("no connection within the time for it")); });
+  EndAtTimeout(connect_deadline_);
   Resolve();
 }
 
@@ -87,8 +89,9 @@ void RedisConnection::Resolve() {
     return;
   }
   // The name service may take its time: not in the loop, and not longer than the loop lives.
-  std::thread([this, mailbox = loop_.mailbox(), alive = alive_, host = address_.host, port = address_.port] {
-    Addresses addresses = ResolveRedisHost(host, port, false);
+  std::thread([this, mailbox = loop_.mailbox(), alive = alive_, host = address_.host, port = address_.port,
+               resolve = options_.resolve] {
+    Addresses addresses = resolve ? resolve(host, port) : ResolveRedisHost(host, port, false);
     mailbox->Post([this, alive, addresses] { *alive ? OnResolved(addresses) : void(); });
   }).detach();
 }
@@ -101,9 +104,10 @@ void RedisConnection::OnResolved(Addresses addresses) {
 }
 
 void RedisConnection::TryNextAddress(std::string problem) {
-  while (next_address_ < addresses_.size()) {
+  while (tried_ < addresses_.size()) {
     if (socket_.fd() >= 0) loop_.Forget(socket_.fd());
-    const Step step = socket_.Connect(addresses_[next_address_++]);
+    const auto left = static_cast<Duration::rep>(addresses_.size() - tried_++);
+    const Step step = socket_.Connect(addresses_[next_address_++ % addresses_.size()]);
     if (step == Step::kFailed) {
       problem = socket_.problem();
       continue;
@@ -111,12 +115,24 @@ void RedisConnection::TryNextAddress(std::string problem) {
     state_ = State::kConnecting;
     watched_ = 0;
     if (step == Step::kDone) return OnConnected();
+    if (left > 1) {
+      const TimePoint now = loop_.Now();
+      connect_timer_.At(now + (connect_deadline_ - now) / left,
+                        [this] { TryNextAddress("no connection within the time for it"); });
+    } else {
+      EndAtTimeout(connect_deadline_);
+    }
     return WatchFor(EPOLLOUT);
   }
   End(Named(problem));
 }
 
+void RedisConnection::EndAtTimeout(TimePoint when) {
+  connect_timer_.At(when, [this] { End(Named("no connection within the time for it")); });
+}
+
 void RedisConnection::OnConnected() {
+  EndAtTimeout(connect_deadline_);
   if (!options_.tls) return LogIn();
   const Status begun = socket_.BeginTls(*options_.tls, address_.host);
   if (!begun.ok()) return End(Named(begun.message()));
@@ -142,25 +158,51 @@ void RedisConnection::LogIn() {
     const std::string database = std::to_string(options_.database);
     SendLogIn(FormatRedisCommand({"SELECT", database}), "has no database " + database);
   }
+  if (options_.checks_server) {
+    // Who may not ask cannot tell. The first that the server says to who has no password: of the scripts it would only
+    // say that they are too long.
+    SendLogIn(FormatRedisCommand({"INFO", "server"}), [this](const redisReply& reply) {
+      if (IsError(reply, "NOAUTH")) return CheckRefusal("lets nobody in", reply);
+      return reply.type == REDIS_REPLY_STRING ? CheckRedisVersion(TextOf(reply)) : Status();
+    });
+    SendLogIn(FormatRedisCommand({"INFO", "memory"}), [this](const redisReply& reply) {
+      if (reply.type == REDIS_REPLY_STRING) warning_ = WarnOfEviction(TextOf(reply));
+      if (!warning_.empty()) warning_ = Named(warning_);
+      return Status();
+    });
+  }
   for (const std::string& command : options_.prelude) SendLogIn(command, "does not take the scripts");
   // The answer to this one says that it is ready, also where nothing else was to be said.
   SendLogIn(FormatRedisCommand({"PING"}), "does not answer PING");
 }
 
-void RedisConnection::SendLogIn(std::string command, std::string step) {
+void RedisConnection::SendLogIn(std::string command, OnReplyToLogIn check) {
   auto call = std::make_unique<RedisCall>();
   call->command = std::move(command);
   call->deadline = kNoDeadline;
-  call->done = [this, step = std::move(step)](const RedisOutcome& outcome) { OnLogInReply(step, outcome); };
+  call->done = [this, check = std::move(check)](const RedisOutcome& outcome) {
+    if (state_ != State::kLoggingIn) return;
+    const Status checked = check(*outcome.reply);
+    if (!checked.ok()) return End(Named(checked.message()));
+    if (--logins_left_ == 0) BecomeReady();
+  };
   ++logins_left_;
   Append(std::move(call));
 }
 
-void RedisConnection::OnLogInReply(const std::string& step, const RedisOutcome& outcome) {
-  if (state_ != State::kLoggingIn) return;
-  // The server's own words have no secret in them.
-  if (IsError(*outcome.reply)) return End(Named(step + ": " + DescribeError(*outcome.reply)));
-  if (--logins_left_ == 0) BecomeReady();
+void RedisConnection::SendLogIn(std::string command, std::string step) {
+  SendLogIn(std::move(command),
+            [this, step = std::move(step)](const redisReply& reply) { return CheckRefusal(step, reply); });
+}
+
+Status RedisConnection::CheckRefusal(const std::string& step, const redisReply& reply) const {
+  if (!IsError(reply)) return {};
+  // Who does not know a command says it again, and with AUTH the password.
+  const std::string_view text = TextOf(reply);
+  const bool repeats = text.find("with args") != std::string_view::npos ||
+                       (!options_.password.empty() && text.find(options_.password) != std::string_view::npos);
+  if (repeats) return Status::Error(step + ": " + std::string(text.substr(0, text.find(' '))));
+  return Status::Error(step + ": " + DescribeError(reply));
 }
 
 void RedisConnection::BecomeReady() {

@@ -1,5 +1,6 @@
 #include "throttle/quota/redis/redis_core.h"
 
+#include <algorithm>
 #include <condition_variable>
 
 namespace weir {
@@ -25,7 +26,8 @@ std::unique_ptr<RedisTopology> MakeTopology(RedisLoop& loop, const RedisEndpoint
 
 }  // namespace
 
-RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& options, std::vector<std::string> scripts)
+RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& options, std::vector<std::string> scripts,
+                     std::function<void()> on_well)
     : timeout_(options.timeout),
       servers_{.connection = {.user = endpoint.user,
                               .password = endpoint.password,
@@ -33,11 +35,16 @@ RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& opt
                               .tls = nullptr,
                               .connect_timeout = options.connect_timeout,
                               .silence = kSilence * options.timeout,
-                              .prelude = std::move(scripts)},
+                              .prelude = std::move(scripts),
+                              .checks_server = true},
                .timeout = options.timeout,
                .breaker_failures = options.breaker_failures,
                .retry_first = options.retry_first,
-               .retry_longest = options.retry_longest} {
+               .retry_longest = options.retry_longest},
+      on_well_(std::move(on_well)),
+      check_first_(options.retry_first),
+      check_longest_(options.retry_longest),
+      check_pause_(options.retry_first) {
   if (endpoint.tls) {
     Result<std::shared_ptr<RedisTls>> tls = RedisTls::Make(options.ca_file, options.verify);
     if (!tls.ok()) {
@@ -46,13 +53,19 @@ RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& opt
     }
     servers_.connection.tls = std::move(tls).value();
   }
-  loop_.Call([&] { topology_ = MakeTopology(loop_, endpoint, servers_); });
+  loop_.Call([&] {
+    topology_ = MakeTopology(loop_, endpoint, servers_);
+    check_timer_.emplace(loop_);
+  });
 }
 
 RedisCore::~RedisCore() {
   loop_.Call([this] {
     Drain();
+    check_timer_.reset();
     topology_.reset();
+    problem_ = "the store is closed";
+    Drain();  // what came of the answers
   });
 }
 
@@ -140,6 +153,50 @@ Result<RedisTopology::Servers> RedisCore::Masters() {
 
 void RedisCore::Release(RedisTopology::Servers servers) {
   loop_.Call([&servers] { servers.clear(); });
+}
+
+// --- Whether all is well again
+
+void RedisCore::CheckSoon() {
+  loop_.Post([this] { ArmCheck(); });
+}
+
+void RedisCore::ArmCheck() {
+  if (!check_timer_ || std::exchange(checking_, true)) return;
+  check_timer_->After(check_pause_, [this] { Check(); });
+  check_pause_ = std::min(2 * check_pause_, check_longest_);
+}
+
+void RedisCore::Check() {
+  topology_->FindMasters(loop_.Now() + timeout_,
+                         [this](const Result<RedisTopology::Servers>& masters) { OnMasters(masters); });
+}
+
+void RedisCore::OnMasters(const Result<RedisTopology::Servers>& masters) {
+  struct Pings {
+    size_t left = 0;
+    bool well = true;
+  };
+  if (!masters.ok() || masters.value().empty()) return OnChecked(false);
+  const auto pings = std::make_shared<Pings>();
+  pings->left = masters.value().size();
+  for (const std::shared_ptr<RedisServer>& server : masters.value()) {
+    auto call = std::make_unique<RedisCall>();
+    call->command = FormatRedisCommand({"PING"});
+    call->deadline = loop_.Now() + timeout_;
+    call->done = [this, pings](const RedisOutcome& outcome) {
+      if (!outcome.answered() || IsError(*outcome.reply)) pings->well = false;
+      if (--pings->left == 0) OnChecked(pings->well);
+    };
+    server->Send(std::move(call));
+  }
+}
+
+void RedisCore::OnChecked(bool well) {
+  checking_ = false;
+  if (!well) return ArmCheck();
+  check_pause_ = check_first_;
+  on_well_();
 }
 
 RedisTopologyHealth RedisCore::ServersHealth() const {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +22,9 @@ class RedisCore {
  public:
   using Command = RedisMessages::Command;
 
-  RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& options, std::vector<std::string> scripts);
+  // on_well: what CheckSoon leads to; by the loop's thread.
+  RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& options, std::vector<std::string> scripts,
+            std::function<void()> on_well);
   ~RedisCore();  // what waits is answered
 
   // To the server that has the slot. `done` is called once, by the loop's thread.
@@ -34,19 +37,33 @@ class RedisCore {
   // A server that was asked is given back here, for it is the loop's.
   void Release(RedisTopology::Servers servers);
 
+  // After a failure: all servers are asked, with longer and longer pauses, until they answer; then it is well. Any
+  // thread.
+  void CheckSoon();
+  TimePoint Now() const { return loop_.Now(); }
   RedisTopologyHealth ServersHealth() const;
 
  private:
   void Drain();
   void Send(RedisCallPtr call);
+  void ArmCheck();
+  void Check();
+  void OnMasters(const Result<RedisTopology::Servers>& masters);
+  void OnChecked(bool well);
 
   const Duration timeout_;
   RedisServerOptions servers_;
   std::string problem_;  // of the configuration: no server is asked
-  mutable RedisLoop loop_;
+  const std::function<void()> on_well_;
+  const Duration check_first_;
+  const Duration check_longest_;
+  Duration check_pause_;
+  bool checking_ = false;
+  std::optional<RedisLoop::Timer> check_timer_;
   std::unique_ptr<RedisTopology> topology_;
   std::mutex mutex_;
   std::vector<RedisCallPtr> inbox_;
+  mutable RedisLoop loop_;  // the last: its thread uses all the others
 };
 
 }  // namespace weir

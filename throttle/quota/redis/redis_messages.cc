@@ -10,17 +10,19 @@ namespace weir {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
+constexpr double kKeysOfModel = 4;
 constexpr size_t kChargeNumbers = 17;  // before those of the tiers
 constexpr size_t kSettlementNumbers = 4;
-constexpr size_t kStatedNumbers = 5;
+constexpr size_t kStatedNumbers = 3;
 
 double MicrosOf(Duration duration) {
   return static_cast<double>(std::chrono::ceil<std::chrono::microseconds>(duration).count());
 }
 
+int64_t CutDown(int64_t amount) { return std::clamp<int64_t>(amount, 0, kMostAmount); }
+
 void AppendQuota(const ModelQuota& quota, std::string* to) {
-  for (const int64_t limit : {quota.max_rpm, quota.max_tpm, quota.max_rpd})
-    AppendRedisNumber(std::min(kMostAmount, limit), to);
+  for (const int64_t limit : {quota.max_rpm, quota.max_tpm, quota.max_rpd}) AppendRedisNumber(CutDown(limit), to);
 }
 
 // The earlier of two limits with one count, from 1; 0: there is none.
@@ -53,7 +55,7 @@ std::string LoadCommand(std::string_view script) { return FormatRedisCommand({"S
 RedisMessages::RedisMessages(const RedisStoreOptions& options)
     : prefix_(EscapeName(options.prefix) + ":{"),
       clock_(options.clock),
-      max_keys_(static_cast<double>(options.max_models + options.max_tier_keys)),
+      max_keys_(kKeysOfModel * static_cast<double>(options.max_models) + static_cast<double>(options.max_tier_keys)),
       charge_sha_(RedisScriptSha(RedisChargeScript())),
       settle_sha_(RedisScriptSha(RedisSettleScript())),
       reset_sha_(RedisScriptSha(RedisResetScript())) {}
@@ -65,8 +67,8 @@ RedisMessages::Command RedisMessages::FormatCharge(const Charge& charge, std::st
   std::string numbers;
   AppendRedisNumber(NowNumber(), &numbers);
   AppendRedisNumber(static_cast<double>(charge.mode), &numbers);
-  AppendRedisNumber(std::min(kMostAmount, charge.requests), &numbers);
-  AppendRedisNumber(std::min(kMostAmount, charge.tokens), &numbers);
+  AppendRedisNumber(CutDown(charge.requests), &numbers);
+  AppendRedisNumber(CutDown(charge.tokens), &numbers);
   AppendRedisNumber(charge.default_quota ? 1.0 : 0.0, &numbers);
   AppendQuota(quota, &numbers);
   AppendRedisNumber(charge.refuse_unknown ? 1.0 : 0.0, &numbers);
@@ -95,7 +97,8 @@ std::optional<RedisMessages::Command> RedisMessages::FormatSettlement(const Sett
   if (!id) return {};
   std::string numbers;
   AppendRedisNumber(NowNumber(), &numbers);
-  AppendRedisNumber(settlement.tokens ? static_cast<double>(std::min(kMostAmount, *settlement.tokens)) : -1, &numbers);
+  AppendRedisNumber(settlement.tokens ? 0.0 : 1.0, &numbers);
+  AppendRedisNumber(CutDown(settlement.tokens.value_or(0)), &numbers);
   const std::array<std::string, 4> keys = KeysOf(id->model);
   return Command{.text = FormatRedisCommand({"EVALSHA", settle_sha_, "4", keys[0], keys[1], keys[2], keys[3],
                                              settlement.reservation.substr(0, kTokenBytes), numbers}),
@@ -114,7 +117,6 @@ RedisMessages::Command RedisMessages::FormatSetQuota(std::string_view model,
   std::string numbers = "none";
   if (quota) {
     numbers.clear();
-    AppendRedisNumber(1.0, &numbers);
     AppendQuota(*quota, &numbers);
   }
   return FormatChange(model, numbers, "counts", "0");
@@ -130,7 +132,6 @@ RedisMessages::Command RedisMessages::FormatRestore(std::string_view model, cons
   std::string numbers = "none";
   if (state.quota) {
     numbers.clear();
-    AppendRedisNumber(1.0, &numbers);
     AppendQuota(*state.quota, &numbers);
   }
   const std::string log = WriteRedisModel(state, now);
@@ -164,12 +165,14 @@ std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisRepl
   const std::string_view numbers = reply.type == REDIS_REPLY_STRING ? TextOf(reply) : std::string_view();
   if (numbers.size() != (kChargeNumbers + tiers) * kRedisNumberBytes) return {};
   const auto at = [numbers](size_t place) { return RedisIntegerAt(numbers, place); };
-  Charged charged{.now = FromRedisTime(at(0)), .expired = static_cast<uint64_t>(at(15)), .dropped = at(16) != 0};
+  static constexpr auto kLongest = std::chrono::floor<std::chrono::microseconds>(Duration::max());
+  Charged charged{
+      .now = FromRedisTime(at(0)), .expired = static_cast<uint64_t>(at(15)), .dropped = static_cast<uint64_t>(at(16))};
   ChargeAnswer& answer = charged.answer;
   answer.code = static_cast<QuotaCode>(at(1));
   if (at(2) >= 0) answer.tier = static_cast<size_t>(at(2));
   answer.unit = static_cast<Limit::Unit>(at(3));
-  if (at(4) >= 0) answer.retry_after = std::chrono::microseconds(at(4));
+  if (at(4) >= 0) answer.retry_after = std::min(kLongest, std::chrono::microseconds(at(4)));
   if (at(5) == 1) answer.quota = ModelQuota{.max_rpm = at(6), .max_tpm = at(7), .max_rpd = at(8)};
   answer.usage = {
       .rpm = at(9),
@@ -179,7 +182,8 @@ std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisRepl
       .open_reservations = at(13),
   };
   for (size_t i = 0; i < tiers; ++i) answer.tiers.push_back({.used = at(kChargeNumbers + i)});
-  if (at(14) == 1) answer.reservation = reservation;
+  answer.charged = at(14) == 1;
+  if (answer.charged) answer.reservation = reservation;
   return charged;
 }
 
@@ -205,10 +209,10 @@ std::optional<ModelState> RedisMessages::ParseState(const redisReply& reply, Wal
   };
   ModelState state = ReadRedisModel(text_at(1), now);
   const std::string_view stated = text_at(0);
-  if (stated.size() == kStatedNumbers * kRedisNumberBytes && RedisIntegerAt(stated, 0) == 1) {
-    state.quota = ModelQuota{.max_rpm = RedisIntegerAt(stated, 1),
-                             .max_tpm = RedisIntegerAt(stated, 2),
-                             .max_rpd = RedisIntegerAt(stated, 3)};
+  if (stated.size() == kStatedNumbers * kRedisNumberBytes) {
+    state.quota = ModelQuota{.max_rpm = RedisIntegerAt(stated, 0),
+                             .max_tpm = RedisIntegerAt(stated, 1),
+                             .max_rpd = RedisIntegerAt(stated, 2)};
   }
   return state == ModelState() ? std::optional<ModelState>() : state;
 }

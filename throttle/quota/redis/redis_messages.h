@@ -36,12 +36,12 @@ class RedisMessages {
   std::string FormatScan(std::string_view cursor) const;
   std::vector<std::string> LoadScripts() const;
 
-  // The answer to a charge, with how many reservations had expired and whether usage was dropped.
+  // The answer to a charge, with how many reservations had expired, and how much forced usage was dropped.
   struct Charged {
     ChargeAnswer answer;
     WallTime now;
     uint64_t expired = 0;
-    bool dropped = false;
+    uint64_t dropped = 0;
   };
   // Nothing where it is no answer of the script.
   static std::optional<Charged> ParseCharge(const redisReply& reply, size_t tiers, std::string_view reservation);

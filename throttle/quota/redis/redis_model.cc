@@ -94,6 +94,9 @@ ModelState ReadRedisModel(std::string_view text, WallTime time) {
   if (text.size() < kRedisModelHeader) return state;
   const int64_t now = ToRedisTime(time);
   const auto field = [text](Field name) { return RedisIntegerAt(text, static_cast<size_t>(name)); };
+  // What is corrupt is told by the decision that goes before this.
+  const int64_t size = field(Field::kTail) - field(Field::kHead);
+  if (field(Field::kHead) < 0 || size < 0 || size > static_cast<int64_t>(kRedisRing)) return state;
   for (int64_t at = field(Field::kHead); at < field(Field::kTail); ++at) {
     const size_t place = kFields + static_cast<size_t>(at) % kRedisRing * (kRedisEntryBytes / kRedisNumberBytes);
     const int64_t last = std::min(now, RedisIntegerAt(text, place));

@@ -1,8 +1,10 @@
 // Numbers as the scripts read and write them: doubles of 8 bytes, little-endian, one after the other.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -28,8 +30,11 @@ inline double RedisNumberAt(std::string_view numbers, size_t at) {
     bits = bits << 8 | static_cast<uint8_t>(numbers[at * kRedisNumberBytes + i - 1]);
   return std::bit_cast<double>(bits);
 }
+// Cut down to what a whole number holds; 0 for what is no number.
 inline int64_t RedisIntegerAt(std::string_view numbers, size_t at) {
-  return static_cast<int64_t>(RedisNumberAt(numbers, at));
+  constexpr double kMost = 9'223'372'036'854'774'784.0;  // the largest double below 2^63
+  const double number = RedisNumberAt(numbers, at);
+  return std::isnan(number) ? 0 : static_cast<int64_t>(std::clamp(number, -kMost, kMost));
 }
 
 // Microseconds since 1970.

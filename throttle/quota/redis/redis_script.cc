@@ -19,19 +19,15 @@ local OK, UNLIMITED, UNKNOWN, RPD, RPM, TPM, TIER_EXCEEDED, TOO_LARGE, TOO_MANY 
 local now, mode, requests, tokens, known, max_rpm, max_tpm, max_rpd, refuse_unknown, hold_for, before, max_keys =
   unpack('<dddddddddddd', ARGV[2])
 if now < 0 then now = server_time() end
+local holds = mode == HOLD or mode == FORCE_HOLD
 
 local m = read_model(KEYS[2], now)
-local expired = 0
-if m.open > 0 and (m.earliest <= now or m.seen > now) then
-  expired = sweep(m, KEYS[3], KEYS[4], now)
-end
-
-local resets, stated = 0, call('GET', KEYS[1])
+local stated = try('GET', KEYS[1])
 if stated then
-  local known_there, rpm, tpm, rpd
-  known_there, rpm, tpm, rpd, resets = unpack('<ddddd', stated)
-  if known_there == 1 then known, max_rpm, max_tpm, max_rpd = 1, rpm, tpm, rpd end
+  if #stated ~= 24 then refuse_key(KEYS[1], stated) end
+  known, max_rpm, max_tpm, max_rpd = 1, unpack('<ddd', stated)
 end
+local expired = m.open > 0 and sweep(m, KEYS[3], KEYS[4], now) or 0
 
 -- What the limits say: the first that refuses, the longest wait, and before all what can never fit.
 local code, tier, unit, wait
@@ -60,10 +56,16 @@ for i = 1, count do
   if same > 0 then  -- two limits with one count
     t = {limit_of = tiers[same].limit_of}
   else
-    t = {limit_of = read_tier(KEYS[4 + i], now, resets, bucket == 1, amount, per, burst)}
+    t = {limit_of = read_tier(KEYS[4 + i], now, m.epoch, bucket == 1, amount, per)}
+    -- From now on it is paid off by this limit.
+    if bucket == 1 and t.limit_of.rate ~= amount then
+      t.limit_of.rate = amount
+      t.limit_of.changed = t.limit_of.changed or t.limit_of.owed > 0
+    end
   end
   t.of, t.amount, t.per, t.burst, t.same = of_tokens, amount, per, burst, same
   t.asked = of_tokens == 1 and tokens or requests
+  t.needed = t.asked > 0 or (holds and of_tokens == 1)  -- more tokens than were reserved may come
   tiers[i] = t
 end
 
@@ -75,8 +77,8 @@ local function hear_tier(i)
   if not count.bucket then
     local too_much = count.a + t.asked - min(MOST, t.amount)
     if too_much > 0 then refuse(TIER_EXCEEDED, until_fits(count, false, too_much), i - 1) end
-  elseif count.whole < t.asked then
-    local missing = (t.asked - count.whole) * t.per - count.part
+  elseif count.owed + t.asked > t.burst then
+    local missing = (count.owed + t.asked - t.burst) * t.per - count.paid
     local time = floor(missing / t.amount)
     if time * t.amount < missing then time = time + 1 end
     refuse(TIER_EXCEEDED, time, i - 1)
@@ -105,19 +107,28 @@ if fits then
   code = OK
   if known == 0 then code = UNKNOWN elseif max_rpm == 0 and max_tpm == 0 and max_rpd == 0 then code = UNLIMITED end
 end
-local charges = mode >= FORCE or (mode ~= PEEK and fits and not (code == UNKNOWN and refuse_unknown == 1))
 
-local dropped = 0
-if charges and max_keys > 0 then  -- names are bounded: is there room for new keys?
-  local news = m.there and 0 or 1
+-- Names and reservations are bounded: is there room? By force goes what there is room for.
+local goes = mode >= FORCE or (fits and not (code == UNKNOWN and refuse_unknown == 1))
+local room, skipped = true, 0
+if goes and (requests > 0 or tokens > 0 or holds) then
+  if holds and m.open >= MOST_OPEN then room = false end
+  local left
+  local function take_one()
+    left = (left or max_keys - call('DBSIZE')) - 1
+    return left >= 0
+  end
+  if known == 0 and not m.there and not take_one() then room = false end
   for i = 1, count do
-    if not tiers[i].limit_of.there and tiers[i].same == 0 and tiers[i].asked > 0 then news = news + 1 end
+    local t = tiers[i]
+    if t.needed and t.same == 0 and not t.limit_of.there and not take_one() then
+      t.needed, skipped = false, skipped + 1
+    end
   end
-  if news > 0 and call('DBSIZE') + news > max_keys then
-    if fits then code, fits = TOO_MANY, false end
-    charges, dropped = false, 1
-  end
+  if fits and not (room and skipped == 0) then code = TOO_MANY end
 end
+local charges = mode ~= PEEK and goes and room and (skipped == 0 or mode >= FORCE)
+local dropped = mode >= FORCE and (room and skipped or 1) or 0
 
 if charges then
   local number = -1
@@ -126,47 +137,52 @@ if charges then
     if m.day_count == 0 then m.day_start = now end
     m.day_count = min(MOST, m.day_count + requests)
   end
-  local holds = mode == HOLD or mode == FORCE_HOLD
-  local hold = holds and {now + hold_for, hold_for, requests, tokens, number, m.day, resets}
+  local deadline, counts_until = 0, now + (m.day_count > 0 and DAY or MINUTE)
+  local hold
+  if holds then
+    deadline = now + hold_for
+    hold = {deadline, hold_for, requests, tokens, number, m.day}
+  end
   for i = 1, count do
     local t = tiers[i]
-    if t.same == 0 then
+    if t.same == 0 and (t.needed or t.limit_of.changed) then
       local count, number = t.limit_of, -1
-      if t.asked > 0 then
-        if count.bucket then
-          count.whole = max(-MOST, count.whole - t.asked)
-        else
-          number = enter(count, now, t.asked, 0)
-        end
-        write_tier(count, now, t.amount, t.burst)
+      if count.bucket then
+        count.owed = min(MOST, count.owed + t.asked)
+      elseif t.asked > 0 then
+        number = enter(count, now, t.asked, 0)
       end
+      write_tier(m, count, now, deadline)
       if hold then
         local n = #hold
         hold[n + 1], hold[n + 2], hold[n + 3], hold[n + 4] = KEYS[4 + i], t.of == 1, count.bucket, t.amount
-        hold[n + 5], hold[n + 6], hold[n + 7] = t.per, t.burst, number
+        hold[n + 5], hold[n + 6] = t.per, number
+        counts_until = max(counts_until, count.kept_until)
       end
     end
   end
   if hold then
-    local deadline = hold[1]
     call('HSET', KEYS[3], ARGV[1], cmsgpack.pack(hold))
     call('ZADD', KEYS[4], string.format('%.0f', deadline), ARGV[1])
     m.open = m.open + 1
     if m.earliest == 0 or deadline < m.earliest then m.earliest = deadline end
-    if m.open == 1 or m.holds_kept_until < deadline + SLACK then
-      m.holds_kept_until = deadline + 2 * hold_for + 2 * SLACK
+    m.longest = m.open == 1 and hold_for or max(m.longest, hold_for)
+    -- As long as there is something to be given back: whoever comes then finds it.
+    local needed = max(deadline, counts_until) + SLACK
+    if m.open == 1 or m.holds_kept_until < needed then
+      m.holds_kept_until = needed + hold_for + SLACK
       local ttl = string.format('%.0f', (m.holds_kept_until - now) / 1000)
       call('PEXPIRE', KEYS[3], ttl)
       call('PEXPIRE', KEYS[4], ttl)
     end
   end
   write_model(m, now)
-else  -- that the clock has stepped back is kept all the same: it may step forward again
-  if m.pulled_back then write_model(m, now) end
+else  -- that the clock has stepped back is kept all the same, as is another limit of a bucket
   for i = 1, count do
     local t = tiers[i]
-    if t.limit_of.pulled_back then write_tier(t.limit_of, now, t.amount, t.burst) end
+    if t.limit_of.changed then write_tier(m, t.limit_of, now, 0) end
   end
+  if m.changed or m.tiers_until > 0 then write_model(m, now) end
 end
 
 local used = {}
@@ -174,7 +190,7 @@ for i = 1, count do
   local t = tiers[i]
   local count = t.limit_of
   if count.bucket then
-    used[i] = min(MOST, t.burst - count.whole)
+    used[i] = count.owed
   else
     used[i] = min(MOST, count.a)
   end
@@ -184,40 +200,48 @@ return pack('<ddddddddddddddddd', now, code, tier or -1, unit or 0, wait or -1, 
   .. pack('<' .. string.rep('d', count), spread(used))
 )lua";
 
-// KEYS: q, m, r, d. ARGV: the reservation's token; the time or -1, and the tokens or -1 for a refund.
+// KEYS: q, m, r, d. ARGV: the reservation's token; the time or -1, whether it is refunded, the tokens.
 constexpr std::string_view kSettle = R"lua(
-local now, used = unpack('<dd', ARGV[2])
+local now, refund, used = unpack('<ddd', ARGV[2])
 if now < 0 then now = server_time() end
 local m = read_model(KEYS[2], now)
-local expired = sweep(m, KEYS[3], KEYS[4], now)
-local packed = call('HGET', KEYS[3], ARGV[1])
-if not packed then return pack('<dddd', 0, 0, 0, expired) end
-local hold = cmsgpack.unpack(packed)
+local expired = m.open > 0 and sweep(m, KEYS[3], KEYS[4], now) or 0
+local packed = ask('HGET', KEYS[3], ARGV[1])
+if not packed then
+  if m.changed then write_model(m, now) end
+  return pack('<dddd', 0, 0, 0, expired)
+end
+local hold, tiers = cmsgpack.unpack(packed), {}
+if m.pull_to > 0 then hold[1] = min(hold[1], m.pull_to + hold[2]) end
+read_tiers(hold, tiers, now, m.epoch)
+local late = hold[1] <= now  -- one of many that have expired
+if late or refund == 1 then
+  settle(m, tiers, hold, hold[3], hold[4], now)
+else
+  settle(m, tiers, hold, 0, hold[4] - used, now)
+end
+write_tiers(m, tiers, now)
 call('HDEL', KEYS[3], ARGV[1])
 call('ZREM', KEYS[4], ARGV[1])
-m.open = max(0, m.open - 1)
+m.open = call('HLEN', KEYS[3])
 if m.open == 0 then m.earliest = 0 end
-if used < 0 then settle(m, hold, hold[3], hold[4], now) else settle(m, hold, 0, hold[4] - used, now) end
 write_model(m, now)
-return pack('<dddd', 1, hold[4], max(0, used), expired)
+if late then return pack('<dddd', 0, 0, 0, expired + 1) end
+return pack('<dddd', 1, hold[4], used, expired)
 )lua";
 
-// KEYS: q, m, r, d. ARGV: how the quota changes: 'keep', 'none', or five numbers (packed); what the model's log is from
-// now on, or ''; for how many ms. The counts of tiers before it are void.
+// KEYS: q, m, r, d. ARGV: how the quota changes: 'keep', 'none', or three numbers (packed); what the model's log is
+// from now on, '', or 'counts': it stays; for how many ms. The counts of tiers are of another epoch then, and void.
 constexpr std::string_view kReset = R"lua(
-local known, rpm, tpm, rpd, resets = 0, 0, 0, 0, 0
-local text = redis.call('GET', KEYS[1])
-if text then known, rpm, tpm, rpd, resets = struct.unpack('<ddddd', text) end
-if ARGV[1] == 'none' then known, rpm, tpm, rpd = 0, 0, 0, 0 end
-if ARGV[1] ~= 'none' and ARGV[1] ~= 'keep' then known, rpm, tpm, rpd = struct.unpack('<dddd', ARGV[1]) end
+local call, time = redis.call, redis.call('TIME')
+if ARGV[1] == 'none' then call('DEL', KEYS[1]) elseif ARGV[1] ~= 'keep' then call('SET', KEYS[1], ARGV[1]) end
 if ARGV[2] ~= 'counts' then
-  redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
-  resets = resets + 1
-  if ARGV[2] ~= '' then redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3]) end
+  call('UNLINK', KEYS[2], KEYS[3], KEYS[4])
+  if ARGV[2] ~= '' then
+    call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+    call('SETRANGE', KEYS[2], 136, struct.pack('<d', time[1] * 1000000 + time[2]))
+  end
 end
-redis.call('SET', KEYS[1], struct.pack('<ddddd', known, rpm, tpm, rpd, resets))
--- That there were resets must be known for as long as a count of a tier may live; what was stated, for ever.
-if known == 0 then redis.call('PEXPIRE', KEYS[1], resets == 0 and 1 or 2 * 366 * 86400 * 1000) end
 return 1
 )lua";
 

@@ -2,19 +2,23 @@
 //
 // Keys, all in the slot of {model}:
 //
-//   <prefix>:{model}:q      what was stated: known, max_rpm, max_tpm, max_rpd, and how often it was reset
+//   <prefix>:{model}:q      what was stated: max_rpm, max_tpm, max_rpd; the only one that does not expire
 //   <prefix>:{model}:m      the model's log of requests and tokens, the day, the open reservations in numbers
 //   <prefix>:{model}:r      a hash of the open reservations: token -> what it charged (MessagePack)
 //   <prefix>:{model}:d      a sorted set of their deadlines
 //   <prefix>:{model}:t:KEY:METER   the count of one limit of a tier
 //
 // Times are microseconds since 1970 and, like all numbers in the values, in the arguments and in the answers, doubles
-// of 8 bytes, little-endian: exact up to 2^53, which is more than nine times kMostAmount. (As text they would cost a
-// quarter of a decision with three tiers.)
+// of 8 bytes, little-endian: exact up to 2^53, which is more than nine times kMostAmount.
 //
-// A log is a string: a header and a ring of kRedisRing entries (last, requests, tokens), which are numbered for ever;
-// a reservation remembers the number. A decision reads the headers, and writes them and an entry in their place: what
-// it costs does not depend on how much there is in the window.
+// A log is a string: a header and a ring of kRedisRing entries (last, requests, tokens), which are numbered for ever:
+// a log that begins anew goes on from the microseconds of the server's clock. A reservation remembers the number. A
+// decision reads the headers, and writes them and an entry in their place: what it costs does not depend on how much
+// there is in the window.
+//
+// Keys expire when nothing in them counts any more and no open reservation may come back to them. :m has an epoch, the
+// time of its making, and the counts of tiers carry that of their first charge: with another they are void. So a reset
+// needs not find them; and :m is kept as long as each of them.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +30,7 @@ namespace weir {
 inline constexpr size_t kRedisExactEntries = 60;
 inline constexpr size_t kRedisRing = 128;         // above kRedisExactEntries + window / granule
 inline constexpr size_t kRedisEntryBytes = 24;    // last, requests, tokens
-inline constexpr size_t kRedisModelHeader = 136;  // bytes
+inline constexpr size_t kRedisModelHeader = 160;  // bytes
 // Places in the model's header.
 enum class RedisModelField : size_t {
   kHead,      // number of the oldest entry that counts
@@ -38,7 +42,7 @@ enum class RedisModelField : size_t {
   kKeptUntil,  // the key expires
   kDayStart,
   kDayCount,
-  kDayNumber,  // a number that only grows
+  kDayNumber,  // only grows
   kOpen,
   kEarliest,        // deadline, or earlier; 0: none
   kHoldsKeptUntil,  // :r and :d expire
@@ -46,6 +50,9 @@ enum class RedisModelField : size_t {
   kOldest,          // time of the oldest entry
   kNewestRequests,  // of the newest entry
   kNewestTokens,
+  kEpoch,
+  kLongest,  // time to live of the open reservations
+  kPullTo,   // the clock stepped back to this, and reservations of later are still to be looked for; 0: none
 };
 
 // Whole scripts.

@@ -63,6 +63,7 @@ RedisSentinelTopology::RedisSentinelTopology(RedisLoop& loop, const RedisEndpoin
   to_sentinels_.password.clear();
   to_sentinels_.database = 0;
   to_sentinels_.prelude.clear();
+  to_sentinels_.checks_server = false;
   Search();
 }
 
@@ -96,6 +97,7 @@ RedisTopologyHealth RedisSentinelTopology::Health() const {
     health.breaker = master_->breaker();
     health.reconnects += master_->reconnects();
     health.writes += master_->writes();
+    health.warning = master_->warning();
   }
   return health;
 }

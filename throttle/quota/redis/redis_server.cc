@@ -30,6 +30,7 @@ RedisServer::RedisServer(RedisLoop& loop, std::vector<RedisAddress> addresses, c
       options_(options),
       listener_(listener),
       breaker_(options.breaker_failures, options.retry_first, options.retry_longest),
+      host_addresses_(addresses_.size()),
       probe_timer_(loop) {
   Connect();
 }
@@ -79,7 +80,7 @@ void RedisServer::OnOutcome(RedisCallPtr call, RedisOutcome outcome) {
     ++call->sent_again;
     return SendWithScripts(std::move(call));
   }
-  if (listener_ && IsOneOf(reply, kRefusals)) listener_->OnRefused(*this, call, reply);
+  if (listener_ && (IsOneOf(reply, kRefusals) || IsKeyOnItsWay(reply))) listener_->OnRefused(*this, call, reply);
   if (!call) return;
   outcome.problem = "Redis at " + Describe(address()) + ": " + DescribeError(reply);
   if (!IsOneOf(reply, kOfTheCall)) Fail(outcome.problem);
@@ -100,16 +101,18 @@ void RedisServer::Connect() {
   ready_since_.reset();
   scripts_on_the_way_ = false;
   connection_ = std::make_unique<RedisConnection>(loop_, addresses_[at_], options_.connection,
-                                                  static_cast<RedisConnection::Listener*>(this));
+                                                  static_cast<RedisConnection::Listener*>(this), host_addresses_[at_]);
   for (RedisCallPtr& call : std::exchange(for_next_address_, {})) SendNow(std::move(call));
 }
 
 bool RedisServer::TriesAnotherAddress() const { return !ready_since_ && tried_ + 1 < addresses_.size(); }
 
-void RedisServer::OnReady(RedisConnection& /*connection*/) {
+void RedisServer::OnReady(RedisConnection& connection) {
+  host_addresses_[at_] = connection.next_host_address();
+  warning_ = connection.warning();
   ready_since_ = loop_.Now();
   tried_ = 0;
-  if (std::exchange(ever_ready_, true)) ++reconnects_;
+  if (std::exchange(connects_again_, true)) ++reconnects_;
   if (!breaker_.lets_pass()) {
     breaker_.ProbeAnswered();
     problem_.clear();
@@ -121,6 +124,7 @@ void RedisServer::OnReady(RedisConnection& /*connection*/) {
 void RedisServer::OnEnd(RedisConnection& connection, const std::string& problem) {
   problem_ = problem;
   writes_ += connection.writes();
+  if (!ready_since_) host_addresses_[at_] = connection.next_host_address();
   loop_.Post([ended = std::shared_ptr<RedisConnection>(std::move(connection_))] {});
   if (ready_since_) return OnLost();
   OnNotConnected();
@@ -136,6 +140,7 @@ void RedisServer::OnLost() {
 }
 
 void RedisServer::OnNotConnected() {
+  connects_again_ = true;
   const bool another = TriesAnotherAddress();
   at_ = (at_ + 1) % addresses_.size();
   tried_ = another ? tried_ + 1 : 0;

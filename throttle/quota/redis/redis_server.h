@@ -1,9 +1,11 @@
 // RedisServer: a server at one address (or at the first of several that answers), whatever happens to the connection:
 // connects, connects again, loads the scripts that it has lost, and keeps the breaker.
 //
-// While it connects for the first time or right after a connection was lost, calls wait, up to their deadlines. Where
-// that fails, and after so many failures in a row, the breaker is open: calls are answered at once with the problem,
-// and the server is tried again after the breaker's pauses: by connecting, or, where the connection stands, by PING.
+// While it connects for the first time, calls wait, up to their deadlines; so do those that come while it connects
+// again after a connection was lost that stood for a while (`retry_first`; what was on the way then is answered with
+// the problem). Where connecting fails, where the connection is lost sooner, and after so many failures in a row, the
+// breaker is open: calls are answered at once with the problem, and the server is tried again after the breaker's
+// pauses: by connecting, or, where the connection stands, by PING.
 //
 // Threads: the loop's only; destroyed there.
 #pragma once
@@ -34,8 +36,8 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
    public:
     virtual ~Listener() = default;
     // An error that says that the call was not executed: MOVED, ASK, READONLY, CLUSTERDOWN, TRYAGAIN, MASTERDOWN,
-    // LOADING. Who takes the call sends it elsewhere or answers it, and leaves null; what is left in `call` is answered
-    // with the error, and counts as a failure.
+    // LOADING, or a key on its way (IsKeyOnItsWay). Who takes the call sends it elsewhere or answers it, and leaves
+    // null; what is left in `call` is answered with the error, and counts as a failure.
     virtual void OnRefused(RedisServer& server, RedisCallPtr& call, const redisReply& error) {
       (void)server, (void)call, (void)error;
     }
@@ -56,6 +58,8 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
   RedisBreaker::State breaker() const { return breaker_.state(); }
   bool connected() const { return connection_ != nullptr && connection_->ready(); }
   const std::string& problem() const { return problem_; }  // of the last failure; empty while all is well
+  const std::string& warning() const { return warning_; }
+  // Connections after the first, or after a failure: what it had may be gone.
   uint64_t reconnects() const { return reconnects_; }
   uint64_t writes() const { return writes_ + (connection_ ? connection_->writes() : 0); }
 
@@ -80,14 +84,16 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
   Listener* listener_;
   RedisBreaker breaker_;
   size_t at_ = 0;
-  size_t tried_ = 0;  // addresses in vain, since a connection stood or a pause was made
+  std::vector<size_t> host_addresses_;  // of each host, where to begin
+  size_t tried_ = 0;                    // addresses in vain, since a connection stood or a pause was made
   std::unique_ptr<RedisConnection> connection_;
   std::optional<TimePoint> ready_since_;  // this connection
-  bool ever_ready_ = false;
+  bool connects_again_ = false;
   bool scripts_on_the_way_ = false;
   bool closing_ = false;
   std::vector<RedisCallPtr> for_next_address_;
   std::string problem_;
+  std::string warning_;
   uint64_t reconnects_ = 0;
   uint64_t writes_ = 0;  // of earlier connections
   RedisLoop::Timer probe_timer_;

@@ -20,6 +20,7 @@ class StandaloneTopology final : public RedisTopology {
         .breaker = server_->breaker(),
         .reconnects = server_->reconnects(),
         .writes = server_->writes(),
+        .warning = server_->warning(),
     };
   }
 

@@ -1,7 +1,9 @@
 #include "throttle/quota/redis/redis_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -37,6 +39,16 @@ class Awaited {
   std::optional<Answer> answer_;
 };
 
+// A reservation whose making was not answered, and who has its id but this store?
+constexpr size_t kMostUnanswered = 10'000;
+constexpr size_t kGivenBackAtOnce = 100;
+constexpr Duration kLongestHold = 366 * kDay;
+
+struct Unanswered {
+  std::string reservation;
+  TimePoint deadline;
+};
+
 bool IsGood(const RedisOutcome& outcome) { return outcome.answered() && !IsError(*outcome.reply); }
 
 }  // namespace
@@ -46,16 +58,26 @@ struct RedisQuotaStore::Rep {
       : endpoint(std::move(endpoint_)),
         options(std::move(options_)),
         messages(options),
-        core(endpoint, options, messages.LoadScripts()) {}
+        core(endpoint, options, messages.LoadScripts(), [this] { OnWell(); }) {}
 
-  void OnCharged(const RedisOutcome& outcome, size_t tiers, const std::string& reservation,
-                 const std::function<void(ChargeAnswer)>& done);
+  // What a charge is remembered by until its answer.
+  struct Asked {
+    size_t tiers = 0;
+    std::string reservation;
+    Duration hold_for{};
+  };
+  void OnCharged(const RedisOutcome& outcome, const Asked& asked, const std::function<void(ChargeAnswer)>& done);
   void OnSettled(const RedisOutcome& outcome, const std::string& model,
                  const std::function<void(SettlementAnswer)>& done);
   std::string Fail(const RedisOutcome& outcome);
-  void Succeed(uint64_t expired_now);
+  void Succeed(uint64_t expired_now = 0);
+  void OnWell();
+  void Remember(Unanswered one);
+  void GiveBackUnanswered();
+  void OnGivenBack(const RedisOutcome& outcome, const Unanswered& one);
   Result<std::vector<std::string>> FindModels();
   Status FindModelsOf(const std::shared_ptr<RedisServer>& server, std::set<std::string, std::less<>>* models);
+  Status KeepThoseThatCount(std::span<const std::string> models, std::vector<std::string>* kept);
   Status ReadStates(std::span<const std::string> models, QuotaState* state);
   Status AskInTurn(std::vector<RedisMessages::Command> commands);
   Result<WallTime> Now();
@@ -69,6 +91,9 @@ struct RedisQuotaStore::Rep {
   std::atomic<bool> well{true};
   mutable std::mutex problem_mutex;
   std::string problem;
+  std::deque<Unanswered> unanswered;  // the loop's thread's, as the next two
+  size_t giving_back = 0;
+  bool give_back_failed = false;
   RedisCore core;  // the last: what waits is answered by the members above
 };
 
@@ -101,8 +126,9 @@ void RedisQuotaStore::Submit(const Charge& charge, std::function<void(ChargeAnsw
   RedisMessages::Command command = rep_->messages.FormatCharge(charge, reservation);
   rep_->core.Submit(
       std::move(command),
-      [rep = rep_.get(), tiers = charge.tiers.size(), reservation = std::move(reservation),
-       done = std::move(done)](const RedisOutcome& outcome) { rep->OnCharged(outcome, tiers, reservation, done); });
+      [rep = rep_.get(),
+       asked = Rep::Asked{charge.tiers.size(), std::move(reservation), std::min(charge.hold_for, kLongestHold)},
+       done = std::move(done)](const RedisOutcome& outcome) { rep->OnCharged(outcome, asked, done); });
 }
 
 void RedisQuotaStore::Submit(const Settlement& settlement, std::function<void(SettlementAnswer)> done) {
@@ -113,18 +139,19 @@ void RedisQuotaStore::Submit(const Settlement& settlement, std::function<void(Se
                                              const RedisOutcome& outcome) { rep->OnSettled(outcome, model, done); });
 }
 
-void RedisQuotaStore::Rep::OnCharged(const RedisOutcome& outcome, size_t tiers, const std::string& reservation,
+void RedisQuotaStore::Rep::OnCharged(const RedisOutcome& outcome, const Asked& asked,
                                      const std::function<void(ChargeAnswer)>& done) {
   std::optional<RedisMessages::Charged> charged;
-  if (IsGood(outcome)) charged = RedisMessages::ParseCharge(*outcome.reply, tiers, reservation);
+  if (IsGood(outcome)) charged = RedisMessages::ParseCharge(*outcome.reply, asked.tiers, asked.reservation);
   if (!charged) {
     ChargeAnswer away{.code = QuotaCode::kStoreUnavailable};
-    away.tiers.resize(tiers);
     away.problem = Fail(outcome);
+    if (!outcome.answered() && outcome.sent && !asked.reservation.empty())
+      Remember({.reservation = asked.reservation, .deadline = core.Now() + asked.hold_for});
     return done(std::move(away));
   }
   Succeed(charged->expired);
-  if (charged->dropped) ++dropped;
+  dropped += charged->dropped;
   done(std::move(charged->answer));
 }
 
@@ -147,7 +174,7 @@ std::string RedisQuotaStore::Rep::Fail(const RedisOutcome& outcome) {
       IsGood(outcome) ? Describe(endpoint) + ": it answers what the script does not say" : outcome.problem;
   const std::lock_guard lock(problem_mutex);
   problem = text;
-  well = false;
+  if (well.exchange(false)) core.CheckSoon();
   return text;
 }
 
@@ -159,9 +186,50 @@ void RedisQuotaStore::Rep::Succeed(uint64_t expired_now) {
   well = true;
 }
 
+void RedisQuotaStore::Rep::OnWell() {
+  Succeed();
+  GiveBackUnanswered();
+}
+
+// --- Reservations that may have been made, though no answer came
+
+void RedisQuotaStore::Rep::Remember(Unanswered one) {
+  if (unanswered.size() >= kMostUnanswered) unanswered.pop_front();
+  unanswered.push_back(std::move(one));
+}
+
+// What was sent before on another connection is executed before: whoever answers has read it.
+void RedisQuotaStore::Rep::GiveBackUnanswered() {
+  if (giving_back > 0) return;
+  give_back_failed = false;
+  std::vector<Unanswered> now;
+  for (; !unanswered.empty() && now.size() < kGivenBackAtOnce; unanswered.pop_front())
+    if (unanswered.front().deadline > core.Now()) now.push_back(std::move(unanswered.front()));
+  giving_back = now.size();
+  for (Unanswered& one : now) {
+    RedisMessages::Command command = *messages.FormatSettlement({.reservation = one.reservation});
+    core.Submit(std::move(command),
+                [this, one = std::move(one)](const RedisOutcome& outcome) { OnGivenBack(outcome, one); });
+  }
+}
+
+void RedisQuotaStore::Rep::OnGivenBack(const RedisOutcome& outcome, const Unanswered& one) {
+  if (!IsGood(outcome)) {
+    give_back_failed = true;
+    Remember(one);
+  } else if (const auto settled = RedisMessages::ParseSettlement(*outcome.reply, {})) {
+    expired += settled->expired;
+  }
+  if (--giving_back > 0 || unanswered.empty()) return;
+  give_back_failed ? core.CheckSoon() : GiveBackUnanswered();
+}
+
 // --- Quotas, and all that there is
 
 Status RedisQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuota> quota) {
+  if (quota) {
+    if (Status checked = CheckQuota(model, *quota); !checked.ok()) return checked;
+  }
   return rep_->AskInTurn({rep_->messages.FormatSetQuota(model, quota)});
 }
 
@@ -175,10 +243,16 @@ Status RedisQuotaStore::Reset(std::string_view model) {
 }
 
 Result<std::vector<std::string>> RedisQuotaStore::Models() {
-  const Result<QuotaState> state = Export();
-  if (!state.ok()) return state.status();
+  const Result<std::vector<std::string>> found = rep_->FindModels();
+  if (!found.ok()) return found.status();
   std::vector<std::string> models;
-  for (const auto& [model, counts] : state.value()) models.push_back(model);
+  std::span<const std::string> left = found.value();
+  while (!left.empty()) {
+    const size_t count = std::min(left.size(), kModelsAtOnce);
+    const Status kept = rep_->KeepThoseThatCount(left.first(count), &models);
+    if (!kept.ok()) return kept;
+    left = left.subspan(count);
+  }
   return models;
 }
 
@@ -197,6 +271,10 @@ Result<QuotaState> RedisQuotaStore::Export() {
 }
 
 Status RedisQuotaStore::Import(const QuotaState& state) {
+  for (const auto& [model, counts] : state) {
+    if (!counts.quota) continue;
+    if (Status checked = CheckQuota(model, *counts.quota); !checked.ok()) return checked;
+  }
   const Result<std::vector<std::string>> models = rep_->FindModels();
   if (!models.ok()) return models.status();
   const Result<WallTime> now = rep_->Now();
@@ -216,6 +294,25 @@ Status RedisQuotaStore::Rep::AskInTurn(std::vector<RedisMessages::Command> comma
     for (const RedisOutcome& outcome : core.AskAll({std::move_iterator(from), std::move_iterator(to)}, {}))
       if (!IsGood(outcome)) return Status::Error(Fail(outcome));
   }
+  Succeed();
+  return {};
+}
+
+// By what a charge of nothing says of each: its keys may stand for a while after the last entry that counts.
+Status RedisQuotaStore::Rep::KeepThoseThatCount(std::span<const std::string> models, std::vector<std::string>* kept) {
+  std::vector<RedisMessages::Command> commands;
+  for (const std::string& model : models)
+    commands.push_back(messages.FormatCharge({.model = model, .requests = 0}, {}));
+  const std::vector<RedisOutcome> outcomes = core.AskAll(std::move(commands), {});
+  for (size_t i = 0; i < models.size(); ++i) {
+    std::optional<RedisMessages::Charged> charged;
+    if (IsGood(outcomes[i])) charged = RedisMessages::ParseCharge(*outcomes[i].reply, 0, {});
+    if (!charged) return Status::Error(Fail(outcomes[i]));
+    expired += charged->expired;
+    const ModelUsage& usage = charged->answer.usage;
+    if (charged->answer.quota || usage.rpm > 0 || usage.tpm > 0 || usage.rpd > 0) kept->push_back(models[i]);
+  }
+  Succeed();
   return {};
 }
 
@@ -238,6 +335,7 @@ Status RedisQuotaStore::Rep::ReadStates(std::span<const std::string> models, Quo
     if (std::optional<ModelState> found = RedisMessages::ParseState(*read.reply, charged->now))
       state->emplace(models[i], *std::move(found));
   }
+  Succeed();
   return {};
 }
 
@@ -250,6 +348,7 @@ Result<std::vector<std::string>> RedisQuotaStore::Rep::FindModels() {
     if (status.ok()) status = FindModelsOf(server, &models);
   core.Release(std::move(masters).value());
   if (!status.ok()) return status;
+  Succeed();
   return std::vector<std::string>(models.begin(), models.end());
 }
 
@@ -276,6 +375,7 @@ Result<WallTime> RedisQuotaStore::Rep::Now() {
   std::optional<RedisMessages::Charged> charged;
   if (IsGood(outcome)) charged = RedisMessages::ParseCharge(*outcome.reply, 0, {});
   if (!charged) return Status::Error(Fail(outcome));
+  Succeed();
   return charged->now;
 }
 
@@ -290,6 +390,7 @@ StoreHealth RedisQuotaStore::Health() const {
   };
   const std::lock_guard lock(rep_->problem_mutex);
   health.problem = rep_->problem;
+  health.warning = servers.warning;
   return health;
 }
 

@@ -5,8 +5,10 @@
 // (redis_script.h says what they are). Each count is one short string that is changed in place: what a decision costs
 // does not depend on what is in the window. A key that no longer counts expires by itself; stated quotas do not.
 //
-// Names are bounded by the keys of the database (in a cluster, of the node), whoever made them: where there are
-// max_models + max_tier_keys, new names are answered kTooManyNames. Import replaces model by model.
+// Names are bounded by the keys of the database (in a cluster, of the node), whoever made them; so give it a database
+// of its own. Where there are 4 * max_models + max_tier_keys, new tier keys and new models without a quota are answered
+// kTooManyNames. Import replaces model by model, not in one step: one that failed is to be repeated, and doing it twice
+// is doing it once.
 //
 // One thread runs the connections: calls from any thread are written together and answered in order, so that pipelining
 // grows with the load. Submit never waits; Run waits for the answer, at most `timeout`.
@@ -14,9 +16,18 @@
 // Away: a call that is not answered in `timeout`, an error of the server (out of memory, no password, loading,
 // read-only), or no connection is answered kStoreUnavailable. After `breaker_failures` of them in a row the breaker
 // opens: calls are answered so at once, and a probe asks the server after a pause that doubles from `retry_first` to
-// `retry_longest`; the first probe that is answered closes it. A call whose answer did not come may have been counted;
-// it is never sent twice, but for MOVED, ASK and NOSCRIPT, which say that it was not executed. After a restart the
-// script is loaded again.
+// `retry_longest`; the first probe that is answered closes it. Health().problem goes with the first good answer, also
+// to a question of the store's own, which asks after each failure until all servers answer.
+//
+// A call whose answer did not come may have been counted; it is never sent twice, but where the server says that it was
+// not executed: MOVED, ASK, TRYAGAIN (and a script's "non local key"), NOSCRIPT, and READONLY with sentinels. A
+// reservation whose making was not answered is given back when the server answers again (so are 10,000 at most; else it
+// frees itself at its deadline). After a restart the scripts are loaded again.
+//
+// Cluster: a slot that is being moved has no answers until all of it is there: its calls wait, at most `timeout`.
+//
+// Servers: Redis 7 or later; older ones are named in the problem and not used. One that evicts keys is used, and
+// Health().warning says what to change (as it was when the connection was made).
 #pragma once
 
 #include <chrono>
@@ -65,7 +76,8 @@ struct RedisStoreOptions {
 
 class RedisQuotaStore final : public QuotaStore {
  public:
-  // Does not wait for a connection.
+  // Does not wait for a connection. What waits (all but Submit, name and Health) must not be called from within `done`,
+  // which the connections' thread calls. For all but charges and settlements an answer may take 4 * `timeout`.
   RedisQuotaStore(RedisEndpoint endpoint, RedisStoreOptions options = {});
   ~RedisQuotaStore() override;  // calls that wait are answered kStoreUnavailable
 

@@ -22,6 +22,7 @@ struct RedisTopologyHealth {
   StoreHealth::Breaker breaker = StoreHealth::Breaker::kClosed;  // of the servers, the worst; open where none is known
   uint64_t reconnects = 0;
   uint64_t writes = 0;
+  std::string warning = {};  // of one of them
 };
 
 class RedisTopology {

@@ -35,9 +35,6 @@ constexpr std::array<Scheme, 6> kSchemes = {{
     {"rediss-cluster", Kind::kCluster, true, "rediss-cluster://[USER:PASSWORD@]HOST:PORT[,HOST:PORT...]"},
 }};
 
-// In quotes, as a message shows it. Never of the part in which the password is.
-std::string Quoted(std::string_view text) { return "\"" + Printable(text) + "\""; }
-
 std::string_view CutBefore(std::string_view* text, char end) {
   const size_t at = std::min(text->find(end), text->size());
   const std::string_view part = text->substr(0, at);
@@ -97,9 +94,8 @@ Status ParseUser(std::string_view text, RedisEndpoint* endpoint) {
   return {};
 }
 
-// HOST, HOST:PORT, [IPV6] or [IPV6]:PORT.
+// HOST, HOST:PORT, [IPV6] or [IPV6]:PORT. What is wrong is not shown: where the '@' was forgotten it is the password.
 Status ParseAddress(std::string_view text, RedisAddress* address) {
-  const std::string_view whole = text;
   std::string_view host;
   bool wrong = false;
   if (text.starts_with('[')) {
@@ -113,12 +109,12 @@ Status ParseAddress(std::string_view text, RedisAddress* address) {
     text.remove_prefix(host.size());
     for (const char c : host) wrong = wrong || !IsPlain(c);
   }
-  if (wrong) return Status::Error(Quoted(whole) + " is not HOST:PORT (an IPv6 address stands in brackets)");
-  if (host.empty()) return Status::Error("a host is missing in " + Quoted(whole));
+  if (wrong) return Status::Error("it is not HOST:PORT (an IPv6 address stands in brackets)");
+  if (host.empty()) return Status::Error("a host is missing");
   address->host = host;
   if (text.empty()) return {};
   const Result<int64_t> port = ParseInteger(text.substr(1), {.min = 1, .max = 65535});
-  if (!port.ok()) return Status::Error("the port " + Quoted(text.substr(1)) + " is " + port.status().message());
+  if (!port.ok()) return Status::Error("the port is " + port.status().message());
   address->port = static_cast<uint16_t>(port.value());
   return {};
 }
@@ -127,7 +123,9 @@ Status ParseAddresses(std::string_view text, RedisEndpoint* endpoint) {
   if (text.ends_with(',')) return Status::Error("a host is missing after the last ','");
   do {
     RedisAddress address{.port = endpoint->kind == Kind::kSentinel ? kSentinelPort : kRedisPort};
-    if (Status status = ParseAddress(CutBefore(&text, ','), &address); !status.ok()) return status;
+    if (Status status = ParseAddress(CutBefore(&text, ','), &address); !status.ok()) {
+      return Status::Error("server " + std::to_string(endpoint->addresses.size() + 1) + ": " + status.message());
+    }
     endpoint->addresses.push_back(std::move(address));
   } while (!text.empty());
   return {};
@@ -145,10 +143,10 @@ Status ParsePath(std::string_view path, RedisEndpoint* endpoint) {
   }
   if (path.empty()) return {};
   if (endpoint->kind == Kind::kCluster) {
-    return Status::Error("a cluster has no numbered databases: leave " + Quoted("/" + std::string(path)) + " out");
+    return Status::Error("a cluster has no numbered databases: leave what is after the '/' out");
   }
   const Result<int64_t> database = ParseInteger(path, {.min = 0, .max = kMostDatabase});
-  if (!database.ok()) return Status::Error("the database " + Quoted(path) + " is " + database.status().message());
+  if (!database.ok()) return Status::Error("the database is " + database.status().message());
   endpoint->database = static_cast<int>(database.value());
   return {};
 }

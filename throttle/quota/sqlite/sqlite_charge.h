@@ -1,7 +1,7 @@
 // Charges and settlements, each within a transaction. Private to the store.
 #pragma once
 
-#include <vector>
+#include <optional>
 
 #include "throttle/quota/quota_store.h"
 #include "throttle/quota/sqlite/sqlite_judge.h"
@@ -19,8 +19,13 @@ class SqliteCharges {
  public:
   SqliteCharges(SqliteDatabase& database, SqliteModels& models, SqliteSweep& sweep, SqliteBounds bounds);
 
-  ChargeAnswer Run(const Charge& charge, int64_t now, uint64_t* expired);
-  SettlementAnswer Settle(std::string_view model, const Settlement& settlement, int64_t now, uint64_t* expired);
+  // What the calls of this process came upon.
+  struct Found {
+    uint64_t expired = 0;  // reservations
+    uint64_t dropped = 0;  // forced usage for which there was no room
+  };
+  ChargeAnswer Run(const Charge& charge, int64_t now, Found* found);
+  SettlementAnswer Settle(std::string_view model, const Settlement& settlement, int64_t now, Found* found);
 
  private:
   // What of the names that a charge adds there is room for.
@@ -29,10 +34,13 @@ class SqliteCharges {
     size_t tiers = 0;
     bool for_all = true;
   };
-  Room FindRoom(const Charge& charge, const SqliteModel& model, const std::vector<SqliteTier>& tiers, int64_t now,
-                uint64_t* expired);
-  void Enter(const Charge& charge, int64_t now, const Room& room, SqliteModel* model, std::vector<SqliteTier>* tiers,
-             ChargeAnswer* answer);
+  Room FindRoom(const Charge& charge, bool has_quota, const SqliteModel& model, const SqliteTierRows& tiers);
+  bool MakeRoom(int64_t now, uint64_t* expired);
+  SqliteTierRows LoadTiers(const Charge& charge, int64_t now);
+  void SaveTiers(const Charge& charge, SqliteTierRows* tiers);
+  // How many counts were left out.
+  uint64_t Enter(const Charge& charge, int64_t now, const Room& room, SqliteModel* model, SqliteTierRows* tiers,
+                 ChargeAnswer* answer);
   void EnterMore(std::string_view model, const SqliteReservation& held, int64_t tokens, int64_t now,
                  SqliteModel* state);
   size_t Free(SqliteQuery& count, size_t bound);
@@ -42,6 +50,7 @@ class SqliteCharges {
   const SqliteBounds bounds_;
   SqliteQuery count_models_;
   SqliteQuery count_tiers_;
+  std::optional<int64_t> room_made_;  // when
 };
 
 }  // namespace weir

@@ -14,8 +14,8 @@ constexpr std::array<std::string_view, 6> kUsageTables = {"requests",          "
 constexpr const char* kLiveModels = R"sql(
 SELECT model FROM quotas
 UNION SELECT m.model FROM weir_models m WHERE m.open > 0
-  OR EXISTS (SELECT 1 FROM requests r WHERE r.model = m.model AND r.ts > ?1)
-  OR EXISTS (SELECT 1 FROM tokens t WHERE t.model = m.model AND t.ts > ?1)
+  OR EXISTS (SELECT 1 FROM requests r WHERE r.model = m.model AND r.ts > ?1 AND r.count > 0)
+  OR EXISTS (SELECT 1 FROM tokens t WHERE t.model = m.model AND t.ts > ?1 AND t.count > 0)
   OR EXISTS (SELECT 1 FROM daily d WHERE d.model = m.model AND d.day_count > 0
              AND d.day_start > ?1 + 60000000000 - 86400000000000)
 UNION SELECT model FROM weir_tiers WHERE until > ?1 + 60000000000
@@ -31,6 +31,7 @@ SqliteContent::SqliteContent(SqliteDatabase& database, SqliteModels& models)
                  "INSERT INTO quotas(model, max_rpm, max_tpm, max_rpd) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(model) DO "
                  "UPDATE SET max_rpm = excluded.max_rpm, max_tpm = excluded.max_tpm, max_rpd = excluded.max_rpd"),
       unset_quota_(database, "DELETE FROM quotas WHERE model = ?1"),
+      known_(database, "UPDATE weir_models SET bounded = 0 WHERE model = ?1 AND bounded"),
       due_models_(database, "SELECT DISTINCT model FROM weir_reservations WHERE deadline <= ?1"),
       live_models_(database, kLiveModels),
       all_models_(database, "SELECT model FROM quotas UNION SELECT model FROM weir_models WHERE ?1 = ?1") {}
@@ -39,6 +40,7 @@ void SqliteContent::SetQuota(std::string_view model, const std::optional<ModelQu
   if (!quota) return unset_quota_.Run(model);
   const auto cut = [](int64_t limit) { return std::clamp<int64_t>(limit, 0, kMostAmount); };
   set_quota_.Run(model, cut(quota->max_rpm), cut(quota->max_tpm), cut(quota->max_rpd));
+  known_.Run(model);
 }
 
 // Rarely called: prepared when they are needed.

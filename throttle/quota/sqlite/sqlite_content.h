@@ -15,6 +15,7 @@ class SqliteContent {
  public:
   SqliteContent(SqliteDatabase& database, SqliteModels& models);
 
+  // Of a quota that was checked.
   void SetQuota(std::string_view model, const std::optional<ModelQuota>& quota);
   void Reset(std::string_view model);
   void ResetAll();
@@ -30,6 +31,7 @@ class SqliteContent {
   SqliteModels& models_;
   SqliteQuery set_quota_;
   SqliteQuery unset_quota_;
+  SqliteQuery known_;
   SqliteQuery due_models_;
   SqliteQuery live_models_;
   SqliteQuery all_models_;

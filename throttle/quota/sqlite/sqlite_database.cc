@@ -36,19 +36,31 @@ std::string Advice(int code, std::chrono::milliseconds busy_timeout) {
   }
 }
 
-}  // namespace
-
-Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path,
-                                                             std::chrono::milliseconds busy_timeout) {
-  if (path.empty() || path == ":memory:")
-    return Status::Error("sqlite: no file is named; expected the path of one (the store \"memory\" needs none)");
+Status MakeDirectoryOf(const std::string& path) {
   const std::filesystem::path directory = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!directory.empty()) std::filesystem::create_directories(directory, error);
   if (error) return Status::Error(path + ": its directory cannot be made: " + error.message());
+  return {};
+}
+
+}  // namespace
+
+SqliteDatabase::SqliteDatabase(std::string path, std::chrono::milliseconds busy_timeout)
+    : path_(std::move(path)), busy_timeout_(busy_timeout) {}
+
+Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path,
+                                                             std::chrono::milliseconds busy_timeout, bool must_exist) {
+  if (path.empty() || path == ":memory:")
+    return Status::Error("sqlite: no file is named; expected the path of one (the store \"memory\" needs none)");
+  std::error_code unknown;
+  if (must_exist && !std::filesystem::exists(path, unknown) && !unknown)
+    return Status::Error(path + ": there is no such file");
+  if (!must_exist)
+    if (Status made = MakeDirectoryOf(path); !made.ok()) return made;
   std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path, busy_timeout));
   // The store has a mutex; SQLite needs none of its own.
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (must_exist ? 0 : SQLITE_OPEN_CREATE);
   const int code = sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr);
   if (code != SQLITE_OK) {
     database->Fail(code);
@@ -57,11 +69,23 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& 
   }
   if (!database->ok()) return Status::Error(database->problem());
   sqlite3_extended_result_codes(database->handle_, 1);
-  sqlite3_busy_timeout(database->handle_, static_cast<int>(busy_timeout.count()));
+  database->SetPatience(busy_timeout, busy_timeout);
+  database->begin_ = std::make_unique<SqliteQuery>(*database, "BEGIN IMMEDIATE");
+  database->commit_ = std::make_unique<SqliteQuery>(*database, "COMMIT");
+  if (!database->ok()) return Status::Error(database->problem());
   return database;
 }
 
-SqliteDatabase::~SqliteDatabase() { sqlite3_close_v2(handle_); }
+SqliteDatabase::~SqliteDatabase() {
+  begin_.reset();
+  commit_.reset();
+  sqlite3_close_v2(handle_);
+}
+
+void SqliteDatabase::SetPatience(std::chrono::milliseconds left, std::chrono::milliseconds of) {
+  busy_timeout_ = of;
+  sqlite3_busy_timeout(handle_, static_cast<int>(left.count()));
+}
 
 void SqliteDatabase::Fail(int code) {
   if (!problem_.empty()) return;
@@ -126,7 +150,7 @@ void SqliteQuery::Bind(int index, std::string_view value) {
 
 SqliteTransaction::SqliteTransaction(SqliteDatabase& database) : database_(database) {
   database.ForgetProblem();
-  database.Execute("BEGIN IMMEDIATE");
+  database.begin_->Run();
 }
 
 SqliteTransaction::~SqliteTransaction() {
@@ -136,7 +160,7 @@ SqliteTransaction::~SqliteTransaction() {
 }
 
 bool SqliteTransaction::Commit() {
-  database_.Execute("COMMIT");
+  database_.commit_->Run();
   return database_.ok();
 }
 

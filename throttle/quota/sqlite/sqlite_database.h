@@ -23,10 +23,13 @@ struct sqlite3_stmt;
 
 namespace weir {
 
+class SqliteQuery;
+
 class SqliteDatabase {
  public:
-  // Makes the file and its directory where there is none.
-  static Result<std::unique_ptr<SqliteDatabase>> Open(const std::string& path, std::chrono::milliseconds busy_timeout);
+  // Makes the file and its directory where there is none, unless it must exist.
+  static Result<std::unique_ptr<SqliteDatabase>> Open(const std::string& path, std::chrono::milliseconds busy_timeout,
+                                                      bool must_exist = false);
   ~SqliteDatabase();
   SqliteDatabase(const SqliteDatabase&) = delete;
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;
@@ -36,6 +39,8 @@ class SqliteDatabase {
   const std::string& problem() const { return problem_; }
   bool was_busy() const { return was_busy_; }
   void ForgetProblem();
+  // How long a transaction waits for another process from now on; `of` is the whole of it, for the problem's text.
+  void SetPatience(std::chrono::milliseconds left, std::chrono::milliseconds of);
 
   void Execute(const std::string& sql);  // any number of statements
   int64_t last_id() const;
@@ -45,13 +50,14 @@ class SqliteDatabase {
   friend class SqliteRows;
   friend class SqliteTransaction;
 
-  SqliteDatabase(std::string path, std::chrono::milliseconds busy_timeout)
-      : path_(std::move(path)), busy_timeout_(busy_timeout) {}
+  SqliteDatabase(std::string path, std::chrono::milliseconds busy_timeout);
   void Fail(int code);
 
   std::string path_;
   std::chrono::milliseconds busy_timeout_;
   sqlite3* handle_ = nullptr;
+  std::unique_ptr<SqliteQuery> begin_;  // prepared once: each decision is a transaction
+  std::unique_ptr<SqliteQuery> commit_;
   std::string problem_;
   bool was_busy_ = false;
 };

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "throttle/quota/charge_amounts.h"
+
 namespace weir {
 namespace {
 
 class Hearing {
  public:
-  Hearing(const Charge& charge, const SqliteModel& model, const std::vector<SqliteTier>& tiers, int64_t now,
+  Hearing(const Charge& charge, const SqliteModel& model, const SqliteTierRows& tiers, int64_t now,
           SqliteModels& models)
       : charge_(charge), model_(model), tiers_(tiers), now_(now), models_(models) {}
 
@@ -57,7 +59,7 @@ class Hearing {
 
   const Charge& charge_;
   const SqliteModel& model_;
-  const std::vector<SqliteTier>& tiers_;
+  const SqliteTierRows& tiers_;
   const int64_t now_;
   SqliteModels& models_;
   SqliteVerdict verdict_;
@@ -66,7 +68,7 @@ class Hearing {
 }  // namespace
 
 SqliteVerdict JudgeSqlite(const Charge& charge, const std::optional<ModelQuota>& quota, const SqliteModel& model,
-                          const std::vector<SqliteTier>& tiers, int64_t now, SqliteModels& models) {
+                          const SqliteTierRows& tiers, int64_t now, SqliteModels& models) {
   Hearing hearing(charge, model, tiers, now, models);
   const size_t before = std::min(charge.tiers_before_model, charge.tiers.size());
   for (size_t tier = 0; tier < before; ++tier) hearing.HearTier(tier);

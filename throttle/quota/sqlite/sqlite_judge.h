@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "throttle/quota/quota_store.h"
 #include "throttle/quota/sqlite/sqlite_model.h"
@@ -20,16 +19,6 @@ struct SqliteVerdict {
 
 // tiers: those of the charge, in its order.
 SqliteVerdict JudgeSqlite(const Charge& charge, const std::optional<ModelQuota>& quota, const SqliteModel& model,
-                          const std::vector<SqliteTier>& tiers, int64_t now, SqliteModels& models);
-
-inline int64_t AmountOf(const Charge& charge, Limit::Unit unit) {
-  return unit == Limit::Unit::kRequests ? charge.requests : charge.tokens;
-}
-
-// Whether it adds to the count: a reservation settles its tokens with every tier of tokens, also where it reserved
-// none.
-inline bool Needs(const Charge& charge, Limit::Unit unit) {
-  return AmountOf(charge, unit) > 0 || (charge.mode == Charge::Mode::kHold && unit == Limit::Unit::kTokens);
-}
+                          const SqliteTierRows& tiers, int64_t now, SqliteModels& models);
 
 }  // namespace weir

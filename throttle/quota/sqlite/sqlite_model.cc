@@ -2,35 +2,39 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <utility>
+
+#include "throttle/quota/quota_store.h"
 
 namespace weir {
 namespace {
 
 constexpr int64_t kMinuteNs = kMinute.count();
 constexpr int64_t kDayNs = kDay.count();
-// Of the reservations that have expired, as many are given back at once as are read in one go.
-constexpr size_t kDueAtOnce = 256;
 
-std::string WriteIds(const std::vector<int64_t>& ids) {
+// "tier:entry tier:entry"
+std::string WriteParts(const std::vector<SqliteReservation::Part>& parts) {
   std::string text;
-  for (const int64_t id : ids) text.append(text.empty() ? "" : " ").append(std::to_string(id));
+  for (const auto& [tier, entry] : parts)
+    text.append(text.empty() ? "" : " ").append(std::to_string(tier)).append(":").append(std::to_string(entry));
   return text;
 }
 
-std::vector<int64_t> ReadIds(std::string_view text) {
-  std::vector<int64_t> ids;
+std::vector<SqliteReservation::Part> ReadParts(std::string_view text) {
+  std::vector<SqliteReservation::Part> parts;
   const char* at = text.data();
   const char* end = at + text.size();
-  while (at != end) {
-    int64_t id = 0;
-    const auto [stop, error] = std::from_chars(at, end, id);
-    if (error != std::errc()) break;
-    ids.push_back(id);
+  const auto read = [&](int64_t* number) {
+    const auto [stop, error] = std::from_chars(at, end, *number);
     at = stop == end ? end : stop + 1;
+    return error == std::errc();
+  };
+  while (at != end) {
+    SqliteReservation::Part part;
+    if (!read(&part.tier) || !read(&part.entry)) break;
+    parts.push_back(part);
   }
-  return ids;
+  return parts;
 }
 
 SqliteReservation ReadReservation(const SqliteRows& row) {
@@ -39,10 +43,14 @@ SqliteReservation ReadReservation(const SqliteRows& row) {
           .deadline = row.Int(2),
           .requests = row.Int(3),
           .tokens = row.Int(4),
-          .tiers = ReadIds(row.Text(5))};
+          .request_entry = row.Int(5),
+          .token_entry = row.Int(6),
+          .day = row.Int(7),
+          .tiers = ReadParts(row.Text(8))};
 }
 
-constexpr const char* kReservation = "SELECT id, ts, deadline, requests, tokens, tiers FROM weir_reservations WHERE ";
+constexpr const char* kReservation =
+    "SELECT id, ts, deadline, requests, tokens, request_entry, token_entry, day, tiers FROM weir_reservations WHERE ";
 
 }  // namespace
 
@@ -62,8 +70,7 @@ SqliteLog::SqliteLog(SqliteDatabase& database, const std::string& table)
                            " WHERE model = ?1 ORDER BY ts DESC LIMIT 1)"),
       expire_(database, "DELETE FROM " + table + " WHERE model = ?1 AND ts <= ?2 RETURNING count"),
       step_back_(database, "UPDATE " + table + " SET ts = ?2 WHERE model = ?1 AND ts > ?2"),
-      reduce_(database, "UPDATE " + table + " SET count = count - ?2 WHERE rowid = ?1"),
-      remove_(database, "DELETE FROM " + table + " WHERE rowid = ?1") {}
+      reduce_(database, "UPDATE " + table + " SET count = count - ?2 WHERE rowid = ?1") {}
 
 void SqliteLog::Expire(std::string_view model, int64_t now, SqliteLogState* state) {
   if (state->rows <= 0) return;
@@ -71,13 +78,14 @@ void SqliteLog::Expire(std::string_view model, int64_t now, SqliteLogState* stat
   while (gone.Next()) {
     state->sum -= gone.Int(0);
     --state->rows;
+    ++state->gone;
   }
 }
 
 // The triggers keep the sums in the file; `state` is what they come to.
 void SqliteLog::Add(std::string_view model, int64_t now, int64_t amount, SqliteLogState* state) {
   if (amount <= 0) return;
-  if (state->rows >= kSqliteExactEntries && now - state->first < SqliteGranule(kMinuteNs)) {
+  if (SqliteMerges(state->rows, state->first, now, kMinuteNs)) {
     merge_.Run(model, now, amount);
   } else {
     insert.Run(model, now, amount);
@@ -87,28 +95,25 @@ void SqliteLog::Add(std::string_view model, int64_t now, int64_t amount, SqliteL
   state->sum += amount;
 }
 
-void SqliteLog::Take(std::string_view model, int64_t ts, int64_t amount) {
+void SqliteLog::GiveBack(std::string_view model, int64_t entry, int64_t ts, int64_t amount, SqliteLogState* state) {
+  if (entry <= state->gone) return;
   struct Part {
     int64_t row;
     int64_t count;
   };
   std::vector<Part> parts;
-  int64_t found = 0;
+  int64_t missing = amount;
   {
     SqliteRows rows = by_time(model, ts);
-    while (found < amount && rows.Next()) {
-      parts.push_back({.row = rows.Int(2), .count = rows.Int(1)});
-      found += parts.back().count;
+    while (missing > 0 && rows.Next()) {
+      const int64_t part = std::min(missing, rows.Int(1));
+      if (part > 0) parts.push_back({.row = rows.Int(2), .count = part});
+      missing -= std::max<int64_t>(0, part);
     }
   }
   for (const Part& part : parts) {
-    const int64_t taken = std::min(amount, part.count);
-    amount -= taken;
-    if (taken < part.count) {
-      reduce_.Run(part.row, taken);
-    } else {
-      remove_.Run(part.row);
-    }
+    reduce_.Run(part.row, part.count);
+    state->sum -= part.count;
   }
 }
 
@@ -128,7 +133,8 @@ SqliteModels::SqliteModels(SqliteDatabase& database)
       tiers(database),
       load_(database,
             "SELECT m.requests, m.requests_rows, m.requests_first, m.tokens, m.tokens_rows, m.tokens_first, m.seen, "
-            "m.open, d.day_start, d.day_count, q.max_rpm, q.max_tpm, q.max_rpd FROM (SELECT ?1 AS model) k "
+            "m.open, d.day_start, d.day_count, q.max_rpm, q.max_tpm, q.max_rpd, m.requests_gone, m.tokens_gone, m.days "
+            "FROM (SELECT ?1 AS model) k "
             "LEFT JOIN weir_models m ON m.model = k.model LEFT JOIN daily d ON d.model = k.model "
             "LEFT JOIN quotas q ON q.model = k.model"),
       seen_(database,
@@ -139,17 +145,18 @@ SqliteModels::SqliteModels(SqliteDatabase& database)
                "day_start = excluded.day_start, day_count = excluded.day_count"),
       end_day_(database, "DELETE FROM daily WHERE model = ?1"),
       hold_(database,
-            "INSERT INTO weir_reservations(id, model, ts, deadline, requests, tokens, tiers) "
-            "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
+            "INSERT INTO weir_reservations(id, model, ts, deadline, requests, tokens, request_entry, token_entry, "
+            "day, tiers) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"),
       open_(database,
             "INSERT INTO weir_models(model, seen, open) VALUES(?1, ?2, 1) ON CONFLICT(model) DO UPDATE SET "
             "open = open + 1, seen = max(seen, ?2)"),
       find_(database, std::string(kReservation) + "id = ?1"),
       due_(database, std::string(kReservation) + "model = ?1 AND deadline <= ?2 ORDER BY deadline LIMIT " +
-                         std::to_string(kDueAtOnce)),
-      later_(database, std::string(kReservation) + "model = ?1 AND ts > ?2"),
+                         std::to_string(kMostExpiredAtOnce)),
       step_back_(database,
                  "UPDATE weir_reservations SET deadline = deadline - (ts - ?2), ts = ?2 WHERE model = ?1 AND ts > ?2"),
+      begin_bounded_(database,
+                     "INSERT INTO weir_models(model, seen, bounded) VALUES(?1, ?2, 1) ON CONFLICT(model) DO NOTHING"),
       forget_(database, "DELETE FROM weir_reservations WHERE id = ?1"),
       close_(database, "UPDATE weir_models SET open = max(0, open - 1) WHERE model = ?1"),
       drop_(database, "DELETE FROM weir_models WHERE model = ?1") {}
@@ -160,8 +167,9 @@ SqliteModel SqliteModels::Read(std::string_view model) {
   if (!row.Next()) return state;
   const auto amount = [&](int column) { return std::max<int64_t>(0, row.Int(column)); };
   state.known = !row.IsNull(6);
-  state.requests = {.sum = amount(0), .rows = amount(1), .first = row.Int(2)};
-  state.tokens = {.sum = amount(3), .rows = amount(4), .first = row.Int(5)};
+  state.requests = {.sum = amount(0), .rows = amount(1), .first = row.Int(2), .gone = row.Int(13)};
+  state.tokens = {.sum = amount(3), .rows = amount(4), .first = row.Int(5), .gone = row.Int(14)};
+  state.day = row.Int(15);
   state.seen = row.Int(6);
   state.open = row.Int(7);
   state.day_start = row.Int(8);
@@ -180,31 +188,23 @@ SqliteModel SqliteModels::Load(std::string_view model, int64_t now, uint64_t* ex
     StepBack(model, now);
     state = Read(model);
   }
-  while (state.open > 0 && ExpireReservations(model, now, &state, expired)) state = Read(model);
+  // What has left is not given back: first it goes.
   requests.Expire(model, now, &state.requests);
   tokens.Expire(model, now, &state.tokens);
   if (state.day_count > 0 && state.day_start + kDayNs <= now) {
     // What has left stays away, also when the clock then steps back.
     state.day_count = 0;
     SetDay(model, state);
+    ++state.day;
   }
+  if (state.open > 0) ExpireReservations(model, now, &state, expired);
   return state;
 }
 
-// The counts of tiers too, but those that no reservation knows only when they are asked for.
+// The counts of tiers follow when they are asked for.
 void SqliteModels::StepBack(std::string_view model, int64_t now) {
   requests.StepBack(model, now);
   tokens.StepBack(model, now);
-  std::set<int64_t> held;
-  {
-    SqliteRows rows = later_(model, now);
-    while (rows.Next()) {
-      for (const int64_t id : ReadIds(rows.Text(5))) held.insert(id);
-    }
-  }
-  for (const int64_t id : held) {
-    if (std::optional<SqliteTier> tier = tiers.Load(id, now)) tiers.Save("", "", &*tier);
-  }
   step_back_.Run(model, now);
   SqliteModel state = Read(model);
   if (state.day_count > 0 && state.day_start > now) {
@@ -214,7 +214,7 @@ void SqliteModels::StepBack(std::string_view model, int64_t now) {
   seen_.Run(model, now);
 }
 
-bool SqliteModels::ExpireReservations(std::string_view model, int64_t now, SqliteModel* state, uint64_t* expired) {
+void SqliteModels::ExpireReservations(std::string_view model, int64_t now, SqliteModel* state, uint64_t* expired) {
   std::vector<SqliteReservation> due;
   {
     SqliteRows rows = due_(model, now);
@@ -223,9 +223,9 @@ bool SqliteModels::ExpireReservations(std::string_view model, int64_t now, Sqlit
   for (const SqliteReservation& reservation : due) {
     GiveBack(model, reservation, reservation.requests, reservation.tokens, now, state);
     Forget(model, reservation.id);
+    --state->open;
     ++*expired;
   }
-  return !due.empty();
 }
 
 void SqliteModels::SetDay(std::string_view model, const SqliteModel& state) {
@@ -244,9 +244,10 @@ void SqliteModels::CountDay(std::string_view model, int64_t now, int64_t count, 
 }
 
 void SqliteModels::Hold(std::string_view model, const SqliteReservation& reservation) {
-  const std::string ids = WriteIds(reservation.tiers);
+  const std::string parts = WriteParts(reservation.tiers);
   hold_.Run(std::string_view(reservation.id), model, reservation.ts, reservation.deadline, reservation.requests,
-            reservation.tokens, std::string_view(ids));
+            reservation.tokens, reservation.request_entry, reservation.token_entry, reservation.day,
+            std::string_view(parts));
   open_.Run(model, reservation.ts);
 }
 
@@ -258,20 +259,22 @@ std::optional<SqliteReservation> SqliteModels::Find(std::string_view id) {
 
 void SqliteModels::GiveBack(std::string_view model, const SqliteReservation& reservation, int64_t request_count,
                             int64_t token_count, int64_t now, SqliteModel* state) {
-  const bool same_day = state->day_count > 0 && reservation.ts >= state->day_start && state->day_start + kDayNs > now;
-  if (request_count > 0 && same_day) {
+  if (request_count > 0 && state->day_count > 0 && reservation.day == state->day) {
     state->day_count = std::max<int64_t>(0, state->day_count - request_count);
     SetDay(model, *state);
+    if (state->day_count == 0) ++state->day;
   }
-  if (reservation.ts + kMinuteNs > now) {
-    if (request_count > 0) requests.Take(model, reservation.ts, request_count);
-    if (token_count > 0) tokens.Take(model, reservation.ts, token_count);
-  }
-  for (const int64_t id : reservation.tiers) {
+  requests.GiveBack(model, reservation.request_entry, reservation.ts, request_count, &state->requests);
+  tokens.GiveBack(model, reservation.token_entry, reservation.ts, token_count, &state->tokens);
+  for (const auto& [id, entry] : reservation.tiers) {
     std::optional<SqliteTier> tier = tiers.Load(id, now);
     if (!tier) continue;
-    const int64_t amount = tier->unit == Limit::Unit::kRequests ? request_count : token_count;
-    if (amount > 0) tiers.Take(&*tier, reservation.ts, now, amount);
+    const bool of_requests = tier->unit == Limit::Unit::kRequests;
+    const int64_t added = of_requests ? reservation.requests : reservation.tokens;
+    const int64_t amount = of_requests ? request_count : token_count;
+    if (amount > 0) tiers.GiveBack(&*tier, entry, reservation.ts, now, added, amount);
+    tier->pins = std::max<int64_t>(0, tier->pins - 1);
+    tier->changed = true;
     tiers.Save("", "", &*tier);
   }
 }

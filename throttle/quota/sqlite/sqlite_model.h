@@ -16,6 +16,10 @@ struct SqliteLogState {
   int64_t sum = 0;
   int64_t rows = 0;
   int64_t first = 0;  // when the newest entry began
+  int64_t gone = 0;   // entries that have left
+
+  // Of the newest entry, as long as the model is known.
+  int64_t number() const { return gone + rows; }
 };
 
 struct SqliteModel {
@@ -27,6 +31,7 @@ struct SqliteModel {
   int64_t open = 0;
   int64_t day_start = 0;
   int64_t day_count = 0;
+  int64_t day = 0;  // its number
 
   ModelUsage usage() const;
 };
@@ -39,8 +44,8 @@ class SqliteLog {
   // What counts no longer at `now`.
   void Expire(std::string_view model, int64_t now, SqliteLogState* state);
   void Add(std::string_view model, int64_t now, int64_t amount, SqliteLogState* state);
-  // From the entry in which that of `ts` is.
-  void Take(std::string_view model, int64_t ts, int64_t amount);
+  // From the entry of that number, which is of `ts` or later, where it still counts.
+  void GiveBack(std::string_view model, int64_t entry, int64_t ts, int64_t amount, SqliteLogState* state);
   void StepBack(std::string_view model, int64_t now) { step_back_.Run(model, now); }
   // When so much of it will have left.
   int64_t WhenFreed(std::string_view model, int64_t amount);
@@ -53,29 +58,38 @@ class SqliteLog {
   SqliteQuery expire_;
   SqliteQuery step_back_;
   SqliteQuery reduce_;
-  SqliteQuery remove_;
 };
 
 struct SqliteReservation {
+  struct Part {
+    int64_t tier = 0;
+    int64_t entry = 0;
+  };
+
   std::string id;
   int64_t ts = 0;
   int64_t deadline = 0;
   int64_t requests = 0;
   int64_t tokens = 0;
-  std::vector<int64_t> tiers;
+  int64_t request_entry = 0;
+  int64_t token_entry = 0;
+  int64_t day = 0;
+  std::vector<Part> tiers;
 };
 
 class SqliteModels {
  public:
   explicit SqliteModels(SqliteDatabase& database);
 
-  // As of `now`: what has left is gone, reservations whose time is up are given back, and what lies in the future
-  // counts as of now. `expired` is raised by the reservations that were.
+  // As of `now`: what has left is gone, reservations whose time is up are given back, kMostExpiredAtOnce at most, and
+  // what lies in the future counts as of now. `expired` is raised by the reservations that were.
   SqliteModel Load(std::string_view model, int64_t now, uint64_t* expired);
+  // A row for a model that has none and no quota: its name takes room.
+  void BeginBounded(std::string_view model, int64_t now) { begin_bounded_.Run(model, now); }
   void CountDay(std::string_view model, int64_t now, int64_t requests, SqliteModel* state);
   void Hold(std::string_view model, const SqliteReservation& reservation);
   std::optional<SqliteReservation> Find(std::string_view id);
-  // Takes back where it still counts, `state` being the model's.
+  // Takes back where it still counts, `state` being the model's, and lets go of the tiers.
   void GiveBack(std::string_view model, const SqliteReservation& reservation, int64_t requests, int64_t tokens,
                 int64_t now, SqliteModel* state);
   void Forget(std::string_view model, std::string_view id);
@@ -89,7 +103,7 @@ class SqliteModels {
  private:
   SqliteModel Read(std::string_view model);
   void StepBack(std::string_view model, int64_t now);
-  bool ExpireReservations(std::string_view model, int64_t now, SqliteModel* state, uint64_t* expired);
+  void ExpireReservations(std::string_view model, int64_t now, SqliteModel* state, uint64_t* expired);
   void SetDay(std::string_view model, const SqliteModel& state);
 
   SqliteQuery load_;
@@ -100,8 +114,8 @@ class SqliteModels {
   SqliteQuery open_;
   SqliteQuery find_;
   SqliteQuery due_;
-  SqliteQuery later_;
   SqliteQuery step_back_;
+  SqliteQuery begin_bounded_;
   SqliteQuery forget_;
   SqliteQuery close_;
   SqliteQuery drop_;

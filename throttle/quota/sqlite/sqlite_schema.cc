@@ -37,8 +37,10 @@ CREATE INDEX IF NOT EXISTS idx_tokens_model_ts ON tokens(model, ts);
 )sql";
 
 // weir_models has the sums of the logs, so that a decision reads one row whatever is in the window; `…_first` is when
-// the newest entry of a log began, `seen` the latest time that the model's rows know. weir_counts has how many rows two
-// tables have, which SQLite would count one by one.
+// the newest entry of a log began, `…_gone` how many entries have left it, `days` how many days have ended:
+// reservations know their entries and their day by these numbers. `seen` is the latest time that the model's rows know;
+// `bounded` is 1 of a model that was new without a quota. weir_counts has how many of those there are, and how many
+// tiers, which SQLite would count one by one. weir_tiers.pins: the open reservations that hold the tier.
 constexpr std::string_view kOwnTables = R"sql(
 CREATE TABLE weir_counts(models INTEGER NOT NULL, tiers INTEGER NOT NULL);
 INSERT INTO weir_counts VALUES(0, 0);
@@ -47,11 +49,15 @@ CREATE TABLE weir_models(
   requests INTEGER NOT NULL DEFAULT 0,
   requests_rows INTEGER NOT NULL DEFAULT 0,
   requests_first INTEGER NOT NULL DEFAULT 0,
+  requests_gone INTEGER NOT NULL DEFAULT 0,
   tokens INTEGER NOT NULL DEFAULT 0,
   tokens_rows INTEGER NOT NULL DEFAULT 0,
   tokens_first INTEGER NOT NULL DEFAULT 0,
+  tokens_gone INTEGER NOT NULL DEFAULT 0,
+  days INTEGER NOT NULL DEFAULT 0,
   seen INTEGER NOT NULL DEFAULT 0,
-  open INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+  open INTEGER NOT NULL DEFAULT 0,
+  bounded INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 CREATE TABLE weir_tiers(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   model TEXT NOT NULL,
@@ -61,19 +67,21 @@ CREATE TABLE weir_tiers(
   kind INTEGER NOT NULL,
   per INTEGER NOT NULL,
   rate INTEGER NOT NULL,
-  burst INTEGER NOT NULL,
   amount INTEGER NOT NULL,
   rest INTEGER NOT NULL,
   rows INTEGER NOT NULL,
+  next INTEGER NOT NULL,
   first INTEGER NOT NULL,
   ts INTEGER NOT NULL,
+  pins INTEGER NOT NULL,
   until INTEGER NOT NULL,
   UNIQUE(model, key, meter));
 CREATE TABLE weir_tier_entries(
   tier INTEGER NOT NULL,
+  number INTEGER NOT NULL,
   ts INTEGER NOT NULL,
   amount INTEGER NOT NULL,
-  PRIMARY KEY(tier, ts)) WITHOUT ROWID;
+  PRIMARY KEY(tier, number)) WITHOUT ROWID;
 CREATE TABLE weir_reservations(
   id TEXT PRIMARY KEY,
   model TEXT NOT NULL,
@@ -81,15 +89,25 @@ CREATE TABLE weir_reservations(
   deadline INTEGER NOT NULL,
   requests INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
+  request_entry INTEGER NOT NULL,
+  token_entry INTEGER NOT NULL,
+  day INTEGER NOT NULL,
   tiers TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX weir_reservations_deadline ON weir_reservations(model, deadline);
-CREATE TRIGGER weir_models_more AFTER INSERT ON weir_models BEGIN UPDATE weir_counts SET models = models + 1; END;
-CREATE TRIGGER weir_models_less AFTER DELETE ON weir_models BEGIN UPDATE weir_counts SET models = models - 1; END;
+CREATE TRIGGER weir_models_more AFTER INSERT ON weir_models WHEN NEW.bounded BEGIN
+  UPDATE weir_counts SET models = models + 1; END;
+CREATE TRIGGER weir_models_less AFTER DELETE ON weir_models WHEN OLD.bounded BEGIN
+  UPDATE weir_counts SET models = models - 1; END;
+CREATE TRIGGER weir_models_known AFTER UPDATE OF bounded ON weir_models BEGIN
+  UPDATE weir_counts SET models = models + NEW.bounded - OLD.bounded; END;
 CREATE TRIGGER weir_tiers_more AFTER INSERT ON weir_tiers BEGIN UPDATE weir_counts SET tiers = tiers + 1; END;
 CREATE TRIGGER weir_tiers_less AFTER DELETE ON weir_tiers BEGIN UPDATE weir_counts SET tiers = tiers - 1; END;
 CREATE TRIGGER weir_daily_in AFTER INSERT ON daily BEGIN
   INSERT INTO weir_models(model, seen) VALUES(NEW.model, NEW.day_start)
   ON CONFLICT(model) DO UPDATE SET seen = max(seen, NEW.day_start);
+END;
+CREATE TRIGGER weir_daily_out AFTER DELETE ON daily BEGIN
+  UPDATE weir_models SET days = days + 1 WHERE model = OLD.model;
 END;
 INSERT INTO weir_models(model, seen) SELECT model, day_start FROM daily WHERE true ON CONFLICT DO NOTHING;
 )sql";
@@ -105,7 +123,7 @@ CREATE TRIGGER weir_LOG_changed AFTER UPDATE ON LOG BEGIN
   UPDATE weir_models SET LOG = LOG + NEW.count - OLD.count, seen = max(seen, NEW.ts) WHERE model = NEW.model;
 END;
 CREATE TRIGGER weir_LOG_out AFTER DELETE ON LOG BEGIN
-  UPDATE weir_models SET LOG = LOG - OLD.count, LOG_rows = LOG_rows - 1,
+  UPDATE weir_models SET LOG = LOG - OLD.count, LOG_rows = LOG_rows - 1, LOG_gone = LOG_gone + 1,
     LOG_first = CASE WHEN OLD.ts >= LOG_first THEN 0 ELSE LOG_first END WHERE model = OLD.model;
 END;
 INSERT INTO weir_models(model, LOG, LOG_rows, LOG_first, seen)

@@ -1,6 +1,7 @@
 #include "throttle/quota/sqlite/sqlite_store.h"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -13,6 +14,19 @@
 #include "throttle/quota/sqlite/sqlite_sweep.h"
 
 namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+using Found = SqliteCharges::Found;
+
+// While somebody else keeps the file locked.
+constexpr milliseconds kBreakerPause{1000};
+constexpr milliseconds kShortPatience{100};
+// Of a Prune; in between the others have their turn.
+constexpr milliseconds kPruneFor{200};
+
+}  // namespace
 
 struct SqliteQuotaStore::Rep {
   Rep(std::unique_ptr<SqliteDatabase> opened, SqliteStoreOptions given, const WallClock& wall_clock)
@@ -29,16 +43,47 @@ struct SqliteQuotaStore::Rep {
   // `work`, all or nothing; it is given the time, which is asked for when the file is ours.
   template <typename Work>
   Status Do(Work work) {
-    const std::lock_guard lock(mutex);
+    const auto begin = Steady::now();
+    const milliseconds patience = Patience(begin);
+    const std::unique_lock lock(mutex, begin + patience);
+    if (!lock.owns_lock()) return Fail(BusyProblem(patience), true);
+    const auto left = std::chrono::duration_cast<milliseconds>(begin + patience - Steady::now());
+    database->SetPatience(std::max(left, milliseconds(0)), patience);
     SqliteTransaction transaction(*database);
-    uint64_t expired = 0;
-    if (database->ok()) work(Now(), &expired);
-    const bool done = transaction.Commit();
-    Status status = done ? Status() : Status::Error(database->problem());
+    Found found;
+    if (database->ok()) work(Now(), &found);
+    if (!transaction.Commit()) return Fail(database->problem(), database->was_busy());
     const std::lock_guard health_lock(health_mutex);
-    health.problem = status.message();
-    if (done) health.expired_reservations += expired;
-    return status;
+    health.problem.clear();
+    health.breaker = StoreHealth::Breaker::kClosed;
+    health.expired_reservations += found.expired;
+    health.dropped_entries += found.dropped;
+    return {};
+  }
+  milliseconds Patience(Steady::time_point now) {
+    const std::lock_guard lock(health_mutex);
+    const bool locked = health.breaker != StoreHealth::Breaker::kClosed && now < locked_until;
+    return locked ? std::min(kShortPatience, options.busy_timeout) : options.busy_timeout;
+  }
+  std::string BusyProblem(milliseconds patience) const {
+    return database->path() + ": the calls before this one have kept it busy for " + std::to_string(patience.count()) +
+           " ms; see whether another process keeps the file locked";
+  }
+  Status Fail(const std::string& problem, bool busy) {
+    const std::lock_guard lock(health_mutex);
+    health.problem = problem;
+    if (busy) {
+      health.breaker = StoreHealth::Breaker::kOpen;
+      locked_until = Steady::now() + kBreakerPause;
+    }
+    return Status::Error(problem);
+  }
+  // A part of the file: whether that was the last of its tiers, and of its models, of which some may be done already.
+  Status PrunePart(bool* tiers_done, bool* models_done) {
+    return Do([&](int64_t now, Found* found) {
+      if (!*tiers_done) *tiers_done = sweep.Tiers(now);
+      if (!*models_done) *models_done = sweep.Models(now, &found->expired);
+    });
   }
   void CountFailure() {
     const std::lock_guard lock(health_mutex);
@@ -48,7 +93,7 @@ struct SqliteQuotaStore::Rep {
   const SqliteStoreOptions options;
   const WallClock& clock;
 
-  std::mutex mutex;  // of all that follows
+  std::timed_mutex mutex;  // of all that follows
   std::unique_ptr<SqliteDatabase> database;
   SqliteModels models;
   SqliteSweep sweep;
@@ -58,11 +103,13 @@ struct SqliteQuotaStore::Rep {
   // Apart, so that nobody who asks how it is has to wait for the file.
   mutable std::mutex health_mutex;
   StoreHealth health;
+  Steady::time_point locked_until;
 };
 
 Result<std::unique_ptr<SqliteQuotaStore>> SqliteQuotaStore::Open(const std::string& path, SqliteStoreOptions options,
                                                                  const WallClock& clock) {
-  Result<std::unique_ptr<SqliteDatabase>> database = SqliteDatabase::Open(path, options.busy_timeout);
+  Result<std::unique_ptr<SqliteDatabase>> database =
+      SqliteDatabase::Open(path, options.busy_timeout, options.must_exist);
   if (!database.ok()) return database.status();
   Status prepared = PrepareSqliteSchema(*database.value(), options.busy_timeout);
   if (!prepared.ok()) return prepared;
@@ -84,38 +131,31 @@ ChargeAnswer SqliteQuotaStore::Run(const Charge& given) {
   charge.requests = std::clamp<int64_t>(charge.requests, 0, kMostAmount);
   charge.tokens = std::clamp<int64_t>(charge.tokens, 0, kMostAmount);
   ChargeAnswer answer;
-  const Status done =
-      rep_->Do([&](int64_t now, uint64_t* expired) { answer = rep_->charges.Run(charge, now, expired); });
-  if (!done.ok()) {
-    rep_->CountFailure();
-    return {.code = QuotaCode::kStoreUnavailable,
-            .tiers = std::vector<TierUsage>(charge.tiers.size()),
-            .problem = done.message()};
-  }
-  if (answer.code == QuotaCode::kTooManyNames && charge.forces()) {
-    const std::lock_guard lock(rep_->health_mutex);
-    ++rep_->health.dropped_entries;
-  }
-  return answer;
+  const Status done = rep_->Do([&](int64_t now, Found* found) { answer = rep_->charges.Run(charge, now, found); });
+  if (done.ok()) return answer;
+  rep_->CountFailure();
+  return {.code = QuotaCode::kStoreUnavailable, .problem = done.message()};
 }
 
 SettlementAnswer SqliteQuotaStore::Run(const Settlement& settlement) {
   const std::optional<ReservationId> id = ParseReservationId(settlement.reservation);
   if (!id) return {.code = SettlementAnswer::Code::kUnknown};
   SettlementAnswer answer;
-  const Status done = rep_->Do(
-      [&](int64_t now, uint64_t* expired) { answer = rep_->charges.Settle(id->model, settlement, now, expired); });
+  const Status done =
+      rep_->Do([&](int64_t now, Found* found) { answer = rep_->charges.Settle(id->model, settlement, now, found); });
   if (done.ok()) return answer;
   rep_->CountFailure();
   return {.code = SettlementAnswer::Code::kStoreUnavailable, .model = id->model, .problem = done.message()};
 }
 
 Status SqliteQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuota> quota) {
-  return rep_->Do([&](int64_t, uint64_t*) { rep_->content.SetQuota(model, quota); });
+  if (quota)
+    if (Status status = CheckQuota(model, *quota); !status.ok()) return status;
+  return rep_->Do([&](int64_t, Found*) { rep_->content.SetQuota(model, quota); });
 }
 
 Status SqliteQuotaStore::Reset(std::string_view model) {
-  return rep_->Do([&](int64_t, uint64_t*) {
+  return rep_->Do([&](int64_t, Found*) {
     if (model.empty()) {
       rep_->content.ResetAll();
     } else {
@@ -126,33 +166,41 @@ Status SqliteQuotaStore::Reset(std::string_view model) {
 
 Result<std::vector<std::string>> SqliteQuotaStore::Models() {
   std::vector<std::string> models;
-  const Status done = rep_->Do([&](int64_t now, uint64_t* expired) { models = rep_->content.Models(now, expired); });
+  const Status done = rep_->Do([&](int64_t now, Found* found) { models = rep_->content.Models(now, &found->expired); });
   if (!done.ok()) return done;
   return models;
 }
 
 Result<QuotaState> SqliteQuotaStore::Export() {
   QuotaState state;
-  const Status done = rep_->Do([&](int64_t now, uint64_t* expired) { state = rep_->content.Export(now, expired); });
+  const Status done = rep_->Do([&](int64_t now, Found* found) { state = rep_->content.Export(now, &found->expired); });
   if (!done.ok()) return done;
   return state;
 }
 
 Status SqliteQuotaStore::Import(const QuotaState& state) {
-  return rep_->Do([&](int64_t, uint64_t*) { rep_->content.Import(state); });
+  for (const auto& [model, saved] : state) {
+    if (!saved.quota) continue;
+    if (Status status = CheckQuota(model, *saved.quota); !status.ok()) return status;
+  }
+  return rep_->Do([&](int64_t, Found*) { rep_->content.Import(state); });
 }
 
 void SqliteQuotaStore::Prune() {
   // A failure is in Health; the next call on a model forgets as well.
-  (void)rep_->Do([&](int64_t now, uint64_t* expired) {
-    rep_->sweep.Tiers(now);
-    rep_->sweep.Models(now, expired);
-  });
+  const auto end = Steady::now() + kPruneFor;
+  bool tiers_done = false;
+  bool models_done = false;
+  while (rep_->PrunePart(&tiers_done, &models_done).ok() && !(tiers_done && models_done) && Steady::now() < end) {
+  }
 }
 
 StoreHealth SqliteQuotaStore::Health() const {
   const std::lock_guard lock(rep_->health_mutex);
-  return rep_->health;
+  StoreHealth health = rep_->health;
+  if (health.breaker == StoreHealth::Breaker::kOpen && Steady::now() >= rep_->locked_until)
+    health.breaker = StoreHealth::Breaker::kHalfOpen;
+  return health;
 }
 
 }  // namespace weir

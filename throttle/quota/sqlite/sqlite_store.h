@@ -6,8 +6,9 @@
 // reservations' tables are added, also to a file that has only those. A file with tables of these names and other
 // columns is refused.
 //
-// A call waits for the disk and for the other processes: Pace::kBlocks. A file that stays locked for longer, is full or
-// damaged: kStoreUnavailable, with the reason; nothing was charged.
+// A call waits for the disk and for the other calls and processes, busy_timeout at most: Pace::kBlocks. A file that
+// stays locked for longer, is full or damaged: kStoreUnavailable, with the reason; nothing was charged. For a second
+// after a call has waited in vain the others wait no longer than 100 ms (the breaker of Health).
 #pragma once
 
 #include <memory>
@@ -21,6 +22,7 @@ struct SqliteStoreOptions {
   std::chrono::milliseconds busy_timeout{5000};
   size_t max_models = 100'000;
   size_t max_tier_keys = 1'000'000;
+  bool must_exist = false;  // otherwise the file and its directory are made where there are none
 };
 
 class SqliteQuotaStore final : public QuotaStore {

@@ -1,7 +1,8 @@
 #include "throttle/quota/sqlite/sqlite_sweep.h"
 
-#include <utility>
 #include <vector>
+
+#include "throttle/quota/quota_store.h"
 
 namespace weir {
 namespace {
@@ -17,36 +18,48 @@ SqliteSweep::SqliteSweep(SqliteDatabase& database, SqliteModels& models)
       next_models_(database, "SELECT model FROM weir_models WHERE model > ?1 ORDER BY model LIMIT " +
                                  std::to_string(kModelsAtOnce)),
       has_tiers_(database, "SELECT 1 FROM weir_tiers WHERE model = ?1 LIMIT 1"),
-      next_tiers_(database,
-                  "SELECT id, until FROM weir_tiers WHERE id > ?1 ORDER BY id LIMIT " + std::to_string(kTiersAtOnce)),
+      next_tiers_(database, "SELECT id, until, pins FROM weir_tiers WHERE id > ?1 ORDER BY id LIMIT " +
+                                std::to_string(kTiersAtOnce)),
       drop_entries_(database, "DELETE FROM weir_tier_entries WHERE tier = ?1"),
       drop_tier_(database, "DELETE FROM weir_tiers WHERE id = ?1") {}
 
-void SqliteSweep::Models(int64_t now, uint64_t* expired) {
+bool SqliteSweep::Models(int64_t now, uint64_t* expired) {
   std::vector<std::string> names;
   {
     SqliteRows rows = next_models_(std::string_view(model_));
     while (rows.Next()) names.emplace_back(rows.Text(0));
   }
+  const uint64_t enough = *expired + kMostExpiredAtOnce;
   for (const std::string& name : names) {
     const SqliteModel state = models_.Load(name, now, expired);
     if (!has_tiers_(std::string_view(name)).Next()) models_.DropIfUnused(name, state);
+    model_ = name;
+    if (*expired >= enough) return false;
   }
-  model_ = names.size() < kModelsAtOnce ? "" : names.back();
+  if (names.size() == kModelsAtOnce) return false;
+  model_.clear();
+  return true;
 }
 
-void SqliteSweep::Tiers(int64_t now) {
-  std::vector<std::pair<int64_t, int64_t>> tiers;
+bool SqliteSweep::Tiers(int64_t now) {
+  size_t seen = 0;
+  std::vector<int64_t> done;
   {
     SqliteRows rows = next_tiers_(tier_);
-    while (rows.Next()) tiers.emplace_back(rows.Int(0), rows.Int(1));
+    for (; rows.Next(); ++seen) {
+      tier_ = rows.Int(0);
+      const bool counts = rows.Int(1) > now;
+      const bool held = rows.Int(2) > 0;  // a reservation will come back to it
+      if (!counts && !held) done.push_back(tier_);
+    }
   }
-  for (const auto& [id, until] : tiers) {
-    if (until > now) continue;
+  for (const int64_t id : done) {
     drop_entries_.Run(id);
     drop_tier_.Run(id);
   }
-  tier_ = tiers.size() < kTiersAtOnce ? 0 : tiers.back().first;
+  if (seen == kTiersAtOnce) return false;
+  tier_ = 0;
+  return true;
 }
 
 }  // namespace weir

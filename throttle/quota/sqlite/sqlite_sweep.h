@@ -11,9 +11,9 @@ class SqliteSweep {
  public:
   SqliteSweep(SqliteDatabase& database, SqliteModels& models);
 
-  // Within a transaction, each from where it stopped, and round again.
-  void Models(int64_t now, uint64_t* expired);
-  void Tiers(int64_t now);
+  // A part, within a transaction, each from where it stopped, and round again. True: that was the last part of a round.
+  bool Models(int64_t now, uint64_t* expired);
+  bool Tiers(int64_t now);
 
  private:
   SqliteModels& models_;

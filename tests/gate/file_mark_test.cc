@@ -1,0 +1,46 @@
+// When a file is read that others write.
+#include "relay/gate/file_mark.h"
+
+#include "tests/gate/gate_fixture.h"
+
+namespace weir {
+namespace {
+
+TEST(FileWatch, AFileIsReadWhenItRests) {
+  const GateDirectory directory;
+  const std::string path = directory.Write("weir.yaml", "a");
+  FileWatch watch(path);
+  EXPECT_FALSE(watch.Look()) << "seen for the first time";
+  EXPECT_TRUE(watch.Look());
+  EXPECT_TRUE(watch.ReadWhole([] {}));
+  EXPECT_FALSE(watch.Look()) << "nothing is new";
+  for (const char* text : {"", "q", "qu", "quo"}) {
+    directory.Overwrite("weir.yaml", text);
+    EXPECT_FALSE(watch.Look()) << "\"" << text << "\": it is being written";
+  }
+  EXPECT_TRUE(watch.Look());
+}
+
+TEST(FileWatch, WhatChangesWhileItIsReadIsReadAgain) {
+  const GateDirectory directory;
+  FileWatch watch(directory.Write("weir.yaml", "a"));
+  EXPECT_FALSE(watch.ReadWhole([&] { directory.Overwrite("weir.yaml", "half of"); }));
+  watch.Look();
+  EXPECT_TRUE(watch.Look());
+  EXPECT_TRUE(watch.ReadWhole([] {}));
+  EXPECT_FALSE(watch.ReadWhole([&] { directory.Write("weir.yaml", "half of"); })) << "another file of that name";
+}
+
+TEST(FileWatch, AFileThatGoesIsAChange) {
+  const GateDirectory directory;
+  const std::string path = directory.Write("weir.yaml", "a");
+  FileWatch watch(path);
+  EXPECT_TRUE(watch.ReadWhole([] {}));
+  watch.Look();
+  std::filesystem::remove(path);
+  EXPECT_FALSE(watch.Look());
+  EXPECT_TRUE(watch.Look());
+}
+
+}  // namespace
+}  // namespace weir
