@@ -106,9 +106,9 @@ class RedisLoad {
     const int contenders = depth == 1 ? 2 : 3;  // with one call under way one connection is a connection each
     for (int i = 0; i < contenders; ++i) {
       const int who = (i + repetition - 1) % contenders;
-      const Status status = who == 0   ? Weir(repetition, depth, calls)
-                            : who == 1 ? Benchmark(repetition, depth, calls, 1, depth)
-                                       : Benchmark(repetition, depth, calls, depth, 1);
+      Status status = who == 0   ? Weir(repetition, depth, calls)
+                      : who == 1 ? Benchmark(repetition, depth, calls, 1, depth)
+                                 : Benchmark(repetition, depth, calls, depth, 1);
       if (!status.ok()) return status;
     }
     return {};

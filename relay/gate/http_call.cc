@@ -101,7 +101,7 @@ class Call {
   }
   HttpCallResult Late() {
     return Fail(Failed::kTimeout, "no answer from " + url_.Origin() + " within " +
-                                      FormatNumber(options_.timeout.count() / 1000.0) + " s");
+                                      FormatNumber(static_cast<double>(options_.timeout.count()) / 1000) + " s");
   }
   HttpCallResult Failure(Failed failed, const std::string& what, const error_code& error) {
     if (error == beast::error::timeout) return Late();

@@ -331,7 +331,8 @@ std::string Aligned(const std::vector<Cells>& rows, bool numbers) {
 
 std::string InWords(Duration time) {
   const int64_t ms = std::max<int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(time).count());
-  if (ms < 10'000) return FormatNumber(static_cast<double>((ms + 99) / 100) / 10) + " s";
+  const int64_t tenths = (ms + 99) / 100;
+  if (ms < 10'000) return FormatNumber(static_cast<double>(tenths) / 10) + " s";
   const int64_t seconds = (ms + 999) / 1000;
   const auto parts = [](int64_t large, const char* large_unit, int64_t small, const char* small_unit) {
     const std::string text = std::to_string(large) + large_unit;
@@ -340,7 +341,7 @@ std::string InWords(Duration time) {
   if (seconds < 60) return std::to_string(seconds) + " s";
   if (seconds < 3600) return parts(seconds / 60, " min", seconds % 60, " s");
   const int64_t minutes = (seconds + 59) / 60;
-  if (minutes < 24 * 60 * 2) return parts(minutes / 60, " h", minutes % 60, " min");
+  if (minutes < int64_t{48} * 60) return parts(minutes / 60, " h", minutes % 60, " min");
   const int64_t hours = (minutes + 59) / 60;
   return parts(hours / 24, " days", hours % 24, " h");
 }

@@ -103,7 +103,7 @@ class OpenApiAnswers : public ::testing::Test {
     }
   }
   static std::string Good(Call call, const std::string& model) {
-    const std::string asks = R"({"model":")" + model + R"(","tokens":60,"user":"alice"})";
+    std::string asks = R"({"model":")" + model + R"(","tokens":60,"user":"alice"})";
     switch (call) {
       case Call::kCommit:
         return R"({"reservation":"none","tokens":60})";

@@ -297,10 +297,11 @@ TEST_F(QuotaCommandTest, MigratesFromStoreToStore) {
   ASSERT_EQ(Command({"set", "gpt-4o", "--rpm", "17", "--store", yaml}).code, 0);
   ASSERT_EQ(Command({"record", "gpt-4o", "600", "300", "--store", yaml}).code, 0);
   ASSERT_EQ(Command({"record", "other", "1", "2", "--store", yaml}).code, 0);
+  const std::string moved = yaml + " → " + sqlite + ": 1 quotas, usage of 2 models\n";
   for (int i = 0; i < 2; ++i) {
     const Ended ended = Command({"migrate", yaml, sqlite});
     EXPECT_EQ(ended.code, 0) << ended.err;
-    EXPECT_EQ(ended.out, yaml + " → " + sqlite + ": 1 quotas, usage of 2 models\n");
+    EXPECT_EQ(ended.out, moved);
   }
   EXPECT_TRUE(Contains(Command({"stats", "gpt-4o", "--store", sqlite}).out, " 1/17 "))
       << Command({"stats", "--store", sqlite}).out;

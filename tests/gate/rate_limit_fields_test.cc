@@ -18,7 +18,7 @@ const WallTime kNow{std::chrono::seconds(1771597920)};  // 2026-02-20T14:32:00Z
 
 std::string Lines(const HttpFields& fields) {
   std::string text;
-  for (const auto& [name, value] : fields) text += name + ": " + value + "\n";
+  for (const auto& [name, value] : fields) text.append(name).append(": ").append(value).append("\n");
   return text;
 }
 std::string Lines(const Decision& decision, int64_t tokens, RateLimitDialect dialect = RateLimitDialect::kIetf) {

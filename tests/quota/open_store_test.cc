@@ -73,7 +73,7 @@ TEST(OpenStore, WhatMustExistIsNotMade) {
     settings.store = kind + path;
     const auto missing = OpenQuotaStore(settings, true);
     ASSERT_FALSE(missing.ok());
-    EXPECT_EQ(missing.status().message(), "quota store \"" + kind + path + "\": there is no such file");
+    EXPECT_EQ(missing.status().message(), "quota store \"" + settings.store + "\": there is no such file");
     EXPECT_FALSE(std::filesystem::exists(directory / "there"));
   }
   settings.store = "yaml:" + (directory / "quota.yaml");

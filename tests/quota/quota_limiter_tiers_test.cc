@@ -172,10 +172,11 @@ std::vector<SlowModel::Counted> Meets(const TierRulesConfig& tiers, int64_t rpm,
                                       const std::string& user, bool tenant, const std::string& instance) {
   std::vector<SlowModel::Counted> counted;
   const auto add = [&](const std::string& whose, const Limits& limits) {
+    const std::string counted_for = model + "|" + whose + "|";
     for (const Limit& limit : limits)
-      counted.push_back({model + "|" + whose + "|" + std::to_string(static_cast<int>(limit.unit)) + "|" +
-                             std::to_string(limit.per.count()),
-                         limit});
+      counted.push_back(
+          {counted_for + std::to_string(static_cast<int>(limit.unit)) + "|" + std::to_string(limit.per.count()),
+           limit});
   };
   const bool overridden = tenant && tiers.tenants.at("t").contains(model);
   add((tenant ? "t/" : "") + user, overridden ? tiers.tenants.at("t").at(model) : tiers.default_limits.user_model);

@@ -33,7 +33,7 @@ Certificate Make(const char* name, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer
   X509_set_version(certificate, 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate), serial);
   X509_gmtime_adj(X509_getm_notBefore(certificate), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(certificate), 24 * 3600);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), 86'400);
   X509_set_pubkey(certificate, key);
   X509_NAME* subject = X509_get_subject_name(certificate);
   X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>(name), -1, -1, 0);

@@ -28,12 +28,12 @@ struct HashedName {
   size_t hash;
 };
 struct HashName {
-  using is_transparent = void;
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): the name that the library looks for
   size_t operator()(const HashedName& name) const { return name.hash; }
   size_t operator()(const std::string& name) const { return std::hash<std::string_view>()(name); }
 };
 struct SameName {
-  using is_transparent = void;
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): the name that the library looks for
   bool operator()(const std::string& a, const std::string& b) const { return a == b; }
   bool operator()(const HashedName& a, const std::string& b) const { return a.name == b; }
   bool operator()(const std::string& a, const HashedName& b) const { return a == b.name; }

@@ -173,7 +173,7 @@ void ReadQuotaSection(const YamlValue& section, QuotaConfig* config) {
 Status ReadQuotaConfig(const std::string& path, QuotaConfig* config,
                        const std::vector<std::string_view>& other_sections) {
   QuotaConfig read = *config;
-  const Status status = ReadYamlFile(path, [&](YamlMap& root) {
+  Status status = ReadYamlFile(path, [&](YamlMap& root) {
     if (const YamlValue section = root.Optional("quota")) ReadQuotaSection(section, &read);
     for (const std::string_view other : other_sections) root.Optional(other);
   });

@@ -69,7 +69,7 @@ std::string DescribeWait(Duration wait) {
   if (seconds < 120) return Text(seconds) + " s";
   if (seconds < 7200) return TwoParts(seconds, 60, " min", " s");
   const int64_t minutes = ceil<std::chrono::minutes>(wait).count();
-  if (minutes < 48 * 60) return TwoParts(minutes, 60, " h", " min");
+  if (minutes < int64_t{48} * 60) return TwoParts(minutes, 60, " h", " min");
   return TwoParts(ceil<std::chrono::hours>(wait).count(), 24, " days", " h");
 }
 

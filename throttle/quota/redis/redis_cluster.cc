@@ -179,7 +179,9 @@ void RedisClusterTopology::AskForMap() {
       const bool is_well = node.server->connected() && node.server->breaker() == StoreHealth::Breaker::kClosed;
       if (node.slots > 0 && is_well == well) to_ask_.push_back({.host = address.first, .port = address.second});
     }
-    if (well && !to_ask_.empty()) std::ranges::rotate(to_ask_, to_ask_.begin() + turn_++ % to_ask_.size());
+    if (!well || to_ask_.empty()) continue;
+    const auto first = static_cast<std::ptrdiff_t>(turn_++ % to_ask_.size());
+    std::rotate(to_ask_.begin(), to_ask_.begin() + first, to_ask_.end());
   }
   for (const RedisAddress& seed : seeds_) {
     if (std::ranges::find(to_ask_, seed) == to_ask_.end()) to_ask_.push_back(seed);

@@ -242,7 +242,7 @@ void RedisConnection::Flush() {
 }
 
 void RedisConnection::ReadReplies() {
-  static constexpr size_t kReadBytes = 64 * 1024;
+  static constexpr size_t kReadBytes = size_t{64} << 10;
   std::array<char, kReadBytes> buffer;
   do {
     size_t count = 0;
@@ -305,8 +305,11 @@ void RedisConnection::OnTimer() {
   }
   std::erase_if(early_, [&](RedisCallPtr& call) {
     const bool is_late = call->deadline <= now;
-    if (is_late) late.push_back({std::move(call), false});
-    if (!is_late) next = std::min(next, call->deadline);
+    if (is_late) {
+      late.push_back({std::move(call), false});
+    } else {
+      next = std::min(next, call->deadline);
+    }
     return is_late;
   });
   const bool silent = state_ == State::kReady && !calls_.empty() && now - heard_ >= options_.silence;

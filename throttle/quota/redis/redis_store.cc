@@ -170,7 +170,7 @@ void RedisQuotaStore::Rep::OnSettled(const RedisOutcome& outcome, const std::str
 
 std::string RedisQuotaStore::Rep::Fail(const RedisOutcome& outcome) {
   ++failures;
-  const std::string text =
+  std::string text =
       IsGood(outcome) ? Describe(endpoint) + ": it answers what the script does not say" : outcome.problem;
   const std::lock_guard lock(problem_mutex);
   problem = text;

@@ -54,7 +54,7 @@ SqliteTierRows SqliteCharges::LoadTiers(const Charge& charge, int64_t now) {
   SqliteTierRows tiers;
   for (size_t i = 0; i < charge.tiers.size(); ++i) {
     const TierCharge& tier = charge.tiers[i];
-    const auto same = std::find_if(charge.tiers.begin(), charge.tiers.begin() + i, [&](const TierCharge& other) {
+    const auto same = std::ranges::find_if(charge.tiers.first(i), [&](const TierCharge& other) {
       return other.key == tier.key && other.limit.unit == tier.limit.unit && other.limit.kind == tier.limit.kind &&
              other.limit.per == tier.limit.per;
     });

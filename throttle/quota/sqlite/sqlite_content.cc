@@ -97,11 +97,11 @@ void SqliteContent::Import(const QuotaState& all) {
   database_.Execute("DELETE FROM quotas");
   for (const auto& [name, state] : all) {
     if (state.quota) SetQuota(name, state.quota);
+    const std::string_view model = name;
     const auto insert = [&](SqliteLog& log, const std::vector<ModelState::Entry>& entries) {
       for (const ModelState::Entry& entry : entries) {
         if (entry.amount > 0)
-          log.insert.Run(std::string_view(name), int64_t{entry.time.time_since_epoch().count()},
-                         std::min(kMostAmount, entry.amount));
+          log.insert.Run(model, int64_t{entry.time.time_since_epoch().count()}, std::min(kMostAmount, entry.amount));
       }
     };
     insert(models_.requests, state.requests);

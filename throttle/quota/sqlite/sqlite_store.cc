@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -26,6 +27,39 @@ constexpr milliseconds kShortPatience{100};
 // Of a Prune; in between the others have their turn.
 constexpr milliseconds kPruneFor{200};
 
+// The file is one caller's at a time. Not a std::timed_mutex, whose wait by the steady clock the thread sanitizer does
+// not see.
+class FileTurn {
+ public:
+  class Hold {
+   public:
+    Hold(FileTurn& turn, Steady::time_point until) : turn_(turn) {
+      std::unique_lock lock(turn_.mutex_);
+      has_ = turn_.is_free_.wait_until(lock, until, [this] { return !turn_.taken_; });
+      if (has_) turn_.taken_ = true;
+    }
+    ~Hold() {
+      if (!has_) return;
+      const std::lock_guard lock(turn_.mutex_);
+      turn_.taken_ = false;
+      turn_.is_free_.notify_one();
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+    bool has() const { return has_; }
+
+   private:
+    FileTurn& turn_;
+    bool has_ = false;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable is_free_;
+  bool taken_ = false;
+};
+
 }  // namespace
 
 struct SqliteQuotaStore::Rep {
@@ -45,8 +79,8 @@ struct SqliteQuotaStore::Rep {
   Status Do(Work work) {
     const auto begin = Steady::now();
     const milliseconds patience = Patience(begin);
-    const std::unique_lock lock(mutex, begin + patience);
-    if (!lock.owns_lock()) return Fail(BusyProblem(patience), true);
+    const FileTurn::Hold hold(turn, begin + patience);
+    if (!hold.has()) return Fail(BusyProblem(patience), true);
     const auto left = std::chrono::duration_cast<milliseconds>(begin + patience - Steady::now());
     database->SetPatience(std::max(left, milliseconds(0)), patience);
     SqliteTransaction transaction(*database);
@@ -93,7 +127,7 @@ struct SqliteQuotaStore::Rep {
   const SqliteStoreOptions options;
   const WallClock& clock;
 
-  std::timed_mutex mutex;  // of all that follows
+  FileTurn turn;  // of all that follows
   std::unique_ptr<SqliteDatabase> database;
   SqliteModels models;
   SqliteSweep sweep;
