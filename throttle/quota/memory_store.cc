@@ -10,6 +10,7 @@
 #include "throttle/quota/judge.h"
 #include "throttle/quota/model_counts.h"
 #include "throttle/quota/name_bound.h"
+#include "throttle/quota/name_map.h"
 #include "throttle/quota/reservation_id.h"
 
 namespace weir {
@@ -22,7 +23,7 @@ constexpr size_t kSweptForRoom = 256;  // buckets, for who found no room: some 2
 
 // Hashed once, for the shard and for its map.
 struct HashedName {
-  explicit HashedName(std::string_view text) : name(text), hash(std::hash<std::string_view>()(text)) {}
+  explicit HashedName(std::string_view text) : name(text), hash(HashOfName(text)) {}
 
   std::string_view name;
   size_t hash;
@@ -30,7 +31,7 @@ struct HashedName {
 struct HashName {
   using is_transparent = void;  // NOLINT(readability-identifier-naming): the name that the library looks for
   size_t operator()(const HashedName& name) const { return name.hash; }
-  size_t operator()(const std::string& name) const { return std::hash<std::string_view>()(name); }
+  size_t operator()(const std::string& name) const { return HashOfName(name); }
 };
 struct SameName {
   using is_transparent = void;  // NOLINT(readability-identifier-naming): the name that the library looks for

@@ -13,6 +13,25 @@
 
 namespace weir {
 
+inline uint64_t HashOfName(std::string_view name) {
+  uint64_t hash = name.size();
+  const auto mix = [&](uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 32;
+  };
+  const char* at = name.data();
+  size_t left = name.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    mix(word);
+  }
+  uint64_t tail = 0;
+  for (size_t i = 0; i < left; ++i) tail = tail << 8 | static_cast<uint8_t>(at[i]);
+  mix(tail);
+  return hash;
+}
+
 template <typename Value>
 class NameMap {
  public:
@@ -42,25 +61,6 @@ class NameMap {
   using Entry = std::pair<std::string, Value>;
   static constexpr uint32_t kFree = UINT32_MAX;
 
-  static uint64_t Hash(std::string_view name) {
-    uint64_t hash = name.size();
-    const auto mix = [&](uint64_t word) {
-      hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
-      hash ^= hash >> 32;
-    };
-    const char* at = name.data();
-    size_t left = name.size();
-    for (; left >= 8; at += 8, left -= 8) {
-      uint64_t word;
-      std::memcpy(&word, at, 8);
-      mix(word);
-    }
-    uint64_t tail = 0;
-    for (size_t i = 0; i < left; ++i) tail = tail << 8 | static_cast<uint8_t>(at[i]);
-    mix(tail);
-    return hash;
-  }
-
   const Entry* EntryAt(size_t slot) const {
     const uint32_t at = slots_[slot];
     return at == kFree ? nullptr : &entries_[at];
@@ -69,7 +69,7 @@ class NameMap {
   // Where it stands, or would.
   size_t SlotOf(std::string_view name) const {
     const size_t mask = slots_.size() - 1;
-    size_t slot = Hash(name) & mask;
+    size_t slot = HashOfName(name) & mask;
     for (const Entry* entry; (entry = EntryAt(slot)) != nullptr && entry->first != name;) slot = (slot + 1) & mask;
     return slot;
   }
