@@ -12,8 +12,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "config/sync_directory.h"
 #include "import/readable.h"
-#include "import/sync_directory.h"
 #include "relay/json_writer.h"
 #include "relay/nostr/signature.h"
 

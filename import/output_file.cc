@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "import/sync_directory.h"
+#include "config/sync_directory.h"
 
 namespace weir {
 namespace {

@@ -16,20 +16,12 @@
 
 #include "relay/gate/gate_server.h"
 #include "tests/server/raw_client.h"
+#include "tests/temp_directory.h"
 
 namespace weir {
 
-class GateDirectory {
+class GateDirectory : public TempDirectory {
  public:
-  GateDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-gate-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~GateDirectory() { std::filesystem::remove_all(path_); }
-  GateDirectory(const GateDirectory&) = delete;
-  GateDirectory& operator=(const GateDirectory&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
   // By another name first, as an editor does.
   std::string Write(const std::string& name, std::string_view text) const {
     std::ofstream(*this / (name + ".new"), std::ios::binary) << text;
@@ -41,14 +33,7 @@ class GateDirectory {
     std::ofstream(*this / name, std::ios::binary | std::ios::trunc) << text;
     return *this / name;
   }
-  std::string Read(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(*this / name, std::ios::binary).rdbuf();
-    return std::move(text).str();
-  }
-
- private:
-  std::string path_;
+  std::string Read(const std::string& name) const { return TextOf(*this / name); }
 };
 
 // True as soon as it is; false after half a minute.

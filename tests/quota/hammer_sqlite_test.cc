@@ -5,7 +5,7 @@
 
 #include "config/manual_clock.h"
 #include "tests/quota/hammer.h"
-#include "tests/quota/temp_directory.h"
+#include "tests/temp_directory.h"
 #include "throttle/quota/sqlite/sqlite_store.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/quota/temp_directory.h"
+#include "tests/temp_directory.h"
 
 namespace weir {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "config/manual_clock.h"
 #include "tests/quota/store_suite.h"
-#include "tests/quota/temp_directory.h"
+#include "tests/temp_directory.h"
 #include "throttle/quota/yaml_time.h"
 
 namespace weir {

@@ -53,7 +53,7 @@ class ClusterServers {
   void MustSay(size_t node, const std::vector<std::string>& arguments);
 
   const ClusterServersOptions options_;
-  RedisDirectory certificates_;
+  TempDirectory certificates_;
   std::vector<std::unique_ptr<RedisProcess>> nodes_;
   std::vector<size_t> owner_;  // by slot
 };

@@ -49,7 +49,7 @@ bool InPath(const std::string& program) {
 }
 
 // Debian's redis-tools alone has the server too, under another name: it goes by how it is called.
-std::string Program(const RedisDirectory& directory) {
+std::string Program(const TempDirectory& directory) {
   if (InPath("redis-server")) return "redis-server";
   const std::string link = directory / "redis-server";
   if (!std::filesystem::exists(link)) std::filesystem::create_symlink("/usr/bin/redis-check-rdb", link);
@@ -57,17 +57,6 @@ std::string Program(const RedisDirectory& directory) {
 }
 
 }  // namespace
-
-RedisDirectory::RedisDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "weir-redis-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no directory " + name);
-  path_ = name;
-}
-
-RedisDirectory::~RedisDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 RedisProcess::RedisProcess(RedisProcessOptions options) : options_(std::move(options)) {
   if (options_.tls && options_.certificates.empty()) MakeCertificates(directory_.path());

@@ -14,22 +14,9 @@
 #include <vector>
 
 #include "tests/quota_redis/redis_client.h"
+#include "tests/temp_directory.h"
 
 namespace weir {
-
-class RedisDirectory {
- public:
-  RedisDirectory();
-  ~RedisDirectory();
-  RedisDirectory(const RedisDirectory&) = delete;
-  RedisDirectory& operator=(const RedisDirectory&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 struct RedisProcessOptions {
   enum class Kind : uint8_t { kServer, kClusterNode, kSentinel };
@@ -82,7 +69,7 @@ class RedisProcess {
   void Reap();
 
   const RedisProcessOptions options_;
-  RedisDirectory directory_;
+  TempDirectory directory_;
   uint16_t port_ = 0;
   uint16_t command_port_ = 0;
   uint16_t bus_port_ = 0;

@@ -46,7 +46,7 @@ TEST(RedisProcess, RefusesWithoutThePassword) {
 }
 
 TEST(RedisProcess, EndsWithTheProcessThatStartedIt) {
-  const RedisDirectory directory;  // where the child's things stay behind
+  const TempDirectory directory;  // where the child's things stay behind
   int ports[2];
   ASSERT_EQ(::pipe(ports), 0);
   const pid_t child = ::fork();

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "tests/quota/store_suite.h"
+#include "tests/quota_redis/deciders.h"
 #include "tests/quota_redis/reaped_clock.h"
 #include "tests/quota_redis/redis_process.h"
 #include "throttle/quota/redis/redis_store.h"
@@ -13,13 +14,12 @@ namespace {
 constexpr std::chrono::seconds kPatience{60};
 
 std::unique_ptr<QuotaStore> MakeStore(const RedisProcess& server, const WallClock& clock, const StoreBounds& bounds) {
-  return std::make_unique<RedisQuotaStore>(ParseRedisUrl(server.url()).value(),
-                                           RedisStoreOptions{.timeout = kPatience,
-                                                             .connect_timeout = kPatience,
-                                                             .ca_file = server.ca_file(),
-                                                             .max_models = bounds.max_models,
-                                                             .max_tier_keys = bounds.max_tier_keys,
-                                                             .clock = &clock});
+  return OpenRedis(server.url(), {.timeout = kPatience,
+                                  .connect_timeout = kPatience,
+                                  .ca_file = server.ca_file(),
+                                  .max_models = bounds.max_models,
+                                  .max_tier_keys = bounds.max_tier_keys,
+                                  .clock = &clock});
 }
 
 StoreUnderTest OpenOn(const std::shared_ptr<RedisProcess>& server, const WallClock& clock, const StoreBounds& bounds) {

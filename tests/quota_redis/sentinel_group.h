@@ -44,7 +44,7 @@ class SentinelGroup {
   bool Knows(RedisProcess& sentinel);
 
   const SentinelGroupOptions options_;
-  RedisDirectory certificates_;
+  TempDirectory certificates_;
   std::vector<std::unique_ptr<RedisProcess>> servers_;
   std::vector<std::unique_ptr<RedisProcess>> sentinels_;
 };

@@ -12,25 +12,9 @@
 
 #include "relay/store/rocksdb_store.h"
 #include "tests/store/plain_event.h"
+#include "tests/temp_directory.h"
 
 namespace weir {
-
-class TempDirectory {
- public:
-  TempDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-store-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TempDirectory() { std::filesystem::remove_all(path_); }
-  TempDirectory(const TempDirectory&) = delete;
-  TempDirectory& operator=(const TempDirectory&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 inline StoreOptions SmallStore(const std::string& path) {
   StoreOptions options;

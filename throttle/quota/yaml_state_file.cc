@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "config/parse.h"
+#include "config/sync_directory.h"
 
 namespace weir {
 namespace {
@@ -41,13 +42,6 @@ bool WriteAll(int file, std::string_view text) {
     text.remove_prefix(static_cast<size_t>(written));
   }
   return true;
-}
-
-// On some file systems a new name is on disk only when its directory is; others know nothing of it, so it cannot fail.
-void SyncDirectoryOf(const std::string& path) {
-  const std::string parent = fs::path(path).parent_path().string();
-  const Descriptor directory(open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.number() >= 0) (void)fsync(directory.number());
 }
 
 std::string HolderIn(int lock) {

@@ -1,4 +1,4 @@
-#include "import/sync_directory.h"
+#include "config/sync_directory.h"
 
 #include <fcntl.h>
 #include <unistd.h>

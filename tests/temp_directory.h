@@ -5,17 +5,23 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace weir {
 
 class TempDirectory {
  public:
   TempDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-quota-XXXXXX").string();
-    path_ = mkdtemp(name.data());
+    std::string name = (std::filesystem::temp_directory_path() / "weir-test-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no directory " + name);
+    path_ = name;
   }
-  ~TempDirectory() { std::filesystem::remove_all(path_); }
+  ~TempDirectory() {
+    std::error_code ignored;  // a server may still write to it
+    std::filesystem::remove_all(path_, ignored);
+  }
   TempDirectory(const TempDirectory&) = delete;
   TempDirectory& operator=(const TempDirectory&) = delete;
 
