@@ -2,7 +2,7 @@
 //
 // A command is a function int XCommand(int argc, char** argv) that stands in the room that does the work and parses its
 // own flags (with CLI11, in its .cc only); argv[0] is "weir x". It returns the exit code: 0, 1 if the work failed, 2 if
-// it was asked for something wrong. `weir config` knows what the relay's configuration declares, and the gate's: all
+// it was asked for something wrong. `weir config` knows what the relay's configuration declares, and the quotas': all
 // rooms' settings.
 #include <cstdio>
 #include <iostream>
@@ -17,7 +17,6 @@
 #include "import/import_command.h"
 #include "import/import_service.h"
 #include "relay/check_command.h"
-#include "relay/gate/count_tokens.h"
 #include "relay/gate/gate_command.h"
 #include "relay/gate/gate_part.h"
 #include "relay/gate/gate_settings.h"
@@ -31,14 +30,10 @@ namespace {
 
 int Config(int argc, char** argv) {
   RelayConfiguration configuration;
-  GateSettings gate;
-  GateAdminSettings gate_admin;
-  CountTokensSettings count_tokens;
+  AllQuotaSettings quotas;
   SettingTable table;
   Declare(table, configuration);
-  Declare(table, gate);
-  Declare(table, gate_admin);
-  Declare(table, count_tokens);
+  Declare(table, quotas);
   const int code = ConfigCommand(argc, argv, table, ProcessEnvironment(), std::cout, std::cerr);
   // What single ranges cannot say.
   RelayConfiguration checked;

@@ -7,7 +7,7 @@
 #include "config/status.h"
 #include "relay/store/rocksdb_store.h"
 
-namespace CLI {  // NOLINT: the library's name
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;
 }
 

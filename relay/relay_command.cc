@@ -4,38 +4,29 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
-#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "monitors/memory_probe.h"
 #include "relay/logging.h"
 #include "relay/relay.h"
 #include "relay/relay_part.h"
-#include "relay/service_notify.h"
-#include "relay/stop_signals.h"
+#include "relay/serving_command.h"
 #include "relay/version.h"
 
 namespace weir {
 namespace {
 
-// What clients have to take their CLOSED and the last OKs; systemd's default patience is nine times as long.
-constexpr std::chrono::seconds kLongestShutdown{10};
-
 struct Flags {
-  std::optional<std::string> port;
-  std::optional<std::string> listen;
-  std::optional<std::string> data_dir;
+  SettingFlags settings;
   bool take_over = false;
 };
 
 void AddTo(CLI::App& app, Flags& flags) {
-  app.add_option("--port", flags.port, "port for WebSocket and HTTP, instead of WEIR_PORT; 0: any free one");
-  app.add_option("--listen", flags.listen, "address to listen on, instead of WEIR_LISTEN; 0.0.0.0 for all");
-  app.add_option("--data-dir", flags.data_dir, "where the events are kept, instead of WEIR_DATA_DIR");
+  flags.settings.Add(app, "--port", "PORT", "port for WebSocket and HTTP, instead of WEIR_PORT; 0: any free one");
+  flags.settings.Add(app, "--listen", "LISTEN", "address to listen on, instead of WEIR_LISTEN; 0.0.0.0 for all");
+  flags.settings.Add(app, "--data-dir", "DATA_DIR", "where the events are kept, instead of WEIR_DATA_DIR");
   app.add_flag("--take-over", flags.take_over,
                "ask the relay that has the data directory to stop, and go on in its place; clients reconnect");
   app.footer(
@@ -54,12 +45,7 @@ Status Configure(const Flags& flags, const Environment& environment, RelayConfig
   if (Status status = LoadRelayConfiguration(environment, configuration); !status.ok()) return status;
   SettingTable table;
   Declare(table, *configuration);
-  for (const auto& [flag, name, text] :
-       {std::tuple("--port", "PORT", &flags.port), std::tuple("--listen", "LISTEN", &flags.listen),
-        std::tuple("--data-dir", "DATA_DIR", &flags.data_dir)}) {
-    if (!text->has_value()) continue;
-    if (Status status = table.Set(name, **text, flag); !status.ok()) return status;
-  }
+  if (Status status = flags.settings.Set(table); !status.ok()) return status;
   return Check(*configuration);
 }
 
@@ -119,19 +105,13 @@ int Run(const RelayConfiguration& configuration, bool take_over, std::vector<Rel
     return 1;
   }
   Relay& relay = *opened.value();
-  signals.BeginOrderly([&relay] { relay.ForceShutdown(); }, hang_up);
-  relay.Accept();
   const std::string address = relay.host_and_port();
-  spdlog::info("listening on ws://{}; a browser on http://{} shows how to connect", address, address);
-  NotifyService("READY=1\nSTATUS=listening on ws://" + address);
-
-  const char* signal = signals.Wait();
-  spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
-  NotifyService("STOPPING=1");
-  relay.Shutdown(kLongestShutdown);
-  signals.BeginOrderly([] { spdlog::warn("closing the database; what was acknowledged is safe"); });
-  opened.value().reset();
-  spdlog::info("stopped");
+  ServeUntilTold(std::move(opened).value(), signals,
+                 {.url = "ws://" + address,
+                  .hint = "; a browser on http://" + address + " shows how to connect",
+                  .at_once = [&relay] { relay.ForceShutdown(); },
+                  .hang_up = hang_up,
+                  .closing = "closing the database; what was acknowledged is safe"});
   return 0;
 }
 

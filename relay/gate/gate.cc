@@ -16,6 +16,7 @@
 #include "relay/gate/cross_site.h"
 #include "relay/gate/file_mark.h"
 #include "relay/gate/gate_metrics.h"
+#include "relay/gate/plain_errors.h"
 #include "relay/gate/quota_json.h"
 #include "relay/gate/serving.h"
 #include "relay/gate/store_log.h"
@@ -25,7 +26,7 @@ namespace weir {
 namespace {
 
 std::string DescribeConfig(const QuotaConfig& config) {
-  std::string text = "profiles of ";
+  std::string text = config.providers.empty() ? "no profiles" : "profiles of ";
   for (const Provider provider : config.providers)
     text += std::string(text.ends_with(' ') ? "" : ", ") + std::string(NameOf(provider));
   text += "; " + std::to_string(config.quotas.size()) + " models with quotas of their own; unknown models are " +
@@ -44,14 +45,6 @@ HttpResponse RefusalOfAnotherSite() {
           .content_type = "application/json",
           .body = WriteError(
               {.code = "forbidden", .message = "a page of another site may not ask this in somebody's browser"})};
-}
-
-// In the words of the API.
-HttpResponse AsJson(HttpResponse refusal) {
-  while (refusal.body.ends_with('\n')) refusal.body.pop_back();
-  refusal.body = WriteError({.code = refusal.status == 401 ? "unauthorized" : "forbidden", .message = refusal.body});
-  refusal.content_type = "application/json";
-  return refusal;
 }
 
 }  // namespace
@@ -114,7 +107,8 @@ void QuotaGate::Rep::Answer(const QuotaRoute& route, const HttpRequest& request,
 bool QuotaGate::Rep::ReadConfig() {
   Result<QuotaConfig> config = QuotaConfig();
   bool found = false;
-  if (!file.ReadWhole([&] { config = ReadGateConfig(settings, &found); })) return false;
+  std::vector<std::string> warnings;
+  if (!file.ReadWhole([&] { config = ReadGateConfig(settings, &found, &warnings); })) return false;
   // Emptied, or written as far as its first lines: everybody's quotas would go.
   if (config.ok() && has_section && !found) {
     config = Result<QuotaConfig>(
@@ -127,6 +121,7 @@ bool QuotaGate::Rep::ReadConfig() {
   }
   has_section = found;
   spdlog::info("{} was read: {}", settings.config_file, DescribeConfig(config.value()));
+  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   LogStated(limiter.Reconfigure(std::move(config).value()));
   return true;
 }
@@ -211,13 +206,15 @@ Result<std::unique_ptr<QuotaGate>> QuotaGate::Open(const GateSettings& settings)
   bool has_section = false;
   Result<QuotaConfig> config = QuotaConfig();
   // Where it changes meanwhile, the watch reads it again.
-  file.ReadWhole([&] { config = ReadGateConfig(settings, &has_section); });
+  std::vector<std::string> warnings;
+  file.ReadWhole([&] { config = ReadGateConfig(settings, &has_section, &warnings); });
   if (!config.ok()) return config.status();
   Result<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(settings.store);
   if (!store.ok()) return store.status();
   spdlog::info("quotas: kept in {}; {}; {}", store.value()->name(),
                settings.config_file.empty() ? "no configuration file" : "configuration " + settings.config_file,
                DescribeConfig(config.value()));
+  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   auto rep = std::make_unique<Rep>(settings, std::move(store).value(), config.value());
   rep->file = std::move(file);
   rep->has_section = has_section;
@@ -229,13 +226,14 @@ Result<std::unique_ptr<QuotaGate>> QuotaGate::Open(const GateSettings& settings)
 void QuotaGate::AddRoutes(HttpRouter& router, const GateSettings& settings, const Refusal& refusal,
                           const std::function<QuotaGate&()>& gate) {
   if (settings.api == ServedQuotaApi::kOff) return;
+  router.AddWording("/v1/", PlainErrorAsJson);
   for (const QuotaRoute& route : QuotaApi::Routes()) {
     const bool for_admins = route.for_admins || settings.api == ServedQuotaApi::kAdmins;
     router.AddDeferred(std::string(route.method), std::string(route.path),
                        [gate, &route, refusal, for_admins](const HttpRequest& request, HttpReply reply) {
                          if (IsChangeByAnotherSite(request)) return reply(RefusalOfAnotherSite());
                          if (for_admins)
-                           if (auto refused = refusal(request)) return reply(AsJson(*std::move(refused)));
+                           if (auto refused = refusal(request)) return reply(PlainErrorAsJson(*std::move(refused)));
                          gate().rep_->Answer(route, request, std::move(reply));
                        });
   }

@@ -4,40 +4,26 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
-#include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 
-#include "relay/gate/count_tokens.h"
 #include "relay/gate/gate_server.h"
 #include "relay/logging.h"
 #include "relay/relay.h"
-#include "relay/service_notify.h"
-#include "relay/stop_signals.h"
+#include "relay/serving_command.h"
 #include "relay/version.h"
 
 namespace weir {
 namespace {
 
-// No decision takes longer than the slowest store.
-constexpr std::chrono::seconds kLongestShutdown{10};
-
-struct Flags {
-  std::optional<std::string> port;
-  std::optional<std::string> listen;
-  std::optional<std::string> store;
-  std::optional<std::string> config;
-};
-
-void AddTo(CLI::App& app, Flags& flags) {
-  app.add_option("--port", flags.port, "port for HTTP, instead of WEIR_PORT; 0: any free one");
-  app.add_option("--listen", flags.listen, "address to listen on, instead of WEIR_LISTEN; 0.0.0.0 for all");
-  app.add_option("--store", flags.store,
-                 "where the quotas are kept, instead of WEIR_QUOTA_STORE: memory, yaml:PATH, sqlite:PATH, "
-                 "redis://HOST:PORT, redis-sentinel://HOST:PORT/MASTER, redis-cluster://HOST:PORT,…");
-  app.add_option("--config", flags.config, "weir.yaml with quotas, tiers and policies, instead of WEIR_CONFIG");
+void AddTo(CLI::App& app, SettingFlags& flags) {
+  flags.Add(app, "--port", "PORT", "port for HTTP, instead of WEIR_PORT; 0: any free one");
+  flags.Add(app, "--listen", "LISTEN", "address to listen on, instead of WEIR_LISTEN; 0.0.0.0 for all");
+  flags.Add(app, "--store", "QUOTA_STORE",
+            "where the quotas are kept, instead of WEIR_QUOTA_STORE: memory, yaml:PATH, sqlite:PATH, "
+            "redis://HOST:PORT, redis-sentinel://HOST:PORT/MASTER, redis-cluster://HOST:PORT,…");
+  flags.Add(app, "--config", "CONFIG", "weir.yaml with quotas, tiers and policies, instead of WEIR_CONFIG");
   app.footer(
       "Examples:\n"
       "  weir gate                                       http://127.0.0.1:3335, in memory, everybody's profiles\n"
@@ -52,30 +38,21 @@ void AddTo(CLI::App& app, Flags& flags) {
       "Exit status: 0 stopped when it was told to, 1 could not run, 2 wrong flags, settings or weir.yaml.");
 }
 
-Status Configure(const Flags& flags, const Environment& environment, GateConfiguration* configuration) {
+Status Configure(const SettingFlags& flags, const Environment& environment, GateConfiguration* configuration) {
   SettingTable table;
   Declare(table, *configuration);
   if (Status status = table.Load(environment); !status.ok()) return status;
-  for (const auto& [flag, name, text] :
-       {std::tuple("--port", "PORT", &flags.port), std::tuple("--listen", "LISTEN", &flags.listen),
-        std::tuple("--store", "QUOTA_STORE", &flags.store), std::tuple("--config", "CONFIG", &flags.config)}) {
-    if (!text->has_value()) continue;
-    if (Status status = table.Set(name, **text, flag); !status.ok()) return status;
-  }
+  if (Status status = flags.Set(table); !status.ok()) return status;
   return ReadGateConfig(configuration->gate).status();
 }
 
 // An environment may be the relay's too.
 void WarnOfUnknownSettings(const Environment& environment) {
   RelayConfiguration relay;
-  GateSettings gate;
-  GateAdminSettings admin;
-  CountTokensSettings count_tokens;
+  AllQuotaSettings quotas;
   SettingTable table;
   Declare(table, relay);
-  Declare(table, gate);
-  Declare(table, admin);
-  Declare(table, count_tokens);
+  Declare(table, quotas);
   for (const std::string& warning : table.UnknownNames(environment)) spdlog::warn("{}", warning);
 }
 
@@ -99,19 +76,12 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
     StopLogging();
     _exit(0);
   };
-  signals.BeginOrderly(at_once, [&server] { server.Reload(); });
-  server.Accept();
-  const std::string address = server.host_and_port();
-  spdlog::info("listening on http://{}, where a browser or curl sees how to ask", address);
-  NotifyService("READY=1\nSTATUS=listening on http://" + address);
-
-  const char* signal = signals.Wait();
-  spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
-  NotifyService("STOPPING=1");
-  server.Shutdown(kLongestShutdown);
-  signals.BeginOrderly([] { spdlog::warn("closing the store"); });
-  opened.value().reset();
-  spdlog::info("stopped");
+  ServeUntilTold(std::move(opened).value(), signals,
+                 {.url = "http://" + server.host_and_port(),
+                  .hint = ", where a browser or curl sees how to ask",
+                  .at_once = at_once,
+                  .hang_up = [&server] { server.Reload(); },
+                  .closing = "closing the store"});
   return 0;
 }
 
@@ -119,7 +89,7 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
 
 int GateCommand(int argc, char** argv) {
   CLI::App app("Serves the quotas of LLM models over HTTP until SIGINT or SIGTERM.", argv[0]);
-  Flags flags;
+  SettingFlags flags;
   AddTo(app, flags);
   try {
     app.parse(argc, argv);

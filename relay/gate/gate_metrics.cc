@@ -10,6 +10,7 @@ constexpr std::array<std::string_view, QuotaObserver::kCalls> kCallNames = {"dec
                                                                             "explain"};
 constexpr std::array<std::string_view, 4> kSettledNames = {"settled", "unknown_reservation", "invalid_tokens",
                                                            "store_unavailable"};
+constexpr std::array<std::string_view, 3> kOutcomeNames = {"allowed", "refused", "shadowed"};
 constexpr std::string_view kOther = "other";
 
 void Count(std::atomic<uint64_t>& counter, uint64_t count = 1) { counter.fetch_add(count, std::memory_order_relaxed); }
@@ -19,7 +20,7 @@ std::string_view TierLabel(size_t tier) { return tier < kTiers ? NameOf(static_c
 
 }  // namespace
 
-GateMetrics::GateMetrics() {
+GateMetrics::GateMetrics(const Clock& clock) : clock_(clock) {
   owned_[0] = std::make_unique<ClassCounts>();
   owned_[0]->name = kOther;
   classes_[0].store(owned_[0].get(), std::memory_order_release);
@@ -46,14 +47,18 @@ GateMetrics::ClassCounts& GateMetrics::CountsOf(std::string_view model_class) {
 void GateMetrics::OnDecision(Call call, std::string_view model_class, const Decision& decision) {
   const auto code = static_cast<size_t>(decision.code);
   const size_t tier = decision.tier ? static_cast<size_t>(*decision.tier) : kTiers;
-  Count(CountsOf(model_class).decisions[static_cast<size_t>(call)][code][tier]);
-  if (!decision.reservation.empty()) Count(reserved_);
+  const Outcome outcome = decision.shadowed  ? Outcome::kShadowed
+                          : decision.allowed ? Outcome::kAllowed
+                                             : Outcome::kRefused;
+  Count(CountsOf(model_class).decisions[static_cast<size_t>(call)][static_cast<size_t>(outcome)][code][tier]);
+  if (!decision.reservation.empty()) open_.Made(clock_.Now(), decision.reservation_ttl);
   if (decision.shadowed) Count(shadowed_[code]);
   if (decision.code == QuotaCode::kStoreUnavailable && decision.allowed) Count(unchecked_);
 }
 
 void GateMetrics::OnSettled(const Settled& settled, bool refund) {
   Count(settled_[refund ? 1 : 0][static_cast<size_t>(settled.code)]);
+  if (settled.ok()) open_.Settled(clock_.Now(), settled.time_left);
   if (!settled.ok() || refund) return;
   const int64_t difference = settled.actual_tokens - settled.reserved_tokens;
   Count(difference < 0 ? tokens_less_ : tokens_more_, static_cast<uint64_t>(difference < 0 ? -difference : difference));
@@ -71,13 +76,13 @@ void GateMetrics::OnConfigRead(bool good) {
 void GateMetrics::AppendTo(MetricFamilies& families, const StoreHealth& health) const {
   AppendDecisions(families);
   AppendSettlements(families);
-  // Others may settle what was reserved here, so that it may be less than 0, and the sum is right.
+  // Less than 0 where it settles what others reserved.
   families
-      .Gauge("weir_quota_reservations_open",
-             "Reservations that this process made, less those that it saw settled or expired; the sum over all "
-             "processes of a store counts")
-      .Add(static_cast<double>(Read(reserved_)) - static_cast<double>(SettledReservations()) -
-           static_cast<double>(health.expired_reservations));
+      .Gauge(
+          "weir_quota_reservations_open",
+          "Reservations that this process made, less those that it settled, of those whose time is not over; the sum "
+          "over all processes of a store counts")
+      .Add(static_cast<double>(open_.Count(clock_.Now())));
   AppendStore(families, health);
   families
       .Histogram("weir_quota_store_seconds",
@@ -93,25 +98,15 @@ void GateMetrics::AppendTo(MetricFamilies& families, const StoreHealth& health) 
 }
 
 void GateMetrics::AppendDecisions(MetricFamilies& families) const {
-  families.Counter("weir_quota_decisions_total",
-                   "Decisions, by call, code, the tier that refused and the class of the model");
+  families.Counter(
+      "weir_quota_decisions_total",
+      "Decisions, by call, outcome (allowed, refused, or shadowed: allowed by shadow mode alone), code, the "
+      "tier that refused and the class of the model; of records, allowed is what was counted");
   for (const auto& place : classes_) {
     const ClassCounts* counts = place.load(std::memory_order_acquire);
     if (counts == nullptr) break;
-    for (size_t call = 0; call < kCalls; ++call) {
-      for (size_t code = 0; code < kQuotaCodes; ++code) {
-        for (size_t tier = 0; tier < kTierLabels; ++tier) {
-          const uint64_t count = Read(counts->decisions[call][code][tier]);
-          // What was never the case is left out, but for the one that every rate is compared with.
-          const bool is_base = counts->name == kOther && code == 0 && tier == kTiers;
-          if (count == 0 && !is_base) continue;
-          families.Add(count, {{"call", kCallNames[call]},
-                               {"code", NameOf(static_cast<QuotaCode>(code))},
-                               {"tier", TierLabel(tier)},
-                               {"class", counts->name}});
-        }
-      }
-    }
+    for (size_t call = 0; call < kCalls; ++call)
+      for (size_t outcome = 0; outcome < kOutcomes; ++outcome) AppendDecisions(families, *counts, call, outcome);
   }
   families.Counter("weir_quota_shadowed_total", "Requests that went only because of shadow mode, by code");
   for (size_t code = 0; code < kQuotaCodes; ++code) {
@@ -120,6 +115,22 @@ void GateMetrics::AppendDecisions(MetricFamilies& families) const {
       families.Add(Read(shadowed_[code]), {{"code", NameOf(quota_code)}});
   }
   families.Counter("weir_quota_unchecked_total", "Requests that went because the store was away").Add(Read(unchecked_));
+}
+
+void GateMetrics::AppendDecisions(MetricFamilies& families, const ClassCounts& counts, size_t call, size_t outcome) {
+  for (size_t code = 0; code < kQuotaCodes; ++code) {
+    for (size_t tier = 0; tier < kTierLabels; ++tier) {
+      const uint64_t count = Read(counts.decisions[call][outcome][code][tier]);
+      // What was never the case is left out, but for the one that every rate is compared with.
+      const bool is_base = counts.name == kOther && outcome == 0 && code == 0 && tier == kTiers;
+      if (count == 0 && !is_base) continue;
+      families.Add(count, {{"call", kCallNames[call]},
+                           {"outcome", kOutcomeNames[outcome]},
+                           {"code", NameOf(static_cast<QuotaCode>(code))},
+                           {"tier", TierLabel(tier)},
+                           {"class", counts.name}});
+    }
+  }
 }
 
 void GateMetrics::AppendSettlements(MetricFamilies& families) const {
@@ -136,13 +147,10 @@ void GateMetrics::AppendSettlements(MetricFamilies& families) const {
       .Add(Read(tokens_more_), {{"direction", "more"}});
 }
 
-uint64_t GateMetrics::SettledReservations() const {
-  constexpr auto kSettled = static_cast<size_t>(Settled::Code::kSettled);
-  return Read(settled_[0][kSettled]) + Read(settled_[1][kSettled]);
-}
-
 void GateMetrics::AppendStore(MetricFamilies& families, const StoreHealth& health) {
-  families.Counter("weir_quota_reservations_expired_total", "Reservations that nobody settled in time")
+  families
+      .Counter("weir_quota_reservations_expired_total",
+               "Reservations that nobody settled in time; each is found when its model is next asked for")
       .Add(health.expired_reservations);
   families
       .Gauge("weir_quota_store_breaker", "0 closed: the store is asked; 1 half-open: it is tried; 2 open: it is not")

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "relay/gate/open_reservations.h"
 #include "relay/metric_families.h"
 #include "throttle/quota/quota_limiter.h"
 
@@ -23,7 +24,7 @@ class GateMetrics final : public QuotaObserver {
  public:
   static constexpr size_t kMaxClasses = 32;
 
-  GateMetrics();
+  explicit GateMetrics(const Clock& clock = Clock::System());
 
   void OnDecision(Call call, std::string_view model_class, const Decision& decision) override;
   void OnSettled(const Settled& settled, bool refund) override;
@@ -38,17 +39,22 @@ class GateMetrics final : public QuotaObserver {
   using Counter = std::atomic<uint64_t>;
   static constexpr size_t kTierLabels = kTiers + 1;  // the last: none
   static constexpr size_t kSettledCodes = 4;
+  enum class Outcome : uint8_t { kAllowed, kRefused, kShadowed };
+  static constexpr size_t kOutcomes = 3;
+  using TierCounts = std::array<Counter, kTierLabels>;
+  using CodeCounts = std::array<TierCounts, kQuotaCodes>;
 
   struct ClassCounts {
     std::string name;
-    std::array<std::array<std::array<Counter, kTierLabels>, kQuotaCodes>, kCalls> decisions{};
+    std::array<std::array<CodeCounts, kOutcomes>, kCalls> decisions{};
   };
   ClassCounts& CountsOf(std::string_view model_class);
   void AppendDecisions(MetricFamilies& families) const;
-  uint64_t SettledReservations() const;
+  static void AppendDecisions(MetricFamilies& families, const ClassCounts& counts, size_t call, size_t outcome);
   void AppendSettlements(MetricFamilies& families) const;
   static void AppendStore(MetricFamilies& families, const StoreHealth& health);
 
+  const Clock& clock_;
   // Filled from the front, never emptied. The first is "other".
   std::array<std::atomic<ClassCounts*>, kMaxClasses + 1> classes_{};
   std::mutex mutex_;  // who adds a class
@@ -64,7 +70,7 @@ class GateMetrics final : public QuotaObserver {
   Counter config_reads_{0};
   Counter config_errors_{0};
   std::atomic<bool> config_good_{true};
-  Counter reserved_{0};
+  OpenReservations open_;
 };
 
 }  // namespace weir

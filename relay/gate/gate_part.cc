@@ -7,24 +7,20 @@
 
 namespace weir {
 
-GatePart::GatePart(GateSettings settings) : settings_(std::move(settings)) {}
+GatePart::GatePart(GateSettings settings) : settings_{.gate = std::move(settings)} {}
 GatePart::~GatePart() = default;
 
-void GatePart::Declare(SettingTable& table) {
-  weir::Declare(table, settings_);
-  weir::Declare(table, of_gates_);
-  weir::Declare(table, of_count_tokens_);
-}
+void GatePart::Declare(SettingTable& table) { weir::Declare(table, settings_); }
 
 void GatePart::AddRoutes(HttpRouter& router) {
   QuotaGate::AddRoutes(
-      router, settings_, [this](const HttpRequest& request) { return admin_->Refusal(request); },
+      router, settings_.gate, [this](const HttpRequest& request) { return admin_->Refusal(request); },
       [this]() -> QuotaGate& { return *gate_; });
 }
 
 Status GatePart::Start(const RelayServices& services) {
-  if (settings_.api == ServedQuotaApi::kOff) return Status();
-  auto gate = QuotaGate::Open(settings_);
+  if (settings_.gate.api == ServedQuotaApi::kOff) return Status();
+  auto gate = QuotaGate::Open(settings_.gate);
   if (!gate.ok()) return gate.status();
   admin_ = &services.admin;
   gate_ = std::move(gate).value();

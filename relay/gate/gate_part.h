@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "relay/gate/count_tokens.h"
 #include "relay/gate/gate_settings.h"
 #include "relay/relay_part.h"
 
@@ -27,9 +26,7 @@ class GatePart final : public RelayPart {
   void AppendMetrics(MetricFamilies& families) const override;
 
  private:
-  GateSettings settings_;
-  GateAdminSettings of_gates_;
-  CountTokensSettings of_count_tokens_;
+  AllQuotaSettings settings_;
   const Admin* admin_ = nullptr;
   std::unique_ptr<QuotaGate> gate_;
 };

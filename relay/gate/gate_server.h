@@ -14,6 +14,7 @@
 
 #include "config/status.h"
 #include "relay/gate/gate_settings.h"
+#include "relay/gate/quota_json.h"
 #include "relay/logging.h"
 #include "relay/relay_settings.h"
 #include "relay/server/server_settings.h"
@@ -25,7 +26,12 @@ inline constexpr uint64_t kGatePort = 3335;
 struct GateConfiguration {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
-  ServerSettings server{.port = kGatePort};
+  // Its clients are programs, many on one machine or behind one address, that keep their connections for the next call;
+  // and no call is longer than the API reads.
+  ServerSettings server{.port = kGatePort,
+                        .max_connections_per_address = 1'000'000,
+                        .max_http_body_bytes = kMaxCallBytes,
+                        .handshake_timeout = std::chrono::seconds(75)};
   GateSettings gate{.api = ServedQuotaApi::kAll};
   GateAdminSettings admin;
   AdminFromLoopback admin_from_loopback = AdminFromLoopback::kAuto;

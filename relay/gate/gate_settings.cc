@@ -34,7 +34,22 @@ void Declare(SettingTable& table, GateAdminSettings& s) {
                   "this machine may change quotas and state, where it listens on loopback");
 }
 
-Result<QuotaConfig> ReadGateConfig(const GateSettings& settings, bool* has_section) {
+void Declare(SettingTable& table, QuotaClientSettings& s) {
+  table.Add("GATE", &s.gate,
+            "the gate that `weir quota` asks, such as http://127.0.0.1:3335; not set: the store of WEIR_QUOTA_STORE, "
+            "or where that is memory, the gate on this machine's WEIR_PORT");
+  table.AddSecret("QUOTA_API_KEY", &s.api_key, "the API key by which `weir quota` asks, where --api-key does not say");
+}
+
+void Declare(SettingTable& table, AllQuotaSettings& s) {
+  Declare(table, s.gate);
+  Declare(table, s.admin);
+  Declare(table, s.client);
+  Declare(table, s.count_tokens);
+}
+
+Result<QuotaConfig> ReadGateConfig(const GateSettings& settings, bool* has_section,
+                                   std::vector<std::string>* warnings) {
   QuotaConfig config;
   config.shadow = settings.quota_shadow;
   config.when_store_away = settings.when_store_away;
@@ -43,12 +58,12 @@ Result<QuotaConfig> ReadGateConfig(const GateSettings& settings, bool* has_secti
     const Status status = ReadYamlFile(settings.config_file, [&](YamlMap& root) {
       const YamlValue section = root.Optional("quota");
       found = bool(section);
-      if (found) ReadQuotaSection(section, &config);
+      if (found) ReadQuotaSection(section, &config, warnings);
     });
     if (!status.ok()) return status;
   }
   if (has_section != nullptr) *has_section = found;
-  if (config.providers.empty())
+  if (config.providers.empty() && !config.no_profiles)
     config.providers = {Provider::kGemini, Provider::kOpenAi, Provider::kAnthropic, Provider::kLocal};
   return config;
 }

@@ -7,6 +7,7 @@
 
 #include "config/settings.h"
 #include "config/status.h"
+#include "relay/gate/count_tokens.h"
 #include "relay/gate/quota_api.h"
 #include "throttle/quota/open_store.h"
 #include "throttle/quota/quota_limiter.h"
@@ -35,8 +36,25 @@ struct GateAdminSettings {
 };
 void Declare(SettingTable& table, GateAdminSettings& settings);
 
+// Of `weir quota`.
+struct QuotaClientSettings {
+  std::string gate;     // WEIR_GATE; empty: on this machine, on WEIR_PORT
+  std::string api_key;  // WEIR_QUOTA_API_KEY
+};
+void Declare(SettingTable& table, QuotaClientSettings& settings);
+
+// All about the quotas: one environment may be for `weir gate`, for `weir quota` and for a relay.
+struct AllQuotaSettings {
+  GateSettings gate;
+  GateAdminSettings admin;
+  QuotaClientSettings client;
+  CountTokensSettings count_tokens;
+};
+void Declare(SettingTable& table, AllQuotaSettings& settings);
+
 // What the settings and the configuration file say; with the four providers' profiles where they name none.
-// `has_section`: whether the file says anything of quotas.
-Result<QuotaConfig> ReadGateConfig(const GateSettings& settings, bool* has_section = nullptr);
+// `has_section`: whether the file says anything of quotas. The warnings are for the log.
+Result<QuotaConfig> ReadGateConfig(const GateSettings& settings, bool* has_section = nullptr,
+                                   std::vector<std::string>* warnings = nullptr);
 
 }  // namespace weir

@@ -20,7 +20,9 @@ HttpResponse Json(int status, std::string body) {
 HttpResponse Error(int status, std::string_view code, std::string message) {
   return Json(status, WriteError({.code = code, .message = std::move(message)}));
 }
-HttpResponse Malformed(const QuotaApiError& error) { return Json(400, WriteError(error)); }
+HttpResponse Malformed(const QuotaApiError& error) {
+  return Json(error.code == kBodyTooLong ? 413 : 400, WriteError(error));
+}
 HttpResponse InvalidName(std::string message) {
   return Error(400, NameOf(QuotaCode::kInvalidName), std::move(message));
 }

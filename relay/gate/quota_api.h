@@ -25,11 +25,13 @@
 // "shadowed":true where it only is because of shadow mode; 429 where it is refused: with Retry-After (whole seconds,
 // rounded up) where waiting helps; 503, with Retry-After, where the store is away and the policy is to refuse; 403
 // where the model may not be used because it is unknown. What is malformed gets 400 with
-// {"error":{"code":…,"message":…}}: "invalid_request", "invalid_tokens" where they are negative, "invalid_name". commit
-// and refund answer 200, or the same with 404 and "unknown_reservation", or 503 and "store_unavailable".
+// {"error":{"code":…,"message":…}}: "invalid_request", "invalid_tokens" where they are negative, "invalid_name". A body
+// of more than 64 KiB gets 413. commit and refund answer 200, or the same with 404 and "unknown_reservation", or 503
+// and "store_unavailable".
 //
 // The limits' state is in the header fields of the dialect (quota_headers.h):
-//   ietf       RateLimit-Policy: "rpm";q=500;w=60, "tpm";q=30000;w=60     RateLimit: "rpm";r=499;t=60, …
+//   ietf       RateLimit-Policy: "rpm";q=500;w=60, "tpm";q=30000;w=60;qu="tokens"
+//              RateLimit: "rpm";r=499;t=60, …
 //   openai     x-ratelimit-{limit,remaining,reset}-{requests,tokens}, reset as "1s", "6m0s"
 //   anthropic  anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}, reset in RFC 3339
 // A refusal has the first two fields of ietf in every dialect.

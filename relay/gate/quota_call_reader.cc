@@ -182,7 +182,8 @@ class CallReader {
 
 std::optional<QuotaApiError> ReadQuotaCall(Call call, std::string_view text, QuotaCallBody* body) {
   if (text.size() > kMaxCallBytes) {
-    return QuotaApiError{.message = "the body has " + std::to_string(text.size()) + " bytes, expected at most " +
+    return QuotaApiError{.code = kBodyTooLong,
+                         .message = "the body has " + std::to_string(text.size()) + " bytes, expected at most " +
                                     std::to_string(kMaxCallBytes)};
   }
   if (!simdjson::validate_utf8(text)) return QuotaApiError{.message = "the body must be UTF-8"};

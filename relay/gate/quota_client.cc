@@ -23,19 +23,38 @@ class GateClient final : public QuotaClient {
   std::string name() const override { return url_.Origin() + url_.path; }
 
   Result<HttpResponse> Ask(const QuotaQuestion& question) override {
-    constexpr std::string_view kModel = "{model}";
     const QuotaRoute& route = RouteOf(question.call);
+    const HttpRequest request = RequestOf(route, question);
+    if (token_.empty()) return Send(request);
+    if (route.for_admins) return SendWithToken(request);
+    Result<HttpResponse> answer = Send(request);
+    // It may serve administrators alone.
+    if (answer.ok() && answer.value().status == kUnauthorized) return SendWithToken(request);
+    return answer;
+  }
+
+ private:
+  static constexpr int kUnauthorized = 401;
+
+  static HttpRequest RequestOf(const QuotaRoute& route, const QuotaQuestion& question) {
+    constexpr std::string_view kModel = "{model}";
     HttpRequest request{.method = std::string(route.method), .raw_path = std::string(route.path)};
     if (const size_t at = request.raw_path.find(kModel); at != std::string::npos)
       request.raw_path.replace(at, kModel.size(), PercentEncode(question.model));
     request.body = question.body;
     request.headers = {{"Accept", "application/json"}};
     if (!request.body.empty()) request.headers.emplace_back("Content-Type", "application/json");
-    if (route.for_admins && !token_.empty()) {
-      if (!url_.tls && !url_.is_loopback())
-        return Status::Error("WEIR_ADMIN_TOKEN is not sent to " + name() + ": http can be overheard; ask it by https");
-      request.headers.emplace_back("Authorization", "Bearer " + token_);
-    }
+    return request;
+  }
+
+  Result<HttpResponse> SendWithToken(HttpRequest request) {
+    if (!url_.tls && !url_.is_loopback())
+      return Status::Error("WEIR_ADMIN_TOKEN is not sent to " + name() + ": http can be overheard; ask it by https");
+    request.headers.emplace_back("Authorization", "Bearer " + token_);
+    return Send(request);
+  }
+
+  Result<HttpResponse> Send(const HttpRequest& request) {
     HttpCallResult call = CallHttp(url_, request, {.timeout = timeout_});
     switch (call.failed) {
       case HttpCallResult::Failed::kNothing:
@@ -48,7 +67,6 @@ class GateClient final : public QuotaClient {
     }
   }
 
- private:
   const ServerUrl url_;
   const std::string token_;
   const std::chrono::milliseconds timeout_;

@@ -33,8 +33,8 @@ class QuotaClient {
   virtual Result<HttpResponse> Ask(const QuotaQuestion& question) = 0;
 };
 
-// The token, if there is one, goes as Authorization: Bearer with what is for administrators, and with nothing else.
-// Over http it goes to this machine only; asking another is an error.
+// The token, if there is one, goes as Authorization: Bearer with what is for administrators, and with what the gate has
+// refused without it (401). Over http it goes to this machine only; asking another is an error.
 Result<std::unique_ptr<QuotaClient>> AskGate(const std::string& url, const std::string& token,
                                              std::chrono::milliseconds timeout);
 

@@ -48,23 +48,31 @@ bool OnTerminal() {
   return isatty(STDOUT_FILENO) == 1 && term != nullptr && std::strcmp(term, "dumb") != 0;
 }
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : std::string(TrimBlanks(value));
+// What the environment says of the gate, by which it or its store is found, and of who asks.
+struct Settings {
+  GateConfiguration gate;
+  QuotaClientSettings client;
+};
+
+Result<Settings> LoadSettings() {
+  Settings settings;
+  SettingTable table;
+  Declare(table, settings.gate);
+  Declare(table, settings.client);
+  if (Status status = table.Load(ProcessEnvironment()); !status.ok()) return status;
+  return settings;
 }
 
-std::string GateUrl(const QuotaFlags& flags) {
+std::string GateUrl(const QuotaFlags& flags, const Settings& settings) {
   if (flags.gate) return *flags.gate;
-  if (std::string url = Variable("WEIR_GATE"); !url.empty()) return url;
-  const std::string port = Variable("WEIR_PORT");
-  return "http://127.0.0.1:" + (port.empty() ? std::to_string(kGatePort) : port);
+  if (!settings.client.gate.empty()) return settings.client.gate;
+  return "http://127.0.0.1:" + std::to_string(settings.gate.server.port);
 }
 
-// WEIR_QUOTA_STORE=memory is a gate's own.
-bool AsksGate(const QuotaFlags& flags) {
+// WEIR_QUOTA_STORE=memory, the default, is a gate's own.
+bool AsksGate(const QuotaFlags& flags, const Settings& settings) {
   if (flags.gate || flags.store) return flags.gate.has_value();
-  const std::string store = Variable("WEIR_QUOTA_STORE");
-  return store.empty() || store == "memory" || !Variable("WEIR_GATE").empty();
+  return settings.gate.gate.store.store == "memory" || !settings.client.gate.empty();
 }
 
 // Whoever only looks, or ends what was begun, makes no store.
@@ -75,18 +83,16 @@ bool MayMakeStore(const QuotaFlags& flags, std::optional<QuotaRoute::Call> call)
 }
 
 // --gate, --store, WEIR_GATE, WEIR_QUOTA_STORE, or the gate that is usual.
-Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags, std::optional<QuotaRoute::Call> call) {
-  if (AsksGate(flags)) {
+Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags, const Settings& settings,
+                                                std::optional<QuotaRoute::Call> call) {
+  if (AsksGate(flags, settings)) {
     const std::chrono::milliseconds timeout(static_cast<int64_t>(flags.timeout_seconds * 1000));
-    return AskGate(GateUrl(flags), Variable("WEIR_ADMIN_TOKEN"), timeout);
+    return AskGate(GateUrl(flags, settings), settings.gate.admin.admin_token, timeout);
   }
   if (flags.store == "memory") return Status::Error(kMemoryIsGone);
-  GateSettings settings;
-  SettingTable table;
-  Declare(table, settings);
-  if (Status status = table.Load(ProcessEnvironment()); !status.ok()) return status;
-  if (flags.store) settings.store.store = *flags.store;
-  return AskStore(settings, !MayMakeStore(flags, call));
+  GateSettings gate = settings.gate.gate;
+  if (flags.store) gate.store.store = *flags.store;
+  return AskStore(gate, !MayMakeStore(flags, call));
 }
 
 TerminalSize SizeOfTerminal() {
@@ -167,18 +173,20 @@ Status Complete(QuotaClient& client, QuotaFlags& flags) {
 }
 
 // On the command line everybody on the machine can read it.
-void ReadApiKey(QuotaFlags& flags) {
-  if (flags.api_key.empty()) flags.api_key = Variable("WEIR_QUOTA_API_KEY");
+void ReadApiKey(QuotaFlags& flags, const Settings& settings) {
+  if (flags.api_key.empty()) flags.api_key = settings.client.api_key;
   if (flags.api_key != "-") return;
   std::getline(std::cin, flags.api_key);
   flags.api_key = TrimBlanks(std::string(flags.api_key));
 }
 
 int AskAndPrint(QuotaFlags flags, const QuotaVerb& verb) {
+  const Result<Settings> settings = LoadSettings();
+  if (!settings.ok()) return Complain(settings.status().message());
   const QuotaRoute::Call call = verb.question(flags).call;
-  const Result<std::unique_ptr<QuotaClient>> client = OpenClient(flags, call);
+  const Result<std::unique_ptr<QuotaClient>> client = OpenClient(flags, settings.value(), call);
   if (!client.ok()) return Complain(client.status().message());
-  ReadApiKey(flags);
+  ReadApiKey(flags, settings.value());
   if (call == QuotaRoute::Call::kSetQuota)
     if (const Status status = Complete(*client.value(), flags); !status.ok()) return Complain(status.message());
   const QuotaQuestion question = verb.question(flags);
@@ -202,7 +210,9 @@ int AskAndPrint(QuotaFlags flags, const QuotaVerb& verb) {
 int Watch(const QuotaFlags& flags) {
   // Before the store starts threads.
   const Interrupts interrupts;
-  const Result<std::unique_ptr<QuotaClient>> client = OpenClient(flags, std::nullopt);
+  const Result<Settings> settings = LoadSettings();
+  if (!settings.ok()) return Complain(settings.status().message());
+  const Result<std::unique_ptr<QuotaClient>> client = OpenClient(flags, settings.value(), std::nullopt);
   if (!client.ok()) return Complain(client.status().message());
   using Style = WatchParts::Style;
   bool written = true;

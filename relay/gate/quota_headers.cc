@@ -97,6 +97,7 @@ void AddIetf(const Decision& decision, const std::vector<Met>& limits, HttpField
   for (const Met& met : limits) {
     const std::string name = (policies.empty() ? "\"" : ", \"") + met.policy + "\"";
     policies += name + ";q=" + FieldInteger(met.limit.amount) + ";w=" + WholeSeconds(met.limit.per);
+    if (met.limit.unit == Limit::Unit::kTokens) policies += ";qu=\"tokens\"";  // requests, where nothing is said
     if (met.limit.kind == Limit::Kind::kBucket) policies += ";weir-burst=" + FieldInteger(met.limit.burst);
     states += name + ";r=" + FieldInteger(met.remaining);
     // No t may be later than Retry-After.

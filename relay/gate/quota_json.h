@@ -34,13 +34,15 @@ struct QuotaCallBody {
   int64_t cost() const;
 };
 
+inline constexpr std::string_view kBodyTooLong = "body_too_long";
+
 struct QuotaApiError {
   std::string_view code = "invalid_request";  // a text for ever
   std::string message;
 };
 
 // The error says which key is wrong, what is there, and what was expected; or the byte at which it is no JSON. Bodies
-// of more than kMaxCallBytes are not looked at.
+// of more than kMaxCallBytes are not looked at (kBodyTooLong).
 inline constexpr size_t kMaxCallBytes = 64 << 10;
 std::optional<QuotaApiError> ReadQuotaCall(QuotaRoute::Call call, std::string_view text, QuotaCallBody* body);
 

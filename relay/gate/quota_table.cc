@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "config/in_words.h"
 #include "config/parse.h"
 
 namespace weir {
@@ -327,23 +328,6 @@ std::string Aligned(const std::vector<Cells>& rows, bool numbers) {
     text += line + "\n";
   }
   return text;
-}
-
-std::string InWords(Duration time) {
-  const int64_t ms = std::max<int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(time).count());
-  const int64_t tenths = (ms + 99) / 100;
-  if (ms < 10'000) return FormatNumber(static_cast<double>(tenths) / 10) + " s";
-  const int64_t seconds = (ms + 999) / 1000;
-  const auto parts = [](int64_t large, const char* large_unit, int64_t small, const char* small_unit) {
-    const std::string text = std::to_string(large) + large_unit;
-    return small == 0 ? text : text + " " + std::to_string(small) + small_unit;
-  };
-  if (seconds < 60) return std::to_string(seconds) + " s";
-  if (seconds < 3600) return parts(seconds / 60, " min", seconds % 60, " s");
-  const int64_t minutes = (seconds + 59) / 60;
-  if (minutes < int64_t{48} * 60) return parts(minutes / 60, " h", minutes % 60, " min");
-  const int64_t hours = (minutes + 59) / 60;
-  return parts(hours / 24, " days", hours % 24, " h");
 }
 
 }  // namespace weir

@@ -43,7 +43,5 @@ std::string Escaped(std::string_view text);
 
 // Columns as wide as their widest cell, two blanks between them; all but the first to the right where `numbers`.
 std::string Aligned(const std::vector<std::vector<std::string>>& rows, bool numbers);
-// "12 s", "3 min 5 s", "2 h 10 min": at least as long as it is.
-std::string InWords(Duration time);
 
 }  // namespace weir

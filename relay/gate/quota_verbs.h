@@ -9,7 +9,7 @@
 
 #include "relay/gate/quota_client.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;
 }
 

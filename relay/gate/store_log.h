@@ -1,4 +1,4 @@
-// Tells the log when the store goes away, and when it is back: once each.
+// Tells the log when the store goes away, why, each time that it is for another reason, and when it is back.
 //
 // Threads: one at a time.
 #pragma once
@@ -21,6 +21,7 @@ class StoreLog {
  private:
   const std::string store_;
   std::optional<TimePoint> wrong_since_;
+  std::string problem_;  // that the log was told
   std::string warning_;
 };
 

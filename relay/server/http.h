@@ -82,6 +82,12 @@ class HttpRouter {
   // the answer's head.
   void AddStream(std::string method, std::string path, HttpStreamFactory factory);
 
+  // How an error that no handler gives (400, 404, 405, 413, 500, …) is said where the path begins so: an API's in its
+  // own form.
+  using Wording = std::function<HttpResponse(HttpResponse plain)>;
+  void AddWording(std::string prefix, Wording wording);
+  HttpResponse Worded(std::string_view path, HttpResponse plain) const;
+
   // The answer, or who will give it; sets the request's parameters.
   std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
   // Null where nothing that streams is there.
@@ -102,6 +108,7 @@ class HttpRouter {
   std::map<std::string, Pattern, std::less<>> patterns_;  // by their path
   std::vector<std::pair<std::string, HttpHandler>> by_accept_;
   std::map<std::string, std::map<std::string, HttpStreamFactory, std::less<>>, std::less<>> streams_;
+  std::vector<std::pair<std::string, Wording>> wordings_;
 };
 
 }  // namespace weir

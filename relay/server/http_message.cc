@@ -38,17 +38,6 @@ std::string HttpDate() {
 }
 
 // Without what a browser would keep to itself.
-std::string_view TargetOf(const BeastRequest& request) {
-  std::string_view target(request.target().data(), request.target().size());
-  // The absolute form, as to a proxy: all of this port is one host.
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!target.starts_with(scheme)) continue;
-    const size_t slash = target.find('/', scheme.size());
-    target = slash == target.npos ? std::string_view("/") : target.substr(slash);
-  }
-  return target.substr(0, target.find('#'));
-}
-
 std::string Start(const HttpResponse& response) {
   const auto reason = http::obsolete_reason(static_cast<http::status>(response.status));
   std::string text = "HTTP/1.1 " + std::to_string(response.status) + " ";
@@ -65,6 +54,17 @@ std::string Rest(const HttpResponse& response, bool keep_alive) {
 }
 
 }  // namespace
+
+std::string_view TargetOf(const BeastRequest& request) {
+  std::string_view target(request.target().data(), request.target().size());
+  // The absolute form, as to a proxy: all of this port is one host.
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!target.starts_with(scheme)) continue;
+    const size_t slash = target.find('/', scheme.size());
+    target = slash == target.npos ? std::string_view("/") : target.substr(slash);
+  }
+  return target.substr(0, target.find('#'));
+}
 
 bool AsksForWebSocket(const BeastRequest& request) {
   return http::token_list(request[http::field::upgrade]).exists("websocket");

@@ -25,6 +25,8 @@ std::optional<HttpResponse> FramingProblem(const BeastRequest& request, bool str
 // All values of a header, joined as one list.
 std::string JoinedHeader(const BeastRequest& request, std::string_view name);
 
+// What is asked for, as it was sent: path and query.
+std::string_view TargetOf(const BeastRequest& request);
 // Nothing where the target is not well-formed.
 std::optional<std::string> PathOf(const BeastRequest& request);
 // The same; the body moves.

@@ -110,6 +110,16 @@ void HttpRouter::AddStream(std::string method, std::string path, HttpStreamFacto
   streams_[std::move(path)].insert_or_assign(std::move(method), std::move(factory));
 }
 
+void HttpRouter::AddWording(std::string prefix, Wording wording) {
+  wordings_.emplace_back(std::move(prefix), std::move(wording));
+}
+
+HttpResponse HttpRouter::Worded(std::string_view path, HttpResponse plain) const {
+  for (const auto& [prefix, wording] : wordings_)
+    if (path.starts_with(prefix)) return wording(std::move(plain));
+  return plain;
+}
+
 const HttpStreamFactory* HttpRouter::StreamFor(std::string_view method, std::string_view path) const {
   const auto streams = streams_.find(path);
   if (streams == streams_.end()) return nullptr;
@@ -145,7 +155,7 @@ std::variant<HttpResponse, const HttpDeferredHandler*> HttpRouter::Route(HttpReq
     return std::get<HttpHandler>(*handler)(request);
   }
   if (method == "OPTIONS") return Preflight();
-  return Refusal(request);
+  return Worded(request.path, Refusal(request));
 }
 
 HttpResponse HttpRouter::Refusal(const HttpRequest& request) const {

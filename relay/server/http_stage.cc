@@ -73,6 +73,9 @@ class HttpStage final : public Stage {
   void Fail(const HttpResponse& response, std::string_view what) {
     RefuseRequest(session_, counters_.http_errors, response, what);
   }
+  void Fail(const BeastRequest& request, HttpResponse response, std::string_view what) {
+    Fail(core_.router.Worded(TargetOf(request), std::move(response)), what);
+  }
   IpAddress Client(const BeastRequest& request) const;
 
   Session& session_;
@@ -130,7 +133,7 @@ bool HttpStage::Parse() {
     if (error || bytes == 0) break;
   }
   if (problem_) {
-    Fail(*problem_, "the end of its body is not told, or in a way unknown here");
+    Fail(parser_->get(), *problem_, "the end of its body is not told, or in a way unknown here");
     return false;
   }
   const bool done = parser_->is_done() || stream_ != nullptr;
@@ -144,7 +147,7 @@ bool HttpStage::Parse() {
     rest_ = std::move(left);
   }
   if (error && error != http::error::need_more) {
-    Fail(AnswerToMalformed(error, core_.settings.max_http_body_bytes), error.message());
+    Fail(parser_->get(), AnswerToMalformed(error, core_.settings.max_http_body_bytes), error.message());
     return false;
   }
   if (!done && !continued_ && parser_->is_header_done() && AsksToContinue(parser_->get())) {
@@ -178,9 +181,9 @@ void HttpStage::OnRequest() {
   const IpAddress client = Client(request);
   if (Upgrades(request)) return Upgrade(request, client);
   counters_.http_requests.Add(1);
-  if (request.version() >= 11 && request.count(http::field::host) != 1) return Fail(NoHost(), "no Host");
+  if (request.version() >= 11 && request.count(http::field::host) != 1) return Fail(request, NoHost(), "no Host");
   auto asked = ToHttpRequest(request, client.to_string(), session_.peer().to_string());
-  if (!asked) return Fail({.status = 400, .body = "the request's target is not well-formed\n"}, "bad target");
+  if (!asked) return Fail(request, {.status = 400, .body = "the request's target is not well-formed\n"}, "bad target");
   head_only_ = asked->method == "HEAD";
   if (const auto answer = Ask(*asked)) return Answer(*answer);
   waits_ = true;
@@ -205,7 +208,7 @@ bool HttpStage::StillWaits() {
 void HttpStage::BeginStream() {
   BeastRequest& request = parser_->get();
   counters_.http_requests.Add(1);
-  if (request.version() >= 11 && request.count(http::field::host) != 1) return Fail(NoHost(), "no Host");
+  if (request.version() >= 11 && request.count(http::field::host) != 1) return Fail(request, NoHost(), "no Host");
   auto head = ToHttpRequest(request, Client(request).to_string(), session_.peer().to_string());
   handed_on_ = true;
   session_.SetStage(MakeStreamStage(session_, std::move(*parser_), *std::move(head), *stream_));
@@ -219,7 +222,7 @@ std::optional<HttpResponse> HttpStage::Ask(HttpRequest& request) {
     return AskToAnswerLater(*std::get<const HttpDeferredHandler*>(routed), request);
   } catch (const std::exception& e) {
     if (desk_) desk_->Forget();
-    return AnswerToFault(request, e.what());
+    return core_.router.Worded(request.path, AnswerToFault(request, e.what()));
   }
 }
 
@@ -261,8 +264,8 @@ void HttpStage::Refuse(Refusal refusal) {
   const std::string most =
       std::to_string(total ? core_.settings.max_connections : core_.settings.max_connections_per_address);
   (total ? counters_.refused_limit : counters_.refused_address_limit).Add(1);
-  HttpResponse response{.status = total ? 503 : 429};
-  response.headers.emplace_back("Retry-After", total ? "10" : "60");
+  // Not 429, which programs take for a limit of what they asked for.
+  HttpResponse response{.status = 503, .headers = {{"Retry-After", "10"}}};
   response.body = total ? "this relay has all the " + most + " connections that it takes; try again later\n"
                         : "your address has all the " + most + " connections that one may have\n";
   LogLimit& log = total ? core_.logs.refused : core_.logs.address_limit;

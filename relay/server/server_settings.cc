@@ -12,18 +12,21 @@ void Declare(SettingTable& table, ServerSettings& s) {
             "open at once; one more is answered 503");
   table.Add("MAX_CONNECTIONS_PER_ADDRESS", &s.max_connections_per_address,
             {.min = 1, .max = 1'000'000, .unit = "connections"},
-            "open at once from one client address (of IPv6 one /64); one more is answered 429");
+            "open at once from one client address (of IPv6 one /64); one more is answered 503; `weir gate` has no such "
+            "limit where it is not set");
   table.Add("MAX_MESSAGE_BYTES", &s.max_message_bytes, {.min = 1024, .max = 64 << 20, .unit = "bytes"},
             "longest WebSocket message; a longer one closes the connection (1009)");
-  table.Add("MAX_HTTP_BODY_BYTES", &s.max_http_body_bytes, {.min = 1024, .max = 1 << 30, .unit = "bytes"},
-            "longest body of an HTTP request; a longer one is answered 413");
+  table.Add(
+      "MAX_HTTP_BODY_BYTES", &s.max_http_body_bytes, {.min = 1024, .max = 1 << 30, .unit = "bytes"},
+      "longest body of an HTTP request; a longer one is answered 413; `weir gate` takes 65536 where it is not set");
   table.Add("MAX_PENDING_BYTES", &s.max_pending_bytes, {.min = 64 << 10, .max = 1 << 30, .unit = "bytes"},
             "output that may wait for a client that reads slowly; beyond it the client is disconnected");
   table.Add("MAX_PENDING_TOTAL_MB", &s.max_pending_total_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},
             "output that may wait for all clients together; beyond it those with more than an equal share are "
             "disconnected");
   table.Add("HANDSHAKE_TIMEOUT_MS", &s.handshake_timeout, {.min = 100, .max = 600'000, .unit = "ms"},
-            "from a connection's begin to a whole request, and of silence between two HTTP requests");
+            "from a connection's begin to a whole request, and of silence between two HTTP requests; `weir gate` takes "
+            "75000 where it is not set");
   table.Add("PING_INTERVAL_MS", &s.ping_interval, {.min = 100, .max = 3'600'000, .unit = "ms"},
             "silence after which a client is pinged; twice as long without an answer, without taking any output that "
             "waits or without completing a message, and it is disconnected");

@@ -15,7 +15,7 @@ TEST(FileWatch, AFileIsReadWhenItRests) {
   EXPECT_TRUE(watch.ReadWhole([] {}));
   EXPECT_FALSE(watch.Look()) << "nothing is new";
   for (const char* text : {"", "q", "qu", "quo"}) {
-    directory.Overwrite("weir.yaml", text);
+    WriteText(directory / "weir.yaml", text);
     EXPECT_FALSE(watch.Look()) << "\"" << text << "\": it is being written";
   }
   EXPECT_TRUE(watch.Look());
@@ -24,7 +24,7 @@ TEST(FileWatch, AFileIsReadWhenItRests) {
 TEST(FileWatch, WhatChangesWhileItIsReadIsReadAgain) {
   const GateDirectory directory;
   FileWatch watch(directory.Write("weir.yaml", "a"));
-  EXPECT_FALSE(watch.ReadWhole([&] { directory.Overwrite("weir.yaml", "half of"); }));
+  EXPECT_FALSE(watch.ReadWhole([&] { WriteText(directory / "weir.yaml", "half of"); }));
   watch.Look();
   EXPECT_TRUE(watch.Look());
   EXPECT_TRUE(watch.ReadWhole([] {}));

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "tests/gate/gate_child.h"
+#include "tests/gate/gate_fixture.h"
 
 namespace weir {
 namespace {
@@ -15,7 +16,7 @@ TEST(GateCommand, RunsUntilItIsToldToStop) {
   ASSERT_NE(port, 0) << child.err();
   EXPECT_EQ(AskPort(port, "POST", "/v1/decide", R"({"model":"gpt-4o","tokens":900})").status, 200);
   child.Signal(SIGTERM);
-  EXPECT_EQ(child.Wait(), 0) << child.err();
+  EXPECT_EQ(child.Wait().code, 0) << child.err();
   EXPECT_TRUE(Has(child.err(), "quotas: kept in memory; no configuration file; profiles of gemini, openai, anthropic"))
       << child.err();
   EXPECT_TRUE(Has(child.err(), "SIGTERM: stopping"));
@@ -29,21 +30,21 @@ TEST(GateCommand, AHangUpReadsTheConfigurationAgain) {
   const uint16_t port = child.Port();
   ASSERT_NE(port, 0) << child.err();
   child.Signal(SIGHUP);
-  EXPECT_TRUE(Soon([&] { return Has(child.err(), "weir.yaml was read: "); })) << child.err();
+  EXPECT_TRUE(Eventually([&] { return Has(child.err(), "weir.yaml was read: "); })) << child.err();
   directory.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: x}\n");
-  EXPECT_TRUE(Soon([&] { return Has(child.err(), "weir.yaml:3:"); })) << child.err();
+  EXPECT_TRUE(Eventually([&] { return Has(child.err(), "weir.yaml:3:"); })) << child.err();
   EXPECT_EQ(AskPort(port, "POST", "/v1/decide", R"({"model":"mine","tokens":101})").status, 429);
   child.Signal(SIGINT);
-  EXPECT_EQ(child.Wait(), 0);
+  EXPECT_EQ(child.Wait().code, 0);
 }
 
 TEST(GateCommand, AHangUpWithoutAConfigurationSaysSo) {
   GateChild child({"--port", "0"});
   ASSERT_NE(child.Port(), 0) << child.err();
   child.Signal(SIGHUP);
-  EXPECT_TRUE(Soon([&] { return Has(child.err(), "WEIR_CONFIG is not set"); })) << child.err();
+  EXPECT_TRUE(Eventually([&] { return Has(child.err(), "WEIR_CONFIG is not set"); })) << child.err();
   child.Signal(SIGTERM);
-  EXPECT_EQ(child.Wait(), 0);
+  EXPECT_EQ(child.Wait().code, 0);
 }
 
 TEST(GateCommand, AHangUpNamesTheModelsThatSomebodyElseChanged) {
@@ -55,14 +56,15 @@ TEST(GateCommand, AHangUpNamesTheModelsThatSomebodyElseChanged) {
   const std::string quota = R"({"max_rpm":7,"max_tpm":8,"max_rpd":9})";
   EXPECT_EQ(AskPort(port, "PUT", "/v1/models/mine/quota", quota).status, 200);
   child.Signal(SIGHUP);
-  EXPECT_TRUE(Soon([&] { return Has(child.err(), "mine: max_rpm 7, max_tpm 8, max_rpd 9 hold"); })) << child.err();
+  EXPECT_TRUE(Eventually([&] { return Has(child.err(), "mine: max_rpm 7, max_tpm 8, max_rpd 9 hold"); }))
+      << child.err();
   child.Signal(SIGTERM);
-  EXPECT_EQ(child.Wait(), 0);
+  EXPECT_EQ(child.Wait().code, 0);
 }
 
 TEST(GateCommand, SaysHowToUseIt) {
   GateChild child({"--help"});
-  EXPECT_EQ(child.Wait(), 0);
+  EXPECT_EQ(child.Wait().code, 0);
   for (const char* part : {"--store", "--config", "curl -X POST", "redis://", "SIGHUP", "Exit status"})
     EXPECT_TRUE(Has(child.out(), part)) << part;
 }
@@ -90,19 +92,23 @@ TEST(GateCommand, WhatIsWrongIsTold) {
   };
   for (const auto& c : cases) {
     GateChild child(c.arguments, c.settings);
-    EXPECT_EQ(child.Wait(), c.code) << c.part_of_error << "\n" << child.err();
+    EXPECT_EQ(child.Wait().code, c.code) << c.part_of_error << "\n" << child.err();
     EXPECT_TRUE(Has(child.err(), c.part_of_error)) << c.part_of_error << "\n" << child.err();
   }
-  EXPECT_EQ(directory.Read("notes.txt"), "not a database, and long enough to be looked at as one");
+  EXPECT_EQ(TextOf(directory / "notes.txt"), "not a database, and long enough to be looked at as one");
 }
 
 TEST(GateCommand, WarnsOfSettingsThatThereAreNot) {
-  GateChild child({"--port", "0"}, {{"WEIR_QUOTA_STOER", "memory"}, {"WEIR_RELAY_NAME", "a relay's"}});
+  GateChild child({"--port", "0"}, {{"WEIR_QUOTA_STOER", "memory"},
+                                    {"WEIR_RELAY_NAME", "a relay's"},
+                                    {"WEIR_GATE", "http://127.0.0.1:3335"},
+                                    {"WEIR_QUOTA_API_KEY", "sk-of-the-test"}});
   ASSERT_NE(child.Port(), 0) << child.err();
   child.Signal(SIGTERM);
-  EXPECT_EQ(child.Wait(), 0);
+  EXPECT_EQ(child.Wait().code, 0);
   EXPECT_TRUE(Has(child.err(), "did you mean WEIR_QUOTA_STORE?")) << child.err();
-  EXPECT_FALSE(Has(child.err(), "WEIR_RELAY_NAME"));
+  for (const char* known : {"WEIR_RELAY_NAME", "WEIR_GATE", "WEIR_QUOTA_API_KEY", "sk-of-the-test"})
+    EXPECT_FALSE(Has(child.err(), known)) << known;
 }
 
 }  // namespace

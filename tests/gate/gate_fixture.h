@@ -4,17 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "relay/gate/gate_server.h"
+#include "tests/eventually.h"
 #include "tests/server/raw_client.h"
 #include "tests/temp_directory.h"
 
@@ -28,24 +26,7 @@ class GateDirectory : public TempDirectory {
     std::filesystem::rename(*this / (name + ".new"), *this / name);
     return *this / name;
   }
-  // In place, as a shell's > does.
-  std::string Overwrite(const std::string& name, std::string_view text) const {
-    std::ofstream(*this / name, std::ios::binary | std::ios::trunc) << text;
-    return *this / name;
-  }
-  std::string Read(const std::string& name) const { return TextOf(*this / name); }
 };
-
-// True as soon as it is; false after half a minute.
-template <typename Condition>
-bool Soon(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 inline std::string HttpText(const std::string& method, const std::string& path, const std::string& body = "",
                             const std::string& more = "") {
@@ -95,8 +76,8 @@ class GateTest : public testing::Test {
                R"({"model":")" + model + R"(","tokens":)" + std::to_string(tokens) + R"(,"charge":true})");
   }
   // What was made up to a second ago.
-  bool SoonInMetrics(const std::string& line) const {
-    return Soon([&] { return HasLine(Ask("GET", "/metrics").body, line); });
+  bool EventuallyInMetrics(const std::string& line) const {
+    return Eventually([&] { return HasLine(Ask("GET", "/metrics").body, line); });
   }
 
   GateDirectory directory_;

@@ -10,24 +10,30 @@
 #include <utility>
 #include <vector>
 
+#include "config/manual_clock.h"
+
 namespace weir {
 namespace {
 
 using Call = QuotaObserver::Call;
 using std::chrono::microseconds;
+using std::chrono::seconds;
 
 class GateMetricsTest : public testing::Test {
  protected:
-  std::string Text(const StoreHealth& health = {}) const {
+  static std::string TextOf(const GateMetrics& metrics, const StoreHealth& health = {}) {
     MetricFamilies families;
-    metrics_.AppendTo(families, health);
+    metrics.AppendTo(families, health);
     return prometheus::TextSerializer().Serialize(std::move(families).Take());
   }
-  bool Has(const std::string& line, const StoreHealth& health = {}) const {
-    return ("\n" + Text(health)).find("\n" + line + "\n") != std::string::npos;
+  static bool HasLine(const std::string& text, const std::string& line) {
+    return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
   }
+  std::string Text(const StoreHealth& health = {}) const { return TextOf(metrics_, health); }
+  bool Has(const std::string& line, const StoreHealth& health = {}) const { return HasLine(Text(health), line); }
 
-  GateMetrics metrics_;
+  ManualClock clock_;
+  GateMetrics metrics_{clock_};
 };
 
 TEST_F(GateMetricsTest, CountsDecisionsByWhatTheyWere) {
@@ -35,17 +41,28 @@ TEST_F(GateMetricsTest, CountsDecisionsByWhatTheyWere) {
   metrics_.OnDecision(Call::kReserve, "large", {.code = QuotaCode::kTierExceeded, .tier = Tier::kUserModel});
   metrics_.OnDecision(Call::kReserve, "large", {.code = QuotaCode::kTierExceeded, .tier = Tier::kUserModel});
   metrics_.OnDecision(Call::kTake, "other", {.code = QuotaCode::kRpmExceeded});
-  EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="decide",code="ok",tier="none",class="large"} 1)")) << Text();
   EXPECT_TRUE(
-      Has(R"(weir_quota_decisions_total{call="reserve",code="tier_exceeded",tier="user_model",class="large"} 2)"));
-  EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",code="rpm_exceeded",tier="none",class="other"} 1)"));
+      Has(R"(weir_quota_decisions_total{call="decide",outcome="allowed",code="ok",tier="none",class="large"} 1)"))
+      << Text();
+  EXPECT_TRUE(Has(
+      R"(weir_quota_decisions_total{call="reserve",outcome="refused",code="tier_exceeded",tier="user_model",class="large"} 2)"));
+  EXPECT_TRUE(Has(
+      R"(weir_quota_decisions_total{call="take",outcome="refused",code="rpm_exceeded",tier="none",class="other"} 1)"));
 }
 
 TEST_F(GateMetricsTest, CountsWhatWentAllTheSame) {
   metrics_.OnDecision(Call::kTake, "other", {.allowed = true, .code = QuotaCode::kTpmExceeded, .shadowed = true});
   metrics_.OnDecision(Call::kTake, "other", {.allowed = true, .code = QuotaCode::kStoreUnavailable});
   metrics_.OnDecision(Call::kTake, "other", {.allowed = false, .code = QuotaCode::kStoreUnavailable});
+  metrics_.OnDecision(Call::kRecord, "other", {.allowed = true, .code = QuotaCode::kTpmExceeded});
   EXPECT_TRUE(Has(R"(weir_quota_shadowed_total{code="tpm_exceeded"} 1)")) << Text();
+  const auto counted = [this](const std::string& labels) {
+    return Has("weir_quota_decisions_total{" + labels + R"(,tier="none",class="other"} 1)");
+  };
+  EXPECT_TRUE(counted(R"(call="take",outcome="shadowed",code="tpm_exceeded")"));
+  EXPECT_TRUE(counted(R"(call="take",outcome="allowed",code="store_unavailable")"));
+  EXPECT_TRUE(counted(R"(call="take",outcome="refused",code="store_unavailable")"));
+  EXPECT_TRUE(counted(R"(call="record",outcome="allowed",code="tpm_exceeded")")) << "what was used is no refusal";
   EXPECT_TRUE(Has("weir_quota_unchecked_total 1"));
 }
 
@@ -64,11 +81,6 @@ TEST_F(GateMetricsTest, CountsHowReservationsEnded) {
 TEST_F(GateMetricsTest, ShowsHowTheStoreIs) {
   metrics_.OnStoreAnswer(microseconds(300), true);
   metrics_.OnStoreAnswer(microseconds(1), false);
-  for (int n = 0; n < 9; ++n)
-    metrics_.OnDecision(Call::kReserve, "other", {.allowed = true, .reservation = "id " + std::to_string(n)});
-  metrics_.OnSettled({}, false);
-  metrics_.OnSettled({}, true);
-  metrics_.OnSettled({.code = Settled::Code::kUnknownReservation}, true);
   const StoreHealth health{.breaker = StoreHealth::Breaker::kOpen,
                            .problem = "away",
                            .failures = 5,
@@ -78,13 +90,41 @@ TEST_F(GateMetricsTest, ShowsHowTheStoreIs) {
   for (const char* line :
        {"weir_quota_store_breaker 2", "weir_quota_store_failures_total 5", "weir_quota_store_reconnects_total 4",
         "weir_quota_reservations_expired_total 2", "weir_quota_dropped_entries_total 1", "weir_quota_store_problem 1",
-        "weir_quota_store_warning 0", "weir_quota_reservations_open 5",
-        R"(weir_quota_store_seconds_count{result="answered"} 1)",
+        "weir_quota_store_warning 0", R"(weir_quota_store_seconds_count{result="answered"} 1)",
         R"(weir_quota_store_seconds_bucket{result="answered",le="0.0005"} 1)",
         R"(weir_quota_store_seconds_bucket{result="answered",le="0.00025"} 0)",
         R"(weir_quota_store_seconds_count{result="failed"} 1)"}) {
     EXPECT_TRUE(Has(line, health)) << line << "\n" << Text(health);
   }
+}
+
+TEST_F(GateMetricsTest, AReservationIsOpenUntilItIsSettledOrItsTimeIsOver) {
+  for (const int ttl : {60, 60, 120})
+    metrics_.OnDecision(Call::kReserve, "other",
+                        {.allowed = true, .reservation = "id", .reservation_ttl = seconds(ttl)});
+  metrics_.OnDecision(Call::kReserve, "other", {.code = QuotaCode::kRpmExceeded});
+  EXPECT_TRUE(Has("weir_quota_reservations_open 3")) << Text();
+  clock_.Advance(seconds(10));
+  metrics_.OnSettled({.time_left = seconds(50)}, false);
+  metrics_.OnSettled({.code = Settled::Code::kUnknownReservation}, true);
+  metrics_.OnSettled({.code = Settled::Code::kStoreUnavailable}, true);
+  EXPECT_TRUE(Has("weir_quota_reservations_open 2")) << Text();
+  clock_.Advance(seconds(51));  // whatever the store has forgotten meanwhile
+  EXPECT_TRUE(Has("weir_quota_reservations_open 1")) << Text();
+  clock_.Advance(seconds(60));
+  EXPECT_TRUE(Has("weir_quota_reservations_open 0")) << Text();
+}
+
+TEST_F(GateMetricsTest, WhatAnotherProcessSettlesIsRightInTheSum) {
+  GateMetrics another(clock_);
+  metrics_.OnDecision(Call::kReserve, "other", {.allowed = true, .reservation = "id", .reservation_ttl = seconds(60)});
+  clock_.Advance(seconds(20));
+  another.OnSettled({.time_left = seconds(40)}, true);
+  EXPECT_TRUE(Has("weir_quota_reservations_open 1"));
+  EXPECT_TRUE(HasLine(TextOf(another), "weir_quota_reservations_open -1"));
+  clock_.Advance(seconds(41));
+  EXPECT_TRUE(Has("weir_quota_reservations_open 0"));
+  EXPECT_TRUE(HasLine(TextOf(another), "weir_quota_reservations_open 0"));
 }
 
 TEST_F(GateMetricsTest, AReadingOfTheConfigurationIsGoodOrNot) {
@@ -100,8 +140,9 @@ TEST_F(GateMetricsTest, LabelsAreBoundedWhateverTheConfigurationsWere) {
   for (int n = 0; n < 1000; ++n) metrics_.OnDecision(Call::kTake, "class " + std::to_string(n), {.allowed = true});
   const std::string text = Text();
   EXPECT_LT(std::ranges::count(text, '\n'), 200);
-  EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",code="ok",tier="none",class="class 0"} 1)"));
-  EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",code="ok",tier="none",class="other"} )" +
+  EXPECT_TRUE(
+      Has(R"(weir_quota_decisions_total{call="take",outcome="allowed",code="ok",tier="none",class="class 0"} 1)"));
+  EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",outcome="allowed",code="ok",tier="none",class="other"} )" +
                   std::to_string(1000 - GateMetrics::kMaxClasses)));
 }
 
@@ -115,7 +156,7 @@ TEST_F(GateMetricsTest, ManyThreadsCountAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   for (int n = 0; n < 8; ++n) {
-    EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",code="ok",tier="none",class="class )" +
+    EXPECT_TRUE(Has(R"(weir_quota_decisions_total{call="take",outcome="allowed",code="ok",tier="none",class="class )" +
                     std::to_string(n) + R"("} 500)"))
         << Text();
   }

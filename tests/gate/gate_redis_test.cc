@@ -5,6 +5,7 @@
 // clang-format on
 
 #include <signal.h>
+#include <sys/socket.h>
 
 #include "tests/gate/gate_child.h"
 #include "tests/gate/gate_fixture.h"
@@ -31,7 +32,7 @@ TEST_F(GateRedisTest, TwoGatesShareALimit) {
   const auto take = [](uint16_t port) {
     return AskPort(port, "POST", "/v1/decide", R"({"model":"mine","tokens":1,"charge":true})").status;
   };
-  EXPECT_TRUE(Soon([&] { return Ask("GET", "/v1/models/mine").status == 200; }));
+  EXPECT_TRUE(Eventually([&] { return Ask("GET", "/v1/models/mine").status == 200; }));
   int allowed = 0;
   for (int n = 0; n < 10; ++n) {
     allowed += take(server_->port()) == 200 ? 1 : 0;
@@ -47,26 +48,31 @@ TEST_F(GateRedisTest, ARedisThatComesBackEmptyIsToldTheQuotasAgain) {
   const auto take = [port] {
     return AskPort(port, "POST", "/v1/decide", R"({"model":"mine","tokens":1,"charge":true})").status;
   };
-  EXPECT_TRUE(Soon([&] { return take() == 200; })) << child.err();
+  EXPECT_TRUE(Eventually([&] { return take() == 200; })) << child.err();
   redis_.Kill();
-  EXPECT_TRUE(Soon([&] { return take() == 503; }));
-  EXPECT_TRUE(Soon([&] { return Has(child.err(), "is in trouble: "); })) << child.err();
+  EXPECT_TRUE(Eventually([&] { return take() == 503; }));
+  EXPECT_TRUE(Eventually([&] { return Has(child.err(), "is in trouble: "); })) << child.err();
   redis_.Start();
-  EXPECT_TRUE(Soon([&] { return take() == 200; }));
-  EXPECT_TRUE(Soon([&] { return Has(child.err(), "is well again, after "); })) << child.err();
+  EXPECT_TRUE(Eventually([&] { return take() == 200; }));
+  EXPECT_TRUE(Eventually([&] { return Has(child.err(), "is well again, after "); })) << child.err();
   // One that knows nothing of the file sees what the store was told.
   configuration_.gate.config_file.clear();
   Open();
-  EXPECT_TRUE(Soon([&] { return Has(Ask("GET", "/v1/models/mine").body, R"("max_rpm":10)"); }));
+  EXPECT_TRUE(Eventually([&] { return Has(Ask("GET", "/v1/models/mine").body, R"("max_rpm":10)"); }));
   child.Signal(SIGTERM);
-  EXPECT_EQ(child.Wait(), 0) << child.err();
+  EXPECT_EQ(child.Wait().code, 0) << child.err();
+}
+
+bool HasInput(const RawClient& client) {
+  char byte = 0;
+  return recv(client.socket(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
 // The calls are under way when the server, and then the gate, is to go.
 TEST_F(GateRedisTest, EndsWhileAnswersAreOwed) {
   configuration_.gate.store.redis_timeout = std::chrono::milliseconds(2000);
   Open();
-  EXPECT_TRUE(Soon([&] { return Take("mine", 1).status == 200; }));
+  EXPECT_TRUE(Eventually([&] { return Take("mine", 1).status == 200; }));
   redis_.Pause();
   std::vector<RawClient> clients;
   for (int n = 0; n < 20; ++n) {
@@ -74,9 +80,23 @@ TEST_F(GateRedisTest, EndsWhileAnswersAreOwed) {
     clients.back().Send(HttpText("POST", "/v1/decide", R"({"model":"mine","tokens":1})"));
   }
   EXPECT_EQ(Ask("GET", "/healthz").status, 200) << "the one I/O thread has taken those that came before";
+  for (const RawClient& client : clients) EXPECT_FALSE(HasInput(client)) << "its answer is owed";
   server_->Shutdown(std::chrono::milliseconds(0));
   server_.reset();
   redis_.Resume();
+  for (RawClient& client : clients) {
+    const auto answer = client.ReadAnswer();
+    EXPECT_TRUE(!answer || answer->status == 503) << answer->body;
+    EXPECT_TRUE(client.AtEnd());
+  }
+}
+
+// Also where nobody has asked it anything yet.
+TEST(GateRedisLog, SaysWhyTheStoreCannotBeUsed) {
+  RedisProcess redis({.password = "right"});
+  GateChild child({"--port", "0", "--store", "redis://:wrong@" + redis.address()});
+  ASSERT_NE(child.Port(), 0) << child.err();
+  EXPECT_TRUE(Eventually([&] { return Has(child.err(), "WRONGPASS"); })) << child.err();
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST(QuotaApi, DecideChargesOnlyWhereItIsToldTo) {
             R"("quota":{"max_rpm":500,"max_tpm":30000,"max_rpd":0},)"
             R"("usage":{"rpm":1,"tpm":900,"rpd":1,"day_start":"2026-02-20T14:32:00Z","open_reservations":0}})"
             "\n");
-  EXPECT_EQ(HeaderOf(charged, "RateLimit-Policy"), "\"rpm\";q=500;w=60, \"tpm\";q=30000;w=60");
+  EXPECT_EQ(HeaderOf(charged, "RateLimit-Policy"), "\"rpm\";q=500;w=60, \"tpm\";q=30000;w=60;qu=\"tokens\"");
   EXPECT_EQ(HeaderOf(charged, "RateLimit"), "\"rpm\";r=499;t=60, \"tpm\";r=29100;t=60");
 }
 

@@ -1,40 +1,20 @@
-// weir quota, asking a gate and a store of its own: what it prints and how it ends.
+// weir quota, asking a gate and a store of its own.
 #include "relay/gate/quota_command.h"
 
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "relay/gate/gate_server.h"
 #include "relay/gate/quota_verbs.h"
-#include "tests/gate/tls_server.h"
+#include "tests/gate/quota_command_fixture.h"
 
 namespace weir {
 namespace {
-
-struct Ended {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Ended Command(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "weir quota");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int code = QuotaCommand(static_cast<int>(argv.size()), argv.data());
-  std::fflush(stdout);
-  return {code, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
-}
 
 std::string Text(const std::string& json, std::string_view key) {
   simdjson::dom::parser parser;
@@ -46,46 +26,16 @@ std::string Text(const std::string& json, std::string_view key) {
   return good ? std::string(value) : "";
 }
 
-bool Contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
-class QuotaCommandTest : public testing::Test {
- protected:
-  QuotaCommandTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-quota-XXXXXX").string();
-    directory_ = mkdtemp(name.data());
-  }
-  ~QuotaCommandTest() override {
-    for (const std::string& name : set_) unsetenv(name.c_str());
-    std::filesystem::remove_all(directory_);
-  }
-
-  // Before any thread is there.
-  void Set(const std::string& name, const std::string& value) {
-    setenv(name.c_str(), value.c_str(), 1);
-    set_.push_back(name);
-  }
-
-  std::string directory_;
-  std::vector<std::string> set_;
-};
-
 // The same questions to a gate, and to a store.
 class EitherWayTest : public QuotaCommandTest, public testing::WithParamInterface<bool> {
  protected:
   EitherWayTest() {
     if (!GetParam()) {
-      where_ = {"--store", "sqlite:" + directory_ + "/quota.db"};
+      where_ = {"--store", "sqlite:" + directory_ / "quota.db"};
       Ask({"set", "unrelated", "--rpm", "1"});  // whoever only looks makes no store
       return;
     }
-    GateConfiguration configuration;
-    configuration.server.port = 0;
-    configuration.server.io_threads = 1;
-    configuration.log_level = LogLevel::kError;
-    auto server = GateServer::Open(configuration);
-    if (!server.ok()) throw std::runtime_error(server.status().message());
-    server_ = std::move(server).value();
-    server_->Accept();
+    Open();
     where_ = {"--gate", "http://" + server_->host_and_port()};
   }
 
@@ -94,7 +44,6 @@ class EitherWayTest : public QuotaCommandTest, public testing::WithParamInterfac
     return Command(std::move(arguments));
   }
 
-  std::unique_ptr<GateServer> server_;
   std::vector<std::string> where_;
 };
 INSTANTIATE_TEST_SUITE_P(, EitherWayTest, testing::Bool(),
@@ -120,7 +69,7 @@ TEST_P(EitherWayTest, ARefusalIsOne) {
   const Ended second = Ask({"decide", "gpt-4o", "900"});
   EXPECT_EQ(second.code, 1) << second.err;
   EXPECT_TRUE(second.out.starts_with("refused: gpt-4o, 900 tokens: rpm_exceeded\n")) << second.out;
-  EXPECT_TRUE(Contains(second.out, "  try again in ")) << second.out;
+  EXPECT_TRUE(Has(second.out, "  try again in ")) << second.out;
   EXPECT_EQ(Ask({"explain", "gpt-4o", "900"}).code, 1);
 }
 
@@ -139,7 +88,7 @@ TEST_P(EitherWayTest, ReservesAndSettles) {
   const Ended refunded = Ask({"refund", other});
   EXPECT_EQ(refunded.code, 0) << refunded.err;
   EXPECT_EQ(refunded.out, "refunded: gpt-4o, 100 tokens were reserved, 0 used\n");
-  EXPECT_TRUE(Contains(Ask({"stats", "gpt-4o"}).out, "713/30000")) << Ask({"stats", "gpt-4o"}).out;
+  EXPECT_TRUE(Has(Ask({"stats", "gpt-4o"}).out, "713/30000")) << Ask({"stats", "gpt-4o"}).out;
 }
 
 TEST_P(EitherWayTest, RecordsAndShowsAndForgets) {
@@ -149,14 +98,14 @@ TEST_P(EitherWayTest, RecordsAndShowsAndForgets) {
   const Ended one = Ask({"stats", name});
   EXPECT_EQ(one.code, 0) << one.err;
   EXPECT_TRUE(one.out.starts_with("model ")) << one.out;
-  EXPECT_TRUE(Contains(one.out, name)) << one.out;
-  EXPECT_TRUE(Contains(Ask({"stats"}).out, "900/30000"));
-  EXPECT_TRUE(Contains(Ask({"models"}).out, "gpt-4o"));
+  EXPECT_TRUE(Has(one.out, name)) << one.out;
+  EXPECT_TRUE(Has(Ask({"stats"}).out, "900/30000"));
+  EXPECT_TRUE(Has(Ask({"models"}).out, "gpt-4o"));
 
   const Ended reset = Ask({"reset", "gpt-4o"});
   EXPECT_EQ(reset.code, 0) << reset.err;
   EXPECT_EQ(reset.out, "gpt-4o: nothing is used, nothing is reserved\n");
-  EXPECT_TRUE(Contains(Ask({"stats", "gpt-4o"}).out, " 0/30000"));
+  EXPECT_TRUE(Has(Ask({"stats", "gpt-4o"}).out, " 0/30000"));
   EXPECT_EQ(Ask({"stats", name}).code, 0);
   EXPECT_EQ(Ask({"reset", "--all"}).code, 0);
   const Ended gone = Ask({"stats", name});
@@ -213,141 +162,29 @@ TEST_P(EitherWayTest, WatchesAsOftenAsItIsTold) {
   ASSERT_EQ(Ask({"record", "gpt-4o", "600", "300"}).code, 0);
   const Ended ended = Ask({"watch", "--times", "1"});
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_TRUE(Contains(ended.out, "Z gpt-4o rpm 1/500 tpm 900/30000 rpd 1 reserved 0\n")) << ended.out;
+  EXPECT_TRUE(Has(ended.out, "Z gpt-4o rpm 1/500 tpm 900/30000 rpd 1 reserved 0\n")) << ended.out;
   const Ended json = Ask({"watch", "--times", "1", "--json"});
   EXPECT_TRUE(json.out.starts_with(R"({"models":[)")) << json.out;
 }
 
 TEST_F(QuotaCommandTest, AStoreIsNamedByTheEnvironmentToo) {
-  Set("WEIR_QUOTA_STORE", "yaml:" + directory_ + "/quota.yaml");
+  Set("WEIR_QUOTA_STORE", "yaml:" + directory_ / "quota.yaml");
   ASSERT_EQ(Command({"record", "gpt-4o", "600", "300"}).code, 0);
-  EXPECT_TRUE(Contains(Command({"stats", "gpt-4o"}).out, "900/30000"));
-  EXPECT_TRUE(std::filesystem::exists(directory_ + "/quota.yaml"));
+  EXPECT_TRUE(Has(Command({"stats", "gpt-4o"}).out, "900/30000"));
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "quota.yaml"));
 }
 
 TEST_F(QuotaCommandTest, LookingAtAStoreDoesNotUndoWhatWasSet) {
-  std::ofstream(directory_ + "/weir.yaml") << "quota:\n  models:\n    gpt-4o: {max_rpm: 7}\n    mine: {max_rpm: 8}\n";
-  Set("WEIR_CONFIG", directory_ + "/weir.yaml");
-  Set("WEIR_QUOTA_STORE", "sqlite:" + directory_ + "/quota.db");
+  WriteText(directory_ / "weir.yaml", "quota:\n  models:\n    gpt-4o: {max_rpm: 7}\n    mine: {max_rpm: 8}\n");
+  Set("WEIR_CONFIG", directory_ / "weir.yaml");
+  Set("WEIR_QUOTA_STORE", "sqlite:" + directory_ / "quota.db");
   ASSERT_EQ(Command({"set", "gpt-4o", "--rpm", "5"}).code, 0);
-  EXPECT_TRUE(Contains(Command({"stats", "gpt-4o"}).out, " 0/5 "));
-  EXPECT_TRUE(Contains(Command({"stats", "mine"}).out, " 0/8 "));
-}
-
-TEST_F(QuotaCommandTest, SaysWhereNobodyAnswers) {
-  std::string url;
-  {
-    const TlsServer server({.tls = false});
-    url = "http://127.0.0.1:" + std::to_string(server.port());
-  }
-  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"stats"}, {"watch"}}) {
-    std::vector<std::string> arguments = verb;
-    arguments.insert(arguments.end(), {"--gate", url});
-    const Ended ended = Command(arguments);
-    EXPECT_EQ(ended.code, 2);
-    EXPECT_EQ(ended.out, "");
-    EXPECT_TRUE(ended.err.starts_with("weir quota: nothing answers at " + url + " (")) << ended.err;
-    EXPECT_TRUE(ended.err.ends_with("; start `weir gate`, or name a store with --store\n")) << ended.err;
-  }
-}
-
-TEST_F(QuotaCommandTest, SaysThatAGateIsTooSlow) {
-  const TlsServer server({.tls = false, .silent = true});
-  const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
-  const Ended ended = Command({"stats", "--gate", url, "--timeout", "0.2"});
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.err, "weir quota: no answer from " + url + " within 0.2 s\n");
-}
-
-TEST_F(QuotaCommandTest, SaysThatAnotherServerIsThere) {
-  for (const int status : {200, 204, 404, 500}) {
-    const TlsServer server({.tls = false, .status = status, .body = status == 204 ? "" : "<html>\n<body>"});
-    const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
-    for (const std::vector<std::string>& arguments :
-         std::vector<std::vector<std::string>>{{"stats", "--gate", url}, {"decide", "m", "1", "--gate", url}}) {
-      const Ended ended = Command(arguments);
-      EXPECT_EQ(ended.code, 2) << status;
-      EXPECT_TRUE(ended.err.starts_with("weir quota: " + url)) << ended.err;
-    }
-  }
-}
-
-TEST_F(QuotaCommandTest, AdministratorsShowTheirToken) {
-  GateConfiguration configuration;
-  configuration.server.port = 0;
-  configuration.server.io_threads = 1;
-  configuration.log_level = LogLevel::kError;
-  configuration.admin.admin_token = "the-token-of-the-test";
-  configuration.admin_from_loopback = AdminFromLoopback::kFalse;
-  for (const bool right : {false, true}) {
-    Set("WEIR_ADMIN_TOKEN", right ? "the-token-of-the-test" : "another");
-    auto server = GateServer::Open(configuration);
-    ASSERT_TRUE(server.ok()) << server.status().message();
-    server.value()->Accept();
-    const Ended ended = Command({"set", "m", "--rpm", "1", "--gate", "http://" + server.value()->host_and_port()});
-    EXPECT_EQ(ended.code, right ? 0 : 2) << ended.err;
-    EXPECT_EQ(Contains(ended.err, "is WEIR_ADMIN_TOKEN set to the gate's token?"), !right) << ended.err;
-    EXPECT_FALSE(Contains(ended.err, "another")) << ended.err;
-  }
-}
-
-TEST_F(QuotaCommandTest, MigratesFromStoreToStore) {
-  const std::string yaml = "yaml:" + directory_ + "/quota.yaml";
-  const std::string sqlite = "sqlite:" + directory_ + "/quota.db";
-  ASSERT_EQ(Command({"set", "gpt-4o", "--rpm", "17", "--store", yaml}).code, 0);
-  ASSERT_EQ(Command({"record", "gpt-4o", "600", "300", "--store", yaml}).code, 0);
-  ASSERT_EQ(Command({"record", "other", "1", "2", "--store", yaml}).code, 0);
-  const std::string moved = yaml + " → " + sqlite + ": 1 quotas, usage of 2 models\n";
-  for (int i = 0; i < 2; ++i) {
-    const Ended ended = Command({"migrate", yaml, sqlite});
-    EXPECT_EQ(ended.code, 0) << ended.err;
-    EXPECT_EQ(ended.out, moved);
-  }
-  EXPECT_TRUE(Contains(Command({"stats", "gpt-4o", "--store", sqlite}).out, " 1/17 "))
-      << Command({"stats", "--store", sqlite}).out;
-  EXPECT_TRUE(Command({"migrate", sqlite, "yaml:" + directory_ + "/b.yaml", "--json"})
-                  .out.ends_with(R"("quotas":1,"models":2})"
-                                 "\n"));
-}
-
-TEST_F(QuotaCommandTest, MigratesOnlyWhatStays) {
-  const std::string yaml = "yaml:" + directory_ + "/quota.yaml";
-  ASSERT_EQ(Command({"set", "gpt-4o", "--rpm", "17", "--store", yaml}).code, 0);
-  std::ofstream(directory_ + "/no-directory") << "a file\n";
-  std::filesystem::create_symlink(directory_ + "/quota.yaml", directory_ + "/link.yaml");
-  for (const auto& [from, to, problem] : std::vector<std::array<std::string, 3>>{
-           {"memory", yaml, "memory is gone with this process"},
-           {yaml, "memory", "memory is gone with this process"},
-           {yaml, yaml, "cannot be migrated to itself"},
-           {yaml, "yaml:" + directory_ + "/../" + std::filesystem::path(directory_).filename().string() + "/quota.yaml",
-            "cannot be migrated to itself"},
-           {yaml, "yaml:" + directory_ + "/link.yaml", "cannot be migrated to itself"},
-           {"yaml:" + directory_ + "/missing.yaml", yaml, "there is no such file"},
-           {"quota.yaml", yaml, "quota.yaml"},
-           {yaml, "sqlite:" + directory_ + "/no-directory/quota.db", "no-directory"}}) {
-    const Ended ended = Command({"migrate", from, to});
-    EXPECT_EQ(ended.code, 2) << from << " " << to;
-    EXPECT_TRUE(Contains(ended.err, problem)) << ended.err;
-  }
-  EXPECT_TRUE(Contains(Command({"models", "--store", yaml}).out, "17"));
-}
-
-TEST_F(QuotaCommandTest, AnEmptyStoreReplacesAnotherOnlyByForce) {
-  const std::string empty = "sqlite:" + directory_ + "/empty.db";
-  const std::string yaml = "yaml:" + directory_ + "/quota.yaml";
-  ASSERT_EQ(Command({"record", "mine", "1", "2", "--store", empty}).code, 0);
-  ASSERT_EQ(Command({"reset", "--all", "--store", empty}).code, 0);
-  ASSERT_EQ(Command({"set", "gpt-4o", "--rpm", "17", "--store", yaml}).code, 0);
-  const Ended refused = Command({"migrate", empty, yaml});
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_TRUE(Contains(refused.err, "holds nothing")) << refused.err;
-  EXPECT_TRUE(Contains(Command({"models", "--store", yaml}).out, "17"));
-  EXPECT_EQ(Command({"migrate", empty, yaml, "--force"}).code, 0);
-  EXPECT_FALSE(Contains(Command({"models", "--store", yaml}).out, "17"));
+  EXPECT_TRUE(Has(Command({"stats", "gpt-4o"}).out, " 0/5 "));
+  EXPECT_TRUE(Has(Command({"stats", "mine"}).out, " 0/8 "));
 }
 
 TEST_F(QuotaCommandTest, LookingMakesNoStore) {
-  for (const std::string& store : {"sqlite:" + directory_ + "/new.db", "yaml:" + directory_ + "/new.yaml"}) {
+  for (const std::string& store : {"sqlite:" + directory_ / "new.db", "yaml:" + directory_ / "new.yaml"}) {
     for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"decide", "gpt-4o", "1"},
                                                                                       {"explain", "gpt-4o", "1"},
                                                                                       {"stats"},
@@ -361,72 +198,11 @@ TEST_F(QuotaCommandTest, LookingMakesNoStore) {
       arguments.insert(arguments.end(), {"--store", store});
       const Ended ended = Command(arguments);
       EXPECT_EQ(ended.code, 2) << verb[0];
-      EXPECT_TRUE(Contains(ended.err, "there is no such file")) << ended.err;
+      EXPECT_TRUE(Has(ended.err, "there is no such file")) << ended.err;
       EXPECT_FALSE(std::filesystem::exists(store.substr(store.find(':') + 1))) << verb[0];
     }
     EXPECT_EQ(Command({"decide", "gpt-4o", "1", "--charge", "--store", store}).code, 0);
   }
-}
-
-TEST_F(QuotaCommandTest, TheTokenGoesOnlyWithWhatIsForAdministrators) {
-  Set("WEIR_ADMIN_TOKEN", "the-token-of-the-test");
-  const TlsServer server({.tls = false, .status = 403, .body = R"({"error":{"code":"forbidden","message":"no"}})"});
-  const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
-  Command({"stats", "--gate", url});
-  Command({"decide", "gpt-4o", "1", "--gate", url});
-  Command({"unset", "gpt-4o", "--gate", url});
-  const auto requests = server.requests();
-  ASSERT_EQ(requests.size(), 3u);
-  EXPECT_FALSE(Contains(requests[0].all, "the-token-of-the-test"));
-  EXPECT_FALSE(Contains(requests[1].all, "the-token-of-the-test"));
-  EXPECT_TRUE(Contains(requests[2].all, "Authorization: Bearer the-token-of-the-test"));
-  const Ended ended = Command({"unset", "gpt-4o", "--gate", "http://gate.invalid"});
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_TRUE(Contains(ended.err, "WEIR_ADMIN_TOKEN is not sent to http://gate.invalid")) << ended.err;
-}
-
-TEST_F(QuotaCommandTest, TheVariablesNameTheGate) {
-  const TlsServer server({.tls = false, .body = R"({"models":[{"model":"of-the-gate"}]})"});
-  Set("WEIR_QUOTA_STORE", "memory");
-  Set("WEIR_PORT", std::to_string(server.port()));
-  EXPECT_TRUE(Contains(Command({"models"}).out, "of-the-gate"));
-  Set("WEIR_PORT", "1");
-  Set("WEIR_GATE", "http://127.0.0.1:" + std::to_string(server.port()));
-  EXPECT_TRUE(Contains(Command({"models"}).out, "of-the-gate"));
-  const Ended memory = Command({"models", "--store", "memory"});
-  EXPECT_EQ(memory.code, 2);
-  EXPECT_TRUE(Contains(memory.err, "memory is gone with this process")) << memory.err;
-}
-
-TEST_F(QuotaCommandTest, AKeyNeedNotStandOnTheCommandLine) {
-  const TlsServer server({.tls = false, .body = "{}"});
-  Set("WEIR_QUOTA_API_KEY", "sk-of-the-test");
-  Command({"decide", "gpt-4o", "1", "--gate", "http://127.0.0.1:" + std::to_string(server.port())});
-  EXPECT_TRUE(Contains(server.requests().at(0).body, "\"sk-of-the-test\"")) << server.requests().at(0).body;
-}
-
-TEST_F(QuotaCommandTest, AStoreThatIsAwayIsTwo) {
-  for (const char* body :
-       {R"({"allowed":false,"code":"store_unavailable","model":"m","tokens":1,"usage":{}})",
-        R"({"error":{"code":"store_unavailable","message":"the store of the quotas does not answer"}})"}) {
-    const TlsServer server({.tls = false, .status = 503, .body = body});
-    const std::string url = "http://127.0.0.1:" + std::to_string(server.port());
-    EXPECT_EQ(Command({"decide", "m", "1", "--gate", url}).code, 2);
-    EXPECT_EQ(Command({"explain", "m", "1", "--gate", url, "--json"}).code, 2);
-  }
-}
-
-TEST_F(QuotaCommandTest, CountsTokensAsTheProviderDoes) {
-  const TlsServer server({.tls = false, .body = R"({"totalTokens": 31})"});
-  Set("WEIR_COUNT_TOKENS_URL", "http://127.0.0.1:" + std::to_string(server.port()));
-  Set("WEIR_COUNT_TOKENS_KEY", "a-key");
-  const Ended ended = Command({"count", "gemini-2.5-pro", "some text"});
-  EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_EQ(ended.out, "31\n");
-  EXPECT_EQ(Command({"count", "gemini-2.5-pro", "some text", "--json"}).out, R"({"model":"gemini-2.5-pro","tokens":31})"
-                                                                             "\n");
-  EXPECT_EQ(server.requests().front().key, "a-key");
-  EXPECT_TRUE(Contains(server.requests().front().body, "some text"));
 }
 
 TEST_F(QuotaCommandTest, WrongUseIsTwo) {
@@ -463,8 +239,8 @@ TEST_F(QuotaCommandTest, EveryVerbHelps) {
   for (const QuotaVerb& verb : QuotaVerbs()) {
     const Ended ended = Command({std::string(verb.name), "--help"});
     EXPECT_EQ(ended.code, 0) << verb.name;
-    EXPECT_TRUE(Contains(ended.out, "weir quota " + std::string(verb.name))) << ended.out;
-    EXPECT_TRUE(Contains(ended.out, "Example")) << ended.out;
+    EXPECT_TRUE(Has(ended.out, "weir quota " + std::string(verb.name))) << ended.out;
+    EXPECT_TRUE(Has(ended.out, "Example")) << ended.out;
   }
 }
 

@@ -126,7 +126,7 @@ TEST(QuotaCall, WhatIsLongOrDeepIsRefusedAtOnce) {
   EXPECT_EQ(ErrorOf(Call::kDecide, R"({"model":"m","tokens":)" + deep),
             "invalid_request | tokens: JSON must not be nested deeper than 32 levels");
   EXPECT_EQ(ErrorOf(Call::kDecide, std::string(kMaxCallBytes + 1, ' ')),
-            "invalid_request | the body has 65537 bytes, expected at most 65536");
+            "body_too_long | the body has 65537 bytes, expected at most 65536");
   const std::string found = ErrorOf(Call::kDecide, "{\"" + std::string(60'000, 'x') + "\":1}");
   EXPECT_LT(found.size(), 300U) << found;
 }

@@ -11,8 +11,6 @@ namespace weir {
 namespace {
 
 using std::chrono::hours;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
 using std::chrono::seconds;
 
 const WallTime kNow = WallTime(seconds(1771597920));  // 2026-02-20T14:32:00Z
@@ -168,25 +166,6 @@ TEST(QuotaTableTest, SaysThatShadowModeRefusesNothing) {
 TEST(QuotaTableTest, SaysWhatWasSettled) {
   EXPECT_EQ(SettledWords(R"({"settled":true,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":713})", "committed"),
             "committed: gpt-4o, 900 tokens were reserved, 713 used\n");
-}
-
-TEST(QuotaTableTest, TellsTimesThatAreLongEnough) {
-  for (const auto& [time, words] :
-       std::vector<std::pair<Duration, std::string>>{{Duration(0), "0 s"},
-                                                     {Duration(1), "0.1 s"},
-                                                     {milliseconds(1500), "1.5 s"},
-                                                     {milliseconds(1501), "1.6 s"},
-                                                     {milliseconds(9999), "10 s"},
-                                                     {milliseconds(10'001), "11 s"},
-                                                     {seconds(59), "59 s"},
-                                                     {seconds(60), "1 min"},
-                                                     {seconds(3599), "59 min 59 s"},
-                                                     {hours(1), "1 h"},
-                                                     {hours(3) + seconds(1), "3 h 1 min"},
-                                                     {hours(47) + minutes(59), "47 h 59 min"},
-                                                     {hours(48), "2 days"},
-                                                     {hours(49), "2 days 1 h"}})
-    EXPECT_EQ(InWords(time), words);
 }
 
 }  // namespace

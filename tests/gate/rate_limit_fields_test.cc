@@ -46,7 +46,7 @@ TierState Hour(int64_t used) {
 
 TEST(RateLimitFields, OfTheDraft) {
   EXPECT_EQ(Lines(Allowed(), 900),
-            "RateLimit-Policy: \"rpd\";q=1000;w=86400, \"rpm\";q=500;w=60, \"tpm\";q=30000;w=60\n"
+            "RateLimit-Policy: \"rpd\";q=1000;w=86400, \"rpm\";q=500;w=60, \"tpm\";q=30000;w=60;qu=\"tokens\"\n"
             "RateLimit: \"rpd\";r=989;t=82800, \"rpm\";r=499;t=60, \"tpm\";r=29100;t=60\n");
 }
 
@@ -54,14 +54,14 @@ TEST(RateLimitFields, WhatIsUnlimitedHasNone) {
   EXPECT_EQ(Lines({.allowed = true}, 900), "");
   EXPECT_EQ(Lines({.allowed = true, .quota = ModelQuota{}}, 900), "");
   EXPECT_EQ(Lines({.allowed = true, .quota = ModelQuota{.max_tpm = 5}}, 5),
-            "RateLimit-Policy: \"tpm\";q=5;w=60\nRateLimit: \"tpm\";r=5;t=0\n");
+            "RateLimit-Policy: \"tpm\";q=5;w=60;qu=\"tokens\"\nRateLimit: \"tpm\";r=5;t=0\n");
   EXPECT_EQ(Lines({.allowed = true, .quota = ModelQuota{.max_tpm = 5}}, 5, RateLimitDialect::kOpenAi),
             "x-ratelimit-limit-tokens: 5\nx-ratelimit-remaining-tokens: 5\nx-ratelimit-reset-tokens: 0s\n");
 }
 
 TEST(RateLimitFields, ARefusalSaysOnlyOfWhatRefusesWhenThereIsMore) {
   EXPECT_EQ(Lines(Refused(), 900),
-            "RateLimit-Policy: \"rpd\";q=1000;w=86400, \"rpm\";q=500;w=60, \"tpm\";q=30000;w=60\n"
+            "RateLimit-Policy: \"rpd\";q=1000;w=86400, \"rpm\";q=500;w=60, \"tpm\";q=30000;w=60;qu=\"tokens\"\n"
             "RateLimit: \"rpd\";r=989, \"rpm\";r=499, \"tpm\";r=500;t=12\n");
 }
 
@@ -73,7 +73,7 @@ TEST(RateLimitFields, OfTiers) {
   decision.tiers = {Hour(100), {Tier::kModel, "model", bucket, 25, 175}};
   EXPECT_EQ(Lines(decision, 50).substr(0, Lines(decision, 50).find(", \"rpd\"")),
             "RateLimit-Policy: \"user_model-requests-3600\";q=100;w=3600, "
-            "\"model-tokens-bucket-3600\";q=100;w=3600;weir-burst=200");
+            "\"model-tokens-bucket-3600\";q=100;w=3600;qu=\"tokens\";weir-burst=200");
   EXPECT_NE(Lines(decision, 50)
                 .find("RateLimit: \"user_model-requests-3600\";r=0;t=12, "
                       "\"model-tokens-bucket-3600\";r=175, "),
@@ -90,8 +90,9 @@ TEST(RateLimitFields, OfTiers) {
 
 TEST(RateLimitFields, AnIntegerOfAFieldHas15DigitsAtMost) {
   const Decision decision{.allowed = true, .quota = ModelQuota{.max_tpm = kMostAmount}};
-  EXPECT_EQ(Lines(decision, 0),
-            "RateLimit-Policy: \"tpm\";q=999999999999999;w=60\nRateLimit: \"tpm\";r=999999999999999;t=0\n");
+  EXPECT_EQ(
+      Lines(decision, 0),
+      "RateLimit-Policy: \"tpm\";q=999999999999999;w=60;qu=\"tokens\"\nRateLimit: \"tpm\";r=999999999999999;t=0\n");
 }
 
 TEST(RateLimitFields, OfOpenAi) {
@@ -172,8 +173,7 @@ RC_GTEST_PROP(RateLimitFields, AreStructuredFields, (int64_t tokens, bool allowe
                       .burst = kMostAmount};
     decision.tiers.push_back({static_cast<Tier>(i), "x", limit, amount(), amount()});
   }
-  static const std::regex list(
-      R"re("[a-z0-9_.-]+"(;[a-z][a-z0-9_.*-]*=[0-9]{1,15})+(, "[a-z0-9_.-]+"(;[a-z][a-z0-9_.*-]*=[0-9]{1,15})+)*)re");
+  static const std::regex list(R"re(("[a-z0-9_.-]+"(;[a-z][a-z0-9_.*-]*=([0-9]{1,15}|"[a-z]+"))+(, )?)+)re");
   static const std::regex reset(";t=([0-9]+)");
   for (const auto& [name, value] : RateLimitFields(decision, tokens, RateLimitDialect::kIetf, kNow)) {
     RC_LOG() << name << ": " << value << "\n";

@@ -117,8 +117,8 @@ TEST(Checkpoint, IsTheSameForTheSameFilesHoweverTheyAreNamed) {
 TEST(Checkpoint, IsTheSameThroughALink) {
   const TempDirectory directory;
   std::filesystem::create_directory(directory / "real");
-  WriteAll(directory / "real/a.jsonl", "");
-  WriteAll(directory / "a.jsonl", "");
+  WriteText(directory / "real/a.jsonl", "");
+  WriteText(directory / "a.jsonl", "");
   std::filesystem::create_directory_symlink(directory / "real", directory / "link");
   std::filesystem::create_directory(directory / "real/below");
   std::filesystem::create_directory_symlink(directory / "real/below", directory / "deep");
@@ -138,7 +138,7 @@ TEST(Checkpoint, IsHeldByOneAtATime) {
     EXPECT_TRUE(CheckpointFile(directory / "other.json").Hold().ok());
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
-  WriteAll(directory / "c.json.lock", "1\n");  // of one that was killed
+  WriteText(directory / "c.json.lock", "1\n");  // of one that was killed
   EXPECT_TRUE(CheckpointFile(directory / "c.json").Hold().ok());
 }
 

@@ -44,7 +44,7 @@ TEST_F(ImportCommandTest, WhatTheReferenceWouldHaveIsStored) {
       model.Save(event, Now());
       lines += JsonOf(event) + "\n";
     }
-    WriteAll(file("events.jsonl"), lines);
+    WriteText(file("events.jsonl"), lines);
     const std::string data = "data" + std::to_string(seed);
     const Ran run =
         ImportChild({"--data-dir", data_dir(data), "--no-verify", "--summary=json", file("events.jsonl")},
@@ -62,7 +62,7 @@ TEST_F(ImportCommandTest, WhatTheReferenceWouldHaveIsStored) {
 
 TEST_F(ImportCommandTest, RealEventsAreTakenAndASecondTimeAddsNothing) {
   const std::string real = std::string(WEIR_SOURCE_DIR) + "/tests/nostr/data/real_events.jsonl";
-  const size_t lines = LinesOf(ReadAll(real));
+  const size_t lines = LinesOf(TextOf(real));
   const Ran first = Import({"--summary=json", real});
   ASSERT_EQ(first.code, 0) << first.err << first.out;
   const uint64_t imported = Count(Summary(first), "imported");
@@ -82,8 +82,8 @@ TEST_F(ImportCommandTest, BadLinesGoToTheRejectsFileAndTheRestIsStored) {
   const std::string future = signer_.SignedEvent(Now() + 100'000, 1, "[]", "tomorrow");
   const std::string ephemeral = signer_.SignedEvent(Now(), 20'001, "[]", "");
   const std::string too_long = "{\"content\":\"" + std::string(400'000, 'x') + "\"}";
-  WriteAll(file("mixed.jsonl"), "\xef\xbb\xbf" + Note(1) + "\r\n\nnot json\n" + forged + "\n" + future + "\n" +
-                                    ephemeral + "\n" + too_long + "\n" + std::string("\0\n", 2) + Note(2));
+  WriteText(file("mixed.jsonl"), "\xef\xbb\xbf" + Note(1) + "\r\n\nnot json\n" + forged + "\n" + future + "\n" +
+                                     ephemeral + "\n" + too_long + "\n" + std::string("\0\n", 2) + Note(2));
   const Ran run = Import({"--summary=json", file("mixed.jsonl")});
   EXPECT_EQ(run.code, 1) << run.err;
   const auto summary = Summary(run);
@@ -99,7 +99,7 @@ TEST_F(ImportCommandTest, BadLinesGoToTheRejectsFileAndTheRestIsStored) {
     EXPECT_EQ(Count(summary, key), static_cast<uint64_t>(count)) << key;
   EXPECT_EQ(Stored().size(), 2U);
 
-  const std::string text = ReadAll(rejects());
+  const std::string text = TextOf(rejects());
   EXPECT_EQ(LinesOf(text), 6U);
   for (const auto& [line, bytes] : std::vector<std::pair<int, std::string>>{
            {3, "not json"}, {4, forged}, {5, future}, {6, ephemeral}, {7, too_long}, {8, std::string(1, '\0')}}) {
@@ -115,7 +115,7 @@ TEST_F(ImportCommandTest, BadLinesGoToTheRejectsFileAndTheRestIsStored) {
 
 TEST_F(ImportCommandTest, WithoutSignaturesIsSaidAndTakesForgedOnes) {
   const std::string forged = Forged(3);
-  WriteAll(file("forged.jsonl"), forged + "\n");
+  WriteText(file("forged.jsonl"), forged + "\n");
   const Ran run = Import({"--no-verify", file("forged.jsonl")});
   EXPECT_EQ(run.code, 0);
   EXPECT_NE(run.err.find("signatures are not checked"), std::string::npos) << run.err;
@@ -123,9 +123,9 @@ TEST_F(ImportCommandTest, WithoutSignaturesIsSaidAndTakesForgedOnes) {
 }
 
 TEST_F(ImportCommandTest, SeveralFilesOfAnyKindAndStandardInput) {
-  WriteAll(file("a.jsonl"), Notes(0, 50));
-  WriteAll(file("b.gz"), Packed(Compression::kGzip, Notes(50, 50)));
-  WriteAll(file("c.zst"), Packed(Compression::kZstd, Notes(100, 50)));
+  WriteText(file("a.jsonl"), Notes(0, 50));
+  WriteText(file("b.gz"), Packed(Compression::kGzip, Notes(50, 50)));
+  WriteText(file("c.zst"), Packed(Compression::kZstd, Notes(100, 50)));
   ImportChild child({"--data-dir", data_dir(), "--summary=json", file("a.jsonl"), file("b.gz"), "-", file("c.zst")},
                     ImportChild::Input::kPipe);
   EXPECT_TRUE(child.Write(Notes(150, 50) + "bad\n"));
@@ -134,12 +134,12 @@ TEST_F(ImportCommandTest, SeveralFilesOfAnyKindAndStandardInput) {
   EXPECT_EQ(run.code, 1) << run.err;
   EXPECT_EQ(Count(Summary(run), "imported"), 200U);
   EXPECT_EQ(Stored().size(), 200U);
-  EXPECT_TRUE(ReadAll(rejects()).starts_with("-:51\t")) << ReadAll(rejects());
+  EXPECT_TRUE(TextOf(rejects()).starts_with("-:51\t")) << TextOf(rejects());
 }
 
 TEST_F(ImportCommandTest, ATruncatedFileIsImportedAsFarAsItGoes) {
   const std::string packed = Packed(Compression::kGzip, Notes(0, 400));
-  WriteAll(file("cut.gz"), std::string_view(packed).substr(0, packed.size() / 2));
+  WriteText(file("cut.gz"), packed.substr(0, packed.size() / 2));
   const Ran run = Import({"--summary=json", file("cut.gz")});
   EXPECT_EQ(run.code, 2);
   const auto summary = Summary(run);
@@ -150,7 +150,7 @@ TEST_F(ImportCommandTest, ATruncatedFileIsImportedAsFarAsItGoes) {
   EXPECT_NE(run.err.find("after line " + std::to_string(line)), std::string::npos) << run.err;
   EXPECT_EQ(std::string_view(summary["damaged"]), file("cut.gz"));
 
-  WriteAll(file("cut.gz"), packed);  // the whole of it has come
+  WriteText(file("cut.gz"), packed);  // the whole of it has come
   const Ran rest = Import({"--resume", "--summary=json", file("cut.gz")});
   EXPECT_EQ(rest.code, 0) << rest.err;
   EXPECT_EQ(Count(Summary(rest), "read"), 400U);
@@ -160,10 +160,10 @@ TEST_F(ImportCommandTest, ATruncatedFileIsImportedAsFarAsItGoes) {
 }
 
 TEST_F(ImportCommandTest, ADamagedFileAmongOthersSaysWhatToMend) {
-  WriteAll(file("a.jsonl"), Notes(0, 5));
+  WriteText(file("a.jsonl"), Notes(0, 5));
   const std::string packed = Packed(Compression::kGzip, Notes(5, 40));
-  WriteAll(file("cut.gz"), std::string_view(packed).substr(0, packed.size() / 2));
-  WriteAll(file("c.jsonl"), Notes(50, 5));
+  WriteText(file("cut.gz"), packed.substr(0, packed.size() / 2));
+  WriteText(file("c.jsonl"), Notes(50, 5));
   const Ran run = Import({file("a.jsonl"), file("cut.gz"), file("c.jsonl")});
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.out.find("not begun: " + file("c.jsonl") + "\n"), std::string::npos) << run.out;
@@ -176,12 +176,12 @@ TEST_F(ImportCommandTest, ADamagedFileAmongOthersSaysWhatToMend) {
 }
 
 TEST_F(ImportCommandTest, ADryRunJudgesAndStoresNothing) {
-  WriteAll(file("a.jsonl"), Notes(0, 5) + "bad\n");
+  WriteText(file("a.jsonl"), Notes(0, 5) + "bad\n");
   const Ran run = Import({"--dry-run", "--rejects", file("bad.tsv"), "--summary=json", file("a.jsonl")});
   EXPECT_EQ(run.code, 1) << run.err;
   EXPECT_EQ(Count(Summary(run), "imported"), 5U);
   EXPECT_FALSE(std::filesystem::exists(data_dir()));
-  EXPECT_EQ(LinesOf(ReadAll(file("bad.tsv"))), 1U);
+  EXPECT_EQ(LinesOf(TextOf(file("bad.tsv"))), 1U);
 
   const Ran unkept = Import({"--dry-run", file("a.jsonl")});
   EXPECT_NE(unkept.out.find("--rejects FILE keeps them"), std::string::npos) << unkept.out;
@@ -189,7 +189,7 @@ TEST_F(ImportCommandTest, ADryRunJudgesAndStoresNothing) {
 }
 
 TEST_F(ImportCommandTest, ResumeWithoutACheckpointBeginsAndSaysSo) {
-  WriteAll(file("a.jsonl"), Notes(0, 5));
+  WriteText(file("a.jsonl"), Notes(0, 5));
   const Ran run = Import({"--resume", file("a.jsonl")});
   EXPECT_EQ(run.code, 0);
   EXPECT_NE(run.err.find("starting at the beginning"), std::string::npos) << run.err;
@@ -199,7 +199,7 @@ TEST_F(ImportCommandTest, ResumeWithoutACheckpointBeginsAndSaysSo) {
 TEST_F(ImportCommandTest, ADatabaseThatIsHeldNamesItsHolder) {
   std::filesystem::create_directories(data_dir());
   const auto store = MustOpen(SmallStore(data_dir() + "/events"));
-  WriteAll(file("a.jsonl"), Notes(0, 5));
+  WriteText(file("a.jsonl"), Notes(0, 5));
   const Ran run = Import({file("a.jsonl")});
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.err.find("is in use by process " + std::to_string(getpid())), std::string::npos) << run.err;
@@ -209,7 +209,7 @@ TEST_F(ImportCommandTest, AHolderThatDoesNotSayItsNameIsAnotherProcess) {
   std::filesystem::create_directories(data_dir() + "/events");
   const int lock = open((data_dir() + "/events/weir.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_EQ(flock(lock, LOCK_EX), 0);
-  WriteAll(file("a.jsonl"), Notes(0, 5));
+  WriteText(file("a.jsonl"), Notes(0, 5));
   const Ran run = Import({file("a.jsonl")});
   close(lock);
   EXPECT_EQ(run.code, 2);
@@ -225,7 +225,7 @@ TEST_F(ImportCommandTest, ARelayThatHasTheDatabaseIsImportedThrough) {
   auto relay = Relay::Open(configuration, false, {&service});
   ASSERT_TRUE(relay.ok()) << relay.status().message();
   relay.value()->Accept();
-  WriteAll(file("a.jsonl"), Notes(0, 500) + "bad\n" + Forged(600) + "\n");
+  WriteText(file("a.jsonl"), Notes(0, 500) + "bad\n" + Forged(600) + "\n");
   for (const char* outcome : {"imported", "duplicate"}) {
     const Ran run = Import({"--summary=json", file("a.jsonl")});
     EXPECT_EQ(run.code, 1) << run.err;
@@ -233,7 +233,7 @@ TEST_F(ImportCommandTest, ARelayThatHasTheDatabaseIsImportedThrough) {
     EXPECT_EQ(Count(Summary(run), outcome), 500U);
     EXPECT_EQ(Count(Summary(run), "rejected"), 2U);
   }
-  EXPECT_EQ(LinesOf(ReadAll(rejects())), 4U);
+  EXPECT_EQ(LinesOf(TextOf(rejects())), 4U);
   EXPECT_FALSE(HasCheckpoint());
   relay.value()->Shutdown(std::chrono::seconds(5));
   relay.value().reset();
@@ -241,7 +241,7 @@ TEST_F(ImportCommandTest, ARelayThatHasTheDatabaseIsImportedThrough) {
 }
 
 TEST_F(ImportCommandTest, WhatCannotBeDoneIsRefused) {
-  WriteAll(file("a.jsonl"), Notes(0, 1));
+  WriteText(file("a.jsonl"), Notes(0, 1));
   struct Case {
     std::vector<std::string> arguments;
     std::string says;
@@ -261,7 +261,7 @@ TEST_F(ImportCommandTest, WhatCannotBeDoneIsRefused) {
     EXPECT_EQ(run.code, 2) << run.err;
     EXPECT_NE((run.err + run.out).find(c.says), std::string::npos) << c.says << "\n" << run.err << run.out;
   }
-  EXPECT_EQ(ReadAll(file("a.jsonl")), Notes(0, 1));
+  EXPECT_EQ(TextOf(file("a.jsonl")), Notes(0, 1));
 }
 
 TEST_F(ImportCommandTest, AWrongNameLeavesNothingBehind) {
@@ -277,7 +277,7 @@ TEST_F(ImportCommandTest, AClosedStandardInputIsSaid) {
   const Ran run = ImportChild({"--data-dir", data_dir(), "-"}, ImportChild::Input::kClosed).Wait();
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.err.find("standard input is closed"), std::string::npos) << run.err;
-  WriteAll(file("a.jsonl"), Notes(0, 5));
+  WriteText(file("a.jsonl"), Notes(0, 5));
   const Ran other = ImportChild({"--data-dir", data_dir(), file("a.jsonl")}, ImportChild::Input::kClosed).Wait();
   EXPECT_EQ(other.code, 0) << other.err;
 }
@@ -289,7 +289,7 @@ TEST_F(ImportCommandTest, TheSameInputsAreImportedByOneAtATime) {
   const Ran same = ImportChild({"--data-dir", data_dir(), "-"}).Wait();
   EXPECT_EQ(same.code, 2);
   EXPECT_NE(same.err.find("these files are being imported by process "), std::string::npos) << same.err;
-  WriteAll(file("a.jsonl"), Notes(0, 5));
+  WriteText(file("a.jsonl"), Notes(0, 5));
   const Ran other = Import({file("a.jsonl")});
   EXPECT_EQ(other.code, 2);
   EXPECT_NE(other.err.find("another import writes the rejects file " + rejects()), std::string::npos) << other.err;
@@ -299,7 +299,7 @@ TEST_F(ImportCommandTest, TheSameInputsAreImportedByOneAtATime) {
 }
 
 TEST_F(ImportCommandTest, AnEmptyFileIsNoError) {
-  WriteAll(file("empty.jsonl"), "");
+  WriteText(file("empty.jsonl"), "");
   const Ran run = Import({"--summary=json", file("empty.jsonl")});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(Count(Summary(run), "read"), 0U);

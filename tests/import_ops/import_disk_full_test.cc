@@ -54,7 +54,7 @@ TEST_F(ImportDiskFull, WaitsForRoomAndGoesOn) {
   // 8 MB that do not compress to nothing, and lines that are rejected.
   std::string lines;
   for (uint64_t i = 0; i < 1600; ++i) lines += Note(i, 5000) + "\nbad " + std::to_string(i) + "\n";
-  WriteAll(file("events.jsonl"), lines);
+  WriteText(file("events.jsonl"), lines);
   const std::string data = disk_ + "/data";
   ImportChild child({"--data-dir", data, "--no-verify", "--summary=json", file("events.jsonl")},
                     ImportChild::Input::kNone,
@@ -67,7 +67,7 @@ TEST_F(ImportDiskFull, WaitsForRoomAndGoesOn) {
   const Ran run = child.Wait();
   ASSERT_EQ(run.code, 1) << run.err;
   EXPECT_EQ(Count(Summary(run), "imported"), 1600U);
-  const std::string rejected = ReadAll(data + "/import/rejects.tsv");
+  const std::string rejected = TextOf(data + "/import/rejects.tsv");
   EXPECT_EQ(std::count(rejected.begin(), rejected.end(), '\n'), 1600);
   const auto store = MustOpen(SmallStore(data + "/events"));
   ASSERT_NE(store, nullptr);
@@ -80,7 +80,7 @@ TEST_F(ImportDiskFull, WaitsForRoomForTheRejects) {
   FillTheDisk(300 << 10);
   std::string lines;
   for (uint64_t i = 0; i < 600; ++i) lines += Note(i) + "\nbad " + std::to_string(i) + std::string(2000, 'x') + "\n";
-  WriteAll(file("events.jsonl"), lines);
+  WriteText(file("events.jsonl"), lines);
   ImportChild child(
       {"--data-dir", data_dir(), "--rejects", disk_ + "/rejects.tsv", "--summary=json", file("events.jsonl")});
   ASSERT_TRUE(Eventually([&] {
@@ -93,7 +93,7 @@ TEST_F(ImportDiskFull, WaitsForRoomForTheRejects) {
   std::string expected;
   for (uint64_t i = 0; i < 600; ++i) expected += "bad " + std::to_string(i) + std::string(2000, 'x') + "\n";
   std::string kept;
-  std::istringstream in(ReadAll(disk_ + "/rejects.tsv"));
+  std::istringstream in(TextOf(disk_ + "/rejects.tsv"));
   for (std::string line; std::getline(in, line);) kept += line.substr(line.rfind('\t') + 1) + "\n";
   EXPECT_TRUE(kept == expected);
   EXPECT_EQ(Stored().size(), 600U);
@@ -104,7 +104,7 @@ TEST_F(ImportDiskFull, StoppedWhileItWaitsItDoesNotSayThatItGoesOn) {
   FillTheDisk(8 << 10);
   std::string lines;
   for (uint64_t i = 0; i < 30; ++i) lines += Note(i) + "\nbad " + std::string(2000, 'x') + "\n";
-  WriteAll(file("events.jsonl"), lines);
+  WriteText(file("events.jsonl"), lines);
   ImportChild child({"--data-dir", data_dir(), "--rejects", disk_ + "/rejects.tsv", file("events.jsonl")});
   ASSERT_TRUE(Eventually([&] { return child.err().find("waiting: ") != std::string::npos; })) << child.err();
   child.Signal(SIGINT);
@@ -134,7 +134,7 @@ class ImportCheckpointDiskFull : public ImportDiskFull {
     EXPECT_NE(child_->err().find("cannot write the checkpoint"), std::string::npos) << child_->err();
   }
   bool RejectedIs(uint64_t count) const {
-    const std::string text = ReadAll(file("rejects.tsv"));
+    const std::string text = TextOf(file("rejects.tsv"));
     return static_cast<uint64_t>(std::count(text.begin(), text.end(), '\n')) == count;
   }
 
@@ -163,14 +163,14 @@ TEST_F(ImportCheckpointDiskFull, StoppedItSaysThatItWillGoOnEarlierAndDoes) {
   EXPECT_NE(stopped.err.find("weir import: cannot write the checkpoint"), std::string::npos) << stopped.err;
   EXPECT_NE(std::string_view(Summary(stopped)["checkpoint_problem"]).find("No space left"), std::string::npos);
   std::filesystem::remove(disk_ + "/ballast");
-  const std::string kept = ReadAll(file("rejects.tsv"));
+  const std::string kept = TextOf(file("rejects.tsv"));
   ImportChild again({"--data-dir", data_dir(), "--rejects", file("rejects.tsv"), "--resume", "-"},
                     ImportChild::Input::kPipe);
   ASSERT_TRUE(again.Write(sent_));
   again.EndInput();
   const Ran run = again.Wait();
   EXPECT_EQ(run.code, 1) << run.err;
-  EXPECT_EQ(ReadAll(file("rejects.tsv")), kept);
+  EXPECT_EQ(TextOf(file("rejects.tsv")), kept);
   EXPECT_EQ(Stored().size(), static_cast<size_t>(std::count(kept.begin(), kept.end(), '\n')) * 50);
 }
 

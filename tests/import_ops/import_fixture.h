@@ -47,7 +47,7 @@ class ImportFixture : public testing::Test {
   std::string Checkpoint(const std::string& name = "data") const {
     if (!std::filesystem::exists(data_dir(name) + "/import")) return "";
     for (const auto& entry : std::filesystem::directory_iterator(data_dir(name) + "/import"))
-      if (entry.path().extension() == ".json") return ReadAll(entry.path());
+      if (entry.path().extension() == ".json") return TextOf(entry.path());
     return "";
   }
 

@@ -33,7 +33,7 @@ TEST_F(ImportInterrupted, CtrlCLeavesACheckpointAndResumeGoesOn) {
   const std::vector<std::string> arguments = {"--data-dir", data_dir(), "--summary=json", "-"};
   ImportChild first(arguments, ImportChild::Input::kPipe);
   ASSERT_TRUE(first.Write(begin));
-  ASSERT_TRUE(Eventually([&] { return ReadAll(rejects()).ends_with("bad one\n"); }));
+  ASSERT_TRUE(Eventually([&] { return TextOf(rejects()).ends_with("bad one\n"); }));
   first.Signal(SIGINT);
   const Ran stopped = first.Wait();
   EXPECT_EQ(stopped.code, 2) << stopped.err;
@@ -54,7 +54,7 @@ TEST_F(ImportInterrupted, CtrlCLeavesACheckpointAndResumeGoesOn) {
   EXPECT_EQ(Count(summary, "read_before"), 301U);
   EXPECT_EQ(Count(summary, "imported"), 600U);
   EXPECT_EQ(Stored().size(), 600U);
-  const std::string text = ReadAll(rejects());
+  const std::string text = TextOf(rejects());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
   EXPECT_FALSE(HasCheckpoint());
 }
@@ -62,7 +62,7 @@ TEST_F(ImportInterrupted, CtrlCLeavesACheckpointAndResumeGoesOn) {
 TEST_F(ImportInterrupted, AStreamThatIsAnotherOneIsRefused) {
   ImportChild first({"--data-dir", data_dir(), "-"}, ImportChild::Input::kPipe);
   ASSERT_TRUE(first.Write(Notes(0, 100) + "bad\n"));
-  ASSERT_TRUE(Eventually([&] { return !ReadAll(rejects()).empty(); }));
+  ASSERT_TRUE(Eventually([&] { return !TextOf(rejects()).empty(); }));
   first.Signal(SIGTERM);
   EXPECT_EQ(first.Wait().code, 2);
   ImportChild second({"--data-dir", data_dir(), "--resume", "-"}, ImportChild::Input::kPipe);
@@ -87,9 +87,9 @@ TEST_F(ImportInterrupted, AStreamThatIsAnotherOneIsRefused) {
 class ImportBetweenTwo : public ImportInterrupted {
  protected:
   void StopBetween() {
-    WriteAll(file("a.jsonl"), Notes(0, 50) + "bad one\n");
+    WriteText(file("a.jsonl"), Notes(0, 50) + "bad one\n");
     ImportChild first({"--data-dir", data_dir(), file("a.jsonl"), "-"}, ImportChild::Input::kPipe);
-    ASSERT_TRUE(Eventually([&] { return ReadAll(rejects()).ends_with("bad one\n"); })) << first.err();
+    ASSERT_TRUE(Eventually([&] { return TextOf(rejects()).ends_with("bad one\n"); })) << first.err();
     first.Signal(SIGINT);
     const Ran stopped = first.Wait();
     ASSERT_EQ(stopped.code, 2) << stopped.err;
@@ -114,13 +114,13 @@ TEST_F(ImportBetweenTwo, GoesOnWithTheSecond) {
   EXPECT_EQ(Count(summary, "read"), 102U);
   EXPECT_EQ(Count(summary, "read_before"), 51U);
   EXPECT_EQ(Stored().size(), 100U);
-  const std::string text = ReadAll(rejects());
+  const std::string text = TextOf(rejects());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
 TEST_F(ImportBetweenTwo, AnotherDatabaseIsRefused) {
   ASSERT_NO_FATAL_FAILURE(StopBetween());
-  const std::string kept = ReadAll(rejects());
+  const std::string kept = TextOf(rejects());
   for (const bool there : {false, true}) {
     std::filesystem::remove_all(data_dir() + "/events");
     if (there) MustOpen(SmallStore(data_dir() + "/events")).reset();
@@ -132,7 +132,7 @@ TEST_F(ImportBetweenTwo, AnotherDatabaseIsRefused) {
         << run.err;
     EXPECT_EQ(std::filesystem::exists(data_dir() + "/events"), there);
     EXPECT_TRUE(HasCheckpoint());
-    EXPECT_EQ(ReadAll(rejects()), kept);
+    EXPECT_EQ(TextOf(rejects()), kept);
   }
 }
 
@@ -140,10 +140,10 @@ TEST_F(ImportBetweenTwo, ACheckpointOfOtherFilesIsRefused) {
   ASSERT_NO_FATAL_FAILURE(StopBetween());
   for (const auto& entry : std::filesystem::directory_iterator(data_dir() + "/import")) {
     if (entry.path().extension() != ".json") continue;
-    std::string text = ReadAll(entry.path());
+    std::string text = TextOf(entry.path());
     const size_t begin = text.find("\"inputs\": [") + 11;
     text.insert(begin, "\"/more.jsonl\",");
-    WriteAll(entry.path(), text);
+    WriteText(entry.path(), text);
   }
   const Ran run = Resume("");
   EXPECT_EQ(run.code, 2);
@@ -172,9 +172,9 @@ TEST_F(ImportInterrupted, TortureKilledAndResumedItIsAsIfNothingHadBeen) {
     if (i % 97 == 0) text += "bad " + std::to_string(i) + "\n";
     if (i % 9973 == 0) text.append(500'000, 'x').append("\n");
   }
-  WriteAll(file("a.jsonl"), lines[0]);
-  WriteAll(file("b.gz"), Packed(Compression::kGzip, lines[1]));
-  WriteAll(file("c.zst"), Packed(Compression::kZstd, lines[2]));
+  WriteText(file("a.jsonl"), lines[0]);
+  WriteText(file("b.gz"), Packed(Compression::kGzip, lines[1]));
+  WriteText(file("c.zst"), Packed(Compression::kZstd, lines[2]));
   const std::vector<std::string> inputs = {file("a.jsonl"), file("b.gz"), file("c.zst")};
   const auto arguments = [&](const std::string& data, bool resume) {
     std::vector<std::string> all = {"--data-dir", data_dir(data), "--no-verify", "--summary=json",
@@ -186,7 +186,7 @@ TEST_F(ImportInterrupted, TortureKilledAndResumedItIsAsIfNothingHadBeen) {
   const Ran clean = ImportChild(arguments("clean", false)).Wait();
   ASSERT_EQ(clean.code, 1) << clean.err;
   const auto expected = Stored("clean");
-  const std::string expected_rejects = ReadAll(rejects("clean"));
+  const std::string expected_rejects = TextOf(rejects("clean"));
   const auto clean_run = Summary(clean);
   const uint64_t read = Count(clean_run, "read");
   const auto usual = std::chrono::microseconds(static_cast<int64_t>(double(clean_run["seconds"]) * 1e6));
@@ -206,14 +206,14 @@ TEST_F(ImportInterrupted, TortureKilledAndResumedItIsAsIfNothingHadBeen) {
       run = child.Wait();
       const size_t place = run.err.find("going on after line ");
       if (place != run.err.npos && !run.err.substr(place).starts_with("going on after line 0 ")) ++within_a_file;
-      done = !HasCheckpoint("killed") && !ReadAll(rejects("killed")).empty();
+      done = !HasCheckpoint("killed") && !TextOf(rejects("killed")).empty();
     }
     if (run.code != -SIGKILL) {
       ASSERT_EQ(run.code, 1) << run.err;
       ASSERT_EQ(Count(Summary(run), "read"), read);
     }
     ASSERT_TRUE(Stored("killed") == expected) << "the databases differ";
-    ASSERT_TRUE(ReadAll(rejects("killed")) == expected_rejects) << "the rejects differ";
+    ASSERT_TRUE(TextOf(rejects("killed")) == expected_rejects) << "the rejects differ";
     ASSERT_FALSE(HasCheckpoint("killed"));
   }
   RecordProperty("resumed", within_a_file);

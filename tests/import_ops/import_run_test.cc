@@ -137,7 +137,7 @@ TEST_F(ImportRunTest, AWholeOneLeavesItsRejectsAndNoCheckpoint) {
   Put(0, {"x\n!y\n", "z\n"});
   Put(1, {"!v\n"});
   ASSERT_TRUE(Run().ok());
-  EXPECT_EQ(ReadAll(rejects_path_), "a:2\tbad\t!y\nb:1\tbad\t!v\n");
+  EXPECT_EQ(TextOf(rejects_path_), "a:2\tbad\t!y\nb:1\tbad\t!v\n");
   EXPECT_FALSE(std::filesystem::exists(checkpoint_.path()));
   const ImportRunState state = run_->State();
   EXPECT_EQ(state.tally[LineOutcome::kImported], 2U);
@@ -173,7 +173,7 @@ TEST_F(ImportRunTest, ADamagedInputLeavesACheckpointOfWhatCameBefore) {
   EXPECT_EQ(left.place.lines, 3U);
   EXPECT_EQ(left.place.bytes, 7U);
   EXPECT_EQ(left.tally.read(), 3U);
-  EXPECT_EQ(left.rejects_bytes, ReadAll(rejects_path_).size());
+  EXPECT_EQ(left.rejects_bytes, TextOf(rejects_path_).size());
   Tail tail;
   tail.Add("x\n!y\nz\n");
   EXPECT_EQ(left.tail, tail.Hex());
@@ -275,7 +275,7 @@ TEST_F(ImportRunTest, WhatCannotBeWrittenIsWaitedForAndNothingIsLost) {
   std::filesystem::create_directory(directory_ / "missing");
   run.join();
   EXPECT_EQ(run_->State().problem, "");
-  EXPECT_EQ(ReadAll(rejects_path_), "a:1\tbad\t!x\n");
+  EXPECT_EQ(TextOf(rejects_path_), "a:1\tbad\t!x\n");
   EXPECT_EQ(run_->State().tally.read(), 2U);
 }
 

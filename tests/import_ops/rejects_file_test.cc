@@ -39,7 +39,7 @@ SettledChunk Piece(const std::string& text, bool first, bool last) {
 class RejectsFileTest : public testing::Test {
  protected:
   std::string path() const { return directory_ / "rejects.tsv"; }
-  std::string contents() const { return ReadAll(path()); }
+  std::string contents() const { return TextOf(path()); }
 
   TempDirectory directory_;
 };
@@ -54,7 +54,7 @@ TEST_F(RejectsFileTest, NoneIsLeftBehindForNothing) {
     EXPECT_EQ(file.bytes(), 0U);
   }
   EXPECT_FALSE(std::filesystem::exists(path()));
-  WriteAll(path(), "");  // somebody else made it
+  WriteText(path(), "");  // somebody else made it
   { EXPECT_TRUE(RejectsFile(path()).Open().ok()); }
   EXPECT_TRUE(std::filesystem::exists(path()));
 }
@@ -86,7 +86,7 @@ TEST_F(RejectsFileTest, ALongLineComesInPieces) {
 }
 
 TEST_F(RejectsFileTest, AppendsToWhatIsThereAndEndsAPartOfALine) {
-  WriteAll(path(), "old:1\tbad\tx\nold:2\tb");
+  WriteText(path(), "old:1\tbad\tx\nold:2\tb");
   RejectsFile file(path());
   EXPECT_EQ(file.bytes(), 19U);
   file.Add(Lines({"y"}, 1), "new");
@@ -154,7 +154,7 @@ TEST_F(RejectsFileTest, CutsBackWhatTheSameInputsWrote) {
   const std::vector<std::string> inputs = {"a", "b"};
   for (const Case& c : cases) {
     SCOPED_TRACE(c.rest.substr(0, 40));
-    WriteAll(path(), before + c.rest);
+    WriteText(path(), before + c.rest);
     RejectsFile file(path());
     ASSERT_TRUE(file.CutBack(before.size(), inputs).ok());
     EXPECT_EQ(contents(), c.cut ? before : before + c.rest);
@@ -164,7 +164,7 @@ TEST_F(RejectsFileTest, CutsBackWhatTheSameInputsWrote) {
 
 TEST_F(RejectsFileTest, AfterATornEntryNothingComesTwice) {
   const std::string torn = "b:1\tbad\tx";
-  WriteAll(path(), torn);
+  WriteText(path(), torn);
   const std::vector<std::string> inputs = {"a"};
   for (int round = 0; round < 3; ++round) {
     RejectsFile file(path());

@@ -49,7 +49,7 @@ TEST(MigrateQuotas, SaysWhichSideFailed) {
             "nothing was migrated: reading scripted: connection refused");
   EXPECT_EQ(there.state, SomeState());
   EXPECT_EQ(MigrateQuotas(there, away).status().message(),
-            "nothing was migrated: writing scripted: connection refused");
+            "not migrated, or not wholly: writing scripted: connection refused; migrate again");
   ScriptedStore full;
   full.persisted = Status::Error("no space left");
   EXPECT_EQ(MigrateQuotas(there, full).status().message(), "imported into scripted, but not written: no space left");

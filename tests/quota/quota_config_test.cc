@@ -56,6 +56,7 @@ TEST(QuotaConfigReader, TheExampleOfTheHeaderIsReadAsItSays) {
   expected.tiers.qos_classes = {{.name = "premium", .priority = 1, .limits = {{.amount = 500, .per = 1h}}}};
   expected.tiers.tenants = {{"acme", {{"gpt-4o", {{.amount = 500, .per = 1h}}}, {"*", fifty}}}};
   expected.tiers.api_keys = {{"sk-abc123", {{"gpt-4o", fifty}}}};
+  expected.tiers.api_key_tenants = {{"sk-abc123", "acme"}};
   EXPECT_EQ(config, expected);
 }
 

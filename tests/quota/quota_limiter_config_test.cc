@@ -137,12 +137,35 @@ TEST(QuotaLimiterConfig, StatesAgainWhatTheStoreHasLostWhenItHasReconnected) {
   store.away = true;
   EXPECT_FALSE(limiter.StateQuotas().ok());
   store.away = false;
-  EXPECT_EQ(limiter.StateQuotas().value(), Strings());
+  EXPECT_EQ(limiter.StateQuotas().value(),
+            (Strings{"lost: the store had lost it; " + Describe(Rpm(1)) + " is stated again",
+                     "changed: the store says " + Describe(Rpm(20)) +
+                         ", by another process or an administrator; it holds here too, and not " + Describe(Rpm(2)) +
+                         " of the configuration"}));
   EXPECT_EQ(store.quotas["lost"], Rpm(1));
   EXPECT_EQ(store.quotas["changed"], Rpm(20)) << "somebody else's word";
   store.asked.clear();
   EXPECT_EQ(limiter.StateQuotas().value(), Strings());
   EXPECT_TRUE(store.asked.empty());
+}
+
+// Whoever is first states its own, and the other hears of it.
+TEST(QuotaLimiterConfig, TwoConfigurationsAreBothWarnedWhenTheStoreComesBackEmpty) {
+  ScriptedStore store;
+  QuotaLimiter first(store, {.quotas = {{"m", Rpm(50)}}});
+  QuotaLimiter second(store, {.quotas = {{"m", Rpm(70)}}});
+  ASSERT_TRUE(first.StateQuotas().ok());
+  ASSERT_TRUE(second.StateQuotas().ok());
+  store.quotas.clear();
+  ++store.reconnects;
+  EXPECT_EQ(first.StateQuotas().value(),
+            (Strings{"m: the store had lost it; " + Describe(Rpm(50)) + " is stated again"}));
+  EXPECT_EQ(second.StateQuotas().value(),
+            (Strings{"m: the store says " + Describe(Rpm(50)) +
+                     ", by another process or an administrator; it holds here too, and not " + Describe(Rpm(70)) +
+                     " of the configuration"}));
+  EXPECT_EQ(store.quotas["m"], Rpm(50));
+  EXPECT_EQ(second.StateQuotas().value(), Strings());
 }
 
 TEST(QuotaLimiterConfig, WhatIsUnsetIsTheConfigurationsAgain) {

@@ -55,7 +55,7 @@ TEST(QuotaLimiterSubmit, AnAnswerThatComesLaterKnowsItsQuestion) {
   EXPECT_EQ(decision->retry_after, Duration(90s));
   EXPECT_EQ(decision->reason,
             "a model whose name goes before the answer comes, tier user_model (user:a user whose name goes before the "
-            "answer comes): 3 of 3 requests in 1 h; try again in 90 s");
+            "answer comes): 3 of 3 requests in 1 h; try again in 1 min 30 s");
   ASSERT_EQ(decision->tiers.size(), 1U);
   EXPECT_EQ(decision->tiers[0].remaining, 0);
 }

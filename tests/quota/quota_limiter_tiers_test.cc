@@ -38,7 +38,7 @@ TEST_F(QuotaLimiterTiers, TheRefusalNamesTheTierAndChargesNothing) {
   EXPECT_EQ(d.code, QuotaCode::kTierExceeded);
   EXPECT_EQ(d.tier, Tier::kUserModel);
   EXPECT_EQ(d.retry_after, Duration(1h));
-  EXPECT_EQ(d.reason, "m, tier user_model (user:alice): 2 of 2 requests in 1 h; try again in 60 min");
+  EXPECT_EQ(d.reason, "m, tier user_model (user:alice): 2 of 2 requests in 1 h; try again in 1 h");
   EXPECT_EQ(d.usage.rpm, 2);
   ASSERT_EQ(d.tiers.size(), 3U);
   EXPECT_EQ(d.tiers[1].used, 20);
@@ -49,7 +49,7 @@ TEST_F(QuotaLimiterTiers, TheRefusalNamesTheTierAndChargesNothing) {
   EXPECT_TRUE(limiter_.Take({.model = "m", .tokens = 80, .requester = {.user = "bob"}}).allowed);
   const Decision full = limiter_.Take({.model = "m", .tokens = 1, .requester = {.user = "carol"}});
   EXPECT_EQ(full.tier, Tier::kModel);
-  EXPECT_EQ(full.reason, "m, tier model: 100 of 100 tokens in 1 min, and 1 more asked for; try again in 60 s");
+  EXPECT_EQ(full.reason, "m, tier model: 100 of 100 tokens in 1 min, and 1 more asked for; try again in 1 min");
   EXPECT_EQ(limiter_.Explain({.model = "m", .requester = {.user = "carol"}}).tiers[0].used, 0) << "carol paid nothing";
 }
 
@@ -93,7 +93,7 @@ TEST_F(QuotaLimiterTiers, AnApiKeyIsNotInTheReason) {
   const QuotaRequest request{.model = "m", .requester = {.api_key = "sk-secret", .qos = "free"}};
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(limiter_.Take(request).allowed);
   EXPECT_EQ(limiter_.Take(request).reason,
-            "m, tier user_model (this API key): 2 of 2 requests in 1 h; try again in 60 min");
+            "m, tier user_model (this API key): 2 of 2 requests in 1 h; try again in 1 h");
 }
 
 TEST_F(QuotaLimiterTiers, WhatOnlyLooksLikeAnApiKeyIsShown) {

@@ -18,6 +18,18 @@ namespace weir {
 
 inline constexpr WallTime kSqliteStart{std::chrono::seconds(1'771'597'921)};
 
+// The tables as the published program makes them.
+inline constexpr const char* kPublished = R"sql(
+CREATE TABLE IF NOT EXISTS quotas (model TEXT PRIMARY KEY, max_rpm INTEGER NOT NULL DEFAULT 0,
+  max_tpm INTEGER NOT NULL DEFAULT 0, max_rpd INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS requests (model TEXT NOT NULL, ts INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS tokens (model TEXT NOT NULL, ts INTEGER NOT NULL, count INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS daily (model TEXT PRIMARY KEY, day_start INTEGER NOT NULL,
+  day_count INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX IF NOT EXISTS idx_requests_model_ts ON requests(model, ts);
+CREATE INDEX IF NOT EXISTS idx_tokens_model_ts ON tokens(model, ts);
+)sql";
+
 inline std::unique_ptr<SqliteQuotaStore> MustOpen(const std::string& path, const WallClock& clock,
                                                   const SqliteStoreOptions& options = {}) {
   Result<std::unique_ptr<SqliteQuotaStore>> store = SqliteQuotaStore::Open(path, options, clock);
@@ -66,6 +78,11 @@ class SqliteStore : public testing::Test {
   }
   static ChargeAnswer Take(QuotaStore& store, std::string_view model, int64_t tokens, const ModelQuota& quota) {
     return store.Run(Charge{.model = model, .mode = Charge::Mode::kTake, .tokens = tokens, .default_quota = quota});
+  }
+  static ModelUsage UsageOf(QuotaStore& store, std::string_view model) {
+    const ChargeAnswer answer = store.Run(Charge{.model = model, .requests = 0});
+    EXPECT_NE(answer.code, QuotaCode::kStoreUnavailable) << answer.problem;
+    return answer.usage;
   }
 
   static TierCharge TokensIn(Duration window, std::string_view key = "user:a") {

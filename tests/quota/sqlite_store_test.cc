@@ -35,17 +35,6 @@ INSTANTIATE_TEST_SUITE_P(Sqlite, QuotaStoreSuite,
                          testing::Values(StoreKind{.name = "sqlite", .open = OpenSqlite, .property_rounds = 20}),
                          NameOfKind);
 
-constexpr const char* kPublished = R"sql(
-CREATE TABLE IF NOT EXISTS quotas (model TEXT PRIMARY KEY, max_rpm INTEGER NOT NULL DEFAULT 0,
-  max_tpm INTEGER NOT NULL DEFAULT 0, max_rpd INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS requests (model TEXT NOT NULL, ts INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS tokens (model TEXT NOT NULL, ts INTEGER NOT NULL, count INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS daily (model TEXT PRIMARY KEY, day_start INTEGER NOT NULL,
-  day_count INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX IF NOT EXISTS idx_requests_model_ts ON requests(model, ts);
-CREATE INDEX IF NOT EXISTS idx_tokens_model_ts ON tokens(model, ts);
-)sql";
-
 TEST_F(SqliteStore, KeepsWhatWasCountedWhenItIsOpenedAgain) {
   ASSERT_EQ(Take(*Open(), "gpt-4o", 900, {.max_tpm = 1000}).code, QuotaCode::kOk);
   EXPECT_EQ(Take(*Open(), "gpt-4o", 900, {.max_tpm = 1000}).code, QuotaCode::kTpmExceeded);
@@ -125,9 +114,9 @@ TEST_F(SqliteStore, FilesThatAreNotItsAreRefusedAndNotTouched) {
 
 TEST_F(SqliteStore, AFileOfANewerWeirIsRefused) {
   Open().reset();
-  Foreigner(path_).Run("PRAGMA user_version = 2");
+  Foreigner(path_).Run("PRAGMA user_version = 3");
   EXPECT_EQ(ErrorOfOpening(),
-            path_ + ": a newer version of weir has written it (form 2, this one knows 1); use that version");
+            path_ + ": a newer version of weir has written it (form 3, this one knows 2); use that version");
 }
 
 TEST_F(SqliteStore, WhatIsNoSqliteFileIsRefusedAndNotTouched) {

@@ -31,6 +31,7 @@ TEST_P(QuotaStoreSuite, CommitOfLessFreesTheRestAtOnce) {
   EXPECT_EQ(settled.model, "gpt-4o");
   EXPECT_EQ(settled.reserved_tokens, 900);
   EXPECT_EQ(settled.actual_tokens, 300);
+  EXPECT_EQ(settled.time_left, seconds(6));
   EXPECT_EQ(UsageOf("gpt-4o"), (ModelUsage{.rpm = 1, .tpm = 300, .rpd = 1, .day_start = kStart}));
   EXPECT_EQ(Peek("gpt-4o", {.tokens = 701, .quota = kQuota}).retry_after, seconds(56));
   ExpectFitsAfterRetry("gpt-4o", {.tokens = 701, .quota = kQuota});
@@ -60,6 +61,7 @@ TEST_P(QuotaStoreSuite, ARefundGivesBackEverything) {
   const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kQuota});
   clock_.Advance(seconds(1));
   const SettlementAnswer settled = Refund(held.reservation);
+  EXPECT_EQ(settled.time_left, seconds(9));
   EXPECT_EQ(settled.code, Code::kSettled);
   EXPECT_EQ(settled.reserved_tokens, 900);
   EXPECT_EQ(settled.actual_tokens, 0);

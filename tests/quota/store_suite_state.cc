@@ -28,6 +28,23 @@ TEST_P(QuotaStoreSuite, ModelsAreThoseThatAreStatedOrCounted) {
   EXPECT_EQ(store().Models().value(), Names());
 }
 
+TEST_P(QuotaStoreSuite, ModelsAreAlsoThoseOfWhichOnlyTiersOrReservationsCount) {
+  const TierCharge window{"all", Window(kTokens, 1000, hours(24 * 30))};
+  const TierCharge bucket{"all", Bucket(kTokens, 1, hours(1), 100)};
+  ASSERT_TRUE(Take("window", {.tokens = 5, .tiers = {window}}).fits());
+  ASSERT_TRUE(Take("bucket", {.tokens = 50, .tiers = {bucket}}).fits());
+  ASSERT_TRUE(Take("reset", {.tokens = 5, .tiers = {window, bucket}}).fits());
+  ASSERT_TRUE(Hold("held", {.tokens = 5, .hold_for = hours(40)}).fits());
+  ASSERT_TRUE(Take("quiet", {}).fits());
+  clock_.Advance(hours(30));
+  ASSERT_TRUE(store().Reset("reset").ok());
+  EXPECT_EQ(store().Models().value(), (Names{"bucket", "held", "window"}));
+  clock_.Advance(hours(20));
+  EXPECT_EQ(store().Models().value(), Names{"window"});
+  clock_.Advance(hours(24 * 30));
+  EXPECT_EQ(store().Models().value(), Names());
+}
+
 TEST_P(QuotaStoreSuite, PruneForgetsNothingThatCounts) {
   const TierCharge day{"user:alice", Window(kRequests, 5, hours(48))};
   const TierCharge bucket{"user:alice", Bucket(kTokens, 5, hours(48), 9)};

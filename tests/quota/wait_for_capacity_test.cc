@@ -112,6 +112,23 @@ TEST(SystemSleeper, ReturnsWhenTheTokenIsStopped) {
   Sleeper::System().Sleep(1ms, {});
 }
 
+TEST(SystemSleeper, SleepsAlsoBeyondTheLastMomentOfItsClock) {
+  ScriptedStore store;
+  const ChargeAnswer refused{.code = QuotaCode::kTpmExceeded, .retry_after = Duration::max()};
+  store.answers = {refused, refused};
+  QuotaLimiter limiter(store);
+  EXPECT_FALSE(limiter.WaitForCapacity({.model = "m", .tokens = 1}, Clock::System().Now() + 24h).allowed);
+  EXPECT_EQ(store.asked.size(), 1U);
+  std::stop_source stop;
+  const std::jthread stops([&] {
+    std::this_thread::sleep_for(20ms);
+    stop.request_stop();
+  });
+  // Asked again, the store would let it go.
+  EXPECT_EQ(limiter.WaitForCapacity({.model = "m", .tokens = 1}, {}, stop.get_token()).code, QuotaCode::kTpmExceeded);
+  EXPECT_EQ(store.asked.size(), 2U);
+}
+
 TEST(BackgroundPrune, PrunesUntilItIsStopped) {
   ScriptedStore store;
   VirtualTime time;

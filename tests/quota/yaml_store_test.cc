@@ -96,7 +96,7 @@ state:
 }
 
 TEST(QuotaYaml, NothingIsAnEmptyState) {
-  for (const char* text : {"", "# nothing\n", "quotas:\nstate:\n", "quotas: {}\nstate: {}\n"})
+  for (const char* text : {"# nothing\n", "quotas:\nstate:\n", "quotas: {}\nstate: {}\n"})
     EXPECT_EQ(MustRead(text), QuotaState{}) << text;
   EXPECT_EQ(WriteQuotaYaml({}), "quotas: {}\nstate: {}\n");
 }
@@ -254,6 +254,17 @@ TEST_F(YamlStore, AFileThatCannotBeReadStaysAsItIs) {
   EXPECT_EQ(ErrorOfOpening(), path_ + ": cannot be read: Is a directory");
 }
 
+// It would be overwritten, and the quotas that were in it lost.
+TEST_F(YamlStore, AFileOf0BytesIsNoEmptyState) {
+  WriteText(path_, "");
+  EXPECT_EQ(ErrorOfOpening(), path_ +
+                                  ": is empty (0 bytes), it must have been cut off; restore it from a copy, or delete "
+                                  "it to begin anew");
+  EXPECT_TRUE(std::filesystem::exists(path_));
+  std::filesystem::remove(path_);
+  EXPECT_NE(Open(), nullptr);
+}
+
 TEST_F(YamlStore, ASecondOneIsToldWhoHasTheFile) {
   auto store = Open();
   EXPECT_EQ(ErrorOfOpening(), path_ + " is in use by process " + std::to_string(getpid()) +
@@ -311,6 +322,24 @@ TEST_F(YamlStore, WhatIsOpenIsWrittenAsUsed) {
   ASSERT_TRUE(store->Run(Charge{.model = "o1", .mode = Charge::Mode::kHold, .tokens = 70, .hold_for = 10s}).fits());
   store.reset();
   EXPECT_EQ(Open()->Run(Charge{.model = "o1", .requests = 0}).usage.tpm, 70);
+}
+
+// The file has them as used from before their deadline.
+TEST_F(YamlStore, WhatHasExpiredIsNotUsedAfterACleanRestart) {
+  constexpr int kHeld = 2500;  // more than one call gives back
+  const ModelQuota quota{.max_rpd = kHeld};
+  for (const bool somebody_looked : {true, false}) {
+    auto store = Open();
+    for (int i = 0; i < kHeld; ++i)
+      ASSERT_TRUE(
+          store->Run(Charge{.model = "o1", .mode = Charge::Mode::kHold, .default_quota = quota, .hold_for = 10s})
+              .fits());
+    ASSERT_TRUE(store->Persist().ok());
+    clock_.Advance(10s);
+    for (int i = 0; somebody_looked && i < 3; ++i) (void)store->Run(Charge{.model = "o1"});
+    store.reset();
+    EXPECT_EQ(Open()->Run(Charge{.model = "o1", .requests = 0}).usage, ModelUsage{}) << somebody_looked;
+  }
 }
 
 void SetMostBytesOfAFile(rlim_t most) {

@@ -1,19 +1,8 @@
 #include "tests/quota_redis/redis_client.h"
 
-#include <chrono>
-#include <thread>
 #include <utility>
 
 namespace weir {
-
-bool Eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 std::vector<std::string> RedisAnswer::texts() const {
   std::vector<std::string> texts;

@@ -4,16 +4,14 @@
 #include <hiredis/hiredis.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace weir {
+#include "tests/eventually.h"
 
-// True as soon as it is; false after a minute.
-bool Eventually(const std::function<bool()>& condition);
+namespace weir {
 
 struct RedisAnswer {
   enum class Kind : uint8_t { kNone, kNil, kText, kInteger, kArray, kError };  // kNone: no answer came

@@ -222,6 +222,35 @@ TEST(RedisCluster, WithoutOneMasterOnlyItsModelsHaveNoAnswer) {
   }
 }
 
+// Its problem is not forgotten because the others answer.
+TEST(RedisCluster, OneMasterThatIsOutOfMemoryIsSaidUntilItTakesAgain) {
+  ClusterServers cluster;
+  const ManualWallClock clock(kNow);
+  const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::seconds(20),
+                                               .retry_first = std::chrono::milliseconds(10),
+                                               .retry_longest = std::chrono::milliseconds(50),
+                                               .clock = &clock});
+  RedisProcess& full = cluster.node(1);
+  const std::string lost = ModelOn(cluster, 1);
+  const std::string other = ModelOn(cluster, 2);
+  ASSERT_TRUE(TakeOne(*store, lost, kWide).fits());
+  ASSERT_TRUE(full.Command({"CONFIG", "SET", "maxmemory", "1"}).ok());
+  EXPECT_EQ(TakeOne(*store, lost, kWide).code, QuotaCode::kStoreUnavailable);
+  EXPECT_TRUE(Eventually([&] {
+    EXPECT_TRUE(TakeOne(*store, other, kWide).fits());
+    const StoreHealth health = store->Health();
+    EXPECT_NE(health.breaker, StoreHealth::Breaker::kClosed);
+    EXPECT_NE(health.problem.find(full.address()), std::string::npos) << health.problem;
+    return HasFailure() || Errors(full, "OOM") > 5;
+  }));
+  ASSERT_TRUE(full.Command({"CONFIG", "SET", "maxmemory", "0"}).ok());
+  EXPECT_TRUE(Eventually([&] {
+    const StoreHealth health = store->Health();
+    return health.problem.empty() && health.breaker == StoreHealth::Breaker::kClosed;
+  }));
+  EXPECT_EQ(TakeOne(*store, lost, kWide).usage.rpm, 2);
+}
+
 TEST(RedisCluster, GoesOnAtTheReplicaThatTakesOver) {
   ClusterServers cluster;
   const size_t replica = cluster.AddNode();

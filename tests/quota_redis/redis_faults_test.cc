@@ -1,12 +1,14 @@
 // Redis killed, restarted empty, paused, slow, out of memory, refusing the password, without its scripts.
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <string>
 #include <thread>
 
 #include "config/manual_clock.h"
 #include "tests/quota_redis/deciders.h"
 #include "tests/quota_redis/redis_process.h"
+#include "tests/quota_redis/slow_proxy.h"
 
 namespace weir {
 namespace {
@@ -163,6 +165,52 @@ TEST(RedisFaults, AServerThatIsSlowBy2SecondsIsAwayAsLong) {
   std::thread sleeping([&] { sleeper.Command({"DEBUG", "SLEEP", "2"}); });
   EXPECT_TRUE(Eventually([&] { return IsAway(*store); }));
   sleeping.join();
+  EXPECT_TRUE(Eventually([&] { return Answers(*store); }));
+}
+
+// All of it is late, there and back: what is asked is executed when nobody waits for it any more.
+TEST(RedisFaults, WhatASlowServerReservedForNobodyIsGivenBackWhenItIsQuickAgain) {
+  RedisProcess server;
+  SlowProxy proxy(server.port());
+  const ManualWallClock clock(kNow);
+  RedisStoreOptions options = Impatient();
+  options.clock = &clock;
+  const auto store = OpenRedis(proxy.url(), options);
+  const auto other = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+  proxy.Delay(std::chrono::seconds(2));
+  constexpr int kHolds = 10;
+  std::latch answered(kHolds);
+  for (int i = 0; i < kHolds; ++i) {
+    store->Submit({.model = kModel,
+                   .mode = Charge::Mode::kHold,
+                   .tokens = 900,
+                   .default_quota = ModelQuota{.max_tpm = 1'000'000},
+                   .hold_for = std::chrono::hours(1)},
+                  [&](const ChargeAnswer& answer) {
+                    EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);
+                    answered.count_down();
+                  });
+  }
+  answered.wait();
+  EXPECT_TRUE(Eventually([&] { return PeekAt(*other, kModel).usage.open_reservations == kHolds; }));
+  EXPECT_TRUE(IsAway(*store));
+  EXPECT_NE(store->Health().problem, "");
+  proxy.Delay(Duration(0));
+  EXPECT_TRUE(Eventually([&] { return PeekAt(*other, kModel).usage == ModelUsage(); }));
+  EXPECT_TRUE(Eventually([&] { return store->Health().problem.empty(); }));
+}
+
+TEST(RedisFaults, APasswordThatIsChangedIsSaidWhenTheConnectionIsCut) {
+  RedisProcess server({.password = "before"});
+  const auto store = OpenRedis("redis://:before@" + server.address(), Impatient());
+  ASSERT_TRUE(Eventually([&] { return Answers(*store); }));
+  ASSERT_TRUE(server.Command({"CONFIG", "SET", "requirepass", "after"}).ok());
+  EXPECT_TRUE(Eventually([&] { return Answers(*store); })) << "the connection stands";
+  ASSERT_TRUE(server.Command({"CLIENT", "KILL", "TYPE", "normal"}).ok());
+  EXPECT_TRUE(Eventually([&] { return PeekAt(*store, kModel).problem.find("password") != std::string::npos; }));
+  EXPECT_EQ(PeekAt(*store, kModel).problem.find("before"), std::string::npos);
+  ASSERT_TRUE(server.Command({"CONFIG", "SET", "requirepass", "before"}).ok());
   EXPECT_TRUE(Eventually([&] { return Answers(*store); }));
 }
 

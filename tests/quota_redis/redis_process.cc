@@ -43,7 +43,7 @@ uint16_t FreePort() {
 bool InPath(const std::string& program) {
   std::stringstream path(std::getenv("PATH") != nullptr ? std::getenv("PATH") : "");
   for (std::string directory; std::getline(path, directory, ':');) {
-    if (::access((directory + "/" + program).c_str(), X_OK) == 0) return true;
+    if (::access((std::filesystem::path(directory) / program).c_str(), X_OK) == 0) return true;
   }
   return false;
 }
@@ -51,7 +51,7 @@ bool InPath(const std::string& program) {
 // Debian's redis-tools alone has the server too, under another name: it goes by how it is called.
 std::string Program(const TempDirectory& directory) {
   if (InPath("redis-server")) return "redis-server";
-  const std::string link = directory / "redis-server";
+  std::string link = directory / "redis-server";
   if (!std::filesystem::exists(link)) std::filesystem::create_symlink("/usr/bin/redis-check-rdb", link);
   return link;
 }

@@ -235,7 +235,7 @@ TEST_F(RedisScript, ACorruptKeyIsNamed) {
   const std::string log = "t:a:r3600000", bucket = "t:b:rb60000";
   struct Damage {
     std::string key;
-    std::function<void()> Do;
+    std::function<void()> inflict;
   };
   std::vector<Damage> damages;
   for (const std::string& key : {std::string("m"), std::string("q"), log, bucket}) {
@@ -255,7 +255,7 @@ TEST_F(RedisScript, ACorruptKeyIsNamed) {
     server_.Command({"FLUSHALL"});
     ASSERT_TRUE(Run(Mode::kTake, tiers).fits());
     ASSERT_TRUE(store_->SetQuota(kModel, kWide).ok());
-    damage.Do();
+    damage.inflict();
     clock_.Advance(kMinute);
     const ChargeAnswer answer = Run(Mode::kTake, tiers);
     EXPECT_EQ(answer.code, QuotaCode::kStoreUnavailable);

@@ -113,5 +113,56 @@ TEST(RedisStore, EightProcessesSettleWhatTheyReserve) {
   EXPECT_EQ(usage.open_reservations, 0);
 }
 
+TEST(RedisStore, NoWindowThatSlidesHasMoreThanItsLimit) {
+  RedisProcess server;
+  constexpr int64_t kLimit = 200;
+  const HammerWindow window = HammerSlidingWindow(server.url(), kProcesses, kLimit);
+  EXPECT_EQ(window.failed, 0);
+  EXPECT_LE(window.most, kLimit);
+  EXPECT_GT(window.taken, kLimit);
+}
+
+TEST(RedisStore, WhatAKilledProcessHadReservedIsFreeAtItsDeadline) {
+  RedisProcess server;
+  constexpr size_t kHolders = 4;
+  ASSERT_EQ(HammerKilledHolders(server.url(), kHolders), kHolders);
+  ManualWallClock clock(WallClock::System().Now());
+  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  ModelUsage usage;
+  EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
+  EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
+  clock.Advance(kMinute);  // what the shorter tier had has left
+  EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
+  EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
+  clock.Advance(std::chrono::hours(1));
+  EXPECT_EQ(HammeredTokens(*store, &usage), 0);
+  EXPECT_EQ(usage, ModelUsage{});
+  EXPECT_EQ(store->Health().expired_reservations, kHolders);
+}
+
+TEST(RedisStore, ADecisionIsOneCommandThatIsReadAtOnce) {
+  RedisProcess server;
+  const auto store = OpenRedis(server.url());
+  ASSERT_TRUE(TakeOne(*store, kModel, kWide).fits());
+  const Limit limit{.amount = 1'000'000, .per = std::chrono::hours(1)};
+  const std::vector<TierCharge> tiers{{.key = "user:alice", .limit = limit}, {.key = "all", .limit = limit}};
+  ASSERT_TRUE(server.Command({"CONFIG", "RESETSTAT"}).ok());
+  constexpr int kRounds = 20;
+  for (int i = 0; i < kRounds; ++i) {
+    PeekAt(*store, kModel);
+    const ChargeAnswer held = store->Run({.model = kModel,
+                                          .mode = Charge::Mode::kHold,
+                                          .tokens = 10,
+                                          .tiers = tiers,
+                                          .hold_for = std::chrono::hours(1)});
+    ASSERT_TRUE(held.fits()) << held.problem;
+    ASSERT_EQ(store->Run(Settlement{.reservation = held.reservation, .tokens = 3}).code,
+              SettlementAnswer::Code::kSettled);
+  }
+  EXPECT_EQ(server.Info("stats", "total_reads_processed"), std::to_string(3 * kRounds + 1));  // and this question
+  const std::string calls = server.Info("commandstats", "cmdstat_evalsha");
+  EXPECT_TRUE(calls.starts_with("calls=" + std::to_string(3 * kRounds) + ",")) << calls;
+}
+
 }  // namespace
 }  // namespace weir

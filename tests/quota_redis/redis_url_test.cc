@@ -101,12 +101,12 @@ TEST(RedisUrl, IsRefusedWithWhatIsWrong) {
 }
 
 TEST(RedisUrl, DoesNotShowThePasswordWhateverIsWrong) {
-  for (const std::string scheme : {"redis", "redis-sentinel", "redis-cluster", "rediss"}) {
-    for (const std::string wrong :
+  for (const char* scheme : {"redis", "redis-sentinel", "redis-cluster", "rediss"}) {
+    for (const char* wrong :
          {"bob:hunter2@a:x/m", "bob:hunter2@/m", "bob:hunter2@a:1,/m", "bob:hunt/er2hunter2@a",
           "bob:hunter2/hunter2@a:1/m", ":hunter2%@a/m", "hunter2@a/m", "bob:hunter2@a/m/x", ":hunter2", "bob:hunter2",
           "bob:hunter2/m", "a,bob:hunter2", "hunter2%40a", "[hunter2", "bob:1/hunter2"}) {
-      const Result<RedisEndpoint> endpoint = ParseRedisUrl(scheme + "://" + wrong);
+      const Result<RedisEndpoint> endpoint = ParseRedisUrl(std::string(scheme).append("://").append(wrong));
       if (endpoint.ok()) continue;
       EXPECT_EQ(endpoint.status().message().find("hunter2"), std::string::npos) << endpoint.status().message();
     }

@@ -133,10 +133,7 @@ TEST_F(DeferredTest, AReplyThatIsDroppedIsAFault) {
   client.Send(Get("/drop") + Get("/later"));
   EXPECT_EQ(client.ReadAnswer()->status, 500);
   ASSERT_TRUE(record_.Await("asked"));
-  {
-    const HttpReply reply = TakeReply();
-    const HttpReply copy = reply;
-  }
+  { const std::vector<HttpReply> copies(2, TakeReply()); }
   EXPECT_EQ(client.ReadAnswer()->status, 500);
   client.Send(Get("/"));
   EXPECT_EQ(client.ReadAnswer()->status, 200);
@@ -147,14 +144,13 @@ TEST_F(DeferredTest, OnlyTheFirstCallCounts) {
   RawClient client = Connect();
   client.Send(Get("/later?1"));
   ASSERT_TRUE(record_.Await("asked 1"));
-  const HttpReply reply = TakeReply();
-  const HttpReply copy = reply;
-  reply({.body = "first"});
-  copy({.body = "second"});
+  const std::vector<HttpReply> copies(2, TakeReply());
+  copies[0]({.body = "first"});
+  copies[1]({.body = "second"});
   EXPECT_EQ(client.ReadAnswer()->body, "first");
   client.Send(Get("/later?2"));
   ASSERT_TRUE(record_.Await("asked 2"));
-  reply({.body = "third"});
+  copies[0]({.body = "third"});
   Reply("its own");
   EXPECT_EQ(client.ReadAnswer()->body, "its own");
 }

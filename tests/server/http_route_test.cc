@@ -116,5 +116,18 @@ TEST_F(HttpRouteTest, WithoutTheMethodAnExactPathLeavesItToAPattern) {
   EXPECT_EQ(Ask("DELETE", "/v1/models/best").body, "deleted [best]");
 }
 
+TEST_F(HttpRouteTest, AnApiSaysInItsOwnWordsWhatItDoesNotHave) {
+  router_.AddWording("/v1/", [](HttpResponse plain) {
+    plain.body = "{" + plain.body + "}";
+    return plain;
+  });
+  EXPECT_EQ(Ask("GET", "/v1/nothing").status, 404);
+  EXPECT_EQ(Ask("GET", "/v1/nothing").body, "{nothing is at /v1/nothing\n}");
+  EXPECT_EQ(Ask("DELETE", "/v1/models").status, 405);
+  EXPECT_EQ(Ask("DELETE", "/v1/models").headers.front().first, "Allow");
+  EXPECT_EQ(Ask("GET", "/v2/nothing").body, "nothing is at /v2/nothing\n");
+  EXPECT_EQ(Ask("GET", "/v1/models").body, "all") << "a handler's answer is its own";
+}
+
 }  // namespace
 }  // namespace weir

@@ -37,7 +37,7 @@ TEST_F(LimitsTest, OneOfAnAddressTooManyIsToldSo) {
   three.Send(RawClient::HandshakeRequest());
   const auto answer = three.ReadAnswer();
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 429);
+  EXPECT_EQ(answer->status, 503) << "the address's connections are no quota of requests";
   EXPECT_NE(answer->body.find("your address"), std::string::npos);
   EXPECT_EQ(server_->Stats().refused_address_limit, 1U);
   EXPECT_TRUE(Connect("127.0.0.2").Handshake());
@@ -51,7 +51,7 @@ TEST_F(LimitsTest, BehindAProxyTheClientsAreCountedNotTheProxy) {
   RawClient two = Open("X-Forwarded-For: 192.0.2.2\r\n");
   RawClient again = Connect();
   again.Send(RawClient::HandshakeRequest("X-Forwarded-For: 192.0.2.1\r\n"));
-  EXPECT_EQ(again.ReadAnswer()->status, 429);
+  EXPECT_EQ(again.ReadAnswer()->status, 503);
 }
 
 TEST_F(LimitsTest, ATrustedProxySaysWhoTheClientIs) {

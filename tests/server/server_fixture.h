@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "relay/server/server.h"
+#include "tests/eventually.h"
 #include "tests/server/raw_client.h"
 
 namespace weir {
@@ -56,17 +57,6 @@ class Record {
   std::condition_variable changed_;
   std::vector<std::string> events_;
 };
-
-// Until the condition holds; false when it has not within ten seconds.
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
 
 // What a test does in a handler's place; by default texts are echoed and a shutdown is done at once.
 struct Behaviour {

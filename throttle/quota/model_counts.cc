@@ -5,18 +5,6 @@
 #include "throttle/quota/charge_amounts.h"
 
 namespace weir {
-namespace {
-
-// Those that still count: the others would only crowd the log, and be merged with them.
-void RestoreLog(std::vector<ModelState::Entry> entries, WallTime now, Duration window, WindowLog* log) {
-  for (ModelState::Entry& entry : entries) entry.time = std::clamp(entry.time, WallTime(), now);
-  std::erase_if(entries, [&](const auto& entry) { return entry.amount <= 0 || now - entry.time >= window; });
-  std::ranges::stable_sort(entries, {}, &ModelState::Entry::time);
-  for (const ModelState::Entry& entry : entries) log->Add(entry.time, std::min(kMostAmount, entry.amount));
-}
-
-}  // namespace
-
 size_t MissingMeters(const Charge& charge, const std::vector<Meter*>& meters) {
   size_t missing = 0;
   for (size_t i = 0; i < meters.size(); ++i)
@@ -101,13 +89,14 @@ Hold ModelCounts::EnterParts(const Charge& charge, WallTime now, const std::vect
   return hold;
 }
 
-std::optional<int64_t> ModelCounts::Settle(const ReservationToken& token, std::optional<int64_t> tokens, WallTime now) {
+std::optional<ModelCounts::SettledHold> ModelCounts::Settle(const ReservationToken& token,
+                                                            std::optional<int64_t> tokens, WallTime now) {
   const std::optional<Hold> hold = holds_.TakeOpen(token, now);
   if (!hold) return {};
   const int64_t used = tokens.value_or(0);
   GiveBack(*hold, tokens ? 0 : hold->requests, std::max<int64_t>(0, hold->tokens - used));
   if (used > hold->tokens) EnterMore(*hold, used - hold->tokens, now);
-  return hold->tokens;
+  return SettledHold{.tokens = hold->tokens, .time_left = hold->deadline - now};
 }
 
 void ModelCounts::GiveBack(const Hold& hold, int64_t requests, int64_t tokens) {
@@ -136,8 +125,8 @@ void ModelCounts::EnterMore(const Hold& hold, int64_t tokens, WallTime now) {
 }
 
 void ModelCounts::Restore(const ModelState& state, WallTime now) {
-  RestoreLog(state.requests, now, kMinute, &requests_);
-  RestoreLog(state.tokens, now, kMinute, &tokens_);
+  requests_.Restore(state.requests, now);
+  tokens_.Restore(state.tokens, now);
   day_.Set(std::max(state.day_start, WallTime()), std::min(kMostAmount, state.day_count));
   Advance(now);
 }

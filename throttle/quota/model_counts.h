@@ -76,8 +76,12 @@ class ModelCounts {
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
   bool HasRoomToHold() const { return holds_.size() < kMostOpenReservations; }
-  // Nothing: there is no such reservation, or it has expired. Its tokens otherwise.
-  std::optional<int64_t> Settle(const ReservationToken& token, std::optional<int64_t> tokens, WallTime now);
+  struct SettledHold {
+    int64_t tokens = 0;
+    Duration time_left{};
+  };
+  // Nothing: there is no such reservation, or it has expired.
+  std::optional<SettledHold> Settle(const ReservationToken& token, std::optional<int64_t> tokens, WallTime now);
 
   const WindowLog& requests() const { return requests_; }
   const WindowLog& tokens() const { return tokens_; }

@@ -1,7 +1,9 @@
 #include "throttle/quota/quota_config_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <span>
 #include <utility>
 
 #include "config/parse.h"
@@ -104,14 +106,23 @@ void ReadQosClasses(const YamlValue& list, std::vector<QosClass>* classes) {
   });
 }
 
+// `tenants`: where a party may name its tenant.
 void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Keys keys,
-                 std::map<std::string, LimitsByModel, std::less<>>* into) {
+                 std::map<std::string, LimitsByModel, std::less<>>* into,
+                 std::map<std::string, std::string, std::less<>>* tenants = nullptr) {
   if (!parties) return;
   into->clear();
+  if (tenants != nullptr) tenants->clear();
   const auto read = [&](std::string_view party, const YamlValue& models) {
     if (!IsName(models, what, party)) return;
     LimitsByModel& by_model = (*into)[std::string(party)];
     models.Entries([&](std::string_view model, YamlValue limits) {
+      if (tenants != nullptr && model == "tenant") {
+        std::string& tenant = (*tenants)[std::string(party)];
+        limits.Read(&tenant);
+        if (!tenant.empty()) IsName(limits, "tenant", tenant);
+        return;
+      }
       if (IsName(limits, "model", model)) ReadLimits(limits, &by_model[std::string(model)]);
     });
   };
@@ -125,47 +136,80 @@ void ReadTiers(const YamlValue& section, TierRulesConfig* tiers) {
     ReadModelClasses(map.Optional("classes"), &tiers->model_classes);
     ReadQosClasses(map.Optional("qos"), &tiers->qos_classes);
     ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, &tiers->tenants);
-    ReadParties(map.Optional("api_keys"), "API key", YamlValue::Keys::kSecrets, &tiers->api_keys);
+    ReadParties(map.Optional("api_keys"), "API key", YamlValue::Keys::kSecrets, &tiers->api_keys,
+                &tiers->api_key_tenants);
   });
 }
 
-void ReadModels(const YamlValue& section, std::map<std::string, ModelQuota, std::less<>>* quotas) {
+struct QuotaKey {
+  std::string_view name;
+  std::string_view unit;
+  int64_t ModelQuota::*amount;
+};
+constexpr std::array<QuotaKey, 3> kQuotaKeys = {{
+    {"max_rpm", "requests in a minute; 0: no limit", &ModelQuota::max_rpm},
+    {"max_tpm", "tokens in a minute; 0: no limit", &ModelQuota::max_tpm},
+    {"max_rpd", "requests in 24 h; 0: no limit", &ModelQuota::max_rpd},
+}};
+
+// Who states one limit may believe that the profile's others stay.
+void WarnOfProfile(std::string_view model, const std::vector<const QuotaKey*>& missing,
+                   std::vector<std::string>* warnings) {
+  for (size_t i = 0; i < kProviders; ++i) {
+    const auto provider = static_cast<Provider>(i);
+    const std::span<const ProfileEntry> profile = ProfileOf(provider);
+    const auto entry = std::ranges::find(profile, model, &ProfileEntry::model);
+    if (entry == profile.end()) continue;
+    for (const QuotaKey* key : missing) {
+      const int64_t amount = entry->quota.*key->amount;
+      if (amount == 0) continue;
+      warnings->push_back(Printable(model) + ": " + std::string(key->name) +
+                          " is not stated, and so there is no such " + "limit; the profile of " +
+                          std::string(NameOf(provider)) + " has " + std::to_string(amount));
+    }
+  }
+}
+
+void ReadModels(const YamlValue& section, std::map<std::string, ModelQuota, std::less<>>* quotas,
+                std::vector<std::string>* warnings) {
   section.Entries([&](std::string_view model, YamlValue value) {
     if (!IsName(value, "model", model)) return;
     ModelQuota quota;
+    std::vector<const QuotaKey*> missing;
     value.Map([&](YamlMap& map) {
-      const auto read = [&](std::string_view key, std::string_view unit, int64_t* amount) {
-        map.Optional(key).Read(amount, {.min = kAmounts.min, .max = kAmounts.max, .unit = unit});
-      };
-      read("max_rpm", "requests in a minute; 0: no limit", &quota.max_rpm);
-      read("max_tpm", "tokens in a minute; 0: no limit", &quota.max_tpm);
-      read("max_rpd", "requests in 24 h; 0: no limit", &quota.max_rpd);
+      for (const QuotaKey& key : kQuotaKeys) {
+        const YamlValue amount = map.Optional(key.name);
+        if (!amount) missing.push_back(&key);
+        amount.Read(&(quota.*key.amount), {.min = kAmounts.min, .max = kAmounts.max, .unit = key.unit});
+      }
     });
+    if (warnings != nullptr) WarnOfProfile(model, missing, warnings);
     quotas->insert_or_assign(std::string(model), quota);
   });
 }
 
-void ReadProviders(const YamlValue& list, std::vector<Provider>* providers) {
+void ReadProviders(const YamlValue& list, QuotaConfig* config) {
   if (!list) return;
-  providers->clear();
+  config->providers.clear();
   std::vector<std::pair<std::string, Provider>> words;
   for (size_t i = 0; i < kProviders; ++i)
     words.emplace_back(NameOf(static_cast<Provider>(i)), static_cast<Provider>(i));
-  list.List([&](YamlValue item) { item.Read(&providers->emplace_back(), words); });
+  list.List([&](YamlValue item) { item.Read(&config->providers.emplace_back(), words); });
+  config->no_profiles = config->providers.empty();
 }
 
 }  // namespace
 
-void ReadQuotaSection(const YamlValue& section, QuotaConfig* config) {
+void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector<std::string>* warnings) {
   section.Map([&](YamlMap& map) {
-    ReadProviders(map.Optional("providers"), &config->providers);
+    ReadProviders(map.Optional("providers"), config);
     map.Optional("unknown_models")
         .Read(&config->unknown_models, {{"allow", UnknownModels::kAllow}, {"refuse", UnknownModels::kRefuse}});
     map.Optional("when_store_away")
         .Read(&config->when_store_away, {{"refuse", WhenStoreAway::kRefuse}, {"allow", WhenStoreAway::kAllow}});
     map.Optional("reservation_ttl").ReadSeconds(&config->reservation_ttl, kTtl);
     map.Optional("shadow").Read(&config->shadow);
-    ReadModels(map.Optional("models"), &config->quotas);
+    ReadModels(map.Optional("models"), &config->quotas, warnings);
     if (const YamlValue tiers = map.Optional("tiers")) ReadTiers(tiers, &config->tiers);
   });
 }

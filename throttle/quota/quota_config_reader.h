@@ -1,13 +1,13 @@
 // The quotas' part of weir.yaml (WEIR_CONFIG):
 //
 //   quota:
-//     providers: [openai, anthropic]        # whose profiles hold; absent: as the program says
+//     providers: [openai, anthropic]        # whose profiles hold; absent: as the program says; []: none
 //     unknown_models: allow                 # or refuse
 //     when_store_away: refuse               # or allow
 //     reservation_ttl: 60                   # seconds
 //     shadow: false
 //     models:
-//       gpt-4o: {max_rpm: 500, max_tpm: 30000, max_rpd: 0}
+//       gpt-4o: {max_rpm: 500, max_tpm: 30000, max_rpd: 0}   # what is not stated is 0, no limit
 //     tiers:
 //       default: &limits
 //         user_model: [{requests: 100, per: 3600}, {tokens: 50000, per: 3600}]
@@ -20,11 +20,11 @@
 //       tenants:
 //         acme: {gpt-4o: [{requests: 500, per: 3600}], "*": [{requests: 50, per: 3600}]}
 //       api_keys:
-//         sk-abc123: {gpt-4o: [{requests: 50, per: 3600}]}
+//         sk-abc123: {tenant: acme, gpt-4o: [{requests: 50, per: 3600}]}
 //
 // A limit is {requests: N or tokens: N, per: seconds}; with `burst: M` a bucket: begins full, gets N in every `per`,
-// holds at most M. Other sections of the file are other rooms' (ReadQuotaConfig looks at `quota` alone and lets the
-// names of `other_sections` pass).
+// holds at most M. The tenant of an API key is that of its requests which name none. Other sections of the file are
+// other rooms' (ReadQuotaConfig looks at `quota` alone and lets the names of `other_sections` pass).
 #pragma once
 
 #include <string>
@@ -37,10 +37,11 @@
 
 namespace weir {
 
-// Into `config`, whose values are the defaults. The file as a whole is refused where anything is wrong.
+// Into `config`, whose values are the defaults. The file as a whole is refused where anything is wrong. The warnings
+// are for the log: of limits that a profile has, and a model's quota does not state.
 Status ReadQuotaConfig(const std::string& path, QuotaConfig* config,
-                       const std::vector<std::string_view>& other_sections = {});
+                       const std::vector<std::string_view>& other_sections = {});  // without warnings
 // The section itself, for who reads the whole file.
-void ReadQuotaSection(const YamlValue& section, QuotaConfig* config);
+void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector<std::string>* warnings = nullptr);
 
 }  // namespace weir

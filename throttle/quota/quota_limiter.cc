@@ -30,7 +30,7 @@ struct QuotaLimiter::Rules {
 
 QuotaLimiter::Rules::Rules(QuotaConfig c) : config(std::move(c)), tiers(config.tiers) {
   std::vector<Provider> providers = config.providers;
-  if (providers.empty() && config.quotas.empty()) providers.push_back(Provider::kGemini);
+  if (providers.empty() && config.quotas.empty() && !config.no_profiles) providers.push_back(Provider::kGemini);
   for (const Provider provider : providers)
     for (const ProfileEntry& entry : ProfileOf(provider)) defaults.Set(entry.model, entry.quota);
   for (const auto& [model, quota] : config.quotas) defaults.Set(model, quota);
@@ -42,6 +42,9 @@ struct QuotaLimiter::Question {
   // False where it needs no store to refuse it, as the decision then says.
   bool Prepare(const Rules& rules, const QuotaRequest& request, Decision* refusal);
   Charge ChargeOf(const Rules& rules) const;
+  Duration HoldFor(const QuotaConfig& config) const {
+    return std::clamp(ttl.value_or(config.reservation_ttl), kMinReservationTtl, kMaxReservationTtl);
+  }
 
   const Call call;
   std::string_view model;
@@ -90,7 +93,7 @@ Charge QuotaLimiter::Question::ChargeOf(const Rules& rules) const {
       break;
     case Call::kReserve:
       charge.mode = config.shadow ? Mode::kForceHold : Mode::kHold;
-      charge.hold_for = std::clamp(ttl.value_or(config.reservation_ttl), kMinReservationTtl, kMaxReservationTtl);
+      charge.hold_for = HoldFor(config);
       break;
     case Call::kRecord:
       charge.mode = Mode::kForce;
@@ -181,6 +184,7 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
   d.quota = answer.quota;
   d.usage = answer.usage;
   d.reservation = std::move(answer.reservation);
+  if (!d.reservation.empty()) d.reservation_ttl = question.HoldFor(config);
   if (plan == nullptr) return;
   d.priority = plan->priority();
   if (answer.tier) d.tier = plan->tier_of(*answer.tier);
@@ -288,10 +292,13 @@ Settled QuotaLimiter::Conclude(std::optional<int64_t> tokens, SettlementAnswer& 
   using Code = SettlementAnswer::Code;
   Settled settled{.model = std::move(answer.model),
                   .reserved_tokens = answer.reserved_tokens,
-                  .actual_tokens = answer.actual_tokens};
+                  .actual_tokens = answer.actual_tokens,
+                  .time_left = answer.time_left};
   if (answer.code == Code::kUnknown) {
     settled.code = Settled::Code::kUnknownReservation;
-    settled.reason = "there is no open reservation of this id: it was settled before, or its time to live is over";
+    settled.reason =
+        "there is no open reservation of this id: it was settled before, or its time to live was over and it was given "
+        "back; what was used is counted if it is recorded now, and next time reserve for longer than a call can last";
   } else if (answer.code == Code::kStoreUnavailable) {
     settled.code = Settled::Code::kStoreUnavailable;
     settled.reason = StoreAwayReason(answer.problem);

@@ -42,8 +42,9 @@ enum class WhenStoreAway : uint8_t { kRefuse, kAllow };  // fail closed, fail op
 
 struct QuotaConfig {
   // Their profiles are the quotas of models for which neither `quotas` nor the store says otherwise. Neither providers
-  // nor quotas: Gemini's.
+  // nor quotas: Gemini's, unless it is said that there are to be none.
   std::vector<Provider> providers;
+  bool no_profiles = false;
   // Stated to the store (StateQuotas), where they changed: the last word counts, for all who share the store. They hold
   // here, too, as long as the store knows of none.
   std::map<std::string, ModelQuota, std::less<>> quotas;
@@ -91,6 +92,7 @@ struct Decision {
   ModelUsage usage;
   std::vector<TierState> tiers;  // of the limits that it met: where it did not fit, or every_tier was asked for
   std::string reservation;       // of Reserve; empty where the store was away and it was allowed all the same
+  Duration reservation_ttl{};    // from now
 };
 
 struct Settled {
@@ -100,6 +102,7 @@ struct Settled {
   std::string model;
   int64_t reserved_tokens = 0;
   int64_t actual_tokens = 0;
+  Duration time_left{};  // that there was to settle it
 
   bool ok() const { return code == Code::kSettled; }
 };

@@ -15,13 +15,15 @@ namespace {
 
 constexpr size_t kAskedAtOnce = 256;  // of a store that answers later
 
+// A wait that ends after the last moment that the clock can tell would not wait at all.
 class SystemSleeper final : public Sleeper {
  public:
   void Sleep(Duration d, const std::stop_token& stop) override {
     std::mutex mutex;
     std::condition_variable_any never;
     std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, d, [] { return false; });
+    for (Duration left = d; left > Duration(0) && !stop.stop_requested(); left -= std::min(left, kDay))
+      never.wait_for(lock, stop, std::min(left, kDay), [] { return false; });
   }
 };
 
@@ -120,7 +122,8 @@ Status QuotaLimiter::UnsetQuota(std::string_view model) {
 void QuotaLimiter::AddProvider(Provider provider) {
   std::lock_guard lock(stating_mutex_);
   QuotaConfig changed = *config();
-  if (changed.providers.empty() && changed.quotas.empty()) changed.providers.push_back(Provider::kGemini);
+  if (changed.providers.empty() && changed.quotas.empty() && !changed.no_profiles)
+    changed.providers.push_back(Provider::kGemini);
   if (std::ranges::find(changed.providers, provider) != changed.providers.end()) return;
   changed.providers.push_back(provider);
   Use(std::move(changed));
@@ -158,15 +161,27 @@ Status QuotaLimiter::WithdrawQuota(const std::string& model, const ModelQuota& q
   return {};
 }
 
-// What was stated, and the store has not at all any more. Another quota is somebody's last word.
+// What was stated, and the store has not at all any more. Another quota is somebody's last word: it may have been so
+// before, or come first to a store that came back empty.
 Status QuotaLimiter::StateLost(const QuotaConfig& config) {
+  std::vector<std::string> others;
   for (const auto& [model, quota] : config.quotas) {
-    if (!stated_.contains(model)) continue;
+    const auto stated = stated_.find(model);
+    if (stated == stated_.end()) continue;
     const Result<std::optional<ModelQuota>> now = StatedQuota(model);
     Status done = now.status();
-    if (now.ok() && !now.value()) done = store_.SetQuota(model, quota);
+    if (now.ok() && !now.value()) {
+      done = store_.SetQuota(model, quota);
+      if (done.ok())
+        warnings_.push_back(Printable(model) + ": the store had lost it; " + Describe(quota) + " is stated again");
+    } else if (now.ok() && now.value() != stated->second) {
+      others.push_back(Printable(model) + ": the store says " + Describe(*now.value()) +
+                       ", by another process or an administrator; it holds here too, and not " +
+                       Describe(stated->second) + " of the configuration");
+    }
     if (!done.ok()) return Status::Error("stating the quota of " + Printable(model) + " again: " + done.message());
   }
+  warnings_.insert(warnings_.end(), others.begin(), others.end());
   return {};
 }
 

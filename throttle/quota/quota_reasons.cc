@@ -1,22 +1,12 @@
 #include "throttle/quota/quota_reasons.h"
 
-#include <algorithm>
-#include <chrono>
-
+#include "config/in_words.h"
 #include "config/parse.h"
 
 namespace weir {
 namespace {
 
-using std::chrono::ceil;
-
 std::string Text(int64_t amount) { return std::to_string(amount); }
-
-std::string TwoParts(int64_t count, int64_t per_large, const std::string& large, const std::string& small) {
-  std::string text = Text(count / per_large) + large;
-  if (count % per_large != 0) text += " " + Text(count % per_large) + small;
-  return text;
-}
 
 std::string Tokens(int64_t count) { return Text(count) + (count == 1 ? " token" : " tokens"); }
 
@@ -59,20 +49,6 @@ std::string TierReason(int64_t tokens, const TierPlan& plan, size_t charge, int6
 
 }  // namespace
 
-std::string DescribeWait(Duration wait) {
-  using namespace std::chrono_literals;
-  if (wait <= 9900ms) {
-    const auto tenths = std::max<int64_t>(1, ceil<std::chrono::duration<int64_t, std::deci>>(wait).count());
-    return FormatNumber(static_cast<double>(tenths) / 10) + " s";
-  }
-  const int64_t seconds = ceil<std::chrono::seconds>(wait).count();
-  if (seconds < 120) return Text(seconds) + " s";
-  if (seconds < 7200) return TwoParts(seconds, 60, " min", " s");
-  const int64_t minutes = ceil<std::chrono::minutes>(wait).count();
-  if (minutes < int64_t{48} * 60) return TwoParts(minutes, 60, " h", " min");
-  return TwoParts(ceil<std::chrono::hours>(wait).count(), 24, " days", " h");
-}
-
 std::string StoreAwayReason(std::string_view problem) {
   std::string text = "the store of the quotas does not answer";
   if (!problem.empty()) text.append(": ").append(problem);
@@ -103,7 +79,7 @@ std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* pla
   } else {
     text += ": " + ModelReason(tokens, answer);
   }
-  if (answer.retry_after) text += "; try again in " + DescribeWait(*answer.retry_after);
+  if (answer.retry_after) text += "; try again in " + InWords(*answer.retry_after);
   return text;
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "config/clock.h"
 #include "throttle/quota/quota_store.h"
 #include "throttle/quota/tier_rules.h"
 
@@ -15,7 +14,5 @@ namespace weir {
 // "gpt-4o: 500 of 500 requests in the last minute; try again in 12 s". `plan` may be null; empty where all is well.
 std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* plan, const ChargeAnswer& answer);
 std::string StoreAwayReason(std::string_view problem);
-// Rounded up, so that who follows it is not early: "0.3 s", "12 s", "5 min 2 s", "3 h 12 min", "2 days 1 h".
-std::string DescribeWait(Duration wait);
 
 }  // namespace weir

@@ -12,7 +12,8 @@
 //  * An entry made at t counts in [t, t + window). A day begins with its first request and ends 24 h later.
 //  * A clock that steps back: what lies in the future counts as of now. One that steps forward: as if the time had
 //  passed.
-//  * A reservation that nobody settles within its time to live is given back, whole, as of its deadline.
+//  * A reservation that nobody settles within its time to live is given back, whole, as of its deadline; to a bucket
+//    when the next call on its model finds it, and what the refill has paid by then is paid.
 //  * A bucket keeps its debt: what it lacks to be full. That is paid off at the rate of the limit that it was last
 //  asked by. What is given back to it is at most what the refill since has not paid already, of `reserved` made at t0:
 //  max(0, reserved - floor(rate * (now - t0))). So nobody gets more than its burst at once by waiting with a refund.
@@ -117,6 +118,7 @@ struct SettlementAnswer {
   std::string model;
   int64_t reserved_tokens = 0;
   int64_t actual_tokens = 0;
+  Duration time_left{};  // that there was until the deadline
   std::string problem;
 };
 

@@ -140,13 +140,15 @@ void TierPlan::Add(Tier tier, std::string_view key, const Limits& limits) {
 }
 
 TierRules::TierRules(TierRulesConfig config) : config_(std::move(config)) {
-  empty_ = IsEmpty(config_.default_limits) && config_.tenants.empty() && config_.api_keys.empty();
+  empty_ = IsEmpty(config_.default_limits) && config_.tenants.empty() && config_.api_keys.empty() &&
+           config_.api_key_tenants.empty();
   for (const ModelClass& of_models : config_.model_classes) {
     empty_ = empty_ && IsEmpty(of_models.limits);
     for (const std::string& model : of_models.models) class_of_.Set(model, &of_models);
   }
   for (const auto& [name, limits] : config_.tenants) tenants_.Set(name, &limits);
   for (const auto& [name, limits] : config_.api_keys) api_keys_.Set(name, &limits);
+  for (const auto& [name, tenant] : config_.api_key_tenants) api_key_tenants_.Set(name, tenant);
 }
 
 const ModelClass* TierRules::FindClass(std::string_view model) const {
@@ -172,8 +174,16 @@ const Limits& TierRules::UserLimits(std::string_view model, const Requester& req
                  config_.default_limits.user_model);
 }
 
-Status TierRules::MakePlan(std::string_view model, const Requester& requester, TierPlan* plan) const {
-  if (Status checked = CheckRequester(requester); !checked.ok()) return checked;
+Requester TierRules::InItsTenant(const Requester& requester) const {
+  Requester in_tenant = requester;
+  if (!requester.tenant.empty() || requester.api_key.empty()) return in_tenant;
+  if (const std::string_view* tenant = api_key_tenants_.Find(requester.api_key)) in_tenant.tenant = *tenant;
+  return in_tenant;
+}
+
+Status TierRules::MakePlan(std::string_view model, const Requester& asking, TierPlan* plan) const {
+  if (Status checked = CheckRequester(asking); !checked.ok()) return checked;
+  const Requester requester = InItsTenant(asking);
   const QosClass* qos = nullptr;
   if (!requester.qos.empty()) {
     qos = FindQos(requester.qos);
@@ -289,6 +299,10 @@ Status CheckTierRules(const TierRulesConfig& config) {
     if (Status checked = CheckLimits(qos.limits); !checked.ok()) return At("QoS class " + qos.name, checked);
   }
   if (Status checked = CheckOverrides("tenant", config.tenants, false); !checked.ok()) return checked;
+  for (const auto& [key, tenant] : config.api_key_tenants) {
+    if (Status name = CheckName("API key", key); !name.ok()) return name;
+    if (Status name = CheckName("tenant", tenant); !name.ok()) return name;
+  }
   return CheckOverrides("API key", config.api_keys, true);
 }
 

@@ -9,7 +9,7 @@
 //
 // They are checked in this order, the model's own quota right after `model`. A tier without limits, or of which the
 // request does not say whose it is, is left out. An override replaces all limits of user_model; "*" is any model, and
-// the model's own name comes before it.
+// the model's own name comes before it. Who names an API key and no tenant is of the key's tenant, where it has one.
 //
 // Immutable; any number of threads.
 #pragma once
@@ -81,6 +81,7 @@ struct TierRulesConfig {
   std::vector<QosClass> qos_classes = DefaultQosClasses();
   std::map<std::string, LimitsByModel, std::less<>> tenants;
   std::map<std::string, LimitsByModel, std::less<>> api_keys;
+  std::map<std::string, std::string, std::less<>> api_key_tenants;  // by key
 
   // premium, priority 1, 500 requests/h; standard, 2, 100; free, 3, 10.
   static std::vector<QosClass> DefaultQosClasses();
@@ -139,7 +140,7 @@ class TierRules {
   // True where no request can meet any tier but qos: no plan is needed for those that name nobody.
   bool empty() const { return empty_; }
   // Of an empty plan. The error names the name that is wrong, or the classes that there are.
-  Status MakePlan(std::string_view model, const Requester& requester, TierPlan* plan) const;
+  Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan) const;
   // The model's class, a bounded set of words: "other" where it has none.
   std::string_view ClassOf(std::string_view model) const;
   const TierRulesConfig& config() const { return config_; }
@@ -148,6 +149,7 @@ class TierRules {
   const ModelClass* FindClass(std::string_view model) const;
   const QosClass* FindQos(std::string_view name) const;
   const Limits& UserLimits(std::string_view model, const Requester& requester, const ModelClass* of_model) const;
+  Requester InItsTenant(const Requester& requester) const;
   static void PlanForParty(const Limits& user_model, const QosClass* qos, const Requester& requester, TierPlan* plan);
 
   const TierRulesConfig config_;
@@ -156,6 +158,7 @@ class TierRules {
   NameMap<const ModelClass*> class_of_;  // by model
   NameMap<const LimitsByModel*> tenants_;
   NameMap<const LimitsByModel*> api_keys_;
+  NameMap<std::string_view> api_key_tenants_;
 };
 
 Status CheckTierRules(const TierRulesConfig& config);

@@ -12,6 +12,13 @@ void WindowLog::GiveBack(Ref ref, int64_t amount) {
   used_ -= given;
 }
 
+void WindowLog::Restore(std::vector<Entry> entries, WallTime now) {
+  for (Entry& entry : entries) entry.time = std::clamp(entry.time, WallTime(), now);
+  std::erase_if(entries, [&](const Entry& entry) { return entry.amount <= 0 || now - entry.time >= window_; });
+  std::ranges::stable_sort(entries, {}, &Entry::time);
+  for (const Entry& entry : entries) Add(entry.time, std::min(kMostAmount, entry.amount));
+}
+
 Duration WindowLog::UntilFits(WallTime now, int64_t amount, int64_t limit) const {
   int64_t too_much = used_ + amount - limit;
   for (Ref ref = head_; ref != tail_; ++ref) {

@@ -55,6 +55,9 @@ class WindowLog {
   }
   // As if so much had not been added, where it still counts.
   void GiveBack(Ref ref, int64_t amount);
+  // Into an empty one: what was saved, as far as it still counts. The rest would only crowd it, and be merged with
+  // that.
+  void Restore(std::vector<Entry> entries, WallTime now);
 
   int64_t used() const { return used_; }
   // Until `amount` more are at most `limit`, if nothing else came: amount <= limit < used() + amount. Walks along the

@@ -132,6 +132,10 @@ void WriteEntries(std::string_view name, const std::vector<ModelState::Entry>& e
 }  // namespace
 
 Result<QuotaState> ReadQuotaYaml(std::string_view text, std::string_view file) {
+  if (text.empty())
+    return Status::Error(
+        std::string(file) +
+        ": is empty (0 bytes), it must have been cut off; restore it from a copy, or delete it to begin anew");
   QuotaState state;
   const YamlBounds bounds{.file_bytes = kMaxQuotaYamlBytes, .values = kMaxQuotaYamlBytes / kLeastBytesOfValue};
   const auto read = [&](YamlMap& root) {

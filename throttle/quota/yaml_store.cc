@@ -13,7 +13,8 @@ Result<std::unique_ptr<YamlQuotaStore>> YamlQuotaStore::Open(const std::string& 
   if (!file.ok()) return file.status();
   Result<std::optional<std::string>> text = file.value()->Read(kMaxQuotaYamlBytes);
   if (!text.ok()) return text.status();
-  Result<QuotaState> state = ReadQuotaYaml(text.value().value_or(""), path);
+  Result<QuotaState> state = QuotaState();
+  if (text.value()) state = ReadQuotaYaml(*text.value(), path);
   if (!state.ok()) return state.status();
   std::unique_ptr<YamlQuotaStore> store(new YamlQuotaStore(std::move(file).value(), options, clock));
   Status imported = store->MemoryQuotaStore::Import(state.value());
@@ -28,8 +29,14 @@ YamlQuotaStore::YamlQuotaStore(std::unique_ptr<YamlStateFile> file, const YamlSt
     : MemoryQuotaStore(options.memory, clock), file_(std::move(file)), persist_every_(options.persist_every) {}
 
 YamlQuotaStore::~YamlQuotaStore() {
-  persister_ = {};                       // stopped, and waited for
-  if (changed_.load()) (void)Persist();  // nobody is left to tell
+  persister_ = {};  // stopped, and waited for
+  // What has expired is given back: in the file it would count as used.
+  for (bool more = true; more;) {
+    const uint64_t before = MemoryQuotaStore::Health().expired_reservations;
+    MemoryQuotaStore::Prune();
+    more = MemoryQuotaStore::Health().expired_reservations != before;
+  }
+  if (IsChanged()) (void)Persist();  // nobody is left to tell
 }
 
 std::string YamlQuotaStore::name() const { return "yaml:" + file_->path(); }
@@ -37,6 +44,10 @@ std::string YamlQuotaStore::name() const { return "yaml:" + file_->path(); }
 // Most calls find it set: a load keeps the line shared between the cores.
 void YamlQuotaStore::Changed() {
   if (!changed_.load(std::memory_order_relaxed)) changed_.store(true);
+}
+
+bool YamlQuotaStore::IsChanged() const {
+  return changed_.load() || MemoryQuotaStore::Health().expired_reservations != expired_written_.load();
 }
 
 ChargeAnswer YamlQuotaStore::Run(const Charge& charge) {
@@ -71,7 +82,9 @@ Status YamlQuotaStore::Import(const QuotaState& state) {
 
 Status YamlQuotaStore::Persist() {
   const std::lock_guard lock(writing_);
-  changed_.store(false);  // before the state is copied: what changes from here on is for the next time
+  // Before the state is copied: what changes from here on is for the next time.
+  changed_.store(false);
+  expired_written_.store(MemoryQuotaStore::Health().expired_reservations);
   Status status;
   Result<QuotaState> state = Export();
   if (state.ok()) {
@@ -96,7 +109,7 @@ void YamlQuotaStore::PersistUntil(const std::stop_token& stop) {
   Duration pause = persist_every_;
   while (!stop.stop_requested()) {
     pause_.wait_for(lock, stop, pause, [] { return false; });
-    if (stop.stop_requested() || !changed_.load()) continue;
+    if (stop.stop_requested() || !IsChanged()) continue;
     const auto start = std::chrono::steady_clock::now();
     (void)Persist();  // Health says what is wrong
     pause = std::max(persist_every_, 4 * Duration(std::chrono::steady_clock::now() - start));

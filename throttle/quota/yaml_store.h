@@ -12,9 +12,10 @@
 // reservation that is open counts as used. A key that the format does not have is an error: what a newer version has
 // written would be lost. The whole state is written each time, so a file has at most kMaxQuotaYamlBytes.
 //
-// A file that cannot be read is an error that says where, and stays as it is. A missing file is an empty state; its
-// directory is made. Written by another name, synced, and renamed: when that fails, the old file stands. One process at
-// a time has the file (a lock beside it); another gets an error that names the holder.
+// A file that cannot be read is an error that says where, and stays as it is; so is one of 0 bytes, which somebody has
+// cut off. A missing file is an empty state; its directory is made. Written by another name, synced, and renamed: when
+// that fails, the old file stands. One process at a time has the file (a lock beside it); another gets an error that
+// names the holder.
 //
 // Written by Persist, every `persist_every` where something changed (less often where writing takes long: at most a
 // fifth of the time is spent on it), and when it ends.
@@ -60,12 +61,14 @@ class YamlQuotaStore final : public MemoryQuotaStore {
  private:
   YamlQuotaStore(std::unique_ptr<YamlStateFile> file, const YamlStoreOptions& options, const WallClock& clock);
   void Changed();
+  bool IsChanged() const;
   void PersistUntil(const std::stop_token& stop);
 
   const std::unique_ptr<YamlStateFile> file_;
   const Duration persist_every_;
   std::atomic<bool> changed_{false};
-  std::mutex writing_;  // one Persist at a time
+  std::atomic<uint64_t> expired_written_{0};  // what expired is given back by whichever call comes upon it
+  std::mutex writing_;                        // one Persist at a time
   mutable std::mutex problem_mutex_;
   std::string problem_;
   std::condition_variable_any pause_;

@@ -1,8 +1,8 @@
 // RedisBreaker: whether a server is worth asking. Closed it is asked; after so many failures in a row it opens, and
 // calls are answered at once; after a pause one probe is sent (half open), and closes it or doubles the pause.
 //
-// A probe is not a call, and a server may answer the one and not the other (out of memory): the pause begins anew only
-// when a call was answered, and until then one more failure opens it again.
+// A probe is not a call, and a server may answer the one and not the other (who may not touch the keys): the pause
+// begins anew only when a call was answered, and until then one more failure opens it again.
 //
 // No clock: who owns it waits. One thread.
 #pragma once

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kLongestPause = std::chrono::seconds(1);  // between maps while a node is away
 constexpr Duration kTryAgainPause = std::chrono::milliseconds(20);
-constexpr Duration kKeepUnused = std::chrono::seconds(10);  // a node that ASK named, until it has slots
+constexpr Duration kKeepUnused = std::chrono::seconds(10);  // a node that has no slots
 
 }  // namespace
 
@@ -67,13 +67,17 @@ void RedisClusterTopology::FindMasters(TimePoint deadline, std::function<void(Re
 RedisTopologyHealth RedisClusterTopology::Health() const {
   using State = StoreHealth::Breaker;
   RedisTopologyHealth health{.reconnects = retired_reconnects_, .writes = retired_writes_};
-  if (!known_ && !problem_.empty()) health.breaker = State::kOpen;
+  if (!known_ && !problem_.empty()) {
+    health.breaker = State::kOpen;
+    health.problem = problem_;
+  }
   for (const auto& [address, node] : nodes_) {
     health.reconnects += node.server->reconnects();
     health.writes += node.server->writes();
     if (node.slots == 0) continue;
     health.breaker = std::max(health.breaker, node.server->breaker());
     if (health.warning.empty()) health.warning = node.server->warning();
+    if (health.problem.empty() && node.server->breaker() != State::kClosed) health.problem = node.server->problem();
   }
   return health;
 }
@@ -105,11 +109,15 @@ void RedisClusterTopology::OnRefused(RedisServer& server, RedisCallPtr& call, co
   }
 }
 
+void RedisClusterTopology::OnUp(RedisServer&) {
+  if (!known_ && !asking_) AskForMapSoon();
+}
+
 void RedisClusterTopology::OnDown(RedisServer& server, const std::string&) {
-  AskForMapSoon();
-  for (auto node = nodes_.begin(); node != nodes_.end(); ++node) {
-    if (node->second.server.get() == &server && node->second.slots == 0) return Retire(node);
-  }
+  const bool has_slots = std::ranges::any_of(
+      nodes_, [&](const auto& node) { return node.second.server.get() == &server && node.second.slots > 0; });
+  if (has_slots) return AskForMapSoon();
+  DropUnused();
 }
 
 // The nodes.

@@ -6,7 +6,9 @@
 // follows at most kRedirections, and waits at most until its deadline. While a node with slots is away the map is asked
 // for again, soon and then every second: a replica may take its place.
 //
-// Each node has its own breaker: where one is away, the models of its slots have no answer, and the others go on.
+// Each node has its own breaker: where one is away, the models of its slots have no answer, and the others go on. One
+// without slots, such as the URL's, is kept as long as it is asked now and then: its breaker is what keeps who looks
+// for a map from connecting to it at each turn.
 //
 // Threads: the loop's only.
 #pragma once
@@ -46,6 +48,7 @@ class RedisClusterTopology final : public RedisTopology, private RedisServer::Li
   using Nodes = std::map<std::pair<std::string, uint16_t>, Node>;
 
   void OnRefused(RedisServer& server, RedisCallPtr& call, const redisReply& error) override;
+  void OnUp(RedisServer& server) override;
   void OnDown(RedisServer& server, const std::string& problem) override;
   bool Follow(RedisCallPtr& call, const RedisRedirection& redirection);
 

@@ -26,7 +26,7 @@ std::unique_ptr<RedisTopology> MakeTopology(RedisLoop& loop, const RedisEndpoint
 
 }  // namespace
 
-RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& options, std::vector<std::string> scripts,
+RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& options, const RedisMessages& messages,
                      std::function<void()> on_well)
     : timeout_(options.timeout),
       servers_{.connection = {.user = endpoint.user,
@@ -35,9 +35,10 @@ RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& opt
                               .tls = nullptr,
                               .connect_timeout = options.connect_timeout,
                               .silence = kSilence * options.timeout,
-                              .prelude = std::move(scripts),
+                              .prelude = messages.LoadScripts(),
                               .checks_server = true},
                .timeout = options.timeout,
+               .probe = messages.FormatProbe(),
                .breaker_failures = options.breaker_failures,
                .retry_first = options.retry_first,
                .retry_longest = options.retry_longest},
@@ -173,20 +174,20 @@ void RedisCore::Check() {
 }
 
 void RedisCore::OnMasters(const Result<RedisTopology::Servers>& masters) {
-  struct Pings {
+  struct Probes {
     size_t left = 0;
     bool well = true;
   };
   if (!masters.ok() || masters.value().empty()) return OnChecked(false);
-  const auto pings = std::make_shared<Pings>();
-  pings->left = masters.value().size();
+  const auto probes = std::make_shared<Probes>();
+  probes->left = masters.value().size();
   for (const std::shared_ptr<RedisServer>& server : masters.value()) {
     auto call = std::make_unique<RedisCall>();
-    call->command = FormatRedisCommand({"PING"});
+    call->command = servers_.probe;
     call->deadline = loop_.Now() + timeout_;
-    call->done = [this, pings](const RedisOutcome& outcome) {
-      if (!outcome.answered() || IsError(*outcome.reply)) pings->well = false;
-      if (--pings->left == 0) OnChecked(pings->well);
+    call->done = [this, probes](const RedisOutcome& outcome) {
+      if (!outcome.answered() || IsError(*outcome.reply)) probes->well = false;
+      if (--probes->left == 0) OnChecked(probes->well);
     };
     server->Send(std::move(call));
   }

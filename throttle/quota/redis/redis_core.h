@@ -22,8 +22,8 @@ class RedisCore {
  public:
   using Command = RedisMessages::Command;
 
-  // on_well: what CheckSoon leads to; by the loop's thread.
-  RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& options, std::vector<std::string> scripts,
+  // `messages` has the scripts and the probe. on_well: what CheckSoon leads to; by the loop's thread.
+  RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& options, const RedisMessages& messages,
             std::function<void()> on_well);
   ~RedisCore();  // what waits is answered
 
@@ -37,7 +37,7 @@ class RedisCore {
   // A server that was asked is given back here, for it is the loop's.
   void Release(RedisTopology::Servers servers);
 
-  // After a failure: all servers are asked, with longer and longer pauses, until they answer; then it is well. Any
+  // After a failure: all servers are probed, with longer and longer pauses, until they answer; then it is well. Any
   // thread.
   void CheckSoon();
   TimePoint Now() const { return loop_.Now(); }

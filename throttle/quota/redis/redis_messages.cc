@@ -1,6 +1,7 @@
 #include "throttle/quota/redis/redis_messages.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "throttle/quota/redis/redis_numbers.h"
 #include "throttle/quota/redis/redis_script.h"
@@ -12,7 +13,7 @@ namespace {
 constexpr size_t kTokenBytes = 32;
 constexpr double kKeysOfModel = 4;
 constexpr size_t kChargeNumbers = 17;  // before those of the tiers
-constexpr size_t kSettlementNumbers = 4;
+constexpr size_t kSettlementNumbers = 5;
 constexpr size_t kStatedNumbers = 3;
 
 double MicrosOf(Duration duration) {
@@ -48,6 +49,16 @@ void AppendTier(std::span<const TierCharge> tiers, size_t tier, std::string* to)
   AppendRedisNumber(static_cast<double>(SameAs(tiers, tier)), to);
 }
 
+// Of a key that ends with a MeterName: whether it is a bucket, and its window.
+void AppendMeter(std::string_view key, std::string* to) {
+  const std::string_view meter = key.substr(key.rfind(':') + 1);
+  const size_t digits = std::min(meter.find_first_of("0123456789"), meter.size());
+  int64_t millis = 0;
+  std::from_chars(meter.data() + digits, meter.data() + meter.size(), millis);
+  AppendRedisNumber(meter.find('b') != std::string_view::npos ? 1.0 : 0.0, to);
+  AppendRedisNumber(1000 * static_cast<double>(std::max<int64_t>(1, millis)), to);
+}
+
 std::string LoadCommand(std::string_view script) { return FormatRedisCommand({"SCRIPT", "LOAD", script}); }
 
 }  // namespace
@@ -58,7 +69,9 @@ RedisMessages::RedisMessages(const RedisStoreOptions& options)
       max_keys_(kKeysOfModel * static_cast<double>(options.max_models) + static_cast<double>(options.max_tier_keys)),
       charge_sha_(RedisScriptSha(RedisChargeScript())),
       settle_sha_(RedisScriptSha(RedisSettleScript())),
-      reset_sha_(RedisScriptSha(RedisResetScript())) {}
+      reset_sha_(RedisScriptSha(RedisResetScript())),
+      tiers_sha_(RedisScriptSha(RedisTiersScript())),
+      probe_sha_(RedisScriptSha(RedisProbeScript())) {}
 
 // --- What the store says
 
@@ -144,6 +157,24 @@ RedisMessages::Command RedisMessages::FormatRead(std::string_view model) const {
   return {.text = FormatRedisCommand({"MGET", keys[0], keys[1]}), .slot = RedisSlot(keys[0])};
 }
 
+RedisMessages::Command RedisMessages::FormatTiersCount(std::string_view model,
+                                                       std::span<const std::string> keys) const {
+  const std::array<std::string, 4> of_model = KeysOf(model);
+  const std::string count = std::to_string(of_model.size() + keys.size());
+  std::vector<std::string_view> words = {"EVALSHA",   tiers_sha_,  count,      of_model[0],
+                                         of_model[1], of_model[2], of_model[3]};
+  std::string numbers;
+  AppendRedisNumber(NowNumber(), &numbers);
+  for (const std::string& key : keys) {
+    words.push_back(key);
+    AppendMeter(key, &numbers);
+  }
+  words.push_back(numbers);
+  return {.text = FormatRedisCommand(words), .slot = RedisSlot(of_model[0])};
+}
+
+std::string RedisMessages::FormatProbe() const { return FormatRedisCommand({"EVALSHA", probe_sha_, "0"}); }
+
 std::string RedisMessages::FormatScan(std::string_view cursor) const {
   std::string pattern;
   for (const char c : prefix_) {
@@ -155,7 +186,8 @@ std::string RedisMessages::FormatScan(std::string_view cursor) const {
 }
 
 std::vector<std::string> RedisMessages::LoadScripts() const {
-  return {LoadCommand(RedisChargeScript()), LoadCommand(RedisSettleScript()), LoadCommand(RedisResetScript())};
+  return {LoadCommand(RedisChargeScript()), LoadCommand(RedisSettleScript()), LoadCommand(RedisResetScript()),
+          LoadCommand(RedisTiersScript()), LoadCommand(RedisProbeScript())};
 }
 
 // --- What the scripts answer
@@ -198,6 +230,7 @@ std::optional<RedisMessages::Settled> RedisMessages::ParseSettlement(const redis
   settled.answer.model = model;
   settled.answer.reserved_tokens = RedisIntegerAt(numbers, 1);
   settled.answer.actual_tokens = RedisIntegerAt(numbers, 2);
+  settled.answer.time_left = std::chrono::microseconds(RedisIntegerAt(numbers, 4));
   return settled;
 }
 

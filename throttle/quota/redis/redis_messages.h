@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,11 @@ class RedisMessages {
   // All that there is of a model, from now on. Nothing: it is forgotten.
   Command FormatRestore(std::string_view model, const ModelState& state, WallTime now) const;
   Command FormatRead(std::string_view model) const;  // MGET of q and m
+  // Whether something counts in one of these counts of tiers (FormatScan's, of this model): 1 or 0.
+  Command FormatTiersCount(std::string_view model, std::span<const std::string> keys) const;
   std::string FormatScan(std::string_view cursor) const;
+  // What only a server that takes what is to be written answers.
+  std::string FormatProbe() const;
   std::vector<std::string> LoadScripts() const;
 
   // The answer to a charge, with how many reservations had expired, and how much forced usage was dropped.
@@ -54,6 +59,7 @@ class RedisMessages {
   static std::optional<ModelState> ParseState(const redisReply& reply, WallTime now);
   // The model of a key of this prefix.
   std::optional<std::string> ModelOf(std::string_view key) const;
+  static bool IsTierKey(std::string_view key) { return key.find("}:t:") != std::string_view::npos; }
 
  private:
   // The first four keys.
@@ -69,6 +75,8 @@ class RedisMessages {
   const std::string charge_sha_;
   const std::string settle_sha_;
   const std::string reset_sha_;
+  const std::string tiers_sha_;
+  const std::string probe_sha_;
 };
 
 // The model's log as it is kept (redis_script.h), without open reservations; and back, as far as it counts at `now`.

@@ -209,7 +209,7 @@ local expired = m.open > 0 and sweep(m, KEYS[3], KEYS[4], now) or 0
 local packed = ask('HGET', KEYS[3], ARGV[1])
 if not packed then
   if m.changed then write_model(m, now) end
-  return pack('<dddd', 0, 0, 0, expired)
+  return pack('<ddddd', 0, 0, 0, expired, 0)
 end
 local hold, tiers = cmsgpack.unpack(packed), {}
 if m.pull_to > 0 then hold[1] = min(hold[1], m.pull_to + hold[2]) end
@@ -226,8 +226,8 @@ call('ZREM', KEYS[4], ARGV[1])
 m.open = call('HLEN', KEYS[3])
 if m.open == 0 then m.earliest = 0 end
 write_model(m, now)
-if late then return pack('<dddd', 0, 0, 0, expired + 1) end
-return pack('<dddd', 1, hold[4], used, expired)
+if late then return pack('<ddddd', 0, 0, 0, expired + 1, 0) end
+return pack('<ddddd', 1, hold[4], used, expired, hold[1] - now)
 )lua";
 
 // KEYS: q, m, r, d. ARGV: how the quota changes: 'keep', 'none', or three numbers (packed); what the model's log is
@@ -245,6 +245,25 @@ end
 return 1
 )lua";
 
+// KEYS: q, m, r, d, and counts of tiers. ARGV: the time or -1, and for each of them whether it is a bucket, and its
+// window. Whether something counts in one of them.
+constexpr std::string_view kTiers = R"lua(
+local now = unpack('<d', ARGV[1])
+if now < 0 then now = server_time() end
+local m = read_model(KEYS[2], now)
+for i = 5, #KEYS do
+  local bucket, window = unpack('<dd', ARGV[1], 9 + (i - 5) * 16)
+  local t = read_tier(KEYS[i], now, m.epoch, bucket == 1, 1, window)
+  if (bucket == 1 and t.owed or t.a) > 0 then return 1 end
+end
+return 0
+)lua";
+
+// A script that says of itself what it is (#!) and not that it only reads is asked before it begins: out of memory,
+// without a disk or replicas that must be there, or as a replica, the server refuses it. It needs no key: on a cluster
+// each node takes it, whatever its slots.
+constexpr std::string_view kProbe = "#!lua\nreturn 1";
+
 }  // namespace
 
 std::string_view RedisChargeScript() {
@@ -258,6 +277,13 @@ std::string_view RedisSettleScript() {
 }
 
 std::string_view RedisResetScript() { return kReset; }
+
+std::string_view RedisTiersScript() {
+  static const std::string kScript = std::string(RedisCommonLua()) + std::string(kTiers);
+  return kScript;
+}
+
+std::string_view RedisProbeScript() { return kProbe; }
 
 std::string RedisScriptSha(std::string_view script) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};

@@ -59,6 +59,9 @@ enum class RedisModelField : size_t {
 std::string_view RedisChargeScript();
 std::string_view RedisSettleScript();
 std::string_view RedisResetScript();
+std::string_view RedisTiersScript();
+// Does nothing, and is refused where a script may not write.
+std::string_view RedisProbeScript();
 // Of a script, as EVALSHA names it.
 std::string RedisScriptSha(std::string_view script);
 

@@ -93,11 +93,13 @@ RedisTopologyHealth RedisSentinelTopology::Health() const {
   RedisTopologyHealth health{.reconnects = retired_reconnects_, .writes = retired_writes_};
   if (master_ == nullptr) {
     health.breaker = problem_.empty() ? State::kClosed : State::kOpen;
+    health.problem = problem_;
   } else {
     health.breaker = master_->breaker();
     health.reconnects += master_->reconnects();
     health.writes += master_->writes();
     health.warning = master_->warning();
+    health.problem = master_->problem();
   }
   return health;
 }

@@ -12,6 +12,8 @@ namespace {
 // Errors that say that the call was not executed, and that somebody else may help.
 constexpr std::array<std::string_view, 7> kRefusals = {"MOVED",    "ASK",        "READONLY", "CLUSTERDOWN",
                                                        "TRYAGAIN", "MASTERDOWN", "LOADING"};
+// Errors that say that nothing is written here for now, whatever it is.
+constexpr std::array<std::string_view, 4> kNothingIsWritten = {"OOM", "MISCONF", "NOREPLICAS", "READONLY"};
 // Errors of one key or command, which say nothing of the server.
 constexpr std::array<std::string_view, 2> kOfTheCall = {"ERR", "WRONGTYPE"};
 // A server that loses its scripts again and again is not asked for ever.
@@ -83,7 +85,12 @@ void RedisServer::OnOutcome(RedisCallPtr call, RedisOutcome outcome) {
   if (listener_ && (IsOneOf(reply, kRefusals) || IsKeyOnItsWay(reply))) listener_->OnRefused(*this, call, reply);
   if (!call) return;
   outcome.problem = "Redis at " + Describe(address()) + ": " + DescribeError(reply);
-  if (!IsOneOf(reply, kOfTheCall)) Fail(outcome.problem);
+  if (IsOneOf(reply, kNothingIsWritten)) {
+    problem_ = outcome.problem;
+    if (breaker_.Trip()) Open();
+  } else if (!IsOneOf(reply, kOfTheCall)) {
+    Fail(outcome.problem);
+  }
   RedisCall::Answer(std::move(call), std::move(outcome));
 }
 
@@ -155,7 +162,10 @@ void RedisServer::OnNotConnected() {
 
 void RedisServer::Fail(const std::string& problem) {
   problem_ = problem;
-  if (!breaker_.Failed()) return;
+  if (breaker_.Failed()) Open();
+}
+
+void RedisServer::Open() {
   WaitForProbe();
   if (listener_) listener_->OnDown(*this, problem_);
 }
@@ -168,9 +178,9 @@ void RedisServer::Probe() {
   if (connection_ && !connection_->ready()) return;  // it will tell
   breaker_.Probing();
   if (!connection_) return Connect();
-  SendOwn(FormatRedisCommand({"PING"}), [this](const RedisOutcome& outcome) {
+  SendOwn(options_.probe, [this](const RedisOutcome& outcome) {
     if (closing_ || breaker_.state() != RedisBreaker::State::kHalfOpen) return;
-    if (outcome.answered() && !IsError(*outcome.reply)) {
+    if (outcome.answered() && (!IsError(*outcome.reply) || IsError(*outcome.reply, "NOSCRIPT"))) {
       problem_.clear();
       return breaker_.ProbeAnswered();
     }

@@ -5,7 +5,9 @@
 // again after a connection was lost that stood for a while (`retry_first`; what was on the way then is answered with
 // the problem). Where connecting fails, where the connection is lost sooner, and after so many failures in a row, the
 // breaker is open: calls are answered at once with the problem, and the server is tried again after the breaker's
-// pauses: by connecting, or, where the connection stands, by PING.
+// pauses: by connecting, or, where the connection stands, by the probe. It opens at once where the server refuses what
+// is to be written (OOM, MISCONF, NOREPLICAS, READONLY): it may answer questions, and all that is decided would be
+// lost.
 //
 // Threads: the loop's only; destroyed there.
 #pragma once
@@ -24,6 +26,8 @@ namespace weir {
 struct RedisServerOptions {
   RedisConnectionOptions connection;
   Duration timeout = std::chrono::milliseconds(500);  // of probes
+  // FormatRedisCommand; any answer but an error is a good one, and so is that the script of it is lost (NOSCRIPT).
+  std::string probe = FormatRedisCommand({"PING"});
   uint32_t breaker_failures = 5;
   Duration retry_first = std::chrono::milliseconds(100);
   Duration retry_longest = std::chrono::seconds(5);
@@ -75,6 +79,7 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
   void OnLost();
   void OnNotConnected();
   void Fail(const std::string& problem);
+  void Open();
   void WaitForProbe();
   void Probe();
 

@@ -21,6 +21,7 @@ class StandaloneTopology final : public RedisTopology {
         .reconnects = server_->reconnects(),
         .writes = server_->writes(),
         .warning = server_->warning(),
+        .problem = server_->problem(),
     };
   }
 

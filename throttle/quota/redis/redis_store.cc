@@ -1,22 +1,15 @@
 #include "throttle/quota/redis/redis_store.h"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <set>
 #include <utility>
 
-#include "throttle/quota/redis/redis_core.h"
-#include "throttle/quota/redis/redis_messages.h"
 #include "throttle/quota/redis/redis_script.h"
+#include "throttle/quota/redis/redis_store_rep.h"
 #include "throttle/quota/reservation_id.h"
 
 namespace weir {
 namespace {
-
-constexpr size_t kModelsAtOnce = 128;
 
 // An answer that a thread waits for.
 template <typename Answer>
@@ -44,58 +37,7 @@ constexpr size_t kMostUnanswered = 10'000;
 constexpr size_t kGivenBackAtOnce = 100;
 constexpr Duration kLongestHold = 366 * kDay;
 
-struct Unanswered {
-  std::string reservation;
-  TimePoint deadline;
-};
-
-bool IsGood(const RedisOutcome& outcome) { return outcome.answered() && !IsError(*outcome.reply); }
-
 }  // namespace
-
-struct RedisQuotaStore::Rep {
-  Rep(RedisEndpoint endpoint_, RedisStoreOptions options_)
-      : endpoint(std::move(endpoint_)),
-        options(std::move(options_)),
-        messages(options),
-        core(endpoint, options, messages.LoadScripts(), [this] { OnWell(); }) {}
-
-  // What a charge is remembered by until its answer.
-  struct Asked {
-    size_t tiers = 0;
-    std::string reservation;
-    Duration hold_for{};
-  };
-  void OnCharged(const RedisOutcome& outcome, const Asked& asked, const std::function<void(ChargeAnswer)>& done);
-  void OnSettled(const RedisOutcome& outcome, const std::string& model,
-                 const std::function<void(SettlementAnswer)>& done);
-  std::string Fail(const RedisOutcome& outcome);
-  void Succeed(uint64_t expired_now = 0);
-  void OnWell();
-  void Remember(Unanswered one);
-  void GiveBackUnanswered();
-  void OnGivenBack(const RedisOutcome& outcome, const Unanswered& one);
-  Result<std::vector<std::string>> FindModels();
-  Status FindModelsOf(const std::shared_ptr<RedisServer>& server, std::set<std::string, std::less<>>* models);
-  Status KeepThoseThatCount(std::span<const std::string> models, std::vector<std::string>* kept);
-  Status ReadStates(std::span<const std::string> models, QuotaState* state);
-  Status AskInTurn(std::vector<RedisMessages::Command> commands);
-  Result<WallTime> Now();
-
-  const RedisEndpoint endpoint;
-  const RedisStoreOptions options;
-  const RedisMessages messages;
-  std::atomic<uint64_t> failures{0};
-  std::atomic<uint64_t> expired{0};
-  std::atomic<uint64_t> dropped{0};
-  std::atomic<bool> well{true};
-  mutable std::mutex problem_mutex;
-  std::string problem;
-  std::deque<Unanswered> unanswered;  // the loop's thread's, as the next two
-  size_t giving_back = 0;
-  bool give_back_failed = false;
-  RedisCore core;  // the last: what waits is answered by the members above
-};
 
 RedisQuotaStore::RedisQuotaStore(RedisEndpoint endpoint, RedisStoreOptions options)
     : rep_(std::make_unique<Rep>(std::move(endpoint), std::move(options))) {}
@@ -224,161 +166,6 @@ void RedisQuotaStore::Rep::OnGivenBack(const RedisOutcome& outcome, const Unansw
   give_back_failed ? core.CheckSoon() : GiveBackUnanswered();
 }
 
-// --- Quotas, and all that there is
-
-Status RedisQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuota> quota) {
-  if (quota) {
-    if (Status checked = CheckQuota(model, *quota); !checked.ok()) return checked;
-  }
-  return rep_->AskInTurn({rep_->messages.FormatSetQuota(model, quota)});
-}
-
-Status RedisQuotaStore::Reset(std::string_view model) {
-  if (!model.empty()) return rep_->AskInTurn({rep_->messages.FormatReset(model)});
-  const Result<std::vector<std::string>> models = rep_->FindModels();
-  if (!models.ok()) return models.status();
-  std::vector<RedisMessages::Command> commands;
-  for (const std::string& one : models.value()) commands.push_back(rep_->messages.FormatReset(one));
-  return rep_->AskInTurn(std::move(commands));
-}
-
-Result<std::vector<std::string>> RedisQuotaStore::Models() {
-  const Result<std::vector<std::string>> found = rep_->FindModels();
-  if (!found.ok()) return found.status();
-  std::vector<std::string> models;
-  std::span<const std::string> left = found.value();
-  while (!left.empty()) {
-    const size_t count = std::min(left.size(), kModelsAtOnce);
-    const Status kept = rep_->KeepThoseThatCount(left.first(count), &models);
-    if (!kept.ok()) return kept;
-    left = left.subspan(count);
-  }
-  return models;
-}
-
-Result<QuotaState> RedisQuotaStore::Export() {
-  const Result<std::vector<std::string>> models = rep_->FindModels();
-  if (!models.ok()) return models.status();
-  QuotaState state;
-  std::span<const std::string> left = models.value();
-  while (!left.empty()) {
-    const size_t count = std::min(left.size(), kModelsAtOnce);
-    const Status read = rep_->ReadStates(left.first(count), &state);
-    if (!read.ok()) return read;
-    left = left.subspan(count);
-  }
-  return state;
-}
-
-Status RedisQuotaStore::Import(const QuotaState& state) {
-  for (const auto& [model, counts] : state) {
-    if (!counts.quota) continue;
-    if (Status checked = CheckQuota(model, *counts.quota); !checked.ok()) return checked;
-  }
-  const Result<std::vector<std::string>> models = rep_->FindModels();
-  if (!models.ok()) return models.status();
-  const Result<WallTime> now = rep_->Now();
-  if (!now.ok()) return now.status();
-  std::vector<RedisMessages::Command> commands;
-  for (const std::string& model : models.value())
-    if (!state.contains(model)) commands.push_back(rep_->messages.FormatRestore(model, {}, now.value()));
-  for (const auto& [model, counts] : state)
-    commands.push_back(rep_->messages.FormatRestore(model, counts, now.value()));
-  return rep_->AskInTurn(std::move(commands));
-}
-
-Status RedisQuotaStore::Rep::AskInTurn(std::vector<RedisMessages::Command> commands) {
-  for (size_t at = 0; at < commands.size(); at += kModelsAtOnce) {
-    const auto from = commands.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto to = commands.begin() + static_cast<std::ptrdiff_t>(std::min(commands.size(), at + kModelsAtOnce));
-    for (const RedisOutcome& outcome : core.AskAll({std::move_iterator(from), std::move_iterator(to)}, {}))
-      if (!IsGood(outcome)) return Status::Error(Fail(outcome));
-  }
-  Succeed();
-  return {};
-}
-
-// By what a charge of nothing says of each: its keys may stand for a while after the last entry that counts.
-Status RedisQuotaStore::Rep::KeepThoseThatCount(std::span<const std::string> models, std::vector<std::string>* kept) {
-  std::vector<RedisMessages::Command> commands;
-  for (const std::string& model : models)
-    commands.push_back(messages.FormatCharge({.model = model, .requests = 0}, {}));
-  const std::vector<RedisOutcome> outcomes = core.AskAll(std::move(commands), {});
-  for (size_t i = 0; i < models.size(); ++i) {
-    std::optional<RedisMessages::Charged> charged;
-    if (IsGood(outcomes[i])) charged = RedisMessages::ParseCharge(*outcomes[i].reply, 0, {});
-    if (!charged) return Status::Error(Fail(outcomes[i]));
-    expired += charged->expired;
-    const ModelUsage& usage = charged->answer.usage;
-    if (charged->answer.quota || usage.rpm > 0 || usage.tpm > 0 || usage.rpd > 0) kept->push_back(models[i]);
-  }
-  Succeed();
-  return {};
-}
-
-// Each model is asked for its state, which gives back what has expired, and says the time; and is then read.
-Status RedisQuotaStore::Rep::ReadStates(std::span<const std::string> models, QuotaState* state) {
-  std::vector<RedisMessages::Command> commands;
-  for (const std::string& model : models) {
-    commands.push_back(messages.FormatCharge({.model = model, .requests = 0}, {}));
-    commands.push_back(messages.FormatRead(model));
-  }
-  const std::vector<RedisOutcome> outcomes = core.AskAll(std::move(commands), {});
-  for (size_t i = 0; i < models.size(); ++i) {
-    const RedisOutcome& peeked = outcomes[2 * i];
-    const RedisOutcome& read = outcomes[2 * i + 1];
-    for (const RedisOutcome* outcome : {&peeked, &read})
-      if (!IsGood(*outcome)) return Status::Error(Fail(*outcome));
-    const std::optional<RedisMessages::Charged> charged = RedisMessages::ParseCharge(*peeked.reply, 0, {});
-    if (!charged) return Status::Error(Fail(peeked));
-    expired += charged->expired;
-    if (std::optional<ModelState> found = RedisMessages::ParseState(*read.reply, charged->now))
-      state->emplace(models[i], *std::move(found));
-  }
-  Succeed();
-  return {};
-}
-
-Result<std::vector<std::string>> RedisQuotaStore::Rep::FindModels() {
-  Result<RedisTopology::Servers> masters = core.Masters();
-  if (!masters.ok()) return Status::Error(Fail({.problem = masters.status().message()}));
-  std::set<std::string, std::less<>> models;
-  Status status;
-  for (const std::shared_ptr<RedisServer>& server : masters.value())
-    if (status.ok()) status = FindModelsOf(server, &models);
-  core.Release(std::move(masters).value());
-  if (!status.ok()) return status;
-  Succeed();
-  return std::vector<std::string>(models.begin(), models.end());
-}
-
-Status RedisQuotaStore::Rep::FindModelsOf(const std::shared_ptr<RedisServer>& server,
-                                          std::set<std::string, std::less<>>* models) {
-  std::string cursor = "0";
-  do {
-    const RedisOutcome outcome = core.Ask({.text = messages.FormatScan(cursor)}, server);
-    if (!IsGood(outcome)) return Status::Error(Fail(outcome));
-    const redisReply& reply = *outcome.reply;
-    if (reply.type != REDIS_REPLY_ARRAY || reply.elements != 2) return Status::Error(Fail(outcome));
-    cursor = TextOf(*reply.element[0]);
-    for (size_t i = 0; i < reply.element[1]->elements; ++i)
-      if (std::optional<std::string> model = messages.ModelOf(TextOf(*reply.element[1]->element[i])))
-        models->insert(*std::move(model));
-  } while (cursor != "0");
-  return {};
-}
-
-Result<WallTime> RedisQuotaStore::Rep::Now() {
-  if (options.clock) return options.clock->Now();
-  // The script's time, as a model that there is not is told it.
-  const RedisOutcome outcome = core.Ask(messages.FormatCharge({.model = "-", .requests = 0}, {}));
-  std::optional<RedisMessages::Charged> charged;
-  if (IsGood(outcome)) charged = RedisMessages::ParseCharge(*outcome.reply, 0, {});
-  if (!charged) return Status::Error(Fail(outcome));
-  Succeed();
-  return charged->now;
-}
-
 StoreHealth RedisQuotaStore::Health() const {
   const RedisTopologyHealth servers = rep_->core.ServersHealth();
   StoreHealth health{
@@ -390,6 +177,8 @@ StoreHealth RedisQuotaStore::Health() const {
   };
   const std::lock_guard lock(rep_->problem_mutex);
   health.problem = rep_->problem;
+  // Nobody has asked it anything yet, or others have answered since.
+  if (health.problem.empty() && servers.breaker != StoreHealth::Breaker::kClosed) health.problem = servers.problem;
   health.warning = servers.warning;
   return health;
 }

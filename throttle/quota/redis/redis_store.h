@@ -15,9 +15,10 @@
 //
 // Away: a call that is not answered in `timeout`, an error of the server (out of memory, no password, loading,
 // read-only), or no connection is answered kStoreUnavailable. After `breaker_failures` of them in a row the breaker
-// opens: calls are answered so at once, and a probe asks the server after a pause that doubles from `retry_first` to
-// `retry_longest`; the first probe that is answered closes it. Health().problem goes with the first good answer, also
-// to a question of the store's own, which asks after each failure until all servers answer.
+// opens, and at once where the server takes nothing that is to be written: calls are answered so at once, and a probe,
+// which is refused as what writes would be, asks the server after a pause that doubles from `retry_first` to
+// `retry_longest`; the first that is answered closes it. Health().problem goes with the first good answer, also to a
+// probe of the store's own, which asks after each failure until all servers answer; it stays while a breaker is open.
 //
 // A call whose answer did not come may have been counted; it is never sent twice, but where the server says that it was
 // not executed: MOVED, ASK, TRYAGAIN (and a script's "non local key"), NOSCRIPT, and READONLY with sentinels. A

@@ -23,6 +23,7 @@ struct RedisTopologyHealth {
   uint64_t reconnects = 0;
   uint64_t writes = 0;
   std::string warning = {};  // of one of them
+  std::string problem = {};  // of one of them, or of all: why they are not asked
 };
 
 class RedisTopology {

@@ -5,12 +5,44 @@
 #include <utility>
 
 #include "throttle/quota/charge_amounts.h"
+#include "throttle/quota/judge.h"
 #include "throttle/quota/reservation_id.h"
 
 namespace weir {
 namespace {
 
 constexpr int64_t kRoomPauseNs = 1'000'000'000;  // between two searches for room
+
+// For Judge: the rows as the transaction has read them.
+class SqliteCounts {
+ public:
+  SqliteCounts(const Charge& charge, const SqliteModel& model, const SqliteTierRows& tiers, int64_t now,
+               SqliteModels& models)
+      : charge_(charge), model_(model), tiers_(tiers), now_(now), models_(models) {}
+
+  int64_t UsedInDay() const { return model_.day_count; }
+  Duration UntilDayEnds() const { return Duration(model_.day_start - now_) + kDay; }
+  int64_t UsedInMinute(Limit::Unit unit) const { return StateOf(unit).sum; }
+  Duration UntilMinuteFits(Limit::Unit unit, int64_t amount, int64_t limit) const {
+    SqliteLog& log = unit == Limit::Unit::kRequests ? models_.requests : models_.tokens;
+    return Duration(log.WhenFreed(charge_.model, StateOf(unit).sum + amount - limit) - now_);
+  }
+  bool TierFits(size_t tier, int64_t amount, const Limit& limit) const { return tiers_[tier].Fits(amount, limit); }
+  Duration UntilTierFits(size_t tier, int64_t amount, const Limit& limit) const {
+    return Duration(models_.tiers.WaitFor(tiers_[tier], now_, amount, limit));
+  }
+
+ private:
+  const SqliteLogState& StateOf(Limit::Unit unit) const {
+    return unit == Limit::Unit::kRequests ? model_.requests : model_.tokens;
+  }
+
+  const Charge& charge_;
+  const SqliteModel& model_;
+  const SqliteTierRows& tiers_;
+  const int64_t now_;
+  SqliteModels& models_;
+};
 
 bool AddsAnything(const Charge& charge) { return charge.requests > 0 || charge.tokens > 0 || charge.holds(); }
 
@@ -80,13 +112,9 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
   SqliteTierRows tiers = LoadTiers(charge, now);
   ChargeAnswer answer;
   answer.quota = model.quota ? model.quota : charge.default_quota;
-  const SqliteVerdict verdict = JudgeSqlite(charge, answer.quota, model, tiers, now, models_);
-  answer.code = verdict.code;
-  answer.tier = verdict.tier;
-  answer.unit = verdict.unit;
-  answer.retry_after = verdict.retry_after;
+  Judge(charge, answer.quota, SqliteCounts(charge, model, tiers, now, models_), &answer);
 
-  const bool passes = verdict.fits() && !(verdict.code == QuotaCode::kUnknownModel && charge.refuse_unknown);
+  const bool passes = answer.fits() && !(answer.code == QuotaCode::kUnknownModel && charge.refuse_unknown);
   if (passes || charge.forces()) {
     const bool has_quota = answer.quota.has_value();
     Room room = FindRoom(charge, has_quota, model, tiers);
@@ -99,7 +127,7 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
         room = FindRoom(charge, has_quota, model, tiers);
       }
     }
-    if (!room.for_all && verdict.fits()) answer.code = QuotaCode::kTooManyNames;
+    if (!room.for_all && answer.fits()) answer.code = QuotaCode::kTooManyNames;
     if (charge.charges() && (room.for_all || charge.forces()))
       found->dropped += Enter(charge, now, room, &model, &tiers, &answer);
   }
@@ -166,6 +194,7 @@ SettlementAnswer SqliteCharges::Settle(std::string_view model, const Settlement&
   answer.code = SettlementAnswer::Code::kSettled;
   answer.reserved_tokens = held->tokens;
   answer.actual_tokens = tokens;
+  answer.time_left = Duration(held->deadline - now);
   return answer;
 }
 

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "throttle/quota/quota_store.h"
-#include "throttle/quota/sqlite/sqlite_judge.h"
 #include "throttle/quota/sqlite/sqlite_model.h"
 #include "throttle/quota/sqlite/sqlite_sweep.h"
 

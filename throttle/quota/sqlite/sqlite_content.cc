@@ -68,23 +68,13 @@ std::vector<std::string> SqliteContent::Models(int64_t now, uint64_t* expired) {
   return Names(live_models_, now - kMinute.count());
 }
 
-std::vector<ModelState::Entry> SqliteContent::Entries(SqliteLog& log, std::string_view model) {
-  std::vector<ModelState::Entry> entries;
-  SqliteRows rows = log.by_time(model, INT64_MIN);
-  while (rows.Next()) {
-    if (rows.Int(1) > 0)
-      entries.push_back({.time = WallTime(Duration(rows.Int(0))), .amount = std::min(kMostAmount, rows.Int(1))});
-  }
-  return entries;
-}
-
 QuotaState SqliteContent::Export(int64_t now, uint64_t* expired) {
   QuotaState all;
   for (const std::string& name : Names(all_models_, 0)) {
     const SqliteModel model = models_.Load(name, now, expired);
     ModelState state{.quota = model.quota};
-    state.requests = Entries(models_.requests, name);
-    state.tokens = Entries(models_.tokens, name);
+    state.requests = models_.requests.Entries(name);
+    state.tokens = models_.tokens.Entries(name);
     state.day_start = model.usage().day_start;
     state.day_count = model.day_count;
     if (state != ModelState{}) all.emplace(name, std::move(state));
@@ -92,20 +82,13 @@ QuotaState SqliteContent::Export(int64_t now, uint64_t* expired) {
   return all;
 }
 
-void SqliteContent::Import(const QuotaState& all) {
+void SqliteContent::Import(const QuotaState& all, int64_t now) {
   ResetAll();
   database_.Execute("DELETE FROM quotas");
   for (const auto& [name, state] : all) {
     if (state.quota) SetQuota(name, state.quota);
-    const std::string_view model = name;
-    const auto insert = [&](SqliteLog& log, const std::vector<ModelState::Entry>& entries) {
-      for (const ModelState::Entry& entry : entries) {
-        if (entry.amount > 0)
-          log.insert.Run(model, int64_t{entry.time.time_since_epoch().count()}, std::min(kMostAmount, entry.amount));
-      }
-    };
-    insert(models_.requests, state.requests);
-    insert(models_.tokens, state.tokens);
+    models_.requests.Restore(name, state.requests, now);
+    models_.tokens.Restore(name, state.tokens, now);
     SqliteModel day{.day_count = 0};
     models_.CountDay(name, state.day_start.time_since_epoch().count(), state.day_count, &day);
   }

@@ -21,11 +21,10 @@ class SqliteContent {
   void ResetAll();
   std::vector<std::string> Models(int64_t now, uint64_t* expired);
   QuotaState Export(int64_t now, uint64_t* expired);
-  void Import(const QuotaState& state);
+  void Import(const QuotaState& state, int64_t now);
 
  private:
   std::vector<std::string> Names(SqliteQuery& query, int64_t bound);
-  std::vector<ModelState::Entry> Entries(SqliteLog& log, std::string_view model);
 
   SqliteDatabase& database_;
   SqliteModels& models_;

@@ -39,6 +39,7 @@ class SqliteDatabase {
   const std::string& problem() const { return problem_; }
   bool was_busy() const { return was_busy_; }
   void ForgetProblem();
+  void Refuse(const std::string& why);  // what is in the file; as if a query had failed
   // How long a transaction waits for another process from now on; `of` is the whole of it, for the problem's text.
   void SetPatience(std::chrono::milliseconds left, std::chrono::milliseconds of);
 
@@ -52,6 +53,7 @@ class SqliteDatabase {
 
   SqliteDatabase(std::string path, std::chrono::milliseconds busy_timeout);
   void Fail(int code);
+  void CheckInPlace();
 
   std::string path_;
   std::chrono::milliseconds busy_timeout_;

@@ -4,12 +4,9 @@
 #include <charconv>
 #include <utility>
 
-#include "throttle/quota/quota_store.h"
-
 namespace weir {
 namespace {
 
-constexpr int64_t kMinuteNs = kMinute.count();
 constexpr int64_t kDayNs = kDay.count();
 
 // "tier:entry tier:entry"
@@ -62,75 +59,22 @@ ModelUsage SqliteModel::usage() const {
           .open_reservations = open};
 }
 
-SqliteLog::SqliteLog(SqliteDatabase& database, const std::string& table)
-    : by_time(database, "SELECT ts, count, rowid FROM " + table + " WHERE model = ?1 AND ts >= ?2 ORDER BY ts"),
-      insert(database, "INSERT INTO " + table + "(model, ts, count) VALUES(?1, ?2, ?3)"),
-      merge_(database, "UPDATE " + table + " SET ts = ?2, count = min(" + std::to_string(kMostAmount) +
-                           ", count + ?3) WHERE rowid = (SELECT rowid FROM " + table +
-                           " WHERE model = ?1 ORDER BY ts DESC LIMIT 1)"),
-      expire_(database, "DELETE FROM " + table + " WHERE model = ?1 AND ts <= ?2 RETURNING count"),
-      step_back_(database, "UPDATE " + table + " SET ts = ?2 WHERE model = ?1 AND ts > ?2"),
-      reduce_(database, "UPDATE " + table + " SET count = count - ?2 WHERE rowid = ?1") {}
-
-void SqliteLog::Expire(std::string_view model, int64_t now, SqliteLogState* state) {
-  if (state->rows <= 0) return;
-  SqliteRows gone = expire_(model, now - kMinuteNs);
-  while (gone.Next()) {
-    state->sum -= gone.Int(0);
-    --state->rows;
-    ++state->gone;
-  }
-}
-
-// The triggers keep the sums in the file; `state` is what they come to.
-void SqliteLog::Add(std::string_view model, int64_t now, int64_t amount, SqliteLogState* state) {
-  if (amount <= 0) return;
-  if (SqliteMerges(state->rows, state->first, now, kMinuteNs)) {
-    merge_.Run(model, now, amount);
-  } else {
-    insert.Run(model, now, amount);
-    state->first = now;
-    ++state->rows;
-  }
-  state->sum += amount;
-}
-
-void SqliteLog::GiveBack(std::string_view model, int64_t entry, int64_t ts, int64_t amount, SqliteLogState* state) {
-  if (entry <= state->gone) return;
-  struct Part {
-    int64_t row;
-    int64_t count;
-  };
-  std::vector<Part> parts;
-  int64_t missing = amount;
-  {
-    SqliteRows rows = by_time(model, ts);
-    while (missing > 0 && rows.Next()) {
-      const int64_t part = std::min(missing, rows.Int(1));
-      if (part > 0) parts.push_back({.row = rows.Int(2), .count = part});
-      missing -= std::max<int64_t>(0, part);
-    }
-  }
-  for (const Part& part : parts) {
-    reduce_.Run(part.row, part.count);
-    state->sum -= part.count;
-  }
-}
-
-int64_t SqliteLog::WhenFreed(std::string_view model, int64_t amount) {
-  SqliteRows rows = by_time(model, INT64_MIN);
-  int64_t ts = 0;
-  while (amount > 0 && rows.Next()) {
-    ts = rows.Int(0);
-    amount -= rows.Int(1);
-  }
-  return ts + kMinuteNs;
+std::optional<ModelQuota> ReadSqliteQuota(SqliteDatabase& database, std::string_view model, const SqliteRows& row,
+                                          int column) {
+  if (row.IsNull(column)) return {};
+  const ModelQuota quota{.max_rpm = row.Int(column), .max_tpm = row.Int(column + 1), .max_rpd = row.Int(column + 2)};
+  if (const Status checked = CheckQuota(model, quota); !checked.ok())
+    database.Refuse(checked.message() + "; correct it in the table quotas");
+  return ModelQuota{.max_rpm = std::min(kMostAmount, quota.max_rpm),
+                    .max_tpm = std::min(kMostAmount, quota.max_tpm),
+                    .max_rpd = std::min(kMostAmount, quota.max_rpd)};
 }
 
 SqliteModels::SqliteModels(SqliteDatabase& database)
     : requests(database, "requests"),
       tokens(database, "tokens"),
       tiers(database),
+      database_(database),
       load_(database,
             "SELECT m.requests, m.requests_rows, m.requests_first, m.tokens, m.tokens_rows, m.tokens_first, m.seen, "
             "m.open, d.day_start, d.day_count, q.max_rpm, q.max_tpm, q.max_rpd, m.requests_gone, m.tokens_gone, m.days "
@@ -172,26 +116,23 @@ SqliteModel SqliteModels::Read(std::string_view model) {
   state.day = row.Int(15);
   state.seen = row.Int(6);
   state.open = row.Int(7);
-  state.day_start = row.Int(8);
-  state.day_count = std::min(kMostAmount, amount(9));
-  if (!row.IsNull(10)) {
-    const auto limit = [&](int column) { return std::min(kMostAmount, amount(column)); };
-    state.quota = ModelQuota{.max_rpm = limit(10), .max_tpm = limit(11), .max_rpd = limit(12)};
-  }
+  state.day_start = std::max<int64_t>(0, row.Int(8));
+  state.day_count = SqliteAmount(row, 9);
+  state.quota = ReadSqliteQuota(database_, model, row, 10);
   return state;
 }
 
 SqliteModel SqliteModels::Load(std::string_view model, int64_t now, uint64_t* expired) {
   SqliteModel state = Read(model);
   if (!state.known) return state;
-  if (state.seen > now) {
+  if (state.seen > now || (state.day_count > 0 && state.day_start > now)) {
     StepBack(model, now);
     state = Read(model);
   }
   // What has left is not given back: first it goes.
-  requests.Expire(model, now, &state.requests);
-  tokens.Expire(model, now, &state.tokens);
-  if (state.day_count > 0 && state.day_start + kDayNs <= now) {
+  requests.Refresh(model, now, &state.requests);
+  tokens.Refresh(model, now, &state.tokens);
+  if (state.day_count > 0 && now - state.day_start >= kDayNs) {
     // What has left stays away, also when the clock then steps back.
     state.day_count = 0;
     SetDay(model, state);

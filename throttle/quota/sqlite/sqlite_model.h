@@ -6,21 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "throttle/quota/quota.h"
+#include "throttle/quota/quota_store.h"
 #include "throttle/quota/sqlite/sqlite_database.h"
+#include "throttle/quota/sqlite/sqlite_log.h"
 #include "throttle/quota/sqlite/sqlite_tier.h"
 
 namespace weir {
-
-struct SqliteLogState {
-  int64_t sum = 0;
-  int64_t rows = 0;
-  int64_t first = 0;  // when the newest entry began
-  int64_t gone = 0;   // entries that have left
-
-  // Of the newest entry, as long as the model is known.
-  int64_t number() const { return gone + rows; }
-};
 
 struct SqliteModel {
   bool known = false;               // it has a row
@@ -36,29 +27,10 @@ struct SqliteModel {
   ModelUsage usage() const;
 };
 
-// The table requests or tokens.
-class SqliteLog {
- public:
-  SqliteLog(SqliteDatabase& database, const std::string& table);
-
-  // What counts no longer at `now`.
-  void Expire(std::string_view model, int64_t now, SqliteLogState* state);
-  void Add(std::string_view model, int64_t now, int64_t amount, SqliteLogState* state);
-  // From the entry of that number, which is of `ts` or later, where it still counts.
-  void GiveBack(std::string_view model, int64_t entry, int64_t ts, int64_t amount, SqliteLogState* state);
-  void StepBack(std::string_view model, int64_t now) { step_back_.Run(model, now); }
-  // When so much of it will have left.
-  int64_t WhenFreed(std::string_view model, int64_t amount);
-
-  SqliteQuery by_time;  // ts, count, rowid of ?1 from ?2 on
-  SqliteQuery insert;
-
- private:
-  SqliteQuery merge_;
-  SqliteQuery expire_;
-  SqliteQuery step_back_;
-  SqliteQuery reduce_;
-};
+// Of the columns max_rpm, max_tpm and max_rpd, the first of them given; nothing where they are NULL. Below 0: the
+// database refuses it, for cut to 0 it would be no limit.
+std::optional<ModelQuota> ReadSqliteQuota(SqliteDatabase& database, std::string_view model, const SqliteRows& row,
+                                          int column);
 
 struct SqliteReservation {
   struct Part {
@@ -106,6 +78,7 @@ class SqliteModels {
   void ExpireReservations(std::string_view model, int64_t now, SqliteModel* state, uint64_t* expired);
   void SetDay(std::string_view model, const SqliteModel& state);
 
+  SqliteDatabase& database_;
   SqliteQuery load_;
   SqliteQuery seen_;
   SqliteQuery set_day_;

@@ -4,9 +4,11 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "config/parse.h"
+#include "throttle/quota/sqlite/sqlite_model.h"
 
 namespace weir {
 namespace {
@@ -112,22 +114,30 @@ END;
 INSERT INTO weir_models(model, seen) SELECT model, day_start FROM daily WHERE true ON CONFLICT DO NOTHING;
 )sql";
 
-// For the log LOG (requests or tokens), with what it has already.
+// For the log LOG (requests or tokens), with what it has already; also in the place of those of form 1. Whatever a row
+// says, it counts as ADDED or REMOVED: an amount. A log without rows has the sum 0.
 constexpr std::string_view kLogTriggers = R"sql(
+DROP TRIGGER IF EXISTS weir_LOG_in;
+DROP TRIGGER IF EXISTS weir_LOG_changed;
+DROP TRIGGER IF EXISTS weir_LOG_out;
 CREATE TRIGGER weir_LOG_in AFTER INSERT ON LOG BEGIN
-  INSERT INTO weir_models(model, LOG, LOG_rows, LOG_first, seen) VALUES(NEW.model, NEW.count, 1, NEW.ts, NEW.ts)
-  ON CONFLICT(model) DO UPDATE SET LOG = LOG + NEW.count, LOG_rows = LOG_rows + 1, LOG_first = max(LOG_first, NEW.ts),
-    seen = max(seen, NEW.ts);
+  INSERT INTO weir_models(model, LOG, LOG_rows, LOG_first, seen) VALUES(NEW.model, ADDED, 1, NEW.ts, NEW.ts)
+  ON CONFLICT(model) DO UPDATE SET LOG = min(UNCOUNTED, LOG + ADDED), LOG_rows = LOG_rows + 1,
+    LOG_first = max(LOG_first, NEW.ts), seen = max(seen, NEW.ts);
 END;
 CREATE TRIGGER weir_LOG_changed AFTER UPDATE ON LOG BEGIN
-  UPDATE weir_models SET LOG = LOG + NEW.count - OLD.count, seen = max(seen, NEW.ts) WHERE model = NEW.model;
+  UPDATE weir_models SET LOG = CASE WHEN LOG >= UNCOUNTED THEN UNCOUNTED ELSE LOG + ADDED - REMOVED END,
+    seen = max(seen, NEW.ts) WHERE model = NEW.model;
 END;
 CREATE TRIGGER weir_LOG_out AFTER DELETE ON LOG BEGIN
-  UPDATE weir_models SET LOG = LOG - OLD.count, LOG_rows = LOG_rows - 1, LOG_gone = LOG_gone + 1,
+  UPDATE weir_models SET
+    LOG = CASE WHEN LOG_rows <= 1 THEN 0 WHEN LOG >= UNCOUNTED THEN UNCOUNTED ELSE LOG - REMOVED END,
+    LOG_rows = LOG_rows - 1, LOG_gone = LOG_gone + 1,
     LOG_first = CASE WHEN OLD.ts >= LOG_first THEN 0 ELSE LOG_first END WHERE model = OLD.model;
 END;
+UPDATE weir_models SET LOG = 0, LOG_rows = 0, LOG_first = 0;
 INSERT INTO weir_models(model, LOG, LOG_rows, LOG_first, seen)
-  SELECT model, sum(count), count(*), max(ts), max(ts) FROM LOG WHERE true GROUP BY model
+  SELECT model, UNCOUNTED, count(*), max(ts), max(ts) FROM LOG WHERE true GROUP BY model
   ON CONFLICT(model) DO UPDATE SET LOG = excluded.LOG, LOG_rows = excluded.LOG_rows, LOG_first = excluded.LOG_first,
     seen = max(seen, excluded.seen);
 )sql";
@@ -150,6 +160,16 @@ std::string Replace(std::string text, std::string_view what, std::string_view by
   for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size()))
     text.replace(at, what.size(), by);
   return text;
+}
+
+std::string LogTriggers(std::string_view log) {
+  const auto amount = [](const std::string& count) {
+    return "min(max(CAST(" + count + " AS INTEGER), 0), " + std::to_string(kMostAmount) + ")";
+  };
+  std::string sql = Replace(std::string(kLogTriggers), "LOG", log);
+  sql = Replace(std::move(sql), "UNCOUNTED", std::to_string(kSqliteUncounted));
+  sql = Replace(std::move(sql), "ADDED", amount("NEW.count"));
+  return Replace(std::move(sql), "REMOVED", amount("OLD.count"));
 }
 
 int64_t OneNumber(SqliteDatabase& database, const std::string& sql) {
@@ -219,28 +239,38 @@ Status CheckForms(SqliteDatabase& database, int64_t version) {
   return {};
 }
 
-Status MakeTables(SqliteDatabase& database) {
+void MakeTables(SqliteDatabase& database, int64_t version) {
+  database.Execute(std::string(kPublishedTables));
+  if (!ColumnsOf(database, "requests").contains("count"))
+    database.Execute("ALTER TABLE requests ADD COLUMN count INTEGER NOT NULL DEFAULT 1");
+  if (version == 0) database.Execute(std::string(kOwnTables));
+  for (const std::string_view log : {"requests", "tokens"}) database.Execute(LogTriggers(log));
+  database.Execute("PRAGMA application_id = " + std::to_string(kApplicationId));
+  database.Execute("PRAGMA user_version = " + std::to_string(kSqliteSchemaVersion));
+}
+
+void CheckQuotas(SqliteDatabase& database) {
+  SqliteQuery wrong(database,
+                    "SELECT max_rpm, max_tpm, max_rpd, model FROM quotas WHERE min(max_rpm, max_tpm, max_rpd) < 0");
+  SqliteRows row = wrong();
+  if (row.Next()) (void)ReadSqliteQuota(database, row.Text(3), row, 0);
+}
+
+Status PrepareTables(SqliteDatabase& database) {
   SqliteTransaction transaction(database);
   const int64_t version = OneNumber(database, "PRAGMA user_version");
   Status status = CheckForms(database, version);
   if (!database.ok()) return Status::Error(database.problem());
   if (!status.ok()) return status;
-  if (version == kSqliteSchemaVersion) return status;
-  database.Execute(std::string(kPublishedTables));
-  if (!ColumnsOf(database, "requests").contains("count"))
-    database.Execute("ALTER TABLE requests ADD COLUMN count INTEGER NOT NULL DEFAULT 1");
-  database.Execute(std::string(kOwnTables));
-  for (const std::string_view log : {"requests", "tokens"})
-    database.Execute(Replace(std::string(kLogTriggers), "LOG", log));
-  database.Execute("PRAGMA application_id = " + std::to_string(kApplicationId));
-  database.Execute("PRAGMA user_version = " + std::to_string(kSqliteSchemaVersion));
+  if (version < kSqliteSchemaVersion) MakeTables(database, version);
+  CheckQuotas(database);
   if (!transaction.Commit()) return Status::Error(database.problem());
-  return status;
+  return {};
 }
 
 Status SetUp(SqliteDatabase& database) {
   // WAL is switched on once for the file, by who opens it first; all else is the connection's.
-  Status made = MakeTables(database);
+  Status made = PrepareTables(database);
   if (!made.ok()) return made;
   SqliteQuery wal(database, "PRAGMA journal_mode = WAL");
   std::string mode;

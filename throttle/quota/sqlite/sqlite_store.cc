@@ -217,7 +217,7 @@ Status SqliteQuotaStore::Import(const QuotaState& state) {
     if (!saved.quota) continue;
     if (Status status = CheckQuota(model, *saved.quota); !status.ok()) return status;
   }
-  return rep_->Do([&](int64_t, Found*) { rep_->content.Import(state); });
+  return rep_->Do([&](int64_t now, Found*) { rep_->content.Import(state, now); });
 }
 
 void SqliteQuotaStore::Prune() {

@@ -4,11 +4,11 @@
 // busy timeout, synchronous=NORMAL: a crash of the program loses nothing, one of the machine perhaps the last moment.
 // The tables quotas, requests, tokens and daily are the published ones; requests.count, the tiers' and the
 // reservations' tables are added, also to a file that has only those. A file with tables of these names and other
-// columns is refused.
+// columns is refused, and so is a negative quota. Negative counts in the published tables count as 0.
 //
 // A call waits for the disk and for the other calls and processes, busy_timeout at most: Pace::kBlocks. A file that
-// stays locked for longer, is full or damaged: kStoreUnavailable, with the reason; nothing was charged. For a second
-// after a call has waited in vain the others wait no longer than 100 ms (the breaker of Health).
+// stays locked for longer, is full, damaged or removed: kStoreUnavailable, with the reason; nothing was charged. For a
+// second after a call has waited in vain the others wait no longer than 100 ms (the breaker of Health).
 #pragma once
 
 #include <memory>

@@ -1,0 +1,102 @@
+#include "throttle/quota/memory_shards.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr size_t kSweptAtOnce = 4096;  // buckets of meters, under one lock
+constexpr size_t kSweptInPassing = 2;  // buckets
+constexpr size_t kSweptForRoom = 256;  // buckets: some 20 us; all of them would take too long for an I/O thread
+
+}  // namespace
+
+ModelCounts* MemoryShards::NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) {
+  if (bounded && !models_.Take(1)) return nullptr;
+  Slot& slot = shard.slots.try_emplace(std::string(name.name)).first->second;
+  slot.counts = std::make_unique<ModelCounts>(meters_, now);
+  slot.bounded = bounded;
+  return slot.counts.get();
+}
+
+void MemoryShards::StateQuota(Slot* slot, const ModelQuota& quota) {
+  slot->stated = quota;
+  if (std::exchange(slot->bounded, false)) models_.GiveBack(1);
+}
+
+void MemoryShards::ForgetCounts(Slot* slot) {
+  slot->counts.reset();
+  if (std::exchange(slot->bounded, false)) models_.GiveBack(1);
+}
+
+void MemoryShards::SweepInPassing(Shard& shard, WallTime now) { SweepSome(shard, now, kSweptInPassing); }
+
+void MemoryShards::SweepQuiet(Slot* slot, WallTime now) {
+  if (!slot->counts) return;
+  Advance(slot->counts.get(), now);
+  if (slot->counts->Quiet()) SweepSlot(slot, now, slot->counts->buckets());
+}
+
+// How many buckets of meters it looked at.
+size_t MemoryShards::SweepSlot(Slot* slot, WallTime now, size_t buckets) {
+  if (!slot->counts) return 0;
+  Advance(slot->counts.get(), now);
+  const size_t swept = slot->counts->Sweep(now, std::min(buckets, slot->counts->buckets()));
+  if (slot->counts->Forgettable()) ForgetCounts(slot);
+  return swept;
+}
+
+// The next buckets of the shard, and as many of the meters of each model there. How many it looked at.
+size_t MemoryShards::SweepSome(Shard& shard, WallTime now, size_t buckets) {
+  size_t swept = 0;
+  for (size_t i = std::min(buckets, shard.slots.bucket_count()); i > 0 && swept < buckets; --i) {
+    ++swept;
+    shard.next_bucket = (shard.next_bucket + 1) % shard.slots.bucket_count();
+    for (auto at = shard.slots.begin(shard.next_bucket); at != shard.slots.end(shard.next_bucket);) {
+      auto& [name, slot] = *at++;
+      swept += SweepSlot(&slot, now, buckets);
+      if (!slot.counts && !slot.stated) shard.slots.erase(shard.slots.find(name));
+    }
+  }
+  return swept;
+}
+
+void MemoryShards::SweepModel(Shard& shard, const HashedName& name) {
+  size_t buckets = 1;
+  for (size_t swept = 0; swept < buckets; swept += kSweptAtOnce) {
+    const std::scoped_lock lock(shard.mutex);
+    const auto found = shard.slots.find(name);
+    if (found == shard.slots.end()) return;
+    Slot& slot = found->second;
+    if (slot.counts) buckets = slot.counts->buckets();
+    SweepSlot(&slot, Now(), std::min(buckets, kSweptAtOnce));
+    if (slot.counts) continue;
+    if (!slot.stated) shard.slots.erase(found);
+    return;
+  }
+}
+
+void MemoryShards::SweepAll() {
+  std::vector<std::string> names;
+  for (Shard& shard : shards_) {
+    names.clear();
+    {
+      const std::scoped_lock lock(shard.mutex);
+      for (const auto& [name, slot] : shard.slots)
+        if (slot.counts) names.push_back(name);
+    }
+    for (const std::string& name : names) SweepModel(shard, HashedName(name));
+  }
+}
+
+void MemoryShards::MakeRoom() {
+  size_t left = kSweptForRoom;
+  for (size_t i = 0; i < kShards && left > 0; ++i) {
+    Shard& shard = shards_[next_for_room_.fetch_add(1, std::memory_order_relaxed) % kShards];
+    const std::scoped_lock lock(shard.mutex);
+    left -= std::min(left, SweepSome(shard, Now(), left));
+  }
+}
+
+}  // namespace weir
