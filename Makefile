@@ -1,9 +1,10 @@
 # make run | build | test | bench | demo | storm | storm-plots | torture | readme | format | lint | clean;
-# PRESET=release|debug|asan|tsan.
+# PRESET=release|debug|asan|tsan. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
 WERROR ?= OFF
 JOBS ?= $(shell nproc)
 TEST_JOBS ?= 2
+TEST_ARGS ?=
 
 BUILD = build/$(PRESET)
 
@@ -19,7 +20,7 @@ build: $(BUILD)/build.ninja
 
 test: build
 	@echo "== testing $(BUILD)"
-	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS) $(TEST_ARGS)
 
 bench: build
 	@for program in $(BUILD)/bench/*_bench; do echo "== $$program"; $$program $(BENCH_ARGS) || exit 1; done

@@ -13,7 +13,7 @@ namespace weir {
 namespace {
 
 TEST_F(AdminTest, WhoeverHasTheTokenIsOneFromAnywhere) {
-  token_ = std::string(60, 'a') + "0123";
+  token_.assign(60, 'a').append("0123");
   HttpRequest proxied = FromHere();
   proxied.headers.emplace_back("x-forwarded-for", "203.0.113.9");
   proxied.headers.emplace_back("authorization", "bearer " + token_);

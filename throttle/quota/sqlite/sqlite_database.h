@@ -54,9 +54,12 @@ class SqliteDatabase {
   SqliteDatabase(std::string path, std::chrono::milliseconds busy_timeout);
   void Fail(int code);
   void CheckInPlace();
+  static int WaitForLock(void* database, int tries);
 
   std::string path_;
   std::chrono::milliseconds busy_timeout_;
+  std::chrono::milliseconds patience_{};
+  std::chrono::steady_clock::time_point waits_since_;
   sqlite3* handle_ = nullptr;
   std::unique_ptr<SqliteQuery> begin_;  // prepared once: each decision is a transaction
   std::unique_ptr<SqliteQuery> commit_;
