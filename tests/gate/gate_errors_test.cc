@@ -102,14 +102,5 @@ TEST_F(GateTest, WhoSettlesTooLateIsToldWhatToDo) {
   EXPECT_TRUE(Has(late.body, "reserve for longer than a call can last")) << late.body;
 }
 
-// The gauge is made anew at most once a second.
-TEST_F(GateTest, NoReservationIsOpenForEver) {
-  Open();
-  ASSERT_EQ(Ask("POST", "/v1/reserve", R"({"model":"gpt-4o","tokens":9,"ttl_seconds":2})").status, 200);
-  ASSERT_EQ(Ask("POST", "/v1/reserve", R"({"model":"another","tokens":9,"ttl_seconds":2})").status, 200);
-  ASSERT_EQ(Ask("DELETE", "/v1/models/gpt-4o/state").status, 204);
-  EXPECT_TRUE(EventuallyInMetrics("weir_quota_reservations_open 0")) << "nobody asked for them any more";
-}
-
 }  // namespace
 }  // namespace weir
