@@ -298,7 +298,8 @@ Settled QuotaLimiter::Conclude(std::optional<int64_t> tokens, SettlementAnswer& 
     settled.code = Settled::Code::kUnknownReservation;
     settled.reason =
         "there is no open reservation of this id: it was settled before, or its time to live was over and it was given "
-        "back; what was used is counted if it is recorded now, and next time reserve for longer than a call can last";
+        "back; then what was used is counted if it is recorded now, and next time reserve for longer than a call can "
+        "last";
   } else if (answer.code == Code::kStoreUnavailable) {
     settled.code = Settled::Code::kStoreUnavailable;
     settled.reason = StoreAwayReason(answer.problem);
