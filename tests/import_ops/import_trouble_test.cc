@@ -4,6 +4,7 @@
 #include "import/relay_destination.h"
 #include "relay/admin.h"
 #include "relay/server/server.h"
+#include "tests/eventually.h"
 #include "tests/import/compressed.h"
 #include "tests/import_ops/service_fixture.h"
 #include "tests/relay/memory_store.h"
@@ -116,8 +117,7 @@ TEST_F(ImportTroubleTest, NoticesThatTheClientIsGoneWhileNothingMoves) {
     const auto told =
         ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
     const int64_t window = 4 << 20;
-    for (int i = 0; i < 3000 && own_bytes_ < window; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_GE(own_bytes_, window);
+    EXPECT_TRUE(Eventually([&] { return own_bytes_ >= window; })) << own_bytes_;
     call.Break();
     sender.join();
   }
@@ -149,8 +149,7 @@ TEST_F(ImportTroubleTest, ADestinationGivesUpOnAnErrorThatLasts) {
   const std::unique_ptr<Destination> destination = std::move(made).value();
   const std::string text = NoteLine(1) + "\n";
   ASSERT_TRUE(destination->Push(Chunk{.text = text, .end = {.bytes = text.size(), .lines = 1}}));
-  for (int i = 0; i < 3000 && destination->Conditions().problem.empty(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(Eventually([&] { return !destination->Conditions().problem.empty(); }));
   clock_.Advance(std::chrono::minutes(2));
   EXPECT_EQ(destination->Finish().message(),
             "the relay at " + url + " cannot go on: Corruption: block checksum mismatch");

@@ -12,6 +12,7 @@
 #include "import/line_splitter.h"
 #include "import/unsettled.h"
 #include "relay/admin.h"
+#include "tests/eventually.h"
 #include "tests/import_ops/service_fixture.h"
 
 namespace weir {
@@ -100,11 +101,8 @@ class RelayDestinationTest : public ServiceTest {
     WaitFor(destination, [](const std::string& problem) { return problem.empty(); });
   }
   void WaitFor(const Destination& destination, const std::function<bool(const std::string& problem)>& is_there) {
-    for (int i = 0; i < 3000; ++i) {
-      if (is_there(destination.Conditions().problem)) return;
-      std::this_thread::sleep_for(milliseconds(10));
-    }
-    ADD_FAILURE() << destination.Conditions().problem;
+    EXPECT_TRUE(Eventually([&] { return is_there(destination.Conditions().problem); }))
+        << destination.Conditions().problem;
   }
 
   static constexpr RelayDestinationTimes kFast{

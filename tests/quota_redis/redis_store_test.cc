@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/manual_clock.h"
-#include "tests/quota/hammer.h"
+#include "tests/quota/hammer_checks.h"
 #include "tests/quota_redis/deciders.h"
 #include "tests/quota_redis/redis_process.h"
 
@@ -14,7 +14,6 @@ namespace weir {
 namespace {
 
 constexpr WallTime kNow{std::chrono::seconds(1'771'597'921)};
-constexpr size_t kProcesses = 8;
 const std::string kModel = "gpt-4o";
 constexpr ModelQuota kWide{.max_rpm = 1'000'000};
 
@@ -90,7 +89,7 @@ TEST(RedisStore, TwoPrefixesAreTwoStores) {
 TEST(RedisStore, EightProcessesNeverTakeMoreThanTheLimit) {
   RedisProcess server;
   constexpr int64_t kLimit = 5000;
-  const HammerSum sum = HammerTakes(server.url(), kProcesses, kLimit);
+  const HammerSum sum = HammerTakes(server.url(), kHammerProcesses, kLimit);
   EXPECT_EQ(sum.failed, 0);
   EXPECT_EQ(sum.tokens, kLimit);
   EXPECT_EQ(HammeredTokens(*OpenRedis(server.url())), kLimit);
@@ -99,14 +98,14 @@ TEST(RedisStore, EightProcessesNeverTakeMoreThanTheLimit) {
 TEST(RedisStore, EightProcessesLoseNoCount) {
   RedisProcess server;
   constexpr int64_t kTimes = 500;
-  const HammerSum sum = HammerRecords(server.url(), kProcesses, kTimes);
+  const HammerSum sum = HammerRecords(server.url(), kHammerProcesses, kTimes);
   EXPECT_EQ(sum.failed, 0);
-  EXPECT_EQ(HammeredTokens(*OpenRedis(server.url())), 3 * kTimes * static_cast<int64_t>(kProcesses));
+  EXPECT_EQ(HammeredTokens(*OpenRedis(server.url())), 3 * kTimes * static_cast<int64_t>(kHammerProcesses));
 }
 
 TEST(RedisStore, EightProcessesSettleWhatTheyReserve) {
   RedisProcess server;
-  const HammerSum sum = HammerReservations(server.url(), kProcesses, 200);
+  const HammerSum sum = HammerReservations(server.url(), kHammerProcesses, 200);
   EXPECT_EQ(sum.failed, 0);
   ModelUsage usage;
   EXPECT_EQ(HammeredTokens(*OpenRedis(server.url()), &usage), sum.tokens);
@@ -115,29 +114,14 @@ TEST(RedisStore, EightProcessesSettleWhatTheyReserve) {
 
 TEST(RedisStore, NoWindowThatSlidesHasMoreThanItsLimit) {
   RedisProcess server;
-  constexpr int64_t kLimit = 200;
-  const HammerWindow window = HammerSlidingWindow(server.url(), kProcesses, kLimit);
-  EXPECT_EQ(window.failed, 0);
-  EXPECT_LE(window.most, kLimit);
-  EXPECT_GT(window.taken, kLimit);
+  CheckThatNoWindowHasMoreThanItsLimit(server.url());
 }
 
 TEST(RedisStore, WhatAKilledProcessHadReservedIsFreeAtItsDeadline) {
   RedisProcess server;
-  constexpr size_t kHolders = 4;
-  ASSERT_EQ(HammerKilledHolders(server.url(), kHolders), kHolders);
-  ManualWallClock clock(WallClock::System().Now());
-  const auto store = OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
-  ModelUsage usage;
-  EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
-  EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
-  clock.Advance(kMinute);  // what the shorter tier had has left
-  EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
-  EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
-  clock.Advance(std::chrono::hours(1));
-  EXPECT_EQ(HammeredTokens(*store, &usage), 0);
-  EXPECT_EQ(usage, ModelUsage{});
-  EXPECT_EQ(store->Health().expired_reservations, kHolders);
+  CheckThatKilledHoldersGiveBack(server.url(), [&server](const WallClock& clock) {
+    return OpenRedis(server.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
+  });
 }
 
 TEST(RedisStore, ADecisionIsOneCommandThatIsReadAtOnce) {

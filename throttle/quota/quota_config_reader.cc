@@ -164,7 +164,7 @@ void WarnOfProfile(std::string_view model, const std::vector<const QuotaKey*>& m
       const int64_t amount = entry->quota.*key->amount;
       if (amount == 0) continue;
       warnings->push_back(Printable(model) + ": " + std::string(key->name) +
-                          " is not stated, and so there is no such " + "limit; the profile of " +
+                          " is not stated, and so there is no such limit; the profile of " +
                           std::string(NameOf(provider)) + " has " + std::to_string(amount));
     }
   }

@@ -29,9 +29,7 @@ struct QuotaLimiter::Rules {
 };
 
 QuotaLimiter::Rules::Rules(QuotaConfig c) : config(std::move(c)), tiers(config.tiers) {
-  std::vector<Provider> providers = config.providers;
-  if (providers.empty() && config.quotas.empty() && !config.no_profiles) providers.push_back(Provider::kGemini);
-  for (const Provider provider : providers)
+  for (const Provider provider : config.ProvidersThatHold())
     for (const ProfileEntry& entry : ProfileOf(provider)) defaults.Set(entry.model, entry.quota);
   for (const auto& [model, quota] : config.quotas) defaults.Set(model, quota);
 }

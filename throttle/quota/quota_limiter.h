@@ -56,6 +56,7 @@ struct QuotaConfig {
   bool shadow = false;
   TierRulesConfig tiers;
 
+  std::vector<Provider> ProvidersThatHold() const;
   bool operator==(const QuotaConfig&) const = default;
 };
 // Contradictions and values out of range; who reads a configuration from outside asks before it is used.

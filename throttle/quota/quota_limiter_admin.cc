@@ -34,6 +34,11 @@ Sleeper& Sleeper::System() {
   return sleeper;
 }
 
+std::vector<Provider> QuotaConfig::ProvidersThatHold() const {
+  if (providers.empty() && quotas.empty() && !no_profiles) return {Provider::kGemini};
+  return providers;
+}
+
 Status CheckQuotaConfig(const QuotaConfig& config) {
   for (const auto& [model, quota] : config.quotas) {
     if (Status name = CheckName("model", model); !name.ok()) return name;
@@ -122,8 +127,7 @@ Status QuotaLimiter::UnsetQuota(std::string_view model) {
 void QuotaLimiter::AddProvider(Provider provider) {
   std::lock_guard lock(stating_mutex_);
   QuotaConfig changed = *config();
-  if (changed.providers.empty() && changed.quotas.empty() && !changed.no_profiles)
-    changed.providers.push_back(Provider::kGemini);
+  changed.providers = changed.ProvidersThatHold();
   if (std::ranges::find(changed.providers, provider) != changed.providers.end()) return;
   changed.providers.push_back(provider);
   Use(std::move(changed));
