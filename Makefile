@@ -1,20 +1,25 @@
-# make run | build | test | bench | demo | storm | storm-plots | torture | readme | format | lint | clean;
+# make run | build | test | bench | demo | storm | storm-plots | torture | hostile | readme | format | lint | clean;
 # PRESET=release|debug|asan|tsan. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
-WERROR ?= OFF
 JOBS ?= $(shell nproc)
 TEST_JOBS ?= 2
 TEST_ARGS ?=
 
 BUILD = build/$(PRESET)
 
-.PHONY: run build test bench demo storm storm-plots torture readme format lint clean deps
+.PHONY: run build test bench demo storm storm-plots torture hostile readme format lint clean deps
 
-# A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that.
-run: build
+# A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
+# alone; `make test` goes on from there.
+run:
+	@.ci/install-deps run
+	@[ -e $(BUILD)/build.ninja ] || cmake --preset $(PRESET) -DWEIR_TESTS=OFF
+	@echo "== building $(BUILD)/weir"
+	@cmake --build $(BUILD) --parallel $(JOBS) --target weir
 	@exec $(BUILD)/weir relay $(RELAY_ARGS)
 
-build: $(BUILD)/build.ninja
+build: deps
+	@grep -qs '^WEIR_TESTS:BOOL=ON' $(BUILD)/CMakeCache.txt || cmake --preset $(PRESET) -DWEIR_TESTS=ON
 	@echo "== building $(BUILD)"
 	@cmake --build $(BUILD) --parallel $(JOBS)
 
@@ -22,12 +27,14 @@ test: build
 	@echo "== testing $(BUILD)"
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS) $(TEST_ARGS)
 
+# All of them, in about ten minutes; BENCH_ARGS are those of the small ones. relay_load, import_bench and quota_bench also
+# compare with others: bench/README.md.
 bench: build
-	@for program in $(BUILD)/bench/*_bench; do echo "== $$program"; $$program $(BENCH_ARGS) || exit 1; done
+	@bench/run-all $(BUILD) $(BENCH_ARGS)
 
 # The throttle at work on a real RocksDB: half a minute without it, half a minute with it.
 demo: build
-	@$(BUILD)/weir demo
+	@$(BUILD)/weir-bench demo
 
 # kill -9 while events are saved, and a full disk, for as many rounds as one likes. Not by ctest, whose patience is for a
 # few rounds.
@@ -42,9 +49,13 @@ torture: build
 	    [ $$? -eq 77 ] || exit 1; \
 	done
 
-# The README's table of settings, from the program that reads them.
+# Attacks on a relay of its own, on loopback, for a quarter of an hour; HOSTILE_ARGS="--only deletion" for one of them.
+hostile: build
+	@$(BUILD)/tests/hostile $(BUILD)/weir $(HOSTILE_ARGS)
+
+# The table of settings in config/SETTINGS.md, from the program that reads them.
 readme: build
-	@.ci/readme-settings $(BUILD)/weir README.md
+	@.ci/readme-settings $(BUILD)/weir config/SETTINGS.md
 
 format: deps
 	@.ci/install-deps lint
@@ -57,7 +68,8 @@ lint: deps
 
 # The full experiment takes hours and goes on where it was interrupted; STORM_ARGS=--quick takes a minute.
 storm: build
-	@$(BUILD)/weir storm --results $(STORM_RESULTS) $(STORM_ARGS)
+	@.ci/install-deps plots
+	@$(BUILD)/weir-bench storm --results $(STORM_RESULTS) $(STORM_ARGS)
 
 # The results of storm as SVG files, in $(STORM_RESULTS)/plots.
 STORM_RESULTS ?= bench/results/storm
@@ -71,8 +83,3 @@ clean:
 
 deps:
 	@.ci/install-deps
-
-$(BUILD)/build.ninja: CMakePresets.json | deps
-	@echo "== configuring $(BUILD)"
-	@cmake --preset $(PRESET) -DWEIR_WERROR=$(WERROR)
-	@touch $@

@@ -13,6 +13,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
 endif()
 
+# Where sources are compiled together, g++ takes the anonymous namespace of one for that of a header.
+if(WEIR_JOIN AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-subobject-linkage)
+endif()
+
 if(WEIR_SANITIZE)
   add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
@@ -23,8 +28,10 @@ endif()
 
 find_program(WEIR_CCACHE ccache)
 if(WEIR_CCACHE)
-  # Without this sloppiness ccache refuses every file that uses the tests' precompiled header.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${WEIR_CCACHE})
+  # Paths below the source directory are hashed as relative ones, so that every clone shares one cache. Without this
+  # sloppiness ccache refuses every file that uses the tests' precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+                                  CCACHE_SLOPPINESS=pch_defines,time_macros ${WEIR_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
     add_compile_options(-fpch-preprocess)
   endif()

@@ -5,23 +5,41 @@ include(CMakePackageConfigHelpers)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 
-# What Redis links has no CMake configuration: strangers link it by its name, which weirConfig.cmake looks for.
+# What these link has no CMake configuration: strangers link it by its name, which weirConfig.cmake looks for.
 install(TARGETS weir_hiredis EXPORT weir-quota_redis)
-foreach(component config config_yaml monitors_core monitors throttle
-                  quota quota_yaml quota_sqlite quota_redis quota_stores)
+install(TARGETS weir_re2 EXPORT weir-keyed)
+foreach(component config config_yaml monitors_core monitors throttle rocksdb_throttle
+                  by_name keyed queued quota quota_yaml quota_sqlite quota_redis quota_stores)
   install(TARGETS weir_${component} EXPORT weir-${component})
   install(EXPORT weir-${component} NAMESPACE weir:: DESTINATION ${config_dir} FILE weir-${component}.cmake)
 endforeach()
 
-install(DIRECTORY config monitors throttle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir
-        FILES_MATCHING PATTERN "*.h" PATTERN "*_command.h" EXCLUDE PATTERN "yaml_tree.h" EXCLUDE
-        PATTERN "quota" EXCLUDE)
-# Of the quotas most headers are the stores' own.
-set(quota_headers limit memory_store migrate name_map open_store profiles quota quota_config_reader quota_limiter
-    quota_store tier_rules yaml_store sqlite/sqlite_store redis/redis_store)
-foreach(header ${quota_headers})
+# The headers that strangers may include, and after "with" those that these include and nobody else should. All others
+# are private.
+set(headers
+    config/clock config/manual_clock config/settings config/settings_format config/status config/yaml_reader
+      # with
+      config/bound config/text/name_hash config/text/parse
+    monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
+    monitors/memory_probe monitors/memory_target monitors/rocksdb_monitor monitors/rocksdb_options
+      # with
+      monitors/lsm_geometry
+    throttle/adaptive_limiter throttle/admission throttle/await_admission throttle/limiter_settings throttle/pid_controller
+    throttle/rocksdb/rocksdb_throttle
+      # with
+      throttle/fair_queue throttle/flow_counter throttle/gate throttle/rate_law throttle/scan_gate throttle/thread_slot
+      throttle/token_bucket throttle/write_gate
+    throttle/keyed/keyed_limiter throttle/keyed/keyed_limits
+    throttle/queued/endpoint_config throttle/queued/queued_events throttle/queued/queued_limiter
+      # with
+      throttle/by_name/window_kind
+    throttle/quota/limit throttle/quota/memory_store throttle/quota/migrate throttle/quota/name_map
+    throttle/quota/naming_shares throttle/quota/open_store throttle/quota/profiles throttle/quota/quota
+    throttle/quota/quota_config_reader throttle/quota/quota_limiter throttle/quota/quota_store throttle/quota/tier_rules
+    throttle/quota/yaml_store throttle/quota/sqlite/sqlite_store throttle/quota/redis/redis_store)
+foreach(header ${headers})
   get_filename_component(folder ${header} DIRECTORY)
-  install(FILES throttle/quota/${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir/throttle/quota/${folder})
+  install(FILES ${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir/${folder})
 endforeach()
 install(TARGETS weir)
 

@@ -9,8 +9,8 @@
 #include "config/manual_clock.h"
 #include "throttle/adaptive_limiter.h"
 #include "throttle/fair_queue.h"
-#include "throttle/gate.h"
 #include "throttle/pid_controller.h"
+#include "throttle/write_gate.h"
 
 namespace weir {
 namespace {
@@ -23,17 +23,16 @@ constexpr Cost kCost{.bytes = 1000};
 // An engine that stands at `level`, with a limiter that has looked at it once.
 class Bench {
  public:
-  explicit Bench(double level) : monitor_(level), limiter_(monitor_) {
+  explicit Bench(double level) : monitor_(std::make_unique<Standing>(level)), limiter_(monitor_) {
     (void)monitor_.SampleOnce();
     limiter_.Tick();
   }
   AdaptiveLimiter& limiter() { return limiter_; }
 
  private:
-  class Monitor final : public LoadMonitor {
+  class Standing final : public LoadProbe {
    public:
-    explicit Monitor(double level) : level_(level) {}
-    ~Monitor() override { Stop(); }
+    explicit Standing(double level) : level_(level) {}
 
    private:
     Status Probe(TimePoint, LoadSample* sample) override {
@@ -47,7 +46,7 @@ class Bench {
     }
     const double level_;
   };
-  Monitor monitor_;
+  LoadMonitor monitor_;
   AdaptiveLimiter limiter_;
 };
 
@@ -106,16 +105,16 @@ BENCHMARK(AdmitClosedWithTokens)->Threads(1)->Threads(2)->Threads(8)->UseRealTim
 // A gate without tokens, for those who are told so.
 struct Shut {
   explicit Shut(double bytes_per_second) {
-    GateLimits limits;
+    WriteLimits limits;
     limits.open = false;
     limits.burst_bytes = 1000;
-    for (GateLimits::ForClass& c : limits.classes) {
+    for (WriteLimit& c : limits) {
       c = {.bytes_per_second = bytes_per_second, .longest_wait = seconds(1), .reason = "l0"};
     }
     gate.SetLimits(limits);
     const Admission rest = gate.Admit(kCost, {});
   }
-  Gate gate{Clock::System(), [](TimePoint) {}};
+  WriteGate gate{Clock::System(), [](TimePoint) {}};
 };
 std::unique_ptr<Shut> shut;
 
@@ -132,12 +131,11 @@ BENCHMARK(AdmitRefused)->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
 void WaitAndGrant(benchmark::State& state) {
   const auto parties = static_cast<uint64_t>(state.range(0));
   ManualClock clock(TimePoint{seconds(1)});
-  Gate gate(clock, [](TimePoint) {});
-  GateLimits limits;
+  WriteGate gate(clock, [](TimePoint) {});
+  WriteLimits limits;
   limits.open = false;
   limits.burst_bytes = 1000;
-  for (GateLimits::ForClass& c : limits.classes)
-    c = {.bytes_per_second = 1e6, .longest_wait = seconds(600), .reason = "l0"};
+  for (WriteLimit& c : limits) c = {.bytes_per_second = 1e6, .longest_wait = seconds(600), .reason = "l0"};
   gate.SetLimits(limits);
   const Admission rest = gate.Admit(kCost, {});
   std::vector<Admission> waiting;

@@ -1,12 +1,11 @@
 #include "config/config_command.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <map>
 #include <ostream>
 #include <string>
+#include <vector>
 
+#include "config/command_line.h"
 #include "config/settings_format.h"
 
 namespace weir {
@@ -25,21 +24,18 @@ const std::map<std::string, Format>& Formats() {
 int ConfigCommand(int argc, char** argv, SettingTable& table, const Environment& environment, std::ostream& out,
                   std::ostream& err) {
   std::string format = "table";
-  CLI::App app("Prints every setting as the environment has it.", argv[0]);
-  app.add_option("--format", format, "table, env (for sh and systemd), json or markdown (the defaults only)")
-      ->check(CLI::IsMember(&Formats()));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e, out, err) == 0 ? 0 : 2;
-  }
+  std::vector<std::string> formats;
+  for (const auto& [name, make] : Formats()) formats.push_back(name);
+  CommandLine line(argv[0], "Prints every setting as the environment has it.");
+  line.Add("--format", &format, "table, env (for sh and systemd), json or markdown (the defaults only)").OneOf(formats);
+  if (const std::optional<int> code = line.Parse(argc, argv, out, err)) return *code;
 
-  // The README's table must not depend on where it is made.
+  // The table in config/SETTINGS.md must not depend on where it is made.
   if (format != "markdown") {
     for (const std::string& warning : table.UnknownNames(environment)) err << "warning: " << warning << "\n";
     if (const Status loaded = table.Load(environment); !loaded.ok()) {
       err << loaded.message() << "\n";
-      return 2;
+      return CommandLine::kWrong;
     }
   }
   out << Formats().at(format)(table.rows());

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "WEIR_";
 constexpr std::string_view kOldPrefix = "ORLY_";  // what the settings were called before weir
+constexpr std::string_view kDefault = "default";
+constexpr std::string_view kInherited = "inherited from ";
 
 // The value of prefix + name, unless that is unset or blank.
 std::optional<std::string_view> Find(const Environment& environment, const std::string& variable) {
@@ -124,10 +126,9 @@ void SettingTable::AddWords(std::string name, std::vector<std::string> words, si
 }
 
 void SettingTable::AddRow(SettingRow row, Parser parse) {
-  if (std::ranges::find(rows_, row.name, &SettingRow::name) != rows_.end())
-    throw std::logic_error("the setting " + row.name + " is declared twice");
+  if (IndexOf(row.name) != rows_.size()) throw std::logic_error("the setting " + row.name + " is declared twice");
   row.value = row.default_value;
-  row.source = "default";
+  row.source = kDefault;
   rows_.push_back(std::move(row));
   parsers_.push_back(std::move(parse));
 }
@@ -137,9 +138,28 @@ void SettingTable::Assign(size_t index, const Parsed& parsed, std::string_view s
   rows_[index].value = parsed.printed;
   rows_[index].hidden = parsed.hidden;
   rows_[index].source = source;
+  for (const auto& [heir, from] : heirs_) {
+    const std::string& has = rows_[heir].source;
+    if (from != index || (has != kDefault && !has.starts_with(kInherited))) continue;
+    const Result<Parsed> inherited = parsers_[heir](parsed.printed);
+    if (!inherited.ok())
+      throw std::logic_error(Refusal(rows_[heir].name, parsed.printed, inherited.status()).message());
+    Assign(heir, inherited.value(), std::string(kInherited) + std::string(source));
+  }
 }
 
-Status SettingTable::Load(const Environment& environment) {
+size_t SettingTable::IndexOf(std::string_view name) const {
+  return static_cast<size_t>(std::ranges::find(rows_, name, &SettingRow::name) - rows_.begin());
+}
+
+void SettingTable::DefaultFrom(std::string_view heir, std::string_view from) {
+  const std::pair link(IndexOf(heir), IndexOf(from));
+  if (std::max(link.first, link.second) == rows_.size())
+    throw std::logic_error(std::string(heir) + " and " + std::string(from) + " must be declared before one inherits");
+  heirs_.push_back(link);
+}
+
+Status SettingTable::Load(const Environment& environment, const std::vector<SettingFlag>& flags) {
   struct Found {
     size_t index;
     Parsed parsed;
@@ -147,32 +167,30 @@ Status SettingTable::Load(const Environment& environment) {
   };
   std::vector<Found> found;
   std::vector<std::string> errors;
+  const auto find = [&](size_t index, std::string_view text, const std::string& source) {
+    Result<Parsed> parsed = parsers_[index](text);
+    if (parsed.ok()) {
+      found.push_back({index, std::move(parsed).value(), source});
+    } else {
+      errors.push_back(Refusal(source, text, parsed.status()).message());
+    }
+  };
   for (size_t i = 0; i < rows_.size(); ++i) {
     for (const std::string_view prefix : {kPrefix, kOldPrefix}) {
-      std::string variable = std::string(prefix) + rows_[i].name;
+      const std::string variable = std::string(prefix) + rows_[i].name;
       const std::optional<std::string_view> text = Find(environment, variable);
       if (!text) continue;
-      Result<Parsed> parsed = parsers_[i](*text);
-      if (parsed.ok()) {
-        found.push_back({i, std::move(parsed).value(), std::move(variable)});
-      } else {
-        errors.push_back(Refusal(variable, *text, parsed.status()).message());
-      }
+      find(i, *text, variable);
       break;
     }
   }
+  for (const auto& [flag, setting, text] : flags) {
+    const size_t index = IndexOf(setting);
+    if (index == rows_.size()) return Status::Error(std::string(flag).append(": there is no setting ").append(setting));
+    find(index, text, flag);
+  }
   if (!errors.empty()) return Status::Error(Join(errors, "\n"));
   for (const Found& f : found) Assign(f.index, f.parsed, f.source);
-  return Status();
-}
-
-Status SettingTable::Set(std::string_view name, std::string_view text, std::string_view source) {
-  const auto row = std::ranges::find(rows_, name, &SettingRow::name);
-  if (row == rows_.end()) return Status::Error(std::string(source) + ": there is no setting " + std::string(name));
-  const auto index = static_cast<size_t>(row - rows_.begin());
-  const Result<Parsed> parsed = parsers_[index](text);
-  if (!parsed.ok()) return Refusal(source, text, parsed.status());
-  Assign(index, parsed.value(), source);
   return Status();
 }
 

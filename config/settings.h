@@ -8,7 +8,12 @@
 //   }
 //
 // The variable's value when it is declared is the default; Load replaces it by WEIR_<NAME> of the environment, else by
-// ORLY_<NAME>, else leaves it. The table remembers every row, so that `weir config` and the README can print them.
+// ORLY_<NAME>, else leaves it. With
+//
+//   table.DefaultFrom("IMPORT_CACHE_SIZE_MB", "CACHE_SIZE_MB");
+//
+// the first has the value of the second wherever that was given and it was not. The table remembers every row, so that
+// `weir config` can print them, also as config/SETTINGS.md.
 // Not thread-safe: settings are read at start.
 #pragma once
 
@@ -22,8 +27,8 @@
 #include <utility>
 #include <vector>
 
-#include "config/parse.h"
 #include "config/status.h"
+#include "config/text/parse.h"
 
 namespace weir {
 
@@ -36,13 +41,20 @@ struct SettingRow {
   std::string default_value;
   std::string value;
   bool hidden = false;  // the value is not the real one, as there is a secret in it
-  std::string source;   // "default", "WEIR_…", "ORLY_…", or what Set was told, such as "--port"
+  std::string source;   // "default", "WEIR_…", "ORLY_…", a flag, such as "--port", or "inherited from …"
   std::string unit;
   std::string range;  // "0..1", "true|false", "hold|open", "" for free text
   std::string meaning;
 };
 
-// The variables must live as long as the table is loaded or set. A declaration that contradicts itself (a name declared
+// A flag that says a setting in place of the environment.
+struct SettingFlag {
+  std::string flag;  // as the user gave it, "--port": the setting's source
+  std::string setting;
+  std::string text;
+};
+
+// The variables must live as long as the table is loaded. A declaration that contradicts itself (a name declared
 // twice, a default out of its own range) is a bug and throws std::logic_error.
 class SettingTable {
  public:
@@ -61,12 +73,13 @@ class SettingTable {
   requires std::is_enum_v<Enum>
   void Add(std::string name, Enum* variable, std::vector<std::pair<std::string, Enum>> words, std::string meaning);
 
-  // Reads every declared setting; one that is set to nothing counts as not set. The error names each bad variable, its
-  // value and what was expected, one a line; on error all declared variables keep the values they had.
-  Status Load(const Environment& environment);
+  // Both are declared; `heir` must take every text that `from` takes, and has no heirs itself.
+  void DefaultFrom(std::string_view heir, std::string_view from);
 
-  // A flag that overrides the environment: `source` is how the user gave it.
-  Status Set(std::string_view name, std::string_view text, std::string_view source);
+  // Reads every declared setting from the environment, where one that is set to nothing counts as not set, and then
+  // from the flags. The error names each bad variable and flag, its value and what was expected, one a line; on error
+  // all declared variables keep the values they had.
+  Status Load(const Environment& environment, const std::vector<SettingFlag>& flags = {});
 
   // Variables of the environment that start with WEIR_ and are not declared here, each as a ready warning with the
   // nearest declared name ("WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?").
@@ -92,9 +105,11 @@ class SettingTable {
   void AddNumber(std::string name, Variable* variable, NumberRange range, std::string meaning, Parse parse,
                  Print print);
   void Assign(size_t index, const Parsed& parsed, std::string_view source);
+  size_t IndexOf(std::string_view name) const;  // rows_.size() where there is none
 
   std::vector<SettingRow> rows_;
-  std::vector<Parser> parsers_;  // of the row with the same index
+  std::vector<Parser> parsers_;                   // of the row with the same index
+  std::vector<std::pair<size_t, size_t>> heirs_;  // and from whom
 };
 
 template <typename Enum>

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "config/text/json_string.h"
+#include "config/text/utf8.h"
+
 namespace weir {
 namespace {
 
@@ -38,34 +41,16 @@ std::string QuotedForShell(std::string_view text) {
   return out + "\"";
 }
 
-// The length of the UTF-8 sequence at the start of the text, or 0 where there is none.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  // Overlong forms, surrogates and what lies beyond U+10FFFF.
-  const bool too_low = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool too_high = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
-  return too_low || too_high ? 0 : length;
-}
-
 // A path of the file system may be no UTF-8, but JSON must be.
 std::string QuotedForJson(std::string_view text) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "\"";
   while (!text.empty()) {
     const size_t length = Utf8Length(text);
     const char c = text.front();
     if (length == 0) {
       out += "\\ufffd";
-    } else if (c == '"' || c == '\\') {
-      out.append("\\").append(1, c);
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out.append("\\u00").append({kHex[static_cast<unsigned char>(c) >> 4], kHex[c & 15]});
+    } else if (JsonEscapeLetter(c) != 0) {
+      AppendJsonEscape(c, &out);
     } else {
       out += text.substr(0, length);
     }

@@ -14,7 +14,7 @@ std::string SettingsAsTable(const std::vector<SettingRow>& rows);
 std::string SettingsAsEnv(const std::vector<SettingRow>& rows);
 // An array with an object a setting; every member is a string.
 std::string SettingsAsJson(const std::vector<SettingRow>& rows);
-// The README's table: the defaults, whatever the values are now.
+// The table in config/SETTINGS.md: the defaults, whatever the values are now.
 std::string SettingsAsMarkdown(const std::vector<SettingRow>& rows);
 
 }  // namespace weir

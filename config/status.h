@@ -2,7 +2,6 @@
 // do; a Result<T> is a T or such a Status. Exceptions are left for bugs and for constructors at start-up.
 #pragma once
 
-#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,21 +29,36 @@ class [[nodiscard]] Status {
   std::optional<std::string> message_;
 };
 
+namespace internal {
+// Ends the process, with the message on stderr: going on without the value would be undefined.
+[[noreturn]] void StopWithoutValue(const Status& status);
+}  // namespace internal
+
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) { assert(!status_.ok() && "a Result needs a value"); }  // NOLINT
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {  // NOLINT
+    if (status_.ok()) [[unlikely]]
+      status_ = Status::Error("a Result was made of a Status that is no error, and has no value");
+  }
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
 
-  // Only when ok().
-  T& value() & { return *value_; }
-  const T& value() const& { return *value_; }
-  T&& value() && { return *std::move(value_); }
+  // Only when ok(): else the process ends with the status's message.
+  T& value() & { return Checked(value_); }
+  const T& value() const& { return Checked(value_); }
+  T&& value() && { return std::move(Checked(value_)); }
 
  private:
+  template <typename Optional>
+  auto& Checked(Optional& value) const {
+    if (!value) [[unlikely]]
+      internal::StopWithoutValue(status_);
+    return *value;
+  }
+
   std::optional<T> value_;
   Status status_;
 };

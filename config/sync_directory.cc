@@ -15,4 +15,13 @@ void SyncDirectoryOf(const std::string& path) {
   close(directory);
 }
 
+std::error_code MakeDirectories(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path parent = fs::path(path).parent_path();
+  if (!parent.empty() && parent != path && !fs::exists(parent, error)) error = MakeDirectories(parent.string());
+  if (!error && fs::create_directory(path, error)) SyncDirectoryOf(path);
+  return error;
+}
+
 }  // namespace weir

@@ -45,8 +45,8 @@
 #include <vector>
 
 #include "config/clock.h"
-#include "config/parse.h"
 #include "config/status.h"
+#include "config/text/parse.h"
 
 namespace weir {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <sstream>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 
 namespace weir {
 

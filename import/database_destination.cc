@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "import/local_destination.h"
+#include "throttle/rocksdb/rocksdb_throttle.h"
 
 namespace weir {
 namespace {
@@ -15,15 +16,8 @@ constexpr uint64_t kLargestWindow = 16 << 20;
 
 // What stands below is used by what stands above it, and goes after it.
 struct OpenDatabase {
-  ~OpenDatabase() {
-    limiter->Stop();
-    monitor->Stop();
-    monitor->Detach();
-  }
-
   std::unique_ptr<RocksDbStore> store;
-  std::unique_ptr<RocksDbMonitor> monitor;
-  std::unique_ptr<AdaptiveLimiter> limiter;
+  std::unique_ptr<RocksDbThrottle> throttle;
 };
 
 Result<std::unique_ptr<RocksDbStore>> OpenStore(const RelayConfiguration& configuration) {
@@ -37,6 +31,7 @@ Result<std::unique_ptr<RocksDbStore>> OpenStore(const RelayConfiguration& config
   // WEIR_DB_SYNC allows a relay. One sync for each write of some thousand events.
   options.settings.sync = SyncMode::kBatch;
   options.for_import = true;
+  options.move_brakes = configuration.limiter.ReplacesBrakes();
   if (!configuration.relay.url.empty()) options.own_urls.push_back(configuration.relay.url);
   return RocksDbStore::Open(options);
 }
@@ -47,10 +42,11 @@ Result<std::shared_ptr<OpenDatabase>> OpenAll(const RelayConfiguration& configur
   auto open = std::make_shared<OpenDatabase>();
   open->store = std::move(store).value();
   RocksDbStore& db = *open->store;
-  open->monitor = std::make_unique<RocksDbMonitor>(db.db(), db.families(), db.prepared(), configuration.monitor);
-  open->limiter = std::make_unique<AdaptiveLimiter>(*open->monitor, configuration.limiter);
-  open->monitor->Start();
-  open->limiter->Start();
+  auto throttle = RocksDbThrottle::Attach(
+      db.db(), db.prepared(),
+      {.handles = db.families(), .monitor = configuration.monitor, .limiter = configuration.limiter});
+  if (!throttle.ok()) return throttle.status();
+  open->throttle = std::move(throttle).value();
   return open;
 }
 
@@ -66,13 +62,13 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
   LocalParts parts{.owner = opened.value(),
                    .name = configuration.data_dir + "/events",
                    .store = open->store.get(),
-                   .limiter = open->limiter.get(),
+                   .limiter = &open->throttle->limiter(),
                    .save =
                        [open](std::span<const Event> events, std::span<SaveResult> results) {
                          return open->store->Save(events, WallClock::System().NowSeconds(), results);
                        },
                    .flush = [open] { return open->store->Flush(); },
-                   .count_own_bytes = [open](int64_t bytes) { open->monitor->AddOwnBytes(bytes); },
+                   .count_own_bytes = [open](int64_t bytes) { open->throttle->monitor().AddOwnBytes(bytes); },
                    .window_bytes = std::clamp<uint64_t>(target / kTargetPerWindow, kSmallestWindow, kLargestWindow)};
   return std::unique_ptr<Destination>(
       std::make_unique<LocalDestination>(std::move(parts), options, std::move(on_settled)));

@@ -52,9 +52,9 @@ std::unique_ptr<Destination> MakeDryRun(const DestinationOptions& options, Desti
 struct RelayAddress {
   std::string url;
   std::string holder;  // "process 1234 (weir relay)"
-  // Shows the relay that this may import (relay/admin.h). Asked for every POST: a relay that was started anew has
-  // another one. May be empty, and give nothing.
-  std::function<std::string()> token = {};
+  // Shows the relay that this may import (relay/operator/admin.h). Asked for every POST: a relay that was started anew
+  // has another one. May be empty; its error is told where the relay refuses.
+  std::function<Result<std::string>()> token = {};
 };
 Result<std::unique_ptr<Destination>> OpenRelayDestination(const RelayAddress& address,
                                                           const DestinationOptions& options,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "import/line_splitter.h"
+#include "import/input/line_splitter.h"
 #include "relay/nostr/expiration.h"
 #include "relay/nostr/signature.h"
 
@@ -11,7 +11,6 @@ namespace weir {
 namespace {
 
 constexpr uint16_t kAuth = 22242;  // also ephemeral, but people know it by its name
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 // The smallest event has about 330 bytes, a usual one twice as many.
 constexpr size_t kUsualEvent = 512;
 

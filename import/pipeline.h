@@ -12,14 +12,21 @@
 // own thread, `on_failure` there or on a worker; neither may stop it.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string>
+#include <thread>
+#include <vector>
 
+#include "import/bulk_gate.h"
+#include "import/chunk_line.h"
 #include "import/line_judge.h"
 #include "import/settled.h"
-#include "relay/work_pool.h"
+#include "relay/account/work_pool.h"
 #include "throttle/adaptive_limiter.h"
 
 namespace weir {
@@ -67,8 +74,36 @@ class Pipeline {
   Status Failure() const;
 
  private:
-  struct Rep;
-  std::unique_ptr<Rep> rep_;
+  // On the pool.
+  void Task(uint64_t place, Chunk chunk);
+  std::unique_ptr<LineJudge> TakeJudge();
+  void PutBack(std::unique_ptr<LineJudge> judge);
+
+  // On its own thread.
+  void Run();
+  void Settle(std::vector<JudgedChunk> batch);
+  bool Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results);
+
+  bool MayTryAgain(const Status& failed, TimePoint trouble_since);
+  void Fail(const Status& status);
+  void SetProblem(const std::string& message);
+
+  const PipelineParts parts_;
+  const PipelineOptions options_;
+  const OnSettled on_settled_;
+  BulkGate gate_;
+  ChunkLine line_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  bool stopping_ = false;
+  size_t tasks_ = 0;  // in the pool
+  std::vector<std::unique_ptr<LineJudge>> judges_;
+  std::string problem_;
+  Status failure_;
+
+  std::mutex stop_mutex_;  // one Stop at a time
+  std::thread thread_;
 };
 
 }  // namespace weir

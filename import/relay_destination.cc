@@ -3,20 +3,25 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <condition_variable>
+#include <deque>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <thread>
 #include <utility>
+#include <vector>
 
-#include "config/parse.h"
-#include "import/import_answer.h"
-#include "import/relay_upload.h"
-#include "import/unsettled.h"
+#include "config/text/parse.h"
+#include "import/relay_part.h"
+#include "import/relay_post.h"
+#include "import/serve/import_answer.h"
 
 namespace weir {
 namespace {
@@ -24,30 +29,59 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr uint64_t kWindowBytes = 16 << 20;
+// One is saved, one is judged, one is on its way.
+constexpr size_t kMostPosts = 3;
 
-// What the relay says, whether in an answer of its own form or in words.
+struct Part {
+  Chunk chunk;
+  uint64_t weight = 0;
+  std::optional<SettledChunk> settled;
+};
+
+// The lines of an answer, or the words that are none.
+struct Told {
+  std::vector<ImportReject> rejects;
+  std::optional<ImportProgress> progress;  // the latest
+  ImportError error;                       // its message is empty: none
+  Status bad;                              // a line that no relay writes
+
+  void Take(std::string_view line) {
+    Result<ImportAnswerLine> parsed = ParseAnswerLine(line);
+    if (!parsed.ok()) {
+      if (bad.ok()) bad = parsed.status();
+    } else if (auto* reject = std::get_if<ImportReject>(&parsed.value())) {
+      rejects.push_back(std::move(*reject));
+    } else if (auto* now = std::get_if<ImportProgress>(&parsed.value())) {
+      progress = std::move(*now);
+    } else {
+      error = std::get<ImportError>(std::move(parsed).value());
+    }
+  }
+};
+
+// What a refusal says, whether in lines of an answer or in words.
 ImportError ErrorOf(const std::string& body) {
+  Told told;
   for (std::string_view rest = body; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    const Result<ImportAnswerLine> parsed = ParseAnswerLine(line);
-    if (parsed.ok() && std::holds_alternative<ImportError>(parsed.value()))
-      return std::get<ImportError>(parsed.value());
+    told.Take(line);
   }
+  if (!told.error.message.empty()) return told.error;
   const std::string_view text = TrimBlanks(body);
   return {.message = std::string(text.substr(0, text.find('\n')))};
 }
 
-class RelayDestination final : public Destination, public RelayUpload::Handler {
+class RelayDestination final : public Destination {
  public:
-  RelayDestination(const RelayAddress& address, HttpUrl url, const DestinationOptions& options, OnSettled on_settled,
+  RelayDestination(const RelayAddress& address, ServerUrl url, const DestinationOptions& options, OnSettled on_settled,
                    const RelayDestinationTimes& times)
       : address_(address),
         url_(std::move(url)),
-        target_(options.judge.verify ? "/api/import" : "/api/import?verify=false"),
+        verify_(options.judge.verify),
         times_(times),
         on_settled_(std::move(on_settled)),
-        unsettled_(options.judge),
+        judge_(options.judge, nullptr, WallClock::System()),
         thread_([this] { io_.run(); }) {}
 
   ~RelayDestination() override {
@@ -59,25 +93,19 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
   bool Push(Chunk chunk) override {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return unsettled_.weight() < kWindowBytes || stopped_ || !failure_.ok(); });
+      changed_.wait(lock, [this] { return weight_ < kWindowBytes || stopped_ || !failure_.ok(); });
       if (stopped_ || !failure_.ok()) return false;
-      unsettled_.Add(std::move(chunk));
-      ++open_;
+      Add(std::move(chunk));
     }
     KickSoon();
     return true;
   }
 
   Status Finish() override {
-    {
-      const std::lock_guard lock(mutex_);
-      finishing_ = true;
-    }
-    KickSoon();
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return open_ == 0 || stopped_ || !failure_.ok(); });
+    changed_.wait(lock, [this] { return parts_.empty() || stopped_ || !failure_.ok(); });
     if (!failure_.ok()) return failure_;
-    return open_ == 0 ? Status() : Status::Error("stopped");
+    return parts_.empty() ? Status() : Status::Error("stopped");
   }
 
   void Stop() override {
@@ -101,6 +129,23 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
   }
 
  private:
+  // With the lock. A chunk joins the part before it while that waits to be sent.
+  void Add(Chunk chunk) {
+    const uint64_t weight = WeightOf(chunk);
+    weight_ += weight;
+    if (next_ < parts_.size() && !parts_.back().settled && Join(chunk, &parts_.back().chunk)) {
+      parts_.back().weight += weight;
+      return;
+    }
+    Part& part = parts_.emplace_back();
+    part.weight = weight;
+    if (chunk.kind == Chunk::Kind::kTooLong) {
+      part.settled = judge_.Judge(std::move(chunk)).settled;
+    } else {
+      part.chunk = std::move(chunk);
+    }
+  }
+
   void KickSoon() {
     asio::post(io_, [this] { Kick(); });
   }
@@ -108,108 +153,92 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
   // What can be done now is done.
   void Kick() {
     Settle();
-    std::unique_lock lock(mutex_);
-    if (stopped_ || !failure_.ok()) {
-      if (upload_) std::exchange(upload_, nullptr)->Close();
+    if (Ended()) {
+      GiveUpPosts();
       retry_.reset();
       return;
     }
-    const bool begin = !upload_ && !retry_ && !unsettled_.empty();
-    lock.unlock();
-    if (begin) return Begin();
-    if (upload_ && has_room_) SendNext();
-  }
-
-  void Begin() {
-    {
-      const std::lock_guard lock(mutex_);
-      unsettled_.BeginBody();
-    }
-    has_room_ = body_ended_ = done_ = false;
-    error_ = {};
-    lines_ = 0;
-    token_ = TokenNow();
-    upload_ = std::make_shared<RelayUpload>(io_, *this);
-    upload_->Start(url_, target_, token_);
-  }
-
-  void SendNext() {
-    idle_.reset();
-    if (body_ended_) return;
-    std::unique_lock lock(mutex_);
-    const std::optional<Unsettled::Body> next = unsettled_.Next();
-    const bool finishing = finishing_;
-    lock.unlock();
-    if (next) {
-      has_room_ = false;
-      return upload_->Send(*next);
-    }
-    if (finishing) return EndBody();
-    idle_.emplace(io_, times_.idle);
-    idle_->async_wait([this, upload = std::weak_ptr(upload_)](const boost::system::error_code& error) {
-      if (!error && upload_ && upload_ == upload.lock() && has_room_) EndBody();
+    // The relay takes them in their order: each when it has begun to read the one before.
+    if (retry_ || taking_ || sockets_.size() >= kMostPosts) return;
+    Part* const part = NextPart();
+    if (part == nullptr) return;
+    taking_ = true;
+    asio::co_spawn(io_, Bring(*part), [](const std::exception_ptr& fault) {
+      if (fault) std::rethrow_exception(fault);
     });
   }
 
-  void EndBody() {
-    body_ended_ = true;
-    upload_->EndBody();
+  bool Ended() const {
+    const std::lock_guard lock(mutex_);
+    return stopped_ || !failure_.ok();
   }
 
-  void OnRoom() override {
-    has_room_ = true;
+  // Nothing is sent of a line that is too long. A part stays where it is until it is settled.
+  Part* NextPart() {
+    const std::lock_guard lock(mutex_);
+    while (next_ < parts_.size() && parts_[next_].settled) ++next_;
+    return next_ < parts_.size() ? &parts_[next_++] : nullptr;
+  }
+
+  asio::awaitable<void> Bring(Part& part) {
+    const uint64_t run = run_;
+    const uint32_t number = sent_++;
+    const Result<std::string> token = TokenNow();
+    asio::ip::tcp::socket socket(io_);
+    sockets_.push_back(&socket);
+    Told told;
+    RelayPost post;
+    post.target = "/api/import?" + std::string(verify_ ? "" : "verify=false&") + "run=" + run_name_ + "-" +
+                  std::to_string(run) + "&part=" + std::to_string(number);
+    post.token = ValueOf(token);
+    post.body = BodyOf(part.chunk);
+    post.wanted = [this, run] { return run == run_; };
+    post.on_taken = [this, run] {
+      if (run != run_) return;
+      taking_ = false;
+      Kick();
+    };
+    post.on_line = [this, run, &told](std::string_view line) {
+      told.Take(line);
+      if (run == run_ && told.progress) NoteConditions(told.progress->conditions);
+    };
+    const RelayAnswer answer = co_await Send(socket, url_, post);
+    // Given up meanwhile: what it brought is sent again.
+    if (run != run_) co_return;
+    std::erase(sockets_, &socket);
+    OnAnswer(answer, number, token, &told, &part);
+  }
+
+  void OnAnswer(const RelayAnswer& answer, uint32_t number, const Result<std::string>& token, Told* told, Part* part) {
+    // It was started anew, or the run has rested: another one begins at once.
+    if (answer.status == kConflict && number > 0 && !std::exchange(begins_anew_, true)) {
+      GiveUpPosts();
+      return Kick();
+    }
+    if (answer.status != 0 && answer.status != kOk) return OnRefused(answer.status, ErrorOf(answer.words), token);
+    if (!told->error.message.empty()) return OnError("cannot go on: ", told->error);
+    if (!told->bad.ok()) return Retry("does not answer as a relay does: " + told->bad.message());
+    if (answer.status == 0 || !told->progress || !told->progress->done)
+      return Retry("does not answer: " + (answer.words.empty() ? "it hung up" : answer.words));
+    Result<SettledChunk> settled = weir::Settle(&part->chunk, *told->progress, std::move(told->rejects));
+    if (!settled.ok()) return Retry(settled.status().message());
     {
       const std::lock_guard lock(mutex_);
-      unsettled_.NoteSent();
+      part->settled = std::move(settled).value();
     }
+    NoteThatItGoesOn();
     Kick();
   }
 
-  void OnLine(std::string_view line) override {
-    Result<ImportAnswerLine> parsed = ParseAnswerLine(line);
-    if (!parsed.ok()) {
-      std::exchange(upload_, nullptr)->Close();
-      idle_.reset();
-      return Retry("does not answer as a relay does: " + parsed.status().message());
-    }
-    if (const auto* reject = std::get_if<ImportReject>(&parsed.value())) {
-      const std::lock_guard lock(mutex_);
-      unsettled_.NoteReject(*reject);
-    } else if (const auto* progress = std::get_if<ImportProgress>(&parsed.value())) {
-      {
-        const std::lock_guard lock(mutex_);
-        unsettled_.NoteProgress(*progress);
-        conditions_ = progress->conditions;
-      }
-      if (progress->lines > std::exchange(lines_, progress->lines)) NoteThatItGoesOn();
-      done_ = done_ || progress->done;
-      Settle();
-    } else {
-      error_ = std::get<ImportError>(parsed.value());
-    }
-  }
-
-  void OnClosed(int status, const std::string& words) override {
-    upload_.reset();
-    idle_.reset();
-    if (status != 0 && status != 200) return OnRefused(status, ErrorOf(words));
-    if (!error_.message.empty()) return OnError("cannot go on: ", error_);
-    if (!done_) return Retry("does not answer: " + (words.empty() ? "it hung up" : words));
-    bool left = false;
-    {
-      const std::lock_guard lock(mutex_);
-      left = unsettled_.any_sent();
-    }
-    if (left) return Retry("does not answer for all lines that it was sent");
-    Kick();
-  }
-
-  void OnRefused(int status, const ImportError& error) {
+  void OnRefused(int status, const ImportError& error, const Result<std::string>& token) {
     const std::string code = "(HTTP " + std::to_string(status) + "): ";
     // Of a relay that has been started anew meanwhile.
-    const bool old_token = (status == 401 || status == 403) && token_ != TokenNow();
-    if (status >= 500 || status == 408 || status == 429 || old_token) return OnError("cannot go on " + code, error);
-    Fail(Describe() + " refuses " + code + error.message);
+    const bool not_allowed = status == 401 || status == 403;
+    const bool old_token = not_allowed && ValueOf(token) != ValueOf(TokenNow());
+    const bool passes = status >= 500 || status == 408 || status == kConflict || status == 429;
+    if (passes || old_token) return OnError("cannot go on " + code, error);
+    Fail(Describe() + " refuses " + code + error.message +
+         (not_allowed && !token.ok() ? "; " + token.status().message() : ""));
   }
 
   void OnError(const std::string& what, const ImportError& error) {
@@ -217,15 +246,33 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
     Retry(what + error.message);
   }
 
-  std::string TokenNow() const { return address_.token ? address_.token() : std::string(); }
+  Result<std::string> TokenNow() const { return address_.token ? address_.token() : std::string(); }
+  static std::string ValueOf(const Result<std::string>& token) { return token.ok() ? token.value() : ""; }
 
   void Fail(std::string message) {
-    const std::lock_guard lock(mutex_);
-    failure_ = Status::Error(std::move(message));
-    changed_.notify_all();
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = Status::Error(std::move(message));
+      changed_.notify_all();
+    }
+    GiveUpPosts();
+  }
+
+  // Parts that were not answered will be sent again, as another run.
+  void GiveUpPosts() {
+    {
+      const std::lock_guard lock(mutex_);
+      next_ = 0;
+    }
+    ++run_;
+    sent_ = 0;
+    taking_ = false;
+    boost::system::error_code ignored;
+    for (asio::ip::tcp::socket* const socket : std::exchange(sockets_, {})) socket->close(ignored);
   }
 
   void Retry(const std::string& why) {
+    GiveUpPosts();
     const std::string problem = "the relay at " + address_.url + " " + why;
     {
       const std::lock_guard lock(mutex_);
@@ -241,36 +288,48 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
     });
   }
 
+  void NoteConditions(const ImportConditions& conditions) {
+    const std::lock_guard lock(mutex_);
+    conditions_ = conditions;
+  }
+
   void NoteThatItGoesOn() {
     retries_ = 0;
+    begins_anew_ = false;
     if (!std::exchange(told_problem_, {}).empty()) spdlog::info("the relay at {} goes on", address_.url);
   }
 
   // Tells what can be told, in order.
   void Settle() {
     std::unique_lock lock(mutex_);
-    while (!stopped_) {
-      std::optional<SettledChunk> settled = unsettled_.TakeSettled();
-      if (!settled) return;
+    while (!stopped_ && !parts_.empty() && parts_.front().settled) {
+      SettledChunk settled = *std::move(parts_.front().settled);
       lock.unlock();
-      on_settled_(*std::move(settled));
+      on_settled_(std::move(settled));
       lock.lock();
-      --open_;
+      weight_ -= parts_.front().weight;
+      parts_.pop_front();
+      if (next_ > 0) --next_;
       changed_.notify_all();
     }
   }
 
+  static constexpr int kOk = 200;
+  static constexpr int kConflict = 409;
+
   const RelayAddress address_;
-  const HttpUrl url_;
-  const std::string target_;
+  const ServerUrl url_;
+  const bool verify_;
   const RelayDestinationTimes times_;
   const OnSettled on_settled_;
+  const std::string run_name_ = std::to_string(std::random_device()()) + "-" + std::to_string(std::random_device()());
+  LineJudge judge_;  // of Push
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  Unsettled unsettled_;
-  uint64_t open_ = 0;  // chunks that were pushed and not told yet
-  bool finishing_ = false;
+  std::deque<Part> parts_;  // not told yet
+  size_t next_ = 0;         // the first that was not sent
+  uint64_t weight_ = 0;     // of the parts
   bool stopped_ = false;
   Status failure_;
   ImportConditions conditions_;
@@ -278,15 +337,12 @@ class RelayDestination final : public Destination, public RelayUpload::Handler {
   // Of the thread.
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
-  std::shared_ptr<RelayUpload> upload_;
-  std::optional<asio::steady_timer> idle_;
+  std::vector<asio::ip::tcp::socket*> sockets_;  // of the posts that are under way
+  bool taking_ = false;                          // one of them is not taken yet
+  uint64_t run_ = 0;
+  uint32_t sent_ = 0;         // parts of the run
+  bool begins_anew_ = false;  // after a conflict, and nothing was answered since
   std::optional<asio::steady_timer> retry_;
-  bool has_room_ = false;
-  bool body_ended_ = false;
-  bool done_ = false;
-  ImportError error_;
-  uint64_t lines_ = 0;  // of the body, that are settled
-  std::string token_;   // that it was begun with
   std::string told_problem_;
   int retries_ = 0;
 
@@ -299,8 +355,9 @@ Result<std::unique_ptr<Destination>> MakeRelayDestination(const RelayAddress& ad
                                                           const DestinationOptions& options,
                                                           Destination::OnSettled on_settled,
                                                           const RelayDestinationTimes& times) {
-  Result<HttpUrl> url = ParseHttpUrl(address.url);
-  if (!url.ok()) return url.status();
+  Result<ServerUrl> url = ParseServerUrl(address.url);
+  if (!url.ok() || url.value().tls || !url.value().path.empty())
+    return Status::Error(Printable(address.url) + " is no address of a relay: it has to be like http://127.0.0.1:3334");
   return std::unique_ptr<Destination>(
       new RelayDestination(address, std::move(url).value(), options, std::move(on_settled), times));
 }

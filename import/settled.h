@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/clock.h"
-#include "import/chunk.h"
+#include "import/input/chunk.h"
 #include "import/tally.h"
 
 namespace weir {
@@ -30,11 +30,11 @@ struct SettledChunk {
 
 // How an import is getting on, for displays.
 struct ImportConditions {
-  double level = 0;           // of the engine, as bulk work sees it; 1.0: where it would brake
-  std::string_view limiting;  // what the last admission waits or waited for: a signal, "emergency", …; empty: nothing
-  Duration delay{};           // of the last admission
-  Duration latency{};         // of the last write
-  uint64_t throttled = 0;     // admissions that had to wait
+  double level = 0;        // of the engine, as bulk work sees it; 1.0: where it would brake
+  std::string limiting;    // what the last admission waits or waited for: a signal, "emergency", …; empty: nothing
+  Duration delay{};        // of the last admission
+  Duration latency{};      // of the last write
+  uint64_t throttled = 0;  // admissions that had to wait
   Duration throttled_time{};
   std::string problem;  // why nothing can be stored just now ("No space left on device …"); empty: no problem
 };

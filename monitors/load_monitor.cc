@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
+#include <condition_variable>
 #include <exception>
+#include <string>
+#include <utility>
 
 #include "config/settings.h"
 #include "monitors/memory_probe.h"
@@ -14,14 +15,27 @@ namespace {
 
 constexpr std::string_view kMemory = "memory";
 
-// A sample with a number that is none is no measurement, whole: else a stale half would look fresh.
-Status CheckFinite(const LoadSample& sample) {
+// Reject the whole sample if any number is not finite: a stale half would look fresh.
+Status CheckSample(const LoadSample& sample) {
+  if (sample.has_too_many)
+    return Status::Error("the probe gave more than " + std::to_string(kMaxSignals) + " signals (kMaxSignals)");
   std::string wrong = std::isfinite(sample.memory_pressure) ? "" : "memory pressure";
   for (const Signal& s : sample.signals()) {
     if (std::isfinite(s.level) && std::isfinite(s.bytes_per_level) && std::isfinite(s.drain_bytes_per_second)) continue;
     wrong += (wrong.empty() ? "" : ", ") + std::string(s.name);
   }
   return wrong.empty() ? Status() : Status::Error("the probe gave no finite number for: " + wrong);
+}
+
+template <typename Call>
+Status WithoutThrowing(const std::string& told_as, const Call& call) {
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    return Status::Error(told_as + ": " + e.what());
+  } catch (...) {
+    return Status::Error(told_as + " something that is no std::exception");
+  }
 }
 
 }  // namespace
@@ -39,45 +53,30 @@ void Declare(SettingTable& table, MonitorSettings& s) {
             "mean read latency above which the monitor advises to slow reads");
 }
 
-LoadMonitor::LoadMonitor(MonitorSettings settings, const Clock& clock) : settings_(settings), clock_(clock) {}
-
-LoadMonitor::~LoadMonitor() {
-  if (!thread_.joinable()) return;
-  // Its next Probe would be a call of a pure virtual function, at a time of its choosing.
-  std::fputs("weir: a LoadMonitor ended while sampling; its destructor must call Stop()\n", stderr);
-  std::abort();
-}
+LoadMonitor::LoadMonitor(std::unique_ptr<LoadProbe> probe, const MonitorSettings& settings, const Clock& clock)
+    : probe_(std::move(probe)), settings_(settings), clock_(clock) {}
 
 void LoadMonitor::Start() {
   std::lock_guard lifecycle(lifecycle_mutex_);
-  if (thread_.joinable()) return;
-  stopping_ = false;
-  thread_ = std::thread([this] { Run(); });
+  if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
 void LoadMonitor::Stop() {
   std::lock_guard lifecycle(lifecycle_mutex_);
-  if (!thread_.joinable()) return;
-  {
-    std::lock_guard lock(wake_mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
-  thread_ = std::thread();
+  thread_ = std::jthread();
 }
 
 // The beat is the machine's, whatever clock stamps the samples: a clock that stands still must not stop the sampling.
-void LoadMonitor::Run() {
+void LoadMonitor::Run(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
   auto next = std::chrono::steady_clock::now();
-  std::unique_lock lock(wake_mutex_);
-  while (!stopping_) {
-    lock.unlock();
+  while (!stop.stop_requested()) {
     (void)SampleOnce();  // LastError has it
-    lock.lock();
     // A late sample does not bring a burst of them.
     next = std::max(next + settings_.sample_interval, std::chrono::steady_clock::now());
-    wake_.wait_until(lock, next, [this] { return stopping_; });
+    stopped.wait_until(lock, stop, next, [] { return false; });
   }
 }
 
@@ -85,41 +84,21 @@ Status LoadMonitor::SampleOnce() {
   std::lock_guard probing(probe_mutex_);
   LoadSample sample;
   const TimePoint now = clock_.Now();
-  Status sampled = ProbeSafely(now, &sample);
-  if (sampled.ok()) sampled = CheckFinite(sample);
+  Status sampled = WithoutThrowing("the probe threw", [&] { return probe_->Probe(now, &sample); });
+  if (sampled.ok()) sampled = CheckSample(sample);
   sample.time = now;
   {
     std::lock_guard lock(sample_mutex_);
     if (sampled.ok()) sample_ = sample;
     last_error_ = sampled;
   }
-  if (const Status flushed = FlushIfAsked(); !flushed.ok() && sampled.ok()) {
+  if (flush_asked_.exchange(false)) {
+    const Status flushed = WithoutThrowing("threw", [&] { return probe_->Flush(); });
     std::lock_guard lock(sample_mutex_);
-    last_error_ = Status::Error("flush: " + flushed.message());
+    if (!flushed.ok() && sampled.ok()) last_error_ = Status::Error("flush: " + flushed.message());
   }
   if (release_asked_.exchange(false)) PurgeAllocator();
   return sampled;
-}
-
-Status LoadMonitor::ProbeSafely(TimePoint now, LoadSample* sample) {
-  try {
-    return Probe(now, sample);
-  } catch (const std::exception& e) {
-    return Status::Error(std::string("the probe threw: ") + e.what());
-  } catch (...) {
-    return Status::Error("the probe threw something that is no std::exception");
-  }
-}
-
-Status LoadMonitor::FlushIfAsked() {
-  if (!flush_asked_.exchange(false)) return Status();
-  try {
-    return Flush();
-  } catch (const std::exception& e) {
-    return Status::Error(std::string("threw: ") + e.what());
-  } catch (...) {
-    return Status::Error("threw something that is no std::exception");
-  }
 }
 
 LoadSample LoadMonitor::Sample() const {
@@ -146,15 +125,16 @@ double LoadMonitor::MemoryPressure() const {
   return sample_.memory_pressure;
 }
 
-Duration LoadMonitor::ReadLatency() const { return read_latencies_.Mean(); }
-Duration LoadMonitor::WriteLatency() const { return write_latencies_.Mean(); }
-
 bool LoadMonitor::ShouldThrottleWrites() const {
-  return MemoryPressure() > settings_.write_memory_threshold || WriteLatency() > settings_.write_latency_threshold;
+  const LoadSample sample = Sample();
+  return sample.memory_pressure > settings_.write_memory_threshold ||
+         WriteLatency() > settings_.write_latency_threshold || probe_->AdvisesToThrottleWrites(sample);
 }
 
 bool LoadMonitor::ShouldThrottleReads() const {
-  return MemoryPressure() > settings_.read_memory_threshold || ReadLatency() > settings_.read_latency_threshold;
+  const LoadSample sample = Sample();
+  return sample.memory_pressure > settings_.read_memory_threshold || ReadLatency() > settings_.read_latency_threshold ||
+         probe_->AdvisesToThrottleReads(sample);
 }
 
 // 0 at half load, 100 ms at 1.0, doubling every third of a level above, at most 1 s. Memory counts from 0.7 as load
@@ -173,8 +153,5 @@ Duration LoadMonitor::RecommendedReadDelay() const {
   constexpr Duration kLongest = std::chrono::milliseconds(200);
   return std::clamp(ReadLatency() - kUsual, Duration::zero(), kLongest);
 }
-
-void LoadMonitor::ForceFlush() { flush_asked_.store(true); }
-void LoadMonitor::ReleaseMemory() { release_asked_.store(true); }
 
 }  // namespace weir

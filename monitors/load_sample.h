@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -24,14 +25,17 @@ struct Signal {
 
   bool acts_on_writes = true;
   bool acts_on_reads = false;
+  // Cheap reads raise it too, so all reads are limited for it, not only scans: for buffers that answers fill.
+  bool acts_on_cheap_reads = false;
 };
 
 inline constexpr size_t kMaxSignals = 8;
 
 struct LoadSample {
-  TimePoint time{};  // when it was taken; the default means never
+  std::optional<TimePoint> time;  // when it was taken; none: never
   std::array<Signal, kMaxSignals> signal_array{};
   size_t signal_count = 0;
+  bool has_too_many = false;  // more than kMaxSignals were added, and the sample is no good
 
   double memory_pressure = 0;      // used / target
   uint64_t memory_bytes = 0;       // what counts against the target
@@ -41,9 +45,12 @@ struct LoadSample {
   std::span<const Signal> signals() const& { return {signal_array.data(), signal_count}; }
   std::span<const Signal> signals() && = delete;  // it would outlive its sample
 
-  // Beyond kMaxSignals the signal is dropped; no monitor of weir comes near.
   void Add(const Signal& signal) {
-    if (signal_count < kMaxSignals) signal_array[signal_count++] = signal;
+    if (signal_count == kMaxSignals) {
+      has_too_many = true;
+      return;
+    }
+    signal_array[signal_count++] = signal;
   }
 
   // Replaces the signal of that name where this one is higher: for engines of several parts.

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// Triggers that nobody will ever reach are how programs switch a brake off.
+// Huge triggers mean disabled; avoid overflow.
 int Sum(int64_t a, int64_t b) { return static_cast<int>(std::min<int64_t>(a + b, std::numeric_limits<int>::max())); }
 
 uint64_t Times8(uint64_t limit) {

@@ -106,7 +106,7 @@ void LsmSignals::FollowThroughput(Duration dt, const LsmFacts& facts) {
   const double newest = AsDouble(facts.total_background_bytes - last_.total_background_bytes) / dt_s;
   throughput_s_ += dt_s;
   const bool settled = throughput_s_ > kThroughputSeconds;
-  const double weight = settled ? -std::expm1(-dt_s / kThroughputSeconds) : dt_s / throughput_s_;
+  const double weight = settled ? SmoothingWeight(dt_s, kThroughputSeconds) : dt_s / throughput_s_;
   const double before = throughput_;
   throughput_ = std::max(kLeast, before + (newest - before) * weight);
   if (settled && before > 0) l0_drain_.Scale(throughput_ / before);

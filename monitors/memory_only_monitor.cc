@@ -3,6 +3,30 @@
 #include <algorithm>
 
 namespace weir {
+namespace {
+
+class MemoryOnlyProbe final : public LoadProbe {
+ public:
+  MemoryOnlyProbe(uint64_t target_bytes, Duration sample_interval, const MemoryFiles& files)
+      : target_bytes_(target_bytes), sample_interval_(sample_interval), memory_(files) {}
+
+  Status Probe(TimePoint, LoadSample* sample) override {
+    const Result<MemoryUse> use = memory_.ReadUse();
+    if (!use.ok()) return use.status();
+    const Signal memory = MemorySignal(use.value().bytes(), target_bytes_, sample_interval_);
+    sample->Add(memory);
+    sample->memory_pressure = memory.level;
+    sample->memory_bytes = use.value().bytes();
+    return Status();
+  }
+
+ private:
+  const uint64_t target_bytes_;
+  const Duration sample_interval_;
+  MemoryProbe memory_;
+};
+
+}  // namespace
 
 Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_interval) {
   const auto target = static_cast<double>(std::max<uint64_t>(target_bytes, 1));
@@ -13,18 +37,8 @@ Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_
           .acts_on_reads = true};
 }
 
-MemoryOnlyMonitor::MemoryOnlyMonitor(uint64_t target_bytes, MonitorSettings settings, const Clock& clock,
+MemoryOnlyMonitor::MemoryOnlyMonitor(uint64_t target_bytes, const MonitorSettings& settings, const Clock& clock,
                                      const MemoryFiles& files)
-    : LoadMonitor(settings, clock), target_bytes_(target_bytes), memory_(files) {}
-
-Status MemoryOnlyMonitor::Probe(TimePoint, LoadSample* sample) {
-  const Result<MemoryUse> use = memory_.ReadUse();
-  if (!use.ok()) return use.status();
-  const Signal memory = MemorySignal(use.value().bytes(), target_bytes_, settings().sample_interval);
-  sample->Add(memory);
-  sample->memory_pressure = memory.level;
-  sample->memory_bytes = use.value().bytes();
-  return Status();
-}
+    : LoadMonitor(std::make_unique<MemoryOnlyProbe>(target_bytes, settings.sample_interval, files), settings, clock) {}
 
 }  // namespace weir

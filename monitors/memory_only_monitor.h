@@ -12,15 +12,8 @@ Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_
 
 class MemoryOnlyMonitor final : public LoadMonitor {
  public:
-  explicit MemoryOnlyMonitor(uint64_t target_bytes, MonitorSettings settings = {}, const Clock& clock = Clock::System(),
-                             const MemoryFiles& files = {});
-  ~MemoryOnlyMonitor() override { Stop(); }
-
- private:
-  Status Probe(TimePoint now, LoadSample* sample) override;
-
-  const uint64_t target_bytes_;
-  MemoryProbe memory_;
+  explicit MemoryOnlyMonitor(uint64_t target_bytes, const MonitorSettings& settings = {},
+                             const Clock& clock = Clock::System(), const MemoryFiles& files = {});
 };
 
 }  // namespace weir

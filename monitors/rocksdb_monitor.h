@@ -18,21 +18,16 @@
 //
 // Closing: the monitor calls the database every sample, so the database must outlive the sampling. Detach waits for a
 // sample that is being taken; after it no call of the monitor touches the database, and sampling fails with "database
-// closed". The destructor detaches. The options of a database that was not prepared are read once, when attaching.
+// closed". The options of a database that was not prepared are read once, when attaching.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "monitors/load_monitor.h"
-#include "monitors/lsm_signals.h"
 #include "monitors/memory_probe.h"
-#include "monitors/rocksdb_counters.h"
 #include "monitors/rocksdb_options.h"
 
 namespace weir {
@@ -74,82 +69,30 @@ struct RocksDbDetails {
   std::map<std::string, uint64_t> stall_causes;
 };
 
+class RocksDbProbe;
+
 class RocksDbMonitor final : public LoadMonitor {
  public:
-  // Without handles: the default column family. Handles stay the caller's.
-  RocksDbMonitor(rocksdb::DB* db, std::vector<rocksdb::ColumnFamilyHandle*> handles, const PreparedRocksDb& prepared,
-                 RocksDbMonitorSettings settings = {}, const Clock& clock = Clock::System());
-  RocksDbMonitor(rocksdb::DB* db, std::vector<rocksdb::ColumnFamilyHandle*> handles, uint64_t memory_target_bytes,
-                 RocksDbMonitorSettings settings = {}, const Clock& clock = Clock::System());
-  ~RocksDbMonitor() override;
+  using Handles = std::vector<rocksdb::ColumnFamilyHandle*>;
+
+  // Without handles: the default column family. Handles stay the caller's. Throws std::invalid_argument where a family
+  // has no level compaction.
+  RocksDbMonitor(rocksdb::DB* db, Handles handles, const PreparedRocksDb& prepared,
+                 const RocksDbMonitorSettings& settings = {}, const Clock& clock = Clock::System());
+  RocksDbMonitor(rocksdb::DB* db, Handles handles, uint64_t memory_target_bytes,
+                 const RocksDbMonitorSettings& settings = {}, const Clock& clock = Clock::System());
 
   void Detach();
 
   // Memory of the program that grows with its load (queues, pinned iterators, output buffers): added when taken, taken
   // off when given back. One relaxed atomic addition.
-  void AddOwnBytes(int64_t bytes) { own_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  void AddOwnBytes(int64_t bytes);
+  uint64_t own_budget_bytes() const;
 
   RocksDbDetails Details() const;
 
-  bool ShouldThrottleWrites() const override;
-  bool ShouldThrottleReads() const override;
-
  private:
-  struct Family {
-    rocksdb::ColumnFamilyHandle* handle;
-    LsmGeometry geometry;
-    LsmSignals signals;
-    LsmFacts facts;  // its own; the sums over all are added for each sample
-    bool flush_pending = false;
-    bool compaction_pending = false;
-    bool counted = false;
-    RocksDbCounters counters;  // as of the last reading
-  };
-
-  RocksDbMonitor(rocksdb::DB* db, std::vector<rocksdb::ColumnFamilyHandle*> handles, const PreparedRocksDb* prepared,
-                 uint64_t target_bytes, const RocksDbMonitorSettings& settings, const Clock& clock);
-
-  Status Probe(TimePoint now, LoadSample* sample) override;
-  Status Flush() override;
-
-  // The cheap properties, at every sample.
-  Status ReadDatabase();
-  Status ReadFamily(Family* family);
-  // Once a second.
-  Status ReadAllCounters();
-  void ReadMemoryParts(TimePoint now);
-
-  void AddEngineSignals(TimePoint now, LoadSample* sample);
-  void AddMemorySignals(const MemoryUse& use, LoadSample* sample);
-  uint64_t Escapes() const;
-  uint64_t OwnBytes() const;
-  double ScoreLevel() const;
-  void Publish(const LoadSample& sample, const MemoryUse& use);
-
-  const RocksDbMonitorSettings engine_settings_;
-  const uint64_t target_bytes_;
-  const uint64_t own_budget_bytes_;
-  const std::shared_ptr<RocksDbListener> listener_;  // null: attached
-  std::atomic<int64_t> own_bytes_{0};
-
-  std::mutex db_mutex_;  // for db_ and all below up to details_mutex_; held while the database is asked
-  rocksdb::DB* db_;
-  std::vector<Family> families_;
-  const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
-  DiskRatio disk_ratio_;
-  LsmFacts sums_;              // over the families: what runs, and what was done since attaching
-  double left_memtables_ = 0;  // user bytes, up to a constant
-  MemoryProbe memory_;
-  TimePoint last_counters_{};
-  TimePoint last_table_readers_{};
-  bool l0_changed_ = false;    // otherwise than by the flush of one memtable
-  uint64_t first_brakes_ = 0;  // RocksDB's count when attaching
-  uint64_t seen_brakes_ = 0;   // times that a sample found it braking
-  bool braking_ = false;
-  RocksDbDetails newest_;
-
-  mutable std::mutex details_mutex_;
-  RocksDbDetails details_;
+  RocksDbProbe& rocksdb_;  // the probe that LoadMonitor owns
 };
 
 }  // namespace weir

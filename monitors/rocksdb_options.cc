@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "monitors/rocksdb_listener.h"
 #include "rocksdb/table.h"
 
 namespace weir {
@@ -39,21 +40,22 @@ void UseCache(const std::shared_ptr<rocksdb::Cache>& cache, ColumnFamilyOptions*
   options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 }
 
-// What a column family is opened with. Only level compaction takes L0 together with all of L1; and with atomic_flush
-// RocksDB flushes all families at once, merged or not.
-LsmGeometry FamilyGeometry(const rocksdb::DBOptions& db, const ColumnFamilyOptions& options) {
+// What a column family is opened with. With atomic_flush RocksDB flushes all families at once, merged or not.
+LsmGeometry FamilyGeometry(const rocksdb::DBOptions& db, const ColumnFamilyOptions& options, EngineBrakes brakes) {
   LsmGeometry given = GeometryOf(options);
-  if (options.compaction_style == rocksdb::kCompactionStyleLevel && !db.atomic_flush) return PreparedGeometry(given);
+  if (brakes == EngineBrakes::kAsSet) return given;
+  if (!db.atomic_flush) return PreparedGeometry(given);
   given.brakes_moved = true;
   return given;
 }
 
-MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamilyOptions*>& families) {
+MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamilyOptions*>& families,
+                    EngineBrakes brakes) {
   MemoryNeeds needs;
   bool wants_cache = false;
   uint64_t largest = 0;
   for (const ColumnFamilyOptions* options : families) {
-    const LsmGeometry geometry = FamilyGeometry(db, *options);
+    const LsmGeometry geometry = FamilyGeometry(db, *options, brakes);
     const auto flushed_together = static_cast<uint64_t>(geometry.buffers_per_flush);
     largest = std::max(largest, flushed_together * geometry.write_buffer_bytes);
     needs.most_write_buffer_bytes += geometry.write_buffer_bytes * static_cast<uint64_t>(geometry.max_write_buffers);
@@ -76,12 +78,12 @@ MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamily
 }
 
 Result<PreparedRocksDb> Prepare(uint64_t target_bytes, rocksdb::DBOptions* db,
-                                const std::vector<ColumnFamilyOptions*>& families) {
+                                const std::vector<ColumnFamilyOptions*>& families, EngineBrakes brakes) {
   for (const auto& listener : db->listeners) {
     if (dynamic_cast<RocksDbListener*>(listener.get()) == nullptr) continue;
     return Status::Error("these options were prepared before: prepare a fresh copy, or the brakes would move twice");
   }
-  const MemoryNeeds needs = NeedsOf(*db, families);
+  const MemoryNeeds needs = NeedsOf(*db, families, brakes);
   const Result<MemoryBudget> budget = PlanMemory(target_bytes, needs);
   if (!budget.ok()) return budget.status();
 
@@ -116,29 +118,41 @@ void Apply(const LsmGeometry& geometry, ColumnFamilyOptions* o) {
   if (o->hard_pending_compaction_bytes_limit > 0) o->hard_pending_compaction_bytes_limit = brakes.hard_pending_bytes;
 }
 
-LsmGeometry PrepareFamily(const rocksdb::DBOptions& db, ColumnFamilyOptions* options) {
-  const LsmGeometry geometry = FamilyGeometry(db, *options);
-  Apply(geometry, options);
+LsmGeometry PrepareFamily(const rocksdb::DBOptions& db, ColumnFamilyOptions* options, EngineBrakes brakes) {
+  const LsmGeometry geometry = FamilyGeometry(db, *options, brakes);
+  if (brakes == EngineBrakes::kMoved) Apply(geometry, options);
   return geometry;
 }
 
 }  // namespace
 
-Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options) {
-  Result<PreparedRocksDb> prepared = Prepare(target_bytes, options, {options});
+Status CheckCompaction(const ColumnFamilyOptions& options, const std::string& family) {
+  if (options.compaction_style == rocksdb::kCompactionStyleLevel) return {};
+  return Status::Error("column family " + family +
+                       " does not use level compaction, and how near universal, FIFO and no compaction are to their "
+                       "brakes is not known: set compaction_style to kCompactionStyleLevel, or do without weir");
+}
+
+Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options, EngineBrakes brakes) {
+  if (Status good = CheckCompaction(*options, rocksdb::kDefaultColumnFamilyName); !good.ok()) return good;
+  Result<PreparedRocksDb> prepared = Prepare(target_bytes, options, {options}, brakes);
   if (!prepared.ok()) return prepared;
-  prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, PrepareFamily(*options, options));
+  prepared.value().geometry.emplace(rocksdb::kDefaultColumnFamilyName, PrepareFamily(*options, options, brakes));
   return prepared;
 }
 
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,
-                                       std::vector<rocksdb::ColumnFamilyDescriptor>* column_families) {
+                                       std::vector<rocksdb::ColumnFamilyDescriptor>* column_families,
+                                       EngineBrakes brakes) {
   std::vector<ColumnFamilyOptions*> families;
-  for (rocksdb::ColumnFamilyDescriptor& family : *column_families) families.push_back(&family.options);
-  Result<PreparedRocksDb> prepared = Prepare(target_bytes, db_options, families);
+  for (rocksdb::ColumnFamilyDescriptor& family : *column_families) {
+    if (Status good = CheckCompaction(family.options, family.name); !good.ok()) return good;
+    families.push_back(&family.options);
+  }
+  Result<PreparedRocksDb> prepared = Prepare(target_bytes, db_options, families, brakes);
   if (!prepared.ok()) return prepared;
   for (rocksdb::ColumnFamilyDescriptor& family : *column_families)
-    prepared.value().geometry.emplace(family.name, PrepareFamily(*db_options, &family.options));
+    prepared.value().geometry.emplace(family.name, PrepareFamily(*db_options, &family.options, brakes));
   return prepared;
 }
 

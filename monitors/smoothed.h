@@ -7,6 +7,9 @@
 
 namespace weir {
 
+// How much of the way to a new value such an average goes in a step.
+inline double SmoothingWeight(double step_s, double time_s) { return -std::expm1(-step_s / time_s); }
+
 class Smoothed {
  public:
   explicit Smoothed(Duration time) : time_s_(ToSeconds(time)) {}
@@ -18,7 +21,7 @@ class Smoothed {
       value_ = value;
       started_ = true;
     } else if (dt_s > 0) {
-      value_ += (value - value_) * -std::expm1(-dt_s / time_s_);
+      value_ += (value - value_) * SmoothingWeight(dt_s, time_s_);
     } else {
       return value_;
     }

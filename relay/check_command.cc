@@ -1,6 +1,5 @@
 #include "relay/check_command.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 
@@ -12,66 +11,53 @@
 namespace weir {
 namespace {
 
-struct Flags {
+struct CheckFlags {
   ReadingFlags reading;
   CheckOptions check;
   std::string other;  // --compare
 };
 
-void AddTo(CLI::App& app, Flags& flags) {
-  AddTo(app, flags.reading);
-  CLI::Option* signatures = app.add_flag("--signatures", flags.check.signatures,
-                                         "also check every event's id and signature; a minute a million");
-  app.add_option("--compare", flags.other,
-                 "instead: whether this other data directory, or directory of a database, holds the same events and "
-                 "marks of deletion, in whatever order they came")
-      ->excludes(signatures);
-  app.add_option("--examples", flags.check.examples, "how many of each kind of damage or difference to show")
-      ->capture_default_str();
-  app.footer(
+void AddTo(CommandLine& line, CheckFlags& flags) {
+  AddTo(line, flags.reading);
+  line.Add("--signatures", &flags.check.signatures, "also check every event's id and signature; a minute a million");
+  line.Add("--compare", &flags.other,
+           "instead: whether this other data directory, or directory of a database, holds the same events and "
+           "marks of deletion, in whatever order they came")
+      .Excludes("--signatures");
+  line.Add("--examples", &flags.check.examples, "how many of each kind of damage or difference to show").ShowDefault();
+  line.SetFooter(
       "Examples:\n"
       "  weir check\n"
       "  weir check --data-dir /var/lib/weir --signatures\n"
       "  weir check --data-dir ./data --compare ./copy\n");
 }
 
-int CannotBeChecked(const Status& status) {
-  std::fprintf(stderr, "weir check: %s\n", status.message().c_str());
-  return 2;
-}
-
-int Compare(const RocksDbStore& store, const Flags& flags) {
+Result<CheckReport> Compare(const RocksDbStore& store, const CheckFlags& flags) {
   const auto other = OpenForReading(flags.other);
-  if (!other.ok()) return CannotBeChecked(other.status());
-  const CompareOptions options{.now_seconds = WallClock::System().NowSeconds(), .examples = flags.check.examples};
-  const Result<CheckReport> report = CompareStores(store, *other.value(), options);
-  if (!report.ok()) return CannotBeChecked(report.status());
-  std::fputs(ComparisonText(report.value()).c_str(), stdout);
-  return report.value().clean() ? 0 : 1;
+  if (!other.ok()) return other.status();
+  return CompareStores(store, *other.value(),
+                       {.now_seconds = WallClock::System().NowSeconds(), .examples = flags.check.examples});
 }
 
 }  // namespace
 
 int CheckCommand(int argc, char** argv) {
-  CLI::App app(
+  CommandLine line(
+      argv[0],
       "Checks that every stored event has its entries in the index, that the index has no others, that nothing is\n"
       "left of what was deleted, and that the counters are right. Changes nothing; a relay may run meanwhile.\n"
-      "Exit status: 0 nothing wrong, or the same as --compare's; 1 damaged, or different; 2 could not be checked.",
-      argv[0]);
-  Flags flags;
-  AddTo(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+      "Exit status: 0 nothing wrong, or the same as --compare's; 1 damaged, or different; 2 could not be checked.");
+  CheckFlags flags;
+  AddTo(line, flags);
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
 
   const auto store = OpenForReading(flags.reading);
-  if (!store.ok()) return CannotBeChecked(store.status());
-  if (!flags.other.empty()) return Compare(*store.value(), flags);
-  const Result<CheckReport> report = CheckStore(*store.value(), flags.check);
-  if (!report.ok()) return CannotBeChecked(report.status());
-  std::fputs(ToText(report.value()).c_str(), stdout);
+  if (!store.ok()) return line.Fail(store.status());
+  const bool compares = !flags.other.empty();
+  const Result<CheckReport> report =
+      compares ? Compare(*store.value(), flags) : CheckStore(*store.value(), flags.check);
+  if (!report.ok()) return line.Fail(report.status());
+  std::fputs((compares ? ComparisonText(report.value()) : ToText(report.value())).c_str(), stdout);
   return report.value().clean() ? 0 : 1;
 }
 

@@ -3,13 +3,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "config/command_line.h"
 #include "config/status.h"
+#include "relay/nostr/filter.h"
 #include "relay/store/rocksdb_store.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): its own name
-class App;
-}
 
 namespace weir {
 
@@ -17,9 +16,12 @@ struct ReadingFlags {
   std::string data_dir;  // --data-dir; empty: as the environment says
 };
 
-void AddTo(CLI::App& app, ReadingFlags& flags);
+void AddTo(CommandLine& line, ReadingFlags& flags);
 Result<std::unique_ptr<RocksDbStore>> OpenForReading(const ReadingFlags& flags);
 // A database by the directory that it is in, or by the data directory above.
 Result<std::unique_ptr<RocksDbStore>> OpenForReading(const std::string& directory);
+
+// Filters as in a REQ, of as many values as are given.
+Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts);
 
 }  // namespace weir

@@ -17,34 +17,22 @@
 #include <vector>
 
 #include "config/status.h"
-#include "monitors/memory_target.h"
-#include "monitors/rocksdb_monitor.h"
-#include "relay/logging.h"
-#include "relay/relay_settings.h"
-#include "relay/server/server_settings.h"
-#include "relay/store/rocksdb_store.h"
-#include "throttle/limiter_settings.h"
+#include "relay/operator/relay_configuration.h"
 
 namespace weir {
 
+class Admin;
+class ByteBudget;
+class Delivery;
+class EventPipeline;
+class Ledger;
+class MemoryRelief;
+class RelayMetrics;
 class RelayPart;
-
-struct RelayConfiguration {
-  std::string data_dir = "./data";  // the events are in its folder events/
-  LogLevel log_level = LogLevel::kInfo;
-  LogFormat log_format = LogFormat::kText;
-  RelaySettings relay;
-  ServerSettings server;
-  StoreSettings store;
-  MemoryTargetSettings memory;
-  LimiterSettings limiter;
-  RocksDbMonitorSettings monitor;
-};
-void Declare(SettingTable& table, RelayConfiguration& configuration);
-// What single ranges cannot say: an event must fit into a message, and the like.
-Status Check(const RelayConfiguration& configuration);
-// Everything from the environment, checked.
-Status LoadRelayConfiguration(const Environment& environment, RelayConfiguration* configuration);
+class RocksDbThrottle;
+class Server;
+class WorkPool;
+struct RelayContext;
 
 class Relay {
  public:
@@ -65,9 +53,30 @@ class Relay {
   void ForceShutdown();
 
  private:
-  struct Rep;
-  explicit Relay(std::unique_ptr<Rep> rep);
-  std::unique_ptr<Rep> rep_;
+  Relay(const RelayConfiguration& configuration, std::vector<RelayPart*> parts);
+  Status OpenAll(bool take_over);
+  void MakeAdmin();
+  Status Assemble();
+  void SetMetricSources();
+  Status Ready() const;
+
+  // From the ground up: what stands below is used by what stands above it, and goes after it.
+  const RelayConfiguration configuration_;
+  const std::vector<RelayPart*> parts_;
+  const std::unique_ptr<RelayMetrics> metrics_;
+  const std::shared_ptr<Ledger> ledger_;
+  std::unique_ptr<RocksDbStore> store_;
+  std::string admin_token_;  // empty: none could be written
+  std::unique_ptr<Admin> admin_;
+  std::unique_ptr<RocksDbThrottle> throttle_;
+  std::unique_ptr<MemoryRelief> relief_;
+  std::unique_ptr<ByteBudget> budget_;
+  std::unique_ptr<Delivery> delivery_;
+  std::unique_ptr<WorkPool> pool_;
+  std::unique_ptr<RelayContext> context_;
+  std::unique_ptr<EventPipeline> pipeline_;
+  const std::unique_ptr<Server> server_;
+  bool is_down_ = false;
 };
 
 }  // namespace weir

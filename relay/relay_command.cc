@@ -3,33 +3,27 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
 #include <string>
 #include <utility>
 
+#include "config/command_line.h"
 #include "monitors/memory_probe.h"
-#include "relay/logging.h"
+#include "relay/process/logging.h"
+#include "relay/process/serving.h"
+#include "relay/process/version.h"
 #include "relay/relay.h"
 #include "relay/relay_part.h"
-#include "relay/serving_command.h"
-#include "relay/version.h"
 
 namespace weir {
 namespace {
 
-struct Flags {
-  SettingFlags settings;
-  bool take_over = false;
-};
-
-void AddTo(CLI::App& app, Flags& flags) {
-  flags.settings.Add(app, "--port", "PORT", "port for WebSocket and HTTP, instead of WEIR_PORT; 0: any free one");
-  flags.settings.Add(app, "--listen", "LISTEN", "address to listen on, instead of WEIR_LISTEN; 0.0.0.0 for all");
-  flags.settings.Add(app, "--data-dir", "DATA_DIR", "where the events are kept, instead of WEIR_DATA_DIR");
-  app.add_flag("--take-over", flags.take_over,
-               "ask the relay that has the data directory to stop, and go on in its place; clients reconnect");
-  app.footer(
+void AddTo(CommandLine& line, bool* take_over) {
+  line.AddSetting("--port", "PORT", "port for WebSocket and HTTP, instead of WEIR_PORT; 0: any free one");
+  line.AddSetting("--listen", "LISTEN", "address to listen on, instead of WEIR_LISTEN; 0.0.0.0 for all");
+  line.AddSetting("--data-dir", "DATA_DIR", "where the events are kept, instead of WEIR_DATA_DIR");
+  line.Add("--take-over", take_over,
+           "ask the relay that has the data directory to stop, and go on in its place; clients reconnect");
+  line.SetFooter(
       "Examples:\n"
       "  weir relay                                      ws://127.0.0.1:3334 over ./data\n"
       "  weir relay --port 7777 --data-dir /var/lib/weir\n"
@@ -39,28 +33,6 @@ void AddTo(CLI::App& app, Flags& flags) {
       "Settings come from the environment; `weir config` prints them all. Ctrl-C stops in order, a second one at "
       "once.\n"
       "Exit status: 0 stopped when it was told to, 1 could not run, 2 wrong flags or settings.");
-}
-
-Status Configure(const Flags& flags, const Environment& environment, RelayConfiguration* configuration) {
-  if (Status status = LoadRelayConfiguration(environment, configuration); !status.ok()) return status;
-  SettingTable table;
-  Declare(table, *configuration);
-  if (Status status = flags.settings.Set(table); !status.ok()) return status;
-  return Check(*configuration);
-}
-
-Status ConfigureParts(const std::vector<RelayPart*>& parts, const Environment& environment) {
-  SettingTable table;
-  for (RelayPart* part : parts) part->Declare(table);
-  return table.Load(environment);
-}
-
-void WarnOfUnknownSettings(const std::vector<RelayPart*>& parts, const Environment& environment) {
-  RelayConfiguration defaults;
-  SettingTable table;
-  Declare(table, defaults);
-  for (RelayPart* part : parts) part->Declare(table);
-  for (const std::string& warning : table.UnknownNames(environment)) spdlog::warn("{}", warning);
 }
 
 const char* Describe(SyncMode mode) {
@@ -88,11 +60,11 @@ void LogStart(const RelayConfiguration& c) {
 }
 
 int Run(const RelayConfiguration& configuration, bool take_over, std::vector<RelayPart*> parts,
-        const Environment& environment) {
+        const std::vector<std::string>& warnings) {
   StopSignals signals;
   SetUpLogging(configuration.log_level, configuration.log_format);
   signals.Listen();
-  WarnOfUnknownSettings(parts, environment);
+  for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   LogStart(configuration);
 
   const auto hang_up = [parts] {
@@ -118,23 +90,17 @@ int Run(const RelayConfiguration& configuration, bool take_over, std::vector<Rel
 }  // namespace
 
 int RelayCommand(int argc, char** argv, std::vector<RelayPart*> parts) {
-  CLI::App app("Runs a Nostr relay until SIGINT or SIGTERM.", argv[0]);
-  Flags flags;
-  AddTo(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  CommandLine line(argv[0], "Runs a Nostr relay until SIGINT or SIGTERM.");
+  bool take_over = false;
+  AddTo(line, &take_over);
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   const Environment environment = ProcessEnvironment();
   RelayConfiguration configuration;
-  Status status = Configure(flags, environment, &configuration);
-  if (status.ok()) status = ConfigureParts(parts, environment);
-  if (!status.ok()) {
-    std::fprintf(stderr, "weir relay: %s\n", status.message().c_str());
-    return 2;
-  }
-  const int code = Run(configuration, flags.take_over, std::move(parts), environment);
+  SettingTable table;
+  for (RelayPart* part : parts) part->Declare(table);
+  const Status loaded = LoadRelayConfiguration(table, environment, line.settings(), &configuration);
+  if (!loaded.ok()) return line.Fail(loaded);
+  const int code = Run(configuration, take_over, std::move(parts), table.UnknownNames(environment));
   StopLogging();
   return code;
 }

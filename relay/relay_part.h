@@ -6,9 +6,9 @@
 
 #include "config/settings.h"
 #include "config/status.h"
-#include "relay/event_pipeline.h"
-#include "relay/metric_families.h"
-#include "relay/relay_context.h"
+#include "relay/metrics/metric_families.h"
+#include "relay/protocol/event_pipeline.h"
+#include "relay/protocol/relay_context.h"
 #include "relay/server/http.h"
 
 namespace weir {

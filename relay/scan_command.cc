@@ -1,6 +1,5 @@
 #include "relay/scan_command.h"
 
-#include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
 #include <limits>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "config/clock.h"
-#include "relay/nostr/filter.h"
 #include "relay/reading_command.h"
 
 namespace weir {
@@ -17,17 +15,7 @@ namespace {
 
 constexpr uint64_t kAll = std::numeric_limits<int64_t>::max();
 
-Result<std::vector<Filter>> Parse(const std::vector<std::string>& texts) {
-  std::vector<Filter> filters;
-  for (const std::string& text : texts) {
-    Result<Filter> filter = ParseFilter(text, {.max_values = std::numeric_limits<size_t>::max()});
-    if (!filter.ok()) return Status::Error("the filter " + text + " is wrong: " + filter.status().message());
-    filters.push_back(std::move(filter).value());
-  }
-  return filters;
-}
-
-Status Scan(const EventStore& store, std::vector<Filter> filters, bool count_only) {
+Status PrintMatches(const EventStore& store, std::vector<Filter> filters, bool count_only) {
   const auto query = store.Find(
       std::move(filters), {.now_seconds = WallClock::System().NowSeconds(), .default_limit = kAll, .max_limit = kAll});
   uint64_t count = 0;
@@ -39,7 +27,7 @@ Status Scan(const EventStore& store, std::vector<Filter> filters, bool count_onl
     written = std::fwrite(json.data(), 1, json.size(), stdout) == json.size() && std::putc('\n', stdout) != EOF;
   };
   for (Progress progress = Progress::kMore; written && progress == Progress::kMore;) {
-    const Result<Progress> next = query->Next({.max_visits = 100'000, .max_bytes = 16 << 20}, print);
+    const Result<Progress> next = query->Next({.max_work = 100 * kTurnWork, .max_bytes = 16 << 20}, print);
     if (!next.ok()) return next.status();
     progress = next.value();
   }
@@ -51,12 +39,12 @@ Status Scan(const EventStore& store, std::vector<Filter> filters, bool count_onl
 }  // namespace
 
 int ScanCommand(int argc, char** argv) {
-  CLI::App app(
+  CommandLine line(
+      argv[0],
       "Prints the stored events that match any of the filters, one JSON object a line, newest first. Without a limit\n"
       "in the filter that is all of them. Events that expired are left out. A relay may run meanwhile: what is shown\n"
-      "is what was stored at the start.",
-      argv[0]);
-  app.footer(
+      "is what was stored at the start.");
+  line.SetFooter(
       "Examples:\n"
       "  weir scan '{\"kinds\":[1],\"limit\":10}'               the ten newest notes\n"
       "  weir scan --count '{}'                             how many events there are\n"
@@ -65,30 +53,17 @@ int ScanCommand(int argc, char** argv) {
   ReadingFlags flags;
   std::vector<std::string> texts;
   bool count = false;
-  AddTo(app, flags);
-  app.add_option("filter", texts, "filters as in a REQ of NIP-01; {} is all")->required();
-  app.add_flag("--count", count, "print how many match instead of the events");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  AddTo(line, flags);
+  line.Add("filter", &texts, "filters as in a REQ of NIP-01; {} is all").Required();
+  line.Add("--count", &count, "print how many match instead of the events");
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
 
-  Result<std::vector<Filter>> filters = Parse(texts);
-  if (!filters.ok()) {
-    std::fprintf(stderr, "weir scan: %s\n", filters.status().message().c_str());
-    return 2;
-  }
+  Result<std::vector<Filter>> filters = ParseFilters(texts);
+  if (!filters.ok()) return line.Fail(filters.status());
   const auto store = OpenForReading(flags);
-  if (!store.ok()) {
-    std::fprintf(stderr, "weir scan: %s\n", store.status().message().c_str());
-    return 2;
-  }
-  if (const Status status = Scan(*store.value(), std::move(filters).value(), count); !status.ok()) {
-    std::fprintf(stderr, "weir scan: %s\n", status.message().c_str());
-    return 1;
-  }
-  return 0;
+  if (!store.ok()) return line.Fail(store.status());
+  const Status printed = PrintMatches(*store.value(), std::move(filters).value(), count);
+  return printed.ok() ? 0 : line.Fail(printed, 1);
 }
 
 }  // namespace weir

@@ -5,12 +5,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "monitors/smoothed.h"
+
 namespace weir {
 namespace {
 
 constexpr std::string_view kEmergency = "emergency";
 constexpr std::string_view kSensorLost = "sensor lost";
-constexpr std::string_view kOwn = "own";
 
 // Where the monitor does not say how much may come at once.
 constexpr double kDefaultBurstBytes = 256 << 10;
@@ -50,12 +51,12 @@ const LimiterSettings& Checked(const LimiterSettings& settings) {
 
 }  // namespace
 
-AdaptiveLimiter::AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& settings, const Clock& clock)
+AdaptiveLimiter::AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& settings)
     : monitor_(monitor),
       settings_(Checked(settings)),
-      clock_(clock),
-      write_gate_(clock, [this](TimePoint when) { Wake(when); }),
-      read_gate_(clock, [this](TimePoint when) { Wake(when); }),
+      clock_(monitor.clock()),
+      write_gate_(clock_, [this](TimePoint when) { Wake(when); }),
+      scan_gate_(clock_, [this](TimePoint when) { Wake(when); }),
       laws_{RateLaw(settings.write, settings.process_variable, settings.tick),
             RateLaw(settings.bulk, settings.process_variable, settings.tick)},
       read_pid_(ReadPid(settings)) {}
@@ -81,9 +82,13 @@ void AdaptiveLimiter::Stop() {
     let_go_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  for (Gate* gate : {&write_gate_, &read_gate_}) gate->RefuseAll("stopped");
-  std::lock_guard lock(control_mutex_);
-  OpenGates("stopped");
+  write_gate_.RefuseAll("stopped");
+  scan_gate_.RefuseAll("stopped");
+  {
+    std::lock_guard lock(control_mutex_);
+    OpenGates("stopped");
+  }
+  TellSettled();
 }
 
 void AdaptiveLimiter::Run() {
@@ -96,7 +101,7 @@ void AdaptiveLimiter::Run() {
     }
     if (const TimePoint now = clock_.Now(); now >= next_tick) {
       Tick();
-      sampled = sampled || monitor_.Sample().time != TimePoint{};
+      sampled = sampled || monitor_.Sample().time.has_value();
       next_tick = std::max(next_tick + (sampled ? Duration(settings_.tick) : kFirstSampleTick), now);
     } else {
       // A clock that stepped back must not stop the control for as long.
@@ -119,11 +124,11 @@ void AdaptiveLimiter::Wake(TimePoint when) {
   wake_up_.notify_one();
 }
 
-TimePoint AdaptiveLimiter::Pump() { return std::min(write_gate_.Pump(), read_gate_.Pump()); }
+TimePoint AdaptiveLimiter::Pump() { return std::min(write_gate_.Pump(), scan_gate_.Pump()); }
 
 Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party party) {
   Gate& gate = GateOf(operation);
-  Pending& pending = pending_[static_cast<size_t>(operation)][ThreadSlot()];
+  Pending& pending = pending_[static_cast<size_t>(operation)][party.work_class][ThreadSlot()];
   const uint64_t operations = pending.operations.fetch_add(1, std::memory_order_relaxed) + 1;
   pending.bytes.fetch_add(cost.bytes, std::memory_order_relaxed);
   if (operations < MinBatch(operation, party.work_class)) return Duration::zero();
@@ -136,8 +141,7 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
   if (gate.PassOpen(asked, party.work_class)) return Duration::zero();
   Admission admission = gate.Admit(asked, party);
   if (admission.Wait() == Admission::State::kAdmitted) return admission.waited();
-  // Nothing is refused here: a refusal becomes what is left of the longest wait, and the work goes on, seen if not
-  // paced.
+  // Never refuse: sleep out the rest of max_delay. The work goes on and is counted.
   const Duration longest = operation == Operation::kRead          ? settings_.read.max_delay
                            : party.work_class == WorkClass::kBulk ? settings_.bulk.max_delay
                                                                   : settings_.write.max_delay;
@@ -168,10 +172,21 @@ void AdaptiveLimiter::RecordLatency(Operation operation, Duration latency) {
 void AdaptiveLimiter::Tick() {
   if (!settings_.enabled) return;
   const LoadSample sample = monitor_.Sample();
-  std::lock_guard lock(control_mutex_);
+  {
+    std::lock_guard lock(control_mutex_);
+    TickLocked(sample);
+  }
+  TellSettled();
+}
+
+void AdaptiveLimiter::TellSettled() {
+  write_gate_.TellSettled();
+  scan_gate_.TellSettled();
+}
+
+void AdaptiveLimiter::TickLocked(const LoadSample& sample) {
   const TimePoint now = clock_.Now();
-  const bool first = last_tick_ == TimePoint{};
-  const Duration elapsed = first ? settings_.tick : std::max(now - last_tick_, Duration::zero());
+  const Duration elapsed = last_tick_ ? std::max(now - *last_tick_, Duration::zero()) : settings_.tick;
   const Duration dt = std::min(elapsed, std::max(kLongestTick, Duration(settings_.tick)));
   last_tick_ = now;
 
@@ -181,7 +196,8 @@ void AdaptiveLimiter::Tick() {
   UpdateEmergency(sample, now);
   write_limits_ = DecideWrites(sample, inflow, dt);
   write_gate_.SetLimits(write_limits_);
-  read_gate_.SetLimits(DecideReads(sample, dt));
+  scan_limits_ = DecideReads(sample, dt);
+  scan_gate_.SetLimits(scan_limits_);
 }
 
 // What was admitted per second since the last tick. Taken in every tick, so that one that could not be judged does not
@@ -191,11 +207,10 @@ AdaptiveLimiter::Rates AdaptiveLimiter::MeasureInflow(Duration elapsed) {
   if (elapsed_s <= 0) return demand_;
   Rates inflow{};
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-    const auto i = static_cast<size_t>(c);
     const Flow flow = write_gate_.Admitted(c);
-    inflow[i] = static_cast<double>(flow.bytes - last_flow_[i].bytes) / elapsed_s;
-    last_flow_[i] = flow;
-    demand_[i] += (inflow[i] - demand_[i]) * -std::expm1(-elapsed_s / kDemandSeconds);
+    inflow[c] = static_cast<double>(flow.bytes - last_flow_[c].bytes) / elapsed_s;
+    last_flow_[c] = flow;
+    demand_[c] += (inflow[c] - demand_[c]) * SmoothingWeight(elapsed_s, kDemandSeconds);
   }
   return inflow;
 }
@@ -204,10 +219,10 @@ bool AdaptiveLimiter::SensorWorks(const LoadSample& sample, TimePoint now) {
   // A monitor that samples seldom is not lost between two samples.
   const Duration timeout = std::max<Duration>(settings_.sensor_timeout, 3 * monitor_.sample_interval());
   const bool was_lost = view_.sensor_lost;
-  view_.sensor_lost = sample.time == TimePoint{} || now - sample.time > timeout;
+  view_.sensor_lost = !sample.time || now - *sample.time > timeout;
   if (!view_.sensor_lost) return true;
   // Before the first sample there is no limit to hold.
-  if (settings_.on_sensor_loss == SensorLoss::kOpen || sample.time == TimePoint{}) {
+  if (settings_.on_sensor_loss == SensorLoss::kOpen || !sample.time) {
     OpenGates(kSensorLost);
   } else if (!was_lost) {
     HoldLimits();
@@ -220,7 +235,7 @@ bool AdaptiveLimiter::SensorWorks(const LoadSample& sample, TimePoint now) {
 void AdaptiveLimiter::UpdateEmergency(const LoadSample& sample, TimePoint now) {
   const double mark = view_.emergency ? settings_.recovery : settings_.emergency;
   view_.emergency = sample.memory_pressure >= mark;
-  const bool relief_due = last_relief_ == TimePoint{} || now - last_relief_ >= kReliefInterval;
+  const bool relief_due = !last_relief_ || now - *last_relief_ >= kReliefInterval;
   if ((view_.emergency || sample.memory_pressure >= 1.0) && relief_due) {
     last_relief_ = now;
     monitor_.ForceFlush();
@@ -228,10 +243,10 @@ void AdaptiveLimiter::UpdateEmergency(const LoadSample& sample, TimePoint now) {
   }
 }
 
-GateLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt) {
+WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt) {
   const Rates pressing{std::max(inflow[0], demand_[0]), std::max(inflow[1], demand_[1])};
 
-  GateLimits limits;
+  WriteLimits limits;
   limits.open = !view_.emergency;
   limits.burst_bytes =
       sample.write_burst_bytes > 0 ? static_cast<double>(sample.write_burst_bytes) : kDefaultBurstBytes;
@@ -241,25 +256,25 @@ GateLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates& 
     const Demand demand{.inflow_bytes_per_second = inflow[0] + inflow[1],
                         .bytes_per_second = bulk ? pressing[0] + pressing[1] : pressing[0],
                         .waited = write_gate_.TakePressed(c)};
-    const RateDecision decision = LawOf(c).Update(sample, demand, dt);
-    GateLimits::ForClass& limit = limits[c];
+    const RateDecision decision = laws_[c].Update(sample, demand, dt);
+    WriteLimit& limit = limits[c];
     // Also where it is open: the limit that the gate falls back to in a burst.
     if (!decision.reason.empty()) limit.bytes_per_second = decision.bytes_per_second;
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
     limit.hold = bulk && view_.emergency;
     limit.reason = limit.hold ? kEmergency : decision.reason;
     limits.open = limits.open && decision.open;
-    view_.writes[static_cast<size_t>(c)] = {.open = decision.open && !limit.hold,
-                                            .bytes_per_second = limit.hold ? 0 : decision.bytes_per_second,
-                                            .drain_bytes_per_second = decision.drain_bytes_per_second,
-                                            .setpoint = LawOf(c).setpoint(),
-                                            .level = decision.level,
-                                            .reason = limit.reason};
+    view_.writes[c] = {.open = decision.open && !limit.hold,
+                       .bytes_per_second = limit.hold ? 0 : decision.bytes_per_second,
+                       .drain_bytes_per_second = decision.drain_bytes_per_second,
+                       .setpoint = laws_[c].setpoint(),
+                       .level = decision.level,
+                       .reason = limit.reason};
   }
   return limits;
 }
 
-GateLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
+ScanLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   const Signal* highest = nullptr;
   for (const Signal& s : sample.signals())
     if (s.acts_on_reads && (highest == nullptr || s.level > highest->level)) highest = &s;
@@ -270,35 +285,46 @@ GateLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   const double brake = delay_s / kFullReadBrakeSeconds;
   const double scans = static_cast<double>(settings_.read_max_scans) * (1 - brake);
 
-  GateLimits limits;
+  ScanLimits limits;
   limits.open = brake <= 0 && !view_.emergency;
-  limits.concurrency = std::max<int64_t>(1, std::lround(scans));
-  // Our own buffers fill with the answers to cheap reads too; any other pressure comes from scans. In an emergency only
-  // scans are refused, whatever fills the memory.
-  const bool own = brake > 0 && highest->name == kOwn && !view_.emergency;
-  limits.expensive_bytes = own ? 0 : settings_.read_scan_bytes;
+  limits.at_once = std::max<int64_t>(1, std::lround(scans));
+  // In an emergency only scans are refused, whatever fills the memory.
+  const bool all = brake > 0 && highest->acts_on_cheap_reads && !view_.emergency;
+  limits.scan_bytes = all ? 0 : settings_.read_scan_bytes;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     limits[c].longest_wait = c == WorkClass::kBulk ? settings_.bulk.max_delay : settings_.read.max_delay;
-    limits[c].refuse_expensive = view_.emergency;
+    limits[c].refuse = view_.emergency;
     limits[c].reason = view_.read_reason;
   }
-  view_.scans_at_once = limits.open ? 0 : limits.concurrency;
+  view_.scans_at_once = limits.open ? 0 : limits.at_once;
   return limits;
 }
 
+// Nobody would see the emergency end without the sensor, so it ends here.
 void AdaptiveLimiter::HoldLimits() {
+  view_.emergency = false;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-    GateLimits::ForClass& limit = write_limits_[c];
-    if (limit.reason.empty()) continue;
-    limit.bytes_per_second = LawOf(c).HeldLimit();
-    if (!limit.hold) view_.writes[static_cast<size_t>(c)].bytes_per_second = limit.bytes_per_second;
+    WriteLimit& limit = write_limits_[c];
+    limit.hold = false;
+    limit.reason = kSensorLost;
+    // Where no signal limits there is no drain to go by.
+    if (const double held = laws_[c].HeldLimit(); held > 0) limit.bytes_per_second = held;
+    LimiterView::Write& view = view_.writes[c];
+    view.open = std::isinf(limit.bytes_per_second) || write_limits_.open;
+    view.bytes_per_second = view.open ? 0 : limit.bytes_per_second;
+  }
+  for (ScanLimit& limit : scan_limits_) {
+    limit.refuse = false;
+    limit.reason = kSensorLost;
   }
   write_gate_.SetLimits(write_limits_);
+  scan_gate_.SetLimits(scan_limits_);
 }
 
 void AdaptiveLimiter::OpenGates(std::string_view reason) {
   write_gate_.SetLimits({});
-  read_gate_.SetLimits({});
+  scan_gate_.SetLimits({});
+  view_.emergency = false;
   for (LimiterView::Write& w : view_.writes) w = {.setpoint = w.setpoint, .reason = reason};
   view_.scans_at_once = 0;
   view_.read_reason = reason;
@@ -306,7 +332,7 @@ void AdaptiveLimiter::OpenGates(std::string_view reason) {
 
 PidState AdaptiveLimiter::ControllerState(Operation operation, WorkClass work_class) const {
   std::lock_guard lock(control_mutex_);
-  return operation == Operation::kRead ? read_pid_.GetState() : laws_[static_cast<size_t>(work_class)].State();
+  return operation == Operation::kRead ? read_pid_.GetState() : laws_[work_class].State();
 }
 
 LimiterView AdaptiveLimiter::View() const {
@@ -328,7 +354,7 @@ void AdaptiveLimiter::ResetControllers() {
 
 void AdaptiveLimiter::SetWriteGains(const PidGains& gains, WorkClass work_class) {
   std::lock_guard lock(control_mutex_);
-  LawOf(work_class).SetGains(gains);
+  laws_[work_class].SetGains(gains);
 }
 
 void AdaptiveLimiter::SetReadGains(const PidGains& gains) {

@@ -1,35 +1,36 @@
 // AdaptiveLimiter: asks a LoadMonitor how the engine feels, decides on a fixed tick how much work it can carry, and
-// gates the work accordingly. One object per engine.
+// gates the work accordingly. One object per engine; for RocksDB, rocksdb/rocksdb_throttle.h owns it and its monitor.
 //
-//   weir::RocksDbMonitor monitor(...);
+//   weir::LoadMonitor monitor(std::make_unique<MyProbe>(engine));
 //   weir::AdaptiveLimiter limiter(monitor);
 //   monitor.Start();
 //   limiter.Start();
 //   ...
 //   auto admission = limiter.Admit(weir::Operation::kWrite, {batch.GetDataSize()});
 //   admission.Wait();
-//   db->Write({}, &batch);
+//   if (admission.admitted()) db->Write({}, &batch);
 //
 // Writes are paced in bytes per second, with one limit for interactive and one for bulk work (rate_law.h). Of the reads
 // only scans are limited, in how many run at once, and only while a signal that reads act on is high. Above the
-// emergency mark of memory, bulk work is held and scans are refused until memory is below the recovery mark; cheap work
-// goes on.
+// emergency mark of memory, bulk work is held and scans are refused until memory is below the recovery mark, or until
+// the sensor is lost; cheap work goes on.
 //
 // Threads: every function may be called from any thread. Admit costs a few nanoseconds while nothing is limited. Start
 // launches one thread that runs the tick and hands out turns; without it, Tick and Pump may be called by a program (or
 // a simulator) that has its own beat. The monitor must outlive the limiter, the limiter its Admissions.
 #pragma once
 
-#include <array>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "monitors/load_monitor.h"
 #include "throttle/admission.h"
-#include "throttle/gate.h"
 #include "throttle/limiter_settings.h"
 #include "throttle/rate_law.h"
+#include "throttle/scan_gate.h"
+#include "throttle/write_gate.h"
 
 namespace weir {
 
@@ -43,7 +44,7 @@ struct LimiterView {
     double level = 0;
     std::string_view reason;  // the signal that limits, or the highest one when open
   };
-  std::array<Write, kWorkClasses> writes;
+  ByClass<Write> writes;
   double read_level = 0;
   int64_t scans_at_once = 0;  // 0: not limited
   std::string_view read_reason;
@@ -51,14 +52,13 @@ struct LimiterView {
   bool sensor_lost = false;
   LoadSample sample;
 
-  const Write& operator[](WorkClass c) const { return writes[static_cast<size_t>(c)]; }
+  const Write& operator[](WorkClass c) const { return writes[c]; }
 };
 
 class AdaptiveLimiter {
  public:
-  // Throws std::invalid_argument with what Check(settings) says.
-  explicit AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& settings = {},
-                           const Clock& clock = Clock::System());
+  // By the monitor's clock. Throws std::invalid_argument with what Check(settings) says.
+  explicit AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& settings = {});
   ~AdaptiveLimiter();
   AdaptiveLimiter(const AdaptiveLimiter&) = delete;
   AdaptiveLimiter& operator=(const AdaptiveLimiter&) = delete;
@@ -75,9 +75,10 @@ class AdaptiveLimiter {
     return gate.Admit(cost, party);
   }
 
-  // For plain threads, after (or before) each operation: takes every min_batch operations of the calling thread
-  // together, waits for them, and returns how long it waited. Never refuses: past the longest wait, or at Stop, it lets
-  // go.
+  // For plain threads, after (or before) each operation: takes every min_batch operations of the calling thread and of
+  // one class together, waits for them, and returns how long it waited. Never refuses: past the longest wait, or at
+  // Stop, it lets go. It leaves no permit: a read waits until one could run, and whether others run beside it is left
+  // to Admit.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
 
   void RecordLatency(Operation operation, Duration latency);
@@ -98,7 +99,7 @@ class AdaptiveLimiter {
   TimePoint Pump();
 
  private:
-  using Rates = std::array<double, kWorkClasses>;  // bytes per second by class
+  using Rates = ByClass<double>;  // bytes per second
 
   // A thread's operations that MaybeThrottle has not yet taken to the gate.
   struct alignas(64) Pending {
@@ -106,18 +107,21 @@ class AdaptiveLimiter {
     std::atomic<uint64_t> bytes{0};
   };
 
-  Gate& GateOf(Operation operation) { return operation == Operation::kRead ? read_gate_ : write_gate_; }
-  const Gate& GateOf(Operation operation) const { return operation == Operation::kRead ? read_gate_ : write_gate_; }
-  RateLaw& LawOf(WorkClass c) { return laws_[static_cast<size_t>(c)]; }
+  Gate& GateOf(Operation o) { return o == Operation::kRead ? static_cast<Gate&>(scan_gate_) : write_gate_; }
+  const Gate& GateOf(Operation o) const {
+    return o == Operation::kRead ? static_cast<const Gate&>(scan_gate_) : write_gate_;
+  }
   uint64_t MinBatch(Operation operation, WorkClass work_class) const;
 
   Rates MeasureInflow(Duration elapsed);
   void Sleep(Duration longest);
   bool SensorWorks(const LoadSample& sample, TimePoint now);
   void UpdateEmergency(const LoadSample& sample, TimePoint now);
-  GateLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt);
-  GateLimits DecideReads(const LoadSample& sample, Duration dt);
+  WriteLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt);
+  ScanLimits DecideReads(const LoadSample& sample, Duration dt);
+  void TickLocked(const LoadSample& sample);
   void HoldLimits();
+  void TellSettled();
   void OpenGates(std::string_view reason);
   void Run();
   void Wake(TimePoint when);
@@ -125,18 +129,19 @@ class AdaptiveLimiter {
   LoadMonitor& monitor_;
   const LimiterSettings settings_;
   const Clock& clock_;
-  Gate write_gate_;
-  Gate read_gate_;
-  std::array<std::array<Pending, kThreadSlots>, 2> pending_;
+  WriteGate write_gate_;
+  ScanGate scan_gate_;
+  std::array<ByClass<std::array<Pending, kThreadSlots>>, 2> pending_;  // by operation
 
   mutable std::mutex control_mutex_;  // guards what a tick reads and writes
-  std::array<RateLaw, kWorkClasses> laws_;
+  ByClass<RateLaw> laws_;
   PidController read_pid_;
-  GateLimits write_limits_;  // as decided last
+  WriteLimits write_limits_;  // as decided last
+  ScanLimits scan_limits_;
   LimiterView view_;
-  TimePoint last_tick_{};
-  TimePoint last_relief_{};
-  std::array<Flow, kWorkClasses> last_flow_;
+  std::optional<TimePoint> last_tick_;
+  std::optional<TimePoint> last_relief_;
+  ByClass<Flow> last_flow_;
   Rates demand_{};  // the same, smoothed
 
   std::mutex lifecycle_mutex_;  // one Start or Stop at a time

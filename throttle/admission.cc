@@ -7,51 +7,36 @@
 
 namespace weir {
 
-void WaiterDeleter::operator()(Waiter* waiter) const { delete waiter; }
-
-Admission::Admission(Admission&& other) noexcept
-    : gate_(std::exchange(other.gate_, nullptr)),
-      waiter_(std::move(other.waiter_)),
-      state_(other.state_),
-      wait_until_(other.wait_until_),
-      retry_after_(other.retry_after_),
-      waited_(other.waited_),
-      reason_(other.reason_) {}
-
 Admission& Admission::operator=(Admission&& other) noexcept {
   if (this == &other) return *this;
   if (gate_ != nullptr) End();
   gate_ = std::exchange(other.gate_, nullptr);
   waiter_ = std::move(other.waiter_);
-  state_ = other.state_;
-  wait_until_ = other.wait_until_;
-  retry_after_ = other.retry_after_;
-  waited_ = other.waited_;
-  reason_ = other.reason_;
+  answer_ = other.answer_;
   return *this;
 }
 
 Admission::State Admission::Poll() {
-  if (waiter_ == nullptr) return state_;
-  std::lock_guard lock(gate_->mutex_);
-  gate_->WakeAt(gate_->PumpLocked(gate_->clock_.Now()));
-  gate_->TakeOver(*this);
-  return state_;
+  if (waiter_ == nullptr) return state();
+  const Gate::SettlingLock lock(*gate_);
+  gate_->PumpAndWake();
+  TakeAnswer();
+  return state();
 }
 
 Admission::State Admission::Wait() {
-  if (waiter_ == nullptr) return state_;
+  if (waiter_ == nullptr) return state();
   std::unique_lock lock(gate_->mutex_);
-  waiter_->settled.wait(lock, [this] { return waiter_->state != State::kWaiting; });
-  gate_->TakeOver(*this);
-  return state_;
+  waiter_->changed.wait(lock, [this] { return !waiter_->waits(); });
+  TakeAnswer();
+  return state();
 }
 
 void Admission::OnSettled(std::function<void()> settled) {
   if (waiter_ != nullptr) {
     std::lock_guard lock(gate_->mutex_);
-    if (waiter_->state == State::kWaiting) {
-      waiter_->on_settled = std::move(settled);
+    if (waiter_->waits()) {
+      waiter_->on_settled.swap(settled);  // one that was there ends without the lock
       return;
     }
   }
@@ -60,22 +45,40 @@ void Admission::OnSettled(std::function<void()> settled) {
 
 bool Admission::Cancel() {
   if (waiter_ == nullptr) return false;
-  std::function<void()> callback;  // ends after the lock: it may own another Admission of this gate
-  std::lock_guard lock(gate_->mutex_);
-  callback.swap(waiter_->on_settled);
-  gate_->TakeOver(*this);
-  if (state_ != State::kWaiting) return false;
-  gate_->Release(*this);
-  state_ = State::kRefused;
-  reason_ = "cancelled";
+  std::function<void()> forgotten;  // ends after the lock: it may own another Admission of this gate
+  Gate::SettlingLock lock(*gate_);
+  if (!waiter_->waits()) {
+    gate_->FinishTelling(*waiter_, lock);
+    TakeAnswer();
+    return false;
+  }
+  forgotten.swap(waiter_->on_settled);
+  gate_->Release(waiter_.get());
+  gate_ = nullptr;
+  waiter_ = nullptr;
+  answer_.state = State::kRefused;
+  answer_.reason = "cancelled";
   return true;
 }
 
+// Its function has returned then or will never be called.
 void Admission::End() {
-  std::function<void()> callback;  // ends after the lock: it may own another Admission of this gate
-  std::lock_guard lock(gate_->mutex_);
-  if (waiter_ != nullptr) callback.swap(waiter_->on_settled);
-  gate_->Release(*this);
+  std::function<void()> forgotten;  // ends after the lock: it may own another Admission of this gate
+  Gate::SettlingLock lock(*gate_);
+  if (waiter_ != nullptr) {
+    forgotten.swap(waiter_->on_settled);
+    gate_->FinishTelling(*waiter_, lock);
+  }
+  gate_->Release(waiter_.get());
+}
+
+// The waiter's answer becomes the admission's. Under the lock.
+void Admission::TakeAnswer() {
+  if (waiter_->waits()) return;
+  answer_ = waiter_->answer;
+  if (waiter_->is_being_told()) return;  // it is still needed
+  if (!waiter_->has_permit) gate_ = nullptr;
+  waiter_ = nullptr;
 }
 
 }  // namespace weir

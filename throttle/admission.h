@@ -9,10 +9,12 @@
 // the wait; destroying it while admitted ends the permit.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "config/clock.h"
 
@@ -23,6 +25,13 @@ enum class Operation : uint8_t { kRead, kWrite };
 // Interactive work has somebody waiting for it; bulk work takes what is left, though never less than its floor.
 enum class WorkClass : uint8_t { kInteractive, kBulk };
 inline constexpr int kWorkClasses = 2;
+
+template <typename T>
+struct ByClass : std::array<T, kWorkClasses> {
+  using std::array<T, kWorkClasses>::operator[];
+  T& operator[](WorkClass c) { return (*this)[static_cast<size_t>(c)]; }
+  const T& operator[](WorkClass c) const { return (*this)[static_cast<size_t>(c)]; }
+};
 
 // Writes cost the bytes they store, reads the bytes they are likely to touch.
 struct Cost {
@@ -38,38 +47,50 @@ struct Party {
   uint64_t group = 0;
 };
 
+// A party of no group is a group of its own.
+inline uint64_t GroupOf(const Party& party) { return party.group == 0 ? party.id : party.group; }
+
 class Gate;
 struct Waiter;
-
-// So that this header does without Waiter's definition.
-struct WaiterDeleter {
-  void operator()(Waiter* waiter) const;
-};
 
 class [[nodiscard]] Admission {
  public:
   enum class State : uint8_t { kAdmitted, kWaiting, kRefused };
 
-  Admission(Admission&& other) noexcept;
+  // What the gate says of it.
+  struct Answer {
+    State state = State::kAdmitted;
+    std::string_view reason = "";
+    TimePoint wait_until{};
+    Duration retry_after{};
+    Duration waited{};
+  };
+
+  Admission() = default;  // admitted, with nothing to give back
+  // By a gate, which is owed the end of the wait or of the permit unless it is null.
+  explicit Admission(const Answer& answer, Gate* gate = nullptr, std::shared_ptr<Waiter> waiter = nullptr)
+      : gate_(gate), waiter_(std::move(waiter)), answer_(answer) {}
+  Admission(Admission&& other) noexcept
+      : gate_(std::exchange(other.gate_, nullptr)), waiter_(std::move(other.waiter_)), answer_(other.answer_) {}
   Admission& operator=(Admission&& other) noexcept;
   ~Admission() {
     if (gate_ != nullptr) End();
   }
 
-  State state() const { return state_; }
-  bool admitted() const { return state_ == State::kAdmitted; }
-  bool waiting() const { return state_ == State::kWaiting; }
-  bool refused() const { return state_ == State::kRefused; }
+  State state() const { return answer_.state; }
+  bool admitted() const { return state() == State::kAdmitted; }
+  bool waiting() const { return state() == State::kWaiting; }
+  bool refused() const { return state() == State::kRefused; }
 
   // While waiting: when the turn will probably have come; the end of the longest wait where nobody can tell.
-  TimePoint wait_until() const { return wait_until_; }
+  TimePoint wait_until() const { return answer_.wait_until; }
   // When refused: how long the way would have been blocked for this request.
-  Duration retry_after() const { return retry_after_; }
+  Duration retry_after() const { return answer_.retry_after; }
   // Why it waits or was refused: the name of the signal that limits, or "emergency", "queue full", "stopped",
   // "cancelled".
-  std::string_view reason() const { return reason_; }
+  std::string_view reason() const { return answer_.reason; }
   // How long it waited.
-  Duration waited() const { return waited_; }
+  Duration waited() const { return answer_.waited; }
 
   // Looks again without blocking, and returns the new state.
   State Poll();
@@ -78,28 +99,24 @@ class [[nodiscard]] Admission {
   State Wait();
 
   // Ends the wait, as a refusal with the reason "cancelled", and what OnSettled was told is forgotten. True when there
-  // was a wait to end; an outcome that is there already stands.
+  // was a wait to end; an outcome that is there already stands, and what OnSettled was told has been called.
   bool Cancel();
 
   // For callers that may not block: `settled` is called once, from the thread that settles the wait, or here and now
-  // when nothing is left to wait for. Poll() then tells the outcome. It runs, and ends, under the gate's lock: hand
-  // over (post), never call back, and let it own no Admission. It is not called once the Admission is destroyed.
+  // when nothing is left to wait for. Poll() tells the outcome. It runs, and ends, under no lock of the limiter, so it
+  // may ask for admissions, own some and end them, this one too; but it holds up who settles, the limiter's own thread
+  // for one, so hand over (post) what takes time. One that throws is counted (GateStats) and told on stderr. It does
+  // not run once the Admission is destroyed: who destroys it meanwhile, or cancels it, waits until it has returned.
   void OnSettled(std::function<void()> settled);
 
  private:
-  friend class Gate;
-  friend class AdaptiveLimiter;
-  Admission() = default;  // admitted, with nothing to give back
   void End();
+  void TakeAnswer();
 
   // Set only while something is owed to the gate: a wait to cancel or a permit to end.
   Gate* gate_ = nullptr;
-  std::unique_ptr<Waiter, WaiterDeleter> waiter_;
-  State state_ = State::kAdmitted;
-  TimePoint wait_until_{};
-  Duration retry_after_{};
-  Duration waited_{};
-  std::string_view reason_;
+  std::shared_ptr<Waiter> waiter_;
+  Answer answer_;
 };
 
 }  // namespace weir

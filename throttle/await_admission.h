@@ -102,7 +102,6 @@ class AdmissionWait final : public PendingWait, public std::enable_shared_from_t
   }
 
  private:
-  // Under the gate's lock, so nothing may end here that asks for it: `self` moves on.
   static void Post(std::shared_ptr<AdmissionWait> self) {
     const Executor executor = self->executor_;
     boost::asio::post(executor, [self = std::move(self)] { self->Complete(); });

@@ -1,114 +1,124 @@
 #include "throttle/fair_queue.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace weir {
 namespace {
 
-// Small requests of one party go together up to this; below it the round would cost more than it evens out.
-constexpr uint64_t kSmallestQuantumBytes = 4096;
-
-// Every other line is served at most as much as this one, and a quantum for the round under way.
-uint64_t Ahead(uint64_t own, uint64_t others, uint64_t all_bytes, uint64_t quantum) {
+// Every other line is served at most as much as this one until the newcomer is done.
+uint64_t Ahead(uint64_t own, uint64_t others, uint64_t all_bytes, uint64_t bytes) {
   // Divided rather than multiplied: the product may not fit.
-  if (others > 0 && own + quantum > (all_bytes - own) / others) return all_bytes;
-  return own + others * (own + quantum);
+  if (others > 0 && own + bytes > (all_bytes - own) / others) return all_bytes;
+  return own + others * (own + bytes);
 }
 
 }  // namespace
 
-// A newcomer takes its place behind the others of this round.
-template <typename Line>
-auto FairQueue::Round<Line>::Join(uint64_t id) -> Place {
-  const Place line = ring.emplace(turn, id);
-  if (ring.size() == 1) turn = line;
-  return line;
+template <typename L>
+void FairQueue::Turns<L>::Join(L& line) {
+  line.served = now_;
+  line.done = now_ + line.Head()->bytes;
+  line.number = ++joined_;
+  order_.insert(&line);
 }
 
-template <typename Line>
-void FairQueue::Round<Line>::Leave(Place line) {
-  if (line == turn) Advance();
-  const bool last = turn == line;
-  ring.erase(line);
-  if (last) turn = ring.end();
+template <typename L>
+void FairQueue::Turns<L>::Leave(L& line) {
+  order_.erase(&line);
 }
 
-template <typename Line>
-void FairQueue::Round<Line>::Advance() {
-  turn->visited = false;
-  if (++turn == ring.end()) turn = ring.begin();
+template <typename L>
+void FairQueue::Turns<L>::Update(L& line) {
+  const uint64_t done = line.served + line.Head()->bytes;
+  if (done == line.done) return;
+  order_.erase(&line);
+  line.done = done;
+  order_.insert(&line);
 }
 
-template <typename Line>
-Waiter* FairQueue::Round<Line>::Front(uint64_t quantum) {
-  while (true) {
-    if (!turn->visited) {
-      turn->visited = true;
-      turn->deficit += quantum;
-    }
-    Waiter* head = turn->Head(quantum);
-    if (turn->deficit >= head->bytes) return head;
-    Advance();
-  }
+template <typename L>
+void FairQueue::Turns<L>::Served(L& line) {
+  order_.erase(&line);
+  // A group may be behind the others where a smaller request of it came before the one that it saved for.
+  now_ = std::max(now_, line.done);
+  line.served = line.done;
+  line.number = ++joined_;
+  order_.insert(&line);
 }
 
 void FairQueue::Push(Waiter& waiter) {
-  if (size_ == 0) quantum_ = kSmallestQuantumBytes;
-  quantum_ = std::max(quantum_, waiter.bytes);
-  const auto [group_entry, is_new_group] = GroupsOf(waiter.party).try_emplace(KeyOf(waiter.party));
-  if (is_new_group) group_entry->second = round_.Join(group_entry->first);
-  GroupLine& group = *group_entry->second;
-  const auto [entry, is_new] = group.places.try_emplace(waiter.party.id);
-  if (is_new) entry->second = group.parties.Join(waiter.party.id);
-  PartyLine& line = *entry->second;
+  const auto [group_entry, is_new_group] =
+      GroupsOf(waiter.party).try_emplace(GroupOf(waiter.party), GroupOf(waiter.party));
+  GroupLine& group = group_entry->second;
+  const auto [entry, is_new] = group.parties.try_emplace(waiter.party.id, waiter.party.id);
+  PartyLine& line = entry->second;
   waiter.position = line.waiters.insert(line.waiters.end(), &waiter);
+  if (is_new) group.turns.Join(line);
+  if (is_new_group) {
+    turns_.Join(group);
+  } else {
+    turns_.Update(group);
+  }
   line.bytes += waiter.bytes;
   group.bytes += waiter.bytes;
   bytes_ += waiter.bytes;
   ++size_;
 }
 
-void FairQueue::Remove(Waiter& waiter) { Unlink(waiter); }
-
-Waiter* FairQueue::Front() { return size_ == 0 ? nullptr : round_.Front(quantum_); }
+void FairQueue::Remove(Waiter& waiter) {
+  GroupLine& group = GroupsOf(waiter.party).find(GroupOf(waiter.party))->second;
+  PartyLine& line = group.parties.find(waiter.party.id)->second;
+  if (group.Head() == &waiter) turns_.Forfeit(group);
+  if (line.Head() == &waiter) group.turns.Forfeit(line);
+  Unlink(waiter);
+}
 
 void FairQueue::PopServed() {
-  Waiter* head = Front();
-  round_.turn->deficit -= head->bytes;
-  round_.turn->parties.turn->deficit -= head->bytes;
+  GroupLine& group = turns_.First();
+  PartyLine& line = group.turns.First();
+  Waiter* head = line.Head();
+  turns_.Served(group);
+  group.turns.Served(line);
   Unlink(*head);
 }
 
-uint64_t FairQueue::BytesAhead(const Party& party) const {
+uint64_t FairQueue::BytesAhead(const Party& party, uint64_t bytes) const {
   const Groups& groups = party.group == 0 ? loners_ : groups_;
-  const auto found = groups.find(KeyOf(party));
-  if (found == groups.end()) return Ahead(0, round_.ring.size(), bytes_, quantum_);
-  const GroupLine& group = *found->second;
-  const auto line = group.places.find(party.id);
-  const bool is_new = line == group.places.end();
-  const uint64_t own = is_new ? 0 : line->second->bytes;
-  const uint64_t of_group = Ahead(own, group.places.size() - (is_new ? 0 : 1), group.bytes, quantum_);
-  return Ahead(of_group, round_.ring.size() - 1, bytes_, quantum_);
+  const size_t lines = loners_.size() + groups_.size();
+  const auto found = groups.find(GroupOf(party));
+  if (found == groups.end()) return Ahead(0, lines, bytes_, bytes);
+  const GroupLine& group = found->second;
+  const auto line = group.parties.find(party.id);
+  const bool is_new = line == group.parties.end();
+  const uint64_t own = is_new ? 0 : line->second.bytes;
+  const uint64_t of_group = Ahead(own, group.parties.size() - (is_new ? 0 : 1), group.bytes, bytes);
+  return Ahead(of_group, lines - 1, bytes_, bytes);
 }
 
 void FairQueue::Unlink(Waiter& waiter) {
   Groups& groups = GroupsOf(waiter.party);
-  const auto group_entry = groups.find(KeyOf(waiter.party));
-  GroupLine& group = *group_entry->second;
-  const auto entry = group.places.find(waiter.party.id);
-  PartyLine& line = *entry->second;
+  const auto group_entry = groups.find(GroupOf(waiter.party));
+  GroupLine& group = group_entry->second;
+  const auto entry = group.parties.find(waiter.party.id);
+  PartyLine& line = entry->second;
   line.waiters.erase(waiter.position);
   line.bytes -= waiter.bytes;
   group.bytes -= waiter.bytes;
   bytes_ -= waiter.bytes;
   --size_;
-  if (!line.waiters.empty()) return;
-  group.parties.Leave(entry->second);
-  group.places.erase(entry);
-  if (!group.places.empty()) return;
-  round_.Leave(group_entry->second);
-  groups.erase(group_entry);
+  if (!line.waiters.empty()) {
+    group.turns.Update(line);
+  } else {
+    group.turns.Leave(line);
+    group.parties.erase(entry);
+  }
+  if (!group.parties.empty()) {
+    turns_.Update(group);
+  } else {
+    turns_.Leave(group);
+    groups.erase(group_entry);
+  }
+  if (size_ == 0) turns_ = {};  // time starts anew
 }
 
 }  // namespace weir

@@ -2,11 +2,9 @@
 // (~1 ns; one shared atomic increment costs 5 ns alone and ten times that when threads meet on it).
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <limits>
 
 #include "throttle/thread_slot.h"
 
@@ -32,17 +30,18 @@ class FlowCounter {
     stripe.bytes.store(stripe.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
-  // Adds only if this thread stays within `allowance` bytes since `epoch` became what it is; threads that share a slot,
-  // if they do so together.
+  // Adds only if all threads together stay within `allowance` bytes since `epoch` became what it is. A thread takes its
+  // part of the allowance in pieces, so most calls write nothing that threads share. What a thread took and does not
+  // use is lost to the others until the next epoch.
   bool AddWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
     const size_t slot = ThreadSlot();
+    Stripe& stripe = stripes_[slot];
     if (slot == kSharedThreadSlot) [[unlikely]]
       return AddSharedWithin(bytes, epoch, allowance);
-    Stripe& stripe = stripes_[slot];
-    const uint64_t before = stripe.epoch == epoch ? stripe.epoch_bytes : 0;
-    if (bytes > allowance || before > allowance - bytes) return false;
-    stripe.epoch = epoch;
-    stripe.epoch_bytes = before + bytes;
+    if (stripe.epoch != epoch || stripe.left < bytes) [[unlikely]] {
+      if (!Replenish(stripe, bytes, epoch, allowance)) return false;
+    }
+    stripe.left -= bytes;
     stripe.operations.store(stripe.operations.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     stripe.bytes.store(stripe.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
     return true;
@@ -63,24 +62,15 @@ class FlowCounter {
     std::atomic<uint64_t> bytes{0};
     // The owner's alone.
     uint32_t epoch = 0;
-    uint64_t epoch_bytes = 0;
+    uint64_t left = 0;  // of what it took in this epoch
   };
 
-  bool AddSharedWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
-    allowance = std::min<uint64_t>(allowance, std::numeric_limits<uint32_t>::max());
-    uint64_t seen = shared_epoch_bytes_.load(std::memory_order_relaxed);
-    uint64_t next;
-    do {
-      const uint64_t before = seen >> 32 == epoch ? seen & std::numeric_limits<uint32_t>::max() : 0;
-      if (bytes > allowance || before > allowance - bytes) return false;
-      next = uint64_t{epoch} << 32 | (before + bytes);
-    } while (!shared_epoch_bytes_.compare_exchange_weak(seen, next, std::memory_order_relaxed));
-    Add(bytes);
-    return true;
-  }
+  bool AddSharedWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance);
+  bool Replenish(Stripe& stripe, uint64_t bytes, uint32_t epoch, uint64_t allowance);
+  bool TakePiece(uint64_t least, uint64_t share, uint32_t epoch, uint64_t allowance, uint64_t* piece);
 
   std::array<Stripe, kThreadSlots> stripes_;
-  std::atomic<uint64_t> shared_epoch_bytes_{0};  // of the shared slot: the epoch above, its bytes below
+  alignas(64) std::atomic<uint64_t> taken_{0};  // of the allowance, by all: the epoch's low bits above, bytes below
 };
 
 }  // namespace weir

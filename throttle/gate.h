@@ -1,23 +1,22 @@
-// The gate: where work waits. It paces each class by a byte rate and bounds how many expensive operations run at once.
+// Gate: where work waits for its turn. Here is what a WriteGate and a ScanGate have in common: how what passes an open
+// gate is counted, who waits in which order and until when, and how those are told whose wait is over. What may pass
+// and when, these two decide.
 //
-//  * Interactive work is paced by its own bucket. Bulk work is paced by the bulk bucket, which all work is charged to:
-//    interactive work may overdraw it, and bulk pays. Bulk keeps a floor of its rate, so it never starves.
-//  * Within a class, parties share by deficit round robin in bytes (fair_queue.h).
-//  * Refill is continuous: nobody sleeps a minimum.
-//  * An open gate only counts. It closes by itself, at the limits it was given, when a thread brings more than its
-//    share of a burst before the limits are set anew: between two ticks of 100 ms, 20 MB can come.
+//  * Interactive work goes first. Within a class, parties share in bytes (fair_queue.h).
 //  * Every wait ends at the longest wait of its class, and a request whose turn cannot come before that is refused at
 //    once.
 //
 // Threads: all functions may be called from any thread. Time comes from the clock; grants happen in Pump, which the
-// limiter's thread calls when `wake` asked for it, and in Poll and End of any Admission.
+// limiter's thread calls when `wake` asked for it, and in Poll and End of any Admission. The functions that were given
+// to Admission::OnSettled run after the lock is released.
 #pragma once
 
-#include <array>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -25,45 +24,26 @@
 #include "throttle/admission.h"
 #include "throttle/fair_queue.h"
 #include "throttle/flow_counter.h"
-#include "throttle/token_bucket.h"
 
 namespace weir {
 
-struct GateLimits {
-  struct ForClass {
-    double bytes_per_second = std::numeric_limits<double>::infinity();
-    Duration longest_wait = std::chrono::seconds(1);
-    bool hold = false;              // nothing passes; who waits goes on waiting
-    bool refuse_expensive = false;  // at once
-    std::string_view reason = "";   // what limits; points to storage that outlives the gate
-  };
-
-  bool open = true;  // nothing is limited but bursts, and what passes is only counted
-  std::array<ForClass, kWorkClasses> classes;
-  double burst_bytes = 1 << 20;
-  // At most this many operations of at least expensive_bytes at once; cheaper ones are not counted.
-  int64_t concurrency = std::numeric_limits<int64_t>::max();
-  uint64_t expensive_bytes = 0;
-
-  ForClass& operator[](WorkClass c) { return classes[static_cast<size_t>(c)]; }
-  const ForClass& operator[](WorkClass c) const { return classes[static_cast<size_t>(c)]; }
-};
-
 struct GateStats {
-  std::array<Flow, kWorkClasses> admitted;
+  ByClass<Flow> admitted;
   uint64_t delayed = 0;  // had to wait, whatever came of it
   uint64_t cancelled = 0;
   Duration waited{};                             // by all together
   std::map<std::string_view, uint64_t> refused;  // by reason; the reasons are few and fixed
   size_t waiting = 0;                            // now
-  int64_t running = 0;                           // expensive operations, now
+  int64_t running = 0;                           // scans, now
+  uint64_t failed_callbacks = 0;                 // threw, from Admission::OnSettled
 };
 
 class Gate {
  public:
-  // `wake(t)` is called, under the gate's lock, when Pump is needed at t and nobody was told before.
-  Gate(const Clock& clock, std::function<void(TimePoint)> wake);
-  ~Gate();  // no Admission of the gate may be left
+  // Open and without limits. `wake(t)` is called, under the gate's lock, when Pump is needed at t and nobody was told
+  // before.
+  Gate(const Clock& clock, std::function<void(TimePoint)> wake) : clock_(clock), wake_(std::move(wake)) {}
+  virtual ~Gate();  // no Admission of the gate may be left
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
@@ -74,16 +54,17 @@ class Gate {
     const uint32_t epoch = open_epoch_.load(std::memory_order_relaxed);
     if (epoch == 0) return false;
     const uint64_t allowance = open_allowance_.load(std::memory_order_relaxed);
-    return admitted_[static_cast<size_t>(work_class)].AddWithin(cost.bytes, epoch, allowance);
+    return admitted_[work_class].AddWithin(cost.bytes, epoch, allowance);
   }
 
   // The decision where PassOpen was false. Does not block.
   Admission Admit(Cost cost, Party party);
 
   // Counts what passes without asking.
-  void CountAdmitted(Cost cost, WorkClass work_class) { admitted_[static_cast<size_t>(work_class)].Add(cost.bytes); }
+  void CountAdmitted(Cost cost, WorkClass work_class) { admitted_[work_class].Add(cost.bytes); }
 
-  void SetLimits(const GateLimits& limits);
+  // Those whom new limits settled. SetLimits tells nobody, because its caller may hold locks.
+  void TellSettled() { const SettlingLock lock(*this); }
 
   // Grants and refuses what is due. Returns when it has to be called next; TimePoint::max() when nobody waits.
   TimePoint Pump();
@@ -94,59 +75,69 @@ class Gate {
   // Whether anybody of the class has waited since this was last asked.
   bool TakePressed(WorkClass work_class);
 
-  Flow Admitted(WorkClass work_class) const { return admitted_[static_cast<size_t>(work_class)].Sum(); }
+  Flow Admitted(WorkClass work_class) const { return admitted_[work_class].Sum(); }
   GateStats Stats() const;
 
- private:
-  friend class Admission;
-  // Bounds the memory of waiting, about 400 bytes each.
-  static constexpr size_t kMaxWaiting = 10'000;
-  static constexpr double kBulkFloor = 0.05;         // of the bulk rate, whatever interactive work takes
-  static constexpr double kOpenShareOfBurst = 0.25;  // of each thread, while open
-  // A cost beyond this counts as this: sums of as many as may wait still fit.
-  static constexpr uint64_t kMostBytes = uint64_t{1} << 40;
+ protected:
+  static constexpr uint64_t kAnyBytes = std::numeric_limits<uint64_t>::max();
 
   struct Line {
-    TokenBucket bucket;
     FairQueue queue;
+    Duration longest_wait = std::chrono::seconds(1);
+    std::string_view reason;
     bool pressed = false;
   };
 
-  Line& LineOf(WorkClass c) { return lines_[static_cast<size_t>(c)]; }
-  bool IsExpensive(uint64_t bytes) const { return bytes >= limits_.expensive_bytes; }
-  bool MayPass(WorkClass c, uint64_t bytes) const;
-  bool Blocked(WorkClass c, uint64_t bytes) const;
-  double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const;
-  void Charge(WorkClass c, uint64_t bytes);
-  void Close(TimePoint now);
-  bool TakeSlot(uint64_t bytes);
+  // What a gate decides, under the lock: about a request that comes, by AdmitInTurn or otherwise; whether the one whose
+  // turn it is may pass now; what that costs (true: it got a permit, which has to end); how long until it may.
+  virtual Admission Decide(Party party, uint64_t bytes, TimePoint now) = 0;
+  virtual bool MayPass(WorkClass c, uint64_t bytes) const = 0;
+  virtual bool Pay(WorkClass c, uint64_t bytes) = 0;
+  virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const = 0;
+  virtual void Refill(TimePoint) {}  // before it is asked
+
+  // While open each class may pass `allowance` bytes until this is set again.
+  void SetOpen(bool open, uint64_t allowance = kAnyBytes);
+  // Lets it pass if nobody waits before it, or queues it if its turn will come in time.
+  Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now);
   Admission Refuse(std::string_view reason, double retry_after_s);
-  Admission Enqueue(uint64_t bytes, Party party, Duration until_turn, TimePoint now);
-  TimePoint PumpLocked(TimePoint now);
-  void ExpireLocked(TimePoint now);
-  void RefuseExpensiveLocked(TimePoint now);
-  void GrantLocked(WorkClass c, TimePoint now);
-  void RefuseDetached(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now);
-  void Settle(Waiter& waiter, Admission::State state, TimePoint now);
-  void Detach(Waiter& waiter);
-  void WakeAt(TimePoint when);
-  void Refill(TimePoint now);
-  void Release(Admission& admission);
-  void TakeOver(Admission& admission);
+  void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now);
+  void PumpAndWake() { WakeAt(PumpLocked(clock_.Now())); }
 
   const Clock& clock_;
-  const std::function<void(TimePoint)> wake_;
-  std::atomic<uint32_t> open_epoch_{1};  // 0: not open; else changes whenever limits are set
-  std::atomic<uint64_t> open_allowance_{std::numeric_limits<uint64_t>::max()};  // bytes a thread, class and epoch
-  std::array<FlowCounter, kWorkClasses> admitted_;
-
   mutable std::mutex mutex_;
-  GateLimits limits_;
-  uint32_t epoch_ = 1;
-  std::array<Line, kWorkClasses> lines_;
-  TokenBucket bulk_floor_;
-  int64_t running_ = 0;
-  std::set<std::pair<TimePoint, Waiter*>> deadlines_;
+  ByClass<Line> lines_;
+  std::set<std::pair<TimePoint, Waiter*>> deadlines_;  // of all that wait
+  int64_t running_ = 0;                                // permits that have not ended
+
+ private:
+  friend class Admission;
+
+  // At its end it runs the functions of those who were settled under it, without the lock.
+  struct SettlingLock : std::unique_lock<std::mutex> {
+    explicit SettlingLock(Gate& g) : unique_lock(g.mutex_), gate(g) {}
+    ~SettlingLock() { gate.Tell(*this); }
+    Gate& gate;
+  };
+
+  bool Charge(WorkClass c, uint64_t bytes);
+  TimePoint PumpLocked(TimePoint now);
+  void Grant(WorkClass c, TimePoint now);
+  void Expire(TimePoint now);
+  void Settle(Waiter& waiter, TimePoint now);
+  void Detach(Waiter& waiter);
+  void Release(Waiter* waiter);
+  void WakeAt(TimePoint when);
+  void Tell(std::unique_lock<std::mutex>& lock);
+  void TellOne(Waiter& waiter, std::unique_lock<std::mutex>& lock);
+  void FinishTelling(Waiter& waiter, std::unique_lock<std::mutex>& lock);
+
+  const std::function<void(TimePoint)> wake_;
+  std::atomic<uint32_t> open_epoch_{1};              // 0: not open; else changes whenever limits are set
+  std::atomic<uint64_t> open_allowance_{kAnyBytes};  // a class and epoch
+  ByClass<FlowCounter> admitted_;
+  uint32_t last_epoch_ = 1;
+  std::deque<std::shared_ptr<Waiter>> to_tell_;
   GateStats stats_;
   TimePoint next_wake_ = TimePoint::max();
 };

@@ -32,7 +32,8 @@ constexpr std::chrono::hours kLongest{24};
 }  // namespace
 
 void Declare(SettingTable& table, LimiterSettings& s) {
-  table.Add("RATE_LIMIT_ENABLED", &s.enabled, "whether work is throttled at all");
+  table.Add("RATE_LIMIT_ENABLED", &s.enabled,
+            "whether work is throttled; if not, RocksDB brakes where it has its brakes");
   table.Add<ProcessVariable>("RATE_LIMIT_PROCESS_VARIABLE", &s.process_variable,
                              {{"bottleneck", ProcessVariable::kBottleneck}, {"weighted", ProcessVariable::kWeighted}},
                              "what is controlled: the most restrictive signal, or 0.7 memory + 0.3 load");
@@ -48,11 +49,14 @@ void Declare(SettingTable& table, LimiterSettings& s) {
   table.Add("IMPORT_SETPOINT", &s.bulk.setpoint, kSetpoint, "level that bulk work may drive the engine to");
   table.Add("IMPORT_WRITE_KP", &s.bulk.gains.kp, kGain,
             "bulk: as RATE_LIMIT_WRITE_KP, which holds where this is not set");
+  table.DefaultFrom("IMPORT_WRITE_KP", "RATE_LIMIT_WRITE_KP");
   table.Add("IMPORT_WRITE_KI", &s.bulk.gains.ki, kGain, "bulk: answer to an error that stays");
   table.Add("IMPORT_WRITE_KD", &s.bulk.gains.kd, kGain,
             "bulk: as RATE_LIMIT_WRITE_KD, which holds where this is not set");
+  table.DefaultFrom("IMPORT_WRITE_KD", "RATE_LIMIT_WRITE_KD");
   table.Add("IMPORT_WRITE_FILTER_ALPHA", &s.bulk.filter_alpha, kAlpha,
             "bulk: as RATE_LIMIT_WRITE_FILTER_ALPHA, which holds where this is not set");
+  table.DefaultFrom("IMPORT_WRITE_FILTER_ALPHA", "RATE_LIMIT_WRITE_FILTER_ALPHA");
   table.Add("IMPORT_MAX_DELAY_MS", &s.bulk.max_delay, kDelay, "bulk: longest wait, then the answer is a refusal");
   table.Add("IMPORT_MIN_BATCH", &s.bulk.min_batch, kBatch, "bulk: operations that MaybeThrottle takes together");
   table.Add("RATE_LIMIT_EMERGENCY", &s.emergency, {.min = 0.1, .max = 10, .unit = "of the memory target"},
@@ -63,7 +67,8 @@ void Declare(SettingTable& table, LimiterSettings& s) {
             "age of the last good sample at which the sensor counts as lost");
   table.Add<SensorLoss>("RATE_LIMIT_SENSOR_LOSS", &s.on_sensor_loss,
                         {{"hold", SensorLoss::kHold}, {"open", SensorLoss::kOpen}},
-                        "with the sensor lost: hold nine tenths of the drain, or open the gates");
+                        "with the sensor lost: hold nine tenths of the drain, or open the gates, for which RocksDB "
+                        "keeps its own brakes all the time");
   table.Add("RATE_LIMIT_TICK_MS", &s.tick, {.min = 10, .max = 10'000, .unit = "ms"}, "how often the controllers run");
 }
 
@@ -71,13 +76,6 @@ Status LoadLimiterSettings(const Environment& environment, LimiterSettings* s) {
   SettingTable table;
   Declare(table, *s);
   if (Status status = table.Load(environment); !status.ok()) return status;
-  const auto inherit = [&](std::string_view name, double* own, double from) {
-    for (const SettingRow& row : table.rows())
-      if (row.name == name && row.source == "default") *own = from;
-  };
-  inherit("IMPORT_WRITE_KP", &s->bulk.gains.kp, s->write.gains.kp);
-  inherit("IMPORT_WRITE_KD", &s->bulk.gains.kd, s->write.gains.kd);
-  inherit("IMPORT_WRITE_FILTER_ALPHA", &s->bulk.filter_alpha, s->write.filter_alpha);
   return Check(*s);
 }
 

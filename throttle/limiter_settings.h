@@ -14,7 +14,7 @@ namespace weir {
 enum class ProcessVariable { kBottleneck, kWeighted };
 
 // What happens when the monitor has said nothing for sensor_timeout: go on with nine tenths of the drain as it was
-// known, or open the gates.
+// known, or open the gates, for which the engine keeps its own brakes all the time (ReplacesBrakes).
 enum class SensorLoss { kHold, kOpen };
 
 // One controller: its gains in the numbers of the ORLY plan, where 0.5 / 0.1 / 0.05 are once the gains derived from the
@@ -51,13 +51,17 @@ struct LimiterSettings {
   std::chrono::milliseconds sensor_timeout{2000};
   SensorLoss on_sensor_loss = SensorLoss::kHold;
 
+  // Whether the limiter takes the place of the engine's own brakes, so that these may be moved out of its way. Not when
+  // it may open: while it does nothing they have to be where the engine has them.
+  bool ReplacesBrakes() const { return enabled && on_sensor_loss == SensorLoss::kHold; }
+
   std::chrono::milliseconds tick{100};
 };
 
 // Binds the settings to RATE_LIMIT_… and IMPORT_….
 void Declare(SettingTable& table, LimiterSettings& settings);
 
-// Reads them from the environment and checks them. Bulk work has the gains of interactive writes where it has no own.
+// Reads them from the environment and checks them.
 Status LoadLimiterSettings(const Environment& environment, LimiterSettings* settings);
 
 // What single ranges cannot say: recovery below emergency, and the like. The limiter's constructor throws what this

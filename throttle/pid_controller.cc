@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "monitors/smoothed.h"
+
 namespace weir {
 namespace {
 
@@ -37,7 +39,7 @@ double PidController::Update(double measurement, Duration dt, Integral integral)
 
   if (!primed_) state_.filtered = measurement;
   primed_ = true;
-  state_.filtered += (measurement - state_.filtered) * -std::expm1(-dt_s / filter_time_s_);
+  state_.filtered += (measurement - state_.filtered) * SmoothingWeight(dt_s, filter_time_s_);
 
   state_.setpoint = settings_.setpoint;
   state_.measurement = measurement;
@@ -72,7 +74,7 @@ void PidController::Integrate(double dt_s, Integral integral) {
 void PidController::Track(double applied, Duration dt) {
   const PidGains& g = settings_.gains;
   if (!std::isfinite(applied) || dt <= Duration::zero() || g.ki <= 0) return;
-  const double weight = g.kp > 0 ? -std::expm1(-ToSeconds(dt) * g.ki / g.kp) : 1.0;
+  const double weight = g.kp > 0 ? SmoothingWeight(ToSeconds(dt) * g.ki, g.kp) : 1.0;
   const double unbounded = state_.p + state_.i + state_.d;
   state_.i = std::clamp(state_.i + (applied - unbounded) * weight, settings_.integral_min, settings_.integral_max);
   state_.output = Bounded(state_.p + state_.i + state_.d);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "monitors/smoothed.h"
+
 namespace weir {
 namespace {
 
@@ -11,7 +13,7 @@ namespace {
 constexpr PidGains kUnitGains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
 
 // Of the integral time. Without D a simulated step rises to 10 % above the setpoint instead of 5; ten times as much
-// never lets the level come up to it (the tuning table in README.md).
+// never lets the level come up to it (TUNING.md).
 constexpr double kDerivativeShare = 1.0 / 10;
 
 // How much stronger the answer is where it brakes. What comes in is felt at once, only the drain has dead time, so the
@@ -111,7 +113,7 @@ void RateLaw::Measure(Loop& loop, const Signal& signal, const Demand& demand, Du
   const double dt_s = ToSeconds(dt);
   if (dt_s > 0 && (signal.level > kBusyLevel || loop.level > kBusyLevel)) {
     const double drained = demand.inflow_bytes_per_second - signal.bytes_per_level * (signal.level - loop.level) / dt_s;
-    loop.observed_drain += (drained - loop.observed_drain) * -std::expm1(-dt_s / (4 * dead_time_s));
+    loop.observed_drain += (drained - loop.observed_drain) * SmoothingWeight(dt_s, 4 * dead_time_s);
   }
   const double known_drain = signal.drain_bytes_per_second;
   loop.drain = std::isfinite(known_drain) && known_drain > 0 ? known_drain : std::max(0.0, loop.observed_drain);

@@ -1,4 +1,4 @@
-// weir demo: the same overload of a real RocksDB twice, first with RocksDB's own brakes alone and then with the
+// weir-bench demo: the same overload of a real RocksDB twice, first with RocksDB's own brakes alone and then with the
 // throttle.
 #pragma once
 

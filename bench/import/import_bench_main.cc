@@ -1,5 +1,4 @@
 // import_bench: what an import of generated events into a fresh database takes and costs, for several commands in turn.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -8,6 +7,7 @@
 #include "bench/import/import_campaign.h"
 #include "bench/relay/event_set.h"
 #include "bench/relay/loop.h"
+#include "config/command_line.h"
 
 namespace weir {
 namespace {
@@ -24,24 +24,21 @@ struct Arguments {
   ImportCampaign campaign{.scratch = fs::temp_directory_path()};
 };
 
-void AddTo(CLI::App* app, Arguments* a) {
-  app->add_option("--compare", a->compare,
-                  "NAME=COMMAND that imports {file} into the directory {db}; {dir} is the directory around it, for "
-                  "configuration. Once for each")
-      ->required()
-      ->allow_extra_args(false)
-      ->check(CLI::Validator([](const std::string& text) { return ParseContender(text).status().message(); },
-                             "NAME=COMMAND"));
-  app->add_option("--events", a->events, "how many")->capture_default_str()->check(CLI::Range(1, 100'000'000));
-  app->add_option("--seed", a->seed, "another seed makes other events")->capture_default_str();
-  app->add_option("--repetitions", a->campaign.repetitions, "of each command")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  app->add_option("--cache", a->cache, "where signed events are kept for the next run")->capture_default_str();
-  app->add_option("--scratch", a->campaign.scratch, "where databases are made, and removed at the end")
-      ->capture_default_str()
-      ->check(CLI::ExistingDirectory);
-  app->add_option("--results", a->results, "directory for results.csv, results.md and machine.txt");
+void AddTo(CommandLine& line, Arguments* a) {
+  line.Add("--compare", &a->compare,
+           "NAME=COMMAND that imports {file} into the directory {db}; {dir} is the directory around it, for "
+           "configuration. Once for each")
+      .Required()
+      .OneWordEach()
+      .Check("NAME=COMMAND", [](const std::string& text) { return ParseContender(text).status(); });
+  line.Add("--events", &a->events, "how many").ShowDefault().Within(1, 100'000'000);
+  line.Add("--seed", &a->seed, "another seed makes other events").ShowDefault();
+  line.Add("--repetitions", &a->campaign.repetitions, "of each command").ShowDefault().Within(1, 1000);
+  line.Add("--cache", &a->cache, "where signed events are kept for the next run").ShowDefault();
+  line.Add("--scratch", &a->campaign.scratch, "where databases are made, and removed at the end")
+      .ShowDefault()
+      .ExistingDirectory();
+  line.Add("--results", &a->results, "directory for results.csv, results.md and machine.txt");
 }
 
 Status Run(Arguments& a) {
@@ -57,23 +54,18 @@ Status Run(Arguments& a) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app(
+  CommandLine line(
+      "import_bench",
       "Imports generated events into fresh databases, by several commands in turn, and reports what each took: events\n"
-      "a second, processor time, memory, disk. Exit status: 0 measured, 2 a command failed or the arguments are wrong.",
-      "import_bench");
+      "a second, processor time, memory, disk. Exit status: 0 measured, 2 a command failed or the arguments are "
+      "wrong.");
   Arguments arguments;
-  AddTo(&app, &arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
-  arguments.campaign.command_line = CommandLine(argc, argv);
+  AddTo(line, &arguments);
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
+  arguments.campaign.command_line = CommandAsTyped(argc, argv);
   InterruptLoopsOnSignals();
   const Status status = Run(arguments);
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "import_bench: %s\n", status.message().c_str());
-  return 2;
+  return status.ok() ? 0 : line.Fail(status);
 }
 
 }  // namespace

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/relay/campaign.h"
-#include "bench/relay/child_command.h"
-#include "bench/relay/report.h"
+#include "bench/measure/process.h"
+#include "bench/measure/results.h"
 #include "config/status.h"
 
 namespace weir {
@@ -26,9 +25,6 @@ struct ImportCampaign {
 
 // What one import of so many events came to.
 LoadFigures FiguresOf(const CommandCost& cost, size_t events, uint64_t disk_bytes);
-
-// Who runs when: each repetition begins with another one.
-std::vector<size_t> OrderOf(size_t contenders, int repetition);
 
 // Prints the tables. A command that fails ends it; the figures before are kept.
 Status RunImportCampaign(const ImportCampaign& campaign);

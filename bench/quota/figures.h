@@ -1,27 +1,33 @@
 // Figures of the quotas' measurements, and the tables that are printed of them.
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "bench/relay/report.h"
+#include "bench/measure/results.h"
 
 namespace weir {
+
+inline constexpr int64_t kMuch = 1'000'000'000'000;  // as a limit that no load meets
 
 // Of what was measured several times: `subject` is who did it (a store, so many threads), `scenario` what was done.
 class QuotaFigures {
  public:
-  void Add(int repetition, const std::string& scenario, const std::string& subject, const std::string& name,
-           const std::string& unit, double value);
+  explicit QuotaFigures(Results& results) : results_(results), first_(results.rows().size()) {}
+
+  // The first error is kept for the end.
+  void Add(int repetition, const std::string& scenario, const std::string& subject, const LoadFigures& figures);
 
   // Markdown: a table for each figure, scenarios down and subjects across, in the order in which they came first; the
   // median with the lowest and the highest. With `ratio` the first subject's median over the second's.
   std::string Tables(bool ratio) const;
-  const std::vector<ResultRow>& rows() const { return rows_; }
+  const Status& status() const { return status_; }
 
  private:
-  std::vector<ResultRow> rows_;
+  Results& results_;
+  const size_t first_;  // of the rows
+  Status status_;
 };
 
 }  // namespace weir

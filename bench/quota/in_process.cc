@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/quota/figures.h"
 #include "bench/quota/step_clock.h"
 #include "bench/relay/server_usage.h"
 #include "throttle/quota/memory_store.h"
@@ -24,7 +25,6 @@ constexpr std::array kOperations = {Operation::kDecideRecord, Operation::kReserv
 constexpr std::array<int, 3> kThreads = {1, 2, 4};
 // Few enough that a thread's clock steps do not pile up, many enough that the clock's line is not what is measured.
 constexpr int kBatch = 16;
-constexpr int64_t kMuch = 1'000'000'000'000;  // no limit is met
 constexpr Duration kStretch = kMinute + std::chrono::milliseconds(1);
 
 std::string NameOf(Operation operation) {
@@ -159,8 +159,8 @@ Status MeasureOne(Operation operation, size_t models, size_t entries, const InPr
       if (entries == 0 && threads > 1) continue;  // others' entries would be in the window
       const Bench::Measured measured = bench.Measure(threads, options.time);
       const std::string subject = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-      figures->Add(repetition, scenario, subject, "rate", "M/s", measured.per_second / 1e6);
-      figures->Add(repetition, scenario, subject, "CPU each", "ns", measured.cpu_ns);
+      figures->Add(repetition, scenario, subject,
+                   {{"rate", "M/s", measured.per_second / 1e6}, {"CPU each", "ns", measured.cpu_ns}});
     }
   }
   return bench.failed() ? Status::Error(scenario + ": something was refused") : Status();

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "bench/quota/figures.h"
 #include "bench/quota/pipeline.h"
 #include "bench/quota/redis_process.h"
-#include "bench/relay/child_command.h"
 #include "bench/relay/launch.h"
 #include "bench/relay/server_usage.h"
 #include "throttle/quota/redis/redis_store.h"
@@ -24,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<uint64_t, 3> kDepths = {1, 50, 500};
-constexpr int64_t kMuch = 1'000'000'000'000;
 const Charge kCharge{.model = "gpt-4o",
                      .mode = Charge::Mode::kTake,
                      .tokens = 900,
@@ -117,9 +116,9 @@ class RedisLoad {
   void Report(int repetition, uint64_t depth, const std::string& subject, double rate, Duration client, Duration server,
               uint64_t calls) {
     const auto each = [calls](Duration time) { return ToSeconds(time) * 1e6 / static_cast<double>(calls); };
-    figures_->Add(repetition, Scenario(depth), subject, "decisions", "1/s", rate);
-    figures_->Add(repetition, Scenario(depth), subject, "client CPU each", "µs", each(client));
-    figures_->Add(repetition, Scenario(depth), subject, "server CPU each", "µs", each(server));
+    figures_->Add(
+        repetition, Scenario(depth), subject,
+        {{"decisions", "1/s", rate}, {"client CPU each", "µs", each(client)}, {"server CPU each", "µs", each(server)}});
   }
 
   Status Weir(int repetition, uint64_t depth, uint64_t calls) {
@@ -150,10 +149,10 @@ class RedisLoad {
     fs::remove(log);
     const Result<Duration> server_from = ProcessorTime(redis_.pid());
     if (!server_from.ok()) return server_from.status();
-    const auto command = ChildCommand::Start(
-        "exec redis-benchmark -h 127.0.0.1 -q -p " + std::to_string(redis_.port()) + " -n " + std::to_string(calls) +
-            " -c " + std::to_string(clients) + " -P " + std::to_string(pipeline) + evalsha_,
-        log);
+    const auto command = Process::Start("exec redis-benchmark -h 127.0.0.1 -q -p " + std::to_string(redis_.port()) +
+                                            " -n " + std::to_string(calls) + " -c " + std::to_string(clients) + " -P " +
+                                            std::to_string(pipeline) + evalsha_,
+                                        log);
     if (!command.ok()) return command.status();
     if (Status status = command.value()->Wait(); !status.ok()) return status;
     const Result<CommandCost> cost = command.value()->Cost();

@@ -1,18 +1,14 @@
 #include "bench/quota/redis_process.h"
 
 #include <hiredis/hiredis.h>
-#include <sys/wait.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
 #include <utility>
 
 #include "bench/relay/endpoint.h"
-#include "bench/relay/server_process.h"
-#include "bench/relay/spawn.h"
 
 namespace weir {
 namespace {
@@ -75,28 +71,14 @@ Result<std::unique_ptr<RedisProcess>> RedisProcess::Start(const fs::path& direct
   const fs::path log = directory / "redis.log";
   const std::string command = "exec " + Program(directory) + " --port " + std::to_string(port.value()) +
                               " --bind 127.0.0.1 --save '' --appendonly no --dir " + directory.string();
-  const Result<pid_t> pid = Spawn(command, log);
-  if (!pid.ok()) return pid.status();
-  std::unique_ptr<RedisProcess> process(new RedisProcess(pid.value(), port.value()));
-  if (Status status = process->AwaitAnswer(log); !status.ok()) return status;
-  return process;
-}
-
-Status RedisProcess::AwaitAnswer(const fs::path& log) {
+  auto process = Process::Start(command, log);
+  if (!process.ok()) return process.status();
   for (int tries = 0; tries < 500; ++tries) {
-    if (Ask(port_, "PING") == "PONG") return {};
+    if (Ask(port.value(), "PING") == "PONG")
+      return std::unique_ptr<RedisProcess>(new RedisProcess(std::move(process).value(), port.value()));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return Status::Error("redis-server does not answer; is the package redis-tools installed? It said: " + LastLine(log));
-}
-
-RedisProcess::~RedisProcess() {
-  kill(pid_, SIGTERM);
-  waitpid(pid_, nullptr, 0);
-}
-
-Status RedisProcess::Flush() {
-  return Ask(port_, "FLUSHALL") == "OK" ? Status() : Status::Error("redis-server does not forget");
 }
 
 struct EvalshaSpy::Connection {

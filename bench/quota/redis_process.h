@@ -1,14 +1,13 @@
 // A redis-server for a measurement: on a free port of the loopback, nothing saved, gone with this program.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/measure/process.h"
 #include "config/status.h"
 
 namespace weir {
@@ -17,21 +16,15 @@ class RedisProcess {
  public:
   // Returns when it answers. Its files and its log go to `directory`.
   static Result<std::unique_ptr<RedisProcess>> Start(const std::filesystem::path& directory);
-  ~RedisProcess();
-  RedisProcess(const RedisProcess&) = delete;
-  RedisProcess& operator=(const RedisProcess&) = delete;
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_->pid(); }
   uint16_t port() const { return port_; }
   std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
 
-  Status Flush();
-
  private:
-  RedisProcess(pid_t pid, uint16_t port) : pid_(pid), port_(port) {}
-  Status AwaitAnswer(const std::filesystem::path& log);
+  RedisProcess(std::unique_ptr<Process> process, uint16_t port) : process_(std::move(process)), port_(port) {}
 
-  const pid_t pid_;
+  const std::unique_ptr<Process> process_;
   const uint16_t port_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/quota/figures.h"
 #include "bench/quota/pipeline.h"
 #include "bench/quota/redis_process.h"
 #include "bench/relay/launch.h"
@@ -17,7 +18,6 @@
 namespace weir {
 namespace {
 
-constexpr int64_t kMuch = 1'000'000'000'000;
 constexpr ModelQuota kNoLimitIsMet{.max_rpm = kMuch, .max_tpm = kMuch, .max_rpd = kMuch};
 constexpr const char* kModel = "gpt-4o";
 constexpr uint64_t kCallers = 50;
@@ -49,8 +49,8 @@ class Meter {
     const double seconds = ToSeconds(Clock::System().Now() - from_);
     Duration cpu = OwnProcessorTime() - own_from_;
     if (server_ > 0) cpu += ProcessorTime(server_).value() - server_from_;
-    figures->Add(repetition, scenario, subject, "rate", "1/s", count / seconds);
-    figures->Add(repetition, scenario, subject, "CPU each, server included", "µs", ToSeconds(cpu) * 1e6 / count);
+    figures->Add(repetition, scenario, subject,
+                 {{"rate", "1/s", count / seconds}, {"CPU each, server included", "µs", ToSeconds(cpu) * 1e6 / count}});
   }
 
  private:

@@ -1,6 +1,5 @@
 // All events at once, as fast as the sockets take them: who holds what the relay cannot take yet, and what one reader
 // feels meanwhile.
-#include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"
@@ -16,12 +15,10 @@ class Burst final : public LoadScenario {
   std::string_view name() const override { return "burst"; }
   std::string_view meaning() const override { return "all events at once: memory, OK latency, the worst REQ"; }
 
-  void AddOptions(CLI::App* app) override {
-    app->add_option("--burst-events", events_, "events")->capture_default_str()->check(CLI::Range(1, 10'000'000));
-    app->add_option("--connections", connections_, "connections")->capture_default_str()->check(CLI::Range(1, 1000));
-    app->add_option("--interval-ms", interval_ms_, "of the reader's REQs")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 60'000));
+  void AddOptions(CommandLine line) override {
+    line.Add("--burst-events", &events_, "events").ShowDefault().Within(1, 10'000'000);
+    line.Add("--connections", &connections_, "connections").ShowDefault().Within(1, 1000);
+    line.Add("--interval-ms", &interval_ms_, "of the reader's REQs").ShowDefault().Within(1, 60'000);
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {

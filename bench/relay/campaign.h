@@ -12,21 +12,9 @@
 
 namespace weir {
 
-struct Contender {
-  std::string name;
-  std::string command;  // as Launch takes it
-};
-
-// "NAME=COMMAND". Names go into tables, files and CSV.
-Result<Contender> ParseContender(const std::string& text);
-
-// The words as they were typed, near enough.
-std::string CommandLine(int argc, char** argv);
-// The moment, for results.csv.
-std::string DateOfRun();
-
 struct CampaignOptions {
-  // Relays that are started on fresh databases; each repetition begins with another one.
+  // As Launch takes their commands. Relays that are started on fresh databases; each repetition begins with another
+  // one.
   std::vector<Contender> contenders;
   // Or one that runs: everything once, on the database that it has.
   std::optional<LoadTarget> running;

@@ -8,8 +8,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <random>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
+#include "config/text/url.h"
 
 namespace weir {
 namespace {
@@ -37,29 +39,18 @@ socklen_t AddressOf(const Endpoint& endpoint, sockaddr_storage* storage) {
 
 }  // namespace
 
-std::string Endpoint::Url() const {
-  const std::string shown = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  return "ws://" + shown + ":" + std::to_string(port) + path;
-}
+std::string Endpoint::Url() const { return "ws://" + UrlHost(host) + ":" + std::to_string(port) + path; }
 
 Result<Endpoint> ParseEndpoint(std::string_view url) {
   const auto bad = [&](const std::string& why) { return Status::Error("\"" + Printable(url) + "\": " + why); };
-  constexpr std::string_view kScheme = "ws://";
-  if (!url.starts_with(kScheme)) return bad("expected ws://127.0.0.1:PORT");
-  std::string_view authority = url.substr(kScheme.size());
-  Endpoint endpoint;
-  if (const size_t slash = authority.find('/'); slash != std::string_view::npos) {
-    endpoint.path = authority.substr(slash);
-    authority = authority.substr(0, slash);
-  }
-  const size_t colon = authority.rfind(':');
-  if (colon == std::string_view::npos) return bad("the port is missing");
-  const auto port = ParseUnsigned(authority.substr(colon + 1), {.min = 1, .max = 65535});
+  const std::optional<UrlParts> parts = SplitUrl(url, "/");
+  if (!parts || parts->scheme != "ws" || parts->user) return bad("expected ws://127.0.0.1:PORT");
+  const std::optional<UrlServer> server = SplitServer(parts->servers);
+  if (!server || !server->port) return bad("the port is missing");
+  const auto port = ParseUnsigned(*server->port, {.min = 1, .max = 65535});
   if (!port.ok()) return bad("port: " + port.status().message());
-  endpoint.port = static_cast<uint16_t>(port.value());
-  endpoint.host = authority.substr(0, colon);
-  if (endpoint.host.starts_with('[') && endpoint.host.ends_with(']'))
-    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
+  Endpoint endpoint{.host = std::string(server->host), .port = static_cast<uint16_t>(port.value())};
+  if (!parts->path.empty()) endpoint.path = parts->path;
   if (endpoint.host == "localhost") endpoint.host = "127.0.0.1";
   if (!IsLoopback(endpoint.host)) return bad("only relays on a loopback address are loaded");
   return endpoint;
@@ -81,17 +72,20 @@ Result<int> ConnectTo(const Endpoint& endpoint) {
 }
 
 Result<uint16_t> FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool found = fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  const std::string why = std::strerror(errno);
-  if (fd >= 0) close(fd);
-  if (!found) return Status::Error("no free port: " + why);
-  return ntohs(address.sin_port);
+  std::random_device random;
+  std::string why;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(std::uniform_int_distribution<int>(12000, 32000)(random)));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool free = fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    why = std::strerror(errno);
+    if (fd >= 0) close(fd);
+    if (free) return ntohs(address.sin_port);
+  }
+  return Status::Error("no free port: " + why);
 }
 
 }  // namespace weir

@@ -23,7 +23,8 @@ Result<Endpoint> ParseEndpoint(std::string_view url);
 // A connected socket with TCP_NODELAY; the caller closes it.
 Result<int> ConnectTo(const Endpoint& endpoint);
 
-// A port that nobody listens on now.
+// A port that nobody listens on now, below those that the kernel gives to clients: one of these might take it before
+// the server is up.
 Result<uint16_t> FreePort();
 
 }  // namespace weir

@@ -18,62 +18,22 @@ constexpr uint64_t kSecondsOfADay = 86'400;
 constexpr uint64_t kDays = 30;
 constexpr size_t kRecent = 2000;  // events that reactions and replies refer to
 
-constexpr std::string_view kWords[] = {"relay",
-                                       "the",
-                                       "a",
-                                       "of",
-                                       "river",
-                                       "and",
-                                       "to",
-                                       "note",
-                                       "is",
-                                       "in",
-                                       "it",
-                                       "we",
-                                       "freedom",
-                                       "morning",
-                                       "coffee",
-                                       "signal",
-                                       "you",
-                                       "not",
-                                       "this",
-                                       "that",
-                                       "with",
-                                       "for",
-                                       "block",
-                                       "zap",
-                                       "sats",
-                                       "nostr",
-                                       "client",
-                                       "key",
-                                       "people",
-                                       "have",
-                                       "just",
-                                       "like",
-                                       "open",
-                                       "\"yes\"",
-                                       "müde",
-                                       "привет",
-                                       "日本語",
-                                       "🌊",
-                                       "🤙",
-                                       "good",
-                                       "now",
-                                       "what",
-                                       "think",
-                                       "about",
-                                       "line\n",
-                                       "network",
-                                       "water",
-                                       "gate",
-                                       "level",
-                                       "build",
-                                       "never",
-                                       "always",
-                                       "https://example.com/a/b?c=1"};
+constexpr std::string_view kWords =
+    "relay the a of river and to note is in it we freedom morning coffee signal you not this that with "
+    "for block zap sats nostr client key people have just like open \"yes\" müde привет 日本語 🌊 🤙 "
+    "good "
+    "now "
+    "what think about line\n network water gate level build never always https://example.com/a/b?c=1";
 constexpr std::string_view kTopics[] = {"nostr", "bitcoin", "art",   "music", "coffee",
                                         "dev",   "weather", "river", "plebs", "grownostr"};
 constexpr std::string_view kReactions[] = {"+", "🤙", "❤️", "🔥", "-"};
+
+std::vector<std::string_view> Split(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? 0 : end + 1))
+    words.push_back(text.substr(0, end = text.find(' ')));
+  return words;
+}
 
 uint64_t HashOf(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
@@ -131,7 +91,7 @@ class Maker {
     std::string text;
     while (text.size() < bytes) {
       if (!text.empty()) text += ' ';
-      text += kWords[Below(std::size(kWords))];
+      text += words_[Below(words_.size())];
     }
     return text;
   }
@@ -224,6 +184,7 @@ class Maker {
   }
 
   const EventRecipe& recipe_;
+  const std::vector<std::string_view> words_ = Split(kWords);
   std::mt19937_64 random_;
   std::vector<Signer> authors_;
   std::vector<std::string> recent_ids_;

@@ -1,5 +1,4 @@
 // One publisher, many live subscribers: how late and how dear a delivery is, and whether all arrive.
-#include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"
@@ -15,10 +14,10 @@ class FanOut final : public LoadScenario {
   std::string_view name() const override { return "fan-out"; }
   std::string_view meaning() const override { return "live delivery to many: latency, cost of a delivery, losses"; }
 
-  void AddOptions(CLI::App* app) override {
-    app->add_option("--subscribers", subscribers_, "connections")->capture_default_str()->check(CLI::Range(1, 10'000));
-    app->add_option("--rate", rate_, "events a second")->capture_default_str()->check(CLI::Range(0.1, 100'000.0));
-    app->add_option("--seconds", seconds_, "how long")->capture_default_str()->check(CLI::Range(0.1, 86'400.0));
+  void AddOptions(CommandLine line) override {
+    line.Add("--subscribers", &subscribers_, "connections").ShowDefault().Within(1, 10'000);
+    line.Add("--rate", &rate_, "events a second").ShowDefault().Within(0.1, 100'000.0);
+    line.Add("--seconds", &seconds_, "how long").ShowDefault().Within(0.1, 86'400.0);
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {

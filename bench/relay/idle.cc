@@ -1,6 +1,5 @@
 // Connections that say nothing: what each costs the server in memory; and what one costs that holds a subscription, as
 // the idle clients of a relay do.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <string_view>
@@ -59,10 +58,10 @@ class Idle final : public LoadScenario {
   std::string_view name() const override { return "idle"; }
   std::string_view meaning() const override { return "connections that say nothing: memory of each"; }
 
-  void AddOptions(CLI::App* app) override {
-    app->add_option("--idle-connections", count_, "connections")->capture_default_str()->check(CLI::Range(1, 100'000));
-    app->add_flag("--offer-deflate", offer_deflate_,
-                  "offer permessage-deflate, as browsers do; then without subscriptions, for nothing is inflated here");
+  void AddOptions(CommandLine line) override {
+    line.Add("--idle-connections", &count_, "connections").ShowDefault().Within(1, 100'000);
+    line.Add("--offer-deflate", &offer_deflate_,
+             "offer permessage-deflate, as browsers do; then without subscriptions, for nothing is inflated here");
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {

@@ -1,8 +1,6 @@
 // An import into a relay that serves clients: what its readers and publishers feel of it, beside what they felt before.
-#include <CLI/CLI.hpp>
 #include <chrono>
 
-#include "bench/relay/child_command.h"
 #include "bench/relay/launch.h"
 #include "bench/relay/load_scenario.h"
 #include "bench/relay/publisher.h"
@@ -102,27 +100,16 @@ class Import final : public LoadScenario {
   std::string_view name() const override { return "import"; }
   std::string_view meaning() const override { return "clients at a steady pace, without and with an import beside"; }
 
-  void AddOptions(CLI::App* app) override {
-    app->add_option(
-           "--import", command_,
-           "command that imports {file} into the relay that runs; {db}, {dir} and {port} are filled in as well")
-        ->required();
-    app->add_option("--import-events", import_events_, "how many events it imports")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 10'000'000));
-    app->add_option("--seconds", seconds_, "of the phase without import")
-        ->capture_default_str()
-        ->check(CLI::Range(0.1, 86'400.0));
-    app->add_option("--rate", load_.rate, "events a second of all publishers")
-        ->capture_default_str()
-        ->check(CLI::Range(0.1, 100'000.0));
-    app->add_option("--connections", load_.connections, "publishers")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1000));
-    app->add_option("--readers", load_.readers, "readers")->capture_default_str()->check(CLI::Range(1, 1000));
-    app->add_option("--interval-ms", interval_ms_, "of a reader's REQs")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 60'000));
+  void AddOptions(CommandLine line) override {
+    line.Add("--import", &command_,
+             "command that imports {file} into the relay that runs; {db}, {dir} and {port} are filled in as well")
+        .Required();
+    line.Add("--import-events", &import_events_, "how many events it imports").ShowDefault().Within(1, 10'000'000);
+    line.Add("--seconds", &seconds_, "of the phase without import").ShowDefault().Within(0.1, 86'400.0);
+    line.Add("--rate", &load_.rate, "events a second of all publishers").ShowDefault().Within(0.1, 100'000.0);
+    line.Add("--connections", &load_.connections, "publishers").ShowDefault().Within(1, 1000);
+    line.Add("--readers", &load_.readers, "readers").ShowDefault().Within(1, 1000);
+    line.Add("--interval-ms", &interval_ms_, "of a reader's REQs").ShowDefault().Within(1, 60'000);
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {
@@ -188,7 +175,7 @@ class Import final : public LoadScenario {
     const auto cores = ServerCores::Start(target.pid);
     if (!cores.ok()) return cores.status();
     if (Status s = clients->Start(target, stored, load_, plan.seed + load_.readers, loop); !s.ok()) return s;
-    const auto import = ChildCommand::Start(command, scratch.value()->path() / "import.log");
+    const auto import = Process::Start(command, scratch.value()->path() / "import.log");
     if (!import.ok()) return import.status();
     if (Status s = loop->Run([&] { return import.value()->Ended(); }, "the end of the import"); !s.ok()) return s;
     if (Status s = cores.value().Add("during", figures); !s.ok()) return s;

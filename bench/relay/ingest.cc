@@ -1,5 +1,4 @@
 // EVENT over WebSocket as fast as the relay answers: capacity, and what an event costs.
-#include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"
@@ -15,11 +14,9 @@ class Ingest final : public LoadScenario {
   std::string_view name() const override { return "ingest"; }
   std::string_view meaning() const override { return "publish in a closed loop: rate, OK latency, cost of an event"; }
 
-  void AddOptions(CLI::App* app) override {
-    app->add_option("--connections", connections_, "connections")->capture_default_str()->check(CLI::Range(1, 1000));
-    app->add_option("--in-flight", window_, "events unanswered on each")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 100'000));
+  void AddOptions(CommandLine line) override {
+    line.Add("--connections", &connections_, "connections").ShowDefault().Within(1, 1000);
+    line.Add("--in-flight", &window_, "events unanswered on each").ShowDefault().Within(1, 100'000);
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {

@@ -1,27 +1,56 @@
 #include "bench/relay/launch.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <fstream>
 #include <utility>
+
+#include "bench/relay/client_socket.h"
+#include "bench/relay/loop.h"
 
 namespace weir {
 
 namespace fs = std::filesystem;
 
-Result<std::unique_ptr<TemporaryDirectory>> TemporaryDirectory::Make(const fs::path& parent) {
-  std::string name = parent / "relay-load-XXXXXX";
-  if (mkdtemp(name.data()) == nullptr)
-    return Status::Error("cannot make a directory in " + parent.string() + ": " + std::strerror(errno));
-  return std::unique_ptr<TemporaryDirectory>(new TemporaryDirectory(name));
+namespace {
+
+std::string NameOf(pid_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(in, name);
+  return name;
 }
 
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;  // it is in a directory for temporary files
-  fs::remove_all(path_, ignored);
+Status WaitUntilItAnswers(Process* process, const Endpoint& endpoint) {
+  constexpr Duration kPatience = std::chrono::seconds(60);
+  constexpr Duration kPause = std::chrono::milliseconds(20);
+  const TimePoint end = Loop::Now() + kPatience;
+  std::string why;
+  while (Loop::Now() < end) {
+    if (process->Ended(kPause)) return Status::Error(process->Fate());
+    const auto connection = ClientSocket::Open(endpoint);
+    if (connection.ok()) return Status();
+    why = connection.status().message();
+  }
+  return Status::Error("the server does not answer: " + why);
 }
+
+Result<std::unique_ptr<Process>> StartServer(const std::string& command, const Endpoint& endpoint,
+                                             const fs::path& log) {
+  if (const auto taken = ConnectTo(endpoint); taken.ok()) {
+    close(taken.value());
+    return Status::Error("somebody answers at " + endpoint.Url() + " already");
+  }
+  auto process = Process::Start(command, log, "server");
+  if (!process.ok()) return process;
+  if (Status s = WaitUntilItAnswers(process.value().get(), endpoint); !s.ok()) return s;
+  if (const std::string name = NameOf(process.value()->pid()); name == "sh" || name == "dash" || name == "bash")
+    return Status::Error("\"" + command + "\" leaves a shell before the relay: begin its last step with exec");
+  return process;
+}
+
+}  // namespace
 
 std::string FillIn(std::string command, const std::vector<std::pair<std::string, std::string>>& places) {
   for (const auto& [place, value] : places)
@@ -48,8 +77,8 @@ Result<RunningRelay> Launch(const std::string& command, const fs::path& dir, con
   for (const fs::path& made : {dir, db})
     if (fs::create_directories(made, error); error)
       return Status::Error("cannot make " + made.string() + ": " + error.message());
-  auto process = ServerProcess::Start(ExpandCommand(command, relay.target.endpoint.port, dir, db),
-                                      relay.target.endpoint, dir / "relay.log");
+  auto process = StartServer(ExpandCommand(command, relay.target.endpoint.port, dir, db), relay.target.endpoint,
+                             dir / "relay.log");
   if (!process.ok()) return process.status();
   relay.process = std::move(process).value();
   relay.target.pid = relay.process->pid();

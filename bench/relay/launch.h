@@ -8,29 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "bench/measure/process.h"
+#include "bench/measure/temporary_directory.h"
 #include "bench/relay/load_scenario.h"
-#include "bench/relay/server_process.h"
 #include "config/status.h"
 
 namespace weir {
 
-// Removed at the end, with all that is in it.
-class TemporaryDirectory {
- public:
-  static Result<std::unique_ptr<TemporaryDirectory>> Make(const std::filesystem::path& parent);
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  explicit TemporaryDirectory(std::filesystem::path path) : path_(std::move(path)) {}
-  const std::filesystem::path path_;
-};
-
 struct RunningRelay {
-  std::unique_ptr<ServerProcess> process;
+  std::unique_ptr<Process> process;
   LoadTarget target;
 };
 
@@ -39,7 +25,7 @@ Status WithFate(const Status& error, RunningRelay* relay);
 
 // {port}, {db} and {dir} of the command are replaced: a free port unless an endpoint is given, the database's
 // directory, and the directory around it, where the relay's log goes and configuration may go. Both are made if they
-// are not there.
+// are not there. Returns when the port answers a WebSocket handshake.
 Result<RunningRelay> Launch(const std::string& command, const std::filesystem::path& dir,
                             const std::filesystem::path& db, const std::optional<Endpoint>& endpoint);
 

@@ -1,6 +1,6 @@
 #include "bench/relay/load_command.h"
 
-#include <CLI/CLI.hpp>
+#include <climits>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -13,6 +13,7 @@
 #include "bench/relay/load_scenario.h"
 #include "bench/relay/loop.h"
 #include "bench/relay/report.h"
+#include "config/command_line.h"
 
 namespace weir {
 namespace {
@@ -33,41 +34,36 @@ struct Arguments {
   LoadPlan plan;
 };
 
-void AddCommonOptions(CLI::App* app, Arguments* a) {
-  app->add_option("--url", a->url, "ws://127.0.0.1:PORT of the relay; with --server a free port is the default");
-  CLI::Option* pid = app->add_option("--pid", a->pid, "process of a relay that runs, for its time, memory and writes")
-                         ->check(CLI::PositiveNumber);
-  app->add_option(
-         "--server", a->server,
-         "command that starts the relay; {port}, {db} and {dir} (for configuration) are filled in, and where it "
-         "has several steps the last begins with exec")
-      ->excludes(pid);
-  app->add_option("--db", a->db, "directory of the relay's database; with --server a temporary one is the default");
-  app->add_option("--events", a->plan.events, "of ingest, which other scenarios' REQs ask for")
-      ->capture_default_str()
-      ->check(CLI::Range(100, 10'000'000));
-  app->add_option("--seed", a->plan.seed, "another seed makes other events")->capture_default_str();
-  app->add_option("--scale", a->plan.scale, "of all numbers of events, requests and seconds")
-      ->capture_default_str()
-      ->check(CLI::Range(0.001, 100.0));
-  app->add_option("--patience", a->patience_seconds, "seconds that one scenario may take")
-      ->capture_default_str()
-      ->check(CLI::Range(1.0, 86'400.0));
-  app->add_option("--cache", a->cache, "where signed events are kept for the next run")->capture_default_str();
-  app->add_option("--scratch", a->scratch, "where databases are made, and removed at the end")
-      ->capture_default_str()
-      ->check(CLI::ExistingDirectory);
-  app->add_option("--results", a->results, "directory for results.csv, results.md and machine.txt");
+void AddCommonOptions(CommandLine& line, Arguments* a) {
+  line.Add("--url", &a->url, "ws://127.0.0.1:PORT of the relay; with --server a free port is the default");
+  line.Add("--pid", &a->pid, "process of a relay that runs, for its time, memory and writes").Within(1, INT_MAX);
+  line.Add("--server", &a->server,
+           "command that starts the relay; {port}, {db} and {dir} (for configuration) are filled in, and where it "
+           "has several steps the last begins with exec")
+      .Excludes("--pid");
+  line.Add("--db", &a->db, "directory of the relay's database; with --server a temporary one is the default");
+  line.Add("--events", &a->plan.events, "of ingest, which other scenarios' REQs ask for")
+      .ShowDefault()
+      .Within(100, 10'000'000);
+  line.Add("--seed", &a->plan.seed, "another seed makes other events").ShowDefault();
+  line.Add("--scale", &a->plan.scale, "of all numbers of events, requests and seconds")
+      .ShowDefault()
+      .Within(0.001, 100.0);
+  line.Add("--patience", &a->patience_seconds, "seconds that one scenario may take")
+      .ShowDefault()
+      .Within(1.0, 86'400.0);
+  line.Add("--cache", &a->cache, "where signed events are kept for the next run").ShowDefault();
+  line.Add("--scratch", &a->scratch, "where databases are made, and removed at the end")
+      .ShowDefault()
+      .ExistingDirectory();
+  line.Add("--results", &a->results, "directory for results.csv, results.md and machine.txt");
 }
 
-void AddCampaignOptions(CLI::App* all, Arguments* a) {
-  all->add_option("--compare", a->compare, "NAME=COMMAND of a relay to measure, as --server; once for each")
-      ->allow_extra_args(false)
-      ->check(CLI::Validator([](const std::string& text) { return ParseContender(text).status().message(); },
-                             "NAME=COMMAND"));
-  all->add_option("--repetitions", a->repetitions, "of the whole table")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
+void AddCampaignOptions(CommandLine line, Arguments* a) {
+  line.Add("--compare", &a->compare, "NAME=COMMAND of a relay to measure, as --server; once for each")
+      .OneWordEach()
+      .Check("NAME=COMMAND", [](const std::string& text) { return ParseContender(text).status(); });
+  line.Add("--repetitions", &a->repetitions, "of the whole table").ShowDefault().Within(1, 1000);
 }
 
 // The relay of --url and --pid, or the one that --server starts.
@@ -120,39 +116,33 @@ Status PrintEvents(const Arguments& a) {
 }  // namespace
 
 int LoadCommand(int argc, char** argv) {
-  CLI::App app(
+  CommandLine line(
+      "relay_load",
       "Loads a Nostr relay on this machine and reports what it took and what it cost. One thread; events are signed "
       "and\n"
-      "framed before the clock starts. Exit status: 0 measured, 2 the relay or the arguments would not have it.",
-      "relay_load");
+      "framed before the clock starts. Exit status: 0 measured, 2 the relay or the arguments would not have it.");
   Arguments arguments;
-  AddCommonOptions(&app, &arguments);
-  app.fallthrough();
-  app.require_subcommand(1);
+  AddCommonOptions(line, &arguments);
+  line.LetOptionsFollow();
   std::vector<std::unique_ptr<LoadScenario>> scenarios = AllScenarios();
   scenarios.push_back(MakeImport());
   for (const auto& scenario : scenarios)
-    scenario->AddOptions(app.add_subcommand(std::string(scenario->name()), std::string(scenario->meaning())));
-  CLI::App* all = app.add_subcommand("all", "every scenario, several times, of one relay or of several in turn");
-  AddCampaignOptions(all, &arguments);
-  CLI::App* events = app.add_subcommand("events", "print the events of ingest as JSON Lines, for an import");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+    scenario->AddOptions(line.AddSubcommand(std::string(scenario->name()), std::string(scenario->meaning())));
+  AddCampaignOptions(line.AddSubcommand("all", "every scenario, several times, of one relay or of several in turn"),
+                     &arguments);
+  line.AddSubcommand("events", "print the events of ingest as JSON Lines, for an import");
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   arguments.plan.cache = arguments.cache;
   arguments.plan.patience = FromSeconds(arguments.patience_seconds);
   InterruptLoopsOnSignals();
   RaiseFileLimit();
   Status status;
-  if (*events) status = PrintEvents(arguments);
-  if (*all) status = RunAll(arguments, CommandLine(argc, argv));
+  const std::string chosen = line.subcommand();
+  if (chosen == "events") status = PrintEvents(arguments);
+  if (chosen == "all") status = RunAll(arguments, CommandAsTyped(argc, argv));
   for (const auto& scenario : scenarios)
-    if (app.got_subcommand(std::string(scenario->name()))) status = RunScenario(arguments, scenario.get());
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "relay_load: %s\n", status.message().c_str());
-  return 2;
+    if (chosen == scenario->name()) status = RunScenario(arguments, scenario.get());
+  return status.ok() ? 0 : line.Fail(status);
 }
 
 }  // namespace weir

@@ -12,24 +12,15 @@
 #include <vector>
 
 #include "bench/measure/latency_histogram.h"
+#include "bench/measure/results.h"
 #include "bench/relay/endpoint.h"
 #include "bench/relay/event_set.h"
+#include "config/command_line.h"
 #include "config/status.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): its own name
-class App;
-}
 
 namespace weir {
 
 class Publisher;
-
-struct LoadFigure {
-  std::string name;
-  std::string unit;
-  double value = 0;
-};
-using LoadFigures = std::vector<LoadFigure>;
 
 // <name> p50, p99, p99.9 and max, in ms; nothing where nothing was recorded.
 void AddLatency(const std::string& name, const LatencyHistogram& latency, LoadFigures* figures);
@@ -67,7 +58,7 @@ class LoadScenario {
   virtual ~LoadScenario() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view meaning() const = 0;
-  virtual void AddOptions(CLI::App* app) = 0;
+  virtual void AddOptions(CommandLine line) = 0;
   virtual Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) = 0;
 };
 

@@ -1,5 +1,4 @@
 // EVENT at a fixed rate, far below capacity: what an event costs where few can share a commit, above all on the disk.
-#include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"
@@ -16,10 +15,10 @@ class Paced final : public LoadScenario {
     return "publish in an open loop: bytes written for an event, OK latency";
   }
 
-  void AddOptions(CLI::App* app) override {
-    app->add_option("--rate", rate_, "events a second")->capture_default_str()->check(CLI::Range(0.1, 100'000.0));
-    app->add_option("--seconds", seconds_, "how long")->capture_default_str()->check(CLI::Range(0.1, 86'400.0));
-    app->add_option("--connections", connections_, "connections")->capture_default_str()->check(CLI::Range(1, 1000));
+  void AddOptions(CommandLine line) override {
+    line.Add("--rate", &rate_, "events a second").ShowDefault().Within(0.1, 100'000.0);
+    line.Add("--seconds", &seconds_, "how long").ShowDefault().Within(0.1, 86'400.0);
+    line.Add("--connections", &connections_, "connections").ShowDefault().Within(1, 1000);
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {

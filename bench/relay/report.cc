@@ -1,11 +1,8 @@
 #include "bench/relay/report.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <limits>
 #include <string_view>
 
 namespace weir {
@@ -38,19 +35,6 @@ constexpr Headline kHeadlines[] = {
     {"paced", "written per event"},
 };
 
-std::string Number(double x, const std::string& unit) {
-  char text[64];
-  if (!std::isfinite(x)) return "";
-  if (unit == "digest") {
-    std::snprintf(text, sizeof text, "%012" PRIx64, static_cast<uint64_t>(x));
-  } else {
-    const double size = std::abs(x);
-    const int digits = x == std::floor(x) || size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
-    std::snprintf(text, sizeof text, "%.*f", digits, x);
-  }
-  return text;
-}
-
 std::vector<std::string> RelaysOf(const std::vector<ResultRow>& rows) {
   std::vector<std::string> relays;
   for (const ResultRow& row : rows)
@@ -80,17 +64,9 @@ std::string Comparison(const std::vector<Spread>& spreads, const std::string& un
   return text;
 }
 
-std::string TableHead(const std::vector<std::string>& relays) {
-  std::string head = "| figure |", rule = "|---|";
-  for (const std::string& relay : relays) {
-    head += " " + relay + " |";
-    rule += "---|";
-  }
-  if (relays.size() >= 2) {
-    head += " " + relays[1] + " : " + relays[0] + " |";
-    rule += "---|";
-  }
-  return head + "\n" + rule + "\n";
+std::string Head(std::vector<std::string> relays) {
+  if (relays.size() >= 2) relays.push_back(relays[1] + " : " + relays[0]);
+  return TableHead("figure", relays);
 }
 
 std::string TableRow(const std::vector<ResultRow>& rows, const std::vector<std::string>& relays,
@@ -98,41 +74,14 @@ std::string TableRow(const std::vector<ResultRow>& rows, const std::vector<std::
   std::string text = "| " + label + (figure.unit.empty() || figure.unit == "digest" ? "" : ", " + figure.unit) + " |";
   std::vector<Spread> spreads;
   for (const std::string& relay : relays) {
-    const std::vector<double> values = ValuesOf(rows, relay, scenario, figure.name);
-    const Spread spread = spreads.emplace_back(SpreadOf(values));
-    text += " " + Number(spread.median, figure.unit);
-    if (spread.lowest < spread.highest)
-      text += " (" + Number(spread.lowest, figure.unit) + "–" + Number(spread.highest, figure.unit) + ")";
-    text += " |";
+    spreads.push_back(SpreadOf(ValuesOf(rows, relay, scenario, figure.name)));
+    text += " " + SpreadText(spreads.back(), figure.unit) + " |";
   }
   if (relays.size() >= 2) text += " " + Comparison(spreads, figure.unit) + " |";
   return text + "\n";
 }
 
 }  // namespace
-
-Status AppendResults(const std::filesystem::path& file, const std::vector<ResultRow>& rows) {
-  const bool is_new = !std::filesystem::exists(file);
-  std::ofstream out(file, std::ios::app);
-  if (is_new) out << "date,relay,repetition,scenario,figure,unit,value\n";
-  for (const ResultRow& row : rows) {
-    char value[64];
-    std::snprintf(value, sizeof value, row.figure.unit == "digest" ? "%.0f" : "%.4f", row.figure.value);
-    out << row.date << ',' << row.relay << ',' << row.repetition << ',' << row.scenario << ',' << row.figure.name << ','
-        << row.figure.unit << ',' << value << '\n';
-  }
-  out.flush();
-  return out.good() ? Status() : Status::Error("cannot write " + file.string());
-}
-
-Spread SpreadOf(std::vector<double> values) {
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  if (values.empty()) return {none, none, none};
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  const double low = values[(n - 1) / 2], high = values[n / 2];
-  return {.median = low == high ? low : (low + high) / 2, .lowest = values.front(), .highest = values.back()};
-}
 
 std::string ResultTables(const std::vector<ResultRow>& rows) {
   const std::vector<std::string> relays = RelaysOf(rows);
@@ -146,14 +95,14 @@ std::string ResultTables(const std::vector<ResultRow>& rows) {
     const std::string label = row->scenario + ": " + row->figure.name;
     headlines += TableRow(rows, relays, label, headline.scenario, row->figure);
   }
-  if (!headlines.empty()) text += "\n" + TableHead(relays) + headlines;
+  if (!headlines.empty()) text += "\n" + Head(relays) + headlines;
   std::vector<std::pair<std::string, std::string>> shown;
   std::string scenario;
   std::vector<ResultRow> sorted = rows;
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const ResultRow& a, const ResultRow& b) { return a.scenario < b.scenario; });
   for (const ResultRow& row : sorted) {
-    if (row.scenario != scenario) text += "\n## " + row.scenario + "\n\n" + TableHead(relays);
+    if (row.scenario != scenario) text += "\n## " + row.scenario + "\n\n" + Head(relays);
     scenario = row.scenario;
     const std::pair<std::string, std::string> key(row.scenario, row.figure.name);
     if (std::find(shown.begin(), shown.end(), key) != shown.end()) continue;
@@ -168,7 +117,7 @@ std::string PlainFigures(const LoadFigures& figures) {
   for (const LoadFigure& figure : figures) {
     char line[160];
     std::snprintf(line, sizeof line, "  %-44s %14s %s\n", figure.name.c_str(),
-                  Number(figure.value, figure.unit).c_str(), figure.unit == "digest" ? "" : figure.unit.c_str());
+                  FigureText(figure.value, figure.unit).c_str(), figure.unit == "digest" ? "" : figure.unit.c_str());
     text += line;
   }
   return text;

@@ -1,6 +1,5 @@
 // REQ to EOSE, one shape after the other on one connection of an otherwise idle relay that holds the events of
 // `ingest`. What came is counted and summed, so that two relays can be seen to have answered the same.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 
@@ -17,11 +16,11 @@ class Req final : public LoadScenario {
   std::string_view name() const override { return "req"; }
   std::string_view meaning() const override { return "REQ to EOSE by shape: latency, cost, and whether results agree"; }
 
-  void AddOptions(CLI::App* app) override {
-    app->add_option("--requests", requests_, "of each shape")->capture_default_str()->check(CLI::Range(1, 1'000'000));
-    app->add_option("--heavy-requests", heavy_requests_, "of each shape with hundreds of results")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 1'000'000));
+  void AddOptions(CommandLine line) override {
+    line.Add("--requests", &requests_, "of each shape").ShowDefault().Within(1, 1'000'000);
+    line.Add("--heavy-requests", &heavy_requests_, "of each shape with hundreds of results")
+        .ShowDefault()
+        .Within(1, 1'000'000);
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {

@@ -1,6 +1,5 @@
 // The relay under more than it can take: publishers that never pause, and what readers, a quiet publisher and a live
 // subscriber feel of it.
-#include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"
@@ -17,21 +16,13 @@ class StormOnRelay final : public LoadScenario {
   std::string_view name() const override { return "storm"; }
   std::string_view meaning() const override { return "publishers without pause, and what everybody else feels"; }
 
-  void AddOptions(CLI::App* app) override {
-    app->add_option("--connections", connections_, "publishers")->capture_default_str()->check(CLI::Range(1, 1000));
-    app->add_option("--in-flight", window_, "events unanswered on each")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 100'000));
-    app->add_option("--storm-events", events_, "how long, in events")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 10'000'000));
-    app->add_option("--readers", readers_, "readers")->capture_default_str()->check(CLI::Range(0, 1000));
-    app->add_option("--interval-ms", interval_ms_, "of a reader's REQs; 0: no pause")
-        ->capture_default_str()
-        ->check(CLI::Range(0, 60'000));
-    app->add_option("--live-rate", live_rate_, "events a second of the quiet publisher")
-        ->capture_default_str()
-        ->check(CLI::Range(0.1, 1000.0));
+  void AddOptions(CommandLine line) override {
+    line.Add("--connections", &connections_, "publishers").ShowDefault().Within(1, 1000);
+    line.Add("--in-flight", &window_, "events unanswered on each").ShowDefault().Within(1, 100'000);
+    line.Add("--storm-events", &events_, "how long, in events").ShowDefault().Within(1, 10'000'000);
+    line.Add("--readers", &readers_, "readers").ShowDefault().Within(0, 1000);
+    line.Add("--interval-ms", &interval_ms_, "of a reader's REQs; 0: no pause").ShowDefault().Within(0, 60'000);
+    line.Add("--live-rate", &live_rate_, "events a second of the quiet publisher").ShowDefault().Within(0.1, 1000.0);
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {

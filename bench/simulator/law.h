@@ -2,11 +2,11 @@
 //
 //   weir    the real AdaptiveLimiter of throttle/, on virtual time
 //   none    nothing; the engine's own brakes alone
-//   plan    a delay after every Nth operation from a PID on 0.7 memory + 0.3 load (plan_law.h)
-//   pd      TiKV's flow controller of 2021 (pd_law.h)
-//   spring  FoundationDB's Ratekeeper (spring_law.h)
+//   plan    a delay after every Nth operation from a PID on 0.7 memory + 0.3 load
+//   pd      TiKV's flow controller of 2021 (pd_law.cc)
+//   spring  FoundationDB's Ratekeeper (spring_law.cc)
 //
-// The last three are models: small, and as faithful as their headers say.
+// The last three are models: small, and as faithful as their comments say.
 #pragma once
 
 #include <functional>
@@ -71,6 +71,14 @@ struct LawContext {
 
 // "weir", "none", "plan", "pd", "spring".
 const std::vector<std::string_view>& LawNames();
+// What all laws steer by: the highest signal that acts on writes, of all or of the engine's own.
+double ActingLevel(const LoadSample& sample);
+double ActingEngineLevel(const LoadSample& sample);
+
+std::unique_ptr<Law> MakeWeirLaw(const LawContext& context);
+std::unique_ptr<Law> MakePdLaw(const LawContext& context);
+std::unique_ptr<Law> MakeSpringLaw(const LawContext& context);
+
 // nullptr for a name that is not among them.
 std::unique_ptr<Law> MakeLaw(std::string_view name, const LawContext& context);
 // Whether this law is tried with RocksDB's own brakes moved outwards: all that bring a brake of their own.

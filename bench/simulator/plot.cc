@@ -21,64 +21,28 @@ std::string Formatted(const char* format, double value) {
   return text;
 }
 
-// Dots on a raster; a character cell holds cell_width × cell_height of them.
-class Canvas {
- public:
-  Canvas(int columns, int rows, bool unicode)
-      : columns_(columns),
-        rows_(rows),
-        unicode_(unicode),
-        width_(unicode ? 2 : 1),
-        height_(unicode ? 4 : 1),
-        cells_(static_cast<size_t>(columns * rows)) {}
+std::string Braille(unsigned bits) {
+  const unsigned code = 0x2800 + bits;
+  return {static_cast<char>(0xE0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 0x3F)),
+          static_cast<char>(0x80 | (code & 0x3F))};
+}
 
-  int dots_wide() const { return columns_ * width_; }
-  int dots_high() const { return rows_ * height_; }
-
-  // (0, 0) is at the bottom left.
-  void Set(int x, int y) {
-    const int row = RowOf(y);
-    // Braille numbers its dots down the left column, then down the right, then the bottom two.
-    static constexpr unsigned kBits[4][2] = {{0x40, 0x80}, {0x04, 0x20}, {0x02, 0x10}, {0x01, 0x08}};
-    cells_[CellOf(row, x / width_)] |= unicode_ ? kBits[y % 4][x % 2] : 1;
-  }
-
-  int RowOf(int y) const { return rows_ - 1 - y / height_; }
-
-  size_t CellOf(int row, int column) const {
-    return static_cast<size_t>(row) * static_cast<size_t>(columns_) + static_cast<size_t>(column);
-  }
-
-  std::string Row(int row, const std::string& empty) const {
-    std::string text;
-    for (int column = 0; column < columns_; ++column) {
-      const unsigned bits = cells_[CellOf(row, column)];
-      text += bits == 0 ? empty : unicode_ ? Braille(bits) : "*";
-    }
-    return text;
-  }
-
- private:
-  static std::string Braille(unsigned bits) {
-    const unsigned code = 0x2800 + bits;
-    return {static_cast<char>(0xE0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 0x3F)),
-            static_cast<char>(0x80 | (code & 0x3F))};
-  }
-
-  int columns_;
-  int rows_;
-  bool unicode_;
-  int width_;
-  int height_;
-  std::vector<unsigned> cells_;
+// Lowest and highest dot of a column of dots; none where low > high.
+struct Stroke {
+  int low = 1;
+  int high = 0;
 };
 
 // Each column of dots shows all that happened in its stretch of time, so no peak is lost.
-void Trace(const std::vector<double>& values, double top, Canvas* canvas) {
+std::vector<Stroke> Trace(const std::vector<double>& values, double top, int dots_wide, int dots_high) {
   const auto count = static_cast<double>(values.size());
-  for (int x = 0; x < canvas->dots_wide(); ++x) {
-    const auto begin = static_cast<size_t>(count * x / canvas->dots_wide());
-    const auto end = std::max(begin + 1, static_cast<size_t>(count * (x + 1) / canvas->dots_wide()));
+  const auto dot = [&](double v) {
+    return std::clamp(static_cast<int>(std::lround(v / top * (dots_high - 1))), 0, dots_high - 1);
+  };
+  std::vector<Stroke> strokes(static_cast<size_t>(dots_wide));
+  for (int x = 0; x < dots_wide; ++x) {
+    const auto begin = static_cast<size_t>(count * x / dots_wide);
+    const auto end = std::max(begin + 1, static_cast<size_t>(count * (x + 1) / dots_wide));
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
     for (size_t i = begin; i < std::min(end, values.size()); ++i) {
@@ -86,12 +50,26 @@ void Trace(const std::vector<double>& values, double top, Canvas* canvas) {
       low = std::min(low, values[i]);
       high = std::max(high, values[i]);
     }
-    if (low > high) continue;
-    const auto dot = [&](double v) {
-      return std::clamp(static_cast<int>(std::lround(v / top * (canvas->dots_high() - 1))), 0, canvas->dots_high() - 1);
-    };
-    for (int y = dot(low); y <= dot(high); ++y) canvas->Set(x, y);
+    if (low <= high) strokes[static_cast<size_t>(x)] = {dot(low), dot(high)};
   }
+  return strokes;
+}
+
+// One row of characters; its lowest dots stand at height `bottom`. A character is one dot, or in Unicode two by four.
+std::string RowOf(const std::vector<Stroke>& strokes, int bottom, bool unicode, const std::string& empty) {
+  // Braille numbers its dots down the left column, then down the right, then the bottom two.
+  static constexpr unsigned kBits[4][2] = {{0x40, 0x80}, {0x04, 0x20}, {0x02, 0x10}, {0x01, 0x08}};
+  const size_t wide = unicode ? 2 : 1;
+  const int high = unicode ? 4 : 1;
+  std::string text;
+  for (size_t first = 0; first < strokes.size(); first += wide) {
+    unsigned bits = 0;
+    for (size_t x = 0; x < wide; ++x)
+      for (int y = 0; y < high; ++y)
+        if (strokes[first + x].low <= bottom + y && bottom + y <= strokes[first + x].high) bits |= kBits[y][x];
+    text += bits == 0 ? empty : unicode ? Braille(bits) : "*";
+  }
+  return text;
 }
 
 std::string TimeAxis(double seconds, int columns) {
@@ -125,15 +103,16 @@ Terminal TerminalOfStdout(const Environment& environment) {
 
 std::string Draw(const Curve& curve, const Terminal& terminal, bool time_axis) {
   const int columns = std::clamp(terminal.width, kNarrowest, kWidest) - kScaleWidth - 2;
-  Canvas canvas(columns, curve.rows, terminal.unicode);
+  const int dots_high = curve.rows * (terminal.unicode ? 4 : 1);
   double top = curve.reference;
   for (const double v : curve.values)
     if (!std::isnan(v)) top = std::max(top, v);
   if (top <= 0) top = 1;
-  Trace(curve.values, top, &canvas);
+  const std::vector<Stroke> strokes = Trace(curve.values, top, columns * (terminal.unicode ? 2 : 1), dots_high);
 
-  const int reference_dot = static_cast<int>(std::lround(curve.reference / top * (canvas.dots_high() - 1)));
-  const int reference_row = curve.reference > 0 ? canvas.RowOf(reference_dot) : -1;
+  const auto row_of = [&](int y) { return curve.rows - 1 - y * curve.rows / dots_high; };
+  const int reference_dot = static_cast<int>(std::lround(curve.reference / top * (dots_high - 1)));
+  const int reference_row = curve.reference > 0 ? row_of(reference_dot) : -1;
   const std::string bar = terminal.unicode ? "│" : "|";
   std::string text = curve.title;
   if (reference_row >= 0) text += "; " + std::string(terminal.unicode ? "╌" : "-") + " " + curve.reference_name;
@@ -144,7 +123,8 @@ std::string Draw(const Curve& curve, const Terminal& terminal, bool time_axis) {
     text += (scaled ? Formatted("%8.2f", value) : std::string(kScaleWidth, ' ')) + bar;
     const bool line = row == reference_row;
     if (line && terminal.colour) text += "\033[33m";
-    text += canvas.Row(row, line ? (terminal.unicode ? "╌" : "-") : " ");
+    text += RowOf(strokes, (curve.rows - 1 - row) * dots_high / curve.rows, terminal.unicode,
+                  line ? (terminal.unicode ? "╌" : "-") : " ");
     if (line && terminal.colour) text += "\033[0m";
     text += "\n";
   }

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {

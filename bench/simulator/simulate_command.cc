@@ -1,8 +1,5 @@
 #include "bench/simulator/simulate_command.h"
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <iostream>
 #include <string>
@@ -11,6 +8,7 @@
 #include "bench/simulator/law.h"
 #include "bench/simulator/report.h"
 #include "bench/simulator/tables.h"
+#include "config/command_line.h"
 #include "throttle/limiter_settings.h"
 
 namespace weir {
@@ -30,15 +28,10 @@ struct Flags {
   bool json = false;
 };
 
-std::vector<std::string> NamesOfScenarios() {
+template <typename All>
+std::vector<std::string> NamesOf(const All& all) {
   std::vector<std::string> names;
-  for (const Scenario& s : Scenarios()) names.emplace_back(s.name);
-  return names;
-}
-
-std::vector<std::string> NamesOfGeometries() {
-  std::vector<std::string> names;
-  for (const Geometry& g : Geometries()) names.emplace_back(g.name);
+  for (const auto& one : all) names.emplace_back(one.name);
   return names;
 }
 
@@ -48,25 +41,20 @@ std::vector<std::string> NamesOfLaws() {
   return names;
 }
 
-void AddFlags(CLI::App& app, Flags& flags) {
-  app.add_option("--scenario", flags.scenario, "what happens; --list tells them")
-      ->check(CLI::IsMember(NamesOfScenarios()))
-      ->capture_default_str();
-  app.add_option("--law", flags.law, "weir, one of those it is compared with, or all of them side by side")
-      ->check(CLI::IsMember(NamesOfLaws()))
-      ->capture_default_str();
-  app.add_option("--geometry", flags.geometry, "size of the engine")
-      ->check(CLI::IsMember(NamesOfGeometries()))
-      ->capture_default_str();
-  app.add_option("--seconds", flags.seconds, "run so long instead of the scenario's own time")
-      ->check(CLI::Range(1.0, 36000.0));
-  app.add_option("--seed", flags.seed, "of the interactive arrivals")->capture_default_str();
-  auto* list = app.add_flag("--list", flags.list, "print the scenarios, laws and geometries");
-  app.add_option("--table", flags.table, "print a table of the READMEs instead")
-      ->check(CLI::IsMember({"bake-off", "tuning"}))
-      ->excludes(list);
-  auto* csv = app.add_flag("--csv", flags.csv, "print every tick")->excludes(list);
-  app.add_flag("--json", flags.json, "print the figures")->excludes(list)->excludes(csv);
+void AddFlags(CommandLine& line, Flags& flags) {
+  line.Add("--scenario", &flags.scenario, "what happens; --list tells them").OneOf(NamesOf(Scenarios())).ShowDefault();
+  line.Add("--law", &flags.law, "weir, one of those it is compared with, or all of them side by side")
+      .OneOf(NamesOfLaws())
+      .ShowDefault();
+  line.Add("--geometry", &flags.geometry, "size of the engine").OneOf(NamesOf(Geometries())).ShowDefault();
+  line.Add("--seconds", &flags.seconds, "run so long instead of the scenario's own time").Within(1.0, 36000.0);
+  line.Add("--seed", &flags.seed, "of the interactive arrivals").ShowDefault();
+  line.Add("--list", &flags.list, "print the scenarios, laws and geometries");
+  line.Add("--table", &flags.table, "print a table of the READMEs instead")
+      .OneOf({"bake-off", "tuning"})
+      .Excludes("--list");
+  line.Add("--csv", &flags.csv, "print every tick").Excludes("--list");
+  line.Add("--json", &flags.json, "print the figures").Excludes("--list").Excludes("--csv");
 }
 
 void PrintList(std::ostream& out) {
@@ -137,15 +125,11 @@ int SimulateCommand(int argc, char** argv) {
 int SimulateCommand(int argc, char** argv, const Environment& environment, const Terminal& terminal, std::ostream& out,
                     std::ostream& err) {
   Flags flags;
-  CLI::App app(
-      "Runs the throttle against a simulated engine that bulk work overloads, with the settings of the environment.",
-      argv[0]);
-  AddFlags(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e, out, err) == 0 ? 0 : 2;
-  }
+  CommandLine line(
+      argv[0],
+      "Runs the throttle against a simulated engine that bulk work overloads, with the settings of the environment.");
+  AddFlags(line, flags);
+  if (const std::optional<int> code = line.Parse(argc, argv, out, err)) return *code;
   if (flags.list) {
     PrintList(out);
     return 0;

@@ -8,18 +8,49 @@
 #include "bench/simulator/agenda.h"
 #include "bench/simulator/law.h"
 #include "bench/simulator/load.h"
-#include "bench/simulator/sim_monitor.h"
 #include "bench/simulator/write_path.h"
 #include "config/manual_clock.h"
+#include "monitors/load_monitor.h"
 
 namespace weir {
 namespace {
 
-// TimePoint{} means "never" to monitor and limiter, so time does not begin there.
 constexpr TimePoint kStart{std::chrono::hours(1)};
 
 // The integral time in dead times of the loop (throttle/rate_law.h).
 constexpr double kDeadTimesPerIntegral = 8;
+
+enum class Sensor { kWorks, kFails, kNan };
+
+// Its probe is what RocksDB's is, with the plant's facts for properties. It can be told to go blind, as a sensor does:
+// to fail, or to deliver numbers that are none.
+class SimProbe final : public LoadProbe {
+ public:
+  explicit SimProbe(Plant& plant) : plant_(plant) {}
+
+  void SetSensor(Sensor sensor) { sensor_ = sensor; }
+
+ private:
+  Status Probe(TimePoint now, LoadSample* sample) override {
+    if (sensor_ == Sensor::kFails) return Status::Error("the sensor is lost, as the scenario wants");
+    plant_.Sense(now, sample);
+    if (sensor_ == Sensor::kNan) {
+      for (Signal& signal : sample->signal_array) signal.level = std::numeric_limits<double>::quiet_NaN();
+    }
+    return Status();
+  }
+
+  Plant& plant_;
+  Sensor sensor_ = Sensor::kWorks;
+};
+
+class SimMonitor final : public LoadMonitor {
+ public:
+  SimMonitor(Plant& plant, const MonitorSettings& settings, const Clock& clock)
+      : LoadMonitor(std::make_unique<SimProbe>(plant), settings, clock) {}
+
+  void SetSensor(Sensor sensor) { static_cast<SimProbe&>(probe()).SetSensor(sensor); }
+};
 
 LsmGeometry GeometryOf(const SimulationOptions& o) {
   const LsmGeometry& given = o.geometry->lsm.geometry;
@@ -102,8 +133,7 @@ class Run {
     const LawView law = law_->View();
     TickRow row;
     row.time_s = ToSeconds(clock_.Now() - kStart);
-    for (const Signal& signal : sample.signals())
-      if (signal.acts_on_writes) row.level = std::max(row.level, signal.level);
+    row.level = ActingLevel(sample);
     row.setpoint = options_.settings.bulk.setpoint;
     row.open = law.open;
     row.limit = law.bytes_per_second;

@@ -6,7 +6,7 @@
 
 #include "bench/simulator/law.h"
 #include "bench/simulator/simulation.h"
-#include "config/parse.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {

@@ -3,23 +3,25 @@
 //   store_cost [events = 100000] [batch = 256] [directory = store_cost.data]
 //
 // The events are those of the relay's load generator. The directory is made anew.
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "bench/relay/event_maker.h"
+#include "bench/relay/server_usage.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/store/rocksdb_store.h"
 #include "rocksdb/db.h"
@@ -29,22 +31,13 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-double CpuSeconds(int who) {
-  rusage usage;
-  getrusage(who, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+double ThreadCpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-uint64_t BytesWritten() {
-  std::ifstream in("/proc/self/io");
-  std::string name;
-  for (uint64_t value; in >> name >> value;)
-    if (name == "write_bytes:") return value;
-  return 0;
-}
+uint64_t BytesWritten() { return ReadWritten(getpid()).value().to_disk; }
 
 [[noreturn]] void Fail(const Status& status) {
   std::fprintf(stderr, "%s\n", status.message().c_str());
@@ -79,15 +72,14 @@ void SaveAll(RocksDbStore& store, const std::vector<Event>& events, size_t batch
 }
 
 void Measure(const char* what, size_t count, const std::function<void()>& work) {
-  const double thread_before = CpuSeconds(RUSAGE_THREAD);
-  const double process_before = CpuSeconds(RUSAGE_SELF);
+  const double thread_before = ThreadCpuSeconds();
+  const double process_before = ToSeconds(OwnProcessorTime());
   const auto start = SteadyClock::now();
   work();
   const double wall = std::chrono::duration<double>(SteadyClock::now() - start).count();
   const double n = static_cast<double>(count) / 1e6;
   std::printf("%-34s %7.2f µs CPU of the caller, %7.2f of all, %7.2f elapsed\n", what,
-              (CpuSeconds(RUSAGE_THREAD) - thread_before) / n, (CpuSeconds(RUSAGE_SELF) - process_before) / n,
-              wall / n);
+              (ThreadCpuSeconds() - thread_before) / n, (ToSeconds(OwnProcessorTime()) - process_before) / n, wall / n);
 }
 
 void Settle(RocksDbStore& store) {
@@ -141,6 +133,11 @@ void Ask(const char* what, const RocksDbStore& store, const std::function<Filter
 void AskAll(const RocksDbStore& store, const std::vector<Event>& events) {
   std::mt19937_64 random(1);
   const auto any = [&] { return events[random() % events.size()].view(); };
+  const auto some = [&](int count) {
+    std::set<PublicKey> authors;
+    for (int i = 0; i < count; ++i) authors.insert(any().pubkey());
+    return std::vector<PublicKey>(authors.begin(), authors.end());
+  };
   Ask("one id", store, [&](size_t) { return Filter{.ids = {{any().id()}}}; });
   Ask("author + kind 1, limit 20", store,
       [&](size_t) { return Filter{.authors = {{any().pubkey()}}, .kinds = {{1}}, .limit = 20}; });
@@ -153,19 +150,9 @@ void AskAll(const RocksDbStore& store, const std::vector<Event>& events) {
   Ask("kind 1 + since, limit 500", store, [&](size_t) {
     return Filter{.kinds = {{1}}, .since = events[random() % (events.size() / 2)].view().created_at(), .limit = 500};
   });
-  Ask("50 authors, limit 500", store, [&](size_t) {
-    std::vector<PublicKey> authors;
-    for (int i = 0; i < 50; ++i) authors.push_back(any().pubkey());
-    std::sort(authors.begin(), authors.end());
-    authors.erase(std::unique(authors.begin(), authors.end()), authors.end());
-    return Filter{.authors = authors, .limit = 500};
-  });
+  Ask("50 authors, limit 500", store, [&](size_t) { return Filter{.authors = some(50), .limit = 500}; });
   Ask("500 authors, kinds 1 6, limit 100", store, [&](size_t) {
-    std::vector<PublicKey> authors;
-    for (int i = 0; i < 500; ++i) authors.push_back(any().pubkey());
-    std::sort(authors.begin(), authors.end());
-    authors.erase(std::unique(authors.begin(), authors.end()), authors.end());
-    return Filter{.authors = authors, .kinds = {{1, 6}}, .limit = 100};
+    return Filter{.authors = some(500), .kinds = {{1, 6}}, .limit = 100};
   });
   Ask("#p of an author, kind 7, limit 50", store, [&](size_t) {
     return Filter{.kinds = {{7}}, .tags = {{'p', {ToHex(any().pubkey())}}}, .limit = 50};

@@ -1,10 +1,12 @@
 #include "bench/storm/campaign.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 
 #include "bench/storm/policy.h"
-#include "bench/storm/report.h"
+#include "bench/storm/scenario.h"
 
 namespace weir {
 namespace {
@@ -20,6 +22,22 @@ void Append(std::vector<RunKey>* all, double scale, const std::string& scenario,
     all->push_back({.scale = scale, .scenario = scenario, .policy = policy, .repetition = repetition});
 }
 
+// The phases that ended well and are those that their scenario is judged by.
+bool Judged(const PhaseRow& row) {
+  const StormScenario* scenario = FindStormScenario(row.run.scenario);
+  return row.outcome == "ok" && scenario != nullptr && scenario->judged_phase == row.phase;
+}
+
+// NaN where there is none.
+double Median(const std::vector<PhaseRow>& rows, double PhaseRow::*figure) {
+  std::vector<double> values;
+  for (const PhaseRow& row : rows)
+    if (std::isfinite(row.*figure)) values.push_back(row.*figure);
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
 }  // namespace
 
 std::vector<RunKey> OracleSweep(int repetitions) {
@@ -30,18 +48,19 @@ std::vector<RunKey> OracleSweep(int repetitions) {
 }
 
 std::string BestOracle(const std::vector<PhaseRow>& rows) {
-  std::vector<PhaseRow> swept;
+  std::map<std::string, std::vector<PhaseRow>> swept;
   for (const PhaseRow& row : rows)
-    if (row.run.label == kSweep) swept.push_back(row);
+    if (row.run.label == kSweep && Judged(row)) swept[row.run.policy].push_back(row);
   std::string best;
   double most = 0;
-  for (const Summary& s : Summarise(swept)) {
-    const PhaseRow& median = s.median;
-    if (median.write_p999_ms > kInteractiveGoalMs || s.highest.braked_seconds > 0 || s.highest.highest_level > 1)
-      continue;
-    if (median.adjusted_bulk_mb_per_second <= most) continue;
-    most = median.adjusted_bulk_mb_per_second;
-    best = s.run.policy;
+  for (const auto& [policy, runs] : swept) {
+    const bool escaped = std::any_of(
+        runs.begin(), runs.end(), [](const PhaseRow& row) { return row.braked_seconds > 0 || row.highest_level > 1; });
+    if (escaped || Median(runs, &PhaseRow::write_p999_ms) > kInteractiveGoalMs) continue;
+    const double bulk = Median(runs, &PhaseRow::adjusted_bulk_mb_per_second);
+    if (bulk <= most) continue;
+    most = bulk;
+    best = policy;
   }
   return best;
 }
@@ -49,10 +68,10 @@ std::string BestOracle(const std::vector<PhaseRow>& rows) {
 double Sustained(const std::vector<PhaseRow>& rows) {
   std::vector<PhaseRow> steady;
   for (const PhaseRow& row : rows)
-    if (row.run.scale == 1 && row.run.scenario == "steady" && row.run.policy == "weir" && row.run.label.empty())
+    if (row.run.scale == 1 && row.run.scenario == "steady" && row.run.policy == "weir" && row.run.label.empty() &&
+        Judged(row))
       steady.push_back(row);
-  const std::vector<Summary> summaries = Summarise(steady);
-  return summaries.empty() ? std::numeric_limits<double>::quiet_NaN() : summaries.front().median.bulk_mb_per_second;
+  return Median(steady, &PhaseRow::bulk_mb_per_second);
 }
 
 std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions) {

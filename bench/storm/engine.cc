@@ -1,7 +1,9 @@
 #include "bench/storm/engine.h"
 
+#include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/rate_limiter.h>
+#include <rocksdb/table.h>
 #include <rocksdb/write_buffer_manager.h>
 
 #include <algorithm>
@@ -42,15 +44,36 @@ Status CopyDatabase(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-Result<std::unique_ptr<ScratchDirectory>> ScratchDirectory::Make(const fs::path& parent, const std::string& prefix) {
-  std::string name = (parent / (prefix + "-XXXXXX")).string();
-  if (mkdtemp(name.data()) == nullptr) return Status::Error("cannot make a directory in " + parent.string());
-  return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(name));
+StormGeometry ScaledStorm(double scale) {
+  const auto scaled = [scale](auto x) { return static_cast<decltype(x)>(static_cast<double>(x) * scale); };
+  StormGeometry g;
+  g.scale = scale;
+  g.keys = scaled(g.keys);
+  g.preloaded_values = scaled(g.preloaded_values);
+  g.disk_bytes_per_second = scaled(g.disk_bytes_per_second);
+  g.memory_target_bytes = scaled(g.memory_target_bytes);
+  return g;
 }
 
-ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+static rocksdb::Options EngineOptions(const StormGeometry& geometry, std::shared_ptr<rocksdb::RateLimiter> disk) {
+  const auto mebibytes = [&geometry](double n) { return static_cast<uint64_t>(n * geometry.scale * (1 << 20)); };
+  rocksdb::Options options;
+  options.compression = rocksdb::kNoCompression;
+  options.write_buffer_size = mebibytes(4);
+  options.max_write_buffer_number = 4;
+  options.level0_file_num_compaction_trigger = 4;
+  options.level0_slowdown_writes_trigger = 12;
+  options.level0_stop_writes_trigger = 20;
+  options.max_bytes_for_level_base = mebibytes(32);
+  options.target_file_size_base = mebibytes(4);
+  options.soft_pending_compaction_bytes_limit = mebibytes(512);
+  options.hard_pending_compaction_bytes_limit = mebibytes(2048);
+  options.max_background_jobs = 2;
+  options.rate_limiter = std::move(disk);
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(mebibytes(32));
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
 }
 
 std::string StormKey(uint64_t number) {
@@ -85,7 +108,7 @@ StormEngine::Options StormEngine::DefaultOptions(const StormGeometry& geometry) 
 
 Result<std::unique_ptr<StormEngine>> StormEngine::Open(const StormGeometry& geometry, Options options,
                                                        const fs::path& template_path, const fs::path& parent) {
-  auto directory = ScratchDirectory::Make(parent, "weir-storm");
+  auto directory = TemporaryDirectory::Make(parent, "weir-storm");
   if (!directory.ok()) return directory.status();
   std::unique_ptr<StormEngine> engine(new StormEngine);
   engine->geometry_ = geometry;

@@ -2,26 +2,35 @@
 // ends.
 #pragma once
 
+#include <rocksdb/options.h>
+
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
-#include "bench/storm/geometry.h"
+#include "bench/measure/temporary_directory.h"
 #include "config/status.h"
 #include "monitors/rocksdb_monitor.h"
 
 namespace weir {
 
-// A directory with a new name that is removed at the end.
-class ScratchDirectory {
- public:
-  static Result<std::unique_ptr<ScratchDirectory>> Make(const std::filesystem::path& parent, const std::string& prefix);
-  ~ScratchDirectory();
-  const std::filesystem::path& path() const { return path_; }
+// The engine under the storm: a RocksDB that two cores can overload, because its background I/O is limited (the disk is
+// far faster than the cores).
+//
+// At scale 1: values of 1,000 bytes over 2 million keys, no compression, 4 buffers of 4 MiB, L0 triggers 4/12/20, L1 of
+// 32 MiB, files of 4 MiB, soft limit of debt 512 MiB, hard 2 GiB, two background jobs, 32 MiB/s for flushes and
+// compactions in portions of 10 ms, 32 MiB of block cache, 100 MB preloaded.
+struct StormGeometry {
+  double scale = 1;  // of every size and of the disk
 
- private:
-  explicit ScratchDirectory(std::filesystem::path path) : path_(std::move(path)) {}
-  std::filesystem::path path_;
+  uint64_t keys = 2'000'000;
+  size_t value_bytes = 1000;
+  uint64_t preloaded_values = 100'000;
+  int64_t disk_bytes_per_second = 32 << 20;
+  uint64_t memory_target_bytes = 256 << 20;
 };
+
+StormGeometry ScaledStorm(double scale);
 
 // Sixteen digits.
 std::string StormKey(uint64_t number);
@@ -61,7 +70,7 @@ class StormEngine {
   StormEngine() = default;
 
   StormGeometry geometry_;
-  std::unique_ptr<ScratchDirectory> directory_;
+  std::unique_ptr<TemporaryDirectory> directory_;
   std::shared_ptr<rocksdb::RateLimiter> disk_;
   std::shared_ptr<rocksdb::WriteBufferManager> buffers_;  // may be null
   std::unique_ptr<rocksdb::DB> db_;

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {

@@ -1,60 +1,139 @@
 #include "bench/storm/policy.h"
 
 #include <rocksdb/db.h>
+#include <rocksdb/rate_limiter.h>
+#include <rocksdb/write_buffer_manager.h>
 
-#include <cmath>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
-#include "bench/storm/control_policies.h"
-#include "bench/storm/engine_policies.h"
-#include "config/parse.h"
+#include "bench/storm/policies.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {
 
-constexpr double kAsIs = std::numeric_limits<double>::quiet_NaN();
+constexpr Duration kFirstPause = std::chrono::milliseconds(1);
+constexpr Duration kLongestPause = std::chrono::milliseconds(100);
+
+// RocksDB's own remedies: options before it is opened, and an option of bulk writes.
+class EnginePolicy final : public Policy {
+ public:
+  using Adaptation = std::function<void(StormEngine::Options&)>;
+  explicit EnginePolicy(Adaptation adapt, bool rocksdb::WriteOptions::*option_of_bulk = nullptr,
+                        int largest_batch = std::numeric_limits<int>::max())
+      : adapt_(std::move(adapt)), option_of_bulk_(option_of_bulk), largest_batch_(largest_batch) {}
+
+  void Adapt(StormEngine::Options& options) const override { adapt_(options); }
+  void Stop() override { stopped_ = true; }
+  int LargestBatch() const override { return largest_batch_; }
+
+  // Incomplete: under no_slowdown it would have to wait, and its client tries again, each time after twice as long.
+  WriteResult Write(Party party, rocksdb::WriteBatch& batch) override {
+    rocksdb::WriteOptions options;
+    if (option_of_bulk_ != nullptr) options.*option_of_bulk_ = party.work_class == WorkClass::kBulk;
+    Duration waited{};
+    for (Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+      const rocksdb::Status status = db().Write(options, &batch);
+      if (!status.IsIncomplete()) return {.status = status, .waited = waited};
+      if (stopped_) return {.refused = true, .waited = waited};
+      std::this_thread::sleep_for(pause);
+      waited += pause;
+    }
+  }
+
+ private:
+  const Adaptation adapt_;
+  bool rocksdb::WriteOptions::*const option_of_bulk_;
+  const int largest_batch_;
+  std::atomic<bool> stopped_{false};
+};
+
+EnginePolicy::Adaptation SlowdownAt(double l0_files) {
+  return [l0_files](StormEngine::Options& options) {
+    const int moved = static_cast<int>(l0_files) - options.rocksdb.level0_slowdown_writes_trigger;
+    options.rocksdb.level0_slowdown_writes_trigger += moved;
+    options.rocksdb.level0_stop_writes_trigger += moved;
+  };
+}
+
+void AsItIs(StormEngine::Options&) {}
+
+void MoveBrakes(StormEngine::Options& options) { options.move_brakes = true; }
+
+// Merges flushes as weir does when it prepares a database, so that the gain of this is not taken for control.
+void MergeFlushes(StormEngine::Options& options) {
+  const LsmGeometry prepared = PreparedGeometry(GeometryOf(options.rocksdb));
+  options.rocksdb.min_write_buffer_number_to_merge = prepared.buffers_per_flush;
+  options.rocksdb.max_write_buffer_number = prepared.max_write_buffers;
+}
+
+// The RateLimiter chooses what flushes and compactions may write, up to what the disk gives.
+void AutoTune(StormEngine::Options& options) {
+  constexpr int64_t kRefillMicroseconds = 10'000;
+  constexpr int32_t kFairness = 10;
+  options.disk.reset(rocksdb::NewGenericRateLimiter(options.disk->GetBytesPerSecond(), kRefillMicroseconds, kFairness,
+                                                    rocksdb::RateLimiter::Mode::kWritesOnly, /*auto_tuned=*/true));
+  options.rocksdb.rate_limiter = options.disk;
+}
+
+EnginePolicy::Adaptation StallAt(double mebibytes) {
+  return [mebibytes](StormEngine::Options& options) {
+    // At scale 1 as many bytes as a column family may have in memtables.
+    const double scale = static_cast<double>(options.rocksdb.write_buffer_size) / (4 << 20);
+    options.rocksdb.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
+        static_cast<size_t>(mebibytes * scale * (1 << 20)), nullptr, /*allow_stall=*/true);
+  };
+}
+
+struct Knobs {
+  double knob;
+  const StormGeometry& geometry;
+  const LimiterSettings& settings;
+};
 
 struct Entry {
   PolicyKind kind;
-  std::function<std::unique_ptr<Policy>(double knob, const StormGeometry&, const LimiterSettings&)> make;
+  std::function<std::unique_ptr<Policy>(const Knobs&)> make;
 };
 
-template <typename T>
-auto FromKnob() {
-  return [](double knob, const StormGeometry&, const LimiterSettings&) { return std::make_unique<T>(knob); };
+using Options = rocksdb::WriteOptions;
+
+template <typename... Args>
+std::unique_ptr<Policy> Engine(Args... args) {
+  return std::make_unique<EnginePolicy>(std::move(args)...);
 }
 
+// RocksDB's limiter of low_pri asserts that a batch is smaller than a tenth of a second of its rate, which falls with
+// the delayed rate, and Debian's RocksDB is built with assertions: so its batches are small.
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> kEntries = {
-      {{"alone", "RocksDB as it is", "L0 slowdown trigger, files", 12}, FromKnob<AlonePolicy>()},
+      {{"alone", "RocksDB as it is", "L0 slowdown trigger, files", 12},
+       [](const Knobs& k) { return Engine(SlowdownAt(k.knob)); }},
       {{"low_pri", "bulk by WriteOptions::low_pri, in batches small enough not to abort", "values in a batch", 4},
-       FromKnob<LowPriPolicy>()},
+       [](const Knobs& k) { return Engine(AsItIs, &Options::low_pri, static_cast<int>(k.knob)); }},
       {{"alone_merged", "RocksDB with the flushes that weir merges (lsm_geometry.h)", "", kAsIs},
-       FromKnob<AloneMergedPolicy>()},
-      {{"low_pri_merged", "low_pri with the same", "values in a batch", 4}, FromKnob<LowPriMergedPolicy>()},
+       [](const Knobs&) { return Engine(MergeFlushes); }},
+      {{"low_pri_merged", "low_pri with the same", "values in a batch", 4},
+       [](const Knobs& k) { return Engine(MergeFlushes, &Options::low_pri, static_cast<int>(k.knob)); }},
       {{"no_slowdown", "bulk by WriteOptions::no_slowdown, again after a pause", "L0 slowdown trigger, files", 12},
-       FromKnob<NoSlowdownPolicy>()},
-      {{"auto_tuned", "RocksDB's auto-tuned RateLimiter", "", kAsIs}, FromKnob<AutoTunedPolicy>()},
+       [](const Knobs& k) { return Engine(SlowdownAt(k.knob), &Options::no_slowdown); }},
+      {{"auto_tuned", "RocksDB's auto-tuned RateLimiter", "", kAsIs}, [](const Knobs&) { return Engine(AutoTune); }},
       {{"buffer_stall", "a WriteBufferManager that stalls writers", "MiB of memtables", 16},
-       FromKnob<BufferStallPolicy>()},
-      {{"raised", "weir's options, nothing that limits", "", kAsIs}, FromKnob<RaisedPolicy>()},
+       [](const Knobs& k) { return Engine(StallAt(k.knob)); }},
+      {{"raised", "weir's options, nothing that limits", "", kAsIs}, [](const Knobs&) { return Engine(MoveBrakes); }},
       {{"plan", "the published plan, literally", "setpoint of bulk", kAsIs},
-       [](double knob, const StormGeometry&, const LimiterSettings&) { return std::make_unique<PlanPolicy>(knob); }},
+       [](const Knobs& k) { return MakePlanPolicy(k.knob); }},
       {{"static", "weir's options and a fixed rate for bulk", "bulk MB/s", 5},
-       [](double knob, const StormGeometry& g, const LimiterSettings&) {
-         return std::make_unique<StaticPolicy>(knob * g.scale);
-       }},
+       [](const Knobs& k) { return MakeStaticPolicy(k.knob * k.geometry.scale); }},
       {{"weir_one", "weir, all work in one class", "setpoint", kAsIs},
-       [](double knob, const StormGeometry&, const LimiterSettings& s) {
-         return std::make_unique<WeirPolicy>(s, WeirPolicy::Classes::kOne, knob);
-       }},
+       [](const Knobs& k) { return MakeWeirPolicy(k.settings, WeirClasses::kOne, k.knob); }},
       {{"weir_scans", "weir, and few long scans at once", "scans at once", 1},
-       [](double knob, const StormGeometry&, const LimiterSettings& s) {
-         return std::make_unique<FewScansPolicy>(s, knob);
-       }},
+       [](const Knobs& k) { return MakeFewScansPolicy(k.settings, k.knob); }},
       {{"weir", "weir", "setpoint of bulk", kAsIs},
-       [](double knob, const StormGeometry&, const LimiterSettings& s) {
-         return std::make_unique<WeirPolicy>(s, WeirPolicy::Classes::kTwo, knob);
-       }},
+       [](const Knobs& k) { return MakeWeirPolicy(k.settings, WeirClasses::kTwo, k.knob); }},
   };
   return kEntries;
 }
@@ -88,7 +167,7 @@ Result<std::unique_ptr<Policy>> MakePolicy(const std::string& spec, const StormG
       if (!value.ok()) return Status::Error("policy " + spec + ": " + value.status().message());
       knob = value.value();
     }
-    return entry.make(knob, geometry, settings);
+    return entry.make({knob, geometry, settings});
   }
   std::string names;
   for (const Entry& entry : Entries()) names.append(" ").append(entry.kind.name);

@@ -34,20 +34,19 @@ constexpr double kLongestSettleSeconds = 240;
 // Between two compactions of a backlog everything is at rest for a moment.
 constexpr Duration kRestToBeSettled = std::chrono::milliseconds(400);
 
-double ProcessCpuSeconds() {
+rusage OwnUsage() {
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
+  return use;
 }
 
-double PeakMemoryMb() {
-  rusage use{};
-  getrusage(RUSAGE_SELF, &use);
-  return static_cast<double>(use.ru_maxrss) * 1024 / 1e6;
+double ProcessCpuSeconds() {
+  const rusage use = OwnUsage();
+  return static_cast<double>(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+         static_cast<double>(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1e-6;
 }
+
+double PeakMemoryMb() { return static_cast<double>(OwnUsage().ru_maxrss) * 1024 / 1e6; }
 
 double LoadAverage() {
   double load = 0;
@@ -57,8 +56,9 @@ double LoadAverage() {
 // The run's loop: changes phases, watches the engine and notes down.
 class Runner {
  public:
-  Runner(const RunSpec& spec, StormEngine& engine, Policy& policy)
+  Runner(const RunSpec& spec, const RunObserver& observer, StormEngine& engine, Policy& policy)
       : spec_(spec),
+        observer_(observer),
         engine_(engine),
         policy_(policy),
         phases_(spec.scenario.phases),
@@ -72,20 +72,16 @@ class Runner {
     policy_.Start(engine_);
     start_ = last_look_ = last_note_ = next_timeline_ = Clock::System().Now();
     load_.Start();
-    for (size_t i = 0; i < phases_.size() && !load_.failed(); ++i) RunPhase(i);
+    for (size_t i = 0; i < phases_.size() && !Ended(); ++i) RunPhase(i);
     policy_.Stop();
     const Status status = load_.Stop();
     engine_.monitor().Stop();
     return status.ok() ? settling_ : status;
   }
 
-  // The rows last: they say that the run is there.
-  Status Write() {
-    const std::string name = RunName(spec_.key) + ".csv";
-    if (Status s = WriteTimeline(spec_.results / "timeline" / name, timeline_); !s.ok()) return s;
-    if (Status s = WriteCcdf(spec_.results / "ccdf" / name, Ccdf()); !s.ok()) return s;
+  RunFigures Figures() {
     FillRows();
-    return AppendRows(spec_.results / "results.csv", rows_);
+    return {.rows = std::move(rows_), .timeline = std::move(timeline_), .ccdf = Ccdf()};
   }
 
  private:
@@ -96,6 +92,7 @@ class Runner {
     return load;
   }
 
+  bool Ended() const { return stopped_ || load_.failed(); }
   bool Settles(size_t phase) const { return spec_.scenario.settles && phase + 1 == phases_.size(); }
 
   void RunPhase(size_t i) {
@@ -110,7 +107,7 @@ class Runner {
     TimePoint last_unrest = begin;
     level_sum_ = level_count_ = 0;
     bool settled = false;
-    while (!settled && !load_.failed() && Clock::System().Now() < begin + FromSeconds(phase.seconds)) {
+    while (!settled && !Ended() && Clock::System().Now() < begin + FromSeconds(phase.seconds)) {
       std::this_thread::sleep_for(kLookEvery);
       Look(phase, &row);
       if (!Settles(i)) continue;
@@ -173,6 +170,7 @@ class Runner {
     row->highest_l0_files = std::max(row->highest_l0_files, line.l0_files);
     level_sum_ += line.level;
     ++level_count_;
+    if (observer_ && !observer_(line, recent)) stopped_ = true;
     timeline_.push_back(std::move(line));
     bulk_before_ = bulk;
     last_note_ = now;
@@ -232,6 +230,7 @@ class Runner {
   }
 
   const RunSpec& spec_;
+  const RunObserver& observer_;
   StormEngine& engine_;
   Policy& policy_;
   std::vector<StormPhase> phases_;
@@ -240,6 +239,7 @@ class Runner {
   std::vector<PhaseRow> rows_;
   std::vector<TimelineRow> timeline_;
   Status settling_;
+  bool stopped_ = false;
   double settle_seconds_ = std::numeric_limits<double>::quiet_NaN();  // where it did not settle
   uint64_t seen_escapes_ = 0;
   TimePoint start_{}, last_look_{}, last_note_{}, next_timeline_{};
@@ -251,16 +251,26 @@ class Runner {
 
 }  // namespace
 
-Status RunHere(const RunSpec& spec) {
+Result<RunFigures> Run(const RunSpec& spec, const RunObserver& observer) {
   Result<std::unique_ptr<Policy>> policy = MakePolicy(spec.key.policy, spec.geometry, spec.limiter);
   if (!policy.ok()) return policy.status();
   StormEngine::Options options = StormEngine::DefaultOptions(spec.geometry);
   policy.value()->Adapt(options);
   auto engine = StormEngine::Open(spec.geometry, std::move(options), spec.template_path, spec.scratch);
   if (!engine.ok()) return engine.status();
-  Runner runner(spec, *engine.value(), *policy.value());
+  Runner runner(spec, observer, *engine.value(), *policy.value());
   if (Status s = runner.Go(); !s.ok()) return s;
-  return runner.Write();
+  return runner.Figures();
+}
+
+// The rows last: they say that the run is there.
+Status RunHere(const RunSpec& spec) {
+  const Result<RunFigures> run = Run(spec);
+  if (!run.ok()) return run.status();
+  const std::string name = RunName(spec.key) + ".csv";
+  if (Status s = WriteTimeline(spec.results / "timeline" / name, run.value().timeline); !s.ok()) return s;
+  if (Status s = WriteCcdf(spec.results / "ccdf" / name, run.value().ccdf); !s.ok()) return s;
+  return AppendRows(spec.results / "results.csv", run.value().rows);
 }
 
 namespace {
@@ -288,7 +298,7 @@ Result<int> InAChild(const std::function<Status()>& work) {
     for (const int signal : kStoppingSignals) std::signal(signal, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const Status status = work();
-    if (!status.ok()) std::fprintf(stderr, "weir storm: %s\n", status.message().c_str());
+    if (!status.ok()) std::fprintf(stderr, "weir-bench storm: %s\n", status.message().c_str());
     std::fflush(nullptr);
     _exit(status.ok() ? 0 : 1);
   }
@@ -298,7 +308,7 @@ Result<int> InAChild(const std::function<Status()>& work) {
   while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
   }
   running_child = 0;
-  if (interrupted != 0) return Status::Error("interrupted");
+  if (StormInterrupted()) return Status::Error("interrupted");
   return how;
 }
 
@@ -314,6 +324,8 @@ Status RunApart(const RunSpec& spec) {
   }
   return Status::Error("the run " + RunName(spec.key) + " ended before its time");
 }
+
+bool StormInterrupted() { return interrupted != 0; }
 
 Status MakeTemplateApart(const StormGeometry& geometry, const std::filesystem::path& path) {
   const Result<int> how = InAChild([&] { return MakeTemplate(geometry, path); });

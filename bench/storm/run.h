@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "bench/storm/engine.h"
 #include "bench/storm/figures.h"
-#include "bench/storm/geometry.h"
 #include "bench/storm/load.h"
 #include "bench/storm/scenario.h"
 #include "config/status.h"
@@ -26,8 +28,17 @@ struct RunSpec {
   std::filesystem::path results;  // directory that the figures are added to
 };
 
-// Runs in this process. Time line, CCDF and then the rows are written to `results` before it returns; of a run that
-// failed nothing.
+// Ten times a second what the engine and the load are doing; false ends the run.
+using RunObserver = std::function<bool(const TimelineRow&, const RecentLoad&)>;
+
+struct RunFigures {
+  std::vector<PhaseRow> rows;  // one a phase
+  std::vector<TimelineRow> timeline;
+  std::vector<CcdfPoint> ccdf;
+};
+Result<RunFigures> Run(const RunSpec& spec, const RunObserver& observer = {});
+
+// Time line, CCDF and then the rows are written to `results` before it returns; of a run that failed nothing.
 Status RunHere(const RunSpec& spec);
 
 // The same in a process of its own, for a fresh heap, its own CPU time and memory, and because RocksDB may abort: then
@@ -35,5 +46,7 @@ Status RunHere(const RunSpec& spec);
 // this process has one thread.
 Status RunApart(const RunSpec& spec);
 Status MakeTemplateApart(const StormGeometry& geometry, const std::filesystem::path& path);
+// Whether one of these signals has come.
+bool StormInterrupted();
 
 }  // namespace weir

@@ -1,8 +1,9 @@
 #include "bench/storm/storm_command.h"
 
 #include <rocksdb/version.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -15,9 +16,9 @@
 #include "bench/measure/machine.h"
 #include "bench/storm/campaign.h"
 #include "bench/storm/engine.h"
-#include "bench/storm/report.h"
 #include "bench/storm/run.h"
-#include "config/parse.h"
+#include "config/command_line.h"
+#include "config/text/parse.h"
 #include "throttle/limiter_settings.h"
 
 namespace weir {
@@ -152,85 +153,76 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
   return experiment->RunAll(FullCampaign(oracle, arguments.repetitions));
 }
 
-int Report(const Arguments& arguments, const std::vector<PhaseRow>& rows) {
-  const std::vector<Summary> summaries = Summarise(rows);
-  if (arguments.json) {
-    std::fputs(SummaryJson(summaries).c_str(), stdout);
-  } else {
-    std::fputs(SummaryTables(summaries).c_str(), stdout);
+// Runs the script that reads the results and prints their tables.
+int Report(const Arguments& arguments) {
+  std::vector<const char*> words = {"python3", WEIR_SOURCE_DIR "/bench/storm/storm-report", arguments.results.c_str()};
+  if (arguments.json) words.push_back("--json");
+  if (arguments.quick) words.push_back("--quick");
+  words.push_back(nullptr);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    execvp(words[0], const_cast<char* const*>(words.data()));
+    std::fprintf(stderr, "weir-bench storm: the report needs python3\n");
+    _exit(1);
   }
-  const double target_mb = static_cast<double>(StormGeometry{}.memory_target_bytes) / 1e6;
-  const std::vector<Goal> goals = arguments.quick ? QuickGoals(rows) : Goals(rows, BestOracle(rows), target_mb);
-  if (!arguments.json) std::printf("\n%s", GoalTable(goals).c_str());
-  return !arguments.quick || std::all_of(goals.begin(), goals.end(), [](const Goal& g) { return g.met; }) ? 0 : 1;
+  int how = 0;
+  waitpid(child, &how, 0);
+  return WIFEXITED(how) ? WEXITSTATUS(how) : 1;
 }
 
 }  // namespace
 
 int StormCommand(int argc, char** argv) {
-  CLI::App app(
+  CommandLine line(
+      "weir-bench storm",
       "Overloads a real RocksDB under each policy, and reports what interactive work felt and what bulk work got.\n"
       "Without a choice of scenarios or policies: the full experiment, some hours. Results are added to; runs that\n"
-      "are there already are not repeated, so an experiment that was interrupted goes on.",
-      "weir storm");
+      "are there already are not repeated, so an experiment that was interrupted goes on.");
   Arguments arguments;
-  CLI::Option* quick =
-      app.add_flag("--quick", arguments.quick,
-                   "a minute: RocksDB alone and weir; fails when weir is not far better; keeps no results");
-  app.add_option("--scenario", arguments.scenarios, "choose scenarios")->delimiter(',')->excludes(quick);
-  app.add_option("--policy", arguments.policies, "choose policies: weir, static@5.5 (knob)")
-      ->delimiter(',')
-      ->excludes(quick);
-  app.add_option("--repetitions", arguments.repetitions, "of each")->capture_default_str()->check(CLI::Range(1, 1000));
-  app.add_option("--scale", arguments.scale, "of all sizes and of the disk")
-      ->capture_default_str()
-      ->check(CLI::Range(0.1, 16.0));
-  app.add_option("--sustainable", arguments.sustainable_mb_per_second,
-                 "bulk MB/s that open loops are measured by; default: what weir sustained in the results");
-  app.add_option("--label", arguments.label, "name of an experiment, beside the policy in the report")
-      ->check(CLI::Validator(
-          [](const std::string& label) {
-            const bool plain = label.find_first_of(",/\"\\\n") == std::string::npos;
-            return plain ? std::string() : std::string("letters, digits and = . _ - only");
-          },
-          "NAME"));
-  app.add_option("--results", arguments.results, "directory of CSV files")->capture_default_str();
-  app.add_option("--dir", arguments.scratch, "where databases are made (1 to 10 GB, removed at the end)")
-      ->capture_default_str()
-      ->check(CLI::ExistingDirectory);
-  app.add_flag("--report", arguments.report, "run nothing, report the results that are there");
-  app.add_flag("--json", arguments.json, "lowest, median and highest of every figure, as JSON");
-  app.add_flag("--list", arguments.list, "scenarios and policies");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  line.Add("--quick", &arguments.quick,
+           "a minute: RocksDB alone and weir; fails when weir is not far better; keeps no results");
+  line.Add("--scenario", &arguments.scenarios, "choose scenarios").SplitAt(',').Excludes("--quick");
+  line.Add("--policy", &arguments.policies, "choose policies: weir, static@5.5 (knob)")
+      .SplitAt(',')
+      .Excludes("--quick");
+  line.Add("--repetitions", &arguments.repetitions, "of each").ShowDefault().Within(1, 1000);
+  line.Add("--scale", &arguments.scale, "of all sizes and of the disk").ShowDefault().Within(0.1, 16.0);
+  line.Add("--sustainable", &arguments.sustainable_mb_per_second,
+           "bulk MB/s that open loops are measured by; default: what weir sustained in the results");
+  line.Add("--label", &arguments.label, "name of an experiment, beside the policy in the report")
+      .Check("NAME", [](const std::string& label) {
+        const bool plain = label.find_first_of(",/\"\\\n") == std::string::npos;
+        return plain ? Status() : Status::Error("letters, digits and = . _ - only");
+      });
+  line.Add("--results", &arguments.results, "directory of CSV files").ShowDefault();
+  line.Add("--dir", &arguments.scratch, "where databases are made (1 to 10 GB, removed at the end)")
+      .ShowDefault()
+      .ExistingDirectory();
+  line.Add("--report", &arguments.report, "run nothing, report the results that are there");
+  line.Add("--json", &arguments.json, "lowest, median and highest of every figure, as JSON");
+  line.Add("--list", &arguments.list, "scenarios and policies");
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   if (arguments.list) {
     PrintList();
     return 0;
   }
-  const auto fail = [](const Status& status, int code) {
-    std::fprintf(stderr, "weir storm: %s\n", status.message().c_str());
-    return code;
-  };
   LimiterSettings limiter;
-  if (Status s = LoadLimiterSettings(ProcessEnvironment(), &limiter); !s.ok()) return fail(s, 2);
+  if (Status s = LoadLimiterSettings(ProcessEnvironment(), &limiter); !s.ok()) return line.Fail(s, 2);
   for (const std::string& name : arguments.scenarios)
     if (FindStormScenario(name) == nullptr)
-      return fail(Status::Error("no scenario \"" + name + "\"; --list tells them"), 2);
+      return line.Fail(Status::Error("no scenario \"" + name + "\"; --list tells them"), 2);
   for (const std::string& spec : arguments.policies)
-    if (const auto policy = MakePolicy(spec, {}, limiter); !policy.ok()) return fail(policy.status(), 2);
+    if (const auto policy = MakePolicy(spec, {}, limiter); !policy.ok()) return line.Fail(policy.status(), 2);
 
-  auto scratch = ScratchDirectory::Make(arguments.scratch, "weir-storm");
-  if (!scratch.ok()) return fail(scratch.status(), 1);
+  auto scratch = TemporaryDirectory::Make(arguments.scratch, "weir-storm");
+  if (!scratch.ok()) return line.Fail(scratch.status(), 1);
   if (arguments.quick) arguments.results = (scratch.value()->path() / "results").string();
   Experiment experiment(arguments, limiter, scratch.value()->path());
   const Status status = arguments.report ? Status() : RunWhatWasAsked(arguments, &experiment);
-  const Result<std::vector<PhaseRow>> rows = experiment.Rows();
-  if (!rows.ok()) return fail(rows.status(), 1);
-  const int code = Report(arguments, rows.value());
-  if (!status.ok()) return fail(status, status.message() == "interrupted" ? 130 : 1);
+  if (const auto rows = experiment.Rows(); !rows.ok()) return line.Fail(rows.status(), 1);
+  const int code = Report(arguments);
+  if (!status.ok()) return line.Fail(status, StormInterrupted() ? 130 : 1);
   return code;
 }
 

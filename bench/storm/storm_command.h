@@ -1,4 +1,5 @@
-// weir storm: the experiment that would refute the throttle. The same overload of a real RocksDB under each policy.
+// weir-bench storm: the experiment that would refute the throttle. The same overload of a real RocksDB under each
+// policy.
 #pragma once
 
 namespace weir {

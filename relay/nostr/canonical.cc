@@ -1,29 +1,12 @@
 #include "relay/nostr/canonical.h"
 
-#include <array>
 #include <cstring>
 
-#include "relay/nostr/messages.h"
+#include "config/text/hex.h"
+#include "config/text/json_string.h"
 
 namespace weir {
 namespace {
-
-// The letter after the backslash, 'u' for the other control characters, 0 for what needs no escape.
-constexpr std::array<char, 256> EscapeLetters() {
-  std::array<char, 256> letters{};
-  for (size_t c = 0; c < 0x20; ++c) letters[c] = 'u';
-  letters['\b'] = 'b';
-  letters['\t'] = 't';
-  letters['\n'] = 'n';
-  letters['\f'] = 'f';
-  letters['\r'] = 'r';
-  letters['"'] = '"';
-  letters['\\'] = '\\';
-  return letters;
-}
-constexpr std::array<char, 256> kEscapeLetters = EscapeLetters();
-
-char EscapeLetter(char c) { return kEscapeLetters[static_cast<unsigned char>(c)]; }
 
 void AppendUtf8(uint32_t code, std::string* out) {
   const auto push = [out](uint32_t byte) { out->push_back(static_cast<char>(byte)); };
@@ -78,22 +61,6 @@ uint32_t ReadEscape(const char** at) {
   return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
 }
 
-void AppendEscaped(char c, ControlForm form, std::string* out) {
-  const char letter = EscapeLetter(c);
-  if (letter == 'u' && form == ControlForm::kVerbatim) {
-    out->push_back(c);
-    return;
-  }
-  out->push_back('\\');
-  out->push_back(letter);
-  if (letter != 'u') return;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
-  out->append("00");
-  out->push_back(kDigits[byte >> 4]);
-  out->push_back(kDigits[byte & 15]);
-}
-
 // Appends `raw` with each of its escapes as `append` writes the character.
 template <typename Append>
 void ReplaceEscapes(std::string_view raw, std::string* out, Append append) {
@@ -119,14 +86,7 @@ const char* StringEnd(const char* at) {
 
 }  // namespace
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-bool HasShortEscape(char c) { return EscapeLetter(c) != 0 && EscapeLetter(c) != 'u'; }
+bool HasShortEscape(char c) { return JsonEscapeLetter(c) != 0 && JsonEscapeLetter(c) != 'u'; }
 
 void AppendUnescaped(std::string_view raw, std::string* out) {
   ReplaceEscapes(raw, out, [out](uint32_t code) { AppendUtf8(code, out); });
@@ -143,27 +103,15 @@ void AppendCanonical(std::string_view json, ControlForm form, std::string* out) 
     }
     const char* const string_end = StringEnd(at);
     ReplaceEscapes({at, static_cast<size_t>(string_end - at)}, out, [form, out](uint32_t code) {
-      if (code < 0x80 && EscapeLetter(static_cast<char>(code)) != 0) {
-        AppendEscaped(static_cast<char>(code), form, out);
+      const char letter = code < 0x80 ? JsonEscapeLetter(static_cast<char>(code)) : '\0';
+      if (letter != 0 && (letter != 'u' || form == ControlForm::kEscaped)) {
+        AppendJsonEscape(static_cast<char>(code), out);
       } else {
         AppendUtf8(code, out);
       }
     });
     at = string_end;
   }
-}
-
-void AppendJsonString(std::string_view text, std::string* out) {
-  out->push_back('"');
-  size_t plain = 0;  // where what is not yet written begins
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (EscapeLetter(text[i]) == 0) continue;
-    out->append(text, plain, i - plain);
-    AppendEscaped(text[i], ControlForm::kEscaped, out);
-    plain = i + 1;
-  }
-  out->append(text, plain);
-  out->push_back('"');
 }
 
 }  // namespace weir

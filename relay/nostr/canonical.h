@@ -15,9 +15,6 @@ namespace weir {
 
 enum class ControlForm : uint8_t { kEscaped, kVerbatim };
 
-// The value of a hexadecimal digit of either case, or -1.
-int HexDigit(char c);
-
 // Whether NIP-01 writes this character as a backslash and a letter.
 bool HasShortEscape(char c);
 

@@ -1,23 +1,10 @@
 #include "relay/nostr/event.h"
 
-#include <array>
-
 #include "relay/nostr/canonical.h"
 #include "relay/nostr/json_scanner.h"
 
 namespace weir {
 namespace {
-
-constexpr char kNoDigit = 16;
-
-// The value of a lower-case digit; kNoDigit for all else.
-constexpr std::array<uint8_t, 256> LowerHexValues() {
-  std::array<uint8_t, 256> values{};
-  for (uint8_t& value : values) value = kNoDigit;
-  for (uint8_t i = 0; i < 16; ++i) values[static_cast<unsigned char>("0123456789abcdef"[i])] = i;
-  return values;
-}
-constexpr std::array<uint8_t, 256> kLowerHexValues = LowerHexValues();
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -74,28 +61,6 @@ std::string_view EventView::FirstTag(char letter) const {
     if (tag.letter == letter) return tag.value;
   }
   return {};
-}
-
-std::string ToHex(const uint8_t* bytes, size_t size) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex(size * 2, '\0');
-  for (size_t i = 0; i < size; ++i) {
-    hex[2 * i] = kDigits[bytes[i] >> 4];
-    hex[2 * i + 1] = kDigits[bytes[i] & 15];
-  }
-  return hex;
-}
-
-bool FromHex(std::string_view hex, uint8_t* bytes, size_t size) {
-  if (hex.size() != size * 2) return false;
-  unsigned seen = 0;
-  for (size_t i = 0; i < size; ++i) {
-    const unsigned high = kLowerHexValues[static_cast<unsigned char>(hex[2 * i])];
-    const unsigned low = kLowerHexValues[static_cast<unsigned char>(hex[2 * i + 1])];
-    seen |= high | low;
-    bytes[i] = static_cast<uint8_t>(high << 4 | low);
-  }
-  return (seen & kNoDigit) == 0;
 }
 
 std::vector<std::vector<std::string>> TagsNamed(EventView event, std::string_view name) {

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "config/status.h"
+#include "config/text/hex.h"
 
 namespace weir {
 
@@ -142,6 +143,7 @@ class EventView {
 class Event {
  public:
   explicit Event(std::string record) : record_(std::make_shared<const std::string>(std::move(record))) {}
+  explicit Event(std::shared_ptr<const std::string> record) : record_(std::move(record)) {}
 
   EventView view() const { return EventView(*record_); }
   const std::shared_ptr<const std::string>& record() const { return record_; }
@@ -150,10 +152,7 @@ class Event {
   std::shared_ptr<const std::string> record_;
 };
 
-// Lower-case hexadecimal, as NIP-01 wants it; parsing refuses anything else.
-std::string ToHex(const uint8_t* bytes, size_t size);
 inline std::string ToHex(const Bytes32& bytes) { return ToHex(bytes.data(), bytes.size()); }
-bool FromHex(std::string_view hex, uint8_t* bytes, size_t size);
 
 // All tags with this name, of any length, each with all its items, the name first: from the event's JSON, the slow way,
 // for the few kinds whose meaning is in such tags (AUTH, vanish, proof of work).

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "config/text/json_string.h"
 #include "relay/nostr/messages.h"
 
 namespace weir {
 namespace {
+
+constexpr uint64_t kBlockBytes = 24;  // of a block of memory: malloc's own, and what rounding up adds
+const size_t kInlineText = std::string().capacity();
 
 template <typename List, typename Value>
 bool Has(const List& sorted, const Value& value) {
@@ -40,13 +44,38 @@ void AppendList(std::string_view name, const List& list, std::string* out, Appen
 
 }  // namespace
 
-bool Filter::Matches(EventView event) const {
+bool Filter::MatchesButTags(EventView event) const {
   const uint64_t created_at = event.created_at();
   if (created_at < since || created_at > until) return false;
   if (kinds && !Has(*kinds, event.kind())) return false;
   if (authors && !Has(*authors, event.pubkey())) return false;
-  if (ids && !Has(*ids, event.id())) return false;
-  return std::all_of(tags.begin(), tags.end(), [event](const TagCondition& tag) { return Meets(event, tag); });
+  return !ids || Has(*ids, event.id());
+}
+
+bool Filter::Matches(EventView event) const {
+  return MatchesButTags(event) &&
+         std::all_of(tags.begin(), tags.end(), [event](const TagCondition& tag) { return Meets(event, tag); });
+}
+
+const TagCondition& Filter::FewestTags() const {
+  return *std::min_element(tags.begin(), tags.end(), [](const TagCondition& a, const TagCondition& b) {
+    return a.values.size() < b.values.size();
+  });
+}
+
+uint64_t Filter::MemoryBytes() const {
+  const auto list = [](const auto& values) { return kBlockBytes + values.capacity() * sizeof(values[0]); };
+  uint64_t bytes = sizeof(Filter);
+  if (ids) bytes += list(*ids);
+  if (authors) bytes += list(*authors);
+  if (kinds) bytes += list(*kinds);
+  if (!tags.empty()) bytes += list(tags);
+  for (const TagCondition& tag : tags) {
+    bytes += list(tag.values);
+    for (const std::string& value : tag.values)
+      if (value.capacity() > kInlineText) bytes += kBlockBytes + value.capacity();
+  }
+  return bytes;
 }
 
 bool Filter::MatchesNothing() const {

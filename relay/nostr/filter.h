@@ -31,6 +31,11 @@ struct Filter {
   std::optional<uint64_t> limit;  // of stored events, newest first
 
   bool Matches(EventView event) const;
+  bool MatchesButTags(EventView event) const;
+  // Of the tag conditions, of which there must be one.
+  const TagCondition& FewestTags() const;
+  // What it takes of memory, with what its lists and strings have in reserve and malloc's own share.
+  uint64_t MemoryBytes() const;
   // True if no event can match, whatever is stored.
   bool MatchesNothing() const;
 

@@ -63,6 +63,7 @@ bool FilterReader::ReadField(std::string_view name, Filter* filter) {
   if (name == "until") return ReadNumber(name, &filter->until);
   if (name == "limit") return ReadNumber(name, &filter->limit.emplace());
   if (IsTagField(name)) return ReadTag(name, &filter->tags.emplace_back());
+  unsupported_ = true;
   return Fail("unknown field \"" + Shown(name) + "\"");
 }
 

@@ -17,6 +17,8 @@ class FilterReader {
   // Reads the object at which the scanner is.
   bool Read(Filter* filter);
   const std::string& error() const { return error_; }
+  // Whether the error is that the filter has a field which is not known here.
+  bool unsupported() const { return unsupported_; }
 
  private:
   bool ReadField(std::string_view name, Filter* filter);
@@ -33,6 +35,7 @@ class FilterReader {
   const FilterLimits& limits_;
   size_t values_ = 0;  // in all lists so far
   std::string error_;
+  bool unsupported_ = false;
 };
 
 }  // namespace weir

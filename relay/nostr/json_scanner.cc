@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "config/text/hex.h"
 #include "relay/nostr/canonical.h"
 
 namespace weir {
@@ -82,7 +83,6 @@ int ReadHex4(const char* at, const char* end) {
 
 std::string Shown(std::string_view text) {
   constexpr size_t kMostBytes = 70;  // an id fits
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -90,7 +90,7 @@ std::string Shown(std::string_view text) {
     if (byte >= 0x20 && byte != 0x7F) {
       out += text[i];
     } else {
-      out.append("\\x").append({kDigits[byte >> 4], kDigits[byte & 15]});
+      AppendHex(byte, &out.append("\\x"));
     }
   }
   return out;

@@ -30,13 +30,15 @@ class MessageReader {
   ClientMessage Read();
 
  private:
-  std::optional<BadMessage> ReadVerb();
+  // Nothing where it is one of those that ParseClientMessage is for.
+  std::optional<ClientMessage> ReadVerb();
+  ClientMessage ReadOther(const std::string& name);
   ClientMessage ReadEvent();
   template <typename Request>
   ClientMessage ReadRequest();
   ClientMessage ReadClose();
   std::optional<BadMessage> ReadSubscription();
-  BadMessage Bad(std::string reason) const { return {verb_, subject_, std::move(reason)}; }
+  BadMessage Bad(std::string reason) const { return {verb_, subject_, std::move(reason), "invalid"}; }
   std::string Name() const { return std::string(NameOf(verb_)); }
 
   std::string_view text_;
@@ -47,7 +49,7 @@ class MessageReader {
 };
 
 ClientMessage MessageReader::Read() {
-  if (std::optional<BadMessage> bad = ReadVerb()) return *std::move(bad);
+  if (std::optional<ClientMessage> other = ReadVerb()) return *std::move(other);
   switch (verb_) {
     case Verb::kEvent:
     case Verb::kAuth:
@@ -61,18 +63,24 @@ ClientMessage MessageReader::Read() {
   }
 }
 
-std::optional<BadMessage> MessageReader::ReadVerb() {
+std::optional<ClientMessage> MessageReader::ReadVerb() {
   if (in_.Peek() != '[') return Bad("a message must be a JSON array, not " + in_.Found());
   in_.Take('[');
   JsonString verb;
   if (!in_.ReadString(&verb)) return Bad("the first element of a message " + in_.error());
   const std::string name = Meaning(verb);
   const auto found = std::find(kVerbs.begin(), kVerbs.end(), name);
-  if (found == kVerbs.end()) {
-    return Bad("unknown message \"" + Shown(name) + "\"; known are EVENT, REQ, CLOSE, COUNT and AUTH");
-  }
+  if (found == kVerbs.end()) return ReadOther(name);
   verb_ = static_cast<Verb>(found - kVerbs.begin());
   return std::nullopt;
+}
+
+ClientMessage MessageReader::ReadOther(const std::string& name) {
+  if (name == "PING") return KeepAlive{};
+  if (!name.starts_with("NEG-"))
+    return Bad("unknown message \"" + Shown(name) + "\"; known are EVENT, REQ, CLOSE, COUNT and AUTH");
+  if (std::optional<BadMessage> bad = ReadSubscription()) return *std::move(bad);
+  return Negentropy{.subscription = std::move(subject_), .wants_answer = name != "NEG-CLOSE"};
 }
 
 // What stands between the comma and the last bracket is left to EventParser, which refuses all that is no single
@@ -109,7 +117,9 @@ ClientMessage MessageReader::ReadRequest() {
     }
     FilterReader reader(&in_, limits_.filter);
     if (!reader.Read(&request.filters.emplace_back())) {
-      return Bad("filter " + std::to_string(request.filters.size()) + ": " + reader.error());
+      BadMessage bad = Bad("filter " + std::to_string(request.filters.size()) + ": " + reader.error());
+      if (reader.unsupported()) bad.prefix = "unsupported";
+      return bad;
     }
   }
   if (!in_.AtEnd()) return Bad("nothing may follow the message's array, but there is " + in_.Found());
@@ -152,7 +162,7 @@ std::string_view NameOf(Verb verb) {
 
 ClientMessage ParseClientMessage(std::string_view text, const MessageLimits& limits) {
   if (!simdjson::validate_utf8(text.data(), text.size())) {
-    return BadMessage{Verb::kUnknown, "", "a message must be valid UTF-8"};
+    return BadMessage{.reason = "a message must be valid UTF-8"};
   }
   return MessageReader(text, limits).Read();
 }

@@ -1,5 +1,7 @@
 #include "relay/nostr/messages.h"
 
+#include "config/text/json_string.h"
+
 namespace weir {
 namespace {
 
@@ -9,6 +11,14 @@ std::string Begin(std::string_view label, std::string_view subject, size_t reser
   message.reserve(label.size() + subject.size() + reserve + 8);
   message.append("[\"").append(label).append("\",");
   AppendJsonString(subject, &message);
+  return message;
+}
+
+std::string WithReason(std::string_view label, std::string_view subject, std::string_view reason) {
+  std::string message = Begin(label, subject, reason.size() + 8);
+  message.push_back(',');
+  AppendJsonString(reason, &message);
+  message.push_back(']');
   return message;
 }
 
@@ -37,11 +47,11 @@ std::string EoseMessage(std::string_view subscription, Completeness completeness
 }
 
 std::string ClosedMessage(std::string_view subscription, std::string_view reason) {
-  std::string message = Begin("CLOSED", subscription, reason.size() + 8);
-  message.push_back(',');
-  AppendJsonString(reason, &message);
-  message.push_back(']');
-  return message;
+  return WithReason("CLOSED", subscription, reason);
+}
+
+std::string NegErrMessage(std::string_view subscription, std::string_view reason) {
+  return WithReason("NEG-ERR", subscription, reason);
 }
 
 std::string NoticeMessage(std::string_view text) { return Begin("NOTICE", text) + "]"; }

@@ -1,4 +1,5 @@
-// The messages of NIP-01, 42, 45 and 67, from text and to text.
+// The messages of NIP-01, 42, 45 and 67, from text and to text; and what is said to those of NIP-77, which nobody here
+// understands.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ std::string_view NameOf(Verb verb);
 
 struct MessageLimits {
   size_t max_subscription_id_bytes = 64;
-  size_t max_filters = 20;
+  size_t max_filters = 200;
   FilterLimits filter;
 };
 
@@ -40,16 +41,24 @@ struct CountReq {
 struct CloseReq {
   std::string subscription;
 };
+// ["PING"], by which welshman's clients keep a connection alive: there is nothing to say to it.
+struct KeepAlive {};
+// NEG-OPEN, NEG-MSG or, where there is nothing to be said to it, NEG-CLOSE.
+struct Negentropy {
+  std::string subscription;
+  bool wants_answer = true;
+};
 
 // Why a message cannot be taken, and whom to tell: a REQ or COUNT whose subscription could be read gets CLOSED, an
 // EVENT or AUTH whose id could be read gets OK false, the rest a NOTICE.
 struct BadMessage {
   Verb verb = Verb::kUnknown;
-  std::string subject;  // subscription, or id in hex; empty: NOTICE
-  std::string reason;   // without prefix
+  std::string subject;                  // subscription, or id in hex; empty: NOTICE
+  std::string reason;                   // without prefix
+  std::string_view prefix = "invalid";  // NIP-01's
 };
 
-using ClientMessage = std::variant<EventText, AuthText, Req, CountReq, CloseReq, BadMessage>;
+using ClientMessage = std::variant<EventText, AuthText, Req, CountReq, CloseReq, KeepAlive, Negentropy, BadMessage>;
 
 // Never throws; nesting, size and numbers of any kind are met with BadMessage.
 ClientMessage ParseClientMessage(std::string_view text, const MessageLimits& limits = {});
@@ -66,9 +75,7 @@ std::string EoseMessage(std::string_view subscription, Completeness completeness
 std::string ClosedMessage(std::string_view subscription, std::string_view reason);
 std::string NoticeMessage(std::string_view text);
 std::string CountMessage(std::string_view subscription, uint64_t count, bool approximate = false);
+std::string NegErrMessage(std::string_view subscription, std::string_view reason);
 std::string AuthMessage(std::string_view challenge);
-
-// Appends a JSON string with its quotes.
-void AppendJsonString(std::string_view text, std::string* out);
 
 }  // namespace weir

@@ -15,22 +15,24 @@ const EVP_MD* Sha256Method() {
   return method;
 }
 
-void Check(int ok) {
+void CheckOpenSsl(int ok) {
   if (ok != 1) throw std::runtime_error("OpenSSL cannot compute SHA-256");
 }
 
 }  // namespace
 
-Sha256Hasher::Sha256Hasher() : context_(EVP_MD_CTX_new()) { Check(context_ != nullptr && Sha256Method() != nullptr); }
+Sha256Hasher::Sha256Hasher() : context_(EVP_MD_CTX_new()) {
+  CheckOpenSsl(context_ != nullptr && Sha256Method() != nullptr);
+}
 Sha256Hasher::~Sha256Hasher() { EVP_MD_CTX_free(context_); }
 
-void Sha256Hasher::Start() { Check(EVP_DigestInit_ex2(context_, Sha256Method(), nullptr)); }
+void Sha256Hasher::Start() { CheckOpenSsl(EVP_DigestInit_ex2(context_, Sha256Method(), nullptr)); }
 
-void Sha256Hasher::Add(std::string_view bytes) { Check(EVP_DigestUpdate(context_, bytes.data(), bytes.size())); }
+void Sha256Hasher::Add(std::string_view bytes) { CheckOpenSsl(EVP_DigestUpdate(context_, bytes.data(), bytes.size())); }
 
 Bytes32 Sha256Hasher::Finish() {
   Bytes32 hash;
-  Check(EVP_DigestFinal_ex(context_, hash.data(), nullptr));
+  CheckOpenSsl(EVP_DigestFinal_ex(context_, hash.data(), nullptr));
   return hash;
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "config/text/json_string.h"
 #include "relay/nostr/canonical.h"
 #include "relay/nostr/json_scanner.h"
 #include "relay/nostr/messages.h"
@@ -13,7 +14,7 @@
 namespace weir {
 namespace {
 
-void Check(int ok) {
+void CheckSecp256k1(int ok) {
   if (ok != 1) throw std::runtime_error("libsecp256k1 refused a key of our own");
 }
 
@@ -41,9 +42,9 @@ struct Signer::Key {
 Signer::Signer(uint64_t seed) : key_(std::make_unique<Key>()) {
   const Bytes32 secret = Sha256("weir test key " + std::to_string(seed));
   secp256k1_xonly_pubkey pubkey;
-  Check(secp256k1_keypair_create(SigningContext(), &key_->pair, secret.data()));
-  Check(secp256k1_keypair_xonly_pub(SigningContext(), &pubkey, nullptr, &key_->pair));
-  Check(secp256k1_xonly_pubkey_serialize(SigningContext(), key_->pubkey.data(), &pubkey));
+  CheckSecp256k1(secp256k1_keypair_create(SigningContext(), &key_->pair, secret.data()));
+  CheckSecp256k1(secp256k1_keypair_xonly_pub(SigningContext(), &pubkey, nullptr, &key_->pair));
+  CheckSecp256k1(secp256k1_xonly_pubkey_serialize(SigningContext(), key_->pubkey.data(), &pubkey));
 }
 Signer::~Signer() = default;
 Signer::Signer(Signer&&) noexcept = default;
@@ -52,7 +53,7 @@ const PublicKey& Signer::pubkey() const { return key_->pubkey; }
 
 Signature Signer::Sign(const Bytes32& message) const {
   Signature signature;
-  Check(secp256k1_schnorrsig_sign32(SigningContext(), signature.data(), message.data(), &key_->pair, nullptr));
+  CheckSecp256k1(secp256k1_schnorrsig_sign32(SigningContext(), signature.data(), message.data(), &key_->pair, nullptr));
   return signature;
 }
 

@@ -78,18 +78,25 @@ void BufferedStream::Append(std::string_view text) {
 
 size_t BufferedStream::Send(boost::system::error_code& error) {
   error = {};
+  blocked_ = false;
   size_t sent = 0;
-  while (output_bytes() > 0) {
+  while (output_bytes() > 0 && sent < kMostASend) {
+    const size_t most = std::min(output_bytes(), kMostASend - sent);
     const ssize_t bytes =
-        send(socket_.native_handle(), output_.data() + output_sent_, output_bytes(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        send(socket_.native_handle(), output_.data() + output_sent_, most, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (bytes < 0) {
       if (errno == EINTR) continue;
-      if (errno != EAGAIN && errno != EWOULDBLOCK) error = LastError();
+      blocked_ = errno == EAGAIN || errno == EWOULDBLOCK;
+      if (!blocked_) error = LastError();
       DropSent();
       return sent;
     }
     output_sent_ += static_cast<size_t>(bytes);
     sent += static_cast<size_t>(bytes);
+  }
+  if (output_bytes() > 0) {
+    DropSent();
+    return sent;
   }
   if (output_.capacity() >= kPieceBytes) pool_.Return(std::move(output_));
   output_ = std::string();

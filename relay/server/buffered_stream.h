@@ -95,9 +95,14 @@ class BufferedStream {
 
   // Output that is not sent yet.
   size_t output_bytes() const { return output_.size() - output_sent_; }
+  std::string_view output() const { return std::string_view(output_).substr(output_sent_); }
   void Append(std::string_view text);
-  // Sends as much as the socket takes; that it would block is no error.
+  // The last of it.
+  void TakeBack(size_t bytes) { output_.resize(output_.size() - bytes); }
+  // Sends as much as the socket takes, and no more at once than kMostASend; that it would block is no error.
   size_t Send(boost::system::error_code& error);
+  bool blocked() const { return blocked_; }  // at the last Send
+  static constexpr size_t kMostASend = 4 * kPieceBytes;
 
   // What Beast calls.
   executor_type get_executor() { return socket_.get_executor(); }
@@ -170,6 +175,7 @@ class BufferedStream {
   boost::system::error_code input_error_;
   std::string output_;
   size_t output_sent_ = 0;
+  bool blocked_ = false;
   std::array<boost::asio::mutable_buffer, 2> targets_;  // of the read; two: Beast's own buffer is a ring
   ReadSlot read_;
 };

@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {

@@ -12,6 +12,9 @@
 #include <string>
 #include <string_view>
 
+#include "relay/account/ledger.h"
+#include "relay/account/work.h"
+
 namespace weir {
 
 // RFC 6455, 7.4.1.
@@ -45,6 +48,8 @@ class Connection {
   virtual const std::string& host() const = 0;     // the Host header, for NIP-42
   // The same for addresses that are likely one client's, of IPv6 a /64; differs from process to process.
   virtual uint64_t group() const { return std::hash<std::string>()(address()); }
+  // What is held for this connection is counted here; its output already is.
+  virtual const std::shared_ptr<Account>& account() const = 0;
   virtual bool secure() const = 0;       // a trusted proxy says that the client came by TLS
   virtual size_t io_thread() const = 0;  // index of its I/O thread
   virtual boost::asio::any_io_executor executor() = 0;
@@ -59,8 +64,12 @@ class Connection {
   // Calls once, on a later turn, when pending_bytes() is at most `bytes`; not after the end.
   virtual void WhenPendingBelow(size_t bytes, std::function<void()> callback) = 0;
 
-  // While paused nothing is read from the socket, so TCP holds the sender back. Messages of the piece that was read
-  // already may still come. Counted: as many resumes as pauses.
+  // Work that a message caused on the I/O thread, beyond what its bytes and frames cost: others have their turns the
+  // sooner.
+  virtual void Charge(Work) {}
+
+  // While paused no message comes, and nothing is read from the socket, so TCP holds the sender back. Counted: as many
+  // resumes as pauses.
   virtual void PauseReading() = 0;
   virtual void ResumeReading() = 0;
 
@@ -76,10 +85,15 @@ class ConnectionHandler {
 
   // A whole text message, valid UTF-8, within max_message_bytes. The view is good during the call. Must not block.
   virtual void OnText(std::string_view text) = 0;
-  // All messages of one piece read from the socket were given to OnText: a moment to hand over what was gathered.
+  // All messages of the connection's turn were given to OnText: a moment to hand over what was gathered.
   virtual void OnReadEnd() = 0;
+  // No message will come any more, for the client has broken the protocol: call done, once, when those that came are
+  // answered. Then the connection is closed, and so it is when that takes too long.
+  virtual void OnLastText(std::function<void()> done) { done(); }
   // The server is going: finish what is in flight, say good-bye (CLOSED), then call done, once.
   virtual void OnShutdown(std::function<void()> done) = 0;
+  // Memory is short, and this connection holds much: give back what was ordered by it. It is closed then.
+  virtual void OnGiveUp(std::string_view) {}
   // The connection is gone and must not be used any more. Called once, whatever the cause.
   virtual void OnEnd(std::string_view cause) = 0;
 };

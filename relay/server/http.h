@@ -1,9 +1,12 @@
 // Plain HTTP on the relay's port: requests that do not ask for a WebSocket.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,16 +39,25 @@ struct HttpResponse {
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
 
+// Why a request no longer waits for its answer.
+enum class HttpLeft : uint8_t {
+  kClient,  // its client is gone, or its connection
+  kServer,  // is going: an answer that is given at once still arrives
+};
+
 // For answers that have to be waited for. Called once, from any thread, now or later, also when connection and server
-// are gone; until then the connection's next request waits. Copies are one reply; dropped without a call, the answer is
-// 500.
+// are gone; over HTTP/1.1 the connection's next request waits until then. Copies are one reply; dropped without a call,
+// the answer is 500.
 class HttpReply {
  public:
+  using LeftHandler = std::function<void(HttpLeft why)>;
+
   class Receiver {
    public:
     virtual ~Receiver() = default;
     virtual void Give(HttpResponse response) = 0;
     virtual bool Abandoned() const = 0;
+    virtual void OnLeft(LeftHandler handler) = 0;
   };
   explicit HttpReply(std::shared_ptr<Receiver> receiver) : receiver_(std::move(receiver)) {}
 
@@ -53,6 +65,16 @@ class HttpReply {
   // Whether the client has hung up, or the server has: what was not begun need not be. A client may have closed its
   // half alone, and still wait: an answer is not forbidden.
   bool abandoned() const { return receiver_->Abandoned(); }
+  // For what may wait long. Asks, once, to be told when nobody waits for the answer any more. Called at most once, and
+  // not once the answer is given, unless another thread gives it in that very moment; on the I/O thread, or before this
+  // returns where it is so already. It must be quick, and must not throw; it may answer, which costs nothing where
+  // nobody is left, and it may hold the reply.
+  //
+  // Over HTTP/1.1 a client that closes its half of the connection counts as gone: one that has closed the whole of it
+  // looks the same. So it is told what the handler answers then. Where the client has sent more requests ahead, its end
+  // is noticed at the I/O thread's next beat, within about a second. Over HTTP/2 a request has also left when its
+  // stream was reset.
+  void OnLeft(LeftHandler handler) const { receiver_->OnLeft(std::move(handler)); }
 
  private:
   std::shared_ptr<Receiver> receiver_;
@@ -68,9 +90,9 @@ using HttpStreamFactory = std::function<std::variant<HttpResponse, std::shared_p
     const HttpRequest& head, HttpExchange& exchange)>;
 
 // Exact paths, or such in which whole segments are {…}: "/v1/models/{model}/quota", which stand behind exact ones; a
-// parameter is never empty. HEAD is answered by GET's handler. A known path with another method gets 405 with Allow, an
-// unknown one 404. Routes are added before the server starts; handlers run on I/O threads, several at once, and must
-// not block.
+// parameter is never empty, and the rest is found in one spelling alone (DecodePlainPath). HEAD is answered by GET's
+// handler. A known path with another method gets 405 with Allow, an unknown one 404. Routes are added before the server
+// starts; handlers run on I/O threads, several at once, and must not block.
 class HttpRouter {
  public:
   void Add(std::string method, std::string path, HttpHandler handler);
@@ -82,6 +104,11 @@ class HttpRouter {
   // the answer's head.
   void AddStream(std::string method, std::string path, HttpStreamFactory factory);
 
+  // For paths that become known while the server runs: GET and POST of those that `takes` says yes to, in their one
+  // spelling (DecodePlainPath). It is not asked of a path whose first segment is that of a route, so no route is
+  // shadowed, nor a name beside one. Asked on I/O threads.
+  void AddForOtherPaths(std::function<bool(std::string_view path)> takes, HttpDeferredHandler handler);
+
   // How an error that no handler gives (400, 404, 405, 413, 500, …) is said where the path begins so: an API's in its
   // own form.
   using Wording = std::function<HttpResponse(HttpResponse plain)>;
@@ -90,8 +117,10 @@ class HttpRouter {
 
   // The answer, or who will give it; sets the request's parameters.
   std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
-  // Null where nothing that streams is there.
-  const HttpStreamFactory* StreamFor(std::string_view method, std::string_view path) const;
+  // Null where nothing that streams is there. The path as it was sent.
+  const HttpStreamFactory* StreamFor(std::string_view method, std::string_view raw_path) const;
+  // What a request is answered from its header alone: there is no such route.
+  std::optional<HttpResponse> RefusalFromHead(std::string method, std::string_view raw_path) const;
 
  private:
   using Handler = std::variant<HttpHandler, HttpDeferredHandler>;
@@ -103,12 +132,16 @@ class HttpRouter {
   void AddHandler(std::string method, std::string path, Handler handler);
   const Handler* Find(std::string_view method, HttpRequest& request) const;
   HttpResponse Refusal(const HttpRequest& request) const;
+  bool IsOther(const std::optional<std::string>& plain_path) const;
 
   std::map<std::string, Methods, std::less<>> routes_;
   std::map<std::string, Pattern, std::less<>> patterns_;  // by their path
   std::vector<std::pair<std::string, HttpHandler>> by_accept_;
   std::map<std::string, std::map<std::string, HttpStreamFactory, std::less<>>, std::less<>> streams_;
   std::vector<std::pair<std::string, Wording>> wordings_;
+  std::set<std::string, std::less<>> first_segments_;  // of all routes
+  std::function<bool(std::string_view path)> takes_other_;
+  Handler for_others_;
 };
 
 }  // namespace weir

@@ -7,8 +7,8 @@
 #include <boost/beast/http/status.hpp>
 #include <ctime>
 
-#include "config/parse.h"
-#include "relay/server/percent.h"
+#include "config/text/parse.h"
+#include "config/text/percent.h"
 
 namespace weir {
 namespace {
@@ -23,47 +23,67 @@ bool IsWebSocketKey(std::string_view key) {
   return base64::decode(decoded, key.data(), key.size()) == std::pair<size_t, size_t>(16, 22);
 }
 
-std::string HttpDate() {
-  thread_local std::time_t second = 0;
-  thread_local std::string text;
-  const std::time_t now = std::time(nullptr);
-  if (now != second) {
-    std::tm fields{};
-    gmtime_r(&now, &fields);
-    char buffer[64];
-    text.assign(buffer, std::strftime(buffer, sizeof buffer, "%a, %d %b %Y %H:%M:%S GMT", &fields));
-    second = now;
-  }
-  return text;
+// Without padding, as RFC 7540 has it.
+std::optional<std::string> DecodeBase64Url(std::string text) {
+  namespace base64 = boost::beast::detail::base64;
+  for (char& c : text) c = c == '-' ? '+' : c == '_' ? '/' : c;
+  std::string decoded(base64::decoded_size(text.size()) + 3, '\0');
+  const auto [written, read] = base64::decode(decoded.data(), text.data(), text.size());
+  if (read != text.size()) return std::nullopt;
+  decoded.resize(written);
+  return decoded;
 }
+
+// Without its scheme, if the target is of the form that is meant for proxies; else nothing.
+std::string_view AbsoluteForm(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"})
+    if (boost::beast::iequals(target.substr(0, scheme.size()), scheme)) return target.substr(scheme.size());
+  return {};
+}
+
+// More than most heads are long, but for the fields of their own.
+constexpr size_t kHeadBytes = 256;
 
 // Without what a browser would keep to itself.
-std::string Start(const HttpResponse& response) {
+void AppendStart(const HttpResponse& response, std::string* text) {
   const auto reason = http::obsolete_reason(static_cast<http::status>(response.status));
-  std::string text = "HTTP/1.1 " + std::to_string(response.status) + " ";
-  text.append(reason.data(), reason.size());
-  text += "\r\nServer: weir\r\nDate: " + HttpDate() + "\r\n";
-  if (HasBody(response) && !response.content_type.empty()) text += "Content-Type: " + response.content_type + "\r\n";
-  return text;
+  text->append("HTTP/1.1 ").append(std::to_string(response.status)).append(" ");
+  if (response.status == 499) {
+    text->append("Client Closed Request");  // as nginx says it
+  } else {
+    text->append(reason.data(), reason.size());
+  }
+  text->append("\r\n");
+  ForCommonHeaders(response, [text](std::string_view name, std::string_view value) {
+    text->append(name).append(": ").append(value).append("\r\n");
+  });
 }
 
-std::string Rest(const HttpResponse& response, bool keep_alive) {
-  std::string text;
-  for (const auto& [name, value] : response.headers) text.append(name).append(": ").append(value).append("\r\n");
-  return text += keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
+void AppendRest(const HttpResponse& response, bool keep_alive, std::string* text) {
+  for (const auto& [name, value] : response.headers) text->append(name).append(": ").append(value).append("\r\n");
+  text->append(keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n");
 }
 
 }  // namespace
 
 std::string_view TargetOf(const BeastRequest& request) {
   std::string_view target(request.target().data(), request.target().size());
-  // The absolute form, as to a proxy: all of this port is one host.
-  for (const std::string_view scheme : {"http://", "https://"}) {
-    if (!target.starts_with(scheme)) continue;
-    const size_t slash = target.find('/', scheme.size());
-    target = slash == target.npos ? std::string_view("/") : target.substr(slash);
+  if (const std::string_view absolute = AbsoluteForm(target); !absolute.empty()) {
+    const size_t slash = absolute.find_first_of("/?#");
+    target = slash == absolute.npos ? std::string_view("/") : absolute.substr(slash);
   }
   return target.substr(0, target.find('#'));
+}
+
+std::optional<HttpResponse> HeaderProblem(const BeastRequest& request, std::string_view raw) {
+  if (raw.find("\n ") != raw.npos || raw.find("\n\t") != raw.npos)
+    return HttpResponse{.status = 400, .body = "a header must not go on in a second line\n"};
+  const std::string_view absolute = AbsoluteForm({request.target().data(), request.target().size()});
+  if (absolute.empty()) return std::nullopt;
+  const std::string_view authority = absolute.substr(0, absolute.find_first_of("/?#"));
+  const std::string_view host = request[http::field::host];
+  if (boost::beast::iequals(authority, host)) return std::nullopt;
+  return TwoHosts();
 }
 
 bool AsksForWebSocket(const BeastRequest& request) {
@@ -93,13 +113,31 @@ std::optional<HttpResponse> UpgradeProblem(const BeastRequest& request) {
 }
 
 HttpResponse AnswerToMalformed(const boost::system::error_code& error, uint64_t max_body_bytes) {
-  if (error == http::error::header_limit) return {.status = 431, .body = "the headers are too long\n"};
-  if (error == http::error::body_limit) {
-    return {.status = 413,
-            .body = "the body is too long; up to " + std::to_string(max_body_bytes) + " bytes are taken\n"};
-  }
+  if (error == http::error::header_limit) return HeaderTooLong();
+  if (error == http::error::body_limit) return BodyTooLong(max_body_bytes);
   if (error == http::error::bad_version) return {.status = 505, .body = "HTTP/1.1 is spoken here\n"};
   return {.status = 400, .body = "not a request: " + error.message() + "\n"};
+}
+
+HttpResponse HeaderTooLong() { return {.status = 431, .body = "the headers are too long\n"}; }
+
+HttpResponse BodyTooLong(uint64_t max_body_bytes) {
+  return {.status = 413,
+          .body = "the body is too long; up to " + std::to_string(max_body_bytes) + " bytes are taken\n"};
+}
+
+HttpResponse NotInTime() { return {.status = 408, .body = "no whole request came in time\n"}; }
+
+HttpResponse BadTarget() { return {.status = 400, .body = "the request's target is not well-formed\n"}; }
+
+HttpResponse TwoHosts() {
+  return {.status = 400, .body = "the request's target and its Host header must name the same host\n"};
+}
+
+HttpResponse AddressHoldsTooMuch() {
+  return {.status = 503,
+          .body = "your address makes the relay hold more than it may\n",
+          .headers = {{"Retry-After", "10"}}};
 }
 
 std::optional<HttpResponse> FramingProblem(const BeastRequest& request, bool streams) {
@@ -122,22 +160,21 @@ std::string JoinedHeader(const BeastRequest& request, std::string_view name) {
   return joined;
 }
 
-std::optional<std::string> PathOf(const BeastRequest& request) {
-  const std::string_view target = TargetOf(request);
-  if (!target.starts_with('/') && target != "*") return std::nullopt;
-  return DecodePercent(target.substr(0, target.find('?')));
+bool SetTarget(HttpRequest& request, std::string_view target) {
+  if (!target.starts_with('/') && target != "*") return false;
+  const size_t question = target.find('?');
+  auto path = DecodePercent(target.substr(0, question));
+  if (!path) return false;
+  request.path = *std::move(path);
+  request.raw_path = target.substr(0, question);
+  if (question != target.npos) request.query = target.substr(question + 1);
+  return true;
 }
 
 std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string address, std::string peer) {
-  auto path = PathOf(request);
-  if (!path) return std::nullopt;
   HttpRequest result;
+  if (!SetTarget(result, TargetOf(request))) return std::nullopt;
   result.method = std::string(request.method_string());
-  result.path = *std::move(path);
-  const std::string_view target = TargetOf(request);
-  const size_t question = target.find('?');
-  result.raw_path = target.substr(0, question);
-  if (question != target.npos) result.query = target.substr(question + 1);
   result.address = std::move(address);
   result.peer = std::move(peer);
   for (const auto& field : request) {
@@ -150,20 +187,50 @@ std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string addr
   return result;
 }
 
+// RFC 7540, 3.2: one such header, which is named as one of this connection alone.
+std::optional<std::string> Http2SettingsOf(const BeastRequest& request) {
+  constexpr std::string_view kSettings = "HTTP2-Settings";
+  if (request.version() < 11 || request.count(kSettings) != 1) return std::nullopt;
+  http::token_list connection(request[http::field::connection]);
+  if (!connection.exists("upgrade") || !connection.exists(kSettings)) return std::nullopt;
+  if (!http::token_list(request[http::field::upgrade]).exists("h2c")) return std::nullopt;
+  return DecodeBase64Url(request[kSettings]);
+}
+
+std::string_view HttpDate() {
+  thread_local std::time_t second = 0;
+  thread_local std::string text;
+  const std::time_t now = std::time(nullptr);
+  if (now != second) {
+    std::tm fields{};
+    gmtime_r(&now, &fields);
+    char buffer[64];
+    text.assign(buffer, std::strftime(buffer, sizeof buffer, "%a, %d %b %Y %H:%M:%S GMT", &fields));
+    second = now;
+  }
+  return text;
+}
+
 bool HasBody(const HttpResponse& response) { return response.status != 204 && response.status != 304; }
 
 std::string Serialize(const HttpResponse& response, bool keep_alive, bool with_body) {
-  std::string text = Start(response);
-  if (HasBody(response)) text += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
-  text += Rest(response, keep_alive);
+  size_t bytes = kHeadBytes + response.body.size();
+  for (const auto& [name, value] : response.headers) bytes += name.size() + value.size() + 4;
+  std::string text;
+  text.reserve(bytes);
+  AppendStart(response, &text);
+  if (HasBody(response)) text.append("Content-Length: ").append(std::to_string(response.body.size())).append("\r\n");
+  AppendRest(response, keep_alive, &text);
   if (HasBody(response) && with_body) text += response.body;
   return text;
 }
 
 std::string SerializeHead(const HttpResponse& response, bool chunked) {
-  std::string text = Start(response);
+  std::string text;
+  AppendStart(response, &text);
   if (HasBody(response) && chunked) text += "Transfer-Encoding: chunked\r\n";
-  return text + Rest(response, false);
+  AppendRest(response, false, &text);
+  return text;
 }
 
 }  // namespace weir

@@ -1,9 +1,8 @@
 #include <memory>
-#include <set>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
+#include "config/text/percent.h"
 #include "relay/server/http.h"
-#include "relay/server/percent.h"
 
 namespace weir {
 namespace {
@@ -63,12 +62,17 @@ std::vector<std::string_view> Segments(std::string_view path) {
   }
 }
 
+// "/v1" of "/v1/models".
+std::string_view FirstSegment(std::string_view path) { return path.substr(0, path.find('/', 1)); }
+
 // Whether a path as it was sent is of the pattern, in which an empty segment behind the first is a parameter.
 bool Matches(const std::vector<std::string>& pattern, const std::vector<std::string_view>& path) {
   if (pattern.size() != path.size() || !path[0].empty()) return false;
   for (size_t n = 1; n < path.size(); ++n) {
     const bool parameter = pattern[n].empty();
-    if (parameter ? path[n].empty() : path[n] != pattern[n] && DecodePercent(path[n]) != pattern[n]) return false;
+    const bool is_plain = path[n].find('%') == path[n].npos;
+    if (parameter ? path[n].empty() : is_plain ? path[n] != pattern[n] : DecodePlainPath(path[n]) != pattern[n])
+      return false;
   }
   return true;
 }
@@ -89,7 +93,18 @@ void HttpRouter::AddDeferred(std::string method, std::string path, HttpDeferredH
   AddHandler(std::move(method), std::move(path), std::move(handler));
 }
 
+void HttpRouter::AddForOtherPaths(std::function<bool(std::string_view path)> takes, HttpDeferredHandler handler) {
+  takes_other_ = std::move(takes);
+  for_others_ = std::move(handler);
+}
+
+bool HttpRouter::IsOther(const std::optional<std::string>& plain_path) const {
+  return takes_other_ && plain_path && plain_path->starts_with('/') &&
+         !first_segments_.contains(FirstSegment(*plain_path)) && takes_other_(*plain_path);
+}
+
 void HttpRouter::AddHandler(std::string method, std::string path, Handler handler) {
+  first_segments_.emplace(FirstSegment(path));
   if (path.find('{') == path.npos) {
     routes_[std::move(path)].insert_or_assign(std::move(method), std::move(handler));
     return;
@@ -107,6 +122,7 @@ void HttpRouter::AddForAccept(std::string media_type, HttpHandler handler) {
 }
 
 void HttpRouter::AddStream(std::string method, std::string path, HttpStreamFactory factory) {
+  first_segments_.emplace(FirstSegment(path));
   streams_[std::move(path)].insert_or_assign(std::move(method), std::move(factory));
 }
 
@@ -120,17 +136,18 @@ HttpResponse HttpRouter::Worded(std::string_view path, HttpResponse plain) const
   return plain;
 }
 
-const HttpStreamFactory* HttpRouter::StreamFor(std::string_view method, std::string_view path) const {
-  const auto streams = streams_.find(path);
+const HttpStreamFactory* HttpRouter::StreamFor(std::string_view method, std::string_view raw_path) const {
+  const auto path = DecodePlainPath(raw_path);
+  const auto streams = path ? streams_.find(*path) : streams_.end();
   if (streams == streams_.end()) return nullptr;
   const auto stream = streams->second.find(method == "HEAD" ? "GET" : method);
   return stream == streams->second.end() ? nullptr : &stream->second;
 }
 
 const HttpRouter::Handler* HttpRouter::Find(std::string_view method, HttpRequest& request) const {
-  if (const auto path = routes_.find(request.path); path != routes_.end())
+  const auto plain = DecodePlainPath(request.raw_path);
+  if (const auto path = plain ? routes_.find(*plain) : routes_.end(); path != routes_.end())
     if (const auto route = path->second.find(method); route != path->second.end()) return &route->second;
-  if (patterns_.empty()) return nullptr;
   const std::vector<std::string_view> segments = Segments(request.raw_path);
   for (const auto& [path, pattern] : patterns_) {
     const auto route = pattern.methods.find(method);
@@ -139,7 +156,7 @@ const HttpRouter::Handler* HttpRouter::Find(std::string_view method, HttpRequest
       if (pattern.segments[n].empty()) request.parameters.push_back(*DecodePercent(segments[n]));
     return &route->second;
   }
-  return nullptr;
+  return (method == "GET" || method == "POST") && IsOther(plain) ? &for_others_ : nullptr;
 }
 
 std::variant<HttpResponse, const HttpDeferredHandler*> HttpRouter::Route(HttpRequest& request) const {
@@ -158,16 +175,31 @@ std::variant<HttpResponse, const HttpDeferredHandler*> HttpRouter::Route(HttpReq
   return Worded(request.path, Refusal(request));
 }
 
+std::optional<HttpResponse> HttpRouter::RefusalFromHead(std::string method, std::string_view raw_path) const {
+  if (method == "GET" || method == "HEAD" || method == "OPTIONS") return std::nullopt;
+  HttpRequest head;
+  head.method = std::move(method);
+  head.raw_path = raw_path;
+  const auto path = DecodePercent(raw_path);
+  if (!path) return std::nullopt;
+  head.path = *path;
+  if (Find(head.method, head) != nullptr) return std::nullopt;
+  return Refusal(head);
+}
+
 HttpResponse HttpRouter::Refusal(const HttpRequest& request) const {
   std::set<std::string> known;
   const auto add = [&known](const auto& methods) {
     for (const auto& [name, handler] : methods) known.insert(name);
   };
-  if (const auto path = routes_.find(request.path); path != routes_.end()) add(path->second);
+  const auto plain = DecodePlainPath(request.raw_path);
+  if (const auto path = plain ? routes_.find(*plain) : routes_.end(); path != routes_.end()) add(path->second);
   const std::vector<std::string_view> segments = Segments(request.raw_path);
   for (const auto& [path, pattern] : patterns_)
     if (Matches(pattern.segments, segments)) add(pattern.methods);
-  if (const auto streams = streams_.find(request.path); streams != streams_.end()) add(streams->second);
+  if (const auto streams = plain ? streams_.find(*plain) : streams_.end(); streams != streams_.end())
+    add(streams->second);
+  if (IsOther(plain)) known = {"GET", "POST"};
   if (known.empty()) return {.status = 404, .body = "nothing is at " + Printable(request.path) + "\n"};
   std::string allowed;
   for (const std::string& name : known) allowed += name + (name == "GET" ? ", HEAD, " : ", ");

@@ -6,13 +6,13 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
+#include "relay/server/http2_stage.h"
+#include "relay/server/http_bounds.h"
 #include "relay/server/http_message.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/last_answer.h"
@@ -26,15 +26,17 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
 // Answers that wait for the client; requests sent ahead are read when it has taken some.
 constexpr size_t kMaxUnsentBytes = size_t{256} << 10;
-// For a client that has connected and said nothing yet, when the server goes.
-constexpr std::chrono::seconds kLastChance{1};
-// Of requests sent ahead; then the other connections have a turn.
-constexpr int kMostATurn = 16;
+// A request and its answer, whatever the handler does.
+constexpr Work kRequestWork = 20'000;
 
 HttpResponse NoHost() { return {.status = 400, .body = "one Host header is needed\n"}; }
+
+std::string_view RawPathOf(const BeastRequest& request) {
+  const std::string_view target = TargetOf(request);
+  return target.substr(0, target.find('?'));
+}
 
 class HttpStage final : public Stage {
  public:
@@ -51,6 +53,8 @@ class HttpStage final : public Stage {
 
   void OnInput() override;
   void OnSent() override;
+  size_t held_bytes() const override;
+  void OnTooMuchHeld() override;
   void OnTick(SteadyTime now) override;
   void OnShutdown() override;
   void OnEnd(std::string_view cause) override {
@@ -60,15 +64,18 @@ class HttpStage final : public Stage {
  private:
   SteadyTime NextDeadline() { return session_.thread().Now() + core_.settings.handshake_timeout; }
   bool InRequest() const { return parser_.has_value() && parser_->got_some(); }
+  bool MayBeHttp2();
   bool Parse();
   bool Upgrades(const BeastRequest& request) const { return core_.factory && AsksForWebSocket(request); }
-  void OnHeader(boost::system::error_code& error);
+  void OnHeader(std::string_view raw, boost::system::error_code& error);
+  bool HasWebSocketsAt(std::string_view raw_path) const;
   void OnRequest();
   void BeginStream();
   void Upgrade(const BeastRequest& request, const IpAddress& client);
+  bool UpgradeToHttp2(const std::string& settings, HttpRequest& request);
   std::optional<HttpResponse> Ask(HttpRequest& request);
-  std::optional<HttpResponse> AskToAnswerLater(const HttpDeferredHandler& handler, const HttpRequest& request);
   bool StillWaits();
+  void NoticeEnd();
   void Answer(const HttpResponse& response);
   void Fail(const HttpResponse& response, std::string_view what) {
     RefuseRequest(session_, counters_.http_errors, response, what);
@@ -82,15 +89,20 @@ class HttpStage final : public Stage {
   ServerCore& core_;
   ThreadCounters& counters_;
   std::optional<RequestParser> parser_;
-  std::optional<HttpResponse> problem_;        // of its framing, likewise
+  std::optional<HttpResponse> problem_;        // what its header is answered, likewise
   const HttpStreamFactory* stream_ = nullptr;  // for the request of which there is the header
   std::string rest_;                           // of an earlier piece, that the parser could not use alone
+  std::string peer_text_;                      // from the first request on: to write it costs a tenth of a request
   SteadyTime deadline_;
-  std::shared_ptr<AnswerDesk> desk_;  // from the first handler on that may answer later
-  bool keep_alive_ = false;           // after the answer to the latest request
-  bool head_only_ = false;            // likewise
-  bool waits_ = false;                // for the answer to the latest request
-  bool answered_ = false;             // at least one request
+  std::shared_ptr<AnswerDesk> desk_;  // from the first request on
+  uint64_t asked_ = 0;                // requests
+  uint64_t most_body_bytes_ = 0;      // of the request of which there is the header
+  size_t preface_bytes_ = 0;          // of HTTP/2's, where the connection begins so
+  bool may_be_http2_ = true;
+  bool keep_alive_ = false;  // after the answer to the latest request
+  bool head_only_ = false;   // likewise
+  bool waits_ = false;       // for the answer to the latest request
+  bool answered_ = false;    // at least one request
   bool continued_ = false;
   bool stalled_ = false;
   bool handed_on_ = false;  // to another stage
@@ -98,17 +110,35 @@ class HttpStage final : public Stage {
 
 void HttpStage::OnInput() {
   if (waits_ && StillWaits()) return;
-  for (int requests = 0; !session_.ended() && !handed_on_; ++requests) {
-    if (requests == kMostATurn) return session_.ProcessSoon();
+  while (!session_.ended() && !handed_on_) {
+    if (session_.turn_is_over()) return;
     stalled_ = session_.stream().output_bytes() > kMaxUnsentBytes;
     if (stalled_) return session_.PauseReading();
     if (rest_.empty() && session_.stream().piece().empty()) break;
-    if (!Parse()) break;
+    if (MayBeHttp2() || !Parse()) break;
     OnRequest();
     if (waits_) return;
   }
   if (session_.input_ended() && !handed_on_ && session_.stream().piece().empty())
     session_.EndAfterOutput("the client hung up");
+}
+
+// The connection's begin: true where it is HTTP/2's, or a part of that.
+bool HttpStage::MayBeHttp2() {
+  if (!may_be_http2_) return false;
+  const std::string_view piece = session_.stream().piece();
+  const std::string_view missing = kHttp2Preface.substr(preface_bytes_, piece.size());
+  if (!piece.starts_with(missing)) {
+    may_be_http2_ = false;
+    rest_ = kHttp2Preface.substr(0, preface_bytes_);
+    return false;
+  }
+  session_.stream().Consume(missing.size());
+  preface_bytes_ += missing.size();
+  if (preface_bytes_ < kHttp2Preface.size()) return true;
+  handed_on_ = true;
+  session_.SetStage(MakeHttp2Stage(session_));
+  return true;
 }
 
 // True when there is a whole request, or the header of one whose body is for another stage.
@@ -129,13 +159,14 @@ bool HttpStage::Parse() {
     const bool had_header = parser_->is_header_done();
     const size_t bytes = parser_->put(boost::asio::const_buffer(input.data() + used, input.size() - used), error);
     used += bytes;
-    if (!error && !had_header && parser_->is_header_done()) OnHeader(error);
+    if (!error && !had_header && parser_->is_header_done()) OnHeader(input.substr(used - bytes, bytes), error);
     if (error || bytes == 0) break;
   }
   if (problem_) {
-    Fail(parser_->get(), *problem_, "the end of its body is not told, or in a way unknown here");
+    Fail(parser_->get(), *problem_, "what its header asks for is refused");
     return false;
   }
+  session_.Charge(used * kParsedByteWork);
   const bool done = parser_->is_done() || stream_ != nullptr;
   // What follows a whole request stays in the piece: it may belong to the next stage.
   if (done && used >= from_earlier) {
@@ -147,7 +178,7 @@ bool HttpStage::Parse() {
     rest_ = std::move(left);
   }
   if (error && error != http::error::need_more) {
-    Fail(parser_->get(), AnswerToMalformed(error, core_.settings.max_http_body_bytes), error.message());
+    Fail(parser_->get(), AnswerToMalformed(error, most_body_bytes_), error.message());
     return false;
   }
   if (!done && !continued_ && parser_->is_header_done() && AsksToContinue(parser_->get())) {
@@ -157,20 +188,40 @@ bool HttpStage::Parse() {
   return done;
 }
 
-void HttpStage::OnHeader(boost::system::error_code& error) {
+void HttpStage::OnHeader(std::string_view raw, boost::system::error_code& error) {
   const BeastRequest& request = parser_->get();
-  if (const auto path = PathOf(request); path && !Upgrades(request))
-    stream_ = core_.router.StreamFor(request.method_string(), *path);
-  problem_ = FramingProblem(request, stream_ != nullptr);
+  problem_ = HeaderProblem(request, raw);
   if (problem_) return;
-  if (stream_ != nullptr) return;
-  const uint64_t most = core_.settings.max_http_body_bytes;
-  if (parser_->content_length().value_or(0) > most) error = http::error::body_limit;
-  parser_->body_limit(most);
+  if (!Upgrades(request)) stream_ = core_.router.StreamFor(request.method_string(), RawPathOf(request));
+  problem_ = FramingProblem(request, stream_ != nullptr);
+  if (problem_ || stream_ != nullptr) return;
+  const bool has_body = parser_->chunked() || parser_->content_length().value_or(0) > 0;
+  const std::string method(request.method_string());
+  if (has_body) problem_ = core_.router.RefusalFromHead(method, RawPathOf(request));
+  if (problem_) return;
+  most_body_bytes_ = MostBodyBytes(core_.settings, method);
+  if (parser_->content_length().value_or(0) > most_body_bytes_) error = http::error::body_limit;
+  parser_->body_limit(most_body_bytes_);
   parser_->eager(true);
 }
 
+// A body that is on its way: it counts as what the client's address makes the relay hold.
+size_t HttpStage::held_bytes() const {
+  const size_t bytes = rest_.capacity() + (parser_ ? parser_->get().body().capacity() : 0);
+  return bytes > kUncountedBytes ? bytes : 0;
+}
+
+void HttpStage::OnTooMuchHeld() { Fail(AddressHoldsTooMuch(), "its address holds too much (WEIR_MAX_ADDRESS_MB)"); }
+
+bool HttpStage::HasWebSocketsAt(std::string_view raw_path) const {
+  std::string_view mounted = core_.settings.websocket_path;
+  if (mounted.ends_with('/')) mounted.remove_suffix(1);
+  return raw_path == "/" || raw_path == mounted ||
+         (raw_path.ends_with('/') && raw_path.substr(0, raw_path.size() - 1) == mounted);
+}
+
 void HttpStage::OnRequest() {
+  session_.Charge(kRequestWork);
   if (stream_ != nullptr) return BeginStream();
   // What HTTP/1.0 does not know may have been passed on by something that reads the body's end otherwise.
   const bool framed_alike = parser_->get().version() >= 11 || !parser_->chunked();
@@ -182,8 +233,10 @@ void HttpStage::OnRequest() {
   if (Upgrades(request)) return Upgrade(request, client);
   counters_.http_requests.Add(1);
   if (request.version() >= 11 && request.count(http::field::host) != 1) return Fail(request, NoHost(), "no Host");
-  auto asked = ToHttpRequest(request, client.to_string(), session_.peer().to_string());
-  if (!asked) return Fail(request, {.status = 400, .body = "the request's target is not well-formed\n"}, "bad target");
+  if (peer_text_.empty()) peer_text_ = session_.peer().to_string();
+  auto asked = ToHttpRequest(request, client == session_.peer() ? peer_text_ : client.to_string(), peer_text_);
+  if (!asked) return Fail(request, BadTarget(), "bad target");
+  if (const auto settings = Http2SettingsOf(request); settings && UpgradeToHttp2(*settings, *asked)) return;
   head_only_ = asked->method == "HEAD";
   if (const auto answer = Ask(*asked)) return Answer(*answer);
   waits_ = true;
@@ -191,10 +244,10 @@ void HttpStage::OnRequest() {
 
 // True while the answer has not come. Until then what the client sends stays where it is.
 bool HttpStage::StillWaits() {
-  if (const auto answer = desk_->Take()) {
+  if (const auto answers = desk_->Take(); !answers.empty()) {
     waits_ = false;
     deadline_ = NextDeadline();
-    Answer(*answer);
+    Answer(answers.front().response);
     return false;
   }
   const boost::system::error_code error = session_.stream().input_error();
@@ -216,24 +269,25 @@ void HttpStage::BeginStream() {
 
 // Nothing where the answer comes later.
 std::optional<HttpResponse> HttpStage::Ask(HttpRequest& request) {
-  try {
-    auto routed = core_.router.Route(request);
-    if (auto* answer = std::get_if<HttpResponse>(&routed)) return std::move(*answer);
-    return AskToAnswerLater(*std::get<const HttpDeferredHandler*>(routed), request);
-  } catch (const std::exception& e) {
-    if (desk_) desk_->Forget();
-    return core_.router.Worded(request.path, AnswerToFault(request, e.what()));
-  }
+  if (!desk_) desk_ = std::make_shared<AnswerDesk>(session_);
+  return desk_->Ask(core_.router, request, ++asked_);
 }
 
-std::optional<HttpResponse> HttpStage::AskToAnswerLater(const HttpDeferredHandler& handler,
-                                                        const HttpRequest& request) {
-  if (!desk_) desk_ = std::make_shared<AnswerDesk>(session_);
-  handler(request, desk_->Expect());
-  return desk_->Defer();
+// False where it cannot be, and the request is answered as if nobody had asked for it.
+bool HttpStage::UpgradeToHttp2(const std::string& settings, HttpRequest& request) {
+  auto stage = MakeHttp2Stage(session_, settings, request);
+  if (stage == nullptr) return false;
+  session_.stream().Append("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n");
+  handed_on_ = true;
+  session_.SetStage(std::move(stage));
+  return true;
 }
 
 void HttpStage::Upgrade(const BeastRequest& request, const IpAddress& client) {
+  if (!HasWebSocketsAt(RawPathOf(request))) {
+    return RefuseRequest(session_, counters_.handshake_failures,
+                         {.status = 404, .body = "there is no WebSocket here: it is at /\n"}, "no WebSocket there");
+  }
   if (const auto problem = UpgradeProblem(request))
     return RefuseRequest(session_, counters_.handshake_failures, *problem, "not a WebSocket handshake");
   if (!session_.has_slot() && !session_.TakeSlot(client)) return Refuse(Refusal::kAddress);
@@ -276,6 +330,12 @@ void HttpStage::Refuse(Refusal refusal) {
   AnswerUnread(session_, response);
 }
 
+// Where requests were sent ahead nothing is read, so that the end behind them is not seen.
+void HttpStage::NoticeEnd() {
+  if (session_.stream().piece().empty() || !desk_->is_to_be_told()) return;
+  if (session_.PeerHasHungUp()) desk_->HangUp();
+}
+
 void HttpStage::OnSent() {
   if (!stalled_ || session_.stream().output_bytes() > 0) return;
   stalled_ = false;
@@ -291,13 +351,14 @@ void HttpStage::OnTick(SteadyTime now) {
     }
     return;
   }
-  if (waits_ || now <= deadline_) return;
+  if (waits_) return NoticeEnd();
+  if (now <= deadline_) return;
   if (!InRequest() && (answered_ || core_.going)) return session_.EndAfterOutput("nothing more was asked");
-  Fail({.status = 408, .body = "no whole request came in time\n"}, "no whole request in time");
+  Fail(NotInTime(), "no whole request in time");
 }
 
 void HttpStage::OnShutdown() {
-  if (waits_) return;
+  if (waits_) return desk_->Tell(HttpLeft::kServer);
   if (answered_ && !InRequest()) return session_.EndAfterOutput("the server is going");
   deadline_ = std::min(deadline_, session_.thread().Now() + kLastChance);
 }

@@ -1,4 +1,4 @@
-// The stage that every socket begins in: HTTP/1.1, until a request asks for a WebSocket.
+// The stage that every socket begins in: HTTP/1.1, until a request asks for a WebSocket or the client for HTTP/2.
 #pragma once
 
 #include <memory>

@@ -19,6 +19,10 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
+// Of a connection that the kernel may keep and has not sent yet. What is more waits here, where it is counted: without
+// that the kernel keeps 4 MB for each client that takes nothing; copying it for 150 of them held a thread for 0.2 s.
+constexpr int kMostUnsentBytes = 128 << 10;
+
 // Often enough that no timeout is overrun by more than a quarter; 10,000 connections are looked through in 0.1 ms.
 milliseconds Beat(const ServerSettings& s) {
   const milliseconds shortest = std::min(s.handshake_timeout, s.ping_interval);
@@ -84,11 +88,13 @@ void IoThread::Adopt(const Accepted& accepted) {
 void IoThread::Begin(const Accepted& accepted) {
   const int on = 1;
   setsockopt(accepted.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(accepted.socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsentBytes, sizeof kMostUnsentBytes);
   // The family is of no interest to a socket that is only waited for.
   BufferedStream::Socket socket(context_.get_executor());
   socket.assign(asio::ip::tcp::v4(), accepted.socket);
   counters_.accepted.Add(1);
   const auto session = std::make_shared<Session>(*this, std::move(socket), accepted);
+  session->OpenAccount(accepted.peer);
   session->index = sessions_.size();
   sessions_.push_back(session);
   session->SetStage(MakeFirstStage(*session, accepted.refusal));
@@ -106,15 +112,28 @@ void IoThread::Remove(Session& session) {
   core_.end.notify_all();
 }
 
-void IoThread::FlushSoon(std::shared_ptr<Session> session) {
-  to_flush_.push_back(std::move(session));
-  if (to_flush_.size() == 1) asio::post(context_, [this] { FlushAll(); });
+void IoThread::TurnSoon(std::shared_ptr<Session> session) {
+  const uint64_t address = session->group();
+  line_.Join(address, std::move(session));
+  if (!std::exchange(runs_turns_, true)) asio::post(context_, [this] { RunTurns(); });
 }
 
-void IoThread::FlushAll() {
-  flushing_.swap(to_flush_);
-  for (const auto& session : flushing_) session->OnFlushTurn();
-  flushing_.clear();
+// The context looks at its sockets between two things that are posted to it, so whoever sends now is in the line after
+// one long turn of others.
+void IoThread::RunTurns() {
+  for (Work spent = 0; spent < Session::kMostATurn;) {
+    const std::shared_ptr<Session> session = line_.Next();
+    if (session == nullptr) break;
+    try {
+      spent += session->OnTurn();
+    } catch (const std::exception& e) {
+      LogFault(session->peer().to_string(), e.what());
+      session->End("a fault in the server");
+      break;
+    }
+  }
+  runs_turns_ = !line_.empty();
+  if (runs_turns_) asio::post(context_, [this] { RunTurns(); });
 }
 
 void IoThread::Tick() {

@@ -12,6 +12,7 @@
 
 #include "relay/server/buffer_pool.h"
 #include "relay/server/server_core.h"
+#include "relay/server/turn_line.h"
 
 namespace weir {
 
@@ -43,14 +44,15 @@ class IoThread {
   BufferPool& buffers() { return buffers_; }
   SteadyTime Now() const { return std::chrono::steady_clock::now(); }
 
-  void FlushSoon(std::shared_ptr<Session> session);
+  // One that is not in the line.
+  void TurnSoon(std::shared_ptr<Session> session);
   void Remove(Session& session);
   void LogFault(const std::string& where, std::string_view what);
 
  private:
   void Run();
   void Begin(const Accepted& accepted);
-  void FlushAll();
+  void RunTurns();
   void Tick();
 
   ServerCore& core_;
@@ -63,8 +65,8 @@ class IoThread {
   const std::chrono::milliseconds beat_;
   std::atomic<size_t> load_{0};
   std::vector<std::shared_ptr<Session>> sessions_;
-  std::vector<std::shared_ptr<Session>> to_flush_;
-  std::vector<std::shared_ptr<Session>> flushing_;
+  TurnLine<Session> line_;
+  bool runs_turns_ = false;  // posted, or at it
   std::thread thread_;
 };
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 #include "relay/server/http_message.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/session.h"
@@ -16,12 +16,16 @@ void AnswerUnread(Session& session, const HttpResponse& response, bool with_body
   session.EndAfterOutput("answered " + std::to_string(response.status), Session::Then::kLinger);
 }
 
-void RefuseRequest(Session& session, Counter& counter, const HttpResponse& response, std::string_view what) {
+void NoteRefusal(Session& session, Counter& counter, int status, std::string_view what) {
   counter.Add(1);
   IoThread& thread = session.thread();
   if (const auto line = thread.core().logs.handshake.Take(thread.Now())) {
-    spdlog::info("{}: HTTP {}: {}{}", session.peer().to_string(), response.status, what, line->Suffix());
+    spdlog::info("{}: HTTP {}: {}{}", session.peer().to_string(), status, what, line->Suffix());
   }
+}
+
+void RefuseRequest(Session& session, Counter& counter, const HttpResponse& response, std::string_view what) {
+  NoteRefusal(session, counter, response.status, what);
   AnswerUnread(session, response);
 }
 

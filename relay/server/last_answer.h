@@ -13,7 +13,9 @@ class Session;
 
 void AnswerUnread(Session& session, const HttpResponse& response, bool with_body = true);
 
-// To what is no good request: counted, and logged as far as `logs.handshake` lets it.
+// Counts and logs, as far as `logs.handshake` lets it, what was no good request.
+void NoteRefusal(Session& session, Counter& counter, int status, std::string_view what);
+// The last answer to one.
 void RefuseRequest(Session& session, Counter& counter, const HttpResponse& response, std::string_view what);
 
 // Logs what a handler threw, and says no more of it than that it did.

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <optional>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {

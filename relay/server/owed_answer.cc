@@ -1,10 +1,13 @@
 #include "relay/server/owed_answer.h"
 
-#include <spdlog/spdlog.h>
-
+#include <algorithm>
 #include <atomic>
+#include <exception>
 #include <utility>
+#include <variant>
 
+#include "relay/server/io_thread.h"
+#include "relay/server/last_answer.h"
 #include "relay/server/session.h"
 
 namespace weir {
@@ -16,14 +19,18 @@ class AnswerDesk::Owed final : public HttpReply::Receiver {
   Owed(const Owed&) = delete;
   Owed& operator=(const Owed&) = delete;
   ~Owed() override {
-    if (!given_.load(std::memory_order_relaxed))
+    if (!given())
       desk_->Give(number_, {.status = 500, .body = "this request met a fault in the server: nobody answered it\n"});
   }
+
+  uint64_t number() const { return number_; }
+  bool given() const { return given_.load(std::memory_order_relaxed); }
 
   void Give(HttpResponse response) override {
     if (!given_.exchange(true, std::memory_order_relaxed)) desk_->Give(number_, std::move(response));
   }
   bool Abandoned() const override { return desk_->Abandoned(number_); }
+  void OnLeft(HttpReply::LeftHandler handler) override { desk_->OnLeft(*this, std::move(handler)); }
 
  private:
   const std::shared_ptr<AnswerDesk> desk_;
@@ -31,54 +38,118 @@ class AnswerDesk::Owed final : public HttpReply::Receiver {
   std::atomic<bool> given_{false};
 };
 
-HttpReply AnswerDesk::Expect() {
-  uint64_t number = 0;
+std::optional<HttpResponse> AnswerDesk::Ask(const HttpRouter& router, HttpRequest& request, uint64_t number) {
+  try {
+    auto routed = router.Route(request);
+    if (auto* answer = std::get_if<HttpResponse>(&routed)) return std::move(*answer);
+    (*std::get<const HttpDeferredHandler*>(routed))(request, Expect(number));
+    return Defer();
+  } catch (const std::exception& e) {
+    Forget(number);
+    return router.Worded(request.path, AnswerToFault(request, e.what()));
+  }
+}
+
+HttpReply AnswerDesk::Expect(uint64_t number) {
   {
     const std::lock_guard lock(mutex_);
-    number = ++number_;
-    deferred_ = false;
-    answer_.reset();
+    owed_.try_emplace(number);
+    asked_ = number;
   }
   return HttpReply(std::make_shared<Owed>(shared_from_this(), number));
 }
 
 std::optional<HttpResponse> AnswerDesk::Defer() {
   const std::lock_guard lock(mutex_);
-  deferred_ = !answer_.has_value();
-  return std::exchange(answer_, std::nullopt);
+  asked_.reset();
+  return std::exchange(at_once_, std::nullopt);
 }
 
-std::optional<HttpResponse> AnswerDesk::Take() {
+std::vector<AnswerDesk::Answer> AnswerDesk::Take() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(answer_, std::nullopt);
+  return std::exchange(answers_, {});
 }
 
-void AnswerDesk::Forget() {
+// Returns who was to be told, and may hold a reply: neither is for under the lock.
+HttpReply::LeftHandler AnswerDesk::Forget(uint64_t number) {
   const std::lock_guard lock(mutex_);
-  ++number_;
-  answer_.reset();
+  if (asked_ == number) {
+    asked_.reset();
+    at_once_.reset();
+  }
+  const auto owed = owed_.extract(number);
+  return owed ? std::move(owed.mapped()) : HttpReply::LeftHandler();
+}
+
+void AnswerDesk::Leave(uint64_t number) {
+  if (const HttpReply::LeftHandler told = Forget(number)) told(HttpLeft::kClient);
 }
 
 void AnswerDesk::HangUp() {
+  {
+    const std::lock_guard lock(mutex_);
+    hung_up_ = true;
+  }
+  Tell(HttpLeft::kClient);
+}
+
+void AnswerDesk::Tell(HttpLeft why) {
+  std::vector<HttpReply::LeftHandler> told;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [number, handler] : owed_)
+      if (handler) told.push_back(std::exchange(handler, nullptr));
+  }
+  for (const HttpReply::LeftHandler& handler : told) handler(why);
+}
+
+bool AnswerDesk::is_to_be_told() const {
   const std::lock_guard lock(mutex_);
-  hung_up_ = true;
+  return std::ranges::any_of(owed_, [](const auto& owed) { return owed.second != nullptr; });
+}
+
+void AnswerDesk::OnLeft(const Owed& owed, HttpReply::LeftHandler handler) {
+  std::optional<HttpLeft> why;
+  {
+    const std::lock_guard lock(mutex_);
+    if (owed.given()) return;
+    const auto place = owed_.find(owed.number());
+    why = place == owed_.end() ? HttpLeft::kClient : WhyLeft();
+    if (!why) place->second.swap(handler);
+  }
+  if (why) handler(*why);
+}
+
+std::optional<HttpLeft> AnswerDesk::WhyLeft() const {
+  if (session_ == nullptr || hung_up_) return HttpLeft::kClient;
+  if (session_->thread().core().going.load(std::memory_order_relaxed)) return HttpLeft::kServer;
+  return std::nullopt;
 }
 
 bool AnswerDesk::Abandoned(uint64_t number) const {
   const std::lock_guard lock(mutex_);
-  return session_ == nullptr || hung_up_ || number != number_;
+  return session_ == nullptr || hung_up_ || !owed_.contains(number);
 }
 
 void AnswerDesk::Leave() {
-  const std::lock_guard lock(mutex_);
-  session_ = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    session_ = nullptr;
+  }
+  Tell(HttpLeft::kClient);
 }
 
 void AnswerDesk::Give(uint64_t number, HttpResponse response) {
+  decltype(owed_)::node_type owed;  // gone after the lock, as in Forget
   const std::lock_guard lock(mutex_);
-  if (session_ == nullptr || number != number_) return;
-  answer_ = std::move(response);
-  if (!deferred_) return;
+  owed = owed_.extract(number);
+  if (!owed || session_ == nullptr) return;
+  if (asked_ == number) {
+    at_once_ = std::move(response);
+    return;
+  }
+  answers_.push_back({number, std::move(response)});
+  if (answers_.size() > 1) return;
   // One whose last owner is gone is about to call Leave.
   if (auto session = session_->weak_from_this().lock()) Session::ProcessSoon(std::move(session));
 }

@@ -1,4 +1,4 @@
-// Server: one port for WebSocket (on any path) and HTTP/1.1.
+// Server: one port for WebSocket (at / or ServerSettings::websocket_path), HTTP/1.1 and HTTP/2 without TLS.
 //
 //   Server server(settings, router, factory);
 //   if (Status s = server.Listen(); !s.ok()) …  // "127.0.0.1:3334 is in use by another program; set WEIR_PORT …"
@@ -16,7 +16,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
+#include <mutex>
+#include <vector>
 
 #include "config/status.h"
 #include "relay/server/connection.h"
@@ -24,6 +25,10 @@
 #include "relay/server/server_settings.h"
 
 namespace weir {
+
+class Acceptor;
+class IoThread;
+struct ServerCore;
 
 struct ServerStats {
   uint64_t connections = 0;            // WebSockets that are open now
@@ -45,7 +50,9 @@ struct ServerStats {
 class Server {
  public:
   // Without a factory there are no WebSockets: who asks for one is answered as if he had not.
-  Server(const ServerSettings& settings, HttpRouter router, ConnectionHandlerFactory factory);
+  // In the ledger is what connections make the program hold; without one the server keeps its own.
+  Server(const ServerSettings& settings, HttpRouter router, ConnectionHandlerFactory factory,
+         std::shared_ptr<Ledger> ledger = nullptr);
   // At once, if Shutdown was not called.
   ~Server();
 
@@ -55,8 +62,8 @@ class Server {
   // Begins to accept. Listen first.
   void Accept();
 
-  uint16_t port() const;  // the real one, after Listen
-  size_t io_threads() const;
+  uint16_t port() const { return port_; }  // the real one, after Listen
+  size_t io_threads() const { return threads_.size(); }
   boost::asio::any_io_executor executor(size_t io_thread);
 
   // Takes what still waits in the backlog, stops accepting, asks every handler to finish (OnShutdown), closes each with
@@ -68,8 +75,16 @@ class Server {
   ServerStats Stats() const;
 
  private:
-  struct Rep;
-  std::unique_ptr<Rep> rep_;
+  bool Empty() const;
+  void Await(std::chrono::steady_clock::time_point until, const std::function<bool()>& condition);
+  void AwaitTurn(const std::function<bool()>& condition);
+  void StopAccepting(std::chrono::steady_clock::time_point until);
+
+  const std::unique_ptr<ServerCore> core_;
+  std::vector<std::unique_ptr<IoThread>> threads_;
+  std::unique_ptr<Acceptor> acceptor_;
+  uint16_t port_ = 0;
+  std::mutex shutdown_mutex_;  // one Shutdown at a time
 };
 
 }  // namespace weir

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "relay/account/ledger.h"
 #include "relay/server/client_address.h"
 #include "relay/server/connection.h"
 #include "relay/server/http.h"
@@ -57,6 +59,7 @@ struct ServerLogs {
   LogLimit too_slow;
   LogLimit ping;
   LogLimit fault;
+  LogLimit memory;
 };
 
 enum class Refusal { kNone, kTotal, kAddress };
@@ -71,8 +74,12 @@ struct Accepted {
 };
 
 struct ServerCore {
-  ServerCore(const ServerSettings& s, HttpRouter r, ConnectionHandlerFactory f)
-      : settings(s), router(std::move(r)), factory(std::move(f)), slots(s.max_connections_per_address) {}
+  ServerCore(const ServerSettings& s, HttpRouter r, ConnectionHandlerFactory f, std::shared_ptr<Ledger> l)
+      : settings(s),
+        router(std::move(r)),
+        factory(std::move(f)),
+        slots(s.max_connections_per_address),
+        ledger(std::move(l)) {}
 
   // Output that waits, all connections.
   uint64_t Pending() const {
@@ -87,6 +94,7 @@ struct ServerCore {
   TrustedProxies proxies;                       // set before the first socket
   std::vector<const ThreadCounters*> counters;  // of each I/O thread, likewise
   AddressSlots slots;
+  const std::shared_ptr<Ledger> ledger;
   ServerLogs logs;
 
   std::atomic<uint64_t> next_id{1};

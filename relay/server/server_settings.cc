@@ -1,6 +1,12 @@
 #include "relay/server/server_settings.h"
 
 namespace weir {
+namespace {
+
+// What an ordinary client makes the relay hold is some kilobytes.
+constexpr uint64_t kAlwaysBytes = 64 << 10;
+
+}  // namespace
 
 void Declare(SettingTable& table, ServerSettings& s) {
   table.Add("LISTEN", &s.listen, "address to listen on; 0.0.0.0 or [::] for all of this machine's");
@@ -21,6 +27,9 @@ void Declare(SettingTable& table, ServerSettings& s) {
       "longest body of an HTTP request; a longer one is answered 413; `weir gate` takes 65536 where it is not set");
   table.Add("MAX_PENDING_BYTES", &s.max_pending_bytes, {.min = 64 << 10, .max = 1 << 30, .unit = "bytes"},
             "output that may wait for a client that reads slowly; beyond it the client is disconnected");
+  table.Add("MAX_ADDRESS_MB", &s.max_address_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},
+            "what all connections of one client address (of IPv6 one /64) may make the relay hold: filters, answers, "
+            "events that wait");
   table.Add("MAX_PENDING_TOTAL_MB", &s.max_pending_total_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},
             "output that may wait for all clients together; beyond it those with more than an equal share are "
             "disconnected");
@@ -33,6 +42,10 @@ void Declare(SettingTable& table, ServerSettings& s) {
   table.Add("TRUSTED_PROXIES", &s.trusted_proxies,
             "addresses or networks (10.0.0.0/8) whose X-Forwarded-For is believed, comma-separated");
   table.Add("COMPRESSION", &s.compression, "whether permessage-deflate is agreed to; costs memory and time");
+}
+
+Ledger::Bounds LedgerBoundsOf(const ServerSettings& settings) {
+  return {.address_bytes = settings.max_address_mb << 20, .always_bytes = kAlwaysBytes};
 }
 
 }  // namespace weir

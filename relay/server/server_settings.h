@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/settings.h"
+#include "relay/account/ledger.h"
 
 namespace weir {
 
@@ -18,12 +19,16 @@ struct ServerSettings {
   uint64_t max_message_bytes = 256 * 1024;  // of a WebSocket message
   uint64_t max_http_body_bytes = 1024 * 1024;
   uint64_t max_pending_bytes = 4 * 1024 * 1024;  // output that a connection does not take; beyond it is disconnected
+  uint64_t max_address_mb = 32;                  // all that one address makes the relay hold
   uint64_t max_pending_total_mb = 128;           // of all connections; beyond it those with more than their share go
   std::chrono::milliseconds handshake_timeout{10000};  // from accept to a whole request
   std::chrono::milliseconds ping_interval{30000};      // silence until a ping; twice as long: see server_settings.cc
   std::string trusted_proxies;                         // addresses whose X-Forwarded-For is believed, comma-separated
   bool compression = false;                            // permessage-deflate
+  std::string websocket_path = "/";                    // besides "/": where a proxy has it, of the relay's own address
 };
 void Declare(SettingTable& table, ServerSettings& settings);
+
+Ledger::Bounds LedgerBoundsOf(const ServerSettings& settings);
 
 }  // namespace weir

@@ -1,6 +1,8 @@
 #include "relay/server/session.h"
 
 #include <linux/sockios.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -16,6 +18,11 @@ namespace weir {
 namespace {
 
 namespace asio = boost::asio;
+
+// A read and a send of little: measured with one message in flight.
+constexpr Work kReadAndSendWork = 6'000;
+constexpr Work kSendWork = 3'000;
+constexpr uint64_t kSentBytesPerWork = 2;
 
 // For the peer to take the last words and to close.
 constexpr std::chrono::seconds kLinger{2};
@@ -37,8 +44,18 @@ Session::Session(IoThread& thread, BufferedStream::Socket socket, const Accepted
 }
 
 Session::~Session() {
+  if (account_) GiveBackAll();
   if (slot_) thread_.core().slots.Return(*slot_);
   (refused_ ? thread_.core().refusing : thread_.core().served).fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Session::OpenAccount(const IpAddress& client) {
+  group_ = GroupOf(client);
+  account_ = thread_.core().ledger->Open(group_, [weak = weak_from_this(), &context = thread_.context()] {
+    asio::post(context, [weak] {
+      if (const auto self = weak.lock()) self->OnGiveUp();
+    });
+  });
 }
 
 void Session::Start() {
@@ -54,7 +71,41 @@ void Session::SetStage(std::unique_ptr<Stage> stage) { next_stage_ = std::move(s
 bool Session::TakeSlot(const IpAddress& client) {
   if (!thread_.core().slots.Take(client)) return false;
   slot_ = client;
+  account_->GiveBack(noted_pending_, Memory::kShared);
+  account_->GiveBack(noted_held_);
+  OpenAccount(client);
+  account_->Take(noted_pending_, Memory::kShared);
+  account_->Take(noted_held_);
   return true;
+}
+
+void Session::GiveBackAll() {
+  account_->GiveBack(std::exchange(noted_pending_, 0), Memory::kShared);
+  account_->GiveBack(std::exchange(noted_held_, 0));
+}
+
+void Session::TurnSoon() {
+  if (std::exchange(in_line_, true)) return;
+  thread_.TurnSoon(shared_from_this());
+}
+
+Work Session::OnTurn() {
+  in_line_ = false;
+  if (ended_) return 0;
+  spent_ = kReadAndSendWork;
+  const bool flush = std::exchange(flush_due_, false);
+  Guard([&] {
+    if (std::exchange(process_due_, false)) {
+      Process();
+    } else if (std::exchange(readable_, false)) {
+      read_scheduled_ = false;
+      OnReadable();
+    }
+    if (flush) Flush();
+    NoteHeld();
+  });
+  if (!ended_ && (process_due_ || readable_ || flush_due_)) TurnSoon();
+  return spent_;
 }
 
 void Session::ResumeReading() {
@@ -69,28 +120,34 @@ void Session::ReadAlways() {
   if (pauses_ > 0 && !processing_) ProcessSoon();
 }
 
+void Session::ProcessSoon() {
+  process_due_ = true;
+  TurnSoon();
+}
+
 void Session::ProcessSoon(std::shared_ptr<Session> session) {
   asio::io_context& context = session->thread_.context();
-  asio::post(context, [self = std::move(session)] { self->Guard([&] { self->Process(); }); });
+  asio::post(context, [self = std::move(session)] { self->ProcessSoon(); });
 }
 
 void Session::FlushSoon() {
-  if (processing_ || flush_scheduled_ || ended_) return;
-  flush_scheduled_ = true;
-  thread_.FlushSoon(shared_from_this());
+  if (processing_ || ended_) return;
+  flush_due_ = true;
+  TurnSoon();
 }
 
-void Session::OnFlushTurn() {
-  flush_scheduled_ = false;
-  Guard([this] { Flush(); });
-}
-
-void Session::Flush() {
+void Session::FlushUpTo(Work most) {
   if (ended_ || flushing_ || waiting_writable_) return;
   flushing_ = true;
+  Work spent = 0;
   for (;;) {
-    if (stream_.output_bytes() == 0 && stage_ && !ending_) stage_->Produce();
+    if (stream_.output_bytes() == 0 && stage_ && !ending_) spent += stage_->Produce();
     if (stream_.output_bytes() == 0) break;
+    if (spent >= most) {
+      flush_due_ = true;
+      TurnSoon();
+      break;
+    }
     boost::system::error_code error;
     const size_t sent = stream_.Send(error);
     thread_.counters().sent_bytes.Add(sent);
@@ -99,12 +156,14 @@ void Session::Flush() {
       End(Lost(error));
       break;
     }
-    if (stream_.output_bytes() > 0) {
+    if (stream_.blocked()) {
       WaitWritable();
       break;
     }
+    spent += kSendWork + sent / kSentBytesPerWork;
   }
   flushing_ = false;
+  Charge(spent);
   NotePending();
   if (stage_ && !ended()) stage_->OnSent();
   if (ending_ && stream_.output_bytes() == 0) OnAllSent();
@@ -114,17 +173,35 @@ void Session::NotePending() {
   const size_t pending = pending_bytes();
   if (pending >= noted_pending_) {
     thread_.counters().pending_bytes.Add(pending - noted_pending_);
+    account_->Take(pending - noted_pending_, Memory::kShared);
   } else {
     thread_.counters().pending_bytes.Subtract(noted_pending_ - pending);
+    account_->GiveBack(noted_pending_ - pending, Memory::kShared);
   }
   noted_pending_ = pending;
+}
+
+// What is kept of the input from turn to turn. A piece of which a part is left was read already, so it is not refused.
+void Session::NoteHeld() {
+  const size_t kept = stage_ ? stage_->held_bytes() : 0;
+  const size_t held = (stream_.piece().empty() ? 0 : kPieceBytes) + kept;
+  if (held == noted_held_) return;
+  bool is_too_much = false;
+  if (held < noted_held_) {
+    account_->GiveBack(noted_held_ - held);
+  } else if (!account_->TryTake(held - noted_held_)) {
+    account_->Take(held - noted_held_);
+    is_too_much = kept > 0;
+  }
+  noted_held_ = held;
+  if (is_too_much && !ended()) stage_->OnTooMuchHeld();
 }
 
 void Session::WaitReadable() {
   read_scheduled_ = true;
   stream_.socket().async_wait(asio::socket_base::wait_read, [self = shared_from_this()](boost::system::error_code) {
-    self->read_scheduled_ = false;
-    self->Guard([&] { self->OnReadable(); });
+    self->readable_ = true;
+    self->TurnSoon();
   });
 }
 
@@ -133,7 +210,8 @@ void Session::WaitWritable() {
   untaken_ = std::numeric_limits<int>::max();
   stream_.socket().async_wait(asio::socket_base::wait_write, [self = shared_from_this()](boost::system::error_code) {
     self->waiting_writable_ = false;
-    self->Guard([&] { self->Flush(); });
+    self->flush_due_ = true;
+    self->TurnSoon();
   });
 }
 
@@ -174,7 +252,11 @@ void Session::Process() {
   processing_ = false;
   if (ended_) return;
   Flush();
-  ReadOn();
+  if (turn_is_over()) {
+    process_due_ = true;
+  } else {
+    ReadOn();
+  }
 }
 
 void Session::ReadOn() {
@@ -184,10 +266,8 @@ void Session::ReadOn() {
   if (!piece_was_full_) return WaitReadable();
   // One piece a turn: the other connections of this thread come between.
   read_scheduled_ = true;
-  asio::post(thread_.context(), [self = shared_from_this()] {
-    self->read_scheduled_ = false;
-    self->Guard([&] { self->OnReadable(); });
-  });
+  readable_ = true;
+  TurnSoon();
 }
 
 bool Session::OverShare() const {
@@ -222,6 +302,7 @@ void Session::EndAfterOutput(std::string cause, Then then) {
     self->EndStage();
     self->Guard([&] {
       self->Flush();
+      self->NoteHeld();
       self->ReadOn();
     });
   });
@@ -243,7 +324,8 @@ void Session::EndStage() {
 
 void Session::Finish() {
   EndStage();
-  thread_.counters().pending_bytes.Subtract(std::exchange(noted_pending_, 0));
+  thread_.counters().pending_bytes.Subtract(noted_pending_);
+  GiveBackAll();
   boost::system::error_code ignored;
   stream_.socket().close(ignored);
   thread_.Remove(*this);
@@ -265,6 +347,24 @@ void Session::NoteTaken(SteadyTime now) {
   if (ioctl(stream_.socket().native_handle(), SIOCOUTQ, &untaken) != 0) return;
   if (untaken < untaken_) last_sent_ = now;
   untaken_ = untaken;
+}
+
+bool Session::PeerHasHungUp() {
+  pollfd polled{.fd = stream_.socket().native_handle(), .events = POLLRDHUP, .revents = 0};
+  return poll(&polled, 1, 0) > 0;
+}
+
+void Session::OnGiveUp() {
+  if (ended_) return;
+  const std::string why =
+      "memory is short, and your address makes this relay hold most: " + std::to_string(account_->address_bytes()) +
+      " bytes";
+  bool ends_itself = false;
+  if (stage_ && !ending_) Guard([&] { ends_itself = stage_->OnGiveUp(why); });
+  if (ends_itself || ended_) return;
+  if (const auto line = thread_.core().logs.memory.Take(thread_.Now()))
+    spdlog::warn("{}: disconnected, {}{}", peer_.to_string(), why, line->Suffix());
+  End(why);
 }
 
 void Session::OnShutdown() {

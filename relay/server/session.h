@@ -1,5 +1,8 @@
 // Session: one accepted socket, from accept to close, on one I/O thread. It waits, reads, flushes and ends; what the
 // bytes mean is its Stage's business.
+//
+// All that a peer can cause is done in turns, which the I/O thread gives (TurnLine). What is done in one is charged,
+// and when it is as much as a turn may have, the rest waits for the next.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "relay/account/work.h"
 #include "relay/server/buffered_stream.h"
 #include "relay/server/stage.h"
 
@@ -21,6 +25,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   Session(IoThread& thread, BufferedStream::Socket socket, const Accepted& accepted);
   ~Session();
 
+  // First of all.
+  void OpenAccount(const IpAddress& client);
   // With the first stage set.
   void Start();
   // The stage that goes on when the running one returns from OnInput.
@@ -30,13 +36,19 @@ class Session final : public std::enable_shared_from_this<Session> {
   BufferedStream& stream() { return stream_; }
   const IpAddress& peer() const { return peer_; }
   size_t index = 0;  // in the I/O thread's list
+  std::shared_ptr<Session> next_in_line;
 
   // Of the client's connections; where the acceptor took none. False where the client has as many as it may.
   bool TakeSlot(const IpAddress& client);
+  // Of the client; another one once a proxy has said who that is.
+  const std::shared_ptr<Account>& account() const { return account_; }
   bool has_slot() const { return slot_.has_value(); }
+  uint64_t group() const { return group_; }
 
   bool ended() const { return ended_ || ending_; }
   bool input_ended() const { return input_ended_; }
+  // Whether the peer sends nothing more, even if there is input that was not read.
+  bool PeerHasHungUp();
   SteadyTime last_heard() const { return last_heard_; }
   SteadyTime last_sent() const { return last_sent_; }  // or that the peer took of what it was sent
   bool blocked() const { return waiting_writable_; }
@@ -47,13 +59,22 @@ class Session final : public std::enable_shared_from_this<Session> {
   // From here on pauses are not heeded.
   void ReadAlways();
 
+  // Adds to what the turn has cost.
+  void Charge(Work work) { spent_ += work; }
+  // A stage returns then from OnInput, which is called again in the session's next turn.
+  bool turn_is_over() const { return spent_ >= kMostATurn; }
+  static constexpr Work kMostATurn = kTurnWork / 4;
+
   // Has OnInput called on a later turn, bytes or not.
-  void ProcessSoon() { ProcessSoon(shared_from_this()); }
+  void ProcessSoon();
   // The same from any thread. It gives its hold away, so that the session is not destroyed by it.
   static void ProcessSoon(std::shared_ptr<Session> session);
-  // At this turn's end, together with what else is written in it.
+  // In the session's next turn, together with what else is written until then.
   void FlushSoon();
-  void Flush();
+  // As much as a turn may have; the rest follows in later ones.
+  void Flush() { FlushUpTo(kMostATurn); }
+  // As much as the socket takes.
+  void FlushWhole() { FlushUpTo(UINT64_MAX); }
   // Accounts for what waits, after it changed.
   void NotePending();
   size_t pending_bytes() const { return stream_.output_bytes() + (stage_ ? stage_->queued_bytes() : 0); }
@@ -83,9 +104,15 @@ class Session final : public std::enable_shared_from_this<Session> {
 
   void OnTick(SteadyTime now);
   void OnShutdown();
-  void OnFlushTurn();  // the I/O thread's part of FlushSoon
+  // Memory is short, and this is one of those who hold most.
+  void OnGiveUp();
+  // The I/O thread's part of all that happens soon. Returns what it cost.
+  Work OnTurn();
 
  private:
+  void TurnSoon();
+  void FlushUpTo(Work most);
+  void NoteHeld();
   void WaitReadable();
   void WaitWritable();
   void OnReadable();
@@ -95,6 +122,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   void EndStage();
   void OnFault(std::string_view what);
   void NoteTaken(SteadyTime now);
+  void GiveBackAll();
   void Finish();
 
   IoThread& thread_;
@@ -103,22 +131,29 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::unique_ptr<Stage> next_stage_;
   const IpAddress peer_;
   std::optional<IpAddress> slot_;
+  uint64_t group_ = 0;
+  std::shared_ptr<Account> account_;
   std::string cause_;
   SteadyTime last_heard_;
   SteadyTime last_sent_;
   SteadyTime linger_until_;
   size_t noted_pending_ = 0;
+  size_t noted_held_ = 0;
+  Work spent_ = 0;   // in this turn
   int untaken_ = 0;  // by the peer, at the last beat of a wait for room
   uint32_t pauses_ = 0;
   const bool refused_;
-  bool read_scheduled_ = false;  // a wait or a posted turn will go on reading
+  bool in_line_ = false;
+  bool read_scheduled_ = false;  // a wait or a turn will go on reading
+  bool readable_ = false;        // the wait is over
+  bool process_due_ = false;
+  bool flush_due_ = false;
   bool waiting_writable_ = false;
   bool piece_was_full_ = false;
   bool input_ended_ = false;
   bool reads_always_ = false;
   bool processing_ = false;
   bool flushing_ = false;
-  bool flush_scheduled_ = false;
   bool ending_ = false;  // after output
   bool lingers_ = false;
   bool half_closed_ = false;

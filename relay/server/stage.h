@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "relay/account/work.h"
 #include "relay/server/server_core.h"
 
 namespace weir {
@@ -12,16 +13,22 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
-  // There are bytes in the stream's piece, or the input has ended. What is left in the piece is for the next call.
+  // There are bytes in the stream's piece, or the input has ended, or the session's turn was over at the last call.
+  // Returns when the turn is over; what is left is for the next call.
   virtual void OnInput() = 0;
-  // All output was sent: write more, if there is more.
-  virtual void Produce() {}
+  // All output was sent: write more, if there is more. Returns what that cost.
+  virtual Work Produce() { return 0; }
   // After a flush, whether or not all went out.
   virtual void OnSent() {}
   // Output that is not in the stream yet.
   virtual size_t queued_bytes() const { return 0; }
+  // Input that is kept from turn to turn, and what is done where the client's address holds too much.
+  virtual size_t held_bytes() const { return 0; }
+  virtual void OnTooMuchHeld() {}
   virtual void OnTick(SteadyTime now) = 0;
   virtual void OnShutdown() = 0;
+  // Memory is short: gives back what it can, says why, and ends. False: the session is to end here and now.
+  virtual bool OnGiveUp(std::string_view) { return false; }
   // The last call.
   virtual void OnEnd(std::string_view cause) = 0;
 };

@@ -17,7 +17,7 @@
 #include <utility>
 #include <variant>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 #include "relay/server/http_message.h"
 #include "relay/server/http_stream.h"
 #include "relay/server/io_thread.h"
@@ -237,8 +237,11 @@ void StreamStage::OnInput() {
 void StreamStage::Parse() {
   BufferedStream& stream = session_.stream();
   while (!session_.ended() && !session_.paused() && !body_.done() && !stream.piece().empty()) {
+    if (session_.turn_is_over()) return;
     error_code error;
-    stream.Consume(body_.Put(stream.piece(), error));
+    const size_t bytes = body_.Put(stream.piece(), error);
+    stream.Consume(bytes);
+    session_.Charge(kFrameWork + bytes);
     if (error) return OnMalformed(error);
   }
 }
@@ -266,7 +269,7 @@ void StreamStage::EndIfTooSlow() {
   const uint64_t most = std::max<uint64_t>(core_.settings.max_pending_bytes, kAlwaysTaken);
   const auto too_much = [&] { return pending_bytes() > most || session_.OverShare(); };
   if (!too_much()) return;
-  if (!session_.blocked()) session_.Flush();
+  if (!session_.blocked()) session_.FlushWhole();
   if (!session_.ended() && too_much()) EndTooSlow();
 }
 

@@ -12,11 +12,12 @@
 #include <optional>
 #include <utility>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/output_waiters.h"
 #include "relay/server/session.h"
 #include "relay/server/turn_queue.h"
+#include "relay/server/websocket_frame.h"
 
 namespace weir {
 namespace {
@@ -30,6 +31,15 @@ using boost::system::error_code;
 constexpr std::chrono::milliseconds kCloseTimeout{5000};
 // A longer message's buffer is given back when it was delivered.
 constexpr size_t kKeptMessageBytes = 4096;
+// What a message may become at once when it is inflated, and what is deflated at once, which takes 20 ns a byte.
+constexpr size_t kInflatedAtOnce = size_t{8} << 10;
+constexpr size_t kDeflatedAtOnce = size_t{8} << 10;
+constexpr Work kDeflatedByteWork = 20;
+// Bytes that Beast takes over, which may be 250 empty frames; and what it does with each byte of a message.
+constexpr Work kTakeOverWork = 4'000;
+constexpr uint64_t kUnmaskedBytesPerWork = 2;
+// A control frame has room for 123 bytes of it.
+constexpr size_t kMostReasonBytes = 123;
 
 class WebSocketStage final : public Stage, public Connection {
  public:
@@ -40,6 +50,7 @@ class WebSocketStage final : public Stage, public Connection {
   const std::string& address() const override { return client_.address; }
   const std::string& host() const override { return client_.host; }
   uint64_t group() const override { return client_.group; }
+  const std::shared_ptr<Account>& account() const override { return session_.account(); }
   bool secure() const override { return client_.secure; }
   size_t io_thread() const override { return session_.thread().index(); }
   asio::any_io_executor executor() override { return session_.thread().context().get_executor(); }
@@ -50,14 +61,20 @@ class WebSocketStage final : public Stage, public Connection {
   }
   void PauseReading() override { session_.PauseReading(); }
   void ResumeReading() override { session_.ResumeReading(); }
+  void Charge(Work work) override { session_.Charge(work); }
   void Close(CloseCode code, std::string_view reason) override;
 
   void OnInput() override;
-  void Produce() override;
+  Work Produce() override;
   void OnSent() override { waiters_.OnSent(pending_bytes()); }
   size_t queued_bytes() const override { return queued_bytes_; }
+  size_t held_bytes() const override { return message_.capacity() > kKeptMessageBytes ? message_.capacity() : 0; }
+  void OnTooMuchHeld() override {
+    Close(CloseCode::kOverloaded, "your address makes the relay hold more than it may; try again later");
+  }
   void OnTick(SteadyTime now) override;
   void OnShutdown() override;
+  bool OnGiveUp(std::string_view why) override;
   void OnEnd(std::string_view cause) override;
 
  private:
@@ -66,11 +83,21 @@ class WebSocketStage final : public Stage, public Connection {
   void StartRead();
   void OnRead();
   void OnReadError();
+  void OnBrokenProtocol();
+  std::string ReasonFor(CloseCode code) const;
+  error_code Write(const TextMessage& message);
+  std::function<void()> Later(void (WebSocketStage::*function)());
   void StartClose();
   void EndIfTooSlow();
   void EndTooSlow();
   void NoteUnfinished();
+  void CloseBroken() { Close(broken_code_, ReasonFor(broken_code_)); }
+  void CloseGoing() { Close(CloseCode::kGoingAway, "the relay is going down"); }
   bool closing() const { return close_code_ != 0; }
+  bool broken() const { return broken_code_ != CloseCode::kNormal; }
+  // Beast is about to fail the connection, or to answer a close: a few steps, which belong together.
+  bool ends() const { return !ws_.is_open() && !close_started_; }
+  bool in_message() const { return message_.size() > 0 || !ws_.is_message_done(); }
 
   Session& session_;
   const uint64_t id_;
@@ -89,6 +116,8 @@ class WebSocketStage final : public Stage, public Connection {
   bool pinged_ = false;
   bool over_ = false;  // Beast's stream has ended
   bool asked_to_finish_ = false;
+  bool deflates_ = false;
+  CloseCode broken_code_ = CloseCode::kNormal;  // another: the client has broken the protocol, and Beast has given up
 
   bool close_started_ = false;
   uint16_t close_code_ = 0;
@@ -130,20 +159,11 @@ void WebSocketStage::Accept(const BeastRequest& request) {
   ws_.read_message_max(settings.max_message_bytes);
   ws_.auto_fragment(false);
   if (settings.compression) {
-    // Without context takeover, and with windows of 4 KiB: about 40 KB a connection instead of some 300.
-    websocket::permessage_deflate deflate;
-    deflate.server_enable = true;
-    deflate.server_max_window_bits = 12;
-    // Beast declines a client that did not say that it can do with a smaller window.
     const std::string_view offer = request[boost::beast::http::field::sec_websocket_extensions];
-    if (offer.find("client_max_window_bits") != offer.npos) deflate.client_max_window_bits = 12;
-    deflate.server_no_context_takeover = true;
-    deflate.client_no_context_takeover = true;
-    deflate.compLevel = 3;
-    deflate.memLevel = 4;
-    deflate.msg_size_threshold = 256;
-    ws_.set_option(deflate);
+    ws_.set_option(DeflateFor(offer));
+    deflates_ = !offer.empty();
   }
+  ws_.control_callback([this](websocket::frame_type, std::string_view) { session_.Charge(kFrameWork); });
   error_code error;
   ws_.accept(request, error);
   over_ = error.failed();
@@ -154,7 +174,7 @@ void WebSocketStage::Accept(const BeastRequest& request) {
 
 void WebSocketStage::OnInput() {
   in_input_ = true;
-  while (!session_.ended() && Step()) continue;
+  while (!session_.ended() && (!session_.turn_is_over() || ends()) && Step()) continue;
   in_input_ = false;
   // Though the connection may have ended meanwhile: what was gathered before its end counts.
   if (std::exchange(delivered_, false)) handler_->OnReadEnd();
@@ -162,9 +182,9 @@ void WebSocketStage::OnInput() {
   EndIfTooSlow();
 }
 
-// Part of a header, or empty fragments alone, do not count: they hold no memory, and pings hold the connection as well.
+// Part of a header does not count: it holds no memory, and pings hold the connection as well.
 void WebSocketStage::NoteUnfinished() {
-  if (!reading_ || (message_.size() == 0 && ws_.is_message_done())) {
+  if (!in_message()) {
     unfinished_since_.reset();
   } else if (!unfinished_since_) {
     unfinished_since_ = session_.last_heard();
@@ -180,26 +200,35 @@ bool WebSocketStage::Step() {
     OnRead();
     return true;
   }
-  if (over_) return false;
+  if (over_ || broken()) return false;
   if (!reading_ && !close_started_) {
-    if (session_.paused()) return false;
+    if (session_.paused() && !in_message()) return false;
     StartRead();
     return true;
   }
+  session_.Charge(kTakeOverWork);
   return session_.stream().CompleteRead();
 }
 
+// A part of a message, which costs no more than what may be done at once, however much it inflates to.
 void WebSocketStage::StartRead() {
   reading_ = true;
-  ws_.async_read(message_, asio::bind_executor(TurnExecutor(&turn_), [this](error_code error, size_t) {
-                   reading_ = false;
-                   read_done_ = true;
-                   read_error_ = error;
-                 }));
+  const size_t most = deflates_ ? kInflatedAtOnce : kPieceBytes;
+  const auto buffer = message_.prepare(std::min(ws_.read_size_hint(message_), most));
+  ws_.async_read_some(buffer, asio::bind_executor(TurnExecutor(&turn_), [this](error_code error, size_t bytes) {
+                        reading_ = false;
+                        read_done_ = true;
+                        read_error_ = error;
+                        message_.commit(bytes);
+                        if (deflates_) session_.Charge(bytes * kInflatedByteWork);
+                      }));
 }
 
 void WebSocketStage::OnRead() {
   if (read_error_) return OnReadError();
+  session_.Charge(kFrameWork);
+  if (!ws_.is_message_done()) return;
+  session_.Charge(message_.size() / kUnmaskedBytesPerWork);
   unfinished_since_.reset();
   if (!closing()) {
     if (ws_.got_binary()) {
@@ -215,22 +244,37 @@ void WebSocketStage::OnRead() {
 
 void WebSocketStage::OnReadError() {
   if (close_started_) return;  // the close goes on alone
-  over_ = true;
-  ThreadCounters& counters = session_.thread().counters();
-  ServerCore& core = session_.thread().core();
   if (read_error_ == websocket::error::closed) {
+    over_ = true;
     return session_.EndAfterOutput("closed by the client, code " + std::to_string(ws_.reason().code));
   }
   if (read_error_ == asio::error::eof || read_error_.category() == boost::system::system_category()) {
+    over_ = true;
     return session_.End(read_error_ == asio::error::eof ? "the client hung up"
                                                         : "connection lost: " + read_error_.message());
   }
-  // Beast has written the close frame, with the code that fits.
-  counters.protocol_errors.Add(1);
-  if (const auto line = core.logs.protocol.Take(session_.thread().Now())) {
+  OnBrokenProtocol();
+}
+
+// Beast has written a close frame without a reason, and writes no more. It is taken back: what is owed to the client
+// goes first, and then it is told why.
+void WebSocketStage::OnBrokenProtocol() {
+  session_.thread().counters().protocol_errors.Add(1);
+  if (const auto line = session_.thread().core().logs.protocol.Take(session_.thread().Now())) {
     spdlog::info("{}: closed for a protocol error: {}{}", client_.address, read_error_.message(), line->Suffix());
   }
-  session_.EndAfterOutput("protocol error: " + read_error_.message(), Session::Then::kLinger);
+  broken_code_ = static_cast<CloseCode>(TakeBackClose(session_.stream()));
+  if (closing()) return;
+  since_ = session_.thread().Now();
+  handler_->OnLastText(Later(&WebSocketStage::CloseBroken));
+}
+
+std::string WebSocketStage::ReasonFor(CloseCode code) const {
+  if (code == CloseCode::kTooBig)
+    return "a message may have at most " + std::to_string(session_.thread().core().settings.max_message_bytes) +
+           " bytes";
+  if (code == CloseCode::kInvalidText) return "a message must be valid UTF-8";
+  return "protocol error: " + read_error_.message();
 }
 
 void WebSocketStage::Send(TextMessage message) {
@@ -251,7 +295,7 @@ void WebSocketStage::EndIfTooSlow() {
   const uint64_t most = session_.thread().core().settings.max_pending_bytes;
   const auto too_much = [&] { return !session_.ended() && (pending_bytes() > most || session_.OverShare()); };
   if (!too_much()) return;
-  if (!session_.blocked()) session_.Flush();
+  if (!session_.blocked()) session_.FlushWhole();
   if (too_much()) EndTooSlow();
 }
 
@@ -264,31 +308,45 @@ void WebSocketStage::EndTooSlow() {
   session_.End("too slow");
 }
 
-void WebSocketStage::Produce() {
+Work WebSocketStage::Produce() {
   BufferedStream& stream = session_.stream();
-  while (stream.output_bytes() < kPieceBytes && !queue_.empty() && !over_) {
-    const TextMessage& message = queue_.front();
+  size_t taken = 0;
+  while (stream.output_bytes() < kPieceBytes && !queue_.empty() && !over_ && !(deflates_ && taken >= kDeflatedAtOnce)) {
+    const size_t size = queue_.front().size();
+    const error_code error = Write(queue_.front());
+    taken += size;
+    queued_bytes_ -= size;
+    queue_.pop_front();
+    if (error) {
+      session_.End("cannot write: " + error.message());
+      break;
+    }
+  }
+  if (queue_.empty() && closing() && !close_started_ && !over_) StartClose();
+  return taken * (deflates_ ? kDeflatedByteWork : 1);
+}
+
+error_code WebSocketStage::Write(const TextMessage& message) {
+  error_code error;
+  if (broken()) {
+    AppendFrame(session_.stream(), Opcode::kText, {message.head, message.body, message.tail});
+  } else {
     const std::array<asio::const_buffer, 3> buffers = {asio::buffer(message.head),
                                                        asio::buffer(message.body.data(), message.body.size()),
                                                        asio::buffer(message.tail.data(), message.tail.size())};
-    error_code error;
     ws_.write(buffers, error);
-    queued_bytes_ -= message.size();
-    queue_.pop_front();
-    if (error) return session_.End("cannot write: " + error.message());
   }
-  if (queue_.empty() && closing() && !close_started_ && !over_) StartClose();
+  return error;
 }
 
 void WebSocketStage::Close(CloseCode code, std::string_view reason) {
   if (closing() || over_ || session_.ended()) return;
   close_code_ = static_cast<uint16_t>(code);
-  // A control frame has room for 123 bytes of it.
-  close_reason_ = reason.substr(0, 123);
+  close_reason_ = reason.substr(0, kMostReasonBytes);
   if (code == CloseCode::kPolicy || code == CloseCode::kUnsupportedData)
     session_.thread().counters().policy_closes.Add(1);
   since_ = session_.thread().Now();
-  if (const auto line = session_.thread().core().logs.protocol.Take(since_)) {
+  if (const auto line = session_.thread().core().logs.protocol.Take(since_); line && !broken()) {
     spdlog::info("{}: closing, {}: {}{}", client_.address, close_code_, Printable(close_reason_), line->Suffix());
   }
   session_.ReadAlways();
@@ -297,6 +355,12 @@ void WebSocketStage::Close(CloseCode code, std::string_view reason) {
 
 void WebSocketStage::StartClose() {
   close_started_ = true;
+  if (broken()) {
+    const char code[] = {static_cast<char>(close_code_ >> 8), static_cast<char>(close_code_ & 255)};
+    AppendFrame(session_.stream(), Opcode::kClose, {{code, sizeof code}, close_reason_, {}});
+    over_ = true;
+    return session_.EndAfterOutput("protocol error: " + read_error_.message(), Session::Then::kLinger);
+  }
   const websocket::close_reason reason(static_cast<websocket::close_code>(close_code_), close_reason_);
   ws_.async_close(reason, asio::bind_executor(TurnExecutor(&turn_), [this](error_code) {
                     over_ = true;
@@ -311,6 +375,7 @@ void WebSocketStage::OnTick(SteadyTime now) {
       session_.End("closed, without an answer: " + OneLine(close_reason_));
     return;
   }
+  if (broken() && now > since_ + std::min(kCloseTimeout, interval)) return CloseBroken();
   // Whether it takes anything is asked of a client that is heard, too.
   if (session_.blocked() && now > session_.last_sent() + 2 * interval) return EndTooSlow();
   EndIfTooSlow();
@@ -319,7 +384,7 @@ void WebSocketStage::OnTick(SteadyTime now) {
     if (unfinished_since_) unfinished_since_ = now;  // the wait is ours
     return;
   }
-  if (over_) return;
+  if (over_ || broken()) return;
   if (unfinished_since_ && now >= *unfinished_since_ + 2 * interval)
     return Close(CloseCode::kPolicy, "a message was not completed in time");
   pinged_ = pinged_ && session_.last_heard() <= since_;
@@ -341,13 +406,30 @@ void WebSocketStage::OnTick(SteadyTime now) {
 
 void WebSocketStage::OnShutdown() {
   if (over_ || std::exchange(asked_to_finish_, true)) return;
-  handler_->OnShutdown([this, weak = session_.weak_from_this(), executor = executor()] {
+  handler_->OnShutdown(Later(&WebSocketStage::CloseGoing));
+}
+
+// For any thread, and once the connection is gone as well.
+std::function<void()> WebSocketStage::Later(void (WebSocketStage::*function)()) {
+  return [this, function, weak = session_.weak_from_this(), executor = executor()] {
     if (weak.expired()) return;
-    asio::post(executor, [this, weak] {
+    asio::post(executor, [this, function, weak] {
       const auto session = weak.lock();
-      if (session && !session->ended()) Close(CloseCode::kGoingAway, "the relay is going down");
+      if (session && !session->ended()) session->Guard([&] { (this->*function)(); });
     });
-  });
+  };
+}
+
+// What was not begun to be sent goes first: nobody knows when the client would take it. One that is closing already had
+// its time.
+bool WebSocketStage::OnGiveUp(std::string_view why) {
+  if (closing() || over_ || !handler_) return false;
+  queue_.clear();
+  queued_bytes_ = 0;
+  session_.NotePending();
+  handler_->OnGiveUp(why);
+  Close(CloseCode::kOverloaded, why);
+  return true;
 }
 
 void WebSocketStage::OnEnd(std::string_view cause) {

@@ -8,7 +8,8 @@
 #include <thread>
 #include <utility>
 
-#include "config/parse.h"
+#include "config/sync_directory.h"
+#include "config/text/parse.h"
 #include "relay/store/engine_log.h"
 #include "relay/store/keys.h"
 #include "relay/store/store_options.h"
@@ -38,11 +39,10 @@ std::string ManifestState(const std::string& path) {
 }
 
 Status MakeDirectory(const StoreOptions& options) {
-  std::error_code error;
   if (HasDatabase(options.path)) return {};
   if (!options.create || options.read_only)
     return Status::Error("there is no database in " + options.path + "; a relay or an import makes one");
-  fs::create_directories(options.path, error);
+  const std::error_code error = MakeDirectories(options.path);
   if (error) return Status::Error("cannot create the directory " + options.path + ": " + error.message());
   return {};
 }
@@ -157,7 +157,8 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
     db_options.info_log = MakeEngineLog(options.path);
   }
   std::vector<ColumnFamilyDescriptor> families = Families(options);
-  Result<PreparedRocksDb> prepared = PrepareRocksDb(options.memory_target_bytes, &db_options, &families);
+  Result<PreparedRocksDb> prepared = PrepareRocksDb(options.memory_target_bytes, &db_options, &families,
+                                                    options.move_brakes ? EngineBrakes::kMoved : EngineBrakes::kAsSet);
   if (!prepared.ok()) return prepared.status();
   database->prepared_ = std::move(prepared).value();
 

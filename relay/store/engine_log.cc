@@ -1,9 +1,11 @@
 #include "relay/store/engine_log.h"
 
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
-#include <ctime>
 #include <mutex>
+
+#include "config/text/rfc3339.h"
 
 namespace weir {
 namespace {
@@ -18,12 +20,8 @@ class EngineLog final : public rocksdb::Logger {
   void Logv(const char* format, va_list arguments) override {
     const std::lock_guard lock(mutex_);
     if (!OpenFile()) return;
-    const std::time_t now = std::time(nullptr);
-    std::tm utc{};
-    gmtime_r(&now, &utc);
-    char time[32];
-    std::strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    std::fprintf(file_, "%s ", time);
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    std::fprintf(file_, "%s ", FormatTime(now).c_str());
     std::vfprintf(file_, format, arguments);
     std::fputc('\n', file_);
     // After a failure the next line begins with a new stream, so nothing half-written stays in its buffer.

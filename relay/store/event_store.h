@@ -1,10 +1,15 @@
 // EventStore: events on disk, and the questions that a relay asks of them. RocksDbStore is the implementation.
 //
-// Threads: Save, Delete and SweepExpired are called by one thread at a time (group_commit.h owns it); everything else
-// may be called from any thread at any time. A Query belongs to one thread at a time and must not outlive its store.
+// What changes the store is done in pieces of bounded work, so that whoever has the thread can let others between them:
+// see SaveSome, RemoveVanished and RemoveExpired.
+//
+// Threads: what changes the store is called by one thread at a time (group_commit.h owns it);
+// everything else may be called from any thread at any time. A Query belongs to one thread at a time and must not
+// outlive its store.
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -12,6 +17,7 @@
 #include <vector>
 
 #include "config/status.h"
+#include "relay/account/work.h"
 #include "relay/nostr/event.h"
 #include "relay/nostr/filter.h"
 
@@ -29,11 +35,21 @@ enum class SaveOutcome : uint8_t {
 struct SaveResult {
   SaveOutcome outcome = SaveOutcome::kSaved;
   uint64_t serial = 0;  // of a saved event: grows with every one
+  // Of a deletion that takes several pieces: how many of its tags were done. It is handed in again with the event.
+  uint32_t tags_done = 0;
+  Work removal = 0;       // what it took to remove what the event replaced or deleted
+  bool vanishes = false;  // a request to vanish from here was saved: its author's events are owed (RemoveVanished)
+};
+
+// A piece of what has been promised and is not done yet.
+struct OwedPiece {
+  uint64_t removed = 0;  // events
+  bool more = false;     // is owed
 };
 
 // How much a query may do before it lets others have the thread.
 struct Slice {
-  uint32_t max_visits = 1000;       // index entries and records looked at, matching or not
+  Work max_work = kTurnWork;        // seeks, entries and records looked at, matching or not, and the matching
   uint32_t max_bytes = 128 * 1024;  // of JSON handed out
 };
 
@@ -41,7 +57,10 @@ enum class Progress : uint8_t { kMore, kDone };
 
 // The stored events that match any of several filters, newest first and of equal age the lowest id first, each once. An
 // event is in the answer if it is among the first `limit` matches of one of the filters. Answers as of the moment it
-// was made, whatever is saved or deleted meanwhile.
+// was made, whatever is saved or deleted meanwhile; once it was suspended, what was deleted or replaced since is
+// missing.
+//
+// Between slices it pins no block and no record.
 class Query {
  public:
   using OnMatch = std::function<void(EventView event)>;  // the view is good during the call
@@ -57,12 +76,21 @@ class Query {
   virtual bool complete() const = 0;
   // Index entries and records looked at so far.
   virtual uint64_t visits() const = 0;
+  // What all of that has cost.
+  virtual Work work() const = 0;
+
+  // Lets go of the moment and of all memory but the filters and the key where it stands; Next goes on from there. For
+  // whoever waits.
+  virtual void Suspend() = 0;
+  // What it holds between slices, the filters apart.
+  virtual uint64_t held_bytes() const = 0;
 };
 
 struct QueryOptions {
   uint64_t now_seconds = 0;      // events that expired before are left out
   uint64_t default_limit = 500;  // for filters that name none
   uint64_t max_limit = 5000;
+  bool fills_cache = true;  // false for who reads much and once: it is not to drive others' records out
   // Events that the asker may not see are passed over and count towards no limit. Null: all may be seen.
   std::function<bool(EventView event)> visible;
 };
@@ -77,10 +105,28 @@ class EventStore {
  public:
   virtual ~EventStore() = default;
 
-  // One atomic write: the events with their index entries, and what they replace or delete. results[i] belongs to
-  // events[i]. When it returns without error all of it is as durable as the sync mode says; on error nothing was saved.
+  // Saves the first of these in one atomic write: the events with their index entries, and what they replace or delete;
+  // about as many as `most` allows, and one at least. Returns how many were settled; results[i] belongs to events[i].
+  // When it returns without error all of it is as durable as the sync mode says; on error nothing was saved.
+  //
+  // 0: the first one is a deletion of so much that only a part of it was done. What it names by then is gone and stays
+  // so, itself it is saved with the last part: it is to be saved again, with its result as it is. A process that ends
+  // meanwhile has promised nothing.
+  //
   // Signatures were checked, ephemeral events are not for a store (a logic error).
-  virtual Status Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results) = 0;
+  virtual Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
+                                  std::span<SaveResult> results) = 0;
+  // All of them, in as many pieces as it takes, and what is owed to requests to vanish among them. On error those
+  // before the piece that failed may have been saved.
+  Status Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results);
+
+  // Removes, in one atomic write, what authors left behind who asked to vanish, in this process or one before it; or
+  // what expired. After an error the next call tries again.
+  virtual Result<OwedPiece> RemoveVanished(Work most) = 0;
+  virtual Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) = 0;
+
+  // Whether events may still be stored that are to vanish. From any thread.
+  virtual bool owes_vanishing() const { return false; }
 
   // Whether the event is stored; cheap where it is not.
   virtual Result<bool> Has(const EventId& id) const = 0;
@@ -91,8 +137,6 @@ class EventStore {
 
   // Removes events by id, for operators; no mark is left, they may come again. Returns how many there were.
   virtual Result<uint64_t> Delete(std::span<const EventId> ids) = 0;
-  // Removes up to `max` events that expired; returns how many.
-  virtual Result<uint64_t> SweepExpired(uint64_t now_seconds, uint32_t max) = 0;
 
   // Every event in the order of arrival from this serial on, until `visit` returns false.
   virtual Status ScanAll(uint64_t from_serial,
@@ -100,7 +144,22 @@ class EventStore {
 
   // What is in memory goes to disk.
   virtual Status Flush() = 0;
-  virtual StoreSizes Sizes() const = 0;
+  virtual StoreSizes Sizes() const = 0;  // without looking at the disk
 };
+
+// A fault of the store, out of memory say, as an error of what was being done: for a thread that has to go on.
+template <typename Value, typename Do>
+Result<Value> FaultsAsErrors(Do&& work) {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    return Status::Error(std::string("a fault: ") + e.what());
+  }
+}
+
+// What saving an event costs the thread that saves, as far as the event tells: its entries, and what it names.
+Work SavingWorkOf(EventView event);
+// The same with its share of log, flush and compaction: what it costs at the write gate.
+inline Work StoringWorkOf(EventView event) { return SavingWorkOf(event) + event.record().size() * kStoredByteWork; }
 
 }  // namespace weir

@@ -1,234 +1,254 @@
 #include "relay/store/group_commit.h"
 
-#include <deque>
-#include <utility>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
 
 namespace weir {
 namespace {
 
-// Expired events are neither served nor saved; how long they still take up room matters to nobody.
-constexpr uint64_t kSweepEverySeconds = 60;
-// Of one piece of a sweep: as long as a small write, so that whoever comes meanwhile waits no longer than for one.
-constexpr uint32_t kSweepPiece = 256;
-// Of others between two bulk writes, while others wait: a bulk write is as long as one of theirs, so they lose a fifth
+// Of others between two bulk writes, while others wait: a bulk write is as long as two of theirs, so they lose a third
 // of the thread at most, and an import moves on beside any load.
 constexpr uint32_t kWritesBetweenBulk = 4;
+constexpr Work kBulkWrites = 2;  // of the work of one
+
+// Until the gate is asked again whether what waits to be removed may go on.
+constexpr std::chrono::milliseconds kLookAtGateEvery{5};
 
 const char* const kShuttingDown = "shutting down";
 
+}  // namespace
+
 // One SaveBulk. It lives on the stack of its caller, who waits for it.
-struct BulkWrite {
-  std::span<const Event> events;
+struct GroupCommit::BulkWrite {
+  std::span<const Event> events;  // that are left
   std::span<SaveResult> results;
   Status status;
   bool done = false;
 };
 
-}  // namespace
-
-struct GroupCommit::Rep {
-  Rep(EventStore& s, Done d, const GroupCommitLimits& l, const WallClock& c)
-      : store(s), done(std::move(d)), limits(l), clock(c), last_sweep(c.NowSeconds()) {}
-
-  void Run();
-  bool SleepUntilThereIsWork();
-  void Take();
-  bool BulkIsNext() const;
-  void Write();
-  void WriteBulk();
-  void Settle(BulkWrite* write, Status status);
-  bool SweepIsDue();
-  void SweepPiece();
-  void Refuse(std::span<Submission> submissions) const;
-
-  EventStore& store;
-  const Done done;
-  const GroupCommitLimits limits;
-  const WallClock& clock;
-
-  std::mutex mutex;
-  std::condition_variable wake_up;
-  std::condition_variable bulk_settled;
-  std::deque<Submission> waiting;
-  std::deque<BulkWrite*> waiting_bulk;
-  bool sleeping = false;
-  bool stopping = false;
-  GroupCommitStats stats;
-
-  std::mutex join_mutex;
-  std::thread thread;
-
-  // The commit thread's own.
-  std::vector<Event> events;
-  std::vector<std::shared_ptr<void>> tickets;
-  std::vector<SaveResult> results;
-  std::vector<SettledEvent> settled;
-  BulkWrite* bulk = nullptr;  // to be written now
-  uint32_t writes_since_bulk = 0;
-  uint64_t last_sweep;
-  bool sweeping = false;
-};
-
-void GroupCommit::Rep::Run() {
-  while (SleepUntilThereIsWork()) {
-    if (!events.empty()) Write();
-    if (bulk != nullptr) WriteBulk();
-    if (SweepIsDue()) SweepPiece();
-  }
+GroupCommit::GroupCommit(EventStore& store, Done done, const GroupCommitLimits& limits, const WallClock& clock,
+                         PacedRemovals::Admit admit)
+    : store_(store), done_(std::move(done)), limits_(limits), clock_(clock), removals_(store, clock, std::move(admit)) {
+  // What was taken is lost to nobody for want of memory.
+  taken_.reserve(limits.max_events);
+  events_.reserve(limits.max_events);
+  results_.reserve(limits.max_events);
+  thread_ = std::thread([this] { Run(); });
 }
 
-// Takes the next write's submissions, or a bulk write, or nothing where a sweep is to go on. False when there is
-// nothing left to do.
-bool GroupCommit::Rep::SleepUntilThereIsWork() {
-  std::unique_lock lock(mutex);
-  const auto has_work = [this] { return !waiting.empty() || !waiting_bulk.empty() || stopping; };
-  if (!has_work() && !sweeping) {
-    sleeping = true;
-    wake_up.wait_for(lock, std::chrono::seconds(kSweepEverySeconds), has_work);
-    sleeping = false;
+GroupCommit::~GroupCommit() { Stop(); }
+
+void GroupCommit::Run() {
+  removals_.GoOn();
+  while (SleepUntilThereIsWork()) {
+    if (!taken_.empty()) Write();
+    if (!bulk_.empty()) WriteBulk();
+    removals_.GoOn();
   }
-  if (waiting.empty() && stopping) return false;
+  removals_.Stop();
+  Refuse(std::exchange(begun_, {}), Status::Error(kShuttingDown));
+}
+
+// Takes the next write's submissions, or a bulk write, or nothing where only what is owed is to go on. False when there
+// is nothing left to do.
+bool GroupCommit::SleepUntilThereIsWork() {
+  const bool may_remove = removals_.MayGoOn();
+  std::unique_lock lock(mutex_);
+  if (may_remove) ResumeDeletions();
+  const auto has_work = [this] { return !waiting_.empty() || !waiting_bulk_.empty() || stopping_; };
+  const bool wants_to_remove = removals_.owes() || !begun_.empty();
+  if (!has_work() && !(wants_to_remove && may_remove)) {
+    sleeping_ = true;
+    const std::chrono::milliseconds a_while =
+        wants_to_remove ? kLookAtGateEvery : std::chrono::seconds(PacedRemovals::kLookEverySeconds);
+    wake_up_.wait_for(lock, a_while, has_work);
+    sleeping_ = false;
+  }
+  if (waiting_.empty() && stopping_) return false;
   if (BulkIsNext()) {
-    bulk = waiting_bulk.front();
-    waiting_bulk.pop_front();
+    bulk_.splice(bulk_.begin(), waiting_bulk_, waiting_bulk_.begin());
   } else {
     Take();
   }
   return true;
 }
 
-bool GroupCommit::Rep::BulkIsNext() const {
-  return !waiting_bulk.empty() && (waiting.empty() || writes_since_bulk >= kWritesBetweenBulk);
+bool GroupCommit::BulkIsNext() const {
+  return !waiting_bulk_.empty() && (waiting_.empty() || writes_since_bulk_ >= kWritesBetweenBulk);
 }
 
-void GroupCommit::Rep::Take() {
+void GroupCommit::Take() {
   size_t bytes = 0;
-  while (!waiting.empty() && events.size() < limits.max_events) {
-    Submission& next = waiting.front();
+  Work work = 0;
+  while (!waiting_.empty() && taken_.size() < limits_.max_events) {
+    const Submission& next = *waiting_.Front();
     bytes += next.event.record()->size();
-    if (bytes > limits.max_bytes && !events.empty()) break;
-    events.push_back(std::move(next.event));
-    tickets.push_back(std::move(next.ticket));
-    waiting.pop_front();
+    work += next.work;
+    if (!taken_.empty() && (bytes > limits_.max_bytes || work > limits_.max_work)) break;
+    events_.push_back(next.event);
+    results_.push_back(next.result);
+    taken_.push_back(waiting_.Pop());
+    --stats_.waiting;
   }
-  stats.waiting = waiting.size();
 }
 
-void GroupCommit::Rep::Write() {
-  results.assign(events.size(), SaveResult{});
-  const Status status = store.Save(events, clock.NowSeconds(), results);
-  for (size_t i = 0; i < events.size(); ++i)
-    settled.push_back({{std::move(events[i]), std::move(tickets[i])}, results[i]});
+void GroupCommit::Write() {
+  const Result<size_t> saved = FaultsAsErrors<size_t>(
+      [this] { return store_.SaveSome(events_, clock_.NowSeconds(), limits_.max_work, results_); });
+  for (size_t i = 0; i < taken_.size(); ++i) taken_[i]->result = results_[i];
+  const size_t count = saved.ok() ? saved.value() : taken_.size();
+  const Submissions settled = Submissions(taken_).first(count);
   {
-    const std::lock_guard lock(mutex);
-    ++stats.writes;
-    if (!status.ok()) stats.failed += settled.size();
+    const std::lock_guard lock(mutex_);
+    ++stats_.writes;
+    if (!saved.ok()) stats_.failed += count;
   }
-  ++writes_since_bulk;
-  done(settled, status);
-  settled.clear();
-  events.clear();
-  tickets.clear();
+  ++writes_since_bulk_;
+  // A small author is gone before the answer.
+  if (saved.ok() && std::ranges::any_of(settled, [](const auto& s) { return s->result.vanishes; })) {
+    removals_.OweVanishing();
+    removals_.GoOnVanishing();
+  }
+  Tell(settled, saved.status());
+  PutBack(count);
+  taken_.clear();
+  events_.clear();
+  results_.clear();
 }
 
-void GroupCommit::Rep::WriteBulk() {
-  Status status = store.Save(bulk->events, clock.NowSeconds(), bulk->results);
-  writes_since_bulk = 0;
-  const std::lock_guard lock(mutex);
-  if (status.ok()) {
-    ++stats.bulk_writes;
-    stats.bulk_events += bulk->events.size();
-  } else {
-    ++stats.failed_bulk_writes;
+// What the write did not settle goes back to its place, and what was begun of it to the end of the round.
+void GroupCommit::PutBack(size_t settled) {
+  size_t left = taken_.size();  // from there on all are back
+  const auto put_back = [&](bool after_others) {
+    waiting_.PutBack(taken_[left - 1]->party, std::shared_ptr(taken_[left - 1]), after_others);
+    --left;
+    ++stats_.waiting;
+  };
+  const Result<bool> all = FaultsAsErrors<bool>([&]() -> Result<bool> {
+    const bool is_begun = settled < left && results_[settled].tags_done > 0;
+    if (is_begun) removals_.Charge(limits_.max_work);
+    const bool has_to_wait = is_begun && !removals_.MayGoOn();
+    const std::lock_guard lock(mutex_);
+    while (left > settled + 1) put_back(false);
+    if (left == settled) return true;
+    if (is_begun && stopping_) return Status::Error(kShuttingDown);
+    if (!has_to_wait) {
+      put_back(is_begun && settled == 0);  // only after a write of its own others go before it
+    } else {
+      begun_.push_back(taken_[--left]);
+      ++stats_.waiting;
+    }
+    return true;
+  });
+  if (!all.ok()) Refuse(Submissions(taken_).subspan(settled, left - settled), all.status());
+}
+
+void GroupCommit::WriteBulk() {
+  BulkWrite* const write = bulk_.front();
+  const Result<size_t> saved = FaultsAsErrors<size_t>([this, write] {
+    return store_.SaveSome(write->events, clock_.NowSeconds(), kBulkWrites * limits_.max_work, write->results);
+  });
+  writes_since_bulk_ = 0;
+  if (saved.ok()) {
+    if (std::ranges::any_of(write->results.first(saved.value()), &SaveResult::vanishes)) removals_.OweVanishing();
+    write->events = write->events.subspan(saved.value());
+    write->results = write->results.subspan(saved.value());
   }
-  Settle(std::exchange(bulk, nullptr), std::move(status));
+  const std::lock_guard lock(mutex_);
+  if (saved.ok()) stats_.bulk_events += saved.value();
+  if (saved.ok() && !write->events.empty() && !stopping_) return waiting_bulk_.splice(waiting_bulk_.begin(), bulk_);
+  bulk_.clear();
+  if (!saved.ok()) {
+    ++stats_.failed_bulk_writes;
+    return Settle(write, saved.status());
+  }
+  if (!write->events.empty()) return Settle(write, Status::Error(kShuttingDown));
+  ++stats_.bulk_writes;
+  Settle(write, Status());
 }
 
 // Under the mutex: once it is let go the write may be gone with its caller.
-void GroupCommit::Rep::Settle(BulkWrite* write, Status status) {
+void GroupCommit::Settle(BulkWrite* write, Status status) {
   write->status = std::move(status);
   write->done = true;
-  bulk_settled.notify_all();
+  bulk_settled_.notify_all();
 }
 
-bool GroupCommit::Rep::SweepIsDue() {
-  const uint64_t now = clock.NowSeconds();
-  // A clock that was set back must not put the next sweep off by as much.
-  if (now >= last_sweep + kSweepEverySeconds || now < last_sweep) {
-    last_sweep = now;
-    sweeping = true;
+// Under the mutex. Those for which there is no memory come later.
+void GroupCommit::ResumeDeletions() {
+  (void)FaultsAsErrors<bool>([this] {
+    for (; !begun_.empty(); begun_.pop_back()) {
+      waiting_.PutBack(begun_.back()->party, std::shared_ptr(begun_.back()), true);
+    }
+    return true;
+  });
+}
+
+// The listener has to cope with its own faults; one that does not must not end the thread.
+void GroupCommit::Tell(Submissions settled, const Status& status) const {
+  if (settled.empty()) return;
+  try {
+    done_(settled, status);
+  } catch (const std::exception& e) {
+    spdlog::error("{} events were written or refused and nobody could be told: {}", settled.size(), e.what());
   }
-  return sweeping;
 }
 
-void GroupCommit::Rep::SweepPiece() {
-  const Result<uint64_t> removed = store.SweepExpired(clock.NowSeconds(), kSweepPiece);
-  sweeping = removed.ok() && removed.value() >= kSweepPiece;
-  const std::lock_guard lock(mutex);
-  if (!removed.ok()) {
-    ++stats.failed_sweeps;
-    return;
+void GroupCommit::Refuse(Submissions submissions, const Status& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.failed += submissions.size();
   }
-  stats.expired_removed += removed.value();
-  if (!sweeping) ++stats.sweeps;
+  Tell(submissions, why);
 }
 
-void GroupCommit::Rep::Refuse(std::span<Submission> submissions) const {
-  std::vector<SettledEvent> refused;
-  refused.reserve(submissions.size());
-  for (Submission& submission : submissions) refused.push_back({std::move(submission), {}});
-  done(refused, Status::Error(kShuttingDown));
-}
-
-GroupCommit::GroupCommit(EventStore& store, Done done, const GroupCommitLimits& limits, const WallClock& clock)
-    : rep_(std::make_unique<Rep>(store, std::move(done), limits, clock)) {
-  rep_->thread = std::thread([rep = rep_.get()] { rep->Run(); });
-}
-
-GroupCommit::~GroupCommit() { Stop(); }
-
-void GroupCommit::Submit(std::span<Submission> submissions) {
+void GroupCommit::Submit(Submissions submissions) {
   if (submissions.empty()) return;
-  std::unique_lock lock(rep_->mutex);
-  rep_->stats.events += submissions.size();
-  if (rep_->stopping) {
-    rep_->stats.failed += submissions.size();
-    lock.unlock();
-    return rep_->Refuse(submissions);
-  }
-  for (Submission& submission : submissions) rep_->waiting.push_back(std::move(submission));
-  rep_->stats.waiting = rep_->waiting.size();
-  const bool wake = std::exchange(rep_->sleeping, false);
+  std::unique_lock lock(mutex_);
+  stats_.events += submissions.size();
+  const Result<bool> all = FaultsAsErrors<bool>([&]() -> Result<bool> {
+    if (stopping_) return Status::Error(kShuttingDown);
+    for (; !submissions.empty(); submissions = submissions.subspan(1)) {
+      waiting_.Push(submissions.front()->party, std::shared_ptr(submissions.front()));
+      ++stats_.waiting;
+    }
+    return true;
+  });
+  const bool wake = !waiting_.empty() && std::exchange(sleeping_, false);
   lock.unlock();
-  if (wake) rep_->wake_up.notify_one();
+  if (wake) wake_up_.notify_one();
+  if (!all.ok()) Refuse(submissions, all.status());
 }
 
 Status GroupCommit::SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
   if (events.empty()) return Status();
+  std::ranges::fill(results, SaveResult());
   BulkWrite write{.events = events, .results = results, .status = {}};
-  std::unique_lock lock(rep_->mutex);
-  if (rep_->stopping) return Status::Error(kShuttingDown);
-  rep_->waiting_bulk.push_back(&write);
-  if (std::exchange(rep_->sleeping, false)) rep_->wake_up.notify_one();
-  rep_->bulk_settled.wait(lock, [&write] { return write.done; });
+  std::unique_lock lock(mutex_);
+  if (stopping_) return Status::Error(kShuttingDown);
+  waiting_bulk_.push_back(&write);
+  if (std::exchange(sleeping_, false)) wake_up_.notify_one();
+  bulk_settled_.wait(lock, [&write] { return write.done; });
   return std::move(write.status);
 }
 
 void GroupCommit::Stop() {
   {
-    const std::lock_guard lock(rep_->mutex);
-    rep_->stopping = true;
-    for (BulkWrite* write : std::exchange(rep_->waiting_bulk, {})) rep_->Settle(write, Status::Error(kShuttingDown));
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (BulkWrite* write : std::exchange(waiting_bulk_, {})) Settle(write, Status::Error(kShuttingDown));
   }
-  rep_->wake_up.notify_one();
-  const std::lock_guard lock(rep_->join_mutex);
-  if (rep_->thread.joinable()) rep_->thread.join();
+  wake_up_.notify_one();
+  const std::lock_guard lock(join_mutex_);
+  if (thread_.joinable()) thread_.join();
 }
 
 GroupCommitStats GroupCommit::Stats() const {
-  const std::lock_guard lock(rep_->mutex);
-  GroupCommitStats stats = rep_->stats;
-  stats.bulk_waiting = rep_->waiting_bulk.size();
+  const std::lock_guard lock(mutex_);
+  GroupCommitStats stats = stats_;
+  stats.bulk_waiting = waiting_bulk_.size();
+  removals_.AddTo(&stats);
   return stats;
 }
 

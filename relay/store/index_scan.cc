@@ -8,11 +8,9 @@ namespace {
 
 constexpr uint32_t kPoints = UINT32_MAX;
 constexpr uint32_t kNoRange = UINT32_MAX - 1;
-constexpr size_t kLookedUpAtOnce = 64;
+constexpr size_t kRecordsReadAtOnce = 64;
 constexpr size_t kLeastChunk = 4;
 constexpr size_t kLargestChunk = 128;
-
-bool StartsWith(const rocksdb::Slice& key, const Key& prefix) { return key.starts_with(ToSlice(prefix)); }
 
 rocksdb::ReadOptions ScanOptions(rocksdb::ReadOptions options) {
   options.prefix_same_as_start = true;
@@ -22,15 +20,18 @@ rocksdb::ReadOptions ScanOptions(rocksdb::ReadOptions options) {
 }  // namespace
 
 IndexScan::IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter,
-                     uint64_t wanted)
+                     const ScanBounds& bounds, uint64_t wanted)
     : database_(database),
       options_(options),
       filter_(filter),
       wanted_(wanted),
-      newest_(~filter.until),
+      first_(bounds.first),
       oldest_(~filter.since),
-      race_(PossiblePlans(filter, limits_)),
-      standing_on_(kNoRange) {}
+      last_serial_(bounds.last_serial),
+      race_(filter, limits_),
+      standing_on_(kNoRange) {
+  if (first_.inverted_time < ~filter.until) first_ = {.inverted_time = ~filter.until};
+}
 
 IndexScan::~IndexScan() = default;
 
@@ -44,7 +45,28 @@ Status IndexScan::IteratorStatus() const {
   return DatabaseError("cannot read the index", iterator_->status());
 }
 
-bool IndexScan::InRange(const Key& prefix) const { return iterator_->Valid() && StartsWith(iterator_->key(), prefix); }
+bool IndexScan::InRange(std::string_view prefix) const {
+  return iterator_->Valid() && iterator_->key().starts_with(ToSlice(prefix));
+}
+
+bool IndexScan::IsInBounds(const Candidate& candidate) const {
+  return candidate.serial <= last_serial_ && candidate.inverted_time <= oldest_ &&
+         std::pair(candidate.inverted_time, candidate.id) >= std::pair(first_.inverted_time, first_.id);
+}
+
+void IndexScan::LetGo() {
+  iterator_.reset();
+  standing_on_ = kNoRange;
+  on_next_kind_ = false;
+}
+
+uint64_t IndexScan::held_bytes() const {
+  uint64_t bytes = sizeof(*this) + race_.held_bytes() + plan_.held_bytes() + points_.capacity() * sizeof(Candidate) +
+                   ranges_.capacity() * sizeof(Range) + unfilled_.capacity() * sizeof(uint32_t) +
+                   heap_.capacity() * sizeof(Head);
+  for (const Range& range : ranges_) bytes += range.ahead.capacity() * sizeof(Candidate);
+  return bytes;
+}
 
 Result<bool> IndexScan::Ready(Budget* budget) {
   while (phase_ != Phase::kMerge) {
@@ -99,6 +121,10 @@ void IndexScan::Push(uint32_t number) {
 Status IndexScan::Prepare(Budget* budget) {
   switch (phase_) {
     case Phase::kPlan:
+      if (race_.has_more_plans()) {
+        race_.MakeNextPlan(filter_, limits_, budget);
+        return {};
+      }
       if (!race_.decided()) {
         race_.Step(iterator(), budget);
         return IteratorStatus();
@@ -110,6 +136,7 @@ Status IndexScan::Prepare(Budget* budget) {
       if (position_ < plan_.points.size()) return LoadPoints(budget);
       std::sort(points_.begin(), points_.end());
       if (!points_.empty()) Push(kPoints);
+      plan_.points = std::vector<Key>();
       phase_ = Phase::kRanges;
       break;
     case Phase::kRanges:
@@ -124,6 +151,8 @@ Status IndexScan::Prepare(Budget* budget) {
         OpenKind(budget);
         return IteratorStatus();
       }
+      plan_.ranges = std::vector<Key>();
+      plan_.kind_ranges = std::vector<Key>();
       phase_ = Phase::kMerge;
       break;
     case Phase::kMerge:
@@ -142,8 +171,8 @@ void IndexScan::UsePlan(Plan plan) {
 }
 
 Status IndexScan::LoadPoints(Budget* budget) {
-  lookup_.Clear();
-  const size_t at_once = std::min(kLookedUpAtOnce, static_cast<size_t>(budget->visits));
+  const auto affordable = static_cast<size_t>(budget->work) / kSeekWork;
+  const size_t at_once = std::clamp<size_t>(affordable, 1, kRecordsReadAtOnce);
   const size_t end = std::min(plan_.points.size(), position_ + at_once);
   for (size_t i = position_; i < end; ++i) lookup_.Add(plan_.points[i]);
   if (Status found = lookup_.Run(database_, options_); !found.ok()) return found;
@@ -155,18 +184,19 @@ Status IndexScan::LoadPoints(Budget* budget) {
     const bool by_id = key[0] == 'i';
     if (by_id) entry.id = static_cast<uint32_t>(ReadNumber(key.data() + 1, 4));
     if (!(by_id ? ReadIdValue(*value, &entry) : ReadAddressValue(*value, &entry))) continue;
-    if (entry.inverted_time < newest_ || entry.inverted_time > oldest_) continue;
-    points_.push_back({entry.inverted_time, entry.serial, entry.id});
+    const Candidate candidate{entry.inverted_time, entry.serial, entry.id};
+    if (IsInBounds(candidate)) points_.push_back(candidate);
   }
-  budget->visits -= static_cast<int64_t>(end - position_);
-  position_ = end;
+  for (; position_ < end; ++position_) budget->Visit(kSeekWork);
+  lookup_.Clear();
   return {};
 }
 
 void IndexScan::OpenRange(const Key& prefix, bool stands_on_it, Budget* budget) {
   const auto number = static_cast<uint32_t>(ranges_.size());
   Key start = prefix;
-  ranges_.push_back({.prefix = prefix, .resume = start.Number(newest_, 8)});
+  start.Number(first_.inverted_time, 8).Number(first_.id, 4);
+  ranges_.push_back({.resume = start, .prefix_size = static_cast<uint8_t>(prefix.view().size()), .ahead = {}});
   standing_on_ = stands_on_it ? number : kNoRange;
   Fill(number, budget);
   Settle(number);
@@ -178,11 +208,11 @@ void IndexScan::OpenKind(Budget* budget) {
   const size_t size = prefix.view().size();
   if (!on_next_kind_) {
     Key start = prefix;
-    --budget->visits;
+    budget->Visit(kSeekWork);
     iterator()->Seek(ToSlice(start.Number(next_kind_, 2)));
     standing_on_ = kNoRange;
   }
-  if (next_kind_ > 0xffff || !InRange(prefix) || iterator_->key().size() < size + 2) {
+  if (next_kind_ > 0xffff || !InRange(prefix.view()) || iterator_->key().size() < size + 2) {
     ++position_;
     next_kind_ = 0;
     on_next_kind_ = false;
@@ -202,11 +232,12 @@ void IndexScan::OpenKind(Budget* budget) {
   const uint64_t kind = ReadNumber(iterator_->key().data() + size, 2);
   Key range = prefix;
   range.Number(kind, 2);
-  OpenRange(range, newest_ == 0, budget);
-  on_next_kind_ = InRange(prefix) && !InRange(range);
+  OpenRange(range, first_.inverted_time == 0 && first_.id == 0, budget);
+  on_next_kind_ = InRange(prefix.view()) && !InRange(range.view());
   next_kind_ = static_cast<uint32_t>(kind + 1);
 }
 
+// Passes one entry at least, or tiny slices would get nowhere.
 void IndexScan::Fill(uint32_t number, Budget* budget) {
   Range& range = ranges_[number];
   range.ahead.clear();
@@ -214,19 +245,21 @@ void IndexScan::Fill(uint32_t number, Budget* budget) {
   rocksdb::Iterator* at = iterator();
   if (standing_on_ != number) {
     at->Seek(ToSlice(range.resume));
-    --budget->visits;
+    budget->Visit(kSeekWork);
   }
   standing_on_ = number;
-  const size_t size = range.prefix.view().size();
-  while (!(range.at_end = !InRange(range.prefix)) && range.ahead.size() < chunk_ && !budget->used_up()) {
+  const std::string_view prefix = range.prefix();
+  bool passed = false;
+  while (!(range.at_end = !InRange(prefix)) && range.ahead.size() < chunk_ && !(passed && budget->used_up())) {
     IndexEntry entry;
-    if (ReadEntry(ToView(at->key()), size, &entry)) {
+    if (ReadEntry(ToView(at->key()), prefix.size(), &entry)) {
       if ((range.at_end = entry.inverted_time > oldest_)) break;
-      if (entry.inverted_time >= newest_ && plan_.Wants(entry))
-        range.ahead.push_back({entry.inverted_time, entry.serial, entry.id});
+      const Candidate candidate{entry.inverted_time, entry.serial, entry.id};
+      if (IsInBounds(candidate) && plan_.Wants(entry)) range.ahead.push_back(candidate);
     }
     at->Next();
-    --budget->visits;
+    budget->Visit(kVisitWork);
+    passed = true;
   }
   if (!range.at_end) range.resume = Key::Of(ToView(at->key()));
 }

@@ -3,7 +3,7 @@
 //
 // Every range has a few entries read ahead; when they are used up, the iterator comes back to it. So a scan holds one
 // iterator, not a thousand, and its memory is bounded by the plan's size. Work is done in slices: where a Budget is
-// used up, it goes on at the next call.
+// used up, it goes on at the next call, and between two calls the iterator may be let go.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,17 @@ struct Candidate {
   bool SamePlace(const Candidate& other) const { return inverted_time == other.inverted_time && id == other.id; }
 };
 
+// What a scan passes over: places ahead of `first`, and what was saved after `last_serial`.
+struct ScanBounds {
+  Candidate first;
+  uint64_t last_serial = UINT64_MAX;
+};
+
 class IndexScan {
  public:
   // About `wanted` entries will be asked for. `options` has the snapshot; all must outlive the scan.
-  IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter, uint64_t wanted);
+  IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter,
+            const ScanBounds& bounds, uint64_t wanted);
   ~IndexScan();
 
   // Makes the next entry ready: true when head() or its absence can be relied on, false where the budget was used up.
@@ -44,13 +51,19 @@ class IndexScan {
   const Candidate* head() const { return heap_.empty() ? nullptr : &heap_.front().candidate; }
   void Pop();
 
+  // Pins nothing any more, and finds its way again with one seek.
+  void LetGo();
+  uint64_t held_bytes() const;
+
  private:
   struct Range {
-    Key prefix;
-    Key resume;  // where reading goes on
-    std::vector<Candidate> ahead;
-    size_t next = 0;
+    Key resume;  // where reading goes on; it begins with the prefix
+    uint8_t prefix_size = 0;
     bool at_end = false;
+    uint32_t next = 0;
+    std::vector<Candidate> ahead;
+
+    std::string_view prefix() const { return resume.view().substr(0, prefix_size); }
   };
   struct Head {
     Candidate candidate;
@@ -68,7 +81,8 @@ class IndexScan {
   void Fill(uint32_t number, Budget* budget);
   void Settle(uint32_t number);
   void Push(uint32_t number);
-  bool InRange(const Key& prefix) const;
+  bool InRange(std::string_view prefix) const;
+  bool IsInBounds(const Candidate& candidate) const;
   Status IteratorStatus() const;
   rocksdb::Iterator* iterator();
 
@@ -76,8 +90,9 @@ class IndexScan {
   const rocksdb::ReadOptions& options_;
   const Filter& filter_;
   const uint64_t wanted_;
-  const uint64_t newest_;  // inverted, both inclusive
-  const uint64_t oldest_;
+  Candidate first_;        // inclusive
+  const uint64_t oldest_;  // inverted, inclusive
+  const uint64_t last_serial_;
   const PlanLimits limits_;
 
   Phase phase_ = Phase::kPlan;

@@ -7,7 +7,6 @@
 namespace weir {
 namespace {
 
-constexpr size_t kSerialBytes = 6;
 constexpr size_t kTimeBytes = 8;
 
 // The part of a key that its bloom filter knows.
@@ -128,7 +127,7 @@ bool ReadCounters(std::string_view value, Counters* counters) {
   if (value.size() != 16) return false;
   counters->events = ReadNumber(value.data(), 8);
   counters->last_serial = ReadNumber(value.data() + 8, 8);
-  return true;
+  return counters->last_serial <= kLastSerial && counters->events <= counters->last_serial;
 }
 
 std::shared_ptr<const rocksdb::SliceTransform> NewIndexPrefix() { return std::make_shared<IndexPrefix>(); }

@@ -44,6 +44,8 @@
 
 namespace weir {
 
+inline constexpr size_t kSerialBytes = 6;
+
 inline constexpr int kStoreFormat = 1;
 inline constexpr std::string_view kFormatKey = "format";
 inline constexpr std::string_view kEventsFamily = "events";
@@ -56,11 +58,14 @@ inline constexpr uint16_t kGiftWrapKind = 1059;
 // A key is built in place; the longest has 49 bytes.
 class Key {
  public:
+  static constexpr size_t kMostBytes = 56;
+
   explicit Key(char first) { bytes_[size_++] = first; }
-  // A key of this layout that was read.
+  // A key that was read. One that is longer than any of this layout is damaged and cut: what is read from the copy on
+  // has all that comes behind the damaged key.
   static Key Of(std::string_view key) {
-    Key copy(key.front());
-    return copy.Bytes(key.data() + 1, key.size() - 1);
+    Key copy;
+    return copy.Bytes(key.data(), key.size() < kMostBytes ? key.size() : kMostBytes);
   }
 
   Key& Byte(uint8_t byte) {
@@ -83,8 +88,10 @@ class Key {
   std::string_view view() const { return {bytes_, size_}; }
 
  private:
+  Key() = default;
+
   size_t size_ = 0;
-  char bytes_[56];
+  char bytes_[kMostBytes];
 };
 
 inline uint64_t ReadNumber(const char* bytes, size_t count) {
@@ -111,6 +118,9 @@ struct NamedAddress {
 std::optional<NamedAddress> ParseAddress(std::string_view text);
 
 uint64_t TagHash(std::string_view value);
+
+// More do not fit into the keys.
+inline constexpr uint64_t kLastSerial = (uint64_t{1} << 48) - 1;
 
 inline Key EventKey(uint64_t serial) {
   Key key(static_cast<char>(serial >> 56));
@@ -154,6 +164,7 @@ struct Counters {
   uint64_t last_serial = 0;
 };
 std::string WriteCounters(const Counters& counters);
+// False as well where they cannot be: serials would be given again.
 bool ReadCounters(std::string_view value, Counters* counters);
 
 // Calls add(key, value) for every entry of the index that belongs to the event (not marks, they outlive it).

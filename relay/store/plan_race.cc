@@ -9,6 +9,7 @@ namespace weir {
 namespace {
 
 constexpr int kEntriesAStep = 32;
+constexpr Work kKeyWork = 150;  // a tag's value hashed, mostly
 // Who has so many is no longer asked; 0.3 ms for each plan at most.
 constexpr uint64_t kMostEntries = 1024;
 
@@ -18,12 +19,15 @@ const Key& RangeOf(const Plan& plan, size_t range) {
 
 }  // namespace
 
-PlanRace::PlanRace(std::vector<Plan> plans) {
-  for (Plan& plan : plans) {
-    const size_t points = plan.points.size();
-    runners_.push_back({.plan = std::move(plan), .entries = points});
-  }
-  if (runners_.size() < 2) winner_ = 0;
+PlanRace::PlanRace(const Filter& filter, const PlanLimits& limits) : choices_(PossiblePlans(filter, limits)) {
+  if (choices_.size() < 2) winner_ = 0;
+}
+
+void PlanRace::MakeNextPlan(const Filter& filter, const PlanLimits& limits, Budget* budget) {
+  Plan plan = MakePlan(filter, choices_[runners_.size()], limits);
+  budget->Spend(plan.size() * kKeyWork);
+  const size_t points = plan.points.size();
+  runners_.push_back({.plan = std::move(plan), .entries = points});
 }
 
 void PlanRace::Step(rocksdb::Iterator* iterator, Budget* budget) {
@@ -38,7 +42,7 @@ void PlanRace::Step(rocksdb::Iterator* iterator, Budget* budget) {
   const Key& prefix = RangeOf(runner.plan, runner.range);
   iterator->Seek(rocksdb::Slice(runner.begun ? runner.resume.view().data() : prefix.view().data(),
                                 runner.begun ? runner.resume.view().size() : prefix.view().size()));
-  --budget->visits;
+  budget->Visit(kSeekWork);
   const rocksdb::Slice start(prefix.view().data(), prefix.view().size());
   for (int i = 0; iterator->Valid() && iterator->key().starts_with(start); ++i, iterator->Next()) {
     runner.begun = true;
@@ -46,12 +50,23 @@ void PlanRace::Step(rocksdb::Iterator* iterator, Budget* budget) {
     // One at least, or tiny slices would get nowhere.
     if (i == kEntriesAStep || (i > 0 && budget->used_up())) return;
     ++runner.entries;
-    --budget->visits;
+    budget->Visit(kVisitWork);
   }
   runner.begun = false;
   ++runner.range;
 }
 
-Plan PlanRace::TakeWinner() { return winner_ < runners_.size() ? std::move(runners_[winner_].plan) : Plan(); }
+Plan PlanRace::TakeWinner() {
+  Plan plan = winner_ < runners_.size() ? std::move(runners_[winner_].plan) : Plan();
+  runners_ = std::vector<Runner>();
+  choices_ = std::vector<PlanChoice>();
+  return plan;
+}
+
+uint64_t PlanRace::held_bytes() const {
+  uint64_t bytes = runners_.capacity() * sizeof(Runner);
+  for (const Runner& runner : runners_) bytes += runner.plan.held_bytes();
+  return bytes;
+}
 
 }  // namespace weir

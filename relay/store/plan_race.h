@@ -4,27 +4,39 @@
 #include <cstdint>
 #include <vector>
 
+#include "relay/account/work.h"
 #include "relay/store/planner.h"
 #include "rocksdb/iterator.h"
 
 namespace weir {
 
-// Visits that are left of a slice; may go below zero by the work of a moment.
+// What is left of a slice: it may be overdrawn by the work of a moment.
 struct Budget {
-  int64_t visits;
+  int64_t work = 0;
+  uint64_t visits = 0;  // index entries and records looked at so far, in this slice and those before
 
-  bool used_up() const { return visits <= 0; }
+  bool used_up() const { return work <= 0; }
+  void Spend(Work spent) { work -= static_cast<int64_t>(spent); }
+  void Visit(Work cost) {
+    Spend(cost);
+    ++visits;
+  }
 };
 
 class PlanRace {
  public:
-  explicit PlanRace(std::vector<Plan> plans);
+  PlanRace(const Filter& filter, const PlanLimits& limits);
+
+  // A plan that has to be made before anything else; what is left by none needs no race.
+  bool has_more_plans() const { return runners_.size() < choices_.size(); }
+  void MakeNextPlan(const Filter& filter, const PlanLimits& limits, Budget* budget);
 
   bool decided() const { return winner_ != kNobody; }
   // Counts some more entries of the plan that has least; any iterator of the index will do.
   void Step(rocksdb::Iterator* iterator, Budget* budget);
-  // A plan of nothing where there was none.
+  // A plan of nothing where there was none. The race is over.
   Plan TakeWinner();
+  uint64_t held_bytes() const;
 
  private:
   struct Runner {
@@ -36,6 +48,7 @@ class PlanRace {
   };
   static constexpr size_t kNobody = SIZE_MAX;
 
+  std::vector<PlanChoice> choices_;
   std::vector<Runner> runners_;
   size_t winner_ = kNobody;
 };

@@ -30,13 +30,10 @@ Plan IdPlan(const std::vector<EventId>& ids) {
   return plan;
 }
 
-// The kind's current versions of all authors, one key each; false where they cannot be named. Those of addressable
-// kinds cannot: an event is kept under its first d, and found by every d that it has.
-bool AddAddresses(uint16_t kind, const Filter& filter, const PlanLimits& limits, Plan* plan) {
-  if (ClassOf(kind) != KindClass::kReplaceable) return false;
-  if (plan->points.size() + filter.authors->size() > limits.max_points) return false;
-  for (const PublicKey& author : *filter.authors) plan->points.push_back(AddressKey(AddressOf(kind, author, "")));
-  return true;
+// Whether the kind's current versions of all authors can be named, one key each. Those of addressable kinds cannot: an
+// event is kept under its first d, and found by every d that it has.
+bool HasAddresses(uint16_t kind, const Filter& filter, const PlanLimits& limits, size_t points) {
+  return ClassOf(kind) == KindClass::kReplaceable && points + filter.authors->size() <= limits.max_points;
 }
 
 Plan AuthorPlan(const Filter& filter, const PlanLimits& limits) {
@@ -46,8 +43,11 @@ Plan AuthorPlan(const Filter& filter, const PlanLimits& limits) {
     return plan;
   }
   for (const uint16_t kind : *filter.kinds) {
-    if (AddAddresses(kind, filter, limits, &plan)) continue;
-    for (const PublicKey& author : *filter.authors) plan.ranges.push_back(AuthorRange(author).Number(kind, 2));
+    if (HasAddresses(kind, filter, limits, plan.points.size())) {
+      for (const PublicKey& author : *filter.authors) plan.points.push_back(AddressKey(AddressOf(kind, author, "")));
+    } else {
+      for (const PublicKey& author : *filter.authors) plan.ranges.push_back(AuthorRange(author).Number(kind, 2));
+    }
   }
   return plan;
 }
@@ -61,22 +61,38 @@ Plan TagPlan(const Filter& filter, const TagCondition& tag) {
   return plan;
 }
 
+Plan KindPlan(const Filter& filter) {
+  Plan plan;
+  for (const uint16_t kind : *filter.kinds) plan.ranges.push_back(KindRange(kind));
+  if (filter.authors) plan.by = FirstBytes(*filter.authors);
+  return plan;
+}
+
 // Before the keys are made: a thousand authors with a thousand kinds are a million.
 bool Fits(size_t values, const Filter& filter, size_t most) {
   return values * (filter.kinds ? filter.kinds->size() : 1) <= most;
 }
 
-void AddNarrowPlans(const Filter& filter, const PlanLimits& limits, std::vector<Plan>* plans) {
-  if (filter.authors && Fits(filter.authors->size(), filter, limits.max_points)) {
-    Plan plan = AuthorPlan(filter, limits);
-    if (plan.ranges.size() + plan.kind_ranges.size() <= limits.max_ranges) plans->push_back(std::move(plan));
-  }
-  std::vector<const TagCondition*> tags;
-  for (const TagCondition& tag : filter.tags)
-    if (Fits(tag.values.size(), filter, limits.max_ranges)) tags.push_back(&tag);
-  std::stable_sort(tags.begin(), tags.end(),
-                   [](const TagCondition* a, const TagCondition* b) { return a->values.size() < b->values.size(); });
-  for (const TagCondition* tag : tags) plans->push_back(TagPlan(filter, *tag));
+bool AuthorsFit(const Filter& filter, const PlanLimits& limits) {
+  if (!filter.authors || !Fits(filter.authors->size(), filter, limits.max_points)) return false;
+  if (!filter.kinds) return filter.authors->size() <= limits.max_ranges;
+  size_t points = 0;
+  size_t ranges = 0;
+  for (const uint16_t kind : *filter.kinds)
+    (HasAddresses(kind, filter, limits, points) ? points : ranges) += filter.authors->size();
+  return ranges <= limits.max_ranges;
+}
+
+void AddNarrowPlans(const Filter& filter, const PlanLimits& limits, std::vector<PlanChoice>* plans) {
+  if (AuthorsFit(filter, limits)) plans->push_back({PlanChoice::Index::kAuthors});
+  std::vector<size_t> tags;
+  for (size_t i = 0; i < filter.tags.size(); ++i)
+    if (Fits(filter.tags[i].values.size(), filter, limits.max_ranges)) tags.push_back(i);
+  std::stable_sort(tags.begin(), tags.end(), [&filter](size_t a, size_t b) {
+    return filter.tags[a].values.size() < filter.tags[b].values.size();
+  });
+  for (const size_t tag : tags)
+    if (plans->size() < limits.max_plans) plans->push_back({PlanChoice::Index::kTag, tag});
 }
 
 }  // namespace
@@ -86,24 +102,30 @@ bool Plan::Wants(const IndexEntry& entry) const {
          (kinds.empty() || std::binary_search(kinds.begin(), kinds.end(), entry.kind));
 }
 
-std::vector<Plan> PossiblePlans(const Filter& filter, const PlanLimits& limits) {
-  std::vector<Plan> plans;
-  if (filter.MatchesNothing()) return plans;
-  if (filter.ids) {
-    plans.push_back(IdPlan(*filter.ids));
-    return plans;
-  }
+std::vector<PlanChoice> PossiblePlans(const Filter& filter, const PlanLimits& limits) {
+  if (filter.MatchesNothing()) return {};
+  if (filter.ids) return {{PlanChoice::Index::kIds}};
+  std::vector<PlanChoice> plans;
   AddNarrowPlans(filter, limits, &plans);
   if (!plans.empty()) return plans;
-  if (filter.kinds && filter.kinds->size() <= limits.max_ranges) {
-    Plan plan;
-    for (const uint16_t kind : *filter.kinds) plan.ranges.push_back(KindRange(kind));
-    if (filter.authors) plan.by = FirstBytes(*filter.authors);
-    plans.push_back(std::move(plan));
-    return plans;
+  if (filter.kinds && filter.kinds->size() <= limits.max_ranges) return {{PlanChoice::Index::kKinds}};
+  return {{PlanChoice::Index::kTime}};
+}
+
+Plan MakePlan(const Filter& filter, const PlanChoice& choice, const PlanLimits& limits) {
+  switch (choice.index) {
+    case PlanChoice::Index::kIds:
+      return IdPlan(*filter.ids);
+    case PlanChoice::Index::kAuthors:
+      return AuthorPlan(filter, limits);
+    case PlanChoice::Index::kTag:
+      return TagPlan(filter, filter.tags[choice.tag]);
+    case PlanChoice::Index::kKinds:
+      return KindPlan(filter);
+    case PlanChoice::Index::kTime:
+      break;
   }
-  plans.push_back(CoarsestPlan(filter));
-  return plans;
+  return CoarsestPlan(filter);
 }
 
 Plan CoarsestPlan(const Filter& filter) {

@@ -20,8 +20,9 @@
 namespace weir {
 
 struct PlanLimits {
-  size_t max_ranges = 1024;  // 380 bytes of memory and about 3 µs each
+  size_t max_ranges = 1024;  // 300 bytes of memory and about 3 µs each
   size_t max_points = 5000;
+  size_t max_plans = 4;  // that are compared; each may have as many ranges
 };
 
 struct Plan {
@@ -33,11 +34,24 @@ struct Plan {
   std::vector<uint16_t> kinds;
 
   size_t size() const { return points.size() + ranges.size() + kind_ranges.size(); }
+  uint64_t held_bytes() const {
+    return (points.capacity() + ranges.capacity() + kind_ranges.capacity()) * sizeof(Key) +
+           by.capacity() * sizeof(by[0]) + kinds.capacity() * sizeof(kinds[0]);
+  }
   bool Wants(const IndexEntry& entry) const;
 };
 
+// A plan that is not made yet: its keys may be a thousand hashes.
+struct PlanChoice {
+  enum class Index : uint8_t { kIds, kAuthors, kTag, kKinds, kTime };
+  Index index;
+  size_t tag = 0;  // which of the filter's
+};
+
 // Best guess first. Empty if the filter matches nothing.
-std::vector<Plan> PossiblePlans(const Filter& filter, const PlanLimits& limits = {});
+std::vector<PlanChoice> PossiblePlans(const Filter& filter, const PlanLimits& limits = {});
+// With the filter and the limits that it was possible for.
+Plan MakePlan(const Filter& filter, const PlanChoice& choice, const PlanLimits& limits = {});
 
 // For a plan whose kind_ranges turned out to have too many kinds: all entries, by time.
 Plan CoarsestPlan(const Filter& filter);

@@ -4,15 +4,19 @@
 #include <utility>
 
 #include "relay/nostr/expiration.h"
-#include "relay/store/removal.h"
+#include "relay/store/matching_work.h"
 
 namespace weir {
 namespace {
+
+constexpr uint32_t kNoPart = UINT32_MAX;
 
 // A limit may be all there is.
 uint64_t AndOne(uint64_t limit) { return limit == UINT64_MAX ? limit : limit + 1; }
 
 constexpr uint64_t kMostAtOnce = 64;  // events that are fetched together
+// The first, whose size nobody knows: of the largest they are a megabyte.
+constexpr size_t kFirstAtOnce = 8;
 // How far to look, when all limits are reached, for a match beyond them before it is taken for granted. Where the index
 // alone decides it is the very next entry.
 constexpr uint64_t kLookAhead = 1000;  // visits
@@ -20,15 +24,36 @@ constexpr uint64_t kLookAhead = 1000;  // visits
 }  // namespace
 
 StoreQuery::StoreQuery(const Database& database, std::vector<Filter> filters, const QueryOptions& options)
-    : database_(database), options_(options), snapshot_(database.db()), read_options_(snapshot_.ReadOptions()) {
+    : database_(database), options_(options), at_once_(kFirstAtOnce / 2) {
+  OpenSnapshot();
   parts_.resize(filters.size());
   for (size_t i = 0; i < filters.size(); ++i) {
     Part& part = parts_[i];
     part.filter = std::move(filters[i]);
+    part.tag_work = TagWorkOf(part.filter);
     part.left = std::min(part.filter.limit.value_or(options_.default_limit), options_.max_limit);
-    part.scan = std::make_unique<IndexScan>(database_, read_options_, part.filter, AndOne(part.left));
   }
   failed_ = ReadLastSerial();
+  StartScans();
+}
+
+void StoreQuery::OpenSnapshot() {
+  snapshot_.emplace(database_.db());
+  read_options_ = snapshot_->ReadOptions();
+  read_options_.fill_cache = options_.fills_cache;
+}
+
+// From the beginning, or from where it was suspended.
+void StoreQuery::StartScans() {
+  ScanBounds bounds{.first = {}, .last_serial = last_serial_};
+  if (has_judged_) {
+    bounds.first.inverted_time = ~judged_at_;
+    bounds.first.id = static_cast<uint32_t>(ReadNumber(reinterpret_cast<const char*>(judged_id_.data()), 4));
+  }
+  for (Part& part : parts_) {
+    if (part.done) continue;
+    part.scan = std::make_unique<IndexScan>(database_, read_options_, part.filter, bounds, AndOne(part.left));
+  }
 }
 
 // By the snapshot itself: what it has and what is told of it can never differ.
@@ -42,31 +67,83 @@ Status StoreQuery::ReadLastSerial() {
 
 Result<Progress> StoreQuery::Next(const Slice& slice, const OnMatch& on_match) {
   if (!failed_.ok()) return failed_;
-  Budget budget{std::max<int64_t>(1, slice.max_visits)};
+  if (!snapshot_) {
+    OpenSnapshot();
+    StartScans();
+  }
+  const auto work = static_cast<int64_t>(std::clamp<Work>(slice.max_work, 1, INT64_MAX));
+  budget_.work = work;
+  Result<Progress> progress = Walk(slice, on_match);
+  work_ += static_cast<Work>(work - budget_.work);
+  LetGoOfBlocks();
+  return progress;
+}
+
+Result<Progress> StoreQuery::Walk(const Slice& slice, const OnMatch& on_match) {
   bytes_ = 0;
-  for (;;) {
+  // One event more at least: to settle its place may have taken all of the slice.
+  for (bool judged = false;;) {
     while (next_found_ < found_.size()) {
-      if (bytes_ >= slice.max_bytes) return Progress::kMore;
-      Judge(on_match);
+      if (bytes_ >= slice.max_bytes || (judged && budget_.used_up())) return Progress::kMore;
+      if (next_record_ == fetched_) {
+        if (Status fetched = Fetch(slice); !fetched.ok()) return fetched;
+      }
+      const EventId before = judged_id_;
+      if (!Judge(on_match)) return Progress::kMore;
+      judged = judged || judged_id_ != before;
     }
     found_.clear();
     next_found_ = places_ = 0;
     if (Finished()) return Progress::kDone;
-    if (budget.used_up()) return Progress::kMore;
-    const int64_t before = budget.visits;
-    const Result<bool> collected = Collect(&budget);
+    if (budget_.used_up()) return Progress::kMore;
+    const Result<bool> collected = Collect();
     if (!collected.ok()) return collected.status();
-    if (Status fetched = Fetch(&budget); !fetched.ok()) return fetched;
-    visits_ += static_cast<uint64_t>(before - budget.visits);
   }
+}
+
+void StoreQuery::Suspend() {
+  LetGoOfBlocks();
+  for (Part& part : parts_) part.scan.reset();
+  // Those too whose scans had ended find them once more.
+  for (const Found& found : place_) parts_[found.part].done = false;
+  for (size_t i = next_found_; i < found_.size(); ++i)
+    if (found_[i].part != kNoPart) parts_[found_[i].part].done = false;
+  place_ = std::vector<Found>();
+  found_ = std::vector<Found>();
+  records_ = std::vector<rocksdb::PinnableSlice>();
+  statuses_ = std::vector<rocksdb::Status>();
+  next_found_ = places_ = matched_ = 0;
+  snapshot_.reset();
+}
+
+uint64_t StoreQuery::held_bytes() const {
+  uint64_t bytes = sizeof(*this) + parts_.capacity() * sizeof(Part) +
+                   (place_.capacity() + found_.capacity()) * sizeof(Found) +
+                   records_.capacity() * (sizeof(records_[0]) + sizeof(statuses_[0]));
+  for (const Part& part : parts_)
+    if (part.scan) bytes += part.scan->held_bytes();
+  return bytes;
+}
+
+void StoreQuery::LetGoOfBlocks() {
+  LetGoOfRecords();
+  for (Part& part : parts_)
+    if (part.scan) part.scan->LetGo();
+}
+
+// Reset is not enough: it keeps the buffer of what was not pinned.
+void StoreQuery::LetGoOfRecords() {
+  records_.clear();
+  statuses_.clear();
+  fetched_ = next_record_ = 0;
 }
 
 // Ends what needs no more looking; true where nothing is left.
 bool StoreQuery::Finished() {
   const bool collects =
       std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return !part.done && part.left > 0; });
-  if (collects) looks_since_ = visits_;
-  const bool looked_enough = visits_ > looks_since_ + kLookAhead;
+  if (collects) looks_since_ = budget_.visits;
+  const bool looked_enough = budget_.visits > looks_since_ + kLookAhead;
   bool all_done = true;
   for (Part& part : parts_) {
     if (part.left == 0 && !part.done && looked_enough) complete_ = false;
@@ -81,7 +158,7 @@ bool StoreQuery::Finished() {
 // Events to be fetched together: what may still be handed out and one, to know whether there is more. Who only looks
 // begins with few.
 uint64_t StoreQuery::Wanted() const {
-  uint64_t wanted = std::min(kMostAtOnce, visits_ - looks_since_ + 1);
+  uint64_t wanted = std::min(kMostAtOnce, budget_.visits - looks_since_ + 1);
   for (const Part& part : parts_)
     if (!part.done && part.left > 0) wanted = std::max(wanted, std::min(kMostAtOnce, AndOne(part.left)));
   return wanted;
@@ -89,15 +166,14 @@ uint64_t StoreQuery::Wanted() const {
 
 // Moves the entries of the next places from the scans to found_; false where the budget was used up before. A place is
 // complete when all scans have gone past it.
-Result<bool> StoreQuery::Collect(Budget* budget) {
-  // The records are visits too.
-  const uint64_t wanted = std::clamp<uint64_t>(static_cast<uint64_t>(budget->visits) / 2, 1, Wanted());
+Result<bool> StoreQuery::Collect() {
+  const uint64_t wanted = Wanted();
   for (;;) {
     const Candidate* least = nullptr;
     uint32_t from = 0;
     for (uint32_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].done) continue;
-      Result<bool> ready = parts_[i].scan->Ready(budget);
+      Result<bool> ready = parts_[i].scan->Ready(&budget_);
       if (!ready.ok() || !ready.value()) return ready;
       const Candidate* head = parts_[i].scan->head();
       if (head == nullptr || (least != nullptr && !(*head < *least))) continue;
@@ -138,16 +214,18 @@ Status StoreQuery::SettlePlace() {
   return {};
 }
 
-// Several events of one moment whose ids begin alike.
-Status StoreQuery::SortById(std::vector<Found>* place) const {
+// Several events of one moment whose ids begin alike. Each has taken its author four billion hashes, so they are few;
+// the slice pays for all of them.
+Status StoreQuery::SortById(std::vector<Found>* place) {
   std::vector<std::pair<std::string, Found>> by_id;
-  std::string record;
+  rocksdb::PinnableSlice record;
   for (const Found& found : *place) {
-    record.clear();
+    record.Reset();
     const rocksdb::Status status =
         database_.db()->Get(read_options_, database_.events(), ToSlice(EventKey(found.candidate.serial)), &record);
     if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read an event", status);
-    by_id.emplace_back(record.substr(0, sizeof(EventId)), found);
+    budget_.Visit(kSeekWork + kRecordWork);
+    by_id.emplace_back(ToView(record).substr(0, sizeof(EventId)), found);
   }
   std::stable_sort(by_id.begin(), by_id.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   place->clear();
@@ -155,67 +233,103 @@ Status StoreQuery::SortById(std::vector<Found>* place) const {
   return {};
 }
 
-Status StoreQuery::Fetch(Budget* budget) {
-  keys_.clear();
+// How many records fit into what is left of the slice, as far as those before tell.
+size_t StoreQuery::AffordableRecords(const Slice& slice) const {
+  const auto work =
+      static_cast<uint64_t>(std::max<int64_t>(budget_.work, 0)) / (kRecordWork + record_bytes_ * kRecordByteWork) + 1;
+  const uint64_t bytes = record_bytes_ == 0 ? kMostAtOnce : (slice.max_bytes - bytes_) / record_bytes_ + 1;
+  return std::min<uint64_t>({work, bytes, 2 * at_once_, kMostAtOnce});
+}
+
+Status StoreQuery::Fetch(const Slice& slice) {
+  const size_t most = AffordableRecords(slice);
+  std::vector<Key> keys;
+  keys.reserve(std::min(most, found_.size() - next_found_));
+  for (size_t i = next_found_; i < found_.size() && keys.size() < most; i = EndOfEvent(i))
+    keys.push_back(EventKey(found_[i].candidate.serial));
+  std::vector<rocksdb::Slice> slices;
+  slices.reserve(keys.size());
+  for (const Key& key : keys) slices.push_back(ToSlice(key));
+  fetched_ = keys.size();
   next_record_ = 0;
-  for (size_t i = 0; i < found_.size(); ++i) {
-    if (i == 0 || found_[i].candidate.serial != found_[i - 1].candidate.serial)
-      keys_.push_back(EventKey(found_[i].candidate.serial));
-  }
-  if (keys_.empty()) return {};
-  budget->visits -= static_cast<int64_t>(keys_.size());
   // Before they move: RocksDB's slices lose their buffer when they are moved while they pin a block.
   for (rocksdb::PinnableSlice& record : records_) record.Reset();
-  if (records_.size() < keys_.size()) {
-    records_.resize(keys_.size());
-    statuses_.resize(keys_.size());
+  if (records_.size() < fetched_) {
+    records_.resize(fetched_);
+    statuses_.resize(fetched_);
   }
-  std::vector<rocksdb::Slice> slices;
-  slices.reserve(keys_.size());
-  for (const Key& key : keys_) slices.push_back(ToSlice(key));
-  if (keys_.size() == 1) {
+  if (fetched_ == 1) {
     statuses_[0] = database_.db()->Get(read_options_, database_.events(), slices[0], &records_[0]);
   } else {
-    database_.db()->MultiGet(read_options_, database_.events(), slices.size(), slices.data(), records_.data(),
+    database_.db()->MultiGet(read_options_, database_.events(), fetched_, slices.data(), records_.data(),
                              statuses_.data());
   }
-  for (size_t i = 0; i < keys_.size(); ++i)
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < fetched_; ++i) {
     if (!statuses_[i].ok() && !statuses_[i].IsNotFound()) return DatabaseError("cannot read an event", statuses_[i]);
+    if (statuses_[i].ok()) bytes += records_[i].size();
+    budget_.Visit(kRecordWork);
+  }
+  budget_.Spend(bytes * kRecordByteWork);
+  record_bytes_ = bytes / fetched_;
+  at_once_ = fetched_;
   return {};
 }
 
-// The next event of found_: whose match it is, and whether it is handed out.
-void StoreQuery::Judge(const OnMatch& on_match) {
-  const size_t first = next_found_;
-  while (next_found_ < found_.size() && found_[next_found_].candidate.serial == found_[first].candidate.serial)
-    ++next_found_;
-  const size_t record = next_record_++;
+size_t StoreQuery::EndOfEvent(size_t first) const {
+  size_t end = first + 1;
+  while (end < found_.size() && found_[end].candidate.serial == found_[first].candidate.serial) ++end;
+  return end;
+}
+
+bool StoreQuery::WasJudged(EventView event) const {
+  if (!has_judged_ || event.created_at() != judged_at_) return has_judged_ && event.created_at() > judged_at_;
+  return event.id() <= judged_id_;
+}
+
+// The next event of found_: whose match it is, and whether it is handed out. False where the budget is used up before
+// it was held against all parts.
+bool StoreQuery::Judge(const OnMatch& on_match) {
+  const size_t end = EndOfEvent(next_found_);
+  const rocksdb::PinnableSlice& record = records_[next_record_];
   // An entry without event is for `weir check`; it hides nothing from who asks.
-  if (!statuses_[record].ok() || !EventView::WellFormed(ToView(records_[record]))) return;
-  const EventView event(ToView(records_[record]));
-  bool matches = false;
+  const bool readable = statuses_[next_record_].ok() && EventView::WellFormed(ToView(record));
+  if (readable && !WasJudged(EventView(ToView(record)))) {
+    const EventView event(ToView(record));
+    const uint64_t tags = TagsOf(event);
+    for (bool first = true; next_found_ + matched_ < end; first = false) {
+      if (!first && budget_.used_up()) return false;
+      Found& found = found_[next_found_ + matched_++];
+      const Part& part = parts_[found.part];
+      budget_.Spend(MatchingWork(tags, part.tag_work));
+      const bool looks_in_vain = part.left == 0 && !complete_;
+      if (looks_in_vain || !part.filter.Matches(event)) found.part = kNoPart;
+    }
+    if (IsWanted(event)) HandOut(event, end, on_match);
+    has_judged_ = true;
+    judged_at_ = event.created_at();
+    judged_id_ = event.id();
+  }
+  next_found_ = end;
+  matched_ = 0;
+  ++next_record_;
+  return true;
+}
+
+// To the parts up to `end` that it matches, where one of them has not reached its limit.
+void StoreQuery::HandOut(EventView event, size_t end, const OnMatch& on_match) {
   bool handed_out = false;
-  for (size_t i = first; i < next_found_; ++i) {
-    const Part& part = parts_[found_[i].part];
-    if (part.left == 0 && !complete_) continue;
-    if (!part.filter.Matches(event)) {
-      found_[i].part = UINT32_MAX;
-      continue;
-    }
-    matches = true;
-    handed_out = handed_out || part.left > 0;
-  }
-  if (!matches || !IsWanted(event)) return;
-  for (size_t i = first; i < next_found_; ++i) {
-    if (found_[i].part == UINT32_MAX) continue;
+  bool cut_off = false;
+  for (size_t i = next_found_; i < end; ++i) {
+    if (found_[i].part == kNoPart) continue;
     Part& part = parts_[found_[i].part];
-    if (part.left == 0) {
-      complete_ = complete_ && handed_out;
-    } else {
-      --part.left;
-    }
+    (part.left > 0 ? handed_out : cut_off) = true;
+    if (part.left > 0) --part.left;
   }
-  if (!handed_out) return;
+  if (!handed_out) {
+    if (cut_off) complete_ = false;
+    return;
+  }
   bytes_ += event.json().size();
   on_match(event);
 }

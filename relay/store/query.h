@@ -1,8 +1,11 @@
 // The answer to several filters, made slice by slice: each filter's scan merged with the others', records fetched
 // together and matched, each event handed out once.
+//
+// Between slices it keeps where its scans stand, and the snapshot; suspended, only the last event that it judged.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "relay/store/database.h"
@@ -18,12 +21,16 @@ class StoreQuery final : public Query {
   Result<Progress> Next(const Slice& slice, const OnMatch& on_match) override;
   uint64_t last_serial() const override { return last_serial_; }
   bool complete() const override { return complete_; }
-  uint64_t visits() const override { return visits_; }
+  uint64_t visits() const override { return budget_.visits; }
+  Work work() const override { return work_; }
+  void Suspend() override;
+  uint64_t held_bytes() const override;
 
  private:
   // A filter on its way: it collects matches up to its limit, then looks whether the limit cut any off.
   struct Part {
     Filter filter;
+    Work tag_work = 0;  // of matching one tag of an event
     uint64_t left = 0;  // matches until its limit
     bool done = false;
     std::unique_ptr<IndexScan> scan;
@@ -35,24 +42,39 @@ class StoreQuery final : public Query {
   };
 
   Status ReadLastSerial();
+  void OpenSnapshot();
+  void StartScans();
+  Result<Progress> Walk(const Slice& slice, const OnMatch& on_match);
   bool Finished();
   uint64_t Wanted() const;
-  Result<bool> Collect(Budget* budget);
+  Result<bool> Collect();
   Status SettlePlace();
-  Status SortById(std::vector<Found>* place) const;
-  Status Fetch(Budget* budget);
-  void Judge(const OnMatch& on_match);
+  Status SortById(std::vector<Found>* place);
+  size_t AffordableRecords(const Slice& slice) const;
+  Status Fetch(const Slice& slice);
+  void LetGoOfRecords();
+  void LetGoOfBlocks();
+  bool Judge(const OnMatch& on_match);
+  void HandOut(EventView event, size_t end, const OnMatch& on_match);
+  size_t EndOfEvent(size_t first) const;
+  bool WasJudged(EventView event) const;
   bool IsWanted(EventView event) const;
 
   const Database& database_;
   const QueryOptions options_;
-  const Snapshot snapshot_;
-  const rocksdb::ReadOptions read_options_;
+  std::optional<Snapshot> snapshot_;  // until it is suspended
+  rocksdb::ReadOptions read_options_;
   std::vector<Part> parts_;
   uint64_t last_serial_ = 0;
   bool complete_ = true;
-  uint64_t visits_ = 0;
+  Budget budget_;
+  Work work_ = 0;
   uint64_t looks_since_ = 0;  // visits when the last limit was reached
+
+  // The last event that was judged: here it goes on when it was suspended.
+  bool has_judged_ = false;
+  uint64_t judged_at_ = 0;
+  EventId judged_id_{};
 
   // Of one place in the order, which may not be all of it yet.
   std::vector<Found> place_;
@@ -60,13 +82,16 @@ class StoreQuery final : public Query {
   std::vector<Found> found_;
   size_t places_ = 0;  // in found_
   size_t next_found_ = 0;
-  // The records of found_, each event's once.
-  std::vector<Key> keys_;
+  size_t matched_ = 0;  // parts of the next event that were held against it
+  // The records of the next events of found_, each event's once; none between slices.
   std::vector<rocksdb::PinnableSlice> records_;
   std::vector<rocksdb::Status> statuses_;
+  size_t fetched_ = 0;
   size_t next_record_ = 0;
-  uint64_t bytes_ = 0;  // handed out in this slice
-  Status failed_;       // in the beginning
+  size_t at_once_;             // that were fetched last
+  uint64_t record_bytes_ = 0;  // the mean of those that were fetched last
+  uint64_t bytes_ = 0;         // handed out in this slice
+  Status failed_;              // in the beginning
 };
 
 }  // namespace weir

@@ -1,167 +1,194 @@
 #include "relay/store/removal.h"
 
-#include <memory>
-#include <set>
-#include <vector>
-
 #include "relay/nostr/expiration.h"
+#include "relay/store/index_walk.h"
 
 namespace weir {
 namespace {
 
-constexpr uint64_t kPieceEvents = 512;
-constexpr size_t kPieceBytes = 2 << 20;
-
-// Collects removals and writes them piece by piece.
-class PieceWriter {
- public:
-  PieceWriter(const Database& database, const WritePiece& write) : database_(database), write_(write) {}
-
-  // `wanted` is asked about the record; entries of the index may point at events that they do not mean.
-  template <typename Wanted>
-  Status Remove(uint64_t serial, Wanted wanted) {
-    const Result<bool> found = ReadRecord(database_, serial, &record_);
-    if (!found.ok()) return found.status();
-    if (!found.value() || !EventView::WellFormed(record_) || !wanted(EventView(record_))) return {};
-    AppendRemoval(database_, EventView(record_), serial, &batch_);
-    ++in_piece_;
-    ++removed_;
-    return in_piece_ >= kPieceEvents || batch_.GetDataSize() >= kPieceBytes ? Write() : Status();
-  }
-
-  Status Write() {
-    if (batch_.Count() == 0) return {};
-    Status written = write_(&batch_, in_piece_);
-    batch_.Clear();
-    in_piece_ = 0;
-    return written;
-  }
-
-  rocksdb::WriteBatch* batch() { return &batch_; }
-  uint64_t removed() const { return removed_; }
-
- private:
-  const Database& database_;
-  const WritePiece& write_;
-  rocksdb::WriteBatch batch_;
-  std::string record_;
-  uint64_t in_piece_ = 0;
-  uint64_t removed_ = 0;
-};
-
-struct Vanishing {
-  PublicKey author;
-  uint64_t until = 0;
-  uint64_t request = 0;  // its serial
-};
-
-std::unique_ptr<rocksdb::Iterator> IndexIterator(const Database& database) {
-  rocksdb::ReadOptions options;
-  options.prefix_same_as_start = true;
-  options.fill_cache = false;
-  return std::unique_ptr<rocksdb::Iterator>(database.db()->NewIterator(options, database.index()));
+// Entries of the index may point at events that they do not mean.
+template <typename Wanted>
+Status RemoveIf(const Database& database, uint64_t serial, RemovalPiece* piece, Wanted wanted) {
+  std::string record;
+  piece->looked += kSeekWork + kRecordWork;
+  const Result<bool> found = ReadRecord(database, serial, &record, ReadForRemoval());
+  if (!found.ok()) return found.status();
+  piece->looked += record.size() * kRecordByteWork;
+  if (found.value() && wanted(EventView(record))) piece->removals.Add(EventView(record), serial);
+  return {};
 }
 
-// Calls visit(serial) for every entry that begins with `prefix`, until it fails.
-template <typename Visit>
-Status ForEachSerial(const Database& database, const Key& prefix, Visit visit) {
-  const std::unique_ptr<rocksdb::Iterator> at = IndexIterator(database);
-  for (at->Seek(ToSlice(prefix)); at->Valid() && at->key().starts_with(ToSlice(prefix)); at->Next()) {
-    const rocksdb::Slice key = at->key();
-    if (key.size() < prefix.view().size() + 6) continue;
-    if (Status visited = visit(ReadNumber(key.data() + key.size() - 6, 6)); !visited.ok()) return visited;
-  }
-  return at->status().ok() ? Status() : DatabaseError("cannot read the index", at->status());
-}
-
-Result<std::vector<Vanishing>> BegunVanishings(const Database& database) {
-  std::vector<Vanishing> begun;
-  const std::unique_ptr<rocksdb::Iterator> at = IndexIterator(database);
-  for (at->Seek("w"); at->Valid(); at->Next()) {
-    if (at->key().size() != 33 || at->value().size() != 14) continue;
-    Vanishing vanishing;
-    std::memcpy(vanishing.author.data(), at->key().data() + 1, vanishing.author.size());
-    vanishing.until = ReadNumber(at->value().data(), 8);
-    vanishing.request = ReadNumber(at->value().data() + 8, 6);
-    begun.push_back(vanishing);
-  }
-  if (!at->status().ok()) return DatabaseError("cannot read the index", at->status());
-  return begun;
-}
-
-Status Finish(const Database& database, const Vanishing& vanishing, const WritePiece& write) {
-  PieceWriter pieces(database, write);
-  const std::string hex = ToHex(vanishing.author);
-  Status done = ForEachSerial(database, AuthorRange(vanishing.author), [&](uint64_t serial) {
-    return pieces.Remove(serial, [&](EventView event) {
-      return serial != vanishing.request && event.pubkey() == vanishing.author && event.created_at() <= vanishing.until;
-    });
-  });
-  if (!done.ok()) return done;
-  done = ForEachSerial(database, TagRange('p', hex).Number(kGiftWrapKind, 2), [&](uint64_t serial) {
-    return pieces.Remove(serial, [&](EventView event) {
-      return event.pubkey() != vanishing.author && event.created_at() <= vanishing.until && IsWrappedFor(event, hex);
-    });
-  });
-  if (!done.ok()) return done;
-  pieces.batch()->Delete(database.index(), ToSlice(VanishWorkKey(vanishing.author)));
-  return pieces.Write();
+uint64_t SerialAtTheEnd(std::string_view key) {
+  return ReadNumber(key.data() + key.size() - kSerialBytes, kSerialBytes);
 }
 
 }  // namespace
 
-Result<bool> ReadRecord(const Database& database, uint64_t serial, std::string* record) {
-  const rocksdb::Status status = database.db()->Get({}, database.events(), ToSlice(EventKey(serial)), record);
-  if (status.IsNotFound()) return false;
-  if (!status.ok()) return DatabaseError("cannot read an event", status);
-  return true;
+rocksdb::ReadOptions ReadForRemoval() {
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  return options;
 }
 
-void AppendRemoval(const Database& database, EventView event, uint64_t serial, rocksdb::WriteBatch* batch) {
-  batch->Delete(database.events(), ToSlice(EventKey(serial)));
-  ForEachEntry(event, serial,
-               [&](std::string_view key, std::string_view) { batch->Delete(database.index(), ToSlice(key)); });
+Result<bool> ReadRecord(const Database& database, uint64_t serial, std::string* record,
+                        const rocksdb::ReadOptions& options) {
+  const rocksdb::Status status = database.db()->Get(options, database.events(), ToSlice(EventKey(serial)), record);
+  if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read an event", status);
+  return status.ok() && EventView::WellFormed(*record);
 }
 
-Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> ids, const WritePiece& write) {
-  PieceWriter pieces(database, write);
+void Removals::Add(EventView event, uint64_t serial) {
+  if (!serials_.insert(serial).second) return;
+  ForEachEntry(event, serial, [this](std::string_view key, std::string_view) { entries_.Add(key, {}); });
+}
+
+void Removals::AppendTo(const Database& database, rocksdb::WriteBatch* batch) {
+  for (const uint64_t serial : serials_) batch->Delete(database.events(), ToSlice(EventKey(serial)));
+  entries_.ForEach([&](std::string_view key, std::string_view) { batch->Delete(database.index(), ToSlice(key)); });
+}
+
+Result<RemovalPiece> Vanishing::Next(Work most) {
+  RemovalPiece piece;
+  do {
+    const Result<std::optional<Request>> found = FindRequest(most, &piece);
+    if (!found.ok()) return found.status();
+    if (!found.value()) {
+      if (piece.more) return piece;
+      // Those that came meanwhile may stand before.
+      piece.more = from_ != "w";
+      from_ = "w";
+      return piece;
+    }
+    if (*found.value() != request_) {
+      request_ = *found.value();
+      hex_ = ToHex(request_.author);
+      range_ = Range::kAuthor;
+      resume_.clear();
+    }
+    Status walked;
+    if (range_ == Range::kAuthor) {
+      walked = Walk(AuthorRange(request_.author), 1 + 8 + 2, most, &piece);
+    } else if (range_ == Range::kWraps) {
+      walked = Walk(TagRange('p', hex_).Number(kGiftWrapKind, 2), 2 + 8 + 2, most, &piece);
+    }
+    if (!walked.ok()) return walked;
+    if (range_ != Range::kDone) continue;
+    piece.batch.Delete(database_.index(), ToSlice(from_));
+    from_.push_back('\0');
+    request_ = {};
+  } while (piece.work() < most);
+  piece.more = true;
+  return piece;
+}
+
+// The first from from_ on, which moves there. None where there are no more, or where `most` was reached before: then
+// there may be.
+Result<std::optional<Vanishing::Request>> Vanishing::FindRequest(Work most, RemovalPiece* piece) {
+  IndexWalk at(database_, &piece->looked);
+  for (at.Seek(from_); at.Within("w"); at.Next()) {
+    from_ = at.key();
+    if (at.has_entry() && from_.size() == 1 + sizeof(PublicKey) && at.value().size() == 8 + kSerialBytes) {
+      Request request;
+      std::memcpy(request.author.data(), from_.data() + 1, request.author.size());
+      request.until = ReadNumber(at.value().data(), 8);
+      request.serial = SerialAtTheEnd(at.value());
+      return std::optional(request);
+    }
+    if (at.has_entry()) from_.push_back('\0');  // a damaged one
+    if (piece->work() < most) continue;
+    piece->more = true;
+    break;
+  }
+  if (Status read = at.status(); !read.ok()) return read;
+  return std::optional<Request>();
+}
+
+// Goes through a range until it is at its end or `most` is reached. Its keys have the time at `time_at`, and what
+// stands before it, a kind, may differ from one to the next.
+Status Vanishing::Walk(const Key& range, size_t time_at, Work most, RemovalPiece* piece) {
+  IndexWalk at(database_, &piece->looked);
+  at.Seek(resume_.empty() ? range.view() : std::string_view(resume_));
+  // One at least, or small pieces would get nowhere.
+  for (bool first = true; at.Within(range.view()); first = false) {
+    const std::string_view key = at.key();
+    if (!first && piece->work() >= most) {
+      resume_ = key;
+      return {};
+    }
+    const bool readable = at.has_entry() && key.size() >= time_at + 8 + kSerialBytes;
+    if (readable && ReadNumber(key.data() + time_at, 8) < ~request_.until) {
+      Key old_enough = Key::Of(key.substr(0, time_at));
+      at.Seek(old_enough.Time(request_.until).view());
+      continue;
+    }
+    if (readable) {
+      const uint64_t serial = SerialAtTheEnd(key);
+      Status removed = RemoveIf(database_, serial, piece, [&](EventView e) { return IsMeant(e, serial); });
+      if (!removed.ok()) return removed;
+    }
+    at.Next();
+  }
+  resume_.clear();
+  range_ = range_ == Range::kAuthor ? Range::kWraps : Range::kDone;
+  return at.status();
+}
+
+bool Vanishing::IsMeant(EventView event, uint64_t serial) const {
+  if (event.created_at() > request_.until) return false;
+  const bool of_author = event.pubkey() == request_.author;
+  if (range_ == Range::kAuthor) return of_author && serial != request_.serial;
+  return !of_author && IsWrappedFor(event, hex_);
+}
+
+Result<RemovalPiece> Expiry::Next(uint64_t now_seconds, Work most) {
+  RemovalPiece piece;
+  if (now_seconds == 0) return piece;
+  if (now_seconds < swept_until_) resume_.clear();  // the clock was set back
+  IndexWalk at(database_, &piece.looked);
+  at.Seek(resume_.empty() ? "x" : resume_);
+  for (bool first = true; at.Within("x"); at.Next(), first = false) {
+    const std::string_view key = at.key();
+    if (!first && piece.work() >= most) {
+      piece.more = true;
+      resume_ = key;
+      break;
+    }
+    if (!at.has_entry() || key.size() != 1 + 8 + kSerialBytes) continue;
+    if (ReadNumber(key.data() + 1, 8) > now_seconds) break;
+    const Status removed = RemoveIf(database_, SerialAtTheEnd(key), &piece,
+                                    [now_seconds](EventView event) { return IsExpired(event, now_seconds); });
+    if (!removed.ok()) return removed;
+  }
+  if (Status read = at.status(); !read.ok()) return read;
+  // From there on the next sweep need not pass over what this one deleted.
+  if (!piece.more) resume_ = ExpirationKey(now_seconds, 0).view();
+  swept_until_ = now_seconds;
+  return piece;
+}
+
+Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> ids, Work most,
+                             const WritePiece& write) {
+  uint64_t removed = 0;
   std::string value;
+  RemovalPiece piece;
+  const auto write_piece = [&]() -> Status {
+    removed += piece.removals.events();
+    Status written = write(&piece);
+    piece = RemovalPiece();
+    return written;
+  };
   const std::set<EventId> once(ids.begin(), ids.end());
   for (const EventId& id : once) {
     const rocksdb::Status status = database.db()->Get({}, database.index(), ToSlice(IdKey(id)), &value);
-    if (status.IsNotFound()) continue;
-    if (!status.ok()) return DatabaseError("cannot read the index", status);
+    if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the index", status);
     IndexEntry entry;
-    if (!ReadIdValue(value, &entry)) continue;
-    const Status removed = pieces.Remove(entry.serial, [&id](EventView event) { return event.id() == id; });
-    if (!removed.ok()) return removed;
+    if (!status.ok() || !ReadIdValue(value, &entry)) continue;
+    Status done = RemoveIf(database, entry.serial, &piece, [&id](EventView event) { return event.id() == id; });
+    if (done.ok() && piece.work() >= most) done = write_piece();
+    if (!done.ok()) return done;
   }
-  if (Status written = pieces.Write(); !written.ok()) return written;
-  return pieces.removed();
-}
-
-Result<uint64_t> RemoveExpired(const Database& database, uint64_t now_seconds, uint32_t max, uint64_t from_seconds,
-                               const WritePiece& write) {
-  PieceWriter pieces(database, write);
-  const std::unique_ptr<rocksdb::Iterator> at = IndexIterator(database);
-  for (at->Seek(ToSlice(ExpirationKey(from_seconds, 0))); at->Valid() && pieces.removed() < max; at->Next()) {
-    if (at->key().size() != 15) continue;
-    if (ReadNumber(at->key().data() + 1, 8) > now_seconds) break;
-    const Status removed = pieces.Remove(ReadNumber(at->key().data() + 9, 6),
-                                         [now_seconds](EventView event) { return IsExpired(event, now_seconds); });
-    if (!removed.ok()) return removed;
-  }
-  if (!at->status().ok()) return DatabaseError("cannot read the index", at->status());
-  if (Status written = pieces.Write(); !written.ok()) return written;
-  return pieces.removed();
-}
-
-Status FinishVanishing(const Database& database, const WritePiece& write) {
-  const Result<std::vector<Vanishing>> begun = BegunVanishings(database);
-  if (!begun.ok()) return begun.status();
-  for (const Vanishing& vanishing : begun.value())
-    if (Status done = Finish(database, vanishing, write); !done.ok()) return done;
-  return {};
+  if (Status written = write_piece(); !written.ok()) return written;
+  return removed;
 }
 
 bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {

@@ -1,9 +1,8 @@
 #include "relay/store/rocksdb_store.h"
 
 #include <algorithm>
-#include <atomic>
-#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "relay/store/database.h"
 #include "relay/store/query.h"
@@ -16,17 +15,8 @@ namespace {
 
 Status ReadOnlyError() { return Status::Error("this database was opened for reading only"); }
 
-uint64_t BytesUnder(const std::string& path) {
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (const auto& file : std::filesystem::directory_iterator(path, error)) {
-    const uint64_t size = file.file_size(error);
-    // Files come and go while we look.
-    if (!error) bytes += size;
-    error.clear();
-  }
-  return bytes;
-}
+// Of one piece of Delete: as long as a write of others.
+constexpr Work kDeletePieceWork = 8 * kTurnWork;
 
 // With no counters, or wrong ones, serials would be given again and what is stored be overwritten.
 Result<Counters> CountersAtOpen(const Database& database, const std::string& path) {
@@ -45,66 +35,40 @@ Result<Counters> CountersAtOpen(const Database& database, const std::string& pat
 
 }  // namespace
 
-struct RocksDbStore::Rep {
-  explicit Rep(const StoreOptions& store_options) : options(store_options) {}
-
-  // The batch and the counters after it, as one write.
-  Status Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync);
-  Status Resume();
-  Status Failed(const rocksdb::Status& status);
-  bool NothingInMemory() const;
-  WritePiece PieceWriter(bool sync);
-  Status FinishVanishing();
-
-  const StoreOptions options;
-  std::unique_ptr<Database> database;
-  std::unique_ptr<WalSync> wal_sync;
-
-  // Of the thread that saves.
-  uint64_t next_serial = 1;
-  bool vanishing = false;    // begun, and maybe not finished
-  bool failed = false;       // the last write
-  uint64_t swept_until = 0;  // nothing in the store expired before
-
-  // As last written.
-  std::atomic<uint64_t> events = 0;
-  std::atomic<uint64_t> last_serial = 0;
-};
-
-Status RocksDbStore::Rep::Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync) {
-  if (failed) {
+Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync) {
+  if (failed_) {
     if (Status resumed = Resume(); !resumed.ok()) return resumed;
   }
   rocksdb::WriteOptions write;
   if (NothingInMemory()) {
     write.disableWAL = true;
-    const Counters before{.events = events, .last_serial = last_serial};
+    const Counters before{.events = events_, .last_serial = last_serial_};
     const rocksdb::Status put =
-        database->db()->Put(write, database->index(), ToSlice(CountersKey()), WriteCounters(before));
+        database_->db()->Put(write, database_->index(), ToSlice(CountersKey()), WriteCounters(before));
     if (!put.ok()) return Failed(put);
     write.disableWAL = false;
   }
-  batch->Put(database->index(), ToSlice(CountersKey()), WriteCounters(after));
-  write.sync = sync && options.settings.sync == SyncMode::kBatch;
-  const rocksdb::Status status = database->db()->Write(write, batch);
+  batch->Put(database_->index(), ToSlice(CountersKey()), WriteCounters(after));
+  write.sync = sync && options_.settings.sync == SyncMode::kBatch;
+  const rocksdb::Status status = database_->db()->Write(write, batch);
   if (!status.ok()) return Failed(status);
-  if (wal_sync) wal_sync->Written();
-  events = after.events;
-  last_serial = after.last_serial;
+  if (wal_sync_) wal_sync_->Written();
+  events_ = after.events;
+  last_serial_ = after.last_serial;
   return {};
 }
 
-Status RocksDbStore::Rep::Failed(const rocksdb::Status& status) {
-  failed = true;
+Status RocksDbStore::Failed(const rocksdb::Status& status) {
+  failed_ = true;
   return DatabaseError("cannot save", status);
 }
 
 // A log whose disk was full takes nothing more, and RocksDB begins a new one when it flushes: so it must always have
 // something to flush, were it what it has already (RocksDB 7.8; else it goes on with the broken log and aborts).
-bool RocksDbStore::Rep::NothingInMemory() const {
-  for (rocksdb::ColumnFamilyHandle* family : {database->index(), database->events()}) {
+bool RocksDbStore::NothingInMemory() const {
+  for (rocksdb::ColumnFamilyHandle* family : {database_->index(), database_->events()}) {
     uint64_t entries = 0;
-    database->db()->GetIntProperty(family, rocksdb::DB::Properties::kNumEntriesActiveMemTable, &entries);
+    database_->db()->GetIntProperty(family, rocksdb::DB::Properties::kNumEntriesActiveMemTable, &entries);
     if (entries > 0) return false;
   }
   return true;
@@ -112,70 +76,92 @@ bool RocksDbStore::Rep::NothingInMemory() const {
 
 // After an error RocksDB refuses all writes until it has recovered. It tries so by itself every few seconds; whoever
 // saves need not wait for that.
-Status RocksDbStore::Rep::Resume() {
-  const rocksdb::Status status = database->db()->Resume();
+Status RocksDbStore::Resume() {
+  const rocksdb::Status status = database_->db()->Resume();
   if (!status.ok() && !status.IsBusy()) return DatabaseError("cannot save", status);
-  failed = false;
+  failed_ = false;
   return {};
 }
 
-WritePiece RocksDbStore::Rep::PieceWriter(bool sync) {
-  return [this, sync](rocksdb::WriteBatch* batch, uint64_t removed) {
-    return Write(batch, {.events = events - std::min<uint64_t>(events, removed), .last_serial = last_serial}, sync);
-  };
+Status RocksDbStore::WriteRemovals(RemovalPiece* piece, bool sync) {
+  piece->removals.AppendTo(*database_, &piece->batch);
+  if (piece->batch.Count() == 0) return {};
+  const uint64_t left = events_ - std::min<uint64_t>(events_, piece->removals.events());
+  return Write(&piece->batch, {.events = left, .last_serial = last_serial_}, sync);
 }
 
-Status RocksDbStore::Rep::FinishVanishing() {
-  // What a crash undoes of it is begun again; the mark that says so is on disk.
-  Status finished = weir::FinishVanishing(*database, PieceWriter(false));
-  vanishing = !finished.ok();
-  return finished;
+// Not synced: what a crash undoes of it is still owed.
+template <typename Job, typename Next>
+Result<OwedPiece> RocksDbStore::DoPiece(std::unique_ptr<Job>* job, Next next) {
+  if (options_.read_only) return ReadOnlyError();
+  if (*job == nullptr) *job = std::make_unique<Job>(*database_);
+  Result<RemovalPiece> piece = next(**job);
+  Status done = piece.status();
+  if (done.ok()) done = WriteRemovals(&piece.value(), false);
+  if (!done.ok()) {
+    job->reset();
+    return done;
+  }
+  return OwedPiece{.removed = piece.value().removals.events(), .more = piece.value().more};
 }
 
-RocksDbStore::RocksDbStore(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
+RocksDbStore::RocksDbStore(const StoreOptions& options, std::unique_ptr<Database> database, const Counters& counters)
+    : options_(options),
+      database_(std::move(database)),
+      next_serial_(counters.last_serial + 1),
+      events_(counters.events),
+      last_serial_(counters.last_serial) {
+  if (!options.read_only && options.settings.sync == SyncMode::kInterval)
+    wal_sync_ = std::make_unique<WalSync>(database_->db(), options.settings.sync_interval);
+}
 
 Result<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(const StoreOptions& options) {
   Result<std::unique_ptr<Database>> database = Database::Open(options);
   if (!database.ok()) return database.status();
-  auto rep = std::make_unique<Rep>(options);
-  rep->database = std::move(database).value();
-  const Result<Counters> counters = CountersAtOpen(*rep->database, options.path);
+  const Result<Counters> counters = CountersAtOpen(*database.value(), options.path);
   if (!counters.ok()) return counters.status();
-  rep->events = counters.value().events;
-  rep->last_serial = counters.value().last_serial;
-  rep->next_serial = counters.value().last_serial + 1;
-  if (!options.read_only) {
-    if (options.settings.sync == SyncMode::kInterval)
-      rep->wal_sync = std::make_unique<WalSync>(rep->database->db(), options.settings.sync_interval);
-    // What could not be finished is tried again at every Save.
-    (void)rep->FinishVanishing().ok();
-  }
-  return std::unique_ptr<RocksDbStore>(new RocksDbStore(std::move(rep)));
+  return std::unique_ptr<RocksDbStore>(new RocksDbStore(options, std::move(database).value(), counters.value()));
 }
 
 RocksDbStore::~RocksDbStore() {
-  rep_->wal_sync.reset();
-  if (!rep_->options.read_only) (void)Flush().ok();
+  wal_sync_.reset();
+  if (!options_.read_only) (void)Flush().ok();
 }
 
-Status RocksDbStore::Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results) {
-  if (rep_->options.read_only) return ReadOnlyError();
-  if (rep_->vanishing) (void)rep_->FinishVanishing().ok();
-  SavePlan plan(*rep_->database, rep_->options.own_urls, now_seconds, rep_->next_serial);
-  if (Status added = plan.Add(events, results); !added.ok()) return added;
+Result<size_t> RocksDbStore::SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
+                                      std::span<SaveResult> results) {
+  if (options_.read_only) return ReadOnlyError();
+  SavePlan plan(*database_, options_.own_urls, now_seconds, next_serial_, most);
+  // Told only when it is written.
+  std::vector<SaveResult> planned(results.begin(), results.end());
+  Result<size_t> settled = plan.Add(events, planned);
+  if (!settled.ok()) return settled.status();
   rocksdb::WriteBatch* batch = plan.Finish();
-  if (batch->Count() == 0) return {};
-  // Serials of a write that failed are not used again: it may be in the log all the same.
-  rep_->next_serial = plan.next_serial();
-  const Counters after{.events = rep_->events + plan.added() - plan.removed(), .last_serial = plan.next_serial() - 1};
-  if (Status written = rep_->Write(batch, after, true); !written.ok()) return written;
-  // The events are saved; what could not be removed is, at the next Save.
-  if (plan.vanishing()) (void)rep_->FinishVanishing().ok();
-  return {};
+  if (batch->Count() > 0) {
+    // Serials of a write that failed are not used again: it may be in the log all the same.
+    next_serial_ = plan.next_serial();
+    const uint64_t before = events_;
+    const Counters after{.events = before + plan.added() - std::min(before + plan.added(), plan.removed()),
+                         .last_serial = plan.next_serial() - 1};
+    if (std::ranges::any_of(planned, &SaveResult::vanishes)) owes_vanishing_ = true;
+    if (Status written = Write(batch, after, true); !written.ok()) return written;
+  }
+  std::ranges::copy(planned, results.begin());
+  return settled;
+}
+
+Result<OwedPiece> RocksDbStore::RemoveVanished(Work most) {
+  Result<OwedPiece> done = DoPiece(&vanishing_, [most](Vanishing& job) { return job.Next(most); });
+  if (done.ok() && !done.value().more) owes_vanishing_ = false;
+  return done;
+}
+
+Result<OwedPiece> RocksDbStore::RemoveExpired(uint64_t now_seconds, Work most) {
+  return DoPiece(&expiry_, [&](Expiry& job) { return job.Next(now_seconds, most); });
 }
 
 Result<bool> RocksDbStore::Has(const EventId& id) const {
-  const Database& database = *rep_->database;
+  const Database& database = *database_;
   rocksdb::PinnableSlice value;
   const rocksdb::Status status = database.db()->Get({}, database.index(), ToSlice(IdKey(id)), &value);
   if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the index", status);
@@ -183,7 +169,7 @@ Result<bool> RocksDbStore::Has(const EventId& id) const {
 }
 
 Result<bool> RocksDbStore::HasSigned(EventView event) const {
-  const Database& database = *rep_->database;
+  const Database& database = *database_;
   rocksdb::PinnableSlice value;
   const rocksdb::Status status = database.db()->Get({}, database.index(), ToSlice(IdKey(event.id())), &value);
   if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the index", status);
@@ -192,31 +178,22 @@ Result<bool> RocksDbStore::HasSigned(EventView event) const {
   std::string record;
   const Result<bool> found = ReadRecord(database, entry.serial, &record);
   if (!found.ok()) return found.status();
-  return found.value() && EventView::WellFormed(record) && EventView(record).signature() == event.signature();
+  return found.value() && EventView(record).signature() == event.signature();
 }
 
 std::unique_ptr<Query> RocksDbStore::Find(std::vector<Filter> filters, const QueryOptions& options) const {
-  return std::make_unique<StoreQuery>(*rep_->database, std::move(filters), options);
+  return std::make_unique<StoreQuery>(*database_, std::move(filters), options);
 }
 
 Result<uint64_t> RocksDbStore::Delete(std::span<const EventId> ids) {
-  if (rep_->options.read_only) return ReadOnlyError();
-  return RemoveByIds(*rep_->database, ids, rep_->PieceWriter(true));
-}
-
-Result<uint64_t> RocksDbStore::SweepExpired(uint64_t now_seconds, uint32_t max) {
-  if (rep_->options.read_only) return ReadOnlyError();
-  if (now_seconds < rep_->swept_until) rep_->swept_until = 0;
-  Result<uint64_t> removed =
-      RemoveExpired(*rep_->database, now_seconds, max, rep_->swept_until, rep_->PieceWriter(true));
-  // From there on the next sweep need not pass over what this one deleted.
-  if (removed.ok() && removed.value() < max) rep_->swept_until = now_seconds;
-  return removed;
+  if (options_.read_only) return ReadOnlyError();
+  return RemoveByIds(*database_, ids, kDeletePieceWork,
+                     [this](RemovalPiece* piece) { return WriteRemovals(piece, true); });
 }
 
 Status RocksDbStore::ScanAll(uint64_t from_serial,
                              const std::function<bool(uint64_t serial, EventView event)>& visit) const {
-  const Database& database = *rep_->database;
+  const Database& database = *database_;
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   options.readahead_size = 1 << 20;
@@ -231,17 +208,27 @@ Status RocksDbStore::ScanAll(uint64_t from_serial,
 }
 
 Status RocksDbStore::Flush() {
-  if (rep_->options.read_only) return {};
-  const rocksdb::Status status = rep_->database->db()->Flush(rocksdb::FlushOptions(), rep_->database->families());
+  if (options_.read_only) return {};
+  const rocksdb::Status status = database_->db()->Flush(rocksdb::FlushOptions(), database_->families());
   return status.ok() ? Status() : DatabaseError("cannot write what is in memory", status);
 }
 
+// The tables, and for the log what is in memory: it is in the log too.
 StoreSizes RocksDbStore::Sizes() const {
-  return {.events = rep_->events, .disk_bytes = BytesUnder(rep_->options.path), .last_serial = rep_->last_serial};
+  rocksdb::DB* const db = database_->db();
+  uint64_t disk_bytes = 0;
+  for (rocksdb::ColumnFamilyHandle* family : database_->families()) {
+    for (const std::string& part :
+         {rocksdb::DB::Properties::kLiveSstFilesSize, rocksdb::DB::Properties::kCurSizeAllMemTables}) {
+      uint64_t bytes = 0;
+      if (db->GetIntProperty(family, part, &bytes)) disk_bytes += bytes;
+    }
+  }
+  return {.events = events_, .disk_bytes = disk_bytes, .last_serial = last_serial_};
 }
 
-rocksdb::DB* RocksDbStore::db() const { return rep_->database->db(); }
-const std::vector<rocksdb::ColumnFamilyHandle*>& RocksDbStore::families() const { return rep_->database->families(); }
-const PreparedRocksDb& RocksDbStore::prepared() const { return rep_->database->prepared(); }
+rocksdb::DB* RocksDbStore::db() const { return database_->db(); }
+const std::vector<rocksdb::ColumnFamilyHandle*>& RocksDbStore::families() const { return database_->families(); }
+const PreparedRocksDb& RocksDbStore::prepared() const { return database_->prepared(); }
 
 }  // namespace weir

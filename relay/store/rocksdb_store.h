@@ -3,10 +3,11 @@
 //   auto store = RocksDbStore::Open({.path = "data/events", .memory_target_bytes = target});
 //   if (!store.ok()) …  // says what is wrong and what to do: locked and by whom, newer format, no permission, no space
 //
-// Layout: see keys.h. One atomic WriteBatch a Save; a Save is a database write of its own, so callers batch
-// (group_commit.h). Opening is exclusive: a lock file names the process that has it.
+// Layout: see keys.h. One atomic WriteBatch for each piece that is saved; it is a database write of its own, so callers
+// batch (group_commit.h). Opening is exclusive: a lock file names the process that has it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -41,8 +42,16 @@ struct StoreOptions {
   bool read_only = false;  // for weir check and scan beside a running relay: no lock is taken, nothing is written
   bool create = true;      // false: a database that is not there is an error
   bool direct_io_for_compaction = false;
+  bool move_brakes = true;  // RocksDB's own, out of the way of a limiter: only where one controls (rocksdb_options.h)
   bool for_import = false;  // nobody reads meanwhile: more is kept in level 0, and less is rewritten
 };
+
+class Database;
+class Expiry;
+class Vanishing;
+class WalSync;
+struct Counters;
+struct RemovalPiece;
 
 class RocksDbStore final : public EventStore {
  public:
@@ -50,12 +59,15 @@ class RocksDbStore final : public EventStore {
   // Flushes and releases the lock.
   ~RocksDbStore() override;
 
-  Status Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results) override;
+  Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
+                          std::span<SaveResult> results) override;
+  Result<OwedPiece> RemoveVanished(Work most) override;
+  Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
+  bool owes_vanishing() const override { return owes_vanishing_; }
   Result<bool> Has(const EventId& id) const override;
   Result<bool> HasSigned(EventView event) const override;
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
   Result<uint64_t> Delete(std::span<const EventId> ids) override;
-  Result<uint64_t> SweepExpired(uint64_t now_seconds, uint32_t max) override;
   Status ScanAll(uint64_t from_serial,
                  const std::function<bool(uint64_t serial, EventView event)>& visit) const override;
   Status Flush() override;
@@ -67,9 +79,30 @@ class RocksDbStore final : public EventStore {
   const PreparedRocksDb& prepared() const;
 
  private:
-  struct Rep;
-  explicit RocksDbStore(std::unique_ptr<Rep> rep);
-  std::unique_ptr<Rep> rep_;
+  RocksDbStore(const StoreOptions& options, std::unique_ptr<Database> database, const Counters& counters);
+  // The batch and the counters after it, as one write.
+  Status Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync);
+  Status Resume();
+  Status Failed(const rocksdb::Status& status);
+  bool NothingInMemory() const;
+  Status WriteRemovals(RemovalPiece* piece, bool sync);
+  template <typename Job, typename Next>
+  Result<OwedPiece> DoPiece(std::unique_ptr<Job>* job, Next next);
+
+  const StoreOptions options_;
+  const std::unique_ptr<Database> database_;
+  std::unique_ptr<WalSync> wal_sync_;
+
+  // Of the thread that saves.
+  uint64_t next_serial_;
+  bool failed_ = false;  // the last write
+  std::unique_ptr<Vanishing> vanishing_;
+  std::unique_ptr<Expiry> expiry_;
+
+  std::atomic<bool> owes_vanishing_ = true;  // a process before this one may have left something
+  // As last written.
+  std::atomic<uint64_t> events_;
+  std::atomic<uint64_t> last_serial_;
 };
 
 }  // namespace weir

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "relay/nostr/expiration.h"
-#include "relay/store/removal.h"
-#include "relay/store/sorted_entries.h"
+#include "relay/nostr/vanish.h"
 
 namespace weir {
 namespace {
@@ -28,39 +27,43 @@ bool IsNewer(EventView a, EventView b) {
   return a.id() < b.id();
 }
 
-// An URL as it is compared: without the slashes at its end, scheme and host in lower case.
-std::string Comparable(std::string_view url) {
-  std::string text(url);
-  while (text.ends_with('/')) text.pop_back();
-  const size_t host = text.find("://");
-  const size_t path = text.find('/', host == std::string::npos ? 0 : host + 3);
-  const auto end = path == std::string::npos ? text.end() : text.begin() + static_cast<std::ptrdiff_t>(path);
-  std::transform(text.begin(), end, text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 }  // namespace
 
 SavePlan::SavePlan(const Database& database, const std::vector<std::string>& urls, uint64_t now_seconds,
-                   uint64_t next_serial)
-    : database_(database), urls_(urls), now_seconds_(now_seconds), next_serial_(next_serial) {}
+                   uint64_t next_serial, Work most)
+    : database_(database), urls_(urls), now_seconds_(now_seconds), next_serial_(next_serial), most_(most) {}
 
-Status SavePlan::Add(std::span<const Event> events, std::span<SaveResult> results) {
+Result<size_t> SavePlan::Add(std::span<const Event> events, std::span<SaveResult> results) {
   if (events.size() != results.size()) throw std::logic_error("Save needs a result for every event");
-  pending_.reserve(pending_.size() + events.size());
-  pending_ids_.reserve(pending_.size() + events.size());
+  pending_.reserve(events.size());
+  pending_ids_.reserve(events.size());
   for (size_t begin = 0; begin < events.size(); begin += kLookedUpAtOnce) {
     const size_t count = std::min(kLookedUpAtOnce, events.size() - begin);
     if (Status found = LookUp(events.subspan(begin, count)); !found.ok()) return found;
     for (size_t i = 0; i < count; ++i) {
-      const Result<SaveOutcome> outcome = Decide(events[begin + i].view(), slots_[i]);
-      if (!outcome.ok()) return outcome.status();
-      const bool saved = outcome.value() == SaveOutcome::kSaved;
-      results[begin + i] = {outcome.value(), saved ? next_serial_ - 1 : 0};
+      const size_t n = begin + i;
+      const EventView event = events[n].view();
+      if (n > 0 && work() + SavingWorkOf(event) > most_) return n;
+      const Result<bool> settled = Settle(event, slots_[i], &results[n]);
+      if (!settled.ok()) return settled.status();
+      if (!settled.value()) return n;
     }
   }
-  return {};
+  return events.size();
+}
+
+// False where only a part of a deletion was done.
+Result<bool> SavePlan::Settle(EventView event, const Slots& slots, SaveResult* result) {
+  const Work removals_before = removals_.work();
+  const Result<std::optional<SaveOutcome>> outcome = Decide(event, slots, result);
+  if (!outcome.ok()) return outcome.status();
+  result->removal += removals_.work() - removals_before;
+  if (!outcome.value()) return false;
+  result->outcome = *outcome.value();
+  const bool saved = result->outcome == SaveOutcome::kSaved;
+  result->serial = saved ? next_serial_ - 1 : 0;
+  result->vanishes = saved && event.kind() == kVanishKind && vanishing_.contains(event.pubkey());
+  return true;
 }
 
 // One question to the index for many events: it answers a batch in half the time of as many single ones.
@@ -94,29 +97,33 @@ Status SavePlan::LookUp(std::span<const Event> events) {
   return {};
 }
 
-Result<SaveOutcome> SavePlan::Decide(EventView event, const Slots& slots) {
+// Nothing where only a part of a deletion was done.
+Result<std::optional<SaveOutcome>> SavePlan::Decide(EventView event, const Slots& slots, SaveResult* result) {
   if (ClassOf(event.kind()) == KindClass::kEphemeral) throw std::logic_error("ephemeral events are not stored");
+  work_ += kEntryWork;  // that it was looked up
   const bool vanished = HasVanished(event);
-  if (IsPending(event)) return SaveOutcome::kDuplicate;
+  if (IsPending(event)) return std::optional(SaveOutcome::kDuplicate);
   if (IsStored(slots)) {
-    // What is to vanish may still be stored, but for the request.
-    const bool stays = event.kind() == kVanishKind && !vanishing_.contains(event.pubkey());
-    return vanished && !stays ? SaveOutcome::kVanished : SaveOutcome::kDuplicate;
+    const Result<bool> goes = vanished ? IsYetToVanish(event, slots) : Result<bool>(false);
+    if (!goes.ok()) return goes.status();
+    return std::optional(goes.value() ? SaveOutcome::kVanished : SaveOutcome::kDuplicate);
   }
-  if (IsExpired(event, now_seconds_)) return SaveOutcome::kExpired;
-  if (vanished) return SaveOutcome::kVanished;
-  if (IsDeleted(event, slots)) return SaveOutcome::kDeleted;
+  if (IsExpired(event, now_seconds_)) return std::optional(SaveOutcome::kExpired);
+  if (vanished) return std::optional(SaveOutcome::kVanished);
+  if (IsDeleted(event, slots)) return std::optional(SaveOutcome::kDeleted);
   if (HasAddress(event.kind())) {
     const Result<bool> supersedes = Supersedes(event, slots);
     if (!supersedes.ok()) return supersedes.status();
-    if (!supersedes.value()) return SaveOutcome::kSuperseded;
+    if (!supersedes.value()) return std::optional(SaveOutcome::kSuperseded);
+  }
+  if (event.kind() == kDeletionKind) {
+    const Result<bool> applied = ApplyDeletion(event, result);
+    if (!applied.ok()) return applied.status();
+    if (!applied.value()) return std::optional<SaveOutcome>();
   }
   Store(event);
-  if (event.kind() == kDeletionKind) {
-    if (Status applied = ApplyDeletion(event); !applied.ok()) return applied;
-  }
-  if (event.kind() == kVanishKind && NamesUs(event)) ApplyVanish(event);
-  return SaveOutcome::kSaved;
+  if (event.kind() == kVanishKind && AsksToVanishFrom(event, urls_)) ApplyVanish(event);
+  return std::optional(SaveOutcome::kSaved);
 }
 
 bool SavePlan::IsPending(EventView event) const {
@@ -128,7 +135,17 @@ bool SavePlan::IsPending(EventView event) const {
 bool SavePlan::IsStored(const Slots& slots) const {
   IndexEntry entry;
   const auto value = lookup_.Value(slots.id);
-  return value && ReadIdValue(*value, &entry) && !removed_.contains(entry.serial);
+  return value && ReadIdValue(*value, &entry) && !removals_.Has(entry.serial);
+}
+
+// What is to vanish may still be stored; of the author's requests the last one alone stays.
+Result<bool> SavePlan::IsYetToVanish(EventView event, const Slots& slots) {
+  if (event.kind() != kVanishKind || vanishing_.contains(event.pubkey())) return true;
+  const Result<std::optional<std::string>> work = IndexValue(VanishWorkKey(event.pubkey()));
+  if (!work.ok()) return work.status();
+  IndexEntry entry;
+  return work.value() && work.value()->size() == 14 && ReadIdValue(*lookup_.Value(slots.id), &entry) &&
+         ReadNumber(work.value()->data() + 8, 6) != entry.serial;
 }
 
 bool SavePlan::HasVanished(EventView event) const {
@@ -167,7 +184,7 @@ Result<bool> SavePlan::Supersedes(EventView event, const Slots& slots) {
     Version version;
     IndexEntry entry;
     if (const auto value = lookup_.Value(slots.address); value && ReadAddressValue(*value, &entry))
-      if (!removed_.contains(entry.serial)) version.stored = entry.serial;
+      if (!removals_.Has(entry.serial)) version.stored = entry.serial;
     known = versions_.emplace(address, version).first;
   }
   const Version current = known->second;
@@ -175,35 +192,41 @@ Result<bool> SavePlan::Supersedes(EventView event, const Slots& slots) {
     if (IsNewer(pending_[current.pending].event, event)) return false;
     pending_[current.pending].alive = false;
   } else if (current.stored != 0) {
-    const Result<bool> found = ReadRecord(database_, current.stored, &record_);
+    const Result<bool> found = ReadStored(current.stored);
     if (!found.ok()) return found.status();
     if (found.value() && IsNewer(EventView(record_), event)) return false;
-    if (found.value()) {
-      if (Status removed = RemoveStored(current.stored, record_); !removed.ok()) return removed;
-    }
+    if (found.value()) RemoveStored(current.stored, EventView(record_));
   }
   known->second = {.pending = pending_.size()};
   return true;
 }
 
 void SavePlan::Store(EventView event) {
+  work_ += SavingWorkOf(event);
   pending_ids_[event.id()] = pending_.size();
   pending_.push_back({event, next_serial_++});
 }
 
-Status SavePlan::ApplyDeletion(EventView deletion) {
+// False where there is more to do than this plan may; the marks of what was done are in it.
+Result<bool> SavePlan::ApplyDeletion(EventView deletion, SaveResult* result) {
+  const Work before = work();
+  uint32_t number = 0;
   for (const TagView tag : deletion.tags()) {
+    if (number++ < result->tags_done) continue;
+    if (work() > before && work() >= most_) return false;
     Status applied;
     if (tag.letter == 'e') applied = DeleteById(deletion, tag.value);
     if (tag.letter == 'a') applied = DeleteByAddress(deletion, tag.value);
     if (!applied.ok()) return applied;
+    result->tags_done = number;
   }
-  return {};
+  return true;
 }
 
 Status SavePlan::DeleteById(EventView deletion, std::string_view id_hex) {
   EventId id;
   if (!FromHex(id_hex, id.data(), id.size())) return {};
+  work_ += kSeekWork + kEntryWork;
   const auto applies = [&deletion](EventView target) {
     return target.pubkey() == deletion.pubkey() && CanBeDeleted(target.kind());
   };
@@ -217,22 +240,21 @@ Status SavePlan::DeleteById(EventView deletion, std::string_view id_hex) {
     const Result<std::optional<std::string>> value = IndexValue(IdKey(id));
     if (!value.ok()) return value.status();
     IndexEntry entry;
-    if (value.value() && ReadIdValue(*value.value(), &entry) && !removed_.contains(entry.serial)) {
-      const Result<bool> found = ReadRecord(database_, entry.serial, &record_);
+    if (value.value() && ReadIdValue(*value.value(), &entry) && !removals_.Has(entry.serial)) {
+      const Result<bool> found = ReadStored(entry.serial);
       if (!found.ok()) return found.status();
       if (found.value() && !applies(EventView(record_))) return {};
-      if (found.value()) {
-        if (Status removed = RemoveStored(entry.serial, record_); !removed.ok()) return removed;
-      }
+      if (found.value()) RemoveStored(entry.serial, EventView(record_));
     }
   }
-  if (deletion_marks_.emplace(mark.view()).second) batch_.Put(database_.index(), ToSlice(mark), {});
+  if (deletion_marks_.emplace(mark.view()).second) entries_.Add(mark.view(), {});
   return {};
 }
 
 Status SavePlan::DeleteByAddress(EventView deletion, std::string_view name) {
   const std::optional<NamedAddress> named = ParseAddress(name);
   if (!named || named->author != deletion.pubkey()) return {};
+  work_ += 2 * kSeekWork + kEntryWork;
   const Address address = AddressOf(named->kind, named->author, named->d);
   const Result<std::optional<std::string>> stored_mark = IndexValue(AddressMarkKey(address));
   if (!stored_mark.ok()) return stored_mark.status();
@@ -252,10 +274,11 @@ Status SavePlan::DeleteByAddress(EventView deletion, std::string_view name) {
     return {};
   }
   if (version.value().stored == 0) return {};
-  const Result<bool> found = ReadRecord(database_, version.value().stored, &record_);
+  const Result<bool> found = ReadStored(version.value().stored);
   if (!found.ok()) return found.status();
-  if (!found.value() || EventView(record_).created_at() > mark) return {};
-  return RemoveStored(version.value().stored, record_);
+  if (found.value() && EventView(record_).created_at() <= mark)
+    RemoveStored(version.value().stored, EventView(record_));
+  return {};
 }
 
 Result<SavePlan::Version> SavePlan::CurrentVersion(const Address& address) {
@@ -264,13 +287,13 @@ Result<SavePlan::Version> SavePlan::CurrentVersion(const Address& address) {
   if (!value.ok()) return value.status();
   Version version;
   IndexEntry entry;
-  if (value.value() && ReadAddressValue(*value.value(), &entry) && !removed_.contains(entry.serial))
+  if (value.value() && ReadAddressValue(*value.value(), &entry) && !removals_.Has(entry.serial))
     version.stored = entry.serial;
   versions_.emplace(address, version);
   return version;
 }
 
-// The mark holds from now on; what is stored goes when this is written (FinishVanishing), what is pending goes now.
+// The mark holds from now on; what is stored goes later (EventStore::RemoveVanished), what is pending goes now.
 void SavePlan::ApplyVanish(EventView request) {
   std::optional<uint64_t>& until = vanished_[request.pubkey()];
   until = std::max(until.value_or(0), request.created_at());
@@ -290,12 +313,17 @@ void SavePlan::ApplyVanish(EventView request) {
   batch_.Put(database_.index(), ToSlice(VanishWorkKey(request.pubkey())), ToSlice(mark.view().substr(1)));
 }
 
-Status SavePlan::RemoveStored(uint64_t serial, std::string_view record) {
-  if (!EventView::WellFormed(record)) return Status::Error("a stored event is damaged; `weir check` says more");
-  const EventView event(record);
-  if (removed_.insert(serial).second) AppendRemoval(database_, event, serial, &batch_);
+// Into record_.
+Result<bool> SavePlan::ReadStored(uint64_t serial) {
+  Result<bool> found = ReadRecord(database_, serial, &record_, ReadForRemoval());
+  work_ += kRecordWork + record_.size() * kRecordByteWork;
+  return found;
+}
+
+void SavePlan::RemoveStored(uint64_t serial, EventView event) {
+  work_ += kSeekWork + kRecordWork;
+  removals_.Add(event, serial);
   if (HasAddress(event.kind())) versions_[AddressOf(event)] = {};
-  return {};
 }
 
 Result<std::optional<std::string>> SavePlan::IndexValue(const Key& key) {
@@ -306,27 +334,16 @@ Result<std::optional<std::string>> SavePlan::IndexValue(const Key& key) {
   return std::optional<std::string>(std::move(value));
 }
 
-bool SavePlan::NamesUs(EventView request) const {
-  for (const std::vector<std::string>& tag : TagsNamed(request, "relay")) {
-    if (tag.size() < 2) continue;
-    if (tag[1] == "ALL_RELAYS") return true;
-    const std::string named = Comparable(tag[1]);
-    if (std::any_of(urls_.begin(), urls_.end(), [&named](const std::string& url) { return Comparable(url) == named; }))
-      return true;
-  }
-  return false;
-}
-
 rocksdb::WriteBatch* SavePlan::Finish() {
-  SortedEntries entries;
+  removals_.AppendTo(database_, &batch_);
   for (const Pending& pending : pending_) {
     if (!pending.alive) continue;
     batch_.Put(database_.events(), ToSlice(EventKey(pending.serial)), ToSlice(pending.event.record()));
     ForEachEntry(pending.event, pending.serial,
-                 [&entries](std::string_view key, std::string_view value) { entries.Add(key, value); });
+                 [this](std::string_view key, std::string_view value) { entries_.Add(key, value); });
     ++added_;
   }
-  entries.ForEach([this](std::string_view key, std::string_view value) {
+  entries_.ForEach([this](std::string_view key, std::string_view value) {
     batch_.Put(database_.index(), ToSlice(key), ToSlice(value));
   });
   for (const auto& [address, until] : address_marks_) {

@@ -11,6 +11,10 @@
 //
 // Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted, but all can vanish. A mark is kept for each
 // thing that is deleted, so that it holds for what comes later.
+//
+// A plan is bounded in the work of its write, what comes in and what goes out: it settles as many events as fit, and of
+// a deletion that does not fit alone the part that does, with its marks. The deletion itself is saved with its last
+// part, so whatever was acknowledged is done.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +29,25 @@
 #include "relay/store/database.h"
 #include "relay/store/event_store.h"
 #include "relay/store/index_lookup.h"
+#include "relay/store/removal.h"
+#include "relay/store/sorted_entries.h"
 
 namespace weir {
 
 class SavePlan {
  public:
   // `urls` are the relay's own; serials are given from `next_serial` on. All must outlive the plan.
-  SavePlan(const Database& database, const std::vector<std::string>& urls, uint64_t now_seconds, uint64_t next_serial);
+  SavePlan(const Database& database, const std::vector<std::string>& urls, uint64_t now_seconds, uint64_t next_serial,
+           Work most);
 
-  Status Add(std::span<const Event> events, std::span<SaveResult> results);
+  // Once. Returns how many it settled, see EventStore::SaveSome.
+  Result<size_t> Add(std::span<const Event> events, std::span<SaveResult> results);
 
   // Everything that changes but the counters.
   rocksdb::WriteBatch* Finish();
   uint64_t added() const { return added_; }
-  uint64_t removed() const { return removed_.size(); }
+  uint64_t removed() const { return removals_.events(); }
   uint64_t next_serial() const { return next_serial_; }
-  // Whether authors vanish: FinishVanishing does it when this is written.
-  bool vanishing() const { return !vanishing_.empty(); }
 
  private:
   struct Pending {
@@ -71,33 +77,39 @@ class SavePlan {
   };
 
   Status LookUp(std::span<const Event> events);
-  Result<SaveOutcome> Decide(EventView event, const Slots& slots);
+  Result<bool> Settle(EventView event, const Slots& slots, SaveResult* result);
+  Result<std::optional<SaveOutcome>> Decide(EventView event, const Slots& slots, SaveResult* result);
   bool IsPending(EventView event) const;
+  Result<bool> IsYetToVanish(EventView event, const Slots& slots);
   bool IsStored(const Slots& slots) const;
   bool HasVanished(EventView event) const;
   bool IsDeleted(EventView event, const Slots& slots) const;
   Result<bool> Supersedes(EventView event, const Slots& slots);
   void Store(EventView event);
-  Status ApplyDeletion(EventView deletion);
+  Result<bool> ApplyDeletion(EventView deletion, SaveResult* result);
   Status DeleteById(EventView deletion, std::string_view id_hex);
   Status DeleteByAddress(EventView deletion, std::string_view name);
   void ApplyVanish(EventView request);
   Result<Version> CurrentVersion(const Address& address);
-  Status RemoveStored(uint64_t serial, std::string_view record);
+  Result<bool> ReadStored(uint64_t serial);
+  void RemoveStored(uint64_t serial, EventView event);
+  Work work() const { return work_ + removals_.work(); }
   Result<std::optional<std::string>> IndexValue(const Key& key);
-  bool NamesUs(EventView request) const;
 
   const Database& database_;
   const std::vector<std::string>& urls_;
   const uint64_t now_seconds_;
   uint64_t next_serial_;
+  const Work most_;
+  Work work_ = 0;  // but for the removals
   uint64_t added_ = 0;
 
   rocksdb::WriteBatch batch_;
+  SortedEntries entries_;  // to be put
   std::vector<Pending> pending_;
   std::unordered_map<EventId, size_t, Hash> pending_ids_;
   std::unordered_map<Address, Version, Hash> versions_;
-  std::unordered_set<uint64_t> removed_;            // serials of what was stored before
+  Removals removals_;                               // of what was stored before
   std::unordered_set<std::string> deletion_marks_;  // keys
   std::unordered_map<Address, uint64_t, Hash> address_marks_;
   // Of all authors that were looked up or vanish now; null: has not.

@@ -20,6 +20,8 @@ class SortedEntries {
     bytes_.append(key).append(value);
   }
 
+  size_t size() const { return entries_.size(); }
+
   // Calls visit(key, value) for each.
   template <typename Visit>
   void ForEach(Visit visit) {

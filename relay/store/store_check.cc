@@ -25,8 +25,6 @@ constexpr std::string_view kEntryLetters = "iatkcdx";
 constexpr std::string_view kMarkLetters = "ervw";
 constexpr const char* kDamagedFile = "damaged file";
 
-std::string Hex(std::string_view bytes) { return ToHex(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()); }
-
 // What all entries under a letter add up to, in whatever order.
 struct Sum {
   uint64_t entries = 0;
@@ -133,7 +131,7 @@ class Checker {
   void CheckEvents() {
     ForEach(events_, "", [this](std::string_view key, std::string_view record) {
       ++report_.events;
-      if (!IsEvent(key, record)) return Found("record that is no event", "key " + Hex(key));
+      if (!IsEvent(key, record)) return Found("record that is no event", "key " + ToHex(key));
       const uint64_t serial = ReadNumber(key.data(), 8);
       const EventView event(record);
       last_serial_ = std::max(last_serial_, serial);
@@ -161,7 +159,7 @@ class Checker {
         ++report_.marks;
         CheckMark(key, value);
       } else if (letter != 'm') {
-        Found("index entry of no known kind", Hex(key));
+        Found("index entry of no known kind", ToHex(key));
       }
     });
   }
@@ -175,12 +173,12 @@ class Checker {
       case 'v':
         return CheckVanishMark(key, value);
       default:
-        if (key.size() != 33 || value.size() != 14) Found("mark that cannot be read", Hex(key));
+        if (key.size() != 33 || value.size() != 14) Found("mark that cannot be read", ToHex(key));
     }
   }
 
   void CheckDeletionMark(std::string_view key, std::string_view value) {
-    if (key.size() < 34 || !value.empty()) return Found("mark that cannot be read", Hex(key));
+    if (key.size() < 34 || !value.empty()) return Found("mark that cannot be read", ToHex(key));
     const std::string id_key = "i" + std::string(key.substr(1, 32));
     const std::string_view author = key.substr(33);
     WithRecord(id_key, [&](EventView event) {
@@ -191,14 +189,14 @@ class Checker {
   }
 
   void CheckAddressMark(std::string_view key, std::string_view value) {
-    if (key.size() != 17 || value.size() != 8) return Found("mark that cannot be read", Hex(key));
+    if (key.size() != 17 || value.size() != 8) return Found("mark that cannot be read", ToHex(key));
     WithRecord("d" + std::string(key.substr(1)), [&](EventView event) {
       if (event.created_at() <= ReadNumber(value.data(), 8)) Found("event that its author deleted", ToHex(event.id()));
     });
   }
 
   void CheckVanishMark(std::string_view key, std::string_view value) {
-    if (key.size() != 33 || value.size() != 8) return Found("mark that cannot be read", Hex(key));
+    if (key.size() != 33 || value.size() != 8) return Found("mark that cannot be read", ToHex(key));
     if (Get(index_, "w" + std::string(key.substr(1)))) return;  // its events are being removed
     PublicKey author;
     std::copy_n(key.begin() + 1, author.size(), author.begin());
@@ -246,7 +244,7 @@ class Checker {
       for (const auto& [entry, value] : EntriesOf(event, ReadNumber(key.data(), 8))) {
         if (entry[0] != letter) continue;
         const auto stored = Get(index_, entry);
-        const std::string example = Hex(entry) + " of event " + ToHex(event.id());
+        const std::string example = ToHex(entry) + " of event " + ToHex(event.id());
         if (!stored) {
           Found(std::string("missing index entry ") + letter, example);
         } else if (*stored != value) {
@@ -267,7 +265,7 @@ class Checker {
         if (std::ranges::any_of(entries, [&](const auto& entry) { return entry.first == key; })) return;
       }
       Found(std::string("stray index entry ") + letter,
-            Hex(key) + (record ? " that its event does not have" : " of no event"));
+            ToHex(key) + (record ? " that its event does not have" : " of no event"));
     });
   }
 

@@ -17,9 +17,7 @@ namespace {
 
 // Records that are read at once, from each: 8 MiB where all are as large as they may be.
 constexpr size_t kGroup = 64;
-constexpr std::string_view kMarkLetters = "erv";  // w is work that is going on
-
-std::string Hex(std::string_view bytes) { return ToHex(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()); }
+constexpr std::string_view kComparedMarks = "erv";  // w is work that is going on
 
 // One of the two, as it was at one moment.
 class Side {
@@ -119,7 +117,7 @@ class Comparer {
     for (Side* side : {&first_, &second_})
       if (Status found = side->FindExpired(options_.now_seconds); !found.ok()) return found;
     if (Status compared = CompareEvents(); !compared.ok()) return compared;
-    for (const char letter : kMarkLetters)
+    for (const char letter : kComparedMarks)
       if (Status compared = CompareMarks(letter); !compared.ok()) return compared;
     for (auto& [what, finding] : findings_) report_.findings.push_back(std::move(finding));
     return std::move(report_);
@@ -176,7 +174,7 @@ class Comparer {
 
   // An event's id; a mark's key, whose letter is what says of which sort it is.
   static std::string NameOf(std::string_view key) {
-    const std::string hex = Hex(key.substr(1));
+    const std::string hex = ToHex(key.substr(1));
     return key[0] == 'i' ? hex : std::string(1, key[0]) + " " + hex;
   }
 

@@ -47,6 +47,22 @@ describe('private kinds', () => {
     await wire.close();
   });
 
+  test('who asks for them among others is challenged once, and served what is public', async () => {
+    const note = alice.event(1, 'for all', [['p', eve.pubkey]]);
+    await writer.publish(note);
+    for (const filter of [{ kinds: [1, 4, 1059] }, { '#p': [eve.pubkey] }]) {
+      const wire = await Wire.open(relay.url);
+      wire.send(['REQ', 'mixed', filter]);
+      assert.equal((await wire.next())[0], 'AUTH');
+      const found = await wire.next();
+      assert.deepEqual([found[0], found[2].id], ['EVENT', note.id]);
+      assert.deepEqual(await wire.next(), ['EOSE', 'mixed']);
+      wire.send(['COUNT', 'mixed', filter]);
+      assert.deepEqual(await wire.next(), ['COUNT', 'mixed', { count: 1 }]);
+      await wire.close();
+    }
+  });
+
   for (const [name, person, expected] of [
     ['the recipient reads both', bob, [0, 1]],
     ['the author reads what it wrote', alice, [0]],

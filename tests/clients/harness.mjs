@@ -114,7 +114,7 @@ export class Person {
 
 export async function connect(relay, person) {
   const client = await Relay.connect(relay.url ?? relay);
-  client.publishTimeout = 20_000;
+  client.publishTimeout = 60_000;
   client.notices = [];
   client.onnotice = text => client.notices.push(text);
   if (person) client.onauth = person.signer();
@@ -135,7 +135,7 @@ export function query(client, ...filters) {
         clearTimeout(subscription.eoseTimeoutHandle);  // else it keeps the process
         reject(new Error(reason));
       },
-      eoseTimeout: 20_000,
+      eoseTimeout: 60_000,
     });
   });
 }

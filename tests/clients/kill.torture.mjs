@@ -63,7 +63,9 @@ async function ingest(url, secret) {
     wire.waiting.push(take);
     assert.equal(verb, 'OK', reason);
     const limited = !accepted && reason.startsWith('rate-limited:');
-    assert.ok(accepted || limited, reason);
+    // Of two profiles of one second the one with the lower id stays.
+    const replaced = !accepted && sent.get(id).kind === 0 && reason.startsWith('replaced:');
+    assert.ok(accepted || limited || replaced, reason);
     if (!limited) settle(sent.get(id));
     sent.delete(id);
     const again = () => wire.socket.readyState === wire.socket.OPEN && send();

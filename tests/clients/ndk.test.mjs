@@ -19,7 +19,7 @@ async function connect(signer) {
   const client = new NDK({ explicitRelayUrls: [relay.url], signer, enableOutboxModel: false });
   clients.push(client);
   await client.connect(5000);
-  for (let i = 0; i < 200 && client.pool.connectedRelays().length === 0; ++i) await sleep(25);
+  for (let i = 0; i < 2400 && client.pool.connectedRelays().length === 0; ++i) await sleep(25);
   assert.equal(client.pool.connectedRelays().length, 1, 'NDK did not connect');
   return client;
 }

@@ -106,7 +106,7 @@ describe('query', () => {
   });
 
   test('an unknown field of a filter is refused by name', async () => {
-    await assert.rejects(query(client, { authors: mine(), search: 'blue' }), /invalid:.*"search"/);
+    await assert.rejects(query(client, { authors: mine(), search: 'blue' }), /unsupported:.*"search"/);
   });
 });
 
@@ -273,10 +273,10 @@ describe('expire', () => {
 
   test('what expires is not served any more', async () => {
     const client = await connect(relay);
-    const event = new Person().event(1, 'soon', [['expiration', String(now() + 2)]]);
+    const event = new Person().event(1, 'soon', [['expiration', String(now() + 5)]]);
     await client.publish(event);
     assert.equal((await query(client, { ids: [event.id] })).length, 1);
-    await sleep(3100);
+    await sleep(6100);
     assert.equal((await query(client, { ids: [event.id] })).length, 0);
     client.close();
   });
@@ -297,19 +297,31 @@ describe('on the wire', () => {
 
   test('a subscription that cannot be gets CLOSED with the reason', async () => {
     const wire = await Wire.open(relay.url);
-    for (const filter of [{ kinds: ['x'] }, { ids: ['zz'] }, { since: -1 }, { nothing: 1 }]) {
+    for (const filter of [{ kinds: ['x'] }, { ids: ['zz'] }, { since: -1 }]) {
       wire.send(['REQ', 'bad', filter]);
       const [verb, subscription, reason] = await wire.next();
       assert.deepEqual([verb, subscription], ['CLOSED', 'bad']);
       assert.match(reason, /^invalid:/);
     }
+    wire.send(['REQ', 'bad', { nothing: 1 }]);
+    assert.match((await wire.next())[2], /^unsupported:/);
     await wire.close();
   });
 
-  test('any path will do', async () => {
-    const wire = await Wire.open(relay.url + '/some/path?x=y');
+  test('negentropy is refused in its own words', async () => {
+    const wire = await Wire.open(relay.url);
+    wire.send(['NEG-OPEN', 'n', {}, '61']);
+    const [verb, subscription, reason] = await wire.next();
+    assert.deepEqual([verb, subscription], ['NEG-ERR', 'n']);
+    assert.match(reason, /^blocked:/);
+    await wire.close();
+  });
+
+  test('there is a WebSocket at / alone', async () => {
+    const wire = await Wire.open(relay.url + '/?x=y');
     wire.send(['REQ', 'x', { limit: 1, kinds: [65535] }]);
     assert.equal((await wire.next())[0], 'EOSE');
     await wire.close();
+    await assert.rejects(Wire.open(relay.url + '/some/path'), /404/);
   });
 });

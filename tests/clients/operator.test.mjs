@@ -1,7 +1,8 @@
 // What an operator and a browser see: NIP-11, the page, metrics, health, the log, the ways to stop.
 import assert from 'node:assert/strict';
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect, Person, query, startRelay, temporaryDirectory, weir, Wire } from './harness.mjs';
 
@@ -118,6 +119,49 @@ describe('the commands', () => {
     const { code, stderr } = await weir(['relay', '--port', '0', '--data-dir', relay.dataDir]);
     assert.equal(code, 1);
     assert.match(stderr, new RegExp(`${relay.child.pid}`));
+    await relay.stop();
+  });
+
+  test('says its version', async () => {
+    const { code, stdout } = await weir(['--version']);
+    assert.equal(code, 0);
+    assert.match(stdout, /^weir \d+\.\d+\.\d+\n$/);
+  });
+
+  test('administrators show the token of the data directory, by curl and by the commands', async () => {
+    const relay = await startRelay();
+    const directory = temporaryDirectory();
+    const note = new Person().event(1, 'imported');
+    writeFileSync(join(directory, 'events.jsonl'), JSON.stringify(note) + '\n');
+    const at = `--gate=${relay.http}`;
+    const own = { WEIR_DATA_DIR: relay.dataDir };
+    const token = readFileSync(join(relay.dataDir, 'admin.token'), 'utf8').trim();
+
+    assert.equal((await fetch(relay.http + '/api/export')).status, 401);
+    assert.equal((await fetch(relay.http + '/api/import', { method: 'POST', body: JSON.stringify(note) })).status, 401);
+    for (const [args, settings] of [
+      [['import', '--data-dir', relay.dataDir], {}],
+      [['import', '--relay', relay.http], own],
+      [['import', '--relay', relay.http, '--data-dir', directory], { WEIR_ADMIN_TOKEN: token }],
+    ]) {
+      const imported = await weir([...args, '--quiet', join(directory, 'events.jsonl')], settings);
+      assert.equal(imported.code, 0, imported.stdout + imported.stderr);
+    }
+    const headers = { authorization: `Bearer ${token}` };
+    assert.equal(await (await fetch(relay.http + '/api/export', { headers })).text(), JSON.stringify(note) + '\n');
+    assert.equal((await weir(['export', '--data-dir', relay.dataDir, '--quiet'])).stdout, JSON.stringify(note) + '\n');
+    for (const args of [['set', 'm', '--rpm', '7'], ['stats'], ['decide', 'm', '1'], ['unset', 'm']]) {
+      const asked = await weir(['quota', ...args, at], own);
+      assert.equal(asked.code, 0, asked.stderr);
+    }
+
+    const stranger = await weir(['quota', 'set', 'm', '--rpm', '7', at], { WEIR_DATA_DIR: directory });
+    assert.equal(stranger.code, 2);
+    assert.match(stranger.stderr, /is WEIR_ADMIN_TOKEN set.*WEIR_DATA_DIR has to name/);
+    const refused = await weir(
+      ['import', '--relay', relay.http, '--data-dir', directory, join(directory, 'events.jsonl')]);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /refuses \(HTTP 401\).*WEIR_DATA_DIR has to name/);
     await relay.stop();
   });
 

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 #include "config/manual_clock.h"
 #include "config/status.h"
 
@@ -8,9 +11,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Clock, SystemGoesForward) {
-  const TimePoint before = Clock::System().Now();
-  EXPECT_LE(before, Clock::System().Now());
+TEST(Clock, SystemIsTheMachinesMonotonicClock) {
+  const TimePoint before = std::chrono::steady_clock::now();
+  const TimePoint now = Clock::System().Now();
+  EXPECT_LE(before, now);
+  EXPECT_LE(now, std::chrono::steady_clock::now());
 }
 
 TEST(Clock, ManualStandsUntilMoved) {
@@ -44,6 +49,19 @@ TEST(Result, IsAValueOrAnError) {
   const Result<int> error = Status::Error("why");
   EXPECT_FALSE(error.ok());
   EXPECT_EQ(error.status().message(), "why");
+}
+
+TEST(ResultDeathTest, ValueOfAFailureStopsWithTheMessage) {
+  Result<std::string> failed = Status::Error("the target of 64 MiB cannot hold the caches");
+  EXPECT_DEATH((void)failed.value(), "the target of 64 MiB cannot hold the caches");
+  EXPECT_DEATH((void)std::as_const(failed).value(), "the target of 64 MiB");
+  EXPECT_DEATH((void)std::move(failed).value(), "the target of 64 MiB");
+}
+
+TEST(ResultDeathTest, ASuccessWithoutAValueIsAFailure) {
+  const Result<int> nothing = Status();
+  EXPECT_FALSE(nothing.ok());
+  EXPECT_DEATH((void)nothing.value(), "no value");
 }
 
 TEST(WallClock, CountsWholeSeconds) {

@@ -1,4 +1,4 @@
-#include "config/in_words.h"
+#include "config/text/in_words.h"
 
 #include <gtest/gtest.h>
 

@@ -59,6 +59,40 @@ TEST_F(SettingsTest, NothingSetLeavesTheDefaults) {
   EXPECT_EQ(Row("SETPOINT").source, "default");
 }
 
+class InheritingTest : public SettingsTest {
+ protected:
+  InheritingTest() {
+    table_.Add("IMPORT_SETPOINT", &import_setpoint_, {0.05, 1, "level"}, "of imports");
+    table_.DefaultFrom("IMPORT_SETPOINT", "SETPOINT");
+  }
+
+  double import_setpoint_ = 0.85;
+};
+
+TEST_F(InheritingTest, WhatIsNotSetHasTheValueOfWhatItInheritsFromAndSaysSo) {
+  ASSERT_TRUE(table_.Load({{"WEIR_SETPOINT", "0.5"}}).ok());
+  EXPECT_EQ(import_setpoint_, 0.5);
+  EXPECT_EQ(Row("IMPORT_SETPOINT").value, "0.5");
+  EXPECT_EQ(Row("IMPORT_SETPOINT").source, "inherited from WEIR_SETPOINT");
+  ASSERT_TRUE(table_.Load({}, {{"--setpoint", "SETPOINT", "0.6"}}).ok());
+  EXPECT_EQ(import_setpoint_, 0.6);
+  EXPECT_EQ(Row("IMPORT_SETPOINT").source, "inherited from --setpoint");
+}
+
+TEST_F(InheritingTest, WhatIsSetInheritsNothingWhicheverComesFirst) {
+  ASSERT_TRUE(table_.Load({{"ORLY_IMPORT_SETPOINT", "0.3"}, {"WEIR_SETPOINT", "0.5"}}).ok());
+  EXPECT_EQ(import_setpoint_, 0.3);
+  EXPECT_EQ(Row("IMPORT_SETPOINT").source, "ORLY_IMPORT_SETPOINT");
+  ASSERT_TRUE(table_.Load({}, {{"--setpoint", "SETPOINT", "0.6"}}).ok());
+  EXPECT_EQ(import_setpoint_, 0.3);
+}
+
+TEST_F(InheritingTest, NothingSetLeavesBothDefaults) {
+  ASSERT_TRUE(table_.Load({}).ok());
+  EXPECT_EQ(Row("IMPORT_SETPOINT").source, "default");
+  EXPECT_THROW(table_.DefaultFrom("IMPORT_SETPOINT", "NO_SUCH"), std::logic_error);
+}
+
 TEST_F(SettingsTest, EveryTypeIsRead) {
   ASSERT_TRUE(table_
                   .Load({{"WEIR_ENABLED", "off"},
@@ -135,12 +169,12 @@ TEST_F(SettingsTest, OnErrorNothingChanges) {
 
 TEST_F(SettingsTest, AFlagOverrides) {
   ASSERT_TRUE(table_.Load({{"WEIR_PORT", "80"}}).ok());
-  ASSERT_TRUE(table_.Set("PORT", "81", "--port").ok());
+  ASSERT_TRUE(table_.Load({}, {{"--port", "PORT", "81"}}).ok());
   EXPECT_EQ(sample_.port, 81U);
   EXPECT_EQ(Row("PORT").source, "--port");
-  EXPECT_EQ(table_.Set("PORT", "99999", "--port").message(), "--port=99999: not within 1..65535");
+  EXPECT_EQ(table_.Load({}, {{"--port", "PORT", "99999"}}).message(), "--port=99999: not within 1..65535");
   EXPECT_EQ(sample_.port, 81U);
-  EXPECT_EQ(table_.Set("PROT", "1", "--prot").message(), "--prot: there is no setting PROT");
+  EXPECT_EQ(table_.Load({}, {{"--prot", "PROT", "1"}}).message(), "--prot: there is no setting PROT");
 }
 
 TEST_F(SettingsTest, UnknownNamesAreWarningsWithTheNearest) {

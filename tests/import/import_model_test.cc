@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "config/manual_clock.h"
-#include "import/line_splitter.h"
+#include "import/input/line_splitter.h"
 #include "import/pipeline.h"
+#include "tests/fixtures/model_store.h"
+#include "tests/fixtures/random_nostr.h"
 #include "tests/import/settlements.h"
 #include "tests/import/signed_events.h"
-#include "tests/store/model_store.h"
-#include "tests/store/random_nostr.h"
-#include "tests/store/store_fixture.h"
+#include "tests/relay/store/store_fixture.h"
 
 namespace weir {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "config/manual_clock.h"
-#include "import/line_splitter.h"
+#include "import/input/line_splitter.h"
 #include "tests/import/signed_events.h"
-#include "tests/store/store_fixture.h"
+#include "tests/relay/store/store_fixture.h"
 
 namespace weir {
 namespace {

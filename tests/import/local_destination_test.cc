@@ -9,9 +9,10 @@
 #include <thread>
 #include <utility>
 
-#include "import/source.h"
+#include "import/input/source.h"
+#include "tests/fixtures/engine_options.h"
 #include "tests/import/signed_events.h"
-#include "tests/store/store_fixture.h"
+#include "tests/relay/store/store_fixture.h"
 
 namespace weir {
 namespace {
@@ -51,6 +52,16 @@ TEST_F(LocalDestinationTest, ImportsIntoTheDatabaseOfTheConfiguration) {
   EXPECT_EQ(imported_, 50U);
   StoreOptions options = SmallStore(directory_ / "events");
   EXPECT_EQ(StoredIds(*MustOpen(options)).size(), 50U);
+}
+
+TEST_F(LocalDestinationTest, RocksDbKeepsItsOwnBrakesWhereTheThrottleIsDisabled) {
+  for (const bool enabled : {true, false}) {
+    RelayConfiguration configuration = Configuration();
+    configuration.limiter.enabled = enabled;
+    ASSERT_TRUE(OpenDatabaseDestination(configuration, {}, Count()).ok());
+    EXPECT_EQ(EngineOption(directory_ / "events", "level0_slowdown_writes_trigger"),
+              enabled ? (std::set<std::string>{"28", "56"}) : (std::set<std::string>{"12", "24"}));
+  }
 }
 
 TEST_F(LocalDestinationTest, SaysWhoHasTheDatabase) {

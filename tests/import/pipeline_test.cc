@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "config/manual_clock.h"
-#include "import/line_splitter.h"
+#include "import/input/line_splitter.h"
 #include "tests/import/settlements.h"
 #include "tests/import/signed_events.h"
 #include "tests/throttle/scripted_monitor.h"
@@ -245,7 +245,7 @@ class GatedPipelineTest : public PipelineTest {
   ~GatedPipelineTest() override { pipeline_.reset(); }
 
   ScriptedMonitor monitor_{clock_};
-  AdaptiveLimiter limiter_{monitor_, {}, clock_};
+  AdaptiveLimiter limiter_{monitor_, {}};
 };
 
 TEST_F(GatedPipelineTest, WaitsOutAnEmergencyAndCountsTheTime) {

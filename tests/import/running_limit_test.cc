@@ -1,4 +1,4 @@
-#include "import/running_limit.h"
+#include "import/serve/running_limit.h"
 
 #include <gtest/gtest.h>
 

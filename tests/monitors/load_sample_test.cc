@@ -13,9 +13,12 @@ TEST(LoadSample, FindsSignalsByName) {
   EXPECT_EQ(sample.Find("debt"), nullptr);
 }
 
-TEST(LoadSample, DropsSignalsBeyondItsRoom) {
+TEST(LoadSample, SaysThatItHasNoRoomForAll) {
   LoadSample sample;
-  for (size_t i = 0; i < kMaxSignals + 3; ++i) sample.Add({.name = "x"});
+  for (size_t i = 0; i < kMaxSignals; ++i) sample.Add({.name = "x"});
+  EXPECT_FALSE(sample.has_too_many);
+  sample.Add({.name = "x"});
+  EXPECT_TRUE(sample.has_too_many);
   EXPECT_EQ(sample.signals().size(), kMaxSignals);
 }
 

@@ -8,6 +8,7 @@
 
 #include "config/manual_clock.h"
 #include "config/settings.h"
+#include "monitors/rocksdb_listener.h"
 #include "tests/monitors/rocksdb_fixture.h"
 
 namespace weir {
@@ -73,6 +74,8 @@ TEST_F(RocksDbMonitorTest, AnIdleDatabaseHasNoLoad) {
   EXPECT_EQ(sample.escapes, 0u);
   EXPECT_EQ(sample.write_burst_bytes, 128u << 10);
   EXPECT_TRUE(sample.Find("own")->acts_on_reads);
+  EXPECT_TRUE(sample.Find("own")->acts_on_cheap_reads);
+  EXPECT_FALSE(sample.Find("memory")->acts_on_cheap_reads);
   EXPECT_TRUE(sample.Find("memory")->acts_on_reads);
   EXPECT_FALSE(sample.Find("l0")->acts_on_reads);
   EXPECT_GT(monitor.MemoryPressure(), 0);
@@ -284,7 +287,7 @@ TEST_F(RocksDbMonitorTest, ForceFlushFlushesAllColumnFamilies) {
 TEST_F(RocksDbMonitorTest, ADetachedMonitorLeavesTheDatabaseAlone) {
   test_.Open(SmallEngine());
   RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
-  const TimePoint good = Sense(monitor).time;
+  const auto good = Sense(monitor).time;
   monitor.Detach();
   monitor.Detach();
   test_.Close();

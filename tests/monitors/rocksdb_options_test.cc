@@ -49,14 +49,47 @@ TEST(PrepareRocksDb, MultipliesTheLimitsOfDebtAndAddsBuffers) {
   EXPECT_EQ(Prepared(options).soft_pending_compaction_bytes_limit, 0u);
 }
 
-TEST(PrepareRocksDb, FlushesSeveralBuffersTogetherOnlyWhereL0IsCompactedWithL1) {
+// Without a limiter moved brakes are the worst of all: a database that nobody controls keeps RocksDB's own.
+TEST(PrepareRocksDb, LeavesTheBrakesOfADatabaseThatNothingControls) {
+  rocksdb::Options options = SmallEngine();
+  options.soft_pending_compaction_bytes_limit = 512 * kMiB;
+  options.hard_pending_compaction_bytes_limit = 2048 * kMiB;
+  const rocksdb::Options given = options;
+  const auto prepared = PrepareRocksDb(64 * kMiB, &options, EngineBrakes::kAsSet);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_FALSE(prepared.value().geometry.at("default").brakes_moved);
+  EXPECT_NE(prepared.value().block_cache, nullptr) << "the rest of it is prepared";
+  TestDb test;
+  test.Open(options);
+  const rocksdb::Options open = test.db()->GetOptions();
+  EXPECT_EQ(open.level0_slowdown_writes_trigger, given.level0_slowdown_writes_trigger);
+  EXPECT_EQ(open.level0_stop_writes_trigger, given.level0_stop_writes_trigger);
+  EXPECT_EQ(open.soft_pending_compaction_bytes_limit, given.soft_pending_compaction_bytes_limit);
+  EXPECT_EQ(open.hard_pending_compaction_bytes_limit, given.hard_pending_compaction_bytes_limit);
+  EXPECT_EQ(open.max_write_buffer_number, given.max_write_buffer_number);
+  EXPECT_EQ(open.min_write_buffer_number_to_merge, given.min_write_buffer_number_to_merge);
+}
+
+TEST(PrepareRocksDb, RefusesCompactionThatItDoesNotKnow) {
+  for (const auto style :
+       {rocksdb::kCompactionStyleUniversal, rocksdb::kCompactionStyleFIFO, rocksdb::kCompactionStyleNone}) {
+    rocksdb::Options options;
+    options.compaction_style = style;
+    EXPECT_FALSE(PrepareRocksDb(16ull << 30, &options).ok());
+    EXPECT_EQ(options.level0_slowdown_writes_trigger, rocksdb::Options().level0_slowdown_writes_trigger);
+    rocksdb::DBOptions db_options;
+    std::vector<rocksdb::ColumnFamilyDescriptor> families{{rocksdb::kDefaultColumnFamilyName, {}}, {"queue", options}};
+    const auto prepared = PrepareRocksDb(16ull << 30, &db_options, &families);
+    ASSERT_FALSE(prepared.ok());
+    EXPECT_NE(prepared.status().message().find("column family queue"), std::string::npos);
+  }
+}
+
+TEST(PrepareRocksDb, FlushesSeveralBuffersTogetherWhereTheyWouldBeMerged) {
   rocksdb::Options options;
   options.write_buffer_size = 4 * kMiB;
   options.max_write_buffer_number = 4;
   EXPECT_EQ(Prepared(options).min_write_buffer_number_to_merge, 2);
-  options.compaction_style = rocksdb::kCompactionStyleUniversal;
-  EXPECT_EQ(Prepared(options).min_write_buffer_number_to_merge, 1);
-  options.compaction_style = rocksdb::kCompactionStyleLevel;
   options.atomic_flush = true;
   EXPECT_EQ(Prepared(options).min_write_buffer_number_to_merge, 1);
 }

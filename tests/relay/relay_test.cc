@@ -13,6 +13,7 @@
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
+#include "tests/fixtures/engine_options.h"
 #include "tests/relay/web_client.h"
 
 namespace weir {
@@ -57,11 +58,25 @@ class RelayTest : public testing::Test {
   std::unique_ptr<Relay> relay_;
 };
 
+// Its brakes are moved out of the way of a throttle that is always there, and of no other.
+TEST_F(RelayTest, RocksDbKeepsItsOwnBrakesWhereTheThrottleIsDisabledOrMayOpen) {
+  const auto slowdown = [&] {
+    Open();
+    relay_.reset();
+    return EngineOption(directory_ + "/events", "level0_slowdown_writes_trigger");
+  };
+  EXPECT_EQ(slowdown(), std::set<std::string>{"28"});
+  configuration_.limiter.enabled = false;
+  EXPECT_EQ(slowdown(), std::set<std::string>{"12"});
+  configuration_.limiter = {.on_sensor_loss = SensorLoss::kOpen};
+  EXPECT_EQ(slowdown(), std::set<std::string>{"12"});
+}
+
 TEST_F(RelayTest, PublishesQueriesAndDeliversLive) {
   Open();
   WebClient reader(relay_->port());
   reader.Send(R"(["REQ","live",{"kinds":[1]}])");
-  EXPECT_EQ(reader.Read(), R"(["EOSE","live",["finish"]])");
+  EXPECT_EQ(reader.Read(), R"(["EOSE","live"])");
 
   WebClient writer(relay_->port());
   const std::string note = Note("hello");
@@ -74,7 +89,7 @@ TEST_F(RelayTest, PublishesQueriesAndDeliversLive) {
 
   writer.Send(R"(["REQ","q",{"ids":[")" + IdOf(note) + R"("]}])");
   EXPECT_EQ(writer.Read(), R"(["EVENT","q",)" + note + "]");
-  EXPECT_EQ(writer.Read(), R"(["EOSE","q",["finish"]])");
+  EXPECT_EQ(writer.Read(), R"(["EOSE","q"])");
   writer.Send(R"(["COUNT","c",{"kinds":[1]}])");
   EXPECT_EQ(writer.Read(), R"(["COUNT","c",{"count":1}])");
 }
@@ -91,7 +106,7 @@ TEST_F(RelayTest, ShutdownAnswersWhatItTookAndTellsSubscribers) {
   Open();
   WebClient reader(relay_->port());
   reader.Send(R"(["REQ","live",{"kinds":[1]}])");
-  EXPECT_EQ(reader.Read(), R"(["EOSE","live",["finish"]])");
+  EXPECT_EQ(reader.Read(), R"(["EOSE","live"])");
   WebClient writer(relay_->port());
   const std::string note = Note("the last");
   writer.Send(Publish(note));

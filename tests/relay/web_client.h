@@ -31,7 +31,7 @@ class WebClient {
   std::optional<std::string> Read() {
     boost::beast::flat_buffer buffer;
     std::optional<boost::system::error_code> result;
-    boost::beast::get_lowest_layer(socket_).expires_after(std::chrono::seconds(10));
+    boost::beast::get_lowest_layer(socket_).expires_after(std::chrono::minutes(1));
     socket_.async_read(buffer, [&](boost::system::error_code error, size_t) { result = error; });
     io_.restart();
     io_.run();

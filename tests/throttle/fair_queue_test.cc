@@ -7,7 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <set>
+#include <tuple>
 #include <vector>
 
 namespace weir {
@@ -15,60 +15,56 @@ namespace {
 
 constexpr uint64_t kKib = 1024;
 
-// Deficit round robin as the textbook has it: slow, and easy to believe.
+// Self-clocked fair queueing as the textbook has it: slow, and easy to believe.
 class ReferenceQueue {
  public:
   void Push(const Waiter* waiter) {
-    if (empty()) quantum_ = 4096;
-    quantum_ = std::max(quantum_, waiter->bytes);
-    for (Line& line : ring_) {
+    for (Line& line : lines_) {
       if (line.party == waiter->party.id) return line.waiters.push_back(waiter);
     }
-    ring_.push_back({.party = waiter->party.id, .waiters = {waiter}});
+    lines_.push_back({.party = waiter->party.id, .waiters = {waiter}, .served = now_, .number = ++joined_});
   }
 
   void Remove(const Waiter* waiter) {
-    for (size_t i = 0; i < ring_.size(); ++i) {
-      if (ring_[i].party != waiter->party.id) continue;
-      std::erase(ring_[i].waiters, waiter);
-      if (ring_[i].waiters.empty()) ring_.erase(ring_.begin() + static_cast<ptrdiff_t>(i));
-      return;
-    }
+    Line& line = *std::ranges::find(lines_, waiter->party.id, &Line::party);
+    if (line.waiters.front() == waiter) line.served = now_;
+    Forget(line, waiter);
   }
 
-  // The line whose turn it is stands first; one whose turn is over goes to the end.
-  const Waiter* Front() {
-    while (true) {
-      Line& line = ring_.front();
-      if (!std::exchange(line.visited, true)) line.deficit += quantum_;
-      if (line.deficit >= line.waiters.front()->bytes) return line.waiters.front();
-      line.visited = false;
-      ring_.push_back(std::move(line));
-      ring_.pop_front();
-    }
-  }
+  const Waiter* Front() { return First().waiters.front(); }
 
   void PopServed() {
-    const Waiter* front = Front();
-    ring_.front().deficit -= front->bytes;
-    Remove(front);
+    Line& line = First();
+    now_ = line.served = Done(line);
+    line.number = ++joined_;
+    Forget(line, line.waiters.front());
   }
 
-  bool empty() const { return ring_.empty(); }
-  uint64_t quantum() const { return quantum_; }
+  bool empty() const { return lines_.empty(); }
   uint64_t PartiesBut(uint64_t party) const {
-    return static_cast<uint64_t>(std::ranges::count_if(ring_, [=](const Line& line) { return line.party != party; }));
+    return static_cast<uint64_t>(std::ranges::count_if(lines_, [=](const Line& line) { return line.party != party; }));
   }
 
  private:
   struct Line {
     uint64_t party;
     std::deque<const Waiter*> waiters;
-    uint64_t deficit = 0;
-    bool visited = false;
+    uint64_t served = 0;
+    uint64_t number = 0;
   };
-  std::deque<Line> ring_;
-  uint64_t quantum_ = 0;
+
+  static uint64_t Done(const Line& line) { return line.served + line.waiters.front()->bytes; }
+  Line& First() {
+    return *std::ranges::min_element(lines_, {}, [](const Line& line) { return std::pair(Done(line), line.number); });
+  }
+  void Forget(Line& line, const Waiter* waiter) {
+    std::erase(line.waiters, waiter);
+    if (line.waiters.empty()) std::erase_if(lines_, [&](const Line& l) { return l.party == waiter->party.id; });
+  }
+
+  std::deque<Line> lines_;
+  uint64_t now_ = 0;
+  uint64_t joined_ = 0;
 };
 
 std::unique_ptr<Waiter> MakeWaiter(uint64_t party, uint64_t bytes) {
@@ -104,7 +100,7 @@ TEST(FairQueue, HasNobodysTurnWhenEmpty) {
   FairQueue queue;
   EXPECT_EQ(queue.Front(), nullptr);
   EXPECT_TRUE(queue.empty());
-  EXPECT_EQ(queue.BytesAhead({.id = 1}), 0U);
+  EXPECT_EQ(queue.BytesAhead({.id = 1}, kKib), 0U);
 }
 
 TEST(FairQueue, KeepsTheOrderWithinAParty) {
@@ -172,10 +168,67 @@ TEST(FairQueue, RequestsOfAnySizeAreServed) {
   for (uint64_t party = 0; party < 3; ++party) {
     for (uint64_t bytes : {uint64_t{0}, kLargest, uint64_t{1}, kLargest}) owned.Push(party, bytes);
   }
-  EXPECT_GE(owned.queue.BytesAhead({.id = 99}), 3 * kLargest);
-  EXPECT_LE(owned.queue.BytesAhead({.id = 0}), 6 * kLargest + 3);
+  EXPECT_GE(owned.queue.BytesAhead({.id = 99}, kLargest), 3 * kLargest);
+  EXPECT_LE(owned.queue.BytesAhead({.id = 0}, kLargest), 6 * kLargest + 3);
   for (int n = 0; n < 12; ++n) owned.Pop();
   EXPECT_TRUE(owned.queue.empty());
+}
+
+// With a quantum as large as the largest request a read of 70 MB let 1,065 others go before a victim.
+TEST(FairQueue, ALargeRequestMakesNobodyElsesTurnLonger) {
+  Owned owned;
+  owned.Push(1, 70'000 * kKib);
+  for (int n = 0; n < 2000; ++n) owned.Push(2, 64 * kKib);
+  owned.Push(3, 64 * kKib);
+  EXPECT_EQ(owned.Pop().first, 2U);
+  EXPECT_EQ(owned.Pop().first, 3U) << "the victim";
+  uint64_t before = 64 * kKib;
+  for (auto [party, bytes] = owned.Pop(); party != 1; std::tie(party, bytes) = owned.Pop()) before += bytes;
+  EXPECT_NEAR(static_cast<double>(before), 70'000.0 * kKib, 64.0 * kKib)
+      << "and it has its turn when the other had as much";
+  while (!owned.queue.empty()) owned.Pop();
+}
+
+TEST(FairQueue, AManifoldOfSmallRequestsGoesNoFasterThanOneThatAsksOneByOne) {
+  Owned owned;
+  for (int n = 0; n < 256; ++n) owned.Push(1, 4 * kKib);
+  owned.Push(2, 128 * kKib);
+  int of_one = 0;
+  while (owned.Pop().first == 1) ++of_one;
+  EXPECT_EQ(of_one, 31) << "128 KiB of the one, less the last, then the 128 KiB of the other";
+  while (!owned.queue.empty()) owned.Pop();
+}
+
+TEST(FairQueue, WhoGivesUpALargeRequestKeepsNothingOfWhatItSavedForIt) {
+  Owned owned;
+  Waiter& large = owned.Push(1, 1000 * kKib);
+  for (int n = 0; n < 100; ++n) owned.Push(1, 4 * kKib);
+  for (int n = 0; n < 400; ++n) owned.Push(2, 4 * kKib);
+  for (int n = 0; n < 200; ++n) EXPECT_EQ(owned.Pop().first, 2U);
+  owned.queue.Remove(large);
+  owned.waiters.erase(&large);
+  std::map<uint64_t, int> served;
+  for (int n = 0; n < 20; ++n) ++served[owned.Pop().first];
+  EXPECT_EQ(served[1], 10);
+  while (!owned.queue.empty()) owned.Pop();
+}
+
+// While all wait, two parties differ by no more than the largest request of each.
+RC_GTEST_PROP(FairQueueProperty, ServesAlikeWhoeverWaitsAllTheTime, ()) {
+  Owned owned;
+  const auto largest = *rc::gen::nonEmpty(
+      rc::gen::container<std::vector<uint64_t>>(rc::gen::element<uint64_t>(100, 4 * kKib, 128 * kKib, 70'000 * kKib)));
+  std::vector<uint64_t> served(largest.size(), 0);
+  const auto push = [&](uint64_t party) { owned.Push(party, *rc::gen::inRange<uint64_t>(1, largest[party] + 1)); };
+  for (uint64_t party = 0; party < largest.size(); ++party) push(party);
+  for (int n = 0; n < 100; ++n) {
+    push(owned.queue.Front()->party.id);  // so that its line does not end
+    const auto [party, bytes] = owned.Pop();
+    served[party] += bytes;
+    for (size_t a = 0; a < served.size(); ++a)
+      for (size_t b = 0; b < served.size(); ++b) RC_ASSERT(served[a] <= served[b] + largest[a] + largest[b]);
+  }
+  while (!owned.queue.empty()) owned.Pop();
 }
 
 class Grouped : public Owned {
@@ -209,8 +262,8 @@ TEST(FairQueue, AGroupIsNotTheLonerWithItsNumber) {
   Grouped grouped;
   for (int n = 0; n < 10; ++n) grouped.PushTo(5, 1, 4 * kKib);
   for (int n = 0; n < 10; ++n) grouped.PushTo(0, 5, 4 * kKib);
-  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9}), 8 * kKib) << "a quantum of each";
-  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9, .group = 5}), 12 * kKib) << "and one more within the group";
+  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9}, 4 * kKib), 8 * kKib) << "as much of each";
+  EXPECT_EQ(grouped.queue.BytesAhead({.id = 9, .group = 5}, 4 * kKib), 12 * kKib) << "and once more in the group";
   for (int n = 0; n < 10; ++n) {
     EXPECT_EQ(grouped.Pop().first, 1U);
     EXPECT_EQ(grouped.Pop().first, 5U);
@@ -260,8 +313,7 @@ uint64_t TrueBytesAhead(ReferenceQueue reference, const Waiter* newcomer) {
 }
 
 // Random pushes, removals from any place and servings: the same turns as the textbook's, and a forecast that is never
-// more than all that waits, nor too low by more than two quanta for each other party: what its deficit can hold over,
-// and the part of a quantum by which the rounds are rounded up.
+// more than all that waits, nor too low by more than the largest request for each other party, which it may have saved.
 RC_GTEST_PROP(FairQueueProperty, TakesTurnsLikeTheTextbook, ()) {
   Owned owned;
   ReferenceQueue reference;
@@ -280,10 +332,9 @@ RC_GTEST_PROP(FairQueueProperty, TakesTurnsLikeTheTextbook, ()) {
       const auto bytes = *rc::gen::inRange<uint64_t>(0, largest + 1);
       const auto newcomer = MakeWaiter(party, bytes);
       const uint64_t ahead = TrueBytesAhead(reference, newcomer.get());
-      const uint64_t quantum = std::max({reference.quantum(), bytes, uint64_t{4096}});
       const uint64_t others = reference.PartiesBut(party);
-      RC_ASSERT(owned.queue.BytesAhead({.id = party}) + 2 * others * quantum >= ahead);
-      RC_ASSERT(owned.queue.BytesAhead({.id = party}) <= waiting_bytes);
+      RC_ASSERT(owned.queue.BytesAhead({.id = party}, bytes) + others * largest >= ahead);
+      RC_ASSERT(owned.queue.BytesAhead({.id = party}, bytes) <= waiting_bytes);
       Waiter& pushed = owned.Push(party, bytes);
       reference.Push(&pushed);
       waiting.push_back(&pushed);

@@ -1,4 +1,4 @@
-// A gate on a clock that the test moves, and the words to use it.
+// Gates on a clock that the test moves, and the words to use them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "config/manual_clock.h"
-#include "throttle/gate.h"
+#include "throttle/scan_gate.h"
+#include "throttle/write_gate.h"
 
 namespace weir {
 
@@ -22,9 +23,9 @@ inline constexpr double kMillion = 1e6;
 inline Party Interactive(uint64_t id = 1) { return {.id = id, .work_class = WorkClass::kInteractive}; }
 inline Party Bulk(uint64_t id = 2) { return {.id = id, .work_class = WorkClass::kBulk}; }
 
-// A gate that paces writes: a megabyte a second for each class, a hundred kilobytes at once.
-inline GateLimits Pacing(double interactive_rate = kMillion, double bulk_rate = kMillion, double burst = 1e5) {
-  GateLimits limits;
+// A megabyte a second for each class, a hundred kilobytes at once.
+inline WriteLimits Pacing(double interactive_rate = kMillion, double bulk_rate = kMillion, double burst = 1e5) {
+  WriteLimits limits;
   limits.open = false;
   limits.burst_bytes = burst;
   limits[WorkClass::kInteractive] = {.bytes_per_second = interactive_rate, .longest_wait = seconds(1), .reason = "l0"};
@@ -32,15 +33,19 @@ inline GateLimits Pacing(double interactive_rate = kMillion, double bulk_rate = 
   return limits;
 }
 
-// A gate for reads: no pace, but this many operations of at least 1000 bytes at once.
-inline GateLimits Slots(int64_t concurrency) {
-  GateLimits limits = Pacing(kInfinity, kInfinity);
-  limits.concurrency = concurrency;
-  limits.expensive_bytes = 1000;
+// This many reads of at least 1000 bytes at once.
+inline ScanLimits Slots(int64_t at_once) {
+  ScanLimits limits;
+  limits.open = false;
+  limits.at_once = at_once;
+  limits.scan_bytes = 1000;
+  limits[WorkClass::kInteractive] = {.longest_wait = seconds(1), .reason = "l0"};
+  limits[WorkClass::kBulk] = {.longest_wait = seconds(60), .reason = "debt"};
   return limits;
 }
 
-class GateTest : public testing::Test {
+template <typename AnyGate>
+class GateFixture : public testing::Test {
  protected:
   // Moves time as the limiter's thread sees it: from one asked-for pump to the next.
   void Run(Duration total) {
@@ -69,7 +74,20 @@ class GateTest : public testing::Test {
   ManualClock clock_{TimePoint{hours(1)}};
   std::vector<TimePoint> wakes_;
   int pumps_ = 0;
-  Gate gate_{clock_, [this](TimePoint when) { wakes_.push_back(when); }};
+  AnyGate gate_{clock_, [this](TimePoint when) { wakes_.push_back(when); }};
+};
+
+using WriteGateTest = GateFixture<WriteGate>;
+using ScanGateTest = GateFixture<ScanGate>;
+
+class GateWaitTest : public WriteGateTest {
+ protected:
+  // Nobody may pass without waiting.
+  void Exhaust(const WriteLimits& limits = Pacing()) {
+    gate_.SetLimits(limits);
+    AdmittedNow(Interactive(), 1000);
+    gate_.TakePressed(WorkClass::kInteractive);
+  }
 };
 
 }  // namespace weir

@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "tests/throttle/gate_fixture.h"
-#include "throttle/gate.h"
 
 namespace weir {
 namespace {
 
 using State = Admission::State;
 
+template <typename AnyGate>
 struct Schedule {
   ManualClock clock{TimePoint{hours(1)}};
-  Gate gate{clock, [](TimePoint) {}};
+  AnyGate gate{clock, [](TimePoint) {}};
   std::vector<Admission> admissions;
 
   void Ask(Party party, uint64_t bytes) { admissions.push_back(gate.Admit({bytes}, party)); }
@@ -40,7 +40,7 @@ RC_GTEST_PROP(GateProperty, TokensAreConserved, ()) {
   const WorkClass c = *rc::gen::element(WorkClass::kInteractive, WorkClass::kBulk);
   const double burst = *rc::gen::inRange(1'000, 200'000);
   double rate = *rc::gen::inRange(0, 2'000'000);
-  Schedule s;
+  Schedule<WriteGate> s;
   s.gate.SetLimits(Pacing(rate, rate, burst));
   double earned = burst;
   TimePoint last = s.clock.Now();
@@ -63,7 +63,7 @@ RC_GTEST_PROP(GateProperty, EachClassIsBoundedWhateverTheOtherDoes, ()) {
   const double burst = 50'000;
   const double interactive_rate = *rc::gen::inRange(0, 2'000'000);
   const double bulk_rate = *rc::gen::inRange(0, 2'000'000);
-  Schedule s;
+  Schedule<WriteGate> s;
   s.gate.SetLimits(Pacing(interactive_rate, bulk_rate, burst));
   const TimePoint start = s.clock.Now();
   for (int n = *rc::gen::inRange(1, 300); n > 0; --n) {
@@ -78,11 +78,9 @@ RC_GTEST_PROP(GateProperty, EachClassIsBoundedWhateverTheOtherDoes, ()) {
 }
 
 // Whatever happens, nobody waits beyond the longest wait, and the books balance in the end.
-RC_GTEST_PROP(GateProperty, EveryWaitEndsAndEveryPermitComesBack, ()) {
-  Schedule s;
-  GateLimits limits = Pacing(1e5, 1e5, 1e4);
-  limits.concurrency = 3;
-  limits.expensive_bytes = 5000;
+template <typename AnyGate, typename Limits, typename Change>
+void EveryWaitEnds(Limits limits, const Change& change) {
+  Schedule<AnyGate> s;
   s.gate.SetLimits(limits);
   uint64_t asked = 0;
   for (int n = *rc::gen::inRange(1, 200); n > 0; --n) {
@@ -99,18 +97,11 @@ RC_GTEST_PROP(GateProperty, EveryWaitEndsAndEveryPermitComesBack, ()) {
         s.gate.SetLimits({});
         break;
       case 2:
-        limits[WorkClass::kBulk].hold = !limits[WorkClass::kBulk].hold;
-        s.gate.SetLimits(limits);
-        break;
       case 3:
-        limits.expensive_bytes = 5000 - limits.expensive_bytes;
+        change(limits);
         s.gate.SetLimits(limits);
         break;
       case 4:
-        limits[WorkClass::kInteractive].refuse_expensive ^= true;
-        s.gate.SetLimits(limits);
-        break;
-      case 5:
         s.clock.Advance(-Duration(*rc::gen::inRange<int64_t>(0, 100'000'000)));
         break;
       default:
@@ -130,12 +121,28 @@ RC_GTEST_PROP(GateProperty, EveryWaitEndsAndEveryPermitComesBack, ()) {
   RC_ASSERT(stats.admitted[0].operations + stats.admitted[1].operations + refused + stats.cancelled == asked);
 }
 
+RC_GTEST_PROP(GateProperty, EveryWaitForBytesEnds, ()) {
+  EveryWaitEnds<WriteGate>(Pacing(1e5, 1e5, 1e4), [](WriteLimits& limits) { limits[WorkClass::kBulk].hold ^= true; });
+}
+
+RC_GTEST_PROP(GateProperty, EveryWaitForASlotEndsAndEveryPermitComesBack, ()) {
+  ScanLimits limits = Slots(3);
+  limits.scan_bytes = 5000;
+  EveryWaitEnds<ScanGate>(limits, [](ScanLimits& l) {
+    if (*rc::gen::arbitrary<bool>()) {
+      l.scan_bytes = 5000 - l.scan_bytes;
+    } else {
+      l[WorkClass::kInteractive].refuse ^= true;
+    }
+  });
+}
+
 // The same schedule gives the same answers.
 RC_GTEST_PROP(GateProperty, IsDeterministic, ()) {
   const auto steps = *rc::gen::container<std::vector<std::pair<uint8_t, uint16_t>>>(
       rc::gen::pair(rc::gen::arbitrary<uint8_t>(), rc::gen::arbitrary<uint16_t>()));
   const auto play = [&] {
-    Schedule s;
+    Schedule<WriteGate> s;
     s.gate.SetLimits(Pacing(1e5, 1e5, 1e4));
     for (const auto& [who, bytes] : steps) {
       s.Ask(who % 2 == 0 ? Interactive(who) : Bulk(who), bytes);

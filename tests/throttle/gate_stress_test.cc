@@ -10,7 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "throttle/gate.h"
+#include "throttle/scan_gate.h"
+#include "throttle/write_gate.h"
 
 namespace weir {
 namespace {
@@ -18,23 +19,32 @@ namespace {
 using std::chrono::milliseconds;
 using State = Admission::State;
 
-GateLimits SomeLimits(std::minstd_rand& random) {
-  GateLimits limits;
+void Change(std::minstd_rand& random, WriteGate& gate) {
+  WriteLimits limits;
   limits.open = random() % 8 == 0;
   limits.burst_bytes = 1e5;
-  limits.concurrency = static_cast<int64_t>(1 + random() % 4);
-  limits.expensive_bytes = random() % 3 == 0 ? 0 : 30'000;
-  for (GateLimits::ForClass& c : limits.classes) {
+  for (WriteLimit& c : limits) {
     c = {.bytes_per_second = random() % 4 == 0 ? 1e5 : 1e8,
          .longest_wait = milliseconds(1 + random() % 5),
          .hold = random() % 10 == 0,
-         .refuse_expensive = random() % 10 == 0,
          .reason = "l0"};
   }
-  return limits;
+  gate.SetLimits(limits);
+}
+
+void Change(std::minstd_rand& random, ScanGate& gate) {
+  ScanLimits limits;
+  limits.open = random() % 8 == 0;
+  limits.at_once = static_cast<int64_t>(1 + random() % 4);
+  limits.scan_bytes = random() % 3 == 0 ? 0 : 30'000;
+  for (ScanLimit& c : limits) {
+    c = {.longest_wait = milliseconds(1 + random() % 5), .refuse = random() % 10 == 0, .reason = "memory"};
+  }
+  gate.SetLimits(limits);
 }
 
 // The gate with a thread that pumps when it is asked to, as the limiter's does.
+template <typename AnyGate>
 class PumpedGate {
  public:
   PumpedGate()
@@ -44,7 +54,7 @@ class PumpedGate {
     thread_.request_stop();
     wake_up_.notify_one();
   }
-  Gate& operator*() { return gate_; }
+  AnyGate& operator*() { return gate_; }
 
  private:
   void Wake(TimePoint when) {
@@ -70,7 +80,7 @@ class PumpedGate {
   std::mutex mutex_;
   std::condition_variable wake_up_;
   TimePoint next_ = TimePoint::max();
-  Gate gate_;
+  AnyGate gate_;
   std::jthread thread_;
 };
 
@@ -89,7 +99,7 @@ void Work(Gate& gate, Outcomes& outcomes, uint64_t seed, std::chrono::steady_clo
     // Outlives the admission, not only the call.
     std::atomic<int> calls = 0;
     Admission held = std::move(admission);
-    switch (random() % 4) {
+    switch (random() % 6) {
       case 0:
         EXPECT_NE(held.Wait(), State::kWaiting);
         break;
@@ -97,10 +107,24 @@ void Work(Gate& gate, Outcomes& outcomes, uint64_t seed, std::chrono::steady_clo
         held.Poll();
         break;
       case 2:
-        held.OnSettled([&] { ++calls; });
-        held.Wait();
+        held.OnSettled([&] {
+          ++calls;
+          calls.notify_one();
+        });
+        calls.wait(0);
+        EXPECT_NE(held.Poll(), State::kWaiting);
         EXPECT_EQ(calls, 1);
         ++outcomes.settled_calls;
+        break;
+      case 3:
+        // Told or not, never after its end.
+        held.OnSettled([&] { ++calls; });
+        break;
+      case 4:
+        held.OnSettled([&] { ++calls; });
+        if (!held.Cancel()) {
+          EXPECT_EQ(calls, 1);
+        }
         break;
       default:
         break;
@@ -108,18 +132,19 @@ void Work(Gate& gate, Outcomes& outcomes, uint64_t seed, std::chrono::steady_clo
   }
 }
 
-TEST(GateStress, KeepsItsBooksWhateverThreadsDoAtOnce) {
-  PumpedGate pumped;
-  Gate& gate = *pumped;
+template <typename AnyGate>
+void KeepsItsBooks() {
+  PumpedGate<AnyGate> pumped;
+  AnyGate& gate = *pumped;
   Outcomes outcomes;
-  const auto end = std::chrono::steady_clock::now() + milliseconds(700);
+  const auto end = std::chrono::steady_clock::now() + milliseconds(350);
   {
     std::vector<std::jthread> threads;
     for (uint64_t t = 0; t < 6; ++t) threads.emplace_back([&, t] { Work(gate, outcomes, t + 1, end); });
     threads.emplace_back([&] {
       std::minstd_rand random(99);
       while (std::chrono::steady_clock::now() < end) {
-        gate.SetLimits(SomeLimits(random));
+        Change(random, gate);
         if (random() % 20 == 0) gate.RefuseAll("stopped");
         gate.TakePressed(WorkClass::kBulk);
         EXPECT_GE(gate.Stats().running, 0);
@@ -135,6 +160,9 @@ TEST(GateStress, KeepsItsBooksWhateverThreadsDoAtOnce) {
   EXPECT_EQ(stats.admitted[0].operations + stats.admitted[1].operations + refused + stats.cancelled, outcomes.asked);
   EXPECT_GT(outcomes.settled_calls, 0U);
 }
+
+TEST(GateStress, PacedWritesKeepTheirBooksWhateverThreadsDoAtOnce) { KeepsItsBooks<WriteGate>(); }
+TEST(GateStress, ScansKeepTheirBooksWhateverThreadsDoAtOnce) { KeepsItsBooks<ScanGate>(); }
 
 }  // namespace
 }  // namespace weir

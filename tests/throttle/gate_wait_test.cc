@@ -2,28 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "tests/throttle/gate_fixture.h"
-#include "throttle/gate.h"
 
 namespace weir {
 namespace {
 
 using State = Admission::State;
-
-class GateWaitTest : public GateTest {
- protected:
-  // Nobody may pass without waiting.
-  void Exhaust(const GateLimits& limits = Pacing()) {
-    gate_.SetLimits(limits);
-    AdmittedNow(Interactive(), 1000);
-    gate_.TakePressed(WorkClass::kInteractive);
-  }
-};
 
 TEST_F(GateWaitTest, IsRefusedAtOnceWhenTheTurnCannotComeInTime) {
   Exhaust();
@@ -41,7 +29,7 @@ TEST_F(GateWaitTest, TheLongestWaitEndsInARefusalWithReasonAndTime) {
   Exhaust();
   std::vector<Admission> waiting;
   for (int n = 0; n < 90; ++n) waiting.push_back(gate_.Admit({10'000}, Interactive()));
-  GateLimits slower = Pacing(1e5);
+  WriteLimits slower = Pacing(1e5);
   slower[WorkClass::kInteractive].reason = "memtables";
   gate_.SetLimits(slower);
   Run(seconds(1));
@@ -94,16 +82,6 @@ TEST_F(GateWaitTest, CancelEndsTheWaitAndSaysSo) {
   EXPECT_FALSE(admission.Cancel());
 }
 
-TEST_F(GateWaitTest, CancelComesTooLateForATurnThatHasCome) {
-  gate_.SetLimits(Slots(1));
-  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
-  Admission admission = gate_.Admit({5000}, Interactive());
-  holder.reset();
-  EXPECT_FALSE(admission.Cancel());
-  EXPECT_TRUE(admission.admitted());
-  EXPECT_EQ(gate_.Stats().running, 1);
-}
-
 TEST_F(GateWaitTest, MovingAWaiterMovesItsPlace) {
   Exhaust();
   Admission first = gate_.Admit({1000}, Interactive());
@@ -113,103 +91,8 @@ TEST_F(GateWaitTest, MovingAWaiterMovesItsPlace) {
   EXPECT_EQ(second.Poll(), State::kAdmitted);
 }
 
-TEST_F(GateWaitTest, AMovedFromAdmissionOwesNothing) {
-  gate_.SetLimits(Slots(1));
-  Admission holder = gate_.Admit({5000}, Interactive());
-  Admission waiter = gate_.Admit({5000}, Interactive());
-  {
-    Admission to = std::move(waiter);
-    waiter.Poll();  // NOLINT(bugprone-use-after-move): that it does nothing is the point
-    waiter.Wait();
-    EXPECT_EQ(gate_.Stats().waiting, 1U);
-  }
-  EXPECT_EQ(gate_.Stats().waiting, 0U);
-  { Admission permit = std::move(holder); }
-  EXPECT_EQ(gate_.Stats().running, 0);
-  holder = gate_.Admit({5000}, Interactive());
-  EXPECT_TRUE(holder.admitted());
-  EXPECT_EQ(gate_.Stats().running, 1);
-}
-
-TEST_F(GateWaitTest, MovingIntoItselfChangesNothing) {
-  gate_.SetLimits(Slots(1));
-  Admission holder = gate_.Admit({5000}, Interactive());
-  Admission& same = holder;
-  holder = std::move(same);
-  EXPECT_TRUE(holder.admitted());
-  EXPECT_EQ(gate_.Stats().running, 1);
-}
-
-TEST_F(GateWaitTest, AssigningOverAnAdmissionEndsIt) {
-  gate_.SetLimits(Slots(1));
-  Admission holder = gate_.Admit({5000}, Interactive());
-  Admission waiter = gate_.Admit({5000}, Interactive(3));
-  holder = gate_.Admit({10}, Interactive());
-  EXPECT_EQ(waiter.Poll(), State::kAdmitted) << "the slot went on";
-  waiter = gate_.Admit({10}, Interactive());
-  EXPECT_EQ(gate_.Stats().running, 0);
-}
-
-TEST_F(GateWaitTest, AScansPermitEndsWithTheObject) {
-  gate_.SetLimits(Slots(2));
-  std::optional<Admission> a = gate_.Admit({5000}, Interactive());
-  std::optional<Admission> b = gate_.Admit({5000}, Bulk());
-  Admission c = gate_.Admit({5000}, Interactive());
-  EXPECT_TRUE(a->admitted() && b->admitted() && c.waiting());
-  EXPECT_EQ(gate_.Stats().running, 2);
-  a.reset();
-  EXPECT_EQ(c.Poll(), State::kAdmitted);
-  EXPECT_EQ(gate_.Stats().running, 2);
-}
-
-TEST_F(GateWaitTest, AFreeSlotGoesToInteractiveFirst) {
-  gate_.SetLimits(Slots(1));
-  std::optional<Admission> holder = gate_.Admit({5000}, Bulk());
-  Admission bulk = gate_.Admit({5000}, Bulk());
-  Admission interactive = gate_.Admit({5000}, Interactive());
-  holder.reset();
-  EXPECT_EQ(interactive.Poll(), State::kAdmitted);
-  EXPECT_EQ(bulk.Poll(), State::kWaiting);
-}
-
-TEST_F(GateWaitTest, CheapReadsPassWhileScansWait) {
-  gate_.SetLimits(Slots(1));
-  const Admission holder = gate_.Admit({5000}, Interactive());
-  const Admission scan = gate_.Admit({5000}, Interactive());
-  ASSERT_TRUE(scan.waiting());
-  EXPECT_EQ(AdmittedNow(Interactive(), 999, 1000), 1000);
-}
-
-TEST_F(GateWaitTest, AScanThatWaitsForASlotDoesNotAskForPumpsOrPromiseATurn) {
-  gate_.SetLimits(Slots(1));
-  const Admission holder = gate_.Admit({5000}, Interactive());
-  const Admission scan = gate_.Admit({5000}, Interactive());
-  EXPECT_EQ(scan.wait_until(), clock_.Now() + seconds(1)) << "nobody can tell when the slot is free";
-  EXPECT_EQ(gate_.Pump(), clock_.Now() + seconds(1));
-}
-
-TEST_F(GateWaitTest, AScanThatFindsNoSlotIsRefusedWithATimeToComeBack) {
-  gate_.SetLimits(Slots(1));
-  const Admission holder = gate_.Admit({5000}, Interactive());
-  Admission scan = gate_.Admit({5000}, Interactive());
-  Run(seconds(1));
-  ASSERT_EQ(scan.Poll(), State::kRefused);
-  EXPECT_GT(scan.retry_after(), Duration::zero());
-}
-
-TEST_F(GateWaitTest, APermitSurvivesOpeningAndNewLimits) {
-  gate_.SetLimits(Slots(1));
-  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
-  gate_.SetLimits({});
-  gate_.SetLimits(Slots(1));
-  EXPECT_TRUE(gate_.Admit({5000}, Interactive()).waiting());
-  holder.reset();
-  EXPECT_EQ(gate_.Stats().running, 0);
-  EXPECT_TRUE(gate_.Admit({5000}, Interactive()).admitted());
-}
-
 TEST_F(GateWaitTest, HoldLetsNothingPassAndNobodyLose) {
-  GateLimits limits = Pacing(kInfinity, kInfinity);
+  WriteLimits limits = Pacing(kInfinity, kInfinity);
   limits[WorkClass::kBulk].hold = true;
   limits[WorkClass::kBulk].reason = "emergency";
   gate_.SetLimits(limits);
@@ -226,42 +109,13 @@ TEST_F(GateWaitTest, HoldLetsNothingPassAndNobodyLose) {
 }
 
 TEST_F(GateWaitTest, AHoldThatLastsEndsInARefusalWithATimeToComeBack) {
-  GateLimits limits = Pacing(kInfinity, kInfinity);
+  WriteLimits limits = Pacing(kInfinity, kInfinity);
   limits[WorkClass::kBulk].hold = true;
   gate_.SetLimits(limits);
   Admission bulk = gate_.Admit({1000}, Bulk());
   Run(seconds(60));
   ASSERT_EQ(bulk.Poll(), State::kRefused);
   EXPECT_GT(bulk.retry_after(), Duration::zero());
-}
-
-TEST_F(GateWaitTest, RefuseExpensiveAnswersScansAtOnceAndCheapReadsAsEver) {
-  GateLimits limits = Slots(4);
-  limits[WorkClass::kInteractive].refuse_expensive = true;
-  limits[WorkClass::kInteractive].reason = "emergency";
-  gate_.SetLimits(limits);
-  const Admission scan = gate_.Admit({5000}, Interactive());
-  ASSERT_TRUE(scan.refused());
-  EXPECT_EQ(scan.reason(), "emergency");
-  EXPECT_GT(scan.retry_after(), Duration::zero());
-  EXPECT_TRUE(gate_.Admit({999}, Interactive()).admitted());
-}
-
-TEST_F(GateWaitTest, RefuseExpensiveReachesTheScansThatWaitAlready) {
-  GateLimits limits = Slots(1);
-  gate_.SetLimits(limits);
-  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
-  Admission scan = gate_.Admit({5000}, Interactive());
-  Admission bulk_scan = gate_.Admit({5000}, Bulk());
-  limits[WorkClass::kInteractive].refuse_expensive = true;
-  limits[WorkClass::kInteractive].reason = "emergency";
-  gate_.SetLimits(limits);
-  ASSERT_EQ(scan.Poll(), State::kRefused);
-  EXPECT_EQ(scan.reason(), "emergency");
-  EXPECT_GT(scan.retry_after(), Duration::zero());
-  EXPECT_EQ(bulk_scan.Poll(), State::kWaiting);
-  holder.reset();
-  EXPECT_EQ(bulk_scan.Poll(), State::kAdmitted);
 }
 
 TEST_F(GateWaitTest, RefuseAllEndsEveryWait) {
@@ -277,7 +131,7 @@ TEST_F(GateWaitTest, RefuseAllEndsEveryWait) {
 }
 
 TEST_F(GateWaitTest, TheQueueIsBounded) {
-  GateLimits limits = Pacing(1e12, 1e12, 0);
+  WriteLimits limits = Pacing(1e12, 1e12, 0);
   gate_.SetLimits(limits);
   ASSERT_TRUE(gate_.Admit({1000}, Interactive()).admitted());
   std::vector<Admission> waiting;
@@ -291,45 +145,6 @@ TEST_F(GateWaitTest, TheQueueIsBounded) {
   EXPECT_EQ(refused.retry_after(), seconds(1));
   AdmittedNow(Bulk(), 1);
   EXPECT_TRUE(gate_.Admit({1}, Bulk()).waiting()) << "each class has its own";
-}
-
-TEST_F(GateWaitTest, OnSettledIsCalledOnceWhenTheTurnComes) {
-  Exhaust();
-  Admission admission = gate_.Admit({1000}, Interactive());
-  int calls = 0;
-  admission.OnSettled([&] { ++calls; });
-  EXPECT_EQ(calls, 0);
-  Run(milliseconds(10));
-  EXPECT_EQ(calls, 1);
-  gate_.RefuseAll("stopped");
-  gate_.SetLimits({});
-  EXPECT_EQ(admission.Poll(), State::kAdmitted);
-  EXPECT_EQ(calls, 1);
-}
-
-TEST_F(GateWaitTest, OnSettledIsCalledHereWhenNothingIsLeftToWaitFor) {
-  Exhaust();
-  int calls = 0;
-  Admission refused = gate_.Admit({100'000'000}, Interactive());
-  ASSERT_EQ(refused.state(), State::kWaiting) << "more than the burst passes when the bucket is full";
-  gate_.RefuseAll("stopped");
-  refused.OnSettled([&] { ++calls; });
-  EXPECT_EQ(calls, 1) << "settled, though nobody has looked yet";
-  gate_.SetLimits({});
-  Admission admitted = gate_.Admit({1}, Interactive());
-  admitted.OnSettled([&] { ++calls; });
-  EXPECT_EQ(calls, 2);
-}
-
-TEST_F(GateWaitTest, OnSettledIsNotCalledAfterDestruction) {
-  Exhaust();
-  int calls = 0;
-  {
-    Admission admission = gate_.Admit({1000}, Interactive());
-    admission.OnSettled([&] { ++calls; });
-  }
-  Run(seconds(2));
-  EXPECT_EQ(calls, 0);
 }
 
 TEST_F(GateWaitTest, WaitReturnsFromItsThreadWhenTheTurnComes) {

@@ -30,7 +30,7 @@ class LimiterTest : public testing::Test {
 
   AdaptiveLimiter& Build(const LimiterSettings& settings = {}) {
     limiter_.reset();
-    return limiter_.emplace(monitor_, settings, clock_);
+    return limiter_.emplace(monitor_, settings);
   }
 
   // One sample, one tick, one tick's time of turns.

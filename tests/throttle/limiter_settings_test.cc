@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <string>
@@ -34,6 +35,26 @@ TEST(LimiterSettings, BulkHasTheGainsOfWritesWhereItHasNoOwn) {
   EXPECT_EQ(s.bulk.gains, (PidGains{.kp = 2, .ki = 0.15, .kd = 0.01}));
   EXPECT_EQ(s.bulk.filter_alpha, 0.5);
   EXPECT_FALSE(LoadLimiterSettings({{"WEIR_RATE_LIMIT_RECOVERY", "2"}}, &s).ok()) << "it checks";
+}
+
+TEST(LimiterSettings, TheTableSaysWhatBulkUsesAndFromWhereItHasIt) {
+  LimiterSettings s;
+  SettingTable table;
+  Declare(table, s);
+  ASSERT_TRUE(table.Load({{"WEIR_RATE_LIMIT_WRITE_KP", "2"}, {"ORLY_RATE_LIMIT_WRITE_KD", "0.5"}}).ok());
+  const auto row = [&](std::string_view name) { return *std::ranges::find(table.rows(), name, &SettingRow::name); };
+  EXPECT_EQ(row("IMPORT_WRITE_KP").value, "2");
+  EXPECT_EQ(row("IMPORT_WRITE_KP").source, "inherited from WEIR_RATE_LIMIT_WRITE_KP");
+  EXPECT_EQ(row("IMPORT_WRITE_KD").value, "0.5");
+  EXPECT_EQ(row("IMPORT_WRITE_KD").source, "inherited from ORLY_RATE_LIMIT_WRITE_KD");
+  EXPECT_EQ(row("IMPORT_WRITE_FILTER_ALPHA").source, "default");
+  EXPECT_EQ(s.bulk.gains, (PidGains{.kp = 2, .ki = 0.15, .kd = 0.5}));
+}
+
+TEST(LimiterSettings, OnlyALimiterThatNeverOpensTakesThePlaceOfTheEnginesBrakes) {
+  EXPECT_TRUE(LimiterSettings().ReplacesBrakes());
+  EXPECT_FALSE(LimiterSettings{.enabled = false}.ReplacesBrakes());
+  EXPECT_FALSE(LimiterSettings{.on_sensor_loss = SensorLoss::kOpen}.ReplacesBrakes());
 }
 
 TEST(LimiterSettings, DefaultsAreThePlansAndPassTheCheck) {

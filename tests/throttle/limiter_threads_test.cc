@@ -15,17 +15,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using State = Admission::State;
 
-TEST_F(LimiterTest, StopComesBeforeStartAndTwiceWithoutHarm) {
-  AdaptiveLimiter& limiter = Build();
-  limiter.Stop();
-  limiter.Start();
-  limiter.Start();
-  limiter.Stop();
-  limiter.Stop();
-  limiter.Start();
-  limiter.Stop();
-}
-
 TEST_F(LimiterTest, StopRefusesWhoWaitsAndLeavesTheGatesOpen) {
   AdaptiveLimiter& limiter = Build();
   Say(0.9);
@@ -39,23 +28,6 @@ TEST_F(LimiterTest, StopRefusesWhoWaitsAndLeavesTheGatesOpen) {
   EXPECT_TRUE(BulkPasses());
   Tick();
   EXPECT_FALSE(BulkPasses()) << "a tick takes it up again";
-}
-
-// Whoever starts and stops at once, no Stop hangs on a thread that a Start told to go on.
-TEST(LimiterThreads, StartAndStopFromManyThreads) {
-  ScriptedMonitor monitor;
-  AdaptiveLimiter limiter(monitor);
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
-      for (int n = 0; n < 200; ++n) {
-        limiter.Start();
-        limiter.Stop();
-      }
-    });
-  }
-  threads.clear();
-  limiter.Stop();
 }
 
 // On the machine's own clock, with an engine that drains 10 MB/s and stands at its setpoint.
@@ -82,6 +54,40 @@ class RunningLimiterTest : public testing::Test {
 
   ScriptedMonitor monitor_;
 };
+
+TEST_F(RunningLimiterTest, StopComesBeforeStartAndTwiceAndAfterAllThatItStillRuns) {
+  AdaptiveLimiter limiter(monitor_);
+  limiter.Stop();
+  Start(limiter);
+  Start(limiter);
+  limiter.Stop();
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "") << "open";
+  limiter.Stop();
+  Start(limiter);
+  limiter.Stop();
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "");
+}
+
+// Whoever starts and stops at once, no Stop hangs on a thread that a Start told to go on, and none leaves one behind
+// that closes the gate again.
+TEST_F(RunningLimiterTest, StartAndStopFromManyThreads) {
+  AdaptiveLimiter limiter(monitor_);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 200; ++n) {
+        limiter.Start();
+        limiter.Stop();
+      }
+    });
+  }
+  threads.clear();
+  limiter.Stop();
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "");
+  Start(limiter);
+  limiter.Stop();
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "");
+}
 
 TEST_F(RunningLimiterTest, HandsOutTurnsByItself) {
   AdaptiveLimiter limiter(monitor_);
@@ -144,6 +150,30 @@ TEST_F(LimiterTest, MaybeThrottleTakesBatchesToTheGate) {
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].bytes, 1000U);
   for (int n = 0; n < 5; ++n) limiter.MaybeThrottle(Operation::kWrite, {10}, {.work_class = WorkClass::kBulk});
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes, 50U) << "an import's batch is smaller";
+}
+
+TEST_F(LimiterTest, MaybeThrottleChargesEachClassWithWhatIsItsOwn) {
+  AdaptiveLimiter& limiter = Build();
+  for (int n = 0; n < 4; ++n) limiter.MaybeThrottle(Operation::kWrite, {1'000'000}, {.work_class = WorkClass::kBulk});
+  for (int n = 0; n < 10; ++n) limiter.MaybeThrottle(Operation::kWrite, {100});
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[0].bytes, 1000U);
+  limiter.MaybeThrottle(Operation::kWrite, {1'000'000}, {.work_class = WorkClass::kBulk});
+  EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes, 5'000'000U);
+}
+
+TEST_F(LimiterTest, MaybeThrottleLeavesNoPermitOfARead) {
+  LimiterSettings settings;
+  settings.read.min_batch = 1;
+  AdaptiveLimiter& limiter = Build(settings);
+  monitor_.Say([](LoadSample* sample) {
+    sample->Add(ForReads("memory", 2));
+    return Status();
+  });
+  Ticks(5);
+  ASSERT_EQ(limiter.View().scans_at_once, 1);
+  EXPECT_EQ(limiter.MaybeThrottle(Operation::kRead, {1 << 20}), Duration::zero());
+  EXPECT_EQ(limiter.MaybeThrottle(Operation::kRead, {1 << 20}), Duration::zero()) << "not behind the first";
+  EXPECT_EQ(limiter.Stats(Operation::kRead).running, 0);
 }
 
 TEST_F(LimiterTest, MaybeThrottleLosesNoBytesWhenThreadsShareASlot) {

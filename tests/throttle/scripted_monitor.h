@@ -10,20 +10,13 @@
 
 namespace weir {
 
-class ScriptedMonitor final : public LoadMonitor {
+class ScriptedProbe final : public LoadProbe {
  public:
-  explicit ScriptedMonitor(const Clock& clock = Clock::System()) : LoadMonitor({}, clock) {}
-  ~ScriptedMonitor() override { Stop(); }
-
-  // What the next samples say.
   void Say(std::function<Status(LoadSample*)> probe) {
     std::lock_guard lock(mutex_);
     probe_ = std::move(probe);
   }
 
-  int flushes() const { return flushes_; }
-
- private:
   Status Probe(TimePoint, LoadSample* sample) override {
     std::function<Status(LoadSample*)> probe;
     {
@@ -32,15 +25,30 @@ class ScriptedMonitor final : public LoadMonitor {
     }
     return probe ? probe(sample) : Status();
   }
-
   Status Flush() override {
     ++flushes_;
     return Status();
   }
 
+  int flushes() const { return flushes_; }
+
+ private:
   std::mutex mutex_;
   std::function<Status(LoadSample*)> probe_;
   std::atomic<int> flushes_{0};
+};
+
+class ScriptedMonitor final : public LoadMonitor {
+ public:
+  explicit ScriptedMonitor(const Clock& clock = Clock::System(), const MonitorSettings& settings = {})
+      : LoadMonitor(std::make_unique<ScriptedProbe>(), settings, clock) {}
+
+  // What the next samples say.
+  void Say(std::function<Status(LoadSample*)> probe) { scripted_.Say(std::move(probe)); }
+  int flushes() const { return scripted_.flushes(); }
+
+ private:
+  ScriptedProbe& scripted_ = static_cast<ScriptedProbe&>(probe());
 };
 
 }  // namespace weir

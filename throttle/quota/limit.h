@@ -20,6 +20,8 @@ struct Limit {
   int64_t amount = 0;  // > 0
   Duration per{};      // 1 s .. 366 days, whole milliseconds
   int64_t burst = 0;   // of a bucket: >= amount
+  // Of a tenant or an API key alone: one count for all its users and, where it stands under "*", all models.
+  bool total = false;
 
   bool operator==(const Limit&) const = default;
 };

@@ -12,12 +12,25 @@ constexpr size_t kSweptForRoom = 256;  // buckets: some 20 us; all of them would
 
 }  // namespace
 
+std::vector<std::unique_lock<std::mutex>> MemoryShards::LockAll() {
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
+  return locks;
+}
+
 ModelCounts* MemoryShards::NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) {
   if (bounded && !models_.Take(1)) return nullptr;
   Slot& slot = shard.slots.try_emplace(std::string(name.name)).first->second;
-  slot.counts = std::make_unique<ModelCounts>(meters_, now);
+  slot.counts = std::make_unique<ModelCounts>(meters_, across_mutex_, now);
   slot.bounded = bounded;
   return slot.counts.get();
+}
+
+void MemoryShards::Settle(ModelCounts* counts, const ReservationToken& token, const Settlement& settlement,
+                          SettlementAnswer* answer) {
+  const WallTime now = Now();
+  Advance(counts, now);
+  expired_reservations_.fetch_add(counts->Settle(token, settlement, now, answer), std::memory_order_relaxed);
 }
 
 void MemoryShards::StateQuota(Slot* slot, const ModelQuota& quota) {
@@ -28,6 +41,20 @@ void MemoryShards::StateQuota(Slot* slot, const ModelQuota& quota) {
 void MemoryShards::ForgetCounts(Slot* slot) {
   slot->counts.reset();
   if (std::exchange(slot->bounded, false)) models_.GiveBack(1);
+}
+
+void MemoryShards::ForgetAll() {
+  for (Shard& shard : shards_) {
+    for (auto& [name, slot] : shard.slots) ForgetCounts(&slot);
+    std::erase_if(shard.slots, [](const auto& item) { return !item.second.stated; });
+  }
+  const std::scoped_lock lock(across_mutex_);
+  across_.ForgetMeters();
+}
+
+void MemoryShards::SweepAcross(size_t buckets) {
+  const std::scoped_lock lock(across_mutex_);
+  across_.Sweep(Now(), std::min(buckets, across_.buckets()));
 }
 
 void MemoryShards::SweepInPassing(Shard& shard, WallTime now) { SweepSome(shard, now, kSweptInPassing); }
@@ -78,6 +105,12 @@ void MemoryShards::SweepModel(Shard& shard, const HashedName& name) {
 }
 
 void MemoryShards::SweepAll() {
+  size_t buckets = 1;
+  for (size_t swept = 0; swept < buckets; swept += kSweptAtOnce) {
+    SweepAcross(kSweptAtOnce);
+    const std::scoped_lock lock(across_mutex_);
+    buckets = across_.buckets();
+  }
   std::vector<std::string> names;
   for (Shard& shard : shards_) {
     names.clear();
@@ -91,6 +124,7 @@ void MemoryShards::SweepAll() {
 }
 
 void MemoryShards::MakeRoom() {
+  SweepAcross(kSweptForRoom);
   size_t left = kSweptForRoom;
   for (size_t i = 0; i < kShards && left > 0; ++i) {
     Shard& shard = shards_[next_for_room_.fetch_add(1, std::memory_order_relaxed) % kShards];

@@ -4,6 +4,7 @@
 // Threads: any. Who uses a shard, or what is in it, has its lock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -14,39 +15,22 @@
 #include <unordered_map>
 #include <vector>
 
+#include "config/bound.h"
+#include "config/text/name_hash.h"
 #include "throttle/quota/model_counts.h"
-#include "throttle/quota/name_bound.h"
-#include "throttle/quota/name_map.h"
+#include "throttle/quota/nearly_full.h"
 #include "throttle/quota/reservation_id.h"
 
 namespace weir {
-
-// Hashed once, for the shard and for its map.
-struct HashedName {
-  explicit HashedName(std::string_view text) : name(text), hash(HashOfName(text)) {}
-
-  std::string_view name;
-  size_t hash;
-};
 
 class MemoryShards {
  public:
   // Of a model.
   struct Slot {
     std::optional<ModelQuota> stated;
+    bool by_configuration = false;        // stated so
     std::unique_ptr<ModelCounts> counts;  // none while nothing counts
     bool bounded = false;                 // counts has its room of max_models
-  };
-  struct HashName {
-    using is_transparent = void;  // NOLINT(readability-identifier-naming): the name that the library looks for
-    size_t operator()(const HashedName& name) const { return name.hash; }
-    size_t operator()(const std::string& name) const { return HashOfName(name); }
-  };
-  struct SameName {
-    using is_transparent = void;  // NOLINT(readability-identifier-naming): the name that the library looks for
-    bool operator()(const std::string& a, const std::string& b) const { return a == b; }
-    bool operator()(const HashedName& a, const std::string& b) const { return a.name == b; }
-    bool operator()(const std::string& a, const HashedName& b) const { return a == b.name; }
   };
   struct alignas(64) Shard {
     std::mutex mutex;
@@ -55,17 +39,23 @@ class MemoryShards {
     std::vector<Meter*> meters;  // of the charge at hand
     ReservationTokens tokens;
   };
-  static constexpr size_t kShards = 64;
+  // Import and Reset lock all of them, and what is across; the thread sanitizer follows 64 locks of a thread.
+  static constexpr size_t kShards = 32;
 
   // The clock must outlive it.
   MemoryShards(size_t max_models, size_t max_tier_keys, const WallClock& clock)
-      : clock_(clock), models_(max_models), meters_(max_tier_keys) {}
+      : clock_(clock), models_(max_models), meters_(max_tier_keys), across_{meters_, across_mutex_, WallTime()} {}
 
   Shard& Of(const HashedName& name) { return shards_[name.hash >> 32 & (kShards - 1)]; }
   std::array<Shard, kShards>& all() { return shards_; }
+  std::vector<std::unique_lock<std::mutex>> LockAll();
+  // What is counted for all models together: meters alone. Who has a shard's lock too took that first.
+  ModelCounts& across() { return across_; }
+  std::mutex& across_mutex() { return across_mutex_; }
   WallTime Now() const { return clock_.Now(); }
   uint64_t expired_reservations() const { return expired_reservations_.load(std::memory_order_relaxed); }
 
+  bool NearlyFull() const { return std::max(models_.fullness(), meters_.fullness()) >= kNearlyFull; }
   bool HasRoomForModel() const { return models_.HasRoom(1); }
   bool HasRoomForMeters(size_t count) const { return meters_.HasRoom(count); }
 
@@ -75,11 +65,16 @@ class MemoryShards {
     if (const size_t expired = counts->Advance(now))
       expired_reservations_.fetch_add(expired, std::memory_order_relaxed);
   }
+  void Settle(ModelCounts* counts, const ReservationToken& token, const Settlement& settlement,
+              SettlementAnswer* answer);
   void StateQuota(Slot* slot, const ModelQuota& quota);  // its name needs no room then
   void ForgetCounts(Slot* slot);
+  // All that counts, with the locks of all shards.
+  void ForgetAll();
 
   // Whenever a name is new: names are forgotten as fast as they come.
   void SweepInPassing(Shard& shard, WallTime now);
+  void SweepAcross(size_t buckets);  // takes its lock
   // Of a model of which nothing counts but perhaps for tiers, all at once.
   void SweepQuiet(Slot* slot, WallTime now);
   // These take the locks: all of it; and a step of a search for room that goes on with the next who finds none.
@@ -92,9 +87,11 @@ class MemoryShards {
   void SweepModel(Shard& shard, const HashedName& name);
 
   const WallClock& clock_;
-  NameBound models_;
-  NameBound meters_;
-  std::array<Shard, kShards> shards_;  // after the bounds, to which its names are given back
+  Bound models_;
+  Bound meters_;
+  std::mutex across_mutex_;
+  ModelCounts across_;
+  std::array<Shard, kShards> shards_;  // after the bounds, to which its names are given back, and what it has pinned
   std::atomic<size_t> next_for_room_{0};
   std::atomic<uint64_t> expired_reservations_{0};
 };

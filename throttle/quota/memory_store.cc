@@ -83,6 +83,7 @@ class Turn {
   bool has_quota_ = false;
   bool has_new_names_ = false;
   size_t dropped_ = 0;
+  std::unique_lock<std::mutex> across_lock_;
 };
 
 bool Turn::Run(bool last, ChargeAnswer* answer) {
@@ -94,12 +95,14 @@ bool Turn::Run(bool last, ChargeAnswer* answer) {
   const bool fits = answer->fits();
   if (((fits && (quota || !charge_.refuse_unknown)) || force) && !IsNothing(charge_)) {
     bool has_room = HasRoom();
-    if (!has_room && !last) return false;
+    if (!has_room && !last && charge_.may_name) return false;
     if (charge_.charges() && (has_room || force)) has_room = Enter(answer);
+    if (has_new_names_ || !has_room) answer->nearly_full = shards_.NearlyFull();
     if (!has_room && fits) answer->code = QuotaCode::kTooManyNames;
   }
   answer->quota = quota;
   TellUsage(answer);
+  if (across_lock_.owns_lock()) across_lock_.unlock();
   if (has_new_names_) shards_.SweepInPassing(shard_, now_);
   return true;
 }
@@ -109,34 +112,42 @@ const std::optional<ModelQuota>& Turn::FindCounts() {
   shard_.meters.clear();
   const auto found = shard_.slots.find(name_);
   if (found != shard_.slots.end()) counts_ = found->second.counts.get();
-  if (counts_) {
-    shards_.Advance(counts_, now_);
-    counts_->FindMeters(charge_.tiers, now_, &shard_.meters);
-  } else {
-    shard_.meters.resize(charge_.tiers.size());
+  if (counts_) shards_.Advance(counts_, now_);
+  // For as long as the turn: what is across models is decided together with the model.
+  if (std::ranges::any_of(charge_.tiers, &TierCharge::of_all_models))
+    across_lock_ = std::unique_lock(shards_.across_mutex());
+  for (const TierCharge& tier : charge_.tiers) {
+    ModelCounts* counts = tier.of_all_models ? &shards_.across() : counts_;
+    shard_.meters.push_back(counts != nullptr ? counts->FindMeter(tier, now_) : nullptr);
   }
   return found != shard_.slots.end() && found->second.stated ? found->second.stated : charge_.default_quota;
 }
 
 bool Turn::HasRoom() const {
-  if (!counts_ && !has_quota_ && !shards_.HasRoomForModel()) return false;
+  if (!counts_ && !has_quota_ && !(charge_.may_name && shards_.HasRoomForModel())) return false;
   if (charge_.holds() && counts_ && !counts_->HasRoomToHold()) return false;
   const size_t missing = MissingMeters(charge_, shard_.meters);
-  return missing == 0 || shards_.HasRoomForMeters(missing);
+  return missing == 0 || (charge_.may_name && shards_.HasRoomForMeters(missing));
 }
 
 // False: not all of it could be entered, and nothing was, but by force.
 bool Turn::Enter(ChargeAnswer* answer) {
   const bool force = charge_.forces();
   if (!counts_) {
-    counts_ = shards_.NewCounts(shard_, name_, !has_quota_, now_);
+    const bool bounded = !has_quota_;
+    if (charge_.may_name || !bounded) counts_ = shards_.NewCounts(shard_, name_, bounded, now_);
     has_new_names_ = true;
+    answer->new_names += counts_ && bounded ? 1 : 0;
   }
   size_t dropped = 1;
   if (counts_ && (!charge_.holds() || counts_->HasRoomToHold())) {
     const size_t missing = MissingMeters(charge_, shard_.meters);
-    dropped = missing == 0 ? 0 : counts_->MakeMeters(charge_, now_, &shard_.meters);
-    if (missing > 0) has_new_names_ = true;
+    dropped = missing;
+    if (missing > 0) {
+      if (charge_.may_name) dropped = counts_->MakeMeters(charge_, now_, shards_.across(), &shard_.meters);
+      answer->new_names += static_cast<uint32_t>(missing - dropped);
+      has_new_names_ = true;
+    }
     if (dropped > 0 && !force) return false;
     if (charge_.holds()) {
       const ReservationToken token = shard_.tokens.Next();
@@ -159,37 +170,9 @@ void Turn::TellUsage(ChargeAnswer* answer) const {
 
 }  // namespace
 
-struct MemoryQuotaStore::Rep {
-  Rep(const MemoryStoreOptions& options, const WallClock& clock)
-      : max_models(options.max_models), shards(options.max_models, options.max_tier_keys, clock) {}
-
-  void Run(const Charge& charge, ChargeAnswer* answer);
-  bool Try(const HashedName& name, const Charge& charge, bool last, ChargeAnswer* answer);
-
-  const size_t max_models;
-  MemoryShards shards;
-  std::atomic<uint64_t> dropped_entries{0};
-};
-
-void MemoryQuotaStore::Rep::Run(const Charge& charge, ChargeAnswer* answer) {
-  const HashedName name(charge.model);
-  if (Try(name, charge, false, answer)) return;
-  shards.MakeRoom();
-  *answer = {};
-  Try(name, charge, true, answer);
-}
-
-bool MemoryQuotaStore::Rep::Try(const HashedName& name, const Charge& charge, bool last, ChargeAnswer* answer) {
-  Shard& shard = shards.Of(name);
-  const std::scoped_lock lock(shard.mutex);
-  Turn turn(shards, shard, name, charge);
-  const bool done = turn.Run(last, answer);
-  if (turn.dropped() > 0) dropped_entries.fetch_add(turn.dropped(), std::memory_order_relaxed);
-  return done;
-}
-
 MemoryQuotaStore::MemoryQuotaStore(MemoryStoreOptions options, const WallClock& clock)
-    : rep_(std::make_unique<Rep>(options, clock)) {}
+    : max_models_(options.max_models),
+      shards_(std::make_unique<MemoryShards>(options.max_models, options.max_tier_keys, clock)) {}
 
 MemoryQuotaStore::~MemoryQuotaStore() = default;
 
@@ -197,13 +180,30 @@ size_t MemoryQuotaStore::exact_entries() const { return WindowLog::kExactEntries
 
 Duration MemoryQuotaStore::granule(Duration window) const { return WindowLog::Granule(window); }
 
+// A second time where there was no room for a name at first.
+void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
+  const HashedName name(charge.model);
+  Shard& shard = shards_->Of(name);
+  for (bool last : {false, true}) {
+    {
+      const std::scoped_lock lock(shard.mutex);
+      Turn turn(*shards_, shard, name, charge);
+      const bool done = turn.Run(last, answer);
+      if (turn.dropped() > 0) dropped_entries_.fetch_add(turn.dropped(), std::memory_order_relaxed);
+      if (done) return;
+    }
+    shards_->MakeRoom();
+    *answer = {};
+  }
+}
+
 // One answer and one return: a move of it costs 4 ns.
 ChargeAnswer MemoryQuotaStore::Run(const Charge& charge) {
   ChargeAnswer answer;
   if (IsAmount(charge.tokens) && IsAmount(charge.requests)) {
-    rep_->Run(charge, &answer);
+    Decide(charge, &answer);
   } else {
-    rep_->Run(CutDown(charge), &answer);
+    Decide(CutDown(charge), &answer);
   }
   return answer;
 }
@@ -212,61 +212,82 @@ SettlementAnswer MemoryQuotaStore::Run(const Settlement& settlement) {
   SettlementAnswer answer{.code = SettlementAnswer::Code::kUnknown};
   const std::optional<ReservationId> id = ParseReservationId(settlement.reservation);
   if (!id) return answer;
-  std::optional<int64_t> tokens = settlement.tokens;
-  if (tokens) tokens = std::clamp<int64_t>(*tokens, 0, kMostAmount);
+  answer.model = id->model;
+  Settlement cut_down = settlement;
+  if (cut_down.tokens) cut_down.tokens = std::clamp<int64_t>(*cut_down.tokens, 0, kMostAmount);
 
   const HashedName name(id->model);
-  Shard& shard = rep_->shards.Of(name);
+  Shard& shard = shards_->Of(name);
   const std::scoped_lock lock(shard.mutex);
   const auto found = shard.slots.find(name);
-  if (found == shard.slots.end() || !found->second.counts) return answer;
-  ModelCounts& counts = *found->second.counts;
-  const WallTime now = rep_->shards.Now();
-  rep_->shards.Advance(&counts, now);
-  const auto settled = counts.Settle(id->token, tokens, now);
-  if (!settled) return answer;
-  answer.code = SettlementAnswer::Code::kSettled;
-  answer.model = id->model;
-  answer.reserved_tokens = settled->tokens;
-  answer.actual_tokens = tokens.value_or(0);
-  answer.time_left = settled->time_left;
+  if (found != shard.slots.end() && found->second.counts)
+    shards_->Settle(found->second.counts.get(), id->token, cut_down, &answer);
   return answer;
 }
 
 Status MemoryQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuota> quota) {
   if (quota)
     if (Status status = CheckQuota(model, *quota); !status.ok()) return status;
-  const HashedName name(model);
-  Shard& shard = rep_->shards.Of(name);
-  const std::scoped_lock lock(shard.mutex);
-  if (quota) {
-    rep_->shards.StateQuota(&shard.slots[std::string(model)], *quota);
-  } else if (const auto found = shard.slots.find(name); found != shard.slots.end()) {
-    found->second.stated.reset();
-    if (!found->second.counts) shard.slots.erase(found);
-  }
+  Set(model, quota, false);
   return {};
 }
 
-Status MemoryQuotaStore::Reset(std::string_view model) {
-  for (Shard& shard : rep_->shards.all()) {
-    if (!model.empty() && &shard != &rep_->shards.Of(HashedName(model))) continue;
-    const std::scoped_lock lock(shard.mutex);
-    for (auto& [name, slot] : shard.slots)
-      if (model.empty() || name == model) rep_->shards.ForgetCounts(&slot);
-    std::erase_if(shard.slots, [](const auto& item) { return !item.second.stated && !item.second.counts; });
+Status MemoryQuotaStore::StateQuota(std::string_view model, const ModelQuota& quota) {
+  if (Status status = CheckQuota(model, quota); !status.ok()) return status;
+  Set(model, quota, true);
+  return {};
+}
+
+void MemoryQuotaStore::Set(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration) {
+  const HashedName name(model);
+  Shard& shard = shards_->Of(name);
+  const std::scoped_lock lock(shard.mutex);
+  if (quota) {
+    Slot& slot = shard.slots[std::string(model)];
+    shards_->StateQuota(&slot, *quota);
+    slot.by_configuration = by_configuration;
+  } else if (const auto found = shard.slots.find(name); found != shard.slots.end()) {
+    found->second.stated.reset();
+    found->second.by_configuration = false;
+    if (!found->second.counts) shard.slots.erase(found);
   }
+}
+
+Result<std::vector<std::string>> MemoryQuotaStore::StatedByConfiguration() {
+  std::vector<std::string> models;
+  for (Shard& shard : shards_->all()) {
+    const std::scoped_lock lock(shard.mutex);
+    for (const auto& [name, slot] : shard.slots)
+      if (slot.by_configuration) models.push_back(name);
+  }
+  std::ranges::sort(models);
+  return models;
+}
+
+Status MemoryQuotaStore::Reset(std::string_view model) {
+  if (model.empty()) {
+    const std::vector<std::unique_lock<std::mutex>> locks = shards_->LockAll();
+    shards_->ForgetAll();
+    return {};
+  }
+  const HashedName name(model);
+  Shard& shard = shards_->Of(name);
+  const std::scoped_lock lock(shard.mutex);
+  const auto found = shard.slots.find(name);
+  if (found == shard.slots.end()) return {};
+  shards_->ForgetCounts(&found->second);
+  if (!found->second.stated) shard.slots.erase(found);
   return {};
 }
 
 Result<std::vector<std::string>> MemoryQuotaStore::Models() {
   std::vector<std::string> models;
-  for (Shard& shard : rep_->shards.all()) {
+  for (Shard& shard : shards_->all()) {
     const std::scoped_lock lock(shard.mutex);
-    const WallTime now = rep_->shards.Now();
+    const WallTime now = shards_->Now();
     for (auto& [name, slot] : shard.slots) {
-      rep_->shards.SweepQuiet(&slot, now);
-      if (slot.stated || slot.counts) models.push_back(name);
+      shards_->SweepQuiet(&slot, now);
+      if (slot.stated || (slot.counts && slot.counts->CountsAnything())) models.push_back(name);
     }
   }
   std::ranges::sort(models);
@@ -275,13 +296,13 @@ Result<std::vector<std::string>> MemoryQuotaStore::Models() {
 
 Result<QuotaState> MemoryQuotaStore::Export() {
   QuotaState state;
-  for (Shard& shard : rep_->shards.all()) {
+  for (Shard& shard : shards_->all()) {
     const std::scoped_lock lock(shard.mutex);
-    const WallTime now = rep_->shards.Now();
+    const WallTime now = shards_->Now();
     for (auto& [name, slot] : shard.slots) {
-      ModelState model{.quota = slot.stated};
+      ModelState model{.quota = slot.stated, .by_configuration = slot.by_configuration};
       if (slot.counts) {
-        rep_->shards.Advance(slot.counts.get(), now);
+        shards_->Advance(slot.counts.get(), now);
         slot.counts->Save(&model);
       }
       if (model != ModelState()) state.emplace(name, std::move(model));
@@ -297,32 +318,34 @@ Status MemoryQuotaStore::Import(const QuotaState& state) {
     if (saved.quota)
       if (Status status = CheckQuota(model, *saved.quota); !status.ok()) return status;
   }
-  if (counted > rep_->max_models)
+  if (counted > max_models_)
     return Status::Error("usage of " + std::to_string(counted) + " models without a quota, of which " +
-                         std::to_string(rep_->max_models) + " may be held; raise max_models");
-  std::vector<std::unique_lock<std::mutex>> locks;
-  for (Shard& shard : rep_->shards.all()) locks.emplace_back(shard.mutex);
-  for (Shard& shard : rep_->shards.all()) {
-    for (auto& [name, slot] : shard.slots) rep_->shards.ForgetCounts(&slot);
-    shard.slots.clear();
-  }
-  const WallTime now = rep_->shards.Now();
+                         std::to_string(max_models_) + " may be held; raise max_models");
+  const std::vector<std::unique_lock<std::mutex>> locks = shards_->LockAll();
+  shards_->ForgetAll();
+  for (Shard& shard : shards_->all()) shard.slots.clear();
+  const WallTime now = shards_->Now();
   for (const auto& [model, saved] : state) {
     const HashedName name(model);
-    Shard& shard = rep_->shards.Of(name);
-    if (saved.quota) shard.slots[model].stated = saved.quota;
+    Shard& shard = shards_->Of(name);
+    if (saved.quota) {
+      Slot& slot = shard.slots[model];
+      slot.stated = saved.quota;
+      slot.by_configuration = saved.by_configuration;
+    }
     if (!saved.has_usage()) continue;
-    if (ModelCounts* counts = rep_->shards.NewCounts(shard, name, !saved.quota, now)) counts->Restore(saved, now);
+    if (ModelCounts* counts = shards_->NewCounts(shard, name, !saved.quota, now)) counts->Restore(saved, now);
   }
   return {};
 }
 
-void MemoryQuotaStore::Prune() { rep_->shards.SweepAll(); }
+void MemoryQuotaStore::Prune() { shards_->SweepAll(); }
 
 StoreHealth MemoryQuotaStore::Health() const {
   return {
-      .expired_reservations = rep_->shards.expired_reservations(),
-      .dropped_entries = rep_->dropped_entries.load(std::memory_order_relaxed),
+      .warning = shards_->NearlyFull() ? std::string(kNearlyFullWarning) : std::string(),
+      .expired_reservations = shards_->expired_reservations(),
+      .dropped_entries = dropped_entries_.load(std::memory_order_relaxed),
   };
 }
 

@@ -5,11 +5,14 @@
 // A log holds at most kExactEntries; then those closer than granule(window) become one, with the time of the last.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "throttle/quota/quota_store.h"
 
 namespace weir {
+
+class MemoryShards;
 
 struct MemoryStoreOptions {
   size_t max_models = 100'000;       // with anything that counts, without a quota; those with one always have room
@@ -30,6 +33,8 @@ class MemoryQuotaStore : public QuotaStore {
   ChargeAnswer Run(const Charge& charge) override;
   SettlementAnswer Run(const Settlement& settlement) override;
   Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) override;
+  Status StateQuota(std::string_view model, const ModelQuota& quota) override;
+  Result<std::vector<std::string>> StatedByConfiguration() override;
   Status Reset(std::string_view model) override;
   Result<std::vector<std::string>> Models() override;
   Result<QuotaState> Export() override;
@@ -38,8 +43,12 @@ class MemoryQuotaStore : public QuotaStore {
   StoreHealth Health() const override;
 
  private:
-  struct Rep;
-  std::unique_ptr<Rep> rep_;
+  void Decide(const Charge& charge, ChargeAnswer* answer);
+  void Set(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration);
+
+  const size_t max_models_;
+  const std::unique_ptr<MemoryShards> shards_;
+  std::atomic<uint64_t> dropped_entries_{0};
 };
 
 }  // namespace weir

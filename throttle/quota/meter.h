@@ -79,6 +79,12 @@ class DayCount {
  public:
   using Ref = uint64_t;  // a day
 
+  DayCount() = default;
+  // As it was saved: the number of the day too.
+  DayCount(WallTime start, int64_t count, Ref day) : count_(count), day_(day) {
+    if (count_ > 0) start_ = start;
+  }
+
   void Advance(WallTime now) {
     if (count_ == 0) return;
     if (start_ > now) start_ = now;
@@ -101,6 +107,7 @@ class DayCount {
     count_ = count;
   }
 
+  Ref day() const { return day_; }
   int64_t count() const { return count_; }
   WallTime start() const { return start_; }  // the epoch where no day has begun
   Duration UntilEnd(WallTime now) const { return start_ + kDay - now; }

@@ -20,26 +20,29 @@ size_t ModelCounts::Advance(WallTime now) {
   now_ = now;
   size_t expired = 0;
   for (; expired < kMostExpiredAtOnce; ++expired) {
-    const std::optional<Hold> hold = holds_.TakeExpired(now);
-    if (!hold) break;
-    GiveBack(*hold, hold->requests, hold->tokens);
+    std::optional<OpenHolds::Item> item = holds_.TakeExpired(now);
+    if (!item) break;
+    Expire(item->first, std::move(item->second));
   }
+  if (expired > 0) ForgetEnded();
   return expired;
 }
 
-void ModelCounts::FindMeters(std::span<const TierCharge> tiers, WallTime now, std::vector<Meter*>* meters) {
-  for (const TierCharge& tier : tiers) {
-    const auto found = meters_.find(MeterKeyView(tier));
-    Meter* meter = found == meters_.end() ? nullptr : &found->second;
-    if (meter) {
-      meter->Advance(now);
-      meter->Follow(tier.limit);
-    }
-    meters->push_back(meter);
-  }
+ModelCounts::~ModelCounts() {
+  holds_.ForEach([this](const Hold& hold) { Unpin(hold); });
+  ended_.ForEach([this](const Hold& hold) { Unpin(hold); });
+  meter_bound_.GiveBack(meters_.size());
 }
 
-size_t ModelCounts::MakeMeters(const Charge& charge, WallTime now, std::vector<Meter*>* meters) {
+Meter* ModelCounts::FindMeter(const TierCharge& tier, WallTime now) {
+  const auto found = meters_.find(MeterKeyView(tier));
+  if (found == meters_.end()) return nullptr;
+  found->second.Advance(now);
+  found->second.Follow(tier.limit);
+  return &found->second;
+}
+
+size_t ModelCounts::MakeMeters(const Charge& charge, WallTime now, ModelCounts& across, std::vector<Meter*>* meters) {
   size_t missing = 0;
   for (size_t i = 0; i < charge.tiers.size(); ++i) {
     const TierCharge& tier = charge.tiers[i];
@@ -48,7 +51,8 @@ size_t ModelCounts::MakeMeters(const Charge& charge, WallTime now, std::vector<M
       ++missing;
       continue;
     }
-    const auto [made, fresh] = meters_.try_emplace(MeterKey(MeterKeyView(tier)), tier.limit, now);
+    ModelCounts& counts = tier.of_all_models ? across : *this;
+    const auto [made, fresh] = counts.meters_.try_emplace(MeterKey(MeterKeyView(tier)), tier.limit, now);
     if (!fresh) meter_bound_.GiveBack(1);
     (*meters)[i] = &made->second;
   }
@@ -84,19 +88,70 @@ Hold ModelCounts::EnterParts(const Charge& charge, WallTime now, const std::vect
     const WindowLog::Ref ref = amount > 0 ? meter->Add(now, amount) : 0;
     if (!pin) continue;
     meter->Pin();
-    hold.tiers.push_back({meter, unit, ref});
+    hold.tiers.push_back({meter, unit, ref, charge.tiers[i].of_all_models});
   }
   return hold;
 }
 
-std::optional<ModelCounts::SettledHold> ModelCounts::Settle(const ReservationToken& token,
-                                                            std::optional<int64_t> tokens, WallTime now) {
-  const std::optional<Hold> hold = holds_.TakeOpen(token, now);
-  if (!hold) return {};
-  const int64_t used = tokens.value_or(0);
-  GiveBack(*hold, tokens ? 0 : hold->requests, std::max<int64_t>(0, hold->tokens - used));
-  if (used > hold->tokens) EnterMore(*hold, used - hold->tokens, now);
-  return SettledHold{.tokens = hold->tokens, .time_left = hold->deadline - now};
+size_t ModelCounts::Settle(const ReservationToken& token, const Settlement& settlement, WallTime now,
+                           SettlementAnswer* answer) {
+  size_t expired = 0;
+  const Hold* open = holds_.Find(token);
+  if (open != nullptr && open->deadline <= now) {
+    Expire(token, *holds_.Take(token));
+    open = nullptr;
+    ++expired;
+  }
+  if (open != nullptr) {
+    SettleOpen(token, *open, settlement, answer);
+  } else if (const EndedHolds::Ended* ended = ended_.Find(token, now)) {
+    SettleEnded(token, *ended, settlement, answer);
+  }
+  ForgetEnded();
+  return expired;
+}
+
+void ModelCounts::SettleOpen(const ReservationToken& token, const Hold& open, const Settlement& settlement,
+                             SettlementAnswer* answer) {
+  answer->code = SettlementAnswer::Code::kSettled;
+  answer->reserved_tokens = open.tokens;
+  answer->time_left = open.deadline - now_;
+  if (settlement.extend) {
+    if (*settlement.extend > answer->time_left) holds_.Extend(token, now_ + *settlement.extend);
+    return;
+  }
+  Hold hold = *holds_.Take(token);
+  answer->refunded = !settlement.tokens;
+  answer->actual_tokens = settlement.tokens.value_or(0);
+  GiveBack(hold, answer->refunded ? hold.requests : 0, std::max<int64_t>(0, hold.tokens - answer->actual_tokens));
+  EnterMore(hold, 0, answer->actual_tokens - hold.tokens);
+  EndAs(token, std::move(hold), *answer);
+}
+
+void ModelCounts::SettleEnded(const ReservationToken& token, const EndedHolds::Ended& ended,
+                              const Settlement& settlement, SettlementAnswer* answer) {
+  answer->reserved_tokens = ended.hold.tokens;
+  if (!ended.end.AnswerTo(settlement, answer)) return;
+  Hold hold = ended.hold;
+  if (!answer->refunded) EnterMore(hold, hold.requests, answer->actual_tokens);
+  EndAs(token, std::move(hold), *answer);
+}
+
+void ModelCounts::EndAs(const ReservationToken& token, Hold hold, const SettlementAnswer& answer) {
+  Unpin(hold);
+  hold.tiers = {};
+  ended_.Add(token, {.end = HoldEnd::Of(answer), .hold = std::move(hold), .kept_until = now_ + kSettledKept});
+}
+
+// Its meters stay pinned: a late commit charges them.
+void ModelCounts::Expire(const ReservationToken& token, Hold hold) {
+  GiveBack(hold, hold.requests, hold.tokens);
+  const WallTime kept_until = hold.deadline + kExpiredKept;
+  ended_.Add(token, {.hold = std::move(hold), .kept_until = kept_until});
+}
+
+void ModelCounts::ForgetEnded() {
+  while (const std::optional<EndedHolds::Ended> ended = ended_.TakeForgotten(now_)) Unpin(ended->hold);
 }
 
 void ModelCounts::GiveBack(const Hold& hold, int64_t requests, int64_t tokens) {
@@ -105,23 +160,39 @@ void ModelCounts::GiveBack(const Hold& hold, int64_t requests, int64_t tokens) {
     day_.GiveBack(hold.day, requests);
   }
   if (tokens > 0) tokens_.GiveBack(hold.token_ref, tokens);
+  const std::unique_lock lock = LockFor(hold);
   for (const Hold::Part& part : hold.tiers) {
-    part.meter->Unpin();
-    const int64_t amount = part.unit == Limit::Unit::kRequests ? requests : tokens;
+    const bool of_requests = part.unit == Limit::Unit::kRequests;
+    const int64_t amount = of_requests ? requests : tokens;
     if (amount == 0) continue;
     part.meter->Advance(now_);
-    const int64_t reserved = part.unit == Limit::Unit::kRequests ? hold.requests : hold.tokens;
-    part.meter->GiveBack(part.ref, amount, reserved, now_ - (hold.deadline - hold.hold_for));
+    part.meter->GiveBack(part.ref, amount, of_requests ? hold.requests : hold.tokens, now_ - hold.made());
   }
 }
 
-void ModelCounts::EnterMore(const Hold& hold, int64_t tokens, WallTime now) {
-  tokens_.Add(now, tokens);
-  for (const Hold::Part& part : hold.tiers) {
-    if (part.unit != Limit::Unit::kTokens) continue;
-    part.meter->Advance(now);
-    part.meter->Add(now, tokens);
+void ModelCounts::EnterMore(const Hold& hold, int64_t requests, int64_t tokens) {
+  if (requests > 0) {
+    requests_.Add(now_, requests);
+    day_.Add(now_, requests);
   }
+  if (tokens > 0) tokens_.Add(now_, tokens);
+  const std::unique_lock lock = LockFor(hold);
+  for (const Hold::Part& part : hold.tiers) {
+    const int64_t amount = part.unit == Limit::Unit::kRequests ? requests : tokens;
+    if (amount <= 0) continue;
+    part.meter->Advance(now_);
+    part.meter->Add(now_, amount);
+  }
+}
+
+void ModelCounts::Unpin(const Hold& hold) const {
+  const std::unique_lock lock = LockFor(hold);
+  for (const Hold::Part& part : hold.tiers) part.meter->Unpin();
+}
+
+std::unique_lock<std::mutex> ModelCounts::LockFor(const Hold& hold) const {
+  const bool across = std::ranges::any_of(hold.tiers, &Hold::Part::of_all_models);
+  return across ? std::unique_lock(across_mutex_) : std::unique_lock<std::mutex>();
 }
 
 void ModelCounts::Restore(const ModelState& state, WallTime now) {
@@ -138,7 +209,13 @@ void ModelCounts::Save(ModelState* state) const {
   state->day_count = day_.count();
 }
 
+void ModelCounts::ForgetMeters() {
+  meter_bound_.GiveBack(meters_.size());
+  meters_.clear();
+}
+
 size_t ModelCounts::Sweep(WallTime now, size_t buckets) {
+  ForgetEnded();
   size_t swept = 0;
   for (; swept < buckets && !meters_.empty(); ++swept) {
     next_bucket_ = (next_bucket_ + 1) % meters_.bucket_count();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,8 +15,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "config/bound.h"
+#include "throttle/quota/ended_holds.h"
 #include "throttle/quota/meter.h"
-#include "throttle/quota/name_bound.h"
 #include "throttle/quota/open_holds.h"
 #include "throttle/quota/quota_store.h"
 
@@ -59,9 +61,11 @@ size_t MissingMeters(const Charge& charge, const std::vector<Meter*>& meters);
 
 class ModelCounts {
  public:
-  // The bound is of the meters of all models, and outlives it.
-  ModelCounts(NameBound& meter_bound, WallTime now) : meter_bound_(meter_bound), now_(now) {}
-  ~ModelCounts() { meter_bound_.GiveBack(meters_.size()); }
+  // The bound is of the meters of all models, and outlives it; so does the mutex of what is counted across them, which
+  // it takes where a reservation has a part there: nobody who calls these holds it, but where that is said.
+  ModelCounts(Bound& meter_bound, std::mutex& across_mutex, WallTime now)
+      : meter_bound_(meter_bound), across_mutex_(across_mutex), now_(now) {}
+  ~ModelCounts();
   ModelCounts(const ModelCounts&) = delete;
   ModelCounts& operator=(const ModelCounts&) = delete;
 
@@ -69,19 +73,16 @@ class ModelCounts {
   // back that expired: kMostExpiredAtOnce at most.
   size_t Advance(WallTime now);
 
-  // The meters of these tiers, at `now`; null where there is none yet.
-  void FindMeters(std::span<const TierCharge> tiers, WallTime now, std::vector<Meter*>* meters);
-  // Makes those that the charge needs and has not, while there is room. How many are missing then.
-  size_t MakeMeters(const Charge& charge, WallTime now, std::vector<Meter*>* meters);
+  // The meter of a tier, at `now`; null where there is none yet.
+  Meter* FindMeter(const TierCharge& tier, WallTime now);
+  // Makes those that the charge needs and has not, while there is room; those of all models in `across`, whose mutex is
+  // held then, as it is for Enter. How many are missing then.
+  size_t MakeMeters(const Charge& charge, WallTime now, ModelCounts& across, std::vector<Meter*>* meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
   bool HasRoomToHold() const { return holds_.size() < kMostOpenReservations; }
-  struct SettledHold {
-    int64_t tokens = 0;
-    Duration time_left{};
-  };
-  // Nothing: there is no such reservation, or it has expired.
-  std::optional<SettledHold> Settle(const ReservationToken& token, std::optional<int64_t> tokens, WallTime now);
+  // The answer was kUnknown, and stays so where nothing is known of it. How many it found expired.
+  size_t Settle(const ReservationToken& token, const Settlement& settlement, WallTime now, SettlementAnswer* answer);
 
   const WindowLog& requests() const { return requests_; }
   const WindowLog& tokens() const { return tokens_; }
@@ -102,21 +103,36 @@ class ModelCounts {
   // at.
   size_t Sweep(WallTime now, size_t buckets);
   size_t buckets() const { return meters_.bucket_count(); }
+  void ForgetMeters();  // none is pinned
   // Nothing counts, but perhaps for tiers.
   bool Quiet() const;
-  bool Forgettable() const { return Quiet() && meters_.empty(); }
+  // For whoever lists what does. That a reservation has ended counts nowhere, and is kept for a while.
+  bool CountsAnything() const { return !Quiet() || !meters_.empty(); }
+  bool Forgettable() const { return !CountsAnything() && ended_.empty(); }
 
  private:
   Hold EnterParts(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, bool pin);
+  void Expire(const ReservationToken& token, Hold hold);
+  void SettleOpen(const ReservationToken& token, const Hold& open, const Settlement& settlement,
+                  SettlementAnswer* answer);
+  void SettleEnded(const ReservationToken& token, const EndedHolds::Ended& ended, const Settlement& settlement,
+                   SettlementAnswer* answer);
+  void EndAs(const ReservationToken& token, Hold hold, const SettlementAnswer& answer);
+  void ForgetEnded();
+  // As of now_.
   void GiveBack(const Hold& hold, int64_t requests, int64_t tokens);
-  void EnterMore(const Hold& hold, int64_t tokens, WallTime now);
+  void EnterMore(const Hold& hold, int64_t requests, int64_t tokens);
+  void Unpin(const Hold& hold) const;
+  std::unique_lock<std::mutex> LockFor(const Hold& hold) const;
 
-  NameBound& meter_bound_;
+  Bound& meter_bound_;
+  std::mutex& across_mutex_;
   WallTime now_;
   WindowLog requests_{kMinute};
   WindowLog tokens_{kMinute};
   DayCount day_;
   OpenHolds holds_;
+  EndedHolds ended_;
   std::unordered_map<MeterKey, Meter, HashMeterKey, SameMeterKey> meters_;
   size_t next_bucket_ = 0;
 };

@@ -5,18 +5,22 @@
 namespace weir {
 
 void OpenHolds::Add(const ReservationToken& token, Hold hold) {
+  const WallTime deadline = hold.deadline;
+  holds_.emplace(token, std::move(hold));
+  PushDue(token, deadline);
+}
+
+void OpenHolds::PushDue(const ReservationToken& token, WallTime deadline) {
   // Those that were settled stay in the heap until they are due, or are the most of it.
   static constexpr size_t kFewDue = 64;
-  due_.push_back({hold.deadline, token});
+  due_.push_back({deadline, token});
   std::ranges::push_heap(due_, Later);
-  holds_.emplace(token, std::move(hold));
   if (due_.size() > 2 * holds_.size() + kFewDue) Rebuild();
 }
 
-std::optional<Hold> OpenHolds::TakeOpen(const ReservationToken& token, WallTime now) {
+const Hold* OpenHolds::Find(const ReservationToken& token) const {
   const auto found = holds_.find(token);
-  if (found == holds_.end() || found->second.deadline <= now) return {};
-  return std::move(holds_.extract(found).mapped());
+  return found == holds_.end() ? nullptr : &found->second;
 }
 
 std::optional<Hold> OpenHolds::Take(const ReservationToken& token) {
@@ -25,17 +29,26 @@ std::optional<Hold> OpenHolds::Take(const ReservationToken& token) {
   return std::move(node.mapped());
 }
 
+// When it was made stays as it was.
+void OpenHolds::Extend(const ReservationToken& token, WallTime deadline) {
+  Hold& hold = holds_.at(token);
+  hold.hold_for += deadline - hold.deadline;
+  hold.deadline = deadline;
+  PushDue(token, deadline);
+}
+
 void OpenHolds::PullBack(WallTime now) {
   for (auto& [token, hold] : holds_) hold.deadline = std::min(hold.deadline, now + hold.hold_for);
   Rebuild();
 }
 
-std::optional<Hold> OpenHolds::PopDue(WallTime now) {
+std::optional<OpenHolds::Item> OpenHolds::PopDue(WallTime now) {
   while (!due_.empty() && due_.front().deadline <= now) {
     std::ranges::pop_heap(due_, Later);
-    const ReservationToken token = due_.back().token;
+    const Due due = due_.back();
     due_.pop_back();
-    if (std::optional<Hold> hold = Take(token)) return hold;
+    const Hold* hold = Find(due.token);
+    if (hold != nullptr && hold->deadline <= now) return Item(due.token, *Take(due.token));
   }
   return {};
 }

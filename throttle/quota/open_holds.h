@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "throttle/quota/meter.h"
@@ -19,6 +20,7 @@ struct Hold {
     Meter* meter = nullptr;  // pinned
     Limit::Unit unit{};
     WindowLog::Ref ref = 0;
+    bool of_all_models = false;  // other models charge the meter too
   };
 
   WallTime deadline;
@@ -29,38 +31,45 @@ struct Hold {
   WindowLog::Ref token_ref = 0;
   DayCount::Ref day = 0;
   std::vector<Part> tiers;
+
+  WallTime made() const { return deadline - hold_for; }
 };
 
 class OpenHolds {
  public:
+  using Item = std::pair<ReservationToken, Hold>;
+
   void Add(const ReservationToken& token, Hold hold);
-  // Nothing also where its deadline has come.
-  std::optional<Hold> TakeOpen(const ReservationToken& token, WallTime now);
+  // Null: there is none. One whose deadline has come is there until it is taken.
+  const Hold* Find(const ReservationToken& token) const;
+  std::optional<Hold> Take(const ReservationToken& token);
+  // Of one that is there, to a later deadline.
+  void Extend(const ReservationToken& token, WallTime deadline);
   // The one whose deadline came first, if it has come.
-  std::optional<Hold> TakeExpired(WallTime now) {
+  std::optional<Item> TakeExpired(WallTime now) {
     if (due_.empty() || due_.front().deadline > now) return {};
     return PopDue(now);
   }
   // The clock has stepped back to `now`: none was made later than that.
   void PullBack(WallTime now);
   size_t size() const { return holds_.size(); }
+  void ForEach(const auto& see) const {
+    for (const auto& [token, hold] : holds_) see(hold);
+  }
 
  private:
   struct Due {
     WallTime deadline;
     ReservationToken token;
   };
-  struct HashToken {
-    size_t operator()(const ReservationToken& token) const { return token[0]; }
-  };
   static bool Later(const Due& a, const Due& b) { return a.deadline > b.deadline; }
 
-  std::optional<Hold> Take(const ReservationToken& token);
-  std::optional<Hold> PopDue(WallTime now);
+  void PushDue(const ReservationToken& token, WallTime deadline);
+  std::optional<Item> PopDue(WallTime now);
   void Rebuild();
 
-  std::unordered_map<ReservationToken, Hold, HashToken> holds_;
-  std::vector<Due> due_;  // a heap, the next first; also some that were taken
+  std::unordered_map<ReservationToken, Hold, HashReservationToken> holds_;
+  std::vector<Due> due_;  // a heap, the next first; also some that were taken or extended
 };
 
 }  // namespace weir

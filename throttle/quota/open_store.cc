@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 #include "throttle/quota/memory_store.h"
 #include "throttle/quota/redis/redis_store.h"
 #include "throttle/quota/sqlite/sqlite_store.h"
@@ -40,6 +40,8 @@ Result<std::unique_ptr<QuotaStore>> OpenRedis(const QuotaStoreSettings& settings
   options.timeout = settings.redis_timeout;
   options.connect_timeout = settings.redis_connect_timeout;
   options.ca_file = settings.redis_ca_file;
+  options.cert_file = settings.redis_cert_file;
+  options.key_file = settings.redis_key_file;
   options.verify = settings.redis_verify;
   options.max_models = settings.max_models;
   options.max_tier_keys = settings.max_tier_keys;
@@ -67,31 +69,41 @@ void Declare(SettingTable& table, QuotaStoreSettings& settings) {
   table.Add("QUOTA_REDIS_PREFIX", &settings.redis_prefix, "what the keys in Redis begin with");
   table.Add("QUOTA_REDIS_CA_FILE", &settings.redis_ca_file,
             "certificates (PEM) that a Redis over TLS is trusted by; empty: the system's");
+  table.Add(
+      "QUOTA_REDIS_CERT_FILE", &settings.redis_cert_file,
+      "certificate (PEM, with those that lead to its authority) that is shown to a Redis over TLS, which asks for "
+      "one by default (tls-auth-clients); empty: none");
+  table.Add("QUOTA_REDIS_KEY_FILE", &settings.redis_key_file, "private key (PEM) of WEIR_QUOTA_REDIS_CERT_FILE");
   table.Add("QUOTA_REDIS_VERIFY", &settings.redis_verify, "whether the certificate of a Redis over TLS is checked");
+}
+
+Status CheckQuotaStoreName(const std::string& name) {
+  const size_t colon = name.find(':');
+  const std::string kind = name.substr(0, colon);
+  const bool has_rest = colon != name.npos && colon + 1 < name.size();
+  if (name == "memory") return {};
+  if (kind.starts_with("redis")) return ParseRedisUrl(name).status();
+  if ((kind == "yaml" || kind == "sqlite") && has_rest) return {};
+  std::string error = "quota store \"" + Shown(name) + "\": ";
+  error.append(kind == "yaml" || kind == "sqlite" ? "the path of the file is missing" : "there is no such store");
+  return Status::Error(error.append("; expected one of ").append(kForms));
 }
 
 Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist) {
   const std::string& name = settings.store;
-  const size_t colon = name.find(':');
-  const std::string kind = name.substr(0, colon);
-  const std::string rest = colon == name.npos ? "" : name.substr(colon + 1);
+  if (Status checked = CheckQuotaStoreName(name); !checked.ok()) return checked;
   const MemoryStoreOptions memory{.max_models = settings.max_models, .max_tier_keys = settings.max_tier_keys};
   if (name == "memory") return std::unique_ptr<QuotaStore>(std::make_unique<MemoryQuotaStore>(memory));
-  const bool is_file = (kind == "yaml" || kind == "sqlite") && !rest.empty();
-  if (std::error_code error; must_exist && is_file && !std::filesystem::exists(rest, error))
+  if (name.starts_with("redis")) return OpenRedis(settings);
+  const std::string rest = name.substr(name.find(':') + 1);
+  if (std::error_code error; must_exist && !std::filesystem::exists(rest, error))
     return Status::Error("quota store \"" + Shown(name) + "\": " + (error ? error.message() : "there is no such file"));
-  if (kind == "yaml" && !rest.empty())
+  if (name.starts_with("yaml:"))
     return AsStore(YamlQuotaStore::Open(rest, {.memory = memory, .persist_every = settings.persist_every}));
-  if (kind == "sqlite" && !rest.empty()) {
-    SqliteStoreOptions options;
-    options.max_models = settings.max_models;
-    options.max_tier_keys = settings.max_tier_keys;
-    return AsStore(SqliteQuotaStore::Open(rest, options));
-  }
-  if (kind.starts_with("redis")) return OpenRedis(settings);
-  std::string error = "quota store \"" + Shown(name) + "\": ";
-  error.append(kind == "yaml" || kind == "sqlite" ? "the path of the file is missing" : "there is no such store");
-  return Status::Error(error.append("; expected one of ").append(kForms));
+  SqliteStoreOptions options;
+  options.max_models = settings.max_models;
+  options.max_tier_keys = settings.max_tier_keys;
+  return OpenSqliteQuotaStore(rest, options);
 }
 
 }  // namespace weir

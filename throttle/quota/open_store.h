@@ -29,10 +29,14 @@ struct QuotaStoreSettings {
   std::chrono::milliseconds redis_connect_timeout{1000};
   std::string redis_prefix = "weir";  // of the keys
   std::string redis_ca_file;          // empty: the system's
+  std::string redis_cert_file;        // the client's; empty: it has none
+  std::string redis_key_file;         // of it
   bool redis_verify = true;           // the server's certificate
 };
 void Declare(SettingTable& table, QuotaStoreSettings& settings);
 
+// What is wrong with the name; no file is looked at.
+Status CheckQuotaStoreName(const std::string& name);
 // The error says what is wrong with the name, or why the file cannot be used. A Redis that is away is no error: it is
 // asked again and again. must_exist: a file is not made where there is none, such as for what is only to be read.
 Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist = false);

@@ -1,10 +1,10 @@
 #include "throttle/quota/quota.h"
 
 #include <array>
-#include <charconv>
-#include <optional>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
+#include "config/text/percent.h"
+#include "config/text/utf8.h"
 
 namespace weir {
 namespace {
@@ -12,32 +12,8 @@ namespace {
 constexpr std::array<std::string_view, kQuotaCodes> kCodeNames = {
     "ok",           "unlimited",    "unknown_model", "invalid_tokens", "invalid_name",   "rpd_exceeded",
     "rpm_exceeded", "tpm_exceeded", "tier_exceeded", "too_large",      "too_many_names", "store_unavailable",
+    "denied",
 };
-
-uint8_t ByteAt(std::string_view text, size_t at) { return static_cast<uint8_t>(text[at]); }
-
-struct CodePoint {
-  uint32_t value = 0;
-  size_t bytes = 0;
-};
-
-// Nothing where the bytes there are not UTF-8: cut off, overlong, a surrogate, or beyond U+10FFFF.
-std::optional<CodePoint> CodePointAt(std::string_view text, size_t at) {
-  const uint8_t lead = ByteAt(text, at);
-  if (lead < 0x80) return CodePoint{lead, 1};
-  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || bytes > text.size() - at) return {};
-  uint32_t value = lead & (0x7fu >> bytes);
-  for (size_t i = 1; i < bytes; ++i) {
-    const uint8_t byte = ByteAt(text, at + i);
-    if ((byte & 0xc0) != 0x80) return {};
-    value = value << 6 | (byte & 0x3f);
-  }
-  static constexpr std::array<uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-  if (value < kLeast[bytes] || value > 0x10ffff || surrogate) return {};
-  return CodePoint{value, bytes};
-}
 
 Status NameError(std::string_view what, const std::string& problem) {
   return Status::Error(std::string(what) + ": " + problem);
@@ -45,12 +21,14 @@ Status NameError(std::string_view what, const std::string& problem) {
 
 // From the first byte on that is not plain ASCII.
 Status CheckCharacters(std::string_view what, std::string_view name, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(name[i]); };
   while (at < name.size()) {
-    const std::optional<CodePoint> point = CodePointAt(name, at);
-    if (!point) return NameError(what, "not valid UTF-8 at byte " + std::to_string(at));
-    if (point->value < 0x20 || (point->value >= 0x7f && point->value < 0xa0))
+    const size_t size = Utf8Length(name.substr(at));
+    if (size == 0) return NameError(what, "not valid UTF-8 at byte " + std::to_string(at));
+    const bool below_a0 = byte(at) == 0xc2 && byte(at + 1) < 0xa0;
+    if (byte(at) < 0x20 || byte(at) == 0x7f || below_a0)
       return NameError(what, "has a control character at byte " + std::to_string(at));
-    at += point->bytes;
+    at += size;
   }
   return {};
 }
@@ -84,24 +62,7 @@ std::string EscapeName(std::string_view name) {
   return escaped;
 }
 
-std::string UnescapeName(std::string_view escaped) {
-  std::string name;
-  name.reserve(escaped.size());
-  for (size_t at = 0; at < escaped.size(); ++at) {
-    uint8_t byte = ByteAt(escaped, at);
-    if (byte == '%' && escaped.size() - at > 2) {
-      const char* hex = escaped.data() + at + 1;
-      uint8_t value = 0;
-      const auto [stop, error] = std::from_chars(hex, hex + 2, value, 16);
-      if (error == std::errc() && stop == hex + 2) {
-        byte = value;
-        at += 2;
-      }
-    }
-    name += static_cast<char>(byte);
-  }
-  return name;
-}
+std::string UnescapeName(std::string_view escaped) { return DecodePercent(escaped).value_or(std::string(escaped)); }
 
 Status CheckQuota(std::string_view model, const ModelQuota& quota) {
   struct Field {

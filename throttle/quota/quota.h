@@ -69,8 +69,9 @@ enum class QuotaCode : uint8_t {
   kTooLarge,          // can never fit, whatever the time
   kTooManyNames,      // the store holds all the names, or the model all the open reservations, that it may
   kStoreUnavailable,  // the store did not answer; whether the request may go is the policy
+  kDenied,            // the configuration forbids it, whatever is left
 };
-inline constexpr size_t kQuotaCodes = 12;
+inline constexpr size_t kQuotaCodes = 13;
 std::string_view NameOf(QuotaCode code);  // "ok", "unlimited", "unknown_model", …
 
 }  // namespace weir

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {
@@ -27,6 +27,29 @@ bool IsName(const YamlValue& at, std::string_view what, std::string_view name) {
   return checked.ok();
 }
 
+// Seconds, or with their unit: 90, 90s, 5m, 1h, 7d.
+void ReadDuration(const YamlValue& value, NumberRange range, Duration* duration) {
+  struct Unit {
+    std::string_view name;
+    double seconds;
+  };
+  static constexpr std::array<Unit, 6> kUnits = {
+      {{"ms", 0.001}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}}};
+  if (!value) return;
+  std::string text;
+  if (!value.is_map()) value.Read(&text);
+  const auto unit = std::ranges::find_if(kUnits, [&](const Unit& one) {
+    return text.size() > one.name.size() && text.ends_with(one.name) &&
+           std::string_view("0123456789.").find(text[text.size() - one.name.size() - 1]) != std::string_view::npos;
+  });
+  if (unit == kUnits.end()) return text.empty() ? void() : value.ReadSeconds(duration, range);
+  text.resize(text.size() - unit->name.size());
+  range = {.min = range.min / unit->seconds, .max = range.max / unit->seconds, .unit = unit->name};
+  const Result<double> number = ParseNumber(text, range);
+  if (!number.ok()) return value.Error(number.status().message());
+  *duration = FromSeconds(number.value() * unit->seconds);
+}
+
 void ReadLimit(const YamlValue& item, Limit* limit) {
   item.Map([&](YamlMap& map) {
     const YamlValue requests = map.Optional("requests");
@@ -38,8 +61,9 @@ void ReadLimit(const YamlValue& item, Limit* limit) {
     requests.Read(&limit->amount, {.min = kLimitAmounts.min, .max = kLimitAmounts.max, .unit = "requests"});
     tokens.Read(&limit->amount, {.min = kLimitAmounts.min, .max = kLimitAmounts.max, .unit = "tokens"});
     limit->unit = tokens ? Limit::Unit::kTokens : Limit::Unit::kRequests;
+    map.Optional("total").Read(&limit->total);
     const YamlValue per = map.Required("per");
-    per.ReadSeconds(&limit->per, kPer);
+    ReadDuration(per, kPer, &limit->per);
     if (limit->per % std::chrono::milliseconds(1) != Duration::zero())
       per.Error("found " + FormatNumber(ToSeconds(limit->per)) + ", expected whole milliseconds");
     if (const YamlValue burst = map.Optional("burst")) {
@@ -51,7 +75,7 @@ void ReadLimit(const YamlValue& item, Limit* limit) {
   });
 }
 
-void ReadLimits(const YamlValue& list, Limits* limits) {
+void ReadLimits(const YamlValue& list, Limits* limits, bool of_party = false) {
   if (!list) return;
   limits->clear();
   bool all_good = true;
@@ -63,7 +87,7 @@ void ReadLimits(const YamlValue& list, Limits* limits) {
   // An empty list would look like "not limited", and be passed over.
   if (limits->empty()) list.Error("expected 1.." + std::to_string(kMaxLimits) + " limits");
   // What is wrong with one limit was said where it stands.
-  if (all_good) NoteError(list, CheckLimits(*limits));
+  if (all_good) NoteError(list, CheckLimits(*limits, of_party));
 }
 
 void ReadTierLimits(YamlMap& map, TierLimits* limits) {
@@ -85,6 +109,7 @@ void ReadModelClasses(const YamlValue& list, std::vector<ModelClass>* classes) {
         if (!name.empty()) of_models.models.push_back(std::move(name));
       });
       ReadTierLimits(map, &of_models.limits);
+      map.Optional("deny").Read(&of_models.deny);
     });
     if (!of_models.name.empty()) NoteError(item, CheckModelClass(*classes, of_models));
     classes->push_back(std::move(of_models));
@@ -100,6 +125,7 @@ void ReadQosClasses(const YamlValue& list, std::vector<QosClass>* classes) {
       map.Required("name").Read(&qos.name);
       map.Required("priority").Read(&qos.priority, {.min = 1, .max = kMaxPriority, .unit = "1: first"});
       ReadLimits(map.Optional("limits"), &qos.limits);
+      map.Optional("deny").Read(&qos.deny);
     });
     if (!qos.name.empty()) NoteError(item, CheckQosClass(*classes, qos));
     classes->push_back(std::move(qos));
@@ -108,10 +134,11 @@ void ReadQosClasses(const YamlValue& list, std::vector<QosClass>* classes) {
 
 // `tenants`: where a party may name its tenant.
 void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Keys keys,
-                 std::map<std::string, LimitsByModel, std::less<>>* into,
+                 std::map<std::string, LimitsByModel, std::less<>>* into, Denied* denied,
                  std::map<std::string, std::string, std::less<>>* tenants = nullptr) {
   if (!parties) return;
   into->clear();
+  denied->clear();
   if (tenants != nullptr) tenants->clear();
   const auto read = [&](std::string_view party, const YamlValue& models) {
     if (!IsName(models, what, party)) return;
@@ -123,7 +150,16 @@ void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Key
         if (!tenant.empty()) IsName(limits, "tenant", tenant);
         return;
       }
-      if (IsName(limits, "model", model)) ReadLimits(limits, &by_model[std::string(model)]);
+      if (!IsName(limits, "model", model)) return;
+      bool deny = false;
+      if (model == "deny") {
+        limits.Read(&deny);
+      } else if (limits.is_map()) {
+        limits.Map([&](YamlMap& map) { map.Required("deny").Read(&deny); });
+      } else {
+        ReadLimits(limits, &by_model[std::string(model)], true);
+      }
+      if (deny) (*denied)[std::string(party)].emplace(model == "deny" ? "*" : model);
     });
   };
   parties.Entries(read, keys);
@@ -135,9 +171,9 @@ void ReadTiers(const YamlValue& section, TierRulesConfig* tiers) {
       defaults.Map([&](YamlMap& limits) { ReadTierLimits(limits, &tiers->default_limits); });
     ReadModelClasses(map.Optional("classes"), &tiers->model_classes);
     ReadQosClasses(map.Optional("qos"), &tiers->qos_classes);
-    ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, &tiers->tenants);
+    ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, &tiers->tenants, &tiers->denied_tenants);
     ReadParties(map.Optional("api_keys"), "API key", YamlValue::Keys::kSecrets, &tiers->api_keys,
-                &tiers->api_key_tenants);
+                &tiers->denied_api_keys, &tiers->api_key_tenants);
   });
 }
 
@@ -170,21 +206,37 @@ void WarnOfProfile(std::string_view model, const std::vector<const QuotaKey*>& m
   }
 }
 
-void ReadModels(const YamlValue& section, std::map<std::string, ModelQuota, std::less<>>* quotas,
-                std::vector<std::string>* warnings) {
+// "gpt-4o-2*", or a name.
+void ReadAlso(const YamlValue& list, std::string_view model, QuotaConfig* config) {
+  if (!list) return;
+  list.List([&](YamlValue item) {
+    std::string name;
+    item.Read(&name);
+    if (!name.empty()) NoteError(item, AddAlias(name, model, config));
+  });
+}
+
+void ReadModels(const YamlValue& section, QuotaConfig* config, std::vector<std::string>* warnings) {
   section.Entries([&](std::string_view model, YamlValue value) {
     if (!IsName(value, "model", model)) return;
     ModelQuota quota;
     std::vector<const QuotaKey*> missing;
+    bool deny = false;
     value.Map([&](YamlMap& map) {
+      map.Optional("deny").Read(&deny);
+      ReadAlso(map.Optional("also"), model, config);
       for (const QuotaKey& key : kQuotaKeys) {
         const YamlValue amount = map.Optional(key.name);
         if (!amount) missing.push_back(&key);
         amount.Read(&(quota.*key.amount), {.min = kAmounts.min, .max = kAmounts.max, .unit = key.unit});
       }
     });
+    if (IsModelPattern(model)) NoteError(value, AddAlias(model, model, config));
+    if (deny) config->denied_models.emplace(model);
+    // Denied alone, it keeps the limits that it has elsewhere.
+    if (deny && missing.size() == kQuotaKeys.size()) return;
     if (warnings != nullptr) WarnOfProfile(model, missing, warnings);
-    quotas->insert_or_assign(std::string(model), quota);
+    config->quotas.insert_or_assign(std::string(model), quota);
   });
 }
 
@@ -207,9 +259,9 @@ void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector
         .Read(&config->unknown_models, {{"allow", UnknownModels::kAllow}, {"refuse", UnknownModels::kRefuse}});
     map.Optional("when_store_away")
         .Read(&config->when_store_away, {{"refuse", WhenStoreAway::kRefuse}, {"allow", WhenStoreAway::kAllow}});
-    map.Optional("reservation_ttl").ReadSeconds(&config->reservation_ttl, kTtl);
+    ReadDuration(map.Optional("reservation_ttl"), kTtl, &config->reservation_ttl);
     map.Optional("shadow").Read(&config->shadow);
-    ReadModels(map.Optional("models"), &config->quotas, warnings);
+    ReadModels(map.Optional("models"), config, warnings);
     if (const YamlValue tiers = map.Optional("tiers")) ReadTiers(tiers, &config->tiers);
   });
 }

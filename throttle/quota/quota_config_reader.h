@@ -4,27 +4,35 @@
 //     providers: [openai, anthropic]        # whose profiles hold; absent: as the program says; []: none
 //     unknown_models: allow                 # or refuse
 //     when_store_away: refuse               # or allow
-//     reservation_ttl: 60                   # seconds
+//     reservation_ttl: 600                  # seconds
 //     shadow: false
 //     models:
 //       gpt-4o: {max_rpm: 500, max_tpm: 30000, max_rpd: 0}   # what is not stated is 0, no limit
+//       gpt-4-turbo: {max_rpm: 500, also: ["gpt-4-turbo-2*", gpt-4-1106-preview]}   # counted together, as gpt-4-turbo
+//       "o3*": {max_rpm: 100}                 # whatever begins so and is not named: counted together, as "o3*"
+//       o1-pro: {deny: true}                  # nobody may
 //     tiers:
 //       default: &limits
 //         user_model: [{requests: 100, per: 3600}, {tokens: 50000, per: 3600}]
 //         model:      [{requests: 10000, per: 3600}]
 //         instance:   [{requests: 5, per: 60}]
 //       classes:
-//         - {name: large, models: [gpt-4o, o1], user_model: [{requests: 100, per: 3600}]}
+//         - {name: large, models: [gpt-4o, o1], user_model: [{requests: 100, per: 3600}]}   # or deny: true
 //       qos:
-//         - {name: premium, priority: 1, limits: [{requests: 500, per: 3600}]}
+//         - {name: premium, priority: 1, limits: [{requests: 500, per: 3600}]}              # or deny: true
 //       tenants:
-//         acme: {gpt-4o: [{requests: 500, per: 3600}], "*": [{requests: 50, per: 3600}]}
+//         acme: {gpt-4o: [{requests: 500, per: 3600}], "*": [{requests: 50, per: 3600}]}   # for each user, a model
+//         corp: {"*": [{tokens: 1000000, per: 86400, total: true}], o1: {deny: true}}      # for all users and models
 //       api_keys:
-//         sk-abc123: {tenant: acme, gpt-4o: [{requests: 50, per: 3600}]}
+//         sk-abc123: {tenant: acme, gpt-4o: [{requests: 50, per: 3600, total: true}]}      # for all users, on gpt-4o
+//         sk-stolen: {deny: true}
 //
 // A limit is {requests: N or tokens: N, per: seconds}; with `burst: M` a bucket: begins full, gets N in every `per`,
-// holds at most M. The tenant of an API key is that of its requests which name none. Other sections of the file are
-// other rooms' (ReadQuotaConfig looks at `quota` alone and lets the names of `other_sections` pass).
+// holds at most M. With `total: true`, of a tenant or an API key alone, it is one count for all its users: on the model
+// under which it stands, or under "*" on all models together; without, each user has it for each model. Names with a
+// `*` are patterns: an exact name comes before them, and of several the one with most other characters. The tenant of
+// an API key is that of its requests which name none. Other sections of the file are other rooms' (ReadQuotaConfig
+// looks at `quota` alone and lets the names of `other_sections` pass).
 #pragma once
 
 #include <string>

@@ -1,10 +1,12 @@
 #include "throttle/quota/quota_limiter.h"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <utility>
 
-#include "config/parse.h"
-#include "throttle/quota/name_map.h"
+#include "config/text/name_hash.h"
+#include "config/text/parse.h"
 #include "throttle/quota/quota_reasons.h"
 
 namespace weir {
@@ -15,23 +17,54 @@ uint64_t NextLimiterId() {
   return ++last;
 }
 
-// 32 hex digits, '@', and the escaped model.
-constexpr size_t kMaxReservationBytes = 32 + 1 + 3 * kMaxNameBytes;
-
 }  // namespace
 
 struct QuotaLimiter::Rules {
   explicit Rules(QuotaConfig c);
 
+  // A name that has no quota of its own.
+  std::string_view CountedAs(std::string_view name) const;
+
   const QuotaConfig config;
   const TierRules tiers;
   NameMap<ModelQuota> defaults;  // of profiles and configuration
+  NameMap<std::string_view> aliases;
+  struct Pattern {
+    std::string_view begin;
+    std::string_view end;
+    std::string_view model;
+  };
+  std::vector<Pattern> patterns;  // the most specific first
 };
 
 QuotaLimiter::Rules::Rules(QuotaConfig c) : config(std::move(c)), tiers(config.tiers) {
   for (const Provider provider : config.ProvidersThatHold())
-    for (const ProfileEntry& entry : ProfileOf(provider)) defaults.Set(entry.model, entry.quota);
+    for (const ProfileEntry& entry : ProfileOf(provider))
+      if (!config.aliases.contains(entry.model)) defaults.Set(entry.model, entry.quota);
   for (const auto& [model, quota] : config.quotas) defaults.Set(model, quota);
+  for (const auto& [name, model] : config.aliases) {
+    const size_t star = name.find('*');
+    if (star == std::string::npos) {
+      aliases.Set(name, model);
+    } else {
+      const std::string_view text = name;
+      patterns.push_back({.begin = text.substr(0, star), .end = text.substr(star + 1), .model = model});
+    }
+  }
+  const auto literal = [](const Pattern& pattern) {
+    return std::pair(pattern.begin.size() + pattern.end.size(), pattern.begin.size());
+  };
+  std::ranges::stable_sort(patterns, std::ranges::greater(), literal);
+}
+
+std::string_view QuotaLimiter::Rules::CountedAs(std::string_view name) const {
+  if (const std::string_view* model = aliases.Find(name)) return *model;
+  for (const Pattern& pattern : patterns) {
+    const bool fits = name.size() >= pattern.begin.size() + pattern.end.size() && name.starts_with(pattern.begin) &&
+                      name.ends_with(pattern.end);
+    if (fits) return pattern.model;
+  }
+  return name;
 }
 
 // A call on its way to the store. The plan is only made where a tier may be met.
@@ -51,6 +84,8 @@ struct QuotaLimiter::Question {
   bool every_tier = false;
   const ModelQuota* default_quota = nullptr;
   std::optional<TierPlan> plan;
+  bool is_alias = false;
+  bool denied = false;
 };
 
 bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& request, Decision* refusal) {
@@ -65,7 +100,11 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
   if (default_quota == nullptr) {
     if (const Status name = CheckName("model", model); !name.ok())
       return refuse(QuotaCode::kInvalidName, name.message());
+    model = rules.CountedAs(model);
+    is_alias = model.data() != request.model.data();
+    if (is_alias) default_quota = rules.defaults.Find(model);
   }
+  denied = !rules.config.denied_models.empty() && rules.config.denied_models.contains(model);
   if (request.tokens < 0)
     return refuse(QuotaCode::kInvalidTokens,
                   Printable(model) + ": " + std::to_string(request.tokens) + " tokens; they cannot be negative");
@@ -75,6 +114,7 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
   if (rules.tiers.empty() && request.requester.empty()) return true;
   plan.emplace();
   const Status planned = rules.tiers.MakePlan(model, request.requester, &*plan);
+  denied = denied || !plan->denied().empty();
   return planned.ok() || refuse(QuotaCode::kInvalidName, planned.message());
 }
 
@@ -97,6 +137,7 @@ Charge QuotaLimiter::Question::ChargeOf(const Rules& rules) const {
       charge.mode = Mode::kForce;
       break;
   }
+  if (denied && !charge.forces()) charge.mode = Mode::kPeek;
   if (plan) {
     charge.tiers = plan->charges();
     charge.tiers_before_model = plan->before_model();
@@ -146,6 +187,11 @@ std::shared_ptr<const QuotaConfig> QuotaLimiter::config() const {
   return {current, &current->config};
 }
 
+std::string QuotaLimiter::CountedAs(std::string_view model) const {
+  const Rules& current = *rules();
+  return std::string(current.defaults.Find(model) != nullptr ? model : current.CountedAs(model));
+}
+
 std::optional<ModelQuota> QuotaLimiter::DefaultQuota(std::string_view model) const {
   const ModelQuota* quota = rules()->defaults.Find(model);
   return quota != nullptr ? std::optional(*quota) : std::nullopt;
@@ -163,29 +209,35 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
   const bool away = answer.code == QuotaCode::kStoreUnavailable;
   const bool refused_unknown =
       !records && answer.code == QuotaCode::kUnknownModel && config.unknown_models == UnknownModels::kRefuse;
-  const bool fits = answer.fits() && !refused_unknown;
+  const bool fits = answer.fits() && !refused_unknown && !question.denied;
   const TierPlan* plan = question.plan ? &*question.plan : nullptr;
 
   Decision& d = *decision;
-  d.code = answer.code;
+  d.code = question.denied ? QuotaCode::kDenied : answer.code;
+  if (question.is_alias) d.counted_as = question.model;
   if (records) {
     d.allowed = answer.charged;
   } else {
-    d.allowed = fits || (away && config.when_store_away == WhenStoreAway::kAllow);
+    d.allowed = fits || (away && !question.denied && config.when_store_away == WhenStoreAway::kAllow);
     d.shadowed = !d.allowed && config.shadow;
     d.allowed = d.allowed || d.shadowed;
   }
-  if (d.code != QuotaCode::kOk)
+  if (question.denied) {
+    const bool model = plan == nullptr || plan->denied().empty();
+    d.reason = Printable(question.model) + ": " + (model ? "denied to everybody" : plan->denied()) +
+               " by the configuration; trying again is of no use";
+  } else if (d.code != QuotaCode::kOk) {
     d.reason = refused_unknown ? Printable(question.model) + ": no quota is known for this model, and such are refused"
                                : ReasonOf(question.model, question.tokens, plan, answer);
-  if (!d.allowed) d.retry_after = answer.retry_after;
+  }
+  if (!d.allowed && !question.denied) d.retry_after = answer.retry_after;
   d.quota = answer.quota;
   d.usage = answer.usage;
   d.reservation = std::move(answer.reservation);
   if (!d.reservation.empty()) d.reservation_ttl = question.HoldFor(config);
   if (plan == nullptr) return;
   d.priority = plan->priority();
-  if (answer.tier) d.tier = plan->tier_of(*answer.tier);
+  if (answer.tier && !question.denied) d.tier = plan->tier_of(*answer.tier);
   if (!fits || question.every_tier) d.tiers = StatesOf(*plan, answer);
 }
 
@@ -193,7 +245,7 @@ std::vector<TierState> QuotaLimiter::StatesOf(const TierPlan& plan, const Charge
   std::vector<TierState> states;
   // Fewer where the store is away, and nobody knows.
   for (size_t i = 0; i < std::min(plan.charges().size(), answer.tiers.size()); ++i) {
-    const auto& [key, limit] = plan.charges()[i];
+    const auto& [key, limit, of_all_models] = plan.charges()[i];
     const int64_t used = answer.tiers[i].used;
     states.push_back({.tier = plan.tier_of(i),
                       .key = std::string(key),
@@ -208,6 +260,21 @@ void QuotaLimiter::Observe(const Rules& rules, const Question& question, const D
   if (observer_ != nullptr) observer_->OnDecision(question.call, rules.tiers.ClassOf(question.model), decision);
 }
 
+// What a requester cannot make up: a key or a tenant of the configuration, or where it comes from. Keys are secrets.
+std::string QuotaLimiter::PartyOf(const Rules& rules, const Requester& requester) {
+  const TierRulesConfig& tiers = rules.config.tiers;
+  if (!requester.api_key.empty() && tiers.api_keys.contains(requester.api_key)) {
+    const auto tenant = tiers.api_key_tenants.find(requester.api_key);
+    const size_t number = HashOfName(requester.api_key) % 10'000;
+    return "an API key" + (tenant == tiers.api_key_tenants.end() ? std::string() : " of " + Printable(tenant->second)) +
+           " (" + std::to_string(number) + ")";
+  }
+  if (!requester.tenant.empty() && tiers.tenants.contains(requester.tenant))
+    return "tenant " + Printable(requester.tenant);
+  return requester.address.empty() ? "whoever names no tenant or key of the configuration"
+                                   : "address " + Printable(requester.address);
+}
+
 // One decision from the beginning to the end: each move of it costs 6 ns.
 Decision QuotaLimiter::Ask(Call call, const QuotaRequest& request) {
   const Rules& rules = *this->rules();
@@ -215,7 +282,12 @@ Decision QuotaLimiter::Ask(Call call, const QuotaRequest& request) {
   Decision decision;
   if (question.Prepare(rules, request, &decision)) {
     const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
-    ChargeAnswer answer = store_.Run(question.ChargeOf(rules));
+    Charge charge = question.ChargeOf(rules);
+    if (naming_.store_is_nearly_full()) [[unlikely]]
+      charge.may_name = naming_.MayName(PartyOf(rules, request.requester), clock_.Now());
+    ChargeAnswer answer = store_.Run(charge);
+    if (answer.nearly_full)
+      naming_.Learn(PartyOf(rules, request.requester), answer.new_names, *answer.nearly_full, clock_.Now());
     if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, answer.code != QuotaCode::kStoreUnavailable);
     Conclude(rules, question, answer, &decision);
   }
@@ -245,6 +317,7 @@ struct QuotaLimiter::Waiting {
 
   std::shared_ptr<const Rules> rules;
   std::string model;
+  std::string party;
   Question question;
   std::function<void(Decision)> done;
   TimePoint asked;
@@ -261,11 +334,15 @@ void QuotaLimiter::Submit(Call call, const QuotaRequest& request, std::function<
     return done(std::move(refusal));
   }
   waiting->model = request.model;
-  waiting->question.model = waiting->model;
+  if (!waiting->question.is_alias) waiting->question.model = waiting->model;
   waiting->done = std::move(done);
   if (Timed()) waiting->asked = clock_.Now();
+  waiting->party = PartyOf(rules, request.requester);
+  Charge charge = waiting->question.ChargeOf(rules);
+  if (naming_.store_is_nearly_full()) charge.may_name = naming_.MayName(waiting->party, clock_.Now());
   Begin();
-  store_.Submit(waiting->question.ChargeOf(rules), [this, waiting](ChargeAnswer answer) {
+  store_.Submit(charge, [this, waiting](ChargeAnswer answer) {
+    if (answer.nearly_full) naming_.Learn(waiting->party, answer.new_names, *answer.nearly_full, clock_.Now());
     if (Timed()) observer_->OnStoreAnswer(clock_.Now() - waiting->asked, answer.code != QuotaCode::kStoreUnavailable);
     Decision decision;
     Conclude(*waiting->rules, waiting->question, answer, &decision);
@@ -284,76 +361,6 @@ void QuotaLimiter::End() {
   // Notified under the lock: when it is free, the limiter may end.
   std::lock_guard lock(under_way_mutex_);
   if (--under_way_ == 0) all_answered_.notify_all();
-}
-
-Settled QuotaLimiter::Conclude(std::optional<int64_t> tokens, SettlementAnswer& answer) const {
-  using Code = SettlementAnswer::Code;
-  Settled settled{.model = std::move(answer.model),
-                  .reserved_tokens = answer.reserved_tokens,
-                  .actual_tokens = answer.actual_tokens,
-                  .time_left = answer.time_left};
-  if (answer.code == Code::kUnknown) {
-    settled.code = Settled::Code::kUnknownReservation;
-    settled.reason =
-        "there is no open reservation of this id: it was settled before, or its time to live was over and it was given "
-        "back; then what was used is counted if it is recorded now, and next time reserve for longer than a call can "
-        "last";
-  } else if (answer.code == Code::kStoreUnavailable) {
-    settled.code = Settled::Code::kStoreUnavailable;
-    settled.reason = StoreAwayReason(answer.problem);
-  }
-  if (observer_ != nullptr) observer_->OnSettled(settled, !tokens);
-  return settled;
-}
-
-// The answer, where it needs no store to give it.
-std::optional<Settled> QuotaLimiter::RefuseSettlement(std::string_view reservation,
-                                                      std::optional<int64_t> tokens) const {
-  Settled refused;
-  if (tokens && *tokens < 0) {
-    refused.code = Settled::Code::kInvalidTokens;
-    refused.reason = std::to_string(*tokens) + " tokens: they cannot be negative; the reservation stays open";
-  } else if (reservation.empty() || reservation.size() > kMaxReservationBytes) {
-    refused.code = Settled::Code::kUnknownReservation;
-    refused.reason = "this is not the id of a reservation";
-  } else {
-    return std::nullopt;
-  }
-  if (observer_ != nullptr) observer_->OnSettled(refused, !tokens);
-  return refused;
-}
-
-Settled QuotaLimiter::Settle(std::string_view reservation, std::optional<int64_t> tokens) {
-  if (std::optional<Settled> refused = RefuseSettlement(reservation, tokens)) return *std::move(refused);
-  if (tokens) tokens = std::min(*tokens, kMostAmount);
-  const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
-  SettlementAnswer answer = store_.Run(Settlement{.reservation = reservation, .tokens = tokens});
-  if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, answer.code != SettlementAnswer::Code::kStoreUnavailable);
-  return Conclude(tokens, answer);
-}
-
-Settled QuotaLimiter::Commit(std::string_view reservation, int64_t tokens) { return Settle(reservation, tokens); }
-
-Settled QuotaLimiter::Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
-  return Settle(reservation, SumOfTokens(prompt_tokens, output_tokens));
-}
-
-Settled QuotaLimiter::Refund(std::string_view reservation) { return Settle(reservation, std::nullopt); }
-
-void QuotaLimiter::SubmitSettle(std::string_view reservation, std::optional<int64_t> tokens,
-                                std::function<void(Settled)> done) {
-  if (store_.pace() != QuotaStore::Pace::kAsynchronous) return done(Settle(reservation, tokens));
-  if (std::optional<Settled> refused = RefuseSettlement(reservation, tokens)) return done(*std::move(refused));
-  if (tokens) tokens = std::min(*tokens, kMostAmount);
-  const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
-  Begin();
-  store_.Submit(Settlement{.reservation = reservation, .tokens = tokens},
-                [this, tokens, asked, done = std::move(done)](SettlementAnswer answer) {
-                  const bool available = answer.code != SettlementAnswer::Code::kStoreUnavailable;
-                  if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, available);
-                  done(Conclude(tokens, answer));
-                  End();
-                });
 }
 
 Decision QuotaLimiter::WaitForCapacity(const QuotaRequest& request, std::optional<TimePoint> deadline,

@@ -21,6 +21,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -30,6 +31,7 @@
 
 #include "config/clock.h"
 #include "config/status.h"
+#include "throttle/quota/naming_shares.h"
 #include "throttle/quota/profiles.h"
 #include "throttle/quota/quota.h"
 #include "throttle/quota/quota_store.h"
@@ -48,9 +50,16 @@ struct QuotaConfig {
   // Stated to the store (StateQuotas), where they changed: the last word counts, for all who share the store. They hold
   // here, too, as long as the store knows of none.
   std::map<std::string, ModelQuota, std::less<>> quotas;
+  // Other names of configured models, or patterns of them with one '*': such requests are for that model, and counted
+  // with it. An exact name comes before a pattern, of patterns the one with most other characters. By AddAlias.
+  std::map<std::string, std::string, std::less<>> aliases;
+  std::set<std::string, std::less<>> denied_models;  // nobody may, whatever their limits
+  // What an earlier configuration stated to the store, also of another process, and `quotas` has not, is withdrawn.
+  // False: only what this limiter stated.
+  bool withdraws_others = false;
   UnknownModels unknown_models = UnknownModels::kAllow;
   WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
-  Duration reservation_ttl = std::chrono::minutes(1);  // where the caller names none
+  Duration reservation_ttl = std::chrono::minutes(10);  // where the caller names none
   // Decides and counts, and refuses nothing but what is malformed (kInvalidTokens, kInvalidName). What goes beyond a
   // limit counts as well, so that the usage is the real one.
   bool shadow = false;
@@ -61,6 +70,11 @@ struct QuotaConfig {
 };
 // Contradictions and values out of range; who reads a configuration from outside asks before it is used.
 Status CheckQuotaConfig(const QuotaConfig& config);
+inline bool IsModelPattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
+// `name`, which may be a pattern, stands for the model.
+Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config);
+// Some limit is counted over all models.
+bool CountsAcrossModels(const QuotaConfig& config);
 
 struct QuotaRequest {
   std::string_view model;
@@ -84,6 +98,7 @@ struct TierState {
 struct Decision {
   bool allowed = false;
   QuotaCode code = QuotaCode::kOk;
+  std::string counted_as;               // the configured model, where another name was asked for
   std::string reason;                   // where it is not simply ok: what, how much of how much, and until when
   bool shadowed = false;                // it would have been refused: `code` and `reason` say why
   std::optional<Duration> retry_after;  // of a refusal; nothing: trying again is of no use, or nobody knows when
@@ -97,13 +112,24 @@ struct Decision {
 };
 
 struct Settled {
-  enum class Code : uint8_t { kSettled, kUnknownReservation, kInvalidTokens, kStoreUnavailable };
+  enum class Code : uint8_t {
+    kSettled,  // or extended
+    kUnknownReservation,
+    kInvalidTokens,
+    kStoreUnavailable,
+    kSettledOtherwise,  // before, as actual_tokens and refunded say, and stays so
+    kExpired,           // cannot be extended: it was given back
+  };
   Code code = Code::kSettled;
   std::string reason;
   std::string model;
   int64_t reserved_tokens = 0;
   int64_t actual_tokens = 0;
-  Duration time_left{};  // that there was to settle it
+  bool refunded = false;
+  bool late = false;       // after the deadline: what was used is charged as of now
+  bool again = false;      // settled so before; nothing changed
+  Duration time_left{};    // that there was to settle it
+  Duration extended_to{};  // of Extend: that there is from now
 
   bool ok() const { return code == Code::kSettled; }
 };
@@ -112,6 +138,13 @@ struct ModelStats {
   std::string model;
   std::optional<ModelQuota> quota;
   ModelUsage usage;
+};
+
+struct AllModelStats {
+  std::vector<ModelStats> models;  // sorted
+  // Where a part of the store is away: models that are known, and what is wrong. There may be others.
+  std::vector<std::string> unavailable;
+  std::string problem;
 };
 
 // Sees what happens, for metrics. Called by whatever thread decides; must be quick, and must not call the limiter.
@@ -123,6 +156,7 @@ class QuotaObserver {
   virtual ~QuotaObserver() = default;
   virtual void OnDecision(Call call, std::string_view model_class, const Decision& decision) = 0;
   virtual void OnSettled(const Settled& settled, bool refund) = 0;
+  virtual void OnExtended(const Settled& /*settled*/) {}
   // Of stores that are not in memory.
   virtual void OnStoreAnswer(Duration latency, bool available) = 0;
 };
@@ -160,6 +194,9 @@ class QuotaLimiter {
   Settled Commit(std::string_view reservation, int64_t tokens);
   Settled Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens);
   Settled Refund(std::string_view reservation);
+  // More time, counted from now; nothing: the configuration's. A deadline is never brought forward. One that has passed
+  // stays passed.
+  Settled Extend(std::string_view reservation, std::optional<Duration> ttl = {});
   // For who knows only afterwards: charges, whatever the limits. `allowed` says whether it was counted, the code
   // whether it fitted.
   Decision RecordUsage(std::string_view model, int64_t prompt_tokens, int64_t output_tokens,
@@ -178,9 +215,13 @@ class QuotaLimiter {
   void Submit(Call call, const QuotaRequest& request, std::function<void(Decision)> done);
   // No tokens: a refund.
   void SubmitSettle(std::string_view reservation, std::optional<int64_t> tokens, std::function<void(Settled)> done);
+  void SubmitExtend(std::string_view reservation, std::optional<Duration> ttl, std::function<void(Settled)> done);
 
+  // The model as which this name is counted; itself, where it has a quota of its own or nobody says otherwise.
+  std::string CountedAs(std::string_view model) const;
   Result<ModelStats> Stats(std::string_view model);
-  Result<std::vector<ModelStats>> AllStats();  // of Models()
+  // Of Models(), as far as they can be asked; an error where none can.
+  Result<AllModelStats> AllStats();
   // Known by configuration, or to the store; sorted.
   Result<std::vector<std::string>> Models();
   Status Reset(std::string_view model);  // its counts
@@ -192,10 +233,11 @@ class QuotaLimiter {
   void AddProvider(Provider provider);
 
   // Says to the store what it was not yet told of the configuration's quotas, and takes back those that it was told and
-  // that stand there no more. The messages are warnings for the log: a quota that another process or an earlier
-  // configuration had stated, and is replaced. An error is the store's: what could not be said is said by the next
-  // call, which whoever began the limiter makes every few seconds, for good: it costs nothing when all is said, and
-  // after the store has reconnected it says again what that has not at all, such as one that came back empty.
+  // that stand there no more (withdraws_others: whoever told it; what SetQuota stated stays). The messages are warnings
+  // for the log: a quota that another process or an earlier configuration had stated, and is replaced. An error is the
+  // store's: what could not be said is said by the next call, which whoever began the limiter makes every few seconds,
+  // for good: it costs nothing when all is said, and after the store has reconnected it says again what that has not at
+  // all, such as one that came back empty.
   Result<std::vector<std::string>> StateQuotas();
   // With the same store, from the next call on; then StateQuotas, whose error leaves the configuration in force.
   Result<std::vector<std::string>> Reconfigure(QuotaConfig config);
@@ -216,15 +258,21 @@ class QuotaLimiter {
   static ModelQuota CutDown(const ModelQuota& quota);  // to kMostAmount
   const std::shared_ptr<const Rules>& rules() const;
   std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
+  Status CheckOwnName(std::string_view model) const;
   std::vector<std::string> ConfiguredModels() const;
+  std::vector<std::string> WithConfigured(std::vector<std::string> models) const;  // sorted
 
   Decision Ask(Call call, const QuotaRequest& request);
   static void Conclude(const Rules& rules, const Question& question, ChargeAnswer& answer, Decision* decision);
   static std::vector<TierState> StatesOf(const TierPlan& plan, const ChargeAnswer& answer);
+  static std::string PartyOf(const Rules& rules, const Requester& requester);
   void Observe(const Rules& rules, const Question& question, const Decision& decision) const;
-  Settled Settle(std::string_view reservation, std::optional<int64_t> tokens);
-  std::optional<Settled> RefuseSettlement(std::string_view reservation, std::optional<int64_t> tokens) const;
-  Settled Conclude(std::optional<int64_t> tokens, SettlementAnswer& answer) const;
+  Settlement Extension(std::string_view reservation, std::optional<Duration> ttl) const;
+  Settled Settle(Settlement settlement);
+  void SubmitSettle(Settlement settlement, std::function<void(Settled)> done);
+  std::optional<Settled> RefuseSettlement(const Settlement& settlement) const;
+  Settled Conclude(const Settlement& settlement, SettlementAnswer& answer) const;
+  void Observe(const Settlement& settlement, const Settled& settled) const;
   // Negative where one of them is.
   static int64_t SumOfTokens(int64_t prompt_tokens, int64_t output_tokens);
   // The two clock readings are only worth it where the store is not memory.
@@ -233,12 +281,14 @@ class QuotaLimiter {
   void End();
 
   Result<std::optional<ModelQuota>> StatedQuota(std::string_view model);
-  Status AddStats(std::span<const std::string> models, std::vector<ModelStats>* all);
+  void AddStats(std::span<const std::string> models, AllModelStats* all);
   Status StateLost(const QuotaConfig& config);
   Status StateQuota(const std::string& model, const ModelQuota& quota);
   Status WithdrawQuota(const std::string& model, const ModelQuota& quota);
+  Status LookAtStore(const QuotaConfig& config);
 
   QuotaStore& store_;
+  NamingShares naming_;
   const Clock& clock_;
   QuotaObserver* const observer_;
   Sleeper& sleeper_;
@@ -254,6 +304,7 @@ class QuotaLimiter {
 
   std::mutex stating_mutex_;                               // one configuration at a time; guards what follows
   std::map<std::string, ModelQuota, std::less<>> stated_;  // what the store was told
+  bool looked_at_store_ = false;                           // for what earlier configurations stated
   uint64_t reconnects_seen_ = 0;                           // of the store, when it had all of them
   std::vector<std::string> warnings_;                      // not handed out yet
 };

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 #include "throttle/quota/quota_limiter.h"
 #include "throttle/quota/quota_reasons.h"
 
@@ -44,10 +44,34 @@ Status CheckQuotaConfig(const QuotaConfig& config) {
     if (Status name = CheckName("model", model); !name.ok()) return name;
     if (Status checked = CheckQuota(model, quota); !checked.ok()) return checked;
   }
+  for (const auto& [name, model] : config.aliases) {
+    if (Status checked = CheckName("model", name); !checked.ok()) return checked;
+    if (Status checked = CheckName("model", model); !checked.ok()) return checked;
+  }
   if (config.reservation_ttl < kMinReservationTtl || config.reservation_ttl > kMaxReservationTtl)
     return Status::Error("the reservations' time to live is " + FormatNumber(ToSeconds(config.reservation_ttl)) +
                          " s, expected 1 s..24 h");
   return CheckTierRules(config.tiers);
+}
+
+Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config) {
+  if (Status checked = CheckName("model", name); !checked.ok()) return checked;
+  if (std::ranges::count(name, '*') > 1)
+    return Status::Error(Printable(name) + ": found more than one *, expected one at most");
+  const auto [at, fresh] = config->aliases.emplace(name, model);
+  if (!fresh && at->second != model)
+    return Status::Error(Printable(name) + ": stands for " + Printable(at->second) + " already");
+  return {};
+}
+
+bool CountsAcrossModels(const QuotaConfig& config) {
+  const auto any = [](const auto& parties) {
+    return std::ranges::any_of(parties, [](const auto& party) {
+      const auto all = party.second.find("*");
+      return all != party.second.end() && std::ranges::any_of(all->second, &Limit::total);
+    });
+  };
+  return any(config.tiers.tenants) || any(config.tiers.api_keys);
 }
 
 ModelQuota QuotaLimiter::CutDown(const ModelQuota& quota) {
@@ -56,28 +80,37 @@ ModelQuota QuotaLimiter::CutDown(const ModelQuota& quota) {
           .max_rpd = std::min(quota.max_rpd, kMostAmount)};
 }
 
-Result<ModelStats> QuotaLimiter::Stats(std::string_view model) {
+// What another name stands for is not to be changed for all by the way.
+Status QuotaLimiter::CheckOwnName(std::string_view model) const {
   if (Status name = CheckName("model", model); !name.ok()) return name;
+  const std::string counted_as(CountedAs(model));
+  if (counted_as == model) return {};
+  return Status::Error("model: " + Printable(model) + " is counted as " + Printable(counted_as) + "; name that");
+}
+
+Result<ModelStats> QuotaLimiter::Stats(std::string_view asked) {
+  if (Status name = CheckName("model", asked); !name.ok()) return name;
+  const std::string model(CountedAs(asked));
   const Charge charge{.model = model, .requests = 0, .default_quota = DefaultQuota(model)};
   const ChargeAnswer answer = store_.Run(charge);
   if (answer.code == QuotaCode::kStoreUnavailable) return Status::Error(StoreAwayReason(answer.problem));
   return ModelStats{.model = std::string(model), .quota = answer.quota, .usage = answer.usage};
 }
 
-Result<std::vector<ModelStats>> QuotaLimiter::AllStats() {
-  const Result<std::vector<std::string>> models = Models();
-  if (!models.ok()) return models.status();
-  std::vector<ModelStats> all;
-  const std::span<const std::string> names = models.value();
+Result<AllModelStats> QuotaLimiter::AllStats() {
+  Result<ModelList> stored = store_.ListModels();
+  if (!stored.ok()) return stored.status();
+  const std::vector<std::string> models = WithConfigured(std::move(stored.value().models));
+  AllModelStats all{.problem = std::move(stored.value().missing)};
+  const std::span<const std::string> names = models;
   for (size_t begin = 0; begin < names.size(); begin += kAskedAtOnce)
-    if (Status status = AddStats(names.subspan(begin, std::min(kAskedAtOnce, names.size() - begin)), &all);
-        !status.ok())
-      return status;
+    AddStats(names.subspan(begin, std::min(kAskedAtOnce, names.size() - begin)), &all);
+  if (all.models.empty() && !all.problem.empty()) return Status::Error(StoreAwayReason(all.problem));
   return all;
 }
 
 // All of them are asked for before the first answer is waited for.
-Status QuotaLimiter::AddStats(std::span<const std::string> models, std::vector<ModelStats>* all) {
+void QuotaLimiter::AddStats(std::span<const std::string> models, AllModelStats* all) {
   std::vector<std::future<ChargeAnswer>> answers;
   for (const std::string& model : models) {
     auto promise = std::make_shared<std::promise<ChargeAnswer>>();
@@ -87,16 +120,22 @@ Status QuotaLimiter::AddStats(std::span<const std::string> models, std::vector<M
   }
   for (size_t i = 0; i < models.size(); ++i) {
     const ChargeAnswer answer = answers[i].get();
-    if (answer.code == QuotaCode::kStoreUnavailable) return Status::Error(StoreAwayReason(answer.problem));
-    all->push_back({.model = models[i], .quota = answer.quota, .usage = answer.usage});
+    if (answer.code == QuotaCode::kStoreUnavailable) {
+      all->unavailable.push_back(models[i]);
+      all->problem = answer.problem;
+    } else {
+      all->models.push_back({.model = models[i], .quota = answer.quota, .usage = answer.usage});
+    }
   }
-  return {};
 }
 
 Result<std::vector<std::string>> QuotaLimiter::Models() {
   Result<std::vector<std::string>> stored = store_.Models();
   if (!stored.ok()) return stored;
-  std::vector<std::string> models = std::move(stored).value();
+  return WithConfigured(std::move(stored).value());
+}
+
+std::vector<std::string> QuotaLimiter::WithConfigured(std::vector<std::string> models) const {
   for (const std::string& model : ConfiguredModels()) models.push_back(model);
   std::ranges::sort(models);
   models.erase(std::unique(models.begin(), models.end()), models.end());
@@ -104,24 +143,24 @@ Result<std::vector<std::string>> QuotaLimiter::Models() {
 }
 
 Status QuotaLimiter::Reset(std::string_view model) {
-  if (Status name = CheckName("model", model); !name.ok()) return name;
+  if (Status name = CheckOwnName(model); !name.ok()) return name;
   return store_.Reset(model);
 }
 
 Status QuotaLimiter::ResetAll() { return store_.Reset(""); }
 
 Status QuotaLimiter::SetQuota(std::string_view model, const ModelQuota& quota) {
-  if (Status name = CheckName("model", model); !name.ok()) return name;
+  if (Status name = CheckOwnName(model); !name.ok()) return name;
   if (Status checked = CheckQuota(model, quota); !checked.ok()) return checked;
   return store_.SetQuota(model, CutDown(quota));
 }
 
 Status QuotaLimiter::UnsetQuota(std::string_view model) {
-  if (Status name = CheckName("model", model); !name.ok()) return name;
+  if (Status name = CheckOwnName(model); !name.ok()) return name;
   const std::shared_ptr<const QuotaConfig> config = this->config();
   const auto configured = config->quotas.find(model);
   if (configured == config->quotas.end()) return store_.SetQuota(model, std::nullopt);
-  return store_.SetQuota(model, configured->second);
+  return store_.StateQuota(model, configured->second);
 }
 
 void QuotaLimiter::AddProvider(Provider provider) {
@@ -144,8 +183,10 @@ Status QuotaLimiter::StateQuota(const std::string& model, const ModelQuota& quot
   const Result<std::optional<ModelQuota>> before = StatedQuota(model);
   if (!before.ok()) return before.status();
   if (before.value() != quota) {
-    if (Status stated = store_.SetQuota(model, quota); !stated.ok()) return stated;
-    if (before.value())
+    if (Status stated = store_.StateQuota(model, quota); !stated.ok()) return stated;
+    // What this limiter stated itself is no surprise.
+    const auto own = stated_.find(model);
+    if (before.value() && (own == stated_.end() || own->second != *before.value()))
       warnings_.push_back(Printable(model) + ": the store said " + Describe(*before.value()) +
                           ", by another process or an earlier configuration; now " + Describe(quota) +
                           " holds for all that share it");
@@ -165,6 +206,28 @@ Status QuotaLimiter::WithdrawQuota(const std::string& model, const ModelQuota& q
   return {};
 }
 
+// What earlier configurations left there: withdrawn as if it had been stated from here. What the configuration says too
+// is known as its own from now on, also where a store did not yet know whose it was.
+Status QuotaLimiter::LookAtStore(const QuotaConfig& config) {
+  const Result<std::vector<std::string>> by_configuration = store_.StatedByConfiguration();
+  if (!by_configuration.ok()) return by_configuration.status();
+  for (const std::string& model : by_configuration.value()) {
+    if (config.quotas.contains(model) || stated_.contains(model)) continue;
+    const Result<std::optional<ModelQuota>> quota = StatedQuota(model);
+    if (!quota.ok()) return quota.status();
+    if (quota.value()) stated_.emplace(model, *quota.value());
+  }
+  for (const auto& [model, quota] : config.quotas) {
+    if (std::ranges::binary_search(by_configuration.value(), model)) continue;
+    const Result<std::optional<ModelQuota>> now = StatedQuota(model);
+    if (!now.ok()) return now.status();
+    if (now.value() != quota) continue;
+    if (Status stated = store_.StateQuota(model, quota); !stated.ok()) return stated;
+  }
+  looked_at_store_ = true;
+  return {};
+}
+
 // What was stated, and the store has not at all any more. Another quota is somebody's last word: it may have been so
 // before, or come first to a store that came back empty.
 Status QuotaLimiter::StateLost(const QuotaConfig& config) {
@@ -175,7 +238,7 @@ Status QuotaLimiter::StateLost(const QuotaConfig& config) {
     const Result<std::optional<ModelQuota>> now = StatedQuota(model);
     Status done = now.status();
     if (now.ok() && !now.value()) {
-      done = store_.SetQuota(model, quota);
+      done = store_.StateQuota(model, quota);
       if (done.ok())
         warnings_.push_back(Printable(model) + ": the store had lost it; " + Describe(quota) + " is stated again");
     } else if (now.ok() && now.value() != stated->second) {
@@ -197,6 +260,9 @@ Result<std::vector<std::string>> QuotaLimiter::StateQuotas() {
     if (Status done = StateLost(*config); !done.ok()) return done;
     reconnects_seen_ = reconnects;
   }
+  if (config->withdraws_others && !looked_at_store_)
+    if (Status done = LookAtStore(*config); !done.ok())
+      return Status::Error("looking for quotas of earlier configurations: " + done.message());
   for (const auto& [model, quota] : config->quotas) {
     const auto before = stated_.find(model);
     if (before != stated_.end() && before->second == quota) continue;
@@ -212,13 +278,17 @@ Result<std::vector<std::string>> QuotaLimiter::StateQuotas() {
       return Status::Error("withdrawing the quota of " + Printable(it->first) + ": " + done.message());
     it = stated_.erase(it);
   }
+  for (std::string& warning : naming_.TakeWarnings()) warnings_.push_back(std::move(warning));
   return std::exchange(warnings_, {});
 }
 
 Result<std::vector<std::string>> QuotaLimiter::Reconfigure(QuotaConfig config) {
   {
     std::lock_guard lock(stating_mutex_);
-    if (config != *this->config()) Use(std::move(config));
+    if (config != *this->config()) {
+      Use(std::move(config));
+      looked_at_store_ = false;
+    }
   }
   return StateQuotas();
 }

@@ -1,7 +1,7 @@
 #include "throttle/quota/quota_reasons.h"
 
-#include "config/in_words.h"
-#include "config/parse.h"
+#include "config/text/in_words.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {
@@ -53,6 +53,30 @@ std::string StoreAwayReason(std::string_view problem) {
   std::string text = "the store of the quotas does not answer";
   if (!problem.empty()) text.append(": ").append(problem);
   return text;
+}
+
+std::string ReasonOf(const SettlementAnswer& answer) {
+  switch (answer.code) {
+    case SettlementAnswer::Code::kSettled:
+      return {};
+    case SettlementAnswer::Code::kStoreUnavailable:
+      return StoreAwayReason(answer.problem);
+    case SettlementAnswer::Code::kSettledOtherwise:
+      return answer.refunded
+                 ? "the reservation was refunded, and stays so; what was used all the same is counted if it "
+                   "is recorded"
+                 : "the reservation was committed with " + Tokens(answer.actual_tokens) +
+                       ", and stays so; what was used beyond is counted if it is recorded";
+    case SettlementAnswer::Code::kExpired:
+      return "the reservation's time to live was over, and it was given back: commit what the call used, which is "
+             "counted late, or reserve anew";
+    case SettlementAnswer::Code::kUnknown:
+      break;
+  }
+  return "no such reservation is known: it was never made, a reset has forgotten it, or a restart of a store in memory "
+         "or "
+         "of a yaml: file, which has it as used, or it ended long ago (what was settled is remembered for " +
+         InWords(kSettledKept) + ", what expired for " + InWords(kExpiredKept) + ")";
 }
 
 std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* plan, const ChargeAnswer& answer) {

@@ -15,4 +15,7 @@ namespace weir {
 std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* plan, const ChargeAnswer& answer);
 std::string StoreAwayReason(std::string_view problem);
 
+// Why a reservation is not settled or extended as was asked for; empty where it is.
+std::string ReasonOf(const SettlementAnswer& answer);
+
 }  // namespace weir

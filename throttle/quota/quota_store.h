@@ -4,7 +4,7 @@
 // caller names. All are checked, then all are charged, or none. The store holds the quotas that were stated for models,
 // so that all processes that share it decide by the same; the limits of tiers come with each call.
 //
-// What all stores promise (tests/quota has the suite that each of them passes):
+// What all stores promise (tests/throttle/quota has the suite that each of them passes):
 //  * In any window no more is charged than its limit, whatever the threads, processes and machines. Only what is forced
 //    goes beyond: what was used was used.
 //  * What fits is not refused, but for the granule: above so many entries in a window (exact_entries()), entries closer
@@ -13,7 +13,11 @@
 //  * A clock that steps back: what lies in the future counts as of now. One that steps forward: as if the time had
 //  passed.
 //  * A reservation that nobody settles within its time to live is given back, whole, as of its deadline; to a bucket
-//    when the next call on its model finds it, and what the refill has paid by then is paid.
+//    when the next call on its model finds it, and what the refill has paid by then is paid. Who commits it later is
+//    charged what was used as of then, the request too, whatever the limits.
+//  * How a reservation ended is remembered, so that saying the same again changes nothing: for kSettledKept after it
+//    was settled, for kExpiredKept after its deadline, and of a model the last kMostEnded, of which those go first
+//    whose time is over first. A reset forgets it; so does the end of a store that has reservations in memory alone.
 //  * A bucket keeps its debt: what it lacks to be full. That is paid off at the rate of the limit that it was last
 //  asked by. What is given back to it is at most what the refill since has not paid already, of `reserved` made at t0:
 //  max(0, reserved - floor(rate * (now - t0))). So nobody gets more than its burst at once by waiting with a refund.
@@ -45,11 +49,17 @@ namespace weir {
 // back in one call, the first due first; the others count meanwhile, but cannot be settled any more.
 inline constexpr size_t kMostOpenReservations = 100'000;
 inline constexpr size_t kMostExpiredAtOnce = 1'000;
+// Of those that have ended: who repeats a commit does so within minutes; a call that outlives its reservation may take
+// hours more.
+inline constexpr size_t kMostEnded = 10'000;
+inline constexpr Duration kSettledKept = std::chrono::hours(1);
+inline constexpr Duration kExpiredKept = std::chrono::hours(24);
 
 // One limit of one tier, as a request meets it. Its count is kept under (model, key, MeterName(limit)).
 struct TierCharge {
   std::string_view key;  // escaped, "user:alice"; without the model
   Limit limit;
+  bool of_all_models = false;  // counted under (key, MeterName(limit)), whatever the model
 };
 
 // One request for a decision. The views are good during the call, also of Submit.
@@ -71,6 +81,7 @@ struct Charge {
   std::optional<ModelQuota> default_quota;  // where the store has none stated for the model; none: it is unknown
   bool refuse_unknown = false;              // an unknown model: nothing is charged but by force
   Duration hold_for{};                      // of a reservation: the time to live
+  bool may_name = true;  // false: what needs a new name is refused (kTooManyNames), as if there were no room
 
   bool charges() const { return mode != Mode::kPeek; }
   bool forces() const { return mode == Mode::kForce || mode == Mode::kForceHold; }
@@ -97,28 +108,42 @@ struct ChargeAnswer {
   ModelUsage usage;
   std::vector<TierUsage> tiers;  // one for each of Charge::tiers; none where the store is unavailable
   bool charged = false;          // the model's own counts were, also where a tier of what was forced had no room
-  std::string reservation;       // where one was made: its id, in which the model is
-  std::string problem;           // kStoreUnavailable: what is wrong, for a log or a person
+  uint32_t new_names = 0;        // that began by it: a model without a quota, counts of tiers
+  // Where it needed new names: whether nine tenths of the room for them are taken.
+  std::optional<bool> nearly_full;
+  std::string reservation;  // where one was made: its id, in which the model is
+  std::string problem;      // kStoreUnavailable: what is wrong, for a log or a person
 
   // Of an unknown model: whatever the policy says.
   bool fits() const { return code <= QuotaCode::kUnknownModel; }
 };
 
-// The end of a reservation.
+// The end of a reservation, or more time for it.
 struct Settlement {
   std::string_view reservation;
   // What was really used; nothing: nothing was, and the request too is given back. Less than reserved frees the rest at
   // once; more is charged as of now, whatever the limits.
   std::optional<int64_t> tokens;
+  // It stays open: its deadline is so far from now, or as it was where that is later.
+  std::optional<Duration> extend = {};
 };
 
 struct SettlementAnswer {
-  enum class Code : uint8_t { kSettled, kUnknown, kStoreUnavailable };  // kUnknown: settled before, or expired
+  enum class Code : uint8_t {
+    kSettled,  // or extended
+    kUnknown,  // never made, or forgotten
+    kStoreUnavailable,
+    kSettledOtherwise,  // it was settled before, as the answer says, and stays so
+    kExpired,           // of an extension alone: it was given back
+  };
   Code code = Code::kSettled;
   std::string model;
   int64_t reserved_tokens = 0;
   int64_t actual_tokens = 0;
-  Duration time_left{};  // that there was until the deadline
+  bool refunded = false;
+  bool late = false;     // after the deadline: what was reserved had been given back
+  bool again = false;    // it was settled so before, and nothing changed
+  Duration time_left{};  // that there was until the deadline; 0 where it is late, or again
   std::string problem;
 };
 
@@ -130,6 +155,7 @@ struct ModelState {
     bool operator==(const Entry&) const = default;
   };
   std::optional<ModelQuota> quota;  // stated
+  bool by_configuration = false;    // by StateQuota
   std::vector<Entry> requests;
   std::vector<Entry> tokens;
   WallTime day_start{};
@@ -141,13 +167,20 @@ struct ModelState {
 // Without tiers and open reservations, which do not outlive a migration.
 using QuotaState = std::map<std::string, ModelState, std::less<>>;
 
+struct ModelList {
+  std::vector<std::string> models;  // sorted
+  std::string missing;              // empty, or what could not be asked, and why
+};
+
 // How a store is doing. Monotonic but for the gauges.
 struct StoreHealth {
   enum class Breaker : uint8_t { kClosed, kHalfOpen, kOpen };
+  enum class Decides : uint8_t { kAll, kSome, kNone };
   Breaker breaker = Breaker::kClosed;
-  std::string problem;    // of the last failure; empty while all is well
-  std::string warning;    // what the operator should change, although the store answers
-  uint64_t failures = 0;  // calls that were answered kStoreUnavailable
+  Decides decides = Decides::kAll;  // whether charges are answered: of all models, of some (others' server is away)
+  std::string problem;              // of the last failure; empty while all is well
+  std::string warning;              // what the operator should change, although the store answers
+  uint64_t failures = 0;            // calls that were answered kStoreUnavailable
   uint64_t reconnects = 0;
   uint64_t expired_reservations = 0;  // that this process found
   uint64_t dropped_entries = 0;       // forced usage that is not counted: too many names or open reservations
@@ -164,6 +197,8 @@ class QuotaStore {
   virtual Pace pace() const = 0;
   virtual size_t exact_entries() const = 0;
   virtual Duration granule(Duration window) const = 0;
+  // False: the counts of different models are not in one place, and tiers `of_all_models` are kStoreUnavailable.
+  virtual bool CountsAcrossModels() const { return true; }
 
   virtual ChargeAnswer Run(const Charge& charge) = 0;
   virtual SettlementAnswer Run(const Settlement& settlement) = 0;
@@ -175,10 +210,21 @@ class QuotaStore {
 
   // For all who share the store, from now on. Counts stay. Nothing: no quota is stated any more.
   virtual Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) = 0;
-  // Forgets the counts and the open reservations of a model and of its tiers; quotas stay. Empty: of all.
+  // The same, for a configuration: its quotas are known as such until SetQuota states others.
+  virtual Status StateQuota(std::string_view model, const ModelQuota& quota) { return SetQuota(model, quota); }
+  virtual Result<std::vector<std::string>> StatedByConfiguration() { return std::vector<std::string>(); }
+  // Forgets the counts and the open reservations of a model and of its tiers; quotas stay. Empty: of all, and what is
+  // counted for all models together.
   virtual Status Reset(std::string_view model) = 0;
-  // The models with a stated quota or anything that counts, sorted.
+  // The models with a stated quota or anything that counts, sorted. (Redis: one of which nothing but tiers has counted
+  // stays for a while.)
   virtual Result<std::vector<std::string>> Models() = 0;
+  // The same, and where a part of the store is away, those that can be listed.
+  virtual Result<ModelList> ListModels() {
+    Result<std::vector<std::string>> models = Models();
+    if (!models.ok()) return models.status();
+    return ModelList{.models = std::move(models).value(), .missing = {}};
+  }
   // For `weir quota migrate`. Import replaces all that there was, in one step (Redis: model by model; one that failed
   // is repeated); doing it twice is doing it once.
   virtual Result<QuotaState> Export() = 0;

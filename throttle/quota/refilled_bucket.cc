@@ -8,6 +8,10 @@ namespace weir {
 
 RefilledBucket::RefilledBucket(const Limit& limit, WallTime now) : per_(limit.per), now_(now) { Follow(limit); }
 
+RefilledBucket::RefilledBucket(const Limit& limit, WallTime then, Parts debt) : RefilledBucket(limit, then) {
+  debt_ = std::clamp<Parts>(debt, 0, kMostAmount * Parts(per_.count()));
+}
+
 void RefilledBucket::Advance(WallTime now) {
   const Duration passed = now - now_;
   now_ = now;

@@ -12,7 +12,11 @@ namespace weir {
 
 class RefilledBucket {
  public:
+  using Parts = __int128;  // 2e15 for 366 days of ns are less than 2^106
+
   RefilledBucket(const Limit& limit, WallTime now);
+  // One that had this debt at `then`.
+  RefilledBucket(const Limit& limit, WallTime then, Parts debt);
 
   // Brings it to `now`; goes before every other call.
   void Advance(WallTime now);
@@ -25,13 +29,15 @@ class RefilledBucket {
   // Of what was reserved so long ago; the refill since may have paid for it.
   void GiveBack(int64_t amount, int64_t reserved, Duration since);
 
+  Duration UntilFull() const { return UntilHolds(burst_); }
+  Parts debt() const { return debt_; }
+  WallTime now() const { return now_; }
+  int64_t rate() const { return amount_; }
   int64_t lacks() const;  // to be full, rounded up
   // A new one would say the same.
   bool IsFull() const { return debt_ == 0; }
 
  private:
-  using Parts = __int128;  // 2e15 for 366 days of ns are less than 2^106
-
   Parts Full() const { return burst_ * Parts(per_.count()); }
 
   Duration per_;

@@ -12,6 +12,9 @@
 namespace weir {
 
 using ReservationToken = std::array<uint64_t, 2>;
+struct HashReservationToken {
+  size_t operator()(const ReservationToken& token) const { return token[0]; }  // random already
+};
 
 struct ReservationId {
   ReservationToken token;

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {
@@ -32,16 +32,6 @@ bool IsEmpty(const TierLimits& limits) {
   return limits.user_model.empty() && limits.model.empty() && limits.instance.empty();
 }
 
-const Limits* FindOverride(const NameMap<const LimitsByModel*>& parties, std::string_view party,
-                           std::string_view model) {
-  const LimitsByModel* const* found = party.empty() ? nullptr : parties.Find(party);
-  if (found == nullptr) return nullptr;
-  const LimitsByModel& by_model = **found;
-  auto limits = by_model.find(model);
-  if (limits == by_model.end()) limits = by_model.find(kAnyModel);
-  return limits != by_model.end() && !limits->second.empty() ? &limits->second : nullptr;
-}
-
 Limit HourlyRequests(int64_t amount) { return {.amount = amount, .per = std::chrono::hours(1)}; }
 
 Status At(const std::string& where, const Status& status) {
@@ -60,7 +50,7 @@ Status CheckOverrides(const std::string& what, const std::map<std::string, Limit
     if (Status name = CheckName(what, party); !name.ok()) return name;
     for (const auto& [model, limits] : by_model) {
       if (Status name = CheckName("model", model); !name.ok()) return name;
-      if (Status checked = CheckLimits(limits); !checked.ok())
+      if (Status checked = CheckLimits(limits, true); !checked.ok())
         return At(what + " " + (secret ? BeginOf(party) : Printable(party)) + ", model " + Printable(model), checked);
     }
   }
@@ -77,7 +67,7 @@ Status CheckTierLimits(const std::string& where, const TierLimits& limits) {
 }  // namespace
 
 std::string_view NameOf(Tier tier) {
-  static constexpr std::array<std::string_view, kTiers> kNames = {"user_model", "qos", "model", "instance"};
+  static constexpr std::array<std::string_view, kTiers> kNames = {"user_model", "qos", "model", "instance", "total"};
   return kNames[static_cast<size_t>(tier)];
 }
 
@@ -130,25 +120,73 @@ std::string_view TierPlan::EndKey() {
   return key;
 }
 
-void TierPlan::Add(Tier tier, std::string_view key, const Limits& limits) {
+void TierPlan::Add(Tier tier, std::string_view key, const Limits& limits, bool of_all_models) {
   for (const Limit& limit : limits) {
     assert(count_ < charges_.size() && "the rules were checked");
-    charges_[count_] = {.key = key, .limit = limit};
+    charges_[count_] = {.key = key, .limit = limit, .of_all_models = of_all_models};
     tiers_[count_] = tier;
     ++count_;
   }
 }
 
-TierRules::TierRules(TierRulesConfig config) : config_(std::move(config)) {
-  empty_ = IsEmpty(config_.default_limits) && config_.tenants.empty() && config_.api_keys.empty() &&
+TierRules::TierRules(TierRulesConfig config)
+    : config_(std::move(config)),
+      sorted_tenants_(Sorted(config_.tenants, config_.denied_tenants)),
+      sorted_api_keys_(Sorted(config_.api_keys, config_.denied_api_keys)) {
+  empty_ = IsEmpty(config_.default_limits) && sorted_tenants_.empty() && sorted_api_keys_.empty() &&
            config_.api_key_tenants.empty();
   for (const ModelClass& of_models : config_.model_classes) {
-    empty_ = empty_ && IsEmpty(of_models.limits);
+    empty_ = empty_ && IsEmpty(of_models.limits) && !of_models.deny;
     for (const std::string& model : of_models.models) class_of_.Set(model, &of_models);
   }
-  for (const auto& [name, limits] : config_.tenants) tenants_.Set(name, &limits);
-  for (const auto& [name, limits] : config_.api_keys) api_keys_.Set(name, &limits);
+  for (const auto& [name, party] : sorted_tenants_) tenants_.Set(name, &party);
+  for (const auto& [name, party] : sorted_api_keys_) api_keys_.Set(name, &party);
   for (const auto& [name, tenant] : config_.api_key_tenants) api_key_tenants_.Set(name, tenant);
+}
+
+TierRules::Parties TierRules::Sorted(const std::map<std::string, LimitsByModel, std::less<>>& stated,
+                                     const Denied& denied) {
+  Parties parties;
+  for (const auto& [name, by_model] : stated) {
+    Party& party = parties[name];
+    for (const auto& [model, limits] : by_model)
+      for (const Limit& limit : limits) (limit.total ? party.totals : party.overrides)[model].push_back(limit);
+  }
+  for (const auto& [name, models] : denied) parties[name].denied = models;
+  return parties;
+}
+
+const Limits* TierRules::FindOverride(const Party* party, std::string_view model) {
+  if (party == nullptr) return nullptr;
+  auto limits = party->overrides.find(model);
+  if (limits == party->overrides.end()) limits = party->overrides.find(kAnyModel);
+  return limits != party->overrides.end() ? &limits->second : nullptr;
+}
+
+void TierRules::PlanTotals(const Party* party, std::string_view kind, std::string_view name, std::string_view model,
+                           TierPlan* plan) {
+  if (party == nullptr || party->totals.empty()) return;
+  plan->Append("total:");
+  plan->Append(kind);
+  plan->Append(":");
+  plan->AppendName(name);
+  const std::string_view key = plan->EndKey();
+  if (const auto all = party->totals.find(kAnyModel); all != party->totals.end())
+    plan->Add(Tier::kTotal, key, all->second, true);
+  if (const auto one = party->totals.find(model); one != party->totals.end() && model != kAnyModel)
+    plan->Add(Tier::kTotal, key, one->second);
+}
+
+std::string TierRules::FindDenied(const ModelClass* of_model, const QosClass* qos, const Party* key,
+                                  const Party* tenant, std::string_view tenant_name, std::string_view model) {
+  const auto denies = [&](const Party* party) {
+    return party != nullptr && (party->denied.contains(kAnyModel) || party->denied.contains(model));
+  };
+  if (of_model != nullptr && of_model->deny) return "models of the class " + Printable(of_model->name) + " are denied";
+  if (denies(key)) return "denied to this API key";
+  if (denies(tenant)) return "denied to the tenant " + Printable(tenant_name);
+  if (qos != nullptr && qos->deny) return "denied to the QoS class " + Printable(qos->name);
+  return {};
 }
 
 const ModelClass* TierRules::FindClass(std::string_view model) const {
@@ -166,10 +204,10 @@ const QosClass* TierRules::FindQos(std::string_view name) const {
   return found == config_.qos_classes.end() ? nullptr : &*found;
 }
 
-const Limits& TierRules::UserLimits(std::string_view model, const Requester& requester,
+const Limits& TierRules::UserLimits(std::string_view model, const Party* key, const Party* tenant,
                                     const ModelClass* of_model) const {
-  if (const Limits* limits = FindOverride(api_keys_, requester.api_key, model)) return *limits;
-  if (const Limits* limits = FindOverride(tenants_, requester.tenant, model)) return *limits;
+  if (const Limits* limits = FindOverride(key, model)) return *limits;
+  if (const Limits* limits = FindOverride(tenant, model)) return *limits;
   return FirstOf(of_model != nullptr ? of_model->limits.user_model : NoLimits().user_model,
                  config_.default_limits.user_model);
 }
@@ -191,8 +229,16 @@ Status TierRules::MakePlan(std::string_view model, const Requester& asking, Tier
     plan->priority_ = qos->priority;
   }
   const ModelClass* of_model = FindClass(model);
-  if (!requester.user.empty() || !requester.api_key.empty() || !requester.tenant.empty())
-    PlanForParty(UserLimits(model, requester, of_model), qos, requester, plan);
+  const auto find = [](const NameMap<const Party*>& parties, std::string_view name) {
+    const Party* const* found = name.empty() ? nullptr : parties.Find(name);
+    return found != nullptr ? *found : nullptr;
+  };
+  const Party* key = find(api_keys_, requester.api_key);
+  const Party* tenant = find(tenants_, requester.tenant);
+  plan->denied_ = FindDenied(of_model, qos, key, tenant, requester.tenant, model);
+  PlanTotals(key, "key", requester.api_key, model, plan);
+  PlanTotals(tenant, "tenant", requester.tenant, model, plan);
+  PlanForParty(UserLimits(model, key, tenant, of_model), qos, requester, plan);
   const TierLimits& of_class = of_model != nullptr ? of_model->limits : NoLimits();
   plan->Add(Tier::kModel, "model", FirstOf(of_class.model, config_.default_limits.model));
   plan->before_model_ = plan->count_;
@@ -207,7 +253,8 @@ Status TierRules::MakePlan(std::string_view model, const Requester& asking, Tier
 
 void TierRules::PlanForParty(const Limits& user_model, const QosClass* qos, const Requester& requester,
                              TierPlan* plan) {
-  if (!user_model.empty()) {
+  const bool nobody = requester.user.empty() && requester.api_key.empty() && requester.tenant.empty();
+  if (!user_model.empty() && !nobody) {
     plan->AppendParty(requester);
     plan->Add(Tier::kUserModel, plan->EndKey(), user_model);
   }
@@ -215,6 +262,8 @@ void TierRules::PlanForParty(const Limits& user_model, const QosClass* qos, cons
   plan->Append("qos:");
   plan->AppendName(qos->name);
   plan->Append(":");
+  // Who names nobody would meet no limit at all of the class.
+  if (nobody) plan->Append("nobody");
   plan->AppendParty(requester);
   plan->Add(Tier::kQos, plan->EndKey(), qos->limits);
 }
@@ -235,15 +284,21 @@ Status CheckLimit(const Limit& limit) {
   return {};
 }
 
-Status CheckLimits(const Limits& limits) {
+Status CheckLimits(const Limits& limits, bool of_party) {
   if (limits.size() > kMaxLimits)
     return Status::Error(std::to_string(limits.size()) + " limits, expected " + std::to_string(kMaxLimits) +
+                         " at most");
+  const auto totals = static_cast<size_t>(std::ranges::count(limits, true, &Limit::total));
+  if (totals > 0 && !of_party)
+    return Status::Error("total: true is of the limits of tenants and API keys; elsewhere nobody's are added up");
+  if (totals > kMaxTotals)
+    return Status::Error(std::to_string(totals) + " limits are totals, expected " + std::to_string(kMaxTotals) +
                          " at most");
   for (size_t i = 0; i < limits.size(); ++i) {
     if (Status checked = CheckLimit(limits[i]); !checked.ok()) return checked;
     for (size_t j = 0; j < i; ++j) {
       // They would be one count that each request is added to twice.
-      if (MeterName(limits[j]) == MeterName(limits[i]))
+      if (limits[j].total == limits[i].total && MeterName(limits[j]) == MeterName(limits[i]))
         return Status::Error(Describe(limits[j]) + " and " + Describe(limits[i]) +
                              ": two limits of the same kind and time, expected one");
     }

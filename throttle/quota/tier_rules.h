@@ -1,15 +1,22 @@
 // TierRules: which limits a request meets between the API gateway and the model router, and what they are.
 //
 //   tier         its count is for                     its limits come from the first that has any
+//   total        the API key, and the tenant, with    their own, where they say so: under a model's name on that
+//                all their users                      model, under "*" over all models; all of them are met
 //   user_model   the user in the tenant (else API     API key's override for the model, tenant's for the model,
 //                key, else tenant), on the model      the model's class, the default
-//   qos          the same, in a class                 the QoS class that the request names
+//   qos          the same, in a class; together       the QoS class that the request names
+//                all who name nobody
 //   model        the model, all users                 the model's class, the default
 //   instance     the GPU instance, on the model       the model's class, the default
 //
 // They are checked in this order, the model's own quota right after `model`. A tier without limits, or of which the
 // request does not say whose it is, is left out. An override replaces all limits of user_model; "*" is any model, and
-// the model's own name comes before it. Who names an API key and no tenant is of the key's tenant, where it has one.
+// the model's own name comes before it. Totals are no override, and limit in addition. Who names an API key and no
+// tenant is of the key's tenant, where it has one.
+//
+// A class of models or of service, a tenant or an API key, or one of these on a model, may be denied: then nothing
+// goes, whatever is left of any limit.
 //
 // Immutable; any number of threads.
 #pragma once
@@ -17,6 +24,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,13 +44,15 @@ struct Requester {
   std::string_view api_key;
   std::string_view instance;
   std::string_view qos;
+  // Where the request came from; no tier. Whoever names no tenant or key of the configuration is known by it.
+  std::string_view address = {};
 
   bool empty() const { return user.empty() && tenant.empty() && api_key.empty() && instance.empty() && qos.empty(); }
 };
 Status CheckRequester(const Requester& requester);
 
-enum class Tier : uint8_t { kUserModel, kQos, kModel, kInstance };
-inline constexpr size_t kTiers = 4;
+enum class Tier : uint8_t { kUserModel, kQos, kModel, kInstance, kTotal };
+inline constexpr size_t kTiers = 5;
 std::string_view NameOf(Tier tier);  // "user_model", …
 
 // Limits per tier, where a class of models or the default states them; at most kMaxLimits for each.
@@ -62,6 +72,7 @@ struct ModelClass {
   std::string name;                 // not "other", which is the class of models that have none
   std::vector<std::string> models;  // no model is in two classes
   TierLimits limits;
+  bool deny = false;
 
   bool operator==(const ModelClass&) const = default;
 };
@@ -71,10 +82,13 @@ struct QosClass {
   std::string name;
   int64_t priority = 1;  // passed on to whoever schedules; 1 is the most urgent
   Limits limits;
+  bool deny = false;
 
   bool operator==(const QosClass&) const = default;
 };
 using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // "*": any
+inline constexpr size_t kMaxTotals = 2;                            // among the limits of a party for a model
+using Denied = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;  // models by party; "*": any
 struct TierRulesConfig {
   TierLimits default_limits;
   std::vector<ModelClass> model_classes;
@@ -82,6 +96,8 @@ struct TierRulesConfig {
   std::map<std::string, LimitsByModel, std::less<>> tenants;
   std::map<std::string, LimitsByModel, std::less<>> api_keys;
   std::map<std::string, std::string, std::less<>> api_key_tenants;  // by key
+  Denied denied_tenants;
+  Denied denied_api_keys;
 
   // premium, priority 1, 500 requests/h; standard, 2, 100; free, 3, 10.
   static std::vector<QosClass> DefaultQosClasses();
@@ -93,6 +109,8 @@ struct TierRulesConfig {
 // is.
 class TierPlan {
  public:
+  static constexpr std::string_view kTotalOfKey = "total:key:";
+
   TierPlan() {
   }  // NOLINT(modernize-use-equals-default): a default one would clear text_, which costs more than the plan
   TierPlan(const TierPlan&) = delete;
@@ -103,10 +121,14 @@ class TierPlan {
   Tier tier_of(size_t charge) const { return tiers_[charge]; }
   // Whose count it is, to be shown: its key, "user:alice", but for an API key.
   std::string_view party_of(size_t charge) const {
+    const std::string_view key = charges_[charge].key;
+    if (key.starts_with(kTotalOfKey)) return "this API key";
     const bool of_party = tiers_[charge] == Tier::kUserModel || tiers_[charge] == Tier::kQos;
-    return of_party && party_is_secret_ ? "this API key" : charges_[charge].key;
+    return of_party && party_is_secret_ ? "this API key" : key;
   }
   std::optional<int64_t> priority() const { return priority_; }
+  // What the configuration denies to whom; empty: nothing.
+  const std::string& denied() const { return denied_; }
 
  private:
   friend class TierRules;
@@ -114,13 +136,17 @@ class TierPlan {
   void AppendName(std::string_view name);  // escaped
   void AppendParty(const Requester& requester);
   std::string_view EndKey();
-  void Add(Tier tier, std::string_view key, const Limits& limits);
+  void Add(Tier tier, std::string_view key, const Limits& limits, bool of_all_models = false);
 
-  // Tenant and user stand in two keys, a QoS class and an instance in one; an escaped name is three times as long.
-  static constexpr size_t kMaxTextBytes = 7 * 3 * kMaxNameBytes;
+  // Tenant and user stand in two keys, a QoS class, an instance, and the key and the tenant of totals in one; an
+  // escaped name is three times as long.
+  static constexpr size_t kMaxTextBytes = 9 * 3 * kMaxNameBytes;
+  // Totals: of the API key and of the tenant, on the model and on all.
+  static constexpr size_t kMaxCharges = (kTiers - 1) * kMaxLimits + 4 * kMaxTotals;
 
-  std::array<TierCharge, kTiers * kMaxLimits> charges_;
-  std::array<Tier, kTiers * kMaxLimits> tiers_{};
+  std::array<TierCharge, kMaxCharges> charges_;
+  std::array<Tier, kMaxCharges> tiers_{};
+  std::string denied_;
   size_t count_ = 0;
   size_t before_model_ = 0;
   std::optional<int64_t> priority_;
@@ -146,25 +172,42 @@ class TierRules {
   const TierRulesConfig& config() const { return config_; }
 
  private:
+  // What was stated of a tenant or an API key, apart: overrides, totals, what is denied.
+  struct Party {
+    LimitsByModel overrides;
+    LimitsByModel totals;
+    std::set<std::string, std::less<>> denied;
+  };
+  using Parties = std::map<std::string, Party, std::less<>>;
+
   const ModelClass* FindClass(std::string_view model) const;
   const QosClass* FindQos(std::string_view name) const;
-  const Limits& UserLimits(std::string_view model, const Requester& requester, const ModelClass* of_model) const;
+  const Limits& UserLimits(std::string_view model, const Party* key, const Party* tenant,
+                           const ModelClass* of_model) const;
   Requester InItsTenant(const Requester& requester) const;
+  static Parties Sorted(const std::map<std::string, LimitsByModel, std::less<>>& stated, const Denied& denied);
+  static const Limits* FindOverride(const Party* party, std::string_view model);
+  static void PlanTotals(const Party* party, std::string_view kind, std::string_view name, std::string_view model,
+                         TierPlan* plan);
+  static std::string FindDenied(const ModelClass* of_model, const QosClass* qos, const Party* key, const Party* tenant,
+                                std::string_view tenant_name, std::string_view model);
   static void PlanForParty(const Limits& user_model, const QosClass* qos, const Requester& requester, TierPlan* plan);
 
   const TierRulesConfig config_;
   bool empty_ = false;
   // Into config_.
   NameMap<const ModelClass*> class_of_;  // by model
-  NameMap<const LimitsByModel*> tenants_;
-  NameMap<const LimitsByModel*> api_keys_;
   NameMap<std::string_view> api_key_tenants_;
+  const Parties sorted_tenants_;
+  const Parties sorted_api_keys_;
+  NameMap<const Party*> tenants_;  // into the two before
+  NameMap<const Party*> api_keys_;
 };
 
 Status CheckTierRules(const TierRulesConfig& config);
 // Its parts, for who can say where in a file they stand.
 Status CheckLimit(const Limit& limit);
-Status CheckLimits(const Limits& limits);
+Status CheckLimits(const Limits& limits, bool of_party = false);  // of a party: there may be totals among them
 Status CheckModelClass(std::span<const ModelClass> before, const ModelClass& of_models);  // but for its limits
 Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos);              // but for its limits
 

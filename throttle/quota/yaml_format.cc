@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
+#include "config/text/rfc3339.h"
 #include "config/yaml_reader.h"
 #include "throttle/quota/yaml_store.h"
-#include "throttle/quota/yaml_time.h"
 
 namespace weir {
 namespace {
@@ -12,11 +12,14 @@ namespace {
 // Every value of the format takes more bytes than this.
 constexpr size_t kLeastBytesOfValue = 4;
 constexpr size_t kLineBytes = 110;
+// How the format says "never": the zero of the program that it comes from.
+constexpr std::string_view kNoTime = "0001-01-01T00:00:00Z";
+constexpr std::string_view kByConfiguration = "stated_by_configuration";
 
-constexpr NumberRange kAmounts = {.min = 0, .max = 9.3e18};  // so that a counter at the end of 64 bits is read
+constexpr NumberRange kStoredAmounts = {.min = 0, .max = 9.3e18};  // so that a counter at the end of 64 bits is read
 
 void ReadAmount(const YamlValue& value, int64_t* amount) {
-  value.Read(amount, kAmounts);
+  value.Read(amount, kStoredAmounts);
   *amount = std::min(*amount, kMostAmount);
 }
 
@@ -143,6 +146,12 @@ Result<QuotaState> ReadQuotaYaml(std::string_view text, std::string_view file) {
                [&](std::string_view name, YamlMap& map) { ReadQuota(map, &state[std::string(name)].quota.emplace()); });
     ReadModels(root.Optional("state"),
                [&](std::string_view name, YamlMap& map) { ReadState(map, &state[std::string(name)]); });
+    root.Optional(kByConfiguration).List([&](const YamlValue& item) {
+      std::string name;
+      item.Read(&name);
+      if (const auto model = state.find(name); model != state.end() && model->second.quota)
+        model->second.by_configuration = true;
+    });
   };
   const Status status = ReadYaml(text, file, read, bounds);
   if (!status.ok()) return status;
@@ -159,6 +168,11 @@ std::string WriteQuotaYaml(const QuotaState& all) {
     out.append("    max_rpm: ").append(std::to_string(state.quota->max_rpm)).append("\n");
     out.append("    max_tpm: ").append(std::to_string(state.quota->max_tpm)).append("\n");
     out.append("    max_rpd: ").append(std::to_string(state.quota->max_rpd)).append("\n");
+  }
+  if (std::ranges::any_of(all, [](const auto& model) { return model.second.by_configuration; })) {
+    out.append(kByConfiguration).append(":\n");
+    for (const auto& [name, state] : all)
+      if (state.by_configuration) out.append("  - ").append(Key(name)).append("\n");
   }
   const bool counts = std::ranges::any_of(all, [](const auto& model) { return model.second.has_usage(); });
   out += counts ? "state:\n" : "state: {}\n";

@@ -1,8 +1,5 @@
 #include "throttle/quota/yaml_state_file.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,45 +9,13 @@
 #include <filesystem>
 #include <system_error>
 
-#include "config/parse.h"
+#include "config/replace_file.h"
 #include "config/sync_directory.h"
 
 namespace weir {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-bool WriteAll(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
-std::string HolderIn(int lock) {
-  std::array<char, 32> text{};
-  const ssize_t size = pread(lock, text.data(), text.size(), 0);
-  const std::string_view digits = TrimBlanks({text.data(), size > 0 ? static_cast<size_t>(size) : 0});
-  const Result<uint64_t> process = ParseUnsigned(digits, {.min = 1, .max = 1e9});
-  return process.ok() ? "process " + std::to_string(process.value()) : "another process";
-}
 
 }  // namespace
 
@@ -61,35 +26,25 @@ Result<std::unique_ptr<YamlStateFile>> YamlStateFile::Take(const std::string& pa
   file->target_ = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error).string() : path;
   if (file->target_.empty()) file->target_ = path;
   const fs::path directory = fs::path(file->target_).parent_path();
-  error.clear();
-  if (!directory.empty()) fs::create_directories(directory, error);
+  error = directory.empty() ? std::error_code() : MakeDirectories(directory.string());
   if (error) return Status::Error(path + ": its directory cannot be made: " + error.message());
   Status locked = file->Lock();
   if (!locked.ok()) return locked;
   return file;
 }
 
-// flock, not fcntl: those locks belong to the process, a second store in it would get one too. The lock's file stays:
-// were it removed, one who has it open and one who makes it anew would both hold "the" lock.
+// The lock's file stays, for versions that would hold it although it was removed.
 Status YamlStateFile::Lock() {
   const std::string name = target_ + ".lock";
-  lock_ = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0)
+  const HeldFile::Outcome outcome = lock_.Open(name);
+  if (outcome == HeldFile::Outcome::kFailed)
     return Status::Error(path_ + ": its lock " + name + " cannot be written: " + std::strerror(errno) +
                          "; the directory must be writable");
-  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return Status::Error(path_ + ": cannot lock " + name + ": " + std::strerror(errno));
-    return Status::Error(path_ + " is in use by " + HolderIn(lock_) +
+  if (outcome == HeldFile::Outcome::kInUse)
+    return Status::Error(path_ + " is in use by " + Describe(FindHolder(name).value_or(LockHolder())) +
                          "; stop it, name another file, or share a SQLite file (sqlite:PATH)");
-  }
-  // What it says is only for the reader; on a full disk the lock holds without it.
-  const std::string holder = std::to_string(getpid()) + "\n";
-  if (ftruncate(lock_, 0) != 0 || pwrite(lock_, holder.data(), holder.size(), 0) < 0) errno = 0;
+  lock_.Say(std::to_string(getpid()) + "\n");
   return {};
-}
-
-YamlStateFile::~YamlStateFile() {
-  if (lock_ >= 0) close(lock_);
 }
 
 Result<std::optional<std::string>> YamlStateFile::Read(size_t most) const {
@@ -110,24 +65,10 @@ Result<std::optional<std::string>> YamlStateFile::Read(size_t most) const {
   return std::optional(std::move(text));
 }
 
-Status YamlStateFile::WriteBeside(std::string_view text) const {
-  const std::string name = target_ + ".new";
-  (void)unlink(name.c_str());  // left by who was killed while writing it
-  struct stat before {};
-  const mode_t mode = stat(target_.c_str(), &before) == 0 ? before.st_mode & 07777 : 0644;
-  const Descriptor file(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  const bool written = file.number() >= 0 && WriteAll(file.number(), text) && fsync(file.number()) == 0;
-  if (written && rename(name.c_str(), target_.c_str()) == 0) return {};
-  const int error = errno;
-  if (file.number() >= 0) (void)unlink(name.c_str());
-  return Status::Error(path_ + ": cannot be written: " + std::strerror(error) +
-                       "; the file from before stands, and writing is tried again");
-}
-
 Status YamlStateFile::Replace(std::string_view text) const {
-  Status status = WriteBeside(text);
-  if (status.ok()) SyncDirectoryOf(target_);
-  return status;
+  if (ReplaceFile(target_, text)) return {};
+  return Status::Error(path_ + ": cannot be written: " + std::strerror(errno) +
+                       "; the file from before stands, and writing is tried again");
 }
 
 }  // namespace weir

@@ -58,12 +58,18 @@ ChargeAnswer YamlQuotaStore::Run(const Charge& charge) {
 
 SettlementAnswer YamlQuotaStore::Run(const Settlement& settlement) {
   SettlementAnswer answer = MemoryQuotaStore::Run(settlement);
-  if (answer.code == SettlementAnswer::Code::kSettled) Changed();
+  if (answer.code == SettlementAnswer::Code::kSettled && !answer.again) Changed();
   return answer;
 }
 
 Status YamlQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuota> quota) {
   Status status = MemoryQuotaStore::SetQuota(model, quota);
+  if (status.ok()) Changed();
+  return status;
+}
+
+Status YamlQuotaStore::StateQuota(std::string_view model, const ModelQuota& quota) {
+  Status status = MemoryQuotaStore::StateQuota(model, quota);
   if (status.ok()) Changed();
   return status;
 }

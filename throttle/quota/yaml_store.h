@@ -7,6 +7,9 @@
 //       max_rpd: 0                                 day_start: 2026-02-20T00:00:00Z
 //                                                  day_count: 42
 //
+// and, which only weir reads, `stated_by_configuration: [gpt-4o]`: those of the quotas that a configuration file
+// stated.
+//
 // A file of that format is read and written back the same. Where a request stands for several that were made at nearly
 // the same time it is {time, count}, which only weir reads. Counts of tiers and open reservations are not written: a
 // reservation that is open counts as used. A key that the format does not have is an error: what a newer version has
@@ -53,6 +56,7 @@ class YamlQuotaStore final : public MemoryQuotaStore {
   ChargeAnswer Run(const Charge& charge) override;
   SettlementAnswer Run(const Settlement& settlement) override;
   Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) override;
+  Status StateQuota(std::string_view model, const ModelQuota& quota) override;
   Status Reset(std::string_view model) override;
   Status Import(const QuotaState& state) override;
   Status Persist() override;

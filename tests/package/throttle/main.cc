@@ -4,11 +4,7 @@
 
 namespace {
 
-class HalfFullMonitor final : public weir::LoadMonitor {
- public:
-  ~HalfFullMonitor() override { Stop(); }
-
- private:
+class HalfFull final : public weir::LoadProbe {
   weir::Status Probe(weir::TimePoint /*now*/, weir::LoadSample* sample) override {
     sample->Add({.name = "queue", .level = 0.5});
     return {};
@@ -18,7 +14,7 @@ class HalfFullMonitor final : public weir::LoadMonitor {
 }  // namespace
 
 int main() {
-  HalfFullMonitor monitor;
+  weir::LoadMonitor monitor(std::make_unique<HalfFull>());
   weir::AdaptiveLimiter limiter(monitor);
   monitor.Start();
   limiter.Start();

@@ -66,6 +66,10 @@ struct RedisCall {
   bool asking = false;     // a cluster's ASKING goes before it
   // Called exactly once, on the loop's thread; must not block.
   std::function<void(RedisOutcome)> done;
+  // Where the server replies after all, though the call was answered without a reply (`sent`): called once, on the
+  // loop's thread, with what is left of the call (command and slot).
+  using Late = std::function<void(RedisCall& call, const redisReply& reply)>;
+  Late late = {};
 
   Handler* handler = nullptr;
 

@@ -66,7 +66,7 @@ void RedisClusterTopology::FindMasters(TimePoint deadline, std::function<void(Re
 
 RedisTopologyHealth RedisClusterTopology::Health() const {
   using State = StoreHealth::Breaker;
-  RedisTopologyHealth health{.reconnects = retired_reconnects_, .writes = retired_writes_};
+  RedisTopologyHealth health = gone_;
   if (!known_ && !problem_.empty()) {
     health.breaker = State::kOpen;
     health.problem = problem_;
@@ -76,8 +76,13 @@ RedisTopologyHealth RedisClusterTopology::Health() const {
     health.writes += node.server->writes();
     if (node.slots == 0) continue;
     health.breaker = std::max(health.breaker, node.server->breaker());
+    if (node.server->breaker() == State::kClosed) health.some_answer = true;
     if (health.warning.empty()) health.warning = node.server->warning();
     if (health.problem.empty() && node.server->breaker() != State::kClosed) health.problem = node.server->problem();
+  }
+  if (known_ && std::ranges::find(by_slot_, static_cast<Node*>(nullptr)) != by_slot_.end()) {
+    health.breaker = State::kOpen;
+    if (health.problem.empty()) health.problem = "a part of the cluster's slots has no server";
   }
   return health;
 }
@@ -149,13 +154,10 @@ void RedisClusterTopology::DropUnused() {
 
 void RedisClusterTopology::Retire(Nodes::iterator node) {
   const RedisServer& server = *node->second.server;
-  retired_reconnects_ += server.reconnects();
-  retired_writes_ += server.writes();
-  retired_.push_back(std::move(node->second.server));
+  gone_.reconnects += server.reconnects();
+  gone_.writes += server.writes();
+  loop_.DropAtEndOfTurn(std::move(node->second.server));
   nodes_.erase(node);
-  loop_.Post([this, alive = alive_] {
-    if (*alive) std::exchange(retired_, {}).clear();
-  });
 }
 
 bool RedisClusterTopology::SomeAreAway() const {

@@ -86,9 +86,7 @@ class RedisClusterTopology final : public RedisTopology, private RedisServer::Li
   Duration pause_;
   RedisLoop::Timer ask_timer_;
 
-  std::vector<std::shared_ptr<RedisServer>> retired_;  // until the turn ends
-  uint64_t retired_reconnects_ = 0;
-  uint64_t retired_writes_ = 0;
+  RedisTopologyHealth gone_;  // the figures of servers that have gone
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

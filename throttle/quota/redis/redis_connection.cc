@@ -1,22 +1,17 @@
 #include "throttle/quota/redis/redis_connection.h"
 
-#include <sys/epoll.h>
-
 #include <algorithm>
-#include <array>
 #include <thread>
 #include <utility>
 
 #include "throttle/quota/redis/redis_info.h"
+#include "throttle/quota/redis/redis_stream.h"
 
 namespace weir {
 namespace {
 
-using Step = RedisSocket::Step;
-
 constexpr TimePoint kNoDeadline = TimePoint::max();
-
-uint32_t EventsFor(Step step) { return step == Step::kWantsWrite ? EPOLLOUT : EPOLLIN; }
+constexpr const char* kNotConnected = "no connection within the time for it";
 
 }  // namespace
 
@@ -31,19 +26,17 @@ RedisConnection::RedisConnection(RedisLoop& loop, RedisAddress address, const Re
       reader_(redisReaderCreate()),
       connect_timer_(loop),
       timer_(loop) {
-  EndAtTimeout(connect_deadline_);
+  connect_timer_.At(connect_deadline_, [this] { End(Named(kNotConnected)); });
   Resolve();
 }
 
 RedisConnection::~RedisConnection() {
   listener_ = nullptr;
   if (state_ != State::kEnded) End(Named("the connection is closed"));
-  *alive_ = false;
 }
 
 void RedisConnection::Send(RedisCallPtr call) {
-  if (state_ == State::kEnded)
-    return RedisCall::Answer(std::move(call), {.problem = Named("the connection is closed")});
+  if (ended()) return RedisCall::Answer(std::move(call), {.problem = Named("the connection is closed")});
   if (state_ == State::kReady) return Append(std::move(call));
   early_.push_back(std::move(call));
   ArmTimer();
@@ -57,98 +50,48 @@ std::string RedisConnection::Named(const std::string& problem) const {
   return "Redis at " + Describe(address_) + ": " + problem;
 }
 
-void RedisConnection::OnReady(uint32_t events) {
-  if (events == 0) {  // the end of the turn
-    flush_wanted_ = false;
-    return state_ == State::kLoggingIn || state_ == State::kReady ? Flush() : void();
-  }
-  switch (state_) {
-    case State::kConnecting:
-      if (socket_.FinishConnect() == Step::kDone) return OnConnected();
-      return TryNextAddress(socket_.problem());
-    case State::kHandshake:
-      return OnHandshake(socket_.Handshake());
-    case State::kLoggingIn:
-    case State::kReady:
-      ReadReplies();
-      if (state_ != State::kEnded && output_begin_ < output_.size()) Flush();
-      return;
-    case State::kResolving:
-    case State::kEnded:
-      return;
-  }
-}
-
 // --- Connecting and logging in
 
 void RedisConnection::Resolve() {
-  Addresses numeric = ResolveRedisHost(address_.host, address_.port, true);
-  if (numeric.ok()) {
-    // Not at once: whoever makes a connection expects its end later.
-    loop_.Post([this, alive = alive_, numeric] { *alive ? OnResolved(numeric) : void(); });
-    return;
+  if (IsNumeric(address_.host)) {
+    addresses_ = {address_};
+    return TryNextAddress({});
   }
-  // The name service may take its time: not in the loop, and not longer than the loop lives.
-  std::thread([this, mailbox = loop_.mailbox(), alive = alive_, host = address_.host, port = address_.port,
+  // The name service may take its time: not in the loop, and perhaps longer than the loop lives.
+  std::thread([this, io = std::weak_ptr(loop_.io()), alive = std::weak_ptr(alive_), address = address_,
                resolve = options_.resolve] {
-    Addresses addresses = resolve ? resolve(host, port) : ResolveRedisHost(host, port, false);
-    mailbox->Post([this, alive, addresses] { *alive ? OnResolved(addresses) : void(); });
+    Result<std::vector<RedisAddress>> addresses = resolve ? resolve(address) : ResolveRedisHost(address);
+    const auto loop = io.lock();
+    if (!loop) return;
+    boost::asio::post(*loop, [this, alive, addresses = std::move(addresses)] {
+      if (alive.expired() || state_ != State::kConnecting) return;
+      if (!addresses.ok()) return End(Named(addresses.status().message()));
+      addresses_ = addresses.value();
+      TryNextAddress("the host has no address");
+    });
   }).detach();
 }
 
-void RedisConnection::OnResolved(Addresses addresses) {
-  if (state_ != State::kResolving) return;
-  if (!addresses.ok()) return End(Named(addresses.status().message()));
-  addresses_ = std::move(addresses).value();
-  TryNextAddress("the host has no address");
-}
-
-void RedisConnection::TryNextAddress(std::string problem) {
-  while (tried_ < addresses_.size()) {
-    if (socket_.fd() >= 0) loop_.Forget(socket_.fd());
-    const auto left = static_cast<Duration::rep>(addresses_.size() - tried_++);
-    const Step step = socket_.Connect(addresses_[next_address_++ % addresses_.size()]);
-    if (step == Step::kFailed) {
-      problem = socket_.problem();
-      continue;
-    }
-    state_ = State::kConnecting;
-    watched_ = 0;
-    if (step == Step::kDone) return OnConnected();
-    if (left > 1) {
-      const TimePoint now = loop_.Now();
-      connect_timer_.At(now + (connect_deadline_ - now) / left,
-                        [this] { TryNextAddress("no connection within the time for it"); });
-    } else {
-      EndAtTimeout(connect_deadline_);
-    }
-    return WatchFor(EPOLLOUT);
-  }
-  End(Named(problem));
-}
-
-void RedisConnection::EndAtTimeout(TimePoint when) {
-  connect_timer_.At(when, [this] { End(Named("no connection within the time for it")); });
+// Each address has its share of the time.
+void RedisConnection::TryNextAddress(const std::string& problem) {
+  if (tried_ == addresses_.size()) return End(Named(problem));
+  const TimePoint now = loop_.Now();
+  const auto left = static_cast<Duration::rep>(addresses_.size() - tried_++);
+  connect_timer_.At(now + (connect_deadline_ - now) / left, [this] { TryNextAddress(kNotConnected); });
+  if (stream_) stream_->Close();
+  stream_ = std::make_shared<RedisStream>(loop_, options_.tls.get());
+  stream_->Connect(addresses_[next_address_++ % addresses_.size()],
+                   [this](const std::string& why) { why.empty() ? OnConnected() : TryNextAddress(why); });
 }
 
 void RedisConnection::OnConnected() {
-  EndAtTimeout(connect_deadline_);
-  if (!options_.tls) return LogIn();
-  const Status begun = socket_.BeginTls(*options_.tls, address_.host);
-  if (!begun.ok()) return End(Named(begun.message()));
-  state_ = State::kHandshake;
-  OnHandshake(socket_.Handshake());
-}
-
-void RedisConnection::OnHandshake(Step step) {
-  if (step == Step::kDone) return LogIn();
-  if (step == Step::kFailed) return End(Named(socket_.problem()));
-  WatchFor(EventsFor(step));
+  connect_timer_.At(connect_deadline_, [this] { End(Named(kNotConnected)); });
+  stream_->Secure(address_.host, [this](const std::string& why) { why.empty() ? LogIn() : End(Named(why)); });
 }
 
 void RedisConnection::LogIn() {
   state_ = State::kLoggingIn;
-  WatchFor(EPOLLIN);
+  Read();
   if (!options_.password.empty()) {
     SendLogIn(options_.user.empty() ? FormatRedisCommand({"AUTH", options_.password})
                                     : FormatRedisCommand({"AUTH", options_.user, options_.password}),
@@ -163,7 +106,7 @@ void RedisConnection::LogIn() {
     // say that they are too long.
     SendLogIn(FormatRedisCommand({"INFO", "server"}), [this](const redisReply& reply) {
       if (IsError(reply, "NOAUTH")) return CheckRefusal("lets nobody in", reply);
-      return reply.type == REDIS_REPLY_STRING ? CheckRedisVersion(TextOf(reply)) : Status();
+      return reply.type == REDIS_REPLY_STRING ? CheckRedisServer(TextOf(reply)) : Status();
     });
     SendLogIn(FormatRedisCommand({"INFO", "memory"}), [this](const redisReply& reply) {
       if (reply.type == REDIS_REPLY_STRING) warning_ = WarnOfEviction(TextOf(reply));
@@ -222,43 +165,37 @@ void RedisConnection::Append(RedisCallPtr call) {
   if (calls_.empty()) heard_ = loop_.Now();
   calls_.push_back({.call = std::move(call), .end = appended_});
   ArmTimer();
-  if (std::exchange(flush_wanted_, true)) return;
-  loop_.AtEndOfTurn(this);
+  if (std::exchange(writing_, true)) return;
+  loop_.AtEndOfTurn([this, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) Write();
+  });
 }
 
-void RedisConnection::Flush() {
-  while (output_begin_ < output_.size()) {
-    size_t count = 0;
-    const Step step = socket_.Write(std::string_view(output_).substr(output_begin_), &count);
-    ++writes_;
-    output_begin_ += count;
-    written_ += count;
-    if (step == Step::kFailed) return End(Named(socket_.problem()));
-    if (step != Step::kDone) return WatchFor(EPOLLIN | EventsFor(step));
+void RedisConnection::Write() {
+  writing_ = !ended() && !output_.empty();
+  if (!writing_) return;
+  ++writes_;
+  handed_over_ = appended_;
+  stream_->Write(&output_, [this](const std::string& problem) { problem.empty() ? Write() : End(Named(problem)); });
+}
+
+void RedisConnection::Read() {
+  stream_->Read([this](const std::string& problem, std::string_view bytes) {
+    if (!problem.empty()) return End(Named(problem));
+    OnBytes(bytes);
+    if (state_ != State::kEnded) Read();
+  });
+}
+
+void RedisConnection::OnBytes(std::string_view bytes) {
+  heard_ = loop_.Now();
+  redisReaderFeed(reader_.get(), bytes.data(), bytes.size());
+  void* reply = nullptr;
+  while (redisReaderGetReply(reader_.get(), &reply) == REDIS_OK && reply != nullptr) {
+    OnReply(RedisReply(static_cast<redisReply*>(reply)));
+    if (state_ == State::kEnded) return;
   }
-  output_.clear();
-  output_begin_ = 0;
-  WatchFor(EPOLLIN);
-}
-
-void RedisConnection::ReadReplies() {
-  static constexpr size_t kReadBytes = size_t{64} << 10;
-  std::array<char, kReadBytes> buffer;
-  do {
-    size_t count = 0;
-    const Step step = socket_.Read(buffer.data(), buffer.size(), &count);
-    if (step == Step::kFailed) return End(Named(socket_.problem()));
-    if (step != Step::kDone) return;
-    if (count == 0) return End(Named("it has closed the connection"));
-    heard_ = loop_.Now();
-    redisReaderFeed(reader_.get(), buffer.data(), count);
-    void* reply = nullptr;
-    while (redisReaderGetReply(reader_.get(), &reply) == REDIS_OK && reply != nullptr) {
-      OnReply(RedisReply(static_cast<redisReply*>(reply)));
-      if (state_ == State::kEnded) return;
-    }
-    if (reader_->err != 0) return End(Named("what it answers is not the Redis protocol"));
-  } while (socket_.HasBuffered());
+  if (reader_->err != 0) End(Named("what it answers is not the Redis protocol"));
 }
 
 void RedisConnection::OnReply(RedisReply reply) {
@@ -266,39 +203,33 @@ void RedisConnection::OnReply(RedisReply reply) {
     // A server with too many clients says so before it is asked.
     return End(Named(IsError(*reply) ? std::string(TextOf(*reply)) : "it answers what nobody asked"));
   }
-  RedisCallPtr call = std::move(calls_.front().call);
+  Sent sent = std::move(calls_.front());
   calls_.pop_front();
-  if (call) RedisCall::Answer(std::move(call), {.reply = std::move(reply)});
-}
-
-void RedisConnection::WatchFor(uint32_t events) {
-  if (std::exchange(watched_, events) != events) loop_.Watch(socket_.fd(), events, this);
+  if (!sent.answered) return RedisCall::Answer(std::move(sent.call), {.reply = std::move(reply)});
+  if (!sent.call) return;
+  sent.call->late(*sent.call, *reply);
+  if (--late_ == 0 && lingers()) End({});
 }
 
 void RedisConnection::ArmTimer() {
   TimePoint when = kNoDeadline;
   if (!calls_.empty()) {
     when = heard_ + options_.silence;
-    if (const RedisCallPtr& newest = calls_.back().call) when = std::min(when, newest->deadline);
+    if (const Sent& newest = calls_.back(); !newest.answered) when = std::min(when, newest.call->deadline);
   }
   if (!early_.empty()) when = std::min(when, early_.back()->deadline);
-  if (timer_.armed() && timer_at_ <= when) return;
-  timer_at_ = when;
+  if (timer_.armed() && timer_.when() <= when) return;
   timer_.At(when, [this] { OnTimer(); });
 }
 
 void RedisConnection::OnTimer() {
   const TimePoint now = loop_.Now();
-  struct Late {
-    RedisCallPtr call;
-    bool sent;
-  };
-  std::vector<Late> late;
+  std::vector<Unanswered> late;
   TimePoint next = kNoDeadline;
   for (Sent& sent : calls_) {
-    if (!sent.call) continue;
+    if (sent.answered) continue;
     if (sent.call->deadline <= now) {
-      late.push_back({std::move(sent.call), true});
+      late.push_back({GiveUp(&sent), true});
     } else {
       next = std::min(next, sent.call->deadline);
     }
@@ -314,32 +245,47 @@ void RedisConnection::OnTimer() {
   });
   const bool silent = state_ == State::kReady && !calls_.empty() && now - heard_ >= options_.silence;
   if (!calls_.empty() && state_ == State::kReady) next = std::min(next, std::max(now, heard_ + options_.silence));
-  if (next != kNoDeadline && !silent) {
-    timer_at_ = next;
-    timer_.At(next, [this] { OnTimer(); });
-  }
-  for (Late& one : late) {
+  if (next != kNoDeadline && !silent) timer_.At(next, [this] { OnTimer(); });
+  for (Unanswered& one : late) {
     const std::string problem = one.sent ? "no answer in time" : "no connection in time";
     RedisCall::Answer(std::move(one.call), {.sent = one.sent, .problem = Named(problem)});
   }
-  if (silent && state_ != State::kEnded) End(Named("it has stopped answering"));
+  if (silent && !ended()) End(Named("it has stopped answering"), true);
 }
 
-void RedisConnection::End(const std::string& problem) {
-  state_ = State::kEnded;
+// The call, which is to be answered without a reply. What wants to hear a late one stays.
+RedisCallPtr RedisConnection::GiveUp(Sent* sent) {
+  RedisCallPtr call = std::move(sent->call);
+  sent->answered = true;
+  if (!call->late || late_ >= kMostLate) return call;
+  ++late_;
+  sent->call = std::make_unique<RedisCall>();
+  sent->call->command = std::move(call->command);
+  sent->call->slot = call->slot;
+  sent->call->late = std::move(call->late);
+  return call;
+}
+
+void RedisConnection::End(const std::string& problem, bool may_linger) {
   connect_timer_.Cancel();
   timer_.Cancel();
-  if (flush_wanted_) loop_.ForgetAtEndOfTurn(this);
-  if (socket_.fd() >= 0) loop_.Forget(socket_.fd());
-  socket_.Close();
-  std::deque<Sent> calls = std::move(calls_);
-  std::deque<RedisCallPtr> early = std::move(early_);
-  calls_.clear();
-  early_.clear();
-  for (Sent& sent : calls)
-    if (sent.call) RedisCall::Answer(std::move(sent.call), {.sent = sent.end <= written_, .problem = problem});
-  for (RedisCallPtr& call : early) RedisCall::Answer(std::move(call), {.problem = problem});
-  if (listener_) listener_->OnEnd(*this, problem);
+  std::vector<Unanswered> unanswered;
+  for (Sent& sent : std::exchange(calls_, {})) {
+    const bool is_sent = sent.end <= handed_over_;  // perhaps to the stream alone
+    if (!sent.answered) unanswered.push_back({may_linger && is_sent ? GiveUp(&sent) : std::move(sent.call), is_sent});
+    if (may_linger && is_sent) calls_.push_back(std::move(sent));
+  }
+  for (RedisCallPtr& call : std::exchange(early_, {})) unanswered.push_back({std::move(call), false});
+  late_ = static_cast<size_t>(std::ranges::count_if(calls_, [](const Sent& sent) { return sent.call != nullptr; }));
+  if (late_ > 0) {
+    state_ = State::kLingering;
+    connect_timer_.After(kHearsLate, [this] { End({}); });
+  } else {
+    state_ = State::kEnded;
+    if (stream_) stream_->Close();
+  }
+  for (Unanswered& one : unanswered) RedisCall::Answer(std::move(one.call), {.sent = one.sent, .problem = problem});
+  if (Listener* listener = std::exchange(listener_, nullptr)) listener->OnEnd(*this, problem);
 }
 
 }  // namespace weir

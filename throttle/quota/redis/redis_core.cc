@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <condition_variable>
 
+#include "throttle/quota/redis/redis_stream.h"
+
 namespace weir {
 namespace {
 
@@ -47,7 +49,7 @@ RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisStoreOptions& opt
       check_longest_(options.retry_longest),
       check_pause_(options.retry_first) {
   if (endpoint.tls) {
-    Result<std::shared_ptr<RedisTls>> tls = RedisTls::Make(options.ca_file, options.verify);
+    Result<std::shared_ptr<RedisTls>> tls = RedisTls::Make(options);
     if (!tls.ok()) {
       problem_ = tls.status().message();
       return;
@@ -70,18 +72,19 @@ RedisCore::~RedisCore() {
   });
 }
 
-void RedisCore::Submit(Command command, std::function<void(RedisOutcome)> done) {
+void RedisCore::Submit(Command command, std::function<void(RedisOutcome)> done, RedisCall::Late late) {
   auto call = std::make_unique<RedisCall>();
   call->command = std::move(command.text);
   call->slot = command.slot;
   call->deadline = loop_.Now() + timeout_;
   call->done = std::move(done);
+  call->late = std::move(late);
   {
     const std::lock_guard lock(mutex_);
     inbox_.push_back(std::move(call));
     if (inbox_.size() > 1) return;  // who was first has posted
   }
-  loop_.Post([this] { Drain(); });
+  loop_.InLoop() ? loop_.AtEndOfTurn([this] { Drain(); }) : loop_.Post([this] { Drain(); });
 }
 
 void RedisCore::Drain() {
@@ -98,7 +101,7 @@ void RedisCore::Send(RedisCallPtr call) {
   RedisCall::Answer(std::move(call), {.problem = problem_});
 }
 
-std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands, const std::shared_ptr<RedisServer>& server) {
+std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands) {
   // Shared: the last answer may come while the loop still sends, and whoever waits is gone then.
   struct Asked {
     std::vector<RedisOutcome> outcomes;
@@ -110,7 +113,7 @@ std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands, const
   asked->outcomes.resize(commands.size());
   asked->left = commands.size();
   const TimePoint deadline = loop_.Now() + kPatience * timeout_;
-  loop_.Post([this, asked, server, deadline, commands = std::move(commands)] {
+  loop_.Post([this, asked, deadline, commands = std::move(commands)] {
     for (size_t i = 0; i < commands.size(); ++i) {
       auto call = std::make_unique<RedisCall>();
       call->command = commands[i].text;
@@ -121,7 +124,7 @@ std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands, const
         asked->outcomes[i] = std::move(outcome);
         if (--asked->left == 0) asked->changed.notify_one();
       };
-      server ? server->Send(std::move(call)) : Send(std::move(call));
+      Send(std::move(call));
     }
   });
   std::unique_lock lock(asked->mutex);
@@ -129,31 +132,10 @@ std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands, const
   return std::move(asked->outcomes);
 }
 
-RedisOutcome RedisCore::Ask(Command command, const std::shared_ptr<RedisServer>& server) {
+RedisOutcome RedisCore::Ask(Command command) {
   std::vector<Command> commands;
   commands.push_back(std::move(command));
-  return std::move(AskAll(std::move(commands), server).front());
-}
-
-Result<RedisTopology::Servers> RedisCore::Masters() {
-  if (!topology_) return Status::Error(problem_);
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::optional<Result<RedisTopology::Servers>> found;
-  loop_.Post([&] {
-    topology_->FindMasters(loop_.Now() + kPatience * timeout_, [&](Result<RedisTopology::Servers> servers) {
-      const std::lock_guard lock(mutex);
-      found = std::move(servers);
-      changed.notify_one();
-    });
-  });
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return found.has_value(); });
-  return *std::move(found);
-}
-
-void RedisCore::Release(RedisTopology::Servers servers) {
-  loop_.Call([&servers] { servers.clear(); });
+  return std::move(AskAll(std::move(commands)).front());
 }
 
 // --- Whether all is well again

@@ -27,15 +27,11 @@ class RedisCore {
             std::function<void()> on_well);
   ~RedisCore();  // what waits is answered
 
-  // To the server that has the slot. `done` is called once, by the loop's thread.
-  void Submit(Command command, std::function<void(RedisOutcome)> done);
-  // Waits for the answers, which are in the order of the commands; `server` null: to who has their slots. Not for the
-  // loop's thread.
-  std::vector<RedisOutcome> AskAll(std::vector<Command> commands, const std::shared_ptr<RedisServer>& server);
-  RedisOutcome Ask(Command command, const std::shared_ptr<RedisServer>& server = {});
-  Result<RedisTopology::Servers> Masters();
-  // A server that was asked is given back here, for it is the loop's.
-  void Release(RedisTopology::Servers servers);
+  // To the server that has the slot. `done` is called once, by the loop's thread, and so is `late` (RedisCall).
+  void Submit(Command command, std::function<void(RedisOutcome)> done, RedisCall::Late late = {});
+  // Waits for the answers, which are in the order of the commands. Not for the loop's thread.
+  std::vector<RedisOutcome> AskAll(std::vector<Command> commands);
+  RedisOutcome Ask(Command command);
 
   // After a failure: all servers are probed, with longer and longer pauses, until they answer; then it is well. Any
   // thread.

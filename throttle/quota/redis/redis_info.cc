@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 
 namespace weir {
 
@@ -17,7 +17,9 @@ std::string_view RedisInfoField(std::string_view info, std::string_view name) {
   return {};
 }
 
-Status CheckRedisVersion(std::string_view info) {
+Status CheckRedisServer(std::string_view info) {
+  if (RedisInfoField(info, "redis_mode") == "sentinel")
+    return Status::Error("this is a Sentinel: the store's URL must be redis-sentinel://HOST:PORT/MASTER");
   const std::string_view version = RedisInfoField(info, "redis_version");
   int major = 0;
   const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), major);

@@ -1,18 +1,16 @@
-// RedisLoop: the one thread that all of a store's connections run on. It waits (epoll) for sockets, timers and tasks
-// that other threads post.
+// RedisLoop: the one thread that all of a store's connections run on.
 //
-// A turn: the sockets that are ready, the timers that are due, the tasks that were posted, and at last what asked for
-// the end of the turn: there connections write all that this turn has given them in one go.
+// A turn is one handler of Asio's: a read, a timer, what was posted; and then what asked for the end of the turn:
+// connections write there in one go all that the turn has given them.
 //
-// Threads: Post, Call and mailbox are for any; the rest is for the loop's own.
+// Threads: Post, Call and io are for any; the rest is for the loop's own.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,78 +21,49 @@ namespace weir {
 
 class RedisLoop {
  public:
-  // Whom a socket belongs to.
-  class Watcher {
-   public:
-    virtual ~Watcher() = default;
-    virtual void OnReady(uint32_t events) = 0;  // EPOLLIN, EPOLLOUT, …; may forget itself and others
-  };
-
-  // Tasks for the loop. Outlives it where somebody still has it: what is posted then is dropped, not run.
-  class Mailbox {
-   public:
-    bool Post(std::function<void()> task);  // false: dropped
-
-   private:
-    friend class RedisLoop;
-    std::mutex mutex_;
-    std::vector<std::function<void()>> tasks_;
-    int wake_ = -1;  // eventfd; -1 when the loop is gone
-    bool asleep_ = false;
-  };
-
-  // A moment to be called at; forgotten when the object goes. Loop thread only.
+  // Calls a task at a moment; forgets it when the object goes.
   class Timer {
    public:
-    explicit Timer(RedisLoop& loop) : loop_(loop) {}
-    ~Timer() { Cancel(); }
-    Timer(const Timer&) = delete;
-    Timer& operator=(const Timer&) = delete;
+    explicit Timer(RedisLoop& loop) : timer_(*loop.io_) {}
 
     void At(TimePoint when, std::function<void()> task);  // instead of what it waited for until now
-    void After(Duration pause, std::function<void()> task) { At(loop_.Now() + pause, std::move(task)); }
+    void After(Duration pause, std::function<void()> task) { At(Clock::System().Now() + pause, std::move(task)); }
     void Cancel();
-    bool armed() const { return armed_; }
+    bool armed() const { return task_ != nullptr; }
+    TimePoint when() const { return timer_.expiry(); }
 
    private:
-    friend class RedisLoop;
-    RedisLoop& loop_;
-    std::multimap<TimePoint, Timer*>::iterator place_;
-    std::function<void()> task_;
-    bool armed_ = false;
+    boost::asio::steady_timer timer_;
+    std::shared_ptr<std::function<void()>> task_;
   };
 
   RedisLoop();
-  // Runs what was posted before, then ends. Watchers and timers must be gone by then (posted to go).
+  // Runs what was posted before, then ends. Connections and timers must be gone by then (posted to go).
   ~RedisLoop();
   RedisLoop(const RedisLoop&) = delete;
   RedisLoop& operator=(const RedisLoop&) = delete;
 
-  void Post(std::function<void()> task) { mailbox_->Post(std::move(task)); }
+  template <typename Task>
+  void Post(Task task) {
+    boost::asio::post(*io_, std::move(task));
+  }
   // Runs it on the loop and waits; at once where the caller is the loop.
   void Call(const std::function<void()>& task);
+  void AtEndOfTurn(std::function<void()> task) { end_of_turn_.push_back(std::move(task)); }
+  // For what may be the caller.
+  void DropAtEndOfTurn(std::shared_ptr<void> what) {
+    AtEndOfTurn([what = std::move(what)] {});
+  }
   bool InLoop() const { return std::this_thread::get_id() == thread_.get_id(); }
-  const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
-
-  void Watch(int fd, uint32_t events, Watcher* watcher);  // from now on, or with other events
-  void Forget(int fd);                                    // before the socket is closed
-  void AtEndOfTurn(Watcher* watcher);                     // OnReady(0), once
-  void ForgetAtEndOfTurn(Watcher* watcher);
+  // What is posted to it when the loop has gone is dropped, not run.
+  const std::shared_ptr<boost::asio::io_context>& io() const { return io_; }
   TimePoint Now() const { return Clock::System().Now(); }
 
  private:
   void Run();
-  void RunTurn();
-  int PauseMillis();
-  void RunPosted();
 
-  int epoll_ = -1;
-  int wake_ = -1;
-  std::shared_ptr<Mailbox> mailbox_;
-  std::map<int, Watcher*> watchers_;
-  std::multimap<TimePoint, Timer*> timers_;
-  std::vector<Watcher*> end_of_turn_;
-  std::atomic<bool> stopping_{false};
+  const std::shared_ptr<boost::asio::io_context> io_;
+  std::vector<std::function<void()>> end_of_turn_;
   std::thread thread_;
 };
 

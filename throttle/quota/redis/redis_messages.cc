@@ -1,7 +1,9 @@
 #include "throttle/quota/redis/redis_messages.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
 
 #include "throttle/quota/redis/redis_numbers.h"
 #include "throttle/quota/redis/redis_script.h"
@@ -11,9 +13,8 @@ namespace weir {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
-constexpr double kKeysOfModel = 4;
-constexpr size_t kChargeNumbers = 17;  // before those of the tiers
-constexpr size_t kSettlementNumbers = 5;
+constexpr size_t kChargeNumbers = 21;  // before those of the tiers, of which there are two each
+constexpr size_t kSettlementNumbers = 8;
 constexpr size_t kStatedNumbers = 3;
 
 double MicrosOf(Duration duration) {
@@ -31,8 +32,9 @@ size_t SameAs(std::span<const TierCharge> tiers, size_t tier) {
   const TierCharge& one = tiers[tier];
   for (size_t i = 0; i < tier; ++i) {
     const TierCharge& other = tiers[i];
-    const bool same = other.key == one.key && other.limit.unit == one.limit.unit &&
-                      other.limit.kind == one.limit.kind && other.limit.per == one.limit.per;
+    const bool same = other.key == one.key && other.of_all_models == one.of_all_models &&
+                      other.limit.unit == one.limit.unit && other.limit.kind == one.limit.kind &&
+                      other.limit.per == one.limit.per;
     if (same) return i + 1;
   }
   return 0;
@@ -49,28 +51,24 @@ void AppendTier(std::span<const TierCharge> tiers, size_t tier, std::string* to)
   AppendRedisNumber(static_cast<double>(SameAs(tiers, tier)), to);
 }
 
-// Of a key that ends with a MeterName: whether it is a bucket, and its window.
-void AppendMeter(std::string_view key, std::string* to) {
-  const std::string_view meter = key.substr(key.rfind(':') + 1);
-  const size_t digits = std::min(meter.find_first_of("0123456789"), meter.size());
-  int64_t millis = 0;
-  std::from_chars(meter.data() + digits, meter.data() + meter.size(), millis);
-  AppendRedisNumber(meter.find('b') != std::string_view::npos ? 1.0 : 0.0, to);
-  AppendRedisNumber(1000 * static_cast<double>(std::max<int64_t>(1, millis)), to);
-}
+// kRedisStatedByConfiguration, as a score is written.
+constexpr std::string_view kByConfiguration = "1e17";
 
 std::string LoadCommand(std::string_view script) { return FormatRedisCommand({"SCRIPT", "LOAD", script}); }
 
 }  // namespace
 
-RedisMessages::RedisMessages(const RedisStoreOptions& options)
-    : prefix_(EscapeName(options.prefix) + ":{"),
+RedisMessages::RedisMessages(const RedisStoreOptions& options, bool by_slot)
+    : names_(EscapeName(options.prefix) + ':'),
+      prefix_(names_ + '{'),
       clock_(options.clock),
-      max_keys_(kKeysOfModel * static_cast<double>(options.max_models) + static_cast<double>(options.max_tier_keys)),
+      max_models_(static_cast<double>(options.max_models)),
+      max_tier_keys_(static_cast<double>(options.max_tier_keys)),
+      by_slot_(by_slot),
       charge_sha_(RedisScriptSha(RedisChargeScript())),
       settle_sha_(RedisScriptSha(RedisSettleScript())),
+      give_back_sha_(RedisScriptSha(RedisGiveBackScript())),
       reset_sha_(RedisScriptSha(RedisResetScript())),
-      tiers_sha_(RedisScriptSha(RedisTiersScript())),
       probe_sha_(RedisScriptSha(RedisProbeScript())) {}
 
 // --- What the store says
@@ -87,19 +85,24 @@ RedisMessages::Command RedisMessages::FormatCharge(const Charge& charge, std::st
   AppendRedisNumber(charge.refuse_unknown ? 1.0 : 0.0, &numbers);
   AppendRedisNumber(MicrosOf(charge.hold_for), &numbers);
   AppendRedisNumber(static_cast<double>(std::min(charge.tiers_before_model, charge.tiers.size())), &numbers);
-  AppendRedisNumber(max_keys_, &numbers);
+  AppendRedisNumber(max_models_, &numbers);
+  AppendRedisNumber(max_tier_keys_, &numbers);
+  AppendRedisNumber(charge.may_name ? 1.0 : 0.0, &numbers);
 
-  const std::array<std::string, 4> keys = KeysOf(charge.model);
+  const Keys keys = KeysOf(charge.model);
   std::vector<std::string> tier_keys;
   tier_keys.reserve(charge.tiers.size());
   for (size_t i = 0; i < charge.tiers.size(); ++i) {
     AppendTier(charge.tiers, i, &numbers);
     const TierCharge& tier = charge.tiers[i];
-    tier_keys.push_back(KeyOf(charge.model, 't') + ':' + std::string(tier.key) + ':' + MeterName(tier.limit));
+    tier_keys.push_back(KeyOf(tier.of_all_models ? std::string_view() : charge.model, 't') + ':' +
+                        std::string(tier.key) + ':' + MeterName(tier.limit));
   }
   const std::string count = std::to_string(keys.size() + tier_keys.size());
-  std::vector<std::string_view> words = {"EVALSHA", charge_sha_, count, keys[0], keys[1], keys[2], keys[3]};
+  std::vector<std::string_view> words = {"EVALSHA", charge_sha_, count};
+  words.insert(words.end(), keys.begin(), keys.begin() + kKeysOfModel);
   words.insert(words.end(), tier_keys.begin(), tier_keys.end());
+  words.insert(words.end(), keys.begin() + kKeysOfModel, keys.end());
   words.push_back(reservation.substr(0, kTokenBytes));
   words.push_back(numbers);
   return {.text = FormatRedisCommand(words), .slot = RedisSlot(keys[0])};
@@ -112,31 +115,47 @@ std::optional<RedisMessages::Command> RedisMessages::FormatSettlement(const Sett
   AppendRedisNumber(NowNumber(), &numbers);
   AppendRedisNumber(settlement.tokens ? 0.0 : 1.0, &numbers);
   AppendRedisNumber(CutDown(settlement.tokens.value_or(0)), &numbers);
-  const std::array<std::string, 4> keys = KeysOf(id->model);
-  return Command{.text = FormatRedisCommand({"EVALSHA", settle_sha_, "4", keys[0], keys[1], keys[2], keys[3],
-                                             settlement.reservation.substr(0, kTokenBytes), numbers}),
-                 .slot = RedisSlot(keys[0])};
+  AppendRedisNumber(settlement.extend ? MicrosOf(*settlement.extend) : 0.0, &numbers);
+  const Keys keys = KeysOf(id->model);
+  std::vector<std::string_view> words = {"EVALSHA", settle_sha_, "8"};
+  words.insert(words.end(), keys.begin(), keys.end());
+  words.insert(words.end(), {settlement.reservation.substr(0, kTokenBytes), numbers});
+  return Command{.text = FormatRedisCommand(words), .slot = RedisSlot(keys[0])};
+}
+
+// The words of the take under another script, and three more.
+RedisMessages::Command RedisMessages::FormatGiveBack(const Command& take, std::string_view answer,
+                                                     std::string_view id) const {
+  std::string now;
+  AppendRedisNumber(NowNumber(), &now);
+  const std::string more = FormatRedisCommand({now, id.substr(0, kTokenBytes), answer});
+  const size_t words = take.text.find('\r');  // "*<count>\r\n$7\r\nEVALSHA\r\n$40\r\n…"
+  std::string text = "*" + std::to_string(std::atoi(take.text.c_str() + 1) + 3) + take.text.substr(words);
+  text.replace(text.find(charge_sha_), charge_sha_.size(), give_back_sha_);
+  return {.text = text + more.substr(more.find('$')), .slot = take.slot};
 }
 
 RedisMessages::Command RedisMessages::FormatChange(std::string_view model, std::string_view quota, std::string_view log,
-                                                   std::string_view ttl) const {
-  const std::array<std::string, 4> keys = KeysOf(model);
-  return {.text = FormatRedisCommand({"EVALSHA", reset_sha_, "4", keys[0], keys[1], keys[2], keys[3], quota, log, ttl}),
-          .slot = RedisSlot(keys[0])};
+                                                   std::string_view ttl, bool by_configuration) const {
+  const Keys keys = KeysOf(model);
+  std::vector<std::string_view> words = {"EVALSHA", reset_sha_, "8"};
+  words.insert(words.end(), keys.begin(), keys.end());
+  words.insert(words.end(), {quota, log, ttl, by_configuration ? kByConfiguration : std::string_view("+inf")});
+  return {.text = FormatRedisCommand(words), .slot = RedisSlot(keys[0])};
 }
 
-RedisMessages::Command RedisMessages::FormatSetQuota(std::string_view model,
-                                                     const std::optional<ModelQuota>& quota) const {
+RedisMessages::Command RedisMessages::FormatSetQuota(std::string_view model, const std::optional<ModelQuota>& quota,
+                                                     bool by_configuration) const {
   std::string numbers = "none";
   if (quota) {
     numbers.clear();
     AppendQuota(*quota, &numbers);
   }
-  return FormatChange(model, numbers, "counts", "0");
+  return FormatChange(model, numbers, "counts", "0", by_configuration);
 }
 
 RedisMessages::Command RedisMessages::FormatReset(std::string_view model) const {
-  return FormatChange(model, "keep", "", "0");
+  return FormatChange(model, "keep", "", "0", false);
 }
 
 RedisMessages::Command RedisMessages::FormatRestore(std::string_view model, const ModelState& state,
@@ -149,45 +168,33 @@ RedisMessages::Command RedisMessages::FormatRestore(std::string_view model, cons
   }
   const std::string log = WriteRedisModel(state, now);
   const auto ttl = std::chrono::ceil<std::chrono::milliseconds>(kDay + kSlack);
-  return FormatChange(model, numbers, log, std::to_string(ttl.count()));
+  return FormatChange(model, numbers, log, std::to_string(ttl.count()), state.by_configuration);
 }
 
 RedisMessages::Command RedisMessages::FormatRead(std::string_view model) const {
-  const std::array<std::string, 4> keys = KeysOf(model);
+  const Keys keys = KeysOf(model);
   return {.text = FormatRedisCommand({"MGET", keys[0], keys[1]}), .slot = RedisSlot(keys[0])};
 }
 
-RedisMessages::Command RedisMessages::FormatTiersCount(std::string_view model,
-                                                       std::span<const std::string> keys) const {
-  const std::array<std::string, 4> of_model = KeysOf(model);
-  const std::string count = std::to_string(of_model.size() + keys.size());
-  std::vector<std::string_view> words = {"EVALSHA",   tiers_sha_,  count,      of_model[0],
-                                         of_model[1], of_model[2], of_model[3]};
-  std::string numbers;
-  AppendRedisNumber(NowNumber(), &numbers);
-  for (const std::string& key : keys) {
-    words.push_back(key);
-    AppendMeter(key, &numbers);
-  }
-  words.push_back(numbers);
-  return {.text = FormatRedisCommand(words), .slot = RedisSlot(of_model[0])};
+RedisMessages::Command RedisMessages::FormatUnlink(std::string_view key) const {
+  return {.text = FormatRedisCommand({"UNLINK", key}), .slot = RedisSlot(key)};
 }
 
 std::string RedisMessages::FormatProbe() const { return FormatRedisCommand({"EVALSHA", probe_sha_, "0"}); }
 
-std::string RedisMessages::FormatScan(std::string_view cursor) const {
-  std::string pattern;
-  for (const char c : prefix_) {
-    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
+std::vector<RedisMessages::Command> RedisMessages::FormatModels() const {
+  std::vector<Command> commands;
+  for (size_t slot = 0; slot < (by_slot_ ? kRedisSlots : 1); ++slot) {
+    const auto of_slot = static_cast<uint16_t>(slot);
+    commands.push_back(
+        {.text = FormatRedisCommand({"ZRANGE", KeysOfNames(of_slot)[1], "0", "-1", "WITHSCORES"}), .slot = of_slot});
   }
-  pattern += '*';
-  return FormatRedisCommand({"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
+  return commands;
 }
 
 std::vector<std::string> RedisMessages::LoadScripts() const {
-  return {LoadCommand(RedisChargeScript()), LoadCommand(RedisSettleScript()), LoadCommand(RedisResetScript()),
-          LoadCommand(RedisTiersScript()), LoadCommand(RedisProbeScript())};
+  return {LoadCommand(RedisChargeScript()), LoadCommand(RedisSettleScript()), LoadCommand(RedisGiveBackScript()),
+          LoadCommand(RedisResetScript()), LoadCommand(RedisProbeScript())};
 }
 
 // --- What the scripts answer
@@ -195,11 +202,13 @@ std::vector<std::string> RedisMessages::LoadScripts() const {
 std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisReply& reply, size_t tiers,
                                                                  std::string_view reservation) {
   const std::string_view numbers = reply.type == REDIS_REPLY_STRING ? TextOf(reply) : std::string_view();
-  if (numbers.size() != (kChargeNumbers + tiers) * kRedisNumberBytes) return {};
+  if (numbers.size() != (kChargeNumbers + 2 * tiers) * kRedisNumberBytes) return {};
   const auto at = [numbers](size_t place) { return RedisIntegerAt(numbers, place); };
   static constexpr auto kLongest = std::chrono::floor<std::chrono::microseconds>(Duration::max());
-  Charged charged{
-      .now = FromRedisTime(at(0)), .expired = static_cast<uint64_t>(at(15)), .dropped = static_cast<uint64_t>(at(16))};
+  Charged charged{.now = FromRedisTime(at(0)),
+                  .expired = static_cast<uint64_t>(at(15)),
+                  .dropped = static_cast<uint64_t>(at(16)),
+                  .fullness = RedisNumberAt(numbers, 18)};
   ChargeAnswer& answer = charged.answer;
   answer.code = static_cast<QuotaCode>(at(1));
   if (at(2) >= 0) answer.tier = static_cast<size_t>(at(2));
@@ -213,24 +222,31 @@ std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisRepl
       .day_start = FromRedisTime(at(12)),
       .open_reservations = at(13),
   };
-  for (size_t i = 0; i < tiers; ++i) answer.tiers.push_back({.used = at(kChargeNumbers + i)});
+  for (size_t i = 0; i < tiers; ++i) answer.tiers.push_back({.used = at(kChargeNumbers + 2 * i)});
   answer.charged = at(14) == 1;
+  answer.new_names = static_cast<uint32_t>(at(17));
   if (answer.charged) answer.reservation = reservation;
   return charged;
+}
+
+bool RedisMessages::SaysCharged(const redisReply& reply) {
+  return reply.type == REDIS_REPLY_STRING && TextOf(reply).size() >= kChargeNumbers * kRedisNumberBytes &&
+         RedisIntegerAt(TextOf(reply), 14) == 1;
 }
 
 std::optional<RedisMessages::Settled> RedisMessages::ParseSettlement(const redisReply& reply, std::string_view model) {
   const std::string_view numbers = reply.type == REDIS_REPLY_STRING ? TextOf(reply) : std::string_view();
   if (numbers.size() != kSettlementNumbers * kRedisNumberBytes) return {};
-  Settled settled{.expired = static_cast<uint64_t>(RedisIntegerAt(numbers, 3))};
-  if (RedisIntegerAt(numbers, 0) == 0) {
-    settled.answer.code = SettlementAnswer::Code::kUnknown;
-    return settled;
-  }
-  settled.answer.model = model;
-  settled.answer.reserved_tokens = RedisIntegerAt(numbers, 1);
-  settled.answer.actual_tokens = RedisIntegerAt(numbers, 2);
-  settled.answer.time_left = std::chrono::microseconds(RedisIntegerAt(numbers, 4));
+  const auto at = [numbers](size_t place) { return RedisIntegerAt(numbers, place); };
+  Settled settled{.expired = static_cast<uint64_t>(at(3))};
+  settled.answer = {.code = static_cast<SettlementAnswer::Code>(at(0)),
+                    .model = std::string(model),
+                    .reserved_tokens = at(1),
+                    .actual_tokens = at(2),
+                    .refunded = at(5) == 1,
+                    .late = at(6) == 1,
+                    .again = at(7) == 1,
+                    .time_left = std::chrono::microseconds(at(4))};
   return settled;
 }
 
@@ -250,6 +266,26 @@ std::optional<ModelState> RedisMessages::ParseState(const redisReply& reply, Wal
   return state == ModelState() ? std::optional<ModelState>() : state;
 }
 
+std::optional<std::vector<RedisMessages::KnownModel>> RedisMessages::ParseModels(const redisReply& reply) const {
+  using Why = KnownModel::Why;
+  if (reply.type != REDIS_REPLY_ARRAY) return {};
+  std::vector<KnownModel> known;
+  for (size_t i = 0; i + 1 < reply.elements; i += 2) {
+    std::optional<std::string> model = ModelOf(TextOf(*reply.element[i]));
+    const double score = std::strtod(reply.element[i + 1]->str, nullptr);
+    if (!model) continue;
+    KnownModel& one = known.emplace_back(KnownModel{.model = *std::move(model), .key = {}, .kept_until = {}});
+    if (one.model.empty()) one.key = TextOf(*reply.element[i]);
+    if (score >= kRedisStatedByConfiguration) {
+      one.why = score > kRedisStatedByConfiguration ? Why::kStated : Why::kStatedByConfiguration;
+    } else {
+      one.why = score < 0 ? Why::kTiers : Why::kLog;
+      one.kept_until = FromRedisTime(static_cast<int64_t>(std::abs(score)));
+    }
+  }
+  return known;
+}
+
 std::optional<std::string> RedisMessages::ModelOf(std::string_view key) const {
   if (!key.starts_with(prefix_)) return {};
   key.remove_prefix(prefix_.size());
@@ -258,8 +294,16 @@ std::optional<std::string> RedisMessages::ModelOf(std::string_view key) const {
   return UnescapeName(key.substr(0, end));
 }
 
-std::array<std::string, 4> RedisMessages::KeysOf(std::string_view model) const {
-  return {KeyOf(model, 'q'), KeyOf(model, 'm'), KeyOf(model, 'r'), KeyOf(model, 'd')};
+RedisMessages::Keys RedisMessages::KeysOf(std::string_view model) const {
+  std::string first = KeyOf(model, 'q');
+  std::array<std::string, 2> of_names = KeysOfNames(by_slot_ ? RedisSlot(first) : 0);
+  return {std::move(first),  KeyOf(model, 'm'), KeyOf(model, 'r'),      KeyOf(model, 'd'),
+          KeyOf(model, 'e'), KeyOf(model, 'k'), std::move(of_names[0]), std::move(of_names[1])};
+}
+
+std::array<std::string, 2> RedisMessages::KeysOfNames(uint16_t slot) const {
+  const std::string tag = by_slot_ ? ":{" + RedisTagOf(slot) + "}" : "";
+  return {names_ + "names" + tag, names_ + "models" + tag};
 }
 
 std::string RedisMessages::KeyOf(std::string_view model, char kind) const {

@@ -18,7 +18,8 @@ namespace weir {
 
 class RedisMessages {
  public:
-  explicit RedisMessages(const RedisStoreOptions& options);
+  // by_slot: of a cluster, whose slots have their names apart.
+  RedisMessages(const RedisStoreOptions& options, bool by_slot);
 
   struct Command {
     std::string text;  // FormatRedisCommand
@@ -28,15 +29,18 @@ class RedisMessages {
   Command FormatCharge(const Charge& charge, std::string_view reservation) const;
   // Nothing where it is no reservation of this store.
   std::optional<Command> FormatSettlement(const Settlement& settlement) const;
+  // A take that was charged, as its answer says, though nobody waited for it. `id`, a reservation's, is what that is
+  // remembered by.
+  Command FormatGiveBack(const Command& take, std::string_view answer, std::string_view id) const;
   // A quota: stated anew, or none any more.
-  Command FormatSetQuota(std::string_view model, const std::optional<ModelQuota>& quota) const;
+  Command FormatSetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration) const;
   Command FormatReset(std::string_view model) const;
   // All that there is of a model, from now on. Nothing: it is forgotten.
   Command FormatRestore(std::string_view model, const ModelState& state, WallTime now) const;
   Command FormatRead(std::string_view model) const;  // MGET of q and m
-  // Whether something counts in one of these counts of tiers (FormatScan's, of this model): 1 or 0.
-  Command FormatTiersCount(std::string_view model, std::span<const std::string> keys) const;
-  std::string FormatScan(std::string_view cursor) const;
+  Command FormatUnlink(std::string_view key) const;
+  // What names all models: one for each slot of a cluster.
+  std::vector<Command> FormatModels() const;
   // What only a server that takes what is to be written answers.
   std::string FormatProbe() const;
   std::vector<std::string> LoadScripts() const;
@@ -47,9 +51,11 @@ class RedisMessages {
     WallTime now;
     uint64_t expired = 0;
     uint64_t dropped = 0;
+    double fullness = -1;  // of the room for names, where some was looked for
   };
   // Nothing where it is no answer of the script.
   static std::optional<Charged> ParseCharge(const redisReply& reply, size_t tiers, std::string_view reservation);
+  static bool SaysCharged(const redisReply& reply);
   struct Settled {
     SettlementAnswer answer;
     uint64_t expired = 0;
@@ -57,25 +63,39 @@ class RedisMessages {
   static std::optional<Settled> ParseSettlement(const redisReply& reply, std::string_view model);
   // Of FormatRead, as of `now`. Nothing: it has no quota, and nothing counts.
   static std::optional<ModelState> ParseState(const redisReply& reply, WallTime now);
-  // The model of a key of this prefix.
-  std::optional<std::string> ModelOf(std::string_view key) const;
-  static bool IsTierKey(std::string_view key) { return key.find("}:t:") != std::string_view::npos; }
+  // What FormatModels names. Of the same model: perhaps its log, and its tiers.
+  struct KnownModel {
+    enum class Why : uint8_t { kLog, kTiers, kStated, kStatedByConfiguration };
+    std::string model;
+    std::string key;  // of a count for all models together, whose model is empty
+    Why why = Why::kLog;
+    WallTime kept_until;  // of kLog and kTiers
+  };
+  // Nothing where it is no answer to FormatModels.
+  std::optional<std::vector<KnownModel>> ParseModels(const redisReply& reply) const;
 
  private:
-  // The first four keys.
-  std::array<std::string, 4> KeysOf(std::string_view model) const;
+  std::optional<std::string> ModelOf(std::string_view key) const;
+  // The model's six, and the two of names.
+  static constexpr size_t kKeysOfModel = 6;
+  using Keys = std::array<std::string, kKeysOfModel + 2>;
+  Keys KeysOf(std::string_view model) const;
+  std::array<std::string, 2> KeysOfNames(uint16_t slot) const;
   std::string KeyOf(std::string_view model, char kind) const;
   double NowNumber() const;
-  Command FormatChange(std::string_view model, std::string_view quota, std::string_view log,
-                       std::string_view ttl) const;
+  Command FormatChange(std::string_view model, std::string_view quota, std::string_view log, std::string_view ttl,
+                       bool by_configuration) const;
 
+  const std::string names_;   // "weir:"
   const std::string prefix_;  // "weir:{"
   const WallClock* clock_;
-  const double max_keys_;
+  const double max_models_;
+  const double max_tier_keys_;
+  const bool by_slot_;
   const std::string charge_sha_;
   const std::string settle_sha_;
+  const std::string give_back_sha_;
   const std::string reset_sha_;
-  const std::string tiers_sha_;
   const std::string probe_sha_;
 };
 

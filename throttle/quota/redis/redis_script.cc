@@ -5,19 +5,19 @@
 #include <array>
 #include <string>
 
-#include "throttle/quota/redis/redis_script_common.h"
+#include "throttle/quota/redis/redis_script_parts.h"
 
 namespace weir {
 namespace {
 
-// KEYS: q, m, r, d, and one for each tier. ARGV: the reservation's token; the numbers.
+// KEYS: q, m, r, d, e, k, one for each tier, and the two of names. ARGV: the reservation's token; the numbers.
 constexpr std::string_view kCharge = R"lua(
 local PEEK, TAKE, HOLD, FORCE, FORCE_HOLD = 0, 1, 2, 3, 4
 -- In the order of QuotaCode.
 local OK, UNLIMITED, UNKNOWN, RPD, RPM, TPM, TIER_EXCEEDED, TOO_LARGE, TOO_MANY = 0, 1, 2, 5, 6, 7, 8, 9, 10
 
-local now, mode, requests, tokens, known, max_rpm, max_tpm, max_rpd, refuse_unknown, hold_for, before, max_keys =
-  unpack('<dddddddddddd', ARGV[2])
+local now, mode, requests, tokens, known, max_rpm, max_tpm, max_rpd, refuse_unknown, hold_for, before, max_models,
+  max_tiers, may_name = unpack('<dddddddddddddd', ARGV[2])
 if now < 0 then now = server_time() end
 local holds = mode == HOLD or mode == FORCE_HOLD
 
@@ -25,9 +25,10 @@ local m = read_model(KEYS[2], now)
 local stated = try('GET', KEYS[1])
 if stated then
   if #stated ~= 24 then refuse_key(KEYS[1], stated) end
+  m.stated = true
   known, max_rpm, max_tpm, max_rpd = 1, unpack('<ddd', stated)
 end
-local expired = m.open > 0 and sweep(m, KEYS[3], KEYS[4], now) or 0
+local expired = m.open > 0 and sweep(m, KEYS[3], KEYS[4], KEYS[5], KEYS[6], now) or 0
 
 -- What the limits say: the first that refuses, the longest wait, and before all what can never fit.
 local code, tier, unit, wait
@@ -49,24 +50,24 @@ local function until_fits(log, by_b, too_much)
   return log.window
 end
 
-local tiers, count = {}, #KEYS - 4
+local tiers, count = {}, #KEYS - 8
 for i = 1, count do
-  local of_tokens, bucket, amount, per, burst, same = unpack('<dddddd', ARGV[2], 97 + (i - 1) * 48)
-  local t
+  local of_tokens, bucket, amount, per, burst, same = unpack('<dddddd', ARGV[2], 113 + (i - 1) * 48)
+  local limit_of
   if same > 0 then  -- two limits with one count
-    t = {limit_of = tiers[same].limit_of}
+    limit_of = tiers[same].limit_of
   else
-    t = {limit_of = read_tier(KEYS[4 + i], now, m.epoch, bucket == 1, amount, per)}
+    limit_of = read_tier(KEYS[6 + i], now, epoch_of(m, KEYS[6 + i]), bucket == 1, amount, per)
     -- From now on it is paid off by this limit.
-    if bucket == 1 and t.limit_of.rate ~= amount then
-      t.limit_of.rate = amount
-      t.limit_of.changed = t.limit_of.changed or t.limit_of.owed > 0
+    if bucket == 1 and limit_of.rate ~= amount then
+      limit_of.rate = amount
+      limit_of.changed = limit_of.changed or limit_of.owed > 0
     end
   end
-  t.of, t.amount, t.per, t.burst, t.same = of_tokens, amount, per, burst, same
-  t.asked = of_tokens == 1 and tokens or requests
-  t.needed = t.asked > 0 or (holds and of_tokens == 1)  -- more tokens than were reserved may come
-  tiers[i] = t
+  local asked = of_tokens == 1 and tokens or requests
+  -- Made in one go, for a table that grows is made anew. More tokens than were reserved may come.
+  tiers[i] = {limit_of = limit_of, of = of_tokens, amount = amount, per = per, burst = burst, same = same, asked = asked,
+    needed = asked > 0 or (holds and of_tokens == 1), entered = -1}
 end
 
 local function hear_tier(i)
@@ -110,19 +111,20 @@ end
 
 -- Names and reservations are bounded: is there room? By force goes what there is room for.
 local goes = mode >= FORCE or (fits and not (code == UNKNOWN and refuse_unknown == 1))
-local room, skipped = true, 0
+local room, skipped, new, full = true, 0, 0, -1
 if goes and (requests > 0 or tokens > 0 or holds) then
   if holds and m.open >= MOST_OPEN then room = false end
-  local left
-  local function take_one()
-    left = (left or max_keys - call('DBSIZE')) - 1
-    return left >= 0
+  if known == 0 and not m.there then
+    local models = call('ZCOUNT', models_key, '(' .. text(now), '(' .. text(STATED))
+    room, new, full = room and models < max_models and may_name == 1, 1, (models + 1) / max_models
   end
-  if known == 0 and not m.there and not take_one() then room = false end
+  local left
   for i = 1, count do
     local t = tiers[i]
-    if t.needed and t.same == 0 and not t.limit_of.there and not take_one() then
-      t.needed, skipped = false, skipped + 1
+    if t.needed and t.same == 0 and not t.limit_of.there then
+      left = (left or max_tiers - names_held(now).all) - 1
+      full = max(full, 1 - left / max_tiers)
+      if left >= 0 and may_name == 1 then new = new + 1 else t.needed, skipped = false, skipped + 1 end
     end
   end
   if fits and not (room and skipped == 0) then code = TOO_MANY end
@@ -130,8 +132,8 @@ end
 local charges = mode ~= PEEK and goes and room and (skipped == 0 or mode >= FORCE)
 local dropped = mode >= FORCE and (room and skipped or 1) or 0
 
+local number = -1
 if charges then
-  local number = -1
   if requests > 0 or tokens > 0 then number = enter(m, now, requests, tokens) end
   if requests > 0 then
     if m.day_count == 0 then m.day_start = now end
@@ -146,17 +148,17 @@ if charges then
   for i = 1, count do
     local t = tiers[i]
     if t.same == 0 and (t.needed or t.limit_of.changed) then
-      local count, number = t.limit_of, -1
+      local count = t.limit_of
       if count.bucket then
         count.owed = min(MOST, count.owed + t.asked)
       elseif t.asked > 0 then
-        number = enter(count, now, t.asked, 0)
+        t.entered = enter(count, now, t.asked, 0)
       end
       write_tier(m, count, now, deadline)
       if hold then
         local n = #hold
-        hold[n + 1], hold[n + 2], hold[n + 3], hold[n + 4] = KEYS[4 + i], t.of == 1, count.bucket, t.amount
-        hold[n + 5], hold[n + 6] = t.per, number
+        hold[n + 1], hold[n + 2], hold[n + 3], hold[n + 4] = KEYS[6 + i], t.of == 1, count.bucket, t.amount
+        hold[n + 5], hold[n + 6] = t.per, t.entered
         counts_until = max(counts_until, count.kept_until)
       end
     end
@@ -185,78 +187,45 @@ else  -- that the clock has stepped back is kept all the same, as is another lim
   if m.changed or m.tiers_until > 0 then write_model(m, now) end
 end
 
-local used = {}
+-- What is used, and where it was entered, for whoever gives it back.
+local told = {number, m.day}
 for i = 1, count do
   local t = tiers[i]
-  local count = t.limit_of
-  if count.bucket then
-    used[i] = count.owed
-  else
-    used[i] = min(MOST, count.a)
-  end
+  local of = t.limit_of
+  told[2 * i + 1], told[2 * i + 2] = of.bucket and of.owed or min(MOST, of.a), t.entered
 end
-return pack('<ddddddddddddddddd', now, code, tier or -1, unit or 0, wait or -1, known, max_rpm, max_tpm, max_rpd,
-  min(MOST, m.a), min(MOST, m.b), m.day_count, m.day_start, m.open, charges and 1 or 0, expired, dropped)
-  .. pack('<' .. string.rep('d', count), spread(used))
+return pack('<ddddddddddddddddddd', now, code, tier or -1, unit or 0, wait or -1, known, max_rpm, max_tpm, max_rpd,
+  min(MOST, m.a), min(MOST, m.b), m.day_count, m.day_start, m.open, charges and 1 or 0, expired, dropped,
+  charges and new or 0, full)
+  .. pack('<' .. string.rep('d', #told), spread(told))
 )lua";
 
-// KEYS: q, m, r, d. ARGV: the reservation's token; the time or -1, whether it is refunded, the tokens.
-constexpr std::string_view kSettle = R"lua(
-local now, refund, used = unpack('<ddd', ARGV[2])
-if now < 0 then now = server_time() end
-local m = read_model(KEYS[2], now)
-local expired = m.open > 0 and sweep(m, KEYS[3], KEYS[4], now) or 0
-local packed = ask('HGET', KEYS[3], ARGV[1])
-if not packed then
-  if m.changed then write_model(m, now) end
-  return pack('<ddddd', 0, 0, 0, expired, 0)
-end
-local hold, tiers = cmsgpack.unpack(packed), {}
-if m.pull_to > 0 then hold[1] = min(hold[1], m.pull_to + hold[2]) end
-read_tiers(hold, tiers, now, m.epoch)
-local late = hold[1] <= now  -- one of many that have expired
-if late or refund == 1 then
-  settle(m, tiers, hold, hold[3], hold[4], now)
-else
-  settle(m, tiers, hold, 0, hold[4] - used, now)
-end
-write_tiers(m, tiers, now)
-call('HDEL', KEYS[3], ARGV[1])
-call('ZREM', KEYS[4], ARGV[1])
-m.open = call('HLEN', KEYS[3])
-if m.open == 0 then m.earliest = 0 end
-write_model(m, now)
-if late then return pack('<ddddd', 0, 0, 0, expired + 1, 0) end
-return pack('<ddddd', 1, hold[4], used, expired, hold[1] - now)
-)lua";
-
-// KEYS: q, m, r, d. ARGV: how the quota changes: 'keep', 'none', or three numbers (packed); what the model's log is
-// from now on, '', or 'counts': it stays; for how many ms. The counts of tiers are of another epoch then, and void.
+// KEYS: q, m, r, d, e, k, and the two of names. ARGV: how the quota changes: 'keep', 'none', or three numbers (packed);
+// what the model's log is from now on, '', or 'counts': it stays; for how many ms; who states the quota: a score. The
+// counts of tiers are of another epoch then, and void.
 constexpr std::string_view kReset = R"lua(
-local call, time = redis.call, redis.call('TIME')
-if ARGV[1] == 'none' then call('DEL', KEYS[1]) elseif ARGV[1] ~= 'keep' then call('SET', KEYS[1], ARGV[1]) end
+local call, time, models_key = redis.call, redis.call('TIME'), KEYS[#KEYS]
 if ARGV[2] ~= 'counts' then
-  call('UNLINK', KEYS[2], KEYS[3], KEYS[4])
+  call('UNLINK', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6])
+  call('ZREM', models_key, string.sub(KEYS[2], 1, -2) .. 't')
   if ARGV[2] ~= '' then
     call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
     call('SETRANGE', KEYS[2], 136, struct.pack('<d', time[1] * 1000000 + time[2]))
   end
 end
-return 1
-)lua";
-
-// KEYS: q, m, r, d, and counts of tiers. ARGV: the time or -1, and for each of them whether it is a bucket, and its
-// window. Whether something counts in one of them.
-constexpr std::string_view kTiers = R"lua(
-local now = unpack('<d', ARGV[1])
-if now < 0 then now = server_time() end
-local m = read_model(KEYS[2], now)
-for i = 5, #KEYS do
-  local bucket, window = unpack('<dd', ARGV[1], 9 + (i - 5) * 16)
-  local t = read_tier(KEYS[i], now, m.epoch, bucket == 1, 1, window)
-  if (bucket == 1 and t.owed or t.a) > 0 then return 1 end
+if ARGV[1] == 'none' then call('DEL', KEYS[1]) elseif ARGV[1] ~= 'keep' then call('SET', KEYS[1], ARGV[1]) end
+local kept_until = call('GETRANGE', KEYS[2], 48, 55)
+if ARGV[1] ~= 'keep' and ARGV[1] ~= 'none' then
+  call('ZADD', models_key, ARGV[4], KEYS[2])
+  call('PERSIST', models_key)
+elseif ARGV[1] == 'none' or call('EXISTS', KEYS[1]) == 0 then
+  if kept_until == '' then
+    call('ZREM', models_key, KEYS[2])
+  else
+    call('ZADD', models_key, string.format('%.0f', (struct.unpack('<d', kept_until))), KEYS[2])
+  end
 end
-return 0
+return 1
 )lua";
 
 // A script that says of itself what it is (#!) and not that it only reads is asked before it begins: out of memory,
@@ -267,21 +236,11 @@ constexpr std::string_view kProbe = "#!lua\nreturn 1";
 }  // namespace
 
 std::string_view RedisChargeScript() {
-  static const std::string kScript = std::string(RedisCommonLua()) + std::string(kCharge);
-  return kScript;
-}
-
-std::string_view RedisSettleScript() {
-  static const std::string kScript = std::string(RedisCommonLua()) + std::string(kSettle);
+  static const std::string kScript = std::string(RedisCountsLua()).append(RedisReservationsLua()).append(kCharge);
   return kScript;
 }
 
 std::string_view RedisResetScript() { return kReset; }
-
-std::string_view RedisTiersScript() {
-  static const std::string kScript = std::string(RedisCommonLua()) + std::string(kTiers);
-  return kScript;
-}
 
 std::string_view RedisProbeScript() { return kProbe; }
 

@@ -6,7 +6,19 @@
 //   <prefix>:{model}:m      the model's log of requests and tokens, the day, the open reservations in numbers
 //   <prefix>:{model}:r      a hash of the open reservations: token -> what it charged (MessagePack)
 //   <prefix>:{model}:d      a sorted set of their deadlines
+//   <prefix>:{model}:e      a hash of those that ended: token -> how, and what it charged (MessagePack)
+//   <prefix>:{model}:k      a sorted set of the times until which that is kept
 //   <prefix>:{model}:t:KEY:METER   the count of one limit of a tier
+//   <prefix>:{}:t:KEY:METER        of all models together: in another slot, and so not on a cluster
+//
+// and, once (in a cluster for each slot, under a tag of it, for a script sees no other):
+//
+//   <prefix>:names    how many counts of tiers there are: a hash of how many are kept until when
+//   <prefix>:models   a sorted set of the models' :m, with the time until which they are kept, +inf where a quota was
+//                     stated, or kRedisStatedByConfiguration; and of their :t, with less than 0: until when the last
+//                     count of a tier is kept
+//
+// They are written where a name begins, or its key is to live longer: not by each decision.
 //
 // Times are microseconds since 1970 and, like all numbers in the values, in the arguments and in the answers, doubles
 // of 8 bytes, little-endian: exact up to 2^53, which is more than nine times kMostAmount.
@@ -55,11 +67,14 @@ enum class RedisModelField : size_t {
   kPullTo,   // the clock stepped back to this, and reservations of later are still to be looked for; 0: none
 };
 
+// A score in <prefix>:models, beyond all times: the quota was stated by a configuration.
+inline constexpr double kRedisStatedByConfiguration = 1e17;
+
 // Whole scripts.
 std::string_view RedisChargeScript();
 std::string_view RedisSettleScript();
+std::string_view RedisGiveBackScript();
 std::string_view RedisResetScript();
-std::string_view RedisTiersScript();
 // Does nothing, and is refused where a script may not write.
 std::string_view RedisProbeScript();
 // Of a script, as EVALSHA names it.

@@ -90,7 +90,7 @@ void RedisSentinelTopology::FindMasters(TimePoint deadline, std::function<void(R
 
 RedisTopologyHealth RedisSentinelTopology::Health() const {
   using State = StoreHealth::Breaker;
-  RedisTopologyHealth health{.reconnects = retired_reconnects_, .writes = retired_writes_};
+  RedisTopologyHealth health = gone_;
   if (master_ == nullptr) {
     health.breaker = problem_.empty() ? State::kClosed : State::kOpen;
     health.problem = problem_;
@@ -134,7 +134,7 @@ void RedisSentinelTopology::AskRole(const RedisAddress& address) {
 
 void RedisSentinelTopology::OnRole(const RedisAddress& address, const RedisOutcome& outcome) {
   if (outcome.answered() && SaysMaster(*outcome.reply)) return Adopt();
-  if (candidate_ != nullptr) Retire(std::move(candidate_));
+  if (candidate_ != nullptr) loop_.DropAtEndOfTurn(std::move(candidate_));
   no_masters_.push_back(address);
   if (!outcome.answered()) return AskNextSentinel(outcome.problem);
   const bool error = IsError(*outcome.reply);
@@ -144,9 +144,9 @@ void RedisSentinelTopology::OnRole(const RedisAddress& address, const RedisOutco
 void RedisSentinelTopology::Adopt() {
   if (candidate_ != nullptr) {
     if (master_ != nullptr) {
-      retired_reconnects_ += master_->reconnects() + 1;  // and this is another connection
-      retired_writes_ += master_->writes();
-      Retire(std::move(master_));
+      gone_.reconnects += master_->reconnects() + 1;  // and this is another connection
+      gone_.writes += master_->writes();
+      loop_.DropAtEndOfTurn(std::move(master_));
     }
     master_ = std::exchange(candidate_, nullptr);
   }
@@ -212,7 +212,7 @@ void RedisSentinelTopology::SendToSentinel(RedisConnection& sentinel, std::strin
 
 void RedisSentinelTopology::AskNextSentinel(const std::string& problem) {
   search_problem_ = problem;
-  if (sentinel_ != nullptr) Retire(std::move(sentinel_));
+  if (sentinel_ != nullptr) loop_.DropAtEndOfTurn(std::move(sentinel_));
   at_ = (at_ + 1) % sentinels_.size();
   if (--sentinels_left_ == 0) return GiveUp();
   AskSentinel();
@@ -222,7 +222,7 @@ bool RedisSentinelTopology::LogInFromNowOn() {
   if (password_.empty() || !to_sentinels_.password.empty()) return false;
   to_sentinels_.user = user_;
   to_sentinels_.password = password_;
-  if (sentinel_ != nullptr) Retire(std::move(sentinel_));
+  if (sentinel_ != nullptr) loop_.DropAtEndOfTurn(std::move(sentinel_));
   return true;
 }
 
@@ -258,14 +258,7 @@ void RedisSentinelTopology::OnSentinels(const RedisOutcome& outcome) {
 }
 
 void RedisSentinelTopology::OnEnd(RedisConnection& sentinel, const std::string&) {
-  if (&sentinel == sentinel_.get()) Retire(std::move(sentinel_));
-}
-
-void RedisSentinelTopology::Retire(std::shared_ptr<void> what) {
-  retired_.push_back(std::move(what));
-  loop_.Post([this, alive = alive_] {
-    if (*alive) std::exchange(retired_, {}).clear();
-  });
+  if (&sentinel == sentinel_.get()) loop_.DropAtEndOfTurn(std::move(sentinel_));
 }
 
 }  // namespace weir

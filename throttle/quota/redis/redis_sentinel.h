@@ -51,7 +51,6 @@ class RedisSentinelTopology final : public RedisTopology,
 
   using Handler = void (RedisSentinelTopology::*)(const RedisOutcome& outcome);
   void SendToSentinel(RedisConnection& sentinel, std::string_view what, Handler handler);
-  void Retire(std::shared_ptr<void> what);
 
   RedisLoop& loop_;
   const std::string name_;
@@ -78,9 +77,7 @@ class RedisSentinelTopology final : public RedisTopology,
   Duration pause_;
   RedisLoop::Timer search_timer_;
 
-  std::vector<std::shared_ptr<void>> retired_;  // until the turn ends
-  uint64_t retired_reconnects_ = 0;
-  uint64_t retired_writes_ = 0;
+  RedisTopologyHealth gone_;  // the figures of servers that have gone
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

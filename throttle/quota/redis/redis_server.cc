@@ -132,7 +132,9 @@ void RedisServer::OnEnd(RedisConnection& connection, const std::string& problem)
   problem_ = problem;
   writes_ += connection.writes();
   if (!ready_since_) host_addresses_[at_] = connection.next_host_address();
-  loop_.Post([ended = std::shared_ptr<RedisConnection>(std::move(connection_))] {});
+  std::erase_if(lingering_, [](const auto& one) { return !one->lingers(); });
+  lingering_.push_back(std::move(connection_));
+  if (lingering_.size() > kMostLingering) lingering_.pop_front();
   if (ready_since_) return OnLost();
   OnNotConnected();
 }

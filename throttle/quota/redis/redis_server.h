@@ -9,9 +9,12 @@
 // is to be written (OOM, MISCONF, NOREPLICAS, READONLY): it may answer questions, and all that is decided would be
 // lost.
 //
+// A connection that was given up after a silence is kept for its late replies; of such the last kMostLingering.
+//
 // Threads: the loop's only; destroyed there.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,6 +36,8 @@ struct RedisServerOptions {
   Duration retry_longest = std::chrono::seconds(5);
 };
 
+inline constexpr size_t kMostLingering = 4;
+
 class RedisServer final : private RedisConnection::Listener, private RedisCall::Handler {
  public:
   // What whoever knows where the servers are wants to hear of one.
@@ -46,7 +51,7 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
       (void)server, (void)call, (void)error;
     }
     virtual void OnUp(RedisServer& server) { (void)server; }  // a connection stands (again)
-    // No connection, or the breaker opened. It must not be destroyed within, but later (RedisLoop::Post).
+    // No connection, or the breaker opened. It must not be destroyed within, but later (DropAtEndOfTurn).
     virtual void OnDown(RedisServer& server, const std::string& problem) { (void)server, (void)problem; }
   };
 
@@ -92,7 +97,8 @@ class RedisServer final : private RedisConnection::Listener, private RedisCall::
   std::vector<size_t> host_addresses_;  // of each host, where to begin
   size_t tried_ = 0;                    // addresses in vain, since a connection stood or a pause was made
   std::unique_ptr<RedisConnection> connection_;
-  std::optional<TimePoint> ready_since_;  // this connection
+  std::deque<std::unique_ptr<RedisConnection>> lingering_;  // the oldest first; what has ended goes with the next
+  std::optional<TimePoint> ready_since_;                    // this connection
   bool connects_again_ = false;
   bool scripts_on_the_way_ = false;
   bool closing_ = false;

@@ -27,7 +27,27 @@ uint16_t Crc16(std::string_view bytes) {
   return crc;
 }
 
+// The first number that each slot has.
+std::array<uint32_t, kRedisSlots> FindTags() {
+  constexpr uint32_t kNone = UINT32_MAX;
+  std::array<uint32_t, kRedisSlots> tags{};
+  tags.fill(kNone);
+  size_t missing = kRedisSlots;
+  for (uint32_t number = 0; missing > 0; ++number) {
+    uint32_t& tag = tags[RedisSlot(std::to_string(number))];
+    if (tag != kNone) continue;
+    tag = number;
+    --missing;
+  }
+  return tags;
+}
+
 }  // namespace
+
+std::string RedisTagOf(uint16_t slot) {
+  static const std::array<uint32_t, kRedisSlots> kTags = FindTags();
+  return std::to_string(kTags[slot]);
+}
 
 uint16_t RedisSlot(std::string_view key) {
   if (const size_t open = key.find('{'); open != std::string_view::npos) {

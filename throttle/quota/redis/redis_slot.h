@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace weir {
@@ -10,5 +11,7 @@ inline constexpr size_t kRedisSlots = 16384;
 
 // Of what is between the first '{' and the next '}', or of the whole key where there is nothing between them.
 uint16_t RedisSlot(std::string_view key);
+// A short text whose slot it is.
+std::string RedisTagOf(uint16_t slot);
 
 }  // namespace weir

@@ -1,9 +1,10 @@
 #include "throttle/quota/redis/redis_store.h"
 
 #include <algorithm>
-#include <condition_variable>
+#include <future>
 #include <utility>
 
+#include "throttle/quota/nearly_full.h"
 #include "throttle/quota/redis/redis_script.h"
 #include "throttle/quota/redis/redis_store_rep.h"
 #include "throttle/quota/reservation_id.h"
@@ -11,31 +12,22 @@
 namespace weir {
 namespace {
 
-// An answer that a thread waits for.
-template <typename Answer>
-class Awaited {
- public:
-  void Set(Answer answer) {
-    const std::lock_guard lock(mutex_);
-    answer_ = std::move(answer);
-    changed_.notify_one();
-  }
-  Answer Get() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return answer_.has_value(); });
-    return *std::move(answer_);
-  }
+// Submits, and waits for the answer.
+template <typename Answer, typename Question>
+Answer Await(RedisQuotaStore* store, const Question& question) {
+  std::promise<Answer> answer;
+  store->Submit(question, [&answer](Answer one) { answer.set_value(std::move(one)); });
+  return answer.get_future().get();
+}
 
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Answer> answer_;
-};
-
-// A reservation whose making was not answered, and who has its id but this store?
-constexpr size_t kMostUnanswered = 10'000;
+// What is to be given back, and who knows of it but this store?
+constexpr size_t kMostOwed = 10'000;
 constexpr size_t kGivenBackAtOnce = 100;
+// It may have to be said again; that it was given back is remembered for longer (kSettledKept).
+constexpr Duration kOwedFor = std::chrono::minutes(30);
 constexpr Duration kLongestHold = 366 * kDay;
+// Nobody says when names have gone.
+constexpr Duration kNearlyFullFor = std::chrono::minutes(10);
 
 }  // namespace
 
@@ -48,29 +40,34 @@ std::string RedisQuotaStore::name() const { return Describe(rep_->endpoint); }
 size_t RedisQuotaStore::exact_entries() const { return kRedisExactEntries; }
 Duration RedisQuotaStore::granule(Duration window) const { return window / kRedisExactEntries; }
 
+bool RedisQuotaStore::CountsAcrossModels() const { return rep_->endpoint.kind != RedisEndpoint::Kind::kCluster; }
+
 // --- Decisions
 
-ChargeAnswer RedisQuotaStore::Run(const Charge& charge) {
-  Awaited<ChargeAnswer> awaited;
-  Submit(charge, [&awaited](ChargeAnswer answer) { awaited.Set(std::move(answer)); });
-  return awaited.Get();
-}
+ChargeAnswer RedisQuotaStore::Run(const Charge& charge) { return Await<ChargeAnswer>(this, charge); }
 
 SettlementAnswer RedisQuotaStore::Run(const Settlement& settlement) {
-  Awaited<SettlementAnswer> awaited;
-  Submit(settlement, [&awaited](SettlementAnswer answer) { awaited.Set(std::move(answer)); });
-  return awaited.Get();
+  return Await<SettlementAnswer>(this, settlement);
 }
 
 void RedisQuotaStore::Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) {
   std::string reservation;
   if (charge.holds()) reservation = FormatReservationId(RandomReservationToken(), charge.model);
   RedisMessages::Command command = rep_->messages.FormatCharge(charge, reservation);
+  RedisCall::Late late;
+  if (charge.mode == Charge::Mode::kTake)
+    late = [rep = rep_.get()](RedisCall& call, const redisReply& reply) { rep->OnLateCharge(&call, reply, {}); };
+  if (charge.holds()) {
+    late = [rep = rep_.get(), reservation](RedisCall& call, const redisReply& reply) {
+      rep->OnLateCharge(&call, reply, reservation);
+    };
+  }
   rep_->core.Submit(
       std::move(command),
       [rep = rep_.get(),
        asked = Rep::Asked{charge.tiers.size(), std::move(reservation), std::min(charge.hold_for, kLongestHold)},
-       done = std::move(done)](const RedisOutcome& outcome) { rep->OnCharged(outcome, asked, done); });
+       done = std::move(done)](const RedisOutcome& outcome) { rep->OnCharged(outcome, asked, done); },
+      std::move(late));
 }
 
 void RedisQuotaStore::Submit(const Settlement& settlement, std::function<void(SettlementAnswer)> done) {
@@ -89,11 +86,16 @@ void RedisQuotaStore::Rep::OnCharged(const RedisOutcome& outcome, const Asked& a
     ChargeAnswer away{.code = QuotaCode::kStoreUnavailable};
     away.problem = Fail(outcome);
     if (!outcome.answered() && outcome.sent && !asked.reservation.empty())
-      Remember({.reservation = asked.reservation, .deadline = core.Now() + asked.hold_for});
+      Remember({.id = asked.reservation, .until = core.Now() + asked.hold_for});
     return done(std::move(away));
   }
   Succeed(charged->expired);
   dropped += charged->dropped;
+  if (charged->fullness >= 0) {
+    const bool nearly = charged->fullness >= kNearlyFull;
+    charged->answer.nearly_full = nearly;
+    nearly_full_until = nearly ? (core.Now() + kNearlyFullFor).time_since_epoch().count() : 0;
+  }
   done(std::move(charged->answer));
 }
 
@@ -130,46 +132,63 @@ void RedisQuotaStore::Rep::Succeed(uint64_t expired_now) {
 
 void RedisQuotaStore::Rep::OnWell() {
   Succeed();
-  GiveBackUnanswered();
+  GiveBackOwed();
 }
 
-// --- Reservations that may have been made, though no answer came
+// --- What was charged though nobody was told
 
-void RedisQuotaStore::Rep::Remember(Unanswered one) {
-  if (unanswered.size() >= kMostUnanswered) unanswered.pop_front();
-  unanswered.push_back(std::move(one));
+void RedisQuotaStore::Rep::OnLateCharge(RedisCall* call, const redisReply& reply, const std::string& reservation) {
+  if (!RedisMessages::SaysCharged(reply)) return;
+  Owed one{.id = reservation, .until = core.Now() + kOwedFor};
+  if (reservation.empty()) {
+    one.id = FormatReservationId(RandomReservationToken(), {});
+    one.take = {.text = std::move(call->command), .slot = call->slot};
+    one.answer = TextOf(reply);
+  }
+  Remember(std::move(one));
+  GiveBackOwed();
 }
 
-// What was sent before on another connection is executed before: whoever answers has read it.
-void RedisQuotaStore::Rep::GiveBackUnanswered() {
+void RedisQuotaStore::Rep::Remember(Owed one) {
+  if (owed.size() >= kMostOwed) owed.pop_front();
+  owed.push_back(std::move(one));
+}
+
+// What was sent before on another connection is executed before, as a rule; else its late answer owes it again.
+void RedisQuotaStore::Rep::GiveBackOwed() {
   if (giving_back > 0) return;
   give_back_failed = false;
-  std::vector<Unanswered> now;
-  for (; !unanswered.empty() && now.size() < kGivenBackAtOnce; unanswered.pop_front())
-    if (unanswered.front().deadline > core.Now()) now.push_back(std::move(unanswered.front()));
+  std::vector<Owed> now;
+  for (; !owed.empty() && now.size() < kGivenBackAtOnce; owed.pop_front())
+    if (owed.front().until > core.Now()) now.push_back(std::move(owed.front()));
   giving_back = now.size();
-  for (Unanswered& one : now) {
-    RedisMessages::Command command = *messages.FormatSettlement({.reservation = one.reservation});
+  for (Owed& one : now) {
+    RedisMessages::Command command = one.answer.empty() ? *messages.FormatSettlement({.reservation = one.id})
+                                                        : messages.FormatGiveBack(one.take, one.answer, one.id);
     core.Submit(std::move(command),
                 [this, one = std::move(one)](const RedisOutcome& outcome) { OnGivenBack(outcome, one); });
   }
 }
 
-void RedisQuotaStore::Rep::OnGivenBack(const RedisOutcome& outcome, const Unanswered& one) {
+void RedisQuotaStore::Rep::OnGivenBack(const RedisOutcome& outcome, const Owed& one) {
   if (!IsGood(outcome)) {
     give_back_failed = true;
     Remember(one);
   } else if (const auto settled = RedisMessages::ParseSettlement(*outcome.reply, {})) {
     expired += settled->expired;
   }
-  if (--giving_back > 0 || unanswered.empty()) return;
-  give_back_failed ? core.CheckSoon() : GiveBackUnanswered();
+  if (--giving_back > 0 || owed.empty()) return;
+  give_back_failed ? core.CheckSoon() : GiveBackOwed();
 }
 
 StoreHealth RedisQuotaStore::Health() const {
   const RedisTopologyHealth servers = rep_->core.ServersHealth();
+  using Decides = StoreHealth::Decides;
   StoreHealth health{
       .breaker = servers.breaker,
+      .decides = servers.breaker == StoreHealth::Breaker::kClosed ? Decides::kAll
+                 : servers.some_answer                            ? Decides::kSome
+                                                                  : Decides::kNone,
       .failures = rep_->failures,
       .reconnects = servers.reconnects,
       .expired_reservations = rep_->expired,
@@ -180,6 +199,8 @@ StoreHealth RedisQuotaStore::Health() const {
   // Nobody has asked it anything yet, or others have answered since.
   if (health.problem.empty() && servers.breaker != StoreHealth::Breaker::kClosed) health.problem = servers.problem;
   health.warning = servers.warning;
+  if (health.warning.empty() && rep_->core.Now().time_since_epoch().count() < rep_->nearly_full_until)
+    health.warning = kNearlyFullWarning;
   return health;
 }
 

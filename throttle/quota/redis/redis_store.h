@@ -5,10 +5,11 @@
 // (redis_script.h says what they are). Each count is one short string that is changed in place: what a decision costs
 // does not depend on what is in the window. A key that no longer counts expires by itself; stated quotas do not.
 //
-// Names are bounded by the keys of the database (in a cluster, of the node), whoever made them; so give it a database
-// of its own. Where there are 4 * max_models + max_tier_keys, new tier keys and new models without a quota are answered
-// kTooManyNames. Import replaces model by model, not in one step: one that failed is to be repeated, and doing it twice
-// is doing it once.
+// Names are bounded as in other stores, by what this store has made (redis_script.h), whatever else is in the database:
+// max_models models (those with a quota count, and are never refused), max_tier_keys counts of tiers; a count is one
+// until its key expires, which may be twice its window. In a cluster the bounds are of a slot, for a script sees no
+// other. Models() reads names alone: no SCAN. Import replaces model by model, not in one step: one that failed is to be
+// repeated, and doing it twice is doing it once.
 //
 // One thread runs the connections: calls from any thread are written together and answered in order, so that pipelining
 // grows with the load. Submit never waits; Run waits for the answer, at most `timeout`.
@@ -21,9 +22,15 @@
 // probe of the store's own, which asks after each failure until all servers answer; it stays while a breaker is open.
 //
 // A call whose answer did not come may have been counted; it is never sent twice, but where the server says that it was
-// not executed: MOVED, ASK, TRYAGAIN (and a script's "non local key"), NOSCRIPT, and READONLY with sentinels. A
-// reservation whose making was not answered is given back when the server answers again (so are 10,000 at most; else it
-// frees itself at its deadline). After a restart the scripts are loaded again.
+// not executed: MOVED, ASK, TRYAGAIN (and a script's "non local key"), NOSCRIPT, and READONLY with sentinels. After a
+// restart the scripts are loaded again.
+//
+// Owed: a take or a reservation that was charged though it was answered kStoreUnavailable is given back, once. Its late
+// answer says that it was charged; that is heard also on a connection that was given up (redis_connection.h), and costs
+// a call that is answered in time nothing. A reservation is asked for by its id as well, when the server answers again.
+// Not so what is forced: it was used, and who says it again counts it twice. 10,000 are owed at most. What is beyond,
+// and what had been charged when the connection broke or this process ended, nobody can find out: it stays counted
+// until it leaves its windows, or, of a reservation, until its deadline. So less is admitted than could be, never more.
 //
 // Cluster: a slot that is being moved has no answers until all of it is there: its calls wait, at most `timeout`.
 //
@@ -69,8 +76,10 @@ struct RedisStoreOptions {
   std::chrono::milliseconds retry_first{100};
   std::chrono::milliseconds retry_longest{5000};
   std::string ca_file;
+  std::string cert_file;  // of the client, with its key; empty: none
+  std::string key_file;
   bool verify = true;
-  size_t max_models = 100'000;  // together with the next: how many keys the database may have
+  size_t max_models = 100'000;
   size_t max_tier_keys = 1'000'000;
   const WallClock* clock = nullptr;  // null: the server's. For tests.
 };
@@ -86,14 +95,18 @@ class RedisQuotaStore final : public QuotaStore {
   Pace pace() const override { return Pace::kAsynchronous; }
   size_t exact_entries() const override;
   Duration granule(Duration window) const override;
+  bool CountsAcrossModels() const override;  // not on a cluster
 
   ChargeAnswer Run(const Charge& charge) override;
   SettlementAnswer Run(const Settlement& settlement) override;
   void Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) override;
   void Submit(const Settlement& settlement, std::function<void(SettlementAnswer)> done) override;
   Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) override;
+  Status StateQuota(std::string_view model, const ModelQuota& quota) override;
+  Result<std::vector<std::string>> StatedByConfiguration() override;
   Status Reset(std::string_view model) override;
   Result<std::vector<std::string>> Models() override;
+  Result<ModelList> ListModels() override;
   Result<QuotaState> Export() override;
   Status Import(const QuotaState& state) override;
   void Prune() override {}  // keys expire

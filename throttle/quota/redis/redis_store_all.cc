@@ -8,8 +8,36 @@
 namespace weir {
 namespace {
 
+using KnownModel = RedisMessages::KnownModel;
+
 constexpr size_t kModelsAtOnce = 128;
-constexpr size_t kTiersAtOnce = 100;
+
+std::vector<std::string> NamesOf(std::span<const KnownModel> known) {
+  std::vector<std::string> names;
+  for (const KnownModel& one : known)
+    if (!one.model.empty()) names.push_back(one.model);
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+// As many at once as a server answers in time.
+template <typename Item, typename Do>
+Status InParts(std::span<Item> all, Do one_part) {
+  while (!all.empty()) {
+    const size_t count = std::min(all.size(), kModelsAtOnce);
+    if (Status done = one_part(all.first(count)); !done.ok()) return done;
+    all = all.subspan(count);
+  }
+  return {};
+}
+
+// A charge of nothing: gives back what has expired, and says what counts, and the time.
+Charge Peek(std::string_view model) { return {.model = model, .requests = 0}; }
+std::optional<RedisMessages::Charged> ParsePeek(const RedisOutcome& outcome) {
+  if (!IsGood(outcome)) return {};
+  return RedisMessages::ParseCharge(*outcome.reply, 0, {});
+}
 
 }  // namespace
 
@@ -17,43 +45,54 @@ Status RedisQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuot
   if (quota) {
     if (Status checked = CheckQuota(model, *quota); !checked.ok()) return checked;
   }
-  return rep_->AskInTurn({rep_->messages.FormatSetQuota(model, quota)});
+  return rep_->AskInTurn({rep_->messages.FormatSetQuota(model, quota, false)});
+}
+
+Status RedisQuotaStore::StateQuota(std::string_view model, const ModelQuota& quota) {
+  if (Status checked = CheckQuota(model, quota); !checked.ok()) return checked;
+  return rep_->AskInTurn({rep_->messages.FormatSetQuota(model, quota, true)});
+}
+
+Result<std::vector<std::string>> RedisQuotaStore::StatedByConfiguration() {
+  const Result<std::vector<KnownModel>> found = rep_->FindModels();
+  if (!found.ok()) return found.status();
+  std::vector<std::string> models;
+  for (const KnownModel& one : found.value())
+    if (one.why == KnownModel::Why::kStatedByConfiguration) models.push_back(one.model);
+  std::ranges::sort(models);
+  return models;
 }
 
 Status RedisQuotaStore::Reset(std::string_view model) {
   if (!model.empty()) return rep_->AskInTurn({rep_->messages.FormatReset(model)});
-  const Result<std::vector<std::string>> models = rep_->FindModels();
-  if (!models.ok()) return models.status();
+  const Result<std::vector<KnownModel>> found = rep_->FindModels();
+  if (!found.ok()) return found.status();
   std::vector<RedisMessages::Command> commands;
-  for (const std::string& one : models.value()) commands.push_back(rep_->messages.FormatReset(one));
+  for (const std::string& one : NamesOf(found.value())) commands.push_back(rep_->messages.FormatReset(one));
+  for (const KnownModel& one : found.value())
+    if (!one.key.empty()) commands.push_back(rep_->messages.FormatUnlink(one.key));
   return rep_->AskInTurn(std::move(commands));
 }
 
 Result<std::vector<std::string>> RedisQuotaStore::Models() {
-  const Result<std::vector<std::string>> found = rep_->FindModels();
-  if (!found.ok()) return found.status();
-  Rep::Names kept;
-  Rep::Names others;
-  std::span<const std::string> left = found.value();
-  while (!left.empty()) {
-    const size_t count = std::min(left.size(), kModelsAtOnce);
-    if (Status done = rep_->KeepThoseThatCount(left.first(count), &kept, &others); !done.ok()) return done;
-    left = left.subspan(count);
-  }
-  if (Status done = rep_->KeepThoseWithTiers(others, &kept); !done.ok()) return done;
-  return std::vector<std::string>(kept.begin(), kept.end());
+  Result<ModelList> list = rep_->ListModels(true);
+  if (!list.ok()) return list.status();
+  return std::move(list).value().models;
 }
 
+Result<ModelList> RedisQuotaStore::ListModels() { return rep_->ListModels(false); }
+
 Result<QuotaState> RedisQuotaStore::Export() {
-  const Result<std::vector<std::string>> models = rep_->FindModels();
-  if (!models.ok()) return models.status();
+  const Result<std::vector<KnownModel>> found = rep_->FindModels();
+  if (!found.ok()) return found.status();
+  const std::vector<std::string> models = NamesOf(found.value());
   QuotaState state;
-  std::span<const std::string> left = models.value();
-  while (!left.empty()) {
-    const size_t count = std::min(left.size(), kModelsAtOnce);
-    const Status read = rep_->ReadStates(left.first(count), &state);
-    if (!read.ok()) return read;
-    left = left.subspan(count);
+  const Status read = InParts(std::span(models), [&](auto part) { return rep_->ReadStates(part, &state); });
+  if (!read.ok()) return read;
+  for (const KnownModel& one : found.value()) {
+    const auto saved = state.find(one.model);
+    if (saved != state.end() && saved->second.quota && one.why == KnownModel::Why::kStatedByConfiguration)
+      saved->second.by_configuration = true;
   }
   return state;
 }
@@ -63,12 +102,12 @@ Status RedisQuotaStore::Import(const QuotaState& state) {
     if (!counts.quota) continue;
     if (Status checked = CheckQuota(model, *counts.quota); !checked.ok()) return checked;
   }
-  const Result<std::vector<std::string>> models = rep_->FindModels();
-  if (!models.ok()) return models.status();
+  const Result<std::vector<KnownModel>> found = rep_->FindModels();
+  if (!found.ok()) return found.status();
   const Result<WallTime> now = rep_->Now();
   if (!now.ok()) return now.status();
   std::vector<RedisMessages::Command> commands;
-  for (const std::string& model : models.value())
+  for (const std::string& model : NamesOf(found.value()))
     if (!state.contains(model)) commands.push_back(rep_->messages.FormatRestore(model, {}, now.value()));
   for (const auto& [model, counts] : state)
     commands.push_back(rep_->messages.FormatRestore(model, counts, now.value()));
@@ -76,54 +115,54 @@ Status RedisQuotaStore::Import(const QuotaState& state) {
 }
 
 Status RedisQuotaStore::Rep::AskInTurn(std::vector<RedisMessages::Command> commands) {
-  for (size_t at = 0; at < commands.size(); at += kModelsAtOnce) {
-    const auto from = commands.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto to = commands.begin() + static_cast<std::ptrdiff_t>(std::min(commands.size(), at + kModelsAtOnce));
-    for (const RedisOutcome& outcome : core.AskAll({std::move_iterator(from), std::move_iterator(to)}, {}))
+  Status asked = InParts(std::span(commands), [&](auto part) -> Status {
+    for (const RedisOutcome& outcome : core.AskAll({std::move_iterator(part.begin()), std::move_iterator(part.end())}))
       if (!IsGood(outcome)) return Status::Error(Fail(outcome));
-  }
-  Succeed();
-  return {};
+    return {};
+  });
+  if (asked.ok()) Succeed();
+  return asked;
+}
+
+Result<ModelList> RedisQuotaStore::Rep::ListModels(bool all) {
+  ModelList list;
+  std::string* const missing = all ? nullptr : &list.missing;
+  const Result<std::vector<KnownModel>> found = FindModels(missing);
+  if (!found.ok()) return found.status();
+  const std::vector<std::string> names = NamesOf(found.value());
+  std::map<std::string, WallTime> tiers;
+  for (const KnownModel& one : found.value())
+    if (one.why == KnownModel::Why::kTiers) tiers[one.model] = one.kept_until;
+  Names kept;
+  const Status asked =
+      InParts(std::span(names), [&](auto part) { return KeepThoseThatCount(part, tiers, &kept, missing); });
+  if (!asked.ok()) return asked;
+  list.models.assign(kept.begin(), kept.end());
+  return list;
 }
 
 // By what a charge of nothing says of each: its keys may stand for a while after the last entry that counts.
-Status RedisQuotaStore::Rep::KeepThoseThatCount(std::span<const std::string> models, Names* kept, Names* others) {
+Status RedisQuotaStore::Rep::KeepThoseThatCount(std::span<const std::string> models,
+                                                const std::map<std::string, WallTime>& tiers, Names* kept,
+                                                std::string* missing) {
   std::vector<RedisMessages::Command> commands;
-  for (const std::string& model : models)
-    commands.push_back(messages.FormatCharge({.model = model, .requests = 0}, {}));
-  const std::vector<RedisOutcome> outcomes = core.AskAll(std::move(commands), {});
+  for (const std::string& model : models) commands.push_back(messages.FormatCharge(Peek(model), {}));
+  const std::vector<RedisOutcome> outcomes = core.AskAll(std::move(commands));
   for (size_t i = 0; i < models.size(); ++i) {
-    std::optional<RedisMessages::Charged> charged;
-    if (IsGood(outcomes[i])) charged = RedisMessages::ParseCharge(*outcomes[i].reply, 0, {});
-    if (!charged) return Status::Error(Fail(outcomes[i]));
+    const std::optional<RedisMessages::Charged> charged = ParsePeek(outcomes[i]);
+    if (!charged) {
+      const std::string why = Fail(outcomes[i]);
+      if (missing == nullptr) return Status::Error(why);
+      kept->insert(models[i]);
+      *missing = why;
+      continue;
+    }
     expired += charged->expired;
     const ModelUsage& usage = charged->answer.usage;
-    const bool counts = usage.rpm > 0 || usage.tpm > 0 || usage.rpd > 0 || usage.open_reservations > 0;
-    (charged->answer.quota || counts ? kept : others)->insert(models[i]);
-  }
-  Succeed();
-  return {};
-}
-
-// The keys of tiers may be many: only those of the models that count by nothing else are looked for.
-Status RedisQuotaStore::Rep::KeepThoseWithTiers(const Names& others, Names* kept) {
-  if (others.empty()) return {};
-  std::map<std::string, Names> tiers;  // the keys by model
-  Status done = FindKeys([&](const std::string& key) {
-    std::optional<std::string> model = messages.ModelOf(key);
-    if (model && others.contains(*model) && RedisMessages::IsTierKey(key)) tiers[*std::move(model)].insert(key);
-  });
-  if (!done.ok()) return done;
-  for (const auto& [model, of_model] : tiers) {
-    const std::vector<std::string> keys(of_model.begin(), of_model.end());
-    std::span<const std::string> left = keys;
-    while (!left.empty() && !kept->contains(model)) {
-      const size_t count = std::min(left.size(), kTiersAtOnce);
-      const RedisOutcome outcome = core.Ask(messages.FormatTiersCount(model, left.first(count)));
-      if (!IsGood(outcome)) return Status::Error(Fail(outcome));
-      if (outcome.reply->type == REDIS_REPLY_INTEGER && outcome.reply->integer == 1) kept->insert(model);
-      left = left.subspan(count);
-    }
+    const auto of_tiers = tiers.find(models[i]);
+    const bool counts = usage.rpm > 0 || usage.tpm > 0 || usage.rpd > 0 || usage.open_reservations > 0 ||
+                        (of_tiers != tiers.end() && of_tiers->second > charged->now);
+    if (charged->answer.quota || counts) kept->insert(models[i]);
   }
   return {};
 }
@@ -132,17 +171,16 @@ Status RedisQuotaStore::Rep::KeepThoseWithTiers(const Names& others, Names* kept
 Status RedisQuotaStore::Rep::ReadStates(std::span<const std::string> models, QuotaState* state) {
   std::vector<RedisMessages::Command> commands;
   for (const std::string& model : models) {
-    commands.push_back(messages.FormatCharge({.model = model, .requests = 0}, {}));
+    commands.push_back(messages.FormatCharge(Peek(model), {}));
     commands.push_back(messages.FormatRead(model));
   }
-  const std::vector<RedisOutcome> outcomes = core.AskAll(std::move(commands), {});
+  const std::vector<RedisOutcome> outcomes = core.AskAll(std::move(commands));
   for (size_t i = 0; i < models.size(); ++i) {
     const RedisOutcome& peeked = outcomes[2 * i];
     const RedisOutcome& read = outcomes[2 * i + 1];
-    for (const RedisOutcome* outcome : {&peeked, &read})
-      if (!IsGood(*outcome)) return Status::Error(Fail(*outcome));
-    const std::optional<RedisMessages::Charged> charged = RedisMessages::ParseCharge(*peeked.reply, 0, {});
+    const std::optional<RedisMessages::Charged> charged = ParsePeek(peeked);
     if (!charged) return Status::Error(Fail(peeked));
+    if (!IsGood(read)) return Status::Error(Fail(read));
     expired += charged->expired;
     if (std::optional<ModelState> found = RedisMessages::ParseState(*read.reply, charged->now))
       state->emplace(models[i], *std::move(found));
@@ -151,45 +189,37 @@ Status RedisQuotaStore::Rep::ReadStates(std::span<const std::string> models, Quo
   return {};
 }
 
-Result<std::vector<std::string>> RedisQuotaStore::Rep::FindModels() {
-  Names models;
-  const Status done = FindKeys([&](const std::string& key) {
-    if (std::optional<std::string> model = messages.ModelOf(key)) models.insert(*std::move(model));
-  });
-  if (!done.ok()) return done;
-  return std::vector<std::string>(models.begin(), models.end());
-}
-
-Status RedisQuotaStore::Rep::FindKeys(const OnKey& on_key) {
-  Result<RedisTopology::Servers> masters = core.Masters();
-  if (!masters.ok()) return Status::Error(Fail({.problem = masters.status().message()}));
-  Status done;
-  for (const std::shared_ptr<RedisServer>& server : masters.value())
-    if (done.ok()) done = FindKeysOf(server, on_key);
-  core.Release(std::move(masters).value());
-  if (done.ok()) Succeed();
-  return done;
-}
-
-Status RedisQuotaStore::Rep::FindKeysOf(const std::shared_ptr<RedisServer>& server, const OnKey& on_key) {
-  std::string cursor = "0";
-  do {
-    const RedisOutcome outcome = core.Ask({.text = messages.FormatScan(cursor)}, server);
-    if (!IsGood(outcome)) return Status::Error(Fail(outcome));
-    const redisReply& reply = *outcome.reply;
-    if (reply.type != REDIS_REPLY_ARRAY || reply.elements != 2) return Status::Error(Fail(outcome));
-    cursor = TextOf(*reply.element[0]);
-    for (size_t i = 0; i < reply.element[1]->elements; ++i) on_key(std::string(TextOf(*reply.element[1]->element[i])));
-  } while (cursor != "0");
-  return {};
+Result<std::vector<KnownModel>> RedisQuotaStore::Rep::FindModels(std::string* missing) {
+  const std::vector<RedisOutcome> outcomes = core.AskAll(messages.FormatModels());
+  std::vector<KnownModel> models;
+  size_t answered = 0;
+  std::string why;
+  for (const RedisOutcome& outcome : outcomes) {
+    std::optional<std::vector<KnownModel>> some;
+    if (IsGood(outcome)) some = messages.ParseModels(*outcome.reply);
+    if (!some) {
+      why = Fail(outcome);
+      if (missing == nullptr) break;
+      continue;
+    }
+    ++answered;
+    models.insert(models.end(), std::move_iterator(some->begin()), std::move_iterator(some->end()));
+  }
+  if (why.empty()) {
+    Succeed();
+  } else if (missing != nullptr && answered > 0) {
+    *missing = std::move(why);
+  } else {
+    return Status::Error(why);
+  }
+  return models;
 }
 
 Result<WallTime> RedisQuotaStore::Rep::Now() {
   if (options.clock) return options.clock->Now();
   // The script's time, as a model that there is not is told it.
-  const RedisOutcome outcome = core.Ask(messages.FormatCharge({.model = "-", .requests = 0}, {}));
-  std::optional<RedisMessages::Charged> charged;
-  if (IsGood(outcome)) charged = RedisMessages::ParseCharge(*outcome.reply, 0, {});
+  const RedisOutcome outcome = core.Ask(messages.FormatCharge(Peek("-"), {}));
+  const std::optional<RedisMessages::Charged> charged = ParsePeek(outcome);
   if (!charged) return Status::Error(Fail(outcome));
   Succeed();
   return charged->now;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -25,13 +26,15 @@ struct RedisQuotaStore::Rep {
   Rep(RedisEndpoint endpoint_, RedisStoreOptions options_)
       : endpoint(std::move(endpoint_)),
         options(std::move(options_)),
-        messages(options),
+        messages(options, endpoint.kind == RedisEndpoint::Kind::kCluster),
         core(endpoint, options, messages, [this] { OnWell(); }) {}
 
-  // A reservation that may have been made.
-  struct Unanswered {
-    std::string reservation;
-    TimePoint deadline;
+  // A reservation that may have been made, or a take that was (`answer`), though nobody was told: to be given back.
+  struct Owed {
+    std::string id;  // of a take: what its end is remembered by
+    RedisMessages::Command take = {};
+    std::string answer = {};
+    TimePoint until;
   };
   // What a charge is remembered by until its answer.
   struct Asked {
@@ -45,16 +48,15 @@ struct RedisQuotaStore::Rep {
   std::string Fail(const RedisOutcome& outcome);
   void Succeed(uint64_t expired_now = 0);
   void OnWell();
-  void Remember(Unanswered one);
-  void GiveBackUnanswered();
-  void OnGivenBack(const RedisOutcome& outcome, const Unanswered& one);
-  // Every key of the store's, perhaps more than once.
-  using OnKey = std::function<void(const std::string& key)>;
-  Status FindKeys(const OnKey& on_key);
-  Status FindKeysOf(const std::shared_ptr<RedisServer>& server, const OnKey& on_key);
-  Result<std::vector<std::string>> FindModels();
-  Status KeepThoseThatCount(std::span<const std::string> models, Names* kept, Names* others);
-  Status KeepThoseWithTiers(const Names& others, Names* kept);
+  void OnLateCharge(RedisCall* call, const redisReply& reply, const std::string& reservation);
+  void Remember(Owed one);
+  void GiveBackOwed();
+  void OnGivenBack(const RedisOutcome& outcome, const Owed& one);
+  // All that the servers name; *missing: what is wrong with those that do not answer, where that is allowed.
+  Result<std::vector<RedisMessages::KnownModel>> FindModels(std::string* missing = nullptr);
+  Result<ModelList> ListModels(bool all);
+  Status KeepThoseThatCount(std::span<const std::string> models, const std::map<std::string, WallTime>& tiers,
+                            Names* kept, std::string* missing);
   Status ReadStates(std::span<const std::string> models, QuotaState* state);
   Status AskInTurn(std::vector<RedisMessages::Command> commands);
   Result<WallTime> Now();
@@ -66,9 +68,10 @@ struct RedisQuotaStore::Rep {
   std::atomic<uint64_t> expired{0};
   std::atomic<uint64_t> dropped{0};
   std::atomic<bool> well{true};
+  std::atomic<int64_t> nearly_full_until{0};  // steady nanoseconds: somebody needed one of the last names lately
   mutable std::mutex problem_mutex;
   std::string problem;
-  std::deque<Unanswered> unanswered;  // the loop's thread's, as the next two
+  std::deque<Owed> owed;  // the loop's thread's, as the next two
   size_t giving_back = 0;
   bool give_back_failed = false;
   RedisCore core;  // the last: what waits is answered by the members above

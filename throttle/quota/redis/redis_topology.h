@@ -20,6 +20,7 @@ namespace weir {
 
 struct RedisTopologyHealth {
   StoreHealth::Breaker breaker = StoreHealth::Breaker::kClosed;  // of the servers, the worst; open where none is known
+  bool some_answer = false;                                      // of the servers, where others are away
   uint64_t reconnects = 0;
   uint64_t writes = 0;
   std::string warning = {};  // of one of them

@@ -1,12 +1,14 @@
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
+#include "config/text/percent.h"
+#include "config/text/url.h"
 #include "throttle/quota/redis/redis_store.h"
 
 namespace weir {
@@ -42,50 +44,14 @@ std::string_view CutBefore(std::string_view* text, char end) {
   return part;
 }
 
-// Nothing where a '%' is not followed by two hexadecimal digits.
-std::optional<std::string> Unescape(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    uint8_t byte = 0;
-    const std::string_view digits = text.substr(i + 1, 2);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-    if (digits.size() != 2 || error != std::errc() || end != digits.data() + 2) return std::nullopt;
-    out += static_cast<char>(byte);
-    i += 2;
-  }
-  return out;
-}
-
-bool IsPlain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
-}
-
-std::string Escape(std::string_view text) {
-  static constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (IsPlain(c)) {
-      out += c;
-    } else {
-      out.append("%").append({kHex[byte >> 4], kHex[byte & 15]});
-    }
-  }
-  return out;
-}
-
 // USER:PASSWORD or :PASSWORD.
 Status ParseUser(std::string_view text, RedisEndpoint* endpoint) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon + 1 == text.size()) {
     return Status::Error("before the '@' there is no password: write USER:PASSWORD@, or :PASSWORD@ without a user");
   }
-  std::optional<std::string> user = Unescape(text.substr(0, colon));
-  std::optional<std::string> password = Unescape(text.substr(colon + 1));
+  std::optional<std::string> user = DecodePercent(text.substr(0, colon), true);
+  std::optional<std::string> password = DecodePercent(text.substr(colon + 1), true);
   if (!user || !password) {
     return Status::Error("in the user or the password a '%' is not followed by two hexadecimal digits: write it %25");
   }
@@ -94,26 +60,16 @@ Status ParseUser(std::string_view text, RedisEndpoint* endpoint) {
   return {};
 }
 
-// HOST, HOST:PORT, [IPV6] or [IPV6]:PORT. What is wrong is not shown: where the '@' was forgotten it is the password.
+// What is wrong is not shown: where the '@' was forgotten it is the password.
 Status ParseAddress(std::string_view text, RedisAddress* address) {
-  std::string_view host;
-  bool wrong = false;
-  if (text.starts_with('[')) {
-    wrong = text.find(']') == std::string_view::npos;
-    host = CutBefore(&text, ']').substr(1);
-    wrong = wrong || host.find_first_not_of("0123456789abcdefABCDEF:.%") != std::string_view::npos ||
-            (!text.empty() && !text.starts_with(':'));
-  } else {
-    wrong = text.find(':') != text.rfind(':');
-    host = text.substr(0, text.find(':'));
-    text.remove_prefix(host.size());
-    for (const char c : host) wrong = wrong || !IsPlain(c);
-  }
-  if (wrong) return Status::Error("it is not HOST:PORT (an IPv6 address stands in brackets)");
-  if (host.empty()) return Status::Error("a host is missing");
-  address->host = host;
-  if (text.empty()) return {};
-  const Result<int64_t> port = ParseInteger(text.substr(1), {.min = 1, .max = 65535});
+  static constexpr std::string_view kInHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+  const std::optional<UrlServer> server = SplitServer(text);
+  const bool bad_name = !text.starts_with('[') && server && server->host.find_first_not_of(kInHosts) != text.npos;
+  if (!server || bad_name) return Status::Error("it is not HOST:PORT (an IPv6 address stands in brackets)");
+  if (server->host.empty()) return Status::Error("a host is missing");
+  address->host = server->host;
+  if (!server->port) return {};
+  const Result<int64_t> port = ParseInteger(*server->port, {.min = 1, .max = 65535});
   if (!port.ok()) return Status::Error("the port is " + port.status().message());
   address->port = static_cast<uint16_t>(port.value());
   return {};
@@ -136,8 +92,9 @@ Status ParsePath(std::string_view path, RedisEndpoint* endpoint) {
   if (path.find('@') != std::string_view::npos) {
     return Status::Error("after the '/' there is an '@': write a '/' in the user or the password %2F");
   }
+  path.remove_prefix(std::min<size_t>(path.size(), 1));
   if (endpoint->kind == Kind::kSentinel) {
-    std::optional<std::string> master = Unescape(CutBefore(&path, '/'));
+    std::optional<std::string> master = DecodePercent(CutBefore(&path, '/'), true);
     if (!master || master->empty()) return Status::Error("the name of the master is missing after the sentinels");
     endpoint->master = *std::move(master);
   }
@@ -151,29 +108,26 @@ Status ParsePath(std::string_view path, RedisEndpoint* endpoint) {
   return {};
 }
 
-Status ParseRest(std::string_view rest, RedisEndpoint* endpoint) {
-  std::string_view path = rest;
-  std::string_view servers = CutBefore(&path, '/');
-  if (const size_t at = servers.rfind('@'); at != std::string_view::npos) {
-    if (Status status = ParseUser(servers.substr(0, at), endpoint); !status.ok()) return status;
-    servers.remove_prefix(at + 1);
-  } else if (path.find('@') != std::string_view::npos) {
-    return ParsePath(path, endpoint);  // before a part of the password is taken for a port, and shown
+Status ParseParts(const UrlParts& url, RedisEndpoint* endpoint) {
+  if (url.user) {
+    if (Status status = ParseUser(*url.user, endpoint); !status.ok()) return status;
+  } else if (url.path.find('@') != std::string_view::npos) {
+    return ParsePath(url.path, endpoint);  // before a part of the password is taken for a port, and shown
   }
-  if (Status status = ParseAddresses(servers, endpoint); !status.ok()) return status;
-  return ParsePath(path, endpoint);
+  if (Status status = ParseAddresses(url.servers, endpoint); !status.ok()) return status;
+  return ParsePath(url.path, endpoint);
 }
 
 }  // namespace
 
 Result<RedisEndpoint> ParseRedisUrl(std::string_view url) {
-  const size_t colon = url.find("://");
+  const std::optional<UrlParts> parts = SplitUrl(url, "/");  // a password may have a '?' in it
   std::string known;
   for (const Scheme& scheme : kSchemes) {
     known.append(known.empty() ? "" : ", ").append(scheme.name).append("://");
-    if (colon == std::string_view::npos || url.substr(0, colon) != scheme.name) continue;
+    if (!parts || parts->scheme != scheme.name) continue;
     RedisEndpoint endpoint{.kind = scheme.kind, .tls = scheme.tls};
-    const Status status = ParseRest(url.substr(colon + 3), &endpoint);
+    const Status status = ParseParts(*parts, &endpoint);
     if (!status.ok()) {
       return Status::Error(std::string(scheme.name) + "://: " + status.message() + "; the form is " +
                            std::string(scheme.form));
@@ -183,10 +137,7 @@ Result<RedisEndpoint> ParseRedisUrl(std::string_view url) {
   return Status::Error("not the URL of a Redis: it begins with none of " + known);
 }
 
-std::string Describe(const RedisAddress& address) {
-  const bool bare = address.host.find(':') == std::string::npos;
-  return (bare ? address.host : "[" + address.host + "]") + ":" + std::to_string(address.port);
-}
+std::string Describe(const RedisAddress& address) { return UrlHost(address.host) + ":" + std::to_string(address.port); }
 
 std::string Describe(const RedisEndpoint& endpoint) {
   std::string url;
@@ -198,7 +149,7 @@ std::string Describe(const RedisEndpoint& endpoint) {
     if (i > 0) url += ',';
     url += Describe(endpoint.addresses[i]);
   }
-  if (endpoint.kind == Kind::kSentinel) url += "/" + Escape(endpoint.master);
+  if (endpoint.kind == Kind::kSentinel) url += "/" + EncodePercent(endpoint.master);
   if (endpoint.database != 0) url += "/" + std::to_string(endpoint.database);
   return url;
 }

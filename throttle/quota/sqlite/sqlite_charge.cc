@@ -6,6 +6,7 @@
 
 #include "throttle/quota/charge_amounts.h"
 #include "throttle/quota/judge.h"
+#include "throttle/quota/nearly_full.h"
 #include "throttle/quota/reservation_id.h"
 
 namespace weir {
@@ -16,33 +17,35 @@ constexpr int64_t kRoomPauseNs = 1'000'000'000;  // between two searches for roo
 // For Judge: the rows as the transaction has read them.
 class SqliteCounts {
  public:
-  SqliteCounts(const Charge& charge, const SqliteModel& model, const SqliteTierRows& tiers, int64_t now,
-               SqliteModels& models)
-      : charge_(charge), model_(model), tiers_(tiers), now_(now), models_(models) {}
+  SqliteCounts(const SqliteModel& model, const SqliteTierMeters& tiers, int64_t now, SqliteMeters& meters)
+      : model_(model), tiers_(tiers), now_(now), meters_(meters) {}
 
-  int64_t UsedInDay() const { return model_.day_count; }
-  Duration UntilDayEnds() const { return Duration(model_.day_start - now_) + kDay; }
-  int64_t UsedInMinute(Limit::Unit unit) const { return StateOf(unit).sum; }
+  int64_t UsedInDay() const { return model_.day.count(); }
+  Duration UntilDayEnds() const { return model_.day.UntilEnd(SqliteTime(now_)); }
+  int64_t UsedInMinute(Limit::Unit unit) const { return OfMinute(unit).used(); }
   Duration UntilMinuteFits(Limit::Unit unit, int64_t amount, int64_t limit) const {
-    SqliteLog& log = unit == Limit::Unit::kRequests ? models_.requests : models_.tokens;
-    return Duration(log.WhenFreed(charge_.model, StateOf(unit).sum + amount - limit) - now_);
+    return meters_.UntilFits(OfMinute(unit), now_, amount, {.amount = limit});
   }
   bool TierFits(size_t tier, int64_t amount, const Limit& limit) const { return tiers_[tier].Fits(amount, limit); }
   Duration UntilTierFits(size_t tier, int64_t amount, const Limit& limit) const {
-    return Duration(models_.tiers.WaitFor(tiers_[tier], now_, amount, limit));
+    return meters_.UntilFits(tiers_[tier], now_, amount, limit);
   }
 
  private:
-  const SqliteLogState& StateOf(Limit::Unit unit) const {
+  const SqliteMeter& OfMinute(Limit::Unit unit) const {
     return unit == Limit::Unit::kRequests ? model_.requests : model_.tokens;
   }
 
-  const Charge& charge_;
   const SqliteModel& model_;
-  const SqliteTierRows& tiers_;
+  const SqliteTierMeters& tiers_;
   const int64_t now_;
-  SqliteModels& models_;
+  SqliteMeters& meters_;
 };
+
+// Under which the count of a tier stands: no model has this name.
+std::string_view ModelOf(const Charge& charge, size_t tier) {
+  return charge.tiers[tier].of_all_models ? std::string_view("") : charge.model;  // a null one would be NULL
+}
 
 bool AddsAnything(const Charge& charge) { return charge.requests > 0 || charge.tokens > 0 || charge.holds(); }
 
@@ -62,13 +65,18 @@ size_t SqliteCharges::Free(SqliteQuery& count, size_t bound) {
 }
 
 SqliteCharges::Room SqliteCharges::FindRoom(const Charge& charge, bool has_quota, const SqliteModel& model,
-                                            const SqliteTierRows& tiers) {
+                                            const SqliteTierMeters& tiers) {
   Room room{.tiers = std::numeric_limits<size_t>::max()};
   size_t new_tiers = 0;
-  for (const SqliteTier& tier : tiers.rows()) new_tiers += tier.id == 0 && Needs(charge, tier.unit) ? 1 : 0;
-  if (new_tiers > 0) room.tiers = Free(count_tiers_, bounds_.tiers);
-  if (!model.known && !has_quota && AddsAnything(charge)) room.model = Free(count_models_, bounds_.models) > 0;
-  if (charge.holds() && model.open >= static_cast<int64_t>(kMostOpenReservations)) room.model = false;
+  for (const SqliteMeter& tier : tiers.each()) new_tiers += !tier.has_row() && Needs(charge, tier.unit()) ? 1 : 0;
+  const auto look = [&](SqliteQuery& count, size_t bound) {
+    const size_t free = Free(count, bound);
+    room.fullness = std::max(room.fullness, 1 - (static_cast<double>(free) - 1) / static_cast<double>(bound));
+    return charge.may_name ? free : 0;
+  };
+  if (new_tiers > 0) room.tiers = look(count_tiers_, bounds_.tiers);
+  if (!model.row.known && !has_quota && AddsAnything(charge)) room.model = look(count_models_, bounds_.models) > 0;
+  if (charge.holds() && model.row.open >= static_cast<int64_t>(kMostOpenReservations)) room.model = false;
   room.for_all = room.model && room.tiers >= new_tiers;
   return room;
 }
@@ -82,44 +90,44 @@ bool SqliteCharges::MakeRoom(int64_t now, uint64_t* expired) {
   return true;
 }
 
-SqliteTierRows SqliteCharges::LoadTiers(const Charge& charge, int64_t now) {
-  SqliteTierRows tiers;
+SqliteTierMeters SqliteCharges::LoadTiers(const Charge& charge, int64_t now) {
+  SqliteTierMeters tiers;
   for (size_t i = 0; i < charge.tiers.size(); ++i) {
     const TierCharge& tier = charge.tiers[i];
     const auto same = std::ranges::find_if(charge.tiers.first(i), [&](const TierCharge& other) {
-      return other.key == tier.key && other.limit.unit == tier.limit.unit && other.limit.kind == tier.limit.kind &&
+      return other.key == tier.key && other.of_all_models == tier.of_all_models &&
+             other.limit.unit == tier.limit.unit && other.limit.kind == tier.limit.kind &&
              other.limit.per == tier.limit.per;
     });
     const auto before = static_cast<size_t>(same - charge.tiers.begin());
     if (before < i) {
       tiers.AddAgain(before);
     } else {
-      tiers.Add(models_.tiers.Load(charge.model, tier.key, tier.limit, now));
+      tiers.Add(models_.meters.Load(ModelOf(charge, i), tier.key, tier.limit, now));
     }
   }
   return tiers;
 }
 
-void SqliteCharges::SaveTiers(const Charge& charge, SqliteTierRows* tiers) {
-  for (size_t i = 0; i < tiers->size(); ++i) {
-    SqliteTier& tier = (*tiers)[i];
-    if (tier.id != 0) models_.tiers.Save(charge.model, charge.tiers[i].key, &tier);
-  }
+void SqliteCharges::Save(SqliteModel* model, SqliteTierMeters* tiers) {
+  for (SqliteMeter& tier : tiers->each())
+    if (tier.has_row()) models_.meters.Save(&tier);
+  models_.Save(model);
 }
 
 ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found) {
   SqliteModel model = models_.Load(charge.model, now, &found->expired);
-  SqliteTierRows tiers = LoadTiers(charge, now);
+  SqliteTierMeters tiers = LoadTiers(charge, now);
   ChargeAnswer answer;
   answer.quota = model.quota ? model.quota : charge.default_quota;
-  Judge(charge, answer.quota, SqliteCounts(charge, model, tiers, now, models_), &answer);
+  Judge(charge, answer.quota, SqliteCounts(model, tiers, now, models_.meters), &answer);
 
   const bool passes = answer.fits() && !(answer.code == QuotaCode::kUnknownModel && charge.refuse_unknown);
   if (passes || charge.forces()) {
     const bool has_quota = answer.quota.has_value();
     Room room = FindRoom(charge, has_quota, model, tiers);
-    if (!room.for_all && charge.charges()) {
-      SaveTiers(charge, &tiers);
+    if (!room.for_all && charge.charges() && charge.may_name) {
+      Save(&model, &tiers);
       if (MakeRoom(now, &found->expired)) {
         // Some of them may be forgotten by now.
         tiers = LoadTiers(charge, now);
@@ -127,86 +135,112 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
         room = FindRoom(charge, has_quota, model, tiers);
       }
     }
+    found->fullness = room.fullness;
+    if (room.fullness >= 0) answer.nearly_full = room.fullness >= kNearlyFull;
     if (!room.for_all && answer.fits()) answer.code = QuotaCode::kTooManyNames;
     if (charge.charges() && (room.for_all || charge.forces()))
       found->dropped += Enter(charge, now, room, &model, &tiers, &answer);
   }
-  SaveTiers(charge, &tiers);
+  Save(&model, &tiers);
   for (size_t i = 0; i < tiers.size(); ++i) answer.tiers.push_back({.used = tiers[i].used()});
   answer.usage = model.usage();
   return answer;
 }
 
 uint64_t SqliteCharges::Enter(const Charge& charge, int64_t now, const Room& room, SqliteModel* model,
-                              SqliteTierRows* tiers, ChargeAnswer* answer) {
+                              SqliteTierMeters* tiers, ChargeAnswer* answer) {
   if (!AddsAnything(charge)) return 0;
   if (!room.model) return 1;
-  if (!model->known && !answer->quota) models_.BeginBounded(charge.model, now);
+  if (!model->row.known && !answer->quota) {
+    model->row.bounded = true;
+    ++answer->new_names;
+  }
+  model->row.known = true;
   uint64_t dropped = 0;
   size_t tiers_left = room.tiers;
-  SqliteReservation held{.ts = now, .requests = charge.requests, .tokens = charge.tokens, .day = model->day};
+  SqliteReservation held{.ts = now, .requests = charge.requests, .tokens = charge.tokens};
+  held.day = static_cast<int64_t>(model->day.day());
   for (size_t i = 0; i < tiers->size(); ++i) {
-    SqliteTier& tier = (*tiers)[i];
-    if (!Needs(charge, tier.unit)) continue;
-    if (tier.id == 0 && tiers_left == 0) {
+    SqliteMeter& tier = (*tiers)[i];
+    if (!Needs(charge, tier.unit())) continue;
+    if (!tier.has_row() && tiers_left == 0) {
       ++dropped;
       continue;
     }
-    if (tier.id == 0) {
-      // Its entries need its id.
+    if (!tier.has_row()) {
       --tiers_left;
-      tier.changed = true;
-      models_.tiers.Save(charge.model, charge.tiers[i].key, &tier);
+      ++answer->new_names;
+      models_.meters.Save(&tier);
     }
-    const int64_t amount = AmountOf(charge, tier.unit);
-    const int64_t entry = amount > 0 ? models_.tiers.Add(&tier, now, amount) : 0;
+    const int64_t entry = models_.meters.Add(&tier, now, AmountOf(charge, tier.unit()));
     if (!charge.holds()) continue;
-    ++tier.pins;
-    tier.changed = true;
-    held.tiers.push_back({.tier = tier.id, .entry = entry});
+    tier.Pin();
+    held.tiers.push_back({.meter = tier.id(), .entry = entry});
   }
-  models_.requests.Add(charge.model, now, charge.requests, &model->requests);
-  models_.tokens.Add(charge.model, now, charge.tokens, &model->tokens);
-  models_.CountDay(charge.model, now, charge.requests, model);
+  held.request_entry = models_.meters.Add(&model->requests, now, charge.requests);
+  held.token_entry = models_.meters.Add(&model->tokens, now, charge.tokens);
+  if (charge.requests > 0) (void)model->day.Add(SqliteTime(now), charge.requests);
   answer->charged = true;
   if (!charge.holds()) return dropped;
   held.id = FormatReservationId(RandomReservationToken(), charge.model);
   held.deadline = now + charge.hold_for.count();
-  held.request_entry = charge.requests > 0 ? model->requests.number() : 0;
-  held.token_entry = charge.tokens > 0 ? model->tokens.number() : 0;
-  models_.Hold(charge.model, held);
-  ++model->open;
+  models_.Hold(model, held);
   answer->reservation = std::move(held.id);
   return dropped;
 }
 
-SettlementAnswer SqliteCharges::Settle(std::string_view model, const Settlement& settlement, int64_t now,
-                                       Found* found) {
-  SettlementAnswer answer{.code = SettlementAnswer::Code::kUnknown, .model = std::string(model)};
-  SqliteModel state = models_.Load(model, now, &found->expired);
-  const std::optional<SqliteReservation> held = models_.Find(settlement.reservation);
-  if (!held || held->deadline <= now) return answer;
-  const bool refund = !settlement.tokens;
-  const int64_t tokens = std::clamp<int64_t>(settlement.tokens.value_or(0), 0, kMostAmount);
-  models_.GiveBack(model, *held, refund ? held->requests : 0, std::max<int64_t>(0, held->tokens - tokens), now, &state);
-  if (tokens > held->tokens) EnterMore(model, *held, tokens - held->tokens, now, &state);
-  models_.Forget(model, settlement.reservation);
-  answer.code = SettlementAnswer::Code::kSettled;
-  answer.reserved_tokens = held->tokens;
-  answer.actual_tokens = tokens;
-  answer.time_left = Duration(held->deadline - now);
+SettlementAnswer SqliteCharges::Settle(std::string_view name, const Settlement& settlement, int64_t now, Found* found) {
+  SettlementAnswer answer{.code = SettlementAnswer::Code::kUnknown, .model = std::string(name)};
+  SqliteModel model = models_.Load(name, now, &found->expired);
+  std::optional<SqliteReservation> held = models_.Find(settlement.reservation);
+  if (held && held->deadline <= now) {
+    models_.Expire(&model, *held, now);
+    ++found->expired;
+    held.reset();
+  }
+  if (held) {
+    SettleOpen(&model, *held, settlement, now, &answer);
+  } else if (const std::optional<SqliteEnded> ended = models_.FindEnded(settlement.reservation, now)) {
+    SettleEnded(&model, *ended, settlement, now, &answer);
+  }
+  models_.Save(&model);
+  models_.ForgetEnded(name, now);
   return answer;
 }
 
-void SqliteCharges::EnterMore(std::string_view model, const SqliteReservation& held, int64_t tokens, int64_t now,
-                              SqliteModel* state) {
-  models_.tokens.Add(model, now, tokens, &state->tokens);
-  for (const auto& [id, entry] : held.tiers) {
-    std::optional<SqliteTier> tier = models_.tiers.Load(id, now);
-    if (!tier || tier->unit != Limit::Unit::kTokens) continue;
-    (void)models_.tiers.Add(&*tier, now, tokens);
-    models_.tiers.Save("", "", &*tier);
+void SqliteCharges::SettleOpen(SqliteModel* model, const SqliteReservation& held, const Settlement& settlement,
+                               int64_t now, SettlementAnswer* answer) {
+  answer->code = SettlementAnswer::Code::kSettled;
+  answer->reserved_tokens = held.tokens;
+  answer->time_left = Duration(held.deadline - now);
+  if (settlement.extend) {
+    if (*settlement.extend > answer->time_left) models_.Extend(held.id, now + settlement.extend->count());
+    return;
   }
+  answer->refunded = !settlement.tokens;
+  const int64_t tokens = std::clamp<int64_t>(settlement.tokens.value_or(0), 0, kMostAmount);
+  answer->actual_tokens = tokens;
+  models_.GiveBack(model, held, answer->refunded ? held.requests : 0, std::max<int64_t>(0, held.tokens - tokens), now);
+  if (tokens > held.tokens) models_.EnterMore(model, held.tiers, 0, tokens - held.tokens, now);
+  models_.Forget(model, held.id);
+  EndAs(*model, held.id, {.requests = held.requests, .tokens = held.tokens, .tiers = held.tiers}, now, *answer);
+}
+
+void SqliteCharges::SettleEnded(SqliteModel* model, const SqliteEnded& ended, const Settlement& settlement, int64_t now,
+                                SettlementAnswer* answer) {
+  answer->reserved_tokens = ended.tokens;
+  if (!ended.end.AnswerTo(settlement, answer)) return;
+  if (!answer->refunded) models_.EnterMore(model, ended.tiers, ended.requests, answer->actual_tokens, now);
+  EndAs(*model, settlement.reservation, ended, now, *answer);
+}
+
+void SqliteCharges::EndAs(const SqliteModel& model, std::string_view id, SqliteEnded ended, int64_t now,
+                          const SettlementAnswer& answer) {
+  models_.LetGo(ended.tiers, now);
+  ended.tiers.clear();
+  ended.end = HoldEnd::Of(answer);
+  ended.kept_until = now + kSettledKept.count();
+  models_.End(model.name, id, ended);
 }
 
 }  // namespace weir

@@ -22,6 +22,7 @@ class SqliteCharges {
   struct Found {
     uint64_t expired = 0;  // reservations
     uint64_t dropped = 0;  // forced usage for which there was no room
+    double fullness = -1;  // of the room for names, where some was looked for
   };
   ChargeAnswer Run(const Charge& charge, int64_t now, Found* found);
   SettlementAnswer Settle(std::string_view model, const Settlement& settlement, int64_t now, Found* found);
@@ -32,16 +33,21 @@ class SqliteCharges {
     bool model = true;
     size_t tiers = 0;
     bool for_all = true;
+    double fullness = -1;
   };
-  Room FindRoom(const Charge& charge, bool has_quota, const SqliteModel& model, const SqliteTierRows& tiers);
+  Room FindRoom(const Charge& charge, bool has_quota, const SqliteModel& model, const SqliteTierMeters& tiers);
   bool MakeRoom(int64_t now, uint64_t* expired);
-  SqliteTierRows LoadTiers(const Charge& charge, int64_t now);
-  void SaveTiers(const Charge& charge, SqliteTierRows* tiers);
+  SqliteTierMeters LoadTiers(const Charge& charge, int64_t now);
+  void Save(SqliteModel* model, SqliteTierMeters* tiers);
   // How many counts were left out.
-  uint64_t Enter(const Charge& charge, int64_t now, const Room& room, SqliteModel* model, SqliteTierRows* tiers,
+  uint64_t Enter(const Charge& charge, int64_t now, const Room& room, SqliteModel* model, SqliteTierMeters* tiers,
                  ChargeAnswer* answer);
-  void EnterMore(std::string_view model, const SqliteReservation& held, int64_t tokens, int64_t now,
-                 SqliteModel* state);
+  void SettleOpen(SqliteModel* model, const SqliteReservation& held, const Settlement& settlement, int64_t now,
+                  SettlementAnswer* answer);
+  void SettleEnded(SqliteModel* model, const SqliteEnded& ended, const Settlement& settlement, int64_t now,
+                   SettlementAnswer* answer);
+  void EndAs(const SqliteModel& model, std::string_view id, SqliteEnded ended, int64_t now,
+             const SettlementAnswer& answer);
   size_t Free(SqliteQuery& count, size_t bound);
 
   SqliteModels& models_;

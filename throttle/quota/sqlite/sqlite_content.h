@@ -16,7 +16,8 @@ class SqliteContent {
   SqliteContent(SqliteDatabase& database, SqliteModels& models);
 
   // Of a quota that was checked.
-  void SetQuota(std::string_view model, const std::optional<ModelQuota>& quota);
+  void SetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration);
+  std::vector<std::string> StatedByConfiguration();
   void Reset(std::string_view model);
   void ResetAll();
   std::vector<std::string> Models(int64_t now, uint64_t* expired);
@@ -30,6 +31,9 @@ class SqliteContent {
   SqliteModels& models_;
   SqliteQuery set_quota_;
   SqliteQuery unset_quota_;
+  SqliteQuery configured_;
+  SqliteQuery not_configured_;
+  SqliteQuery all_configured_;
   SqliteQuery known_;
   SqliteQuery due_models_;
   SqliteQuery live_models_;

@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "config/sync_directory.h"
+
 namespace weir {
 namespace {
 
@@ -38,9 +40,8 @@ std::string Advice(int code, std::chrono::milliseconds busy_timeout) {
 }
 
 Status MakeDirectoryOf(const std::string& path) {
-  const std::filesystem::path directory = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!directory.empty()) std::filesystem::create_directories(directory, error);
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  const std::error_code error = directory.empty() ? std::error_code() : MakeDirectories(directory);
   if (error) return Status::Error(path + ": its directory cannot be made: " + error.message());
   return {};
 }
@@ -102,11 +103,14 @@ int SqliteDatabase::WaitForLock(void* database, int tries) {
 
 void SqliteDatabase::Fail(int code) {
   if (!problem_.empty()) return;
-  was_busy_ = (code & 0xff) == SQLITE_BUSY;
+  const int kind = code & 0xff;
+  was_busy_ = kind == SQLITE_BUSY;
+  // SQLite may stumble over a file that was moved before this has looked for it.
+  if (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY) CheckInPlace();
+  if (!problem_.empty()) return;
   const std::string advice = Advice(code, busy_timeout_);
   problem_ = path_ + ": " + (handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
   const int system = handle_ != nullptr ? sqlite3_system_errno(handle_) : 0;
-  const int kind = code & 0xff;
   if (system != 0 && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN))
     problem_.append(" (").append(std::strerror(system)).append(")");
   if (!advice.empty()) problem_.append(": ").append(advice);
@@ -135,6 +139,8 @@ void SqliteDatabase::Execute(const std::string& sql) {
   const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) Fail(code);
 }
+
+int64_t SqliteDatabase::changes() const { return sqlite3_total_changes64(handle_); }
 
 int64_t SqliteDatabase::last_id() const { return sqlite3_last_insert_rowid(handle_); }
 

@@ -45,6 +45,7 @@ class SqliteDatabase {
 
   void Execute(const std::string& sql);  // any number of statements
   int64_t last_id() const;
+  int64_t changes() const;  // rows that it has changed
 
  private:
   friend class SqliteQuery;

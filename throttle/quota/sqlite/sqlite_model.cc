@@ -7,13 +7,11 @@
 namespace weir {
 namespace {
 
-constexpr int64_t kDayNs = kDay.count();
-
-// "tier:entry tier:entry"
+// "meter:entry meter:entry"
 std::string WriteParts(const std::vector<SqliteReservation::Part>& parts) {
   std::string text;
-  for (const auto& [tier, entry] : parts)
-    text.append(text.empty() ? "" : " ").append(std::to_string(tier)).append(":").append(std::to_string(entry));
+  for (const auto& [meter, entry] : parts)
+    text.append(text.empty() ? "" : " ").append(std::to_string(meter)).append(":").append(std::to_string(entry));
   return text;
 }
 
@@ -28,7 +26,7 @@ std::vector<SqliteReservation::Part> ReadParts(std::string_view text) {
   };
   while (at != end) {
     SqliteReservation::Part part;
-    if (!read(&part.tier) || !read(&part.entry)) break;
+    if (!read(&part.meter) || !read(&part.entry)) break;
     parts.push_back(part);
   }
   return parts;
@@ -46,17 +44,32 @@ SqliteReservation ReadReservation(const SqliteRows& row) {
           .tiers = ReadParts(row.Text(8))};
 }
 
+SqliteEnded ReadEnded(const SqliteRows& row) {
+  return {.end = {.how = static_cast<HoldEnd::How>(row.Int(1)), .late = row.Int(2) != 0, .tokens = row.Int(5)},
+          .requests = row.Int(3),
+          .tokens = row.Int(4),
+          .tiers = ReadParts(row.Text(6)),
+          .kept_until = row.Int(7)};
+}
+
+constexpr const char* kEnded =
+    "SELECT id, how, late, requests, tokens, actual, tiers, kept_until FROM weir_ended WHERE ";
 constexpr const char* kReservation =
     "SELECT id, ts, deadline, requests, tokens, request_entry, token_entry, day, tiers FROM weir_reservations WHERE ";
 
 }  // namespace
 
+SqliteModel::SqliteModel(std::string_view named, int64_t now)
+    : name(named),
+      requests(named, "", {.unit = Limit::Unit::kRequests, .per = kMinute}, now),
+      tokens(named, "", {.unit = Limit::Unit::kTokens, .per = kMinute}, now) {}
+
 ModelUsage SqliteModel::usage() const {
-  return {.rpm = std::min(kMostAmount, requests.sum),
-          .tpm = std::min(kMostAmount, tokens.sum),
-          .rpd = day_count,
-          .day_start = WallTime(Duration(day_count > 0 ? day_start : 0)),
-          .open_reservations = open};
+  return {.rpm = requests.used(),
+          .tpm = tokens.used(),
+          .rpd = day.count(),
+          .day_start = day.start(),
+          .open_reservations = row.open};
 }
 
 std::optional<ModelQuota> ReadSqliteQuota(SqliteDatabase& database, std::string_view model, const SqliteRows& row,
@@ -71,125 +84,142 @@ std::optional<ModelQuota> ReadSqliteQuota(SqliteDatabase& database, std::string_
 }
 
 SqliteModels::SqliteModels(SqliteDatabase& database)
-    : requests(database, "requests"),
-      tokens(database, "tokens"),
-      tiers(database),
+    : meters(database),
       database_(database),
       load_(database,
-            "SELECT m.requests, m.requests_rows, m.requests_first, m.tokens, m.tokens_rows, m.tokens_first, m.seen, "
-            "m.open, d.day_start, d.day_count, q.max_rpm, q.max_tpm, q.max_rpd, m.requests_gone, m.tokens_gone, m.days "
-            "FROM (SELECT ?1 AS model) k "
-            "LEFT JOIN weir_models m ON m.model = k.model LEFT JOIN daily d ON d.model = k.model "
+            "SELECT q.max_rpm, q.max_tpm, q.max_rpd, m.day_start, m.day_count, m.days, m.seen, m.open, m.bounded "
+            "FROM (SELECT ?1 AS model) k LEFT JOIN weir_models m ON m.model = k.model "
             "LEFT JOIN quotas q ON q.model = k.model"),
-      seen_(database,
-            "UPDATE weir_models SET seen = ?2, requests_first = min(requests_first, ?2), "
-            "tokens_first = min(tokens_first, ?2) WHERE model = ?1"),
-      set_day_(database,
-               "INSERT INTO daily(model, day_start, day_count) VALUES(?1, ?2, ?3) ON CONFLICT(model) DO UPDATE SET "
-               "day_start = excluded.day_start, day_count = excluded.day_count"),
-      end_day_(database, "DELETE FROM daily WHERE model = ?1"),
+      save_(database,
+            "INSERT INTO weir_models(model, day_start, day_count, days, seen, open, bounded) "
+            "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT(model) DO UPDATE SET day_start = ?2, day_count = ?3, "
+            "days = ?4, seen = ?5, open = ?6"),
+      drop_(database, "DELETE FROM weir_models WHERE model = ?1"),
+      drop_meters_(database, "DELETE FROM weir_meters WHERE model = ?1 AND key = ''"),
       hold_(database,
             "INSERT INTO weir_reservations(id, model, ts, deadline, requests, tokens, request_entry, token_entry, "
             "day, tiers) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"),
-      open_(database,
-            "INSERT INTO weir_models(model, seen, open) VALUES(?1, ?2, 1) ON CONFLICT(model) DO UPDATE SET "
-            "open = open + 1, seen = max(seen, ?2)"),
       find_(database, std::string(kReservation) + "id = ?1"),
       due_(database, std::string(kReservation) + "model = ?1 AND deadline <= ?2 ORDER BY deadline LIMIT " +
                          std::to_string(kMostExpiredAtOnce)),
       step_back_(database,
                  "UPDATE weir_reservations SET deadline = deadline - (ts - ?2), ts = ?2 WHERE model = ?1 AND ts > ?2"),
-      begin_bounded_(database,
-                     "INSERT INTO weir_models(model, seen, bounded) VALUES(?1, ?2, 1) ON CONFLICT(model) DO NOTHING"),
       forget_(database, "DELETE FROM weir_reservations WHERE id = ?1"),
-      close_(database, "UPDATE weir_models SET open = max(0, open - 1) WHERE model = ?1"),
-      drop_(database, "DELETE FROM weir_models WHERE model = ?1") {}
+      extend_(database, "UPDATE weir_reservations SET deadline = ?2 WHERE id = ?1"),
+      find_ended_(database, std::string(kEnded) + "id = ?1"),
+      count_ended_(database, "SELECT ended FROM weir_ended_counts WHERE model = ?1"),
+      next_ended_(database, std::string(kEnded) + "model = ?1 ORDER BY kept_until LIMIT 1"),
+      end_(database,
+           "INSERT INTO weir_ended(id, model, how, late, requests, tokens, actual, tiers, kept_until) "
+           "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) DO UPDATE SET how = excluded.how, "
+           "late = excluded.late, actual = excluded.actual, tiers = excluded.tiers, kept_until = excluded.kept_until"),
+      forget_ended_(database, "DELETE FROM weir_ended WHERE id = ?1") {}
 
-SqliteModel SqliteModels::Read(std::string_view model) {
-  SqliteModel state;
-  SqliteRows row = load_(model);
-  if (!row.Next()) return state;
-  const auto amount = [&](int column) { return std::max<int64_t>(0, row.Int(column)); };
-  state.known = !row.IsNull(6);
-  state.requests = {.sum = amount(0), .rows = amount(1), .first = row.Int(2), .gone = row.Int(13)};
-  state.tokens = {.sum = amount(3), .rows = amount(4), .first = row.Int(5), .gone = row.Int(14)};
-  state.day = row.Int(15);
-  state.seen = row.Int(6);
-  state.open = row.Int(7);
-  state.day_start = std::max<int64_t>(0, row.Int(8));
-  state.day_count = SqliteAmount(row, 9);
-  state.quota = ReadSqliteQuota(database_, model, row, 10);
-  return state;
-}
-
-SqliteModel SqliteModels::Load(std::string_view model, int64_t now, uint64_t* expired) {
-  SqliteModel state = Read(model);
-  if (!state.known) return state;
-  if (state.seen > now || (state.day_count > 0 && state.day_start > now)) {
-    StepBack(model, now);
-    state = Read(model);
+SqliteModel SqliteModels::Load(std::string_view name, int64_t now, uint64_t* expired) {
+  SqliteModel model(name, now);
+  {
+    SqliteRows row = load_(name);
+    if (!row.Next()) return model;
+    model.quota = ReadSqliteQuota(database_, name, row, 0);
+    if (row.IsNull(3)) return model;
+    model.row = {.known = true,
+                 .bounded = row.Int(8) != 0,
+                 .seen = row.Int(6),
+                 .open = row.Int(7),
+                 .day_start = std::max<int64_t>(0, row.Int(3)),
+                 .day_count = std::clamp<int64_t>(row.Int(4), 0, kMostAmount),
+                 .day = row.Int(5)};
   }
+  model.stored = model.row;
+  model.day = DayCount(SqliteTime(model.row.day_start), model.row.day_count, static_cast<DayCount::Ref>(model.row.day));
   // What has left is not given back: first it goes.
-  requests.Refresh(model, now, &state.requests);
-  tokens.Refresh(model, now, &state.tokens);
-  if (state.day_count > 0 && now - state.day_start >= kDayNs) {
-    // What has left stays away, also when the clock then steps back.
-    state.day_count = 0;
-    SetDay(model, state);
-    ++state.day;
+  meters.LoadOwn(name, now, &model.requests, &model.tokens);
+  model.day.Advance(SqliteTime(now));
+  if (model.row.seen > now) {
+    step_back_.Run(name, now);
+    model.row.seen = now;
   }
-  if (state.open > 0) ExpireReservations(model, now, &state, expired);
-  return state;
+  if (model.row.open > 0) ExpireReservations(&model, now, expired);
+  return model;
 }
 
-// The counts of tiers follow when they are asked for.
-void SqliteModels::StepBack(std::string_view model, int64_t now) {
-  requests.StepBack(model, now);
-  tokens.StepBack(model, now);
-  step_back_.Run(model, now);
-  SqliteModel state = Read(model);
-  if (state.day_count > 0 && state.day_start > now) {
-    state.day_start = now;
-    SetDay(model, state);
-  }
-  seen_.Run(model, now);
+void SqliteModels::Save(SqliteModel* model) {
+  for (SqliteMeter* meter : {&model->requests, &model->tokens})
+    if (meter->has_row()) meters.Save(meter);
+  SqliteModel::Row& row = model->row;
+  row.day_start = SqliteNs(model->day.start());
+  row.day_count = model->day.count();
+  row.day = static_cast<int64_t>(model->day.day());
+  if (row == model->stored) return;
+  save_.Run(model->name, row.day_start, row.day_count, row.day, row.seen, row.open, int64_t{row.bounded});
+  model->stored = row;
 }
 
-void SqliteModels::ExpireReservations(std::string_view model, int64_t now, SqliteModel* state, uint64_t* expired) {
+void SqliteModels::Drop(std::string_view model) {
+  drop_meters_.Run(model);
+  drop_.Run(model);
+}
+
+void SqliteModels::ExpireReservations(SqliteModel* model, int64_t now, uint64_t* expired) {
   std::vector<SqliteReservation> due;
   {
-    SqliteRows rows = due_(model, now);
+    SqliteRows rows = due_(model->name, now);
     while (rows.Next()) due.push_back(ReadReservation(rows));
   }
-  for (const SqliteReservation& reservation : due) {
-    GiveBack(model, reservation, reservation.requests, reservation.tokens, now, state);
-    Forget(model, reservation.id);
-    --state->open;
-    ++*expired;
+  for (const SqliteReservation& reservation : due) Expire(model, reservation, now);
+  *expired += due.size();
+  if (!due.empty()) ForgetEnded(model->name, now);
+}
+
+// Its tiers stay pinned: a late commit charges them.
+void SqliteModels::Expire(SqliteModel* model, const SqliteReservation& reservation, int64_t now) {
+  GiveBack(model, reservation, reservation.requests, reservation.tokens, now);
+  Forget(model, reservation.id);
+  End(model->name, reservation.id,
+      {.requests = reservation.requests,
+       .tokens = reservation.tokens,
+       .tiers = reservation.tiers,
+       .kept_until = reservation.deadline + kExpiredKept.count()});
+}
+
+std::optional<SqliteEnded> SqliteModels::FindEnded(std::string_view id, int64_t now) {
+  SqliteRows row = find_ended_(id);
+  if (!row.Next()) return {};
+  SqliteEnded ended = ReadEnded(row);
+  return ended.kept_until > now ? std::optional(std::move(ended)) : std::nullopt;
+}
+
+void SqliteModels::End(std::string_view model, std::string_view id, const SqliteEnded& ended) {
+  const std::string parts = WriteParts(ended.tiers);
+  end_.Run(id, model, static_cast<int64_t>(ended.end.how), static_cast<int64_t>(ended.end.late), ended.requests,
+           ended.tokens, ended.end.tokens, std::string_view(parts), ended.kept_until);
+}
+
+void SqliteModels::ForgetEnded(std::string_view model, int64_t now) {
+  int64_t count = 0;
+  if (SqliteRows row = count_ended_(model); row.Next()) count = row.Int(0);
+  for (; count > 0; --count) {
+    std::string id;
+    SqliteEnded ended;
+    {
+      SqliteRows row = next_ended_(model);
+      if (!row.Next()) return;
+      id = row.Text(0);
+      ended = ReadEnded(row);
+    }
+    if (ended.kept_until > now && count <= static_cast<int64_t>(kMostEnded)) return;
+    LetGo(ended.tiers, now);
+    forget_ended_.Run(std::string_view(id));
   }
 }
 
-void SqliteModels::SetDay(std::string_view model, const SqliteModel& state) {
-  if (state.day_count > 0) {
-    set_day_.Run(model, state.day_start, state.day_count);
-  } else {
-    end_day_.Run(model);
-  }
-}
-
-void SqliteModels::CountDay(std::string_view model, int64_t now, int64_t count, SqliteModel* state) {
-  if (count <= 0) return;
-  if (state->day_count == 0) state->day_start = now;
-  state->day_count = AddAmounts(state->day_count, count);
-  SetDay(model, *state);
-}
-
-void SqliteModels::Hold(std::string_view model, const SqliteReservation& reservation) {
+void SqliteModels::Hold(SqliteModel* model, const SqliteReservation& reservation) {
   const std::string parts = WriteParts(reservation.tiers);
-  hold_.Run(std::string_view(reservation.id), model, reservation.ts, reservation.deadline, reservation.requests,
+  hold_.Run(std::string_view(reservation.id), model->name, reservation.ts, reservation.deadline, reservation.requests,
             reservation.tokens, reservation.request_entry, reservation.token_entry, reservation.day,
             std::string_view(parts));
-  open_.Run(model, reservation.ts);
+  ++model->row.open;
+  model->row.seen = std::max(model->row.seen, reservation.ts);
 }
 
 std::optional<SqliteReservation> SqliteModels::Find(std::string_view id) {
@@ -198,37 +228,47 @@ std::optional<SqliteReservation> SqliteModels::Find(std::string_view id) {
   return ReadReservation(row);
 }
 
-void SqliteModels::GiveBack(std::string_view model, const SqliteReservation& reservation, int64_t request_count,
-                            int64_t token_count, int64_t now, SqliteModel* state) {
-  if (request_count > 0 && state->day_count > 0 && reservation.day == state->day) {
-    state->day_count = std::max<int64_t>(0, state->day_count - request_count);
-    SetDay(model, *state);
-    if (state->day_count == 0) ++state->day;
-  }
-  requests.GiveBack(model, reservation.request_entry, reservation.ts, request_count, &state->requests);
-  tokens.GiveBack(model, reservation.token_entry, reservation.ts, token_count, &state->tokens);
-  for (const auto& [id, entry] : reservation.tiers) {
-    std::optional<SqliteTier> tier = tiers.Load(id, now);
-    if (!tier) continue;
-    const bool of_requests = tier->unit == Limit::Unit::kRequests;
-    const int64_t added = of_requests ? reservation.requests : reservation.tokens;
-    const int64_t amount = of_requests ? request_count : token_count;
-    if (amount > 0) tiers.GiveBack(&*tier, entry, reservation.ts, now, added, amount);
-    tier->pins = std::max<int64_t>(0, tier->pins - 1);
-    tier->changed = true;
-    tiers.Save("", "", &*tier);
-  }
-}
-
-void SqliteModels::Forget(std::string_view model, std::string_view id) {
+void SqliteModels::Forget(SqliteModel* model, std::string_view id) {
   forget_.Run(id);
-  close_.Run(model);
+  model->row.open = std::max<int64_t>(0, model->row.open - 1);
 }
 
-void SqliteModels::DropIfUnused(std::string_view model, const SqliteModel& state) {
-  if (state.open > 0 || state.day_count > 0 || state.requests.rows > 0 || state.tokens.rows > 0) return;
-  end_day_.Run(model);
-  drop_.Run(model);
+void SqliteModels::ChangeMeters(const std::vector<SqliteReservation::Part>& parts, int64_t now, auto change) {
+  for (const auto& [id, entry] : parts) {
+    std::optional<SqliteMeter> meter = meters.Load(id, now);
+    if (!meter) continue;
+    change(&*meter, entry);
+    meters.Save(&*meter);
+  }
+}
+
+void SqliteModels::GiveBack(SqliteModel* model, const SqliteReservation& reservation, int64_t requests, int64_t tokens,
+                            int64_t now) {
+  const auto give_back = [&](SqliteMeter* meter, int64_t entry) {
+    const bool of_requests = meter->unit() == Limit::Unit::kRequests;
+    meters.GiveBack(meter, entry, reservation.ts, now, of_requests ? reservation.requests : reservation.tokens,
+                    of_requests ? requests : tokens);
+  };
+  give_back(&model->requests, reservation.request_entry);
+  give_back(&model->tokens, reservation.token_entry);
+  if (requests > 0) model->day.GiveBack(static_cast<DayCount::Ref>(reservation.day), requests);
+  ChangeMeters(reservation.tiers, now, give_back);
+}
+
+void SqliteModels::EnterMore(SqliteModel* model, const std::vector<SqliteReservation::Part>& tiers, int64_t requests,
+                             int64_t tokens, int64_t now) {
+  const auto enter = [&](SqliteMeter* meter, int64_t /*entry*/) {
+    (void)meters.Add(meter, now, meter->unit() == Limit::Unit::kRequests ? requests : tokens);
+  };
+  model->row.known = true;
+  enter(&model->requests, 0);
+  enter(&model->tokens, 0);
+  if (requests > 0) (void)model->day.Add(SqliteTime(now), requests);
+  ChangeMeters(tiers, now, enter);
+}
+
+void SqliteModels::LetGo(const std::vector<SqliteReservation::Part>& tiers, int64_t now) {
+  ChangeMeters(tiers, now, [](SqliteMeter* meter, int64_t /*entry*/) { meter->Unpin(); });
 }
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The rows of one model within a transaction: its two logs, its day, its reservations. Private to the store.
+// The rows of one model within a transaction: its counts, its day, its reservations. Private to the store.
 #pragma once
 
 #include <optional>
@@ -6,25 +6,39 @@
 #include <string_view>
 #include <vector>
 
+#include "throttle/quota/ended_holds.h"
+#include "throttle/quota/meter.h"
 #include "throttle/quota/quota_store.h"
 #include "throttle/quota/sqlite/sqlite_database.h"
-#include "throttle/quota/sqlite/sqlite_log.h"
-#include "throttle/quota/sqlite/sqlite_tier.h"
+#include "throttle/quota/sqlite/sqlite_meter.h"
 
 namespace weir {
 
 struct SqliteModel {
-  bool known = false;               // it has a row
-  std::optional<ModelQuota> quota;  // stated
-  SqliteLogState requests;
-  SqliteLogState tokens;
-  int64_t seen = 0;
-  int64_t open = 0;
-  int64_t day_start = 0;
-  int64_t day_count = 0;
-  int64_t day = 0;  // its number
+  // The columns of weir_models, but for the day.
+  struct Row {
+    bool known = false;    // it has one
+    bool bounded = false;  // it was new without a quota: its name takes room
+    int64_t seen = 0;      // the latest time that a reservation was made at
+    int64_t open = 0;
+    int64_t day_start = 0;
+    int64_t day_count = 0;
+    int64_t day = 0;  // its number
+    bool operator==(const Row&) const = default;
+  };
 
+  SqliteModel(std::string_view named, int64_t now);
+
+  bool unused() const { return row.open == 0 && day.count() == 0 && requests.empty() && tokens.empty(); }
   ModelUsage usage() const;
+
+  std::string_view name;            // must outlive it
+  std::optional<ModelQuota> quota;  // stated
+  SqliteMeter requests;
+  SqliteMeter tokens;
+  DayCount day;
+  Row row;
+  Row stored;
 };
 
 // Of the columns max_rpm, max_tpm and max_rpd, the first of them given; nothing where they are NULL. Below 0: the
@@ -34,7 +48,7 @@ std::optional<ModelQuota> ReadSqliteQuota(SqliteDatabase& database, std::string_
 
 struct SqliteReservation {
   struct Part {
-    int64_t tier = 0;
+    int64_t meter = 0;
     int64_t entry = 0;
   };
 
@@ -49,49 +63,67 @@ struct SqliteReservation {
   std::vector<Part> tiers;
 };
 
+struct SqliteEnded {
+  HoldEnd end;
+  int64_t requests = 0;
+  int64_t tokens = 0;
+  std::vector<SqliteReservation::Part> tiers;  // pinned, of one that expired
+  int64_t kept_until = 0;
+};
+
 class SqliteModels {
  public:
   explicit SqliteModels(SqliteDatabase& database);
 
   // As of `now`: what has left is gone, reservations whose time is up are given back, kMostExpiredAtOnce at most, and
-  // what lies in the future counts as of now. `expired` is raised by the reservations that were.
+  // what lies in the future counts as of now. `expired` is raised by the reservations that were. Save goes after it.
   SqliteModel Load(std::string_view model, int64_t now, uint64_t* expired);
-  // A row for a model that has none and no quota: its name takes room.
-  void BeginBounded(std::string_view model, int64_t now) { begin_bounded_.Run(model, now); }
-  void CountDay(std::string_view model, int64_t now, int64_t requests, SqliteModel* state);
-  void Hold(std::string_view model, const SqliteReservation& reservation);
-  std::optional<SqliteReservation> Find(std::string_view id);
-  // Takes back where it still counts, `state` being the model's, and lets go of the tiers.
-  void GiveBack(std::string_view model, const SqliteReservation& reservation, int64_t requests, int64_t tokens,
-                int64_t now, SqliteModel* state);
-  void Forget(std::string_view model, std::string_view id);
-  // Deletes the row of a model of which nothing counts.
-  void DropIfUnused(std::string_view model, const SqliteModel& state);
+  void Save(SqliteModel* model);
+  void Drop(std::string_view model);  // one that is unused
 
-  SqliteLog requests;
-  SqliteLog tokens;
-  SqliteTiers tiers;
+  void Hold(SqliteModel* model, const SqliteReservation& reservation);
+  std::optional<SqliteReservation> Find(std::string_view id);
+  void Extend(std::string_view id, int64_t deadline) { extend_.Run(id, deadline); }
+  // One whose deadline has come.
+  void Expire(SqliteModel* model, const SqliteReservation& reservation, int64_t now);
+  void Forget(SqliteModel* model, std::string_view id);
+  std::optional<SqliteEnded> FindEnded(std::string_view id, int64_t now);
+  // In the place of what was said of it before.
+  void End(std::string_view model, std::string_view id, const SqliteEnded& ended);
+  void ForgetEnded(std::string_view model, int64_t now);
+
+  // Takes back where it still counts.
+  void GiveBack(SqliteModel* model, const SqliteReservation& reservation, int64_t requests, int64_t tokens,
+                int64_t now);
+  // Whatever the limits, also in those tiers.
+  void EnterMore(SqliteModel* model, const std::vector<SqliteReservation::Part>& tiers, int64_t requests,
+                 int64_t tokens, int64_t now);
+  // A reservation is done with them.
+  void LetGo(const std::vector<SqliteReservation::Part>& tiers, int64_t now);
+
+  SqliteMeters meters;
 
  private:
-  SqliteModel Read(std::string_view model);
-  void StepBack(std::string_view model, int64_t now);
-  void ExpireReservations(std::string_view model, int64_t now, SqliteModel* state, uint64_t* expired);
-  void SetDay(std::string_view model, const SqliteModel& state);
+  void ExpireReservations(SqliteModel* model, int64_t now, uint64_t* expired);
+  // Of each that is still there.
+  void ChangeMeters(const std::vector<SqliteReservation::Part>& parts, int64_t now, auto change);
 
   SqliteDatabase& database_;
   SqliteQuery load_;
-  SqliteQuery seen_;
-  SqliteQuery set_day_;
-  SqliteQuery end_day_;
+  SqliteQuery save_;
+  SqliteQuery drop_;
+  SqliteQuery drop_meters_;
   SqliteQuery hold_;
-  SqliteQuery open_;
   SqliteQuery find_;
   SqliteQuery due_;
   SqliteQuery step_back_;
-  SqliteQuery begin_bounded_;
   SqliteQuery forget_;
-  SqliteQuery close_;
-  SqliteQuery drop_;
+  SqliteQuery extend_;
+  SqliteQuery find_ended_;
+  SqliteQuery count_ended_;
+  SqliteQuery next_ended_;
+  SqliteQuery end_;
+  SqliteQuery forget_ended_;
 };
 
 }  // namespace weir

@@ -1,13 +1,14 @@
 #include "throttle/quota/sqlite/sqlite_schema.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "config/parse.h"
+#include "config/text/parse.h"
 #include "throttle/quota/sqlite/sqlite_model.h"
 
 namespace weir {
@@ -16,55 +17,40 @@ namespace {
 // "weir" in ASCII: whose file it is (PRAGMA application_id).
 constexpr int64_t kApplicationId = 0x77656972;
 
+// As the published program makes them, where one is missing.
 constexpr std::string_view kPublishedTables = R"sql(
 CREATE TABLE IF NOT EXISTS quotas(
   model TEXT PRIMARY KEY,
   max_rpm INTEGER NOT NULL DEFAULT 0,
   max_tpm INTEGER NOT NULL DEFAULT 0,
   max_rpd INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS requests(
-  model TEXT NOT NULL,
-  ts INTEGER NOT NULL,
-  count INTEGER NOT NULL DEFAULT 1);
-CREATE TABLE IF NOT EXISTS tokens(
-  model TEXT NOT NULL,
-  ts INTEGER NOT NULL,
-  count INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS requests(model TEXT NOT NULL, ts INTEGER NOT NULL, count INTEGER NOT NULL DEFAULT 1);
+CREATE TABLE IF NOT EXISTS tokens(model TEXT NOT NULL, ts INTEGER NOT NULL, count INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS daily(
   model TEXT PRIMARY KEY,
   day_start INTEGER NOT NULL,
   day_count INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX IF NOT EXISTS idx_requests_model_ts ON requests(model, ts);
-CREATE INDEX IF NOT EXISTS idx_tokens_model_ts ON tokens(model, ts);
 )sql";
 
-// weir_models has the sums of the logs, so that a decision reads one row whatever is in the window; `…_first` is when
-// the newest entry of a log began, `…_gone` how many entries have left it, `days` how many days have ended:
-// reservations know their entries and their day by these numbers. `seen` is the latest time that the model's rows know;
-// `bounded` is 1 of a model that was new without a quota. weir_counts has how many of those there are, and how many
-// tiers, which SQLite would count one by one. weir_tiers.pins: the open reservations that hold the tier.
+// weir_models: `days` is how many days have ended, by which reservations know theirs; `seen` the latest time that one
+// was made at; `bounded` is 1 of a model that was new without a quota. weir_counts has how many of those there are, and
+// how many tiers, which SQLite would count one by one. weir_meters: those without a key are the model's own; `pins` are
+// the reservations that hold a tier; entries are numbered from 1, and keep their numbers. weir_ended: how reservations
+// ended; of those that expired `tiers` are still pinned. weir_configured: whose quota a configuration stated, and
+// nobody another since.
 constexpr std::string_view kOwnTables = R"sql(
-CREATE TABLE weir_counts(models INTEGER NOT NULL, tiers INTEGER NOT NULL);
-INSERT INTO weir_counts VALUES(0, 0);
 CREATE TABLE weir_models(
   model TEXT PRIMARY KEY,
-  requests INTEGER NOT NULL DEFAULT 0,
-  requests_rows INTEGER NOT NULL DEFAULT 0,
-  requests_first INTEGER NOT NULL DEFAULT 0,
-  requests_gone INTEGER NOT NULL DEFAULT 0,
-  tokens INTEGER NOT NULL DEFAULT 0,
-  tokens_rows INTEGER NOT NULL DEFAULT 0,
-  tokens_first INTEGER NOT NULL DEFAULT 0,
-  tokens_gone INTEGER NOT NULL DEFAULT 0,
-  days INTEGER NOT NULL DEFAULT 0,
-  seen INTEGER NOT NULL DEFAULT 0,
-  open INTEGER NOT NULL DEFAULT 0,
-  bounded INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
-CREATE TABLE weir_tiers(
+  day_start INTEGER NOT NULL,
+  day_count INTEGER NOT NULL,
+  days INTEGER NOT NULL,
+  seen INTEGER NOT NULL,
+  open INTEGER NOT NULL,
+  bounded INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE weir_meters(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   model TEXT NOT NULL,
   key TEXT NOT NULL,
-  meter TEXT NOT NULL,
   unit INTEGER NOT NULL,
   kind INTEGER NOT NULL,
   per INTEGER NOT NULL,
@@ -77,14 +63,14 @@ CREATE TABLE weir_tiers(
   ts INTEGER NOT NULL,
   pins INTEGER NOT NULL,
   until INTEGER NOT NULL,
-  UNIQUE(model, key, meter));
-CREATE TABLE weir_tier_entries(
-  tier INTEGER NOT NULL,
+  UNIQUE(model, key, unit, kind, per));
+CREATE TABLE weir_entries(
+  meter INTEGER NOT NULL,
   number INTEGER NOT NULL,
   ts INTEGER NOT NULL,
   amount INTEGER NOT NULL,
-  PRIMARY KEY(tier, number)) WITHOUT ROWID;
-CREATE TABLE weir_reservations(
+  PRIMARY KEY(meter, number)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS weir_reservations(
   id TEXT PRIMARY KEY,
   model TEXT NOT NULL,
   ts INTEGER NOT NULL,
@@ -95,51 +81,90 @@ CREATE TABLE weir_reservations(
   token_entry INTEGER NOT NULL,
   day INTEGER NOT NULL,
   tiers TEXT NOT NULL) WITHOUT ROWID;
-CREATE INDEX weir_reservations_deadline ON weir_reservations(model, deadline);
+CREATE INDEX IF NOT EXISTS weir_reservations_deadline ON weir_reservations(model, deadline);
+CREATE TABLE IF NOT EXISTS weir_ended(
+  id TEXT PRIMARY KEY,
+  model TEXT NOT NULL,
+  how INTEGER NOT NULL,
+  late INTEGER NOT NULL,
+  requests INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  actual INTEGER NOT NULL,
+  tiers TEXT NOT NULL,
+  kept_until INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS weir_ended_kept ON weir_ended(model, kept_until);
+CREATE TABLE IF NOT EXISTS weir_ended_counts(model TEXT PRIMARY KEY, ended INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS weir_configured(model TEXT PRIMARY KEY) WITHOUT ROWID;
+)sql";
+
+// What forms 1 to 3 have, so far as it is moved from there: `…_gone` is how many entries have left a log.
+constexpr std::string_view kFormerTables = R"sql(
+CREATE TABLE weir_former(model TEXT PRIMARY KEY, requests_gone INTEGER NOT NULL DEFAULT 0,
+  tokens_gone INTEGER NOT NULL DEFAULT 0, days INTEGER NOT NULL DEFAULT 0, seen INTEGER NOT NULL DEFAULT 0,
+  open INTEGER NOT NULL DEFAULT 0, bounded INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE weir_counts(models INTEGER NOT NULL, tiers INTEGER NOT NULL);
+INSERT INTO weir_counts VALUES(0, 0);
+)sql";
+constexpr std::string_view kMoveTiers = R"sql(
+INSERT INTO weir_meters SELECT id, model, key, unit, kind, per, rate, amount, rest, rows, next, first, ts, pins, until
+  FROM weir_tiers;
+INSERT INTO weir_entries SELECT tier, number, ts, amount FROM weir_tier_entries;
+DROP TABLE weir_tiers;
+DROP TABLE weir_tier_entries;
+)sql";
+constexpr std::string_view kMoveModels = R"sql(
+INSERT OR IGNORE INTO weir_former(model)
+  SELECT model FROM requests UNION SELECT model FROM tokens UNION SELECT model FROM daily;
+INSERT INTO weir_models
+  SELECT f.model, max(0, CAST(coalesce(day_start, 0) AS INTEGER)),
+    min(max(CAST(coalesce(day_count, 0) AS INTEGER), 0), MUCH), days, seen, open, bounded
+  FROM weir_former f LEFT JOIN daily d ON d.model = f.model;
+)sql";
+
+// The log LOG (requests or tokens), whatever its rows say: each counts as an amount. Those of more than MOST rows are
+// merged as WindowLog would.
+constexpr std::string_view kMoveLog = R"sql(
+CREATE TABLE weir_moved AS
+  SELECT model, max(number) AS number, max(ts) AS ts, CAST(min(total(amount), MUCH) AS INTEGER) AS amount
+  FROM (SELECT l.model, min(CAST(ts AS INTEGER), NOW) AS ts, min(max(CAST(count AS INTEGER), 0), MUCH) AS amount,
+          count(*) OVER (PARTITION BY l.model) AS rows,
+          LOG_gone + row_number() OVER (PARTITION BY l.model ORDER BY ts, l.rowid) AS number
+        FROM LOG l JOIN weir_former f ON f.model = l.model)
+  WHERE ts > NOW - MINUTE GROUP BY model, CASE WHEN rows > MOST THEN ts / (MINUTE / 1024) ELSE number END;
+INSERT INTO weir_meters(model, key, unit, kind, per, rate, amount, rest, rows, next, first, ts, pins, until)
+  SELECT f.model, '', UNIT, 0, MINUTE, 1, coalesce(sum(amount), 0), 0, count(ts), coalesce(max(number), LOG_gone) + 1,
+    coalesce(max(ts), 0), coalesce(max(ts), 0), 0, coalesce(max(ts), 0) + MINUTE
+  FROM weir_former f LEFT JOIN weir_moved e ON e.model = f.model GROUP BY f.model;
+INSERT INTO weir_entries
+  SELECT id, number, e.ts, e.amount FROM weir_moved e JOIN weir_meters m ON m.model = e.model
+  WHERE m.key = '' AND m.unit = UNIT;
+DROP TABLE weir_moved;
+DROP TABLE LOG;
+CREATE VIEW LOG AS SELECT model, e.ts, e.amount AS count
+  FROM weir_meters m JOIN weir_entries e ON e.meter = m.id WHERE m.key = '' AND m.unit = UNIT;
+)sql";
+
+constexpr std::string_view kViewAndTriggers = R"sql(
+DROP TABLE weir_former;
+DROP TABLE daily;
+CREATE VIEW daily AS SELECT model, day_start, day_count FROM weir_models WHERE day_count > 0;
 CREATE TRIGGER weir_models_more AFTER INSERT ON weir_models WHEN NEW.bounded BEGIN
   UPDATE weir_counts SET models = models + 1; END;
 CREATE TRIGGER weir_models_less AFTER DELETE ON weir_models WHEN OLD.bounded BEGIN
   UPDATE weir_counts SET models = models - 1; END;
 CREATE TRIGGER weir_models_known AFTER UPDATE OF bounded ON weir_models BEGIN
   UPDATE weir_counts SET models = models + NEW.bounded - OLD.bounded; END;
-CREATE TRIGGER weir_tiers_more AFTER INSERT ON weir_tiers BEGIN UPDATE weir_counts SET tiers = tiers + 1; END;
-CREATE TRIGGER weir_tiers_less AFTER DELETE ON weir_tiers BEGIN UPDATE weir_counts SET tiers = tiers - 1; END;
-CREATE TRIGGER weir_daily_in AFTER INSERT ON daily BEGIN
-  INSERT INTO weir_models(model, seen) VALUES(NEW.model, NEW.day_start)
-  ON CONFLICT(model) DO UPDATE SET seen = max(seen, NEW.day_start);
+CREATE TRIGGER weir_tiers_more AFTER INSERT ON weir_meters WHEN NEW.key <> '' BEGIN
+  UPDATE weir_counts SET tiers = tiers + 1; END;
+CREATE TRIGGER weir_tiers_less AFTER DELETE ON weir_meters WHEN OLD.key <> '' BEGIN
+  UPDATE weir_counts SET tiers = tiers - 1; END;
+CREATE TRIGGER IF NOT EXISTS weir_ended_more AFTER INSERT ON weir_ended BEGIN
+  INSERT INTO weir_ended_counts VALUES(NEW.model, 1) ON CONFLICT(model) DO UPDATE SET ended = ended + 1;
 END;
-CREATE TRIGGER weir_daily_out AFTER DELETE ON daily BEGIN
-  UPDATE weir_models SET days = days + 1 WHERE model = OLD.model;
+CREATE TRIGGER IF NOT EXISTS weir_ended_less AFTER DELETE ON weir_ended BEGIN
+  UPDATE weir_ended_counts SET ended = ended - 1 WHERE model = OLD.model;
+  DELETE FROM weir_ended_counts WHERE model = OLD.model AND ended <= 0;
 END;
-INSERT INTO weir_models(model, seen) SELECT model, day_start FROM daily WHERE true ON CONFLICT DO NOTHING;
-)sql";
-
-// For the log LOG (requests or tokens), with what it has already; also in the place of those of form 1. Whatever a row
-// says, it counts as ADDED or REMOVED: an amount. A log without rows has the sum 0.
-constexpr std::string_view kLogTriggers = R"sql(
-DROP TRIGGER IF EXISTS weir_LOG_in;
-DROP TRIGGER IF EXISTS weir_LOG_changed;
-DROP TRIGGER IF EXISTS weir_LOG_out;
-CREATE TRIGGER weir_LOG_in AFTER INSERT ON LOG BEGIN
-  INSERT INTO weir_models(model, LOG, LOG_rows, LOG_first, seen) VALUES(NEW.model, ADDED, 1, NEW.ts, NEW.ts)
-  ON CONFLICT(model) DO UPDATE SET LOG = min(UNCOUNTED, LOG + ADDED), LOG_rows = LOG_rows + 1,
-    LOG_first = max(LOG_first, NEW.ts), seen = max(seen, NEW.ts);
-END;
-CREATE TRIGGER weir_LOG_changed AFTER UPDATE ON LOG BEGIN
-  UPDATE weir_models SET LOG = CASE WHEN LOG >= UNCOUNTED THEN UNCOUNTED ELSE LOG + ADDED - REMOVED END,
-    seen = max(seen, NEW.ts) WHERE model = NEW.model;
-END;
-CREATE TRIGGER weir_LOG_out AFTER DELETE ON LOG BEGIN
-  UPDATE weir_models SET
-    LOG = CASE WHEN LOG_rows <= 1 THEN 0 WHEN LOG >= UNCOUNTED THEN UNCOUNTED ELSE LOG - REMOVED END,
-    LOG_rows = LOG_rows - 1, LOG_gone = LOG_gone + 1,
-    LOG_first = CASE WHEN OLD.ts >= LOG_first THEN 0 ELSE LOG_first END WHERE model = OLD.model;
-END;
-UPDATE weir_models SET LOG = 0, LOG_rows = 0, LOG_first = 0;
-INSERT INTO weir_models(model, LOG, LOG_rows, LOG_first, seen)
-  SELECT model, UNCOUNTED, count(*), max(ts), max(ts) FROM LOG WHERE true GROUP BY model
-  ON CONFLICT(model) DO UPDATE SET LOG = excluded.LOG, LOG_rows = excluded.LOG_rows, LOG_first = excluded.LOG_first,
-    seen = max(seen, excluded.seen);
 )sql";
 
 struct TableForm {
@@ -160,16 +185,6 @@ std::string Replace(std::string text, std::string_view what, std::string_view by
   for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size()))
     text.replace(at, what.size(), by);
   return text;
-}
-
-std::string LogTriggers(std::string_view log) {
-  const auto amount = [](const std::string& count) {
-    return "min(max(CAST(" + count + " AS INTEGER), 0), " + std::to_string(kMostAmount) + ")";
-  };
-  std::string sql = Replace(std::string(kLogTriggers), "LOG", log);
-  sql = Replace(std::move(sql), "UNCOUNTED", std::to_string(kSqliteUncounted));
-  sql = Replace(std::move(sql), "ADDED", amount("NEW.count"));
-  return Replace(std::move(sql), "REMOVED", amount("OLD.count"));
 }
 
 int64_t OneNumber(SqliteDatabase& database, const std::string& sql) {
@@ -230,6 +245,7 @@ Status CheckForms(SqliteDatabase& database, int64_t version) {
   if (application != 0 && application != kApplicationId)
     return refuse("its application id is " + std::to_string(application));
   if (application == 0 && version != 0) return refuse("its user_version is " + std::to_string(version));
+  if (version == kSqliteSchemaVersion) return {};
   SqliteQuery views(database, "SELECT type, name FROM sqlite_master WHERE type <> 'table' AND name = ?1");
   for (const TableForm& form : PublishedForms()) {
     if (views(form.name).Next()) return refuse(std::string(form.name) + " is not a table");
@@ -239,12 +255,30 @@ Status CheckForms(SqliteDatabase& database, int64_t version) {
   return {};
 }
 
-void MakeTables(SqliteDatabase& database, int64_t version) {
-  database.Execute(std::string(kPublishedTables));
+// From any earlier form, also that of the published program.
+void MakeTables(SqliteDatabase& database, int64_t version, int64_t now) {
+  const auto move = [&](std::string_view sql, std::string_view log = "", Limit::Unit unit = {}) {
+    std::string text(sql);
+    for (const auto& [word, by] : std::initializer_list<std::pair<std::string_view, std::string>>{
+             {"LOG", std::string(log)},
+             {"UNIT", std::to_string(static_cast<int>(unit))},
+             {"NOW", std::to_string(now)},
+             {"MINUTE", std::to_string(kMinute.count())},
+             {"MOST", std::to_string(WindowLog::kMostEntries)},
+             {"MUCH", std::to_string(kMostAmount)}})
+      text = Replace(std::move(text), word, by);
+    database.Execute(text);
+  };
+  move(kPublishedTables);
   if (!ColumnsOf(database, "requests").contains("count"))
     database.Execute("ALTER TABLE requests ADD COLUMN count INTEGER NOT NULL DEFAULT 1");
-  if (version == 0) database.Execute(std::string(kOwnTables));
-  for (const std::string_view log : {"requests", "tokens"}) database.Execute(LogTriggers(log));
+  move(version > 0 ? "ALTER TABLE weir_models RENAME TO weir_former" : kFormerTables);
+  move(kOwnTables);
+  if (version > 0) move(kMoveTiers);
+  move(kMoveModels);
+  move(kMoveLog, "requests", Limit::Unit::kRequests);
+  move(kMoveLog, "tokens", Limit::Unit::kTokens);
+  move(kViewAndTriggers);
   database.Execute("PRAGMA application_id = " + std::to_string(kApplicationId));
   database.Execute("PRAGMA user_version = " + std::to_string(kSqliteSchemaVersion));
 }
@@ -256,21 +290,21 @@ void CheckQuotas(SqliteDatabase& database) {
   if (row.Next()) (void)ReadSqliteQuota(database, row.Text(3), row, 0);
 }
 
-Status PrepareTables(SqliteDatabase& database) {
+Status PrepareTables(SqliteDatabase& database, int64_t now) {
   SqliteTransaction transaction(database);
   const int64_t version = OneNumber(database, "PRAGMA user_version");
   Status status = CheckForms(database, version);
   if (!database.ok()) return Status::Error(database.problem());
   if (!status.ok()) return status;
-  if (version < kSqliteSchemaVersion) MakeTables(database, version);
+  if (version < kSqliteSchemaVersion) MakeTables(database, version, now);
   CheckQuotas(database);
   if (!transaction.Commit()) return Status::Error(database.problem());
   return {};
 }
 
-Status SetUp(SqliteDatabase& database) {
+Status SetUp(SqliteDatabase& database, int64_t now) {
   // WAL is switched on once for the file, by who opens it first; all else is the connection's.
-  Status made = PrepareTables(database);
+  Status made = PrepareTables(database, now);
   if (!made.ok()) return made;
   SqliteQuery wal(database, "PRAGMA journal_mode = WAL");
   std::string mode;
@@ -285,12 +319,12 @@ Status SetUp(SqliteDatabase& database) {
 
 }  // namespace
 
-Status PrepareSqliteSchema(SqliteDatabase& database, std::chrono::milliseconds patience) {
+Status PrepareSqliteSchema(SqliteDatabase& database, std::chrono::milliseconds patience, int64_t now) {
   // When several processes open a new file at once, SQLite refuses to switch to WAL without waiting.
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (true) {
     database.ForgetProblem();
-    Status status = SetUp(database);
+    Status status = SetUp(database, now);
     if (status.ok() || !database.was_busy() || std::chrono::steady_clock::now() >= deadline) return status;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }

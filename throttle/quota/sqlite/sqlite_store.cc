@@ -1,12 +1,14 @@
 #include "throttle/quota/sqlite/sqlite_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "throttle/quota/nearly_full.h"
 #include "throttle/quota/reservation_id.h"
 #include "throttle/quota/sqlite/sqlite_charge.h"
 #include "throttle/quota/sqlite/sqlite_content.h"
@@ -24,6 +26,11 @@ using Found = SqliteCharges::Found;
 // While somebody else keeps the file locked.
 constexpr milliseconds kBreakerPause{1000};
 constexpr milliseconds kShortPatience{100};
+// A call that has waited so long is told of before it gives up.
+constexpr milliseconds kLongWait{1000};
+constexpr const char* kWaits =
+    "a call has waited for more than a second for the file; see whether another process keeps it locked, or its disk "
+    "is slow";
 // Of a Prune; in between the others have their turn.
 constexpr milliseconds kPruneFor{200};
 
@@ -60,115 +67,164 @@ class FileTurn {
   bool taken_ = false;
 };
 
-}  // namespace
+class SqliteQuotaStore final : public QuotaStore {
+ public:
+  SqliteQuotaStore(std::unique_ptr<SqliteDatabase> opened, const SqliteStoreOptions& options, const WallClock& clock)
+      : busy_timeout_(options.busy_timeout),
+        clock_(clock),
+        database_(std::move(opened)),
+        models_(*database_),
+        sweep_(*database_, models_),
+        charges_(*database_, models_, sweep_, {.models = options.max_models, .tiers = options.max_tier_keys}),
+        content_(*database_, models_) {}
 
-struct SqliteQuotaStore::Rep {
-  Rep(std::unique_ptr<SqliteDatabase> opened, SqliteStoreOptions given, const WallClock& wall_clock)
-      : options(given),
-        clock(wall_clock),
-        database(std::move(opened)),
-        models(*database),
-        sweep(*database, models),
-        charges(*database, models, sweep, {.models = given.max_models, .tiers = given.max_tier_keys}),
-        content(*database, models) {}
+  std::string name() const override { return "sqlite:" + database_->path(); }
+  Pace pace() const override { return Pace::kBlocks; }
+  size_t exact_entries() const override { return WindowLog::kExactEntries; }
+  Duration granule(Duration window) const override { return WindowLog::Granule(window); }
 
-  int64_t Now() const { return clock.Now().time_since_epoch().count(); }
+  ChargeAnswer Run(const Charge& charge) override;
+  SettlementAnswer Run(const Settlement& settlement) override;
+  Status SetQuota(std::string_view model, std::optional<ModelQuota> quota) override;
+  Status StateQuota(std::string_view model, const ModelQuota& quota) override;
+  Result<std::vector<std::string>> StatedByConfiguration() override;
+  Status Reset(std::string_view model) override;
+  Result<std::vector<std::string>> Models() override;
+  Result<QuotaState> Export() override;
+  Status Import(const QuotaState& state) override;
+  void Prune() override;
+  StoreHealth Health() const override;
+
+ private:
+  // Says since when a call has its turn.
+  class Busy {
+   public:
+    explicit Busy(SqliteQuotaStore& store) : store_(store) { Set(Steady::now()); }
+    ~Busy() { Set({}); }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    void Set(std::optional<Steady::time_point> since) {
+      const std::lock_guard lock(store_.health_mutex_);
+      store_.busy_since_ = since;
+    }
+    SqliteQuotaStore& store_;
+  };
 
   // `work`, all or nothing; it is given the time, which is asked for when the file is ours.
   template <typename Work>
   Status Do(Work work) {
-    const auto begin = Steady::now();
-    const milliseconds patience = Patience(begin);
-    const FileTurn::Hold hold(turn, begin + patience);
-    if (!hold.has()) return Fail(BusyProblem(patience), true);
-    const auto left = std::chrono::duration_cast<milliseconds>(begin + patience - Steady::now());
-    database->SetPatience(std::max(left, milliseconds(0)), patience);
-    SqliteTransaction transaction(*database);
-    Found found;
-    if (database->ok()) work(Now(), &found);
-    if (!transaction.Commit()) return Fail(database->problem(), database->was_busy());
-    const std::lock_guard health_lock(health_mutex);
-    health.problem.clear();
-    health.breaker = StoreHealth::Breaker::kClosed;
-    health.expired_reservations += found.expired;
-    health.dropped_entries += found.dropped;
-    return {};
+    return Do(work, Patience(Steady::now()), true);
   }
-  milliseconds Patience(Steady::time_point now) {
-    const std::lock_guard lock(health_mutex);
-    const bool locked = health.breaker != StoreHealth::Breaker::kClosed && now < locked_until;
-    return locked ? std::min(kShortPatience, options.busy_timeout) : options.busy_timeout;
-  }
-  std::string BusyProblem(milliseconds patience) const {
-    return database->path() + ": the calls before this one have kept it busy for " + std::to_string(patience.count()) +
-           " ms; see whether another process keeps the file locked";
-  }
-  Status Fail(const std::string& problem, bool busy) {
-    const std::lock_guard lock(health_mutex);
-    health.problem = problem;
-    if (busy) {
-      health.breaker = StoreHealth::Breaker::kOpen;
-      locked_until = Steady::now() + kBreakerPause;
-    }
-    return Status::Error(problem);
-  }
-  // A part of the file: whether that was the last of its tiers, and of its models, of which some may be done already.
-  Status PrunePart(bool* tiers_done, bool* models_done) {
-    return Do([&](int64_t now, Found* found) {
-      if (!*tiers_done) *tiers_done = sweep.Tiers(now);
-      if (!*models_done) *models_done = sweep.Models(now, &found->expired);
-    });
-  }
-  void CountFailure() {
-    const std::lock_guard lock(health_mutex);
-    ++health.failures;
-  }
+  // tells: that it found the file locked is trouble.
+  template <typename Work>
+  Status Do(Work work, milliseconds patience, bool tells);
+  // What `work` puts into an Answer.
+  template <typename Answer, typename Work>
+  Result<Answer> Ask(Work work);
+  milliseconds Patience(Steady::time_point now) const;
+  Status Fail(const std::string& problem, bool busy);
+  void TellDone(const Found& found, bool changed);
+  Status PrunePart(bool* tiers_done, bool* models_done);
+  std::string CountFailure(const Status& failed);
 
-  const SqliteStoreOptions options;
-  const WallClock& clock;
+  const milliseconds busy_timeout_;
+  const WallClock& clock_;
 
-  FileTurn turn;  // of all that follows
-  std::unique_ptr<SqliteDatabase> database;
-  SqliteModels models;
-  SqliteSweep sweep;
-  SqliteCharges charges;
-  SqliteContent content;
+  FileTurn turn_;  // of all that follows
+  std::unique_ptr<SqliteDatabase> database_;
+  SqliteModels models_;
+  SqliteSweep sweep_;
+  SqliteCharges charges_;
+  SqliteContent content_;
 
   // Apart, so that nobody who asks how it is has to wait for the file.
-  mutable std::mutex health_mutex;
-  StoreHealth health;
-  Steady::time_point locked_until;
+  mutable std::mutex health_mutex_;
+  StoreHealth health_;
+  Steady::time_point locked_until_;
+  std::optional<Steady::time_point> busy_since_;  // the call that has its turn
+  std::atomic<bool> cannot_write_{false};         // that is the problem: whoever only reads does not say otherwise
 };
 
-Result<std::unique_ptr<SqliteQuotaStore>> SqliteQuotaStore::Open(const std::string& path, SqliteStoreOptions options,
-                                                                 const WallClock& clock) {
-  Result<std::unique_ptr<SqliteDatabase>> database =
-      SqliteDatabase::Open(path, options.busy_timeout, options.must_exist);
-  if (!database.ok()) return database.status();
-  Status prepared = PrepareSqliteSchema(*database.value(), options.busy_timeout);
-  if (!prepared.ok()) return prepared;
-  SqliteDatabase& opened = *database.value();
-  auto rep = std::make_unique<Rep>(std::move(database).value(), options, clock);
-  if (!opened.ok()) return Status::Error(opened.problem());
-  return std::unique_ptr<SqliteQuotaStore>(new SqliteQuotaStore(std::move(rep)));
+template <typename Work>
+Status SqliteQuotaStore::Do(Work work, milliseconds patience, bool tells) {
+  const auto begin = Steady::now();
+  const FileTurn::Hold hold(turn_, begin + patience);
+  if (!hold.has()) {
+    const Status busy =
+        Status::Error(database_->path() + ": the calls before this one have kept it busy for " +
+                      std::to_string(patience.count()) + " ms; see whether another process keeps the file locked");
+    return tells ? Fail(busy.message(), true) : busy;
+  }
+  const Busy busy(*this);
+  const auto left = std::chrono::duration_cast<milliseconds>(begin + patience - Steady::now());
+  database_->SetPatience(std::max(left, milliseconds(0)), patience);
+  const int64_t changes = database_->changes();
+  SqliteTransaction transaction(*database_);
+  Found found;
+  if (database_->ok()) work(SqliteNs(clock_.Now()), &found);
+  if (!transaction.Commit()) {
+    if (!tells && database_->was_busy()) return Status::Error(database_->problem());
+    return Fail(database_->problem(), database_->was_busy());
+  }
+  TellDone(found, database_->changes() != changes);
+  return {};
 }
 
-SqliteQuotaStore::SqliteQuotaStore(std::unique_ptr<Rep> rep) : rep_(std::move(rep)) {}
-SqliteQuotaStore::~SqliteQuotaStore() = default;
+template <typename Answer, typename Work>
+Result<Answer> SqliteQuotaStore::Ask(Work work) {
+  Answer answer;
+  const Status done = Do([&](int64_t now, Found* found) { answer = work(now, found); });
+  if (!done.ok()) return done;
+  return answer;
+}
 
-std::string SqliteQuotaStore::name() const { return "sqlite:" + rep_->database->path(); }
-size_t SqliteQuotaStore::exact_entries() const { return kSqliteExactEntries; }
-Duration SqliteQuotaStore::granule(Duration window) const { return Duration(SqliteGranule(window.count())); }
+milliseconds SqliteQuotaStore::Patience(Steady::time_point now) const {
+  const std::lock_guard lock(health_mutex_);
+  const bool locked = health_.breaker != StoreHealth::Breaker::kClosed && now < locked_until_;
+  return locked ? std::min(kShortPatience, busy_timeout_) : busy_timeout_;
+}
+
+Status SqliteQuotaStore::Fail(const std::string& problem, bool busy) {
+  const std::lock_guard lock(health_mutex_);
+  health_.problem = problem;
+  health_.decides = StoreHealth::Decides::kNone;
+  cannot_write_ = !busy;
+  if (busy) {
+    health_.breaker = StoreHealth::Breaker::kOpen;
+    locked_until_ = Steady::now() + kBreakerPause;
+  }
+  return Status::Error(problem);
+}
+
+void SqliteQuotaStore::TellDone(const Found& found, bool changed) {
+  const std::lock_guard lock(health_mutex_);
+  if (!cannot_write_ || changed) {
+    health_.problem.clear();
+    health_.decides = StoreHealth::Decides::kAll;
+    cannot_write_ = false;
+  }
+  health_.breaker = StoreHealth::Breaker::kClosed;
+  if (found.fullness >= 0) health_.warning = found.fullness >= kNearlyFull ? kNearlyFullWarning : "";
+  health_.expired_reservations += found.expired;
+  health_.dropped_entries += found.dropped;
+}
+
+std::string SqliteQuotaStore::CountFailure(const Status& failed) {
+  const std::lock_guard lock(health_mutex_);
+  ++health_.failures;
+  return failed.message();
+}
 
 ChargeAnswer SqliteQuotaStore::Run(const Charge& given) {
   Charge charge = given;
   charge.requests = std::clamp<int64_t>(charge.requests, 0, kMostAmount);
   charge.tokens = std::clamp<int64_t>(charge.tokens, 0, kMostAmount);
   ChargeAnswer answer;
-  const Status done = rep_->Do([&](int64_t now, Found* found) { answer = rep_->charges.Run(charge, now, found); });
+  const Status done = Do([&](int64_t now, Found* found) { answer = charges_.Run(charge, now, found); });
   if (done.ok()) return answer;
-  rep_->CountFailure();
-  return {.code = QuotaCode::kStoreUnavailable, .problem = done.message()};
+  return {.code = QuotaCode::kStoreUnavailable, .problem = CountFailure(done)};
 }
 
 SettlementAnswer SqliteQuotaStore::Run(const Settlement& settlement) {
@@ -176,40 +232,37 @@ SettlementAnswer SqliteQuotaStore::Run(const Settlement& settlement) {
   if (!id) return {.code = SettlementAnswer::Code::kUnknown};
   SettlementAnswer answer;
   const Status done =
-      rep_->Do([&](int64_t now, Found* found) { answer = rep_->charges.Settle(id->model, settlement, now, found); });
+      Do([&](int64_t now, Found* found) { answer = charges_.Settle(id->model, settlement, now, found); });
   if (done.ok()) return answer;
-  rep_->CountFailure();
-  return {.code = SettlementAnswer::Code::kStoreUnavailable, .model = id->model, .problem = done.message()};
+  return {.code = SettlementAnswer::Code::kStoreUnavailable, .model = id->model, .problem = CountFailure(done)};
 }
 
 Status SqliteQuotaStore::SetQuota(std::string_view model, std::optional<ModelQuota> quota) {
   if (quota)
     if (Status status = CheckQuota(model, *quota); !status.ok()) return status;
-  return rep_->Do([&](int64_t, Found*) { rep_->content.SetQuota(model, quota); });
+  return Do([&](int64_t, Found*) { content_.SetQuota(model, quota, false); });
+}
+
+Status SqliteQuotaStore::StateQuota(std::string_view model, const ModelQuota& quota) {
+  if (Status status = CheckQuota(model, quota); !status.ok()) return status;
+  return Do([&](int64_t, Found*) { content_.SetQuota(model, quota, true); });
+}
+
+Result<std::vector<std::string>> SqliteQuotaStore::StatedByConfiguration() {
+  return Ask<std::vector<std::string>>([&](int64_t, Found*) { return content_.StatedByConfiguration(); });
 }
 
 Status SqliteQuotaStore::Reset(std::string_view model) {
-  return rep_->Do([&](int64_t, Found*) {
-    if (model.empty()) {
-      rep_->content.ResetAll();
-    } else {
-      rep_->content.Reset(model);
-    }
-  });
+  return Do([&](int64_t, Found*) { model.empty() ? content_.ResetAll() : content_.Reset(model); });
 }
 
 Result<std::vector<std::string>> SqliteQuotaStore::Models() {
-  std::vector<std::string> models;
-  const Status done = rep_->Do([&](int64_t now, Found* found) { models = rep_->content.Models(now, &found->expired); });
-  if (!done.ok()) return done;
-  return models;
+  return Ask<std::vector<std::string>>(
+      [&](int64_t now, Found* found) { return content_.Models(now, &found->expired); });
 }
 
 Result<QuotaState> SqliteQuotaStore::Export() {
-  QuotaState state;
-  const Status done = rep_->Do([&](int64_t now, Found* found) { state = rep_->content.Export(now, &found->expired); });
-  if (!done.ok()) return done;
-  return state;
+  return Ask<QuotaState>([&](int64_t now, Found* found) { return content_.Export(now, &found->expired); });
 }
 
 Status SqliteQuotaStore::Import(const QuotaState& state) {
@@ -217,7 +270,17 @@ Status SqliteQuotaStore::Import(const QuotaState& state) {
     if (!saved.quota) continue;
     if (Status status = CheckQuota(model, *saved.quota); !status.ok()) return status;
   }
-  return rep_->Do([&](int64_t now, Found*) { rep_->content.Import(state, now); });
+  return Do([&](int64_t now, Found*) { content_.Import(state, now); });
+}
+
+// A part of the file: whether that was the last of its tiers, and of its models, of which some may be done already.
+Status SqliteQuotaStore::PrunePart(bool* tiers_done, bool* models_done) {
+  const auto prune = [&](int64_t now, Found* found) {
+    if (cannot_write_) database_->Execute("UPDATE weir_counts SET models = models");  // whether it can again
+    if (!*tiers_done) *tiers_done = sweep_.Tiers(now);
+    if (!*models_done) *models_done = sweep_.Models(now, &found->expired);
+  };
+  return Do(prune, std::min(kShortPatience, busy_timeout_), false);
 }
 
 void SqliteQuotaStore::Prune() {
@@ -225,16 +288,33 @@ void SqliteQuotaStore::Prune() {
   const auto end = Steady::now() + kPruneFor;
   bool tiers_done = false;
   bool models_done = false;
-  while (rep_->PrunePart(&tiers_done, &models_done).ok() && !(tiers_done && models_done) && Steady::now() < end) {
+  while (PrunePart(&tiers_done, &models_done).ok() && !(tiers_done && models_done) && Steady::now() < end) {
   }
 }
 
 StoreHealth SqliteQuotaStore::Health() const {
-  const std::lock_guard lock(rep_->health_mutex);
-  StoreHealth health = rep_->health;
-  if (health.breaker == StoreHealth::Breaker::kOpen && Steady::now() >= rep_->locked_until)
+  const std::lock_guard lock(health_mutex_);
+  StoreHealth health = health_;
+  if (health.breaker == StoreHealth::Breaker::kOpen && Steady::now() >= locked_until_)
     health.breaker = StoreHealth::Breaker::kHalfOpen;
+  if (health.problem.empty() && busy_since_ && Steady::now() - *busy_since_ >= kLongWait)
+    health.problem = database_->path() + ": " + kWaits;
   return health;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<QuotaStore>> OpenSqliteQuotaStore(const std::string& path, SqliteStoreOptions options,
+                                                         const WallClock& clock) {
+  Result<std::unique_ptr<SqliteDatabase>> database =
+      SqliteDatabase::Open(path, options.busy_timeout, options.must_exist);
+  if (!database.ok()) return database.status();
+  Status prepared = PrepareSqliteSchema(*database.value(), options.busy_timeout, SqliteNs(clock.Now()));
+  if (!prepared.ok()) return prepared;
+  SqliteDatabase& opened = *database.value();
+  std::unique_ptr<QuotaStore> store = std::make_unique<SqliteQuotaStore>(std::move(database).value(), options, clock);
+  if (!opened.ok()) return Status::Error(opened.problem());
+  return store;
 }
 
 }  // namespace weir

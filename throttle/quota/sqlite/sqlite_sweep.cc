@@ -10,6 +10,7 @@ namespace {
 // So few that other processes hardly wait: a model costs some 20 us.
 constexpr size_t kModelsAtOnce = 256;
 constexpr size_t kTiersAtOnce = 1024;
+constexpr size_t kEndedAtOnce = 64;  // models
 
 }  // namespace
 
@@ -17,13 +18,26 @@ SqliteSweep::SqliteSweep(SqliteDatabase& database, SqliteModels& models)
     : models_(models),
       next_models_(database, "SELECT model FROM weir_models WHERE model > ?1 ORDER BY model LIMIT " +
                                  std::to_string(kModelsAtOnce)),
-      has_tiers_(database, "SELECT 1 FROM weir_tiers WHERE model = ?1 LIMIT 1"),
-      next_tiers_(database, "SELECT id, until, pins FROM weir_tiers WHERE id > ?1 ORDER BY id LIMIT " +
+      next_ended_(database, "SELECT model FROM weir_ended_counts WHERE model > ?1 ORDER BY model LIMIT " +
+                                std::to_string(kEndedAtOnce)),
+      has_tiers_(database, "SELECT 1 FROM weir_meters WHERE model = ?1 AND key <> '' LIMIT 1"),
+      next_tiers_(database, "SELECT id, until, pins FROM weir_meters WHERE id > ?1 AND key <> '' ORDER BY id LIMIT " +
                                 std::to_string(kTiersAtOnce)),
-      drop_entries_(database, "DELETE FROM weir_tier_entries WHERE tier = ?1"),
-      drop_tier_(database, "DELETE FROM weir_tiers WHERE id = ?1") {}
+      drop_entries_(database, "DELETE FROM weir_entries WHERE meter = ?1"),
+      drop_tier_(database, "DELETE FROM weir_meters WHERE id = ?1") {}
+
+void SqliteSweep::Ended(int64_t now) {
+  std::vector<std::string> names;
+  {
+    SqliteRows rows = next_ended_(std::string_view(ended_));
+    while (rows.Next()) names.emplace_back(rows.Text(0));
+  }
+  for (const std::string& name : names) models_.ForgetEnded(name, now);
+  ended_ = names.size() == kEndedAtOnce ? names.back() : "";
+}
 
 bool SqliteSweep::Models(int64_t now, uint64_t* expired) {
+  Ended(now);
   std::vector<std::string> names;
   {
     SqliteRows rows = next_models_(std::string_view(model_));
@@ -31,8 +45,12 @@ bool SqliteSweep::Models(int64_t now, uint64_t* expired) {
   }
   const uint64_t enough = *expired + kMostExpiredAtOnce;
   for (const std::string& name : names) {
-    const SqliteModel state = models_.Load(name, now, expired);
-    if (!has_tiers_(std::string_view(name)).Next()) models_.DropIfUnused(name, state);
+    SqliteModel model = models_.Load(name, now, expired);
+    if (model.unused() && !has_tiers_(std::string_view(name)).Next()) {
+      models_.Drop(name);
+    } else {
+      models_.Save(&model);
+    }
     model_ = name;
     if (*expired >= enough) return false;
   }

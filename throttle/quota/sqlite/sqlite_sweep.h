@@ -16,13 +16,17 @@ class SqliteSweep {
   bool Tiers(int64_t now);
 
  private:
+  void Ended(int64_t now);
+
   SqliteModels& models_;
   SqliteQuery next_models_;
+  SqliteQuery next_ended_;
   SqliteQuery has_tiers_;
   SqliteQuery next_tiers_;
   SqliteQuery drop_entries_;
   SqliteQuery drop_tier_;
   std::string model_;
+  std::string ended_;
   int64_t tier_ = 0;
 };
 

@@ -1,0 +1,28 @@
+// The policies that control from outside of RocksDB.
+#pragma once
+
+#include <limits>
+#include <memory>
+
+#include "bench/storm/policy.h"
+
+namespace weir {
+
+// The published plan on RocksDB's options as they are, for the plan does not touch them. Load is the plan's: the larger
+// of L0 files / 10 and half of the highest compaction score. Bulk work has the plan's limiter of the import,
+// interactive work that of EVENT and REQ. A setpoint for bulk that is NaN is the plan's.
+std::unique_ptr<Policy> MakePlanPolicy(double setpoint);
+
+// Bulk work at a rate that somebody knew beforehand; the rest passes.
+std::unique_ptr<Policy> MakeStaticPolicy(double bulk_megabytes_per_second);
+
+// A setpoint that stays as the settings have it.
+inline constexpr double kAsIs = std::numeric_limits<double>::quiet_NaN();
+
+enum class WeirClasses { kOne, kTwo };
+std::unique_ptr<Policy> MakeWeirPolicy(const LimiterSettings& settings, WeirClasses classes, double setpoint);
+
+// Weir, and at most this many of the long scans at once, always: to see whether limiting them helps anybody.
+std::unique_ptr<Policy> MakeFewScansPolicy(const LimiterSettings& settings, double scans_at_once);
+
+}  // namespace weir

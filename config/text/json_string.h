@@ -1,0 +1,33 @@
+// Strings of JSON: \n \" \\ \r \t \b \f are written so, other control characters as \u001f, all else as itself.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+// The letter behind the backslash, 'u' for a control character without one of its own, 0 for what needs no escape.
+constexpr std::array<char, 256> JsonEscapeLetters() {
+  std::array<char, 256> letters{};
+  for (size_t c = 0; c < 0x20; ++c) letters[c] = 'u';
+  letters['\b'] = 'b';
+  letters['\t'] = 't';
+  letters['\n'] = 'n';
+  letters['\f'] = 'f';
+  letters['\r'] = 'r';
+  letters['"'] = '"';
+  letters['\\'] = '\\';
+  return letters;
+}
+inline constexpr std::array<char, 256> kJsonEscapeLetters = JsonEscapeLetters();
+
+inline char JsonEscapeLetter(char c) { return kJsonEscapeLetters[static_cast<unsigned char>(c)]; }
+
+// Appends the escape of a character that needs one.
+void AppendJsonEscape(char c, std::string* out);
+
+// Appends the string with its quotes.
+void AppendJsonString(std::string_view text, std::string* out);
+
+}  // namespace weir

@@ -1,0 +1,86 @@
+#include "config/text/readable.h"
+
+#include <array>
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+
+#include "config/text/hex.h"
+#include "config/text/utf8.h"
+
+namespace weir {
+namespace {
+
+// Three digits of a number that is 1 or more.
+std::string ThreeDigits(double number) {
+  char text[32];
+  const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+  std::snprintf(text, sizeof(text), "%.*f", decimals, number);
+  return text;
+}
+
+// The largest unit of 1000 that leaves 1 or more when it is rounded.
+size_t Scale(double* number) {
+  size_t scale = 0;
+  for (; *number >= 999.5 && scale < 4; ++scale) *number /= 1000;
+  return scale;
+}
+
+}  // namespace
+
+std::string ShortNumber(uint64_t number) {
+  static constexpr std::array<const char*, 5> kUnits = {"", "k", "M", "G", "T"};
+  if (number < 1000) return std::to_string(number);
+  auto scaled = static_cast<double>(number);
+  const size_t scale = Scale(&scaled);
+  return ThreeDigits(scaled) + kUnits[scale];
+}
+
+std::string ReadableBytes(uint64_t bytes) {
+  static constexpr std::array<const char*, 5> kUnits = {" B", " kB", " MB", " GB", " TB"};
+  if (bytes < 1000) return std::to_string(bytes) + kUnits[0];
+  auto scaled = static_cast<double>(bytes);
+  const size_t scale = Scale(&scaled);
+  return ThreeDigits(scaled) + kUnits[scale];
+}
+
+std::string ShortTime(Duration time) {
+  const double ms = ToSeconds(time) * 1000;
+  char text[48];
+  if (ms < 9.95) {
+    std::snprintf(text, sizeof(text), "%.1fms", ms);
+  } else if (ms < 999.5) {
+    std::snprintf(text, sizeof(text), "%.0fms", ms);
+  } else {
+    std::snprintf(text, sizeof(text), "%.1fs", ms / 1000);
+  }
+  return text;
+}
+
+std::string ClockTime(Duration time) {
+  const int64_t seconds = std::chrono::round<std::chrono::seconds>(time).count();
+  char text[48];
+  if (seconds < 3600) {
+    std::snprintf(text, sizeof(text), "%" PRId64 ":%02" PRId64, seconds / 60, seconds % 60);
+  } else {
+    std::snprintf(text, sizeof(text), "%" PRId64 ":%02" PRId64 ":%02" PRId64, seconds / 3600, seconds / 60 % 60,
+                  seconds % 60);
+  }
+  return text;
+}
+
+std::string AsText(std::string_view bytes) {
+  const bool utf8 = IsUtf8(bytes);
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f && (byte < 0x80 || utf8)) {
+      text += c;
+    } else {
+      AppendHex(byte, &text.append("\\x"));
+    }
+  }
+  return text;
+}
+
+}  // namespace weir

@@ -1,0 +1,165 @@
+#include "import/export/export_command.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cinttypes>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/clock.h"
+#include "config/command_line.h"
+#include "config/text/moment.h"
+#include "config/text/readable.h"
+#include "import/export/encoder.h"
+#include "import/export/exporter.h"
+#include "import/run/progress_display.h"
+#include "relay/reading_command.h"
+
+namespace weir {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr Slice kSlice{.max_work = 10 * kTurnWork, .max_bytes = 4 << 20};
+
+struct ExportFlags {
+  ReadingFlags reading;
+  std::vector<std::string> filters;
+  std::string since;
+  std::string until;
+  std::string order = "arrival";
+  std::string output = "-";
+  bool quiet = false;
+};
+
+void AddTo(CommandLine& line, ExportFlags& flags) {
+  AddTo(line, flags.reading);
+  line.Add("--filter", &flags.filters, "only events that match this filter of NIP-01; more than once: any of them")
+      .OneWordEach();
+  line.Add("--since", &flags.since, "only events created at or after this moment");
+  line.Add("--until", &flags.until, "only events created at or before this moment");
+  line.Add("--order", &flags.order,
+           "arrival: as they came, the quickest; oldest: by created_at, the oldest first; newest: the newest first")
+      .ShowDefault();
+  line.Add("-o,--output", &flags.output, "where to; FILE.gz and FILE.zst are compressed, - is standard output")
+      .ShowDefault();
+  line.Add("--quiet", &flags.quiet, "say nothing but errors");
+  line.SetFooter(
+      "A moment is in seconds since 1970, a day as 2026-01-31 (of --until: its last second), or a time as\n"
+      "2026-01-31T12:00:00Z. A file is there when it is whole: until then it is FILE.part.\n"
+      "\n"
+      "Examples:\n"
+      "  weir export -o backup.jsonl.zst                              everything, compressed\n"
+      "  weir export --filter '{\"kinds\":[0,3]}' >profiles.jsonl       profiles and contact lists\n"
+      "  weir export --since 2026-01-01 --until 2026-01-31 --order oldest -o january.jsonl.gz\n"
+      "  weir export --order newest --filter '{\"limit\":100}'          the last hundred\n"
+      "  weir export | weir import --data-dir other -                 a copy\n"
+      "\n"
+      "Exit status: 0 exported, 1 the output cannot be made, reading or writing failed, or the pipe's reader has "
+      "gone,\n"
+      "2 wrong flags or no database.");
+}
+
+Status ReadMoment(const std::string& flag, const std::string& text, OfTheDay day, std::optional<uint64_t>* moment) {
+  if (text.empty()) return {};
+  const Result<uint64_t> parsed = ParseMoment(text, day);
+  if (!parsed.ok()) return Status::Error(flag + ": " + parsed.status().message());
+  *moment = parsed.value();
+  return {};
+}
+
+Result<ExportPlan> PlanOf(const ExportFlags& flags) {
+  ExportPlan plan;
+  plan.now_seconds = WallClock::System().NowSeconds();
+  const Result<ExportOrder> order = ParseExportOrder(flags.order);
+  if (!order.ok()) return Status::Error("--order: " + order.status().message());
+  plan.order = order.value();
+  Status status = ReadMoment("--since", flags.since, OfTheDay::kFirst, &plan.since);
+  if (status.ok()) status = ReadMoment("--until", flags.until, OfTheDay::kLast, &plan.until);
+  if (!status.ok()) return status;
+  Result<std::vector<Filter>> filters = ParseFilters(flags.filters);
+  if (!filters.ok()) return filters.status();
+  plan.filters = std::move(filters).value();
+  if (status = Check(plan); !status.ok()) return status;
+  return plan;
+}
+
+// Of those that are expected some may have expired, and others came since: 100 % is when it is done.
+std::string ExportBar(const ProgressNumbers& progress, uint64_t expected) {
+  const uint64_t events = progress.tally.events();
+  std::string text = ShortNumber(events) + " events  " +
+                     ShortNumber(static_cast<uint64_t>(std::llround(progress.events_per_s))) + "/s  " +
+                     ReadableBytes(progress.tally.bytes);
+  if (expected > 0) text += "  " + std::to_string(std::min<uint64_t>(99, 100 * events / expected)) + " %";
+  return text;
+}
+
+Status Export(const EventStore& store, ExportPlan plan, bool quiet, Encoder* encoder) {
+  using Style = ProgressDisplayParts::Style;
+  const bool all = plan.filters.empty() && !plan.since && !plan.until;
+  const uint64_t expected = all ? store.Sizes().events : 0;
+  uint64_t events = 0;
+  std::atomic<uint64_t> shown_events = 0;
+  std::atomic<uint64_t> shown_bytes = 0;
+  const auto numbers = [&] {
+    ProgressNumbers progress{.begun = true};
+    progress.tally[LineOutcome::kImported] = shown_events;
+    progress.tally.bytes = shown_bytes;
+    return progress;
+  };
+  ProgressDisplay display({.style = !quiet && CanDrawLines() ? Style::kBar : Style::kNone,
+                           .progress = numbers,
+                           .bar = [=](const ProgressNumbers& now, size_t) { return ExportBar(now, expected); }});
+  display.Start();
+  const auto exporter = Exporter::Make(store, std::move(plan));
+  Status written;
+  const auto write = [&](EventView event) {
+    if (written.ok()) written = encoder->Write(event.json());
+    if (written.ok()) written = encoder->Write("\n");
+    ++events;
+  };
+  for (Progress progress = Progress::kMore; progress == Progress::kMore;) {
+    const Result<Progress> next = exporter->Next(kSlice, write);
+    if (!next.ok()) return next.status();
+    if (!written.ok()) return written;
+    progress = next.value();
+    shown_events = events;
+    shown_bytes = encoder->bytes_taken();
+  }
+  if (Status finished = encoder->Finish(); !finished.ok()) return finished;
+  display.Stop();
+  if (!quiet)
+    std::fprintf(stderr, "exported %" PRIu64 " events, %s\n", events, ReadableBytes(encoder->bytes_taken()).c_str());
+  return {};
+}
+
+}  // namespace
+
+int ExportCommand(int argc, char** argv) {
+  CommandLine line(
+      argv[0],
+      "Writes the stored events as JSON Lines, one event a line, as `weir import` takes them. Events that expired are\n"
+      "left out. A relay may run meanwhile: what is written is what was stored at the start.");
+  ExportFlags flags;
+  AddTo(line, flags);
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
+  // Both are told by the call that writes.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+
+  Result<ExportPlan> plan = PlanOf(flags);
+  if (!plan.ok()) return line.Fail(plan.status());
+  const auto store = OpenForReading(flags.reading);
+  if (!store.ok()) return line.Fail(store.status());
+  const auto encoder = Encoder::Create(flags.output);
+  if (!encoder.ok()) return line.Fail(encoder.status(), kFailed);
+  const Status status = Export(*store.value(), std::move(plan).value(), flags.quiet, encoder.value().get());
+  if (status.ok()) return 0;
+  return encoder.value()->reader_gone() ? kFailed : line.Fail(status, kFailed);
+}
+
+}  // namespace weir

@@ -1,0 +1,136 @@
+#include "import/export/exporter.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "import/export/oldest_first.h"
+#include "relay/nostr/expiration.h"
+#include "relay/store/matching_work.h"
+
+namespace weir {
+namespace {
+
+// What came while we walked is walked through as well, for it may have replaced what we had not come to; but on a relay
+// that takes events as fast as a slow reader takes the export there must be an end.
+constexpr int kMostWalks = 8;
+
+class ByArrival final : public Exporter {
+ public:
+  ByArrival(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds)
+      : store_(store), filters_(std::move(filters)), now_seconds_(now_seconds) {
+    for (const Filter& filter : filters_) tag_work_ += TagWorkOf(filter);
+  }
+
+  Result<Progress> Next(const Slice& slice, const OnEvent& on_event) override;
+  void Suspend() override {}
+  uint64_t held_bytes() const override { return sizeof(*this); }
+
+ private:
+  bool IsWanted(EventView event) const;
+  bool AtEnd();
+
+  const EventStore& store_;
+  const std::vector<Filter> filters_;
+  const uint64_t now_seconds_;
+  Work tag_work_ = 0;  // of matching one tag
+  uint64_t next_serial_ = 0;
+  uint64_t last_serial_ = 0;  // of this walk
+  int walks_ = 0;
+};
+
+bool ByArrival::IsWanted(EventView event) const {
+  return !IsExpired(event, now_seconds_) &&
+         std::any_of(filters_.begin(), filters_.end(), [event](const Filter& filter) { return filter.Matches(event); });
+}
+
+bool ByArrival::AtEnd() {
+  if (walks_ > 0 && next_serial_ <= last_serial_) return false;
+  if (walks_ == kMostWalks) return true;
+  ++walks_;
+  last_serial_ = store_.Sizes().last_serial;
+  return next_serial_ > last_serial_;
+}
+
+Result<Progress> ByArrival::Next(const Slice& slice, const OnEvent& on_event) {
+  if (AtEnd()) return Progress::kDone;
+  Work work = kSeekWork;
+  uint64_t bytes = 0;
+  bool sliced = false;
+  const Status status = store_.ScanAll(next_serial_, [&](uint64_t serial, EventView event) {
+    if (serial > last_serial_) return false;
+    next_serial_ = serial + 1;
+    if (IsWanted(event)) {
+      bytes += event.json().size();
+      on_event(event);
+    }
+    work += kRecordWork + event.json().size() + MatchingWork(TagsOf(event), tag_work_);
+    sliced = work >= slice.max_work || bytes >= slice.max_bytes;
+    return !sliced;
+  });
+  if (!status.ok()) return status;
+  if (!sliced) next_serial_ = last_serial_ + 1;
+  return AtEnd() ? Progress::kDone : Progress::kMore;
+}
+
+class NewestFirst final : public Exporter {
+ public:
+  NewestFirst(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds)
+      : query_(store.Find(std::move(filters), {.now_seconds = now_seconds,
+                                               .default_limit = kAll,
+                                               .max_limit = kAll,
+                                               .fills_cache = false,
+                                               .visible = nullptr})) {}
+
+  Result<Progress> Next(const Slice& slice, const OnEvent& on_event) override { return query_->Next(slice, on_event); }
+  void Suspend() override { query_->Suspend(); }
+  uint64_t held_bytes() const override { return query_->held_bytes(); }
+
+ private:
+  const std::unique_ptr<Query> query_;
+};
+
+std::vector<Filter> FiltersOf(const ExportPlan& plan) {
+  std::vector<Filter> filters = plan.filters;
+  if (filters.empty()) filters.emplace_back();
+  for (Filter& filter : filters) {
+    filter.since = std::max(filter.since, plan.since.value_or(0));
+    filter.until = std::min(filter.until, plan.until.value_or(UINT64_MAX));
+  }
+  return filters;
+}
+
+}  // namespace
+
+Result<ExportOrder> ParseExportOrder(std::string_view name) {
+  if (name == "arrival") return ExportOrder::kArrival;
+  if (name == "oldest") return ExportOrder::kOldest;
+  if (name == "newest") return ExportOrder::kNewest;
+  return Status::Error("no order \"" + std::string(name) + "\"; there are arrival, oldest and newest");
+}
+
+Status Check(const ExportPlan& plan) {
+  if (plan.since && plan.until && *plan.since > *plan.until)
+    return Status::Error("since is after until: nothing can match");
+  const bool limited =
+      std::any_of(plan.filters.begin(), plan.filters.end(), [](const Filter& f) { return f.limit.has_value(); });
+  if (limited && plan.order != ExportOrder::kNewest)
+    return Status::Error("a filter has a limit, which counts from the newest: it needs the order newest");
+  return {};
+}
+
+std::unique_ptr<Exporter> Exporter::Make(const EventStore& store, ExportPlan plan) {
+  std::vector<Filter> filters = FiltersOf(plan);
+  switch (plan.order) {
+    case ExportOrder::kArrival:
+      return std::make_unique<ByArrival>(store, std::move(filters), plan.now_seconds);
+    case ExportOrder::kOldest:
+      return std::make_unique<OldestFirst>(store, std::move(filters), plan.now_seconds, plan.window);
+    case ExportOrder::kNewest:
+      return std::make_unique<NewestFirst>(store, std::move(filters), plan.now_seconds);
+  }
+  return nullptr;
+}
+
+}  // namespace weir

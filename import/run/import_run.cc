@@ -1,0 +1,169 @@
+#include "import/run/import_run.h"
+
+#include <spdlog/spdlog.h>
+
+#include <optional>
+#include <utility>
+
+namespace weir {
+
+ImportRun::ImportRun(const ImportRunParts& parts, ImportRunOptions options)
+    : parts_(parts),
+      options_(std::move(options)),
+      checkpoint_(options_.from),
+      tail_input_(options_.from.input),
+      next_checkpoint_(parts_.clock.Now() + options_.checkpoint_interval) {
+  state_.input = checkpoint_.input;
+  state_.place = checkpoint_.place;
+  state_.tally = checkpoint_.tally;
+  state_.file_bytes = options_.file_bytes;
+}
+
+Status ImportRun::Run(Source& source, Destination& destination) {
+  // From the first moment on there is one: an import that is killed before it settled anything goes on as well. The
+  // tail is not known yet, but whoever goes on has it in the checkpoint that is there.
+  if (checkpoint_.place.bytes == 0 && checkpoint_.input == 0) {
+    TellCheckpoint(WriteCheckpoint());
+  }
+  Attach(&source, &destination);
+  if (stopped()) {
+    source.Stop();
+    destination.Stop();
+  }
+  const Status fed = Feed(source, destination);
+  const Status finished = destination.Finish();
+  Attach(nullptr, nullptr);
+  // What the input says comes before what follows from it.
+  Status status = stopped() ? Status::Error("stopped") : !fed.ok() ? fed : finished;
+  input_failed_ = !stopped() && !fed.ok();
+  const Status closed = Close(status.ok());
+  return status.ok() ? closed : status;
+}
+
+Status ImportRun::Feed(Source& source, Destination& destination) {
+  bool first = true;
+  while (true) {
+    Result<std::optional<Chunk>> next = source.Next();
+    if (!next.ok()) return next.status();
+    if (!next.value().has_value()) return {};
+    if (std::exchange(first, false) && next.value()->input == checkpoint_.input)
+      tail_ = open_tail_ = Tail(source.first_tail());
+    if (!destination.Push(std::move(*next.value()))) return {};
+  }
+}
+
+void ImportRun::Attach(Source* source, Destination* destination) {
+  std::lock_guard lock(feeding_);
+  source_ = source;
+  destination_ = destination;
+}
+
+void ImportRun::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  // Held on to: Run does not return meanwhile.
+  std::lock_guard lock(feeding_);
+  if (source_ != nullptr) source_->Stop();
+  if (destination_ != nullptr) destination_->Stop();
+}
+
+bool ImportRun::stopped() const {
+  std::lock_guard lock(mutex_);
+  return stop_;
+}
+
+ImportRunState ImportRun::State() const {
+  std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void ImportRun::OnSettled(const SettledChunk& settled) {
+  std::lock_guard lock(settling_);
+  if (over_) return;
+  if (parts_.rejects != nullptr) {
+    parts_.rejects->Add(settled, options_.inputs[settled.chunk.input]);
+    if (!WriteRejects()) return;
+  }
+  Count(settled);
+  if (!settled.chunk.last_piece || parts_.clock.Now() < next_checkpoint_) return;
+  TellCheckpoint(WriteCheckpoint());
+  next_checkpoint_ = parts_.clock.Now() + options_.checkpoint_interval;
+}
+
+// Waits until all of them are written, like the store does. False: stopped before.
+bool ImportRun::WriteRejects() {
+  if (Insist([this] { return parts_.rejects->Write(); }).ok()) return true;
+  parts_.rejects->Forget();
+  over_ = true;
+  return false;
+}
+
+// A problem that it was stopped in is not over.
+Status ImportRun::Insist(const std::function<Status()>& write) {
+  Status status = write();
+  if (status.ok()) return status;
+  for (; !status.ok() && !stopped(); status = write()) {
+    std::unique_lock lock(mutex_);
+    state_.problem = status.message();
+    changed_.wait_for(lock, options_.retry, [this] { return stop_; });
+  }
+  if (!status.ok()) return status;
+  std::lock_guard lock(mutex_);
+  state_.problem.clear();
+  return status;
+}
+
+void ImportRun::Count(const SettledChunk& settled) {
+  const Chunk& chunk = settled.chunk;
+  if (std::exchange(tail_input_, chunk.input) != chunk.input) open_tail_ = Tail();
+  open_tail_.Add(chunk.text);
+  std::lock_guard lock(mutex_);
+  state_.begun = true;
+  state_.tally += settled.tally;
+  state_.file_bytes = chunk.file_bytes;
+  state_.input = chunk.input;
+  if (!chunk.last_piece) return;
+  state_.place = chunk.end;
+  tail_ = open_tail_;
+  checkpoint_.input = chunk.input;
+  checkpoint_.place = chunk.end;
+  checkpoint_.tally = state_.tally;
+  if (parts_.rejects != nullptr) checkpoint_.rejects_bytes = parts_.rejects->bytes();
+}
+
+Status ImportRun::WriteCheckpoint() {
+  if (parts_.checkpoint == nullptr) return {};
+  if (parts_.rejects != nullptr) {
+    if (Status status = parts_.rejects->Sync(); !status.ok()) return status;
+  }
+  checkpoint_.tail = checkpoint_.place.bytes > 0 ? tail_.Hex() : "";
+  return parts_.checkpoint->Write(checkpoint_);
+}
+
+// Once, when it begins: the import does not wait for that.
+void ImportRun::TellCheckpoint(const Status& written) {
+  if (!written.ok() && checkpoint_problem_.empty()) spdlog::error("{}", written.message());
+  checkpoint_problem_ = written.message();
+}
+
+Status ImportRun::Close(bool whole) {
+  std::lock_guard lock(settling_);
+  over_ = true;
+  if (!whole) {
+    // Where nothing was settled the checkpoint that it began with is as good, and the tail may not be known.
+    const bool moved = checkpoint_.input != options_.from.input || checkpoint_.place.bytes != options_.from.place.bytes;
+    Status status = moved ? WriteCheckpoint() : Status();
+    checkpoint_problem_ = status.message();
+    return status;
+  }
+  if (parts_.rejects != nullptr) {
+    if (Status status = Insist([this] { return parts_.rejects->Sync(); }); !status.ok()) return status;
+  }
+  checkpoint_problem_.clear();
+  return parts_.checkpoint != nullptr ? parts_.checkpoint->Remove() : Status();
+}
+
+}  // namespace weir

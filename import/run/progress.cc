@@ -1,0 +1,155 @@
+#include "import/run/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <vector>
+
+#include "config/text/readable.h"
+
+namespace weir {
+namespace {
+
+// A quarter of the terminal; on a narrow one the numbers are worth more.
+constexpr size_t kNarrowestForABar = 70;
+constexpr size_t kWidestBar = 42;
+// An estimate beyond is none.
+constexpr double kLongestRemaining = 100 * 3600.0;
+
+std::string Fixed(double number) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.2f", number);
+  return text;
+}
+
+double Share(const ProgressNumbers& progress) {
+  return std::min(1.0, static_cast<double>(progress.input_bytes) / static_cast<double>(progress.total_bytes));
+}
+
+// 100 only when all of it is there.
+std::string Percent(const ProgressNumbers& progress) {
+  return std::to_string(static_cast<int>(std::floor(Share(progress) * 100))) + " %";
+}
+
+std::string Rate(double per_second) { return ShortNumber(static_cast<uint64_t>(std::llround(per_second))) + "/s"; }
+
+// What holds it back, "load 0.62" where nothing does.
+std::string Level(const ImportConditions& conditions) {
+  std::string text = "load " + Fixed(conditions.level);
+  if (!conditions.limiting.empty()) text.append(" (").append(conditions.limiting).append(")");
+  return text;
+}
+
+struct Part {
+  int weight;  // the lightest is left out first
+  std::string text;
+};
+
+std::vector<Part> PartsOf(const ProgressNumbers& progress) {
+  const ImportConditions& conditions = progress.conditions;
+  const bool sized = progress.total_bytes > 0;
+  std::vector<Part> parts;
+  if (sized)
+    parts.push_back({9, Percent(progress).insert(0, Share(progress) < 0.1 ? "  " : Share(progress) < 1 ? " " : "")});
+  if (!conditions.problem.empty()) {
+    parts.push_back({10, "waiting: " + AsText(conditions.problem)});
+    return parts;
+  }
+  parts.push_back({7, ShortNumber(progress.tally.events()) + " events"});
+  parts.push_back({6, Rate(progress.events_per_s)});
+  const std::string done = ReadableBytes(sized ? progress.input_bytes : progress.tally.bytes);
+  parts.push_back({2, sized ? done + " of " + ReadableBytes(progress.total_bytes) : done});
+  if (const auto remaining = Remaining(progress)) parts.push_back({5, "ETA " + ClockTime(*remaining)});
+  parts.push_back({4, Level(conditions)});
+  parts.push_back({3, "delay " + ShortTime(conditions.delay)});
+  if (const uint64_t rejected = progress.tally.rejected(); rejected > 0)
+    parts.push_back({1, ShortNumber(rejected) + " rejected"});
+  return parts;
+}
+
+std::string Joined(const std::vector<Part>& parts) {
+  std::string text;
+  for (const Part& part : parts) text.append(text.empty() ? "" : "  ").append(part.text);
+  return text;
+}
+
+// Columns that a text takes, as far as one character is one of them.
+size_t Width(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string Cut(std::string text, size_t columns) {
+  while (Width(text) > columns) {
+    while (text.size() > 1 && (text.back() & 0xc0) == 0x80) text.pop_back();
+    text.pop_back();
+  }
+  return text;
+}
+
+std::string Bar(double share, size_t width) {
+  const size_t inner = width - 2;
+  const auto full = static_cast<size_t>(share * static_cast<double>(inner));
+  std::string bar(full, '=');
+  if (full < inner) bar += '>';
+  bar.resize(inner, ' ');
+  return "[" + bar + "]";
+}
+
+}  // namespace
+
+std::optional<Duration> Remaining(const ProgressNumbers& progress) {
+  if (progress.total_bytes == 0 || progress.bytes_per_s <= 0) return std::nullopt;
+  const uint64_t left = progress.total_bytes - std::min(progress.total_bytes, progress.input_bytes);
+  const double seconds = static_cast<double>(left) / progress.bytes_per_s;
+  if (seconds > kLongestRemaining) return std::nullopt;
+  return FromSeconds(seconds);
+}
+
+// The bar's width hangs on the terminal alone, so that nothing moves when the numbers do.
+std::string ProgressBar(const ProgressNumbers& progress, size_t columns) {
+  std::string bar;
+  if (progress.total_bytes > 0 && columns >= kNarrowestForABar)
+    bar = Bar(Share(progress), std::min(columns / 4, kWidestBar)) + "  ";
+  const size_t room = columns - bar.size();
+  std::vector<Part> parts = PartsOf(progress);
+  std::string text = Joined(parts);
+  while (Width(text) > room && parts.size() > 1) {
+    parts.erase(std::ranges::min_element(parts, {}, &Part::weight));
+    text = Joined(parts);
+  }
+  return bar + Cut(std::move(text), room);
+}
+
+std::string ProgressLine(const ProgressNumbers& progress) {
+  const ImportConditions& conditions = progress.conditions;
+  std::string line = "import: " + std::to_string(progress.tally.events()) + " events, " + Rate(progress.events_per_s) +
+                     ", load=" + Fixed(conditions.level);
+  if (!conditions.limiting.empty()) line.append(" (").append(conditions.limiting).append(")");
+  line += ", latency=" + ShortTime(conditions.latency) + ", throttled " + std::to_string(conditions.throttled) +
+          " times (" + ShortTime(conditions.throttled_time) + " total)";
+  if (const uint64_t rejected = progress.tally.rejected(); rejected > 0)
+    line += ", " + std::to_string(rejected) + " rejected";
+  if (progress.total_bytes > 0) line += ", " + Percent(progress);
+  if (const auto remaining = Remaining(progress)) line += ", ETA " + ClockTime(*remaining);
+  if (!conditions.problem.empty()) line += ", waiting: " + AsText(conditions.problem);
+  return line;
+}
+
+// One sample stays that is older than the span, so that it is covered whole.
+void RateWindow::Add(TimePoint now, uint64_t events, uint64_t bytes) {
+  samples_.push_back({now, events, bytes});
+  while (samples_.size() > 2 && samples_[1].time <= now - kSpan) samples_.pop_front();
+}
+
+double RateWindow::PerSecond(uint64_t Sample::*what) const {
+  if (samples_.size() < 2 || samples_.back().time == samples_.front().time) return 0;
+  const uint64_t before = samples_.front().*what;
+  const auto grown = static_cast<double>(std::max(samples_.back().*what, before) - before);
+  return grown / ToSeconds(samples_.back().time - samples_.front().time);
+}
+
+double RateWindow::events_per_s() const { return PerSecond(&Sample::events); }
+double RateWindow::bytes_per_s() const { return PerSecond(&Sample::bytes); }
+
+}  // namespace weir

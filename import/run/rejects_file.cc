@@ -1,0 +1,151 @@
+#include "import/run/rejects_file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "config/text/readable.h"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t SizeOf(const std::string& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  return error ? 0 : size;
+}
+
+std::string Entry(std::string_view input, const Reject& reject) {
+  return AsText(input) + ":" + std::to_string(reject.line) + "\t" + AsText(reject.reason) + "\t";
+}
+
+// Whether an entry that begins so was written for this input. The last one of the file may have been cut off anywhere.
+bool Belongs(std::string_view begin, bool cut_off, const std::string& input) {
+  const std::string head = AsText(input) + ":";
+  return begin.starts_with(head) || (cut_off && head.starts_with(begin));
+}
+
+// Whether all entries from `offset` on were written for these inputs. Lines may be of any length: of each only as much
+// is kept as tells. The first may be empty: there an entry ended that was cut off, and the next one began a new line.
+bool AllBelong(const std::string& path, uint64_t offset, std::span<const std::string> inputs) {
+  size_t longest = 0;
+  for (const std::string& input : inputs) longest = std::max(longest, AsText(input).size() + 1);
+  std::ifstream in(path, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(offset));
+  std::string begin;
+  bool first = true;
+  const auto belongs = [&](bool cut_off) {
+    return std::ranges::any_of(inputs, [&](const std::string& input) { return Belongs(begin, cut_off, input); });
+  };
+  char piece[65536];
+  while (in.read(piece, sizeof(piece)).gcount() > 0) {
+    std::string_view rest(piece, static_cast<size_t>(in.gcount()));
+    for (size_t end = rest.find('\n'); end != rest.npos; end = rest.find('\n')) {
+      begin.append(rest.substr(0, std::min(end, longest - std::min(longest, begin.size()))));
+      if (!(std::exchange(first, false) && end == 0 && begin.empty()) && !belongs(false)) return false;
+      begin.clear();
+      rest.remove_prefix(end + 1);
+    }
+    begin.append(rest.substr(0, longest - std::min(longest, begin.size())));
+  }
+  return begin.empty() || belongs(true);
+}
+
+}  // namespace
+
+RejectsFile::RejectsFile(std::string path) : path_(std::move(path)), bytes_(SizeOf(path_)) {}
+
+RejectsFile::~RejectsFile() {
+  if (file_.made() && SizeOf(path_) == 0) file_.Remove();
+}
+
+Status RejectsFile::Error(std::string_view what) const {
+  const int error = errno;
+  return Status::Error("cannot " + std::string(what) + " the rejects file " + AsText(path_) + ": " +
+                       std::strerror(error));
+}
+
+Status RejectsFile::Open() {
+  const HeldFile::Outcome outcome = file_.Open(path_);
+  if (outcome == HeldFile::Outcome::kInUse)
+    return Status::Error("another import writes the rejects file " + AsText(path_) + "; --rejects names another");
+  if (outcome == HeldFile::Outcome::kFailed) {
+    const int error = errno;
+    const char* what = access(path_.c_str(), F_OK) == 0 ? "write" : "make";
+    errno = error;
+    return Error(what);
+  }
+  bytes_ = SizeOf(path_);
+  return {};
+}
+
+Status RejectsFile::CutBack(uint64_t bytes, std::span<const std::string> inputs) {
+  if (!file_.is_open()) {
+    if (Status status = Open(); !status.ok()) return status;
+  }
+  if (bytes >= bytes_ || !AllBelong(path_, bytes, inputs)) return {};
+  if (ftruncate(file_.descriptor(), static_cast<off_t>(bytes)) != 0) return Error("cut");
+  bytes_ = bytes;
+  return {};
+}
+
+bool RejectsFile::EndsWithinALine() const {
+  char last = '\n';
+  if (bytes_ > 0 && pread(file_.descriptor(), &last, 1, static_cast<off_t>(bytes_ - 1)) != 1) errno = 0;
+  return last != '\n';
+}
+
+void RejectsFile::Add(const SettledChunk& settled, std::string_view input) {
+  std::string_view text = settled.chunk.text;
+  if (settled.chunk.kind == Chunk::Kind::kTooLong) {
+    if (settled.chunk.first_piece && !settled.rejects.empty()) waiting_ += Entry(input, settled.rejects.front());
+    if (settled.chunk.last_piece && text.ends_with('\n')) text.remove_suffix(1);
+    waiting_ += text;
+    if (settled.chunk.last_piece) waiting_ += '\n';
+    return;
+  }
+  for (const Reject& reject : settled.rejects)
+    waiting_.append(Entry(input, reject)).append(text.substr(reject.begin, reject.size)).append("\n");
+}
+
+Status RejectsFile::Write() {
+  if (waiting_.empty()) return {};
+  if (!file_.is_open()) {
+    if (Status status = Open(); !status.ok()) return status;
+  }
+  // What a killed process left of its last entry becomes a line of its own.
+  if (!std::exchange(begun_, true) && EndsWithinALine()) waiting_.insert(0, "\n");
+  while (written_ < waiting_.size()) {
+    const ssize_t size = write(file_.descriptor(), waiting_.data() + written_, waiting_.size() - written_);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return Error("write");
+    written_ += static_cast<size_t>(size);
+  }
+  bytes_ += written_;
+  waiting_.clear();
+  written_ = 0;
+  return {};
+}
+
+Status RejectsFile::Sync() {
+  // What is no file on a disk (/dev/stderr, a pipe) cannot be synced and need not.
+  if (!file_.is_open() || fdatasync(file_.descriptor()) == 0 || errno == EINVAL || errno == EROFS) return {};
+  return Error("write");
+}
+
+void RejectsFile::Forget() {
+  // Where it cannot be cut it ends in a part of a line, which CutBack knows.
+  if (written_ > 0 && ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) errno = 0;
+  waiting_.clear();
+  written_ = 0;
+}
+
+}  // namespace weir

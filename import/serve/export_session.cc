@@ -1,0 +1,184 @@
+#include "import/serve/export_session.h"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr Cost kSliceCost{128 << 10};  // more than the gate takes for cheap
+constexpr Duration kRetryAfter = std::chrono::seconds(1);
+
+}  // namespace
+
+ExportSession::ExportSession(ExportSessionParts parts, HttpExchange& exchange)
+    : parts_(std::move(parts)), post_(exchange.poster()), began_(parts_.context.clock.Now()), exchange_(&exchange) {}
+
+ExportSession::~ExportSession() { CountHeld(0); }
+
+void ExportSession::Start() {
+  spdlog::info("export to {} began", parts_.address);
+  GoOn();
+}
+
+// The gate is passed again after each wait, and when memory is short.
+void ExportSession::GoOn() {
+  AdaptiveLimiter& limiter = parts_.context.limiter;
+  if (admission_ && limiter.Reason(Operation::kRead, WorkClass::kBulk) != "emergency") return SubmitSlice();
+  admission_.reset();
+  admission_.emplace(limiter.Admit(Operation::kRead, kSliceCost, parts_.party));
+  if (!admission_->waiting()) return AfterGate();
+  if (exporter_) {
+    exporter_->Suspend();
+    CountHeld(exporter_->held_bytes());
+  }
+  // Under the gate's lock: it hands over.
+  admission_->OnSettled([post = post_, weak = weak_from_this()] {
+    post([weak] {
+      if (const auto self = weak.lock()) self->AfterGate();
+    });
+  });
+}
+
+void ExportSession::AfterGate() {
+  if (over_) return;
+  if (admission_->Poll() == Admission::State::kAdmitted) return SubmitSlice();
+  Wait();
+  retry_.emplace(exchange_->executor(), kRetryAfter);
+  retry_->async_wait([post = post_, weak = weak_from_this()](const boost::system::error_code& error) {
+    if (error) return;
+    post([weak] {
+      const auto self = weak.lock();
+      if (self && !self->over_) self->GoOn();
+    });
+  });
+}
+
+// Nothing is out: it holds no snapshot and no place until it goes on.
+void ExportSession::Wait() {
+  admission_.reset();
+  if (!exporter_) return;
+  exporter_->Suspend();
+  CountHeld(exporter_->held_bytes());
+}
+
+void ExportSession::CountHeld(uint64_t bytes) {
+  parts_.context.count_own_bytes(static_cast<int64_t>(bytes) - static_cast<int64_t>(counted_bytes_));
+  counted_bytes_ = bytes;
+}
+
+void ExportSession::OnShutdown() {
+  if (!over_) Break("the relay is going down");
+}
+
+void ExportSession::OnEnd(std::string_view cause) {
+  // The end of a client that was given all, but did not take it, is no answer.
+  if (done_ && cause.starts_with("answered")) {
+    spdlog::info("export to {} ended: {} events, in {:.1f} s", parts_.address, events_,
+                 ToSeconds(parts_.context.clock.Now() - began_));
+  } else if (done_ || !over_) {
+    spdlog::warn("export to {} broke off, {}: {} events", parts_.address, cause, events_);
+  }
+  over_ = true;
+  retry_.reset();
+  exchange_ = nullptr;
+  const std::lock_guard lock(mutex_);
+  gone_ = true;
+  if (!slice_is_out_) Release();
+}
+
+void ExportSession::SubmitSlice() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (gone_) return;
+    slice_is_out_ = true;
+  }
+  parts_.pool.Submit(Urgency::kFair, parts_.party, [self = shared_from_this()] {
+    self->RunSlice();
+    return kTurnWork;
+  });
+}
+
+void ExportSession::RunSlice() {
+  Piece piece;
+  try {
+    piece = NextPiece();
+  } catch (const std::exception& e) {
+    piece.status = Status::Error(e.what());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    slice_is_out_ = false;
+    if (exporter_) CountHeld(exporter_->held_bytes());
+    if (gone_ || piece.done || !piece.status.ok()) Release();
+  }
+  post_([self = shared_from_this(), piece = std::move(piece)] { self->OnPiece(piece); });
+}
+
+ExportSession::Piece ExportSession::NextPiece() {
+  Piece piece;
+  {
+    const std::lock_guard lock(mutex_);
+    if (gone_) return piece;
+  }
+  if (exporter_ == nullptr) exporter_ = Exporter::Make(parts_.context.store, std::move(parts_.plan));
+  const Result<Progress> progress = exporter_->Next({}, [&](EventView event) {
+    piece.text.append(event.json()).push_back('\n');
+    ++piece.events;
+  });
+  if (!progress.ok()) {
+    piece.status = progress.status();
+  } else {
+    piece.done = progress.value() == Progress::kDone;
+  }
+  parts_.counters.export_events.fetch_add(piece.events, std::memory_order_relaxed);
+  return piece;
+}
+
+void ExportSession::OnPiece(const Piece& piece) {
+  if (over_) return;
+  if (!piece.status.ok()) return Break("the store cannot be read: " + piece.status.message());
+  events_ += piece.events;
+  if (!std::exchange(begun_, true)) {
+    exchange_->Begin({.content_type = kJsonLines, .body = piece.text, .headers = {}});
+  } else if (!piece.text.empty()) {
+    exchange_->Write(piece.text);
+  }
+  if (piece.done) {
+    over_ = done_ = true;
+    return exchange_->End();
+  }
+  SubmitWhenTaken();
+}
+
+// What a slice brings may be written then, however little may wait for a client.
+void ExportSession::SubmitWhenTaken() {
+  if (exchange_->pending_bytes() <= HttpExchange::kAlwaysTaken) return GoOn();
+  Wait();
+  exchange_->WhenPendingBelow(HttpExchange::kAlwaysTaken, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->over_) self->GoOn();
+  });
+}
+
+void ExportSession::Break(const std::string& cause) {
+  over_ = true;
+  spdlog::warn("export to {} broke off, {}: {} events", parts_.address, cause, events_);
+  if (begun_) return exchange_->Abort(cause);
+  exchange_->Begin({.status = 503, .body = cause + "\n", .headers = {}});
+  exchange_->End();
+}
+
+// With the lock, when no slice is out.
+void ExportSession::Release() {
+  if (std::exchange(released_, true)) return;
+  exporter_.reset();
+  admission_.reset();
+  CountHeld(0);
+  parts_.slot.reset();
+}
+
+}  // namespace weir

@@ -1,0 +1,279 @@
+#include "import/serve/import_post.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace weir {
+namespace {
+
+// A worker judges a chunk in about half a millisecond.
+constexpr size_t kChunkBytes = 8 << 10;
+constexpr size_t kInboxBytes = 128 << 10;
+
+// One task takes apart so much text, or as short lines what weighs as much as the window's eighth.
+constexpr size_t kTextATurn = 128 << 10;
+constexpr uint64_t kWeightATurn = ImportFlow::kWindowBytes / 8;
+// In steps of what is decoded at once, and of what is split before it is looked at how much it weighs.
+constexpr size_t kDecodedBytes = 64 << 10;
+constexpr size_t kSplitBytes = 4 << 10;
+// A frame's window is memory that a client asks for by one byte.
+constexpr int kZstdWindow = 23;
+
+constexpr std::chrono::milliseconds kTick{250};
+// While the body is paused, nothing but writing tells that the client is gone.
+constexpr uint64_t kTicksPerProgress = 4;
+
+SplitterLimits LimitsOf(const RelaySettings& settings) {
+  return {.chunk_bytes = kChunkBytes, .max_line_bytes = MaxLineBytes(EventLimitsOf(settings))};
+}
+
+}  // namespace
+
+ImportPost::ImportPost(std::shared_ptr<ImportFlow> flow, uint32_t part, Compression compression, HttpExchange& exchange)
+    : flow_(std::move(flow)),
+      part_(part),
+      post_(exchange.poster()),
+      exchange_(&exchange),
+      decoder_(Decoder::Make(compression, kZstdWindow)),
+      splitter_(LimitsOf(flow_->parts().services.context.settings), part) {}
+
+ImportPost::~ImportPost() = default;
+
+void ImportPost::Start() {
+  timer_.emplace(exchange_->executor());
+  WaitForTick();
+}
+
+void ImportPost::OnBody(std::string_view piece) {
+  if (over_) return;
+  arrived_ = true;
+  inbox_.append(piece);
+  Advance();
+}
+
+void ImportPost::OnBodyEnd() {
+  body_ended_ = true;
+  Advance();
+}
+
+void ImportPost::OnShutdown() { EndWith({.message = "the relay is going down; send again what was not settled"}, 503); }
+
+void ImportPost::OnEnd(std::string_view cause) {
+  if (!over_) Leave(std::string(cause));
+  timer_.reset();
+  exchange_ = nullptr;
+}
+
+void ImportPost::Notify() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(notified_, true)) return;
+  }
+  post_([self = shared_from_this()] {
+    {
+      const std::lock_guard lock(self->mutex_);
+      self->notified_ = false;
+    }
+    self->Advance();
+  });
+}
+
+void ImportPost::BreakOff(std::string why) {
+  post_([self = shared_from_this(), why = std::move(why)] { self->EndWith({.message = why}, 503); });
+}
+
+// Answers, hands on what came, or stops the client from sending more.
+void ImportPost::Advance() {
+  if (over_) return;
+  const State state = Now();
+  if (state.whole) return Finish(ToLine(state.progress), 200, "");
+  if (state.all_settled && !state.error.ok()) return EndWith({.message = state.error.message()}, 400);
+  if (const Status failure = flow_->Failure(); !failure.ok())
+    return EndWith({.message = failure.message(), .lasting = true}, 503);
+  if (flow_->MayFeed(part_)) Feed();
+  PauseOrResume();
+}
+
+ImportPost::State ImportPost::Now() const {
+  State state;
+  state.progress.conditions = flow_->Conditions();
+  const std::lock_guard lock(mutex_);
+  state.progress.lines = tally_.read();
+  state.progress.tally = tally_;
+  state.all_settled = pushed_ == settled_ && !feeding_;
+  state.whole = state.progress.done = state.all_settled && all_fed_;
+  state.error = error_;
+  return state;
+}
+
+void ImportPost::Feed() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (feeding_ || all_fed_ || !error_.ok()) return;
+    if (piece_is_done()) {
+      if (inbox_.empty() && !body_ended_ && !flush_) return;
+      piece_ = std::exchange(inbox_, {});
+      piece_at_ = 0;
+      piece_is_last_ = body_ended_;
+    }
+    feeding_ = true;
+  }
+  // As a party of its own: it waits for one chunk of those that are judged, not for all.
+  const Party party{.id = flow_->parts().party + 1, .work_class = WorkClass::kBulk};
+  flow_->parts().pool.Submit(Urgency::kFair, party, [self = shared_from_this()] { self->RunFeed(); });
+}
+
+void ImportPost::PauseOrResume() {
+  const bool pause = inbox_.size() >= kInboxBytes;
+  if (pause == paused_) return;
+  paused_ = pause;
+  if (pause) {
+    exchange_->PauseBody();
+  } else {
+    exchange_->ResumeBody();
+  }
+}
+
+void ImportPost::RunFeed() {
+  Status status;
+  try {
+    status = TakeApart();
+  } catch (const std::exception& e) {
+    status = Status::Error(std::string("the relay met a fault: ") + e.what());
+  }
+  const bool all_fed = status.ok() && piece_is_last_ && piece_is_done();
+  if (all_fed || !status.ok()) flow_->Flush();
+  {
+    const std::lock_guard lock(mutex_);
+    feeding_ = false;
+    all_fed_ = all_fed;
+    error_ = status;
+  }
+  if (all_fed) flow_->NoteFed(part_);
+  Notify();
+}
+
+Status ImportPost::TakeApart() {
+  const auto push = [this](Chunk chunk) { Push(std::move(chunk)); };
+  const uint64_t weight_before = pushed_weight_;
+  size_t text_bytes = 0;
+  while (!piece_is_done() && text_bytes < kTextATurn && pushed_weight_ - weight_before < kWeightATurn) {
+    const std::string_view text = std::string_view(text_).substr(text_at_, kSplitBytes);
+    splitter_.Add(text, 0, push);
+    text_at_ += text.size();
+    text_bytes += text.size();
+    if (text_at_ < text_.size()) continue;
+    if (Status status = Decode(); !status.ok()) {
+      splitter_.Add(text_, 0, push);
+      splitter_.Flush(push);
+      return status;
+    }
+  }
+  if (std::exchange(flush_, false)) splitter_.Flush(push);
+  if (!piece_is_last_ || !piece_is_done()) return Status();
+  Status status = decoder_->End();
+  if (status.ok()) {
+    splitter_.End(push);
+  } else {
+    splitter_.Flush(push);
+  }
+  return status;
+}
+
+// The text that comes next, where there is some of the piece left.
+Status ImportPost::Decode() {
+  text_.clear();
+  text_at_ = 0;
+  const std::string_view rest = std::string_view(piece_).substr(piece_at_);
+  const Result<size_t> taken =
+      decoder_->Add(rest, kDecodedBytes, [this](std::string_view bytes) { text_.append(bytes); });
+  if (!taken.ok()) return taken.status();
+  piece_at_ += taken.value();
+  return {};
+}
+
+void ImportPost::Push(Chunk chunk) {
+  pushed_weight_ += WeightOf(chunk);
+  {
+    const std::lock_guard lock(mutex_);
+    ++pushed_;
+  }
+  flow_->Push(std::move(chunk));
+}
+
+void ImportPost::OnSettled(const SettledChunk& settled) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++settled_;
+    tally_ += settled.tally;
+    for (const Reject& reject : settled.rejects) {
+      if (named_++ >= kMostRejects) break;
+      rejects_ += ToLine(ImportReject{.line = reject.line, .outcome = reject.outcome, .reason = reject.reason});
+    }
+  }
+  Notify();
+}
+
+void ImportPost::WaitForTick() {
+  timer_->expires_after(kTick);
+  timer_->async_wait([weak = weak_from_this(), post = post_](boost::system::error_code error) {
+    if (error || weak.expired()) return;
+    post([weak] {
+      if (const auto self = weak.lock()) self->OnTick();
+    });
+  });
+}
+
+void ImportPost::OnTick() {
+  if (over_) return;
+  if (++ticks_ % kTicksPerProgress == 0) SayProgress();
+  // Whole lines of a client that sends little wait for no more.
+  if (!arrived_ && Now().all_settled) flush_ = splitter_.has_whole_line();
+  arrived_ = false;
+  Advance();
+  if (!over_) WaitForTick();
+}
+
+// A client that takes none of them is told no more.
+void ImportPost::SayProgress() {
+  if (exchange_->pending_bytes() > HttpExchange::kAlwaysTaken / 2) return;
+  ImportProgress progress = Now().progress;
+  progress.done = false;
+  const std::string line = ToLine(progress);
+  if (std::exchange(begun_, true)) return exchange_->Write(line);
+  exchange_->Begin({.status = 200, .content_type = kJsonLines, .body = line, .headers = {}});
+}
+
+void ImportPost::EndWith(const ImportError& error, int status) {
+  if (over_) return;
+  ImportProgress progress = Now().progress;
+  progress.done = false;
+  Finish(ToLine(progress) + ToLine(error), status, error.message);
+}
+
+// The status counts if nothing was answered yet.
+void ImportPost::Finish(const std::string& last_lines, int status, const std::string& cause) {
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    text = std::exchange(rejects_, {});
+  }
+  text += last_lines;
+  if (begun_) {
+    exchange_->Write(text);
+  } else {
+    exchange_->Begin({.status = status, .content_type = kJsonLines, .body = std::move(text), .headers = {}});
+  }
+  if (std::exchange(paused_, false)) exchange_->ResumeBody();
+  Leave(cause);
+  exchange_->End();
+}
+
+void ImportPost::Leave(const std::string& cause) {
+  over_ = true;
+  inbox_.clear();
+  flow_->Leave(*this, cause);
+}
+
+}  // namespace weir

@@ -1,0 +1,201 @@
+#include "import/serve/import_service.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "import/serve/export_session.h"
+#include "import/serve/import_post.h"
+#include "relay/operator/admin.h"
+
+namespace weir {
+namespace {
+
+// Of an export by oldest: it is held at the client's speed.
+constexpr ExportWindow kWindow{.events = 1000, .bytes = 512 << 10};
+// Below the relay's own workers: imports and exports have what these leave.
+constexpr int kNice = 15;
+// How soon it is noticed that a run has ended.
+constexpr std::chrono::milliseconds kLookEvery{500};
+
+HttpResponse BadRequest(const Status& status) {
+  return {.status = 400, .body = status.message() + "\n", .headers = {}};
+}
+
+HttpResponse TooMany(std::string_view what, const RunningLimit& limit) {
+  return {.status = 503,
+          .body = std::to_string(limit.most()) + " " + std::string(what) + " are running, which is the most at once\n",
+          .headers = {{"Retry-After", "5"}}};
+}
+
+// Nothing where there is no such coding.
+std::optional<Compression> CompressionNamed(std::string_view coding) {
+  if (coding.empty() || coding == "identity") return Compression::kNone;
+  if (coding == "gzip" || coding == "x-gzip") return Compression::kGzip;
+  if (coding == "zstd") return Compression::kZstd;
+  return std::nullopt;
+}
+
+}  // namespace
+
+ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange& exchange) {
+  if (auto refusal = services_->admin.Refusal(head)) return *std::move(refusal);
+  const Result<ImportQuery> query = ParseImportQuery(head.query);
+  if (!query.ok()) return BadRequest(query.status());
+  const std::optional<Compression> compression = CompressionNamed(head.Header("content-encoding"));
+  if (!compression) {
+    return HttpResponse{.status = 415,
+                        .body = "Content-Encoding may be gzip or zstd, or none\n",
+                        .headers = {{"Accept-Encoding", "gzip, zstd"}}};
+  }
+  std::shared_ptr<ImportPost> post;
+  {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<ImportFlow> flow = query.value().part > 0 ? FlowOf(query.value()) : nullptr;
+    if (query.value().part > 0 && flow == nullptr) {
+      return HttpResponse{.status = 409,
+                          .body = "this part does not follow what came of its run; begin another run with part 0\n",
+                          .headers = {}};
+    }
+    std::unique_ptr<RunningLimit::Slot> slot;
+    if (flow == nullptr || !flow->has_slot()) {
+      slot = imports_.Take();
+      if (slot == nullptr) return TooMany("imports", imports_);
+    }
+    if (flow == nullptr) flow = BeginFlow(query.value(), head.address);
+    post = std::make_shared<ImportPost>(flow, query.value().part, *compression, exchange);
+    flow->Enter(post, std::move(slot));
+  }
+  post->Start();
+  return post;
+}
+
+// With the lock, as the next. Null where the part does not follow.
+std::shared_ptr<ImportFlow> ImportService::FlowOf(const ImportQuery& query) const {
+  const auto found = std::ranges::find(flows_, query.run, &Flow::run);
+  return found != flows_.end() && found->flow->Expects(query.part) ? found->flow : nullptr;
+}
+
+std::shared_ptr<ImportFlow> ImportService::BeginFlow(const ImportQuery& query, const std::string& address) {
+  auto flow = std::make_shared<ImportFlow>(ImportFlowParts{.services = *services_,
+                                                           .pool = *pool_,
+                                                           .counters = counters_,
+                                                           .verify = query.verify,
+                                                           .is_run = !query.run.empty(),
+                                                           .party = last_party_.fetch_add(2) + 1,
+                                                           .address = address,
+                                                           .on_idle = [this] {
+                                                             const std::lock_guard lock(mutex_);
+                                                             look_ = true;
+                                                             changed_.notify_all();
+                                                           }});
+  flows_.push_back({query.run, flow});
+  return flow;
+}
+
+ImportService::Begun ImportService::Export(const HttpRequest& head, HttpExchange& exchange) {
+  if (auto refusal = services_->admin.Refusal(head)) return *std::move(refusal);
+  RelayContext& context = services_->context;
+  Result<ExportPlan> plan = ParseExportQuery(head.query, {.max_values = context.settings.max_filter_values});
+  if (!plan.ok()) return BadRequest(plan.status());
+  plan.value().now_seconds = context.wall_clock.NowSeconds();
+  if (head.method == "HEAD") return HttpResponse{.content_type = kJsonLines, .body = "", .headers = {}};
+  if (context.limiter.View().emergency) {
+    return HttpResponse{.status = 503,
+                        .body = "memory is short on this relay: no export begins until it has recovered\n",
+                        .headers = {{"Retry-After", "5"}}};
+  }
+  plan.value().window = kWindow;
+  std::unique_ptr<RunningLimit::Slot> slot = exports_.Take();
+  if (slot == nullptr) return TooMany("exports", exports_);
+  auto session = std::make_shared<ExportSession>(
+      ExportSessionParts{.context = context,
+                         .pool = *pool_,
+                         .counters = counters_,
+                         .plan = std::move(plan).value(),
+                         .party = {.id = last_party_.fetch_add(2) + 1, .work_class = WorkClass::kBulk},
+                         .address = head.address,
+                         .slot = std::move(slot)},
+      exchange);
+  session->Start();
+  return session;
+}
+
+// Ending an import waits for its tasks and its write, which no I/O thread may do.
+void ImportService::RunReaper() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_ || !flows_.empty()) {
+    const auto due = [this] { return stopping_ || look_; };
+    if (flows_.empty()) {
+      changed_.wait(lock, due);
+    } else {
+      changed_.wait_for(lock, kLookEvery, due);
+    }
+    RetireThoseThatAreOver(lock);
+  }
+}
+
+void ImportService::RetireThoseThatAreOver(std::unique_lock<std::mutex>& lock) {
+  look_ = false;
+  const auto over = std::partition(flows_.begin(), flows_.end(),
+                                   [this](const Flow& one) { return !stopping_ && !one.flow->IsOver(); });
+  std::vector<Flow> retired(std::make_move_iterator(over), std::make_move_iterator(flows_.end()));
+  flows_.erase(over, flows_.end());
+  lock.unlock();
+  for (const Flow& one : retired) one.flow->Retire();
+  retired.clear();
+  lock.lock();
+}
+
+int64_t ImportService::ThrottledNs() const {
+  const std::lock_guard lock(mutex_);
+  int64_t ns = counters_.throttled_ns.load();
+  for (const Flow& one : flows_) ns += one.flow->Conditions().throttled_time.count();
+  return ns;
+}
+
+void ImportService::Stop() {
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  if (reaper_.joinable()) reaper_.join();
+  exports_.WaitForNone();
+  pool_.reset();
+}
+
+void ImportService::AddRoutes(HttpRouter& router) {
+  router.AddStream("POST", "/api/import",
+                   [this](const HttpRequest& head, HttpExchange& exchange) { return Import(head, exchange); });
+  router.AddStream("GET", "/api/export",
+                   [this](const HttpRequest& head, HttpExchange& exchange) { return Export(head, exchange); });
+}
+
+Status ImportService::Start(const RelayServices& services) {
+  services_.emplace(services);
+  pool_ = std::make_unique<WorkPool>(std::max<size_t>(1, services.context.pool.threads() - 1), kNice);
+  stopping_ = false;
+  reaper_ = std::thread([this] { RunReaper(); });
+  return Status();
+}
+
+void ImportService::AppendMetrics(MetricFamilies& families) const {
+  families
+      .Gauge("weir_imports_running", "Imports over HTTP that are under way, until nothing of them is left to be saved.")
+      .Add(imports_.running());
+  families.Counter("weir_import_lines_total", "Lines of imports over HTTP that are settled, by what became of them.");
+  for (size_t i = 0; i < kLineOutcomes; ++i)
+    families.Add(counters_.lines[i].load(), {{"outcome", KeyOf(static_cast<LineOutcome>(i))}});
+  families.Counter("weir_import_bytes_total", "Bytes of these lines, without compression.").Add(counters_.bytes.load());
+  families.Counter("weir_import_throttled_seconds_total", "Time that imports over HTTP waited at the write gate.")
+      .Add(static_cast<double>(ThrottledNs()) * 1e-9);
+  families.Gauge("weir_exports_running", "Exports over HTTP that are under way.").Add(exports_.running());
+  families.Counter("weir_export_events_total", "Events that exports over HTTP have read.")
+      .Add(counters_.export_events.load());
+}
+
+}  // namespace weir

@@ -1,0 +1,109 @@
+#include "import/serve/query_string.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "config/text/parse.h"
+#include "config/text/percent.h"
+
+namespace weir {
+namespace {
+
+constexpr size_t kLongestRun = 64;
+
+Result<std::string> Decode(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  std::optional<std::string> decoded = DecodePercent(spaced, true);
+  if (decoded) return *std::move(decoded);
+  return Status::Error("the query is not well-formed: % without two hexadecimal digits in " + Printable(text));
+}
+
+Status Bad(std::string_view name, std::string_view value, const std::string& why) {
+  return Status::Error(std::string(name) + "=" + Printable(value) + ": " + why);
+}
+
+Status Unknown(std::string_view name, std::string_view known) {
+  return Status::Error("unknown parameter " + Printable(name) + "; this takes " + std::string(known));
+}
+
+Status SetTime(const std::string& name, const std::string& value, std::optional<uint64_t>* time) {
+  if (time->has_value()) return Bad(name, value, "given twice");
+  const Result<uint64_t> seconds = ParseUnsigned(value, {.min = 0, .max = 9e15, .unit = "seconds since 1970"});
+  if (!seconds.ok()) return Bad(name, value, seconds.status().message());
+  *time = seconds.value();
+  return Status();
+}
+
+Status SetExport(const std::string& name, const std::string& value, const FilterLimits& limits, ExportPlan* plan) {
+  if (name == "since") return SetTime(name, value, &plan->since);
+  if (name == "until") return SetTime(name, value, &plan->until);
+  if (name == "filter") {
+    Result<Filter> filter = ParseFilter(value, limits);
+    if (!filter.ok()) return Bad(name, value, filter.status().message());
+    plan->filters.push_back(std::move(filter).value());
+    return Status();
+  }
+  if (name == "order") {
+    const Result<ExportOrder> order = ParseExportOrder(value);
+    if (!order.ok()) return Bad(name, value, order.status().message());
+    plan->order = order.value();
+    return Status();
+  }
+  return Unknown(name, "filter, since, until and order");
+}
+
+}  // namespace
+
+Result<std::vector<std::pair<std::string, std::string>>> ParseQuery(std::string_view query) {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), part.size() + 1));
+    if (part.empty()) continue;
+    const size_t equals = part.find('=');
+    Result<std::string> name = Decode(part.substr(0, equals));
+    if (!name.ok()) return name.status();
+    Result<std::string> value = Decode(equals == std::string_view::npos ? "" : part.substr(equals + 1));
+    if (!value.ok()) return value.status();
+    parameters.emplace_back(std::move(name).value(), std::move(value).value());
+  }
+  return parameters;
+}
+
+Result<ImportQuery> ParseImportQuery(std::string_view query) {
+  const auto parameters = ParseQuery(query);
+  if (!parameters.ok()) return parameters.status();
+  ImportQuery import;
+  for (const auto& [name, value] : parameters.value()) {
+    if (name == "verify") {
+      if (value != "true" && value != "false") return Bad(name, value, "neither true nor false");
+      import.verify = value == "true";
+    } else if (name == "run") {
+      if (value.empty() || value.size() > kLongestRun) return Bad(name, value, "1 to 64 characters name a run");
+      import.run = value;
+    } else if (name == "part") {
+      const Result<uint64_t> part = ParseUnsigned(value, {.min = 0, .max = UINT32_MAX});
+      if (!part.ok()) return Bad(name, value, part.status().message());
+      import.part = static_cast<uint32_t>(part.value());
+    } else {
+      return Unknown(name, "verify, run and part");
+    }
+  }
+  if (import.part > 0 && import.run.empty()) return Status::Error("a part is of a run: give run as well");
+  return import;
+}
+
+Result<ExportPlan> ParseExportQuery(std::string_view query, const FilterLimits& limits) {
+  const auto parameters = ParseQuery(query);
+  if (!parameters.ok()) return parameters.status();
+  ExportPlan plan;
+  for (const auto& [name, value] : parameters.value()) {
+    if (const Status status = SetExport(name, value, limits, &plan); !status.ok()) return status;
+  }
+  if (const Status status = Check(plan); !status.ok()) return status;
+  return plan;
+}
+
+}  // namespace weir

@@ -1,0 +1,30 @@
+#include "import/serve/running_limit.h"
+
+namespace weir {
+
+std::unique_ptr<RunningLimit::Slot> RunningLimit::Take() {
+  const std::lock_guard lock(mutex_);
+  if (running_ >= most_) return nullptr;
+  auto slot = std::make_unique<Slot>(*this);
+  ++running_;
+  return slot;
+}
+
+uint64_t RunningLimit::running() const {
+  const std::lock_guard lock(mutex_);
+  return running_;
+}
+
+void RunningLimit::WaitForNone() {
+  std::unique_lock lock(mutex_);
+  none_.wait(lock, [this] { return running_ == 0; });
+}
+
+// Told with the lock: whoever waits may destroy this as soon as it can take it.
+void RunningLimit::GiveBack() {
+  const std::lock_guard lock(mutex_);
+  --running_;
+  none_.notify_all();
+}
+
+}  // namespace weir

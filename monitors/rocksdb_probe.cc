@@ -1,0 +1,329 @@
+#include "monitors/rocksdb_probe.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "monitors/memory_only_monitor.h"
+#include "rocksdb/rate_limiter.h"
+
+namespace weir {
+namespace {
+
+using Properties = rocksdb::DB::Properties;
+
+constexpr Duration kCountersInterval = std::chrono::seconds(1);
+// When L0 was emptied the counters are read at once, so that the drain is booked on the busy time it belongs to.
+constexpr Duration kLeastCountersInterval = std::chrono::milliseconds(300);
+// RocksDB walks all table readers for this one.
+constexpr Duration kTableReadersInterval = std::chrono::seconds(10);
+
+// The plan advises to slow reads at a score of 2.0, writes at 1.5: a backlog slows reads down later than it endangers
+// writes.
+constexpr double kReadScoreFactor = 2.0 / 1.5;
+
+Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
+
+LsmGeometry FamilyGeometry(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, const PreparedRocksDb* prepared) {
+  if (prepared == nullptr) return GeometryOf(db->GetOptions(handle));
+  const auto known = prepared->geometry.find(handle->GetName());
+  if (known != prepared->geometry.end()) return known->second;
+  // A family that was made later, or by another name, with the options that were prepared: its brakes are moved too.
+  const LsmGeometry moved = GeometryOf(db->GetOptions(handle));
+  const auto usual = prepared->geometry.find(rocksdb::kDefaultColumnFamilyName);
+  const bool same = usual != prepared->geometry.end() && GeometryOf(db->GetOptions(db->DefaultColumnFamily())) == moved;
+  return same ? usual->second : moved;
+}
+
+std::vector<double> BuffersOf(rocksdb::DB* db, const RocksDbMonitor::Handles& handles) {
+  std::vector<double> bytes;
+  for (auto* handle : handles) bytes.push_back(static_cast<double>(db->GetOptions(handle).write_buffer_size));
+  return bytes;
+}
+
+double SumOf(const std::vector<double>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
+
+double ScoreLevel(const LoadSample& sample) {
+  const Signal* score = sample.Find("score");
+  return score == nullptr ? 0 : score->level;
+}
+
+}  // namespace
+
+RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handles, const PreparedRocksDb* prepared,
+                           uint64_t target_bytes, const RocksDbMonitorSettings& settings)
+    : settings_(settings),
+      target_bytes_(target_bytes),
+      own_budget_bytes_(settings.own_budget_mb > 0 ? settings.own_budget_mb << 20 : target_bytes / 8),
+      listener_(prepared != nullptr ? prepared->listener : nullptr),
+      db_(db),
+      io_limiter_(db->GetDBOptions().rate_limiter),
+      disk_ratio_(SumOf(BuffersOf(db, handles))),
+      burst_(BuffersOf(db, handles)) {
+  families_.reserve(handles.size());
+  for (auto* handle : handles) {
+    if (const Status good = CheckCompaction(db->GetOptions(handle), handle->GetName()); !good.ok())
+      throw std::invalid_argument(good.message());
+    LsmGeometry geometry = FamilyGeometry(db, handle, prepared);
+    geometry.score_threshold = settings.score_threshold;
+    families_.push_back({handle, geometry, LsmSignals(geometry, settings.monitor.sample_interval)});
+  }
+}
+
+void RocksDbProbe::Detach() {
+  std::lock_guard lock(db_mutex_);
+  db_ = nullptr;
+}
+
+Status RocksDbProbe::Probe(TimePoint now, LoadSample* sample) {
+  std::lock_guard lock(db_mutex_);
+  if (db_ == nullptr) return Status::Error("database closed");
+  if (Status status = ReadDatabase(); !status.ok()) return status;
+  const Duration age = last_counters_ ? now - *last_counters_ : kCountersInterval;
+  if (age < Duration::zero() || age >= kCountersInterval || (l0_changed_ && age >= kLeastCountersInterval)) {
+    if (Status status = ReadAllCounters(); !status.ok()) return status;
+    last_counters_ = now;
+    ReadMemoryParts(now);
+  }
+  const Result<MemoryUse> use = memory_.ReadUse();
+  if (!use.ok()) return use.status();
+
+  AddEngineSignals(now, sample);
+  AddMemorySignals(use.value(), sample);
+  sample->write_burst_bytes = burst_.Bytes();
+  sample->escapes = Escapes();
+  Publish(*sample, use.value());
+  return Status();
+}
+
+Status RocksDbProbe::ReadDatabase() {
+  uint64_t compactions = 0;
+  uint64_t flushes = 0;
+  uint64_t delayed = 0;
+  uint64_t stopped = 0;
+  if (!db_->GetIntProperty(Properties::kNumRunningCompactions, &compactions) ||
+      !db_->GetIntProperty(Properties::kNumRunningFlushes, &flushes) ||
+      !db_->GetIntProperty(Properties::kActualDelayedWriteRate, &delayed) ||
+      !db_->GetIntProperty(Properties::kIsWriteStopped, &stopped)) {
+    return DoesNotAnswer("what is running");
+  }
+  sums_.compacting = compactions > 0;
+  sums_.flushing = flushes > 0;
+  newest_.l0_files = newest_.immutable_memtables = newest_.debt_bytes = 0;
+  for (Family& f : families_) {
+    if (Status status = ReadFamily(&f); !status.ok()) return status;
+    sums_.compacting = sums_.compacting || f.compaction_pending;
+    sums_.flushing = sums_.flushing || f.flush_pending;
+    newest_.l0_files = std::max(newest_.l0_files, f.facts.l0_files);
+    newest_.immutable_memtables += static_cast<uint64_t>(f.facts.immutable_memtables);
+    newest_.debt_bytes += f.facts.pending_compaction_bytes;
+  }
+  const bool braking = delayed > 0 || stopped > 0;
+  if (braking && !braking_) ++seen_brakes_;
+  braking_ = braking;
+  newest_.delayed_bytes_per_second = static_cast<double>(delayed);
+  newest_.writes_stopped = stopped > 0;
+  return Status();
+}
+
+Status RocksDbProbe::ReadFamily(Family* f) {
+  static const std::string kL0Files = Properties::kNumFilesAtLevelPrefix + "0";
+  uint64_t immutable = 0;
+  uint64_t active_bytes = 0;
+  std::string before;
+  std::string after;
+  // A flush between two of these calls would show its file twice or not at all, so it must be seen from both sides.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    if (!db_->GetProperty(f->handle, kL0Files, &before) ||
+        !db_->GetIntProperty(f->handle, Properties::kNumImmutableMemTable, &immutable) ||
+        !db_->GetIntProperty(f->handle, Properties::kCurSizeActiveMemTable, &active_bytes) ||
+        !db_->GetProperty(f->handle, kL0Files, &after)) {
+      return DoesNotAnswer(kL0Files + " of column family " + f->handle->GetName());
+    }
+    if (before == after) break;
+  }
+  uint64_t flush_pending = 0;
+  uint64_t compaction_pending = 0;
+  LsmFacts& facts = f->facts;
+  if (!db_->GetIntProperty(f->handle, Properties::kEstimatePendingCompactionBytes, &facts.pending_compaction_bytes) ||
+      !db_->GetIntProperty(f->handle, Properties::kCompactionPending, &compaction_pending) ||
+      !db_->GetIntProperty(f->handle, Properties::kMemTableFlushPending, &flush_pending)) {
+    return DoesNotAnswer("what is pending in column family " + f->handle->GetName());
+  }
+  f->flush_pending = flush_pending > 0;
+  f->compaction_pending = compaction_pending > 0;
+
+  const uint64_t l0_files = std::strtoull(after.c_str(), nullptr, 10);
+  const bool several_flushed = facts.immutable_memtables > static_cast<int>(immutable) + 1;
+  l0_changed_ = l0_changed_ || l0_files < facts.l0_files || several_flushed;
+  facts.l0_files = l0_files;
+  facts.immutable_memtables = static_cast<int>(immutable);
+  const uint64_t buffer = f->geometry.write_buffer_bytes;
+  facts.memtable_bytes = immutable * buffer + std::min(active_bytes, buffer);
+  return Status();
+}
+
+Status RocksDbProbe::ReadAllCounters() {
+  const Result<double> user_bytes = ReadUserBytes(db_);
+  if (!user_bytes.ok()) return user_bytes.status();
+  const auto grown = [](double now, double before) { return static_cast<uint64_t>(std::max(0.0, now - before)); };
+  // What is still in memtables will be flushed later.
+  double left_memtables = user_bytes.value();
+  for (const Family& f : families_) left_memtables -= static_cast<double>(f.facts.memtable_bytes);
+  const uint64_t flushed_before = sums_.total_flushed_bytes;
+  const bool first = !last_counters_;
+  newest_.slowdowns = newest_.stops = 0;
+  newest_.score = 0;
+  newest_.stall_causes.clear();
+  for (size_t i = 0; i < families_.size(); ++i) {
+    Family& f = families_[i];
+    Result<RocksDbCounters> read = ReadCounters(db_, f.handle);
+    if (!read.ok()) return read.status();
+    const RocksDbCounters& c = read.value();
+    const uint64_t memtables_before = std::exchange(f.counted_memtables, f.facts.memtable_bytes);
+    if (f.counted) {
+      const double flushed = std::max(0.0, c.flushed_bytes - f.counters.flushed_bytes) / disk_ratio_.value();
+      burst_.Took(i, flushed + static_cast<double>(f.counted_memtables) - static_cast<double>(memtables_before));
+      sums_.total_flushed_bytes += grown(c.flushed_bytes, f.counters.flushed_bytes);
+      sums_.total_compacted_bytes += grown(c.compaction_written_bytes, f.counters.compaction_written_bytes);
+      // Each level has counters of its own; after the base level moved they do not continue each other.
+      if (c.base_level == f.counters.base_level) {
+        sums_.total_drained_bytes += grown(c.drained_from_l0_bytes, f.counters.drained_from_l0_bytes);
+        sums_.l1_bytes += static_cast<int64_t>(c.base_level_bytes - f.counters.base_level_bytes);
+      }
+    }
+    newest_.slowdowns += c.slowdowns;
+    newest_.stops += c.stops;
+    for (const auto& [cause, count] : c.stall_causes) newest_.stall_causes[cause] += count;
+    newest_.score = std::max(newest_.score, c.highest_score);
+    f.facts.deepest_score = c.highest_score;
+    f.counters = std::move(read).value();
+    f.counted = true;
+  }
+  if (first) {
+    first_brakes_ = newest_.slowdowns + newest_.stops;
+  } else {
+    disk_ratio_.Update(left_memtables - left_memtables_,
+                       static_cast<double>(sums_.total_flushed_bytes - flushed_before));
+  }
+  left_memtables_ = left_memtables;
+  l0_changed_ = false;
+  return Status();
+}
+
+void RocksDbProbe::ReadMemoryParts(TimePoint now) {
+  // Displays only; a table format without a block cache does not answer, and then there is none.
+  newest_.block_cache_bytes = newest_.pinned_bytes = newest_.memtable_bytes = 0;
+  db_->GetIntProperty(families_.front().handle, Properties::kBlockCacheUsage, &newest_.block_cache_bytes);
+  db_->GetIntProperty(families_.front().handle, Properties::kBlockCachePinnedUsage, &newest_.pinned_bytes);
+  for (const Family& f : families_) {
+    uint64_t bytes = 0;
+    if (db_->GetIntProperty(f.handle, Properties::kSizeAllMemTables, &bytes)) newest_.memtable_bytes += bytes;
+  }
+  if (last_table_readers_ && now - *last_table_readers_ < kTableReadersInterval) return;
+  last_table_readers_ = now;
+  newest_.table_reader_bytes = 0;
+  for (const Family& f : families_) {
+    uint64_t bytes = 0;
+    if (db_->GetIntProperty(f.handle, Properties::kEstimateTableReadersMem, &bytes))
+      newest_.table_reader_bytes += bytes;
+  }
+}
+
+// All families drain through one background, so each is shown the sums; what each level is made of is its own.
+void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
+  for (Family& f : families_) {
+    LsmFacts facts = f.facts;
+    const double mean_file = f.counters.l0_files > 0 ? f.counters.l0_bytes / f.counters.l0_files : 0;
+    facts.l0_bytes = static_cast<uint64_t>(static_cast<double>(facts.l0_files) * mean_file);
+    facts.flushing = sums_.flushing;
+    facts.compacting = sums_.compacting;
+    if (io_limiter_) {
+      facts.background_bytes_per_second = static_cast<double>(io_limiter_->GetBytesPerSecond());
+      facts.total_background_bytes = static_cast<uint64_t>(io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_LOW) +
+                                                           io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_HIGH));
+    }
+    facts.total_flushed_bytes = sums_.total_flushed_bytes;
+    facts.total_drained_bytes = sums_.total_drained_bytes;
+    facts.total_compacted_bytes = sums_.total_compacted_bytes;
+    facts.l1_bytes = sums_.l1_bytes;
+    facts.disk_bytes_per_user_byte = disk_ratio_.value();
+
+    LoadSample own;
+    f.signals.Update(now, facts, &own);
+    for (const Signal& signal : own.signals()) sample->AddHighest(signal);
+  }
+}
+
+void RocksDbProbe::AddMemorySignals(const MemoryUse& use, LoadSample* sample) {
+  const auto own = static_cast<double>(OwnBytes());
+  const auto budget = static_cast<double>(std::max<uint64_t>(own_budget_bytes_, 1));
+  sample->Add({.name = "own",
+               .level = own / budget,
+               .bytes_per_level = budget,
+               .dead_time = 2 * settings_.monitor.sample_interval,
+               .acts_on_reads = true,
+               .acts_on_cheap_reads = true});
+  const Signal memory = MemorySignal(use.bytes(), target_bytes_, settings_.monitor.sample_interval);
+  sample->Add(memory);
+  sample->memory_pressure = memory.level;
+  sample->memory_bytes = use.bytes();
+}
+
+uint64_t RocksDbProbe::OwnBytes() const {
+  return static_cast<uint64_t>(std::max<int64_t>(0, own_bytes_.load(std::memory_order_relaxed)));
+}
+
+// With a listener, exactly. Without, RocksDB's own count says that it braked and samples how often, where they saw it.
+uint64_t RocksDbProbe::Escapes() const {
+  if (listener_) return listener_->slowdowns() + listener_->stops();
+  return std::max(seen_brakes_, newest_.slowdowns + newest_.stops - first_brakes_);
+}
+
+void RocksDbProbe::Publish(const LoadSample& sample, const MemoryUse& use) {
+  newest_.l0_cycle_seconds = 0;
+  for (const Family& f : families_) {
+    newest_.l0_cycle_seconds = std::max(newest_.l0_cycle_seconds, ToSeconds(f.signals.l0_cycle()));
+  }
+  newest_.drain_bytes_per_second = sample.Find("l0")->drain_bytes_per_second;
+  newest_.flush_bytes_per_second = sample.Find("memtables")->drain_bytes_per_second;
+  newest_.background_bytes_per_second = families_.front().signals.BackgroundBytesPerSecond();
+  newest_.disk_per_user_byte = disk_ratio_.value();
+  newest_.memory = use;
+  newest_.memory_target_bytes = target_bytes_;
+  newest_.own_bytes = OwnBytes();
+  std::lock_guard lock(details_mutex_);
+  details_ = newest_;
+}
+
+RocksDbDetails RocksDbProbe::Details() const {
+  std::lock_guard lock(details_mutex_);
+  return details_;
+}
+
+bool RocksDbProbe::AdvisesToThrottleWrites(const LoadSample& sample) const {
+  return Details().l0_files > settings_.l0_threshold || ScoreLevel(sample) > 1;
+}
+
+bool RocksDbProbe::AdvisesToThrottleReads(const LoadSample& sample) const {
+  return ScoreLevel(sample) > kReadScoreFactor;
+}
+
+Status RocksDbProbe::Flush() {
+  std::lock_guard lock(db_mutex_);
+  if (db_ == nullptr) return Status::Error("database closed");
+  rocksdb::FlushOptions options;
+  options.wait = false;
+  options.allow_write_stall = true;
+  // One that refuses, because its writes are stopped or it was dropped, must not keep the others from it.
+  std::string refused;
+  for (const Family& f : families_) {
+    const rocksdb::Status status = db_->Flush(options, f.handle);
+    if (!status.ok()) refused += (refused.empty() ? "" : "; ") + f.handle->GetName() + ": " + status.ToString();
+  }
+  return refused.empty() ? Status() : Status::Error(refused);
+}
+
+}  // namespace weir

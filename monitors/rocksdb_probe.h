@@ -1,0 +1,89 @@
+// The probe of RocksDbMonitor: what it asks the database, when, and how the signals come of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "monitors/lsm_signals.h"
+#include "monitors/memory_probe.h"
+#include "monitors/rocksdb_counters.h"
+#include "monitors/rocksdb_listener.h"
+#include "monitors/rocksdb_monitor.h"
+#include "monitors/write_burst.h"
+
+namespace weir {
+
+class RocksDbProbe final : public LoadProbe {
+ public:
+  // Of at least one family; not prepared: nullptr.
+  RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handles, const PreparedRocksDb* prepared,
+               uint64_t target_bytes, const RocksDbMonitorSettings& settings);
+
+  Status Probe(TimePoint now, LoadSample* sample) override;
+  Status Flush() override;
+  bool AdvisesToThrottleWrites(const LoadSample& sample) const override;
+  bool AdvisesToThrottleReads(const LoadSample& sample) const override;
+
+  void Detach();
+  void AddOwnBytes(int64_t bytes) { own_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  uint64_t own_budget_bytes() const { return own_budget_bytes_; }
+  RocksDbDetails Details() const;
+
+ private:
+  struct Family {
+    rocksdb::ColumnFamilyHandle* handle;
+    LsmGeometry geometry;
+    LsmSignals signals;
+    LsmFacts facts;  // its own; the sums over all are added for each sample
+    bool flush_pending = false;
+    bool compaction_pending = false;
+    bool counted = false;
+    RocksDbCounters counters;        // as of the last reading
+    uint64_t counted_memtables = 0;  // bytes, as of then
+  };
+
+  // The cheap properties, at every sample.
+  Status ReadDatabase();
+  Status ReadFamily(Family* family);
+  // Once a second.
+  Status ReadAllCounters();
+  void ReadMemoryParts(TimePoint now);
+
+  void AddEngineSignals(TimePoint now, LoadSample* sample);
+  void AddMemorySignals(const MemoryUse& use, LoadSample* sample);
+  uint64_t Escapes() const;
+  uint64_t OwnBytes() const;
+  void Publish(const LoadSample& sample, const MemoryUse& use);
+
+  const RocksDbMonitorSettings settings_;
+  const uint64_t target_bytes_;
+  const uint64_t own_budget_bytes_;
+  const std::shared_ptr<RocksDbListener> listener_;  // null: attached
+  std::atomic<int64_t> own_bytes_{0};
+
+  std::mutex db_mutex_;  // for db_ and all below up to details_mutex_; held while the database is asked
+  rocksdb::DB* db_;
+  std::vector<Family> families_;
+  const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
+  DiskRatio disk_ratio_;
+  LsmFacts sums_;              // over the families: what runs, and what was done since attaching
+  double left_memtables_ = 0;  // user bytes, up to a constant
+  MemoryProbe memory_;
+  WriteBurst burst_;
+  std::optional<TimePoint> last_counters_;
+  std::optional<TimePoint> last_table_readers_;
+  bool l0_changed_ = false;    // otherwise than by the flush of one memtable
+  uint64_t first_brakes_ = 0;  // RocksDB's count when attaching
+  uint64_t seen_brakes_ = 0;   // times that a sample found it braking
+  bool braking_ = false;
+  RocksDbDetails newest_;
+
+  mutable std::mutex details_mutex_;
+  RocksDbDetails details_;
+};
+
+}  // namespace weir

@@ -1,0 +1,89 @@
+#include "relay/account/ledger.h"
+
+#include <algorithm>
+
+namespace weir {
+
+Ledger::Ledger(Bounds bounds, std::function<void(int64_t)> count_own_bytes)
+    : bounds_(bounds), total_bytes_(bounds.total_bytes), count_own_bytes_(std::move(count_own_bytes)) {}
+
+Ledger::~Ledger() = default;
+
+std::shared_ptr<Account> Ledger::Open(uint64_t address, std::function<void()> give_up) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Address>& place = addresses_[address];
+  if (place == nullptr) place = std::make_unique<Address>();
+  // First: an account that is undone by a fault would want the mutex.
+  if (place->accounts.size() == place->accounts.capacity()) place->accounts.reserve(2 * place->accounts.size() + 1);
+  std::shared_ptr<Account> account(new Account(*this, address, *place, std::move(give_up)));
+  place->accounts.push_back(account.get());
+  return account;
+}
+
+void Ledger::Close(Account& account) {
+  const std::lock_guard lock(mutex_);
+  std::erase(account.address_.accounts, &account);
+  if (account.address_.accounts.empty()) addresses_.erase(account.key_);
+}
+
+uint64_t Ledger::heaviest_bytes() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t most = 0;
+  for (const auto& [key, address] : addresses_) most = std::max(most, address->bytes.load(std::memory_order_relaxed));
+  return most;
+}
+
+uint64_t Ledger::AskHeaviest(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto heaviest = std::max_element(addresses_.begin(), addresses_.end(), [](const auto& a, const auto& b) {
+    return a.second->bytes.load() < b.second->bytes.load();
+  });
+  if (heaviest == addresses_.end()) return 0;
+  std::vector<std::pair<uint64_t, Account*>> accounts;
+  for (Account* account : heaviest->second->accounts)
+    if (account->bytes() > 0 && account->give_up_) accounts.emplace_back(account->bytes(), account);
+  std::sort(accounts.rbegin(), accounts.rend());
+  uint64_t asked = 0;
+  for (const auto& [held, account] : accounts) {
+    if (asked >= bytes) break;
+    asked += held;
+    account->give_up_();
+  }
+  return asked;
+}
+
+Account::Account(Ledger& ledger, uint64_t key, Ledger::Address& address, std::function<void()> give_up)
+    : ledger_(ledger), key_(key), address_(address), give_up_(std::move(give_up)) {}
+
+Account::~Account() { ledger_.Close(*this); }
+
+uint64_t Account::most_address_bytes() const {
+  const uint64_t all = ledger_.total_bytes_.load(std::memory_order_relaxed);
+  const uint64_t free = all - std::min(all, ledger_.bytes());
+  return std::min(ledger_.bounds_.address_bytes, std::max(ledger_.bounds_.always_bytes, free));
+}
+
+bool Account::TryTake(uint64_t bytes, Memory memory) {
+  Take(bytes, memory);
+  if (address_bytes() <= most_address_bytes()) return true;
+  GiveBack(bytes, memory);
+  return false;
+}
+
+void Account::Take(uint64_t bytes, Memory memory) {
+  if (bytes == 0) return;
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  address_.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  ledger_.bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (memory == Memory::kOwn && ledger_.count_own_bytes_) ledger_.count_own_bytes_(static_cast<int64_t>(bytes));
+}
+
+void Account::GiveBack(uint64_t bytes, Memory memory) {
+  if (bytes == 0) return;
+  bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  address_.bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  ledger_.bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  if (memory == Memory::kOwn && ledger_.count_own_bytes_) ledger_.count_own_bytes_(-static_cast<int64_t>(bytes));
+}
+
+}  // namespace weir

@@ -1,0 +1,35 @@
+#include "relay/limiters/config_watch.h"
+
+#include <utility>
+
+namespace weir {
+
+ConfigWatch::ConfigWatch(FileWatch file, std::chrono::milliseconds interval, Read read)
+    : interval_(interval), read_(std::move(read)), file_(std::move(file)) {
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+ConfigWatch::~ConfigWatch() = default;
+
+void ConfigWatch::ReadSoon() {
+  const std::lock_guard lock(mutex_);
+  wanted_ = true;
+  changed_.notify_all();
+}
+
+void ConfigWatch::Run(const std::stop_token& stop) {
+  for (;;) {
+    bool wanted = false;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, stop, interval_, [this] { return wanted_; });
+      wanted = std::exchange(wanted_, false);
+    }
+    if (stop.stop_requested()) return;
+    if (!file_.Look() && !wanted) continue;
+    std::function<void()> apply;
+    if (file_.ReadWhole([&] { apply = read_(); })) apply();
+  }
+}
+
+}  // namespace weir

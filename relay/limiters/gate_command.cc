@@ -1,0 +1,107 @@
+#include "relay/limiters/gate_command.h"
+
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+#include "config/command_line.h"
+#include "relay/limiters/gate_server.h"
+#include "relay/limiters/served_limiters.h"
+#include "relay/process/logging.h"
+#include "relay/process/serving.h"
+#include "relay/process/version.h"
+#include "relay/relay.h"
+
+namespace weir {
+namespace {
+
+void AddTo(CommandLine& line) {
+  line.AddSetting("--port", "PORT", "port for HTTP, instead of WEIR_PORT; 0: any free one");
+  line.AddSetting("--listen", "LISTEN", "address to listen on, instead of WEIR_LISTEN; 0.0.0.0 for all");
+  line.AddSetting("--store", "QUOTA_STORE",
+                  "where the quotas are kept, instead of WEIR_QUOTA_STORE: memory, yaml:PATH, sqlite:PATH, "
+                  "redis://HOST:PORT, redis-sentinel://HOST:PORT/MASTER, redis-cluster://HOST:PORT,…");
+  line.AddSetting("--config", "CONFIG",
+                  "weir.yaml with quotas, tiers, policies, limits of keys and endpoints, instead of WEIR_CONFIG");
+  line.SetFooter(
+      "Examples:\n"
+      "  weir gate                                       http://127.0.0.1:3335, in memory, everybody's profiles\n"
+      "  weir gate --store sqlite:/var/lib/weir/quota.db   shared by the gates of this machine\n"
+      "  weir gate --store redis://10.0.0.5:6379 --config weir.yaml --listen 0.0.0.0\n"
+      "\n"
+      "  curl -X POST localhost:3335/v1/decide -d '{\"model\":\"gpt-4o\",\"tokens\":900}'\n"
+      "  curl localhost:3335/rate/user-123\n"
+      "\n"
+      "Settings come from the environment; `weir config` prints them all. weir.yaml is read again when it changes, and "
+      "at\n"
+      "SIGHUP. Ctrl-C stops in order, a second one at once.\n"
+      "Exit status: 0 stopped when it was told to, 1 could not run, 2 wrong flags, settings or weir.yaml.");
+}
+
+Status Configure(const CommandLine& line, const Environment& environment, GateConfiguration* configuration) {
+  SettingTable table;
+  Declare(table, *configuration);
+  if (Status status = table.Load(environment, line.settings()); !status.ok()) return status;
+  const QuotaSettings& quota = configuration->limiters.quota;
+  if (Status status = CheckQuotaStoreName(quota.store.store); !status.ok()) return status;
+  if (Status status = ReadQuotaConfig(quota).status(); !status.ok()) return status;
+  if (Status status = ReadKeyedRules(quota.config_file).status(); !status.ok()) return status;
+  return ReadQueuedRules(quota.config_file).status();
+}
+
+// An environment may be the relay's too.
+void WarnOfUnknownSettings(const Environment& environment) {
+  RelayConfiguration relay;
+  AllLimiterSettings limiters;
+  SettingTable table;
+  Declare(table, relay);
+  Declare(table, limiters);
+  for (const std::string& warning : table.UnknownNames(environment)) spdlog::warn("{}", warning);
+}
+
+int Run(const GateConfiguration& configuration, const Environment& environment) {
+  StopSignals signals;
+  SetUpLogging(configuration.log_level, configuration.log_format);
+  signals.Listen();
+  WarnOfUnknownSettings(environment);
+  spdlog::info("weir {}, process {}", Version(), getpid());
+
+  auto opened = GateServer::Open(configuration);
+  if (!opened.ok()) {
+    spdlog::error("{}", opened.status().message());
+    return 1;
+  }
+  GateServer& server = *opened.value();
+  const auto at_once = [&server] {
+    server.ForceShutdown();
+    if (!server.all_is_in_store()) return;  // what was counted is being written down
+    spdlog::warn("stopped at once");
+    StopLogging();
+    _exit(0);
+  };
+  ServeUntilTold(std::move(opened).value(), signals,
+                 {.url = "http://" + server.host_and_port(),
+                  .hint = ", where a browser or curl sees how to ask",
+                  .at_once = at_once,
+                  .hang_up = [&server] { server.Reload(); },
+                  .closing = "closing the store"});
+  return 0;
+}
+
+}  // namespace
+
+int GateCommand(int argc, char** argv) {
+  CommandLine line(argv[0], "Serves the quotas of LLM models and limits by key over HTTP until SIGINT or SIGTERM.");
+  AddTo(line);
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
+  const Environment environment = ProcessEnvironment();
+  GateConfiguration configuration;
+  if (const Status status = Configure(line, environment, &configuration); !status.ok()) return line.Fail(status);
+  const int code = Run(configuration, environment);
+  StopLogging();
+  return code;
+}
+
+}  // namespace weir

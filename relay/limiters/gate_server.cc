@@ -1,0 +1,119 @@
+#include "relay/limiters/gate_server.h"
+
+#include <prometheus/text_serializer.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "config/clock.h"
+#include "relay/operator/routes.h"
+#include "relay/process/version.h"
+#include "relay/protocol/identity.h"
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kHelp = R"(weir gate: may this request go now?
+
+To this model, by its quotas:
+
+  curl -X POST localhost:3335/v1/decide  -d '{"model":"gpt-4o","tokens":900}'
+  curl -X POST localhost:3335/v1/reserve -d '{"model":"gpt-4o","tokens":900}'
+  curl -X POST localhost:3335/v1/commit  -d '{"reservation":"…","prompt_tokens":800,"output_tokens":300}'
+  curl         localhost:3335/v1/models
+
+Also /v1/refund, /v1/record, /v1/explain, /v1/models/{model}, PUT /v1/models/{model}/quota and
+DELETE /v1/models/{model}/state, DELETE /v1/state (administrators).
+
+So many requests of a key in a window:
+
+  curl         localhost:3335/rate/user-123
+  curl         'localhost:3335/rate/user-123?canWait'
+  curl -X DELETE localhost:3335/rate/user-123/ID
+
+Also /debug and /debug/{key}.
+
+And paths of your own, whose requests wait for their turn: the endpoints of WEIR_CONFIG. /debug/endpoints.
+
+/v1/openapi.json tells every call to programs. /v1/health, /metrics, /healthz, /readyz.
+)";
+
+}  // namespace
+
+void Declare(SettingTable& table, GateConfiguration& c) {
+  Declare(table, c.log_level, c.log_format);
+  Declare(table, c.server);
+  Declare(table, c.limiters);
+  Declare(table, c.admin);
+  Declare(table, c.admin_from_loopback);
+}
+
+GateServer::GateServer(const GateConfiguration& configuration, ServedLimiters limiters)
+    : listen_(configuration.server.listen),
+      limiters_(std::move(limiters)),
+      admin_(configuration.admin.admin_token, TrustInLoopback(configuration.admin_from_loopback)),
+      started_at_(ToSeconds(WallClock::System().Now().time_since_epoch())),
+      server_(configuration.server, Routes(), nullptr) {}
+
+Result<std::unique_ptr<GateServer>> GateServer::Open(const GateConfiguration& configuration) {
+  ServedLimiters limiters = MakeLimiters(configuration.limiters);
+  if (const Status status = OpenAll(limiters); !status.ok()) return status;
+  std::unique_ptr<GateServer> server(new GateServer(configuration, std::move(limiters)));
+  if (const Status status = server->server_.Listen(); !status.ok()) return status;
+  const LoopbackTrust trust = TrustInLoopback(configuration.admin_from_loopback);
+  spdlog::info("administrators: requests from this machine are {} ({}); {}", trust.trusted ? "trusted" : "not trusted",
+               trust.why,
+               configuration.admin.admin_token.empty() ? "WEIR_ADMIN_TOKEN is not set" : "or WEIR_ADMIN_TOKEN");
+  return server;
+}
+
+HttpRouter GateServer::Routes() {
+  HttpRouter router;
+  for (const auto& limiter : limiters_)
+    limiter->AddRoutes(router, [this](const HttpRequest& request) { return admin_.Refusal(request); });
+  router.Add("GET", "/", [](const HttpRequest&) { return HttpResponse{.body = std::string(kHelp)}; });
+  router.Add("GET", "/metrics", [this](const HttpRequest&) {
+    return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                        .body = metrics_text_.Get(Clock::System().Now(), [this] { return Metrics(); })};
+  });
+  AddHealthRoutes(router, [this](std::string* note) { return Ready(note); });
+  return router;
+}
+
+Status GateServer::Ready(std::string* note) const {
+  for (const auto& limiter : limiters_)
+    if (Status status = limiter->Ready(note); !status.ok()) return status;
+  return Status();
+}
+
+std::string GateServer::Metrics() const {
+  MetricFamilies families;
+  families.Gauge("weir_build_info", "1, with the version of the program as label").Add(1.0, {{"version", Version()}});
+  MetricSources sources;
+  sources.server = [this] { return server_.Stats(); };
+  AppendSources(sources, families);
+  for (const auto& limiter : limiters_) limiter->AppendMetrics(families);
+  AppendProcess(started_at_, families);
+  return prometheus::TextSerializer().Serialize(std::move(families).Take());
+}
+
+void GateServer::Reload() {
+  for (const auto& limiter : limiters_) limiter->ReloadSoon();
+}
+
+bool GateServer::all_is_in_store() const {
+  return std::ranges::all_of(limiters_, [](const auto& limiter) { return limiter->all_is_in_store(); });
+}
+
+std::string GateServer::host_and_port() const { return HostAndPort(listen_, server_.port()); }
+
+void GateServer::Shutdown(std::chrono::milliseconds longest) {
+  std::chrono::milliseconds longest_call{};
+  for (const auto& limiter : limiters_) longest_call = std::max(longest_call, limiter->longest_call());
+  server_.Shutdown(std::max(std::chrono::milliseconds(0), longest - longest_call));
+  for (const auto& limiter : limiters_) limiter->Stop();
+}
+
+}  // namespace weir

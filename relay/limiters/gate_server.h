@@ -1,0 +1,80 @@
+// GateServer serves the limiters on a port of their own.
+//
+//   auto server = GateServer::Open(configuration);
+//   if (!server.ok()) …
+//   server.value()->Accept();
+//   …
+//   server.value()->Shutdown(std::chrono::seconds(10));
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "config/status.h"
+#include "relay/limiters/quota/quota_call_reader.h"
+#include "relay/limiters/quota/quota_settings.h"
+#include "relay/limiters/served_limiters.h"
+#include "relay/metrics/exposition.h"
+#include "relay/operator/admin.h"
+#include "relay/process/logging.h"
+#include "relay/protocol/relay_settings.h"
+#include "relay/server/server.h"
+#include "relay/server/server_settings.h"
+
+namespace weir {
+
+inline constexpr uint64_t kGatePort = 3335;
+
+struct GateConfiguration {
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+  // Its clients are programs, many on one machine or behind one address, that keep their connections for the next call;
+  // and no call is longer than the API reads.
+  ServerSettings server{.port = kGatePort,
+                        .max_connections_per_address = 1'000'000,
+                        .max_http_body_bytes = kMaxCallBytes,
+                        .handshake_timeout = std::chrono::seconds(75)};
+  ServedLimiterSettings limiters{.quota = {.api = ServedQuotaApi::kAll},
+                                 .keyed = {.api = ServedKeyedApi::kAll, .debug_for_admins = false},
+                                 .queued = {.api = ServedQueuedApi::kAll, .debug_for_admins = false}};
+  QuotaAdminSettings admin;
+  AdminFromLoopback admin_from_loopback = AdminFromLoopback::kFalse;
+};
+void Declare(SettingTable& table, GateConfiguration& configuration);
+
+class GateServer {
+ public:
+  // Opens the limiters and binds the port.
+  static Result<std::unique_ptr<GateServer>> Open(const GateConfiguration& configuration);
+  ~GateServer() { Shutdown(std::chrono::milliseconds(0)); }
+
+  void Accept() { server_.Accept(); }
+  uint16_t port() const { return server_.port(); }
+  // As a program on this machine reaches it: "127.0.0.1:3335".
+  std::string host_and_port() const;
+  // Reads the configuration file again, soon.
+  void Reload();
+  // Answers what was asked, those who wait in line with 503, and ends what a store has begun, for at most so long; then
+  // writes down what is only in memory. Force, from another thread, hurries it.
+  void Shutdown(std::chrono::milliseconds longest);
+  void ForceShutdown() { server_.ForceShutdown(); }
+  // Nothing that was counted would be lost if the process ended now.
+  bool all_is_in_store() const;
+
+ private:
+  GateServer(const GateConfiguration& configuration, ServedLimiters limiters);
+  HttpRouter Routes();
+  Status Ready(std::string* note) const;
+  std::string Metrics() const;
+
+  const std::string listen_;
+  const ServedLimiters limiters_;  // open
+  const Admin admin_;
+  const double started_at_;  // seconds since 1970
+  CachedText metrics_text_;
+  Server server_;  // ends first
+};
+
+}  // namespace weir

@@ -1,0 +1,352 @@
+#include "relay/limiters/keyed/keyed_api.h"
+
+#include <endian.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "config/text/hex.h"
+#include "config/text/in_words.h"
+#include "config/text/json_string.h"
+#include "config/text/json_writer.h"
+#include "config/text/parse.h"
+#include "config/text/utf8.h"
+#include "relay/limiters/api_errors.h"
+#include "relay/limiters/rate_limit_fields.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr KeyedRoute kKeyedRoutes[] = {
+    {KeyedRoute::Call::kTake, "GET", "/rate/{key}"},
+    {KeyedRoute::Call::kTake, "POST", "/rate/{key}"},
+    {KeyedRoute::Call::kGiveBack, "DELETE", "/rate/{key}/{id}"},
+    {KeyedRoute::Call::kKeys, "GET", "/debug", true},
+    {KeyedRoute::Call::kKey, "GET", "/debug/{key}", true},
+};
+
+constexpr std::string_view kClientLeft = "client_left";
+constexpr size_t kMostCorrelationBytes = 128;
+
+std::string ToId(uint64_t number) {
+  const uint64_t high_first = htobe64(number);
+  return ToHex(reinterpret_cast<const uint8_t*>(&high_first), sizeof high_first);
+}
+
+std::optional<uint64_t> FromId(std::string_view id) {
+  uint64_t high_first = 0;
+  if (!FromHex(id, reinterpret_cast<uint8_t*>(&high_first), sizeof high_first)) return std::nullopt;
+  return be64toh(high_first);
+}
+
+std::string CorrelationOf(const HttpRequest& request) {
+  const std::string_view sent = request.Header("x-correlation-id");
+  const auto is_visible = [](char c) { return c > ' ' && c < 0x7f; };
+  if (!sent.empty() && sent.size() <= kMostCorrelationBytes && std::ranges::all_of(sent, is_visible))
+    return std::string(sent);
+  thread_local std::mt19937_64 random(uint64_t{std::random_device()()} << 32 | std::random_device()());
+  return ToId(random());
+}
+
+HttpResponse Correlated(HttpResponse response, std::string correlation) {
+  response.headers.emplace_back("X-Correlation-ID", std::move(correlation));
+  response.headers.emplace_back("Cache-Control", "no-store");
+  return response;
+}
+
+constexpr std::array<std::string_view, 3> kParameters = {"canWait", "maxRequests", "maxRequestsInQueue"};
+
+struct Parameters {
+  std::optional<bool> can_wait;
+  std::optional<uint32_t> max_requests;
+  std::optional<uint32_t> max_waiting;
+};
+
+std::string NotKnown(std::string_view name) {
+  const std::string_view nearest = NearestName(name, {kParameters.begin(), kParameters.end()});
+  return "found the parameter " + Printable(name) + ", expected one of canWait, maxRequests, maxRequestsInQueue" +
+         (nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?");
+}
+
+// What is wrong, or nothing.
+std::string ReadCount(std::string_view name, std::string_view value, uint32_t most, std::optional<uint32_t>* count) {
+  if (*count) return std::string(name) + " is there twice";
+  const auto number = ParseUnsigned(value, {.min = 0, .max = static_cast<double>(most)});
+  if (!number.ok()) return std::string(name) + ": " + Printable(value) + " is " + number.status().message();
+  *count = static_cast<uint32_t>(number.value());
+  return "";
+}
+
+std::string ReadParameter(std::string_view name, std::string_view value, Parameters* parameters) {
+  if (name == "maxRequests") return ReadCount(name, value, kMostKeyedRequests, &parameters->max_requests);
+  if (name == "maxRequestsInQueue") return ReadCount(name, value, kMostKeyedWaiting, &parameters->max_waiting);
+  if (parameters->can_wait) return "canWait is there twice";
+  if (value != "true" && value != "false") return "canWait: " + Printable(value) + " is neither true nor false";
+  parameters->can_wait = value == "true";
+  return "";
+}
+
+std::string ReadParameters(std::string_view query, Parameters* parameters) {
+  while (!query.empty()) {
+    const size_t end = query.find('&');
+    const std::string_view one = query.substr(0, end);
+    query = end == query.npos ? std::string_view() : query.substr(end + 1);
+    if (one.empty()) continue;
+    const size_t equals = one.find('=');
+    const std::string_view name = one.substr(0, equals);
+    if (std::ranges::find(kParameters, name) == kParameters.end()) return NotKnown(name);
+    std::string_view value = equals == one.npos ? std::string_view() : one.substr(equals + 1);
+    if (one == "canWait") value = "true";
+    if (value.empty()) return std::string(name) + " has no value";
+    std::string why = ReadParameter(name, value, parameters);
+    if (!why.empty()) return why;
+  }
+  return "";
+}
+
+int StatusOf(KeyedCode code) {
+  switch (code) {
+    case KeyedCode::kGranted:
+      return 200;
+    case KeyedCode::kNoRoom:
+    case KeyedCode::kLineFull:
+      return 429;
+    case KeyedCode::kInvalidKey:
+      return 400;
+    case KeyedCode::kOverridesOff:
+      return 403;
+    default:
+      return 503;
+  }
+}
+
+std::string UsedInWords(std::string_view key, const KeyedAnswer& answer) {
+  return Printable(key) + ": " + std::to_string(answer.used) + " of " + std::to_string(answer.limits.max_requests) +
+         " requests in " + InWords(answer.limits.window);
+}
+
+std::string Reason(std::string_view key, const KeyedAnswer& answer) {
+  switch (answer.code) {
+    case KeyedCode::kNoRoom:
+      return UsedInWords(key, answer) + (answer.limits.max_requests == 0
+                                             ? std::string()
+                                             : "; try again in " + InWords(answer.until_room) + ", or with canWait");
+    case KeyedCode::kLineFull:
+      return UsedInWords(key, answer) + ", and " + std::to_string(answer.waiting) + " of " +
+             std::to_string(answer.limits.max_waiting) + " wait";
+    case KeyedCode::kInvalidKey:
+      return "a key is UTF-8 of 1 to " + std::to_string(kMostKeyBytes) + " bytes";
+    case KeyedCode::kOverridesOff:
+      return "maxRequests and maxRequestsInQueue are not taken from requests here (WEIR_KEYED_OVERRIDES)";
+    case KeyedCode::kTooManyKeys:
+      return "no further key can be held (WEIR_KEYED_MAX_KEYS); keys that nobody names are forgotten after three "
+             "windows";
+    case KeyedCode::kTooManyWaiting:
+      return "nobody else can wait, of any key (WEIR_KEYED_MAX_WAITING)";
+    case KeyedCode::kClosed:
+      return "the server is going";
+    case KeyedCode::kGranted:
+      break;
+  }
+  return "";
+}
+
+void AddFields(const KeyedAnswer& answer, HttpFields* fields) {
+  const LimitState state{.policy = "requests",
+                         .amount = answer.limits.max_requests,
+                         .window = answer.limits.window,
+                         .remaining = int64_t{answer.limits.max_requests} - answer.used,
+                         .reset = answer.until_room};
+  AddRateLimitFields({&state, 1}, fields);
+}
+
+// By hand, and not by JsonWriter: it is what most requests get, and the writer was a tenth of what they cost.
+HttpResponse Granted(std::string_view key, const KeyedAnswer& answer) {
+  std::string json;
+  json.reserve(key.size() + 200);
+  const auto add = [&json](std::string_view name, int64_t number) { json.append(name).append(std::to_string(number)); };
+  json.append(R"({"id":")").append(ToId(answer.grant)).append(R"(","key":)");
+  AppendJsonString(key, &json);
+  add(R"(,"max_requests":)", answer.limits.max_requests);
+  add(R"(,"used":)", answer.used);
+  add(R"(,"remaining":)", answer.limits.max_requests - std::min(answer.used, answer.limits.max_requests));
+  add(R"(,"window_millis":)", answer.limits.window.count());
+  add(R"(,"waiting":)", answer.waiting);
+  add(R"(,"waited_millis":)", std::chrono::ceil<milliseconds>(answer.waited).count());
+  return JsonResponse(200, json += "}\n");
+}
+
+HttpResponse ResponseTo(std::string_view key, const KeyedAnswer& answer) {
+  const int status = StatusOf(answer.code);
+  HttpResponse response = answer.code == KeyedCode::kGranted
+                              ? Granted(key, answer)
+                              : ErrorResponse(status, NameOf(answer.code), Reason(key, answer));
+  if (status == 200 || status == 429) AddFields(answer, &response.headers);
+  // Where nothing is ever let through, no wait helps.
+  if (status == 503 || (status == 429 && answer.limits.max_requests > 0))
+    response.headers.emplace_back("Retry-After", RetryAfterSeconds(answer.until_room));
+  return response;
+}
+
+void Write(const KeyState& state, JsonWriter* json) {
+  json->Open('{');
+  json->Member("key").String(state.key);
+  json->Member("window").String(state.limits.kind == WindowKind::kFixed ? "fixed" : "sliding");
+  json->Member("window_millis").Number(state.limits.window.count());
+  json->Member("max_requests").Number(state.limits.max_requests);
+  json->Member("max_requests_in_queue").Number(state.limits.max_waiting);
+  json->Member("used").Number(state.used);
+  json->Member("waiting").Number(state.waiting);
+  json->Member("refused").Number(state.refused);
+  json->Member("room_in_millis").Number(std::chrono::ceil<milliseconds>(state.until_room).count());
+  json->Close('}');
+}
+
+}  // namespace
+
+// Who asks for a key, and may come to wait. What ends it first counts: the answer, or that its client left.
+class KeyedApi::Asker final : public KeyedCaller, public std::enable_shared_from_this<KeyedApi::Asker> {
+ public:
+  Asker(KeyedApi& api, const HttpRequest& request, HttpReply reply)
+      : api_(api), key_(request.parameters[0]), correlation_(CorrelationOf(request)), reply_(std::move(reply)) {}
+
+  const std::string& key() const { return key_; }
+
+  void OnWaiting(KeyedTicket ticket) override {
+    reply_.OnLeft([self = shared_from_this(), ticket](HttpLeft why) { self->OnLeft(ticket, why); });
+  }
+  void OnAnswer(const KeyedAnswer& answer) override {
+    if (!ended_.exchange(true)) return Give(answer);
+    if (answer.code == KeyedCode::kGranted) api_.limiter_.GiveBack(key_, answer.grant, [](bool) {});
+  }
+  void Refuse(std::string why) {
+    api_.metrics_.OnInvalidRequest();
+    reply_(weir::Correlated(ErrorResponse(400, "invalid_request", std::move(why)), correlation_));
+  }
+
+ private:
+  void OnLeft(KeyedTicket ticket, HttpLeft why) {
+    if (ended_.exchange(true)) return;
+    api_.limiter_.Leave(key_, ticket);
+    if (why == HttpLeft::kServer) return Give({.code = KeyedCode::kClosed});
+    api_.metrics_.OnClientLeft();
+    api_.LogLeft(key_, correlation_);
+    reply_(weir::Correlated(
+        ErrorResponse(499, kClientLeft, "the client closed its half of the connection while it waited"), correlation_));
+  }
+  void Give(const KeyedAnswer& answer) {
+    api_.metrics_.OnAnswer(answer);
+    reply_(weir::Correlated(ResponseTo(key_, answer), correlation_));
+  }
+
+  KeyedApi& api_;
+  const std::string key_;
+  const std::string correlation_;
+  const HttpReply reply_;
+  std::atomic<bool> ended_{false};
+};
+
+std::span<const KeyedRoute> KeyedApi::Routes() { return kKeyedRoutes; }
+
+HttpResponse KeyedApi::Correlated(const HttpRequest& request, HttpResponse response) {
+  return weir::Correlated(std::move(response), CorrelationOf(request));
+}
+
+void KeyedApi::Answer(KeyedRoute::Call call, const HttpRequest& request, HttpReply reply) {
+  switch (call) {
+    case KeyedRoute::Call::kTake:
+      return Take(request, std::move(reply));
+    case KeyedRoute::Call::kGiveBack:
+      return GiveBack(request, std::move(reply));
+    case KeyedRoute::Call::kKeys:
+      return ShowAll(std::move(reply));
+    case KeyedRoute::Call::kKey:
+      return Show(request, std::move(reply));
+  }
+}
+
+void KeyedApi::Take(const HttpRequest& request, HttpReply reply) {
+  const auto asker = std::make_shared<Asker>(*this, request, std::move(reply));
+  Parameters parameters;
+  if (std::string why = ReadParameters(request.query, &parameters); !why.empty()) return asker->Refuse(std::move(why));
+  if (!request.body.empty()) return asker->Refuse("found a body, expected none: the parameters are in the query");
+  if (!IsUtf8(asker->key())) return asker->OnAnswer({.code = KeyedCode::kInvalidKey});
+  limiter_.Take({.key = asker->key(),
+                 .may_wait = parameters.can_wait.value_or(false),
+                 .max_requests = parameters.max_requests,
+                 .max_waiting = parameters.max_waiting},
+                asker);
+}
+
+void KeyedApi::GiveBack(const HttpRequest& request, HttpReply reply) {
+  const auto done = [this, key = request.parameters[0], id = request.parameters[1], reply = std::move(reply),
+                     correlation = CorrelationOf(request)](bool given_back) {
+    metrics_.OnGivenBack(given_back);
+    if (!given_back) {
+      return reply(weir::Correlated(ErrorResponse(404, "unknown_grant",
+                                                  Printable(id) + " is no grant that counts in the window of " +
+                                                      Printable(key) + ": given back before, or past"),
+                                    correlation));
+    }
+    JsonWriter json(JsonWriter::Layout::kCompact);
+    json.Open('{');
+    json.Member("id").String(id);
+    json.Member("key").String(key);
+    json.Member("given_back").Bool(true);
+    json.Close('}');
+    reply(weir::Correlated(JsonResponse(200, std::move(json).Text()), correlation));
+  };
+  const auto number = FromId(request.parameters[1]);
+  if (!number) return done(false);
+  limiter_.GiveBack(request.parameters[0], *number, done);
+}
+
+void KeyedApi::ShowAll(HttpReply reply) const {
+  limiter_.DescribeAll(kMostShown, [this, reply = std::move(reply)](std::vector<KeyState> states) {
+    const KeyedCounts counts = limiter_.Counts();
+    std::ranges::sort(states, {}, &KeyState::key);
+    JsonWriter json(JsonWriter::Layout::kCompact);
+    json.Open('{');
+    json.Member("keys").Number(counts.keys);
+    json.Member("waiting").Number(counts.waiting);
+    json.Member("granted").Number(counts.granted);
+    json.Member("refused").Number(counts.refused);
+    json.Member("waited").Number(counts.waited);
+    json.Member("left").Number(counts.left);
+    json.Member("given_back").Number(counts.given_back);
+    json.Member("shown").Open('[');
+    for (const KeyState& state : states) Write(state, &json);
+    json.Close(']').Close('}');
+    reply(JsonResponse(200, std::move(json).Text()));
+  });
+}
+
+void KeyedApi::Show(const HttpRequest& request, HttpReply reply) const {
+  limiter_.Describe(request.parameters[0], [key = request.parameters[0],
+                                            reply = std::move(reply)](const std::optional<KeyState>& state) {
+    if (!state)
+      return reply(ErrorResponse(404, "unknown_key", Printable(key) + " is not held: nobody named it lately"));
+    JsonWriter json(JsonWriter::Layout::kCompact);
+    Write(*state, &json);
+    reply(JsonResponse(200, std::move(json).Text()));
+  });
+}
+
+void KeyedApi::LogLeft(std::string_view key, std::string_view correlation) {
+  if (const auto line = left_log_.Take(std::chrono::steady_clock::now())) {
+    spdlog::info("499: a client left the line of {}, X-Correlation-ID {}{}", Printable(key), correlation,
+                 line->Suffix());
+  }
+}
+
+}  // namespace weir

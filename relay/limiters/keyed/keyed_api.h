@@ -1,0 +1,69 @@
+// KeyedApi: the keyed limiter over HTTP. relay/limiters/openapi.json has every parameter and every answer.
+//
+//   GET, POST /rate/{key}          one request of the key: granted, or refused, or in line where it may wait
+//     ?canWait                     it may; so does canWait=true
+//     &maxRequests=N               limits of the key from now on, where the operator lets requests bring them
+//     &maxRequestsInQueue=N
+//   DELETE /rate/{key}/{id}        gives that grant back, once
+//   GET /debug, /debug/{key}       what is held: counts and up to 1,000 keys; one key
+//
+// A key is a segment of the path, percent-decoded: an encoded slash is part of it. It is UTF-8 of at most 512 bytes.
+//
+// 200: {"id":"…","key":…,"max_requests":…,"used":…,"remaining":…,"window_millis":…,"waiting":…,"waited_millis":…}.
+// Else {"error":{"code":…,"message":…}}: 400 invalid_request, invalid_key; 403 overrides_off, forbidden (a page of
+// another site); 404 unknown_grant, unknown_key; 429 window_full, line_full, with Retry-After where waiting helps; 499
+// client_left, which goes to the log and to a client that has closed its half alone; 503 too_many_keys,
+// too_many_waiting, closed. Granted or 429, it has the RateLimit header fields. X-Correlation-ID comes back as it was
+// sent, or where it was none (1..128 visible ASCII characters) is made.
+//
+// Threads: any. A request that waits holds no thread, and leaves the line with its client.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "relay/limiters/keyed/keyed_metrics.h"
+#include "relay/server/http.h"
+#include "relay/server/log_limit.h"
+#include "throttle/keyed/keyed_limiter.h"
+
+namespace weir {
+
+struct KeyedRoute {
+  enum class Call : uint8_t { kTake, kGiveBack, kKeys, kKey };
+  Call call;
+  std::string_view method;
+  std::string_view path;
+  bool shows = false;  // what other clients do
+};
+
+class KeyedApi {
+ public:
+  static constexpr size_t kMostShown = 1000;
+
+  // Both must outlive it, and it the replies.
+  KeyedApi(KeyedLimiter& limiter, KeyedMetrics& metrics) : limiter_(limiter), metrics_(metrics) {}
+
+  static std::span<const KeyedRoute> Routes();
+  // Who may call was checked.
+  void Answer(KeyedRoute::Call call, const HttpRequest& request, HttpReply reply);
+  // The answer with the request's X-Correlation-ID.
+  static HttpResponse Correlated(const HttpRequest& request, HttpResponse response);
+
+ private:
+  class Asker;
+
+  void Take(const HttpRequest& request, HttpReply reply);
+  void GiveBack(const HttpRequest& request, HttpReply reply);
+  void ShowAll(HttpReply reply) const;
+  void Show(const HttpRequest& request, HttpReply reply) const;
+  void LogLeft(std::string_view key, std::string_view correlation);
+
+  KeyedLimiter& limiter_;
+  KeyedMetrics& metrics_;
+  LogLimit left_log_;
+};
+
+}  // namespace weir

@@ -1,0 +1,31 @@
+#include "relay/limiters/keyed/keyed_metrics.h"
+
+namespace weir {
+namespace {
+
+constexpr std::array<std::string_view, kKeyedCodes> kCodeNames = {"granted",          "window_full",   "line_full",
+                                                                  "invalid_key",      "overrides_off", "too_many_keys",
+                                                                  "too_many_waiting", "closed"};
+
+}  // namespace
+
+std::string_view NameOf(KeyedCode code) { return kCodeNames[static_cast<size_t>(code)]; }
+
+void KeyedMetrics::AppendTo(MetricFamilies& families, const KeyedCounts& counts) const {
+  families.Counter("weir_keyed_requests_total",
+                   "Requests for a key, by what they were answered; client_left: it was gone before its turn came");
+  for (size_t code = 0; code < kKeyedCodes; ++code)
+    families.Add(answers_[code].load(std::memory_order_relaxed), {{"code", kCodeNames[code]}});
+  families.Add(invalid_.load(std::memory_order_relaxed), {{"code", "invalid_request"}})
+      .Add(client_left_.load(std::memory_order_relaxed), {{"code", "client_left"}});
+  families.Counter("weir_keyed_given_back_total", "Calls to give a grant back, by result")
+      .Add(given_back_.load(std::memory_order_relaxed), {{"result", "given_back"}})
+      .Add(not_given_back_.load(std::memory_order_relaxed), {{"result", "unknown_grant"}});
+  families.Gauge("weir_keyed_keys", "Keys that are held now").Add(counts.keys);
+  families.Gauge("weir_keyed_waiting", "Requests that wait in line now").Add(counts.waiting);
+  families.Counter("weir_keyed_waited_total", "Requests that stood in line, whatever came of it").Add(counts.waited);
+  families.Histogram("weir_keyed_wait_seconds", "How long those waited in line that were granted then").Add(waits_);
+  config_reads_.AppendTo(families, "weir_keyed");
+}
+
+}  // namespace weir

@@ -1,0 +1,47 @@
+// What /metrics tells of the keyed limiter.
+//
+// Threads: any.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "config/clock.h"
+#include "relay/limiters/config_reads.h"
+#include "relay/metrics/metric_families.h"
+#include "throttle/keyed/keyed_limiter.h"
+
+namespace weir {
+
+inline constexpr size_t kKeyedCodes = static_cast<size_t>(KeyedCode::kClosed) + 1;
+// A text for ever: the code of an answer in JSON, and the label.
+std::string_view NameOf(KeyedCode code);
+
+class KeyedMetrics {
+ public:
+  void OnAnswer(const KeyedAnswer& answer) {
+    Count(answers_[static_cast<size_t>(answer.code)]);
+    if (answer.code == KeyedCode::kGranted && answer.waited > Duration{}) waits_.Observe(answer.waited);
+  }
+  void OnInvalidRequest() { Count(invalid_); }
+  void OnClientLeft() { Count(client_left_); }
+  void OnGivenBack(bool was_granted) { Count(was_granted ? given_back_ : not_given_back_); }
+  void OnConfigRead(bool good) { config_reads_.Note(good); }
+
+  void AppendTo(MetricFamilies& families, const KeyedCounts& counts) const;
+
+ private:
+  using Counter = std::atomic<uint64_t>;
+  static void Count(Counter& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+
+  std::array<Counter, kKeyedCodes> answers_{};
+  Counter invalid_{0};
+  Counter client_left_{0};
+  Counter given_back_{0};
+  Counter not_given_back_{0};
+  ConfigReads config_reads_;
+  LatencyMetric waits_;
+};
+
+}  // namespace weir

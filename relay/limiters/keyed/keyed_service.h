@@ -1,0 +1,43 @@
+// KeyedService: the keyed limiter among the limiters of a port. It has the limiter, its metrics, and the watch over the
+// configuration file.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "relay/limiters/config_watch.h"
+#include "relay/limiters/keyed/keyed_api.h"
+#include "relay/limiters/keyed/keyed_metrics.h"
+#include "relay/limiters/keyed/keyed_settings.h"
+#include "relay/limiters/served_limiter.h"
+#include "throttle/keyed/keyed_limiter.h"
+
+namespace weir {
+
+class KeyedService final : public ServedLimiter {
+ public:
+  // Without a file every key has the same limits.
+  KeyedService(const KeyedSettings& settings, std::string config_file)
+      : settings_(settings), config_file_(std::move(config_file)) {}
+
+  void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
+  Status Open() override;
+  void AppendMetrics(MetricFamilies& families) const override;
+  void ReloadSoon() override;
+  // Whoever waits then is answered.
+  void Stop() override;
+
+ private:
+  std::function<void()> ReadAgain();
+
+  const KeyedSettings settings_;
+  const std::string config_file_;
+  KeyedMetrics metrics_;
+  std::optional<KeyedApi> api_;            // those who wait are answered by it until the limiter is gone
+  std::unique_ptr<KeyedLimiter> limiter_;  // from Open on
+  bool has_section_ = false;               // what was read of the file
+  std::unique_ptr<ConfigWatch> watch_;     // where there is a file; ends first
+};
+
+}  // namespace weir

@@ -1,0 +1,102 @@
+#include "relay/limiters/keyed/keyed_settings.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/text/in_words.h"
+#include "relay/limiters/config_file.h"
+
+namespace weir {
+namespace {
+
+void ReadCount(const YamlValue& value, NumberRange range, uint32_t* count) {
+  uint64_t number = *count;
+  value.Read(&number, range);
+  *count = static_cast<uint32_t>(number);
+}
+
+void ReadLimits(YamlMap& map, KeyedLimits* limits) {
+  uint32_t window_millis = limits->window.count();
+  ReadCount(map.Optional("window_millis"),
+            {.min = static_cast<double>(kMinKeyedWindow.count()),
+             .max = static_cast<double>(std::chrono::milliseconds(kMaxKeyedWindow).count()),
+             .unit = "ms"},
+            &window_millis);
+  limits->window = decltype(limits->window)(window_millis);
+  ReadCount(map.Optional("max_requests"), {.min = 0, .max = kMostKeyedRequests, .unit = "requests in a window"},
+            &limits->max_requests);
+  ReadCount(map.Optional("max_requests_in_queue"), {.min = 0, .max = kMostKeyedWaiting, .unit = "requests"},
+            &limits->max_waiting);
+  map.Optional("window").Read(&limits->kind, {{"fixed", WindowKind::kFixed}, {"sliding", WindowKind::kSliding}});
+}
+
+// A rule that is wrong by itself is said where it stands.
+void AddRule(const YamlValue& at, KeyedRules::Rule rule, std::vector<KeyedRules::Rule>* rules) {
+  if (!rule.is_pattern && rule.key.size() > kMostKeyBytes)
+    return at.Error("the key has " + std::to_string(rule.key.size()) + " bytes, expected at most " +
+                    std::to_string(kMostKeyBytes));
+  if (const auto made = KeyedRules::Make({}, {rule}); !made.ok()) return at.Error(made.status().message());
+  rules->push_back(std::move(rule));
+}
+
+std::string Summary(const KeyedLimits& others, size_t keys, size_t patterns) {
+  return std::to_string(others.max_requests) + " requests in " + InWords(others.window) + " for every key but " +
+         std::to_string(keys) + " keys and " + std::to_string(patterns) + " patterns with limits of their own";
+}
+
+}  // namespace
+
+void Declare(SettingTable& table, KeyedSettings& s) {
+  table.Add<ServedKeyedApi>(
+      "KEYED_API", &s.api,
+      {{"off", ServedKeyedApi::kOff}, {"admins", ServedKeyedApi::kAdmins}, {"all", ServedKeyedApi::kAll}},
+      "who may use /rate/{key} on this port, where each key has a window of requests: nobody, administrators, or "
+      "everybody, which is the default of `weir gate`");
+  table.Add("KEYED_OVERRIDES", &s.overrides,
+            "whether a request may bring a key's limits with it (?maxRequests, ?maxRequestsInQueue)");
+  table.Add("KEYED_SHARDS", &s.shards, {.min = 1, .max = 1024}, "parts into which the keys are spread");
+  table.Add("KEYED_MAX_KEYS", &s.max_keys, {.min = 1, .max = 1e9},
+            "keys that are held at once, of about 200 bytes each; beyond that further ones get 503");
+  table.Add("KEYED_MAX_WAITING", &s.max_waiting, {.min = 0, .max = 1e7, .unit = "requests"},
+            "requests that wait at once, of all keys; beyond that further ones get 503");
+}
+
+void ReadKeyedSection(const YamlValue& section, KeyedRulesRead* read) {
+  KeyedLimits others;
+  std::vector<KeyedRules::Rule> rules;
+  size_t keys = 0;
+  section.Map([&](YamlMap& map) {
+    map.Optional("default").Map([&](YamlMap& limits) { ReadLimits(limits, &others); });
+    map.Optional("keys").Entries([&](std::string_view key, YamlValue value) {
+      KeyedRules::Rule rule{.key = std::string(key), .limits = others};
+      value.Map([&](YamlMap& limits) { ReadLimits(limits, &rule.limits); });
+      AddRule(value, std::move(rule), &rules);
+    });
+    keys = rules.size();
+    map.Optional("patterns").List([&](YamlValue item) {
+      KeyedRules::Rule rule{.is_pattern = true, .limits = others};
+      item.Map([&](YamlMap& limits) {
+        limits.Required("pattern").Read(&rule.key);
+        ReadLimits(limits, &rule.limits);
+      });
+      if (!rule.key.empty()) AddRule(item, std::move(rule), &rules);
+    });
+  });
+  read->has_section = true;
+  read->summary = Summary(others, keys, rules.size() - keys);
+  auto made = KeyedRules::Make(others, std::move(rules));
+  if (!made.ok()) return section.Error(made.status().message());
+  read->rules = std::move(made).value();
+}
+
+Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file) {
+  KeyedRulesRead read;
+  if (config_file.empty()) return read;
+  const Status status =
+      ReadConfigSection(config_file, "keyed", [&](const YamlValue& section) { ReadKeyedSection(section, &read); });
+  if (!status.ok()) return status;
+  return read;
+}
+
+}  // namespace weir

@@ -1,0 +1,121 @@
+#include "relay/limiters/queued/queued_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/yaml_reader.h"
+#include "relay/limiters/config_file.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Their paths are the program's own, and what lies below them.
+constexpr std::string_view kOwnPaths[] = {"/v1", "/rate", "/debug", "/metrics", "/healthz", "/readyz"};
+constexpr double kMostDynamicEndpoints = 1e6;
+constexpr double kMostSeconds = static_cast<double>(std::chrono::seconds(kMaxEndpointTime).count());
+
+// What cannot be read is an error, and is taken for the least that there may be: it is no second one.
+void ReadCount(const YamlValue& value, const NumberRange& range, std::optional<uint32_t>* count) {
+  if (!value) return;
+  auto number = static_cast<uint64_t>(range.min);
+  value.Read(&number, range);
+  *count = static_cast<uint32_t>(number);
+}
+
+void ReadTime(const YamlValue& value, double least_seconds, std::optional<milliseconds>* time) {
+  if (!value) return;
+  Duration read = FromSeconds(least_seconds);
+  value.ReadSeconds(&read, {.min = least_seconds, .max = kMostSeconds});
+  *time = std::chrono::round<milliseconds>(read);
+}
+
+template <typename Enum, size_t kCount>
+void ReadWord(const YamlValue& value, const std::array<std::string_view, kCount>& names, std::optional<Enum>* word) {
+  if (!value) return;
+  std::vector<std::pair<std::string, Enum>> words;
+  for (size_t i = 0; i < kCount; ++i) words.emplace_back(names[i], static_cast<Enum>(i));
+  Enum read{};
+  value.Read(&read, words);
+  *word = read;
+}
+
+void ReadPath(const YamlValue& value, std::string* path) {
+  value.Read(path);
+  const auto is_own = [&](std::string_view own) {
+    return path->starts_with(own) && (path->size() == own.size() || (*path)[own.size()] == '/');
+  };
+  const auto* own = std::ranges::find_if(kOwnPaths, is_own);
+  if (own != std::end(kOwnPaths))
+    value.Error("found " + *path + ", expected a path of yours: " + std::string(*own) + " is the program's own");
+}
+
+void ReadEndpoint(YamlMap& map, EndpointRule* rule) {
+  ReadPath(map.Required("path"), &rule->path);
+  if (const YamlValue rate = map.Optional("rate")) {
+    rule->rate = kLeastEndpointRate;
+    rate.Read(&*rule->rate, {.min = kLeastEndpointRate, .max = kMostEndpointRate, .unit = "requests in a unit"});
+  }
+  ReadWord(map.Optional("unit"), EndpointConfig::kUnits, &rule->unit);
+  ReadWord(map.Optional("scheduler"), EndpointConfig::kSchedulers, &rule->scheduler);
+  ReadWord(map.Optional("algorithm"), EndpointConfig::kAlgorithms, &rule->algorithm);
+  ReadCount(map.Optional("max_queue_size"), {.min = 0, .max = kMostQueueSize, .unit = "requests"},
+            &rule->max_queue_size);
+  ReadWord(map.Optional("overflow"), EndpointConfig::kOverflows, &rule->overflow);
+  ReadCount(map.Optional("burst_size"), {.min = 1, .max = kMostBurstSize, .unit = "requests"}, &rule->burst_size);
+  ReadTime(map.Optional("window_seconds"), std::chrono::duration<double>(kMinEndpointWindow).count(), &rule->window);
+  ReadTime(map.Optional("queue_timeout"), 0, &rule->queue_timeout);
+  ReadCount(map.Optional("tokens_per_window"), {.min = 1, .max = kMostWindowTokens, .unit = "tokens"},
+            &rule->tokens_per_window);
+  ReadCount(map.Optional("default_tokens"), {.min = 1, .max = kMostWindowTokens, .unit = "tokens"},
+            &rule->default_tokens);
+}
+
+}  // namespace
+
+void Declare(SettingTable& table, QueuedSettings& s) {
+  table.Add<ServedQueuedApi>(
+      "QUEUED_API", &s.api,
+      {{"off", ServedQueuedApi::kOff}, {"admins", ServedQueuedApi::kAdmins}, {"all", ServedQueuedApi::kAll}},
+      "who may use the endpoints of WEIR_CONFIG on this port, whose requests wait for their turn: nobody, "
+      "administrators, or everybody, which is the default of `weir gate`");
+  table.Add("QUEUED_SHARDS", &s.shards, {.min = 1, .max = 1024}, "parts into which the endpoints are spread");
+  table.Add("QUEUED_MAX_WAITING", &s.max_waiting, {.min = 0, .max = 1e7, .unit = "requests"},
+            "requests that wait at once, at all endpoints; beyond that further ones get 503");
+  table.Add("QUEUED_IDLE_MS", &s.idle_after, {.min = 1000, .max = 1e9},
+            "after which an endpoint that WEIR_CONFIG does not name, and nobody uses, ends");
+}
+
+Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file) {
+  QueuedRulesRead read;
+  if (config_file.empty()) return read;
+  uint64_t max_dynamic = read.rules->max_dynamic();
+  Status status = ReadConfigSection(config_file, "defaults", [&](const YamlValue& section) {
+    section.Map([&](YamlMap& map) {
+      map.Optional("max_dynamic_endpoints")
+          .Read(&max_dynamic, {.min = 0, .max = kMostDynamicEndpoints, .unit = "endpoints"});
+    });
+  });
+  if (!status.ok()) return status;
+  status = ReadConfigSection(config_file, "endpoints", [&](const YamlValue& section) {
+    std::vector<EndpointRule> rules;
+    section.List([&](YamlValue item) {
+      EndpointRule rule;
+      item.Map([&](YamlMap& map) { ReadEndpoint(map, &rule); });
+      if (!rule.path.empty()) rules.push_back(std::move(rule));
+    });
+    read.has_section = true;
+    auto made = QueuedRules::Make(std::move(rules), max_dynamic);
+    if (!made.ok()) return section.Error(made.status().message());
+    read.rules = std::move(made).value();
+  });
+  if (!status.ok()) return status;
+  return read;
+}
+
+}  // namespace weir

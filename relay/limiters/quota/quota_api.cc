@@ -1,0 +1,240 @@
+#include "relay/limiters/quota/quota_api.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "config/text/parse.h"
+#include "relay/limiters/api_errors.h"
+#include "relay/limiters/quota/quota_call_reader.h"
+#include "relay/limiters/quota/quota_headers.h"
+#include "relay/limiters/quota/quota_json.h"
+#include "relay/limiters/quota/store_health.h"
+#include "throttle/quota/quota_reasons.h"
+
+namespace weir {
+namespace {
+
+using Call = QuotaRoute::Call;
+using Waits = QuotaRoute::Waits;
+
+constexpr QuotaRoute kRoutes[] = {
+    {Call::kDecide, "POST", "/v1/decide", Waits::kForBlocking, true},  // with "charge"
+    {Call::kReserve, "POST", "/v1/reserve", Waits::kForBlocking, true},
+    {Call::kCommit, "POST", "/v1/commit", Waits::kForBlocking, true},
+    {Call::kRefund, "POST", "/v1/refund", Waits::kForBlocking, true},
+    {Call::kExtend, "POST", "/v1/extend", Waits::kForBlocking, true},
+    {Call::kRecord, "POST", "/v1/record", Waits::kForBlocking, true},
+    {Call::kExplain, "POST", "/v1/explain", Waits::kForBlocking, false},
+    {Call::kModels, "GET", "/v1/models", Waits::kAlways, false},
+    {Call::kModel, "GET", "/v1/models/{model}", Waits::kForStore, false},
+    {Call::kSetQuota, "PUT", "/v1/models/{model}/quota", Waits::kForStore, true, true},
+    {Call::kUnsetQuota, "DELETE", "/v1/models/{model}/quota", Waits::kForStore, true, true},
+    {Call::kReset, "DELETE", "/v1/models/{model}/state", Waits::kForStore, true, true},
+    {Call::kResetAll, "DELETE", "/v1/state", Waits::kAlways, true, true},
+    {Call::kHealth, "GET", "/v1/health", Waits::kNever, false},
+    {Call::kOpenApi, "GET", "/v1/openapi.json", Waits::kNever, false},
+};
+
+HttpResponse Malformed(const ApiError& error) {
+  return JsonResponse(error.code == kBodyTooLong ? 413 : 400, WriteError(error));
+}
+HttpResponse InvalidName(std::string message) {
+  return ErrorResponse(400, NameOf(QuotaCode::kInvalidName), std::move(message));
+}
+// A store that is away is asked again at least so often.
+constexpr Duration kStoreRetry = std::chrono::seconds(1);
+
+// The limiter says of most calls what is away; the others' message is the store's own.
+HttpResponse StoreAway(const std::string& message) {
+  const bool says_it = message.starts_with(StoreAwayReason({}));
+  HttpResponse response =
+      ErrorResponse(503, NameOf(QuotaCode::kStoreUnavailable), says_it ? message : StoreAwayReason(message));
+  response.headers.emplace_back("Retry-After", RetryAfterSeconds(kStoreRetry));
+  return response;
+}
+
+int StatusOf(const Decision& decision) {
+  if (decision.code == QuotaCode::kInvalidTokens || decision.code == QuotaCode::kInvalidName) return 400;
+  if (decision.allowed) return 200;
+  if (decision.code == QuotaCode::kUnknownModel || decision.code == QuotaCode::kDenied) return 403;
+  if (decision.code == QuotaCode::kTooLarge) return 413;  // SDKs try a 429 again, for ever
+  return decision.code == QuotaCode::kStoreUnavailable ? 503 : 429;
+}
+
+HttpResponse ResponseTo(const Decision& decision, std::string_view model, int64_t tokens) {
+  const int status = StatusOf(decision);
+  if (status == 400) return ErrorResponse(status, NameOf(decision.code), decision.reason);
+  return JsonResponse(status, WriteDecision(decision, model, tokens));
+}
+
+HttpResponse ResponseTo(const Settled& settled) {
+  switch (settled.code) {
+    case Settled::Code::kSettled:
+      return JsonResponse(200, settled.extended_to > Duration() ? WriteExtended(settled) : WriteSettled(settled));
+    case Settled::Code::kUnknownReservation:
+      return ErrorResponse(404, "unknown_reservation", settled.reason);
+    case Settled::Code::kInvalidTokens:
+      return ErrorResponse(400, NameOf(QuotaCode::kInvalidTokens), settled.reason);
+    case Settled::Code::kStoreUnavailable:
+      return StoreAway(settled.reason);
+    case Settled::Code::kSettledOtherwise:
+      return ErrorResponse(409, "already_settled", settled.reason);
+    case Settled::Code::kExpired:
+      return ErrorResponse(409, "reservation_expired", settled.reason);
+  }
+  return ErrorResponse(500, "internal", "");
+}
+
+std::string_view View(const std::optional<std::string>& text) { return text ? std::string_view(*text) : ""; }
+
+QuotaRequest RequestOf(const QuotaCallBody& body) {
+  QuotaRequest request{.model = View(body.model),
+                       .tokens = body.cost(),
+                       .requester = {.user = View(body.user),
+                                     .tenant = View(body.tenant),
+                                     .api_key = View(body.api_key),
+                                     .instance = View(body.instance),
+                                     .qos = View(body.qos)},
+                       .every_tier = true};
+  if (body.ttl_seconds) request.reservation_ttl = std::chrono::seconds(*body.ttl_seconds);
+  return request;
+}
+
+QuotaObserver::Call Asked(Call call, const QuotaCallBody& body) {
+  if (call == Call::kReserve) return QuotaObserver::Call::kReserve;
+  if (call == Call::kRecord) return QuotaObserver::Call::kRecord;
+  if (call == Call::kExplain) return QuotaObserver::Call::kExplain;
+  return body.charge.value_or(false) ? QuotaObserver::Call::kTake : QuotaObserver::Call::kDecide;
+}
+
+}  // namespace
+
+QuotaApi::QuotaApi(QuotaLimiter& limiter, RateLimitDialect dialect, const WallClock& clock)
+    : limiter_(limiter), dialect_(dialect), clock_(clock) {}
+
+std::span<const QuotaRoute> QuotaApi::Routes() { return kRoutes; }
+
+const QuotaRoute& QuotaApi::RouteOf(Call call) { return *std::ranges::find(kRoutes, call, &QuotaRoute::call); }
+
+bool QuotaApi::MayWait(Call call) const {
+  const QuotaStore::Pace pace = limiter_.store().pace();
+  switch (RouteOf(call).waits) {
+    case Waits::kNever:
+      return false;
+    case Waits::kForBlocking:
+      return pace == QuotaStore::Pace::kBlocks;
+    case Waits::kForStore:
+      return pace != QuotaStore::Pace::kAtOnce;
+    default:
+      return true;
+  }
+}
+
+void QuotaApi::Answer(Call call, std::string_view model, const HttpRequest& request, Done done) {
+  switch (call) {
+    case Call::kDecide:
+    case Call::kReserve:
+    case Call::kRecord:
+    case Call::kExplain:
+      return Decide(call, request, done);
+    case Call::kCommit:
+    case Call::kRefund:
+    case Call::kExtend:
+      return Settle(call, request, done);
+    default:
+      done(AnswerNow(call, model, request));
+  }
+}
+
+void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done) {
+  QuotaCallBody body;
+  if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
+  // The limiter may answer when this object is gone; its clock is not.
+  const auto finish = [call, dialect = dialect_, &clock = clock_, model = *body.model, tokens = body.cost(),
+                       done](const Decision& decision) {
+    HttpResponse response = ResponseTo(decision, model, tokens);
+    if (response.status != 400) {
+      if (call == Call::kExplain) response.status = 200;
+      response.headers = RateLimitFields(decision, tokens, dialect, clock.Now());
+      const std::optional<Duration> wait = response.status == 503 ? kStoreRetry : decision.retry_after;
+      if (response.status != 200 && wait) response.headers.emplace_back("Retry-After", RetryAfterSeconds(*wait));
+    }
+    done(std::move(response));
+  };
+  QuotaRequest asked = RequestOf(body);
+  asked.requester.address = request.address;
+  limiter_.Submit(Asked(call, body), asked, finish);
+}
+
+void QuotaApi::Settle(Call call, const HttpRequest& request, const Done& done) {
+  QuotaCallBody body;
+  if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
+  const auto answer = [done](const Settled& settled) { done(ResponseTo(settled)); };
+  if (call == Call::kExtend) {
+    std::optional<Duration> ttl;
+    if (body.ttl_seconds) ttl = std::chrono::seconds(*body.ttl_seconds);
+    return limiter_.SubmitExtend(*body.reservation, ttl, answer);
+  }
+  limiter_.SubmitSettle(*body.reservation, call == Call::kCommit ? std::optional(body.cost()) : std::nullopt, answer);
+}
+
+HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRequest& request) {
+  if (call == Call::kOpenApi) return JsonResponse(200, std::string(QuotaOpenApi()));
+  if (call == Call::kHealth) return Health();
+  if (call == Call::kModels) return Models();
+  if (call != Call::kResetAll) {
+    if (const Status name = CheckName("model", model); !name.ok()) return InvalidName(name.message());
+  }
+  const std::string named(model);
+  if (call == Call::kModel) return Shown(named, false);
+  if (const std::string counted_as = limiter_.CountedAs(named); call != Call::kResetAll && counted_as != named)
+    return InvalidName("model: " + Printable(named) + " is counted as " + Printable(counted_as) + "; name that");
+  if (call == Call::kSetQuota) return SetQuota(named, request);
+  if (call == Call::kUnsetQuota) {
+    const Status unset = limiter_.UnsetQuota(named);
+    return unset.ok() ? Shown(named, true) : StoreAway(unset.message());
+  }
+  const Status reset = call == Call::kReset ? limiter_.Reset(named) : limiter_.ResetAll();
+  if (!reset.ok()) return StoreAway(reset.message());
+  return {.status = 204, .content_type = ""};
+}
+
+HttpResponse QuotaApi::Models() {
+  const Result<AllModelStats> models = limiter_.AllStats();
+  return models.ok() ? JsonResponse(200, WriteModels(models.value())) : StoreAway(models.status().message());
+}
+
+HttpResponse QuotaApi::Shown(const std::string& model, bool even_unknown) {
+  const Result<ModelStats> stats = limiter_.Stats(model);
+  if (!stats.ok()) return StoreAway(stats.status().message());
+  if (!even_unknown && !stats.value().quota && stats.value().usage == ModelUsage{}) {
+    return ErrorResponse(404, NameOf(QuotaCode::kUnknownModel),
+                         "no quota is known for this model, and nothing was used of it");
+  }
+  return JsonResponse(200, WriteModel(stats.value()));
+}
+
+HttpResponse QuotaApi::SetQuota(const std::string& model, const HttpRequest& request) {
+  QuotaCallBody body;
+  if (const auto error = ReadQuotaCall(Call::kSetQuota, request.body, &body)) return Malformed(*error);
+  const ModelQuota quota{.max_rpm = *body.max_rpm, .max_tpm = *body.max_tpm, .max_rpd = *body.max_rpd};
+  if (const Status set = limiter_.SetQuota(model, quota); !set.ok()) return StoreAway(set.message());
+  return Shown(model, true);
+}
+
+HttpResponse QuotaApi::Health() const {
+  const StoreHealth health = limiter_.store().Health();
+  const bool serving = CanDecide(health, *limiter_.config()).ok();
+  return JsonResponse(serving ? 200 : 503, WriteHealth(limiter_.store().name(), health, serving));
+}
+
+std::string_view QuotaOpenApi() {
+  static constexpr std::string_view kDocument =
+#include "openapi_json.inc"
+      ;
+  return kDocument;
+}
+
+}  // namespace weir

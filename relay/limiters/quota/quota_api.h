@@ -1,0 +1,119 @@
+// QuotaApi: the quota limiter as JSON over HTTP, whatever carries it: a server's routes, or `weir quota` in its own
+// process. relay/limiters/openapi.json has every key and every answer.
+//
+//   POST /v1/decide   {"model":"gpt-4o","tokens":900}          whether it would be allowed now; charges nothing
+//                     {…,"charge":true}                         and charges, where it is
+//   POST /v1/reserve  {"model":"gpt-4o","tokens":900,"ttl_seconds":600}
+//   POST /v1/extend   {"reservation":"…","ttl_seconds":600}    more time, counted from now
+//   POST /v1/commit   {"reservation":"…","tokens":1100}  or  {…,"prompt_tokens":800,"output_tokens":300}
+//   POST /v1/refund   {"reservation":"…"}
+//   POST /v1/record   {"model":"gpt-4o","prompt_tokens":800,"output_tokens":300}  or  {…,"tokens":1100}
+//   POST /v1/explain  as decide; with every tier's state, always 200
+//   GET  /v1/models            all, sorted, with quota and usage
+//   GET  /v1/models/{m}        one; 404 where it is not known
+//   PUT  /v1/models/{m}/quota  {"max_rpm":500,"max_tpm":30000,"max_rpd":0}     administrators
+//   DELETE /v1/models/{m}/quota                                                administrators; back to what else holds
+//   DELETE /v1/models/{m}/state, DELETE /v1/state                              administrators; 204
+//   GET  /v1/health            the store and its breaker; 503 where nothing can be decided
+//   GET  /v1/openapi.json      this, for programs
+//
+// decide, reserve, record and explain may name "user", "tenant", "api_key", "instance" and "qos". Without tokens it is
+// a request of 0 tokens. Unknown keys are errors, and so are keys that are there twice; no Content-Type is asked for.
+// Model names in paths are percent-encoded. Of a quota, PUT demands all three; 0 is unlimited.
+//
+// A decision is {"allowed":…,"code":"ok","reason":…,"model":…,"tokens":…,"retry_after_seconds":…,"tier":…,"priority":…,
+// "reservation":…,"quota":{…},"usage":{…},"tiers":[…]}; what does not apply is left out. 200 where it is allowed, with
+// "shadowed":true where it only is because of shadow mode; 429 where it is refused: with Retry-After (whole seconds,
+// rounded up) where waiting helps; 413 where it can never go (too_large); 503, with Retry-After, where the store is
+// away and the policy is to refuse; 403 where the model may not be used because it is unknown. What is malformed gets
+// 400 with
+// {"error":{"code":…,"message":…}}: "invalid_request", "invalid_tokens" where they are negative, "invalid_name". A body
+// of more than 64 KiB gets 413. commit, refund and extend answer 200, with "late":true where the deadline had passed;
+// or the same with 404 and "unknown_reservation"; 409 and "already_settled", where it was settled otherwise before, or
+// "reservation_expired", which cannot be extended; or 503 and "store_unavailable". To commit or to refund the same
+// again answers as the first did.
+//
+// The limits' state is in the header fields of the dialect (quota_headers.h):
+//   ietf       RateLimit-Policy: "rpm";q=500;w=60, "tpm";q=30000;w=60;qu="tokens"
+//              RateLimit: "rpm";r=499;t=60, …
+//   openai     x-ratelimit-{limit,remaining,reset}-{requests,tokens}, reset as "1s", "6m0s"
+//   anthropic  anthropic-ratelimit-{requests,tokens}-{limit,remaining,reset}, reset in RFC 3339
+// A refusal has the first two fields of ietf in every dialect.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "relay/server/http.h"
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+
+enum class RateLimitDialect : uint8_t { kIetf, kOpenAi, kAnthropic };
+
+// One call of the API, its path split at the variable part.
+struct QuotaRoute {
+  enum class Call : uint8_t {
+    kDecide,
+    kReserve,
+    kCommit,
+    kRefund,
+    kExtend,
+    kRecord,
+    kExplain,
+    kModels,
+    kModel,
+    kSetQuota,
+    kUnsetQuota,
+    kReset,
+    kResetAll,
+    kHealth,
+    kOpenApi,
+  };
+  // What Answer's thread may have to wait for: never for long; a store that blocks; any store but one in memory;
+  // always, for all models are gone through.
+  enum class Waits : uint8_t { kNever, kForBlocking, kForStore, kAlways };
+
+  Call call;
+  std::string_view method;
+  std::string_view path;  // "/v1/models/{model}/quota"
+  Waits waits;
+  bool changes;  // or may change what the store holds
+  bool for_admins = false;
+};
+
+class QuotaApi {
+ public:
+  // The limiter and the clock (for reset times) outlive it.
+  QuotaApi(QuotaLimiter& limiter, RateLimitDialect dialect, const WallClock& clock = WallClock::System());
+
+  static std::span<const QuotaRoute> Routes();
+  static const QuotaRoute& RouteOf(QuotaRoute::Call call);
+  // Whether Answer may keep its thread for long: it waits for the store, or has all models to go through.
+  bool MayWait(QuotaRoute::Call call) const;
+  // `model`: what stands in the path for {model}, decoded. `done` is called once, by any thread, perhaps before this
+  // returns. Who may call for an admin's route was checked.
+  void Answer(QuotaRoute::Call call, std::string_view model, const HttpRequest& request,
+              std::function<void(HttpResponse)> done);
+
+ private:
+  using Done = std::function<void(HttpResponse)>;
+  void Decide(QuotaRoute::Call call, const HttpRequest& request, const Done& done);
+  void Settle(QuotaRoute::Call call, const HttpRequest& request, const Done& done);
+  HttpResponse AnswerNow(QuotaRoute::Call call, std::string_view model, const HttpRequest& request);
+  HttpResponse Models();
+  HttpResponse SetQuota(const std::string& model, const HttpRequest& request);
+  HttpResponse Shown(const std::string& model, bool even_unknown);
+  HttpResponse Health() const;
+
+  QuotaLimiter& limiter_;
+  const RateLimitDialect dialect_;
+  const WallClock& clock_;
+};
+
+// relay/limiters/openapi.json (OpenAPI 3.1), which GET /v1/openapi.json answers with.
+std::string_view QuotaOpenApi();
+
+}  // namespace weir

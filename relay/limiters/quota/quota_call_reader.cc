@@ -1,0 +1,204 @@
+#include "relay/limiters/quota/quota_call_reader.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "config/text/parse.h"
+#include "relay/nostr/canonical.h"
+#include "relay/nostr/json_scanner.h"
+
+namespace weir {
+namespace {
+
+using Call = QuotaRoute::Call;
+
+constexpr unsigned Calls(std::initializer_list<Call> calls) {
+  unsigned bits = 0;
+  for (const Call call : calls) bits |= 1u << static_cast<unsigned>(call);
+  return bits;
+}
+
+constexpr unsigned kRequesters = Calls({Call::kDecide, Call::kReserve, Call::kRecord, Call::kExplain});
+constexpr unsigned kCosts = Calls({Call::kCommit, Call::kRecord});
+constexpr unsigned kSettlements = Calls({Call::kCommit, Call::kRefund, Call::kExtend});
+constexpr unsigned kQuotas = Calls({Call::kSetQuota});
+
+using Body = QuotaCallBody;
+using TextKey = std::optional<std::string> Body::*;
+using WholeKey = std::optional<int64_t> Body::*;
+using FlagKey = std::optional<bool> Body::*;
+
+struct Key {
+  std::string_view name;
+  std::variant<TextKey, WholeKey, FlagKey> value;
+  unsigned calls;
+  int64_t min = 0;
+  int64_t max = kMostAmount;
+  bool of_tokens = false;
+  bool may_be_null = false;  // as if it were not there: how SDKs write an optional field
+};
+constexpr std::array<Key, 15> kKeys = {{
+    {"model", &Body::model, kRequesters},
+    {"user", &Body::user, kRequesters, 0, 0, false, true},
+    {"tenant", &Body::tenant, kRequesters, 0, 0, false, true},
+    {"api_key", &Body::api_key, kRequesters, 0, 0, false, true},
+    {"instance", &Body::instance, kRequesters, 0, 0, false, true},
+    {"qos", &Body::qos, kRequesters, 0, 0, false, true},
+    {"reservation", &Body::reservation, kSettlements},
+    {"tokens", &Body::tokens, kRequesters | kCosts, 0, kMostAmount, true},
+    {"prompt_tokens", &Body::prompt_tokens, kCosts, 0, kMostAmount, true},
+    {"output_tokens", &Body::output_tokens, kCosts, 0, kMostAmount, true},
+    {"ttl_seconds", &Body::ttl_seconds, Calls({Call::kReserve, Call::kExtend}), 1,
+     kMaxReservationTtl / std::chrono::seconds(1)},
+    {"charge", &Body::charge, Calls({Call::kDecide})},
+    {"max_rpm", &Body::max_rpm, kQuotas},
+    {"max_tpm", &Body::max_tpm, kQuotas},
+    {"max_rpd", &Body::max_rpd, kQuotas},
+}};
+
+std::vector<std::string_view> KeysOf(unsigned call) {
+  std::vector<std::string_view> names;
+  for (const Key& key : kKeys)
+    if ((key.calls & call) != 0) names.push_back(key.name);
+  return names;
+}
+
+class CallReader {
+ public:
+  CallReader(Call call, std::string_view text, Body* body) : call_(Calls({call})), in_(text), body_(*body) {}
+
+  bool Read() {
+    if (in_.Peek() != '{') return Fail("the body must be a JSON object, not " + in_.Found());
+    in_.Take('{');
+    bool first = true;
+    while (true) {
+      const JsonScanner::Step step = in_.NextItem('}', &first);
+      if (step == JsonScanner::Step::kError) return Fail(in_.error());
+      if (step == JsonScanner::Step::kEnd) break;
+      if (!ReadMember()) return false;
+    }
+    if (!in_.AtEnd()) return Fail("the body must end behind its object, not go on with " + in_.Found());
+    return IsComplete();
+  }
+  ApiError& error() { return error_; }
+
+ private:
+  bool Fail(std::string message) {
+    error_.message = std::move(message);
+    return false;
+  }
+  // The scanner is before a value that is not what was expected.
+  bool Refuse(const Key& key, std::string_view expected) {
+    const std::string found = in_.Found();
+    if (!in_.SkipValue()) return Fail(std::string(key.name) + ": " + in_.error());
+    if (key.of_tokens && found.starts_with('-')) error_.code = NameOf(QuotaCode::kInvalidTokens);
+    return Fail(std::string(key.name) + ": found " + found + ", expected " + std::string(expected));
+  }
+
+  bool ReadMember() {
+    JsonString raw;
+    if (!in_.ReadName(&raw)) return Fail(in_.error());
+    std::string name;
+    AppendUnescaped(raw.raw, &name);
+    const auto key = std::ranges::find_if(
+        kKeys, [this, &name](const Key& known) { return known.name == name && (known.calls & call_) != 0; });
+    if (key == kKeys.end()) return Fail(Unknown(name));
+    return std::visit([this, &key](auto member) { return ReadValue(*key, body_.*member); }, key->value);
+  }
+  std::string Unknown(const std::string& name) const {
+    const std::vector<std::string_view> names = KeysOf(call_);
+    const std::string_view nearest = NearestName(name, names);
+    std::string message = Shown(name) + ": there is no such key here";
+    if (!nearest.empty()) return message + "; did you mean " + std::string(nearest) + "?";
+    return message + "; there are " + Join({names.begin(), names.end()}, ", ");
+  }
+
+  template <typename Value>
+  bool ReadValue(const Key& key, std::optional<Value>& value) {
+    if (value) return Fail(std::string(key.name) + ": found twice, expected once");
+    if (key.may_be_null && in_.Peek() == 'n' && in_.Found() == "null") return in_.SkipValue();
+    return ReadOnce(key, value.emplace());
+  }
+  bool ReadOnce(const Key& key, std::string& value) {
+    const std::string_view expected = key.may_be_null
+                                          ? "a string that is not empty; where there is none, null or no key"
+                                          : "a string that is not empty";
+    if (in_.Peek() != '"') return Refuse(key, expected);
+    const char* const begin = in_.at();
+    JsonString string;
+    if (!in_.ReadString(&string)) return Fail(std::string(key.name) + ": the string " + in_.error());
+    AppendUnescaped(string.raw, &value);
+    if (!value.empty()) return true;
+    in_.BackTo(begin);
+    return Refuse(key, expected);
+  }
+  bool ReadOnce(const Key& key, int64_t& value) {
+    in_.Peek();
+    const char* const begin = in_.at();
+    uint64_t whole = 0;
+    const bool good =
+        in_.ReadWhole(&whole) && std::cmp_greater_equal(whole, key.min) && std::cmp_less_equal(whole, key.max);
+    value = static_cast<int64_t>(whole);
+    if (good) return true;
+    in_.BackTo(begin);
+    return Refuse(key, "a whole number within " + std::to_string(key.min) + ".." + std::to_string(key.max));
+  }
+  bool ReadOnce(const Key& key, bool& value) {
+    value = in_.Peek() == 't';
+    const std::string found = in_.Found();
+    if (found != "true" && found != "false") return Refuse(key, "true or false");
+    return in_.SkipValue();
+  }
+
+  bool IsComplete() {
+    if ((call_ & kRequesters) != 0 && !body_.model) return Fail("model: missing, expected the model's name");
+    if ((call_ & kSettlements) != 0 && !body_.reservation)
+      return Fail("reservation: missing, expected what reserve answered");
+    if ((call_ & kCosts) != 0) {
+      const bool parts = body_.prompt_tokens || body_.output_tokens;
+      if (!parts && !body_.tokens) return Fail("tokens: missing, expected tokens, or prompt_tokens and output_tokens");
+      if (parts && body_.tokens)
+        return Fail("tokens: found with prompt_tokens or output_tokens, expected one or the other");
+    }
+    return (call_ & kQuotas) == 0 || IsWholeQuota();
+  }
+  bool IsWholeQuota() {
+    for (const Key& key : kKeys) {
+      const WholeKey* const limit = std::get_if<WholeKey>(&key.value);
+      if (key.calls == kQuotas && limit != nullptr && !(body_.**limit))
+        return Fail(std::string(key.name) + ": missing, expected max_rpm, max_tpm and max_rpd; say 0 for no limit");
+    }
+    return true;
+  }
+
+  const unsigned call_;
+  JsonScanner in_;
+  Body& body_;
+  ApiError error_;
+};
+
+}  // namespace
+
+int64_t QuotaCallBody::cost() const {
+  return tokens ? *tokens : AddAmounts(prompt_tokens.value_or(0), output_tokens.value_or(0));
+}
+
+std::optional<ApiError> ReadQuotaCall(Call call, std::string_view text, QuotaCallBody* body) {
+  if (text.size() > kMaxCallBytes) {
+    return ApiError{.code = kBodyTooLong,
+                    .message = "the body has " + std::to_string(text.size()) + " bytes, expected at most " +
+                               std::to_string(kMaxCallBytes)};
+  }
+  if (!simdjson::validate_utf8(text)) return ApiError{.message = "the body must be UTF-8"};
+  CallReader reader(call, text, body);
+  if (reader.Read()) return std::nullopt;
+  return std::move(reader.error());
+}
+
+}  // namespace weir

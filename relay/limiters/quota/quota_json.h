@@ -1,0 +1,19 @@
+// The JSON of the API's answers (relay/limiters/openapi.json).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+
+// Of one line each, without spaces.
+std::string WriteDecision(const Decision& decision, std::string_view model, int64_t tokens);
+std::string WriteSettled(const Settled& settled);
+std::string WriteExtended(const Settled& settled);
+std::string WriteModel(const ModelStats& stats);
+std::string WriteModels(const AllModelStats& all);
+std::string WriteHealth(std::string_view store, const StoreHealth& health, bool serving);
+
+}  // namespace weir

@@ -1,0 +1,82 @@
+// What the quotas count, for Prometheus.
+//
+// Labels are bounded: the classes of models are those of the configuration, at most kMaxClasses over the life of the
+// process (they may be renamed while it runs), and "other".
+//
+// Threads: any.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "relay/limiters/config_reads.h"
+#include "relay/limiters/quota/open_reservations.h"
+#include "relay/metrics/metric_families.h"
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+
+class QuotaMetrics : public QuotaObserver {
+ public:
+  static constexpr size_t kMaxClasses = 32;
+
+  // `on_store_failure` is called by whoever sees first that the store has begun to fail.
+  explicit QuotaMetrics(const Clock& clock = Clock::System(), std::function<void()> on_store_failure = nullptr);
+
+  void OnDecision(Call call, std::string_view model_class, const Decision& decision) override;
+  void OnSettled(const Settled& settled, bool refund) override;
+  void OnExtended(const Settled& settled) override;
+  void OnStoreAnswer(Duration latency, bool available) override;
+
+  void OnConfigRead(bool good) { config_reads_.Note(good); }
+
+  // Asks the store nothing that it would have to wait for.
+  void AppendTo(MetricFamilies& families, const StoreHealth& health) const;
+
+ private:
+  using Counter = std::atomic<uint64_t>;
+  static constexpr size_t kTierLabels = kTiers + 1;  // the last: none
+  static constexpr size_t kSettledCodes = 6;
+  enum class Outcome : uint8_t { kAllowed, kRefused, kShadowed };
+  static constexpr size_t kOutcomes = 3;
+  using TierCounts = std::array<Counter, kTierLabels>;
+  using CodeCounts = std::array<TierCounts, kQuotaCodes>;
+
+  struct ClassCounts {
+    std::string name;
+    std::array<std::array<CodeCounts, kOutcomes>, kCalls> decisions{};
+  };
+  ClassCounts& CountsOf(std::string_view model_class);
+  void AppendDecisions(MetricFamilies& families) const;
+  static void AppendDecisions(MetricFamilies& families, const ClassCounts& counts, size_t call, size_t outcome);
+  void AppendSettlements(MetricFamilies& families) const;
+  static void AppendStore(MetricFamilies& families, const StoreHealth& health);
+
+  const Clock& clock_;
+  const std::function<void()> on_store_failure_;
+  std::atomic<bool> store_available_{true};
+  // Filled from the front, never emptied. The first is "other".
+  std::array<std::atomic<ClassCounts*>, kMaxClasses + 1> classes_{};
+  std::mutex mutex_;  // who adds a class
+  std::array<std::unique_ptr<ClassCounts>, kMaxClasses + 1> owned_;
+
+  std::array<Counter, kQuotaCodes> shadowed_{};
+  Counter unchecked_{0};
+  std::array<std::array<Counter, kSettledCodes>, 3> settled_{};  // commits, refunds, extensions
+  Counter late_{0};
+  Counter again_{0};
+  Counter tokens_less_{0};
+  Counter tokens_more_{0};
+  LatencyMetric store_answers_;
+  LatencyMetric store_failures_;
+  ConfigReads config_reads_;
+  OpenReservations open_;
+};
+
+}  // namespace weir

@@ -1,0 +1,98 @@
+// QuotaService puts the quotas behind the routes of a server. It owns the store that the settings name, the limiter,
+// and the metrics, and reads the configuration file again when it changes.
+//
+//   auto quotas = QuotaService::Open(settings);             // "sqlite:quota.db: …"
+//   QuotaService::AddRoutes(router, settings, refusal, [&]() -> QuotaService& { return *quotas.value(); });
+//   … server …
+//   quotas.value()->Stop();                              // when no connection is left
+//
+// Threads: any, where not said otherwise.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "config/status.h"
+#include "relay/limiters/file_mark.h"
+#include "relay/limiters/quota/calls_under_way.h"
+#include "relay/limiters/quota/quota_api.h"
+#include "relay/limiters/quota/quota_metrics.h"
+#include "relay/limiters/quota/quota_settings.h"
+#include "relay/limiters/quota/store_health.h"
+#include "relay/limiters/quota/waiting_calls.h"
+#include "relay/metrics/metric_families.h"
+#include "relay/server/http.h"
+
+namespace weir {
+
+class QuotaService {
+ public:
+  static Result<std::unique_ptr<QuotaService>> Open(const QuotaSettings& settings);
+  // Stops, where that was not done.
+  ~QuotaService();
+
+  // The answer to who may not administer, as Admin::Refusal.
+  using Refusal = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
+  // Those that the settings serve. `service` is asked for each request: it may be opened after the routes are made.
+  static void AddRoutes(HttpRouter& router, const QuotaSettings& settings, const Refusal& refusal,
+                        const std::function<QuotaService&()>& service);
+
+  void AppendMetrics(MetricFamilies& families) const;
+  // Whether it can decide (store_health.h).
+  Status Ready(std::string* note = nullptr) const;
+
+  // Reads the configuration file again, on the gate's own thread, which also sees within two of its looks that the file
+  // has changed. On an error, which is logged, what runs goes on.
+  void ReloadSoon();
+  // What Stop may have to wait for: a call of the store that has begun.
+  std::chrono::milliseconds longest_call() const;
+  // Nothing that was counted would be lost if the process ended now.
+  bool all_is_in_store() const;
+  // Waits for the answers that are owed, and writes down what is only in memory. Once; no request comes any more.
+  void Stop();
+
+ private:
+  QuotaService(const QuotaSettings& settings, std::unique_ptr<QuotaStore> store, const QuotaConfig& config);
+
+  void Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply);
+  void Run(const std::stop_token& stop);
+  bool AwaitLook(const std::stop_token& stop);
+  void Wake(bool* why);
+  void Reload();
+  bool ReadConfig();
+  void LogStated(const Result<std::vector<std::string>>& stated);
+  void LogDifferences(const std::stop_token& stop);
+
+  std::mutex mutex_;  // of the three that follow
+  std::condition_variable_any changed_;
+  bool reload_wanted_ = false;
+  bool store_failed_ = false;
+
+  // From the ground up: what stands below is used by what stands above it, and goes after it.
+  const QuotaSettings settings_;
+  const std::unique_ptr<QuotaStore> store_;
+  QuotaMetrics metrics_;
+  QuotaLimiter limiter_;
+  QuotaApi api_;
+  CallsUnderWay calls_;
+  WaitingCalls waiting_;
+
+  // Of Open, then of the thread.
+  StoreLog store_log_;
+  FileWatch file_;
+  bool has_section_ = false;  // what was read of the file
+  std::string stating_error_;
+
+  bool stopped_ = false;
+  std::jthread thread_;  // ends first
+};
+
+}  // namespace weir

@@ -1,0 +1,70 @@
+#include "relay/limiters/quota/quota_settings.h"
+
+#include "relay/limiters/config_file.h"
+#include "throttle/quota/quota_config_reader.h"
+
+namespace weir {
+
+void Declare(SettingTable& table, QuotaSettings& s) {
+  Declare(table, s.store);
+  table.Add("CONFIG", &s.config_file,
+            "weir.yaml: quotas of models, tiers and policies, limits of keys, endpoints, read again when it changes; "
+            "what it says comes before the other settings");
+  table.Add<ServedQuotaApi>(
+      "QUOTA_API", &s.api,
+      {{"off", ServedQuotaApi::kOff}, {"admins", ServedQuotaApi::kAdmins}, {"all", ServedQuotaApi::kAll}},
+      "who may use /v1 on this port, where quotas are asked for and spent: nobody, administrators, or everybody, which "
+      "is the default of `weir gate`");
+  table.Add<RateLimitDialect>("RATELIMIT_DIALECT", &s.dialect,
+                              {{"ietf", RateLimitDialect::kIetf},
+                               {"openai", RateLimitDialect::kOpenAi},
+                               {"anthropic", RateLimitDialect::kAnthropic}},
+                              "in which header fields answers tell what is left of the limits");
+  table.Add("QUOTA_SHADOW", &s.quota_shadow,
+            "whether quotas are decided and counted, and nothing is refused; where WEIR_CONFIG does not say");
+  table.Add<WhenStoreAway>("QUOTA_WHEN_STORE_AWAY", &s.when_store_away,
+                           {{"refuse", WhenStoreAway::kRefuse}, {"allow", WhenStoreAway::kAllow}},
+                           "what becomes of requests while the store of the quotas does not answer; where WEIR_CONFIG "
+                           "does not say");
+}
+
+void Declare(SettingTable& table, QuotaAdminSettings& s) {
+  table.AddSecret("ADMIN_TOKEN", &s.admin_token,
+                  "secret that administrators of `weir gate` show (Authorization: Bearer …), and `weir quota` and "
+                  "`weir import --relay` for them; not set: nobody may change quotas and state");
+}
+
+void Declare(SettingTable& table, QuotaClientSettings& s) {
+  table.Add("GATE", &s.gate,
+            "the gate that `weir quota` asks, such as http://127.0.0.1:3335; not set: the store of WEIR_QUOTA_STORE, "
+            "or where that is memory, the gate on this machine's WEIR_PORT");
+  table.AddSecret("QUOTA_API_KEY", &s.api_key, "the API key by which `weir quota` asks, where --api-key does not say");
+}
+
+Result<QuotaConfig> ReadQuotaConfig(const QuotaSettings& settings, bool* has_section,
+                                    std::vector<std::string>* warnings) {
+  QuotaConfig config;
+  config.shadow = settings.quota_shadow;
+  config.when_store_away = settings.when_store_away;
+  bool found = false;
+  if (!settings.config_file.empty()) {
+    const Status status = ReadConfigSection(settings.config_file, "quota", [&](const YamlValue& section) {
+      found = true;
+      ReadQuotaSection(section, &config, warnings);
+    });
+    if (!status.ok()) return status;
+  }
+  const bool on_cluster =
+      settings.store.store.starts_with("redis-cluster:") || settings.store.store.starts_with("rediss-cluster:");
+  if (on_cluster && CountsAcrossModels(config))
+    return Status::Error(settings.config_file +
+                         ": a limit under \"*\" says total: true, and a Redis cluster keeps each model in a place of "
+                         "its own; state totals for each model, or use one Redis with sentinels");
+  if (has_section != nullptr) *has_section = found;
+  config.withdraws_others = found;
+  if (config.providers.empty() && !config.no_profiles)
+    config.providers = {Provider::kGemini, Provider::kOpenAi, Provider::kAnthropic, Provider::kLocal};
+  return config;
+}
+
+}  // namespace weir

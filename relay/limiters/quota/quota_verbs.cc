@@ -1,0 +1,249 @@
+#include "relay/limiters/quota/quota_verbs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/text/json_writer.h"
+#include "throttle/quota/quota.h"
+
+namespace weir {
+namespace {
+
+using Call = QuotaRoute::Call;
+using Argument = QuotaArgument;
+using Flags = QuotaFlags;
+
+constexpr Argument kModel{"MODEL", &Flags::model, "its name", "model", true};
+constexpr Argument kModelOfPath{"MODEL", &Flags::model, "its name", "", true};
+constexpr Argument kOnlyModel{"MODEL", &Flags::model, "only this one"};
+constexpr Argument kEstimate{"TOKENS", &Flags::tokens, "the estimate: prompt and output together", "tokens", true};
+constexpr Argument kUser{"--user", &Flags::user, "who asks", "user"};
+constexpr Argument kTenant{"--tenant", &Flags::tenant, "whose user that is", "tenant"};
+constexpr Argument kApiKey{"--api-key", &Flags::api_key,
+                           "by which key; - is the first line of standard input (default: WEIR_QUOTA_API_KEY)",
+                           "api_key"};
+constexpr Argument kInstance{"--instance", &Flags::instance, "the GPU instance that would serve it", "instance"};
+constexpr Argument kQos{"--qos", &Flags::qos,
+                        "the class of service: premium, standard, free, or those of the configuration", "qos"};
+constexpr Argument kCharge{"--charge", &Flags::charge, "and count it, where it is allowed", "charge"};
+constexpr Argument TimeToLive(const char* meaning) {
+  return {"--ttl", &Flags::ttl_seconds, meaning, "ttl_seconds", false, 1, 86400};
+}
+constexpr Argument kTimeToLive = TimeToLive(
+    "seconds after which it is given back, if nobody settles or extends it before (default: the configuration's, or "
+    "600)");
+constexpr Argument kMoreTime = TimeToLive("seconds that it has from now (default: the configuration's, or 600)");
+constexpr Argument kReservation{"RESERVATION", &Flags::reservation, "what reserve answered", "reservation", true};
+constexpr Argument kPrompt{"PROMPT", &Flags::prompt, "the prompt's tokens", "prompt_tokens", true};
+constexpr Argument kOutput{"OUTPUT", &Flags::output, "the output's", "output_tokens", true};
+constexpr Argument kUsed{"TOKENS", &Flags::tokens, "what was used", "tokens"};
+constexpr Argument kPromptUsed{"--prompt", &Flags::prompt, "or: the prompt's tokens", "prompt_tokens"};
+constexpr Argument kOutputUsed{"--output", &Flags::output, "and the output's", "output_tokens"};
+constexpr Argument kRpm{"--rpm", &Flags::rpm, "requests in any minute", "max_rpm"};
+constexpr Argument kTpm{"--tpm", &Flags::tpm, "tokens in any minute", "max_tpm"};
+constexpr Argument kRpd{"--rpd", &Flags::rpd, "requests in the 24 hours from the first of them", "max_rpd"};
+constexpr Argument kModelOrAll{"MODEL", &Flags::model, "its name"};
+constexpr Argument kAll{"--all", &Flags::all, "all models"};
+constexpr Argument kFrom{"FROM", &Flags::from, "a store: yaml:PATH, sqlite:PATH, redis://HOST:PORT", "", true};
+constexpr Argument kTo{"TO", &Flags::to, "another; what it has is replaced", "", true};
+constexpr Argument kForce{"--force", &Flags::force, "even where FROM holds nothing: empties TO"};
+
+void CheckCommit(CommandLine& line, Flags& flags) {
+  line.Find("--prompt").Excludes("TOKENS");
+  line.Find("--output").Excludes("TOKENS");
+  line.Check([&flags] {
+    return flags.tokens || flags.prompt || flags.output
+               ? Status()
+               : Status::Error("TOKENS: what was used is missing: TOKENS, or --prompt and --output");
+  });
+}
+
+void CheckSet(CommandLine& line, Flags& flags) {
+  line.Check([&flags] {
+    return flags.rpm || flags.tpm || flags.rpd ? Status()
+                                               : Status::Error("set: the limit is missing: --rpm, --tpm or --rpd");
+  });
+}
+
+void CheckReset(CommandLine& line, Flags& flags) {
+  line.Find("--all").Excludes("MODEL");
+  line.Check([&flags] {
+    return !flags.model.empty() || flags.all ? Status() : Status::Error("reset: name a MODEL, or say --all");
+  });
+}
+
+void AddTimes(CommandLine& line, Flags& flags) {
+  line.Add("--interval", &flags.interval_seconds, "seconds between two looks").Within(0.1, 3600.0).ShowDefault();
+  line.Add("--times", &flags.times, "look so often, and end").Within(uint64_t{1}, uint64_t{1} << 62);
+}
+
+void AddText(CommandLine& line, Flags& flags) {
+  line.Add("TEXT", &flags.text, "the text; - is standard input").ShowDefault();
+}
+
+constexpr QuotaVerb kVerbs[] = {
+    {.name = "decide",
+     .meaning = "whether a request would be allowed now; counts nothing",
+     .footer = "Between this and a later record others may ask too, and all go: who can, reserves.\n"
+               "\n"
+               "Examples:\n"
+               "  weir quota decide gpt-4o 900\n"
+               "  weir quota decide gpt-4o 900 --charge && call-the-model\n"
+               "  weir quota decide gpt-4o 900 --user alice --qos premium --json",
+     .arguments = {&kModel, &kEstimate, &kUser, &kTenant, &kApiKey, &kInstance, &kQos, &kCharge},
+     .call = Call::kDecide,
+     .yes = "allowed"},
+    {.name = "reserve",
+     .meaning = "takes the estimate before the call",
+     .footer = "Commit or refund what it answers; what nobody settles is given back after the time to live.\n"
+               "\n"
+               "Examples:\n"
+               "  weir quota reserve gpt-4o 900\n"
+               "  id=$(weir quota reserve gpt-4o 900 --ttl 30 --json | jq -r .reservation)\n"
+               "  weir quota commit \"$id\" --prompt 412 --output 301",
+     .arguments = {&kModel, &kEstimate, &kUser, &kTenant, &kApiKey, &kInstance, &kQos, &kTimeToLive},
+     .call = Call::kReserve,
+     .yes = "reserved"},
+    {.name = "commit",
+     .meaning = "settles a reservation by what was really used",
+     .footer = "Less than was reserved frees the rest at once; more is counted, whatever the limits. Once the time to\n"
+               "live is over it is counted late, as of now. Saying the same again changes nothing.\n"
+               "\n"
+               "Examples:\n"
+               "  weir quota commit \"$id\" 713\n"
+               "  weir quota commit \"$id\" --prompt 412 --output 301",
+     .arguments = {&kReservation, &kUsed, &kPromptUsed, &kOutputUsed},
+     .add_more = CheckCommit,
+     .call = Call::kCommit,
+     .yes = "committed"},
+    {.name = "extend",
+     .meaning = "gives a reservation more time, before its own is over",
+     .footer = "For calls that take long: the time to live is counted from now.\n"
+               "\n"
+               "Example:\n  weir quota extend \"$id\" --ttl 3600",
+     .arguments = {&kReservation, &kMoreTime},
+     .call = Call::kExtend,
+     .yes = "extended"},
+    {.name = "refund",
+     .meaning = "gives a reservation back, its request too",
+     .footer = "Example:\n  weir quota refund \"$id\"",
+     .arguments = {&kReservation},
+     .call = Call::kRefund,
+     .yes = "refunded"},
+    {.name = "record",
+     .meaning = "counts a request that was made, whatever the limits",
+     .footer = "Example:\n  weir quota record gpt-4o 412 301",
+     .arguments = {&kModel, &kPrompt, &kOutput, &kUser, &kTenant, &kApiKey, &kInstance, &kQos},
+     .call = Call::kRecord,
+     .yes = "recorded"},
+    {.name = "explain",
+     .meaning = "decide, with the state of every tier that the request meets",
+     .footer = "Example:\n  weir quota explain gpt-4o 900 --user alice --tenant acme --instance gpu-7",
+     .arguments = {&kModel, &kEstimate, &kUser, &kTenant, &kApiKey, &kInstance, &kQos},
+     .call = Call::kExplain,
+     .yes = "allowed"},
+    {.name = "stats",
+     .meaning = "what is used: of the last minute, of the day, and what is reserved",
+     .footer = "Examples:\n  weir quota stats\n  weir quota stats gpt-4o --json\n"
+               "  weir quota stats --store sqlite:/var/lib/weir/quota.db",
+     .arguments = {&kOnlyModel},
+     .call = Call::kModel,
+     .call_for_all = Call::kModels},
+    {.name = "models",
+     .meaning = "the models that are known, and what they may use",
+     .footer = "Example:\n  weir quota models",
+     .call = Call::kModels},
+    {.name = "set",
+     .meaning = "states a model's limits, for all who share the store; what is not named stays",
+     .footer = "0 is no limit. Of a gate: for administrators, by WEIR_ADMIN_TOKEN.\n"
+               "\n"
+               "Examples:\n"
+               "  weir quota set gpt-4o --rpm 500 --tpm 30000\n"
+               "  weir quota set my-model --rpd 0",
+     .arguments = {&kModelOfPath, &kRpm, &kTpm, &kRpd},
+     .add_more = CheckSet,
+     .call = Call::kSetQuota},
+    {.name = "unset",
+     .meaning = "takes back what set stated: the configuration's limits hold again, or the provider's",
+     .footer = "Usage stays. Of a gate: for administrators, by WEIR_ADMIN_TOKEN.\n"
+               "\n"
+               "Example:\n  weir quota unset gpt-4o",
+     .arguments = {&kModelOfPath},
+     .call = Call::kUnsetQuota},
+    {.name = "reset",
+     .meaning = "forgets a model's counts and open reservations; its limits stay",
+     .footer = "Of a gate: for administrators, by WEIR_ADMIN_TOKEN.\n"
+               "\n"
+               "Examples:\n  weir quota reset gpt-4o\n  weir quota reset --all",
+     .arguments = {&kModelOrAll, &kAll},
+     .add_more = CheckReset,
+     .call = Call::kReset,
+     .call_for_all = Call::kResetAll},
+    {.name = "migrate",
+     .meaning = "copies quotas and usage from one store to another",
+     .footer = "FROM must be there, and hold something; it stays as it is. Doing it again overwrites what TO had with "
+               "what FROM has now. Counts of tiers and\n"
+               "open reservations are not copied: what is reserved counts as used. Stop the gates on both before.\n"
+               "\n"
+               "Examples:\n"
+               "  weir quota migrate yaml:ratelimits.yaml sqlite:quota.db\n"
+               "  weir quota migrate sqlite:quota.db redis://127.0.0.1:6379",
+     .arguments = {&kFrom, &kTo, &kForce}},
+    {.name = "watch",
+     .meaning = "stats, again and again, until Ctrl-C",
+     .footer = "On a terminal a table that is redrawn; else a line for each model that is in use.\n"
+               "\n"
+               "Examples:\n  weir quota watch\n  weir quota watch --interval 10 >> usage.log\n"
+               "  weir quota watch --json | jq -c '.models[] | select(.usage.rpm > 0)'",
+     .add_more = AddTimes},
+    {.name = "count",
+     .meaning = "how many tokens a text is, as the provider counts",
+     .footer = "Asks the Gemini API, or what WEIR_COUNT_TOKENS_URL names, with the key WEIR_COUNT_TOKENS_KEY.\n"
+               "\n"
+               "Examples:\n  weir quota count gemini-2.5-pro 'How long is a piece of string?'\n"
+               "  weir quota count gemini-2.5-pro < prompt.txt",
+     .arguments = {&kModelOfPath},
+     .add_more = AddText},
+};
+
+void Add(const Argument& argument, CommandLine& line, Flags& flags) {
+  const auto add = [&](auto member) { return line.Add(argument.name, &(flags.*member), argument.meaning); };
+  CommandLine::Argument added = std::visit(add, argument.value);
+  if (std::holds_alternative<Argument::Number>(argument.value)) added.Within(argument.min, argument.max);
+  if (argument.required) added.Required();
+}
+
+// Writes the key and the value where there is one.
+void Write(const Argument& argument, const Flags& flags, JsonWriter& json) {
+  if (const auto* text = std::get_if<Argument::Text>(&argument.value)) {
+    if (!(flags.**text).empty()) json.Member(argument.key).String(flags.**text);
+  } else if (const auto* number = std::get_if<Argument::Number>(&argument.value)) {
+    if (flags.**number) json.Member(argument.key).Number(*(flags.**number));
+  } else if (flags.*std::get<Argument::Flag>(argument.value)) {
+    json.Member(argument.key).Bool(true);
+  }
+}
+
+}  // namespace
+
+void QuotaVerb::AddTo(CommandLine& line, QuotaFlags& flags) const {
+  for (const Argument* argument : arguments)
+    if (argument != nullptr) Add(*argument, line, flags);
+  if (add_more != nullptr) add_more(line, flags);
+}
+
+QuotaQuestion QuotaVerb::Question(const QuotaFlags& flags) const {
+  QuotaQuestion question{.call = flags.model.empty() ? call_for_all.value_or(*call) : *call, .model = flags.model};
+  const auto in_body = [](const Argument* argument) { return argument != nullptr && !argument->key.empty(); };
+  if (std::ranges::none_of(arguments, in_body)) return question;
+  JsonWriter json;
+  json.Open('{');
+  for (const Argument* argument : arguments)
+    if (in_body(argument)) Write(*argument, flags, json);
+  question.body = std::move(json.Close('}')).Text();
+  return question;
+}
+
+std::span<const QuotaVerb> QuotaVerbs() { return kVerbs; }
+
+}  // namespace weir

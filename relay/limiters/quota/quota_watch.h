@@ -1,0 +1,54 @@
+// WatchQuotas: the usage of all models, again and again, until it is told to stop: a table redrawn in its place on a
+// terminal, else a line for each model that is in use.
+#pragma once
+
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "config/clock.h"
+#include "config/status.h"
+#include "relay/limiters/quota/quota_client.h"
+
+namespace weir {
+
+struct TerminalSize {
+  size_t rows = 24;
+  size_t columns = 80;
+};
+
+struct WatchParts {
+  enum class Style : uint8_t { kTable, kLines, kJson };
+
+  Style style = Style::kLines;
+  std::optional<uint64_t> times;  // none: until the wait says stop
+  std::function<void(std::string_view text)> write;
+  std::function<void(std::string_view problem)> complain;  // kLines and kJson: a question that was not answered
+  std::function<TerminalSize()> size;                      // kTable
+  std::function<bool()> wait;                              // for the next turn; false: stop
+  const WallClock& clock = WallClock::System();
+};
+
+// The error: what the first question failed with. Later failures are shown, and it goes on.
+Status WatchQuotas(QuotaClient& client, const WatchParts& parts);
+
+// SIGINT and SIGTERM are taken from here on, in this thread and those that it starts, and end a Wait.
+class Interrupts {
+ public:
+  Interrupts();
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  // False where one has come.
+  bool Wait(Duration time) const;
+
+ private:
+  sigset_t set_;
+  sigset_t before_;
+};
+
+}  // namespace weir

@@ -1,0 +1,38 @@
+// ServedQuotas: the quotas among the limiters of a port.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "relay/limiters/quota/quota_service.h"
+#include "relay/limiters/quota/quota_settings.h"
+#include "relay/limiters/served_limiter.h"
+
+namespace weir {
+
+class ServedQuotas final : public ServedLimiter {
+ public:
+  explicit ServedQuotas(QuotaSettings settings) : settings_(std::move(settings)) {}
+
+  void AddRoutes(HttpRouter& router, const Refusal& refusal) override {
+    QuotaService::AddRoutes(router, settings_, refusal, [this]() -> QuotaService& { return *quotas_; });
+  }
+  // A store that cannot be used is an error too; a Redis that is away is none.
+  Status Open() override {
+    auto opened = QuotaService::Open(settings_);
+    if (opened.ok()) quotas_ = std::move(opened).value();
+    return opened.status();
+  }
+  Status Ready(std::string* note) const override { return quotas_->Ready(note); }
+  void AppendMetrics(MetricFamilies& families) const override { quotas_->AppendMetrics(families); }
+  void ReloadSoon() override { quotas_->ReloadSoon(); }
+  std::chrono::milliseconds longest_call() const override { return quotas_->longest_call(); }
+  bool all_is_in_store() const override { return quotas_->all_is_in_store(); }
+  void Stop() override { quotas_->Stop(); }
+
+ private:
+  const QuotaSettings settings_;
+  std::unique_ptr<QuotaService> quotas_;
+};
+
+}  // namespace weir

@@ -1,0 +1,47 @@
+#include "relay/limiters/quota/waiting_calls.h"
+
+#include <functional>
+#include <utility>
+
+#include "relay/limiters/api_errors.h"
+#include "throttle/quota/quota.h"
+
+namespace weir {
+namespace {
+
+// A file that is written by one at a time gains nothing from more; a list of all models must not keep them all.
+constexpr size_t kWorkers = 4;
+
+HttpResponse Busy(std::string message) {
+  HttpResponse response = ErrorResponse(503, NameOf(QuotaCode::kStoreUnavailable), std::move(message));
+  response.headers = {{"Retry-After", "1"}};
+  return response;
+}
+
+}  // namespace
+
+WaitingCalls::WaitingCalls(const Clock& clock) : clock_(clock), pool_(std::make_unique<WorkPool>(kWorkers, 0)) {}
+WaitingCalls::~WaitingCalls() { Stop(); }
+
+void WaitingCalls::Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call) {
+  const Party party{.id = std::hash<std::string>()(address)};
+  pool_->Submit(Urgency::kFair, party,
+                [this, arrival = clock_.Now(), reply = std::move(reply), call = std::move(call)]() mutable {
+                  if (const char* why = WhyNot(arrival, reply)) return reply(Busy(why));
+                  call(std::move(reply));
+                });
+}
+
+const char* WaitingCalls::WhyNot(TimePoint arrival, const HttpReply& reply) const {
+  if (stopping_.load(std::memory_order_relaxed)) return "the gate is stopping";
+  if (reply.abandoned()) return "the client hung up before its turn came";
+  if (clock_.Now() - arrival > kLongestInLine) return "too many calls wait for the store";
+  return nullptr;
+}
+
+void WaitingCalls::Stop() {
+  BeginStop();
+  pool_.reset();
+}
+
+}  // namespace weir

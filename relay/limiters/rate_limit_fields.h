@@ -1,0 +1,35 @@
+// The IETF's RateLimit-Policy and RateLimit header fields, and Retry-After: what every limiter here tells of its
+// limits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/clock.h"
+
+namespace weir {
+
+using HttpFields = std::vector<std::pair<std::string, std::string>>;
+
+struct LimitState {
+  std::string_view policy;
+  int64_t amount = 0;  // in `window`
+  Duration window{};
+  int64_t remaining = 0;
+  std::optional<Duration> reset;
+  bool of_tokens = false;  // of requests, where nothing is said
+  std::optional<int64_t> burst;
+};
+
+// At least one.
+void AddRateLimitFields(std::span<const LimitState> limits, HttpFields* fields);
+
+// Whole seconds, rounded up, at least 1.
+std::string RetryAfterSeconds(Duration wait);
+
+}  // namespace weir

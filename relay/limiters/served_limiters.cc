@@ -1,0 +1,38 @@
+#include "relay/limiters/served_limiters.h"
+
+#include "relay/limiters/keyed/keyed_service.h"
+#include "relay/limiters/queued/queued_service.h"
+#include "relay/limiters/quota/served_quotas.h"
+
+namespace weir {
+
+void Declare(SettingTable& table, ServedLimiterSettings& s) {
+  Declare(table, s.quota);
+  Declare(table, s.keyed);
+  Declare(table, s.queued);
+}
+
+void Declare(SettingTable& table, AllLimiterSettings& s) {
+  Declare(table, s.limiters);
+  Declare(table, s.admin);
+  Declare(table, s.client);
+  Declare(table, s.count_tokens);
+}
+
+ServedLimiters MakeLimiters(const ServedLimiterSettings& settings) {
+  ServedLimiters limiters;
+  if (settings.quota.api != ServedQuotaApi::kOff) limiters.push_back(std::make_unique<ServedQuotas>(settings.quota));
+  if (settings.keyed.api != ServedKeyedApi::kOff)
+    limiters.push_back(std::make_unique<KeyedService>(settings.keyed, settings.quota.config_file));
+  if (settings.queued.api != ServedQueuedApi::kOff)
+    limiters.push_back(std::make_unique<QueuedService>(settings.queued, settings.quota.config_file));
+  return limiters;
+}
+
+Status OpenAll(const ServedLimiters& limiters) {
+  for (const auto& limiter : limiters)
+    if (Status status = limiter->Open(); !status.ok()) return status;
+  return Status();
+}
+
+}  // namespace weir

@@ -1,0 +1,38 @@
+// What an operator can set about the limiters, and the limiters that the settings ask for.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "config/settings.h"
+#include "relay/limiters/keyed/keyed_settings.h"
+#include "relay/limiters/queued/queued_settings.h"
+#include "relay/limiters/quota/quota_settings.h"
+#include "relay/limiters/served_limiter.h"
+
+namespace weir {
+
+struct ServedLimiterSettings {
+  QuotaSettings quota;
+  // Their sections are in the file that is the quotas' too.
+  KeyedSettings keyed;
+  QueuedSettings queued;
+};
+void Declare(SettingTable& table, ServedLimiterSettings& settings);
+
+// Of `weir gate`, `weir quota` and a relay: one environment may be for all.
+struct AllLimiterSettings {
+  ServedLimiterSettings limiters;
+  QuotaAdminSettings admin;
+  QuotaClientSettings client;
+  CountTokensSettings count_tokens;
+};
+void Declare(SettingTable& table, AllLimiterSettings& settings);
+
+// Those that are served to anybody.
+using ServedLimiters = std::vector<std::unique_ptr<ServedLimiter>>;
+ServedLimiters MakeLimiters(const ServedLimiterSettings& settings);
+// The first error; those before it are open.
+Status OpenAll(const ServedLimiters& limiters);
+
+}  // namespace weir

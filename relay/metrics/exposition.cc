@@ -1,0 +1,59 @@
+#include "relay/metrics/exposition.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace weir {
+namespace {
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+}  // namespace
+
+std::string CachedText::Get(TimePoint now, const std::function<std::string()>& make) {
+  std::unique_lock making(making_, std::try_to_lock);
+  const bool others_make_it = !making.owns_lock();
+  {
+    std::lock_guard lock(mutex_);
+    if (text_ && (others_make_it || now - made_at_ < kFresh)) return *text_;
+  }
+  if (others_make_it) {
+    // The first of all: there is nothing to show meanwhile.
+    making.lock();
+    std::lock_guard lock(mutex_);
+    if (text_) return *text_;
+  }
+  std::string text = make();
+  std::lock_guard lock(mutex_);
+  text_ = text;
+  made_at_ = now;
+  return text;
+}
+
+void CachedText::Forget() {
+  std::lock_guard making(making_);
+  std::lock_guard lock(mutex_);
+  text_.reset();
+}
+
+void AppendProcess(double started_at, MetricFamilies& families) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  families.Counter("process_cpu_seconds_total", "CPU time of the process, user and system")
+      .Add(Seconds(usage.ru_utime) + Seconds(usage.ru_stime));
+  families.Gauge("process_start_time_seconds", "When the process started, in seconds since 1970").Add(started_at);
+
+  std::ifstream statm("/proc/self/statm");
+  uint64_t virtual_pages = 0;
+  uint64_t resident_pages = 0;
+  if (!(statm >> virtual_pages >> resident_pages)) return;
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  families.Gauge("process_resident_memory_bytes", "Memory of the process that is resident").Add(resident_pages * page);
+  families.Gauge("process_virtual_memory_bytes", "Address space of the process").Add(virtual_pages * page);
+}
+
+}  // namespace weir

@@ -1,0 +1,33 @@
+// What every server of the house needs to show its figures: a text that is kept for a second, and the process itself.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "config/clock.h"
+#include "relay/metrics/metric_families.h"
+
+namespace weir {
+
+// A text that is made anew at most once a second, by one thread; others meanwhile have the one before.
+class CachedText {
+ public:
+  std::string Get(TimePoint now, const std::function<std::string()>& make);
+  void Forget();
+
+ private:
+  static constexpr Duration kFresh = std::chrono::seconds(1);
+
+  std::mutex making_;
+  std::mutex mutex_;  // for what follows; held only to read and write it
+  std::optional<std::string> text_;
+  TimePoint made_at_{};
+};
+
+// CPU, memory and start of the process, under the names that every Prometheus client library gives them.
+void AppendProcess(double started_at, MetricFamilies& families);
+
+}  // namespace weir

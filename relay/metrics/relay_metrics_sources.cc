@@ -1,0 +1,186 @@
+// The figures that other rooms keep: asked for when somebody looks.
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "relay/metrics/relay_metrics.h"
+
+namespace weir {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, WorkClass>, kWorkClasses> kClasses = {
+    {{"interactive", WorkClass::kInteractive}, {"bulk", WorkClass::kBulk}}};
+constexpr std::array<std::pair<std::string_view, Operation>, 2> kOperations = {
+    {{"read", Operation::kRead}, {"write", Operation::kWrite}}};
+
+double Flag(bool value) { return value ? 1 : 0; }
+
+void AppendServer(const ServerStats& s, MetricFamilies& families) {
+  families.Gauge("weir_connections", "WebSocket connections that are open").Add(s.connections);
+  families.Counter("weir_sockets_accepted_total", "Sockets accepted").Add(s.accepted);
+  families.Counter("weir_sockets_refused_total", "Sockets turned away, by the limit that they met")
+      .Add(s.refused_limit, {{"reason", "connections"}})
+      .Add(s.refused_address_limit, {{"reason", "connections_per_address"}})
+      .Add(s.handshake_failures, {{"reason", "handshake"}});
+  families.Counter("weir_disconnects_total", "Connections that the relay ended, by reason")
+      .Add(s.too_slow, {{"reason", "too_slow"}})
+      .Add(s.protocol_errors, {{"reason", "protocol_error"}})
+      .Add(s.policy_closes, {{"reason", "policy"}})
+      .Add(s.pings_unanswered, {{"reason", "ping_unanswered"}});
+  families.Counter("weir_http_requests_total", "HTTP requests that did not become a WebSocket").Add(s.http_requests);
+  families.Counter("weir_http_errors_total", "HTTP requests that were malformed, too large or late").Add(s.http_errors);
+  families.Counter("weir_received_bytes_total", "Bytes received from clients").Add(s.received_bytes);
+  families.Counter("weir_sent_bytes_total", "Bytes sent to clients").Add(s.sent_bytes);
+  families.Gauge("weir_pending_output_bytes", "Output that clients have not taken yet").Add(s.pending_bytes);
+}
+
+void AppendStore(const StoreSizes& s, MetricFamilies& families) {
+  families.Gauge("weir_store_events", "Events in the store, up to 10 s ago").Add(s.events);
+  families.Gauge("weir_store_disk_bytes", "Disk that the store takes, up to 10 s ago").Add(s.disk_bytes);
+}
+
+void AppendGroupCommit(const GroupCommitStats& s, MetricFamilies& families) {
+  families.Counter("weir_commits_total", "Writes to the store, each of all events that waited").Add(s.writes);
+  families.Counter("weir_commit_events_total", "Events handed to the store").Add(s.events);
+  families.Counter("weir_commit_failed_events_total", "Events whose write failed (disk full, I/O error)").Add(s.failed);
+  families.Gauge("weir_commit_waiting_events", "Events that wait for their write").Add(s.waiting);
+  families.Counter("weir_bulk_commits_total", "Writes of imports to the store that went well").Add(s.bulk_writes);
+  families.Counter("weir_bulk_commit_events_total", "Events in them, duplicates too").Add(s.bulk_events);
+  families.Counter("weir_bulk_commits_failed_total", "Writes of imports that failed; the import waits and tries again")
+      .Add(s.failed_bulk_writes);
+  families.Gauge("weir_bulk_commits_waiting", "Writes of imports that wait for their turn").Add(s.bulk_waiting);
+  families.Counter("weir_expired_events_total", "Events removed because their time had passed").Add(s.expired_removed);
+  families.Counter("weir_vanished_events_total", "Events removed because their authors asked to vanish")
+      .Add(s.vanished_removed);
+  families.Counter("weir_expiry_sweeps_total", "Searches for what expired or is to vanish, by outcome")
+      .Add(s.sweeps, {{"outcome", "done"}})
+      .Add(s.failed_sweeps, {{"outcome", "failed"}});
+}
+
+void AppendController(std::string_view name, const PidState& s, MetricFamilies& families) {
+  families.Add(s.p, {{"controller", name}, {"term", "p"}});
+  families.Add(s.i, {{"controller", name}, {"term", "i"}});
+  families.Add(s.d, {{"controller", name}, {"term", "d"}});
+}
+
+// The controllers are those of reads, of interactive and of bulk writes.
+void AppendControllers(const AdaptiveLimiter& limiter, MetricFamilies& families) {
+  const std::array<std::pair<std::string_view, PidState>, 3> controllers = {
+      {{"read", limiter.ControllerState(Operation::kRead)},
+       {"write", limiter.ControllerState(Operation::kWrite, WorkClass::kInteractive)},
+       {"bulk", limiter.ControllerState(Operation::kWrite, WorkClass::kBulk)}}};
+  families.Gauge("weir_throttle_process_variable", "What a controller controls: 1.0 is where RocksDB begins to brake");
+  for (const auto& [name, state] : controllers) families.Add(state.measurement, {{"controller", name}});
+  families.Gauge("weir_throttle_setpoint", "Where a controller holds its process variable");
+  for (const auto& [name, state] : controllers) families.Add(state.setpoint, {{"controller", name}});
+  families.Gauge("weir_throttle_term", "The three terms of a controller's output");
+  for (const auto& [name, state] : controllers) AppendController(name, state, families);
+  families.Gauge("weir_throttle_output", "A controller's output; above 0 it brakes");
+  for (const auto& [name, state] : controllers) families.Add(state.output, {{"controller", name}});
+}
+
+void AppendView(const LimiterView& view, MetricFamilies& families) {
+  families.Gauge("weir_throttle_level", "Level that limits a class of writes, or is highest while nothing does");
+  for (const auto& [name, c] : kClasses) families.Add(view[c].level, {{"class", name}});
+  families.Gauge("weir_throttle_open", "1 while nothing limits a class of writes");
+  for (const auto& [name, c] : kClasses) families.Add(Flag(view[c].open), {{"class", name}});
+  families.Gauge("weir_throttle_limit_bytes_per_second", "Rate that a class of writes is held to, while it is");
+  for (const auto& [name, c] : kClasses)
+    if (!view[c].open) families.Add(view[c].bytes_per_second, {{"class", name}});
+  families.Gauge("weir_throttle_limiting", "1 for the signal that limits a class of writes, or reads");
+  for (const auto& [name, c] : kClasses)
+    if (!view[c].open) families.Add(1.0, {{"class", name}, {"signal", view[c].reason}});
+  if (view.scans_at_once > 0) families.Add(1.0, {{"class", "scans"}, {"signal", view.read_reason}});
+  families.Gauge("weir_throttle_scans_at_once", "Scans that may run at once; 0: any number")
+      .Add(static_cast<double>(view.scans_at_once));
+  families.Gauge("weir_throttle_emergency", "1 while memory is beyond the emergency mark").Add(Flag(view.emergency));
+  families.Gauge("weir_throttle_sensor_lost", "1 while RocksDB cannot be measured").Add(Flag(view.sensor_lost));
+  families.Gauge("weir_throttle_signal_level", "What RocksDB feels; 1.0 is where it begins to brake");
+  for (const Signal& s : view.sample.signals()) families.Add(s.level, {{"signal", s.name}});
+  families.Counter("weir_throttle_escapes_total", "Times that RocksDB braked by itself").Add(view.sample.escapes);
+}
+
+void AppendGates(const AdaptiveLimiter& limiter, MetricFamilies& families) {
+  std::array<std::pair<std::string_view, GateStats>, kOperations.size()> gates;
+  for (size_t i = 0; i < gates.size(); ++i) gates[i] = {kOperations[i].first, limiter.Stats(kOperations[i].second)};
+
+  families.Counter("weir_throttle_admitted_total", "Operations that the gate let through");
+  for (const auto& [name, s] : gates)
+    for (const auto& [class_name, c] : kClasses)
+      families.Add(s.admitted[c].operations, {{"operation", name}, {"class", class_name}});
+  families.Counter("weir_throttle_admitted_bytes_total", "Their bytes: stored by writes, likely touched by reads");
+  for (const auto& [name, s] : gates)
+    for (const auto& [class_name, c] : kClasses)
+      families.Add(s.admitted[c].bytes, {{"operation", name}, {"class", class_name}});
+  families.Counter("weir_throttle_delayed_total", "Operations that had to wait");
+  for (const auto& [name, s] : gates) families.Add(s.delayed, {{"operation", name}});
+  families.Counter("weir_throttle_delay_seconds_total", "What they waited, all together");
+  for (const auto& [name, s] : gates) families.Add(ToSeconds(s.waited), {{"operation", name}});
+  families.Counter("weir_throttle_refused_total", "Operations that were refused, by reason");
+  for (const auto& [name, s] : gates)
+    for (const auto& [reason, count] : s.refused) families.Add(count, {{"operation", name}, {"reason", reason}});
+  families.Counter("weir_throttle_cancelled_total", "Operations whose client left while they waited");
+  for (const auto& [name, s] : gates) families.Add(s.cancelled, {{"operation", name}});
+  families.Gauge("weir_throttle_waiting", "Operations that wait");
+  for (const auto& [name, s] : gates) families.Add(static_cast<double>(s.waiting), {{"operation", name}});
+  families.Gauge("weir_throttle_scans_running", "Scans that run");
+  for (const auto& [name, s] : gates)
+    if (name == "read") families.Add(static_cast<double>(s.running));
+}
+
+void AppendEngine(const RocksDbDetails& d, MetricFamilies& families) {
+  families.Gauge("weir_rocksdb_l0_files", "Files in level 0, of the fullest column family").Add(d.l0_files);
+  families.Gauge("weir_rocksdb_immutable_memtables", "Memtables that wait for their flush").Add(d.immutable_memtables);
+  families.Gauge("weir_rocksdb_compaction_debt_bytes", "Bytes that wait for compaction").Add(d.debt_bytes);
+  families.Gauge("weir_rocksdb_compaction_score", "Highest score of the levels below 0").Add(d.score);
+  families.Gauge("weir_rocksdb_drain_bytes_per_second", "What compactions take out of level 0, as it was written")
+      .Add(d.drain_bytes_per_second);
+  families.Gauge("weir_rocksdb_flush_bytes_per_second", "What flushes take out of memory, as it was written")
+      .Add(d.flush_bytes_per_second);
+  families.Gauge("weir_rocksdb_background_bytes_per_second", "What flushes and compactions write to disk")
+      .Add(d.background_bytes_per_second);
+  families.Gauge("weir_rocksdb_delayed_write_bytes_per_second", "Rate that RocksDB itself holds writers to; 0: none")
+      .Add(d.delayed_bytes_per_second);
+  families.Gauge("weir_rocksdb_writes_stopped", "1 while RocksDB itself stops writers").Add(Flag(d.writes_stopped));
+  families.Counter("weir_rocksdb_slowdowns_total", "Times that RocksDB slowed writers, or renewed doing so")
+      .Add(d.slowdowns);
+  families.Counter("weir_rocksdb_stops_total", "Times that RocksDB stopped writers, or renewed doing so").Add(d.stops);
+  families.Counter("weir_rocksdb_stalls_total", "The same by RocksDB's causes");
+  for (const auto& [cause, count] : d.stall_causes) families.Add(count, {{"cause", cause}});
+}
+
+void AppendMemory(const RocksDbDetails& d, MetricFamilies& families) {
+  families.Gauge("weir_memory_used_bytes", "Memory that counts against the target").Add(d.memory.bytes());
+  families.Gauge("weir_memory_target_bytes", "Memory that the whole program may use").Add(d.memory_target_bytes);
+  families.Gauge("weir_memory_part_bytes", "Parts of it; memtables may be in the block cache's too")
+      .Add(d.block_cache_bytes, {{"part", "block_cache"}})
+      .Add(d.pinned_bytes, {{"part", "pinned"}})
+      .Add(d.memtable_bytes, {{"part", "memtables"}})
+      .Add(d.table_reader_bytes, {{"part", "table_readers"}})
+      .Add(d.own_bytes, {{"part", "own"}});
+}
+
+}  // namespace
+
+void AppendSources(const MetricSources& sources, MetricFamilies& families) {
+  if (sources.server) AppendServer(sources.server(), families);
+  if (sources.subscriptions)
+    families.Gauge("weir_subscriptions", "Subscriptions that are open").Add(sources.subscriptions());
+  if (sources.work_waiting)
+    families.Gauge("weir_work_waiting_tasks", "Tasks that wait for a worker thread").Add(sources.work_waiting());
+  if (sources.store) AppendStore(sources.store(), families);
+  if (sources.group_commit) AppendGroupCommit(sources.group_commit(), families);
+  if (sources.limiter != nullptr) {
+    AppendView(sources.limiter->View(), families);
+    AppendControllers(*sources.limiter, families);
+    AppendGates(*sources.limiter, families);
+  }
+  if (sources.monitor != nullptr) {
+    const RocksDbDetails details = sources.monitor->Details();
+    AppendEngine(details, families);
+    AppendMemory(details, families);
+  }
+  if (sources.parts) sources.parts(families);
+}
+
+}  // namespace weir

@@ -1,0 +1,259 @@
+#include "relay/operator/admin.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/ip/address.hpp>
+#include <cctype>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/text/parse.h"
+#include "relay/nostr/event_parser.h"
+#include "relay/nostr/signature.h"
+#include "relay/protocol/identity.h"
+
+namespace weir {
+namespace {
+
+constexpr uint16_t kHttpAuthKind = 27235;
+constexpr uint64_t kMostSecondsApart = 60;
+// An event that is dated ahead is good for twice as long as it may be apart.
+constexpr uint64_t kRememberSeconds = 2 * kMostSecondsApart;
+constexpr size_t kMostRemembered = 4096;
+// NIP-98's event has some 400 bytes; a long query makes it longer.
+constexpr EventLimits kLimits{.max_bytes = 16'384, .max_tags = 64, .max_tag_bytes = 8'192, .max_content_bytes = 1024};
+
+// Each of them says that the request was made by a browser's page, or passed on by a proxy. A name that ends with a
+// hyphen stands for all that begin so.
+constexpr std::array<std::string_view, 15> kOfSomebodyElse = {
+    "origin",         "referer",     "sec-fetch-", "forwarded",   "via",
+    "x-forwarded-",   "x-original-", "x-real-ip",  "x-client-ip", "x-cluster-client-ip",
+    "true-client-ip", "cf-",         "cdn-loop",   "x-envoy-",    "fastly-client-ip"};
+
+bool IsOfSomebodyElse(std::string_view header) {
+  return std::ranges::any_of(kOfSomebodyElse, [header](std::string_view name) {
+    return name.ends_with('-') ? header.starts_with(name) : header == name;
+  });
+}
+
+bool IsLoopback(const std::string& text) {
+  boost::system::error_code error;
+  const auto address = boost::asio::ip::make_address(text, error);
+  if (error) return false;
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, address.to_v6()).is_loopback();
+  return address.is_loopback();
+}
+
+}  // namespace
+
+// A private address is not enough: pages of the network around may be behind it.
+bool IsLoopbackName(std::string_view host) {
+  std::string name = HostOf(host);
+  if (name == "localhost" || name.ends_with(".localhost")) return true;
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  return IsLoopback(name);
+}
+
+namespace {
+
+// Why a request is not surely that of a program on this machine; empty where it is.
+std::string WhyNotFromHere(const HttpRequest& request) {
+  for (const std::string& address : {request.peer, request.address})
+    if (!IsLoopback(address))
+      return "it comes from " + (address.empty() ? "nowhere known" : address) + ", which is not this machine";
+  for (const auto& [name, value] : request.headers)
+    if (IsOfSomebodyElse(name)) return "it has " + Printable(name) + ": somebody else is behind it";
+  const std::string_view host = request.Header("host");
+  if (host.empty()) return "it has no Host";
+  if (!IsLoopbackName(host)) return "its Host is " + Printable(host) + ", which is not a name of loopback";
+  return "";
+}
+
+bool EqualInAnyCase(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+// Empty where it is none. Padding may be missing.
+std::string FromBase64(std::string_view text) {
+  if (text.size() > 2 * kLimits.max_bytes) return "";
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string padded(text);
+  padded.append((4 - text.size() % 4) % 4, '=');
+  std::string bytes(padded.size() / 4 * 3, '\0');
+  const int size =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                      reinterpret_cast<const unsigned char*>(padded.data()), static_cast<int>(padded.size()));
+  if (size < 0) return "";
+  bytes.resize(static_cast<size_t>(size) - std::min(static_cast<size_t>(size), padded.size() - text.size()));
+  return bytes;
+}
+
+// An address in its parts. A WebSocket's is that of the same place: ws is http.
+struct Url {
+  std::string scheme;
+  std::string host;
+  std::string target;  // path and query
+};
+Url Split(std::string_view text) {
+  Url url;
+  const size_t scheme = text.find("://");
+  if (scheme == std::string_view::npos) return url;
+  url.scheme = text.substr(0, scheme);
+  for (char& c : url.scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (url.scheme == "ws") url.scheme = "http";
+  if (url.scheme == "wss") url.scheme = "https";
+  url.host = HostOf(text);
+  if (const size_t path = text.find_first_of("/?#", scheme + 3); path != std::string_view::npos)
+    url.target = text.substr(path);
+  return url;
+}
+
+std::string TargetOf(const HttpRequest& request) {
+  return request.path + (request.query.empty() ? "" : "?" + request.query);
+}
+
+bool HasTag(EventView event, std::string_view name, std::string_view value) {
+  return std::ranges::any_of(TagsNamed(event, name),
+                             [&](const std::vector<std::string>& tag) { return tag.size() > 1 && tag[1] == value; });
+}
+
+}  // namespace
+
+LoopbackTrust TrustInLoopback(AdminFromLoopback setting) {
+  switch (setting) {
+    case AdminFromLoopback::kTrue:
+      return {true, "WEIR_ADMIN_FROM_LOOPBACK=true"};
+    case AdminFromLoopback::kAuto:
+      return {false, "WEIR_ADMIN_FROM_LOOPBACK=auto means false: a forwarder cannot be told from a program here"};
+    default:
+      return {false, "WEIR_ADMIN_FROM_LOOPBACK=false"};
+  }
+}
+
+Admin::Admin(const RelaySettings& settings, const WallClock& clock, std::string token, LoopbackTrust loopback)
+    : key_(settings.admin_pubkey),
+      url_(settings.url),
+      loopback_(std::move(loopback)),
+      token_(std::move(token)),
+      token_is_set_(false),
+      clock_(clock),
+      start_(clock.NowSeconds()) {}
+
+Admin::Admin(std::string token_of_setting, LoopbackTrust loopback)
+    : loopback_(std::move(loopback)),
+      token_(std::move(token_of_setting)),
+      token_is_set_(true),
+      clock_(WallClock::System()),
+      start_(clock_.NowSeconds()) {}
+
+// Empty where it is.
+std::string Admin::WhyNotTrusted(const HttpRequest& request) const {
+  return loopback_.trusted ? WhyNotFromHere(request) : "it shows no token and no key";
+}
+
+std::optional<HttpResponse> Admin::RefusalOfToken(std::string_view offered) const {
+  if (token_.empty())
+    return Answer(403, token_is_set_ ? "nobody has a token: WEIR_ADMIN_TOKEN is not set"
+                                     : "this relay could not write a token, so nobody has one");
+  if (offered.size() == token_.size() && CRYPTO_memcmp(offered.data(), token_.data(), token_.size()) == 0)
+    return std::nullopt;
+  return Answer(401, token_is_set_ ? "this is not the token of WEIR_ADMIN_TOKEN"
+                                   : "this is not the token; it is another one after each start of the relay");
+}
+
+std::optional<HttpResponse> Admin::RefusalOfProof(const HttpRequest& request, std::string_view base64) const {
+  if (key_.empty()) return Answer(403, "nobody has a key for it: WEIR_RELAY_ADMIN_PUBKEY is not set");
+  const Result<Event> parsed = EventParser(kLimits).Parse(FromBase64(base64));
+  if (!parsed.ok()) return Answer(401, "Authorization has no event in base64: " + parsed.status().message());
+  const EventView event = parsed.value().view();
+  if (ToHex(event.pubkey()) != key_) return Answer(403, "this key is not the admin's");
+  const uint64_t now = clock_.NowSeconds();
+  if (const std::string why = RefusalOfEvent(request, event, now); !why.empty())
+    return Answer(401, "Authorization was refused: " + why);
+  if (!VerifySignature(event)) return Answer(401, "Authorization was refused: wrong signature");
+  if (!IsNew(event.id(), now)) return Answer(401, "Authorization was refused: it was used already");
+  return std::nullopt;
+}
+
+// Cheapest first; the signature is the caller's.
+std::string Admin::RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const {
+  if (event.kind() != kHttpAuthKind) return "its event must be of kind 27235, not " + std::to_string(event.kind());
+  const uint64_t apart = std::max(event.created_at(), now) - std::min(event.created_at(), now);
+  if (apart > kMostSecondsApart)
+    return "its created_at is " + std::to_string(apart) + " s away from now; 60 are allowed";
+  // It may have been used before, which nobody remembers.
+  if (event.created_at() < start_) return "its created_at is before the start of this relay; sign another one";
+  if (!HasTag(event, "method", request.method)) return "its method tag must be " + request.method;
+  return RefusalOfUrl(request, event);
+}
+
+std::string Admin::RefusalOfUrl(const HttpRequest& request, EventView event) const {
+  const std::string target = TargetOf(request);
+  Url expected = Split(url_);
+  if (url_.empty()) {
+    const std::string_view host = request.Header("host");
+    if (!IsNearby(host)) return "the operator of this relay has not set its address (WEIR_RELAY_URL)";
+    expected = {.scheme = "http", .host = HostOf(host), .target = ""};
+  }
+  for (const std::vector<std::string>& tag : TagsNamed(event, "u")) {
+    const Url named = Split(tag.size() > 1 ? tag[1] : "");
+    if (named.scheme == expected.scheme && named.host == expected.host && named.target == target) return "";
+  }
+  return "its u tag must be " + expected.scheme + "://" + expected.host + target;
+}
+
+bool Admin::IsNew(const EventId& id, uint64_t now) const {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(seen_, [now](const auto& entry) { return entry.second + kRememberSeconds < now; });
+  // Who has the key and does more than this has to wait: forgetting one would let it be used again.
+  return seen_.size() < kMostRemembered && seen_.emplace(id, now).second;
+}
+
+std::string Admin::TokenHint() const {
+  if (token_is_set_) return token_.empty() ? "… (WEIR_ADMIN_TOKEN is not set)" : "<what WEIR_ADMIN_TOKEN is>";
+  return std::string("<what is in admin.token in the relay's data directory>") +
+         (token_.empty() ? " (there is none: it could not be written)" : "");
+}
+
+HttpResponse Admin::Answer(int status, const std::string& why) const {
+  HttpResponse response{.status = status, .body = "for administrators only: " + why + "\n"};
+  response.body +=
+      "Any of these will do:\n"
+      "- the token: Authorization: Bearer " +
+      TokenHint() +
+      "\n"
+      "- from this machine, by a name of loopback (http://127.0.0.1:…), without a proxy" +
+      (loopback_.trusted ? "" : " (not here: " + loopback_.why + ")") + "\n";
+  if (!token_is_set_) {
+    response.body +=
+        std::string("- the key of WEIR_RELAY_ADMIN_PUBKEY (NIP-98): Authorization: Nostr <event in base64>") +
+        std::string(key_.empty() ? " (it is not set here)" : "") + "\n";
+  }
+  if (status != 401) return response;
+  if (!token_.empty()) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (!key_.empty()) response.headers.emplace_back("WWW-Authenticate", "Nostr");
+  return response;
+}
+
+std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request) const {
+  const std::string why = WhyNotTrusted(request);
+  if (why.empty()) return std::nullopt;
+  const std::string_view authorization = request.Header("authorization");
+  const size_t space = std::min(authorization.find(' '), authorization.size());
+  const std::string_view scheme = authorization.substr(0, space);
+  const std::string_view proof = authorization.substr(std::min(space + 1, authorization.size()));
+  if (EqualInAnyCase(scheme, "bearer")) return RefusalOfToken(proof);
+  if (EqualInAnyCase(scheme, "nostr")) return RefusalOfProof(request, proof);
+  return Answer(key_.empty() && token_.empty() ? 403 : 401, why);
+}
+
+}  // namespace weir

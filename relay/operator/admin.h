@@ -1,0 +1,88 @@
+// Who may use the routes that are for administrators: whoever can read this relay's files or has the admin's key, and
+// whoever is on this machine where the operator says so.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/clock.h"
+#include "config/status.h"
+#include "relay/nostr/event.h"
+#include "relay/protocol/relay_settings.h"
+#include "relay/server/http.h"
+
+namespace weir {
+
+// A secret of 32 bytes in hex, in `<data_dir>/admin.token`, which its owner alone can read; anew with each call.
+std::string AdminTokenPath(const std::string& data_dir);
+Result<std::string> MakeAdminToken(const std::string& data_dir);
+// The error says why it cannot be read, and what to do.
+Result<std::string> FindAdminToken(const std::string& data_dir);
+// The same, where the relay at `url` is the one that has this data directory: a token is shown to nobody else.
+Result<std::string> FindAdminTokenFor(const std::string& url, const std::string& data_dir);
+// Empty where there is none or it cannot be read.
+std::string ReadAdminToken(const std::string& data_dir);
+// Where it is still this one.
+void RemoveAdminToken(const std::string& data_dir, std::string_view token);
+
+// Whether requests from loopback are those of programs on this machine, as WEIR_ADMIN_FROM_LOOPBACK says: only where
+// the operator knows that nothing there passes on what others send. A raw forwarder (ssh -R, Tor, stunnel, HAProxy in
+// tcp mode) leaves no mark in a request.
+struct LoopbackTrust {
+  bool trusted = false;
+  std::string why;
+};
+LoopbackTrust TrustInLoopback(AdminFromLoopback setting);
+// localhost, or an address of loopback; with or without a port.
+bool IsLoopbackName(std::string_view host);
+
+// One of three is enough:
+// Token: `Authorization: Bearer <token>`, from anywhere. The relay's is in a file, that of `weir gate` in
+// WEIR_ADMIN_TOKEN; answers say which.
+// Loopback, where it is trusted: the socket comes from it, the Host is a name of it, and no header is there that a
+// proxy or a browser adds.
+// NIP-98: `Authorization: Nostr <base64 of an event of kind 27235>` by WEIR_RELAY_ADMIN_PUBKEY, with this method and
+// this URL (scheme and host as WEIR_RELAY_URL says, path and query as asked), at most 60 s away from now, each once.
+// What was used is forgotten at a restart: events dated before this object was made are refused. Without WEIR_RELAY_URL
+// the Host that was asked for counts, where it is near. A `payload` tag is not looked at: the body is a stream, of
+// which nothing is known yet.
+//
+// Threads: any.
+class Admin {
+ public:
+  // The relay's, whose token is in a file. An empty token is nobody's. The clock must outlive it.
+  Admin(const RelaySettings& settings, const WallClock& clock, std::string token, LoopbackTrust loopback);
+  // That of `weir gate`, whose token is WEIR_ADMIN_TOKEN; no key is an admin's.
+  Admin(std::string token_of_setting, LoopbackTrust loopback);
+
+  // The answer to whoever may not: 401 or 403 with the reason and what to do. 40 µs where there is a key to prove, else
+  // nothing much.
+  std::optional<HttpResponse> Refusal(const HttpRequest& request) const;
+
+ private:
+  std::string WhyNotTrusted(const HttpRequest& request) const;
+  std::optional<HttpResponse> RefusalOfToken(std::string_view offered) const;
+  std::optional<HttpResponse> RefusalOfProof(const HttpRequest& request, std::string_view base64) const;
+  std::string RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const;
+  std::string RefusalOfUrl(const HttpRequest& request, EventView event) const;
+  bool IsNew(const EventId& id, uint64_t now) const;
+  std::string TokenHint() const;
+  HttpResponse Answer(int status, const std::string& why) const;
+
+  const std::string key_;  // hex; empty: nobody's
+  const std::string url_;
+  const LoopbackTrust loopback_;
+  const std::string token_;  // empty: nobody's
+  const bool token_is_set_;  // by WEIR_ADMIN_TOKEN
+  const WallClock& clock_;
+  const uint64_t start_;
+
+  mutable std::mutex mutex_;
+  mutable std::map<EventId, uint64_t> seen_;  // when
+};
+
+}  // namespace weir

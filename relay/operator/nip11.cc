@@ -1,0 +1,67 @@
+#include "relay/operator/nip11.h"
+
+#include <string>
+#include <utility>
+
+#include "config/text/json_writer.h"
+#include "relay/process/version.h"
+
+namespace weir {
+namespace {
+
+void AppendIdentity(const RelaySettings& s, JsonWriter& json) {
+  json.Member("name").String(s.name);
+  json.Member("description").String(s.description);
+  if (!s.icon.empty()) json.Member("icon").String(s.icon);
+  if (!s.admin_pubkey.empty()) json.Member("pubkey").String(s.admin_pubkey);
+  if (!s.contact.empty()) json.Member("contact").String(s.contact);
+}
+
+void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json) {
+  const RelaySettings& s = configuration.relay;
+  // No max_content_length: the NIP counts characters, weir bytes.
+  json.Member("limitation").Open('{');
+  json.Member("max_message_length").Number(configuration.server.max_message_bytes);
+  json.Member("max_subscriptions").Number(s.max_subscriptions);
+  json.Member("max_filters").Number(s.max_filters);  // no longer in the NIP; clients still ask for it
+  json.Member("max_limit").Number(s.max_limit);
+  json.Member("default_limit").Number(s.default_limit);
+  json.Member("max_subid_length").Number(s.max_subscription_id_bytes);
+  json.Member("max_event_tags").Number(s.max_event_tags);
+  json.Member("min_pow_difficulty").Number(s.min_pow_difficulty);
+  json.Member("auth_required").Bool(s.auth_required);
+  json.Member("payment_required").Bool(false);
+  json.Member("restricted_writes").Bool(s.auth_required);
+  if (s.created_at_past_s > 0) json.Member("created_at_lower_limit").Number(s.created_at_past_s);
+  json.Member("created_at_upper_limit").Number(s.created_at_future_s);
+  json.Close('}');
+}
+
+}  // namespace
+
+std::vector<int> SupportedNips(const RelaySettings& settings) {
+  std::vector<int> nips = {1, 2, 4, 9, 11, 13, 17, 28, 40, 42, 45, 59, 62, 65, 67, 70};
+  if (!settings.eose_completeness) std::erase(nips, 67);
+  return nips;
+}
+
+HttpResponse Nip11Document(const RelayConfiguration& configuration) {
+  JsonWriter json;
+  json.Open('{');
+  AppendIdentity(configuration.relay, json);
+  json.Member("supported_nips").Open('[');
+  for (const int nip : SupportedNips(configuration.relay)) json.Number(nip);
+  json.Close(']');
+  json.Member("software").String("weir");
+  json.Member("version").String(Version());
+  AppendLimitation(configuration, json);
+  json.Close('}');
+  return {.content_type = "application/nostr+json",
+          .body = std::move(json).Text(),
+          .headers = {{"Vary", "Accept"},
+                      {"Access-Control-Allow-Origin", "*"},
+                      {"Access-Control-Allow-Headers", "*"},
+                      {"Access-Control-Allow-Methods", "GET, HEAD"}}};
+}
+
+}  // namespace weir

@@ -1,0 +1,41 @@
+// CallHttp sends one request to a server over a connection of its own and reads the whole answer. With https it
+// verifies the server's certificate and name. It blocks, but never longer than the timeout.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/text/url.h"
+
+namespace weir {
+
+struct HttpCall {
+  std::string method = "GET";
+  std::string path;  // what comes after the URL's own path, percent-encoded
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+
+  std::chrono::milliseconds timeout{5000};  // for the whole call
+  uint64_t max_answer_bytes = 64 << 20;
+  std::string ca_file;  // https: whose certificates are believed; empty: the system's
+};
+
+struct HttpAnswer {
+  int status = 0;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+
+  // Empty where there is an answer, whatever its status; else a part of a sentence: "cannot connect to 127.0.0.1:3335:
+  // Connection refused".
+  std::string problem;
+  bool nobody_listens = false;  // the problem: no connection could be made
+
+  bool ok() const { return problem.empty(); }
+};
+
+HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call);
+
+}  // namespace weir

@@ -1,0 +1,47 @@
+// What `weir relay` and `weir gate` do alike: serving until SIGINT or SIGTERM.
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "relay/process/service_notify.h"
+#include "relay/process/stop_signals.h"
+
+namespace weir {
+
+struct Serving {
+  std::string url;   // "ws://127.0.0.1:3334"
+  std::string hint;  // ends the line of the log that begins with the address
+  // See StopSignals.
+  std::function<void()> at_once;
+  std::function<void()> hang_up;
+  std::string closing;  // what the log says to a signal while the server is being closed
+};
+
+// What clients have to take their last answers, and the slowest store to write down what it was told; systemd's default
+// patience is nine times as long.
+inline constexpr std::chrono::seconds kLongestShutdown{10};
+
+// Returns when the server has stopped in order and is closed.
+template <typename Server>
+void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Serving serving) {
+  signals.BeginOrderly(std::move(serving.at_once), std::move(serving.hang_up));
+  server->Accept();
+  spdlog::info("listening on {}{}", serving.url, serving.hint);
+  NotifyService("READY=1\nSTATUS=listening on " + serving.url);
+
+  const char* signal = signals.Wait();
+  spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
+  NotifyService("STOPPING=1");
+  server->Shutdown(kLongestShutdown);
+  signals.BeginOrderly([closing = std::move(serving.closing)] { spdlog::warn("{}", closing); });
+  server.reset();
+  spdlog::info("stopped");
+}
+
+}  // namespace weir

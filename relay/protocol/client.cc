@@ -1,0 +1,197 @@
+#include "relay/protocol/client.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+#include <variant>
+
+#include "relay/nostr/event_parser.h"
+#include "relay/nostr/signature.h"
+#include "relay/protocol/policy.h"
+
+namespace weir {
+namespace {
+
+// More than a client's mistake: a connection that sends so many messages that are none, less one for each good one and
+// one for each time that has passed.
+constexpr uint32_t kMostBadMessages = 100;
+constexpr Duration kForgivenAfter = std::chrono::seconds(10);
+
+// On the I/O thread, beyond what every frame costs: a message is read here, entered or answered, and maybe logged.
+constexpr Work kRequestWork = 3'000;
+constexpr Work kRequestByteWork = 8;
+
+constexpr std::string_view kShuttingDown = "error: the relay is shutting down";
+// NIP-77's word for a refusal, which clients act on at once.
+constexpr std::string_view kNoNegentropy = "blocked: negentropy is not supported here; use REQ";
+
+Verb VerbOf(const ClientMessage& message) {
+  constexpr Verb kVerbs[] = {Verb::kEvent, Verb::kAuth,    Verb::kReq,    Verb::kCount,
+                             Verb::kClose, Verb::kUnknown, Verb::kUnknown};
+  if (const auto* bad = std::get_if<BadMessage>(&message)) return bad->verb;
+  return kVerbs[message.index()];
+}
+
+}  // namespace
+
+Client::Client(RelayContext& context, EventPipeline& pipeline, Connection& connection)
+    : context_(context),
+      limits_(MessageLimitsOf(context.settings)),
+      peer_(std::make_shared<Peer>(connection, context.metrics)),
+      window_(std::make_shared<EventWindow>(context, pipeline, peer_)),
+      requests_(std::make_shared<Requests>(context, peer_)),
+      forgiven_at_(context.clock.Now()) {
+  if (context.settings.auth_required) peer_->AskForAuth();
+}
+
+void Client::OnText(std::string_view text) {
+  if (peer_->gone()) return;
+  ClientMessage message = ParseClientMessage(text, limits_);
+  if (!std::holds_alternative<EventText>(message)) peer_->Charge(kRequestWork + text.size() * kRequestByteWork);
+  context_.metrics.CountClientMessage(VerbOf(message));
+  if (!std::holds_alternative<BadMessage>(message) && bad_messages_ > 0) --bad_messages_;
+  std::visit([this](auto& m) { Handle(std::move(m)); }, message);
+}
+
+void Client::OnReadEnd() { window_->Flush(); }
+
+void Client::Handle(EventText event) {
+  if (!shutting_down_) return window_->Add(event.json);
+  SayOk(Verb::kEvent, FindId(event.json), kShuttingDown);
+}
+
+void Client::Handle(Req req) {
+  if (shutting_down_) return peer_->SayClosed(Verb::kReq, req.subscription, kShuttingDown);
+  requests_->Subscribe(std::move(req));
+}
+
+void Client::Handle(CountReq count) {
+  if (shutting_down_) return peer_->SayClosed(Verb::kCount, count.subscription, kShuttingDown);
+  requests_->Count(std::move(count));
+}
+
+void Client::Handle(CloseReq close) { requests_->Close(close.subscription); }
+
+void Client::Handle(Negentropy negentropy) {
+  if (!negentropy.wants_answer) return;
+  context_.metrics.CountRefusal(PrefixOf(kNoNegentropy));
+  peer_->LogRefusal(Verb::kUnknown, kNoNegentropy);
+  peer_->Say(RelayVerb::kClosed, NegErrMessage(negentropy.subscription, kNoNegentropy));
+}
+
+void Client::Handle(BadMessage bad) {
+  const std::string reason = std::string(bad.prefix) + ": " + bad.reason;
+  if ((bad.verb == Verb::kReq || bad.verb == Verb::kCount) && !bad.subject.empty()) {
+    peer_->SayClosed(bad.verb, bad.subject, reason);
+  } else if (bad.verb == Verb::kEvent || bad.verb == Verb::kAuth) {
+    SayOk(bad.verb, bad.subject, reason);
+  } else {
+    peer_->LogRefusal(bad.verb, reason);
+    peer_->Say(RelayVerb::kNotice, NoticeMessage(reason));
+  }
+  if (bad.prefix == "invalid") CountBadMessage();
+}
+
+void Client::CountBadMessage() {
+  const TimePoint now = context_.clock.Now();
+  const auto forgotten = static_cast<uint64_t>((now - forgiven_at_) / kForgivenAfter);
+  bad_messages_ -= static_cast<uint32_t>(std::min<uint64_t>(forgotten, bad_messages_));
+  forgiven_at_ += forgotten * kForgivenAfter;
+  if (++bad_messages_ == kMostBadMessages) peer_->Close(CloseCode::kPolicy, "too many bad messages");
+}
+
+void Client::Handle(AuthText auth) {
+  window_->Flush();
+  verifies_auth_ = true;
+  peer_->PauseReading();
+  context_.pool.Submit(Urgency::kFair, peer_->party(),
+                       [self = shared_from_this(), json = std::string(auth.json), challenge = peer_->challenge()] {
+                         self->VerifyAuth(json, challenge);
+                         return kSignatureWork + json.size() * kParsedByteWork;
+                       });
+}
+
+// On a worker.
+void Client::VerifyAuth(const std::string& json, const std::string& challenge) {
+  std::string id_hex(FindId(json));
+  std::string refusal;
+  PublicKey key{};
+  try {
+    refusal = JudgeAuth(json, challenge, &key);
+  } catch (const std::exception& fault) {
+    refusal = std::string("error: a fault of this relay: ") + fault.what();
+  }
+  boost::asio::post(peer_->executor(),
+                    [self = shared_from_this(), id_hex = std::move(id_hex), refusal = std::move(refusal), key] {
+                      self->OnAuthVerified(id_hex, refusal, key);
+                    });
+}
+
+// Why not, or nothing.
+std::string Client::JudgeAuth(const std::string& json, const std::string& challenge, PublicKey* key) const {
+  EventParser parser(EventLimitsOf(context_.settings));
+  const Result<Event> parsed = parser.Parse(json);
+  if (!parsed.ok()) return "invalid: " + parsed.status().message();
+  const EventView event = parsed.value().view();
+  *key = event.pubkey();
+  std::string relay = context_.settings.url;
+  if (relay.empty() && IsNearby(peer_->host())) relay = peer_->host();
+  std::string refusal =
+      RefusalOfAuth(event, {.challenge = challenge, .relay = relay, .now_seconds = context_.wall_clock.NowSeconds()});
+  if (refusal.empty() && !VerifySignature(event)) refusal = "invalid: the signature is not its author's";
+  return refusal;
+}
+
+void Client::OnAuthVerified(std::string id_hex, std::string refusal, const PublicKey& key) {
+  verifies_auth_ = false;
+  if (refusal.empty() && peer_->identity()->size() >= Identity::kMostKeys) {
+    refusal = "restricted: a connection may prove at most " + std::to_string(Identity::kMostKeys) + " keys";
+  }
+  if (refusal.empty()) peer_->Know(key);
+  SayOk(Verb::kAuth, id_hex, refusal);
+  peer_->ResumeReading();
+  GoOnWhenIdle();
+}
+
+// OK true where there is no refusal. Without an id there is nothing to say OK to, so it is a NOTICE.
+void Client::SayOk(Verb of, std::string_view id_hex, std::string_view refusal) {
+  if (!refusal.empty()) {
+    context_.metrics.CountRefusal(PrefixOf(refusal));
+    peer_->LogRefusal(of, refusal);
+  }
+  if (id_hex.empty()) return peer_->Say(RelayVerb::kNotice, NoticeMessage(refusal));
+  peer_->Say(RelayVerb::kOk, OkMessage(id_hex, refusal.empty(), refusal));
+}
+
+void Client::OnLastText(std::function<void()> done) {
+  last_text_done_ = std::move(done);
+  GoOnWhenIdle();
+}
+
+void Client::OnShutdown(std::function<void()> done) {
+  shutting_down_ = true;
+  shutdown_done_ = std::move(done);
+  GoOnWhenIdle();
+}
+
+// To the end that was asked for, when all that came is answered.
+void Client::GoOnWhenIdle() {
+  if (verifies_auth_ || (!last_text_done_ && !shutdown_done_)) return;
+  window_->WhenIdle([self = shared_from_this()] {
+    if (self->shutdown_done_) self->requests_->CloseAll(kShuttingDown);
+    for (std::function<void()>* done : {&self->last_text_done_, &self->shutdown_done_})
+      if (*done) std::exchange(*done, nullptr)();
+  });
+}
+
+void Client::OnGiveUp(std::string_view why) { requests_->CloseAll("rate-limited: " + std::string(why)); }
+
+void Client::OnEnd(std::string_view) {
+  peer_->End();
+  window_->End();
+  requests_->End();
+  last_text_done_ = nullptr;
+  shutdown_done_ = nullptr;
+}
+
+}  // namespace weir

@@ -1,0 +1,61 @@
+// Client: one connection's side of the protocol. It reads messages and hands each to the part that knows it: EVENT to
+// EventWindow, REQ, COUNT and CLOSE to Requests; AUTH it settles itself.
+//
+// While an AUTH is being verified the connection is paused, so a client may send it and what needs it at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "relay/nostr/messages.h"
+#include "relay/protocol/event_window.h"
+#include "relay/protocol/peer.h"
+#include "relay/protocol/requests.h"
+#include "relay/server/connection.h"
+
+namespace weir {
+
+class Client final : public ConnectionHandler, public std::enable_shared_from_this<Client> {
+ public:
+  Client(RelayContext& context, EventPipeline& pipeline, Connection& connection);
+
+  void OnText(std::string_view text) override;
+  void OnReadEnd() override;
+  void OnLastText(std::function<void()> done) override;
+  void OnShutdown(std::function<void()> done) override;
+  void OnGiveUp(std::string_view why) override;
+  void OnEnd(std::string_view cause) override;
+
+ private:
+  void Handle(EventText event);
+  void Handle(AuthText auth);
+  void Handle(Req req);
+  void Handle(CountReq count);
+  void Handle(CloseReq close);
+  void Handle(KeepAlive) {}
+  void Handle(Negentropy negentropy);
+  void Handle(BadMessage bad);
+  void CountBadMessage();
+
+  std::string JudgeAuth(const std::string& json, const std::string& challenge, PublicKey* key) const;
+  void VerifyAuth(const std::string& json, const std::string& challenge);
+  void OnAuthVerified(std::string id_hex, std::string refusal, const PublicKey& key);
+  void SayOk(Verb of, std::string_view id_hex, std::string_view refusal);
+  void GoOnWhenIdle();
+
+  RelayContext& context_;
+  const MessageLimits limits_;
+  const std::shared_ptr<Peer> peer_;
+  const std::shared_ptr<EventWindow> window_;
+  const std::shared_ptr<Requests> requests_;
+  bool verifies_auth_ = false;
+  uint32_t bad_messages_ = 0;
+  TimePoint forgiven_at_;  // when the latest of them was forgotten
+  std::function<void()> last_text_done_;
+  std::function<void()> shutdown_done_;
+  bool shutting_down_ = false;
+};
+
+}  // namespace weir

@@ -1,0 +1,279 @@
+#include "relay/protocol/delivery.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+
+#include "relay/nostr/expiration.h"
+
+namespace weir {
+namespace {
+
+// Of a lane, before another lane of its I/O thread has its turn.
+constexpr Work kLaneWork = kTurnWork / 4;
+// That an address's subscriptions may cost for an event together with everybody else's.
+constexpr Work kSharedWork = kTurnWork / 4;
+// Of events that wait in an address's own lane: some commits' worth, so that a burst does not end it.
+constexpr uint64_t kMostBehindBytes = 16 << 20;
+constexpr uint64_t kWaitingBytes = 128;  // of an event that waits, beside its record
+constexpr Work kEventWork = 500;         // of an event that nobody wants
+constexpr Work kFreePlaceWork = 10;
+
+void Spend(Work work, Work* left) { *left -= std::min(*left, work); }
+
+}  // namespace
+
+// Subscriptions, and the events that they are still to be told of.
+struct Delivery::Lane {
+  struct Waiting {
+    LiveEvent event;
+    std::shared_ptr<const LiveBatch> batch;  // for its share of the budget; null in an address's own lane
+  };
+  static uint64_t BytesOf(const LiveEvent& event) { return event.event.record()->size() + kWaitingBytes; }
+
+  ~Lane() { DropWaiting(); }
+  // False: it is too far behind.
+  bool Add(const LiveEvent& event, const std::shared_ptr<const LiveBatch>& batch) {
+    if (account != nullptr) {
+      const uint64_t bytes = BytesOf(event);
+      if (bytes_behind + bytes > kMostBehindBytes || !account->TryTake(bytes, Memory::kShared)) return false;
+      bytes_behind += bytes;
+    }
+    waiting.push_back({event, account == nullptr ? batch : nullptr});
+    return true;
+  }
+  void DropFirst() {
+    has_begun = was_wanted = false;
+    if (account != nullptr) {
+      const uint64_t bytes = BytesOf(waiting.front().event);
+      bytes_behind -= bytes;
+      account->GiveBack(bytes, Memory::kShared);
+    }
+    waiting.pop_front();
+  }
+  void DropWaiting() {
+    while (!waiting.empty()) DropFirst();
+  }
+
+  LiveIndex index;
+  std::deque<Waiting> waiting;
+  bool has_begun = false;   // to match the first of them
+  bool was_wanted = false;  // that one, by somebody
+  bool in_ring = false;     // it has something to do
+
+  // Of an address's own lane.
+  std::shared_ptr<Account> account;
+  uint64_t bytes_behind = 0;
+  bool ends = false;      // it was too far behind
+  size_t ends_place = 0;  // in the index; those before it were told
+};
+
+struct Delivery::IoThread {
+  explicit IoThread(boost::asio::any_io_executor e) : executor(std::move(e)) {}
+
+  void PutInRing(Lane& lane) {
+    if (!std::exchange(lane.in_ring, true)) ring.push_back(&lane);
+  }
+  void DropOwnLane(uint64_t address) {
+    const auto own = own_lanes.find(address);
+    if (own != own_lanes.end() && own->second->index.size() == 0 && !own->second->in_ring) own_lanes.erase(own);
+  }
+
+  const boost::asio::any_io_executor executor;
+  std::atomic<size_t> subscriptions{0};
+
+  // The thread's own.
+  Lane shared;
+  std::unordered_map<uint64_t, Work> shared_work;  // of each address, in the shared lane
+  std::unordered_map<uint64_t, std::unique_ptr<Lane>> own_lanes;
+  std::deque<Lane*> ring;
+  bool turn_is_posted = false;
+  std::vector<LiveIndex::Hit> hits;
+};
+
+Delivery::Delivery(RelayMetrics& metrics, const Clock& clock, const WallClock& wall_clock,
+                   std::vector<boost::asio::any_io_executor> io_threads, std::function<void(int64_t)> count_own_bytes)
+    : metrics_(metrics), clock_(clock), wall_clock_(wall_clock), count_own_bytes_(std::move(count_own_bytes)) {
+  for (auto& executor : io_threads) threads_.push_back(std::make_unique<IoThread>(std::move(executor)));
+}
+
+Delivery::~Delivery() = default;
+
+void Delivery::Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> batch) {
+  if (batch != nullptr && HasSubscribers()) CountAsOwn(*batch);
+  std::vector<std::vector<Answer>> by_thread(threads_.size());
+  for (Answer& answer : answers) {
+    auto& own = by_thread[answer.sender->io_thread()];
+    if (own.empty()) own.reserve(answers.size());
+    own.push_back(std::move(answer));
+  }
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    const bool live = batch != nullptr && !batch->events.empty() && threads_[i]->subscriptions.load() > 0;
+    if (by_thread[i].empty() && !live) continue;
+    boost::asio::post(threads_[i]->executor,
+                      [this, &thread = *threads_[i], own = std::move(by_thread[i]),
+                       live_batch = live ? batch : nullptr]() mutable { Receive(thread, own, live_batch); });
+  }
+}
+
+// A record that waits for many, in lanes, for stored events or as output, is there once.
+void Delivery::CountAsOwn(LiveBatch& batch) const {
+  if (!count_own_bytes_) return;
+  for (LiveEvent& live : batch.events) {
+    const std::shared_ptr<const std::string> record = live.event.record();
+    const auto bytes = static_cast<int64_t>(record->size());
+    count_own_bytes_(bytes);
+    live.event = Event(std::shared_ptr<const std::string>(
+        record.get(), [this, record, bytes](const std::string*) { count_own_bytes_(-bytes); }));
+  }
+}
+
+bool Delivery::HasSubscribers() const {
+  for (const auto& thread : threads_)
+    if (thread->subscriptions.load() > 0) return true;
+  return false;
+}
+
+size_t Delivery::subscriptions() const {
+  size_t sum = 0;
+  for (const auto& thread : threads_) sum += thread->subscriptions.load();
+  return sum;
+}
+
+Delivery::Subscription Delivery::Subscribe(size_t io_thread, uint64_t address, const std::shared_ptr<Account>& account,
+                                           std::vector<Filter> filters, size_t of_query, LiveSubscriber* subscriber) {
+  IoThread& thread = *threads_[io_thread];
+  // In the one order of all such accesses: who does not see it afterwards saved before the query was made.
+  thread.subscriptions.fetch_add(1);
+  Subscription subscription{.address = address, .shared_work = LiveIndex::MostWork(filters)};
+  Lane* lane = &thread.shared;
+  Work& shared_work = thread.shared_work[address];
+  if (shared_work + subscription.shared_work <= kSharedWork) {
+    shared_work += subscription.shared_work;
+  } else {
+    subscription.shared_work = 0;
+    subscription.own_lane = true;
+    std::unique_ptr<Lane>& own = thread.own_lanes[address];
+    if (own == nullptr) {
+      own = std::make_unique<Lane>();
+      own->account = account->OpenBeside([this, &thread, address] {
+        boost::asio::post(thread.executor, [this, &thread, address] { GiveUp(thread, address); });
+      });
+    }
+    lane = own.get();
+  }
+  subscription.key = lane->index.Add(std::move(filters), subscriber, of_query);
+  return subscription;
+}
+
+void Delivery::Unsubscribe(size_t io_thread, const Subscription& subscription) {
+  IoThread& thread = *threads_[io_thread];
+  thread.subscriptions.fetch_sub(1);
+  if (subscription.own_lane) {
+    thread.own_lanes.at(subscription.address)->index.Remove(subscription.key);
+    thread.DropOwnLane(subscription.address);
+  } else {
+    thread.shared.index.Remove(subscription.key);
+    thread.shared_work[subscription.address] -= subscription.shared_work;
+  }
+  const auto work = thread.shared_work.find(subscription.address);
+  if (work != thread.shared_work.end() && work->second == 0) thread.shared_work.erase(work);
+}
+
+void Delivery::Receive(IoThread& thread, std::span<Answer> answers, const std::shared_ptr<const LiveBatch>& batch) {
+  while (!answers.empty()) {
+    const std::shared_ptr<EventSender> sender = answers.front().sender;
+    size_t n = 1;
+    while (n < answers.size() && answers[n].sender == sender) ++n;
+    sender->OnAnswers(answers.first(n));
+    answers = answers.subspan(n);
+  }
+  if (batch == nullptr) return;
+  Enter(thread, thread.shared, batch);
+  for (const auto& [address, lane] : thread.own_lanes) Enter(thread, *lane, batch);
+  if (!thread.turn_is_posted) TakeTurn(thread);
+}
+
+void Delivery::Enter(IoThread& thread, Lane& lane, const std::shared_ptr<const LiveBatch>& batch) {
+  if (lane.index.size() == 0 || lane.ends) return;
+  for (const LiveEvent& event : batch->events) {
+    if (lane.Add(event, batch)) continue;
+    End(thread, lane);
+    break;
+  }
+  thread.PutInRing(lane);
+}
+
+// In turns, for there may be many.
+void Delivery::End(IoThread& thread, Lane& lane) {
+  lane.DropWaiting();
+  lane.ends = true;
+  thread.PutInRing(lane);
+}
+
+void Delivery::GiveUp(IoThread& thread, uint64_t address) {
+  const auto own = thread.own_lanes.find(address);
+  if (own == thread.own_lanes.end()) return;
+  End(thread, *own->second);
+  if (!thread.turn_is_posted) TakeTurn(thread);
+}
+
+void Delivery::TakeTurn(IoThread& thread) {
+  thread.turn_is_posted = false;
+  for (Work left = kTurnWork; left > 0 && !thread.ring.empty();) {
+    Lane& lane = *thread.ring.front();
+    const Work most = std::min(left, kLaneWork);
+    Work lane_left = most;
+    const bool more = GoOn(thread, lane, &lane_left);
+    left -= most - lane_left;
+    thread.ring.pop_front();
+    lane.in_ring = false;
+    if (more) {
+      thread.PutInRing(lane);
+    } else if (&lane != &thread.shared && lane.index.size() == 0) {
+      std::erase_if(thread.own_lanes, [&lane](const auto& own) { return own.second.get() == &lane; });
+    }
+  }
+  if (thread.ring.empty()) return;
+  thread.turn_is_posted = true;
+  boost::asio::post(thread.executor, [this, &thread] { TakeTurn(thread); });
+}
+
+// False: it has nothing more to do.
+bool Delivery::GoOn(IoThread& thread, Lane& lane, Work* left) {
+  while (lane.ends ? lane.index.size() > 0 : !lane.waiting.empty()) {
+    if (*left == 0) return true;
+    lane.ends ? EndOne(lane, left) : DeliverFirst(thread, lane, left);
+  }
+  return false;
+}
+
+void Delivery::DeliverFirst(IoThread& thread, Lane& lane, Work* left) {
+  const LiveEvent& event = lane.waiting.front().event;
+  if (!lane.has_begun) {
+    Spend(kEventWork, left);
+    const EventView view = event.event.view();
+    if (view.expiration() != 0 && IsExpired(view, wall_clock_.NowSeconds())) return lane.DropFirst();
+    lane.index.Begin(view);
+    lane.has_begun = true;
+  }
+  // Told when they have been found: one who is told may leave the index.
+  thread.hits.clear();
+  const bool done = lane.index.Next(left, &thread.hits);
+  for (const LiveIndex::Hit& hit : thread.hits)
+    static_cast<LiveSubscriber*>(hit.subscriber)->OnLive(event, hit.by_query);
+  lane.was_wanted = lane.was_wanted || !thread.hits.empty();
+  if (!done) return;
+  if (lane.was_wanted) metrics_.LiveDelivery(clock_.Now() - event.received);
+  lane.DropFirst();
+}
+
+void Delivery::EndOne(Lane& lane, Work* left) {
+  void* const subscriber = lane.index.At(lane.ends_place++ % lane.index.places());
+  Spend(subscriber == nullptr ? kFreePlaceWork : kDeliveryWork, left);
+  if (subscriber != nullptr) static_cast<LiveSubscriber*>(subscriber)->OnTooCostly();
+}
+
+}  // namespace weir

@@ -1,0 +1,321 @@
+#include "relay/protocol/event_pipeline.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "relay/account/turns.h"
+#include "relay/nostr/messages.h"
+#include "relay/nostr/signature.h"
+#include "relay/protocol/policy.h"
+
+namespace weir {
+namespace {
+
+constexpr const char* kHaveIt = "duplicate: already have this event";
+constexpr Duration kFailureLasts = std::chrono::seconds(10);
+// What one event pays of its address's debts: as long as a write, so that it is not refused for it.
+constexpr Work kMostDebtAtOnce = 8 * kTurnWork;
+constexpr size_t kMostDebtors = 4096;
+
+uint64_t TagsOf(EventView event) {
+  uint64_t tags = 0;
+  for ([[maybe_unused]] const TagView tag : event.tags()) ++tags;
+  return tags;
+}
+
+std::string FaultText(const std::exception& fault) {
+  spdlog::error("an event could not be handled: {}", fault.what());
+  return std::string("error: a fault of this relay: ") + fault.what();
+}
+
+}  // namespace
+
+// An event that was read, until its answer. What it holds of the budget and of the gate goes back with it, whatever
+// happens.
+struct EventPipeline::Flight final : Submission {
+  Flight(const Event& e, const EventBatch& batch, uint64_t bytes, ByteBudget& from)
+      : Submission(e, batch.party, SavingWorkOf(e.view())),
+        sender(batch.sender),
+        received(batch.received),
+        budget_bytes(bytes),
+        budget(from) {}
+  ~Flight() override {
+    if (budget_bytes > 0) budget.GiveBack(budget_bytes);
+  }
+
+  uint64_t TakeBytes() { return std::exchange(budget_bytes, 0); }
+
+  const std::shared_ptr<EventSender> sender;
+  const TimePoint received;
+  uint64_t budget_bytes;
+  ByteBudget& budget;
+  Work debt = 0;  // that it pays
+  std::optional<Admission> admission;
+};
+
+// What a task has found out about its events.
+struct EventPipeline::Judged {
+  std::vector<Answer> answers;
+  std::vector<std::shared_ptr<Submission>> submissions;
+  std::shared_ptr<LiveBatch> live;
+  uint64_t settled_bytes = 0;  // of the budget
+
+  void Live(Flight& flight) {
+    if (live == nullptr) live = std::make_shared<LiveBatch>(flight.budget);
+    live->events.push_back({flight.event, flight.result.serial, flight.received});
+    live->bytes += flight.TakeBytes();
+  }
+};
+
+void EventPipeline::Debts::Add(const Party& party, Work work) {
+  if (work == 0) return;
+  const std::lock_guard lock(mutex_);
+  // So many do not come at once but by design, and then they pay with their number.
+  if (of_groups_.size() >= kMostDebtors) of_groups_.clear();
+  of_groups_[GroupOf(party)] += work;
+}
+
+Work EventPipeline::Debts::Take(const Party& party) {
+  const std::lock_guard lock(mutex_);
+  const auto found = of_groups_.find(GroupOf(party));
+  if (found == of_groups_.end()) return 0;
+  const Work taken = std::min(found->second, kMostDebtAtOnce);
+  found->second -= taken;
+  if (found->second == 0) of_groups_.erase(found);
+  return taken;
+}
+
+EventPipeline::EventPipeline(RelayContext& context)
+    : context_(context),
+      limits_(EventLimitsOf(context.settings)),
+      commit_(
+          context.store, [this](GroupCommit::Submissions settled, const Status& status) { OnWritten(settled, status); },
+          {}, context.wall_clock,
+          [&limiter = context.limiter](Cost cost) {
+            return limiter.Admit(Operation::kWrite, cost, {.work_class = WorkClass::kBulk});
+          }) {}
+
+EventPipeline::~EventPipeline() { Stop(); }
+
+void EventPipeline::Stop() { commit_.Stop(); }
+
+Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
+  if (events.empty()) return Status();
+  Status status = commit_.SaveBulk(events, results);
+  NoteWrite(status);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (results[i].outcome == SaveOutcome::kSaved) context_.metrics.CountSavedEvent(events[i].view().kind());
+  }
+  return status;
+}
+
+void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
+  const Party party = batch->party;
+  context_.pool.Submit(Urgency::kFair, party, [this, batch = std::move(batch)] {
+    JudgeAll(*batch);
+    return batch->count * kSignatureWork + batch->texts.size() * kParsedByteWork;
+  });
+}
+
+void EventPipeline::JudgeAll(const EventBatch& batch) {
+  std::unique_ptr<EventParser> parser;
+  Judged judged;
+  for (size_t i = 0; i < batch.count; ++i) Judge(batch, batch.text(i), &parser, &judged);
+  Finish(&judged);
+  if (parser != nullptr) PutBack(std::move(parser));
+}
+
+void EventPipeline::Judge(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser,
+                          Judged* judged) {
+  const uint64_t bytes = text.size() + EventBatch::kOverheadBytes;
+  std::shared_ptr<Flight> flight;
+  const auto refuse = [&](std::string reason) {
+    if (flight != nullptr) return Settle(*flight, {false, std::move(reason)}, judged);
+    judged->answers.push_back(AnswerTo(batch.sender, batch.received, FindId(text), {false, std::move(reason)}));
+    judged->settled_bytes += bytes;
+  };
+  try {
+    if (context_.settings.auth_required && batch.identity->empty())
+      return refuse("auth-required: this relay takes events from those it knows only");
+    if (*parser == nullptr) *parser = TakeParser();
+    const Result<Event> parsed = (*parser)->Parse(text);
+    if (!parsed.ok()) return refuse("invalid: " + parsed.status().message());
+    flight = std::make_shared<Flight>(parsed.value(), batch, bytes, context_.budget);
+    if (const std::optional<Verdict> verdict = EarlyVerdict(flight->event.view(), batch))
+      return Settle(*flight, *verdict, judged);
+    AskGate(flight, judged);
+  } catch (const std::exception& fault) {
+    refuse(FaultText(fault));
+  }
+}
+
+void EventPipeline::Settle(Flight& flight, const Verdict& verdict, Judged* judged) {
+  judged->answers.push_back(AnswerTo(flight.sender, flight.received, ToHex(flight.event.view().id()), verdict));
+  judged->settled_bytes += flight.TakeBytes();
+}
+
+// Of all that can be said without the gate and the store's thread, cheapest first.
+std::optional<EventPipeline::Verdict> EventPipeline::EarlyVerdict(EventView event, const EventBatch& batch) const {
+  std::string refusal = RefusalOfEvent(event, context_.settings, *batch.identity, context_.wall_clock.NowSeconds());
+  if (!refusal.empty()) return Verdict{false, std::move(refusal)};
+  const Result<bool> stored = context_.store.Has(event.id());
+  if (!stored.ok()) return Verdict{false, "error: the store cannot be read: " + stored.status().message()};
+  // While something is about to vanish, the commit thread knows whether this is.
+  if (stored.value() && !context_.store.owes_vanishing()) return Verdict{true, kHaveIt};
+  if (!VerifySignature(event)) return Verdict{false, "invalid: the signature is not its author's"};
+  return std::nullopt;
+}
+
+void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judged) {
+  flight->debt = debts_.Take(flight->party);
+  const Cost cost = CostOf(GateWorkOf(flight->event.view()) + flight->debt);
+  flight->admission = context_.limiter.Admit(Operation::kWrite, cost, flight->party);
+  if (flight->admission->admitted()) return Admitted(flight, judged);
+  if (flight->admission->refused()) return RefusedByGate(*flight, judged);
+  // From here on the flight, which owns the admission, may be another thread's.
+  flight->admission->OnSettled([this, flight = flight]() mutable {
+    const Party party = flight->party;
+    context_.pool.Submit(Urgency::kFair, party, [this, flight = std::move(flight)] { AfterWait(flight); });
+  });
+}
+
+// What is not stored is matched with the subscriptions and delivered all the same.
+Work EventPipeline::GateWorkOf(EventView event) const {
+  if (ClassOf(event.kind()) != KindClass::kEphemeral) return StoringWorkOf(event);
+  return kDeliveryWork + event.record().size() * kParsedByteWork + TagsOf(event) * kTagVisitWork +
+         context_.delivery.subscriptions() * kFilterWork;
+}
+
+void EventPipeline::AfterWait(const std::shared_ptr<Flight>& flight) {
+  Judged judged;
+  const Admission::State state = flight->admission->Poll();
+  context_.metrics.WriteGateWait(flight->admission->waited());
+  try {
+    state == Admission::State::kAdmitted ? Admitted(flight, &judged) : RefusedByGate(*flight, &judged);
+  } catch (const std::exception& fault) {
+    Settle(*flight, {false, FaultText(fault)}, &judged);
+  }
+  Finish(&judged);
+}
+
+void EventPipeline::RefusedByGate(Flight& flight, Judged* judged) {
+  debts_.Add(flight.party, flight.debt);
+  Settle(flight, {false, RateLimited(*flight.admission)}, judged);
+}
+
+void EventPipeline::Admitted(const std::shared_ptr<Flight>& flight, Judged* judged) {
+  if (ClassOf(flight->event.view().kind()) != KindClass::kEphemeral) return judged->submissions.push_back(flight);
+  judged->Live(*flight);
+  Settle(*flight, {true, ""}, judged);
+}
+
+void EventPipeline::Finish(Judged* judged) {
+  commit_.Submit(judged->submissions);
+  if (!judged->answers.empty() || judged->live != nullptr) {
+    context_.delivery.Deliver(std::move(judged->answers), std::move(judged->live));
+  }
+  context_.budget.GiveBack(judged->settled_bytes);
+}
+
+// On the commit thread, or after Stop on whichever submits.
+void EventPipeline::OnWritten(GroupCommit::Submissions settled, const Status& status) {
+  NoteWrite(status);
+  Judged judged;
+  for (const std::shared_ptr<Submission>& submission : settled) {
+    auto& flight = static_cast<Flight&>(*submission);  // as all that Finish submits
+    try {
+      Written(flight, status, &judged);
+    } catch (const std::exception& fault) {
+      Settle(flight, {false, FaultText(fault)}, &judged);
+    }
+  }
+  // A deletion that took several writes says nothing of how long one takes.
+  const auto usual = std::ranges::find_if(settled, [](const auto& s) { return s->result.tags_done == 0; });
+  if (usual != settled.end()) {
+    const TimePoint received = static_cast<const Flight&>(**usual).received;
+    context_.limiter.RecordLatency(Operation::kWrite, context_.clock.Now() - received);
+  }
+  Finish(&judged);
+}
+
+void EventPipeline::Written(Flight& flight, const Status& status, Judged* judged) {
+  const SaveResult& result = flight.result;
+  debts_.Add(flight.party, result.removal);
+  if (status.ok() && result.outcome == SaveOutcome::kSaved) {
+    context_.metrics.CountSavedEvent(flight.event.view().kind());
+    if (context_.delivery.HasSubscribers()) judged->Live(flight);
+  }
+  Settle(flight,
+         status.ok() ? VerdictOf(result.outcome) : Verdict{false, "error: could not be stored: " + status.message()},
+         judged);
+}
+
+void EventPipeline::NoteWrite(const Status& status) {
+  const std::lock_guard lock(write_mutex_);
+  if (!status.ok()) {
+    last_failure_ = context_.clock.Now();
+    if (last_write_.ok()) spdlog::error("events cannot be stored: {}", status.message());
+  } else if (!last_write_.ok()) {
+    spdlog::info("events are stored again");
+  }
+  last_write_ = status;
+}
+
+Status EventPipeline::LastWrite() const {
+  const std::lock_guard lock(write_mutex_);
+  return context_.clock.Now() - last_failure_ < kFailureLasts ? last_write_ : Status();
+}
+
+EventPipeline::Verdict EventPipeline::VerdictOf(SaveOutcome outcome) {
+  switch (outcome) {
+    case SaveOutcome::kSaved:
+      return {true, ""};
+    case SaveOutcome::kDuplicate:
+      return {true, kHaveIt};
+    case SaveOutcome::kSuperseded:
+      return {false, "replaced: a newer version is stored"};
+    case SaveOutcome::kDeleted:
+      return {false, "blocked: its author deleted it"};
+    case SaveOutcome::kVanished:
+      return {false, "blocked: its author, or whom it is for, asked to vanish from here"};
+    case SaveOutcome::kExpired:
+      return {false, "invalid: the event has expired"};
+  }
+  return {false, "error: the store gave no answer"};
+}
+
+// Without an id there is nobody to say OK to.
+Answer EventPipeline::AnswerTo(std::shared_ptr<EventSender> sender, TimePoint received, std::string_view id_hex,
+                               const Verdict& verdict) {
+  Answer answer{.sender = std::move(sender), .is_notice = id_hex.empty(), .received = received};
+  answer.message = answer.is_notice ? NoticeMessage(verdict.text) : OkMessage(id_hex, verdict.accepted, verdict.text);
+  if (verdict.accepted) return answer;
+  const std::string_view prefix = PrefixOf(verdict.text);
+  context_.metrics.CountRefusal(prefix);
+  answer.wants_auth = prefix == "auth-required";
+  answer.refusal = verdict.text;
+  return answer;
+}
+
+std::unique_ptr<EventParser> EventPipeline::TakeParser() {
+  {
+    const std::lock_guard lock(parsers_mutex_);
+    if (!parsers_.empty()) {
+      std::unique_ptr<EventParser> parser = std::move(parsers_.back());
+      parsers_.pop_back();
+      return parser;
+    }
+  }
+  return std::make_unique<EventParser>(limits_);
+}
+
+void EventPipeline::PutBack(std::unique_ptr<EventParser> parser) {
+  const std::lock_guard lock(parsers_mutex_);
+  parsers_.push_back(std::move(parser));
+}
+
+}  // namespace weir

@@ -1,0 +1,33 @@
+#include "relay/protocol/memory_relief.h"
+
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+
+namespace weir {
+namespace {
+
+using Timer = boost::asio::steady_timer;
+
+void Wait(std::shared_ptr<Timer> timer, std::function<void()> on_beat) {
+  timer->expires_after(MemoryRelief::kBeat);
+  Timer& waits = *timer;
+  waits.async_wait([timer = std::move(timer), on_beat = std::move(on_beat)](boost::system::error_code error) {
+    if (error) return;
+    Wait(timer, on_beat);  // first: the beat may find no memory
+    on_beat();
+  });
+}
+
+}  // namespace
+
+void MemoryRelief::Start(const boost::asio::any_io_executor& executor) {
+  Wait(std::make_shared<Timer>(executor), [this] { OnBeat(); });
+}
+
+void MemoryRelief::OnBeat() {
+  if (!limiter_.View().emergency || ledger_.heaviest_bytes() < kWorthwhile) return;
+  ledger_.AskHeaviest(kAtOnce);
+}
+
+}  // namespace weir

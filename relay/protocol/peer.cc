@@ -1,0 +1,86 @@
+#include "relay/protocol/peer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <utility>
+
+#include "relay/protocol/policy.h"
+#include "relay/server/log_limit.h"
+
+namespace weir {
+namespace {
+
+// Each prefix has its own, of the whole process: a flood of one kind does not hide the others.
+LogLimit& LimitOf(std::string_view prefix) {
+  static constexpr std::array<std::string_view, 9> kPrefixes = {
+      "invalid", "unsupported", "rate-limited", "restricted", "blocked", "auth-required", "pow", "replaced", "error"};
+  static std::array<LogLimit, kPrefixes.size() + 1> limits;
+  size_t i = 0;
+  while (i < kPrefixes.size() && kPrefixes[i] != prefix) ++i;
+  return limits[i];
+}
+
+}  // namespace
+
+Peer::Peer(Connection& connection, RelayMetrics& metrics)
+    : connection_(&connection),
+      metrics_(metrics),
+      party_{.id = connection.id(), .group = connection.group() | 1},
+      io_thread_(connection.io_thread()),
+      executor_(connection.executor()),
+      host_(connection.host()),
+      address_(connection.address()),
+      account_(connection.account()) {}
+
+void Peer::Say(RelayVerb verb, std::string message) {
+  if (gone()) return;
+  metrics_.CountRelayMessage(verb);
+  connection_->Send(std::move(message));
+}
+
+void Peer::SayEvent(TextMessage message) {
+  if (gone()) return;
+  metrics_.CountRelayMessage(RelayVerb::kEvent);
+  connection_->Send(std::move(message));
+}
+
+void Peer::SayClosed(Verb refused, std::string_view subscription, std::string_view reason) {
+  metrics_.CountRefusal(PrefixOf(reason));
+  LogRefusal(refused, reason);
+  Say(RelayVerb::kClosed, ClosedMessage(subscription, reason));
+}
+
+void Peer::LogRefusal(Verb refused, std::string_view reason) const {
+  if (gone()) return;
+  const auto line = LimitOf(PrefixOf(reason)).Take(std::chrono::steady_clock::now());
+  if (line) spdlog::info("refused {} from {}: {}{}", NameOf(refused), address_, OneLine(reason), line->Suffix());
+}
+
+void Peer::AskForAuth() {
+  if (!challenge_.empty()) return;
+  challenge_ = MakeChallenge();
+  Say(RelayVerb::kAuth, AuthMessage(challenge_));
+}
+
+void Peer::Charge(Work work) {
+  if (!gone()) connection_->Charge(work);
+}
+
+void Peer::PauseReading() {
+  if (!gone()) connection_->PauseReading();
+}
+
+void Peer::ResumeReading() {
+  if (!gone()) connection_->ResumeReading();
+}
+
+void Peer::Close(CloseCode code, std::string_view reason) {
+  if (!gone()) connection_->Close(code, reason);
+}
+
+void Peer::WhenPendingBelow(size_t bytes, std::function<void()> callback) {
+  if (!gone()) connection_->WhenPendingBelow(bytes, std::move(callback));
+}
+
+}  // namespace weir

@@ -1,0 +1,37 @@
+// What the parts of a running relay share. It outlives them all.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "config/clock.h"
+#include "relay/account/byte_budget.h"
+#include "relay/account/work_pool.h"
+#include "relay/metrics/relay_metrics.h"
+#include "relay/protocol/delivery.h"
+#include "relay/protocol/relay_settings.h"
+#include "relay/protocol/scan_turns.h"
+#include "relay/store/event_store.h"
+#include "throttle/adaptive_limiter.h"
+
+namespace weir {
+
+class EventPipeline;
+
+struct RelayContext {
+  const RelaySettings& settings;
+  EventStore& store;
+  AdaptiveLimiter& limiter;
+  WorkPool& pool;
+  RelayMetrics& metrics;
+  Delivery& delivery;
+  ByteBudget& budget;
+  uint64_t max_pending_bytes = 0;  // of a connection, as its server has it
+  std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
+  std::function<void(int64_t)> count_own_bytes = [](int64_t) {};
+  const Clock& clock = Clock::System();
+  const WallClock& wall_clock = WallClock::System();
+};
+
+}  // namespace weir

@@ -1,0 +1,343 @@
+#include "relay/protocol/request.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <utility>
+
+#include "relay/account/turns.h"
+#include "relay/protocol/policy.h"
+#include "relay/protocol/request_cost.h"
+#include "relay/protocol/requests.h"
+
+namespace weir {
+namespace {
+
+// Of a COUNT: about four seconds of a worker, two million events.
+constexpr Work kMostCounted = 2'000'000 * (kVisitWork + 2 * kRecordWork);
+// Of a REQ, whose filters may match little of what they make the store look at.
+constexpr Work kMostVisited = 5'000'000 * (kVisitWork + 2 * kRecordWork);
+
+// Of a request, beside its filters and what it holds: itself, its query, its places in lists and tables.
+constexpr uint64_t kRequestBytes = 1024;
+constexpr size_t kSmallAnswer = 8 << 10;
+
+uint64_t MemoryOf(const std::vector<Filter>& filters) {
+  uint64_t bytes = 0;
+  for (const Filter& filter : filters) bytes += filter.MemoryBytes();
+  return bytes;
+}
+
+// A text that counts as the program's own memory from when it is sealed until nobody needs it.
+std::shared_ptr<const std::string> Seal(std::string text, const std::function<void(int64_t)>& count) {
+  const auto bytes = static_cast<int64_t>(text.capacity());
+  std::shared_ptr<const std::string> sealed(new const std::string(std::move(text)),
+                                            [bytes, count](const std::string* taken) {
+                                              delete taken;
+                                              count(-bytes);
+                                            });
+  count(bytes);
+  return sealed;
+}
+
+}  // namespace
+
+Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_ptr<Requests> owner, std::string name,
+                 std::vector<Filter> filters, bool is_count)
+    : context_(context),
+      peer_(std::move(peer)),
+      owner_(std::move(owner)),
+      name_(std::move(name)),
+      is_count_(is_count),
+      received_(context.clock.Now()),
+      message_head_(is_count ? "" : EventMessageHead(name_)),
+      filters_(std::move(filters)) {}
+
+// A subscription's filters are there twice while its query runs.
+std::string Request::TakeMemory() {
+  const std::shared_ptr<Account>& account = peer_->account();
+  const uint64_t filter_bytes = MemoryOf(filters_);
+  const uint64_t live_bytes = is_count_ ? 0 : filter_bytes + LiveIndex::BytesOf(filters_);
+  std::optional<HeldBytes> memory = HeldBytes::Try(account, kRequestBytes + live_bytes);
+  std::optional<HeldBytes> filter_memory = HeldBytes::Try(account, filter_bytes);
+  if (!memory || !filter_memory) {
+    return "rate-limited: what your address makes this relay hold (requests, answers not yet taken, events under way) "
+           "may be " +
+           std::to_string(account->most_address_bytes()) + " bytes; CLOSE some requests or ask for less";
+  }
+  memory_ = std::move(*memory);
+  filter_memory_ = std::move(*filter_memory);
+  return "";
+}
+
+void Request::Start() {
+  state_ = State::kPaused;
+  if (!is_count_) EnterLive();
+  const size_t all = filters_.size();
+  std::erase_if(filters_, [](const Filter& filter) { return filter.limit == 0; });
+  const bool live_only = filters_.size() < all;
+  may_withhold_ = live_only || (context_.settings.auth && MayWithhold(filters_, *peer_->identity()));
+  std::erase_if(filters_, [](const Filter& filter) { return filter.MatchesNothing(); });
+  if (filters_.empty()) return Finish({}, Completeness::kFinish);
+  PlanQuery();
+  AskGate();
+}
+
+// Without what no event to come can match, now or later: it would only be looked at with every one. What the query asks
+// for comes first.
+void Request::EnterLive() {
+  const uint64_t now = context_.wall_clock.NowSeconds();
+  const uint64_t past = context_.settings.created_at_past_s;
+  const uint64_t oldest = past > 0 && now > past ? now - past : 0;
+  std::vector<Filter> live;
+  const auto add = [&](bool of_query) {
+    for (const Filter& filter : filters_)
+      if ((filter.limit != 0) == of_query && !filter.MatchesNothing() && filter.until >= oldest) live.push_back(filter);
+  };
+  live.reserve(filters_.size());
+  add(true);
+  const size_t of_query = live.size();
+  add(false);
+  live_ = context_.delivery.Subscribe(peer_->io_thread(), peer_->party().group, peer_->account(), std::move(live),
+                                      of_query, this);
+}
+
+void Request::PlanQuery() {
+  const RelaySettings& settings = context_.settings;
+  options_.now_seconds = context_.wall_clock.NowSeconds();
+  if (is_count_) {
+    cost_ = CostOfCount(filters_);
+    options_.default_limit = options_.max_limit = UINT64_MAX;
+    options_.fills_cache = false;
+  } else {
+    cost_ = CostOfRequest(filters_, settings.default_limit, settings.max_limit);
+    options_.default_limit = settings.default_limit;
+    options_.max_limit = settings.max_limit;
+  }
+  if (settings.auth) {
+    options_.visible = [identity = peer_->identity()](EventView event) {
+      return !IsPrivate(event.kind()) || IsPartyTo(event, *identity);
+    };
+  }
+}
+
+void Request::AskGate() {
+  admission_ = context_.limiter.Admit(Operation::kRead, cost_, peer_->party());
+  if (!admission_->waiting()) return AfterGate();
+  state_ = State::kAtGate;
+  Suspend();
+  admission_->OnSettled(Later(State::kAtGate, &Request::AfterGate));
+}
+
+void Request::AfterGate() {
+  const Admission::State outcome = admission_->Poll();
+  if (state_ == State::kAtGate) context_.metrics.ReadGateWait(admission_->waited());
+  if (outcome == Admission::State::kAdmitted) return SubmitSlice();
+  Refuse(RateLimited(*admission_) + ", or ask for less");
+}
+
+void Request::GoOn() {
+  const uint64_t group = GroupOf(peer_->party());
+  if (!turn_) turn_ = context_.scan_turns->TryEnter(group);
+  if (turn_) return GoOnInTurn();
+  state_ = State::kInLine;
+  admission_.reset();
+  Suspend();
+  turn_ = context_.scan_turns->Enter(group, Later(State::kInLine, &Request::GoOnInTurn));
+}
+
+void Request::GoOnInTurn() {
+  const Cost cost = CostOfWalk(query_->work());
+  if (cost.bytes > cost_.bytes) {
+    cost_.bytes = 2 * cost.bytes;
+    admission_.reset();
+  }
+  admission_ ? SubmitSlice() : AskGate();
+}
+
+void Request::SubmitSlice() {
+  state_ = State::kReads;
+  const Urgency urgency = query_ == nullptr ? Urgency::kUrgent : Urgency::kLong;
+  context_.pool.Submit(urgency, peer_->party(), [self = shared_from_this()] { return self->RunSlice(); });
+}
+
+Work Request::RunSlice() {
+  Report report;
+  const Work before = query_ ? query_->work() : 0;
+  Work after = before;
+  if (state_ == State::kReads) {
+    try {
+      Walk(&report);
+      after = query_->work();
+    } catch (const std::exception& e) {
+      report = {.refusal = std::string("error: this could not be answered: ") + e.what()};
+      spdlog::error("a request could not be answered: {}", e.what());
+    }
+  }
+  // Given back here and now: the report may have to wait for its thread.
+  if (report.done || !report.refusal.empty() || state_ == State::kOver) GiveBackQuery();
+  boost::asio::post(peer_->executor(),
+                    [self = shared_from_this(), report = std::move(report)] { self->OnReport(report); });
+  return kSeekWork + (after - before);
+}
+
+void Request::Walk(Report* report) {
+  if (query_ == nullptr) query_ = context_.store.Find(std::move(filters_), options_);
+  std::string text;
+  if (!is_count_) text.reserve(kSmallAnswer);
+  const Result<Progress> progress = query_->Next({}, [&](EventView event) {
+    ++found_;
+    if (is_count_) return;
+    text.append(message_head_).append(event.json()).append(kEventMessageTail);
+    report->ends.push_back(static_cast<uint32_t>(text.size()));
+  });
+  if (!progress.ok()) {
+    report->refusal = "error: the store cannot be read: " + progress.status().message();
+    return;
+  }
+  if (!report->ends.empty()) report->text = Seal(std::move(text), context_.count_own_bytes);
+  report->done = progress.value() == Progress::kDone;
+  report->last_serial = query_->last_serial();
+  report->complete = report->done && query_->complete();
+  if (report->done) return;
+  if (query_->work() > (is_count_ ? kMostCounted : kMostVisited)) {
+    report->refusal = "restricted: this looks at too much; narrow the filter by ids, authors, tags or time";
+    return;
+  }
+  query_memory_ = HeldBytes(peer_->account(), 0);
+  if (!query_memory_.TryAdd(query_->held_bytes()))
+    report->refusal = "rate-limited: the requests of your address hold too much memory; ask for less at once";
+}
+
+void Request::OnReport(const Report& report) {
+  const std::shared_ptr<Requests> owner = owner_.lock();
+  if (!owner) return;
+  // A slice that a worker had kept its place, so closing and asking again is no way around it.
+  if (state_ == State::kOver) return owner->ReturnPlace();
+  state_ = State::kPaused;
+  if (!report.refusal.empty()) return Refuse(report.refusal);
+  SayEvents(report);
+  if (state_ == State::kOver) return;  // the connection ended over it
+  if (report.done) return Finish(report, report.complete ? Completeness::kFinish : Completeness::kMore);
+  if (!owner->IsBehind()) return GoOn();
+  admission_.reset();
+  turn_.reset();
+  Suspend();
+  owner->WhenCaughtUp(Later(State::kPaused, &Request::GoOn));
+}
+
+void Request::SayEvents(const Report& report) {
+  uint32_t begin = 0;
+  for (const uint32_t end : report.ends) {
+    const std::string_view message = std::string_view(*report.text).substr(begin, end - begin);
+    peer_->SayEvent({.head = {}, .owner = report.text, .body = message, .tail = {}});
+    begin = end;
+  }
+}
+
+void Request::Finish(const Report& report, Completeness completeness) {
+  filter_memory_ = HeldBytes();
+  if (is_count_) {
+    peer_->Say(RelayVerb::kCount, CountMessage(name_, found_));
+    return owner_.lock()->Remove(*this);
+  }
+  const Duration latency = context_.clock.Now() - received_;
+  context_.metrics.ReqToEose(latency);
+  context_.limiter.RecordLatency(Operation::kRead, latency);
+  const bool unsure = completeness == Completeness::kFinish && may_withhold_;
+  if (unsure || !context_.settings.eose_completeness) completeness = Completeness::kUnknown;
+  last_serial_ = report.last_serial;
+  state_ = State::kCatchesUp;
+  owner_.lock()->ReturnPlace();
+  peer_->Say(RelayVerb::kEose, EoseMessage(name_, completeness));
+  if (state_ == State::kCatchesUp) SayHeld();
+}
+
+// A turn's worth, and the others in the turns that follow.
+void Request::SayHeld() {
+  for (Work left = kTurnWork; left > 0 && !held_.empty(); left -= kDeliveryWork) {
+    const Held held = std::move(held_.front());
+    held_.pop_front();
+    held_memory_.GiveBack(held.bytes());
+    owner_.lock()->LetGo(held.bytes());
+    SayLive(held.event, held.by_query);
+  }
+  if (!held_.empty()) return Later(State::kCatchesUp, &Request::SayHeld)();
+  if (state_ == State::kCatchesUp) state_ = State::kLives;
+  held_ = {};
+  held_memory_ = HeldBytes();
+}
+
+void Request::OnLive(const LiveEvent& event, bool by_query) {
+  if (state_ == State::kLives) return SayLive(event, by_query);
+  if (state_ == State::kOver) return;
+  const Held held{event, by_query};
+  if (held_.empty()) held_memory_ = HeldBytes(peer_->account(), 0, Memory::kShared);
+  const std::shared_ptr<Requests> owner = owner_.lock();
+  if (!owner->MayHold(held.bytes()) || !held_memory_.TryAdd(held.bytes()))
+    return Refuse("error: more new events than this connection takes while it is sent the stored ones");
+  owner->Hold(held.bytes());
+  held_.push_back(held);
+}
+
+void Request::OnTooCostly() {
+  Refuse(
+      "rate-limited: new events come faster than they can be matched with all that your address subscribes to; "
+      "subscribe to less, or with fewer conditions");
+}
+
+void Request::SayLive(const LiveEvent& event, bool by_query) {
+  if (by_query && event.serial != 0 && event.serial <= last_serial_) return;
+  const EventView view = event.event.view();
+  if (context_.settings.auth && IsPrivate(view.kind()) && !IsPartyTo(view, *peer_->identity())) return;
+  peer_->SayEvent(
+      {.head = message_head_, .owner = event.event.record(), .body = view.json(), .tail = kEventMessageTail});
+}
+
+void Request::Refuse(std::string_view reason) {
+  peer_->SayClosed(is_count_ ? Verb::kCount : Verb::kReq, name_, reason);
+  owner_.lock()->Remove(*this);
+}
+
+void Request::Stop() {
+  const State was = state_.exchange(State::kOver);
+  if (was == State::kReads || was == State::kOver) return;  // the worker and its report give back
+  GiveBackQuery();
+  if (was == State::kAtGate || was == State::kPaused || was == State::kInLine) owner_.lock()->ReturnPlace();
+}
+
+void Request::End() {
+  Stop();
+  if (live_.key != 0) context_.delivery.Unsubscribe(peer_->io_thread(), live_);
+  owner_.lock()->LetGo(held_memory_.bytes());
+  held_ = {};
+  memory_ = HeldBytes();
+  filter_memory_ = HeldBytes();
+  held_memory_ = HeldBytes();
+}
+
+void Request::Suspend() {
+  if (query_) query_->Suspend();
+  query_memory_ = HeldBytes();
+}
+
+void Request::GiveBackQuery() {
+  query_.reset();
+  query_memory_ = HeldBytes();
+  admission_.reset();
+  turn_.reset();
+}
+
+// For whoever ends a wait, from any thread: the step is taken on the I/O thread, if it still waits.
+std::function<void()> Request::Later(State state, void (Request::*step)()) {
+  return [weak = weak_from_this(), executor = peer_->executor(), state, step] {
+    boost::asio::post(executor, [weak, state, step] {
+      const auto self = weak.lock();
+      if (self && self->state_ == state) (self.get()->*step)();
+    });
+  };
+}
+
+}  // namespace weir

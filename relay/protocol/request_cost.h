@@ -1,0 +1,22 @@
+// What a request is likely to touch, in bytes, from the shape of its filters alone: the cost that the scan gate sees.
+// Small for what an index leads straight to (ids, the newest of one author), large for what may walk through
+// everything.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "relay/account/work.h"
+#include "relay/nostr/filter.h"
+#include "throttle/admission.h"
+
+namespace weir {
+
+// `default_limit` and `max_limit` as in QueryOptions.
+Cost CostOfRequest(std::span<const Filter> filters, uint64_t default_limit, uint64_t max_limit);
+// What a walk that has done so much work has touched, in the same measure.
+Cost CostOfWalk(Work work);
+// A COUNT stops at no limit.
+Cost CostOfCount(std::span<const Filter> filters);
+
+}  // namespace weir

@@ -1,0 +1,145 @@
+#include "relay/protocol/requests.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "relay/protocol/policy.h"
+
+namespace weir {
+namespace {
+
+// Of one connection. One would let a long scan hold up its short ones; with many, a connection had many turns.
+constexpr size_t kMostAtOnce = 4;
+// Output that waits above which no more is read from the store, and below which it goes on: at most this, and at most
+// these parts of what makes the server end the connection, so that a slice never does.
+constexpr uint64_t kEnoughPending = 256 << 10;
+constexpr uint64_t kEnoughPart = 16;
+constexpr uint64_t kLittlePending = 64 << 10;
+constexpr uint64_t kLittlePart = 64;
+
+constexpr std::string_view kPrivateNeedsAuth = "auth-required: direct messages are shown to their parties only";
+
+}  // namespace
+
+void Requests::Subscribe(Req req) {
+  Close(req.subscription);
+  Add(std::move(req.subscription), std::move(req.filters), false);
+}
+
+// Its answer is how many there are, so a limit has nothing to say.
+void Requests::Count(CountReq count) {
+  for (Filter& filter : count.filters) filter.limit.reset();
+  Add(std::move(count.subscription), std::move(count.filters), true);
+}
+
+void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count) {
+  std::string refusal = RefusalOf(filters);
+  const bool may_want_auth = context_.settings.auth && peer_->identity()->empty() && MayWantAuth(filters);
+  const auto request =
+      std::make_shared<Request>(context_, peer_, weak_from_this(), std::move(name), std::move(filters), is_count);
+  if (refusal.empty()) refusal = request->TakeMemory();
+  if (!refusal.empty()) {
+    if (PrefixOf(refusal) == "auth-required") peer_->AskForAuth();
+    return peer_->SayClosed(is_count ? Verb::kCount : Verb::kReq, request->name(), refusal);
+  }
+  if (may_want_auth) peer_->AskForAuth();
+  if (!is_count) by_name_.emplace(request->name(), request.get());
+  queue_.push_back(request.get());
+  requests_.emplace(request.get(), request);
+  StartNext();
+}
+
+std::string Requests::RefusalOf(const std::vector<Filter>& filters) const {
+  const RelaySettings& settings = context_.settings;
+  if (settings.auth_required && peer_->identity()->empty()) {
+    return "auth-required: this relay answers only those it knows";
+  }
+  if (settings.auth && peer_->identity()->empty() && AsksOnlyForPrivate(filters)) return std::string(kPrivateNeedsAuth);
+  if (requests_.size() >= settings.max_subscriptions) {
+    return "error: too many subscriptions, at most " + std::to_string(settings.max_subscriptions) +
+           " at once; CLOSE some first";
+  }
+  return "";
+}
+
+void Requests::Close(const std::string& subscription) {
+  const auto found = by_name_.find(subscription);
+  if (found != by_name_.end()) Remove(*found->second);
+}
+
+void Requests::CloseAll(std::string_view reason) {
+  queue_.clear();
+  while (!requests_.empty()) requests_.begin()->second->Refuse(reason);
+}
+
+// Not here and now: the connection may have ended while one of the requests was writing to it.
+void Requests::End() {
+  queue_.clear();
+  for (auto& [key, request] : requests_) request->Stop();
+  RemoveSomeSoon();
+}
+
+// A request may have thousands of entries in the live index, so others have their turns in between.
+void Requests::RemoveSomeSoon() {
+  boost::asio::post(peer_->executor(), [self = shared_from_this()] {
+    for (size_t n = 0; n < kMostAtOnce && !self->requests_.empty(); ++n) self->Remove(*self->requests_.begin()->second);
+    if (!self->requests_.empty()) self->RemoveSomeSoon();
+  });
+}
+
+void Requests::Remove(Request& request) {
+  const auto self = request.shared_from_this();
+  std::erase(queue_, &request);
+  if (!request.is_count()) by_name_.erase(request.name());
+  requests_.erase(&request);
+  request.End();
+}
+
+bool Requests::IsBehind() const {
+  return peer_->pending_bytes() > std::min(kEnoughPending, context_.max_pending_bytes / kEnoughPart);
+}
+
+void Requests::WhenCaughtUp(std::function<void()> callback) {
+  peer_->WhenPendingBelow(std::min(kLittlePending, context_.max_pending_bytes / kLittlePart), std::move(callback));
+}
+
+bool Requests::MayHold(uint64_t bytes) const {
+  return peer_->pending_bytes() + held_bytes_ + bytes <= context_.max_pending_bytes;
+}
+
+void Requests::StartNext() {
+  for (size_t started = 0; !queue_.empty() && running_ < kMostAtOnce && !waits_for_room_; ++started) {
+    if (started == kMostAtOnce) return StartNextSoon();  // live ones are over at once
+    if (IsBehind()) {
+      waits_for_room_ = true;
+      return WhenCaughtUp([weak = weak_from_this()] {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->waits_for_room_ = false;
+        self->StartNext();
+      });
+    }
+    const auto next = queue_.front()->shared_from_this();
+    queue_.pop_front();
+    ++running_;
+    next->Start();
+  }
+}
+
+void Requests::ReturnPlace() {
+  --running_;
+  if (!queue_.empty()) StartNextSoon();
+}
+
+void Requests::StartNextSoon() {
+  if (std::exchange(starts_soon_, true)) return;
+  boost::asio::post(peer_->executor(), [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->starts_soon_ = false;
+    self->StartNext();
+  });
+}
+
+}  // namespace weir

@@ -1,0 +1,67 @@
+// Requests: the REQs and COUNTs of one connection; each is a Request.
+//
+// A subscription enters the live index before its query is made and holds what comes until the stored events are out.
+// Then, and for ever after, it drops what its query had seen already: events with a serial up to the query's. So each
+// event comes once, stored or live.
+//
+// Few requests of a connection run at once, the others wait in their order. A connection that lets its output wait is
+// given no further slices until it has taken most of it.
+//
+// Used on the connection's I/O thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "relay/protocol/request.h"
+
+namespace weir {
+
+class Requests : public std::enable_shared_from_this<Requests> {
+ public:
+  Requests(RelayContext& context, std::shared_ptr<Peer> peer) : context_(context), peer_(std::move(peer)) {}
+
+  void Subscribe(Req req);
+  void Count(CountReq count);
+  void Close(const std::string& subscription);
+  // Ends them all, with a CLOSED for each.
+  void CloseAll(std::string_view reason);
+  // The connection is gone.
+  void End();
+
+  // The rest is for its requests.
+  void Remove(Request& request);
+  void ReturnPlace();
+  // Whether the client has so much to take that no more is read from the store for it.
+  bool IsBehind() const;
+  void WhenCaughtUp(std::function<void()> callback);
+  // Of live events that they hold, beside the output that waits.
+  bool MayHold(uint64_t bytes) const;
+  void Hold(uint64_t bytes) { held_bytes_ += bytes; }
+  void LetGo(uint64_t bytes) { held_bytes_ -= bytes; }
+
+ private:
+  void Add(std::string name, std::vector<Filter> filters, bool is_count);
+  std::string RefusalOf(const std::vector<Filter>& filters) const;
+  void StartNext();
+  void StartNextSoon();
+  void RemoveSomeSoon();
+
+  RelayContext& context_;
+  const std::shared_ptr<Peer> peer_;
+  std::unordered_map<const Request*, std::shared_ptr<Request>> requests_;
+  std::unordered_map<std::string, Request*> by_name_;  // subscriptions
+  std::deque<Request*> queue_;                         // those that have not begun
+  size_t running_ = 0;
+  bool waits_for_room_ = false;
+  bool starts_soon_ = false;
+  uint64_t held_bytes_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,25 @@
+// What a client may send and leave waiting, over whatever version of HTTP.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "relay/server/server_settings.h"
+
+namespace weir {
+
+inline constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
+// For a client that has connected and said nothing yet, when the server goes.
+inline constexpr std::chrono::seconds kLastChance{1};
+// Of what is kept of a connection's requests that counts.
+inline constexpr size_t kUncountedBytes = 4096;
+
+// Of a body; a little where none is wanted.
+inline uint64_t MostBodyBytes(const ServerSettings& settings, std::string_view method) {
+  const bool wants_body = method != "GET" && method != "HEAD" && method != "OPTIONS";
+  return wants_body ? settings.max_http_body_bytes : 4096;
+}
+
+}  // namespace weir

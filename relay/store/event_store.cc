@@ -1,0 +1,41 @@
+#include "relay/store/event_store.h"
+
+#include <algorithm>
+
+#include "relay/store/keys.h"
+
+namespace weir {
+namespace {
+
+// Of one write where nobody waits: the memory of its batch is bounded, and no batch of an import is cut.
+constexpr Work kLargeWriteWork = 256 * kTurnWork;
+
+}  // namespace
+
+Status EventStore::Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results) {
+  std::ranges::fill(results, SaveResult());
+  const std::span<const SaveResult> all = results;
+  while (!events.empty()) {
+    const Result<size_t> settled = SaveSome(events, now_seconds, kLargeWriteWork, results);
+    if (!settled.ok()) return settled.status();
+    events = events.subspan(settled.value());
+    results = results.subspan(settled.value());
+  }
+  if (std::ranges::none_of(all, &SaveResult::vanishes)) return {};
+  for (;;) {
+    const Result<OwedPiece> done = RemoveVanished(kLargeWriteWork);
+    if (!done.ok()) return done.status();
+    if (!done.value().more) return {};
+  }
+}
+
+Work SavingWorkOf(EventView event) {
+  Work work = 5 * kEntryWork;
+  Work of_a_tag = kEntryWork;
+  if (event.kind() == kDeletionKind) of_a_tag += kSeekWork + kEntryWork;  // what it names is looked up and marked
+  for ([[maybe_unused]] const TagView tag : event.tags()) work += of_a_tag;
+  // How much an author has stored is not known before.
+  return event.kind() == kVanishKind ? work + kTurnWork : work;
+}
+
+}  // namespace weir

@@ -1,0 +1,66 @@
+#include "relay/store/paced_removals.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "relay/store/group_commit.h"
+
+namespace weir {
+
+bool PacedRemovals::MayGoOn() {
+  if (!admit_) return true;
+  const Result<bool> may = FaultsAsErrors<bool>([this] {
+    if (admission_ && admission_->Poll() == Admission::State::kWaiting) return false;
+    admission_.reset();
+    if (unpaid_ > 0) admission_.emplace(admit_(CostOf(std::exchange(unpaid_, 0))));
+    return !admission_ || !admission_->waiting();  // one that was refused has waited as long as bulk work waits
+  });
+  return !may.ok() || may.value();
+}
+
+void PacedRemovals::GoOn() {
+  Look();
+  if (!owes() || !MayGoOn()) return;
+  const bool expire = expired_.more && (expired_is_next_ || !vanished_.more);
+  expired_is_next_ = !expire;
+  Remove(expire ? &expired_ : &vanished_);
+}
+
+void PacedRemovals::GoOnVanishing() {
+  if (vanished_.more && MayGoOn()) Remove(&vanished_);
+}
+
+// A clock that was set back must not put the next look off by as much.
+void PacedRemovals::Look() {
+  const uint64_t now = clock_.NowSeconds();
+  if (now >= last_look_ && now < last_look_ + kLookEverySeconds) return;
+  last_look_ = now;
+  vanished_.more = expired_.more = true;
+}
+
+// What fails waits for the next look; the other kind goes on.
+void PacedRemovals::Remove(Owed* owed) {
+  const Result<OwedPiece> piece = FaultsAsErrors<OwedPiece>(owed->remove_piece);
+  owed->more = piece.ok() && piece.value().more;
+  if (!piece.ok() && !owed->failed)
+    spdlog::error("{} cannot be removed: {}; it is tried again every minute", owed->what, piece.status().message());
+  if (piece.ok() && owed->failed) spdlog::info("{} is removed again", owed->what);
+  owed->failed = !piece.ok();
+  if (owed->more) unpaid_ += kPieceWork;
+  if (!piece.ok()) {
+    ++failed_sweeps_;
+    return;
+  }
+  owed->removed += piece.value().removed;
+  if (!owes()) ++sweeps_;
+}
+
+void PacedRemovals::AddTo(GroupCommitStats* stats) const {
+  stats->sweeps = sweeps_;
+  stats->failed_sweeps = failed_sweeps_;
+  stats->vanished_removed = vanished_.removed;
+  stats->expired_removed = expired_.removed;
+}
+
+}  // namespace weir

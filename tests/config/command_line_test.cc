@@ -1,0 +1,102 @@
+#include "config/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace weir {
+namespace {
+
+struct Parsed {
+  std::optional<int> code;
+  std::string out;
+  std::string err;
+};
+
+Parsed ParseWords(CommandLine line, std::vector<std::string> words) {
+  words.insert(words.begin(), "weir dig");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  std::ostringstream out, err;
+  const std::optional<int> code = line.Parse(static_cast<int>(argv.size()), argv.data(), out, err);
+  return {code, out.str(), err.str()};
+}
+
+class CommandLineTest : public testing::Test {
+ protected:
+  CommandLineTest() {
+    line_.Add("PLACE", &place_, "where");
+    line_.Add("--depth", &depth_, "metres").Within(1, 100).ShowDefault();
+    line_.Add("--tool", &tools_, "what with").OneOf({"spade", "hand"}).OneWordEach();
+    line_.Add("--quiet", &quiet_, "say nothing");
+    line_.Add("--loud", &loud_, "say all").Excludes("--quiet");
+    line_.AddSetting("--port", "PORT", "instead of WEIR_PORT");
+    line_.SetFooter("Holes stay.");
+  }
+
+  CommandLine line_{"weir dig", "Digs a hole."};
+  std::string place_;
+  int depth_ = 2;
+  std::vector<std::string> tools_;
+  bool quiet_ = false;
+  bool loud_ = false;
+};
+
+TEST_F(CommandLineTest, WhatIsGivenIsInTheVariables) {
+  const Parsed outcome =
+      ParseWords(line_, {"--depth=3", "--tool", "hand", "garden", "--tool", "spade", "--quiet", "--port", "80"});
+  EXPECT_EQ(outcome.code, std::nullopt) << outcome.err;
+  EXPECT_EQ(depth_, 3);
+  EXPECT_EQ(place_, "garden");
+  EXPECT_EQ(tools_, (std::vector<std::string>{"hand", "spade"}));
+  EXPECT_TRUE(quiet_);
+  ASSERT_EQ(line_.settings().size(), 1u);
+  EXPECT_EQ(line_.settings()[0].flag, "--port");
+  EXPECT_EQ(line_.settings()[0].setting, "PORT");
+  EXPECT_EQ(line_.settings()[0].text, "80");
+}
+
+TEST_F(CommandLineTest, HelpTellsAllAndIsNoError) {
+  const Parsed help = ParseWords(line_, {"--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_EQ(help.err, "");
+  for (const char* part : {"Digs a hole.", "Usage: weir dig", "PLACE TEXT", "--depth INT:INT in [1 - 100]=2",
+                           "{spade,hand}", "Excludes: --quiet", "--port TEXT", "Holes stay."})
+    EXPECT_NE(help.out.find(part), std::string::npos) << part << "\n" << help.out;
+}
+
+TEST_F(CommandLineTest, WhatIsWrongIsSaidAndExitsWith2) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--depth", "0"},
+                                                {"--depth", "x"},
+                                                {"--tool", "fork"},
+                                                {"--none"},
+                                                {"--quiet", "--loud"},
+                                                {"--port", "1", "--port", "2"}}) {
+    const Parsed outcome = ParseWords(line_, words);
+    EXPECT_EQ(outcome.code, 2) << words.front();
+    EXPECT_NE(outcome.err, "") << words.front();
+  }
+}
+
+TEST_F(CommandLineTest, AllOfItCanBeChecked) {
+  line_.Check([this] { return place_ == "house" ? Status::Error("PLACE: not there") : Status(); });
+  EXPECT_EQ(ParseWords(line_, {"garden"}).code, std::nullopt);
+  const Parsed outcome = ParseWords(line_, {"house"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err, "PLACE: not there\nRun with --help for more information.\n");
+}
+
+TEST_F(CommandLineTest, OneSubcommandIsNamed) {
+  CommandLine line("weir", "Does this and that.");
+  int depth = 0;
+  line.AddSubcommand("dig", "digs").Add("--depth", &depth, "metres");
+  line.AddSubcommand("fill", "fills");
+  EXPECT_EQ(ParseWords(line, {}).code, 2);
+  EXPECT_EQ(line.subcommand(), "");
+  EXPECT_EQ(ParseWords(line, {"dig", "--depth", "4"}).code, std::nullopt);
+  EXPECT_EQ(line.subcommand(), "dig");
+  EXPECT_EQ(depth, 4);
+}
+
+}  // namespace
+}  // namespace weir

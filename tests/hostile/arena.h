@@ -1,0 +1,53 @@
+// Arena: a real relay on a database of its own, filled before it starts, whose memory is watched.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "bench/relay/launch.h"
+#include "config/status.h"
+
+namespace weir {
+
+struct ArenaOptions {
+  std::filesystem::path weir;         // the program
+  std::filesystem::path scratch;      // where the database is made
+  std::vector<std::string> settings;  // "WEIR_COMPRESSION=true"
+  // Hands every event that is to be stored before the relay starts to `store`, as JSON.
+  std::function<void(const std::function<void(const std::string& json)>& store)> fill;
+};
+
+class Arena {
+ public:
+  static Result<std::unique_ptr<Arena>> Start(const ArenaOptions& options);
+  ~Arena();
+
+  uint16_t port() const { return relay_.target.endpoint.port; }
+  std::filesystem::path data_dir() const { return relay_.target.db; }
+  // Why it ended, where it did.
+  std::string Fate() { return relay_.process->Fate(); }
+
+  // In MiB: of the process, without files that it maps; and a part of it that it accounts for (of /metrics).
+  double AnonymousMb() const;
+  double PartMb(std::string_view part) const;
+  // The most since it was last asked.
+  double TakePeakMb() { return peak_mb_.exchange(AnonymousMb()); }
+
+ private:
+  Arena() = default;
+  void Watch();
+
+  std::unique_ptr<TemporaryDirectory> directory_;
+  RunningRelay relay_;
+  std::atomic<double> peak_mb_{0};
+  std::atomic<bool> stops_{false};
+  std::thread watch_;
+};
+
+}  // namespace weir

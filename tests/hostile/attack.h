@@ -1,0 +1,50 @@
+// An attack: what has to be stored for it, and what strangers then send. All of it is within the protocol and within
+// the relay's limits, or is told why not; it goes to this machine only and ends by itself.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/hostile/arena.h"
+
+namespace weir {
+
+struct Attack {
+  std::string_view name;
+  std::string_view does;
+  std::vector<std::string> settings;
+  // `scale` is 1, or less for a short look: it shortens and thins the attack.
+  std::function<void(double scale, const std::function<void(const std::string& json)>& store)> fill;
+  // Returns what the relay said to it. Its connections are closed when it returns.
+  std::function<std::string(Arena& arena, double scale)> run;
+  // An attack by many addresses may hold what many may.
+  int addresses = 1;
+  bool also_brief = true;
+};
+
+std::vector<Attack> WriteAttacks();
+std::vector<Attack> ReadAttacks();
+std::vector<Attack> LiveAttacks();
+std::vector<Attack> FrameAttacks();
+
+// Where attacks come from; the quiet client is 127.0.0.200.
+inline std::string AttackerAddress(int n = 0) { return "127.0.0." + std::to_string(66 + n); }
+
+// At least one.
+inline size_t Scaled(size_t count, double scale) {
+  return std::max<size_t>(1, static_cast<size_t>(static_cast<double>(count) * scale));
+}
+inline std::chrono::milliseconds Scaled(std::chrono::milliseconds time, double scale) {
+  return std::max(std::chrono::milliseconds(1000),
+                  std::chrono::milliseconds(static_cast<int64_t>(static_cast<double>(time.count()) * scale)));
+}
+
+// [["t","<prefix>0"],["t","<prefix>1"],…
+std::string ManyTags(char letter, const std::string& prefix, size_t count);
+std::string EventFrame(const std::string& json);
+std::string TextFrame(const std::string& text);
+uint64_t Now();
+
+}  // namespace weir

@@ -1,0 +1,176 @@
+// What requests can order and hold: scans that stand still, values without end, counts, exports.
+#include <cstdio>
+#include <fstream>
+
+#include "relay/nostr/signature.h"
+#include "tests/hostile/attack.h"
+#include "tests/hostile/crowd.h"
+
+namespace weir {
+namespace {
+
+using Store = std::function<void(const std::string& json)>;
+using namespace std::chrono_literals;
+
+void StoreNotes(double scale, const Store& store) {
+  const Signer signer(21);
+  for (size_t n = 0; n < Scaled(60'000, scale); ++n)
+    store(signer.SignedEvent(Now() - 1 - n, static_cast<uint16_t>(n % 32 == 0 ? 1 : 1000 + n % 32),
+                             "[[\"t\",\"v" + std::to_string(n % 32) + "\"]]",
+                             std::string(500, 'c') + std::to_string(n)));
+}
+
+void StoreTagged(double scale, const Store& store) {
+  const Signer signer(22);
+  for (size_t n = 0; n < Scaled(300, scale); ++n)
+    store(signer.SignedEvent(Now() - 1 - n, 1, ManyTags('t', "w", 2000), std::to_string(n)));
+}
+
+std::string Values(size_t first, size_t count, const std::string& prefix) {
+  std::string values = "[";
+  for (size_t n = 0; n < count; ++n) values += (n == 0 ? "\"" : ",\"") + prefix + std::to_string(first + n) + "\"";
+  return values + "]";
+}
+
+std::string WideRequest(size_t n) {
+  std::string request = "[\"REQ\",\"w" + std::to_string(n) + "\"";
+  for (size_t filter = 0; filter < 20; ++filter) {
+    request += R"(,{"kinds":[1)";
+    for (size_t kind = 1; kind < 32; ++kind) request += "," + std::to_string(1000 + kind);
+    request += R"(],"#t":)" + Values(0, 32, "v") + ",\"limit\":" + std::to_string(4000 + filter) + "}";
+  }
+  return TextFrame(request + "]");
+}
+
+std::string StandingScans(Arena& arena, double scale) {
+  Crowd crowd(arena.port(), AttackerAddress(), Scaled(40, scale), "", 4096);
+  std::vector<size_t> sent(crowd.size());
+  crowd.Run(Scaled(20s, scale), Reads::kTrickle,
+            [&](size_t i) { return sent[i] < 117 ? WideRequest(sent[i]++) : std::string(); });
+  return crowd.Heard();
+}
+
+constexpr int kManyAddresses = 20;
+
+std::string StandingScansOfMany(Arena& arena, double scale) {
+  std::vector<Crowd> crowds;
+  for (int n = 0; n < kManyAddresses; ++n)
+    crowds.emplace_back(arena.port(), AttackerAddress(n), Scaled(20, scale), "", 4096);
+  std::vector<std::vector<size_t>> sent(crowds.size(), std::vector<size_t>(Scaled(20, scale)));
+  const auto end = std::chrono::steady_clock::now() + Scaled(20s, scale);
+  // In one thread, for the processor is the relay's too.
+  while (std::chrono::steady_clock::now() < end) {
+    for (size_t n = 0; n < crowds.size(); ++n) {
+      crowds[n].Run(2ms, Reads::kTrickle,
+                    [&](size_t i) { return sent[n][i] < 117 ? WideRequest(sent[n][i]++) : std::string(); });
+    }
+  }
+  return crowds[0].Heard();
+}
+
+// Each connection asks for four at a time, again and again.
+std::string Ask(Arena& arena, double scale, size_t connections, const std::function<std::string(size_t n)>& filter) {
+  Crowd crowd(arena.port(), AttackerAddress(), connections);
+  std::vector<size_t> sent(crowd.size());
+  crowd.Run(Scaled(10s, scale), Reads::kAll, [&](size_t i) {
+    const size_t n = sent[i]++;
+    return TextFrame("[\"REQ\",\"a" + std::to_string(n % 4) + "\"," + filter(i * 1'000 + n) + "]");
+  });
+  return crowd.Heard();
+}
+
+std::string Keys(size_t first, size_t count) {
+  std::string keys = "[";
+  for (size_t n = 0; n < count; ++n) {
+    char key[67];
+    std::snprintf(key, sizeof key, "\"%064zx\"", (first * 10'000 + n) * 0x9e3779b97f4a7c15);
+    keys += (n == 0 ? "" : ",") + std::string(key);
+  }
+  return keys + "]";
+}
+
+std::string Products(Arena& arena, double scale) {
+  std::string kinds = "[1";
+  for (size_t kind = 1; kind < 2400; ++kind) kinds += "," + std::to_string(1000 + kind);
+  return Ask(arena, scale, 8,
+             [&](size_t n) { return R"({"authors":)" + Keys(n, 2500) + R"(,"kinds":)" + kinds + "]}"; });
+}
+
+std::string UnknownIds(Arena& arena, double scale) {
+  return Ask(arena, scale, 8, [](size_t n) { return R"({"ids":)" + Keys(n, 3700) + "}"; });
+}
+
+std::string TricklingReaders(Arena& arena, double scale) {
+  Crowd crowd(arena.port(), AttackerAddress(), Scaled(50, scale), "", 4096);
+  std::vector<size_t> sent(crowd.size());
+  crowd.Run(Scaled(20s, scale), Reads::kTrickle, [&](size_t i) {
+    if (sent[i] >= 4) return std::string();
+    return TextFrame("[\"REQ\",\"t" + std::to_string(sent[i]++) + R"(",{"limit":5000}])");
+  });
+  return crowd.Heard();
+}
+
+std::string ManyValues(Arena& arena, double scale) {
+  Crowd crowd(arena.port(), AttackerAddress(), 7);
+  std::vector<size_t> sent(crowd.size());
+  crowd.Run(Scaled(10s, scale), Reads::kAll, [&](size_t i) {
+    const size_t n = sent[i]++;
+    if (n >= Scaled(40, scale)) return std::string();
+    return TextFrame("[\"REQ\",\"v" + std::to_string(n % 4) + R"(",{"#t":)" + Values(n % 7, 4990, n % 2 ? "w" : "no") +
+                     R"(,"#x":["never"]}])");
+  });
+  return crowd.Heard();
+}
+
+std::string Counts(Arena& arena, double scale) {
+  Crowd crowd(arena.port(), AttackerAddress(), Scaled(40, scale));
+  std::vector<size_t> sent(crowd.size());
+  crowd.Run(Scaled(20s, scale), Reads::kAll, [&](size_t i) {
+    if (sent[i] >= 4) return std::string();
+    return TextFrame("[\"COUNT\",\"c" + std::to_string(sent[i]++) + "\",{}]");
+  });
+  return crowd.Heard();
+}
+
+std::string SlowExports(Arena& arena, double scale) {
+  std::string token;
+  std::ifstream(arena.data_dir() / "admin.token") >> token;
+  Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 4);
+  crowd.SendOnce(
+      [&](size_t i) {
+        return std::string("GET /api/export?order=") + (i % 2 == 0 ? "oldest" : "newest") +
+               " HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\n\r\n";
+      },
+      Scaled(15s, scale), Reads::kTrickle);
+  return std::to_string(crowd.open()) + " still open";
+}
+
+}  // namespace
+
+std::vector<Attack> ReadAttacks() {
+  return {
+      {"standing_scans",
+       "40 connections that trickle, 117 requests of 20 filters of 1,024 ranges",
+       {},
+       StoreNotes,
+       StandingScans},
+      {"standing_scans_of_many",
+       "the same from 20 addresses with 20 connections each",
+       {},
+       StoreNotes,
+       StandingScansOfMany,
+       kManyAddresses},
+      {"products", "requests of 2,500 authors and 2,400 kinds on 8 connections", {}, StoreNotes, Products},
+      {"unknown_ids", "requests of 3,700 ids on 8 connections", {}, StoreNotes, UnknownIds},
+      {"trickling_readers",
+       "200 requests for everything on 50 connections that trickle",
+       {},
+       StoreNotes,
+       TricklingReaders},
+      {"many_values", "requests of 4,990 tag values over events of 2,000 tags", {}, StoreTagged, ManyValues},
+      {"counts", "160 counts of everything at once", {}, StoreNotes, Counts},
+      {"slow_exports", "four exports that trickle", {}, StoreNotes, SlowExports},
+  };
+}
+
+}  // namespace weir

@@ -1,0 +1,59 @@
+// Connections of one attacker, driven by one thread: each sends what it is given, as fast as the relay takes it, and
+// reads as much or as little as the attack wants.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/clock.h"
+#include "tests/fixtures/raw_client.h"
+
+namespace weir {
+
+enum class Reads : uint8_t { kNothing, kTrickle, kAll };
+
+class Crowd {
+ public:
+  // The bytes to send next; nothing: for now. Asked again when those before are sent.
+  using Next = std::function<std::string(size_t connection)>;
+
+  // `headers` are further lines of the handshake. A small receive buffer makes the relay feel a slow reader sooner.
+  Crowd(uint16_t port, const std::string& from, size_t connections, const std::string& headers = "",
+        int receive_buffer = 0);
+  // Plain TCP, without a handshake.
+  static Crowd Plain(uint16_t port, const std::string& from, size_t connections);
+
+  void Run(Duration duration, Reads reads, const Next& next);
+  // Sends one text message on each connection, then goes on as Run with nothing to send.
+  void SendOnce(const std::function<std::string(size_t connection)>& frames, Duration duration, Reads reads);
+
+  size_t size() const { return members_.size(); }
+  size_t open() const;
+  // How often the relay said it: "EVENT", "OK true", "OK false", "CLOSED", "EOSE", "NOTICE", "close 1013" …
+  const std::map<std::string, uint64_t>& heard() const { return heard_; }
+  std::string Heard() const;
+
+ private:
+  struct Member {
+    explicit Member(RawClient c) : client(std::move(c)) {}
+    RawClient client;
+    std::string out;
+    size_t sent = 0;
+    std::string in;  // what was read and is no whole frame yet
+    bool ended = false;
+  };
+
+  Crowd() = default;
+  void Write(size_t index, const Next& next);
+  void Read(Member& member, Reads reads);
+  void Listen(Member& member);
+
+  std::vector<Member> members_;
+  std::map<std::string, uint64_t> heard_;
+  uint64_t rounds_ = 0;
+};
+
+}  // namespace weir

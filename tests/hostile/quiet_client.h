@@ -1,0 +1,61 @@
+// The client that an attack must not hurt: from an address of its own it publishes a note and asks for its newest notes
+// twenty times a second, whether or not the last was answered, and remembers how long each answer took.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "config/clock.h"
+#include "relay/nostr/signature.h"
+#include "tests/fixtures/raw_client.h"
+
+namespace weir {
+
+struct Latencies {
+  std::vector<double> ms;  // as they came
+
+  double Quantile(double share) const;
+  double max() const { return Quantile(1); }
+};
+
+struct QuietFigures {
+  Latencies ok;
+  Latencies eose;
+  uint64_t asked = 0;
+  uint64_t refused = 0;     // OK false, CLOSED
+  uint64_t unanswered = 0;  // when it ended
+  std::string trouble;      // of the connection, or the first refusal
+};
+
+class QuietClient {
+ public:
+  explicit QuietClient(uint16_t port);
+  // Waits for what is still to be answered, a minute at most.
+  ~QuietClient();
+
+  // What it saw since it was last asked. Waits for the answers that are due, a minute at most.
+  QuietFigures Take();
+
+ private:
+  void Run();
+  void Ask();
+  void Read();
+  void Settle(const std::string& key, Latencies* into);
+
+  RawClient client_;
+  const Signer signer_;
+  std::mutex mutex_;
+  std::map<std::string, TimePoint> due_;  // event id or subscription
+  QuietFigures figures_;
+  uint64_t asked_ = 0;
+  std::atomic<bool> pauses_{false};
+  std::atomic<bool> stops_{false};
+  std::thread thread_;
+};
+
+}  // namespace weir

@@ -1,0 +1,218 @@
+// GET /api/export of a real relay, by real sockets.
+#include <algorithm>
+
+#include "relay/nostr/event_parser.h"
+#include "relay/nostr/filter.h"
+#include "relay/store/rocksdb_store.h"
+#include "relay/store/store_compare.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/import/serve/service_fixture.h"
+
+namespace weir {
+namespace {
+
+class ExportServiceTest : public ServiceTest {
+ protected:
+  // Notes and reactions of some days, not in the order of time.
+  std::vector<std::string> Fill(size_t count, size_t content_bytes = 10) {
+    const Signer signer(5);
+    std::vector<std::string> events;
+    std::string body;
+    for (size_t i = 0; i < count; ++i) {
+      const uint16_t kind = i % 3 == 0 ? 7 : 1;
+      const std::string tags = i % 4 == 0 ? R"([["t","every & fourth+"]])" : "[]";
+      const std::string content = std::to_string(i) + std::string(content_bytes, 'c');
+      events.push_back(signer.SignedEvent(kLineTime + (i * 7919) % 1000, kind, tags, content));
+      body += events.back() + "\n";
+    }
+    const ImportAnswer answer = PostImport(port(), body, {}, "?verify=false");
+    EXPECT_EQ(answer.last.tally[LineOutcome::kImported], count);
+    return events;
+  }
+};
+
+std::string Encoded(const std::string& text) {
+  std::ostringstream out;
+  for (const unsigned char c : text) {
+    if (std::isalnum(c) != 0) {
+      out << c;
+    } else {
+      out << '%' << std::hex << std::uppercase << (c >> 4) << (c & 15);
+    }
+  }
+  return out.str();
+}
+
+TEST_F(ExportServiceTest, GivesWhatMatchesInTheOrderThatWasAskedFor) {
+  Open();
+  const std::vector<std::string> events = Fill(500);
+  EventParser parser;
+  struct Known {
+    std::string json;
+    Event event;
+  };
+  const struct {
+    std::vector<std::string> filters;
+    std::string query;
+    uint64_t since = 0;
+    uint64_t until = UINT64_MAX;
+    std::string order;
+  } cases[] = {
+      {{}, "", 0, UINT64_MAX, "arrival"},
+      {{}, "?order=arrival", 0, UINT64_MAX, "arrival"},
+      {{}, "?order=newest", 0, UINT64_MAX, "newest"},
+      {{}, "?order=oldest&since=1700000100&until=1700000800", kLineTime + 100, kLineTime + 800, "oldest"},
+      {{R"({"kinds":[7]})"}, "", 0, UINT64_MAX, "arrival"},
+      {{R"({"kinds":[7],"since":1700000500})", R"({"#t":["every & fourth+"]})"},
+       "?order=newest",
+       0,
+       UINT64_MAX,
+       "newest"},
+      {{R"({"kinds":[30000]})"}, "", 0, UINT64_MAX, "arrival"},
+  };
+  for (const auto& c : cases) {
+    std::string target = "/api/export" + c.query;
+    std::vector<Filter> filters;
+    for (const std::string& filter : c.filters) {
+      target += (target.find('?') == std::string::npos ? "?filter=" : "&filter=") + Encoded(filter);
+      filters.push_back(ParseFilter(filter).value());
+    }
+    SCOPED_TRACE(target);
+    std::vector<Known> expected;
+    for (const std::string& json : events) {
+      Event event = parser.Parse(json).value();
+      const EventView view = event.view();
+      const bool matches =
+          filters.empty() || std::ranges::any_of(filters, [&](const Filter& f) { return f.Matches(view); });
+      if (matches && view.created_at() >= c.since && view.created_at() <= c.until)
+        expected.push_back({json, std::move(event)});
+    }
+    if (c.order != "arrival") {
+      std::ranges::sort(expected, [](const Known& a, const Known& b) {
+        if (a.event.view().created_at() != b.event.view().created_at())
+          return a.event.view().created_at() > b.event.view().created_at();
+        return a.event.view().id() < b.event.view().id();
+      });
+    }
+    if (c.order == "oldest") std::ranges::reverse(expected);
+    std::string lines;
+    for (const Known& known : expected) lines += known.json + "\n";
+    HttpCall call(port(), "GET", target, {});
+    EXPECT_EQ(call.Status(), 200);
+    EXPECT_EQ(call.Header("Content-Type"), "application/x-ndjson");
+    EXPECT_EQ(call.Rest(), lines);
+    EXPECT_TRUE(call.whole());
+  }
+}
+
+TEST_F(ExportServiceTest, SaysWhatIsWrongWithARequest) {
+  Open();
+  const std::pair<std::string, std::string> cases[] = {
+      {"filter=" + Encoded("{\"kind\":[1]}"), "filter="},
+      {"filter=%7", "the query is not well-formed"},
+      {"since=yesterday", "since=yesterday: "},
+      {"until=-1", "until=-1: "},
+      {"since=1&since=2", "since=2: given twice"},
+      {"order=random", "order=random: "},
+      {"limit=5", "unknown parameter limit; this takes filter, since, until and order"},
+      {"filter=" + Encoded("{\"limit\":5}"), "limit"},
+      {"since=9&until=3", ""},
+  };
+  for (const auto& [query, words] : cases) {
+    HttpCall call(port(), "GET", "/api/export?" + query, {});
+    EXPECT_EQ(call.Status(), 400) << query;
+    const std::string text = call.Rest();
+    EXPECT_NE(text.find(words), std::string::npos) << query << ": " << text;
+  }
+}
+
+TEST_F(ExportServiceTest, NoneBeginsInAnEmergency) {
+  const std::string more_than_the_target(64 << 20, 'x');
+  configuration_.memory.target_memory_mb = 32;
+  Open();
+  EXPECT_TRUE(Eventually([this] { return Get("/readyz").starts_with("emergency: "); }));
+  HttpCall call(port(), "GET", "/api/export", {});
+  EXPECT_EQ(call.Status(), 503);
+  EXPECT_EQ(call.Header("Retry-After"), "5");
+  EXPECT_TRUE(call.Rest().starts_with("memory is short on this relay: "));
+  EXPECT_EQ(Metric("weir_exports_running"), 0U);
+}
+
+TEST_F(ExportServiceTest, ImportedElsewhereItIsTheSameDatabase) {
+  Open();
+  Fill(700, 300);
+  const std::string all = Stored();
+  Close();
+  const std::string first = configuration_.data_dir;
+  configuration_.data_dir = directory_ + "/second";
+  Open();
+  EXPECT_TRUE(PostImport(port(), all).done);
+  Close();
+  const auto open = [](const std::string& data_dir) {
+    StoreOptions options;
+    options.path = data_dir + "/events";
+    options.read_only = true;
+    return RocksDbStore::Open(options);
+  };
+  const auto one = open(first);
+  const auto two = open(configuration_.data_dir);
+  ASSERT_TRUE(one.ok() && two.ok());
+  const auto report = CompareStores(*one.value(), *two.value());
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report.value().clean());
+  EXPECT_EQ(report.value().events, 700);
+}
+
+TEST_F(ExportServiceTest, WaitsForAReaderThatIsSlow) {
+  configuration_.server.max_pending_bytes = 64 << 10;  // more than this at a time is written
+  Open();
+  const std::vector<std::string> events = Fill(600, 60'000);
+  HttpCall slow(port(), "GET", "/api/export", {});
+  EXPECT_EQ(slow.Status(), 200);
+  const uint64_t read = WaitUntilStill(*service_, "weir_export_events_total");
+  EXPECT_LT(read, events.size()) << "all were read ahead, 36 MB";
+  EXPECT_EQ(Metric("weir_exports_running"), 1);
+  EXPECT_TRUE(slow.Rest() == Lines(events));
+  EXPECT_TRUE(slow.whole());
+  WaitForMetric("weir_exports_running", [](uint64_t running) { return running == 0; });
+}
+
+TEST_F(ExportServiceTest, AnswersAHeadRequestAtOnce) {
+  Open();
+  Fill(5);
+  for (int i = 0; i < 10; ++i) {
+    HttpCall call(port(), "HEAD", "/api/export", {});
+    EXPECT_EQ(call.Status(), 200);
+    EXPECT_EQ(call.Header("Content-Type"), "application/x-ndjson");
+  }
+  EXPECT_EQ(HttpCall(port(), "HEAD", "/api/export?order=random", {}).Status(), 400);
+  EXPECT_EQ(Metric("weir_export_events_total"), 0);
+  EXPECT_EQ(Metric("weir_exports_running"), 0);
+}
+
+TEST_F(ExportServiceTest, EndsWhenTheReaderHangsUp) {
+  Open();
+  Fill(600, 60'000);
+  {
+    HttpCall call(port(), "GET", "/api/export", {});
+    EXPECT_EQ(call.Status(), 200);
+  }
+  WaitForMetric("weir_exports_running", [](uint64_t running) { return running == 0; });
+}
+
+TEST_F(ExportServiceTest, IsNotWholeWhenTheRelayGoesDown) {
+  Open();
+  const std::vector<std::string> events = Fill(600, 60'000);
+  HttpCall call(port(), "GET", "/api/export", {});
+  EXPECT_EQ(call.Status(), 200);
+  std::thread stopper([this] { relay_->Shutdown(std::chrono::seconds(10)); });
+  WaitForMetric("weir_exports_running", [](uint64_t running) { return running == 0; });
+  const std::string text = call.Rest();
+  EXPECT_FALSE(call.whole());
+  EXPECT_TRUE(Lines(events).starts_with(text));
+  call.HangUp();
+  stopper.join();
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,183 @@
+// POST /api/import by real sockets, into a store that fails when it is told to, on a clock that stands still.
+#include "config/manual_clock.h"
+#include "import/relay_destination.h"
+#include "import/serve/import_service.h"
+#include "relay/operator/admin.h"
+#include "relay/server/server.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/import/input/compressed.h"
+#include "tests/import/serve/service_fixture.h"
+#include "tests/relay/protocol/memory_store.h"
+#include "tests/throttle/scripted_monitor.h"
+
+namespace weir {
+namespace {
+
+class ImportTroubleTest : public testing::Test {
+ protected:
+  ImportTroubleTest() {
+    ServerSettings server_settings;
+    server_settings.port = 0;
+    HttpRouter router;
+    service_.AddRoutes(router);
+    server_ = std::make_unique<Server>(server_settings, std::move(router),
+                                       [](Connection&) { return std::shared_ptr<ConnectionHandler>(); });
+    const Status listens = server_->Listen();
+    EXPECT_TRUE(listens.ok()) << listens.message();
+    std::vector<boost::asio::any_io_executor> executors;
+    for (size_t i = 0; i < server_->io_threads(); ++i) executors.push_back(server_->executor(i));
+    delivery_ = std::make_unique<Delivery>(metrics_, clock_, WallClock::System(), std::move(executors));
+    context_ = std::make_unique<RelayContext>(RelayContext{.settings = settings_,
+                                                           .store = store_,
+                                                           .limiter = limiter_,
+                                                           .pool = *pool_,
+                                                           .metrics = metrics_,
+                                                           .delivery = *delivery_,
+                                                           .budget = budget_,
+                                                           .count_own_bytes = [this](int64_t bytes) { Count(bytes); },
+                                                           .clock = clock_});
+    pipeline_ = std::make_unique<EventPipeline>(*context_);
+    EXPECT_TRUE(service_.Start({.context = *context_, .events = *pipeline_, .admin = admin_}).ok());
+    server_->Accept();
+  }
+  ~ImportTroubleTest() override {
+    server_->Shutdown(std::chrono::seconds(10));
+    service_.Stop();
+    limiter_.Stop();
+    pool_.reset();
+    pipeline_->Stop();
+    EXPECT_EQ(own_bytes_, 0);
+  }
+
+  void Count(int64_t bytes) {
+    const int64_t now = own_bytes_ += bytes;
+    int64_t peak = peak_;
+    while (now > peak && !peak_.compare_exchange_weak(peak, now)) {
+    }
+  }
+  // Reads until a progress is as it should be.
+  ImportAnswer ReadUntil(HttpCall& call, const std::function<bool(const ImportProgress&)>& is_there) {
+    ImportAnswer answer;
+    while (const auto line = call.Line()) {
+      EXPECT_TRUE(answer.Take(*line));
+      if (is_there(answer.last)) return answer;
+    }
+    ADD_FAILURE() << "the answer ended: " << answer.error;
+    return answer;
+  }
+
+  ManualClock clock_;
+  MemoryStore store_;
+  ScriptedMonitor monitor_{clock_};
+  AdaptiveLimiter limiter_{monitor_, LimiterSettings{}};
+  RelaySettings settings_;
+  RelayMetrics metrics_;
+  Admin admin_{settings_, WallClock::System(), "", TrustInLoopback(AdminFromLoopback::kTrue)};
+  ByteBudget budget_{32 << 20};
+  std::atomic<int64_t> own_bytes_{0};
+  std::atomic<int64_t> peak_{0};
+  ImportService service_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<Delivery> delivery_;
+  std::unique_ptr<WorkPool> pool_ = std::make_unique<WorkPool>(2);
+  std::unique_ptr<RelayContext> context_;
+  std::unique_ptr<EventPipeline> pipeline_;
+};
+
+constexpr const char* kDiskFull = "IO error: No space left on device: 000012.log";
+
+TEST_F(ImportTroubleTest, TellsOfAFullDiskAndGoesOnWhenItHasRoom) {
+  store_.FailSaves(kDiskFull);
+  const KnownLines lines = SomeOfEverything(0, 50);
+  HttpCall call(server_->port(), "POST", "/api/import", {{"Content-Length", std::to_string(lines.text.size())}});
+  std::thread sender([&] { EXPECT_TRUE(call.Send(lines.text)); });
+  const auto told =
+      ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
+  EXPECT_EQ(told.last.conditions.problem, kDiskFull);
+  EXPECT_EQ(told.last.tally[LineOutcome::kImported], 0);
+  clock_.Advance(std::chrono::hours(10));  // however long it takes
+  store_.FailSaves("");
+  ImportAnswer answer;
+  while (const auto line = call.Line()) ASSERT_TRUE(answer.Take(*line));
+  sender.join();
+  EXPECT_TRUE(answer.done) << answer.error;
+  EXPECT_EQ(answer.last.conditions.problem, "");
+  EXPECT_EQ(answer.last.tally.lines, lines.tally.lines);
+}
+
+// Nothing is read from the socket then, and no number changes.
+TEST_F(ImportTroubleTest, NoticesThatTheClientIsGoneWhileNothingMoves) {
+  store_.FailSaves(kDiskFull);
+  std::string body;
+  for (uint64_t i = 0; i < 20; ++i) body += NoteLine(i) + "\n";
+  body += std::string(64 << 20, 'x');
+  {
+    HttpCall call(server_->port(), "POST", "/api/import", {{"Content-Length", std::to_string(body.size())}});
+    std::thread sender([&] { call.Send(body); });
+    const auto told =
+        ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
+    const int64_t window = 4 << 20;
+    EXPECT_TRUE(Eventually([&] { return own_bytes_ >= window; })) << own_bytes_;
+    call.Break();
+    sender.join();
+  }
+  WaitForMetric(service_, "weir_imports_running", [this](uint64_t running) {
+    clock_.Advance(std::chrono::milliseconds(100));
+    return running == 0;
+  });
+}
+
+TEST_F(ImportTroubleTest, SaysOfAnErrorThatWillNotGoThatItLasts) {
+  store_.FailSaves("Corruption: block checksum mismatch");
+  HttpCall call(server_->port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
+  call.SendChunk(NoteLine(1) + "\n");
+  ImportAnswer answer =
+      ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
+  clock_.Advance(std::chrono::minutes(2));
+  std::string last;
+  while (const auto line = call.Line()) last = *line;
+  EXPECT_EQ(last, R"({"error":"Corruption: block checksum mismatch","lasting":true})");
+}
+
+TEST_F(ImportTroubleTest, ADestinationGivesUpOnAnErrorThatLasts) {
+  store_.FailSaves("Corruption: block checksum mismatch");
+  const std::string url = "http://127.0.0.1:" + std::to_string(server_->port());
+  DestinationOptions options;
+  options.judge.limits = EventLimitsOf(settings_);
+  auto made = MakeRelayDestination({.url = url, .holder = ""}, options, [](const SettledChunk&) {}, {});
+  ASSERT_TRUE(made.ok());
+  const std::unique_ptr<Destination> destination = std::move(made).value();
+  const std::string text = NoteLine(1) + "\n";
+  ASSERT_TRUE(destination->Push(Chunk{.text = text, .end = {.bytes = text.size(), .lines = 1}}));
+  EXPECT_TRUE(Eventually([&] { return !destination->Conditions().problem.empty(); }));
+  clock_.Advance(std::chrono::minutes(2));
+  EXPECT_EQ(destination->Finish().message(),
+            "the relay at " + url + " cannot go on: Corruption: block checksum mismatch");
+}
+
+TEST_F(ImportTroubleTest, StaysBoundedOnWhatGrowsAThousandfold) {
+  std::string short_lines;
+  while (short_lines.size() < (1 << 20)) short_lines += "x\n";
+  const std::string long_line = std::string(64 << 20, 'x') + "\n";
+  const struct {
+    std::string body;
+    std::string coding;
+    uint64_t lines;
+  } cases[] = {{Zstd(long_line), "zstd", 1},
+               {Gzip(long_line), "gzip", 1},
+               {Zstd(short_lines), "zstd", short_lines.size() / 2},
+               {Gzip(short_lines), "gzip", short_lines.size() / 2}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.coding + " of " + std::to_string(c.lines));
+    EXPECT_LT(c.body.size(), 100'000);
+    peak_ = 0;
+    const ImportAnswer answer = PostImport(server_->port(), c.body, {{"Content-Encoding", c.coding}});
+    EXPECT_TRUE(answer.done) << answer.error;
+    EXPECT_EQ(answer.last.tally.rejected(), c.lines);
+    // The window of four, and of one turn what is over it.
+    EXPECT_LE(peak_, 5 << 20);
+  }
+}
+
+}  // namespace
+}  // namespace weir

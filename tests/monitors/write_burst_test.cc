@@ -1,0 +1,52 @@
+#include "monitors/write_burst.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace weir {
+namespace {
+
+constexpr double kMiB = 1 << 20;
+
+uint64_t MiB(double n) { return static_cast<uint64_t>(n * kMiB); }
+
+TEST(WriteBurst, IsHalfTheSmallestBufferWhileNobodyKnowsWhoTakesTheData) {
+  EXPECT_EQ(WriteBurst({8 * kMiB, 1 * kMiB, 4 * kMiB}).Bytes(), MiB(0.5));
+  EXPECT_EQ(WriteBurst({4 * kMiB}).Bytes(), MiB(2));
+}
+
+TEST(WriteBurst, AFamilyWithOneKeySetsNothing) {
+  WriteBurst burst({1 * kMiB, 8 * kMiB});
+  burst.Took(0, 50);
+  burst.Took(1, 64 * kMiB);
+  EXPECT_EQ(burst.Bytes(), MiB(4));
+}
+
+TEST(WriteBurst, AFamilyWhoseBufferIsFilledSoonerSetsIt) {
+  WriteBurst burst({1 * kMiB, 8 * kMiB});
+  for (int n = 0; n < 100; ++n) {
+    burst.Took(0, 0.3 * kMiB);
+    burst.Took(1, 0.7 * kMiB);
+  }
+  EXPECT_NEAR(static_cast<double>(burst.Bytes()), 0.5 * kMiB / 0.3, 0.05 * kMiB);
+}
+
+TEST(WriteBurst, FollowsWhereTheDataGoes) {
+  WriteBurst burst({1 * kMiB, 8 * kMiB});
+  for (int n = 0; n < 100; ++n) burst.Took(0, kMiB);
+  EXPECT_NEAR(static_cast<double>(burst.Bytes()), 0.5 * kMiB, 0.01 * kMiB);
+  for (int n = 0; n < 1000; ++n) burst.Took(1, kMiB);
+  EXPECT_EQ(burst.Bytes(), MiB(4));
+}
+
+TEST(WriteBurst, WhatIsTakenBackOrNoNumberDoesNoHarm) {
+  WriteBurst burst({1 * kMiB, 8 * kMiB});
+  burst.Took(1, -kMiB);
+  burst.Took(0, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(burst.Bytes(), MiB(0.5));
+  EXPECT_EQ(WriteBurst({}).Bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,63 @@
+#include "relay/account/byte_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kAlice = 1;
+constexpr uint64_t kBob = 2;
+constexpr uint64_t kCarol = 3;
+
+TEST(ByteBudget, GrantsInTheOrderOfAskingWhereEachIsOfAnotherGroup) {
+  ByteBudget budget(100);
+  std::string order;
+  EXPECT_TRUE(budget.Take(1, 80, {}));
+  EXPECT_FALSE(budget.Take(2, 90, [&] { order += "a"; }));
+  EXPECT_FALSE(budget.Take(3, 5, [&] { order += "b"; })) << "a small one does not pass a large one";
+  EXPECT_FALSE(budget.Take(4, 200, [&] { order += "c"; }));
+  EXPECT_FALSE(budget.Take(5, 1, [&] { order += "d"; }));
+  budget.GiveBack(80);
+  EXPECT_EQ(order, "ab");
+  EXPECT_EQ(budget.out(), 95U);
+  budget.GiveBack(5);
+  budget.GiveBack(90);
+  EXPECT_EQ(order, "abc") << "more than there is passes alone";
+  budget.GiveBack(200);
+  EXPECT_EQ(order, "abcd");
+  budget.GiveBack(1);
+  EXPECT_EQ(budget.out(), 0U);
+}
+
+TEST(ByteBudget, GroupsThatWaitTakeTurns) {
+  ByteBudget budget(100);
+  std::string order;
+  ASSERT_TRUE(budget.Take(kCarol, 100, {}));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(budget.Take(kAlice, 5, [&] { order += "a"; }));
+  EXPECT_FALSE(budget.Take(kBob, 10, [&] { order += "b"; }));
+  budget.GiveBack(10);
+  EXPECT_EQ(order, "a") << "Bob's ten bytes do not fit any more";
+  budget.GiveBack(90);
+  EXPECT_EQ(order, "abaa") << "Bob does not wait for all that Alice asked before him";
+}
+
+TEST(ByteBudget, AGroupHasAtMostAQuarterAndDelaysNobodyElse) {
+  ByteBudget budget(100);
+  std::string order;
+  ASSERT_TRUE(budget.Take(kAlice, 20, {}));
+  EXPECT_FALSE(budget.Take(kAlice, 6, [&] { order += "a"; }));
+  EXPECT_FALSE(budget.Take(kAlice, 1, [&] { order += "A"; })) << "nor does she pass herself";
+  EXPECT_TRUE(budget.Take(kBob, 25, {})) << "whoever waits for her own part is in nobody's way";
+  budget.GiveBack(20);
+  EXPECT_EQ(order, "") << "an event that was given back may not be answered yet";
+  budget.Answered(kAlice, 20);
+  EXPECT_EQ(order, "aA");
+  EXPECT_EQ(budget.out_of(kAlice), 7U);
+  budget.Answered(kAlice, 7);
+  EXPECT_TRUE(budget.Take(kAlice, 40, {})) << "one event may be larger than a quarter";
+}
+
+}  // namespace
+}  // namespace weir

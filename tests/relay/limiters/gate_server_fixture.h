@@ -1,0 +1,89 @@
+// A gate with a port of its own, asked over real sockets.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "relay/limiters/gate_server.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/raw_client.h"
+#include "tests/fixtures/temp_directory.h"
+
+namespace weir {
+
+class ConfigDirectory : public TempDirectory {
+ public:
+  // By another name first, as an editor does.
+  std::string Write(const std::string& name, std::string_view text) const {
+    std::ofstream(*this / (name + ".new"), std::ios::binary) << text;
+    std::filesystem::rename(*this / (name + ".new"), *this / name);
+    return *this / name;
+  }
+};
+
+inline std::string HttpText(const std::string& method, const std::string& path, const std::string& body = "",
+                            const std::string& more = "") {
+  return method + " " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + more +
+         (body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n") + "\r\n" + body;
+}
+
+// Of a connection of its own; status 0 where there was no answer.
+inline RawAnswer AskPort(uint16_t port, const std::string& method, const std::string& path,
+                         const std::string& body = "", const std::string& more = "") {
+  RawClient client(port);
+  client.Send(HttpText(method, path, body, more));
+  return client.ReadAnswer(method != "HEAD").value_or(RawAnswer());
+}
+
+inline bool Has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+inline bool HasLine(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+class GateServerTest : public testing::Test {
+ protected:
+  GateServerTest() {
+    configuration_.server.port = 0;
+    configuration_.server.io_threads = 1;
+    configuration_.admin_from_loopback = AdminFromLoopback::kTrue;  // most tests show no token
+    configuration_.limiters.quota.api = ServedQuotaApi::kAll;
+    configuration_.limiters.quota.watch_interval = std::chrono::milliseconds(10);
+    configuration_.limiters.quota.upkeep_interval = std::chrono::milliseconds(10);
+  }
+
+  void Open() {
+    auto opened = GateServer::Open(configuration_);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    server_ = std::move(opened).value();
+    server_->Accept();
+  }
+  std::string OpenError() const {
+    const auto opened = GateServer::Open(configuration_);
+    return opened.ok() ? "opened" : opened.status().message();
+  }
+  RawAnswer Ask(const std::string& method, const std::string& path, const std::string& body = "",
+                const std::string& more = "") const {
+    return AskPort(server_->port(), method, path, body, more);
+  }
+  RawAnswer Take(const std::string& model, int tokens) const {
+    return Ask("POST", "/v1/decide",
+               R"({"model":")" + model + R"(","tokens":)" + std::to_string(tokens) + R"(,"charge":true})");
+  }
+  // What was made up to a second ago.
+  bool EventuallyInMetrics(const std::string& line) const {
+    return Eventually([&] { return HasLine(Ask("GET", "/metrics").body, line); });
+  }
+
+  ConfigDirectory directory_;
+  GateConfiguration configuration_;
+  std::unique_ptr<GateServer> server_;  // ends first
+};
+
+}  // namespace weir

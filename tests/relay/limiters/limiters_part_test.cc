@@ -1,0 +1,141 @@
+// The quotas on a relay's port.
+#include "relay/limiters/limiters_part.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "relay/operator/admin.h"
+#include "relay/relay.h"
+#include "tests/fixtures/tcp_forwarder.h"
+#include "tests/relay/limiters/gate_server_fixture.h"
+#include "tests/relay/limiters/quota/quota_command_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+
+class LimitersPartTest : public testing::Test {
+ protected:
+  LimitersPartTest() {
+    configuration_.data_dir = directory_ / "data";
+    configuration_.server.port = 0;
+    configuration_.memory.target_memory_mb = 4096;
+  }
+
+  std::string Open(const Environment& environment = {}) {
+    part_ = std::make_unique<LimitersPart>();
+    SettingTable table;
+    part_->Declare(table);
+    if (const Status status = table.Load(environment); !status.ok()) return status.message();
+    auto opened = Relay::Open(configuration_, false, {part_.get()});
+    if (!opened.ok()) return opened.status().message();
+    relay_ = std::move(opened).value();
+    relay_->Accept();
+    return "open";
+  }
+
+  ConfigDirectory directory_;
+  RelayConfiguration configuration_;
+  std::unique_ptr<LimitersPart> part_;
+  std::unique_ptr<Relay> relay_;  // ends first
+};
+
+TEST_F(LimitersPartTest, ARelayWithoutQuotaSettingsServesTheProfiles) {
+  configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;
+  ASSERT_EQ(Open(), "open");
+  const RawAnswer answer = AskPort(relay_->port(), "POST", "/v1/decide", R"({"model":"gpt-4o","tokens":900})");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(Has(answer.body, R"("max_tpm":30000)")) << answer.body;
+  EXPECT_EQ(AskPort(relay_->port(), "GET", "/v1/models/gpt-4o").status, 200);
+  EXPECT_TRUE(Has(AskPort(relay_->port(), "GET", "/metrics").body, "weir_quota_decisions_total{call=\"decide\""));
+  EXPECT_TRUE(RawClient(relay_->port()).Handshake()) << "it is a relay all the same";
+  relay_->Shutdown(seconds(10));
+}
+
+TEST_F(LimitersPartTest, ItsSettingsComeFromTheEnvironment) {
+  configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;
+  const std::string config = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_rpm: 1}\n");
+  ASSERT_EQ(Open({{"WEIR_QUOTA_STORE", "sqlite:" + (directory_ / "quota.db")}, {"WEIR_CONFIG", config}}), "open");
+  const std::string body = R"({"model":"mine","charge":true})";
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 200);
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 429);
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "quota.db"));
+}
+
+TEST_F(LimitersPartTest, ItsAdministratorsAreTheRelays) {
+  ASSERT_EQ(Open({{"WEIR_QUOTA_API", "all"}}), "open");
+  const std::string quota = R"({"max_rpm":7,"max_tpm":0,"max_rpd":0})";
+  const TcpForwarder forwarder(relay_->port());
+  for (const uint16_t port : {relay_->port(), forwarder.port()})
+    EXPECT_EQ(AskPort(port, "PUT", "/v1/models/gpt-4o/quota", quota).status, 401) << "to come from here is not enough";
+  const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
+  EXPECT_EQ(AskPort(relay_->port(), "PUT", "/v1/models/gpt-4o/quota", quota, token).status, 200);
+}
+
+TEST_F(LimitersPartTest, ARelayIsOpenToEverybodyAndItsQuotasAreNot) {
+  const std::string body = R"({"model":"gpt-4o"})";
+  ASSERT_EQ(Open(), "open");
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 401);
+  const std::string token = "Authorization: Bearer " + ReadAdminToken(directory_ / "data") + "\r\n";
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body, token).status, 200);
+  relay_.reset();
+  ASSERT_EQ(Open({{"WEIR_QUOTA_API", "all"}}), "open");
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 200);
+  relay_.reset();
+  ASSERT_EQ(Open({{"WEIR_QUOTA_API", "off"}, {"WEIR_QUOTA_STORE", "paper:notes"}}), "open");
+  EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 404);
+}
+
+TEST_F(LimitersPartTest, TheCommandFindsTheTokenInTheDataDirectory) {
+  const auto set = [this] {
+    return Command({"set", "gpt-4o", "--rpm", "7", "--gate", "http://" + relay_->host_and_port()});
+  };
+  setenv("WEIR_DATA_DIR", (directory_ / "data").c_str(), 1);  // before any thread is there
+  ASSERT_EQ(Open(), "open");
+  const Ended done = set();
+  EXPECT_EQ(done.code, 0) << done.err;
+  relay_.reset();
+  setenv("WEIR_DATA_DIR", (directory_ / "elsewhere").c_str(), 1);
+  ASSERT_EQ(Open(), "open");
+  const Ended refused = set();
+  relay_.reset();
+  unsetenv("WEIR_DATA_DIR");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(Has(refused.err, "no relay runs on the data directory " + (directory_ / "elsewhere"))) << refused.err;
+}
+
+TEST_F(LimitersPartTest, KnowsTheSettingsOfTheOtherCommands) {
+  SettingTable table;
+  LimitersPart part;
+  part.Declare(table);
+  const Environment environment = {{"WEIR_ADMIN_TOKEN", "x"},
+                                   {"WEIR_COUNT_TOKENS_KEY", "x"},
+                                   {"WEIR_GATE", "http://127.0.0.1:3335"},
+                                   {"WEIR_QUOTA_API_KEY", "sk-of-the-test"}};
+  EXPECT_EQ(table.UnknownNames(environment), std::vector<std::string>());
+  ASSERT_TRUE(table.Load(environment).ok());
+  for (const SettingRow& row : table.rows()) EXPECT_NE(row.value, "sk-of-the-test") << row.name;
+}
+
+TEST_F(LimitersPartTest, AHangUpReadsItsFileAgain) {
+  const std::string config = directory_.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");
+  ASSERT_EQ(Open({{"WEIR_CONFIG", config}}), "open");
+  part_->HangUp();
+  EXPECT_TRUE(Eventually([&] {
+    return Has(AskPort(relay_->port(), "GET", "/metrics").body, "weir_quota_config_reads_total{result=\"good\"} 1");
+  }));
+}
+
+TEST_F(LimitersPartTest, AStoreThatCannotBeKeepsTheRelayFromOpening) {
+  EXPECT_TRUE(Has(Open({{"WEIR_QUOTA_STORE", "paper:notes"}}), "paper"));
+  EXPECT_TRUE(Has(Open({{"WEIR_CONFIG", directory_ / "none.yaml"}}), "none.yaml"));
+  EXPECT_TRUE(Has(Open({{"WEIR_RATELIMIT_DIALECT", "klingon"}}), "WEIR_RATELIMIT_DIALECT"));
+  EXPECT_EQ(Open(), "open");
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,135 @@
+// The endpoints as programs see them: real sockets, real files.
+#include <memory>
+
+#include "tests/relay/limiters/gate_server_fixture.h"
+
+namespace weir {
+namespace {
+
+// One request in a thousand minutes.
+constexpr const char* kSlow = "endpoints:\n  - {path: /api, rate: 0.001, unit: rpm}\n";
+constexpr const char* kFast = "endpoints:\n  - {path: /api, rate: 1000000}\n";
+
+class QueuedServerTest : public GateServerTest {
+ protected:
+  QueuedServerTest() { configuration_.limiters.queued.watch_interval = std::chrono::milliseconds(10); }
+
+  void Write(std::string_view text) { configuration_.limiters.quota.config_file = directory_.Write("weir.yaml", text); }
+  void OpenWith(std::string_view text) {
+    Write(text);
+    Open();
+  }
+  std::unique_ptr<RawClient> Waiting(const std::string& path = "/api") const {
+    auto client = std::make_unique<RawClient>(server_->port());
+    client->Send(HttpText("GET", path));
+    return client;
+  }
+  bool EventuallyWaiting(int count) const {
+    return EventuallyInMetrics("weir_queued_waiting " + std::to_string(count));
+  }
+};
+
+TEST_F(QueuedServerTest, ServesTheEndpointsOfTheFileAndWhatLiesBelow) {
+  OpenWith(kFast);
+  EXPECT_EQ(Ask("GET", "/api").status, 200);
+  const RawAnswer below = Ask("POST", "/api/v2/users?tokens=3", R"({"any":"body"})");
+  EXPECT_EQ(below.status, 200);
+  EXPECT_EQ(below.headers.at("content-type"), "application/json");
+  EXPECT_TRUE(below.headers.contains("ratelimit"));
+  EXPECT_TRUE(Has(below.body, R"("endpoint":"/api/v2/users")")) << below.body;
+  EXPECT_EQ(Ask("HEAD", "/api").status, 200);
+  EXPECT_EQ(Ask("GET", "/api/%C3%A9t%C3%A9").status, 200);
+  EXPECT_EQ(Ask("DELETE", "/api").status, 405);
+  for (const char* path : {"/apis", "/other", "/%61pi", "/api/%FF"}) EXPECT_EQ(Ask("GET", path).status, 404) << path;
+  EXPECT_TRUE(Has(Ask("GET", "/debug/endpoints").body, R"("endpoint":"/api/v2/users")"));
+}
+
+TEST_F(QueuedServerTest, ShadowsNoRouteWhateverTheFileSays) {
+  OpenWith("endpoints:\n  - {path: /, rate: 1000000}\n");
+  EXPECT_EQ(Ask("GET", "/anything/at/all").status, 200);
+  EXPECT_TRUE(Has(Ask("GET", "/").body, "weir gate"));
+  EXPECT_TRUE(Has(Ask("GET", "/metrics").body, "weir_queued_waiting"));
+  EXPECT_TRUE(Has(Ask("GET", "/rate/k").body, R"("key":"k")"));
+  EXPECT_EQ(Ask("GET", "/v1/nothing").status, 404);
+  EXPECT_EQ(Ask("GET", "/metrics/x").status, 404);
+  EXPECT_EQ(Ask("GET", "/debug/x/y").status, 404);
+}
+
+TEST_F(QueuedServerTest, GoesOnWithWhoWaitsWhenTheFileChanges) {
+  OpenWith(kSlow);
+  EXPECT_EQ(Ask("GET", "/api").status, 200);
+  const auto waiting = Waiting();
+  ASSERT_TRUE(EventuallyWaiting(1));
+  Write("endpoints:\n  - {path: /api, rate: -1}\n");
+  EXPECT_TRUE(EventuallyInMetrics("weir_queued_config_good 0"));
+  Write("keyed: {}\n");
+  EXPECT_TRUE(EventuallyInMetrics(R"(weir_queued_config_reads_total{result="error"} 2)")) << "no endpoints: any more";
+  EXPECT_TRUE(EventuallyWaiting(1));
+  Write(kFast);
+  const auto answer = waiting->ReadAnswer();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_TRUE(Has(answer->body, R"("rate":1000000)")) << answer->body;
+}
+
+TEST_F(QueuedServerTest, ServesPathsThatTheFileNamesLater) {
+  OpenWith("endpoints: []\n");
+  EXPECT_EQ(Ask("GET", "/api").status, 404);
+  Write(kFast);
+  EXPECT_TRUE(Eventually([&] { return Ask("GET", "/api").status == 200; }));
+}
+
+TEST_F(QueuedServerTest, TakesClientsThatLeaveOutOfTheLine) {
+  OpenWith(kSlow);
+  Ask("GET", "/api");
+  {
+    const auto first = Waiting(), second = Waiting("/api/x"), third = Waiting("/api/x");
+    ASSERT_TRUE(EventuallyWaiting(2));
+  }
+  EXPECT_TRUE(EventuallyWaiting(0));
+  EXPECT_TRUE(EventuallyInMetrics(R"(weir_queued_requests_total{code="client_left"} 2)"));
+}
+
+TEST_F(QueuedServerTest, AnswersThoseWhoWaitWhenItGoes) {
+  OpenWith(kSlow);
+  Ask("GET", "/api");
+  const auto first = Waiting(), second = Waiting();
+  ASSERT_TRUE(EventuallyWaiting(2));
+  server_->Shutdown(std::chrono::minutes(1));
+  for (const auto& client : {first.get(), second.get()}) {
+    const auto answer = client->ReadAnswer();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, 503);
+    EXPECT_TRUE(Has(answer->body, R"("code":"closed")")) << answer->body;
+  }
+}
+
+TEST_F(QueuedServerTest, RefusesPagesOfOtherSites) {
+  OpenWith(kFast);
+  EXPECT_EQ(Ask("GET", "/api", "", "Origin: https://example.org\r\n").status, 403);
+  EXPECT_EQ(Ask("GET", "/api", "", "Sec-Fetch-Site: cross-site\r\n").status, 403);
+  EXPECT_EQ(Ask("GET", "/api", "", "Origin: http://127.0.0.1\r\n").status, 200);
+}
+
+TEST_F(QueuedServerTest, ServesThoseWhomItIsToldTo) {
+  configuration_.admin_from_loopback = AdminFromLoopback::kFalse;
+  configuration_.admin.admin_token = "a secret";
+  configuration_.limiters.queued.api = ServedQueuedApi::kAdmins;
+  OpenWith(kFast);
+  EXPECT_EQ(Ask("GET", "/api").status, 401);
+  EXPECT_EQ(Ask("GET", "/debug/endpoints").status, 401);
+  EXPECT_EQ(Ask("GET", "/api", "", "Authorization: Bearer a secret\r\n").status, 200);
+  EXPECT_EQ(Ask("GET", "/other").status, 404);
+  server_.reset();
+  configuration_.limiters.queued.api = ServedQueuedApi::kOff;
+  Open();
+  EXPECT_EQ(Ask("GET", "/api").status, 404);
+}
+
+TEST_F(QueuedServerTest, RefusesAFileThatIsWrong) {
+  Write("endpoints:\n  - {path: /rate/x, rate: 1}\n");
+  EXPECT_TRUE(Has(OpenError(), "/rate is the program's own")) << OpenError();
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,85 @@
+// The calls of the API that make reservations, extend and end them.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/relay/limiters/quota/quota_api_fixture.h"
+
+namespace weir {
+namespace {
+
+using Call = QuotaRoute::Call;
+using namespace std::chrono_literals;
+
+constexpr const char* kAsk = R"({"model":"gpt-4o","tokens":900})";
+
+TEST(QuotaApi, ReservesAndCommitsWhatItCost) {
+  ApiWorld world({.providers = {Provider::kOpenAi}});
+  const HttpResponse reserved = world.Ask(Call::kReserve, kAsk);
+  ASSERT_EQ(reserved.status, 200) << reserved.body;
+  EXPECT_EQ(Whole(reserved, "/usage/open_reservations"), 1);
+  const std::string id = Text(reserved, "/reservation");
+  const std::string commit = R"({"reservation":")" + id + R"(","prompt_tokens":610,"output_tokens":120})";
+  const HttpResponse settled = world.Ask(Call::kCommit, commit);
+  EXPECT_EQ(settled.status, 200);
+  EXPECT_EQ(settled.body, R"({"settled":true,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":730})"
+                          "\n");
+  const HttpResponse again = world.Ask(Call::kCommit, commit);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(again.body, settled.body);
+  const HttpResponse refund = world.Ask(Call::kRefund, R"({"reservation":")" + id + R"("})");
+  EXPECT_EQ(refund.status, 409);
+  EXPECT_EQ(Text(refund, "/error/code"), "already_settled");
+  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/tpm"), 730);
+}
+
+TEST(QuotaApi, ALateCommitIsCountedAndSaysSo) {
+  ApiWorld world({.providers = {Provider::kOpenAi}});
+  const std::string reserve = R"({"model":"gpt-4o","tokens":900,"ttl_seconds":1})";
+  const std::string id = Text(world.Ask(Call::kReserve, reserve), "/reservation");
+  world.clock.Advance(std::chrono::seconds(1));
+  const HttpResponse extended = world.Ask(Call::kExtend, R"({"reservation":")" + id + R"("})");
+  EXPECT_EQ(extended.status, 409);
+  EXPECT_EQ(Text(extended, "/error/code"), "reservation_expired");
+  const HttpResponse late = world.Ask(Call::kCommit, R"({"reservation":")" + id + R"(","tokens":730})");
+  EXPECT_EQ(late.status, 200);
+  EXPECT_EQ(late.body, R"({"settled":true,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":730,"late":true})"
+                       "\n");
+  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/tpm"), 730);
+}
+
+TEST(QuotaApi, AReservationIsExtended) {
+  ApiWorld world({.providers = {Provider::kOpenAi}});
+  const std::string id = Text(world.Ask(Call::kReserve, kAsk), "/reservation");
+  const HttpResponse extended = world.Ask(Call::kExtend, R"({"reservation":")" + id + R"(","ttl_seconds":3600})");
+  EXPECT_EQ(extended.status, 200);
+  EXPECT_EQ(extended.body, R"({"extended":true,"model":"gpt-4o","reserved_tokens":900,"ttl_seconds":3600})"
+                           "\n");
+  world.clock.Advance(std::chrono::minutes(59));
+  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/open_reservations"), 1);
+}
+
+TEST(QuotaApi, ARefundGivesTheRequestBackToo) {
+  ApiWorld world({.providers = {Provider::kOpenAi}});
+  const std::string id = Text(world.Ask(Call::kReserve, kAsk), "/reservation");
+  const HttpResponse settled = world.Ask(Call::kRefund, R"({"reservation":")" + id + R"("})");
+  EXPECT_EQ(settled.status, 200) << settled.body;
+  EXPECT_EQ(Whole(settled, "/actual_tokens"), 0);
+  const HttpResponse stats = world.Ask(Call::kModel, "", "gpt-4o");
+  EXPECT_EQ(Whole(stats, "/usage/rpm"), 0);
+  EXPECT_EQ(Whole(stats, "/usage/rpd"), 0);
+}
+
+TEST(QuotaApi, AReservationLivesAsLongAsTheCallSays) {
+  ScriptedStore store;
+  QuotaLimiter limiter(store);
+  QuotaApi api(limiter, RateLimitDialect::kIetf);
+  Ask(api, Call::kReserve, R"({"model":"m","ttl_seconds":90})");
+  EXPECT_EQ(store.last_mode, Charge::Mode::kHold);
+  EXPECT_EQ(store.last_hold_for, 90s);
+  Ask(api, Call::kReserve, R"({"model":"m"})");
+  EXPECT_EQ(store.last_hold_for, 600s);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,66 @@
+// The gate's routes without a server.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "relay/limiters/quota/quota_service.h"
+
+namespace weir {
+
+class QuotaRoutes {
+ public:
+  using Fields = std::vector<std::pair<std::string, std::string>>;
+
+  explicit QuotaRoutes(const QuotaSettings& settings) : quotas_(QuotaService::Open(settings).value()) {
+    QuotaService::AddRoutes(
+        router_, settings, [this](const HttpRequest&) { return refusal; },
+        [this]() -> QuotaService& { return *quotas_; });
+  }
+
+  // Of the model m, where the path names one.
+  HttpResponse Ask(const QuotaRoute& route, const std::string& body, Fields headers = {}) {
+    return Ask(route, body, std::move(headers), false);
+  }
+  // The client does not wait for its turn.
+  HttpResponse AskAndHangUp(const QuotaRoute& route, const std::string& body) { return Ask(route, body, {}, true); }
+
+  std::optional<HttpResponse> refusal;  // of who may not administer
+
+ private:
+  struct Kept : HttpReply::Receiver {
+    explicit Kept(bool hung_up) : abandoned(hung_up) {}
+    void Give(HttpResponse given) override { response.set_value(std::move(given)); }
+    bool Abandoned() const override { return abandoned; }
+    void OnLeft(HttpReply::LeftHandler) override {}
+
+    const bool abandoned;
+    std::promise<HttpResponse> response;
+  };
+
+  HttpResponse Ask(const QuotaRoute& route, const std::string& body, Fields headers, bool hang_up) {
+    HttpRequest request;
+    request.method = route.method;
+    request.path = route.path;
+    if (const size_t model = request.path.find("{model}"); model != request.path.npos)
+      request.path.replace(model, 7, "m");
+    request.raw_path = request.path;
+    request.body = body;
+    request.headers = std::move(headers);
+    auto routed = router_.Route(request);
+    if (auto* at_once = std::get_if<HttpResponse>(&routed)) return std::move(*at_once);
+    const auto kept = std::make_shared<Kept>(hang_up);
+    (*std::get<const HttpDeferredHandler*>(routed))(request, HttpReply(kept));
+    return kept->response.get_future().get();
+  }
+
+  HttpRouter router_;
+  std::unique_ptr<QuotaService> quotas_;
+};
+
+}  // namespace weir

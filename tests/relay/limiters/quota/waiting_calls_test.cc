@@ -1,0 +1,120 @@
+// Who is answered without the store.
+#include "relay/limiters/quota/waiting_calls.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "config/manual_clock.h"
+
+namespace weir {
+namespace {
+
+// Lets calls in when it is opened.
+class Door {
+ public:
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void Enter() {
+    std::unique_lock lock(mutex_);
+    ++within_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+  }
+  void AwaitWithin(int calls) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this, calls] { return within_ >= calls; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+  int within_ = 0;
+};
+
+struct Client : HttpReply::Receiver {
+  void Give(HttpResponse given) override {
+    response = std::move(given);
+    answered.set_value();
+  }
+  bool Abandoned() const override { return gone; }
+  void OnLeft(HttpReply::LeftHandler) override {}
+  std::optional<HttpResponse> response;
+  std::promise<void> answered;
+  std::atomic<bool> gone{false};
+};
+
+class WaitingCallsTest : public testing::Test {
+ protected:
+  static constexpr int kAtOnce = 4;
+
+  // All workers wait for something.
+  void Fill() {
+    for (int n = 0; n < kAtOnce; ++n) {
+      calls_->Submit("192.0.2.1", HttpReply(std::make_shared<Client>()), [this](const HttpReply& reply) {
+        door_.Enter();
+        reply({});
+      });
+    }
+    door_.AwaitWithin(kAtOnce);
+  }
+  std::shared_ptr<Client> Ask() {
+    auto client = std::make_shared<Client>();
+    calls_->Submit("192.0.2.2", HttpReply(client), [](const HttpReply& reply) { reply({.status = 200}); });
+    return client;
+  }
+
+  ManualClock clock_;
+  Door door_;
+  std::unique_ptr<WaitingCalls> calls_ = std::make_unique<WaitingCalls>(clock_);
+};
+
+TEST_F(WaitingCallsTest, WhoWaitsTooLongIsSentAway) {
+  Fill();
+  const auto late = Ask();
+  clock_.Advance(std::chrono::seconds(2));
+  const auto in_time = Ask();
+  clock_.Advance(WaitingCalls::kLongestInLine - std::chrono::seconds(1));
+  door_.Open();
+  in_time->answered.get_future().wait();
+  late->answered.get_future().wait();
+  calls_->Stop();
+  EXPECT_EQ(late->response->status, 503);
+  ASSERT_FALSE(late->response->headers.empty());
+  EXPECT_EQ(late->response->headers[0].first, "Retry-After");
+  EXPECT_EQ(in_time->response->status, 200);
+}
+
+TEST_F(WaitingCallsTest, WhoIsGoneIsChargedNothing) {
+  Fill();
+  const auto client = Ask();
+  client->gone = true;
+  door_.Open();
+  client->answered.get_future().wait();
+  calls_->Stop();
+  EXPECT_EQ(client->response->status, 503);
+}
+
+TEST_F(WaitingCallsTest, AtTheEndNothingIsBegun) {
+  Fill();
+  const auto client = Ask();
+  calls_->BeginStop();
+  door_.Open();
+  calls_.reset();
+  ASSERT_TRUE(client->response);
+  EXPECT_EQ(client->response->status, 503);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,76 @@
+// Requests as they come to an administrators' route, and what becomes of them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+
+#include <cstdint>
+#include <string>
+
+#include "config/manual_clock.h"
+#include "relay/nostr/signature.h"
+#include "relay/operator/admin.h"
+
+namespace weir {
+
+inline constexpr uint64_t kAdminNow = 1'700'000'000;
+
+inline std::string Base64(const std::string& bytes) {
+  std::string text(bytes.size() / 3 * 4 + 5, '\0');
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  text.resize(static_cast<size_t>(size));
+  return text;
+}
+
+class AdminTest : public testing::Test {
+ protected:
+  AdminTest() {
+    settings_.admin_pubkey = ToHex(signer_.pubkey());
+    settings_.url = "wss://relay.example";
+  }
+
+  static HttpRequest FromHere() {
+    return {.method = "POST",
+            .path = "/api/import",
+            .query = "",
+            .address = "127.0.0.1",
+            .peer = "127.0.0.1",
+            .body = "",
+            .headers = {{"host", "127.0.0.1:3334"}, {"user-agent", "curl"}}};
+  }
+  static HttpRequest FromElsewhere(const std::string& authorization = "") {
+    HttpRequest request = FromHere();
+    request.address = request.peer = "203.0.113.9";
+    request.headers = {{"host", "relay.example"}};
+    if (!authorization.empty()) request.headers.emplace_back("authorization", authorization);
+    return request;
+  }
+  static std::string Tags(const std::string& url = "https://relay.example/api/import",
+                          const std::string& method = "POST") {
+    return R"([["u",")" + url + R"("],["method",")" + method + "\"]]";
+  }
+  std::string Proof(const std::string& tags = Tags(), uint64_t created_at = kAdminNow, uint16_t kind = 27235) const {
+    return "Nostr " + Base64(signer_.SignedEvent(created_at, kind, tags, ""));
+  }
+
+  // 0 where there is none.
+  int Status(const HttpRequest& request) const { return StatusOf(MakeAdmin(), request); }
+  static int StatusOf(const Admin& admin, const HttpRequest& request) {
+    const auto refusal = admin.Refusal(request);
+    return refusal ? refusal->status : 0;
+  }
+  std::string Why(const HttpRequest& request) const {
+    const auto refusal = MakeAdmin().Refusal(request);
+    return refusal ? refusal->body : "";
+  }
+  Admin MakeAdmin() const { return Admin(settings_, clock_, token_, TrustInLoopback(settings_.admin_from_loopback)); }
+
+  const Signer signer_{3};
+  ManualWallClock clock_{kAdminNow};
+  RelaySettings settings_;
+  std::string token_;
+};
+
+}  // namespace weir

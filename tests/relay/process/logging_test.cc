@@ -1,0 +1,60 @@
+#include "relay/process/logging.h"
+
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <memory>
+#include <regex>
+#include <string>
+#include <utility>
+
+namespace weir {
+namespace {
+
+class Logging : public testing::Test {
+ protected:
+  ~Logging() override { spdlog::set_default_logger(before_); }
+
+  static std::string Logged(LogLevel level, LogFormat format, const std::string& message) {
+    testing::internal::CaptureStderr();
+    SetUpLogging(level, format);
+    spdlog::debug("{}", message);
+    spdlog::warn("{}", message);
+    StopLogging();
+    return testing::internal::GetCapturedStderr();
+  }
+
+ private:
+  std::shared_ptr<spdlog::logger> before_ = spdlog::default_logger();
+};
+
+TEST_F(Logging, TextIsALineWithTimeAndLevel) {
+  const std::string text = Logged(LogLevel::kInfo, LogFormat::kText, "hello");
+  EXPECT_TRUE(std::regex_match(text, std::regex(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} warning hello\n)"))) << text;
+}
+
+TEST_F(Logging, JsonIsAnObjectALine) {
+  const std::string text = Logged(LogLevel::kInfo, LogFormat::kJson, "a \"quoted\"\nline");
+  EXPECT_TRUE(std::regex_match(text, std::regex(R"(\{"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","level":"warn",)"
+                                                R"("message":"a \\"quoted\\"\\nline"\}\n)")))
+      << text;
+}
+
+TEST_F(Logging, StopWritesWhatWaits) {
+  testing::internal::CaptureStderr();
+  SetUpLogging(LogLevel::kInfo, LogFormat::kText);
+  for (int i = 0; i < 1000; ++i) spdlog::info("line {}", i);
+  StopLogging();
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1000);
+  EXPECT_TRUE(text.ends_with("line 999\n")) << text.substr(text.size() - 200);
+}
+
+TEST_F(Logging, LevelDecides) {
+  EXPECT_NE(Logged(LogLevel::kDebug, LogFormat::kJson, "x").find("\"level\":\"debug\""), std::string::npos);
+  EXPECT_EQ(Logged(LogLevel::kError, LogFormat::kJson, "x"), "");
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,45 @@
+#include "relay/protocol/memory_relief.h"
+
+#include "tests/relay/protocol/client_fixture.h"
+
+namespace weir {
+namespace {
+
+class MemoryReliefTest : public ClientTest {
+ protected:
+  MemoryReliefTest() {
+    Build();
+    relief_.emplace(*limiter_, *ledger_);
+  }
+  std::optional<MemoryRelief> relief_;
+};
+
+// 80 connections that held 2 GiB made the relay refuse everybody else.
+TEST_F(MemoryReliefTest, InAnEmergencyWhoHoldsMostIsAskedUntilItIsOver) {
+  Seat& heavy = Connect("192.0.2.1");
+  Seat& light = Connect("192.0.2.2");
+  const HeldBytes much(heavy->account(), 5 << 20);
+  const HeldBytes less(light->account(), 4 << 20);
+  Engine(0.1);
+  relief_->OnBeat();
+  EXPECT_EQ(heavy->times_asked_to_give_up, 0) << "memory is not short";
+  Engine(0.1, 1.5);
+  relief_->OnBeat();
+  relief_->OnBeat();
+  EXPECT_EQ(heavy->times_asked_to_give_up, 2);
+  EXPECT_EQ(light->times_asked_to_give_up, 0);
+  Engine(0.1, 0.1);
+  relief_->OnBeat();
+  EXPECT_EQ(heavy->times_asked_to_give_up, 2);
+}
+
+TEST_F(MemoryReliefTest, ClientsAreLeftAloneWhereNoneHoldsMuch) {
+  Seat& client = Connect();
+  const HeldBytes little(client->account(), 1000);
+  Engine(0.1, 1.5);
+  relief_->OnBeat();
+  EXPECT_EQ(client->times_asked_to_give_up, 0);
+}
+
+}  // namespace
+}  // namespace weir

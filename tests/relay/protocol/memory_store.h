@@ -1,0 +1,179 @@
+// A store in memory that looks through everything, and that fails or hangs when it is told to.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relay/store/event_store.h"
+
+namespace weir {
+
+class MemoryStore final : public EventStore {
+ public:
+  void HoldSaves(bool hold) {
+    const std::lock_guard lock(mutex_);
+    hold_saves_ = hold;
+    changed_.notify_all();
+  }
+  bool holds_saves() const {
+    const std::lock_guard lock(mutex_);
+    return hold_saves_;
+  }
+  // Empty: no more failures.
+  void FailSaves(std::string message) {
+    const std::lock_guard lock(mutex_);
+    save_error_ = std::move(message);
+  }
+  void ThrowInSaves(bool does) {
+    const std::lock_guard lock(mutex_);
+    saves_throw_ = does;
+  }
+  void ThrowInReads(bool does) {
+    const std::lock_guard lock(mutex_);
+    reads_throw_ = does;
+  }
+  // Called by every Has, on whose thread it is.
+  void WhenAsked(std::function<void()> asked) {
+    const std::lock_guard lock(mutex_);
+    asked_ = std::move(asked);
+  }
+  // What becomes of the events that are saved from now on.
+  void SetOutcome(SaveOutcome outcome) {
+    const std::lock_guard lock(mutex_);
+    outcome_ = outcome;
+  }
+  // The next slice of a query throws.
+  void ThrowInQuery() { *throws_ = true; }
+  // As much as a query says that it holds between two slices.
+  void SetHeldBytes(uint64_t bytes) { *held_bytes_ = bytes; }
+  size_t queries_open() const { return *queries_open_; }
+  size_t suspensions() const { return *suspensions_; }
+
+  Result<size_t> SaveSome(std::span<const Event> events, uint64_t, Work, std::span<SaveResult> results) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !hold_saves_; });
+    if (saves_throw_) throw std::bad_alloc();
+    if (!save_error_.empty()) return Status::Error(save_error_);
+    for (size_t i = 0; i < events.size(); ++i) {
+      results[i].outcome = HasLocked(events[i].view().id()) ? SaveOutcome::kDuplicate : outcome_;
+      if (results[i].outcome != SaveOutcome::kSaved) continue;
+      saved_.push_back(events[i]);
+      results[i].serial = saved_.size();
+    }
+    return events.size();
+  }
+
+  Result<OwedPiece> RemoveVanished(Work) override { return OwedPiece(); }
+  Result<OwedPiece> RemoveExpired(uint64_t, Work) override { return OwedPiece(); }
+
+  Result<bool> Has(const EventId& id) const override {
+    const std::lock_guard lock(mutex_);
+    if (reads_throw_) throw std::bad_alloc();
+    if (asked_) asked_();
+    return HasLocked(id);
+  }
+
+  Result<bool> HasSigned(EventView event) const override { return Has(event.id()); }
+
+  std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override {
+    const std::lock_guard lock(mutex_);
+    return std::make_unique<Walk>(saved_, std::move(filters), options, queries_open_, suspensions_, throws_,
+                                  held_bytes_);
+  }
+
+  Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
+  Status ScanAll(uint64_t, const std::function<bool(uint64_t, EventView)>&) const override { return {}; }
+  Status Flush() override { return {}; }
+  StoreSizes Sizes() const override { return {}; }
+
+ private:
+  class Walk final : public Query {
+   public:
+    Walk(std::vector<Event> events, std::vector<Filter> filters, const QueryOptions& options,
+         std::shared_ptr<std::atomic<size_t>> open, std::shared_ptr<std::atomic<size_t>> suspensions,
+         std::shared_ptr<std::atomic<bool>> throws, std::shared_ptr<std::atomic<uint64_t>> held_bytes)
+        : last_serial_(events.size()),
+          open_(std::move(open)),
+          suspensions_(std::move(suspensions)),
+          throws_(std::move(throws)),
+          held_bytes_(std::move(held_bytes)) {
+      ++*open_;
+      std::ranges::sort(events, [](const Event& a, const Event& b) {
+        if (a.view().created_at() != b.view().created_at()) return a.view().created_at() > b.view().created_at();
+        return a.view().id() < b.view().id();
+      });
+      std::vector<uint64_t> left;
+      for (const Filter& f : filters)
+        left.push_back(std::min(f.limit.value_or(options.default_limit), options.max_limit));
+      for (const Event& event : events) {
+        if (options.visible && !options.visible(event.view())) continue;
+        bool wanted = false;
+        bool cut = false;
+        for (size_t i = 0; i < filters.size(); ++i) {
+          if (!filters[i].Matches(event.view())) continue;
+          (left[i] > 0 ? wanted : cut) = true;
+          if (left[i] > 0) --left[i];
+        }
+        if (wanted) answer_.push_back(event);
+        if (cut && !wanted) complete_ = false;
+      }
+    }
+    ~Walk() override { --*open_; }
+
+    Result<Progress> Next(const Slice& slice, const OnMatch& on_match) override {
+      if (throws_->exchange(false)) throw std::bad_alloc();
+      size_t bytes = 0;
+      for (uint32_t n = 0; next_ < answer_.size() && n < slice.max_work / kRecordWork && bytes < slice.max_bytes; ++n) {
+        bytes += answer_[next_].view().json().size();
+        on_match(answer_[next_++].view());
+      }
+      return next_ < answer_.size() ? Progress::kMore : Progress::kDone;
+    }
+    uint64_t last_serial() const override { return last_serial_; }
+    bool complete() const override { return complete_; }
+    uint64_t visits() const override { return next_; }
+    Work work() const override { return next_ * kRecordWork; }
+    void Suspend() override { ++*suspensions_; }
+    uint64_t held_bytes() const override { return *held_bytes_; }
+
+   private:
+    std::vector<Event> answer_;
+    size_t next_ = 0;
+    const uint64_t last_serial_;
+    bool complete_ = true;
+    std::shared_ptr<std::atomic<size_t>> open_;
+    std::shared_ptr<std::atomic<size_t>> suspensions_;
+    std::shared_ptr<std::atomic<bool>> throws_;
+    std::shared_ptr<std::atomic<uint64_t>> held_bytes_;
+  };
+
+  bool HasLocked(const EventId& id) const {
+    return std::ranges::any_of(saved_, [&](const Event& event) { return event.view().id() == id; });
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool hold_saves_ = false;
+  std::string save_error_;
+  bool saves_throw_ = false;
+  bool reads_throw_ = false;
+  std::function<void()> asked_;
+  SaveOutcome outcome_ = SaveOutcome::kSaved;
+  std::vector<Event> saved_;
+  std::shared_ptr<std::atomic<size_t>> queries_open_ = std::make_shared<std::atomic<size_t>>(0);
+  std::shared_ptr<std::atomic<size_t>> suspensions_ = std::make_shared<std::atomic<size_t>>(0);
+  std::shared_ptr<std::atomic<uint64_t>> held_bytes_ = std::make_shared<std::atomic<uint64_t>>(0);
+  std::shared_ptr<std::atomic<bool>> throws_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+}  // namespace weir

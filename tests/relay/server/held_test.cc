@@ -1,0 +1,141 @@
+// What a client makes the server hold is counted against its address, bounded there, and given back.
+#include "tests/relay/server/server_fixture.h"
+
+namespace weir {
+namespace {
+
+class HeldTest : public ServerTest {
+ protected:
+  HeldTest() {
+    router_.Add("POST", "/take",
+                [](const HttpRequest& r) { return HttpResponse{.body = std::to_string(r.body.size())}; });
+    router_.Add("GET", "/", [](const HttpRequest&) { return HttpResponse{.body = "landing"}; });
+  }
+  // With a ledger that the test can look into.
+  void StartWithLedger() {
+    ledger_ = std::make_shared<Ledger>(LedgerBoundsOf(settings_));
+    Start();
+  }
+  static std::string HeadOf(const std::string& target, size_t body_bytes, const std::string& method = "POST") {
+    return method + " " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body_bytes) + "\r\n\r\n";
+  }
+};
+
+TEST_F(HeldTest, APartOfAMessageCountsUntilItIsWhole) {
+  StartWithLedger();
+  RawClient client = Open();
+  const std::string frame = ClientFrame(kText, std::string(200'000, 'x'));
+  client.Send(std::string_view(frame).substr(0, 150'000));
+  EXPECT_TRUE(Eventually([&] { return ledger_->bytes() >= 140'000; }));
+  client.Send(std::string_view(frame).substr(150'000));
+  EXPECT_EQ(client.ReadText()->size(), 200'000U);
+  EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
+}
+
+TEST_F(HeldTest, AnAddressThatHoldsTooMuchInPartsOfMessagesIsToldSo) {
+  settings_.max_address_mb = 1;
+  StartWithLedger();
+  const std::string part = ClientFrame(kText, std::string(250'000, 'x')).substr(0, 249'000);
+  std::vector<RawClient> clients;
+  for (int n = 0; n < 8; ++n) {
+    clients.push_back(Connect("127.0.0.2"));
+    ASSERT_TRUE(clients.back().Handshake());
+    ASSERT_TRUE(clients.back().Send(part));
+  }
+  EXPECT_EQ(clients.back().ReadCloseCode(), 1013);
+  RawClient other = Open();
+  other.Text(std::string(200'000, 'x'));
+  EXPECT_EQ(other.ReadText()->size(), 200'000U) << "another address is unhurt";
+}
+
+TEST_F(HeldTest, WhatWaitedForAClientThatIsGoneIsGivenBack) {
+  settings_.max_pending_bytes = 64 << 10;
+  behaviour_.on_text = [](Connection& c, std::string_view) {
+    for (int n = 0; n < 200; ++n) c.Send(std::string(60'000, 'x'));
+  };
+  StartWithLedger();
+  RawClient stays = Open();  // the address's account goes on
+  RawClient stuck(server_->port(), "127.0.0.1", 4096);
+  ASSERT_TRUE(stuck.Handshake());
+  stuck.Text("go");
+  EXPECT_TRUE(record_.Await("end: too slow"));
+  EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
+}
+
+TEST_F(HeldTest, APieceThatAPauseLeftCounts) {
+  Connection* connection = nullptr;
+  behaviour_.on_text = [&](Connection& c, std::string_view) {
+    if (connection == nullptr) connection = &c;  // nobody waits for the second text's
+    c.PauseReading();
+  };
+  StartWithLedger();
+  RawClient client = Open();
+  // More than what Beast takes over at once.
+  client.Send(ClientFrame(kText, "1") + ClientFrame(kText, "2" + std::string(10'000, 'x')));
+  ASSERT_TRUE(record_.Await("text 1"));
+  EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 64 << 10; }));
+  OnIoThread([&] { connection->ResumeReading(); });
+  ASSERT_TRUE(record_.Await("text 2"));
+  EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
+  OnIoThread([] {});  // the handler looks at what is here
+}
+
+TEST_F(HeldTest, ABodyThatNobodyWantsIsAnsweredFromTheHeader) {
+  router_.AddWording("/v1/", [](HttpResponse plain) {
+    plain.body = "{" + plain.body + "}";
+    return plain;
+  });
+  Start();
+  const struct {
+    std::string method;
+    std::string target;
+    int status;
+  } cases[] = {{"POST", "/nowhere", 404},
+               {"PUT", "/take", 405},
+               {"POST", "/", 405},
+               {"GET", "/", 413},
+               {"HEAD", "/nowhere", 413}};
+  for (const auto& c : cases) {
+    RawClient client = Connect();
+    client.Send(HeadOf(c.target, 1'000'000, c.method));
+    const auto answer = client.ReadAnswer(c.method != "HEAD");
+    ASSERT_TRUE(answer) << c.method << " " << c.target;
+    EXPECT_EQ(answer->status, c.status) << c.method << " " << c.target;
+    EXPECT_EQ(answer->headers.at("connection"), "close");
+  }
+  RawClient worded = Connect();
+  worded.Send(HeadOf("/v1/nowhere", 1'000'000));
+  EXPECT_EQ(worded.ReadAnswer().value_or(RawAnswer()).body, "{nothing is at /v1/nowhere\n}");
+  RawClient chunked = Connect();
+  chunked.Send("POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(chunked.ReadAnswer().value_or(RawAnswer()).status, 404);
+  RawClient small = Connect();
+  small.Send(HeadOf("/", 5, "GET") + "small");
+  EXPECT_EQ(small.ReadAnswer().value_or(RawAnswer()).body, "landing");
+}
+
+TEST_F(HeldTest, ABodyThatIsWantedCountsAndIsBoundedByAddress) {
+  settings_.max_address_mb = 1;
+  StartWithLedger();
+  const std::string body(500'000, 'x');
+  std::vector<RawClient> clients;
+  for (int n = 0; n < 2; ++n) {
+    clients.push_back(Connect("127.0.0.2"));
+    clients.back().Send(HeadOf("/take", body.size()) + body.substr(0, 400'000));
+    ASSERT_TRUE(Eventually([&] { return ledger_->bytes() >= (clients.size()) * 400'000; }));
+  }
+  clients.push_back(Connect("127.0.0.2"));
+  clients.back().Send(HeadOf("/take", body.size()) + body.substr(0, 400'000));
+  EXPECT_EQ(clients.back().ReadAnswer().value_or(RawAnswer()).status, 503);
+  RawClient other = Connect();
+  other.Send(HeadOf("/take", body.size()) + body);
+  EXPECT_EQ(other.ReadAnswer().value_or(RawAnswer()).body, "500000") << "another address is unhurt";
+  for (int n = 0; n < 2; ++n) {
+    clients[static_cast<size_t>(n)].Send(body.substr(400'000));
+    EXPECT_EQ(clients[static_cast<size_t>(n)].ReadAnswer().value_or(RawAnswer()).body, "500000");
+  }
+  EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
+}
+
+}  // namespace
+}  // namespace weir

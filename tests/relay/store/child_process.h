@@ -1,0 +1,49 @@
+// This program once more, as another process that does something to a store: holds it, or saves until it is killed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weir {
+
+class ChildProcess {
+ public:
+  // The environment is added to this process's own.
+  ChildProcess(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment);
+  ~ChildProcess();  // kills what still runs
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // The next whole line of what it prints, without its end. False at the end of all.
+  bool ReadLine(std::string* line);
+  // What it waits for to end by itself (ReadsUntilEnd).
+  void EndInput();
+  void Kill();
+  // Its exit code, or minus the signal that ended it.
+  int Wait();
+
+ private:
+  pid_t pid_ = -1;
+  int input_ = -1;
+  int output_ = -1;
+  std::string buffer_;
+  size_t read_ = 0;
+};
+
+// What a child does instead of running tests.
+inline constexpr const char* kChildRole = "WEIR_STORE_CHILD";
+inline constexpr const char* kChildPath = "WEIR_STORE_CHILD_PATH";
+// `hold`: opens the store, says "open", and keeps it until its input ends.
+// `save`, `remove`: save, or save and remove, without end and durably, and tell of every event what saving_child.h
+// says.
+int RunChild(const std::string& role, const std::string& path);
+
+inline std::map<std::string, std::string> AsChild(const std::string& role, const std::string& path) {
+  return {{kChildRole, role}, {kChildPath, path}};
+}
+
+}  // namespace weir

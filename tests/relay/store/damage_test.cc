@@ -1,0 +1,142 @@
+// Whatever stands in a damaged database: it is an error or a finding of the check, and nothing is read beyond it. The
+// sanitizers see what these tests do not.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "relay/store/keys.h"
+#include "relay/store/store_check.h"
+#include "rocksdb/db.h"
+#include "tests/fixtures/random_nostr.h"
+#include "tests/relay/store/store_fixture.h"
+
+namespace weir {
+namespace {
+
+std::string AnyBytes(std::mt19937_64& random, size_t size) {
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
+// Exactly as large as what is in it, so that reading on is seen.
+struct Tight {
+  explicit Tight(std::string_view text) : bytes(new char[text.size()]), size(text.size()) {
+    std::ranges::copy(text, bytes.get());
+  }
+  std::string_view view() const { return {bytes.get(), size}; }
+  std::unique_ptr<char[]> bytes;
+  size_t size;
+};
+
+TEST(Damage, KeysAndValuesOfAnyLengthAreReadWithinTheirBounds) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 20'000; ++round) {
+    std::string text = AnyBytes(random, random() % 120);
+    if (!text.empty() && random() % 2 == 0) text[0] = "iatkcdxervwm"[random() % 12];
+    const Tight damaged(text);
+    const Key copy = Key::Of(damaged.view());
+    EXPECT_EQ(copy.view(), damaged.view().substr(0, Key::kMostBytes));
+    IndexEntry entry;
+    for (const auto& [letter, range_size] : {std::pair('c', 1), {'k', 3}, {'a', 11}, {'t', 12}}) {
+      if (damaged.view().starts_with(letter)) (void)ReadEntry(damaged.view(), range_size, &entry);
+    }
+    (void)ReadIdValue(damaged.view(), &entry);
+    (void)ReadAddressValue(damaged.view(), &entry);
+    Counters counters;
+    (void)ReadCounters(damaged.view(), &counters);
+    (void)NewIndexPrefix()->Transform({damaged.view().data(), damaged.view().size()});
+    if (EventView::WellFormed(damaged.view())) (void)EventView(damaged.view()).signature();
+  }
+}
+
+TEST(Damage, CountersThatWouldGiveSerialsAgainAreNone) {
+  Counters counters;
+  EXPECT_TRUE(ReadCounters(WriteCounters({.events = 5, .last_serial = kLastSerial}), &counters));
+  EXPECT_FALSE(ReadCounters(WriteCounters({.events = 5, .last_serial = kLastSerial + 1}), &counters));
+  EXPECT_FALSE(ReadCounters(WriteCounters({.events = 6, .last_serial = 5}), &counters));
+}
+
+// Keys and values are cut, lengthened and changed; then everything that reads them is done.
+class DamagedStore {
+ public:
+  explicit DamagedStore(uint64_t seed) : random_(seed), nostr_(seed, 400) {
+    SaveAll(*store_, {nostr_.events().begin(), nostr_.events().begin() + 300}, RandomNostr::kStart);
+    for (rocksdb::ColumnFamilyHandle* family : {store_->families()[1], store_->families()[2]}) Damage(family);
+  }
+
+  void UseAll() {
+    for (int i = 0; i < 60; ++i) {
+      const auto query = store_->Find(nostr_.Filters(), {.now_seconds = RandomNostr::kStart});
+      for (Result<Progress> next = Progress::kMore; next.ok() && next.value() == Progress::kMore;)
+        next = query->Next({}, [](EventView event) { (void)event.json(); });
+    }
+    for (const PlainEvent& event : nostr_.events()) {
+      (void)store_->Has(ToBytes(event.id)).ok();
+      (void)store_->HasSigned(ToEvent(event).view()).ok();
+      std::vector<SaveResult> results(1);
+      (void)store_->Save(std::vector{ToEvent(event)}, RandomNostr::kStart, results).ok();
+    }
+    for (int i = 0; i < 50; ++i) {
+      (void)store_->RemoveVanished(100 * kEntryWork).ok();
+      (void)store_->RemoveExpired(RandomNostr::kStart + 1000, 100 * kEntryWork).ok();
+    }
+    (void)store_->ScanAll(0, [](uint64_t, EventView) { return true; }).ok();
+    const Result<CheckReport> report = CheckStore(*store_);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_FALSE(report.value().clean());
+  }
+
+ private:
+  void Damage(rocksdb::ColumnFamilyHandle* family) {
+    std::vector<std::pair<std::string, std::string>> all;
+    rocksdb::ReadOptions options;
+    options.total_order_seek = true;
+    const std::unique_ptr<rocksdb::Iterator> at(store_->db()->NewIterator(options, family));
+    for (at->SeekToFirst(); at->Valid(); at->Next()) all.emplace_back(at->key().ToString(), at->value().ToString());
+    for (const auto& [key, value] : all) {
+      if (key == "m" || random_() % 4 != 0) continue;
+      std::string damaged_key = key;
+      std::string damaged_value = value;
+      switch (random_() % 6) {
+        case 0:
+          damaged_key.resize(1 + random_() % key.size());
+          break;
+        case 1:
+          damaged_key += AnyBytes(random_, 1 + random_() % 80);
+          break;
+        case 2:
+          damaged_value.resize(value.empty() ? 0 : random_() % value.size());
+          break;
+        case 3:
+          damaged_value += AnyBytes(random_, 1 + random_() % 40);
+          break;
+        case 4:
+          damaged_key[random_() % key.size()] = static_cast<char>(random_());
+          break;
+        default:
+          if (!value.empty()) damaged_value[random_() % value.size()] = static_cast<char>(random_());
+      }
+      ASSERT_TRUE(store_->db()->Delete({}, family, key).ok());
+      ASSERT_TRUE(store_->db()->Put({}, family, damaged_key, damaged_value).ok());
+    }
+  }
+
+  std::mt19937_64 random_;
+  RandomNostr nostr_;
+  TempDirectory directory_;
+  std::unique_ptr<RocksDbStore> store_ = MustOpen(SmallStore(directory_ / "events"));
+};
+
+TEST(Damage, ADamagedStoreIsReadWrittenSweptAndChecked) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    DamagedStore(seed).UseAll();
+  }
+}
+
+}  // namespace
+}  // namespace weir

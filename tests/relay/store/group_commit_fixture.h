@@ -1,0 +1,135 @@
+// A group commit on a store that does as it is told, and what it has told.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/manual_clock.h"
+#include "relay/store/group_commit.h"
+#include "tests/relay/store/scripted_store.h"
+#include "tests/relay/store/store_fixture.h"
+
+namespace weir {
+
+inline constexpr uint64_t kStart = 1'700'000'000;
+
+inline std::vector<PlainEvent> Notes(size_t count, const std::string& prefix = "note ") {
+  std::vector<PlainEvent> notes;
+  for (size_t i = 0; i < count; ++i) notes.push_back(Plain(Author(1), kStart, 1, {}, prefix + std::to_string(i)));
+  return notes;
+}
+
+inline std::vector<std::string> IdsOf(const std::vector<PlainEvent>& events) {
+  std::vector<std::string> ids;
+  for (const PlainEvent& event : events) ids.push_back(event.id);
+  return ids;
+}
+
+inline std::vector<std::shared_ptr<Submission>> SubmissionsOf(std::span<const PlainEvent> events,
+                                                              const Party& party = {}, Work work = 0) {
+  std::vector<std::shared_ptr<Submission>> submissions;
+  for (const PlainEvent& event : events)
+    submissions.push_back(std::make_shared<Submission>(ToEvent(event), party, work));
+  return submissions;
+}
+
+// What the commit told, in order.
+class Told {
+ public:
+  GroupCommit::Done Listener() {
+    return [this](GroupCommit::Submissions settled, const Status& status) {
+      if (telling_) telling_(true);
+      {
+        const std::lock_guard lock(mutex_);
+        writes_.push_back({{}, status});
+        for (const auto& submission : settled) {
+          writes_.back().ids.push_back(ToHex(submission->event.view().id()));
+          outcomes_.push_back(submission->result.outcome);
+          ++count_;
+        }
+        changed_.notify_all();
+      }
+      if (telling_) telling_(false);
+    };
+  }
+  // Called when it begins to hear and when it has heard, on the thread that tells.
+  void WhenTold(std::function<void(bool begins)> telling) { telling_ = std::move(telling); }
+
+  struct Write {
+    std::vector<std::string> ids;
+    Status status;
+  };
+
+  void WaitFor(size_t events) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return count_ >= events; });
+  }
+  std::vector<Write> writes() {
+    const std::lock_guard lock(mutex_);
+    return writes_;
+  }
+  std::vector<std::string> ids() {
+    std::vector<std::string> all;
+    for (const Write& write : writes()) all.insert(all.end(), write.ids.begin(), write.ids.end());
+    return all;
+  }
+  std::vector<SaveOutcome> outcomes() {
+    const std::lock_guard lock(mutex_);
+    return outcomes_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void(bool)> telling_;
+  std::vector<Write> writes_;
+  std::vector<SaveOutcome> outcomes_;
+  size_t count_ = 0;
+};
+
+class GroupCommitTest : public testing::Test {
+ protected:
+  void Start(const GroupCommitLimits& limits = {}) {
+    commit_ = std::make_unique<GroupCommit>(store_, told_.Listener(), limits, clock_, admit_);
+    store_.WaitForLog("vanish, sweep");  // it looks what is owed
+    store_.ForgetLog();
+  }
+  void Submit(const std::vector<PlainEvent>& events) { SubmitAs({}, events); }
+  // As a connection of an address.
+  void SubmitAs(const Party& party, const std::vector<PlainEvent>& events, Work work = 0) {
+    commit_->Submit(SubmissionsOf(events, party, work));
+  }
+  void HangInAWrite() {
+    store_.HoldSaves();
+    Submit(Notes(1, "first "));
+    store_.WaitForSave();
+  }
+  // The first write hangs, so that what follows waits together.
+  void SubmitBehindAHangingWrite(const std::vector<PlainEvent>& events) {
+    store_.HoldSaves();
+    Submit(Notes(1, "first "));
+    store_.WaitForSave();
+    Submit(events);
+  }
+  std::vector<size_t> WriteSizes() {
+    std::vector<size_t> sizes;
+    for (const Told::Write& write : told_.writes()) sizes.push_back(write.ids.size());
+    return sizes;
+  }
+
+  ManualWallClock clock_{kStart};
+  ScriptedStore store_;
+  Told told_;
+  PacedRemovals::Admit admit_;
+  std::unique_ptr<GroupCommit> commit_;  // ends first
+};
+
+}  // namespace weir

@@ -1,0 +1,197 @@
+// A random history that a store and the model live through side by side, compared at every step.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "relay/store/store_check.h"
+#include "tests/fixtures/model_store.h"
+#include "tests/fixtures/random_nostr.h"
+#include "tests/relay/store/store_fixture.h"
+
+namespace weir {
+
+// Where two long lists differ first.
+inline testing::AssertionResult SameIds(const std::vector<std::string>& ids, const std::vector<std::string>& expected) {
+  const auto [at, at_expected] = std::ranges::mismatch(ids, expected);
+  if (at == ids.end() && at_expected == expected.end()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << ids.size() << " events instead of " << expected.size() << "; at place "
+                                     << at - ids.begin() << " " << (at == ids.end() ? "nothing" : *at) << " instead of "
+                                     << (at_expected == expected.end() ? "nothing" : *at_expected);
+}
+
+class History {
+ public:
+  History(uint64_t seed, size_t events)
+      : nostr_(seed, events), options_(SmallStore(directory_ / "events")), model_({RandomNostr::kOwnUrl}) {
+    options_.own_urls = {RandomNostr::kOwnUrl};
+    Reopen();
+  }
+
+  RandomNostr& nostr() { return nostr_; }
+  RocksDbStore& store() { return *store_; }
+  const ModelStore& model() const { return model_; }
+  uint64_t now() const { return now_; }
+
+  // One step of many kinds; `progress` goes from 0 to 1.
+  void Step(double progress) {
+    if (nostr_.OneIn(3)) now_ += nostr_.Below(4);
+    Save(progress);
+    if (nostr_.OneIn(2)) Ask();
+    if (nostr_.OneIn(15)) Delete(progress);
+    if (nostr_.OneIn(15)) Sweep();
+    if (nostr_.OneIn(40)) Reopen();
+  }
+
+  void Save(double progress) {
+    std::vector<PlainEvent> batch;
+    for (uint64_t n = 1 + nostr_.Below(nostr_.OneIn(4) ? 30 : 4); n > 0; --n)
+      batch.push_back(!batch.empty() && nostr_.OneIn(10) ? batch.back() : nostr_.Around(progress));
+    std::vector<SaveOutcome> expected;
+    for (const PlainEvent& event : batch) expected.push_back(model_.Save(event, now_));
+    const std::vector<SaveOutcome> outcomes = nostr_.OneIn(2) ? SaveAll(*store_, batch, now_) : SaveInPieces(batch);
+    ASSERT_EQ(outcomes.size(), batch.size());
+    for (size_t i = 0; i < batch.size(); ++i)
+      ASSERT_EQ(static_cast<int>(outcomes[i]), static_cast<int>(expected[i])) << i << ": " << JsonOf(batch[i]);
+  }
+
+  // As the commit thread does, with bounds so small that deletions take several writes.
+  std::vector<SaveOutcome> SaveInPieces(const std::vector<PlainEvent>& batch) {
+    std::vector<Event> events;
+    for (const PlainEvent& event : batch) events.push_back(ToEvent(event));
+    std::vector<SaveResult> results(events.size());
+    for (size_t next = 0; next < events.size();) {
+      const Result<size_t> settled =
+          store_->SaveSome(std::span(events).subspan(next), now_, AnyWork(), std::span(results).subspan(next));
+      EXPECT_TRUE(settled.ok()) << settled.status().message();
+      if (!settled.ok()) return {};
+      next += settled.value();
+      MaybeEnd();
+    }
+    for (OwedPiece done{.more = true}; done.more;) {
+      const Result<OwedPiece> piece = store_->RemoveVanished(AnyWork());
+      EXPECT_TRUE(piece.ok()) << piece.status().message();
+      if (!piece.ok()) return {};
+      done = piece.value();
+      MaybeEnd();
+    }
+    std::vector<SaveOutcome> outcomes;
+    for (const SaveResult& result : results) outcomes.push_back(result.outcome);
+    return outcomes;
+  }
+  // From here on the process may end between two pieces. Not with queries open.
+  void EndBetweenPieces() { ends_ = true; }
+  void MaybeEnd() {
+    if (!ends_ || !nostr_.OneIn(150)) return;
+    store_.reset();
+    store_ = MustOpen(options_);
+  }
+  Work AnyWork() { return nostr_.OneIn(3) ? 1 : nostr_.Below(100 * kEntryWork); }
+
+  void Ask() {
+    const std::vector<Filter> filters = nostr_.Filters();
+    const ModelQuery query = AnyQuery();
+    const auto found = store_->Find(filters, ForStore(query));
+    // Nothing changes meanwhile, so letting go between two slices must not be seen.
+    const std::vector<std::string> ids =
+        Drain(*found, AnySlice(), [this, now_and_then = nostr_.OneIn(2)](Query& suspended) {
+          if (now_and_then && nostr_.OneIn(3)) suspended.Suspend();
+        });
+    const ModelAnswer expected = model_.Find(filters, query);
+    ASSERT_TRUE(SameIds(ids, expected.ids)) << Describe(filters, query);
+    ASSERT_EQ(found->complete(), expected.complete) << Describe(filters, query);
+  }
+
+  void Delete(double progress) {
+    std::vector<EventId> ids;
+    size_t expected = 0;
+    for (uint64_t n = nostr_.Below(4); n > 0; --n) {
+      const std::string& id = nostr_.Around(progress).id;
+      ids.push_back(ToBytes(id));
+      expected += model_.Delete(id) ? 1 : 0;
+    }
+    const Result<uint64_t> deleted = store_->Delete(ids);
+    ASSERT_TRUE(deleted.ok()) << deleted.status().message();
+    ASSERT_EQ(deleted.value(), expected);
+  }
+
+  // In pieces of any size, between which the process may end.
+  void Sweep() {
+    const uint64_t before = store_->Sizes().events;
+    for (OwedPiece done{.more = true}; done.more;) {
+      const Result<OwedPiece> piece = store_->RemoveExpired(now_, AnyWork());
+      ASSERT_TRUE(piece.ok()) << piece.status().message();
+      done = piece.value();
+      MaybeEnd();
+    }
+    ASSERT_EQ(before - store_->Sizes().events, model_.SweepExpired(now_));
+  }
+
+  void Reopen() {
+    store_.reset();
+    store_ = MustOpen(options_);
+    ASSERT_NE(store_, nullptr);
+    if (nostr_.OneIn(2)) CompareAll();
+  }
+
+  // Everything that the store tells without a filter.
+  void CompareAll() {
+    std::vector<std::string> expected;
+    for (const PlainEvent& event : model_.events()) expected.push_back(event.id);
+    ASSERT_EQ(StoredIds(*store_), expected);
+    ASSERT_EQ(store_->Sizes().events, expected.size());
+    for (const PlainEvent& event : nostr_.events()) {
+      const Result<bool> has = store_->Has(ToBytes(event.id));
+      ASSERT_TRUE(has.ok());
+      ASSERT_EQ(has.value(), model_.Has(event.id));
+    }
+    const Result<CheckReport> report = CheckStore(*store_);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    ASSERT_TRUE(report.value().clean()) << ToText(report.value());
+  }
+
+  ModelQuery AnyQuery() {
+    ModelQuery query;
+    query.now_seconds = now_;
+    if (nostr_.OneIn(4)) query.default_limit = nostr_.Below(10);
+    if (nostr_.OneIn(4)) query.max_limit = 1 + nostr_.Below(20);
+    if (nostr_.OneIn(4)) query.visible = [](const PlainEvent& event) { return event.kind != 4 && event.kind != 1059; };
+    return query;
+  }
+  static QueryOptions ForStore(const ModelQuery& query) {
+    QueryOptions options;
+    options.now_seconds = query.now_seconds;
+    options.default_limit = query.default_limit;
+    options.max_limit = query.max_limit;
+    if (query.visible) options.visible = [](EventView event) { return event.kind() != 4 && event.kind() != 1059; };
+    return options;
+  }
+  Slice AnySlice() {
+    Slice slice;
+    slice.max_work = 1 + nostr_.Below(nostr_.OneIn(3) ? 10 * kVisitWork : 2 * kTurnWork);
+    slice.max_bytes = static_cast<uint32_t>(1 + nostr_.Below(20'000));
+    return slice;
+  }
+  static std::string Describe(const std::vector<Filter>& filters, const ModelQuery& query) {
+    std::string text = "default limit " + std::to_string(query.default_limit) + ", at most " +
+                       std::to_string(query.max_limit) + (query.visible ? ", not all visible" : "");
+    for (const Filter& filter : filters) text += "\n" + ToJson(filter);
+    return text;
+  }
+
+ private:
+  TempDirectory directory_;
+  RandomNostr nostr_;
+  StoreOptions options_;
+  ModelStore model_;
+  std::unique_ptr<RocksDbStore> store_;
+  uint64_t now_ = RandomNostr::kStart;
+  bool ends_ = false;
+};
+
+}  // namespace weir

@@ -1,0 +1,236 @@
+// What opening says when it cannot, and that it changes nothing then.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+
+#include "relay/store/keys.h"
+#include "relay/store/store_check.h"
+#include "rocksdb/db.h"
+#include "tests/fixtures/as_nobody.h"
+#include "tests/relay/store/saving_child.h"
+#include "tests/relay/store/store_fixture.h"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Opening : public testing::Test {
+ protected:
+  std::string Refusal(const StoreOptions& options) {
+    const auto store = RocksDbStore::Open(options);
+    EXPECT_FALSE(store.ok()) << "was opened";
+    return store.status().message();
+  }
+  std::string Refusal() { return Refusal(SmallStore(path_)); }
+
+  StoreOptions ReadOnly() {
+    StoreOptions options = SmallStore(path_);
+    options.read_only = true;
+    options.create = false;
+    return options;
+  }
+
+  // One event in a closed store.
+  void MakeStore() { SaveAll(*MustOpen(SmallStore(path_)), {note_}); }
+
+  // The database as RocksDB has it.
+  std::unique_ptr<rocksdb::DB> Raw() {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* db = nullptr;
+    std::vector<std::string> names;
+    if (!rocksdb::DB::ListColumnFamilies(options, path_, &names).ok()) names = {rocksdb::kDefaultColumnFamilyName};
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    for (const std::string& name : names) families.emplace_back(name, options);
+    std::vector<rocksdb::ColumnFamilyHandle*> handles;
+    const rocksdb::Status status = rocksdb::DB::Open(options, path_, families, &handles, &db);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    for (rocksdb::ColumnFamilyHandle* handle : handles) db->DestroyColumnFamilyHandle(handle);
+    return std::unique_ptr<rocksdb::DB>(db);
+  }
+
+  std::map<std::string, fs::file_time_type> Files() {
+    std::map<std::string, fs::file_time_type> files;
+    for (const auto& file : fs::directory_iterator(path_)) files[file.path().string()] = file.last_write_time();
+    return files;
+  }
+
+  const PlainEvent note_ = Plain(Author(1), 1000, 1);
+  TempDirectory directory_;
+  const std::string path_ = directory_ / "events";
+};
+
+testing::AssertionResult Says(const std::string& message, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    if (message.find(part) == std::string::npos)
+      return testing::AssertionFailure() << "\"" << message << "\" does not say \"" << part << "\"";
+  return testing::AssertionSuccess();
+}
+
+TEST_F(Opening, MakesADatabaseWithItsDirectories) {
+  StoreOptions options = SmallStore(directory_ / "a/b/events");
+  const auto store = MustOpen(options);
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(store->Sizes().events, 0U);
+}
+
+TEST_F(Opening, AMissingOneIsNotMadeWhereThatIsNotWanted) {
+  StoreOptions options = SmallStore(path_);
+  options.create = false;
+  EXPECT_TRUE(Says(Refusal(options), {path_}));
+  EXPECT_TRUE(Says(Refusal(ReadOnly()), {path_}));
+  EXPECT_FALSE(fs::exists(path_));
+}
+
+TEST_F(Opening, OneThatAnotherProcessHasIsRefusedWithItsName) {
+  ChildProcess child({}, AsChild("hold", path_));
+  std::string line;
+  ASSERT_TRUE(child.ReadLine(&line));
+  EXPECT_TRUE(Says(Refusal(), {path_, "in use", std::to_string(child.pid())}));
+  child.EndInput();
+  EXPECT_EQ(child.Wait(), 0);
+  EXPECT_NE(MustOpen(SmallStore(path_)), nullptr);
+}
+
+TEST_F(Opening, OneWhoseProcessWasKilledIsFree) {
+  ChildProcess child({}, AsChild("hold", path_));
+  std::string line;
+  ASSERT_TRUE(child.ReadLine(&line));
+  child.Kill();
+  child.Wait();
+  EXPECT_NE(MustOpen(SmallStore(path_)), nullptr);
+}
+
+TEST_F(Opening, OneThatThisProcessHasIsRefused) {
+  const auto store = MustOpen(SmallStore(path_));
+  EXPECT_TRUE(Says(Refusal(), {path_, "in use", std::to_string(getpid())}));
+}
+
+TEST_F(Opening, ANewerFormatIsRefused) {
+  MakeStore();
+  ASSERT_TRUE(Raw()->Put({}, "format", "2").ok());
+  EXPECT_TRUE(Says(Refusal(), {path_, "newer", "2"}));
+  EXPECT_TRUE(Says(Refusal(ReadOnly()), {path_, "newer"}));
+}
+
+TEST_F(Opening, AFormatThatIsNoneIsRefused) {
+  MakeStore();
+  ASSERT_TRUE(Raw()->Put({}, "format", "one\n").ok());
+  EXPECT_TRUE(Says(Refusal(), {path_, "format"}));
+}
+
+TEST_F(Opening, AnotherProgramsRocksDbIsRefusedAndLeftAsItIs) {
+  fs::create_directories(path_);
+  ASSERT_TRUE(Raw()->Put({}, "their key", "their value").ok());
+  EXPECT_TRUE(Says(Refusal(), {path_, "not weir's"}));
+  std::string value;
+  const auto db = Raw();
+  std::vector<std::string> families;
+  EXPECT_TRUE(rocksdb::DB::ListColumnFamilies({}, path_, &families).ok());
+  EXPECT_EQ(families.size(), 1U);
+  EXPECT_TRUE(db->Get({}, "their key", &value).ok());
+  EXPECT_EQ(value, "their value");
+}
+
+TEST_F(Opening, APathBelowAFileIsRefused) {
+  std::ofstream(directory_ / "file") << "text";
+  EXPECT_TRUE(Says(Refusal(SmallStore(directory_ / "file/events")), {directory_ / "file/events"}));
+  EXPECT_TRUE(Says(Refusal(SmallStore(directory_ / "file")), {directory_ / "file"}));
+}
+
+TEST_F(Opening, AnUnwritableDirectoryIsRefused) {
+  fs::permissions(directory_.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_TRUE(Says(AsNobody(directory_.path(), [this] { return Refusal(); }), {path_, "Permission denied"}));
+  fs::permissions(directory_.path(), fs::perms::owner_all);
+}
+
+TEST_F(Opening, ADamagedDatabaseIsRefused) {
+  MakeStore();
+  std::ofstream(path_ + "/CURRENT") << "MANIFEST-999999\n";
+  EXPECT_TRUE(Says(Refusal(), {path_}));
+}
+
+TEST_F(Opening, OneThatWasNotFinishedIsFinished) {
+  fs::create_directories(path_);
+  Raw();  // as it is when the process is killed before it wrote the format
+  const auto store = MustOpen(SmallStore(path_));
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(SaveAll(*store, {note_}).front(), SaveOutcome::kSaved);
+}
+
+TEST_F(Opening, ForReadingOnlyWritesNothing) {
+  MakeStore();
+  const auto before = Files();
+  {
+    const auto store = MustOpen(ReadOnly());
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(StoredIds(*store), std::vector{note_.id});
+    EXPECT_EQ(store->Sizes().events, 1U);
+    const std::vector<Event> more = {ToEvent(Plain(Author(1), 1001, 1))};
+    std::vector<SaveResult> results(1);
+    EXPECT_FALSE(store->Save(more, 0, results).ok());
+    EXPECT_FALSE(store->Delete(std::vector{ToBytes(note_.id)}).ok());
+  }
+  EXPECT_EQ(Files(), before);
+}
+
+TEST_F(Opening, ForReadingOnlyGoesBesideOneThatWrites) {
+  ChildProcess child({}, AsChild("save", path_));
+  Expectation expected;
+  std::string line;
+  uint64_t events = 0;
+  for (int round = 0; round < 8; ++round) {
+    for (const uint64_t enough = expected.acknowledged() + 400; expected.acknowledged() < enough;) {
+      ASSERT_TRUE(child.ReadLine(&line)) << "the writer ended";
+      expected.Hear(line);
+    }
+    const auto store = MustOpen(ReadOnly());
+    ASSERT_NE(store, nullptr);
+    EXPECT_GE(store->Sizes().events, events);
+    events = store->Sizes().events;
+    const Result<CheckReport> report = CheckStore(*store);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    ASSERT_TRUE(report.value().clean()) << ToText(report.value());
+  }
+}
+
+TEST_F(Opening, EventsWithoutTheirCountersAreNotWrittenOver) {
+  for (const bool gone : {true, false}) {
+    {
+      const auto store = MustOpen(SmallStore(path_));
+      SaveAll(*store, {gone ? note_ : Plain(Author(2), 1000, 1)});
+      for (rocksdb::ColumnFamilyHandle* family : store->families()) {
+        if (family->GetName() != kIndexFamily) continue;
+        const Key counters = CountersKey();
+        const rocksdb::Slice key(counters.view().data(), counters.view().size());
+        ASSERT_TRUE((gone ? store->db()->Delete({}, family, key) : store->db()->Put({}, family, key, "?")).ok());
+      }
+    }
+    EXPECT_NE(Refusal().find("what counts them is damaged"), std::string::npos);
+    fs::remove_all(path_);
+  }
+}
+
+// With moved brakes and nothing that controls, an interactive write waited 2.7 s.
+TEST_F(Opening, WithoutALimiterRocksDbKeepsItsOwnBrakes) {
+  for (const bool controlled : {false, true}) {
+    StoreOptions options = SmallStore(path_);
+    options.move_brakes = controlled;
+    const auto store = MustOpen(options);
+    for (rocksdb::ColumnFamilyHandle* family : store->families()) {
+      const rocksdb::Options open = store->db()->GetOptions(family);
+      EXPECT_EQ(open.level0_slowdown_writes_trigger, controlled ? 28 : 12) << family->GetName();
+      EXPECT_EQ(open.level0_stop_writes_trigger, controlled ? 36 : 20);
+      EXPECT_EQ(open.soft_pending_compaction_bytes_limit, (controlled ? 32ull : 4ull) << 30);
+      EXPECT_EQ(open.max_write_buffer_number, controlled ? 4 : 2);
+      EXPECT_EQ(store->prepared().geometry.at(family->GetName()).brakes_moved, controlled);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir

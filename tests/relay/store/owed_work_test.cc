@@ -1,0 +1,122 @@
+// What the group commit does for the store between the writes: it removes what is to vanish and what expired.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "tests/relay/store/group_commit_fixture.h"
+
+namespace weir {
+namespace {
+
+using OwedWorkTest = GroupCommitTest;
+
+TEST_F(OwedWorkTest, NothingIsSweptBeforeAMinuteHasPassed) {
+  Start();
+  clock_.Advance(59);
+  Submit(Notes(1));
+  commit_->Stop();
+  EXPECT_EQ(store_.log(), "save 1");
+}
+
+TEST_F(OwedWorkTest, ExpiredEventsAreSweptOnceAMinute) {
+  Start();
+  clock_.Advance(60);
+  Submit(Notes(1));
+  store_.WaitForLog("save 1, vanish, sweep");
+  clock_.Advance(59);
+  Submit(Notes(1));
+  commit_->Stop();
+  EXPECT_EQ(store_.log(), "save 1, vanish, sweep, save 1");
+  EXPECT_EQ(commit_->Stats().sweeps, 2U);
+}
+
+TEST_F(OwedWorkTest, ALongSweepGoesInPiecesAndWritesGoBetween) {
+  Start();
+  store_.SetExpired(1000);
+  store_.HoldSweeps();
+  clock_.Advance(60);
+  Submit(Notes(1));
+  store_.WaitForLog("save 1, vanish");
+  Submit(Notes(5));
+  store_.LetSweepsGo();
+  store_.WaitForLog("save 1, vanish, save 5, sweep, sweep, sweep, sweep");
+  commit_->Stop();
+  EXPECT_EQ(commit_->Stats().expired_removed, 1000U);
+  EXPECT_EQ(commit_->Stats().sweeps, 2U);
+}
+
+TEST_F(OwedWorkTest, ASmallAuthorHasVanishedBeforeTheAnswer) {
+  Start();
+  store_.SaveRequestsToVanish();
+  store_.HoldSweeps();
+  Submit(Notes(1));
+  store_.WaitForLog("save 1, vanish");
+  EXPECT_TRUE(told_.ids().empty());
+  store_.LetSweepsGo();
+  told_.WaitFor(1);
+}
+
+TEST_F(OwedWorkTest, AFailedSweepIsCountedAndTriedAgainAMinuteLater) {
+  Start();
+  store_.FailSweeps("no space left on device");
+  clock_.Advance(60);
+  Submit(Notes(1));
+  store_.WaitForLog("save 1, vanish, sweep");
+  store_.FailSweeps("");
+  clock_.Advance(60);
+  Submit(Notes(1));
+  store_.WaitForLog("save 1, vanish, sweep, save 1, vanish, sweep");
+  commit_->Stop();
+  EXPECT_EQ(commit_->Stats().failed_sweeps, 1U);
+  EXPECT_EQ(commit_->Stats().sweeps, 2U);
+}
+
+TEST_F(OwedWorkTest, WhatCannotVanishDoesNotKeepBackWhatExpired) {
+  Start();
+  store_.SetExpired(1000);
+  store_.FailVanishing("a damaged block");
+  clock_.Advance(60);
+  Submit(Notes(1));
+  store_.WaitForLog("save 1, vanish, sweep, sweep, sweep, sweep");
+  commit_->Stop();
+  EXPECT_EQ(commit_->Stats().expired_removed, 1000U);
+  EXPECT_EQ(commit_->Stats().failed_sweeps, 1U);
+}
+
+TEST_F(OwedWorkTest, AClockThatIsSetBackDoesNotPutSweepsOff) {
+  Start();
+  clock_.Set(kStart - 1'000'000);
+  Submit(Notes(1));
+  store_.WaitForLog("save 1, vanish, sweep");
+}
+
+TEST_F(OwedWorkTest, StopDoesNotWaitForTheEndOfASweep) {
+  Start();
+  store_.SetExpired(1'000'000'000);
+  clock_.Advance(60);
+  Submit(Notes(1));
+  told_.WaitFor(1);
+  commit_->Stop();
+  EXPECT_EQ(commit_->Stats().sweeps, 1U) << "the one at the start";
+}
+
+TEST(OwedWorkOnDisk, RemovesWhatExpired) {
+  const TempDirectory directory;
+  const auto store = MustOpen(SmallStore(directory / "events"));
+  ASSERT_NE(store, nullptr);
+  std::vector<PlainEvent> events;
+  for (int i = 0; i < 600; ++i)
+    events.push_back(Plain(Author(1), kStart, 1, {{"expiration", std::to_string(kStart + 30)}}, std::to_string(i)));
+  SaveAll(*store, events, kStart);
+  ManualWallClock clock(kStart);
+  Told told;
+  GroupCommit commit(*store, told.Listener(), {}, clock);
+  clock.Advance(60);
+  commit.Submit(SubmissionsOf(Notes(1)));
+  while (commit.Stats().expired_removed < 600) std::this_thread::yield();
+  EXPECT_EQ(StoredIds(*store), IdsOf(Notes(1)));
+}
+
+}  // namespace
+}  // namespace weir

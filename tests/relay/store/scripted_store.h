@@ -1,0 +1,142 @@
+// A store that does as it is told: it hangs, fails, and remembers in which order it was called.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relay/store/event_store.h"
+
+namespace weir {
+
+class ScriptedStore final : public EventStore {
+ public:
+  void HoldSaves() { Set(&ScriptedStore::hold_saves_, true); }
+  void LetSavesGo() { Set(&ScriptedStore::hold_saves_, false); }
+  void HoldSweeps() { Set(&ScriptedStore::hold_sweeps_, true); }
+  void LetSweepsGo() { Set(&ScriptedStore::hold_sweeps_, false); }
+  // Empty: no more failures.
+  void FailSaves(std::string message) { Set(&ScriptedStore::save_error_, std::move(message)); }
+  void FailSweeps(std::string message) { Set(&ScriptedStore::sweep_error_, std::move(message)); }
+  void FailVanishing(std::string message) { Set(&ScriptedStore::vanish_error_, std::move(message)); }
+  static constexpr uint64_t kSweptAtOnce = 256;
+  void SetExpired(uint64_t events) { Set(&ScriptedStore::expired_, events); }
+  void ThrowInSaves(bool does) { Set(&ScriptedStore::save_throws_, does); }
+  // Every event that is saved is a request to vanish.
+  void SaveRequestsToVanish() { Set(&ScriptedStore::vanishes_, true); }
+  // Called when a save begins and when it has ended well, on its thread.
+  void WhenSaving(std::function<void(bool begins)> saving) { Set(&ScriptedStore::saving_, std::move(saving)); }
+  // This one takes so many saves.
+  void SaveInPieces(const std::string& id, int pieces) {
+    const std::lock_guard lock(mutex_);
+    pieces_left_[id] = pieces;
+  }
+
+  // Until a Save hangs.
+  void WaitForSave() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return in_save_; });
+  }
+  void WaitForLog(const std::string& log) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return log_ == log; });
+  }
+  void ForgetLog() { Set(&ScriptedStore::log_, std::string()); }
+  std::string log() const {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
+  std::vector<std::string> saved_ids() const {
+    const std::lock_guard lock(mutex_);
+    return saved_ids_;
+  }
+
+  Result<size_t> SaveSome(std::span<const Event> events, uint64_t, Work, std::span<SaveResult> results) override {
+    std::unique_lock lock(mutex_);
+    if (saving_) saving_(true);
+    Log("save " + std::to_string(events.size()));
+    in_save_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !hold_saves_; });
+    in_save_ = false;
+    if (save_throws_) throw std::bad_alloc();
+    if (!save_error_.empty()) return Status::Error(save_error_);
+    const auto is_long = [this](const Event& event) { return pieces_left_.contains(ToHex(event.view().id())); };
+    size_t settled = 0;
+    for (; settled < events.size(); ++settled) {
+      const std::string id = ToHex(events[settled].view().id());
+      SaveResult& result = results[settled];
+      if (is_long(events[settled]) && --pieces_left_[id] > 0) {
+        ++result.tags_done;
+        break;
+      }
+      saved_ids_.push_back(id);
+      result = {SaveOutcome::kSaved, saved_ids_.size(), result.tags_done, 0, vanishes_};
+    }
+    if (saving_) saving_(false);
+    return settled;
+  }
+
+  Result<OwedPiece> RemoveVanished(Work) override {
+    std::unique_lock lock(mutex_);
+    Log("vanish");
+    changed_.wait(lock, [this] { return !hold_sweeps_; });
+    if (!vanish_error_.empty()) return Status::Error(vanish_error_);
+    return OwedPiece();
+  }
+
+  Result<OwedPiece> RemoveExpired(uint64_t, Work) override {
+    std::unique_lock lock(mutex_);
+    Log("sweep");
+    changed_.wait(lock, [this] { return !hold_sweeps_; });
+    if (!sweep_error_.empty()) return Status::Error(sweep_error_);
+    const uint64_t removed = std::min<uint64_t>(expired_, kSweptAtOnce);
+    expired_ -= removed;
+    return OwedPiece{.removed = removed, .more = expired_ > 0};
+  }
+
+  Result<bool> Has(const EventId&) const override { return false; }
+  Result<bool> HasSigned(EventView) const override { return false; }
+  std::unique_ptr<Query> Find(std::vector<Filter>, const QueryOptions&) const override { return nullptr; }
+  Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
+  Status ScanAll(uint64_t, const std::function<bool(uint64_t, EventView)>&) const override { return {}; }
+  Status Flush() override { return {}; }
+  StoreSizes Sizes() const override { return {}; }
+
+ private:
+  template <typename T>
+  void Set(T ScriptedStore::*member, T value) {
+    const std::lock_guard lock(mutex_);
+    this->*member = std::move(value);
+    changed_.notify_all();
+  }
+  void Log(const std::string& what) {
+    log_ += (log_.empty() ? "" : ", ") + what;
+    changed_.notify_all();
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool hold_saves_ = false;
+  bool hold_sweeps_ = false;
+  bool in_save_ = false;
+  std::string save_error_;
+  std::string sweep_error_;
+  std::string vanish_error_;
+  uint64_t expired_ = 0;
+  bool save_throws_ = false;
+  bool vanishes_ = false;
+  std::function<void(bool)> saving_;
+  std::map<std::string, int> pieces_left_;
+  std::string log_;
+  std::vector<std::string> saved_ids_;
+};
+
+}  // namespace weir

@@ -1,0 +1,174 @@
+// How those who do not block are told: once, without the lock, and never after their end.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <latch>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/throttle/gate_fixture.h"
+
+namespace weir {
+namespace {
+
+using State = Admission::State;
+using GateTellingTest = GateWaitTest;
+using ScanGateTellingTest = ScanGateTest;
+
+TEST_F(GateTellingTest, OnSettledIsCalledOnceWhenTheTurnComes) {
+  Exhaust();
+  Admission admission = gate_.Admit({1000}, Interactive());
+  int calls = 0;
+  admission.OnSettled([&] { ++calls; });
+  EXPECT_EQ(calls, 0);
+  Run(milliseconds(10));
+  EXPECT_EQ(calls, 1);
+  gate_.RefuseAll("stopped");
+  gate_.SetLimits({});
+  EXPECT_EQ(admission.Poll(), State::kAdmitted);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(GateTellingTest, OnSettledIsCalledHereWhenNothingIsLeftToWaitFor) {
+  Exhaust();
+  int calls = 0;
+  Admission refused = gate_.Admit({100'000'000}, Interactive());
+  ASSERT_EQ(refused.state(), State::kWaiting) << "more than the burst passes when the bucket is full";
+  gate_.RefuseAll("stopped");
+  refused.OnSettled([&] { ++calls; });
+  EXPECT_EQ(calls, 1) << "settled, though nobody has looked yet";
+  gate_.SetLimits({});
+  Admission admitted = gate_.Admit({1}, Interactive());
+  admitted.OnSettled([&] { ++calls; });
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(GateTellingTest, OnSettledIsNotCalledAfterDestruction) {
+  Exhaust();
+  int calls = 0;
+  {
+    Admission admission = gate_.Admit({1000}, Interactive());
+    admission.OnSettled([&] { ++calls; });
+  }
+  Run(seconds(2));
+  EXPECT_EQ(calls, 0);
+}
+
+TEST_F(GateTellingTest, WhoIsToldMayAskAgainAndEndItsOwnAdmission) {
+  Exhaust();
+  std::optional<Admission> own = gate_.Admit({1000}, Interactive());
+  std::optional<Admission> next;
+  own->OnSettled([&] {
+    own.reset();
+    next.emplace(gate_.Admit({1000}, Interactive()));
+    EXPECT_EQ(gate_.Stats().waiting, 1U) << "the gate is not locked";
+  });
+  Run(milliseconds(1) + microseconds(1));
+  ASSERT_TRUE(next.has_value());
+  EXPECT_FALSE(own.has_value());
+  Run(milliseconds(2));
+  EXPECT_EQ(next->Poll(), State::kAdmitted);
+}
+
+// Each ends its permit, so that the next has its turn: as deep as the queue is long, were they called by each other.
+TEST_F(ScanGateTellingTest, AChainOfTurnsDoesNotGrowTheStack) {
+  gate_.SetLimits(Slots(1));
+  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
+  std::vector<std::optional<Admission>> waiting(9000);
+  size_t told = 0;
+  char* outermost = nullptr;
+  for (std::optional<Admission>& admission : waiting) {
+    admission.emplace(gate_.Admit({5000}, Interactive()));
+    ASSERT_TRUE(admission->waiting());
+    admission->OnSettled([&] {
+      char here = 0;
+      if (outermost == nullptr) outermost = &here;
+      EXPECT_LT(std::abs(outermost - &here), 10'000);
+      ++told;
+      admission.reset();
+    });
+  }
+  holder.reset();
+  EXPECT_EQ(told, waiting.size());
+  EXPECT_EQ(gate_.Stats().running, 0);
+}
+
+TEST_F(GateTellingTest, AThrowOfWhoIsToldIsCountedAndTheOthersAreToldAllTheSame) {
+  Exhaust();
+  Admission first = gate_.Admit({1000}, Interactive());
+  Admission second = gate_.Admit({1000}, Interactive());
+  int calls = 0;
+  first.OnSettled([] { throw std::runtime_error("boom"); });
+  second.OnSettled([&] { ++calls; });
+  testing::internal::CaptureStderr();
+  Run(milliseconds(3));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("boom"), std::string::npos);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(first.Poll(), State::kAdmitted);
+  EXPECT_EQ(gate_.Stats().failed_callbacks, 1U);
+}
+
+TEST_F(GateTellingTest, NewLimitsTellNobodyUntilTheirCallerHoldsNoLocks) {
+  Exhaust();
+  Admission admission = gate_.Admit({1000}, Interactive());
+  int calls = 0;
+  admission.OnSettled([&] { ++calls; });
+  gate_.SetLimits({});
+  EXPECT_EQ(calls, 0);
+  gate_.TellSettled();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(GateTellingTest, WhoIsSettledAndNotYetToldIsToldByCancelAndForgottenByDestruction) {
+  Exhaust();
+  int calls = 0;
+  Admission cancelled = gate_.Admit({1000}, Interactive());
+  cancelled.OnSettled([&] { ++calls; });
+  {
+    Admission destroyed = gate_.Admit({1000}, Interactive());
+    destroyed.OnSettled([&] { calls += 100; });
+    gate_.SetLimits({});
+    EXPECT_FALSE(cancelled.Cancel());
+    EXPECT_TRUE(cancelled.admitted());
+    EXPECT_EQ(calls, 101) << "and with it whoever else is due";
+  }
+  Admission late = [&] {
+    Exhaust();
+    Admission admission = gate_.Admit({1000}, Interactive());
+    admission.OnSettled([&] { ++calls; });
+    gate_.SetLimits({});
+    return admission;
+  }();
+  { const Admission gone = std::move(late); }
+  gate_.TellSettled();
+  EXPECT_EQ(calls, 101);
+}
+
+// The function may use what lives as long as the admission.
+TEST_F(ScanGateTellingTest, DestructionWaitsUntilWhoIsBeingToldHasReturned) {
+  gate_.SetLimits(Slots(1));
+  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
+  std::optional<Admission> waiting = gate_.Admit({5000}, Interactive());
+  std::latch begun(1);
+  std::atomic<bool> returned = false;
+  waiting->OnSettled([&] {
+    begun.count_down();
+    for (int n = 0; n < 1000; ++n) std::this_thread::yield();
+    returned = true;
+  });
+  std::jthread teller([&] { holder.reset(); });
+  begun.wait();
+  EXPECT_EQ(waiting->Poll(), State::kAdmitted) << "which does not wait";
+  waiting.reset();
+  EXPECT_TRUE(returned);
+  teller.join();
+  EXPECT_EQ(gate_.Stats().running, 0);
+}
+
+}  // namespace
+}  // namespace weir

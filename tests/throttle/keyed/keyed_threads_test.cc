@@ -1,0 +1,99 @@
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "tests/throttle/keyed/keyed_fixture.h"
+
+namespace weir {
+namespace {
+
+struct CountingCaller : KeyedCaller {
+  void OnAnswer(const KeyedAnswer& answer) override {
+    if (answer.code == KeyedCode::kGranted) ++granted;
+    ++answered;
+  }
+  std::atomic<uint64_t> granted{0};
+  std::atomic<uint64_t> answered{0};
+};
+
+void OnThreads(int threads, const std::function<void(int)>& what) {
+  std::vector<std::thread> running;
+  for (int i = 0; i < threads; ++i) running.emplace_back(what, i);
+  for (std::thread& thread : running) thread.join();
+}
+
+TEST(KeyedThreads, GrantsOneKeyExactlyItsLimitWhoeverAsks) {
+  constexpr uint32_t kLimit = 30'000;
+  constexpr int kThreads = 4, kEach = 10'000;
+  const ManualClock clock(TimePoint(std::chrono::hours(1)));
+  KeyedLimiter limiter({.rules = std::make_shared<KeyedRules>(KeyedLimits{.max_requests = kLimit})}, clock);
+  const auto caller = std::make_shared<CountingCaller>();
+  OnThreads(kThreads, [&](int) {
+    for (int i = 0; i < kEach; ++i) limiter.Take({.key = "one"}, caller);
+  });
+  limiter.Tick();
+  EXPECT_EQ(caller->granted, kLimit);
+  EXPECT_EQ(caller->answered, uint64_t{kThreads} * kEach);
+}
+
+TEST(KeyedThreads, LosesNobodyWhileTheyComeWaitLeaveAndGiveBack) {
+  constexpr int kThreads = 4, kEach = 3'000;
+  ManualClock clock(TimePoint(std::chrono::hours(1)));
+  KeyedLimiter limiter(
+      {.rules = std::make_shared<KeyedRules>(KeyedLimits{.max_requests = 5, .max_waiting = 50}), .shards = 2}, clock);
+  // Leaves while it waits, or gives back.
+  struct Caller : KeyedCaller {
+    void OnWaiting(KeyedTicket ticket) override {
+      if (leaves) limiter->Leave(key, ticket);
+    }
+    void OnAnswer(const KeyedAnswer& answer) override {
+      ++*answered;
+      if (answer.code == KeyedCode::kGranted) limiter->GiveBack(key, answer.grant, [](bool) {});
+    }
+    KeyedLimiter* limiter;
+    std::string key;
+    bool leaves;
+    std::atomic<uint64_t>* answered;
+  };
+  std::atomic<uint64_t> answered{0};
+  OnThreads(kThreads, [&](int thread) {
+    for (int i = 0; i < kEach; ++i) {
+      const auto caller = std::make_shared<Caller>();
+      caller->limiter = &limiter;
+      caller->key = std::string("key-") + static_cast<char>('0' + (i + thread) % 7);
+      caller->leaves = i % 3 == 0;
+      caller->answered = &answered;
+      limiter.Take({.key = caller->key, .may_wait = true}, caller);
+      if (thread == 0 && i % 50 == 0) {
+        clock.Advance(std::chrono::milliseconds(300));
+        limiter.Tick();
+      }
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    clock.Advance(std::chrono::milliseconds(300));
+    limiter.Tick();
+  }
+  const KeyedCounts counts = limiter.Counts();
+  EXPECT_EQ(answered + counts.left, uint64_t{kThreads} * kEach);
+  EXPECT_EQ(counts.granted + counts.refused, answered);
+  EXPECT_EQ(counts.waiting, 0u);
+  EXPECT_EQ(counts.keys, 0u);
+}
+
+TEST(KeyedThreads, GrantsByItselfWhoWaits) {
+  struct Promising : KeyedCaller {
+    void OnAnswer(const KeyedAnswer& answer) override { code.set_value(answer.code); }
+    std::promise<KeyedCode> code;
+  };
+  KeyedLimiter limiter(
+      {.rules = std::make_shared<KeyedRules>(KeyedLimits{.window = std::chrono::milliseconds(5), .max_requests = 1})});
+  for (int i = 0; i < 20; ++i) {
+    const auto caller = std::make_shared<Promising>();
+    limiter.Take({.key = "a", .may_wait = true}, caller);
+    EXPECT_EQ(caller->code.get_future().get(), KeyedCode::kGranted);
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,178 @@
+// What the limiter does when its sensor says nothing any more.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "tests/throttle/limiter_fixture.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using State = Admission::State;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr uint64_t kScan = 1 << 20;
+
+TEST_F(LimiterTest, HoldsTheLastLimitWhenTheSensorIsLostAndSaysSo) {
+  const std::vector<std::function<Status(LoadSample*)>> faults = {
+      [](LoadSample*) { return Status::Error("the database is closed"); },
+      [](LoadSample*) -> Status { throw std::runtime_error("boom"); },
+      [](LoadSample*) -> Status { throw 42; },
+  };
+  for (size_t i = 0; i < faults.size(); ++i) {
+    AdaptiveLimiter& limiter = Build();
+    Say(0.85);
+    Tick();
+    monitor_.Say(faults[i]);
+    Ticks(19);
+    EXPECT_FALSE(limiter.View().sensor_lost) << "fault " << i << ": not yet";
+    Ticks(3);
+    EXPECT_TRUE(limiter.View().sensor_lost) << "fault " << i;
+    EXPECT_EQ(limiter.Reason(Operation::kWrite), "sensor lost");
+    EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1);
+    EXPECT_FALSE(BulkPasses());
+    Say(0.85);
+    Tick();
+    EXPECT_FALSE(limiter.View().sensor_lost) << "fault " << i << ": it is back";
+  }
+}
+
+TEST_F(LimiterTest, ALostSensorHoldsTheDrainNotTheCorrectionOfAMoment) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.95);
+  Tick();
+  ASSERT_LT(limiter.View()[WorkClass::kInteractive].bytes_per_second, 1e6);
+  monitor_.Say([](LoadSample*) { return Status::Error("the database is closed"); });
+  Ticks(25);
+  ASSERT_TRUE(limiter.View().sensor_lost);
+  EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1e6);
+}
+
+TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimitAndIsALostSensor) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.85);
+  Tick();
+  monitor_.Say([](LoadSample* sample) {
+    sample->Add(Engine("l0", kNan));
+    sample->memory_pressure = kNan;
+    return Status();
+  });
+  Ticks(50);
+  EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1);
+  EXPECT_FALSE(limiter.View().emergency);
+  EXPECT_TRUE(limiter.View().sensor_lost);
+}
+
+TEST_F(LimiterTest, OpensTheGatesWhenTheSensorIsLostBySetting) {
+  LimiterSettings settings;
+  settings.on_sensor_loss = SensorLoss::kOpen;
+  AdaptiveLimiter& limiter = Build(settings);
+  Say(0.75);
+  Ticks(2);
+  ASSERT_FALSE(BulkPasses());
+  Admission waiting = Write(100'000, WorkClass::kBulk);
+  ASSERT_TRUE(waiting.waiting());
+  for (int n = 0; n < 25; ++n) TickUnsampled();  // a probe that hangs: no new sample, no error
+  EXPECT_TRUE(limiter.View().sensor_lost);
+  EXPECT_EQ(waiting.Poll(), State::kAdmitted);
+  EXPECT_TRUE(Write(1'000'000'000, WorkClass::kBulk).admitted());
+  EXPECT_EQ(limiter.View()[WorkClass::kBulk].reason, "sensor lost");
+}
+
+TEST_F(LimiterTest, WhatPassedWhileTheSensorWasLostIsNoDemandOfTheTickAfter) {
+  LimiterSettings settings;
+  settings.on_sensor_loss = SensorLoss::kOpen;
+  AdaptiveLimiter& limiter = Build(settings);
+  const auto say = [&](double level) {
+    monitor_.Say([=](LoadSample* sample) {
+      Signal signal = Engine("l0", level);
+      signal.drain_bytes_per_second = 0;  // found by balance
+      sample->Add(signal);
+      return Status();
+    });
+  };
+  say(0.9);
+  Tick();
+  for (int n = 0; n < 100; ++n) {
+    (void)Write(1'000'000);  // 10 MB/s for ten seconds
+    TickUnsampled();
+  }
+  ASSERT_TRUE(limiter.View().sensor_lost);
+  say(0.9);
+  Tick();
+  EXPECT_LE(limiter.View()[WorkClass::kInteractive].drain_bytes_per_second, 10e6);
+}
+
+// A monitor that samples every second is not lost when its last sample is 2.9 s old.
+TEST_F(LimiterTest, AMonitorThatSamplesSeldomIsNotLostBetweenTwoSamples) {
+  ScriptedMonitor seldom(clock_, {.sample_interval = seconds(1)});
+  AdaptiveLimiter limiter(seldom);
+  seldom.Say([](LoadSample* sample) {
+    sample->Add(Engine("l0", 0.85));
+    return Status();
+  });
+  ASSERT_TRUE(seldom.SampleOnce().ok());
+  clock_.Advance(milliseconds(2900));
+  limiter.Tick();
+  EXPECT_FALSE(limiter.View().sensor_lost);
+  clock_.Advance(milliseconds(200));
+  limiter.Tick();
+  EXPECT_TRUE(limiter.View().sensor_lost);
+}
+
+TEST_F(LimiterTest, ASampleTakenWhenTheClockBeginsIsASample) {
+  clock_.Set(TimePoint{});
+  AdaptiveLimiter& limiter = Build();
+  Say(0.85);
+  Tick();
+  EXPECT_FALSE(limiter.View().sensor_lost);
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "l0");
+}
+
+// Nobody would see the memory fall again: bulk and scans would be held for as long as the sensor is gone.
+TEST_F(LimiterTest, AnEmergencyEndsWithTheSensorThatSawItAtNineTenthsOfTheDrain) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.85, 1.5);
+  Tick();
+  ASSERT_TRUE(limiter.View().emergency);
+  Admission bulk = Write(1000, WorkClass::kBulk);
+  ASSERT_TRUE(bulk.waiting());
+  ASSERT_TRUE(Read(kScan).refused());
+  monitor_.Say([](LoadSample*) { return Status::Error("the database is closed"); });
+  Ticks(25);
+  const LimiterView view = limiter.View();
+  ASSERT_TRUE(view.sensor_lost);
+  EXPECT_FALSE(view.emergency);
+  EXPECT_EQ(view[WorkClass::kBulk].reason, "sensor lost");
+  EXPECT_NEAR(view[WorkClass::kInteractive].bytes_per_second, 9e6, 1);
+  EXPECT_GT(view[WorkClass::kBulk].bytes_per_second, 0);
+  EXPECT_LE(view[WorkClass::kBulk].bytes_per_second, 9e6 + 1);
+  EXPECT_EQ(bulk.Poll(), State::kAdmitted);
+  EXPECT_FALSE(BulkPasses()) << "paced, not open";
+  EXPECT_TRUE(Read(kScan).admitted());
+  Say(0.85, 1.5);
+  Tick();
+  EXPECT_TRUE(limiter.View().emergency) << "the sensor is back and sees it";
+}
+
+TEST_F(LimiterTest, AnEmergencyWithoutADrainToGoByOpensWithTheSensorsLoss) {
+  AdaptiveLimiter& limiter = Build();
+  monitor_.Say([](LoadSample* sample) {
+    sample->memory_pressure = 1.5;
+    return Status();
+  });
+  Tick();
+  Admission bulk = Write(1000, WorkClass::kBulk);
+  ASSERT_TRUE(bulk.waiting());
+  for (int n = 0; n < 25; ++n) TickUnsampled();
+  EXPECT_EQ(bulk.Poll(), State::kAdmitted);
+  EXPECT_TRUE(limiter.View()[WorkClass::kBulk].open);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,48 @@
+// What every store promises to many processes, whatever it is kept in.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "config/manual_clock.h"
+#include "tests/throttle/quota/hammer.h"
+
+namespace weir {
+
+inline constexpr size_t kHammerProcesses = 8;
+
+inline void CheckThatNoWindowHasMoreThanItsLimit(const std::string& url) {
+  constexpr int64_t kLimit = 200;
+  const HammerWindow window = HammerSlidingWindow(url, kHammerProcesses, kLimit);
+  EXPECT_EQ(window.failed, 0);
+  EXPECT_LE(window.most, kLimit);
+  EXPECT_GT(window.taken, kLimit);
+}
+
+// `open`: the store of the URL, by a clock of the test's.
+inline void CheckThatKilledHoldersGiveBack(const std::string& url,
+                                           const std::function<std::unique_ptr<QuotaStore>(const WallClock&)>& open) {
+  constexpr size_t kHolders = 4;
+  ASSERT_EQ(HammerKilledHolders(url, kHolders), kHolders);
+  ManualWallClock clock(WallClock::System().Now());
+  const std::unique_ptr<QuotaStore> store = open(clock);
+  ModelUsage usage;
+  EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
+  EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
+  // What the shorter tier had has left; the reservations are open all the same.
+  clock.Advance(kMinute);
+  store->Prune();
+  EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
+  EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
+  clock.Advance(std::chrono::hours(1));
+  EXPECT_EQ(HammeredTokens(*store, &usage), 0);
+  EXPECT_EQ(usage, ModelUsage{});
+  EXPECT_EQ(store->Health().expired_reservations, kHolders);
+}
+
+}  // namespace weir

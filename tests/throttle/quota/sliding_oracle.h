@@ -1,0 +1,335 @@
+// What the quota stores promise, worked out the slow and obvious way: a list of all that was charged to one model,
+// looked through from the start for every question.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "throttle/quota/quota_store.h"
+
+namespace weir {
+
+// Entries, each with the reservation that may take it back (0: none).
+class ListedWindow {
+ public:
+  explicit ListedWindow(Duration window) : window_(window) {}
+
+  // What has left stays away, also when the clock steps back.
+  void SetTime(WallTime now) {
+    std::erase_if(entries_, [&](const Entry& entry) { return now - entry.time >= window_; });
+    for (Entry& entry : entries_) entry.time = std::min(entry.time, now);
+  }
+  void Add(WallTime now, int64_t amount, int hold = 0) { entries_.push_back({now, amount, hold}); }
+  void GiveBack(int hold, int64_t amount) {
+    for (Entry& entry : entries_)
+      if (entry.hold == hold) entry.amount -= amount;
+  }
+  int64_t UsedAt(WallTime now) const {
+    int64_t used = 0;
+    for (const Entry& entry : entries_)
+      if (now - entry.time < window_) used += entry.amount;
+    return used;
+  }
+  // Nothing: it fits now.
+  std::optional<Duration> UntilFits(WallTime now, int64_t amount, int64_t limit) const {
+    if (amount == 0 || UsedAt(now) + amount <= limit) return {};
+    std::vector<WallTime> leaving;
+    for (const Entry& entry : entries_) leaving.push_back(entry.time + window_);
+    std::ranges::sort(leaving);
+    for (const WallTime time : leaving)
+      if (time > now && UsedAt(time) + amount <= limit) return time - now;
+    return Duration::max();
+  }
+
+ private:
+  struct Entry {
+    WallTime time;
+    int64_t amount = 0;
+    int hold = 0;
+  };
+  Duration window_;
+  std::vector<Entry> entries_;
+};
+
+// A bucket by its debt, a whole number of parts, of which `per` are one. It begins without any.
+//
+// Beside it stands what it must never fall behind: all that was ever taken of it and not given back, replayed from the
+// start. What was given back was never taken there.
+class ListedBucket {
+ public:
+  explicit ListedBucket(const Limit& limit) : limit_(limit) {}
+
+  void SetTime(WallTime now) {
+    const Duration passed = std::max(Duration(), now - time_);
+    events_.push_back({.passed = passed, .rate = limit_.amount});
+    debt_ = Paid(debt_, events_.back());
+    if (now < time_) steady_ = false;
+    time_ = now;
+  }
+  void Follow(const Limit& limit) {
+    if (limit.amount != limit_.amount) steady_ = false;
+    limit_ = limit;
+  }
+  void Take(int64_t amount, int hold) {
+    events_.push_back({.taken = amount, .hold = hold});
+    debt_ += Parts(amount);
+  }
+  // At most what the refill since it was made has not paid already.
+  void GiveBack(int hold, int64_t amount, int64_t reserved, Duration since) {
+    for (Event& event : events_)
+      if (event.hold == hold && event.taken > 0) event.taken -= amount;
+    const auto paid = static_cast<int64_t>(__int128(since.count()) * limit_.amount / limit_.per.count());
+    debt_ = std::max<__int128>(0, debt_ - Parts(std::min(amount, std::max<int64_t>(0, reserved - paid))));
+  }
+
+  int64_t lacks() const { return static_cast<int64_t>((debt_ + limit_.per.count() - 1) / limit_.per.count()); }
+  std::optional<Duration> UntilFits(int64_t amount) const {
+    const __int128 missing = debt_ + Parts(amount) - Parts(limit_.burst);
+    if (amount == 0 || missing <= 0) return {};
+    return Duration(static_cast<int64_t>((missing + limit_.amount - 1) / limit_.amount));
+  }
+  // But for a part of one, which was paid and is given back. Nobody keeps what the refill was before the clock stepped
+  // back, or the rate changed: then it is worked out by what they are now.
+  bool GivesNothingTwice() const {
+    __int128 debt = 0;
+    for (const Event& event : events_) debt = Paid(debt, event) + Parts(event.taken);
+    return !steady_ || debt_ + Parts(1) > debt;
+  }
+
+ private:
+  // So much time passes, and then so much is taken.
+  struct Event {
+    Duration passed{};
+    int64_t rate = 0;
+    int64_t taken = 0;
+    int hold = 0;
+  };
+
+  __int128 Parts(int64_t amount) const { return __int128(amount) * limit_.per.count(); }
+  static __int128 Paid(__int128 debt, const Event& event) {
+    return std::max<__int128>(0, debt - __int128(event.passed.count()) * event.rate);
+  }
+
+  Limit limit_;
+  __int128 debt_ = 0;
+  WallTime time_{};
+  bool steady_ = true;  // the clock and the rate
+  std::vector<Event> events_;
+};
+
+// One model with tiers.
+class SlidingOracle {
+ public:
+  struct Answer {
+    QuotaCode code = QuotaCode::kOk;
+    std::optional<size_t> tier;  // of `meters`
+    std::optional<Duration> retry_after;
+  };
+  // Of tier charges: which of the limits, in order, and how many of them before the model.
+  struct Plan {
+    std::vector<size_t> meters;
+    size_t before_model = 0;
+  };
+
+  SlidingOracle(const ModelQuota& quota, const std::vector<Limit>& limits, WallTime now) : quota_(quota) {
+    for (const Limit& limit : limits) meters_.push_back({limit, ListedWindow(limit.per), ListedBucket(limit)});
+    SetTime(now);
+  }
+
+  void SetTime(WallTime now) {
+    requests_.SetTime(now);
+    tokens_.SetTime(now);
+    for (Meter& meter : meters_) {
+      meter.window.SetTime(now);
+      meter.bucket.SetTime(now);
+    }
+    for (auto& [id, hold] : holds_) hold.made = std::min(hold.made, now);
+    now_ = now;
+    std::vector<int> expired;
+    for (const auto& [id, hold] : holds_)
+      if (hold.made + hold.hold_for <= now) expired.push_back(id);
+    for (const int id : expired) Expire(id);
+    for (auto& [id, end] : ended_) end.perhaps_forgotten = end.perhaps_forgotten || end.kept_until <= now;
+    day_start_ = std::min(day_start_, now);
+    if (now - day_start_ >= kDay) day_.clear();
+  }
+
+  Answer Ask(int64_t tokens, const Plan& plan) const {
+    Answer answer;
+    for (size_t i = 0; i < plan.before_model; ++i) AskMeter(i, plan.meters[i], tokens, &answer);
+    AskModel(tokens, &answer);
+    for (size_t i = plan.before_model; i < plan.meters.size(); ++i) AskMeter(i, plan.meters[i], tokens, &answer);
+    if (answer.code == QuotaCode::kOk && quota_.unlimited()) answer.code = QuotaCode::kUnlimited;
+    return answer;
+  }
+
+  void Charge(int64_t tokens, const Plan& plan, int hold = 0, Duration hold_for = {}) {
+    requests_.Add(now_, 1, hold);
+    tokens_.Add(now_, tokens, hold);
+    if (day_.empty()) day_start_ = now_;
+    day_.push_back(hold);
+    for (const size_t meter : plan.meters) ChargeMeter(meter, AmountOf(meter, tokens), hold);
+    if (hold != 0) holds_[hold] = {now_, hold_for, tokens, plan};
+  }
+
+  // What is to be answered. Of what was over at one look, when the clock steps back, one store has forgotten it
+  // and another not yet.
+  struct Settled {
+    SettlementAnswer::Code code = SettlementAnswer::Code::kSettled;
+    bool late = false;
+    bool again = false;
+  };
+  bool MayBeForgotten(int id) const {
+    const auto end = ended_.find(id);
+    return end != ended_.end() && end->second.perhaps_forgotten;
+  }
+  Settled Settle(int id, std::optional<int64_t> tokens) {
+    using enum SettlementAnswer::Code;
+    if (holds_.contains(id)) {
+      End(id, tokens);
+      ended_[id] = {.expired = false, .tokens = tokens, .kept_until = now_ + kSettledKept};
+      return {};
+    }
+    const auto found = ended_.find(id);
+    if (found == ended_.end() || found->second.kept_until <= now_) return {.code = kUnknown};
+    Ended& end = found->second;
+    if (!end.expired)
+      return {
+          .code = end.tokens == tokens ? kSettled : kSettledOtherwise, .late = end.late, .again = end.tokens == tokens};
+    if (tokens) Charge(*tokens, end.plan);
+    end = {.expired = false, .late = true, .tokens = tokens, .kept_until = now_ + kSettledKept};
+    return {.late = true};
+  }
+  SettlementAnswer::Code Extend(int id, Duration by) {
+    using enum SettlementAnswer::Code;
+    if (const auto open = holds_.find(id); open != holds_.end()) {
+      open->second.hold_for = std::max(open->second.hold_for, now_ + by - open->second.made);
+      return kSettled;
+    }
+    const auto found = ended_.find(id);
+    if (found == ended_.end() || found->second.kept_until <= now_) return kUnknown;
+    return found->second.expired ? kExpired : kSettledOtherwise;
+  }
+
+  // From now on by this limit, which has the same MeterName.
+  void Follow(size_t meter, const Limit& limit) {
+    meters_[meter].limit = limit;
+    meters_[meter].bucket.Follow(limit);
+  }
+  bool GivesNothingTwice() const {
+    return std::ranges::all_of(meters_, [](const Meter& meter) { return meter.bucket.GivesNothingTwice(); });
+  }
+
+  ModelUsage usage() const {
+    return {.rpm = requests_.UsedAt(now_),
+            .tpm = tokens_.UsedAt(now_),
+            .rpd = static_cast<int64_t>(day_.size()),
+            .day_start = day_.empty() ? WallTime() : day_start_,
+            .open_reservations = static_cast<int64_t>(holds_.size())};
+  }
+  int64_t UsedOf(size_t meter) const {
+    const Meter& of = meters_[meter];
+    return of.limit.kind == Limit::Kind::kWindow ? of.window.UsedAt(now_) : of.bucket.lacks();
+  }
+
+ private:
+  struct Meter {
+    Limit limit;
+    ListedWindow window;
+    ListedBucket bucket;
+  };
+  struct Hold {
+    WallTime made;
+    Duration hold_for{};
+    int64_t tokens = 0;
+    Plan plan;
+  };
+
+  struct Ended {
+    bool expired = true;
+    bool late = false;
+    std::optional<int64_t> tokens;
+    WallTime kept_until;
+    Plan plan;
+    bool perhaps_forgotten = false;
+  };
+
+  void Expire(int id) {
+    const Hold hold = holds_.at(id);
+    End(id, {});
+    ended_[id] = {.kept_until = hold.made + hold.hold_for + kExpiredKept, .plan = hold.plan};
+  }
+  void End(int id, std::optional<int64_t> tokens) {
+    const Hold hold = holds_.at(id);
+    holds_.erase(id);
+    const int64_t less = std::max<int64_t>(0, hold.tokens - tokens.value_or(0));
+    const int64_t more = std::max<int64_t>(0, tokens.value_or(0) - hold.tokens);
+    tokens_.GiveBack(id, less);
+    tokens_.Add(now_, more);
+    if (!tokens) {
+      requests_.GiveBack(id, 1);
+      std::erase(day_, id);
+    }
+    for (const size_t at : hold.plan.meters) {
+      const bool of_requests = meters_[at].limit.unit == Limit::Unit::kRequests;
+      const int64_t back = of_requests ? (tokens ? 0 : 1) : less;
+      meters_[at].window.GiveBack(id, back);
+      meters_[at].bucket.GiveBack(id, back, of_requests ? 1 : hold.tokens, now_ - hold.made);
+      if (!of_requests) ChargeMeter(at, more, 0);
+    }
+  }
+  int64_t AmountOf(size_t meter, int64_t tokens) const {
+    return meters_[meter].limit.unit == Limit::Unit::kRequests ? 1 : tokens;
+  }
+  static void Refuse(QuotaCode code, std::optional<size_t> tier, std::optional<Duration> wait, Answer* answer) {
+    if (answer->code == QuotaCode::kTooLarge) return;
+    if (answer->code == QuotaCode::kOk || code == QuotaCode::kTooLarge) {
+      const std::optional<Duration> longest = code == QuotaCode::kTooLarge ? std::nullopt : wait;
+      *answer = {code, tier, longest};
+    } else {
+      answer->retry_after = std::max(answer->retry_after, wait);
+    }
+  }
+  void AskMeter(size_t tier, size_t meter, int64_t tokens, Answer* answer) const {
+    const Meter& of = meters_[meter];
+    const int64_t amount = AmountOf(meter, tokens);
+    const int64_t most = of.limit.kind == Limit::Kind::kBucket ? of.limit.burst : of.limit.amount;
+    if (amount > most) return Refuse(QuotaCode::kTooLarge, tier, {}, answer);
+    const std::optional<Duration> wait = of.limit.kind == Limit::Kind::kWindow
+                                             ? of.window.UntilFits(now_, amount, of.limit.amount)
+                                             : of.bucket.UntilFits(amount);
+    if (wait) Refuse(QuotaCode::kTierExceeded, tier, wait, answer);
+  }
+  void AskModel(int64_t tokens, Answer* answer) const {
+    if (quota_.max_tpm > 0 && tokens > quota_.max_tpm) return Refuse(QuotaCode::kTooLarge, {}, {}, answer);
+    if (quota_.max_rpd > 0 && static_cast<int64_t>(day_.size()) >= quota_.max_rpd)
+      Refuse(QuotaCode::kRpdExceeded, {}, day_start_ + kDay - now_, answer);
+    if (quota_.max_rpm > 0)
+      if (const auto wait = requests_.UntilFits(now_, 1, quota_.max_rpm))
+        Refuse(QuotaCode::kRpmExceeded, {}, wait, answer);
+    if (quota_.max_tpm > 0)
+      if (const auto wait = tokens_.UntilFits(now_, tokens, quota_.max_tpm))
+        Refuse(QuotaCode::kTpmExceeded, {}, wait, answer);
+  }
+  void ChargeMeter(size_t meter, int64_t amount, int hold) {
+    if (amount == 0) return;
+    meters_[meter].window.Add(now_, amount, hold);
+    meters_[meter].bucket.Take(amount, hold);
+  }
+
+  ModelQuota quota_;
+  WallTime now_{};
+  ListedWindow requests_{kMinute};
+  ListedWindow tokens_{kMinute};
+  WallTime day_start_{};
+  std::vector<int> day_;  // the reservation of each request
+  std::vector<Meter> meters_;
+  std::map<int, Hold> holds_;
+  std::map<int, Ended> ended_;
+};
+
+}  // namespace weir

@@ -1,0 +1,66 @@
+#include "tests/throttle/quota/store_suite.h"
+
+namespace weir {
+
+using std::chrono::seconds;
+
+Limit Window(Limit::Unit unit, int64_t amount, Duration per) {
+  return {.unit = unit, .kind = Limit::Kind::kWindow, .amount = amount, .per = per};
+}
+
+Limit Bucket(Limit::Unit unit, int64_t amount, Duration per, int64_t burst) {
+  return {.unit = unit, .kind = Limit::Kind::kBucket, .amount = amount, .per = per, .burst = burst};
+}
+
+void QuotaStoreSuite::Open(const StoreBounds& bounds) {
+  tested_ = {};
+  tested_ = GetParam().open(clock_, bounds);
+  ASSERT_TRUE(tested_.store);
+}
+
+ChargeAnswer QuotaStoreSuite::Run(Charge::Mode mode, std::string_view model, const Ask& ask) {
+  return store().Run(Charge{
+      .model = model,
+      .mode = mode,
+      .requests = ask.requests,
+      .tokens = ask.tokens,
+      .tiers = ask.tiers,
+      .tiers_before_model = ask.tiers_before_model,
+      .default_quota = ask.quota,
+      .refuse_unknown = ask.refuse_unknown,
+      .hold_for = ask.hold_for,
+  });
+}
+
+SettlementAnswer QuotaStoreSuite::Commit(std::string_view reservation, int64_t tokens) {
+  return store().Run(Settlement{.reservation = reservation, .tokens = tokens});
+}
+
+SettlementAnswer QuotaStoreSuite::Refund(std::string_view reservation) {
+  return store().Run(Settlement{.reservation = reservation, .tokens = {}});
+}
+
+SettlementAnswer QuotaStoreSuite::Extend(std::string_view reservation, Duration by) {
+  return store().Run(Settlement{.reservation = reservation, .tokens = {}, .extend = by});
+}
+
+ModelUsage QuotaStoreSuite::UsageOf(std::string_view model) { return Peek(model, {.requests = 0}).usage; }
+
+int64_t QuotaStoreSuite::UsedOf(std::string_view model, const TierCharge& tier) {
+  return Peek(model, {.requests = 0, .tiers = {tier}}).tiers.at(0).used;
+}
+
+void QuotaStoreSuite::ExpectFitsAfterRetry(std::string_view model, const Ask& ask) {
+  const ChargeAnswer refused = Peek(model, ask);
+  ASSERT_FALSE(refused.fits());
+  ASSERT_TRUE(refused.retry_after);
+  ASSERT_GT(*refused.retry_after, Duration::zero());
+  clock_.Advance(*refused.retry_after - GetParam().resolution);
+  EXPECT_FALSE(Peek(model, ask).fits()) << "fits before " << refused.retry_after->count() << " ns";
+  clock_.Advance(GetParam().resolution);
+  EXPECT_TRUE(Peek(model, ask).fits()) << "does not fit after " << refused.retry_after->count() << " ns";
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QuotaStoreSuite);
+
+}  // namespace weir

@@ -1,0 +1,151 @@
+// What the scan gate lets through, and how its permits end.
+#include "throttle/scan_gate.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+
+#include "tests/throttle/gate_fixture.h"
+
+namespace weir {
+namespace {
+
+using State = Admission::State;
+
+TEST_F(ScanGateTest, CancelComesTooLateForATurnThatHasCome) {
+  gate_.SetLimits(Slots(1));
+  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
+  Admission admission = gate_.Admit({5000}, Interactive());
+  holder.reset();
+  EXPECT_FALSE(admission.Cancel());
+  EXPECT_TRUE(admission.admitted());
+  EXPECT_EQ(gate_.Stats().running, 1);
+}
+
+TEST_F(ScanGateTest, AMovedFromAdmissionOwesNothing) {
+  gate_.SetLimits(Slots(1));
+  Admission holder = gate_.Admit({5000}, Interactive());
+  Admission waiter = gate_.Admit({5000}, Interactive());
+  {
+    Admission to = std::move(waiter);
+    waiter.Poll();  // NOLINT(bugprone-use-after-move): that it does nothing is the point
+    waiter.Wait();
+    EXPECT_EQ(gate_.Stats().waiting, 1U);
+  }
+  EXPECT_EQ(gate_.Stats().waiting, 0U);
+  { Admission permit = std::move(holder); }
+  EXPECT_EQ(gate_.Stats().running, 0);
+  holder = gate_.Admit({5000}, Interactive());
+  EXPECT_TRUE(holder.admitted());
+  EXPECT_EQ(gate_.Stats().running, 1);
+}
+
+TEST_F(ScanGateTest, MovingIntoItselfChangesNothing) {
+  gate_.SetLimits(Slots(1));
+  Admission holder = gate_.Admit({5000}, Interactive());
+  Admission& same = holder;
+  holder = std::move(same);
+  EXPECT_TRUE(holder.admitted());
+  EXPECT_EQ(gate_.Stats().running, 1);
+}
+
+TEST_F(ScanGateTest, AssigningOverAnAdmissionEndsIt) {
+  gate_.SetLimits(Slots(1));
+  Admission holder = gate_.Admit({5000}, Interactive());
+  Admission waiter = gate_.Admit({5000}, Interactive(3));
+  holder = gate_.Admit({10}, Interactive());
+  EXPECT_EQ(waiter.Poll(), State::kAdmitted) << "the slot went on";
+  waiter = gate_.Admit({10}, Interactive());
+  EXPECT_EQ(gate_.Stats().running, 0);
+}
+
+TEST_F(ScanGateTest, AScansPermitEndsWithTheObject) {
+  gate_.SetLimits(Slots(2));
+  std::optional<Admission> a = gate_.Admit({5000}, Interactive());
+  std::optional<Admission> b = gate_.Admit({5000}, Bulk());
+  Admission c = gate_.Admit({5000}, Interactive());
+  EXPECT_TRUE(a->admitted() && b->admitted() && c.waiting());
+  EXPECT_EQ(gate_.Stats().running, 2);
+  a.reset();
+  EXPECT_EQ(c.Poll(), State::kAdmitted);
+  EXPECT_EQ(gate_.Stats().running, 2);
+}
+
+TEST_F(ScanGateTest, AFreeSlotGoesToInteractiveFirst) {
+  gate_.SetLimits(Slots(1));
+  std::optional<Admission> holder = gate_.Admit({5000}, Bulk());
+  Admission bulk = gate_.Admit({5000}, Bulk());
+  Admission interactive = gate_.Admit({5000}, Interactive());
+  holder.reset();
+  EXPECT_EQ(interactive.Poll(), State::kAdmitted);
+  EXPECT_EQ(bulk.Poll(), State::kWaiting);
+}
+
+TEST_F(ScanGateTest, CheapReadsPassWhileScansWait) {
+  gate_.SetLimits(Slots(1));
+  const Admission holder = gate_.Admit({5000}, Interactive());
+  const Admission scan = gate_.Admit({5000}, Interactive());
+  ASSERT_TRUE(scan.waiting());
+  EXPECT_EQ(AdmittedNow(Interactive(), 999, 1000), 1000);
+}
+
+TEST_F(ScanGateTest, AScanThatWaitsForASlotDoesNotAskForPumpsOrPromiseATurn) {
+  gate_.SetLimits(Slots(1));
+  const Admission holder = gate_.Admit({5000}, Interactive());
+  const Admission scan = gate_.Admit({5000}, Interactive());
+  EXPECT_EQ(scan.wait_until(), clock_.Now() + seconds(1)) << "nobody can tell when the slot is free";
+  EXPECT_EQ(gate_.Pump(), clock_.Now() + seconds(1));
+}
+
+TEST_F(ScanGateTest, AScanThatFindsNoSlotIsRefusedWithATimeToComeBack) {
+  gate_.SetLimits(Slots(1));
+  const Admission holder = gate_.Admit({5000}, Interactive());
+  Admission scan = gate_.Admit({5000}, Interactive());
+  Run(seconds(1));
+  ASSERT_EQ(scan.Poll(), State::kRefused);
+  EXPECT_GT(scan.retry_after(), Duration::zero());
+}
+
+TEST_F(ScanGateTest, APermitSurvivesOpeningAndNewLimits) {
+  gate_.SetLimits(Slots(1));
+  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
+  gate_.SetLimits({});
+  gate_.SetLimits(Slots(1));
+  EXPECT_TRUE(gate_.Admit({5000}, Interactive()).waiting());
+  holder.reset();
+  EXPECT_EQ(gate_.Stats().running, 0);
+  EXPECT_TRUE(gate_.Admit({5000}, Interactive()).admitted());
+}
+
+TEST_F(ScanGateTest, RefuseExpensiveAnswersScansAtOnceAndCheapReadsAsEver) {
+  ScanLimits limits = Slots(4);
+  limits[WorkClass::kInteractive].refuse = true;
+  limits[WorkClass::kInteractive].reason = "emergency";
+  gate_.SetLimits(limits);
+  const Admission scan = gate_.Admit({5000}, Interactive());
+  ASSERT_TRUE(scan.refused());
+  EXPECT_EQ(scan.reason(), "emergency");
+  EXPECT_GT(scan.retry_after(), Duration::zero());
+  EXPECT_TRUE(gate_.Admit({999}, Interactive()).admitted());
+}
+
+TEST_F(ScanGateTest, RefuseExpensiveReachesTheScansThatWaitAlready) {
+  ScanLimits limits = Slots(1);
+  gate_.SetLimits(limits);
+  std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
+  Admission scan = gate_.Admit({5000}, Interactive());
+  Admission bulk_scan = gate_.Admit({5000}, Bulk());
+  limits[WorkClass::kInteractive].refuse = true;
+  limits[WorkClass::kInteractive].reason = "emergency";
+  gate_.SetLimits(limits);
+  ASSERT_EQ(scan.Poll(), State::kRefused);
+  EXPECT_EQ(scan.reason(), "emergency");
+  EXPECT_GT(scan.retry_after(), Duration::zero());
+  EXPECT_EQ(bulk_scan.Poll(), State::kWaiting);
+  holder.reset();
+  EXPECT_EQ(bulk_scan.Poll(), State::kAdmitted);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,134 @@
+// Shards: what a limiter holds, by name, spread over shards. A shard is touched by one thread at a time, without a lock
+// (Turn); one thread for all ticks them when they want it (Ticker). Nobody waits for a thread.
+//
+// A Shard has Tick() and NextTick(), when it wants to be ticked; in between it may call what it was given as
+// `wants_tick`.
+//
+// Threads: any.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "config/clock.h"
+#include "throttle/by_name/ticker.h"
+#include "throttle/by_name/turn.h"
+
+namespace weir {
+
+template <typename Shard>
+class Shards {
+ public:
+  using WantsTick = std::function<void(TimePoint)>;
+
+  // make(number of the shard, wants_tick) → a Shard.
+  template <typename Make>
+  Shards(size_t count, Make make) {
+    for (size_t i = 0; i < std::max<size_t>(1, count); ++i)
+      shards_.push_back(std::make_unique<InTurn>([&] { return make(i, [this](TimePoint at) { WantTick(at); }); }));
+  }
+
+  ~Shards() {
+    ticker_.reset();
+    // What a thread left because its turn was over.
+    for (const auto& at : shards_)
+      while (!at->turn.Do([] {}, [] { return [] {}; })) {
+      }
+  }
+
+  // From now on a thread ticks, until this ends.
+  void StartTicking() {
+    ticker_ = std::make_unique<Ticker>([this] { return Tick(); });
+    ticker_->Start();
+  }
+
+  size_t size() const { return shards_.size(); }
+  // Of so many shards, whose a name of that hash is.
+  static size_t NumberOf(uint64_t hash, size_t count) { return (hash >> 32) % count; }
+  // Only of what any thread may ask.
+  const Shard& operator[](size_t number) const { return shards_[number]->shard; }
+
+  // At the shard of that hash, now or in its turn: piece(shard). own() makes a piece that can wait for that.
+  template <typename Piece, typename MakeOwning>
+  void DoAt(uint64_t hash, Piece&& piece, MakeOwning&& own) {
+    Do(NumberOf(hash, size()), piece, own);
+  }
+  template <typename Piece, typename MakeOwning>
+  void Do(size_t number, Piece&& piece, MakeOwning&& own) {
+    InTurn& at = *shards_[number];
+    const bool all_done =
+        at.turn.Do([&] { piece(at.shard); }, [&] { return [&at, owned = own()]() mutable { owned(at.shard); }; });
+    if (!all_done) WantTick(TimePoint::min());
+  }
+  template <typename Piece>
+  void DoAtAll(Piece piece) {
+    for (size_t i = 0; i < size(); ++i) Do(i, piece, [&] { return piece; });
+  }
+  // From each shard a part: gather(shard) → vector<Item>; done has all of them, in no order.
+  template <typename Item, typename Gather>
+  void GatherFromAll(Gather gather, std::function<void(std::vector<Item>)> done) {
+    struct Gathered {
+      std::vector<std::vector<Item>> parts;
+      std::atomic<size_t> missing;
+      std::function<void(std::vector<Item>)> done;
+    };
+    auto gathered = std::make_shared<Gathered>();
+    gathered->parts.resize(size());
+    gathered->missing = size();
+    gathered->done = std::move(done);
+    for (size_t i = 0; i < size(); ++i) {
+      auto piece = [gathered, i, gather](Shard& shard) {
+        gathered->parts[i] = gather(shard);
+        if (gathered->missing.fetch_sub(1) > 1) return;
+        std::vector<Item> all;
+        for (auto& part : gathered->parts) std::move(part.begin(), part.end(), std::back_inserter(all));
+        gathered->done(std::move(all));
+      };
+      Do(i, piece, [&] { return piece; });
+    }
+  }
+
+  // When it wants to be called again.
+  TimePoint Tick() {
+    promised_tick_.store(TimePoint::min());
+    wanted_tick_.store(TimePoint::max());
+    DoAtAll([this](Shard& shard) {
+      shard.Tick();
+      WantTick(shard.NextTick());
+    });
+    // Who wants one earlier either finds the promise, or is found here.
+    TimePoint next;
+    do promised_tick_.store(next = wanted_tick_.load());
+    while (wanted_tick_.load() < next);
+    return next;
+  }
+
+ private:
+  struct alignas(64) InTurn {
+    template <typename Make>
+    explicit InTurn(Make make) : shard(make()) {}
+
+    Turn turn;
+    Shard shard;
+  };
+
+  void WantTick(TimePoint at) {
+    TimePoint before = wanted_tick_.load();
+    while (at < before && !wanted_tick_.compare_exchange_weak(before, at)) {
+    }
+    if (at < promised_tick_.load() && ticker_ != nullptr) ticker_->Wake();
+  }
+
+  std::atomic<TimePoint> wanted_tick_{TimePoint::max()};
+  std::atomic<TimePoint> promised_tick_{TimePoint::max()};
+  std::vector<std::unique_ptr<InTurn>> shards_;
+  std::unique_ptr<Ticker> ticker_;  // ends before what it ticks
+};
+
+}  // namespace weir

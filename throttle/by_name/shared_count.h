@@ -1,0 +1,18 @@
+// SharedCount: a number that one thread at a time changes and any may read.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace weir {
+
+class SharedCount {
+ public:
+  void Add(uint64_t more) { value_.store(value() + more, std::memory_order_relaxed); }
+  uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+}  // namespace weir

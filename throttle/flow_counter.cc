@@ -1,0 +1,51 @@
+#include "throttle/flow_counter.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
+
+// A thread takes this part of what is left: few enough shared writes, and little that it may leave unused.
+constexpr uint64_t kPiecesOfRest = 32;
+
+// An epoch whose low bits come again after 65,536 ticks without any write finds less left, once.
+constexpr int kEpochShift = 48;
+constexpr uint64_t kMostAllowance = (uint64_t{1} << kEpochShift) - 1;
+
+}  // namespace
+
+bool FlowCounter::AddSharedWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
+  uint64_t piece = 0;
+  if (allowance != kUnlimited && !TakePiece(bytes, 0, epoch, allowance, &piece)) return false;
+  Add(bytes);
+  return true;
+}
+
+bool FlowCounter::Replenish(Stripe& stripe, uint64_t bytes, uint32_t epoch, uint64_t allowance) {
+  if (stripe.epoch != epoch) stripe.left = 0;
+  stripe.epoch = epoch;
+  uint64_t piece = kUnlimited - stripe.left;
+  if (allowance != kUnlimited && !TakePiece(bytes - stripe.left, kPiecesOfRest, epoch, allowance, &piece)) return false;
+  stripe.left += piece;
+  return true;
+}
+
+// `least` bytes, and one `share`-th of the rest if there is a share.
+bool FlowCounter::TakePiece(uint64_t least, uint64_t share, uint32_t epoch, uint64_t allowance, uint64_t* piece) {
+  allowance = std::min(allowance, kMostAllowance);
+  const uint64_t tag = uint64_t{epoch} << kEpochShift;
+  uint64_t seen = taken_.load(std::memory_order_relaxed);
+  uint64_t taken = 0;
+  do {
+    taken = (seen ^ tag) >> kEpochShift == 0 ? seen & kMostAllowance : 0;
+    const uint64_t left = allowance - std::min(taken, allowance);
+    if (least > left) return false;
+    *piece = least + (share == 0 ? 0 : (left - least) / share);
+  } while (!taken_.compare_exchange_weak(seen, tag | (taken + *piece), std::memory_order_relaxed));
+  return true;
+}
+
+}  // namespace weir

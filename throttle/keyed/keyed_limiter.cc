@@ -1,0 +1,100 @@
+#include "throttle/keyed/keyed_limiter.h"
+
+#include <utility>
+
+#include "throttle/by_name/shards.h"
+#include "throttle/keyed/keyed_shard.h"
+
+namespace weir {
+namespace {
+
+// A request that outlives its call.
+struct OwnRequest {
+  OwnRequest(const KeyedRequest& from, std::shared_ptr<KeyedCaller> asker)
+      : key(from.key), request(from), caller(std::move(asker)) {}
+
+  std::string key;
+  KeyedRequest request;
+  std::shared_ptr<KeyedCaller> caller;
+};
+
+}  // namespace
+
+KeyedLimiter::KeyedLimiter(KeyedConfig config) : KeyedLimiter(std::move(config), Clock::System()) {
+  shards_->StartTicking();
+}
+
+KeyedLimiter::KeyedLimiter(KeyedConfig config, const Clock& clock)
+    : overrides_(config.overrides),
+      keys_(config.max_keys),
+      waiting_(config.max_waiting),
+      shards_(
+          std::make_unique<Shards<KeyedShard>>(config.shards, [&](size_t, Shards<KeyedShard>::WantsTick wants_tick) {
+            return KeyedShard({clock, keys_, waiting_, std::move(wants_tick)}, config.rules);
+          })) {}
+
+KeyedLimiter::~KeyedLimiter() { Close(); }
+
+void KeyedLimiter::Take(const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller) {
+  if (request.key.empty() || request.key.size() > kMostKeyBytes)
+    return caller->OnAnswer({.code = KeyedCode::kInvalidKey});
+  if (!overrides_ && (request.max_requests || request.max_waiting))
+    return caller->OnAnswer({.code = KeyedCode::kOverridesOff});
+  const HashedName name(request.key);
+  shards_->DoAt(
+      name.hash, [&](KeyedShard& shard) { shard.Take(name, request, caller); },
+      [&] {
+        return [own = OwnRequest(request, caller)](KeyedShard& shard) mutable {
+          own.request.key = own.key;
+          shard.Take(HashedName(own.key), own.request, own.caller);
+        };
+      });
+}
+
+void KeyedLimiter::GiveBack(std::string_view key, uint64_t grant, std::function<void(bool)> done) {
+  const HashedName name(key);
+  shards_->DoAt(
+      name.hash, [&](KeyedShard& shard) { done(shard.GiveBack(name, grant)); },
+      [&] {
+        return
+            [own = std::string(key), grant, done](KeyedShard& shard) { done(shard.GiveBack(HashedName(own), grant)); };
+      });
+}
+
+void KeyedLimiter::Leave(std::string_view key, KeyedTicket ticket) {
+  const HashedName name(key);
+  shards_->DoAt(
+      name.hash, [&](KeyedShard& shard) { shard.Leave(name, ticket); },
+      [&] { return [own = std::string(key), ticket](KeyedShard& shard) { shard.Leave(HashedName(own), ticket); }; });
+}
+
+void KeyedLimiter::SetRules(std::shared_ptr<const KeyedRules> rules) {
+  shards_->DoAtAll([rules = std::move(rules)](KeyedShard& shard) { shard.SetRules(rules); });
+}
+
+void KeyedLimiter::Close() {
+  shards_->DoAtAll([](KeyedShard& shard) { shard.Close(); });
+}
+
+TimePoint KeyedLimiter::Tick() { return shards_->Tick(); }
+
+KeyedCounts KeyedLimiter::Counts() const {
+  KeyedCounts counts{.keys = keys_.held(), .waiting = waiting_.held()};
+  for (size_t i = 0; i < shards_->size(); ++i) (*shards_)[i].AddTo(&counts);
+  return counts;
+}
+
+void KeyedLimiter::Describe(std::string_view key, std::function<void(std::optional<KeyState>)> done) {
+  const HashedName name(key);
+  shards_->DoAt(
+      name.hash, [&](KeyedShard& shard) { done(shard.Describe(name)); },
+      [&] { return [own = std::string(key), done](KeyedShard& shard) { done(shard.Describe(HashedName(own))); }; });
+}
+
+void KeyedLimiter::DescribeAll(size_t most, std::function<void(std::vector<KeyState>)> done) {
+  const size_t share = (most + shards_->size() - 1) / shards_->size();
+  shards_->GatherFromAll<KeyState>([share](const KeyedShard& shard) { return shard.DescribeSome(share); },
+                                   std::move(done));
+}
+
+}  // namespace weir

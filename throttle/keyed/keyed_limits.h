@@ -1,0 +1,60 @@
+// KeyedLimits: how many requests a key may make in a window, and how many may wait. KeyedRules: which keys have which.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/status.h"
+#include "throttle/by_name/window_kind.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace weir {
+
+struct KeyedLimits {
+  std::chrono::duration<uint32_t, std::milli> window{1000};
+  uint32_t max_requests = 100;  // 0: nobody
+  uint32_t max_waiting = 400;   // 0: nobody waits
+  WindowKind kind = WindowKind::kFixed;
+
+  bool operator==(const KeyedLimits&) const = default;
+};
+inline constexpr std::chrono::milliseconds kMinKeyedWindow{1};
+inline constexpr std::chrono::hours kMaxKeyedWindow{24 * 31};
+inline constexpr uint32_t kMostKeyedRequests = 1'000'000'000;
+inline constexpr uint32_t kMostKeyedWaiting = 1'000'000;
+// What is out of range, with the range.
+Status CheckKeyedLimits(const KeyedLimits& limits);
+
+// Threads: any, once it is made.
+class KeyedRules {
+ public:
+  struct Rule {
+    std::string key;  // that very key, or a regular expression (RE2) that matches the whole of it
+    bool is_pattern = false;
+    KeyedLimits limits;
+  };
+
+  // Every key has `others`.
+  explicit KeyedRules(const KeyedLimits& others = {});
+  ~KeyedRules();
+  // That very key comes before a pattern; of patterns the first that matches.
+  static Result<std::shared_ptr<const KeyedRules>> Make(const KeyedLimits& others, std::vector<Rule> rules);
+
+  const KeyedLimits& Of(std::string_view key) const;
+
+ private:
+  struct Pattern;
+
+  KeyedLimits others_;
+  std::vector<Rule> exact_;  // sorted by key
+  std::vector<Pattern> patterns_;
+};
+
+}  // namespace weir

@@ -1,0 +1,69 @@
+// WaitingLine: who waits for a key, in the order in which they came; anybody may leave from the middle.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "config/clock.h"
+
+namespace weir {
+
+class KeyedCaller;
+
+class WaitingLine {
+ public:
+  struct Waiting {
+    uint64_t number = 0;  // rises along the line
+    TimePoint since{};
+    std::shared_ptr<KeyedCaller> caller;  // null: has left
+  };
+
+  bool empty() const { return size_ == 0; }
+  size_t size() const { return size_; }
+
+  void Join(Waiting waiting) {
+    line_.push_back(std::move(waiting));
+    ++size_;
+  }
+
+  // The first of the line; there is one.
+  Waiting Next() {
+    while (line_[first_].caller == nullptr) ++first_;
+    Waiting next = std::move(line_[first_++]);
+    --size_;
+    Tidy();
+    return next;
+  }
+
+  // Null: it does not wait.
+  std::shared_ptr<KeyedCaller> Leave(uint64_t number) {
+    const auto at = std::lower_bound(line_.begin() + static_cast<ptrdiff_t>(first_), line_.end(), number,
+                                     [](const Waiting& waiting, uint64_t sought) { return waiting.number < sought; });
+    if (at == line_.end() || at->number != number || at->caller == nullptr) return nullptr;
+    std::shared_ptr<KeyedCaller> caller = std::move(at->caller);
+    --size_;
+    Tidy();
+    return caller;
+  }
+
+ private:
+  // No more than half of what is held is of those who have gone.
+  void Tidy() {
+    if (line_.size() < 2 * size_ + 8) return;
+    std::erase_if(line_, [](const Waiting& waiting) { return waiting.caller == nullptr; });
+    line_.shrink_to_fit();
+    first_ = 0;
+  }
+
+  std::vector<Waiting> line_;  // from first_ on
+  size_t first_ = 0;
+  size_t size_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,54 @@
+// TicketLine: who waits, and who is next: the first, the last, the most urgent, or any. Anybody may leave.
+//
+// A heap, in which each ticket knows its place: to join, to leave and to be next take O(log n) by every scheduler.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "throttle/queued/endpoint_config.h"
+#include "throttle/queued/tickets.h"
+
+namespace weir {
+
+class TicketLine {
+ public:
+  using Scheduler = EndpointConfig::Scheduler;
+  // Whoever did not fit in so many windows comes before all others.
+  static constexpr uint8_t kMostPassedOver = 3;
+
+  // number: what its tickets have as `line`.
+  TicketLine(Tickets& tickets, uint8_t number, Scheduler scheduler)
+      : tickets_(tickets), number_(number), scheduler_(scheduler) {}
+
+  bool empty() const { return places_.empty(); }
+  size_t size() const { return places_.size(); }
+
+  void Join(uint32_t slot);
+  void Leave(uint32_t slot);
+  // The slot of who is next, who stays in line; there is one. Of a random line, each time another.
+  uint32_t Next() const;
+  void SetScheduler(Scheduler scheduler);
+
+ private:
+  // Who has the lesser key is next; of equal ones who has the lesser number.
+  struct Place {
+    uint64_t number;
+    int32_t key;
+    uint32_t slot;
+    bool operator<(const Place& other) const { return key != other.key ? key < other.key : number < other.number; }
+  };
+
+  Place PlaceOf(uint32_t slot) const;
+  void Put(size_t at, const Place& place);
+  void Settle(size_t at, const Place& place);
+
+  Tickets& tickets_;
+  std::vector<Place> places_;
+  uint8_t number_;
+  Scheduler scheduler_;
+};
+
+}  // namespace weir

@@ -1,0 +1,71 @@
+// Tickets: those who wait at the endpoints of a shard, each in a slot of its own. Finding one, adding and removing take
+// the same time however many there are.
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+
+#include "config/clock.h"
+
+namespace weir {
+
+class Endpoint;
+class QueuedCaller;
+
+struct Ticket {
+  std::shared_ptr<QueuedCaller> caller;
+  Endpoint* endpoint = nullptr;
+  uint64_t number = 0;  // rises in the order in which they came; 0: the slot is free
+  TimePoint since{};
+  uint32_t cost = 0;
+  int32_t priority = 0;
+  uint32_t place = 0;       // in its line; of a free slot, the next free one
+  uint8_t line = 0;         // of the endpoint's
+  uint8_t passed_over = 0;  // in so many windows it did not fit
+};
+
+class Tickets {
+ public:
+  // The slot.
+  uint32_t Add(Ticket ticket) {
+    if (first_free_ == kNone) {
+      first_free_ = static_cast<uint32_t>(tickets_.size());
+      tickets_.push_back({.place = kNone});
+    }
+    const uint32_t slot = first_free_;
+    first_free_ = tickets_[slot].place;
+    ticket.number = next_number_++;
+    tickets_[slot] = std::move(ticket);
+    ++held_;
+    return slot;
+  }
+  void Remove(uint32_t slot) {
+    tickets_[slot] = {.place = first_free_};
+    first_free_ = slot;
+    if (--held_ > 0 || tickets_.size() <= kMostKeptFree) return;
+    tickets_ = {};
+    first_free_ = kNone;
+  }
+
+  Ticket& operator[](uint32_t slot) { return tickets_[slot]; }
+  bool Has(uint32_t slot, uint64_t number) const {
+    return number != 0 && slot < tickets_.size() && tickets_[slot].number == number;
+  }
+  uint32_t RandomBelow(uint32_t end) { return std::uniform_int_distribution<uint32_t>(0, end - 1)(random_); }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr size_t kMostKeptFree = 1024;
+
+  std::deque<Ticket> tickets_;
+  uint32_t first_free_ = kNone;
+  size_t held_ = 0;
+  uint64_t next_number_ = 1;
+  std::minstd_rand random_{std::random_device()()};
+};
+
+}  // namespace weir

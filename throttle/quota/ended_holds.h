@@ -1,0 +1,62 @@
+// EndedHolds: how the reservations of a model ended, for as long as somebody may ask. Bounded in number and time
+// (quota_store.h).
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "throttle/quota/open_holds.h"
+#include "throttle/quota/quota_store.h"
+
+namespace weir {
+
+// How a reservation ended, in any store.
+struct HoldEnd {
+  enum class How : uint8_t { kExpired, kCommitted, kRefunded };
+  How how = How::kExpired;
+  bool late = false;
+  int64_t tokens = 0;  // that were used
+
+  static HoldEnd Of(const SettlementAnswer& answer) {
+    return {answer.refunded ? How::kRefunded : How::kCommitted, answer.late, answer.actual_tokens};
+  }
+  // What is answered to who settles it (again). True: it expired, and is settled late by that.
+  bool AnswerTo(const Settlement& settlement, SettlementAnswer* answer) const;
+};
+
+class EndedHolds {
+ public:
+  struct Ended {
+    HoldEnd end;
+    Hold hold;  // of one that expired with its parts, whose meters are pinned
+    WallTime kept_until;
+  };
+
+  // In the place of what was said of it before.
+  void Add(const ReservationToken& token, Ended ended);
+  // Null: nothing is known of it.
+  Ended* Find(const ReservationToken& token, WallTime now);
+  // The next that is to be forgotten. Nothing: all others are kept.
+  std::optional<Ended> TakeForgotten(WallTime now);
+  bool empty() const { return ended_.empty(); }
+  void ForEach(const auto& see) const {
+    for (const auto& [token, ended] : ended_) see(ended.hold);
+  }
+
+ private:
+  struct Due {
+    WallTime kept_until;
+    ReservationToken token;
+  };
+  static bool Later(const Due& a, const Due& b) { return a.kept_until > b.kept_until; }
+
+  std::unordered_map<ReservationToken, Ended, HashReservationToken> ended_;
+  std::vector<Due> due_;  // a heap, the next first; also what was replaced
+};
+
+}  // namespace weir

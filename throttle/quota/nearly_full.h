@@ -1,0 +1,13 @@
+// What a store warns of when so much of its room for names is taken.
+#pragma once
+
+#include <string_view>
+
+namespace weir {
+
+inline constexpr double kNearlyFull = 0.9;
+inline constexpr std::string_view kNearlyFullWarning =
+    "nine tenths of the names that it may hold are taken; when all are, new users and unknown models are refused "
+    "(too_many_names): raise WEIR_QUOTA_MAX_MODELS and WEIR_QUOTA_MAX_TIER_KEYS, or see who invents names";
+
+}  // namespace weir

@@ -1,0 +1,115 @@
+// Of the QuotaLimiter what becomes of reservations: commit, refund, extension.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "throttle/quota/quota_limiter.h"
+#include "throttle/quota/quota_reasons.h"
+
+namespace weir {
+namespace {
+
+// 32 hex digits, '@', and the escaped model.
+constexpr size_t kMaxReservationBytes = 32 + 1 + 3 * kMaxNameBytes;
+
+}  // namespace
+
+void QuotaLimiter::Observe(const Settlement& settlement, const Settled& settled) const {
+  if (observer_ == nullptr) return;
+  if (settlement.extend) return observer_->OnExtended(settled);
+  observer_->OnSettled(settled, !settlement.tokens);
+}
+
+Settled QuotaLimiter::Conclude(const Settlement& settlement, SettlementAnswer& answer) const {
+  static constexpr std::array<Settled::Code, 5> kCodes = {Settled::Code::kSettled, Settled::Code::kUnknownReservation,
+                                                          Settled::Code::kStoreUnavailable,
+                                                          Settled::Code::kSettledOtherwise, Settled::Code::kExpired};
+  Settled settled{.code = kCodes[static_cast<size_t>(answer.code)],
+                  .reason = ReasonOf(answer),
+                  .model = std::move(answer.model),
+                  .reserved_tokens = answer.reserved_tokens,
+                  .actual_tokens = answer.actual_tokens,
+                  .refunded = answer.refunded,
+                  .late = answer.late,
+                  .again = answer.again,
+                  .time_left = answer.time_left};
+  if (settlement.extend) settled.extended_to = std::max(*settlement.extend, answer.time_left);
+  Observe(settlement, settled);
+  return settled;
+}
+
+// The answer, where it needs no store to give it.
+std::optional<Settled> QuotaLimiter::RefuseSettlement(const Settlement& settlement) const {
+  Settled refused;
+  if (settlement.tokens && *settlement.tokens < 0) {
+    refused.code = Settled::Code::kInvalidTokens;
+    refused.reason =
+        std::to_string(*settlement.tokens) + " tokens: they cannot be negative; the reservation stays open";
+  } else if (settlement.reservation.empty() || settlement.reservation.size() > kMaxReservationBytes) {
+    refused.code = Settled::Code::kUnknownReservation;
+    refused.reason = "this is not the id of a reservation";
+  } else {
+    return std::nullopt;
+  }
+  Observe(settlement, refused);
+  return refused;
+}
+
+Settlement QuotaLimiter::Extension(std::string_view reservation, std::optional<Duration> ttl) const {
+  return {.reservation = reservation,
+          .tokens = {},
+          .extend = std::clamp(ttl.value_or(config()->reservation_ttl), kMinReservationTtl, kMaxReservationTtl)};
+}
+
+Settled QuotaLimiter::Settle(Settlement settlement) {
+  if (std::optional<Settled> refused = RefuseSettlement(settlement)) return *std::move(refused);
+  if (settlement.tokens) settlement.tokens = std::min(*settlement.tokens, kMostAmount);
+  const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
+  SettlementAnswer answer = store_.Run(settlement);
+  if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, answer.code != SettlementAnswer::Code::kStoreUnavailable);
+  return Conclude(settlement, answer);
+}
+
+Settled QuotaLimiter::Commit(std::string_view reservation, int64_t tokens) {
+  return Settle({.reservation = reservation, .tokens = tokens});
+}
+
+Settled QuotaLimiter::Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
+  return Settle({.reservation = reservation, .tokens = SumOfTokens(prompt_tokens, output_tokens)});
+}
+
+Settled QuotaLimiter::Refund(std::string_view reservation) {
+  return Settle({.reservation = reservation, .tokens = std::nullopt});
+}
+
+Settled QuotaLimiter::Extend(std::string_view reservation, std::optional<Duration> ttl) {
+  return Settle(Extension(reservation, ttl));
+}
+
+void QuotaLimiter::SubmitSettle(std::string_view reservation, std::optional<int64_t> tokens,
+                                std::function<void(Settled)> done) {
+  SubmitSettle({.reservation = reservation, .tokens = tokens}, std::move(done));
+}
+
+void QuotaLimiter::SubmitExtend(std::string_view reservation, std::optional<Duration> ttl,
+                                std::function<void(Settled)> done) {
+  SubmitSettle(Extension(reservation, ttl), std::move(done));
+}
+
+void QuotaLimiter::SubmitSettle(Settlement settlement, std::function<void(Settled)> done) {
+  if (store_.pace() != QuotaStore::Pace::kAsynchronous) return done(Settle(settlement));
+  if (std::optional<Settled> refused = RefuseSettlement(settlement)) return done(*std::move(refused));
+  if (settlement.tokens) settlement.tokens = std::min(*settlement.tokens, kMostAmount);
+  const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
+  Begin();
+  Settlement concluded = settlement;
+  concluded.reservation = {};  // not good for as long
+  store_.Submit(settlement, [this, concluded, asked, done = std::move(done)](SettlementAnswer answer) {
+    const bool available = answer.code != SettlementAnswer::Code::kStoreUnavailable;
+    if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, available);
+    done(Conclude(concluded, answer));
+    End();
+  });
+}
+
+}  // namespace weir

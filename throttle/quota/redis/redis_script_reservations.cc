@@ -1,0 +1,154 @@
+#include "throttle/quota/quota_store.h"
+#include "throttle/quota/redis/redis_script_parts.h"
+
+namespace weir {
+namespace {
+
+static_assert(kMostOpenReservations == 100'000 && kMostExpiredAtOnce == 1'000 && kMostEnded == 10'000 &&
+                  kSettledKept == std::chrono::hours(1) && kExpiredKept == kDay,
+              "as in the script");
+
+constexpr std::string_view kReservations = R"lua(
+local MOST_OPEN, MOST_ENDED, AT_ONCE, FEW = 100000, 10000, 1000, 100
+local EXPIRED, COMMITTED, REFUNDED = 0, 1, 2
+local SETTLED_KEPT = 3600e6
+
+-- A reservation: deadline, time to live, requests, tokens, number of the model's entry, day, and for each count of a
+-- tier: key, tokens or requests, bucket, amount, per, number of the entry.
+--
+-- Whoever settles reads the tiers first: in a cluster whose slots move, a key may be elsewhere, and then the script
+-- must not have written anything.
+local function read_tiers(hold, tiers, now, m)
+  for at = 7, #hold, 6 do
+    local key, _, bucket, amount, per = spread(hold, at, at + 4)
+    if not tiers[key] then tiers[key] = read_tier(key, now, epoch_of(m, key), bucket, amount, per) end
+  end
+end
+
+local function write_tiers(m, tiers, now)
+  for _, t in pairs(tiers) do
+    if t.settled then write_tier(m, t, now, 0) end
+  end
+end
+
+-- Of a bucket no more than what has not been paid off since.
+local function give_back_owed(t, hold, charged, back, now)
+  if back > 0 then
+    local paid = floor(t.rate * max(0, now - hold[1] + hold[2]) / t.window)
+    back = min(back, max(0, charged - paid))
+  end
+  t.owed = min(MOST, t.owed - back)
+  if t.owed <= 0 then t.owed, t.paid = 0, 0 end
+end
+
+-- So much of what it charged is given back, or, below 0, charged beyond. (The day of that is the caller's.)
+local function settle(m, tiers, hold, requests, tokens, now)
+  if requests > 0 or tokens > 0 then give_back(m, hold[5], max(0, requests), max(0, tokens)) end
+  if requests < 0 or tokens < 0 then enter(m, now, max(0, -requests), max(0, -tokens)) end
+  if requests > 0 and hold[6] == m.day and m.day_count > 0 then
+    m.day_count = max(0, m.day_count - requests)
+    if m.day_count == 0 then m.day_start, m.day = 0, m.day + 1 end
+  end
+  for at = 7, #hold, 6 do
+    local key, of_tokens, bucket, _, _, number = spread(hold, at, at + 5)
+    local t, back = tiers[key], of_tokens and tokens or requests
+    if back ~= 0 and (t.there or back < 0) then
+      if bucket then
+        give_back_owed(t, hold, of_tokens and hold[4] or hold[3], back, now)
+      elseif back > 0 then
+        give_back(t, number, back, 0)
+      else
+        enter(t, now, -back, 0)
+      end
+      t.settled = true
+    end
+  end
+end
+
+-- How a reservation ended: {how, late, tokens, kept until, what it was (to be charged late) or its tokens alone}. What
+-- is in the way goes, those first whose time is over first.
+local function remember_end(ends, kept, token, ended, now)
+  call('HSET', ends, token, cmsgpack.pack(ended))
+  call('ZADD', kept, string.format('%.0f', ended[4]), token)
+  local too_many = call('ZCARD', kept) - MOST_ENDED
+  if too_many > 0 then
+    local oldest = call('ZRANGE', kept, '0', string.format('%.0f', min(too_many, AT_ONCE) - 1))
+    call('HDEL', ends, spread(oldest))
+    call('ZREM', kept, spread(oldest))
+  end
+  local ttl = string.format('%.0f', max(1, ended[4] - now + SLACK) / 1000)
+  call('PEXPIRE', ends, ttl, 'NX')
+  call('PEXPIRE', ends, ttl, 'GT')
+  call('PEXPIRE', kept, ttl, 'NX')
+  call('PEXPIRE', kept, ttl, 'GT')
+end
+
+local function forget_ends(ends, kept, now)
+  local over = call('ZRANGEBYSCORE', kept, '-inf', string.format('%.0f', now), 'LIMIT', '0', AT_ONCE)
+  if #over == 0 then return end
+  call('HDEL', ends, spread(over))
+  call('ZREM', kept, spread(over))
+end
+
+-- The clock has stepped back to m.pull_to: no reservation lives longer than from then. Of many those alone that cannot
+-- have been made by then, so many in one call.
+local function pull_back(m, holds, deadlines)
+  local from = m.pull_to + (m.open > FEW and m.longest or 0)
+  local tokens = ask('ZREVRANGEBYSCORE', deadlines, '+inf', string.format('(%.0f', from), 'LIMIT', '0', AT_ONCE)
+  for _, token in ipairs(tokens) do
+    local packed = ask('HGET', holds, token)
+    if packed then
+      local hold = cmsgpack.unpack(packed)
+      hold[1] = min(hold[1], m.pull_to + hold[2])
+      m.earliest = min(m.earliest, hold[1])
+      call('ZADD', deadlines, string.format('%.0f', hold[1]), token)
+      call('HSET', holds, token, cmsgpack.pack(hold))
+    else
+      call('ZREM', deadlines, token)
+    end
+  end
+  if #tokens < AT_ONCE then m.pull_to = 0 end
+end
+
+-- The reservations whose deadline has come. Many are given back in several calls: until then they count, and refuse.
+local function sweep(m, holds, deadlines, ends, kept, now)
+  if m.open == 0 then return 0 end
+  if m.seen > now then m.pull_to = now end
+  if m.pull_to > 0 then
+    pull_back(m, holds, deadlines)
+    m.changed = true
+  end
+  if m.earliest > now then return 0 end
+  local found, tiers = {}, {}
+  local tokens = ask('ZRANGEBYSCORE', deadlines, '-inf', string.format('%.0f', now), 'LIMIT', '0', AT_ONCE)
+  for _, token in ipairs(tokens) do
+    local packed = ask('HGET', holds, token)
+    if packed then
+      local hold = cmsgpack.unpack(packed)
+      read_tiers(hold, tiers, now, m)
+      found[#found + 1] = {token, hold}
+    end
+  end
+  for _, item in ipairs(found) do
+    local hold = item[2]
+    settle(m, tiers, hold, hold[3], hold[4], now)
+    remember_end(ends, kept, item[1], {EXPIRED, 0, 0, hold[1] + DAY, hold}, now)
+  end
+  write_tiers(m, tiers, now)
+  if #tokens > 0 then
+    call('HDEL', holds, spread(tokens))
+    call('ZREM', deadlines, spread(tokens))
+  end
+  m.open = call('HLEN', holds)
+  local next = call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')
+  m.earliest = next[2] and tonumber(next[2]) or 0
+  write_model(m, now)
+  return #tokens
+end
+)lua";
+
+}  // namespace
+
+std::string_view RedisReservationsLua() { return kReservations; }
+
+}  // namespace weir

@@ -1,0 +1,128 @@
+// The counts of a file, each a row of one table: windows with their entries, and buckets. A model's own are the windows
+// of a minute that have no key; all others are of tiers. Used within a transaction. Private to the store.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "throttle/quota/limit.h"
+#include "throttle/quota/quota_store.h"
+#include "throttle/quota/refilled_bucket.h"
+#include "throttle/quota/sqlite/sqlite_database.h"
+#include "throttle/quota/window_log.h"
+
+namespace weir {
+
+inline WallTime SqliteTime(int64_t ns) { return WallTime(Duration(ns)); }
+inline int64_t SqliteNs(WallTime time) { return time.time_since_epoch().count(); }
+
+// A window keeps as many entries as WindowLog does, and merges them alike.
+class SqliteMeter {
+ public:
+  // One that begins now, and has no row yet. The names must outlive it.
+  SqliteMeter(std::string_view model, std::string_view key, const Limit& limit, int64_t now);
+
+  Limit::Unit unit() const { return limit_.unit; }
+  bool has_row() const { return id_ != 0; }
+  int64_t id() const { return id_; }
+  bool empty() const { return row_.rows == 0; }
+  int64_t used() const;
+  bool Fits(int64_t more, const Limit& limit) const;
+
+  void Pin() { ++row_.pins; }
+  void Unpin();
+
+ private:
+  friend class SqliteMeters;
+
+  // The columns that change.
+  struct Row {
+    int64_t rate = 1;    // of a bucket: the limit's amount, by which it is refilled
+    int64_t amount = 0;  // used in the window; or what the bucket lacks to be full, rounded down
+    int64_t rest = 0;    // of that, in addition: rest / per
+    int64_t rows = 0;
+    int64_t next = 1;   // the number of the next entry
+    int64_t first = 0;  // when the newest entry began
+    int64_t ts = 0;     // of the newest entry; of the debt of a bucket
+    int64_t pins = 0;   // reservations that hold it
+    bool operator==(const Row&) const = default;
+  };
+
+  int64_t per() const { return limit_.per.count(); }
+  bool MergesAt(int64_t now) const;
+  int64_t Until() const;  // from when on nothing counts
+
+  std::string_view model_;
+  std::string_view key_;
+  Limit limit_;
+  int64_t id_ = 0;
+  Row row_;
+  Row stored_;
+  std::optional<RefilledBucket> bucket_;
+};
+
+// Those of a charge, in its order; two of the same name are one.
+class SqliteTierMeters {
+ public:
+  void Add(const SqliteMeter& meter) {
+    place_of_.push_back(meters_.size());
+    meters_.push_back(meter);
+  }
+  void AddAgain(size_t index) { place_of_.push_back(place_of_[index]); }
+
+  size_t size() const { return place_of_.size(); }
+  SqliteMeter& operator[](size_t index) { return meters_[place_of_[index]]; }
+  const SqliteMeter& operator[](size_t index) const { return meters_[place_of_[index]]; }
+  std::vector<SqliteMeter>& each() { return meters_; }  // once
+  const std::vector<SqliteMeter>& each() const { return meters_; }
+
+ private:
+  std::vector<SqliteMeter> meters_;
+  std::vector<size_t> place_of_;
+};
+
+// Reads, changes and writes them. What is read is as of `now`: what has left is gone. Entries change at once, a meter's
+// row by Save.
+class SqliteMeters {
+ public:
+  explicit SqliteMeters(SqliteDatabase& database);
+
+  SqliteMeter Load(std::string_view model, std::string_view key, const Limit& limit, int64_t now);
+  std::optional<SqliteMeter> Load(int64_t id, int64_t now);
+  // The two of a model that has no key.
+  void LoadOwn(std::string_view model, int64_t now, SqliteMeter* requests, SqliteMeter* tokens);
+  void Save(SqliteMeter* meter);  // where it changed
+
+  // The number of the entry; 0 of a bucket, or where nothing is added.
+  int64_t Add(SqliteMeter* meter, int64_t now, int64_t amount);
+  // `amount` of the `added`, which was at `ts` and went into this entry, as far as it still counts.
+  void GiveBack(SqliteMeter* meter, int64_t entry, int64_t ts, int64_t now, int64_t added, int64_t amount);
+  // How long until `amount` fits, of a meter in which it does not now.
+  Duration UntilFits(const SqliteMeter& meter, int64_t now, int64_t amount, const Limit& limit);
+  // Those that count, in the order of time.
+  std::vector<ModelState::Entry> Entries(const SqliteMeter& meter);
+  // Into an empty window, as far as they count at `now`.
+  void Restore(SqliteMeter* meter, std::vector<ModelState::Entry> entries, int64_t now);
+
+ private:
+  static void Read(const SqliteRows& row, SqliteMeter* meter);
+  void Refresh(SqliteMeter* meter, int64_t now);
+  void Append(SqliteMeter* meter, int64_t ts, int64_t amount);
+
+  SqliteDatabase& database_;
+  SqliteQuery by_name_;
+  SqliteQuery by_id_;
+  SqliteQuery own_;
+  SqliteQuery insert_;
+  SqliteQuery update_;
+  SqliteQuery add_;
+  SqliteQuery entry_;
+  SqliteQuery set_;
+  SqliteQuery expire_;
+  SqliteQuery step_back_;
+  SqliteQuery entries_;
+};
+
+}  // namespace weir
