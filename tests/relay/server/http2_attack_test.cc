@@ -1,5 +1,6 @@
 // What strangers have done to servers of HTTP/2. Whatever comes, the connection ends with a reason, little is held, and
 // the others are served.
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <thread>

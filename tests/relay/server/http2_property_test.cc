@@ -1,4 +1,5 @@
 // That a request is answered alike over HTTP/1.1 and over HTTP/2, whatever else is under way and however it is cut.
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <thread>
