@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/quota/figures.h"
+#include "bench/measure/figure_tables.h"
+#include "bench/quota/much.h"
 #include "bench/quota/step_clock.h"
 #include "bench/relay/server_usage.h"
 #include "throttle/quota/memory_store.h"
@@ -148,7 +149,7 @@ class Bench {
 };
 
 Status MeasureOne(Operation operation, size_t models, size_t entries, const InProcessOptions& options,
-                  QuotaFigures* figures) {
+                  FigureTables* figures) {
   const std::string scenario = NameOf(operation) + ", " + std::to_string(models) +
                                (models == 1 ? " model, " : " models, ") + std::to_string(entries) +
                                " entries in each window";
@@ -168,7 +169,7 @@ Status MeasureOne(Operation operation, size_t models, size_t entries, const InPr
 
 }  // namespace
 
-Status MeasureInProcess(const InProcessOptions& options, QuotaFigures* figures) {
+Status MeasureInProcess(const InProcessOptions& options, FigureTables* figures) {
   const std::vector<std::pair<size_t, size_t>> shapes = {{1, 0},    {1, 100},    {1, 1000},
                                                          {1, 4000}, {10'000, 0}, {10'000, 100}};
   for (const Operation operation : kOperations) {

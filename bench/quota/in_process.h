@@ -1,7 +1,7 @@
 // What a decision costs in this process's memory: by what is asked, by threads, by what is in the windows, by models.
 #pragma once
 
-#include "bench/quota/figures.h"
+#include "bench/measure/figure_tables.h"
 #include "config/clock.h"
 #include "config/status.h"
 
@@ -11,6 +11,6 @@ struct InProcessOptions {
   int repetitions = 3;
   Duration time{};  // of each measurement
 };
-Status MeasureInProcess(const InProcessOptions& options, QuotaFigures* figures);
+Status MeasureInProcess(const InProcessOptions& options, FigureTables* figures);
 
 }  // namespace weir

@@ -60,9 +60,9 @@ class Parts {
 
  private:
   Status Run(const std::string& part, const std::string& title, bool ratio,
-             const std::function<Status(QuotaFigures*)>& measure) {
+             const std::function<Status(FigureTables*)>& measure) {
     if (std::find(arguments_.parts.begin(), arguments_.parts.end(), part) == arguments_.parts.end()) return {};
-    QuotaFigures figures(results_);
+    FigureTables figures(results_);
     const Status status = measure(&figures);
     tables_ += "\n## " + title + "\n\n" + figures.Tables(ratio);
     return status.ok() ? figures.status() : status;

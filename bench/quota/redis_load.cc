@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/quota/figures.h"
+#include "bench/measure/figure_tables.h"
+#include "bench/quota/much.h"
 #include "bench/quota/pipeline.h"
 #include "bench/quota/redis_process.h"
 #include "bench/relay/launch.h"
@@ -49,7 +50,7 @@ Result<double> RateOf(const fs::path& log) {
 class RedisLoad {
  public:
   RedisLoad(const RedisLoadOptions& options, const fs::path& directory, RedisProcess& redis, RedisEndpoint endpoint,
-            QuotaFigures* figures)
+            FigureTables* figures)
       : options_(options),
         directory_(directory),
         redis_(redis),
@@ -170,13 +171,13 @@ class RedisLoad {
   RedisProcess& redis_;
   const RedisEndpoint endpoint_;
   RedisQuotaStore store_;
-  QuotaFigures* const figures_;
+  FigureTables* const figures_;
   std::string evalsha_;  // the words, quoted for sh
 };
 
 }  // namespace
 
-Status MeasureRedisLoad(const RedisLoadOptions& options, QuotaFigures* figures) {
+Status MeasureRedisLoad(const RedisLoadOptions& options, FigureTables* figures) {
   const auto directory = TemporaryDirectory::Make(options.scratch);
   if (!directory.ok()) return directory.status();
   const auto redis = RedisProcess::Start(directory.value()->path());

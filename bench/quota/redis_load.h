@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "bench/quota/figures.h"
+#include "bench/measure/figure_tables.h"
 #include "config/clock.h"
 #include "config/status.h"
 
@@ -14,6 +14,6 @@ struct RedisLoadOptions {
   Duration time{};  // of each measurement, about
   std::filesystem::path scratch;
 };
-Status MeasureRedisLoad(const RedisLoadOptions& options, QuotaFigures* figures);
+Status MeasureRedisLoad(const RedisLoadOptions& options, FigureTables* figures);
 
 }  // namespace weir

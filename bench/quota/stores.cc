@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/quota/figures.h"
+#include "bench/measure/figure_tables.h"
+#include "bench/quota/much.h"
 #include "bench/quota/pipeline.h"
 #include "bench/quota/redis_process.h"
 #include "bench/relay/launch.h"
@@ -45,7 +46,7 @@ class Meter {
     if (server_ > 0) server_from_ = ProcessorTime(server_).value();
   }
   void Report(double count, int repetition, const std::string& scenario, const std::string& subject,
-              QuotaFigures* figures) const {
+              FigureTables* figures) const {
     const double seconds = ToSeconds(Clock::System().Now() - from_);
     Duration cpu = OwnProcessorTime() - own_from_;
     if (server_ > 0) cpu += ProcessorTime(server_).value() - server_from_;
@@ -62,7 +63,7 @@ class Meter {
 
 class Measurement {
  public:
-  Measurement(const Subject& subject, const StoreOptions& options, int repetition, QuotaFigures* figures)
+  Measurement(const Subject& subject, const StoreOptions& options, int repetition, FigureTables* figures)
       : subject_(subject), options_(options), repetition_(repetition), figures_(figures) {}
 
   Status Run() {
@@ -126,12 +127,12 @@ class Measurement {
   const Subject& subject_;
   const StoreOptions& options_;
   const int repetition_;
-  QuotaFigures* const figures_;
+  FigureTables* const figures_;
 };
 
 }  // namespace
 
-Status MeasureStores(const StoreOptions& options, QuotaFigures* figures) {
+Status MeasureStores(const StoreOptions& options, FigureTables* figures) {
   for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
     const auto directory = TemporaryDirectory::Make(options.scratch);
     if (!directory.ok()) return directory.status();

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "bench/quota/figures.h"
+#include "bench/measure/figure_tables.h"
 #include "config/clock.h"
 #include "config/status.h"
 
@@ -14,6 +14,6 @@ struct StoreOptions {
   Duration time{};                // of each measurement
   std::filesystem::path scratch;  // for the files, on a real disk
 };
-Status MeasureStores(const StoreOptions& options, QuotaFigures* figures);
+Status MeasureStores(const StoreOptions& options, FigureTables* figures);
 
 }  // namespace weir

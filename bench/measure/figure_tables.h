@@ -1,7 +1,6 @@
-// Figures of the quotas' measurements, and the tables that are printed of them.
+// Figures of what was measured several times, and the tables that are printed of them.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,12 +8,10 @@
 
 namespace weir {
 
-inline constexpr int64_t kMuch = 1'000'000'000'000;  // as a limit that no load meets
-
-// Of what was measured several times: `subject` is who did it (a store, so many threads), `scenario` what was done.
-class QuotaFigures {
+// `subject` is who did it (a store, so many threads), `scenario` what was done.
+class FigureTables {
  public:
-  explicit QuotaFigures(Results& results) : results_(results), first_(results.rows().size()) {}
+  explicit FigureTables(Results& results) : results_(results), first_(results.rows().size()) {}
 
   // The first error is kept for the end.
   void Add(int repetition, const std::string& scenario, const std::string& subject, const LoadFigures& figures);

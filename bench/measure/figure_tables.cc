@@ -1,4 +1,4 @@
-#include "bench/quota/figures.h"
+#include "bench/measure/figure_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,13 +47,13 @@ std::string Table(const Rows& rows, bool ratio) {
 
 }  // namespace
 
-void QuotaFigures::Add(int repetition, const std::string& scenario, const std::string& subject,
+void FigureTables::Add(int repetition, const std::string& scenario, const std::string& subject,
                        const LoadFigures& figures) {
   const Status added = results_.Add(subject, repetition, scenario, figures);
   if (status_.ok()) status_ = added;
 }
 
-std::string QuotaFigures::Tables(bool ratio) const {
+std::string FigureTables::Tables(bool ratio) const {
   const Rows rows(results_.rows().begin() + static_cast<std::ptrdiff_t>(first_), results_.rows().end());
   std::string text;
   for (const std::string& name : InOrder(rows, [](const ResultRow& r) { return r.figure.name; })) {

@@ -1,0 +1,104 @@
+#include "bench/limiters/in_process.h"
+
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/relay/server_usage.h"
+#include "throttle/keyed/keyed_limiter.h"
+#include "throttle/queued/queued_limiter.h"
+#include "throttle/quota/memory_store.h"
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+namespace {
+
+constexpr std::array kThreads = {1, 2};
+constexpr int kBatch = 64;  // decisions between two looks at whether the time is over
+
+class IgnoringKeyed final : public KeyedCaller {
+ public:
+  void OnAnswer(const KeyedAnswer&) override {}
+};
+
+class IgnoringQueued final : public QueuedCaller {
+ public:
+  void OnAnswer(const QueuedAnswer&) override {}
+};
+
+// One of them for each thread.
+using Decide = std::function<void()>;
+struct Scenario {
+  std::string name;
+  std::function<Decide()> make;
+};
+
+// Of the keyed limiter and the queued one most are refused, as when ten times as many come as may pass.
+std::vector<Scenario> Scenarios() {
+  const auto store = std::make_shared<MemoryQuotaStore>();
+  QuotaConfig quotas;
+  quotas.quotas["gpt-4o"] = {.max_rpm = 1'000'000'000, .max_tpm = 1'000'000'000'000, .max_rpd = 0};
+  const auto quota = std::make_shared<QuotaLimiter>(*store, quotas);
+  const auto keyed =
+      std::make_shared<KeyedLimiter>(KeyedConfig{.rules = std::make_shared<KeyedRules>(KeyedLimits{
+                                                     .window = std::chrono::milliseconds(1), .max_requests = 1000})});
+  const EndpointRule rule{.path = "/api", .rate = 1e6, .max_queue_size = 0};
+  const auto queued =
+      std::make_shared<QueuedLimiter>(QueuedConfig{.rules = QueuedRules::Make({rule}, /*max_dynamic=*/1000).value()});
+  return {{.name = "quota: Take of a model",
+           .make = [store, quota] { return [store, quota] { quota->Take({.model = "gpt-4o", .tokens = 900}); }; }},
+          {.name = "keyed: Take of a key",
+           .make =
+               [keyed] {
+                 return [keyed, caller = std::make_shared<IgnoringKeyed>()] {
+                   keyed->Take({.key = "customer-1000000"}, caller);
+                 };
+               }},
+          {.name = "queued: Take at a path", .make = [queued] {
+             return [queued, caller = std::make_shared<IgnoringQueued>()] { queued->Take({.path = "/api"}, caller); };
+           }}};
+}
+
+LoadFigures Measure(const Scenario& scenario, int threads, Duration time) {
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> done{0};
+  std::barrier begin(threads + 1);
+  std::vector<std::thread> running;
+  for (int thread = 0; thread < threads; ++thread) {
+    running.emplace_back([&, decide = scenario.make()] {
+      begin.arrive_and_wait();
+      uint64_t count = 0;
+      for (; !stop.load(std::memory_order_relaxed); count += kBatch)
+        for (int n = 0; n < kBatch; ++n) decide();
+      done += count;
+    });
+  }
+  begin.arrive_and_wait();
+  const TimePoint from = Clock::System().Now();
+  const Duration cpu_from = OwnProcessorTime();
+  std::this_thread::sleep_for(time);
+  stop = true;
+  for (std::thread& thread : running) thread.join();
+  const auto count = static_cast<double>(done.load());
+  return {{"rate", "M/s", count / ToSeconds(Clock::System().Now() - from) / 1e6},
+          {"CPU each", "ns", ToSeconds(OwnProcessorTime() - cpu_from) * 1e9 / count}};
+}
+
+}  // namespace
+
+void MeasureLimitersInProcess(const InProcessLoad& load, FigureTables* figures) {
+  const std::vector<Scenario> scenarios = Scenarios();
+  for (int repetition = 1; repetition <= load.repetitions; ++repetition)
+    for (const Scenario& scenario : scenarios)
+      for (const int threads : kThreads)
+        figures->Add(repetition, scenario.name, std::to_string(threads) + (threads == 1 ? " thread" : " threads"),
+                     Measure(scenario, threads, load.time));
+}
+
+}  // namespace weir

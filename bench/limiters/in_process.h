@@ -1,0 +1,15 @@
+// What a decision of each limiter costs in this process's memory, by one thread and by two.
+#pragma once
+
+#include "bench/measure/figure_tables.h"
+#include "config/clock.h"
+
+namespace weir {
+
+struct InProcessLoad {
+  int repetitions = 5;
+  Duration time{};  // of each measurement
+};
+void MeasureLimitersInProcess(const InProcessLoad& load, FigureTables* figures);
+
+}  // namespace weir

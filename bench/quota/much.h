@@ -1,0 +1,10 @@
+// A limit that no load meets.
+#pragma once
+
+#include <cstdint>
+
+namespace weir {
+
+inline constexpr int64_t kMuch = 1'000'000'000'000;
+
+}  // namespace weir
