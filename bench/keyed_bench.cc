@@ -1,5 +1,5 @@
-// What a key's window costs: a request for one key, for one of many, by threads at once; and what a key and somebody
-// who waits hold of memory.
+// Measures the keyed limiter: a request for one key and for one of many, by one thread and by two; and the memory of a
+// key and of a waiter.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 

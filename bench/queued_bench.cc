@@ -1,5 +1,5 @@
-// What an endpoint costs: a request that is served at once or refused at once, for one path and for one of many, by
-// threads at once; one that waits, and is served or leaves; and what an endpoint and somebody who waits hold of memory.
+// Measures the queued limiter: a request that is served or refused at once, on one path and on one of many, by one
+// thread and by two; a request that waits, and is served or leaves; and the memory of an endpoint and of a waiter.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 

@@ -44,7 +44,7 @@ class CommandLine {
     Argument Check(std::string form, std::function<Status(const std::string& text)> check);
     // The other was added before; whoever gives both is refused.
     Argument Excludes(const std::string& other);
-    // Of a list: by itself an option takes all words that follow.
+    // An option that is a list takes one word each time. Without this it takes all words that follow.
     Argument OneWordEach();
     Argument SplitAt(char delimiter);
 

@@ -15,7 +15,7 @@ namespace weir {
 
 class Admin;
 
-// What a part may use from Start until Stop has returned.
+// A part may use these from Start until Stop has returned.
 struct RelayServices {
   RelayContext& context;
   EventPipeline& events;  // SaveBulk

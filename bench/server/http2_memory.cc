@@ -1,5 +1,5 @@
-// What connections of HTTP/2 and requests that wait on them make the server hold: some connections ask for a page, then
-// each sends some requests whose answers are owed.
+// Measures the server's memory for a connection of HTTP/2 and for a request that waits on it. Some connections ask for
+// a page; then each sends some requests that nobody answers.
 //
 //   http2_memory [connections [requests on each]]
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-// What one send to each of many sockets costs, with nothing else around it: the least that a live delivery can.
+// Measures one send to each of many sockets, with nothing else around it: no live delivery can cost less.
 //
 //   send_floor [connections = 100 [messages a second = 100 [seconds = 5 [bytes = 800]]]]
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
-// What a message and an idle connection cost the server: an echo of 590-byte messages with 16 in flight on each of some
-// connections, from a client in a process of its own, so that the server's CPU time is its own; then 2,000 connections
-// that do nothing.
+// Measures what a message and an idle connection cost the server: an echo of 590-byte messages with 16 in flight on
+// each of some connections, from a client in a process of its own, so that the server's CPU time is its own; then 2,000
+// connections that do nothing.
 //
 //   server_echo [connections [seconds [message bytes [in flight [deflate]]]]]
 #include <arpa/inet.h>

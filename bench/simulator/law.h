@@ -32,7 +32,7 @@ struct LawAnswer {
   Duration retry_after{};  // when not
 };
 
-// What a law is doing to bulk work, for the trace.
+// How a law treats bulk work now, for the trace.
 struct LawView {
   bool open = true;
   double bytes_per_second = 0;  // the limit, when not open
@@ -71,7 +71,7 @@ struct LawContext {
 
 // "weir", "none", "plan", "pd", "spring".
 const std::vector<std::string_view>& LawNames();
-// What all laws steer by: the highest signal that acts on writes, of all or of the engine's own.
+// The value that every law controls: the highest signal that acts on writes, of all or of the engine's own.
 double ActingLevel(const LoadSample& sample);
 double ActingEngineLevel(const LoadSample& sample);
 

@@ -1,7 +1,7 @@
 // Strings and JSON in the form that NIP-01 hashes: \n \" \\ \r \t \b \f are written so, every other character as
 // itself.
 //
-// What a control character without such a short form becomes, NIP-01 leaves to the reader of "verbatim". The
+// NIP-01 says "verbatim" for a control character without such a short form, and readers differ. The
 // implementations that make the network's events write \u001f (JSON.stringify, go-nostr, serde_json); some hash the
 // bare byte, as the text says. Both are taken: a hash fits one of them only, and no event of one form has the text of
 // an event of the other.

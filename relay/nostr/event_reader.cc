@@ -203,7 +203,7 @@ bool EventReader::ReadContent() {
               std::to_string(Meaning(fields_->content).size()));
 }
 
-// What a string means; until the next call.
+// The text without escapes. The view is good until the next call.
 std::string_view EventReader::Meaning(const JsonString& string) {
   if (!string.escaped) return string.raw;
   scratch_.clear();

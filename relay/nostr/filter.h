@@ -1,4 +1,4 @@
-// What a REQ asks for: an event matches a filter if it meets every condition that the filter has.
+// A filter of a REQ. An event matches it if it meets every condition that the filter has.
 #pragma once
 
 #include <cstdint>

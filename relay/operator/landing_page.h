@@ -1,4 +1,4 @@
-// What a browser sees on the relay's port: what this is, how to connect, and the newest notes as they come.
+// The page that the relay shows to browsers: it says what this is and how to connect, and shows new notes as they come.
 #pragma once
 
 #include "relay/operator/relay_configuration.h"

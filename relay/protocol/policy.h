@@ -33,7 +33,7 @@ bool MayWantAuth(std::span<const Filter> filters);
 // Whether events that match may be kept from this one.
 bool MayWithhold(std::span<const Filter> filters, const Identity& identity);
 
-// What a refusal by a gate is told as.
+// The text in which a client is told that a gate refused it.
 std::string RateLimited(const Admission& admission);
 
 // "rate-limited: l0" → "rate-limited".

@@ -1,4 +1,4 @@
-// What a request is likely to touch, in bytes, from the shape of its filters alone: the cost that the scan gate sees.
+// Estimates how many bytes a request will touch, from the shape of its filters alone. The scan gate takes this as cost.
 // Small for what an index leads straight to (ids, the newest of one author), large for what may walk through
 // everything.
 #pragma once
@@ -14,7 +14,7 @@ namespace weir {
 
 // `default_limit` and `max_limit` as in QueryOptions.
 Cost CostOfRequest(std::span<const Filter> filters, uint64_t default_limit, uint64_t max_limit);
-// What a walk that has done so much work has touched, in the same measure.
+// The same measure, for a walk that has done so much work.
 Cost CostOfWalk(Work work);
 // A COUNT stops at no limit.
 Cost CostOfCount(std::span<const Filter> filters);

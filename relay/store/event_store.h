@@ -157,9 +157,9 @@ Result<Value> FaultsAsErrors(Do&& work) {
   }
 }
 
-// What saving an event costs the thread that saves, as far as the event tells: its entries, and what it names.
+// Estimates the work of the thread that saves an event, from its entries and from what it names.
 Work SavingWorkOf(EventView event);
-// The same with its share of log, flush and compaction: what it costs at the write gate.
+// The same with its share of log, flush and compaction. The write gate takes this as cost.
 inline Work StoringWorkOf(EventView event) { return SavingWorkOf(event) + event.record().size() * kStoredByteWork; }
 
 }  // namespace weir

@@ -32,7 +32,7 @@ struct Candidate {
   bool SamePlace(const Candidate& other) const { return inverted_time == other.inverted_time && id == other.id; }
 };
 
-// What a scan passes over: places ahead of `first`, and what was saved after `last_serial`.
+// A scan skips places ahead of `first`, and events that were saved after `last_serial`.
 struct ScanBounds {
   Candidate first;
   uint64_t last_serial = UINT64_MAX;

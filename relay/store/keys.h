@@ -137,7 +137,7 @@ inline Key VanishWorkKey(const PublicKey& author) { return Key('w').Bytes(author
 inline Key ExpirationKey(uint64_t expiration, uint64_t serial) { return Key('x').Number(expiration, 8).Serial(serial); }
 inline Key CountersKey() { return Key('m'); }
 
-// What a range of entries has in common: the key up to `time`.
+// The part of the key before `time`, which all entries of a range share.
 inline Key AuthorRange(const PublicKey& author) { return Key('a').Bytes(author.data(), 8); }
 inline Key TagRange(char letter, std::string_view value) {
   return Key('t').Byte(static_cast<uint8_t>(letter)).Number(TagHash(value), 8);

@@ -1,4 +1,4 @@
-// What it costs to hold filters against a stored event: its tags times their conditions.
+// Counts the work of holding filters against a stored event: its tags times their conditions.
 #pragma once
 
 #include <bit>

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// What a late tick has left undone is made up for. What a stopped process has left undone is not: it would be a burst.
+// A late tick is made up for. A process that was stopped for longer is not: it would let a burst through.
 constexpr Duration kMostMadeUp = std::chrono::milliseconds(100);
 
 using Algorithm = EndpointConfig::Algorithm;
