@@ -41,6 +41,16 @@ std::optional<UrlServer> SplitServer(std::string_view text) {
   return server;
 }
 
+std::optional<QueryParameter> TakeParameter(std::string_view* query) {
+  query->remove_prefix(std::min(query->find_first_not_of('&'), query->size()));
+  if (query->empty()) return std::nullopt;
+  const std::string_view one = query->substr(0, query->find('&'));
+  query->remove_prefix(one.size());
+  const size_t equals = one.find('=');
+  if (equals == one.npos) return QueryParameter{.name = one, .value = std::nullopt};
+  return QueryParameter{.name = one.substr(0, equals), .value = one.substr(equals + 1)};
+}
+
 std::string UrlHost(std::string_view host) {
   const std::string text(host);
   return host.find(':') == host.npos ? text : "[" + text + "]";

@@ -26,6 +26,14 @@ struct UrlServer {
 // Of HOST, HOST:PORT, [IPV6] or [IPV6]:PORT. Nothing where it is none of them.
 std::optional<UrlServer> SplitServer(std::string_view text);
 
+// A parameter of a query: NAME, or NAME=VALUE.
+struct QueryParameter {
+  std::string_view name;
+  std::optional<std::string_view> value;  // empty behind a '='; nothing without one
+};
+// Takes the first off the query. Nothing where none is left. Skips the emptiness between two '&'.
+std::optional<QueryParameter> TakeParameter(std::string_view* query);
+
 // The host as it stands before a port: an IPv6 address in brackets.
 std::string UrlHost(std::string_view host);
 

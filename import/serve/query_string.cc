@@ -6,6 +6,7 @@
 
 #include "config/text/parse.h"
 #include "config/text/percent.h"
+#include "config/text/url.h"
 
 namespace weir {
 namespace {
@@ -58,14 +59,10 @@ Status SetExport(const std::string& name, const std::string& value, const Filter
 
 Result<std::vector<std::pair<std::string, std::string>>> ParseQuery(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> parameters;
-  while (!query.empty()) {
-    const std::string_view part = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(query.size(), part.size() + 1));
-    if (part.empty()) continue;
-    const size_t equals = part.find('=');
-    Result<std::string> name = Decode(part.substr(0, equals));
+  while (const auto parameter = TakeParameter(&query)) {
+    Result<std::string> name = Decode(parameter->name);
     if (!name.ok()) return name.status();
-    Result<std::string> value = Decode(equals == std::string_view::npos ? "" : part.substr(equals + 1));
+    Result<std::string> value = Decode(parameter->value.value_or(""));
     if (!value.ok()) return value.status();
     parameters.emplace_back(std::move(name).value(), std::move(value).value());
   }

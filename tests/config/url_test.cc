@@ -66,6 +66,14 @@ TEST(Url, OfAServerIsReadPartByPart) {
     EXPECT_FALSE(ParseServerUrl(bad).ok()) << bad;
 }
 
+TEST(Url, AQueryIsTakenParameterByParameter) {
+  std::string_view query = "&a=1&&b&c=&=d&e=f=g&";
+  std::string seen;
+  while (const auto parameter = TakeParameter(&query))
+    seen += std::string(parameter->name) + "=" + std::string(parameter->value.value_or("none")) + ";";
+  EXPECT_EQ(seen, "a=1;b=none;c=;=d;e=f=g;");
+}
+
 TEST(Percent, WhatIsEncodedIsDecodedAsItWas) {
   std::string every;
   for (int byte = 0; byte < 256; ++byte) every += static_cast<char>(byte);

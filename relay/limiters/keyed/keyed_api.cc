@@ -18,6 +18,7 @@
 #include "config/text/json_string.h"
 #include "config/text/json_writer.h"
 #include "config/text/parse.h"
+#include "config/text/url.h"
 #include "config/text/utf8.h"
 #include "relay/limiters/api_errors.h"
 #include "relay/limiters/rate_limit_fields.h"
@@ -97,16 +98,10 @@ std::string ReadParameter(std::string_view name, std::string_view value, Paramet
 }
 
 std::string ReadParameters(std::string_view query, Parameters* parameters) {
-  while (!query.empty()) {
-    const size_t end = query.find('&');
-    const std::string_view one = query.substr(0, end);
-    query = end == query.npos ? std::string_view() : query.substr(end + 1);
-    if (one.empty()) continue;
-    const size_t equals = one.find('=');
-    const std::string_view name = one.substr(0, equals);
+  while (const auto parameter = TakeParameter(&query)) {
+    const std::string_view name = parameter->name;
     if (std::ranges::find(kParameters, name) == kParameters.end()) return NotKnown(name);
-    std::string_view value = equals == one.npos ? std::string_view() : one.substr(equals + 1);
-    if (one == "canWait") value = "true";
+    const std::string_view value = parameter->value.value_or(name == "canWait" ? "true" : "");
     if (value.empty()) return std::string(name) + " has no value";
     std::string why = ReadParameter(name, value, parameters);
     if (!why.empty()) return why;

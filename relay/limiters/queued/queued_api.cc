@@ -14,6 +14,7 @@
 #include "config/text/json_writer.h"
 #include "config/text/parse.h"
 #include "config/text/rfc3339.h"
+#include "config/text/url.h"
 #include "relay/limiters/api_errors.h"
 #include "relay/limiters/rate_limit_fields.h"
 
@@ -32,14 +33,9 @@ constexpr NumberRange kUnixTimes = {.min = 0, .max = 1e14, .unit = "Unix time in
 
 // What is wrong, or nothing.
 std::string ReadQuery(std::string_view query, QueuedRequest* read) {
-  while (!query.empty()) {
-    const size_t end = query.find('&');
-    const std::string_view one = query.substr(0, end);
-    query = end == query.npos ? std::string_view() : query.substr(end + 1);
-    if (one.empty()) continue;
-    const size_t equals = std::min(one.find('='), one.size());
-    const std::string_view name = one.substr(0, equals);
-    const std::string_view value = one.substr(std::min(equals + 1, one.size()));
+  while (const auto parameter = TakeParameter(&query)) {
+    const std::string_view name = parameter->name;
+    const std::string_view value = parameter->value.value_or("");
     const auto wrong = [&](const Status& status) {
       return std::string(name) + ": " + Printable(value) + " is " + status.message();
     };
