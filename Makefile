@@ -2,7 +2,7 @@
 # PRESET=release|debug|asan|tsan. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
 JOBS ?= $(shell nproc)
-TEST_JOBS ?= 2
+TEST_JOBS ?= $(shell expr $$(nproc) + 1)
 TEST_ARGS ?=
 
 BUILD = build/$(PRESET)
