@@ -4,7 +4,7 @@
 //   auto rules = std::make_shared<DescriptorRules>();
 //   DescriptorRules::Node* domain = rules->AddDomain("messaging");
 //   Result<DescriptorRules::Node*> type = domain->Add({.key = "message_type", .value = "marketing"});
-//   type.value()->Add({.key = "to_number", .limit = {{.unit = LimitUnit::kDay, .requests_per_unit = 5}}});
+//   type.value()->Add({.key = "to_number", .limit = {{.unit = LimitUnit::kPerDay, .requests_per_unit = 5}}});
 //
 // At each level that very value comes first, then the patterns of the key as they were added, then the key without a
 // value; what was taken is not taken back when the next level has nothing. The limit is that of the node at which the
@@ -39,7 +39,7 @@ struct DescriptorEntry {
 
 struct UnitLimit {
   uint32_t requests_per_unit = 0;
-  LimitUnit unit = LimitUnit::kSecond;
+  LimitUnit unit = LimitUnit::kPerSecond;
 
   bool operator==(const UnitLimit&) const = default;
 };
@@ -55,7 +55,7 @@ struct RuleCounts {
 // A rule as somebody writes it.
 struct DescriptorRule {
   struct Limit {
-    LimitUnit unit = LimitUnit::kSecond;
+    LimitUnit unit = LimitUnit::kPerSecond;
     uint32_t requests_per_unit = 0;
     bool unlimited = false;
     std::string name;

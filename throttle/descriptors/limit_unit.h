@@ -10,7 +10,7 @@
 namespace weir {
 
 // The numbers are those of the published interface.
-enum class LimitUnit : uint8_t { kSecond = 1, kMinute, kHour, kDay, kMonth, kYear, kWeek };
+enum class LimitUnit : uint8_t { kPerSecond = 1, kPerMinute, kPerHour, kPerDay, kPerMonth, kPerYear, kPerWeek };
 
 struct LimitUnitRow {
   std::string_view name;  // as the published interface writes it

@@ -24,7 +24,7 @@ TEST_F(DescriptorLimiterTest, LetsTheLimitThroughInEachWindow) {
 
 TEST_F(DescriptorLimiterTest, TellsOfEachDescriptor) {
   Rule({.key = "a", .limit = PerUnit(3)});
-  Rule({.key = "b", .limit = {{.unit = LimitUnit::kHour, .requests_per_unit = 1, .name = "of b"}}});
+  Rule({.key = "b", .limit = {{.unit = LimitUnit::kPerHour, .requests_per_unit = 1, .name = "of b"}}});
   Rule({.key = "free", .limit = {{.unlimited = true}}});
   Ask({"a=1", "b=1"});
   Pass(seconds(7));
@@ -32,7 +32,7 @@ TEST_F(DescriptorLimiterTest, TellsOfEachDescriptor) {
   EXPECT_EQ(answer.code, Code::kOverLimit);
   ASSERT_EQ(answer.statuses.size(), 4u);
   EXPECT_FALSE(answer.statuses[0].over);
-  EXPECT_EQ(answer.statuses[0].limit, (UnitLimit{3, LimitUnit::kMinute}));
+  EXPECT_EQ(answer.statuses[0].limit, (UnitLimit{3, LimitUnit::kPerMinute}));
   EXPECT_EQ(answer.statuses[0].remaining, 1u);
   EXPECT_EQ(answer.statuses[0].until_reset, seconds(53));
   EXPECT_TRUE(answer.statuses[1].over);
@@ -74,9 +74,9 @@ TEST_F(DescriptorLimiterTest, ChargesAsManyHitsAsItIsTold) {
 
 TEST_F(DescriptorLimiterTest, ADescriptorMayBringItsLimit) {
   Rule({.key = "a", .limit = PerUnit(1)});
-  const AskedText with_limit("a=1", std::nullopt, UnitLimit{2, LimitUnit::kHour});
+  const AskedText with_limit("a=1", std::nullopt, UnitLimit{2, LimitUnit::kPerHour});
   EXPECT_EQ(PassesOf(3, with_limit), 2);
-  EXPECT_EQ(PassesOf(3, {"any=1/thing=2", std::nullopt, UnitLimit{1, LimitUnit::kDay}}), 1) << "without a rule";
+  EXPECT_EQ(PassesOf(3, {"any=1/thing=2", std::nullopt, UnitLimit{1, LimitUnit::kPerDay}}), 1) << "without a rule";
   EXPECT_EQ(PassesOf(3, "a=1"), 1) << "another unit is counted apart";
   EXPECT_EQ(CountsOf(std::string(DescriptorRules::kOverrides)).hits, 6u);
   EXPECT_EQ(Ask({with_limit}, 1, "nobody's").code, Code::kOk) << "but not in a domain that nobody knows";
@@ -96,8 +96,8 @@ TEST_F(DescriptorLimiterTest, WhatHasNoLimitPasses) {
 TEST_F(DescriptorLimiterTest, ALimitMayReplaceAnother) {
   Node* one = Rule({.key = "one", .value = "1"});
   Node* two = Rule({.key = "two", .value = "2"});
-  Rule({.key = "user", .limit = {{.unit = LimitUnit::kMinute, .requests_per_unit = 5, .name = "specific"}}}, one);
-  Rule({.key = "user", .limit = {{.unit = LimitUnit::kMinute, .requests_per_unit = 10, .replaces = {"specific"}}}},
+  Rule({.key = "user", .limit = {{.unit = LimitUnit::kPerMinute, .requests_per_unit = 5, .name = "specific"}}}, one);
+  Rule({.key = "user", .limit = {{.unit = LimitUnit::kPerMinute, .requests_per_unit = 10, .replaces = {"specific"}}}},
        two);
   const std::vector<AskedText> both = {"one=1/user=u", "two=2/user=u"};
   for (int i = 0; i < 10; ++i) {
@@ -110,7 +110,7 @@ TEST_F(DescriptorLimiterTest, ALimitMayReplaceAnother) {
 }
 
 TEST_F(DescriptorLimiterTest, AnUnlimitedLimitReplacesToo) {
-  Rule({.key = "a", .limit = {{.unit = LimitUnit::kMinute, .requests_per_unit = 0, .name = "block"}}});
+  Rule({.key = "a", .limit = {{.unit = LimitUnit::kPerMinute, .requests_per_unit = 0, .name = "block"}}});
   Rule({.key = "vip", .limit = {{.unlimited = true, .replaces = {"block"}}}});
   EXPECT_FALSE(Passes({"a=1"}));
   EXPECT_TRUE(Passes({"a=1", "vip=1"}));
@@ -182,8 +182,8 @@ TEST_F(DescriptorLimiterTest, RefusesWhatIsTooLarge) {
 }
 
 TEST_F(DescriptorLimiterTest, ForgetsWindowsThatHaveEnded) {
-  Rule({.key = "second", .limit = PerUnit(9, LimitUnit::kSecond)});
-  Rule({.key = "day", .limit = PerUnit(9, LimitUnit::kDay)});
+  Rule({.key = "second", .limit = PerUnit(9, LimitUnit::kPerSecond)});
+  Rule({.key = "day", .limit = PerUnit(9, LimitUnit::kPerDay)});
   for (int i = 0; i < 1000; ++i) Ask({"second=" + std::to_string(i), "day=" + std::to_string(i)});
   EXPECT_EQ(limiter().Counts().names, 2000u);
   for (int i = 0; i < 40; ++i) Pass(seconds(1));
@@ -248,7 +248,7 @@ TEST_F(DescriptorLimiterTest, OtherRulesGoOnWithWhatWasCharged) {
   rules_ = std::make_shared<DescriptorRules>(limiter().rules().get());
   domain_ = nullptr;
   Rule({.key = "a", .limit = PerUnit(4)});
-  Rule({.key = "b", .limit = PerUnit(3, LimitUnit::kHour)});
+  Rule({.key = "b", .limit = PerUnit(3, LimitUnit::kPerHour)});
   limiter().SetRules(rules_);
   EXPECT_EQ(PassesOf(3, "a=1"), 1);
   EXPECT_EQ(PassesOf(5, "b=1"), 3) << "another unit is another window";

@@ -100,8 +100,8 @@ void Grow(DescriptorRules::Node* node, const std::vector<std::pair<std::string, 
   for (int i = 0; i < count; ++i) {
     DescriptorRule rule{.key = AnyOf(kKeys), .value = AnyOf(kRuleValues)};
     if (*rc::gen::inRange(0, 4) > 0) {
-      rule.limit = PerUnit(*rc::gen::inRange(0U, 6U), *rc::gen::element(LimitUnit::kSecond, LimitUnit::kMinute,
-                                                                        LimitUnit::kHour, LimitUnit::kWeek));
+      rule.limit = PerUnit(*rc::gen::inRange(0U, 6U), *rc::gen::element(LimitUnit::kPerSecond, LimitUnit::kPerMinute,
+                                                                        LimitUnit::kPerHour, LimitUnit::kPerWeek));
     }
     rule.share_threshold = rule.value.find('*') != rule.value.npos && *rc::gen::inRange(0, 3) == 0;
     auto own_path = path;

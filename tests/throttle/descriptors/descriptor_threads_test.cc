@@ -13,8 +13,8 @@ TEST(DescriptorThreads, LetsExactlyTheLimitThroughWhoeverAsksWhileRulesChange) {
   const auto make = [](const DescriptorRules* before) {
     auto rules = std::make_shared<DescriptorRules>(before);
     DescriptorRules::Node* domain = rules->AddDomain("d");
-    EXPECT_TRUE(domain->Add({.key = "a", .limit = PerUnit(kLimit, LimitUnit::kYear)}).ok());
-    EXPECT_TRUE(domain->Add({.key = "b", .limit = PerUnit(0, LimitUnit::kYear), .shadow_mode = true}).ok());
+    EXPECT_TRUE(domain->Add({.key = "a", .limit = PerUnit(kLimit, LimitUnit::kPerYear)}).ok());
+    EXPECT_TRUE(domain->Add({.key = "b", .limit = PerUnit(0, LimitUnit::kPerYear), .shadow_mode = true}).ok());
     return rules;
   };
   const ManualWallClock wall_clock(uint64_t{1'700'000'000});
@@ -50,7 +50,7 @@ TEST(DescriptorThreads, LetsExactlyTheLimitThroughWhoeverAsksWhileRulesChange) {
 
 TEST(DescriptorThreads, ForgetsByItself) {
   auto rules = std::make_shared<DescriptorRules>();
-  EXPECT_TRUE(rules->AddDomain("d")->Add({.key = "a", .limit = PerUnit(1, LimitUnit::kSecond)}).ok());
+  EXPECT_TRUE(rules->AddDomain("d")->Add({.key = "a", .limit = PerUnit(1, LimitUnit::kPerSecond)}).ok());
   DescriptorLimiter limiter({.rules = rules});
   const auto entries = EntriesOf("a=1");
   const AskedDescriptor asked[] = {{.entries = entries}};
