@@ -9,7 +9,7 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 install(TARGETS weir_hiredis EXPORT weir-quota_redis)
 install(TARGETS weir_re2 EXPORT weir-keyed)
 foreach(component config config_yaml monitors_core monitors throttle rocksdb_throttle
-                  by_name keyed queued quota quota_yaml quota_sqlite quota_redis quota_stores)
+                  by_name descriptors keyed queued quota quota_yaml quota_sqlite quota_redis quota_stores)
   install(TARGETS weir_${component} EXPORT weir-${component})
   install(EXPORT weir-${component} NAMESPACE weir:: DESTINATION ${config_dir} FILE weir-${component}.cmake)
 endforeach()
@@ -29,6 +29,7 @@ set(headers
       # with
       throttle/fair_queue throttle/flow_counter throttle/gate throttle/rate_law throttle/scan_gate throttle/thread_slot
       throttle/token_bucket throttle/write_gate
+    throttle/descriptors/descriptor_limiter throttle/descriptors/descriptor_rules throttle/descriptors/limit_unit
     throttle/keyed/keyed_limiter throttle/keyed/keyed_limits
     throttle/queued/endpoint_config throttle/queued/queued_events throttle/queued/queued_limiter
       # with

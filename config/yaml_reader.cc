@@ -231,20 +231,20 @@ Status ReadYaml(std::string_view text, std::string_view file, const std::functio
   return errors.Finish(file);
 }
 
-Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap&)>& read) {
+Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap&)>& read, const YamlBounds& bounds) {
   const auto failed = [&] { return Status::Error(path + ": cannot be read: " + std::strerror(errno)); };
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (file == nullptr) return failed();
   std::string text;
   std::array<char, 1 << 16> buffer;
   // One byte beyond the bound is enough for Parse to refuse it, even where the file has no end.
-  while (text.size() <= YamlBounds{}.file_bytes) {
+  while (text.size() <= bounds.file_bytes) {
     const size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
     text.append(buffer.data(), got);
     if (got == 0) break;
   }
   if (std::ferror(file.get()) != 0) return failed();
-  return ReadYaml(text, path, read);
+  return ReadYaml(text, path, read, bounds);
 }
 
 }  // namespace weir

@@ -127,7 +127,8 @@ class YamlMap {
 // at most 20 of them.
 Status ReadYaml(std::string_view text, std::string_view file, const std::function<void(YamlMap& root)>& read,
                 const YamlBounds& bounds = {});
-Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap& root)>& read);
+Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap& root)>& read,
+                    const YamlBounds& bounds = {});
 
 template <typename Enum>
 requires std::is_enum_v<Enum>

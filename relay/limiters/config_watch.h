@@ -1,4 +1,4 @@
-// ConfigWatch: reads a limiter's part of the configuration file again, when the file has changed and rests, or when
+// ConfigWatch: reads a limiter's part of the configuration again, when its file or files have changed and rest, or when
 // somebody asks for it.
 #pragma once
 

@@ -1,11 +1,13 @@
-// Whether a file is another than it was, without reading it; and when it rests, so that it is read whole.
+// Whether files are others than they were, without reading them; and when they rest, so that they are read whole.
 #pragma once
 
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace weir {
 
@@ -29,32 +31,48 @@ inline FileMark MarkOf(const std::string& path) {
           .inode = status.st_ino};
 }
 
-// Of a file that others write, in place or by another name. One thread.
+// Of files that others write, in place or by another name. One thread.
 class FileWatch {
  public:
-  explicit FileWatch(std::string path) : path_(std::move(path)) {}
+  using List = std::function<std::vector<std::string>()>;
 
-  // Whether it is another than was read, and has not changed since the look before: who writes it is done, as it seems.
+  explicit FileWatch(std::string path) : FileWatch([paths = std::vector{std::move(path)}] { return paths; }) {}
+  // Those that there are at a time, by their paths: one more or fewer is a change too.
+  explicit FileWatch(List paths) : paths_(std::move(paths)) {}
+
+  // Whether they are others than were read, and have not changed since the look before: who writes them is done, as it
+  // seems.
   bool Look() {
-    const FileMark now = MarkOf(path_);
-    const bool rests = std::exchange(seen_, now) == now;
-    return rests && now != read_;
+    const Marks now = MarksNow();
+    const bool rest = std::exchange(seen_, now) == now;
+    return rest && now != read_;
   }
 
-  // Reads it by `read`. False: it changed meanwhile, and what came of it is half of something.
+  // Reads them by `read`. False: they changed meanwhile, and what came of it is half of something.
   template <typename Read>
   bool ReadWhole(Read read) {
-    const FileMark before = MarkOf(path_);
+    const Marks before = MarksNow();
     read();
-    if (MarkOf(path_) != before) return false;
+    if (MarksNow() != before) return false;
     read_ = before;
     return true;
   }
 
  private:
-  std::string path_;
-  FileMark seen_;
-  FileMark read_;
+  using Marks = std::vector<std::pair<std::string, FileMark>>;
+
+  Marks MarksNow() const {
+    Marks marks;
+    for (std::string& path : paths_()) {
+      const FileMark mark = MarkOf(path);
+      marks.emplace_back(std::move(path), mark);
+    }
+    return marks;
+  }
+
+  List paths_;
+  Marks seen_;
+  Marks read_;
 };
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/command_line.h"
+#include "relay/limiters/envoy/envoy_rules.h"
 #include "relay/limiters/gate_server.h"
 #include "relay/limiters/served_limiters.h"
 #include "relay/process/logging.h"
@@ -25,18 +26,21 @@ void AddTo(CommandLine& line) {
                   "redis://HOST:PORT, redis-sentinel://HOST:PORT/MASTER, redis-cluster://HOST:PORT,…");
   line.AddSetting("--config", "CONFIG",
                   "weir.yaml with quotas, tiers, policies, limits of keys and endpoints, instead of WEIR_CONFIG");
+  line.AddSetting("--ratelimit-config", "RATELIMIT_CONFIG",
+                  "directory with configuration files of envoyproxy/ratelimit, instead of WEIR_RATELIMIT_CONFIG");
   line.SetFooter(
       "Examples:\n"
       "  weir gate                                       http://127.0.0.1:3335, in memory, everybody's profiles\n"
       "  weir gate --store sqlite:/var/lib/weir/quota.db   shared by the gates of this machine\n"
       "  weir gate --store redis://10.0.0.5:6379 --config weir.yaml --listen 0.0.0.0\n"
+      "  weir gate --ratelimit-config /etc/ratelimit/config  the limits of envoyproxy/ratelimit's files, for Envoy\n"
       "\n"
       "  curl -X POST localhost:3335/v1/decide -d '{\"model\":\"gpt-4o\",\"tokens\":900}'\n"
       "  curl localhost:3335/rate/user-123\n"
       "\n"
-      "Settings come from the environment; `weir config` prints them all. weir.yaml is read again when it changes, and "
-      "at\n"
-      "SIGHUP. Ctrl-C stops in order, a second one at once.\n"
+      "Settings come from the environment; `weir config` prints them all. weir.yaml and the files are read again when "
+      "they\n"
+      "change, and at SIGHUP. Ctrl-C stops in order, a second one at once.\n"
       "Exit status: 0 stopped when it was told to, 1 could not run, 2 wrong flags, settings or weir.yaml.");
 }
 
@@ -48,7 +52,9 @@ Status Configure(const CommandLine& line, const Environment& environment, GateCo
   if (Status status = CheckQuotaStoreName(quota.store.store); !status.ok()) return status;
   if (Status status = ReadQuotaConfig(quota).status(); !status.ok()) return status;
   if (Status status = ReadKeyedRules(quota.config_file).status(); !status.ok()) return status;
-  return ReadQueuedRules(quota.config_file).status();
+  if (Status status = ReadQueuedRules(quota.config_file).status(); !status.ok()) return status;
+  const std::string& envoy = configuration->limiters.envoy.rules_directory;
+  return envoy.empty() ? Status() : ReadEnvoyRules(envoy).status();
 }
 
 // An environment may be the relay's too.

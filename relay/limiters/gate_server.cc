@@ -37,6 +37,12 @@ Also /debug and /debug/{key}.
 
 And paths of your own, whose requests wait for their turn: the endpoints of WEIR_CONFIG. /debug/endpoints.
 
+Envoy's rate limits, by the files of envoyproxy/ratelimit in WEIR_RATELIMIT_CONFIG:
+
+  curl -X POST localhost:3335/json -d '{"domain":"edge","descriptors":[{"entries":[{"key":"remote_address","value":"10.0.0.1"}]}]}'
+
+Also /debug/ratelimit.
+
 /v1/openapi.json tells every call to programs. /v1/health, /metrics, /healthz, /readyz.
 )";
 

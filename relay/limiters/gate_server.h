@@ -38,7 +38,8 @@ struct GateConfiguration {
                         .handshake_timeout = std::chrono::seconds(75)};
   ServedLimiterSettings limiters{.quota = {.api = ServedQuotaApi::kAll},
                                  .keyed = {.api = ServedKeyedApi::kAll, .debug_for_admins = false},
-                                 .queued = {.api = ServedQueuedApi::kAll, .debug_for_admins = false}};
+                                 .queued = {.api = ServedQueuedApi::kAll, .debug_for_admins = false},
+                                 .envoy = {.api = ServedEnvoyApi::kAll, .debug_for_admins = false}};
   QuotaAdminSettings admin;
   AdminFromLoopback admin_from_loopback = AdminFromLoopback::kFalse;
 };

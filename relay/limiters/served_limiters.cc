@@ -1,5 +1,6 @@
 #include "relay/limiters/served_limiters.h"
 
+#include "relay/limiters/envoy/envoy_service.h"
 #include "relay/limiters/keyed/keyed_service.h"
 #include "relay/limiters/queued/queued_service.h"
 #include "relay/limiters/quota/served_quotas.h"
@@ -10,6 +11,7 @@ void Declare(SettingTable& table, ServedLimiterSettings& s) {
   Declare(table, s.quota);
   Declare(table, s.keyed);
   Declare(table, s.queued);
+  Declare(table, s.envoy);
 }
 
 void Declare(SettingTable& table, AllLimiterSettings& s) {
@@ -26,6 +28,8 @@ ServedLimiters MakeLimiters(const ServedLimiterSettings& settings) {
     limiters.push_back(std::make_unique<KeyedService>(settings.keyed, settings.quota.config_file));
   if (settings.queued.api != ServedQueuedApi::kOff)
     limiters.push_back(std::make_unique<QueuedService>(settings.queued, settings.quota.config_file));
+  if (settings.envoy.api != ServedEnvoyApi::kOff && !settings.envoy.rules_directory.empty())
+    limiters.push_back(std::make_unique<EnvoyService>(settings.envoy));
   return limiters;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "relay/limiters/envoy/envoy_settings.h"
 #include "relay/limiters/keyed/keyed_settings.h"
 #include "relay/limiters/queued/queued_settings.h"
 #include "relay/limiters/quota/quota_settings.h"
@@ -17,6 +18,7 @@ struct ServedLimiterSettings {
   // Their sections are in the file that is the quotas' too.
   KeyedSettings keyed;
   QueuedSettings queued;
+  EnvoySettings envoy;
 };
 void Declare(SettingTable& table, ServedLimiterSettings& settings);
 

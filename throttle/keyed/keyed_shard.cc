@@ -6,12 +6,6 @@
 namespace weir {
 namespace {
 
-// Keys that nobody names are found within about ten sweeps, and some whenever a key is made: they go as fast as they
-// come. A sweep looks at a part of them, to give up the shard soon.
-constexpr Duration kSweepEvery = std::chrono::milliseconds(100);
-constexpr size_t kMostBuckets = 4096;
-constexpr size_t kBucketsInPassing = 4;
-constexpr size_t kLeastBuckets = 64;
 constexpr int kIdleWindows = 3;
 // In one turn; the rest is granted in the next, which comes at once.
 constexpr size_t kMostGrantsInTurn = 1024;
@@ -109,8 +103,8 @@ void KeyedShard::Tick() {
     GrantThoseInLine(key, now);
   }
   if (now >= next_sweep_) {
-    Sweep(std::min(kMostBuckets, keys_.bucket_count() / 10 + 1), now);
-    next_sweep_ = keys_.empty() ? TimePoint::max() : now + kSweepEvery;
+    surroundings_.keys.GiveBack(sweep_.Some(&keys_, [now](const auto& key) { return IsIdle(key.second, now); }));
+    next_sweep_ = keys_.empty() ? TimePoint::max() : now + Sweep::kEvery;
   }
 }
 
@@ -121,10 +115,10 @@ KeyedShard::Key* KeyedShard::FindOrMake(const HashedName& name, TimePoint now) {
     Refresh(name.name, &found->second, now);
     return &found->second;
   }
-  Sweep(kBucketsInPassing, now);
+  surroundings_.keys.GiveBack(sweep_.InPassing(&keys_, [now](const auto& key) { return IsIdle(key.second, now); }));
   if (!surroundings_.keys.Take(1)) return nullptr;
   if (next_sweep_ == TimePoint::max()) {
-    next_sweep_ = now + kSweepEvery;
+    next_sweep_ = now + Sweep::kEvery;
     surroundings_.wants_tick(next_sweep_);
   }
   const KeyedLimits& limits = rules_->Of(name.name);
@@ -207,24 +201,9 @@ void KeyedShard::MakeDue(Key* key, TimePoint now) {
   surroundings_.wants_tick(due);
 }
 
-void KeyedShard::Sweep(size_t buckets, TimePoint now) {
-  for (size_t i = 0; i < buckets && !keys_.empty(); ++i) {
-    next_bucket_ = (next_bucket_ + 1) % keys_.bucket_count();
-    // A bucket that is swept again after a removal has one key fewer.
-    for (auto at = keys_.begin(next_bucket_); at != keys_.end(next_bucket_);) {
-      const Key& key = at->second;
-      const bool idle = !key.is_due && key.line == nullptr &&
-                        now - key.window.slice_end() >= kIdleWindows * Duration(key.limits.window);
-      if (!idle) {
-        ++at;
-        continue;
-      }
-      keys_.erase(keys_.find(HashedName(at->first)));
-      surroundings_.keys.GiveBack(1);
-      at = keys_.begin(next_bucket_);
-    }
-  }
-  if (keys_.bucket_count() > kLeastBuckets && keys_.size() * 8 < keys_.bucket_count()) keys_.rehash(0);
+bool KeyedShard::IsIdle(const Key& key, TimePoint now) {
+  return !key.is_due && key.line == nullptr &&
+         now - key.window.slice_end() >= kIdleWindows * Duration(key.limits.window);
 }
 
 KeyedAnswer KeyedShard::AnswerOf(const Key& key, KeyedCode code, TimePoint now) const {

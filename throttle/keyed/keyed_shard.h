@@ -17,6 +17,7 @@
 #include "config/text/name_hash.h"
 #include "throttle/by_name/grant_window.h"
 #include "throttle/by_name/shared_count.h"
+#include "throttle/by_name/sweep.h"
 #include "throttle/keyed/keyed_limiter.h"
 #include "throttle/keyed/waiting_line.h"
 
@@ -72,7 +73,7 @@ class KeyedShard {
   void Grant(Key* key, KeyedCaller& caller, Duration waited, TimePoint now);
   void GrantThoseInLine(Key* key, TimePoint now);
   void MakeDue(Key* key, TimePoint now);
-  void Sweep(size_t buckets, TimePoint now);
+  static bool IsIdle(const Key& key, TimePoint now);
   KeyedAnswer AnswerOf(const Key& key, KeyedCode code, TimePoint now) const;
   KeyState StateOf(const std::string& name, const Key& key, TimePoint now) const;
 
@@ -81,7 +82,7 @@ class KeyedShard {
   uint32_t rules_version_ = 0;
   bool closed_ = false;
   Keys keys_;
-  size_t next_bucket_ = 0;  // to be swept
+  Sweep sweep_;
   TimePoint next_sweep_ = TimePoint::max();
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;  // keys for which somebody waits
   KeyedTicket next_ticket_ = 1;

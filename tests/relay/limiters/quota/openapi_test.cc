@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "relay/limiters/envoy/envoy_api.h"
 #include "relay/limiters/keyed/keyed_api.h"
 #include "relay/limiters/quota/quota_call_reader.h"
 #include "tests/fixtures/temp_directory.h"
@@ -40,8 +41,10 @@ TEST(OpenApi, HasTheRoutesOfTheLimiters) {
     routes.insert(std::string(route.method) + " " + std::string(route.path));
   for (const KeyedRoute& route : KeyedApi::Routes())
     routes.insert(std::string(route.method) + " " + std::string(route.path));
+  for (const EnvoyRoute& route : EnvoyApi::Routes())
+    routes.insert(std::string(route.method) + " " + std::string(route.path));
   EXPECT_EQ(documented, routes);
-  EXPECT_EQ(routes.size(), QuotaApi::Routes().size() + KeyedApi::Routes().size());
+  EXPECT_EQ(routes.size(), QuotaApi::Routes().size() + KeyedApi::Routes().size() + EnvoyApi::Routes().size());
 }
 
 TEST(OpenApi, SaysWhichRoutesAreForAdministrators) {

@@ -1,0 +1,60 @@
+// EnvoyApi: Envoy's rate limits over HTTP, as the published service answers them there.
+//
+//   POST /json            a RateLimitRequest in JSON:
+//                         {"domain":"messaging","descriptors":[{"entries":[{"key":"to_number","value":"1"}]}]}
+//   GET /debug/ratelimit  which limits there are, and what came of them
+//
+// 200 where the request may go, 429 where a limit is over, with Retry-After; both with a RateLimitResponse:
+// {"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":5,"unit":"DAY"},"limitRemaining":4,
+// "durationUntilReset":"3600s"}]}, where what is 0 is left out. Else {"error":{"code":…,"message":…}}: 400
+// invalid_request, 403 forbidden (a page of another site), 413 body_too_long, 503 too_many_names.
+//
+// Threads: any.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "relay/limiters/envoy/envoy_metrics.h"
+#include "relay/server/http.h"
+#include "throttle/descriptors/descriptor_limiter.h"
+
+namespace weir {
+
+struct EnvoyRoute {
+  std::string_view method;
+  std::string_view path;
+  bool shows = false;  // what other clients do
+};
+
+class EnvoyApi {
+ public:
+  static constexpr size_t kMostShown = 1000;
+  static constexpr std::string_view kTooManyNames =
+      "no further descriptor can be counted (WEIR_RATELIMIT_MAX_MIB); those whose window ends make room";
+
+  // Both must outlive it, and it the replies. response_headers: answers tell which header fields a response shall have.
+  EnvoyApi(DescriptorLimiter& limiter, EnvoyMetrics& metrics, bool response_headers)
+      : limiter_(limiter), metrics_(metrics), response_headers_(response_headers) {}
+
+  static std::span<const EnvoyRoute> Routes();
+  // Who may call was checked.
+  void Answer(const EnvoyRoute& route, const HttpRequest& request, HttpReply reply);
+
+  // Of the descriptor that is over, or nearest to it; none where no limit applied.
+  static std::vector<std::pair<std::string, std::string>> ResponseHeaders(const DescriptorAnswer& answer);
+
+ private:
+  void Ask(std::string_view json, HttpReply reply);
+  HttpResponse Show() const;
+  std::string Write(const DescriptorAnswer& answer) const;
+
+  DescriptorLimiter& limiter_;
+  EnvoyMetrics& metrics_;
+  const bool response_headers_;
+};
+
+}  // namespace weir

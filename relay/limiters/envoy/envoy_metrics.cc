@@ -1,0 +1,62 @@
+#include "relay/limiters/envoy/envoy_metrics.h"
+
+#include <functional>
+
+namespace weir {
+namespace {
+
+constexpr std::array<std::string_view, kDescriptorCodes> kCodeNames = {"ok", "over_limit", "invalid_request",
+                                                                       "too_many_names"};
+
+uint64_t Value(const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); }
+
+struct HitsFamily {
+  const char* name;
+  const char* help;
+  uint64_t (*count)(const RuleCounts& counts);
+};
+constexpr HitsFamily kHitsFamilies[] = {
+    {"weir_ratelimit_hits_total", "Hits that a rule applied to; beyond 1,000 rules the others together",
+     [](const RuleCounts& counts) { return Value(counts.hits); }},
+    {"weir_ratelimit_over_limit_hits_total", "Hits beyond the limit of the rule",
+     [](const RuleCounts& counts) { return Value(counts.over); }},
+    {"weir_ratelimit_near_limit_hits_total", "Hits within the limit of the rule, but beyond four fifths of it",
+     [](const RuleCounts& counts) { return Value(counts.near); }},
+    {"weir_ratelimit_within_limit_hits_total", "Hits within the limit of the rule",
+     [](const RuleCounts& counts) {
+       const uint64_t over = Value(counts.over);
+       return std::max(Value(counts.hits), over) - over;
+     }},
+    {"weir_ratelimit_shadow_mode_hits_total", "Hits beyond the limit of a rule in shadow mode, which refused nothing",
+     [](const RuleCounts& counts) { return Value(counts.shadow); }},
+};
+
+}  // namespace
+
+std::string_view NameOf(DescriptorAnswer::Code code) { return kCodeNames[static_cast<size_t>(code)]; }
+
+void EnvoyMetrics::AppendTo(MetricFamilies& families, const DescriptorLimiter& limiter) const {
+  const DescriptorCounts counts = limiter.Counts();
+  families.Counter("weir_ratelimit_requests_total", "Requests for Envoy's rate limits, by what they were answered");
+  for (size_t code = 0; code < kDescriptorCodes; ++code)
+    families.Add(counts.answers[code], {{"code", kCodeNames[code]}});
+  families.Add(Value(unreadable_), {{"code", "unreadable"}});
+  families
+      .Counter("weir_ratelimit_requests_let_pass_total", "Requests that were over a limit, under WEIR_RATELIMIT_SHADOW")
+      .Add(counts.let_pass);
+  families.Counter("weir_ratelimit_descriptors_without_limit_total", "Descriptors that no limit applied to, by reason")
+      .Add(counts.unknown_domain, {{"reason", "unknown_domain"}})
+      .Add(counts.without_limit, {{"reason", "no_rule"}});
+  const auto rules = limiter.rules();
+  for (const HitsFamily& family : kHitsFamilies) {
+    families.Counter(family.name, family.help);
+    for (const auto& [rule, of_rule] : rules->counted())
+      families.Add(family.count(*of_rule), {{"domain", rule.first}, {"rule", rule.second}});
+  }
+  families.Gauge("weir_ratelimit_rules", "Limits that the configuration has now").Add(rules->limits().size());
+  families.Gauge("weir_ratelimit_names", "Descriptors whose window runs").Add(counts.names);
+  families.Gauge("weir_ratelimit_names_bytes", "What they hold of WEIR_RATELIMIT_MAX_MIB").Add(counts.bytes);
+  config_reads_.AppendTo(families, "weir_ratelimit");
+}
+
+}  // namespace weir

@@ -1,0 +1,30 @@
+// What /metrics tells of Envoy's rate limits.
+//
+// Threads: any.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "relay/limiters/config_reads.h"
+#include "relay/metrics/metric_families.h"
+#include "throttle/descriptors/descriptor_limiter.h"
+
+namespace weir {
+
+// A text for ever: the code of an answer in JSON, and the label.
+std::string_view NameOf(DescriptorAnswer::Code code);
+
+class EnvoyMetrics {
+ public:
+  void OnUnreadable() { unreadable_.fetch_add(1, std::memory_order_relaxed); }
+  void OnConfigRead(bool good) { config_reads_.Note(good); }
+
+  void AppendTo(MetricFamilies& families, const DescriptorLimiter& limiter) const;
+
+ private:
+  std::atomic<uint64_t> unreadable_{0};
+  ConfigReads config_reads_;
+};
+
+}  // namespace weir

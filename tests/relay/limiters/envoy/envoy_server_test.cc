@@ -1,0 +1,180 @@
+// Envoy's rate limits as programs see them: real sockets, real files, a relay's port.
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "tests/relay/limiters/gate_child.h"
+#include "tests/relay/limiters/gate_server_fixture.h"
+
+namespace weir {
+namespace {
+
+std::string RateLimitBody(const std::string& key, const std::string& value, const std::string& domain = "d") {
+  return R"({"domain":")" + domain + R"(","descriptors":[{"entries":[{"key":")" + key + R"(","value":")" + value +
+         R"("}]}]})";
+}
+
+std::string YearOf(const std::string& key, int requests) {
+  return "domain: d\ndescriptors:\n  - {key: " + key +
+         ", rate_limit: {unit: year, requests_per_unit: " + std::to_string(requests) + "}}\n";
+}
+
+class EnvoyServerTest : public GateServerTest {
+ protected:
+  EnvoyServerTest() {
+    configuration_.limiters.envoy.watch_interval = std::chrono::milliseconds(10);
+    configuration_.limiters.envoy.rules_directory = rules_.path();
+    configuration_.admin_from_loopback = AdminFromLoopback::kFalse;
+  }
+  int StatusOf(const std::string& key, const std::string& value = "1", const std::string& more = "") const {
+    return Ask("POST", "/json", RateLimitBody(key, value), more).status;
+  }
+
+  ConfigDirectory rules_;
+};
+
+TEST_F(EnvoyServerTest, ServesTheExampleAsItStands) {
+  configuration_.limiters.envoy.rules_directory = WEIR_SOURCE_DIR "/relay/limiters/envoy/example";
+  Open();
+  const auto ask = [&](const std::string& key, const std::string& value) {
+    return Ask("POST", "/json", RateLimitBody(key, value, "edge"));
+  };
+  EXPECT_EQ(ask("remote_address", "203.0.113.66").status, 429);
+  EXPECT_TRUE(Has(ask("remote_address", "10.1.2.3").body, R"("requestsPerUnit":100)"));
+  EXPECT_TRUE(Has(ask("remote_address", "192.0.2.1").body, R"("requestsPerUnit":20)"));
+  EXPECT_TRUE(Has(ask("partner", "p").body, R"("limitRemaining":4294967295)"));
+  EXPECT_EQ(Ask("POST", "/json", RateLimitBody("to", "a@b", "mail")).status, 200);
+  EXPECT_TRUE(EventuallyInMetrics(R"(weir_ratelimit_hits_total{domain="mail",rule="to"} 1)"));
+  EXPECT_TRUE(Has(Ask("GET", "/debug/ratelimit").body, R"("rule":"kind_marketing.to")"));
+  EXPECT_TRUE(Has(Ask("GET", "/").body, "/json"));
+}
+
+TEST_F(EnvoyServerTest, ReadsTheDirectoryAgainWhenItChangesAndGoesOnCounting) {
+  rules_.Write("a.yaml", YearOf("a", 2));
+  Open();
+  EXPECT_EQ(StatusOf("a"), 200);
+  EXPECT_EQ(StatusOf("a"), 200);
+  EXPECT_EQ(StatusOf("a"), 429);
+  rules_.Write("a.yaml", YearOf("a", 5));
+  EXPECT_TRUE(Eventually([&] { return Has(Ask("POST", "/json", RateLimitBody("a", "9")).body, R"(PerUnit":5)"); }));
+  EXPECT_EQ(StatusOf("a"), 200) << "the fourth of five";
+  EXPECT_EQ(StatusOf("a"), 200);
+  EXPECT_EQ(StatusOf("a"), 429) << "what was charged under the rules before counts";
+  rules_.Write("b.yaml", "domain: b\n");
+  EXPECT_TRUE(Eventually([&] { return Has(Ask("GET", "/debug/ratelimit").body, R"({"domains":2,)"); })) << "one more";
+  std::filesystem::remove(rules_ / "b.yaml");
+  EXPECT_TRUE(Eventually([&] { return Has(Ask("GET", "/debug/ratelimit").body, R"({"domains":1,)"); })) << "one fewer";
+}
+
+TEST_F(EnvoyServerTest, WhatRanGoesOnWhereTheFilesAreWrong) {
+  rules_.Write("a.yaml", YearOf("a", 1));
+  Open();
+  EXPECT_EQ(StatusOf("a"), 200);
+  int errors = 0;
+  for (const char* bad : {"domain: d\ndescriptor: []\n", "", "domain: [\n"}) {
+    rules_.Write("a.yaml", bad);
+    EXPECT_TRUE(EventuallyInMetrics("weir_ratelimit_config_reads_total{result=\"error\"} " + std::to_string(++errors)));
+    EXPECT_EQ(StatusOf("a"), 429) << bad;
+  }
+  EXPECT_TRUE(EventuallyInMetrics("weir_ratelimit_config_good 0"));
+  std::filesystem::remove(rules_ / "a.yaml");
+  EXPECT_TRUE(EventuallyInMetrics("weir_ratelimit_config_reads_total{result=\"error\"} " + std::to_string(++errors)));
+  EXPECT_EQ(StatusOf("a"), 429);
+  rules_.Write("a.yaml", YearOf("b", 1));
+  EXPECT_TRUE(EventuallyInMetrics("weir_ratelimit_config_good 1"));
+  EXPECT_EQ(StatusOf("a"), 200) << "it has no limit any more";
+}
+
+TEST_F(EnvoyServerTest, FollowsTheLinkOfAConfigMap) {
+  namespace fs = std::filesystem;
+  for (const auto& [version, requests] : {std::pair("..1", 1), std::pair("..2", 2)}) {
+    fs::create_directory(rules_ / version);
+    WriteText(rules_ / version + "/a.yaml", YearOf("a", requests));
+  }
+  fs::create_directory_symlink("..1", rules_ / "..data");
+  fs::create_symlink("..data/a.yaml", rules_ / "a.yaml");
+  Open();
+  EXPECT_EQ(StatusOf("a"), 200);
+  EXPECT_EQ(StatusOf("a"), 429);
+  fs::create_directory_symlink("..2", rules_ / "..data_tmp");
+  fs::rename(rules_ / "..data_tmp", rules_ / "..data");
+  EXPECT_TRUE(Eventually([&] { return Has(Ask("POST", "/json", RateLimitBody("a", "9")).body, R"(PerUnit":2)"); }));
+}
+
+TEST_F(EnvoyServerTest, ServesThoseWhomItIsToldTo) {
+  rules_.Write("a.yaml", YearOf("a", 9));
+  configuration_.admin.admin_token = "secret";
+  configuration_.limiters.envoy.api = ServedEnvoyApi::kAdmins;
+  Open();
+  EXPECT_EQ(StatusOf("a"), 401);
+  EXPECT_EQ(Ask("GET", "/debug/ratelimit").status, 401);
+  EXPECT_EQ(StatusOf("a", "1", "Authorization: Bearer secret\r\n"), 200);
+  EXPECT_EQ(Ask("GET", "/debug/ratelimit", "", "Authorization: Bearer secret\r\n").status, 200);
+  EXPECT_EQ(StatusOf("a", "1", "Authorization: Bearer secret\r\nOrigin: https://example.org\r\n"), 403);
+  EXPECT_EQ(Ask("GET", "/json").status, 405);
+  server_.reset();
+  for (const bool has_directory : {true, false}) {
+    configuration_.limiters.envoy.api = has_directory ? ServedEnvoyApi::kOff : ServedEnvoyApi::kAll;
+    configuration_.limiters.envoy.rules_directory = has_directory ? rules_.path() : "";
+    Open();
+    EXPECT_EQ(StatusOf("a"), 404);
+    EXPECT_FALSE(Has(Ask("GET", "/metrics").body, "weir_ratelimit"));
+    server_.reset();
+  }
+}
+
+TEST_F(EnvoyServerTest, AWrongDirectoryDoesNotOpen) {
+  EXPECT_TRUE(Has(OpenError(), "found no *.yaml file")) << OpenError();
+  rules_.Write("a.yaml", "domain: d\nlimits: []\n");
+  EXPECT_TRUE(Has(OpenError(), "a.yaml:2:1:")) << OpenError();
+}
+
+TEST_F(EnvoyServerTest, ReloadsUnderLoadAndLosesNoHit) {
+  configuration_.server.io_threads = 2;
+  rules_.Write("a.yaml", YearOf("a", 1'000'000));
+  Open();
+  std::atomic<bool> stop{false};
+  std::atomic<int> passed{0}, wrong{0};
+  std::vector<std::thread> threads;
+  for (int n = 0; n < 3; ++n) {
+    threads.emplace_back([&] {
+      RawClient client(server_->port());
+      while (!stop) {
+        client.Send(HttpText("POST", "/json", RateLimitBody("a", "1")));
+        const auto answer = client.ReadAnswer();
+        ++(answer && answer->status == 200 ? passed : wrong);
+      }
+    });
+  }
+  for (int round = 1; round <= 15; ++round) {
+    rules_.Write("a.yaml", YearOf("a", 1'000'000 + round));
+    const std::string expected = R"("requests_per_unit":)" + std::to_string(1'000'000 + round);
+    EXPECT_TRUE(Eventually([&] { return Has(Ask("GET", "/debug/ratelimit").body, expected); })) << round;
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(Has(Ask("GET", "/debug/ratelimit").body, R"("hits":)" + std::to_string(passed.load())));
+  EXPECT_TRUE(Has(Ask("POST", "/json", RateLimitBody("a", "1")).body,
+                  R"("limitRemaining":)" + std::to_string(1'000'015 - passed - 1)));
+}
+
+TEST(EnvoyGate, TakesTheDirectoryByItsFlag) {
+  const ConfigDirectory rules;
+  rules.Write("a.yaml", YearOf("a", 1));
+  GateChild child({"--port", "0", "--ratelimit-config", rules.path()});
+  const uint16_t port = child.Port();
+  ASSERT_NE(port, 0) << child.err();
+  EXPECT_EQ(AskPort(port, "POST", "/json", RateLimitBody("a", "1")).status, 200);
+  EXPECT_EQ(AskPort(port, "POST", "/json", RateLimitBody("a", "1")).status, 429);
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait().code, 0) << child.err();
+
+  rules.Write("a.yaml", "domain: d\ndescriptors: [{key: a, rate_limit: {unit: days}}]\n");
+  GateChild refused({"--port", "0", "--ratelimit-config", rules.path()});
+  EXPECT_EQ(refused.Wait().code, 2);
+  EXPECT_TRUE(Has(refused.err(), "a.yaml:2:")) << refused.err();
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,129 @@
+// DescriptorLimiter: may this request go, by all the descriptors that describe it?
+//
+//   DescriptorLimiter limiter({.rules = rules});
+//   limiter.Ask({.domain = "messaging", .descriptors = descriptors}, [](DescriptorAnswer answer) { … });
+//
+// Each descriptor that has a limit is charged, also where another is over; the request is over where one of them is.
+// What is over is charged too, so a check with 0 hits tells of it. Windows are those of LimitUnit: up to twice the
+// limit passes across the edge of two.
+//
+// Threads: any, for every function. Names are spread over shards; a shard is touched by one thread at a time, without a
+// lock (Turn). So the answer comes before Ask returns, or a moment later from the thread that is at the shard. Nobody
+// waits for a thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/bound.h"
+#include "config/clock.h"
+#include "throttle/descriptors/descriptor_rules.h"
+
+namespace weir {
+
+class DescriptorShard;
+template <typename Shard>
+class Shards;
+
+struct DescriptorConfig {
+  std::shared_ptr<const DescriptorRules> rules = std::make_shared<DescriptorRules>();
+  bool shadow = false;  // counts, and refuses nobody
+  // For names; each takes its own bytes and about 110 until its window ends.
+  size_t max_bytes = size_t{256} << 20;
+  size_t shards = 25;
+};
+// Of a request, and of one of its descriptors: keys and values together, and the domain.
+inline constexpr size_t kMostDescriptors = 64;
+inline constexpr size_t kMostEntries = 64;
+inline constexpr size_t kMostDescriptorBytes = 4096;
+
+struct AskedDescriptor {
+  std::span<const DescriptorEntry> entries;
+  std::optional<UnitLimit> limit{};  // instead of that of the rules, in a domain that they know
+  std::optional<uint64_t> hits{};    // instead of the request's; 0 asks, and charges nothing
+};
+
+struct DescriptorRequest {
+  std::string_view domain;
+  std::span<const AskedDescriptor> descriptors;
+  uint32_t hits = 1;  // 0 is 1 too
+};
+
+struct DescriptorStatus {
+  bool over = false;
+  bool unlimited = false;
+  std::optional<UnitLimit> limit{};  // nothing: it has none
+  std::string_view limit_name;       // while the answer's rules live
+  uint32_t remaining = 0;
+  Duration until_reset{};
+};
+
+struct DescriptorAnswer {
+  enum class Code : uint8_t {
+    kOk,
+    kOverLimit,
+    kInvalid,       // `reason` says why; nothing was charged
+    kTooManyNames,  // a further name cannot be held; what could be charged was
+  };
+  Code code = Code::kOk;
+  std::string reason;
+  std::vector<DescriptorStatus> statuses;  // of each descriptor, unless it is kInvalid
+  std::shared_ptr<const DescriptorRules> rules;
+};
+
+inline constexpr size_t kDescriptorCodes = 4;
+
+struct DescriptorCounts {
+  std::array<uint64_t, kDescriptorCodes> answers{};  // requests, by code
+  uint64_t unknown_domain = 0;                       // descriptors
+  uint64_t without_limit = 0;                        // descriptors of a known domain
+  uint64_t let_pass = 0;                             // requests that were over, under `shadow`
+  uint64_t names = 0;                                // now
+  uint64_t bytes = 0;                                // now
+};
+
+class DescriptorLimiter {
+ public:
+  // Called once, from whichever thread was at the last shard: must be quick, and must not throw.
+  using Done = std::function<void(DescriptorAnswer answer)>;
+
+  // On the machine's clocks, with a thread that calls Tick.
+  explicit DescriptorLimiter(DescriptorConfig config);
+  // Whoever makes it calls Tick. The clocks must outlive it.
+  DescriptorLimiter(DescriptorConfig config, const WallClock& wall_clock, const Clock& clock);
+  ~DescriptorLimiter();
+
+  void Ask(const DescriptorRequest& request, Done done);
+
+  // What was charged goes on counting.
+  void SetRules(std::shared_ptr<const DescriptorRules> rules) { rules_.store(std::move(rules)); }
+  std::shared_ptr<const DescriptorRules> rules() const { return rules_.load(); }
+
+  // Forgets names whose windows have ended, a part of them each time. When it wants to be called again.
+  TimePoint Tick();
+
+  DescriptorCounts Counts() const;
+
+ private:
+  class Call;
+  struct Counters {
+    std::array<std::atomic<uint64_t>, kDescriptorCodes> answers{};
+    std::atomic<uint64_t> unknown_domain{0}, without_limit{0}, let_pass{0};
+  };
+
+  const bool shadow_;
+  Bound bytes_;
+  Counters counters_;
+  std::atomic<std::shared_ptr<const DescriptorRules>> rules_;
+  std::unique_ptr<Shards<DescriptorShard>> shards_;  // ends first
+};
+
+}  // namespace weir

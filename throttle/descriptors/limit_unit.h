@@ -1,0 +1,32 @@
+// LimitUnit: the length of a window. Windows of a unit lie end to end from 1970-01-01T00:00:00Z; so a month has 30
+// days, and a year 365.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace weir {
+
+// The numbers are those of the published interface.
+enum class LimitUnit : uint8_t { kPerSecond = 1, kPerMinute, kPerHour, kPerDay, kPerMonth, kPerYear, kPerWeek };
+
+struct LimitUnitRow {
+  std::string_view name;  // as the published interface writes it
+  int64_t seconds;
+};
+// By the number of the unit.
+inline constexpr std::array<LimitUnitRow, 8> kLimitUnits = {{{"UNKNOWN", 0},
+                                                             {"SECOND", 1},
+                                                             {"MINUTE", 60},
+                                                             {"HOUR", 3600},
+                                                             {"DAY", 86'400},
+                                                             {"MONTH", 30 * 86'400},
+                                                             {"YEAR", 365 * 86'400},
+                                                             {"WEEK", 7 * 86'400}}};
+
+constexpr std::string_view NameOf(LimitUnit unit) { return kLimitUnits[static_cast<size_t>(unit)].name; }
+constexpr int64_t SecondsOf(LimitUnit unit) { return kLimitUnits[static_cast<size_t>(unit)].seconds; }
+
+}  // namespace weir
