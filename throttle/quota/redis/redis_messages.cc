@@ -8,6 +8,7 @@
 #include "throttle/quota/redis/redis_numbers.h"
 #include "throttle/quota/redis/redis_script.h"
 #include "throttle/quota/reservation_id.h"
+#include "throttle/redis/redis_lua.h"
 
 namespace weir {
 namespace {
@@ -54,8 +55,6 @@ void AppendTier(std::span<const TierCharge> tiers, size_t tier, std::string* to)
 // kRedisStatedByConfiguration, as a score is written.
 constexpr std::string_view kByConfiguration = "1e17";
 
-std::string LoadCommand(std::string_view script) { return FormatRedisCommand({"SCRIPT", "LOAD", script}); }
-
 }  // namespace
 
 RedisMessages::RedisMessages(const RedisStoreOptions& options, bool by_slot)
@@ -68,8 +67,7 @@ RedisMessages::RedisMessages(const RedisStoreOptions& options, bool by_slot)
       charge_sha_(RedisScriptSha(RedisChargeScript())),
       settle_sha_(RedisScriptSha(RedisSettleScript())),
       give_back_sha_(RedisScriptSha(RedisGiveBackScript())),
-      reset_sha_(RedisScriptSha(RedisResetScript())),
-      probe_sha_(RedisScriptSha(RedisProbeScript())) {}
+      reset_sha_(RedisScriptSha(RedisResetScript())) {}
 
 // --- What the store says
 
@@ -180,8 +178,6 @@ RedisMessages::Command RedisMessages::FormatUnlink(std::string_view key) const {
   return {.text = FormatRedisCommand({"UNLINK", key}), .slot = RedisSlot(key)};
 }
 
-std::string RedisMessages::FormatProbe() const { return FormatRedisCommand({"EVALSHA", probe_sha_, "0"}); }
-
 std::vector<RedisMessages::Command> RedisMessages::FormatModels() const {
   std::vector<Command> commands;
   for (size_t slot = 0; slot < (by_slot_ ? kRedisSlots : 1); ++slot) {
@@ -193,8 +189,8 @@ std::vector<RedisMessages::Command> RedisMessages::FormatModels() const {
 }
 
 std::vector<std::string> RedisMessages::LoadScripts() const {
-  return {LoadCommand(RedisChargeScript()), LoadCommand(RedisSettleScript()), LoadCommand(RedisGiveBackScript()),
-          LoadCommand(RedisResetScript()), LoadCommand(RedisProbeScript())};
+  return {LoadRedisScript(RedisChargeScript()), LoadRedisScript(RedisSettleScript()),
+          LoadRedisScript(RedisGiveBackScript()), LoadRedisScript(RedisResetScript())};
 }
 
 // --- What the scripts answer

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "throttle/quota/quota_store.h"
-#include "throttle/quota/redis/redis_call.h"
 #include "throttle/quota/redis/redis_store.h"
+#include "throttle/redis/redis_call.h"
 
 namespace weir {
 
@@ -21,10 +21,7 @@ class RedisMessages {
   // by_slot: of a cluster, whose slots have their names apart.
   RedisMessages(const RedisStoreOptions& options, bool by_slot);
 
-  struct Command {
-    std::string text;  // FormatRedisCommand
-    uint16_t slot = 0;
-  };
+  using Command = RedisCommand;
   // reservation: of kHold, else empty.
   Command FormatCharge(const Charge& charge, std::string_view reservation) const;
   // Nothing where it is no reservation of this store.
@@ -41,8 +38,6 @@ class RedisMessages {
   Command FormatUnlink(std::string_view key) const;
   // What names all models: one for each slot of a cluster.
   std::vector<Command> FormatModels() const;
-  // What only a server that takes what is to be written answers.
-  std::string FormatProbe() const;
   std::vector<std::string> LoadScripts() const;
 
   // The answer to a charge, with how many reservations had expired, and how much forced usage was dropped.
@@ -96,7 +91,6 @@ class RedisMessages {
   const std::string settle_sha_;
   const std::string give_back_sha_;
   const std::string reset_sha_;
-  const std::string probe_sha_;
 };
 
 // The model's log as it is kept (redis_script.h), without open reservations; and back, as far as it counts at `now`.

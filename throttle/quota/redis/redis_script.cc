@@ -1,8 +1,5 @@
 #include "throttle/quota/redis/redis_script.h"
 
-#include <openssl/evp.h>
-
-#include <array>
 #include <string>
 
 #include "throttle/quota/redis/redis_script_parts.h"
@@ -228,11 +225,6 @@ end
 return 1
 )lua";
 
-// A script that says of itself what it is (#!) and not that it only reads is asked before it begins: out of memory,
-// without a disk or replicas that must be there, or as a replica, the server refuses it. It needs no key: on a cluster
-// each node takes it, whatever its slots.
-constexpr std::string_view kProbe = "#!lua\nreturn 1";
-
 }  // namespace
 
 std::string_view RedisChargeScript() {
@@ -241,17 +233,5 @@ std::string_view RedisChargeScript() {
 }
 
 std::string_view RedisResetScript() { return kReset; }
-
-std::string_view RedisProbeScript() { return kProbe; }
-
-std::string RedisScriptSha(std::string_view script) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  EVP_Digest(script.data(), script.size(), digest.data(), &size, EVP_sha1(), nullptr);
-  static constexpr std::string_view kHex = "0123456789abcdef";
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) text.append({kHex[digest[i] >> 4], kHex[digest[i] & 15]});
-  return text;
-}
 
 }  // namespace weir

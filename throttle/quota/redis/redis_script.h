@@ -75,9 +75,5 @@ std::string_view RedisChargeScript();
 std::string_view RedisSettleScript();
 std::string_view RedisGiveBackScript();
 std::string_view RedisResetScript();
-// Does nothing, and is refused where a script may not write.
-std::string_view RedisProbeScript();
-// Of a script, as EVALSHA names it.
-std::string RedisScriptSha(std::string_view script);
 
 }  // namespace weir

@@ -185,10 +185,10 @@ StoreHealth RedisQuotaStore::Health() const {
   const RedisTopologyHealth servers = rep_->core.ServersHealth();
   using Decides = StoreHealth::Decides;
   StoreHealth health{
-      .breaker = servers.breaker,
-      .decides = servers.breaker == StoreHealth::Breaker::kClosed ? Decides::kAll
-                 : servers.some_answer                            ? Decides::kSome
-                                                                  : Decides::kNone,
+      .breaker = static_cast<StoreHealth::Breaker>(servers.breaker),  // the same states, in the same order
+      .decides = servers.breaker == RedisBreaker::State::kClosed ? Decides::kAll
+                 : servers.some_answer                           ? Decides::kSome
+                                                                 : Decides::kNone,
       .failures = rep_->failures,
       .reconnects = servers.reconnects,
       .expired_reservations = rep_->expired,
@@ -197,7 +197,7 @@ StoreHealth RedisQuotaStore::Health() const {
   const std::lock_guard lock(rep_->problem_mutex);
   health.problem = rep_->problem;
   // Nobody has asked it anything yet, or others have answered since.
-  if (health.problem.empty() && servers.breaker != StoreHealth::Breaker::kClosed) health.problem = servers.problem;
+  if (health.problem.empty() && servers.breaker != RedisBreaker::State::kClosed) health.problem = servers.problem;
   health.warning = servers.warning;
   if (health.warning.empty() && rep_->core.Now().time_since_epoch().count() < rep_->nearly_full_until)
     health.warning = kNearlyFullWarning;

@@ -41,32 +41,12 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "throttle/quota/quota_store.h"
+#include "throttle/redis/redis_client_options.h"
+#include "throttle/redis/redis_url.h"
 
 namespace weir {
-
-struct RedisAddress {
-  std::string host;
-  uint16_t port = 6379;
-  bool operator==(const RedisAddress&) const = default;
-};
-std::string Describe(const RedisAddress& address);  // "127.0.0.1:6379", "[::1]:6379"
-
-// Where the servers are: what follows from the URL of open_store.h.
-struct RedisEndpoint {
-  enum class Kind : uint8_t { kStandalone, kSentinel, kCluster };
-  Kind kind = Kind::kStandalone;
-  std::vector<RedisAddress> addresses;  // the server's, or the sentinels', or some of the cluster's nodes
-  std::string master;                   // kSentinel: its name
-  std::string user;
-  std::string password;
-  int database = 0;
-  bool tls = false;
-};
-Result<RedisEndpoint> ParseRedisUrl(std::string_view url);
-std::string Describe(const RedisEndpoint& endpoint);  // the URL without user and password
 
 struct RedisStoreOptions {
   std::string prefix = "weir";
@@ -82,6 +62,18 @@ struct RedisStoreOptions {
   size_t max_models = 100'000;
   size_t max_tier_keys = 1'000'000;
   const WallClock* clock = nullptr;  // null: the server's. For tests.
+
+  RedisClientOptions client() const {
+    return {.timeout = timeout,
+            .connect_timeout = connect_timeout,
+            .breaker_failures = breaker_failures,
+            .retry_first = retry_first,
+            .retry_longest = retry_longest,
+            .ca_file = ca_file,
+            .cert_file = cert_file,
+            .key_file = key_file,
+            .verify = verify};
+  }
 };
 
 class RedisQuotaStore final : public QuotaStore {

@@ -13,12 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "throttle/quota/redis/redis_core.h"
 #include "throttle/quota/redis/redis_messages.h"
+#include "throttle/redis/redis_core.h"
 
 namespace weir {
-
-inline bool IsGood(const RedisOutcome& outcome) { return outcome.answered() && !IsError(*outcome.reply); }
 
 struct RedisQuotaStore::Rep {
   using Names = std::set<std::string, std::less<>>;
@@ -27,7 +25,7 @@ struct RedisQuotaStore::Rep {
       : endpoint(std::move(endpoint_)),
         options(std::move(options_)),
         messages(options, endpoint.kind == RedisEndpoint::Kind::kCluster),
-        core(endpoint, options, messages, [this] { OnWell(); }) {}
+        core(endpoint, options.client(), messages.LoadScripts(), [this] { OnWell(); }) {}
 
   // A reservation that may have been made, or a take that was (`answer`), though nobody was told: to be given back.
   struct Owed {

@@ -13,7 +13,7 @@
 
 #include "tests/fixtures/redis_client.h"
 #include "tests/throttle/quota/redis/deciders.h"
-#include "throttle/quota/redis/redis_topology.h"
+#include "throttle/redis/redis_topology.h"
 
 namespace weir {
 namespace {

@@ -11,7 +11,7 @@
 #include "config/manual_clock.h"
 #include "tests/throttle/quota/redis/cluster_servers.h"
 #include "tests/throttle/quota/redis/deciders.h"
-#include "throttle/quota/redis/redis_slot.h"
+#include "throttle/redis/redis_slot.h"
 
 namespace weir {
 namespace {

@@ -1,6 +1,6 @@
 // Calls of one key each, such as a node answers for a slot on its way: what the scripts of the store, which have
 // several keys, do not come to see.
-#include "throttle/quota/redis/redis_topology.h"
+#include "throttle/redis/redis_topology.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/throttle/quota/redis/cluster_servers.h"
-#include "throttle/quota/redis/redis_slot.h"
+#include "throttle/redis/redis_slot.h"
 
 namespace weir {
 namespace {

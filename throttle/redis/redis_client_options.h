@@ -1,0 +1,22 @@
+// How a Redis is talked to: what a RedisCore is told by whoever makes it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace weir {
+
+struct RedisClientOptions {
+  std::chrono::milliseconds timeout{500};  // for an answer
+  std::chrono::milliseconds connect_timeout{1000};
+  uint32_t breaker_failures = 5;  // in a row: then it is asked no more, but for a probe after pauses that double
+  std::chrono::milliseconds retry_first{100};
+  std::chrono::milliseconds retry_longest{5000};
+  std::string ca_file;    // empty: the system's
+  std::string cert_file;  // of the client, with its key; empty: none
+  std::string key_file;
+  bool verify = true;  // the server's certificate
+};
+
+}  // namespace weir
