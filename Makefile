@@ -64,6 +64,7 @@ format: deps
 lint: deps
 	@.ci/install-deps lint
 	@cmake --preset lint >/dev/null
+	@cmake --build build/lint --target protos >/dev/null
 	@.ci/lint build/lint
 
 # The full experiment takes hours and goes on where it was interrupted; STORM_ARGS=--quick takes a minute.

@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-constexpr DescriptorRule::Limit kAThousandASecond{.unit = LimitUnit::kPerSecond, .requests_per_unit = 1000};
+const WrittenLimit kAThousandASecond{.unit = LimitUnit::kPerSecond, .requests_per_unit = 1000};
 
 std::shared_ptr<DescriptorRules> Rules(int more = 0) {
   auto rules = std::make_shared<DescriptorRules>();

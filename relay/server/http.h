@@ -25,6 +25,7 @@ struct HttpRequest {
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::vector<std::string> parameters;                       // what stood for the {…} of the route's path, decoded
+  bool over_http2 = false;
 
   // The first one's value; empty where there is none.
   std::string_view Header(std::string_view lower_case_name) const;
@@ -35,6 +36,8 @@ struct HttpResponse {
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  // Behind the body, over HTTP/2 alone; not where there is none.
+  std::vector<std::pair<std::string, std::string>> trailers;
 };
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
@@ -113,7 +116,10 @@ class HttpRouter {
   // own form.
   using Wording = std::function<HttpResponse(HttpResponse plain)>;
   void AddWording(std::string prefix, Wording wording);
-  HttpResponse Worded(std::string_view path, HttpResponse plain) const;
+  // The same, of a request's head as far as it was read.
+  using WordingOfRequest = std::function<HttpResponse(HttpResponse plain, const HttpRequest& request)>;
+  void AddWordingOfRequest(std::string prefix, WordingOfRequest wording);
+  HttpResponse Worded(const HttpRequest& request, HttpResponse plain) const;
 
   // The answer, or who will give it; sets the request's parameters.
   std::variant<HttpResponse, const HttpDeferredHandler*> Route(HttpRequest& request) const;
@@ -138,7 +144,7 @@ class HttpRouter {
   std::map<std::string, Pattern, std::less<>> patterns_;  // by their path
   std::vector<std::pair<std::string, HttpHandler>> by_accept_;
   std::map<std::string, std::map<std::string, HttpStreamFactory, std::less<>>, std::less<>> streams_;
-  std::vector<std::pair<std::string, Wording>> wordings_;
+  std::vector<std::pair<std::string, WordingOfRequest>> wordings_;
   std::set<std::string, std::less<>> first_segments_;  // of all routes
   std::function<bool(std::string_view path)> takes_other_;
   Handler for_others_;

@@ -57,6 +57,7 @@ struct Http2Stream {
   SteadyTime begin;
   std::string answer;  // its body
   size_t sent = 0;     // of that
+  std::vector<std::pair<std::string, std::string>> trailers;
   size_t header_bytes = 0;
   size_t held_bytes = 0;
   State state = State::kHeader;
@@ -128,6 +129,10 @@ class Http2Stage final : public Stage {
   void Answer(Http2Stream& stream, HttpResponse response);
   void Refuse(Http2Stream& stream, const HttpResponse& response, std::string_view what);
   void Submit(Http2Stream& stream, const HttpResponse& response);
+  void SubmitTrailers(const Http2Stream& stream);
+  using HttpFields = std::vector<std::pair<std::string, std::string>>;
+  void BeginFields(const HttpFields& more);
+  void AddField(std::string_view name, std::string_view value);
   void NoteHeld(Http2Stream& stream);
   void CountIdleFrame();
   void GoAway(uint32_t code, std::string_view why);
@@ -261,6 +266,7 @@ bool Http2Stage::BeginWith(std::string_view settings, HttpRequest& request) {
   }
   Http2Stream& stream = Open(1);
   stream.request = std::move(request);
+  stream.request.over_http2 = true;
   stream.head_only = stream.request.method == "HEAD";
   stream.state = State::kWhole;
   whole_.push_back(stream.id);
@@ -318,6 +324,7 @@ Http2Stream& Http2Stage::Open(int32_t id) {
   streams_.push_back({.id = id, .place = {}, .request = {}, .begin = session_.thread().Now(), .answer = {}});
   Http2Stream& stream = streams_.back();
   stream.place = std::prev(streams_.end());
+  stream.request.over_http2 = true;
   NoteHeld(stream);
   ThrowIfFailed(nghttp2_session_set_stream_user_data(frames_.get(), id, &stream));
   return stream;
@@ -443,45 +450,63 @@ void Http2Stage::Answer(Http2Stream& stream, HttpResponse response) {
   if (queued_bytes_ == 0) last_data_ = session_.thread().Now();
   queued_bytes_ += response.body.size();
   stream.answer = std::move(response.body);
+  stream.trailers = std::move(response.trailers);
 }
 
 void Http2Stage::Refuse(Http2Stream& stream, const HttpResponse& response, std::string_view what) {
   NoteRefusal(session_, counters_.http_errors, response.status, what);
-  Answer(stream, core_.router.Worded(stream.request.raw_path, response));
+  Answer(stream, core_.router.Worded(stream.request, response));
   stream.request = HttpRequest();
   NoteHeld(stream);
+}
+
+// Room for the names of all fields of a block, which must not move.
+void Http2Stage::BeginFields(const HttpFields& more) {
+  fields_.clear();
+  names_.clear();
+  size_t most = 0;
+  for (const auto& [name, value] : more) most += name.size();
+  constexpr size_t kCommon = 64;
+  names_.reserve(most + kCommon);
+}
+
+void Http2Stage::AddField(std::string_view name, std::string_view value) {
+  const size_t begin = names_.size();
+  for (const char c : name) names_ += c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  // nghttp2 copies both, and asks for pointers to what it does not change.
+  fields_.push_back({reinterpret_cast<uint8_t*>(names_.data() + begin),
+                     reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
+                     NGHTTP2_NV_FLAG_NONE});
+}
+
+void Http2Stage::SubmitTrailers(const Http2Stream& stream) {
+  BeginFields(stream.trailers);
+  for (const auto& [name, value] : stream.trailers) AddField(name, value);
+  ThrowIfFailed(nghttp2_submit_trailer(frames_.get(), stream.id, fields_.data(), fields_.size()));
 }
 
 void Http2Stage::Submit(Http2Stream& stream, const HttpResponse& response) {
   const std::string status = std::to_string(response.status);
   const std::string length = std::to_string(response.body.size());
-  fields_.clear();
-  names_.clear();
-  size_t most = 0;
-  for (const auto& [name, value] : response.headers) most += name.size();
-  constexpr size_t kCommon = 64;
-  names_.reserve(most + kCommon);  // it must not move
-  const auto add = [this](std::string_view name, std::string_view value) {
-    const size_t begin = names_.size();
-    for (const char c : name) names_ += c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-    // nghttp2 copies both, and asks for pointers to what it does not change.
-    fields_.push_back({reinterpret_cast<uint8_t*>(names_.data() + begin),
-                       reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
-                       NGHTTP2_NV_FLAG_NONE});
-  };
-  add(":status", status);
-  ForCommonHeaders(response, add);
-  if (HasBody(response)) add("content-length", length);
-  for (const auto& [name, value] : response.headers) add(name, value);
+  BeginFields(response.headers);
+  AddField(":status", status);
+  ForCommonHeaders(response, [this](std::string_view name, std::string_view value) { AddField(name, value); });
+  if (HasBody(response) && response.trailers.empty()) AddField("content-length", length);
+  for (const auto& [name, value] : response.headers) AddField(name, value);
   const bool with_body = HasBody(response) && !stream.head_only && !response.body.empty();
   nghttp2_data_provider body{};
   body.source.ptr = &stream;
   body.read_callback = [](nghttp2_session*, int32_t, uint8_t*, size_t most_bytes, uint32_t* flags,
-                          nghttp2_data_source* source, void*) {
+                          nghttp2_data_source* source, void* self) {
     const auto& one = *static_cast<const Http2Stream*>(source->ptr);
     const size_t rest = one.answer.size() - one.sent;
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (rest <= most_bytes) *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (rest <= most_bytes && !one.trailers.empty()) {
+      *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+      if (const int failed = Call(self, [&](Http2Stage& s) { return s.SubmitTrailers(one), 0; }); failed != 0)
+        return static_cast<ssize_t>(failed);
+    }
     return static_cast<ssize_t>(std::min(rest, most_bytes));
   };
   ThrowIfFailed(

@@ -127,12 +127,18 @@ void HttpRouter::AddStream(std::string method, std::string path, HttpStreamFacto
 }
 
 void HttpRouter::AddWording(std::string prefix, Wording wording) {
+  AddWordingOfRequest(std::move(prefix), [wording = std::move(wording)](HttpResponse plain, const HttpRequest&) {
+    return wording(std::move(plain));
+  });
+}
+
+void HttpRouter::AddWordingOfRequest(std::string prefix, WordingOfRequest wording) {
   wordings_.emplace_back(std::move(prefix), std::move(wording));
 }
 
-HttpResponse HttpRouter::Worded(std::string_view path, HttpResponse plain) const {
+HttpResponse HttpRouter::Worded(const HttpRequest& request, HttpResponse plain) const {
   for (const auto& [prefix, wording] : wordings_)
-    if (path.starts_with(prefix)) return wording(std::move(plain));
+    if (request.path.starts_with(prefix)) return wording(std::move(plain), request);
   return plain;
 }
 
@@ -172,7 +178,7 @@ std::variant<HttpResponse, const HttpDeferredHandler*> HttpRouter::Route(HttpReq
     return std::get<HttpHandler>(*handler)(request);
   }
   if (method == "OPTIONS") return Preflight();
-  return Worded(request.path, Refusal(request));
+  return Worded(request, Refusal(request));
 }
 
 std::optional<HttpResponse> HttpRouter::RefusalFromHead(std::string method, std::string_view raw_path) const {

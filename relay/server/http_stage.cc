@@ -81,7 +81,7 @@ class HttpStage final : public Stage {
     RefuseRequest(session_, counters_.http_errors, response, what);
   }
   void Fail(const BeastRequest& request, HttpResponse response, std::string_view what) {
-    Fail(core_.router.Worded(TargetOf(request), std::move(response)), what);
+    Fail(core_.router.Worded(HttpRequest{.path = std::string(TargetOf(request))}, std::move(response)), what);
   }
   IpAddress Client(const BeastRequest& request) const;
 

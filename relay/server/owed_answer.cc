@@ -46,7 +46,7 @@ std::optional<HttpResponse> AnswerDesk::Ask(const HttpRouter& router, HttpReques
     return Defer();
   } catch (const std::exception& e) {
     Forget(number);
-    return router.Worded(request.path, AnswerToFault(request, e.what()));
+    return router.Worded(request, AnswerToFault(request, e.what()));
   }
 }
 

@@ -17,10 +17,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/bound.h"
@@ -104,8 +106,14 @@ class DescriptorLimiter {
   void Ask(const DescriptorRequest& request, Done done);
 
   // What was charged goes on counting.
-  void SetRules(std::shared_ptr<const DescriptorRules> rules) { rules_.store(std::move(rules)); }
-  std::shared_ptr<const DescriptorRules> rules() const { return rules_.load(); }
+  void SetRules(std::shared_ptr<const DescriptorRules> rules) {
+    const std::lock_guard lock(rules_mutex_);
+    rules_.swap(rules);
+  }
+  std::shared_ptr<const DescriptorRules> rules() const {
+    const std::lock_guard lock(rules_mutex_);
+    return rules_;
+  }
 
   // Forgets names whose windows have ended, a part of them each time. When it wants to be called again.
   TimePoint Tick();
@@ -122,7 +130,9 @@ class DescriptorLimiter {
   const bool shadow_;
   Bound bytes_;
   Counters counters_;
-  std::atomic<std::shared_ptr<const DescriptorRules>> rules_;
+  // Not std::atomic<std::shared_ptr>: that of g++ 12 has a race.
+  mutable std::mutex rules_mutex_;
+  std::shared_ptr<const DescriptorRules> rules_;
   std::unique_ptr<Shards<DescriptorShard>> shards_;  // ends first
 };
 

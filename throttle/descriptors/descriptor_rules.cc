@@ -78,7 +78,7 @@ Result<DescriptorRules::Node*> DescriptorRules::Node::Add(DescriptorRule rule) {
 
 Status DescriptorRules::Node::SetLimit(const DescriptorRule& rule) {
   if (!rule.limit) return Status();
-  const DescriptorRule::Limit& limit = *rule.limit;
+  const WrittenLimit& limit = *rule.limit;
   for (const std::string& replaced : limit.replaces) {
     if (replaced.empty()) return Status::Error("a limit replaces one without a name");
     if (replaced == limit.name) return Status::Error("the limit " + replaced + " replaces itself");

@@ -52,19 +52,19 @@ struct RuleCounts {
   std::atomic<uint64_t> shadow{0};  // over, and let pass
 };
 
-// A rule as somebody writes it.
-struct DescriptorRule {
-  struct Limit {
-    LimitUnit unit = LimitUnit::kPerSecond;
-    uint32_t requests_per_unit = 0;
-    bool unlimited = false;
-    std::string name;
-    std::vector<std::string> replaces;  // limits of these names are dropped where both apply to a request
-  };
+// A limit and a rule as somebody writes them.
+struct WrittenLimit {
+  LimitUnit unit = LimitUnit::kPerSecond;
+  uint32_t requests_per_unit = 0;
+  bool unlimited = false;
+  std::string name;
+  std::vector<std::string> replaces;  // limits of these names are dropped where both apply to a request
+};
 
+struct DescriptorRule {
   std::string key;
   std::string value;  // empty: any
-  std::optional<Limit> limit{};
+  std::optional<WrittenLimit> limit{};
   bool shadow_mode = false;      // counts and refuses nothing
   bool quota_mode = false;       // refuses only where all limits of a request that have it are over
   bool share_threshold = false;  // of a pattern: all values that match count together

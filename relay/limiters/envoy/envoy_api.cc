@@ -7,8 +7,6 @@
 
 #include "config/text/json_writer.h"
 #include "relay/limiters/api_errors.h"
-#include "relay/limiters/envoy/envoy_request.h"
-#include "relay/limiters/rate_limit_fields.h"
 
 namespace weir {
 namespace {
@@ -68,16 +66,16 @@ std::span<const EnvoyRoute> EnvoyApi::Routes() { return kEnvoyRoutes; }
 
 void EnvoyApi::Answer(const EnvoyRoute& route, const HttpRequest& request, HttpReply reply) {
   if (route.shows) return reply(Show());
-  Ask(request.body, std::move(reply));
+  AskInJson(request.body, std::move(reply));
 }
 
-void EnvoyApi::Ask(std::string_view json, HttpReply reply) {
+void EnvoyApi::AskInJson(std::string_view json, HttpReply reply) {
   EnvoyRequest asked;
   if (const Status status = ReadEnvoyRequest(json, &asked); !status.ok()) {
-    metrics_.OnUnreadable();
+    OnUnreadable();
     return reply(ErrorResponse(400, NameOf(Code::kInvalid), status.message()));
   }
-  asked.Ask(limiter_, [this, reply = std::move(reply)](const DescriptorAnswer& answer) {
+  Ask(asked, [this, reply = std::move(reply)](const DescriptorAnswer& answer) {
     if (answer.code == Code::kInvalid) return reply(ErrorResponse(400, NameOf(answer.code), answer.reason));
     const bool over = answer.code == Code::kOverLimit;
     HttpResponse response = answer.code == Code::kTooManyNames
@@ -91,7 +89,8 @@ void EnvoyApi::Ask(std::string_view json, HttpReply reply) {
   });
 }
 
-std::vector<std::pair<std::string, std::string>> EnvoyApi::ResponseHeaders(const DescriptorAnswer& answer) {
+HttpFields EnvoyApi::HeadersToAdd(const DescriptorAnswer& answer) const {
+  if (!response_headers_) return {};
   const auto looseness = [](const DescriptorStatus& status) {
     return std::tuple(!status.limit, !status.over, status.remaining);
   };
@@ -111,7 +110,7 @@ std::string EnvoyApi::Write(const DescriptorAnswer& answer) const {
   json.Close(']');
   if (response_headers_) {
     json.Member("responseHeadersToAdd").Open('[');
-    for (const auto& [name, value] : ResponseHeaders(answer)) {
+    for (const auto& [name, value] : HeadersToAdd(answer)) {
       json.Open('{');
       json.Member("key").String(name);
       json.Member("value").String(value);

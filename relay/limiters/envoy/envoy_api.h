@@ -19,6 +19,8 @@
 #include <vector>
 
 #include "relay/limiters/envoy/envoy_metrics.h"
+#include "relay/limiters/envoy/envoy_request.h"
+#include "relay/limiters/rate_limit_fields.h"
 #include "relay/server/http.h"
 #include "throttle/descriptors/descriptor_limiter.h"
 
@@ -44,11 +46,14 @@ class EnvoyApi {
   // Who may call was checked.
   void Answer(const EnvoyRoute& route, const HttpRequest& request, HttpReply reply);
 
-  // Of the descriptor that is over, or nearest to it; none where no limit applied.
-  static std::vector<std::pair<std::string, std::string>> ResponseHeaders(const DescriptorAnswer& answer);
+  // The same in another form than JSON.
+  void Ask(const EnvoyRequest& request, DescriptorLimiter::Done done) { request.Ask(limiter_, std::move(done)); }
+  void OnUnreadable() { metrics_.OnUnreadable(); }
+  // Of the descriptor that is over, or nearest to it; none where no limit applied, or nobody wants them.
+  HttpFields HeadersToAdd(const DescriptorAnswer& answer) const;
 
  private:
-  void Ask(std::string_view json, HttpReply reply);
+  void AskInJson(std::string_view json, HttpReply reply);
   HttpResponse Show() const;
   std::string Write(const DescriptorAnswer& answer) const;
 

@@ -81,7 +81,7 @@ class FileReader {
     ReadDescriptors(map.Optional("descriptors"), node);
   }
 
-  static void ReadLimit(YamlMap& map, DescriptorRule::Limit* limit) {
+  static void ReadLimit(YamlMap& map, WrittenLimit* limit) {
     map.Optional("unlimited").Read(&limit->unlimited);
     const auto value = [&](std::string_view key) { return limit->unlimited ? map.Optional(key) : map.Required(key); };
     const YamlValue unit = value("unit");

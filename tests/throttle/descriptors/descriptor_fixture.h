@@ -26,7 +26,7 @@ inline std::vector<DescriptorEntry> EntriesOf(std::string_view text) {
   return entries;
 }
 
-inline DescriptorRule::Limit PerUnit(uint32_t requests, LimitUnit unit = LimitUnit::kPerMinute) {
+inline WrittenLimit PerUnit(uint32_t requests, LimitUnit unit = LimitUnit::kPerMinute) {
   return {.unit = unit, .requests_per_unit = requests};
 }
 

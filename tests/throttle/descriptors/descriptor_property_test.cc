@@ -13,7 +13,7 @@ using std::chrono::seconds;
 // A rule of a random tree, flat: its path from the root.
 struct FlatRule {
   std::vector<std::pair<std::string, std::string>> path;  // keys and values as they are written
-  std::optional<DescriptorRule::Limit> limit;
+  std::optional<WrittenLimit> limit;
   bool shared;
 };
 

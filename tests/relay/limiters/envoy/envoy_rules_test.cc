@@ -142,10 +142,9 @@ TEST_F(EnvoyRulesTest, TellsOfAllMistakesOfAllFiles) {
 
 TEST_F(EnvoyRulesTest, RefusesBombs) {
   std::string deep = "domain: d\n";
-  for (int level = 0; level < 100; ++level) {
-    const std::string indent(static_cast<size_t>(level) * 4, ' ');
-    deep += indent + "descriptors:\n" + indent + "  - key: a\n";
-    if (level < 99) deep += "";
+  for (size_t level = 0; level < 100; ++level) {
+    const std::string indent(level * 4, ' ');
+    deep.append(indent).append("descriptors:\n").append(indent).append("  - key: a\n");
   }
   EXPECT_TRUE(Has(ErrorOf(deep), "nested deeper than")) << ErrorOf(deep).substr(0, 300);
   std::string bomb = "domain: d\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
@@ -182,8 +181,8 @@ TEST_F(EnvoyRulesTest, ReadsTenThousandLimits) {
   std::string text = "domain: d\ndescriptors:\n";
   for (int n = 0; n < 10'000; ++n) {
     const std::string number = std::to_string(n);
-    text += "  - key: user\n    value: \"" + number +
-            "\"\n    rate_limit:\n      unit: minute\n      requests_per_unit: " + number + "\n";
+    text.append("  - key: user\n    value: \"").append(number).append("\"\n    rate_limit:\n");
+    text.append("      unit: minute\n      requests_per_unit: ").append(number).append("\n");
   }
   directory_.Write("a.yaml", text);
   const auto read = Read();

@@ -1,0 +1,74 @@
+// The methods of one service of gRPC, among the routes of a server.
+//
+//   GrpcService greeter(router, "test.Greeter");
+//   greeter.AddUnary<Name, Greeting>("Greet", [](const GrpcCall& call, Name& name, GrpcReply<Greeting> reply) {
+//     Greeting greeting;
+//     …
+//     reply(greeting);                                                  // or reply(GrpcStatus{GrpcCode::kNotFound,
+//     "…"})
+//   });
+//
+// What does not reach a method (another content type, a message that is none, a method that is not there, a body that
+// is too long) is answered as servers of gRPC do. Handlers run as those of http.h, and a reply is one of HTTP: for
+// once, now or later, from any thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "config/clock.h"
+#include "relay/grpc/grpc_message.h"
+#include "relay/grpc/grpc_status.h"
+#include "relay/server/http.h"
+
+namespace weir {
+
+template <typename Response>
+class GrpcReply {
+ public:
+  explicit GrpcReply(HttpReply http) : http_(std::move(http)) {}
+
+  void operator()(const Response& message) const { http_(GrpcAnswer(message)); }
+  void operator()(const GrpcStatus& error) const { http_(GrpcError(error)); }
+  // For whoever only has to know whether it is still waited for; or answers with what GrpcError makes.
+  const HttpReply& http() const { return http_; }
+
+ private:
+  HttpReply http_;
+};
+
+// Only makes routes: it need not outlive them.
+class GrpcService {
+ public:
+  // The router outlives it. `name` with its package: "weir.v1.Quota".
+  GrpcService(HttpRouter& router, std::string_view name) : router_(router), prefix_("/" + std::string(name) + "/") {
+    router.AddDeferred("POST", prefix_ + "{method}", [](const HttpRequest& request, const HttpReply& reply) {
+      GrpcCall call{request};
+      if (const auto refusal = ReadGrpcCall(Clock::System().Now(), &call)) return reply(*refusal);
+      reply(GrpcError({GrpcCode::kUnimplemented, "there is no method " + request.path.substr(1)}));
+    });
+    router.AddWordingOfRequest(prefix_, PlainErrorAsGrpc);
+  }
+
+  // The message is the handler's own.
+  template <typename Request, typename Response>
+  void AddUnary(std::string_view method,
+                std::function<void(const GrpcCall& call, Request& message, GrpcReply<Response> reply)> handler) {
+    router_.AddDeferred("POST", prefix_ + std::string(method),
+                        [handler = std::move(handler)](const HttpRequest& request, HttpReply reply) {
+                          GrpcCall call{request};
+                          Request message;
+                          if (const auto refusal = ReadUnaryCall(Clock::System().Now(), &call, &message))
+                            return reply(*refusal);
+                          handler(call, message, GrpcReply<Response>(std::move(reply)));
+                        });
+  }
+
+ private:
+  HttpRouter& router_;
+  const std::string prefix_;
+};
+
+}  // namespace weir
