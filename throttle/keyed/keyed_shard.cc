@@ -44,6 +44,7 @@ void KeyedShard::Take(const HashedName& name, const KeyedRequest& request, const
     Grant(key, *caller, Duration{}, now);
     return GoBackToSharing(key, now);
   }
+  if (!request.may_wait && key->shared == nullptr) return Refuse(key, KeyedCode::kNoRoom, *caller, now);
   if (const auto why = WhyNotWait(*key, request.may_wait, now)) {
     Refuse(key, *why, *caller, now);
     return GoBackToSharing(key, now);
@@ -158,7 +159,7 @@ TimePoint KeyedShard::NextTick() const { return due_.empty() ? next_sweep_ : std
 
 KeyedShard::Named* KeyedShard::FindOrMake(const HashedName& name, TimePoint now) {
   if (const auto found = keys_.find(name); found != keys_.end()) {
-    Refresh(&*found, now);
+    if (found->second.rules != rules_version_) Refresh(&*found, now);
     return &*found;
   }
   Sweep(kBucketsInPassing, now);
@@ -177,7 +178,6 @@ KeyedShard::Named* KeyedShard::FindOrMake(const HashedName& name, TimePoint now)
 
 void KeyedShard::Refresh(Named* named, TimePoint now) {
   Key& key = named->second;
-  if (key.rules == rules_version_) return;
   key.rules = rules_version_;
   if (!key.overridden) SetLimits(named, rules_->Of(named->first), now);
 }
@@ -211,7 +211,7 @@ void KeyedShard::ShareOrNot(Named* named) {
     if (key.shared != nullptr) unspent_.Add(key.shared->lease.unspent());
     key.shared.reset();
   } else if (key.shared == nullptr) {
-    key.shared.reset(new Shared{.key = named->first, .lease = {}});
+    key.shared = std::make_unique<Shared>(named->first);
   } else {
     key.shared->lease.ForgetFull();
   }
@@ -329,20 +329,21 @@ void KeyedShard::Sweep(size_t buckets, TimePoint now) {
 }
 
 KeyedAnswer KeyedShard::AnswerOf(const Key& key, KeyedCode code, TimePoint now) const {
+  const uint32_t used = key.window.used();
   KeyedAnswer answer{
       .code = code,
       .limits = key.limits,
-      .used = key.window.used(),
+      .used = used,
       .waiting = static_cast<uint32_t>(key.line != nullptr ? key.line->size() : 0),
+      .until_room = used > 0 ? key.window.NextLeaves() - now : Duration{},
   };
-  if (key.shared != nullptr) {
-    const SharedLease& lease = key.shared->lease;
-    answer.used = std::min(lease.UsedByAll(answer.used), key.limits.max_requests);
-    answer.until_room = (code == KeyedCode::kStoreAway ? lease.retry_at() : std::max(now, lease.end())) - now;
-  } else if (answer.used > 0) {
-    answer.until_room = key.window.NextLeaves() - now;
-  }
+  if (key.shared != nullptr) TellOfAll(key.shared->lease, now, &answer);
   return answer;
+}
+
+void KeyedShard::TellOfAll(const SharedLease& lease, TimePoint now, KeyedAnswer* answer) {
+  answer->used = std::min(lease.UsedByAll(answer->used), answer->limits.max_requests);
+  answer->until_room = (answer->code == KeyedCode::kStoreAway ? lease.retry_at() : std::max(now, lease.end())) - now;
 }
 
 KeyState KeyedShard::StateOf(const std::string& name, const Key& key, TimePoint now) const {

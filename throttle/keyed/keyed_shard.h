@@ -57,6 +57,8 @@ class KeyedShard {
 
  private:
   struct Shared {
+    explicit Shared(const std::string& name) : key(name) {}
+
     const std::string& key;
     SharedLease lease;
   };
@@ -69,10 +71,10 @@ class KeyedShard {
     KeyedLimits limits;
     std::unique_ptr<WaitingLine> line;
     std::unique_ptr<Shared> shared;  // null: the window is this process' own
-    uint32_t rules = 0;              // the version that its limits are of
     uint32_t refused = 0;
-    bool overridden = false;
-    uint8_t dues = 0;  // times that it stands in due_; while it does it is not forgotten
+    uint32_t rules : 29 = 0;  // the version that its limits are of
+    uint32_t dues : 2 = 0;    // times that it stands in due_; while it does it is not forgotten
+    bool overridden : 1 = false;
   };
   using Keys = std::unordered_map<std::string, Key, HashName, SameName>;
   using Named = Keys::value_type;
@@ -98,6 +100,7 @@ class KeyedShard {
   void MakeDue(Key* key, TimePoint now);
   void Sweep(size_t buckets, TimePoint now);
   KeyedAnswer AnswerOf(const Key& key, KeyedCode code, TimePoint now) const;
+  static void TellOfAll(const SharedLease& lease, TimePoint now, KeyedAnswer* answer);
   KeyState StateOf(const std::string& name, const Key& key, TimePoint now) const;
 
   Surroundings surroundings_;
