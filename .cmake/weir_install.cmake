@@ -9,7 +9,7 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 install(TARGETS weir_hiredis EXPORT weir-redis)
 install(TARGETS weir_re2 EXPORT weir-keyed)
 foreach(component config config_yaml monitors_core monitors throttle rocksdb_throttle
-                  redis by_name descriptors keyed queued quota quota_yaml quota_sqlite quota_redis quota_stores)
+                  redis by_name descriptors keyed keyed_redis queued quota quota_yaml quota_sqlite quota_redis quota_stores)
   install(TARGETS weir_${component} EXPORT weir-${component})
   install(EXPORT weir-${component} NAMESPACE weir:: DESTINATION ${config_dir} FILE weir-${component}.cmake)
 endforeach()
@@ -30,10 +30,11 @@ set(headers
       throttle/fair_queue throttle/flow_counter throttle/gate throttle/rate_law throttle/scan_gate throttle/thread_slot
       throttle/token_bucket throttle/write_gate
     throttle/descriptors/descriptor_limiter throttle/descriptors/descriptor_rules throttle/descriptors/limit_unit
-    throttle/keyed/keyed_limiter throttle/keyed/keyed_limits
+    throttle/keyed/keyed_limiter throttle/keyed/keyed_limits throttle/keyed/shared_windows
+    throttle/keyed/redis/redis_shared_windows
     throttle/queued/endpoint_config throttle/queued/queued_events throttle/queued/queued_limiter
       # with
-      throttle/by_name/window_kind throttle/redis/redis_client_options throttle/redis/redis_url
+      throttle/by_name/window_kind throttle/keyed/shared_lease throttle/redis/redis_client_options throttle/redis/redis_url
     throttle/quota/limit throttle/quota/memory_store throttle/quota/migrate throttle/quota/name_map
     throttle/quota/naming_shares throttle/quota/open_store throttle/quota/profiles throttle/quota/quota
     throttle/quota/quota_config_reader throttle/quota/quota_limiter throttle/quota/quota_store throttle/quota/tier_rules

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +37,40 @@ void OneKey(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(OneKey)->ThreadRange(1, 2)->UseRealTime();
+
+// A store without the way there: each lease is answered before Ask returns.
+class NextDoor : public SharedWindows {
+ public:
+  void Ask(const LeaseWish& wish, std::function<void(const LeaseAnswer&)> done) override {
+    const Duration now = Clock::System().Now().time_since_epoch();
+    const int64_t window = now / wish.window;
+    if (window != window_) used_ = 0;
+    window_ = window;
+    const uint32_t granted = std::min(wish.grants, wish.limit - used_);
+    used_ += granted;
+    done({.answered = true,
+          .window = window,
+          .granted = granted,
+          .used = used_,
+          .remaining = (window + 1) * wish.window - now});
+  }
+  SharedWindowsHealth Health() const override { return {}; }
+
+ private:
+  int64_t window_ = -1;
+  uint32_t used_ = 0;
+};
+
+// Of whose window there is always something left.
+void OneSharedKey(benchmark::State& state) {
+  KeyedLimiter limiter(Config({.max_requests = static_cast<uint32_t>(state.range(0))}), std::make_unique<NextDoor>());
+  const auto caller = std::make_shared<Ignoring>();
+  for (auto _ : state) limiter.Take({.key = "customer-1000000"}, caller);
+  const KeyedCounts counts = limiter.Counts();
+  state.counters["leases"] = benchmark::Counter(static_cast<double>(counts.leases), benchmark::Counter::kAvgIterations);
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(OneSharedKey)->Arg(100'000'000)->Arg(10'000'000);
 
 void OneKeyThatSlides(benchmark::State& state) {
   KeyedLimiter limiter(

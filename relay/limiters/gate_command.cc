@@ -34,6 +34,7 @@ void AddTo(CommandLine& line) {
       "  weir gate --store sqlite:/var/lib/weir/quota.db   shared by the gates of this machine\n"
       "  weir gate --store redis://10.0.0.5:6379 --config weir.yaml --listen 0.0.0.0\n"
       "  weir gate --ratelimit-config /etc/ratelimit/config  the limits of envoyproxy/ratelimit's files, for Envoy\n"
+      "  WEIR_KEYED_STORE=redis://10.0.0.5:6379 weir gate  limits by key, shared with other machines\n"
       "\n"
       "  curl -X POST localhost:3335/v1/decide -d '{\"model\":\"gpt-4o\",\"tokens\":900}'\n"
       "  curl localhost:3335/rate/user-123\n"
@@ -51,7 +52,9 @@ Status Configure(const CommandLine& line, const Environment& environment, GateCo
   const QuotaSettings& quota = configuration->limiters.quota;
   if (Status status = CheckQuotaStoreName(quota.store.store); !status.ok()) return status;
   if (Status status = ReadQuotaConfig(quota).status(); !status.ok()) return status;
-  if (Status status = ReadKeyedRules(quota.config_file).status(); !status.ok()) return status;
+  const KeyedSettings& keyed = configuration->limiters.keyed;
+  if (Status status = CheckKeyedStoreName(keyed.store); !status.ok()) return status;
+  if (Status status = ReadKeyedRules(quota.config_file, SharesKeys(keyed)).status(); !status.ok()) return status;
   if (Status status = ReadQueuedRules(quota.config_file).status(); !status.ok()) return status;
   const std::string& envoy = configuration->limiters.envoy.rules_directory;
   return envoy.empty() ? Status() : ReadEnvoyRules(envoy).status();

@@ -6,6 +6,15 @@
 #include "relay/limiters/quota/served_quotas.h"
 
 namespace weir {
+namespace {
+
+KeyedSettings WithRedisOf(const QuotaStoreSettings& store, KeyedSettings keyed) {
+  keyed.redis_prefix = store.redis_prefix;
+  keyed.redis = RedisClientOf(store);
+  return keyed;
+}
+
+}  // namespace
 
 void Declare(SettingTable& table, ServedLimiterSettings& s) {
   Declare(table, s.quota);
@@ -25,7 +34,8 @@ ServedLimiters MakeLimiters(const ServedLimiterSettings& settings) {
   ServedLimiters limiters;
   if (settings.quota.api != ServedQuotaApi::kOff) limiters.push_back(std::make_unique<ServedQuotas>(settings.quota));
   if (settings.keyed.api != ServedKeyedApi::kOff)
-    limiters.push_back(std::make_unique<KeyedService>(settings.keyed, settings.quota.config_file));
+    limiters.push_back(
+        std::make_unique<KeyedService>(WithRedisOf(settings.quota.store, settings.keyed), settings.quota.config_file));
   if (settings.queued.api != ServedQueuedApi::kOff)
     limiters.push_back(std::make_unique<QueuedService>(settings.queued, settings.quota.config_file));
   if (settings.envoy.api != ServedEnvoyApi::kOff && !settings.envoy.rules_directory.empty())

@@ -37,6 +37,8 @@ class GrantWindow {
   }
   // What counts goes on counting, as of now.
   void Change(TimePoint now, Duration window, WindowKind kind);
+  // A fixed one begins now; nothing counts.
+  void Restart(TimePoint now, Duration window) { *this = GrantWindow(now, window, WindowKind::kFixed, next_); }
 
   uint32_t used() const { return used_; }
   // Without Advance.

@@ -34,9 +34,11 @@ class Shards {
       shards_.push_back(std::make_unique<InTurn>([&] { return make(i, [this](TimePoint at) { WantTick(at); }); }));
   }
 
-  ~Shards() {
+  ~Shards() { Stop(); }
+
+  // Ends the ticking, and does what a thread left because its turn was over.
+  void Stop() {
     ticker_.reset();
-    // What a thread left because its turn was over.
     for (const auto& at : shards_)
       while (!at->turn.Do([] {}, [] { return [] {}; })) {
       }

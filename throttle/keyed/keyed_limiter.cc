@@ -20,20 +20,34 @@ struct OwnRequest {
 
 }  // namespace
 
-KeyedLimiter::KeyedLimiter(KeyedConfig config) : KeyedLimiter(std::move(config), Clock::System()) {
+KeyedLimiter::KeyedLimiter(KeyedConfig config, std::unique_ptr<SharedWindows> shared)
+    : KeyedLimiter(std::move(config), Clock::System(), std::move(shared)) {
   shards_->StartTicking();
 }
 
-KeyedLimiter::KeyedLimiter(KeyedConfig config, const Clock& clock)
-    : overrides_(config.overrides),
-      keys_(config.max_keys),
-      waiting_(config.max_waiting),
-      shards_(
-          std::make_unique<Shards<KeyedShard>>(config.shards, [&](size_t, Shards<KeyedShard>::WantsTick wants_tick) {
-            return KeyedShard({clock, keys_, waiting_, std::move(wants_tick)}, config.rules);
-          })) {}
+KeyedLimiter::KeyedLimiter(KeyedConfig config, const Clock& clock, std::unique_ptr<SharedWindows> shared)
+    : overrides_(config.overrides), keys_(config.max_keys), waiting_(config.max_waiting), shared_(std::move(shared)) {
+  shards_ = std::make_unique<Shards<KeyedShard>>(config.shards, [&](size_t, Shards<KeyedShard>::WantsTick wants_tick) {
+    KeyedShard::Ask ask;
+    if (shared_ != nullptr) ask = [this](uint64_t number, const LeaseWish& wish) { Ask(number, wish); };
+    return KeyedShard({clock, keys_, waiting_, std::move(wants_tick), std::move(ask), config.when_away}, config.rules);
+  });
+}
 
-KeyedLimiter::~KeyedLimiter() { Close(); }
+KeyedLimiter::~KeyedLimiter() {
+  Close();
+  shards_->Stop();
+  shared_.reset();  // its last answers go to the shards
+}
+
+void KeyedLimiter::Ask(uint64_t ask, const LeaseWish& wish) {
+  shared_->Ask(wish, [this, ask, key = std::string(wish.key)](const LeaseAnswer& answer) {
+    const HashedName name(key);
+    shards_->DoAt(
+        name.hash, [&](KeyedShard& shard) { shard.OnLease(name, ask, answer); },
+        [&] { return [key, ask, answer](KeyedShard& shard) { shard.OnLease(HashedName(key), ask, answer); }; });
+  });
+}
 
 void KeyedLimiter::Take(const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller) {
   if (request.key.empty() || request.key.size() > kMostKeyBytes)
@@ -82,6 +96,11 @@ KeyedCounts KeyedLimiter::Counts() const {
   KeyedCounts counts{.keys = keys_.held(), .waiting = waiting_.held()};
   for (size_t i = 0; i < shards_->size(); ++i) (*shards_)[i].AddTo(&counts);
   return counts;
+}
+
+std::optional<SharedWindowsHealth> KeyedLimiter::SharedHealth() const {
+  if (shared_ == nullptr) return std::nullopt;
+  return shared_->Health();
 }
 
 void KeyedLimiter::Describe(std::string_view key, std::function<void(std::optional<KeyState>)> done) {

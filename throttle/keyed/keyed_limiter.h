@@ -8,6 +8,10 @@
 // room again; else they are refused. A key is made when it is first named, and forgotten after three windows in which
 // nobody named it.
 //
+// With SharedWindows the windows are those of several processes together; the waiting is each one's own. A request for
+// which this process holds no grant stands in line until some are leased, also one that may not wait: it is answered
+// then, and counts as waiting meanwhile. Who comes first is granted first, within a process.
+//
 // Threads: any, for every function. Keys are spread over shards; a shard is touched by one thread at a time, without a
 // lock (Turn). So an answer comes before the call returns, or a moment later from the thread that is at the shard, or,
 // to those who wait, from the thread that calls Tick. Nobody waits for a thread.
@@ -25,6 +29,8 @@
 #include "config/bound.h"
 #include "config/clock.h"
 #include "throttle/keyed/keyed_limits.h"
+#include "throttle/keyed/shared_lease.h"
+#include "throttle/keyed/shared_windows.h"
 
 namespace weir {
 
@@ -38,6 +44,7 @@ struct KeyedConfig {
   size_t max_keys = 1'000'000;
   size_t max_waiting = 100'000;  // of all keys
   size_t shards = 25;
+  WhenAway when_away = WhenAway::kAlone;  // the SharedWindows
 };
 inline constexpr size_t kMostKeyBytes = 512;
 
@@ -49,6 +56,7 @@ enum class KeyedCode : uint8_t {
   kOverridesOff,
   kTooManyKeys,     // no further key can be held
   kTooManyWaiting,  // nobody else can wait, of any key
+  kStoreAway,       // whoever counts the windows for all processes does not answer
   kClosed,
 };
 
@@ -56,7 +64,7 @@ struct KeyedAnswer {
   KeyedCode code = KeyedCode::kGranted;
   uint64_t grant = 0;  // of kGranted: by it it is given back
   KeyedLimits limits;
-  uint32_t used = 0;     // of limits.max_requests, this one included
+  uint32_t used = 0;     // of limits.max_requests, this one included; of a shared window as far as is known
   uint32_t waiting = 0;  // in line for the key
   Duration waited{};
   // Until the first of what counts leaves the window.
@@ -91,6 +99,13 @@ struct KeyState {
   uint32_t waiting = 0;
   uint64_t refused = 0;  // since it was made
   Duration until_room{};
+  struct Lease {
+    uint32_t left = 0;   // to be granted without asking
+    uint32_t batch = 1;  // asked for at a time
+    bool on_its_way = false;
+    bool alone = false;  // counts by itself, for the windows are away
+  };
+  std::optional<Lease> lease;  // of one that is shared
 };
 
 struct KeyedCounts {
@@ -101,14 +116,19 @@ struct KeyedCounts {
   uint64_t given_back = 0;
   uint64_t keys = 0;     // now
   uint64_t waiting = 0;  // now
+  // Of shared windows.
+  uint64_t leases = 0;             // asked for
+  uint64_t leases_unanswered = 0;  // of them
+  uint64_t leased = 0;             // grants
+  uint64_t unspent = 0;            // of them, which nobody can have any more
 };
 
 class KeyedLimiter {
  public:
   // On the machine's clock, with a thread that calls Tick.
-  explicit KeyedLimiter(KeyedConfig config);
+  explicit KeyedLimiter(KeyedConfig config, std::unique_ptr<SharedWindows> shared = nullptr);
   // Whoever makes it calls Tick. The clock must outlive it.
-  KeyedLimiter(KeyedConfig config, const Clock& clock);
+  KeyedLimiter(KeyedConfig config, const Clock& clock, std::unique_ptr<SharedWindows> shared = nullptr);
   // Whoever waits then is answered kClosed.
   ~KeyedLimiter();
 
@@ -128,15 +148,20 @@ class KeyedLimiter {
   TimePoint Tick();
 
   KeyedCounts Counts() const;
+  // Nothing where nothing is shared.
+  std::optional<SharedWindowsHealth> SharedHealth() const;
   // Of one key, or nothing where there is none.
   void Describe(std::string_view key, std::function<void(std::optional<KeyState>)> done);
   // Of up to `most` keys, in no order.
   void DescribeAll(size_t most, std::function<void(std::vector<KeyState>)> done);
 
  private:
+  void Ask(uint64_t ask, const LeaseWish& wish);
+
   const bool overrides_;
   Bound keys_;
   Bound waiting_;
+  std::unique_ptr<SharedWindows> shared_;
   std::unique_ptr<Shards<KeyedShard>> shards_;
 };
 

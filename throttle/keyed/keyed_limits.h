@@ -22,6 +22,7 @@ struct KeyedLimits {
   uint32_t max_requests = 100;  // 0: nobody
   uint32_t max_waiting = 400;   // 0: nobody waits
   WindowKind kind = WindowKind::kFixed;
+  bool shared = true;  // with other processes, where the limiter shares at all (SharedWindows) and it can be shared
 
   bool operator==(const KeyedLimits&) const = default;
 };
@@ -31,6 +32,13 @@ inline constexpr uint32_t kMostKeyedRequests = 1'000'000'000;
 inline constexpr uint32_t kMostKeyedWaiting = 1'000'000;
 // What is out of range, with the range.
 Status CheckKeyedLimits(const KeyedLimits& limits);
+
+// Who shares a window asks for a part of it over the network, and has to be answered within it.
+inline constexpr std::chrono::milliseconds kMinSharedWindow{100};
+// Only fixed windows that are long enough; other limits hold for each process.
+inline bool CanBeShared(const KeyedLimits& limits) {
+  return limits.kind == WindowKind::kFixed && limits.window >= kMinSharedWindow;
+}
 
 // Threads: any, once it is made.
 class KeyedRules {

@@ -24,22 +24,41 @@ KeyedShard::KeyedShard(Surroundings surroundings, std::shared_ptr<const KeyedRul
 void KeyedShard::Take(const HashedName& name, const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller) {
   if (closed_) return caller->OnAnswer({.code = KeyedCode::kClosed});
   const TimePoint now = surroundings_.clock.Now();
-  Key* key = FindOrMake(name, now);
-  if (key == nullptr) {
+  Named* named = FindOrMake(name, now);
+  if (named == nullptr) {
     refused_.Add(1);
     return caller->OnAnswer({.code = KeyedCode::kTooManyKeys});
   }
-  if (request.max_requests || request.max_waiting) Override(key, request, now);
+  Key* key = &named->second;
+  if (request.max_requests || request.max_waiting) Override(named, request, now);
   key->window.Advance(now);
   if (key->line != nullptr) GrantThoseInLine(key, now);
 
-  const bool line_forms = key->line != nullptr;
-  if (!line_forms && key->window.used() < key->limits.max_requests) return Grant(key, *caller, Duration{}, now);
-  if (!request.may_wait || key->limits.max_requests == 0) return Refuse(key, KeyedCode::kNoRoom, *caller, now);
-  if ((line_forms ? key->line->size() : 0) >= key->limits.max_waiting)
-    return Refuse(key, KeyedCode::kLineFull, *caller, now);
+  if (key->line == nullptr && key->HasRoom(now)) {
+    Grant(key, *caller, Duration{}, now);
+    return GoBackToSharing(key, now);
+  }
+  if (!request.may_wait && key->shared == nullptr) return Refuse(key, KeyedCode::kNoRoom, *caller, now);
+  if (const auto why = WhyNotWait(*key, request.may_wait, now)) {
+    Refuse(key, *why, *caller, now);
+    return GoBackToSharing(key, now);
+  }
   if (!surroundings_.waiting.Take(1)) return Refuse(key, KeyedCode::kTooManyWaiting, *caller, now);
-  Wait(key, caller, now);
+  Wait(key, request.may_wait, caller, now);
+}
+
+std::optional<KeyedCode> KeyedShard::WhyNotWait(const Key& key, bool may_wait, TimePoint now) const {
+  if (key.limits.max_requests == 0) return KeyedCode::kNoRoom;
+  size_t places = may_wait ? key.limits.max_waiting : 0;
+  if (key.shared != nullptr && !key.shared->lease.IsFull(now)) {
+    if (key.shared->lease.IsAway(now)) {
+      if (!may_wait) return KeyedCode::kStoreAway;
+    } else {
+      places += key.limits.max_requests;  // who knows how many will be leased?
+    }
+  }
+  if ((key.line != nullptr ? key.line->size() : 0) < places) return std::nullopt;
+  return may_wait ? KeyedCode::kLineFull : KeyedCode::kNoRoom;
 }
 
 bool KeyedShard::GiveBack(const HashedName& name, uint64_t grant) {
@@ -49,7 +68,10 @@ bool KeyedShard::GiveBack(const HashedName& name, uint64_t grant) {
   const TimePoint now = surroundings_.clock.Now();
   key.window.Advance(now);
   const bool given_back = key.window.GiveBack(grant);
-  if (given_back) given_back_.Add(1);
+  if (given_back) {
+    given_back_.Add(1);
+    if (key.shared != nullptr) key.shared->lease.GiveBack();
+  }
   if (key.line != nullptr) GrantThoseInLine(&key, now);
   return given_back;
 }
@@ -62,16 +84,35 @@ void KeyedShard::Leave(const HashedName& name, KeyedTicket ticket) {
   left_.Add(1);
 }
 
+void KeyedShard::OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer& answer) {
+  leased_.Add(answer.granted);
+  if (!answer.answered) leases_unanswered_.Add(1);
+  const auto found = keys_.find(name);
+  if (found == keys_.end() || found->second.shared == nullptr || !found->second.shared->lease.IsAnswerTo(ask))
+    return unspent_.Add(answer.granted);
+  Key& key = found->second;
+  SharedLease& lease = key.shared->lease;
+  const TimePoint now = surroundings_.clock.Now();
+  key.window.Advance(now);
+  const SharedLease::Change change = lease.OnAnswer(answer, now, key.window.used(), key.limits.max_requests,
+                                                    key.limits.window, surroundings_.when_away);
+  unspent_.Add(change.unspent);
+  if (change.begins) key.window.Restart(now, lease.end() - now);
+  if (change.moves) key.window.Change(now, lease.end() - now, WindowKind::kFixed);
+  if (key.line != nullptr) GrantThoseInLine(&key, now);
+}
+
 void KeyedShard::SetRules(std::shared_ptr<const KeyedRules> rules) {
   rules_ = std::move(rules);
   ++rules_version_;
   // Those who wait are granted by the new limits; the other keys learn of them when they are named.
   const TimePoint now = surroundings_.clock.Now();
   due_ = {};
-  for (auto& [name, key] : keys_) {
-    key.is_due = false;
+  for (Named& named : keys_) {
+    Key& key = named.second;
+    key.dues = 0;
     if (key.line == nullptr) continue;
-    Refresh(name, &key, now);
+    Refresh(&named, now);
     if (key.line != nullptr) MakeDue(&key, now);
   }
 }
@@ -97,25 +138,25 @@ void KeyedShard::Tick() {
   while (!due_.empty() && due_.top().first <= now && granted_.value() - granted_before < kMostGrantsInTurn) {
     Key* key = due_.top().second;
     due_.pop();
-    key->is_due = false;
+    --key->dues;
     if (key->line == nullptr) continue;
     key->window.Advance(now);
     GrantThoseInLine(key, now);
   }
   if (now >= next_sweep_) {
-    surroundings_.keys.GiveBack(sweep_.Some(&keys_, [now](const auto& key) { return IsIdle(key.second, now); }));
+    surroundings_.keys.GiveBack(sweep_.Some(&keys_, [&](const auto& key) { return Forgets(key.second, now); }));
     next_sweep_ = keys_.empty() ? TimePoint::max() : now + Sweep::kEvery;
   }
 }
 
 TimePoint KeyedShard::NextTick() const { return due_.empty() ? next_sweep_ : std::min(next_sweep_, due_.top().first); }
 
-KeyedShard::Key* KeyedShard::FindOrMake(const HashedName& name, TimePoint now) {
+KeyedShard::Named* KeyedShard::FindOrMake(const HashedName& name, TimePoint now) {
   if (const auto found = keys_.find(name); found != keys_.end()) {
-    Refresh(name.name, &found->second, now);
-    return &found->second;
+    if (found->second.rules != rules_version_) Refresh(&*found, now);
+    return &*found;
   }
-  surroundings_.keys.GiveBack(sweep_.InPassing(&keys_, [now](const auto& key) { return IsIdle(key.second, now); }));
+  surroundings_.keys.GiveBack(sweep_.InPassing(&keys_, [&](const auto& key) { return Forgets(key.second, now); }));
   if (!surroundings_.keys.Take(1)) return nullptr;
   if (next_sweep_ == TimePoint::max()) {
     next_sweep_ = now + Sweep::kEvery;
@@ -124,33 +165,55 @@ KeyedShard::Key* KeyedShard::FindOrMake(const HashedName& name, TimePoint now) {
   const KeyedLimits& limits = rules_->Of(name.name);
   Key key{
       .window = GrantWindow(now, limits.window, limits.kind, FirstGrant()), .limits = limits, .rules = rules_version_};
-  return &keys_.emplace(name.name, std::move(key)).first->second;
+  Named* named = &*keys_.emplace(name.name, std::move(key)).first;
+  ShareOrNot(named);
+  return named;
 }
 
-void KeyedShard::Refresh(std::string_view name, Key* key, TimePoint now) {
-  if (key->rules == rules_version_) return;
-  key->rules = rules_version_;
-  if (!key->overridden) SetLimits(key, rules_->Of(name), now);
+void KeyedShard::Refresh(Named* named, TimePoint now) {
+  Key& key = named->second;
+  key.rules = rules_version_;
+  if (!key.overridden) SetLimits(named, rules_->Of(named->first), now);
 }
 
-void KeyedShard::Override(Key* key, const KeyedRequest& request, TimePoint now) {
-  KeyedLimits limits = key->limits;
+void KeyedShard::Override(Named* named, const KeyedRequest& request, TimePoint now) {
+  KeyedLimits limits = named->second.limits;
   limits.max_requests = std::min(kMostKeyedRequests, request.max_requests.value_or(limits.max_requests));
   limits.max_waiting = std::min(kMostKeyedWaiting, request.max_waiting.value_or(limits.max_waiting));
-  key->overridden = true;
-  SetLimits(key, limits, now);
+  named->second.overridden = true;
+  SetLimits(named, limits, now);
 }
 
-void KeyedShard::SetLimits(Key* key, const KeyedLimits& limits, TimePoint now) {
-  key->window.Advance(now);
-  if (limits.window != key->limits.window || limits.kind != key->limits.kind)
-    key->window.Change(now, limits.window, limits.kind);
-  key->limits = limits;
-  if (key->line != nullptr) GrantThoseInLine(key, now);
+void KeyedShard::SetLimits(Named* named, const KeyedLimits& limits, TimePoint now) {
+  Key& key = named->second;
+  if (limits == key.limits) return;
+  key.window.Advance(now);
+  if (limits.window != key.limits.window || limits.kind != key.limits.kind) {
+    key.window.Change(now, limits.window, limits.kind);
+    if (key.shared != nullptr) unspent_.Add(key.shared->lease.unspent());
+    key.shared.reset();
+  }
+  key.limits = limits;
+  ShareOrNot(named);
+  if (key.line != nullptr) GrantThoseInLine(&key, now);
+}
+
+void KeyedShard::ShareOrNot(Named* named) {
+  Key& key = named->second;
+  if (surroundings_.ask == nullptr) return;
+  if (!key.limits.shared || !CanBeShared(key.limits)) {
+    if (key.shared != nullptr) unspent_.Add(key.shared->lease.unspent());
+    key.shared.reset();
+  } else if (key.shared == nullptr) {
+    key.shared = std::make_unique<Shared>(named->first);
+  } else {
+    key.shared->lease.ForgetFull();
+  }
 }
 
 void KeyedShard::Grant(Key* key, KeyedCaller& caller, Duration waited, TimePoint now) {
   const uint64_t grant = key->window.Add();
+  if (key->shared != nullptr) key->shared->lease.Spend();
   KeyedAnswer answer = AnswerOf(*key, KeyedCode::kGranted, now);
   answer.grant = grant;
   answer.waited = waited;
@@ -164,10 +227,10 @@ void KeyedShard::Refuse(Key* key, KeyedCode code, KeyedCaller& caller, TimePoint
   caller.OnAnswer(AnswerOf(*key, code, now));
 }
 
-void KeyedShard::Wait(Key* key, const std::shared_ptr<KeyedCaller>& caller, TimePoint now) {
+void KeyedShard::Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller>& caller, TimePoint now) {
   if (key->line == nullptr) key->line = std::make_unique<WaitingLine>();
   const KeyedTicket ticket = next_ticket_++;
-  key->line->Join({.number = ticket, .since = now, .caller = caller});
+  key->line->Join({.number = ticket, .may_wait = may_wait, .since = now, .caller = caller});
   waited_.Add(1);
   MakeDue(key, now);
   caller->OnWaiting(ticket);
@@ -176,7 +239,7 @@ void KeyedShard::Wait(Key* key, const std::shared_ptr<KeyedCaller>& caller, Time
 void KeyedShard::GrantThoseInLine(Key* key, TimePoint now) {
   const bool nobody = key->limits.max_requests == 0;  // since its limits are others
   for (size_t answered = 0; answered < kMostGrantsInTurn && !key->line->empty(); ++answered) {
-    if (!nobody && key->window.used() >= key->limits.max_requests) break;
+    if (!nobody && !key->HasRoom(now)) break;
     const WaitingLine::Waiting next = key->line->Next();
     surroundings_.waiting.GiveBack(1);
     if (nobody) {
@@ -185,6 +248,7 @@ void KeyedShard::GrantThoseInLine(Key* key, TimePoint now) {
       Grant(key, *next.caller, now - next.since, now);
     }
   }
+  if (key->shared != nullptr && !key->HasRoom(now)) LetGoThoseInLine(key, now);
   if (key->line->empty()) {
     key->line.reset();
   } else {
@@ -192,41 +256,96 @@ void KeyedShard::GrantThoseInLine(Key* key, TimePoint now) {
   }
 }
 
+// Those who stood there until it is known whether there is room, where it is known now.
+void KeyedShard::LetGoThoseInLine(Key* key, TimePoint now) {
+  const bool is_full = key->shared->lease.IsFull(now);
+  if (!is_full && !key->shared->lease.IsAway(now)) return;
+  for (const WaitingLine::Waiting& gone : key->line->LetGo(key->limits.max_waiting)) {
+    surroundings_.waiting.GiveBack(1);
+    const KeyedCode code = gone.may_wait ? KeyedCode::kLineFull : is_full ? KeyedCode::kNoRoom : KeyedCode::kStoreAway;
+    Refuse(key, code, *gone.caller, now);
+  }
+}
+
+void KeyedShard::GoBackToSharing(Key* key, TimePoint now) {
+  if (key->shared != nullptr && key->shared->lease.WantsBack(now)) AskFor(key, now);
+}
+
+void KeyedShard::AskFor(Key* key, TimePoint now) {
+  Shared& shared = *key->shared;
+  const auto waiting = static_cast<uint32_t>(key->line != nullptr ? key->line->size() : 0);
+  const uint64_t ask = next_ask_++;
+  const uint32_t grants =
+      shared.lease.Ask(now, ask, waiting, key->window.used(), key->limits.max_requests, key->limits.window);
+  leases_.Add(1);
+  surroundings_.ask(
+      ask, {.key = shared.key, .window = key->limits.window, .limit = key->limits.max_requests, .grants = grants});
+}
+
 void KeyedShard::MakeDue(Key* key, TimePoint now) {
-  if (key->is_due) return;
-  key->is_due = true;
-  const bool has_room = key->limits.max_requests == 0 || key->window.used() < key->limits.max_requests;
-  const TimePoint due = has_room ? now : key->window.NextLeaves();
+  TimePoint due = now;
+  if (key->limits.max_requests > 0 && !key->HasRoom(now)) {
+    if (key->shared == nullptr) {
+      due = key->window.NextLeaves();
+    } else {
+      if (key->shared->lease.on_its_way()) return;
+      if (key->shared->lease.WantsToAsk(now)) return AskFor(key, now);
+      due = key->shared->lease.LookAgainAt(now);
+    }
+  }
+  // One that is to be looked at later may have to be looked at now too.
+  if (key->dues > (due > now ? 0 : 1)) return;
+  ++key->dues;
   due_.emplace(due, key);
   surroundings_.wants_tick(due);
 }
 
-bool KeyedShard::IsIdle(const Key& key, TimePoint now) {
-  return !key.is_due && key.line == nullptr &&
-         now - key.window.slice_end() >= kIdleWindows * Duration(key.limits.window);
+bool KeyedShard::Forgets(const Key& key, TimePoint now) {
+  const bool in_use = key.dues > 0 || key.line != nullptr || (key.shared != nullptr && key.shared->lease.on_its_way());
+  if (in_use || now - key.window.slice_end() < kIdleWindows * Duration(key.limits.window)) return false;
+  if (key.shared != nullptr) unspent_.Add(key.shared->lease.unspent());
+  return true;
 }
 
 KeyedAnswer KeyedShard::AnswerOf(const Key& key, KeyedCode code, TimePoint now) const {
   const uint32_t used = key.window.used();
-  return {
+  KeyedAnswer answer{
       .code = code,
       .limits = key.limits,
       .used = used,
       .waiting = static_cast<uint32_t>(key.line != nullptr ? key.line->size() : 0),
       .until_room = used > 0 ? key.window.NextLeaves() - now : Duration{},
   };
+  if (key.shared != nullptr) TellOfAll(key.shared->lease, now, &answer);
+  return answer;
+}
+
+void KeyedShard::TellOfAll(const SharedLease& lease, TimePoint now, KeyedAnswer* answer) {
+  answer->used = std::min(lease.UsedByAll(answer->used), answer->limits.max_requests);
+  answer->until_room = (answer->code == KeyedCode::kStoreAway ? lease.retry_at() : std::max(now, lease.end())) - now;
 }
 
 KeyState KeyedShard::StateOf(const std::string& name, const Key& key, TimePoint now) const {
-  const uint32_t used = key.window.UsedAt(now);
-  return {
+  KeyState state{
       .key = name,
       .limits = key.limits,
-      .used = used,
+      .used = key.window.UsedAt(now),
       .waiting = static_cast<uint32_t>(key.line != nullptr ? key.line->size() : 0),
       .refused = key.refused,
-      .until_room = used > 0 ? std::max(Duration{}, key.window.NextLeaves() - now) : Duration{},
   };
+  if (key.shared != nullptr) {
+    const SharedLease& lease = key.shared->lease;
+    const bool runs = now < lease.end();
+    state.used = runs ? lease.UsedByAll(state.used) : 0;
+    if (runs) state.until_room = lease.end() - now;
+    state.lease = {.left = runs ? lease.left() : 0,
+                   .batch = lease.batch(),
+                   .on_its_way = lease.on_its_way(),
+                   .alone = lease.alone()};
+  } else if (state.used > 0) {
+    state.until_room = std::max(Duration{}, key.window.NextLeaves() - now);
+  }
+  return state;
 }
 
 std::optional<KeyState> KeyedShard::Describe(const HashedName& name) const {
@@ -249,6 +368,10 @@ void KeyedShard::AddTo(KeyedCounts* counts) const {
   counts->waited += waited_.value();
   counts->left += left_.value();
   counts->given_back += given_back_.value();
+  counts->leases += leases_.value();
+  counts->leases_unanswered += leases_unanswered_.value();
+  counts->leased += leased_.value();
+  counts->unspent += unspent_.value();
 }
 
 }  // namespace weir

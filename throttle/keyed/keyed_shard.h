@@ -19,24 +19,30 @@
 #include "throttle/by_name/shared_count.h"
 #include "throttle/by_name/sweep.h"
 #include "throttle/keyed/keyed_limiter.h"
+#include "throttle/keyed/shared_lease.h"
 #include "throttle/keyed/waiting_line.h"
 
 namespace weir {
 
 class KeyedShard {
  public:
+  // The number is to come back with the answer: OnLease.
+  using Ask = std::function<void(uint64_t number, const LeaseWish& wish)>;
   // All must outlive it.
   struct Surroundings {
     const Clock& clock;
     Bound& keys;
     Bound& waiting;
     std::function<void(TimePoint)> wants_tick;  // at that time
+    Ask ask;                                    // null: no window is shared
+    WhenAway when_away = WhenAway::kAlone;
   };
   KeyedShard(Surroundings surroundings, std::shared_ptr<const KeyedRules> rules);
 
   void Take(const HashedName& name, const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller);
   bool GiveBack(const HashedName& name, uint64_t grant);
   void Leave(const HashedName& name, KeyedTicket ticket);
+  void OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer& answer);
   void SetRules(std::shared_ptr<const KeyedRules> rules);
   void Close();
 
@@ -51,30 +57,52 @@ class KeyedShard {
   void AddTo(KeyedCounts* counts) const;
 
  private:
+  struct Shared {
+    explicit Shared(const std::string& name) : key(name) {}
+
+    const std::string& key;
+    SharedLease lease;
+  };
   struct Key {
-    GrantWindow window;
+    bool HasRoom(TimePoint now) const {
+      return window.used() < limits.max_requests && (shared == nullptr || shared->lease.HasRoom(now));
+    }
+
+    GrantWindow window;  // of a shared key what this process spends of the window that runs
     KeyedLimits limits;
     std::unique_ptr<WaitingLine> line;
-    uint32_t rules = 0;  // the version that its limits are of
+    std::unique_ptr<Shared> shared;  // null: the window is this process' own
     uint32_t refused = 0;
-    bool overridden = false;
-    bool is_due = false;  // stands in due_, and is not forgotten
+    uint32_t rules : 29 = 0;  // the version that its limits are of
+    uint32_t dues : 2 = 0;    // times that it stands in due_; while it does it is not forgotten
+    bool overridden : 1 = false;
   };
   using Keys = std::unordered_map<std::string, Key, HashName, SameName>;
+  using Named = Keys::value_type;
   using Due = std::pair<TimePoint, Key*>;
 
-  Key* FindOrMake(const HashedName& name, TimePoint now);
+  Named* FindOrMake(const HashedName& name, TimePoint now);
   // By the rules that hold now.
-  void Refresh(std::string_view name, Key* key, TimePoint now);
-  void SetLimits(Key* key, const KeyedLimits& limits, TimePoint now);
-  void Override(Key* key, const KeyedRequest& request, TimePoint now);
-  void Wait(Key* key, const std::shared_ptr<KeyedCaller>& caller, TimePoint now);
+  void Refresh(Named* named, TimePoint now);
+  void SetLimits(Named* named, const KeyedLimits& limits, TimePoint now);
+  void Override(Named* named, const KeyedRequest& request, TimePoint now);
+  void ShareOrNot(Named* named);
+  // Of a request for which there is no room now. Nothing: it stands in line.
+  std::optional<KeyedCode> WhyNotWait(const Key& key, bool may_wait, TimePoint now) const;
+  void Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller>& caller, TimePoint now);
   void Refuse(Key* key, KeyedCode code, KeyedCaller& caller, TimePoint now);
   void Grant(Key* key, KeyedCaller& caller, Duration waited, TimePoint now);
   void GrantThoseInLine(Key* key, TimePoint now);
+  void LetGoThoseInLine(Key* key, TimePoint now);
+  // Where it counts alone, and might not have to.
+  void GoBackToSharing(Key* key, TimePoint now);
+  void AskFor(Key* key, TimePoint now);
+  // Somebody waits: sees to it that it is looked at again.
   void MakeDue(Key* key, TimePoint now);
-  static bool IsIdle(const Key& key, TimePoint now);
+  // Whether nobody has named it for long. What its lease has left is then lost, and counted.
+  bool Forgets(const Key& key, TimePoint now);
   KeyedAnswer AnswerOf(const Key& key, KeyedCode code, TimePoint now) const;
+  static void TellOfAll(const SharedLease& lease, TimePoint now, KeyedAnswer* answer);
   KeyState StateOf(const std::string& name, const Key& key, TimePoint now) const;
 
   Surroundings surroundings_;
@@ -86,8 +114,10 @@ class KeyedShard {
   TimePoint next_sweep_ = TimePoint::max();
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;  // keys for which somebody waits
   KeyedTicket next_ticket_ = 1;
+  uint64_t next_ask_ = 1;
 
   SharedCount granted_, refused_, waited_, left_, given_back_;
+  SharedCount leases_, leases_unanswered_, leased_, unspent_;
 };
 
 }  // namespace weir

@@ -19,7 +19,8 @@ class KeyedCaller;
 class WaitingLine {
  public:
   struct Waiting {
-    uint64_t number = 0;  // rises along the line
+    uint64_t number : 63 = 0;  // rises along the line
+    bool may_wait : 1 = true;  // else it is hasty: it stands here until it is known whether there is room
     TimePoint since{};
     std::shared_ptr<KeyedCaller> caller;  // null: has left
   };
@@ -28,6 +29,7 @@ class WaitingLine {
   size_t size() const { return size_; }
 
   void Join(Waiting waiting) {
+    if (!waiting.may_wait) ++hasty_;
     line_.push_back(std::move(waiting));
     ++size_;
   }
@@ -35,8 +37,7 @@ class WaitingLine {
   // The first of the line; there is one.
   Waiting Next() {
     while (line_[first_].caller == nullptr) ++first_;
-    Waiting next = std::move(line_[first_++]);
-    --size_;
+    Waiting next = Remove(&line_[first_++]);
     Tidy();
     return next;
   }
@@ -46,13 +47,35 @@ class WaitingLine {
     const auto at = std::lower_bound(line_.begin() + static_cast<ptrdiff_t>(first_), line_.end(), number,
                                      [](const Waiting& waiting, uint64_t sought) { return waiting.number < sought; });
     if (at == line_.end() || at->number != number || at->caller == nullptr) return nullptr;
-    std::shared_ptr<KeyedCaller> caller = std::move(at->caller);
-    --size_;
+    std::shared_ptr<KeyedCaller> caller = Remove(&*at).caller;
     Tidy();
     return caller;
   }
 
+  // The hasty, and of the others those behind the first max_waiting.
+  std::vector<Waiting> LetGo(size_t max_waiting) {
+    std::vector<Waiting> gone;
+    if (hasty_ == 0 && size_ <= max_waiting) return gone;
+    size_t stay = 0;
+    for (size_t i = first_; i < line_.size(); ++i) {
+      if (line_[i].caller == nullptr) continue;
+      if (line_[i].may_wait && stay < max_waiting) {
+        ++stay;
+      } else {
+        gone.push_back(Remove(&line_[i]));
+      }
+    }
+    Tidy();
+    return gone;
+  }
+
  private:
+  Waiting Remove(Waiting* waiting) {
+    --size_;
+    if (!waiting->may_wait) --hasty_;
+    return std::move(*waiting);
+  }
+
   // No more than half of what is held is of those who have gone.
   void Tidy() {
     if (line_.size() < 2 * size_ + 8) return;
@@ -64,6 +87,7 @@ class WaitingLine {
   std::vector<Waiting> line_;  // from first_ on
   size_t first_ = 0;
   size_t size_ = 0;
+  size_t hasty_ = 0;
 };
 
 }  // namespace weir

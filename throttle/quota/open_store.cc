@@ -9,6 +9,7 @@
 #include "throttle/quota/redis/redis_store.h"
 #include "throttle/quota/sqlite/sqlite_store.h"
 #include "throttle/quota/yaml_store.h"
+#include "throttle/redis/redis_url.h"
 
 namespace weir {
 namespace {
@@ -17,14 +18,7 @@ constexpr std::string_view kForms =
     "memory, yaml:PATH, sqlite:PATH, redis://[USER:PASSWORD@]HOST:PORT[/DB], "
     "redis-sentinel://HOST:PORT,.../MASTER[/DB], redis-cluster://HOST:PORT,... (rediss...: over TLS)";
 
-// A URL may have a password in it, and errors are for everybody's eyes.
-std::string WithoutSecrets(std::string_view name) {
-  const size_t begin = name.find("://");
-  const size_t end = name.rfind('@');
-  if (begin == name.npos || end == name.npos || end < begin) return std::string(name);
-  return std::string(name.substr(0, begin + 3)).append("***").append(name.substr(end));
-}
-std::string Shown(std::string_view name) { return Printable(WithoutSecrets(name)); }
+std::string Shown(std::string_view name) { return Printable(WithoutPassword(name)); }
 
 template <typename Store>
 Result<std::unique_ptr<QuotaStore>> AsStore(Result<std::unique_ptr<Store>> opened) {
@@ -32,9 +26,7 @@ Result<std::unique_ptr<QuotaStore>> AsStore(Result<std::unique_ptr<Store>> opene
   return std::unique_ptr<QuotaStore>(std::move(opened).value());
 }
 
-Result<std::unique_ptr<QuotaStore>> OpenRedis(const QuotaStoreSettings& settings) {
-  Result<RedisEndpoint> endpoint = ParseRedisUrl(settings.store);
-  if (!endpoint.ok()) return endpoint.status();
+RedisStoreOptions RedisOptionsOf(const QuotaStoreSettings& settings) {
   RedisStoreOptions options;
   options.prefix = settings.redis_prefix;
   options.timeout = settings.redis_timeout;
@@ -45,7 +37,14 @@ Result<std::unique_ptr<QuotaStore>> OpenRedis(const QuotaStoreSettings& settings
   options.verify = settings.redis_verify;
   options.max_models = settings.max_models;
   options.max_tier_keys = settings.max_tier_keys;
-  return std::unique_ptr<QuotaStore>(std::make_unique<RedisQuotaStore>(std::move(endpoint).value(), options));
+  return options;
+}
+
+Result<std::unique_ptr<QuotaStore>> OpenRedis(const QuotaStoreSettings& settings) {
+  Result<RedisEndpoint> endpoint = ParseRedisUrl(settings.store);
+  if (!endpoint.ok()) return endpoint.status();
+  return std::unique_ptr<QuotaStore>(
+      std::make_unique<RedisQuotaStore>(std::move(endpoint).value(), RedisOptionsOf(settings)));
 }
 
 }  // namespace
@@ -55,7 +54,7 @@ void Declare(SettingTable& table, QuotaStoreSettings& settings) {
       "QUOTA_STORE", &settings.store,
       "where quotas are counted: memory (this process alone), yaml:PATH (kept in a file), sqlite:PATH (the "
       "processes of this machine), redis://HOST:PORT (many machines), redis-sentinel://… or redis-cluster://…",
-      WithoutSecrets);
+      WithoutPassword);
   table.Add("QUOTA_MAX_MODELS", &settings.max_models, {.min = 1, .max = 1e9, .unit = "models"},
             "models that are counted at once; a request for one more is refused until another is forgotten");
   table.Add("QUOTA_MAX_TIER_KEYS", &settings.max_tier_keys, {.min = 1, .max = 1e9, .unit = "counts"},
@@ -76,6 +75,8 @@ void Declare(SettingTable& table, QuotaStoreSettings& settings) {
   table.Add("QUOTA_REDIS_KEY_FILE", &settings.redis_key_file, "private key (PEM) of WEIR_QUOTA_REDIS_CERT_FILE");
   table.Add("QUOTA_REDIS_VERIFY", &settings.redis_verify, "whether the certificate of a Redis over TLS is checked");
 }
+
+RedisClientOptions RedisClientOf(const QuotaStoreSettings& settings) { return RedisOptionsOf(settings).client(); }
 
 Status CheckQuotaStoreName(const std::string& name) {
   const size_t colon = name.find(':');

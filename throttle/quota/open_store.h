@@ -16,6 +16,7 @@
 
 #include "config/settings.h"
 #include "throttle/quota/quota_store.h"
+#include "throttle/redis/redis_client_options.h"
 
 namespace weir {
 
@@ -34,6 +35,9 @@ struct QuotaStoreSettings {
   bool redis_verify = true;           // the server's certificate
 };
 void Declare(SettingTable& table, QuotaStoreSettings& settings);
+
+// How a Redis is talked to, by whatever is kept there.
+RedisClientOptions RedisClientOf(const QuotaStoreSettings& settings);
 
 // What is wrong with the name; no file is looked at.
 Status CheckQuotaStoreName(const std::string& name);

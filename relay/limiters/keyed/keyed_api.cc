@@ -148,6 +148,8 @@ std::string Reason(std::string_view key, const KeyedAnswer& answer) {
              "windows";
     case KeyedCode::kTooManyWaiting:
       return "nobody else can wait, of any key (WEIR_KEYED_MAX_WAITING)";
+    case KeyedCode::kStoreAway:
+      return "the store that counts this key for all servers does not answer (WEIR_KEYED_STORE)";
     case KeyedCode::kClosed:
       return "the server is going";
     case KeyedCode::kGranted:
@@ -204,6 +206,14 @@ void Write(const KeyState& state, JsonWriter* json) {
   json->Member("waiting").Number(state.waiting);
   json->Member("refused").Number(state.refused);
   json->Member("room_in_millis").Number(std::chrono::ceil<milliseconds>(state.until_room).count());
+  if (state.lease) {
+    json->Member("lease").Open('{');
+    json->Member("left").Number(state.lease->left);
+    json->Member("batch").Number(state.lease->batch);
+    json->Member("on_its_way").Bool(state.lease->on_its_way);
+    json->Member("alone").Bool(state.lease->alone);
+    json->Close('}');
+  }
   json->Close('}');
 }
 
@@ -319,6 +329,16 @@ void KeyedApi::ShowAll(HttpReply reply) const {
     json.Member("waited").Number(counts.waited);
     json.Member("left").Number(counts.left);
     json.Member("given_back").Number(counts.given_back);
+    if (const std::optional<SharedWindowsHealth> health = limiter_.SharedHealth()) {
+      json.Member("store").Open('{');
+      json.Member("answers").Bool(health->answers);
+      json.Member("problem").String(health->problem);
+      json.Member("leases").Number(counts.leases);
+      json.Member("unanswered").Number(counts.leases_unanswered);
+      json.Member("leased").Number(counts.leased);
+      json.Member("unspent").Number(counts.unspent);
+      json.Close('}');
+    }
     json.Member("shown").Open('[');
     for (const KeyState& state : states) Write(state, &json);
     json.Close(']').Close('}');

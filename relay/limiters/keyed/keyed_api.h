@@ -13,8 +13,8 @@
 // Else {"error":{"code":…,"message":…}}: 400 invalid_request, invalid_key; 403 overrides_off, forbidden (a page of
 // another site); 404 unknown_grant, unknown_key; 429 window_full, line_full, with Retry-After where waiting helps; 499
 // client_left, which goes to the log and to a client that has closed its half alone; 503 too_many_keys,
-// too_many_waiting, closed. Granted or 429, it has the RateLimit header fields. X-Correlation-ID comes back as it was
-// sent, or where it was none (1..128 visible ASCII characters) is made.
+// too_many_waiting, store_away, closed. Granted or 429, it has the RateLimit header fields. X-Correlation-ID comes back
+// as it was sent, or where it was none (1..128 visible ASCII characters) is made.
 //
 // Threads: any. A request that waits holds no thread, and leaves the line with its client.
 #pragma once

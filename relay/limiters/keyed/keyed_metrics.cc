@@ -1,17 +1,20 @@
 #include "relay/limiters/keyed/keyed_metrics.h"
 
+#include <algorithm>
+
 namespace weir {
 namespace {
 
 constexpr std::array<std::string_view, kKeyedCodes> kCodeNames = {"granted",          "window_full",   "line_full",
                                                                   "invalid_key",      "overrides_off", "too_many_keys",
-                                                                  "too_many_waiting", "closed"};
+                                                                  "too_many_waiting", "store_away",    "closed"};
 
 }  // namespace
 
 std::string_view NameOf(KeyedCode code) { return kCodeNames[static_cast<size_t>(code)]; }
 
-void KeyedMetrics::AppendTo(MetricFamilies& families, const KeyedCounts& counts) const {
+void KeyedMetrics::AppendTo(MetricFamilies& families, const KeyedCounts& counts,
+                            const std::optional<SharedWindowsHealth>& shared) const {
   families.Counter("weir_keyed_requests_total",
                    "Requests for a key, by what they were answered; client_left: it was gone before its turn came");
   for (size_t code = 0; code < kKeyedCodes; ++code)
@@ -26,6 +29,19 @@ void KeyedMetrics::AppendTo(MetricFamilies& families, const KeyedCounts& counts)
   families.Counter("weir_keyed_waited_total", "Requests that stood in line, whatever came of it").Add(counts.waited);
   families.Histogram("weir_keyed_wait_seconds", "How long those waited in line that were granted then").Add(waits_);
   config_reads_.AppendTo(families, "weir_keyed");
+  if (!shared) return;
+  families
+      .Counter("weir_keyed_leases_total", "Leases of shared windows that were asked for, by whether that was answered")
+      .Add(counts.leases - std::min(counts.leases, counts.leases_unanswered), {{"result", "answered"}})
+      .Add(counts.leases_unanswered, {{"result", "unanswered"}});
+  families.Counter("weir_keyed_leased_total", "Grants that were leased, for all requests of shared keys")
+      .Add(counts.leased);
+  families.Counter("weir_keyed_unspent_total", "Grants that were leased and not spent while their window ran")
+      .Add(counts.unspent);
+  families.Counter("weir_keyed_store_writes_total", "Writes to the store of shared windows, of one or many questions")
+      .Add(shared->writes);
+  families.Gauge("weir_keyed_store_up", "1 while the store of shared windows answers, 0 while it is away")
+      .Add(shared->answers ? 1.0 : 0.0);
 }
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "config/clock.h"
 #include "relay/limiters/config_reads.h"
@@ -29,7 +30,9 @@ class KeyedMetrics {
   void OnGivenBack(bool was_granted) { Count(was_granted ? given_back_ : not_given_back_); }
   void OnConfigRead(bool good) { config_reads_.Note(good); }
 
-  void AppendTo(MetricFamilies& families, const KeyedCounts& counts) const;
+  // shared: where windows are shared.
+  void AppendTo(MetricFamilies& families, const KeyedCounts& counts,
+                const std::optional<SharedWindowsHealth>& shared = std::nullopt) const;
 
  private:
   using Counter = std::atomic<uint64_t>;

@@ -27,17 +27,20 @@ void KeyedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
 }
 
 Status KeyedService::Open() {
+  if (Status status = CheckKeyedStoreName(settings_.store); !status.ok()) return status;
   FileWatch file(config_file_);
   Result<KeyedRulesRead> read = KeyedRulesRead();
   // Where it changes meanwhile, the watch reads it again.
-  file.ReadWhole([&] { read = ReadKeyedRules(config_file_); });
+  file.ReadWhole([&] { read = ReadKeyedRules(config_file_, SharesKeys(settings_)); });
   if (!read.ok()) return read.status();
   has_section_ = read.value().has_section;
   limiter_ = std::make_unique<KeyedLimiter>(KeyedConfig{.rules = read.value().rules,
                                                         .overrides = settings_.overrides,
                                                         .max_keys = settings_.max_keys,
                                                         .max_waiting = settings_.max_waiting,
-                                                        .shards = settings_.shards});
+                                                        .shards = settings_.shards,
+                                                        .when_away = settings_.when_store_away},
+                                            OpenStore());
   api_.emplace(*limiter_, metrics_);
   spdlog::info("keyed: {}", read.value().summary);
   if (!config_file_.empty()) {
@@ -46,9 +49,39 @@ Status KeyedService::Open() {
   return Status();
 }
 
+std::unique_ptr<SharedWindows> KeyedService::OpenStore() {
+  if (!SharesKeys(settings_)) return nullptr;
+  spdlog::info("keyed: windows are shared through {}", WithoutPassword(settings_.store));
+  return std::make_unique<RedisSharedWindows>(
+      ParseRedisUrl(settings_.store).value(),
+      RedisSharedWindowsOptions{.prefix = settings_.redis_prefix,
+                                .client = settings_.redis,
+                                .on_change = [this](const std::string& problem) { LogStore(problem); }});
+}
+
+void KeyedService::LogStore(const std::string& problem) {
+  const auto line = store_log_.Take(std::chrono::steady_clock::now());
+  if (!line) return;
+  if (problem.empty()) return spdlog::info("keyed: the store answers again{}", line->Suffix());
+  spdlog::warn("keyed: the store is away, {}: {}{}",
+               settings_.when_store_away == WhenAway::kAlone
+                   ? "and until it is back each process lets a key's limit through by itself"
+                   : "and until it is back requests of keys are refused",
+               OneLine(problem), line->Suffix());
+}
+
+Status KeyedService::Ready(std::string* note) const {
+  const std::optional<SharedWindowsHealth> health = limiter_->SharedHealth();
+  if (!health || health->answers) return {};
+  std::string away = "keyed: the store is away: " + health->problem;
+  if (settings_.when_store_away == WhenAway::kRefuse) return Status::Error(std::move(away));
+  if (note->empty()) *note = std::move(away);
+  return {};
+}
+
 // What is to be done with what the file says now.
 std::function<void()> KeyedService::ReadAgain() {
-  Result<KeyedRulesRead> read = ReadKeyedRules(config_file_);
+  Result<KeyedRulesRead> read = ReadKeyedRules(config_file_, SharesKeys(settings_));
   // Emptied, or written as far as its first lines: everybody's limits would go.
   if (read.ok() && has_section_ && !read.value().has_section)
     read = Result<KeyedRulesRead>(
@@ -65,7 +98,9 @@ std::function<void()> KeyedService::ReadAgain() {
   };
 }
 
-void KeyedService::AppendMetrics(MetricFamilies& families) const { metrics_.AppendTo(families, limiter_->Counts()); }
+void KeyedService::AppendMetrics(MetricFamilies& families) const {
+  metrics_.AppendTo(families, limiter_->Counts(), limiter_->SharedHealth());
+}
 
 void KeyedService::ReloadSoon() {
   if (watch_ != nullptr) return watch_->ReadSoon();

@@ -11,6 +11,7 @@
 #include "relay/limiters/keyed/keyed_metrics.h"
 #include "relay/limiters/keyed/keyed_settings.h"
 #include "relay/limiters/served_limiter.h"
+#include "relay/server/log_limit.h"
 #include "throttle/keyed/keyed_limiter.h"
 
 namespace weir {
@@ -23,17 +24,22 @@ class KeyedService final : public ServedLimiter {
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open() override;
+  // Where the keys' store is away and requests are refused then, nothing can be decided.
+  Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;
   void ReloadSoon() override;
   // Whoever waits then is answered.
   void Stop() override;
 
  private:
+  std::unique_ptr<SharedWindows> OpenStore();
+  void LogStore(const std::string& problem);
   std::function<void()> ReadAgain();
 
   const KeyedSettings settings_;
   const std::string config_file_;
   KeyedMetrics metrics_;
+  LogLimit store_log_;
   std::optional<KeyedApi> api_;            // those who wait are answered by it until the limiter is gone
   std::unique_ptr<KeyedLimiter> limiter_;  // from Open on
   bool has_section_ = false;               // what was read of the file

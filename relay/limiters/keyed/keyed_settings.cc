@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/text/in_words.h"
+#include "config/text/parse.h"
 #include "relay/limiters/config_file.h"
 
 namespace weir {
@@ -29,10 +30,19 @@ void ReadLimits(YamlMap& map, KeyedLimits* limits) {
   ReadCount(map.Optional("max_requests_in_queue"), {.min = 0, .max = kMostKeyedWaiting, .unit = "requests"},
             &limits->max_waiting);
   map.Optional("window").Read(&limits->kind, {{"fixed", WindowKind::kFixed}, {"sliding", WindowKind::kSliding}});
+  map.Optional("shared").Read(&limits->shared);
+}
+
+void CheckShared(const YamlValue& at, bool shares, const KeyedLimits& limits) {
+  if (!shares || !limits.shared || CanBeShared(limits)) return;
+  const std::string what =
+      limits.kind == WindowKind::kSliding ? "a sliding window" : "a window below " + InWords(kMinSharedWindow);
+  at.Error(what + " cannot be shared (WEIR_KEYED_STORE); say shared: false, and each server counts it by itself");
 }
 
 // A rule that is wrong by itself is said where it stands.
-void AddRule(const YamlValue& at, KeyedRules::Rule rule, std::vector<KeyedRules::Rule>* rules) {
+void AddRule(const YamlValue& at, bool shares, KeyedRules::Rule rule, std::vector<KeyedRules::Rule>* rules) {
+  CheckShared(at, shares, rule.limits);
   if (!rule.is_pattern && rule.key.size() > kMostKeyBytes)
     return at.Error("the key has " + std::to_string(rule.key.size()) + " bytes, expected at most " +
                     std::to_string(kMostKeyBytes));
@@ -53,6 +63,14 @@ void Declare(SettingTable& table, KeyedSettings& s) {
       {{"off", ServedKeyedApi::kOff}, {"admins", ServedKeyedApi::kAdmins}, {"all", ServedKeyedApi::kAll}},
       "who may use /rate/{key} on this port, where each key has a window of requests: nobody, administrators, or "
       "everybody, which is the default of `weir gate`");
+  table.AddSecret("KEYED_STORE", &s.store,
+                  "where the windows of keys are counted: memory (each process by itself), or for many machines "
+                  "redis://HOST:PORT, redis-sentinel://… or redis-cluster://…, with the other WEIR_QUOTA_REDIS_…",
+                  WithoutPassword);
+  table.Add<WhenAway>("KEYED_WHEN_STORE_AWAY", &s.when_store_away,
+                      {{"local", WhenAway::kAlone}, {"refuse", WhenAway::kRefuse}},
+                      "while WEIR_KEYED_STORE does not answer: each process counts by itself, up to the limit, or "
+                      "requests get 503 and those that may wait go on waiting");
   table.Add("KEYED_OVERRIDES", &s.overrides,
             "whether a request may bring a key's limits with it (?maxRequests, ?maxRequestsInQueue)");
   table.Add("KEYED_SHARDS", &s.shards, {.min = 1, .max = 1024}, "parts into which the keys are spread");
@@ -62,16 +80,26 @@ void Declare(SettingTable& table, KeyedSettings& s) {
             "requests that wait at once, of all keys; beyond that further ones get 503");
 }
 
-void ReadKeyedSection(const YamlValue& section, KeyedRulesRead* read) {
+Status CheckKeyedStoreName(const std::string& store) {
+  if (store == "memory") return {};
+  const Status status = ParseRedisUrl(store).status();
+  if (status.ok()) return {};
+  return Status::Error("WEIR_KEYED_STORE is " + Printable(WithoutPassword(store)) +
+                       ", expected memory or a Redis: " + status.message());
+}
+
+void ReadKeyedSection(const YamlValue& section, bool shares, KeyedRulesRead* read) {
   KeyedLimits others;
   std::vector<KeyedRules::Rule> rules;
   size_t keys = 0;
   section.Map([&](YamlMap& map) {
-    map.Optional("default").Map([&](YamlMap& limits) { ReadLimits(limits, &others); });
+    const YamlValue of_others = map.Optional("default");
+    of_others.Map([&](YamlMap& limits) { ReadLimits(limits, &others); });
+    CheckShared(of_others, shares, others);
     map.Optional("keys").Entries([&](std::string_view key, YamlValue value) {
       KeyedRules::Rule rule{.key = std::string(key), .limits = others};
       value.Map([&](YamlMap& limits) { ReadLimits(limits, &rule.limits); });
-      AddRule(value, std::move(rule), &rules);
+      AddRule(value, shares, std::move(rule), &rules);
     });
     keys = rules.size();
     map.Optional("patterns").List([&](YamlValue item) {
@@ -80,7 +108,7 @@ void ReadKeyedSection(const YamlValue& section, KeyedRulesRead* read) {
         limits.Required("pattern").Read(&rule.key);
         ReadLimits(limits, &rule.limits);
       });
-      if (!rule.key.empty()) AddRule(item, std::move(rule), &rules);
+      if (!rule.key.empty()) AddRule(item, shares, std::move(rule), &rules);
     });
   });
   read->has_section = true;
@@ -90,11 +118,11 @@ void ReadKeyedSection(const YamlValue& section, KeyedRulesRead* read) {
   read->rules = std::move(made).value();
 }
 
-Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file) {
+Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file, bool shares) {
   KeyedRulesRead read;
   if (config_file.empty()) return read;
-  const Status status =
-      ReadConfigSection(config_file, "keyed", [&](const YamlValue& section) { ReadKeyedSection(section, &read); });
+  const Status status = ReadConfigSection(config_file, "keyed",
+                                          [&](const YamlValue& section) { ReadKeyedSection(section, shares, &read); });
   if (!status.ok()) return status;
   return read;
 }

@@ -282,5 +282,17 @@ TEST_F(KeyedLimiterTest, MayBeCalledFromAnAnswer) {
   EXPECT_TRUE(caller->granted() && caller->next->granted());
 }
 
+TEST_F(KeyedLimiterTest, GrantsALongLineAtOnceWhenItsLimitIsRaised) {
+  constexpr uint32_t kMany = 3000;
+  config_.overrides = true;
+  config_.rules = std::make_shared<KeyedRules>(KeyedLimits{.max_requests = 1, .max_waiting = kMany});
+  Take("a");
+  std::vector<Caller> callers;
+  for (uint32_t i = 0; i < kMany; ++i) callers.push_back(Wait("a"));
+  Take({.key = "a", .max_requests = kMany + 1});
+  for (int i = 0; i < 3; ++i) limiter().Tick();
+  for (const Caller& caller : callers) EXPECT_TRUE(caller->granted());
+}
+
 }  // namespace
 }  // namespace weir

@@ -66,10 +66,10 @@ class KeyedApiTest : public testing::Test {
   using ClientPointer = std::shared_ptr<KeyedClient>;
   using Fields = std::vector<std::pair<std::string, std::string>>;
 
-  void Open(KeyedLimits limits = {}, KeyedConfig config = {}) {
+  void Open(KeyedLimits limits = {}, KeyedConfig config = {}, std::unique_ptr<SharedWindows> shared = nullptr) {
     config.rules = std::make_shared<KeyedRules>(limits);
     api_.reset();
-    limiter_ = std::make_unique<KeyedLimiter>(std::move(config), clock_);
+    limiter_ = std::make_unique<KeyedLimiter>(std::move(config), clock_, std::move(shared));
     api_.emplace(*limiter_, metrics_);
     router_ = HttpRouter();
     for (const KeyedRoute& route : KeyedApi::Routes()) {
@@ -105,7 +105,7 @@ class KeyedApiTest : public testing::Test {
   }
   std::string MetricsText() const {
     MetricFamilies families;
-    metrics_.AppendTo(families, limiter_->Counts());
+    metrics_.AppendTo(families, limiter_->Counts(), limiter_->SharedHealth());
     return prometheus::TextSerializer().Serialize(std::move(families).Take());
   }
 

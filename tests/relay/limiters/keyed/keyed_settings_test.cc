@@ -93,8 +93,44 @@ TEST_F(KeyedSettingsTest, WhatIsWrongIsSaidWhereItStands) {
     ASSERT_FALSE(read.ok()) << c.text;
     EXPECT_TRUE(Has(read.status().message(), c.error)) << c.text << read.status().message();
   }
+  const struct {
+    const char* text;
+    const char* error;
+  } of_shared[] = {
+      {"keyed:\n  default: {window: sliding}\n", "weir.yaml:2:12: keyed.default: a sliding window cannot be shared"},
+      {"keyed:\n  keys:\n    a: {window_millis: 99}\n", "weir.yaml:3:8: keyed.keys.a: a window below 0.1 s cannot"},
+      {"keyed:\n  patterns:\n    - {pattern: a, window: sliding, shared: true}\n", "say shared: false"},
+  };
+  for (const auto& c : of_shared) {
+    const std::string file = directory_.Write("weir.yaml", c.text);
+    EXPECT_TRUE(ReadKeyedRules(file).ok()) << c.text;
+    const auto read = ReadKeyedRules(file, true);
+    ASSERT_FALSE(read.ok()) << c.text;
+    EXPECT_TRUE(Has(read.status().message(), c.error)) << c.text << read.status().message();
+  }
   EXPECT_FALSE(Read("keyed: {keys: {" + std::string(513, 'x') + ": {}}}\n").ok());
   EXPECT_TRUE(Has(ReadKeyedRules(directory_ / "none.yaml").status().message(), "none.yaml"));
+}
+
+TEST_F(KeyedSettingsTest, WhatIsNotSharedSaysSo) {
+  const std::string file = directory_.Write(
+      "weir.yaml",
+      "keyed:\n  default: {window: sliding, shared: false}\n  keys:\n    a: {window: fixed, shared: true}\n");
+  const auto read = ReadKeyedRules(file, true);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_FALSE(read.value().rules->Of("b").shared);
+  EXPECT_TRUE(read.value().rules->Of("a").shared);
+}
+
+TEST_F(KeyedSettingsTest, TheStoreIsTheMemoryOrARedis) {
+  for (const char* store : {"memory", "redis://a", "rediss-cluster://u:p@a:1,b:2"})
+    EXPECT_TRUE(CheckKeyedStoreName(store).ok()) << store;
+  for (const char* store : {"", "sqlite:x", "redis:", "redis://u:secret@a:x"}) {
+    const Status status = CheckKeyedStoreName(store);
+    ASSERT_FALSE(status.ok()) << store;
+    EXPECT_TRUE(Has(status.message(), "WEIR_KEYED_STORE")) << status.message();
+    EXPECT_FALSE(Has(status.message(), "secret")) << status.message();
+  }
 }
 
 }  // namespace
