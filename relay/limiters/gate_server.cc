@@ -41,7 +41,7 @@ Envoy's rate limits, by the files of envoyproxy/ratelimit in WEIR_RATELIMIT_CONF
 
   curl -X POST localhost:3335/json -d '{"domain":"edge","descriptors":[{"entries":[{"key":"remote_address","value":"10.0.0.1"}]}]}'
 
-Also /debug/ratelimit.
+Envoy itself asks by gRPC (envoy.service.ratelimit.v3). Also /debug/ratelimit.
 
 /v1/openapi.json tells every call to programs. /v1/health, /metrics, /healthz, /readyz.
 )";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "relay/limiters/api_errors.h"
+#include "relay/limiters/envoy/envoy_grpc.h"
 #include "relay/limiters/envoy/envoy_rules.h"
 
 namespace weir {
@@ -18,6 +19,7 @@ void LogWarnings(const EnvoyRulesRead& read) {
 }  // namespace
 
 void EnvoyService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
+  AddEnvoyGrpc(router, refusal, settings_.api == ServedEnvoyApi::kAdmins, [this]() -> EnvoyApi& { return *api_; });
   for (const EnvoyRoute& route : EnvoyApi::Routes()) {
     router.AddWording(std::string(route.path), PlainErrorAsJson);
     const bool for_admins = settings_.api == ServedEnvoyApi::kAdmins || (route.shows && settings_.debug_for_admins);

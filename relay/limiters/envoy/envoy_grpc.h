@@ -1,0 +1,19 @@
+// envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit: may this request go? As POST /json (envoy_api.h), but
+// that over a limit is an answer as any other. INVALID_ARGUMENT says what of the request is wrong; RESOURCE_EXHAUSTED,
+// that no further descriptor can be counted, which Envoy lets pass unless failure_mode_deny is set.
+//
+// Threads: any.
+#pragma once
+
+#include <functional>
+
+#include "relay/limiters/envoy/envoy_api.h"
+#include "relay/limiters/served_limiter.h"
+
+namespace weir {
+
+// api: those of the limiter, from when it is open. for_admins: nobody else may ask.
+void AddEnvoyGrpc(HttpRouter& router, const ServedLimiter::Refusal& refusal, bool for_admins,
+                  std::function<EnvoyApi&()> api);
+
+}  // namespace weir
