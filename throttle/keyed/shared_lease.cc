@@ -7,7 +7,7 @@ uint32_t SharedLease::Ask(TimePoint now, uint64_t ask, uint32_t waiting, uint32_
   const uint32_t most = std::max<uint32_t>(1, limit / kShares);
   if (now < end_) {
     batch_ = std::min(2 * batch_, most);
-  } else if (now - end_ >= window || end_ == TimePoint::min()) {
+  } else if (end_ == TimePoint::min() || now - end_ >= window) {
     batch_ = 1;
   } else if (2 * left_ >= batch_) {
     batch_ = std::max<uint32_t>(1, batch_ / 2);

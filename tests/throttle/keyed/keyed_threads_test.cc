@@ -1,7 +1,9 @@
 #include <atomic>
 #include <future>
+#include <mutex>
 #include <thread>
 
+#include "tests/fixtures/eventually.h"
 #include "tests/throttle/keyed/keyed_fixture.h"
 
 namespace weir {
@@ -93,6 +95,62 @@ TEST(KeyedThreads, GrantsByItselfWhoWaits) {
     limiter.Take({.key = "a", .may_wait = true}, caller);
     EXPECT_EQ(caller->code.get_future().get(), KeyedCode::kGranted);
   }
+}
+
+// Answers from a thread of its own.
+class ElsewhereWindows final : public SharedWindows {
+ public:
+  ElsewhereWindows() : thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+  ~ElsewhereWindows() override {
+    thread_ = {};
+    for (const auto& [wish, done] : asked_) done({});
+  }
+
+  void Ask(const LeaseWish& wish, std::function<void(const LeaseAnswer&)> done) override {
+    const std::lock_guard lock(mutex_);
+    asked_.emplace_back(wish, std::move(done));
+  }
+  SharedWindowsHealth Health() const override { return {}; }
+
+ private:
+  void Run(const std::stop_token& stop) {
+    uint32_t used = 0;
+    while (!stop.stop_requested()) {
+      std::vector<std::pair<LeaseWish, std::function<void(const LeaseAnswer&)>>> asked;
+      {
+        const std::lock_guard lock(mutex_);
+        asked.swap(asked_);
+      }
+      for (const auto& [wish, done] : asked) {
+        const uint32_t granted = std::min(wish.grants, wish.limit - used);
+        used += granted;
+        done({.answered = true, .window = 1, .granted = granted, .used = used, .remaining = std::chrono::seconds(1)});
+      }
+      std::this_thread::yield();
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<std::pair<LeaseWish, std::function<void(const LeaseAnswer&)>>> asked_;
+  std::jthread thread_;
+};
+
+TEST(KeyedThreads, SpendLeasesThatComeFromAnotherThread) {
+  constexpr uint32_t kLimit = 1600;
+  constexpr int kThreads = 4, kEach = 1000;
+  const ManualClock clock(TimePoint(std::chrono::hours(1)));
+  KeyedLimiter limiter({.rules = std::make_shared<KeyedRules>(KeyedLimits{.max_requests = kLimit})}, clock,
+                       std::make_unique<ElsewhereWindows>());
+  const auto caller = std::make_shared<CountingCaller>();
+  OnThreads(kThreads, [&](int) {
+    for (int i = 0; i < kEach; ++i) limiter.Take({.key = "one"}, caller);
+  });
+  EXPECT_TRUE(Eventually([&] {
+    limiter.Tick();
+    return caller->answered == uint64_t{kThreads} * kEach;
+  }));
+  EXPECT_EQ(caller->granted, kLimit);
+  EXPECT_EQ(limiter.Counts().leased, kLimit);
 }
 
 }  // namespace
