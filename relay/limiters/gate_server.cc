@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/clock.h"
+#include "relay/grpc/grpc_health.h"
 #include "relay/operator/routes.h"
 #include "relay/process/version.h"
 #include "relay/protocol/identity.h"
@@ -37,7 +38,7 @@ Also /debug and /debug/{key}.
 
 And paths of your own, whose requests wait for their turn: the endpoints of WEIR_CONFIG. /debug/endpoints.
 
-/v1/openapi.json tells every call to programs. /v1/health, /metrics, /healthz, /readyz.
+/v1/openapi.json tells every call to programs. By gRPC: weir.v1.Quota, grpc.health.v1.Health. /v1/health, /metrics, /healthz, /readyz.
 )";
 
 }  // namespace
@@ -79,6 +80,7 @@ HttpRouter GateServer::Routes() {
                         .body = metrics_text_.Get(Clock::System().Now(), [this] { return Metrics(); })};
   });
   AddHealthRoutes(router, [this](std::string* note) { return Ready(note); });
+  AddGrpcHealth(router, [this](std::string_view service) { return Serving(service); });
   return router;
 }
 
@@ -86,6 +88,14 @@ Status GateServer::Ready(std::string* note) const {
   for (const auto& limiter : limiters_)
     if (Status status = limiter->Ready(note); !status.ok()) return status;
   return Status();
+}
+
+std::optional<bool> GateServer::Serving(std::string_view grpc_service) const {
+  std::string note;
+  if (grpc_service.empty()) return Ready(&note).ok();
+  for (const auto& limiter : limiters_)
+    if (limiter->grpc_service() == grpc_service) return limiter->Ready(&note).ok();
+  return std::nullopt;
 }
 
 std::string GateServer::Metrics() const {
