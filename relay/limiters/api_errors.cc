@@ -71,9 +71,7 @@ bool IsChangeByAnotherSite(const HttpRequest& request) {
          IsByAnotherSite(request);
 }
 
-HttpResponse RefusalOfAnotherSite() {
-  return ErrorResponse(403, "forbidden", "a page of another site may not ask this in somebody's browser");
-}
+HttpResponse RefusalOfAnotherSite() { return ErrorResponse(403, "forbidden", kOfAnotherSite); }
 
 bool IsByAnotherSite(const HttpRequest& request) {
   if (boost::beast::iequals(request.Header("sec-fetch-site"), "cross-site")) return true;

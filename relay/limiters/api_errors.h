@@ -31,6 +31,7 @@ bool IsChangeByAnotherSite(const HttpRequest& request);
 // The same of any request, for what a GET changes too. A browser that says nothing about itself is not found out: it
 // sends no Origin with a simple GET, and Sec-Fetch-Site to https and to this machine alone.
 bool IsByAnotherSite(const HttpRequest& request);
+inline constexpr const char* kOfAnotherSite = "a page of another site may not ask this in somebody's browser";
 HttpResponse RefusalOfAnotherSite();
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/clock.h"
+#include "relay/grpc/grpc_health.h"
 #include "relay/operator/routes.h"
 #include "relay/process/version.h"
 #include "relay/protocol/identity.h"
@@ -41,9 +42,10 @@ Envoy's rate limits, by the files of envoyproxy/ratelimit in WEIR_RATELIMIT_CONF
 
   curl -X POST localhost:3335/json -d '{"domain":"edge","descriptors":[{"entries":[{"key":"remote_address","value":"10.0.0.1"}]}]}'
 
-Envoy itself asks by gRPC (envoy.service.ratelimit.v3). Also /debug/ratelimit.
+Also /debug/ratelimit.
 
-/v1/openapi.json tells every call to programs. /v1/health, /metrics, /healthz, /readyz.
+/v1/openapi.json tells every call to programs. By gRPC: weir.v1.Quota, envoy.service.ratelimit.v3.RateLimitService,
+grpc.health.v1.Health. /v1/health, /metrics, /healthz, /readyz.
 )";
 
 }  // namespace
@@ -85,6 +87,7 @@ HttpRouter GateServer::Routes() {
                         .body = metrics_text_.Get(Clock::System().Now(), [this] { return Metrics(); })};
   });
   AddHealthRoutes(router, [this](std::string* note) { return Ready(note); });
+  AddGrpcHealth(router, [this](std::string_view service) { return Serving(service); });
   return router;
 }
 
@@ -92,6 +95,14 @@ Status GateServer::Ready(std::string* note) const {
   for (const auto& limiter : limiters_)
     if (Status status = limiter->Ready(note); !status.ok()) return status;
   return Status();
+}
+
+std::optional<bool> GateServer::Serving(std::string_view grpc_service) const {
+  std::string note;
+  if (grpc_service.empty()) return Ready(&note).ok();
+  for (const auto& limiter : limiters_)
+    if (limiter->grpc_service() == grpc_service) return limiter->Ready(&note).ok();
+  return std::nullopt;
 }
 
 std::string GateServer::Metrics() const {

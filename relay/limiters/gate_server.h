@@ -10,7 +10,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/status.h"
 #include "relay/limiters/quota/quota_call_reader.h"
@@ -68,6 +70,8 @@ class GateServer {
   GateServer(const GateConfiguration& configuration, ServedLimiters limiters);
   HttpRouter Routes();
   Status Ready(std::string* note) const;
+  // Of a service of gRPC, "" of all; nothing where there is no such.
+  std::optional<bool> Serving(std::string_view grpc_service) const;
   std::string Metrics() const;
 
   const std::string listen_;

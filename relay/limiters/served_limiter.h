@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/status.h"
 #include "relay/metrics/metric_families.h"
@@ -26,6 +27,8 @@ class ServedLimiter {
   // An error: its settings or its configuration are wrong. The rest goes by one that is open.
   virtual Status Open() = 0;
 
+  // The service by which gRPC knows it; empty: none.
+  virtual std::string_view grpc_service() const { return {}; }
   // Whether it can decide. *note: what is wrong although it can.
   virtual Status Ready(std::string* /*note*/) const { return Status(); }
   virtual void AppendMetrics(MetricFamilies& families) const = 0;

@@ -74,39 +74,16 @@ HttpResponse ResponseTo(const Settled& settled) {
     case Settled::Code::kSettled:
       return JsonResponse(200, settled.extended_to > Duration() ? WriteExtended(settled) : WriteSettled(settled));
     case Settled::Code::kUnknownReservation:
-      return ErrorResponse(404, "unknown_reservation", settled.reason);
+      return ErrorResponse(404, NameOf(settled.code), settled.reason);
     case Settled::Code::kInvalidTokens:
-      return ErrorResponse(400, NameOf(QuotaCode::kInvalidTokens), settled.reason);
+      return ErrorResponse(400, NameOf(settled.code), settled.reason);
     case Settled::Code::kStoreUnavailable:
       return StoreAway(settled.reason);
     case Settled::Code::kSettledOtherwise:
-      return ErrorResponse(409, "already_settled", settled.reason);
     case Settled::Code::kExpired:
-      return ErrorResponse(409, "reservation_expired", settled.reason);
+      return ErrorResponse(409, NameOf(settled.code), settled.reason);
   }
   return ErrorResponse(500, "internal", "");
-}
-
-std::string_view View(const std::optional<std::string>& text) { return text ? std::string_view(*text) : ""; }
-
-QuotaRequest RequestOf(const QuotaCallBody& body) {
-  QuotaRequest request{.model = View(body.model),
-                       .tokens = body.cost(),
-                       .requester = {.user = View(body.user),
-                                     .tenant = View(body.tenant),
-                                     .api_key = View(body.api_key),
-                                     .instance = View(body.instance),
-                                     .qos = View(body.qos)},
-                       .every_tier = true};
-  if (body.ttl_seconds) request.reservation_ttl = std::chrono::seconds(*body.ttl_seconds);
-  return request;
-}
-
-QuotaObserver::Call Asked(Call call, const QuotaCallBody& body) {
-  if (call == Call::kReserve) return QuotaObserver::Call::kReserve;
-  if (call == Call::kRecord) return QuotaObserver::Call::kRecord;
-  if (call == Call::kExplain) return QuotaObserver::Call::kExplain;
-  return body.charge.value_or(false) ? QuotaObserver::Call::kTake : QuotaObserver::Call::kDecide;
 }
 
 }  // namespace
@@ -163,21 +140,13 @@ void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done) {
     }
     done(std::move(response));
   };
-  QuotaRequest asked = RequestOf(body);
-  asked.requester.address = request.address;
-  limiter_.Submit(Asked(call, body), asked, finish);
+  SubmitDecision(limiter_, call, body, request.address, finish);
 }
 
 void QuotaApi::Settle(Call call, const HttpRequest& request, const Done& done) {
   QuotaCallBody body;
   if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
-  const auto answer = [done](const Settled& settled) { done(ResponseTo(settled)); };
-  if (call == Call::kExtend) {
-    std::optional<Duration> ttl;
-    if (body.ttl_seconds) ttl = std::chrono::seconds(*body.ttl_seconds);
-    return limiter_.SubmitExtend(*body.reservation, ttl, answer);
-  }
-  limiter_.SubmitSettle(*body.reservation, call == Call::kCommit ? std::optional(body.cost()) : std::nullopt, answer);
+  SubmitSettlement(limiter_, call, body, [done](const Settled& settled) { done(ResponseTo(settled)); });
 }
 
 HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRequest& request) {

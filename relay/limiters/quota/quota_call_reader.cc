@@ -69,6 +69,32 @@ std::vector<std::string_view> KeysOf(unsigned call) {
   return names;
 }
 
+constexpr std::string_view kExpectedText = "a string that is not empty";
+std::string ExpectedWhole(const Key& key) {
+  return "a whole number within " + std::to_string(key.min) + ".." + std::to_string(key.max);
+}
+bool IsWithin(const Key& key, auto value) {
+  return std::cmp_greater_equal(value, key.min) && std::cmp_less_equal(value, key.max);
+}
+
+// What is missing, or contradicts itself.
+std::optional<std::string> WhyIncomplete(unsigned call, const Body& body) {
+  if ((call & kRequesters) != 0 && !body.model) return "model: missing, expected the model's name";
+  if ((call & kSettlements) != 0 && !body.reservation) return "reservation: missing, expected what reserve answered";
+  if ((call & kCosts) != 0) {
+    const bool parts = body.prompt_tokens || body.output_tokens;
+    if (!parts && !body.tokens) return "tokens: missing, expected tokens, or prompt_tokens and output_tokens";
+    if (parts && body.tokens) return "tokens: found with prompt_tokens or output_tokens, expected one or the other";
+  }
+  if ((call & kQuotas) == 0) return std::nullopt;
+  for (const Key& key : kKeys) {
+    const WholeKey* const limit = std::get_if<WholeKey>(&key.value);
+    if (key.calls == kQuotas && limit != nullptr && !(body.**limit))
+      return std::string(key.name) + ": missing, expected max_rpm, max_tpm and max_rpd; say 0 for no limit";
+  }
+  return std::nullopt;
+}
+
 class CallReader {
  public:
   CallReader(Call call, std::string_view text, Body* body) : call_(Calls({call})), in_(text), body_(*body) {}
@@ -84,7 +110,8 @@ class CallReader {
       if (!ReadMember()) return false;
     }
     if (!in_.AtEnd()) return Fail("the body must end behind its object, not go on with " + in_.Found());
-    return IsComplete();
+    const auto problem = WhyIncomplete(call_, body_);
+    return !problem || Fail(*problem);
   }
   ApiError& error() { return error_; }
 
@@ -126,9 +153,8 @@ class CallReader {
     return ReadOnce(key, value.emplace());
   }
   bool ReadOnce(const Key& key, std::string& value) {
-    const std::string_view expected = key.may_be_null
-                                          ? "a string that is not empty; where there is none, null or no key"
-                                          : "a string that is not empty";
+    std::string expected(kExpectedText);
+    if (key.may_be_null) expected += "; where there is none, null or no key";
     if (in_.Peek() != '"') return Refuse(key, expected);
     const char* const begin = in_.at();
     JsonString string;
@@ -142,39 +168,17 @@ class CallReader {
     in_.Peek();
     const char* const begin = in_.at();
     uint64_t whole = 0;
-    const bool good =
-        in_.ReadWhole(&whole) && std::cmp_greater_equal(whole, key.min) && std::cmp_less_equal(whole, key.max);
+    const bool good = in_.ReadWhole(&whole) && IsWithin(key, whole);
     value = static_cast<int64_t>(whole);
     if (good) return true;
     in_.BackTo(begin);
-    return Refuse(key, "a whole number within " + std::to_string(key.min) + ".." + std::to_string(key.max));
+    return Refuse(key, ExpectedWhole(key));
   }
   bool ReadOnce(const Key& key, bool& value) {
     value = in_.Peek() == 't';
     const std::string found = in_.Found();
     if (found != "true" && found != "false") return Refuse(key, "true or false");
     return in_.SkipValue();
-  }
-
-  bool IsComplete() {
-    if ((call_ & kRequesters) != 0 && !body_.model) return Fail("model: missing, expected the model's name");
-    if ((call_ & kSettlements) != 0 && !body_.reservation)
-      return Fail("reservation: missing, expected what reserve answered");
-    if ((call_ & kCosts) != 0) {
-      const bool parts = body_.prompt_tokens || body_.output_tokens;
-      if (!parts && !body_.tokens) return Fail("tokens: missing, expected tokens, or prompt_tokens and output_tokens");
-      if (parts && body_.tokens)
-        return Fail("tokens: found with prompt_tokens or output_tokens, expected one or the other");
-    }
-    return (call_ & kQuotas) == 0 || IsWholeQuota();
-  }
-  bool IsWholeQuota() {
-    for (const Key& key : kKeys) {
-      const WholeKey* const limit = std::get_if<WholeKey>(&key.value);
-      if (key.calls == kQuotas && limit != nullptr && !(body_.**limit))
-        return Fail(std::string(key.name) + ": missing, expected max_rpm, max_tpm and max_rpd; say 0 for no limit");
-    }
-    return true;
   }
 
   const unsigned call_;
@@ -184,10 +188,6 @@ class CallReader {
 };
 
 }  // namespace
-
-int64_t QuotaCallBody::cost() const {
-  return tokens ? *tokens : AddAmounts(prompt_tokens.value_or(0), output_tokens.value_or(0));
-}
 
 std::optional<ApiError> ReadQuotaCall(Call call, std::string_view text, QuotaCallBody* body) {
   if (text.size() > kMaxCallBytes) {
@@ -199,6 +199,24 @@ std::optional<ApiError> ReadQuotaCall(Call call, std::string_view text, QuotaCal
   CallReader reader(call, text, body);
   if (reader.Read()) return std::nullopt;
   return std::move(reader.error());
+}
+
+std::optional<ApiError> CheckQuotaCall(Call call, const QuotaCallBody& body) {
+  for (const Key& key : kKeys) {
+    const auto* const whole = std::get_if<WholeKey>(&key.value);
+    const auto* const text = std::get_if<TextKey>(&key.value);
+    if (whole != nullptr && body.**whole && !IsWithin(key, *(body.**whole))) {
+      ApiError error{.message = std::string(key.name) + ": found " + std::to_string(*(body.**whole)) + ", expected " +
+                                ExpectedWhole(key)};
+      if (key.of_tokens && *(body.**whole) < 0) error.code = NameOf(QuotaCode::kInvalidTokens);
+      return error;
+    }
+    if (text != nullptr && body.**text && (body.**text)->empty())
+      return ApiError{.message =
+                          std::string(key.name) + ": found an empty string, expected " + std::string(kExpectedText)};
+  }
+  if (auto problem = WhyIncomplete(Calls({call}), body)) return ApiError{.message = *std::move(problem)};
+  return std::nullopt;
 }
 
 }  // namespace weir

@@ -37,13 +37,6 @@ void WriteUsage(const ModelUsage& usage, JsonWriter& json) {
   json.Close('}');
 }
 
-// An API key is a secret, also in the logs of who asks.
-std::string Shareable(const std::string& key) {
-  if (key.starts_with("key:")) return "key:***";
-  const size_t at = key.find(":key:");
-  return at == std::string::npos ? key : key.substr(0, at) + ":key:***";
-}
-
 void WriteTier(const TierState& state, JsonWriter& json) {
   json.Open('{');
   json.Member("tier").String(NameOf(state.tier));
@@ -69,6 +62,12 @@ std::string_view NameOf(StoreHealth::Breaker breaker) {
 }
 
 }  // namespace
+
+std::string Shareable(const std::string& key) {
+  if (key.starts_with("key:")) return "key:***";
+  const size_t at = key.find(":key:");
+  return at == std::string::npos ? key : key.substr(0, at) + ":key:***";
+}
 
 std::string WriteDecision(const Decision& decision, std::string_view model, int64_t tokens) {
   return Object([&](JsonWriter& json) {

@@ -14,6 +14,8 @@ std::string WriteSettled(const Settled& settled);
 std::string WriteExtended(const Settled& settled);
 std::string WriteModel(const ModelStats& stats);
 std::string WriteModels(const AllModelStats& all);
+// How a tier's key is shown: an API key is a secret, also in the logs of who asks.
+std::string Shareable(const std::string& key);
 std::string WriteHealth(std::string_view store, const StoreHealth& health, bool serving);
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "relay/limiters/api_errors.h"
+#include "relay/limiters/quota/quota_grpc.h"
 
 namespace weir {
 namespace {
@@ -53,6 +54,17 @@ void QuotaService::Answer(const QuotaRoute& route, const HttpRequest& request, H
   api_.Answer(
       route.call, model(request), request,
       [reply = std::move(reply), under_way = calls_.Begin()](HttpResponse answer) { reply(std::move(answer)); });
+}
+
+void QuotaService::Perform(QuotaRoute::Call call, const std::string& address, HttpReply reply, WaitingCalls::Busy busy,
+                           Make make) {
+  if (!api_.MayWait(call))
+    return make(limiter_, std::move(reply),
+                store_->pace() == QuotaStore::Pace::kAsynchronous ? calls_.Begin() : nullptr);
+  waiting_.Submit(
+      address, std::move(reply),
+      [this, make = std::move(make)](HttpReply waiting_reply) { make(limiter_, std::move(waiting_reply), nullptr); },
+      std::move(busy));
 }
 
 // On an error, which is logged, what runs goes on. False: the file is being written, and is read when it rests.
@@ -200,6 +212,7 @@ void QuotaService::AddRoutes(HttpRouter& router, const QuotaSettings& settings, 
                          service().Answer(route, request, std::move(reply));
                        });
   }
+  AddQuotaGrpc(router, settings.api == ServedQuotaApi::kAdmins ? refusal : nullptr, service);
 }
 
 void QuotaService::AppendMetrics(MetricFamilies& families) const { metrics_.AppendTo(families, store_->Health()); }

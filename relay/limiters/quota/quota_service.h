@@ -45,6 +45,11 @@ class QuotaService {
   static void AddRoutes(HttpRouter& router, const QuotaSettings& settings, const Refusal& refusal,
                         const std::function<QuotaService&()>& service);
 
+  // For calls that are not of HTTP (quota_grpc.h): has `make` give the reply, on a thread that may wait as long as this
+  // call may. What answers later keeps `under_way` until then.
+  using Make = std::function<void(QuotaLimiter& limiter, HttpReply reply, std::shared_ptr<void> under_way)>;
+  void Perform(QuotaRoute::Call call, const std::string& address, HttpReply reply, WaitingCalls::Busy busy, Make make);
+
   void AppendMetrics(MetricFamilies& families) const;
   // Whether it can decide (store_health.h).
   Status Ready(std::string* note = nullptr) const;

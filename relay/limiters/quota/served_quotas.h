@@ -3,7 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "relay/limiters/quota/quota_grpc.h"
 #include "relay/limiters/quota/quota_service.h"
 #include "relay/limiters/quota/quota_settings.h"
 #include "relay/limiters/served_limiter.h"
@@ -23,6 +26,7 @@ class ServedQuotas final : public ServedLimiter {
     if (opened.ok()) quotas_ = std::move(opened).value();
     return opened.status();
   }
+  std::string_view grpc_service() const override { return kQuotaGrpcService; }
   Status Ready(std::string* note) const override { return quotas_->Ready(note); }
   void AppendMetrics(MetricFamilies& families) const override { quotas_->AppendMetrics(families); }
   void ReloadSoon() override { quotas_->ReloadSoon(); }

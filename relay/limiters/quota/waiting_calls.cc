@@ -12,22 +12,23 @@ namespace {
 // A file that is written by one at a time gains nothing from more; a list of all models must not keep them all.
 constexpr size_t kWorkers = 4;
 
-HttpResponse Busy(std::string message) {
-  HttpResponse response = ErrorResponse(503, NameOf(QuotaCode::kStoreUnavailable), std::move(message));
-  response.headers = {{"Retry-After", "1"}};
-  return response;
-}
-
 }  // namespace
 
 WaitingCalls::WaitingCalls(const Clock& clock) : clock_(clock), pool_(std::make_unique<WorkPool>(kWorkers, 0)) {}
 WaitingCalls::~WaitingCalls() { Stop(); }
 
-void WaitingCalls::Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call) {
+HttpResponse WaitingCalls::BusyAsJson(std::string message) {
+  HttpResponse response = ErrorResponse(503, NameOf(QuotaCode::kStoreUnavailable), std::move(message));
+  response.headers = {{"Retry-After", "1"}};
+  return response;
+}
+
+void WaitingCalls::Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call, Busy busy) {
   const Party party{.id = std::hash<std::string>()(address)};
   pool_->Submit(Urgency::kFair, party,
-                [this, arrival = clock_.Now(), reply = std::move(reply), call = std::move(call)]() mutable {
-                  if (const char* why = WhyNot(arrival, reply)) return reply(Busy(why));
+                [this, arrival = clock_.Now(), reply = std::move(reply), call = std::move(call),
+                 busy = std::move(busy)]() mutable {
+                  if (const char* why = WhyNot(arrival, reply)) return reply(busy(why));
                   call(std::move(reply));
                 });
 }

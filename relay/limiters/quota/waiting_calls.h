@@ -25,8 +25,12 @@ class WaitingCalls {
   explicit WaitingCalls(const Clock& clock = Clock::System());
   ~WaitingCalls();
 
+  // How is said that the store was not asked.
+  using Busy = std::function<HttpResponse(std::string message)>;
+  static HttpResponse BusyAsJson(std::string message);
+
   // Addresses take turns. `call` gives the reply.
-  void Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call);
+  void Submit(const std::string& address, HttpReply reply, std::function<void(HttpReply)> call, Busy busy = BusyAsJson);
   // From here on nothing more is begun.
   void BeginStop() { stopping_.store(true, std::memory_order_relaxed); }
   // The same, and waits for what was begun.

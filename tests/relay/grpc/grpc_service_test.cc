@@ -137,6 +137,11 @@ TEST_F(GrpcServiceTest, MessagesThatAreTooLong) {
   Start();
   EXPECT_EQ(CodeOf(Send(GrpcFrame("", 0xffffffff))), GrpcCode::kResourceExhausted) << "what it says";
   EXPECT_EQ(CodeOf(Send(GrpcFrame(std::string(5000, 'x')))), GrpcCode::kResourceExhausted) << "what it is";
+  RawClient client = Connect();
+  client.Send("POST /test.Greeter/Greet HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n");
+  const auto plain = client.ReadAnswer();
+  EXPECT_EQ(plain->status, 413) << "over HTTP/1.1 it is said in its own form";
+  EXPECT_EQ(plain->headers.count("grpc-status"), 0U);
 }
 
 TEST_F(GrpcServiceTest, WhatIsCompressedIsNotUnderstood) {

@@ -1,0 +1,71 @@
+#include "relay/limiters/quota/quota_call.h"
+
+#include <chrono>
+#include <utility>
+
+namespace weir {
+namespace {
+
+std::string_view View(const std::optional<std::string>& text) { return text ? std::string_view(*text) : ""; }
+
+std::optional<Duration> TimeToLive(const QuotaCallBody& body) {
+  if (!body.ttl_seconds) return std::nullopt;
+  return std::chrono::seconds(*body.ttl_seconds);
+}
+
+QuotaObserver::Call Asked(QuotaRoute::Call call, const QuotaCallBody& body) {
+  using enum QuotaRoute::Call;
+  if (call == kReserve) return QuotaObserver::Call::kReserve;
+  if (call == kRecord) return QuotaObserver::Call::kRecord;
+  if (call == kExplain) return QuotaObserver::Call::kExplain;
+  return body.charge.value_or(false) ? QuotaObserver::Call::kTake : QuotaObserver::Call::kDecide;
+}
+
+}  // namespace
+
+int64_t QuotaCallBody::cost() const {
+  return tokens ? *tokens : AddAmounts(prompt_tokens.value_or(0), output_tokens.value_or(0));
+}
+
+void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, std::string_view address,
+                    std::function<void(Decision)> done) {
+  const QuotaRequest request{.model = View(body.model),
+                             .tokens = body.cost(),
+                             .requester = {.user = View(body.user),
+                                           .tenant = View(body.tenant),
+                                           .api_key = View(body.api_key),
+                                           .instance = View(body.instance),
+                                           .qos = View(body.qos),
+                                           .address = address},
+                             .reservation_ttl = TimeToLive(body),
+                             .every_tier = true};
+  limiter.Submit(Asked(call, body), request, std::move(done));
+}
+
+void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body,
+                      std::function<void(Settled)> done) {
+  if (call == QuotaRoute::Call::kExtend)
+    return limiter.SubmitExtend(*body.reservation, TimeToLive(body), std::move(done));
+  const bool commits = call == QuotaRoute::Call::kCommit;
+  limiter.SubmitSettle(*body.reservation, commits ? std::optional(body.cost()) : std::nullopt, std::move(done));
+}
+
+std::string_view NameOf(Settled::Code code) {
+  switch (code) {
+    case Settled::Code::kSettled:
+      return NameOf(QuotaCode::kOk);
+    case Settled::Code::kUnknownReservation:
+      return "unknown_reservation";
+    case Settled::Code::kInvalidTokens:
+      return NameOf(QuotaCode::kInvalidTokens);
+    case Settled::Code::kStoreUnavailable:
+      return NameOf(QuotaCode::kStoreUnavailable);
+    case Settled::Code::kSettledOtherwise:
+      return "already_settled";
+    case Settled::Code::kExpired:
+      return "reservation_expired";
+  }
+  return "internal";
+}
+
+}  // namespace weir

@@ -1,0 +1,47 @@
+// A call of the API as a value, whatever it was read from, and its way to the limiter.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "relay/limiters/quota/quota_api.h"
+#include "throttle/quota/quota_limiter.h"
+
+namespace weir {
+
+// The values of all calls together; what was not named has none.
+struct QuotaCallBody {
+  std::optional<std::string> model;
+  std::optional<std::string> user;
+  std::optional<std::string> tenant;
+  std::optional<std::string> api_key;
+  std::optional<std::string> instance;
+  std::optional<std::string> qos;
+  std::optional<std::string> reservation;
+  std::optional<int64_t> tokens;
+  std::optional<int64_t> prompt_tokens;
+  std::optional<int64_t> output_tokens;
+  std::optional<int64_t> ttl_seconds;
+  std::optional<int64_t> max_rpm;
+  std::optional<int64_t> max_tpm;
+  std::optional<int64_t> max_rpd;
+  std::optional<bool> charge;
+
+  // The tokens, or prompt and output together.
+  int64_t cost() const;
+};
+
+// decide, reserve, record and explain, of a body that was checked; `address` is the client's. `done` as Submit's.
+void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, std::string_view address,
+                    std::function<void(Decision)> done);
+// commit, refund and extend.
+void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body,
+                      std::function<void(Settled)> done);
+
+// "unknown_reservation", …
+std::string_view NameOf(Settled::Code code);
+
+}  // namespace weir

@@ -1,0 +1,215 @@
+#include "relay/limiters/quota/quota_grpc.h"
+
+#include <chrono>
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "config/clock.h"
+#include "relay/grpc/grpc_service.h"
+#include "relay/limiters/api_errors.h"
+#include "relay/limiters/quota/quota_call_reader.h"
+#include "relay/limiters/quota/quota_json.h"
+#include "weir/v1/quota.pb.h"
+
+namespace weir {
+namespace {
+
+GrpcStatus StatusWith(GrpcCode code, std::string_view name, std::string_view message) {
+  return {code, std::string(name).append(": ").append(message)};
+}
+
+// A text that is empty was not named.
+void TakeText(std::string* from, std::optional<std::string>* to) {
+  if (!from->empty()) *to = std::move(*from);
+}
+
+// Of whatever request: the fields that it has.
+template <typename Request>
+QuotaCallBody BodyOf(Request& m) {
+  QuotaCallBody body;
+  if constexpr (requires { m.model(); }) {
+    TakeText(m.mutable_model(), &body.model);
+    TakeText(m.mutable_user(), &body.user);
+    TakeText(m.mutable_tenant(), &body.tenant);
+    TakeText(m.mutable_api_key(), &body.api_key);
+    TakeText(m.mutable_instance(), &body.instance);
+    TakeText(m.mutable_qos(), &body.qos);
+  }
+  if constexpr (requires { m.reservation(); }) TakeText(m.mutable_reservation(), &body.reservation);
+  if constexpr (requires { m.tokens(); })
+    if (m.has_tokens()) body.tokens = m.tokens();
+  if constexpr (requires { m.prompt_tokens(); }) {
+    if (m.has_prompt_tokens()) body.prompt_tokens = m.prompt_tokens();
+    if (m.has_output_tokens()) body.output_tokens = m.output_tokens();
+  }
+  if constexpr (requires { m.ttl_seconds(); })
+    if (m.has_ttl_seconds()) body.ttl_seconds = m.ttl_seconds();
+  if constexpr (requires { m.charge(); }) body.charge = m.charge();
+  return body;
+}
+
+void Fill(const ModelQuota& quota, v1::ModelQuota* m) {
+  m->set_max_rpm(quota.max_rpm);
+  m->set_max_tpm(quota.max_tpm);
+  m->set_max_rpd(quota.max_rpd);
+}
+
+void Fill(const ModelUsage& usage, v1::ModelUsage* m) {
+  m->set_rpm(usage.rpm);
+  m->set_tpm(usage.tpm);
+  m->set_rpd(usage.rpd);
+  m->set_day_start_ms(std::chrono::floor<std::chrono::milliseconds>(usage.day_start).time_since_epoch().count());
+  m->set_open_reservations(usage.open_reservations);
+}
+
+void Fill(const TierState& state, v1::TierState* m) {
+  m->set_tier(std::string(NameOf(state.tier)));
+  m->set_key(Shareable(state.key));
+  m->set_unit(state.limit.unit == Limit::Unit::kRequests ? "requests" : "tokens");
+  m->set_amount(state.limit.amount);
+  m->set_per_seconds(ToSeconds(state.limit.per));
+  if (state.limit.kind == Limit::Kind::kBucket) m->set_burst(state.limit.burst);
+  m->set_used(state.used);
+  m->set_remaining(state.remaining);
+}
+
+v1::Decision MessageOf(const Decision& decision, const std::string& model, int64_t tokens) {
+  v1::Decision m;
+  m.set_allowed(decision.allowed);
+  m.set_code(std::string(NameOf(decision.code)));
+  m.set_reason(decision.reason);
+  m.set_shadowed(decision.shadowed);
+  m.set_model(model);
+  m.set_counted_as(decision.counted_as);
+  m.set_tokens(tokens);
+  if (decision.retry_after) m.set_retry_after_seconds(ToSeconds(*decision.retry_after));
+  if (decision.tier) m.set_tier(std::string(NameOf(*decision.tier)));
+  if (decision.priority) m.set_priority(*decision.priority);
+  m.set_reservation(decision.reservation);
+  if (decision.quota) Fill(*decision.quota, m.mutable_quota());
+  Fill(decision.usage, m.mutable_usage());
+  for (const TierState& state : decision.tiers) Fill(state, m.add_tiers());
+  return m;
+}
+
+// An explanation is an answer even where the store is away.
+GrpcStatus StatusOf(const Decision& decision, bool explains) {
+  if (decision.code == QuotaCode::kInvalidTokens || decision.code == QuotaCode::kInvalidName)
+    return StatusWith(GrpcCode::kInvalidArgument, NameOf(decision.code), decision.reason);
+  if (decision.code == QuotaCode::kStoreUnavailable && !decision.allowed && !explains)
+    return StatusWith(GrpcCode::kUnavailable, NameOf(decision.code), decision.reason);
+  return {};
+}
+
+GrpcStatus StatusOf(const Settled& settled) {
+  const auto with = [&settled](GrpcCode code) { return StatusWith(code, NameOf(settled.code), settled.reason); };
+  switch (settled.code) {
+    case Settled::Code::kSettled:
+      return {};
+    case Settled::Code::kUnknownReservation:
+      return with(GrpcCode::kNotFound);
+    case Settled::Code::kInvalidTokens:
+      return with(GrpcCode::kInvalidArgument);
+    case Settled::Code::kStoreUnavailable:
+      return with(GrpcCode::kUnavailable);
+    case Settled::Code::kSettledOtherwise:
+    case Settled::Code::kExpired:
+      return with(GrpcCode::kFailedPrecondition);
+  }
+  return with(GrpcCode::kInternal);
+}
+
+template <typename Message>
+Message MessageOf(const Settled& settled) {
+  Message m;
+  m.set_model(settled.model);
+  m.set_reserved_tokens(settled.reserved_tokens);
+  if constexpr (std::same_as<Message, v1::Extension>) {
+    m.set_ttl_seconds(ToSeconds(settled.extended_to));
+  } else {
+    m.set_actual_tokens(settled.actual_tokens);
+    m.set_late(settled.late);
+  }
+  return m;
+}
+
+HttpResponse BusyAsGrpc(const std::string& message) {
+  return GrpcError(StatusWith(GrpcCode::kUnavailable, NameOf(QuotaCode::kStoreUnavailable), message));
+}
+
+// One call, as its own thread makes it.
+template <typename Response>
+void Make(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, const std::string& address,
+          HttpReply http, std::shared_ptr<void> under_way) {
+  const GrpcReply<Response> reply(std::move(http));
+  if constexpr (std::same_as<Response, v1::Decision>) {
+    SubmitDecision(limiter, call, body, address,
+                   [reply, explains = call == QuotaRoute::Call::kExplain, model = *body.model, tokens = body.cost(),
+                    under_way = std::move(under_way)](const Decision& decision) {
+                     const GrpcStatus status = StatusOf(decision, explains);
+                     if (!status.ok()) return reply(status);
+                     reply(MessageOf(decision, model, tokens));
+                   });
+  } else {
+    SubmitSettlement(limiter, call, body, [reply, under_way = std::move(under_way)](const Settled& settled) {
+      const GrpcStatus status = StatusOf(settled);
+      if (!status.ok()) return reply(status);
+      reply(MessageOf<Response>(settled));
+    });
+  }
+}
+
+class Methods {
+ public:
+  Methods(HttpRouter& router, QuotaService::Refusal refusal, std::function<QuotaService&()> service)
+      : grpc_(router, kQuotaGrpcService), refusal_(std::move(refusal)), service_(std::move(service)) {}
+
+  template <typename Request, typename Response>
+  void Add(std::string_view name, QuotaRoute::Call quota_call) {
+    grpc_.AddUnary<Request, Response>(
+        name, [refusal = refusal_, service = service_, quota_call](const GrpcCall& call, Request& message,
+                                                                   const GrpcReply<Response>& reply) {
+          if (IsChangeByAnotherSite(call.http)) return reply(GrpcStatus{GrpcCode::kPermissionDenied, kOfAnotherSite});
+          if (refusal)
+            if (auto refused = refusal(call.http))
+              return reply.http()(PlainErrorAsGrpc(*std::move(refused), call.http));
+          QuotaCallBody body = BodyOf(message);
+          if (const auto error = CheckQuotaCall(quota_call, body))
+            return reply(StatusWith(GrpcCode::kInvalidArgument, error->code, error->message));
+          service().Perform(quota_call, call.http.address, reply.http(), BusyAsGrpc,
+                            [quota_call, body = std::move(body), address = call.http.address, deadline = call.deadline](
+                                QuotaLimiter& limiter, HttpReply http, std::shared_ptr<void> under_way) {
+                              // A charge that nobody learns of would only be lost.
+                              if (deadline && Clock::System().Now() > *deadline)
+                                return http(GrpcError({GrpcCode::kDeadlineExceeded, "the deadline has passed"}));
+                              Make<Response>(limiter, quota_call, body, address, std::move(http), std::move(under_way));
+                            });
+        });
+  }
+
+ private:
+  GrpcService grpc_;
+  const QuotaService::Refusal refusal_;
+  const std::function<QuotaService&()> service_;
+};
+
+}  // namespace
+
+void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
+                  const std::function<QuotaService&()>& service) {
+  using enum QuotaRoute::Call;
+  Methods methods(router, refusal, service);
+  methods.Add<v1::DecideRequest, v1::Decision>("Decide", kDecide);
+  methods.Add<v1::ReserveRequest, v1::Decision>("Reserve", kReserve);
+  methods.Add<v1::CommitRequest, v1::Settlement>("Commit", kCommit);
+  methods.Add<v1::RefundRequest, v1::Settlement>("Refund", kRefund);
+  methods.Add<v1::ExtendRequest, v1::Extension>("Extend", kExtend);
+  methods.Add<v1::RecordRequest, v1::Decision>("Record", kRecord);
+  methods.Add<v1::ExplainRequest, v1::Decision>("Explain", kExplain);
+}
+
+}  // namespace weir

@@ -1,0 +1,17 @@
+// weir.v1.Quota (protos/weir/v1/quota.proto): the quotas' calls by gRPC, on the way that those of HTTP go.
+#pragma once
+
+#include <functional>
+
+#include "relay/limiters/quota/quota_service.h"
+#include "relay/server/http.h"
+
+namespace weir {
+
+inline constexpr const char* kQuotaGrpcService = "weir.v1.Quota";
+
+// `refusal` is the answer to who may not call at all; null where everybody may. `service` is asked for each call.
+void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
+                  const std::function<QuotaService&()>& service);
+
+}  // namespace weir

@@ -1,0 +1,60 @@
+"""grpc_peer.py <host:port>: grpcio against a gate whose model `small` has two requests a minute."""
+import sys
+
+import grpc
+import health_pb2
+from weir.v1 import quota_pb2
+
+
+def expect(got, wanted):
+    if got != wanted:
+        sys.exit(f"found {got!r}, expected {wanted!r}")
+
+
+def main():
+    with grpc.insecure_channel(sys.argv[1]) as channel:
+
+        def call(method, request, response, **options):
+            return channel.unary_unary(f"/weir.v1.Quota/{method}", request_serializer=type(request).SerializeToString,
+                                       response_deserializer=response.FromString)(request, timeout=60, **options)
+
+        def code(method, request, **options):
+            try:
+                call(method, request, quota_pb2.Decision, **options)
+            except grpc.RpcError as error:
+                return error.code(), error.details()
+            return grpc.StatusCode.OK, ""
+
+        decided = call("Decide", quota_pb2.DecideRequest(model="small", tokens=9, charge=True), quota_pb2.Decision)
+        expect((decided.allowed, decided.code, decided.usage.rpm), (True, "ok", 1))
+        reserved = call("Reserve", quota_pb2.ReserveRequest(model="small", tokens=900), quota_pb2.Decision)
+        refused = call("Reserve", quota_pb2.ReserveRequest(model="small", tokens=9), quota_pb2.Decision)
+        expect((refused.allowed, refused.code, refused.HasField("retry_after_seconds")), (False, "rpm_exceeded", True))
+        extended = call("Extend", quota_pb2.ExtendRequest(reservation=reserved.reservation, ttl_seconds=3600),
+                        quota_pb2.Extension)
+        expect(extended.ttl_seconds > 3500, True)
+        settled = call("Commit", quota_pb2.CommitRequest(reservation=reserved.reservation, prompt_tokens=412,
+                                                         output_tokens=301), quota_pb2.Settlement)
+        expect((settled.model, settled.actual_tokens), ("small", 713))
+        expect(code("Decide", quota_pb2.DecideRequest()),
+               (grpc.StatusCode.INVALID_ARGUMENT, "invalid_request: model: missing, expected the model's name"))
+        expect(code("Refund", quota_pb2.RefundRequest(reservation="nothing"))[0], grpc.StatusCode.NOT_FOUND)
+        expect(code("Nothing", quota_pb2.DecideRequest())[0], grpc.StatusCode.UNIMPLEMENTED)
+        expect(code("Decide", quota_pb2.DecideRequest(model="m"), compression=grpc.Compression.Gzip)[0],
+               grpc.StatusCode.UNIMPLEMENTED)
+        expect(code("Decide", quota_pb2.DecideRequest(model="m" * 100_000))[0], grpc.StatusCode.RESOURCE_EXHAUSTED)
+        check = channel.unary_unary("/grpc.health.v1.Health/Check",
+                                    request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
+                                    response_deserializer=health_pb2.HealthCheckResponse.FromString)
+        for service in ("", "weir.v1.Quota"):
+            answer = check(health_pb2.HealthCheckRequest(service=service), timeout=60)
+            expect(answer.status, health_pb2.HealthCheckResponse.SERVING)
+        many = [channel.unary_unary("/weir.v1.Quota/Decide",
+                                    request_serializer=quota_pb2.DecideRequest.SerializeToString,
+                                    response_deserializer=quota_pb2.Decision.FromString).future(
+                                        quota_pb2.DecideRequest(model=f"model {n}", tokens=n), timeout=60)
+                for n in range(1000)]
+        expect(all(one.result().allowed for one in many), True)
+
+
+main()
