@@ -103,7 +103,8 @@ Status Relay::OpenAll(bool take_over) {
   std::string warning;
   if (Status made = MakeDataDirectory(configuration_.data_dir, &warning); !made.ok()) return made;
   if (!warning.empty()) spdlog::warn("{}", warning);
-  Result<std::unique_ptr<RocksDbStore>> opened = OpenStore(configuration_, "http://" + host_and_port());
+  Result<std::unique_ptr<RocksDbStore>> opened =
+      OpenStore(configuration_, (speaks_tls() ? "https://" : "http://") + host_and_port());
   if (!opened.ok()) return opened.status();
   store_ = std::move(opened).value();
   MakeAdmin();
@@ -206,6 +207,10 @@ void Relay::Accept() { server_->Accept(); }
 uint16_t Relay::port() const { return server_->port(); }
 
 std::string Relay::host_and_port() const { return HostAndPort(configuration_.server.listen, port()); }
+
+bool Relay::speaks_tls() const { return server_->speaks_tls(); }
+
+void Relay::ReloadCertificate() { server_->ReloadCertificate(); }
 
 void Relay::ForceShutdown() { server_->ForceShutdown(); }
 

@@ -47,6 +47,9 @@ class Relay {
   uint16_t port() const;
   // As a program on this machine reaches it: "127.0.0.1:3334".
   std::string host_and_port() const;
+  bool speaks_tls() const;
+  // Reads its files again, soon.
+  void ReloadCertificate();
   // Stops accepting, finishes what is in flight, tells subscribers (CLOSED), flushes. Force, from another thread,
   // hurries it: connections are dropped, what was acknowledged is on disk all the same.
   void Shutdown(std::chrono::milliseconds longest);

@@ -67,20 +67,22 @@ int Run(const RelayConfiguration& configuration, bool take_over, std::vector<Rel
   for (const std::string& warning : warnings) spdlog::warn("{}", warning);
   LogStart(configuration);
 
-  const auto hang_up = [parts] {
-    spdlog::info("SIGHUP: settings are read at start; restart to change them");
-    for (RelayPart* part : parts) part->HangUp();
-  };
-  auto opened = Relay::Open(configuration, take_over, std::move(parts));
+  auto opened = Relay::Open(configuration, take_over, parts);
   if (!opened.ok()) {
     spdlog::error("{}", opened.status().message());
     return 1;
   }
   Relay& relay = *opened.value();
+  const auto hang_up = [&relay, parts] {
+    spdlog::info("SIGHUP: settings are read at start; restart to change them");
+    relay.ReloadCertificate();
+    for (RelayPart* part : parts) part->HangUp();
+  };
   const std::string address = relay.host_and_port();
+  const std::string s = relay.speaks_tls() ? "s" : "";
   ServeUntilTold(std::move(opened).value(), signals,
-                 {.url = "ws://" + address,
-                  .hint = "; a browser on http://" + address + " shows how to connect",
+                 {.url = "ws" + s + "://" + address,
+                  .hint = "; a browser on http" + s + "://" + address + " shows how to connect",
                   .at_once = [&relay] { relay.ForceShutdown(); },
                   .hang_up = hang_up,
                   .closing = "closing the database; what was acknowledged is safe"});
@@ -100,6 +102,7 @@ int RelayCommand(int argc, char** argv, std::vector<RelayPart*> parts) {
   for (RelayPart* part : parts) part->Declare(table);
   const Status loaded = LoadRelayConfiguration(table, environment, line.settings(), &configuration);
   if (!loaded.ok()) return line.Fail(loaded);
+  if (const Status tls = CheckTls(configuration.server.tls); !tls.ok()) return line.Fail(tls);
   const int code = Run(configuration, take_over, std::move(parts), table.UnknownNames(environment));
   StopLogging();
   return code;

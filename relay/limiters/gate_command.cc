@@ -35,6 +35,7 @@ void AddTo(CommandLine& line) {
       "  weir gate --store redis://10.0.0.5:6379 --config weir.yaml --listen 0.0.0.0\n"
       "  weir gate --ratelimit-config /etc/ratelimit/config  the limits of envoyproxy/ratelimit's files, for Envoy\n"
       "  WEIR_KEYED_STORE=redis://10.0.0.5:6379 weir gate  limits by key, shared with other machines\n"
+      "  WEIR_TLS_CERT=full.pem WEIR_TLS_KEY=key.pem weir gate   https://127.0.0.1:3335\n"
       "\n"
       "  curl -X POST localhost:3335/v1/decide -d '{\"model\":\"gpt-4o\",\"tokens\":900}'\n"
       "  curl localhost:3335/rate/user-123\n"
@@ -49,6 +50,7 @@ Status Configure(const CommandLine& line, const Environment& environment, GateCo
   SettingTable table;
   Declare(table, *configuration);
   if (Status status = table.Load(environment, line.settings()); !status.ok()) return status;
+  if (Status status = CheckTls(configuration->server.tls); !status.ok()) return status;
   const QuotaSettings& quota = configuration->limiters.quota;
   if (Status status = CheckQuotaStoreName(quota.store.store); !status.ok()) return status;
   if (Status status = ReadQuotaConfig(quota).status(); !status.ok()) return status;
@@ -91,7 +93,7 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
     _exit(0);
   };
   ServeUntilTold(std::move(opened).value(), signals,
-                 {.url = "http://" + server.host_and_port(),
+                 {.url = server.url(),
                   .hint = ", where a browser or curl sees how to ask",
                   .at_once = at_once,
                   .hang_up = [&server] { server.Reload(); },

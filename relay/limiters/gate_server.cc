@@ -117,8 +117,11 @@ std::string GateServer::Metrics() const {
 }
 
 void GateServer::Reload() {
+  server_.ReloadCertificate();
   for (const auto& limiter : limiters_) limiter->ReloadSoon();
 }
+
+std::string GateServer::url() const { return (server_.speaks_tls() ? "https://" : "http://") + host_and_port(); }
 
 bool GateServer::all_is_in_store() const {
   return std::ranges::all_of(limiters_, [](const auto& limiter) { return limiter->all_is_in_store(); });

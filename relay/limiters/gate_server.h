@@ -57,7 +57,8 @@ class GateServer {
   uint16_t port() const { return server_.port(); }
   // As a program on this machine reaches it: "127.0.0.1:3335".
   std::string host_and_port() const;
-  // Reads the configuration file again, soon.
+  std::string url() const;
+  // Reads the configuration file and the certificate again, soon.
   void Reload();
   // Answers what was asked, those who wait in line with 503, and ends what a store has begun, for at most so long; then
   // writes down what is only in memory. Force, from another thread, hurries it.

@@ -15,6 +15,19 @@ constexpr std::array<std::pair<std::string_view, Operation>, 2> kOperations = {
 
 double Flag(bool value) { return value ? 1 : 0; }
 
+void AppendTls(const TlsStats& s, MetricFamilies& families) {
+  families.Counter("weir_tls_handshakes_total", "TLS handshakes, by result")
+      .Add(s.handshakes, {{"result", "good"}})
+      .Add(s.handshake_failures, {{"result", "error"}});
+  families
+      .Counter("weir_tls_certificate_reloads_total", "Readings of the certificate's files after the first, by result")
+      .Add(s.reloads, {{"result", "good"}})
+      .Add(s.reload_failures, {{"result", "error"}});
+  families
+      .Gauge("weir_tls_certificate_expiry_seconds", "When the certificate in service expires, in seconds since 1970")
+      .Add(static_cast<double>(s.certificate_expires_at));
+}
+
 void AppendServer(const ServerStats& s, MetricFamilies& families) {
   families.Gauge("weir_connections", "WebSocket connections that are open").Add(s.connections);
   families.Counter("weir_sockets_accepted_total", "Sockets accepted").Add(s.accepted);
@@ -32,6 +45,7 @@ void AppendServer(const ServerStats& s, MetricFamilies& families) {
   families.Counter("weir_received_bytes_total", "Bytes received from clients").Add(s.received_bytes);
   families.Counter("weir_sent_bytes_total", "Bytes sent to clients").Add(s.sent_bytes);
   families.Gauge("weir_pending_output_bytes", "Output that clients have not taken yet").Add(s.pending_bytes);
+  if (s.tls) AppendTls(*s.tls, families);
 }
 
 void AppendStore(const StoreSizes& s, MetricFamilies& families) {

@@ -151,11 +151,11 @@ std::string Filled(std::string_view page, const Words& words) {
   return out;
 }
 
-// As the browser knows it: what it asked for, by TLS if a proxy says so.
+// As the browser knows it: what it asked for, by TLS if it came so or a proxy says it did.
 std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& request) {
   if (!settings.url.empty()) return settings.url;
   const std::string_view host = request.Header("host");
-  const bool secure = request.Header("x-forwarded-proto") == "https";
+  const bool secure = request.secure || request.Header("x-forwarded-proto") == "https";
   return std::string(secure ? "wss://" : "ws://") + std::string(host.empty() ? "this host" : host);
 }
 

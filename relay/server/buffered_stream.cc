@@ -19,22 +19,34 @@ BufferedStream::~BufferedStream() {
   if (output_.capacity() >= kPieceBytes) pool_.Return(std::move(output_));
 }
 
+void BufferedStream::BeginTls(std::shared_ptr<const TlsCertificate> certificate, bool offers_http2) {
+  tls_ = std::make_unique<TlsStream>(std::move(certificate), socket_.native_handle(), pool_, offers_http2);
+}
+
 size_t BufferedStream::Fill(boost::system::error_code& error) {
   assert(piece().empty());
-  error = {};
   if (!piece_) piece_ = pool_.TakePiece();
+  piece_begin_ = 0;
+  if (tls_) {
+    piece_end_ = tls_->Read(piece_.get(), kPieceBytes, error);
+    has_more_input_ = tls_->has_more();
+  } else {
+    piece_end_ = Receive(error);
+    has_more_input_ = piece_end_ == kPieceBytes;
+  }
+  if (piece_end_ == 0) pool_.Return(std::move(piece_));
+  return piece_end_;
+}
+
+size_t BufferedStream::Receive(boost::system::error_code& error) {
+  error = {};
   ssize_t bytes = 0;
   do {
     bytes = recv(socket_.native_handle(), piece_.get(), kPieceBytes, 0);
   } while (bytes < 0 && errno == EINTR);
-  if (bytes > 0) {
-    piece_begin_ = 0;
-    piece_end_ = static_cast<size_t>(bytes);
-    return piece_end_;
-  }
+  if (bytes > 0) return static_cast<size_t>(bytes);
   if (bytes == 0) error = boost::asio::error::eof;
   if (bytes < 0 && errno != EAGAIN && errno != EWOULDBLOCK) error = LastError();
-  pool_.Return(std::move(piece_));
   return 0;
 }
 
@@ -79,22 +91,8 @@ void BufferedStream::Append(std::string_view text) {
 size_t BufferedStream::Send(boost::system::error_code& error) {
   error = {};
   blocked_ = false;
-  size_t sent = 0;
-  while (output_bytes() > 0 && sent < kMostASend) {
-    const size_t most = std::min(output_bytes(), kMostASend - sent);
-    const ssize_t bytes =
-        send(socket_.native_handle(), output_.data() + output_sent_, most, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (bytes < 0) {
-      if (errno == EINTR) continue;
-      blocked_ = errno == EAGAIN || errno == EWOULDBLOCK;
-      if (!blocked_) error = LastError();
-      DropSent();
-      return sent;
-    }
-    output_sent_ += static_cast<size_t>(bytes);
-    sent += static_cast<size_t>(bytes);
-  }
-  if (output_bytes() > 0) {
+  const size_t sent = tls_ ? SendEncrypted(error) : SendPlain(error);
+  if (plain_bytes() > 0) {
     DropSent();
     return sent;
   }
@@ -104,9 +102,41 @@ size_t BufferedStream::Send(boost::system::error_code& error) {
   return sent;
 }
 
+// Records of 16 KiB each, and as many at once as fit into a buffer.
+size_t BufferedStream::SendEncrypted(boost::system::error_code& error) {
+  constexpr size_t kMostARound = kPieceBytes / 4 * 3;
+  size_t sent = tls_->Flush(error, blocked_);
+  while (!error && !blocked_ && tls_->ready() && plain_bytes() > 0 && sent < kMostASend) {
+    const size_t bytes = std::min(plain_bytes(), kMostARound);
+    tls_->Write({output_.data() + output_sent_, bytes}, error);
+    if (error) break;
+    output_sent_ += bytes;
+    sent += tls_->Flush(error, blocked_);
+  }
+  return sent;
+}
+
+size_t BufferedStream::SendPlain(boost::system::error_code& error) {
+  size_t sent = 0;
+  while (plain_bytes() > 0 && sent < kMostASend) {
+    const size_t most = std::min(plain_bytes(), kMostASend - sent);
+    const ssize_t bytes =
+        send(socket_.native_handle(), output_.data() + output_sent_, most, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (bytes < 0) {
+      if (errno == EINTR) continue;
+      blocked_ = errno == EAGAIN || errno == EWOULDBLOCK;
+      if (!blocked_) error = LastError();
+      break;
+    }
+    output_sent_ += static_cast<size_t>(bytes);
+    sent += static_cast<size_t>(bytes);
+  }
+  return sent;
+}
+
 // A peer that takes a little at a time, while more is appended, must not make the buffer grow by what it has taken.
 void BufferedStream::DropSent() {
-  if (output_sent_ < kPieceBytes || output_sent_ < output_bytes()) return;
+  if (output_sent_ < kPieceBytes || output_sent_ < plain_bytes()) return;
   output_.erase(0, output_sent_);
   output_sent_ = 0;
 }

@@ -1,5 +1,6 @@
 // The stream below Beast. It reads a socket in pieces of 64 KiB into a borrowed buffer, and gathers what is written
-// until it is flushed, so that Beast's many small reads and writes are copies, not system calls.
+// until it is flushed, so that Beast's many small reads and writes are copies, not system calls. On a port that speaks
+// TLS both are as they are inside of it.
 //
 // Who owns it drives it: waits until the socket is readable, calls Fill, then lets Beast read with CompleteRead until
 // the piece is used up. Nothing blocks. One thread only.
@@ -16,12 +17,14 @@
 #include <boost/system/error_code.hpp>
 #include <cassert>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "relay/server/buffer_pool.h"
+#include "relay/server/tls_stream.h"
 
 namespace weir {
 
@@ -81,8 +84,15 @@ class BufferedStream {
 
   Socket& socket() { return socket_; }
 
+  // Before the first byte. From here on there is a `tls`, until DropTls, after which what is written goes out as it is.
+  void BeginTls(std::shared_ptr<const TlsCertificate> certificate, bool offers_http2);
+  void DropTls() { tls_.reset(); }
+  TlsStream* tls() const { return tls_.get(); }
+
   // Input. Fill reads what is there, once, into an empty piece; nothing there is zero bytes and no error.
   size_t Fill(boost::system::error_code& error);
+  // Whether the last Fill may have left something, so that there is nothing to wait for.
+  bool has_more_input() const { return has_more_input_; }
   std::string_view piece() const { return {piece_.get() + piece_begin_, piece_end_ - piece_begin_}; }
   void Consume(size_t bytes);
   // After it reads fail with this error, once the piece is used up.
@@ -94,13 +104,20 @@ class BufferedStream {
   void DropRead() { read_.Clear(); }
 
   // Output that is not sent yet.
-  size_t output_bytes() const { return output_.size() - output_sent_; }
+  size_t output_bytes() const { return plain_bytes() + (tls_ ? tls_->output_bytes() : 0); }
   std::string_view output() const { return std::string_view(output_).substr(output_sent_); }
   void Append(std::string_view text);
   // The last of it.
   void TakeBack(size_t bytes) { output_.resize(output_.size() - bytes); }
-  // Sends as much as the socket takes, and no more at once than kMostASend; that it would block is no error.
+  // Sends as much as the socket takes, and no more at once than kMostASend; that it would block is no error. Returns
+  // what the socket took.
   size_t Send(boost::system::error_code& error);
+  // Whether Send would do anything: output waits until hands are shaken.
+  bool may_send() const { return !tls_ || tls_->ready() || tls_->output_bytes() > 0; }
+  // After the last of it.
+  void EndOutput() {
+    if (tls_) tls_->WriteEnd();
+  }
   bool blocked() const { return blocked_; }  // at the last Send
   static constexpr size_t kMostASend = 4 * kPieceBytes;
 
@@ -164,7 +181,11 @@ class BufferedStream {
   }
 
  private:
+  size_t plain_bytes() const { return output_.size() - output_sent_; }
+  size_t Receive(boost::system::error_code& error);
   size_t CopyToTargets();
+  size_t SendPlain(boost::system::error_code& error);
+  size_t SendEncrypted(boost::system::error_code& error);
   void DropSent();
 
   Socket socket_;
@@ -176,6 +197,8 @@ class BufferedStream {
   std::string output_;
   size_t output_sent_ = 0;
   bool blocked_ = false;
+  bool has_more_input_ = false;
+  std::unique_ptr<TlsStream> tls_;                      // null: none
   std::array<boost::asio::mutable_buffer, 2> targets_;  // of the read; two: Beast's own buffer is a ring
   ReadSlot read_;
 };

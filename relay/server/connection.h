@@ -50,7 +50,7 @@ class Connection {
   virtual uint64_t group() const { return std::hash<std::string>()(address()); }
   // What is held for this connection is counted here; its output already is.
   virtual const std::shared_ptr<Account>& account() const = 0;
-  virtual bool secure() const = 0;       // a trusted proxy says that the client came by TLS
+  virtual bool secure() const = 0;       // by TLS to this port, or to a trusted proxy that says so
   virtual size_t io_thread() const = 0;  // index of its I/O thread
   virtual boost::asio::any_io_executor executor() = 0;
 

@@ -22,6 +22,7 @@ struct HttpRequest {
   std::string query;     // as sent, after '?'
   std::string address;   // of the client, as Connection::address
   std::string peer;      // of the socket: a proxy's where there is one
+  bool secure = false;   // it came by TLS to this port
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::vector<std::string> parameters;                       // what stood for the {…} of the route's path, decoded

@@ -428,6 +428,7 @@ void Http2Stage::OnWhole(Http2Stream& stream) {
                                                 JoinedHeader(request, "x-real-ip"));
   request.address = client == session_.peer() ? peer_ : client.to_string();
   request.peer = peer_;
+  request.secure = session_.stream().tls() != nullptr;
   counters_.http_requests.Add(1);
   stream.state = State::kWhole;
   whole_.push_back(stream.id);
@@ -644,9 +645,9 @@ void Http2Stage::OnShutdown() {
 
 }  // namespace
 
-std::unique_ptr<Stage> MakeHttp2Stage(Session& session) {
+std::unique_ptr<Stage> MakeHttp2Stage(Session& session, std::string_view begin) {
   auto stage = std::make_unique<Http2Stage>(session);
-  stage->Receive(kHttp2Preface);
+  if (!begin.empty()) stage->Receive(begin);
   return stage;
 }
 

@@ -1,4 +1,4 @@
-// The stage of a connection that speaks HTTP/2 without TLS: many requests at once, each a stream, to the routes of
+// The stage of a connection that speaks HTTP/2: many requests at once, each a stream, to the routes of
 // HTTP/1.1 and by its rules. nghttp2 knows the frames; it is known nowhere else.
 #pragma once
 
@@ -15,8 +15,8 @@ class Session;
 // What a client says first.
 inline constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-// Behind the preface.
-std::unique_ptr<Stage> MakeHttp2Stage(Session& session);
+// Behind the part of the preface that was read.
+std::unique_ptr<Stage> MakeHttp2Stage(Session& session, std::string_view begin);
 // Before the preface of a client that has asked for it over HTTP/1.1: the request is the first stream. Null where that
 // cannot be, because of the settings, and the request is untouched.
 std::unique_ptr<Stage> MakeHttp2Stage(Session& session, std::string_view settings, HttpRequest& request);

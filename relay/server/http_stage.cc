@@ -63,6 +63,7 @@ class HttpStage final : public Stage {
 
  private:
   SteadyTime NextDeadline() { return session_.thread().Now() + core_.settings.handshake_timeout; }
+  bool IsSecure() const { return session_.stream().tls() != nullptr; }
   bool InRequest() const { return parser_.has_value() && parser_->got_some(); }
   bool MayBeHttp2();
   bool Parse();
@@ -109,6 +110,10 @@ class HttpStage final : public Stage {
 };
 
 void HttpStage::OnInput() {
+  if (may_be_http2_ && session_.stream().tls() != nullptr && session_.stream().tls()->chose_http2()) {
+    handed_on_ = true;
+    return session_.SetStage(MakeHttp2Stage(session_, ""));
+  }
   if (waits_ && StillWaits()) return;
   while (!session_.ended() && !handed_on_) {
     if (session_.turn_is_over()) return;
@@ -137,7 +142,7 @@ bool HttpStage::MayBeHttp2() {
   preface_bytes_ += missing.size();
   if (preface_bytes_ < kHttp2Preface.size()) return true;
   handed_on_ = true;
-  session_.SetStage(MakeHttp2Stage(session_));
+  session_.SetStage(MakeHttp2Stage(session_, kHttp2Preface));
   return true;
 }
 
@@ -236,7 +241,10 @@ void HttpStage::OnRequest() {
   if (peer_text_.empty()) peer_text_ = session_.peer().to_string();
   auto asked = ToHttpRequest(request, client == session_.peer() ? peer_text_ : client.to_string(), peer_text_);
   if (!asked) return Fail(request, BadTarget(), "bad target");
-  if (const auto settings = Http2SettingsOf(request); settings && UpgradeToHttp2(*settings, *asked)) return;
+  asked->secure = IsSecure();
+  // Over TLS HTTP/2 is agreed upon in the handshake.
+  if (const auto settings = Http2SettingsOf(request); settings && !IsSecure() && UpgradeToHttp2(*settings, *asked))
+    return;
   head_only_ = asked->method == "HEAD";
   if (const auto answer = Ask(*asked)) return Answer(*answer);
   waits_ = true;
@@ -263,6 +271,7 @@ void HttpStage::BeginStream() {
   counters_.http_requests.Add(1);
   if (request.version() >= 11 && request.count(http::field::host) != 1) return Fail(request, NoHost(), "no Host");
   auto head = ToHttpRequest(request, Client(request).to_string(), session_.peer().to_string());
+  if (head) head->secure = IsSecure();
   handed_on_ = true;
   session_.SetStage(MakeStreamStage(session_, std::move(*parser_), *std::move(head), *stream_));
 }
@@ -293,9 +302,10 @@ void HttpStage::Upgrade(const BeastRequest& request, const IpAddress& client) {
   if (!session_.has_slot() && !session_.TakeSlot(client)) return Refuse(Refusal::kAddress);
   ClientIdentity identity{
       .address = client.to_string(), .host = std::string(request[http::field::host]), .group = GroupOf(client)};
+  identity.secure = IsSecure();
   if (core_.proxies.Contains(session_.peer())) {
     const std::string_view scheme = request["X-Forwarded-Proto"];
-    identity.secure = scheme == "https" || scheme == "wss";
+    identity.secure = identity.secure || scheme == "https" || scheme == "wss";
   }
   handed_on_ = true;
   session_.SetStage(MakeWebSocketStage(session_, request, std::move(identity)));

@@ -39,6 +39,11 @@ Status Server::Listen(bool take_over) {
   auto proxies = TrustedProxies::Parse(core_->settings.trusted_proxies);
   if (!proxies.ok()) return proxies.status();
   core_->proxies = std::move(proxies).value();
+  if (speaks_tls()) {
+    auto certificate = ServedCertificate::Open(core_->settings.tls);
+    if (!certificate.ok()) return certificate.status();
+    core_->certificate = std::move(certificate).value();
+  }
   auto listener = Listener::Open(core_->settings, take_over);
   if (!listener.ok()) return listener.status();
   RaiseFileLimit(core_->settings.max_connections);
@@ -46,6 +51,12 @@ Status Server::Listen(bool take_over) {
   acceptor_ = std::make_unique<Acceptor>(std::move(listener).value(), threads_);
   for (const auto& thread : threads_) thread->Start();
   return Status();
+}
+
+bool Server::speaks_tls() const { return !core_->settings.tls.empty(); }
+
+void Server::ReloadCertificate() {
+  if (core_->certificate) core_->certificate->ReloadSoon();
 }
 
 void Server::Accept() {
@@ -109,6 +120,7 @@ void Server::ForceShutdown() {
 
 ServerStats Server::Stats() const {
   ServerStats stats;
+  if (core_->certificate) core_->certificate->AddTo(stats.tls.emplace());
   for (const auto& thread : threads_) {
     const ThreadCounters& c = thread->counters();
     stats.connections += c.connections.value();
@@ -125,6 +137,9 @@ ServerStats Server::Stats() const {
     stats.received_bytes += c.received_bytes.value();
     stats.sent_bytes += c.sent_bytes.value();
     stats.pending_bytes += c.pending_bytes.value();
+    if (!stats.tls) continue;
+    stats.tls->handshakes += c.tls_handshakes.value();
+    stats.tls->handshake_failures += c.tls_handshake_failures.value();
   }
   return stats;
 }

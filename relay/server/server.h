@@ -1,4 +1,5 @@
-// Server: one port for WebSocket (at / or ServerSettings::websocket_path), HTTP/1.1 and HTTP/2 without TLS.
+// Server: one port for WebSocket (at / or ServerSettings::websocket_path), HTTP/1.1 and HTTP/2, all of it with TLS or
+// all without.
 //
 //   Server server(settings, router, factory);
 //   if (Status s = server.Listen(); !s.ok()) …  // "127.0.0.1:3334 is in use by another program; set WEIR_PORT …"
@@ -17,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "config/status.h"
@@ -45,6 +47,7 @@ struct ServerStats {
   uint64_t received_bytes = 0;
   uint64_t sent_bytes = 0;
   uint64_t pending_bytes = 0;  // output that waits, all connections
+  std::optional<TlsStats> tls;
 };
 
 class Server {
@@ -63,6 +66,9 @@ class Server {
   void Accept();
 
   uint16_t port() const { return port_; }  // the real one, after Listen
+  bool speaks_tls() const;
+  // Reads its files again, soon. After Listen.
+  void ReloadCertificate();
   size_t io_threads() const { return threads_.size(); }
   boost::asio::any_io_executor executor(size_t io_thread);
 

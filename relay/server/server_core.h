@@ -15,6 +15,7 @@
 #include "relay/server/connection.h"
 #include "relay/server/http.h"
 #include "relay/server/log_limit.h"
+#include "relay/server/served_certificate.h"
 #include "relay/server/server_settings.h"
 
 namespace weir {
@@ -43,6 +44,8 @@ struct alignas(64) ThreadCounters {
   Counter policy_closes;
   Counter protocol_errors;
   Counter pings_unanswered;
+  Counter tls_handshakes;
+  Counter tls_handshake_failures;
   Counter http_requests;
   Counter received_bytes;
   Counter sent_bytes;
@@ -91,8 +94,9 @@ struct ServerCore {
   const ServerSettings settings;
   const HttpRouter router;
   const ConnectionHandlerFactory factory;
-  TrustedProxies proxies;                       // set before the first socket
-  std::vector<const ThreadCounters*> counters;  // of each I/O thread, likewise
+  TrustedProxies proxies;                          // set before the first socket
+  std::unique_ptr<ServedCertificate> certificate;  // likewise; null: without TLS
+  std::vector<const ThreadCounters*> counters;     // of each I/O thread, likewise
   AddressSlots slots;
   const std::shared_ptr<Ledger> ledger;
   ServerLogs logs;

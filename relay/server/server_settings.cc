@@ -41,8 +41,14 @@ void Declare(SettingTable& table, ServerSettings& s) {
             "waits or without completing a message, and it is disconnected");
   table.Add("TRUSTED_PROXIES", &s.trusted_proxies,
             "addresses or networks (10.0.0.0/8) whose X-Forwarded-For is believed, comma-separated");
+  table.Add("TLS_CERT", &s.tls.certificate,
+            "file with the certificate, and those between it and its authority, in PEM form: the port speaks TLS "
+            "(https://, wss://); read again when it is renewed, and at SIGHUP; with TLS_KEY");
+  table.Add("TLS_KEY", &s.tls.key, "file with the key of TLS_CERT, in PEM form, without a password");
   table.Add("COMPRESSION", &s.compression, "whether permessage-deflate is agreed to; costs memory and time");
 }
+
+Status CheckTls(const TlsFiles& files) { return files.empty() ? Status() : TlsCertificate::Load(files).status(); }
 
 Ledger::Bounds LedgerBoundsOf(const ServerSettings& settings) {
   return {.address_bytes = settings.max_address_mb << 20, .always_bytes = kAlwaysBytes};

@@ -7,6 +7,7 @@
 
 #include "config/settings.h"
 #include "relay/account/ledger.h"
+#include "relay/server/tls_certificate.h"
 
 namespace weir {
 
@@ -25,9 +26,13 @@ struct ServerSettings {
   std::chrono::milliseconds ping_interval{30000};      // silence until a ping; twice as long: see server_settings.cc
   std::string trusted_proxies;                         // addresses whose X-Forwarded-For is believed, comma-separated
   bool compression = false;                            // permessage-deflate
+  TlsFiles tls;                                        // empty: without TLS
   std::string websocket_path = "/";                    // besides "/": where a proxy has it, of the relay's own address
 };
 void Declare(SettingTable& table, ServerSettings& settings);
+
+// Reads the files, where there are some.
+Status CheckTls(const TlsFiles& files);
 
 Ledger::Bounds LedgerBoundsOf(const ServerSettings& settings);
 

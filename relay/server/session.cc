@@ -12,7 +12,10 @@
 #include <limits>
 #include <utility>
 
+#include "relay/server/http.h"
 #include "relay/server/io_thread.h"
+#include "relay/server/last_answer.h"
+#include "relay/server/served_certificate.h"
 
 namespace weir {
 namespace {
@@ -27,9 +30,13 @@ constexpr uint64_t kSentBytesPerWork = 2;
 // For the peer to take the last words and to close.
 constexpr std::chrono::seconds kLinger{2};
 
-std::string Lost(const boost::system::error_code& error) {
-  return error == asio::error::eof ? "the client hung up" : "connection lost: " + error.message();
+std::string Lost(const boost::system::error_code& error, const TlsStream* tls) {
+  if (error == asio::error::eof) return "the client hung up";
+  const char* const fault = tls != nullptr ? tls->fault() : nullptr;
+  return "connection lost: " + (fault != nullptr ? "TLS: " + std::string(fault) : error.message());
 }
+
+HttpResponse SpeakTls() { return {.status = 400, .body = "this port speaks TLS: ask by https:// or wss://\n"}; }
 
 }  // namespace
 
@@ -41,6 +48,8 @@ Session::Session(IoThread& thread, BufferedStream::Socket socket, const Accepted
       last_sent_(last_heard_),
       refused_(accepted.refusal != Refusal::kNone) {
   if (accepted.has_slot) slot_ = peer_;
+  // Who is told no is told in HTTP/1.1.
+  if (const ServedCertificate* served = thread.core().certificate.get()) stream_.BeginTls(served->Now(), !refused_);
 }
 
 Session::~Session() {
@@ -142,18 +151,21 @@ void Session::FlushUpTo(Work most) {
   Work spent = 0;
   for (;;) {
     if (stream_.output_bytes() == 0 && stage_ && !ending_) spent += stage_->Produce();
+    if (stream_.output_bytes() == 0 && ending_) stream_.EndOutput();
     if (stream_.output_bytes() == 0) break;
     if (spent >= most) {
       flush_due_ = true;
       TurnSoon();
       break;
     }
+    if (!stream_.may_send()) break;
     boost::system::error_code error;
     const size_t sent = stream_.Send(error);
+    if (TlsStream* tls = stream_.tls()) spent += tls->TakeWork();
     thread_.counters().sent_bytes.Add(sent);
     if (sent > 0) last_sent_ = thread_.Now();
     if (error) {
-      End(Lost(error));
+      End(Lost(error, stream_.tls()));
       break;
     }
     if (stream_.blocked()) {
@@ -166,6 +178,7 @@ void Session::FlushUpTo(Work most) {
   Charge(spent);
   NotePending();
   if (stage_ && !ended()) stage_->OnSent();
+  if (ending_ && stream_.output_bytes() == 0) stream_.EndOutput();
   if (ending_ && stream_.output_bytes() == 0) OnAllSent();
 }
 
@@ -184,7 +197,7 @@ void Session::NotePending() {
 // What is kept of the input from turn to turn. A piece of which a part is left was read already, so it is not refused.
 void Session::NoteHeld() {
   const size_t kept = stage_ ? stage_->held_bytes() : 0;
-  const size_t held = (stream_.piece().empty() ? 0 : kPieceBytes) + kept;
+  const size_t held = (stream_.piece().empty() ? 0 : kPieceBytes) + (stream_.tls() ? TlsStream::kHeldBytes : 0) + kept;
   if (held == noted_held_) return;
   bool is_too_much = false;
   if (held < noted_held_) {
@@ -215,26 +228,56 @@ void Session::WaitWritable() {
   });
 }
 
+size_t Session::Fill(boost::system::error_code& error) {
+  TlsStream* const tls = stream_.tls();
+  const bool was_ready = tls == nullptr || tls->ready();
+  const size_t bytes = stream_.Fill(error);
+  thread_.counters().received_bytes.Add(bytes);
+  if (tls == nullptr) return bytes;
+  shook_hands_ = !was_ready && tls->ready();
+  if (shook_hands_) thread_.counters().tls_handshakes.Add(1);
+  Charge(tls->TakeWork());
+  if (tls->output_bytes() > 0 || shook_hands_) Flush();
+  return bytes;
+}
+
+// True where the client spoke HTTP without TLS.
+bool Session::AnswersInClear() {
+  const TlsStream& tls = *stream_.tls();
+  ThreadCounters& counters = thread_.counters();
+  if (tls.fault() == nullptr) return false;
+  if (!tls.ready()) counters.tls_handshake_failures.Add(1);
+  if (tls.spoke_http()) {
+    stream_.DropTls();
+    RefuseRequest(*this, counters.http_errors, SpeakTls(), "HTTP on a port that speaks TLS");
+    return true;
+  }
+  if (const auto line = thread_.core().logs.handshake.Take(thread_.Now()))
+    spdlog::info("{}: {}: {}{}", peer_.to_string(), tls.ready() ? "TLS ended" : "no TLS handshake", tls.fault(),
+                 line->Suffix());
+  return false;
+}
+
 void Session::OnReadable() {
   if (ended_ || (paused() && !ending_)) return;
   if (ending_) stream_.Consume(stream_.piece().size());
   boost::system::error_code error;
-  const size_t bytes = stream_.Fill(error);
-  thread_.counters().received_bytes.Add(bytes);
-  piece_was_full_ = bytes == kPieceBytes;
+  const size_t bytes = Fill(error);
   if (ending_) {
     stream_.Consume(bytes);
     input_ended_ = error.failed();
     // One that has only stopped to send may yet take what we have for it.
-    if (error && (error != asio::error::eof || half_closed_)) return End(cause_);
+    const bool is_greeted = stream_.tls() == nullptr || stream_.tls()->ready();
+    if (error && (error != asio::error::eof || half_closed_ || !is_greeted)) return End(cause_);
     return ReadOn();
   }
   if (bytes > 0) last_heard_ = thread_.Now();
+  if (error && stream_.tls() != nullptr && AnswersInClear()) return;
   if (error) {
     input_ended_ = true;
     stream_.EndInput(error);
   }
-  if (bytes > 0 || error) {
+  if (bytes > 0 || error || std::exchange(shook_hands_, false)) {
     Process();
   } else {
     ReadOn();
@@ -263,7 +306,7 @@ void Session::ReadOn() {
   if (ended_ || read_scheduled_ || input_ended_) return;
   // What a pause left in the piece is processed when it ends.
   if (!ending_ && (paused() || !stream_.piece().empty())) return;
-  if (!piece_was_full_) return WaitReadable();
+  if (!stream_.has_more_input()) return WaitReadable();
   // One piece a turn: the other connections of this thread come between.
   read_scheduled_ = true;
   readable_ = true;
@@ -293,6 +336,8 @@ void Session::End(std::string cause) {
 
 void Session::EndAfterOutput(std::string cause, Then then) {
   if (ended()) return;
+  // To somebody who was to begin with a handshake nothing can be said; who is refused still may.
+  if (stream_.tls() && !stream_.tls()->ready() && !refused_) return End(std::move(cause));
   ending_ = true;
   lingers_ = then == Then::kLinger;
   cause_ = std::move(cause);

@@ -116,6 +116,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   void WaitReadable();
   void WaitWritable();
   void OnReadable();
+  size_t Fill(boost::system::error_code& error);
+  bool AnswersInClear();
   void Process();
   void ReadOn();
   void OnAllSent();
@@ -149,8 +151,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   bool process_due_ = false;
   bool flush_due_ = false;
   bool waiting_writable_ = false;
-  bool piece_was_full_ = false;
   bool input_ended_ = false;
+  bool shook_hands_ = false;  // just now
   bool reads_always_ = false;
   bool processing_ = false;
   bool flushing_ = false;

@@ -1,8 +1,8 @@
-// node's own HTTP/2 against `weir gate` on a port: many streams at once, and streams that are given up.
+// node's own HTTP/2 against `weir gate` at an address: many streams at once, and streams that are given up.
 import assert from 'node:assert';
 import http2 from 'node:http2';
 
-const origin = `http://127.0.0.1:${process.argv[2]}`;
+const origin = process.argv[2];
 
 function ask(session, method, path, body = '') {
   return new Promise((resolve, reject) => {

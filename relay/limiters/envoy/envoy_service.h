@@ -6,11 +6,11 @@
 #include <memory>
 #include <optional>
 
-#include "relay/limiters/config_watch.h"
 #include "relay/limiters/envoy/envoy_api.h"
 #include "relay/limiters/envoy/envoy_metrics.h"
 #include "relay/limiters/envoy/envoy_settings.h"
 #include "relay/limiters/served_limiter.h"
+#include "relay/process/config_watch.h"
 #include "throttle/descriptors/descriptor_limiter.h"
 
 namespace weir {

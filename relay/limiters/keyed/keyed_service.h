@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "relay/limiters/config_watch.h"
 #include "relay/limiters/keyed/keyed_api.h"
 #include "relay/limiters/keyed/keyed_metrics.h"
 #include "relay/limiters/keyed/keyed_settings.h"
 #include "relay/limiters/served_limiter.h"
+#include "relay/process/config_watch.h"
 #include "relay/server/log_limit.h"
 #include "throttle/keyed/keyed_limiter.h"
 

@@ -10,11 +10,11 @@
 #include <string_view>
 #include <utility>
 
-#include "relay/limiters/config_watch.h"
 #include "relay/limiters/queued/queued_api.h"
 #include "relay/limiters/queued/queued_metrics.h"
 #include "relay/limiters/queued/queued_settings.h"
 #include "relay/limiters/served_limiter.h"
+#include "relay/process/config_watch.h"
 #include "throttle/queued/queued_limiter.h"
 
 namespace weir {

@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "config/status.h"
-#include "relay/limiters/file_mark.h"
 #include "relay/limiters/quota/calls_under_way.h"
 #include "relay/limiters/quota/quota_api.h"
 #include "relay/limiters/quota/quota_metrics.h"
@@ -29,6 +28,7 @@
 #include "relay/limiters/quota/store_health.h"
 #include "relay/limiters/quota/waiting_calls.h"
 #include "relay/metrics/metric_families.h"
+#include "relay/process/file_mark.h"
 #include "relay/server/http.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "relay/limiters/config_watch.h"
+#include "relay/process/config_watch.h"
 
 #include <utility>
 

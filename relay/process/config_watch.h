@@ -1,5 +1,4 @@
-// ConfigWatch: reads a limiter's part of the configuration again, when its file or files have changed and rest, or when
-// somebody asks for it.
+// ConfigWatch: reads files of an operator's again, when they have changed and rest, or when somebody asks for it.
 #pragma once
 
 #include <chrono>
@@ -9,13 +8,13 @@
 #include <stop_token>
 #include <thread>
 
-#include "relay/limiters/file_mark.h"
+#include "relay/process/file_mark.h"
 
 namespace weir {
 
 class ConfigWatch {
  public:
-  // Looks at the file; what it returns is done next, unless the file changed meanwhile. On the watch's own thread.
+  // Looks at the files; what it returns is done next, unless one changed meanwhile. On the watch's own thread.
   using Read = std::function<std::function<void()>()>;
 
   // `file` was read; it is looked at in every interval.

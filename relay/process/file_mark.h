@@ -36,7 +36,8 @@ class FileWatch {
  public:
   using List = std::function<std::vector<std::string>()>;
 
-  explicit FileWatch(std::string path) : FileWatch([paths = std::vector{std::move(path)}] { return paths; }) {}
+  explicit FileWatch(std::string path) : FileWatch(std::vector{std::move(path)}) {}
+  explicit FileWatch(std::vector<std::string> paths) : FileWatch([paths = std::move(paths)] { return paths; }) {}
   // Those that there are at a time, by their paths: one more or fewer is a change too.
   explicit FileWatch(List paths) : paths_(std::move(paths)) {}
 

@@ -1,0 +1,70 @@
+// When a file is read that others write.
+#include "relay/process/file_mark.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/fixtures/temp_directory.h"
+
+namespace weir {
+namespace {
+
+// By another name first, as an editor does.
+std::string WriteAnew(const TempDirectory& directory, const std::string& name, const std::string& text) {
+  WriteText(directory / (name + ".new"), text);
+  std::filesystem::rename(directory / (name + ".new"), directory / name);
+  return directory / name;
+}
+
+TEST(FileWatch, AFileIsReadWhenItRests) {
+  const TempDirectory directory;
+  const std::string path = WriteAnew(directory, "weir.yaml", "a");
+  FileWatch watch(path);
+  EXPECT_FALSE(watch.Look()) << "seen for the first time";
+  EXPECT_TRUE(watch.Look());
+  EXPECT_TRUE(watch.ReadWhole([] {}));
+  EXPECT_FALSE(watch.Look()) << "nothing is new";
+  for (const char* text : {"", "q", "qu", "quo"}) {
+    WriteText(directory / "weir.yaml", text);
+    EXPECT_FALSE(watch.Look()) << "\"" << text << "\": it is being written";
+  }
+  EXPECT_TRUE(watch.Look());
+}
+
+TEST(FileWatch, WhatChangesWhileItIsReadIsReadAgain) {
+  const TempDirectory directory;
+  FileWatch watch(WriteAnew(directory, "weir.yaml", "a"));
+  EXPECT_FALSE(watch.ReadWhole([&] { WriteText(directory / "weir.yaml", "half of"); }));
+  watch.Look();
+  EXPECT_TRUE(watch.Look());
+  EXPECT_TRUE(watch.ReadWhole([] {}));
+  EXPECT_FALSE(watch.ReadWhole([&] { WriteAnew(directory, "weir.yaml", "half of"); })) << "another file of that name";
+}
+
+TEST(FileWatch, AFileThatGoesIsAChange) {
+  const TempDirectory directory;
+  const std::string path = WriteAnew(directory, "weir.yaml", "a");
+  FileWatch watch(path);
+  EXPECT_TRUE(watch.ReadWhole([] {}));
+  watch.Look();
+  std::filesystem::remove(path);
+  EXPECT_FALSE(watch.Look());
+  EXPECT_TRUE(watch.Look());
+}
+
+TEST(FileWatch, SeveralFilesAreReadWhenAllOfThemRest) {
+  const TempDirectory directory;
+  FileWatch watch({WriteAnew(directory, "a", "1"), WriteAnew(directory, "b", "1")});
+  EXPECT_TRUE(watch.ReadWhole([] {}));
+  watch.Look();
+  WriteAnew(directory, "a", "22");
+  EXPECT_FALSE(watch.Look());
+  WriteAnew(directory, "b", "22");
+  EXPECT_FALSE(watch.Look()) << "the other one follows";
+  EXPECT_TRUE(watch.Look());
+  EXPECT_FALSE(watch.ReadWhole([&] { WriteAnew(directory, "b", "333"); }));
+}
+
+}  // namespace
+}  // namespace weir
