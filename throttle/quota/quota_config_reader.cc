@@ -132,14 +132,24 @@ void ReadQosClasses(const YamlValue& list, std::vector<QosClass>* classes) {
   });
 }
 
-// `tenants`: where a party may name its tenant.
+void ReadUsers(const YamlValue& list, LimitsByUser* users) {
+  if (!list) return;
+  users->clear();
+  list.Entries([&](std::string_view user, const YamlValue& limits) {
+    if (IsName(limits, "user", user)) ReadLimits(limits, &(*users)[std::string(user)]);
+  });
+}
+
+// `tenants`: where a party may name its tenant; `users`: where it has some.
 void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Keys keys,
                  std::map<std::string, LimitsByModel, std::less<>>* into, Denied* denied,
-                 std::map<std::string, std::string, std::less<>>* tenants = nullptr) {
+                 std::map<std::string, std::string, std::less<>>* tenants,
+                 std::map<std::string, LimitsByUser, std::less<>>* users) {
   if (!parties) return;
   into->clear();
   denied->clear();
   if (tenants != nullptr) tenants->clear();
+  if (users != nullptr) users->clear();
   const auto read = [&](std::string_view party, const YamlValue& models) {
     if (!IsName(models, what, party)) return;
     LimitsByModel& by_model = (*into)[std::string(party)];
@@ -150,6 +160,7 @@ void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Key
         if (!tenant.empty()) IsName(limits, "tenant", tenant);
         return;
       }
+      if (users != nullptr && model == "users") return ReadUsers(limits, &(*users)[std::string(party)]);
       if (!IsName(limits, "model", model)) return;
       bool deny = false;
       if (model == "deny") {
@@ -171,9 +182,11 @@ void ReadTiers(const YamlValue& section, TierRulesConfig* tiers) {
       defaults.Map([&](YamlMap& limits) { ReadTierLimits(limits, &tiers->default_limits); });
     ReadModelClasses(map.Optional("classes"), &tiers->model_classes);
     ReadQosClasses(map.Optional("qos"), &tiers->qos_classes);
-    ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, &tiers->tenants, &tiers->denied_tenants);
+    ReadUsers(map.Optional("users"), &tiers->users);
+    ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, &tiers->tenants, &tiers->denied_tenants,
+                nullptr, &tiers->tenant_users);
     ReadParties(map.Optional("api_keys"), "API key", YamlValue::Keys::kSecrets, &tiers->api_keys,
-                &tiers->denied_api_keys, &tiers->api_key_tenants);
+                &tiers->denied_api_keys, &tiers->api_key_tenants, nullptr);
   });
 }
 

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kOtherClass = "other";
 constexpr std::string_view kAnyModel = "*";
+constexpr std::string_view kAnyUser = "*";
 
 const TierLimits& NoLimits() {
   static const TierLimits none;
@@ -53,6 +54,14 @@ Status CheckOverrides(const std::string& what, const std::map<std::string, Limit
       if (Status checked = CheckLimits(limits, true); !checked.ok())
         return At(what + " " + (secret ? BeginOf(party) : Printable(party)) + ", model " + Printable(model), checked);
     }
+  }
+  return {};
+}
+
+Status CheckUsers(const std::string& where, const LimitsByUser& users) {
+  for (const auto& [user, limits] : users) {
+    if (Status name = CheckName("user", user); !name.ok()) return name;
+    if (Status checked = CheckLimits(limits); !checked.ok()) return At(where + "user " + Printable(user), checked);
   }
   return {};
 }
@@ -104,6 +113,10 @@ void TierPlan::AppendParty(const Requester& requester) {
     Append("key:");
     return AppendName(requester.api_key);
   }
+  AppendUser(requester);
+}
+
+void TierPlan::AppendUser(const Requester& requester) {
   if (!requester.tenant.empty()) {
     Append("tenant:");
     AppendName(requester.tenant);
@@ -112,6 +125,12 @@ void TierPlan::AppendParty(const Requester& requester) {
   if (requester.user.empty()) return;
   Append("user:");
   AppendName(requester.user);
+}
+
+// In escaped names there is no ':'.
+std::string_view TierPlan::TotalOf(std::string_view key) {
+  if (key.starts_with(kTotalOfKey)) return "key";
+  return key.find(":user:") == std::string_view::npos ? "tenant" : "user";
 }
 
 std::string_view TierPlan::EndKey() {
@@ -131,10 +150,10 @@ void TierPlan::Add(Tier tier, std::string_view key, const Limits& limits, bool o
 
 TierRules::TierRules(TierRulesConfig config)
     : config_(std::move(config)),
-      sorted_tenants_(Sorted(config_.tenants, config_.denied_tenants)),
+      sorted_tenants_(Sorted(config_.tenants, config_.denied_tenants, config_.tenant_users)),
       sorted_api_keys_(Sorted(config_.api_keys, config_.denied_api_keys)) {
   empty_ = IsEmpty(config_.default_limits) && sorted_tenants_.empty() && sorted_api_keys_.empty() &&
-           config_.api_key_tenants.empty();
+           config_.api_key_tenants.empty() && config_.users.empty();
   for (const ModelClass& of_models : config_.model_classes) {
     empty_ = empty_ && IsEmpty(of_models.limits) && !of_models.deny;
     for (const std::string& model : of_models.models) class_of_.Set(model, &of_models);
@@ -145,7 +164,8 @@ TierRules::TierRules(TierRulesConfig config)
 }
 
 TierRules::Parties TierRules::Sorted(const std::map<std::string, LimitsByModel, std::less<>>& stated,
-                                     const Denied& denied) {
+                                     const Denied& denied,
+                                     const std::map<std::string, LimitsByUser, std::less<>>& users) {
   Parties parties;
   for (const auto& [name, by_model] : stated) {
     Party& party = parties[name];
@@ -153,6 +173,7 @@ TierRules::Parties TierRules::Sorted(const std::map<std::string, LimitsByModel, 
       for (const Limit& limit : limits) (limit.total ? party.totals : party.overrides)[model].push_back(limit);
   }
   for (const auto& [name, models] : denied) parties[name].denied = models;
+  for (const auto& [name, by_user] : users) parties[name].users = by_user;
   return parties;
 }
 
@@ -175,6 +196,25 @@ void TierRules::PlanTotals(const Party* party, std::string_view kind, std::strin
     plan->Add(Tier::kTotal, key, all->second, true);
   if (const auto one = party->totals.find(model); one != party->totals.end() && model != kAnyModel)
     plan->Add(Tier::kTotal, key, one->second);
+}
+
+void TierRules::PlanTotalOfUser(const Party* tenant, const Requester& requester, TierPlan* plan) const {
+  if (requester.user.empty()) return;
+  const auto find = [](const LimitsByUser& users, std::string_view name) {
+    const auto found = users.find(name);
+    return found != users.end() ? &found->second : nullptr;
+  };
+  const Limits* limits = nullptr;
+  if (tenant != nullptr) {
+    limits = find(tenant->users, requester.user);
+    if (limits == nullptr) limits = find(tenant->users, kAnyUser);
+  }
+  if (limits == nullptr && requester.tenant.empty()) limits = find(config_.users, requester.user);
+  if (limits == nullptr) limits = find(config_.users, kAnyUser);
+  if (limits == nullptr) return;
+  plan->Append("total:");
+  plan->AppendUser(requester);
+  plan->Add(Tier::kTotal, plan->EndKey(), *limits, true);
 }
 
 std::string TierRules::FindDenied(const ModelClass* of_model, const QosClass* qos, const Party* key,
@@ -238,6 +278,7 @@ Status TierRules::MakePlan(std::string_view model, const Requester& asking, Tier
   plan->denied_ = FindDenied(of_model, qos, key, tenant, requester.tenant, model);
   PlanTotals(key, "key", requester.api_key, model, plan);
   PlanTotals(tenant, "tenant", requester.tenant, model, plan);
+  PlanTotalOfUser(tenant, requester, plan);
   PlanForParty(UserLimits(model, key, tenant, of_model), qos, requester, plan);
   const TierLimits& of_class = of_model != nullptr ? of_model->limits : NoLimits();
   plan->Add(Tier::kModel, "model", FirstOf(of_class.model, config_.default_limits.model));
@@ -290,7 +331,9 @@ Status CheckLimits(const Limits& limits, bool of_party) {
                          " at most");
   const auto totals = static_cast<size_t>(std::ranges::count(limits, true, &Limit::total));
   if (totals > 0 && !of_party)
-    return Status::Error("total: true is of the limits of tenants and API keys; elsewhere nobody's are added up");
+    return Status::Error(
+        "total: true is of the limits of tenants and API keys; those of `users` are totals without "
+        "it, and elsewhere nobody's are added up");
   if (totals > kMaxTotals)
     return Status::Error(std::to_string(totals) + " limits are totals, expected " + std::to_string(kMaxTotals) +
                          " at most");
@@ -357,6 +400,11 @@ Status CheckTierRules(const TierRulesConfig& config) {
   for (const auto& [key, tenant] : config.api_key_tenants) {
     if (Status name = CheckName("API key", key); !name.ok()) return name;
     if (Status name = CheckName("tenant", tenant); !name.ok()) return name;
+  }
+  if (Status checked = CheckUsers("", config.users); !checked.ok()) return checked;
+  for (const auto& [tenant, users] : config.tenant_users) {
+    if (Status name = CheckName("tenant", tenant); !name.ok()) return name;
+    if (Status checked = CheckUsers("tenant " + Printable(tenant) + ", ", users); !checked.ok()) return checked;
   }
   return CheckOverrides("API key", config.api_keys, true);
 }

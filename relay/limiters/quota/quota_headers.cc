@@ -29,7 +29,7 @@ std::string_view NameOf(Limit::Unit unit) { return unit == Limit::Unit::kRequest
 // "user_model-requests-3600", "user_model-tokens-bucket-60"
 std::string PolicyOf(const TierState& state) {
   std::string name(NameOf(state.tier));
-  if (state.tier == Tier::kTotal) name = state.key.starts_with(TierPlan::kTotalOfKey) ? "key_total" : "tenant_total";
+  if (state.tier == Tier::kTotal) name = std::string(TierPlan::TotalOf(state.key)) + "_total";
   name.append("-").append(NameOf(state.limit.unit));
   if (state.limit.kind == Limit::Kind::kBucket) name += "-bucket";
   return name + "-" + FormatNumber(ToSeconds(state.limit.per));

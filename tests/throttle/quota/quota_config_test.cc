@@ -61,6 +61,10 @@ TEST(QuotaConfigReader, TheExampleOfTheHeaderIsReadAsItSays) {
   const Limit million{.unit = kTokens, .amount = 1'000'000, .per = 24h, .total = true};
   expected.tiers.tenants = {{"acme", {{"gpt-4o", {{.amount = 500, .per = 1h}}}, {"*", fifty}}},
                             {"corp", {{"*", {million}}}}};
+  const auto daily = [](int64_t tokens) { return Limits{{.unit = kTokens, .amount = tokens, .per = 24h}}; };
+  expected.tiers.tenants["labs"] = {};
+  expected.tiers.tenant_users = {{"labs", {{"*", daily(50'000)}, {"bob", daily(9'000)}}}};
+  expected.tiers.users = {{"*", daily(100'000)}, {"alice", daily(900'000)}};
   expected.tiers.denied_tenants = {{"corp", {"o1"}}};
   expected.tiers.api_keys = {{"sk-abc123", {{"gpt-4o", {{.amount = 50, .per = 1h, .total = true}}}}},
                              {"sk-stolen", {}}};

@@ -161,6 +161,37 @@ quota:
   EXPECT_EQ(Take("m", {.user = "a", .tenant = "acme"}, 0).tier, Tier::kUserModel);
 }
 
+TEST_F(QuotaLimiterConfigured, ATotalOfAUserBoundsItOverAllModelsBesideItsTenantsAndItsKeys) {
+  Use(R"(
+quota:
+  tiers:
+    users: {"*": [{tokens: 100, per: 1h}], alice: [{tokens: 500, per: 1h}]}
+    tenants:
+      acme: {users: {"*": [{tokens: 50, per: 1h}]}, "*": [{tokens: 80, per: 1h, total: true}]}
+    api_keys:
+      sk-abc: {tenant: acme, "*": [{requests: 3, per: 1h, total: true}]}
+)");
+  EXPECT_TRUE(CountsAcrossModels(*limiter_->config()));
+  EXPECT_TRUE(Take("m", {.user = "a"}, 60).allowed);
+  const Decision refused = Take("n", {.user = "a"}, 41);
+  EXPECT_EQ(refused.tier, Tier::kTotal);
+  EXPECT_EQ(refused.reason,
+            "n, tier total (total:user:a): 60 of 100 tokens in 1 h, and 41 more asked for; try again in 1 h");
+  EXPECT_TRUE(Take("n", {.user = "b"}, 100).allowed);
+  EXPECT_TRUE(Take("n", {.user = "alice"}, 500).allowed);
+
+  EXPECT_TRUE(Take("m", {.user = "a", .api_key = "sk-abc"}, 50).allowed) << "another tenant's a";
+  EXPECT_EQ(Take("n", {.user = "a", .tenant = "acme"}, 1).reason,
+            "n, tier total (total:tenant:acme:user:a): 50 of 50 tokens in 1 h, and 1 more asked for; try again in 1 h");
+  EXPECT_EQ(Take("n", {.user = "b", .tenant = "acme"}, 31).reason,
+            "n, tier total (total:tenant:acme): 50 of 80 tokens in 1 h, and 31 more asked for; try again in 1 h");
+  EXPECT_TRUE(Take("n", {.user = "b", .tenant = "acme"}, 30).allowed);
+  EXPECT_TRUE(Take("m", {.user = "c", .tenant = "acme"}, 0).allowed);
+  EXPECT_TRUE(Take("m", {.user = "c", .api_key = "sk-abc"}, 0).allowed);
+  EXPECT_TRUE(Take("m", {.user = "c", .api_key = "sk-abc"}, 0).allowed);
+  EXPECT_EQ(Take("m", {.user = "d", .api_key = "sk-abc"}, 0).tier, Tier::kTotal);
+}
+
 TEST_F(QuotaLimiterConfigured, WhoNamesAClassAndNobodySharesItsLimit) {
   Use("quota: {tiers: {qos: [{name: free, priority: 3, limits: [{requests: 2, per: 3600}]}]}}");
   EXPECT_TRUE(Take("m", {.qos = "free"}).allowed);
@@ -178,7 +209,9 @@ TEST(QuotaConfigErrors, TellWhereWhatIsWrongStands) {
   };
   for (const Case& c :
        {Case{"quota: {tiers: {default: {model: [{requests: 5, per: 60, total: true}]}}}",
-             "total: true is of the limits of tenants and API keys; elsewhere nobody's are added up"},
+             "total: true is of the limits of tenants and API keys; those of `users` are totals without it, and "
+             "elsewhere "
+             "nobody's are added up"},
         Case{"quota: {models: {m: {also: ['a*b*']}}}", "a*b*: found more than one *, expected one at most"},
         Case{"quota: {models: {m: {also: [x]}, n: {also: [x]}}}", "x: stands for m already"},
         Case{"quota: {tiers: {tenants: {acme: {m: {denied: true}}}}}", "deny"}}) {
