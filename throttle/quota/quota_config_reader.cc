@@ -50,6 +50,19 @@ void ReadDuration(const YamlValue& value, NumberRange range, Duration* duration)
   *duration = FromSeconds(number.value() * unit->seconds);
 }
 
+// A length, or a word of the calendar.
+void ReadPer(const YamlValue& per, Limit* limit) {
+  std::string word;
+  if (per && !per.is_map()) per.Read(&word);
+  if (word == "day" || word == "month") {
+    limit->kind = word == "day" ? Limit::Kind::kCalendarDay : Limit::Kind::kCalendarMonth;
+    return;
+  }
+  ReadDuration(per, kPer, &limit->per);
+  if (limit->per % std::chrono::milliseconds(1) != Duration::zero())
+    per.Error("found " + FormatNumber(ToSeconds(limit->per)) + ", expected whole milliseconds");
+}
+
 void ReadLimit(const YamlValue& item, Limit* limit) {
   item.Map([&](YamlMap& map) {
     const YamlValue requests = map.Optional("requests");
@@ -63,10 +76,9 @@ void ReadLimit(const YamlValue& item, Limit* limit) {
     limit->unit = tokens ? Limit::Unit::kTokens : Limit::Unit::kRequests;
     map.Optional("total").Read(&limit->total);
     const YamlValue per = map.Required("per");
-    ReadDuration(per, kPer, &limit->per);
-    if (limit->per % std::chrono::milliseconds(1) != Duration::zero())
-      per.Error("found " + FormatNumber(ToSeconds(limit->per)) + ", expected whole milliseconds");
+    ReadPer(per, limit);
     if (const YamlValue burst = map.Optional("burst")) {
+      if (IsOfCalendar(*limit)) return burst.Error("found it beside a calendar day or month, expected a length (1d)");
       limit->kind = Limit::Kind::kBucket;
       burst.Read(&limit->burst, {.min = static_cast<double>(std::max<int64_t>(1, limit->amount)),
                                  .max = kLimitAmounts.max,
@@ -274,6 +286,10 @@ void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector
         .Read(&config->when_store_away, {{"refuse", WhenStoreAway::kRefuse}, {"allow", WhenStoreAway::kAllow}});
     ReadDuration(map.Optional("reservation_ttl"), kTtl, &config->reservation_ttl);
     map.Optional("shadow").Read(&config->shadow);
+    if (const YamlValue zone = map.Optional("time_zone")) {
+      zone.Read(&config->tiers.time_zone);
+      NoteError(zone, Calendar::Of(config->tiers.time_zone).status());
+    }
     ReadModels(map.Optional("models"), config, warnings);
     if (const YamlValue tiers = map.Optional("tiers")) ReadTiers(tiers, &config->tiers);
   });

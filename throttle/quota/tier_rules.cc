@@ -33,6 +33,22 @@ bool IsEmpty(const TierLimits& limits) {
   return limits.user_model.empty() && limits.model.empty() && limits.instance.empty();
 }
 
+// Of all that there are.
+bool AnyLimit(const TierRulesConfig& config, const auto& is) {
+  const auto in = [&](const Limits& limits) { return std::ranges::any_of(limits, is); };
+  const auto in_tier = [&](const TierLimits& of) { return in(of.user_model) || in(of.model) || in(of.instance); };
+  const auto in_lists = [&](const auto& lists) {
+    return std::ranges::any_of(lists, [&](const auto& list) { return in(list.second); });
+  };
+  const auto in_parties = [&](const auto& parties) {
+    return std::ranges::any_of(parties, [&](const auto& party) { return in_lists(party.second); });
+  };
+  return in_tier(config.default_limits) || in_lists(config.users) || in_parties(config.tenant_users) ||
+         in_parties(config.tenants) || in_parties(config.api_keys) ||
+         std::ranges::any_of(config.model_classes, in_tier, &ModelClass::limits) ||
+         std::ranges::any_of(config.qos_classes, in, &QosClass::limits);
+}
+
 Limit HourlyRequests(int64_t amount) { return {.amount = amount, .per = std::chrono::hours(1)}; }
 
 Status At(const std::string& where, const Status& status) {
@@ -143,9 +159,18 @@ void TierPlan::Add(Tier tier, std::string_view key, const Limits& limits, bool o
   for (const Limit& limit : limits) {
     assert(count_ < charges_.size() && "the rules were checked");
     charges_[count_] = {.key = key, .limit = limit, .of_all_models = of_all_models};
+    if (IsOfCalendar(limit)) charges_[count_].limit.per = EndOfPeriod(limit.kind);
     tiers_[count_] = tier;
     ++count_;
   }
+}
+
+Duration TierPlan::EndOfPeriod(Limit::Kind kind) {
+  const bool of_day = kind == Limit::Kind::kCalendarDay;
+  Duration& ends = of_day ? day_ends_ : month_ends_;
+  if (ends == Duration::zero())
+    ends = (of_day ? calendar_->EndOfDay(now_) : calendar_->EndOfMonth(now_)).time_since_epoch();
+  return ends;
 }
 
 TierRules::TierRules(TierRulesConfig config)
@@ -154,6 +179,10 @@ TierRules::TierRules(TierRulesConfig config)
       sorted_api_keys_(Sorted(config_.api_keys, config_.denied_api_keys)) {
   empty_ = IsEmpty(config_.default_limits) && sorted_tenants_.empty() && sorted_api_keys_.empty() &&
            config_.api_key_tenants.empty() && config_.users.empty();
+  uses_calendar_ = AnyLimit(config_, IsOfCalendar);
+  if (uses_calendar_) {
+    if (Result<Calendar> calendar = Calendar::Of(config_.time_zone); calendar.ok()) calendar_ = calendar.value();
+  }
   for (const ModelClass& of_models : config_.model_classes) {
     empty_ = empty_ && IsEmpty(of_models.limits) && !of_models.deny;
     for (const std::string& model : of_models.models) class_of_.Set(model, &of_models);
@@ -259,8 +288,10 @@ Requester TierRules::InItsTenant(const Requester& requester) const {
   return in_tenant;
 }
 
-Status TierRules::MakePlan(std::string_view model, const Requester& asking, TierPlan* plan) const {
+Status TierRules::MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now) const {
   if (Status checked = CheckRequester(asking); !checked.ok()) return checked;
+  plan->calendar_ = &calendar_;
+  plan->now_ = now;
   const Requester requester = InItsTenant(asking);
   const QosClass* qos = nullptr;
   if (!requester.qos.empty()) {
@@ -316,6 +347,9 @@ Status CheckLimit(const Limit& limit) {
   if (limit.amount < 1 || limit.amount > kMostAmount)
     return Status::Error(text + ": the amount is " + std::to_string(limit.amount) + ", expected 1.." +
                          std::to_string(kMostAmount));
+  if (IsOfCalendar(limit)) {
+    return limit.per == Duration::zero() ? Status() : Status::Error(text + ": a calendar day or month has no length");
+  }
   if (limit.per < kShortest || limit.per > kLongest || limit.per % std::chrono::milliseconds(1) != Duration::zero())
     return Status::Error(text + ": the time is " + FormatNumber(ToSeconds(limit.per)) +
                          " s, expected whole milliseconds within 1 s..366 days");
@@ -384,6 +418,7 @@ Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos) {
 }
 
 Status CheckTierRules(const TierRulesConfig& config) {
+  if (Status zone = Calendar::Of(config.time_zone).status(); !zone.ok()) return At("time_zone", zone);
   if (Status checked = CheckTierLimits("default", config.default_limits); !checked.ok()) return checked;
   for (size_t i = 0; i < config.model_classes.size(); ++i) {
     const ModelClass& of_models = config.model_classes[i];

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "config/status.h"
+#include "throttle/quota/calendar.h"
 #include "throttle/quota/limit.h"
 #include "throttle/quota/name_map.h"
 #include "throttle/quota/quota_store.h"
@@ -104,6 +105,7 @@ struct TierRulesConfig {
   std::map<std::string, LimitsByUser, std::less<>> tenant_users;  // by tenant
   Denied denied_tenants;
   Denied denied_api_keys;
+  std::string time_zone = "UTC";  // of calendar days and months
 
   // premium, priority 1, 500 requests/h; standard, 2, 100; free, 3, 10.
   static std::vector<QosClass> DefaultQosClasses();
@@ -146,7 +148,12 @@ class TierPlan {
   void AppendUser(const Requester& requester);  // in its tenant
   std::string_view EndKey();
   void Add(Tier tier, std::string_view key, const Limits& limits, bool of_all_models = false);
+  Duration EndOfPeriod(Limit::Kind kind);  // since 1970
 
+  const Calendar* calendar_ = nullptr;
+  WallTime now_;
+  Duration day_ends_{};  // once it was asked for
+  Duration month_ends_{};
   // Tenant and user stand in three keys, a QoS class, an instance, and the key and the tenant of totals in one; an
   // escaped name is three times as long.
   static constexpr size_t kMaxTextBytes = 11 * 3 * kMaxNameBytes;
@@ -174,8 +181,10 @@ class TierRules {
 
   // True where no request can meet any tier but qos: no plan is needed for those that name nobody.
   bool empty() const { return empty_; }
+  // Some limit is of a calendar day or month: `now` matters.
+  bool uses_calendar() const { return uses_calendar_; }
   // Of an empty plan. The error names the name that is wrong, or the classes that there are.
-  Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan) const;
+  Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now = {}) const;
   // The model's class, a bounded set of words: "other" where it has none.
   std::string_view ClassOf(std::string_view model) const;
   const TierRulesConfig& config() const { return config_; }
@@ -207,6 +216,8 @@ class TierRules {
 
   const TierRulesConfig config_;
   bool empty_ = false;
+  bool uses_calendar_ = false;
+  Calendar calendar_;
   // Into config_.
   NameMap<const ModelClass*> class_of_;  // by model
   NameMap<std::string_view> api_key_tenants_;

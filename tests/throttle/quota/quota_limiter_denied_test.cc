@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/manual_clock.h"
+#include "config/text/rfc3339.h"
 #include "throttle/quota/memory_store.h"
 #include "throttle/quota/quota_config_reader.h"
 #include "throttle/quota/quota_limiter.h"
@@ -24,7 +25,7 @@ class QuotaLimiterConfigured : public testing::Test {
     Result<QuotaConfig> config = Read(yaml);
     ASSERT_TRUE(config.ok()) << config.status().message();
     ASSERT_TRUE(CheckQuotaConfig(config.value()).ok());
-    limiter_.emplace(store_, std::move(config).value());
+    limiter_.emplace(store_, std::move(config).value(), Clock::System(), nullptr, Sleeper::System(), clock_);
   }
   Decision Take(std::string_view model, const Requester& requester = {}, int64_t tokens = 1) {
     return limiter_->Take({.model = model, .tokens = tokens, .requester = requester});
@@ -192,6 +193,50 @@ quota:
   EXPECT_EQ(Take("m", {.user = "d", .api_key = "sk-abc"}, 0).tier, Tier::kTotal);
 }
 
+// On 2026-10-25 clocks in Berlin go back from 3:00 to 2:00.
+TEST_F(QuotaLimiterConfigured, ADayAndAMonthAreThoseOfTheTimeZone) {
+  Use(R"(
+quota:
+  time_zone: Europe/Berlin
+  tiers:
+    users: {"*": [{tokens: 100, per: day}, {tokens: 150, per: month}]}
+)");
+  const Requester alice{.user = "alice"};
+  clock_.Set(*ParseTime("2026-10-24T22:00:00Z"));
+  EXPECT_TRUE(Take("m", alice, 100).allowed);
+  const Decision refused = Take("n", alice, 1);
+  EXPECT_EQ(refused.retry_after, std::chrono::hours(25));
+  EXPECT_EQ(refused.reason,
+            "n, tier total (total:user:alice): 100 of 100 tokens in a calendar day, and 1 more asked for; try again in "
+            "25 h");
+  clock_.Advance(std::chrono::hours(25) - Duration(1));
+  EXPECT_FALSE(Take("n", alice, 1).allowed);
+  clock_.Advance(Duration(1));
+  EXPECT_TRUE(Take("n", alice, 50).allowed);
+  clock_.Advance(std::chrono::hours(24));
+  const Decision of_month = Take("n", alice, 1);
+  EXPECT_EQ(of_month.retry_after, std::chrono::hours(5 * 24));
+  EXPECT_EQ(of_month.tiers.at(1).remaining, 0);
+  clock_.Set(*ParseTime("2026-10-31T23:00:00Z"));
+  EXPECT_TRUE(Take("n", alice, 100).allowed);
+  clock_.Advance(-std::chrono::minutes(5));
+  EXPECT_FALSE(Take("n", alice, 1).allowed) << "October again";
+}
+
+TEST_F(QuotaLimiterConfigured, AReservationIsSettledInTheDayInWhichItWasMade) {
+  Use(R"(quota: {tiers: {users: {"*": [{tokens: 100, per: day}]}}})");
+  const auto used = [&] { return limiter_->Explain({.model = "m", .requester = {.user = "alice"}}).tiers.at(0).used; };
+  clock_.Set(*ParseTime("2026-10-24T23:59:00Z"));
+  const Decision reserved = limiter_->Reserve({.model = "m", .tokens = 80, .requester = {.user = "alice"}});
+  ASSERT_TRUE(reserved.allowed);
+  clock_.Set(*ParseTime("2026-10-25T00:01:00Z"));
+  EXPECT_EQ(used(), 0);
+  EXPECT_TRUE(limiter_->Commit(reserved.reservation, 90).ok());
+  EXPECT_EQ(used(), 0);
+  clock_.Set(*ParseTime("2026-10-24T23:59:00Z"));
+  EXPECT_EQ(used(), 90);
+}
+
 TEST_F(QuotaLimiterConfigured, WhoNamesAClassAndNobodySharesItsLimit) {
   Use("quota: {tiers: {qos: [{name: free, priority: 3, limits: [{requests: 2, per: 3600}]}]}}");
   EXPECT_TRUE(Take("m", {.qos = "free"}).allowed);
@@ -214,6 +259,12 @@ TEST(QuotaConfigErrors, TellWhereWhatIsWrongStands) {
              "nobody's are added up"},
         Case{"quota: {models: {m: {also: ['a*b*']}}}", "a*b*: found more than one *, expected one at most"},
         Case{"quota: {models: {m: {also: [x]}, n: {also: [x]}}}", "x: stands for m already"},
+        Case{"quota: {time_zone: Europe/Atlantis}", "expected a time zone that /usr/share/zoneinfo has"},
+        Case{"quota: {tiers: {default: {model: [{requests: 5, per: day, burst: 9}]}}}",
+             "beside a calendar day or month"},
+        Case{"quota: {tiers: {default: {model: [{requests: 5, per: week}]}}}", "week"},
+        Case{"quota: {tiers: {default: {model: [{requests: 5, per: day}, {requests: 9, per: day}]}}}",
+             "two limits of the same kind and time"},
         Case{"quota: {tiers: {tenants: {acme: {m: {denied: true}}}}}", "deny"}}) {
     const Result<QuotaConfig> config = Read(std::string(c.yaml));
     ASSERT_FALSE(config.ok()) << c.yaml;
