@@ -27,6 +27,15 @@ add_library(weir_re2 INTERFACE)
 target_link_libraries(weir_re2 INTERFACE $<BUILD_INTERFACE:${WEIR_RE2_LIBRARY}> $<INSTALL_INTERFACE:re2>)
 set_target_properties(weir_re2 PROPERTIES EXPORT_NAME re2)
 
+# Abseil's own targets bring linker options that come in pairs, of which CMake drops some beside those of others.
+find_library(WEIR_ABSL_TIME_LIBRARY absl_time REQUIRED)
+find_library(WEIR_ABSL_TIME_ZONE_LIBRARY absl_time_zone REQUIRED)
+add_library(weir_absl_time INTERFACE)
+target_link_libraries(weir_absl_time INTERFACE
+                      $<BUILD_INTERFACE:${WEIR_ABSL_TIME_LIBRARY}> $<BUILD_INTERFACE:${WEIR_ABSL_TIME_ZONE_LIBRARY}>
+                      $<INSTALL_INTERFACE:absl_time> $<INSTALL_INTERFACE:absl_time_zone>)
+set_target_properties(weir_absl_time PROPERTIES EXPORT_NAME absl_time)
+
 find_library(WEIR_NGHTTP2_LIBRARY nghttp2 REQUIRED)
 add_library(weir_nghttp2 INTERFACE)
 target_link_libraries(weir_nghttp2 INTERFACE ${WEIR_NGHTTP2_LIBRARY})

@@ -8,6 +8,7 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 # What these link has no CMake configuration: strangers link it by its name, which weirConfig.cmake looks for.
 install(TARGETS weir_hiredis EXPORT weir-redis)
 install(TARGETS weir_re2 EXPORT weir-keyed)
+install(TARGETS weir_absl_time EXPORT weir-quota)
 foreach(component config config_yaml monitors_core monitors throttle rocksdb_throttle
                   redis by_name descriptors keyed keyed_redis queued quota quota_yaml quota_sqlite quota_redis quota_stores)
   install(TARGETS weir_${component} EXPORT weir-${component})
@@ -35,7 +36,7 @@ set(headers
     throttle/queued/endpoint_config throttle/queued/queued_events throttle/queued/queued_limiter
       # with
       throttle/by_name/window_kind throttle/keyed/shared_lease throttle/redis/redis_client_options throttle/redis/redis_url
-    throttle/quota/limit throttle/quota/memory_store throttle/quota/migrate throttle/quota/name_map
+    throttle/quota/calendar throttle/quota/limit throttle/quota/memory_store throttle/quota/migrate throttle/quota/name_map
     throttle/quota/naming_shares throttle/quota/open_store throttle/quota/profiles throttle/quota/quota
     throttle/quota/quota_config_reader throttle/quota/quota_limiter throttle/quota/quota_store throttle/quota/tier_rules
     throttle/quota/yaml_store throttle/quota/sqlite/sqlite_store throttle/quota/redis/redis_store)

@@ -23,7 +23,7 @@ void AddRateLimitFields(std::span<const LimitState> limits, HttpFields* fields) 
   for (const LimitState& limit : limits) {
     const std::string_view begin = policies.empty() ? "\"" : ", \"";
     policies.append(begin).append(limit.policy).append("\";q=").append(FieldInteger(limit.amount));
-    policies.append(";w=").append(WholeSeconds(limit.window));
+    if (limit.window > Duration::zero()) policies.append(";w=").append(WholeSeconds(limit.window));
     if (limit.of_tokens) policies += ";qu=\"tokens\"";
     if (limit.burst) policies.append(";weir-burst=").append(FieldInteger(*limit.burst));
     states.append(begin).append(limit.policy).append("\";r=").append(FieldInteger(limit.remaining));

@@ -19,7 +19,7 @@ using HttpFields = std::vector<std::pair<std::string, std::string>>;
 struct LimitState {
   std::string_view policy;
   int64_t amount = 0;  // in `window`
-  Duration window{};
+  Duration window{};   // 0: it has no length that is always the same
   int64_t remaining = 0;
   std::optional<Duration> reset;
   bool of_tokens = false;  // of requests, where nothing is said

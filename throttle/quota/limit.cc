@@ -35,13 +35,17 @@ std::string UnitText(const Limit& limit) {
 std::string MeterName(const Limit& limit) {
   std::string name = limit.unit == Limit::Unit::kRequests ? "r" : "t";
   if (limit.kind == Limit::Kind::kBucket) name += 'b';
+  if (limit.kind == Limit::Kind::kCalendarDay) name += 'd';
+  if (limit.kind == Limit::Kind::kCalendarMonth) name += 'm';
   return name + std::to_string(std::chrono::duration_cast<milliseconds>(limit.per).count());
 }
 
 std::string Describe(const Limit& limit) {
+  const std::string text = std::to_string(limit.amount) + " " + UnitText(limit);
+  if (IsOfCalendar(limit))
+    return text + (limit.kind == Limit::Kind::kCalendarDay ? " in a calendar day" : " in a calendar month");
   Length length = LengthOf(limit.per);
   if (length.count == 1 && length.unit == "days") length.unit = "day";
-  const std::string text = std::to_string(limit.amount) + " " + UnitText(limit);
   const std::string count = std::to_string(length.count) + " ";
   if (limit.kind == Limit::Kind::kWindow) return text + " in " + count + std::string(length.unit);
   return text + "/" + (length.count == 1 ? "" : count) + std::string(length.unit) + ", at most " +

@@ -2,6 +2,7 @@
 //
 //   window: at most `amount` in any `per`; what counts at t has left at t + per.
 //   bucket: begins full, with `burst`, and gets `amount` in every `per`, continuously, until it is full again.
+//   day, month: at most `amount` in each of the calendar; what counts leaves all at once, at its end.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +14,36 @@ namespace weir {
 
 struct Limit {
   enum class Unit : uint8_t { kRequests, kTokens };
-  enum class Kind : uint8_t { kWindow, kBucket };
+  enum class Kind : uint8_t { kWindow, kBucket, kCalendarDay, kCalendarMonth };
 
   Unit unit = Unit::kRequests;
   Kind kind = Kind::kWindow;
   int64_t amount = 0;  // > 0
-  Duration per{};      // 1 s .. 366 days, whole milliseconds
-  int64_t burst = 0;   // of a bucket: >= amount
+  // 1 s .. 366 days, whole milliseconds. Of a day or month nothing as it is stated, and in a charge the time since 1970
+  // at which this one is over: so each of them is a count of its own, and a store needs no calendar.
+  Duration per{};
+  int64_t burst = 0;  // of a bucket: >= amount
   // Of a tenant or an API key alone: one count for all its users and, where it stands under "*", all models.
   bool total = false;
 
   bool operator==(const Limit&) const = default;
 };
 
+inline bool IsOfCalendar(const Limit& limit) {
+  return limit.kind == Limit::Kind::kCalendarDay || limit.kind == Limit::Kind::kCalendarMonth;
+}
+// Of the day or month of a charge.
+inline WallTime EndOfPeriod(const Limit& limit) { return WallTime(limit.per); }
+
 // What may be asked for at once at most.
 inline int64_t MostAtOnce(const Limit& limit) {
   return limit.kind == Limit::Kind::kBucket ? limit.burst : limit.amount;
 }
 
-// "r3600000", "tb60000": unit, kind and length in ms: what keeps the counts of two limits of one key apart. Another
-// amount goes on with the same count.
+// "r3600000", "tb60000", "rm1764547200000": unit, kind, and length or end in ms: what keeps the counts of two limits of
+// one key apart. Another amount goes on with the same count.
 std::string MeterName(const Limit& limit);
-std::string Describe(const Limit& limit);  // "100 requests in 1 h", "100 tokens/h, at most 200 at once"
+// "100 requests in 1 h", "100 tokens/h, at most 200 at once", "100 tokens in a calendar month"
+std::string Describe(const Limit& limit);
 
 }  // namespace weir

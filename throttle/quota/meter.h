@@ -1,4 +1,5 @@
-// A Meter: the count of one limit of a tier, a window or a bucket. And a DayCount: the requests of the day.
+// A Meter: the count of one limit of a tier: a window, a bucket, or a day or month of the calendar. And a DayCount: the
+// requests of the day that begins with the first of them.
 //
 // Advance goes before every other call, with the same time.
 //
@@ -6,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <variant>
 
 #include "throttle/quota/limit.h"
@@ -14,6 +16,24 @@
 #include "throttle/quota/window_log.h"
 
 namespace weir {
+
+// Of a day or month, with its end. Whether it is over is the caller's business, which asks by another limit then.
+class PeriodCount {
+ public:
+  PeriodCount(const Limit& limit, WallTime now) : ends_(EndOfPeriod(limit)), now_(now) {}
+
+  void Advance(WallTime now) { now_ = now; }
+  int64_t used() const { return used_; }
+  Duration UntilEnd() const { return ends_ - now_; }
+  void Add(int64_t amount) { used_ = AddAmounts(used_, amount); }
+  void GiveBack(int64_t amount) { used_ -= std::min(used_, amount); }
+  bool Forgettable() const { return used_ == 0 || now_ >= ends_ + kPeriodKept; }
+
+ private:
+  WallTime ends_;
+  WallTime now_;
+  int64_t used_ = 0;
+};
 
 class Meter {
  public:
@@ -29,26 +49,34 @@ class Meter {
 
   bool Fits(int64_t amount, const Limit& limit) const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->used() + amount <= Most(limit);
+    if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->used() + amount <= Most(limit);
     return std::get<RefilledBucket>(count_).Holds(amount);
   }
   // Of what does not fit, and is at most MostAtOnce.
   Duration UntilFits(WallTime now, int64_t amount, const Limit& limit) const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->UntilFits(now, amount, Most(limit));
+    if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->UntilEnd();
     return std::get<RefilledBucket>(count_).UntilHolds(amount);
   }
   int64_t used() const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return std::min(kMostAmount, log->used());
+    if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->used();
     return std::get<RefilledBucket>(count_).lacks();
   }
 
   WindowLog::Ref Add(WallTime now, int64_t amount) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->Add(now, amount);
-    std::get<RefilledBucket>(count_).Take(amount);
+    if (auto* period = std::get_if<PeriodCount>(&count_)) {
+      period->Add(amount);
+    } else {
+      std::get<RefilledBucket>(count_).Take(amount);
+    }
     return 0;
   }
   // Of what was reserved so long ago.
   void GiveBack(WindowLog::Ref ref, int64_t amount, int64_t reserved, Duration since) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->GiveBack(ref, amount);
+    if (auto* period = std::get_if<PeriodCount>(&count_)) return period->GiveBack(amount);
     std::get<RefilledBucket>(count_).GiveBack(amount, reserved, since);
   }
 
@@ -59,15 +87,17 @@ class Meter {
   bool Forgettable() const {
     if (pins_ > 0) return false;
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->used() == 0;
+    if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->Forgettable();
     return std::get<RefilledBucket>(count_).IsFull();
   }
 
  private:
   static int64_t Most(const Limit& limit) { return std::min(kMostAmount, limit.amount); }
 
-  using Count = std::variant<WindowLog, RefilledBucket>;
+  using Count = std::variant<WindowLog, RefilledBucket, PeriodCount>;
   static Count Begin(const Limit& limit, WallTime now) {
     if (limit.kind == Limit::Kind::kBucket) return RefilledBucket(limit, now);
+    if (IsOfCalendar(limit)) return PeriodCount(limit, now);
     return WindowLog(limit.per);
   }
 

@@ -43,6 +43,8 @@ std::string Describe(const ModelQuota& quota);  // "500 requests/min, 30000 toke
 
 inline constexpr Duration kMinute = std::chrono::minutes(1);
 inline constexpr Duration kDay = std::chrono::hours(24);
+// After its end the count of a calendar day or month is kept: the clock may step back, or another machine's be behind.
+inline constexpr Duration kPeriodKept = std::chrono::hours(1);
 
 // What counts at this moment; what is reserved counts as used.
 struct ModelUsage {

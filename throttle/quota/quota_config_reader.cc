@@ -50,6 +50,19 @@ void ReadDuration(const YamlValue& value, NumberRange range, Duration* duration)
   *duration = FromSeconds(number.value() * unit->seconds);
 }
 
+// A length, or a word of the calendar.
+void ReadPer(const YamlValue& per, Limit* limit) {
+  std::string word;
+  if (per && !per.is_map()) per.Read(&word);
+  if (word == "day" || word == "month") {
+    limit->kind = word == "day" ? Limit::Kind::kCalendarDay : Limit::Kind::kCalendarMonth;
+    return;
+  }
+  ReadDuration(per, kPer, &limit->per);
+  if (limit->per % std::chrono::milliseconds(1) != Duration::zero())
+    per.Error("found " + FormatNumber(ToSeconds(limit->per)) + ", expected whole milliseconds");
+}
+
 void ReadLimit(const YamlValue& item, Limit* limit) {
   item.Map([&](YamlMap& map) {
     const YamlValue requests = map.Optional("requests");
@@ -63,10 +76,9 @@ void ReadLimit(const YamlValue& item, Limit* limit) {
     limit->unit = tokens ? Limit::Unit::kTokens : Limit::Unit::kRequests;
     map.Optional("total").Read(&limit->total);
     const YamlValue per = map.Required("per");
-    ReadDuration(per, kPer, &limit->per);
-    if (limit->per % std::chrono::milliseconds(1) != Duration::zero())
-      per.Error("found " + FormatNumber(ToSeconds(limit->per)) + ", expected whole milliseconds");
+    ReadPer(per, limit);
     if (const YamlValue burst = map.Optional("burst")) {
+      if (IsOfCalendar(*limit)) return burst.Error("found it beside a calendar day or month, expected a length (1d)");
       limit->kind = Limit::Kind::kBucket;
       burst.Read(&limit->burst, {.min = static_cast<double>(std::max<int64_t>(1, limit->amount)),
                                  .max = kLimitAmounts.max,
@@ -132,14 +144,24 @@ void ReadQosClasses(const YamlValue& list, std::vector<QosClass>* classes) {
   });
 }
 
-// `tenants`: where a party may name its tenant.
+void ReadUsers(const YamlValue& list, LimitsByUser* users) {
+  if (!list) return;
+  users->clear();
+  list.Entries([&](std::string_view user, const YamlValue& limits) {
+    if (IsName(limits, "user", user)) ReadLimits(limits, &(*users)[std::string(user)]);
+  });
+}
+
+// `tenants`: where a party may name its tenant; `users`: where it has some.
 void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Keys keys,
                  std::map<std::string, LimitsByModel, std::less<>>* into, Denied* denied,
-                 std::map<std::string, std::string, std::less<>>* tenants = nullptr) {
+                 std::map<std::string, std::string, std::less<>>* tenants,
+                 std::map<std::string, LimitsByUser, std::less<>>* users) {
   if (!parties) return;
   into->clear();
   denied->clear();
   if (tenants != nullptr) tenants->clear();
+  if (users != nullptr) users->clear();
   const auto read = [&](std::string_view party, const YamlValue& models) {
     if (!IsName(models, what, party)) return;
     LimitsByModel& by_model = (*into)[std::string(party)];
@@ -150,6 +172,7 @@ void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Key
         if (!tenant.empty()) IsName(limits, "tenant", tenant);
         return;
       }
+      if (users != nullptr && model == "users") return ReadUsers(limits, &(*users)[std::string(party)]);
       if (!IsName(limits, "model", model)) return;
       bool deny = false;
       if (model == "deny") {
@@ -171,9 +194,11 @@ void ReadTiers(const YamlValue& section, TierRulesConfig* tiers) {
       defaults.Map([&](YamlMap& limits) { ReadTierLimits(limits, &tiers->default_limits); });
     ReadModelClasses(map.Optional("classes"), &tiers->model_classes);
     ReadQosClasses(map.Optional("qos"), &tiers->qos_classes);
-    ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, &tiers->tenants, &tiers->denied_tenants);
+    ReadUsers(map.Optional("users"), &tiers->users);
+    ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, &tiers->tenants, &tiers->denied_tenants,
+                nullptr, &tiers->tenant_users);
     ReadParties(map.Optional("api_keys"), "API key", YamlValue::Keys::kSecrets, &tiers->api_keys,
-                &tiers->denied_api_keys, &tiers->api_key_tenants);
+                &tiers->denied_api_keys, &tiers->api_key_tenants, nullptr);
   });
 }
 
@@ -261,6 +286,10 @@ void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector
         .Read(&config->when_store_away, {{"refuse", WhenStoreAway::kRefuse}, {"allow", WhenStoreAway::kAllow}});
     ReadDuration(map.Optional("reservation_ttl"), kTtl, &config->reservation_ttl);
     map.Optional("shadow").Read(&config->shadow);
+    if (const YamlValue zone = map.Optional("time_zone")) {
+      zone.Read(&config->tiers.time_zone);
+      NoteError(zone, Calendar::Of(config->tiers.time_zone).status());
+    }
     ReadModels(map.Optional("models"), config, warnings);
     if (const YamlValue tiers = map.Optional("tiers")) ReadTiers(tiers, &config->tiers);
   });

@@ -6,6 +6,7 @@
 //     when_store_away: refuse               # or allow
 //     reservation_ttl: 600                  # seconds
 //     shadow: false
+//     time_zone: Europe/Berlin              # of calendar days and months; absent: UTC
 //     models:
 //       gpt-4o: {max_rpm: 500, max_tpm: 30000, max_rpd: 0}   # what is not stated is 0, no limit
 //       gpt-4-turbo: {max_rpm: 500, also: ["gpt-4-turbo-2*", gpt-4-1106-preview]}   # counted together, as gpt-4-turbo
@@ -23,16 +24,22 @@
 //       tenants:
 //         acme: {gpt-4o: [{requests: 500, per: 3600}], "*": [{requests: 50, per: 3600}]}   # for each user, a model
 //         corp: {"*": [{tokens: 1000000, per: 86400, total: true}], o1: {deny: true}}      # for all users and models
+//         labs: {users: {"*": [{tokens: 50000, per: 1d}], bob: [{tokens: 9000, per: 1d}]}} # each user, all models
+//       users:
+//         "*": [{tokens: 100000, per: day}]     # each user of whom no tenant says otherwise, over all models
+//         alice: [{tokens: 900000, per: 1d}]    # alice of no tenant
 //       api_keys:
 //         sk-abc123: {tenant: acme, gpt-4o: [{requests: 50, per: 3600, total: true}]}      # for all users, on gpt-4o
 //         sk-stolen: {deny: true}
 //
-// A limit is {requests: N or tokens: N, per: seconds}; with `burst: M` a bucket: begins full, gets N in every `per`,
-// holds at most M. With `total: true`, of a tenant or an API key alone, it is one count for all its users: on the model
-// under which it stands, or under "*" on all models together; without, each user has it for each model. Names with a
-// `*` are patterns: an exact name comes before them, and of several the one with most other characters. The tenant of
-// an API key is that of its requests which name none. Other sections of the file are other rooms' (ReadQuotaConfig
-// looks at `quota` alone and lets the names of `other_sections` pass).
+// A limit is {requests: N or tokens: N, per: seconds}; `per` may have a unit (90s, 5m, 1h, 7d), or be a day or month of
+// the calendar. With `burst: M` it is a bucket: begins full, gets N in every `per`, holds at most M. With `total:
+// true`, of a tenant or an API key alone, it is one count for all its users: on the model under which it stands, or
+// under "*" on all models together; without, each user has it for each model. Those of `users` are one count for a user
+// over all models: its tenant's for its name, its tenant's for "*", those for its name where it has no tenant, those
+// for "*", the first that there are. Names with a `*` are patterns: an exact name comes before them, and of several the
+// one with most other characters. The tenant of an API key is that of its requests which name none. Other sections of
+// the file are other rooms' (ReadQuotaConfig looks at `quota` alone and lets the names of `other_sections` pass).
 #pragma once
 
 #include <string>

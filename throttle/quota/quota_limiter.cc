@@ -71,7 +71,7 @@ std::string_view QuotaLimiter::Rules::CountedAs(std::string_view name) const {
 struct QuotaLimiter::Question {
   explicit Question(Call c) : call(c) {}  // as an aggregate all of it would be cleared, the room of the plan too
   // False where it needs no store to refuse it, as the decision then says.
-  bool Prepare(const Rules& rules, const QuotaRequest& request, Decision* refusal);
+  bool Prepare(const Rules& rules, const QuotaRequest& request, const WallClock& date, Decision* refusal);
   Charge ChargeOf(const Rules& rules) const;
   Duration HoldFor(const QuotaConfig& config) const {
     return std::clamp(ttl.value_or(config.reservation_ttl), kMinReservationTtl, kMaxReservationTtl);
@@ -88,7 +88,8 @@ struct QuotaLimiter::Question {
   bool denied = false;
 };
 
-bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& request, Decision* refusal) {
+bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& request, const WallClock& date,
+                                     Decision* refusal) {
   const auto refuse = [&](QuotaCode code, std::string reason) {
     refusal->code = code;
     refusal->reason = std::move(reason);
@@ -113,7 +114,8 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
   every_tier = request.every_tier || call == Call::kExplain;
   if (rules.tiers.empty() && request.requester.empty()) return true;
   plan.emplace();
-  const Status planned = rules.tiers.MakePlan(model, request.requester, &*plan);
+  const WallTime now = rules.tiers.uses_calendar() ? date.Now() : WallTime();
+  const Status planned = rules.tiers.MakePlan(model, request.requester, &*plan, now);
   denied = denied || !plan->denied().empty();
   return planned.ok() || refuse(QuotaCode::kInvalidName, planned.message());
 }
@@ -148,8 +150,8 @@ Charge QuotaLimiter::Question::ChargeOf(const Rules& rules) const {
 }
 
 QuotaLimiter::QuotaLimiter(QuotaStore& store, QuotaConfig config, const Clock& clock, QuotaObserver* observer,
-                           Sleeper& sleeper)
-    : store_(store), clock_(clock), observer_(observer), sleeper_(sleeper), id_(NextLimiterId()) {
+                           Sleeper& sleeper, const WallClock& date)
+    : store_(store), clock_(clock), observer_(observer), sleeper_(sleeper), date_(date), id_(NextLimiterId()) {
   Use(std::move(config));
 }
 
@@ -280,7 +282,7 @@ Decision QuotaLimiter::Ask(Call call, const QuotaRequest& request) {
   const Rules& rules = *this->rules();
   Question question(call);
   Decision decision;
-  if (question.Prepare(rules, request, &decision)) {
+  if (question.Prepare(rules, request, date_, &decision)) {
     const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
     Charge charge = question.ChargeOf(rules);
     if (naming_.store_is_nearly_full()) [[unlikely]]
@@ -329,7 +331,7 @@ void QuotaLimiter::Submit(Call call, const QuotaRequest& request, std::function<
   waiting->rules = rules();
   const Rules& rules = *waiting->rules;
   Decision refusal;
-  if (!waiting->question.Prepare(rules, request, &refusal)) {
+  if (!waiting->question.Prepare(rules, request, date_, &refusal)) {
     Observe(rules, waiting->question, refusal);
     return done(std::move(refusal));
   }

@@ -175,10 +175,12 @@ class QuotaLimiter {
  public:
   using Call = QuotaObserver::Call;
 
-  // The store, the clock (for latency and deadlines), the observer, which may be null, and the sleeper outlive it. It
-  // does not speak to the store yet: StateQuotas does. The configuration was checked.
+  // The store, the clock (for latency and deadlines), the observer, which may be null, the sleeper, and the clock by
+  // which it is this day or another outlive it. It does not speak to the store yet: StateQuotas does. The configuration
+  // was checked.
   explicit QuotaLimiter(QuotaStore& store, QuotaConfig config = {}, const Clock& clock = Clock::System(),
-                        QuotaObserver* observer = nullptr, Sleeper& sleeper = Sleeper::System());
+                        QuotaObserver* observer = nullptr, Sleeper& sleeper = Sleeper::System(),
+                        const WallClock& date = WallClock::System());
   // Waits for the answers that are under way.
   ~QuotaLimiter();
   QuotaLimiter(const QuotaLimiter&) = delete;
@@ -292,6 +294,7 @@ class QuotaLimiter {
   const Clock& clock_;
   QuotaObserver* const observer_;
   Sleeper& sleeper_;
+  const WallClock& date_;
 
   const uint64_t id_;               // among all limiters that ever were in this process
   std::atomic<uint64_t> epoch_{0};  // of rules_: what a thread remembers of them is good for one epoch

@@ -71,7 +71,8 @@ bool CountsAcrossModels(const QuotaConfig& config) {
       return all != party.second.end() && std::ranges::any_of(all->second, &Limit::total);
     });
   };
-  return any(config.tiers.tenants) || any(config.tiers.api_keys);
+  const TierRulesConfig& tiers = config.tiers;
+  return any(tiers.tenants) || any(tiers.api_keys) || !tiers.users.empty() || !tiers.tenant_users.empty();
 }
 
 ModelQuota QuotaLimiter::CutDown(const ModelQuota& quota) {

@@ -40,9 +40,9 @@ std::string TierReason(int64_t tokens, const TierPlan& plan, size_t charge, int6
     return text + (counts_tokens ? Tokens(tokens) : std::string("one request")) +
            " at once can never go where the limit is " + Describe(limit);
   }
-  text += limit.kind == Limit::Kind::kWindow
-              ? Text(used) + " of " + Describe(limit)
-              : Used(used, limit.burst, counts_tokens ? "tokens" : "requests") + " are taken (" + Describe(limit) + ")";
+  text += limit.kind == Limit::Kind::kBucket
+              ? Used(used, limit.burst, counts_tokens ? "tokens" : "requests") + " are taken (" + Describe(limit) + ")"
+              : Text(used) + " of " + Describe(limit);
   if (counts_tokens) text += ", and " + Text(tokens) + " more asked for";
   return text;
 }

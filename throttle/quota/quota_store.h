@@ -18,6 +18,8 @@
 //  * How a reservation ended is remembered, so that saying the same again changes nothing: for kSettledKept after it
 //    was settled, for kExpiredKept after its deadline, and of a model the last kMostEnded, of which those go first
 //    whose time is over first. A reset forgets it; so does the end of a store that has reservations in memory alone.
+//  * A day or month of the calendar is a count of its own, from which what was reserved there is settled, whenever
+//  that is. It is the caller who says, by his clock, which one he is in (Limit::per); the store says how long it lasts.
 //  * A bucket keeps its debt: what it lacks to be full. That is paid off at the rate of the limit that it was last
 //  asked by. What is given back to it is at most what the refill since has not paid already, of `reserved` made at t0:
 //  max(0, reserved - floor(rate * (now - t0))). So nobody gets more than its burst at once by waiting with a refund.

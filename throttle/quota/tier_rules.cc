@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kOtherClass = "other";
 constexpr std::string_view kAnyModel = "*";
+constexpr std::string_view kAnyUser = "*";
 
 const TierLimits& NoLimits() {
   static const TierLimits none;
@@ -30,6 +31,22 @@ Status UnknownQos(std::string_view name, const std::vector<QosClass>& classes) {
 
 bool IsEmpty(const TierLimits& limits) {
   return limits.user_model.empty() && limits.model.empty() && limits.instance.empty();
+}
+
+// Of all that there are.
+bool AnyLimit(const TierRulesConfig& config, const auto& is) {
+  const auto in = [&](const Limits& limits) { return std::ranges::any_of(limits, is); };
+  const auto in_tier = [&](const TierLimits& of) { return in(of.user_model) || in(of.model) || in(of.instance); };
+  const auto in_lists = [&](const auto& lists) {
+    return std::ranges::any_of(lists, [&](const auto& list) { return in(list.second); });
+  };
+  const auto in_parties = [&](const auto& parties) {
+    return std::ranges::any_of(parties, [&](const auto& party) { return in_lists(party.second); });
+  };
+  return in_tier(config.default_limits) || in_lists(config.users) || in_parties(config.tenant_users) ||
+         in_parties(config.tenants) || in_parties(config.api_keys) ||
+         std::ranges::any_of(config.model_classes, in_tier, &ModelClass::limits) ||
+         std::ranges::any_of(config.qos_classes, in, &QosClass::limits);
 }
 
 Limit HourlyRequests(int64_t amount) { return {.amount = amount, .per = std::chrono::hours(1)}; }
@@ -53,6 +70,14 @@ Status CheckOverrides(const std::string& what, const std::map<std::string, Limit
       if (Status checked = CheckLimits(limits, true); !checked.ok())
         return At(what + " " + (secret ? BeginOf(party) : Printable(party)) + ", model " + Printable(model), checked);
     }
+  }
+  return {};
+}
+
+Status CheckUsers(const std::string& where, const LimitsByUser& users) {
+  for (const auto& [user, limits] : users) {
+    if (Status name = CheckName("user", user); !name.ok()) return name;
+    if (Status checked = CheckLimits(limits); !checked.ok()) return At(where + "user " + Printable(user), checked);
   }
   return {};
 }
@@ -104,6 +129,10 @@ void TierPlan::AppendParty(const Requester& requester) {
     Append("key:");
     return AppendName(requester.api_key);
   }
+  AppendUser(requester);
+}
+
+void TierPlan::AppendUser(const Requester& requester) {
   if (!requester.tenant.empty()) {
     Append("tenant:");
     AppendName(requester.tenant);
@@ -112,6 +141,12 @@ void TierPlan::AppendParty(const Requester& requester) {
   if (requester.user.empty()) return;
   Append("user:");
   AppendName(requester.user);
+}
+
+// In escaped names there is no ':'.
+std::string_view TierPlan::TotalOf(std::string_view key) {
+  if (key.starts_with(kTotalOfKey)) return "key";
+  return key.find(":user:") == std::string_view::npos ? "tenant" : "user";
 }
 
 std::string_view TierPlan::EndKey() {
@@ -124,17 +159,30 @@ void TierPlan::Add(Tier tier, std::string_view key, const Limits& limits, bool o
   for (const Limit& limit : limits) {
     assert(count_ < charges_.size() && "the rules were checked");
     charges_[count_] = {.key = key, .limit = limit, .of_all_models = of_all_models};
+    if (IsOfCalendar(limit)) charges_[count_].limit.per = EndOfPeriod(limit.kind);
     tiers_[count_] = tier;
     ++count_;
   }
 }
 
+Duration TierPlan::EndOfPeriod(Limit::Kind kind) {
+  const bool of_day = kind == Limit::Kind::kCalendarDay;
+  Duration& ends = of_day ? day_ends_ : month_ends_;
+  if (ends == Duration::zero())
+    ends = (of_day ? calendar_->EndOfDay(now_) : calendar_->EndOfMonth(now_)).time_since_epoch();
+  return ends;
+}
+
 TierRules::TierRules(TierRulesConfig config)
     : config_(std::move(config)),
-      sorted_tenants_(Sorted(config_.tenants, config_.denied_tenants)),
+      sorted_tenants_(Sorted(config_.tenants, config_.denied_tenants, config_.tenant_users)),
       sorted_api_keys_(Sorted(config_.api_keys, config_.denied_api_keys)) {
   empty_ = IsEmpty(config_.default_limits) && sorted_tenants_.empty() && sorted_api_keys_.empty() &&
-           config_.api_key_tenants.empty();
+           config_.api_key_tenants.empty() && config_.users.empty();
+  uses_calendar_ = AnyLimit(config_, IsOfCalendar);
+  if (uses_calendar_) {
+    if (Result<Calendar> calendar = Calendar::Of(config_.time_zone); calendar.ok()) calendar_ = calendar.value();
+  }
   for (const ModelClass& of_models : config_.model_classes) {
     empty_ = empty_ && IsEmpty(of_models.limits) && !of_models.deny;
     for (const std::string& model : of_models.models) class_of_.Set(model, &of_models);
@@ -145,7 +193,8 @@ TierRules::TierRules(TierRulesConfig config)
 }
 
 TierRules::Parties TierRules::Sorted(const std::map<std::string, LimitsByModel, std::less<>>& stated,
-                                     const Denied& denied) {
+                                     const Denied& denied,
+                                     const std::map<std::string, LimitsByUser, std::less<>>& users) {
   Parties parties;
   for (const auto& [name, by_model] : stated) {
     Party& party = parties[name];
@@ -153,6 +202,7 @@ TierRules::Parties TierRules::Sorted(const std::map<std::string, LimitsByModel, 
       for (const Limit& limit : limits) (limit.total ? party.totals : party.overrides)[model].push_back(limit);
   }
   for (const auto& [name, models] : denied) parties[name].denied = models;
+  for (const auto& [name, by_user] : users) parties[name].users = by_user;
   return parties;
 }
 
@@ -175,6 +225,25 @@ void TierRules::PlanTotals(const Party* party, std::string_view kind, std::strin
     plan->Add(Tier::kTotal, key, all->second, true);
   if (const auto one = party->totals.find(model); one != party->totals.end() && model != kAnyModel)
     plan->Add(Tier::kTotal, key, one->second);
+}
+
+void TierRules::PlanTotalOfUser(const Party* tenant, const Requester& requester, TierPlan* plan) const {
+  if (requester.user.empty()) return;
+  const auto find = [](const LimitsByUser& users, std::string_view name) {
+    const auto found = users.find(name);
+    return found != users.end() ? &found->second : nullptr;
+  };
+  const Limits* limits = nullptr;
+  if (tenant != nullptr) {
+    limits = find(tenant->users, requester.user);
+    if (limits == nullptr) limits = find(tenant->users, kAnyUser);
+  }
+  if (limits == nullptr && requester.tenant.empty()) limits = find(config_.users, requester.user);
+  if (limits == nullptr) limits = find(config_.users, kAnyUser);
+  if (limits == nullptr) return;
+  plan->Append("total:");
+  plan->AppendUser(requester);
+  plan->Add(Tier::kTotal, plan->EndKey(), *limits, true);
 }
 
 std::string TierRules::FindDenied(const ModelClass* of_model, const QosClass* qos, const Party* key,
@@ -219,8 +288,10 @@ Requester TierRules::InItsTenant(const Requester& requester) const {
   return in_tenant;
 }
 
-Status TierRules::MakePlan(std::string_view model, const Requester& asking, TierPlan* plan) const {
+Status TierRules::MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now) const {
   if (Status checked = CheckRequester(asking); !checked.ok()) return checked;
+  plan->calendar_ = &calendar_;
+  plan->now_ = now;
   const Requester requester = InItsTenant(asking);
   const QosClass* qos = nullptr;
   if (!requester.qos.empty()) {
@@ -238,6 +309,7 @@ Status TierRules::MakePlan(std::string_view model, const Requester& asking, Tier
   plan->denied_ = FindDenied(of_model, qos, key, tenant, requester.tenant, model);
   PlanTotals(key, "key", requester.api_key, model, plan);
   PlanTotals(tenant, "tenant", requester.tenant, model, plan);
+  PlanTotalOfUser(tenant, requester, plan);
   PlanForParty(UserLimits(model, key, tenant, of_model), qos, requester, plan);
   const TierLimits& of_class = of_model != nullptr ? of_model->limits : NoLimits();
   plan->Add(Tier::kModel, "model", FirstOf(of_class.model, config_.default_limits.model));
@@ -275,6 +347,9 @@ Status CheckLimit(const Limit& limit) {
   if (limit.amount < 1 || limit.amount > kMostAmount)
     return Status::Error(text + ": the amount is " + std::to_string(limit.amount) + ", expected 1.." +
                          std::to_string(kMostAmount));
+  if (IsOfCalendar(limit)) {
+    return limit.per == Duration::zero() ? Status() : Status::Error(text + ": a calendar day or month has no length");
+  }
   if (limit.per < kShortest || limit.per > kLongest || limit.per % std::chrono::milliseconds(1) != Duration::zero())
     return Status::Error(text + ": the time is " + FormatNumber(ToSeconds(limit.per)) +
                          " s, expected whole milliseconds within 1 s..366 days");
@@ -290,7 +365,9 @@ Status CheckLimits(const Limits& limits, bool of_party) {
                          " at most");
   const auto totals = static_cast<size_t>(std::ranges::count(limits, true, &Limit::total));
   if (totals > 0 && !of_party)
-    return Status::Error("total: true is of the limits of tenants and API keys; elsewhere nobody's are added up");
+    return Status::Error(
+        "total: true is of the limits of tenants and API keys; those of `users` are totals without "
+        "it, and elsewhere nobody's are added up");
   if (totals > kMaxTotals)
     return Status::Error(std::to_string(totals) + " limits are totals, expected " + std::to_string(kMaxTotals) +
                          " at most");
@@ -341,6 +418,7 @@ Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos) {
 }
 
 Status CheckTierRules(const TierRulesConfig& config) {
+  if (Status zone = Calendar::Of(config.time_zone).status(); !zone.ok()) return At("time_zone", zone);
   if (Status checked = CheckTierLimits("default", config.default_limits); !checked.ok()) return checked;
   for (size_t i = 0; i < config.model_classes.size(); ++i) {
     const ModelClass& of_models = config.model_classes[i];
@@ -357,6 +435,11 @@ Status CheckTierRules(const TierRulesConfig& config) {
   for (const auto& [key, tenant] : config.api_key_tenants) {
     if (Status name = CheckName("API key", key); !name.ok()) return name;
     if (Status name = CheckName("tenant", tenant); !name.ok()) return name;
+  }
+  if (Status checked = CheckUsers("", config.users); !checked.ok()) return checked;
+  for (const auto& [tenant, users] : config.tenant_users) {
+    if (Status name = CheckName("tenant", tenant); !name.ok()) return name;
+    if (Status checked = CheckUsers("tenant " + Printable(tenant) + ", ", users); !checked.ok()) return checked;
   }
   return CheckOverrides("API key", config.api_keys, true);
 }

@@ -3,6 +3,8 @@
 //   tier         its count is for                     its limits come from the first that has any
 //   total        the API key, and the tenant, with    their own, where they say so: under a model's name on that
 //                all their users                      model, under "*" over all models; all of them are met
+//                the user in the tenant, over all     the tenant's for its users, the users'; each by name, else
+//                models                               for "*"
 //   user_model   the user in the tenant (else API     API key's override for the model, tenant's for the model,
 //                key, else tenant), on the model      the model's class, the default
 //   qos          the same, in a class; together       the QoS class that the request names
@@ -31,6 +33,7 @@
 #include <vector>
 
 #include "config/status.h"
+#include "throttle/quota/calendar.h"
 #include "throttle/quota/limit.h"
 #include "throttle/quota/name_map.h"
 #include "throttle/quota/quota_store.h"
@@ -87,6 +90,7 @@ struct QosClass {
   bool operator==(const QosClass&) const = default;
 };
 using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // "*": any
+using LimitsByUser = std::map<std::string, Limits, std::less<>>;   // over all models; "*": each of the others
 inline constexpr size_t kMaxTotals = 2;                            // among the limits of a party for a model
 using Denied = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;  // models by party; "*": any
 struct TierRulesConfig {
@@ -96,8 +100,12 @@ struct TierRulesConfig {
   std::map<std::string, LimitsByModel, std::less<>> tenants;
   std::map<std::string, LimitsByModel, std::less<>> api_keys;
   std::map<std::string, std::string, std::less<>> api_key_tenants;  // by key
+  // By name those alone who name no tenant, or one's users: each tenant may have an alice.
+  LimitsByUser users;
+  std::map<std::string, LimitsByUser, std::less<>> tenant_users;  // by tenant
   Denied denied_tenants;
   Denied denied_api_keys;
+  std::string time_zone = "UTC";  // of calendar days and months
 
   // premium, priority 1, 500 requests/h; standard, 2, 100; free, 3, 10.
   static std::vector<QosClass> DefaultQosClasses();
@@ -110,6 +118,8 @@ struct TierRulesConfig {
 class TierPlan {
  public:
   static constexpr std::string_view kTotalOfKey = "total:key:";
+  // Of a total, by its key: "key", "tenant" or "user".
+  static std::string_view TotalOf(std::string_view key);
 
   TierPlan() {
   }  // NOLINT(modernize-use-equals-default): a default one would clear text_, which costs more than the plan
@@ -135,14 +145,20 @@ class TierPlan {
   void Append(std::string_view text);
   void AppendName(std::string_view name);  // escaped
   void AppendParty(const Requester& requester);
+  void AppendUser(const Requester& requester);  // in its tenant
   std::string_view EndKey();
   void Add(Tier tier, std::string_view key, const Limits& limits, bool of_all_models = false);
+  Duration EndOfPeriod(Limit::Kind kind);  // since 1970
 
-  // Tenant and user stand in two keys, a QoS class, an instance, and the key and the tenant of totals in one; an
+  const Calendar* calendar_ = nullptr;
+  WallTime now_;
+  Duration day_ends_{};  // once it was asked for
+  Duration month_ends_{};
+  // Tenant and user stand in three keys, a QoS class, an instance, and the key and the tenant of totals in one; an
   // escaped name is three times as long.
-  static constexpr size_t kMaxTextBytes = 9 * 3 * kMaxNameBytes;
-  // Totals: of the API key and of the tenant, on the model and on all.
-  static constexpr size_t kMaxCharges = (kTiers - 1) * kMaxLimits + 4 * kMaxTotals;
+  static constexpr size_t kMaxTextBytes = 11 * 3 * kMaxNameBytes;
+  // Totals: of the API key and of the tenant, on the model and on all; and of the user.
+  static constexpr size_t kMaxCharges = kTiers * kMaxLimits + 4 * kMaxTotals;
 
   std::array<TierCharge, kMaxCharges> charges_;
   std::array<Tier, kMaxCharges> tiers_{};
@@ -165,17 +181,20 @@ class TierRules {
 
   // True where no request can meet any tier but qos: no plan is needed for those that name nobody.
   bool empty() const { return empty_; }
+  // Some limit is of a calendar day or month: `now` matters.
+  bool uses_calendar() const { return uses_calendar_; }
   // Of an empty plan. The error names the name that is wrong, or the classes that there are.
-  Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan) const;
+  Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now = {}) const;
   // The model's class, a bounded set of words: "other" where it has none.
   std::string_view ClassOf(std::string_view model) const;
   const TierRulesConfig& config() const { return config_; }
 
  private:
-  // What was stated of a tenant or an API key, apart: overrides, totals, what is denied.
+  // What was stated of a tenant or an API key, apart: overrides, totals, those of a tenant's users, what is denied.
   struct Party {
     LimitsByModel overrides;
     LimitsByModel totals;
+    LimitsByUser users;
     std::set<std::string, std::less<>> denied;
   };
   using Parties = std::map<std::string, Party, std::less<>>;
@@ -185,16 +204,20 @@ class TierRules {
   const Limits& UserLimits(std::string_view model, const Party* key, const Party* tenant,
                            const ModelClass* of_model) const;
   Requester InItsTenant(const Requester& requester) const;
-  static Parties Sorted(const std::map<std::string, LimitsByModel, std::less<>>& stated, const Denied& denied);
+  static Parties Sorted(const std::map<std::string, LimitsByModel, std::less<>>& stated, const Denied& denied,
+                        const std::map<std::string, LimitsByUser, std::less<>>& users = {});
   static const Limits* FindOverride(const Party* party, std::string_view model);
   static void PlanTotals(const Party* party, std::string_view kind, std::string_view name, std::string_view model,
                          TierPlan* plan);
+  void PlanTotalOfUser(const Party* tenant, const Requester& requester, TierPlan* plan) const;
   static std::string FindDenied(const ModelClass* of_model, const QosClass* qos, const Party* key, const Party* tenant,
                                 std::string_view tenant_name, std::string_view model);
   static void PlanForParty(const Limits& user_model, const QosClass* qos, const Requester& requester, TierPlan* plan);
 
   const TierRulesConfig config_;
   bool empty_ = false;
+  bool uses_calendar_ = false;
+  Calendar calendar_;
   // Into config_.
   NameMap<const ModelClass*> class_of_;  // by model
   NameMap<std::string_view> api_key_tenants_;

@@ -26,11 +26,12 @@ struct Met {
 
 std::string_view NameOf(Limit::Unit unit) { return unit == Limit::Unit::kRequests ? "requests" : "tokens"; }
 
-// "user_model-requests-3600", "user_model-tokens-bucket-60"
+// "user_model-requests-3600", "user_model-tokens-bucket-60", "user_total-tokens-month"
 std::string PolicyOf(const TierState& state) {
   std::string name(NameOf(state.tier));
-  if (state.tier == Tier::kTotal) name = state.key.starts_with(TierPlan::kTotalOfKey) ? "key_total" : "tenant_total";
+  if (state.tier == Tier::kTotal) name = std::string(TierPlan::TotalOf(state.key)) + "_total";
   name.append("-").append(NameOf(state.limit.unit));
+  if (IsOfCalendar(state.limit)) return name + (state.limit.kind == Limit::Kind::kCalendarDay ? "-day" : "-month");
   if (state.limit.kind == Limit::Kind::kBucket) name += "-bucket";
   return name + "-" + FormatNumber(ToSeconds(state.limit.per));
 }
@@ -38,7 +39,7 @@ std::string PolicyOf(const TierState& state) {
 class LimitsMet {
  public:
   LimitsMet(const Decision& decision, int64_t tokens, WallTime now) : decision_(decision), tokens_(tokens) {
-    for (const TierState& state : decision.tiers) AddTier(state);
+    for (const TierState& state : decision.tiers) AddTier(state, now);
     if (decision.quota) AddQuota(*decision.quota, decision.usage, now);
   }
   const std::vector<Met>& all() const { return all_; }
@@ -52,9 +53,11 @@ class LimitsMet {
   }
 
  private:
-  void AddTier(const TierState& state) {
+  void AddTier(const TierState& state, WallTime now) {
     Duration reset = state.limit.per;
-    if (state.limit.kind == Limit::Kind::kBucket) {
+    if (IsOfCalendar(state.limit)) {
+      reset = std::max(Duration::zero(), EndOfPeriod(state.limit) - now);
+    } else if (state.limit.kind == Limit::Kind::kBucket) {
       constexpr double kMostSeconds = 1e9;
       const double amount = static_cast<double>(std::max<int64_t>(1, state.limit.amount));
       reset =
@@ -95,7 +98,7 @@ void AddIetf(const Decision& decision, const std::vector<Met>& limits, HttpField
   for (const Met& met : limits) {
     LimitState& state = states.emplace_back(LimitState{.policy = met.policy,
                                                        .amount = met.limit.amount,
-                                                       .window = met.limit.per,
+                                                       .window = IsOfCalendar(met.limit) ? Duration() : met.limit.per,
                                                        .remaining = met.remaining,
                                                        .of_tokens = met.limit.unit == Limit::Unit::kTokens});
     if (met.limit.kind == Limit::Kind::kBucket) state.burst = met.limit.burst;

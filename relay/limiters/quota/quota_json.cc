@@ -43,7 +43,12 @@ void WriteTier(const TierState& state, JsonWriter& json) {
   json.Member("key").String(Shareable(state.key));
   json.Member("unit").String(state.limit.unit == Limit::Unit::kRequests ? "requests" : "tokens");
   json.Member("amount").Number(state.limit.amount);
-  json.Member("per_seconds").Number(ToSeconds(state.limit.per));
+  if (IsOfCalendar(state.limit)) {
+    json.Member("per").String(state.limit.kind == Limit::Kind::kCalendarDay ? "day" : "month");
+    json.Member("ends").String(FormatTime(EndOfPeriod(state.limit)));
+  } else {
+    json.Member("per_seconds").Number(ToSeconds(state.limit.per));
+  }
   if (state.limit.kind == Limit::Kind::kBucket) json.Member("burst").Number(state.limit.burst);
   json.Member("used").Number(state.used);
   json.Member("remaining").Number(state.remaining);

@@ -58,8 +58,8 @@ Result<QuotaConfig> ReadQuotaConfig(const QuotaSettings& settings, bool* has_sec
       settings.store.store.starts_with("redis-cluster:") || settings.store.store.starts_with("rediss-cluster:");
   if (on_cluster && CountsAcrossModels(config))
     return Status::Error(settings.config_file +
-                         ": a limit under \"*\" says total: true, and a Redis cluster keeps each model in a place of "
-                         "its own; state totals for each model, or use one Redis with sentinels");
+                         ": a limit under \"*\" says total: true, or under users, and a Redis cluster keeps each model "
+                         "in a place of its own; state totals for each model, or use one Redis with sentinels");
   if (has_section != nullptr) *has_section = found;
   config.withdraws_others = found;
   if (config.providers.empty() && !config.no_profiles)

@@ -156,8 +156,10 @@ std::string TierTable(const dom::element& decision) {
   if (decision["tiers"].get(tiers) != simdjson::SUCCESS) return "";
   std::vector<Cells> rows = {{"  tier", "counted for", "limit", "used", "left"}};
   for (const dom::element tier : tiers) {
+    const std::string period = Escaped(Text(tier, "per"));
     std::string limit = std::to_string(Whole(tier, "amount")) + " " + Escaped(Text(tier, "unit")) + " in " +
-                        InWords(FromSeconds(std::clamp(Real(tier, "per_seconds"), 0.0, 1e9)));
+                        (period.empty() ? InWords(FromSeconds(std::clamp(Real(tier, "per_seconds"), 0.0, 1e9)))
+                                        : "the " + period + " that ends " + Escaped(Text(tier, "ends")));
     if (Whole(tier, "burst") > 0) limit += ", " + std::to_string(Whole(tier, "burst")) + " at once";
     rows.push_back({"  " + Escaped(Text(tier, "tier")), Escaped(Text(tier, "key")), std::move(limit),
                     std::to_string(Whole(tier, "used")), std::to_string(Whole(tier, "remaining"))});

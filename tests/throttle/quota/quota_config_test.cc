@@ -61,6 +61,12 @@ TEST(QuotaConfigReader, TheExampleOfTheHeaderIsReadAsItSays) {
   const Limit million{.unit = kTokens, .amount = 1'000'000, .per = 24h, .total = true};
   expected.tiers.tenants = {{"acme", {{"gpt-4o", {{.amount = 500, .per = 1h}}}, {"*", fifty}}},
                             {"corp", {{"*", {million}}}}};
+  const auto daily = [](int64_t tokens) { return Limits{{.unit = kTokens, .amount = tokens, .per = 24h}}; };
+  expected.tiers.tenants["labs"] = {};
+  expected.tiers.tenant_users = {{"labs", {{"*", daily(50'000)}, {"bob", daily(9'000)}}}};
+  const Limit calendar{.unit = kTokens, .kind = Limit::Kind::kCalendarDay, .amount = 100'000};
+  expected.tiers.users = {{"*", {calendar}}, {"alice", daily(900'000)}};
+  expected.tiers.time_zone = "Europe/Berlin";
   expected.tiers.denied_tenants = {{"corp", {"o1"}}};
   expected.tiers.api_keys = {{"sk-abc123", {{"gpt-4o", {{.amount = 50, .per = 1h, .total = true}}}}},
                              {"sk-stolen", {}}};
@@ -118,7 +124,7 @@ TEST(QuotaConfigReader, ErrorsSayWhereWhatAndWhatWasExpected) {
       {"quota: 5", "w.yaml:1:8: quota: found \"5\", expected a map"},
       {"quota:\n  shadw: true",
        "w.yaml:2:3: quota: found the key \"shadw\", expected one of providers, unknown_models, when_store_away, "
-       "reservation_ttl, shadow, models, tiers; did you mean \"shadow\"?"},
+       "reservation_ttl, shadow, time_zone, models, tiers; did you mean \"shadow\"?"},
       {"quota:\n  providers: [openai, opena]",
        "w.yaml:2:23: quota.providers[1]: found \"opena\", expected one of gemini, openai, anthropic, local"},
       {"quota:\n  unknown_models: maybe",

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/manual_clock.h"
+#include "config/text/rfc3339.h"
 #include "throttle/quota/memory_store.h"
 #include "throttle/quota/quota_config_reader.h"
 #include "throttle/quota/quota_limiter.h"
@@ -24,7 +25,7 @@ class QuotaLimiterConfigured : public testing::Test {
     Result<QuotaConfig> config = Read(yaml);
     ASSERT_TRUE(config.ok()) << config.status().message();
     ASSERT_TRUE(CheckQuotaConfig(config.value()).ok());
-    limiter_.emplace(store_, std::move(config).value());
+    limiter_.emplace(store_, std::move(config).value(), Clock::System(), nullptr, Sleeper::System(), clock_);
   }
   Decision Take(std::string_view model, const Requester& requester = {}, int64_t tokens = 1) {
     return limiter_->Take({.model = model, .tokens = tokens, .requester = requester});
@@ -161,6 +162,81 @@ quota:
   EXPECT_EQ(Take("m", {.user = "a", .tenant = "acme"}, 0).tier, Tier::kUserModel);
 }
 
+TEST_F(QuotaLimiterConfigured, ATotalOfAUserBoundsItOverAllModelsBesideItsTenantsAndItsKeys) {
+  Use(R"(
+quota:
+  tiers:
+    users: {"*": [{tokens: 100, per: 1h}], alice: [{tokens: 500, per: 1h}]}
+    tenants:
+      acme: {users: {"*": [{tokens: 50, per: 1h}]}, "*": [{tokens: 80, per: 1h, total: true}]}
+    api_keys:
+      sk-abc: {tenant: acme, "*": [{requests: 3, per: 1h, total: true}]}
+)");
+  EXPECT_TRUE(CountsAcrossModels(*limiter_->config()));
+  EXPECT_TRUE(Take("m", {.user = "a"}, 60).allowed);
+  const Decision refused = Take("n", {.user = "a"}, 41);
+  EXPECT_EQ(refused.tier, Tier::kTotal);
+  EXPECT_EQ(refused.reason,
+            "n, tier total (total:user:a): 60 of 100 tokens in 1 h, and 41 more asked for; try again in 1 h");
+  EXPECT_TRUE(Take("n", {.user = "b"}, 100).allowed);
+  EXPECT_TRUE(Take("n", {.user = "alice"}, 500).allowed);
+
+  EXPECT_TRUE(Take("m", {.user = "a", .api_key = "sk-abc"}, 50).allowed) << "another tenant's a";
+  EXPECT_EQ(Take("n", {.user = "a", .tenant = "acme"}, 1).reason,
+            "n, tier total (total:tenant:acme:user:a): 50 of 50 tokens in 1 h, and 1 more asked for; try again in 1 h");
+  EXPECT_EQ(Take("n", {.user = "b", .tenant = "acme"}, 31).reason,
+            "n, tier total (total:tenant:acme): 50 of 80 tokens in 1 h, and 31 more asked for; try again in 1 h");
+  EXPECT_TRUE(Take("n", {.user = "b", .tenant = "acme"}, 30).allowed);
+  EXPECT_TRUE(Take("m", {.user = "c", .tenant = "acme"}, 0).allowed);
+  EXPECT_TRUE(Take("m", {.user = "c", .api_key = "sk-abc"}, 0).allowed);
+  EXPECT_TRUE(Take("m", {.user = "c", .api_key = "sk-abc"}, 0).allowed);
+  EXPECT_EQ(Take("m", {.user = "d", .api_key = "sk-abc"}, 0).tier, Tier::kTotal);
+}
+
+// On 2026-10-25 clocks in Berlin go back from 3:00 to 2:00.
+TEST_F(QuotaLimiterConfigured, ADayAndAMonthAreThoseOfTheTimeZone) {
+  Use(R"(
+quota:
+  time_zone: Europe/Berlin
+  tiers:
+    users: {"*": [{tokens: 100, per: day}, {tokens: 150, per: month}]}
+)");
+  const Requester alice{.user = "alice"};
+  clock_.Set(*ParseTime("2026-10-24T22:00:00Z"));
+  EXPECT_TRUE(Take("m", alice, 100).allowed);
+  const Decision refused = Take("n", alice, 1);
+  EXPECT_EQ(refused.retry_after, std::chrono::hours(25));
+  EXPECT_EQ(refused.reason,
+            "n, tier total (total:user:alice): 100 of 100 tokens in a calendar day, and 1 more asked for; try again in "
+            "25 h");
+  clock_.Advance(std::chrono::hours(25) - Duration(1));
+  EXPECT_FALSE(Take("n", alice, 1).allowed);
+  clock_.Advance(Duration(1));
+  EXPECT_TRUE(Take("n", alice, 50).allowed);
+  clock_.Advance(std::chrono::hours(24));
+  const Decision of_month = Take("n", alice, 1);
+  EXPECT_EQ(of_month.retry_after, std::chrono::hours(5 * 24));
+  EXPECT_EQ(of_month.tiers.at(1).remaining, 0);
+  clock_.Set(*ParseTime("2026-10-31T23:00:00Z"));
+  EXPECT_TRUE(Take("n", alice, 100).allowed);
+  clock_.Advance(-std::chrono::minutes(5));
+  EXPECT_FALSE(Take("n", alice, 1).allowed) << "October again";
+}
+
+TEST_F(QuotaLimiterConfigured, AReservationIsSettledInTheDayInWhichItWasMade) {
+  Use(R"(quota: {tiers: {users: {"*": [{tokens: 100, per: day}]}}})");
+  const auto used = [&] { return limiter_->Explain({.model = "m", .requester = {.user = "alice"}}).tiers.at(0).used; };
+  clock_.Set(*ParseTime("2026-10-24T23:59:00Z"));
+  const Decision reserved = limiter_->Reserve({.model = "m", .tokens = 80, .requester = {.user = "alice"}});
+  ASSERT_TRUE(reserved.allowed);
+  clock_.Set(*ParseTime("2026-10-25T00:01:00Z"));
+  EXPECT_EQ(used(), 0);
+  EXPECT_TRUE(limiter_->Commit(reserved.reservation, 90).ok());
+  EXPECT_EQ(used(), 0);
+  clock_.Set(*ParseTime("2026-10-24T23:59:00Z"));
+  EXPECT_EQ(used(), 90);
+}
+
 TEST_F(QuotaLimiterConfigured, WhoNamesAClassAndNobodySharesItsLimit) {
   Use("quota: {tiers: {qos: [{name: free, priority: 3, limits: [{requests: 2, per: 3600}]}]}}");
   EXPECT_TRUE(Take("m", {.qos = "free"}).allowed);
@@ -178,9 +254,17 @@ TEST(QuotaConfigErrors, TellWhereWhatIsWrongStands) {
   };
   for (const Case& c :
        {Case{"quota: {tiers: {default: {model: [{requests: 5, per: 60, total: true}]}}}",
-             "total: true is of the limits of tenants and API keys; elsewhere nobody's are added up"},
+             "total: true is of the limits of tenants and API keys; those of `users` are totals without it, and "
+             "elsewhere "
+             "nobody's are added up"},
         Case{"quota: {models: {m: {also: ['a*b*']}}}", "a*b*: found more than one *, expected one at most"},
         Case{"quota: {models: {m: {also: [x]}, n: {also: [x]}}}", "x: stands for m already"},
+        Case{"quota: {time_zone: Europe/Atlantis}", "expected a time zone that /usr/share/zoneinfo has"},
+        Case{"quota: {tiers: {default: {model: [{requests: 5, per: day, burst: 9}]}}}",
+             "beside a calendar day or month"},
+        Case{"quota: {tiers: {default: {model: [{requests: 5, per: week}]}}}", "week"},
+        Case{"quota: {tiers: {default: {model: [{requests: 5, per: day}, {requests: 9, per: day}]}}}",
+             "two limits of the same kind and time"},
         Case{"quota: {tiers: {tenants: {acme: {m: {denied: true}}}}}", "deny"}}) {
     const Result<QuotaConfig> config = Read(std::string(c.yaml));
     ASSERT_FALSE(config.ok()) << c.yaml;

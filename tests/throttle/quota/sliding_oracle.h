@@ -121,6 +121,30 @@ class ListedBucket {
   std::vector<Event> events_;
 };
 
+// The days or months of a limit, each by its end.
+class ListedPeriods {
+ public:
+  void Add(Duration ends, int64_t amount, int hold = 0) { entries_.push_back({ends, amount, hold}); }
+  void GiveBack(int hold, int64_t amount) {
+    for (Entry& entry : entries_)
+      if (entry.hold == hold) entry.amount -= amount;
+  }
+  int64_t UsedIn(Duration ends) const {
+    int64_t used = 0;
+    for (const Entry& entry : entries_)
+      if (entry.ends == ends) used += entry.amount;
+    return used;
+  }
+
+ private:
+  struct Entry {
+    Duration ends{};
+    int64_t amount = 0;
+    int hold = 0;
+  };
+  std::vector<Entry> entries_;
+};
+
 // One model with tiers.
 class SlidingOracle {
  public:
@@ -133,10 +157,11 @@ class SlidingOracle {
   struct Plan {
     std::vector<size_t> meters;
     size_t before_model = 0;
+    Duration period_ends{};  // in which a limit of the calendar is charged, and settled
   };
 
   SlidingOracle(const ModelQuota& quota, const std::vector<Limit>& limits, WallTime now) : quota_(quota) {
-    for (const Limit& limit : limits) meters_.push_back({limit, ListedWindow(limit.per), ListedBucket(limit)});
+    for (const Limit& limit : limits) meters_.push_back({limit, ListedWindow(limit.per), ListedBucket(limit), {}});
     SetTime(now);
   }
 
@@ -172,7 +197,7 @@ class SlidingOracle {
     tokens_.Add(now_, tokens, hold);
     if (day_.empty()) day_start_ = now_;
     day_.push_back(hold);
-    for (const size_t meter : plan.meters) ChargeMeter(meter, AmountOf(meter, tokens), hold);
+    for (const size_t meter : plan.meters) ChargeMeter(meter, AmountOf(meter, tokens), hold, plan);
     if (hold != 0) holds_[hold] = {now_, hold_for, tokens, plan};
   }
 
@@ -215,13 +240,14 @@ class SlidingOracle {
     return found->second.expired ? kExpired : kSettledOtherwise;
   }
 
-  // From now on by this limit, which has the same MeterName.
+  // From now on by this limit, which has the same MeterName, or is of another period.
   void Follow(size_t meter, const Limit& limit) {
     meters_[meter].limit = limit;
-    meters_[meter].bucket.Follow(limit);
+    if (!IsOfCalendar(limit)) meters_[meter].bucket.Follow(limit);
   }
   bool GivesNothingTwice() const {
-    return std::ranges::all_of(meters_, [](const Meter& meter) { return meter.bucket.GivesNothingTwice(); });
+    return std::ranges::all_of(
+        meters_, [](const Meter& meter) { return IsOfCalendar(meter.limit) || meter.bucket.GivesNothingTwice(); });
   }
 
   ModelUsage usage() const {
@@ -233,6 +259,7 @@ class SlidingOracle {
   }
   int64_t UsedOf(size_t meter) const {
     const Meter& of = meters_[meter];
+    if (IsOfCalendar(of.limit)) return of.periods.UsedIn(of.limit.per);
     return of.limit.kind == Limit::Kind::kWindow ? of.window.UsedAt(now_) : of.bucket.lacks();
   }
 
@@ -241,6 +268,7 @@ class SlidingOracle {
     Limit limit;
     ListedWindow window;
     ListedBucket bucket;
+    ListedPeriods periods;
   };
   struct Hold {
     WallTime made;
@@ -277,9 +305,11 @@ class SlidingOracle {
     for (const size_t at : hold.plan.meters) {
       const bool of_requests = meters_[at].limit.unit == Limit::Unit::kRequests;
       const int64_t back = of_requests ? (tokens ? 0 : 1) : less;
+      meters_[at].periods.GiveBack(id, back);
       meters_[at].window.GiveBack(id, back);
-      meters_[at].bucket.GiveBack(id, back, of_requests ? 1 : hold.tokens, now_ - hold.made);
-      if (!of_requests) ChargeMeter(at, more, 0);
+      if (!IsOfCalendar(meters_[at].limit))
+        meters_[at].bucket.GiveBack(id, back, of_requests ? 1 : hold.tokens, now_ - hold.made);
+      if (!of_requests) ChargeMeter(at, more, 0, hold.plan);
     }
   }
   int64_t AmountOf(size_t meter, int64_t tokens) const {
@@ -299,6 +329,11 @@ class SlidingOracle {
     const int64_t amount = AmountOf(meter, tokens);
     const int64_t most = of.limit.kind == Limit::Kind::kBucket ? of.limit.burst : of.limit.amount;
     if (amount > most) return Refuse(QuotaCode::kTooLarge, tier, {}, answer);
+    if (IsOfCalendar(of.limit)) {
+      if (amount > 0 && of.periods.UsedIn(of.limit.per) + amount > of.limit.amount)
+        Refuse(QuotaCode::kTierExceeded, tier, EndOfPeriod(of.limit) - now_, answer);
+      return;
+    }
     const std::optional<Duration> wait = of.limit.kind == Limit::Kind::kWindow
                                              ? of.window.UntilFits(now_, amount, of.limit.amount)
                                              : of.bucket.UntilFits(amount);
@@ -315,8 +350,9 @@ class SlidingOracle {
       if (const auto wait = tokens_.UntilFits(now_, tokens, quota_.max_tpm))
         Refuse(QuotaCode::kTpmExceeded, {}, wait, answer);
   }
-  void ChargeMeter(size_t meter, int64_t amount, int hold) {
+  void ChargeMeter(size_t meter, int64_t amount, int hold, const Plan& plan) {
     if (amount == 0) return;
+    if (IsOfCalendar(meters_[meter].limit)) return meters_[meter].periods.Add(plan.period_ends, amount, hold);
     meters_[meter].window.Add(now_, amount, hold);
     meters_[meter].bucket.Take(amount, hold);
   }

@@ -8,6 +8,10 @@ Limit Window(Limit::Unit unit, int64_t amount, Duration per) {
   return {.unit = unit, .kind = Limit::Kind::kWindow, .amount = amount, .per = per};
 }
 
+Limit Day(Limit::Unit unit, int64_t amount, WallTime ends) {
+  return {.unit = unit, .kind = Limit::Kind::kCalendarDay, .amount = amount, .per = ends.time_since_epoch()};
+}
+
 Limit Bucket(Limit::Unit unit, int64_t amount, Duration per, int64_t burst) {
   return {.unit = unit, .kind = Limit::Kind::kBucket, .amount = amount, .per = per, .burst = burst};
 }

@@ -106,5 +106,6 @@ class QuotaStoreSuite : public testing::TestWithParam<StoreKind> {
 
 Limit Window(Limit::Unit unit, int64_t amount, Duration per);
 Limit Bucket(Limit::Unit unit, int64_t amount, Duration per, int64_t burst);
+Limit Day(Limit::Unit unit, int64_t amount, WallTime ends);
 
 }  // namespace weir

@@ -55,11 +55,12 @@ struct World {
   Limit user;
   Limit all;
   Limit bucket;
+  Limit day;  // of six hours
 };
 
 std::ostream& operator<<(std::ostream& out, const World& world) {
   return out << Describe(world.quota) << "; " << Describe(world.user) << "; " << Describe(world.all) << "; "
-             << Describe(world.bucket);
+             << Describe(world.bucket) << "; " << Describe(world.day);
 }
 
 rc::Gen<World> AnyWorld() {
@@ -71,6 +72,7 @@ rc::Gen<World> AnyWorld() {
     world.user = Window(kRequests, 1 + upto(5), seconds(5));
     world.all = Window(kTokens, 30 + upto(200), seconds(90));
     const int64_t amount = 1 + upto(9);
+    world.day = Day(upto(1) == 0 ? kRequests : kTokens, 20 + upto(300), {});
     world.bucket = Bucket(upto(1) == 0 ? kRequests : kTokens, amount, seconds(1 + upto(20)), amount + upto(40));
     return world;
   });
@@ -95,12 +97,17 @@ class SideBySide {
         resolution_(resolution),
         model_(std::move(model)),
         quota_(world.quota),
-        tiers_{{"user:a", world.user}, {"user:b", world.user}, {"all", world.all}, {"bucket", world.bucket}},
-        oracle_(world.quota, {world.user, world.user, world.all, world.bucket}, clock.Now()) {}
+        tiers_{{"user:a", world.user},
+               {"user:b", world.user},
+               {"all", world.all},
+               {"bucket", world.bucket},
+               {"day", world.day}},
+        oracle_(world.quota, {world.user, world.user, world.all, world.bucket, world.day}, clock.Now()) {}
 
   void Do(const Step& step) {
     clock_.Advance(Waits(resolution_).at(static_cast<size_t>(step.wait)));
     oracle_.SetTime(clock_.Now());
+    LookAtCalendar();
     Compare();
     switch (static_cast<Op>(step.op)) {
       case Op::kTake:
@@ -128,11 +135,22 @@ class SideBySide {
   }
 
  private:
+  // Which day it is says the caller, and does not ask for one of which not every store still knows.
+  void LookAtCalendar() {
+    const Duration six = hours(6);
+    const Duration now = clock_.Now().time_since_epoch();
+    Limit& day = tiers_.at(4).limit;
+    day.per = now - now % six + six;
+    oracle_.Follow(4, day);
+    latest_ = std::max(latest_, now);
+    knows_day_ = latest_ < day.per + kPeriodKept;
+  }
+
   void Compare() {
     const ChargeAnswer answer = store_.Run(Charge{.model = model_, .requests = 0, .tiers = tiers_});
     RC_ASSERT(answer.usage == oracle_.usage());
     RC_ASSERT(answer.tiers.size() == tiers_.size());
-    for (size_t i = 0; i < tiers_.size(); ++i) RC_ASSERT(answer.tiers[i].used == oracle_.UsedOf(i));
+    for (size_t i = 0; i < (knows_day_ ? 5 : 4); ++i) RC_ASSERT(answer.tiers[i].used == oracle_.UsedOf(i));
     RC_ASSERT(oracle_.GivesNothingTwice());
   }
 
@@ -149,7 +167,9 @@ class SideBySide {
     const Duration hold_for = kTtls.at(static_cast<size_t>(step.ttl));
     const bool holds = mode == Mode::kHold || mode == Mode::kForceHold;
     const bool forces = mode == Mode::kForce || mode == Mode::kForceHold;
-    const SlidingOracle::Plan plan{.meters = {static_cast<size_t>(step.user), 2, 3}, .before_model = 2};
+    SlidingOracle::Plan plan{.meters = {static_cast<size_t>(step.user), 2, 3}, .before_model = 2};
+    if (knows_day_) plan.meters.push_back(4);
+    plan.period_ends = tiers_.at(4).limit.per;
     std::vector<TierCharge> tiers;
     for (const size_t meter : plan.meters) tiers.push_back(tiers_[meter]);
     const SlidingOracle::Answer expected = oracle_.Ask(step.tokens, plan);
@@ -214,6 +234,8 @@ class SideBySide {
   const ModelQuota quota_;
   std::vector<TierCharge> tiers_;
   SlidingOracle oracle_;
+  Duration latest_{};
+  bool knows_day_ = true;
   std::vector<std::string> reservations_;
 };
 

@@ -69,6 +69,31 @@ TEST(TierRules, TheLimitsComeFromTheFirstThatHasAny) {
   EXPECT_EQ(PlanOf({}, "x", {.user = "u", .tenant = "t", .api_key = "k", .instance = "i"}), "|");
 }
 
+TEST(TierRules, AUsersTotalIsItsTenantsOrThatOfAllUsers) {
+  const TierRulesConfig config{.users = {{"*", Hourly(10)}, {"alice", Hourly(90)}},
+                               .tenant_users = {{"acme", {{"*", Hourly(5)}, {"bob", Hourly(7)}}}}};
+  struct Case {
+    Requester requester;
+    std::string_view plan;
+  };
+  for (const Case& c : {
+           Case{{.user = "x"}, "total total:user:x 10, |"},
+           Case{{.user = "alice"}, "total total:user:alice 90, |"},
+           Case{{.user = "alice", .tenant = "other"}, "total total:tenant:other:user:alice 10, |"},
+           Case{{.user = "alice", .tenant = "acme"}, "total total:tenant:acme:user:alice 5, |"},
+           Case{{.user = "bob", .tenant = "acme"}, "total total:tenant:acme:user:bob 7, |"},
+           Case{{.user = "bob", .api_key = "sk"}, "total total:user:bob 10, |"},
+           Case{{.tenant = "acme"}, "|"},
+           Case{{.api_key = "sk"}, "|"},
+       })
+    EXPECT_EQ(PlanOf(config, "m", c.requester), c.plan);
+  EXPECT_FALSE(TierRules(config).empty());
+  EXPECT_EQ(TierPlan::TotalOf("total:user:x"), "user");
+  EXPECT_EQ(TierPlan::TotalOf("total:tenant:user:user:bob"), "user");
+  EXPECT_EQ(TierPlan::TotalOf("total:tenant:user"), "tenant");
+  EXPECT_EQ(TierPlan::TotalOf("total:key:sk"), "key");
+}
+
 TEST(TierRules, QosClassesHaveAPriority) {
   const TierRules rules;
   const std::pair<std::string_view, int64_t> cases[] = {{"premium", 1}, {"standard", 2}, {"free", 3}};
@@ -109,13 +134,17 @@ TEST(TierRules, TheLongestNamesOfAllKindsHaveRoom) {
   const std::string name(kMaxNameBytes, ':');
   TierRulesConfig config = Example();
   config.qos_classes = {{.name = name, .priority = 7, .limits = Hourly(1)}};
+  const Limit total{.amount = 1, .per = 1h, .total = true};
+  config.tenants[name] = config.api_keys[name] = {{"*", {total}}, {name, {total}}};
+  config.users = {{"*", Hourly(1)}};
   const TierRules rules(config);
   TierPlan plan;
   ASSERT_TRUE(rules.MakePlan(name, {name, name, name, name, name}, &plan).ok());
-  ASSERT_EQ(plan.charges().size(), 4U);
+  ASSERT_EQ(plan.charges().size(), 9U);
   const std::string escaped = EscapeName(name);
-  EXPECT_EQ(plan.charges()[1].key, "qos:" + escaped + ":tenant:" + escaped + ":user:" + escaped);
-  EXPECT_EQ(plan.charges()[3].key, "instance:" + escaped);
+  EXPECT_EQ(plan.charges()[4].key, "total:tenant:" + escaped + ":user:" + escaped);
+  EXPECT_EQ(plan.charges()[6].key, "qos:" + escaped + ":tenant:" + escaped + ":user:" + escaped);
+  EXPECT_EQ(plan.charges()[8].key, "instance:" + escaped);
   const Requester too_long[] = {{.user = "x"}, {.tenant = "x"}, {.api_key = "x"}, {.instance = "x"}, {.qos = "x"}};
   for (Requester r : too_long) {
     const std::string longer(kMaxNameBytes + 1, 'x');

@@ -74,7 +74,9 @@ local function hear_tier(i)
   if t.asked > min(MOST, count.bucket and t.burst or t.amount) then return too_large(t.of, i - 1) end
   if not count.bucket then
     local too_much = count.a + t.asked - min(MOST, t.amount)
-    if too_much > 0 then refuse(TIER_EXCEEDED, until_fits(count, false, too_much), i - 1) end
+    if too_much > 0 then
+      refuse(TIER_EXCEEDED, count.period and max(1, t.per - now) or until_fits(count, false, too_much), i - 1)
+    end
   elseif count.owed + t.asked > t.burst then
     local missing = (count.owed + t.asked - t.burst) * t.per - count.paid
     local time = floor(missing / t.amount)
@@ -148,6 +150,8 @@ if charges then
       local count = t.limit_of
       if count.bucket then
         count.owed = min(MOST, count.owed + t.asked)
+      elseif count.period then
+        count.a = min(MOST, count.a + t.asked)
       elseif t.asked > 0 then
         t.entered = enter(count, now, t.asked, 0)
       end

@@ -11,6 +11,7 @@ local MOST, EXACT_NUMBERS = 1e15, 9007199254740992
 local RING, EXACT, ENTRY = 128, 60, 24
 local MODEL, TIER, BUCKET = 160, 88, 48  -- bytes of the headers
 local MINUTE, DAY, SLACK = 60e6, 86400e6, 120e6
+local LONGEST, PERIOD_KEPT = 1e14, 3600e6
 local call, pack, spread, unpack = redis.call, struct.pack, unpack, struct.unpack
 local min, max, floor = math.min, math.max, math.floor
 
@@ -211,10 +212,12 @@ local function write_model(m, now)
 end
 
 -- A tier's window or bucket; of another epoch than the model's it is void. A bucket lacks what is `owed`, less `paid`
--- of `per`; that is paid off at `rate` in `per`.
+-- of `per`; that is paid off at `rate` in `per`. Of a day or month `per` is the time of its end, which no window is as
+-- long as; it has no entries, and its sum is `a`.
 local function read_tier(key, now, epoch, bucket, amount, per)
   local packed = try('GETRANGE', key, '0', '87')
-  local t = {key = key, there = packed ~= '', base = TIER, window = per, bucket = bucket, epoch = epoch}
+  local t = {key = key, there = packed ~= '', base = TIER, window = per, bucket = bucket, epoch = epoch,
+    period = per > LONGEST}
   local was
   if #packed < (bucket and BUCKET or TIER) then
     if t.there then refuse_key(key, packed) end
@@ -257,9 +260,11 @@ local function epoch_of(m, key) return string.find(key, '{}:t:', 1, true) and 0 
 -- Kept while it counts, and until `needed`.
 local function write_tier(m, t, now, needed)
   -- A bucket that lacks nothing may be forgotten.
-  needed = max(needed, now + (t.bucket and min(t.owed / t.rate * t.window, 800 * DAY) or t.window))
+  local length = t.period and 0 or t.window
+  needed = max(needed, t.period and t.window + PERIOD_KEPT
+    or now + (t.bucket and min(t.owed / t.rate * length, 800 * DAY) or length))
   local expire = t.kept_until < needed
-  if expire then t.kept_until = rounded(needed + t.window + SLACK, now) end
+  if expire then t.kept_until = rounded(max(now, needed) + length + SLACK, now) end
   if t.bucket then
     call('SETRANGE', t.key, '0', pack('<dddddd', t.owed, t.paid, t.last, t.kept_until, t.epoch, t.rate))
   else

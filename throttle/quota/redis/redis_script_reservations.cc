@@ -52,9 +52,11 @@ local function settle(m, tiers, hold, requests, tokens, now)
   for at = 7, #hold, 6 do
     local key, of_tokens, bucket, _, _, number = spread(hold, at, at + 5)
     local t, back = tiers[key], of_tokens and tokens or requests
-    if back ~= 0 and (t.there or back < 0) then
+    if back ~= 0 and (t.there or back < 0 and not t.period) then
       if bucket then
         give_back_owed(t, hold, of_tokens and hold[4] or hold[3], back, now)
+      elseif t.period then
+        t.a = max(0, min(MOST, t.a - back))
       elseif back > 0 then
         give_back(t, number, back, 0)
       else

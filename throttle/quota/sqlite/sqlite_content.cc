@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 4> kUsageTables = {"weir_ended", "weir_re
 constexpr const char* kLiveModels = R"sql(
 SELECT model FROM quotas
 UNION SELECT model FROM weir_models WHERE open > 0 OR (day_count > 0 AND day_start > ?1 - 86400000000000)
-UNION SELECT model FROM weir_meters m WHERE model <> '' AND until > ?1 AND (kind = 1
+UNION SELECT model FROM weir_meters m WHERE model <> '' AND until > ?1 AND (kind > 0
   OR EXISTS (SELECT 1 FROM weir_entries e WHERE e.meter = m.id AND e.ts > ?1 - m.per AND e.amount > 0))
 ORDER BY model
 )sql";

@@ -37,6 +37,7 @@ bool SqliteMeter::MergesAt(int64_t now) const {
 }
 
 int64_t SqliteMeter::Until() const {
+  if (IsOfCalendar(limit_)) return row_.amount == 0 ? 0 : per() + kPeriodKept.count();
   if (!bucket_) return row_.amount == 0 ? row_.ts : row_.ts + per();
   const int64_t now = SqliteNs(bucket_->now());
   return now + std::min(bucket_->UntilFull().count(), INT64_MAX - now);
@@ -111,6 +112,7 @@ void SqliteMeters::LoadOwn(std::string_view model, int64_t now, SqliteMeter* req
 
 void SqliteMeters::Refresh(SqliteMeter* meter, int64_t now) {
   SqliteMeter::Row& row = meter->row_;
+  if (IsOfCalendar(meter->limit_)) return;
   if (meter->limit_.kind == Limit::Kind::kBucket) {
     Limit limit = meter->limit_;  // as it was last asked by
     limit.amount = limit.burst = row.rate;
@@ -166,6 +168,10 @@ int64_t SqliteMeters::Add(SqliteMeter* meter, int64_t now, int64_t amount) {
     return 0;
   }
   SqliteMeter::Row& row = meter->row_;
+  if (IsOfCalendar(meter->limit_)) {
+    row.amount = AddAmounts(row.amount, amount);
+    return 0;
+  }
   if (!meter->MergesAt(now)) {
     Append(meter, now, amount);
   } else {
@@ -191,6 +197,10 @@ void SqliteMeters::Append(SqliteMeter* meter, int64_t ts, int64_t amount) {
 void SqliteMeters::GiveBack(SqliteMeter* meter, int64_t entry, int64_t ts, int64_t now, int64_t added, int64_t amount) {
   if (amount <= 0) return;
   if (meter->bucket_) return meter->bucket_->GiveBack(amount, added, Duration(now - ts));
+  if (IsOfCalendar(meter->limit_)) {
+    meter->row_.amount -= std::min(meter->row_.amount, amount);
+    return;
+  }
   int64_t entry_ts = 0;
   int64_t left = 0;
   {
@@ -206,6 +216,7 @@ void SqliteMeters::GiveBack(SqliteMeter* meter, int64_t entry, int64_t ts, int64
 
 Duration SqliteMeters::UntilFits(const SqliteMeter& meter, int64_t now, int64_t amount, const Limit& limit) {
   if (meter.bucket_) return meter.bucket_->UntilHolds(amount);
+  if (IsOfCalendar(meter.limit_)) return Duration(meter.per() - now);
   int64_t to_free = meter.row_.amount + amount - std::min(kMostAmount, limit.amount);
   SqliteRows rows = entries_(meter.id_);
   int64_t ts = now;

@@ -1,5 +1,6 @@
-// The counts of a file, each a row of one table: windows with their entries, and buckets. A model's own are the windows
-// of a minute that have no key; all others are of tiers. Used within a transaction. Private to the store.
+// The counts of a file, each a row of one table: windows with their entries, buckets, and days and months, which have
+// none. A model's own are the windows of a minute that have no key; all others are of tiers. Used within a transaction.
+// Private to the store.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,7 @@ class SqliteMeter {
   // The columns that change.
   struct Row {
     int64_t rate = 1;    // of a bucket: the limit's amount, by which it is refilled
-    int64_t amount = 0;  // used in the window; or what the bucket lacks to be full, rounded down
+    int64_t amount = 0;  // used in the window or period; or what the bucket lacks to be full, rounded down
     int64_t rest = 0;    // of that, in addition: rest / per
     int64_t rows = 0;
     int64_t next = 1;   // the number of the next entry

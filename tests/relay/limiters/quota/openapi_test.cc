@@ -159,7 +159,8 @@ TEST_F(OpenApiAnswers, AreTheDocumentedOnesAndEachIsGiven) {
                                              .kind = Limit::Kind::kBucket,
                                              .amount = 100,
                                              .per = std::chrono::hours(1),
-                                             .burst = 1000}};
+                                             .burst = 1000},
+                                            {.kind = Limit::Kind::kCalendarMonth, .amount = 1000}};
   ApiWorld world(config);
   for (const Call end : {Call::kCommit, Call::kRefund}) {
     const std::string id = R"({"reservation":")" + Reserve(world);

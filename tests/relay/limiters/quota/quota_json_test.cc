@@ -182,6 +182,15 @@ RC_GTEST_PROP(QuotaCall, TakesWhatItsSchemaTakes, ()) {
   RC_ASSERT(violation.empty() == (error == "good"));
 }
 
+TEST(QuotaJson, OfADayOfTheCalendarItSaysWhenItEnds) {
+  const Limit day{.kind = Limit::Kind::kCalendarDay, .amount = 9, .per = std::chrono::seconds(1771632000)};
+  const Decision decision{.allowed = true, .tiers = {{Tier::kTotal, "total:key:sk-1", day, 2, 7}}};
+  EXPECT_NE(WriteDecision(decision, "m", 1)
+                .find(R"([{"tier":"total","key":"total:key:***","unit":"requests","amount":9,"per":"day",)"
+                      R"("ends":"2026-02-21T00:00:00Z","used":2,"remaining":7}])"),
+            std::string::npos);
+}
+
 TEST(QuotaJson, WritesADecisionOnOneLineAndLeavesOutWhatDoesNotApply) {
   const Decision allowed{.allowed = true,
                          .quota = ModelQuota{.max_rpm = 500, .max_tpm = 30000},

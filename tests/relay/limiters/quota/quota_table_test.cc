@@ -147,14 +147,17 @@ TEST(QuotaTableTest, SaysADecisionInSentences) {
                           R"("tokens":900,"retry_after_seconds":61.2,"tier":"user_model","usage":{},)"
                           R"("tiers":[{"tier":"user_model","key":"user:alice","unit":"requests","amount":100,)"
                           R"("per_seconds":3600,"used":100,"remaining":0},{"tier":"qos","key":"qos:free:user:alice",)"
-                          R"("unit":"tokens","amount":10,"per_seconds":60,"burst":20,"used":3,"remaining":17}]})",
+                          R"("unit":"tokens","amount":10,"per_seconds":60,"burst":20,"used":3,"remaining":17},)"
+                          R"({"tier":"total","key":"total:user:alice","unit":"tokens","amount":10,"per":"day",)"
+                          R"("ends":"2026-03-01T00:00:00Z","used":3,"remaining":7}]})",
                           "allowed"),
             "refused: gpt-4o, 900 tokens: tier_exceeded by user_model\n"
             "  It is too much.\n"
             "  try again in 1 min 2 s\n"
-            "  tier        counted for          limit                           used  left\n"
-            "  user_model  user:alice           100 requests in 1 h             100   0\n"
-            "  qos         qos:free:user:alice  10 tokens in 1 min, 20 at once  3     17\n");
+            "  tier        counted for          limit                                                used  left\n"
+            "  user_model  user:alice           100 requests in 1 h                                  100   0\n"
+            "  qos         qos:free:user:alice  10 tokens in 1 min, 20 at once                       3     17\n"
+            "  total       total:user:alice     10 tokens in the day that ends 2026-03-01T00:00:00Z  3     7\n");
 }
 
 TEST(QuotaTableTest, SaysThatShadowModeRefusesNothing) {

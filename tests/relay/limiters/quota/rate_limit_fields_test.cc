@@ -157,6 +157,19 @@ TEST(RateLimitFields, RetryAfterIsInWholeSecondsAndNeverTooEarly) {
   EXPECT_EQ(RetryAfterSeconds(24h), "86400");
 }
 
+TEST(RateLimitFields, AMonthOfTheCalendarHasNoLengthAndEndsAtItsEnd) {
+  Decision decision = Allowed();
+  decision.quota.reset();
+  Limit month{.unit = Unit::kTokens, .kind = Limit::Kind::kCalendarMonth, .amount = 100};
+  month.per = (kNow + 90s).time_since_epoch();
+  decision.tiers = {{Tier::kTotal, "total:tenant:acme:user:a", month, 25, 75}};
+  EXPECT_EQ(Lines(decision, 5),
+            "RateLimit-Policy: \"user_total-tokens-month\";q=100;qu=\"tokens\"\n"
+            "RateLimit: \"user_total-tokens-month\";r=75;t=90\n");
+  EXPECT_EQ(Lines(decision, 5, RateLimitDialect::kOpenAi),
+            "x-ratelimit-limit-tokens: 100\nx-ratelimit-remaining-tokens: 75\nx-ratelimit-reset-tokens: 1m30s\n");
+}
+
 // sf-list of RFC 8941, of strings with integers as parameters; no t later than Retry-After.
 RC_GTEST_PROP(RateLimitFields, AreStructuredFields, (int64_t tokens, bool allowed)) {
   const auto amount = [] { return *rc::gen::inRange<int64_t>(0, kMostAmount + 1); };
