@@ -41,9 +41,8 @@ std::string MeterName(const Limit& limit) {
 }
 
 std::string Describe(const Limit& limit) {
-  const std::string text = std::to_string(limit.amount) + " " + UnitText(limit);
-  if (IsOfCalendar(limit))
-    return text + (limit.kind == Limit::Kind::kCalendarDay ? " in a calendar day" : " in a calendar month");
+  std::string text = std::to_string(limit.amount) + " " + UnitText(limit);
+  if (IsOfCalendar(limit)) return text.append(" in a calendar ").append(PeriodOf(limit));
   Length length = LengthOf(limit.per);
   if (length.count == 1 && length.unit == "days") length.unit = "day";
   const std::string count = std::to_string(length.count) + " ";

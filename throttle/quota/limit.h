@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "config/clock.h"
 
@@ -31,6 +32,9 @@ struct Limit {
 
 inline bool IsOfCalendar(const Limit& limit) {
   return limit.kind == Limit::Kind::kCalendarDay || limit.kind == Limit::Kind::kCalendarMonth;
+}
+inline std::string_view PeriodOf(const Limit& limit) {
+  return limit.kind == Limit::Kind::kCalendarDay ? "day" : "month";
 }
 // Of the day or month of a charge.
 inline WallTime EndOfPeriod(const Limit& limit) { return WallTime(limit.per); }

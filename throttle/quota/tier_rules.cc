@@ -157,9 +157,10 @@ std::string_view TierPlan::EndKey() {
 
 void TierPlan::Add(Tier tier, std::string_view key, const Limits& limits, bool of_all_models) {
   for (const Limit& limit : limits) {
-    assert(count_ < charges_.size() && "the rules were checked");
-    charges_[count_] = {.key = key, .limit = limit, .of_all_models = of_all_models};
-    if (IsOfCalendar(limit)) charges_[count_].limit.per = EndOfPeriod(limit.kind);
+    assert(count_ < kMaxCharges && "the rules were checked");
+    auto* const made = new (charges_.data() + count_ * sizeof(TierCharge))
+        TierCharge{.key = key, .limit = limit, .of_all_models = of_all_models};
+    if (IsOfCalendar(limit)) made->limit.per = EndOfPeriod(limit.kind);
     tiers_[count_] = tier;
     ++count_;
   }

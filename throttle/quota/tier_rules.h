@@ -24,12 +24,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <map>
+#include <new>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "config/status.h"
@@ -121,17 +124,17 @@ class TierPlan {
   // Of a total, by its key: "key", "tenant" or "user".
   static std::string_view TotalOf(std::string_view key);
 
-  TierPlan() {
-  }  // NOLINT(modernize-use-equals-default): a default one would clear text_, which costs more than the plan
+  // Clears neither text_ nor the room for charges, which would cost more than the plan.
+  TierPlan() {}  // NOLINT(modernize-use-equals-default)
   TierPlan(const TierPlan&) = delete;
   TierPlan& operator=(const TierPlan&) = delete;
 
-  std::span<const TierCharge> charges() const { return {charges_.data(), count_}; }
+  std::span<const TierCharge> charges() const { return {&charge(0), count_}; }
   size_t before_model() const { return before_model_; }
   Tier tier_of(size_t charge) const { return tiers_[charge]; }
   // Whose count it is, to be shown: its key, "user:alice", but for an API key.
   std::string_view party_of(size_t charge) const {
-    const std::string_view key = charges_[charge].key;
+    const std::string_view key = this->charge(charge).key;
     if (key.starts_with(kTotalOfKey)) return "this API key";
     const bool of_party = tiers_[charge] == Tier::kUserModel || tiers_[charge] == Tier::kQos;
     return of_party && party_is_secret_ ? "this API key" : key;
@@ -160,7 +163,12 @@ class TierPlan {
   // Totals: of the API key and of the tenant, on the model and on all; and of the user.
   static constexpr size_t kMaxCharges = kTiers * kMaxLimits + 4 * kMaxTotals;
 
-  std::array<TierCharge, kMaxCharges> charges_;
+  const TierCharge& charge(size_t n) const {
+    return *std::launder(reinterpret_cast<const TierCharge*>(charges_.data() + n * sizeof(TierCharge)));
+  }
+
+  static_assert(std::is_trivially_destructible_v<TierCharge>);
+  alignas(TierCharge) std::array<std::byte, kMaxCharges * sizeof(TierCharge)> charges_;  // the first count_ are made
   std::array<Tier, kMaxCharges> tiers_{};
   std::string denied_;
   size_t count_ = 0;

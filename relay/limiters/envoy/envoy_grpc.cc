@@ -65,7 +65,7 @@ rls::RateLimitResponse ResponseOf(const DescriptorAnswer& answer, const HttpFiel
 
 void AddEnvoyGrpc(HttpRouter& router, const ServedLimiter::Refusal& refusal, bool for_admins,
                   std::function<EnvoyApi&()> api) {
-  GrpcService service(router, "envoy.service.ratelimit.v3.RateLimitService");
+  GrpcService service(router, kEnvoyGrpcService);
   service.AddUnary<rls::RateLimitRequest, rls::RateLimitResponse>(
       "ShouldRateLimit",
       [refusal, for_admins, api = std::move(api)](const GrpcCall& call, const rls::RateLimitRequest& message,

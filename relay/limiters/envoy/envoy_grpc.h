@@ -12,6 +12,8 @@
 
 namespace weir {
 
+inline constexpr const char* kEnvoyGrpcService = "envoy.service.ratelimit.v3.RateLimitService";
+
 // api: those of the limiter, from when it is open. for_admins: nobody else may ask.
 void AddEnvoyGrpc(HttpRouter& router, const ServedLimiter::Refusal& refusal, bool for_admins,
                   std::function<EnvoyApi&()> api);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "relay/limiters/api_errors.h"
-#include "relay/limiters/envoy/envoy_grpc.h"
 #include "relay/limiters/envoy/envoy_rules.h"
 
 namespace weir {

@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "relay/limiters/envoy/envoy_api.h"
+#include "relay/limiters/envoy/envoy_grpc.h"
 #include "relay/limiters/envoy/envoy_metrics.h"
 #include "relay/limiters/envoy/envoy_settings.h"
 #include "relay/limiters/served_limiter.h"
@@ -22,6 +24,7 @@ class EnvoyService final : public ServedLimiter {
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open() override;
+  std::string_view grpc_service() const override { return kEnvoyGrpcService; }
   void AppendMetrics(MetricFamilies& families) const override;
   void ReloadSoon() override;
   void Stop() override;

@@ -71,7 +71,12 @@ void Fill(const TierState& state, v1::TierState* m) {
   m->set_key(Shareable(state.key));
   m->set_unit(state.limit.unit == Limit::Unit::kRequests ? "requests" : "tokens");
   m->set_amount(state.limit.amount);
-  m->set_per_seconds(ToSeconds(state.limit.per));
+  if (IsOfCalendar(state.limit)) {
+    m->set_per(std::string(PeriodOf(state.limit)));
+    m->set_ends_ms(std::chrono::floor<std::chrono::milliseconds>(EndOfPeriod(state.limit)).time_since_epoch().count());
+  } else {
+    m->set_per_seconds(ToSeconds(state.limit.per));
+  }
   if (state.limit.kind == Limit::Kind::kBucket) m->set_burst(state.limit.burst);
   m->set_used(state.used);
   m->set_remaining(state.remaining);

@@ -31,7 +31,7 @@ std::string PolicyOf(const TierState& state) {
   std::string name(NameOf(state.tier));
   if (state.tier == Tier::kTotal) name = std::string(TierPlan::TotalOf(state.key)) + "_total";
   name.append("-").append(NameOf(state.limit.unit));
-  if (IsOfCalendar(state.limit)) return name + (state.limit.kind == Limit::Kind::kCalendarDay ? "-day" : "-month");
+  if (IsOfCalendar(state.limit)) return name.append("-").append(PeriodOf(state.limit));
   if (state.limit.kind == Limit::Kind::kBucket) name += "-bucket";
   return name + "-" + FormatNumber(ToSeconds(state.limit.per));
 }

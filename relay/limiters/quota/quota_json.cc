@@ -44,7 +44,7 @@ void WriteTier(const TierState& state, JsonWriter& json) {
   json.Member("unit").String(state.limit.unit == Limit::Unit::kRequests ? "requests" : "tokens");
   json.Member("amount").Number(state.limit.amount);
   if (IsOfCalendar(state.limit)) {
-    json.Member("per").String(state.limit.kind == Limit::Kind::kCalendarDay ? "day" : "month");
+    json.Member("per").String(PeriodOf(state.limit));
     json.Member("ends").String(FormatTime(EndOfPeriod(state.limit)));
   } else {
     json.Member("per_seconds").Number(ToSeconds(state.limit.per));

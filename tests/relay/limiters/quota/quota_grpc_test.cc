@@ -97,6 +97,19 @@ TEST_F(QuotaGrpcTest, RecordAndExplain) {
   EXPECT_EQ(why.usage().tpm(), 3000);
 }
 
+TEST_F(QuotaGrpcTest, ALimitOfTheCalendarTellsItsEnd) {
+  UseQuotas(std::string(kTwoRequests) + "  tiers:\n    default:\n      user_model: [{requests: 5, per: month}]\n");
+  Open();
+  v1::ExplainRequest explain;
+  explain.set_model("small");
+  explain.set_user("alice");
+  const auto why = MessageIn<v1::Decision>(Call("Explain", explain));
+  ASSERT_EQ(why.tiers_size(), 1);
+  EXPECT_EQ(why.tiers(0).per(), "month");
+  EXPECT_EQ(why.tiers(0).ends_ms() % (24 * 3600 * 1000), 0) << "midnight, in UTC";
+  EXPECT_EQ(why.tiers(0).per_seconds(), 0);
+}
+
 TEST_F(QuotaGrpcTest, MalformedCallsAreTheCallersFault) {
   Open();
   const auto error = [this](const std::string& method, const google::protobuf::MessageLite& message) {
