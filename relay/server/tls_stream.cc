@@ -25,8 +25,8 @@ constexpr uint32_t kMostIdleMessages = 32;
 constexpr Work kIdleMessageWork = 8'000;
 constexpr Work kTlsRecordWork = 1'000;
 constexpr uint64_t kBytesPerWork = 2;
-// Of a whole handshake's.
-constexpr Work kResumptionShare = 3;
+// Of a whole handshake's work one that resumes a session is about half.
+constexpr Work kResumptionShare = 2;
 
 template <typename T>
 T* Made(T* made) {

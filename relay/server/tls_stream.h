@@ -60,7 +60,7 @@ class TlsStream {
   static void SetUp(ssl_ctx_st* context);
 
   // What OpenSSL keeps for a connection that waits (measured).
-  static constexpr size_t kHeldBytes = size_t{12} << 10;
+  static constexpr size_t kHeldBytes = size_t{15} << 10;
 
  private:
   // The first record's header, and that of the ClientHello in it.

@@ -55,7 +55,7 @@ export class RunningRelay {
     this.listening = new Promise((resolve, reject) => {
       child.stderr.on('data', data => {
         this.log += data;
-        const found = /listening on (ws:\/\/[^\s;]+)/.exec(this.log);
+        const found = /listening on (wss?:\/\/[^\s;]+)/.exec(this.log);
         if (found && !this.url) resolve((this.url = found[1]));
       });
       this.ended.then(({ code, signal }) => reject(new Error(`weir relay ended (${code ?? signal}):\n${this.log}`)));
