@@ -21,7 +21,7 @@ inline std::string GrpcFrame(std::string_view message) { return GrpcFrame(messag
 
 inline const Http2Fields kGrpcFields = {{"content-type", "application/grpc"}, {"te", "trailers"}};
 
-inline GrpcCode CodeOf(const RawAnswer& answer) {
+inline GrpcCode GrpcCodeOf(const RawAnswer& answer) {
   const auto code = answer.headers.find("grpc-status");
   return answer.status != 200 || code == answer.headers.end() ? GrpcCode::kUnknown
                                                               : static_cast<GrpcCode>(std::stoi(code->second));
@@ -34,7 +34,7 @@ inline std::string MessageOf(const RawAnswer& answer) {
 template <typename Message>
 Message MessageIn(const RawAnswer& answer) {
   Message message;
-  EXPECT_EQ(CodeOf(answer), GrpcCode::kOk) << MessageOf(answer);
+  EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kOk) << MessageOf(answer);
   EXPECT_GE(answer.body.size(), 5U);
   if (answer.body.size() < 5) return message;
   EXPECT_EQ(answer.body.substr(0, 5), GrpcFrame("", answer.body.size() - 5));

@@ -31,12 +31,12 @@ TEST_F(GrpcHealthTest, OfTheServerAndOfEachService) {
   Start();
   EXPECT_EQ(MessageIn<HealthCheckResponse>(Ask("Check", "")).status(), HealthCheckResponse::SERVING);
   EXPECT_EQ(MessageIn<HealthCheckResponse>(Ask("Check", "test.Greeter")).status(), HealthCheckResponse::NOT_SERVING);
-  EXPECT_EQ(CodeOf(Ask("Check", "test.Stranger")), GrpcCode::kNotFound);
+  EXPECT_EQ(GrpcCodeOf(Ask("Check", "test.Stranger")), GrpcCode::kNotFound);
 }
 
 TEST_F(GrpcHealthTest, WatchTellsClientsToCheckInstead) {
   Start();
-  EXPECT_EQ(CodeOf(Ask("Watch", "")), GrpcCode::kUnimplemented);
+  EXPECT_EQ(GrpcCodeOf(Ask("Watch", "")), GrpcCode::kUnimplemented);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST_F(GrpcServiceTest, TrailersWaitForTheWindow) {
 TEST_F(GrpcServiceTest, AnErrorIsAHeaderAlone) {
   Start();
   const RawAnswer answer = Greet("nobody");
-  EXPECT_EQ(CodeOf(answer), GrpcCode::kNotFound);
+  EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kNotFound);
   EXPECT_EQ(MessageOf(answer), "100 % of nobody: ä\n");
   EXPECT_EQ(answer.body, "");
 }
@@ -86,14 +86,14 @@ TEST_F(GrpcServiceTest, AnErrorIsAHeaderAlone) {
 TEST_F(GrpcServiceTest, AFaultIsInternalAndTellsNothing) {
   Start();
   const RawAnswer answer = Greet("fault");
-  EXPECT_EQ(CodeOf(answer), GrpcCode::kInternal);
+  EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kInternal);
   EXPECT_EQ(MessageOf(answer).find("secret"), std::string::npos);
 }
 
 TEST_F(GrpcServiceTest, MethodsThatAreNotThere) {
   Start();
   const RawAnswer answer = Send(GrpcFrame(""), kGrpcFields, "/test.Greeter/Insult");
-  EXPECT_EQ(CodeOf(answer), GrpcCode::kUnimplemented);
+  EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kUnimplemented);
   EXPECT_EQ(MessageOf(answer), "there is no method test.Greeter/Insult");
   EXPECT_EQ(Send(GrpcFrame(""), kGrpcFields, "/test.Stranger/Greet").status, 404) << "which clients take for the same";
 }
@@ -103,7 +103,7 @@ TEST_F(GrpcServiceTest, WhatIsNoCall) {
   EXPECT_EQ(Send("{}", {{"content-type", "application/json"}}).status, 415);
   EXPECT_EQ(Send("{}", {}).status, 415);
   EXPECT_EQ(Send(GrpcFrame(""), {{"content-type", "application/grpc-web"}}).status, 415);
-  EXPECT_EQ(CodeOf(Send(GrpcFrame(""), {{"content-type", "application/grpc+proto"}})), GrpcCode::kOk);
+  EXPECT_EQ(GrpcCodeOf(Send(GrpcFrame(""), {{"content-type", "application/grpc+proto"}})), GrpcCode::kOk);
   for (const auto& [type, status] : {std::pair("application/grpc", 505), std::pair("text/plain", 415)}) {
     RawClient client = Connect();
     client.Send("POST /test.Greeter/Greet HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Type: " +
@@ -127,7 +127,7 @@ TEST_F(GrpcServiceTest, MessagesThatAreNone) {
   };
   for (const auto& [body, message] : cases) {
     const RawAnswer answer = Send(body);
-    EXPECT_EQ(CodeOf(answer), GrpcCode::kInternal) << message;
+    EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kInternal) << message;
     EXPECT_EQ(MessageOf(answer), message);
   }
 }
@@ -135,8 +135,8 @@ TEST_F(GrpcServiceTest, MessagesThatAreNone) {
 TEST_F(GrpcServiceTest, MessagesThatAreTooLong) {
   settings_.max_http_body_bytes = 4096;
   Start();
-  EXPECT_EQ(CodeOf(Send(GrpcFrame("", 0xffffffff))), GrpcCode::kResourceExhausted) << "what it says";
-  EXPECT_EQ(CodeOf(Send(GrpcFrame(std::string(5000, 'x')))), GrpcCode::kResourceExhausted) << "what it is";
+  EXPECT_EQ(GrpcCodeOf(Send(GrpcFrame("", 0xffffffff))), GrpcCode::kResourceExhausted) << "what it says";
+  EXPECT_EQ(GrpcCodeOf(Send(GrpcFrame(std::string(5000, 'x')))), GrpcCode::kResourceExhausted) << "what it is";
   RawClient client = Connect();
   client.Send("POST /test.Greeter/Greet HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n");
   const auto plain = client.ReadAnswer();
@@ -147,18 +147,18 @@ TEST_F(GrpcServiceTest, MessagesThatAreTooLong) {
 TEST_F(GrpcServiceTest, WhatIsCompressedIsNotUnderstood) {
   Start();
   const RawAnswer answer = Greet("ann", {{"grpc-encoding", "gzip"}});
-  EXPECT_EQ(CodeOf(answer), GrpcCode::kUnimplemented);
+  EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kUnimplemented);
   EXPECT_EQ(answer.headers.at("grpc-accept-encoding"), "identity");
-  EXPECT_EQ(CodeOf(Greet("ann", {{"grpc-encoding", "identity"}})), GrpcCode::kOk);
+  EXPECT_EQ(GrpcCodeOf(Greet("ann", {{"grpc-encoding", "identity"}})), GrpcCode::kOk);
 }
 
 TEST_F(GrpcServiceTest, Deadlines) {
   Start();
   for (const char* timeout : {"1H", "99999999H", "99999999M", "9S", "99999999m", "99999999u", "99999999n"})
     EXPECT_EQ(MessageIn<test::Greeting>(Greet("ann", {{"grpc-timeout", timeout}})).text(), "ann in time") << timeout;
-  EXPECT_EQ(CodeOf(Greet("ann", {{"grpc-timeout", "0m"}})), GrpcCode::kDeadlineExceeded);
+  EXPECT_EQ(GrpcCodeOf(Greet("ann", {{"grpc-timeout", "0m"}})), GrpcCode::kDeadlineExceeded);
   for (const char* timeout : {"m", "1", "-1S", "1h", "999999999S", "1.5S"})
-    EXPECT_EQ(CodeOf(Greet("ann", {{"grpc-timeout", timeout}})), GrpcCode::kInternal) << timeout;
+    EXPECT_EQ(GrpcCodeOf(Greet("ann", {{"grpc-timeout", timeout}})), GrpcCode::kInternal) << timeout;
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(EnvoyGrpcTest, SaysWhatIsWrongWithARequest) {
   Open();
   const auto error = [&](const rls::RateLimitRequest& request) {
     const RawAnswer answer = Call(request);
-    EXPECT_EQ(CodeOf(answer), GrpcCode::kInvalidArgument);
+    EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kInvalidArgument);
     return MessageOf(answer);
   };
   EXPECT_EQ(error({}), "the domain is empty");
@@ -110,10 +110,10 @@ TEST_F(EnvoyGrpcTest, SaysWhatIsWrongWithARequest) {
   Http2Peer peer(RawClient(server_->port()));
   for (int round = 0; round < 300 && last == GrpcCode::kOk; ++round) {
     for (int i = 0; i < 60; ++i) flood[i].second = std::string(900, 'x') + std::to_string(round * 60 + i);
-    last = CodeOf(CallGrpc(peer, kMethod, Request(flood)));
+    last = GrpcCodeOf(CallGrpc(peer, kMethod, Request(flood)));
   }
   EXPECT_EQ(last, GrpcCode::kResourceExhausted) << "a flood of values";
-  EXPECT_EQ(CodeOf(Call(Request({{"free", "x"}}))), GrpcCode::kOk);
+  EXPECT_EQ(GrpcCodeOf(Call(Request({{"free", "x"}}))), GrpcCode::kOk);
 }
 
 TEST_F(EnvoyGrpcTest, AsksAdministratorsAloneWhereItIsToldTo) {
@@ -121,8 +121,8 @@ TEST_F(EnvoyGrpcTest, AsksAdministratorsAloneWhereItIsToldTo) {
   configuration_.admin.admin_token = "secret";
   configuration_.limiters.envoy.api = ServedEnvoyApi::kAdmins;
   Open();
-  EXPECT_EQ(CodeOf(Call(Request({{"a", "1"}}))), GrpcCode::kUnauthenticated);
-  EXPECT_EQ(CodeOf(Call(Request({{"a", "1"}}), {{"authorization", "Bearer secret"}})), GrpcCode::kOk);
+  EXPECT_EQ(GrpcCodeOf(Call(Request({{"a", "1"}}))), GrpcCode::kUnauthenticated);
+  EXPECT_EQ(GrpcCodeOf(Call(Request({{"a", "1"}}), {{"authorization", "Bearer secret"}})), GrpcCode::kOk);
 }
 
 std::string Output(const std::string& command) {

@@ -74,10 +74,10 @@ TEST_F(QuotaGrpcTest, AReservationIsExtendedAndSettledOnce) {
   v1::RefundRequest refund;
   refund.set_reservation(id);
   const RawAnswer otherwise = Call("Refund", refund);
-  EXPECT_EQ(CodeOf(otherwise), GrpcCode::kFailedPrecondition);
+  EXPECT_EQ(GrpcCodeOf(otherwise), GrpcCode::kFailedPrecondition);
   EXPECT_TRUE(MessageOf(otherwise).starts_with("already_settled: ")) << MessageOf(otherwise);
   refund.set_reservation("nothing");
-  EXPECT_EQ(CodeOf(Call("Refund", refund)), GrpcCode::kNotFound);
+  EXPECT_EQ(GrpcCodeOf(Call("Refund", refund)), GrpcCode::kNotFound);
   refund.set_reservation(Reserve("small", 300).reservation());
   EXPECT_EQ(MessageIn<v1::Settlement>(Call("Refund", refund)).reserved_tokens(), 300);
 }
@@ -114,7 +114,7 @@ TEST_F(QuotaGrpcTest, MalformedCallsAreTheCallersFault) {
   Open();
   const auto error = [this](const std::string& method, const google::protobuf::MessageLite& message) {
     const RawAnswer answer = Call(method, message);
-    EXPECT_EQ(CodeOf(answer), GrpcCode::kInvalidArgument);
+    EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kInvalidArgument);
     return MessageOf(answer);
   };
   EXPECT_EQ(error("Decide", v1::DecideRequest()), "invalid_request: model: missing, expected the model's name");
@@ -139,7 +139,7 @@ TEST_F(QuotaGrpcTest, AStoreThatIsAwayIsUnavailable) {
   configuration_.limiters.quota.store.store = "redis://127.0.0.1:1";
   Open();
   const RawAnswer answer = Call("Decide", Asking("small", 1));
-  EXPECT_EQ(CodeOf(answer), GrpcCode::kUnavailable);
+  EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kUnavailable);
   EXPECT_TRUE(MessageOf(answer).starts_with("store_unavailable: ")) << MessageOf(answer);
 }
 
@@ -158,11 +158,11 @@ TEST_F(QuotaGrpcTest, WhoMayNotAskByHttpMayNotByGrpc) {
   configuration_.admin.admin_token = "sixteen letters or more";
   Open();
   const RawAnswer refused = Call("Decide", Asking("small", 1));
-  EXPECT_TRUE(CodeOf(refused) == GrpcCode::kUnauthenticated || CodeOf(refused) == GrpcCode::kPermissionDenied)
+  EXPECT_TRUE(GrpcCodeOf(refused) == GrpcCode::kUnauthenticated || GrpcCodeOf(refused) == GrpcCode::kPermissionDenied)
       << MessageOf(refused);
   const Http2Fields token = {{"authorization", "Bearer sixteen letters or more"}};
   EXPECT_TRUE(MessageIn<v1::Decision>(Call("Decide", Asking("small", 1), token)).allowed());
-  EXPECT_EQ(CodeOf(Call("Decide", Asking("small", 1), {{"origin", "https://elsewhere.example"}})),
+  EXPECT_EQ(GrpcCodeOf(Call("Decide", Asking("small", 1), {{"origin", "https://elsewhere.example"}})),
             GrpcCode::kPermissionDenied);
 }
 
