@@ -10,8 +10,8 @@ echo '#include "config/clock.h"' >"$house/monitors/good.h"
 printf '#include <vector>\n#include "monitors/good.h"\n' >"$house/throttle/good.h"
 printf '#include <boost/asio.hpp>\n#include "throttle/good.h"\n' >"$house/relay/good.cc"
 echo '#include <boost/asio/awaitable.hpp>' >"$house/throttle/await_good.h"
-mkdir -p "$house/throttle/quota/redis" "$house/throttle/quota/sqlite"
-printf '#include <hiredis/hiredis.h>\n#include <openssl/ssl.h>\n#include <boost/asio/io_context.hpp>\n' >"$house/throttle/quota/redis/good.cc"
+mkdir -p "$house/throttle/redis" "$house/throttle/quota/redis" "$house/throttle/quota/sqlite"
+printf '#include <hiredis/hiredis.h>\n#include <openssl/ssl.h>\n#include <boost/asio/io_context.hpp>\n' >"$house/throttle/redis/good.cc"
 echo '#include <sqlite3.h>' >"$house/throttle/quota/sqlite/good.cc"
 mkdir -p "$house/throttle/rocksdb"
 printf '#include <rocksdb/db.h>\n#include "monitors/rocksdb_monitor.h"\n' >"$house/throttle/rocksdb/good.h"
@@ -42,9 +42,9 @@ throttle/bad.cc:3: throttle/ includes "tests/x.h", which stands above it
 throttle/bad.cc:4: includes "../relay/good.h" by a relative path
 throttle/bad.cc:5: throttle/ must build without <throttle/await_good.h>
 throttle/bad.cc:6: throttle/ must build without <monitors/rocksdb_monitor.h>
-throttle/quota/bad.cc:1: throttle/ sees <sqlite3.h> only in the folder of its store
-throttle/quota/bad.cc:2: throttle/ sees <hiredis/hiredis.h> only in the folder of its store
-throttle/quota/bad.cc:3: throttle/ sees <sys/socket.h> only in the folder of its store
+throttle/quota/bad.cc:1: throttle/ sees <sqlite3.h> only in its own folder
+throttle/quota/bad.cc:2: throttle/ sees <hiredis/hiredis.h> only in its own folder
+throttle/quota/bad.cc:3: throttle/ sees <sys/socket.h> only in its own folder
 throttle/quota/redis/bad.cc:1: throttle/ must build without <boost/beast.hpp>
 throttle/quota/redis/redis_store.h:1: throttle/ must build without <boost/asio/io_context.hpp>
 throttle/quota/sqlite/bad.cc:1: throttle/ must build without <boost/asio/io_context.hpp>'
