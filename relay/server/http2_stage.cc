@@ -483,7 +483,7 @@ void Http2Stage::AddField(std::string_view name, std::string_view value) {
   // nghttp2 copies both, and asks for pointers to what it does not change.
   fields_.push_back({reinterpret_cast<uint8_t*>(names_.data() + begin),
                      reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
-                     IsOfOneAnswer(name) ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE});
+                     static_cast<uint8_t>(IsOfOneAnswer(name) ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE)});
 }
 
 void Http2Stage::SubmitTrailers(const Http2Stream& stream) {

@@ -106,7 +106,7 @@ TEST_F(QuotaGrpcTest, ALimitOfTheCalendarTellsItsEnd) {
   const auto why = MessageIn<v1::Decision>(Call("Explain", explain));
   ASSERT_EQ(why.tiers_size(), 1);
   EXPECT_EQ(why.tiers(0).per(), "month");
-  EXPECT_EQ(why.tiers(0).ends_ms() % (24 * 3600 * 1000), 0) << "midnight, in UTC";
+  EXPECT_EQ(why.tiers(0).ends_ms() % (int64_t{24} * 3600 * 1000), 0) << "midnight, in UTC";
   EXPECT_EQ(why.tiers(0).per_seconds(), 0);
 }
 
