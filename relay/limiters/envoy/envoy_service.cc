@@ -9,13 +9,6 @@
 #include "relay/limiters/envoy/envoy_rules.h"
 
 namespace weir {
-namespace {
-
-void LogWarnings(const EnvoyRulesRead& read) {
-  for (const std::string& warning : read.warnings) spdlog::warn("ratelimit: {}", warning);
-}
-
-}  // namespace
 
 void EnvoyService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   AddEnvoyGrpc(router, refusal, settings_.api == ServedEnvoyApi::kAdmins, [this]() -> EnvoyApi& { return *api_; });
@@ -32,42 +25,36 @@ void EnvoyService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   }
 }
 
-Status EnvoyService::Open() {
+Status EnvoyService::Open() { return rules_.Open(); }
+
+FollowedRules<EnvoyRulesRead> EnvoyService::Follow() {
   FileWatch files([directory = settings_.rules_directory] { return EnvoyRuleFiles(directory); });
-  Result<EnvoyRulesRead> read = EnvoyRulesRead();
-  // Where they change meanwhile, the watch reads them again.
-  files.ReadWhole([&] { read = ReadEnvoyRules(settings_.rules_directory); });
-  if (!read.ok()) return read.status();
-  limiter_ = std::make_unique<DescriptorLimiter>(DescriptorConfig{.rules = read.value().rules,
+  return {std::move(files),
+          settings_.watch_interval,
+          {.limiter = "ratelimit",
+           .path = settings_.rules_directory,
+           .read =
+               [this](const EnvoyRulesRead* running) {
+                 return ReadEnvoyRules(settings_.rules_directory, running == nullptr ? nullptr : running->rules.get());
+               },
+           .use = [this](const EnvoyRulesRead& read) { Use(read); },
+           .note_again = [this](bool good) { metrics_.OnConfigRead(good); }}};
+}
+
+void EnvoyService::Use(const EnvoyRulesRead& read) {
+  for (const std::string& warning : read.warnings) spdlog::warn("ratelimit: {}", warning);
+  if (limiter_ != nullptr) return limiter_->SetRules(read.rules);
+  limiter_ = std::make_unique<DescriptorLimiter>(DescriptorConfig{.rules = read.rules,
                                                                   .shadow = settings_.shadow,
                                                                   .max_bytes = settings_.max_mib << 20,
                                                                   .shards = settings_.shards});
   api_.emplace(*limiter_, metrics_, settings_.response_headers);
-  spdlog::info("ratelimit: {} in {}", read.value().summary, settings_.rules_directory);
-  LogWarnings(read.value());
-  watch_ = std::make_unique<ConfigWatch>(std::move(files), settings_.watch_interval, [this] { return ReadAgain(); });
-  return Status();
-}
-
-// What is to be done with what the files say now.
-std::function<void()> EnvoyService::ReadAgain() {
-  Result<EnvoyRulesRead> read = ReadEnvoyRules(settings_.rules_directory, limiter_->rules().get());
-  return [this, read = std::move(read)] {
-    if (read.ok()) {
-      limiter_->SetRules(read.value().rules);
-      spdlog::info("{} was read: ratelimit: {}", settings_.rules_directory, read.value().summary);
-      LogWarnings(read.value());
-    } else {
-      spdlog::error("Envoy's rate limits stay as they were: {}", read.status().message());
-    }
-    metrics_.OnConfigRead(read.ok());
-  };
 }
 
 void EnvoyService::AppendMetrics(MetricFamilies& families) const { metrics_.AppendTo(families, *limiter_); }
 
-void EnvoyService::ReloadSoon() { watch_->ReadSoon(); }
+void EnvoyService::ReloadSoon() { rules_.ReadSoon(); }
 
-void EnvoyService::Stop() { watch_.reset(); }
+void EnvoyService::Stop() { rules_.Stop(); }
 
 }  // namespace weir

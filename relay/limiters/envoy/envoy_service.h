@@ -1,8 +1,6 @@
-// EnvoyService: Envoy's rate limits among the limiters of a port. It has the limiter, its metrics, and the watch over
-// the directory of its files.
+// EnvoyService: Envoy's rate limits among the limiters of a port. It has the limiter, its metrics and its rules.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -10,9 +8,10 @@
 #include "relay/limiters/envoy/envoy_api.h"
 #include "relay/limiters/envoy/envoy_grpc.h"
 #include "relay/limiters/envoy/envoy_metrics.h"
+#include "relay/limiters/envoy/envoy_rules.h"
 #include "relay/limiters/envoy/envoy_settings.h"
+#include "relay/limiters/followed_rules.h"
 #include "relay/limiters/served_limiter.h"
-#include "relay/process/config_watch.h"
 #include "throttle/descriptors/descriptor_limiter.h"
 
 namespace weir {
@@ -20,7 +19,7 @@ namespace weir {
 class EnvoyService final : public ServedLimiter {
  public:
   // There is a directory.
-  explicit EnvoyService(EnvoySettings settings) : settings_(std::move(settings)) {}
+  explicit EnvoyService(EnvoySettings settings) : settings_(std::move(settings)), rules_(Follow()) {}
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open() override;
@@ -30,13 +29,14 @@ class EnvoyService final : public ServedLimiter {
   void Stop() override;
 
  private:
-  std::function<void()> ReadAgain();
+  FollowedRules<EnvoyRulesRead> Follow();
+  void Use(const EnvoyRulesRead& read);
 
   const EnvoySettings settings_;
   EnvoyMetrics metrics_;
   std::optional<EnvoyApi> api_;                 // what was left at a shard is answered by it
   std::unique_ptr<DescriptorLimiter> limiter_;  // from Open on
-  std::unique_ptr<ConfigWatch> watch_;          // ends first
+  FollowedRules<EnvoyRulesRead> rules_;         // ends first
 };
 
 }  // namespace weir

@@ -28,13 +28,26 @@ void KeyedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
 
 Status KeyedService::Open() {
   if (Status status = CheckKeyedStoreName(settings_.store); !status.ok()) return status;
-  FileWatch file(config_file_);
-  Result<KeyedRulesRead> read = KeyedRulesRead();
-  // Where it changes meanwhile, the watch reads it again.
-  file.ReadWhole([&] { read = ReadKeyedRules(config_file_, SharesKeys(settings_)); });
-  if (!read.ok()) return read.status();
-  has_section_ = read.value().has_section;
-  limiter_ = std::make_unique<KeyedLimiter>(KeyedConfig{.rules = read.value().rules,
+  return rules_.Open();
+}
+
+FollowedRules<KeyedRulesRead> KeyedService::Follow(std::string config_file) {
+  FileWatch file(config_file);
+  return {std::move(file),
+          settings_.watch_interval,
+          {.limiter = "keyed",
+           .path = config_file,
+           .read =
+               [this, config_file](const KeyedRulesRead* running) {
+                 return ReadKeyedRules(config_file, SharesKeys(settings_), running);
+               },
+           .use = [this](const KeyedRulesRead& read) { Use(read); },
+           .note_again = [this](bool good) { metrics_.OnConfigRead(good); }}};
+}
+
+void KeyedService::Use(const KeyedRulesRead& read) {
+  if (limiter_ != nullptr) return limiter_->SetRules(read.rules);
+  limiter_ = std::make_unique<KeyedLimiter>(KeyedConfig{.rules = read.rules,
                                                         .overrides = settings_.overrides,
                                                         .max_keys = settings_.max_keys,
                                                         .max_waiting = settings_.max_waiting,
@@ -42,11 +55,6 @@ Status KeyedService::Open() {
                                                         .when_away = settings_.when_store_away},
                                             OpenStore());
   api_.emplace(*limiter_, metrics_);
-  spdlog::info("keyed: {}", read.value().summary);
-  if (!config_file_.empty()) {
-    watch_ = std::make_unique<ConfigWatch>(std::move(file), settings_.watch_interval, [this] { return ReadAgain(); });
-  }
-  return Status();
 }
 
 std::unique_ptr<SharedWindows> KeyedService::OpenStore() {
@@ -79,36 +87,14 @@ Status KeyedService::Ready(std::string* note) const {
   return {};
 }
 
-// What is to be done with what the file says now.
-std::function<void()> KeyedService::ReadAgain() {
-  Result<KeyedRulesRead> read = ReadKeyedRules(config_file_, SharesKeys(settings_));
-  // Emptied, or written as far as its first lines: everybody's limits would go.
-  if (read.ok() && has_section_ && !read.value().has_section)
-    read = Result<KeyedRulesRead>(
-        Status::Error(config_file_ + " has no keyed: any more; say `keyed: {}` if the defaults are to hold"));
-  return [this, read = std::move(read)] {
-    if (read.ok()) {
-      has_section_ = read.value().has_section;
-      limiter_->SetRules(read.value().rules);
-      spdlog::info("{} was read: keyed: {}", config_file_, read.value().summary);
-    } else {
-      spdlog::error("the keys' limits stay as they were: {}", read.status().message());
-    }
-    metrics_.OnConfigRead(read.ok());
-  };
-}
-
 void KeyedService::AppendMetrics(MetricFamilies& families) const {
   metrics_.AppendTo(families, limiter_->Counts(), limiter_->SharedHealth());
 }
 
-void KeyedService::ReloadSoon() {
-  if (watch_ != nullptr) return watch_->ReadSoon();
-  spdlog::info("there is no configuration of keys to read again: WEIR_CONFIG is not set");
-}
+void KeyedService::ReloadSoon() { rules_.ReadSoon(); }
 
 void KeyedService::Stop() {
-  watch_.reset();
+  rules_.Stop();
   limiter_->Close();
 }
 

@@ -1,16 +1,15 @@
-// KeyedService: the keyed limiter among the limiters of a port. It has the limiter, its metrics, and the watch over the
-// configuration file.
+// KeyedService: the keyed limiter among the limiters of a port. It has the limiter, its metrics and its rules.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "relay/limiters/followed_rules.h"
 #include "relay/limiters/keyed/keyed_api.h"
 #include "relay/limiters/keyed/keyed_metrics.h"
 #include "relay/limiters/keyed/keyed_settings.h"
 #include "relay/limiters/served_limiter.h"
-#include "relay/process/config_watch.h"
 #include "relay/server/log_limit.h"
 #include "throttle/keyed/keyed_limiter.h"
 
@@ -20,7 +19,7 @@ class KeyedService final : public ServedLimiter {
  public:
   // Without a file every key has the same limits.
   KeyedService(const KeyedSettings& settings, std::string config_file)
-      : settings_(settings), config_file_(std::move(config_file)) {}
+      : settings_(settings), rules_(Follow(std::move(config_file))) {}
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open() override;
@@ -32,18 +31,17 @@ class KeyedService final : public ServedLimiter {
   void Stop() override;
 
  private:
+  FollowedRules<KeyedRulesRead> Follow(std::string config_file);
+  void Use(const KeyedRulesRead& read);
   std::unique_ptr<SharedWindows> OpenStore();
   void LogStore(const std::string& problem);
-  std::function<void()> ReadAgain();
 
   const KeyedSettings settings_;
-  const std::string config_file_;
   KeyedMetrics metrics_;
   LogLimit store_log_;
   std::optional<KeyedApi> api_;            // those who wait are answered by it until the limiter is gone
   std::unique_ptr<KeyedLimiter> limiter_;  // from Open on
-  bool has_section_ = false;               // what was read of the file
-  std::unique_ptr<ConfigWatch> watch_;     // where there is a file; ends first
+  FollowedRules<KeyedRulesRead> rules_;    // ends first
 };
 
 }  // namespace weir

@@ -118,12 +118,14 @@ void ReadKeyedSection(const YamlValue& section, bool shares, KeyedRulesRead* rea
   read->rules = std::move(made).value();
 }
 
-Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file, bool shares) {
+Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file, bool shares, const KeyedRulesRead* running) {
   KeyedRulesRead read;
   if (config_file.empty()) return read;
   const Status status = ReadConfigSection(config_file, "keyed",
                                           [&](const YamlValue& section) { ReadKeyedSection(section, shares, &read); });
   if (!status.ok()) return status;
+  if (running != nullptr && running->has_section && !read.has_section)
+    return Status::Error(config_file + " has no keyed: any more; say `keyed: {}` if the defaults are to hold");
   return read;
 }
 

@@ -49,8 +49,10 @@ struct KeyedRulesRead {
   bool has_section = false;  // the file says something of keys
   std::string summary = "100 requests in 1 s for every key";
 };
-// Of the file; the defaults where there is none, or no section. shares: SharesKeys.
-Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file, bool shares = false);
+// Of the file; the defaults where there is none, or no section. shares: SharesKeys. A section of `running` must not be
+// missing: a file that was emptied, or written as far as its first lines, would lift everybody's limits.
+Result<KeyedRulesRead> ReadKeyedRules(const std::string& config_file, bool shares = false,
+                                      const KeyedRulesRead* running = nullptr);
 // The section itself.
 void ReadKeyedSection(const YamlValue& section, bool shares, KeyedRulesRead* read);
 

@@ -37,58 +37,39 @@ bool QueuedService::Serves(std::string_view path) const {
   return rules != nullptr && rules->Nearest(CanonicalPath(path)) != nullptr && IsUtf8(path);
 }
 
-Status QueuedService::Open() {
-  FileWatch file(config_file_);
-  Result<QueuedRulesRead> read = QueuedRulesRead();
-  // Where it changes meanwhile, the watch reads it again.
-  file.ReadWhole([&] { read = ReadQueuedRules(config_file_); });
-  if (!read.ok()) return read.status();
-  has_section_ = read.value().has_section;
-  limiter_ = std::make_unique<QueuedLimiter>(QueuedConfig{.rules = read.value().rules,
-                                                          .max_waiting = settings_.max_waiting,
-                                                          .idle_after = settings_.idle_after,
-                                                          .shards = settings_.shards});
-  api_.emplace(*limiter_, metrics_);
-  Follow(read.value().rules);
-  if (!config_file_.empty())
-    watch_ = std::make_unique<ConfigWatch>(std::move(file), settings_.watch_interval, [this] { return ReadAgain(); });
-  return Status();
+Status QueuedService::Open() { return followed_.Open(); }
+
+FollowedRules<QueuedRulesRead> QueuedService::Follow(std::string config_file) {
+  FileWatch file(config_file);
+  return {std::move(file),
+          settings_.watch_interval,
+          {.limiter = "endpoints",
+           .path = config_file,
+           .read = [config_file](const QueuedRulesRead* running) { return ReadQueuedRules(config_file, running); },
+           .use = [this](const QueuedRulesRead& read) { Use(read); },
+           .note_again = [this](bool good) { metrics_.OnConfigRead(good); }}};
 }
 
-void QueuedService::Follow(const std::shared_ptr<const QueuedRules>& rules) {
+void QueuedService::Use(const QueuedRulesRead& read) {
+  if (limiter_ != nullptr) {
+    limiter_->SetRules(read.rules);
+  } else {
+    limiter_ = std::make_unique<QueuedLimiter>(QueuedConfig{.rules = read.rules,
+                                                            .max_waiting = settings_.max_waiting,
+                                                            .idle_after = settings_.idle_after,
+                                                            .shards = settings_.shards});
+    api_.emplace(*limiter_, metrics_);
+  }
   const std::lock_guard lock(mutex_);
-  rules_ = rules;
-  spdlog::info("endpoints: {} are configured", rules->configs().size());
-}
-
-// What is to be done with what the file says now.
-std::function<void()> QueuedService::ReadAgain() {
-  Result<QueuedRulesRead> read = ReadQueuedRules(config_file_);
-  // Emptied, or written as far as its first lines: everybody who waits would be sent away.
-  if (read.ok() && has_section_ && !read.value().has_section)
-    read = Result<QueuedRulesRead>(
-        Status::Error(config_file_ + " has no endpoints: any more; say `endpoints: []` if there is to be none"));
-  return [this, read = std::move(read)] {
-    if (read.ok()) {
-      has_section_ = read.value().has_section;
-      limiter_->SetRules(read.value().rules);
-      Follow(read.value().rules);
-    } else {
-      spdlog::error("the endpoints stay as they were: {}", read.status().message());
-    }
-    metrics_.OnConfigRead(read.ok());
-  };
+  rules_ = read.rules;
 }
 
 void QueuedService::AppendMetrics(MetricFamilies& families) const { metrics_.AppendTo(families, limiter_->Counts()); }
 
-void QueuedService::ReloadSoon() {
-  if (watch_ != nullptr) return watch_->ReadSoon();
-  spdlog::info("there is no configuration of endpoints to read again: WEIR_CONFIG is not set");
-}
+void QueuedService::ReloadSoon() { followed_.ReadSoon(); }
 
 void QueuedService::Stop() {
-  watch_.reset();
+  followed_.Stop();
   limiter_->Close();
 }
 

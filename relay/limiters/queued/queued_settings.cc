@@ -91,7 +91,7 @@ void Declare(SettingTable& table, QueuedSettings& s) {
             "after which an endpoint that WEIR_CONFIG does not name, and nobody uses, ends");
 }
 
-Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file) {
+Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running) {
   QueuedRulesRead read;
   if (config_file.empty()) return read;
   uint64_t max_dynamic = read.rules->max_dynamic();
@@ -113,8 +113,11 @@ Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file) {
     auto made = QueuedRules::Make(std::move(rules), max_dynamic);
     if (!made.ok()) return section.Error(made.status().message());
     read.rules = std::move(made).value();
+    read.summary = std::to_string(read.rules->configs().size()) + " configured";
   });
   if (!status.ok()) return status;
+  if (running != nullptr && running->has_section && !read.has_section)
+    return Status::Error(config_file + " has no endpoints: any more; say `endpoints: []` if there is to be none");
   return read;
 }
 

@@ -44,8 +44,10 @@ void Declare(SettingTable& table, QueuedSettings& settings);
 struct QueuedRulesRead {
   std::shared_ptr<const QueuedRules> rules = std::make_shared<QueuedRules>();
   bool has_section = false;  // the file says something of endpoints
+  std::string summary = "none is configured";
 };
-// Of the file; no endpoint where there is none, or no section.
-Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file);
+// Of the file; no endpoint where there is none, or no section. A section of `running` must not be missing: a file that
+// was emptied, or written as far as its first lines, would send away everybody who waits.
+Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running = nullptr);
 
 }  // namespace weir
