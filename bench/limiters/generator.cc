@@ -68,7 +68,9 @@ Result<HttpLoadOutcome> Run(Generator generator, const HttpLoad& load, const std
   const double done = is_wrk ? NumberBefore(said, " requests in ") : NumberBefore(said, " done,");
   const double rate = is_wrk ? NumberBehind(said, "Requests/sec:") : NumberBefore(said, " req/s");
   const bool lost = is_wrk ? said.find("Socket errors") != std::string::npos
-                           : done != static_cast<double>(load.requests) || NumberBefore(said, " errored") != 0;
+                           : done != static_cast<double>(load.requests) || NumberBefore(said, " errored") != 0 ||
+                                 // A call of gRPC that failed has a status of HTTP that is good, and no body.
+                                 said.find("(0) data") != std::string::npos;
   if (!(done > 0) || !(rate > 0) || lost)
     return Status::Error("not all of " + load.url + " was answered; the load generator said:\n" + said);
   return HttpLoadOutcome{.requests = static_cast<uint64_t>(done),

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/limiters/bare_server.h"
 #include "bench/limiters/generator.h"
 #include "bench/measure/latency_histogram.h"
 #include "bench/measure/process.h"
@@ -38,16 +40,22 @@ endpoints:
 )";
 constexpr std::string_view kBody = R"({"model":"open","tokens":1})";
 
+// {"model":"open","tokens":1} as a message of gRPC: not compressed, eight bytes, then its two fields.
+constexpr std::string_view kCall{"\0\0\0\0\x08\x0a\x04open\x10\x01", 13};
+
 struct Route {
   std::string name;
   std::string path;
-  bool posts = false;
+  std::string body_file = {};  // empty: GET
+  bool grpc = false;           // by HTTP/2 alone
 };
-const std::vector<Route> kRoutes = {{.name = "/healthz", .path = "/healthz"},
-                                    {.name = "/rate, granted", .path = "/rate/open"},
-                                    {.name = "/rate, refused", .path = "/rate/full"},
-                                    {.name = "an endpoint, served", .path = "/open"},
-                                    {.name = "/v1/decide", .path = "/v1/decide", .posts = true}};
+const std::vector<Route> kRoutes = {
+    {.name = "/healthz", .path = "/healthz"},
+    {.name = "/rate, granted", .path = "/rate/open"},
+    {.name = "/rate, refused", .path = "/rate/full"},
+    {.name = "an endpoint, served", .path = "/open"},
+    {.name = "/v1/decide", .path = "/v1/decide", .body_file = "body.json"},
+    {.name = "gRPC, weir.v1.Quota/Decide", .path = "/weir.v1.Quota/Decide", .body_file = "call.bin", .grpc = true}};
 constexpr std::array kGenerators = {Generator::kH2Load, Generator::kH2LoadHttp1, Generator::kWrk};
 // So many that a measurement lasts about a second on two cores, client and server.
 constexpr double kRequestsASecond[] = {300'000, 60'000, 0};
@@ -61,15 +69,16 @@ class Asker {
   Asker& operator=(const Asker&) = delete;
 
   // Answers here have bodies of some hundred bytes, which come in one piece with their header.
-  Status Ask(std::string_view path) {
+  Result<std::string> Ask(std::string_view path) {
     const std::string request = "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
     std::array<char, 4096> answer{};
     if (send(socket_, request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
       return Status::Error("the server takes no request");
     const ssize_t bytes = recv(socket_, answer.data(), answer.size(), 0);
-    if (bytes <= 0 || !std::string_view(answer.data(), static_cast<size_t>(bytes)).starts_with("HTTP/1.1 200"))
+    std::string text(answer.data(), static_cast<size_t>(std::max(bytes, ssize_t{0})));
+    if (!text.starts_with("HTTP/1.1 200"))
       return Status::Error("the server does not answer GET " + std::string(path) + " with 200");
-    return Status();
+    return text;
   }
 
  private:
@@ -104,6 +113,7 @@ class OverHttp {
       for (const Route& route : kRoutes)
         for (const Generator generator : kGenerators)
           if (Status s = Measure(route, generator, repetition); !s.ok()) return s;
+      if (Status s = MeasureBare(repetition); !s.ok()) return s;
       if (Status s = MeasureQuietKey(repetition); !s.ok()) return s;
     }
     return server_->Stop();
@@ -116,6 +126,7 @@ class OverHttp {
     directory_ = std::move(directory).value();
     std::ofstream(directory_->path() / "weir.yaml") << kConfig;
     std::ofstream(directory_->path() / "body.json") << kBody;
+    std::ofstream(directory_->path() / "call.bin") << kCall;
     const Result<uint16_t> port = FreePort();
     if (!port.ok()) return port.status();
     endpoint_.port = port.value();
@@ -127,29 +138,49 @@ class OverHttp {
     constexpr int kMostTries = 3000;
     for (int tries = 0; tries < kMostTries; ++tries) {
       if (server_->Ended(std::chrono::milliseconds(20))) return Status::Error(server_->Fate());
-      if (const auto socket = ConnectTo(endpoint_); socket.ok()) return Asker(socket.value()).Ask("/healthz");
+      if (const auto socket = ConnectTo(endpoint_); socket.ok()) return StartBareServer(socket.value());
     }
     return Status::Error("the server does not listen; it said: " + LastLine(server_->log()));
   }
 
-  std::string Url(std::string_view path) const {
-    return "http://127.0.0.1:" + std::to_string(endpoint_.port) + std::string(path);
+  // It answers as the gate answers a key.
+  Status StartBareServer(int socket) {
+    const Result<std::string> answer = Asker(socket).Ask("/rate/open");
+    if (!answer.ok()) return answer.status();
+    auto bare = BareServer::Start(answer.value());
+    if (!bare.ok()) return bare.status();
+    bare_ = std::move(bare).value();
+    return Status();
   }
 
-  HttpLoad LoadOf(const Route& route, Generator generator) const {
-    HttpLoad load{.url = Url(route.path), .time = FromSeconds(load_.seconds)};
+  HttpLoad LoadOf(const Route& route, Generator generator, uint16_t port) const {
+    HttpLoad load{.url = "http://127.0.0.1:" + std::to_string(port) + route.path, .time = FromSeconds(load_.seconds)};
     load.requests = static_cast<uint64_t>(kRequestsASecond[static_cast<size_t>(generator)] * load_.seconds) + 100;
-    if (route.posts) load.options = "-d " + (directory_->path() / "body.json").string();
+    if (!route.body_file.empty()) load.options = "-d " + (directory_->path() / route.body_file).string();
+    if (route.grpc) load.options += " -H 'content-type: application/grpc' -H 'te: trailers'";
     return load;
   }
 
   Status Measure(const Route& route, Generator generator, int repetition) {
     // wrk sends a body by a script alone.
-    if (generator == Generator::kWrk && (route.posts || !IsInstalled(generator))) return Status();
-    const Result<Duration> before = ProcessorTime(server_->pid());
+    if (generator == Generator::kWrk && !route.body_file.empty()) return Status();
+    if (generator != Generator::kH2Load && route.grpc) return Status();
+    return Measure(route, generator, repetition, server_->pid(), endpoint_.port);
+  }
+
+  Status MeasureBare(int repetition) {
+    const Route route{.name = "nothing but epoll, recv and send", .path = "/"};
+    for (const Generator generator : {Generator::kH2LoadHttp1, Generator::kWrk})
+      if (Status s = Measure(route, generator, repetition, bare_->pid(), bare_->port()); !s.ok()) return s;
+    return Status();
+  }
+
+  Status Measure(const Route& route, Generator generator, int repetition, pid_t pid, uint16_t port) {
+    if (!IsInstalled(generator)) return Status();
+    const Result<Duration> before = ProcessorTime(pid);
     const Result<HttpLoadOutcome> outcome =
-        Run(generator, LoadOf(route, generator), directory_->path() / "generator.log");
-    const Result<Duration> after = ProcessorTime(server_->pid());
+        Run(generator, LoadOf(route, generator, port), directory_->path() / "generator.log");
+    const Result<Duration> after = ProcessorTime(pid);
     if (!outcome.ok()) return outcome.status();
     if (!before.ok() || !after.ok()) return Status::Error("the server has ended; it said: " + LastLine(server_->log()));
     const auto requests = static_cast<double>(outcome.value().requests);
@@ -167,7 +198,7 @@ class OverHttp {
     Result<HttpLoadOutcome> flood = Status::Error("was not begun");
     std::atomic<bool> over{false};
     std::thread flooding([&] {
-      flood = Run(Generator::kH2Load, LoadOf({.name = "", .path = "/rate/full"}, Generator::kH2Load),
+      flood = Run(Generator::kH2Load, LoadOf({.name = "", .path = "/rate/full"}, Generator::kH2Load, endpoint_.port),
                   directory_->path() / "generator.log");
       over = true;
     });
@@ -175,7 +206,7 @@ class OverHttp {
     Status status;
     while (status.ok() && !over) {
       const TimePoint from = Clock::System().Now();
-      status = asker.Ask("/rate/open");
+      status = asker.Ask("/rate/open").status();
       latencies.Record(Clock::System().Now() - from);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -192,6 +223,7 @@ class OverHttp {
   std::unique_ptr<TemporaryDirectory> directory_;
   Endpoint endpoint_;
   std::unique_ptr<Process> server_;
+  std::unique_ptr<BareServer> bare_;
 };
 
 }  // namespace
