@@ -218,7 +218,7 @@ TEST_F(KeyedServerTest, ReloadsUnderLoad) {
     directory_.Write("weir.yaml", "keyed:\n  default: {window_millis: 20, max_requests: " + limit + ", window: " +
                                       kind + "}\n  patterns: [{pattern: \"k[0-9]\", max_requests_in_queue: 50}]\n");
     server_->Reload();
-    EXPECT_TRUE(EventuallyInMetrics("weir_keyed_config_good 1"));
+    EXPECT_TRUE(Eventually([&] { return Has(Ask("GET", "/rate/other").body, R"("max_requests":)" + limit + ","); }));
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
