@@ -109,8 +109,7 @@ void Endpoint::Serve(TimePoint now) {
     if (allowance_.Holds(ticket.cost)) {
       ServeTicket(slot, now);
     } else if (ticket.cost > config_->tokens_per_window) {  // since a window has fewer
-      const Ticket gone = TakeOut(slot);
-      AnswerRejected(*gone.caller, QueuedCode::kTooLarge, now - gone.since, {}, now);
+      RejectTicket(slot, QueuedCode::kTooLarge, now);
     } else {
       queue().Leave(slot);
       if (ticket.passed_over < TicketLine::kMostPassedOver) ++ticket.passed_over;
@@ -122,9 +121,21 @@ void Endpoint::Serve(TimePoint now) {
 
 void Endpoint::ServeTicket(uint32_t slot, TimePoint now) {
   const Ticket ticket = TakeOut(slot);
+  if (!StillWaits(ticket)) return;
   allowance_.Take(ticket.cost, line_since_);
   last_used_ = now;
   AnswerServed(*ticket.caller, ticket.cost, now - ticket.since, now);
+}
+
+void Endpoint::RejectTicket(uint32_t slot, QueuedCode code, TimePoint now) {
+  const Ticket ticket = TakeOut(slot);
+  if (StillWaits(ticket)) AnswerRejected(*ticket.caller, code, now - ticket.since, {}, now);
+}
+
+bool Endpoint::StillWaits(const Ticket& ticket) {
+  if (ticket.caller->StillWaits()) return true;
+  surroundings_.left.Add(1);
+  return false;
 }
 
 Ticket Endpoint::TakeOut(uint32_t slot) {
@@ -157,10 +168,7 @@ void Endpoint::SetConfig(std::shared_ptr<const EndpointConfig> config, bool dyna
 
 void Endpoint::AnswerAll(QueuedCode code, TimePoint now) {
   for (TicketLine& line : lines_)
-    while (!line.empty()) {
-      const Ticket ticket = TakeOut(line.Next());
-      AnswerRejected(*ticket.caller, code, now - ticket.since, {}, now);
-    }
+    while (!line.empty()) RejectTicket(line.Next(), code, now);
 }
 
 TimePoint Endpoint::NextServe(TimePoint now) const {

@@ -73,6 +73,8 @@ class Endpoint {
   // Takes it out of whichever line it stands in.
   Ticket TakeOut(uint32_t slot);
   void ServeTicket(uint32_t slot, TimePoint now);
+  void RejectTicket(uint32_t slot, QueuedCode code, TimePoint now);
+  bool StillWaits(const Ticket& ticket);
   Duration PredictedWait() const;
   Duration UntilRoom(TimePoint now) const;
 

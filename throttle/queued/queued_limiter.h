@@ -81,6 +81,8 @@ class QueuedCaller {
   virtual ~QueuedCaller() = default;
   // It stands in line; OnAnswer follows.
   virtual void OnWaiting(QueuedTicket /*ticket*/) {}
+  // Of one in line, before it is answered. False: it has left, consumes nothing and is not answered.
+  virtual bool StillWaits() { return true; }
   // Once.
   virtual void OnAnswer(const QueuedAnswer& answer) = 0;
 };
@@ -123,7 +125,7 @@ class QueuedLimiter {
   ~QueuedLimiter();
 
   void Take(const QueuedRequest& request, const std::shared_ptr<QueuedCaller>& caller);
-  // Consumes nothing, and is not answered, unless it is no longer in line.
+  // Consumes nothing, and is not answered, unless it is no longer in line (QueuedCaller::StillWaits).
   void Leave(QueuedTicket ticket);
 
   // Those who wait go on to wait, by the new rules; where their path is no longer served, they are answered so.

@@ -206,7 +206,7 @@ void Write(const EndpointState& state, JsonWriter* json) {
 
 }  // namespace
 
-// Who asks, and may come to wait. What ends it first counts: the answer, or that its client left.
+// Who asks, and may come to wait. What ends its wait first counts: its turn, or that its client left.
 class QueuedApi::Asker final : public QueuedCaller, public std::enable_shared_from_this<QueuedApi::Asker> {
  public:
   Asker(QueuedApi& api, const HttpRequest& request, HttpReply reply)
@@ -232,29 +232,27 @@ class QueuedApi::Asker final : public QueuedCaller, public std::enable_shared_fr
   void OnWaiting(QueuedTicket ticket) override {
     reply_.OnLeft([self = shared_from_this(), ticket](HttpLeft why) { self->OnLeft(ticket, why); });
   }
+  bool StillWaits() override { return !ended_.exchange(true); }
   void OnAnswer(const QueuedAnswer& answer) override {
-    if (!ended_.exchange(true)) Give(answer);
+    api_.metrics_.OnAnswer(answer);
+    reply_(ResponseTo(path_, answer, sent_ago_));
   }
 
  private:
   void OnLeft(QueuedTicket ticket, HttpLeft why) {
     if (ended_.exchange(true)) return;
     api_.limiter_.Leave(ticket);
-    if (why == HttpLeft::kServer) return Give({.code = QueuedCode::kClosed});
+    if (why == HttpLeft::kServer) return OnAnswer({.code = QueuedCode::kClosed});
     api_.metrics_.OnClientLeft();
     api_.LogLeft(path_);
     reply_(ErrorResponse(499, "client_left", "the client closed its half of the connection while it waited"));
-  }
-  void Give(const QueuedAnswer& answer) {
-    api_.metrics_.OnAnswer(answer);
-    reply_(ResponseTo(path_, answer, sent_ago_));
   }
 
   QueuedApi& api_;
   const std::string path_;
   const HttpReply reply_;
   std::optional<Duration> sent_ago_;
-  std::atomic<bool> ended_{false};
+  std::atomic<bool> ended_{false};  // its wait
 };
 
 void QueuedApi::Take(const HttpRequest& request, HttpReply reply) {

@@ -18,8 +18,7 @@
 // forbidden (a page of another site); 404 unknown_path; 499 client_left; 503 too_many_waiting, closed. Retry-After is
 // where waiting helps, the RateLimit header fields wherever there is an endpoint.
 //
-// Threads: any. A request that waits holds no thread, and leaves the line with its client. A client that leaves in the
-// moment in which it is served may have been counted.
+// Threads: any. A request that waits holds no thread, and leaves the line with its client.
 #pragma once
 
 #include <string_view>

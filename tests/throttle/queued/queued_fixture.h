@@ -16,6 +16,7 @@ namespace weir {
 class RecordingQueuedCaller : public QueuedCaller {
  public:
   void OnWaiting(QueuedTicket given) override { ticket = given; }
+  bool StillWaits() override { return !has_left; }
   void OnAnswer(const QueuedAnswer& given) override {
     EXPECT_FALSE(answer) << "answered twice";
     answer = given;
@@ -26,6 +27,7 @@ class RecordingQueuedCaller : public QueuedCaller {
   bool waits() const { return ticket && !answer; }
   QueuedCode code() const { return answer.value().code; }
 
+  bool has_left = false;  // and the limiter does not know yet
   std::optional<QueuedTicket> ticket;
   std::optional<QueuedAnswer> answer;
   std::string endpoint;

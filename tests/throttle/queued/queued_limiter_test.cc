@@ -208,6 +208,28 @@ TEST_F(QueuedLimiterTest, ConsumesNothingForWhoLeaves) {
   }
 }
 
+TEST_F(QueuedLimiterTest, ConsumesNothingForWhoIsFoundGoneWhenItsTurnComes) {
+  for (const Algorithm algorithm :
+       {Algorithm::kStrict, Algorithm::kTokenBucket, Algorithm::kSlidingWindow, Algorithm::kTokenWindow}) {
+    limiter_.reset();
+    Configure({.rate = 1, .algorithm = algorithm, .window = seconds(1), .tokens_per_window = 1});
+    Take();
+    const Caller first = Take(), second = Take();
+    first->has_left = true;
+    Pass(milliseconds(1040));
+    EXPECT_TRUE(second->served());
+    EXPECT_FALSE(first->answer);
+    Leave(first);  // the limiter has known since
+    const Caller third = Take(), fourth = Take();
+    third->has_left = true;
+    limiter().Close();
+    EXPECT_FALSE(third->answer);
+    EXPECT_EQ(fourth->code(), QueuedCode::kClosed);
+    EXPECT_EQ(limiter().Counts().left, 2u);
+    EXPECT_EQ(limiter().Counts().waiting, 0u);
+  }
+}
+
 TEST_F(QueuedLimiterTest, IgnoresTicketsThatItDidNotGive) {
   Configure();
   Take();
