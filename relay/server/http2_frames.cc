@@ -125,6 +125,7 @@ struct Http2Frames::Nghttp2 {
   }
 
   static int OnFrame(nghttp2_session* session, const nghttp2_frame* frame, void* self) {
+    if (frame->hd.type == NGHTTP2_GOAWAY) return Call(self, [](Rep& rep) { rep.listener.OnGoAway(); });
     if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
     Http2Stream* const stream = StreamOf(session, frame->hd.stream_id);
     if (stream == nullptr) return 0;
@@ -147,6 +148,7 @@ struct Http2Frames::Nghttp2 {
     const auto& body = *static_cast<const Http2Body*>(source->ptr);
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (body.rest() > most_bytes) return static_cast<ssize_t>(most_bytes);
+    if (!body.is_whole) return body.rest() > 0 ? static_cast<ssize_t>(body.rest()) : ssize_t{NGHTTP2_ERR_DEFERRED};
     *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (!body.trailers.empty()) {
       *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
@@ -155,16 +157,17 @@ struct Http2Frames::Nghttp2 {
     return static_cast<ssize_t>(body.rest());
   }
 
-  static int SendBody(nghttp2_session*, nghttp2_frame*, const uint8_t* header, size_t bytes,
+  static int SendBody(nghttp2_session* session, nghttp2_frame* frame, const uint8_t* header, size_t bytes,
                       nghttp2_data_source* source, void* self) {
     constexpr size_t kFrameHeaderBytes = 9;
+    Http2Stream* const stream = StreamOf(session, frame->hd.stream_id);
     return Call(self, [&](Rep& rep) -> int {
       if (rep.output.output_bytes() >= kPieceBytes) return NGHTTP2_ERR_WOULDBLOCK;
       auto& body = *static_cast<Http2Body*>(source->ptr);
       rep.output.Append(Text(header, kFrameHeaderBytes));
       rep.output.Append(std::string_view(body.bytes).substr(body.sent, bytes));
       body.sent += bytes;
-      rep.listener.OnBodySent(bytes);
+      if (stream != nullptr) rep.listener.OnBodySent(*stream, bytes);
       return 0;
     });
   }
@@ -230,6 +233,8 @@ Http2Frames::Http2Frames(Listener& listener, BufferedStream& output, uint32_t mo
   ThrowIfFailed(nghttp2_option_new(&option));
   // The listener counts resets with the rest; nghttp2 would end the connection at 33 a second.
   nghttp2_option_set_stream_reset_rate_limit(option, 1'000'000, 1'000'000);
+  // The windows are opened when a body was taken, not when it has come.
+  nghttp2_option_set_no_auto_window_update(option, 1);
   const int made = nghttp2_session_server_new2(&session, Nghttp2::Callbacks(), rep_.get(), option);
   nghttp2_option_del(option);
   ThrowIfFailed(made);
@@ -285,14 +290,14 @@ void Http2Frames::Continue(int32_t id) {
                                        rep_->block.size(), nullptr));
 }
 
-void Http2Frames::Answer(int32_t id, const HttpResponse& response, Http2Body* body) {
+void Http2Frames::Answer(int32_t id, const HttpResponse& response, Http2Body* body, bool in_pieces) {
   const std::string status = std::to_string(response.status);
   const std::string length = std::to_string(response.body.size());
   FieldBlock& block = rep_->block;
   block.Begin(response.headers);
   block.Add(":status", status);
   ForCommonHeaders(response, [&](std::string_view name, std::string_view value) { block.Add(name, value); });
-  if (HasBody(response) && response.trailers.empty()) block.Add("content-length", length);
+  if (HasBody(response) && response.trailers.empty() && !in_pieces) block.Add("content-length", length);
   for (const auto& [name, value] : response.headers) block.Add(name, value);
   nghttp2_data_provider source{};
   source.source.ptr = body;
@@ -300,6 +305,26 @@ void Http2Frames::Answer(int32_t id, const HttpResponse& response, Http2Body* bo
   ThrowIfFailed(nghttp2_submit_response(rep_->session.get(), id, block.data(), block.size(),
                                         body != nullptr ? &source : nullptr));
 }
+
+void Http2Frames::GoOn(int32_t id) {
+  const int result = nghttp2_session_resume_data(rep_->session.get(), id);
+  // It may not have asked for more yet, or be closed.
+  if (result != NGHTTP2_ERR_INVALID_ARGUMENT) ThrowIfFailed(result);
+}
+
+void Http2Frames::Reset(int32_t id, Http2Code code) {
+  ThrowIfFailed(nghttp2_submit_rst_stream(rep_->session.get(), NGHTTP2_FLAG_NONE, id, static_cast<uint32_t>(code)));
+}
+
+void Http2Frames::OpenWindow(size_t bytes) {
+  ThrowIfFailed(nghttp2_session_consume_connection(rep_->session.get(), bytes));
+}
+
+void Http2Frames::OpenWindow(int32_t id, size_t bytes) {
+  ThrowIfFailed(nghttp2_session_consume_stream(rep_->session.get(), id, bytes));
+}
+
+void Http2Frames::Ping() { ThrowIfFailed(nghttp2_submit_ping(rep_->session.get(), NGHTTP2_FLAG_NONE, nullptr)); }
 
 void Http2Frames::GoAway(Http2Code code, std::string_view why) {
   nghttp2_session* const session = rep_->session.get();

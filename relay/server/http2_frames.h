@@ -23,13 +23,14 @@ namespace weir {
 inline constexpr Work kHttp2FrameWork = 200;
 
 // Why a stream or a connection ends, as RFC 9113 numbers it.
-enum class Http2Code : uint32_t { kNone = 0, kProtocol = 1, kCalm = 11 };
+enum class Http2Code : uint32_t { kNone = 0, kProtocol = 1, kInternal = 2, kCancel = 8, kCalm = 11 };
 
 // The body of an answer and what follows it, until the frames have taken it.
 struct Http2Body {
   std::string bytes;
   size_t sent = 0;
   HttpFields trailers;
+  bool is_whole = true;  // no more comes
 
   size_t rest() const { return bytes.size() - sent; }
 };
@@ -50,12 +51,14 @@ class Http2Frames {
     virtual void OnPartEnd(Http2Stream& stream, bool is_last) = 0;
     virtual void OnBody(Http2Stream& stream, std::string_view piece) = 0;
     virtual void OnBadFrame(int32_t id, std::string_view why) = 0;
-    virtual void OnBodySent(size_t bytes) = 0;
+    virtual void OnBodySent(Http2Stream& stream, size_t bytes) = 0;
     // Some of an answer was sent.
     virtual void OnAnswerSent() = 0;
     virtual void OnResetSent() = 0;
     // The cause is empty where all went well.
     virtual void OnGoAwaySent(const std::string& cause) = 0;
+    // The client will ask no more.
+    virtual void OnGoAway() = 0;
     virtual void OnClosed(Http2Stream& stream) = 0;
 
    protected:
@@ -80,8 +83,16 @@ class Http2Frames {
 
   // The interim answer 100.
   void Continue(int32_t id);
-  // Its header, and then the body where one is given, which stays in its place until the stream is closed.
-  void Answer(int32_t id, const HttpResponse& response, Http2Body* body);
+  // Its header, and then the body where one is given, which stays in its place until the stream is closed. `in_pieces`:
+  // nobody knows yet how long it becomes.
+  void Answer(int32_t id, const HttpResponse& response, Http2Body* body, bool in_pieces = false);
+  // There is more of a body that was not whole, or it is now.
+  void GoOn(int32_t id);
+  void Reset(int32_t id, Http2Code code);
+  // Opens the windows again by what was taken of bodies: the connection's, and the stream's.
+  void OpenWindow(size_t bytes);
+  void OpenWindow(int32_t id, size_t bytes);
+  void Ping();
   void GoAway(Http2Code code, std::string_view why);
 
   // Whether any request came.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/text/parse.h"
+#include "relay/server/http2_exchange.h"
 #include "relay/server/http2_frames.h"
 #include "relay/server/http_bounds.h"
 #include "relay/server/http_message.h"
@@ -25,16 +26,20 @@
 namespace weir {
 
 struct Http2Stream {
-  enum class State : uint8_t { kHeader, kBody, kWhole, kAsked, kAnswered };
+  // One whose answer goes in pieces is due when its header is whole, and its body may still come.
+  enum class State : uint8_t { kHeader, kBody, kDue, kAsked, kAnswered };
 
   const int32_t id;
   std::list<Http2Stream>::iterator place;
   HttpRequest request;  // until it was asked
   SteadyTime begin;
   Http2Body answer;
+  const HttpStreamFactory* factory = nullptr;  // of an exchange, until there is one
+  std::unique_ptr<Http2Exchange> exchange;
   size_t header_bytes = 0;
   size_t held_bytes = 0;
   State state = State::kHeader;
+  bool body_ended = false;
   bool head_only = false;
   bool has_two_hosts = false;
 };
@@ -55,14 +60,15 @@ constexpr uint32_t kIdleFramesOfAnswer = 4;
 constexpr size_t kMostQueuedBytes = size_t{64} << 10;
 // Frames that wait to be sent, these bodies aside; more is not read meanwhile.
 constexpr size_t kMostQueuedFrames = 512;
-// Of a stream that waits, here and in nghttp2.
+// Of a stream that waits, here and in nghttp2; of an exchange, with what a handler has.
 constexpr size_t kStreamBytes = 1024;
+constexpr size_t kExchangeBytes = 4096;
 // A field of a header; a request and its answer, whatever the handler does.
 constexpr Work kFieldWork = 100;
 constexpr Work kStreamWork = 4'000;
 
 // All values of a header, joined as one list.
-std::string JoinedHeader(const HttpRequest& request, std::string_view lower_case_name) {
+std::string JoinedValues(const HttpRequest& request, std::string_view lower_case_name) {
   std::string joined;
   for (const auto& [name, value] : request.headers) {
     if (name != lower_case_name) continue;
@@ -82,12 +88,15 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   void OnInput() override;
   Work Produce() override { return frames_.Write(); }
   void OnSent() override;
-  size_t queued_bytes() const override { return queued_bytes_; }
-  size_t held_bytes() const override { return held_bytes_ > kUncountedBytes ? held_bytes_ : 0; }
+  size_t queued_bytes() const override { return queued_bytes_ + exchanges_.pending; }
+  size_t held_bytes() const override {
+    const size_t bytes = held_bytes_ + exchanges_.held;
+    return bytes > kUncountedBytes ? bytes : 0;
+  }
   void OnTooMuchHeld() override;
   void OnTick(SteadyTime now) override;
   void OnShutdown() override;
-  void OnEnd(std::string_view cause) override { spdlog::debug("{}: HTTP/2 ended: {}", peer_, cause); }
+  void OnEnd(std::string_view cause) override;
 
  private:
   using State = Http2Stream::State;
@@ -98,22 +107,26 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   void OnPartEnd(Http2Stream& stream, bool is_last) override;
   void OnBody(Http2Stream& stream, std::string_view piece) override;
   void OnBadFrame(int32_t id, std::string_view why) override;
-  void OnBodySent(size_t bytes) override;
+  void OnBodySent(Http2Stream& stream, size_t bytes) override;
   void OnAnswerSent() override { idle_frames_ -= std::min(idle_frames_, kIdleFramesOfAnswer); }
   // A client can have its streams reset by us as well.
   void OnResetSent() override { CountIdleFrame(); }
   void OnGoAwaySent(const std::string& cause) override;
+  void OnGoAway() override { EndExchangesSoon(); }
   void OnClosed(Http2Stream& stream) override;
 
   static void TakeHost(Http2Stream& stream, std::string_view value);
   void OnHead(Http2Stream& stream, bool has_body);
   std::optional<HttpResponse> HeadProblem(Http2Stream& stream, bool has_body) const;
-  void OnWhole(Http2Stream& stream);
+  void OnDue(Http2Stream& stream);
   void Ask(Http2Stream& stream);
+  void BeginExchange(Http2Stream& stream);
+  void EndExchangesSoon();
   void Answer(Http2Stream& stream, HttpResponse response);
   void Refuse(Http2Stream& stream, const HttpResponse& response, std::string_view what);
   void NoteHeld(Http2Stream& stream);
   void CountIdleFrame();
+  void AskForLife(SteadyTime now);
   void GoAway(Http2Code code, std::string_view why);
   void Break(std::string_view why, Http2Code code = Http2Code::kCalm);
   SteadyTime NextDeadline() { return session_.thread().Now() + core_.settings.handshake_timeout; }
@@ -123,14 +136,16 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   ThreadCounters& counters_;
   const std::string peer_;
   const std::shared_ptr<AnswerDesk> desk_;
+  Http2ExchangeBytes exchanges_;
   std::list<Http2Stream> streams_;  // outlive the frames, whose end closes none of them
   Http2Frames frames_;
-  std::deque<int32_t> whole_;  // requests, some of which may be gone
-  size_t queued_bytes_ = 0;    // of answers' bodies
+  std::deque<int32_t> due_;  // requests, some of which may be gone
+  size_t queued_bytes_ = 0;  // of answers' bodies that are whole
   size_t held_bytes_ = 0;
   SteadyTime deadline_;   // while there are no streams
   SteadyTime last_data_;  // taken from what is queued
   SteadyTime second_;     // in which idle frames are counted
+  SteadyTime pinged_at_;  // what was heard last before
   uint32_t idle_frames_ = 0;
   std::string cause_;  // of a GOAWAY of ours
   bool broken_ = false;
@@ -157,8 +172,8 @@ bool Http2Stage::BeginWith(std::string_view settings, HttpRequest& request) {
   stream.request = std::move(request);
   stream.request.over_http2 = true;
   stream.head_only = stream.request.method == "HEAD";
-  stream.state = State::kWhole;
-  whole_.push_back(stream.id);
+  stream.state = State::kDue;
+  due_.push_back(stream.id);
   return true;
 }
 
@@ -168,10 +183,10 @@ void Http2Stage::OnInput() {
       Answer(*stream, std::move(answer.response));
   while (!session_.ended() && !broken_) {
     if (session_.turn_is_over()) return;
-    if (!whole_.empty() && queued_bytes_ <= kMostQueuedBytes) {
-      Http2Stream* stream = frames_.Find(whole_.front());
-      whole_.pop_front();
-      if (stream != nullptr && stream->state == State::kWhole) Ask(*stream);
+    if (!due_.empty() && queued_bytes_ <= kMostQueuedBytes) {
+      Http2Stream* stream = frames_.Find(due_.front());
+      due_.pop_front();
+      if (stream != nullptr && stream->state == State::kDue) Ask(*stream);
       continue;
     }
     if (!stalled_ && frames_.queued_frames() > kMostQueuedFrames) {
@@ -188,7 +203,10 @@ void Http2Stage::OnInput() {
   if (!session_.input_ended()) return;
   desk_->HangUp();
   const boost::system::error_code error = session_.stream().input_error();
-  if (error != boost::asio::error::eof) session_.End("connection lost: " + error.message());
+  if (error != boost::asio::error::eof) return session_.End("connection lost: " + error.message());
+  // Nor are windows opened by it any more.
+  for (Http2Stream& stream : streams_)
+    if (stream.exchange && !stream.exchange->is_over()) stream.exchange->Drop("the client hung up", Http2Code::kCancel);
 }
 
 void Http2Stage::Receive(std::string_view bytes) {
@@ -246,7 +264,10 @@ void Http2Stage::TakeHost(Http2Stream& stream, std::string_view value) {
 
 void Http2Stage::OnPartEnd(Http2Stream& stream, bool is_last) {
   if (stream.state == State::kHeader) OnHead(stream, !is_last);
-  if (is_last && stream.state == State::kBody) OnWhole(stream);
+  if (!is_last || stream.body_ended) return;
+  stream.body_ended = true;
+  if (stream.exchange && !stream.exchange->is_over()) stream.exchange->OnBodyEnd();
+  if (stream.state == State::kBody) OnDue(stream);
 }
 
 void Http2Stage::OnBadFrame(int32_t id, std::string_view why) {
@@ -259,6 +280,8 @@ void Http2Stage::OnHead(Http2Stream& stream, bool has_body) {
   if (const auto problem = HeadProblem(stream, has_body))
     return Refuse(stream, *problem, "what its header asks for is refused");
   NoteHeld(stream);
+  stream.factory = core_.router.StreamFor(stream.request.method, stream.request.raw_path);
+  if (stream.factory != nullptr) return OnDue(stream);
   if (has_body && stream.request.Header("expect") == "100-continue") frames_.Continue(stream.id);
 }
 
@@ -269,10 +292,7 @@ std::optional<HttpResponse> Http2Stage::HeadProblem(Http2Stream& stream, bool ha
   if (stream.header_bytes > kMaxHeaderBytes) return HeaderTooLong();
   if (stream.has_two_hosts) return TwoHosts();
   if (!is_well_formed) return BadTarget();
-  if (core_.router.StreamFor(request.method, request.raw_path) != nullptr)
-    return HttpResponse{.status = 505,
-                        .body = "what is here goes in pieces, over HTTP/1.1 alone: ask again with that\n"};
-  if (!has_body) return std::nullopt;
+  if (!has_body || core_.router.StreamFor(request.method, request.raw_path) != nullptr) return std::nullopt;
   if (auto refusal = core_.router.RefusalFromHead(request.method, request.raw_path)) return refusal;
   const uint64_t most = MostBodyBytes(core_.settings, request.method);
   const auto announced = ParseUnsigned(request.Header("content-length"), {.min = 0, .max = 1e18});
@@ -281,34 +301,64 @@ std::optional<HttpResponse> Http2Stage::HeadProblem(Http2Stream& stream, bool ha
 }
 
 void Http2Stage::OnBody(Http2Stream& stream, std::string_view piece) {
-  if (stream.state != State::kBody) return;
+  frames_.OpenWindow(piece.size());
+  if (stream.exchange && !stream.exchange->is_over()) return stream.exchange->OnBody(piece);
   std::string& body = stream.request.body;
+  if (stream.state == State::kDue) {
+    body += piece;  // at most the stream's window
+    return NoteHeld(stream);
+  }
+  if (stream.state != State::kBody) return;
+  frames_.OpenWindow(stream.id, piece.size());
   const uint64_t most = MostBodyBytes(core_.settings, stream.request.method);
   if (body.size() + piece.size() > most) return Refuse(stream, BodyTooLong(most), "its body is too long");
   body += piece;
   NoteHeld(stream);
 }
 
-void Http2Stage::OnWhole(Http2Stream& stream) {
+void Http2Stage::OnDue(Http2Stream& stream) {
   HttpRequest& request = stream.request;
-  const IpAddress client = core_.proxies.Client(session_.peer(), JoinedHeader(request, "x-forwarded-for"),
-                                                JoinedHeader(request, "x-real-ip"));
+  const IpAddress client = core_.proxies.Client(session_.peer(), JoinedValues(request, "x-forwarded-for"),
+                                                JoinedValues(request, "x-real-ip"));
   request.address = client == session_.peer() ? peer_ : client.to_string();
   request.peer = peer_;
   request.secure = session_.stream().tls() != nullptr;
   counters_.http_requests.Add(1);
-  stream.state = State::kWhole;
-  whole_.push_back(stream.id);
+  stream.state = State::kDue;
+  due_.push_back(stream.id);
 }
 
 void Http2Stage::Ask(Http2Stream& stream) {
   session_.Charge(kStreamWork);
   stream.state = State::kAsked;
+  if (stream.factory != nullptr) return BeginExchange(stream);
   auto answer = desk_->Ask(core_.router, stream.request, static_cast<uint64_t>(stream.id));
   stream.request = HttpRequest();
   NoteHeld(stream);
   if (answer) Answer(stream, *std::move(answer));
   if (core_.going.load(std::memory_order_relaxed)) GoAway(Http2Code::kNone, "the server is going");
+}
+
+void Http2Stage::BeginExchange(Http2Stream& stream) {
+  const std::string begin = std::exchange(stream.request.body, {});
+  stream.exchange = std::make_unique<Http2Exchange>(
+      Http2ExchangeParts{session_, frames_, exchanges_, stream.answer, stream.id}, std::move(stream.request));
+  stream.request = HttpRequest();
+  NoteHeld(stream);
+  if (auto refusal = stream.exchange->Ask(*stream.factory)) {
+    stream.exchange.reset();
+    NoteHeld(stream);
+    Answer(stream, *std::move(refusal));
+  } else if (!stream.exchange->is_over()) {
+    if (!begin.empty()) stream.exchange->OnBody(begin);
+    if (stream.body_ended && !stream.exchange->is_over()) stream.exchange->OnBodyEnd();
+  }
+  if (core_.going.load(std::memory_order_relaxed)) GoAway(Http2Code::kNone, "the server is going");
+}
+
+void Http2Stage::EndExchangesSoon() {
+  for (Http2Stream& stream : streams_)
+    if (stream.exchange) stream.exchange->OnShutdown();
 }
 
 void Http2Stage::Answer(Http2Stream& stream, HttpResponse response) {
@@ -330,8 +380,9 @@ void Http2Stage::Refuse(Http2Stream& stream, const HttpResponse& response, std::
   NoteHeld(stream);
 }
 
-void Http2Stage::OnBodySent(size_t bytes) {
+void Http2Stage::OnBodySent(Http2Stream& stream, size_t bytes) {
   session_.Charge(kHttp2FrameWork);
+  if (stream.exchange) return stream.exchange->OnSent(bytes);
   queued_bytes_ -= bytes;
   last_data_ = session_.thread().Now();
 }
@@ -346,8 +397,12 @@ void Http2Stage::OnGoAwaySent(const std::string& cause) {
 }
 
 void Http2Stage::OnClosed(Http2Stream& stream) {
-  if (stream.state == State::kAsked) desk_->Leave(static_cast<uint64_t>(stream.id));
-  queued_bytes_ -= stream.answer.rest();
+  if (stream.exchange) {
+    stream.exchange->OnEnd("the client has left");
+  } else {
+    if (stream.state == State::kAsked) desk_->Leave(static_cast<uint64_t>(stream.id));
+    queued_bytes_ -= stream.answer.rest();
+  }
   held_bytes_ -= stream.held_bytes;
   streams_.erase(stream.place);
   if (streams_.empty()) deadline_ = NextDeadline();
@@ -358,7 +413,7 @@ void Http2Stage::OnSent() {
     stalled_ = false;
     session_.ResumeReading();
   }
-  if (!whole_.empty() && queued_bytes_ <= kMostQueuedBytes) session_.ProcessSoon();
+  if (!due_.empty() && queued_bytes_ <= kMostQueuedBytes) session_.ProcessSoon();
   if (frames_.is_over() || (broken_ && gone_away_))
     return session_.EndAfterOutput(cause_.empty() ? "the client has ended it" : cause_, Session::Then::kLinger);
   if (session_.input_ended() && streams_.empty()) session_.EndAfterOutput("the client hung up");
@@ -367,14 +422,16 @@ void Http2Stage::OnSent() {
 void Http2Stage::NoteHeld(Http2Stream& stream) {
   const bool has_request = stream.state < State::kAsked;
   const size_t request = std::min<size_t>(stream.header_bytes, kMaxHeaderBytes) + stream.request.body.capacity();
-  const size_t bytes = kStreamBytes + (has_request ? request : 0);
+  const size_t bytes = kStreamBytes + (has_request ? request : 0) + (stream.exchange ? kExchangeBytes : 0);
   held_bytes_ += bytes - std::exchange(stream.held_bytes, bytes);
 }
 
 void Http2Stage::OnTooMuchHeld() {
-  for (Http2Stream& stream : streams_)
-    if (stream.state == State::kBody || stream.state == State::kWhole)
+  for (Http2Stream& stream : streams_) {
+    if (stream.exchange) stream.exchange->OnTooMuchHeld();
+    if (stream.state == State::kBody || stream.state == State::kDue)
       Refuse(stream, AddressHoldsTooMuch(), "its address holds too much (WEIR_MAX_ADDRESS_MB)");
+  }
 }
 
 // Requests that are on their way are not looked at any more: the client knows it, and may ask elsewhere.
@@ -401,7 +458,9 @@ void Http2Stage::OnTick(SteadyTime now) {
     counters_.too_slow.Add(1);
     return session_.End("the client did not take its answer");
   }
+  if (!streams_.empty() && !stalled_) AskForLife(now);
   for (Http2Stream& stream : streams_) {
+    if (stream.exchange) stream.exchange->OnTick(now);
     if (stream.state > State::kBody || now <= stream.begin + timeout) continue;
     if (stream.state == State::kHeader) return Break("no whole header in time");
     Refuse(stream, NotInTime(), "no whole request in time");
@@ -409,9 +468,29 @@ void Http2Stage::OnTick(SteadyTime now) {
   if (streams_.empty() && now > deadline_) GoAway(Http2Code::kNone, "nothing more was asked");
 }
 
+// A client that is gone without a word would keep what it waits for.
+void Http2Stage::AskForLife(SteadyTime now) {
+  const auto silence = core_.settings.ping_interval;
+  if (now <= session_.last_heard() + silence) return;
+  if (now > session_.last_heard() + 2 * silence) {
+    counters_.pings_unanswered.Add(1);
+    return session_.End("no answer to a ping");
+  }
+  if (std::exchange(pinged_at_, session_.last_heard()) == session_.last_heard()) return;
+  frames_.Ping();
+  session_.FlushSoon();
+}
+
+void Http2Stage::OnEnd(std::string_view cause) {
+  spdlog::debug("{}: HTTP/2 ended: {}", peer_, cause);
+  for (Http2Stream& stream : streams_)
+    if (stream.exchange) stream.exchange->OnEnd(cause);
+}
+
 void Http2Stage::OnShutdown() {
   if (frames_.was_asked() || !streams_.empty()) {
     desk_->Tell(HttpLeft::kServer);
+    EndExchangesSoon();
     return GoAway(Http2Code::kNone, "the server is going");
   }
   deadline_ = std::min(deadline_, session_.thread().Now() + kLastChance);
