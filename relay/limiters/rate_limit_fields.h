@@ -7,14 +7,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "config/clock.h"
+#include "relay/server/http.h"
 
 namespace weir {
-
-using HttpFields = std::vector<std::pair<std::string, std::string>>;
 
 struct LimitState {
   std::string_view policy;

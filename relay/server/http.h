@@ -15,6 +15,8 @@
 
 namespace weir {
 
+using HttpFields = std::vector<std::pair<std::string, std::string>>;
+
 struct HttpRequest {
   std::string method;
   std::string path;      // decoded, without query
@@ -24,8 +26,8 @@ struct HttpRequest {
   std::string peer;      // of the socket: a proxy's where there is one
   bool secure = false;   // it came by TLS to this port
   std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
-  std::vector<std::string> parameters;                       // what stood for the {…} of the route's path, decoded
+  HttpFields headers;                   // names in lower case
+  std::vector<std::string> parameters;  // what stood for the {…} of the route's path, decoded
   bool over_http2 = false;
 
   // The first one's value; empty where there is none.
@@ -36,9 +38,9 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;
-  // Behind the body, over HTTP/2 alone; not where there is none.
-  std::vector<std::pair<std::string, std::string>> trailers;
+  HttpFields headers;
+  // Behind the body, over HTTP/2 alone; not where there is none. Of an answer in pieces: HttpExchange::End.
+  HttpFields trailers;
 };
 
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
@@ -86,8 +88,8 @@ class HttpReply {
 using HttpDeferredHandler = std::function<void(const HttpRequest& request, HttpReply reply)>;
 
 // For requests whose body comes, and whose answer goes, in pieces (http_stream.h). Looks at the head of a request,
-// whose body is empty here: a handler, or the answer that refuses it, after which the connection is closed. Called on
-// the I/O thread; must not block.
+// whose body is empty here: a handler, or the answer that refuses it, after which the connection is closed, of HTTP/2
+// the stream. Called on the I/O thread; must not block.
 class HttpExchange;
 class HttpStreamHandler;
 using HttpStreamFactory = std::function<std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>(

@@ -1,5 +1,5 @@
 // The stage of a connection that speaks HTTP/2: many requests at once, each a stream, to the routes of
-// HTTP/1.1 and by its rules. nghttp2 knows the frames; it is known nowhere else.
+// HTTP/1.1 and by its rules. The frames are http2_frames.h's.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,11 @@
 // Requests whose body comes, and whose answer goes, in pieces: uploads and downloads of any size in bounded memory.
 //
 // Neither max_http_body_bytes nor handshake_timeout applies. A client that sends nothing of its body, or takes nothing
-// of what waits for it, for twice the ping interval is disconnected (the first with 408, where nothing was answered).
-// The connection closes after the exchange, and an answer may end before the body: what comes then is not read.
+// of what waits for it, for twice the ping interval is let go (the first with 408, where nothing was answered). An
+// answer may end before the body: what comes then is not read.
+//
+// Over HTTP/1.1 an exchange has its connection alone, which closes after it. Over HTTP/2 it is one stream of many, and
+// what is said here of the client's end is so of the stream's: to be let go is to be reset.
 //
 // All on the I/O thread of the connection. Other threads, and whatever is to happen on a later turn, use a poster().
 #pragma once
@@ -35,27 +38,29 @@ class HttpExchange {
   // For timers. What is thrown in a thing posted here is logged, and the exchange goes on without it: use the poster.
   virtual boost::asio::any_io_executor executor() = 0;
 
-  // The answer: its head once (the body of `head` is its first piece), pieces as they come, and the end; over HTTP/1.1
-  // in chunks, over 1.0 until the connection closes. May begin before the request's body has ended. After OnEnd nothing
-  // may be called.
+  // The answer: its head once (the body of `head` is its first piece), pieces as they come, and the end, where there is
+  // HTTP/2 with trailers; over HTTP/1.1 in chunks, over 1.0 until the connection closes. May begin before the request's
+  // body has ended. After OnEnd nothing may be called.
   virtual void Begin(const HttpResponse& head) = 0;
   virtual void Write(std::string_view piece) = 0;
-  virtual void End() = 0;
-  // Drops the connection without the end of the answer, so that the client sees that it is not whole; logged with the
-  // cause. OnEnd follows, on a later turn.
+  void End() { EndWith({}); }
+  virtual void EndWith(HttpFields trailers) = 0;
+  // Lets the client go without the end of the answer, so that it sees that it is not whole; logged with the cause.
+  // OnEnd follows, on a later turn.
   virtual void Abort(std::string cause) = 0;
 
-  // Written and not yet taken by the socket. Write does not bound it: look before you write. Who writes on top of more
-  // than max_pending_bytes, or of more than its share of what may wait for all, is too slow; never with up to
-  // kAlwaysTaken: so wait until there is no more (WhenPendingBelow) and write one piece, whatever its size. A client
-  // that reads fast never lets anything wait: write a piece or two a turn (WhenPendingBelow), or the thread's other
-  // connections starve.
+  // Written and not yet taken by the socket; over HTTP/2, where the client's window is, by the connection. Write does
+  // not bound it: look before you write. Who writes on top of more than max_pending_bytes, or of more than its share of
+  // what may wait for all, is too slow; never with up to kAlwaysTaken: so wait until there is no more
+  // (WhenPendingBelow) and write one piece, whatever its size. A client that reads fast never lets anything wait: write
+  // a piece or two a turn (WhenPendingBelow), or the thread's other connections starve.
   virtual size_t pending_bytes() const = 0;
   // Calls once, on a later turn, when pending_bytes() is at most `bytes`; not after OnEnd.
   virtual void WhenPendingBelow(size_t bytes, std::function<void()> callback) = 0;
 
-  // While paused nothing is read from the socket, nor is the client's end noticed. Takes effect with the next piece,
-  // but OnBodyEnd may still come. Counted.
+  // While paused nothing is read from the socket, nor is the client's end noticed; over HTTP/2 the client may send no
+  // more than the 64 KiB of its window, and its end is. Takes effect with the next piece, but OnBodyEnd may still come.
+  // Counted.
   virtual void PauseBody() = 0;
   virtual void ResumeBody() = 0;
 };

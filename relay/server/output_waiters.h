@@ -1,32 +1,29 @@
-// Who waits for the output of a session to shrink.
+// Who waits for output to shrink: that of a connection, or of one of its exchanges.
 #pragma once
 
-#include <boost/asio/post.hpp>
 #include <cstddef>
 #include <functional>
 #include <utility>
 #include <vector>
 
-#include "relay/server/io_thread.h"
-#include "relay/server/session.h"
-
 namespace weir {
 
-// Of a stage, on its I/O thread.
+// On the I/O thread.
 class OutputWaiters {
  public:
-  explicit OutputWaiters(Session& session) : session_(session) {}
+  // `post` has something called on a later turn, if there still is one for whoever waits.
+  using Post = std::function<void(std::function<void()>)>;
+  explicit OutputWaiters(Post post) : post_(std::move(post)) {}
 
-  // Calls once, on a later turn, when no more than `most` is pending; not after the session's end.
+  // Calls once, on a later turn, when no more than `most` is pending.
   void Add(size_t pending, size_t most, std::function<void()> callback) {
-    if (session_.ended()) return;
-    if (pending <= most) return Post(std::move(callback));
+    if (pending <= most) return post_(std::move(callback));
     waiters_.push_back({most, std::move(callback)});
   }
   void OnSent(size_t pending) {
     std::erase_if(waiters_, [&](Waiter& waiter) {
       if (pending > waiter.most) return false;
-      Post(std::move(waiter.callback));
+      post_(std::move(waiter.callback));
       return true;
     });
   }
@@ -38,14 +35,7 @@ class OutputWaiters {
     std::function<void()> callback;
   };
 
-  void Post(std::function<void()> callback) {
-    boost::asio::post(session_.thread().context(),
-                      [session = session_.shared_from_this(), callback = std::move(callback)] {
-                        if (!session->ended()) session->Guard(callback);
-                      });
-  }
-
-  Session& session_;
+  const Post post_;
   std::vector<Waiter> waiters_;
 };
 

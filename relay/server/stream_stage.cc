@@ -4,20 +4,19 @@
 
 #include <algorithm>
 #include <boost/asio/error.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/beast/http/error.hpp>
 #include <cassert>
 #include <charconv>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
 #include "config/text/parse.h"
+#include "relay/server/exchange_tasks.h"
 #include "relay/server/http_message.h"
 #include "relay/server/http_stream.h"
 #include "relay/server/io_thread.h"
@@ -34,25 +33,16 @@ using boost::system::error_code;
 
 static_assert(HttpExchange::kAlwaysTaken == Session::kLeastShare);
 
-class StreamStage;
-
-// What posters share with their stage. It goes before the session and the thread do.
-struct Target {
-  std::mutex mutex;
-  StreamStage* stage;  // null when it has ended
-};
-
 class StreamStage final : public Stage, public HttpExchange {
  public:
   StreamStage(Session& session, RequestParser&& parser, HttpRequest head);
-  ~StreamStage() override { LeaveTarget(); }
   void Ask(const HttpStreamFactory& factory);
 
-  HttpPoster poster() override;
+  HttpPoster poster() override { return tasks_.poster(); }
   asio::any_io_executor executor() override { return session_.thread().context().get_executor(); }
   void Begin(const HttpResponse& head) override;
   void Write(std::string_view piece) override;
-  void End() override;
+  void EndWith(HttpFields trailers) override;
   void Abort(std::string cause) override;
   size_t pending_bytes() const override { return session_.stream().output_bytes(); }
   void WhenPendingBelow(size_t bytes, std::function<void()> callback) override {
@@ -68,8 +58,6 @@ class StreamStage final : public Stage, public HttpExchange {
   void OnEnd(std::string_view cause) override;
 
  private:
-  void Post(std::function<void()> task);
-  void LeaveTarget();
   void Parse();
   void OnPiece(std::string_view piece);
   void OnMalformed(const error_code& error);
@@ -98,8 +86,8 @@ class StreamStage final : public Stage, public HttpExchange {
   const bool chunked_;  // the answer; else it goes on until the connection closes
   const bool asked_to_continue_;
   RequestBody body_;
+  ExchangeTasks tasks_;
   OutputWaiters waiters_;
-  const std::shared_ptr<Target> target_;
   std::shared_ptr<HttpStreamHandler> handler_;
   int status_ = 0;  // of the answer, when it has begun
   bool body_ended_ = false;
@@ -114,32 +102,8 @@ StreamStage::StreamStage(Session& session, RequestParser&& parser, HttpRequest h
       chunked_(parser.get().version() >= 11),
       asked_to_continue_(chunked_ && !parser.is_done() && AsksToContinue(parser.get())),
       body_(std::move(parser), [this](std::string_view piece) { OnPiece(piece); }),
-      waiters_(session),
-      target_(std::make_shared<Target>()) {
-  target_->stage = this;
-}
-
-HttpPoster StreamStage::poster() {
-  return [target = target_](std::function<void()> task) {
-    const std::lock_guard lock(target->mutex);
-    if (target->stage != nullptr) target->stage->Post(std::move(task));
-  };
-}
-
-// Any thread, under the target's mutex.
-void StreamStage::Post(std::function<void()> task) {
-  auto session = session_.weak_from_this().lock();
-  if (!session) return;
-  asio::post(session_.thread().context(), [this, session = std::move(session), task = std::move(task)] {
-    // A session that has not ended has its stage.
-    if (!session->ended()) session->Guard([&] { Call(task); });
-  });
-}
-
-void StreamStage::LeaveTarget() {
-  const std::lock_guard lock(target_->mutex);
-  target_->stage = nullptr;
-}
+      tasks_(session, [this](const std::function<void()>& task) { Call(task); }),
+      waiters_([this](std::function<void()> callback) { tasks_.Post(std::move(callback)); }) {}
 
 void StreamStage::Ask(const HttpStreamFactory& factory) {
   std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>> taken;
@@ -190,7 +154,7 @@ void StreamStage::AppendPiece(std::string_view piece) {
   session_.FlushSoon();
 }
 
-void StreamStage::End() {
+void StreamStage::EndWith(HttpFields /*trailers*/) {
   if (session_.ended()) return;
   assert(status_ != 0);
   if (chunked_) session_.stream().Append("0\r\n\r\n");
@@ -307,7 +271,7 @@ void StreamStage::OnFault(std::string_view what) {
 
 void StreamStage::OnEnd(std::string_view cause) {
   spdlog::debug("{}: {} {} ended: {}", head_.address, Printable(head_.method), Printable(head_.path), cause);
-  LeaveTarget();
+  tasks_.End();
   waiters_.Clear();
   if (handler_) handler_->OnEnd(cause);
 }

@@ -138,7 +138,12 @@ WebSocketStage::WebSocketStage(Session& session, const BeastRequest& request, Cl
               if (!in_input_) session_.ProcessSoon();
             }),
       ws_(session.stream()),
-      waiters_(session) {
+      waiters_([&session](std::function<void()> callback) {
+        boost::asio::post(session.thread().context(),
+                          [kept = session.shared_from_this(), callback = std::move(callback)] {
+                            if (!kept->ended()) kept->Guard(callback);
+                          });
+      }) {
   Accept(request);
   session_.thread().counters().connections.Add(1);
   spdlog::debug("{}: connection {} opened", client_.address, id_);

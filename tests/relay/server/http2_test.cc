@@ -109,16 +109,6 @@ TEST_F(Http2Test, ABodyThatNobodyWantsIsNotTakenWhole) {
   EXPECT_EQ(server_->Stats().http_errors, 3U);
 }
 
-TEST_F(Http2Test, WhatStreamsIsRefusedWhole) {
-  router_.AddStream("POST", "/up", [](const HttpRequest&, HttpExchange&) { return HttpResponse{}; });
-  Start();
-  Http2Peer peer = Peer();
-  const RawAnswer answer = peer.Fetch("POST", "/up", std::string(1'000'000, 'x'));
-  EXPECT_EQ(answer.status, 505);
-  EXPECT_NE(answer.body.find("HTTP/1.1"), std::string::npos);
-  EXPECT_EQ(peer.Fetch("GET", "/").status, 200);
-}
-
 TEST_F(Http2Test, HeadersThatHaveNoPlaceHereResetTheirStream) {
   Start();
   Http2Peer peer = Peer();

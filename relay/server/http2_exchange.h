@@ -1,0 +1,110 @@
+// An HttpExchange that is one stream of HTTP/2: its answer waits for the windows, its body while it is paused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "relay/server/exchange_tasks.h"
+#include "relay/server/http2_frames.h"
+#include "relay/server/http_stream.h"
+#include "relay/server/output_waiters.h"
+#include "relay/server/server_core.h"
+
+namespace weir {
+
+class Session;
+
+// Of all exchanges of one connection.
+struct Http2ExchangeBytes {
+  size_t pending = 0;  // of answers
+  size_t held = 0;     // of bodies
+};
+
+// All of it outlives the exchange.
+struct Http2ExchangeParts {
+  Session& session;
+  Http2Frames& frames;
+  Http2ExchangeBytes& all;
+  Http2Body& answer;
+  int32_t id;
+};
+
+class Http2Exchange final : public HttpExchange {
+ public:
+  Http2Exchange(const Http2ExchangeParts& parts, HttpRequest head);
+  ~Http2Exchange() override;
+
+  // Returns the answer that refuses it, where there is one: the exchange is over.
+  std::optional<HttpResponse> Ask(const HttpStreamFactory& factory);
+
+  HttpPoster poster() override { return tasks_.poster(); }
+  boost::asio::any_io_executor executor() override;
+  void Begin(const HttpResponse& head) override;
+  void Write(std::string_view piece) override;
+  void EndWith(HttpFields trailers) override;
+  void Abort(std::string cause) override;
+  size_t pending_bytes() const override { return parts_.answer.rest(); }
+  void WhenPendingBelow(size_t bytes, std::function<void()> callback) override {
+    waiters_.Add(pending_bytes(), bytes, std::move(callback));
+  }
+  void PauseBody() override { ++pauses_; }
+  void ResumeBody() override;
+
+  // Of the stage.
+  bool is_over() const { return over_; }
+  void OnBody(std::string_view piece);
+  void OnBodyEnd();
+  void OnSent(size_t bytes);
+  void OnTick(SteadyTime now);
+  void OnShutdown();
+  // Its body is what the address holds too much of.
+  void OnTooMuchHeld();
+  void Drop(std::string cause, Http2Code code);
+  // The last: the stream is closed, or its connection has ended.
+  void OnEnd(std::string_view cause);
+
+ private:
+  void HandOver(std::string_view piece);
+  void HandOverHeld();
+  void Append(std::string_view piece);
+  void AnswerWhole(HttpResponse response);
+  void EndAnswer();
+  void EndIfTooSlow();
+  void EndTooSlow();
+  void OnFault(std::string_view what);
+
+  template <typename Function>
+  void Call(Function function) {
+    try {
+      function();
+    } catch (const std::exception& e) {
+      OnFault(e.what());
+    }
+  }
+
+  const Http2ExchangeParts parts_;
+  ServerCore& core_;
+  ThreadCounters& counters_;
+  const HttpRequest head_;
+  ExchangeTasks tasks_;
+  OutputWaiters waiters_;
+  std::shared_ptr<HttpStreamHandler> handler_;
+  std::string held_;       // of the body; the stream's window bounds it
+  std::string cause_;      // of the end, where it is ours
+  SteadyTime last_heard_;  // of the body
+  SteadyTime last_taken_;  // of the answer
+  int status_ = 0;         // of the answer, when it has begun
+  uint32_t pauses_ = 0;
+  bool body_ended_ = false;
+  bool told_body_end_ = false;
+  bool told_to_finish_ = false;
+  bool reset_ = false;
+  bool over_ = false;  // nothing more is said to the handler but the end
+};
+
+}  // namespace weir
