@@ -27,7 +27,10 @@ void ExchangeTasks::Post(const std::shared_ptr<Target>& target, std::function<vo
   const std::lock_guard lock(target->mutex);
   auto session = target->session != nullptr ? target->session->weak_from_this().lock() : nullptr;
   if (!session) return;
-  boost::asio::post(session->thread().context(), [target, session, task = std::move(task)] {
+  // Nothing of the session stays here: where it ends with what is posted, it ends on its own thread, and not under the
+  // mutex that its end takes.
+  auto& context = session->thread().context();
+  boost::asio::post(context, [target, session = std::move(session), task = std::move(task)] {
     if (target->session != nullptr && !session->ended()) session->Guard([&] { target->call(task); });
   });
 }
