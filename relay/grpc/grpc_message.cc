@@ -79,8 +79,6 @@ GrpcCode CodeOf(int http_status) {
   }
 }
 
-HttpResponse GrpcHead() { return {.content_type = std::string(kContentType)}; }
-
 }  // namespace
 
 std::optional<HttpResponse> ReadGrpcCall(TimePoint now, GrpcCall* call) {
@@ -114,27 +112,36 @@ std::optional<HttpResponse> ReadUnaryCall(TimePoint now, GrpcCall* call, Message
   return read.ok() ? std::nullopt : std::optional(GrpcError(read));
 }
 
+GrpcStatus FindGrpcMessage(std::string_view text, size_t most_bytes, size_t* framed_bytes) {
+  *framed_bytes = 0;
+  if (!text.empty() && text[0] == 1) return Internal("a message is compressed, and grpc-encoding does not say by what");
+  if (!text.empty() && text[0] != 0) return Internal("a message's first byte is neither 0 nor 1");
+  if (text.size() < kPrefixBytes) return {};
+  size_t bytes = 0;
+  for (size_t n = 1; n < kPrefixBytes; ++n) bytes = bytes << 8 | static_cast<uint8_t>(text[n]);
+  if (bytes > most_bytes) {
+    return {GrpcCode::kResourceExhausted,
+            "a message of " + std::to_string(bytes) + " bytes, expected at most " + std::to_string(most_bytes)};
+  }
+  if (text.size() >= kPrefixBytes + bytes) *framed_bytes = kPrefixBytes + bytes;
+  return {};
+}
+
 GrpcStatus ReadGrpcMessage(std::string_view framed, MessageLite* message) {
   if (framed.empty()) return Internal("a message is missing");
-  if (framed.size() < kPrefixBytes) return Internal("a message's prefix ends early");
-  if (framed[0] == 1) return Internal("a message is compressed, and grpc-encoding does not say by what");
-  if (framed[0] != 0) return Internal("a message's first byte is neither 0 nor 1");
   size_t bytes = 0;
-  for (size_t n = 1; n < kPrefixBytes; ++n) bytes = bytes << 8 | static_cast<uint8_t>(framed[n]);
-  if (bytes > kMostGrpcMessageBytes) {
-    return {GrpcCode::kResourceExhausted, "a message of " + std::to_string(bytes) + " bytes, expected at most " +
-                                              std::to_string(kMostGrpcMessageBytes)};
-  }
-  const size_t there = framed.size() - kPrefixBytes;
-  if (there < bytes)
-    return Internal("a message of " + std::to_string(bytes) + " bytes ends after " + std::to_string(there));
-  if (there > bytes) return Internal("something follows the message, expected one");
+  GrpcStatus found = FindGrpcMessage(framed, kMostGrpcMessageBytes, &bytes);
+  if (!found.ok()) return found;
+  if (bytes == 0) return Internal("the message ends early");
+  if (framed.size() > bytes) return Internal("something follows the message, expected one");
   // Or who sends text that is not UTF-8 writes a line of the log each time.
   [[maybe_unused]] static const auto before = google::protobuf::SetLogHandler(nullptr);
-  if (!message->ParseFromArray(framed.data() + kPrefixBytes, static_cast<int>(bytes)))
+  if (!message->ParseFromArray(framed.data() + kPrefixBytes, static_cast<int>(bytes - kPrefixBytes)))
     return Internal("the message is no " + message->GetTypeName());
   return {};
 }
+
+HttpResponse GrpcHead() { return {.content_type = std::string(kContentType)}; }
 
 std::string FramedGrpcMessage(const MessageLite& message) {
   const size_t bytes = message.ByteSizeLong();
@@ -157,8 +164,8 @@ HttpResponse GrpcError(const GrpcStatus& error) {
   return answer;
 }
 
-std::vector<std::pair<std::string, std::string>> GrpcTrailers(const GrpcStatus& status) {
-  std::vector<std::pair<std::string, std::string>> trailers;
+HttpFields GrpcTrailers(const GrpcStatus& status) {
+  HttpFields trailers;
   trailers.emplace_back("grpc-status", std::to_string(static_cast<int>(status.code)));
   if (!status.message.empty()) trailers.emplace_back("grpc-message", EncodePercent(status.message));
   return trailers;

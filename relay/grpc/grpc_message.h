@@ -31,14 +31,18 @@ struct GrpcCall {
 std::optional<HttpResponse> ReadGrpcCall(TimePoint now, GrpcCall* call);
 // The body of a unary call, and its head.
 std::optional<HttpResponse> ReadUnaryCall(TimePoint now, GrpcCall* call, google::protobuf::MessageLite* message);
+// How many bytes the message has that `text` begins with, its frame included; 0: it is not all there yet.
+GrpcStatus FindGrpcMessage(std::string_view text, size_t most_bytes, size_t* framed_bytes);
 // The one message of `framed`.
 GrpcStatus ReadGrpcMessage(std::string_view framed, google::protobuf::MessageLite* message);
 
+// The head of an answer in pieces.
+HttpResponse GrpcHead();
 std::string FramedGrpcMessage(const google::protobuf::MessageLite& message);
 HttpResponse GrpcAnswer(const google::protobuf::MessageLite& message);
 HttpResponse GrpcError(const GrpcStatus& error);
 // The trailers of an answer in pieces.
-std::vector<std::pair<std::string, std::string>> GrpcTrailers(const GrpcStatus& status);
+HttpFields GrpcTrailers(const GrpcStatus& status);
 
 // What a server says of a request before or instead of a handler, such as 413; over HTTP/1.1 it stays as it is.
 HttpResponse PlainErrorAsGrpc(HttpResponse plain, const HttpRequest& request);

@@ -4,9 +4,10 @@
 //   greeter.AddUnary<Name, Greeting>("Greet", [](const GrpcCall& call, Name& name, GrpcReply<Greeting> reply) {
 //     Greeting greeting;
 //     …
-//     reply(greeting);                                                  // or reply(GrpcStatus{GrpcCode::kNotFound,
-//     "…"})
+//     reply(greeting);  // or reply(GrpcStatus{…})
 //   });
+//
+// A method may answer with a stream instead: AddWatch, or AddStream for messages that come and go one by one.
 //
 // What does not reach a method (another content type, a message that is none, a method that is not there, a body that
 // is too long) is answered as servers of gRPC do. Handlers run as those of http.h, and a reply is one of HTTP: for
@@ -21,6 +22,8 @@
 #include "config/clock.h"
 #include "relay/grpc/grpc_message.h"
 #include "relay/grpc/grpc_status.h"
+#include "relay/grpc/grpc_stream.h"
+#include "relay/grpc/grpc_watch.h"
 #include "relay/server/http.h"
 
 namespace weir {
@@ -54,8 +57,9 @@ class GrpcService {
 
   // The message is the handler's own.
   template <typename Request, typename Response>
-  void AddUnary(std::string_view method,
-                std::function<void(const GrpcCall& call, Request& message, GrpcReply<Response> reply)> handler) {
+  using Unary = std::function<void(const GrpcCall& call, Request& message, GrpcReply<Response> reply)>;
+  template <typename Request, typename Response>
+  void AddUnary(std::string_view method, Unary<Request, Response> handler) {
     router_.AddDeferred("POST", prefix_ + std::string(method),
                         [handler = std::move(handler)](const HttpRequest& request, HttpReply reply) {
                           GrpcCall call{request};
@@ -64,6 +68,30 @@ class GrpcService {
                             return reply(*refusal);
                           handler(call, message, GrpcReply<Response>(std::move(reply)));
                         });
+  }
+
+  void AddStream(std::string_view method, GrpcStreamFactory factory) {
+    AddGrpcStream(router_, prefix_ + std::string(method), std::move(factory));
+  }
+
+  // A stream of what a unary method answers (grpc_watch.h). `clear_passing`, which may be null, takes out what changes
+  // by itself as time goes.
+  template <typename Request, typename Response>
+  void AddWatch(std::string_view method, const GrpcWatchPace& pace, void (*clear_passing)(Response*),
+                Unary<Request, Response> handler) {
+    const auto ask = [handler = std::move(handler)](const GrpcCall& call, std::string_view framed, HttpReply reply) {
+      Request message;
+      const GrpcStatus read = ReadGrpcMessage(framed, &message);
+      if (!read.ok()) return reply(GrpcError(read));
+      handler(call, message, GrpcReply<Response>(std::move(reply)));
+    };
+    const auto state = [clear_passing](std::string_view framed) {
+      Response answer;
+      if (clear_passing == nullptr || !ReadGrpcMessage(framed, &answer).ok()) return std::string(framed);
+      clear_passing(&answer);
+      return answer.SerializeAsString();
+    };
+    AddGrpcWatch(router_, prefix_ + std::string(method), pace, {.ask = ask, .state = state});
   }
 
  private:

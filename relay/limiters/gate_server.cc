@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "config/clock.h"
 #include "relay/grpc/grpc_health.h"
+#include "relay/grpc/grpc_reflection.h"
 #include "relay/operator/routes.h"
 #include "relay/process/version.h"
 #include "relay/protocol/identity.h"
@@ -45,7 +47,7 @@ Envoy's rate limits, by the files of envoyproxy/ratelimit in WEIR_RATELIMIT_CONF
 Also /debug/ratelimit.
 
 /v1/openapi.json tells every call to programs. By gRPC: weir.v1.Quota, envoy.service.ratelimit.v3.RateLimitService,
-grpc.health.v1.Health. /v1/health, /metrics, /healthz, /readyz.
+grpc.health.v1.Health; grpcurl finds them by itself. /v1/health, /metrics, /healthz, /readyz.
 )";
 
 }  // namespace
@@ -88,6 +90,10 @@ HttpRouter GateServer::Routes() {
   });
   AddHealthRoutes(router, [this](std::string* note) { return Ready(note); });
   AddGrpcHealth(router, [this](std::string_view service) { return Serving(service); });
+  std::vector<std::string> services = {"grpc.health.v1.Health"};
+  for (const auto& limiter : limiters_)
+    if (!limiter->grpc_service().empty()) services.emplace_back(limiter->grpc_service());
+  AddGrpcReflection(router, std::move(services));
   return router;
 }
 

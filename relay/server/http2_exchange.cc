@@ -17,6 +17,7 @@
 namespace weir {
 namespace {
 
+constexpr size_t kSliceBytes = 4096;
 // Room that is kept for the next piece when all was sent.
 constexpr size_t kKeptBytes = 4096;
 
@@ -166,11 +167,16 @@ void Http2Exchange::ResumeBody() {
 
 void Http2Exchange::HandOverHeld() {
   if (over_ || pauses_ > 0) return;
-  if (!held_.empty()) {
-    parts_.all.held -= held_.size();
-    HandOver(std::exchange(held_, {}));
-    parts_.session.FlushSoon();
+  // As it would have come, so that a pause can hold back the rest.
+  size_t handed = 0;
+  while (handed < held_.size() && !over_ && pauses_ == 0) {
+    const std::string piece = held_.substr(handed, kSliceBytes);
+    HandOver(piece);
+    handed += piece.size();
   }
+  held_.erase(0, handed);
+  parts_.all.held -= handed;
+  parts_.session.FlushSoon();
   if (over_ || pauses_ > 0 || !body_ended_ || std::exchange(told_body_end_, true)) return;
   Call([this] { handler_->OnBodyEnd(); });
 }

@@ -62,7 +62,7 @@ constexpr size_t kMostQueuedBytes = size_t{64} << 10;
 constexpr size_t kMostQueuedFrames = 512;
 // Of a stream that waits, here and in nghttp2; of an exchange, with what a handler has.
 constexpr size_t kStreamBytes = 1024;
-constexpr size_t kExchangeBytes = 4096;
+constexpr size_t kExchangeBytes = size_t{16} << 10;
 // A field of a header; a request and its answer, whatever the handler does.
 constexpr Work kFieldWork = 100;
 constexpr Work kStreamWork = 4'000;

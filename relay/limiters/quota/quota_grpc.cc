@@ -175,28 +175,39 @@ class Methods {
 
   template <typename Request, typename Response>
   void Add(std::string_view name, QuotaRoute::Call quota_call) {
-    grpc_.AddUnary<Request, Response>(
-        name, [refusal = refusal_, service = service_, quota_call](const GrpcCall& call, Request& message,
-                                                                   const GrpcReply<Response>& reply) {
-          if (IsChangeByAnotherSite(call.http)) return reply(GrpcStatus{GrpcCode::kPermissionDenied, kOfAnotherSite});
-          if (refusal)
-            if (auto refused = refusal(call.http))
-              return reply.http()(PlainErrorAsGrpc(*std::move(refused), call.http));
-          QuotaCallBody body = BodyOf(message);
-          if (const auto error = CheckQuotaCall(quota_call, body))
-            return reply(StatusWith(GrpcCode::kInvalidArgument, error->code, error->message));
-          service().Perform(quota_call, call.http.address, reply.http(), BusyAsGrpc,
-                            [quota_call, body = std::move(body), address = call.http.address, deadline = call.deadline](
-                                QuotaLimiter& limiter, HttpReply http, std::shared_ptr<void> under_way) {
-                              // A charge that nobody learns of would only be lost.
-                              if (deadline && Clock::System().Now() > *deadline)
-                                return http(GrpcError({GrpcCode::kDeadlineExceeded, "the deadline has passed"}));
-                              Make<Response>(limiter, quota_call, body, address, std::move(http), std::move(under_way));
-                            });
-        });
+    grpc_.AddUnary<Request, Response>(name, HandlerOf<Request, Response>(quota_call));
+  }
+  template <typename Request>
+  void AddWatch(std::string_view name, const GrpcWatchPace& pace, QuotaRoute::Call quota_call) {
+    const auto clear_passing = [](v1::Decision* decision) {
+      decision->clear_retry_after_seconds();
+      decision->clear_reason();
+    };
+    grpc_.AddWatch<Request, v1::Decision>(name, pace, clear_passing, HandlerOf<Request, v1::Decision>(quota_call));
   }
 
  private:
+  template <typename Request, typename Response>
+  GrpcService::Unary<Request, Response> HandlerOf(QuotaRoute::Call quota_call) const {
+    return [refusal = refusal_, service = service_, quota_call](const GrpcCall& call, Request& message,
+                                                                const GrpcReply<Response>& reply) {
+      if (IsChangeByAnotherSite(call.http)) return reply(GrpcStatus{GrpcCode::kPermissionDenied, kOfAnotherSite});
+      if (refusal)
+        if (auto refused = refusal(call.http)) return reply.http()(PlainErrorAsGrpc(*std::move(refused), call.http));
+      QuotaCallBody body = BodyOf(message);
+      if (const auto error = CheckQuotaCall(quota_call, body))
+        return reply(StatusWith(GrpcCode::kInvalidArgument, error->code, error->message));
+      service().Perform(quota_call, call.http.address, reply.http(), BusyAsGrpc,
+                        [quota_call, body = std::move(body), address = call.http.address, deadline = call.deadline](
+                            QuotaLimiter& limiter, HttpReply http, std::shared_ptr<void> under_way) {
+                          // A charge that nobody learns of would only be lost.
+                          if (deadline && Clock::System().Now() > *deadline)
+                            return http(GrpcError({GrpcCode::kDeadlineExceeded, "the deadline has passed"}));
+                          Make<Response>(limiter, quota_call, body, address, std::move(http), std::move(under_way));
+                        });
+    };
+  }
+
   GrpcService grpc_;
   const QuotaService::Refusal refusal_;
   const std::function<QuotaService&()> service_;
@@ -205,7 +216,7 @@ class Methods {
 }  // namespace
 
 void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
-                  const std::function<QuotaService&()>& service) {
+                  const std::function<QuotaService&()>& service, const GrpcWatchPace& pace) {
   using enum QuotaRoute::Call;
   Methods methods(router, refusal, service);
   methods.Add<v1::DecideRequest, v1::Decision>("Decide", kDecide);
@@ -215,6 +226,7 @@ void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
   methods.Add<v1::ExtendRequest, v1::Extension>("Extend", kExtend);
   methods.Add<v1::RecordRequest, v1::Decision>("Record", kRecord);
   methods.Add<v1::ExplainRequest, v1::Decision>("Explain", kExplain);
+  methods.AddWatch<v1::WatchRequest>("Watch", pace, kExplain);
 }
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "relay/grpc/grpc_watch.h"
 #include "relay/limiters/quota/quota_service.h"
 #include "relay/server/http.h"
 
@@ -12,6 +13,6 @@ inline constexpr const char* kQuotaGrpcService = "weir.v1.Quota";
 
 // `refusal` is the answer to who may not call at all; null where everybody may. `service` is asked for each call.
 void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
-                  const std::function<QuotaService&()>& service);
+                  const std::function<QuotaService&()>& service, const GrpcWatchPace& pace = {});
 
 }  // namespace weir

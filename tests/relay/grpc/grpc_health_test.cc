@@ -1,5 +1,10 @@
 #include "relay/grpc/grpc_health.h"
 
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <vector>
+
 #include "grpc/health/v1/health.pb.h"
 #include "tests/relay/grpc/grpc_fixture.h"
 
@@ -12,10 +17,11 @@ using grpc::health::v1::HealthCheckResponse;
 class GrpcHealthTest : public ServerTest {
  protected:
   GrpcHealthTest() {
-    AddGrpcHealth(router_, [](std::string_view service) -> std::optional<bool> {
+    const auto serving = [this](std::string_view service) -> std::optional<bool> {
       if (service.empty()) return true;
-      return service == "test.Greeter" ? std::optional(false) : std::nullopt;
-    });
+      return service == "test.Greeter" ? std::optional(serves_.load()) : std::nullopt;
+    };
+    AddGrpcHealth(router_, serving, {.beat = std::chrono::milliseconds(5)});
   }
   ~GrpcHealthTest() override { server_.reset(); }
 
@@ -25,6 +31,8 @@ class GrpcHealthTest : public ServerTest {
     Http2Peer peer(Connect());
     return CallGrpc(peer, "/grpc.health.v1.Health/" + method, request);
   }
+
+  std::atomic<bool> serves_{false};
 };
 
 TEST_F(GrpcHealthTest, OfTheServerAndOfEachService) {
@@ -34,9 +42,32 @@ TEST_F(GrpcHealthTest, OfTheServerAndOfEachService) {
   EXPECT_EQ(GrpcCodeOf(Ask("Check", "test.Stranger")), GrpcCode::kNotFound);
 }
 
-TEST_F(GrpcHealthTest, WatchTellsClientsToCheckInstead) {
+TEST_F(GrpcHealthTest, WatchGoesOnTelling) {
   Start();
-  EXPECT_EQ(GrpcCodeOf(Ask("Watch", "")), GrpcCode::kUnimplemented);
+  HealthCheckRequest request;
+  request.set_service("test.Greeter");
+  Http2Peer peer(Connect());
+  const auto watch = [&] {
+    return peer.Ask("POST", "/grpc.health.v1.Health/Watch", GrpcFrame(request.SerializeAsString()), kGrpcFields);
+  };
+  const auto await = [&](int32_t id, const std::vector<HealthCheckResponse::ServingStatus>& statuses) {
+    std::string expected;
+    for (const auto status : statuses) {
+      HealthCheckResponse response;
+      response.set_status(status);
+      expected += GrpcFrame(response.SerializeAsString());
+    }
+    while (peer.SoFar(id).body.size() < expected.size()) ASSERT_TRUE(peer.Take());
+    EXPECT_EQ(peer.SoFar(id).body, expected);
+  };
+  const int32_t known = watch();
+  await(known, {HealthCheckResponse::NOT_SERVING});
+  serves_ = true;
+  await(known, {HealthCheckResponse::NOT_SERVING, HealthCheckResponse::SERVING});
+  request.set_service("test.Stranger");
+  const int32_t unknown = watch();
+  await(unknown, {HealthCheckResponse::SERVICE_UNKNOWN});
+  EXPECT_EQ(peer.SoFar(unknown).headers.count("grpc-status"), 0U) << "it may come to be";
 }
 
 }  // namespace

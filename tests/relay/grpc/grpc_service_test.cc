@@ -117,10 +117,10 @@ TEST_F(GrpcServiceTest, MessagesThatAreNone) {
   const std::string good = Named("ann").SerializeAsString();
   const std::pair<std::string, std::string> cases[] = {
       {"", "a message is missing"},
-      {std::string(3, '\0'), "a message's prefix ends early"},
+      {std::string(3, '\0'), "the message ends early"},
       {GrpcFrame(good, good.size(), 1), "a message is compressed, and grpc-encoding does not say by what"},
       {GrpcFrame(good, good.size(), 2), "a message's first byte is neither 0 nor 1"},
-      {GrpcFrame(good, good.size() + 1), "a message of 6 bytes ends after 5"},
+      {GrpcFrame(good, good.size() + 1), "the message ends early"},
       {GrpcFrame(good) + GrpcFrame(good), "something follows the message, expected one"},
       {GrpcFrame("\x0a\x7f"), "the message is no test.Name"},
       {GrpcFrame("\x0a\x01\xff"), "the message is no test.Name"},  // text that is not UTF-8

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "relay/grpc/grpc_message.h"
 #include "tests/relay/grpc/grpc_fixture.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 #include "weir/v1/quota.pb.h"
@@ -164,6 +165,37 @@ TEST_F(QuotaGrpcTest, WhoMayNotAskByHttpMayNotByGrpc) {
   EXPECT_TRUE(MessageIn<v1::Decision>(Call("Decide", Asking("small", 1), token)).allowed());
   EXPECT_EQ(GrpcCodeOf(Call("Decide", Asking("small", 1), {{"origin", "https://elsewhere.example"}})),
             GrpcCode::kPermissionDenied);
+}
+
+TEST_F(QuotaGrpcTest, AWatchTellsOfEachChangeUntilItIsReset) {
+  UseQuotas(kTwoRequests);
+  Open();
+  Http2Peer peer(RawClient(server_->port()));
+  v1::WatchRequest request;
+  request.set_model("small");
+  const int32_t id = peer.Ask("POST", "/weir.v1.Quota/Watch", GrpcFrame(request.SerializeAsString()), kGrpcFields);
+  const auto await = [&](size_t count) {
+    std::vector<v1::Decision> decisions;
+    while (decisions.size() < count) {
+      decisions.clear();
+      std::string_view rest = peer.SoFar(id).body;
+      for (size_t bytes = 0; FindGrpcMessage(rest, SIZE_MAX, &bytes).ok() && bytes > 0; rest.remove_prefix(bytes))
+        EXPECT_TRUE(ReadGrpcMessage(rest.substr(0, bytes), &decisions.emplace_back()).ok());
+      if (decisions.size() < count && !peer.Take()) break;
+    }
+    EXPECT_EQ(decisions.size(), count);
+    return decisions.empty() ? v1::Decision() : decisions.back();
+  };
+  EXPECT_EQ(await(1).usage().rpm(), 0);
+  Take("small", 10);
+  EXPECT_EQ(await(2).usage().tpm(), 10);
+  Take("small", 10);
+  EXPECT_FALSE(await(3).allowed());
+}
+
+TEST_F(QuotaGrpcTest, AWatchOfNothingIsTheCallersFault) {
+  Open();
+  EXPECT_EQ(GrpcCodeOf(Call("Watch", v1::WatchRequest())), GrpcCode::kInvalidArgument);
 }
 
 }  // namespace

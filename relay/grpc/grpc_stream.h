@@ -1,0 +1,70 @@
+// A call of gRPC in which messages come and go one by one, over an exchange (http_stream.h).
+//
+// All on the I/O thread of the call; other threads come by poster(). While so much waits for the client that the stream
+// is full, none of its messages is handed over; who sends of his own accord looks at is_full() first.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "relay/grpc/grpc_message.h"
+#include "relay/grpc/grpc_status.h"
+#include "relay/server/http_stream.h"
+
+namespace weir {
+
+// Of those that come by a stream, of which many are open at once.
+inline constexpr size_t kMostStreamedMessageBytes = size_t{8} << 10;
+
+class GrpcStream {
+ public:
+  explicit GrpcStream(HttpExchange& exchange) : exchange_(exchange) {}
+
+  HttpPoster poster() { return exchange_.poster(); }
+  // For timers, whose handlers then post.
+  boost::asio::any_io_executor executor() { return exchange_.executor(); }
+
+  void Send(const google::protobuf::MessageLite& message) { SendFramed(FramedGrpcMessage(message)); }
+  void SendFramed(std::string_view message);
+  // Nothing is sent or handed over after it.
+  void Finish(const GrpcStatus& status) { FinishWith(GrpcTrailers(status)); }
+  void FinishWith(HttpFields trailers);
+  bool is_over() const { return over_; }
+
+  static constexpr size_t kMostWaitingBytes = size_t{16} << 10;
+  bool is_full() const { return exchange_.pending_bytes() > kMostWaitingBytes; }
+  // Calls once, on a later turn, when it is not full.
+  void WhenTaken(std::function<void()> callback) { exchange_.WhenPendingBelow(kMostWaitingBytes, std::move(callback)); }
+
+ private:
+  friend class GrpcStreamCall;
+  void Begin();
+
+  HttpExchange& exchange_;
+  bool begun_ = false;
+  bool over_ = false;
+};
+
+// What it throws ends the call with INTERNAL, or breaks it off.
+class GrpcStreamHandler {
+ public:
+  virtual ~GrpcStreamHandler() = default;
+
+  // Framed, as ReadGrpcMessage takes it; good during the call.
+  virtual void OnMessage(std::string_view framed) = 0;
+  virtual void OnMessagesEnd() = 0;
+  // The last call, whatever the cause.
+  virtual void OnEnd() {}
+};
+
+// The call is good during this; `stream` until OnEnd. At the server's end the call ends with UNAVAILABLE.
+using GrpcStreamFactory = std::function<std::shared_ptr<GrpcStreamHandler>(const GrpcCall& call, GrpcStream& stream)>;
+void AddGrpcStream(HttpRouter& router, std::string path, GrpcStreamFactory factory);
+
+}  // namespace weir
