@@ -49,6 +49,28 @@ def main():
         for service in ("", "weir.v1.Quota"):
             answer = check(health_pb2.HealthCheckRequest(service=service), timeout=60)
             expect(answer.status, health_pb2.HealthCheckResponse.SERVING)
+        health = channel.unary_stream("/grpc.health.v1.Health/Watch",
+                                      request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
+                                      response_deserializer=health_pb2.HealthCheckResponse.FromString)
+        statuses = health(health_pb2.HealthCheckRequest(service="weir.v1.Quota"), timeout=60)
+        expect(next(statuses).status, health_pb2.HealthCheckResponse.SERVING)
+        statuses.cancel()
+
+        watch = channel.unary_stream("/weir.v1.Quota/Watch",
+                                     request_serializer=quota_pb2.WatchRequest.SerializeToString,
+                                     response_deserializer=quota_pb2.Decision.FromString)
+        decisions = watch(quota_pb2.WatchRequest(model="watched"), timeout=60)
+        expect(next(decisions).usage.rpm, 0)
+        call("Record", quota_pb2.RecordRequest(model="watched", tokens=7), quota_pb2.Decision)
+        expect(next(decisions).usage.tpm, 7)
+        decisions.cancel()
+        short = watch(quota_pb2.WatchRequest(model="watched"), timeout=0.5)
+        next(short)
+        try:
+            next(short)
+            sys.exit("a watch went on beyond its deadline")
+        except grpc.RpcError as error:
+            expect(error.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
         many = [channel.unary_unary("/weir.v1.Quota/Decide",
                                     request_serializer=quota_pb2.DecideRequest.SerializeToString,
                                     response_deserializer=quota_pb2.Decision.FromString).future(

@@ -166,7 +166,7 @@ TEST(RelayMetrics, PromtoolFindsNothing) {
   const std::filesystem::path unpacked = std::filesystem::path(WEIR_SOURCE_DIR) / "build/tools/promtool";
   const std::string promtool = std::filesystem::exists(unpacked) ? unpacked.string() : "promtool";
   if (std::system((promtool + " --version >/dev/null 2>&1").c_str()) != 0)
-    GTEST_SKIP() << "promtool is not here; .ci/promtool build/tools brings it";
+    GTEST_SKIP() << "promtool is not here; .ci/test-tools build/tools brings it";
   RelayMetrics metrics;
   BusySources sources;
   metrics.SetSources(sources.Sources());
