@@ -55,7 +55,7 @@ def with_ports(text, ports):
 
 def printed_output(session):
     lines = [line[2:] for line in session.splitlines() if line == "#" or line.startswith("# ")]
-    return re.sub("\n +", "", "\n".join(lines))
+    return re.sub("\n (?! )", "", "\n".join(lines))
 
 
 def pattern_of(expected):
