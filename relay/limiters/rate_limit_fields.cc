@@ -24,7 +24,7 @@ void AddRateLimitFields(std::span<const LimitState> limits, HttpFields* fields) 
     const std::string_view begin = policies.empty() ? "\"" : ", \"";
     policies.append(begin).append(limit.policy).append("\";q=").append(FieldInteger(limit.amount));
     if (limit.window > Duration::zero()) policies.append(";w=").append(WholeSeconds(limit.window));
-    if (limit.of_tokens) policies += ";qu=\"tokens\"";
+    if (!limit.unit.empty()) policies.append(";qu=\"").append(limit.unit).append("\"");
     if (limit.burst) policies.append(";weir-burst=").append(FieldInteger(*limit.burst));
     states.append(begin).append(limit.policy).append("\";r=").append(FieldInteger(limit.remaining));
     if (limit.reset) states.append(";t=").append(WholeSeconds(*limit.reset));

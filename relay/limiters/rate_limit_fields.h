@@ -19,7 +19,7 @@ struct LimitState {
   Duration window{};   // 0: it has no length that is always the same
   int64_t remaining = 0;
   std::optional<Duration> reset;
-  bool of_tokens = false;  // of requests, where nothing is said
+  std::string_view unit = {};  // the quota unit; empty: requests
   std::optional<int64_t> burst;
 };
 

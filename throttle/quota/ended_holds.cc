@@ -20,7 +20,7 @@ bool HoldEnd::AnswerTo(const Settlement& settlement, SettlementAnswer* answer) c
   answer->late = late;
   answer->refunded = how == How::kRefunded;
   answer->actual_tokens = tokens;
-  answer->again = !settlement.extend && answer->refunded == refunds && tokens == used;
+  answer->again = !settlement.extend && answer->refunded == refunds && (refunds || tokens == used);
   answer->code = answer->again ? kSettled : kSettledOtherwise;
   return false;
 }

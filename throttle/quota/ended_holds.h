@@ -22,6 +22,8 @@ struct HoldEnd {
   bool late = false;
   int64_t tokens = 0;  // that were used
 
+  bool as_if_never() const { return how == How::kRefunded && tokens == 0; }
+
   static HoldEnd Of(const SettlementAnswer& answer) {
     return {answer.refunded ? How::kRefunded : How::kCommitted, answer.late, answer.actual_tokens};
   }

@@ -34,8 +34,9 @@ void HearTier(const Charge& charge, size_t tier, const Counts& counts, ChargeAns
   const int64_t amount = AmountOf(charge, limit.unit);
   if (amount == 0) return;
   if (amount > std::min(kMostAmount, MostAtOnce(limit))) return RefuseTooLarge(limit.unit, tier, answer);
-  if (!counts.TierFits(tier, amount, limit))
-    Refuse(QuotaCode::kTierExceeded, counts.UntilTierFits(tier, amount, limit), tier, answer);
+  if (counts.TierFits(tier, amount, limit)) return;
+  const bool of_calls = limit.unit == Limit::Unit::kCalls;
+  Refuse(QuotaCode::kTierExceeded, of_calls ? kCallsPause : counts.UntilTierFits(tier, amount, limit), tier, answer);
 }
 
 template <CountsOfCharge Counts>

@@ -25,15 +25,29 @@ Length LengthOf(Duration per) {
 }
 
 std::string UnitText(const Limit& limit) {
-  std::string text = limit.unit == Limit::Unit::kRequests ? "request" : "token";
-  if (limit.amount != 1) text += 's';
+  if (limit.unit == Limit::Unit::kMoney) return "of money";
+  std::string text(NameOf(limit.unit));
+  if (limit.amount == 1) text.pop_back();
   return text;
 }
 
 }  // namespace
 
+std::string_view NameOf(Limit::Unit unit) {
+  static constexpr std::array<std::string_view, kQuotaUnits> kNames = {"requests", "tokens", "money", "calls"};
+  return kNames[static_cast<size_t>(unit)];
+}
+
+std::string AmountText(Limit::Unit unit, int64_t amount) {
+  if (unit != Limit::Unit::kMoney) return std::to_string(amount);
+  std::string millionths = std::to_string(kMoneyUnit + amount % kMoneyUnit).substr(1);
+  while (millionths.size() > 2 && millionths.back() == '0') millionths.pop_back();
+  return std::to_string(amount / kMoneyUnit) + "." + millionths;
+}
+
 std::string MeterName(const Limit& limit) {
-  std::string name = limit.unit == Limit::Unit::kRequests ? "r" : "t";
+  static constexpr std::array<std::string_view, kQuotaUnits> kLetters = {"r", "t", "m", "c"};
+  std::string name(kLetters[static_cast<size_t>(limit.unit)]);
   if (limit.kind == Limit::Kind::kBucket) name += 'b';
   if (limit.kind == Limit::Kind::kCalendarDay) name += 'd';
   if (limit.kind == Limit::Kind::kCalendarMonth) name += 'm';
@@ -41,14 +55,15 @@ std::string MeterName(const Limit& limit) {
 }
 
 std::string Describe(const Limit& limit) {
-  std::string text = std::to_string(limit.amount) + " " + UnitText(limit);
+  std::string text = AmountText(limit.unit, limit.amount) + " " + UnitText(limit);
+  if (limit.unit == Limit::Unit::kCalls) return text + " at once";
   if (IsOfCalendar(limit)) return text.append(" in a calendar ").append(PeriodOf(limit));
   Length length = LengthOf(limit.per);
   if (length.count == 1 && length.unit == "days") length.unit = "day";
   const std::string count = std::to_string(length.count) + " ";
   if (limit.kind == Limit::Kind::kWindow) return text + " in " + count + std::string(length.unit);
   return text + "/" + (length.count == 1 ? "" : count) + std::string(length.unit) + ", at most " +
-         std::to_string(limit.burst) + " at once";
+         AmountText(limit.unit, limit.burst) + " at once";
 }
 
 }  // namespace weir

@@ -22,6 +22,7 @@ bool IsAmount(int64_t amount) { return amount >= 0 && amount <= kMostAmount; }
 Charge CutDown(Charge charge) {
   charge.tokens = std::clamp<int64_t>(charge.tokens, 0, kMostAmount);
   charge.requests = std::clamp<int64_t>(charge.requests, 0, kMostAmount);
+  charge.money = std::clamp<int64_t>(charge.money, 0, kMostAmount);
   return charge;
 }
 
@@ -89,6 +90,15 @@ class Turn {
 bool Turn::Run(bool last, ChargeAnswer* answer) {
   const std::optional<ModelQuota>& quota = FindCounts();
   has_quota_ = quota.has_value();
+  if (charge_.holds() && charge_.token && counts_ != nullptr) {
+    if (const Hold* made = counts_->FindMade(*charge_.token)) {
+      answer->again = {.tokens = made->charged.tokens};
+      answer->reservation = FormatReservationId(*charge_.token, charge_.model);
+      answer->quota = quota;
+      TellUsage(answer);
+      return true;
+    }
+  }
   Judge(charge_, quota, MemoryCounts(counts_, shard_.meters, now_), answer);
 
   const bool force = charge_.forces();
@@ -150,7 +160,7 @@ bool Turn::Enter(ChargeAnswer* answer) {
     }
     if (dropped > 0 && !force) return false;
     if (charge_.holds()) {
-      const ReservationToken token = shard_.tokens.Next();
+      const ReservationToken token = charge_.token ? *charge_.token : shard_.tokens.Next();
       counts_->Enter(charge_, now_, shard_.meters, token);
       answer->reservation = FormatReservationId(token, charge_.model);
     } else {
@@ -200,7 +210,7 @@ void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
 // One answer and one return: a move of it costs 4 ns.
 ChargeAnswer MemoryQuotaStore::Run(const Charge& charge) {
   ChargeAnswer answer;
-  if (IsAmount(charge.tokens) && IsAmount(charge.requests)) {
+  if (IsAmount(charge.tokens) && IsAmount(charge.requests) && IsAmount(charge.money)) {
     Decide(charge, &answer);
   } else {
     Decide(CutDown(charge), &answer);
@@ -215,6 +225,7 @@ SettlementAnswer MemoryQuotaStore::Run(const Settlement& settlement) {
   answer.model = id->model;
   Settlement cut_down = settlement;
   if (cut_down.tokens) cut_down.tokens = std::clamp<int64_t>(*cut_down.tokens, 0, kMostAmount);
+  cut_down.money = std::clamp<int64_t>(cut_down.money, 0, kMostAmount);
 
   const HashedName name(id->model);
   Shard& shard = shards_->Of(name);

@@ -72,8 +72,7 @@ Hold ModelCounts::EnterParts(const Charge& charge, WallTime now, const std::vect
   Hold hold{
       .deadline = now + charge.hold_for,
       .hold_for = charge.hold_for,
-      .requests = charge.requests,
-      .tokens = charge.tokens,
+      .charged = AmountsOf(charge),
   };
   if (charge.requests > 0) {
     hold.request_ref = requests_.Add(now, charge.requests);
@@ -84,7 +83,7 @@ Hold ModelCounts::EnterParts(const Charge& charge, WallTime now, const std::vect
     const Limit::Unit unit = charge.tiers[i].limit.unit;
     Meter* meter = meters[i];
     if (!meter) continue;
-    const int64_t amount = AmountOf(charge, unit);
+    const int64_t amount = hold.charged.Of(unit);
     const WindowLog::Ref ref = amount > 0 ? meter->Add(now, amount) : 0;
     if (!pin) continue;
     meter->Pin();
@@ -114,27 +113,45 @@ size_t ModelCounts::Settle(const ReservationToken& token, const Settlement& sett
 void ModelCounts::SettleOpen(const ReservationToken& token, const Hold& open, const Settlement& settlement,
                              SettlementAnswer* answer) {
   answer->code = SettlementAnswer::Code::kSettled;
-  answer->reserved_tokens = open.tokens;
+  answer->reserved_tokens = open.charged.tokens;
   answer->time_left = open.deadline - now_;
+  const int64_t tokens = std::max(open.used.tokens, settlement.tokens.value_or(0));
+  const int64_t money = std::max(open.used.money, settlement.tokens ? settlement.money : 0);
+  answer->actual_tokens = tokens;
+  if (settlement.tokens) EnterMore(open, {.tokens = tokens - open.charged.tokens, .money = money - open.charged.money});
   if (settlement.extend) {
+    if (settlement.tokens) holds_.NoteUse(token, tokens, money);
     if (*settlement.extend > answer->time_left) holds_.Extend(token, now_ + *settlement.extend);
     return;
   }
   Hold hold = *holds_.Take(token);
   answer->refunded = !settlement.tokens;
-  answer->actual_tokens = settlement.tokens.value_or(0);
-  GiveBack(hold, answer->refunded ? hold.requests : 0, std::max<int64_t>(0, hold.tokens - answer->actual_tokens));
-  EnterMore(hold, 0, answer->actual_tokens - hold.tokens);
+  const bool was_made = !answer->refunded || hold.used != Amounts();
+  GiveBack(hold, {.requests = was_made ? 0 : hold.charged.requests,
+                  .tokens = std::max<int64_t>(0, hold.charged.tokens - tokens),
+                  .money = std::max<int64_t>(0, hold.charged.money - money),
+                  .calls = hold.charged.calls});
   EndAs(token, std::move(hold), *answer);
 }
 
 void ModelCounts::SettleEnded(const ReservationToken& token, const EndedHolds::Ended& ended,
                               const Settlement& settlement, SettlementAnswer* answer) {
-  answer->reserved_tokens = ended.hold.tokens;
+  answer->reserved_tokens = ended.hold.charged.tokens;
   if (!ended.end.AnswerTo(settlement, answer)) return;
   Hold hold = ended.hold;
-  if (!answer->refunded) EnterMore(hold, hold.requests, answer->actual_tokens);
+  answer->actual_tokens = std::max(answer->actual_tokens, hold.used.tokens);
+  if (!answer->refunded) {
+    EnterMore(hold, {.requests = hold.used != Amounts() ? 0 : hold.charged.requests,
+                     .tokens = answer->actual_tokens - hold.used.tokens,
+                     .money = settlement.money - hold.used.money});
+  }
   EndAs(token, std::move(hold), *answer);
+}
+
+const Hold* ModelCounts::FindMade(const ReservationToken& token) {
+  if (const Hold* open = holds_.Find(token)) return open;
+  const EndedHolds::Ended* ended = ended_.Find(token, now_);
+  return ended != nullptr && !ended->end.as_if_never() ? &ended->hold : nullptr;
 }
 
 void ModelCounts::EndAs(const ReservationToken& token, Hold hold, const SettlementAnswer& answer) {
@@ -145,7 +162,10 @@ void ModelCounts::EndAs(const ReservationToken& token, Hold hold, const Settleme
 
 // Its meters stay pinned: a late commit charges them.
 void ModelCounts::Expire(const ReservationToken& token, Hold hold) {
-  GiveBack(hold, hold.requests, hold.tokens);
+  GiveBack(hold, {.requests = hold.used != Amounts() ? 0 : hold.charged.requests,
+                  .tokens = hold.charged.tokens - hold.used.tokens,
+                  .money = hold.charged.money - hold.used.money,
+                  .calls = hold.charged.calls});
   const WallTime kept_until = hold.deadline + kExpiredKept;
   ended_.Add(token, {.hold = std::move(hold), .kept_until = kept_until});
 }
@@ -154,31 +174,30 @@ void ModelCounts::ForgetEnded() {
   while (const std::optional<EndedHolds::Ended> ended = ended_.TakeForgotten(now_)) Unpin(ended->hold);
 }
 
-void ModelCounts::GiveBack(const Hold& hold, int64_t requests, int64_t tokens) {
-  if (requests > 0) {
-    requests_.GiveBack(hold.request_ref, requests);
-    day_.GiveBack(hold.day, requests);
+void ModelCounts::GiveBack(const Hold& hold, const Amounts& amounts) {
+  if (amounts.requests > 0) {
+    requests_.GiveBack(hold.request_ref, amounts.requests);
+    day_.GiveBack(hold.day, amounts.requests);
   }
-  if (tokens > 0) tokens_.GiveBack(hold.token_ref, tokens);
+  if (amounts.tokens > 0) tokens_.GiveBack(hold.token_ref, amounts.tokens);
   const std::unique_lock lock = LockFor(hold);
   for (const Hold::Part& part : hold.tiers) {
-    const bool of_requests = part.unit == Limit::Unit::kRequests;
-    const int64_t amount = of_requests ? requests : tokens;
+    const int64_t amount = amounts.Of(part.unit);
     if (amount == 0) continue;
     part.meter->Advance(now_);
-    part.meter->GiveBack(part.ref, amount, of_requests ? hold.requests : hold.tokens, now_ - hold.made());
+    part.meter->GiveBack(part.ref, amount, hold.charged.Of(part.unit), now_ - hold.made());
   }
 }
 
-void ModelCounts::EnterMore(const Hold& hold, int64_t requests, int64_t tokens) {
-  if (requests > 0) {
-    requests_.Add(now_, requests);
-    day_.Add(now_, requests);
+void ModelCounts::EnterMore(const Hold& hold, const Amounts& amounts) {
+  if (amounts.requests > 0) {
+    requests_.Add(now_, amounts.requests);
+    day_.Add(now_, amounts.requests);
   }
-  if (tokens > 0) tokens_.Add(now_, tokens);
+  if (amounts.tokens > 0) tokens_.Add(now_, amounts.tokens);
   const std::unique_lock lock = LockFor(hold);
   for (const Hold::Part& part : hold.tiers) {
-    const int64_t amount = part.unit == Limit::Unit::kRequests ? requests : tokens;
+    const int64_t amount = amounts.Of(part.unit);
     if (amount <= 0) continue;
     part.meter->Advance(now_);
     part.meter->Add(now_, amount);

@@ -80,6 +80,8 @@ class ModelCounts {
   size_t MakeMeters(const Charge& charge, WallTime now, ModelCounts& across, std::vector<Meter*>* meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
+  // One that was made before, and may be asked for again (Charge::token). Null: there is none.
+  const Hold* FindMade(const ReservationToken& token);
   bool HasRoomToHold() const { return holds_.size() < kMostOpenReservations; }
   // The answer was kUnknown, and stays so where nothing is known of it. How many it found expired.
   size_t Settle(const ReservationToken& token, const Settlement& settlement, WallTime now, SettlementAnswer* answer);
@@ -120,8 +122,8 @@ class ModelCounts {
   void EndAs(const ReservationToken& token, Hold hold, const SettlementAnswer& answer);
   void ForgetEnded();
   // As of now_.
-  void GiveBack(const Hold& hold, int64_t requests, int64_t tokens);
-  void EnterMore(const Hold& hold, int64_t requests, int64_t tokens);
+  void GiveBack(const Hold& hold, const Amounts& amounts);
+  void EnterMore(const Hold& hold, const Amounts& amounts);
   void Unpin(const Hold& hold) const;
   std::unique_lock<std::mutex> LockFor(const Hold& hold) const;
 

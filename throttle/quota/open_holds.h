@@ -25,8 +25,8 @@ struct Hold {
 
   WallTime deadline;
   Duration hold_for{};
-  int64_t requests = 0;
-  int64_t tokens = 0;
+  Amounts charged;  // of calls: 1
+  Amounts used;     // so far, as was told: tokens and money
   WindowLog::Ref request_ref = 0;
   WindowLog::Ref token_ref = 0;
   DayCount::Ref day = 0;
@@ -45,6 +45,8 @@ class OpenHolds {
   std::optional<Hold> Take(const ReservationToken& token);
   // Of one that is there, to a later deadline.
   void Extend(const ReservationToken& token, WallTime deadline);
+  // Of one that is there: it has used so much, and is charged for it.
+  void NoteUse(const ReservationToken& token, int64_t tokens, int64_t money);
   // The one whose deadline came first, if it has come.
   std::optional<Item> TakeExpired(WallTime now) {
     if (due_.empty() || due_.front().deadline > now) return {};

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, kQuotaCodes> kCodeNames = {
     "ok",           "unlimited",    "unknown_model", "invalid_tokens", "invalid_name",   "rpd_exceeded",
     "rpm_exceeded", "tpm_exceeded", "tier_exceeded", "too_large",      "too_many_names", "store_unavailable",
-    "denied",
+    "denied",       "key_reused",
 };
 
 Status NameError(std::string_view what, const std::string& problem) {

@@ -72,8 +72,9 @@ enum class QuotaCode : uint8_t {
   kTooManyNames,      // the store holds all the names, or the model all the open reservations, that it may
   kStoreUnavailable,  // the store did not answer; whether the request may go is the policy
   kDenied,            // the configuration forbids it, whatever is left
+  kKeyReused,         // its idempotency key came with another request before
 };
-inline constexpr size_t kQuotaCodes = 13;
+inline constexpr size_t kQuotaCodes = 14;
 std::string_view NameOf(QuotaCode code);  // "ok", "unlimited", "unknown_model", …
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -50,6 +51,13 @@ void ReadDuration(const YamlValue& value, NumberRange range, Duration* duration)
   *duration = FromSeconds(number.value() * unit->seconds);
 }
 
+// In whole millionths.
+void ReadMoney(const YamlValue& value, double least, int64_t* money) {
+  double units = least;
+  value.Read(&units, {.min = least, .max = static_cast<double>(kMostAmount / kMoneyUnit), .unit = "of money"});
+  *money = std::llround(units * kMoneyUnit);
+}
+
 // A length, or a word of the calendar.
 void ReadPer(const YamlValue& per, Limit* limit) {
   std::string word;
@@ -58,32 +66,50 @@ void ReadPer(const YamlValue& per, Limit* limit) {
     limit->kind = word == "day" ? Limit::Kind::kCalendarDay : Limit::Kind::kCalendarMonth;
     return;
   }
+  if (word == "week" || word == "hour" || word == "minute" || word == "year")
+    return per.Error("found " + word + ", expected a length (7d, 1h, 60s), or day or month for those of the calendar");
   ReadDuration(per, kPer, &limit->per);
   if (limit->per % std::chrono::milliseconds(1) != Duration::zero())
     per.Error("found " + FormatNumber(ToSeconds(limit->per)) + ", expected whole milliseconds");
 }
 
+// What it limits, and how much of it.
+void ReadAmount(const YamlValue& item, YamlMap& map, Limit* limit) {
+  static constexpr std::array<std::string_view, kQuotaUnits> kKeys = {"requests", "tokens", "money", "in_flight"};
+  size_t found = 0;
+  for (size_t unit = 0; unit < kQuotaUnits; ++unit) {
+    const YamlValue value = map.Optional(kKeys[unit]);
+    if (!value) continue;
+    if (++found > 1) return item.Error("found two of " + Join({kKeys.begin(), kKeys.end()}, ", ") + ", expected one");
+    limit->unit = static_cast<Limit::Unit>(unit);
+    if (limit->unit == Limit::Unit::kMoney) {
+      ReadMoney(value, 1.0 / kMoneyUnit, &limit->amount);
+    } else {
+      value.Read(&limit->amount, {.min = kLimitAmounts.min, .max = kLimitAmounts.max, .unit = kKeys[unit]});
+    }
+  }
+  if (found == 0) item.Error("found none of " + Join({kKeys.begin(), kKeys.end()}, ", ") + ", expected one of them");
+}
+
 void ReadLimit(const YamlValue& item, Limit* limit) {
   item.Map([&](YamlMap& map) {
-    const YamlValue requests = map.Optional("requests");
-    const YamlValue tokens = map.Optional("tokens");
-    if (bool(requests) == bool(tokens)) {
-      item.Error(requests ? "found both requests and tokens, expected one of them"
-                          : "found neither requests nor tokens, expected one of them");
-    }
-    requests.Read(&limit->amount, {.min = kLimitAmounts.min, .max = kLimitAmounts.max, .unit = "requests"});
-    tokens.Read(&limit->amount, {.min = kLimitAmounts.min, .max = kLimitAmounts.max, .unit = "tokens"});
-    limit->unit = tokens ? Limit::Unit::kTokens : Limit::Unit::kRequests;
+    ReadAmount(item, map, limit);
     map.Optional("total").Read(&limit->total);
+    if (limit->unit == Limit::Unit::kCalls) {
+      limit->per = kCallCounts;
+      return;
+    }
     const YamlValue per = map.Required("per");
     ReadPer(per, limit);
-    if (const YamlValue burst = map.Optional("burst")) {
-      if (IsOfCalendar(*limit)) return burst.Error("found it beside a calendar day or month, expected a length (1d)");
-      limit->kind = Limit::Kind::kBucket;
-      burst.Read(&limit->burst, {.min = static_cast<double>(std::max<int64_t>(1, limit->amount)),
-                                 .max = kLimitAmounts.max,
-                                 .unit = "at least the amount"});
-    }
+    const YamlValue burst = map.Optional("burst");
+    if (!burst) return;
+    if (IsOfCalendar(*limit)) return burst.Error("found it beside a calendar day or month, expected a length (1d)");
+    limit->kind = Limit::Kind::kBucket;
+    const int64_t least = std::max<int64_t>(1, limit->amount);
+    if (limit->unit == Limit::Unit::kMoney)
+      return ReadMoney(burst, static_cast<double>(least) / kMoneyUnit, &limit->burst);
+    burst.Read(&limit->burst,
+               {.min = static_cast<double>(least), .max = kLimitAmounts.max, .unit = "at least the amount"});
   });
 }
 
@@ -265,6 +291,19 @@ void ReadModels(const YamlValue& section, QuotaConfig* config, std::vector<std::
   });
 }
 
+void ReadPrices(const YamlValue& section, std::map<std::string, ModelPrice, std::less<>>* prices) {
+  if (!section) return;
+  prices->clear();
+  section.Entries([&](std::string_view model, const YamlValue& value) {
+    if (!IsName(value, "model", model)) return;
+    value.Map([&](YamlMap& map) {
+      ModelPrice& price = (*prices)[std::string(model)];
+      ReadMoney(map.Required("input"), 0, &price.input);
+      ReadMoney(map.Required("output"), 0, &price.output);
+    });
+  });
+}
+
 void ReadProviders(const YamlValue& list, QuotaConfig* config) {
   if (!list) return;
   config->providers.clear();
@@ -291,6 +330,7 @@ void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector
       NoteError(zone, Calendar::Of(config->tiers.time_zone).status());
     }
     ReadModels(map.Optional("models"), config, warnings);
+    ReadPrices(map.Optional("prices"), &config->prices);
     if (const YamlValue tiers = map.Optional("tiers")) ReadTiers(tiers, &config->tiers);
   });
 }

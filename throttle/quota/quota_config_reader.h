@@ -12,6 +12,8 @@
 //       gpt-4-turbo: {max_rpm: 500, also: ["gpt-4-turbo-2*", gpt-4-1106-preview]}   # counted together, as gpt-4-turbo
 //       "o3*": {max_rpm: 100}                 # whatever begins so and is not named: counted together, as "o3*"
 //       o1-pro: {deny: true}                  # nobody may
+//     prices:                                 # of a million tokens; "*": of all other models; without one: nothing
+//       gpt-4o: {input: 2.50, output: 10.00}
 //     tiers:
 //       default: &limits
 //         user_model: [{requests: 100, per: 3600}, {tokens: 50000, per: 3600}]
@@ -26,20 +28,22 @@
 //         corp: {"*": [{tokens: 1000000, per: 86400, total: true}], o1: {deny: true}}      # for all users and models
 //         labs: {users: {"*": [{tokens: 50000, per: 1d}], bob: [{tokens: 9000, per: 1d}]}} # each user, all models
 //       users:
-//         "*": [{tokens: 100000, per: day}]     # each user of whom no tenant says otherwise, over all models
-//         alice: [{tokens: 900000, per: 1d}]    # alice of no tenant
+//         "*": [{tokens: 100000, per: day}, {money: 5.00, per: month}, {in_flight: 2}]     # each user of whom no
+//         tenant says otherwise, over all models alice: [{tokens: 900000, per: 1d}]    # alice of no tenant
 //       api_keys:
 //         sk-abc123: {tenant: acme, gpt-4o: [{requests: 50, per: 3600, total: true}]}      # for all users, on gpt-4o
 //         sk-stolen: {deny: true}
 //
-// A limit is {requests: N or tokens: N, per: seconds}; `per` may have a unit (90s, 5m, 1h, 7d), or be a day or month of
-// the calendar. With `burst: M` it is a bucket: begins full, gets N in every `per`, holds at most M. With `total:
-// true`, of a tenant or an API key alone, it is one count for all its users: on the model under which it stands, or
-// under "*" on all models together; without, each user has it for each model. Those of `users` are one count for a user
-// over all models: its tenant's for its name, its tenant's for "*", those for its name where it has no tenant, those
-// for "*", the first that there are. Names with a `*` are patterns: an exact name comes before them, and of several the
-// one with most other characters. The tenant of an API key is that of its requests which name none. Other sections of
-// the file are other rooms' (ReadQuotaConfig looks at `quota` alone and lets the names of `other_sections` pass).
+// A limit is {requests: N or tokens: N or money: N, per: seconds}, or {in_flight: N}: so many calls that are reserved
+// and not settled. Money is in whatever the prices are in, down to millionths; `per` may have a unit (90s, 5m, 1h, 7d),
+// or be a day or month of the calendar. With `burst: M` it is a bucket: begins full, gets N in every `per`, holds at
+// most M. With `total: true`, of a tenant or an API key alone, it is one count for all its users: on the model under
+// which it stands, or under "*" on all models together; without, each user has it for each model. Those of `users` are
+// one count for a user over all models: its tenant's for its name, its tenant's for "*", those for its name where it
+// has no tenant, those for "*", the first that there are. Names with a `*` are patterns: an exact name comes before
+// them, and of several the one with most other characters. The tenant of an API key is that of its requests which name
+// none. Other sections of the file are other rooms' (ReadQuotaConfig looks at `quota` alone and lets the names of
+// `other_sections` pass).
 #pragma once
 
 #include <string>

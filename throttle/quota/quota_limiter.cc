@@ -19,8 +19,26 @@ uint64_t NextLimiterId() {
 
 }  // namespace
 
+TokenUse TokenUse::Of(int64_t prompt_tokens, int64_t output_tokens) {
+  if (prompt_tokens < 0 || output_tokens < 0) return {.tokens = std::min(prompt_tokens, output_tokens)};
+  return {.tokens = AddAmounts(std::min(prompt_tokens, kMostAmount), std::min(output_tokens, kMostAmount)),
+          .output = output_tokens};
+}
+
+int64_t CostOf(const ModelPrice& price, const TokenUse& use) {
+  constexpr int64_t kPricedTokens = 1'000'000;
+  const int64_t tokens = std::clamp<int64_t>(use.tokens, 0, kMostAmount);
+  const int64_t output = std::clamp<int64_t>(use.output.value_or(price.output > price.input ? tokens : 0), 0, tokens);
+  const auto parts =
+      static_cast<__int128>(tokens - output) * price.input + static_cast<__int128>(output) * price.output;
+  return static_cast<int64_t>(std::min<__int128>((parts + kPricedTokens - 1) / kPricedTokens, kMostAmount));
+}
+
 struct QuotaLimiter::Rules {
   explicit Rules(QuotaConfig c);
+
+  // Null: it has none.
+  const ModelPrice* PriceOf(std::string_view model) const;
 
   // A name that has no quota of its own.
   std::string_view CountedAs(std::string_view name) const;
@@ -29,6 +47,7 @@ struct QuotaLimiter::Rules {
   const TierRules tiers;
   NameMap<ModelQuota> defaults;  // of profiles and configuration
   NameMap<std::string_view> aliases;
+  NameMap<ModelPrice> prices;
   struct Pattern {
     std::string_view begin;
     std::string_view end;
@@ -42,6 +61,7 @@ QuotaLimiter::Rules::Rules(QuotaConfig c) : config(std::move(c)), tiers(config.t
     for (const ProfileEntry& entry : ProfileOf(provider))
       if (!config.aliases.contains(entry.model)) defaults.Set(entry.model, entry.quota);
   for (const auto& [model, quota] : config.quotas) defaults.Set(model, quota);
+  for (const auto& [model, price] : config.prices) prices.Set(model, price);
   for (const auto& [name, model] : config.aliases) {
     const size_t star = name.find('*');
     if (star == std::string::npos) {
@@ -55,6 +75,12 @@ QuotaLimiter::Rules::Rules(QuotaConfig c) : config(std::move(c)), tiers(config.t
     return std::pair(pattern.begin.size() + pattern.end.size(), pattern.begin.size());
   };
   std::ranges::stable_sort(patterns, std::ranges::greater(), literal);
+}
+
+const ModelPrice* QuotaLimiter::Rules::PriceOf(std::string_view model) const {
+  if (config.prices.empty()) return nullptr;
+  const ModelPrice* price = prices.Find(model);
+  return price != nullptr ? price : prices.Find("*");
 }
 
 std::string_view QuotaLimiter::Rules::CountedAs(std::string_view name) const {
@@ -78,8 +104,13 @@ struct QuotaLimiter::Question {
   }
 
   const Call call;
+  // Of what takes or records and may be said again: it is reserved, and settled at once.
+  bool settles() const { return token && call != Call::kReserve; }
+
   std::string_view model;
   int64_t tokens = 0;
+  std::optional<int64_t> cost;
+  std::optional<ReservationToken> token;
   std::optional<Duration> ttl;
   bool every_tier = false;
   const ModelQuota* default_quota = nullptr;
@@ -110,6 +141,17 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
     return refuse(QuotaCode::kInvalidTokens,
                   Printable(model) + ": " + std::to_string(request.tokens) + " tokens; they cannot be negative");
   tokens = std::min(request.tokens, kMostAmount);
+  if (const ModelPrice* price = rules.PriceOf(model))
+    cost = CostOf(*price, {.tokens = tokens, .output = request.output_tokens});
+  if (const std::string_view key = request.idempotency_key; !key.empty()) {
+    if (key.size() > kMaxIdempotencyKeyBytes)
+      return refuse(QuotaCode::kInvalidName, "the idempotency key has " + std::to_string(key.size()) +
+                                                 " bytes, expected at most " + std::to_string(kMaxIdempotencyKeyBytes));
+    const Requester& who = request.requester;
+    if (call != Call::kDecide && call != Call::kExplain)
+      token =
+          NamedReservationToken({model, who.user, who.tenant, who.api_key, call == Call::kReserve ? "held" : "", key});
+  }
   ttl = request.reservation_ttl;
   every_tier = request.every_tier || call == Call::kExplain;
   if (rules.tiers.empty() && request.requester.empty()) return true;
@@ -123,22 +165,24 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
 Charge QuotaLimiter::Question::ChargeOf(const Rules& rules) const {
   using Mode = Charge::Mode;
   const QuotaConfig& config = rules.config;
-  Charge charge{.model = model, .tokens = tokens};
+  Charge charge{.model = model, .tokens = tokens, .money = cost.value_or(0), .token = token};
   switch (call) {
     case Call::kDecide:
     case Call::kExplain:
       break;
     case Call::kTake:
       charge.mode = config.shadow ? Mode::kForce : Mode::kTake;
+      if (token) charge.mode = config.shadow ? Mode::kForceHold : Mode::kHold;
       break;
     case Call::kReserve:
       charge.mode = config.shadow ? Mode::kForceHold : Mode::kHold;
       charge.hold_for = HoldFor(config);
       break;
     case Call::kRecord:
-      charge.mode = Mode::kForce;
+      charge.mode = token ? Mode::kForceHold : Mode::kForce;
       break;
   }
+  if (settles()) charge.hold_for = kMaxReservationTtl;
   if (denied && !charge.forces()) charge.mode = Mode::kPeek;
   if (plan) {
     charge.tiers = plan->charges();
@@ -199,6 +243,11 @@ std::optional<ModelQuota> QuotaLimiter::DefaultQuota(std::string_view model) con
   return quota != nullptr ? std::optional(*quota) : std::nullopt;
 }
 
+std::optional<ModelPrice> QuotaLimiter::PriceOf(std::string_view model) const {
+  const ModelPrice* price = rules()->PriceOf(model);
+  return price != nullptr ? std::optional(*price) : std::nullopt;
+}
+
 std::vector<std::string> QuotaLimiter::ConfiguredModels() const {
   std::vector<std::string> models;
   for (const auto& [model, quota] : rules()->defaults) models.push_back(model);
@@ -211,15 +260,18 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
   const bool away = answer.code == QuotaCode::kStoreUnavailable;
   const bool refused_unknown =
       !records && answer.code == QuotaCode::kUnknownModel && config.unknown_models == UnknownModels::kRefuse;
-  const bool fits = answer.fits() && !refused_unknown && !question.denied;
+  const bool reused = answer.again && answer.again->tokens != question.tokens;
+  const bool fits = answer.fits() && !refused_unknown && !question.denied && !reused;
   const TierPlan* plan = question.plan ? &*question.plan : nullptr;
 
   Decision& d = *decision;
-  d.code = question.denied ? QuotaCode::kDenied : answer.code;
+  d.code = question.denied ? QuotaCode::kDenied : reused ? QuotaCode::kKeyReused : answer.code;
+  d.cost = question.cost;
+  d.again = answer.again.has_value();
   if (question.is_alias) d.counted_as = question.model;
   if (records) {
-    d.allowed = answer.charged;
-  } else {
+    d.allowed = (answer.charged || answer.again) && !reused;
+  } else if (!reused) {
     d.allowed = fits || (away && !question.denied && config.when_store_away == WhenStoreAway::kAllow);
     d.shadowed = !d.allowed && config.shadow;
     d.allowed = d.allowed || d.shadowed;
@@ -228,14 +280,19 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
     const bool model = plan == nullptr || plan->denied().empty();
     d.reason = Printable(question.model) + ": " + (model ? "denied to everybody" : plan->denied()) +
                " by the configuration; trying again is of no use";
+  } else if (reused) {
+    d.reason = Printable(question.model) + ": this idempotency key came with " + std::to_string(answer.again->tokens) +
+               " tokens before, and now with " + std::to_string(question.tokens) + "; a new request needs a new key";
   } else if (d.code != QuotaCode::kOk) {
-    d.reason = refused_unknown ? Printable(question.model) + ": no quota is known for this model, and such are refused"
-                               : ReasonOf(question.model, question.tokens, plan, answer);
+    d.reason =
+        refused_unknown
+            ? Printable(question.model) + ": no quota is known for this model, and such are refused"
+            : ReasonOf(question.model, {.tokens = question.tokens, .money = question.cost.value_or(0)}, plan, answer);
   }
   if (!d.allowed && !question.denied) d.retry_after = answer.retry_after;
   d.quota = answer.quota;
   d.usage = answer.usage;
-  d.reservation = std::move(answer.reservation);
+  if (question.call == Call::kReserve && !reused) d.reservation = std::move(answer.reservation);
   if (!d.reservation.empty()) d.reservation_ttl = question.HoldFor(config);
   if (plan == nullptr) return;
   d.priority = plan->priority();
@@ -290,6 +347,7 @@ Decision QuotaLimiter::Ask(Call call, const QuotaRequest& request) {
     ChargeAnswer answer = store_.Run(charge);
     if (answer.nearly_full)
       naming_.Learn(PartyOf(rules, request.requester), answer.new_names, *answer.nearly_full, clock_.Now());
+    if (question.settles() && !answer.reservation.empty()) store_.Run(SettlementOfTake(question, answer));
     if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, answer.code != QuotaCode::kStoreUnavailable);
     Conclude(rules, question, answer, &decision);
   }
@@ -304,13 +362,16 @@ Decision QuotaLimiter::Explain(const QuotaRequest& request) { return Ask(Call::k
 
 Decision QuotaLimiter::RecordUsage(std::string_view model, int64_t prompt_tokens, int64_t output_tokens,
                                    const Requester& requester) {
+  const TokenUse use = TokenUse::Of(prompt_tokens, output_tokens);
   return Ask(Call::kRecord,
-             {.model = model, .tokens = SumOfTokens(prompt_tokens, output_tokens), .requester = requester});
+             {.model = model, .tokens = use.tokens, .requester = requester, .output_tokens = use.output});
 }
 
-int64_t QuotaLimiter::SumOfTokens(int64_t prompt_tokens, int64_t output_tokens) {
-  if (prompt_tokens < 0 || output_tokens < 0) return std::min(prompt_tokens, output_tokens);
-  return AddAmounts(std::min(prompt_tokens, kMostAmount), std::min(output_tokens, kMostAmount));
+// Where it was counted before, as it was then. Nothing is lost where this is: it stays reserved for a day.
+Settlement QuotaLimiter::SettlementOfTake(const Question& question, const ChargeAnswer& answer) {
+  return {.reservation = answer.reservation,
+          .tokens = answer.again ? answer.again->tokens : question.tokens,
+          .money = question.cost.value_or(0)};
 }
 
 // What an asynchronous answer needs when it comes.
@@ -349,6 +410,10 @@ void QuotaLimiter::Submit(Call call, const QuotaRequest& request, std::function<
     Decision decision;
     Conclude(*waiting->rules, waiting->question, answer, &decision);
     Observe(*waiting->rules, waiting->question, decision);
+    if (waiting->question.settles() && !answer.reservation.empty()) {
+      Begin();
+      store_.Submit(SettlementOfTake(waiting->question, answer), [this](const SettlementAnswer&) { End(); });
+    }
     waiting->done(std::move(decision));
     End();
   });

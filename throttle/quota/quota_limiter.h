@@ -42,6 +42,23 @@ namespace weir {
 enum class UnknownModels : uint8_t { kAllow, kRefuse };
 enum class WhenStoreAway : uint8_t { kRefuse, kAllow };  // fail closed, fail open
 
+// What a million tokens cost, in millionths (kMoneyUnit).
+struct ModelPrice {
+  int64_t input = 0;
+  int64_t output = 0;
+
+  bool operator==(const ModelPrice&) const = default;
+};
+// Of a call. `output`: how many of the tokens came out; where nobody says it, each costs what is dearer.
+struct TokenUse {
+  int64_t tokens = 0;  // below 0 where one of its parts is
+  std::optional<int64_t> output = {};
+
+  static TokenUse Of(int64_t prompt_tokens, int64_t output_tokens);
+};
+// Rounded up.
+int64_t CostOf(const ModelPrice& price, const TokenUse& use);
+
 struct QuotaConfig {
   // Their profiles are the quotas of models for which neither `quotas` nor the store says otherwise. Neither providers
   // nor quotas: Gemini's, unless it is said that there are to be none.
@@ -53,6 +70,8 @@ struct QuotaConfig {
   // Other names of configured models, or patterns of them with one '*': such requests are for that model, and counted
   // with it. An exact name comes before a pattern, of patterns the one with most other characters. By AddAlias.
   std::map<std::string, std::string, std::less<>> aliases;
+  // Of models as they are counted; "*": of all others. One without a price costs nothing.
+  std::map<std::string, ModelPrice, std::less<>> prices;
   std::set<std::string, std::less<>> denied_models;  // nobody may, whatever their limits
   // What an earlier configuration stated to the store, also of another process, and `quotas` has not, is withdrawn.
   // False: only what this limiter stated.
@@ -80,9 +99,15 @@ struct QuotaRequest {
   std::string_view model;
   int64_t tokens = 0;
   Requester requester;
-  std::optional<Duration> reservation_ttl;  // is brought to 1 s .. 24 h
-  bool every_tier = false;                  // Decision::tiers also where all is well
+  std::optional<Duration> reservation_ttl;    // is brought to 1 s .. 24 h
+  std::optional<int64_t> output_tokens = {};  // of `tokens` (TokenUse)
+  // What takes, reserves or records may be said again with the same key (of the same requester and model), and counts
+  // once: for as long as a reservation is known, of what takes or records a day. A request that was refused may go
+  // then.
+  std::string_view idempotency_key = {};
+  bool every_tier = false;  // Decision::tiers also where all is well
 };
+inline constexpr size_t kMaxIdempotencyKeyBytes = 256;
 inline constexpr Duration kMinReservationTtl = std::chrono::seconds(1);
 inline constexpr Duration kMaxReservationTtl = std::chrono::hours(24);
 
@@ -107,6 +132,8 @@ struct Decision {
   std::optional<ModelQuota> quota;      // that was applied
   ModelUsage usage;
   std::vector<TierState> tiers;  // of the limits that it met: where it did not fit, or every_tier was asked for
+  std::optional<int64_t> cost;   // in millionths, of a model that has a price
+  bool again = false;            // it was counted before, by its idempotency key
   std::string reservation;       // of Reserve; empty where the store was away and it was allowed all the same
   Duration reservation_ttl{};    // from now
 };
@@ -126,10 +153,11 @@ struct Settled {
   int64_t reserved_tokens = 0;
   int64_t actual_tokens = 0;
   bool refunded = false;
-  bool late = false;       // after the deadline: what was used is charged as of now
-  bool again = false;      // settled so before; nothing changed
-  Duration time_left{};    // that there was to settle it
-  Duration extended_to{};  // of Extend: that there is from now
+  bool late = false;            // after the deadline: what was used is charged as of now
+  bool again = false;           // settled so before; nothing changed
+  std::optional<int64_t> cost;  // of actual_tokens, in millionths, where the model has a price
+  Duration time_left{};         // that there was to settle it
+  Duration extended_to{};       // of Extend: that there is from now
 
   bool ok() const { return code == Code::kSettled; }
 };
@@ -193,8 +221,14 @@ class QuotaLimiter {
   Decision Take(const QuotaRequest& request);
   // The same, to be settled when it is known what was used.
   Decision Reserve(const QuotaRequest& request);
-  Settled Commit(std::string_view reservation, int64_t tokens);
-  Settled Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens);
+  Settled Commit(std::string_view reservation, const TokenUse& use);
+  Settled Commit(std::string_view reservation, int64_t tokens) { return Commit(reservation, TokenUse{tokens}); }
+  Settled Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
+    return Commit(reservation, TokenUse::Of(prompt_tokens, output_tokens));
+  }
+  // Of a call that goes on: what it has used so far, all together, and more time for it, as Extend. What goes beyond
+  // the reservation counts at once, and what was said stays counted, however the call ends.
+  Settled CommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl = {});
   Settled Refund(std::string_view reservation);
   // More time, counted from now; nothing: the configuration's. A deadline is never brought forward. One that has passed
   // stays passed.
@@ -215,8 +249,11 @@ class QuotaLimiter {
 
   // The same without waiting for the store. `done` is called once, by any thread, perhaps before this returns.
   void Submit(Call call, const QuotaRequest& request, std::function<void(Decision)> done);
-  // No tokens: a refund.
-  void SubmitSettle(std::string_view reservation, std::optional<int64_t> tokens, std::function<void(Settled)> done);
+  // No use: a refund.
+  void SubmitSettle(std::string_view reservation, const std::optional<TokenUse>& use,
+                    std::function<void(Settled)> done);
+  void SubmitCommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl,
+                         std::function<void(Settled)> done);
   void SubmitExtend(std::string_view reservation, std::optional<Duration> ttl, std::function<void(Settled)> done);
 
   // The model as which this name is counted; itself, where it has a quota of its own or nobody says otherwise.
@@ -260,6 +297,7 @@ class QuotaLimiter {
   static ModelQuota CutDown(const ModelQuota& quota);  // to kMostAmount
   const std::shared_ptr<const Rules>& rules() const;
   std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
+  std::optional<ModelPrice> PriceOf(std::string_view model) const;  // as it is counted
   Status CheckOwnName(std::string_view model) const;
   std::vector<std::string> ConfiguredModels() const;
   std::vector<std::string> WithConfigured(std::vector<std::string> models) const;  // sorted
@@ -269,14 +307,15 @@ class QuotaLimiter {
   static std::vector<TierState> StatesOf(const TierPlan& plan, const ChargeAnswer& answer);
   static std::string PartyOf(const Rules& rules, const Requester& requester);
   void Observe(const Rules& rules, const Question& question, const Decision& decision) const;
-  Settlement Extension(std::string_view reservation, std::optional<Duration> ttl) const;
+  Settlement SettlementOf(std::string_view reservation, const std::optional<TokenUse>& use) const;
+  Settlement Extension(std::string_view reservation, const std::optional<TokenUse>& use,
+                       std::optional<Duration> ttl) const;
+  static Settlement SettlementOfTake(const Question& question, const ChargeAnswer& answer);
   Settled Settle(Settlement settlement);
   void SubmitSettle(Settlement settlement, std::function<void(Settled)> done);
   std::optional<Settled> RefuseSettlement(const Settlement& settlement) const;
   Settled Conclude(const Settlement& settlement, SettlementAnswer& answer) const;
   void Observe(const Settlement& settlement, const Settled& settled) const;
-  // Negative where one of them is.
-  static int64_t SumOfTokens(int64_t prompt_tokens, int64_t output_tokens);
   // The two clock readings are only worth it where the store is not memory.
   bool Timed() const { return observer_ != nullptr && store_.pace() != QuotaStore::Pace::kAtOnce; }
   void Begin();

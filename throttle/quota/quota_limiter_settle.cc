@@ -5,6 +5,7 @@
 
 #include "throttle/quota/quota_limiter.h"
 #include "throttle/quota/quota_reasons.h"
+#include "throttle/quota/reservation_id.h"
 
 namespace weir {
 namespace {
@@ -33,6 +34,8 @@ Settled QuotaLimiter::Conclude(const Settlement& settlement, SettlementAnswer& a
                   .late = answer.late,
                   .again = answer.again,
                   .time_left = answer.time_left};
+  if (settlement.tokens && settled.ok() && settled.actual_tokens == *settlement.tokens && PriceOf(settled.model))
+    settled.cost = settlement.money;
   if (settlement.extend) settled.extended_to = std::max(*settlement.extend, answer.time_left);
   Observe(settlement, settled);
   return settled;
@@ -55,10 +58,22 @@ std::optional<Settled> QuotaLimiter::RefuseSettlement(const Settlement& settleme
   return refused;
 }
 
-Settlement QuotaLimiter::Extension(std::string_view reservation, std::optional<Duration> ttl) const {
-  return {.reservation = reservation,
-          .tokens = {},
-          .extend = std::clamp(ttl.value_or(config()->reservation_ttl), kMinReservationTtl, kMaxReservationTtl)};
+Settlement QuotaLimiter::SettlementOf(std::string_view reservation, const std::optional<TokenUse>& use) const {
+  Settlement settlement{.reservation = reservation};
+  if (!use) return settlement;
+  settlement.tokens = use->tokens;
+  if (config()->prices.empty()) return settlement;
+  const std::optional<ReservationId> id = ParseReservationId(reservation);
+  const std::optional<ModelPrice> price = id ? PriceOf(id->model) : std::nullopt;
+  if (price) settlement.money = CostOf(*price, *use);
+  return settlement;
+}
+
+Settlement QuotaLimiter::Extension(std::string_view reservation, const std::optional<TokenUse>& use,
+                                   std::optional<Duration> ttl) const {
+  Settlement settlement = SettlementOf(reservation, use);
+  settlement.extend = std::clamp(ttl.value_or(config()->reservation_ttl), kMinReservationTtl, kMaxReservationTtl);
+  return settlement;
 }
 
 Settled QuotaLimiter::Settle(Settlement settlement) {
@@ -70,30 +85,33 @@ Settled QuotaLimiter::Settle(Settlement settlement) {
   return Conclude(settlement, answer);
 }
 
-Settled QuotaLimiter::Commit(std::string_view reservation, int64_t tokens) {
-  return Settle({.reservation = reservation, .tokens = tokens});
+Settled QuotaLimiter::Commit(std::string_view reservation, const TokenUse& use) {
+  return Settle(SettlementOf(reservation, use));
 }
 
-Settled QuotaLimiter::Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
-  return Settle({.reservation = reservation, .tokens = SumOfTokens(prompt_tokens, output_tokens)});
+Settled QuotaLimiter::CommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl) {
+  return Settle(Extension(reservation, use, ttl));
 }
 
-Settled QuotaLimiter::Refund(std::string_view reservation) {
-  return Settle({.reservation = reservation, .tokens = std::nullopt});
-}
+Settled QuotaLimiter::Refund(std::string_view reservation) { return Settle(SettlementOf(reservation, {})); }
 
 Settled QuotaLimiter::Extend(std::string_view reservation, std::optional<Duration> ttl) {
-  return Settle(Extension(reservation, ttl));
+  return Settle(Extension(reservation, {}, ttl));
 }
 
-void QuotaLimiter::SubmitSettle(std::string_view reservation, std::optional<int64_t> tokens,
+void QuotaLimiter::SubmitSettle(std::string_view reservation, const std::optional<TokenUse>& use,
                                 std::function<void(Settled)> done) {
-  SubmitSettle({.reservation = reservation, .tokens = tokens}, std::move(done));
+  SubmitSettle(SettlementOf(reservation, use), std::move(done));
+}
+
+void QuotaLimiter::SubmitCommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl,
+                                     std::function<void(Settled)> done) {
+  SubmitSettle(Extension(reservation, use, ttl), std::move(done));
 }
 
 void QuotaLimiter::SubmitExtend(std::string_view reservation, std::optional<Duration> ttl,
                                 std::function<void(Settled)> done) {
-  SubmitSettle(Extension(reservation, ttl), std::move(done));
+  SubmitSettle(Extension(reservation, {}, ttl), std::move(done));
 }
 
 void QuotaLimiter::SubmitSettle(Settlement settlement, std::function<void(Settled)> done) {

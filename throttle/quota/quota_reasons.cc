@@ -30,20 +30,25 @@ std::string ModelReason(int64_t tokens, const ChargeAnswer& answer) {
   }
 }
 
-std::string TierReason(int64_t tokens, const TierPlan& plan, size_t charge, int64_t used, bool too_large) {
+std::string TierReason(const Amounts& asked, const TierPlan& plan, size_t charge, int64_t used, bool too_large) {
   const Limit& limit = plan.charges()[charge].limit;
   std::string text = "tier " + std::string(NameOf(plan.tier_of(charge)));
   if (plan.tier_of(charge) != Tier::kModel) text += " (" + Printable(plan.party_of(charge)) + ")";
   text += ": ";
-  const bool counts_tokens = limit.unit == Limit::Unit::kTokens;
+  const bool has_amount = limit.unit == Limit::Unit::kTokens || limit.unit == Limit::Unit::kMoney;
+  const std::string amount = AmountText(limit.unit, asked.Of(limit.unit));
   if (too_large) {
-    return text + (counts_tokens ? Tokens(tokens) : std::string("one request")) +
+    return text +
+           (limit.unit == Limit::Unit::kTokens ? Tokens(asked.tokens)
+            : has_amount                       ? amount
+                                               : "one request") +
            " at once can never go where the limit is " + Describe(limit);
   }
   text += limit.kind == Limit::Kind::kBucket
-              ? Used(used, limit.burst, counts_tokens ? "tokens" : "requests") + " are taken (" + Describe(limit) + ")"
-              : Text(used) + " of " + Describe(limit);
-  if (counts_tokens) text += ", and " + Text(tokens) + " more asked for";
+              ? AmountText(limit.unit, used) + " of " + AmountText(limit.unit, limit.burst) + " " +
+                    std::string(NameOf(limit.unit)) + " are taken (" + Describe(limit) + ")"
+              : AmountText(limit.unit, used) + " of " + Describe(limit);
+  if (has_amount) text += ", and " + amount + " more asked for";
   return text;
 }
 
@@ -79,7 +84,7 @@ std::string ReasonOf(const SettlementAnswer& answer) {
          InWords(kSettledKept) + ", what expired for " + InWords(kExpiredKept) + ")";
 }
 
-std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* plan, const ChargeAnswer& answer) {
+std::string ReasonOf(std::string_view model, const Amounts& asked, const TierPlan* plan, const ChargeAnswer& answer) {
   switch (answer.code) {
     case QuotaCode::kOk:
       return {};
@@ -99,9 +104,9 @@ std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* pla
   if (answer.tier && plan != nullptr && *answer.tier < plan->charges().size()) {
     const size_t at = *answer.tier;
     const int64_t used = at < answer.tiers.size() ? answer.tiers[at].used : 0;
-    text += ", " + TierReason(tokens, *plan, at, used, answer.code == QuotaCode::kTooLarge);
+    text += ", " + TierReason(asked, *plan, at, used, answer.code == QuotaCode::kTooLarge);
   } else {
-    text += ": " + ModelReason(tokens, answer);
+    text += ": " + ModelReason(asked.tokens, answer);
   }
   if (answer.retry_after) text += "; try again in " + InWords(*answer.retry_after);
   return text;

@@ -12,7 +12,7 @@
 namespace weir {
 
 // "gpt-4o: 500 of 500 requests in the last minute; try again in 12 s". `plan` may be null; empty where all is well.
-std::string ReasonOf(std::string_view model, int64_t tokens, const TierPlan* plan, const ChargeAnswer& answer);
+std::string ReasonOf(std::string_view model, const Amounts& asked, const TierPlan* plan, const ChargeAnswer& answer);
 std::string StoreAwayReason(std::string_view problem);
 
 // Why a reservation is not settled or extended as was asked for; empty where it is.

@@ -18,6 +18,7 @@
 //  * How a reservation ended is remembered, so that saying the same again changes nothing: for kSettledKept after it
 //    was settled, for kExpiredKept after its deadline, and of a model the last kMostEnded, of which those go first
 //    whose time is over first. A reset forgets it; so does the end of a store that has reservations in memory alone.
+//  * What was told of a reservation's use before its end stays charged, with its request, however it ends.
 //  * A day or month of the calendar is a count of its own, from which what was reserved there is settled, whenever
 //  that is. It is the caller who says, by his clock, which one he is in (Limit::per); the store says how long it lasts.
 //  * A bucket keeps its debt: what it lacks to be full. That is paid off at the rate of the limit that it was last
@@ -44,6 +45,7 @@
 #include "config/status.h"
 #include "throttle/quota/limit.h"
 #include "throttle/quota/quota.h"
+#include "throttle/quota/reservation_id.h"
 
 namespace weir {
 
@@ -78,11 +80,15 @@ struct Charge {
   Mode mode = Mode::kPeek;
   int64_t requests = 1;               // 0 or 1: 0 asks for nothing of requests, such as when only the state is wanted
   int64_t tokens = 0;                 // less than 0 counts as 0
+  int64_t money = 0;                  // the same; of the limits of tiers alone
   std::span<const TierCharge> tiers;  // in the order in which they are checked
   size_t tiers_before_model = 0;      // of them so many before the model's own quota, the others after it
   std::optional<ModelQuota> default_quota;  // where the store has none stated for the model; none: it is unknown
   bool refuse_unknown = false;              // an unknown model: nothing is charged but by force
   Duration hold_for{};                      // of a reservation: the time to live
+  // Of a reservation that may be asked for again: its token, which nobody else has. Where it is open, or has ended by
+  // what was used, nothing is charged, and it is answered as ChargeAnswer::again.
+  std::optional<ReservationToken> token;
   bool may_name = true;  // false: what needs a new name is refused (kTooManyNames), as if there were no room
 
   bool charges() const { return mode != Mode::kPeek; }
@@ -114,7 +120,11 @@ struct ChargeAnswer {
   // Where it needed new names: whether nine tenths of the room for them are taken.
   std::optional<bool> nearly_full;
   std::string reservation;  // where one was made: its id, in which the model is
-  std::string problem;      // kStoreUnavailable: what is wrong, for a log or a person
+  struct Again {
+    int64_t tokens = 0;  // that it had reserved
+  };
+  std::optional<Again> again;  // it was made before
+  std::string problem;         // kStoreUnavailable: what is wrong, for a log or a person
 
   // Of an unknown model: whatever the policy says.
   bool fits() const { return code <= QuotaCode::kUnknownModel; }
@@ -126,8 +136,11 @@ struct Settlement {
   // What was really used; nothing: nothing was, and the request too is given back. Less than reserved frees the rest at
   // once; more is charged as of now, whatever the limits.
   std::optional<int64_t> tokens;
-  // It stays open: its deadline is so far from now, or as it was where that is later.
+  // It stays open: its deadline is so far from now, or as it was where that is later. With tokens, these are what was
+  // used so far: what goes beyond the reservation is charged at once, and from then on no less is charged, also where
+  // nobody settles it or it is refunded.
   std::optional<Duration> extend = {};
+  int64_t money = 0;  // what the tokens cost
 };
 
 struct SettlementAnswer {

@@ -1,8 +1,10 @@
 #include "throttle/quota/reservation_id.h"
 
+#include <openssl/evp.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): arc4random_buf
 
 #include <charconv>
+#include <cstring>
 
 #include "throttle/quota/quota.h"
 
@@ -32,6 +34,16 @@ ReservationToken ReservationTokens::Next() {
     left_ = drawn_.size();
   }
   return drawn_[--left_];
+}
+
+ReservationToken NamedReservationToken(std::initializer_list<std::string_view> texts) {
+  std::string all;
+  for (const std::string_view text : texts) all.append(std::to_string(text.size())).append(":").append(text);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  EVP_Digest(all.data(), all.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
+  ReservationToken token{};
+  std::memcpy(token.data(), digest.data(), sizeof token);
+  return token;
 }
 
 std::string FormatReservationId(const ReservationToken& token, std::string_view model) {

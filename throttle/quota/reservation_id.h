@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ class ReservationTokens {
   std::array<ReservationToken, 32> drawn_{};
   size_t left_ = 0;
 };
+
+// The same from the same texts, in every process; from others another, which nobody finds who does not know them.
+ReservationToken NamedReservationToken(std::initializer_list<std::string_view> texts);
 
 std::string FormatReservationId(const ReservationToken& token, std::string_view model);
 // Nothing where it cannot be one of ours.

@@ -144,7 +144,7 @@ void AddFields(const QueuedAnswer& answer, HttpFields* fields) {
   switch (config.algorithm) {
     case Algorithm::kTokenWindow:
       state.policy = "tokens";
-      state.of_tokens = true;
+      state.unit = "tokens";
       state.amount = config.tokens_per_window;
       break;
     case Algorithm::kSlidingWindow:

@@ -59,6 +59,7 @@ int StatusOf(const Decision& decision) {
   if (decision.code == QuotaCode::kInvalidTokens || decision.code == QuotaCode::kInvalidName) return 400;
   if (decision.allowed) return 200;
   if (decision.code == QuotaCode::kUnknownModel || decision.code == QuotaCode::kDenied) return 403;
+  if (decision.code == QuotaCode::kKeyReused) return 422;
   if (decision.code == QuotaCode::kTooLarge) return 413;  // SDKs try a 429 again, for ever
   return decision.code == QuotaCode::kStoreUnavailable ? 503 : 429;
 }
@@ -128,8 +129,10 @@ void QuotaApi::Answer(Call call, std::string_view model, const HttpRequest& requ
 void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done) {
   QuotaCallBody body;
   if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
+  if (const std::string_view key = request.Header("idempotency-key"); !key.empty() && !body.idempotency_key)
+    body.idempotency_key = key;
   // The limiter may answer when this object is gone; its clock is not.
-  const auto finish = [call, dialect = dialect_, &clock = clock_, model = *body.model, tokens = body.cost(),
+  const auto finish = [call, dialect = dialect_, &clock = clock_, model = *body.model, tokens = body.use().tokens,
                        done](const Decision& decision) {
     HttpResponse response = ResponseTo(decision, model, tokens);
     if (response.status != 400) {

@@ -23,14 +23,15 @@ QuotaObserver::Call Asked(QuotaRoute::Call call, const QuotaCallBody& body) {
 
 }  // namespace
 
-int64_t QuotaCallBody::cost() const {
-  return tokens ? *tokens : AddAmounts(prompt_tokens.value_or(0), output_tokens.value_or(0));
+TokenUse QuotaCallBody::use() const {
+  if (prompt_tokens || output_tokens) return TokenUse::Of(prompt_tokens.value_or(0), output_tokens.value_or(0));
+  return {.tokens = tokens.value_or(0)};
 }
 
 void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, std::string_view address,
                     std::function<void(Decision)> done) {
   const QuotaRequest request{.model = View(body.model),
-                             .tokens = body.cost(),
+                             .tokens = body.use().tokens,
                              .requester = {.user = View(body.user),
                                            .tenant = View(body.tenant),
                                            .api_key = View(body.api_key),
@@ -38,6 +39,8 @@ void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCal
                                            .qos = View(body.qos),
                                            .address = address},
                              .reservation_ttl = TimeToLive(body),
+                             .output_tokens = body.use().output,
+                             .idempotency_key = View(body.idempotency_key),
                              .every_tier = true};
   limiter.Submit(Asked(call, body), request, std::move(done));
 }
@@ -46,8 +49,10 @@ void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaC
                       std::function<void(Settled)> done) {
   if (call == QuotaRoute::Call::kExtend)
     return limiter.SubmitExtend(*body.reservation, TimeToLive(body), std::move(done));
+  if (body.partial.value_or(false))
+    return limiter.SubmitCommitSoFar(*body.reservation, body.use(), TimeToLive(body), std::move(done));
   const bool commits = call == QuotaRoute::Call::kCommit;
-  limiter.SubmitSettle(*body.reservation, commits ? std::optional(body.cost()) : std::nullopt, std::move(done));
+  limiter.SubmitSettle(*body.reservation, commits ? std::optional(body.use()) : std::nullopt, std::move(done));
 }
 
 std::string_view NameOf(Settled::Code code) {

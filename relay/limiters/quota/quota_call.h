@@ -29,9 +29,11 @@ struct QuotaCallBody {
   std::optional<int64_t> max_tpm;
   std::optional<int64_t> max_rpd;
   std::optional<bool> charge;
+  std::optional<bool> partial;
+  std::optional<std::string> idempotency_key;
 
   // The tokens, or prompt and output together.
-  int64_t cost() const;
+  TokenUse use() const;
 };
 
 // decide, reserve, record and explain, of a body that was checked; `address` is the client's. `done` as Submit's.

@@ -43,7 +43,7 @@ struct Key {
   bool of_tokens = false;
   bool may_be_null = false;  // as if it were not there: how SDKs write an optional field
 };
-constexpr std::array<Key, 15> kKeys = {{
+constexpr std::array<Key, 17> kKeys = {{
     {"model", &Body::model, kRequesters},
     {"user", &Body::user, kRequesters, 0, 0, false, true},
     {"tenant", &Body::tenant, kRequesters, 0, 0, false, true},
@@ -52,11 +52,14 @@ constexpr std::array<Key, 15> kKeys = {{
     {"qos", &Body::qos, kRequesters, 0, 0, false, true},
     {"reservation", &Body::reservation, kSettlements},
     {"tokens", &Body::tokens, kRequesters | kCosts, 0, kMostAmount, true},
-    {"prompt_tokens", &Body::prompt_tokens, kCosts, 0, kMostAmount, true},
-    {"output_tokens", &Body::output_tokens, kCosts, 0, kMostAmount, true},
-    {"ttl_seconds", &Body::ttl_seconds, Calls({Call::kReserve, Call::kExtend}), 1,
+    {"prompt_tokens", &Body::prompt_tokens, kRequesters | kCosts, 0, kMostAmount, true},
+    {"output_tokens", &Body::output_tokens, kRequesters | kCosts, 0, kMostAmount, true},
+    {"ttl_seconds", &Body::ttl_seconds, Calls({Call::kReserve, Call::kExtend, Call::kCommit}), 1,
      kMaxReservationTtl / std::chrono::seconds(1)},
     {"charge", &Body::charge, Calls({Call::kDecide})},
+    {"partial", &Body::partial, Calls({Call::kCommit})},
+    {"idempotency_key", &Body::idempotency_key, Calls({Call::kDecide, Call::kReserve, Call::kRecord}), 0, 0, false,
+     true},
     {"max_rpm", &Body::max_rpm, kQuotas},
     {"max_tpm", &Body::max_tpm, kQuotas},
     {"max_rpd", &Body::max_rpd, kQuotas},
@@ -81,11 +84,12 @@ bool IsWithin(const Key& key, auto value) {
 std::optional<std::string> WhyIncomplete(unsigned call, const Body& body) {
   if ((call & kRequesters) != 0 && !body.model) return "model: missing, expected the model's name";
   if ((call & kSettlements) != 0 && !body.reservation) return "reservation: missing, expected what reserve answered";
-  if ((call & kCosts) != 0) {
-    const bool parts = body.prompt_tokens || body.output_tokens;
-    if (!parts && !body.tokens) return "tokens: missing, expected tokens, or prompt_tokens and output_tokens";
-    if (parts && body.tokens) return "tokens: found with prompt_tokens or output_tokens, expected one or the other";
-  }
+  const bool parts = body.prompt_tokens || body.output_tokens;
+  if ((call & kCosts) != 0 && !parts && !body.tokens)
+    return "tokens: missing, expected tokens, or prompt_tokens and output_tokens";
+  if (parts && body.tokens) return "tokens: found with prompt_tokens or output_tokens, expected one or the other";
+  if (body.ttl_seconds && (call & Calls({Call::kCommit})) != 0 && !body.partial.value_or(false))
+    return "ttl_seconds: found in a commit that ends the reservation, expected it with partial: true";
   if ((call & kQuotas) == 0) return std::nullopt;
   for (const Key& key : kKeys) {
     const WholeKey* const limit = std::get_if<WholeKey>(&key.value);

@@ -48,6 +48,8 @@ QuotaCallBody BodyOf(Request& m) {
   }
   if constexpr (requires { m.ttl_seconds(); })
     if (m.has_ttl_seconds()) body.ttl_seconds = m.ttl_seconds();
+  if constexpr (requires { m.idempotency_key(); }) TakeText(m.mutable_idempotency_key(), &body.idempotency_key);
+  if constexpr (requires { m.partial(); }) body.partial = m.partial();
   if constexpr (requires { m.charge(); }) body.charge = m.charge();
   return body;
 }
@@ -69,12 +71,12 @@ void Fill(const ModelUsage& usage, v1::ModelUsage* m) {
 void Fill(const TierState& state, v1::TierState* m) {
   m->set_tier(std::string(NameOf(state.tier)));
   m->set_key(Shareable(state.key));
-  m->set_unit(state.limit.unit == Limit::Unit::kRequests ? "requests" : "tokens");
+  m->set_unit(std::string(NameOf(state.limit.unit)));
   m->set_amount(state.limit.amount);
   if (IsOfCalendar(state.limit)) {
     m->set_per(std::string(PeriodOf(state.limit)));
     m->set_ends_ms(std::chrono::floor<std::chrono::milliseconds>(EndOfPeriod(state.limit)).time_since_epoch().count());
-  } else {
+  } else if (state.limit.unit != Limit::Unit::kCalls) {
     m->set_per_seconds(ToSeconds(state.limit.per));
   }
   if (state.limit.kind == Limit::Kind::kBucket) m->set_burst(state.limit.burst);
@@ -95,6 +97,8 @@ v1::Decision MessageOf(const Decision& decision, const std::string& model, int64
   if (decision.tier) m.set_tier(std::string(NameOf(*decision.tier)));
   if (decision.priority) m.set_priority(*decision.priority);
   m.set_reservation(decision.reservation);
+  if (decision.cost) m.set_cost_millionths(*decision.cost);
+  m.set_again(decision.again);
   if (decision.quota) Fill(*decision.quota, m.mutable_quota());
   Fill(decision.usage, m.mutable_usage());
   for (const TierState& state : decision.tiers) Fill(state, m.add_tiers());
@@ -103,7 +107,8 @@ v1::Decision MessageOf(const Decision& decision, const std::string& model, int64
 
 // An explanation is an answer even where the store is away.
 GrpcStatus StatusOf(const Decision& decision, bool explains) {
-  if (decision.code == QuotaCode::kInvalidTokens || decision.code == QuotaCode::kInvalidName)
+  using enum QuotaCode;
+  if (decision.code == kInvalidTokens || decision.code == kInvalidName || decision.code == kKeyReused)
     return StatusWith(GrpcCode::kInvalidArgument, NameOf(decision.code), decision.reason);
   if (decision.code == QuotaCode::kStoreUnavailable && !decision.allowed && !explains)
     return StatusWith(GrpcCode::kUnavailable, NameOf(decision.code), decision.reason);
@@ -138,6 +143,8 @@ Message MessageOf(const Settled& settled) {
   } else {
     m.set_actual_tokens(settled.actual_tokens);
     m.set_late(settled.late);
+    if (settled.cost) m.set_cost_millionths(*settled.cost);
+    m.set_ttl_seconds(ToSeconds(settled.extended_to));
   }
   return m;
 }
@@ -153,8 +160,8 @@ void Make(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& bod
   const GrpcReply<Response> reply(std::move(http));
   if constexpr (std::same_as<Response, v1::Decision>) {
     SubmitDecision(limiter, call, body, address,
-                   [reply, explains = call == QuotaRoute::Call::kExplain, model = *body.model, tokens = body.cost(),
-                    under_way = std::move(under_way)](const Decision& decision) {
+                   [reply, explains = call == QuotaRoute::Call::kExplain, model = *body.model,
+                    tokens = body.use().tokens, under_way = std::move(under_way)](const Decision& decision) {
                      const GrpcStatus status = StatusOf(decision, explains);
                      if (!status.ok()) return reply(status);
                      reply(MessageOf(decision, model, tokens));

@@ -1,6 +1,7 @@
 #include "relay/limiters/quota/quota_headers.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -24,13 +25,19 @@ struct Met {
   bool refuses = false;  // for now
 };
 
-std::string_view NameOf(Limit::Unit unit) { return unit == Limit::Unit::kRequests ? "requests" : "tokens"; }
+// As the fields have it: of calls the one that is registered, of money whole numbers.
+std::string_view QuotaUnitOf(Limit::Unit unit) {
+  static constexpr std::array<std::string_view, kQuotaUnits> kUnits = {"", "tokens", "money-millionths",
+                                                                       "concurrent-requests"};
+  return kUnits[static_cast<size_t>(unit)];
+}
 
 // "user_model-requests-3600", "user_model-tokens-bucket-60", "user_total-tokens-month"
 std::string PolicyOf(const TierState& state) {
   std::string name(NameOf(state.tier));
   if (state.tier == Tier::kTotal) name = std::string(TierPlan::TotalOf(state.key)) + "_total";
   name.append("-").append(NameOf(state.limit.unit));
+  if (state.limit.unit == Limit::Unit::kCalls) return name;
   if (IsOfCalendar(state.limit)) return name.append("-").append(PeriodOf(state.limit));
   if (state.limit.kind == Limit::Kind::kBucket) name += "-bucket";
   return name + "-" + FormatNumber(ToSeconds(state.limit.per));
@@ -38,7 +45,8 @@ std::string PolicyOf(const TierState& state) {
 
 class LimitsMet {
  public:
-  LimitsMet(const Decision& decision, int64_t tokens, WallTime now) : decision_(decision), tokens_(tokens) {
+  LimitsMet(const Decision& decision, int64_t tokens, WallTime now)
+      : decision_(decision), asked_{.requests = 1, .tokens = tokens, .money = decision.cost.value_or(0), .calls = 1} {
     for (const TierState& state : decision.tiers) AddTier(state, now);
     if (decision.quota) AddQuota(*decision.quota, decision.usage, now);
   }
@@ -55,7 +63,9 @@ class LimitsMet {
  private:
   void AddTier(const TierState& state, WallTime now) {
     Duration reset = state.limit.per;
-    if (IsOfCalendar(state.limit)) {
+    if (state.limit.unit == Limit::Unit::kCalls) {
+      reset = kCallsPause;
+    } else if (IsOfCalendar(state.limit)) {
       reset = std::max(Duration::zero(), EndOfPeriod(state.limit) - now);
     } else if (state.limit.kind == Limit::Kind::kBucket) {
       constexpr double kMostSeconds = 1e9;
@@ -77,8 +87,7 @@ class LimitsMet {
   }
   void Add(std::string policy, const Limit& limit, int64_t remaining, Duration reset) {
     Met met{.policy = std::move(policy), .limit = limit, .remaining = std::max<int64_t>(0, remaining)};
-    met.refuses = !decision_.allowed && decision_.retry_after &&
-                  met.remaining < (limit.unit == Limit::Unit::kRequests ? 1 : tokens_);
+    met.refuses = !decision_.allowed && decision_.retry_after && met.remaining < asked_.Of(limit.unit);
     if (met.refuses) {
       met.reset = *decision_.retry_after;
     } else if (met.remaining < MostAtOnce(limit)) {
@@ -88,7 +97,7 @@ class LimitsMet {
   }
 
   const Decision& decision_;
-  const int64_t tokens_;
+  const Amounts asked_;
   std::vector<Met> all_;
 };
 
@@ -96,11 +105,12 @@ void AddIetf(const Decision& decision, const std::vector<Met>& limits, HttpField
   std::vector<LimitState> states;
   states.reserve(limits.size());
   for (const Met& met : limits) {
+    const bool has_length = !IsOfCalendar(met.limit) && met.limit.unit != Limit::Unit::kCalls;
     LimitState& state = states.emplace_back(LimitState{.policy = met.policy,
                                                        .amount = met.limit.amount,
-                                                       .window = IsOfCalendar(met.limit) ? Duration() : met.limit.per,
+                                                       .window = has_length ? met.limit.per : Duration(),
                                                        .remaining = met.remaining,
-                                                       .of_tokens = met.limit.unit == Limit::Unit::kTokens});
+                                                       .unit = QuotaUnitOf(met.limit.unit)});
     if (met.limit.kind == Limit::Kind::kBucket) state.burst = met.limit.burst;
     // None may be later than Retry-After.
     if (decision.allowed || !decision.retry_after || met.refuses) state.reset = met.reset;

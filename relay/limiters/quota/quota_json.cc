@@ -37,21 +37,31 @@ void WriteUsage(const ModelUsage& usage, JsonWriter& json) {
   json.Close('}');
 }
 
+double InMoney(int64_t millionths) { return static_cast<double>(millionths) / kMoneyUnit; }
+
+void WriteAmount(std::string_view name, Limit::Unit unit, int64_t amount, JsonWriter& json) {
+  json.Member(name);
+  unit == Limit::Unit::kMoney ? json.Number(InMoney(amount)) : json.Number(amount);
+}
+
 void WriteTier(const TierState& state, JsonWriter& json) {
   json.Open('{');
   json.Member("tier").String(NameOf(state.tier));
   json.Member("key").String(Shareable(state.key));
-  json.Member("unit").String(state.limit.unit == Limit::Unit::kRequests ? "requests" : "tokens");
-  json.Member("amount").Number(state.limit.amount);
-  if (IsOfCalendar(state.limit)) {
+  const Limit::Unit unit = state.limit.unit;
+  json.Member("unit").String(NameOf(unit));
+  WriteAmount("amount", unit, state.limit.amount, json);
+  if (unit == Limit::Unit::kCalls) {
+    // As long as they are under way.
+  } else if (IsOfCalendar(state.limit)) {
     json.Member("per").String(PeriodOf(state.limit));
     json.Member("ends").String(FormatTime(EndOfPeriod(state.limit)));
   } else {
     json.Member("per_seconds").Number(ToSeconds(state.limit.per));
   }
-  if (state.limit.kind == Limit::Kind::kBucket) json.Member("burst").Number(state.limit.burst);
-  json.Member("used").Number(state.used);
-  json.Member("remaining").Number(state.remaining);
+  if (state.limit.kind == Limit::Kind::kBucket) WriteAmount("burst", unit, state.limit.burst, json);
+  WriteAmount("used", unit, state.used, json);
+  WriteAmount("remaining", unit, state.remaining, json);
   json.Close('}');
 }
 
@@ -83,6 +93,8 @@ std::string WriteDecision(const Decision& decision, std::string_view model, int6
     json.Member("model").String(model);
     if (!decision.counted_as.empty()) json.Member("counted_as").String(decision.counted_as);
     json.Member("tokens").Number(tokens);
+    if (decision.cost) json.Member("cost").Number(InMoney(*decision.cost));
+    if (decision.again) json.Member("again").Bool(true);
     if (decision.retry_after) json.Member("retry_after_seconds").Number(ToSeconds(*decision.retry_after));
     if (decision.tier) json.Member("tier").String(NameOf(*decision.tier));
     if (decision.priority) json.Member("priority").Number(*decision.priority);
@@ -103,6 +115,7 @@ std::string WriteSettled(const Settled& settled) {
     json.Member("model").String(settled.model);
     json.Member("reserved_tokens").Number(settled.reserved_tokens);
     json.Member("actual_tokens").Number(settled.actual_tokens);
+    if (settled.cost) json.Member("cost").Number(InMoney(*settled.cost));
     if (settled.late) json.Member("late").Bool(true);
   });
 }
@@ -112,6 +125,8 @@ std::string WriteExtended(const Settled& settled) {
     json.Member("extended").Bool(true);
     json.Member("model").String(settled.model);
     json.Member("reserved_tokens").Number(settled.reserved_tokens);
+    if (settled.actual_tokens > 0) json.Member("actual_tokens").Number(settled.actual_tokens);
+    if (settled.cost) json.Member("cost").Number(InMoney(*settled.cost));
     json.Member("ttl_seconds").Number(ToSeconds(settled.extended_to));
   });
 }

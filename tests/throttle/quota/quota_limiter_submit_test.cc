@@ -24,7 +24,7 @@ TEST(QuotaLimiterSubmit, AStoreThatAnswersAtOnceIsAnsweredAtOnce) {
     EXPECT_TRUE(d.allowed);
     EXPECT_EQ(d.reservation, "id@m");
   });
-  limiter.SubmitSettle("id@m", 5, [&](const Settled& s) {
+  limiter.SubmitSettle("id@m", TokenUse{5}, [&](const Settled& s) {
     ++answers;
     EXPECT_TRUE(s.ok());
   });
@@ -69,7 +69,7 @@ TEST(QuotaLimiterSubmit, WhatIsMalformedIsAnsweredAtOnce) {
     ++answers;
     EXPECT_EQ(d.code, QuotaCode::kInvalidTokens);
   });
-  limiter.SubmitSettle("id@m", -1, [&](const Settled& s) {
+  limiter.SubmitSettle("id@m", TokenUse{-1}, [&](const Settled& s) {
     ++answers;
     EXPECT_EQ(s.code, Settled::Code::kInvalidTokens);
   });
@@ -83,7 +83,7 @@ TEST(QuotaLimiterSubmit, SettlesAndRefunds) {
   QuotaLimiter limiter(store);
   std::vector<Settled::Code> codes;
   const auto done = [&](const Settled& s) { codes.push_back(s.code); };
-  limiter.SubmitSettle("id@m", 5, done);
+  limiter.SubmitSettle("id@m", TokenUse{5}, done);
   store.settlement.code = SettlementAnswer::Code::kUnknown;
   limiter.SubmitSettle("id@m", std::nullopt, done);
   EXPECT_TRUE(codes.empty());

@@ -340,7 +340,7 @@ TEST(QuotaLimiter, ReasonsNameWhatRefusesHowMuchOfHowMuchAndWhen) {
        "gpt-4o: 900 tokens at once can never go where the limit is 30000 in a minute"},
       {{.code = QuotaCode::kOk}, ""},
   };
-  for (const Case& c : cases) EXPECT_EQ(ReasonOf("gpt-4o", 900, nullptr, c.answer), c.reason);
+  for (const Case& c : cases) EXPECT_EQ(ReasonOf("gpt-4o", {.tokens = 900}, nullptr, c.answer), c.reason);
 }
 
 TEST(QuotaLimiter, TheObserverSeesEveryCall) {

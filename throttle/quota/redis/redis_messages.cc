@@ -14,7 +14,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
-constexpr size_t kChargeNumbers = 21;  // before those of the tiers, of which there are two each
+constexpr size_t kChargeNumbers = 22;  // before those of the tiers, of which there are two each
 constexpr size_t kSettlementNumbers = 8;
 constexpr size_t kStatedNumbers = 3;
 
@@ -44,7 +44,7 @@ size_t SameAs(std::span<const TierCharge> tiers, size_t tier) {
 void AppendTier(std::span<const TierCharge> tiers, size_t tier, std::string* to) {
   const Limit& limit = tiers[tier].limit;
   const int64_t amount = std::clamp<int64_t>(limit.amount, 1, kMostAmount);
-  AppendRedisNumber(limit.unit == Limit::Unit::kTokens ? 1.0 : 0.0, to);
+  AppendRedisNumber(static_cast<double>(limit.unit), to);
   AppendRedisNumber(limit.kind == Limit::Kind::kBucket ? 1.0 : 0.0, to);
   AppendRedisNumber(amount, to);
   AppendRedisNumber(MicrosOf(limit.per), to);
@@ -86,6 +86,8 @@ RedisMessages::Command RedisMessages::FormatCharge(const Charge& charge, std::st
   AppendRedisNumber(max_models_, &numbers);
   AppendRedisNumber(max_tier_keys_, &numbers);
   AppendRedisNumber(charge.may_name ? 1.0 : 0.0, &numbers);
+  AppendRedisNumber(CutDown(charge.money), &numbers);
+  AppendRedisNumber(charge.holds() && charge.token ? 1.0 : 0.0, &numbers);
 
   const Keys keys = KeysOf(charge.model);
   std::vector<std::string> tier_keys;
@@ -114,6 +116,7 @@ std::optional<RedisMessages::Command> RedisMessages::FormatSettlement(const Sett
   AppendRedisNumber(settlement.tokens ? 0.0 : 1.0, &numbers);
   AppendRedisNumber(CutDown(settlement.tokens.value_or(0)), &numbers);
   AppendRedisNumber(settlement.extend ? MicrosOf(*settlement.extend) : 0.0, &numbers);
+  AppendRedisNumber(settlement.tokens ? CutDown(settlement.money) : 0, &numbers);
   const Keys keys = KeysOf(id->model);
   std::vector<std::string_view> words = {"EVALSHA", settle_sha_, "8"};
   words.insert(words.end(), keys.begin(), keys.end());
@@ -221,7 +224,9 @@ std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisRepl
   for (size_t i = 0; i < tiers; ++i) answer.tiers.push_back({.used = at(kChargeNumbers + 2 * i)});
   answer.charged = at(14) == 1;
   answer.new_names = static_cast<uint32_t>(at(17));
-  if (answer.charged) answer.reservation = reservation;
+  if (at(19) >= 0) answer.again = {.tokens = at(19)};
+  if (answer.charged || answer.again) answer.reservation = reservation;
+  if (answer.again) answer.code = QuotaCode::kOk;
   return charged;
 }
 

@@ -14,9 +14,11 @@ local PEEK, TAKE, HOLD, FORCE, FORCE_HOLD = 0, 1, 2, 3, 4
 local OK, UNLIMITED, UNKNOWN, RPD, RPM, TPM, TIER_EXCEEDED, TOO_LARGE, TOO_MANY = 0, 1, 2, 5, 6, 7, 8, 9, 10
 
 local now, mode, requests, tokens, known, max_rpm, max_tpm, max_rpd, refuse_unknown, hold_for, before, max_models,
-  max_tiers, may_name = unpack('<dddddddddddddd', ARGV[2])
+  max_tiers, may_name, money, may_be_again = unpack('<dddddddddddddddd', ARGV[2])
 if now < 0 then now = server_time() end
 local holds = mode == HOLD or mode == FORCE_HOLD
+-- By unit.
+local asked_of = {[0] = requests, tokens, money, (holds or mode == PEEK) and requests or 0}
 
 local m = read_model(KEYS[2], now)
 local stated = try('GET', KEYS[1])
@@ -26,6 +28,24 @@ if stated then
   known, max_rpm, max_tpm, max_rpd = 1, unpack('<ddd', stated)
 end
 local expired = m.open > 0 and sweep(m, KEYS[3], KEYS[4], KEYS[5], KEYS[6], now) or 0
+
+-- A reservation that is asked for again, and has not ended as if it had never been.
+local again
+if may_be_again == 1 then
+  local packed = ask('HGET', KEYS[3], ARGV[1])
+  if packed then
+    again = cmsgpack.unpack(packed)[4]
+  else
+    packed = ask('HGET', KEYS[5], ARGV[1])
+    local ended = packed and cmsgpack.unpack(packed)
+    if ended and ended[4] > now and not (ended[1] == REFUNDED and ended[3] == 0) then again = ended[5][4] end
+    if ended and not again then
+      call('HDEL', KEYS[5], ARGV[1])
+      call('ZREM', KEYS[6], ARGV[1])
+    end
+  end
+  if again then mode = PEEK end
+end
 
 -- What the limits say: the first that refuses, the longest wait, and before all what can never fit.
 local code, tier, unit, wait
@@ -49,7 +69,7 @@ end
 
 local tiers, count = {}, #KEYS - 8
 for i = 1, count do
-  local of_tokens, bucket, amount, per, burst, same = unpack('<dddddd', ARGV[2], 113 + (i - 1) * 48)
+  local of, bucket, amount, per, burst, same = unpack('<dddddd', ARGV[2], 129 + (i - 1) * 48)
   local limit_of
   if same > 0 then  -- two limits with one count
     limit_of = tiers[same].limit_of
@@ -61,10 +81,10 @@ for i = 1, count do
       limit_of.changed = limit_of.changed or limit_of.owed > 0
     end
   end
-  local asked = of_tokens == 1 and tokens or requests
-  -- Made in one go, for a table that grows is made anew. More tokens than were reserved may come.
-  tiers[i] = {limit_of = limit_of, of = of_tokens, amount = amount, per = per, burst = burst, same = same, asked = asked,
-    needed = asked > 0 or (holds and of_tokens == 1), entered = -1}
+  local asked = asked_of[of]
+  -- Made in one go, for a table that grows is made anew. More tokens than were reserved may come, and cost more.
+  tiers[i] = {limit_of = limit_of, of = of, amount = amount, per = per, burst = burst, same = same, asked = asked,
+    needed = asked > 0 or (holds and (of == TOKENS or of == MONEY)), entered = -1}
 end
 
 local function hear_tier(i)
@@ -75,7 +95,8 @@ local function hear_tier(i)
   if not count.bucket then
     local too_much = count.a + t.asked - min(MOST, t.amount)
     if too_much > 0 then
-      refuse(TIER_EXCEEDED, count.period and max(1, t.per - now) or until_fits(count, false, too_much), i - 1)
+      refuse(TIER_EXCEEDED, t.of == CALLS and CALLS_PAUSE or count.period and max(1, t.per - now)
+        or until_fits(count, false, too_much), i - 1)
     end
   elseif count.owed + t.asked > t.burst then
     local missing = (count.owed + t.asked - t.burst) * t.per - count.paid
@@ -143,6 +164,7 @@ if charges then
   if holds then
     deadline = now + hold_for
     hold = {deadline, hold_for, requests, tokens, number, m.day}
+    if money > 0 then hold.money = money end
   end
   for i = 1, count do
     local t = tiers[i]
@@ -158,7 +180,7 @@ if charges then
       write_tier(m, count, now, deadline)
       if hold then
         local n = #hold
-        hold[n + 1], hold[n + 2], hold[n + 3], hold[n + 4] = KEYS[6 + i], t.of == 1, count.bucket, t.amount
+        hold[n + 1], hold[n + 2], hold[n + 3], hold[n + 4] = KEYS[6 + i], t.of, count.bucket, t.amount
         hold[n + 5], hold[n + 6] = t.per, t.entered
         counts_until = max(counts_until, count.kept_until)
       end
@@ -195,9 +217,9 @@ for i = 1, count do
   local of = t.limit_of
   told[2 * i + 1], told[2 * i + 2] = of.bucket and of.owed or min(MOST, of.a), t.entered
 end
-return pack('<ddddddddddddddddddd', now, code, tier or -1, unit or 0, wait or -1, known, max_rpm, max_tpm, max_rpd,
+return pack('<dddddddddddddddddddd', now, code, tier or -1, unit or 0, wait or -1, known, max_rpm, max_tpm, max_rpd,
   min(MOST, m.a), min(MOST, m.b), m.day_count, m.day_start, m.open, charges and 1 or 0, expired, dropped,
-  charges and new or 0, full)
+  charges and new or 0, full, again or -1)
   .. pack('<' .. string.rep('d', #told), spread(told))
 )lua";
 

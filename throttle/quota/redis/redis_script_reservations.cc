@@ -12,10 +12,24 @@ constexpr std::string_view kReservations = R"lua(
 local MOST_OPEN, MOST_ENDED, AT_ONCE, FEW = 100000, 10000, 1000, 100
 local EXPIRED, COMMITTED, REFUNDED = 0, 1, 2
 local SETTLED_KEPT = 3600e6
+local REQUESTS, TOKENS, MONEY, CALLS = 0, 1, 2, 3
+local CALLS_PAUSE = 1e6
 
 -- A reservation: deadline, time to live, requests, tokens, number of the model's entry, day, and for each count of a
--- tier: key, tokens or requests, bucket, amount, per, number of the entry.
---
+-- tier: key, unit, bucket, amount, per, number of the entry. By name, where they are not 0: money, and what was told of
+-- its use so far, `used` and `used_money`. An earlier version wrote true for TOKENS and false for REQUESTS.
+local function unit_of(unit)
+  if unit == true then return TOKENS elseif unit == false then return REQUESTS end
+  return unit
+end
+-- What it was charged, by unit.
+local function charged_of(hold) return {[0] = hold[3], hold[4], hold.money or 0, 1} end
+-- What is given back where nobody settles it: all, but for what was told of its use.
+local function unused_of(hold)
+  local used = hold.used or 0
+  return {[0] = used > 0 and 0 or hold[3], hold[4] - used, (hold.money or 0) - (hold.used_money or 0), 1}
+end
+
 -- Whoever settles reads the tiers first: in a cluster whose slots move, a key may be elsewhere, and then the script
 -- must not have written anything.
 local function read_tiers(hold, tiers, now, m)
@@ -41,8 +55,9 @@ local function give_back_owed(t, hold, charged, back, now)
   if t.owed <= 0 then t.owed, t.paid = 0, 0 end
 end
 
--- So much of what it charged is given back, or, below 0, charged beyond. (The day of that is the caller's.)
-local function settle(m, tiers, hold, requests, tokens, now)
+-- So much of what it charged is given back, by unit, or, below 0, charged beyond. (The day of that is the caller's.)
+local function settle(m, tiers, hold, back, now)
+  local requests, tokens, charged = back[REQUESTS], back[TOKENS], charged_of(hold)
   if requests > 0 or tokens > 0 then give_back(m, hold[5], max(0, requests), max(0, tokens)) end
   if requests < 0 or tokens < 0 then enter(m, now, max(0, -requests), max(0, -tokens)) end
   if requests > 0 and hold[6] == m.day and m.day_count > 0 then
@@ -50,17 +65,18 @@ local function settle(m, tiers, hold, requests, tokens, now)
     if m.day_count == 0 then m.day_start, m.day = 0, m.day + 1 end
   end
   for at = 7, #hold, 6 do
-    local key, of_tokens, bucket, _, _, number = spread(hold, at, at + 5)
-    local t, back = tiers[key], of_tokens and tokens or requests
-    if back ~= 0 and (t.there or back < 0 and not t.period) then
+    local key, unit, bucket, _, _, number = spread(hold, at, at + 5)
+    unit = unit_of(unit)
+    local t, amount = tiers[key], back[unit]
+    if amount ~= 0 and (t.there or amount < 0 and not t.period) then
       if bucket then
-        give_back_owed(t, hold, of_tokens and hold[4] or hold[3], back, now)
+        give_back_owed(t, hold, charged[unit], amount, now)
       elseif t.period then
-        t.a = max(0, min(MOST, t.a - back))
-      elseif back > 0 then
-        give_back(t, number, back, 0)
+        t.a = max(0, min(MOST, t.a - amount))
+      elseif amount > 0 then
+        give_back(t, number, amount, 0)
       else
-        enter(t, now, -back, 0)
+        enter(t, now, -amount, 0)
       end
       t.settled = true
     end
@@ -133,7 +149,7 @@ local function sweep(m, holds, deadlines, ends, kept, now)
   end
   for _, item in ipairs(found) do
     local hold = item[2]
-    settle(m, tiers, hold, hold[3], hold[4], now)
+    settle(m, tiers, hold, unused_of(hold), now)
     remember_end(ends, kept, item[1], {EXPIRED, 0, 0, hold[1] + DAY, hold}, now)
   end
   write_tiers(m, tiers, now)

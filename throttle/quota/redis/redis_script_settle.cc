@@ -6,11 +6,11 @@
 namespace weir {
 namespace {
 
-// KEYS: q, m, r, d, e, k, and the two of names. ARGV: the reservation's token; the time or -1, whether it is refunded,
-// the tokens, and by how much it is to be extended, 0: not at all.
+// KEYS: q, m, r, d, e, k, and the two of names. ARGV: the reservation's token; the time or -1, whether no tokens are
+// said (it is refunded, or extended alone), the tokens, by how much it is to be extended, 0: not at all, and the money.
 constexpr std::string_view kSettle = R"lua(
 local SETTLED, UNKNOWN, OTHERWISE, HAS_EXPIRED = 0, 1, 3, 4
-local now, refund, used, extend = unpack('<dddd', ARGV[2])
+local now, refund, used, extend, money = unpack('<ddddd', ARGV[2])
 if now < 0 then now = server_time() end
 local holds, deadlines, ends, kept, token = KEYS[3], KEYS[4], KEYS[5], KEYS[6], ARGV[1]
 local how_now = refund == 1 and REFUNDED or COMMITTED
@@ -35,7 +35,19 @@ end
 
 if hold and hold[1] > now then
   local left = hold[1] - now
+  local reserved, reserved_money = hold[4], hold.money or 0
+  used, money = max(used, hold.used or 0), max(money, hold.used_money or 0)
   if extend > 0 then
+    if refund == 0 then
+      read_tiers(hold, tiers, now, m)
+      local back = {[0] = 0, min(0, reserved - used), min(0, reserved_money - money), 0}
+      settle(m, tiers, hold, back, now)
+      write_tiers(m, tiers, now)
+      hold[4], hold.used = max(reserved, used), used > 0 and used or nil
+      if money > 0 then hold.money, hold.used_money = max(reserved_money, money), money end
+      call('HSET', holds, token, cmsgpack.pack(hold))
+      write_model(m, now)
+    end
     if extend > left then
       hold[1], hold[2] = now + extend, hold[2] + extend - left
       call('HSET', holds, token, cmsgpack.pack(hold))
@@ -47,26 +59,23 @@ if hold and hold[1] > now then
       call('PEXPIRE', deadlines, ttl)
       write_model(m, now)
     end
-    return answer(SETTLED, hold[4], 0, left, false, 0, 0)
+    return answer(SETTLED, reserved, used, left, false, 0, 0)
   end
   read_tiers(hold, tiers, now, m)
-  if refund == 1 then
-    settle(m, tiers, hold, hold[3], hold[4], now)
-  else
-    settle(m, tiers, hold, 0, hold[4] - used, now)
-  end
+  local back = refund == 1 and unused_of(hold) or {[0] = 0, reserved - used, reserved_money - money, 1}
+  settle(m, tiers, hold, back, now)
   write_tiers(m, tiers, now)
   drop_hold()
-  remember_settled(hold[4], 0)
+  remember_settled(reserved, 0)
   forget_ends(ends, kept, now)
   write_model(m, now)
-  return answer(SETTLED, hold[4], used, left, refund == 1, 0, 0)
+  return answer(SETTLED, reserved, used, left, refund == 1, 0, 0)
 end
 
 local ended
 if hold then  -- one of many that have expired
   read_tiers(hold, tiers, now, m)
-  settle(m, tiers, hold, hold[3], hold[4], now)
+  settle(m, tiers, hold, unused_of(hold), now)
   drop_hold()
   ended, expired = {EXPIRED, 0, 0, hold[1] + DAY, hold}, expired + 1
 else
@@ -80,14 +89,15 @@ if not ended or ended[1] ~= EXPIRED or extend > 0 then
   if hold or m.changed then write_model(m, now) end
   if not ended then return answer(UNKNOWN, 0, 0, 0, false, 0, 0) end
   if ended[1] == EXPIRED then return answer(HAS_EXPIRED, ended[5][4], 0, 0, false, 0, 0) end
-  local same = extend == 0 and ended[1] == how_now and ended[3] == used
+  local same = extend == 0 and ended[1] == how_now and (refund == 1 or ended[3] == used)
   return answer(same and SETTLED or OTHERWISE, ended[5][4], ended[3], 0, ended[1] == REFUNDED, ended[2], same and 1 or 0)
 end
 hold = ended[5]
 read_tiers(hold, tiers, now, m)
+used = max(used, hold.used or 0)
 if refund == 0 then
-  local requests = hold[3]
-  settle(m, tiers, hold, -requests, -used, now)
+  local requests = (hold.used or 0) > 0 and 0 or hold[3]
+  settle(m, tiers, hold, {[0] = -requests, (hold.used or 0) - used, min(0, (hold.used_money or 0) - money), 0}, now)
   if requests > 0 then
     if m.day_count == 0 then m.day_start = now end
     m.day_count = min(MOST, m.day_count + requests)
@@ -104,6 +114,7 @@ return answer(SETTLED, hold[4], used, 0, refund == 1, 1, 0)
 // it is remembered that it was given back, so that saying it again changes nothing, and what the charge answered.
 constexpr std::string_view kGiveBack = R"lua(
 local _, _, requests, tokens = unpack('<dddd', ARGV[2])
+local money = unpack('<d', ARGV[2], 113)
 local now, token, answered = unpack('<d', ARGV[3]), ARGV[4], ARGV[5]
 if now < 0 then now = server_time() end
 local holds, deadlines, ends, kept = KEYS[3], KEYS[4], KEYS[5], KEYS[6]
@@ -113,18 +124,19 @@ if not m.there or ask('HGET', ends, token) then return answer(0) end
 local expired = m.open > 0 and sweep(m, holds, deadlines, ends, kept, now) or 0
 
 -- As a reservation that was made then.
-local number, day = unpack('<dd', answered, 153)
+local number, day = unpack('<dd', answered, 161)
 local hold, tiers, count = {unpack('<d', answered), 0, requests, tokens, number, day}, {}, #KEYS - 8
 for i = 1, count do
-  local of_tokens, bucket, amount, per, _, same = unpack('<dddddd', ARGV[2], 113 + (i - 1) * 48)
+  local unit, bucket, amount, per, _, same = unpack('<dddddd', ARGV[2], 129 + (i - 1) * 48)
   if same == 0 then
     local n = #hold
-    hold[n + 1], hold[n + 2], hold[n + 3], hold[n + 4] = KEYS[6 + i], of_tokens == 1, bucket == 1, amount
-    hold[n + 5], hold[n + 6] = per, unpack('<d', answered, 177 + (i - 1) * 16)
+    hold[n + 1], hold[n + 2], hold[n + 3], hold[n + 4] = KEYS[6 + i], unit, bucket == 1, amount
+    hold[n + 5], hold[n + 6] = per, unpack('<d', answered, 185 + (i - 1) * 16)
   end
 end
 read_tiers(hold, tiers, now, m)
-settle(m, tiers, hold, requests, tokens, now)
+hold.money = money
+settle(m, tiers, hold, {[0] = requests, tokens, money, 0}, now)
 write_tiers(m, tiers, now)
 remember_end(ends, kept, token, {REFUNDED, 0, 0, now + SETTLED_KEPT, {0, 0, 0, tokens}}, now)
 forget_ends(ends, kept, now)

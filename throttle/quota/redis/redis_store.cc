@@ -52,12 +52,14 @@ SettlementAnswer RedisQuotaStore::Run(const Settlement& settlement) {
 
 void RedisQuotaStore::Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) {
   std::string reservation;
-  if (charge.holds()) reservation = FormatReservationId(RandomReservationToken(), charge.model);
+  const bool may_be_again = charge.holds() && charge.token;  // then it stays for whoever asks again
+  if (charge.holds())
+    reservation = FormatReservationId(may_be_again ? *charge.token : RandomReservationToken(), charge.model);
   RedisMessages::Command command = rep_->messages.FormatCharge(charge, reservation);
   RedisCall::Late late;
   if (charge.mode == Charge::Mode::kTake)
     late = [rep = rep_.get()](RedisCall& call, const redisReply& reply) { rep->OnLateCharge(&call, reply, {}); };
-  if (charge.holds()) {
+  if (charge.holds() && !may_be_again) {
     late = [rep = rep_.get(), reservation](RedisCall& call, const redisReply& reply) {
       rep->OnLateCharge(&call, reply, reservation);
     };
@@ -65,7 +67,8 @@ void RedisQuotaStore::Submit(const Charge& charge, std::function<void(ChargeAnsw
   rep_->core.Submit(
       std::move(command),
       [rep = rep_.get(),
-       asked = Rep::Asked{charge.tiers.size(), std::move(reservation), std::min(charge.hold_for, kLongestHold)},
+       asked = Rep::Asked{charge.tiers.size(), std::move(reservation), std::min(charge.hold_for, kLongestHold),
+                          may_be_again},
        done = std::move(done)](const RedisOutcome& outcome) { rep->OnCharged(outcome, asked, done); },
       std::move(late));
 }
@@ -85,7 +88,7 @@ void RedisQuotaStore::Rep::OnCharged(const RedisOutcome& outcome, const Asked& a
   if (!charged) {
     ChargeAnswer away{.code = QuotaCode::kStoreUnavailable};
     away.problem = Fail(outcome);
-    if (!outcome.answered() && outcome.sent && !asked.reservation.empty())
+    if (!outcome.answered() && outcome.sent && !asked.reservation.empty() && !asked.may_be_again)
       Remember({.id = asked.reservation, .until = core.Now() + asked.hold_for});
     return done(std::move(away));
   }

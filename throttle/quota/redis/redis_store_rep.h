@@ -39,6 +39,7 @@ struct RedisQuotaStore::Rep {
     size_t tiers = 0;
     std::string reservation;
     Duration hold_for{};
+    bool may_be_again = false;
   };
   void OnCharged(const RedisOutcome& outcome, const Asked& asked, const std::function<void(ChargeAnswer)>& done);
   void OnSettled(const RedisOutcome& outcome, const std::string& model,

@@ -120,6 +120,11 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
   SqliteTierMeters tiers = LoadTiers(charge, now);
   ChargeAnswer answer;
   answer.quota = model.quota ? model.quota : charge.default_quota;
+  if (charge.holds() && charge.token && FindMade(FormatReservationId(*charge.token, charge.model), now, &answer)) {
+    Save(&model, &tiers);
+    TellUsage(model, tiers, &answer);
+    return answer;
+  }
   Judge(charge, answer.quota, SqliteCounts(model, tiers, now, models_.meters), &answer);
 
   const bool passes = answer.fits() && !(answer.code == QuotaCode::kUnknownModel && charge.refuse_unknown);
@@ -142,9 +147,26 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
       found->dropped += Enter(charge, now, room, &model, &tiers, &answer);
   }
   Save(&model, &tiers);
-  for (size_t i = 0; i < tiers.size(); ++i) answer.tiers.push_back({.used = tiers[i].used()});
-  answer.usage = model.usage();
+  TellUsage(model, tiers, &answer);
   return answer;
+}
+
+void SqliteCharges::TellUsage(const SqliteModel& model, const SqliteTierMeters& tiers, ChargeAnswer* answer) {
+  for (size_t i = 0; i < tiers.size(); ++i) answer->tiers.push_back({.used = tiers[i].used()});
+  answer->usage = model.usage();
+}
+
+bool SqliteCharges::FindMade(const std::string& id, int64_t now, ChargeAnswer* answer) {
+  if (const std::optional<SqliteReservation> open = models_.Find(id)) {
+    answer->again = {.tokens = open->charged.tokens};
+  } else if (const std::optional<SqliteEnded> ended = models_.FindEnded(id, now); ended && !ended->end.as_if_never()) {
+    answer->again = {.tokens = ended->tokens};
+  } else {
+    models_.ForgetEnd(id);
+    return false;
+  }
+  answer->reservation = id;
+  return true;
 }
 
 uint64_t SqliteCharges::Enter(const Charge& charge, int64_t now, const Room& room, SqliteModel* model,
@@ -158,7 +180,7 @@ uint64_t SqliteCharges::Enter(const Charge& charge, int64_t now, const Room& roo
   model->row.known = true;
   uint64_t dropped = 0;
   size_t tiers_left = room.tiers;
-  SqliteReservation held{.ts = now, .requests = charge.requests, .tokens = charge.tokens};
+  SqliteReservation held{.ts = now, .charged = AmountsOf(charge)};
   held.day = static_cast<int64_t>(model->day.day());
   for (size_t i = 0; i < tiers->size(); ++i) {
     SqliteMeter& tier = (*tiers)[i];
@@ -172,7 +194,7 @@ uint64_t SqliteCharges::Enter(const Charge& charge, int64_t now, const Room& roo
       ++answer->new_names;
       models_.meters.Save(&tier);
     }
-    const int64_t entry = models_.meters.Add(&tier, now, AmountOf(charge, tier.unit()));
+    const int64_t entry = models_.meters.Add(&tier, now, held.charged.Of(tier.unit()));
     if (!charge.holds()) continue;
     tier.Pin();
     held.tiers.push_back({.meter = tier.id(), .entry = entry});
@@ -182,7 +204,7 @@ uint64_t SqliteCharges::Enter(const Charge& charge, int64_t now, const Room& roo
   if (charge.requests > 0) (void)model->day.Add(SqliteTime(now), charge.requests);
   answer->charged = true;
   if (!charge.holds()) return dropped;
-  held.id = FormatReservationId(RandomReservationToken(), charge.model);
+  held.id = FormatReservationId(charge.token ? *charge.token : RandomReservationToken(), charge.model);
   held.deadline = now + charge.hold_for.count();
   models_.Hold(model, held);
   answer->reservation = std::move(held.id);
@@ -211,26 +233,51 @@ SettlementAnswer SqliteCharges::Settle(std::string_view name, const Settlement& 
 void SqliteCharges::SettleOpen(SqliteModel* model, const SqliteReservation& held, const Settlement& settlement,
                                int64_t now, SettlementAnswer* answer) {
   answer->code = SettlementAnswer::Code::kSettled;
-  answer->reserved_tokens = held.tokens;
+  answer->reserved_tokens = held.charged.tokens;
   answer->time_left = Duration(held.deadline - now);
+  const auto cut_down = [](int64_t amount) { return std::clamp<int64_t>(amount, 0, kMostAmount); };
+  const int64_t tokens = std::max(held.used.tokens, cut_down(settlement.tokens.value_or(0)));
+  const int64_t money = std::max(held.used.money, settlement.tokens ? cut_down(settlement.money) : 0);
+  answer->actual_tokens = tokens;
+  if (tokens > held.charged.tokens || money > held.charged.money) {
+    models_.EnterMore(model, held.tiers, {.tokens = tokens - held.charged.tokens, .money = money - held.charged.money},
+                      now);
+  }
   if (settlement.extend) {
+    if (settlement.tokens) {
+      SqliteReservation noted{.id = held.id, .charged = held.charged, .used = {.tokens = tokens, .money = money}};
+      noted.charged.tokens = std::max(noted.charged.tokens, tokens);
+      noted.charged.money = std::max(noted.charged.money, money);
+      models_.NoteUse(noted);
+    }
     if (*settlement.extend > answer->time_left) models_.Extend(held.id, now + settlement.extend->count());
     return;
   }
   answer->refunded = !settlement.tokens;
-  const int64_t tokens = std::clamp<int64_t>(settlement.tokens.value_or(0), 0, kMostAmount);
-  answer->actual_tokens = tokens;
-  models_.GiveBack(model, held, answer->refunded ? held.requests : 0, std::max<int64_t>(0, held.tokens - tokens), now);
-  if (tokens > held.tokens) models_.EnterMore(model, held.tiers, 0, tokens - held.tokens, now);
+  const bool was_made = !answer->refunded || held.used != Amounts();
+  models_.GiveBack(model, held,
+                   {.requests = was_made ? 0 : held.charged.requests,
+                    .tokens = std::max<int64_t>(0, held.charged.tokens - tokens),
+                    .money = std::max<int64_t>(0, held.charged.money - money),
+                    .calls = held.charged.calls},
+                   now);
   models_.Forget(model, held.id);
-  EndAs(*model, held.id, {.requests = held.requests, .tokens = held.tokens, .tiers = held.tiers}, now, *answer);
+  EndAs(*model, held.id, {.requests = held.charged.requests, .tokens = held.charged.tokens, .tiers = held.tiers}, now,
+        *answer);
 }
 
 void SqliteCharges::SettleEnded(SqliteModel* model, const SqliteEnded& ended, const Settlement& settlement, int64_t now,
                                 SettlementAnswer* answer) {
   answer->reserved_tokens = ended.tokens;
   if (!ended.end.AnswerTo(settlement, answer)) return;
-  if (!answer->refunded) models_.EnterMore(model, ended.tiers, ended.requests, answer->actual_tokens, now);
+  answer->actual_tokens = std::max(answer->actual_tokens, ended.used.tokens);
+  if (!answer->refunded) {
+    models_.EnterMore(model, ended.tiers,
+                      {.requests = ended.requests,
+                       .tokens = answer->actual_tokens - ended.used.tokens,
+                       .money = std::min(settlement.money, kMostAmount) - ended.used.money},
+                      now);
+  }
   EndAs(*model, settlement.reservation, ended, now, *answer);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "throttle/quota/quota_store.h"
 #include "throttle/quota/sqlite/sqlite_model.h"
@@ -42,6 +43,9 @@ class SqliteCharges {
   // How many counts were left out.
   uint64_t Enter(const Charge& charge, int64_t now, const Room& room, SqliteModel* model, SqliteTierMeters* tiers,
                  ChargeAnswer* answer);
+  static void TellUsage(const SqliteModel& model, const SqliteTierMeters& tiers, ChargeAnswer* answer);
+  // Of a reservation that may be asked for again (Charge::token).
+  bool FindMade(const std::string& id, int64_t now, ChargeAnswer* answer);
   void SettleOpen(SqliteModel* model, const SqliteReservation& held, const Settlement& settlement, int64_t now,
                   SettlementAnswer* answer);
   void SettleEnded(SqliteModel* model, const SqliteEnded& ended, const Settlement& settlement, int64_t now,

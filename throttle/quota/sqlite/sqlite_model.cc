@@ -36,8 +36,8 @@ SqliteReservation ReadReservation(const SqliteRows& row) {
   return {.id = std::string(row.Text(0)),
           .ts = row.Int(1),
           .deadline = row.Int(2),
-          .requests = row.Int(3),
-          .tokens = row.Int(4),
+          .charged = {.requests = row.Int(3), .tokens = row.Int(4), .money = row.Int(9), .calls = 1},
+          .used = {.tokens = row.Int(10), .money = row.Int(11)},
           .request_entry = row.Int(5),
           .token_entry = row.Int(6),
           .day = row.Int(7),
@@ -48,14 +48,16 @@ SqliteEnded ReadEnded(const SqliteRows& row) {
   return {.end = {.how = static_cast<HoldEnd::How>(row.Int(1)), .late = row.Int(2) != 0, .tokens = row.Int(5)},
           .requests = row.Int(3),
           .tokens = row.Int(4),
+          .used = {.tokens = row.Int(8), .money = row.Int(9)},
           .tiers = ReadParts(row.Text(6)),
           .kept_until = row.Int(7)};
 }
 
 constexpr const char* kEnded =
-    "SELECT id, how, late, requests, tokens, actual, tiers, kept_until FROM weir_ended WHERE ";
+    "SELECT id, how, late, requests, tokens, actual, tiers, kept_until, used, used_money FROM weir_ended WHERE ";
 constexpr const char* kReservation =
-    "SELECT id, ts, deadline, requests, tokens, request_entry, token_entry, day, tiers FROM weir_reservations WHERE ";
+    "SELECT id, ts, deadline, requests, tokens, request_entry, token_entry, day, tiers, money, used, used_money "
+    "FROM weir_reservations WHERE ";
 
 }  // namespace
 
@@ -98,7 +100,7 @@ SqliteModels::SqliteModels(SqliteDatabase& database)
       drop_meters_(database, "DELETE FROM weir_meters WHERE model = ?1 AND key = ''"),
       hold_(database,
             "INSERT INTO weir_reservations(id, model, ts, deadline, requests, tokens, request_entry, token_entry, "
-            "day, tiers) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"),
+            "day, tiers, money) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
       find_(database, std::string(kReservation) + "id = ?1"),
       due_(database, std::string(kReservation) + "model = ?1 AND deadline <= ?2 ORDER BY deadline LIMIT " +
                          std::to_string(kMostExpiredAtOnce)),
@@ -106,13 +108,16 @@ SqliteModels::SqliteModels(SqliteDatabase& database)
                  "UPDATE weir_reservations SET deadline = deadline - (ts - ?2), ts = ?2 WHERE model = ?1 AND ts > ?2"),
       forget_(database, "DELETE FROM weir_reservations WHERE id = ?1"),
       extend_(database, "UPDATE weir_reservations SET deadline = ?2 WHERE id = ?1"),
+      note_use_(database,
+                "UPDATE weir_reservations SET tokens = ?2, money = ?3, used = ?4, used_money = ?5 WHERE id = ?1"),
       find_ended_(database, std::string(kEnded) + "id = ?1"),
       count_ended_(database, "SELECT ended FROM weir_ended_counts WHERE model = ?1"),
       next_ended_(database, std::string(kEnded) + "model = ?1 ORDER BY kept_until LIMIT 1"),
-      end_(database,
-           "INSERT INTO weir_ended(id, model, how, late, requests, tokens, actual, tiers, kept_until) "
-           "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(id) DO UPDATE SET how = excluded.how, "
-           "late = excluded.late, actual = excluded.actual, tiers = excluded.tiers, kept_until = excluded.kept_until"),
+      end_(
+          database,
+          "INSERT INTO weir_ended(id, model, how, late, requests, tokens, actual, tiers, kept_until, used, used_money) "
+          "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT(id) DO UPDATE SET how = excluded.how, "
+          "late = excluded.late, actual = excluded.actual, tiers = excluded.tiers, kept_until = excluded.kept_until"),
       forget_ended_(database, "DELETE FROM weir_ended WHERE id = ?1") {}
 
 SqliteModel SqliteModels::Load(std::string_view name, int64_t now, uint64_t* expired) {
@@ -173,11 +178,18 @@ void SqliteModels::ExpireReservations(SqliteModel* model, int64_t now, uint64_t*
 
 // Its tiers stay pinned: a late commit charges them.
 void SqliteModels::Expire(SqliteModel* model, const SqliteReservation& reservation, int64_t now) {
-  GiveBack(model, reservation, reservation.requests, reservation.tokens, now);
+  const int64_t unmade = reservation.used != Amounts() ? 0 : reservation.charged.requests;
+  GiveBack(model, reservation,
+           {.requests = unmade,
+            .tokens = reservation.charged.tokens - reservation.used.tokens,
+            .money = reservation.charged.money - reservation.used.money,
+            .calls = reservation.charged.calls},
+           now);
   Forget(model, reservation.id);
   End(model->name, reservation.id,
-      {.requests = reservation.requests,
-       .tokens = reservation.tokens,
+      {.requests = unmade,
+       .tokens = reservation.charged.tokens,
+       .used = reservation.used,
        .tiers = reservation.tiers,
        .kept_until = reservation.deadline + kExpiredKept.count()});
 }
@@ -192,7 +204,8 @@ std::optional<SqliteEnded> SqliteModels::FindEnded(std::string_view id, int64_t 
 void SqliteModels::End(std::string_view model, std::string_view id, const SqliteEnded& ended) {
   const std::string parts = WriteParts(ended.tiers);
   end_.Run(id, model, static_cast<int64_t>(ended.end.how), static_cast<int64_t>(ended.end.late), ended.requests,
-           ended.tokens, ended.end.tokens, std::string_view(parts), ended.kept_until);
+           ended.tokens, ended.end.tokens, std::string_view(parts), ended.kept_until, ended.used.tokens,
+           ended.used.money);
 }
 
 void SqliteModels::ForgetEnded(std::string_view model, int64_t now) {
@@ -215,9 +228,9 @@ void SqliteModels::ForgetEnded(std::string_view model, int64_t now) {
 
 void SqliteModels::Hold(SqliteModel* model, const SqliteReservation& reservation) {
   const std::string parts = WriteParts(reservation.tiers);
-  hold_.Run(std::string_view(reservation.id), model->name, reservation.ts, reservation.deadline, reservation.requests,
-            reservation.tokens, reservation.request_entry, reservation.token_entry, reservation.day,
-            std::string_view(parts));
+  hold_.Run(std::string_view(reservation.id), model->name, reservation.ts, reservation.deadline,
+            reservation.charged.requests, reservation.charged.tokens, reservation.request_entry,
+            reservation.token_entry, reservation.day, std::string_view(parts), reservation.charged.money);
   ++model->row.open;
   model->row.seen = std::max(model->row.seen, reservation.ts);
 }
@@ -242,28 +255,32 @@ void SqliteModels::ChangeMeters(const std::vector<SqliteReservation::Part>& part
   }
 }
 
-void SqliteModels::GiveBack(SqliteModel* model, const SqliteReservation& reservation, int64_t requests, int64_t tokens,
+void SqliteModels::NoteUse(const SqliteReservation& reservation) {
+  note_use_.Run(std::string_view(reservation.id), reservation.charged.tokens, reservation.charged.money,
+                reservation.used.tokens, reservation.used.money);
+}
+
+void SqliteModels::GiveBack(SqliteModel* model, const SqliteReservation& reservation, const Amounts& amounts,
                             int64_t now) {
   const auto give_back = [&](SqliteMeter* meter, int64_t entry) {
-    const bool of_requests = meter->unit() == Limit::Unit::kRequests;
-    meters.GiveBack(meter, entry, reservation.ts, now, of_requests ? reservation.requests : reservation.tokens,
-                    of_requests ? requests : tokens);
+    meters.GiveBack(meter, entry, reservation.ts, now, reservation.charged.Of(meter->unit()),
+                    amounts.Of(meter->unit()));
   };
   give_back(&model->requests, reservation.request_entry);
   give_back(&model->tokens, reservation.token_entry);
-  if (requests > 0) model->day.GiveBack(static_cast<DayCount::Ref>(reservation.day), requests);
+  if (amounts.requests > 0) model->day.GiveBack(static_cast<DayCount::Ref>(reservation.day), amounts.requests);
   ChangeMeters(reservation.tiers, now, give_back);
 }
 
-void SqliteModels::EnterMore(SqliteModel* model, const std::vector<SqliteReservation::Part>& tiers, int64_t requests,
-                             int64_t tokens, int64_t now) {
+void SqliteModels::EnterMore(SqliteModel* model, const std::vector<SqliteReservation::Part>& tiers,
+                             const Amounts& amounts, int64_t now) {
   const auto enter = [&](SqliteMeter* meter, int64_t /*entry*/) {
-    (void)meters.Add(meter, now, meter->unit() == Limit::Unit::kRequests ? requests : tokens);
+    (void)meters.Add(meter, now, std::max<int64_t>(0, amounts.Of(meter->unit())));
   };
   model->row.known = true;
   enter(&model->requests, 0);
   enter(&model->tokens, 0);
-  if (requests > 0) (void)model->day.Add(SqliteTime(now), requests);
+  if (amounts.requests > 0) (void)model->day.Add(SqliteTime(now), amounts.requests);
   ChangeMeters(tiers, now, enter);
 }
 

@@ -55,8 +55,8 @@ struct SqliteReservation {
   std::string id;
   int64_t ts = 0;
   int64_t deadline = 0;
-  int64_t requests = 0;
-  int64_t tokens = 0;
+  Amounts charged;  // of calls: 1
+  Amounts used;     // so far, as was told: tokens and money
   int64_t request_entry = 0;
   int64_t token_entry = 0;
   int64_t day = 0;
@@ -67,6 +67,7 @@ struct SqliteEnded {
   HoldEnd end;
   int64_t requests = 0;
   int64_t tokens = 0;
+  Amounts used;                                // of one that expired: what was told of it stays charged
   std::vector<SqliteReservation::Part> tiers;  // pinned, of one that expired
   int64_t kept_until = 0;
 };
@@ -84,6 +85,8 @@ class SqliteModels {
   void Hold(SqliteModel* model, const SqliteReservation& reservation);
   std::optional<SqliteReservation> Find(std::string_view id);
   void Extend(std::string_view id, int64_t deadline) { extend_.Run(id, deadline); }
+  // What it is charged for, and what it has used so far.
+  void NoteUse(const SqliteReservation& reservation);
   // One whose deadline has come.
   void Expire(SqliteModel* model, const SqliteReservation& reservation, int64_t now);
   void Forget(SqliteModel* model, std::string_view id);
@@ -91,13 +94,14 @@ class SqliteModels {
   // In the place of what was said of it before.
   void End(std::string_view model, std::string_view id, const SqliteEnded& ended);
   void ForgetEnded(std::string_view model, int64_t now);
+  // One that is made anew.
+  void ForgetEnd(std::string_view id) { forget_ended_.Run(id); }
 
   // Takes back where it still counts.
-  void GiveBack(SqliteModel* model, const SqliteReservation& reservation, int64_t requests, int64_t tokens,
-                int64_t now);
+  void GiveBack(SqliteModel* model, const SqliteReservation& reservation, const Amounts& amounts, int64_t now);
   // Whatever the limits, also in those tiers.
-  void EnterMore(SqliteModel* model, const std::vector<SqliteReservation::Part>& tiers, int64_t requests,
-                 int64_t tokens, int64_t now);
+  void EnterMore(SqliteModel* model, const std::vector<SqliteReservation::Part>& tiers, const Amounts& amounts,
+                 int64_t now);
   // A reservation is done with them.
   void LetGo(const std::vector<SqliteReservation::Part>& tiers, int64_t now);
 
@@ -119,6 +123,7 @@ class SqliteModels {
   SqliteQuery step_back_;
   SqliteQuery forget_;
   SqliteQuery extend_;
+  SqliteQuery note_use_;
   SqliteQuery find_ended_;
   SqliteQuery count_ended_;
   SqliteQuery next_ended_;

@@ -16,6 +16,8 @@ namespace {
 
 // "weir" in ASCII: whose file it is (PRAGMA application_id).
 constexpr int64_t kApplicationId = 0x77656972;
+// From this form on the published tables are views.
+constexpr int64_t kMovedForm = 4;
 
 // As the published program makes them, where one is missing.
 constexpr std::string_view kPublishedTables = R"sql(
@@ -95,6 +97,15 @@ CREATE TABLE IF NOT EXISTS weir_ended(
 CREATE INDEX IF NOT EXISTS weir_ended_kept ON weir_ended(model, kept_until);
 CREATE TABLE IF NOT EXISTS weir_ended_counts(model TEXT PRIMARY KEY, ended INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS weir_configured(model TEXT PRIMARY KEY) WITHOUT ROWID;
+)sql";
+
+// What form 5 has beyond form 4: of a reservation the money, and what it has used so far.
+constexpr std::string_view kMoney = R"sql(
+ALTER TABLE weir_reservations ADD COLUMN money INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE weir_reservations ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE weir_reservations ADD COLUMN used_money INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE weir_ended ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE weir_ended ADD COLUMN used_money INTEGER NOT NULL DEFAULT 0;
 )sql";
 
 // What forms 1 to 3 have, so far as it is moved from there: `…_gone` is how many entries have left a log.
@@ -245,7 +256,7 @@ Status CheckForms(SqliteDatabase& database, int64_t version) {
   if (application != 0 && application != kApplicationId)
     return refuse("its application id is " + std::to_string(application));
   if (application == 0 && version != 0) return refuse("its user_version is " + std::to_string(version));
-  if (version == kSqliteSchemaVersion) return {};
+  if (version >= kMovedForm) return {};
   SqliteQuery views(database, "SELECT type, name FROM sqlite_master WHERE type <> 'table' AND name = ?1");
   for (const TableForm& form : PublishedForms()) {
     if (views(form.name).Next()) return refuse(std::string(form.name) + " is not a table");
@@ -255,7 +266,7 @@ Status CheckForms(SqliteDatabase& database, int64_t version) {
   return {};
 }
 
-// From any earlier form, also that of the published program.
+// From any form before 4, also that of the published program, to form 4.
 void MakeTables(SqliteDatabase& database, int64_t version, int64_t now) {
   const auto move = [&](std::string_view sql, std::string_view log = "", Limit::Unit unit = {}) {
     std::string text(sql);
@@ -280,7 +291,6 @@ void MakeTables(SqliteDatabase& database, int64_t version, int64_t now) {
   move(kMoveLog, "tokens", Limit::Unit::kTokens);
   move(kViewAndTriggers);
   database.Execute("PRAGMA application_id = " + std::to_string(kApplicationId));
-  database.Execute("PRAGMA user_version = " + std::to_string(kSqliteSchemaVersion));
 }
 
 void CheckQuotas(SqliteDatabase& database) {
@@ -296,7 +306,11 @@ Status PrepareTables(SqliteDatabase& database, int64_t now) {
   Status status = CheckForms(database, version);
   if (!database.ok()) return Status::Error(database.problem());
   if (!status.ok()) return status;
-  if (version < kSqliteSchemaVersion) MakeTables(database, version, now);
+  if (version < kSqliteSchemaVersion) {
+    if (version < kMovedForm) MakeTables(database, version, now);
+    database.Execute(std::string(kMoney));
+    database.Execute("PRAGMA user_version = " + std::to_string(kSqliteSchemaVersion));
+  }
   CheckQuotas(database);
   if (!transaction.Commit()) return Status::Error(database.problem());
   return {};

@@ -40,11 +40,11 @@ TEST(QuotaCall, ReadsEveryKey) {
 }
 
 TEST(QuotaCall, TheCostIsTheTokensOrPromptAndOutputTogether) {
-  EXPECT_EQ(QuotaCallBody{}.cost(), 0);
-  EXPECT_EQ((QuotaCallBody{.tokens = 5}).cost(), 5);
-  EXPECT_EQ((QuotaCallBody{.prompt_tokens = 5, .output_tokens = 7}).cost(), 12);
-  EXPECT_EQ((QuotaCallBody{.output_tokens = 7}).cost(), 7);
-  EXPECT_EQ((QuotaCallBody{.prompt_tokens = kMostAmount, .output_tokens = kMostAmount}).cost(), kMostAmount);
+  EXPECT_EQ(QuotaCallBody{}.use().tokens, 0);
+  EXPECT_EQ((QuotaCallBody{.tokens = 5}).use().tokens, 5);
+  EXPECT_EQ((QuotaCallBody{.prompt_tokens = 5, .output_tokens = 7}).use().tokens, 12);
+  EXPECT_EQ((QuotaCallBody{.output_tokens = 7}).use().tokens, 7);
+  EXPECT_EQ((QuotaCallBody{.prompt_tokens = kMostAmount, .output_tokens = kMostAmount}).use().tokens, kMostAmount);
 }
 
 TEST(QuotaCall, SaysWhatIsWrong) {
