@@ -1,6 +1,7 @@
 // What a charge asks of a limit.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "throttle/quota/limit.h"
@@ -23,6 +24,21 @@ inline int64_t AmountOf(const Charge& charge, Limit::Unit unit) { return Amounts
 inline bool Needs(const Charge& charge, Limit::Unit unit) {
   const bool is_settled = unit == Limit::Unit::kTokens || unit == Limit::Unit::kMoney;
   return AmountOf(charge, unit) > 0 || (charge.holds() && is_settled);
+}
+
+// What a reservation has used beyond what counts already: what it charged, or, where that is more, what was told of its
+// use before.
+inline Amounts UseBeyond(const Amounts& charged, const Amounts& told, const Amounts& used) {
+  return {.tokens = std::max<int64_t>(0, used.tokens - std::max(charged.tokens, told.tokens)),
+          .money = std::max<int64_t>(0, used.money - std::max(charged.money, told.money))};
+}
+
+// What is given back when it ends. `commits`: it was used, also where that was for nothing.
+inline Amounts UnusedOf(const Amounts& charged, const Amounts& used, bool commits) {
+  return {.requests = commits || used != Amounts() ? 0 : charged.requests,
+          .tokens = std::max<int64_t>(0, charged.tokens - used.tokens),
+          .money = std::max<int64_t>(0, charged.money - used.money),
+          .calls = charged.calls};
 }
 
 }  // namespace weir

@@ -115,22 +115,18 @@ void ModelCounts::SettleOpen(const ReservationToken& token, const Hold& open, co
   answer->code = SettlementAnswer::Code::kSettled;
   answer->reserved_tokens = open.charged.tokens;
   answer->time_left = open.deadline - now_;
-  const int64_t tokens = std::max(open.used.tokens, settlement.tokens.value_or(0));
-  const int64_t money = std::max(open.used.money, settlement.tokens ? settlement.money : 0);
-  answer->actual_tokens = tokens;
-  if (settlement.tokens) EnterMore(open, {.tokens = tokens - open.charged.tokens, .money = money - open.charged.money});
+  const Amounts used = {.tokens = std::max(open.used.tokens, settlement.tokens.value_or(0)),
+                        .money = std::max(open.used.money, settlement.tokens ? settlement.money : 0)};
+  answer->actual_tokens = used.tokens;
+  EnterMore(open, UseBeyond(open.charged, open.used, used));
   if (settlement.extend) {
-    if (settlement.tokens) holds_.NoteUse(token, tokens, money);
+    holds_.NoteUse(token, used);
     if (*settlement.extend > answer->time_left) holds_.Extend(token, now_ + *settlement.extend);
     return;
   }
   Hold hold = *holds_.Take(token);
   answer->refunded = !settlement.tokens;
-  const bool was_made = !answer->refunded || hold.used != Amounts();
-  GiveBack(hold, {.requests = was_made ? 0 : hold.charged.requests,
-                  .tokens = std::max<int64_t>(0, hold.charged.tokens - tokens),
-                  .money = std::max<int64_t>(0, hold.charged.money - money),
-                  .calls = hold.charged.calls});
+  GiveBack(hold, UnusedOf(hold.charged, used, !answer->refunded));
   EndAs(token, std::move(hold), *answer);
 }
 
@@ -162,10 +158,7 @@ void ModelCounts::EndAs(const ReservationToken& token, Hold hold, const Settleme
 
 // Its meters stay pinned: a late commit charges them.
 void ModelCounts::Expire(const ReservationToken& token, Hold hold) {
-  GiveBack(hold, {.requests = hold.used != Amounts() ? 0 : hold.charged.requests,
-                  .tokens = hold.charged.tokens - hold.used.tokens,
-                  .money = hold.charged.money - hold.used.money,
-                  .calls = hold.charged.calls});
+  GiveBack(hold, UnusedOf(hold.charged, hold.used, false));
   const WallTime kept_until = hold.deadline + kExpiredKept;
   ended_.Add(token, {.hold = std::move(hold), .kept_until = kept_until});
 }

@@ -37,13 +37,6 @@ void OpenHolds::Extend(const ReservationToken& token, WallTime deadline) {
   PushDue(token, deadline);
 }
 
-void OpenHolds::NoteUse(const ReservationToken& token, int64_t tokens, int64_t money) {
-  Hold& hold = holds_.at(token);
-  hold.used = {.tokens = std::max(hold.used.tokens, tokens), .money = std::max(hold.used.money, money)};
-  hold.charged.tokens = std::max(hold.charged.tokens, tokens);
-  hold.charged.money = std::max(hold.charged.money, money);
-}
-
 void OpenHolds::PullBack(WallTime now) {
   for (auto& [token, hold] : holds_) hold.deadline = std::min(hold.deadline, now + hold.hold_for);
   Rebuild();

@@ -26,7 +26,7 @@ struct Hold {
   WallTime deadline;
   Duration hold_for{};
   Amounts charged;  // of calls: 1
-  Amounts used;     // so far, as was told: tokens and money
+  Amounts used;     // so far, as was told: tokens and money; what is beyond `charged` is charged too
   WindowLog::Ref request_ref = 0;
   WindowLog::Ref token_ref = 0;
   DayCount::Ref day = 0;
@@ -45,8 +45,8 @@ class OpenHolds {
   std::optional<Hold> Take(const ReservationToken& token);
   // Of one that is there, to a later deadline.
   void Extend(const ReservationToken& token, WallTime deadline);
-  // Of one that is there: it has used so much, and is charged for it.
-  void NoteUse(const ReservationToken& token, int64_t tokens, int64_t money);
+  // Of one that is there: it has used so much.
+  void NoteUse(const ReservationToken& token, const Amounts& used) { holds_.at(token).used = used; }
   // The one whose deadline came first, if it has come.
   std::optional<Item> TakeExpired(WallTime now) {
     if (due_.empty() || due_.front().deadline > now) return {};

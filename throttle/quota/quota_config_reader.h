@@ -27,9 +27,9 @@
 //         acme: {gpt-4o: [{requests: 500, per: 3600}], "*": [{requests: 50, per: 3600}]}   # for each user, a model
 //         corp: {"*": [{tokens: 1000000, per: 86400, total: true}], o1: {deny: true}}      # for all users and models
 //         labs: {users: {"*": [{tokens: 50000, per: 1d}], bob: [{tokens: 9000, per: 1d}]}} # each user, all models
-//       users:
-//         "*": [{tokens: 100000, per: day}, {money: 5.00, per: month}, {in_flight: 2}]     # each user of whom no
-//         tenant says otherwise, over all models alice: [{tokens: 900000, per: 1d}]    # alice of no tenant
+//       users:                                # each over all models, of whom no tenant says otherwise
+//         "*": [{tokens: 100000, per: day}, {money: 5.00, per: month}, {in_flight: 2}]
+//         alice: [{tokens: 900000, per: 1d}]
 //       api_keys:
 //         sk-abc123: {tenant: acme, gpt-4o: [{requests: 50, per: 3600, total: true}]}      # for all users, on gpt-4o
 //         sk-stolen: {deny: true}

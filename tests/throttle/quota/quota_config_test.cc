@@ -65,7 +65,10 @@ TEST(QuotaConfigReader, TheExampleOfTheHeaderIsReadAsItSays) {
   expected.tiers.tenants["labs"] = {};
   expected.tiers.tenant_users = {{"labs", {{"*", daily(50'000)}, {"bob", daily(9'000)}}}};
   const Limit calendar{.unit = kTokens, .kind = Limit::Kind::kCalendarDay, .amount = 100'000};
-  expected.tiers.users = {{"*", {calendar}}, {"alice", daily(900'000)}};
+  const Limit spending{.unit = Limit::Unit::kMoney, .kind = Limit::Kind::kCalendarMonth, .amount = 5 * kMoneyUnit};
+  const Limit calls{.unit = Limit::Unit::kCalls, .amount = 2, .per = kCallCounts};
+  expected.tiers.users = {{"*", {calendar, spending, calls}}, {"alice", daily(900'000)}};
+  expected.prices = {{"gpt-4o", {.input = 2'500'000, .output = 10'000'000}}};
   expected.tiers.time_zone = "Europe/Berlin";
   expected.tiers.denied_tenants = {{"corp", {"o1"}}};
   expected.tiers.api_keys = {{"sk-abc123", {{"gpt-4o", {{.amount = 50, .per = 1h, .total = true}}}}},
@@ -124,7 +127,7 @@ TEST(QuotaConfigReader, ErrorsSayWhereWhatAndWhatWasExpected) {
       {"quota: 5", "w.yaml:1:8: quota: found \"5\", expected a map"},
       {"quota:\n  shadw: true",
        "w.yaml:2:3: quota: found the key \"shadw\", expected one of providers, unknown_models, when_store_away, "
-       "reservation_ttl, shadow, time_zone, models, tiers; did you mean \"shadow\"?"},
+       "reservation_ttl, shadow, time_zone, models, prices, tiers; did you mean \"shadow\"?"},
       {"quota:\n  providers: [openai, opena]",
        "w.yaml:2:23: quota.providers[1]: found \"opena\", expected one of gemini, openai, anthropic, local"},
       {"quota:\n  unknown_models: maybe",
@@ -143,13 +146,24 @@ TEST(QuotaConfigReader, ErrorsSayWhereWhatAndWhatWasExpected) {
       {limit("{requests: 0, per: 1}"),
        "w.yaml:4:26: quota.tiers.default.model[0].requests: found \"0\", expected a whole number within "
        "1..1e+15 (requests)"},
-      {limit("{per: 1}"), at_limit + ": found neither requests nor tokens, expected one of them"},
-      {limit("{requests: 1, tokens: 1, per: 1}"), at_limit + ": found both requests and tokens, expected one of them"},
+      {limit("{per: 1}"), at_limit + ": found none of requests, tokens, money, in_flight, expected one of them"},
+      {limit("{requests: 1, tokens: 1, per: 1}"),
+       at_limit + ": found two of requests, tokens, money, in_flight, expected one"},
       {limit("{requests: 1}"), at_limit + ": found no key \"per\", expected one"},
       {limit("{requests: 1, per: 0.5}"),
        "w.yaml:4:34: quota.tiers.default.model[0].per: found \"0.5\", expected a number within 1..31622400 (s)"},
       {limit("{requests: 1, per: 1.00001}"),
        "w.yaml:4:34: quota.tiers.default.model[0].per: found 1.00001, expected whole milliseconds"},
+      {limit("{money: 0, per: 1}"),
+       "w.yaml:4:23: quota.tiers.default.model[0].money: found \"0\", expected a number within 0.000001..1000000000 (of "
+       "money)"},
+      {limit("{money: 2.50, per: 1d, burst: 2}"),
+       "w.yaml:4:45: quota.tiers.default.model[0].burst: found \"2\", expected a number within 2.5..1000000000 (of money)"},
+      {limit("{in_flight: 2, per: 1d}"), "w.yaml:4:30: quota.tiers.default.model[0]: found the key \"per\""},
+      {limit("{requests: 1, per: week}"),
+       "w.yaml:4:34: quota.tiers.default.model[0].per: found week, expected a length (7d, 1h, 60s), or day or month"},
+      {"quota:\n  prices: {m: {input: 1}}", "w.yaml:2:15: quota.prices.m: found no key \"output\", expected one"},
+      {"quota:\n  prices: {m: {input: -1, output: 0}}", "w.yaml:2:23: quota.prices.m.input: found \"-1\", expected"},
       {limit("{requests: 10, per: 1, burst: 9}"),
        "w.yaml:4:45: quota.tiers.default.model[0].burst: found \"9\", expected a whole number within "
        "10..1e+15 (at least the amount)"},

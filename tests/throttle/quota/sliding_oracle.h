@@ -145,6 +145,9 @@ class ListedPeriods {
   std::vector<Entry> entries_;
 };
 
+// What the tests' tokens cost: of more tokens not always more.
+inline int64_t ListedCost(int64_t tokens) { return 3 * tokens + tokens % 7; }
+
 // One model with tiers.
 class SlidingOracle {
  public:
@@ -183,22 +186,20 @@ class SlidingOracle {
     if (now - day_start_ >= kDay) day_.clear();
   }
 
-  Answer Ask(int64_t tokens, const Plan& plan) const {
+  Answer Ask(int64_t tokens, const Plan& plan, bool holds) const {
     Answer answer;
-    for (size_t i = 0; i < plan.before_model; ++i) AskMeter(i, plan.meters[i], tokens, &answer);
+    const Amounts amounts = Asked(tokens, holds);
+    for (size_t i = 0; i < plan.before_model; ++i) AskMeter(i, plan.meters[i], amounts, &answer);
     AskModel(tokens, &answer);
-    for (size_t i = plan.before_model; i < plan.meters.size(); ++i) AskMeter(i, plan.meters[i], tokens, &answer);
+    for (size_t i = plan.before_model; i < plan.meters.size(); ++i) AskMeter(i, plan.meters[i], amounts, &answer);
     if (answer.code == QuotaCode::kOk && quota_.unlimited()) answer.code = QuotaCode::kUnlimited;
     return answer;
   }
 
   void Charge(int64_t tokens, const Plan& plan, int hold = 0, Duration hold_for = {}) {
-    requests_.Add(now_, 1, hold);
-    tokens_.Add(now_, tokens, hold);
-    if (day_.empty()) day_start_ = now_;
-    day_.push_back(hold);
-    for (const size_t meter : plan.meters) ChargeMeter(meter, AmountOf(meter, tokens), hold, plan);
-    if (hold != 0) holds_[hold] = {now_, hold_for, tokens, plan};
+    const Amounts amounts = Asked(tokens, hold != 0);
+    ChargeAll(amounts, plan, hold);
+    if (hold != 0) holds_[hold] = {.made = now_, .hold_for = hold_for, .charged = amounts, .plan = plan};
   }
 
   // What is to be answered. Of what was over at one look, when the clock steps back, one store has forgotten it
@@ -215,29 +216,48 @@ class SlidingOracle {
   Settled Settle(int id, std::optional<int64_t> tokens) {
     using enum SettlementAnswer::Code;
     if (holds_.contains(id)) {
-      End(id, tokens);
-      ended_[id] = {.expired = false, .tokens = tokens, .kept_until = now_ + kSettledKept};
+      const int64_t used = End(id, tokens);
+      ended_[id] = {.expired = false, .refunded = !tokens, .used = {.tokens = used}, .kept_until = now_ + kSettledKept};
       return {};
     }
     const auto found = ended_.find(id);
     if (found == ended_.end() || found->second.kept_until <= now_) return {.code = kUnknown};
     Ended& end = found->second;
-    if (!end.expired)
-      return {
-          .code = end.tokens == tokens ? kSettled : kSettledOtherwise, .late = end.late, .again = end.tokens == tokens};
-    if (tokens) Charge(*tokens, end.plan);
-    end = {.expired = false, .late = true, .tokens = tokens, .kept_until = now_ + kSettledKept};
+    if (!end.expired) {
+      const bool again = end.refunded ? !tokens : tokens == end.used.tokens;
+      return {.code = again ? kSettled : kSettledOtherwise, .late = end.late, .again = again};
+    }
+    const Amounts asked = Asked(tokens.value_or(0), false);
+    const Amounts more = {.requests = end.used == Amounts() ? 1 : 0,
+                          .tokens = std::max<int64_t>(0, asked.tokens - end.used.tokens),
+                          .money = std::max<int64_t>(0, asked.money - end.used.money)};
+    if (tokens) ChargeAll(more, end.plan, 0);
+    end = {.expired = false,
+           .late = true,
+           .refunded = !tokens,
+           .used = {.tokens = std::max(asked.tokens, end.used.tokens)},
+           .kept_until = now_ + kSettledKept};
     return {.late = true};
   }
-  SettlementAnswer::Code Extend(int id, Duration by) {
+  // `tokens`: so many are used so far.
+  SettlementAnswer::Code Extend(int id, Duration by, std::optional<int64_t> tokens) {
     using enum SettlementAnswer::Code;
     if (const auto open = holds_.find(id); open != holds_.end()) {
+      if (tokens) NoteUse(open->second, Asked(*tokens, false));
       open->second.hold_for = std::max(open->second.hold_for, now_ + by - open->second.made);
       return kSettled;
     }
     const auto found = ended_.find(id);
     if (found == ended_.end() || found->second.kept_until <= now_) return kUnknown;
     return found->second.expired ? kExpired : kSettledOtherwise;
+  }
+
+  // Whether the same reservation, made again, is that one.
+  bool IsMade(int id) const {
+    if (holds_.contains(id)) return true;
+    const auto end = ended_.find(id);
+    return end != ended_.end() && end->second.kept_until > now_ &&
+           !(end->second.refunded && end->second.used == Amounts());
   }
 
   // From now on by this limit, which has the same MeterName, or is of another period.
@@ -273,47 +293,63 @@ class SlidingOracle {
   struct Hold {
     WallTime made;
     Duration hold_for{};
-    int64_t tokens = 0;
+    Amounts charged;
+    Amounts used = {};
     Plan plan;
   };
 
   struct Ended {
     bool expired = true;
     bool late = false;
-    std::optional<int64_t> tokens;
+    bool refunded = false;
+    Amounts used;
     WallTime kept_until;
-    Plan plan;
+    Plan plan = {};
     bool perhaps_forgotten = false;
   };
 
   void Expire(int id) {
     const Hold hold = holds_.at(id);
     End(id, {});
-    ended_[id] = {.kept_until = hold.made + hold.hold_for + kExpiredKept, .plan = hold.plan};
+    ended_[id] = {.used = hold.used, .kept_until = hold.made + hold.hold_for + kExpiredKept, .plan = hold.plan};
   }
-  void End(int id, std::optional<int64_t> tokens) {
-    const Hold hold = holds_.at(id);
-    holds_.erase(id);
-    const int64_t less = std::max<int64_t>(0, hold.tokens - tokens.value_or(0));
-    const int64_t more = std::max<int64_t>(0, tokens.value_or(0) - hold.tokens);
-    tokens_.GiveBack(id, less);
-    tokens_.Add(now_, more);
-    if (!tokens) {
+  // The tokens that it used.
+  int64_t End(int id, std::optional<int64_t> tokens) {
+    Hold& hold = holds_.at(id);
+    if (tokens) NoteUse(hold, Asked(*tokens, false));
+    const bool was_made = tokens || hold.used != Amounts();
+    const Amounts back = {.requests = was_made ? 0 : 1,
+                          .tokens = std::max<int64_t>(0, hold.charged.tokens - hold.used.tokens),
+                          .money = std::max<int64_t>(0, hold.charged.money - hold.used.money),
+                          .calls = 1};
+    tokens_.GiveBack(id, back.tokens);
+    if (!was_made) {
       requests_.GiveBack(id, 1);
       std::erase(day_, id);
     }
     for (const size_t at : hold.plan.meters) {
-      const bool of_requests = meters_[at].limit.unit == Limit::Unit::kRequests;
-      const int64_t back = of_requests ? (tokens ? 0 : 1) : less;
-      meters_[at].periods.GiveBack(id, back);
-      meters_[at].window.GiveBack(id, back);
+      const Limit::Unit unit = meters_[at].limit.unit;
+      meters_[at].periods.GiveBack(id, back.Of(unit));
+      meters_[at].window.GiveBack(id, back.Of(unit));
       if (!IsOfCalendar(meters_[at].limit))
-        meters_[at].bucket.GiveBack(id, back, of_requests ? 1 : hold.tokens, now_ - hold.made);
-      if (!of_requests) ChargeMeter(at, more, 0, hold.plan);
+        meters_[at].bucket.GiveBack(id, back.Of(unit), hold.charged.Of(unit), now_ - hold.made);
     }
+    const int64_t used = hold.used.tokens;
+    holds_.erase(id);
+    return used;
   }
-  int64_t AmountOf(size_t meter, int64_t tokens) const {
-    return meters_[meter].limit.unit == Limit::Unit::kRequests ? 1 : tokens;
+  // All together; what goes beyond the reservation is charged.
+  void NoteUse(Hold& hold, const Amounts& used) {
+    const auto counts = [&](int64_t Amounts::*of) { return std::max(hold.charged.*of, hold.used.*of); };
+    const Amounts before = {.tokens = counts(&Amounts::tokens), .money = counts(&Amounts::money)};
+    hold.used.tokens = std::max(hold.used.tokens, used.tokens);
+    hold.used.money = std::max(hold.used.money, used.money);
+    const Amounts more = {.tokens = counts(&Amounts::tokens) - before.tokens,
+                          .money = counts(&Amounts::money) - before.money};
+    ChargeAll(more, hold.plan, 0);
+  }
+  static Amounts Asked(int64_t tokens, bool holds) {
+    return {.requests = 1, .tokens = tokens, .money = ListedCost(tokens), .calls = holds ? 1 : 0};
   }
   static void Refuse(QuotaCode code, std::optional<size_t> tier, std::optional<Duration> wait, Answer* answer) {
     if (answer->code == QuotaCode::kTooLarge) return;
@@ -324,9 +360,9 @@ class SlidingOracle {
       answer->retry_after = std::max(answer->retry_after, wait);
     }
   }
-  void AskMeter(size_t tier, size_t meter, int64_t tokens, Answer* answer) const {
+  void AskMeter(size_t tier, size_t meter, const Amounts& amounts, Answer* answer) const {
     const Meter& of = meters_[meter];
-    const int64_t amount = AmountOf(meter, tokens);
+    const int64_t amount = amounts.Of(of.limit.unit);
     const int64_t most = of.limit.kind == Limit::Kind::kBucket ? of.limit.burst : of.limit.amount;
     if (amount > most) return Refuse(QuotaCode::kTooLarge, tier, {}, answer);
     if (IsOfCalendar(of.limit)) {
@@ -337,7 +373,8 @@ class SlidingOracle {
     const std::optional<Duration> wait = of.limit.kind == Limit::Kind::kWindow
                                              ? of.window.UntilFits(now_, amount, of.limit.amount)
                                              : of.bucket.UntilFits(amount);
-    if (wait) Refuse(QuotaCode::kTierExceeded, tier, wait, answer);
+    const bool of_calls = of.limit.unit == Limit::Unit::kCalls;
+    if (wait) Refuse(QuotaCode::kTierExceeded, tier, of_calls ? kCallsPause : *wait, answer);
   }
   void AskModel(int64_t tokens, Answer* answer) const {
     if (quota_.max_tpm > 0 && tokens > quota_.max_tpm) return Refuse(QuotaCode::kTooLarge, {}, {}, answer);
@@ -349,6 +386,14 @@ class SlidingOracle {
     if (quota_.max_tpm > 0)
       if (const auto wait = tokens_.UntilFits(now_, tokens, quota_.max_tpm))
         Refuse(QuotaCode::kTpmExceeded, {}, wait, answer);
+  }
+  void ChargeAll(const Amounts& amounts, const Plan& plan, int hold) {
+    tokens_.Add(now_, amounts.tokens, hold);
+    for (const size_t meter : plan.meters) ChargeMeter(meter, amounts.Of(meters_[meter].limit.unit), hold, plan);
+    if (amounts.requests == 0) return;
+    requests_.Add(now_, amounts.requests, hold);
+    if (day_.empty()) day_start_ = now_;
+    day_.push_back(hold);
   }
   void ChargeMeter(size_t meter, int64_t amount, int hold, const Plan& plan) {
     if (amount == 0) return;

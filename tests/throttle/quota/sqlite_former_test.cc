@@ -171,7 +171,7 @@ TEST_F(SqliteFormer, KeepsItsCounts) {
   EXPECT_EQ(refused.retry_after, seconds(40));
   Foreigner reader(path_);
   EXPECT_EQ(reader.Ask("SELECT models || ':' || tiers FROM weir_counts"), "1:2");
-  EXPECT_EQ(reader.Ask("PRAGMA user_version"), "4");
+  EXPECT_EQ(reader.Ask("PRAGMA user_version"), "5");
   EXPECT_EQ(reader.Ask("SELECT count(*) FROM sqlite_master WHERE name LIKE 'weir_tier%' AND type = 'table'"), "0");
   EXPECT_EQ(reader.Ask("PRAGMA integrity_check"), "ok");
 }

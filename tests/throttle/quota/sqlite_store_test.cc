@@ -153,9 +153,9 @@ TEST_F(SqliteStore, FilesThatAreNotItsAreRefusedAndNotTouched) {
 
 TEST_F(SqliteStore, AFileOfANewerWeirIsRefused) {
   Open().reset();
-  Foreigner(path_).Run("PRAGMA user_version = 5");
+  Foreigner(path_).Run("PRAGMA user_version = 6");
   EXPECT_EQ(ErrorOfOpening(),
-            path_ + ": a newer version of weir has written it (form 5, this one knows 4); use that version");
+            path_ + ": a newer version of weir has written it (form 6, this one knows 5); use that version");
 }
 
 TEST_F(SqliteStore, WhatIsNoSqliteFileIsRefusedAndNotTouched) {

@@ -28,16 +28,22 @@ ChargeAnswer QuotaStoreSuite::Run(Charge::Mode mode, std::string_view model, con
       .mode = mode,
       .requests = ask.requests,
       .tokens = ask.tokens,
+      .money = ask.money,
       .tiers = ask.tiers,
       .tiers_before_model = ask.tiers_before_model,
       .default_quota = ask.quota,
       .refuse_unknown = ask.refuse_unknown,
       .hold_for = ask.hold_for,
+      .token = ask.token,
   });
 }
 
-SettlementAnswer QuotaStoreSuite::Commit(std::string_view reservation, int64_t tokens) {
-  return store().Run(Settlement{.reservation = reservation, .tokens = tokens});
+SettlementAnswer QuotaStoreSuite::Commit(std::string_view reservation, int64_t tokens, int64_t money) {
+  return store().Run(Settlement{.reservation = reservation, .tokens = tokens, .money = money});
+}
+
+SettlementAnswer QuotaStoreSuite::CommitSoFar(std::string_view reservation, int64_t tokens, int64_t money) {
+  return store().Run(Settlement{.reservation = reservation, .tokens = tokens, .extend = seconds(10), .money = money});
 }
 
 SettlementAnswer QuotaStoreSuite::Refund(std::string_view reservation) {

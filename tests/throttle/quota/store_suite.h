@@ -67,12 +67,14 @@ inline std::string NameOfKind(const testing::TestParamInfo<StoreKind>& info) { r
 // How a request for a decision reads in a test: Take("gpt-4o", {.tokens = 900, .quota = {{.max_tpm = 1000}}}).
 struct Ask {
   int64_t tokens = 0;
+  int64_t money = 0;
   std::optional<ModelQuota> quota = {};  // by default
   int64_t requests = 1;
   std::vector<TierCharge> tiers = {};
   size_t tiers_before_model = 0;
   bool refuse_unknown = false;
   Duration hold_for = std::chrono::seconds(10);
+  std::optional<ReservationToken> token = {};
 };
 
 class QuotaStoreSuite : public testing::TestWithParam<StoreKind> {
@@ -90,7 +92,8 @@ class QuotaStoreSuite : public testing::TestWithParam<StoreKind> {
   ChargeAnswer Hold(std::string_view model, const Ask& ask) { return Run(Charge::Mode::kHold, model, ask); }
   ChargeAnswer ForceHold(std::string_view model, const Ask& ask) { return Run(Charge::Mode::kForceHold, model, ask); }
   ChargeAnswer Force(std::string_view model, const Ask& ask) { return Run(Charge::Mode::kForce, model, ask); }
-  SettlementAnswer Commit(std::string_view reservation, int64_t tokens);
+  SettlementAnswer Commit(std::string_view reservation, int64_t tokens, int64_t money = 0);
+  SettlementAnswer CommitSoFar(std::string_view reservation, int64_t tokens, int64_t money = 0);  // for 10 s more
   SettlementAnswer Refund(std::string_view reservation);
   SettlementAnswer Extend(std::string_view reservation, Duration by);
   ModelUsage UsageOf(std::string_view model);

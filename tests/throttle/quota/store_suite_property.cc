@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <ostream>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "tests/throttle/quota/sliding_oracle.h"
@@ -20,8 +22,21 @@ using std::chrono::seconds;
 using enum Limit::Unit;
 using Mode = Charge::Mode;
 
-enum class Op : uint8_t { kTake, kHold, kForce, kForceHold, kCommit, kRefund, kWait, kPrune, kOtherBucket, kExtend };
-constexpr size_t kOps = 10;
+enum class Op : uint8_t {
+  kTake,
+  kHold,
+  kForce,
+  kForceHold,
+  kCommit,
+  kRefund,
+  kWait,
+  kPrune,
+  kOtherBucket,
+  kExtend,
+  kCommitSoFar,
+  kHoldNamed
+};
+constexpr size_t kOps = 12;
 constexpr std::array<Duration, 3> kTtls = {seconds(20), seconds(1), std::chrono::minutes(10)};
 
 struct Step {
@@ -34,8 +49,9 @@ struct Step {
 };
 
 std::ostream& operator<<(std::ostream& out, const Step& step) {
-  static constexpr std::array<const char*, kOps> kNames = {"take",   "hold", "force", "force-hold",   "commit",
-                                                           "refund", "wait", "prune", "other bucket", "extend"};
+  static constexpr std::array<const char*, kOps> kNames = {"take",         "hold",   "force",         "force-hold",
+                                                           "commit",       "refund", "wait",          "prune",
+                                                           "other bucket", "extend", "commit so far", "hold named"};
   return out << "{" << kNames.at(static_cast<size_t>(step.op)) << " user " << step.user << " tokens " << step.tokens
              << " wait " << step.wait << " which " << step.which << " ttl " << step.ttl << "}";
 }
@@ -56,11 +72,12 @@ struct World {
   Limit all;
   Limit bucket;
   Limit day;  // of six hours
+  Limit calls;
 };
 
 std::ostream& operator<<(std::ostream& out, const World& world) {
   return out << Describe(world.quota) << "; " << Describe(world.user) << "; " << Describe(world.all) << "; "
-             << Describe(world.bucket) << "; " << Describe(world.day);
+             << Describe(world.bucket) << "; " << Describe(world.day) << "; " << Describe(world.calls);
 }
 
 rc::Gen<World> AnyWorld() {
@@ -70,10 +87,13 @@ rc::Gen<World> AnyWorld() {
     World world;
     world.quota = {.max_rpm = zero_or(1, 8), .max_tpm = zero_or(20, 200), .max_rpd = zero_or(1, 20)};
     world.user = Window(kRequests, 1 + upto(5), seconds(5));
-    world.all = Window(kTokens, 30 + upto(200), seconds(90));
+    const bool of_money = upto(1) == 0;
+    world.all = of_money ? Window(kMoney, 90 + upto(600), seconds(90)) : Window(kTokens, 30 + upto(200), seconds(90));
     const int64_t amount = 1 + upto(9);
-    world.day = Day(upto(1) == 0 ? kRequests : kTokens, 20 + upto(300), {});
-    world.bucket = Bucket(upto(1) == 0 ? kRequests : kTokens, amount, seconds(1 + upto(20)), amount + upto(40));
+    const auto unit = [&] { return static_cast<Limit::Unit>(upto(2)); };
+    world.day = Day(unit(), 20 + upto(300), {});
+    world.bucket = Bucket(unit(), amount, seconds(1 + upto(20)), amount + upto(40));
+    world.calls = Window(kCalls, 1 + upto(4), kCallCounts);
     return world;
   });
 }
@@ -97,12 +117,9 @@ class SideBySide {
         resolution_(resolution),
         model_(std::move(model)),
         quota_(world.quota),
-        tiers_{{"user:a", world.user},
-               {"user:b", world.user},
-               {"all", world.all},
-               {"bucket", world.bucket},
-               {"day", world.day}},
-        oracle_(world.quota, {world.user, world.user, world.all, world.bucket, world.day}, clock.Now()) {}
+        tiers_{{"user:a", world.user},   {"user:b", world.user}, {"all", world.all},
+               {"bucket", world.bucket}, {"day", world.day},     {"calls", world.calls}},
+        oracle_(world.quota, {world.user, world.user, world.all, world.bucket, world.day, world.calls}, clock.Now()) {}
 
   void Do(const Step& step) {
     clock_.Advance(Waits(resolution_).at(static_cast<size_t>(step.wait)));
@@ -130,18 +147,24 @@ class SideBySide {
       case Op::kOtherBucket:
         return FollowOtherBucket(step);
       case Op::kExtend:
-        return Extend(step);
+        return Extend(step, {});
+      case Op::kCommitSoFar:
+        return Extend(step, step.tokens);
+      case Op::kHoldNamed:
+        return HoldNamed(step);
     }
   }
 
  private:
+  static constexpr size_t kDayTier = 4;
+
   // Which day it is says the caller, and does not ask for one of which not every store still knows.
   void LookAtCalendar() {
     const Duration six = hours(6);
     const Duration now = clock_.Now().time_since_epoch();
-    Limit& day = tiers_.at(4).limit;
+    Limit& day = tiers_.at(kDayTier).limit;
     day.per = now - now % six + six;
-    oracle_.Follow(4, day);
+    oracle_.Follow(kDayTier, day);
     latest_ = std::max(latest_, now);
     knows_day_ = latest_ < day.per + kPeriodKept;
   }
@@ -150,7 +173,8 @@ class SideBySide {
     const ChargeAnswer answer = store_.Run(Charge{.model = model_, .requests = 0, .tiers = tiers_});
     RC_ASSERT(answer.usage == oracle_.usage());
     RC_ASSERT(answer.tiers.size() == tiers_.size());
-    for (size_t i = 0; i < (knows_day_ ? 5 : 4); ++i) RC_ASSERT(answer.tiers[i].used == oracle_.UsedOf(i));
+    for (size_t i = 0; i < tiers_.size(); ++i)
+      if (i != kDayTier || knows_day_) RC_ASSERT(answer.tiers[i].used == oracle_.UsedOf(i));
     RC_ASSERT(oracle_.GivesNothingTwice());
   }
 
@@ -163,23 +187,54 @@ class SideBySide {
     Ask(Mode::kForce, step);
   }
 
-  void Ask(Mode mode, const Step& step) {
+  void HoldNamed(const Step& step) {
+    const ReservationToken token = NamedReservationToken({model_, std::to_string(step.which % 3)});
+    const auto made = named_.find(token);
+    if (made == named_.end() || oracle_.MayBeForgotten(made->second)) {
+      if (made == named_.end()) Ask(Mode::kHold, step, token);
+      return;
+    }
+    const int id = made->second;
+    if (!oracle_.IsMade(id)) {
+      replaced_.insert(id);
+      named_.erase(made);
+      return Ask(Mode::kHold, step, token);
+    }
+    const ChargeAnswer answer = store_.Run(Charge{.model = model_,
+                                                  .mode = Mode::kHold,
+                                                  .tokens = step.tokens,
+                                                  .money = ListedCost(step.tokens),
+                                                  .tiers = tiers_,
+                                                  .default_quota = quota_,
+                                                  .hold_for = kTtls[0],
+                                                  .token = token});
+    RC_ASSERT(answer.again.has_value());
+    RC_ASSERT(answer.again->tokens == tokens_.at(id));
+    RC_ASSERT(answer.reservation == ReservationOf(id));
+    RC_ASSERT(!answer.charged);
+    Compare();
+  }
+
+  void Ask(Mode mode, const Step& step, std::optional<ReservationToken> token = {}) {
     const Duration hold_for = kTtls.at(static_cast<size_t>(step.ttl));
     const bool holds = mode == Mode::kHold || mode == Mode::kForceHold;
     const bool forces = mode == Mode::kForce || mode == Mode::kForceHold;
-    SlidingOracle::Plan plan{.meters = {static_cast<size_t>(step.user), 2, 3}, .before_model = 2};
-    if (knows_day_) plan.meters.push_back(4);
-    plan.period_ends = tiers_.at(4).limit.per;
+    SlidingOracle::Plan plan{.meters = {static_cast<size_t>(step.user), 2, 3, 5}, .before_model = 2};
+    if (knows_day_) plan.meters.push_back(kDayTier);
+    plan.period_ends = tiers_.at(kDayTier).limit.per;
     std::vector<TierCharge> tiers;
     for (const size_t meter : plan.meters) tiers.push_back(tiers_[meter]);
-    const SlidingOracle::Answer expected = oracle_.Ask(step.tokens, plan);
+    const SlidingOracle::Answer expected = oracle_.Ask(step.tokens, plan, holds);
     const ChargeAnswer answer = store_.Run(Charge{.model = model_,
                                                   .mode = mode,
                                                   .tokens = step.tokens,
+                                                  .money = ListedCost(step.tokens),
                                                   .tiers = tiers,
                                                   .tiers_before_model = plan.before_model,
                                                   .default_quota = quota_,
-                                                  .hold_for = hold_for});
+                                                  .hold_for = hold_for,
+                                                  .token = token});
+    RC_ASSERT(!answer.again);
     RC_ASSERT(answer.code == expected.code);
     RC_ASSERT(answer.tier == expected.tier);
     RC_ASSERT(answer.retry_after.has_value() == expected.retry_after.has_value());
@@ -192,7 +247,11 @@ class SideBySide {
     if (answer.charged) {
       const int hold = holds ? static_cast<int>(reservations_.size()) + 1 : 0;
       oracle_.Charge(step.tokens, plan, hold, hold_for);
-      if (hold != 0) reservations_.push_back(answer.reservation);
+      if (hold != 0) {
+        reservations_.push_back(answer.reservation);
+        tokens_[hold] = step.tokens;
+        if (token) named_[*token] = hold;
+      }
     }
     RC_ASSERT(answer.usage == oracle_.usage());
   }
@@ -202,14 +261,15 @@ class SideBySide {
     const size_t back = static_cast<size_t>(step.which);
     if (back >= reservations_.size()) return {};
     const int id = static_cast<int>(reservations_.size() - back);
-    return oracle_.MayBeForgotten(id) ? std::nullopt : std::optional(id);
+    return oracle_.MayBeForgotten(id) || replaced_.contains(id) ? std::nullopt : std::optional(id);
   }
   std::string_view ReservationOf(int id) const { return reservations_.at(static_cast<size_t>(id) - 1); }
 
   void Settle(const Step& step, std::optional<int64_t> tokens) {
     const std::optional<int> id = Chosen(step);
     if (!id) return;
-    const SettlementAnswer answer = store_.Run(Settlement{.reservation = ReservationOf(*id), .tokens = tokens});
+    const SettlementAnswer answer = store_.Run(
+        Settlement{.reservation = ReservationOf(*id), .tokens = tokens, .money = ListedCost(tokens.value_or(0))});
     const SlidingOracle::Settled expected = oracle_.Settle(*id, tokens);
     RC_ASSERT(answer.code == expected.code);
     RC_ASSERT(answer.late == expected.late);
@@ -217,13 +277,13 @@ class SideBySide {
     Compare();
   }
 
-  void Extend(const Step& step) {
+  void Extend(const Step& step, std::optional<int64_t> tokens) {
     const std::optional<int> id = Chosen(step);
     if (!id) return;
     const Duration by = kTtls.at(static_cast<size_t>(step.ttl));
-    const SettlementAnswer answer =
-        store_.Run(Settlement{.reservation = ReservationOf(*id), .tokens = {}, .extend = by});
-    RC_ASSERT(answer.code == oracle_.Extend(*id, by));
+    const SettlementAnswer answer = store_.Run(Settlement{
+        .reservation = ReservationOf(*id), .tokens = tokens, .extend = by, .money = ListedCost(tokens.value_or(0))});
+    RC_ASSERT(answer.code == oracle_.Extend(*id, by, tokens));
     Compare();
   }
 
@@ -237,6 +297,9 @@ class SideBySide {
   Duration latest_{};
   bool knows_day_ = true;
   std::vector<std::string> reservations_;
+  std::map<int, int64_t> tokens_;  // that a reservation was made with
+  std::map<ReservationToken, int> named_;
+  std::set<int> replaced_;  // by a later one of the same name
 };
 
 TEST_P(QuotaStoreSuite, DoesWhatTheOracleDoesWhateverHappens) {

@@ -17,7 +17,7 @@ local CALLS_PAUSE = 1e6
 
 -- A reservation: deadline, time to live, requests, tokens, number of the model's entry, day, and for each count of a
 -- tier: key, unit, bucket, amount, per, number of the entry. By name, where they are not 0: money, and what was told of
--- its use so far, `used` and `used_money`. An earlier version wrote true for TOKENS and false for REQUESTS.
+-- its use so far, `used` and `used_money`, whose excess was charged when it was told. An earlier version wrote true for TOKENS and false for REQUESTS.
 local function unit_of(unit)
   if unit == true then return TOKENS elseif unit == false then return REQUESTS end
   return unit
@@ -27,7 +27,8 @@ local function charged_of(hold) return {[0] = hold[3], hold[4], hold.money or 0,
 -- What is given back where nobody settles it: all, but for what was told of its use.
 local function unused_of(hold)
   local used = hold.used or 0
-  return {[0] = used > 0 and 0 or hold[3], hold[4] - used, (hold.money or 0) - (hold.used_money or 0), 1}
+  return {[0] = used > 0 and 0 or hold[3], max(0, hold[4] - used),
+    max(0, (hold.money or 0) - (hold.used_money or 0)), 1}
 end
 
 -- Whoever settles reads the tiers first: in a cluster whose slots move, a key may be elsewhere, and then the script

@@ -34,17 +34,18 @@ local function remember_settled(reserved, late)
 end
 
 if hold and hold[1] > now then
-  local left = hold[1] - now
-  local reserved, reserved_money = hold[4], hold.money or 0
-  used, money = max(used, hold.used or 0), max(money, hold.used_money or 0)
+  local left, reserved = hold[1] - now, hold[4]
+  -- What is used beyond what counts already, below 0.
+  local function beyond(charged, told, so_far) return min(0, max(charged, told) - so_far) end
+  local told, told_money = hold.used or 0, hold.used_money or 0
+  used, money = max(used, told), max(money, told_money)
+  local more, more_money = beyond(reserved, told, used), beyond(hold.money or 0, told_money, money)
   if extend > 0 then
     if refund == 0 then
       read_tiers(hold, tiers, now, m)
-      local back = {[0] = 0, min(0, reserved - used), min(0, reserved_money - money), 0}
-      settle(m, tiers, hold, back, now)
+      settle(m, tiers, hold, {[0] = 0, more, more_money, 0}, now)
       write_tiers(m, tiers, now)
-      hold[4], hold.used = max(reserved, used), used > 0 and used or nil
-      if money > 0 then hold.money, hold.used_money = max(reserved_money, money), money end
+      if used > 0 then hold.used, hold.used_money = used, money > 0 and money or nil end
       call('HSET', holds, token, cmsgpack.pack(hold))
       write_model(m, now)
     end
@@ -62,7 +63,9 @@ if hold and hold[1] > now then
     return answer(SETTLED, reserved, used, left, false, 0, 0)
   end
   read_tiers(hold, tiers, now, m)
-  local back = refund == 1 and unused_of(hold) or {[0] = 0, reserved - used, reserved_money - money, 1}
+  if refund == 0 then hold.used, hold.used_money = used, money end
+  local back = unused_of(hold)
+  if refund == 0 then back[REQUESTS], back[TOKENS], back[MONEY] = 0, back[TOKENS] + more, back[MONEY] + more_money end
   settle(m, tiers, hold, back, now)
   write_tiers(m, tiers, now)
   drop_hold()

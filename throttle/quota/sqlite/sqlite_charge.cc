@@ -236,31 +236,18 @@ void SqliteCharges::SettleOpen(SqliteModel* model, const SqliteReservation& held
   answer->reserved_tokens = held.charged.tokens;
   answer->time_left = Duration(held.deadline - now);
   const auto cut_down = [](int64_t amount) { return std::clamp<int64_t>(amount, 0, kMostAmount); };
-  const int64_t tokens = std::max(held.used.tokens, cut_down(settlement.tokens.value_or(0)));
-  const int64_t money = std::max(held.used.money, settlement.tokens ? cut_down(settlement.money) : 0);
-  answer->actual_tokens = tokens;
-  if (tokens > held.charged.tokens || money > held.charged.money) {
-    models_.EnterMore(model, held.tiers, {.tokens = tokens - held.charged.tokens, .money = money - held.charged.money},
-                      now);
-  }
+  const Amounts used = {.tokens = std::max(held.used.tokens, cut_down(settlement.tokens.value_or(0))),
+                        .money = std::max(held.used.money, settlement.tokens ? cut_down(settlement.money) : 0)};
+  answer->actual_tokens = used.tokens;
+  if (const Amounts more = UseBeyond(held.charged, held.used, used); more != Amounts())
+    models_.EnterMore(model, held.tiers, more, now);
   if (settlement.extend) {
-    if (settlement.tokens) {
-      SqliteReservation noted{.id = held.id, .charged = held.charged, .used = {.tokens = tokens, .money = money}};
-      noted.charged.tokens = std::max(noted.charged.tokens, tokens);
-      noted.charged.money = std::max(noted.charged.money, money);
-      models_.NoteUse(noted);
-    }
+    if (used != held.used) models_.NoteUse(held.id, used);
     if (*settlement.extend > answer->time_left) models_.Extend(held.id, now + settlement.extend->count());
     return;
   }
   answer->refunded = !settlement.tokens;
-  const bool was_made = !answer->refunded || held.used != Amounts();
-  models_.GiveBack(model, held,
-                   {.requests = was_made ? 0 : held.charged.requests,
-                    .tokens = std::max<int64_t>(0, held.charged.tokens - tokens),
-                    .money = std::max<int64_t>(0, held.charged.money - money),
-                    .calls = held.charged.calls},
-                   now);
+  models_.GiveBack(model, held, UnusedOf(held.charged, used, !answer->refunded), now);
   models_.Forget(model, held.id);
   EndAs(*model, held.id, {.requests = held.charged.requests, .tokens = held.charged.tokens, .tiers = held.tiers}, now,
         *answer);

@@ -108,8 +108,7 @@ SqliteModels::SqliteModels(SqliteDatabase& database)
                  "UPDATE weir_reservations SET deadline = deadline - (ts - ?2), ts = ?2 WHERE model = ?1 AND ts > ?2"),
       forget_(database, "DELETE FROM weir_reservations WHERE id = ?1"),
       extend_(database, "UPDATE weir_reservations SET deadline = ?2 WHERE id = ?1"),
-      note_use_(database,
-                "UPDATE weir_reservations SET tokens = ?2, money = ?3, used = ?4, used_money = ?5 WHERE id = ?1"),
+      note_use_(database, "UPDATE weir_reservations SET used = ?2, used_money = ?3 WHERE id = ?1"),
       find_ended_(database, std::string(kEnded) + "id = ?1"),
       count_ended_(database, "SELECT ended FROM weir_ended_counts WHERE model = ?1"),
       next_ended_(database, std::string(kEnded) + "model = ?1 ORDER BY kept_until LIMIT 1"),
@@ -178,16 +177,11 @@ void SqliteModels::ExpireReservations(SqliteModel* model, int64_t now, uint64_t*
 
 // Its tiers stay pinned: a late commit charges them.
 void SqliteModels::Expire(SqliteModel* model, const SqliteReservation& reservation, int64_t now) {
-  const int64_t unmade = reservation.used != Amounts() ? 0 : reservation.charged.requests;
-  GiveBack(model, reservation,
-           {.requests = unmade,
-            .tokens = reservation.charged.tokens - reservation.used.tokens,
-            .money = reservation.charged.money - reservation.used.money,
-            .calls = reservation.charged.calls},
-           now);
+  const Amounts unused = UnusedOf(reservation.charged, reservation.used, false);
+  GiveBack(model, reservation, unused, now);
   Forget(model, reservation.id);
   End(model->name, reservation.id,
-      {.requests = unmade,
+      {.requests = unused.requests,
        .tokens = reservation.charged.tokens,
        .used = reservation.used,
        .tiers = reservation.tiers,
@@ -253,11 +247,6 @@ void SqliteModels::ChangeMeters(const std::vector<SqliteReservation::Part>& part
     change(&*meter, entry);
     meters.Save(&*meter);
   }
-}
-
-void SqliteModels::NoteUse(const SqliteReservation& reservation) {
-  note_use_.Run(std::string_view(reservation.id), reservation.charged.tokens, reservation.charged.money,
-                reservation.used.tokens, reservation.used.money);
 }
 
 void SqliteModels::GiveBack(SqliteModel* model, const SqliteReservation& reservation, const Amounts& amounts,

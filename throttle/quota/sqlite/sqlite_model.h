@@ -56,7 +56,7 @@ struct SqliteReservation {
   int64_t ts = 0;
   int64_t deadline = 0;
   Amounts charged;  // of calls: 1
-  Amounts used;     // so far, as was told: tokens and money
+  Amounts used;     // so far, as was told: tokens and money; what is beyond `charged` is charged too
   int64_t request_entry = 0;
   int64_t token_entry = 0;
   int64_t day = 0;
@@ -85,8 +85,7 @@ class SqliteModels {
   void Hold(SqliteModel* model, const SqliteReservation& reservation);
   std::optional<SqliteReservation> Find(std::string_view id);
   void Extend(std::string_view id, int64_t deadline) { extend_.Run(id, deadline); }
-  // What it is charged for, and what it has used so far.
-  void NoteUse(const SqliteReservation& reservation);
+  void NoteUse(std::string_view id, const Amounts& used) { note_use_.Run(id, used.tokens, used.money); }
   // One whose deadline has come.
   void Expire(SqliteModel* model, const SqliteReservation& reservation, int64_t now);
   void Forget(SqliteModel* model, std::string_view id);

@@ -92,7 +92,8 @@ TEST(QuotaCall, SaysWhatIsWrong) {
       {Call::kDecide, R"({"model":"m","charge":"true"})", "charge: found \"true\", expected true or false"},
       {Call::kDecide, R"({"model":"m","tokns":1})", "tokns: there is no such key here; did you mean tokens?"},
       {Call::kExplain, R"({"model":"m","charge":true})",
-       "charge: there is no such key here; there are model, user, tenant, api_key, instance, qos, tokens"},
+       "charge: there is no such key here; there are model, user, tenant, api_key, instance, qos, tokens, "
+       "prompt_tokens, output_tokens"},
       {Call::kReserve, R"({"model":"m","ttl_seconds":0})",
        "ttl_seconds: found 0, expected a whole number within 1..86400"},
       {Call::kReserve, R"({"model":"m","ttl_seconds":-1})",
