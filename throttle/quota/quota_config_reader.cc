@@ -304,6 +304,13 @@ void ReadPrices(const YamlValue& section, std::map<std::string, ModelPrice, std:
   });
 }
 
+// Who limits money believes that each model costs some.
+void WarnOfPrices(const QuotaConfig& config, std::vector<std::string>* warnings) {
+  if (config.prices.contains("*") || !HasLimitOf(Limit::Unit::kMoney, config.tiers)) return;
+  warnings->push_back(
+      "there are limits of money, and prices has no \"*\": a model that is not named there costs nothing");
+}
+
 void ReadProviders(const YamlValue& list, QuotaConfig* config) {
   if (!list) return;
   config->providers.clear();
@@ -332,6 +339,7 @@ void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector
     ReadModels(map.Optional("models"), config, warnings);
     ReadPrices(map.Optional("prices"), &config->prices);
     if (const YamlValue tiers = map.Optional("tiers")) ReadTiers(tiers, &config->tiers);
+    if (warnings != nullptr) WarnOfPrices(*config, warnings);
   });
 }
 

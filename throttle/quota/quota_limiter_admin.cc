@@ -48,6 +48,14 @@ Status CheckQuotaConfig(const QuotaConfig& config) {
     if (Status checked = CheckName("model", name); !checked.ok()) return checked;
     if (Status checked = CheckName("model", model); !checked.ok()) return checked;
   }
+  for (const auto& [model, price] : config.prices) {
+    if (Status name = CheckName("model", model); !name.ok()) return name;
+    if (std::min(price.input, price.output) < 0 || std::max(price.input, price.output) > kMostAmount)
+      return Status::Error("the price of " + Printable(model) + ": found " +
+                           AmountText(Limit::Unit::kMoney, price.input) + " and " +
+                           AmountText(Limit::Unit::kMoney, price.output) + ", expected 0.." +
+                           AmountText(Limit::Unit::kMoney, kMostAmount));
+  }
   if (config.reservation_ttl < kMinReservationTtl || config.reservation_ttl > kMaxReservationTtl)
     return Status::Error("the reservations' time to live is " + FormatNumber(ToSeconds(config.reservation_ttl)) +
                          " s, expected 1 s..24 h");

@@ -341,6 +341,10 @@ void TierRules::PlanForParty(const Limits& user_model, const QosClass* qos, cons
   plan->Add(Tier::kQos, plan->EndKey(), qos->limits);
 }
 
+bool HasLimitOf(Limit::Unit unit, const TierRulesConfig& config) {
+  return AnyLimit(config, [&](const Limit& limit) { return limit.unit == unit; });
+}
+
 Status CheckLimit(const Limit& limit) {
   static constexpr Duration kShortest = std::chrono::seconds(1);
   static constexpr Duration kLongest = std::chrono::days(366);
@@ -348,6 +352,8 @@ Status CheckLimit(const Limit& limit) {
   if (limit.amount < 1 || limit.amount > kMostAmount)
     return Status::Error(text + ": the amount is " + std::to_string(limit.amount) + ", expected 1.." +
                          std::to_string(kMostAmount));
+  if (limit.unit == Limit::Unit::kCalls && (limit.kind != Limit::Kind::kWindow || limit.per != kCallCounts))
+    return Status::Error(text + ": calls under way are counted in a window of kCallCounts alone");
   if (IsOfCalendar(limit)) {
     return limit.per == Duration::zero() ? Status() : Status::Error(text + ": a calendar day or month has no length");
   }

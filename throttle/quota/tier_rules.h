@@ -236,6 +236,7 @@ class TierRules {
 };
 
 Status CheckTierRules(const TierRulesConfig& config);
+bool HasLimitOf(Limit::Unit unit, const TierRulesConfig& config);
 // Its parts, for who can say where in a file they stand.
 Status CheckLimit(const Limit& limit);
 Status CheckLimits(const Limits& limits, bool of_party = false);  // of a party: there may be totals among them

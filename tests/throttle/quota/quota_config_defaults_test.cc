@@ -34,6 +34,21 @@ TEST(QuotaConfigReader, WarnsOfLimitsThatAProfileHasAndAQuotaDoesNotState) {
   EXPECT_EQ(config.quotas.at("gpt-4o"), ModelQuota{.max_rpm = 100});
 }
 
+TEST(QuotaConfigReader, WarnsOfMoneyThatIsLimitedAndNotCounted) {
+  const auto warnings_of = [](const std::string& prices) {
+    QuotaConfig config;
+    Strings warnings;
+    const std::string users = "tiers: {users: {\"*\": [{money: 5, per: day}]}}";
+    EXPECT_EQ(ReadText("quota: {prices: " + prices + ", " + users + "}", &config, &warnings).message(), "");
+    return warnings;
+  };
+  const Strings warned{
+      "there are limits of money, and prices has no \"*\": a model that is not named there costs nothing"};
+  EXPECT_EQ(warnings_of("{}"), warned);
+  EXPECT_EQ(warnings_of("{gpt-4o: {input: 1, output: 2}}"), warned);
+  EXPECT_EQ(warnings_of("{\"*\": {input: 1, output: 2}}"), Strings{});
+}
+
 TEST(QuotaConfigReader, AnEmptyListOfProvidersIsNone) {
   const auto knows = [](const std::string& section, std::string_view model) {
     QuotaConfig config;

@@ -155,10 +155,12 @@ TEST(QuotaConfigReader, ErrorsSayWhereWhatAndWhatWasExpected) {
       {limit("{requests: 1, per: 1.00001}"),
        "w.yaml:4:34: quota.tiers.default.model[0].per: found 1.00001, expected whole milliseconds"},
       {limit("{money: 0, per: 1}"),
-       "w.yaml:4:23: quota.tiers.default.model[0].money: found \"0\", expected a number within 0.000001..1000000000 (of "
+       "w.yaml:4:23: quota.tiers.default.model[0].money: found \"0\", expected a number within 0.000001..1000000000 "
+       "(of "
        "money)"},
       {limit("{money: 2.50, per: 1d, burst: 2}"),
-       "w.yaml:4:45: quota.tiers.default.model[0].burst: found \"2\", expected a number within 2.5..1000000000 (of money)"},
+       "w.yaml:4:45: quota.tiers.default.model[0].burst: found \"2\", expected a number within 2.5..1000000000 (of "
+       "money)"},
       {limit("{in_flight: 2, per: 1d}"), "w.yaml:4:30: quota.tiers.default.model[0]: found the key \"per\""},
       {limit("{requests: 1, per: week}"),
        "w.yaml:4:34: quota.tiers.default.model[0].per: found week, expected a length (7d, 1h, 60s), or day or month"},

@@ -239,6 +239,8 @@ TEST(QuotaLimiterConfig, ChecksWhatItIsGiven) {
   EXPECT_TRUE(CheckQuotaConfig({}).ok());
   EXPECT_FALSE(CheckQuotaConfig({.quotas = {{"m", Rpm(-1)}}}).ok());
   EXPECT_FALSE(CheckQuotaConfig({.quotas = {{"", Rpm(1)}}}).ok());
+  EXPECT_FALSE(CheckQuotaConfig({.prices = {{"m", {.input = -1}}}}).ok());
+  EXPECT_FALSE(CheckQuotaConfig({.prices = {{"m", {.output = kMostAmount + 1}}}}).ok());
   EXPECT_FALSE(CheckQuotaConfig({.reservation_ttl = 0s}).ok());
   EXPECT_FALSE(CheckQuotaConfig({.reservation_ttl = 25h}).ok());
   QuotaConfig config;

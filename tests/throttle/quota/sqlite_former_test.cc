@@ -219,6 +219,33 @@ TEST_F(SqliteFormer, WhatIsOldIsForgottenAsEver) {
   EXPECT_EQ(reader.Ask("SELECT models || ':' || tiers FROM weir_counts"), "0:0");
 }
 
+// Form 4 knew no money, and nothing of a reservation's use before its end.
+TEST_F(SqliteFormer, Form4KeepsItsReservations) {
+  std::string open;
+  std::string expired;
+  {
+    const auto store = Open();
+    const auto hold = [&](int64_t tokens) {
+      return store->Run(
+          Charge{.model = "o1", .mode = Charge::Mode::kHold, .tokens = tokens, .hold_for = std::chrono::minutes(10)});
+    };
+    expired = hold(9).reservation;
+    clock_.Advance(hours(1));
+    open = hold(40).reservation;
+  }
+  Write(
+      "ALTER TABLE weir_reservations DROP COLUMN money; ALTER TABLE weir_reservations DROP COLUMN used;"
+      "ALTER TABLE weir_reservations DROP COLUMN used_money; ALTER TABLE weir_ended DROP COLUMN used;"
+      "ALTER TABLE weir_ended DROP COLUMN used_money; PRAGMA user_version = 4");
+  const auto store = Open();
+  EXPECT_EQ(UsageOf(*store, "o1").tpm, 40);
+  EXPECT_EQ(store->Run(Settlement{.reservation = open, .tokens = 30, .extend = hours(1)}).reserved_tokens, 40);
+  EXPECT_EQ(store->Run(Settlement{.reservation = open}).actual_tokens, 30);
+  EXPECT_TRUE(store->Run(Settlement{.reservation = expired, .tokens = 5}).late);
+  EXPECT_EQ(UsageOf(*store, "o1").tpm, 35);
+  EXPECT_EQ(Foreigner(path_).Ask("PRAGMA user_version"), "5");
+}
+
 // Form 2 did not know how reservations ended, nor who stated a quota; form 1 had sums that could be wrong.
 TEST_F(SqliteFormer, Forms1And2KeepTheirCountsAndTheirOpenReservations) {
   for (const char* version : {"1", "2"}) {

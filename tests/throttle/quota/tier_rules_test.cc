@@ -198,6 +198,8 @@ TEST(CheckLimit, RefusesWhatIsOutOfRange) {
   };
   EXPECT_TRUE(with([](Limit& l) { l.amount = kMostAmount; }));
   EXPECT_TRUE(with([](Limit& l) { l.per = 1s; }));
+  EXPECT_FALSE(with([](Limit& l) { l.unit = Limit::Unit::kCalls; })) << "under way for an hour alone";
+  EXPECT_TRUE(with([](Limit& l) { l.unit = Limit::Unit::kCalls, l.per = kCallCounts; }));
   EXPECT_TRUE(with([](Limit& l) { l.per = 366 * kDay; }));
   EXPECT_FALSE(with([](Limit& l) { l.amount = 0; }));
   EXPECT_FALSE(with([](Limit& l) { l.amount = -1; }));

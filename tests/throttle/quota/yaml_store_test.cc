@@ -41,7 +41,7 @@ state:
     day_count: 42
 )";
 
-std::unique_ptr<YamlQuotaStore> MustOpen(const std::string& path, const WallClock& clock,
+std::unique_ptr<YamlQuotaStore> MustOpenYaml(const std::string& path, const WallClock& clock,
                                          const YamlStoreOptions& options = {.persist_every = 0s}) {
   Result<std::unique_ptr<YamlQuotaStore>> store = YamlQuotaStore::Open(path, options, clock);
   EXPECT_TRUE(store.ok()) << store.status().message();
@@ -52,7 +52,7 @@ StoreUnderTest OpenYaml(const WallClock& clock, const StoreBounds& bounds) {
   const auto directory = std::make_shared<TempDirectory>();
   const YamlStoreOptions options{.memory = {.max_models = bounds.max_models, .max_tier_keys = bounds.max_tier_keys},
                                  .persist_every = 1ms};
-  return {.keep = directory, .store = MustOpen(*directory / "quota.yaml", clock, options)};
+  return {.keep = directory, .store = MustOpenYaml(*directory / "quota.yaml", clock, options)};
 }
 
 INSTANTIATE_TEST_SUITE_P(Yaml, QuotaStoreSuite,
@@ -203,7 +203,7 @@ TEST(QuotaYaml, TenThousandModelsAreReadBack) {
 
 class YamlStore : public testing::Test {
  protected:
-  std::unique_ptr<YamlQuotaStore> Open() { return MustOpen(path_, clock_); }
+  std::unique_ptr<YamlQuotaStore> Open() { return MustOpenYaml(path_, clock_); }
   std::string ErrorOfOpening() {
     const auto store = YamlQuotaStore::Open(path_, {.persist_every = 0s}, clock_);
     EXPECT_FALSE(store.ok());
@@ -284,7 +284,7 @@ TEST_F(YamlStore, WhoseAQuotaIsIsKept) {
 }
 
 TEST_F(YamlStore, IsWrittenByItselfWhereSomethingChanged) {
-  const auto store = MustOpen(path_, clock_, {.persist_every = 1ms});
+  const auto store = MustOpenYaml(path_, clock_, {.persist_every = 1ms});
   ASSERT_TRUE(Take(*store, 900).fits());
   const auto written = [&] { return TextOf(path_).find("count: 900") != std::string::npos; };
   const auto give_up = std::chrono::steady_clock::now() + 60s;
