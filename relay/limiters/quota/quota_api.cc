@@ -70,10 +70,10 @@ HttpResponse ResponseTo(const Decision& decision, std::string_view model, int64_
   return JsonResponse(status, WriteDecision(decision, model, tokens));
 }
 
-HttpResponse ResponseTo(const Settled& settled) {
+HttpResponse ResponseTo(QuotaRoute::Call call, const Settled& settled) {
   switch (settled.code) {
     case Settled::Code::kSettled:
-      return JsonResponse(200, settled.extended_to > Duration() ? WriteExtended(settled) : WriteSettled(settled));
+      return JsonResponse(200, call == QuotaRoute::Call::kExtend ? WriteExtended(settled) : WriteSettled(settled));
     case Settled::Code::kUnknownReservation:
       return ErrorResponse(404, NameOf(settled.code), settled.reason);
     case Settled::Code::kInvalidTokens:
@@ -149,7 +149,7 @@ void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done) {
 void QuotaApi::Settle(Call call, const HttpRequest& request, const Done& done) {
   QuotaCallBody body;
   if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
-  SubmitSettlement(limiter_, call, body, [done](const Settled& settled) { done(ResponseTo(settled)); });
+  SubmitSettlement(limiter_, call, body, [call, done](const Settled& settled) { done(ResponseTo(call, settled)); });
 }
 
 HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRequest& request) {

@@ -111,12 +111,13 @@ std::string WriteDecision(const Decision& decision, std::string_view model, int6
 
 std::string WriteSettled(const Settled& settled) {
   return Object([&](JsonWriter& json) {
-    json.Member("settled").Bool(settled.ok());
+    json.Member("settled").Bool(settled.extended_to == Duration());
     json.Member("model").String(settled.model);
     json.Member("reserved_tokens").Number(settled.reserved_tokens);
     json.Member("actual_tokens").Number(settled.actual_tokens);
     if (settled.cost) json.Member("cost").Number(InMoney(*settled.cost));
     if (settled.late) json.Member("late").Bool(true);
+    if (settled.extended_to > Duration()) json.Member("ttl_seconds").Number(ToSeconds(settled.extended_to));
   });
 }
 
@@ -125,8 +126,6 @@ std::string WriteExtended(const Settled& settled) {
     json.Member("extended").Bool(true);
     json.Member("model").String(settled.model);
     json.Member("reserved_tokens").Number(settled.reserved_tokens);
-    if (settled.actual_tokens > 0) json.Member("actual_tokens").Number(settled.actual_tokens);
-    if (settled.cost) json.Member("cost").Number(InMoney(*settled.cost));
     json.Member("ttl_seconds").Number(ToSeconds(settled.extended_to));
   });
 }

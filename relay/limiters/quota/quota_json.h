@@ -11,7 +11,7 @@ namespace weir {
 // Of one line each, without spaces.
 std::string WriteDecision(const Decision& decision, std::string_view model, int64_t tokens);
 std::string WriteSettled(const Settled& settled);
-std::string WriteExtended(const Settled& settled);
+std::string WriteExtended(const Settled& settled);  // of extend alone; a commit so far is a settlement to come
 std::string WriteModel(const ModelStats& stats);
 std::string WriteModels(const AllModelStats& all);
 // How a tier's key is shown: an API key is a secret, also in the logs of who asks.

@@ -151,18 +151,27 @@ std::string Headline(const dom::element& decision, std::string_view yes) {
   return line + "\n";
 }
 
+// Of money in decimals, of all else whole.
+std::string AmountOf(const dom::element& tier, std::string_view name) {
+  int64_t whole = 0;
+  if (tier[name].get(whole) == simdjson::SUCCESS) return std::to_string(whole);
+  return FormatNumber(Real(tier, name));
+}
+
 std::string TierTable(const dom::element& decision) {
   dom::array tiers;
   if (decision["tiers"].get(tiers) != simdjson::SUCCESS) return "";
   std::vector<Cells> rows = {{"  tier", "counted for", "limit", "used", "left"}};
   for (const dom::element tier : tiers) {
     const std::string period = Escaped(Text(tier, "per"));
-    std::string limit = std::to_string(Whole(tier, "amount")) + " " + Escaped(Text(tier, "unit")) + " in " +
-                        (period.empty() ? InWords(FromSeconds(std::clamp(Real(tier, "per_seconds"), 0.0, 1e9)))
-                                        : "the " + period + " that ends " + Escaped(Text(tier, "ends")));
-    if (Whole(tier, "burst") > 0) limit += ", " + std::to_string(Whole(tier, "burst")) + " at once";
+    const Duration per = FromSeconds(std::clamp(Real(tier, "per_seconds"), 0.0, 1e9));
+    std::string limit = AmountOf(tier, "amount") + " " + Escaped(Text(tier, "unit"));
+    limit += !period.empty()          ? " in the " + period + " that ends " + Escaped(Text(tier, "ends"))
+             : per > Duration::zero() ? " in " + InWords(per)
+                                      : " at once";
+    if (Real(tier, "burst") > 0) limit += ", " + AmountOf(tier, "burst") + " at once";
     rows.push_back({"  " + Escaped(Text(tier, "tier")), Escaped(Text(tier, "key")), std::move(limit),
-                    std::to_string(Whole(tier, "used")), std::to_string(Whole(tier, "remaining"))});
+                    AmountOf(tier, "used"), AmountOf(tier, "remaining")});
   }
   return rows.size() > 1 ? Aligned(rows, false) : "";
 }
@@ -268,11 +277,13 @@ std::optional<std::string> SettledWords(std::string_view json, std::string_view 
     return std::string(done) + ": " + Escaped(Text(settled, "model")) + ", " +
            std::to_string(Whole(settled, "reserved_tokens")) + " tokens, for " +
            InWords(std::chrono::seconds(Whole(settled, "ttl_seconds"))) + "\n";
-  if (!Flag(settled, "settled")) return std::nullopt;
-  const char* late = Flag(settled, "late") ? " (late: it had been given back)" : "";
+  const int64_t goes_on = Whole(settled, "ttl_seconds");
+  if (!Flag(settled, "settled") && goes_on == 0) return std::nullopt;
+  std::string more = Flag(settled, "late") ? " (late: it had been given back)" : "";
+  if (goes_on > 0) more = " so far; it has " + InWords(std::chrono::seconds(goes_on)) + " more";
   return std::string(done) + ": " + Escaped(Text(settled, "model")) + ", " +
          std::to_string(Whole(settled, "reserved_tokens")) + " tokens were reserved, " +
-         std::to_string(Whole(settled, "actual_tokens")) + " used" + late + "\n";
+         std::to_string(Whole(settled, "actual_tokens")) + " used" + more + "\n";
 }
 
 std::optional<bool> IsAllowed(std::string_view json) {

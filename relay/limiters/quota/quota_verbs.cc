@@ -26,6 +26,10 @@ constexpr Argument kInstance{"--instance", &Flags::instance, "the GPU instance t
 constexpr Argument kQos{"--qos", &Flags::qos,
                         "the class of service: premium, standard, free, or those of the configuration", "qos"};
 constexpr Argument kCharge{"--charge", &Flags::charge, "and count it, where it is allowed", "charge"};
+constexpr Argument kKey{"--idempotency-key", &Flags::idempotency_key,
+                        "a word for this request: sent again with the same one, it counts once", "idempotency_key"};
+constexpr Argument kPartial{"--partial", &Flags::partial,
+                            "the call goes on: what it has used so far, all together; it has more time", "partial"};
 constexpr Argument TimeToLive(const char* meaning) {
   return {"--ttl", &Flags::ttl_seconds, meaning, "ttl_seconds", false, 1, 86400};
 }
@@ -33,6 +37,7 @@ constexpr Argument kTimeToLive = TimeToLive(
     "seconds after which it is given back, if nobody settles or extends it before (default: the configuration's, or "
     "600)");
 constexpr Argument kMoreTime = TimeToLive("seconds that it has from now (default: the configuration's, or 600)");
+constexpr Argument kPartialTime = TimeToLive("with --partial: seconds that it has from now");
 constexpr Argument kReservation{"RESERVATION", &Flags::reservation, "what reserve answered", "reservation", true};
 constexpr Argument kPrompt{"PROMPT", &Flags::prompt, "the prompt's tokens", "prompt_tokens", true};
 constexpr Argument kOutput{"OUTPUT", &Flags::output, "the output's", "output_tokens", true};
@@ -90,7 +95,7 @@ constexpr QuotaVerb kVerbs[] = {
                "  weir quota decide gpt-4o 900\n"
                "  weir quota decide gpt-4o 900 --charge && call-the-model\n"
                "  weir quota decide gpt-4o 900 --user alice --qos premium --json",
-     .arguments = {&kModel, &kEstimate, &kUser, &kTenant, &kApiKey, &kInstance, &kQos, &kCharge},
+     .arguments = {&kModel, &kEstimate, &kUser, &kTenant, &kApiKey, &kInstance, &kQos, &kCharge, &kKey},
      .call = Call::kDecide,
      .yes = "allowed"},
     {.name = "reserve",
@@ -101,7 +106,7 @@ constexpr QuotaVerb kVerbs[] = {
                "  weir quota reserve gpt-4o 900\n"
                "  id=$(weir quota reserve gpt-4o 900 --ttl 30 --json | jq -r .reservation)\n"
                "  weir quota commit \"$id\" --prompt 412 --output 301",
-     .arguments = {&kModel, &kEstimate, &kUser, &kTenant, &kApiKey, &kInstance, &kQos, &kTimeToLive},
+     .arguments = {&kModel, &kEstimate, &kUser, &kTenant, &kApiKey, &kInstance, &kQos, &kTimeToLive, &kKey},
      .call = Call::kReserve,
      .yes = "reserved"},
     {.name = "commit",
@@ -111,8 +116,9 @@ constexpr QuotaVerb kVerbs[] = {
                "\n"
                "Examples:\n"
                "  weir quota commit \"$id\" 713\n"
-               "  weir quota commit \"$id\" --prompt 412 --output 301",
-     .arguments = {&kReservation, &kUsed, &kPromptUsed, &kOutputUsed},
+               "  weir quota commit \"$id\" --prompt 412 --output 301\n"
+               "  weir quota commit \"$id\" --prompt 412 --output 150 --partial --ttl 60",
+     .arguments = {&kReservation, &kUsed, &kPromptUsed, &kOutputUsed, &kPartial, &kPartialTime},
      .add_more = CheckCommit,
      .call = Call::kCommit,
      .yes = "committed"},
@@ -133,7 +139,7 @@ constexpr QuotaVerb kVerbs[] = {
     {.name = "record",
      .meaning = "counts a request that was made, whatever the limits",
      .footer = "Example:\n  weir quota record gpt-4o 412 301",
-     .arguments = {&kModel, &kPrompt, &kOutput, &kUser, &kTenant, &kApiKey, &kInstance, &kQos},
+     .arguments = {&kModel, &kPrompt, &kOutput, &kUser, &kTenant, &kApiKey, &kInstance, &kQos, &kKey},
      .call = Call::kRecord,
      .yes = "recorded"},
     {.name = "explain",

@@ -26,6 +26,8 @@ struct QuotaFlags {
   std::optional<int64_t> tokens, prompt, output;
   std::optional<int64_t> ttl_seconds;
   bool charge = false;
+  bool partial = false;
+  std::string idempotency_key;
   std::string user, tenant, api_key, instance, qos;
   std::optional<int64_t> rpm, tpm, rpd;
   bool all = false;
@@ -55,7 +57,7 @@ struct QuotaVerb {
   std::string_view name;
   std::string_view meaning;
   std::string_view footer;  // examples, after what else is to be said
-  std::array<const QuotaArgument*, 8> arguments{};
+  std::array<const QuotaArgument*, 9> arguments{};
   void (*add_more)(CommandLine& line, QuotaFlags& flags) = nullptr;  // what the table cannot say
   std::optional<QuotaRoute::Call> call{};                            // none: the verb does something of its own
   std::optional<QuotaRoute::Call> call_for_all{};                    // where no model is named

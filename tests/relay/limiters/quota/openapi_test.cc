@@ -161,17 +161,28 @@ TEST_F(OpenApiAnswers, AreTheDocumentedOnesAndEachIsGiven) {
                                              .per = std::chrono::hours(1),
                                              .burst = 1000},
                                             {.kind = Limit::Kind::kCalendarMonth, .amount = 1000}};
+  config.prices = {{"m", {.input = 2'500'000, .output = 10'000'000}}};
+  config.tiers.users = {{"*",
+                         {{.unit = Limit::Unit::kMoney, .amount = 5 * kMoneyUnit, .per = std::chrono::hours(1)},
+                          {.unit = Limit::Unit::kCalls, .amount = 9, .per = kCallCounts}}}};
   ApiWorld world(config);
   for (const Call end : {Call::kCommit, Call::kRefund}) {
     const std::string id = R"({"reservation":")" + Reserve(world);
     const std::string commit = id + R"(","tokens":1})";
     See(Call::kExtend, world.Ask(Call::kExtend, id + R"("})"));
+    if (end == Call::kCommit) See(end, world.Ask(end, id + R"(","tokens":0,"partial":true})"));
     See(end, world.Ask(end, end == Call::kCommit ? commit : id + R"("})"));
     See(Call::kExtend, world.Ask(Call::kExtend, id + R"("})"));
     See(Call::kCommit, world.Ask(Call::kCommit, id + R"(","tokens":2})"));
     if (end == Call::kCommit) See(Call::kRefund, world.Ask(Call::kRefund, id + R"("})"));
   }
   world.Ask(Call::kDecide, R"({"model":"m","tokens":60,"charge":true})");
+  for (const Call call : {Call::kDecide, Call::kReserve, Call::kRecord}) {
+    for (const char* tokens : {"1", "1", "2"}) {
+      const std::string more = call == Call::kDecide ? R"(,"charge":true)" : "";
+      See(call, world.Ask(call, R"({"model":"keyed","idempotency_key":"k","tokens":)" + (tokens + more) + "}"));
+    }
+  }
   See(Call::kDecide, world.Ask(Call::kDecide, R"({"model":"m","tokens":101})"));
   for (const char* model : {"m", "unlimited", "another"}) SeeAll(world.api, model);
   world.Ask(Call::kSetQuota, R"({"max_rpm":0,"max_tpm":0,"max_rpd":0})", "unlimited");

@@ -59,6 +59,60 @@ TEST(QuotaApi, AReservationIsExtended) {
   EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/open_reservations"), 1);
 }
 
+TEST(QuotaApi, AStreamCommitsWhatItHasUsedSoFar) {
+  QuotaConfig config{.providers = {Provider::kOpenAi}};
+  config.prices = {{"gpt-4o", {.input = 2'500'000, .output = 10'000'000}}};
+  ApiWorld world(config);
+  const HttpResponse reserved =
+      world.Ask(Call::kReserve, R"({"model":"gpt-4o","prompt_tokens":300,"output_tokens":600})");
+  EXPECT_EQ(Whole(reserved, "/tokens"), 900);
+  EXPECT_NE(reserved.body.find(R"("cost":0.00675,)"), std::string::npos) << reserved.body;
+  const std::string id = R"({"reservation":")" + Text(reserved, "/reservation");
+  const HttpResponse so_far =
+      world.Ask(Call::kCommit, id + R"(","prompt_tokens":300,"output_tokens":100,"partial":true,"ttl_seconds":3600})");
+  EXPECT_EQ(so_far.status, 200);
+  EXPECT_EQ(so_far.body,
+            R"({"settled":false,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":400,"cost":0.00175,)"
+            R"("ttl_seconds":3600})"
+            "\n");
+  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/open_reservations"), 1);
+  world.clock.Advance(1h);
+  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/rpd"), 1) << "the call was made";
+  const HttpResponse wrong = world.Ask(Call::kCommit, id + R"(","tokens":5,"ttl_seconds":60})");
+  EXPECT_EQ(Text(wrong, "/error/message"),
+            "ttl_seconds: found in a commit that ends the reservation, expected it with partial: true");
+}
+
+TEST(QuotaApi, ARequestThatIsSentAgainCountsOnce) {
+  ApiWorld world({.providers = {Provider::kOpenAi}});
+  const std::string ask = R"({"model":"gpt-4o","tokens":900,"idempotency_key":"k"})";
+  const HttpResponse first = world.Ask(Call::kReserve, ask);
+  const HttpResponse again = world.Ask(Call::kReserve, ask);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_NE(again.body.find(R"("again":true)"), std::string::npos) << again.body;
+  EXPECT_EQ(Text(again, "/reservation"), Text(first, "/reservation"));
+  const HttpResponse other = world.Ask(Call::kReserve, R"({"model":"gpt-4o","tokens":1,"idempotency_key":"k"})");
+  EXPECT_EQ(other.status, 422);
+  EXPECT_EQ(Text(other, "/code"), "key_reused");
+  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/tpm"), 900);
+}
+
+TEST(QuotaApi, TheHeaderIsAKeyTooAndTheBodyComesFirst) {
+  ApiWorld world({.providers = {Provider::kOpenAi}});
+  const auto take = [&](const std::string& more) {
+    HttpRequest request;
+    request.body = R"({"model":"gpt-4o","tokens":900,"charge":true)" + more + "}";
+    request.headers = {{"idempotency-key", "from the header"}};
+    HttpResponse response;
+    world.api.Answer(Call::kDecide, "", request, [&](HttpResponse answer) { response = std::move(answer); });
+    return response;
+  };
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(take("").status, 200);
+  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/rpm"), 1);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(take(R"(,"idempotency_key":"from the body")").status, 200);
+  EXPECT_EQ(Whole(world.Ask(Call::kModel, "", "gpt-4o"), "/usage/rpm"), 2);
+}
+
 TEST(QuotaApi, ARefundGivesTheRequestBackToo) {
   ApiWorld world({.providers = {Provider::kOpenAi}});
   const std::string id = Text(world.Ask(Call::kReserve, kAsk), "/reservation");

@@ -83,6 +83,43 @@ TEST_F(QuotaGrpcTest, AReservationIsExtendedAndSettledOnce) {
   EXPECT_EQ(MessageIn<v1::Settlement>(Call("Refund", refund)).reserved_tokens(), 300);
 }
 
+TEST_F(QuotaGrpcTest, AStreamTellsWhatItHasUsedAndWhatItCosts) {
+  UseQuotas(std::string(kTwoRequests) +
+            "  prices: {small: {input: 2.5, output: 10}}\n  tiers: {users: {\"*\": [{money: 0.01, per: month}, "
+            "{in_flight: 1}]}}\n");
+  Open();
+  v1::ReserveRequest reserve;
+  reserve.set_model("small");
+  reserve.set_user("alice");
+  reserve.set_prompt_tokens(300);
+  reserve.set_output_tokens(600);
+  reserve.set_idempotency_key("k");
+  const auto held = MessageIn<v1::Decision>(Call("Reserve", reserve));
+  EXPECT_EQ(held.cost_millionths(), 6750);
+  EXPECT_FALSE(held.again());
+  EXPECT_TRUE(MessageIn<v1::Decision>(Call("Reserve", reserve)).again());
+  v1::CommitRequest commit;
+  commit.set_reservation(held.reservation());
+  commit.set_prompt_tokens(300);
+  commit.set_output_tokens(100);
+  commit.set_partial(true);
+  const auto so_far = MessageIn<v1::Settlement>(Call("Commit", commit));
+  EXPECT_EQ(so_far.actual_tokens(), 400);
+  EXPECT_EQ(so_far.cost_millionths(), 1750);
+  EXPECT_GT(so_far.ttl_seconds(), 590);
+  reserve.set_idempotency_key("k2");
+  const auto second = MessageIn<v1::Decision>(Call("Reserve", reserve));
+  EXPECT_EQ(second.code(), "tier_exceeded");
+  ASSERT_EQ(second.tiers_size(), 2);
+  EXPECT_EQ(second.tiers(0).unit(), "money");
+  EXPECT_EQ(second.tiers(0).used(), 6750);
+  EXPECT_EQ(second.tiers(1).unit(), "calls");
+  EXPECT_EQ(second.tiers(1).remaining(), 0);
+  reserve.set_idempotency_key("k");
+  reserve.set_output_tokens(1);
+  EXPECT_TRUE(MessageOf(Call("Reserve", reserve)).starts_with("key_reused: "));
+}
+
 TEST_F(QuotaGrpcTest, RecordAndExplain) {
   UseQuotas(kTwoRequests);
   Open();

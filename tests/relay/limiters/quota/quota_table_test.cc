@@ -169,6 +169,22 @@ TEST(QuotaTableTest, SaysThatShadowModeRefusesNothing) {
 TEST(QuotaTableTest, SaysWhatWasSettled) {
   EXPECT_EQ(SettledWords(R"({"settled":true,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":713})", "committed"),
             "committed: gpt-4o, 900 tokens were reserved, 713 used\n");
+  EXPECT_EQ(SettledWords(R"({"settled":false,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":500,)"
+                         R"("ttl_seconds":60})",
+                         "committed"),
+            "committed: gpt-4o, 900 tokens were reserved, 500 used so far; it has 1 min more\n");
+}
+
+TEST(QuotaTableTest, SaysMoneyInDecimalsAndCallsAtOnce) {
+  EXPECT_EQ(DecisionWords(R"({"allowed":true,"code":"ok","model":"m","tokens":9,"usage":{},"tiers":[)"
+                          R"({"tier":"total","key":"user:a","unit":"money","amount":12.5,"per_seconds":86400,)"
+                          R"("burst":20.25,"used":0.00175,"remaining":20},{"tier":"total","key":"user:a",)"
+                          R"("unit":"calls","amount":2,"used":1,"remaining":1}]})",
+                          "allowed"),
+            "allowed: m, 9 tokens\n"
+            "  tier   counted for  limit                              used     left\n"
+            "  total  user:a       12.5 money in 24 h, 20.25 at once  0.00175  20\n"
+            "  total  user:a       2 calls at once                    1        1\n");
 }
 
 }  // namespace
