@@ -18,6 +18,7 @@ bool NeedsNoEscape(char c) {
 }  // namespace
 
 std::optional<std::string> DecodePercent(std::string_view text, bool takes_zero_bytes) {
+  if (text.find('%') == text.npos) return std::string(text);
   std::string decoded;
   for (size_t n = 0; n < text.size(); ++n) {
     if (text[n] != '%') {

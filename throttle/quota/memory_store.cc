@@ -71,6 +71,9 @@ class Turn {
 
  private:
   const std::optional<ModelQuota>& FindCounts();
+  // It is a reservation that was made before.
+  bool WasMade(ChargeAnswer* answer);
+  bool Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswer* answer);
   bool HasRoom() const;
   bool Enter(ChargeAnswer* answer);
   void TellUsage(ChargeAnswer* answer) const;
@@ -90,17 +93,25 @@ class Turn {
 bool Turn::Run(bool last, ChargeAnswer* answer) {
   const std::optional<ModelQuota>& quota = FindCounts();
   has_quota_ = quota.has_value();
-  if (charge_.holds() && charge_.token && counts_ != nullptr) {
-    if (const Hold* made = counts_->FindMade(*charge_.token)) {
-      answer->again = {.tokens = made->charged.tokens};
-      answer->reservation = FormatReservationId(*charge_.token, charge_.model);
-      answer->quota = quota;
-      TellUsage(answer);
-      return true;
-    }
-  }
-  Judge(charge_, quota, MemoryCounts(counts_, shard_.meters, now_), answer);
+  const bool was_made = charge_.token != nullptr && WasMade(answer);
+  if (!was_made && !Decide(quota, last, answer)) return false;
+  answer->quota = quota;
+  TellUsage(answer);
+  if (across_lock_.owns_lock()) across_lock_.unlock();
+  if (has_new_names_) shards_.SweepInPassing(shard_, now_);
+  return true;
+}
 
+bool Turn::WasMade(ChargeAnswer* answer) {
+  const Hold* made = charge_.holds() && counts_ != nullptr ? counts_->FindMade(*charge_.token) : nullptr;
+  if (made == nullptr) return false;
+  answer->again = {.tokens = made->charged.tokens};
+  answer->reservation = FormatReservationId(*charge_.token, charge_.model);
+  return true;
+}
+
+bool Turn::Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswer* answer) {
+  Judge(charge_, quota, MemoryCounts(counts_, shard_.meters, now_), answer);
   const bool force = charge_.forces();
   const bool fits = answer->fits();
   if (((fits && (quota || !charge_.refuse_unknown)) || force) && !IsNothing(charge_)) {
@@ -110,10 +121,6 @@ bool Turn::Run(bool last, ChargeAnswer* answer) {
     if (has_new_names_ || !has_room) answer->nearly_full = shards_.NearlyFull();
     if (!has_room && fits) answer->code = QuotaCode::kTooManyNames;
   }
-  answer->quota = quota;
-  TellUsage(answer);
-  if (across_lock_.owns_lock()) across_lock_.unlock();
-  if (has_new_names_) shards_.SweepInPassing(shard_, now_);
   return true;
 }
 

@@ -60,36 +60,36 @@ size_t ModelCounts::MakeMeters(const Charge& charge, WallTime now, ModelCounts& 
 }
 
 void ModelCounts::Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters) {
-  EnterParts(charge, now, meters, false);
+  EnterParts(charge, now, meters, nullptr);
 }
 
 void ModelCounts::Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters,
                         const ReservationToken& token) {
-  holds_.Add(token, EnterParts(charge, now, meters, true));
+  Hold hold{.deadline = now + charge.hold_for, .hold_for = charge.hold_for, .charged = AmountsOf(charge)};
+  EnterParts(charge, now, meters, &hold);
+  holds_.Add(token, std::move(hold));
 }
 
-Hold ModelCounts::EnterParts(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, bool pin) {
-  Hold hold{
-      .deadline = now + charge.hold_for,
-      .hold_for = charge.hold_for,
-      .charged = AmountsOf(charge),
-  };
+void ModelCounts::EnterParts(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, Hold* hold) {
   if (charge.requests > 0) {
-    hold.request_ref = requests_.Add(now, charge.requests);
-    hold.day = day_.Add(now, charge.requests);
+    const WindowLog::Ref ref = requests_.Add(now, charge.requests);
+    const DayCount::Ref day = day_.Add(now, charge.requests);
+    if (hold != nullptr) hold->request_ref = ref, hold->day = day;
   }
-  if (charge.tokens > 0) hold.token_ref = tokens_.Add(now, charge.tokens);
+  if (charge.tokens > 0) {
+    const WindowLog::Ref ref = tokens_.Add(now, charge.tokens);
+    if (hold != nullptr) hold->token_ref = ref;
+  }
   for (size_t i = 0; i < charge.tiers.size(); ++i) {
     const Limit::Unit unit = charge.tiers[i].limit.unit;
     Meter* meter = meters[i];
     if (!meter) continue;
-    const int64_t amount = hold.charged.Of(unit);
+    const int64_t amount = AmountOf(charge, unit);
     const WindowLog::Ref ref = amount > 0 ? meter->Add(now, amount) : 0;
-    if (!pin) continue;
+    if (hold == nullptr) continue;
     meter->Pin();
-    hold.tiers.push_back({meter, unit, ref, charge.tiers[i].of_all_models});
+    hold->tiers.push_back({meter, unit, ref, charge.tiers[i].of_all_models});
   }
-  return hold;
 }
 
 size_t ModelCounts::Settle(const ReservationToken& token, const Settlement& settlement, WallTime now,

@@ -113,7 +113,7 @@ class ModelCounts {
   bool Forgettable() const { return !CountsAnything() && ended_.empty(); }
 
  private:
-  Hold EnterParts(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, bool pin);
+  void EnterParts(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, Hold* hold);
   void Expire(const ReservationToken& token, Hold hold);
   void SettleOpen(const ReservationToken& token, const Hold& open, const Settlement& settlement,
                   SettlementAnswer* answer);

@@ -49,8 +49,8 @@ Status CheckName(std::string_view what, std::string_view name) {
 
 std::string EscapeName(std::string_view name) {
   static constexpr std::string_view kHex = "0123456789ABCDEF";
+  if (std::ranges::none_of(name, IsEscaped)) return std::string(name);
   std::string escaped;
-  escaped.reserve(name.size());
   for (const char c : name) {
     if (IsEscaped(c)) {
       const auto byte = static_cast<uint8_t>(c);

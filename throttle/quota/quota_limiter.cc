@@ -78,7 +78,6 @@ QuotaLimiter::Rules::Rules(QuotaConfig c) : config(std::move(c)), tiers(config.t
 }
 
 const ModelPrice* QuotaLimiter::Rules::PriceOf(std::string_view model) const {
-  if (config.prices.empty()) return nullptr;
   const ModelPrice* price = prices.Find(model);
   return price != nullptr ? price : prices.Find("*");
 }
@@ -141,7 +140,7 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
     return refuse(QuotaCode::kInvalidTokens,
                   Printable(model) + ": " + std::to_string(request.tokens) + " tokens; they cannot be negative");
   tokens = std::min(request.tokens, kMostAmount);
-  if (const ModelPrice* price = rules.PriceOf(model))
+  if (const ModelPrice* price = rules.config.prices.empty() ? nullptr : rules.PriceOf(model))
     cost = CostOf(*price, {.tokens = tokens, .output = request.output_tokens});
   if (const std::string_view key = request.idempotency_key; !key.empty()) {
     if (key.size() > kMaxIdempotencyKeyBytes)
@@ -165,7 +164,7 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
 Charge QuotaLimiter::Question::ChargeOf(const Rules& rules) const {
   using Mode = Charge::Mode;
   const QuotaConfig& config = rules.config;
-  Charge charge{.model = model, .tokens = tokens, .money = cost.value_or(0), .token = token};
+  Charge charge{.model = model, .tokens = tokens, .money = cost.value_or(0), .token = token ? &*token : nullptr};
   switch (call) {
     case Call::kDecide:
     case Call::kExplain:
@@ -244,7 +243,8 @@ std::optional<ModelQuota> QuotaLimiter::DefaultQuota(std::string_view model) con
 }
 
 std::optional<ModelPrice> QuotaLimiter::PriceOf(std::string_view model) const {
-  const ModelPrice* price = rules()->PriceOf(model);
+  const Rules& rules = *this->rules();
+  const ModelPrice* price = rules.config.prices.empty() ? nullptr : rules.PriceOf(model);
   return price != nullptr ? std::optional(*price) : std::nullopt;
 }
 
@@ -266,7 +266,7 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
 
   Decision& d = *decision;
   d.code = question.denied ? QuotaCode::kDenied : reused ? QuotaCode::kKeyReused : answer.code;
-  d.cost = question.cost;
+  if (question.cost) d.cost = *question.cost;
   d.again = answer.again.has_value();
   if (question.is_alias) d.counted_as = question.model;
   if (records) {

@@ -34,8 +34,8 @@ Settled QuotaLimiter::Conclude(const Settlement& settlement, SettlementAnswer& a
                   .late = answer.late,
                   .again = answer.again,
                   .time_left = answer.time_left};
-  if (settlement.tokens && settled.ok() && settled.actual_tokens == *settlement.tokens && PriceOf(settled.model))
-    settled.cost = settlement.money;
+  const bool is_priced = settlement.tokens && settled.ok() && settled.actual_tokens == *settlement.tokens;
+  if (is_priced && PriceOf(settled.model)) settled.cost = settlement.money;
   if (settlement.extend) settled.extended_to = std::max(*settlement.extend, answer.time_left);
   Observe(settlement, settled);
   return settled;
@@ -62,7 +62,7 @@ Settlement QuotaLimiter::SettlementOf(std::string_view reservation, const std::o
   Settlement settlement{.reservation = reservation};
   if (!use) return settlement;
   settlement.tokens = use->tokens;
-  if (config()->prices.empty()) return settlement;
+  if (rules()->config.prices.empty()) return settlement;
   const std::optional<ReservationId> id = ParseReservationId(reservation);
   const std::optional<ModelPrice> price = id ? PriceOf(id->model) : std::nullopt;
   if (price) settlement.money = CostOf(*price, *use);

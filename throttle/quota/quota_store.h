@@ -86,9 +86,9 @@ struct Charge {
   std::optional<ModelQuota> default_quota;  // where the store has none stated for the model; none: it is unknown
   bool refuse_unknown = false;              // an unknown model: nothing is charged but by force
   Duration hold_for{};                      // of a reservation: the time to live
-  // Of a reservation that may be asked for again: its token, which nobody else has. Where it is open, or has ended by
-  // what was used, nothing is charged, and it is answered as ChargeAnswer::again.
-  std::optional<ReservationToken> token;
+  // Of a reservation that may be asked for again: its token, which nobody else has. Where it is open, or has ended, but
+  // for a refund before it had used anything, nothing is charged, and it is answered as ChargeAnswer::again.
+  const ReservationToken* token = nullptr;
   bool may_name = true;  // false: what needs a new name is refused (kTooManyNames), as if there were no room
 
   bool charges() const { return mode != Mode::kPeek; }

@@ -3,9 +3,10 @@
 #include <openssl/evp.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): arc4random_buf
 
-#include <charconv>
+#include <array>
 #include <cstring>
 
+#include "config/text/hex.h"
 #include "throttle/quota/quota.h"
 
 namespace weir {
@@ -14,10 +15,10 @@ namespace {
 constexpr size_t kHexDigits = 16;  // of a half
 
 bool ReadHalf(std::string_view text, uint64_t* half) {
-  for (const char c : text)
-    if (c >= 'A' && c <= 'F') return false;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), *half, 16);
-  return error == std::errc() && stop == text.data() + text.size();
+  std::array<uint8_t, sizeof *half> bytes{};
+  if (!FromHex(text, bytes.data(), bytes.size())) return false;
+  for (const uint8_t byte : bytes) *half = *half << 8 | byte;
+  return true;
 }
 
 }  // namespace
@@ -48,11 +49,13 @@ ReservationToken NamedReservationToken(std::initializer_list<std::string_view> t
 
 std::string FormatReservationId(const ReservationToken& token, std::string_view model) {
   static constexpr std::string_view kHex = "0123456789abcdef";
+  std::array<char, 2 * kHexDigits + 1> digits{};
+  digits.back() = '@';
+  for (size_t i = 0; i < 2 * kHexDigits; ++i) digits[i] = kHex[token[i / kHexDigits] >> (60 - i % kHexDigits * 4) & 15];
+  const std::string name = EscapeName(model);
   std::string id;
-  id.reserve(2 * kHexDigits + 1 + model.size());
-  for (const uint64_t half : token)
-    for (int shift = 60; shift >= 0; shift -= 4) id += kHex[half >> shift & 15];
-  return id.append("@").append(EscapeName(model));
+  id.reserve(digits.size() + name.size());
+  return id.append(digits.data(), digits.size()).append(name);
 }
 
 std::optional<ReservationId> ParseReservationId(std::string_view id) {

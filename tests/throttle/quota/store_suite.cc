@@ -34,7 +34,7 @@ ChargeAnswer QuotaStoreSuite::Run(Charge::Mode mode, std::string_view model, con
       .default_quota = ask.quota,
       .refuse_unknown = ask.refuse_unknown,
       .hold_for = ask.hold_for,
-      .token = ask.token,
+      .token = ask.token ? &*ask.token : nullptr,
   });
 }
 

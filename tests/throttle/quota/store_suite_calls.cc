@@ -200,7 +200,7 @@ TEST_P(QuotaStoreSuite, AnotherHandleKnowsTheNamesAndTheUse) {
                                                .tokens = 900,
                                                .default_quota = kQuota,
                                                .hold_for = seconds(10),
-                                               .token = kName});
+                                               .token = &kName});
   ASSERT_TRUE(again.again);
   EXPECT_EQ(again.reservation, held);
   EXPECT_EQ(other->Run(Settlement{.reservation = held}).actual_tokens, 200);

@@ -207,7 +207,7 @@ class SideBySide {
                                                   .tiers = tiers_,
                                                   .default_quota = quota_,
                                                   .hold_for = kTtls[0],
-                                                  .token = token});
+                                                  .token = &token});
     RC_ASSERT(answer.again.has_value());
     RC_ASSERT(answer.again->tokens == tokens_.at(id));
     RC_ASSERT(answer.reservation == ReservationOf(id));
@@ -233,7 +233,7 @@ class SideBySide {
                                                   .tiers_before_model = plan.before_model,
                                                   .default_quota = quota_,
                                                   .hold_for = hold_for,
-                                                  .token = token});
+                                                  .token = token ? &*token : nullptr});
     RC_ASSERT(!answer.again);
     RC_ASSERT(answer.code == expected.code);
     RC_ASSERT(answer.tier == expected.tier);

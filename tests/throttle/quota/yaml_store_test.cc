@@ -42,7 +42,7 @@ state:
 )";
 
 std::unique_ptr<YamlQuotaStore> MustOpenYaml(const std::string& path, const WallClock& clock,
-                                         const YamlStoreOptions& options = {.persist_every = 0s}) {
+                                             const YamlStoreOptions& options = {.persist_every = 0s}) {
   Result<std::unique_ptr<YamlQuotaStore>> store = YamlQuotaStore::Open(path, options, clock);
   EXPECT_TRUE(store.ok()) << store.status().message();
   return store.ok() ? std::move(store).value() : nullptr;
