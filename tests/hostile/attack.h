@@ -22,12 +22,16 @@ struct Attack {
   // An attack by many addresses may hold what many may.
   int addresses = 1;
   bool also_brief = true;
+  // What limiters count is kept until its window ends: it is bounded in number, and not given back when the attackers
+  // are gone.
+  bool is_counted = false;
 };
 
 std::vector<Attack> WriteAttacks();
 std::vector<Attack> ReadAttacks();
 std::vector<Attack> LiveAttacks();
 std::vector<Attack> FrameAttacks();
+std::vector<Attack> LimiterAttacks();
 
 // Where attacks come from; the quiet client is 127.0.0.200.
 inline std::string AttackerAddress(int n = 0) { return "127.0.0." + std::to_string(66 + n); }

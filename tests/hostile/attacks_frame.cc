@@ -4,6 +4,7 @@
 #include "relay/nostr/signature.h"
 #include "tests/hostile/attack.h"
 #include "tests/hostile/crowd.h"
+#include "tests/hostile/http2_bytes.h"
 
 namespace weir {
 namespace {
@@ -90,25 +91,6 @@ std::string Pages(Arena& arena, double scale) {
   }
   crowd.Run(Scaled(8s, scale), Reads::kAll, [&](size_t) { return piece; });
   return std::to_string(crowd.open()) + " still open";
-}
-
-// Of HTTP/2.
-std::string Http2Frame(char type, char flags, uint32_t stream, std::string_view payload) {
-  std::string frame;
-  for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift & 255);
-  frame += {type, flags};
-  for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(stream >> shift & 255);
-  return frame.append(payload);
-}
-
-constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-constexpr char kHeaders = 1;
-constexpr char kSettings = 4;
-constexpr char kWholeRequest = 5;  // END_STREAM and END_HEADERS
-
-// GET of a path; of host x.
-std::string HeaderBlock(const std::string& path) {
-  return "\x82\x86\x01\x01x\x04" + std::string(1, static_cast<char>(path.size())) + path;
 }
 
 // Each stream asks for much, and has no window for it.

@@ -62,7 +62,8 @@ struct Verdict {
 double MostGrowthMb(const Attack& attack) { return kMostGrowthMb * attack.addresses; }
 
 bool Verdict::GaveBack(const Attack& attack) const {
-  return kept_mb <= kMostKeptShare * MostGrowthMb(attack) && kept_own_mb <= 1;
+  const double share = attack.is_counted ? 1 : kMostKeptShare;
+  return kept_mb <= share * MostGrowthMb(attack) && kept_own_mb <= 1;
 }
 
 bool TooLate(const Latencies& during, const Latencies& before) {
@@ -114,7 +115,7 @@ Result<Verdict> Try(const Attack& attack, const Options& options) {
 
 int Run(const Options& options) {
   std::vector<Attack> attacks;
-  for (auto& more : {WriteAttacks(), LiveAttacks(), ReadAttacks(), FrameAttacks()})
+  for (auto& more : {WriteAttacks(), LiveAttacks(), ReadAttacks(), FrameAttacks(), LimiterAttacks()})
     attacks.insert(attacks.end(), more.begin(), more.end());
   std::printf("%-19s | %-29s | %-29s | %-18s |\n%-19s | %-29s | %-29s | %-18s |\n", "", "OK ms: p99 before, p99, max",
               "EOSE ms: p99 before, p99, max", "MiB: grown, kept", "attack", "", "", "");

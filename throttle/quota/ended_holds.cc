@@ -28,7 +28,7 @@ bool HoldEnd::AnswerTo(const Settlement& settlement, SettlementAnswer* answer) c
 void EndedHolds::Add(const ReservationToken& token, Ended ended) {
   due_.push_back({ended.kept_until, token});
   std::ranges::push_heap(due_, Later);
-  ended_.insert_or_assign(token, std::move(ended));
+  if (ended_.insert_or_assign(token, std::move(ended)).second) bound_.TakeAnyway(1);
 }
 
 EndedHolds::Ended* EndedHolds::Find(const ReservationToken& token, WallTime now) {
@@ -37,7 +37,7 @@ EndedHolds::Ended* EndedHolds::Find(const ReservationToken& token, WallTime now)
 }
 
 std::optional<EndedHolds::Ended> EndedHolds::TakeForgotten(WallTime now) {
-  while (!due_.empty() && (due_.front().kept_until <= now || due_.size() > kMostEnded)) {
+  while (!due_.empty() && (due_.front().kept_until <= now || due_.size() > kMostEnded || !bound_.HasRoom(0))) {
     std::ranges::pop_heap(due_, Later);
     const Due due = due_.back();
     due_.pop_back();
@@ -45,6 +45,7 @@ std::optional<EndedHolds::Ended> EndedHolds::TakeForgotten(WallTime now) {
     if (found == ended_.end() || found->second.kept_until != due.kept_until) continue;
     Ended ended = std::move(found->second);
     ended_.erase(found);
+    bound_.GiveBack(1);
     return ended;
   }
   return {};

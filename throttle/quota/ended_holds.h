@@ -39,11 +39,18 @@ class EndedHolds {
     WallTime kept_until;
   };
 
+  // The bound is of those of all models, and outlives it.
+  explicit EndedHolds(Bound& bound) : bound_(bound) {}
+  ~EndedHolds() { bound_.GiveBack(ended_.size()); }
+  EndedHolds(const EndedHolds&) = delete;
+  EndedHolds& operator=(const EndedHolds&) = delete;
+
   // In the place of what was said of it before.
   void Add(const ReservationToken& token, Ended ended);
   // Null: nothing is known of it.
   Ended* Find(const ReservationToken& token, WallTime now);
-  // The next that is to be forgotten. Nothing: all others are kept.
+  // The next that is to be forgotten: its time is over, or it is the oldest of too many, of this model or of all.
+  // Nothing: all others are kept.
   std::optional<Ended> TakeForgotten(WallTime now);
   bool empty() const { return ended_.empty(); }
   void ForEach(const auto& see) const {
@@ -57,6 +64,7 @@ class EndedHolds {
   };
   static bool Later(const Due& a, const Due& b) { return a.kept_until > b.kept_until; }
 
+  Bound& bound_;
   std::unordered_map<ReservationToken, Ended, HashReservationToken> ended_;
   std::vector<Due> due_;  // a heap, the next first; also what was replaced
 };

@@ -21,7 +21,7 @@ std::vector<std::unique_lock<std::mutex>> MemoryShards::LockAll() {
 ModelCounts* MemoryShards::NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) {
   if (bounded && !models_.Take(1)) return nullptr;
   Slot& slot = shard.slots.try_emplace(std::string(name.name)).first->second;
-  slot.counts = std::make_unique<ModelCounts>(meters_, across_mutex_, now);
+  slot.counts = std::make_unique<ModelCounts>(counts_, across_mutex_, now);
   slot.bounded = bounded;
   return slot.counts.get();
 }

@@ -17,6 +17,7 @@
 
 #include "config/bound.h"
 #include "config/text/name_hash.h"
+#include "throttle/quota/memory_store.h"
 #include "throttle/quota/model_counts.h"
 #include "throttle/quota/nearly_full.h"
 #include "throttle/quota/reservation_id.h"
@@ -43,8 +44,13 @@ class MemoryShards {
   static constexpr size_t kShards = 32;
 
   // The clock must outlive it.
-  MemoryShards(size_t max_models, size_t max_tier_keys, const WallClock& clock)
-      : clock_(clock), models_(max_models), meters_(max_tier_keys), across_{meters_, across_mutex_, WallTime()} {}
+  MemoryShards(const MemoryStoreOptions& options, const WallClock& clock)
+      : clock_(clock),
+        models_(options.max_models),
+        counts_{.meters = Bound(options.max_tier_keys),
+                .open_holds = Bound(options.max_reservations),
+                .ended_holds = Bound(options.max_reservations)},
+        across_{counts_, across_mutex_, WallTime()} {}
 
   Shard& Of(const HashedName& name) { return shards_[name.hash >> 32 & (kShards - 1)]; }
   std::array<Shard, kShards>& all() { return shards_; }
@@ -55,9 +61,13 @@ class MemoryShards {
   WallTime Now() const { return clock_.Now(); }
   uint64_t expired_reservations() const { return expired_reservations_.load(std::memory_order_relaxed); }
 
-  bool NearlyFull() const { return std::max(models_.fullness(), meters_.fullness()) >= kNearlyFull; }
+  bool NearlyFull() const {
+    return std::max(models_.fullness(), counts_.meters.fullness()) >= kNearlyFull || NearlyFullOfHolds();
+  }
+  bool NearlyFullOfHolds() const { return counts_.open_holds.fullness() >= kNearlyFull; }
+  bool HasRoomForHold() const { return counts_.open_holds.HasRoom(1); }
   bool HasRoomForModel() const { return models_.HasRoom(1); }
-  bool HasRoomForMeters(size_t count) const { return meters_.HasRoom(count); }
+  bool HasRoomForMeters(size_t count) const { return counts_.meters.HasRoom(count); }
 
   // bounded: it needs room of max_models; null: there is none.
   ModelCounts* NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now);
@@ -88,7 +98,7 @@ class MemoryShards {
 
   const WallClock& clock_;
   Bound models_;
-  Bound meters_;
+  CountBounds counts_;
   std::mutex across_mutex_;
   ModelCounts across_;
   std::array<Shard, kShards> shards_;  // after the bounds, to which its names are given back, and what it has pinned

@@ -142,7 +142,10 @@ const std::optional<ModelQuota>& Turn::FindCounts() {
 
 bool Turn::HasRoom() const {
   if (!counts_ && !has_quota_ && !(charge_.may_name && shards_.HasRoomForModel())) return false;
-  if (charge_.holds() && counts_ && !counts_->HasRoomToHold()) return false;
+  if (charge_.holds()) {
+    if (counts_ ? !counts_->HasRoomToHold() : !shards_.HasRoomForHold()) return false;
+    if (!charge_.may_name && shards_.NearlyFullOfHolds()) return false;
+  }
   const size_t missing = MissingMeters(charge_, shard_.meters);
   return missing == 0 || (charge_.may_name && shards_.HasRoomForMeters(missing));
 }
@@ -167,6 +170,8 @@ bool Turn::Enter(ChargeAnswer* answer) {
     }
     if (dropped > 0 && !force) return false;
     if (charge_.holds()) {
+      // Then it counts as a name, of which nobody may have too many.
+      if (shards_.NearlyFullOfHolds()) ++answer->new_names, has_new_names_ = true;
       const ReservationToken token = charge_.token ? *charge_.token : shard_.tokens.Next();
       counts_->Enter(charge_, now_, shard_.meters, token);
       answer->reservation = FormatReservationId(token, charge_.model);
@@ -188,8 +193,7 @@ void Turn::TellUsage(ChargeAnswer* answer) const {
 }  // namespace
 
 MemoryQuotaStore::MemoryQuotaStore(MemoryStoreOptions options, const WallClock& clock)
-    : max_models_(options.max_models),
-      shards_(std::make_unique<MemoryShards>(options.max_models, options.max_tier_keys, clock)) {}
+    : max_models_(options.max_models), shards_(std::make_unique<MemoryShards>(options, clock)) {}
 
 MemoryQuotaStore::~MemoryQuotaStore() = default;
 

@@ -17,6 +17,8 @@ class MemoryShards;
 struct MemoryStoreOptions {
   size_t max_models = 100'000;       // with anything that counts, without a quota; those with one always have room
   size_t max_tier_keys = 1'000'000;  // counts of tiers, of all models
+  // That are open, of all models; and as many more of which it is known how they ended.
+  size_t max_reservations = 250'000;
 };
 
 class MemoryQuotaStore : public QuotaStore {

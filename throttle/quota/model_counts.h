@@ -59,12 +59,23 @@ struct SameMeterKey {
 // How many of the meters (null: not there) the charge needs and has not.
 size_t MissingMeters(const Charge& charge, const std::vector<Meter*>& meters);
 
+// Of all models together.
+struct CountBounds {
+  Bound meters;
+  Bound open_holds;
+  Bound ended_holds;
+};
+
 class ModelCounts {
  public:
-  // The bound is of the meters of all models, and outlives it; so does the mutex of what is counted across them, which
-  // it takes where a reservation has a part there: nobody who calls these holds it, but where that is said.
-  ModelCounts(Bound& meter_bound, std::mutex& across_mutex, WallTime now)
-      : meter_bound_(meter_bound), across_mutex_(across_mutex), now_(now) {}
+  // The bounds outlive it; so does the mutex of what is counted across models, which it takes where a reservation has a
+  // part there: nobody who calls these holds it, but where that is said.
+  ModelCounts(CountBounds& bounds, std::mutex& across_mutex, WallTime now)
+      : meter_bound_(bounds.meters),
+        across_mutex_(across_mutex),
+        now_(now),
+        holds_(bounds.open_holds),
+        ended_(bounds.ended_holds) {}
   ~ModelCounts();
   ModelCounts(const ModelCounts&) = delete;
   ModelCounts& operator=(const ModelCounts&) = delete;
@@ -82,7 +93,7 @@ class ModelCounts {
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
   // One that was made before, and may be asked for again (Charge::token). Null: there is none.
   const Hold* FindMade(const ReservationToken& token);
-  bool HasRoomToHold() const { return holds_.size() < kMostOpenReservations; }
+  bool HasRoomToHold() const { return holds_.HasRoom(); }
   // The answer was kUnknown, and stays so where nothing is known of it. How many it found expired.
   size_t Settle(const ReservationToken& token, const Settlement& settlement, WallTime now, SettlementAnswer* answer);
 

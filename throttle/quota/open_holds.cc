@@ -7,6 +7,7 @@ namespace weir {
 void OpenHolds::Add(const ReservationToken& token, Hold hold) {
   const WallTime deadline = hold.deadline;
   holds_.emplace(token, std::move(hold));
+  bound_.TakeAnyway(1);
   PushDue(token, deadline);
 }
 
@@ -26,6 +27,7 @@ const Hold* OpenHolds::Find(const ReservationToken& token) const {
 std::optional<Hold> OpenHolds::Take(const ReservationToken& token) {
   auto node = holds_.extract(token);
   if (node.empty()) return {};
+  bound_.GiveBack(1);
   return std::move(node.mapped());
 }
 

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "config/bound.h"
 #include "throttle/quota/meter.h"
+#include "throttle/quota/quota_store.h"
 #include "throttle/quota/reservation_id.h"
 
 namespace weir {
@@ -38,6 +40,15 @@ struct Hold {
 class OpenHolds {
  public:
   using Item = std::pair<ReservationToken, Hold>;
+
+  // The bound is of those of all models, and outlives it.
+  explicit OpenHolds(Bound& bound) : bound_(bound) {}
+  ~OpenHolds() { bound_.GiveBack(holds_.size()); }
+  OpenHolds(const OpenHolds&) = delete;
+  OpenHolds& operator=(const OpenHolds&) = delete;
+
+  // Threads that add at once may go beyond it by one each.
+  bool HasRoom() const { return holds_.size() < kMostOpenReservations && bound_.HasRoom(1); }
 
   void Add(const ReservationToken& token, Hold hold);
   // Null: there is none. One whose deadline has come is there until it is taken.
@@ -70,6 +81,7 @@ class OpenHolds {
   std::optional<Item> PopDue(WallTime now);
   void Rebuild();
 
+  Bound& bound_;
   std::unordered_map<ReservationToken, Hold, HashReservationToken> holds_;
   std::vector<Due> due_;  // a heap, the next first; also some that were taken or extended
 };

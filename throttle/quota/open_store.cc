@@ -59,6 +59,10 @@ void Declare(SettingTable& table, QuotaStoreSettings& settings) {
             "models that are counted at once; a request for one more is refused until another is forgotten");
   table.Add("QUOTA_MAX_TIER_KEYS", &settings.max_tier_keys, {.min = 1, .max = 1e9, .unit = "counts"},
             "counts of tiers (user and model, instance, ...) that are kept at once");
+  table.Add(
+      "QUOTA_MAX_RESERVATIONS", &settings.max_reservations, {.min = 1, .max = 1e9, .unit = "reservations"},
+      "reservations that are open at once in a memory: or yaml: store, of some 300 bytes each; of as many it knows "
+      "how they ended");
   table.Add("QUOTA_PERSIST_MS", &settings.persist_every, {.min = 0, .max = 3'600'000, .unit = "ms"},
             "how often a yaml: store writes its file when something has changed; 0: only when it ends");
   table.Add("QUOTA_REDIS_TIMEOUT_MS", &settings.redis_timeout, {.min = 1, .max = 60'000, .unit = "ms"},
@@ -93,7 +97,9 @@ Status CheckQuotaStoreName(const std::string& name) {
 Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist) {
   const std::string& name = settings.store;
   if (Status checked = CheckQuotaStoreName(name); !checked.ok()) return checked;
-  const MemoryStoreOptions memory{.max_models = settings.max_models, .max_tier_keys = settings.max_tier_keys};
+  const MemoryStoreOptions memory{.max_models = settings.max_models,
+                                  .max_tier_keys = settings.max_tier_keys,
+                                  .max_reservations = settings.max_reservations};
   if (name == "memory") return std::unique_ptr<QuotaStore>(std::make_unique<MemoryQuotaStore>(memory));
   if (name.starts_with("redis")) return OpenRedis(settings);
   const std::string rest = name.substr(name.find(':') + 1);

@@ -83,6 +83,40 @@ TEST(MemoryQuotaStore, BoundsTheOpenReservationsOfAModelAndGivesExpiredOnesBackI
   EXPECT_TRUE(run(Mode::kHold).charged);
 }
 
+TEST(MemoryQuotaStore, BoundsTheReservationsOfAllModelsAndForgetsThoseThatEnded) {
+  ManualWallClock clock(kStart);
+  MemoryQuotaStore store({.max_reservations = 10}, clock);
+  const auto hold = [&](int model, bool may_name = true) {
+    return store.Run(Charge{.model = "m" + std::to_string(model),
+                            .mode = Mode::kHold,
+                            .tokens = 1,
+                            .hold_for = seconds(100),
+                            .may_name = may_name});
+  };
+  const auto commit = [&](const std::string& id) { return store.Run(Settlement{.reservation = id, .tokens = 1}); };
+  std::vector<std::string> ids;
+  for (int i = 0; i < 9; ++i) ids.push_back(hold(i).reservation);
+  EXPECT_TRUE(hold(0, false).reservation.empty()) << "who has begun too many gets none of the last";
+  const ChargeAnswer last = hold(9);
+  EXPECT_TRUE(last.charged);
+  EXPECT_EQ(last.nearly_full, true);
+  EXPECT_EQ(hold(10).code, QuotaCode::kTooManyNames);
+  EXPECT_EQ(hold(0).code, QuotaCode::kTooManyNames);
+  EXPECT_TRUE(store.Run(Charge{.model = "m0", .mode = Mode::kTake}).charged);
+
+  for (const std::string& id : ids) EXPECT_EQ(commit(id).code, SettlementAnswer::Code::kSettled);
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = hold(0).reservation;
+    EXPECT_EQ(commit(id).code, SettlementAnswer::Code::kSettled);
+    EXPECT_TRUE(commit(id).again) << "the last is remembered";
+  }
+  EXPECT_EQ(commit(ids[0]).code, SettlementAnswer::Code::kUnknown) << "the model's oldest goes first";
+  EXPECT_TRUE(commit(ids[5]).again) << "of other models nothing does";
+  ASSERT_TRUE(store.Reset("m5").ok());
+  clock.Advance(seconds(100));
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(hold(i).charged) << i;
+}
+
 TEST(MemoryQuotaStore, WhoFindsNoRoomSearchesOnWhereTheLastOneStopped) {
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({.max_models = 20'000}, clock);

@@ -1,0 +1,172 @@
+// What the limiters can be made to hold and to do: by HTTP, and by gRPC.
+#include <algorithm>
+
+#include "tests/hostile/attack.h"
+#include "tests/hostile/crowd.h"
+#include "tests/hostile/http2_bytes.h"
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string Post(std::string_view path, const std::string& body) {
+  return std::string("POST ").append(path).append(" HTTP/1.1\r\nHost: relay.example\r\nContent-Length: ") +
+         std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+// Pieces of requests that number themselves, as fast as they are taken.
+std::string Requests(Arena& arena, double scale, const std::function<std::string(uint64_t number)>& request) {
+  Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 16);
+  uint64_t number = 0;
+  crowd.Run(Scaled(8s, scale), Reads::kAll, [&](size_t) {
+    std::string piece;
+    for (int n = 0; n < 100; ++n) piece += request(++number);
+    return piece;
+  });
+  return std::to_string(crowd.open()) + " still open, " + std::to_string(number) + " requests";
+}
+
+std::string Reservations(Arena& arena, double scale) {
+  return Requests(arena, scale, [](uint64_t n) {
+    return Post("/v1/reserve", R"({"model":"local-)" + std::to_string(n % 50) + R"(","tokens":1,"ttl_seconds":86400})");
+  });
+}
+
+std::string NamedRequests(Arena& arena, double scale) {
+  return Requests(arena, scale, [](uint64_t n) {
+    return Post("/v1/record", R"({"model":"m","tokens":1,"user":"u)" + std::to_string(n) + R"(","idempotency_key":")" +
+                                  std::string(200, 'k') + std::to_string(n) + "\"}");
+  });
+}
+
+std::string Models(Arena& arena, double scale) {
+  return Requests(arena, scale, [](uint64_t n) {
+    return Post("/v1/reserve", R"({"model":")" + std::string(200, 'm') + std::to_string(n) + R"(","user":")" +
+                                   std::string(200, 'u') + std::to_string(n) + R"(","tokens":1})");
+  });
+}
+
+std::string Keys(Arena& arena, double scale) {
+  return Requests(arena, scale, [](uint64_t n) {
+    return "GET /rate/" + std::string(200, 'k') + std::to_string(n) + " HTTP/1.1\r\nHost: relay.example\r\n\r\n";
+  });
+}
+
+// HTTP/2 connections that all send the same.
+std::string Connections(Arena& arena, double scale, size_t count, const std::function<std::string(size_t)>& bytes) {
+  Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), Scaled(count, scale));
+  crowd.SendOnce(bytes, Scaled(8s, scale), Reads::kAll);
+  return std::to_string(crowd.open()) + " still open";
+}
+
+std::string KeysThatWait(Arena& arena, double scale) {
+  return Connections(arena, scale, 190, [](size_t connection) {
+    std::string all = std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, "");
+    for (uint32_t n = 0; n < 128; ++n) {
+      const std::string key = "k" + std::to_string(connection % 10);
+      all += Http2Frame(kHeaders, kWholeRequest, 2 * n + 1, HeaderBlock("/rate/" + key + "?canWait"));
+    }
+    return all;
+  });
+}
+
+// Of answers for which there is no window.
+std::string Watches(Arena& arena, double scale) {
+  return Connections(arena, scale, 190, [](size_t connection) {
+    std::string all(kHttp2Preface);
+    all += Http2Frame(kSettings, 0, 0, std::string("\0\4\0\0\0\0", 6));
+    for (uint32_t n = 0; n < 64; ++n) {
+      const std::string model = "m" + std::to_string(connection) + "-" + std::to_string(n);
+      all += Http2Frame(kHeaders, kEndsHeaders, 4 * n + 1, GrpcBlock("/weir.v1.Quota/Watch"));
+      all += Http2Frame(kData, kEndsStream, 4 * n + 1, GrpcBytes(ProtoText(1, model)));
+      all += Http2Frame(kHeaders, kEndsHeaders, 4 * n + 3, GrpcBlock("/grpc.health.v1.Health/Watch"));
+      all += Http2Frame(kData, kEndsStream, 4 * n + 3, GrpcBytes(""));
+    }
+    return all;
+  });
+}
+
+// Calls of a connection, one after the other, without end.
+std::string Calls(Arena& arena, double scale, std::string_view path, const std::vector<std::string>& bodies) {
+  Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 32);
+  std::vector<uint32_t> streams(crowd.size());
+  crowd.Run(Scaled(8s, scale), Reads::kAll, [&](size_t i) {
+    uint32_t& stream = streams[i];
+    std::string piece = stream == 0 ? std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, "") : std::string();
+    for (const std::string& body : bodies) {
+      stream += stream == 0 ? 1 : 2;
+      piece +=
+          Http2Frame(kHeaders, kEndsHeaders, stream, GrpcBlock(path)) + Http2Frame(kData, kEndsStream, stream, body);
+    }
+    return piece;
+  });
+  return std::to_string(crowd.open()) + " still open";
+}
+
+std::string NoMessages(Arena& arena, double scale) {
+  const std::string garbage(1000, '\xff');
+  return Calls(arena, scale, "/weir.v1.Quota/Decide",
+               {GrpcBytes(garbage), GrpcBytes("", UINT32_MAX), GrpcBytes(garbage, 1000, 1), GrpcBytes(garbage, 10),
+                std::string(3, '\0'), GrpcBytes(ProtoText(1, std::string(16'000, 'm'))), ""});
+}
+
+std::string Reflection(Arena& arena, double scale) {
+  std::string questions;
+  for (const int number : {3, 4, 6, 7}) questions += GrpcBytes(ProtoText(number, std::string(3'000, 's')));
+  std::string files;
+  for (int n = 0; n < 100; ++n) files += GrpcBytes(ProtoText(4, "weir.v1.Quota"));
+  return Calls(arena, scale, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", {questions, files});
+}
+
+// A byte of a message at a time, which never ends.
+std::string EndlessMessages(Arena& arena, double scale) {
+  Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 64);
+  std::vector<uint32_t> pieces(crowd.size());
+  crowd.Run(Scaled(8s, scale), Reads::kAll, [&](size_t i) {
+    std::string piece;
+    if (pieces[i]++ == 0) {
+      piece = std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, "");
+      for (uint32_t n = 0; n < 128; ++n) {
+        piece += Http2Frame(kHeaders, kEndsHeaders, 2 * n + 1, GrpcBlock("/weir.v1.Quota/Decide"));
+        piece += Http2Frame(kData, 0, 2 * n + 1, GrpcBytes("", 65'000));
+      }
+      return piece;
+    }
+    for (uint32_t n = 0; n < 128; ++n) piece += Http2Frame(kData, 0, 2 * n + 1, "x");
+    return pieces[i] < 200 ? piece : std::string();
+  });
+  return std::to_string(crowd.open()) + " still open";
+}
+
+}  // namespace
+
+std::vector<Attack> LimiterAttacks() {
+  // Bounds of the limiters' own, so low that what they hold stays within an attacker's.
+  const std::vector<std::string> open = {"WEIR_QUOTA_API=all",
+                                         "WEIR_KEYED_API=all",
+                                         "WEIR_QUOTA_MAX_MODELS=20000",
+                                         "WEIR_QUOTA_MAX_TIER_KEYS=50000",
+                                         "WEIR_QUOTA_MAX_RESERVATIONS=50000",
+                                         "WEIR_KEYED_MAX_KEYS=100000",
+                                         "WEIR_KEYED_MAX_WAITING=10000"};
+  const auto counted = [&](std::string_view name, std::string_view does, auto run) {
+    return Attack{.name = name, .does = does, .settings = open, .run = run, .is_counted = true};
+  };
+  const auto held = [&](std::string_view name, std::string_view does, auto run) {
+    return Attack{.name = name, .does = does, .settings = open, .run = run};
+  };
+  return {
+      counted("reservations", "reservations for a day, of 50 models, that nobody settles", Reservations),
+      counted("named_requests", "records with an idempotency key and a user of their own", NamedRequests),
+      counted("models", "reservations of models and users that nobody has heard of", Models),
+      counted("keys", "requests of keys that nobody has heard of", Keys),
+      held("keys_that_wait", "190 connections of 128 requests that wait for their turn", KeysThatWait),
+      held("watches", "190 connections of 128 watches whose answers have no window", Watches),
+      held("no_messages", "32 connections of gRPC messages that are none", NoMessages),
+      held("endless_messages", "64 connections of 128 messages that come by the byte and never end", EndlessMessages),
+      held("reflection", "32 connections that ask the server to describe itself", Reflection),
+  };
+}
+
+}  // namespace weir
