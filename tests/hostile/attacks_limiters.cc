@@ -87,35 +87,40 @@ std::string Watches(Arena& arena, double scale) {
   });
 }
 
-// Calls of a connection, one after the other, without end.
+// Calls on connections that come again and again: each sends what it may before the server takes something of it.
 std::string Calls(Arena& arena, double scale, std::string_view path, const std::vector<std::string>& bodies) {
-  Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 32);
-  std::vector<uint32_t> streams(crowd.size());
-  crowd.Run(Scaled(8s, scale), Reads::kAll, [&](size_t i) {
-    uint32_t& stream = streams[i];
-    std::string piece = stream == 0 ? std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, "") : std::string();
-    for (const std::string& body : bodies) {
-      stream += stream == 0 ? 1 : 2;
-      piece +=
-          Http2Frame(kHeaders, kEndsHeaders, stream, GrpcBlock(path)) + Http2Frame(kData, kEndsStream, stream, body);
-    }
-    return piece;
-  });
-  return std::to_string(crowd.open()) + " still open";
+  constexpr size_t kWindowBytes = 65'535;
+  std::string all = std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, "");
+  size_t body_bytes = 0;
+  for (uint32_t n = 0; n < 128; ++n) {
+    const std::string& body = bodies[n % bodies.size()];
+    body_bytes += body.size();
+    if (body_bytes > kWindowBytes) break;
+    all += Http2Frame(kHeaders, kEndsHeaders, 2 * n + 1, GrpcBlock(path));
+    all += Http2Frame(kData, kEndsStream, 2 * n + 1, body);
+  }
+  const auto end = std::chrono::steady_clock::now() + Scaled(8s, scale);
+  size_t connections = 0;
+  while (std::chrono::steady_clock::now() < end) {
+    Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 32);
+    crowd.SendOnce([&](size_t) { return all; }, 100ms, Reads::kAll);
+    connections += crowd.open();
+  }
+  return std::to_string(connections) + " connections";
 }
 
 std::string NoMessages(Arena& arena, double scale) {
   const std::string garbage(1000, '\xff');
   return Calls(arena, scale, "/weir.v1.Quota/Decide",
                {GrpcBytes(garbage), GrpcBytes("", UINT32_MAX), GrpcBytes(garbage, 1000, 1), GrpcBytes(garbage, 10),
-                std::string(3, '\0'), GrpcBytes(ProtoText(1, std::string(16'000, 'm'))), ""});
+                std::string(3, '\0'), GrpcBytes(ProtoText(1, std::string(8'000, 'm'))), ""});
 }
 
 std::string Reflection(Arena& arena, double scale) {
   std::string questions;
-  for (const int number : {3, 4, 6, 7}) questions += GrpcBytes(ProtoText(number, std::string(3'000, 's')));
+  for (const int number : {3, 4, 6, 7}) questions += GrpcBytes(ProtoText(number, std::string(200, 's')));
   std::string files;
-  for (int n = 0; n < 100; ++n) files += GrpcBytes(ProtoText(4, "weir.v1.Quota"));
+  for (int n = 0; n < 20; ++n) files += GrpcBytes(ProtoText(4, "weir.v1.Quota"));
   return Calls(arena, scale, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", {questions, files});
 }
 
@@ -163,9 +168,9 @@ std::vector<Attack> LimiterAttacks() {
       counted("keys", "requests of keys that nobody has heard of", Keys),
       held("keys_that_wait", "190 connections of 128 requests that wait for their turn", KeysThatWait),
       held("watches", "190 connections of 128 watches whose answers have no window", Watches),
-      held("no_messages", "32 connections of gRPC messages that are none", NoMessages),
+      held("no_messages", "32 connections at a time of gRPC messages that are none", NoMessages),
       held("endless_messages", "64 connections of 128 messages that come by the byte and never end", EndlessMessages),
-      held("reflection", "32 connections that ask the server to describe itself", Reflection),
+      held("reflection", "32 connections at a time that ask the server to describe itself", Reflection),
   };
 }
 
