@@ -145,6 +145,7 @@ void ModelCounts::SettleEnded(const ReservationToken& token, const EndedHolds::E
 }
 
 const Hold* ModelCounts::FindMade(const ReservationToken& token) {
+  ForgetEnded();  // what is over is not replaced by one of the same name: it has meters pinned
   if (const Hold* open = holds_.Find(token)) return open;
   const EndedHolds::Ended* ended = ended_.Find(token, now_);
   return ended != nullptr && !ended->end.as_if_never() ? &ended->hold : nullptr;

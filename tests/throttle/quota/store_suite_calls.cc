@@ -114,6 +114,30 @@ TEST_P(QuotaStoreSuite, AnExpiredReservationIsNotMadeASecondTimeByItsName) {
   EXPECT_EQ(UsageOf("gpt-4o").tpm, 100);
 }
 
+TEST_P(QuotaStoreSuite, ANameThatIsForgottenAndUsedAgainLetsGoOfItsTiers) {
+  Open({.max_tier_keys = 1});
+  const TierCharge tier{"a", Window(kTokens, 5, seconds(30))};
+  const Ask ask{.tokens = 3, .tiers = {tier}, .token = kName};
+  ASSERT_TRUE(Hold("gpt-4o", ask).charged);
+  clock_.Advance(seconds(10));
+  EXPECT_TRUE(Hold("gpt-4o", ask).again);
+  clock_.Advance(kExpiredKept);
+  const ChargeAnswer second = Hold("gpt-4o", ask);
+  ASSERT_FALSE(second.again);
+  ASSERT_TRUE(second.charged);
+  ASSERT_EQ(Refund(second.reservation).code, Code::kSettled);
+  clock_.Advance(hours(3));
+  EXPECT_TRUE(Take("gpt-4o", {.tiers = {{"b", Window(kRequests, 5, hours(1))}}}).fits());
+}
+
+TEST_P(QuotaStoreSuite, ARefusalDoesNotForgetHowTheNameEnded) {
+  const Ask ask{.tokens = 900, .quota = kQuota, .token = kName};
+  const std::string held = Hold("gpt-4o", ask).reservation;
+  ASSERT_EQ(Refund(held).code, Code::kSettled);
+  EXPECT_FALSE(Hold("gpt-4o", {.tokens = 9000, .quota = kQuota, .token = kName}).fits());
+  EXPECT_TRUE(Refund(held).again);
+}
+
 TEST_P(QuotaStoreSuite, WhatWasRefundedOrRefusedMayBeReservedByTheSameName) {
   const Ask ask{.tokens = 900, .quota = kQuota, .token = kName};
   const std::string held = Hold("gpt-4o", ask).reservation;

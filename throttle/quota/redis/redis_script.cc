@@ -39,10 +39,6 @@ if may_be_again == 1 then
     packed = ask('HGET', KEYS[5], ARGV[1])
     local ended = packed and cmsgpack.unpack(packed)
     if ended and ended[4] > now and not (ended[1] == REFUNDED and ended[3] == 0) then again = ended[5][4] end
-    if ended and not again then
-      call('HDEL', KEYS[5], ARGV[1])
-      call('ZREM', KEYS[6], ARGV[1])
-    end
   end
   if again then mode = PEEK end
 end
@@ -187,6 +183,10 @@ if charges then
     end
   end
   if hold then
+    if may_be_again == 1 then
+      call('HDEL', KEYS[5], ARGV[1])
+      call('ZREM', KEYS[6], ARGV[1])
+    end
     call('HSET', KEYS[3], ARGV[1], cmsgpack.pack(hold))
     call('ZADD', KEYS[4], string.format('%.0f', deadline), ARGV[1])
     m.open = m.open + 1

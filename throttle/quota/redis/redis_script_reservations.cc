@@ -17,7 +17,8 @@ local CALLS_PAUSE = 1e6
 
 -- A reservation: deadline, time to live, requests, tokens, number of the model's entry, day, and for each count of a
 -- tier: key, unit, bucket, amount, per, number of the entry. By name, where they are not 0: money, and what was told of
--- its use so far, `used` and `used_money`, whose excess was charged when it was told. An earlier version wrote true for TOKENS and false for REQUESTS.
+-- its use so far, `used` and `used_money`, whose excess was charged when it was told. An earlier version wrote true for
+-- TOKENS and false for REQUESTS.
 local function unit_of(unit)
   if unit == true then return TOKENS elseif unit == false then return REQUESTS end
   return unit

@@ -117,6 +117,7 @@ void SqliteCharges::Save(SqliteModel* model, SqliteTierMeters* tiers) {
 
 ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found) {
   SqliteModel model = models_.Load(charge.model, now, &found->expired);
+  if (charge.token) models_.ForgetEnded(charge.model, now);  // before the tiers that it lets go of are read
   SqliteTierMeters tiers = LoadTiers(charge, now);
   ChargeAnswer answer;
   answer.quota = model.quota ? model.quota : charge.default_quota;
@@ -162,7 +163,6 @@ bool SqliteCharges::FindMade(const std::string& id, int64_t now, ChargeAnswer* a
   } else if (const std::optional<SqliteEnded> ended = models_.FindEnded(id, now); ended && !ended->end.as_if_never()) {
     answer->again = {.tokens = ended->tokens};
   } else {
-    models_.ForgetEnd(id);
     return false;
   }
   answer->reservation = id;
@@ -205,6 +205,7 @@ uint64_t SqliteCharges::Enter(const Charge& charge, int64_t now, const Room& roo
   answer->charged = true;
   if (!charge.holds()) return dropped;
   held.id = FormatReservationId(charge.token ? *charge.token : RandomReservationToken(), charge.model);
+  if (charge.token) models_.ForgetEnd(held.id);
   held.deadline = now + charge.hold_for.count();
   models_.Hold(model, held);
   answer->reservation = std::move(held.id);
