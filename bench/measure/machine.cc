@@ -3,8 +3,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <fstream>
+#include <string_view>
+
+#include "config/text/rfc3339.h"
 
 namespace weir {
 namespace {
@@ -16,14 +18,7 @@ std::string ProcessorName() {
   return "unknown";
 }
 
-std::string Today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", &utc);
-  return text;
-}
+std::string Today() { return FormatTime(WallClock::System().Now()).substr(0, std::string_view("2026-02-20").size()); }
 
 }  // namespace
 

@@ -1,28 +1,23 @@
 #include "bench/measure/results.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <limits>
 
 #include "bench/measure/machine.h"
+#include "config/text/rfc3339.h"
 
 namespace weir {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string DateOfRun() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%MZ", &utc);
-  return text;
-}
+// To the minute.
+std::string DateOfRun() { return FormatTime(std::chrono::floor<std::chrono::minutes>(WallClock::System().Now())); }
 
 Status WriteFile(const fs::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::trunc);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr NumberRange kAmounts = {.min = 0, .max = static_cast<double>(kMostAmount)};
 constexpr NumberRange kLimitAmounts = {.min = 1, .max = static_cast<double>(kMostAmount)};
+constexpr int64_t kMostMoney = kMostAmount / kMoneyUnit;
 constexpr NumberRange kTtl = {.min = 1, .max = 24 * 3600};
 constexpr NumberRange kPer = {.min = 1, .max = 366.0 * 24 * 3600};
 
@@ -54,7 +55,7 @@ void ReadDuration(const YamlValue& value, NumberRange range, Duration* duration)
 // In whole millionths.
 void ReadMoney(const YamlValue& value, double least, int64_t* money) {
   double units = least;
-  value.Read(&units, {.min = least, .max = static_cast<double>(kMostAmount / kMoneyUnit), .unit = "of money"});
+  value.Read(&units, {.min = least, .max = static_cast<double>(kMostMoney), .unit = "of money"});
   *money = std::llround(units * kMoneyUnit);
 }
 

@@ -242,6 +242,8 @@ std::optional<ModelQuota> QuotaLimiter::DefaultQuota(std::string_view model) con
   return quota != nullptr ? std::optional(*quota) : std::nullopt;
 }
 
+bool QuotaLimiter::HasPrices() const { return !rules()->config.prices.empty(); }
+
 std::optional<ModelPrice> QuotaLimiter::PriceOf(std::string_view model) const {
   const Rules& rules = *this->rules();
   const ModelPrice* price = rules.config.prices.empty() ? nullptr : rules.PriceOf(model);

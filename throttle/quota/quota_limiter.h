@@ -297,6 +297,7 @@ class QuotaLimiter {
   static ModelQuota CutDown(const ModelQuota& quota);  // to kMostAmount
   const std::shared_ptr<const Rules>& rules() const;
   std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
+  bool HasPrices() const;
   std::optional<ModelPrice> PriceOf(std::string_view model) const;  // as it is counted
   Status CheckOwnName(std::string_view model) const;
   std::vector<std::string> ConfiguredModels() const;

@@ -62,7 +62,7 @@ Settlement QuotaLimiter::SettlementOf(std::string_view reservation, const std::o
   Settlement settlement{.reservation = reservation};
   if (!use) return settlement;
   settlement.tokens = use->tokens;
-  if (rules()->config.prices.empty()) return settlement;
+  if (!HasPrices()) return settlement;
   const std::optional<ReservationId> id = ParseReservationId(reservation);
   const std::optional<ModelPrice> price = id ? PriceOf(id->model) : std::nullopt;
   if (price) settlement.money = CostOf(*price, *use);

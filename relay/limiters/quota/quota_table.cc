@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "config/text/hex.h"
 #include "config/text/in_words.h"
 #include "config/text/parse.h"
+#include "config/text/rfc3339.h"
 
 namespace weir {
 namespace {
@@ -34,19 +34,6 @@ bool Flag(const dom::element& object, std::string_view name) {
   return object[name].get(value) == simdjson::SUCCESS && value;
 }
 
-// 2026-02-20T14:32:01, and whatever fraction of UTC; the epoch where it is no time.
-WallTime ReadUtc(std::string_view text) {
-  int year = 0;
-  unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (std::sscanf(std::string(text).c_str(), "%4d-%2u-%2uT%2u:%2u:%2u", &year, &month, &day, &hour, &minute, &second) !=
-      6)
-    return {};
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (!date.ok()) return {};
-  return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-         std::chrono::seconds(second);
-}
-
 std::optional<ModelQuota> ReadQuota(const dom::element& owner) {
   dom::element quota;
   if (owner["quota"].get(quota) != simdjson::SUCCESS) return std::nullopt;
@@ -60,7 +47,7 @@ ModelUsage ReadUsage(const dom::element& owner) {
   return {.rpm = Whole(usage, "rpm"),
           .tpm = Whole(usage, "tpm"),
           .rpd = Whole(usage, "rpd"),
-          .day_start = ReadUtc(Text(usage, "day_start")),
+          .day_start = ParseSecond(Text(usage, "day_start")).value_or(std::chrono::sys_seconds()),
           .open_reservations = Whole(usage, "open_reservations")};
 }
 
