@@ -37,14 +37,14 @@ Status WaitUntilItAnswers(Process* process, const Endpoint& endpoint) {
 }
 
 Result<std::unique_ptr<Process>> StartServer(const std::string& command, const Endpoint& endpoint,
-                                             const fs::path& log) {
+                                             const Endpoint& front, const fs::path& log) {
   if (const auto taken = ConnectTo(endpoint); taken.ok()) {
     close(taken.value());
     return Status::Error("somebody answers at " + endpoint.Url() + " already");
   }
   auto process = Process::Start(command, log, "server");
   if (!process.ok()) return process;
-  if (Status s = WaitUntilItAnswers(process.value().get(), endpoint); !s.ok()) return s;
+  if (Status s = WaitUntilItAnswers(process.value().get(), front); !s.ok()) return s;
   if (const std::string name = NameOf(process.value()->pid()); name == "sh" || name == "dash" || name == "bash")
     return Status::Error("\"" + command + "\" leaves a shell before the relay: begin its last step with exec");
   return process;
@@ -64,7 +64,7 @@ std::string ExpandCommand(std::string command, uint16_t port, const fs::path& di
 }
 
 Result<RunningRelay> Launch(const std::string& command, const fs::path& dir, const fs::path& db,
-                            const std::optional<Endpoint>& endpoint) {
+                            const std::optional<Endpoint>& endpoint, const std::optional<Endpoint>& front) {
   RunningRelay relay{.target = {.db = db}};
   if (endpoint) {
     relay.target.endpoint = *endpoint;
@@ -78,7 +78,7 @@ Result<RunningRelay> Launch(const std::string& command, const fs::path& dir, con
     if (fs::create_directories(made, error); error)
       return Status::Error("cannot make " + made.string() + ": " + error.message());
   auto process = StartServer(ExpandCommand(command, relay.target.endpoint.port, dir, db), relay.target.endpoint,
-                             dir / "relay.log");
+                             front.value_or(relay.target.endpoint), dir / "relay.log");
   if (!process.ok()) return process.status();
   relay.process = std::move(process).value();
   relay.target.pid = relay.process->pid();

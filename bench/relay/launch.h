@@ -25,9 +25,10 @@ Status WithFate(const Status& error, RunningRelay* relay);
 
 // {port}, {db} and {dir} of the command are replaced: a free port unless an endpoint is given, the database's
 // directory, and the directory around it, where the relay's log goes and configuration may go. Both are made if they
-// are not there. Returns when the port answers a WebSocket handshake.
+// are not there. Returns when the port answers a WebSocket handshake; or `front` does, which speaks TLS to it.
 Result<RunningRelay> Launch(const std::string& command, const std::filesystem::path& dir,
-                            const std::filesystem::path& db, const std::optional<Endpoint>& endpoint);
+                            const std::filesystem::path& db, const std::optional<Endpoint>& endpoint,
+                            const std::optional<Endpoint>& front = {});
 
 // Every place, "{file}" and the like, becomes its value.
 std::string FillIn(std::string command, const std::vector<std::pair<std::string, std::string>>& places);

@@ -7,6 +7,7 @@
 
 #include "bench/measure/process.h"
 #include "bench/relay/server_usage.h"
+#include "tests/fixtures/certificates.h"
 #include "tests/fixtures/raw_client.h"
 
 namespace weir {
@@ -45,8 +46,19 @@ Result<std::unique_ptr<Arena>> Arena::Start(const ArenaOptions& options) {
   sync();  // what the fill and the attack before it left to the disk is not this one's
   std::string command = std::string("exec env ") + kTarget;
   for (const std::string& setting : options.settings) command += " " + setting;
+  std::optional<Endpoint> endpoint;
+  std::optional<Endpoint> front;
+  if (options.by_tls) {
+    MakeCertificates(dir);
+    command += " WEIR_TLS_CERT=" + (dir / "server.crt").string() + " WEIR_TLS_KEY=" + (dir / "server.key").string();
+    const auto port = FreePort();
+    if (!port.ok()) return port.status();
+    arena->front_ = std::make_unique<TlsForwarder>(port.value());
+    endpoint.emplace().port = port.value();
+    front.emplace().port = arena->front_->port();
+  }
   command += " WEIR_PORT={port} WEIR_DATA_DIR={db} " + options.weir.string() + " relay";
-  auto relay = Launch(command, dir, data, std::nullopt);
+  auto relay = Launch(command, dir, data, endpoint, front);
   if (!relay.ok()) return relay.status();
   arena->relay_ = std::move(relay).value();
   arena->watch_ = std::thread([a = arena.get()] { a->Watch(); });
@@ -64,7 +76,7 @@ double Arena::AnonymousMb() const {
 }
 
 double Arena::PartMb(std::string_view part) const {
-  RawClient client(port(), "127.0.0.201");
+  RawClient client(clear_port(), "127.0.0.201");
   if (!client.connected() || !client.Send("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")) return -1;
   const auto answer = client.ReadAnswer();
   if (!answer) return -1;

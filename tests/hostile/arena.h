@@ -12,6 +12,7 @@
 
 #include "bench/relay/launch.h"
 #include "config/status.h"
+#include "tests/fixtures/tls_forwarder.h"
 
 namespace weir {
 
@@ -19,6 +20,7 @@ struct ArenaOptions {
   std::filesystem::path weir;         // the program
   std::filesystem::path scratch;      // where the database is made
   std::vector<std::string> settings;  // "WEIR_COMPRESSION=true"
+  bool by_tls = false;                // the port speaks TLS
   // Hands every event that is to be stored before the relay starts to `store`, as JSON.
   std::function<void(const std::function<void(const std::string& json)>& store)> fill;
 };
@@ -29,6 +31,8 @@ class Arena {
   ~Arena();
 
   uint16_t port() const { return relay_.target.endpoint.port; }
+  // Of a way to it in clear, where it speaks TLS.
+  uint16_t clear_port() const { return front_ ? front_->port() : port(); }
   std::filesystem::path data_dir() const { return relay_.target.db; }
   // Why it ended, where it did.
   std::string Fate() { return relay_.process->Fate(); }
@@ -44,6 +48,7 @@ class Arena {
   void Watch();
 
   std::unique_ptr<TemporaryDirectory> directory_;
+  std::unique_ptr<TlsForwarder> front_;
   RunningRelay relay_;
   std::atomic<double> peak_mb_{0};
   std::atomic<bool> stops_{false};

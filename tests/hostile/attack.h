@@ -25,6 +25,7 @@ struct Attack {
   // What limiters count is kept until its window ends: it is bounded in number, and not given back when the attackers
   // are gone.
   bool is_counted = false;
+  bool by_tls = false;
 };
 
 std::vector<Attack> WriteAttacks();
@@ -32,6 +33,7 @@ std::vector<Attack> ReadAttacks();
 std::vector<Attack> LiveAttacks();
 std::vector<Attack> FrameAttacks();
 std::vector<Attack> LimiterAttacks();
+std::vector<Attack> TlsAttacks();
 
 // Where attacks come from; the quiet client is 127.0.0.200.
 inline std::string AttackerAddress(int n = 0) { return "127.0.0." + std::to_string(66 + n); }

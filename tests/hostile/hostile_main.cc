@@ -87,12 +87,16 @@ std::string Verdict::Broken(const Attack& attack, bool judges_times) const {
 double EngineMb(const Arena& arena) { return arena.PartMb("block_cache") + arena.PartMb("table_readers"); }
 
 Result<Verdict> Try(const Attack& attack, const Options& options) {
-  ArenaOptions arena_options{.weir = options.weir, .scratch = options.scratch, .settings = attack.settings, .fill = {}};
+  ArenaOptions arena_options{.weir = options.weir,
+                             .scratch = options.scratch,
+                             .settings = attack.settings,
+                             .by_tls = attack.by_tls,
+                             .fill = {}};
   if (attack.fill) arena_options.fill = [&](const auto& store) { attack.fill(options.scale(), store); };
   auto started = Arena::Start(arena_options);
   if (!started.ok()) return started.status();
   Arena& arena = *started.value();
-  QuietClient quiet(arena.port());
+  QuietClient quiet(arena.clear_port());
   std::this_thread::sleep_for(options.brief ? 1s : 5s);
   Verdict verdict;
   verdict.before = quiet.Take();
@@ -115,7 +119,7 @@ Result<Verdict> Try(const Attack& attack, const Options& options) {
 
 int Run(const Options& options) {
   std::vector<Attack> attacks;
-  for (auto& more : {WriteAttacks(), LiveAttacks(), ReadAttacks(), FrameAttacks(), LimiterAttacks()})
+  for (auto& more : {WriteAttacks(), LiveAttacks(), ReadAttacks(), FrameAttacks(), LimiterAttacks(), TlsAttacks()})
     attacks.insert(attacks.end(), more.begin(), more.end());
   std::printf("%-19s | %-29s | %-29s | %-18s |\n%-19s | %-29s | %-29s | %-18s |\n", "", "OK ms: p99 before, p99, max",
               "EOSE ms: p99 before, p99, max", "MiB: grown, kept", "attack", "", "", "");
