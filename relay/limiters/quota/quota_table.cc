@@ -131,6 +131,7 @@ std::string Of(std::string_view what, int64_t used, int64_t limit) {
 std::string Headline(const dom::element& decision, std::string_view yes) {
   const std::string_view code = Text(decision, "code");
   std::string line(Flag(decision, "allowed") ? yes : "refused");
+  if (Flag(decision, "again")) line += ", as before";
   if (Flag(decision, "shadowed")) line += ", for refusing is off";
   line += ": " + Escaped(Text(decision, "model")) + ", " + std::to_string(Whole(decision, "tokens")) + " tokens";
   if (code != "ok") line += ": " + Escaped(code);
@@ -263,11 +264,11 @@ std::optional<std::string> SettledWords(std::string_view json, std::string_view 
   if (Flag(settled, "extended"))
     return std::string(done) + ": " + Escaped(Text(settled, "model")) + ", " +
            std::to_string(Whole(settled, "reserved_tokens")) + " tokens, for " +
-           InWords(std::chrono::seconds(Whole(settled, "ttl_seconds"))) + "\n";
-  const int64_t goes_on = Whole(settled, "ttl_seconds");
-  if (!Flag(settled, "settled") && goes_on == 0) return std::nullopt;
+           InWords(FromSeconds(Real(settled, "ttl_seconds"))) + "\n";
+  const double goes_on_for = Real(settled, "ttl_seconds");
+  if (!Flag(settled, "settled") && goes_on_for <= 0) return std::nullopt;
   std::string more = Flag(settled, "late") ? " (late: it had been given back)" : "";
-  if (goes_on > 0) more = " so far; it has " + InWords(std::chrono::seconds(goes_on)) + " more";
+  if (goes_on_for > 0) more = " so far; it has " + InWords(FromSeconds(goes_on_for)) + " more";
   return std::string(done) + ": " + Escaped(Text(settled, "model")) + ", " +
          std::to_string(Whole(settled, "reserved_tokens")) + " tokens were reserved, " +
          std::to_string(Whole(settled, "actual_tokens")) + " used" + more + "\n";

@@ -77,6 +77,10 @@ TEST_P(EitherWayTest, ReservesAndSettles) {
   const Ended reserved = Ask({"reserve", "gpt-4o", "900", "--ttl", "60", "--json"});
   ASSERT_EQ(reserved.code, 0) << reserved.err;
   const std::string id = Text(reserved.out, "reservation");
+  const Ended so_far = Ask({"commit", id, "--prompt", "400", "--output", "100", "--partial", "--ttl", "5"});
+  EXPECT_EQ(so_far.code, 0) << so_far.err;
+  EXPECT_TRUE(so_far.out.starts_with("committed: gpt-4o, 900 tokens were reserved, 500 used so far; it has "))
+      << so_far.out;
   const Ended committed = Ask({"commit", id, "--prompt", "400", "--output", "313"});
   EXPECT_EQ(committed.code, 0) << committed.err;
   EXPECT_EQ(committed.out, "committed: gpt-4o, 900 tokens were reserved, 713 used\n");

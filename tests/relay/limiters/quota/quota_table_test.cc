@@ -170,9 +170,14 @@ TEST(QuotaTableTest, SaysWhatWasSettled) {
   EXPECT_EQ(SettledWords(R"({"settled":true,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":713})", "committed"),
             "committed: gpt-4o, 900 tokens were reserved, 713 used\n");
   EXPECT_EQ(SettledWords(R"({"settled":false,"model":"gpt-4o","reserved_tokens":900,"actual_tokens":500,)"
-                         R"("ttl_seconds":60})",
+                         R"("ttl_seconds":59.5})",
                          "committed"),
             "committed: gpt-4o, 900 tokens were reserved, 500 used so far; it has 1 min more\n");
+}
+
+TEST(QuotaTableTest, SaysThatItWasCountedBefore) {
+  EXPECT_EQ(DecisionWords(R"({"allowed":true,"code":"ok","again":true,"model":"m","tokens":1,"usage":{}})", "reserved"),
+            "reserved, as before: m, 1 tokens\n");
 }
 
 TEST(QuotaTableTest, SaysMoneyInDecimalsAndCallsAtOnce) {
