@@ -65,7 +65,7 @@ std::string SlowHellos(Arena& arena, double scale) {
 }
 
 std::string NewKeys(Arena& arena, double scale) {
-  return Clients(scale, 4, [&] {
+  return Clients(scale, 1, [&] {
     TlsClient client(arena.port(), {.from = AttackerAddress()});
     if (!client.ShakeHands()) return false;
     for (int n = 0; n < 1000 && client.UpdateKey(); ++n) {
@@ -95,7 +95,7 @@ std::vector<Attack> TlsAttacks() {
       attack("tls_handshakes", "4 clients that shake hands and go", Handshakes),
       attack("tls_hellos", "190 connections at a time that say hello and no more", HellosAlone),
       attack("tls_slow_hellos", "190 connections that say it by the byte", SlowHellos),
-      attack("tls_new_keys", "4 clients that want new keys again and again", NewKeys),
+      attack("tls_new_keys", "a client that wants new keys again and again: each costs it as much", NewKeys),
       attack("tls_small_records", "4 clients of requests of one byte a record", SmallRecords),
   };
 }
