@@ -1,0 +1,186 @@
+#include "monitors/postgres/postgres_monitor.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "config/settings.h"
+#include "config/text/parse.h"
+#include "monitors/memory_only_monitor.h"
+#include "monitors/postgres/postgres_session.h"
+
+namespace weir {
+namespace {
+
+constexpr Duration kPauseAfterLoss = std::chrono::seconds(1);
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+// Whether it may be asked, and can be.
+constexpr const char* kWho =
+    "SELECT pg_is_in_recovery()::int, pg_has_role(current_user, 'pg_monitor', 'member')::int, current_user";
+// What is counted elsewhere in one version or another is put behind it.
+constexpr std::string_view kFigures =
+    "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::bigint, "
+    "pg_size_bytes(current_setting('max_wal_size')), "
+    "(SELECT count(*) FROM pg_stat_replication), "
+    "(SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_insert_lsn(), coalesce(replay_lsn, sent_lsn))), 0)::bigint "
+    "FROM pg_stat_replication WHERE state <> 'backup'), "
+    "(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'), "
+    "(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'), ";
+constexpr std::string_view kOfCheckpoint = " FROM pg_control_checkpoint()";
+constexpr int kVersionWithCheckpointer = 170000;
+constexpr size_t kFigureCount = 7;
+
+std::string FiguresOf(int server_version) {
+  const bool has_checkpointer = server_version >= kVersionWithCheckpointer;
+  return std::string(kFigures)
+      .append(has_checkpointer ? "(SELECT num_requested FROM pg_stat_checkpointer)"
+                               : "(SELECT checkpoints_req FROM pg_stat_bgwriter)")
+      .append(kOfCheckpoint);
+}
+
+}  // namespace
+
+class PostgresProbe final : public LoadProbe {
+ public:
+  PostgresProbe(std::string conninfo, uint64_t target_bytes, const PostgresMonitorSettings& settings,
+                const MemoryFiles& files)
+      : settings_(settings), target_bytes_(target_bytes), session_(std::move(conninfo)), memory_(files) {}
+
+  Status Probe(TimePoint now, LoadSample* sample) override {
+    const Result<MemoryUse> use = memory_.ReadUse();
+    if (!use.ok()) return use.status();
+    if (Status connected = Connect(now); !connected.ok()) return connected;
+    PostgresDetails details{.server_version = session_.server_version(), .memory = use.value()};
+    if (Status asked = AskFigures(&details); !asked.ok()) {
+      NoteLoss(now, asked);
+      return asked;
+    }
+    // A server that was started anew, or another, counts from its own beginning.
+    if (!counted_ || details.requested_checkpoints < *counted_) counted_ = details.requested_checkpoints;
+    escapes_ += details.requested_checkpoints - std::exchange(*counted_, details.requested_checkpoints);
+    AddSignals(details, sample);
+    const std::lock_guard lock(details_mutex_);
+    details_ = details;
+    return {};
+  }
+
+  PostgresDetails Details() const {
+    const std::lock_guard lock(details_mutex_);
+    return details_;
+  }
+
+ private:
+  void NoteLoss(TimePoint now, const Status& why) {
+    lost_ = why;
+    try_again_ = now + kPauseAfterLoss;
+  }
+
+  Status Connect(TimePoint now) {
+    if (session_.connected()) return {};
+    if (!lost_.ok() && now < try_again_) return lost_;
+    Status connected = session_.Connect(settings_.timeout);
+    if (connected.ok()) connected = CheckRights();
+    if (!connected.ok()) NoteLoss(now, connected);
+    return connected;
+  }
+
+  Status CheckRights() {
+    const Result<PostgresSession::Row> who = session_.Ask(kWho, settings_.timeout);
+    if (!who.ok()) return who.status();
+    const PostgresSession::Row& row = who.value();
+    std::string why;
+    if (row.size() != 3) {
+      why = "this is no PostgreSQL";
+    } else if (row[0] != "0") {
+      why =
+          "this server is a standby, to which nobody writes; name the primary, or several hosts and "
+          "target_session_attrs=read-write";
+    } else if (row[1] != "1") {
+      why = "the role " + Printable(row[2].value_or("")) + " may not see what others wait for; GRANT pg_monitor TO it";
+    }
+    if (why.empty()) return {};
+    session_.Close();
+    return Status::Error("PostgreSQL: " + why);
+  }
+
+  Status AskFigures(PostgresDetails* details) {
+    const Result<PostgresSession::Row> row = session_.Ask(FiguresOf(details->server_version), settings_.timeout);
+    if (!row.ok()) return row.status();
+    const std::array<uint64_t*, kFigureCount> figures = {&details->wal_bytes,
+                                                         &details->max_wal_bytes,
+                                                         &details->standbys,
+                                                         &details->replica_lag_bytes,
+                                                         &details->lock_waits,
+                                                         &details->standby_waits,
+                                                         &details->requested_checkpoints};
+    bool good = row.value().size() == figures.size();
+    for (size_t i = 0; good && i < figures.size(); ++i) {
+      const Result<int64_t> figure = ParseInteger(row.value()[i].value_or("0"), {.min = -1e18, .max = 1e18});
+      good = figure.ok();
+      if (good) *figures[i] = static_cast<uint64_t>(std::max<int64_t>(0, figure.value()));
+    }
+    if (good && details->max_wal_bytes > 0) return {};
+    session_.Close();
+    return Status::Error("PostgreSQL: its figures cannot be read");
+  }
+
+  void AddSignals(const PostgresDetails& details, LoadSample* sample) const {
+    // What was admitted shows at the next sample.
+    const Duration dead_time = 2 * settings_.monitor.sample_interval;
+    const double wal_per_byte = std::max(settings_.wal_bytes_per_byte, 0.01);
+    const auto max_wal = static_cast<double>(details.max_wal_bytes);
+    const auto budget = static_cast<double>(std::max<uint64_t>(1, settings_.replica_budget_mb) * kMiB);
+    sample->Add({.name = "wal",
+                 .level = static_cast<double>(details.wal_bytes) / max_wal,
+                 .bytes_per_level = max_wal / wal_per_byte,
+                 .dead_time = dead_time});
+    sample->Add({.name = "replica",
+                 .level = static_cast<double>(details.replica_lag_bytes) / budget,
+                 .bytes_per_level = budget / wal_per_byte,
+                 .dead_time = dead_time});
+    sample->Add({.name = "waiting",
+                 .level = static_cast<double>(details.lock_waits + details.standby_waits) /
+                          static_cast<double>(std::max<uint64_t>(1, settings_.waiting_threshold))});
+    const Signal memory = MemorySignal(details.memory.bytes(), target_bytes_, settings_.monitor.sample_interval);
+    sample->Add(memory);
+    sample->memory_pressure = memory.level;
+    sample->memory_bytes = details.memory.bytes();
+    sample->escapes = escapes_;
+  }
+
+  const PostgresMonitorSettings settings_;
+  const uint64_t target_bytes_;
+  PostgresSession session_;
+  MemoryProbe memory_;
+  Status lost_;
+  TimePoint try_again_{};
+  std::optional<uint64_t> counted_;  // requested checkpoints, as of the last sample
+  uint64_t escapes_ = 0;
+  mutable std::mutex details_mutex_;
+  PostgresDetails details_;
+};
+
+void Declare(SettingTable& table, PostgresMonitorSettings& settings) {
+  Declare(table, settings.monitor);
+  table.Add("RATE_LIMIT_POSTGRES_TIMEOUT_MS", &settings.timeout, {.min = 1, .max = 60'000, .unit = "ms"},
+            "how long PostgreSQL may take to answer the monitor; after that it counts as away");
+  table.Add("RATE_LIMIT_POSTGRES_REPLICA_MB", &settings.replica_budget_mb, {.min = 1, .max = 1e9, .unit = "MiB"},
+            "how far the slowest standby may be behind");
+  table.Add("RATE_LIMIT_POSTGRES_WAITING", &settings.waiting_threshold, {.min = 1, .max = 1e6, .unit = "sessions"},
+            "sessions that wait for a lock or a standby, from which `waiting` is full");
+  table.Add("RATE_LIMIT_POSTGRES_WAL_PER_BYTE", &settings.wal_bytes_per_byte, {.min = 0.01, .max = 1000},
+            "bytes of the log that a byte makes which is written");
+}
+
+PostgresMonitor::PostgresMonitor(std::string conninfo, uint64_t target_bytes, const PostgresMonitorSettings& settings,
+                                 const Clock& clock, const MemoryFiles& files)
+    : LoadMonitor(std::make_unique<PostgresProbe>(std::move(conninfo), target_bytes, settings, files), settings.monitor,
+                  clock),
+      postgres_(static_cast<PostgresProbe&>(probe())) {}
+
+PostgresDetails PostgresMonitor::Details() const { return postgres_.Details(); }
+
+}  // namespace weir

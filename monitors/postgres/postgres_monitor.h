@@ -1,0 +1,68 @@
+// PostgresMonitor: how a PostgreSQL behind a wire feels, for the throttle.
+//
+//   weir::PostgresMonitor monitor("postgres://weir@db1,db2/relay?target_session_attrs=read-write", target_bytes);
+//   monitor.Start();
+//
+// Signals:
+//   wal      what was written to the log since the redo point of the last checkpoint, against max_wal_size. At about
+//   half
+//            of it the server begins a checkpoint by itself; at 1.0 that one cannot keep pace, and everybody waits
+//   replica  what the standby that lags most has not replayed, against a budget; 0 where there is none
+//   waiting  sessions that wait for a lock or for a standby's answer, against a threshold; shown, does not act: what
+//   waits
+//            has been admitted already, and the two above say why
+//   memory   of this process against the target
+// Escapes are checkpoints that were requested: by the server because the log was full, or by somebody's CHECKPOINT.
+//
+// It asks one short question a sample, on a connection of its own, which is made again when it is lost: at most once a
+// second. A server that does not answer in time is a sample that failed (LoadMonitor). Its role needs pg_monitor. The
+// server must be one that is written to.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "monitors/load_monitor.h"
+#include "monitors/memory_probe.h"
+
+namespace weir {
+
+struct PostgresMonitorSettings {
+  MonitorSettings monitor{.sample_interval = std::chrono::milliseconds(250)};
+  std::chrono::milliseconds timeout{1000};  // of an answer, and of a connection
+  uint64_t replica_budget_mb = 64;          // behind: `replica` is 1.0
+  uint64_t waiting_threshold = 16;          // sessions: `waiting` is 1.0
+  double wal_bytes_per_byte = 2;            // of the log, for a byte that is admitted
+};
+// With those of `monitor`.
+void Declare(SettingTable& table, PostgresMonitorSettings& settings);
+
+// What stands behind the newest sample, for displays.
+struct PostgresDetails {
+  int server_version = 0;  // 150006
+  uint64_t wal_bytes = 0;  // since the redo point
+  uint64_t max_wal_bytes = 0;
+  uint64_t standbys = 0;
+  uint64_t replica_lag_bytes = 0;  // of the one that lags most
+  uint64_t lock_waits = 0;         // sessions
+  uint64_t standby_waits = 0;
+  uint64_t requested_checkpoints = 0;  // since the server's figures began
+  MemoryUse memory;
+};
+
+class PostgresProbe;
+
+class PostgresMonitor final : public LoadMonitor {
+ public:
+  // `conninfo` as libpq has it. Nothing is asked before Start or SampleOnce.
+  PostgresMonitor(std::string conninfo, uint64_t target_bytes, const PostgresMonitorSettings& settings = {},
+                  const Clock& clock = Clock::System(), const MemoryFiles& files = {});
+
+  PostgresDetails Details() const;
+
+ private:
+  PostgresProbe& postgres_;
+};
+
+}  // namespace weir

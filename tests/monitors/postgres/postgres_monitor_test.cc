@@ -1,0 +1,201 @@
+// PostgresMonitor against real servers.
+#include "monitors/postgres/postgres_monitor.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "config/manual_clock.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/postgres_process.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr uint64_t kTargetBytes = uint64_t{1} << 30;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+class PostgresMonitorTest : public testing::Test {
+ protected:
+  // One for all tests of a program: to make one takes a second.
+  static void SetUpTestSuite() {
+    if (!PostgresProcess::IsInstalled()) return;
+    primary_ = std::make_unique<PostgresProcess>(
+        std::vector<std::string>{"max_wal_size=64MB", "checkpoint_timeout=1h", "wal_keep_size=256MB"});
+  }
+  static void TearDownTestSuite() { primary_.reset(); }
+  void SetUp() override {
+    if (!primary_) GTEST_SKIP() << "no PostgreSQL is installed";
+  }
+
+  static PostgresProcess& primary() { return *primary_; }
+  static std::unique_ptr<PostgresMonitor> Watch(const std::string& conninfo) {
+    PostgresMonitorSettings settings;
+    settings.timeout = seconds(20);
+    return std::make_unique<PostgresMonitor>(conninfo, kTargetBytes, settings, clock_);
+  }
+  static double LevelOf(const PostgresMonitor& monitor, std::string_view signal) {
+    const LoadSample sample = monitor.Sample();
+    const Signal* const found = sample.Find(signal);
+    return found != nullptr ? found->level : -1;
+  }
+  // So many MiB into the server's log.
+  static void Write(PostgresClient& client, int mib) {
+    for (int i = 0; i < mib; ++i)
+      client.Ask("SELECT pg_logical_emit_message(true, 'weir', repeat('x', " + std::to_string(kMiB) + "))");
+  }
+
+  static inline std::unique_ptr<PostgresProcess> primary_;
+  static inline ManualClock clock_{TimePoint(std::chrono::hours(1))};
+};
+
+TEST_F(PostgresMonitorTest, TheLogFillsUntilACheckpoint) {
+  PostgresClient client(primary().conninfo());
+  client.Ask("CHECKPOINT");
+  const auto monitor = Watch(primary().conninfo());
+  ASSERT_EQ(monitor->SampleOnce().message(), "");
+  EXPECT_EQ(monitor->Details().max_wal_bytes, 64 * kMiB);
+  EXPECT_GE(monitor->Details().server_version, 130000);
+  const double before = LevelOf(*monitor, "wal");
+  EXPECT_LT(before, 0.1);
+  Write(client, 16);
+  ASSERT_TRUE(monitor->SampleOnce().ok());
+  EXPECT_GE(LevelOf(*monitor, "wal"), before + 0.25);
+  EXPECT_LT(LevelOf(*monitor, "wal"), before + 0.35);
+  EXPECT_EQ(LevelOf(*monitor, "replica"), 0);
+  EXPECT_GT(LevelOf(*monitor, "memory"), 0);
+  client.Ask("CHECKPOINT");
+  ASSERT_TRUE(monitor->SampleOnce().ok());
+  EXPECT_LT(LevelOf(*monitor, "wal"), 0.1);
+}
+
+TEST_F(PostgresMonitorTest, ACheckpointThatIsRequestedIsAnEscape) {
+  const auto monitor = Watch(primary().conninfo());
+  ASSERT_TRUE(monitor->SampleOnce().ok());
+  EXPECT_EQ(monitor->Sample().escapes, 0U) << "what was before it is not counted";
+  primary().Ask("CHECKPOINT");
+  EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Sample().escapes > 0; }));
+}
+
+TEST_F(PostgresMonitorTest, SessionsThatWaitForALockAreCounted) {
+  PostgresClient holder(primary().conninfo());
+  holder.Ask("CREATE TABLE IF NOT EXISTS wanted(a int)");
+  holder.Ask("BEGIN");
+  holder.Ask("LOCK TABLE wanted");
+  PostgresClient waiter(primary().conninfo());
+  waiter.Send("SELECT count(*) FROM wanted");
+  const auto monitor = Watch(primary().conninfo());
+  EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().lock_waits == 1; }));
+  EXPECT_EQ(LevelOf(*monitor, "waiting"), 1.0 / 16);
+  holder.Ask("ROLLBACK");
+  EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().lock_waits == 0; }));
+}
+
+TEST_F(PostgresMonitorTest, AStandbyThatLagsIsSeenAndThoseWhoWaitForIt) {
+  PostgresProcess standby({}, &primary());
+  PostgresClient client(primary().conninfo());
+  const auto monitor = Watch(primary().conninfo());
+  EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().standbys == 1; }));
+  standby.Ask("SELECT pg_wal_replay_pause()");
+  Write(client, 8);
+  ASSERT_TRUE(monitor->SampleOnce().ok());
+  EXPECT_GE(LevelOf(*monitor, "replica"), 8.0 / 64);
+
+  client.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  client.Ask("ALTER SYSTEM SET synchronous_commit = 'remote_apply'");
+  client.Ask("SELECT pg_reload_conf()");
+  PostgresClient writer(primary().conninfo());
+  EXPECT_TRUE(Eventually([&] { return writer.Ask("SHOW synchronous_standby_names") == "*"; }));
+  writer.Send("CREATE TABLE IF NOT EXISTS late(a int)");
+  EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().standby_waits == 1; }));
+
+  standby.Ask("SELECT pg_wal_replay_resume()");
+  EXPECT_TRUE(Eventually([&] {
+    return monitor->SampleOnce().ok() && monitor->Details().standby_waits == 0 && LevelOf(*monitor, "replica") < 0.01;
+  }));
+  client.Ask("ALTER SYSTEM RESET ALL");
+  client.Ask("SELECT pg_reload_conf()");
+}
+
+TEST_F(PostgresMonitorTest, AStandbyIsNotWhatIsAskedFor) {
+  PostgresProcess standby({}, &primary());
+  const auto monitor = Watch(standby.conninfo());
+  EXPECT_EQ(monitor->SampleOnce().message(),
+            "PostgreSQL: this server is a standby, to which nobody writes; name the primary, or several hosts and "
+            "target_session_attrs=read-write");
+  const std::string both = "host=127.0.0.1,127.0.0.1 port=" + std::to_string(standby.port()) + "," +
+                           std::to_string(primary().port()) +
+                           " user=weir dbname=postgres target_session_attrs=read-write";
+  EXPECT_EQ(Watch(both)->SampleOnce().message(), "");
+}
+
+TEST_F(PostgresMonitorTest, WhatIsWrongIsSaidAndNoPasswordIs) {
+  PostgresClient client(primary().conninfo());
+  client.Ask("DROP ROLE IF EXISTS stranger");
+  client.Ask("CREATE ROLE stranger LOGIN");
+  const std::string port = std::to_string(primary().port());
+  struct Case {
+    std::string conninfo;
+    std::string_view error;
+  };
+  for (const Case& c : {
+           Case{"host=127.0.0.1 port=" + port + " user=stranger dbname=postgres",
+                "PostgreSQL: the role stranger may not see what others wait for; GRANT pg_monitor TO it"},
+           Case{"host=127.0.0.1 port=" + port + " user=weir dbname=nowhere", "database \"nowhere\" does not exist"},
+           Case{"host=127.0.0.1 port=" + port + " user=nobody dbname=postgres", "role \"nobody\" does not exist"},
+           Case{"host=127.0.0.1 port=1 user=weir password=SECRET", "Connection refused"},
+           Case{"postgres://weir:SECRET@/x?nothing=1", "PostgreSQL: this is no connection string"},
+           Case{"password=SECRET x", "PostgreSQL: this is no connection string"},
+       }) {
+    const std::string said = Watch(c.conninfo)->SampleOnce().message();
+    EXPECT_NE(said.find(c.error), std::string::npos) << said;
+    EXPECT_EQ(said.find("SECRET"), std::string::npos) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+  }
+  client.Ask("GRANT pg_monitor TO stranger");
+  EXPECT_EQ(Watch("host=127.0.0.1 port=" + port + " user=stranger dbname=postgres")->SampleOnce().message(), "");
+}
+
+TEST_F(PostgresMonitorTest, AServerThatDiesIsFoundAgain) {
+  PostgresProcess server;
+  const auto monitor = Watch(server.conninfo());
+  ASSERT_EQ(monitor->SampleOnce().message(), "");
+  const auto sampled_at = monitor->Sample().time;
+  clock_.Advance(seconds(5));
+  server.Kill();
+  EXPECT_FALSE(monitor->SampleOnce().ok());
+  EXPECT_EQ(monitor->Sample().time, sampled_at) << "the last good one stands";
+  const std::string lost = monitor->LastError().message();
+  server.Restart();
+  EXPECT_EQ(monitor->SampleOnce().message(), lost) << "it is not asked again in the same second";
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(monitor->SampleOnce().message(), "");
+  EXPECT_EQ(monitor->Sample().time, clock_.Now());
+}
+
+TEST_F(PostgresMonitorTest, AServerThatDoesNotAnswerIsNotWaitedFor) {
+  PostgresProcess server;
+  PostgresMonitorSettings settings;
+  settings.timeout = milliseconds(50);
+  PostgresMonitor monitor(server.conninfo(), kTargetBytes, settings, clock_);
+  ASSERT_TRUE(Eventually([&] {
+    clock_.Advance(seconds(1));
+    return monitor.SampleOnce().ok();
+  }));
+  server.Pause();
+  EXPECT_EQ(monitor.SampleOnce().message(), "PostgreSQL: no answer in time");
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(monitor.SampleOnce().message(), "PostgreSQL: no answer in time") << "nor is it connected to";
+  server.Resume();
+  EXPECT_TRUE(Eventually([&] {
+    clock_.Advance(seconds(1));
+    return monitor.SampleOnce().ok();
+  }));
+}
+
+}  // namespace
+}  // namespace weir
