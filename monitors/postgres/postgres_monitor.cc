@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "config/settings.h"
 #include "config/text/parse.h"
 #include "monitors/memory_only_monitor.h"
 #include "monitors/postgres/postgres_session.h"
@@ -162,18 +161,6 @@ class PostgresProbe final : public LoadProbe {
   mutable std::mutex details_mutex_;
   PostgresDetails details_;
 };
-
-void Declare(SettingTable& table, PostgresMonitorSettings& settings) {
-  Declare(table, settings.monitor);
-  table.Add("RATE_LIMIT_POSTGRES_TIMEOUT_MS", &settings.timeout, {.min = 1, .max = 60'000, .unit = "ms"},
-            "how long PostgreSQL may take to answer the monitor; after that it counts as away");
-  table.Add("RATE_LIMIT_POSTGRES_REPLICA_MB", &settings.replica_budget_mb, {.min = 1, .max = 1e9, .unit = "MiB"},
-            "how far the slowest standby may be behind");
-  table.Add("RATE_LIMIT_POSTGRES_WAITING", &settings.waiting_threshold, {.min = 1, .max = 1e6, .unit = "sessions"},
-            "sessions that wait for a lock or a standby, from which `waiting` is full");
-  table.Add("RATE_LIMIT_POSTGRES_WAL_PER_BYTE", &settings.wal_bytes_per_byte, {.min = 0.01, .max = 1000},
-            "bytes of the log that a byte makes which is written");
-}
 
 PostgresMonitor::PostgresMonitor(std::string conninfo, uint64_t target_bytes, const PostgresMonitorSettings& settings,
                                  const Clock& clock, const MemoryFiles& files)

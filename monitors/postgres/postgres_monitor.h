@@ -35,8 +35,6 @@ struct PostgresMonitorSettings {
   uint64_t waiting_threshold = 16;          // sessions: `waiting` is 1.0
   double wal_bytes_per_byte = 2;            // of the log, for a byte that is admitted
 };
-// With those of `monitor`.
-void Declare(SettingTable& table, PostgresMonitorSettings& settings);
 
 // What stands behind the newest sample, for displays.
 struct PostgresDetails {

@@ -23,6 +23,9 @@ printf '\n#include "monitors/good.h"\n' >"$house/config/bad.h"
 echo '#include <CLI/App.hpp>' >"$house/config/command_line.cc"
 echo '#include <CLI/App.hpp>' >"$house/relay/bad_command.cc"
 echo '  #  include <throttle/good.h>' >"$house/monitors/bad.cc"
+echo '#include <libpq-fe.h>' >"$house/relay/bad_store.cc"
+mkdir -p "$house/monitors/postgres"
+echo '#include <libpq-fe.h>' >"$house/monitors/postgres/good.cc"
 printf '#include <rocksdb/db.h>\n#include <boost/asio.hpp>\n#include "tests/x.h"\n#include "../relay/good.h"\n#include "throttle/await_good.h"\n#include "monitors/rocksdb_monitor.h"\n' >"$house/throttle/bad.cc"
 printf '#include <sqlite3.h>\n#include <hiredis/hiredis.h>\n#include <sys/socket.h>\n' >"$house/throttle/quota/bad.cc"
 printf '#include <boost/asio/io_context.hpp>\n' | tee "$house/throttle/quota/sqlite/bad.cc" >"$house/throttle/quota/redis/redis_store.h"
@@ -35,6 +38,7 @@ fi
 expected='config/bad.h:2: config/ includes "monitors/good.h", which stands above it
 monitors/bad.cc:1: monitors/ includes "throttle/good.h", which stands above it
 relay/bad_command.cc:1: only config/command_line.cc sees <CLI/App.hpp>
+relay/bad_store.cc:1: only monitors/postgres/ sees <libpq-fe.h>
 relay/store/bad.h:1: relay/store/ includes "relay/protocol/good.h", which stands above it
 throttle/bad.cc:1: throttle/ must build without <rocksdb/db.h>
 throttle/bad.cc:2: throttle/ must build without <boost/asio.hpp>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # package_test.sh <build directory> <C++ compiler>: installs weir into a fresh directory and builds, as strangers would, one
-# program on the throttle alone, one on the quotas alone, one on all stores of the quotas, one that gates a RocksDB, and one on
-# everything.
+# program on the throttle alone, one on the quotas alone, one on all stores of the quotas, one that watches a PostgreSQL, one that gates a
+# RocksDB, and one on everything.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$1/tests/package
@@ -32,6 +32,9 @@ links_none_of quota 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
 
 consume quota_stores "$2"
 links_none_of quota_stores 'rocksdb|boost|jemalloc'
+
+consume postgres "$2"
+links_none_of postgres 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis'
 
 consume rocksdb "$2"
 links_none_of rocksdb 'boost|yaml|sqlite|hiredis|ssl'
