@@ -3,8 +3,11 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <set>
+
 #include "config/text/rfc3339.h"
 #include "tests/relay/limiters/keyed/keyed_api_fixture.h"
+#include "tests/relay/limiters/quota/openapi_document.h"
 
 namespace weir {
 namespace {
@@ -215,6 +218,59 @@ TEST_F(QueuedApiTest, CountsItsAnswers) {
         R"(weir_queued_requests_total{code="invalid_request"} 1)", "weir_queued_waiting 0",
         "weir_queued_waited_total 2", "weir_queued_wait_seconds_count 1"})
     EXPECT_NE(text.find(std::string(line) + "\n"), std::string::npos) << line << "\n" << text;
+}
+
+struct DocumentedRoute {
+  std::string_view method;
+  std::string_view path;
+};
+
+TEST_F(QueuedApiTest, AnswersAsIsDocumented) {
+  const OpenApiDocument document;
+  const DocumentedRoute take{"GET", "/{endpoint}"};
+  std::set<int> seen = {401, 403};  // of those who may not ask
+  const auto see = [&](const Client& client) {
+    ASSERT_TRUE(client->response);
+    EXPECT_EQ(document.Violation(take, *client->response), "") << client->body();
+    const auto documented =
+        document.Resolved(document.Operation(take.method, take.path)["responses"][std::to_string(client->status())]);
+    for (const auto& [name, unused] : client->response->headers)
+      EXPECT_TRUE(name == "Cache-Control" || documented["headers"][name].error() == simdjson::SUCCESS)
+          << name << " of " << client->status();
+    seen.insert(client->status());
+  };
+  Open({{.path = "/api", .rate = 1, .max_queue_size = 2, .queue_timeout = seconds(3)},
+        {.path = "/llm", .algorithm = Algorithm::kTokenWindow, .tokens_per_window = 10},
+        {.path = "/bucket", .rate = 1, .algorithm = Algorithm::kTokenBucket, .burst_size = 3}},
+       {.max_waiting = 2});
+  for (const char* path : {"/api", "/llm", "/bucket", "/api/below", "/none"}) see(Ask(path));
+  see(Ask("/llm", "tokens=11", {{"x-sent-at", "2026-01-01T00:00:00Z"}}));
+  see(Ask("/api", "timeout=x"));
+  see(Ask("/api/" + std::string(600, 'x')));
+  const Client first = Ask("/api");
+  see(Ask("/api", "timeout=0.1"));
+  const Client second = Ask("/api");
+  see(Ask("/api/below"));  // nobody else can wait anywhere
+  see(Ask("/api", "timeout=9"));
+  first->Leave();
+  see(first);
+  Pass(seconds(1));
+  see(second);
+  EXPECT_EQ(document.Statuses(take), seen);
+  seen.insert(413);
+  EXPECT_EQ(document.Statuses(DocumentedRoute{"POST", "/{endpoint}"}), seen);
+
+  const DocumentedRoute show{"GET", "/debug/endpoints"};
+  const auto client = std::make_shared<KeyedClient>();
+  api_->ShowAll(HttpReply(client));
+  EXPECT_EQ(document.Violation(show, *client->response), "") << client->body();
+  for (const DocumentedRoute& route : {take, show}) {
+    for (const auto& [status, response] :
+         OpenApiDocument::Object(document.Operation(route.method, route.path)["responses"])) {
+      const auto content = document.Resolved(response)["content"]["application/json"];
+      EXPECT_EQ(document.Violation(content["schema"], content["example"], "the example"), "") << status;
+    }
+  }
 }
 
 }  // namespace
