@@ -49,7 +49,7 @@ std::string HellosAlone(Arena& arena, double scale) {
   size_t connections = 0;
   while (std::chrono::steady_clock::now() < end) {
     Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 190);
-    crowd.SendOnce([&](size_t) { return hello; }, 200ms, Reads::kNothing);
+    crowd.SendOnce([&](size_t) { return std::string(hello); }, 200ms, Reads::kNothing);
     connections += crowd.size();
   }
   return std::to_string(connections) + " connections";

@@ -24,16 +24,16 @@ class PostgresMonitorTest : public testing::Test {
   // One for all tests of a program: to make one takes a second.
   static void SetUpTestSuite() {
     if (!PostgresProcess::IsInstalled()) return;
-    primary_ = std::make_unique<PostgresProcess>(
+    Shared() = std::make_unique<PostgresProcess>(
         std::vector<std::string>{"max_wal_size=64MB", "checkpoint_timeout=1h", "wal_keep_size=256MB"});
   }
-  static void TearDownTestSuite() { primary_.reset(); }
+  static void TearDownTestSuite() { Shared().reset(); }
   void SetUp() override {
-    if (!primary_) GTEST_SKIP() << "no PostgreSQL is installed";
+    if (!Shared()) GTEST_SKIP() << "no PostgreSQL is installed";
   }
 
-  static PostgresProcess& primary() { return *primary_; }
-  static std::unique_ptr<PostgresMonitor> Watch(const std::string& conninfo) {
+  static PostgresProcess& primary() { return *Shared(); }
+  std::unique_ptr<PostgresMonitor> Watch(const std::string& conninfo) {
     PostgresMonitorSettings settings;
     settings.timeout = seconds(20);
     return std::make_unique<PostgresMonitor>(conninfo, kTargetBytes, settings, clock_);
@@ -49,8 +49,13 @@ class PostgresMonitorTest : public testing::Test {
       client.Ask("SELECT pg_logical_emit_message(true, 'weir', repeat('x', " + std::to_string(kMiB) + "))");
   }
 
-  static inline std::unique_ptr<PostgresProcess> primary_;
-  static inline ManualClock clock_{TimePoint(std::chrono::hours(1))};
+  ManualClock clock_{TimePoint(std::chrono::hours(1))};
+
+ private:
+  static std::unique_ptr<PostgresProcess>& Shared() {
+    static std::unique_ptr<PostgresProcess> server;
+    return server;
+  }
 };
 
 TEST_F(PostgresMonitorTest, TheLogFillsUntilACheckpoint) {
