@@ -365,7 +365,9 @@ void MemoryQuotaStore::Prune() { shards_->SweepAll(); }
 
 StoreHealth MemoryQuotaStore::Health() const {
   return {
-      .warning = shards_->NearlyFull() ? std::string(kNearlyFullWarning) : std::string(),
+      .warning = std::string(shards_->NearlyFullOfHolds() ? kNearlyFullOfHoldsWarning
+                             : shards_->NearlyFull()      ? kNearlyFullWarning
+                                                          : std::string_view()),
       .expired_reservations = shards_->expired_reservations(),
       .dropped_entries = dropped_entries_.load(std::memory_order_relaxed),
   };

@@ -100,6 +100,7 @@ TEST(MemoryQuotaStore, BoundsTheReservationsOfAllModelsAndForgetsThoseThatEnded)
   const ChargeAnswer last = hold(9);
   EXPECT_TRUE(last.charged);
   EXPECT_EQ(last.nearly_full, true);
+  EXPECT_NE(store.Health().warning.find("WEIR_QUOTA_MAX_RESERVATIONS"), std::string::npos);
   EXPECT_EQ(hold(10).code, QuotaCode::kTooManyNames);
   EXPECT_EQ(hold(0).code, QuotaCode::kTooManyNames);
   EXPECT_TRUE(store.Run(Charge{.model = "m0", .mode = Mode::kTake}).charged);
