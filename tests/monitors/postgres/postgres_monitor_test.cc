@@ -106,6 +106,11 @@ TEST_F(PostgresMonitorTest, AStandbyThatLagsIsSeenAndThoseWhoWaitForIt) {
   const auto monitor = Watch(primary().conninfo());
   EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().standbys == 1; }));
   standby.Ask("SELECT pg_wal_replay_pause()");
+  // What is asked for holds from the next record on.
+  EXPECT_TRUE(Eventually([&] {
+    client.Ask("SELECT pg_logical_emit_message(true, 'weir', 'a')");
+    return standby.Ask("SELECT pg_get_wal_replay_pause_state()") == "paused";
+  }));
   Write(client, 8);
   ASSERT_TRUE(monitor->SampleOnce().ok());
   EXPECT_GE(LevelOf(*monitor, "replica"), 8.0 / 64);
