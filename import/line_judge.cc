@@ -52,26 +52,54 @@ void LineJudge::JudgeLines(JudgedChunk* judged) {
   SettledChunk& settled = judged->settled;
   const std::string_view text = settled.chunk.text;
   judged->events.reserve(text.size() / kUsualEvent + 1);
+  std::vector<Place> places;  // of the events
   size_t begin = settled.chunk.begin.bytes == 0 && text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   uint64_t number = settled.chunk.begin.lines;
   // A mark that is all of the input is a blank line of it.
   for (bool first = begin > 0; first || begin < text.size(); first = false) {
-    ++number;
     const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = WithoutLineEnd(text.substr(begin, end - begin));
-    std::optional<Verdict> verdict = JudgeLine(line, judged);
-    if (verdict) {
-      ++settled.tally[verdict->outcome];
-      if (IsRejected(verdict->outcome)) {
-        settled.rejects.push_back({.line = number,
-                                   .begin = begin,
-                                   .size = end - begin,
-                                   .outcome = verdict->outcome,
-                                   .reason = std::move(verdict->reason)});
-      }
+    const Place place{++number, begin, end - begin};
+    if (std::optional<Verdict> verdict = JudgeLine(WithoutLineEnd(text.substr(begin, end - begin)), judged)) {
+      Settle(place, std::move(*verdict), &settled);
+    } else {
+      places.push_back(place);
     }
     begin = end + 1;
   }
+  JudgeSignatures(places, judged);
+  std::ranges::sort(settled.rejects, {}, &Reject::line);
+}
+
+void LineJudge::Settle(const Place& place, Verdict verdict, SettledChunk* settled) {
+  ++settled->tally[verdict.outcome];
+  if (!IsRejected(verdict.outcome)) return;
+  settled->rejects.push_back({.line = place.number,
+                              .begin = place.begin,
+                              .size = place.size,
+                              .outcome = verdict.outcome,
+                              .reason = std::move(verdict.reason)});
+}
+
+// Where the store cannot be read, saving tells what is wrong.
+void LineJudge::JudgeSignatures(const std::vector<Place>& places, JudgedChunk* judged) {
+  std::vector<bool> stored(places.size());
+  if (store_ != nullptr && !places.empty()) {
+    std::vector<EventView> views;
+    for (const Event& event : judged->events) views.push_back(event.view());
+    if (Result<std::vector<bool>> found = store_->StoredSigned(views); found.ok()) stored = std::move(found).value();
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const EventView event = judged->events[i].view();
+    if (!stored[i] && options_.verify && !VerifySignature(event)) {
+      Settle(places[i], {LineOutcome::kSignature, "the signature is not its author's"}, &judged->settled);
+      continue;
+    }
+    if (!stored[i]) judged->new_bytes += event.record().size();
+    if (kept != i) judged->events[kept] = std::move(judged->events[i]);
+    ++kept;
+  }
+  judged->events.erase(judged->events.begin() + static_cast<std::ptrdiff_t>(kept), judged->events.end());
 }
 
 std::optional<LineJudge::Verdict> LineJudge::JudgeLine(std::string_view line, JudgedChunk* judged) {
@@ -80,11 +108,6 @@ std::optional<LineJudge::Verdict> LineJudge::JudgeLine(std::string_view line, Ju
   if (!parsed.ok()) return Verdict{LineOutcome::kInvalid, parsed.status().message()};
   const EventView event = parsed.value().view();
   if (std::optional<Verdict> verdict = JudgeEvent(event)) return verdict;
-  if (!IsStored(event)) {
-    if (options_.verify && !VerifySignature(event))
-      return Verdict{LineOutcome::kSignature, "the signature is not its author's"};
-    judged->new_bytes += event.record().size();
-  }
   judged->events.push_back(std::move(parsed).value());
   return std::nullopt;
 }
@@ -103,13 +126,6 @@ std::optional<LineJudge::Verdict> LineJudge::JudgeEvent(EventView event) const {
   }
   if (IsExpired(event, now_seconds_)) return Verdict{LineOutcome::kExpired, ""};
   return std::nullopt;
-}
-
-// Where the store cannot be read, saving tells what is wrong.
-bool LineJudge::IsStored(EventView event) const {
-  if (store_ == nullptr) return false;
-  const Result<bool> stored = store_->HasSigned(event);
-  return stored.ok() && stored.value();
 }
 
 }  // namespace weir

@@ -41,16 +41,23 @@ class LineJudge {
   JudgedChunk Judge(Chunk chunk);
 
  private:
+  // Where a line is.
+  struct Place {
+    uint64_t number;
+    size_t begin;
+    size_t size;
+  };
   struct Verdict {
     LineOutcome outcome = LineOutcome::kImported;
     std::string reason;
   };
 
   void JudgeLines(JudgedChunk* judged);
-  // Nothing: an event that may be saved was added.
+  static void Settle(const Place& place, Verdict verdict, SettledChunk* settled);
+  // Nothing: an event was added whose signature is not verified yet.
   std::optional<Verdict> JudgeLine(std::string_view line, JudgedChunk* judged);
   std::optional<Verdict> JudgeEvent(EventView event) const;
-  bool IsStored(EventView event) const;
+  void JudgeSignatures(const std::vector<Place>& places, JudgedChunk* judged);
 
   const JudgeOptions options_;
   const EventStore* const store_;

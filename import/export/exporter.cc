@@ -29,14 +29,14 @@ class ByArrival final : public Exporter {
 
  private:
   bool IsWanted(EventView event) const;
-  bool AtEnd();
+  Result<bool> AtEnd();
 
   const EventStore& store_;
   const std::vector<Filter> filters_;
   const uint64_t now_seconds_;
   Work tag_work_ = 0;  // of matching one tag
-  uint64_t next_serial_ = 0;
-  uint64_t last_serial_ = 0;  // of this walk
+  Moment walked_;      // what we have come to
+  Moment until_;       // of this walk
   int walks_ = 0;
 };
 
@@ -45,23 +45,27 @@ bool ByArrival::IsWanted(EventView event) const {
          std::any_of(filters_.begin(), filters_.end(), [event](const Filter& filter) { return filter.Matches(event); });
 }
 
-bool ByArrival::AtEnd() {
-  if (walks_ > 0 && next_serial_ <= last_serial_) return false;
+Result<bool> ByArrival::AtEnd() {
+  if (walks_ > 0 && !walked_.Covers(until_)) return false;
   if (walks_ == kMostWalks) return true;
   ++walks_;
-  last_serial_ = store_.Sizes().last_serial;
-  return next_serial_ > last_serial_;
+  Result<Moment> now = store_.Now();
+  if (!now.ok()) return now.status();
+  until_ = std::move(now).value();
+  return walked_.Covers(until_);
 }
 
 Result<Progress> ByArrival::Next(const Slice& slice, const OnEvent& on_event) {
-  if (AtEnd()) return Progress::kDone;
+  const Result<bool> at_end = AtEnd();
+  if (!at_end.ok()) return at_end.status();
+  if (at_end.value()) return Progress::kDone;
   Work work = kSeekWork;
   uint64_t bytes = 0;
   bool sliced = false;
-  const Status status = store_.ScanAll(next_serial_, [&](uint64_t serial, EventView event) {
-    if (serial > last_serial_) return false;
-    next_serial_ = serial + 1;
-    if (IsWanted(event)) {
+  const Status status = store_.ScanAll(walked_, [&](Serial serial, EventView event) {
+    const bool came_by_then = until_.Has(serial);
+    if (came_by_then) walked_.Advance(serial);
+    if (came_by_then && IsWanted(event)) {
       bytes += event.json().size();
       on_event(event);
     }
@@ -70,8 +74,10 @@ Result<Progress> ByArrival::Next(const Slice& slice, const OnEvent& on_event) {
     return !sliced;
   });
   if (!status.ok()) return status;
-  if (!sliced) next_serial_ = last_serial_ + 1;
-  return AtEnd() ? Progress::kDone : Progress::kMore;
+  if (!sliced) walked_ = until_;
+  const Result<bool> done = AtEnd();
+  if (!done.ok()) return done.status();
+  return done.value() ? Progress::kDone : Progress::kMore;
 }
 
 class NewestFirst final : public Exporter {

@@ -29,12 +29,13 @@
 #include "relay/metrics/relay_metrics.h"
 #include "relay/nostr/event.h"
 #include "relay/protocol/live_index.h"
+#include "relay/store/serial.h"
 
 namespace weir {
 
 struct LiveEvent {
   Event event;
-  uint64_t serial = 0;  // 0: not stored
+  Serial serial;
   TimePoint received;
 };
 

@@ -124,17 +124,18 @@ void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
 void EventPipeline::JudgeAll(const EventBatch& batch) {
   std::unique_ptr<EventParser> parser;
   Judged judged;
-  for (size_t i = 0; i < batch.count; ++i) Judge(batch, batch.text(i), &parser, &judged);
-  Finish(&judged);
+  std::vector<std::shared_ptr<Flight>> flights;
+  for (size_t i = 0; i < batch.count; ++i) Read(batch, batch.text(i), &parser, &judged, &flights);
   if (parser != nullptr) PutBack(std::move(parser));
+  JudgeNew(flights, &judged);
+  Finish(&judged);
 }
 
-void EventPipeline::Judge(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser,
-                          Judged* judged) {
+// Of all that can be said without the store, cheapest first.
+void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser,
+                         Judged* judged, std::vector<std::shared_ptr<Flight>>* flights) {
   const uint64_t bytes = text.size() + EventBatch::kOverheadBytes;
-  std::shared_ptr<Flight> flight;
   const auto refuse = [&](std::string reason) {
-    if (flight != nullptr) return Settle(*flight, {false, std::move(reason)}, judged);
     judged->answers.push_back(AnswerTo(batch.sender, batch.received, FindId(text), {false, std::move(reason)}));
     judged->settled_bytes += bytes;
   };
@@ -144,30 +145,46 @@ void EventPipeline::Judge(const EventBatch& batch, std::string_view text, std::u
     if (*parser == nullptr) *parser = TakeParser();
     const Result<Event> parsed = (*parser)->Parse(text);
     if (!parsed.ok()) return refuse("invalid: " + parsed.status().message());
-    flight = std::make_shared<Flight>(parsed.value(), batch, bytes, context_.budget);
-    if (const std::optional<Verdict> verdict = EarlyVerdict(flight->event.view(), batch))
-      return Settle(*flight, *verdict, judged);
-    AskGate(flight, judged);
+    std::string refusal =
+        RefusalOfEvent(parsed.value().view(), context_.settings, *batch.identity, context_.wall_clock.NowSeconds());
+    if (!refusal.empty()) return refuse(std::move(refusal));
+    flights->reserve(batch.count);  // lest it fail when the flight is there
+    flights->push_back(std::make_shared<Flight>(parsed.value(), batch, bytes, context_.budget));
   } catch (const std::exception& fault) {
     refuse(FaultText(fault));
+  }
+}
+
+// What is stored need not be verified again. While something is about to vanish, the commit thread knows whether this
+// is.
+void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged) {
+  if (flights.empty()) return;
+  const Result<std::vector<bool>> stored = FaultsAsErrors<std::vector<bool>>([&] {
+    std::vector<EventId> ids;
+    for (const std::shared_ptr<Flight>& flight : flights) ids.push_back(flight->event.view().id());
+    return context_.store.Stored(ids);
+  });
+  const bool owes_vanishing = context_.store.owes_vanishing();
+  for (size_t i = 0; i < flights.size(); ++i) {
+    try {
+      if (!stored.ok()) {
+        Settle(*flights[i], {false, "error: the store cannot be read: " + stored.status().message()}, judged);
+      } else if (stored.value()[i] && !owes_vanishing) {
+        Settle(*flights[i], {true, kHaveIt}, judged);
+      } else if (!VerifySignature(flights[i]->event.view())) {
+        Settle(*flights[i], {false, "invalid: the signature is not its author's"}, judged);
+      } else {
+        AskGate(flights[i], judged);
+      }
+    } catch (const std::exception& fault) {
+      Settle(*flights[i], {false, FaultText(fault)}, judged);
+    }
   }
 }
 
 void EventPipeline::Settle(Flight& flight, const Verdict& verdict, Judged* judged) {
   judged->answers.push_back(AnswerTo(flight.sender, flight.received, ToHex(flight.event.view().id()), verdict));
   judged->settled_bytes += flight.TakeBytes();
-}
-
-// Of all that can be said without the gate and the store's thread, cheapest first.
-std::optional<EventPipeline::Verdict> EventPipeline::EarlyVerdict(EventView event, const EventBatch& batch) const {
-  std::string refusal = RefusalOfEvent(event, context_.settings, *batch.identity, context_.wall_clock.NowSeconds());
-  if (!refusal.empty()) return Verdict{false, std::move(refusal)};
-  const Result<bool> stored = context_.store.Has(event.id());
-  if (!stored.ok()) return Verdict{false, "error: the store cannot be read: " + stored.status().message()};
-  // While something is about to vanish, the commit thread knows whether this is.
-  if (stored.value() && !context_.store.owes_vanishing()) return Verdict{true, kHaveIt};
-  if (!VerifySignature(event)) return Verdict{false, "invalid: the signature is not its author's"};
-  return std::nullopt;
 }
 
 void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judged) {

@@ -94,8 +94,9 @@ class EventPipeline {
   };
 
   void JudgeAll(const EventBatch& batch);
-  void Judge(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser, Judged* judged);
-  std::optional<Verdict> EarlyVerdict(EventView event, const EventBatch& batch) const;
+  void Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser, Judged* judged,
+            std::vector<std::shared_ptr<Flight>>* flights);
+  void JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged);
   void AskGate(const std::shared_ptr<Flight>& flight, Judged* judged);
   Work GateWorkOf(EventView event) const;
   void AfterWait(const std::shared_ptr<Flight>& flight);

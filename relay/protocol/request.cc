@@ -199,9 +199,11 @@ void Request::Walk(Report* report) {
   }
   if (!report->ends.empty()) report->text = Seal(std::move(text), context_.count_own_bytes);
   report->done = progress.value() == Progress::kDone;
-  report->last_serial = query_->last_serial();
   report->complete = report->done && query_->complete();
-  if (report->done) return;
+  if (report->done) {
+    report->moment = query_->moment();
+    return;
+  }
   if (query_->work() > (is_count_ ? kMostCounted : kMostVisited)) {
     report->refusal = "restricted: this looks at too much; narrow the filter by ids, authors, tags or time";
     return;
@@ -248,7 +250,7 @@ void Request::Finish(const Report& report, Completeness completeness) {
   context_.limiter.RecordLatency(Operation::kRead, latency);
   const bool unsure = completeness == Completeness::kFinish && may_withhold_;
   if (unsure || !context_.settings.eose_completeness) completeness = Completeness::kUnknown;
-  last_serial_ = report.last_serial;
+  moment_ = report.moment;
   state_ = State::kCatchesUp;
   owner_.lock()->ReturnPlace();
   peer_->Say(RelayVerb::kEose, EoseMessage(name_, completeness));
@@ -289,7 +291,7 @@ void Request::OnTooCostly() {
 }
 
 void Request::SayLive(const LiveEvent& event, bool by_query) {
-  if (by_query && event.serial != 0 && event.serial <= last_serial_) return;
+  if (by_query && event.serial.number != 0 && moment_.Has(event.serial)) return;
   const EventView view = event.event.view();
   if (context_.settings.auth && IsPrivate(view.kind()) && !IsPartyTo(view, *peer_->identity())) return;
   peer_->SayEvent(

@@ -68,7 +68,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
     std::shared_ptr<const std::string> text;  // whole messages, one after the other
     std::vector<uint32_t> ends;
     bool complete = false;
-    uint64_t last_serial = 0;
+    Moment moment;
   };
   struct Held {
     static constexpr uint64_t kBytes = 128;  // beside its record
@@ -108,7 +108,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   bool may_withhold_ = false;  // matches may be kept from this client, or are not asked for
 
   Delivery::Subscription live_;
-  uint64_t last_serial_ = 0;  // of what the query saw
+  Moment moment_;  // that the query saw
   std::deque<Held> held_;
   HeldBytes held_memory_;
 

@@ -1,7 +1,7 @@
 // Requests: the REQs and COUNTs of one connection; each is a Request.
 //
 // A subscription enters the live index before its query is made and holds what comes until the stored events are out.
-// Then, and for ever after, it drops what its query had seen already: events with a serial up to the query's. So each
+// Then, and for ever after, it drops what its query had seen already: what was stored at the query's moment. So each
 // event comes once, stored or live.
 //
 // Few requests of a connection run at once, the others wait in their order. A connection that lets its output wait is

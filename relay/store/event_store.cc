@@ -29,6 +29,12 @@ Status EventStore::Save(std::span<const Event> events, uint64_t now_seconds, std
   }
 }
 
+Result<bool> EventStore::Has(const EventId& id) const {
+  const Result<std::vector<bool>> stored = Stored({&id, 1});
+  if (!stored.ok()) return stored.status();
+  return stored.value().front();
+}
+
 Work SavingWorkOf(EventView event) {
   Work work = 5 * kEntryWork;
   Work of_a_tag = kEntryWork;

@@ -1,4 +1,4 @@
-// EventStore: events on disk, and the questions that a relay asks of them. RocksDbStore is the implementation.
+// EventStore: events on disk, and the questions that a relay asks of them.
 //
 // What changes the store is done in pieces of bounded work, so that whoever has the thread can let others between them:
 // see SaveSome, RemoveVanished and RemoveExpired.
@@ -20,6 +20,7 @@
 #include "relay/account/work.h"
 #include "relay/nostr/event.h"
 #include "relay/nostr/filter.h"
+#include "relay/store/serial.h"
 
 namespace weir {
 
@@ -34,7 +35,7 @@ enum class SaveOutcome : uint8_t {
 
 struct SaveResult {
   SaveOutcome outcome = SaveOutcome::kSaved;
-  uint64_t serial = 0;  // of a saved event: grows with every one
+  Serial serial;  // of a saved event
   // Of a deletion that takes several pieces: how many of its tags were done. It is handed in again with the event.
   uint32_t tags_done = 0;
   Work removal = 0;       // what it took to remove what the event replaced or deleted
@@ -70,8 +71,8 @@ class Query {
   // Goes on for one slice. On kMore there may be nothing more all the same.
   virtual Result<Progress> Next(const Slice& slice, const OnMatch& on_match) = 0;
 
-  // Events with a higher serial were saved after this query was made and are not in its answer.
-  virtual uint64_t last_serial() const = 0;
+  // When it was made: what was saved since is not in its answer. Known after the first slice.
+  virtual const Moment& moment() const = 0;
   // When done: whether every stored match was handed out, or a limit cut them off (NIP-67).
   virtual bool complete() const = 0;
   // Index entries and records looked at so far.
@@ -98,7 +99,6 @@ struct QueryOptions {
 struct StoreSizes {
   uint64_t events = 0;
   uint64_t disk_bytes = 0;
-  uint64_t last_serial = 0;
 };
 
 class EventStore {
@@ -128,19 +128,22 @@ class EventStore {
   // Whether events may still be stored that are to vanish. From any thread.
   virtual bool owes_vanishing() const { return false; }
 
-  // Whether the event is stored; cheap where it is not.
-  virtual Result<bool> Has(const EventId& id) const = 0;
-  // Whether it is stored with this very signature, which then need not be verified once more.
-  virtual Result<bool> HasSigned(EventView event) const = 0;
+  // Which of these are stored; cheap where they are not.
+  virtual Result<std::vector<bool>> Stored(std::span<const EventId> ids) const = 0;
+  Result<bool> Has(const EventId& id) const;
+  // Which are stored with this very signature, which then need not be verified once more.
+  virtual Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const = 0;
 
   virtual std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const = 0;
 
   // Removes events by id, for operators; no mark is left, they may come again. Returns how many there were.
   virtual Result<uint64_t> Delete(std::span<const EventId> ids) = 0;
 
-  // Every event in the order of arrival from this serial on, until `visit` returns false.
-  virtual Status ScanAll(uint64_t from_serial,
-                         const std::function<bool(uint64_t serial, EventView event)>& visit) const = 0;
+  // What has been stored by now.
+  virtual Result<Moment> Now() const = 0;
+  // Every event that was stored after this moment, of each origin in the order of arrival, until `visit` returns false.
+  virtual Status ScanAll(const Moment& after,
+                         const std::function<bool(Serial serial, EventView event)>& visit) const = 0;
 
   // What is in memory goes to disk.
   virtual Status Flush() = 0;

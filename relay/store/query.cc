@@ -33,7 +33,7 @@ StoreQuery::StoreQuery(const Database& database, std::vector<Filter> filters, co
     part.tag_work = TagWorkOf(part.filter);
     part.left = std::min(part.filter.limit.value_or(options_.default_limit), options_.max_limit);
   }
-  failed_ = ReadLastSerial();
+  failed_ = ReadMoment();
   StartScans();
 }
 
@@ -45,7 +45,7 @@ void StoreQuery::OpenSnapshot() {
 
 // From the beginning, or from where it was suspended.
 void StoreQuery::StartScans() {
-  ScanBounds bounds{.first = {}, .last_serial = last_serial_};
+  ScanBounds bounds{.first = {}, .last_serial = moment_.NumberOf(0)};
   if (has_judged_) {
     bounds.first.inverted_time = ~judged_at_;
     bounds.first.id = static_cast<uint32_t>(ReadNumber(reinterpret_cast<const char*>(judged_id_.data()), 4));
@@ -57,11 +57,11 @@ void StoreQuery::StartScans() {
 }
 
 // By the snapshot itself: what it has and what is told of it can never differ.
-Status StoreQuery::ReadLastSerial() {
+Status StoreQuery::ReadMoment() {
   rocksdb::PinnableSlice value;
   const rocksdb::Status status = database_.db()->Get(read_options_, database_.index(), ToSlice(CountersKey()), &value);
   Counters counters;
-  if (status.ok() && ReadCounters(ToView(value), &counters)) last_serial_ = counters.last_serial;
+  if (status.ok() && ReadCounters(ToView(value), &counters)) moment_.Advance({.number = counters.last_serial});
   return status.ok() || status.IsNotFound() ? Status() : DatabaseError("cannot read the index", status);
 }
 

@@ -19,7 +19,7 @@ class StoreQuery final : public Query {
   StoreQuery(const Database& database, std::vector<Filter> filters, const QueryOptions& options);
 
   Result<Progress> Next(const Slice& slice, const OnMatch& on_match) override;
-  uint64_t last_serial() const override { return last_serial_; }
+  const Moment& moment() const override { return moment_; }
   bool complete() const override { return complete_; }
   uint64_t visits() const override { return budget_.visits; }
   Work work() const override { return work_; }
@@ -41,7 +41,7 @@ class StoreQuery final : public Query {
     uint32_t part = 0;
   };
 
-  Status ReadLastSerial();
+  Status ReadMoment();
   void OpenSnapshot();
   void StartScans();
   Result<Progress> Walk(const Slice& slice, const OnMatch& on_match);
@@ -65,7 +65,7 @@ class StoreQuery final : public Query {
   std::optional<Snapshot> snapshot_;  // until it is suspended
   rocksdb::ReadOptions read_options_;
   std::vector<Part> parts_;
-  uint64_t last_serial_ = 0;
+  Moment moment_;
   bool complete_ = true;
   Budget budget_;
   Work work_ = 0;

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "relay/store/database.h"
+#include "relay/store/index_lookup.h"
 #include "relay/store/query.h"
 #include "relay/store/removal.h"
+#include "relay/store/rocksdb_edit.h"
 #include "relay/store/save_plan.h"
 #include "relay/store/wal_sync.h"
 
@@ -131,18 +133,18 @@ RocksDbStore::~RocksDbStore() {
 Result<size_t> RocksDbStore::SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
                                       std::span<SaveResult> results) {
   if (options_.read_only) return ReadOnlyError();
-  SavePlan plan(*database_, options_.own_urls, now_seconds, next_serial_, most);
+  RocksDbEdit edit(*database_, next_serial_);
   // Told only when it is written.
   std::vector<SaveResult> planned(results.begin(), results.end());
-  Result<size_t> settled = plan.Add(events, planned);
+  Result<size_t> settled = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
   if (!settled.ok()) return settled.status();
-  rocksdb::WriteBatch* batch = plan.Finish();
+  rocksdb::WriteBatch* batch = edit.Finish();
   if (batch->Count() > 0) {
     // Serials of a write that failed are not used again: it may be in the log all the same.
-    next_serial_ = plan.next_serial();
+    next_serial_ = edit.next_serial();
     const uint64_t before = events_;
-    const Counters after{.events = before + plan.added() - std::min(before + plan.added(), plan.removed()),
-                         .last_serial = plan.next_serial() - 1};
+    const Counters after{.events = before + edit.added() - std::min(before + edit.added(), edit.removed()),
+                         .last_serial = edit.next_serial() - 1};
     if (std::ranges::any_of(planned, &SaveResult::vanishes)) owes_vanishing_ = true;
     if (Status written = Write(batch, after, true); !written.ok()) return written;
   }
@@ -160,25 +162,29 @@ Result<OwedPiece> RocksDbStore::RemoveExpired(uint64_t now_seconds, Work most) {
   return DoPiece(&expiry_, [&](Expiry& job) { return job.Next(now_seconds, most); });
 }
 
-Result<bool> RocksDbStore::Has(const EventId& id) const {
-  const Database& database = *database_;
-  rocksdb::PinnableSlice value;
-  const rocksdb::Status status = database.db()->Get({}, database.index(), ToSlice(IdKey(id)), &value);
-  if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the index", status);
-  return status.ok();
+Result<std::vector<bool>> RocksDbStore::Stored(std::span<const EventId> ids) const {
+  IndexLookup lookup;
+  for (const EventId& id : ids) lookup.Add(IdKey(id));
+  if (Status found = lookup.Run(*database_, {}); !found.ok()) return found;
+  std::vector<bool> stored(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) stored[i] = lookup.Value(i).has_value();
+  return stored;
 }
 
-Result<bool> RocksDbStore::HasSigned(EventView event) const {
-  const Database& database = *database_;
-  rocksdb::PinnableSlice value;
-  const rocksdb::Status status = database.db()->Get({}, database.index(), ToSlice(IdKey(event.id())), &value);
-  if (!status.ok() && !status.IsNotFound()) return DatabaseError("cannot read the index", status);
-  IndexEntry entry;
-  if (!status.ok() || !ReadIdValue(ToView(value), &entry)) return false;
+Result<std::vector<bool>> RocksDbStore::StoredSigned(std::span<const EventView> events) const {
+  IndexLookup lookup;
+  for (const EventView event : events) lookup.Add(IdKey(event.id()));
+  if (Status found = lookup.Run(*database_, {}); !found.ok()) return found;
+  std::vector<bool> stored(events.size());
   std::string record;
-  const Result<bool> found = ReadRecord(database, entry.serial, &record);
-  if (!found.ok()) return found.status();
-  return found.value() && EventView(record).signature() == event.signature();
+  for (size_t i = 0; i < events.size(); ++i) {
+    IndexEntry entry;
+    if (const auto value = lookup.Value(i); !value || !ReadIdValue(*value, &entry)) continue;
+    const Result<bool> found = ReadRecord(*database_, entry.serial, &record);
+    if (!found.ok()) return found.status();
+    stored[i] = found.value() && EventView(record).signature() == events[i].signature();
+  }
+  return stored;
 }
 
 std::unique_ptr<Query> RocksDbStore::Find(std::vector<Filter> filters, const QueryOptions& options) const {
@@ -191,18 +197,24 @@ Result<uint64_t> RocksDbStore::Delete(std::span<const EventId> ids) {
                      [this](RemovalPiece* piece) { return WriteRemovals(piece, true); });
 }
 
-Status RocksDbStore::ScanAll(uint64_t from_serial,
-                             const std::function<bool(uint64_t serial, EventView event)>& visit) const {
+Result<Moment> RocksDbStore::Now() const {
+  Moment now;
+  now.Advance({.number = last_serial_});
+  return now;
+}
+
+Status RocksDbStore::ScanAll(const Moment& after,
+                             const std::function<bool(Serial serial, EventView event)>& visit) const {
   const Database& database = *database_;
   rocksdb::ReadOptions options;
   options.fill_cache = false;
   options.readahead_size = 1 << 20;
   const std::unique_ptr<rocksdb::Iterator> at(database.db()->NewIterator(options, database.events()));
-  for (at->Seek(ToSlice(EventKey(from_serial))); at->Valid(); at->Next()) {
+  for (at->Seek(ToSlice(EventKey(after.NumberOf(0) + 1))); at->Valid(); at->Next()) {
     const std::string_view record = ToView(at->value());
     if (at->key().size() != 8 || !EventView::WellFormed(record))
       return Status::Error("a stored event is damaged; `weir check` says more");
-    if (!visit(ReadNumber(at->key().data(), 8), EventView(record))) return {};
+    if (!visit({.number = ReadNumber(at->key().data(), 8)}, EventView(record))) return {};
   }
   return at->status().ok() ? Status() : DatabaseError("cannot read the events", at->status());
 }
@@ -224,7 +236,7 @@ StoreSizes RocksDbStore::Sizes() const {
       if (db->GetIntProperty(family, part, &bytes)) disk_bytes += bytes;
     }
   }
-  return {.events = events_, .disk_bytes = disk_bytes, .last_serial = last_serial_};
+  return {.events = events_, .disk_bytes = disk_bytes};
 }
 
 rocksdb::DB* RocksDbStore::db() const { return database_->db(); }

@@ -64,12 +64,12 @@ class RocksDbStore final : public EventStore {
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
   bool owes_vanishing() const override { return owes_vanishing_; }
-  Result<bool> Has(const EventId& id) const override;
-  Result<bool> HasSigned(EventView event) const override;
+  Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override;
+  Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const override;
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
   Result<uint64_t> Delete(std::span<const EventId> ids) override;
-  Status ScanAll(uint64_t from_serial,
-                 const std::function<bool(uint64_t serial, EventView event)>& visit) const override;
+  Result<Moment> Now() const override;
+  Status ScanAll(const Moment& after, const std::function<bool(Serial serial, EventView event)>& visit) const override;
   Status Flush() override;
   StoreSizes Sizes() const override;
 

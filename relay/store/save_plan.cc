@@ -27,16 +27,23 @@ bool IsNewer(EventView a, EventView b) {
   return a.id() < b.id();
 }
 
-}  // namespace
+std::string MarkOf(const EventId& id, const PublicKey& author) {
+  std::string mark(reinterpret_cast<const char*>(id.data()), id.size());
+  return mark.append(reinterpret_cast<const char*>(author.data()), author.size());
+}
 
-SavePlan::SavePlan(const Database& database, const std::vector<std::string>& urls, uint64_t now_seconds,
-                   uint64_t next_serial, Work most)
-    : database_(database), urls_(urls), now_seconds_(now_seconds), next_serial_(next_serial), most_(most) {}
+}  // namespace
 
 Result<size_t> SavePlan::Add(std::span<const Event> events, std::span<SaveResult> results) {
   if (events.size() != results.size()) throw std::logic_error("Save needs a result for every event");
   pending_.reserve(events.size());
   pending_ids_.reserve(events.size());
+  Result<size_t> settled = Settle(events, results);
+  if (settled.ok()) Finish();
+  return settled;
+}
+
+Result<size_t> SavePlan::Settle(std::span<const Event> events, std::span<SaveResult> results) {
   for (size_t begin = 0; begin < events.size(); begin += kLookedUpAtOnce) {
     const size_t count = std::min(kLookedUpAtOnce, events.size() - begin);
     if (Status found = LookUp(events.subspan(begin, count)); !found.ok()) return found;
@@ -44,7 +51,7 @@ Result<size_t> SavePlan::Add(std::span<const Event> events, std::span<SaveResult
       const size_t n = begin + i;
       const EventView event = events[n].view();
       if (n > 0 && work() + SavingWorkOf(event) > most_) return n;
-      const Result<bool> settled = Settle(event, slots_[i], &results[n]);
+      const Result<bool> settled = Settle(event, known_[i], &results[n]);
       if (!settled.ok()) return settled.status();
       if (!settled.value()) return n;
     }
@@ -53,66 +60,54 @@ Result<size_t> SavePlan::Add(std::span<const Event> events, std::span<SaveResult
 }
 
 // False where only a part of a deletion was done.
-Result<bool> SavePlan::Settle(EventView event, const Slots& slots, SaveResult* result) {
-  const Work removals_before = removals_.work();
-  const Result<std::optional<SaveOutcome>> outcome = Decide(event, slots, result);
+Result<bool> SavePlan::Settle(EventView event, const Known& known, SaveResult* result) {
+  const Work removals_before = edit_.removal_work();
+  const Result<std::optional<SaveOutcome>> outcome = Decide(event, known, result);
   if (!outcome.ok()) return outcome.status();
-  result->removal += removals_.work() - removals_before;
+  result->removal += edit_.removal_work() - removals_before;
   if (!outcome.value()) return false;
   result->outcome = *outcome.value();
   const bool saved = result->outcome == SaveOutcome::kSaved;
-  result->serial = saved ? next_serial_ - 1 : 0;
+  result->serial = {.number = saved ? pending_.back().serial : 0};
   result->vanishes = saved && event.kind() == kVanishKind && vanishing_.contains(event.pubkey());
   return true;
 }
 
-// One question to the index for many events: it answers a batch in half the time of as many single ones.
 Status SavePlan::LookUp(std::span<const Event> events) {
-  lookup_.Clear();
-  slots_.clear();
-  vanish_slots_.clear();
-  const auto look_up_vanish = [this](const PublicKey& author) {
-    if (vanished_.try_emplace(author).second) vanish_slots_.emplace_back(author, lookup_.Add(VanishMarkKey(author)));
+  authors_.clear();
+  const auto look_up = [this](const PublicKey& author) {
+    if (vanished_.try_emplace(author).second) authors_.push_back(author);
   };
   for (const Event& event : events) {
     const EventView view = event.view();
-    Slots slots{lookup_.Add(IdKey(view.id())), kNone, kNone, kNone};
-    if (CanBeDeleted(view.kind())) slots.deletion_mark = lookup_.Add(DeletionMarkKey(view.id(), view.pubkey()));
-    if (HasAddress(view.kind())) {
-      const Address address = AddressOf(view);
-      slots.address = lookup_.Add(AddressKey(address));
-      slots.address_mark = lookup_.Add(AddressMarkKey(address));
-    }
-    slots_.push_back(slots);
-    look_up_vanish(view.pubkey());
+    look_up(view.pubkey());
     if (view.kind() != kGiftWrapKind) continue;
     for (const TagView tag : view.tags())
-      if (const auto recipient = tag.letter == 'p' ? ReadPublicKey(tag.value) : std::nullopt)
-        look_up_vanish(*recipient);
+      if (const auto recipient = tag.letter == 'p' ? ReadPublicKey(tag.value) : std::nullopt) look_up(*recipient);
   }
-  if (Status found = lookup_.Run(database_, {}); !found.ok()) return found;
-  for (const auto& [author, slot] : vanish_slots_)
-    if (const auto value = lookup_.Value(slot); value && value->size() == 8)
-      vanished_[author] = ReadNumber(value->data(), 8);
+  known_.assign(events.size(), Known());
+  until_.assign(authors_.size(), std::nullopt);
+  if (Status found = edit_.LookUp(events, authors_, &known_, &until_); !found.ok()) return found;
+  for (size_t i = 0; i < authors_.size(); ++i) vanished_[authors_[i]] = until_[i];
   return {};
 }
 
 // Nothing where only a part of a deletion was done.
-Result<std::optional<SaveOutcome>> SavePlan::Decide(EventView event, const Slots& slots, SaveResult* result) {
+Result<std::optional<SaveOutcome>> SavePlan::Decide(EventView event, const Known& known, SaveResult* result) {
   if (ClassOf(event.kind()) == KindClass::kEphemeral) throw std::logic_error("ephemeral events are not stored");
   work_ += kEntryWork;  // that it was looked up
   const bool vanished = HasVanished(event);
   if (IsPending(event)) return std::optional(SaveOutcome::kDuplicate);
-  if (IsStored(slots)) {
-    const Result<bool> goes = vanished ? IsYetToVanish(event, slots) : Result<bool>(false);
+  if (known.stored && !edit_.IsRemoved(*known.stored)) {
+    const Result<bool> goes = vanished ? IsYetToVanish(event, known) : Result<bool>(false);
     if (!goes.ok()) return goes.status();
     return std::optional(goes.value() ? SaveOutcome::kVanished : SaveOutcome::kDuplicate);
   }
   if (IsExpired(event, now_seconds_)) return std::optional(SaveOutcome::kExpired);
   if (vanished) return std::optional(SaveOutcome::kVanished);
-  if (IsDeleted(event, slots)) return std::optional(SaveOutcome::kDeleted);
+  if (IsDeleted(event, known)) return std::optional(SaveOutcome::kDeleted);
   if (HasAddress(event.kind())) {
-    const Result<bool> supersedes = Supersedes(event, slots);
+    const Result<bool> supersedes = Supersedes(event, known);
     if (!supersedes.ok()) return supersedes.status();
     if (!supersedes.value()) return std::optional(SaveOutcome::kSuperseded);
   }
@@ -131,21 +126,12 @@ bool SavePlan::IsPending(EventView event) const {
   return pending != pending_ids_.end() && pending_[pending->second].alive;
 }
 
-// Before this batch, and not removed by it.
-bool SavePlan::IsStored(const Slots& slots) const {
-  IndexEntry entry;
-  const auto value = lookup_.Value(slots.id);
-  return value && ReadIdValue(*value, &entry) && !removals_.Has(entry.serial);
-}
-
 // What is to vanish may still be stored; of the author's requests the last one alone stays.
-Result<bool> SavePlan::IsYetToVanish(EventView event, const Slots& slots) {
+Result<bool> SavePlan::IsYetToVanish(EventView event, const Known& known) {
   if (event.kind() != kVanishKind || vanishing_.contains(event.pubkey())) return true;
-  const Result<std::optional<std::string>> work = IndexValue(VanishWorkKey(event.pubkey()));
-  if (!work.ok()) return work.status();
-  IndexEntry entry;
-  return work.value() && work.value()->size() == 14 && ReadIdValue(*lookup_.Value(slots.id), &entry) &&
-         ReadNumber(work.value()->data() + 8, 6) != entry.serial;
+  const Result<bool> stays = edit_.RequestStays(event.pubkey(), *known.stored);
+  if (!stays.ok()) return stays;
+  return !stays.value();
 }
 
 bool SavePlan::HasVanished(EventView event) const {
@@ -163,48 +149,39 @@ bool SavePlan::HasVanished(EventView event) const {
   return false;
 }
 
-bool SavePlan::IsDeleted(EventView event, const Slots& slots) const {
-  if (slots.deletion_mark != kNone && lookup_.Value(slots.deletion_mark)) return true;
-  if (!deletion_marks_.empty() && CanBeDeleted(event.kind()) &&
-      deletion_marks_.contains(std::string(DeletionMarkKey(event.id(), event.pubkey()).view())))
-    return true;
-  if (slots.address_mark == kNone) return false;
-  const auto value = lookup_.Value(slots.address_mark);
-  if (value && value->size() == 8 && event.created_at() <= ReadNumber(value->data(), 8)) return true;
+bool SavePlan::IsDeleted(EventView event, const Known& known) const {
+  if (!CanBeDeleted(event.kind())) return false;
+  if (known.is_deleted) return true;
+  if (!deletion_marks_.empty() && deletion_marks_.contains(MarkOf(event.id(), event.pubkey()))) return true;
+  if (!HasAddress(event.kind())) return false;
+  if (known.address_deleted_until && event.created_at() <= *known.address_deleted_until) return true;
   if (address_marks_.empty()) return false;
   const auto mark = address_marks_.find(AddressOf(event));
   return mark != address_marks_.end() && event.created_at() <= mark->second;
 }
 
 // Whether the event is the newest of its address; what it replaces is removed.
-Result<bool> SavePlan::Supersedes(EventView event, const Slots& slots) {
-  const Address address = AddressOf(event);
-  auto known = versions_.find(address);
-  if (known == versions_.end()) {
-    Version version;
-    IndexEntry entry;
-    if (const auto value = lookup_.Value(slots.address); value && ReadAddressValue(*value, &entry))
-      if (!removals_.Has(entry.serial)) version.stored = entry.serial;
-    known = versions_.emplace(address, version).first;
-  }
-  const Version current = known->second;
+Result<bool> SavePlan::Supersedes(EventView event, const Known& known) {
+  const auto [at, first] = versions_.try_emplace(AddressOf(event));
+  if (first && known.newest && !edit_.IsRemoved(*known.newest)) at->second.stored = known.newest;
+  const Version current = at->second;
   if (current.pending != kNone) {
     if (IsNewer(pending_[current.pending].event, event)) return false;
     pending_[current.pending].alive = false;
-  } else if (current.stored != 0) {
-    const Result<bool> found = ReadStored(current.stored);
+  } else if (current.stored) {
+    const Result<bool> found = ReadStored(*current.stored);
     if (!found.ok()) return found.status();
     if (found.value() && IsNewer(EventView(record_), event)) return false;
-    if (found.value()) RemoveStored(current.stored, EventView(record_));
+    if (found.value()) RemoveStored(*current.stored, EventView(record_));
   }
-  known->second = {.pending = pending_.size()};
+  versions_[AddressOf(event)] = {.pending = pending_.size(), .stored = {}};
   return true;
 }
 
 void SavePlan::Store(EventView event) {
   work_ += SavingWorkOf(event);
   pending_ids_[event.id()] = pending_.size();
-  pending_.push_back({event, next_serial_++});
+  pending_.push_back({event, edit_.TakeSerial()});
 }
 
 // False where there is more to do than this plan may; the marks of what was done are in it.
@@ -230,24 +207,22 @@ Status SavePlan::DeleteById(EventView deletion, std::string_view id_hex) {
   const auto applies = [&deletion](EventView target) {
     return target.pubkey() == deletion.pubkey() && CanBeDeleted(target.kind());
   };
-  const Key mark = DeletionMarkKey(id, deletion.pubkey());
   if (const auto pending = pending_ids_.find(id); pending != pending_ids_.end() && pending_[pending->second].alive) {
     Pending& target = pending_[pending->second];
     if (!applies(target.event)) return {};
     target.alive = false;
     if (HasAddress(target.event.kind())) versions_[AddressOf(target.event)] = {};
   } else {
-    const Result<std::optional<std::string>> value = IndexValue(IdKey(id));
-    if (!value.ok()) return value.status();
-    IndexEntry entry;
-    if (value.value() && ReadIdValue(*value.value(), &entry) && !removals_.Has(entry.serial)) {
-      const Result<bool> found = ReadStored(entry.serial);
+    const Result<std::optional<StoreEdit::Handle>> stored = edit_.Find(id);
+    if (!stored.ok()) return stored.status();
+    if (stored.value() && !edit_.IsRemoved(*stored.value())) {
+      const Result<bool> found = ReadStored(*stored.value());
       if (!found.ok()) return found.status();
       if (found.value() && !applies(EventView(record_))) return {};
-      if (found.value()) RemoveStored(entry.serial, EventView(record_));
+      if (found.value()) RemoveStored(*stored.value(), EventView(record_));
     }
   }
-  if (deletion_marks_.emplace(mark.view()).second) entries_.Add(mark.view(), {});
+  if (deletion_marks_.emplace(MarkOf(id, deletion.pubkey())).second) edit_.MarkDeleted(id, deletion.pubkey());
   return {};
 }
 
@@ -256,11 +231,9 @@ Status SavePlan::DeleteByAddress(EventView deletion, std::string_view name) {
   if (!named || named->author != deletion.pubkey()) return {};
   work_ += 2 * kSeekWork + kEntryWork;
   const Address address = AddressOf(named->kind, named->author, named->d);
-  const Result<std::optional<std::string>> stored_mark = IndexValue(AddressMarkKey(address));
+  const Result<std::optional<uint64_t>> stored_mark = edit_.DeletedUntil(address);
   if (!stored_mark.ok()) return stored_mark.status();
-  uint64_t until = deletion.created_at();
-  if (stored_mark.value() && stored_mark.value()->size() == 8)
-    until = std::max(until, ReadNumber(stored_mark.value()->data(), 8));
+  const uint64_t until = std::max(deletion.created_at(), stored_mark.value().value_or(0));
   uint64_t& mark = address_marks_.try_emplace(address, until).first->second;
   mark = std::max(mark, until);
 
@@ -273,22 +246,20 @@ Status SavePlan::DeleteByAddress(EventView deletion, std::string_view name) {
     }
     return {};
   }
-  if (version.value().stored == 0) return {};
-  const Result<bool> found = ReadStored(version.value().stored);
+  if (!version.value().stored) return {};
+  const Result<bool> found = ReadStored(*version.value().stored);
   if (!found.ok()) return found.status();
   if (found.value() && EventView(record_).created_at() <= mark)
-    RemoveStored(version.value().stored, EventView(record_));
+    RemoveStored(*version.value().stored, EventView(record_));
   return {};
 }
 
 Result<SavePlan::Version> SavePlan::CurrentVersion(const Address& address) {
   if (const auto known = versions_.find(address); known != versions_.end()) return known->second;
-  const Result<std::optional<std::string>> value = IndexValue(AddressKey(address));
-  if (!value.ok()) return value.status();
+  const Result<std::optional<StoreEdit::Handle>> newest = edit_.NewestOf(address);
+  if (!newest.ok()) return newest.status();
   Version version;
-  IndexEntry entry;
-  if (value.value() && ReadAddressValue(*value.value(), &entry) && !removals_.Has(entry.serial))
-    version.stored = entry.serial;
+  if (newest.value() && !edit_.IsRemoved(*newest.value())) version.stored = newest.value();
   versions_.emplace(address, version);
   return version;
 }
@@ -306,52 +277,26 @@ void SavePlan::ApplyVanish(EventView request) {
     pending.alive = false;
     if (HasAddress(pending.event.kind())) versions_[AddressOf(pending.event)] = {};
   }
-  Key mark('\0');
-  mark.Number(*until, 8);
-  batch_.Put(database_.index(), ToSlice(VanishMarkKey(request.pubkey())), ToSlice(mark.view().substr(1)));
-  mark.Serial(pending_.back().serial);
-  batch_.Put(database_.index(), ToSlice(VanishWorkKey(request.pubkey())), ToSlice(mark.view().substr(1)));
+  edit_.MarkVanished(request.pubkey(), *until, request, pending_.back().serial);
 }
 
 // Into record_.
-Result<bool> SavePlan::ReadStored(uint64_t serial) {
-  Result<bool> found = ReadRecord(database_, serial, &record_, ReadForRemoval());
+Result<bool> SavePlan::ReadStored(StoreEdit::Handle handle) {
+  Result<bool> found = edit_.Read(handle, &record_);
   work_ += kRecordWork + record_.size() * kRecordByteWork;
   return found;
 }
 
-void SavePlan::RemoveStored(uint64_t serial, EventView event) {
+void SavePlan::RemoveStored(StoreEdit::Handle handle, EventView event) {
   work_ += kSeekWork + kRecordWork;
-  removals_.Add(event, serial);
+  edit_.Remove(handle, event);
   if (HasAddress(event.kind())) versions_[AddressOf(event)] = {};
 }
 
-Result<std::optional<std::string>> SavePlan::IndexValue(const Key& key) {
-  std::string value;
-  const rocksdb::Status status = database_.db()->Get({}, database_.index(), ToSlice(key), &value);
-  if (status.IsNotFound()) return std::optional<std::string>();
-  if (!status.ok()) return DatabaseError("cannot read the index", status);
-  return std::optional<std::string>(std::move(value));
-}
-
-rocksdb::WriteBatch* SavePlan::Finish() {
-  removals_.AppendTo(database_, &batch_);
-  for (const Pending& pending : pending_) {
-    if (!pending.alive) continue;
-    batch_.Put(database_.events(), ToSlice(EventKey(pending.serial)), ToSlice(pending.event.record()));
-    ForEachEntry(pending.event, pending.serial,
-                 [this](std::string_view key, std::string_view value) { entries_.Add(key, value); });
-    ++added_;
-  }
-  entries_.ForEach([this](std::string_view key, std::string_view value) {
-    batch_.Put(database_.index(), ToSlice(key), ToSlice(value));
-  });
-  for (const auto& [address, until] : address_marks_) {
-    Key mark('\0');
-    mark.Number(until, 8);
-    batch_.Put(database_.index(), ToSlice(AddressMarkKey(address)), ToSlice(mark.view().substr(1)));
-  }
-  return &batch_;
+void SavePlan::Finish() {
+  for (const Pending& pending : pending_)
+    if (pending.alive) edit_.Add(pending.event, pending.serial);
+  for (const auto& [address, until] : address_marks_) edit_.MarkDeleted(address, until);
 }
 
 }  // namespace weir

@@ -26,28 +26,19 @@
 #include <unordered_set>
 #include <vector>
 
-#include "relay/store/database.h"
 #include "relay/store/event_store.h"
-#include "relay/store/index_lookup.h"
-#include "relay/store/removal.h"
-#include "relay/store/sorted_entries.h"
+#include "relay/store/store_edit.h"
 
 namespace weir {
 
 class SavePlan {
  public:
-  // `urls` are the relay's own; serials are given from `next_serial` on. All must outlive the plan.
-  SavePlan(const Database& database, const std::vector<std::string>& urls, uint64_t now_seconds, uint64_t next_serial,
-           Work most);
+  // `urls` are the relay's own. All must outlive the plan.
+  SavePlan(StoreEdit& edit, const std::vector<std::string>& urls, uint64_t now_seconds, Work most)
+      : edit_(edit), urls_(urls), now_seconds_(now_seconds), most_(most) {}
 
-  // Once. Returns how many it settled, see EventStore::SaveSome.
+  // Once. Puts all that changes into the edit. Returns how many it settled, see EventStore::SaveSome.
   Result<size_t> Add(std::span<const Event> events, std::span<SaveResult> results);
-
-  // Everything that changes but the counters.
-  rocksdb::WriteBatch* Finish();
-  uint64_t added() const { return added_; }
-  uint64_t removed() const { return removals_.events(); }
-  uint64_t next_serial() const { return next_serial_; }
 
  private:
   struct Pending {
@@ -55,17 +46,10 @@ class SavePlan {
     uint64_t serial;
     bool alive = true;
   };
-  // Where to find what the index knew of an event before this batch.
-  struct Slots {
-    size_t id;
-    size_t deletion_mark;
-    size_t address;
-    size_t address_mark;
-  };
   // The version of an address that this batch has come to: pending, stored, or none.
   struct Version {
     size_t pending = SIZE_MAX;
-    uint64_t stored = 0;
+    std::optional<StoreEdit::Handle> stored;
   };
   struct Hash {
     template <size_t kBytes>
@@ -76,50 +60,47 @@ class SavePlan {
     }
   };
 
+  using Known = StoreEdit::Known;
+
+  Result<size_t> Settle(std::span<const Event> events, std::span<SaveResult> results);
   Status LookUp(std::span<const Event> events);
-  Result<bool> Settle(EventView event, const Slots& slots, SaveResult* result);
-  Result<std::optional<SaveOutcome>> Decide(EventView event, const Slots& slots, SaveResult* result);
+  Result<bool> Settle(EventView event, const Known& known, SaveResult* result);
+  Result<std::optional<SaveOutcome>> Decide(EventView event, const Known& known, SaveResult* result);
   bool IsPending(EventView event) const;
-  Result<bool> IsYetToVanish(EventView event, const Slots& slots);
-  bool IsStored(const Slots& slots) const;
+  Result<bool> IsYetToVanish(EventView event, const Known& known);
   bool HasVanished(EventView event) const;
-  bool IsDeleted(EventView event, const Slots& slots) const;
-  Result<bool> Supersedes(EventView event, const Slots& slots);
+  bool IsDeleted(EventView event, const Known& known) const;
+  Result<bool> Supersedes(EventView event, const Known& known);
   void Store(EventView event);
   Result<bool> ApplyDeletion(EventView deletion, SaveResult* result);
   Status DeleteById(EventView deletion, std::string_view id_hex);
   Status DeleteByAddress(EventView deletion, std::string_view name);
   void ApplyVanish(EventView request);
   Result<Version> CurrentVersion(const Address& address);
-  Result<bool> ReadStored(uint64_t serial);
-  void RemoveStored(uint64_t serial, EventView event);
-  Work work() const { return work_ + removals_.work(); }
-  Result<std::optional<std::string>> IndexValue(const Key& key);
+  Result<bool> ReadStored(StoreEdit::Handle handle);
+  void RemoveStored(StoreEdit::Handle handle, EventView event);
+  void Finish();
+  Work work() const { return work_ + edit_.removal_work(); }
 
-  const Database& database_;
+  StoreEdit& edit_;
   const std::vector<std::string>& urls_;
   const uint64_t now_seconds_;
-  uint64_t next_serial_;
   const Work most_;
   Work work_ = 0;  // but for the removals
-  uint64_t added_ = 0;
 
-  rocksdb::WriteBatch batch_;
-  SortedEntries entries_;  // to be put
   std::vector<Pending> pending_;
   std::unordered_map<EventId, size_t, Hash> pending_ids_;
   std::unordered_map<Address, Version, Hash> versions_;
-  Removals removals_;                               // of what was stored before
-  std::unordered_set<std::string> deletion_marks_;  // keys
+  std::unordered_set<std::string> deletion_marks_;  // id and author
   std::unordered_map<Address, uint64_t, Hash> address_marks_;
   // Of all authors that were looked up or vanish now; null: has not.
   std::unordered_map<PublicKey, std::optional<uint64_t>, Hash> vanished_;
 
   std::unordered_set<PublicKey, Hash> vanishing_;  // who asks for it in this batch
 
-  IndexLookup lookup_;
-  std::vector<Slots> slots_;
-  std::vector<std::pair<PublicKey, size_t>> vanish_slots_;
+  std::vector<Known> known_;
+  std::vector<PublicKey> authors_;
+  std::vector<std::optional<uint64_t>> until_;
   std::string record_;
 };
 

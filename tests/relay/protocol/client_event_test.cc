@@ -117,14 +117,14 @@ TEST_F(ClientEventTest, FaultsAreAnswersAndGiveBackWhatWasHeld) {
   EXPECT_EQ(Ask(writer, Publish(lost)), OkFor(lost));
 }
 
-// Whichever allocation of the worker fails between one event of a batch and the next.
+// Whichever allocation of the worker fails between one event of a batch and the next; each asks what time it is.
 TEST_F(ClientEventTest, WhereMemoryFailsEveryEventOfTheBatchIsAnsweredAndItsBytesAreGivenBack) {
   Seat& writer = Connect();
   Ask(writer, Publish(Note("a parser is there")));
   size_t failures = 0;
   for (size_t n = 1; n == failures + 1; ++n) {
     size_t asked = 0;
-    store_.WhenAsked([&] {
+    wall_clock_.WhenAsked([&] {
       if (++asked == 1) FailAllocation(n);
       if (asked == 2 && EndFailing()) ++failures;
     });
@@ -138,7 +138,7 @@ TEST_F(ClientEventTest, WhereMemoryFailsEveryEventOfTheBatchIsAnsweredAndItsByte
     EXPECT_LE(errors, 1U);
     EXPECT_EQ(budget_->out(), 0U);
     EXPECT_EQ(ledger_->bytes(), 0U);
-    store_.WhenAsked(nullptr);
+    wall_clock_.WhenAsked(nullptr);
   }
   EXPECT_GT(failures, 2U);
 }

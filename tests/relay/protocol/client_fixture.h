@@ -8,8 +8,10 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,6 +100,29 @@ class FakeConnection final : public Connection {
 };
 
 // A connection with its client.
+// Stands still, and can tell that it was asked.
+class AskedWallClock final : public WallClock {
+ public:
+  explicit AskedWallClock(uint64_t seconds) : now_(seconds) {}
+
+  WallTime Now() const override {
+    const std::lock_guard lock(mutex_);
+    if (asked_) asked_();
+    return now_.Now();
+  }
+  void Advance(uint64_t seconds) { now_.Advance(seconds); }
+  // Called on the thread that asks.
+  void WhenAsked(std::function<void()> asked) {
+    const std::lock_guard lock(mutex_);
+    asked_ = std::move(asked);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  ManualWallClock now_;
+  std::function<void()> asked_;
+};
+
 struct Seat {
   std::unique_ptr<FakeConnection> connection;
   std::shared_ptr<Client> client;
@@ -276,7 +301,7 @@ class ClientTest : public testing::Test {
 
   boost::asio::io_context io_;
   ManualClock clock_{TimePoint{std::chrono::hours(1)}};
-  ManualWallClock wall_clock_{kNow};
+  AskedWallClock wall_clock_{kNow};
   RelaySettings settings_;
   RelayMetrics metrics_;
   MemoryStore store_;

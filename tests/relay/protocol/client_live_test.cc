@@ -21,8 +21,8 @@ TEST_F(ClientLiveTest, WhatTheQueryDidNotAskForComesLive) {
   EXPECT_EQ(Hear(client, 2)[1], R"(["EOSE","s"])");
   const auto batch = std::make_shared<LiveBatch>(*budget_);
   EventParser parser;
-  batch->events.push_back({parser.Parse(note).value(), 1, clock_.Now()});
-  batch->events.push_back({parser.Parse(like).value(), 2, clock_.Now()});
+  batch->events.push_back({parser.Parse(note).value(), {.number = 1}, clock_.Now()});
+  batch->events.push_back({parser.Parse(like).value(), {.number = 2}, clock_.Now()});
   delivery_->Deliver({}, batch);
   EXPECT_EQ(Hear(client)[0], R"(["EVENT","s",)" + like + "]");
   RunUntilIdle();
@@ -71,7 +71,7 @@ TEST_F(ClientLiveTest, WhatWasHeldIsSaidInTurnsAndWhatComesMeanwhileComesBehindI
   const auto deliver = [&](size_t from, size_t to) {
     const auto batch = std::make_shared<LiveBatch>(*budget_);
     for (size_t i = from; i < to; ++i)
-      batch->events.push_back({parser.Parse(notes[i]).value(), 1000 + i, clock_.Now()});
+      batch->events.push_back({parser.Parse(notes[i]).value(), {.number = 1000 + i}, clock_.Now()});
     delivery_->Deliver({}, batch);
   };
   deliver(0, kHeld);

@@ -16,7 +16,7 @@ constexpr uint64_t kBob = 2;
 struct Listener final : LiveSubscriber {
   explicit Listener(Delivery& d) : delivery(d) {}
   ~Listener() override { Leave(); }
-  void OnLive(const LiveEvent& event, bool) override { heard.push_back(event.serial); }
+  void OnLive(const LiveEvent& event, bool) override { heard.push_back(event.serial.number); }
   void OnTooCostly() override {
     ++times_too_costly;
     Leave();
@@ -60,7 +60,7 @@ class DeliveryTest : public ClientTest {
     const auto batch = std::make_shared<LiveBatch>(*budget_);
     EventParser parser;
     for (const std::string& note : Notes(events, std::string(content_bytes, 'x')))
-      batch->events.push_back({parser.Parse(note).value(), ++serial_, clock_.Now()});
+      batch->events.push_back({parser.Parse(note).value(), {.number = ++serial_}, clock_.Now()});
     delivery_->Deliver(std::move(answers), batch);
   }
   static size_t Heard(const std::vector<Listener*>& listeners) {

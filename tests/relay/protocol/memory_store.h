@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,11 +41,6 @@ class MemoryStore final : public EventStore {
     const std::lock_guard lock(mutex_);
     reads_throw_ = does;
   }
-  // Called by every Has, on whose thread it is.
-  void WhenAsked(std::function<void()> asked) {
-    const std::lock_guard lock(mutex_);
-    asked_ = std::move(asked);
-  }
   // What becomes of the events that are saved from now on.
   void SetOutcome(SaveOutcome outcome) {
     const std::lock_guard lock(mutex_);
@@ -68,7 +62,7 @@ class MemoryStore final : public EventStore {
       results[i].outcome = HasLocked(events[i].view().id()) ? SaveOutcome::kDuplicate : outcome_;
       if (results[i].outcome != SaveOutcome::kSaved) continue;
       saved_.push_back(events[i]);
-      results[i].serial = saved_.size();
+      results[i].serial = {.number = saved_.size()};
     }
     return events.size();
   }
@@ -76,14 +70,16 @@ class MemoryStore final : public EventStore {
   Result<OwedPiece> RemoveVanished(Work) override { return OwedPiece(); }
   Result<OwedPiece> RemoveExpired(uint64_t, Work) override { return OwedPiece(); }
 
-  Result<bool> Has(const EventId& id) const override {
+  Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override {
     const std::lock_guard lock(mutex_);
     if (reads_throw_) throw std::bad_alloc();
-    if (asked_) asked_();
-    return HasLocked(id);
+    std::vector<bool> stored;
+    for (const EventId& id : ids) stored.push_back(HasLocked(id));
+    return stored;
   }
-
-  Result<bool> HasSigned(EventView event) const override { return Has(event.id()); }
+  Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const override {
+    return std::vector<bool>(events.size());
+  }
 
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override {
     const std::lock_guard lock(mutex_);
@@ -92,7 +88,8 @@ class MemoryStore final : public EventStore {
   }
 
   Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
-  Status ScanAll(uint64_t, const std::function<bool(uint64_t, EventView)>&) const override { return {}; }
+  Result<Moment> Now() const override { return Moment(); }
+  Status ScanAll(const Moment&, const std::function<bool(Serial, EventView)>&) const override { return {}; }
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {}; }
 
@@ -102,12 +99,12 @@ class MemoryStore final : public EventStore {
     Walk(std::vector<Event> events, std::vector<Filter> filters, const QueryOptions& options,
          std::shared_ptr<std::atomic<size_t>> open, std::shared_ptr<std::atomic<size_t>> suspensions,
          std::shared_ptr<std::atomic<bool>> throws, std::shared_ptr<std::atomic<uint64_t>> held_bytes)
-        : last_serial_(events.size()),
-          open_(std::move(open)),
+        : open_(std::move(open)),
           suspensions_(std::move(suspensions)),
           throws_(std::move(throws)),
           held_bytes_(std::move(held_bytes)) {
       ++*open_;
+      moment_.Advance({.number = events.size()});
       std::ranges::sort(events, [](const Event& a, const Event& b) {
         if (a.view().created_at() != b.view().created_at()) return a.view().created_at() > b.view().created_at();
         return a.view().id() < b.view().id();
@@ -139,7 +136,7 @@ class MemoryStore final : public EventStore {
       }
       return next_ < answer_.size() ? Progress::kMore : Progress::kDone;
     }
-    uint64_t last_serial() const override { return last_serial_; }
+    const Moment& moment() const override { return moment_; }
     bool complete() const override { return complete_; }
     uint64_t visits() const override { return next_; }
     Work work() const override { return next_ * kRecordWork; }
@@ -149,7 +146,7 @@ class MemoryStore final : public EventStore {
    private:
     std::vector<Event> answer_;
     size_t next_ = 0;
-    const uint64_t last_serial_;
+    Moment moment_;
     bool complete_ = true;
     std::shared_ptr<std::atomic<size_t>> open_;
     std::shared_ptr<std::atomic<size_t>> suspensions_;
@@ -167,7 +164,6 @@ class MemoryStore final : public EventStore {
   std::string save_error_;
   bool saves_throw_ = false;
   bool reads_throw_ = false;
-  std::function<void()> asked_;
   SaveOutcome outcome_ = SaveOutcome::kSaved;
   std::vector<Event> saved_;
   std::shared_ptr<std::atomic<size_t>> queries_open_ = std::make_shared<std::atomic<size_t>>(0);

@@ -69,7 +69,7 @@ TEST_F(BulkCommit, IsSavedAtOnceWhereNobodyWaits) {
   Bulk& bulk = SaveBulk(3, false);
   const Status status = bulk.status.get();
   EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(bulk.results[2].serial, 3U);
+  EXPECT_EQ(bulk.results[2].serial.number, 3U);
   EXPECT_EQ(store_.log(), "save 3");
   EXPECT_EQ(told_, 0U) << "the caller is told, nobody else";
   const GroupCommitStats stats = commit_->Stats();
@@ -153,7 +153,7 @@ TEST_F(BulkCommit, WhatTakesLongGoesInPiecesBetweenTheWritesOfOthers) {
   store_.LetSavesGo();
   EXPECT_TRUE(bulk.status.get().ok());
   EXPECT_EQ(store_.log(), "save 1, save 3, save 2");
-  EXPECT_EQ(bulk.results[2].serial, 4U);
+  EXPECT_EQ(bulk.results[2].serial.number, 4U);
   EXPECT_EQ(commit_->Stats().bulk_writes, 1U);
   EXPECT_EQ(commit_->Stats().bulk_events, 3U);
 }
@@ -187,7 +187,7 @@ TEST_F(BulkCommit, ManyCallersBesideManySubmitters) {
         const auto events = Notes(5, "b" + std::to_string(t) + " " + std::to_string(i) + " ");
         std::vector<SaveResult> results(events.size());
         EXPECT_TRUE(commit_->SaveBulk(events, results).ok());
-        EXPECT_TRUE(std::ranges::all_of(results, [](const SaveResult& result) { return result.serial > 0; }));
+        EXPECT_TRUE(std::ranges::all_of(results, [](const SaveResult& result) { return result.serial.number > 0; }));
       }
     });
     threads.emplace_back([this, t] {

@@ -76,7 +76,9 @@ class DamagedStore {
     }
     for (const PlainEvent& event : nostr_.events()) {
       (void)store_->Has(ToBytes(event.id)).ok();
-      (void)store_->HasSigned(ToEvent(event).view()).ok();
+      const Event signed_event = ToEvent(event);
+      const EventView view = signed_event.view();
+      (void)store_->StoredSigned({&view, 1}).ok();
       std::vector<SaveResult> results(1);
       (void)store_->Save(std::vector{ToEvent(event)}, RandomNostr::kStart, results).ok();
     }
@@ -84,7 +86,7 @@ class DamagedStore {
       (void)store_->RemoveVanished(100 * kEntryWork).ok();
       (void)store_->RemoveExpired(RandomNostr::kStart + 1000, 100 * kEntryWork).ok();
     }
-    (void)store_->ScanAll(0, [](uint64_t, EventView) { return true; }).ok();
+    (void)store_->ScanAll({}, [](Serial, EventView) { return true; }).ok();
     const Result<CheckReport> report = CheckStore(*store_);
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_FALSE(report.value().clean());

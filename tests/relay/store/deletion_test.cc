@@ -108,9 +108,9 @@ TEST_F(Deletion, WhatStandsBeforeItIsSavedAndWhatStandsBehindItWaits) {
   const std::vector<Event> events{ToEvent(Plain(Author(2), 1, 1)), ToEvent(deletion_), ToEvent(Plain(Author(3), 1, 1))};
   std::vector<SaveResult> results(3);
   EXPECT_EQ(store_->SaveSome(events, 0, kPiece, results).value(), 1U);
-  EXPECT_GT(results[0].serial, 0U);
+  EXPECT_GT(results[0].serial.number, 0U);
   EXPECT_GT(results[1].tags_done, 0U);
-  EXPECT_EQ(results[2].serial, 0U);
+  EXPECT_EQ(results[2].serial.number, 0U);
   EXPECT_TRUE(store_->Has(events[0].view().id()).value());
   EXPECT_FALSE(store_->Has(events[2].view().id()).value());
 }

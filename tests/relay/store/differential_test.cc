@@ -42,7 +42,7 @@ TEST(StoreDifferential, QueriesSeeTheMomentTheyWereMade) {
     std::unique_ptr<Query> query;
     ModelAnswer expected;
     std::vector<std::string> ids;
-    uint64_t last_serial;
+    uint64_t last_serial = 0;
   };
   for (uint64_t seed = 1; seed <= Seeds(5); ++seed) {
     History history(seed, 600);
@@ -54,7 +54,7 @@ TEST(StoreDifferential, QueriesSeeTheMomentTheyWereMade) {
         o.model_query = history.AnyQuery();
         o.query = history.store().Find(o.filters, History::ForStore(o.model_query));
         o.expected = history.model().Find(o.filters, o.model_query);
-        o.last_serial = history.store().Sizes().last_serial;
+        o.last_serial = history.store().Now().value().NumberOf(0);
       }
       for (int n = 0; n < 10; ++n) {
         history.Save((round + n / 10.0) / 11);
@@ -71,7 +71,7 @@ TEST(StoreDifferential, QueriesSeeTheMomentTheyWereMade) {
         for (std::string& id : Drain(*o.query)) o.ids.push_back(std::move(id));
         ASSERT_TRUE(SameIds(o.ids, o.expected.ids)) << History::Describe(o.filters, o.model_query);
         ASSERT_EQ(o.query->complete(), o.expected.complete) << History::Describe(o.filters, o.model_query);
-        ASSERT_EQ(o.query->last_serial(), o.last_serial);
+        ASSERT_EQ(o.query->moment().NumberOf(0), o.last_serial);
       }
       opened.clear();
       history.Reopen();
@@ -156,7 +156,7 @@ TEST(StoreDifferential, SuspendedQueriesGoOnWhereTheyWere) {
       const auto query = history.store().Find(filters, History::ForStore(asked));
       const std::vector<std::string> in_limits = history.model().Find(filters, asked).ids;
       const std::vector<std::string> matches = history.model().Find(unlimited, without_limits).ids;
-      const uint64_t last_serial = history.store().Sizes().last_serial;
+      const uint64_t last_serial = history.store().Now().value().NumberOf(0);
       int step = 0;
       std::set<std::string> gone;  // once; maybe they came again since
       const std::vector<std::string> ids =
@@ -177,7 +177,7 @@ TEST(StoreDifferential, SuspendedQueriesGoOnWhereTheyWere) {
       const std::set<std::string> handed_out(ids.begin(), ids.end());
       for (const std::string& id : query->complete() ? matches : in_limits)
         ASSERT_TRUE(handed_out.contains(id) || gone.contains(id)) << id << " " << what;
-      ASSERT_EQ(query->last_serial(), last_serial);
+      ASSERT_EQ(query->moment().NumberOf(0), last_serial);
     }
   }
 }

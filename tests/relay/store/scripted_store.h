@@ -78,7 +78,7 @@ class ScriptedStore final : public EventStore {
         break;
       }
       saved_ids_.push_back(id);
-      result = {SaveOutcome::kSaved, saved_ids_.size(), result.tags_done, 0, vanishes_};
+      result = {SaveOutcome::kSaved, {.number = saved_ids_.size()}, result.tags_done, 0, vanishes_};
     }
     if (saving_) saving_(false);
     return settled;
@@ -102,11 +102,16 @@ class ScriptedStore final : public EventStore {
     return OwedPiece{.removed = removed, .more = expired_ > 0};
   }
 
-  Result<bool> Has(const EventId&) const override { return false; }
-  Result<bool> HasSigned(EventView) const override { return false; }
+  Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override {
+    return std::vector<bool>(ids.size());
+  }
+  Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const override {
+    return std::vector<bool>(events.size());
+  }
   std::unique_ptr<Query> Find(std::vector<Filter>, const QueryOptions&) const override { return nullptr; }
   Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
-  Status ScanAll(uint64_t, const std::function<bool(uint64_t, EventView)>&) const override { return {}; }
+  Result<Moment> Now() const override { return Moment(); }
+  Status ScanAll(const Moment&, const std::function<bool(Serial, EventView)>&) const override { return {}; }
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {}; }
 

@@ -58,7 +58,7 @@ class StoreCheckTest : public testing::Test {
     EXPECT_FALSE(found.empty()) << letter;
     return found;
   }
-  uint64_t Serial() { return store_->Sizes().last_serial; }
+  uint64_t Serial() { return store_->Now().value().NumberOf(0); }
 
   const TempDirectory directory_;
   const std::unique_ptr<RocksDbStore> store_ = MustOpen(SmallStore(directory_ / "events"));

@@ -1,0 +1,49 @@
+// Serial: the number that an event gets when it is stored, and Moment: what was stored at one.
+//
+// Every process that saves is an origin, and the only one that gives its serials: they grow in the order in which its
+// events can be seen. What is embedded has one origin, 0.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+namespace weir {
+
+struct Serial {
+  uint32_t origin = 0;
+  uint64_t number = 0;  // 0: of what is not stored
+
+  auto operator<=>(const Serial&) const = default;
+};
+
+class Moment {
+ public:
+  // Whether the event was stored by then.
+  bool Has(Serial serial) const { return serial.number <= NumberOf(serial.origin); }
+  // The last of this origin; 0: none.
+  uint64_t NumberOf(uint32_t origin) const {
+    const auto found = std::ranges::find(last_, origin, &Serial::origin);
+    return found == last_.end() ? 0 : found->number;
+  }
+  // Whether all is in this one that is in the other.
+  bool Covers(const Moment& other) const {
+    return std::ranges::all_of(other.last_, [this](Serial serial) { return Has(serial); });
+  }
+  void Advance(Serial to) {
+    const auto found = std::ranges::find(last_, to.origin, &Serial::origin);
+    if (found == last_.end()) {
+      last_.push_back(to);
+    } else {
+      found->number = std::max(found->number, to.number);
+    }
+  }
+  // One of each origin.
+  const std::vector<Serial>& last() const { return last_; }
+
+ private:
+  std::vector<Serial> last_;  // few: as many as there are relays
+};
+
+}  // namespace weir
