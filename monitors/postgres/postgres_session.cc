@@ -26,12 +26,15 @@ void PostgresSession::Clear::operator()(pg_result* result) const { PQclear(resul
 void PostgresSession::Close() {
   if (connection_ != nullptr) PQfinish(connection_);
   connection_ = nullptr;
+  prepared_.clear();
+  queued_.clear();
 }
 
 int PostgresSession::server_version() const { return connection_ != nullptr ? PQserverVersion(connection_) : 0; }
 
 Status PostgresSession::Lost(const std::string& what) {
   Status lost = Status::Error("PostgreSQL: " + what);
+  error_code_.clear();
   Close();
   return lost;
 }
@@ -64,6 +67,7 @@ Status PostgresSession::Connect(Duration patience) {
     step = PQconnectPoll(connection_);
     if (step == PGRES_POLLING_OK) {
       PQsetnonblocking(connection_, 1);
+      PQsetNoticeReceiver(connection_, OnNotice, this);
       return {};
     }
     if (step == PGRES_POLLING_FAILED) break;
@@ -110,6 +114,99 @@ Result<PostgresSession::Row> PostgresSession::Ask(const std::string& sql, Durati
       }
     }
   }
+}
+
+void PostgresSession::Queue(const PostgresStatement& statement, PostgresValues values) {
+  queued_.push_back({&statement, std::move(values)});
+}
+
+Result<std::vector<PostgresRows>> PostgresSession::Run(Duration patience) {
+  const TimePoint end = Clock::System().Now() + patience;
+  error_code_.clear();
+  const std::vector<Queued> queued = std::exchange(queued_, {});
+  if (!connected()) return Lost("not connected");
+  if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF && PQenterPipelineMode(connection_) == 0)
+    return Lost(Words(PQerrorMessage(connection_)));
+  if (Status prepared = Prepare(queued, end); !prepared.ok()) return prepared;
+  if (Status sent = Send(queued, end); !sent.ok()) return sent;
+  std::vector<PostgresRows> answers;
+  if (Status collected = Collect(queued.size(), end, &answers); !collected.ok()) return collected;
+  return answers;
+}
+
+// In a journey of its own, which is made once: what failed behind it would leave open which are prepared.
+Status PostgresSession::Prepare(const std::vector<Queued>& queued, TimePoint end) {
+  size_t count = 0;
+  for (const Queued& each : queued) {
+    if (!prepared_.insert(each.statement).second) continue;
+    if (PQsendPrepare(connection_, each.statement->name, each.statement->sql, 0, nullptr) == 0)
+      return Lost(Words(PQerrorMessage(connection_)));
+    ++count;
+  }
+  if (count == 0) return {};
+  if (PQpipelineSync(connection_) == 0) return Lost(Words(PQerrorMessage(connection_)));
+  if (Status flushed = Finish(end); !flushed.ok()) return flushed;
+  std::vector<PostgresRows> answers;
+  Status collected = Collect(count, end, &answers);
+  if (!collected.ok()) Close();
+  return collected;
+}
+
+Status PostgresSession::Send(const std::vector<Queued>& queued, TimePoint end) {
+  std::vector<const char*> values;
+  std::vector<int> sizes;
+  std::vector<int> formats;
+  for (const Queued& each : queued) {
+    const std::vector<std::string>& all = each.values.all();
+    values.clear();
+    sizes.clear();
+    for (const std::string& value : all) {
+      values.push_back(value.data());
+      sizes.push_back(static_cast<int>(value.size()));
+    }
+    formats.assign(all.size(), 1);
+    if (PQsendQueryPrepared(connection_, each.statement->name, static_cast<int>(all.size()), values.data(),
+                            sizes.data(), formats.data(), 1) == 0)
+      return Lost(Words(PQerrorMessage(connection_)));
+  }
+  if (PQpipelineSync(connection_) == 0) return Lost(Words(PQerrorMessage(connection_)));
+  return Finish(end);
+}
+
+// The answers of so many statements and what ends them. Each is followed by nothing.
+Status PostgresSession::Collect(size_t count, TimePoint end, std::vector<PostgresRows>* answers) {
+  Status failed;
+  for (size_t left = count; left > 0; --left) {
+    Result<Answer> answer = Receive(end);
+    if (!answer.ok()) return answer.status();
+    if (answer.value() == nullptr) return Lost(Words(PQerrorMessage(connection_)));
+    const ExecStatusType status = PQresultStatus(answer.value().get());
+    if (status == PGRES_FATAL_ERROR && failed.ok()) {
+      const char* code = PQresultErrorField(answer.value().get(), PG_DIAG_SQLSTATE);
+      failed = Status::Error("PostgreSQL: " + Words(PQresultErrorMessage(answer.value().get())));
+      error_code_ = code != nullptr ? code : "";
+    } else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+      answers->emplace_back(answer.value().release());
+    } else if (status != PGRES_PIPELINE_ABORTED && status != PGRES_FATAL_ERROR) {
+      return Lost("an answer that is none");
+    }
+    if (PQstatus(connection_) == CONNECTION_BAD) {
+      Close();
+      return failed;
+    }
+    if (Result<Answer> none = Receive(end); !none.ok()) return none.status();
+  }
+  Result<Answer> last = Receive(end);
+  if (!last.ok()) return last.status();
+  if (PQresultStatus(last.value().get()) != PGRES_PIPELINE_SYNC) return Lost("an answer that is none");
+  return failed;
+}
+
+// "canceling wait for synchronous replication" is all that a server says of a COMMIT that is on no standby.
+void PostgresSession::OnNotice(void* session, const pg_result* notice) {
+  const char* code = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+  const std::string_view cause = code != nullptr ? code : "";
+  if (cause == "57014" || cause == "57P01") static_cast<PostgresSession*>(session)->unreplicated_ = true;
 }
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The store against the model: whatever happens, the same outcomes, the same answers in the same order.
+// What the store on RocksDB promises beyond every store.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,33 +6,25 @@
 
 #include "tests/relay/store/history.h"
 #include "tests/relay/store/index_oracle.h"
+#include "tests/relay/store/store_suite.h"
 
 namespace weir {
 namespace {
 
-// WEIR_HISTORY_SEEDS=1000 for a long run.
-uint64_t Seeds(uint64_t usual) {
-  const char* seeds = std::getenv("WEIR_HISTORY_SEEDS");
-  return seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : usual;
-}
-
-TEST(StoreDifferential, RandomHistories) {
-  constexpr int kSteps = 250;
-  for (uint64_t seed = 1; seed <= Seeds(12); ++seed) {
-    History history(seed, 600);
-    history.EndBetweenPieces();
-    for (int step = 0; step < kSteps; ++step) {
-      SCOPED_TRACE("seed " + std::to_string(seed) + ", step " + std::to_string(step));
-      history.Step(static_cast<double>(step) / kSteps);
-      if (testing::Test::HasFatalFailure()) return;
-    }
-    SCOPED_TRACE("seed " + std::to_string(seed) + ", at the end");
-    history.CompareAll();
-    ASSERT_EQ(IndexDifference(history.store()), "");
-    for (int n = 0; n < 100; ++n) history.Ask();
-    if (testing::Test::HasFatalFailure()) return;
+// With what the index must have, worked out once more.
+class WithOracle final : public RocksDbUnderTest {
+ public:
+  using RocksDbUnderTest::RocksDbUnderTest;
+  std::string Difference(EventStore& store) override {
+    return RocksDbUnderTest::Difference(store) + IndexDifference(static_cast<RocksDbStore&>(store));
   }
-}
+};
+
+INSTANTIATE_TEST_SUITE_P(RocksDb, StoreSuite,
+                         testing::Values(StoreKind{
+                             "rocksdb",
+                             [](const std::string& own_url) { return std::make_unique<WithOracle>(own_url); }}),
+                         NameOfKind);
 
 // Queries that are under way while much changes answer as of the moment they were made.
 TEST(StoreDifferential, QueriesSeeTheMomentTheyWereMade) {
@@ -44,7 +36,7 @@ TEST(StoreDifferential, QueriesSeeTheMomentTheyWereMade) {
     std::vector<std::string> ids;
     uint64_t last_serial = 0;
   };
-  for (uint64_t seed = 1; seed <= Seeds(5); ++seed) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
     History history(seed, 600);
     for (int round = 0; round < 10; ++round) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
@@ -80,162 +72,6 @@ TEST(StoreDifferential, QueriesSeeTheMomentTheyWereMade) {
   }
 }
 
-// A second in which more happened than any slice or limit holds.
-TEST(StoreDifferential, ManyEventsOfOneSecond) {
-  const TempDirectory directory;
-  const auto store = MustOpen(SmallStore(directory / "events"));
-  ASSERT_NE(store, nullptr);
-  ModelStore model;
-  std::vector<PlainEvent> events;
-  for (int i = 0; i < 3000; ++i) {
-    events.push_back(Plain(Author(i % 3), 1000 + (i % 50 == 0 ? 1 : 0), 1 + i % 2 * 6, {{"t", i % 5 == 0 ? "a" : "b"}},
-                           std::to_string(i)));
-    model.Save(events.back(), 0);
-  }
-  SaveAll(*store, events);
-  Filter all;
-  Filter tagged{.authors = {{ToBytes(Author(0)), ToBytes(Author(1))}}, .tags = {{'t', {"a", "b"}}}, .limit = 1000};
-  std::ranges::sort(*tagged.authors);
-  const Filter second{.kinds = {{1, 7}}, .since = 1000, .until = 1000, .limit = 77};
-  for (const std::vector<Filter>& filters : {std::vector{all}, {tagged}, {second}, {all, tagged, second}}) {
-    for (const Slice& slice :
-         {Slice{.max_work = 1}, Slice{.max_work = kTurnWork / 10}, Slice{.max_bytes = 1}, Slice{}}) {
-      ModelQuery query{.default_limit = 2500};
-      const auto found = store->Find(filters, History::ForStore(query));
-      EXPECT_TRUE(SameIds(Drain(*found, slice), model.Find(filters, query).ids)) << History::Describe(filters, query);
-    }
-  }
-}
-
-// The index knows the first four bytes of an id; the order is that of the whole ids. Found by trying 1.5 million.
-TEST(StoreDifferential, IdsThatBeginTheSame) {
-  constexpr std::pair<int, int> kTwins[] = {{51765, 68319}, {7887, 74632}, {22786, 112947}, {151310, 191090}};
-  const TempDirectory directory;
-  const auto store = MustOpen(SmallStore(directory / "events"));
-  ASSERT_NE(store, nullptr);
-  ModelStore model;
-  const auto note = [](int number) { return Plain(Author(1), 1000, 1, {{"t", "twin"}}, std::to_string(number)); };
-  std::vector<EventId> ids;
-  for (const auto& [a, b] : kTwins) {
-    ASSERT_EQ(note(a).id.substr(0, 8), note(b).id.substr(0, 8));
-    for (const int number : {a, b}) {
-      model.Save(note(number), 0);
-      SaveAll(*store, {note(number)});
-      ids.push_back(ToBytes(note(number).id));
-    }
-  }
-  std::ranges::sort(ids);
-  const std::vector<PublicKey> authors = {ToBytes(Author(1))};
-  for (uint64_t limit = 1; limit <= 8; ++limit) {
-    for (const Filter& filter :
-         {Filter{.limit = limit}, Filter{.ids = ids, .limit = limit}, Filter{.authors = authors, .limit = limit},
-          Filter{.kinds = {{1}}, .limit = limit}, Filter{.tags = {{'t', {"twin"}}}, .limit = limit}}) {
-      for (const Work work : {Work{1}, 2 * kSeekWork, kTurnWork}) {
-        const auto found = store->Find({filter, Filter{.kinds = {{1}}, .limit = 1}}, {});
-        const ModelAnswer expected = model.Find({filter, Filter{.kinds = {{1}}, .limit = 1}}, {});
-        EXPECT_TRUE(SameIds(Drain(*found, {.max_work = work}), expected.ids)) << ToJson(filter);
-        EXPECT_EQ(found->complete(), expected.complete) << ToJson(filter);
-      }
-    }
-  }
-}
-
-// What was deleted or replaced since is missing; all else is as it was when they were made, and nothing came since.
-TEST(StoreDifferential, SuspendedQueriesGoOnWhereTheyWere) {
-  for (uint64_t seed = 1; seed <= Seeds(5); ++seed) {
-    History history(seed, 600);
-    for (int round = 0; round < 10; ++round) {
-      SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
-      for (int n = 0; n < 3; ++n) history.Save((round + n / 10.0) / 11);
-      const std::vector<Filter> filters = history.nostr().Filters();
-      const ModelQuery asked = history.AnyQuery();
-      ModelQuery without_limits = asked;
-      without_limits.default_limit = without_limits.max_limit = UINT64_MAX;
-      std::vector<Filter> unlimited = filters;
-      for (Filter& filter : unlimited) filter.limit.reset();
-      const auto query = history.store().Find(filters, History::ForStore(asked));
-      const std::vector<std::string> in_limits = history.model().Find(filters, asked).ids;
-      const std::vector<std::string> matches = history.model().Find(unlimited, without_limits).ids;
-      const uint64_t last_serial = history.store().Now().value().NumberOf(0);
-      int step = 0;
-      std::set<std::string> gone;  // once; maybe they came again since
-      const std::vector<std::string> ids =
-          Drain(*query, {.max_work = 3 * kRecordWork, .max_bytes = 3000}, [&](Query& suspended) {
-            suspended.Suspend();
-            if (++step % 2 == 0) history.Save((round + std::min(step, 10) / 10.0) / 11);
-            if (step % 3 == 0) history.Delete(round / 11.0);
-            if (step % 5 == 0) history.Sweep();
-            for (const std::string& id : matches)
-              if (!history.model().Has(id)) gone.insert(id);
-          });
-      const std::string what = History::Describe(filters, asked);
-      size_t at = 0;
-      for (const std::string& id : ids) {
-        while (at < matches.size() && matches[at] != id) ++at;
-        ASSERT_LT(at, matches.size()) << "twice, out of order, or came since: " << id << " " << what;
-      }
-      const std::set<std::string> handed_out(ids.begin(), ids.end());
-      for (const std::string& id : query->complete() ? matches : in_limits)
-        ASSERT_TRUE(handed_out.contains(id) || gone.contains(id)) << id << " " << what;
-      ASSERT_EQ(query->moment().NumberOf(0), last_serial);
-    }
-  }
-}
-
-std::vector<std::string> Words(int count) {
-  std::vector<std::string> words;
-  for (int i = 0; i < count; ++i) words.push_back("word" + std::to_string(i));
-  std::ranges::sort(words);
-  return words;
-}
-
-// Events of 2,000 tags, and filters of thousands of values and of many conditions: what a stranger can make dearest.
-std::vector<Filter> DearFilters() {
-  Filter tags{.tags = {{'t', Words(4990)}}};
-  Filter ranges{.kinds = {{1}}, .tags = {{'t', Words(1000)}}, .limit = 5};
-  Filter race{.tags = {{'p', Words(1000)}, {'q', Words(1000)}, {'r', Words(999)}, {'t', Words(998)}}};
-  Filter ids;
-  ids.ids.emplace();
-  for (uint64_t i = 0; i < 4990; ++i) ids.ids->push_back(ToBytes(Author(i)));
-  std::ranges::sort(*ids.ids);
-  Filter authors{.authors = ids.ids};
-  return {tags, ranges, race, ids, authors};
-}
-
-std::unique_ptr<RocksDbStore> StoreOfManyTags(const std::string& path) {
-  auto store = MustOpen(SmallStore(path));
-  for (int i = 0; i < 40; ++i) {
-    std::vector<Tag> tags;
-    for (int t = 0; t < 2000; ++t) tags.push_back({t % 2 == 0 ? "t" : "z", "word" + std::to_string(10 * i + t)});
-    SaveAll(*store, {Plain(Author(i % 3), 1000 + i, 1, std::move(tags), std::to_string(i))});
-  }
-  return store;
-}
-
-// No worker is held for longer, whatever is asked; at most one record, or a few keys, overdraw it.
-TEST(StoreDifferential, ASliceTakesNoMoreWorkThanItMayWhateverIsAsked) {
-  const TempDirectory directory;
-  const auto store = StoreOfManyTags(directory / "events");
-  std::vector<std::vector<Filter>> questions = {DearFilters()};
-  for (const Filter& filter : DearFilters()) questions.push_back({filter});
-  questions.push_back(std::vector<Filter>(20, DearFilters().front()));
-  for (const std::vector<Filter>& filters : questions) {
-    const auto query = store->Find(filters, {});
-    size_t slices = 0;
-    for (Progress progress = Progress::kMore; progress == Progress::kMore; ++slices) {
-      const Work before = query->work();
-      progress = query->Next({}, [](EventView) {}).value();
-      EXPECT_LE(query->work() - before, 2 * kTurnWork) << ToJson(filters.front()).substr(0, 60);
-      EXPECT_LT(query->held_bytes(), filters.size() * (1 << 20));
-    }
-    EXPECT_GT(slices, 1U);
-    const auto in_pieces = store->Find(filters, {});
-    const auto at_once = store->Find(filters, {});
-    const std::vector<std::string> ids = Drain(*at_once, {.max_work = INT64_MAX, .max_bytes = UINT32_MAX});
-    EXPECT_TRUE(SameIds(Drain(*in_pieces, {.max_work = kTurnWork / 10}), ids));
-  }
-}
-
 TEST(StoreDifferential, EventsWhoseIdsBeginAlikeCountAndEverySliceGetsOn) {
   constexpr size_t kAlike = 400;
   const TempDirectory directory;
@@ -266,22 +102,11 @@ TEST(StoreDifferential, EventsWhoseIdsBeginAlikeCountAndEverySliceGetsOn) {
   EXPECT_TRUE(SameIds(found, ids));
 }
 
-TEST(StoreDifferential, ASuspendedQueryHoldsAFewHundredBytes) {
-  const TempDirectory directory;
-  const auto store = StoreOfManyTags(directory / "events");
-  for (const Filter& filter : DearFilters()) {
-    const auto query = store->Find({filter}, {});
-    ASSERT_TRUE(query->Next({.max_bytes = 1}, [](EventView) {}).ok());
-    query->Suspend();
-    EXPECT_LT(query->held_bytes(), 1000U);
-    EXPECT_TRUE(query->Next({}, [](EventView) {}).ok());
-  }
-}
-
 // Else those whose clients do not read keep what compaction would drop.
 TEST(StoreDifferential, ASuspendedQueryHoldsNoSnapshot) {
   const TempDirectory directory;
-  const auto store = StoreOfManyTags(directory / "events");
+  const auto store = MustOpen(SmallStore(directory / "events"));
+  for (int i = 0; i < 40; ++i) SaveAll(*store, {Plain(Author(i % 3), 1000 + i, 1, {}, std::to_string(i))});
   const auto snapshots = [&] {
     uint64_t count = 0;
     store->db()->GetIntProperty(store->families().back(), "rocksdb.num-snapshots", &count);
@@ -293,33 +118,6 @@ TEST(StoreDifferential, ASuspendedQueryHoldsNoSnapshot) {
   query->Suspend();
   EXPECT_EQ(snapshots(), 0U);
   EXPECT_EQ(Drain(*query).size(), 39U);
-}
-
-TEST(StoreDifferential, ASliceIsKeptTo) {
-  const TempDirectory directory;
-  const auto store = MustOpen(SmallStore(directory / "events"));
-  ASSERT_NE(store, nullptr);
-  std::vector<PlainEvent> events;
-  for (int i = 0; i < 2000; ++i)
-    events.push_back(Plain(Author(i % 2), i, 1, {{"t", "a"}, {"p", Author(i % 7)}}, std::string(500, 'x')));
-  SaveAll(*store, events);
-  // Matches are rare: most of what is visited is not handed out.
-  const Filter rare{.tags = {{'p', {Author(3)}}, {'t', {"a"}}}, .since = 100};
-  for (const Filter& filter : {rare, Filter{}}) {
-    const auto query = store->Find({filter}, {.default_limit = 5000});
-    size_t calls = 0;
-    for (Progress progress = Progress::kMore; progress == Progress::kMore; ++calls) {
-      const Work before = query->work();
-      uint64_t bytes = 0;
-      progress = query
-                     ->Next({.max_work = kTurnWork / 20, .max_bytes = 2000},
-                            [&](EventView event) { bytes += event.json().size(); })
-                     .value();
-      EXPECT_LE(query->work() - before, kTurnWork / 10);
-      EXPECT_LE(bytes, 2000U + 1500U);
-    }
-    EXPECT_GT(calls, 5U);
-  }
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "relay/store/store_check.h"
 #include "tests/fixtures/model_store.h"
 #include "tests/fixtures/random_nostr.h"
 #include "tests/relay/store/store_fixture.h"
+#include "tests/relay/store/store_under_test.h"
 
 namespace weir {
 
@@ -27,14 +27,14 @@ inline testing::AssertionResult SameIds(const std::vector<std::string>& ids, con
 
 class History {
  public:
-  History(uint64_t seed, size_t events)
-      : nostr_(seed, events), options_(SmallStore(directory_ / "events")), model_({RandomNostr::kOwnUrl}) {
-    options_.own_urls = {RandomNostr::kOwnUrl};
+  History(uint64_t seed, size_t events,
+          std::unique_ptr<StoreUnderTest> place = std::make_unique<RocksDbUnderTest>(RandomNostr::kOwnUrl))
+      : place_(std::move(place)), nostr_(seed, events), model_({RandomNostr::kOwnUrl}) {
     Reopen();
   }
 
   RandomNostr& nostr() { return nostr_; }
-  RocksDbStore& store() { return *store_; }
+  EventStore& store() { return *store_; }
   const ModelStore& model() const { return model_; }
   uint64_t now() const { return now_; }
 
@@ -89,7 +89,7 @@ class History {
   void MaybeEnd() {
     if (!ends_ || !nostr_.OneIn(150)) return;
     store_.reset();
-    store_ = MustOpen(options_);
+    store_ = place_->Open();
   }
   Work AnyWork() { return nostr_.OneIn(3) ? 1 : nostr_.Below(100 * kEntryWork); }
 
@@ -134,7 +134,7 @@ class History {
 
   void Reopen() {
     store_.reset();
-    store_ = MustOpen(options_);
+    store_ = place_->Open();
     ASSERT_NE(store_, nullptr);
     if (nostr_.OneIn(2)) CompareAll();
   }
@@ -150,9 +150,7 @@ class History {
       ASSERT_TRUE(has.ok());
       ASSERT_EQ(has.value(), model_.Has(event.id));
     }
-    const Result<CheckReport> report = CheckStore(*store_);
-    ASSERT_TRUE(report.ok()) << report.status().message();
-    ASSERT_TRUE(report.value().clean()) << ToText(report.value());
+    ASSERT_EQ(place_->Difference(*store_), "");
   }
 
   ModelQuery AnyQuery() {
@@ -185,11 +183,10 @@ class History {
   }
 
  private:
-  TempDirectory directory_;
+  const std::unique_ptr<StoreUnderTest> place_;
   RandomNostr nostr_;
-  StoreOptions options_;
   ModelStore model_;
-  std::unique_ptr<RocksDbStore> store_;
+  std::unique_ptr<EventStore> store_;
   uint64_t now_ = RandomNostr::kStart;
   bool ends_ = false;
 };

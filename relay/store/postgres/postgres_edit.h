@@ -1,0 +1,166 @@
+// The edit of a PostgreSQL: one transaction. What many events need is asked at once, and what changes is written at
+// once, as arrays.
+//
+// It takes what it knows for what is there, and notices at the writing where another relay was faster: an event of the
+// same id, another version of an address. Then nothing is written, and all is to be done again (MayTryAgain).
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "monitors/postgres/postgres_session.h"
+#include "relay/store/event_store.h"
+#include "relay/store/postgres/schema.h"
+#include "relay/store/store_edit.h"
+
+namespace weir {
+
+// Rows of one table, a column an array.
+struct TagRows {
+  PostgresArray tags{PostgresArray::Type::kInt64};
+  PostgresArray kinds{PostgresArray::Type::kInt32};
+  PostgresArray times{PostgresArray::Type::kInt64};
+  PostgresArray ids{PostgresArray::Type::kBytes};
+
+  void AddAllOf(EventView event);
+};
+
+// What a tag is found by.
+int64_t TagNumber(char letter, std::string_view value);
+// As the database has it, where times have a sign.
+inline int64_t SqlTime(uint64_t seconds) { return static_cast<int64_t>(std::min<uint64_t>(seconds, INT64_MAX)); }
+inline std::string_view AsText(const Bytes32& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+inline Bytes32 AsBytes(std::string_view text) {
+  Bytes32 bytes{};
+  std::memcpy(bytes.data(), text.data(), std::min(text.size(), bytes.size()));
+  return bytes;
+}
+
+class PostgresEdit final : public StoreEdit {
+ public:
+  PostgresEdit(PostgresSession& session, const PostgresOrigin& origin, Duration patience)
+      : session_(session), origin_(origin), patience_(patience) {}
+
+  // What this statement finds, in the transaction.
+  Result<PostgresRows> AskFirst(const PostgresStatement& statement, PostgresValues values);
+  Status LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
+                std::vector<std::optional<uint64_t>>* until) override;
+  Result<std::optional<Handle>> Find(const EventId& id) override;
+  Result<std::optional<Handle>> NewestOf(const Address& address) override;
+  Result<std::optional<uint64_t>> DeletedUntil(const Address& address) override;
+  Result<bool> RequestStays(const PublicKey& author, Handle request) override;
+  Result<bool> Read(Handle handle, std::string* record) override;
+
+  uint64_t TakeSerial() override { return ++last_serial_; }
+  void Remove(Handle handle, EventView event) override;
+  bool IsRemoved(Handle handle) const override { return stored_[handle].removed; }
+  Work removal_work() const override { return removal_work_; }
+
+  void Add(EventView event, uint64_t serial) override;
+  void MarkDeleted(const EventId& id, const PublicKey& author) override;
+  void MarkDeleted(const Address& address, uint64_t until) override;
+  void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
+
+  // Of events that were found otherwise, all read.
+  void RemoveFound(const PostgresRows& ids_and_records);
+  // Nothing is owed any more to who vanished until then.
+  void EndVanishing(const PublicKey& author, uint64_t until);
+
+  // Writes it all. Ended where there is nothing to write. After an error nothing is written, unless the connection was
+  // lost on the way: then it may be.
+  Status Commit();
+  void Rollback();
+  bool MayTryAgain() const;
+  // COMMIT was sent: where the connection was lost it may have been done.
+  bool has_written() const { return has_written_; }
+
+  uint64_t removed() const { return removed_; }
+  uint64_t added() const { return events_.ids.size(); }
+  uint64_t last_serial() const { return last_serial_; }
+
+ private:
+  // An event of before.
+  struct Stored {
+    EventId id;
+    bool is_wanted = false;  // its record may be asked for
+    bool removed = false;
+    std::optional<std::string> record;  // read; empty: it is gone
+  };
+  struct AddressState {
+    std::optional<Handle> newest;
+    std::optional<uint64_t> deleted_until;
+    std::optional<EventId> next;  // the version that it has after this edit
+    bool changes = false;
+  };
+  struct BytesHash {
+    template <size_t kBytes>
+    size_t operator()(const std::array<uint8_t, kBytes>& bytes) const {
+      size_t hash;
+      std::memcpy(&hash, bytes.data(), sizeof(hash));
+      return hash;
+    }
+  };
+  struct EventRows {
+    PostgresArray ids{PostgresArray::Type::kBytes};
+    PostgresArray serials{PostgresArray::Type::kInt64};
+    PostgresArray pubkeys{PostgresArray::Type::kBytes};
+    PostgresArray kinds{PostgresArray::Type::kInt32};
+    PostgresArray times{PostgresArray::Type::kInt64};
+    PostgresArray expirations{PostgresArray::Type::kInt64};
+    PostgresArray records{PostgresArray::Type::kBytes};
+  };
+
+  using Take = std::function<void(PostgresRows& rows)>;
+  // Answers are taken in the order of the questions.
+  void Ask(const PostgresStatement& statement, PostgresValues values, Take take);
+  Status AskAll();
+  void AskBegin();
+  void AskIds(const std::vector<EventId>& ids);
+  void AskAddresses(const std::vector<Address>& addresses);
+  // What the deletions that come name, from where the last call ended, and this.
+  Status LookUpTargets(const EventId* id, const Address* address);
+  Handle HandleOf(const EventId& id, bool is_wanted);
+  void WriteAddresses();
+  void WriteMarks();
+  // Changes as many rows as this, unless another relay was faster.
+  Take Expect(size_t rows);
+
+  PostgresSession& session_;
+  const PostgresOrigin& origin_;
+  const Duration patience_;
+  bool begun_ = false;
+  bool conflict_ = false;
+  bool has_written_ = false;
+  Status refused_;  // by what an answer says
+  uint64_t last_serial_ = 0;
+  std::vector<Take> takes_;
+
+  std::vector<Stored> stored_;
+  std::unordered_map<EventId, Handle, BytesHash> handles_;
+  std::unordered_map<EventId, std::optional<Handle>, BytesHash> ids_;  // that were looked up
+  std::unordered_map<Address, AddressState, BytesHash> addresses_;
+  std::unordered_map<PublicKey, EventId, BytesHash> owed_requests_;  // of who vanishes at present
+  std::deque<EventView> deletions_;                                  // whose targets are not all looked up
+  size_t next_target_ = 0;                                           // tag of the first of these
+
+  Work removal_work_ = 0;
+  uint64_t removed_ = 0;
+  EventRows events_;
+  TagRows tags_;
+  TagRows removed_tags_;
+  PostgresArray removed_ids_{PostgresArray::Type::kBytes};
+  PostgresArray deleted_ids_{PostgresArray::Type::kBytes};
+  PostgresArray deleted_by_{PostgresArray::Type::kBytes};
+  PostgresArray deleted_addresses_{PostgresArray::Type::kBytes};
+  PostgresArray deleted_until_{PostgresArray::Type::kInt64};
+  std::unordered_map<PublicKey, std::pair<uint64_t, EventId>, BytesHash> vanishing_;  // until, by which request
+};
+
+}  // namespace weir

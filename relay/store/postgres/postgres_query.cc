@@ -1,0 +1,278 @@
+#include "relay/store/postgres/postgres_query.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "relay/nostr/expiration.h"
+#include "relay/store/matching_work.h"
+#include "relay/store/postgres/postgres_edit.h"
+
+namespace weir {
+namespace {
+
+constexpr PostgresStatement kMoment{"moment", "SELECT origin, serial FROM weir_origins"};
+constexpr PostgresStatement kRecords{"records",
+                                     "SELECT id, origin, serial, record FROM weir_events WHERE id = ANY($1::bytea[])"};
+
+constexpr uint32_t kNoPart = UINT32_MAX;
+constexpr uint64_t kMostAtOnce = 64;  // candidates, and records that are read together
+// The first, whose size nobody knows: of the largest they are a megabyte.
+constexpr uint64_t kFirstAtOnce = 16;
+// How far to look, when all limits are reached, for a match beyond them before it is taken for granted.
+constexpr uint64_t kLookAhead = 1000;  // visits
+
+uint64_t AndOne(uint64_t limit) { return limit == UINT64_MAX ? limit : limit + 1; }
+
+}  // namespace
+
+PostgresQuery::PostgresQuery(SessionPool& sessions, Duration patience, std::vector<Filter> filters,
+                             const QueryOptions& options)
+    : sessions_(sessions), patience_(patience), options_(options) {
+  parts_.resize(filters.size());
+  for (size_t i = 0; i < filters.size(); ++i) {
+    Part& part = parts_[i];
+    part.filter = std::move(filters[i]);
+    part.tag_work = TagWorkOf(part.filter);
+    part.left = std::min(part.filter.limit.value_or(options_.default_limit), options_.max_limit);
+  }
+}
+
+Result<Progress> PostgresQuery::Next(const Slice& slice, const OnMatch& on_match) {
+  return sessions_.With<Progress>([&](PostgresSession& session) { return Walk(session, slice, on_match); });
+}
+
+// A journey that fails leaves what it was to bring unasked, so that it can be made again.
+Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match) {
+  work_end_ = work_ + std::clamp<Work>(slice.max_work, 1, INT64_MAX);
+  bytes_ = 0;
+  if (Status begun = Begin(session); !begun.ok()) return begun;
+  for (bool judged = false;;) {
+    while (!found_.empty()) {
+      if (bytes_ >= slice.max_bytes || (judged && UsedUp())) return Progress::kMore;
+      if (found_.front().event.record.empty())
+        if (Status read = ReadRecords(session, slice); !read.ok()) return read;
+      if (!Match(&found_.front())) return Progress::kMore;
+      const Candidate candidate = std::move(found_.front());
+      found_.pop_front();
+      HandOut(candidate, on_match);
+      judged = true;
+    }
+    if (Finished()) return Progress::kDone;
+    if (judged && UsedUp()) return Progress::kMore;
+    while (!Collect()) {
+      if (Status refilled = Refill(session); !refilled.ok()) return refilled;
+      if (UsedUp()) return Progress::kMore;
+    }
+  }
+}
+
+// What was stored at the moment is known before the first rows are: what comes between has a higher serial.
+Status PostgresQuery::Begin(PostgresSession& session) {
+  if (!has_begun_) {
+    session.Queue(kMoment);
+    std::vector<size_t> choosing;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      Part& part = parts_[i];
+      part.scan = std::make_unique<PostgresScan>(part.filter);
+      if (part.scan->choices() == 0) part.done = true;
+      if (part.scan->choices() < 2) continue;
+      choosing.push_back(i);
+      part.scan->QueueChoice(session);
+    }
+    const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
+    if (!answers.ok()) return answers.status();
+    const PostgresRows& origins = answers.value()[0];
+    for (size_t i = 0; i < origins.size(); ++i)
+      moment_.Advance({static_cast<uint32_t>(origins.Int(i, 0)), static_cast<uint64_t>(origins.Int(i, 1))});
+    size_t next = 1;
+    for (const size_t i : choosing) {
+      const size_t choices = parts_[i].scan->choices();
+      parts_[i].scan->TakeChoice(answers.value(), next);
+      next += choices;
+      work_ += choices * kSeekWork;
+    }
+    for (Part& part : parts_)
+      if (!part.done) part.scan->Start(std::nullopt);
+    has_begun_ = true;
+  }
+  for (Part& part : parts_) {
+    if (part.done || part.scan != nullptr) continue;
+    part.scan = std::make_unique<PostgresScan>(part.filter);
+    if (part.scan->choices() > 1) {
+      part.scan->QueueChoice(session);
+      const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
+      if (!answers.ok()) {
+        part.scan.reset();
+        return answers.status();
+      }
+      part.scan->TakeChoice(answers.value(), 0);
+    }
+    part.scan->Start(judged_);
+  }
+  return {};
+}
+
+// Ends what needs no more looking; true where nothing is left.
+bool PostgresQuery::Finished() {
+  const bool collects = std::ranges::any_of(parts_, [](const Part& part) { return !part.done && part.left > 0; });
+  if (collects) looks_since_ = visits_;
+  const bool looked_enough = visits_ > looks_since_ + kLookAhead;
+  bool all_done = true;
+  for (Part& part : parts_) {
+    if (part.left == 0 && !part.done && looked_enough) complete_ = false;
+    if (part.left == 0 && !complete_) part.done = true;
+    if (part.done) part.scan.reset();
+    all_done = all_done && part.done;
+  }
+  return all_done;
+}
+
+// What may still be handed out and one, to know whether there is more. Who only looks begins with few.
+uint64_t PostgresQuery::Wanted() const {
+  uint64_t wanted = std::min(kMostAtOnce, visits_ - looks_since_ + 1);
+  for (const Part& part : parts_)
+    if (!part.done && part.left > 0) wanted = std::max(wanted, std::min(kMostAtOnce, AndOne(part.left)));
+  return wanted;
+}
+
+Status PostgresQuery::Refill(PostgresSession& session) {
+  std::vector<Part*> asked;
+  const uint64_t wanted = Wanted();
+  for (Part& part : parts_) {
+    if (part.done || part.scan->IsReady()) continue;
+    if (!asked.empty() && UsedUp()) break;
+    work_ += part.scan->QueueRefill(session, wanted, work_end_ - std::min(work_, work_end_));
+    asked.push_back(&part);
+  }
+  const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
+  if (!answers.ok()) return answers.status();
+  for (size_t i = 0; i < asked.size(); ++i) work_ += asked[i]->scan->TakeRows(answers.value()[i]);
+  return {};
+}
+
+// Moves the next events from the scans to found_; false where a scan has to be refilled before.
+bool PostgresQuery::Collect() {
+  for (const uint64_t wanted = Wanted(); found_.size() < wanted;) {
+    const FoundEvent* least = nullptr;
+    for (const Part& part : parts_) {
+      if (part.done) continue;
+      // Those before can be judged meanwhile.
+      if (!part.scan->IsReady()) return !found_.empty();
+      const FoundEvent* const head = part.scan->head();
+      if (head != nullptr && (least == nullptr || head->place < least->place)) least = head;
+    }
+    if (least == nullptr) break;
+    Candidate candidate{.event = {.place = least->place}};
+    for (uint32_t i = 0; i < parts_.size(); ++i) {
+      if (parts_[i].done) continue;
+      PostgresScan& scan = *parts_[i].scan;
+      // More than once where several of its keys lead there, some of which may have to be refilled.
+      while (scan.head() != nullptr && scan.head()->place == candidate.event.place) {
+        FoundEvent row = scan.Pop();
+        ++visits_;
+        if (candidate.parts.empty() || candidate.parts.back() != i) candidate.parts.push_back(i);
+        if (candidate.event.record.empty()) candidate.event = std::move(row);
+      }
+    }
+    found_.push_back(std::move(candidate));
+  }
+  for (Part& part : parts_)
+    if (!part.done && part.scan->IsReady() && part.scan->head() == nullptr) part.done = true;
+  return true;
+}
+
+// Of the next that have none, as many as fit into what is left of the slice. Those that are gone meanwhile go here.
+Status PostgresQuery::ReadRecords(PostgresSession& session, const Slice& slice) {
+  const Work left = work_end_ - std::min(work_, work_end_);
+  const uint64_t fitting = std::min({kMostAtOnce, std::max(kFirstAtOnce, 2 * at_once_),
+                                     left / (kRecordWork + record_bytes_ * kRecordByteWork) + 1,
+                                     (slice.max_bytes - bytes_) / record_bytes_ + 1});
+  PostgresArray ids(PostgresArray::Type::kBytes);
+  std::unordered_map<std::string_view, Candidate*> asked;
+  for (Candidate& candidate : found_) {
+    if (!candidate.event.record.empty()) continue;
+    if (ids.size() == fitting) break;
+    ids.Add(AsText(candidate.event.place.id));
+    asked.emplace(AsText(candidate.event.place.id), &candidate);
+  }
+  at_once_ = ids.size();
+  session.Queue(kRecords, PostgresValues().Array(ids));
+  const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
+  if (!answers.ok()) return answers.status();
+  const PostgresRows& rows = answers.value()[0];
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    FoundEvent& event = asked.at(rows.Bytes(i, 0))->event;
+    event.serial = {static_cast<uint32_t>(rows.Int(i, 1)), static_cast<uint64_t>(rows.Int(i, 2))};
+    event.record = rows.Bytes(i, 3);
+    bytes += event.record.size();
+    asked.erase(rows.Bytes(i, 0));
+  }
+  for (const auto& [id, candidate] : asked) candidate->event.record = "gone";
+  work_ += ids.size() * kRecordWork + bytes * kRecordByteWork;
+  if (rows.size() > 0) record_bytes_ = std::max<uint64_t>(1, bytes / rows.size());
+  return {};
+}
+
+// Whose match it is. False where the slice is used up before it was held against all parts.
+bool PostgresQuery::Match(Candidate* candidate) {
+  const std::string& record = candidate->event.record;
+  if (!EventView::WellFormed(record)) {
+    candidate->parts.clear();
+    return true;
+  }
+  const EventView event(record);
+  const uint64_t tags = TagsOf(event);
+  for (bool first = true; candidate->matched < candidate->parts.size(); first = false) {
+    if (!first && UsedUp()) return false;
+    uint32_t& number = candidate->parts[candidate->matched++];
+    const Part& part = parts_[number];
+    work_ += MatchingWork(tags, part.tag_work);
+    const bool looks_in_vain = part.left == 0 && !complete_;
+    if (looks_in_vain || !part.filter.Matches(event)) number = kNoPart;
+  }
+  return true;
+}
+
+// To the parts that it matches, where one of them has not reached its limit.
+void PostgresQuery::HandOut(const Candidate& candidate, const OnMatch& on_match) {
+  judged_ = candidate.event.place;
+  if (candidate.parts.empty() || !moment_.Has(candidate.event.serial)) return;
+  const EventView event(candidate.event.record);
+  if (IsExpired(event, options_.now_seconds) || (options_.visible && !options_.visible(event))) return;
+  bool handed_out = false;
+  bool cut_off = false;
+  for (const uint32_t number : candidate.parts) {
+    if (number == kNoPart) continue;
+    Part& part = parts_[number];
+    (part.left > 0 ? handed_out : cut_off) = true;
+    if (part.left > 0) --part.left;
+  }
+  if (!handed_out) {
+    if (cut_off) complete_ = false;
+    return;
+  }
+  bytes_ += event.json().size();
+  on_match(event);
+}
+
+// Scans that had ended find what is not judged once more.
+void PostgresQuery::Suspend() {
+  for (const Candidate& candidate : found_)
+    for (const uint32_t number : candidate.parts)
+      if (number != kNoPart) parts_[number].done = false;
+  found_ = {};
+  for (Part& part : parts_) part.scan.reset();
+}
+
+uint64_t PostgresQuery::held_bytes() const {
+  uint64_t bytes = sizeof(*this) + parts_.capacity() * sizeof(Part);
+  for (const Candidate& candidate : found_)
+    bytes += sizeof(candidate) + candidate.parts.capacity() * sizeof(uint32_t) + candidate.event.record.capacity();
+  for (const Part& part : parts_)
+    if (part.scan) bytes += part.scan->held_bytes();
+  return bytes;
+}
+
+}  // namespace weir

@@ -1,0 +1,346 @@
+#include "relay/store/postgres/postgres_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "relay/account/work.h"
+#include "relay/store/postgres/postgres_edit.h"
+
+namespace weir {
+namespace {
+
+using Type = PostgresArray::Type;
+
+// By what the rows are found.
+enum class Shape : uint8_t { kIds, kTime, kKinds, kAuthors, kAuthorKinds, kTags, kTagKinds };
+constexpr size_t kShapes = 7;
+
+struct ShapeText {
+  const char* name;
+  const char* table;
+  const char* key_types;  // of arrays
+  const char* keys;       // columns
+};
+constexpr std::array<ShapeText, kShapes> kShapeTexts{{{"ids", "weir_events", "", ""},
+                                                      {"time", "weir_events", "", ""},
+                                                      {"kinds", "weir_events", "int[]", "kind"},
+                                                      {"authors", "weir_events", "bytea[]", "pubkey"},
+                                                      {"author_kinds", "weir_events", "bytea[],int[]", "pubkey,kind"},
+                                                      {"tags", "weir_tags", "bigint[]", "tag"},
+                                                      {"tag_kinds", "weir_tags", "bigint[],int[]", "tag,kind"}}};
+
+std::vector<std::string> Split(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    parts.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return parts;
+}
+
+// Of a shape: the next rows of each lane, alone or with their records, and how many there are.
+struct Statements {
+  std::array<std::string, 6> texts;  // names and statements
+  PostgresStatement rows{};
+  PostgresStatement records{};
+  PostgresStatement count{};
+};
+
+std::string Parameter(size_t number, std::string_view type) {
+  return "$" + std::to_string(number) + "::" + std::string(type);
+}
+
+Statements MakeStatements(Shape shape) {
+  const ShapeText& text = kShapeTexts[static_cast<size_t>(shape)];
+  const std::vector<std::string> keys = Split(text.keys);
+  const std::vector<std::string> types = Split(text.key_types);
+  std::string arrays = Parameter(1, "int[]");
+  std::string columns = "lane";
+  std::string matches;
+  size_t next = 2;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    arrays += ", " + Parameter(next++, types[i]);
+    columns += ", " + keys[i];
+    matches += keys[i] + " = k." + keys[i] + " AND ";
+  }
+  arrays += ", " + Parameter(next, "bigint[]") + ", " + Parameter(next + 1, "bytea[]");
+  columns += ", until, after";
+  const std::string since = Parameter(next + 2, "bigint");
+  const std::string limit = Parameter(next + 3, "bigint");
+  const std::string times = "created_at <= k.until AND created_at >= " + since;
+  const std::string place = " AND (created_at < k.until OR id > k.after)";
+  const std::string lanes = " FROM unnest(" + arrays + ") AS k (" + columns + ") CROSS JOIN LATERAL (SELECT ";
+  const bool of_tags = std::string_view(text.table) == "weir_tags";
+  const auto walk = [&](const std::string& what) {
+    return lanes + what + " FROM " + text.table + " WHERE " + matches + times + place +
+           " ORDER BY created_at DESC, id ASC LIMIT " + limit + ") AS w";
+  };
+  // What is larger is read by itself, in the end.
+  const std::string small_record = "CASE WHEN octet_length(record) <= 8192 THEN record ELSE '' END";
+  Statements made;
+  made.texts = {std::string("rows_of_") + text.name,
+                "SELECT k.lane, w.created_at, w.id" + walk("created_at, id"),
+                std::string("records_of_") + text.name,
+                of_tags ? "SELECT k.lane, w.created_at, w.id, e.origin, e.serial, " + small_record +
+                              walk("created_at, id") + " JOIN weir_events e ON e.id = w.id"
+                        : "SELECT k.lane, w.created_at, w.id, w.origin, w.serial, " + small_record +
+                              walk("created_at, id, origin, serial, record"),
+                std::string("count_of_") + text.name,
+                "SELECT count(*) FROM (SELECT 1" + lanes + "1 FROM " + text.table + " WHERE " + matches + times +
+                    place + " LIMIT " + limit + ") AS w LIMIT " + limit + ") AS c"};
+  if (shape == Shape::kIds) {
+    const std::string from =
+        " FROM unnest($1::int[], $2::bytea[]) AS k (lane, id) JOIN weir_events e ON e.id = k.id"
+        " WHERE created_at <= $3::bigint AND created_at >= $4::bigint"
+        " AND (created_at < $3::bigint OR e.id > $5::bytea)";
+    made.texts[1] = "SELECT k.lane, created_at, e.id" + from;
+    made.texts[3] = "SELECT k.lane, created_at, e.id, origin, serial, " + small_record + from;
+  }
+  return made;
+}
+
+const Statements& StatementsOf(Shape shape) {
+  static std::array<Statements, kShapes> all;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    for (size_t i = 0; i < kShapes; ++i) {
+      all[i] = MakeStatements(static_cast<Shape>(i));
+      all[i].rows = {all[i].texts[0].c_str(), all[i].texts[1].c_str()};
+      all[i].records = {all[i].texts[2].c_str(), all[i].texts[3].c_str()};
+      all[i].count = {all[i].texts[4].c_str(), all[i].texts[5].c_str()};
+    }
+  });
+  return all[static_cast<size_t>(shape)];
+}
+
+Shape ShapeOf(const Filter& filter, const PlanChoice& choice) {
+  switch (choice.index) {
+    case PlanChoice::Index::kIds:
+      return Shape::kIds;
+    case PlanChoice::Index::kAuthors:
+      return filter.kinds ? Shape::kAuthorKinds : Shape::kAuthors;
+    case PlanChoice::Index::kTag:
+      return filter.kinds ? Shape::kTagKinds : Shape::kTags;
+    case PlanChoice::Index::kKinds:
+      return Shape::kKinds;
+    case PlanChoice::Index::kTime:
+      break;
+  }
+  return Shape::kTime;
+}
+
+constexpr uint64_t kMostRows = 4096;  // of a refill
+constexpr uint64_t kMostRowsOfLane = 512;
+constexpr uint64_t kMostRecordBytes = 1 << 20;  // of a refill, as far as those before tell
+constexpr uint64_t kFirstRecords = 64;          // of a refill, before anything tells
+constexpr int64_t kMostCounted = 256;
+
+}  // namespace
+
+PostgresScan::PostgresScan(const Filter& filter) : filter_(filter), choices_(PossiblePlans(filter)) {
+  if (choices_.size() == 1) choice_ = choices_.front();
+}
+
+void PostgresScan::QueueChoice(PostgresSession& session) {
+  for (const PlanChoice& choice : choices_) {
+    choice_ = choice;
+    MakeLanes();
+    asked_.resize(lanes_.size());
+    for (uint32_t i = 0; i < lanes_.size(); ++i) asked_[i] = i;
+    session.Queue(StatementsOf(ShapeOf(filter_, choice)).count,
+                  KeysOf(asked_).Int64(SqlTime(filter_.since)).Int64(kMostCounted));
+  }
+  lanes_.clear();
+  asked_.clear();
+  choice_.reset();
+}
+
+void PostgresScan::TakeChoice(const std::vector<PostgresRows>& counts, size_t first) {
+  size_t least = 0;
+  for (size_t i = 1; i < choices_.size(); ++i)
+    if (counts[first + i].Int(0, 0) < counts[first + least].Int(0, 0)) least = i;
+  choice_ = choices_[least];
+  choices_ = {*choice_};
+}
+
+void PostgresScan::MakeLanes() {
+  lanes_.clear();
+  const auto add = [this](Lane lane) {
+    if (!filter_.kinds || choice_->index == PlanChoice::Index::kTime) return lanes_.push_back(std::move(lane));
+    for (const uint16_t kind : *filter_.kinds) {
+      lane.kind = kind;
+      lanes_.push_back(lane);
+    }
+  };
+  switch (choice_->index) {
+    case PlanChoice::Index::kIds:
+      lanes_.resize((filter_.ids->size() + kIdsOfLane - 1) / kIdsOfLane);
+      break;
+    case PlanChoice::Index::kAuthors:
+      for (const PublicKey& author : *filter_.authors) add({.author = &author});
+      break;
+    case PlanChoice::Index::kTag:
+      for (const std::string& value : filter_.tags[choice_->tag].values)
+        add({.tag = TagNumber(filter_.tags[choice_->tag].letter, value)});
+      break;
+    case PlanChoice::Index::kKinds:
+    case PlanChoice::Index::kTime:
+      add({});
+      break;
+  }
+}
+
+void PostgresScan::Start(const std::optional<EventPlace>& after) {
+  after_ = after;
+  if (choice_) MakeLanes();
+  lanes_ready_ = 0;
+  heads_.clear();
+}
+
+uint64_t PostgresScan::held_bytes() const {
+  uint64_t bytes = sizeof(*this) + lanes_.capacity() * sizeof(Lane) + heads_.capacity() * sizeof(heads_[0]);
+  for (const Lane& lane : lanes_)
+    for (const FoundEvent& row : lane.rows) bytes += sizeof(row) + row.record.capacity();
+  return bytes;
+}
+
+// The lane's number, its key, and from where on.
+PostgresValues PostgresScan::KeysOf(const std::vector<uint32_t>& lanes) const {
+  const Shape shape = ShapeOf(filter_, *choice_);
+  PostgresArray numbers{Type::kInt32};
+  PostgresArray authors{Type::kBytes};
+  PostgresArray tags{Type::kInt64};
+  PostgresArray kinds{Type::kInt32};
+  PostgresArray until{Type::kInt64};
+  PostgresArray after{Type::kBytes};
+  for (const uint32_t i : lanes) {
+    const Lane& lane = lanes_[i];
+    numbers.Add(int64_t{i});
+    if (lane.author != nullptr) authors.Add(AsText(*lane.author));
+    tags.Add(lane.tag);
+    kinds.Add(int64_t{lane.kind});
+    const std::optional<EventPlace> from = lane.has_begun ? lane.from : after_;
+    const bool behind = from && from->created_at <= filter_.until;
+    until.Add(SqlTime(behind ? from->created_at : filter_.until));
+    after.Add(behind ? AsText(from->id) : std::string_view());
+  }
+  PostgresValues values;
+  values.Array(numbers);
+  if (shape == Shape::kAuthors || shape == Shape::kAuthorKinds) values.Array(authors);
+  if (shape == Shape::kTags || shape == Shape::kTagKinds) values.Array(tags);
+  if (shape == Shape::kKinds || shape == Shape::kAuthorKinds || shape == Shape::kTagKinds) values.Array(kinds);
+  return values.Array(until).Array(after);
+}
+
+const FoundEvent* PostgresScan::head() const { return heads_.empty() ? nullptr : &lanes_[heads_.front()].rows.front(); }
+
+FoundEvent PostgresScan::Pop() {
+  const auto later = [this](uint32_t a, uint32_t b) {
+    return lanes_[b].rows.front().place < lanes_[a].rows.front().place;
+  };
+  std::ranges::pop_heap(heads_, later);
+  const uint32_t number = heads_.back();
+  heads_.pop_back();
+  Lane& lane = lanes_[number];
+  FoundEvent row = std::move(lane.rows.front());
+  lane.rows.pop_front();
+  if (!lane.rows.empty()) {
+    PushHead(number);
+  } else if (!lane.at_end) {
+    --lanes_ready_;
+  }
+  return row;
+}
+
+void PostgresScan::PushHead(uint32_t lane) {
+  heads_.push_back(lane);
+  std::ranges::push_heap(
+      heads_, [this](uint32_t a, uint32_t b) { return lanes_[b].rows.front().place < lanes_[a].rows.front().place; });
+}
+
+Work PostgresScan::QueueRefill(PostgresSession& session, uint64_t wanted, Work most) {
+  const Statements& statements = StatementsOf(ShapeOf(filter_, *choice_));
+  const Work row_work = reads_records() ? kVisitWork + kRecordWork + record_bytes_ * kRecordByteWork : kVisitWork;
+  asked_.clear();
+  if (choice_->index == PlanChoice::Index::kIds) {
+    QueueIds(session, reads_records() ? statements.records : statements.rows, most);
+    return asked_.size() * kIdsOfLane * kVisitWork;
+  }
+  const uint64_t lanes_at_most = std::max<uint64_t>(1, most / (kSeekWork + row_work));
+  uint64_t rows = std::clamp<uint64_t>(2 * wanted / lanes_.size(), 2, kMostRowsOfLane);
+  if (lanes_.size() == 1) rows = std::min(wanted, kMostRowsOfLane);
+  for (uint32_t i = 0; i < lanes_.size() && asked_.size() < lanes_at_most; ++i) {
+    const Lane& lane = lanes_[i];
+    if (!lane.rows.empty() || lane.at_end) continue;
+    asked_.push_back(i);
+    rows = std::max<uint64_t>(rows, 2 * lane.at_once);
+  }
+  const uint64_t lanes = asked_.size();
+  rows = std::min({rows, kMostRowsOfLane, std::max<uint64_t>(1, kMostRows / lanes),
+                   std::max<uint64_t>(1, (most - std::min(most, lanes * kSeekWork)) / (lanes * row_work))});
+  if (reads_records()) {
+    rows = std::min(rows, std::max<uint64_t>(1, kMostRecordBytes / (lanes * record_bytes_)));
+    if (!knows_size_) rows = std::min(rows, kFirstRecords);
+  }
+  asked_rows_ = static_cast<uint32_t>(rows);
+  session.Queue(reads_records() ? statements.records : statements.rows,
+                KeysOf(asked_).Int64(SqlTime(filter_.since)).Int64(static_cast<int64_t>(rows)));
+  return lanes * kSeekWork;
+}
+
+void PostgresScan::QueueIds(PostgresSession& session, const PostgresStatement& statement, Work most) {
+  PostgresArray numbers{Type::kInt32};
+  PostgresArray ids{Type::kBytes};
+  for (uint32_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].at_end || (!asked_.empty() && (asked_.size() + 1) * kIdsOfLane * kVisitWork > most)) continue;
+    asked_.push_back(i);
+    const size_t end = std::min(filter_.ids->size(), (i + 1) * kIdsOfLane);
+    for (size_t n = i * kIdsOfLane; n < end; ++n) {
+      numbers.Add(int64_t{i});
+      ids.Add(AsText((*filter_.ids)[n]));
+    }
+  }
+  asked_rows_ = UINT32_MAX;
+  const bool behind = after_ && after_->created_at <= filter_.until;
+  session.Queue(statement, PostgresValues()
+                               .Array(numbers)
+                               .Array(ids)
+                               .Int64(SqlTime(behind ? after_->created_at : filter_.until))
+                               .Int64(SqlTime(filter_.since))
+                               .Bytes(behind ? AsText(after_->id) : std::string_view()));
+}
+
+Work PostgresScan::TakeRows(const PostgresRows& rows) {
+  const bool with_records = reads_records();
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    FoundEvent found{.place = {static_cast<uint64_t>(rows.Int(i, 1)), AsBytes(rows.Bytes(i, 2))}};
+    if (with_records) {
+      found.serial = {static_cast<uint32_t>(rows.Int(i, 3)), static_cast<uint64_t>(rows.Int(i, 4))};
+      found.record = rows.Bytes(i, 5);
+      bytes += found.record.size();
+    }
+    lanes_[static_cast<size_t>(rows.Int(i, 0))].rows.push_back(std::move(found));
+  }
+  for (const uint32_t number : asked_) {
+    Lane& lane = lanes_[number];
+    std::ranges::sort(lane.rows, [](const FoundEvent& a, const FoundEvent& b) { return a.place < b.place; });
+    lane.at_end = lane.rows.size() < asked_rows_;
+    lane.at_once = asked_rows_;
+    ++lanes_ready_;
+    if (lane.rows.empty()) continue;
+    lane.from = lane.rows.back().place;
+    lane.has_begun = true;
+    PushHead(number);
+  }
+  if (with_records && rows.size() > 0) {
+    record_bytes_ = std::max<uint64_t>(1, bytes / rows.size());
+    knows_size_ = true;
+  }
+  return rows.size() * (kVisitWork + (with_records ? kRecordWork : 0)) + bytes * kRecordByteWork;
+}
+
+}  // namespace weir

@@ -1,0 +1,102 @@
+// PostgresScan: the events that may match a filter, in the order of the answer, from the index that has the fewest.
+//
+// A scan has a lane for each key that is looked for, an author's kind say, and in each the next rows of the index. It
+// is at rest while some lane is empty that may have more: QueueRefill asks for the next rows of these, with whatever
+// else is asked on this journey, and TakeRows gives them in.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "monitors/postgres/postgres_session.h"
+#include "relay/account/work.h"
+#include "relay/nostr/filter.h"
+#include "relay/store/planner.h"
+#include "relay/store/serial.h"
+
+namespace weir {
+
+// A place in the order of the answer: newest first, of equal age the lowest id first.
+struct EventPlace {
+  uint64_t created_at = 0;
+  EventId id{};
+
+  bool operator==(const EventPlace&) const = default;
+  bool operator<(const EventPlace& other) const {
+    return created_at != other.created_at ? created_at > other.created_at : id < other.id;
+  }
+};
+
+// What a row says of an event.
+struct FoundEvent {
+  EventPlace place;
+  Serial serial;       // with the record
+  std::string record;  // empty: not read yet
+};
+
+class PostgresScan {
+ public:
+  // The filter outlives it.
+  explicit PostgresScan(const Filter& filter);
+
+  // How many possible indexes there are to choose from; with more than one the first journey asks which is shortest.
+  size_t choices() const { return choices_.size(); }
+  void QueueChoice(PostgresSession& session);
+  void TakeChoice(const std::vector<PostgresRows>& counts, size_t first);
+
+  // Begins behind this place; nothing: at the beginning.
+  void Start(const std::optional<EventPlace>& after);
+  bool IsReady() const { return lanes_ready_ == lanes_.size(); }
+  // The next in order, of a scan that is ready; null: at the end.
+  const FoundEvent* head() const;
+  FoundEvent Pop();
+
+  // Asks for rows of as many lanes as may be, of `wanted` events and for at most this work. Returns the work.
+  Work QueueRefill(PostgresSession& session, uint64_t wanted, Work most);
+  // Returns the work.
+  Work TakeRows(const PostgresRows& rows);
+
+  uint64_t held_bytes() const;
+
+ private:
+  struct Lane {
+    const PublicKey* author = nullptr;
+    int64_t tag = 0;
+    int32_t kind = 0;
+    uint32_t at_once = 0;  // rows that were asked for last
+    bool at_end = false;
+    EventPlace from;  // of its last row
+    bool has_begun = false;
+    std::deque<FoundEvent> rows;
+  };
+
+  void MakeLanes();
+  PostgresValues KeysOf(const std::vector<uint32_t>& lanes) const;
+  void QueueIds(PostgresSession& session, const PostgresStatement& statement, Work most);
+  bool reads_records() const {
+    return lanes_.size() <= kLanesWithRecords && (!filter_.ids || filter_.ids->size() <= kIdsWithRecords);
+  }
+  void PushHead(uint32_t lane);
+
+  static constexpr size_t kLanesWithRecords = 4;
+  static constexpr size_t kIdsWithRecords = 32;
+  static constexpr size_t kIdsOfLane = 256;  // ids are no index to walk: all rows of a lane come at once
+
+  const Filter& filter_;
+  std::vector<PlanChoice> choices_;
+  std::optional<PlanChoice> choice_;
+  std::optional<EventPlace> after_;
+  std::vector<Lane> lanes_;
+  size_t lanes_ready_ = 0;
+  std::vector<uint32_t> heads_;   // a heap of lanes that have rows
+  std::vector<uint32_t> asked_;   // lanes of the refill that is under way
+  uint32_t asked_rows_ = 0;       // of each
+  uint64_t record_bytes_ = 1024;  // the mean of those that came last
+  bool knows_size_ = false;       // of them
+};
+
+}  // namespace weir

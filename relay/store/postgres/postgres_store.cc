@@ -1,0 +1,295 @@
+#include "relay/store/postgres/postgres_store.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "relay/store/postgres/postgres_edit.h"
+#include "relay/store/postgres/postgres_query.h"
+#include "relay/store/save_plan.h"
+
+namespace weir {
+namespace {
+
+constexpr PostgresStatement kStored{"stored", "SELECT id FROM weir_events WHERE id = ANY($1::bytea[])"};
+constexpr PostgresStatement kStoredRecords{"stored_records",
+                                           "SELECT id, record FROM weir_events WHERE id = ANY($1::bytea[])"};
+constexpr PostgresStatement kNow{"now", "SELECT origin, serial FROM weir_origins ORDER BY origin"};
+constexpr PostgresStatement kArrivals{
+    "arrivals",
+    "SELECT serial, record FROM weir_events WHERE origin = $1::int AND serial > $2::bigint"
+    " ORDER BY serial LIMIT $3::bigint"};
+constexpr PostgresStatement kSizes{"sizes",
+                                   "SELECT (SELECT coalesce(sum(events), 0)::bigint FROM weir_origins),"
+                                   " pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
+constexpr PostgresStatement kExpired{
+    "expired",
+    "SELECT id, record FROM weir_events WHERE expiration <= $1::bigint ORDER BY expiration LIMIT $2::bigint"};
+constexpr PostgresStatement kVanishing{
+    "vanishing", "SELECT author, until, request FROM weir_vanished WHERE owed ORDER BY author LIMIT 1"};
+constexpr PostgresStatement kOfAuthor{
+    "of_author",
+    "SELECT id, record FROM weir_events WHERE pubkey = $1::bytea AND created_at <= $2::bigint AND id <> $3::bytea"
+    " ORDER BY created_at DESC, id LIMIT $4::bigint"};
+constexpr PostgresStatement kWrapsFor{"wraps_for",
+                                      "SELECT e.id, e.record FROM weir_tags t JOIN weir_events e ON e.id = t.id"
+                                      " WHERE t.tag = $1::bigint AND t.kind = 1059 AND t.created_at <= $2::bigint"
+                                      " ORDER BY t.created_at DESC, t.id LIMIT $3::bigint"};
+
+constexpr int kMostTries = 20;
+constexpr Work kRemovalWork = 20 * kEntryWork;  // of an event, about
+constexpr int64_t kArrivalsAtOnce = 256;
+constexpr size_t kDeletedAtOnce = 256;
+
+int64_t RowsFor(Work most) { return static_cast<int64_t>(std::clamp<Work>(most / kRemovalWork, 1, 256)); }
+
+std::string WithWritableHost(const std::string& conninfo, bool read_only) {
+  if (read_only || conninfo.find("target_session_attrs") != conninfo.npos) return conninfo;
+  if (conninfo.find("://") == conninfo.npos) return conninfo + " target_session_attrs=read-write";
+  return conninfo + (conninfo.find('?') == conninfo.npos ? "?" : "&") + "target_session_attrs=read-write";
+}
+
+PostgresArray IdArray(std::span<const EventId> ids) {
+  PostgresArray array(PostgresArray::Type::kBytes);
+  for (const EventId& id : ids) array.Add(AsText(id));
+  return array;
+}
+
+}  // namespace
+
+PostgresStore::PostgresStore(const PostgresStoreOptions& options)
+    : options_(options),
+      readers_(WithWritableHost(options.conninfo, options.read_only), options.settings.connections,
+               options.settings.timeout),
+      writer_(WithWritableHost(options.conninfo, options.read_only)) {}
+
+Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresStoreOptions& options) {
+  std::unique_ptr<PostgresStore> store(new PostgresStore(options));
+  if (Status opened = store->OpenAll(); !opened.ok()) return opened;
+  return store;
+}
+
+Status PostgresStore::OpenAll() {
+  const Duration patience = options_.settings.timeout;
+  if (Status connected = ConnectWriter(); !connected.ok()) return connected;
+  if (Status opened = OpenSchema(writer_, options_.create && !options_.read_only, patience); !opened.ok())
+    return opened;
+  if (!options_.read_only) {
+    Result<PostgresOrigin> origin = TakeOrigin(writer_, options_.settings.origin, patience);
+    if (!origin.ok()) return origin.status();
+    origin_ = std::move(origin).value();
+  }
+  return ReadSizes();
+}
+
+Status PostgresStore::ConnectWriter() {
+  if (Status connected = writer_.Connect(options_.settings.timeout); !connected.ok()) return connected;
+  return Tune(writer_, options_.settings.timeout);
+}
+
+// A connection that was lost while nobody used it is made again.
+template <typename Do>
+Status PostgresStore::Write(Do&& work) {
+  if (options_.read_only) return Status::Error("this database was opened for reading only");
+  bool was_idle = writer_.connected();
+  for (int tries = 1;; ++tries) {
+    if (!writer_.connected())
+      if (Status connected = ConnectWriter(); !connected.ok()) return connected;
+    PostgresEdit edit(writer_, origin_, options_.settings.timeout);
+    const Status done = work(edit);
+    if (done.ok()) {
+      Count(edit);
+      return {};
+    }
+    const bool may_try_again = edit.MayTryAgain() && tries < kMostTries;
+    edit.Rollback();
+    if (may_try_again) continue;
+    if (!std::exchange(was_idle, false) || edit.has_written() || writer_.connected()) return done;
+  }
+}
+
+void PostgresStore::Count(const PostgresEdit& edit) {
+  const uint64_t before = events_;
+  events_ = before + edit.added() - std::min(before + edit.added(), edit.removed());
+}
+
+Result<size_t> PostgresStore::SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
+                                       std::span<SaveResult> results) {
+  std::vector<SaveResult> planned;
+  size_t settled = 0;
+  const Status written = Write([&](PostgresEdit& edit) -> Status {
+    // Told only when it is written.
+    planned.assign(results.begin(), results.end());
+    Result<size_t> some = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
+    if (!some.ok()) return some.status();
+    settled = some.value();
+    return edit.Commit();
+  });
+  if (!written.ok()) return written;
+  for (SaveResult& result : planned)
+    if (result.serial.number != 0) result.serial.origin = origin_.number;
+  if (std::ranges::any_of(planned, &SaveResult::vanishes)) owes_vanishing_ = true;
+  std::ranges::copy(planned, results.begin());
+  return settled;
+}
+
+Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
+  OwedPiece piece;
+  const Status written = Write([&](PostgresEdit& edit) -> Status {
+    piece = {};
+    const int64_t rows = RowsFor(most);
+    const Result<PostgresRows> vanishing = edit.AskFirst(kVanishing, {});
+    if (!vanishing.ok()) return vanishing.status();
+    if (vanishing.value().size() == 0) return edit.Commit();
+    const PublicKey author = AsBytes(vanishing.value().Bytes(0, 0));
+    const int64_t until = vanishing.value().Int(0, 1);
+    Result<PostgresRows> found = edit.AskFirst(
+        kOfAuthor,
+        PostgresValues().Bytes(AsText(author)).Int64(until).Bytes(vanishing.value().Bytes(0, 2)).Int64(rows));
+    if (!found.ok()) return found.status();
+    if (found.value().size() == 0) {
+      found = edit.AskFirst(kWrapsFor, PostgresValues().Int64(TagNumber('p', ToHex(author))).Int64(until).Int64(rows));
+      if (!found.ok()) return found.status();
+    }
+    edit.RemoveFound(found.value());
+    if (found.value().size() == 0) edit.EndVanishing(author, until);
+    piece.more = true;
+    if (Status committed = edit.Commit(); !committed.ok()) return committed;
+    piece.removed = edit.removed();
+    return {};
+  });
+  if (!written.ok()) return written;
+  if (!piece.more) owes_vanishing_ = false;
+  return piece;
+}
+
+Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) {
+  OwedPiece piece;
+  if (now_seconds == 0) return piece;
+  const Status written = Write([&](PostgresEdit& edit) -> Status {
+    const int64_t rows = RowsFor(most);
+    const Result<PostgresRows> found =
+        edit.AskFirst(kExpired, PostgresValues().Int64(SqlTime(now_seconds)).Int64(rows));
+    if (!found.ok()) return found.status();
+    edit.RemoveFound(found.value());
+    if (Status committed = edit.Commit(); !committed.ok()) return committed;
+    piece = {.removed = edit.removed(), .more = found.value().size() == static_cast<size_t>(rows)};
+    return {};
+  });
+  if (!written.ok()) return written;
+  return piece;
+}
+
+Result<std::vector<bool>> PostgresStore::Stored(std::span<const EventId> ids) const {
+  return readers_.With<std::vector<bool>>([&](PostgresSession& session) -> Result<std::vector<bool>> {
+    session.Queue(kStored, PostgresValues().Array(IdArray(ids)));
+    const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
+    if (!answers.ok()) return answers.status();
+    const PostgresRows& rows = answers.value()[0];
+    std::vector<EventId> found;
+    for (size_t i = 0; i < rows.size(); ++i) found.push_back(AsBytes(rows.Bytes(i, 0)));
+    std::ranges::sort(found);
+    std::vector<bool> stored;
+    for (const EventId& id : ids) stored.push_back(std::ranges::binary_search(found, id));
+    return stored;
+  });
+}
+
+Result<std::vector<bool>> PostgresStore::StoredSigned(std::span<const EventView> events) const {
+  return readers_.With<std::vector<bool>>([&](PostgresSession& session) -> Result<std::vector<bool>> {
+    PostgresArray ids(PostgresArray::Type::kBytes);
+    for (const EventView event : events) ids.Add(AsText(event.id()));
+    session.Queue(kStoredRecords, PostgresValues().Array(ids));
+    const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
+    if (!answers.ok()) return answers.status();
+    const PostgresRows& rows = answers.value()[0];
+    std::unordered_map<std::string_view, std::string_view> records;
+    for (size_t i = 0; i < rows.size(); ++i) records.emplace(rows.Bytes(i, 0), rows.Bytes(i, 1));
+    std::vector<bool> stored;
+    for (const EventView event : events) {
+      const auto found = records.find(AsText(event.id()));
+      stored.push_back(found != records.end() && EventView::WellFormed(found->second) &&
+                       EventView(found->second).signature() == event.signature());
+    }
+    return stored;
+  });
+}
+
+std::unique_ptr<Query> PostgresStore::Find(std::vector<Filter> filters, const QueryOptions& options) const {
+  return std::make_unique<PostgresQuery>(readers_, options_.settings.timeout, std::move(filters), options);
+}
+
+Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {
+  uint64_t removed = 0;
+  for (size_t begin = 0; begin < ids.size(); begin += kDeletedAtOnce) {
+    const std::span<const EventId> some = ids.subspan(begin, std::min(kDeletedAtOnce, ids.size() - begin));
+    uint64_t removed_now = 0;
+    const Status written = Write([&](PostgresEdit& edit) -> Status {
+      const Result<PostgresRows> found = edit.AskFirst(kStoredRecords, PostgresValues().Array(IdArray(some)));
+      if (!found.ok()) return found.status();
+      edit.RemoveFound(found.value());
+      if (Status committed = edit.Commit(); !committed.ok()) return committed;
+      removed_now = edit.removed();
+      return {};
+    });
+    if (!written.ok()) return written;
+    removed += removed_now;
+  }
+  return removed;
+}
+
+Result<Moment> PostgresStore::Now() const {
+  return readers_.With<Moment>([&](PostgresSession& session) -> Result<Moment> {
+    session.Queue(kNow);
+    const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
+    if (!answers.ok()) return answers.status();
+    Moment now;
+    const PostgresRows& rows = answers.value()[0];
+    for (size_t i = 0; i < rows.size(); ++i)
+      now.Advance({static_cast<uint32_t>(rows.Int(i, 0)), static_cast<uint64_t>(rows.Int(i, 1))});
+    return now;
+  });
+}
+
+// No connection is held while the visitor takes his time.
+Status PostgresStore::ScanAll(const Moment& after,
+                              const std::function<bool(Serial serial, EventView event)>& visit) const {
+  const Result<Moment> now = Now();
+  if (!now.ok()) return now.status();
+  for (const Serial& last : now.value().last()) {
+    int64_t from = static_cast<int64_t>(after.NumberOf(last.origin));
+    for (bool more = static_cast<uint64_t>(from) < last.number; more;) {
+      Result<std::vector<PostgresRows>> answers =
+          readers_.With<std::vector<PostgresRows>>([&](PostgresSession& session) {
+            session.Queue(kArrivals,
+                          PostgresValues().Int32(static_cast<int32_t>(last.origin)).Int64(from).Int64(kArrivalsAtOnce));
+            return session.Run(options_.settings.timeout);
+          });
+      if (!answers.ok()) return answers.status();
+      const PostgresRows& rows = answers.value()[0];
+      for (size_t i = 0; i < rows.size(); ++i) {
+        from = rows.Int(i, 0);
+        const std::string_view record = rows.Bytes(i, 1);
+        if (!EventView::WellFormed(record)) return Status::Error("PostgreSQL: a stored event is damaged");
+        if (!visit({last.origin, static_cast<uint64_t>(from)}, EventView(record))) return {};
+      }
+      more = rows.size() == static_cast<size_t>(kArrivalsAtOnce);
+    }
+  }
+  return {};
+}
+
+Status PostgresStore::ReadSizes() {
+  return readers_
+      .With<bool>([&](PostgresSession& session) -> Result<bool> {
+        session.Queue(kSizes);
+        const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
+        if (!answers.ok()) return answers.status();
+        events_ = static_cast<uint64_t>(answers.value()[0].Int(0, 0));
+        disk_bytes_ = static_cast<uint64_t>(answers.value()[0].Int(0, 1));
+        return true;
+      })
+      .status();
+}
+
+}  // namespace weir

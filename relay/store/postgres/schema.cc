@@ -1,0 +1,107 @@
+#include "relay/store/postgres/schema.h"
+
+#include <array>
+#include <random>
+
+#include "config/text/hex.h"
+#include "config/text/parse.h"
+
+namespace weir {
+namespace {
+
+constexpr const char* kTables =
+    "CREATE TABLE weir_meta (key text PRIMARY KEY, value text NOT NULL);"
+    "CREATE TABLE weir_origins (origin int PRIMARY KEY, name text NOT NULL UNIQUE, owner text NOT NULL,"
+    " serial bigint NOT NULL, events bigint NOT NULL);"
+    "CREATE TABLE weir_events (id bytea PRIMARY KEY, origin int NOT NULL, serial bigint NOT NULL, pubkey bytea NOT "
+    "NULL,"
+    " kind int NOT NULL, created_at bigint NOT NULL, expiration bigint, record bytea NOT NULL);"
+    "CREATE UNIQUE INDEX weir_events_serial ON weir_events (origin ASC, serial ASC);"
+    "CREATE INDEX weir_events_time ON weir_events (created_at DESC, id ASC);"
+    "CREATE INDEX weir_events_author ON weir_events (pubkey ASC, created_at DESC, id ASC);"
+    "CREATE INDEX weir_events_author_kind ON weir_events (pubkey ASC, kind ASC, created_at DESC, id ASC);"
+    "CREATE INDEX weir_events_kind ON weir_events (kind ASC, created_at DESC, id ASC);"
+    "CREATE INDEX weir_events_expiration ON weir_events (expiration ASC) WHERE expiration IS NOT NULL;"
+    "CREATE TABLE weir_tags (tag bigint NOT NULL, kind int NOT NULL, created_at bigint NOT NULL, id bytea NOT NULL);"
+    "CREATE INDEX weir_tags_time ON weir_tags (tag ASC, created_at DESC, id ASC);"
+    "CREATE INDEX weir_tags_kind ON weir_tags (tag ASC, kind ASC, created_at DESC, id ASC);"
+    "CREATE TABLE weir_addresses (address bytea PRIMARY KEY, id bytea NOT NULL);"
+    "CREATE TABLE weir_deleted (id bytea NOT NULL, author bytea NOT NULL, PRIMARY KEY (id, author));"
+    "CREATE TABLE weir_deleted_addresses (address bytea PRIMARY KEY, until bigint NOT NULL);"
+    "CREATE TABLE weir_vanished (author bytea PRIMARY KEY, until bigint NOT NULL, request bytea NOT NULL,"
+    " owed boolean NOT NULL);"
+    "CREATE INDEX weir_vanished_owed ON weir_vanished (author ASC) WHERE owed;"
+    "INSERT INTO weir_meta VALUES ('format', '1')";
+
+// Of a name that is new the number is the next; two who come at once try again.
+constexpr PostgresStatement kTakeOrigin{
+    "take_origin",
+    "INSERT INTO weir_origins AS o (origin, name, owner, serial, events)"
+    " SELECT coalesce(max(origin), 0) + 1, $1::text, $2::text, 0, 0 FROM weir_origins"
+    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner RETURNING o.origin"};
+constexpr int kMostNameTries = 10;
+
+std::string RandomToken() {
+  std::random_device random;
+  std::array<uint32_t, 4> words{};
+  for (uint32_t& word : words) word = random();
+  return ToHex(reinterpret_cast<const uint8_t*>(words.data()), sizeof(words));
+}
+
+// Nothing: there are no tables.
+Result<std::optional<int>> FormatOf(PostgresSession& session, Duration patience) {
+  const Result<PostgresSession::Row> there = session.Ask("SELECT to_regclass('weir_meta')", patience);
+  if (!there.ok()) return there.status();
+  if (there.value().empty() || !there.value()[0]) return std::optional<int>();
+  const Result<PostgresSession::Row> row = session.Ask("SELECT value FROM weir_meta WHERE key = 'format'", patience);
+  if (!row.ok()) return row.status();
+  if (!row.value().empty() && row.value()[0]) {
+    const Result<int64_t> format = ParseInteger(*row.value()[0], {.min = 1, .max = 1e6});
+    if (format.ok()) return std::optional<int>(static_cast<int>(format.value()));
+  }
+  return Status::Error("PostgreSQL: there is a table weir_meta that is not weir's; name another database");
+}
+
+}  // namespace
+
+Status Tune(PostgresSession& session, Duration patience) {
+  return session
+      .Ask(
+          "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = "
+          "off; SET jit = off; SET plan_cache_mode = force_generic_plan",
+          patience)
+      .status();
+}
+
+Status OpenSchema(PostgresSession& session, bool create, Duration patience) {
+  Result<std::optional<int>> format = FormatOf(session, patience);
+  if (!format.ok()) return format.status();
+  if (!format.value()) {
+    if (!create) return Status::Error("PostgreSQL: this database has no events; weir relay or weir import makes it");
+    const Status made = session.Ask(kTables, patience).status();
+    if (made.ok()) return {};
+    // Somebody else may just have made them.
+    if (Status connected = session.Connect(patience); !connected.ok()) return connected;
+    format = FormatOf(session, patience);
+    if (!format.ok() || !format.value()) return Status::Error("cannot make the tables: " + made.message());
+  }
+  if (*format.value() == kPostgresFormat) return {};
+  return Status::Error("PostgreSQL: the events have format " + std::to_string(*format.value()) +
+                       " and this weir knows " + std::to_string(kPostgresFormat) +
+                       "; it was written by a newer one: update this program");
+}
+
+Result<PostgresOrigin> TakeOrigin(PostgresSession& session, const std::string& name, Duration patience) {
+  PostgresOrigin origin{.name = name, .owner = RandomToken()};
+  for (int tries = 1;; ++tries) {
+    session.Queue(kTakeOrigin, PostgresValues().Bytes(origin.name).Bytes(origin.owner));
+    const Result<std::vector<PostgresRows>> taken = session.Run(patience);
+    if (taken.ok()) {
+      origin.number = static_cast<uint32_t>(taken.value()[0].Int(0, 0));
+      return origin;
+    }
+    if (session.error_code() != "23505" || tries == kMostNameTries) return taken.status();
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,37 @@
+// The promises of EventStore, as tests that every store passes. A test program links store_suite*.cc and names its
+// stores:
+//
+//   INSTANTIATE_TEST_SUITE_P(RocksDb, StoreSuite, testing::Values(StoreKind{"rocksdb", MakeRocksDb}), NameOfKind);
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "tests/relay/store/store_under_test.h"
+
+namespace weir {
+
+struct StoreKind {
+  std::string name;
+  std::function<std::unique_ptr<StoreUnderTest>(const std::string& own_url)> make;
+  uint64_t histories = 12;  // random ones that it lives through; WEIR_HISTORY_SEEDS=1000 for a long run
+};
+inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
+inline std::string NameOfKind(const testing::TestParamInfo<StoreKind>& info) { return info.param.name; }
+
+class StoreSuite : public testing::TestWithParam<StoreKind> {
+ protected:
+  static constexpr const char* kOwnUrl = "wss://weir.example";
+
+  std::unique_ptr<StoreUnderTest> MakePlace(const std::string& own_url = kOwnUrl) { return GetParam().make(own_url); }
+  uint64_t Seeds(uint64_t part = 1) const {
+    const char* seeds = std::getenv("WEIR_HISTORY_SEEDS");
+    return seeds != nullptr ? std::strtoull(seeds, nullptr, 10) : std::max<uint64_t>(1, GetParam().histories / part);
+  }
+};
+
+}  // namespace weir
