@@ -38,8 +38,8 @@ RocksDbMonitor::RocksDbMonitor(rocksdb::DB* db, Handles handles, uint64_t memory
       rocksdb_(static_cast<RocksDbProbe&>(probe())) {}
 
 void RocksDbMonitor::Detach() { rocksdb_.Detach(); }
-void RocksDbMonitor::AddOwnBytes(int64_t bytes) { rocksdb_.AddOwnBytes(bytes); }
-uint64_t RocksDbMonitor::own_budget_bytes() const { return rocksdb_.own_budget_bytes(); }
+void RocksDbMonitor::AddOwnBytes(int64_t bytes) { rocksdb_.own().Add(bytes); }
+uint64_t RocksDbMonitor::own_budget_bytes() const { return rocksdb_.own().budget_bytes(); }
 RocksDbDetails RocksDbMonitor::Details() const { return rocksdb_.Details(); }
 
 }  // namespace weir

@@ -56,7 +56,7 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
                            uint64_t target_bytes, const RocksDbMonitorSettings& settings)
     : settings_(settings),
       target_bytes_(target_bytes),
-      own_budget_bytes_(settings.own_budget_mb > 0 ? settings.own_budget_mb << 20 : target_bytes / 8),
+      own_(settings.own_budget_mb, target_bytes),
       listener_(prepared != nullptr ? prepared->listener : nullptr),
       db_(db),
       io_limiter_(db->GetDBOptions().rate_limiter),
@@ -258,22 +258,11 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
 }
 
 void RocksDbProbe::AddMemorySignals(const MemoryUse& use, LoadSample* sample) {
-  const auto own = static_cast<double>(OwnBytes());
-  const auto budget = static_cast<double>(std::max<uint64_t>(own_budget_bytes_, 1));
-  sample->Add({.name = "own",
-               .level = own / budget,
-               .bytes_per_level = budget,
-               .dead_time = 2 * settings_.monitor.sample_interval,
-               .acts_on_reads = true,
-               .acts_on_cheap_reads = true});
+  sample->Add(own_.Level(settings_.monitor.sample_interval));
   const Signal memory = MemorySignal(use.bytes(), target_bytes_, settings_.monitor.sample_interval);
   sample->Add(memory);
   sample->memory_pressure = memory.level;
   sample->memory_bytes = use.bytes();
-}
-
-uint64_t RocksDbProbe::OwnBytes() const {
-  return static_cast<uint64_t>(std::max<int64_t>(0, own_bytes_.load(std::memory_order_relaxed)));
 }
 
 // With a listener, exactly. Without, RocksDB's own count says that it braked and samples how often, where they saw it.
@@ -293,7 +282,7 @@ void RocksDbProbe::Publish(const LoadSample& sample, const MemoryUse& use) {
   newest_.disk_per_user_byte = disk_ratio_.value();
   newest_.memory = use;
   newest_.memory_target_bytes = target_bytes_;
-  newest_.own_bytes = OwnBytes();
+  newest_.own_bytes = own_.bytes();
   std::lock_guard lock(details_mutex_);
   details_ = newest_;
 }

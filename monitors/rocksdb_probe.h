@@ -10,6 +10,7 @@
 
 #include "monitors/lsm_signals.h"
 #include "monitors/memory_probe.h"
+#include "monitors/own_bytes.h"
 #include "monitors/rocksdb_counters.h"
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_monitor.h"
@@ -29,8 +30,7 @@ class RocksDbProbe final : public LoadProbe {
   bool AdvisesToThrottleReads(const LoadSample& sample) const override;
 
   void Detach();
-  void AddOwnBytes(int64_t bytes) { own_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
-  uint64_t own_budget_bytes() const { return own_budget_bytes_; }
+  OwnBytes& own() { return own_; }
   RocksDbDetails Details() const;
 
  private:
@@ -56,14 +56,12 @@ class RocksDbProbe final : public LoadProbe {
   void AddEngineSignals(TimePoint now, LoadSample* sample);
   void AddMemorySignals(const MemoryUse& use, LoadSample* sample);
   uint64_t Escapes() const;
-  uint64_t OwnBytes() const;
   void Publish(const LoadSample& sample, const MemoryUse& use);
 
   const RocksDbMonitorSettings settings_;
   const uint64_t target_bytes_;
-  const uint64_t own_budget_bytes_;
+  OwnBytes own_;
   const std::shared_ptr<RocksDbListener> listener_;  // null: attached
-  std::atomic<int64_t> own_bytes_{0};
 
   std::mutex db_mutex_;  // for db_ and all below up to details_mutex_; held while the database is asked
   rocksdb::DB* db_;

@@ -33,7 +33,7 @@ void AddTo(CommandLine& line, CheckFlags& flags) {
 }
 
 Result<CheckReport> Compare(const RocksDbStore& store, const CheckFlags& flags) {
-  const auto other = OpenForReading(flags.other);
+  const auto other = OpenDatabaseForReading(flags.other);
   if (!other.ok()) return other.status();
   return CompareStores(store, *other.value(),
                        {.now_seconds = WallClock::System().NowSeconds(), .examples = flags.check.examples});
@@ -51,7 +51,7 @@ int CheckCommand(int argc, char** argv) {
   AddTo(line, flags);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
 
-  const auto store = OpenForReading(flags.reading);
+  const auto store = OpenDatabaseForReading(flags.reading);
   if (!store.ok()) return line.Fail(store.status());
   const bool compares = !flags.other.empty();
   const Result<CheckReport> report =

@@ -24,23 +24,53 @@ Result<std::unique_ptr<RocksDbStore>> Open(const std::string& path) {
   return RocksDbStore::Open({.path = path, .memory_target_bytes = kMemoryBytes, .read_only = true, .create = false});
 }
 
+struct Where {
+  std::string store;
+  std::string data_dir;
+};
+
+// These settings only: whoever reads need not have the others right.
+Result<Where> WhereToRead(const ReadingFlags& flags) {
+  RelayConfiguration defaults;
+  Where where{.store = defaults.storage.store, .data_dir = defaults.data_dir};
+  SettingTable table;
+  table.Add("DATA_DIR", &where.data_dir, "where the events are kept");
+  table.Add("STORE", &where.store, "where the events are");
+  if (Status status = table.Load(ProcessEnvironment()); !status.ok()) return status;
+  if (!flags.data_dir.empty()) where = {.store = defaults.storage.store, .data_dir = flags.data_dir};
+  return where;
+}
+
 }  // namespace
 
 void AddTo(CommandLine& line, ReadingFlags& flags) {
-  line.Add("--data-dir", &flags.data_dir, "the relay's data directory (default: WEIR_DATA_DIR, else ./data)");
+  line.Add("--data-dir", &flags.data_dir,
+           "the relay's data directory (default: WEIR_STORE, else WEIR_DATA_DIR, else ./data)");
 }
 
-Result<std::unique_ptr<RocksDbStore>> OpenForReading(const ReadingFlags& flags) {
-  // This one setting only: whoever reads need not have the others right.
-  std::string data_dir = RelayConfiguration().data_dir;
-  SettingTable table;
-  table.Add("DATA_DIR", &data_dir, "where the events are kept");
-  if (Status status = table.Load(ProcessEnvironment()); !status.ok()) return status;
-  if (!flags.data_dir.empty()) data_dir = flags.data_dir;
-  return Open(data_dir + "/events");
+Result<std::unique_ptr<EventStore>> OpenForReading(const ReadingFlags& flags) {
+  Result<Where> where = WhereToRead(flags);
+  if (!where.ok()) return where.status();
+  if (IsPostgres(where.value().store)) {
+    auto opened = PostgresStore::Open({.conninfo = where.value().store, .read_only = true, .create = false});
+    if (!opened.ok()) return opened.status();
+    return std::unique_ptr<EventStore>(std::move(opened).value());
+  }
+  Result<std::unique_ptr<RocksDbStore>> opened = Open(where.value().data_dir + "/events");
+  if (!opened.ok()) return opened.status();
+  return std::unique_ptr<EventStore>(std::move(opened).value());
 }
 
-Result<std::unique_ptr<RocksDbStore>> OpenForReading(const std::string& directory) {
+Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const ReadingFlags& flags) {
+  Result<Where> where = WhereToRead(flags);
+  if (!where.ok()) return where.status();
+  if (!IsPostgres(where.value().store)) return Open(where.value().data_dir + "/events");
+  return Status::Error("this looks into the database of a data directory, and WEIR_STORE is " +
+                       StoreName(where.value().store) +
+                       ", which keeps its own indexes right; name a directory with --data-dir");
+}
+
+Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const std::string& directory) {
   std::error_code error;
   const std::string inner = directory + "/events";
   return Open(std::filesystem::is_directory(inner, error) ? inner : directory);

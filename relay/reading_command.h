@@ -8,7 +8,7 @@
 #include "config/command_line.h"
 #include "config/status.h"
 #include "relay/nostr/filter.h"
-#include "relay/store/rocksdb_store.h"
+#include "relay/storage/storage.h"
 
 namespace weir {
 
@@ -17,9 +17,12 @@ struct ReadingFlags {
 };
 
 void AddTo(CommandLine& line, ReadingFlags& flags);
-Result<std::unique_ptr<RocksDbStore>> OpenForReading(const ReadingFlags& flags);
+// The events of the directory that the flags name; else of WEIR_STORE.
+Result<std::unique_ptr<EventStore>> OpenForReading(const ReadingFlags& flags);
+// The same, where it is a database in a directory.
+Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const ReadingFlags& flags);
 // A database by the directory that it is in, or by the data directory above.
-Result<std::unique_ptr<RocksDbStore>> OpenForReading(const std::string& directory);
+Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const std::string& directory);
 
 // Filters as in a REQ, of as many values as are given.
 Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts);

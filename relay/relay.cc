@@ -21,7 +21,6 @@
 #include "relay/relay_part.h"
 #include "relay/server/server.h"
 #include "relay/take_over.h"
-#include "throttle/rocksdb/rocksdb_throttle.h"
 
 namespace weir {
 namespace {
@@ -52,17 +51,10 @@ ServerSettings AtPathOf(std::string_view url, ServerSettings settings) {
   return settings;
 }
 
-Result<std::unique_ptr<RocksDbStore>> OpenStore(const RelayConfiguration& configuration, const std::string& address) {
-  const Result<uint64_t> target = ResolveMemoryTarget(configuration.memory, MemoryProbe());
-  if (!target.ok()) return target.status();
-  StoreOptions options;
-  options.path = EventsDirectory(configuration);
-  options.memory_target_bytes = target.value();
-  options.settings = configuration.store;
-  options.move_brakes = configuration.limiter.ReplacesBrakes();
-  options.address = address;
+StorageOptions StorageOf(const RelayConfiguration& configuration, const std::string& address) {
+  StorageOptions options{.settings = configuration.storage, .data_dir = configuration.data_dir, .address = address};
   if (!configuration.relay.url.empty()) options.own_urls.push_back(configuration.relay.url);
-  return RocksDbStore::Open(options);
+  return options;
 }
 
 }  // namespace
@@ -73,7 +65,7 @@ Relay::Relay(const RelayConfiguration& configuration, std::vector<RelayPart*> pa
       metrics_(std::make_unique<RelayMetrics>()),
       ledger_(std::make_shared<Ledger>(LedgerBoundsOf(configuration.server),
                                        [this](int64_t bytes) {
-                                         if (throttle_ != nullptr) throttle_->monitor().AddOwnBytes(bytes);
+                                         if (storage_ != nullptr) storage_->AddOwnBytes(bytes);
                                        })),
       server_(std::make_unique<Server>(
           AtPathOf(configuration.relay.url, configuration.server),
@@ -91,6 +83,11 @@ Result<std::unique_ptr<Relay>> Relay::Open(const RelayConfiguration& configurati
 }
 
 Status Relay::OpenAll(bool take_over) {
+  if (take_over && !IsEmbedded(configuration_.storage)) {
+    return Status::Error("--take-over is for a relay whose events are in its data directory; on " +
+                         StoreName(configuration_.storage.store) +
+                         " several may run at once: start this one on another port, and stop the other then");
+  }
   if (configuration_.relay.auth && configuration_.relay.url.empty() && !IsNearby(configuration_.server.listen)) {
     spdlog::warn("WEIR_RELAY_URL is not set: clients that come by a public name cannot AUTH");
   }
@@ -103,10 +100,10 @@ Status Relay::OpenAll(bool take_over) {
   std::string warning;
   if (Status made = MakeDataDirectory(configuration_.data_dir, &warning); !made.ok()) return made;
   if (!warning.empty()) spdlog::warn("{}", warning);
-  Result<std::unique_ptr<RocksDbStore>> opened =
-      OpenStore(configuration_, (speaks_tls() ? "https://" : "http://") + host_and_port());
+  Result<std::unique_ptr<Storage>> opened =
+      Storage::Open(StorageOf(configuration_, (speaks_tls() ? "https://" : "http://") + host_and_port()));
   if (!opened.ok()) return opened.status();
-  store_ = std::move(opened).value();
+  storage_ = std::move(opened).value();
   MakeAdmin();
   return Assemble();
 }
@@ -128,16 +125,11 @@ void Relay::MakeAdmin() {
 }
 
 Status Relay::Assemble() {
-  auto attached = RocksDbThrottle::Attach(
-      store_->db(), store_->prepared(),
-      {.handles = store_->families(), .monitor = configuration_.monitor, .limiter = configuration_.limiter});
-  if (!attached.ok()) return attached.status();
-  throttle_ = std::move(attached).value();
-  RocksDbMonitor& monitor = throttle_->monitor();
-  ledger_->BoundTotal(static_cast<uint64_t>(kLedgerShare * static_cast<double>(monitor.own_budget_bytes())));
-  relief_ = std::make_unique<MemoryRelief>(throttle_->limiter(), *ledger_);
+  Storage& storage = *storage_;
+  ledger_->BoundTotal(static_cast<uint64_t>(kLedgerShare * static_cast<double>(storage.own_budget_bytes())));
+  relief_ = std::make_unique<MemoryRelief>(storage.limiter(), *ledger_);
   relief_->Start(server_->executor(0));
-  const auto count_own_bytes = [&monitor](int64_t bytes) { monitor.AddOwnBytes(bytes); };
+  const auto count_own_bytes = [&storage](int64_t bytes) { storage.AddOwnBytes(bytes); };
   budget_ = std::make_unique<ByteBudget>(configuration_.relay.max_bytes_in_flight_mb << 20);
   std::vector<boost::asio::any_io_executor> executors;
   for (size_t i = 0; i < server_->io_threads(); ++i) executors.push_back(server_->executor(i));
@@ -145,8 +137,8 @@ Status Relay::Assemble() {
                                          count_own_bytes);
   pool_ = std::make_unique<WorkPool>(WorkerCount(configuration_.relay));
   context_ = std::make_unique<RelayContext>(RelayContext{.settings = configuration_.relay,
-                                                         .store = *store_,
-                                                         .limiter = throttle_->limiter(),
+                                                         .store = storage.store(),
+                                                         .limiter = storage.limiter(),
                                                          .pool = *pool_,
                                                          .metrics = *metrics_,
                                                          .delivery = *delivery_,
@@ -165,12 +157,14 @@ Status Relay::Assemble() {
 void Relay::SetMetricSources() {
   MetricSources sources;
   sources.server = [this] { return server_->Stats(); };
-  sources.store = [this] { return store_->Sizes(); };
+  sources.store = [this] { return storage_->store().Sizes(); };
   sources.group_commit = [this] { return pipeline_->CommitStats(); };
   sources.subscriptions = [this] { return delivery_->subscriptions(); };
   sources.work_waiting = [this] { return pool_->waiting(); };
-  sources.limiter = &throttle_->limiter();
-  sources.monitor = &throttle_->monitor();
+  sources.limiter = &storage_->limiter();
+  sources.monitor = &storage_->monitor();
+  sources.rocksdb = storage_->rocksdb_monitor();
+  sources.postgres = storage_->postgres_monitor();
   sources.parts = [this](MetricFamilies& families) {
     for (const RelayPart* part : parts_) part->AppendMetrics(families);
   };
@@ -179,7 +173,7 @@ void Relay::SetMetricSources() {
 
 Status Relay::Ready() const {
   if (pipeline_ == nullptr) return Status::Error("not open yet");
-  if (throttle_->View().emergency) return Status::Error("emergency: too little memory, scans are refused");
+  if (storage_->limiter().View().emergency) return Status::Error("emergency: too little memory, scans are refused");
   const Status write = pipeline_->LastWrite();
   return write.ok() ? write : Status::Error("events cannot be stored: " + write.message());
 }
@@ -193,11 +187,11 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   for (RelayPart* part : parts_) part->Stop();
   if (pipeline_ == nullptr) return;
   // Those who wait at a gate are refused, so that the pool can run dry; what was verified is saved.
-  throttle_->Stop();
+  storage_->limiter().Stop();
   pool_.reset();
   pipeline_->Stop();
   budget_->ForgetWaiting();
-  if (const Status flushed = store_->Flush(); !flushed.ok()) {
+  if (const Status flushed = storage_->store().Flush(); !flushed.ok()) {
     spdlog::warn("what is in memory could not be flushed: {}; it is in the log of the database", flushed.message());
   }
 }

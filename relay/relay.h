@@ -29,7 +29,6 @@ class Ledger;
 class MemoryRelief;
 class RelayMetrics;
 class RelayPart;
-class RocksDbThrottle;
 class Server;
 class WorkPool;
 struct RelayContext;
@@ -68,10 +67,9 @@ class Relay {
   const std::vector<RelayPart*> parts_;
   const std::unique_ptr<RelayMetrics> metrics_;
   const std::shared_ptr<Ledger> ledger_;
-  std::unique_ptr<RocksDbStore> store_;
+  std::unique_ptr<Storage> storage_;
   std::string admin_token_;  // empty: none could be written
   std::unique_ptr<Admin> admin_;
-  std::unique_ptr<RocksDbThrottle> throttle_;
   std::unique_ptr<MemoryRelief> relief_;
   std::unique_ptr<ByteBudget> budget_;
   std::unique_ptr<Delivery> delivery_;

@@ -52,11 +52,16 @@ const char* DescribeAuth(const RelaySettings& settings) {
   return settings.auth ? "AUTH for direct messages" : "no AUTH";
 }
 
+std::string DescribeStore(const StorageSettings& settings) {
+  if (IsEmbedded(settings)) return Describe(settings.rocksdb.sync);
+  return "events in " + StoreName(settings.store) + ", where an OK means that it has committed";
+}
+
 void LogStart(const RelayConfiguration& c) {
   spdlog::info("weir {}, RocksDB {}, process {}", Version(), RocksDbVersion(), getpid());
-  const auto target = ResolveMemoryTarget(c.memory, MemoryProbe());
-  spdlog::info("data directory {}, {}; memory target {} MiB; {}; throttle {}", c.data_dir, Describe(c.store.sync),
-               target.ok() ? target.value() >> 20 : 0, DescribeAuth(c.relay), c.limiter.enabled ? "on" : "off");
+  const auto target = ResolveMemoryTarget(c.storage.memory, MemoryProbe());
+  spdlog::info("data directory {}, {}; memory target {} MiB; {}; throttle {}", c.data_dir, DescribeStore(c.storage),
+               target.ok() ? target.value() >> 20 : 0, DescribeAuth(c.relay), c.storage.limiter.enabled ? "on" : "off");
 }
 
 int Run(const RelayConfiguration& configuration, bool take_over, std::vector<RelayPart*> parts,

@@ -63,7 +63,8 @@ Result<std::unique_ptr<Destination>> OpenDestination(const RelayConfiguration& c
     return OpenRelayDestination(address.value(), destination, std::move(on_settled));
   }
   const std::string events = EventsIn(configuration);
-  const std::optional<LockHolder> holder = HolderOf(events);
+  std::optional<LockHolder> holder;
+  if (IsEmbedded(configuration.storage)) holder = HolderOf(events);
   if (!holder) return OpenDatabaseDestination(configuration, destination, std::move(on_settled));
   const std::string who = AsText(Describe(*holder));
   const std::string in_use = AsText(events) + " is in use by " + who;

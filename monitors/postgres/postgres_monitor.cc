@@ -6,8 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "config/settings.h"
 #include "config/text/parse.h"
 #include "monitors/memory_only_monitor.h"
+#include "monitors/own_bytes.h"
 #include "monitors/postgres/postgres_session.h"
 
 namespace weir {
@@ -42,17 +44,33 @@ std::string FiguresOf(int server_version) {
 
 }  // namespace
 
+void Declare(SettingTable& table, PostgresMonitorSettings& s) {
+  table.Add("RATE_LIMIT_POSTGRES_REPLICA_BUDGET_MB", &s.replica_budget_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},
+            "what a standby may have to replay: the signal replica is 1.0");
+  table.Add("RATE_LIMIT_POSTGRES_WAITING_THRESHOLD", &s.waiting_threshold, {.min = 1, .max = 1e6, .unit = "sessions"},
+            "that wait for a lock or for a standby: the signal waiting is 1.0");
+  table.Add("RATE_LIMIT_POSTGRES_TIMEOUT_MS", &s.timeout, {.min = 10, .max = 60'000},
+            "without an answer of PostgreSQL in this time a sample has failed");
+}
+
 class PostgresProbe final : public LoadProbe {
  public:
   PostgresProbe(std::string conninfo, uint64_t target_bytes, const PostgresMonitorSettings& settings,
                 const MemoryFiles& files)
-      : settings_(settings), target_bytes_(target_bytes), session_(std::move(conninfo)), memory_(files) {}
+      : settings_(settings),
+        target_bytes_(target_bytes),
+        session_(std::move(conninfo)),
+        memory_(files),
+        own_(settings.own_budget_mb, target_bytes) {}
+
+  OwnBytes& own() { return own_; }
 
   Status Probe(TimePoint now, LoadSample* sample) override {
     const Result<MemoryUse> use = memory_.ReadUse();
     if (!use.ok()) return use.status();
     if (Status connected = Connect(now); !connected.ok()) return connected;
     PostgresDetails details{.server_version = session_.server_version(), .memory = use.value()};
+    details.own_bytes = own_.bytes();
     if (Status asked = AskFigures(&details); !asked.ok()) {
       NoteLoss(now, asked);
       return asked;
@@ -143,6 +161,7 @@ class PostgresProbe final : public LoadProbe {
     sample->Add({.name = "waiting",
                  .level = static_cast<double>(details.lock_waits + details.standby_waits) /
                           static_cast<double>(std::max<uint64_t>(1, settings_.waiting_threshold))});
+    sample->Add(own_.Level(settings_.monitor.sample_interval));
     const Signal memory = MemorySignal(details.memory.bytes(), target_bytes_, settings_.monitor.sample_interval);
     sample->Add(memory);
     sample->memory_pressure = memory.level;
@@ -154,6 +173,7 @@ class PostgresProbe final : public LoadProbe {
   const uint64_t target_bytes_;
   PostgresSession session_;
   MemoryProbe memory_;
+  OwnBytes own_;
   Status lost_;
   TimePoint try_again_{};
   std::optional<uint64_t> counted_;  // requested checkpoints, as of the last sample
@@ -167,6 +187,9 @@ PostgresMonitor::PostgresMonitor(std::string conninfo, uint64_t target_bytes, co
     : LoadMonitor(std::make_unique<PostgresProbe>(std::move(conninfo), target_bytes, settings, files), settings.monitor,
                   clock),
       postgres_(static_cast<PostgresProbe&>(probe())) {}
+
+void PostgresMonitor::AddOwnBytes(int64_t bytes) { postgres_.own().Add(bytes); }
+uint64_t PostgresMonitor::own_budget_bytes() const { return postgres_.own().budget_bytes(); }
 
 PostgresDetails PostgresMonitor::Details() const { return postgres_.Details(); }
 

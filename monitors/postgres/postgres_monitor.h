@@ -11,6 +11,7 @@
 //   waiting  sessions that wait for a lock or for a standby's answer, against a threshold; shown, does not act: what
 //   waits
 //            has been admitted already, and the two above say why
+//   own      what the program reported by AddOwnBytes, against its budget
 //   memory   of this process against the target
 // Escapes are checkpoints that were requested: by the server because the log was full, or by somebody's CHECKPOINT.
 //
@@ -34,7 +35,10 @@ struct PostgresMonitorSettings {
   uint64_t replica_budget_mb = 64;          // behind: `replica` is 1.0
   uint64_t waiting_threshold = 16;          // sessions: `waiting` is 1.0
   double wal_bytes_per_byte = 2;            // of the log, for a byte that is admitted
+  uint64_t own_budget_mb = 0;               // 0: an eighth of the memory target
 };
+// Without those of `monitor` and the budget, which every engine has.
+void Declare(SettingTable& table, PostgresMonitorSettings& settings);
 
 // What stands behind the newest sample, for displays.
 struct PostgresDetails {
@@ -46,6 +50,7 @@ struct PostgresDetails {
   uint64_t lock_waits = 0;         // sessions
   uint64_t standby_waits = 0;
   uint64_t requested_checkpoints = 0;  // since the server's figures began
+  uint64_t own_bytes = 0;
   MemoryUse memory;
 };
 
@@ -56,6 +61,10 @@ class PostgresMonitor final : public LoadMonitor {
   // `conninfo` as libpq has it. Nothing is asked before Start or SampleOnce.
   PostgresMonitor(std::string conninfo, uint64_t target_bytes, const PostgresMonitorSettings& settings = {},
                   const Clock& clock = Clock::System(), const MemoryFiles& files = {});
+
+  // Memory of the program that grows with its load (own_bytes.h).
+  void AddOwnBytes(int64_t bytes);
+  uint64_t own_budget_bytes() const;
 
   PostgresDetails Details() const;
 

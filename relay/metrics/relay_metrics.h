@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "config/clock.h"
+#include "monitors/postgres/postgres_monitor.h"
 #include "monitors/rocksdb_monitor.h"
 #include "relay/metrics/exposition.h"
 #include "relay/metrics/known_kinds.h"
@@ -35,7 +36,9 @@ struct MetricSources {
   std::function<uint64_t()> subscriptions;
   std::function<uint64_t()> work_waiting;
   const AdaptiveLimiter* limiter = nullptr;
-  const RocksDbMonitor* monitor = nullptr;
+  const LoadMonitor* monitor = nullptr;
+  const RocksDbMonitor* rocksdb = nullptr;
+  const PostgresMonitor* postgres = nullptr;
   std::function<void(MetricFamilies& families)> parts;  // RelayPart::AppendMetrics
 };
 void AppendSources(const MetricSources& sources, MetricFamilies& families);

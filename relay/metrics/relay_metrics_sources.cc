@@ -174,6 +174,20 @@ void AppendMemory(const RocksDbDetails& d, MetricFamilies& families) {
       .Add(d.own_bytes, {{"part", "own"}});
 }
 
+void AppendPostgres(const PostgresDetails& d, MetricFamilies& families) {
+  families.Gauge("weir_postgres_wal_bytes", "Written to PostgreSQL's log since the redo point of its last checkpoint")
+      .Add(d.wal_bytes);
+  families.Gauge("weir_postgres_max_wal_bytes", "PostgreSQL's max_wal_size").Add(d.max_wal_bytes);
+  families.Gauge("weir_postgres_standbys", "Standbys that stream from the primary").Add(d.standbys);
+  families.Gauge("weir_postgres_replica_lag_bytes", "What the standby that lags most has not replayed")
+      .Add(d.replica_lag_bytes);
+  families.Gauge("weir_postgres_waiting_sessions", "Sessions of PostgreSQL that wait, by what for")
+      .Add(d.lock_waits, {{"for", "lock"}})
+      .Add(d.standby_waits, {{"for", "standby"}});
+  families.Counter("weir_postgres_requested_checkpoints_total", "Checkpoints that did not come by the clock")
+      .Add(d.requested_checkpoints);
+}
+
 }  // namespace
 
 void AppendSources(const MetricSources& sources, MetricFamilies& families) {
@@ -189,11 +203,12 @@ void AppendSources(const MetricSources& sources, MetricFamilies& families) {
     AppendControllers(*sources.limiter, families);
     AppendGates(*sources.limiter, families);
   }
-  if (sources.monitor != nullptr) {
-    const RocksDbDetails details = sources.monitor->Details();
+  if (sources.rocksdb != nullptr) {
+    const RocksDbDetails details = sources.rocksdb->Details();
     AppendEngine(details, families);
     AppendMemory(details, families);
   }
+  if (sources.postgres != nullptr) AppendPostgres(sources.postgres->Details(), families);
   if (sources.parts) sources.parts(families);
 }
 

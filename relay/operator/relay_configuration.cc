@@ -66,15 +66,12 @@ void Declare(SettingTable& table, RelayConfiguration& c) {
   Declare(table, c.log_level, c.log_format);
   Declare(table, c.server);
   Declare(table, c.relay);
-  Declare(table, c.store);
-  Declare(table, c.memory);
-  Declare(table, c.limiter);
-  Declare(table, c.monitor);
+  Declare(table, c.storage);
 }
 
 Status Check(const RelayConfiguration& c) {
   if (c.data_dir.empty()) return Status::Error("WEIR_DATA_DIR must name a directory");
-  for (const Status& status : {CheckIdentity(c.relay), CheckLimits(c), Check(c.limiter)})
+  for (const Status& status : {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage)})
     if (!status.ok()) return status;
   return Status();
 }

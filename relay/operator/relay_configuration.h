@@ -6,13 +6,10 @@
 
 #include "config/settings.h"
 #include "config/status.h"
-#include "monitors/memory_target.h"
-#include "monitors/rocksdb_monitor.h"
 #include "relay/process/logging.h"
 #include "relay/protocol/relay_settings.h"
 #include "relay/server/server_settings.h"
-#include "relay/store/rocksdb_store.h"
-#include "throttle/limiter_settings.h"
+#include "relay/storage/storage.h"
 
 namespace weir {
 
@@ -22,10 +19,7 @@ struct RelayConfiguration {
   LogFormat log_format = LogFormat::kText;
   RelaySettings relay;
   ServerSettings server;
-  StoreSettings store;
-  MemoryTargetSettings memory;
-  LimiterSettings limiter;
-  RocksDbMonitorSettings monitor;
+  StorageSettings storage;
 };
 void Declare(SettingTable& table, RelayConfiguration& configuration);
 // What single ranges cannot say: an event must fit into a message, and the like.

@@ -24,7 +24,7 @@ class LocalDestinationTest : public testing::Test {
   RelayConfiguration Configuration() {
     RelayConfiguration configuration;
     configuration.data_dir = directory_.path();
-    configuration.memory.target_memory_mb = 256;
+    configuration.storage.memory.target_memory_mb = 256;
     return configuration;
   }
   Destination::OnSettled Count() {
@@ -57,7 +57,7 @@ TEST_F(LocalDestinationTest, ImportsIntoTheDatabaseOfTheConfiguration) {
 TEST_F(LocalDestinationTest, RocksDbKeepsItsOwnBrakesWhereTheThrottleIsDisabled) {
   for (const bool enabled : {true, false}) {
     RelayConfiguration configuration = Configuration();
-    configuration.limiter.enabled = enabled;
+    configuration.storage.limiter.enabled = enabled;
     ASSERT_TRUE(OpenDatabaseDestination(configuration, {}, Count()).ok());
     EXPECT_EQ(EngineOption(directory_ / "events", "level0_slowdown_writes_trigger"),
               enabled ? (std::set<std::string>{"28", "56"}) : (std::set<std::string>{"12", "24"}));

@@ -71,7 +71,7 @@ class RelayPartTest : public testing::Test {
     directory_ = mkdtemp(name.data());
     configuration_.data_dir = directory_;
     configuration_.server.port = 0;
-    configuration_.memory.target_memory_mb = 4096;
+    configuration_.storage.memory.target_memory_mb = 4096;
   }
   ~RelayPartTest() override {
     relay_.reset();

@@ -34,7 +34,7 @@ class RelayTest : public testing::Test {
     directory_ = mkdtemp(name.data());
     configuration_.data_dir = directory_;
     configuration_.server.port = 0;
-    configuration_.memory.target_memory_mb = 4096;  // what the address sanitizer keeps of freed memory counts too
+    configuration_.storage.memory.target_memory_mb = 4096;  // what the address sanitizer keeps of freed memory counts too
   }
   ~RelayTest() override {
     relay_.reset();
@@ -66,9 +66,9 @@ TEST_F(RelayTest, RocksDbKeepsItsOwnBrakesWhereTheThrottleIsDisabledOrMayOpen) {
     return EngineOption(directory_ + "/events", "level0_slowdown_writes_trigger");
   };
   EXPECT_EQ(slowdown(), std::set<std::string>{"28"});
-  configuration_.limiter.enabled = false;
+  configuration_.storage.limiter.enabled = false;
   EXPECT_EQ(slowdown(), std::set<std::string>{"12"});
-  configuration_.limiter = {.on_sensor_loss = SensorLoss::kOpen};
+  configuration_.storage.limiter = {.on_sensor_loss = SensorLoss::kOpen};
   EXPECT_EQ(slowdown(), std::set<std::string>{"12"});
 }
 
@@ -201,7 +201,7 @@ TEST_F(RelayTest, SaysWhyItCannotOpen) {
 }
 
 TEST_F(RelayTest, WorksWithoutThrottle) {
-  configuration_.limiter.enabled = false;
+  configuration_.storage.limiter.enabled = false;
   Open();
   WebClient client(relay_->port());
   const std::string note = Note("unthrottled");

@@ -58,8 +58,8 @@ TEST(RelayConfiguration, TakesTheEnvironment) {
   EXPECT_EQ(c.relay.name, "mine");
   EXPECT_EQ(c.relay.admin_from_loopback, AdminFromLoopback::kTrue);
   EXPECT_EQ(c.server.port, 7777u);
-  EXPECT_EQ(c.store.sync, SyncMode::kOff);
-  EXPECT_EQ(c.limiter.bulk.gains.kp, 2) << "bulk work has the gains of interactive writes where it has no own";
+  EXPECT_EQ(c.storage.rocksdb.sync, SyncMode::kOff);
+  EXPECT_EQ(c.storage.limiter.bulk.gains.kp, 2) << "bulk work has the gains of interactive writes where it has no own";
 }
 
 TEST(RelayConfiguration, FlagsComeBeforeTheEnvironmentAndAreChecked) {

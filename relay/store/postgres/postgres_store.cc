@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "config/settings.h"
 #include "relay/store/postgres/postgres_edit.h"
 #include "relay/store/postgres/postgres_query.h"
 #include "relay/store/save_plan.h"
@@ -56,6 +57,16 @@ PostgresArray IdArray(std::span<const EventId> ids) {
 }
 
 }  // namespace
+
+void Declare(SettingTable& table, PostgresStoreSettings& s) {
+  table.Add("ORIGIN", &s.origin,
+            "the name by which this relay saves in a PostgreSQL that others share, each with its own and always the "
+            "same; empty: the machine's name and the port");
+  table.Add("POSTGRES_CONNECTIONS", &s.connections, {.min = 1, .max = 1000, .unit = "connections"},
+            "by which a relay reads its PostgreSQL at once; it has two more");
+  table.Add("POSTGRES_TIMEOUT_MS", &s.timeout, {.min = 100, .max = 600'000},
+            "without an answer of PostgreSQL in this time a read or a write has failed");
+}
 
 PostgresStore::PostgresStore(const PostgresStoreOptions& options)
     : options_(options),

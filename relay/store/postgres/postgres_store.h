@@ -30,6 +30,8 @@ struct PostgresStoreSettings {
   std::chrono::milliseconds timeout{10000};  // WEIR_POSTGRES_TIMEOUT_MS
 };
 
+void Declare(SettingTable& table, PostgresStoreSettings& settings);
+
 struct PostgresStoreOptions {
   std::string conninfo;  // as libpq has it
   PostgresStoreSettings settings;

@@ -128,7 +128,7 @@ TEST_F(ExportServiceTest, SaysWhatIsWrongWithARequest) {
 
 TEST_F(ExportServiceTest, NoneBeginsInAnEmergency) {
   const std::string more_than_the_target(64 << 20, 'x');
-  configuration_.memory.target_memory_mb = 32;
+  configuration_.storage.memory.target_memory_mb = 32;
   Open();
   EXPECT_TRUE(Eventually([this] { return Get("/readyz").starts_with("emergency: "); }));
   HttpCall call(port(), "GET", "/api/export", {});

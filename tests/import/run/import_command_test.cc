@@ -220,7 +220,7 @@ TEST_F(ImportCommandTest, ARelayThatHasTheDatabaseIsImportedThrough) {
   RelayConfiguration configuration;
   configuration.data_dir = data_dir();
   configuration.server.port = 0;
-  configuration.memory.target_memory_mb = 256;
+  configuration.storage.memory.target_memory_mb = 256;
   ImportService service;
   auto relay = Relay::Open(configuration, false, {&service});
   ASSERT_TRUE(relay.ok()) << relay.status().message();

@@ -23,7 +23,7 @@ class LimitersPartTest : public testing::Test {
   LimitersPartTest() {
     configuration_.data_dir = directory_ / "data";
     configuration_.server.port = 0;
-    configuration_.memory.target_memory_mb = 4096;
+    configuration_.storage.memory.target_memory_mb = 4096;
   }
 
   std::string Open(const Environment& environment = {}) {

@@ -55,7 +55,8 @@ class BusySources {
             .subscriptions = [] { return uint64_t{5}; },
             .work_waiting = [] { return uint64_t{6}; },
             .limiter = limiter_.get(),
-            .monitor = monitor_.get()};
+            .monitor = monitor_.get(),
+            .rocksdb = monitor_.get()};
   }
 
  private:

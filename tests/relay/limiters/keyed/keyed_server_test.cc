@@ -303,7 +303,7 @@ class KeyedOnRelayTest : public testing::Test {
   KeyedOnRelayTest() {
     configuration_.data_dir = directory_ / "data";
     configuration_.server.port = 0;
-    configuration_.memory.target_memory_mb = 4096;
+    configuration_.storage.memory.target_memory_mb = 4096;
   }
   void Open(const Environment& environment) {
     relay_.reset();

@@ -1,0 +1,169 @@
+#include "relay/storage/storage.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "throttle/rocksdb/rocksdb_throttle.h"
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kRocksDb = "rocksdb";
+
+// What stands below is used by what stands above it, and goes after it.
+class RocksDbStorage final : public Storage {
+ public:
+  static Result<std::unique_ptr<Storage>> Open(const StorageOptions& options, uint64_t target_bytes) {
+    const StorageSettings& settings = options.settings;
+    StoreOptions store;
+    store.path = options.data_dir + "/events";
+    store.memory_target_bytes = target_bytes;
+    store.settings = settings.rocksdb;
+    // What is settled goes into the checkpoint of an import, and --resume begins behind it: it has to be on disk
+    // before, whatever WEIR_DB_SYNC allows a relay. One sync for each write of some thousand events.
+    if (options.for_import) store.settings.sync = SyncMode::kBatch;
+    store.for_import = options.for_import;
+    store.move_brakes = settings.limiter.ReplacesBrakes();
+    store.address = options.address;
+    store.own_urls = options.own_urls;
+    Result<std::unique_ptr<RocksDbStore>> opened = RocksDbStore::Open(store);
+    if (!opened.ok()) return opened.status();
+    auto storage = std::make_unique<RocksDbStorage>();
+    storage->store_ = std::move(opened).value();
+    RocksDbStore& db = *storage->store_;
+    auto throttle = RocksDbThrottle::Attach(
+        db.db(), db.prepared(), {.handles = db.families(), .monitor = settings.monitor, .limiter = settings.limiter});
+    if (!throttle.ok()) return throttle.status();
+    storage->throttle_ = std::move(throttle).value();
+    storage->name_ = store.path;
+    return std::unique_ptr<Storage>(std::move(storage));
+  }
+
+  EventStore& store() override { return *store_; }
+  AdaptiveLimiter& limiter() override { return throttle_->limiter(); }
+  LoadMonitor& monitor() override { return throttle_->monitor(); }
+  void AddOwnBytes(int64_t bytes) override { throttle_->monitor().AddOwnBytes(bytes); }
+  uint64_t own_budget_bytes() const override { return throttle_->monitor().own_budget_bytes(); }
+  uint64_t memory_target_bytes() const override { return store_->prepared().target_bytes; }
+  std::string name() const override { return name_; }
+  const RocksDbMonitor* rocksdb_monitor() const override { return &throttle_->monitor(); }
+
+ private:
+  std::string name_;
+  std::unique_ptr<RocksDbStore> store_;
+  std::unique_ptr<RocksDbThrottle> throttle_;
+};
+
+class PostgresStorage final : public Storage {
+ public:
+  static Result<std::unique_ptr<Storage>> Open(const StorageOptions& options, uint64_t target_bytes) {
+    const StorageSettings& settings = options.settings;
+    PostgresStoreOptions store{.conninfo = settings.store, .settings = settings.postgres, .own_urls = options.own_urls};
+    if (store.settings.origin.empty()) store.settings.origin = OriginOf(options);
+    Result<std::unique_ptr<PostgresStore>> opened = PostgresStore::Open(store);
+    if (!opened.ok()) return opened.status();
+    return std::unique_ptr<Storage>(new PostgresStorage(std::move(opened).value(), settings, target_bytes));
+  }
+
+  EventStore& store() override { return *store_; }
+  AdaptiveLimiter& limiter() override { return limiter_; }
+  LoadMonitor& monitor() override { return monitor_; }
+  void AddOwnBytes(int64_t bytes) override { monitor_.AddOwnBytes(bytes); }
+  uint64_t own_budget_bytes() const override { return monitor_.own_budget_bytes(); }
+  uint64_t memory_target_bytes() const override { return target_bytes_; }
+  std::string name() const override {
+    return StoreName(store_->options().conninfo) + " as \"" + store_->origin().name + "\"";
+  }
+  const PostgresMonitor* postgres_monitor() const override { return &monitor_; }
+  PostgresStore* postgres_store() override { return store_.get(); }
+
+ private:
+  PostgresStorage(std::unique_ptr<PostgresStore> store, const StorageSettings& settings, uint64_t target_bytes)
+      : store_(std::move(store)),
+        target_bytes_(target_bytes),
+        monitor_(store_->options().conninfo, target_bytes, MonitorOf(settings)),
+        limiter_(monitor_, settings.limiter) {
+    monitor_.Start();
+    limiter_.Start();
+  }
+
+  static PostgresMonitorSettings MonitorOf(const StorageSettings& settings) {
+    PostgresMonitorSettings monitor = settings.postgres_monitor;
+    const auto interval = monitor.monitor.sample_interval;
+    monitor.monitor = settings.monitor.monitor;
+    monitor.monitor.sample_interval = std::max(interval, settings.monitor.monitor.sample_interval);
+    monitor.own_budget_mb = settings.monitor.own_budget_mb;
+    return monitor;
+  }
+
+  // The same at every start: the machine, and what tells its programs apart.
+  static std::string OriginOf(const StorageOptions& options) {
+    std::array<char, 256> host{};
+    if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+    const size_t port = options.address.rfind(':');
+    return std::string(host.data()) + (options.for_import || port == options.address.npos
+                                           ? std::string(options.for_import ? "/import" : "")
+                                           : options.address.substr(port));
+  }
+
+  const std::unique_ptr<PostgresStore> store_;
+  const uint64_t target_bytes_;
+  PostgresMonitor monitor_;
+  AdaptiveLimiter limiter_;
+};
+
+}  // namespace
+
+bool IsPostgres(std::string_view store) {
+  return store.starts_with("postgres://") || store.starts_with("postgresql://");
+}
+
+void Declare(SettingTable& table, StorageSettings& s) {
+  table.AddSecret("STORE", &s.store,
+                  "where the events are: rocksdb, in the data directory, or postgres://user@host1,host2/database, "
+                  "which several relays may share",
+                  StoreName);
+  Declare(table, s.rocksdb);
+  Declare(table, s.postgres);
+  Declare(table, s.memory);
+  Declare(table, s.limiter);
+  Declare(table, s.monitor);
+  Declare(table, s.postgres_monitor);
+}
+
+Status Check(const StorageSettings& s) {
+  if (!IsEmbedded(s) && !IsPostgres(s.store))
+    return Status::Error("WEIR_STORE=" + Printable(StoreName(s.store)) +
+                         ": neither rocksdb nor an address that begins with postgres://");
+  return Check(s.limiter);
+}
+
+bool IsEmbedded(const StorageSettings& settings) { return settings.store == kRocksDb; }
+
+std::string StoreName(std::string_view store) {
+  const size_t scheme = store.find("://");
+  if (scheme == store.npos) return std::string(store);
+  std::string name(store.substr(0, scheme + 3));
+  store.remove_prefix(scheme + 3);
+  const size_t at = store.substr(0, store.find_first_of("/?")).rfind('@');
+  if (at != store.npos) {
+    const size_t colon = store.substr(0, at).find(':');
+    name.append(store.substr(0, std::min(colon, at))).append(colon < at ? ":***@" : "@");
+    store.remove_prefix(at + 1);
+  }
+  const size_t password = store.find("password=");
+  if (password == store.npos) return name.append(store);
+  const size_t end = std::min(store.find('&', password), store.size());
+  return name.append(store.substr(0, password)).append("password=***").append(store.substr(end));
+}
+
+Result<std::unique_ptr<Storage>> Storage::Open(const StorageOptions& options) {
+  const Result<uint64_t> target = ResolveMemoryTarget(options.settings.memory, MemoryProbe());
+  if (!target.ok()) return target.status();
+  return IsEmbedded(options.settings) ? RocksDbStorage::Open(options, target.value())
+                                      : PostgresStorage::Open(options, target.value());
+}
+
+}  // namespace weir
