@@ -53,7 +53,6 @@ inline constexpr std::string_view kIndexFamily = "index";
 
 inline constexpr uint16_t kDeletionKind = 5;
 inline constexpr uint16_t kVanishKind = 62;
-inline constexpr uint16_t kGiftWrapKind = 1059;
 
 // A key is built in place; the longest has 49 bytes.
 class Key {

@@ -1,6 +1,7 @@
 #include "relay/store/removal.h"
 
 #include "relay/nostr/expiration.h"
+#include "relay/nostr/vanish.h"
 #include "relay/store/index_walk.h"
 
 namespace weir {
@@ -189,13 +190,6 @@ Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> 
   }
   if (Status written = write_piece(); !written.ok()) return written;
   return removed;
-}
-
-bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {
-  if (event.kind() != kGiftWrapKind) return false;
-  for (const TagView tag : event.tags())
-    if (tag.letter == 'p' && tag.value == pubkey_hex) return true;
-  return false;
 }
 
 }  // namespace weir

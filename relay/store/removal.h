@@ -95,7 +95,4 @@ using WritePiece = std::function<Status(RemovalPiece* piece)>;
 Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> ids, Work most,
                              const WritePiece& write);
 
-// Whether a gift wrap (NIP-59) is for this key, written as hexadecimal.
-bool IsWrappedFor(EventView event, std::string_view pubkey_hex);
-
 }  // namespace weir

@@ -129,7 +129,7 @@ bool SavePlan::IsPending(EventView event) const {
 // What is to vanish may still be stored; of the author's requests the last one alone stays.
 Result<bool> SavePlan::IsYetToVanish(EventView event, const Known& known) {
   if (event.kind() != kVanishKind || vanishing_.contains(event.pubkey())) return true;
-  const Result<bool> stays = edit_.RequestStays(event.pubkey(), *known.stored);
+  Result<bool> stays = edit_.RequestStays(event.pubkey(), *known.stored);
   if (!stays.ok()) return stays;
   return !stays.value();
 }

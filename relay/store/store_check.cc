@@ -13,6 +13,7 @@
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
+#include "relay/nostr/vanish.h"
 #include "relay/store/database.h"
 #include "relay/store/keys.h"
 #include "relay/store/removal.h"

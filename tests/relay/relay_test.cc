@@ -34,7 +34,8 @@ class RelayTest : public testing::Test {
     directory_ = mkdtemp(name.data());
     configuration_.data_dir = directory_;
     configuration_.server.port = 0;
-    configuration_.storage.memory.target_memory_mb = 4096;  // what the address sanitizer keeps of freed memory counts too
+    configuration_.storage.memory.target_memory_mb =
+        4096;  // what the address sanitizer keeps of freed memory counts too
   }
   ~RelayTest() override {
     relay_.reset();

@@ -276,7 +276,7 @@ Work PostgresScan::QueueRefill(PostgresSession& session, uint64_t wanted, Work m
     const Lane& lane = lanes_[i];
     if (!lane.rows.empty() || lane.at_end) continue;
     asked_.push_back(i);
-    rows = std::max<uint64_t>(rows, 2 * lane.at_once);
+    rows = std::max(rows, 2 * uint64_t{lane.at_once});
   }
   const uint64_t lanes = asked_.size();
   rows = std::min({rows, kMostRowsOfLane, std::max<uint64_t>(1, kMostRows / lanes),
@@ -297,7 +297,7 @@ void PostgresScan::QueueIds(PostgresSession& session, const PostgresStatement& s
   for (uint32_t i = 0; i < lanes_.size(); ++i) {
     if (lanes_[i].at_end || (!asked_.empty() && (asked_.size() + 1) * kIdsOfLane * kVisitWork > most)) continue;
     asked_.push_back(i);
-    const size_t end = std::min(filter_.ids->size(), (i + 1) * kIdsOfLane);
+    const size_t end = std::min(filter_.ids->size(), (size_t{i} + 1) * kIdsOfLane);
     for (size_t n = i * kIdsOfLane; n < end; ++n) {
       numbers.Add(int64_t{i});
       ids.Add(AsText((*filter_.ids)[n]));

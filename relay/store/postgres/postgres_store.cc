@@ -107,7 +107,7 @@ Status PostgresStore::Write(Do&& work) {
     if (!writer_.connected())
       if (Status connected = ConnectWriter(); !connected.ok()) return connected;
     PostgresEdit edit(writer_, origin_, options_.settings.timeout);
-    const Status done = work(edit);
+    Status done = work(edit);
     if (done.ok()) {
       Count(edit);
       return {};

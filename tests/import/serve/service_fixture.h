@@ -287,7 +287,8 @@ class ServiceTest : public testing::Test {
     configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;  // most tests show no token
     configuration_.server.port = held_port_;
     configuration_.storage.rocksdb.sync = SyncMode::kOff;
-    configuration_.storage.memory.target_memory_mb = 4096;  // what the address sanitizer keeps of freed memory counts too
+    configuration_.storage.memory.target_memory_mb =
+        4096;  // what the address sanitizer keeps of freed memory counts too
   }
   ~ServiceTest() override {
     Close();
