@@ -146,12 +146,28 @@ Status Relay::Assemble() {
                                                          .max_pending_bytes = configuration_.server.max_pending_bytes,
                                                          .count_own_bytes = count_own_bytes});
   pipeline_ = std::make_unique<EventPipeline>(*context_);
+  if (Status status = Follow(); !status.ok()) return status;
   for (RelayPart* part : parts_) {
     if (Status status = part->Start({.context = *context_, .events = *pipeline_, .admin = *admin_}); !status.ok())
       return status;
   }
   SetMetricSources();
   return Status();
+}
+
+Status Relay::Follow() {
+  SiblingsListener listener;
+  listener.limits = EventLimitsOf(configuration_.relay);
+  listener.has_subscribers = [this] { return delivery_->HasSubscribers(); };
+  listener.deliver = [this](std::vector<SharedEvent> events, std::function<void()> done) {
+    std::vector<LiveEvent> live;
+    for (SharedEvent& shared : events) live.push_back({std::move(shared.event), shared.serial, Clock::System().Now()});
+    pipeline_->DeliverShared(std::move(live), std::move(done));
+  };
+  if (Status status = storage_->Follow(std::move(listener)); !status.ok()) return status;
+  if (Siblings* const siblings = storage_->siblings())
+    context_->share_ephemeral = [siblings](EventView event) { siblings->Share(event); };
+  return {};
 }
 
 void Relay::SetMetricSources() {
@@ -183,6 +199,7 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   server_->Shutdown(longest);
   RemoveAdminToken(configuration_.data_dir, admin_token_);
   metrics_->SetSources({});
+  if (storage_ != nullptr) storage_->Unfollow();
   // They finish what they have under way, for which gates, workers and the commit thread are still there.
   for (RelayPart* part : parts_) part->Stop();
   if (pipeline_ == nullptr) return;

@@ -59,6 +59,7 @@ class Relay {
   Status OpenAll(bool take_over);
   void MakeAdmin();
   Status Assemble();
+  Status Follow();
   void SetMetricSources();
   Status Ready() const;
 

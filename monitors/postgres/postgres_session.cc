@@ -202,6 +202,19 @@ Status PostgresSession::Collect(size_t count, TimePoint end, std::vector<Postgre
   return failed;
 }
 
+int PostgresSession::socket() const { return connection_ != nullptr ? PQsocket(connection_) : -1; }
+
+Result<std::vector<std::string>> PostgresSession::TakeNotifications() {
+  if (!connected()) return Lost("not connected");
+  if (PQconsumeInput(connection_) == 0) return Lost(Words(PQerrorMessage(connection_)));
+  std::vector<std::string> payloads;
+  while (PGnotify* const notification = PQnotifies(connection_)) {
+    payloads.emplace_back(notification->extra);
+    PQfreemem(notification);
+  }
+  return payloads;
+}
+
 // "canceling wait for synchronous replication" is all that a server says of a COMMIT that is on no standby.
 void PostgresSession::OnNotice(void* session, const pg_result* notice) {
   const char* code = PQresultErrorField(notice, PG_DIAG_SQLSTATE);

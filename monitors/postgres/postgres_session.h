@@ -53,6 +53,10 @@ class PostgresSession {
   Result<std::vector<PostgresRows>> Run(Duration patience);
   // Of the error that was returned last, as the SQL standard numbers them: "40001"; empty: the connection was lost.
   const std::string& error_code() const { return error_code_; }
+  // To wait for, where somebody was asked to LISTEN.
+  int socket() const;
+  // What was notified by now, without waiting.
+  Result<std::vector<std::string>> TakeNotifications();
   // The server said at a COMMIT that it did not wait for its standbys. Forgotten when it is asked.
   bool TakeUnreplicated() { return std::exchange(unreplicated_, false); }
   void Close();

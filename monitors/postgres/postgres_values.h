@@ -15,7 +15,7 @@ namespace weir {
 // The values of one array: all of one type, in the order in which they are added.
 class PostgresArray {
  public:
-  enum class Type : uint32_t { kBytes = 17, kInt64 = 20, kInt32 = 23 };  // as PostgreSQL numbers them
+  enum class Type : uint32_t { kBytes = 17, kInt64 = 20, kInt32 = 23, kText = 25 };  // as PostgreSQL numbers them
 
   explicit PostgresArray(Type type) : type_(type) {}
   void Add(std::string_view bytes);

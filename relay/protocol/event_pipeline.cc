@@ -19,6 +19,7 @@ constexpr Duration kFailureLasts = std::chrono::seconds(10);
 // What one event pays of its address's debts: as long as a write, so that it is not refused for it.
 constexpr Work kMostDebtAtOnce = 8 * kTurnWork;
 constexpr size_t kMostDebtors = 4096;
+constexpr uint64_t kSiblings = 0;  // no address: by whom the bytes of other relays' events are taken
 
 uint64_t TagsOf(EventView event) {
   uint64_t tags = 0;
@@ -111,6 +112,20 @@ Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResu
     if (results[i].outcome == SaveOutcome::kSaved) context_.metrics.CountSavedEvent(events[i].view().kind());
   }
   return status;
+}
+
+void EventPipeline::DeliverShared(std::vector<LiveEvent> events, std::function<void()> done) {
+  auto batch = std::make_shared<LiveBatch>(context_.budget);
+  uint64_t bytes = 0;
+  for (const LiveEvent& event : events) bytes += event.event.record()->size() + EventBatch::kOverheadBytes;
+  batch->events = std::move(events);
+  auto deliver = [this, batch, bytes, done = std::move(done)] {
+    batch->bytes = bytes;
+    context_.budget.Answered(kSiblings, bytes);
+    context_.delivery.Deliver({}, batch);
+    done();
+  };
+  if (context_.budget.Take(kSiblings, bytes, deliver)) deliver();
 }
 
 void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
@@ -227,6 +242,7 @@ void EventPipeline::RefusedByGate(Flight& flight, Judged* judged) {
 void EventPipeline::Admitted(const std::shared_ptr<Flight>& flight, Judged* judged) {
   if (ClassOf(flight->event.view().kind()) != KindClass::kEphemeral) return judged->submissions.push_back(flight);
   judged->Live(*flight);
+  context_.share_ephemeral(flight->event.view());
   Settle(*flight, {true, ""}, judged);
 }
 

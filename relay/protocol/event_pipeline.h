@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,6 +61,10 @@ class EventPipeline {
   ~EventPipeline();
 
   void Submit(std::shared_ptr<const EventBatch> batch);
+
+  // What came to another relay on the same store, for the live subscribers here. `done` when it is on its way to them:
+  // at once, or, while they are behind, by whoever lets go of something; not at all after the end.
+  void DeliverShared(std::vector<LiveEvent> events, std::function<void()> done);
 
   // For imports: see GroupCommit::SaveBulk. What is saved so is counted, but not delivered to live subscribers: it is
   // history, and they would drown in it.

@@ -30,6 +30,8 @@ struct RelayContext {
   uint64_t max_pending_bytes = 0;  // of a connection, as its server has it
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
   std::function<void(int64_t)> count_own_bytes = [](int64_t) {};
+  // To the relays that share the store.
+  std::function<void(EventView)> share_ephemeral = [](EventView) {};
   const Clock& clock = Clock::System();
   const WallClock& wall_clock = WallClock::System();
 };

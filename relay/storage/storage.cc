@@ -62,6 +62,7 @@ class PostgresStorage final : public Storage {
     const StorageSettings& settings = options.settings;
     PostgresStoreOptions store{.conninfo = settings.store, .settings = settings.postgres, .own_urls = options.own_urls};
     if (store.settings.origin.empty()) store.settings.origin = OriginOf(options);
+    store.is_history = options.for_import;
     Result<std::unique_ptr<PostgresStore>> opened = PostgresStore::Open(store);
     if (!opened.ok()) return opened.status();
     return std::unique_ptr<Storage>(new PostgresStorage(std::move(opened).value(), settings, target_bytes));
@@ -77,14 +78,24 @@ class PostgresStorage final : public Storage {
     return StoreName(store_->options().conninfo) + " as \"" + store_->origin().name + "\"";
   }
   const PostgresMonitor* postgres_monitor() const override { return &monitor_; }
-  PostgresStore* postgres_store() override { return store_.get(); }
+  Status Follow(SiblingsListener listener) override {
+    Result<std::unique_ptr<Siblings>> found = Siblings::Find(*store_, siblings_settings_, std::move(listener));
+    if (!found.ok()) return found.status();
+    siblings_ = std::move(found).value();
+    return {};
+  }
+  void Unfollow() override {
+    if (siblings_ != nullptr) siblings_->Stop();
+  }
+  Siblings* siblings() override { return siblings_.get(); }
 
  private:
   PostgresStorage(std::unique_ptr<PostgresStore> store, const StorageSettings& settings, uint64_t target_bytes)
       : store_(std::move(store)),
         target_bytes_(target_bytes),
         monitor_(store_->options().conninfo, target_bytes, MonitorOf(settings)),
-        limiter_(monitor_, settings.limiter) {
+        limiter_(monitor_, settings.limiter),
+        siblings_settings_(settings.siblings) {
     monitor_.Start();
     limiter_.Start();
   }
@@ -112,6 +123,8 @@ class PostgresStorage final : public Storage {
   const uint64_t target_bytes_;
   PostgresMonitor monitor_;
   AdaptiveLimiter limiter_;
+  const SiblingsSettings siblings_settings_;
+  std::unique_ptr<Siblings> siblings_;
 };
 
 }  // namespace
@@ -127,6 +140,7 @@ void Declare(SettingTable& table, StorageSettings& s) {
                   StoreName);
   Declare(table, s.rocksdb);
   Declare(table, s.postgres);
+  Declare(table, s.siblings);
   Declare(table, s.memory);
   Declare(table, s.limiter);
   Declare(table, s.monitor);
@@ -137,6 +151,7 @@ Status Check(const StorageSettings& s) {
   if (!IsEmbedded(s) && !IsPostgres(s.store))
     return Status::Error("WEIR_STORE=" + Printable(StoreName(s.store)) +
                          ": neither rocksdb nor an address that begins with postgres://");
+  if (Status checked = Check(s.siblings); !checked.ok()) return checked;
   return Check(s.limiter);
 }
 

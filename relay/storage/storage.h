@@ -15,6 +15,7 @@
 #include "monitors/memory_target.h"
 #include "monitors/postgres/postgres_monitor.h"
 #include "monitors/rocksdb_monitor.h"
+#include "relay/siblings/siblings.h"
 #include "relay/store/postgres/postgres_store.h"
 #include "relay/store/rocksdb_store.h"
 #include "throttle/adaptive_limiter.h"
@@ -25,6 +26,7 @@ struct StorageSettings {
   std::string store = "rocksdb";  // or postgres://…
   StoreSettings rocksdb;
   PostgresStoreSettings postgres;
+  SiblingsSettings siblings;
   MemoryTargetSettings memory;
   LimiterSettings limiter;
   RocksDbMonitorSettings monitor;
@@ -64,7 +66,11 @@ class Storage {
   // Null but for the one that it is on.
   virtual const RocksDbMonitor* rocksdb_monitor() const { return nullptr; }
   virtual const PostgresMonitor* postgres_monitor() const { return nullptr; }
-  virtual PostgresStore* postgres_store() { return nullptr; }
+
+  // Where others may share the store: hands on what they save, until Unfollow. Before anybody saves.
+  virtual Status Follow(SiblingsListener /*listener*/) { return {}; }
+  virtual void Unfollow() {}
+  virtual Siblings* siblings() { return nullptr; }  // while it is followed, and after
 };
 
 }  // namespace weir

@@ -116,6 +116,11 @@ class EventStore {
   // Signatures were checked, ephemeral events are not for a store (a logic error).
   virtual Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
                                   std::span<SaveResult> results) = 0;
+  // The same of history, which nobody waits for: it is no news to others who share the store.
+  virtual Result<size_t> SaveSomeHistory(std::span<const Event> events, uint64_t now_seconds, Work most,
+                                         std::span<SaveResult> results) {
+    return SaveSome(events, now_seconds, most, results);
+  }
   // All of them, in as many pieces as it takes, and what is owed to requests to vanish among them. On error those
   // before the piece that failed may have been saved.
   Status Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results);

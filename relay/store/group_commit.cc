@@ -147,7 +147,7 @@ void GroupCommit::PutBack(size_t settled) {
 void GroupCommit::WriteBulk() {
   BulkWrite* const write = bulk_.front();
   const Result<size_t> saved = FaultsAsErrors<size_t>([this, write] {
-    return store_.SaveSome(write->events, clock_.NowSeconds(), kBulkWrites * limits_.max_work, write->results);
+    return store_.SaveSomeHistory(write->events, clock_.NowSeconds(), kBulkWrites * limits_.max_work, write->results);
   });
   writes_since_bulk_ = 0;
   if (saved.ok()) {

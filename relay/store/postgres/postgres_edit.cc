@@ -13,6 +13,7 @@ constexpr PostgresStatement kCommit{"commit", "COMMIT"};
 constexpr PostgresStatement kRollback{"rollback", "ROLLBACK"};
 constexpr PostgresStatement kLockOrigin{"lock_origin",
                                         "SELECT serial, owner FROM weir_origins WHERE origin = $1::int FOR UPDATE"};
+constexpr PostgresStatement kLockOrigins{"lock_origins", "SELECT origin FROM weir_origins ORDER BY origin FOR UPDATE"};
 constexpr PostgresStatement kCount{
     "count", "UPDATE weir_origins SET serial = $2::bigint, events = events + $3::bigint WHERE origin = $1::int"};
 
@@ -122,12 +123,14 @@ Status PostgresEdit::AskAll() {
 void PostgresEdit::AskBegin() {
   if (std::exchange(begun_, true)) return;
   Ask(kBegin, {}, {});
+  // Again for who came while the first waited. All take them in this order.
+  for (int i = 0; alone_ && i < 2; ++i) Ask(kLockOrigins, {}, {});
   Ask(kLockOrigin, PostgresValues().Int32(static_cast<int32_t>(origin_.number)), [this](const PostgresRows& rows) {
     if (rows.size() != 1 || rows.Bytes(0, 1) != origin_.owner) {
       refused_ = Status::Error("another process saves as \"" + origin_.name +
                                "\" since; give every relay a WEIR_ORIGIN of its own, and restart this one");
     } else {
-      last_serial_ = static_cast<uint64_t>(rows.Int(0, 0));
+      last_serial_ = serial_before_ = static_cast<uint64_t>(rows.Int(0, 0));
     }
   });
 }

@@ -3,6 +3,9 @@
 //
 // It takes what it knows for what is there, and notices at the writing where another relay was faster: an event of the
 // same id, another version of an address. Then nothing is written, and all is to be done again (MayTryAgain).
+//
+// Nothing would be noticed of an event that one relay saves while another saves its deletion. So every edit locks its
+// own origin, and one with deletions locks all: it sees what the others saved before, and they see its marks.
 #pragma once
 
 #include <deque>
@@ -45,8 +48,9 @@ inline Bytes32 AsBytes(std::string_view text) {
 
 class PostgresEdit final : public StoreEdit {
  public:
-  PostgresEdit(PostgresSession& session, const PostgresOrigin& origin, Duration patience)
-      : session_(session), origin_(origin), patience_(patience) {}
+  // `alone`: no other relay is to save meanwhile.
+  PostgresEdit(PostgresSession& session, const PostgresOrigin& origin, bool alone, Duration patience)
+      : session_(session), origin_(origin), alone_(alone), patience_(patience) {}
 
   // What this statement finds, in the transaction.
   Result<PostgresRows> AskFirst(const PostgresStatement& statement, PostgresValues values);
@@ -83,6 +87,7 @@ class PostgresEdit final : public StoreEdit {
 
   uint64_t removed() const { return removed_; }
   uint64_t added() const { return events_.ids.size(); }
+  uint64_t serial_before() const { return serial_before_; }
   uint64_t last_serial() const { return last_serial_; }
 
  private:
@@ -134,11 +139,13 @@ class PostgresEdit final : public StoreEdit {
 
   PostgresSession& session_;
   const PostgresOrigin& origin_;
+  const bool alone_;
   const Duration patience_;
   bool begun_ = false;
   bool conflict_ = false;
   bool has_written_ = false;
   Status refused_;  // by what an answer says
+  uint64_t serial_before_ = 0;
   uint64_t last_serial_ = 0;
   std::vector<Take> takes_;
 

@@ -25,7 +25,8 @@ constexpr PostgresStatement kSizes{"sizes",
                                    " pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
 constexpr PostgresStatement kExpired{
     "expired",
-    "SELECT id, record FROM weir_events WHERE expiration <= $1::bigint ORDER BY expiration LIMIT $2::bigint"};
+    "SELECT id, record FROM weir_events"
+    " WHERE expiration <= least($1::bigint, extract(epoch FROM now())::bigint) ORDER BY expiration LIMIT $2::bigint"};
 constexpr PostgresStatement kVanishing{
     "vanishing", "SELECT author, until, request FROM weir_vanished WHERE owed ORDER BY author LIMIT 1"};
 constexpr PostgresStatement kOfAuthor{
@@ -43,6 +44,11 @@ constexpr int64_t kArrivalsAtOnce = 256;
 constexpr size_t kDeletedAtOnce = 256;
 
 int64_t RowsFor(Work most) { return static_cast<int64_t>(std::clamp<Work>(most / kRemovalWork, 1, 256)); }
+
+// What takes others' work with it, or must not miss what they do.
+bool DeletesOrVanishes(const Event& event) {
+  return event.view().kind() == kDeletionKind || event.view().kind() == kVanishKind;
+}
 
 std::string WithWritableHost(const std::string& conninfo, bool read_only) {
   if (read_only || conninfo.find("target_session_attrs") != conninfo.npos) return conninfo;
@@ -82,34 +88,42 @@ Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresStoreOp
 
 Status PostgresStore::OpenAll() {
   const Duration patience = options_.settings.timeout;
-  if (Status connected = ConnectWriter(); !connected.ok()) return connected;
+  if (Status connected = Connect(writer_); !connected.ok()) return connected;
   if (Status opened = OpenSchema(writer_, options_.create && !options_.read_only, patience); !opened.ok())
     return opened;
+  Result<std::string> database = DatabaseToken(writer_, patience);
+  if (!database.ok()) return database.status();
+  database_ = std::move(database).value();
   if (!options_.read_only) {
-    Result<PostgresOrigin> origin = TakeOrigin(writer_, options_.settings.origin, patience);
+    Result<PostgresOrigin> origin = TakeOrigin(writer_, options_.settings.origin, !options_.is_history, patience);
     if (!origin.ok()) return origin.status();
     origin_ = std::move(origin).value();
   }
   return ReadSizes();
 }
 
-Status PostgresStore::ConnectWriter() {
-  if (Status connected = writer_.Connect(options_.settings.timeout); !connected.ok()) return connected;
-  return Tune(writer_, options_.settings.timeout);
+std::unique_ptr<PostgresSession> PostgresStore::NewSession() const {
+  return std::make_unique<PostgresSession>(WithWritableHost(options_.conninfo, options_.read_only));
+}
+
+Status PostgresStore::Connect(PostgresSession& session) const {
+  if (Status connected = session.Connect(options_.settings.timeout); !connected.ok()) return connected;
+  return Tune(session, options_.settings.timeout);
 }
 
 // A connection that was lost while nobody used it is made again.
 template <typename Do>
-Status PostgresStore::Write(Do&& work) {
+Status PostgresStore::Write(PostgresOrigin& origin, bool alone, Do&& work) {
   if (options_.read_only) return Status::Error("this database was opened for reading only");
   bool was_idle = writer_.connected();
   for (int tries = 1;; ++tries) {
     if (!writer_.connected())
-      if (Status connected = ConnectWriter(); !connected.ok()) return connected;
-    PostgresEdit edit(writer_, origin_, options_.settings.timeout);
+      if (Status connected = Connect(writer_); !connected.ok()) return connected;
+    PostgresEdit edit(writer_, origin, alone, options_.settings.timeout);
     Status done = work(edit);
     if (done.ok()) {
       Count(edit);
+      Confirm(origin, edit);
       return {};
     }
     const bool may_try_again = edit.MayTryAgain() && tries < kMostTries;
@@ -124,29 +138,62 @@ void PostgresStore::Count(const PostgresEdit& edit) {
   events_ = before + edit.added() - std::min(before + edit.added(), edit.removed());
 }
 
+// What is there and was not confirmed came by a COMMIT whose answer was lost.
+void PostgresStore::Confirm(PostgresOrigin& origin, const PostgresEdit& edit) {
+  if (edit.serial_before() > origin.serial && &origin == &origin_) {
+    const std::lock_guard lock(mutex_);
+    unknown_news_.emplace_back(origin.serial, edit.serial_before());
+  }
+  origin.serial = std::max(origin.serial, edit.last_serial());
+}
+
 Result<size_t> PostgresStore::SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
                                        std::span<SaveResult> results) {
+  return Save(origin_, events, now_seconds, most, results);
+}
+
+Result<size_t> PostgresStore::SaveSomeHistory(std::span<const Event> events, uint64_t now_seconds, Work most,
+                                              std::span<SaveResult> results) {
+  if (history_.name.empty()) {
+    if (!writer_.connected())
+      if (Status connected = Connect(writer_); !connected.ok()) return connected;
+    Result<PostgresOrigin> taken = TakeOrigin(writer_, origin_.name + " (history)", false, options_.settings.timeout);
+    if (!taken.ok()) return taken.status();
+    history_ = std::move(taken).value();
+    has_saved_ = false;
+  }
+  return Save(history_, events, now_seconds, most, results);
+}
+
+Result<size_t> PostgresStore::Save(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds,
+                                   Work most, std::span<SaveResult> results) {
   std::vector<SaveResult> planned;
   size_t settled = 0;
-  const Status written = Write([&](PostgresEdit& edit) -> Status {
+  bool is_news = false;
+  // An origin that is new may have been overlooked by who locked all.
+  const bool alone = !has_saved_ || std::ranges::any_of(events, DeletesOrVanishes);
+  const Status written = Write(origin, alone, [&](PostgresEdit& edit) -> Status {
     // Told only when it is written.
     planned.assign(results.begin(), results.end());
     Result<size_t> some = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
     if (!some.ok()) return some.status();
     settled = some.value();
+    is_news = edit.added() > 0;
     return edit.Commit();
   });
   if (!written.ok()) return written;
+  has_saved_ = true;
   for (SaveResult& result : planned)
-    if (result.serial.number != 0) result.serial.origin = origin_.number;
+    if (result.serial.number != 0) result.serial.origin = origin.number;
   if (std::ranges::any_of(planned, &SaveResult::vanishes)) owes_vanishing_ = true;
   std::ranges::copy(planned, results.begin());
+  if (is_news && tell_ && &origin == &origin_) tell_();
   return settled;
 }
 
 Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
   OwedPiece piece;
-  const Status written = Write([&](PostgresEdit& edit) -> Status {
+  const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
     piece = {};
     const int64_t rows = RowsFor(most);
     const Result<PostgresRows> vanishing = edit.AskFirst(kVanishing, {});
@@ -177,7 +224,7 @@ Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
 Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) {
   OwedPiece piece;
   if (now_seconds == 0) return piece;
-  const Status written = Write([&](PostgresEdit& edit) -> Status {
+  const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
     const int64_t rows = RowsFor(most);
     const Result<PostgresRows> found =
         edit.AskFirst(kExpired, PostgresValues().Int64(SqlTime(now_seconds)).Int64(rows));
@@ -235,7 +282,7 @@ Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {
   for (size_t begin = 0; begin < ids.size(); begin += kDeletedAtOnce) {
     const std::span<const EventId> some = ids.subspan(begin, std::min(kDeletedAtOnce, ids.size() - begin));
     uint64_t removed_now = 0;
-    const Status written = Write([&](PostgresEdit& edit) -> Status {
+    const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
       const Result<PostgresRows> found = edit.AskFirst(kStoredRecords, PostgresValues().Array(IdArray(some)));
       if (!found.ok()) return found.status();
       edit.RemoveFound(found.value());
@@ -288,6 +335,16 @@ Status PostgresStore::ScanAll(const Moment& after,
     }
   }
   return {};
+}
+
+std::vector<PostgresStore::Range> PostgresStore::UnknownNews() const {
+  const std::lock_guard lock(mutex_);
+  return unknown_news_;
+}
+
+void PostgresStore::LetGoOfUnknownNews(size_t count) {
+  const std::lock_guard lock(mutex_);
+  unknown_news_.erase(unknown_news_.begin(), unknown_news_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 Status PostgresStore::ReadSizes() {

@@ -7,13 +7,16 @@
 // changes, COMMIT. An OK means that COMMIT was answered; where the server has synchronous standbys, by them too. Every
 // process that saves is an origin with a name of its own.
 //
-// What is deleted by one relay while another saves it is seen by neither; the other's tail does it again
-// (event_tail.h).
+// What it saves is news to the relays that share the database (postgres_news.h), but for history: that has a second
+// origin, "name (history)".
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "relay/store/event_store.h"
@@ -38,6 +41,7 @@ struct PostgresStoreOptions {
   std::vector<std::string> own_urls;  // as in StoreOptions
   bool read_only = false;             // for those who look: a standby will do, nothing is written
   bool create = true;                 // false: where there are no tables it is an error
+  bool is_history = false;            // whatever it saves
 };
 
 class PostgresEdit;
@@ -48,6 +52,8 @@ class PostgresStore final : public EventStore {
 
   Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
                           std::span<SaveResult> results) override;
+  Result<size_t> SaveSomeHistory(std::span<const Event> events, uint64_t now_seconds, Work most,
+                                 std::span<SaveResult> results) override;
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
   bool owes_vanishing() const override { return owes_vanishing_; }
@@ -60,24 +66,46 @@ class PostgresStore final : public EventStore {
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {.events = events_, .disk_bytes = disk_bytes_}; }
 
+  // A connection of the caller's, to where it may write.
+  std::unique_ptr<PostgresSession> NewSession() const;
+  Status Connect(PostgresSession& session) const;
   // Asks the server for the sizes, which other relays change too.
   Status ReadSizes();
   const PostgresOrigin& origin() const { return origin_; }
+  const std::string& database() const { return database_; }  // a token that no other has
   const PostgresStoreOptions& options() const { return options_; }
+
+  // Serials of this origin, behind the first and up to the second, whose COMMIT was lost on the way and had been done
+  // all the same. Whoever has told of the first so many lets go of them.
+  using Range = std::pair<uint64_t, uint64_t>;
+  std::vector<Range> UnknownNews() const;
+  void LetGoOfUnknownNews(size_t count);
+  // Another relay saved a request to vanish.
+  void OweVanishing() { owes_vanishing_ = true; }
+  // Called on the thread that saves, when there is news for others. Set before anybody saves, or by nobody.
+  void OnSaved(std::function<void()> tell) { tell_ = std::move(tell); }
 
  private:
   explicit PostgresStore(const PostgresStoreOptions& options);
   Status OpenAll();
+  Result<size_t> Save(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
+                      std::span<SaveResult> results);
   // Does it on the connection that writes, in one transaction; again where another relay was faster.
   template <typename Do>
-  Status Write(Do&& work);
-  Status ConnectWriter();
+  Status Write(PostgresOrigin& origin, bool alone, Do&& work);
   void Count(const PostgresEdit& edit);
+  void Confirm(PostgresOrigin& origin, const PostgresEdit& edit);
 
   const PostgresStoreOptions options_;
   mutable SessionPool readers_;
   PostgresSession writer_;
+  std::string database_;
   PostgresOrigin origin_;
+  PostgresOrigin history_;  // without a name until something is saved there
+  bool has_saved_ = false;
+  std::function<void()> tell_;
+  mutable std::mutex mutex_;  // for what follows
+  std::vector<Range> unknown_news_;
   std::atomic<bool> owes_vanishing_ = true;  // somebody before this may have left something
   std::atomic<uint64_t> events_ = 0;
   std::atomic<uint64_t> disk_bytes_ = 0;

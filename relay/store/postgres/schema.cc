@@ -9,36 +9,40 @@
 namespace weir {
 namespace {
 
-constexpr const char* kTables =
-    "CREATE TABLE weir_meta (key text PRIMARY KEY, value text NOT NULL);"
-    "CREATE TABLE weir_origins (origin int PRIMARY KEY, name text NOT NULL UNIQUE, owner text NOT NULL,"
-    " serial bigint NOT NULL, events bigint NOT NULL);"
-    "CREATE TABLE weir_events (id bytea PRIMARY KEY, origin int NOT NULL, serial bigint NOT NULL, pubkey bytea NOT "
-    "NULL,"
-    " kind int NOT NULL, created_at bigint NOT NULL, expiration bigint, record bytea NOT NULL);"
-    "CREATE UNIQUE INDEX weir_events_serial ON weir_events (origin ASC, serial ASC);"
-    "CREATE INDEX weir_events_time ON weir_events (created_at DESC, id ASC);"
-    "CREATE INDEX weir_events_author ON weir_events (pubkey ASC, created_at DESC, id ASC);"
-    "CREATE INDEX weir_events_author_kind ON weir_events (pubkey ASC, kind ASC, created_at DESC, id ASC);"
-    "CREATE INDEX weir_events_kind ON weir_events (kind ASC, created_at DESC, id ASC);"
-    "CREATE INDEX weir_events_expiration ON weir_events (expiration ASC) WHERE expiration IS NOT NULL;"
-    "CREATE TABLE weir_tags (tag bigint NOT NULL, kind int NOT NULL, created_at bigint NOT NULL, id bytea NOT NULL);"
-    "CREATE INDEX weir_tags_time ON weir_tags (tag ASC, created_at DESC, id ASC);"
-    "CREATE INDEX weir_tags_kind ON weir_tags (tag ASC, kind ASC, created_at DESC, id ASC);"
-    "CREATE TABLE weir_addresses (address bytea PRIMARY KEY, id bytea NOT NULL);"
-    "CREATE TABLE weir_deleted (id bytea NOT NULL, author bytea NOT NULL, PRIMARY KEY (id, author));"
-    "CREATE TABLE weir_deleted_addresses (address bytea PRIMARY KEY, until bigint NOT NULL);"
-    "CREATE TABLE weir_vanished (author bytea PRIMARY KEY, until bigint NOT NULL, request bytea NOT NULL,"
-    " owed boolean NOT NULL);"
-    "CREATE INDEX weir_vanished_owed ON weir_vanished (author ASC) WHERE owed;"
-    "INSERT INTO weir_meta VALUES ('format', '1')";
+std::string Tables(const std::string& token) {
+  return "CREATE TABLE weir_meta (key text PRIMARY KEY, value text NOT NULL);"
+         "CREATE TABLE weir_origins (origin int PRIMARY KEY, name text NOT NULL UNIQUE, owner text NOT NULL,"
+         " serial bigint NOT NULL, events bigint NOT NULL, live boolean NOT NULL);"
+         "CREATE TABLE weir_events (id bytea PRIMARY KEY, origin int NOT NULL, serial bigint NOT NULL, pubkey bytea "
+         "NOT "
+         "NULL,"
+         " kind int NOT NULL, created_at bigint NOT NULL, expiration bigint, record bytea NOT NULL);"
+         "CREATE UNIQUE INDEX weir_events_serial ON weir_events (origin ASC, serial ASC);"
+         "CREATE INDEX weir_events_time ON weir_events (created_at DESC, id ASC);"
+         "CREATE INDEX weir_events_author ON weir_events (pubkey ASC, created_at DESC, id ASC);"
+         "CREATE INDEX weir_events_author_kind ON weir_events (pubkey ASC, kind ASC, created_at DESC, id ASC);"
+         "CREATE INDEX weir_events_kind ON weir_events (kind ASC, created_at DESC, id ASC);"
+         "CREATE INDEX weir_events_expiration ON weir_events (expiration ASC) WHERE expiration IS NOT NULL;"
+         "CREATE TABLE weir_tags (tag bigint NOT NULL, kind int NOT NULL, created_at bigint NOT NULL, id bytea NOT "
+         "NULL);"
+         "CREATE INDEX weir_tags_time ON weir_tags (tag ASC, created_at DESC, id ASC);"
+         "CREATE INDEX weir_tags_kind ON weir_tags (tag ASC, kind ASC, created_at DESC, id ASC);"
+         "CREATE TABLE weir_addresses (address bytea PRIMARY KEY, id bytea NOT NULL);"
+         "CREATE TABLE weir_deleted (id bytea NOT NULL, author bytea NOT NULL, PRIMARY KEY (id, author));"
+         "CREATE TABLE weir_deleted_addresses (address bytea PRIMARY KEY, until bigint NOT NULL);"
+         "CREATE TABLE weir_vanished (author bytea PRIMARY KEY, until bigint NOT NULL, request bytea NOT NULL,"
+         " owed boolean NOT NULL);"
+         "CREATE INDEX weir_vanished_owed ON weir_vanished (author ASC) WHERE owed;"
+         "INSERT INTO weir_meta VALUES ('format', '1'), ('database', '" +
+         token + "')";
+}
 
 // Of a name that is new the number is the next; two who come at once try again.
 constexpr PostgresStatement kTakeOrigin{
     "take_origin",
-    "INSERT INTO weir_origins AS o (origin, name, owner, serial, events)"
-    " SELECT coalesce(max(origin), 0) + 1, $1::text, $2::text, 0, 0 FROM weir_origins"
-    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner RETURNING o.origin"};
+    "INSERT INTO weir_origins AS o (origin, name, owner, serial, events, live)"
+    " SELECT coalesce(max(origin), 0) + 1, $1::text, $2::text, 0, 0, $3::int <> 0 FROM weir_origins"
+    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, live = excluded.live RETURNING o.origin, o.serial"};
 constexpr int kMostNameTries = 10;
 
 std::string RandomToken() {
@@ -65,10 +69,13 @@ Result<std::optional<int>> FormatOf(PostgresSession& session, Duration patience)
 }  // namespace
 
 Status Tune(PostgresSession& session, Duration patience) {
+  const std::string milliseconds =
+      std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
   return session
       .Ask(
           "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = "
-          "off; SET jit = off; SET plan_cache_mode = force_generic_plan",
+          "off; SET jit = off; SET plan_cache_mode = force_generic_plan; SET statement_timeout = " +
+              milliseconds + "; SET idle_in_transaction_session_timeout = " + milliseconds,
           patience)
       .status();
 }
@@ -78,7 +85,7 @@ Status OpenSchema(PostgresSession& session, bool create, Duration patience) {
   if (!format.ok()) return format.status();
   if (!format.value()) {
     if (!create) return Status::Error("PostgreSQL: this database has no events; weir relay or weir import makes it");
-    const Status made = session.Ask(kTables, patience).status();
+    const Status made = session.Ask(Tables(RandomToken()), patience).status();
     if (made.ok()) return {};
     // Somebody else may just have made them.
     if (Status connected = session.Connect(patience); !connected.ok()) return connected;
@@ -91,13 +98,21 @@ Status OpenSchema(PostgresSession& session, bool create, Duration patience) {
                        "; it was written by a newer one: update this program");
 }
 
-Result<PostgresOrigin> TakeOrigin(PostgresSession& session, const std::string& name, Duration patience) {
+Result<std::string> DatabaseToken(PostgresSession& session, Duration patience) {
+  const Result<PostgresSession::Row> row = session.Ask("SELECT value FROM weir_meta WHERE key = 'database'", patience);
+  if (!row.ok()) return row.status();
+  if (row.value().empty() || !row.value()[0]) return Status::Error("PostgreSQL: weir_meta does not name this database");
+  return *row.value()[0];
+}
+
+Result<PostgresOrigin> TakeOrigin(PostgresSession& session, const std::string& name, bool is_live, Duration patience) {
   PostgresOrigin origin{.name = name, .owner = RandomToken()};
   for (int tries = 1;; ++tries) {
-    session.Queue(kTakeOrigin, PostgresValues().Bytes(origin.name).Bytes(origin.owner));
+    session.Queue(kTakeOrigin, PostgresValues().Bytes(origin.name).Bytes(origin.owner).Int32(is_live ? 1 : 0));
     const Result<std::vector<PostgresRows>> taken = session.Run(patience);
     if (taken.ok()) {
       origin.number = static_cast<uint32_t>(taken.value()[0].Int(0, 0));
+      origin.serial = static_cast<uint64_t>(taken.value()[0].Int(0, 1));
       return origin;
     }
     if (session.error_code() != "23505" || tries == kMostNameTries) return taken.status();

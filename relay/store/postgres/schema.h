@@ -2,8 +2,9 @@
 //
 //   | table                  | one row for                                                                          |
 //   |------------------------|--------------------------------------------------------------------------------------|
-//   | weir_meta              | "format": the version of these tables                                                |
-//   | weir_origins           | each who saves: name, last serial, events added less removed, who has the name now   |
+//   | weir_meta              | "format": the version of these tables; "database": a name that no other has          |
+//   | weir_origins           | each who saves: name, last serial, events added less removed, who has the name now,  |
+//   |                        | and whether what it saves is told to live subscribers                                |
 //   | weir_events            | an event: what it is found by, and its record (relay/nostr/event.h)                  |
 //   | weir_tags              | a tag that can be asked for; `tag` is a hash of letter and value, for long values    |
 //   |                        | do not fit into an index                                                             |
@@ -33,12 +34,17 @@ Status OpenSchema(PostgresSession& session, bool create, Duration patience);
 struct PostgresOrigin {
   uint32_t number = 0;
   std::string name;
-  std::string owner;  // a token: who took the name last has it
+  std::string owner;    // a token: who took the name last has it
+  uint64_t serial = 0;  // the last of which it is known that it was committed
 };
 // From here on whoever had the name before cannot save.
-Result<PostgresOrigin> TakeOrigin(PostgresSession& session, const std::string& name, Duration patience);
+Result<PostgresOrigin> TakeOrigin(PostgresSession& session, const std::string& name, bool is_live, Duration patience);
 
-// What all sessions of the store begin with: plans that are made once, and that walk the indexes.
+// Of no other database.
+Result<std::string> DatabaseToken(PostgresSession& session, Duration patience);
+
+// What all sessions of the store begin with: plans that are made once, and that walk the indexes. Where its client goes
+// away, the server ends what it had begun in as much time as the client would have waited: its locks hold up others.
 Status Tune(PostgresSession& session, Duration patience);
 
 }  // namespace weir

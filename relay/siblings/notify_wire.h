@@ -1,0 +1,25 @@
+// NotifyWire: a bus over PostgreSQL's LISTEN and NOTIFY, on a connection of its own: a commit that notifies takes a
+// lock that all such commits share, which no save is to wait for.
+#pragma once
+
+#include "monitors/postgres/postgres_session.h"
+#include "relay/siblings/bus_wire.h"
+
+namespace weir {
+
+class NotifyWire final : public BusWire {
+ public:
+  explicit NotifyWire(std::unique_ptr<PostgresSession> session) : session_(std::move(session)) {}
+
+  Status Connect(Duration patience) override;
+  int socket() const override { return session_->socket(); }
+  Status Send(std::span<const std::string> messages, Duration patience) override;
+  Status Receive(const std::function<void(std::string_view message)>& on_message) override;
+  size_t max_message_bytes() const override { return 7999; }
+  std::string name() const override { return "NOTIFY"; }
+
+ private:
+  const std::unique_ptr<PostgresSession> session_;
+};
+
+}  // namespace weir
