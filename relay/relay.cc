@@ -181,6 +181,7 @@ void Relay::SetMetricSources() {
   sources.monitor = &storage_->monitor();
   sources.rocksdb = storage_->rocksdb_monitor();
   sources.postgres = storage_->postgres_monitor();
+  sources.siblings = storage_->siblings();
   sources.parts = [this](MetricFamilies& families) {
     for (const RelayPart* part : parts_) part->AppendMetrics(families);
   };

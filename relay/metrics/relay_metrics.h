@@ -22,6 +22,7 @@
 #include "relay/metrics/metric_families.h"
 #include "relay/nostr/messages.h"
 #include "relay/server/server.h"
+#include "relay/siblings/siblings.h"
 #include "relay/store/event_store.h"
 #include "relay/store/group_commit.h"
 #include "throttle/adaptive_limiter.h"
@@ -39,6 +40,7 @@ struct MetricSources {
   const LoadMonitor* monitor = nullptr;
   const RocksDbMonitor* rocksdb = nullptr;
   const PostgresMonitor* postgres = nullptr;
+  const Siblings* siblings = nullptr;
   std::function<void(MetricFamilies& families)> parts;  // RelayPart::AppendMetrics
 };
 void AppendSources(const MetricSources& sources, MetricFamilies& families);

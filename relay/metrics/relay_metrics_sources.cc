@@ -188,6 +188,20 @@ void AppendPostgres(const PostgresDetails& d, MetricFamilies& families) {
       .Add(d.requested_checkpoints);
 }
 
+void AppendSiblings(const SiblingsStats& s, MetricFamilies& families) {
+  families.Gauge("weir_siblings_reads", "1: what other relays save in the same database can be read")
+      .Add(s.reads ? 1.0 : 0.0);
+  families.Counter("weir_siblings_events_total", "Of these, that were handed to this relay's subscribers")
+      .Add(s.events);
+  families.Gauge("weir_siblings_bus_up", "1: they are reached by the bus").Add(s.bus.is_up ? 1.0 : 0.0);
+  families.Counter("weir_siblings_ephemeral_total", "Ephemeral events that went over the bus")
+      .Add(s.bus.sent, {{"direction", "out"}})
+      .Add(s.bus.received, {{"direction", "in"}});
+  families.Counter("weir_siblings_lost_total", "Ephemeral events that did not reach the others, or this relay")
+      .Add(s.bus.too_large, {{"reason", "too_large"}})
+      .Add(s.bus.lost, {{"reason", "bus_down_or_full"}});
+}
+
 }  // namespace
 
 void AppendSources(const MetricSources& sources, MetricFamilies& families) {
@@ -209,6 +223,7 @@ void AppendSources(const MetricSources& sources, MetricFamilies& families) {
     AppendMemory(details, families);
   }
   if (sources.postgres != nullptr) AppendPostgres(sources.postgres->Details(), families);
+  if (sources.siblings != nullptr) AppendSiblings(sources.siblings->Stats(), families);
   if (sources.parts) sources.parts(families);
 }
 
