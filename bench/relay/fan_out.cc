@@ -18,6 +18,8 @@ class FanOut final : public LoadScenario {
     line.Add("--subscribers", &subscribers_, "connections").ShowDefault().Within(1, 10'000);
     line.Add("--rate", &rate_, "events a second").ShowDefault().Within(0.1, 100'000.0);
     line.Add("--seconds", &seconds_, "how long").ShowDefault().Within(0.1, 86'400.0);
+    line.Add("--read-from", &read_from_, "ws://127.0.0.1:PORT of another relay on the same store, for the subscribers")
+        .Check("URL", [](const std::string& url) { return ParseEndpoint(url).status(); });
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {
@@ -27,7 +29,8 @@ class FanOut final : public LoadScenario {
     Publisher publisher(events.value());
     Subscribers live(events.value(), publisher);
     Loop loop(plan.patience + FromSeconds(seconds));
-    if (Status s = live.Connect(target.endpoint, subscribers_, &loop); !s.ok()) return s;
+    const Endpoint readers = read_from_.empty() ? target.endpoint : ParseEndpoint(read_from_).value();
+    if (Status s = live.Connect(readers, subscribers_, &loop); !s.ok()) return s;
     if (Status s = publisher.Connect(target.endpoint, 1, &loop); !s.ok()) return s;
     const auto meter = UsageMeter::Start(target);
     if (!meter.ok()) return meter.status();
@@ -50,6 +53,7 @@ class FanOut final : public LoadScenario {
   size_t subscribers_ = 100;
   double rate_ = 100;
   double seconds_ = 10;
+  std::string read_from_;
 };
 
 }  // namespace
