@@ -13,6 +13,7 @@
 #include "config/command_line.h"
 #include "config/config_command.h"
 #include "import/export/export_command.h"
+#include "import/migrate/migrate_command.h"
 #include "import/run/import_command.h"
 #include "import/serve/import_service.h"
 #include "relay/check_command.h"
@@ -60,6 +61,7 @@ constexpr Command kCommands[] = {
     {"quota", QuotaCommand, "ask and administer the quotas of a gate, or of a store"},
     {"import", ImportCommand, "take events from files, at the pace that the engine stands"},
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},
+    {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL, and compare both"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"config", Config, "print every setting: value, origin, unit, range, meaning"},

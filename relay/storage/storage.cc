@@ -78,6 +78,7 @@ class PostgresStorage final : public Storage {
     return StoreName(store_->options().conninfo) + " as \"" + store_->origin().name + "\"";
   }
   const PostgresMonitor* postgres_monitor() const override { return &monitor_; }
+  PostgresStore* postgres_store() override { return store_.get(); }
   Status Follow(SiblingsListener listener) override {
     Result<std::unique_ptr<Siblings>> found = Siblings::Find(*store_, siblings_settings_, std::move(listener));
     if (!found.ok()) return found.status();

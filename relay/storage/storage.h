@@ -70,6 +70,7 @@ class Storage {
   // Where others may share the store: hands on what they save, until Unfollow. Before anybody saves.
   virtual Status Follow(SiblingsListener /*listener*/) { return {}; }
   virtual void Unfollow() {}
+  virtual PostgresStore* postgres_store() { return nullptr; }
   virtual Siblings* siblings() { return nullptr; }  // while it is followed, and after
 };
 

@@ -29,6 +29,7 @@ struct CheckReport {
   uint64_t events = 0;
   uint64_t entries = 0;  // of the index
   uint64_t marks = 0;    // of deleted events and vanished authors
+  uint64_t more = 0;     // events and marks of the second, where that is no finding (store_compare.h)
   std::vector<Finding> findings;
 
   bool clean() const { return findings.empty(); }

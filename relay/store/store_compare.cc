@@ -1,181 +1,110 @@
 #include "relay/store/store_compare.h"
 
 #include <map>
-#include <memory>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "relay/nostr/event.h"
-#include "relay/store/database.h"
-#include "relay/store/keys.h"
-#include "rocksdb/db.h"
+#include "relay/nostr/expiration.h"
 
 namespace weir {
 namespace {
 
-// Records that are read at once, from each: 8 MiB where all are as large as they may be.
+// That are read at once, from each: 8 MiB where all are as large as they may be.
 constexpr size_t kGroup = 64;
-constexpr std::string_view kComparedMarks = "erv";  // w is work that is going on
 
-// One of the two, as it was at one moment.
+// One of the two, on one shelf.
 class Side {
  public:
-  explicit Side(const RocksDbStore& store) : db_(*store.db()), snapshot_(store.db()) {
-    for (rocksdb::ColumnFamilyHandle* family : store.families()) {
-      if (family->GetName() == kEventsFamily) events_ = family;
-      if (family->GetName() == kIndexFamily) index_ = family;
-    }
-    walk_.snapshot = snapshot_.snapshot();
-    walk_.fill_cache = false;
-    walk_.readahead_size = 1 << 20;
-    walk_.total_order_seek = true;
-    get_.snapshot = snapshot_.snapshot();
-  }
+  Side(StoreWalk& walk, uint64_t now_seconds) : walk_(walk), now_seconds_(now_seconds) {}
 
-  Status FindExpired(uint64_t now_seconds) {
-    if (now_seconds == 0) return Status();
-    Begin('x');
-    for (; Valid(); Next()) {
-      const std::string_view key = this->key();
-      if (key.size() != 15) return Damaged();
-      if (ReadNumber(key.data() + 1, 8) > now_seconds) break;
-      expired_.insert(ReadNumber(key.data() + 9, 6));
-    }
-    return End();
+  Status Begin(Shelf shelf) {
+    shelf_ = shelf;
+    entries_.clear();
+    next_ = 0;
+    at_end_ = false;
+    return Settle();
   }
-
-  // A walk through the entries under a letter.
-  void Begin(char letter) {
-    letter_ = letter;
-    at_.reset(db_.NewIterator(walk_, index_));
-    at_->Seek(std::string_view(&letter_, 1));
-    PassOverExpired();
+  bool Valid() const { return next_ < entries_.size(); }
+  Status Next() {
+    ++next_;
+    return Settle();
   }
-  bool Valid() const { return at_->Valid() && ToView(at_->key()).starts_with(letter_); }
-  void Next() {
-    at_->Next();
-    PassOverExpired();
-  }
-  std::string_view key() const { return ToView(at_->key()); }
-  std::string_view value() const { return ToView(at_->value()); }
-  Status End() const { return Readable(at_->status()); }
-
-  // Of an entry under i.
-  uint64_t serial() const {
-    IndexEntry entry;
-    return ReadIdValue(value(), &entry) ? entry.serial : 0;
-  }
-
-  // One for each serial; good until the next call.
-  Status ReadRecords(const std::vector<uint64_t>& serials) {
-    std::vector<Key> keys;
-    for (const uint64_t serial : serials) keys.push_back(EventKey(serial));
-    std::vector<rocksdb::Slice> slices;
-    for (const Key& key : keys) slices.push_back(ToSlice(key));
-    std::vector<rocksdb::Status> statuses(keys.size());
-    // Cleared, not moved: RocksDB's slices lose their buffer when they are moved while they pin a block.
-    for (rocksdb::PinnableSlice& record : records_) record.Reset();
-    db_.MultiGet(get_, events_, keys.size(), slices.data(), records_.data(), statuses.data());
-    for (size_t i = 0; i < keys.size(); ++i) {
-      if (!statuses[i].ok() && !statuses[i].IsNotFound()) return Readable(statuses[i]);
-      if (statuses[i].IsNotFound() || !EventView::WellFormed(ToView(records_[i]))) return Damaged();
-    }
-    return Status();
-  }
-  EventView record(size_t i) const { return EventView(ToView(records_[i])); }
-
-  Status Damaged() const { return Status::Error(db_.GetName() + " is damaged; `weir check` says how"); }
+  const ShelfEntry& entry() const { return entries_[next_]; }
 
  private:
-  void PassOverExpired() {
-    while (letter_ == 'i' && !expired_.empty() && Valid() && expired_.contains(serial())) at_->Next();
-  }
-  Status Readable(const rocksdb::Status& status) const {
-    return status.ok() ? Status() : DatabaseError("cannot read " + db_.GetName(), status);
+  // Onto the next that counts.
+  Status Settle() {
+    for (;; ++next_) {
+      if (next_ == entries_.size()) {
+        if (at_end_) return {};
+        Result<std::vector<ShelfEntry>> more = walk_.Read(shelf_, entries_.empty() ? "" : entries_.back().key, kGroup);
+        if (!more.ok()) return more.status();
+        entries_ = std::move(more).value();
+        next_ = 0;
+        at_end_ = entries_.size() < kGroup;
+        if (entries_.empty()) return {};
+      }
+      if (shelf_ != Shelf::kEvents || now_seconds_ == 0) return {};
+      if (!IsExpired(EventView(entry().value), now_seconds_)) return {};
+    }
   }
 
-  rocksdb::DB& db_;
-  rocksdb::ManagedSnapshot snapshot_;
-  rocksdb::ColumnFamilyHandle* events_ = nullptr;
-  rocksdb::ColumnFamilyHandle* index_ = nullptr;
-  rocksdb::ReadOptions walk_;
-  rocksdb::ReadOptions get_;
-  std::unordered_set<uint64_t> expired_;
-  char letter_ = 0;
-  std::unique_ptr<rocksdb::Iterator> at_;
-  std::vector<rocksdb::PinnableSlice> records_ = std::vector<rocksdb::PinnableSlice>(kGroup);
+  StoreWalk& walk_;
+  const uint64_t now_seconds_;
+  Shelf shelf_ = Shelf::kEvents;
+  std::vector<ShelfEntry> entries_;
+  size_t next_ = 0;
+  bool at_end_ = false;
 };
 
 class Comparer {
  public:
-  Comparer(const RocksDbStore& first, const RocksDbStore& second, const CompareOptions& options)
-      : options_(options), first_(first), second_(second) {}
+  Comparer(StoreWalk& first, StoreWalk& second, const CompareOptions& options)
+      : options_(options), first_(first, options.now_seconds), second_(second, options.now_seconds) {}
 
   Result<CheckReport> Run() {
-    for (Side* side : {&first_, &second_})
-      if (Status found = side->FindExpired(options_.now_seconds); !found.ok()) return found;
-    if (Status compared = CompareEvents(); !compared.ok()) return compared;
-    for (const char letter : kComparedMarks)
-      if (Status compared = CompareMarks(letter); !compared.ok()) return compared;
+    if (Status compared = Merge(Shelf::kEvents, "event", &report_.events); !compared.ok()) return compared;
+    for (const Shelf shelf : kMarks)
+      if (Status compared = Merge(shelf, "mark", &report_.marks); !compared.ok()) return compared;
     for (auto& [what, finding] : findings_) report_.findings.push_back(std::move(finding));
     return std::move(report_);
   }
 
  private:
-  Status CompareEvents() {
-    Status compared = Merge('i', "event", &report_.events, [this] {
-      firsts_.push_back(first_.serial());
-      seconds_.push_back(second_.serial());
-      return firsts_.size() < kGroup ? Status() : CompareRecords();
-    });
-    return compared.ok() ? CompareRecords() : compared;
-  }
-
-  Status CompareRecords() {
-    if (Status read = first_.ReadRecords(firsts_); !read.ok()) return read;
-    if (Status read = second_.ReadRecords(seconds_); !read.ok()) return read;
-    for (size_t i = 0; i < firsts_.size(); ++i) {
-      const EventView event = first_.record(i);
-      if (event.json() != second_.record(i).json()) Found("event with another JSON", ToHex(event.id()));
-    }
-    firsts_.clear();
-    seconds_.clear();
-    return Status();
-  }
-
-  Status CompareMarks(char letter) {
-    return Merge(letter, "mark", &report_.marks, [this] {
-      if (first_.value() != second_.value()) Found("mark that says something else", NameOf(first_.key()));
-      return Status();
-    });
-  }
-
-  // Both walks under a letter as one; `on_both` where both stand on the same key. Counts those of the first.
-  template <typename OnBoth>
-  Status Merge(char letter, const std::string& what, uint64_t* count, const OnBoth& on_both) {
-    first_.Begin(letter);
-    second_.Begin(letter);
-    while (first_.Valid() || second_.Valid()) {
-      const int order = !first_.Valid() ? 1 : !second_.Valid() ? -1 : first_.key().compare(second_.key());
-      if (order < 0) Found(what + " only in the first", NameOf(first_.key()));
-      if (order > 0) Found(what + " only in the second", NameOf(second_.key()));
-      if (order == 0) {
-        if (Status compared = on_both(); !compared.ok()) return compared;
-      }
+  // Both walks along a shelf as one. Counts those of the first.
+  Status Merge(Shelf shelf, const std::string& what, uint64_t* count) {
+    Status walked = first_.Begin(shelf);
+    if (walked.ok()) walked = second_.Begin(shelf);
+    while (walked.ok() && (first_.Valid() || second_.Valid())) {
+      const int order = !first_.Valid() ? 1 : !second_.Valid() ? -1 : first_.entry().key.compare(second_.entry().key);
+      if (order < 0) Found(what + " only in the first", NameOf(shelf, first_.entry().key));
+      if (order > 0 && options_.second_may_have_more) ++report_.more;
+      if (order > 0 && !options_.second_may_have_more)
+        Found(what + " only in the second", NameOf(shelf, second_.entry().key));
+      if (order == 0) CompareValues(shelf);
       if (order <= 0) ++*count;
-      if (order <= 0) first_.Next();
-      if (order >= 0) second_.Next();
+      if (order <= 0) walked = first_.Next();
+      if (order >= 0 && walked.ok()) walked = second_.Next();
     }
-    const Status end = first_.End();
-    return end.ok() ? second_.End() : end;
+    return walked;
   }
 
-  // An event's id; a mark's key, whose letter is what says of which sort it is.
-  static std::string NameOf(std::string_view key) {
-    const std::string hex = ToHex(key.substr(1));
-    return key[0] == 'i' ? hex : std::string(1, key[0]) + " " + hex;
+  void CompareValues(Shelf shelf) {
+    const ShelfEntry& a = first_.entry();
+    const ShelfEntry& b = second_.entry();
+    if (shelf != Shelf::kEvents) {
+      if (a.value != b.value) Found("mark that says something else", NameOf(shelf, a.key));
+    } else if (EventView(a.value).json() != EventView(b.value).json()) {
+      Found("event with another JSON", NameOf(shelf, a.key));
+    }
+  }
+
+  // An event's id; a mark's key, with the letter that says of which sort it is.
+  static std::string NameOf(Shelf shelf, std::string_view key) {
+    const std::string hex = ToHex(key);
+    return shelf == Shelf::kEvents ? hex : std::string(1, static_cast<char>(shelf)) + " " + hex;
   }
 
   void Found(const std::string& what, std::string example) {
@@ -188,22 +117,26 @@ class Comparer {
   const CompareOptions options_;
   Side first_;
   Side second_;
-  std::vector<uint64_t> firsts_;  // serials of what both have and is not compared yet
-  std::vector<uint64_t> seconds_;
   CheckReport report_;
   std::map<std::string, CheckReport::Finding> findings_;
 };
 
 }  // namespace
 
+Result<CheckReport> CompareStores(StoreWalk& first, StoreWalk& second, const CompareOptions& options) {
+  return Comparer(first, second, options).Run();
+}
+
 Result<CheckReport> CompareStores(const RocksDbStore& first, const RocksDbStore& second,
                                   const CompareOptions& options) {
-  return Comparer(first, second, options).Run();
+  return CompareStores(*WalkThrough(first), *WalkThrough(second), options);
 }
 
 std::string ComparisonText(const CheckReport& report) {
   return std::to_string(report.events) + " events, " + std::to_string(report.marks) +
-         " marks: " + (report.clean() ? "the same in both\n" : "not the same\n") + FindingsText(report);
+         " marks: " + (report.clean() ? "the same in both" : "not the same") +
+         (report.more > 0 ? "; the second has " + std::to_string(report.more) + " more" : "") + "\n" +
+         FindingsText(report);
 }
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Whether two databases hold the same: every event with the same JSON, every mark of what was deleted or vanished.
-// Serials, and so the order of arrival, do not count.
+// Whether two stores hold the same: every event with the same JSON, every mark of what was deleted or vanished.
+// Serials, and so the order of arrival, do not count; nor what they are on.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 #include "config/status.h"
 #include "relay/store/store_check.h"
+#include "relay/store/store_walk.h"
 
 namespace weir {
 
@@ -15,11 +16,13 @@ struct CompareOptions {
   // Events that had expired by then count as gone, in both: when they are swept is chance. 0: they count as any.
   uint64_t now_seconds = 0;
   size_t examples = 5;  // of each kind of difference
+  // What only it has is no difference, but counted: the second is a copy that others write to.
+  bool second_may_have_more = false;
 };
 
-// Walks through both at once in the order of the ids, each on a snapshot. Findings: what is only in the one, only in
-// the other, and what differs, each with examples. `events` and `marks` of the report are those of the first. The error
-// is that they could not be compared; `weir check` tells of each whether it is whole.
+// Walks through both at once. Findings: what is only in the one, only in the other, and what differs, each with
+// examples. `events` and `marks` of the report are those of the first. The error is that they could not be compared.
+Result<CheckReport> CompareStores(StoreWalk& first, StoreWalk& second, const CompareOptions& options = {});
 Result<CheckReport> CompareStores(const RocksDbStore& first, const RocksDbStore& second,
                                   const CompareOptions& options = {});
 

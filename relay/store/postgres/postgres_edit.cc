@@ -75,6 +75,14 @@ constexpr PostgresStatement kMarkVanished{
     " AS m (author, until, request)"
     " ON CONFLICT (author) DO UPDATE SET until = greatest(v.until, excluded.until), request = excluded.request,"
     " owed = true"};
+constexpr PostgresStatement kCopyVanished{
+    "copy_vanished",
+    "INSERT INTO weir_vanished AS v (author, until, request, owed)"
+    " SELECT author, until, ''::bytea, false FROM unnest($1::bytea[], $2::bigint[]) AS m (author, until)"
+    " ON CONFLICT (author) DO UPDATE SET until = greatest(v.until, excluded.until)"};
+constexpr PostgresStatement kSetNote{"set_note",
+                                     "INSERT INTO weir_meta (key, value) VALUES ($1::text, $2::text)"
+                                     " ON CONFLICT (key) DO UPDATE SET value = excluded.value"};
 constexpr PostgresStatement kEndVanishing{
     "end_vanishing", "UPDATE weir_vanished SET owed = false WHERE author = $1::bytea AND until = $2::bigint"};
 
@@ -154,15 +162,15 @@ Status PostgresEdit::LookUp(std::span<const Event> events, std::span<const Publi
     const EventView view = event.view();
     ids.push_back(view.id());
     marked.Add(AsText(view.id()));
-    marked_by.Add(AsText(view.pubkey()));
+    marked_by.Add(MarkedBy(view.pubkey()));
     if (HasAddress(view.kind())) addresses.push_back(AddressOf(view));
     if (view.kind() == kDeletionKind) deletions_.push_back(view);
   }
   AskIds(ids);
   AskAddresses(addresses);
-  std::unordered_map<EventId, std::vector<PublicKey>, BytesHash> marks;
+  std::unordered_map<EventId, std::vector<std::string>, BytesHash> marks;
   Ask(kFindMarks, PostgresValues().Array(marked).Array(marked_by), [&marks](const PostgresRows& rows) {
-    for (size_t i = 0; i < rows.size(); ++i) marks[AsBytes(rows.Bytes(i, 0))].push_back(AsBytes(rows.Bytes(i, 1)));
+    for (size_t i = 0; i < rows.size(); ++i) marks[AsBytes(rows.Bytes(i, 0))].emplace_back(rows.Bytes(i, 1));
   });
   PostgresArray asked{Type::kBytes};
   for (const PublicKey& author : authors) asked.Add(AsText(author));
@@ -180,8 +188,8 @@ Status PostgresEdit::LookUp(std::span<const Event> events, std::span<const Publi
     Known& of_event = (*known)[i];
     of_event.stored = ids_[view.id()];
     const auto marked_for = marks.find(view.id());
-    of_event.is_deleted =
-        marked_for != marks.end() && std::ranges::find(marked_for->second, view.pubkey()) != marked_for->second.end();
+    of_event.is_deleted = marked_for != marks.end() &&
+                          std::ranges::find(marked_for->second, MarkedBy(view.pubkey())) != marked_for->second.end();
     if (!HasAddress(view.kind())) continue;
     const AddressState& state = addresses_[AddressOf(view)];
     of_event.newest = state.newest;
@@ -333,7 +341,7 @@ void PostgresEdit::Add(EventView event, uint64_t serial) {
 
 void PostgresEdit::MarkDeleted(const EventId& id, const PublicKey& author) {
   deleted_ids_.Add(AsText(id));
-  deleted_by_.Add(AsText(author));
+  deleted_by_.Add(MarkedBy(author));
 }
 
 void PostgresEdit::MarkDeleted(const Address& address, uint64_t until) {
@@ -344,6 +352,24 @@ void PostgresEdit::MarkDeleted(const Address& address, uint64_t until) {
 // Several of one author in one edit: the last counts.
 void PostgresEdit::MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t) {
   vanishing_[author] = {until, request.id()};
+}
+
+void PostgresEdit::Copy(Shelf shelf, const ShelfEntry& mark) {
+  AskBegin();
+  const std::string_view key = mark.key;
+  if (shelf == Shelf::kDeletedIds) {
+    deleted_ids_.Add(key.substr(0, sizeof(EventId)));
+    deleted_by_.Add(key.substr(sizeof(EventId)));
+    return;
+  }
+  const bool is_vanished = shelf == Shelf::kVanished;
+  (is_vanished ? vanished_ : deleted_addresses_).Add(key);
+  (is_vanished ? vanished_until_ : deleted_until_).Add(SqlTime(ReadNumber(mark.value.data(), mark.value.size())));
+}
+
+void PostgresEdit::SetNote(const std::string& name, const std::string& text) {
+  AskBegin();
+  Ask(kSetNote, PostgresValues().Bytes(name).Bytes(text), {});
 }
 
 void PostgresEdit::EndVanishing(const PublicKey& author, uint64_t until) {
@@ -386,6 +412,7 @@ void PostgresEdit::WriteMarks() {
   if (!deleted_ids_.empty()) Ask(kMarkDeleted, PostgresValues().Array(deleted_ids_).Array(deleted_by_), {});
   if (!deleted_addresses_.empty())
     Ask(kMarkAddresses, PostgresValues().Array(deleted_addresses_).Array(deleted_until_), {});
+  if (!vanished_.empty()) Ask(kCopyVanished, PostgresValues().Array(vanished_).Array(vanished_until_), {});
   if (vanishing_.empty()) return;
   PostgresArray authors{Type::kBytes};
   PostgresArray until{Type::kInt64};

@@ -20,6 +20,7 @@
 #include "relay/store/event_store.h"
 #include "relay/store/postgres/schema.h"
 #include "relay/store/store_edit.h"
+#include "relay/store/store_walk.h"
 
 namespace weir {
 
@@ -45,6 +46,9 @@ inline Bytes32 AsBytes(std::string_view text) {
   std::memcpy(bytes.data(), text.data(), std::min(text.size(), bytes.size()));
   return bytes;
 }
+
+// Of whom a deletion mark is.
+inline std::string_view MarkedBy(const PublicKey& author) { return AsText(author).substr(0, 16); }
 
 class PostgresEdit final : public StoreEdit {
  public:
@@ -72,8 +76,11 @@ class PostgresEdit final : public StoreEdit {
   void MarkDeleted(const Address& address, uint64_t until) override;
   void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
 
+  // A mark as another store has it. Who vanished there is gone already.
+  void Copy(Shelf shelf, const ShelfEntry& mark);
   // Of events that were found otherwise, all read.
   void RemoveFound(const PostgresRows& ids_and_records);
+  void SetNote(const std::string& name, const std::string& text);
   // Nothing is owed any more to who vanished until then.
   void EndVanishing(const PublicKey& author, uint64_t until);
 
@@ -168,6 +175,8 @@ class PostgresEdit final : public StoreEdit {
   PostgresArray deleted_addresses_{PostgresArray::Type::kBytes};
   PostgresArray deleted_until_{PostgresArray::Type::kInt64};
   std::unordered_map<PublicKey, std::pair<uint64_t, EventId>, BytesHash> vanishing_;  // until, by which request
+  PostgresArray vanished_{PostgresArray::Type::kBytes};
+  PostgresArray vanished_until_{PostgresArray::Type::kInt64};
 };
 
 }  // namespace weir

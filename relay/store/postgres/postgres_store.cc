@@ -23,6 +23,7 @@ constexpr PostgresStatement kArrivals{
 constexpr PostgresStatement kSizes{"sizes",
                                    "SELECT (SELECT coalesce(sum(events), 0)::bigint FROM weir_origins),"
                                    " pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
+constexpr PostgresStatement kNote{"note", "SELECT value FROM weir_meta WHERE key = $1::text"};
 constexpr PostgresStatement kExpired{
     "expired",
     "SELECT id, record FROM weir_events"
@@ -154,6 +155,7 @@ Result<size_t> PostgresStore::SaveSome(std::span<const Event> events, uint64_t n
 
 Result<size_t> PostgresStore::SaveSomeHistory(std::span<const Event> events, uint64_t now_seconds, Work most,
                                               std::span<SaveResult> results) {
+  if (options_.is_history) return Save(origin_, events, now_seconds, most, results);
   if (history_.name.empty()) {
     if (!writer_.connected())
       if (Status connected = Connect(writer_); !connected.ok()) return connected;
@@ -294,6 +296,37 @@ Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {
     removed += removed_now;
   }
   return removed;
+}
+
+Status PostgresStore::CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks) {
+  return Write(origin_, true, [&](PostgresEdit& edit) -> Status {
+    for (const ShelfEntry& mark : marks) edit.Copy(shelf, mark);
+    return edit.Commit();
+  });
+}
+
+Result<std::string> PostgresStore::Note(const std::string& name) const {
+  return readers_.With<std::string>([&](PostgresSession& session) -> Result<std::string> {
+    session.Queue(kNote, PostgresValues().Bytes(name));
+    const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
+    if (!answers.ok()) return answers.status();
+    const PostgresRows& rows = answers.value()[0];
+    return std::string(rows.size() > 0 ? rows.Bytes(0, 0) : "");
+  });
+}
+
+Status PostgresStore::SetNote(const std::string& name, const std::string& text) {
+  return Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+    edit.SetNote(name, text);
+    return edit.Commit();
+  });
+}
+
+// It takes as long as it takes.
+Status PostgresStore::Analyze() {
+  PostgresSession session(WithWritableHost(options_.conninfo, false));
+  if (Status connected = session.Connect(options_.settings.timeout); !connected.ok()) return connected;
+  return session.Ask("ANALYZE weir_events, weir_tags", std::chrono::minutes(10)).status();
 }
 
 Result<Moment> PostgresStore::Now() const {

@@ -22,6 +22,7 @@
 #include "relay/store/event_store.h"
 #include "relay/store/postgres/schema.h"
 #include "relay/store/postgres/session_pool.h"
+#include "relay/store/store_walk.h"
 
 namespace weir {
 
@@ -69,6 +70,13 @@ class PostgresStore final : public EventStore {
   // A connection of the caller's, to where it may write.
   std::unique_ptr<PostgresSession> NewSession() const;
   Status Connect(PostgresSession& session) const;
+  // Marks of another store; what is there stays.
+  Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
+  // A line of text under a name, which is there as long as the tables are; "": none.
+  Result<std::string> Note(const std::string& name) const;
+  Status SetNote(const std::string& name, const std::string& text);
+  // After much was saved at once: what the server guesses its plans by.
+  Status Analyze();
   // Asks the server for the sizes, which other relays change too.
   Status ReadSizes();
   const PostgresOrigin& origin() const { return origin_; }

@@ -9,7 +9,7 @@
 //   | weir_tags              | a tag that can be asked for; `tag` is a hash of letter and value, for long values    |
 //   |                        | do not fit into an index                                                             |
 //   | weir_addresses         | the newest version of a replaceable or addressable event                             |
-//   | weir_deleted           | an id that its author deleted (NIP-09)                                               |
+//   | weir_deleted           | an id that its author deleted (NIP-09), with the first 16 bytes of the author         |
 //   | weir_deleted_addresses | an address that its author deleted, until when                                       |
 //   | weir_vanished          | an author who asked to vanish (NIP-62), until when, and whether events are still owed |
 //

@@ -161,6 +161,14 @@ TEST_F(StoreCompareTest, WhatHasExpiredIsGoneWhetherSweptOrNot) {
   EXPECT_EQ(Findings(), "event only in the first: 1 (" + History().back().id + ")");
 }
 
+TEST_F(StoreCompareTest, ACopyMayHaveMoreButLackNothing) {
+  SaveAll(*second_, {Plain(Author(1), kStart, 1, {}, "only there")}, kStart);
+  EXPECT_EQ(Findings({.second_may_have_more = true}), "");
+  EXPECT_EQ(Compare({.second_may_have_more = true}).more, 1U);
+  SaveAll(*first_, {Plain(Author(1), kStart, 1, {}, "only here")}, kStart);
+  EXPECT_EQ(Compare({.second_may_have_more = true}).findings.size(), 1U);
+}
+
 TEST_F(StoreCompareTest, ExamplesAreFew) {
   for (int i = 0; i < 10; ++i) SaveAll(*second_, {Plain(Author(1), kStart, 1, {}, std::to_string(i))}, kStart);
   const CheckReport report = Compare({.examples = 2});

@@ -1,0 +1,129 @@
+#include "import/migrate/migrate_command.h"
+
+#include <atomic>
+#include <cinttypes>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "config/clock.h"
+#include "config/command_line.h"
+#include "config/text/readable.h"
+#include "import/migrate/migration.h"
+#include "import/run/progress_display.h"
+#include "relay/operator/relay_configuration.h"
+#include "relay/reading_command.h"
+
+namespace weir {
+namespace {
+
+constexpr int kDifferent = 1;
+constexpr std::string_view kRocksDb = "rocksdb:";
+
+struct MigrateFlags {
+  std::string from;
+  std::string to;
+  bool again = false;
+  bool quiet = false;
+};
+
+void AddTo(CommandLine& line, MigrateFlags& flags) {
+  line.Add("--from", &flags.from, "rocksdb:DIR, a relay's data directory")
+      .Check("rocksdb:DIR", [](const std::string& f) {
+        return f.starts_with(kRocksDb) && f.size() > kRocksDb.size()
+                   ? Status()
+                   : Status::Error(
+                         "what is copied is the database of a data directory; another way lead weir export and "
+                         "weir import");
+      });
+  line.Add("--to", &flags.to, "postgres://user@host1,host2/database, as in WEIR_STORE")
+      .Check("postgres://…", [](const std::string& to) {
+        return IsPostgres(to) ? Status() : Status::Error("expected an address that begins with postgres://");
+      });
+  line.Add("--again", &flags.again, "from the beginning; what is there stays");
+  line.Add("--quiet", &flags.quiet, "say nothing but errors and differences");
+  line.SetFooter(
+      "Copies the events in their order of arrival, at the pace that the PostgreSQL stands, and the marks of what was\n"
+      "deleted; then compares every event and mark. Other settings (WEIR_RELAY_URL, the limiter's) as for weir relay.\n"
+      "A relay may run on the directory meanwhile: stop it, and run this once more, which copies what came since. An\n"
+      "interrupted migration goes on from where it was. Where events are missing that were copied before, --again "
+      "finds\n"
+      "them.\n"
+      "\n"
+      "Examples:\n"
+      "  weir migrate --from rocksdb:./data --to postgres://weir@db1,db2/relay\n"
+      "  weir check --data-dir ./data    before, whether the database is whole\n"
+      "\n"
+      "Exit status: 0 all of it is there, 1 something is missing or differs, 2 it could not be copied.");
+}
+
+std::string Bar(const ProgressNumbers& progress, uint64_t expected) {
+  const uint64_t events = progress.tally.events();
+  std::string text =
+      ShortNumber(events) + " events  " + ShortNumber(static_cast<uint64_t>(progress.events_per_s)) + "/s";
+  if (expected > 0) text += "  " + std::to_string(std::min<uint64_t>(99, 100 * events / expected)) + " %";
+  return text;
+}
+
+Result<MigrationProgress> Copy(const RocksDbStore& from, Storage& to, MigrationOptions options, bool quiet) {
+  using Style = ProgressDisplayParts::Style;
+  std::atomic<uint64_t> copied = 0;
+  options.on_progress = [&copied](const MigrationProgress& progress) { copied = progress.events; };
+  ProgressDisplay display(
+      {.style = !quiet && CanDrawLines() ? Style::kBar : Style::kNone,
+       .progress =
+           [&copied] {
+             ProgressNumbers numbers{.begun = true};
+             numbers.tally[LineOutcome::kImported] = copied;
+             return numbers;
+           },
+       .bar = [expected = from.Sizes().events](const ProgressNumbers& now, size_t) { return Bar(now, expected); }});
+  display.Start();
+  return CopyEvents(from, to, options);
+}
+
+Result<CheckReport> Migrate(const RocksDbStore& from, Storage& to, const MigrateFlags& flags) {
+  const MigrationOptions options{.now_seconds = WallClock::System().NowSeconds(), .from_the_beginning = flags.again};
+  const Result<MigrationProgress> copied = Copy(from, to, options, flags.quiet);
+  if (!copied.ok()) return copied.status();
+  const Result<uint64_t> marks = CopyMarks(from, to);
+  if (!marks.ok()) return marks.status();
+  if (Status analyzed = to.postgres_store()->Analyze(); !analyzed.ok()) return analyzed;
+  const MigrationProgress& p = copied.value();
+  if (!flags.quiet)
+    std::fprintf(stderr,
+                 "copied %" PRIu64 " events (%" PRIu64 " were there, %" PRIu64 " are needed no more) and %" PRIu64
+                 " marks; comparing\n",
+                 p.saved, p.present, p.dropped, marks.value());
+  return CompareWith(from, to, options);
+}
+
+}  // namespace
+
+int MigrateCommand(int argc, char** argv) {
+  CommandLine line(argv[0], "Copies what a relay keeps in its data directory into a PostgreSQL, and compares both.");
+  MigrateFlags flags;
+  AddTo(line, flags);
+  line.Check([&flags] {
+    return flags.from.empty() || flags.to.empty() ? Status::Error("name both --from and --to") : Status();
+  });
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
+  const auto from = OpenDatabaseForReading(flags.from.substr(kRocksDb.size()));
+  if (!from.ok()) return line.Fail(from.status());
+  RelayConfiguration configuration;
+  SettingTable table;
+  Declare(table, configuration);
+  if (Status loaded = table.Load(ProcessEnvironment()); !loaded.ok()) return line.Fail(loaded);
+  configuration.storage.store = flags.to;
+  if (Status checked = Check(configuration); !checked.ok()) return line.Fail(checked);
+  StorageOptions options{.settings = configuration.storage, .data_dir = configuration.data_dir, .for_import = true};
+  if (!configuration.relay.url.empty()) options.own_urls.push_back(configuration.relay.url);
+  const auto to = Storage::Open(options);
+  if (!to.ok()) return line.Fail(to.status());
+  const Result<CheckReport> report = Migrate(*from.value(), *to.value(), flags);
+  if (!report.ok()) return line.Fail(report.status());
+  if (!flags.quiet || !report.value().clean()) std::fputs(ComparisonText(report.value()).c_str(), stdout);
+  return report.value().clean() ? 0 : kDifferent;
+}
+
+}  // namespace weir

@@ -1,0 +1,92 @@
+// From a RocksDB to a PostgreSQL: the same is in both, however often it was begun.
+#include "import/migrate/migration.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/fixtures/random_nostr.h"
+#include "tests/relay/store/postgres/postgres_fixture.h"
+#include "tests/relay/store/store_fixture.h"
+
+namespace weir {
+namespace {
+
+class MigrationTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    StorageOptions options{.data_dir = directory_ / "to", .own_urls = {RandomNostr::kOwnUrl}, .for_import = true};
+    options.settings.store = "postgres://weir@127.0.0.1:" + std::to_string(SharedPostgres().port()) + "/" +
+                             database_.conninfo().substr(database_.conninfo().rfind('=') + 1);
+    options.settings.memory.target_memory_mb = 4096;
+    auto opened = Storage::Open(options);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    to_ = std::move(opened).value();
+  }
+
+  MigrationProgress Copy(const MigrationOptions& options = {}) {
+    const Result<MigrationProgress> copied = CopyEvents(*from_, *to_, options);
+    EXPECT_TRUE(copied.ok()) << copied.status().message();
+    const Result<uint64_t> marks = CopyMarks(*from_, *to_);
+    EXPECT_TRUE(marks.ok()) << marks.status().message();
+    return copied.ok() ? copied.value() : MigrationProgress();
+  }
+  std::string Comparison() {
+    const Result<CheckReport> report = CompareWith(*from_, *to_, {});
+    return report.ok() ? ComparisonText(report.value()) : report.status().message();
+  }
+
+  const TempDirectory directory_;
+  PostgresDatabase database_;
+  std::unique_ptr<RocksDbStore> from_ = MustOpen(SmallStore(directory_ / "from"));
+  std::unique_ptr<Storage> to_;
+};
+
+// With everything that deletes, replaces, expires and vanishes.
+TEST_F(MigrationTest, CopiesEventsAndMarksAndThenWhatCameSince) {
+  const RandomNostr random(5, 3000);
+  const size_t half = random.events().size() / 2;
+  const std::vector<PlainEvent> first(random.events().begin(), random.events().begin() + half);
+  const std::vector<PlainEvent> rest(random.events().begin() + half, random.events().end());
+  SaveAll(*from_, first, 0);
+  const uint64_t before = from_->Sizes().events;
+  EXPECT_EQ(Copy().saved, before);
+  EXPECT_NE(Comparison().find(": the same in both"), std::string::npos) << Comparison();
+  SaveAll(*from_, rest, 0);
+  const uint64_t came = Copy().events;
+  EXPECT_GT(came, 0U);
+  EXPECT_LT(came, from_->Sizes().events);
+  EXPECT_EQ(to_->store().Sizes().events, from_->Sizes().events) << "what is gone is gone there, too";
+  EXPECT_NE(Comparison().find(": the same in both"), std::string::npos) << Comparison();
+}
+
+TEST_F(MigrationTest, GoesOnFromWhereItWas) {
+  std::vector<PlainEvent> events;
+  for (uint64_t i = 0; i < 1500; ++i) events.push_back(Plain(Author(i % 7), RandomNostr::kStart + i, 1));
+  SaveAll(*from_, events, 0);
+  // It was ended when a thousand were written, and told of fewer.
+  uint64_t seen = 0;
+  ASSERT_TRUE(CopyEvents(*from_, *to_, {.on_progress = [&](const MigrationProgress& p) { seen = p.events; }}).ok());
+  EXPECT_EQ(seen, 1500U);
+  database_.Ask("DELETE FROM weir_tags WHERE id IN (SELECT id FROM weir_events WHERE serial > 1000)");
+  database_.Ask("DELETE FROM weir_events WHERE serial > 1000");
+  database_.Ask("UPDATE weir_meta SET value = '512' WHERE key LIKE 'migrated %'");
+  const MigrationProgress again = Copy();
+  EXPECT_EQ(again.events, 988U);
+  EXPECT_EQ(again.present, 488U);
+  EXPECT_EQ(again.saved, 500U);
+  EXPECT_NE(Comparison().find(": the same in both"), std::string::npos) << Comparison();
+  EXPECT_EQ(Copy().events, 0U);
+}
+
+TEST_F(MigrationTest, FindsWhatIsMissingAndBringsItFromTheBeginning) {
+  SaveAll(*from_, {Plain(Author(1), RandomNostr::kStart, 1), Plain(Author(2), RandomNostr::kStart, 1)}, 0);
+  Copy();
+  database_.Ask("DELETE FROM weir_events WHERE serial = 1");
+  EXPECT_NE(Comparison().find("event only in the first: 1"), std::string::npos) << Comparison();
+  EXPECT_EQ(Copy({.from_the_beginning = true}).saved, 1U);
+  EXPECT_NE(Comparison().find(": the same in both"), std::string::npos) << Comparison();
+}
+
+}  // namespace
+}  // namespace weir
