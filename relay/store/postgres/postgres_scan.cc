@@ -41,12 +41,15 @@ std::vector<std::string> Split(std::string_view text) {
   return parts;
 }
 
-// Of a shape: the next rows of each lane, alone or with their records, and how many there are.
+// Of a shape: the first rows of each lane or the next, alone or with their records, and how many there are.
 struct Statements {
-  std::array<std::string, 6> texts;  // names and statements
-  PostgresStatement rows{};
-  PostgresStatement records{};
-  PostgresStatement count{};
+  enum Which : uint8_t { kFirst, kFirstRecords, kNext, kNextRecords, kCount, kStatements };
+  struct Text {
+    std::string name;
+    std::string sql;
+  };
+  std::array<Text, kStatements> texts;
+  std::array<PostgresStatement, kStatements> statements{};
 };
 
 std::string Parameter(size_t number, std::string_view type) {
@@ -70,50 +73,64 @@ Statements MakeStatements(Shape shape) {
   columns += ", until, after";
   const std::string since = Parameter(next + 2, "bigint");
   const std::string limit = Parameter(next + 3, "bigint");
-  const std::string times = "created_at <= k.until AND created_at >= " + since;
-  const std::string place = " AND (created_at < k.until OR id > k.after)";
-  const std::string lanes = " FROM unnest(" + arrays + ") AS k (" + columns + ") CROSS JOIN LATERAL (SELECT ";
-  const bool of_tags = std::string_view(text.table) == "weir_tags";
-  const auto walk = [&](const std::string& what) {
-    return lanes + what + " FROM " + text.table + " WHERE " + matches + times + place +
-           " ORDER BY created_at DESC, id ASC LIMIT " + limit + ") AS w";
+  const std::string lanes = " FROM unnest(" + arrays + ") AS k (" + columns + ") CROSS JOIN LATERAL (";
+  const std::string from =
+      std::string(" FROM ") + text.table + " WHERE " + matches + "created_at >= " + since + " AND ";
+  const std::string in_order = " ORDER BY created_at DESC, id ASC LIMIT " + limit;
+  // The next are what is left of the second where it stood, and what is before it. No index knows both as one
+  // condition: it would walk through all of a second that has many events, again and again.
+  const auto walk = [&](const std::string& what, bool is_next) {
+    const std::string rest = "SELECT 0 AS part, " + what + from + "created_at = k.until AND id > k.after" + in_order;
+    const std::string before = "SELECT 1, " + what + from + "created_at < k.until" + in_order;
+    const std::string first = "SELECT 1 AS part, " + what + from + "created_at <= k.until" + in_order;
+    return lanes + (is_next ? "(" + rest + ") UNION ALL (" + before + ")" : first) + ") AS w";
   };
+  const bool of_tags = std::string_view(text.table) == "weir_tags";
   // What is larger is read by itself, in the end.
   const std::string small_record = "CASE WHEN octet_length(record) <= 8192 THEN record ELSE '' END";
+  const auto rows = [&](bool is_next) {
+    return "SELECT k.lane, w.part, w.created_at, w.id" + walk("created_at, id", is_next);
+  };
+  const auto records = [&](bool is_next) {
+    return of_tags ? "SELECT k.lane, w.part, w.created_at, w.id, e.origin, e.serial, " + small_record +
+                         walk("created_at, id", is_next) + " JOIN weir_events e ON e.id = w.id"
+                   : "SELECT k.lane, w.part, w.created_at, w.id, w.origin, w.serial, " + small_record +
+                         walk("created_at, id, origin, serial, record", is_next);
+  };
+  const std::string name = text.name;
   Statements made;
-  made.texts = {std::string("rows_of_") + text.name,
-                "SELECT k.lane, w.created_at, w.id" + walk("created_at, id"),
-                std::string("records_of_") + text.name,
-                of_tags ? "SELECT k.lane, w.created_at, w.id, e.origin, e.serial, " + small_record +
-                              walk("created_at, id") + " JOIN weir_events e ON e.id = w.id"
-                        : "SELECT k.lane, w.created_at, w.id, w.origin, w.serial, " + small_record +
-                              walk("created_at, id, origin, serial, record"),
-                std::string("count_of_") + text.name,
-                "SELECT count(*) FROM (SELECT 1" + lanes + "1 FROM " + text.table + " WHERE " + matches + times +
-                    place + " LIMIT " + limit + ") AS w LIMIT " + limit + ") AS c"};
+  made.texts = {
+      {{"first_of_" + name, rows(false)},
+       {"first_records_of_" + name, records(false)},
+       {"next_of_" + name, rows(true)},
+       {"next_records_of_" + name, records(true)},
+       {"count_of_" + name, "SELECT count(*) FROM (SELECT 1" + lanes + "SELECT 1" + from +
+                                "created_at <= k.until LIMIT " + limit + ") AS w LIMIT " + limit + ") AS c"}}};
   if (shape == Shape::kIds) {
-    const std::string from =
-        " FROM unnest($1::int[], $2::bytea[]) AS k (lane, id) JOIN weir_events e ON e.id = k.id"
+    // LIMIT keeps the times out of the choice of an index.
+    const std::string from_ids =
+        " FROM unnest($1::int[], $2::bytea[]) AS k (lane, id)"
+        " CROSS JOIN LATERAL (SELECT * FROM weir_events e WHERE e.id = k.id LIMIT 1) AS w"
         " WHERE created_at <= $3::bigint AND created_at >= $4::bigint"
-        " AND (created_at < $3::bigint OR e.id > $5::bytea)";
-    made.texts[1] = "SELECT k.lane, created_at, e.id" + from;
-    made.texts[3] = "SELECT k.lane, created_at, e.id, origin, serial, " + small_record + from;
+        " AND (created_at < $3::bigint OR w.id > $5::bytea)";
+    made.texts[Statements::kFirst].sql = "SELECT k.lane, 1, created_at, w.id" + from_ids;
+    made.texts[Statements::kFirstRecords].sql =
+        "SELECT k.lane, 1, created_at, w.id, origin, serial, " + small_record + from_ids;
   }
   return made;
 }
 
-const Statements& StatementsOf(Shape shape) {
+const PostgresStatement& StatementOf(Shape shape, Statements::Which which) {
   static std::array<Statements, kShapes> all;
   static std::once_flag once;
   std::call_once(once, [] {
     for (size_t i = 0; i < kShapes; ++i) {
       all[i] = MakeStatements(static_cast<Shape>(i));
-      all[i].rows = {all[i].texts[0].c_str(), all[i].texts[1].c_str()};
-      all[i].records = {all[i].texts[2].c_str(), all[i].texts[3].c_str()};
-      all[i].count = {all[i].texts[4].c_str(), all[i].texts[5].c_str()};
+      for (size_t n = 0; n < Statements::kStatements; ++n)
+        all[i].statements[n] = {all[i].texts[n].name.c_str(), all[i].texts[n].sql.c_str()};
     }
   });
-  return all[static_cast<size_t>(shape)];
+  return all[static_cast<size_t>(shape)].statements[which];
 }
 
 Shape ShapeOf(const Filter& filter, const PlanChoice& choice) {
@@ -150,7 +167,7 @@ void PostgresScan::QueueChoice(PostgresSession& session) {
     MakeLanes();
     asked_.resize(lanes_.size());
     for (uint32_t i = 0; i < lanes_.size(); ++i) asked_[i] = i;
-    session.Queue(StatementsOf(ShapeOf(filter_, choice)).count,
+    session.Queue(StatementOf(ShapeOf(filter_, choice), Statements::kCount),
                   KeysOf(asked_).Int64(SqlTime(filter_.since)).Int64(kMostCounted));
   }
   lanes_.clear();
@@ -262,20 +279,22 @@ void PostgresScan::PushHead(uint32_t lane) {
 }
 
 Work PostgresScan::QueueRefill(PostgresSession& session, uint64_t wanted, Work most) {
-  const Statements& statements = StatementsOf(ShapeOf(filter_, *choice_));
+  const Shape shape = ShapeOf(filter_, *choice_);
   const Work row_work = reads_records() ? kVisitWork + kRecordWork + record_bytes_ * kRecordByteWork : kVisitWork;
   asked_.clear();
   if (choice_->index == PlanChoice::Index::kIds) {
-    QueueIds(session, reads_records() ? statements.records : statements.rows, most);
+    QueueIds(session, StatementOf(shape, reads_records() ? Statements::kFirstRecords : Statements::kFirst), most);
     return asked_.size() * kIdsOfLane * kVisitWork;
   }
   const uint64_t lanes_at_most = std::max<uint64_t>(1, most / (kSeekWork + row_work));
   uint64_t rows = std::clamp<uint64_t>(2 * wanted / lanes_.size(), 2, kMostRowsOfLane);
   if (lanes_.size() == 1) rows = std::min(wanted, kMostRowsOfLane);
+  bool is_next = after_.has_value();
   for (uint32_t i = 0; i < lanes_.size() && asked_.size() < lanes_at_most; ++i) {
     const Lane& lane = lanes_[i];
     if (!lane.rows.empty() || lane.at_end) continue;
     asked_.push_back(i);
+    is_next = is_next || lane.has_begun;
     rows = std::max(rows, 2 * uint64_t{lane.at_once});
   }
   const uint64_t lanes = asked_.size();
@@ -286,7 +305,9 @@ Work PostgresScan::QueueRefill(PostgresSession& session, uint64_t wanted, Work m
     if (!knows_size_) rows = std::min(rows, kFirstRecords);
   }
   asked_rows_ = static_cast<uint32_t>(rows);
-  session.Queue(reads_records() ? statements.records : statements.rows,
+  const Statements::Which which = reads_records() ? (is_next ? Statements::kNextRecords : Statements::kFirstRecords)
+                                                  : (is_next ? Statements::kNext : Statements::kFirst);
+  session.Queue(StatementOf(shape, which),
                 KeysOf(asked_).Int64(SqlTime(filter_.since)).Int64(static_cast<int64_t>(rows)));
   return lanes * kSeekWork;
 }
@@ -313,22 +334,29 @@ void PostgresScan::QueueIds(PostgresSession& session, const PostgresStatement& s
                                .Bytes(behind ? AsText(after_->id) : std::string_view()));
 }
 
+// Of a lane come the rest of a second and what is before it, each in its order and up to as many as were asked for.
 Work PostgresScan::TakeRows(const PostgresRows& rows) {
   const bool with_records = reads_records();
   uint64_t bytes = 0;
+  for (const uint32_t number : asked_) lanes_[number].of_second = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    FoundEvent found{.place = {static_cast<uint64_t>(rows.Int(i, 1)), AsBytes(rows.Bytes(i, 2))}};
+    Lane& lane = lanes_[static_cast<size_t>(rows.Int(i, 0))];
+    if (rows.Int(i, 1) == 0) ++lane.of_second;
+    FoundEvent found{.place = {static_cast<uint64_t>(rows.Int(i, 2)), AsBytes(rows.Bytes(i, 3))}};
     if (with_records) {
-      found.serial = {static_cast<uint32_t>(rows.Int(i, 3)), static_cast<uint64_t>(rows.Int(i, 4))};
-      found.record = rows.Bytes(i, 5);
+      found.serial = {static_cast<uint32_t>(rows.Int(i, 4)), static_cast<uint64_t>(rows.Int(i, 5))};
+      found.record = rows.Bytes(i, 6);
       bytes += found.record.size();
     }
-    lanes_[static_cast<size_t>(rows.Int(i, 0))].rows.push_back(std::move(found));
+    lane.rows.push_back(std::move(found));
   }
   for (const uint32_t number : asked_) {
     Lane& lane = lanes_[number];
     std::ranges::sort(lane.rows, [](const FoundEvent& a, const FoundEvent& b) { return a.place < b.place; });
-    lane.at_end = lane.rows.size() < asked_rows_;
+    // Between such a second's and those before it there may be more.
+    const bool second_goes_on = lane.of_second == asked_rows_;
+    if (second_goes_on) lane.rows.resize(asked_rows_);
+    lane.at_end = !second_goes_on && lane.rows.size() - lane.of_second < asked_rows_;
     lane.at_once = asked_rows_;
     ++lanes_ready_;
     if (lane.rows.empty()) continue;

@@ -67,7 +67,8 @@ class PostgresScan {
     const PublicKey* author = nullptr;
     int64_t tag = 0;
     int32_t kind = 0;
-    uint32_t at_once = 0;  // rows that were asked for last
+    uint32_t at_once = 0;    // rows that were asked for last
+    uint32_t of_second = 0;  // that came, of the second where it stood
     bool at_end = false;
     EventPlace from;  // of its last row
     bool has_begun = false;
