@@ -1,6 +1,7 @@
 #include "relay/store/postgres/postgres_store.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
@@ -57,6 +58,27 @@ std::string WithWritableHost(const std::string& conninfo, bool read_only) {
   return conninfo + (conninfo.find('?') == conninfo.npos ? "?" : "&") + "target_session_attrs=read-write";
 }
 
+struct Hint {
+  const char* words;  // of the server, or of libpq
+  const char* what_to_do;
+};
+constexpr std::array<Hint, 5> kHints{{
+    {"session is read-only",
+     "this is a standby, or takes no writes; name the primary as well: postgres://user@host1,host2/database"},
+    {"password", "a password belongs into the address, into PGPASSWORD or into ~/.pgpass"},
+    {"permission denied", "this user needs to own the tables weir_…, and where there are none CREATE on the schema"},
+    {"database \"", "make it: createdb, or CREATE DATABASE"},
+    {"\" already exists", "it is another program's; name another database"},
+}};
+
+// With what helps, where that is known.
+Status WithHint(const Status& status) {
+  for (const Hint& hint : kHints)
+    if (!status.ok() && status.message().find(hint.words) != std::string::npos)
+      return Status::Error(status.message() + "; " + hint.what_to_do);
+  return status;
+}
+
 PostgresArray IdArray(std::span<const EventId> ids) {
   PostgresArray array(PostgresArray::Type::kBytes);
   for (const EventId& id : ids) array.Add(AsText(id));
@@ -83,7 +105,7 @@ PostgresStore::PostgresStore(const PostgresStoreOptions& options)
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresStoreOptions& options) {
   std::unique_ptr<PostgresStore> store(new PostgresStore(options));
-  if (Status opened = store->OpenAll(); !opened.ok()) return opened;
+  if (Status opened = store->OpenAll(); !opened.ok()) return WithHint(opened);
   return store;
 }
 
@@ -150,12 +172,12 @@ void PostgresStore::Confirm(PostgresOrigin& origin, const PostgresEdit& edit) {
 
 Result<size_t> PostgresStore::SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
                                        std::span<SaveResult> results) {
-  return Save(origin_, events, now_seconds, most, results);
+  return SaveAs(origin_, events, now_seconds, most, results);
 }
 
 Result<size_t> PostgresStore::SaveSomeHistory(std::span<const Event> events, uint64_t now_seconds, Work most,
                                               std::span<SaveResult> results) {
-  if (options_.is_history) return Save(origin_, events, now_seconds, most, results);
+  if (options_.is_history) return SaveAs(origin_, events, now_seconds, most, results);
   if (history_.name.empty()) {
     if (!writer_.connected())
       if (Status connected = Connect(writer_); !connected.ok()) return connected;
@@ -164,11 +186,11 @@ Result<size_t> PostgresStore::SaveSomeHistory(std::span<const Event> events, uin
     history_ = std::move(taken).value();
     has_saved_ = false;
   }
-  return Save(history_, events, now_seconds, most, results);
+  return SaveAs(history_, events, now_seconds, most, results);
 }
 
-Result<size_t> PostgresStore::Save(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds,
-                                   Work most, std::span<SaveResult> results) {
+Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds,
+                                     Work most, std::span<SaveResult> results) {
   std::vector<SaveResult> planned;
   size_t settled = 0;
   bool is_news = false;

@@ -96,8 +96,8 @@ class PostgresStore final : public EventStore {
  private:
   explicit PostgresStore(const PostgresStoreOptions& options);
   Status OpenAll();
-  Result<size_t> Save(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
-                      std::span<SaveResult> results);
+  Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
+                        std::span<SaveResult> results);
   // Does it on the connection that writes, in one transaction; again where another relay was faster.
   template <typename Do>
   Status Write(PostgresOrigin& origin, bool alone, Do&& work);

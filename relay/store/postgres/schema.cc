@@ -58,8 +58,9 @@ Result<std::optional<int>> FormatOf(PostgresSession& session, Duration patience)
   if (!there.ok()) return there.status();
   if (there.value().empty() || !there.value()[0]) return std::optional<int>();
   const Result<PostgresSession::Row> row = session.Ask("SELECT value FROM weir_meta WHERE key = 'format'", patience);
-  if (!row.ok()) return row.status();
-  if (!row.value().empty() && row.value()[0]) {
+  const bool is_foreign = !row.ok() && row.status().message().find("ERROR:  column") != std::string::npos;
+  if (!row.ok() && !is_foreign) return row.status();
+  if (row.ok() && !row.value().empty() && row.value()[0]) {
     const Result<int64_t> format = ParseInteger(*row.value()[0], {.min = 1, .max = 1e6});
     if (format.ok()) return std::optional<int>(static_cast<int>(format.value()));
   }

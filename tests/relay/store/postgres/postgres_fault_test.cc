@@ -1,0 +1,205 @@
+// What goes wrong with a server: said so that one knows what to do, and nothing acknowledged is lost.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/random_nostr.h"
+#include "tests/relay/store/postgres/postgres_fixture.h"
+
+namespace weir {
+namespace {
+
+Event NumberedNote(uint64_t number) { return ToEvent(Plain(Author(1), RandomNostr::kStart + number, 1)); }
+
+Status SaveOne(EventStore& store, const Event& event) {
+  SaveResult result;
+  return store.SaveSome({&event, 1}, 0, kTurnWork, {&result, 1}).status();
+}
+
+std::string WhyNot(const PostgresStoreOptions& options) {
+  const auto opened = PostgresStore::Open(options);
+  EXPECT_FALSE(opened.ok());
+  return opened.status().message();
+}
+
+void ExpectIn(const std::string& words, const std::string& text) {
+  EXPECT_NE(text.find(words), std::string::npos) << text;
+}
+
+class PostgresFaultTest : public testing::Test {
+ protected:
+  PostgresStoreOptions Options(const std::string& more = "") const {
+    PostgresStoreOptions options = database_.Options();
+    options.conninfo += more;
+    return options;
+  }
+  PostgresDatabase database_;
+};
+
+TEST_F(PostgresFaultTest, WhatIsWrongWhenItOpensIsSaidWithWhatHelps) {
+  const std::string server = "host=127.0.0.1 user=weir port=" + std::to_string(SharedPostgres().port());
+  ExpectIn("make it: createdb", WhyNot({.conninfo = server + " dbname=nothing", .settings = {.origin = "here"}}));
+  ExpectIn("Connection refused", WhyNot({.conninfo = "host=127.0.0.1 port=1", .settings = {.origin = "here"}}));
+  ExpectIn("name the primary as well", WhyNot(Options(" options='-c default_transaction_read_only=on'")));
+  ExpectIn("weir relay or weir import makes it", WhyNot([this] {
+             PostgresStoreOptions options = Options();
+             options.create = false;
+             return options;
+           }()));
+  database_.Ask("CREATE ROLE stranger LOGIN");
+  PostgresStoreOptions stranger = Options();
+  stranger.conninfo.replace(stranger.conninfo.find("user=weir"), 9, "user=stranger");
+  ExpectIn("CREATE on the schema", WhyNot(stranger));
+  database_.Ask("DROP ROLE stranger");
+}
+
+TEST_F(PostgresFaultTest, TablesOfANewerWeirOrOfAnotherProgramAreLeftAlone) {
+  MustOpen(Options());
+  database_.Ask("UPDATE weir_meta SET value = '2' WHERE key = 'format'");
+  ExpectIn("have format 2 and this weir knows 1; it was written by a newer one: update this program",
+           WhyNot(Options()));
+  database_.Ask("UPDATE weir_meta SET value = 'x' WHERE key = 'format'");
+  ExpectIn("that is not weir's; name another database", WhyNot(Options()));
+  database_.Ask("DROP TABLE weir_meta");
+  ExpectIn("it is another program's; name another database", WhyNot(Options()));
+  database_.Ask("CREATE TABLE weir_meta (number int)");
+  ExpectIn("that is not weir's; name another database", WhyNot(Options()));
+}
+
+TEST_F(PostgresFaultTest, APasswordIsAskedForInWordsThatHelp) {
+  PostgresProcess server({"fsync=off", "synchronous_commit=off"});
+  server.Ask("CREATE ROLE guarded LOGIN PASSWORD 'right'");
+  server.Ask("GRANT CREATE ON SCHEMA public TO guarded");
+  const std::string file = server.Ask("SHOW hba_file");
+  server.Ask(
+      "COPY (SELECT 'host all guarded 127.0.0.1/32 scram-sha-256' UNION ALL SELECT 'host all all 127.0.0.1/32"
+      " trust') TO '" +
+      file + "'");
+  server.Ask("SELECT pg_reload_conf()");
+  const auto options = [&](const std::string& password) {
+    PostgresStoreOptions o{.conninfo = "host=127.0.0.1 user=guarded dbname=postgres port=" +
+                                       std::to_string(server.port()) + " password=" + password};
+    o.settings.origin = "here";
+    return o;
+  };
+  ASSERT_TRUE(Eventually([&] { return !PostgresStore::Open(options("wrong")).ok(); }));
+  ExpectIn("PGPASSWORD", WhyNot(options("wrong")));
+  EXPECT_EQ(WhyNot(options("wrong")).find("wrong"), std::string::npos) << "the password is nobody's business";
+  EXPECT_NE(MustOpen(options("right")), nullptr);
+}
+
+// Whatever a server does while it is asked, the store is there again when the server is.
+TEST_F(PostgresFaultTest, AServerThatStandsStillFailsInTimeAndIsUsedAgain) {
+  PostgresProcess server({"fsync=off"});
+  PostgresStoreOptions options{.conninfo = server.conninfo(), .settings = {.origin = "here"}};
+  options.settings.timeout = std::chrono::milliseconds(300);
+  const auto store = MustOpen(options);
+  ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  server.Pause();
+  ExpectIn("no answer in time", SaveOne(*store, NumberedNote(2)).message());
+  ExpectIn("PostgreSQL: ", store->Has(NumberedNote(1).view().id()).status().message());
+  server.Resume();
+  EXPECT_TRUE(Eventually([&] { return SaveOne(*store, NumberedNote(3)).ok(); }));
+  EXPECT_TRUE(Eventually([&] {
+    const auto has = store->Has(NumberedNote(1).view().id());
+    return has.ok() && has.value();
+  }));
+}
+
+TEST_F(PostgresFaultTest, AServerThatIsKilledAndStartedAgainHasWhatWasAcknowledged) {
+  PostgresProcess server;
+  PostgresStoreOptions options{.conninfo = server.conninfo(), .settings = {.origin = "here"}};
+  const auto store = MustOpen(options);
+  uint64_t next = 0;
+  std::vector<EventId> acknowledged;
+  const auto save_next = [&] {
+    std::vector<Event> events;
+    for (int i = 0; i < 100; ++i) events.push_back(NumberedNote(next++));
+    std::vector<SaveResult> results(events.size());
+    const Status saved = store->Save(events, 0, results);
+    for (const Event& event : events)
+      if (saved.ok()) acknowledged.push_back(event.view().id());
+    return saved.ok();
+  };
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(save_next());
+  std::thread kills([&] { server.Kill(); });
+  for (int i = 0; i < 1000 && save_next(); ++i) {
+  }
+  kills.join();
+  server.Restart();
+  EXPECT_TRUE(Eventually(save_next));
+  const auto stored = store->Stored(acknowledged);
+  ASSERT_TRUE(stored.ok()) << stored.status().message();
+  EXPECT_EQ(std::ranges::count(stored.value(), false), 0);
+}
+
+// A COMMIT that no standby has is no OK.
+TEST_F(PostgresFaultTest, WithoutTheStandbyThatHasToHaveItNothingIsAcknowledged) {
+  PostgresProcess primary({"fsync=off"});
+  PostgresProcess standby({"fsync=off"}, &primary);
+  primary.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  primary.Ask("SELECT pg_reload_conf()");
+  ASSERT_TRUE(Eventually([&] { return primary.Ask("SELECT sync_state FROM pg_stat_replication") == "sync"; }));
+  PostgresStoreOptions options{.conninfo = primary.conninfo(), .settings = {.origin = "here"}};
+  options.settings.timeout = std::chrono::milliseconds(700);
+  const auto store = MustOpen(options);
+  ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  standby.Pause();
+  ExpectIn("no answer in time", SaveOne(*store, NumberedNote(2)).message());
+  standby.Resume();
+  EXPECT_TRUE(Eventually([&] { return SaveOne(*store, NumberedNote(3)).ok(); }));
+}
+
+// kill -9 to the primary while events come in, and a standby is promoted.
+TEST_F(PostgresFaultTest, AfterAFailoverNothingThatWasAcknowledgedIsMissing) {
+  PostgresProcess primary;
+  PostgresProcess standby({}, &primary);
+  primary.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  primary.Ask("SELECT pg_reload_conf()");
+  ASSERT_TRUE(Eventually([&] { return primary.Ask("SELECT sync_state FROM pg_stat_replication") == "sync"; }));
+  const std::string ports = std::to_string(primary.port()) + "," + std::to_string(standby.port());
+  PostgresStoreOptions options{.conninfo = "postgres://weir@127.0.0.1:" + std::to_string(primary.port()) +
+                                           ",127.0.0.1:" + std::to_string(standby.port()) + "/postgres"};
+  options.settings.origin = "here";
+  options.settings.timeout = std::chrono::milliseconds(2000);
+  const auto store = MustOpen(options);
+  uint64_t next = 0;
+  std::vector<EventId> acknowledged;
+  const auto save_next = [&] {
+    const Event event = NumberedNote(next++);
+    const bool saved = SaveOne(*store, event).ok();
+    if (saved) acknowledged.push_back(event.view().id());
+    return saved;
+  };
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(save_next());
+  std::thread kills([&] { primary.Kill(); });
+  while (save_next()) {
+  }
+  kills.join();
+  EXPECT_FALSE(save_next()) << "nobody takes writes";
+  standby.Ask("SELECT pg_promote()");
+  standby.Ask("ALTER SYSTEM SET synchronous_standby_names = ''");
+  standby.Ask("SELECT pg_reload_conf()");
+  EXPECT_TRUE(Eventually(save_next));
+  const auto stored = store->Stored(acknowledged);
+  ASSERT_TRUE(stored.ok()) << stored.status().message();
+  EXPECT_EQ(std::ranges::count(stored.value(), false), 0);
+}
+
+// Whose clock is ahead removes nothing before its time.
+TEST_F(PostgresFaultTest, NothingExpiresBeforeTheServersClockSaysSo) {
+  const auto store = MustOpen(Options());
+  const uint64_t now = WallClock::System().NowSeconds();
+  const Event later =
+      ToEvent(Plain(Author(1), now, 1, {{"expiration", std::to_string(now + 1800)}}, "for half an hour"));
+  const Event over = ToEvent(Plain(Author(1), now, 1, {{"expiration", std::to_string(now - 10)}}, "over"));
+  ASSERT_TRUE(SaveOne(*store, later).ok());
+  ASSERT_TRUE(SaveOne(*store, over).ok());
+  EXPECT_EQ(store->RemoveExpired(now + 3600, kTurnWork).value().removed, 1U);
+  EXPECT_TRUE(store->Has(later.view().id()).value());
+}
+
+}  // namespace
+}  // namespace weir
