@@ -26,6 +26,8 @@ echo '  #  include <throttle/good.h>' >"$house/monitors/bad.cc"
 echo '#include <libpq-fe.h>' >"$house/relay/bad_store.cc"
 mkdir -p "$house/monitors/postgres"
 echo '#include <libpq-fe.h>' >"$house/monitors/postgres/good.cc"
+mkdir -p "$house/monitors/neo4j"
+echo '#include <boost/beast.hpp>' | tee "$house/monitors/neo4j/good.cc" >"$house/monitors/neo4j/bad.h"
 printf '#include <rocksdb/db.h>\n#include <boost/asio.hpp>\n#include "tests/x.h"\n#include "../relay/good.h"\n#include "throttle/await_good.h"\n#include "monitors/rocksdb_monitor.h"\n' >"$house/throttle/bad.cc"
 printf '#include <sqlite3.h>\n#include <hiredis/hiredis.h>\n#include <sys/socket.h>\n' >"$house/throttle/quota/bad.cc"
 printf '#include <boost/asio/io_context.hpp>\n' | tee "$house/throttle/quota/sqlite/bad.cc" >"$house/throttle/quota/redis/redis_store.h"
@@ -37,6 +39,7 @@ if found=$("$check" "$house"); then
 fi
 expected='config/bad.h:2: config/ includes "monitors/good.h", which stands above it
 monitors/bad.cc:1: monitors/ includes "throttle/good.h", which stands above it
+monitors/neo4j/bad.h:1: only sources of monitors/neo4j/ see <boost/beast.hpp>
 relay/bad_command.cc:1: only config/command_line.cc sees <CLI/App.hpp>
 relay/bad_store.cc:1: only monitors/postgres/ sees <libpq-fe.h>
 relay/store/bad.h:1: relay/store/ includes "relay/protocol/good.h", which stands above it

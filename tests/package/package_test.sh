@@ -1,7 +1,7 @@
 #!/bin/sh
 # package_test.sh <build directory> <C++ compiler>: installs weir into a fresh directory and builds, as strangers would, one
-# program on the throttle alone, one on the quotas alone, one on all stores of the quotas, one that watches a PostgreSQL, one that gates a
-# RocksDB, and one on everything.
+# program on the throttle alone, one on the quotas alone, one on all stores of the quotas, one that watches a PostgreSQL, one that
+# watches a Neo4j, one that gates a RocksDB, and one on everything.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$1/tests/package
@@ -35,6 +35,9 @@ links_none_of quota_stores 'rocksdb|boost|jemalloc'
 
 consume postgres "$2"
 links_none_of postgres 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis'
+
+consume neo4j "$2"
+links_none_of neo4j 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|pq'
 
 consume rocksdb "$2"
 links_none_of rocksdb 'boost|yaml|sqlite|hiredis|ssl'

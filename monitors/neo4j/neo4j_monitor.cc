@@ -1,0 +1,203 @@
+#include "monitors/neo4j/neo4j_monitor.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "config/settings.h"
+#include "monitors/memory_only_monitor.h"
+#include "monitors/own_bytes.h"
+
+namespace weir {
+namespace {
+
+constexpr std::chrono::milliseconds kShortestInterval{500};
+constexpr Duration kPauseAfterLoss = std::chrono::seconds(1);
+constexpr uint64_t kUsualBytes = 1024;  // of a transaction, before one has ended
+
+constexpr const char* kTransactions = "SHOW TRANSACTIONS YIELD transactionId RETURN count(*)";
+// Whatever collector the server runs with has one pool of old objects, by one of these names.
+constexpr const char* kOldGeneration =
+    "CALL dbms.queryJmx('java.lang:type=MemoryPool,*') YIELD name, attributes "
+    "WITH attributes.CollectionUsage.value.properties AS heap, name "
+    "WHERE heap IS NOT NULL AND (name CONTAINS 'Old Gen' OR name CONTAINS 'Tenured' OR name CONTAINS 'ZGC' OR "
+    "name CONTAINS 'ZHeap' OR name CONTAINS 'Shenandoah') "
+    "RETURN heap.used, heap.max LIMIT 1";
+
+MonitorSettings WithInterval(MonitorSettings settings) {
+  settings.sample_interval = std::max(settings.sample_interval, kShortestInterval);
+  return settings;
+}
+
+// Of the first row of one of the results. 0: there is none.
+uint64_t Figure(const simdjson::dom::element& root, size_t result, size_t column) {
+  int64_t figure = 0;
+  if (root["results"].at(result)["data"].at(0)["row"].at(column).get(figure) != simdjson::SUCCESS) return 0;
+  return static_cast<uint64_t>(std::max<int64_t>(0, figure));
+}
+
+double Ratio(Duration a, Duration b) {
+  return static_cast<double>(a.count()) / static_cast<double>(std::max<int64_t>(1, b.count()));
+}
+
+}  // namespace
+
+void Declare(SettingTable& table, Neo4jMonitorSettings& s) {
+  table.Add("RATE_LIMIT_NEO4J_TXN_THRESHOLD", &s.transaction_threshold, {.min = 1, .max = 1e6, .unit = "transactions"},
+            "that are open at once: the signal transactions is 1.0");
+  table.Add("RATE_LIMIT_NEO4J_LATENCY_THRESHOLD_MS", &s.latency_threshold, {.min = 1, .max = 600'000},
+            "of a transaction of Neo4j: the signals latency and round_trip are 1.0");
+  table.Add("RATE_LIMIT_NEO4J_TIMEOUT_MS", &s.timeout, {.min = 10, .max = 60'000},
+            "without an answer of Neo4j in this time a sample has failed");
+}
+
+class Neo4jProbe final : public LoadProbe {
+ public:
+  Neo4jProbe(Neo4jAddress address, uint64_t target_bytes, const Neo4jMonitorSettings& settings, const Clock& clock,
+             const MemoryFiles& files)
+      : settings_(settings),
+        target_bytes_(target_bytes),
+        clock_(clock),
+        session_(std::move(address)),
+        memory_(files),
+        own_(settings.own_budget_mb, target_bytes) {}
+
+  OwnBytes& own() { return own_; }
+
+  void Began() { ++in_flight_; }
+  void Ended(uint64_t bytes, Duration latency) {
+    --in_flight_;
+    const std::lock_guard lock(finished_mutex_);
+    ++finished_.count;
+    finished_.bytes += bytes;
+    finished_.time += latency;
+  }
+
+  Status Probe(TimePoint now, LoadSample* sample) override {
+    const Result<MemoryUse> use = memory_.ReadUse();
+    if (!use.ok()) return use.status();
+    if (!lost_.ok() && now < try_again_) return lost_;
+    Neo4jDetails details{.in_flight = in_flight_, .own_bytes = own_.bytes(), .memory = use.value()};
+    lost_ = AskFigures(&details);
+    if (!lost_.ok()) {
+      try_again_ = now + kPauseAfterLoss;
+      return lost_;
+    }
+    TakeEnded(&details);
+    AddSignals(details, sample);
+    const std::lock_guard lock(details_mutex_);
+    details_ = details;
+    return {};
+  }
+
+  Neo4jDetails Details() const {
+    const std::lock_guard lock(details_mutex_);
+    return details_;
+  }
+
+ private:
+  struct Finished {
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+    Duration time{};
+  };
+
+  Status AskFigures(Neo4jDetails* details) {
+    const TimePoint begun = clock_.Now();
+    const Result<std::string> answer = session_.Commit({{kTransactions}, {kOldGeneration}}, settings_.timeout);
+    if (!answer.ok()) return answer.status();
+    details->round_trip = clock_.Now() - begun;
+    simdjson::dom::parser parser;
+    simdjson::dom::element root;
+    if (parser.parse(answer.value()).get(root) != simdjson::SUCCESS || Figure(root, 0, 0) == 0)
+      return Status::Error("Neo4j: its figures cannot be read");
+    details->transactions = Figure(root, 0, 0) - 1;
+    details->heap_bytes = Figure(root, 1, 0);
+    details->max_heap_bytes = Figure(root, 1, 1);
+    return {};
+  }
+
+  // What ended since the sample before the last, so that one between two samples shows in both.
+  void TakeEnded(Neo4jDetails* details) {
+    Finished now;
+    {
+      const std::lock_guard lock(finished_mutex_);
+      now = std::exchange(finished_, {});
+    }
+    const uint64_t count = now.count + before_.count;
+    if (count > 0) {
+      details->latency = (now.time + before_.time) / static_cast<int64_t>(count);
+      mean_bytes_ = std::max<uint64_t>(1, (now.bytes + before_.bytes) / count);
+    }
+    before_ = now;
+  }
+
+  void AddSignals(const Neo4jDetails& details, LoadSample* sample) const {
+    const Duration interval = WithInterval(settings_.monitor).sample_interval;
+    const auto threshold = static_cast<double>(std::max<uint64_t>(1, settings_.transaction_threshold));
+    // As many as the threshold, of the usual size, are what raises each of these by one: so many wait that long.
+    const double bytes_per_level = threshold * static_cast<double>(mean_bytes_);
+    const auto add = [&](std::string_view name, double level) {
+      sample->Add({.name = name,
+                   .level = level,
+                   .bytes_per_level = bytes_per_level,
+                   .dead_time = 2 * interval,
+                   .acts_on_reads = true});
+    };
+    add("transactions", static_cast<double>(std::max(details.transactions, details.in_flight)) / threshold);
+    add("latency", Ratio(details.latency, settings_.latency_threshold));
+    add("round_trip", Ratio(details.round_trip, settings_.latency_threshold));
+    sample->Add({.name = "heap",
+                 .level = static_cast<double>(details.heap_bytes) /
+                          static_cast<double>(std::max<uint64_t>(1, details.max_heap_bytes))});
+    sample->Add(own_.Level(interval));
+    const Signal memory = MemorySignal(details.memory.bytes(), target_bytes_, interval);
+    sample->Add(memory);
+    sample->memory_pressure = memory.level;
+    sample->memory_bytes = details.memory.bytes();
+  }
+
+  const Neo4jMonitorSettings settings_;
+  const uint64_t target_bytes_;
+  const Clock& clock_;
+  Neo4jSession session_;
+  MemoryProbe memory_;
+  OwnBytes own_;
+  Status lost_;
+  TimePoint try_again_{};
+  Finished before_;
+  uint64_t mean_bytes_ = kUsualBytes;
+
+  std::atomic<uint64_t> in_flight_ = 0;
+  std::mutex finished_mutex_;
+  Finished finished_;  // since the last sample
+  mutable std::mutex details_mutex_;
+  Neo4jDetails details_;
+};
+
+Neo4jMonitor::Neo4jMonitor(Neo4jAddress address, uint64_t target_bytes, const Neo4jMonitorSettings& settings,
+                           const Clock& clock, const MemoryFiles& files)
+    : LoadMonitor(std::make_unique<Neo4jProbe>(std::move(address), target_bytes, settings, clock, files),
+                  WithInterval(settings.monitor), clock),
+      neo4j_(static_cast<Neo4jProbe&>(probe())) {}
+
+Neo4jMonitor::Transaction Neo4jMonitor::Begin(uint64_t bytes) {
+  neo4j_.Began();
+  return {*this, bytes, clock().Now()};
+}
+
+void Neo4jMonitor::End(const Transaction& transaction) {
+  const Duration latency = clock().Now() - transaction.begun_;
+  RecordWriteLatency(latency);
+  neo4j_.Ended(transaction.bytes_, latency);
+}
+
+void Neo4jMonitor::AddOwnBytes(int64_t bytes) { neo4j_.own().Add(bytes); }
+uint64_t Neo4jMonitor::own_budget_bytes() const { return neo4j_.own().budget_bytes(); }
+
+Neo4jDetails Neo4jMonitor::Details() const { return neo4j_.Details(); }
+
+}  // namespace weir

@@ -1,0 +1,206 @@
+// Neo4jMonitor against a real server, which is started once for all.
+#include "monitors/neo4j/neo4j_monitor.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "config/manual_clock.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/neo4j_process.h"
+#include "throttle/adaptive_limiter.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr uint64_t kTargetBytes = uint64_t{1} << 30;
+constexpr Duration kPatience = seconds(60);
+
+double Level(const Neo4jMonitor& monitor, std::string_view signal) {
+  const LoadSample sample = monitor.Sample();
+  const Signal* const found = sample.Find(signal);
+  return found != nullptr ? found->level : -1;
+}
+
+TEST(Neo4jUrlTest, SaysWhereAServerIs) {
+  const auto plain = ParseNeo4jUrl("http://neo4j:p%40ss@graph.example:7474/notes");
+  ASSERT_TRUE(plain.ok());
+  EXPECT_EQ(plain.value().host, "graph.example");
+  EXPECT_EQ(plain.value().password, "p@ss");
+  EXPECT_EQ(plain.value().database, "notes");
+  EXPECT_FALSE(plain.value().tls);
+  const auto secure = ParseNeo4jUrl("https://[::1]");
+  ASSERT_TRUE(secure.ok());
+  EXPECT_EQ(secure.value().host, "::1");
+  EXPECT_EQ(secure.value().port, 7473);
+  EXPECT_EQ(secure.value().database, "neo4j");
+  EXPECT_TRUE(secure.value().tls);
+  for (const char* const wrong : {"", "neo4j://host", "bolt://host:7687", "http://", "http://host:x", "http://host:0"})
+    EXPECT_FALSE(ParseNeo4jUrl(wrong).ok()) << wrong;
+  EXPECT_EQ(ParseNeo4jUrl("http://neo4j:secret@:7").status().message().find("secret"), std::string::npos);
+}
+
+TEST(Neo4jMonitorTest, AServerThatIsNotThereIsASampleThatFailed) {
+  ManualClock clock(TimePoint(std::chrono::hours(1)));
+  Neo4jMonitor monitor({.host = "127.0.0.1", .port = 1}, kTargetBytes, {}, clock);
+  EXPECT_EQ(monitor.SampleOnce().message(), "Neo4j at 127.0.0.1:1: Connection refused");
+  EXPECT_FALSE(monitor.Sample().time.has_value());
+  EXPECT_FALSE(monitor.SampleOnce().ok()) << "for a second it is not asked again";
+}
+
+class Neo4jServerTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (Neo4jProcess::IsInstalled()) Shared() = std::make_unique<Neo4jProcess>();
+  }
+  static void TearDownTestSuite() { Shared().reset(); }
+  void SetUp() override {
+    if (!Shared()) GTEST_SKIP() << "no Neo4j: .ci/test-tools brings one, where there are java and mvn";
+  }
+
+  static Neo4jProcess& server() { return *Shared(); }
+  std::unique_ptr<Neo4jMonitor> Watch(Neo4jMonitorSettings settings = {}) {
+    settings.timeout = seconds(60);
+    return std::make_unique<Neo4jMonitor>(server().address(), kTargetBytes, settings, clock_);
+  }
+
+  ManualClock clock_{TimePoint(std::chrono::hours(1))};
+
+ private:
+  static std::unique_ptr<Neo4jProcess>& Shared() {
+    static std::unique_ptr<Neo4jProcess> server;
+    return server;
+  }
+};
+
+TEST_F(Neo4jServerTest, AnIdleServerFeelsNothing) {
+  const auto monitor = Watch();
+  ASSERT_TRUE(monitor->SampleOnce().ok()) << monitor->LastError().message();
+  EXPECT_EQ(Level(*monitor, "transactions"), 0);
+  EXPECT_EQ(Level(*monitor, "latency"), 0);
+  EXPECT_GE(Level(*monitor, "round_trip"), 0);
+  EXPECT_GT(monitor->Details().max_heap_bytes, uint64_t{100} << 20);
+  EXPECT_GE(Level(*monitor, "heap"), 0);
+  EXPECT_LT(Level(*monitor, "heap"), 1);
+}
+
+// A transaction that is open shows, whosever it is.
+TEST_F(Neo4jServerTest, ShowsTransactionsOfOthers) {
+  Neo4jMonitorSettings settings;
+  settings.transaction_threshold = 2;
+  const auto monitor = Watch(settings);
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i)
+    others.emplace_back([] {
+      const auto slept = Neo4jSession(server().address())
+                             .Commit({{"UNWIND range(1, 30000000) AS x WITH sum(x * x % 7) AS s RETURN s"}}, kPatience);
+      EXPECT_TRUE(slept.ok()) << slept.status().message();
+    });
+  EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().transactions >= 2; }));
+  EXPECT_GE(Level(*monitor, "transactions"), 1);
+  for (std::thread& other : others) other.join();
+}
+
+// Over HTTP requests wait before their transactions begin: what the program has under way counts, too.
+TEST_F(Neo4jServerTest, OwnTransactionsCountFromTheirSendingToTheirAnswer) {
+  Neo4jMonitorSettings settings;
+  settings.transaction_threshold = 4;
+  settings.latency_threshold = milliseconds(100);
+  const auto monitor = Watch(settings);
+  {
+    const auto first = monitor->Begin(3000);
+    const auto second = monitor->Begin(1000);
+    ASSERT_TRUE(monitor->SampleOnce().ok());
+    EXPECT_EQ(Level(*monitor, "transactions"), 0.5);
+    clock_.Advance(milliseconds(200));
+  }
+  ASSERT_TRUE(monitor->SampleOnce().ok());
+  EXPECT_EQ(Level(*monitor, "transactions"), 0);
+  EXPECT_EQ(Level(*monitor, "latency"), 2);
+  EXPECT_EQ(monitor->Sample().Find("transactions")->bytes_per_level, 4 * 2000) << "four of the usual size";
+  EXPECT_EQ(monitor->WriteLatency(), milliseconds(200));
+  // Old latencies hold nobody up for ever.
+  ASSERT_TRUE(monitor->SampleOnce().ok());
+  EXPECT_EQ(Level(*monitor, "latency"), 2);
+  ASSERT_TRUE(monitor->SampleOnce().ok());
+  EXPECT_EQ(Level(*monitor, "latency"), 0);
+}
+
+// It answers 200, and says so in the body.
+TEST_F(Neo4jServerTest, AnErrorInTheBodyIsAnError) {
+  Neo4jSession session(server().address());
+  const auto wrong = session.Commit({{"RETURN"}}, kPatience);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.status().message().find("Neo.ClientError.Statement.SyntaxError"), std::string::npos)
+      << wrong.status().message();
+  EXPECT_TRUE(session.Commit({{"RETURN $x", R"({"x":1})"}}, kPatience).ok()) << "the connection is still good";
+}
+
+TEST_F(Neo4jServerTest, WrongCredentialsAndAWrongDatabaseAreSaid) {
+  Neo4jAddress address = server().address();
+  address.database = "nothing";
+  EXPECT_NE(Neo4jSession(address).Commit({{"RETURN 1"}}, kPatience).status().message().find("DatabaseNotFound"),
+            std::string::npos);
+  address = server().address();
+  address.password = "not-this-one";
+  Neo4jMonitor monitor(address, kTargetBytes, {}, clock_);
+  const std::string message = monitor.SampleOnce().message();
+  EXPECT_NE(message.find("Unauthorized"), std::string::npos) << message;
+  EXPECT_EQ(message.find("not-this-one"), std::string::npos) << "the password is nobody's business";
+}
+
+TEST_F(Neo4jServerTest, AServerThatStandsStillIsLostAndFoundAgain) {
+  Neo4jMonitorSettings settings;
+  settings.timeout = milliseconds(300);
+  Neo4jMonitor monitor(server().address(), kTargetBytes, settings, clock_);
+  ASSERT_TRUE(Eventually([&] {
+    clock_.Advance(seconds(2));
+    return monitor.SampleOnce().ok();
+  }));
+  server().Pause();
+  EXPECT_NE(monitor.SampleOnce().message().find("no answer in time"), std::string::npos);
+  server().Resume();
+  EXPECT_TRUE(Eventually([&] {
+    clock_.Advance(seconds(2));
+    return monitor.SampleOnce().ok();
+  }));
+}
+
+// Bulk writers without end: the throttle keeps their transactions near the threshold.
+TEST_F(Neo4jServerTest, TheThrottleHoldsBulkWritersBack) {
+  Neo4jMonitorSettings settings;
+  settings.timeout = seconds(10);
+  settings.transaction_threshold = 2;
+  Neo4jMonitor monitor(server().address(), kTargetBytes, settings);
+  AdaptiveLimiter limiter(monitor, LimiterSettings{});
+  monitor.Start();
+  limiter.Start();
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 8; ++i)
+    writers.emplace_back([&] {
+      Neo4jSession session(server().address());
+      while (!stop) {
+        constexpr uint64_t kBytes = 2000;
+        Admission admission = limiter.Admit(Operation::kWrite, {.bytes = kBytes}, {.work_class = WorkClass::kBulk});
+        while (admission.Poll() == Admission::State::kWaiting && !stop) std::this_thread::sleep_for(milliseconds(1));
+        if (stop) return;
+        const auto transaction = monitor.Begin(kBytes);
+        (void)session.Commit({{"UNWIND range(1, 20) AS x CREATE (:Note {number: x})"}}, kPatience);
+      }
+    });
+  EXPECT_TRUE(Eventually([&] { return Level(monitor, "transactions") > 1; })) << "they press";
+  EXPECT_TRUE(Eventually([&] { return !limiter.View()[WorkClass::kBulk].open; })) << "they are held back";
+  stop = true;
+  limiter.Stop();
+  for (std::thread& writer : writers) writer.join();
+}
+
+}  // namespace
+}  // namespace weir
