@@ -17,6 +17,7 @@
 #include "bench/storm/campaign.h"
 #include "bench/storm/engine.h"
 #include "bench/storm/run.h"
+#include "bench/storm/wire/wire_storm.h"
 #include "config/command_line.h"
 #include "config/text/parse.h"
 #include "throttle/limiter_settings.h"
@@ -37,6 +38,8 @@ struct Arguments {
   double scale = 1;
   double sustainable_mb_per_second = 0;
   std::string label;
+  std::string engine = "rocksdb";
+  std::string url;
   std::string results = "storm-results";
   std::string scratch = fs::temp_directory_path().string();
 };
@@ -153,6 +156,17 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
   return experiment->RunAll(FullCampaign(oracle, arguments.repetitions));
 }
 
+Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
+  const bool is_postgres = arguments.engine == "postgres";
+  WireStormPlan plan = is_postgres ? PostgresPlan() : Neo4jPlan();
+  plan.results = arguments.results;
+  plan.repetitions = arguments.repetitions;
+  plan.limiter = limiter;
+  Result<std::unique_ptr<WireEngine>> engine =
+      is_postgres ? Result(MakePostgresEngine(arguments.url)) : MakeNeo4jEngine(arguments.url);
+  return engine.ok() ? RunWireStorm(*engine.value(), plan) : engine.status();
+}
+
 // Runs the script that reads the results and prints their tables.
 int Report(const Arguments& arguments) {
   std::vector<const char*> words = {"python3", WEIR_SOURCE_DIR "/bench/storm/storm-report", arguments.results.c_str()};
@@ -195,6 +209,12 @@ int StormCommand(int argc, char** argv) {
         const bool plain = label.find_first_of(",/\"\\\n") == std::string::npos;
         return plain ? Status() : Status::Error("letters, digits and = . _ - only");
       });
+  line.Add("--engine", &arguments.engine, "rocksdb; or postgres or neo4j, a server at --url: alone and with weir")
+      .ShowDefault()
+      .OneOf({"rocksdb", "postgres", "neo4j"});
+  line.Add("--url", &arguments.url,
+           "of that server: postgres://user@host:port/database, http://user:password@host:port/database; a table "
+           "weir_storm is made there");
   line.Add("--results", &arguments.results, "directory of CSV files").ShowDefault();
   line.Add("--dir", &arguments.scratch, "where databases are made (1 to 10 GB, removed at the end)")
       .ShowDefault()
@@ -215,6 +235,11 @@ int StormCommand(int argc, char** argv) {
   for (const std::string& spec : arguments.policies)
     if (const auto policy = MakePolicy(spec, {}, limiter); !policy.ok()) return line.Fail(policy.status(), 2);
 
+  if (arguments.engine != "rocksdb") {
+    if (arguments.url.empty()) return line.Fail(Status::Error("--engine " + arguments.engine + " needs --url"), 2);
+    const Status stormed = RunOnWire(arguments, limiter);
+    return stormed.ok() ? 0 : line.Fail(stormed, 1);
+  }
   auto scratch = TemporaryDirectory::Make(arguments.scratch, "weir-storm");
   if (!scratch.ok()) return line.Fail(scratch.status(), 1);
   if (arguments.quick) arguments.results = (scratch.value()->path() / "results").string();

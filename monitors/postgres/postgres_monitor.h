@@ -4,13 +4,11 @@
 //   monitor.Start();
 //
 // Signals:
-//   wal      what was written to the log since the redo point of the last checkpoint, against max_wal_size. At about
-//   half
-//            of it the server begins a checkpoint by itself; at 1.0 that one cannot keep pace, and everybody waits
+//   wal      what was written to the log since the redo point of the last checkpoint, against 1.6 times max_wal_size. A
+//            checkpoint that keeps pace ends below 0.63; at 1.0 it is far behind
 //   replica  what the standby that lags most has not replayed, against a budget; 0 where there is none
 //   waiting  sessions that wait for a lock or for a standby's answer, against a threshold; shown, does not act: what
-//   waits
-//            has been admitted already, and the two above say why
+//            waits has been admitted already, and the two above say why
 //   own      what the program reported by AddOwnBytes, against its budget
 //   memory   of this process against the target
 // Escapes are checkpoints that were requested: by the server because the log was full, or by somebody's CHECKPOINT.

@@ -69,8 +69,8 @@ TEST_F(PostgresMonitorTest, TheLogFillsUntilACheckpoint) {
   EXPECT_LT(before, 0.1);
   Write(client, 16);
   ASSERT_TRUE(monitor->SampleOnce().ok());
-  EXPECT_GE(LevelOf(*monitor, "wal"), before + 0.25);
-  EXPECT_LT(LevelOf(*monitor, "wal"), before + 0.35);
+  EXPECT_GE(LevelOf(*monitor, "wal"), before + 0.25 / 1.6);
+  EXPECT_LT(LevelOf(*monitor, "wal"), before + 0.35 / 1.6);
   EXPECT_EQ(LevelOf(*monitor, "replica"), 0);
   EXPECT_GT(LevelOf(*monitor, "memory"), 0);
   client.Ask("CHECKPOINT");

@@ -1,0 +1,64 @@
+#include "bench/storm/wire/wire_engine.h"
+#include "monitors/postgres/postgres_monitor.h"
+#include "monitors/postgres/postgres_session.h"
+
+namespace weir {
+namespace {
+
+constexpr Duration kPostgresPatience = std::chrono::minutes(2);
+constexpr uint64_t kPostgresTargetBytes = uint64_t{4} << 30;  // of this process, which is not what is measured
+
+constexpr PostgresStatement kWrite{"storm_write",
+                                   "INSERT INTO weir_storm (key, value) SELECT k, $2::bytea FROM unnest($1::bigint[]) k"
+                                   " ON CONFLICT (key) DO UPDATE SET value = excluded.value"};
+constexpr PostgresStatement kRead{"storm_read", "SELECT value FROM weir_storm WHERE key = $1::bigint"};
+
+class PostgresClient final : public WireClient {
+ public:
+  explicit PostgresClient(const std::string& url) : session_(url) {}
+
+  Status Write(std::span<const uint64_t> keys, const std::string& value) override {
+    PostgresArray array(PostgresArray::Type::kInt64);
+    for (const uint64_t key : keys) array.Add(static_cast<int64_t>(key));
+    return Ask(kWrite, PostgresValues().Array(array).Bytes(value));
+  }
+  Status Read(uint64_t key) override { return Ask(kRead, PostgresValues().Int64(static_cast<int64_t>(key))); }
+
+ private:
+  Status Ask(const PostgresStatement& statement, PostgresValues values) {
+    if (!session_.connected())
+      if (Status connected = session_.Connect(kPostgresPatience); !connected.ok()) return connected;
+    session_.Queue(statement, std::move(values));
+    return session_.Run(kPostgresPatience).status();
+  }
+
+  PostgresSession session_;
+};
+
+class PostgresEngine final : public WireEngine {
+ public:
+  explicit PostgresEngine(std::string url) : url_(std::move(url)) {}
+
+  Status Prepare() override {
+    PostgresSession session(url_);
+    if (Status connected = session.Connect(kPostgresPatience); !connected.ok()) return connected;
+    for (const char* const sql :
+         {"DROP TABLE IF EXISTS weir_storm", "CREATE TABLE weir_storm (key bigint PRIMARY KEY, value bytea NOT NULL)",
+          "ALTER TABLE weir_storm ALTER COLUMN value SET STORAGE EXTERNAL", "CHECKPOINT"})
+      if (Status done = session.Ask(sql, kPostgresPatience).status(); !done.ok()) return done;
+    return {};
+  }
+  std::unique_ptr<WireClient> Connect() override { return std::make_unique<PostgresClient>(url_); }
+  std::unique_ptr<LoadMonitor> MakeMonitor() override {
+    return std::make_unique<PostgresMonitor>(url_, kPostgresTargetBytes);
+  }
+
+ private:
+  const std::string url_;
+};
+
+}  // namespace
+
+std::unique_ptr<WireEngine> MakePostgresEngine(const std::string& url) { return std::make_unique<PostgresEngine>(url); }
+
+}  // namespace weir

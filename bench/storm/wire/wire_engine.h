@@ -1,0 +1,37 @@
+// A server behind a wire under the storm: keys and values in one table of it, or as nodes of one label.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "config/status.h"
+#include "monitors/load_monitor.h"
+
+namespace weir {
+
+// One connection. One thread at a time.
+class WireClient {
+ public:
+  virtual ~WireClient() = default;
+  // All of them in one transaction, over what is there.
+  virtual Status Write(std::span<const uint64_t> keys, const std::string& value) = 0;
+  virtual Status Read(uint64_t key) = 0;
+};
+
+class WireEngine {
+ public:
+  virtual ~WireEngine() = default;
+  // Makes an empty table, and lets the server come to rest.
+  virtual Status Prepare() = 0;
+  virtual std::unique_ptr<WireClient> Connect() = 0;
+  // Of one run: to be started by the caller, and stopped before the next is made.
+  virtual std::unique_ptr<LoadMonitor> MakeMonitor() = 0;
+};
+
+// `url` as WEIR_STORE has it.
+std::unique_ptr<WireEngine> MakePostgresEngine(const std::string& url);
+Result<std::unique_ptr<WireEngine>> MakeNeo4jEngine(const std::string& url);
+
+}  // namespace weir
