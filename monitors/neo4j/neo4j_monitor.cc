@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestInterval{500};
 constexpr Duration kPauseAfterLoss = std::chrono::seconds(1);
-constexpr uint64_t kUsualBytes = 1024;  // of a transaction, before one has ended
+constexpr double kUsualBytes = 1024;  // of a transaction, before one has ended
+constexpr double kRemembered = 0.95;  // from one sample to the next: half of it after seven seconds
 
 constexpr const char* kTransactions = "SHOW TRANSACTIONS YIELD transactionId RETURN count(*)";
 // Whatever collector the server runs with has one pool of old objects, by one of these names.
@@ -72,7 +73,8 @@ class Neo4jProbe final : public LoadProbe {
     --in_flight_;
     const std::lock_guard lock(finished_mutex_);
     ++finished_.count;
-    finished_.bytes += bytes;
+    finished_.bytes += static_cast<double>(bytes);
+    finished_.square_bytes += static_cast<double>(bytes) * static_cast<double>(bytes);
     finished_.time += latency;
   }
 
@@ -101,7 +103,8 @@ class Neo4jProbe final : public LoadProbe {
  private:
   struct Finished {
     uint64_t count = 0;
-    uint64_t bytes = 0;
+    double bytes = 0;
+    double square_bytes = 0;
     Duration time{};
   };
 
@@ -128,18 +131,23 @@ class Neo4jProbe final : public LoadProbe {
       now = std::exchange(finished_, {});
     }
     const uint64_t count = now.count + before_.count;
-    if (count > 0) {
-      details->latency = (now.time + before_.time) / static_cast<int64_t>(count);
-      mean_bytes_ = std::max<uint64_t>(1, (now.bytes + before_.bytes) / count);
-    }
+    if (count > 0) details->latency = (now.time + before_.time) / static_cast<int64_t>(count);
+    bytes_ = kRemembered * bytes_ + now.bytes;
+    square_bytes_ = kRemembered * square_bytes_ + now.square_bytes;
     before_ = now;
   }
 
   void AddSignals(const Neo4jDetails& details, LoadSample* sample) const {
     const Duration interval = WithInterval(settings_.monitor).sample_interval;
     const auto threshold = static_cast<double>(std::max<uint64_t>(1, settings_.transaction_threshold));
-    // As many as the threshold, of the usual size, are what raises each of these by one: so many wait that long.
-    const double bytes_per_level = threshold * static_cast<double>(mean_bytes_);
+    // As many as the threshold are what raises each of these by one, for so many wait that long. Of the size that a
+    // byte usually comes in: the mean over transactions is that of the small ones, which are many, and by it a single
+    // large one fills the level (bulk work got nothing at all).
+    const double usual_bytes = bytes_ > 0 ? square_bytes_ / bytes_ : kUsualBytes;
+    // And while the level is looked at once, many come and go: at 5 ms each, a hundred one after the other.
+    const Duration latency = details.latency > Duration{} ? details.latency : details.round_trip;
+    const double rounds = std::max(1.0, Ratio(interval, latency));
+    const double bytes_per_level = threshold * usual_bytes * rounds;
     const auto add = [&](std::string_view name, double level) {
       sample->Add({.name = name,
                    .level = level,
@@ -169,7 +177,8 @@ class Neo4jProbe final : public LoadProbe {
   Status lost_;
   TimePoint try_again_{};
   Finished before_;
-  uint64_t mean_bytes_ = kUsualBytes;
+  double bytes_ = 0;  // that ended, the older the less, and their squares
+  double square_bytes_ = 0;
 
   std::atomic<uint64_t> in_flight_ = 0;
   std::mutex finished_mutex_;
