@@ -37,6 +37,7 @@ Result<Where> WhereToRead(const ReadingFlags& flags) {
   table.Add("DATA_DIR", &where.data_dir, "where the events are kept");
   table.Add("STORE", &where.store, "where the events are");
   if (Status status = table.Load(ProcessEnvironment()); !status.ok()) return status;
+  if (Status known = CheckStore(where.store); !known.ok()) return known;
   if (!flags.data_dir.empty()) where = {.store = defaults.storage.store, .data_dir = flags.data_dir};
   return where;
 }

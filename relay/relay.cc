@@ -31,9 +31,11 @@ constexpr std::chrono::seconds kLongestTakeOver{30};
 // Of the budget that the throttle watches, so that strangers' requests alone never make it slow down everybody.
 constexpr double kLedgerShare = 0.6;
 
-size_t WorkerCount(const RelaySettings& settings) {
-  if (settings.worker_threads > 0) return static_cast<size_t>(settings.worker_threads);
-  return std::max(1U, std::thread::hardware_concurrency());
+// Who asks a server behind a wire waits for it; one more can ask meanwhile.
+size_t WorkerCount(const RelayConfiguration& configuration) {
+  if (configuration.relay.worker_threads > 0) return static_cast<size_t>(configuration.relay.worker_threads);
+  const uint64_t waiting = IsEmbedded(configuration.storage) ? 1 : configuration.storage.postgres.connections;
+  return std::max<uint64_t>(waiting, std::thread::hardware_concurrency());
 }
 
 std::string EventsDirectory(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
@@ -135,7 +137,7 @@ Status Relay::Assemble() {
   for (size_t i = 0; i < server_->io_threads(); ++i) executors.push_back(server_->executor(i));
   delivery_ = std::make_unique<Delivery>(*metrics_, Clock::System(), WallClock::System(), std::move(executors),
                                          count_own_bytes);
-  pool_ = std::make_unique<WorkPool>(WorkerCount(configuration_.relay));
+  pool_ = std::make_unique<WorkPool>(WorkerCount(configuration_));
   context_ = std::make_unique<RelayContext>(RelayContext{.settings = configuration_.relay,
                                                          .store = storage.store(),
                                                          .limiter = storage.limiter(),

@@ -43,11 +43,6 @@ class EventCopy {
     if (!read.ok()) return read;
     if (written.ok()) written = Write();
     if (!written.ok()) return written;
-    for (bool owes = progress_.saved > 0; owes;) {
-      const Result<OwedPiece> removed = to_.RemoveVanished(kTurnWork);
-      if (!removed.ok()) return removed.status();
-      owes = removed.value().more;
-    }
     return progress_;
   }
 
@@ -126,13 +121,27 @@ Result<uint64_t> CopyMarks(const RocksDbStore& from, Storage& to) {
       count += marks.value().size();
     }
   }
+  for (bool owes = true; owes;) {
+    const Result<OwedPiece> removed = to.postgres_store()->RemoveVanished(kTurnWork);
+    if (!removed.ok()) return removed.status();
+    owes = removed.value().more;
+  }
   return count;
 }
 
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
-  return CompareStores(
-      *WalkThrough(from), *WalkThrough(*to.postgres_store()),
-      {.now_seconds = options.now_seconds, .examples = options.examples, .second_may_have_more = true});
+  // What another version replaced there, or its author deleted, is not missing.
+  const auto let_go = [&](EventView event) -> Result<bool> {
+    const Result<SaveOutcome> outcome =
+        to.postgres_store()->Judge(Event(std::string(event.record())), options.now_seconds);
+    if (!outcome.ok()) return outcome.status();
+    return outcome.value() != SaveOutcome::kSaved;
+  };
+  return CompareStores(*WalkThrough(from), *WalkThrough(*to.postgres_store()),
+                       {.now_seconds = options.now_seconds,
+                        .examples = options.examples,
+                        .second_may_have_more = true,
+                        .second_let_go = let_go});
 }
 
 }  // namespace weir

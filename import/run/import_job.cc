@@ -101,8 +101,8 @@ class Job final : public ImportJob {
   std::string CheckpointPath() const { return Directory() + "/" + CheckpointName(paths_, options_.relay); }
   std::string RejectsPath() const { return options_.rejects.empty() ? Directory() + "/rejects.tsv" : options_.rejects; }
   // Nothing is known of the one that a relay elsewhere has.
-  std::string Database() const { return options_.relay.empty() ? DatabaseIdentity(EventsIn(configuration_)) : ""; }
-  bool HasDatabaseOf(const Checkpoint& old) const;
+  Result<std::string> Database() const;
+  bool HasDatabaseOf(const Checkpoint& old, const Result<std::string>& database) const;
   Status GoOnFrom(Checkpoint old);
   std::string Where(const Checkpoint& at) const {
     return std::to_string(at.place.lines) + " of " + AsText(InputFile::NameOf(options_.inputs[at.input]));
@@ -158,15 +158,25 @@ Status Job::KeepCheckpoint() {
     if (found.value()) return GoOnFrom(*std::move(found).value());
     notes_.emplace_back("no interrupted import of these files is known: starting at the beginning");
   } else if (found.ok() && found.value() && found.value()->tally.read() > 0 &&
-             found.value()->inputs.size() == paths_.size() && HasDatabaseOf(*found.value())) {
+             found.value()->inputs.size() == paths_.size() && HasDatabaseOf(*found.value(), Database())) {
     notes_.push_back("an import of these files stopped after line " + Where(*found.value()) +
                      "; --resume would go on there, this one starts anew");
   }
   return {};
 }
 
-bool Job::HasDatabaseOf(const Checkpoint& old) const {
-  return old.database == Database() && (!old.database.empty() || !options_.relay.empty());
+Result<std::string> Job::Database() const {
+  if (!options_.relay.empty() || options_.dry_run) return std::string();
+  const StorageSettings& storage = configuration_.storage;
+  if (IsEmbedded(storage)) return DatabaseIdentity(EventsIn(configuration_));
+  auto opened = PostgresStore::Open(
+      {.conninfo = storage.store, .settings = storage.postgres, .read_only = true, .create = false});
+  if (!opened.ok()) return opened.status();
+  return opened.value()->database();
+}
+
+bool Job::HasDatabaseOf(const Checkpoint& old, const Result<std::string>& database) const {
+  return database.ok() && old.database == database.value() && (!old.database.empty() || !options_.relay.empty());
 }
 
 Status Job::GoOnFrom(Checkpoint old) {
@@ -175,9 +185,14 @@ Status Job::GoOnFrom(Checkpoint old) {
                          "--resume");
   }
   // What came before the place would be missing there.
-  if (!HasDatabaseOf(old)) {
-    return Status::Error("the database in " + AsText(configuration_.data_dir) +
-                         " is not the one that the import was stopped in; start anew without --resume");
+  const Result<std::string> database = Database();
+  if (!database.ok()) return database.status();
+  if (!HasDatabaseOf(old, database)) {
+    const StorageSettings& storage = configuration_.storage;
+    return Status::Error(
+        "the database " +
+        (IsEmbedded(storage) ? "in " + AsText(configuration_.data_dir) : "at " + AsText(StoreName(storage.store))) +
+        " is not the one that the import was stopped in; start anew without --resume");
   }
   notes_.push_back("going on after line " + Where(old));
   from_ = std::move(old);
@@ -212,7 +227,9 @@ Status Job::Begin() {
   }
   from_.inputs = paths_;
   from_.names = options_.inputs;
-  from_.database = Database();
+  Result<std::string> database = Database();
+  if (!database.ok()) return database.status();
+  from_.database = std::move(database).value();
   ImportRunParts parts{.rejects = rejects_ ? &*rejects_ : nullptr, .checkpoint = checkpoint_ ? &*checkpoint_ : nullptr};
   ImportRunOptions run{.inputs = options_.inputs,
                        .from = from_,

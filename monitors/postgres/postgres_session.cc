@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "config/text/parse.h"
@@ -17,6 +18,43 @@ std::string Words(const char* message) {
   std::ranges::replace_if(
       words, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
   return words;
+}
+
+std::vector<std::string> Items(const char* list) {
+  std::vector<std::string> items;
+  for (std::string_view rest = list != nullptr ? list : ""; !rest.empty();) {
+    const size_t comma = rest.find(',');
+    items.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
+  }
+  return items;
+}
+
+// Of what a server is told, nothing where it is libpq's own choice. None: libpq cannot read it; what it says of that
+// may have the password in it.
+std::vector<PostgresHost> HostsOf(const std::string& conninfo) {
+  char* problem = nullptr;
+  PQconninfoOption* const options = PQconninfoParse(conninfo.c_str(), &problem);
+  PQfreemem(problem);
+  if (options == nullptr) return {};
+  std::vector<std::string> names;
+  std::vector<std::string> addresses;
+  std::vector<std::string> ports;
+  for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+    const std::string_view keyword = option->keyword;
+    if (keyword == "host") names = Items(option->val);
+    if (keyword == "hostaddr") addresses = Items(option->val);
+    if (keyword == "port") ports = Items(option->val);
+  }
+  PQconninfoFree(options);
+  std::vector<PostgresHost> hosts(std::max({names.size(), addresses.size(), size_t{1}}));
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    if (i < names.size()) hosts[i].name = names[i];
+    if (i < addresses.size()) hosts[i].address = addresses[i];
+    if (!ports.empty()) hosts[i].port = ports.size() == 1 ? ports[0] : i < ports.size() ? ports[i] : "";
+    if (hosts[i].port.empty() && hosts.size() > 1) hosts[i].port = "5432";
+  }
+  return hosts;
 }
 
 }  // namespace
@@ -44,26 +82,42 @@ Status PostgresSession::Wait(short events, TimePoint end) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::System().Now());
   const int ready = left.count() > 0 ? poll(&socket, 1, static_cast<int>(left.count())) : 0;
   if (ready > 0 || (ready < 0 && errno == EINTR)) return {};
+  timed_out_ = true;
   return Lost("no answer in time");
 }
 
 Status PostgresSession::Connect(Duration patience) {
   Close();
   const TimePoint end = Clock::System().Now() + patience;
-  // What libpq says of a text that it cannot read may have the password in it.
-  char* problem = nullptr;
-  PQconninfoOption* const options = PQconninfoParse(conninfo_.c_str(), &problem);
-  PQfreemem(problem);
-  if (options == nullptr)
+  const std::vector<PostgresHost> hosts = HostsOf(conninfo_);
+  if (hosts.empty())
     return Status::Error(
         "PostgreSQL: this is no connection string; expected postgres://user@host:5432/database, or "
         "pairs such as host=… dbname=… user=…");
-  PQconninfoFree(options);
-  connection_ = PQconnectStart(conninfo_.c_str());
+  std::string failures;
+  for (size_t tried = 0; tried < hosts.size(); ++tried) {
+    const size_t number = (last_host_ + tried) % hosts.size();
+    const TimePoint now = Clock::System().Now();
+    const Status connected = ConnectTo(hosts[number], now + (end - now) / static_cast<int64_t>(hosts.size() - tried));
+    if (connected.ok()) {
+      last_host_ = number;
+      return {};
+    }
+    failures += (failures.empty() ? "" : "; ") + connected.message();
+  }
+  return Status::Error(failures);
+}
+
+Status PostgresSession::ConnectTo(const PostgresHost& host, TimePoint end) {
+  const std::array<const char*, 5> keywords{"dbname", "host", "hostaddr", "port", nullptr};
+  const std::array<const char*, 5> values{conninfo_.c_str(), host.name.c_str(), host.address.c_str(), host.port.c_str(),
+                                          nullptr};
+  connection_ = PQconnectStartParams(keywords.data(), values.data(), 1);
   if (connection_ == nullptr) return Status::Error("PostgreSQL: no memory for a connection");
   PostgresPollingStatusType step = PGRES_POLLING_WRITING;
   while (PQstatus(connection_) != CONNECTION_BAD) {
-    if (Status waited = Wait(step == PGRES_POLLING_READING ? POLLIN : POLLOUT, end); !waited.ok()) return waited;
+    if (Status waited = Wait(step == PGRES_POLLING_READING ? POLLIN : POLLOUT, end); !waited.ok())
+      return host.name.empty() ? waited : Status::Error(waited.message() + " from " + host.name + ":" + host.port);
     step = PQconnectPoll(connection_);
     if (step == PGRES_POLLING_OK) {
       PQsetnonblocking(connection_, 1);
@@ -123,6 +177,7 @@ void PostgresSession::Queue(const PostgresStatement& statement, PostgresValues v
 Result<std::vector<PostgresRows>> PostgresSession::Run(Duration patience) {
   const TimePoint end = Clock::System().Now() + patience;
   error_code_.clear();
+  timed_out_ = false;
   const std::vector<Queued> queued = std::exchange(queued_, {});
   if (!connected()) return Lost("not connected");
   if (PQpipelineStatus(connection_) == PQ_PIPELINE_OFF && PQenterPipelineMode(connection_) == 0)
@@ -215,11 +270,12 @@ Result<std::vector<std::string>> PostgresSession::TakeNotifications() {
   return payloads;
 }
 
-// "canceling wait for synchronous replication" is all that a server says of a COMMIT that is on no standby.
+// A warning of this function is all that a server says of a COMMIT that is on no standby. Its words depend on the
+// language, and its code is that of any warning (01000).
 void PostgresSession::OnNotice(void* session, const pg_result* notice) {
-  const char* code = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
-  const std::string_view cause = code != nullptr ? code : "";
-  if (cause == "57014" || cause == "57P01") static_cast<PostgresSession*>(session)->unreplicated_ = true;
+  const char* source = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+  if (source != nullptr && std::string_view(source) == "SyncRepWaitForLSN")
+    static_cast<PostgresSession*>(session)->unreplicated_ = true;
 }
 
 }  // namespace weir

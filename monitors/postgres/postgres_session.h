@@ -29,16 +29,25 @@ struct PostgresStatement {
   const char* sql;
 };
 
+// Where a server is, each as libpq has it.
+struct PostgresHost {
+  std::string name;
+  std::string address;
+  std::string port;
+};
+
 class PostgresSession {
  public:
   using Row = std::vector<std::optional<std::string>>;  // nothing: NULL
 
-  // `conninfo` as libpq has it: pairs of key=value, or postgres://…; of several hosts the first that will do.
+  // `conninfo` as libpq has it: pairs of key=value, or postgres://…; of several hosts the one that
+  // did last, or the next that will do.
   explicit PostgresSession(std::string conninfo) : conninfo_(std::move(conninfo)) {}
   ~PostgresSession() { Close(); }
   PostgresSession(const PostgresSession&) = delete;
   PostgresSession& operator=(const PostgresSession&) = delete;
 
+  // Of several hosts none is waited for so long that nothing is left for the others: one that is gone refuses nothing.
   // A name that has to be looked up first may take longer.
   Status Connect(Duration patience);
   bool connected() const { return connection_ != nullptr; }
@@ -53,6 +62,8 @@ class PostgresSession {
   Result<std::vector<PostgresRows>> Run(Duration patience);
   // Of the error that was returned last, as the SQL standard numbers them: "40001"; empty: the connection was lost.
   const std::string& error_code() const { return error_code_; }
+  // It was lost because the last answer did not come in time; it may yet be done.
+  bool timed_out() const { return timed_out_; }
   // To wait for, where somebody was asked to LISTEN.
   int socket() const;
   // What was notified by now, without waiting.
@@ -71,6 +82,7 @@ class PostgresSession {
     PostgresValues values;
   };
 
+  Status ConnectTo(const PostgresHost& host, TimePoint end);
   Status Wait(short events, TimePoint end);
   Status Finish(TimePoint end);
   Result<Answer> Receive(TimePoint end);
@@ -81,10 +93,12 @@ class PostgresSession {
   static void OnNotice(void* session, const pg_result* notice);
 
   const std::string conninfo_;
+  size_t last_host_ = 0;  // that would do
   std::vector<Queued> queued_;
   std::set<const PostgresStatement*> prepared_;
   std::string error_code_;
   bool unreplicated_ = false;
+  bool timed_out_ = false;
   pg_conn* connection_ = nullptr;
 };
 

@@ -18,10 +18,11 @@ class BusWire {
  public:
   virtual ~BusWire() = default;
 
-  // Made anew where there was a connection. After an error of the others there is none.
+  // Made anew where there was a connection.
   virtual Status Connect(Duration patience) = 0;
-  // Readable where something may have come.
+  // Readable where something may have come. -1: there is no connection, as after most errors.
   virtual int socket() const = 0;
+  // After an error on a connection that is still there, these messages alone would not do.
   virtual Status Send(std::span<const std::string> messages, Duration patience) = 0;
   // What has come, without waiting.
   virtual Status Receive(const std::function<void(std::string_view message)>& on_message) = 0;

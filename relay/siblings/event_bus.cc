@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "config/text/hex.h"
+#include "relay/store/event_store.h"
 
 namespace weir {
 namespace {
@@ -17,9 +20,11 @@ namespace {
 // A message: who sent it, what it is, and an event's JSON.
 constexpr char kWakes = 'w';
 constexpr char kIsEvent = 'e';
+constexpr char kProbes = 'p';  // it comes back to who sent it; nothing to others
 constexpr size_t kSenderBytes = 16;
 
 constexpr std::chrono::milliseconds kConnectEvery{1000};  // until it connects again
+constexpr std::chrono::seconds kLongestSilence{10};
 constexpr size_t kSentAtOnce = 256;
 
 std::string NewSender() {
@@ -36,6 +41,7 @@ EventBus::EventBus(std::unique_ptr<BusWire> wire, BusListener listener, Duration
       patience_(patience),
       sender_(NewSender()),
       wake_up_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (wake_up_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -91,30 +97,43 @@ BusStats EventBus::Stats() const {
 }
 
 void EventBus::Run() {
-  Status status = wire_->Connect(patience_);
-  NoteStatus(status);
-  while (SleepUntilThereIsWork()) {
-    if (failed_) {
-      status = wire_->Connect(patience_);
-      // What came meanwhile is in the store.
-      if (status.ok()) listener_.on_wake();
-    } else {
-      status = SendAll();
-      if (status.ok()) status = ReceiveAll();
-    }
-    NoteStatus(status);
-  }
+  do {
+    const Result<bool> stepped = FaultsAsErrors<bool>([this]() -> Result<bool> {
+      if (Status done = Step(); !done.ok()) return done;
+      return true;
+    });
+    NoteStatus(stepped.status());
+  } while (SleepUntilThereIsWork());
   if (!failed_) (void)SendAll();
+}
+
+Status EventBus::Step() {
+  if (failed_ || wire_->socket() < 0) {
+    if (Status connected = wire_->Connect(patience_); !connected.ok()) return connected;
+    heard_at_ = Clock::System().Now();
+    probed_at_.reset();
+    // What came meanwhile is in the store.
+    listener_.on_wake();
+  }
+  if (Status sent = SendAll(); !sent.ok()) return sent;
+  if (Status received = ReceiveAll(); !received.ok()) return received;
+  const TimePoint now = Clock::System().Now();
+  if (probed_at_ && now - *probed_at_ >= patience_) return Status::Error("what is sent does not come back");
+  if (probed_at_ || now - heard_at_ < kLongestSilence) return {};
+  probed_at_ = now;
+  return wire_->Send(std::array{sender_ + kProbes}, patience_);
 }
 
 // False: it is to stop.
 bool EventBus::SleepUntilThereIsWork() {
   std::array<pollfd, 2> sockets{pollfd{.fd = wake_up_, .events = POLLIN, .revents = 0},
                                 pollfd{.fd = failed_ ? -1 : wire_->socket(), .events = POLLIN, .revents = 0}};
-  const TimePoint until = Clock::System().Now() + kConnectEvery;
+  const TimePoint until = failed_      ? Clock::System().Now() + kConnectEvery
+                          : probed_at_ ? *probed_at_ + patience_
+                                       : heard_at_ + kLongestSilence;
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::System().Now());
-    (void)poll(sockets.data(), sockets.size(), failed_ ? std::max(0, static_cast<int>(left.count())) : -1);
+    (void)poll(sockets.data(), sockets.size(), std::max(0, static_cast<int>(left.count())));
     uint64_t count = 0;
     (void)!read(wake_up_, &count, sizeof(count));
     const std::lock_guard lock(mutex_);
@@ -140,9 +159,15 @@ Status EventBus::SendAll() {
     }
     if (messages.empty()) return {};
     const Status sent = wire_->Send(messages, patience_);
-    const std::lock_guard lock(mutex_);
-    (sent.ok() ? stats_.sent : stats_.lost) += events;
-    if (!sent.ok()) return sent;
+    {
+      const std::lock_guard lock(mutex_);
+      (sent.ok() ? stats_.sent : stats_.lost) += events;
+    }
+    if (sent.ok()) continue;
+    if (wire_->socket() < 0) return sent;
+    if (!std::exchange(said_refused_, true))
+      spdlog::warn("{} ephemeral events are not sent to other relays by {}: {}; this is said once, and counted", events,
+                   wire_->name(), sent.message());
   }
 }
 
@@ -150,6 +175,8 @@ Status EventBus::ReceiveAll() {
   bool wakes = false;
   uint64_t events = 0;
   const Status received = wire_->Receive([&](std::string_view message) {
+    heard_at_ = Clock::System().Now();
+    probed_at_.reset();
     if (message.size() <= kSenderBytes || message.starts_with(sender_)) return;
     if (message[kSenderBytes] == kWakes) wakes = true;
     if (message[kSenderBytes] != kIsEvent) return;

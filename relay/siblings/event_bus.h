@@ -6,7 +6,8 @@
 //   bus.Share(json);     // the others have it
 //
 // Nothing is kept: who is away misses it, and looks at the store from time to time anyway. What waits to be sent is
-// bounded in bytes.
+// bounded in bytes. Where nothing comes for ten seconds, the bus sends a message to itself: a connection whose other
+// end is gone does not say so.
 //
 // Threads: Wake, Share and Stats from any thread. The listener is called on the bus's own.
 #pragma once
@@ -16,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -43,6 +45,7 @@ class EventBus {
  public:
   static constexpr uint64_t kMostWaitingBytes = uint64_t{8} << 20;
 
+  // Throws std::system_error where the process has no descriptor left.
   EventBus(std::unique_ptr<BusWire> wire, BusListener listener, Duration patience);
   ~EventBus();
 
@@ -52,6 +55,7 @@ class EventBus {
 
  private:
   void Run();
+  Status Step();
   bool SleepUntilThereIsWork();
   Status SendAll();
   Status ReceiveAll();
@@ -72,8 +76,11 @@ class EventBus {
   BusStats stats_;
   bool said_too_large_ = false;
 
-  bool failed_ = false;  // the thread's
-  std::thread thread_;   // last: it uses the others
+  bool failed_ = false;  // the thread's, as those that follow
+  bool said_refused_ = false;
+  TimePoint heard_at_{};
+  std::optional<TimePoint> probed_at_;  // and nothing has come since
+  std::thread thread_;                  // last: it uses the others
 };
 
 }  // namespace weir

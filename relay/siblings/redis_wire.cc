@@ -84,10 +84,9 @@ Status RedisWire::Send(std::span<const std::string> messages, Duration patience)
 
 Status RedisWire::Receive(const std::function<void(std::string_view message)>& on_message) {
   if (subscribed_ == nullptr) return Lost("not connected");
-  // It would wait where there is nothing to read.
+  // It would wait where there is nothing to read. What came with the answer to SUBSCRIBE is read already.
   pollfd socket{.fd = subscribed_->fd, .events = POLLIN, .revents = 0};
-  if (poll(&socket, 1, 0) == 0) return {};
-  if (redisBufferRead(subscribed_.get()) != REDIS_OK) return Lost(subscribed_->errstr);
+  if (poll(&socket, 1, 0) != 0 && redisBufferRead(subscribed_.get()) != REDIS_OK) return Lost(subscribed_->errstr);
   for (;;) {
     void* next = nullptr;
     if (redisGetReplyFromReader(subscribed_.get(), &next) != REDIS_OK) return Lost(subscribed_->errstr);

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "config/settings.h"
@@ -16,6 +17,9 @@ constexpr std::string_view kByDatabase = "notify";
 // Between looks at the store that nobody asked for.
 constexpr std::chrono::milliseconds kLookEvery{250};
 constexpr std::chrono::seconds kSizesLast{10};
+constexpr size_t kEphemeralAtOnce = 256;
+constexpr uint64_t kEphemeralBytesAtOnce = uint64_t{1} << 20;
+constexpr std::chrono::seconds kBusPatience{3};
 
 std::unique_ptr<BusWire> MakeWire(const PostgresStore& store, const SiblingsSettings& settings) {
   if (settings.bus == kByDatabase) return std::make_unique<NotifyWire>(store.NewSession());
@@ -41,7 +45,9 @@ Result<std::unique_ptr<Siblings>> Siblings::Find(PostgresStore& store, const Sib
                                                  SiblingsListener listener) {
   Result<Moment> now = store.Now();
   if (!now.ok()) return now.status();
-  return std::unique_ptr<Siblings>(new Siblings(store, std::move(now).value(), settings, std::move(listener)));
+  return FaultsAsErrors<std::unique_ptr<Siblings>>([&]() -> Result<std::unique_ptr<Siblings>> {
+    return std::unique_ptr<Siblings>(new Siblings(store, std::move(now).value(), settings, std::move(listener)));
+  });
 }
 
 Siblings::Siblings(PostgresStore& store, Moment since, const SiblingsSettings& settings, SiblingsListener listener)
@@ -53,7 +59,8 @@ Siblings::Siblings(PostgresStore& store, Moment since, const SiblingsSettings& s
     inbox_->changed.notify_all();
   };
   from_bus.on_event = [this](std::string_view json) { OnEvent(json); };
-  bus_ = std::make_unique<EventBus>(MakeWire(store, settings), std::move(from_bus), store.options().settings.timeout);
+  bus_ = std::make_unique<EventBus>(MakeWire(store, settings), std::move(from_bus),
+                                    std::min<Duration>(store.options().settings.timeout, kBusPatience));
   store_.OnSaved([this] { bus_->Wake(); });
   thread_ = std::thread([this] { Run(); });
 }
@@ -96,21 +103,38 @@ void Siblings::OnEvent(std::string_view json) {
 }
 
 void Siblings::Run() {
-  for (;;) {
-    std::vector<std::string> ephemeral;
-    {
-      std::unique_lock lock(inbox_->mutex);
-      inbox_->changed.wait_for(lock, news_.more() ? std::chrono::milliseconds(0) : kLookEvery,
-                               [this] { return inbox_->stopping || inbox_->is_woken || !inbox_->ephemeral.empty(); });
-      if (inbox_->stopping) return;
-      inbox_->is_woken = false;
-      ephemeral = std::exchange(inbox_->ephemeral, {});
-      inbox_->ephemeral_bytes = 0;
-    }
-    if (!ephemeral.empty()) Deliver(ReadEphemeral(ephemeral));
-    ReadStored();
-    ReadSizes();
+  while (SleepUntilThereIsNews()) {
+    const Result<bool> read = FaultsAsErrors<bool>([this]() -> Result<bool> {
+      Deliver(ReadEphemeral(TakeEphemeral()));
+      if (Status stored = ReadStored(); !stored.ok()) return stored;
+      return true;
+    });
+    NoteStatus(read.status());
+    if (read.ok()) ReadSizes();
   }
+}
+
+// False: it is to stop.
+bool Siblings::SleepUntilThereIsNews() {
+  std::unique_lock lock(inbox_->mutex);
+  inbox_->changed.wait_for(lock, news_.more() ? std::chrono::milliseconds(0) : kLookEvery,
+                           [this] { return inbox_->stopping || inbox_->is_woken || !inbox_->ephemeral.empty(); });
+  inbox_->is_woken = false;
+  return !inbox_->stopping;
+}
+
+// A piece, lest what is stored wait for as many signatures as strangers like.
+std::vector<std::string> Siblings::TakeEphemeral() {
+  const std::lock_guard lock(inbox_->mutex);
+  std::vector<std::string> taken;
+  uint64_t bytes = 0;
+  while (!inbox_->ephemeral.empty() && taken.size() < kEphemeralAtOnce && bytes < kEphemeralBytesAtOnce) {
+    bytes += inbox_->ephemeral.front().size();
+    taken.push_back(std::move(inbox_->ephemeral.front()));
+    inbox_->ephemeral.pop_front();
+  }
+  inbox_->ephemeral_bytes -= bytes;
+  return taken;
 }
 
 // Whoever may write to the bus is not therefore whoever he says.
@@ -126,14 +150,19 @@ std::vector<SharedEvent> Siblings::ReadEphemeral(const std::vector<std::string>&
   return events;
 }
 
-void Siblings::ReadStored() {
+Status Siblings::ReadStored() {
   Result<std::vector<SharedEvent>> events = news_.Read(listener_.has_subscribers);
-  NoteStatus(events.status());
-  if (!events.ok()) return;
+  if (!events.ok()) return events.status();
+  if (news_.name_is_taken() && !std::exchange(said_name_is_taken_, true))
+    spdlog::error(
+        "another process saves as \"{}\" since; this relay saves nothing any more; give every relay a "
+        "WEIR_ORIGIN of its own, and start this one again",
+        store_.origin().name);
   const size_t count = events.value().size();
   Deliver(std::move(events).value());
   const std::lock_guard lock(inbox_->mutex);
   inbox_->stats.events += count;
+  return {};
 }
 
 void Siblings::Deliver(std::vector<SharedEvent> events) {
@@ -153,9 +182,10 @@ void Siblings::Deliver(std::vector<SharedEvent> events) {
 
 void Siblings::ReadSizes() {
   const TimePoint now = Clock::System().Now();
-  if (failed_ || now - sized_at_ < kSizesLast) return;
+  if (now - sized_at_ < kSizesLast) return;
   sized_at_ = now;
-  NoteStatus(store_.ReadSizes());
+  // Without an answer the next reading of news finds the connection lost, and says so.
+  (void)news_.ReadSizes();
 }
 
 void Siblings::NoteStatus(const Status& status) {

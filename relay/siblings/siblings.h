@@ -11,6 +11,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -66,15 +67,18 @@ class Siblings {
     bool stopping = false;
     bool is_woken = false;
     bool delivers = false;
-    std::vector<std::string> ephemeral;
+    std::deque<std::string> ephemeral;
     uint64_t ephemeral_bytes = 0;
     SiblingsStats stats;
   };
 
+  // As EventBus.
   Siblings(PostgresStore& store, Moment since, const SiblingsSettings& settings, SiblingsListener listener);
   void Run();
+  bool SleepUntilThereIsNews();
+  std::vector<std::string> TakeEphemeral();
   std::vector<SharedEvent> ReadEphemeral(const std::vector<std::string>& jsons);
-  void ReadStored();
+  Status ReadStored();
   void ReadSizes();
   void Deliver(std::vector<SharedEvent> events);
   void OnEvent(std::string_view json);
@@ -87,6 +91,7 @@ class Siblings {
   EventParser parser_;
   TimePoint sized_at_{};
   bool failed_ = false;
+  bool said_name_is_taken_ = false;
   std::unique_ptr<EventBus> bus_;
   std::thread thread_;  // last: it uses the others
 };

@@ -62,6 +62,7 @@ class PostgresStorage final : public Storage {
     const StorageSettings& settings = options.settings;
     PostgresStoreOptions store{.conninfo = settings.store, .settings = settings.postgres, .own_urls = options.own_urls};
     if (store.settings.origin.empty()) store.settings.origin = OriginOf(options);
+    if (options.for_import) store.settings.origin += "/import";  // beside a relay that has the name
     store.is_history = options.for_import;
     Result<std::unique_ptr<PostgresStore>> opened = PostgresStore::Open(store);
     if (!opened.ok()) return opened.status();
@@ -94,7 +95,7 @@ class PostgresStorage final : public Storage {
   PostgresStorage(std::unique_ptr<PostgresStore> store, const StorageSettings& settings, uint64_t target_bytes)
       : store_(std::move(store)),
         target_bytes_(target_bytes),
-        monitor_(store_->options().conninfo, target_bytes, MonitorOf(settings)),
+        monitor_(store_->conninfo(), target_bytes, MonitorOf(settings)),
         limiter_(monitor_, settings.limiter),
         siblings_settings_(settings.siblings) {
     monitor_.Start();
@@ -115,9 +116,7 @@ class PostgresStorage final : public Storage {
     std::array<char, 256> host{};
     if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
     const size_t port = options.address.rfind(':');
-    return std::string(host.data()) + (options.for_import || port == options.address.npos
-                                           ? std::string(options.for_import ? "/import" : "")
-                                           : options.address.substr(port));
+    return std::string(host.data()) + (port == options.address.npos ? "" : options.address.substr(port));
   }
 
   const std::unique_ptr<PostgresStore> store_;
@@ -148,10 +147,14 @@ void Declare(SettingTable& table, StorageSettings& s) {
   Declare(table, s.postgres_monitor);
 }
 
+Status CheckStore(std::string_view store) {
+  if (store == kRocksDb || IsPostgres(store)) return {};
+  return Status::Error("WEIR_STORE=" + Printable(StoreName(store)) +
+                       ": neither rocksdb nor an address that begins with postgres://");
+}
+
 Status Check(const StorageSettings& s) {
-  if (!IsEmbedded(s) && !IsPostgres(s.store))
-    return Status::Error("WEIR_STORE=" + Printable(StoreName(s.store)) +
-                         ": neither rocksdb nor an address that begins with postgres://");
+  if (Status known = CheckStore(s.store); !known.ok()) return known;
   if (Status checked = Check(s.siblings); !checked.ok()) return checked;
   return Check(s.limiter);
 }
@@ -169,10 +172,11 @@ std::string StoreName(std::string_view store) {
     name.append(store.substr(0, std::min(colon, at))).append(colon < at ? ":***@" : "@");
     store.remove_prefix(at + 1);
   }
-  const size_t password = store.find("password=");
-  if (password == store.npos) return name.append(store);
-  const size_t end = std::min(store.find('&', password), store.size());
-  return name.append(store.substr(0, password)).append("password=***").append(store.substr(end));
+  for (size_t at_password = store.find("password="); at_password != store.npos; at_password = store.find("password=")) {
+    name.append(store.substr(0, at_password)).append("password=***");
+    store.remove_prefix(std::min(store.find('&', at_password), store.size()));
+  }
+  return name.append(store);
 }
 
 Result<std::unique_ptr<Storage>> Storage::Open(const StorageOptions& options) {

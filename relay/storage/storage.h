@@ -34,6 +34,7 @@ struct StorageSettings {
 };
 void Declare(SettingTable& table, StorageSettings& settings);
 Status Check(const StorageSettings& settings);
+Status CheckStore(std::string_view store);
 
 // In the data directory, rather than with a server that others reach too.
 bool IsEmbedded(const StorageSettings& settings);

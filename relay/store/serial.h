@@ -24,22 +24,22 @@ class Moment {
   bool Has(Serial serial) const { return serial.number <= NumberOf(serial.origin); }
   // The last of this origin; 0: none.
   uint64_t NumberOf(uint32_t origin) const {
-    const auto found = std::ranges::find(last_, origin, &Serial::origin);
-    return found == last_.end() ? 0 : found->number;
+    const auto found = std::ranges::lower_bound(last_, origin, {}, &Serial::origin);
+    return found == last_.end() || found->origin != origin ? 0 : found->number;
   }
   // Whether all is in this one that is in the other.
   bool Covers(const Moment& other) const {
     return std::ranges::all_of(other.last_, [this](Serial serial) { return Has(serial); });
   }
   void Advance(Serial to) {
-    const auto found = std::ranges::find(last_, to.origin, &Serial::origin);
-    if (found == last_.end()) {
-      last_.push_back(to);
+    const auto found = std::ranges::lower_bound(last_, to.origin, {}, &Serial::origin);
+    if (found == last_.end() || found->origin != to.origin) {
+      last_.insert(found, to);
     } else {
       found->number = std::max(found->number, to.number);
     }
   }
-  // One of each origin.
+  // One of each origin, in their order.
   const std::vector<Serial>& last() const { return last_; }
 
  private:

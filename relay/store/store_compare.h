@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "config/status.h"
@@ -18,6 +19,8 @@ struct CompareOptions {
   size_t examples = 5;  // of each kind of difference
   // What only it has is no difference, but counted: the second is a copy that others write to.
   bool second_may_have_more = false;
+  // Then, whether it has this event no more for a reason that it knows, which is counted as more; empty: it never has.
+  std::function<Result<bool>(EventView event)> second_let_go;
 };
 
 // Walks through both at once. Findings: what is only in the one, only in the other, and what differs, each with

@@ -1,97 +1,18 @@
 #include "relay/store/postgres/postgres_edit.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+
+#include "relay/store/postgres/postgres_edit_statements.h"
 
 namespace weir {
 namespace {
 
 using Type = PostgresArray::Type;
 
-constexpr PostgresStatement kBegin{"begin", "BEGIN ISOLATION LEVEL READ COMMITTED"};
-constexpr PostgresStatement kCommit{"commit", "COMMIT"};
-constexpr PostgresStatement kRollback{"rollback", "ROLLBACK"};
-constexpr PostgresStatement kLockOrigin{"lock_origin",
-                                        "SELECT serial, owner FROM weir_origins WHERE origin = $1::int FOR UPDATE"};
-constexpr PostgresStatement kLockOrigins{"lock_origins", "SELECT origin FROM weir_origins ORDER BY origin FOR UPDATE"};
-constexpr PostgresStatement kCount{
-    "count", "UPDATE weir_origins SET serial = $2::bigint, events = events + $3::bigint WHERE origin = $1::int"};
-
-constexpr PostgresStatement kFindIds{"find_ids", "SELECT id FROM weir_events WHERE id = ANY($1::bytea[])"};
-constexpr PostgresStatement kFindMarks{"find_marks",
-                                       "SELECT m.id, m.author FROM unnest($1::bytea[], $2::bytea[]) AS k (id, author)"
-                                       " JOIN weir_deleted m ON m.id = k.id AND m.author = k.author"};
-constexpr PostgresStatement kFindAddresses{"find_addresses",
-                                           "SELECT address, id FROM weir_addresses WHERE address = ANY($1::bytea[])"};
-constexpr PostgresStatement kFindAddressMarks{
-    "find_address_marks", "SELECT address, until FROM weir_deleted_addresses WHERE address = ANY($1::bytea[])"};
-constexpr PostgresStatement kFindVanished{
-    "find_vanished", "SELECT author, until, request, owed::int FROM weir_vanished WHERE author = ANY($1::bytea[])"};
-constexpr PostgresStatement kReadRecords{"read_records",
-                                         "SELECT id, record FROM weir_events WHERE id = ANY($1::bytea[])"};
-
-constexpr PostgresStatement kAddEvents{
-    "add_events",
-    "INSERT INTO weir_events (id, origin, serial, pubkey, kind, created_at, expiration, record)"
-    " SELECT id, $1::int, serial, pubkey, kind, created_at, expiration, record"
-    " FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::int[], $6::bigint[], $7::bigint[], $8::bytea[])"
-    " AS e (id, serial, pubkey, kind, created_at, expiration, record)"};
-constexpr PostgresStatement kAddTags{
-    "add_tags",
-    "INSERT INTO weir_tags (tag, kind, created_at, id)"
-    " SELECT tag, kind, created_at, id FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bytea[])"
-    " AS t (tag, kind, created_at, id)"};
-constexpr PostgresStatement kRemoveEvents{"remove_events", "DELETE FROM weir_events WHERE id = ANY($1::bytea[])"};
-constexpr PostgresStatement kRemoveTags{
-    "remove_tags",
-    "DELETE FROM weir_tags t USING unnest($1::bigint[], $2::int[], $3::bigint[], $4::bytea[])"
-    " AS k (tag, kind, created_at, id)"
-    " WHERE t.tag = k.tag AND t.kind = k.kind AND t.created_at = k.created_at AND t.id = k.id"};
-constexpr PostgresStatement kAddAddresses{
-    "add_addresses",
-    "INSERT INTO weir_addresses (address, id) SELECT address, id FROM unnest($1::bytea[], $2::bytea[])"
-    " AS n (address, id)"};
-constexpr PostgresStatement kReplaceAddresses{
-    "replace_addresses",
-    "UPDATE weir_addresses a SET id = n.id FROM unnest($1::bytea[], $2::bytea[], $3::bytea[])"
-    " AS n (address, expected, id) WHERE a.address = n.address AND a.id = n.expected"};
-constexpr PostgresStatement kRemoveAddresses{
-    "remove_addresses",
-    "DELETE FROM weir_addresses a USING unnest($1::bytea[], $2::bytea[]) AS g (address, expected)"
-    " WHERE a.address = g.address AND a.id = g.expected"};
-constexpr PostgresStatement kMarkDeleted{
-    "mark_deleted",
-    "INSERT INTO weir_deleted (id, author) SELECT id, author FROM unnest($1::bytea[], $2::bytea[]) AS m (id, author)"
-    " ON CONFLICT DO NOTHING"};
-constexpr PostgresStatement kMarkAddresses{
-    "mark_addresses",
-    "INSERT INTO weir_deleted_addresses AS d (address, until)"
-    " SELECT address, until FROM unnest($1::bytea[], $2::bigint[]) AS m (address, until)"
-    " ON CONFLICT (address) DO UPDATE SET until = greatest(d.until, excluded.until)"};
-constexpr PostgresStatement kMarkVanished{
-    "mark_vanished",
-    "INSERT INTO weir_vanished AS v (author, until, request, owed)"
-    " SELECT author, until, request, true FROM unnest($1::bytea[], $2::bigint[], $3::bytea[])"
-    " AS m (author, until, request)"
-    " ON CONFLICT (author) DO UPDATE SET until = greatest(v.until, excluded.until), request = excluded.request,"
-    " owed = true"};
-constexpr PostgresStatement kCopyVanished{
-    "copy_vanished",
-    "INSERT INTO weir_vanished AS v (author, until, request, owed)"
-    " SELECT author, until, ''::bytea, false FROM unnest($1::bytea[], $2::bigint[]) AS m (author, until)"
-    " ON CONFLICT (author) DO UPDATE SET until = greatest(v.until, excluded.until)"};
-constexpr PostgresStatement kSetNote{"set_note",
-                                     "INSERT INTO weir_meta (key, value) VALUES ($1::text, $2::text)"
-                                     " ON CONFLICT (key) DO UPDATE SET value = excluded.value"};
-constexpr PostgresStatement kEndVanishing{
-    "end_vanishing", "UPDATE weir_vanished SET owed = false WHERE author = $1::bytea AND until = $2::bigint"};
-
 constexpr size_t kTargetsAtOnce = 512;  // of deletions
-constexpr size_t kRecordsAtOnce = 32;   // of the largest they are two megabytes
-
-std::string_view AddressText(const Address& address) {
-  return {reinterpret_cast<const char*>(address.data()), address.size()};
-}
+constexpr size_t kRecordsAtOnce = 32;   // of the largest they are four megabytes
 
 Address AsAddress(std::string_view text) {
   Address address{};
@@ -135,10 +56,13 @@ void PostgresEdit::AskBegin() {
   for (int i = 0; alone_ && i < 2; ++i) Ask(kLockOrigins, {}, {});
   Ask(kLockOrigin, PostgresValues().Int32(static_cast<int32_t>(origin_.number)), [this](const PostgresRows& rows) {
     if (rows.size() != 1 || rows.Bytes(0, 1) != origin_.owner) {
-      refused_ = Status::Error("another process saves as \"" + origin_.name +
-                               "\" since; give every relay a WEIR_ORIGIN of its own, and restart this one");
+      refused_ =
+          Status::Error("another process saves as \"" + origin_.name +
+                        "\" since; give every relay and import a WEIR_ORIGIN of its own, and start this one again");
     } else {
-      last_serial_ = serial_before_ = static_cast<uint64_t>(rows.Int(0, 0));
+      serial_before_ = static_cast<uint64_t>(rows.Int(0, 0));
+      // A standby without the last ones may have been promoted. No number is given twice: others have come to it.
+      last_serial_ = std::max(serial_before_, origin_.serial);
     }
   });
 }
@@ -221,7 +145,7 @@ void PostgresEdit::AskIds(const std::vector<EventId>& ids) {
 void PostgresEdit::AskAddresses(const std::vector<Address>& addresses) {
   PostgresArray asked{Type::kBytes};
   for (const Address& address : addresses)
-    if (addresses_.try_emplace(address).second) asked.Add(AddressText(address));
+    if (!std::exchange(addresses_[address].looked_up, true)) asked.Add(AddressText(address));
   if (asked.empty()) return;
   Ask(kFindAddresses, PostgresValues().Array(asked), [this](const PostgresRows& rows) {
     for (size_t i = 0; i < rows.size(); ++i)
@@ -269,13 +193,13 @@ Result<std::optional<StoreEdit::Handle>> PostgresEdit::Find(const EventId& id) {
 }
 
 Result<std::optional<StoreEdit::Handle>> PostgresEdit::NewestOf(const Address& address) {
-  if (!addresses_.contains(address))
+  if (!addresses_[address].looked_up)
     if (Status found = LookUpTargets(nullptr, &address); !found.ok()) return found;
   return addresses_[address].newest;
 }
 
 Result<std::optional<uint64_t>> PostgresEdit::DeletedUntil(const Address& address) {
-  if (!addresses_.contains(address))
+  if (!addresses_[address].looked_up)
     if (Status found = LookUpTargets(nullptr, &address); !found.ok()) return found;
   return addresses_[address].deleted_until;
 }
@@ -310,185 +234,31 @@ void PostgresEdit::Remove(Handle handle, EventView event) {
   removed_ids_.Add(AsText(stored.id));
   removed_tags_.AddAllOf(event);
   removal_work_ += SavingWorkOf(event);
-  if (!HasAddress(event.kind())) return;
-  AddressState& state = addresses_[AddressOf(event)];
-  if (!state.newest) state.newest = handle;
-  if (state.newest == handle) state.changes = true;
-}
-
-void PostgresEdit::RemoveFound(const PostgresRows& ids_and_records) {
-  for (size_t i = 0; i < ids_and_records.size(); ++i) {
-    const Handle handle = HandleOf(AsBytes(ids_and_records.Bytes(i, 0)), true);
-    const std::string_view record = ids_and_records.Bytes(i, 1);
-    if (EventView::WellFormed(record)) Remove(handle, EventView(record));
+  if (HasAddress(event.kind())) {
+    AddressState& state = addresses_[AddressOf(event)];
+    if (!state.newest) state.newest = handle;
+    if (state.newest == handle) state.changes = true;
   }
 }
 
+size_t PostgresEdit::RemoveFound(const PostgresRows& ids_and_records, Work most,
+                                 const std::function<bool(EventView event)>& is_meant) {
+  for (size_t i = 0; i < ids_and_records.size(); ++i) {
+    if (i > 0 && removal_work_ >= most) return i;
+    const Handle handle = HandleOf(AsBytes(ids_and_records.Bytes(i, 0)), true);
+    const std::string_view record = ids_and_records.Bytes(i, 1);
+    if (!EventView::WellFormed(record)) continue;
+    if (!is_meant || is_meant(EventView(record))) Remove(handle, EventView(record));
+  }
+  return ids_and_records.size();
+}
+
 void PostgresEdit::Add(EventView event, uint64_t serial) {
-  events_.ids.Add(AsText(event.id()));
-  events_.serials.Add(static_cast<int64_t>(serial));
-  events_.pubkeys.Add(AsText(event.pubkey()));
-  events_.kinds.Add(int64_t{event.kind()});
-  events_.times.Add(SqlTime(event.created_at()));
-  event.expiration() == 0 ? events_.expirations.AddNull() : events_.expirations.Add(SqlTime(event.expiration()));
-  events_.records.Add(event.record());
-  tags_.AddAllOf(event);
+  added_.emplace_back(event, serial);
   if (!HasAddress(event.kind())) return;
   AddressState& state = addresses_[AddressOf(event)];
   state.next = event.id();
   state.changes = true;
-}
-
-void PostgresEdit::MarkDeleted(const EventId& id, const PublicKey& author) {
-  deleted_ids_.Add(AsText(id));
-  deleted_by_.Add(MarkedBy(author));
-}
-
-void PostgresEdit::MarkDeleted(const Address& address, uint64_t until) {
-  deleted_addresses_.Add(AddressText(address));
-  deleted_until_.Add(SqlTime(until));
-}
-
-// Several of one author in one edit: the last counts.
-void PostgresEdit::MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t) {
-  vanishing_[author] = {until, request.id()};
-}
-
-void PostgresEdit::Copy(Shelf shelf, const ShelfEntry& mark) {
-  AskBegin();
-  const std::string_view key = mark.key;
-  if (shelf == Shelf::kDeletedIds) {
-    deleted_ids_.Add(key.substr(0, sizeof(EventId)));
-    deleted_by_.Add(key.substr(sizeof(EventId)));
-    return;
-  }
-  const bool is_vanished = shelf == Shelf::kVanished;
-  (is_vanished ? vanished_ : deleted_addresses_).Add(key);
-  (is_vanished ? vanished_until_ : deleted_until_).Add(SqlTime(ReadNumber(mark.value.data(), mark.value.size())));
-}
-
-void PostgresEdit::SetNote(const std::string& name, const std::string& text) {
-  AskBegin();
-  Ask(kSetNote, PostgresValues().Bytes(name).Bytes(text), {});
-}
-
-void PostgresEdit::EndVanishing(const PublicKey& author, uint64_t until) {
-  Ask(kEndVanishing, PostgresValues().Bytes(AsText(author)).Int64(SqlTime(until)), {});
-}
-
-PostgresEdit::Take PostgresEdit::Expect(size_t rows) {
-  return [this, rows](const PostgresRows& changed) { conflict_ = conflict_ || changed.affected() != rows; };
-}
-
-void PostgresEdit::WriteAddresses() {
-  PostgresArray new_addresses{Type::kBytes};
-  PostgresArray new_versions{Type::kBytes};
-  PostgresArray addresses{Type::kBytes};
-  PostgresArray expected{Type::kBytes};
-  PostgresArray versions{Type::kBytes};
-  PostgresArray gone{Type::kBytes};
-  PostgresArray gone_versions{Type::kBytes};
-  for (const auto& [address, state] : addresses_) {
-    if (!state.changes) continue;
-    if (!state.newest) {
-      new_addresses.Add(AddressText(address));
-      new_versions.Add(AsText(*state.next));
-    } else if (state.next) {
-      addresses.Add(AddressText(address));
-      expected.Add(AsText(stored_[*state.newest].id));
-      versions.Add(AsText(*state.next));
-    } else {
-      gone.Add(AddressText(address));
-      gone_versions.Add(AsText(stored_[*state.newest].id));
-    }
-  }
-  if (!gone.empty()) Ask(kRemoveAddresses, PostgresValues().Array(gone).Array(gone_versions), {});
-  if (!addresses.empty())
-    Ask(kReplaceAddresses, PostgresValues().Array(addresses).Array(expected).Array(versions), Expect(addresses.size()));
-  if (!new_addresses.empty()) Ask(kAddAddresses, PostgresValues().Array(new_addresses).Array(new_versions), {});
-}
-
-void PostgresEdit::WriteMarks() {
-  if (!deleted_ids_.empty()) Ask(kMarkDeleted, PostgresValues().Array(deleted_ids_).Array(deleted_by_), {});
-  if (!deleted_addresses_.empty())
-    Ask(kMarkAddresses, PostgresValues().Array(deleted_addresses_).Array(deleted_until_), {});
-  if (!vanished_.empty()) Ask(kCopyVanished, PostgresValues().Array(vanished_).Array(vanished_until_), {});
-  if (vanishing_.empty()) return;
-  PostgresArray authors{Type::kBytes};
-  PostgresArray until{Type::kInt64};
-  PostgresArray requests{Type::kBytes};
-  for (const auto& [author, request] : vanishing_) {
-    authors.Add(AsText(author));
-    until.Add(SqlTime(request.first));
-    requests.Add(AsText(request.second));
-  }
-  Ask(kMarkVanished, PostgresValues().Array(authors).Array(until).Array(requests), {});
-}
-
-Status PostgresEdit::Commit() {
-  WriteAddresses();
-  WriteMarks();
-  if (!removed_ids_.empty()) {
-    if (!removed_tags_.ids.empty())
-      Ask(kRemoveTags,
-          PostgresValues()
-              .Array(removed_tags_.tags)
-              .Array(removed_tags_.kinds)
-              .Array(removed_tags_.times)
-              .Array(removed_tags_.ids),
-          {});
-    Ask(kRemoveEvents, PostgresValues().Array(removed_ids_),
-        [this](const PostgresRows& rows) { removed_ = rows.affected(); });
-  }
-  if (!events_.ids.empty()) {
-    Ask(kAddEvents,
-        PostgresValues()
-            .Int32(static_cast<int32_t>(origin_.number))
-            .Array(events_.ids)
-            .Array(events_.serials)
-            .Array(events_.pubkeys)
-            .Array(events_.kinds)
-            .Array(events_.times)
-            .Array(events_.expirations)
-            .Array(events_.records),
-        {});
-    if (!tags_.ids.empty())
-      Ask(kAddTags, PostgresValues().Array(tags_.tags).Array(tags_.kinds).Array(tags_.times).Array(tags_.ids), {});
-  }
-  if (takes_.empty()) {
-    Rollback();
-    return {};
-  }
-  if (Status written = AskAll(); !written.ok()) return written;
-  if (conflict_) return Status::Error("PostgreSQL: another relay saved the same at the same time, again and again");
-  const auto more = static_cast<int64_t>(added()) - static_cast<int64_t>(removed_);
-  Ask(kCount,
-      PostgresValues()
-          .Int32(static_cast<int32_t>(origin_.number))
-          .Int64(static_cast<int64_t>(last_serial_))
-          .Int64(more),
-      {});
-  Ask(kCommit, {}, {});
-  has_written_ = true;
-  if (Status committed = AskAll(); !committed.ok()) return committed;
-  begun_ = false;
-  if (!session_.TakeUnreplicated()) return {};
-  return Status::Error(
-      "PostgreSQL: the server did not wait for its standbys; what was written is on the primary alone");
-}
-
-void PostgresEdit::Rollback() {
-  takes_.clear();
-  if (!begun_ || !session_.connected()) return;
-  begun_ = false;
-  Ask(kRollback, {}, {});
-  refused_ = {};
-  if (!AskAll().ok()) session_.Close();
-}
-
-bool PostgresEdit::MayTryAgain() const {
-  const std::string& code = session_.error_code();
-  return conflict_ || code == "40001" || code == "40P01" || code == "23505";
 }
 
 }  // namespace weir

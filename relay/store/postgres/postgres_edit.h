@@ -18,37 +18,12 @@
 
 #include "monitors/postgres/postgres_session.h"
 #include "relay/store/event_store.h"
+#include "relay/store/postgres/postgres_columns.h"
 #include "relay/store/postgres/schema.h"
 #include "relay/store/store_edit.h"
 #include "relay/store/store_walk.h"
 
 namespace weir {
-
-// Rows of one table, a column an array.
-struct TagRows {
-  PostgresArray tags{PostgresArray::Type::kInt64};
-  PostgresArray kinds{PostgresArray::Type::kInt32};
-  PostgresArray times{PostgresArray::Type::kInt64};
-  PostgresArray ids{PostgresArray::Type::kBytes};
-
-  void AddAllOf(EventView event);
-};
-
-// What a tag is found by.
-int64_t TagNumber(char letter, std::string_view value);
-// As the database has it, where times have a sign.
-inline int64_t SqlTime(uint64_t seconds) { return static_cast<int64_t>(std::min<uint64_t>(seconds, INT64_MAX)); }
-inline std::string_view AsText(const Bytes32& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-inline Bytes32 AsBytes(std::string_view text) {
-  Bytes32 bytes{};
-  std::memcpy(bytes.data(), text.data(), std::min(text.size(), bytes.size()));
-  return bytes;
-}
-
-// Of whom a deletion mark is.
-inline std::string_view MarkedBy(const PublicKey& author) { return AsText(author).substr(0, 16); }
 
 class PostgresEdit final : public StoreEdit {
  public:
@@ -78,8 +53,10 @@ class PostgresEdit final : public StoreEdit {
 
   // A mark as another store has it. Who vanished there is gone already.
   void Copy(Shelf shelf, const ShelfEntry& mark);
-  // Of events that were found otherwise, all read.
-  void RemoveFound(const PostgresRows& ids_and_records);
+  // Of events that were found otherwise, all read: those that are meant, and as many as this work allows, one at least.
+  // Returns how many it has looked at.
+  size_t RemoveFound(const PostgresRows& ids_and_records, Work most,
+                     const std::function<bool(EventView event)>& is_meant = {});
   void SetNote(const std::string& name, const std::string& text);
   // Nothing is owed any more to who vanished until then.
   void EndVanishing(const PublicKey& author, uint64_t until);
@@ -93,7 +70,7 @@ class PostgresEdit final : public StoreEdit {
   bool has_written() const { return has_written_; }
 
   uint64_t removed() const { return removed_; }
-  uint64_t added() const { return events_.ids.size(); }
+  uint64_t added() const { return added_.size(); }
   uint64_t serial_before() const { return serial_before_; }
   uint64_t last_serial() const { return last_serial_; }
 
@@ -106,6 +83,7 @@ class PostgresEdit final : public StoreEdit {
     std::optional<std::string> record;  // read; empty: it is gone
   };
   struct AddressState {
+    bool looked_up = false;
     std::optional<Handle> newest;
     std::optional<uint64_t> deleted_until;
     std::optional<EventId> next;  // the version that it has after this edit
@@ -119,16 +97,6 @@ class PostgresEdit final : public StoreEdit {
       return hash;
     }
   };
-  struct EventRows {
-    PostgresArray ids{PostgresArray::Type::kBytes};
-    PostgresArray serials{PostgresArray::Type::kInt64};
-    PostgresArray pubkeys{PostgresArray::Type::kBytes};
-    PostgresArray kinds{PostgresArray::Type::kInt32};
-    PostgresArray times{PostgresArray::Type::kInt64};
-    PostgresArray expirations{PostgresArray::Type::kInt64};
-    PostgresArray records{PostgresArray::Type::kBytes};
-  };
-
   using Take = std::function<void(PostgresRows& rows)>;
   // Answers are taken in the order of the questions.
   void Ask(const PostgresStatement& statement, PostgresValues values, Take take);
@@ -141,6 +109,8 @@ class PostgresEdit final : public StoreEdit {
   Handle HandleOf(const EventId& id, bool is_wanted);
   void WriteAddresses();
   void WriteMarks();
+  void WriteRemovals();
+  void WriteEvents();
   // Changes as many rows as this, unless another relay was faster.
   Take Expect(size_t rows);
 
@@ -166,8 +136,7 @@ class PostgresEdit final : public StoreEdit {
 
   Work removal_work_ = 0;
   uint64_t removed_ = 0;
-  EventRows events_;
-  TagRows tags_;
+  std::vector<std::pair<EventView, uint64_t>> added_;  // with their serials
   TagRows removed_tags_;
   PostgresArray removed_ids_{PostgresArray::Type::kBytes};
   PostgresArray deleted_ids_{PostgresArray::Type::kBytes};

@@ -6,45 +6,66 @@
 namespace weir {
 namespace {
 
-constexpr PostgresStatement kHowFar{"how_far", "SELECT origin, serial, live::int FROM weir_origins ORDER BY origin"};
+constexpr PostgresStatement kHowFar{"how_far",
+                                    "SELECT origin, serial, live::int, owner FROM weir_origins"
+                                    " ORDER BY origin"};
 constexpr PostgresStatement kIsOwed{"is_owed", "SELECT 1 FROM weir_vanished WHERE owed LIMIT 1"};
+// At least one, and no more once they have so many bytes.
 constexpr PostgresStatement kNews{
     "news",
-    "SELECT serial, record FROM weir_events WHERE origin = $1::int AND serial > $2::bigint"
-    " ORDER BY serial LIMIT $3::bigint"};
-constexpr int64_t kAtOnce = 64;  // of each origin; of the largest events they are four megabytes
+    "SELECT serial, record FROM (SELECT serial, record, sum(octet_length(record)) OVER (ORDER BY serial"
+    " ROWS UNBOUNDED PRECEDING) - octet_length(record) AS before FROM weir_events"
+    " WHERE origin = $1::int AND serial > $2::bigint AND serial <= $3::bigint ORDER BY serial LIMIT $4::bigint) AS n"
+    " WHERE before < $5::bigint ORDER BY serial"};
+constexpr int64_t kAtOnce = 64;                     // of each origin
+constexpr int64_t kBytesAtOnce = int64_t{1} << 20;  // of all together; of each origin one event more
 
-// Returns the serial of the last.
-uint64_t TakeEvents(uint32_t origin, uint64_t until, const PostgresRows& rows, std::vector<SharedEvent>* events) {
-  uint64_t number = 0;
+// A server that stands still is tried again anyway; and who stops this waits for no more than a few of these.
+constexpr std::chrono::seconds kLongestPatience{3};
+
+struct Arrivals {
+  uint64_t last = 0;
+  bool is_all = false;
+};
+
+Arrivals TakeEvents(uint32_t origin, const PostgresRows& rows, int64_t most_bytes, std::vector<SharedEvent>* events) {
+  Arrivals arrivals;
+  int64_t bytes = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
-    number = static_cast<uint64_t>(rows.Int(i, 0));
+    arrivals.last = static_cast<uint64_t>(rows.Int(i, 0));
     const std::string_view record = rows.Bytes(i, 1);
-    if (number <= until && EventView::WellFormed(record))
-      events->push_back({Event(std::string(record)), {origin, number}});
+    bytes += static_cast<int64_t>(record.size());
+    if (EventView::WellFormed(record)) events->push_back({Event(std::string(record)), {origin, arrivals.last}});
   }
-  return number;
+  arrivals.is_all = rows.size() < static_cast<size_t>(kAtOnce) && bytes < most_bytes;
+  return arrivals;
 }
 
 }  // namespace
 
+PostgresNews::PostgresNews(PostgresStore& store, Moment since)
+    : store_(store),
+      session_(store.NewSession()),
+      patience_(std::min<Duration>(store.options().settings.timeout, kLongestPatience)),
+      since_(std::move(since)) {}
+
 Result<std::vector<SharedEvent>> PostgresNews::Read(const std::function<bool()>& anybody_listens) {
+  more_ = false;
   if (!session_->connected())
-    if (Status connected = store_.Connect(*session_); !connected.ok()) return connected;
-  const std::vector<PostgresStore::Range> unknown = store_.UnknownNews();
+    if (Status connected = store_.Connect(*session_, patience_); !connected.ok()) return connected;
+  const std::optional<PostgresStore::Range> unknown = store_.UnknownNews();
   Moment next;
   const Result<std::vector<Serial>> ahead = FindAhead(&next);
   if (!ahead.ok()) return ahead.status();
   Result<std::vector<SharedEvent>> events = std::vector<SharedEvent>();
-  more_ = false;
   if (anybody_listens()) {
     events = ReadArrivals(ahead.value(), unknown, &next);
     if (!events.ok()) return events;
   } else {
     for (const Serial& last : ahead.value()) next.Advance(last);
+    if (unknown) store_.LetGoOfUnknownNews(unknown->second);
   }
   since_ = std::move(next);
-  store_.LetGoOfUnknownNews(unknown.size());
   return events;
 }
 
@@ -53,15 +74,18 @@ Result<std::vector<SharedEvent>> PostgresNews::Read(const std::function<bool()>&
 Result<std::vector<Serial>> PostgresNews::FindAhead(Moment* next) {
   session_->Queue(kHowFar);
   session_->Queue(kIsOwed);
-  const Result<std::vector<PostgresRows>> answers = session_->Run(store_.options().settings.timeout);
+  const Result<std::vector<PostgresRows>> answers = session_->Run(patience_);
   if (!answers.ok()) return answers.status();
-  if (answers.value()[1].size() > 0) store_.OweVanishing();
+  store_.NoteOthersOwe(answers.value()[1].size() > 0);
   std::vector<Serial> ahead;
   const PostgresRows& origins = answers.value()[0];
+  const PostgresOrigin& own = store_.origin();
   for (size_t i = 0; i < origins.size(); ++i) {
     const Serial last{static_cast<uint32_t>(origins.Int(i, 0)), static_cast<uint64_t>(origins.Int(i, 1))};
     const bool is_live = origins.Int(i, 2) != 0;
-    if (is_live && last.origin != store_.origin().number && since_.NumberOf(last.origin) < last.number) {
+    const bool is_own = last.origin == own.number && origins.Bytes(i, 3) == own.owner;
+    if (last.origin == own.number) name_is_taken_ = !is_own;
+    if (is_live && !is_own && since_.NumberOf(last.origin) < last.number) {
       ahead.push_back(last);
     } else {
       next->Advance(last);
@@ -71,31 +95,35 @@ Result<std::vector<Serial>> PostgresNews::FindAhead(Moment* next) {
 }
 
 Result<std::vector<SharedEvent>> PostgresNews::ReadArrivals(const std::vector<Serial>& ahead,
-                                                            const std::vector<PostgresStore::Range>& unknown,
+                                                            const std::optional<PostgresStore::Range>& unknown,
                                                             Moment* next) {
-  const uint32_t own = store_.origin().number;
   std::vector<SharedEvent> events;
-  if (ahead.empty() && unknown.empty()) return events;
-  const auto ask = [this](uint32_t origin, uint64_t after, uint64_t most) {
+  if (ahead.empty() && !unknown) return events;
+  const int64_t most_bytes = kBytesAtOnce / static_cast<int64_t>(ahead.size() + (unknown ? 1 : 0));
+  const auto ask = [&](uint32_t origin, uint64_t after, uint64_t until) {
     session_->Queue(kNews, PostgresValues()
                                .Int32(static_cast<int32_t>(origin))
                                .Int64(static_cast<int64_t>(after))
-                               .Int64(static_cast<int64_t>(most)));
+                               .Int64(static_cast<int64_t>(until))
+                               .Int64(kAtOnce)
+                               .Int64(most_bytes));
   };
-  for (const Serial& last : ahead) ask(last.origin, since_.NumberOf(last.origin), kAtOnce);
-  for (const auto& [after, until] : unknown) ask(own, after, until - after);
-  const Result<std::vector<PostgresRows>> answers = session_->Run(store_.options().settings.timeout);
+  for (const Serial& last : ahead) ask(last.origin, since_.NumberOf(last.origin), last.number);
+  const uint32_t own = store_.origin().number;
+  if (unknown) ask(own, unknown->first, unknown->second);
+  const Result<std::vector<PostgresRows>> answers = session_->Run(patience_);
   if (!answers.ok()) return answers.status();
+  // What was removed since leaves gaps.
   for (size_t i = 0; i < ahead.size(); ++i) {
-    const PostgresRows& rows = answers.value()[i];
-    const uint64_t last = TakeEvents(ahead[i].origin, UINT64_MAX, rows, &events);
-    // What was removed since leaves gaps.
-    const bool is_all = rows.size() < static_cast<size_t>(kAtOnce);
-    next->Advance({ahead[i].origin, is_all ? std::max(last, ahead[i].number) : last});
-    more_ = more_ || !is_all;
+    const Arrivals arrivals = TakeEvents(ahead[i].origin, answers.value()[i], most_bytes, &events);
+    next->Advance({ahead[i].origin, arrivals.is_all ? ahead[i].number : arrivals.last});
+    more_ = more_ || !arrivals.is_all;
   }
-  for (size_t i = 0; i < unknown.size(); ++i)
-    TakeEvents(own, unknown[i].second, answers.value()[ahead.size() + i], &events);
+  if (unknown) {
+    const Arrivals arrivals = TakeEvents(own, answers.value()[ahead.size()], most_bytes, &events);
+    store_.LetGoOfUnknownNews(arrivals.is_all ? unknown->second : arrivals.last);
+    more_ = more_ || !arrivals.is_all;
+  }
   return events;
 }
 

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,24 +30,29 @@ struct SharedEvent {
 
 class PostgresNews {
  public:
-  PostgresNews(PostgresStore& store, Moment since)
-      : store_(store), session_(store.NewSession()), since_(std::move(since)) {}
+  PostgresNews(PostgresStore& store, Moment since);
 
   // Since the last call, of each origin in the order of arrival, and a bounded part of it. `anybody_listens` is asked
   // when it is known how far the others are: while nobody does, they are passed over.
   Result<std::vector<SharedEvent>> Read(const std::function<bool()>& anybody_listens);
   // There is more to be read now.
   bool more() const { return more_; }
+  // Another process saves under this relay's name. What it saves is news here.
+  bool name_is_taken() const { return name_is_taken_; }
+  // The store's, on this connection.
+  Status ReadSizes() { return store_.ReadSizes(*session_, patience_); }
 
  private:
   Result<std::vector<Serial>> FindAhead(Moment* next);
   Result<std::vector<SharedEvent>> ReadArrivals(const std::vector<Serial>& ahead,
-                                                const std::vector<PostgresStore::Range>& unknown, Moment* next);
+                                                const std::optional<PostgresStore::Range>& unknown, Moment* next);
 
   PostgresStore& store_;
   const std::unique_ptr<PostgresSession> session_;
+  const Duration patience_;
   Moment since_;
   bool more_ = false;
+  bool name_is_taken_ = false;
 };
 
 }  // namespace weir

@@ -6,18 +6,18 @@
 
 #include "relay/nostr/expiration.h"
 #include "relay/store/matching_work.h"
-#include "relay/store/postgres/postgres_edit.h"
+#include "relay/store/postgres/postgres_columns.h"
 
 namespace weir {
 namespace {
 
-constexpr PostgresStatement kMoment{"moment", "SELECT origin, serial FROM weir_origins"};
+constexpr PostgresStatement kMoment{"moment", "SELECT origin, serial FROM weir_origins ORDER BY origin"};
 constexpr PostgresStatement kRecords{"records",
                                      "SELECT id, origin, serial, record FROM weir_events WHERE id = ANY($1::bytea[])"};
 
 constexpr uint32_t kNoPart = UINT32_MAX;
 constexpr uint64_t kMostAtOnce = 64;  // candidates, and records that are read together
-// The first, whose size nobody knows: of the largest they are a megabyte.
+// The first, whose size nobody knows: of the largest they are two megabytes.
 constexpr uint64_t kFirstAtOnce = 16;
 // How far to look, when all limits are reached, for a match beyond them before it is taken for granted.
 constexpr uint64_t kLookAhead = 1000;  // visits
@@ -46,7 +46,7 @@ Result<Progress> PostgresQuery::Next(const Slice& slice, const OnMatch& on_match
 Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match) {
   work_end_ = work_ + std::clamp<Work>(slice.max_work, 1, INT64_MAX);
   bytes_ = 0;
-  if (Status begun = Begin(session); !begun.ok()) return begun;
+  if (const Result<Progress> begun = Begin(session); !begun.ok() || begun.value() == Progress::kMore) return begun;
   for (bool judged = false;;) {
     while (!found_.empty()) {
       if (bytes_ >= slice.max_bytes || (judged && UsedUp())) return Progress::kMore;
@@ -67,50 +67,51 @@ Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slic
   }
 }
 
-// What was stored at the moment is known before the first rows are: what comes between has a higher serial.
-Status PostgresQuery::Begin(PostgresSession& session) {
-  if (!has_begun_) {
-    session.Queue(kMoment);
-    std::vector<size_t> choosing;
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      Part& part = parts_[i];
-      part.scan = std::make_unique<PostgresScan>(part.filter);
-      if (part.scan->choices() == 0) part.done = true;
-      if (part.scan->choices() < 2) continue;
-      choosing.push_back(i);
-      part.scan->QueueChoice(session);
-    }
-    const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
-    if (!answers.ok()) return answers.status();
-    const PostgresRows& origins = answers.value()[0];
-    for (size_t i = 0; i < origins.size(); ++i)
-      moment_.Advance({static_cast<uint32_t>(origins.Int(i, 0)), static_cast<uint64_t>(origins.Int(i, 1))});
-    size_t next = 1;
-    for (const size_t i : choosing) {
-      const size_t choices = parts_[i].scan->choices();
-      parts_[i].scan->TakeChoice(answers.value(), next);
-      next += choices;
-      work_ += choices * kSeekWork;
-    }
-    for (Part& part : parts_)
-      if (!part.done) part.scan->Start(std::nullopt);
-    has_begun_ = true;
-  }
+// What was stored at the moment is known before the first rows are: what comes between has a higher serial. Many
+// filters may take several slices until each knows its index; those that do keep it.
+Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
+  const bool asks_moment = !has_begun_;
+  if (asks_moment) session.Queue(kMoment);
+  std::vector<Part*> choosing;
+  Progress progress = Progress::kDone;
   for (Part& part : parts_) {
     if (part.done || part.scan != nullptr) continue;
-    part.scan = std::make_unique<PostgresScan>(part.filter);
-    if (part.scan->choices() > 1) {
-      part.scan->QueueChoice(session);
-      const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
-      if (!answers.ok()) {
-        part.scan.reset();
-        return answers.status();
-      }
-      part.scan->TakeChoice(answers.value(), 0);
+    if (!choosing.empty() && UsedUp()) {
+      progress = Progress::kMore;
+      break;
     }
-    part.scan->Start(judged_);
+    auto scan = std::make_unique<PostgresScan>(part.filter, part.choice);
+    part.done = scan->choices() == 0;
+    if (part.done) continue;
+    if (!scan->choice()) {
+      work_ += scan->QueueChoice(session);
+      choosing.push_back(&part);
+    } else {
+      scan->Start(judged_);
+    }
+    part.scan = std::move(scan);
   }
-  return {};
+  if (!asks_moment && choosing.empty()) return progress;
+  const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
+  if (!answers.ok()) {
+    for (Part* const part : choosing) part->scan.reset();
+    return answers.status();
+  }
+  size_t next = 0;
+  if (asks_moment) {
+    const PostgresRows& origins = answers.value()[next++];
+    for (size_t i = 0; i < origins.size(); ++i)
+      moment_.Advance({static_cast<uint32_t>(origins.Int(i, 0)), static_cast<uint64_t>(origins.Int(i, 1))});
+    has_begun_ = true;
+  }
+  for (Part* const part : choosing) {
+    const size_t choices = part->scan->choices();
+    part->scan->TakeChoice(answers.value(), next);
+    next += choices;
+    part->choice = part->scan->choice();
+    part->scan->Start(judged_);
+  }
+  return progress;
 }
 
 // Ends what needs no more looking; true where nothing is left.

@@ -33,6 +33,7 @@ class PostgresQuery final : public Query {
     Work tag_work = 0;
     uint64_t left = 0;  // matches until its limit
     bool done = false;
+    std::optional<PlanChoice> choice;  // that its scans make
     std::unique_ptr<PostgresScan> scan;
   };
   struct Candidate {
@@ -42,7 +43,7 @@ class PostgresQuery final : public Query {
   };
 
   Result<Progress> Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match);
-  Status Begin(PostgresSession& session);
+  Result<Progress> Begin(PostgresSession& session);
   bool Finished();
   uint64_t Wanted() const;
   Status Refill(PostgresSession& session);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "relay/account/work.h"
-#include "relay/store/postgres/postgres_edit.h"
+#include "relay/store/postgres/postgres_columns.h"
 
 namespace weir {
 namespace {
@@ -157,28 +157,36 @@ constexpr int64_t kMostCounted = 256;
 
 }  // namespace
 
-PostgresScan::PostgresScan(const Filter& filter) : filter_(filter), choices_(PossiblePlans(filter)) {
+PostgresScan::PostgresScan(const Filter& filter, const std::optional<PlanChoice>& choice)
+    : filter_(filter), choices_(choice ? std::vector{*choice} : PossiblePlans(filter)) {
   if (choices_.size() == 1) choice_ = choices_.front();
 }
 
-void PostgresScan::QueueChoice(PostgresSession& session) {
+// Of many lanes some, spread over all: a count is a seek for each.
+Work PostgresScan::QueueChoice(PostgresSession& session) {
+  Work work = 0;
   for (const PlanChoice& choice : choices_) {
     choice_ = choice;
     MakeLanes();
-    asked_.resize(lanes_.size());
-    for (uint32_t i = 0; i < lanes_.size(); ++i) asked_[i] = i;
+    const size_t counted = std::min(lanes_.size(), kLanesCounted);
+    asked_.clear();
+    for (size_t i = 0; i < counted; ++i) asked_.push_back(static_cast<uint32_t>(i * lanes_.size() / counted));
+    counted_shares_.push_back(static_cast<double>(counted) / static_cast<double>(lanes_.size()));
     session.Queue(StatementOf(ShapeOf(filter_, choice), Statements::kCount),
                   KeysOf(asked_).Int64(SqlTime(filter_.since)).Int64(kMostCounted));
+    work += counted * kSeekWork;
   }
-  lanes_.clear();
+  lanes_ = {};
   asked_.clear();
   choice_.reset();
+  return work;
 }
 
 void PostgresScan::TakeChoice(const std::vector<PostgresRows>& counts, size_t first) {
+  const auto rows = [&](size_t i) { return static_cast<double>(counts[first + i].Int(0, 0)) / counted_shares_[i]; };
   size_t least = 0;
   for (size_t i = 1; i < choices_.size(); ++i)
-    if (counts[first + i].Int(0, 0) < counts[first + least].Int(0, 0)) least = i;
+    if (rows(i) < rows(least)) least = i;
   choice_ = choices_[least];
   choices_ = {*choice_};
 }
@@ -219,8 +227,10 @@ void PostgresScan::Start(const std::optional<EventPlace>& after) {
 
 uint64_t PostgresScan::held_bytes() const {
   uint64_t bytes = sizeof(*this) + lanes_.capacity() * sizeof(Lane) + heads_.capacity() * sizeof(heads_[0]);
-  for (const Lane& lane : lanes_)
-    for (const FoundEvent& row : lane.rows) bytes += sizeof(row) + row.record.capacity();
+  for (const Lane& lane : lanes_) {
+    bytes += lane.rows.capacity() * sizeof(FoundEvent);
+    for (const FoundEvent& row : lane.rows) bytes += row.record.capacity();
+  }
   return bytes;
 }
 
@@ -252,19 +262,16 @@ PostgresValues PostgresScan::KeysOf(const std::vector<uint32_t>& lanes) const {
   return values.Array(until).Array(after);
 }
 
-const FoundEvent* PostgresScan::head() const { return heads_.empty() ? nullptr : &lanes_[heads_.front()].rows.front(); }
+const FoundEvent* PostgresScan::head() const { return heads_.empty() ? nullptr : &lanes_[heads_.front()].front(); }
 
 FoundEvent PostgresScan::Pop() {
-  const auto later = [this](uint32_t a, uint32_t b) {
-    return lanes_[b].rows.front().place < lanes_[a].rows.front().place;
-  };
+  const auto later = [this](uint32_t a, uint32_t b) { return lanes_[b].front().place < lanes_[a].front().place; };
   std::ranges::pop_heap(heads_, later);
   const uint32_t number = heads_.back();
   heads_.pop_back();
   Lane& lane = lanes_[number];
-  FoundEvent row = std::move(lane.rows.front());
-  lane.rows.pop_front();
-  if (!lane.rows.empty()) {
+  FoundEvent row = std::move(lane.rows[lane.next++]);
+  if (!lane.empty()) {
     PushHead(number);
   } else if (!lane.at_end) {
     --lanes_ready_;
@@ -274,8 +281,8 @@ FoundEvent PostgresScan::Pop() {
 
 void PostgresScan::PushHead(uint32_t lane) {
   heads_.push_back(lane);
-  std::ranges::push_heap(
-      heads_, [this](uint32_t a, uint32_t b) { return lanes_[b].rows.front().place < lanes_[a].rows.front().place; });
+  std::ranges::push_heap(heads_,
+                         [this](uint32_t a, uint32_t b) { return lanes_[b].front().place < lanes_[a].front().place; });
 }
 
 Work PostgresScan::QueueRefill(PostgresSession& session, uint64_t wanted, Work most) {
@@ -292,7 +299,7 @@ Work PostgresScan::QueueRefill(PostgresSession& session, uint64_t wanted, Work m
   bool is_next = after_.has_value();
   for (uint32_t i = 0; i < lanes_.size() && asked_.size() < lanes_at_most; ++i) {
     const Lane& lane = lanes_[i];
-    if (!lane.rows.empty() || lane.at_end) continue;
+    if (!lane.empty() || lane.at_end) continue;
     asked_.push_back(i);
     is_next = is_next || lane.has_begun;
     rows = std::max(rows, 2 * uint64_t{lane.at_once});
@@ -338,7 +345,11 @@ void PostgresScan::QueueIds(PostgresSession& session, const PostgresStatement& s
 Work PostgresScan::TakeRows(const PostgresRows& rows) {
   const bool with_records = reads_records();
   uint64_t bytes = 0;
-  for (const uint32_t number : asked_) lanes_[number].of_second = 0;
+  for (const uint32_t number : asked_) {
+    lanes_[number].of_second = 0;
+    lanes_[number].next = 0;
+    lanes_[number].rows.clear();
+  }
   for (size_t i = 0; i < rows.size(); ++i) {
     Lane& lane = lanes_[static_cast<size_t>(rows.Int(i, 0))];
     if (rows.Int(i, 1) == 0) ++lane.of_second;

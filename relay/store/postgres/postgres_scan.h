@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,12 +39,15 @@ struct FoundEvent {
 
 class PostgresScan {
  public:
-  // The filter outlives it.
-  explicit PostgresScan(const Filter& filter);
+  // The filter outlives it. `choice` is what an earlier scan of it chose.
+  PostgresScan(const Filter& filter, const std::optional<PlanChoice>& choice);
 
-  // How many possible indexes there are to choose from; with more than one the first journey asks which is shortest.
+  // How many possible indexes there are; 0: nothing can match. Where there are several, it has to be asked which is
+  // shortest.
   size_t choices() const { return choices_.size(); }
-  void QueueChoice(PostgresSession& session);
+  const std::optional<PlanChoice>& choice() const { return choice_; }
+  // Returns the work.
+  Work QueueChoice(PostgresSession& session);
   void TakeChoice(const std::vector<PostgresRows>& counts, size_t first);
 
   // Begins behind this place; nothing: at the beginning.
@@ -72,7 +74,11 @@ class PostgresScan {
     bool at_end = false;
     EventPlace from;  // of its last row
     bool has_begun = false;
-    std::deque<FoundEvent> rows;
+    std::vector<FoundEvent> rows;
+    size_t next = 0;  // of them
+
+    bool empty() const { return next == rows.size(); }
+    const FoundEvent& front() const { return rows[next]; }
   };
 
   void MakeLanes();
@@ -83,6 +89,7 @@ class PostgresScan {
   }
   void PushHead(uint32_t lane);
 
+  static constexpr size_t kLanesCounted = 64;  // at most, of a choice
   static constexpr size_t kLanesWithRecords = 4;
   static constexpr size_t kIdsWithRecords = 32;
   static constexpr size_t kIdsOfLane = 256;  // ids are no index to walk: all rows of a lane come at once
@@ -90,6 +97,7 @@ class PostgresScan {
   const Filter& filter_;
   std::vector<PlanChoice> choices_;
   std::optional<PlanChoice> choice_;
+  std::vector<double> counted_shares_;  // of the lanes of each choice
   std::optional<EventPlace> after_;
   std::vector<Lane> lanes_;
   size_t lanes_ready_ = 0;

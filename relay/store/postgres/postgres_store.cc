@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include "config/settings.h"
 #include "relay/store/postgres/postgres_edit.h"
+#include "relay/store/postgres/postgres_edit_statements.h"
 #include "relay/store/postgres/postgres_query.h"
 #include "relay/store/save_plan.h"
 
@@ -14,8 +16,6 @@ namespace weir {
 namespace {
 
 constexpr PostgresStatement kStored{"stored", "SELECT id FROM weir_events WHERE id = ANY($1::bytea[])"};
-constexpr PostgresStatement kStoredRecords{"stored_records",
-                                           "SELECT id, record FROM weir_events WHERE id = ANY($1::bytea[])"};
 constexpr PostgresStatement kNow{"now", "SELECT origin, serial FROM weir_origins ORDER BY origin"};
 constexpr PostgresStatement kArrivals{
     "arrivals",
@@ -25,27 +25,10 @@ constexpr PostgresStatement kSizes{"sizes",
                                    "SELECT (SELECT coalesce(sum(events), 0)::bigint FROM weir_origins),"
                                    " pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
 constexpr PostgresStatement kNote{"note", "SELECT value FROM weir_meta WHERE key = $1::text"};
-constexpr PostgresStatement kExpired{
-    "expired",
-    "SELECT id, record FROM weir_events"
-    " WHERE expiration <= least($1::bigint, extract(epoch FROM now())::bigint) ORDER BY expiration LIMIT $2::bigint"};
-constexpr PostgresStatement kVanishing{
-    "vanishing", "SELECT author, until, request FROM weir_vanished WHERE owed ORDER BY author LIMIT 1"};
-constexpr PostgresStatement kOfAuthor{
-    "of_author",
-    "SELECT id, record FROM weir_events WHERE pubkey = $1::bytea AND created_at <= $2::bigint AND id <> $3::bytea"
-    " ORDER BY created_at DESC, id LIMIT $4::bigint"};
-constexpr PostgresStatement kWrapsFor{"wraps_for",
-                                      "SELECT e.id, e.record FROM weir_tags t JOIN weir_events e ON e.id = t.id"
-                                      " WHERE t.tag = $1::bigint AND t.kind = 1059 AND t.created_at <= $2::bigint"
-                                      " ORDER BY t.created_at DESC, t.id LIMIT $3::bigint"};
 
 constexpr int kMostTries = 20;
-constexpr Work kRemovalWork = 20 * kEntryWork;  // of an event, about
-constexpr int64_t kArrivalsAtOnce = 256;
-constexpr size_t kDeletedAtOnce = 256;
-
-int64_t RowsFor(Work most) { return static_cast<int64_t>(std::clamp<Work>(most / kRemovalWork, 1, 256)); }
+constexpr int64_t kFirstArrivals = 16;  // and twice as many each time, for who goes on
+constexpr int64_t kMostArrivals = 256;
 
 // What takes others' work with it, or must not miss what they do.
 bool DeletesOrVanishes(const Event& event) {
@@ -79,12 +62,6 @@ Status WithHint(const Status& status) {
   return status;
 }
 
-PostgresArray IdArray(std::span<const EventId> ids) {
-  PostgresArray array(PostgresArray::Type::kBytes);
-  for (const EventId& id : ids) array.Add(AsText(id));
-  return array;
-}
-
 }  // namespace
 
 void Declare(SettingTable& table, PostgresStoreSettings& s) {
@@ -92,16 +69,18 @@ void Declare(SettingTable& table, PostgresStoreSettings& s) {
             "the name by which this relay saves in a PostgreSQL that others share, each with its own and always the "
             "same; empty: the machine's name and the port");
   table.Add("POSTGRES_CONNECTIONS", &s.connections, {.min = 1, .max = 1000, .unit = "connections"},
-            "by which a relay reads its PostgreSQL at once; it has two more");
+            "by which a relay reads its PostgreSQL at once; it has four more: to save, for the others' news, "
+            "to reach them, and for the throttle");
   table.Add("POSTGRES_TIMEOUT_MS", &s.timeout, {.min = 100, .max = 600'000},
             "without an answer of PostgreSQL in this time a read or a write has failed");
 }
 
 PostgresStore::PostgresStore(const PostgresStoreOptions& options)
     : options_(options),
-      readers_(WithWritableHost(options.conninfo, options.read_only), options.settings.connections,
-               options.settings.timeout),
-      writer_(WithWritableHost(options.conninfo, options.read_only)) {}
+      readers_(conninfo(), options.settings.connections, options.settings.timeout),
+      writer_(conninfo()) {}
+
+std::string PostgresStore::conninfo() const { return WithWritableHost(options_.conninfo, options_.read_only); }
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresStoreOptions& options) {
   std::unique_ptr<PostgresStore> store(new PostgresStore(options));
@@ -122,21 +101,20 @@ Status PostgresStore::OpenAll() {
     if (!origin.ok()) return origin.status();
     origin_ = std::move(origin).value();
   }
-  return ReadSizes();
+  return ReadSizes(writer_, patience);
 }
 
 std::unique_ptr<PostgresSession> PostgresStore::NewSession() const {
-  return std::make_unique<PostgresSession>(WithWritableHost(options_.conninfo, options_.read_only));
+  return std::make_unique<PostgresSession>(conninfo());
 }
 
-Status PostgresStore::Connect(PostgresSession& session) const {
-  if (Status connected = session.Connect(options_.settings.timeout); !connected.ok()) return connected;
-  return Tune(session, options_.settings.timeout);
+Status PostgresStore::Connect(PostgresSession& session, Duration patience) const {
+  if (Status connected = session.Connect(patience); !connected.ok()) return connected;
+  return Tune(session, patience);
 }
 
 // A connection that was lost while nobody used it is made again.
-template <typename Do>
-Status PostgresStore::Write(PostgresOrigin& origin, bool alone, Do&& work) {
+Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work) {
   if (options_.read_only) return Status::Error("this database was opened for reading only");
   bool was_idle = writer_.connected();
   for (int tries = 1;; ++tries) {
@@ -152,7 +130,8 @@ Status PostgresStore::Write(PostgresOrigin& origin, bool alone, Do&& work) {
     const bool may_try_again = edit.MayTryAgain() && tries < kMostTries;
     edit.Rollback();
     if (may_try_again) continue;
-    if (!std::exchange(was_idle, false) || edit.has_written() || writer_.connected()) return done;
+    const bool was_lost = !writer_.connected() && !writer_.timed_out();
+    if (!std::exchange(was_idle, false) || edit.has_written() || !was_lost) return done;
   }
 }
 
@@ -215,53 +194,6 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
   return settled;
 }
 
-Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
-  OwedPiece piece;
-  const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
-    piece = {};
-    const int64_t rows = RowsFor(most);
-    const Result<PostgresRows> vanishing = edit.AskFirst(kVanishing, {});
-    if (!vanishing.ok()) return vanishing.status();
-    if (vanishing.value().size() == 0) return edit.Commit();
-    const PublicKey author = AsBytes(vanishing.value().Bytes(0, 0));
-    const int64_t until = vanishing.value().Int(0, 1);
-    Result<PostgresRows> found = edit.AskFirst(
-        kOfAuthor,
-        PostgresValues().Bytes(AsText(author)).Int64(until).Bytes(vanishing.value().Bytes(0, 2)).Int64(rows));
-    if (!found.ok()) return found.status();
-    if (found.value().size() == 0) {
-      found = edit.AskFirst(kWrapsFor, PostgresValues().Int64(TagNumber('p', ToHex(author))).Int64(until).Int64(rows));
-      if (!found.ok()) return found.status();
-    }
-    edit.RemoveFound(found.value());
-    if (found.value().size() == 0) edit.EndVanishing(author, until);
-    piece.more = true;
-    if (Status committed = edit.Commit(); !committed.ok()) return committed;
-    piece.removed = edit.removed();
-    return {};
-  });
-  if (!written.ok()) return written;
-  if (!piece.more) owes_vanishing_ = false;
-  return piece;
-}
-
-Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) {
-  OwedPiece piece;
-  if (now_seconds == 0) return piece;
-  const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
-    const int64_t rows = RowsFor(most);
-    const Result<PostgresRows> found =
-        edit.AskFirst(kExpired, PostgresValues().Int64(SqlTime(now_seconds)).Int64(rows));
-    if (!found.ok()) return found.status();
-    edit.RemoveFound(found.value());
-    if (Status committed = edit.Commit(); !committed.ok()) return committed;
-    piece = {.removed = edit.removed(), .more = found.value().size() == static_cast<size_t>(rows)};
-    return {};
-  });
-  if (!written.ok()) return written;
-  return piece;
-}
-
 Result<std::vector<bool>> PostgresStore::Stored(std::span<const EventId> ids) const {
   return readers_.With<std::vector<bool>>([&](PostgresSession& session) -> Result<std::vector<bool>> {
     session.Queue(kStored, PostgresValues().Array(IdArray(ids)));
@@ -281,7 +213,7 @@ Result<std::vector<bool>> PostgresStore::StoredSigned(std::span<const EventView>
   return readers_.With<std::vector<bool>>([&](PostgresSession& session) -> Result<std::vector<bool>> {
     PostgresArray ids(PostgresArray::Type::kBytes);
     for (const EventView event : events) ids.Add(AsText(event.id()));
-    session.Queue(kStoredRecords, PostgresValues().Array(ids));
+    session.Queue(kReadRecords, PostgresValues().Array(ids));
     const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
     if (!answers.ok()) return answers.status();
     const PostgresRows& rows = answers.value()[0];
@@ -301,30 +233,25 @@ std::unique_ptr<Query> PostgresStore::Find(std::vector<Filter> filters, const Qu
   return std::make_unique<PostgresQuery>(readers_, options_.settings.timeout, std::move(filters), options);
 }
 
-Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {
-  uint64_t removed = 0;
-  for (size_t begin = 0; begin < ids.size(); begin += kDeletedAtOnce) {
-    const std::span<const EventId> some = ids.subspan(begin, std::min(kDeletedAtOnce, ids.size() - begin));
-    uint64_t removed_now = 0;
-    const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
-      const Result<PostgresRows> found = edit.AskFirst(kStoredRecords, PostgresValues().Array(IdArray(some)));
-      if (!found.ok()) return found.status();
-      edit.RemoveFound(found.value());
-      if (Status committed = edit.Commit(); !committed.ok()) return committed;
-      removed_now = edit.removed();
-      return {};
-    });
-    if (!written.ok()) return written;
-    removed += removed_now;
-  }
-  return removed;
+Result<SaveOutcome> PostgresStore::Judge(const Event& event, uint64_t now_seconds) {
+  return readers_.With<SaveOutcome>([&](PostgresSession& session) -> Result<SaveOutcome> {
+    PostgresEdit edit(session, origin_, false, options_.settings.timeout);
+    SaveResult result;
+    const Result<size_t> planned =
+        SavePlan(edit, options_.own_urls, now_seconds, kTurnWork).Add({&event, 1}, {&result, 1});
+    edit.Rollback();
+    if (!planned.ok()) return planned.status();
+    return result.outcome;
+  });
 }
 
 Status PostgresStore::CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks) {
-  return Write(origin_, true, [&](PostgresEdit& edit) -> Status {
+  Status written = Write(origin_, true, [&](PostgresEdit& edit) -> Status {
     for (const ShelfEntry& mark : marks) edit.Copy(shelf, mark);
     return edit.Commit();
   });
+  if (written.ok() && shelf == Shelf::kVanished) owes_vanishing_ = true;
+  return written;
 }
 
 Result<std::string> PostgresStore::Note(const std::string& name) const {
@@ -346,7 +273,7 @@ Status PostgresStore::SetNote(const std::string& name, const std::string& text) 
 
 // It takes as long as it takes.
 Status PostgresStore::Analyze() {
-  PostgresSession session(WithWritableHost(options_.conninfo, false));
+  PostgresSession session(conninfo());
   if (Status connected = session.Connect(options_.settings.timeout); !connected.ok()) return connected;
   return session.Ask("ANALYZE weir_events, weir_tags", std::chrono::minutes(10)).status();
 }
@@ -371,11 +298,12 @@ Status PostgresStore::ScanAll(const Moment& after,
   if (!now.ok()) return now.status();
   for (const Serial& last : now.value().last()) {
     int64_t from = static_cast<int64_t>(after.NumberOf(last.origin));
-    for (bool more = static_cast<uint64_t>(from) < last.number; more;) {
+    int64_t at_once = kFirstArrivals;
+    for (bool more = static_cast<uint64_t>(from) < last.number; more; at_once = std::min(2 * at_once, kMostArrivals)) {
       Result<std::vector<PostgresRows>> answers =
           readers_.With<std::vector<PostgresRows>>([&](PostgresSession& session) {
             session.Queue(kArrivals,
-                          PostgresValues().Int32(static_cast<int32_t>(last.origin)).Int64(from).Int64(kArrivalsAtOnce));
+                          PostgresValues().Int32(static_cast<int32_t>(last.origin)).Int64(from).Int64(at_once));
             return session.Run(options_.settings.timeout);
           });
       if (!answers.ok()) return answers.status();
@@ -386,33 +314,32 @@ Status PostgresStore::ScanAll(const Moment& after,
         if (!EventView::WellFormed(record)) return Status::Error("PostgreSQL: a stored event is damaged");
         if (!visit({last.origin, static_cast<uint64_t>(from)}, EventView(record))) return {};
       }
-      more = rows.size() == static_cast<size_t>(kArrivalsAtOnce);
+      more = rows.size() == static_cast<size_t>(at_once);
     }
   }
   return {};
 }
 
-std::vector<PostgresStore::Range> PostgresStore::UnknownNews() const {
+std::optional<PostgresStore::Range> PostgresStore::UnknownNews() const {
   const std::lock_guard lock(mutex_);
-  return unknown_news_;
+  if (unknown_news_.empty()) return {};
+  return unknown_news_.front();
 }
 
-void PostgresStore::LetGoOfUnknownNews(size_t count) {
+void PostgresStore::LetGoOfUnknownNews(uint64_t until) {
   const std::lock_guard lock(mutex_);
-  unknown_news_.erase(unknown_news_.begin(), unknown_news_.begin() + static_cast<std::ptrdiff_t>(count));
+  Range& oldest = unknown_news_.front();
+  oldest.first = until;
+  if (until >= oldest.second) unknown_news_.pop_front();
 }
 
-Status PostgresStore::ReadSizes() {
-  return readers_
-      .With<bool>([&](PostgresSession& session) -> Result<bool> {
-        session.Queue(kSizes);
-        const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
-        if (!answers.ok()) return answers.status();
-        events_ = static_cast<uint64_t>(answers.value()[0].Int(0, 0));
-        disk_bytes_ = static_cast<uint64_t>(answers.value()[0].Int(0, 1));
-        return true;
-      })
-      .status();
+Status PostgresStore::ReadSizes(PostgresSession& session, Duration patience) {
+  session.Queue(kSizes);
+  const Result<std::vector<PostgresRows>> answers = session.Run(patience);
+  if (!answers.ok()) return answers.status();
+  events_ = static_cast<uint64_t>(answers.value()[0].Int(0, 0));
+  disk_bytes_ = static_cast<uint64_t>(answers.value()[0].Int(0, 1));
+  return {};
 }
 
 }  // namespace weir

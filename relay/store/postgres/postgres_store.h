@@ -12,9 +12,11 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,7 +59,7 @@ class PostgresStore final : public EventStore {
                                  std::span<SaveResult> results) override;
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
-  bool owes_vanishing() const override { return owes_vanishing_; }
+  bool owes_vanishing() const override { return owes_vanishing_ || others_owe_; }
   Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override;
   Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const override;
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
@@ -69,27 +71,32 @@ class PostgresStore final : public EventStore {
 
   // A connection of the caller's, to where it may write.
   std::unique_ptr<PostgresSession> NewSession() const;
-  Status Connect(PostgresSession& session) const;
+  // Of whom it may write to.
+  std::string conninfo() const;
+  Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
+  Status Connect(PostgresSession& session, Duration patience) const;
   // Marks of another store; what is there stays.
   Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
   // A line of text under a name, which is there as long as the tables are; "": none.
   Result<std::string> Note(const std::string& name) const;
   Status SetNote(const std::string& name, const std::string& text);
+  // What would become of this event if it was saved now.
+  Result<SaveOutcome> Judge(const Event& event, uint64_t now_seconds);
   // After much was saved at once: what the server guesses its plans by.
   Status Analyze();
   // Asks the server for the sizes, which other relays change too.
-  Status ReadSizes();
+  Status ReadSizes(PostgresSession& session, Duration patience);
   const PostgresOrigin& origin() const { return origin_; }
   const std::string& database() const { return database_; }  // a token that no other has
   const PostgresStoreOptions& options() const { return options_; }
 
   // Serials of this origin, behind the first and up to the second, whose COMMIT was lost on the way and had been done
-  // all the same. Whoever has told of the first so many lets go of them.
+  // all the same: the oldest. Whoever has told of a part of them lets go of it.
   using Range = std::pair<uint64_t, uint64_t>;
-  std::vector<Range> UnknownNews() const;
-  void LetGoOfUnknownNews(size_t count);
-  // Another relay saved a request to vanish.
-  void OweVanishing() { owes_vanishing_ = true; }
+  std::optional<Range> UnknownNews() const;
+  void LetGoOfUnknownNews(uint64_t until);
+  // Whether a request to vanish that somebody saved is yet to be done.
+  void NoteOthersOwe(bool owe) { others_owe_ = owe; }
   // Called on the thread that saves, when there is news for others. Set before anybody saves, or by nobody.
   void OnSaved(std::function<void()> tell) { tell_ = std::move(tell); }
 
@@ -99,8 +106,8 @@ class PostgresStore final : public EventStore {
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
   // Does it on the connection that writes, in one transaction; again where another relay was faster.
-  template <typename Do>
-  Status Write(PostgresOrigin& origin, bool alone, Do&& work);
+  Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
+  Result<bool> RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most);
   void Count(const PostgresEdit& edit);
   void Confirm(PostgresOrigin& origin, const PostgresEdit& edit);
 
@@ -113,8 +120,9 @@ class PostgresStore final : public EventStore {
   bool has_saved_ = false;
   std::function<void()> tell_;
   mutable std::mutex mutex_;  // for what follows
-  std::vector<Range> unknown_news_;
+  std::deque<Range> unknown_news_;
   std::atomic<bool> owes_vanishing_ = true;  // somebody before this may have left something
+  std::atomic<bool> others_owe_ = false;
   std::atomic<uint64_t> events_ = 0;
   std::atomic<uint64_t> disk_bytes_ = 0;
 };

@@ -90,6 +90,7 @@ Status OpenSchema(PostgresSession& session, bool create, Duration patience) {
     if (made.ok()) return {};
     // Somebody else may just have made them.
     if (Status connected = session.Connect(patience); !connected.ok()) return connected;
+    if (Status tuned = Tune(session, patience); !tuned.ok()) return tuned;
     format = FormatOf(session, patience);
     if (!format.ok() || !format.value()) return Status::Error("cannot make the tables: " + made.message());
   }

@@ -60,7 +60,7 @@ Result<Value> SessionPool::With(Do&& work) {
     Result<Lease> session = Take();
     if (!session.ok()) return session.status();
     Result<Value> done = work(*session.value());
-    if (done.ok() || !first || session.value()->connected()) return done;
+    if (done.ok() || !first || session.value()->connected() || session.value()->timed_out()) return done;
   }
 }
 

@@ -88,5 +88,26 @@ TEST_F(MigrationTest, FindsWhatIsMissingAndBringsItFromTheBeginning) {
   EXPECT_NE(Comparison().find(": the same in both"), std::string::npos) << Comparison();
 }
 
+// Its own relay may have clients already.
+TEST_F(MigrationTest, WhatTheOtherReplacedOrDeletedSinceIsNotMissing) {
+  const PlainEvent profile = Plain(Author(1), RandomNostr::kStart, 0);
+  const PlainEvent note = Plain(Author(1), RandomNostr::kStart, 1);
+  const std::string address = "30023:" + Author(1) + ":a";
+  SaveAll(*from_, {profile, note, Plain(Author(1), RandomNostr::kStart, 5, {{"a", address}})}, 0);
+  Copy();
+  SaveAll(to_->store(), {Plain(Author(1), RandomNostr::kStart + 1, 0),
+                         Plain(Author(1), RandomNostr::kStart + 1, 5, {{"e", note.id}, {"a", address}})});
+  EXPECT_NE(Comparison().find(": the same in both; the second has or knows"), std::string::npos) << Comparison();
+}
+
+// The copy may be older than the request: an event came to it since.
+TEST_F(MigrationTest, WhoVanishedThereIsGoneHereToo) {
+  const PlainEvent note = Plain(Author(1), RandomNostr::kStart, 1);
+  SaveAll(*from_, {Plain(Author(1), RandomNostr::kStart + 1, 62, {{"relay", RandomNostr::kOwnUrl}})}, 0);
+  SaveAll(to_->store(), {note});
+  ASSERT_TRUE(CopyMarks(*from_, *to_).ok());
+  EXPECT_FALSE(to_->store().Has(ToBytes(note.id)).value());
+}
+
 }  // namespace
 }  // namespace weir

@@ -199,7 +199,9 @@ TEST_F(PostgresMonitorTest, AServerThatDoesNotAnswerIsNotWaitedFor) {
   server.Pause();
   EXPECT_EQ(monitor.SampleOnce().message(), "PostgreSQL: no answer in time");
   clock_.Advance(seconds(1));
-  EXPECT_EQ(monitor.SampleOnce().message(), "PostgreSQL: no answer in time") << "nor is it connected to";
+  EXPECT_EQ(monitor.SampleOnce().message(),
+            "PostgreSQL: no answer in time from 127.0.0.1:" + std::to_string(server.port()))
+      << "nor is it connected to";
   server.Resume();
   EXPECT_TRUE(Eventually([&] {
     clock_.Advance(seconds(1));

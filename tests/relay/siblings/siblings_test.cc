@@ -13,6 +13,7 @@
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/relay.h"
+#include "relay/storage/storage.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/random_nostr.h"
 #include "tests/fixtures/redis_process.h"
@@ -130,6 +131,19 @@ TEST_F(SiblingsTest, WhoSubscribesWhileEventsComeGetsEachOnce) {
     EXPECT_EQ(heard.size(), kNotes + 1U);
     for (const auto& [event, times] : heard) EXPECT_EQ(times, 1) << event;
   }
+}
+
+// Both may be told the same WEIR_ORIGIN.
+TEST_F(SiblingsTest, AnImportBesideARelayLeavesItItsName) {
+  first_ = Open("first");
+  ASSERT_NE(first_, nullptr);
+  const RelayConfiguration configuration = Configuration("first");
+  auto import =
+      Storage::Open({.settings = configuration.storage, .data_dir = configuration.data_dir, .for_import = true});
+  ASSERT_TRUE(import.ok()) << import.status().message();
+  WebClient writer(first_->port());
+  const std::string note = Note("beside an import");
+  EXPECT_EQ(Publish(writer, note), Accepted(note));
 }
 
 TEST_F(SiblingsTest, ADeletionOnOneHoldsOnTheOther) {
@@ -328,6 +342,86 @@ TEST_F(NewsTest, ComeInPieces) {
   EXPECT_EQ(all, expected);
 }
 
+TEST_F(NewsTest, ComeInPiecesOfBoundedBytes) {
+  const auto here = MustOpen(database_.Options("here"));
+  const auto there = MustOpen(database_.Options("there"));
+  PostgresNews news(*here, here->Now().value());
+  constexpr uint64_t kLarge = 30;
+  for (uint64_t i = 0; i < kLarge; ++i)
+    Save(*there, ToEvent(Plain(Author(1), RandomNostr::kStart + i, 1, {}, std::string(120'000, 'x'))));
+  std::vector<uint64_t> all;
+  int pieces = 0;
+  do {
+    const std::vector<uint64_t> times = TimesOf(news.Read(kSomebody));
+    EXPECT_LE(times.size(), 9U);
+    all.insert(all.end(), times.begin(), times.end());
+    ++pieces;
+  } while (news.more());
+  ASSERT_EQ(all.size(), kLarge);
+  EXPECT_TRUE(std::ranges::is_sorted(all));
+  EXPECT_GE(pieces, 4);
+}
+
+// A server that is away is asked again at the pace of who looks, not of what had come before.
+TEST_F(NewsTest, KnowOfNothingMoreWhereTheyCannotBeRead) {
+  PostgresProcess server({"fsync=off"});
+  const PostgresStoreOptions options{.conninfo = server.conninfo(), .settings = {.origin = "here"}};
+  const auto here = MustOpen(options);
+  PostgresStoreOptions other = options;
+  other.settings.origin = "there";
+  const auto there = MustOpen(other);
+  PostgresNews news(*here, here->Now().value());
+  for (uint64_t i = 0; i < 100; ++i) Save(*there, NoteOf(i));
+  EXPECT_TRUE(news.Read(kSomebody).ok());
+  EXPECT_TRUE(news.more());
+  server.Kill();
+  EXPECT_FALSE(news.Read(kSomebody).ok());
+  EXPECT_FALSE(news.more());
+}
+
+// A standby that was promoted may lack the last events. Their numbers are others' places in what they have read.
+TEST_F(NewsTest, HaveNewNumbersAfterAServerForgotTheLast) {
+  const auto here = MustOpen(database_.Options("here"));
+  const auto there = MustOpen(database_.Options("there"));
+  PostgresNews news(*here, here->Now().value());
+  Save(*there, NoteOf(1));
+  Save(*there, NoteOf(2));
+  EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{1, 2}));
+  database_.Ask("DELETE FROM weir_events WHERE serial = 2");
+  database_.Ask("UPDATE weir_origins SET serial = 1 WHERE name = 'there'");
+  Save(*there, NoteOf(3));
+  EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{3}));
+}
+
+TEST_F(NewsTest, AreWhatTheOneSavesWhoTookTheName) {
+  const auto before = MustOpen(database_.Options("same"));
+  PostgresNews news(*before, before->Now().value());
+  EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{}));
+  EXPECT_FALSE(news.name_is_taken());
+  const auto after = MustOpen(database_.Options("same"));
+  Save(*after, NoteOf(1));
+  EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{1}));
+  EXPECT_TRUE(news.name_is_taken());
+}
+
+// The shortcut for duplicates is off while something is owed, and on again when another relay has done it.
+TEST_F(NewsTest, TellThatNothingIsOwedAnyMore) {
+  const auto here = MustOpen(database_.Options("here"));
+  const auto there = MustOpen(database_.Options("there"));
+  const auto settle = [](EventStore& store) {
+    while (store.RemoveVanished(kTurnWork).value().more) {
+    }
+  };
+  settle(*here);
+  PostgresNews news(*here, here->Now().value());
+  Save(*there, ToEvent(Plain(Author(1), RandomNostr::kStart, 62, {{"relay", "ALL_RELAYS"}}, "")));
+  EXPECT_TRUE(news.Read(kSomebody).ok());
+  EXPECT_TRUE(here->owes_vanishing());
+  settle(*there);
+  EXPECT_TRUE(news.Read(kSomebody).ok());
+  EXPECT_FALSE(here->owes_vanishing());
+}
+
 // Who saved it was told of an error, so its subscribers have not heard of it.
 TEST_F(NewsTest, AreAlsoWhatThisOneSavedWithoutKnowing) {
   const auto here = MustOpen(database_.Options("here"));
@@ -376,7 +470,7 @@ TEST_F(NewsTest, WhoTakesAnOthersNameIsTheOnlyOneWhoSaves) {
   const Event note = NoteOf(1);
   const auto refused = before->SaveSome({&note, 1}, 0, kTurnWork, {&result, 1});
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.status().message().find("give every relay a WEIR_ORIGIN of its own"), std::string::npos)
+  EXPECT_NE(refused.status().message().find("give every relay and import a WEIR_ORIGIN of its own"), std::string::npos)
       << refused.status().message();
   Save(*after, note);
 }

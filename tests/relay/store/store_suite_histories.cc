@@ -165,6 +165,11 @@ TEST_P(StoreSuite, ASliceTakesNoMoreWorkThanItMayWhateverIsAsked) {
   std::vector<std::vector<Filter>> questions = {DearFilters()};
   for (const Filter& filter : DearFilters()) questions.push_back({filter});
   questions.push_back(std::vector<Filter>(20, DearFilters().front()));
+  // Short to write, and a thousand places to look at in each of four indexes.
+  Filter many{.tags = {{'a', Words(32)}, {'b', Words(32)}, {'c', Words(32)}, {'d', Words(32)}}};
+  many.kinds.emplace();
+  for (uint16_t kind = 1; kind <= 32; ++kind) many.kinds->push_back(kind);
+  questions.push_back(std::vector<Filter>(50, many));
   for (const std::vector<Filter>& filters : questions) {
     const auto query = store->Find(filters, {});
     size_t slices = 0;
@@ -192,6 +197,48 @@ TEST_P(StoreSuite, ASuspendedQueryHoldsAFewHundredBytes) {
     EXPECT_LT(query->held_bytes(), 1000U);
     EXPECT_TRUE(query->Next({}, [](EventView) {}).ok());
   }
+}
+
+// Also where one write is looked up in several parts, and another version was removed in it before.
+TEST_P(StoreSuite, ADeletedAddressStaysDeletedInAWriteOfManyEvents) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  const auto version = [](uint64_t time) { return Plain(Author(1), time, 30023, {{"d", "a"}}); };
+  const std::string address = "30023:" + Author(1) + ":a";
+  SaveAll(*store, {Plain(Author(1), 200, 5, {{"a", address}}), version(300)});
+  std::vector<Event> events = {ToEvent(Plain(Author(1), 400, 5, {{"e", version(300).id}}))};
+  for (uint64_t i = 0; i < 300; ++i) events.push_back(ToEvent(Plain(Author(2), i, 1)));
+  events.push_back(ToEvent(version(100)));
+  std::vector<SaveResult> results(events.size());
+  const auto saved = store->SaveSome(events, 0, 1000 * kTurnWork, results);
+  ASSERT_TRUE(saved.ok()) << saved.status().message();
+  ASSERT_EQ(saved.value(), events.size());
+  EXPECT_EQ(results.front().outcome, SaveOutcome::kSaved);
+  EXPECT_EQ(results.back().outcome, SaveOutcome::kDeleted);
+}
+
+TEST_P(StoreSuite, ExpiredEventsAreRemovedByTheirWork) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  constexpr uint64_t kEvents = 20;
+  for (uint64_t i = 0; i < kEvents; ++i) {
+    std::vector<Tag> tags{{"expiration", "2000"}};
+    for (int t = 0; t < 1900; ++t) tags.push_back({"t", std::to_string(t)});
+    SaveAll(*store, {Plain(Author(1), i, 1, std::move(tags))});
+  }
+  uint64_t removed = 0;
+  uint64_t pieces = 0;
+  for (bool more = true; more; ++pieces) {
+    const Result<OwedPiece> piece = store->RemoveExpired(3000, kTurnWork);
+    ASSERT_TRUE(piece.ok()) << piece.status().message();
+    EXPECT_LE(piece.value().removed, 1U);
+    removed += piece.value().removed;
+    more = piece.value().more;
+  }
+  EXPECT_EQ(removed, kEvents);
+  EXPECT_GE(pieces, kEvents);
 }
 
 TEST_P(StoreSuite, ASliceIsKeptTo) {

@@ -152,6 +152,39 @@ TEST_F(PostgresFaultTest, WithoutTheStandbyThatHasToHaveItNothingIsAcknowledged)
   EXPECT_TRUE(Eventually([&] { return SaveOne(*store, NumberedNote(3)).ok(); }));
 }
 
+// An operator may end that waiting: the server then commits, and says so in a warning alone.
+TEST_F(PostgresFaultTest, ACommitWhoseWaitForTheStandbyWasCancelledIsNoOk) {
+  PostgresProcess primary({"fsync=off"});
+  PostgresProcess standby({"fsync=off"}, &primary);
+  primary.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  primary.Ask("SELECT pg_reload_conf()");
+  ASSERT_TRUE(Eventually([&] { return primary.Ask("SELECT sync_state FROM pg_stat_replication") == "sync"; }));
+  const auto store = MustOpen({.conninfo = primary.conninfo(), .settings = {.origin = "here"}});
+  ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  standby.Pause();
+  Status saved;
+  std::thread saves([&] { saved = SaveOne(*store, NumberedNote(2)); });
+  EXPECT_TRUE(Eventually([&] {
+    return primary.Ask("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "t";
+  }));
+  saves.join();
+  ExpectIn("on the primary alone", saved.message());
+  standby.Resume();
+}
+
+// A machine that is gone refuses nothing: it does not answer.
+TEST_F(PostgresFaultTest, AHostThatDoesNotAnswerLeavesTimeForTheNext) {
+  PostgresProcess silent({"fsync=off"});
+  silent.Pause();
+  const std::string ports = std::to_string(silent.port()) + "," + std::to_string(SharedPostgres().port());
+  PostgresStoreOptions options = Options(" port=" + ports);
+  options.conninfo.replace(options.conninfo.find("host=127.0.0.1"), 14, "host=127.0.0.1,127.0.0.1");
+  options.settings.timeout = std::chrono::milliseconds(2000);
+  const auto store = MustOpen(options);
+  EXPECT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  silent.Resume();
+}
+
 // kill -9 to the primary while events come in, and a standby is promoted.
 TEST_F(PostgresFaultTest, AfterAFailoverNothingThatWasAcknowledgedIsMissing) {
   PostgresProcess primary;

@@ -1,6 +1,9 @@
 // The store on PostgreSQL: what every store promises, and what it does with a server.
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "tests/fixtures/plain_event.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
 #include "tests/relay/store/store_suite.h"
 
@@ -12,6 +15,49 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(StoreKind{
         "postgres", [](const std::string& own_url) { return std::make_unique<PostgresUnderTest>(own_url); }, 4}),
     NameOfKind);
+
+Event WrapFor(uint64_t recipient, uint64_t time) {
+  return ToEvent(Plain(Author(50 + time), time, 1059, {{"p", Author(recipient)}}));
+}
+
+void MustSave(EventStore& store, const std::vector<Event>& events) {
+  std::vector<SaveResult> results(events.size());
+  const Status saved = store.Save(events, 0, results);
+  ASSERT_TRUE(saved.ok()) << saved.message();
+}
+
+// The table knows a hash of eight bytes, which somebody may find for his key.
+TEST(PostgresVanishTest, WrapsForOthersOfTheSameHashStay) {
+  const PostgresDatabase database;
+  const auto store = MustOpen(database.Options());
+  std::vector<Event> events;
+  for (uint64_t time = 1; time <= 200; ++time) events.push_back(WrapFor(time % 40 == 0 ? 1 : 2, time));
+  MustSave(*store, events);
+  database.Ask("UPDATE weir_tags SET tag = (SELECT tag FROM weir_tags WHERE created_at = 40)");
+  MustSave(*store, {ToEvent(Plain(Author(1), 1000, 62, {{"relay", "ALL_RELAYS"}}))});
+  for (Result<OwedPiece> piece = OwedPiece{.more = true}; piece.value().more;) {
+    piece = store->RemoveVanished(kTurnWork);
+    ASSERT_TRUE(piece.ok()) << piece.status().message();
+  }
+  for (const Event& event : events)
+    EXPECT_EQ(store->Has(event.view().id()).value(), event.view().created_at() % 40 != 0);
+}
+
+// Each would wait for a row of the other's, until the server ends one of them after a second.
+TEST(PostgresSaveTest, TheSameEventsInAnotherOrderAtAnotherRelayAreNoDeadlock) {
+  const PostgresDatabase database;
+  const auto here = MustOpen(database.Options("here"));
+  const auto there = MustOpen(database.Options("there"));
+  for (uint64_t round = 0; round < 20; ++round) {
+    std::vector<Event> events;
+    for (uint64_t i = 0; i < 40; ++i) events.push_back(ToEvent(Plain(Author(i), 100 * round + i, i % 2 == 0 ? 0 : 1)));
+    const std::vector<Event> reversed(events.rbegin(), events.rend());
+    std::thread saves([&] { MustSave(*there, reversed); });
+    MustSave(*here, events);
+    saves.join();
+  }
+  EXPECT_EQ(database.Ask("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"), "0");
+}
 
 }  // namespace
 }  // namespace weir

@@ -1,0 +1,196 @@
+// What an edit changes, and how it is written.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "relay/store/postgres/postgres_edit.h"
+#include "relay/store/postgres/postgres_edit_statements.h"
+
+namespace weir {
+namespace {
+
+using Type = PostgresArray::Type;
+
+}  // namespace
+
+void PostgresEdit::MarkDeleted(const EventId& id, const PublicKey& author) {
+  deleted_ids_.Add(AsText(id));
+  deleted_by_.Add(MarkedBy(author));
+}
+
+void PostgresEdit::MarkDeleted(const Address& address, uint64_t until) {
+  deleted_addresses_.Add(AddressText(address));
+  deleted_until_.Add(SqlTime(until));
+}
+
+// Several of one author in one edit: the last counts.
+void PostgresEdit::MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t) {
+  vanishing_[author] = {until, request.id()};
+}
+
+void PostgresEdit::Copy(Shelf shelf, const ShelfEntry& mark) {
+  AskBegin();
+  const std::string_view key = mark.key;
+  if (shelf == Shelf::kDeletedIds) {
+    deleted_ids_.Add(key.substr(0, sizeof(EventId)));
+    deleted_by_.Add(key.substr(sizeof(EventId)));
+    return;
+  }
+  const bool is_vanished = shelf == Shelf::kVanished;
+  (is_vanished ? vanished_ : deleted_addresses_).Add(key);
+  (is_vanished ? vanished_until_ : deleted_until_).Add(SqlTime(ReadNumber(mark.value.data(), mark.value.size())));
+}
+
+void PostgresEdit::SetNote(const std::string& name, const std::string& text) {
+  AskBegin();
+  Ask(kSetNote, PostgresValues().Bytes(name).Bytes(text), {});
+}
+
+void PostgresEdit::EndVanishing(const PublicKey& author, uint64_t until) {
+  Ask(kEndVanishing, PostgresValues().Bytes(AsText(author)).Int64(SqlTime(until)), {});
+}
+
+PostgresEdit::Take PostgresEdit::Expect(size_t rows) {
+  return [this, rows](const PostgresRows& changed) { conflict_ = conflict_ || changed.affected() != rows; };
+}
+
+void PostgresEdit::WriteAddresses() {
+  PostgresArray new_addresses{Type::kBytes};
+  PostgresArray new_versions{Type::kBytes};
+  PostgresArray addresses{Type::kBytes};
+  PostgresArray expected{Type::kBytes};
+  PostgresArray versions{Type::kBytes};
+  PostgresArray gone{Type::kBytes};
+  PostgresArray gone_versions{Type::kBytes};
+  // In one order for all: two relays that save the same would wait for each other.
+  const std::map<Address, AddressState> in_order(addresses_.begin(), addresses_.end());
+  for (const auto& [address, state] : in_order) {
+    if (!state.changes) continue;
+    if (!state.newest) {
+      new_addresses.Add(AddressText(address));
+      new_versions.Add(AsText(*state.next));
+    } else if (state.next) {
+      addresses.Add(AddressText(address));
+      expected.Add(AsText(stored_[*state.newest].id));
+      versions.Add(AsText(*state.next));
+    } else {
+      gone.Add(AddressText(address));
+      gone_versions.Add(AsText(stored_[*state.newest].id));
+    }
+  }
+  if (!gone.empty()) Ask(kRemoveAddresses, PostgresValues().Array(gone).Array(gone_versions), {});
+  if (!addresses.empty())
+    Ask(kReplaceAddresses, PostgresValues().Array(addresses).Array(expected).Array(versions), Expect(addresses.size()));
+  if (!new_addresses.empty()) Ask(kAddAddresses, PostgresValues().Array(new_addresses).Array(new_versions), {});
+}
+
+void PostgresEdit::WriteMarks() {
+  if (!deleted_ids_.empty()) Ask(kMarkDeleted, PostgresValues().Array(deleted_ids_).Array(deleted_by_), {});
+  if (!deleted_addresses_.empty())
+    Ask(kMarkAddresses, PostgresValues().Array(deleted_addresses_).Array(deleted_until_), {});
+  if (!vanished_.empty()) Ask(kCopyVanished, PostgresValues().Array(vanished_).Array(vanished_until_), {});
+  if (vanishing_.empty()) return;
+  PostgresArray authors{Type::kBytes};
+  PostgresArray until{Type::kInt64};
+  PostgresArray requests{Type::kBytes};
+  for (const auto& [author, request] : vanishing_) {
+    authors.Add(AsText(author));
+    until.Add(SqlTime(request.first));
+    requests.Add(AsText(request.second));
+  }
+  Ask(kMarkVanished, PostgresValues().Array(authors).Array(until).Array(requests), {});
+}
+
+void PostgresEdit::WriteRemovals() {
+  if (removed_ids_.empty()) return;
+  if (!removed_tags_.ids.empty())
+    Ask(kRemoveTags,
+        PostgresValues()
+            .Array(removed_tags_.tags)
+            .Array(removed_tags_.kinds)
+            .Array(removed_tags_.times)
+            .Array(removed_tags_.ids),
+        {});
+  Ask(kRemoveEvents, PostgresValues().Array(removed_ids_),
+      [this](const PostgresRows& rows) { removed_ = rows.affected(); });
+}
+
+// In the order of the ids, for the same reason as addresses.
+void PostgresEdit::WriteEvents() {
+  if (added_.empty()) return;
+  std::ranges::sort(added_, {}, [](const auto& added) { return added.first.id(); });
+  PostgresArray ids{Type::kBytes};
+  PostgresArray serials{Type::kInt64};
+  PostgresArray pubkeys{Type::kBytes};
+  PostgresArray kinds{Type::kInt32};
+  PostgresArray times{Type::kInt64};
+  PostgresArray expirations{Type::kInt64};
+  PostgresArray records{Type::kBytes};
+  TagRows tags;
+  for (const auto& [event, serial] : added_) {
+    ids.Add(AsText(event.id()));
+    serials.Add(static_cast<int64_t>(serial));
+    pubkeys.Add(AsText(event.pubkey()));
+    kinds.Add(int64_t{event.kind()});
+    times.Add(SqlTime(event.created_at()));
+    event.expiration() == 0 ? expirations.AddNull() : expirations.Add(SqlTime(event.expiration()));
+    records.Add(event.record());
+    tags.AddAllOf(event);
+  }
+  Ask(kAddEvents,
+      PostgresValues()
+          .Int32(static_cast<int32_t>(origin_.number))
+          .Array(ids)
+          .Array(serials)
+          .Array(pubkeys)
+          .Array(kinds)
+          .Array(times)
+          .Array(expirations)
+          .Array(records),
+      {});
+  if (!tags.ids.empty())
+    Ask(kAddTags, PostgresValues().Array(tags.tags).Array(tags.kinds).Array(tags.times).Array(tags.ids), {});
+}
+
+Status PostgresEdit::Commit() {
+  WriteAddresses();
+  WriteMarks();
+  WriteRemovals();
+  WriteEvents();
+  if (takes_.empty()) {
+    Rollback();
+    return {};
+  }
+  if (Status written = AskAll(); !written.ok()) return written;
+  if (conflict_) return Status::Error("PostgreSQL: another relay saved the same at the same time, again and again");
+  const auto more = static_cast<int64_t>(added()) - static_cast<int64_t>(removed_);
+  Ask(kCount,
+      PostgresValues()
+          .Int32(static_cast<int32_t>(origin_.number))
+          .Int64(static_cast<int64_t>(last_serial_))
+          .Int64(more),
+      {});
+  Ask(kCommit, {}, {});
+  has_written_ = true;
+  if (Status committed = AskAll(); !committed.ok()) return committed;
+  begun_ = false;
+  if (!session_.TakeUnreplicated()) return {};
+  return Status::Error(
+      "PostgreSQL: the server did not wait for its standbys; what was written is on the primary alone");
+}
+
+void PostgresEdit::Rollback() {
+  takes_.clear();
+  if (!begun_ || !session_.connected()) return;
+  begun_ = false;
+  Ask(kRollback, {}, {});
+  refused_ = {};
+  if (!AskAll().ok()) session_.Close();
+}
+
+bool PostgresEdit::MayTryAgain() const {
+  const std::string& code = session_.error_code();
+  return conflict_ || code == "40001" || code == "40P01" || code == "23505";
+}
+
+}  // namespace weir

@@ -1,0 +1,92 @@
+// What an edit, and who removes by one, asks and writes.
+#pragma once
+
+#include "monitors/postgres/postgres_session.h"
+
+namespace weir {
+
+inline constexpr PostgresStatement kBegin{"begin", "BEGIN ISOLATION LEVEL READ COMMITTED"};
+inline constexpr PostgresStatement kCommit{"commit", "COMMIT"};
+inline constexpr PostgresStatement kRollback{"rollback", "ROLLBACK"};
+inline constexpr PostgresStatement kLockOrigin{
+    "lock_origin", "SELECT serial, owner FROM weir_origins WHERE origin = $1::int FOR UPDATE"};
+inline constexpr PostgresStatement kLockOrigins{"lock_origins",
+                                                "SELECT origin FROM weir_origins ORDER BY origin FOR UPDATE"};
+inline constexpr PostgresStatement kCount{
+    "count", "UPDATE weir_origins SET serial = $2::bigint, events = events + $3::bigint WHERE origin = $1::int"};
+
+inline constexpr PostgresStatement kFindIds{"find_ids", "SELECT id FROM weir_events WHERE id = ANY($1::bytea[])"};
+inline constexpr PostgresStatement kFindMarks{
+    "find_marks",
+    "SELECT m.id, m.author FROM unnest($1::bytea[], $2::bytea[]) AS k (id, author)"
+    " JOIN weir_deleted m ON m.id = k.id AND m.author = k.author"};
+inline constexpr PostgresStatement kFindAddresses{
+    "find_addresses", "SELECT address, id FROM weir_addresses WHERE address = ANY($1::bytea[])"};
+inline constexpr PostgresStatement kFindAddressMarks{
+    "find_address_marks", "SELECT address, until FROM weir_deleted_addresses WHERE address = ANY($1::bytea[])"};
+inline constexpr PostgresStatement kFindVanished{
+    "find_vanished", "SELECT author, until, request, owed::int FROM weir_vanished WHERE author = ANY($1::bytea[])"};
+inline constexpr PostgresStatement kReadRecords{"read_records",
+                                                "SELECT id, record FROM weir_events WHERE id = ANY($1::bytea[])"};
+
+inline constexpr PostgresStatement kAddEvents{
+    "add_events",
+    "INSERT INTO weir_events (id, origin, serial, pubkey, kind, created_at, expiration, record)"
+    " SELECT id, $1::int, serial, pubkey, kind, created_at, expiration, record"
+    " FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::int[], $6::bigint[], $7::bigint[], $8::bytea[])"
+    " AS e (id, serial, pubkey, kind, created_at, expiration, record)"};
+inline constexpr PostgresStatement kAddTags{
+    "add_tags",
+    "INSERT INTO weir_tags (tag, kind, created_at, id)"
+    " SELECT tag, kind, created_at, id FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bytea[])"
+    " AS t (tag, kind, created_at, id)"};
+inline constexpr PostgresStatement kRemoveEvents{"remove_events",
+                                                 "DELETE FROM weir_events WHERE id = ANY($1::bytea[])"};
+inline constexpr PostgresStatement kRemoveTags{
+    "remove_tags",
+    "DELETE FROM weir_tags t USING unnest($1::bigint[], $2::int[], $3::bigint[], $4::bytea[])"
+    " AS k (tag, kind, created_at, id)"
+    " WHERE t.tag = k.tag AND t.kind = k.kind AND t.created_at = k.created_at AND t.id = k.id"};
+inline constexpr PostgresStatement kAddAddresses{
+    "add_addresses",
+    "INSERT INTO weir_addresses (address, id) SELECT address, id FROM unnest($1::bytea[], $2::bytea[])"
+    " AS n (address, id)"};
+inline constexpr PostgresStatement kReplaceAddresses{
+    "replace_addresses",
+    "UPDATE weir_addresses a SET id = n.id FROM unnest($1::bytea[], $2::bytea[], $3::bytea[])"
+    " AS n (address, expected, id) WHERE a.address = n.address AND a.id = n.expected"};
+inline constexpr PostgresStatement kRemoveAddresses{
+    "remove_addresses",
+    "DELETE FROM weir_addresses a USING unnest($1::bytea[], $2::bytea[]) AS g (address, expected)"
+    " WHERE a.address = g.address AND a.id = g.expected"};
+inline constexpr PostgresStatement kMarkDeleted{
+    "mark_deleted",
+    "INSERT INTO weir_deleted (id, author) SELECT id, author FROM unnest($1::bytea[], $2::bytea[]) AS m (id, author)"
+    " ON CONFLICT DO NOTHING"};
+inline constexpr PostgresStatement kMarkAddresses{
+    "mark_addresses",
+    "INSERT INTO weir_deleted_addresses AS d (address, until)"
+    " SELECT address, until FROM unnest($1::bytea[], $2::bigint[]) AS m (address, until)"
+    " ON CONFLICT (address) DO UPDATE SET until = greatest(d.until, excluded.until)"};
+inline constexpr PostgresStatement kMarkVanished{
+    "mark_vanished",
+    "INSERT INTO weir_vanished AS v (author, until, request, owed)"
+    " SELECT author, until, request, true FROM unnest($1::bytea[], $2::bigint[], $3::bytea[])"
+    " AS m (author, until, request)"
+    " ON CONFLICT (author) DO UPDATE SET until = greatest(v.until, excluded.until), request = excluded.request,"
+    " owed = true"};
+inline constexpr PostgresStatement kCopyVanished{
+    "copy_vanished",
+    "INSERT INTO weir_vanished AS v (author, until, request, owed)"
+    " SELECT author, until, coalesce((SELECT id FROM weir_events e WHERE e.pubkey = m.author AND e.kind = 62"
+    " ORDER BY created_at DESC, id ASC LIMIT 1), ''::bytea), true"
+    " FROM unnest($1::bytea[], $2::bigint[]) AS m (author, until)"
+    " ON CONFLICT (author) DO UPDATE SET until = excluded.until, owed = true,"
+    " request = CASE WHEN v.owed THEN v.request ELSE excluded.request END WHERE v.until < excluded.until"};
+inline constexpr PostgresStatement kSetNote{"set_note",
+                                            "INSERT INTO weir_meta (key, value) VALUES ($1::text, $2::text)"
+                                            " ON CONFLICT (key) DO UPDATE SET value = excluded.value"};
+inline constexpr PostgresStatement kEndVanishing{
+    "end_vanishing", "UPDATE weir_vanished SET owed = false WHERE author = $1::bytea AND until = $2::bigint"};
+
+}  // namespace weir

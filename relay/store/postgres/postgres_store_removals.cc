@@ -1,0 +1,127 @@
+// What a store removes by itself or for an operator.
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "relay/nostr/vanish.h"
+#include "relay/store/postgres/postgres_edit.h"
+#include "relay/store/postgres/postgres_edit_statements.h"
+#include "relay/store/postgres/postgres_store.h"
+
+namespace weir {
+namespace {
+
+constexpr PostgresStatement kExpired{
+    "expired",
+    "SELECT id, record FROM weir_events"
+    " WHERE expiration <= least($1::bigint, extract(epoch FROM now())::bigint) ORDER BY expiration LIMIT $2::bigint"};
+constexpr PostgresStatement kVanishing{
+    "vanishing", "SELECT author, until, request FROM weir_vanished WHERE owed ORDER BY author LIMIT 1"};
+constexpr PostgresStatement kOfAuthor{
+    "of_author",
+    "SELECT id, record FROM weir_events WHERE pubkey = $1::bytea AND created_at <= $2::bigint AND id <> $3::bytea"
+    " ORDER BY created_at DESC, id LIMIT $4::bigint"};
+constexpr PostgresStatement kWrapsFor{
+    "wraps_for",
+    "SELECT e.id, e.record, t.created_at FROM weir_tags t JOIN weir_events e ON e.id = t.id"
+    " WHERE t.tag = $1::bigint AND t.kind = 1059 AND t.created_at <= $2::bigint"
+    " AND (t.created_at < $2::bigint OR t.id > $3::bytea)"
+    " ORDER BY t.created_at DESC, t.id LIMIT $4::bigint"};
+
+constexpr Work kRemovalWork = 20 * kEntryWork;  // of an event, about
+constexpr size_t kDeletedAtOnce = 256;
+
+int64_t RowsFor(Work most) { return static_cast<int64_t>(std::clamp<Work>(most / kRemovalWork, 1, 256)); }
+
+}  // namespace
+
+Result<OwedPiece> PostgresStore::RemoveVanished(Work most) {
+  OwedPiece piece;
+  const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+    piece = {};
+    const Result<PostgresRows> vanishing = edit.AskFirst(kVanishing, {});
+    if (!vanishing.ok()) return vanishing.status();
+    if (vanishing.value().size() == 0) return edit.Commit();
+    const PublicKey author = AsBytes(vanishing.value().Bytes(0, 0));
+    const int64_t until = vanishing.value().Int(0, 1);
+    const Result<PostgresRows> found = edit.AskFirst(
+        kOfAuthor,
+        PostgresValues().Bytes(AsText(author)).Int64(until).Bytes(vanishing.value().Bytes(0, 2)).Int64(RowsFor(most)));
+    if (!found.ok()) return found.status();
+    edit.RemoveFound(found.value(), most);
+    if (found.value().size() == 0) {
+      const Result<bool> any = RemoveWraps(edit, author, until, most);
+      if (!any.ok()) return any.status();
+      if (!any.value()) edit.EndVanishing(author, until);
+    }
+    piece.more = true;
+    if (Status committed = edit.Commit(); !committed.ok()) return committed;
+    piece.removed = edit.removed();
+    return {};
+  });
+  if (!written.ok()) return written;
+  if (!piece.more) owes_vanishing_ = false;
+  return piece;
+}
+
+// Passes over those that share no more than the hash of their tag. False: there are none.
+Result<bool> PostgresStore::RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most) {
+  const std::string hex = ToHex(recipient);
+  std::string after;
+  for (const int64_t rows = RowsFor(most);;) {
+    const Result<PostgresRows> found =
+        edit.AskFirst(kWrapsFor, PostgresValues().Int64(TagNumber('p', hex)).Int64(until).Bytes(after).Int64(rows));
+    if (!found.ok()) return found.status();
+    const size_t count = found.value().size();
+    if (count == 0) return false;
+    bool any = false;
+    edit.RemoveFound(found.value(), most, [&](EventView event) {
+      const bool is_meant = IsWrappedFor(event, hex);
+      any = any || is_meant;
+      return is_meant;
+    });
+    if (any) return true;
+    if (count < static_cast<size_t>(rows)) return false;
+    after = found.value().Bytes(count - 1, 0);
+    until = found.value().Int(count - 1, 2);
+  }
+}
+
+Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) {
+  OwedPiece piece;
+  if (now_seconds == 0) return piece;
+  const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+    const int64_t rows = RowsFor(most);
+    const Result<PostgresRows> found =
+        edit.AskFirst(kExpired, PostgresValues().Int64(SqlTime(now_seconds)).Int64(rows));
+    if (!found.ok()) return found.status();
+    const size_t looked_at = edit.RemoveFound(found.value(), most);
+    if (Status committed = edit.Commit(); !committed.ok()) return committed;
+    piece = {.removed = edit.removed(),
+             .more = looked_at < found.value().size() || looked_at == static_cast<size_t>(rows)};
+    return {};
+  });
+  if (!written.ok()) return written;
+  return piece;
+}
+
+Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {
+  uint64_t removed = 0;
+  for (size_t begin = 0; begin < ids.size(); begin += kDeletedAtOnce) {
+    const std::span<const EventId> some = ids.subspan(begin, std::min(kDeletedAtOnce, ids.size() - begin));
+    uint64_t removed_now = 0;
+    const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+      const Result<PostgresRows> found = edit.AskFirst(kReadRecords, PostgresValues().Array(IdArray(some)));
+      if (!found.ok()) return found.status();
+      edit.RemoveFound(found.value(), std::numeric_limits<Work>::max());
+      if (Status committed = edit.Commit(); !committed.ok()) return committed;
+      removed_now = edit.removed();
+      return {};
+    });
+    if (!written.ok()) return written;
+    removed += removed_now;
+  }
+  return removed;
+}
+
+}  // namespace weir
