@@ -33,7 +33,7 @@ void AddTo(CommandLine& line, CheckFlags& flags) {
 }
 
 Result<CheckReport> Compare(const RocksDbStore& store, const CheckFlags& flags) {
-  const auto other = OpenDatabaseForReading(flags.other);
+  const auto other = OpenNamedDatabase(flags.other);
   if (!other.ok()) return other.status();
   return CompareStores(store, *other.value(),
                        {.now_seconds = WallClock::System().NowSeconds(), .examples = flags.check.examples});

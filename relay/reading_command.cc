@@ -1,8 +1,5 @@
 #include "relay/reading_command.h"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <limits>
 #include <utility>
@@ -13,32 +10,21 @@
 namespace weir {
 namespace {
 
-// Beside a relay that has a target of its own.
-constexpr uint64_t kMemoryBytes = 256ull << 20;
-
-Result<std::unique_ptr<RocksDbStore>> Open(const std::string& path) {
-  if (access(path.c_str(), R_OK | X_OK) != 0 && errno == EACCES) {
-    return Status::Error("cannot read " + Printable(path) +
-                         ": Permission denied; run this as the user of the relay, or as root");
-  }
-  return RocksDbStore::Open({.path = path, .memory_target_bytes = kMemoryBytes, .read_only = true, .create = false});
-}
-
 struct Where {
-  std::string store;
+  StorageSettings storage;
   std::string data_dir;
 };
 
 // These settings only: whoever reads need not have the others right.
 Result<Where> WhereToRead(const ReadingFlags& flags) {
   RelayConfiguration defaults;
-  Where where{.store = defaults.storage.store, .data_dir = defaults.data_dir};
+  Where where{.storage = {}, .data_dir = defaults.data_dir};
   SettingTable table;
   table.Add("DATA_DIR", &where.data_dir, "where the events are kept");
-  table.Add("STORE", &where.store, "where the events are");
+  table.Add("STORE", &where.storage.store, "where the events are");
   if (Status status = table.Load(ProcessEnvironment()); !status.ok()) return status;
-  if (Status known = CheckStore(where.store); !known.ok()) return known;
-  if (!flags.data_dir.empty()) where = {.store = defaults.storage.store, .data_dir = flags.data_dir};
+  if (Status known = CheckStore(where.storage.store); !known.ok()) return known;
+  if (!flags.data_dir.empty()) where = {.storage = {}, .data_dir = flags.data_dir};
   return where;
 }
 
@@ -52,29 +38,22 @@ void AddTo(CommandLine& line, ReadingFlags& flags) {
 Result<std::unique_ptr<EventStore>> OpenForReading(const ReadingFlags& flags) {
   Result<Where> where = WhereToRead(flags);
   if (!where.ok()) return where.status();
-  if (IsPostgres(where.value().store)) {
-    auto opened = PostgresStore::Open({.conninfo = where.value().store, .read_only = true, .create = false});
-    if (!opened.ok()) return opened.status();
-    return std::unique_ptr<EventStore>(std::move(opened).value());
-  }
-  Result<std::unique_ptr<RocksDbStore>> opened = Open(where.value().data_dir + "/events");
-  if (!opened.ok()) return opened.status();
-  return std::unique_ptr<EventStore>(std::move(opened).value());
+  return OpenForReading(where.value().storage, where.value().data_dir);
 }
 
 Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const ReadingFlags& flags) {
   Result<Where> where = WhereToRead(flags);
   if (!where.ok()) return where.status();
-  if (!IsPostgres(where.value().store)) return Open(where.value().data_dir + "/events");
+  if (IsEmbedded(where.value().storage)) return OpenDatabaseForReading(where.value().data_dir + "/events");
   return Status::Error("this looks into the database of a data directory, and WEIR_STORE is " +
-                       StoreName(where.value().store) +
+                       StoreName(where.value().storage.store) +
                        ", which keeps its own indexes right; name a directory with --data-dir");
 }
 
-Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const std::string& directory) {
+Result<std::unique_ptr<RocksDbStore>> OpenNamedDatabase(const std::string& directory) {
   std::error_code error;
   const std::string inner = directory + "/events";
-  return Open(std::filesystem::is_directory(inner, error) ? inner : directory);
+  return OpenDatabaseForReading(std::filesystem::is_directory(inner, error) ? inner : directory);
 }
 
 Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts) {

@@ -22,7 +22,7 @@ Result<std::unique_ptr<EventStore>> OpenForReading(const ReadingFlags& flags);
 // The same, where it is a database in a directory.
 Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const ReadingFlags& flags);
 // A database by the directory that it is in, or by the data directory above.
-Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const std::string& directory);
+Result<std::unique_ptr<RocksDbStore>> OpenNamedDatabase(const std::string& directory);
 
 // Filters as in a REQ, of as many values as are given.
 Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts);

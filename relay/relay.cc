@@ -193,6 +193,8 @@ void Relay::SetMetricSources() {
 Status Relay::Ready() const {
   if (pipeline_ == nullptr) return Status::Error("not open yet");
   if (storage_->limiter().View().emergency) return Status::Error("emergency: too little memory, scans are refused");
+  if (const Siblings* const siblings = storage_->siblings(); siblings != nullptr && !siblings->Stats().reads)
+    return Status::Error("the database is away: " + storage_->name());
   const Status write = pipeline_->LastWrite();
   return write.ok() ? write : Status::Error("events cannot be stored: " + write.message());
 }

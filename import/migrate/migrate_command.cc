@@ -108,7 +108,7 @@ int MigrateCommand(int argc, char** argv) {
     return flags.from.empty() || flags.to.empty() ? Status::Error("name both --from and --to") : Status();
   });
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
-  const auto from = OpenDatabaseForReading(flags.from.substr(kRocksDb.size()));
+  const auto from = OpenNamedDatabase(flags.from.substr(kRocksDb.size()));
   if (!from.ok()) return line.Fail(from.status());
   RelayConfiguration configuration;
   SettingTable table;

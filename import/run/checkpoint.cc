@@ -146,14 +146,6 @@ std::string CheckpointName(const std::vector<std::string>& absolute_inputs, std:
   return ToHex(Sha256(all)).substr(0, 16) + ".json";
 }
 
-// RocksDB makes the name when it makes the database.
-std::string DatabaseIdentity(const std::string& directory) {
-  std::string identity;
-  std::ifstream in(directory + "/IDENTITY", std::ios::binary);
-  std::getline(in, identity);
-  return identity;
-}
-
 Status CheckpointFile::Hold() {
   const std::string path = path_ + ".lock";
   const HeldFile::Outcome outcome = lock_.Open(path);

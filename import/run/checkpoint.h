@@ -37,9 +37,6 @@ std::string AbsolutePath(const std::string& path);
 std::vector<std::string> AbsolutePaths(const std::vector<std::string>& inputs);
 std::string CheckpointName(const std::vector<std::string>& absolute_inputs, std::string_view relay);
 
-// What a database is called that no other one is called, also while a process has it; empty where there is none.
-std::string DatabaseIdentity(const std::string& directory);
-
 // The file it is kept in. Not thread-safe.
 class CheckpointFile {
  public:

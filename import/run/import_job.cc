@@ -167,12 +167,7 @@ Status Job::KeepCheckpoint() {
 
 Result<std::string> Job::Database() const {
   if (!options_.relay.empty() || options_.dry_run) return std::string();
-  const StorageSettings& storage = configuration_.storage;
-  if (IsEmbedded(storage)) return DatabaseIdentity(EventsIn(configuration_));
-  auto opened = PostgresStore::Open(
-      {.conninfo = storage.store, .settings = storage.postgres, .read_only = true, .create = false});
-  if (!opened.ok()) return opened.status();
-  return opened.value()->database();
+  return IdentityOf(configuration_.storage, configuration_.data_dir);
 }
 
 bool Job::HasDatabaseOf(const Checkpoint& old, const Result<std::string>& database) const {

@@ -183,7 +183,7 @@ void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights
   for (size_t i = 0; i < flights.size(); ++i) {
     try {
       if (!stored.ok()) {
-        Settle(*flights[i], {false, "error: the store cannot be read: " + stored.status().message()}, judged);
+        Settle(*flights[i], {false, "error: the store cannot be read: " + ErrorForStrangers(stored.status())}, judged);
       } else if (stored.value()[i] && !owes_vanishing) {
         Settle(*flights[i], {true, kHaveIt}, judged);
       } else if (!VerifySignature(flights[i]->event.view())) {
@@ -283,7 +283,8 @@ void EventPipeline::Written(Flight& flight, const Status& status, Judged* judged
     if (context_.delivery.HasSubscribers()) judged->Live(flight);
   }
   Settle(flight,
-         status.ok() ? VerdictOf(result.outcome) : Verdict{false, "error: could not be stored: " + status.message()},
+         status.ok() ? VerdictOf(result.outcome)
+                     : Verdict{false, "error: could not be stored: " + ErrorForStrangers(status)},
          judged);
 }
 

@@ -194,7 +194,7 @@ void Request::Walk(Report* report) {
     report->ends.push_back(static_cast<uint32_t>(text.size()));
   });
   if (!progress.ok()) {
-    report->refusal = "error: the store cannot be read: " + progress.status().message();
+    report->refusal = "error: the store cannot be read: " + ErrorForStrangers(progress.status());
     return;
   }
   if (!report->ends.empty()) report->text = Seal(std::move(text), context_.count_own_bytes);

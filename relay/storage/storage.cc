@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <fstream>
 #include <utility>
 
 #include "throttle/rocksdb/rocksdb_throttle.h"
@@ -127,7 +129,48 @@ class PostgresStorage final : public Storage {
   std::unique_ptr<Siblings> siblings_;
 };
 
+// Beside a relay that has a target of its own.
+constexpr uint64_t kReadersMemoryBytes = uint64_t{256} << 20;
+
+PostgresStoreOptions Reader(const StorageSettings& settings) {
+  return {.conninfo = settings.store, .settings = settings.postgres, .read_only = true, .create = false};
+}
+
 }  // namespace
+
+Result<std::unique_ptr<EventStore>> OpenForReading(const StorageSettings& settings, const std::string& data_dir) {
+  if (Status known = CheckStore(settings.store); !known.ok()) return known;
+  if (!IsEmbedded(settings)) {
+    auto opened = PostgresStore::Open(Reader(settings));
+    if (!opened.ok()) return opened.status();
+    return std::unique_ptr<EventStore>(std::move(opened).value());
+  }
+  auto opened = OpenDatabaseForReading(data_dir + "/events");
+  if (!opened.ok()) return opened.status();
+  return std::unique_ptr<EventStore>(std::move(opened).value());
+}
+
+Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const std::string& path) {
+  if (access(path.c_str(), R_OK | X_OK) != 0 && errno == EACCES) {
+    return Status::Error("cannot read " + Printable(path) +
+                         ": Permission denied; run this as the user of the relay, or as root");
+  }
+  return RocksDbStore::Open(
+      {.path = path, .memory_target_bytes = kReadersMemoryBytes, .read_only = true, .create = false});
+}
+
+Result<std::string> IdentityOf(const StorageSettings& settings, const std::string& data_dir) {
+  if (IsEmbedded(settings)) {
+    // RocksDB makes the name when it makes the database.
+    std::string identity;
+    std::ifstream in(data_dir + "/events/IDENTITY", std::ios::binary);
+    std::getline(in, identity);
+    return identity;
+  }
+  auto opened = PostgresStore::Open(Reader(settings));
+  if (!opened.ok()) return opened.status();
+  return opened.value()->database();
+}
 
 bool IsPostgres(std::string_view store) {
   return store.starts_with("postgres://") || store.starts_with("postgresql://");

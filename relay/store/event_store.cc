@@ -44,4 +44,8 @@ Work SavingWorkOf(EventView event) {
   return event.kind() == kVanishKind ? work + kTurnWork : work;
 }
 
+std::string ErrorForStrangers(const Status& status) {
+  return status.message().starts_with("PostgreSQL: ") ? "the database is away" : status.message();
+}
+
 }  // namespace weir

@@ -165,6 +165,9 @@ Result<Value> FaultsAsErrors(Do&& work) {
   }
 }
 
+// What strangers are told of a store's error: not where its servers are, nor who asks them.
+std::string ErrorForStrangers(const Status& status);
+
 // Estimates the work of the thread that saves an event, from its entries and from what it names.
 Work SavingWorkOf(EventView event);
 // The same with its share of log, flush and compaction. The write gate takes this as cost.

@@ -6,6 +6,7 @@
 
 #include "relay/operator/admin.h"
 #include "relay/relay.h"
+#include "relay/storage/storage.h"
 
 namespace weir {
 namespace {
@@ -122,6 +123,35 @@ TEST(RelaySettings, BecomeTheLimitsOfTheParsers) {
   EXPECT_EQ(messages.max_subscription_id_bytes, 4u);
   EXPECT_EQ(messages.max_filters, 5u);
   EXPECT_EQ(messages.filter.max_values, 6u);
+}
+
+struct Named {
+  const char* store;
+  const char* shown;
+};
+
+TEST(StoreNameTest, ShowsNoPassword) {
+  for (const auto& [store, shown] : {
+           Named{"rocksdb", "rocksdb"},
+           Named{"postgres://host/db", "postgres://host/db"},
+           Named{"postgres://user@host/db", "postgres://user@host/db"},
+           Named{"postgres://user:pass@h1,h2/db", "postgres://user:***@h1,h2/db"},
+           Named{"postgres://user:p@ss@host/db", "postgres://user:***@host/db"},
+           Named{"postgres://:pass@host/db", "postgres://:***@host/db"},
+           Named{"postgres://host/db?password=a&sslmode=require", "postgres://host/db?password=***&sslmode=require"},
+           Named{"postgres://host/db?sslpassword=a&password=b", "postgres://host/db?sslpassword=***&password=***"},
+       })
+    EXPECT_EQ(StoreName(store), shown);
+}
+
+TEST(CheckStoreTest, TakesWhatItKnowsAndNamesTheRest) {
+  for (const char* const known : {"rocksdb", "postgres://h/d", "postgresql://h/d"})
+    EXPECT_TRUE(CheckStore(known).ok()) << known;
+  for (const char* const unknown : {"", "RocksDB", "postgre://h/d", "mysql://user:pass@h/d"}) {
+    const Status checked = CheckStore(unknown);
+    EXPECT_NE(checked.message().find("neither rocksdb nor an address that begins with postgres://"), std::string::npos);
+    EXPECT_EQ(checked.message().find("pass"), std::string::npos) << checked.message();
+  }
 }
 
 }  // namespace

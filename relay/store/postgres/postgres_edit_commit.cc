@@ -172,7 +172,11 @@ Status PostgresEdit::Commit() {
       {});
   Ask(kCommit, {}, {});
   has_written_ = true;
-  if (Status committed = AskAll(); !committed.ok()) return committed;
+  if (Status committed = AskAll(); !committed.ok()) {
+    if (!session_.timed_out()) return committed;
+    return Status::Error(committed.message() +
+                         " to COMMIT: where it has to be on a standby (synchronous_standby_names), one may be missing");
+  }
   begun_ = false;
   if (!session_.TakeUnreplicated()) return {};
   return Status::Error(

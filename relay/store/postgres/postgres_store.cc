@@ -21,9 +21,9 @@ constexpr PostgresStatement kArrivals{
     "arrivals",
     "SELECT serial, record FROM weir_events WHERE origin = $1::int AND serial > $2::bigint"
     " ORDER BY serial LIMIT $3::bigint"};
-constexpr PostgresStatement kSizes{"sizes",
-                                   "SELECT (SELECT coalesce(sum(events), 0)::bigint FROM weir_origins),"
-                                   " pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
+constexpr PostgresStatement kEvents{"events", "SELECT coalesce(sum(events), 0)::bigint FROM weir_origins"};
+constexpr PostgresStatement kDiskBytes{
+    "disk_bytes", "SELECT pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
 constexpr PostgresStatement kNote{"note", "SELECT value FROM weir_meta WHERE key = $1::text"};
 
 constexpr int kMostTries = 20;
@@ -334,12 +334,15 @@ void PostgresStore::LetGoOfUnknownNews(uint64_t until) {
 }
 
 Status PostgresStore::ReadSizes(PostgresSession& session, Duration patience) {
-  session.Queue(kSizes);
-  const Result<std::vector<PostgresRows>> answers = session.Run(patience);
-  if (!answers.ok()) return answers.status();
-  events_ = static_cast<uint64_t>(answers.value()[0].Int(0, 0));
-  disk_bytes_ = static_cast<uint64_t>(answers.value()[0].Int(0, 1));
-  return {};
+  session.Queue(kEvents);
+  const Result<std::vector<PostgresRows>> events = session.Run(patience);
+  if (!events.ok()) return events.status();
+  events_ = static_cast<uint64_t>(events.value()[0].Int(0, 0));
+  // Other engines have no such function.
+  session.Queue(kDiskBytes);
+  const Result<std::vector<PostgresRows>> bytes = session.Run(patience);
+  if (bytes.ok()) disk_bytes_ = static_cast<uint64_t>(bytes.value()[0].Int(0, 0));
+  return session.connected() ? Status() : bytes.status();
 }
 
 }  // namespace weir

@@ -72,12 +72,16 @@ Result<std::optional<int>> FormatOf(PostgresSession& session, Duration patience)
 Status Tune(PostgresSession& session, Duration patience) {
   const std::string milliseconds =
       std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
+  // Those that the engine knows: other engines lack some.
+  const std::string settings =
+      "('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), "
+      "('enable_bitmapscan', 'off'), ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan'), "
+      "('statement_timeout', '" +
+      milliseconds + "'), ('idle_in_transaction_session_timeout', '" + milliseconds + "')";
   return session
-      .Ask(
-          "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = "
-          "off; SET jit = off; SET plan_cache_mode = force_generic_plan; SET statement_timeout = " +
-              milliseconds + "; SET idle_in_transaction_session_timeout = " + milliseconds,
-          patience)
+      .Ask("SELECT set_config(name, v.value, false) FROM (VALUES " + settings +
+               ") AS v (name, value) JOIN pg_settings USING (name)",
+           patience)
       .status();
 }
 

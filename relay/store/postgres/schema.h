@@ -27,8 +27,8 @@ namespace weir {
 
 inline constexpr int kPostgresFormat = 1;
 
-// Makes the tables where there are none and `create` is set; brings older ones along. Refuses newer ones, and those of
-// another program.
+// Makes the tables where there are none and `create` is set. Refuses newer ones, and those of another program; there
+// are no older ones.
 Status OpenSchema(PostgresSession& session, bool create, Duration patience);
 
 struct PostgresOrigin {

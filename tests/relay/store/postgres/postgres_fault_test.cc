@@ -221,6 +221,86 @@ TEST_F(PostgresFaultTest, AfterAFailoverNothingThatWasAcknowledgedIsMissing) {
   EXPECT_EQ(std::ranges::count(stored.value(), false), 0);
 }
 
+// Another program, or an operator at psql, may hold what is to be written. The server ends one of two that wait for
+// each other; what it ended is done again.
+TEST_F(PostgresFaultTest, WhatTheServerEndsForADeadlockIsDoneAgain) {
+  const auto store = MustOpen(Options());
+  ASSERT_TRUE(SaveOne(*store, NumberedNote(0)).ok());
+  std::vector<Event> events = {NumberedNote(1), NumberedNote(2)};
+  std::ranges::sort(events, {}, [](const Event& event) { return event.view().id(); });
+  const auto copy_as = [](const Event& event) {
+    return "INSERT INTO weir_events SELECT '\\x" + ToHex(event.view().id()) +
+           "', 99, created_at, pubkey, kind, created_at, expiration, record FROM weir_events WHERE serial = 1";
+  };
+  PostgresClient other(database_.conninfo());
+  other.Ask("BEGIN");
+  other.Ask("SET LOCAL deadlock_timeout = '1min'");
+  other.Ask(copy_as(events[1]));
+  std::vector<SaveResult> results(events.size());
+  Status saved;
+  std::thread saves([&] { saved = store->Save(events, 0, results); });
+  EXPECT_TRUE(Eventually([&] {
+    return database_.Ask(
+               "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+               " AND wait_event_type = 'Lock'") == "1";
+  }));
+  other.Ask("INSERT INTO weir_events SELECT '\\x" + ToHex(events[0].view().id()) +
+            "', 99, 5, pubkey, kind, created_at, expiration, record FROM weir_events WHERE serial = 1");
+  other.Ask("ROLLBACK");
+  saves.join();
+  EXPECT_TRUE(saved.ok()) << saved.message();
+  EXPECT_EQ(results[0].outcome, SaveOutcome::kSaved);
+  EXPECT_EQ(results[1].outcome, SaveOutcome::kSaved);
+  EXPECT_EQ(database_.Ask("SELECT deadlocks > 0 FROM pg_stat_database WHERE datname = current_database()"), "t");
+}
+
+// Long questions of one client leave the connection to others between their slices.
+TEST_F(PostgresFaultTest, NoConnectionIsHeldBetweenSlices) {
+  PostgresStoreOptions options = Options();
+  options.settings.connections = 1;
+  const auto store = MustOpen(options);
+  for (uint64_t i = 0; i < 20; ++i) ASSERT_TRUE(SaveOne(*store, NumberedNote(i)).ok());
+  const Filter filter{.kinds = {{1}}};
+  const auto one = store->Find({filter}, {});
+  const auto other = store->Find({filter}, {});
+  size_t found = 0;
+  const auto count = [&found](EventView) { ++found; };
+  bool more = true;
+  while (more) {
+    more = false;
+    for (Query* const query : {one.get(), other.get()}) {
+      const Result<Progress> progress = query->Next({.max_work = 1}, count);
+      ASSERT_TRUE(progress.ok()) << progress.status().message();
+      more = more || progress.value() == Progress::kMore;
+    }
+  }
+  EXPECT_EQ(found, 40U);
+}
+
+TEST_F(PostgresFaultTest, AStatementThatTakesTooLongAndAServerThatTakesNoWritesFailAndPass) {
+  PostgresStoreOptions options = Options();
+  options.settings.timeout = std::chrono::milliseconds(700);
+  const auto store = MustOpen(options);
+  ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  {
+    PostgresClient other(database_.conninfo());
+    other.Ask("BEGIN");
+    other.Ask("LOCK TABLE weir_events IN ACCESS EXCLUSIVE MODE");
+    ExpectIn("PostgreSQL: ", SaveOne(*store, NumberedNote(2)).message());
+    other.Ask("ROLLBACK");
+  }
+  EXPECT_TRUE(Eventually([&] { return SaveOne(*store, NumberedNote(3)).ok(); }));
+  database_.Ask("ALTER DATABASE " + database_.Ask("SELECT current_database()") +
+                " SET default_transaction_read_only = on");
+  database_.Ask(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+      " AND pid <> pg_backend_pid()");
+  ExpectIn("read-only", SaveOne(*store, NumberedNote(4)).message());
+  PostgresClient other(database_.conninfo() + " options='-c default_transaction_read_only=off'");
+  other.Ask("ALTER DATABASE " + database_.Ask("SELECT current_database()") + " RESET default_transaction_read_only");
+  EXPECT_TRUE(Eventually([&] { return SaveOne(*store, NumberedNote(5)).ok(); }));
+}
+
 // Whose clock is ahead removes nothing before its time.
 TEST_F(PostgresFaultTest, NothingExpiresBeforeTheServersClockSaysSo) {
   const auto store = MustOpen(Options());
