@@ -16,13 +16,19 @@ Status Subscribers::Connect(const Endpoint& endpoint, size_t connections, Loop* 
   return loop->Run([this] { return ready_ == connections_.size(); }, "the EOSE of live subscriptions");
 }
 
-// A relay that sends an event twice to one subscriber shows as more received than expected.
-void Subscribers::OnMessage(ClientSocket&, std::string_view message, TimePoint now) {
+void Subscribers::OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) {
   const Reply reply = ParseReply(message);
   if (reply.kind == ReplyKind::kEose) ++ready_;
   if (reply.kind != ReplyKind::kEvent) return;
   const std::optional<size_t> event = events_.FindHex(IdOfEvent(reply.event));
   if (!event || publisher_.released_at(*event) == TimePoint{}) return;
+  std::vector<bool>& seen = seen_[&connection];
+  seen.resize(events_.size());
+  if (seen[*event]) {
+    ++repeated_;
+    return;
+  }
+  seen[*event] = true;
   ++received_;
   latency_->Record(now - publisher_.released_at(*event));
 }

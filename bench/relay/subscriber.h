@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "bench/measure/latency_histogram.h"
@@ -21,6 +22,7 @@ class Subscribers final : public Listener {
   Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop);
 
   size_t received() const { return received_; }  // each event once per subscriber
+  size_t repeated() const { return repeated_; }  // that came once more
   size_t expected() const { return publisher_.accepted() * connections_.size(); }
   const LatencyHistogram& latency() const { return *latency_; }
 
@@ -32,6 +34,8 @@ class Subscribers final : public Listener {
   std::vector<std::unique_ptr<ClientSocket>> connections_;
   size_t ready_ = 0;
   size_t received_ = 0;
+  size_t repeated_ = 0;
+  std::unordered_map<const ClientSocket*, std::vector<bool>> seen_;  // by the number of the event
   std::unique_ptr<LatencyHistogram> latency_ = std::make_unique<LatencyHistogram>();
 };
 

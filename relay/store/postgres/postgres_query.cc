@@ -16,7 +16,7 @@ constexpr PostgresStatement kRecords{"records",
                                      "SELECT id, origin, serial, record FROM weir_events WHERE id = ANY($1::bytea[])"};
 
 constexpr uint32_t kNoPart = UINT32_MAX;
-constexpr uint64_t kMostAtOnce = 64;  // candidates, and records that are read together
+constexpr uint64_t kMostAtOnce = 256;  // candidates, and records that are read together
 // The first, whose size nobody knows: of the largest they are two megabytes.
 constexpr uint64_t kFirstAtOnce = 16;
 // How far to look, when all limits are reached, for a match beyond them before it is taken for granted.

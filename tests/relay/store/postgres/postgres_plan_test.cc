@@ -23,6 +23,7 @@ class PostgresPlanTest : public testing::Test {
         " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0"
         " -c auto_explain.log_analyze=on -c auto_explain.log_timing=off'";
     store_ = MustOpen(options);
+    EXPECT_TRUE(store_->Now().ok());  // what a connection begins with is done
   }
 
   static void ExpectNone(const std::string& plans, const std::vector<std::string>& of) {
