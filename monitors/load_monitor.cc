@@ -83,10 +83,10 @@ void LoadMonitor::Run(const std::stop_token& stop) {
 Status LoadMonitor::SampleOnce() {
   std::lock_guard probing(probe_mutex_);
   LoadSample sample;
-  const TimePoint now = clock_.Now();
-  Status sampled = WithoutThrowing("the probe threw", [&] { return probe_->Probe(now, &sample); });
+  Status sampled = WithoutThrowing("the probe threw", [&] { return probe_->Probe(clock_.Now(), &sample); });
   if (sampled.ok()) sampled = CheckSample(sample);
-  sample.time = now;
+  // Of its answer: a server may take its time.
+  sample.time = clock_.Now();
   {
     std::lock_guard lock(sample_mutex_);
     if (sampled.ok()) sample_ = sample;

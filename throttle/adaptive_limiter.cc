@@ -307,8 +307,11 @@ void AdaptiveLimiter::HoldLimits() {
     WriteLimit& limit = write_limits_[c];
     limit.hold = false;
     limit.reason = kSensorLost;
-    // Where no signal limits there is no drain to go by.
-    if (const double held = laws_[c].HeldLimit(); held > 0) limit.bytes_per_second = held;
+    // Where no signal limits there is no drain to go by. What went through an open gate lately did no harm, and a drain
+    // that is only observed is unknown while the engine is at rest.
+    double held = laws_[c].HeldLimit();
+    if (write_limits_.open) held = std::max(held, c == WorkClass::kBulk ? demand_[0] + demand_[1] : demand_[c]);
+    if (held > 0) limit.bytes_per_second = held;
     LimiterView::Write& view = view_.writes[c];
     view.open = std::isinf(limit.bytes_per_second) || write_limits_.open;
     view.bytes_per_second = view.open ? 0 : limit.bytes_per_second;

@@ -159,6 +159,7 @@ RateLaw::Loop& RateLaw::LoopOf(std::string_view name) {
 double RateLaw::HeldLimit() const {
   if (selected_ == nullptr) return 0;
   const Loop& loop = *selected_;
+  if (loop.drain <= 0) return 0;  // it was never busy enough to tell
   return std::max(LowestLimit(loop.drain),
                   kHeldShare * (loop.drain - loop.gain * std::max(0.0, loop.pid.GetState().i)));
 }

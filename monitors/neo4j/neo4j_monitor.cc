@@ -26,7 +26,7 @@ constexpr const char* kOldGeneration =
     "WITH attributes.CollectionUsage.value.properties AS heap, name "
     "WHERE heap IS NOT NULL AND (name CONTAINS 'Old Gen' OR name CONTAINS 'Tenured' OR name CONTAINS 'ZGC' OR "
     "name CONTAINS 'ZHeap' OR name CONTAINS 'Shenandoah') "
-    "RETURN heap.used, heap.max LIMIT 1";
+    "RETURN heap.used, heap.max ORDER BY heap.max DESC LIMIT 1";
 
 MonitorSettings WithInterval(MonitorSettings settings) {
   settings.sample_interval = std::max(settings.sample_interval, kShortestInterval);
@@ -69,8 +69,10 @@ class Neo4jProbe final : public LoadProbe {
   OwnBytes& own() { return own_; }
 
   void Began() { ++in_flight_; }
-  void Ended(uint64_t bytes, Duration latency) {
+  // What failed says nothing of how long one takes.
+  void Ended(uint64_t bytes, Duration latency, bool failed) {
     --in_flight_;
+    if (failed) return;
     const std::lock_guard lock(finished_mutex_);
     ++finished_.count;
     finished_.bytes += static_cast<double>(bytes);
@@ -84,11 +86,11 @@ class Neo4jProbe final : public LoadProbe {
     if (!lost_.ok() && now < try_again_) return lost_;
     Neo4jDetails details{.in_flight = in_flight_, .own_bytes = own_.bytes(), .memory = use.value()};
     lost_ = AskFigures(&details);
+    TakeEnded(&details);
     if (!lost_.ok()) {
       try_again_ = now + kPauseAfterLoss;
       return lost_;
     }
-    TakeEnded(&details);
     AddSignals(details, sample);
     const std::lock_guard lock(details_mutex_);
     details_ = details;
@@ -143,7 +145,7 @@ class Neo4jProbe final : public LoadProbe {
     // As many as the threshold are what raises each of these by one, for so many wait that long. Of the size that a
     // byte usually comes in: the mean over transactions is that of the small ones, which are many, and by it a single
     // large one fills the level (bulk work got nothing at all).
-    const double usual_bytes = bytes_ > 0 ? square_bytes_ / bytes_ : kUsualBytes;
+    const double usual_bytes = bytes_ >= 1 ? square_bytes_ / bytes_ : kUsualBytes;
     // And while the level is looked at once, many come and go: at 5 ms each, a hundred one after the other.
     const Duration latency = details.latency > Duration{} ? details.latency : details.round_trip;
     const double rounds = std::max(1.0, Ratio(interval, latency));
@@ -159,8 +161,9 @@ class Neo4jProbe final : public LoadProbe {
     add("latency", Ratio(details.latency, settings_.latency_threshold));
     add("round_trip", Ratio(details.round_trip, settings_.latency_threshold));
     sample->Add({.name = "heap",
-                 .level = static_cast<double>(details.heap_bytes) /
-                          static_cast<double>(std::max<uint64_t>(1, details.max_heap_bytes))});
+                 .level = details.max_heap_bytes > 0
+                              ? static_cast<double>(details.heap_bytes) / static_cast<double>(details.max_heap_bytes)
+                              : 0});
     sample->Add(own_.Level(interval));
     const Signal memory = MemorySignal(details.memory.bytes(), target_bytes_, interval);
     sample->Add(memory);
@@ -200,8 +203,8 @@ Neo4jMonitor::Transaction Neo4jMonitor::Begin(uint64_t bytes) {
 
 void Neo4jMonitor::End(const Transaction& transaction) {
   const Duration latency = clock().Now() - transaction.begun_;
-  RecordWriteLatency(latency);
-  neo4j_.Ended(transaction.bytes_, latency);
+  if (!transaction.failed_) RecordWriteLatency(latency);
+  neo4j_.Ended(transaction.bytes_, latency, transaction.failed_);
 }
 
 void Neo4jMonitor::AddOwnBytes(int64_t bytes) { neo4j_.own().Add(bytes); }

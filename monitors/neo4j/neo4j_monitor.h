@@ -67,6 +67,8 @@ class Neo4jMonitor final : public LoadMonitor {
     Transaction(Transaction&& other) noexcept
         : monitor_(std::exchange(other.monitor_, nullptr)), bytes_(other.bytes_), begun_(other.begun_) {}
     Transaction& operator=(Transaction&&) = delete;
+    // At its end only its place is given back.
+    void Failed() { failed_ = true; }
     ~Transaction() {
       if (monitor_ != nullptr) monitor_->End(*this);
     }
@@ -76,6 +78,7 @@ class Neo4jMonitor final : public LoadMonitor {
     Neo4jMonitor* monitor_;
     uint64_t bytes_;
     TimePoint begun_;
+    bool failed_ = false;
   };
   [[nodiscard]] Transaction Begin(uint64_t bytes);
 

@@ -10,40 +10,49 @@
 #include "config/text/parse.h"
 #include "monitors/memory_only_monitor.h"
 #include "monitors/own_bytes.h"
+#include "monitors/postgres/postgres_escapes.h"
 #include "monitors/postgres/postgres_session.h"
 
 namespace weir {
 namespace {
 
-constexpr Duration kPauseAfterLoss = std::chrono::seconds(1);
+constexpr Duration kShortestPause = std::chrono::seconds(1);  // after a loss; each time twice as long
+constexpr Duration kLongestPause = std::chrono::seconds(8);
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // A checkpoint paces itself by what is written: one that keeps pace ends when that has come to max_wal_size, and begins
 // at about half of it. A throttle that acted below would slow down the checkpoint itself: held at 0.75 of max_wal_size,
 // bulk work got 1.8 MB/s of 43, and no checkpoint came to its end.
 constexpr double kWalOfLevel = 1.6;
+// Of waiting for a standby: what more says nothing more, and has to be forgotten when it is over.
+constexpr double kMostSeconds = 3;
 
 // Whether it may be asked, and can be.
 constexpr const char* kWho =
-    "SELECT pg_is_in_recovery()::int, pg_has_role(current_user, 'pg_monitor', 'member')::int, current_user";
+    "SELECT pg_is_in_recovery()::int, pg_has_role(current_user, 'pg_read_all_stats', 'usage')::int, current_user";
 // What is counted elsewhere in one version or another is put behind it.
 constexpr std::string_view kFigures =
     "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::bigint, "
     "pg_size_bytes(current_setting('max_wal_size')), "
-    "(SELECT count(*) FROM pg_stat_replication), "
+    "(SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'), "
     "(SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_insert_lsn(), coalesce(replay_lsn, sent_lsn))), 0)::bigint "
-    "FROM pg_stat_replication WHERE state <> 'backup'), "
+    "FROM pg_stat_replication WHERE state = 'streaming'), "
     "(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'), "
-    "(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'), ";
+    "(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'), "
+    "(SELECT coalesce(max(1000 * extract(epoch FROM clock_timestamp() - state_change)), 0)::bigint "
+    "FROM pg_stat_activity WHERE wait_event = 'SyncRep'), ";
 constexpr std::string_view kOfCheckpoint = " FROM pg_control_checkpoint()";
 constexpr int kVersionWithCheckpointer = 170000;
-constexpr size_t kFigureCount = 7;
+constexpr size_t kFigureCount = 9;
 
 std::string FiguresOf(int server_version) {
   const bool has_checkpointer = server_version >= kVersionWithCheckpointer;
   return std::string(kFigures)
-      .append(has_checkpointer ? "(SELECT num_requested FROM pg_stat_checkpointer)"
-                               : "(SELECT checkpoints_req FROM pg_stat_bgwriter)")
+      .append(has_checkpointer ? "(SELECT num_requested FROM pg_stat_checkpointer), "
+                                 "(SELECT coalesce(sum(fsyncs), 0)::bigint FROM pg_stat_io "
+                                 "WHERE backend_type = 'client backend')"
+                               : "(SELECT checkpoints_req FROM pg_stat_bgwriter), "
+                                 "(SELECT buffers_backend_fsync FROM pg_stat_bgwriter)")
       .append(kOfCheckpoint);
 }
 
@@ -73,6 +82,7 @@ class PostgresProbe final : public LoadProbe {
   Status Probe(TimePoint now, LoadSample* sample) override {
     const Result<MemoryUse> use = memory_.ReadUse();
     if (!use.ok()) return use.status();
+    end_ = Clock::System().Now() + settings_.timeout;
     if (Status connected = Connect(now); !connected.ok()) return connected;
     PostgresDetails details{.server_version = session_.server_version(), .memory = use.value()};
     details.own_bytes = own_.bytes();
@@ -80,9 +90,10 @@ class PostgresProbe final : public LoadProbe {
       NoteLoss(now, asked);
       return asked;
     }
-    // A server that was started anew, or another, counts from its own beginning.
-    if (!counted_ || details.requested_checkpoints < *counted_) counted_ = details.requested_checkpoints;
-    escapes_ += details.requested_checkpoints - std::exchange(*counted_, details.requested_checkpoints);
+    pause_ = kShortestPause;
+    escapes_.Count({.requested_checkpoints = details.requested_checkpoints,
+                    .backend_syncs = details.backend_syncs,
+                    .log_is_beyond = details.wal_bytes > details.max_wal_bytes});
     AddSignals(details, sample);
     const std::lock_guard lock(details_mutex_);
     details_ = details;
@@ -97,20 +108,26 @@ class PostgresProbe final : public LoadProbe {
  private:
   void NoteLoss(TimePoint now, const Status& why) {
     lost_ = why;
-    try_again_ = now + kPauseAfterLoss;
+    try_again_ = now + pause_;
+    pause_ = std::min(2 * pause_, kLongestPause);
   }
+  // All of a sample in one time-out: who stops the monitor waits for no more.
+  Duration Left() const { return end_ - Clock::System().Now(); }
 
   Status Connect(TimePoint now) {
     if (session_.connected()) return {};
     if (!lost_.ok() && now < try_again_) return lost_;
-    Status connected = session_.Connect(settings_.timeout);
+    escapes_.Forget();
+    Status connected = session_.Connect(Left());
     if (connected.ok()) connected = CheckRights();
     if (!connected.ok()) NoteLoss(now, connected);
     return connected;
   }
 
   Status CheckRights() {
-    const Result<PostgresSession::Row> who = session_.Ask(kWho, settings_.timeout);
+    // A server that stands still ends by itself what nobody waits for any more.
+    const std::string limit = "SET statement_timeout = " + std::to_string(settings_.timeout.count()) + "; ";
+    const Result<PostgresSession::Row> who = session_.Ask(limit + kWho, Left());
     if (!who.ok()) return who.status();
     const PostgresSession::Row& row = who.value();
     std::string why;
@@ -129,7 +146,7 @@ class PostgresProbe final : public LoadProbe {
   }
 
   Status AskFigures(PostgresDetails* details) {
-    const Result<PostgresSession::Row> row = session_.Ask(FiguresOf(details->server_version), settings_.timeout);
+    const Result<PostgresSession::Row> row = session_.Ask(FiguresOf(details->server_version), Left());
     if (!row.ok()) return row.status();
     const std::array<uint64_t*, kFigureCount> figures = {&details->wal_bytes,
                                                          &details->max_wal_bytes,
@@ -137,7 +154,9 @@ class PostgresProbe final : public LoadProbe {
                                                          &details->replica_lag_bytes,
                                                          &details->lock_waits,
                                                          &details->standby_waits,
-                                                         &details->requested_checkpoints};
+                                                         &details->longest_standby_wait_ms,
+                                                         &details->requested_checkpoints,
+                                                         &details->backend_syncs};
     bool good = row.value().size() == figures.size();
     for (size_t i = 0; good && i < figures.size(); ++i) {
       const Result<int64_t> figure = ParseInteger(row.value()[i].value_or("0"), {.min = -1e18, .max = 1e18});
@@ -159,8 +178,14 @@ class PostgresProbe final : public LoadProbe {
                  .level = static_cast<double>(details.wal_bytes) / max_wal,
                  .bytes_per_level = max_wal / wal_per_byte,
                  .dead_time = dead_time});
-    sample->Add({.name = "replica",
-                 .level = static_cast<double>(details.replica_lag_bytes) / budget,
+    // A standby that goes takes its lag with it, and that is no drain: the signal ends, and begins with the next one.
+    if (details.standbys > 0)
+      sample->Add({.name = "replica",
+                   .level = static_cast<double>(details.replica_lag_bytes) / budget,
+                   .bytes_per_level = budget / wal_per_byte,
+                   .dead_time = dead_time});
+    sample->Add({.name = "standby",
+                 .level = std::min(kMostSeconds, static_cast<double>(details.longest_standby_wait_ms) / 1000),
                  .bytes_per_level = budget / wal_per_byte,
                  .dead_time = dead_time});
     sample->Add({.name = "waiting",
@@ -171,7 +196,7 @@ class PostgresProbe final : public LoadProbe {
     sample->Add(memory);
     sample->memory_pressure = memory.level;
     sample->memory_bytes = details.memory.bytes();
-    sample->escapes = escapes_;
+    sample->escapes = escapes_.count();
   }
 
   const PostgresMonitorSettings settings_;
@@ -181,8 +206,9 @@ class PostgresProbe final : public LoadProbe {
   OwnBytes own_;
   Status lost_;
   TimePoint try_again_{};
-  std::optional<uint64_t> counted_;  // requested checkpoints, as of the last sample
-  uint64_t escapes_ = 0;
+  Duration pause_ = kShortestPause;
+  TimePoint end_{};  // of this sample, by the system's clock
+  PostgresEscapes escapes_;
   mutable std::mutex details_mutex_;
   PostgresDetails details_;
 };

@@ -53,6 +53,27 @@ TEST_F(LimiterTest, ALostSensorHoldsTheDrainNotTheCorrectionOfAMoment) {
   EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1e6);
 }
 
+// An engine behind a wire does not tell its drain, and while it is at rest nobody can observe it.
+TEST_F(LimiterTest, ALostSensorOfUnknownDrainHoldsWhatWentThroughLately) {
+  AdaptiveLimiter& limiter = Build();
+  monitor_.Say([](LoadSample* sample) {
+    sample->Add({.name = "wal", .level = 0.1, .bytes_per_level = 40e6, .dead_time = std::chrono::seconds(1)});
+    return Status();
+  });
+  const auto write = [&](uint64_t bytes) {
+    uint64_t admitted = 0;
+    for (int tick = 0; tick < 100; ++tick) {
+      admitted += limiter.Admit(Operation::kWrite, {bytes}).admitted() ? 1 : 0;
+      Tick();
+    }
+    return admitted;
+  };
+  EXPECT_EQ(write(500'000), 100U);
+  monitor_.Say([](LoadSample*) { return Status::Error("no answer in time"); });
+  EXPECT_EQ(write(300'000), 100U) << "less than before, with or without the sensor";
+  EXPECT_TRUE(limiter.View().sensor_lost);
+}
+
 TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimitAndIsALostSensor) {
   AdaptiveLimiter& limiter = Build();
   Say(0.85);

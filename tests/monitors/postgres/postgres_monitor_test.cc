@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/manual_clock.h"
+#include "monitors/postgres/postgres_escapes.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/postgres_process.h"
+#include "throttle/adaptive_limiter.h"
 
 namespace weir {
 namespace {
@@ -71,19 +75,77 @@ TEST_F(PostgresMonitorTest, TheLogFillsUntilACheckpoint) {
   ASSERT_TRUE(monitor->SampleOnce().ok());
   EXPECT_GE(LevelOf(*monitor, "wal"), before + 0.25 / 1.6);
   EXPECT_LT(LevelOf(*monitor, "wal"), before + 0.35 / 1.6);
-  EXPECT_EQ(LevelOf(*monitor, "replica"), 0);
+  EXPECT_EQ(monitor->Sample().Find("replica"), nullptr) << "there is no standby";
   EXPECT_GT(LevelOf(*monitor, "memory"), 0);
   client.Ask("CHECKPOINT");
   ASSERT_TRUE(monitor->SampleOnce().ok());
   EXPECT_LT(LevelOf(*monitor, "wal"), 0.1);
 }
 
-TEST_F(PostgresMonitorTest, ACheckpointThatIsRequestedIsAnEscape) {
+// Somebody's CHECKPOINT is seen, and is no escape: the log was not beyond its bound.
+TEST_F(PostgresMonitorTest, ACheckpointThatIsRequestedIsSeen) {
   const auto monitor = Watch(primary().conninfo());
   ASSERT_TRUE(monitor->SampleOnce().ok());
-  EXPECT_EQ(monitor->Sample().escapes, 0U) << "what was before it is not counted";
+  const uint64_t before = monitor->Details().requested_checkpoints;
   primary().Ask("CHECKPOINT");
-  EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Sample().escapes > 0; }));
+  EXPECT_TRUE(
+      Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().requested_checkpoints > before; }));
+  EXPECT_EQ(monitor->Sample().escapes, 0U);
+}
+
+TEST(PostgresEscapesTest, AreCheckpointsBeyondTheBoundAndSyncsOfSessions) {
+  PostgresEscapes escapes;
+  escapes.Count({.requested_checkpoints = 500, .backend_syncs = 7, .log_is_beyond = true});
+  EXPECT_EQ(escapes.count(), 0U) << "what was before it is not counted";
+  escapes.Count({.requested_checkpoints = 501, .backend_syncs = 7});
+  EXPECT_EQ(escapes.count(), 1U) << "the log was beyond its bound before this one";
+  escapes.Count({.requested_checkpoints = 502, .backend_syncs = 7});
+  EXPECT_EQ(escapes.count(), 1U) << "one that keeps pace";
+  escapes.Count({.requested_checkpoints = 502, .backend_syncs = 9});
+  EXPECT_EQ(escapes.count(), 3U);
+  escapes.Count({.requested_checkpoints = 1, .backend_syncs = 0, .log_is_beyond = true});
+  EXPECT_EQ(escapes.count(), 3U) << "the server was started anew";
+  escapes.Forget();
+  escapes.Count({.requested_checkpoints = 800, .backend_syncs = 90});
+  EXPECT_EQ(escapes.count(), 3U) << "another server";
+}
+
+// Commits wait for a standby that stands still: nothing grows, and nothing lags. The gate holds what comes, says why,
+// and opens when the standby is back.
+TEST_F(PostgresMonitorTest, AStandbyThatStandsStillClosesTheGate) {
+  PostgresProcess standby({}, &primary());
+  PostgresClient client(primary().conninfo());
+  client.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  client.Ask("SELECT pg_reload_conf()");
+  EXPECT_TRUE(Eventually([&] { return client.Ask("SELECT sync_state FROM pg_stat_replication") == "sync"; }));
+  const auto monitor = Watch(primary().conninfo());
+  AdaptiveLimiter limiter(*monitor);
+  const auto after_some_ticks = [&](auto&& holds) {
+    return Eventually([&] {
+      clock_.Advance(milliseconds(250));
+      EXPECT_TRUE(monitor->SampleOnce().ok()) << monitor->LastError().message();
+      limiter.Tick();
+      limiter.Pump();
+      return holds();
+    });
+  };
+  EXPECT_TRUE(after_some_ticks([&] { return limiter.Reason(Operation::kWrite).empty(); }));
+  standby.Pause();
+  PostgresClient writer(primary().conninfo());
+  EXPECT_TRUE(Eventually([&] { return writer.Ask("SHOW synchronous_standby_names") == "*"; }));
+  writer.Send("CREATE TABLE held(a int)");
+  EXPECT_TRUE(after_some_ticks([&] { return limiter.Reason(Operation::kWrite) == "standby"; }));
+  std::vector<Admission> writes;
+  EXPECT_TRUE(after_some_ticks([&] {
+    writes.push_back(limiter.Admit(Operation::kWrite, {8 << 20}));
+    return std::ranges::any_of(writes,
+                               [](const Admission& write) { return write.state() == Admission::State::kRefused; });
+  })) << "what waits for too long is refused";
+  writes.clear();
+  standby.Resume();
+  EXPECT_TRUE(after_some_ticks([&] { return limiter.Reason(Operation::kWrite).empty(); }));
+  client.Ask("ALTER SYSTEM RESET ALL");
+  client.Ask("SELECT pg_reload_conf()");
 }
 
 TEST_F(PostgresMonitorTest, SessionsThatWaitForALockAreCounted) {
@@ -166,7 +228,11 @@ TEST_F(PostgresMonitorTest, WhatIsWrongIsSaidAndNoPasswordIs) {
     EXPECT_EQ(said.find("SECRET"), std::string::npos) << said;
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   }
+  // Who would first have to SET ROLE sees nothing either.
+  client.Ask("ALTER ROLE stranger NOINHERIT");
   client.Ask("GRANT pg_monitor TO stranger");
+  EXPECT_NE(Watch("host=127.0.0.1 port=" + port + " user=stranger dbname=postgres")->SampleOnce().message(), "");
+  client.Ask("ALTER ROLE stranger INHERIT");
   EXPECT_EQ(Watch("host=127.0.0.1 port=" + port + " user=stranger dbname=postgres")->SampleOnce().message(), "");
 }
 
