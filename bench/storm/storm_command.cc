@@ -19,6 +19,7 @@
 #include "bench/storm/run.h"
 #include "bench/storm/wire/wire_storm.h"
 #include "config/command_line.h"
+#include "config/settings.h"
 #include "config/text/parse.h"
 #include "throttle/limiter_settings.h"
 
@@ -158,13 +159,33 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
 
 Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
   const bool is_postgres = arguments.engine == "postgres";
+  PostgresMonitorSettings postgres;
+  Neo4jMonitorSettings neo4j;
+  SettingTable table;
+  Declare(table, postgres);
+  Declare(table, neo4j);
+  if (Status loaded = table.Load(ProcessEnvironment()); !loaded.ok()) return loaded;
   WireStormPlan plan = is_postgres ? PostgresPlan() : Neo4jPlan();
   plan.results = arguments.results;
   plan.repetitions = arguments.repetitions;
   plan.limiter = limiter;
+  if (arguments.quick) {
+    plan.repetitions = 1;
+    plan.calm_seconds = 3;
+    plan.burst_seconds = 10;
+  }
   Result<std::unique_ptr<WireEngine>> engine =
-      is_postgres ? Result(MakePostgresEngine(arguments.url)) : MakeNeo4jEngine(arguments.url);
+      is_postgres ? Result(MakePostgresEngine(arguments.url, postgres)) : MakeNeo4jEngine(arguments.url, neo4j);
   return engine.ok() ? RunWireStorm(*engine.value(), plan) : engine.status();
+}
+
+// What is for RocksDB alone.
+Status CheckForWire(const Arguments& arguments) {
+  if (arguments.url.empty()) return Status::Error("--engine " + arguments.engine + " needs --url");
+  if (!arguments.scenarios.empty() || !arguments.policies.empty() || arguments.scale != 1 || !arguments.label.empty() ||
+      arguments.report || arguments.json)
+    return Status::Error("--scenario, --policy, --scale, --label, --report and --json are for --engine rocksdb");
+  return {};
 }
 
 // Runs the script that reads the results and prints their tables.
@@ -236,13 +257,15 @@ int StormCommand(int argc, char** argv) {
     if (const auto policy = MakePolicy(spec, {}, limiter); !policy.ok()) return line.Fail(policy.status(), 2);
 
   if (arguments.engine != "rocksdb") {
-    if (arguments.url.empty()) return line.Fail(Status::Error("--engine " + arguments.engine + " needs --url"), 2);
-    const Status stormed = RunOnWire(arguments, limiter);
-    return stormed.ok() ? 0 : line.Fail(stormed, 1);
+    if (Status known = CheckForWire(arguments); !known.ok()) return line.Fail(known, 2);
   }
   auto scratch = TemporaryDirectory::Make(arguments.scratch, "weir-storm");
   if (!scratch.ok()) return line.Fail(scratch.status(), 1);
   if (arguments.quick) arguments.results = (scratch.value()->path() / "results").string();
+  if (arguments.engine != "rocksdb") {
+    const Status stormed = RunOnWire(arguments, limiter);
+    return stormed.ok() ? 0 : line.Fail(stormed, 1);
+  }
   Experiment experiment(arguments, limiter, scratch.value()->path());
   const Status status = arguments.report ? Status() : RunWhatWasAsked(arguments, &experiment);
   if (const auto rows = experiment.Rows(); !rows.ok()) return line.Fail(rows.status(), 1);

@@ -1,12 +1,15 @@
+#include <thread>
+
 #include "bench/storm/wire/wire_engine.h"
 #include "config/text/json_string.h"
-#include "monitors/neo4j/neo4j_monitor.h"
 
 namespace weir {
 namespace {
 
 constexpr Duration kNeo4jPatience = std::chrono::minutes(2);
-constexpr uint64_t kNeo4jTargetBytes = uint64_t{4} << 30;  // of this process, which is not what is measured
+constexpr int kConflictTries = 10;
+constexpr Duration kConflictPause = std::chrono::milliseconds(5);  // then twice as long each time
+constexpr uint64_t kNeo4jTargetBytes = uint64_t{4} << 30;       // of this process, which is not what is measured
 
 class Neo4jClient final : public WireClient {
  public:
@@ -26,11 +29,18 @@ class Neo4jClient final : public WireClient {
 
  private:
   Status Ask(const Neo4jStatement& statement, uint64_t bytes) {
-    const auto transaction = (*monitor_)->Begin(bytes);
+    auto transaction = (*monitor_)->Begin(bytes);
     // Who is told that he has met another tries again, as every driver does.
-    for (;;) {
-      const Status done = session_.Commit({statement}, kNeo4jPatience).status();
-      if (done.ok() || done.message().find("TransientError") == std::string::npos) return done;
+    Duration pause = kConflictPause;
+    for (int tries = 1;; ++tries) {
+      Status done = session_.Commit({statement}, kNeo4jPatience).status();
+      if (done.ok()) return done;
+      if (tries == kConflictTries || done.message().find("TransientError") == std::string::npos) {
+        transaction.Failed();
+        return done;
+      }
+      std::this_thread::sleep_for(pause);
+      pause *= 2;
     }
   }
 
@@ -40,35 +50,41 @@ class Neo4jClient final : public WireClient {
 
 class Neo4jEngine final : public WireEngine {
  public:
-  explicit Neo4jEngine(Neo4jAddress address) : address_(std::move(address)) {}
+  Neo4jEngine(Neo4jAddress address, const Neo4jMonitorSettings& settings)
+      : address_(std::move(address)), settings_(settings) {}
 
-  Status Prepare() override {
+  Status Prepare(uint64_t keys, size_t value_bytes) override {
     monitor_ = nullptr;
     Neo4jSession session(address_);
-    for (const char* const cypher :
-         {"MATCH (s:WeirStorm) CALL { WITH s DELETE s } IN TRANSACTIONS OF 1000 ROWS",
-          "CREATE INDEX weir_storm IF NOT EXISTS FOR (s:WeirStorm) ON (s.key)", "CALL db.awaitIndexes()"})
+    const std::string fill = "UNWIND range(0, " + std::to_string(keys - 1) +
+                             ") AS key CALL { WITH key CREATE (:WeirStorm {key: key, value: '" +
+                             std::string(value_bytes, 'x') + "'}) } IN TRANSACTIONS OF 1000 ROWS";
+    for (const std::string& cypher :
+         {std::string("MATCH (s:WeirStorm) CALL { WITH s DELETE s } IN TRANSACTIONS OF 1000 ROWS"),
+          std::string("CREATE INDEX weir_storm IF NOT EXISTS FOR (s:WeirStorm) ON (s.key)"), fill,
+          std::string("CALL db.awaitIndexes()")})
       if (const auto done = session.Commit({{cypher}}, kNeo4jPatience); !done.ok()) return done.status();
     return {};
   }
   std::unique_ptr<WireClient> Connect() override { return std::make_unique<Neo4jClient>(address_, &monitor_); }
   std::unique_ptr<LoadMonitor> MakeMonitor() override {
-    auto monitor = std::make_unique<Neo4jMonitor>(address_, kNeo4jTargetBytes);
+    auto monitor = std::make_unique<Neo4jMonitor>(address_, kNeo4jTargetBytes, settings_);
     monitor_ = monitor.get();
     return monitor;
   }
 
  private:
   const Neo4jAddress address_;
+  const Neo4jMonitorSettings settings_;
   Neo4jMonitor* monitor_ = nullptr;  // of this run
 };
 
 }  // namespace
 
-Result<std::unique_ptr<WireEngine>> MakeNeo4jEngine(const std::string& url) {
+Result<std::unique_ptr<WireEngine>> MakeNeo4jEngine(const std::string& url, const Neo4jMonitorSettings& settings) {
   Result<Neo4jAddress> address = ParseNeo4jUrl(url);
   if (!address.ok()) return address.status();
-  return std::unique_ptr<WireEngine>(std::make_unique<Neo4jEngine>(std::move(address).value()));
+  return std::unique_ptr<WireEngine>(std::make_unique<Neo4jEngine>(std::move(address).value(), settings));
 }
 
 }  // namespace weir

@@ -1,5 +1,4 @@
 #include "bench/storm/wire/wire_engine.h"
-#include "monitors/postgres/postgres_monitor.h"
 #include "monitors/postgres/postgres_session.h"
 
 namespace weir {
@@ -37,28 +36,37 @@ class PostgresClient final : public WireClient {
 
 class PostgresEngine final : public WireEngine {
  public:
-  explicit PostgresEngine(std::string url) : url_(std::move(url)) {}
+  PostgresEngine(std::string url, const PostgresMonitorSettings& settings)
+      : url_(std::move(url)), settings_(settings) {}
 
-  Status Prepare() override {
+  Status Prepare(uint64_t keys, size_t value_bytes) override {
     PostgresSession session(url_);
     if (Status connected = session.Connect(kPostgresPatience); !connected.ok()) return connected;
-    for (const char* const sql :
-         {"DROP TABLE IF EXISTS weir_storm", "CREATE TABLE weir_storm (key bigint PRIMARY KEY, value bytea NOT NULL)",
-          "ALTER TABLE weir_storm ALTER COLUMN value SET STORAGE EXTERNAL", "CHECKPOINT"})
+    const std::string fill = "INSERT INTO weir_storm SELECT key, convert_to(repeat('x', " +
+                             std::to_string(value_bytes) + "), 'UTF8') FROM generate_series(0, " +
+                             std::to_string(keys - 1) + ") AS key";
+    for (const std::string& sql :
+         {std::string("DROP TABLE IF EXISTS weir_storm"),
+          std::string("CREATE TABLE weir_storm (key bigint PRIMARY KEY, value bytea NOT NULL)"),
+          std::string("ALTER TABLE weir_storm ALTER COLUMN value SET STORAGE EXTERNAL"), fill,
+          std::string("VACUUM ANALYZE weir_storm"), std::string("CHECKPOINT")})
       if (Status done = session.Ask(sql, kPostgresPatience).status(); !done.ok()) return done;
     return {};
   }
   std::unique_ptr<WireClient> Connect() override { return std::make_unique<PostgresClient>(url_); }
   std::unique_ptr<LoadMonitor> MakeMonitor() override {
-    return std::make_unique<PostgresMonitor>(url_, kPostgresTargetBytes);
+    return std::make_unique<PostgresMonitor>(url_, kPostgresTargetBytes, settings_);
   }
 
  private:
   const std::string url_;
+  const PostgresMonitorSettings settings_;
 };
 
 }  // namespace
 
-std::unique_ptr<WireEngine> MakePostgresEngine(const std::string& url) { return std::make_unique<PostgresEngine>(url); }
+std::unique_ptr<WireEngine> MakePostgresEngine(const std::string& url, const PostgresMonitorSettings& settings) {
+  return std::make_unique<PostgresEngine>(url, settings);
+}
 
 }  // namespace weir

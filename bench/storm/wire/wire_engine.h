@@ -8,6 +8,8 @@
 
 #include "config/status.h"
 #include "monitors/load_monitor.h"
+#include "monitors/neo4j/neo4j_monitor.h"
+#include "monitors/postgres/postgres_monitor.h"
 
 namespace weir {
 
@@ -23,15 +25,15 @@ class WireClient {
 class WireEngine {
  public:
   virtual ~WireEngine() = default;
-  // Makes an empty table, and lets the server come to rest.
-  virtual Status Prepare() = 0;
+  // Makes the table anew with these keys, each with a value of the size, and lets the server come to rest.
+  virtual Status Prepare(uint64_t keys, size_t value_bytes) = 0;
   virtual std::unique_ptr<WireClient> Connect() = 0;
   // Of one run: to be started by the caller, and stopped before the next is made.
   virtual std::unique_ptr<LoadMonitor> MakeMonitor() = 0;
 };
 
 // `url` as WEIR_STORE has it.
-std::unique_ptr<WireEngine> MakePostgresEngine(const std::string& url);
-Result<std::unique_ptr<WireEngine>> MakeNeo4jEngine(const std::string& url);
+std::unique_ptr<WireEngine> MakePostgresEngine(const std::string& url, const PostgresMonitorSettings& settings);
+Result<std::unique_ptr<WireEngine>> MakeNeo4jEngine(const std::string& url, const Neo4jMonitorSettings& settings);
 
 }  // namespace weir

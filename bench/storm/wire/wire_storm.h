@@ -1,8 +1,9 @@
 // The storm on a server behind a wire: what interactive work feels while bulk writers press, without weir and with it.
 //
 // Interactive writes and reads come at their own pace (Poisson), over as many connections as have to wait at once, and
-// are timed from their intended start. Bulk writers push as hard as they are let. Each run is a calm and a burst on an
-// empty table; figures are added to those of --results as RocksDB's storm writes them.
+// are timed from their intended start; all that were to start within the run are waited for. Bulk writers push as hard
+// as they are let. Each run is a calm and a burst on a table that was filled anew; figures are added to those of
+// --results as RocksDB's storm writes them, and runs that are there already are not repeated.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,18 @@
 namespace weir {
 
 struct WireStormPlan {
+  std::string engine;  // its name in the results
   std::string results;
   int repetitions = 3;
   double calm_seconds = 10;
-  double burst_seconds = 40;
+  double burst_seconds = 60;
   double writes_per_second = 200;
   double reads_per_second = 200;
-  int clients = 64;  // interactive, of each kind
+  int clients = 32;  // interactive, of each kind: with the bulk writers they fit into 100 connections
   int bulk_writers = 16;
   int bulk_batch = 16;  // values
   size_t value_bytes = 1000;
-  uint64_t keys = 1'000'000;
+  uint64_t keys = 200'000;
   LimiterSettings limiter;
 };
 
@@ -33,7 +35,7 @@ struct WireStormPlan {
 WireStormPlan PostgresPlan();
 WireStormPlan Neo4jPlan();
 
-// Every policy in every repetition, alone and then weir. Prints the medians at the end.
+// Every policy in every repetition; who comes first takes turns. Prints the medians at the end.
 Status RunWireStorm(WireEngine& engine, const WireStormPlan& plan);
 
 }  // namespace weir
