@@ -13,7 +13,7 @@ consume() {
   cmake -S "$here/$1" -B "$work/$1" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_COMPILER="$2" \
     -DCMAKE_BUILD_TYPE=Release >"$work/$1.log"
   cmake --build "$work/$1" -- -v >"$work/$1.build.log" || { cat "$work/$1.build.log"; exit 1; }
-  "$work/$1/consumer"
+  (cd "$work/$1" && ./consumer)
 }
 
 # links_none_of <program> <libraries>

@@ -117,8 +117,8 @@ class WireRun {
   void Note(TimePoint now, const WirePhase& phase, double level, uint64_t* bulk_bytes_before) {
     const uint64_t bulk_bytes = phases_[0].bulk_bytes + phases_[1].bulk_bytes;
     TimelineRow row{.second = ToSeconds(now - begin_), .phase = phase.name, .level = level};
-    row.bulk_mb_per_second =
-        static_cast<double>(bulk_bytes - std::exchange(*bulk_bytes_before, bulk_bytes)) / 1e6 / ToSeconds(kTimelineStep);
+    row.bulk_mb_per_second = static_cast<double>(bulk_bytes - std::exchange(*bulk_bytes_before, bulk_bytes)) / 1e6 /
+                             ToSeconds(kTimelineStep);
     row.write_max_ms = Milliseconds(Duration(slowest_write_.exchange(0)));
     row.read_max_ms = Milliseconds(Duration(slowest_read_.exchange(0)));
     row.limit_mb_per_second = std::numeric_limits<double>::infinity();
@@ -308,7 +308,12 @@ Status Claim(const WireStormPlan& plan) {
 WireStormPlan PostgresPlan() { return {.engine = "postgres"}; }
 
 WireStormPlan Neo4jPlan() {
-  return {.engine = "neo4j", .writes_per_second = 20, .reads_per_second = 20, .bulk_writers = 64, .keys = 20'000};
+  return {.engine = "neo4j",
+          .burst_seconds = 40,
+          .writes_per_second = 20,
+          .reads_per_second = 20,
+          .bulk_writers = 64,
+          .keys = 20'000};
 }
 
 Status RunWireStorm(WireEngine& engine, const WireStormPlan& plan) {

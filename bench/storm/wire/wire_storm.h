@@ -19,8 +19,8 @@ struct WireStormPlan {
   std::string engine;  // its name in the results
   std::string results;
   int repetitions = 3;
-  double calm_seconds = 10;
-  double burst_seconds = 60;
+  double calm_seconds = 5;
+  double burst_seconds = 52;
   double writes_per_second = 200;
   double reads_per_second = 200;
   int clients = 32;  // interactive, of each kind: with the bulk writers they fit into 100 connections
