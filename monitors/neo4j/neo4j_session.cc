@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <simdjson.h>
+#include <sys/socket.h>
 
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
@@ -12,6 +13,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -59,7 +61,7 @@ std::string ErrorIn(const std::string& body) {
     std::string_view message;
     if (error["code"].get(code) != simdjson::SUCCESS || error["message"].get(message) != simdjson::SUCCESS)
       return "an error that says nothing";
-    return std::string(code) + ": " + Printable(std::string(message.substr(0, message.find('\n'))));
+    return Printable(std::string(code)) + ": " + Printable(std::string(message.substr(0, message.find('\n'))));
   }
   return "";
 }
@@ -122,7 +124,8 @@ class Neo4jSession::Connection {
     tls_.emplace(io_, *context_);
     tls_->set_verify_mode(boost::asio::ssl::verify_peer);
     tls_->set_verify_callback(boost::asio::ssl::host_name_verification(address_.host));
-    SSL_set_tlsext_host_name(tls_->native_handle(), address_.host.c_str());
+    boost::asio::ip::make_address(address_.host, error);
+    if (error) SSL_set_tlsext_host_name(tls_->native_handle(), address_.host.c_str());  // a name, not a number
     Status status = Await([&](auto done) {
       beast::get_lowest_layer(*tls_).async_connect(found, [done](Error e, const auto&) { done(e); });
     });
@@ -149,7 +152,13 @@ class Neo4jSession::Connection {
     if (status.ok()) *answer = parser.release();
     return status;
   }
-  bool timed_out() const { return timed_out_; }
+  // By the other side, while nobody asked.
+  bool IsClosed() {
+    char next;
+    const auto got = recv((tls_ ? beast::get_lowest_layer(*tls_) : *plain_).socket().native_handle(), &next, 1,
+                          MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+  }
 
  private:
   template <typename Begin>
@@ -161,13 +170,11 @@ class Neo4jSession::Connection {
     io_.restart();
     io_.run();
     if (!result) return {};
-    timed_out_ = result == beast::error::timeout;
-    return Status::Error(timed_out_ ? "no answer in time" : result.message());
+    return Status::Error(result == beast::error::timeout ? "no answer in time" : result.message());
   }
 
   const Neo4jAddress& address_;
   TimePoint end_;
-  bool timed_out_ = false;
   boost::asio::io_context io_;
   std::optional<boost::asio::ssl::context> context_;
   std::optional<beast::tcp_stream> plain_;
@@ -184,7 +191,8 @@ Result<std::string> Neo4jSession::Commit(const std::vector<Neo4jStatement>& stat
     return Status::Error("Neo4j at " + address_.host + ":" + std::to_string(address_.port) + ": " + what);
   };
   http::request<http::string_body> request(http::verb::post, "/db/" + address_.database + "/tx/commit", 11);
-  request.set(http::field::host, address_.host + ":" + std::to_string(address_.port));
+  const std::string host = address_.host.find(':') == address_.host.npos ? address_.host : "[" + address_.host + "]";
+  request.set(http::field::host, host + ":" + std::to_string(address_.port));
   request.set(http::field::content_type, "application/json");
   request.set(http::field::accept, "application/json");
   if (!address_.user.empty())
@@ -192,23 +200,21 @@ Result<std::string> Neo4jSession::Commit(const std::vector<Neo4jStatement>& stat
   request.body() = BodyOf(statements);
   request.prepare_payload();
   http::response<http::string_body> answer;
-  for (bool was_open = connection_ != nullptr;; was_open = false) {
-    Status status;
-    if (!was_open) {
-      connection_ = std::make_unique<Connection>(address_, end);
-      status = connection_->Open();
-    }
-    if (status.ok()) status = connection_->Ask(request, end, &answer);
-    if (status.ok()) break;
-    const bool may_try_again = was_open && !connection_->timed_out();
+  Status status;
+  if (connection_ == nullptr || connection_->IsClosed()) {
+    connection_ = std::make_unique<Connection>(address_, end);
+    status = connection_->Open();
+  }
+  if (status.ok()) status = connection_->Ask(request, end, &answer);
+  if (!status.ok()) {
     connection_.reset();
-    if (!may_try_again) return failed(status.message());
+    return failed(status.message());
   }
   if (!answer.keep_alive()) connection_.reset();
   const std::string error = ErrorIn(answer.body());
-  if (!error.empty()) return failed(error);
   if (http::to_status_class(answer.result()) != http::status_class::successful)
-    return failed("HTTP status " + std::to_string(answer.result_int()));
+    return failed("HTTP status " + std::to_string(answer.result_int()) + (error.empty() ? "" : ", " + error));
+  if (!error.empty()) return failed(error);
   return std::move(answer.body());
 }
 

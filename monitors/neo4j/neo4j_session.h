@@ -42,9 +42,9 @@ class Neo4jSession {
   Neo4jSession(const Neo4jSession&) = delete;
   Neo4jSession& operator=(const Neo4jSession&) = delete;
 
-  // All of them in one transaction. The answer is Neo4j's JSON: results, each with columns and data. Without an answer
-  // in time the connection is closed; one that the server had closed is made again. A name that has to be looked up
-  // first may take longer.
+  // All of them in one transaction. The answer is Neo4j's JSON: results, each with columns and data. Nothing is
+  // sent twice: without an answer, in time or at all, it may have been done. A connection that the server had closed is
+  // made again before. A name that has to be looked up first may take longer.
   Result<std::string> Commit(const std::vector<Neo4jStatement>& statements, Duration patience);
 
  private:
