@@ -17,6 +17,7 @@
 #include "import/run/import_command.h"
 #include "import/serve/import_service.h"
 #include "relay/check_command.h"
+#include "relay/health_command.h"
 #include "relay/limiters/gate_command.h"
 #include "relay/limiters/limiters_part.h"
 #include "relay/limiters/quota/quota_command.h"
@@ -64,6 +65,7 @@ constexpr Command kCommands[] = {
     {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL, and compare both"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
+    {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
     {"config", Config, "print every setting: value, origin, unit, range, meaning"},
     {"simulate", SimulateCommand, "draw how a simulated engine responds under the gains of the environment"},
 };

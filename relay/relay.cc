@@ -174,11 +174,13 @@ Status Relay::Follow() {
 
 void Relay::SetMetricSources() {
   MetricSources sources;
+  sources.ready = [this] { return Ready().ok(); };
   sources.server = [this] { return server_->Stats(); };
   sources.store = [this] { return storage_->store().Sizes(); };
   sources.group_commit = [this] { return pipeline_->CommitStats(); };
   sources.subscriptions = [this] { return delivery_->subscriptions(); };
   sources.work_waiting = [this] { return pool_->waiting(); };
+  sources.data_dir = configuration_.data_dir;
   sources.limiter = &storage_->limiter();
   sources.monitor = &storage_->monitor();
   sources.rocksdb = storage_->rocksdb_monitor();

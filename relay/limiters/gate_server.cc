@@ -115,6 +115,8 @@ std::string GateServer::Metrics() const {
   MetricFamilies families;
   families.Gauge("weir_build_info", "1, with the version of the program as label").Add(1.0, {{"version", Version()}});
   MetricSources sources;
+  std::string note;
+  sources.ready = [&] { return Ready(&note).ok(); };
   sources.server = [this] { return server_.Stats(); };
   AppendSources(sources, families);
   for (const auto& limiter : limiters_) limiter->AppendMetrics(families);

@@ -31,11 +31,13 @@ namespace weir {
 
 // What /metrics asks when it is asked; every one may be empty.
 struct MetricSources {
+  std::function<bool()> ready;  // what /readyz says
   std::function<ServerStats()> server;
   std::function<StoreSizes()> store;
   std::function<GroupCommitStats()> group_commit;
   std::function<uint64_t()> subscriptions;
   std::function<uint64_t()> work_waiting;
+  std::string data_dir;
   const AdaptiveLimiter* limiter = nullptr;
   const LoadMonitor* monitor = nullptr;
   const RocksDbMonitor* rocksdb = nullptr;

@@ -1,5 +1,8 @@
 // The figures that other rooms keep: asked for when somebody looks.
+#include <sys/statvfs.h>
+
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -51,6 +54,16 @@ void AppendServer(const ServerStats& s, MetricFamilies& families) {
 void AppendStore(const StoreSizes& s, MetricFamilies& families) {
   families.Gauge("weir_store_events", "Events in the store, up to 10 s ago").Add(s.events);
   families.Gauge("weir_store_disk_bytes", "Disk that the store takes, up to 10 s ago").Add(s.disk_bytes);
+}
+
+// One system call, though it waits as long as the file system does; so does the store then.
+void AppendDisk(const std::string& data_dir, MetricFamilies& families) {
+  struct statvfs disk {};
+  if (statvfs(data_dir.c_str(), &disk) != 0) return;
+  const uint64_t block = disk.f_frsize;
+  families.Gauge("weir_data_disk_free_bytes", "Free for the relay on the disk of its data directory")
+      .Add(disk.f_bavail * block);
+  families.Gauge("weir_data_disk_size_bytes", "Size of that disk").Add(disk.f_blocks * block);
 }
 
 void AppendGroupCommit(const GroupCommitStats& s, MetricFamilies& families) {
@@ -205,12 +218,14 @@ void AppendSiblings(const SiblingsStats& s, MetricFamilies& families) {
 }  // namespace
 
 void AppendSources(const MetricSources& sources, MetricFamilies& families) {
+  if (sources.ready) families.Gauge("weir_ready", "1 while /readyz says that it can serve").Add(Flag(sources.ready()));
   if (sources.server) AppendServer(sources.server(), families);
   if (sources.subscriptions)
     families.Gauge("weir_subscriptions", "Subscriptions that are open").Add(sources.subscriptions());
   if (sources.work_waiting)
     families.Gauge("weir_work_waiting_tasks", "Tasks that wait for a worker thread").Add(sources.work_waiting());
   if (sources.store) AppendStore(sources.store(), families);
+  if (!sources.data_dir.empty()) AppendDisk(sources.data_dir, families);
   if (sources.group_commit) AppendGroupCommit(sources.group_commit(), families);
   if (sources.limiter != nullptr) {
     AppendView(sources.limiter->View(), families);

@@ -41,7 +41,8 @@ class BusySources {
   }
 
   MetricSources Sources() const {
-    return {.server =
+    return {.ready = [] { return true; },
+            .server =
                 [] {
                   return ServerStats{
                       .connections = 3, .accepted = 9, .http_errors = 8, .too_slow = 2, .policy_closes = 1};
@@ -54,6 +55,7 @@ class BusySources {
                 },
             .subscriptions = [] { return uint64_t{5}; },
             .work_waiting = [] { return uint64_t{6}; },
+            .data_dir = path_,
             .limiter = limiter_.get(),
             .monitor = monitor_.get(),
             .rocksdb = monitor_.get()};

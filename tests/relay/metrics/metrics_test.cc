@@ -118,7 +118,7 @@ TEST(RelayMetrics, ShowsWhatOtherRoomsCount) {
   metrics.SetSources(sources.Sources());
   const std::string text = metrics.Prometheus();
   for (const char* line :
-       {"weir_connections 3", "weir_disconnects_total{reason=\"too_slow\"} 2",
+       {"weir_connections 3", "weir_ready 1", "weir_disconnects_total{reason=\"too_slow\"} 2",
         "weir_disconnects_total{reason=\"policy\"} 1", "weir_http_errors_total 8", "weir_subscriptions 5",
         "weir_store_events 42", "weir_commit_waiting_events 4", "weir_bulk_commits_failed_total 2",
         "weir_bulk_commits_waiting 1", "weir_rocksdb_writes_stopped 0",
@@ -131,6 +131,26 @@ TEST(RelayMetrics, ShowsWhatOtherRoomsCount) {
                            "weir_throttle_signal_level{signal=\"memory\"}", "weir_memory_target_bytes "}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
+}
+
+// What an alert of a full disk is by: like df, without what is kept for root.
+TEST(RelayMetrics, TellsTheDiskOfTheDataDirectory) {
+  const auto value_of = [](const std::string& text, const std::string& name) {
+    const size_t at = text.find("\n" + name + " ");
+    return at == text.npos ? -1.0 : std::stod(text.substr(at + name.size() + 2));
+  };
+  RelayMetrics metrics;
+  BusySources sources;
+  metrics.SetSources(sources.Sources());
+  const std::string text = metrics.Prometheus();
+  const std::filesystem::space_info disk = std::filesystem::space(sources.Sources().data_dir);
+  EXPECT_EQ(value_of(text, "weir_data_disk_size_bytes"), static_cast<double>(disk.capacity));
+  const double free_bytes = value_of(text, "weir_data_disk_free_bytes");
+  EXPECT_GT(free_bytes, 0);
+  EXPECT_NEAR(free_bytes, static_cast<double>(disk.available), 0.1 * static_cast<double>(disk.capacity));
+
+  metrics.SetSources({.data_dir = "/nowhere/at/all"});
+  EXPECT_EQ(metrics.Prometheus().find("weir_data_disk"), std::string::npos);
 }
 
 class SetClock final : public Clock {
