@@ -29,7 +29,7 @@ void ParseStalls(const Stats& stats, RocksDbCounters* counters) {
       counters->slowdowns = count;
     } else if (cause == "total_stop") {
       counters->stops = count;
-    } else if (count > 0) {
+    } else {
       counters->stall_causes.emplace(cause, count);
     }
   }

@@ -23,7 +23,7 @@ struct RocksDbCounters {
   double highest_score = 0;  // of the levels below L0: L0's own is 5 to 7 long before RocksDB brakes
   uint64_t slowdowns = 0;
   uint64_t stops = 0;
-  std::map<std::string, uint64_t> stall_causes;  // those that occurred, by RocksDB's names
+  std::map<std::string, uint64_t> stall_causes;  // by RocksDB's names, also those that never occurred
 };
 
 Result<RocksDbCounters> ReadCounters(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* column_family);

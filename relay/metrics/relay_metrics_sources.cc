@@ -127,9 +127,14 @@ void AppendView(const LimiterView& view, MetricFamilies& families) {
   families.Counter("weir_throttle_escapes_total", "Times that RocksDB braked by itself").Add(view.sample.escapes);
 }
 
-void AppendGates(const AdaptiveLimiter& limiter, MetricFamilies& families) {
+void AppendGates(const AdaptiveLimiter& limiter, const LoadSample& sample, MetricFamilies& families) {
   std::array<std::pair<std::string_view, GateStats>, kOperations.size()> gates;
-  for (size_t i = 0; i < gates.size(); ++i) gates[i] = {kOperations[i].first, limiter.Stats(kOperations[i].second)};
+  for (size_t i = 0; i < gates.size(); ++i) {
+    gates[i] = {kOperations[i].first, limiter.Stats(kOperations[i].second)};
+    // A counter that comes with its first refusal hides that one from rate().
+    for (const Signal& s : sample.signals()) gates[i].second.refused.try_emplace(s.name, 0);
+    for (const char* const reason : {"emergency", "queue full"}) gates[i].second.refused.try_emplace(reason, 0);
+  }
 
   families.Counter("weir_throttle_admitted_total", "Operations that the gate let through");
   for (const auto& [name, s] : gates)
@@ -228,9 +233,10 @@ void AppendSources(const MetricSources& sources, MetricFamilies& families) {
   if (!sources.data_dir.empty()) AppendDisk(sources.data_dir, families);
   if (sources.group_commit) AppendGroupCommit(sources.group_commit(), families);
   if (sources.limiter != nullptr) {
-    AppendView(sources.limiter->View(), families);
+    const LimiterView view = sources.limiter->View();
+    AppendView(view, families);
     AppendControllers(*sources.limiter, families);
-    AppendGates(*sources.limiter, families);
+    AppendGates(*sources.limiter, view.sample, families);
   }
   if (sources.rocksdb != nullptr) {
     const RocksDbDetails details = sources.rocksdb->Details();

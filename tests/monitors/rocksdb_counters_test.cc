@@ -46,12 +46,13 @@ TEST(RocksDbCounters, TellFlushesFromCompactions) {
   EXPECT_EQ(counters.l0_bytes, 3974470);
 }
 
-TEST(RocksDbCounters, KeepTheCausesOfStallsThatOccurred) {
+TEST(RocksDbCounters, KeepTheCausesOfStalls) {
   const RocksDbCounters counters = ParseCounters(kStats, 1);
   EXPECT_EQ(counters.slowdowns, 15u);
   EXPECT_EQ(counters.stops, 10u);
   EXPECT_EQ(counters.stall_causes,
-            (std::map<std::string, uint64_t>{{"memtable_compaction", 10}, {"memtable_slowdown", 15}}));
+            (std::map<std::string, uint64_t>{
+                {"level0_slowdown", 0}, {"memtable_compaction", 10}, {"memtable_slowdown", 15}}));
 }
 
 TEST(RocksDbCounters, OfAnEmptyAnswerAreZero) {

@@ -249,7 +249,7 @@ TEST_F(RocksDbMonitorTest, StallsOfAForeignDatabaseAreCountedFromItsCounters) {
   EXPECT_EQ(Sense(monitor).escapes, 1u);  // seen
   EXPECT_GE(Sense(monitor, seconds(1)).escapes, 1u);
   EXPECT_NEAR(Sense(monitor).Find("memtables")->level, 1, 0.1);
-  EXPECT_EQ(monitor.Details().stall_causes.begin()->first, "memtable_slowdown");
+  EXPECT_GE(monitor.Details().stall_causes.at("memtable_slowdown"), 1u);
   ASSERT_TRUE(test_.db()->ContinueBackgroundWork().ok());
 }
 
