@@ -1,4 +1,5 @@
-# make run | build | test | bench | demo | storm | storm-plots | torture | hostile | readme | format | lint | clean;
+# make run | build | test | bench | demo | storm | storm-plots | torture | hostile | deb | deploy-test | readme | format | lint |
+# clean;
 # PRESET=release|debug|asan|tsan. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
 JOBS ?= $(shell nproc)
@@ -7,7 +8,7 @@ TEST_ARGS ?=
 
 BUILD = build/$(PRESET)
 
-.PHONY: run build test bench demo storm storm-plots torture hostile readme format lint clean deps
+.PHONY: run build test bench demo storm storm-plots torture hostile deb deploy-test readme format lint clean deps
 
 # A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
 # alone; `make test` goes on from there.
@@ -52,6 +53,21 @@ torture: build
 # Attacks on a relay of its own, on loopback, for a quarter of an hour; HOSTILE_ARGS="--only deletion" for one of them.
 hostile: build
 	@$(BUILD)/tests/hostile $(BUILD)/weir $(HOSTILE_ARGS)
+
+# build/release/weir_*.deb
+deb:
+	@.ci/install-deps package
+	@[ -e $(BUILD)/build.ninja ] || cmake --preset $(PRESET) -DWEIR_TESTS=OFF
+	@cmake --build $(BUILD) --parallel $(JOBS) --target weir
+	@cpack --config $(BUILD)/CPackConfig.cmake -G DEB -B $(BUILD)
+	@rm -rf $(BUILD)/_CPack_Packages
+
+# The Debian package in a Debian that has nothing else, and the image where a Docker answers. Minutes; the short ones are in
+# make test.
+deploy-test: build
+	@for test in "package_test.sh $(BUILD) fresh" image_test.sh; do \
+	  tests/deploy/$$test || [ $$? -eq 77 ] || exit 1; \
+	done
 
 # The table of settings in config/SETTINGS.md, from the program that reads them.
 readme: build

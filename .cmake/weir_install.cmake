@@ -45,7 +45,11 @@ foreach(header ${headers})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir/${folder})
 endforeach()
-install(TARGETS weir)
+# What a package takes, which has no use for the libraries. Where systemd looks under a prefix of /usr or /usr/local.
+install(TARGETS weir COMPONENT program)
+install(FILES deploy/weir-relay.service deploy/weir-gate.service DESTINATION lib/systemd/system COMPONENT program)
+install(FILES deploy/grafana/weir.json deploy/prometheus/weir.rules.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/weir
+        COMPONENT program)
 
 configure_package_config_file(.cmake/weirConfig.cmake.in ${PROJECT_BINARY_DIR}/weirConfig.cmake
                               INSTALL_DESTINATION ${config_dir} NO_SET_AND_CHECK_MACRO)
