@@ -14,6 +14,7 @@ skip() {
 }
 command -v dpkg-shlibdeps >/dev/null || skip "dpkg-shlibdeps is not here; it comes with dpkg-dev"
 rm -rf "$work"
+trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/packages"
 
 echo "== the package, and one of a later version"
