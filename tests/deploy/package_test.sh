@@ -30,7 +30,7 @@ else
   echo "lintian is not here: what it would say is not known"
 fi
 
-[ "$(id -u)" = 0 ] || skip "to install it in a root of its own needs root"
+unshare --mount --pid --fork true 2>/dev/null || skip "to install it in a root of its own needs root, and namespaces"
 cp "$here/package_life.sh" "$here/../relay/nostr/data/real_events.jsonl" "$work/packages"
 mkdir "$work/upper" "$work/overlay" "$work/root"
 if [ "$kind" = fresh ]; then
@@ -45,7 +45,10 @@ export kind work
 unshare --mount --pid --fork --kill-child --mount-proc sh -eu <<'INSIDE'
 lower=/
 if [ "$kind" = fresh ]; then lower=$work/fresh; fi
-mount -t overlay overlay -o "lowerdir=$lower,upperdir=$work/upper,workdir=$work/overlay" "$work/root" || exit 77
+mount -t overlay overlay -o "lowerdir=$lower,upperdir=$work/upper,workdir=$work/overlay" "$work/root" || {
+  echo "skipped: the file system has no overlays"
+  exit 77
+}
 mkdir -p "$work/root/packages"
 mount --bind "$work/packages" "$work/root/packages"
 mount -t proc proc "$work/root/proc"

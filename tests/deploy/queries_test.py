@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""queries_test.py <weir> <relay_load>: every query of the dashboard and of the alerts finds what it asks for.
+"""queries_test.py <weir> <relay_load>: every query of the dashboard and of the alerts finds what it asks for, and promtool has
+nothing to say about what they ask.
 
 A real Prometheus reads relays on a RocksDB, short of memory, and two on one PostgreSQL, and a gate with all limiters over
 TLS, while there is some load; then it is asked every query. Status 77: something that it needs is not here.
@@ -141,6 +142,15 @@ def faults_of(url, where, expression, labels, must_find):
             yield f"{where}: what {expression} finds has no label {label}"
 
 
+def faults_of_format(urls):
+    promtool = servers.find("promtool", "what .ci/test-tools brings")
+    for url in urls:
+        said = subprocess.run([promtool, "check", "metrics"], input=http(f"{url}/metrics"), text=True, capture_output=True,
+                              check=False)
+        if said.returncode or said.stderr:
+            yield f"promtool about {url}/metrics: {said.stdout}{said.stderr}"
+
+
 def faults_of_rules(url):
     with open(f"{SOURCE}/tests/deploy/rules_test.yml", encoding="utf-8") as file:
         tested = set(re.findall(r'alertname="(\w+)"', file.read()))
@@ -168,6 +178,7 @@ def run(weir, relay_load, directory, stack):
     queries = list(dashboard_queries(dashboard))
     faults = [fault for where, query, labels in queries for fault in faults_of(url, where, query, labels, must_find=True)]
     faults += [*faults_of_panels(dashboard), *faults_of_rules(url)]
+    faults += faults_of_format([f"https://127.0.0.1:{gate}", *(f"http://127.0.0.1:{port}" for port in ports.values())])
     print("\n".join(faults) or f"{len(queries)} queries of the dashboard and all of the alerts find what they ask for")
     return 1 if faults else 0
 
