@@ -18,7 +18,8 @@ class FanOut final : public LoadScenario {
     line.Add("--subscribers", &subscribers_, "connections").ShowDefault().Within(1, 10'000);
     line.Add("--rate", &rate_, "events a second").ShowDefault().Within(0.1, 100'000.0);
     line.Add("--seconds", &seconds_, "how long").ShowDefault().Within(0.1, 86'400.0);
-    line.Add("--read-from", &read_from_, "ws://127.0.0.1:PORT of another relay on the same store, for the subscribers; --pid is that one's")
+    line.Add("--read-from", &read_from_,
+             "ws://127.0.0.1:PORT of another relay on the same store, for the subscribers; --pid is that one's")
         .Check("URL", [](const std::string& url) { return ParseEndpoint(url).status(); });
   }
 

@@ -158,7 +158,7 @@ Status EventBus::SendAll() {
       waiting_.erase(waiting_.begin(), end);
     }
     if (messages.empty()) return {};
-    const Status sent = wire_->Send(messages, patience_);
+    Status sent = wire_->Send(messages, patience_);
     {
       const std::lock_guard lock(mutex_);
       (sent.ok() ? stats_.sent : stats_.lost) += events;
@@ -174,7 +174,7 @@ Status EventBus::SendAll() {
 Status EventBus::ReceiveAll() {
   bool wakes = false;
   uint64_t events = 0;
-  const Status received = wire_->Receive([&](std::string_view message) {
+  Status received = wire_->Receive([&](std::string_view message) {
     heard_at_ = Clock::System().Now();
     probed_at_.reset();
     if (message.size() <= kSenderBytes || message.starts_with(sender_)) return;

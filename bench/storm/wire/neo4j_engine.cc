@@ -9,7 +9,7 @@ namespace {
 constexpr Duration kNeo4jPatience = std::chrono::minutes(2);
 constexpr int kConflictTries = 10;
 constexpr Duration kConflictPause = std::chrono::milliseconds(5);  // then twice as long each time
-constexpr uint64_t kNeo4jTargetBytes = uint64_t{4} << 30;       // of this process, which is not what is measured
+constexpr uint64_t kNeo4jTargetBytes = uint64_t{4} << 30;          // of this process, which is not what is measured
 
 class Neo4jClient final : public WireClient {
  public:

@@ -46,7 +46,7 @@ Result<Progress> PostgresQuery::Next(const Slice& slice, const OnMatch& on_match
 Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match) {
   work_end_ = work_ + std::clamp<Work>(slice.max_work, 1, INT64_MAX);
   bytes_ = 0;
-  if (const Result<Progress> begun = Begin(session); !begun.ok() || begun.value() == Progress::kMore) return begun;
+  if (Result<Progress> begun = Begin(session); !begun.ok() || begun.value() == Progress::kMore) return begun;
   for (bool judged = false;;) {
     while (!found_.empty()) {
       if (bytes_ >= slice.max_bytes || (judged && UsedUp())) return Progress::kMore;

@@ -45,7 +45,7 @@ class MigrationTest : public testing::Test {
 // With everything that deletes, replaces, expires and vanishes.
 TEST_F(MigrationTest, CopiesEventsAndMarksAndThenWhatCameSince) {
   const RandomNostr random(5, 3000);
-  const size_t half = random.events().size() / 2;
+  const auto half = static_cast<std::ptrdiff_t>(random.events().size() / 2);
   const std::vector<PlainEvent> first(random.events().begin(), random.events().begin() + half);
   const std::vector<PlainEvent> rest(random.events().begin() + half, random.events().end());
   SaveAll(*from_, first, 0);
