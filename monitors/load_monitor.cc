@@ -83,7 +83,8 @@ void LoadMonitor::Run(const std::stop_token& stop) {
 Status LoadMonitor::SampleOnce() {
   std::lock_guard probing(probe_mutex_);
   LoadSample sample;
-  Status sampled = WithoutThrowing("the probe threw", [&] { return probe_->Probe(clock_.Now(), &sample); });
+  Status sampled = WithoutThrowing("the probe threw", [&] { return SampleProcess(&sample); });
+  if (sampled.ok()) sampled = WithoutThrowing("the probe threw", [&] { return probe_->Probe(clock_.Now(), &sample); });
   if (sampled.ok()) sampled = CheckSample(sample);
   // Of its answer: a server may take its time.
   sample.time = clock_.Now();
@@ -99,6 +100,22 @@ Status LoadMonitor::SampleOnce() {
   }
   if (release_asked_.exchange(false)) PurgeAllocator();
   return sampled;
+}
+
+// Seen at once: the engine may take its time.
+Status LoadMonitor::SampleProcess(LoadSample* sample) {
+  Status sampled = probe_->ProbeProcess(sample);
+  if (sampled.ok()) sampled = CheckSample(*sample);
+  if (!sampled.ok() || sample->signal_count == 0) return sampled;
+  std::lock_guard lock(sample_mutex_);
+  process_sample_ = *sample;
+  process_sample_.time = clock_.Now();
+  return sampled;
+}
+
+LoadSample LoadMonitor::ProcessSample() const {
+  std::lock_guard lock(sample_mutex_);
+  return process_sample_;
 }
 
 LoadSample LoadMonitor::Sample() const {

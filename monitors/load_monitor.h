@@ -50,6 +50,9 @@ class LoadMonitor {
   // The last good sample; without a time before the first. One with a number that is not finite, or with more signals
   // than fit, is not good.
   LoadSample Sample() const;
+  // What the process feels without the engine, which is known also while that does not answer. Without a time where the
+  // probe tells the two not apart.
+  LoadSample ProcessSample() const;
   // Why the newest attempt failed; success while sampling works.
   Status LastError() const;
 
@@ -81,6 +84,7 @@ class LoadMonitor {
 
  private:
   void Run(const std::stop_token& stop);
+  Status SampleProcess(LoadSample* sample);
 
   const std::unique_ptr<LoadProbe> probe_;
   const MonitorSettings settings_;
@@ -88,8 +92,9 @@ class LoadMonitor {
   LatencyWindow read_latencies_;
   LatencyWindow write_latencies_;
 
-  mutable std::mutex sample_mutex_;  // for the two below; never held while the probe runs
+  mutable std::mutex sample_mutex_;  // for the three below; never held while the probe runs
   LoadSample sample_;
+  LoadSample process_sample_;
   Status last_error_;
 
   std::mutex probe_mutex_;  // held while it runs

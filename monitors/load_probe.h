@@ -16,7 +16,10 @@ class LoadProbe {
  public:
   virtual ~LoadProbe() = default;
 
-  // Fills the sample but for its time. Neither this nor Flush is called while the other runs.
+  // What the process feels without the engine (memory, own): a sample of its own for where the engine does not answer,
+  // and where Probe begins. Without signals: nothing is known without the engine.
+  virtual Status ProbeProcess(LoadSample*) { return Status(); }
+  // Fills the sample but for its time. Of these and Flush one is called at a time.
   virtual Status Probe(TimePoint now, LoadSample* sample) = 0;
   // Where the engine has something to flush.
   virtual Status Flush() { return Status(); }

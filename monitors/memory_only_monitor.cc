@@ -13,10 +13,7 @@ class MemoryOnlyProbe final : public LoadProbe {
   Status Probe(TimePoint, LoadSample* sample) override {
     const Result<MemoryUse> use = memory_.ReadUse();
     if (!use.ok()) return use.status();
-    const Signal memory = MemorySignal(use.value().bytes(), target_bytes_, sample_interval_);
-    sample->Add(memory);
-    sample->memory_pressure = memory.level;
-    sample->memory_bytes = use.value().bytes();
+    AddMemory(use.value(), target_bytes_, sample_interval_, sample);
     return Status();
   }
 
@@ -35,6 +32,13 @@ Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_
           .bytes_per_level = target,
           .dead_time = 2 * sample_interval,
           .acts_on_reads = true};
+}
+
+void AddMemory(const MemoryUse& use, uint64_t target_bytes, Duration sample_interval, LoadSample* sample) {
+  const Signal memory = MemorySignal(use.bytes(), target_bytes, sample_interval);
+  sample->Add(memory);
+  sample->memory_pressure = memory.level;
+  sample->memory_bytes = use.bytes();
 }
 
 MemoryOnlyMonitor::MemoryOnlyMonitor(uint64_t target_bytes, const MonitorSettings& settings, const Clock& clock,

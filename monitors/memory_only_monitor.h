@@ -9,6 +9,8 @@ namespace weir {
 // The signal `memory`, which every monitor has: used / target. Memory does not drain by itself at a known rate, and
 // what was admitted shows at the next sample.
 Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_interval);
+// Adds it, and what else a sample says of memory.
+void AddMemory(const MemoryUse& use, uint64_t target_bytes, Duration sample_interval, LoadSample* sample);
 
 class MemoryOnlyMonitor final : public LoadMonitor {
  public:

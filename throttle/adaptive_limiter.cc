@@ -172,9 +172,10 @@ void AdaptiveLimiter::RecordLatency(Operation operation, Duration latency) {
 void AdaptiveLimiter::Tick() {
   if (!settings_.enabled) return;
   const LoadSample sample = monitor_.Sample();
+  const LoadSample process = monitor_.ProcessSample();
   {
     std::lock_guard lock(control_mutex_);
-    TickLocked(sample);
+    TickLocked(sample, process);
   }
   TellSettled();
 }
@@ -184,14 +185,25 @@ void AdaptiveLimiter::TellSettled() {
   scan_gate_.TellSettled();
 }
 
-void AdaptiveLimiter::TickLocked(const LoadSample& sample) {
+void AdaptiveLimiter::TickLocked(const LoadSample& sample, const LoadSample& process) {
   const TimePoint now = clock_.Now();
   const Duration elapsed = last_tick_ ? std::max(now - *last_tick_, Duration::zero()) : settings_.tick;
   const Duration dt = std::min(elapsed, std::max(kLongestTick, Duration(settings_.tick)));
   last_tick_ = now;
 
   const Rates inflow = MeasureInflow(elapsed);
-  if (!SensorWorks(sample, now)) return;
+  const bool was_lost = view_.sensor_lost;
+  view_.sensor_lost = !IsFresh(sample, now);
+  if (view_.sensor_lost) {
+    if (!was_lost) NoteHeld();
+    const bool feels = IsFresh(process, now);
+    if (settings_.on_sensor_loss == SensorLoss::kOpen || (!sample.time && !feels)) {
+      OpenGates(kSensorLost);  // before the first sample there is no limit to hold
+    } else {
+      HoldLimits(feels ? process : LoadSample(), inflow, dt);
+    }
+    return;
+  }
   view_.sample = sample;
   UpdateEmergency(sample, now);
   write_limits_ = DecideWrites(sample, inflow, dt);
@@ -215,21 +227,10 @@ AdaptiveLimiter::Rates AdaptiveLimiter::MeasureInflow(Duration elapsed) {
   return inflow;
 }
 
-bool AdaptiveLimiter::SensorWorks(const LoadSample& sample, TimePoint now) {
+bool AdaptiveLimiter::IsFresh(const LoadSample& sample, TimePoint now) const {
   // A monitor that samples seldom is not lost between two samples.
   const Duration timeout = std::max<Duration>(settings_.sensor_timeout, 3 * monitor_.sample_interval());
-  const bool was_lost = view_.sensor_lost;
-  view_.sensor_lost = !sample.time || now - *sample.time > timeout;
-  if (!view_.sensor_lost) return true;
-  // Before the first sample there is no limit to hold.
-  if (settings_.on_sensor_loss == SensorLoss::kOpen || !sample.time) {
-    OpenGates(kSensorLost);
-  } else if (!was_lost) {
-    HoldLimits();
-  }
-  for (LimiterView::Write& w : view_.writes) w.reason = kSensorLost;
-  view_.read_reason = kSensorLost;
-  return false;
+  return sample.time && now - *sample.time <= timeout;
 }
 
 void AdaptiveLimiter::UpdateEmergency(const LoadSample& sample, TimePoint now) {
@@ -300,28 +301,51 @@ ScanLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   return limits;
 }
 
-// Nobody would see the emergency end without the sensor, so it ends here.
-void AdaptiveLimiter::HoldLimits() {
-  view_.emergency = false;
+// What stood when the sensor was lost, but for an emergency.
+void AdaptiveLimiter::NoteHeld() {
+  held_writes_ = write_limits_;
+  held_scans_ = scan_limits_;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
-    WriteLimit& limit = write_limits_[c];
+    WriteLimit& limit = held_writes_[c];
     limit.hold = false;
     limit.reason = kSensorLost;
-    // Where no signal limits there is no drain to go by. What went through an open gate lately did no harm, and a drain
-    // that is only observed is unknown while the engine is at rest.
-    double held = laws_[c].HeldLimit();
-    if (write_limits_.open) held = std::max(held, c == WorkClass::kBulk ? demand_[0] + demand_[1] : demand_[c]);
-    if (held > 0) limit.bytes_per_second = held;
-    LimiterView::Write& view = view_.writes[c];
-    view.open = std::isinf(limit.bytes_per_second) || write_limits_.open;
-    view.bytes_per_second = view.open ? 0 : limit.bytes_per_second;
+    // Where no signal limits there is no drain to go by.
+    const double lately = c == WorkClass::kBulk ? demand_[0] + demand_[1] : demand_[c];
+    if (const double held = laws_[c].HeldLimit(lately); held > 0) limit.bytes_per_second = held;
   }
-  for (ScanLimit& limit : scan_limits_) {
+  for (ScanLimit& limit : held_scans_) {
     limit.refuse = false;
     limit.reason = kSensorLost;
   }
-  write_gate_.SetLimits(write_limits_);
-  scan_gate_.SetLimits(scan_limits_);
+}
+
+// What is held, or what the process feels without the engine, whichever is less. In every tick: an open gate closes by
+// itself. Where the process feels nothing nobody would see an emergency end, so it ends here.
+void AdaptiveLimiter::HoldLimits(const LoadSample& process, const Rates& inflow, Duration dt) {
+  view_.emergency = false;
+  WriteLimits writes = held_writes_;
+  ScanLimits scans = held_scans_;
+  if (process.time) {
+    view_.sample = process;
+    UpdateEmergency(process, *last_tick_);
+    const WriteLimits felt = DecideWrites(process, inflow, dt);
+    const ScanLimits felt_scans = DecideReads(process, dt);
+    writes.open = writes.open && felt.open;
+    for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk})
+      if (felt[c].hold || felt[c].bytes_per_second < writes[c].bytes_per_second) writes[c] = felt[c];
+    if (!felt_scans.open && (scans.open || view_.emergency || felt_scans.at_once < scans.at_once)) scans = felt_scans;
+  }
+  for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    const WriteLimit& limit = writes[c];
+    LimiterView::Write& view = view_.writes[c];
+    view.open = !limit.hold && (writes.open || std::isinf(limit.bytes_per_second));
+    view.bytes_per_second = view.open || limit.hold ? 0 : limit.bytes_per_second;
+    view.reason = view.open ? kSensorLost : limit.reason;
+  }
+  view_.read_reason = scans.open ? kSensorLost : scans[WorkClass::kInteractive].reason;
+  view_.scans_at_once = scans.open ? 0 : scans.at_once;
+  write_gate_.SetLimits(writes);
+  scan_gate_.SetLimits(scans);
 }
 
 void AdaptiveLimiter::OpenGates(std::string_view reason) {

@@ -115,12 +115,13 @@ class AdaptiveLimiter {
 
   Rates MeasureInflow(Duration elapsed);
   void Sleep(Duration longest);
-  bool SensorWorks(const LoadSample& sample, TimePoint now);
+  bool IsFresh(const LoadSample& sample, TimePoint now) const;
   void UpdateEmergency(const LoadSample& sample, TimePoint now);
   WriteLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt);
   ScanLimits DecideReads(const LoadSample& sample, Duration dt);
-  void TickLocked(const LoadSample& sample);
-  void HoldLimits();
+  void TickLocked(const LoadSample& sample, const LoadSample& process);
+  void NoteHeld();
+  void HoldLimits(const LoadSample& process, const Rates& inflow, Duration dt);
   void TellSettled();
   void OpenGates(std::string_view reason);
   void Run();
@@ -138,6 +139,8 @@ class AdaptiveLimiter {
   PidController read_pid_;
   WriteLimits write_limits_;  // as decided last
   ScanLimits scan_limits_;
+  WriteLimits held_writes_;  // while the sensor is lost
+  ScanLimits held_scans_;
   LimiterView view_;
   std::optional<TimePoint> last_tick_;
   std::optional<TimePoint> last_relief_;

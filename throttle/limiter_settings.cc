@@ -67,8 +67,8 @@ void Declare(SettingTable& table, LimiterSettings& s) {
             "age of the last good sample at which the sensor counts as lost");
   table.Add<SensorLoss>("RATE_LIMIT_SENSOR_LOSS", &s.on_sensor_loss,
                         {{"hold", SensorLoss::kHold}, {"open", SensorLoss::kOpen}},
-                        "with the sensor lost: hold nine tenths of the drain, or open the gates, for which RocksDB "
-                        "keeps its own brakes all the time");
+                        "with the sensor lost: hold nine tenths of the drain (where it is not known, what went through "
+                        "lately), or open the gates, for which RocksDB keeps its own brakes all the time");
   table.Add("RATE_LIMIT_TICK_MS", &s.tick, {.min = 10, .max = 10'000, .unit = "ms"}, "how often the controllers run");
 }
 
@@ -107,6 +107,13 @@ Status Check(const LimiterSettings& s) {
     return Status::Error("WEIR_RATE_LIMIT_SENSOR_TIMEOUT_MS must be at least WEIR_RATE_LIMIT_TICK_MS and at most 24 h");
   }
   return Status();
+}
+
+Status CheckTimeout(const LimiterSettings& s, std::string_view name, std::chrono::milliseconds timeout) {
+  if (s.sensor_timeout >= 2 * timeout) return Status();
+  return Status::Error("WEIR_RATE_LIMIT_SENSOR_TIMEOUT_MS=" + std::to_string(s.sensor_timeout.count()) +
+                       " must be at least twice " + std::string(name) + "=" + std::to_string(timeout.count()) +
+                       ": a server that is slow to answer is not lost");
 }
 
 }  // namespace weir

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 #include "config/settings.h"
 #include "throttle/pid_controller.h"
@@ -67,5 +68,7 @@ Status LoadLimiterSettings(const Environment& environment, LimiterSettings* sett
 // What single ranges cannot say: recovery below emergency, and the like. The limiter's constructor throws what this
 // says.
 Status Check(const LimiterSettings& settings);
+// And of a monitor whose engine has so long to answer, by the setting `name`: a slow answer must not be a lost sensor.
+Status CheckTimeout(const LimiterSettings& settings, std::string_view name, std::chrono::milliseconds timeout);
 
 }  // namespace weir

@@ -116,7 +116,8 @@ void RateLaw::Measure(Loop& loop, const Signal& signal, const Demand& demand, Du
     loop.observed_drain += (drained - loop.observed_drain) * SmoothingWeight(dt_s, 4 * dead_time_s);
   }
   const double known_drain = signal.drain_bytes_per_second;
-  loop.drain = std::isfinite(known_drain) && known_drain > 0 ? known_drain : std::max(0.0, loop.observed_drain);
+  loop.is_drain_told = std::isfinite(known_drain) && known_drain > 0;
+  loop.drain = loop.is_drain_told ? known_drain : std::max(0.0, loop.observed_drain);
   loop.level = signal.level;
   loop.present = true;
 
@@ -156,12 +157,14 @@ RateLaw::Loop& RateLaw::LoopOf(std::string_view name) {
   return loops_.emplace_back(Loop{.name = name, .pid = PidController(pid)});
 }
 
-double RateLaw::HeldLimit() const {
+double RateLaw::HeldLimit(double lately) const {
   if (selected_ == nullptr) return 0;
   const Loop& loop = *selected_;
-  if (loop.drain <= 0) return 0;  // it was never busy enough to tell
-  return std::max(LowestLimit(loop.drain),
-                  kHeldShare * (loop.drain - loop.gain * std::max(0.0, loop.pid.GetState().i)));
+  const double held = kHeldShare * (loop.drain - loop.gain * std::max(0.0, loop.pid.GetState().i));
+  if (loop.is_drain_told) return std::max(LowestLimit(loop.drain), held);
+  // A drain that is only observed is nothing while the engine rests, and nothing of a log between two checkpoints.
+  const bool is_unknown = loop.level < kOpenBelow * settings_.setpoint || std::max(held, lately) <= kLowestLimit;
+  return is_unknown ? loop.limit : std::max(held, lately);
 }
 
 PidState RateLaw::State() const { return selected_ != nullptr ? selected_->pid.GetState() : PidState{}; }

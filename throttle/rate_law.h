@@ -53,9 +53,10 @@ class RateLaw {
   RateDecision Update(const LoadSample& sample, const Demand& demand, Duration dt);
 
   // The limit that lets the level sink slowly, as far as known: the correction of an error is for the moment, and held
-  // without looking it fills or empties the engine. Of the integral only what brakes is believed. 0 where nothing
+  // without looking it fills or empties the engine. Of the integral only what brakes is believed. Where nobody told the
+  // drain it is no lower than what was let in lately, and the last limit where nothing is known. 0 where nothing
   // limits.
-  double HeldLimit() const;
+  double HeldLimit(double lately_bytes_per_second) const;
 
   // Of the loop that limits.
   PidState State() const;
@@ -76,6 +77,7 @@ class RateLaw {
     Duration integral_time{};
     double drain = 0;
     double observed_drain = 0;  // by balance, for a signal whose drain nobody measures
+    bool is_drain_told = false;
     double limit = 0;
     bool present = false;
     bool was_present = false;  // in the update before

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "config/settings.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestInterval{500};
 constexpr Duration kPauseAfterLoss = std::chrono::seconds(1);
+constexpr int kSlowTimeouts = 5;      // without an answer: then it is lost
 constexpr double kUsualBytes = 1024;  // of a transaction, before one has ended
 constexpr double kRemembered = 0.95;  // from one sample to the next: half of it after seven seconds
 
@@ -52,16 +54,15 @@ void Declare(SettingTable& table, Neo4jMonitorSettings& s) {
   table.Add("RATE_LIMIT_NEO4J_LATENCY_THRESHOLD_MS", &s.latency_threshold, {.min = 1, .max = 600'000},
             "of a transaction of Neo4j: the signals latency and round_trip are 1.0");
   table.Add("RATE_LIMIT_NEO4J_TIMEOUT_MS", &s.timeout, {.min = 10, .max = 60'000},
-            "without an answer of Neo4j in this time a sample has failed");
+            "without an answer of Neo4j in this time it is slow, and after five times that lost");
 }
 
 class Neo4jProbe final : public LoadProbe {
  public:
-  Neo4jProbe(Neo4jAddress address, uint64_t target_bytes, const Neo4jMonitorSettings& settings, const Clock& clock,
+  Neo4jProbe(Neo4jAddress address, uint64_t target_bytes, const Neo4jMonitorSettings& settings,
              const MemoryFiles& files)
       : settings_(settings),
         target_bytes_(target_bytes),
-        clock_(clock),
         session_(std::move(address)),
         memory_(files),
         own_(settings.own_budget_mb, target_bytes) {}
@@ -80,12 +81,24 @@ class Neo4jProbe final : public LoadProbe {
     finished_.time += latency;
   }
 
-  Status Probe(TimePoint now, LoadSample* sample) override {
+  Status ProbeProcess(LoadSample* sample) override {
     const Result<MemoryUse> use = memory_.ReadUse();
     if (!use.ok()) return use.status();
+    const Duration interval = WithInterval(settings_.monitor).sample_interval;
+    sample->Add(own_.Level(interval));
+    AddMemory(use.value(), target_bytes_, interval, sample);
+    const std::lock_guard lock(details_mutex_);
+    details_.own_bytes = own_.bytes();
+    details_.memory = use.value();
+    return {};
+  }
+
+  Status Probe(TimePoint now, LoadSample* sample) override {
     if (!lost_.ok() && now < try_again_) return lost_;
-    Neo4jDetails details{.in_flight = in_flight_, .own_bytes = own_.bytes(), .memory = use.value()};
-    lost_ = AskFigures(&details);
+    Neo4jDetails details = Details();
+    details.in_flight = in_flight_;
+    details.latency = {};
+    lost_ = AskFigures(now, &details);
     TakeEnded(&details);
     if (!lost_.ok()) {
       try_again_ = now + kPauseAfterLoss;
@@ -110,11 +123,17 @@ class Neo4jProbe final : public LoadProbe {
     Duration time{};
   };
 
-  Status AskFigures(Neo4jDetails* details) {
-    const TimePoint begun = clock_.Now();
+  // A server that answered a moment ago and does not now is slow, and that is a figure. Its transactions are those that
+  // the program knows of.
+  Status AskFigures(TimePoint now, Neo4jDetails* details) {
+    const TimePoint begun = Clock::System().Now();
     const Result<std::string> answer = session_.Commit({{kTransactions}, {kOldGeneration}}, settings_.timeout);
-    if (!answer.ok()) return answer.status();
-    details->round_trip = clock_.Now() - begun;
+    details->round_trip = Clock::System().Now() - begun;
+    if (!answer.ok()) {
+      details->transactions = 0;
+      const bool is_slow = answered_ && now - *answered_ <= kSlowTimeouts * settings_.timeout;
+      return is_slow && details->round_trip >= settings_.timeout ? Status() : answer.status();
+    }
     simdjson::dom::parser parser;
     simdjson::dom::element root;
     if (parser.parse(answer.value()).get(root) != simdjson::SUCCESS || Figure(root, 0, 0) == 0)
@@ -122,6 +141,7 @@ class Neo4jProbe final : public LoadProbe {
     details->transactions = Figure(root, 0, 0) - 1;
     details->heap_bytes = Figure(root, 1, 0);
     details->max_heap_bytes = Figure(root, 1, 1);
+    answered_ = now;
     return {};
   }
 
@@ -164,21 +184,16 @@ class Neo4jProbe final : public LoadProbe {
                  .level = details.max_heap_bytes > 0
                               ? static_cast<double>(details.heap_bytes) / static_cast<double>(details.max_heap_bytes)
                               : 0});
-    sample->Add(own_.Level(interval));
-    const Signal memory = MemorySignal(details.memory.bytes(), target_bytes_, interval);
-    sample->Add(memory);
-    sample->memory_pressure = memory.level;
-    sample->memory_bytes = details.memory.bytes();
   }
 
   const Neo4jMonitorSettings settings_;
   const uint64_t target_bytes_;
-  const Clock& clock_;
   Neo4jSession session_;
   MemoryProbe memory_;
   OwnBytes own_;
   Status lost_;
   TimePoint try_again_{};
+  std::optional<TimePoint> answered_;  // last
   Finished before_;
   double bytes_ = 0;  // that ended, the older the less, and their squares
   double square_bytes_ = 0;
@@ -192,7 +207,7 @@ class Neo4jProbe final : public LoadProbe {
 
 Neo4jMonitor::Neo4jMonitor(Neo4jAddress address, uint64_t target_bytes, const Neo4jMonitorSettings& settings,
                            const Clock& clock, const MemoryFiles& files)
-    : LoadMonitor(std::make_unique<Neo4jProbe>(std::move(address), target_bytes, settings, clock, files),
+    : LoadMonitor(std::make_unique<Neo4jProbe>(std::move(address), target_bytes, settings, files),
                   WithInterval(settings.monitor), clock),
       neo4j_(static_cast<Neo4jProbe&>(probe())) {}
 

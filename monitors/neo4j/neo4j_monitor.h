@@ -15,8 +15,11 @@
 //   own           what the program reported by AddOwnBytes, against its budget
 //   memory        of this process against the target
 //
-// Two statements in one request, at most every 500 ms, on a connection of its own. A server that does not answer in
-// time is a sample that failed (LoadMonitor).
+// The last two are known without the server, too (LoadMonitor::ProcessSample).
+//
+// Two statements in one request, at most every 500 ms, on a connection of its own. Where a server that answered lately
+// does not answer in time, the time-out is its round trip; one that refuses, or is silent for five time-outs, is a
+// sample that failed (LoadMonitor).
 #pragma once
 
 #include <cstdint>
@@ -31,7 +34,7 @@ namespace weir {
 
 struct Neo4jMonitorSettings {
   MonitorSettings monitor{.sample_interval = std::chrono::milliseconds(500)};
-  std::chrono::milliseconds timeout{2000};
+  std::chrono::milliseconds timeout{1000};
   uint64_t transaction_threshold = 15;               // WEIR_RATE_LIMIT_NEO4J_TXN_THRESHOLD
   std::chrono::milliseconds latency_threshold{200};  // WEIR_RATE_LIMIT_NEO4J_LATENCY_THRESHOLD_MS
   uint64_t own_budget_mb = 0;                        // 0: an eighth of the memory target
@@ -65,7 +68,10 @@ class Neo4jMonitor final : public LoadMonitor {
     Transaction(Neo4jMonitor& monitor, uint64_t bytes, TimePoint begun)
         : monitor_(&monitor), bytes_(bytes), begun_(begun) {}
     Transaction(Transaction&& other) noexcept
-        : monitor_(std::exchange(other.monitor_, nullptr)), bytes_(other.bytes_), begun_(other.begun_) {}
+        : monitor_(std::exchange(other.monitor_, nullptr)),
+          bytes_(other.bytes_),
+          begun_(other.begun_),
+          failed_(other.failed_) {}
     Transaction& operator=(Transaction&&) = delete;
     // At its end only its place is given back.
     void Failed() { failed_ = true; }

@@ -1,9 +1,7 @@
 #include "monitors/postgres/postgres_monitor.h"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "config/settings.h"
@@ -12,49 +10,17 @@
 #include "monitors/own_bytes.h"
 #include "monitors/postgres/postgres_escapes.h"
 #include "monitors/postgres/postgres_session.h"
+#include "monitors/postgres/postgres_signals.h"
 
 namespace weir {
 namespace {
 
 constexpr Duration kShortestPause = std::chrono::seconds(1);  // after a loss; each time twice as long
 constexpr Duration kLongestPause = std::chrono::seconds(8);
-constexpr uint64_t kMiB = uint64_t{1} << 20;
-
-// A checkpoint paces itself by what is written: one that keeps pace ends when that has come to max_wal_size, and begins
-// at about half of it. A throttle that acted below would slow down the checkpoint itself: held at 0.75 of max_wal_size,
-// bulk work got 1.8 MB/s of 43, and no checkpoint came to its end.
-constexpr double kWalOfLevel = 1.6;
-// Of waiting for a standby: what more says nothing more, and has to be forgotten when it is over.
-constexpr double kMostSeconds = 3;
 
 // Whether it may be asked, and can be.
 constexpr const char* kWho =
     "SELECT pg_is_in_recovery()::int, pg_has_role(current_user, 'pg_read_all_stats', 'usage')::int, current_user";
-// What is counted elsewhere in one version or another is put behind it.
-constexpr std::string_view kFigures =
-    "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::bigint, "
-    "pg_size_bytes(current_setting('max_wal_size')), "
-    "(SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'), "
-    "(SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_insert_lsn(), coalesce(replay_lsn, sent_lsn))), 0)::bigint "
-    "FROM pg_stat_replication WHERE state = 'streaming'), "
-    "(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'), "
-    "(SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'), "
-    "(SELECT coalesce(max(1000 * extract(epoch FROM clock_timestamp() - state_change)), 0)::bigint "
-    "FROM pg_stat_activity WHERE wait_event = 'SyncRep'), ";
-constexpr std::string_view kOfCheckpoint = " FROM pg_control_checkpoint()";
-constexpr int kVersionWithCheckpointer = 170000;
-constexpr size_t kFigureCount = 9;
-
-std::string FiguresOf(int server_version) {
-  const bool has_checkpointer = server_version >= kVersionWithCheckpointer;
-  return std::string(kFigures)
-      .append(has_checkpointer ? "(SELECT num_requested FROM pg_stat_checkpointer), "
-                                 "(SELECT coalesce(sum(fsyncs), 0)::bigint FROM pg_stat_io "
-                                 "WHERE backend_type = 'client backend')"
-                               : "(SELECT checkpoints_req FROM pg_stat_bgwriter), "
-                                 "(SELECT buffers_backend_fsync FROM pg_stat_bgwriter)")
-      .append(kOfCheckpoint);
-}
 
 }  // namespace
 
@@ -79,22 +45,33 @@ class PostgresProbe final : public LoadProbe {
 
   OwnBytes& own() { return own_; }
 
-  Status Probe(TimePoint now, LoadSample* sample) override {
+  Status ProbeProcess(LoadSample* sample) override {
     const Result<MemoryUse> use = memory_.ReadUse();
     if (!use.ok()) return use.status();
+    sample->Add(own_.Level(settings_.monitor.sample_interval));
+    AddMemory(use.value(), target_bytes_, settings_.monitor.sample_interval, sample);
+    const std::lock_guard lock(details_mutex_);
+    details_.own_bytes = own_.bytes();
+    details_.memory = use.value();
+    return {};
+  }
+
+  Status Probe(TimePoint now, LoadSample* sample) override {
     end_ = Clock::System().Now() + settings_.timeout;
     if (Status connected = Connect(now); !connected.ok()) return connected;
-    PostgresDetails details{.server_version = session_.server_version(), .memory = use.value()};
-    details.own_bytes = own_.bytes();
+    PostgresDetails details = Details();
+    details.server_version = session_.server_version();
     if (Status asked = AskFigures(&details); !asked.ok()) {
       NoteLoss(now, asked);
       return asked;
     }
     pause_ = kShortestPause;
+    details.standby_wait = standby_wait_.Note(details.oldest_standby_wait, now);
     escapes_.Count({.requested_checkpoints = details.requested_checkpoints,
                     .backend_syncs = details.backend_syncs,
                     .log_is_beyond = details.wal_bytes > details.max_wal_bytes});
-    AddSignals(details, sample);
+    sample->escapes = escapes_.count();
+    AddPostgresSignals(details, settings_, sample);
     const std::lock_guard lock(details_mutex_);
     details_ = details;
     return {};
@@ -146,57 +123,11 @@ class PostgresProbe final : public LoadProbe {
   }
 
   Status AskFigures(PostgresDetails* details) {
-    const Result<PostgresSession::Row> row = session_.Ask(FiguresOf(details->server_version), Left());
+    const Result<PostgresSession::Row> row = session_.Ask(PostgresQuestion(details->server_version), Left());
     if (!row.ok()) return row.status();
-    const std::array<uint64_t*, kFigureCount> figures = {&details->wal_bytes,
-                                                         &details->max_wal_bytes,
-                                                         &details->standbys,
-                                                         &details->replica_lag_bytes,
-                                                         &details->lock_waits,
-                                                         &details->standby_waits,
-                                                         &details->longest_standby_wait_ms,
-                                                         &details->requested_checkpoints,
-                                                         &details->backend_syncs};
-    bool good = row.value().size() == figures.size();
-    for (size_t i = 0; good && i < figures.size(); ++i) {
-      const Result<int64_t> figure = ParseInteger(row.value()[i].value_or("0"), {.min = -1e18, .max = 1e18});
-      good = figure.ok();
-      if (good) *figures[i] = static_cast<uint64_t>(std::max<int64_t>(0, figure.value()));
-    }
-    if (good && details->max_wal_bytes > 0) return {};
-    session_.Close();
-    return Status::Error("PostgreSQL: its figures cannot be read");
-  }
-
-  void AddSignals(const PostgresDetails& details, LoadSample* sample) const {
-    // What was admitted shows at the next sample.
-    const Duration dead_time = 2 * settings_.monitor.sample_interval;
-    const double wal_per_byte = std::max(settings_.wal_bytes_per_byte, 0.01);
-    const double max_wal = kWalOfLevel * static_cast<double>(details.max_wal_bytes);
-    const auto budget = static_cast<double>(std::max<uint64_t>(1, settings_.replica_budget_mb) * kMiB);
-    sample->Add({.name = "wal",
-                 .level = static_cast<double>(details.wal_bytes) / max_wal,
-                 .bytes_per_level = max_wal / wal_per_byte,
-                 .dead_time = dead_time});
-    // A standby that goes takes its lag with it, and that is no drain: the signal ends, and begins with the next one.
-    if (details.standbys > 0)
-      sample->Add({.name = "replica",
-                   .level = static_cast<double>(details.replica_lag_bytes) / budget,
-                   .bytes_per_level = budget / wal_per_byte,
-                   .dead_time = dead_time});
-    sample->Add({.name = "standby",
-                 .level = std::min(kMostSeconds, static_cast<double>(details.longest_standby_wait_ms) / 1000),
-                 .bytes_per_level = budget / wal_per_byte,
-                 .dead_time = dead_time});
-    sample->Add({.name = "waiting",
-                 .level = static_cast<double>(details.lock_waits + details.standby_waits) /
-                          static_cast<double>(std::max<uint64_t>(1, settings_.waiting_threshold))});
-    sample->Add(own_.Level(settings_.monitor.sample_interval));
-    const Signal memory = MemorySignal(details.memory.bytes(), target_bytes_, settings_.monitor.sample_interval);
-    sample->Add(memory);
-    sample->memory_pressure = memory.level;
-    sample->memory_bytes = details.memory.bytes();
-    sample->escapes = escapes_.count();
+    Status read = ReadFigures(row.value(), details);
+    if (!read.ok()) session_.Close();
+    return read;
   }
 
   const PostgresMonitorSettings settings_;
@@ -209,6 +140,7 @@ class PostgresProbe final : public LoadProbe {
   Duration pause_ = kShortestPause;
   TimePoint end_{};  // of this sample, by the system's clock
   PostgresEscapes escapes_;
+  StandbyWait standby_wait_;
   mutable std::mutex details_mutex_;
   PostgresDetails details_;
 };

@@ -6,8 +6,8 @@
 // Signals:
 //   wal      what was written to the log since the redo point of the last checkpoint, against 1.6 times max_wal_size. A
 //            checkpoint that keeps pace ends below 0.63; at 1.0 it is far behind
-//   replica  what the standby that lags most has not replayed, of those that stream, against a budget; not there while
-//            there is none
+//   replica  what the standby that lags most has not replayed, of those that stream, replay and have answered in the
+//            last 15 s (by their own clocks), against a budget; not there while there is none
 //   standby  how long a commit has waited for a standby's answer, against a second: where none is left that answers,
 //            no log grows and nothing lags
 //   waiting  sessions that wait for a lock or for a standby's answer, against a threshold; shown, does not act: what
@@ -16,9 +16,11 @@
 //   memory   of this process against the target
 // Escapes: see postgres_escapes.h.
 //
-// It asks one short question a sample, on a connection of its own, which is made again when it is lost: at most once a
-// second. A server that does not answer in time is a sample that failed (LoadMonitor). Its role needs pg_monitor. The
-// server must be one that is written to.
+// The last two are known without the server, too (LoadMonitor::ProcessSample).
+//
+// It asks one short question a sample, on a connection of its own, which is made again when it is lost: after a second,
+// and each time twice as long, up to 8 s. A server that does not answer in time is a sample that failed (LoadMonitor).
+// Its role needs pg_monitor. The server must be one that is written to.
 #pragma once
 
 #include <cstdint>
@@ -46,11 +48,12 @@ struct PostgresDetails {
   int server_version = 0;  // 150006
   uint64_t wal_bytes = 0;  // since the redo point
   uint64_t max_wal_bytes = 0;
-  uint64_t standbys = 0;           // that stream
+  uint64_t standbys = 0;           // that stream, replay and answer
   uint64_t replica_lag_bytes = 0;  // of the one that lags most
   uint64_t lock_waits = 0;         // sessions
   uint64_t standby_waits = 0;
-  uint64_t longest_standby_wait_ms = 0;
+  uint64_t oldest_standby_wait = 0;  // when the oldest statement that waits for one began, in µs of the server's clock
+  Duration standby_wait{};           // for how long that has been the same
   uint64_t requested_checkpoints = 0;  // since the server's figures began
   uint64_t backend_syncs = 0;          // since then
   uint64_t own_bytes = 0;

@@ -96,7 +96,8 @@ void AppendControllers(const AdaptiveLimiter& limiter, MetricFamilies& families)
       {{"read", limiter.ControllerState(Operation::kRead)},
        {"write", limiter.ControllerState(Operation::kWrite, WorkClass::kInteractive)},
        {"bulk", limiter.ControllerState(Operation::kWrite, WorkClass::kBulk)}}};
-  families.Gauge("weir_throttle_process_variable", "What a controller controls: 1.0 is where RocksDB begins to brake");
+  families.Gauge("weir_throttle_process_variable",
+                 "What a controller controls: 1.0 is where the engine begins to brake");
   for (const auto& [name, state] : controllers) families.Add(state.measurement, {{"controller", name}});
   families.Gauge("weir_throttle_setpoint", "Where a controller holds its process variable");
   for (const auto& [name, state] : controllers) families.Add(state.setpoint, {{"controller", name}});
@@ -121,10 +122,11 @@ void AppendView(const LimiterView& view, MetricFamilies& families) {
   families.Gauge("weir_throttle_scans_at_once", "Scans that may run at once; 0: any number")
       .Add(static_cast<double>(view.scans_at_once));
   families.Gauge("weir_throttle_emergency", "1 while memory is beyond the emergency mark").Add(Flag(view.emergency));
-  families.Gauge("weir_throttle_sensor_lost", "1 while RocksDB cannot be measured").Add(Flag(view.sensor_lost));
-  families.Gauge("weir_throttle_signal_level", "What RocksDB feels; 1.0 is where it begins to brake");
+  families.Gauge("weir_throttle_sensor_lost", "1 while the engine cannot be measured").Add(Flag(view.sensor_lost));
+  families.Gauge("weir_throttle_signal_level", "What the engine feels; 1.0 is where it begins to brake");
   for (const Signal& s : view.sample.signals()) families.Add(s.level, {{"signal", s.name}});
-  families.Counter("weir_throttle_escapes_total", "Times that RocksDB braked by itself").Add(view.sample.escapes);
+  families.Counter("weir_throttle_escapes_total", "Times that the engine braked, or had to help itself")
+      .Add(view.sample.escapes);
 }
 
 void AppendGates(const AdaptiveLimiter& limiter, const LoadSample& sample, MetricFamilies& families) {

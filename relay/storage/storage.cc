@@ -199,6 +199,10 @@ Status CheckStore(std::string_view store) {
 Status Check(const StorageSettings& s) {
   if (Status known = CheckStore(s.store); !known.ok()) return known;
   if (Status checked = Check(s.siblings); !checked.ok()) return checked;
+  if (IsPostgres(s.store)) {
+    Status timeout = CheckTimeout(s.limiter, "WEIR_RATE_LIMIT_POSTGRES_TIMEOUT_MS", s.postgres_monitor.timeout);
+    if (!timeout.ok()) return timeout;
+  }
   return Check(s.limiter);
 }
 

@@ -121,6 +121,46 @@ TEST(LoadMonitor, AFailedProbeLeavesTheLastGoodSampleStanding) {
   EXPECT_TRUE(monitor.LastError().ok());
 }
 
+// A server may take its time: what it answers is as old as its answer.
+TEST(LoadMonitor, ASampleIsAsOldAsItsAnswer) {
+  ManualClock clock(TimePoint{} + seconds(1));
+  ScriptedMonitor monitor(
+      [&](LoadSample*) {
+        clock.Advance(seconds(3));
+        return Status();
+      },
+      {}, clock);
+  ASSERT_TRUE(monitor.SampleOnce().ok());
+  EXPECT_EQ(monitor.Sample().time, TimePoint{} + seconds(4));
+}
+
+TEST(LoadMonitor, WhatTheProcessFeelsIsKnownWithoutTheEngine) {
+  class Process final : public LoadProbe {
+   public:
+    Status ProbeProcess(LoadSample* sample) override {
+      sample->Add({.name = "memory", .level = 0.7});
+      return Status();
+    }
+    Status Probe(TimePoint, LoadSample* sample) override {
+      EXPECT_NE(sample->Find("memory"), nullptr) << "the sample goes on from there";
+      return answers ? Status() : Status::Error("gone");
+    }
+    bool answers = false;
+  };
+  auto owned = std::make_unique<Process>();
+  Process& probe = *owned;
+  ManualClock clock(TimePoint{} + seconds(1));
+  LoadMonitor monitor(std::move(owned), {}, clock);
+  EXPECT_FALSE(monitor.ProcessSample().time.has_value());
+  EXPECT_EQ(monitor.SampleOnce().message(), "gone");
+  EXPECT_FALSE(monitor.Sample().time.has_value());
+  EXPECT_EQ(monitor.ProcessSample().time, TimePoint{} + seconds(1));
+  EXPECT_EQ(monitor.ProcessSample().Find("memory")->level, 0.7);
+  probe.answers = true;
+  ASSERT_TRUE(monitor.SampleOnce().ok());
+  EXPECT_EQ(monitor.Sample().Find("memory")->level, 0.7);
+}
+
 TEST(LoadMonitor, AProbeThatThrowsFails) {
   ScriptedMonitor standard([](LoadSample*) -> Status { throw std::runtime_error("boom"); });
   EXPECT_EQ(standard.SampleOnce().message(), "the probe threw: boom");

@@ -144,6 +144,15 @@ TEST(StoreNameTest, ShowsNoPassword) {
     EXPECT_EQ(StoreName(store), shown);
 }
 
+TEST(CheckStoreTest, AServerIsNotAskedForLongerThanItsSensorMayBeSilent) {
+  StorageSettings settings{.store = "postgres://host/db"};
+  EXPECT_TRUE(Check(settings).ok()) << Check(settings).message();
+  settings.postgres_monitor.timeout = std::chrono::seconds(5);
+  EXPECT_NE(Check(settings).message().find("WEIR_RATE_LIMIT_POSTGRES_TIMEOUT_MS=5000"), std::string::npos);
+  settings.store = "rocksdb";
+  EXPECT_TRUE(Check(settings).ok());
+}
+
 TEST(CheckStoreTest, TakesWhatItKnowsAndNamesTheRest) {
   for (const char* const known : {"rocksdb", "postgres://h/d", "postgresql://h/d"})
     EXPECT_TRUE(CheckStore(known).ok()) << known;

@@ -74,6 +74,95 @@ TEST_F(LimiterTest, ALostSensorOfUnknownDrainHoldsWhatWentThroughLately) {
   EXPECT_TRUE(limiter.View().sensor_lost);
 }
 
+// It falls to its limit by itself when too much passes between two ticks.
+TEST_F(LimiterTest, AnOpenGateStaysOpenWhenTheSensorIsLost) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.1);
+  Ticks(2);
+  ASSERT_EQ(limiter.Reason(Operation::kWrite), "");
+  for (int n = 0; n < 100; ++n) {
+    TickUnsampled();
+    EXPECT_TRUE(Write(50'000).admitted());
+    EXPECT_EQ(limiter.Reason(Operation::kWrite), "") << n;
+  }
+  EXPECT_TRUE(limiter.View().sensor_lost);
+}
+
+// An engine that answers nobody, or has no such figures, beside a process that knows its own memory.
+class LimiterOfAProcessTest : public LimiterTest {
+ protected:
+  void Feel(double memory_pressure, double own = 0) {
+    monitor_.SayOfProcess([=](LoadSample* sample) {
+      sample->Add({.name = "own", .level = own, .acts_on_reads = true, .acts_on_cheap_reads = true});
+      sample->Add({.name = "memory", .level = memory_pressure, .bytes_per_level = 1e9, .dead_time = kTick});
+      sample->memory_pressure = memory_pressure;
+      return Status();
+    });
+  }
+  void Lose() {
+    monitor_.Say([](LoadSample*) { return Status::Error("its figures cannot be read"); });
+  }
+};
+
+TEST_F(LimiterOfAProcessTest, HoldsInAnEmergencyAlthoughTheEngineWasNeverRead) {
+  AdaptiveLimiter& limiter = Build();
+  Lose();
+  Feel(0.3);
+  Ticks(5);
+  EXPECT_TRUE(limiter.View().sensor_lost);
+  EXPECT_EQ(limiter.View()[WorkClass::kBulk].reason, "sensor lost");
+  EXPECT_TRUE(Write(1000, WorkClass::kBulk).admitted());
+  EXPECT_EQ(limiter.View().sample.memory_pressure, 0.3);
+  Feel(1.5);
+  Tick();
+  EXPECT_TRUE(limiter.View().emergency);
+  EXPECT_EQ(limiter.Reason(Operation::kWrite, WorkClass::kBulk), "emergency");
+  Admission bulk = Write(1000, WorkClass::kBulk);
+  EXPECT_TRUE(bulk.waiting());
+  EXPECT_TRUE(Read(kScan).refused());
+  Feel(0.3);
+  Ticks(50);
+  EXPECT_FALSE(limiter.View().emergency);
+  EXPECT_EQ(bulk.Poll(), State::kAdmitted);
+  EXPECT_TRUE(Read(kScan).admitted());
+}
+
+TEST_F(LimiterOfAProcessTest, TheLowerOfWhatIsHeldAndWhatIsFeltLimits) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.85);
+  Feel(0.3);
+  Ticks(2);
+  Lose();
+  Ticks(25);
+  ASSERT_TRUE(limiter.View().sensor_lost);
+  EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1);
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "sensor lost");
+  Feel(1.1);
+  Ticks(2);
+  EXPECT_LT(limiter.View()[WorkClass::kInteractive].bytes_per_second, 1e6);
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "memory");
+  EXPECT_FALSE(limiter.View().emergency);
+  Feel(0.3, /*own=*/2);
+  Ticks(20);
+  EXPECT_EQ(limiter.Reason(Operation::kRead), "own");
+  Say(0.85);
+  Feel(0.3);
+  Ticks(2);
+  EXPECT_FALSE(limiter.View().sensor_lost);
+  EXPECT_EQ(limiter.Reason(Operation::kWrite), "l0");
+}
+
+TEST_F(LimiterOfAProcessTest, OpensBySettingAllTheSame) {
+  LimiterSettings settings;
+  settings.on_sensor_loss = SensorLoss::kOpen;
+  AdaptiveLimiter& limiter = Build(settings);
+  Lose();
+  Feel(1.5);
+  Ticks(2);
+  EXPECT_FALSE(limiter.View().emergency);
+  EXPECT_TRUE(BulkPasses());
+}
+
 TEST_F(LimiterTest, ALevelThatIsNoNumberMovesNoLimitAndIsALostSensor) {
   AdaptiveLimiter& limiter = Build();
   Say(0.85);

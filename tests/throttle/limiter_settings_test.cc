@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "monitors/neo4j/neo4j_monitor.h"
+#include "monitors/postgres/postgres_monitor.h"
+
 namespace weir {
 namespace {
 
@@ -208,6 +211,20 @@ TEST(LimiterSettings, CheckSaysWhatSingleRangesCannot) {
     ASSERT_FALSE(status.ok()) << what;
     EXPECT_NE(status.message().find(says), std::string::npos) << what << ": " << status.message();
   }
+}
+
+TEST(LimiterSettings, AnEngineMayTakeHalfTheTimeInWhichItsSensorIsLost) {
+  using std::chrono::milliseconds;
+  LimiterSettings settings;
+  settings.sensor_timeout = milliseconds(3000);
+  EXPECT_TRUE(CheckTimeout(settings, "WEIR_X_TIMEOUT_MS", milliseconds(1500)).ok());
+  EXPECT_EQ(
+      CheckTimeout(settings, "WEIR_X_TIMEOUT_MS", milliseconds(1501)).message(),
+      "WEIR_RATE_LIMIT_SENSOR_TIMEOUT_MS=3000 must be at least twice WEIR_X_TIMEOUT_MS=1501: a server that is slow "
+      "to answer is not lost");
+  settings = {};
+  EXPECT_TRUE(CheckTimeout(settings, "", PostgresMonitorSettings().timeout).ok()) << "as they are";
+  EXPECT_TRUE(CheckTimeout(settings, "", Neo4jMonitorSettings().timeout).ok());
 }
 
 }  // namespace

@@ -284,6 +284,28 @@ TEST(RateLaw, WeightedWithoutAMemoryFigureDoesNotAct) {
   EXPECT_NEAR(Repeat(law, Sample({Engine("l0", 0.8)}, 0.8), kIdle, kTick).bytes_per_second, 10 * kMb, 1);
 }
 
+// Nobody tells the drain of a log that only grows until the next checkpoint.
+TEST(RateLaw, OfAnUnknownDrainTheHeldLimitIsWhatStoodOrWhatCameInLately) {
+  const auto unknown = [](double level) {
+    Signal signal = Engine("wal", level);
+    signal.drain_bytes_per_second = 0;
+    return Sample({signal});
+  };
+  RateLaw idle = MakeLaw();
+  for (const double level : {0.1, 0.6}) {
+    const double limit = Repeat(idle, unknown(level), kIdle, seconds(60)).bytes_per_second;
+    ASSERT_GT(limit, kMb);
+    EXPECT_EQ(idle.HeldLimit(0), limit) << level;
+  }
+  RateLaw filling = MakeLaw();
+  const Demand demand{.inflow_bytes_per_second = kMb, .bytes_per_second = kMb};
+  for (double level = 0.4; level < 0.7; level += kMb / (40 * kMb) * 0.1) filling.Update(unknown(level), demand, kTick);
+  EXPECT_EQ(filling.HeldLimit(kMb), kMb);
+  RateLaw busy = MakeLaw();
+  Repeat(busy, unknown(kSetpoint), kPressing, seconds(60));
+  EXPECT_NEAR(busy.HeldLimit(kMb), 9 * kMb, 0.5 * kMb) << "observed, and more than what came in lately";
+}
+
 TEST(RateLaw, ResetIsANewLaw) {
   RateLaw law = MakeLaw();
   RateLaw fresh = MakeLaw();

@@ -17,14 +17,13 @@ class ScriptedProbe final : public LoadProbe {
     probe_ = std::move(probe);
   }
 
-  Status Probe(TimePoint, LoadSample* sample) override {
-    std::function<Status(LoadSample*)> probe;
-    {
-      std::lock_guard lock(mutex_);
-      probe = probe_;
-    }
-    return probe ? probe(sample) : Status();
+  void SayOfProcess(std::function<Status(LoadSample*)> probe) {
+    std::lock_guard lock(mutex_);
+    process_probe_ = std::move(probe);
   }
+
+  Status ProbeProcess(LoadSample* sample) override { return Run(process_probe_, sample); }
+  Status Probe(TimePoint, LoadSample* sample) override { return Run(probe_, sample); }
   Status Flush() override {
     ++flushes_;
     return Status();
@@ -33,8 +32,18 @@ class ScriptedProbe final : public LoadProbe {
   int flushes() const { return flushes_; }
 
  private:
+  Status Run(const std::function<Status(LoadSample*)>& member, LoadSample* sample) {
+    std::function<Status(LoadSample*)> probe;
+    {
+      std::lock_guard lock(mutex_);
+      probe = member;
+    }
+    return probe ? probe(sample) : Status();
+  }
+
   std::mutex mutex_;
   std::function<Status(LoadSample*)> probe_;
+  std::function<Status(LoadSample*)> process_probe_;
   std::atomic<int> flushes_{0};
 };
 
@@ -45,6 +54,8 @@ class ScriptedMonitor final : public LoadMonitor {
 
   // What the next samples say.
   void Say(std::function<Status(LoadSample*)> probe) { scripted_.Say(std::move(probe)); }
+  // And what they say of the process, whether the engine is there or not.
+  void SayOfProcess(std::function<Status(LoadSample*)> probe) { scripted_.SayOfProcess(std::move(probe)); }
   int flushes() const { return scripted_.flushes(); }
 
  private:

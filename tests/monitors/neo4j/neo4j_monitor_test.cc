@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/manual_clock.h"
+#include "config/settings.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/neo4j_process.h"
 #include "throttle/adaptive_limiter.h"
@@ -51,6 +52,7 @@ TEST(Neo4jMonitorTest, AServerThatIsNotThereIsASampleThatFailed) {
   Neo4jMonitor monitor({.host = "127.0.0.1", .port = 1}, kTargetBytes, {}, clock);
   EXPECT_EQ(monitor.SampleOnce().message(), "Neo4j at 127.0.0.1:1: Connection refused");
   EXPECT_FALSE(monitor.Sample().time.has_value());
+  EXPECT_NE(monitor.ProcessSample().Find("memory"), nullptr) << "what this process feels is known";
   EXPECT_FALSE(monitor.SampleOnce().ok()) << "for a second it is not asked again";
 }
 
@@ -133,6 +135,42 @@ TEST_F(Neo4jServerTest, OwnTransactionsCountFromTheirSendingToTheirAnswer) {
   EXPECT_EQ(Level(*monitor, "latency"), 0);
 }
 
+// It neither counts as fast nor as slow, whoever holds it.
+TEST_F(Neo4jServerTest, ATransactionThatFailedLeavesLatencyAndBytesAlone) {
+  const auto monitor = Watch();
+  {
+    auto failed = monitor->Begin(1 << 20);
+    failed.Failed();
+    const auto moved = std::move(failed);
+    clock_.Advance(seconds(9));
+  }
+  { const auto empty = monitor->Begin(0); }
+  ASSERT_TRUE(monitor->SampleOnce().ok());
+  EXPECT_EQ(monitor->Details().in_flight, 0U);
+  EXPECT_EQ(Level(*monitor, "latency"), 0);
+  EXPECT_EQ(monitor->WriteLatency(), milliseconds(0));
+  EXPECT_LT(monitor->Sample().Find("transactions")->bytes_per_level, 15 * 1024 * 500.0 * 1000)
+      << "of the usual size, times the rounds of half a second";
+}
+
+TEST_F(Neo4jServerTest, TheSettingsOfTheEnvironmentReachTheLevel) {
+  Neo4jMonitorSettings settings;
+  SettingTable table;
+  Declare(table, settings);
+  ASSERT_TRUE(
+      table.Load({{"WEIR_RATE_LIMIT_NEO4J_TXN_THRESHOLD", "4"}, {"WEIR_RATE_LIMIT_NEO4J_LATENCY_THRESHOLD_MS", "100"}})
+          .ok());
+  const auto monitor = Watch(settings);
+  const auto running = monitor->Begin(1000);
+  {
+    const auto ended = monitor->Begin(1000);
+    clock_.Advance(milliseconds(50));
+  }
+  ASSERT_TRUE(monitor->SampleOnce().ok());
+  EXPECT_EQ(Level(*monitor, "transactions"), 0.25);
+  EXPECT_EQ(Level(*monitor, "latency"), 0.5);
+}
+
 // It answers 200, and says so in the body.
 TEST_F(Neo4jServerTest, AnErrorInTheBodyIsAnError) {
   Neo4jSession session(server().address());
@@ -156,7 +194,8 @@ TEST_F(Neo4jServerTest, WrongCredentialsAndAWrongDatabaseAreSaid) {
   EXPECT_EQ(message.find("not-this-one"), std::string::npos) << "the password is nobody's business";
 }
 
-TEST_F(Neo4jServerTest, AServerThatStandsStillIsLostAndFoundAgain) {
+// A server that stands still is slow first, and that is a sample; in the end it is lost.
+TEST_F(Neo4jServerTest, AServerThatStandsStillIsSlowThenLostAndFoundAgain) {
   Neo4jMonitorSettings settings;
   settings.timeout = milliseconds(300);
   Neo4jMonitor monitor(server().address(), kTargetBytes, settings, clock_);
@@ -165,6 +204,12 @@ TEST_F(Neo4jServerTest, AServerThatStandsStillIsLostAndFoundAgain) {
     return monitor.SampleOnce().ok();
   }));
   server().Pause();
+  const auto mine = monitor.Begin(100);
+  EXPECT_EQ(monitor.SampleOnce().message(), "");
+  EXPECT_GE(Level(monitor, "round_trip"), 300.0 / 200);
+  EXPECT_EQ(monitor.Details().in_flight, 1U);
+  EXPECT_EQ(Level(monitor, "transactions"), 1.0 / 15) << "those that the program knows of";
+  clock_.Advance(seconds(2));
   EXPECT_NE(monitor.SampleOnce().message().find("no answer in time"), std::string::npos);
   server().Resume();
   EXPECT_TRUE(Eventually([&] {

@@ -2,8 +2,11 @@
 #include "monitors/postgres/postgres_monitor.h"
 
 #include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +25,30 @@ using std::chrono::seconds;
 
 constexpr uint64_t kTargetBytes = uint64_t{1} << 30;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+// PostgreSQL's own program that copies a server's log.
+class LogCopy {
+ public:
+  explicit LogCopy(const PostgresProcess& server) {
+    std::vector<std::string> words = {"pg_receivewal", "-D", directory_.path(), "-d", server.conninfo()};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    if (posix_spawnp(&pid_, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) pid_ = -1;
+  }
+  ~LogCopy() {
+    if (!runs()) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  LogCopy(const LogCopy&) = delete;
+  LogCopy& operator=(const LogCopy&) = delete;
+  bool runs() const { return pid_ > 0; }
+
+ private:
+  TempDirectory directory_;
+  pid_t pid_ = -1;
+};
 
 class PostgresMonitorTest : public testing::Test {
  protected:
@@ -108,6 +135,48 @@ TEST(PostgresEscapesTest, AreCheckpointsBeyondTheBoundAndSyncsOfSessions) {
   escapes.Forget();
   escapes.Count({.requested_checkpoints = 800, .backend_syncs = 90});
   EXPECT_EQ(escapes.count(), 3U) << "another server";
+}
+
+// A standby that replays nothing: events come through at first, and then wait for it. All runs as in a relay.
+TEST_F(PostgresMonitorTest, AStandbyThatLagsHoldsAnEvent) {
+  PostgresProcess standby({}, &primary());
+  PostgresMonitorSettings settings;
+  settings.monitor.sample_interval = milliseconds(50);
+  settings.timeout = seconds(20);
+  settings.replica_budget_mb = 4;
+  PostgresMonitor monitor(primary().conninfo(), kTargetBytes, settings);
+  monitor.Start();
+  AdaptiveLimiter limiter(monitor);
+  limiter.Start();
+  EXPECT_TRUE(Eventually([&] { return monitor.Details().standbys == 1; }));
+  standby.Ask("SELECT pg_wal_replay_pause()");
+  PostgresClient client(primary().conninfo());
+  EXPECT_TRUE(Eventually([&] {
+    client.Ask("SELECT pg_logical_emit_message(true, 'weir', 'a')");
+    return standby.Ask("SELECT pg_get_wal_replay_pause_state()") == "paused";
+  }));
+  Write(client, 16);
+  const auto event_waits = [&] {
+    const Admission event = limiter.Admit(Operation::kWrite, {8 << 10});
+    return !event.admitted() && limiter.Reason(Operation::kWrite) == "replica";
+  };
+  EXPECT_TRUE(Eventually(event_waits));
+  EXPECT_EQ(limiter.View()[WorkClass::kInteractive].reason, "replica");
+  standby.Ask("SELECT pg_wal_replay_resume()");
+  EXPECT_TRUE(Eventually([&] { return limiter.Reason(Operation::kWrite).empty(); }));
+  EXPECT_TRUE(limiter.Admit(Operation::kWrite, {8 << 10}).admitted());
+}
+
+// A copy of the server streams, and replays nothing: it holds nobody up.
+TEST_F(PostgresMonitorTest, WhoOnlyCopiesTheLogIsNoStandby) {
+  const LogCopy copy(primary());
+  if (!copy.runs()) GTEST_SKIP() << "no pg_receivewal is installed";
+  const auto monitor = Watch(primary().conninfo());
+  EXPECT_TRUE(
+      Eventually([&] { return primary().Ask("SELECT state FROM pg_stat_replication LIMIT 1") == "streaming"; }));
+  ASSERT_EQ(monitor->SampleOnce().message(), "");
+  EXPECT_EQ(monitor->Details().standbys, 0U);
+  EXPECT_EQ(monitor->Sample().Find("replica"), nullptr);
 }
 
 // Commits wait for a standby that stands still: nothing grows, and nothing lags. The gate holds what comes, says why,
@@ -245,6 +314,7 @@ TEST_F(PostgresMonitorTest, AServerThatDiesIsFoundAgain) {
   server.Kill();
   EXPECT_FALSE(monitor->SampleOnce().ok());
   EXPECT_EQ(monitor->Sample().time, sampled_at) << "the last good one stands";
+  EXPECT_EQ(monitor->ProcessSample().time, clock_.Now()) << "what this process feels is known";
   const std::string lost = monitor->LastError().message();
   server.Restart();
   EXPECT_EQ(monitor->SampleOnce().message(), lost) << "it is not asked again in the same second";
