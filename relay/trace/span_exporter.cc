@@ -108,7 +108,7 @@ void SpanExporter::NotTaken(const HttpAnswer& answer) {
     pause_ = std::min(2 * pause_, kLongestPause);
   }
   if (++tries_ >= kTries || !again) EndBatch(&failed_);
-  SetProblem(answer.ok() ? "it answers " + std::to_string(answer.status) : Printable(answer.problem));
+  SetProblem(answer.ok() ? "it answers " + std::to_string(answer.status) : answer.problem);
 }
 
 void SpanExporter::EndBatch(std::atomic<uint64_t>* as) {

@@ -3,7 +3,7 @@
 // A batch is all that has ended, at most one a second. Where the collector does not answer, or says that it cannot for
 // now (429, 502, 503, 504), the batch is sent again, later each time and as late as Retry-After says, five times in
 // all; then it is given up. What it answers else is the end of the batch. Meanwhile the tracer gathers the next one,
-// and drops what is beyond its bounds: so all that traces hold is a full tracer and a batch, under 8 MB.
+// and drops what is beyond its bounds: so all that traces hold is a full tracer and a batch, under 10 MB.
 //
 // Threads: one; Stats from any.
 #pragma once

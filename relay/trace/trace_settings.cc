@@ -93,7 +93,8 @@ Result<TraceTarget> ReadTraceTarget(const TraceSettings& settings) {
     return Status::Error("WEIR_TRACE_" + std::string(name) + std::string(value) + ": " + std::string(what));
   };
   const Result<ServerUrl> url = ParseServerUrl(settings.endpoint);
-  if (!url.ok()) return bad("ENDPOINT=", Printable(settings.endpoint), url.status().message());
+  if (!url.ok())
+    return bad("ENDPOINT=", Printable(settings.endpoint) + " (or OTEL_EXPORTER_OTLP_ENDPOINT)", url.status().message());
   const std::optional<Pairs> attributes = ReadPairs(settings.attributes);
   if (!attributes)
     return bad("ATTRIBUTES=", Printable(settings.attributes), "not key=value,key=value with percent-encoded values");

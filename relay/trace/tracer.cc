@@ -25,8 +25,7 @@ Tracer::Tracer(double ratio, const Clock& clock, SpanBounds bounds)
       bounds_(bounds),
       allowance_(ratio > 0 ? kMostSaved : 0) {}
 
-Span Tracer::Begin(std::string_view name, SpanKind kind, TimePoint since) noexcept {
-  if (!Chance()) return {};
+Span Tracer::BeginTrace(std::string_view name, SpanKind kind, TimePoint since) noexcept {
   return Open({.trace = NewTraceId(), .kind = kind, .name = name, .begin = since});
 }
 

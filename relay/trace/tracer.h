@@ -36,8 +36,12 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   explicit Tracer(double ratio, const Clock& clock = Clock::System(), SpanBounds bounds = {});
 
   // The first span of a trace, or nothing.
-  Span Begin(std::string_view name, SpanKind kind) noexcept { return Begin(name, kind, clock_.Now()); }
-  Span Begin(std::string_view name, SpanKind kind, TimePoint since) noexcept;
+  Span Begin(std::string_view name, SpanKind kind) noexcept {
+    return Chance() ? BeginTrace(name, kind, clock_.Now()) : Span();
+  }
+  Span Begin(std::string_view name, SpanKind kind, TimePoint since) noexcept {
+    return Chance() ? BeginTrace(name, kind, since) : Span();
+  }
   // Of a request of HTTP with this header field, which may be empty.
   Span BeginServed(std::string_view name, std::string_view traceparent) noexcept;
 
@@ -55,6 +59,7 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
 
   bool Chance() const { return RandomBits() >> 11 < threshold_; }
   bool Allow(bool asks);
+  Span BeginTrace(std::string_view name, SpanKind kind, TimePoint since) noexcept;
   Span Open(SpanData data) noexcept;
   void Drop();
   Span BeginChild(const SpanData& parent, std::string_view name) noexcept;

@@ -84,7 +84,8 @@ TEST_F(TraceSettingsTest, WhatCannotBeIsRefusedByName) {
   };
   const std::pair<std::string, std::string> on{"WEIR_TRACE_ENDPOINT", "http://127.0.0.1:4318"};
   EXPECT_EQ(error({{"WEIR_TRACE_ENDPOINT", "collector:4317"}}),
-            "WEIR_TRACE_ENDPOINT=collector:4317: not like http://127.0.0.1:3335 or https://host/path");
+            "WEIR_TRACE_ENDPOINT=collector:4317 (or OTEL_EXPORTER_OTLP_ENDPOINT): not like http://127.0.0.1:3335 or "
+            "https://host/path");
   EXPECT_EQ(error({on, {"OTEL_TRACES_SAMPLER_ARG", "2"}}), "OTEL_TRACES_SAMPLER_ARG=2: not within 0..1 (fraction)");
   for (const std::string bad : {"one", "=1", "a=%zz", "a=%ff"})
     EXPECT_TRUE(error({on, {"WEIR_TRACE_ATTRIBUTES", bad}}).starts_with("WEIR_TRACE_ATTRIBUTES=")) << bad;

@@ -88,7 +88,7 @@ TEST_F(QuotaTraceTest, AStoreThatBlocksIsWaitedForInSight) {
 
 TEST_F(QuotaTraceTest, ABadEndpointIsAnErrorAtTheStart) {
   configuration_.trace.endpoint = "collector:4317";
-  EXPECT_TRUE(OpenError().starts_with("WEIR_TRACE_ENDPOINT=collector:4317: "));
+  EXPECT_TRUE(OpenError().starts_with("WEIR_TRACE_ENDPOINT=collector:4317 ("));
 }
 
 }  // namespace
