@@ -159,6 +159,11 @@ void SettingTable::DefaultFrom(std::string_view heir, std::string_view from) {
   heirs_.push_back(link);
 }
 
+void SettingTable::AlsoFrom(std::string_view name, std::string variable) {
+  if (IndexOf(name) == rows_.size()) throw std::logic_error(std::string(name) + " is not declared");
+  others_.emplace(IndexOf(name), std::move(variable));
+}
+
 Status SettingTable::Load(const Environment& environment, const std::vector<SettingFlag>& flags) {
   struct Found {
     size_t index;
@@ -176,8 +181,11 @@ Status SettingTable::Load(const Environment& environment, const std::vector<Sett
     }
   };
   for (size_t i = 0; i < rows_.size(); ++i) {
-    for (const std::string_view prefix : {kPrefix, kOldPrefix}) {
-      const std::string variable = std::string(prefix) + rows_[i].name;
+    std::vector<std::string> variables;
+    for (const std::string_view prefix : {kPrefix, kOldPrefix})
+      variables.push_back(std::string(prefix) + rows_[i].name);
+    if (const auto other = others_.find(i); other != others_.end()) variables.push_back(other->second);
+    for (const std::string& variable : variables) {
       const std::optional<std::string_view> text = Find(environment, variable);
       if (!text) continue;
       find(i, *text, variable);

@@ -12,8 +12,9 @@
 //
 //   table.DefaultFrom("IMPORT_CACHE_SIZE_MB", "CACHE_SIZE_MB");
 //
-// the first has the value of the second wherever that was given and it was not. The table remembers every row, so that
-// `weir config` can print them, also as config/SETTINGS.md.
+// the first has the value of the second wherever that was given and it was not. AlsoFrom names a variable of another
+// program's, which is read last. The table remembers every row, so that `weir config` can print them, also as
+// config/SETTINGS.md.
 // Not thread-safe: settings are read at start.
 #pragma once
 
@@ -41,7 +42,7 @@ struct SettingRow {
   std::string default_value;
   std::string value;
   bool hidden = false;  // the value is not the real one, as there is a secret in it
-  std::string source;   // "default", "WEIR_…", "ORLY_…", a flag, such as "--port", or "inherited from …"
+  std::string source;  // "default", a variable ("WEIR_…", "ORLY_…"), a flag, such as "--port", or "inherited from …"
   std::string unit;
   std::string range;  // "0..1", "true|false", "hold|open", "" for free text
   std::string meaning;
@@ -75,6 +76,9 @@ class SettingTable {
 
   // Both are declared; `heir` must take every text that `from` takes, and has no heirs itself.
   void DefaultFrom(std::string_view heir, std::string_view from);
+
+  // Where neither WEIR_ nor ORLY_<name> is set, this variable of the environment counts.
+  void AlsoFrom(std::string_view name, std::string variable);
 
   // Reads every declared setting from the environment, where one that is set to nothing counts as not set, and then
   // from the flags. The error names each bad variable and flag, its value and what was expected, one a line; on error
@@ -110,6 +114,7 @@ class SettingTable {
   std::vector<SettingRow> rows_;
   std::vector<Parser> parsers_;                   // of the row with the same index
   std::vector<std::pair<size_t, size_t>> heirs_;  // and from whom
+  std::map<size_t, std::string> others_;          // variables, by the index of the row
 };
 
 template <typename Enum>

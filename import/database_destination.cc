@@ -4,6 +4,7 @@
 
 #include "import/local_destination.h"
 #include "relay/storage/storage.h"
+#include "relay/trace/traces.h"
 
 namespace weir {
 namespace {
@@ -14,6 +15,11 @@ constexpr uint64_t kTargetPerWindow = 64;
 constexpr uint64_t kSmallestWindow = 4 << 20;
 constexpr uint64_t kLargestWindow = 16 << 20;
 
+struct Opened {
+  std::unique_ptr<Traces> traces;
+  std::unique_ptr<Storage> storage;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfiguration& configuration,
@@ -23,8 +29,10 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
   if (!configuration.relay.url.empty()) storage.own_urls.push_back(configuration.relay.url);
   Result<std::unique_ptr<Storage>> opened = Storage::Open(storage);
   if (!opened.ok()) return opened.status();
-  std::shared_ptr<Storage> open = std::move(opened).value();
-  Storage* const in = open.get();
+  Result<std::unique_ptr<Traces>> traces = Traces::Open(configuration.trace);
+  if (!traces.ok()) return traces.status();
+  const auto open = std::make_shared<Opened>(std::move(traces).value(), std::move(opened).value());
+  Storage* const in = open->storage.get();
   LocalParts parts{.owner = open,
                    .name = in->name(),
                    .store = &in->store(),
@@ -35,6 +43,7 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
                        },
                    .flush = [in] { return in->store().Flush(); },
                    .count_own_bytes = [in](int64_t bytes) { in->AddOwnBytes(bytes); },
+                   .tracer = Traces::TracerOf(open->traces),
                    .window_bytes = std::clamp<uint64_t>(in->memory_target_bytes() / kTargetPerWindow, kSmallestWindow,
                                                         kLargestWindow)};
   return std::unique_ptr<Destination>(

@@ -31,11 +31,17 @@ LocalDestination::LocalDestination(LocalParts parts, const DestinationOptions& o
 LocalDestination::~LocalDestination() { pipeline_.Stop(); }
 
 PipelineParts LocalDestination::PartsOfPipeline() {
-  return {.pool = pool_, .store = parts_.store, .limiter = parts_.limiter, .save = parts_.save, .on_failure = [this] {
-            const std::lock_guard lock(mutex_);
-            failed_ = true;
-            changed_.notify_all();
-          }};
+  return {.pool = pool_,
+          .store = parts_.store,
+          .limiter = parts_.limiter,
+          .save = parts_.save,
+          .on_failure =
+              [this] {
+                const std::lock_guard lock(mutex_);
+                failed_ = true;
+                changed_.notify_all();
+              },
+          .tracer = parts_.tracer};
 }
 
 bool LocalDestination::Push(Chunk chunk) {

@@ -20,7 +20,8 @@ struct LocalParts {
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
   std::function<Status()> flush = {};                       // at the end of an import; repeated like a save
   std::function<void(int64_t bytes)> count_own_bytes = {};  // memory taken, or given back
-  size_t window_bytes = 16 << 20;                           // that may be under way, as WeightOf counts
+  Tracer* tracer = nullptr;
+  size_t window_bytes = 16 << 20;  // that may be under way, as WeightOf counts
 };
 
 class LocalDestination final : public Destination {

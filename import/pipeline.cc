@@ -108,14 +108,28 @@ void Pipeline::Settle(std::vector<JudgedChunk> batch) {
 
 // False: stopped, or it cannot be. Nothing of it is saved then.
 bool Pipeline::Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results) {
+  const Span span = BeginSpan(events.size(), new_bytes);
+  Span wait = span.Child("bulk gate");
   std::optional<Admission> permit;
   if (!gate_.Enter(new_bytes, &permit)) return false;
+  wait.End();
   return Repeat([&] {
     const TimePoint begin = parts_.clock.Now();
+    const Span commit = span.Child("commit");
     Status saved = parts_.save(events, results);
+    if (!saved.ok()) commit.Fail();
     if (saved.ok()) gate_.RecordLatency(parts_.clock.Now() - begin);
     return saved;
   });
+}
+
+Span Pipeline::BeginSpan(size_t events, uint64_t new_bytes) const {
+  if (parts_.tracer == nullptr) return {};
+  const Span span = parts_.tracer->BeginServed("import batch", parts_.traceparent);
+  span.Set("weir.class", "bulk");
+  span.Set("weir.events", static_cast<int64_t>(events));
+  span.Set("weir.bytes", static_cast<int64_t>(new_bytes));
+  return span;
 }
 
 bool Pipeline::Repeat(const std::function<Status()>& work) {

@@ -27,6 +27,7 @@
 #include "import/line_judge.h"
 #include "import/settled.h"
 #include "relay/account/work_pool.h"
+#include "relay/trace/tracer.h"
 #include "throttle/adaptive_limiter.h"
 
 namespace weir {
@@ -38,6 +39,8 @@ struct PipelineParts {
   // EventStore::Save by whoever may call it; empty: a dry run, whatever is good counts as imported.
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save;
   std::function<void()> on_failure = {};  // Failure() has something to say
+  Tracer* tracer = nullptr;
+  std::string traceparent = {};  // of the request that brings the chunks
   const Clock& clock = Clock::System();
   const WallClock& wall_clock = WallClock::System();
 };
@@ -83,6 +86,7 @@ class Pipeline {
   void Run();
   void Settle(std::vector<JudgedChunk> batch);
   bool Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results);
+  Span BeginSpan(size_t events, uint64_t new_bytes) const;
 
   bool MayTryAgain(const Status& failed, TimePoint trouble_since);
   void Fail(const Status& status);

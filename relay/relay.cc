@@ -21,6 +21,7 @@
 #include "relay/relay_part.h"
 #include "relay/server/server.h"
 #include "relay/take_over.h"
+#include "relay/trace/traces.h"
 
 namespace weir {
 namespace {
@@ -107,6 +108,9 @@ Status Relay::OpenAll(bool take_over) {
   if (!opened.ok()) return opened.status();
   storage_ = std::move(opened).value();
   MakeAdmin();
+  Result<std::unique_ptr<Traces>> traces = Traces::Open(configuration_.trace);
+  if (!traces.ok()) return traces.status();
+  traces_ = std::move(traces).value();
   return Assemble();
 }
 
@@ -146,7 +150,8 @@ Status Relay::Assemble() {
                                                          .delivery = *delivery_,
                                                          .budget = *budget_,
                                                          .max_pending_bytes = configuration_.server.max_pending_bytes,
-                                                         .count_own_bytes = count_own_bytes});
+                                                         .count_own_bytes = count_own_bytes,
+                                                         .tracer = Traces::TracerOf(traces_)});
   pipeline_ = std::make_unique<EventPipeline>(*context_);
   if (Status status = Follow(); !status.ok()) return status;
   for (RelayPart* part : parts_) {
@@ -186,6 +191,7 @@ void Relay::SetMetricSources() {
   sources.rocksdb = storage_->rocksdb_monitor();
   sources.postgres = storage_->postgres_monitor();
   sources.siblings = storage_->siblings();
+  sources.traces = traces_.get();
   sources.parts = [this](MetricFamilies& families) {
     for (const RelayPart* part : parts_) part->AppendMetrics(families);
   };

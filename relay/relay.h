@@ -30,6 +30,7 @@ class MemoryRelief;
 class RelayMetrics;
 class RelayPart;
 class Server;
+class Traces;
 class WorkPool;
 struct RelayContext;
 
@@ -66,6 +67,7 @@ class Relay {
   // From the ground up: what stands below is used by what stands above it, and goes after it.
   const RelayConfiguration configuration_;
   const std::vector<RelayPart*> parts_;
+  std::unique_ptr<Traces> traces_;  // null: off
   const std::unique_ptr<RelayMetrics> metrics_;
   const std::shared_ptr<Ledger> ledger_;
   std::unique_ptr<Storage> storage_;

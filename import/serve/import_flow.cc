@@ -40,6 +40,8 @@ PipelineParts ImportFlow::PartsOfPipeline() {
                       std::span<const Event> batch,
                       std::span<SaveResult> results) { return events.SaveBulk(batch, results); },
           .on_failure = [this] { OnFailure(); },
+          .tracer = context.tracer,
+          .traceparent = parts_.traceparent,
           .clock = context.clock,
           .wall_clock = context.wall_clock};
 }

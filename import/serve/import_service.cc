@@ -65,7 +65,7 @@ ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange
       slot = imports_.Take();
       if (slot == nullptr) return TooMany("imports", imports_);
     }
-    if (flow == nullptr) flow = BeginFlow(query.value(), head.address);
+    if (flow == nullptr) flow = BeginFlow(query.value(), head);
     post = std::make_shared<ImportPost>(flow, query.value().part, *compression, exchange);
     flow->Enter(post, std::move(slot));
   }
@@ -79,14 +79,15 @@ std::shared_ptr<ImportFlow> ImportService::FlowOf(const ImportQuery& query) cons
   return found != flows_.end() && found->flow->Expects(query.part) ? found->flow : nullptr;
 }
 
-std::shared_ptr<ImportFlow> ImportService::BeginFlow(const ImportQuery& query, const std::string& address) {
+std::shared_ptr<ImportFlow> ImportService::BeginFlow(const ImportQuery& query, const HttpRequest& head) {
   auto flow = std::make_shared<ImportFlow>(ImportFlowParts{.services = *services_,
                                                            .pool = *pool_,
                                                            .counters = counters_,
                                                            .verify = query.verify,
                                                            .is_run = !query.run.empty(),
                                                            .party = last_party_.fetch_add(2) + 1,
-                                                           .address = address,
+                                                           .address = head.address,
+                                                           .traceparent = std::string(head.Header("traceparent")),
                                                            .on_idle = [this] {
                                                              const std::lock_guard lock(mutex_);
                                                              look_ = true;

@@ -72,7 +72,7 @@ class ImportService final : public RelayPart {
   Begun Import(const HttpRequest& head, HttpExchange& exchange);
   Begun Export(const HttpRequest& head, HttpExchange& exchange);
   std::shared_ptr<ImportFlow> FlowOf(const ImportQuery& query) const;
-  std::shared_ptr<ImportFlow> BeginFlow(const ImportQuery& query, const std::string& address);
+  std::shared_ptr<ImportFlow> BeginFlow(const ImportQuery& query, const HttpRequest& head);
   void RunReaper();
   void RetireThoseThatAreOver(std::unique_lock<std::mutex>& lock);
   int64_t ThrottledNs() const;

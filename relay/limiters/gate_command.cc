@@ -51,6 +51,7 @@ Status Configure(const CommandLine& line, const Environment& environment, GateCo
   Declare(table, *configuration);
   if (Status status = table.Load(environment, line.settings()); !status.ok()) return status;
   if (Status status = CheckTls(configuration->server.tls); !status.ok()) return status;
+  if (Status status = Check(configuration->trace); !status.ok()) return status;
   const QuotaSettings& quota = configuration->limiters.quota;
   if (Status status = CheckQuotaStoreName(quota.store.store); !status.ok()) return status;
   if (Status status = ReadQuotaConfig(quota).status(); !status.ok()) return status;

@@ -58,10 +58,12 @@ void Declare(SettingTable& table, GateConfiguration& c) {
   Declare(table, c.limiters);
   Declare(table, c.admin);
   Declare(table, c.admin_from_loopback);
+  Declare(table, c.trace);
 }
 
-GateServer::GateServer(const GateConfiguration& configuration, ServedLimiters limiters)
+GateServer::GateServer(const GateConfiguration& configuration, std::unique_ptr<Traces> traces, ServedLimiters limiters)
     : listen_(configuration.server.listen),
+      traces_(std::move(traces)),
       limiters_(std::move(limiters)),
       admin_(configuration.admin.admin_token, TrustInLoopback(configuration.admin_from_loopback)),
       started_at_(ToSeconds(WallClock::System().Now().time_since_epoch())),
@@ -69,8 +71,11 @@ GateServer::GateServer(const GateConfiguration& configuration, ServedLimiters li
 
 Result<std::unique_ptr<GateServer>> GateServer::Open(const GateConfiguration& configuration) {
   ServedLimiters limiters = MakeLimiters(configuration.limiters);
-  if (const Status status = OpenAll(limiters); !status.ok()) return status;
-  std::unique_ptr<GateServer> server(new GateServer(configuration, std::move(limiters)));
+  Result<std::unique_ptr<Traces>> opened = Traces::Open(configuration.trace);
+  if (!opened.ok()) return opened.status();
+  std::unique_ptr<Traces> traces = std::move(opened).value();
+  if (const Status status = OpenAll(limiters, Traces::TracerOf(traces)); !status.ok()) return status;
+  std::unique_ptr<GateServer> server(new GateServer(configuration, std::move(traces), std::move(limiters)));
   if (const Status status = server->server_.Listen(); !status.ok()) return status;
   const LoopbackTrust trust = TrustInLoopback(configuration.admin_from_loopback);
   spdlog::info("administrators: requests from this machine are {} ({}); {}", trust.trusted ? "trusted" : "not trusted",
@@ -118,6 +123,7 @@ std::string GateServer::Metrics() const {
   std::string note;
   sources.ready = [&] { return Ready(&note).ok(); };
   sources.server = [this] { return server_.Stats(); };
+  sources.traces = traces_.get();
   AppendSources(sources, families);
   for (const auto& limiter : limiters_) limiter->AppendMetrics(families);
   AppendProcess(started_at_, families);

@@ -24,6 +24,7 @@
 #include "relay/protocol/relay_settings.h"
 #include "relay/server/server.h"
 #include "relay/server/server_settings.h"
+#include "relay/trace/traces.h"
 
 namespace weir {
 
@@ -44,6 +45,7 @@ struct GateConfiguration {
                                  .envoy = {.api = ServedEnvoyApi::kAll, .debug_for_admins = false}};
   QuotaAdminSettings admin;
   AdminFromLoopback admin_from_loopback = AdminFromLoopback::kFalse;
+  TraceSettings trace;
 };
 void Declare(SettingTable& table, GateConfiguration& configuration);
 
@@ -68,7 +70,7 @@ class GateServer {
   bool all_is_in_store() const;
 
  private:
-  GateServer(const GateConfiguration& configuration, ServedLimiters limiters);
+  GateServer(const GateConfiguration& configuration, std::unique_ptr<Traces> traces, ServedLimiters limiters);
   HttpRouter Routes();
   Status Ready(std::string* note) const;
   // Of a service of gRPC, "" of all; nothing where there is no such.
@@ -76,7 +78,8 @@ class GateServer {
   std::string Metrics() const;
 
   const std::string listen_;
-  const ServedLimiters limiters_;  // open
+  const std::unique_ptr<Traces> traces_;  // null: off
+  const ServedLimiters limiters_;         // open
   const Admin admin_;
   const double started_at_;  // seconds since 1970
   CachedText metrics_text_;

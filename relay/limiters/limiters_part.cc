@@ -14,7 +14,7 @@ void LimitersPart::AddRoutes(HttpRouter& router) {
 
 Status LimitersPart::Start(const RelayServices& services) {
   admin_ = &services.admin;
-  Status status = OpenAll(limiters_);
+  Status status = OpenAll(limiters_, services.context.tracer);
   open_ = status.ok();
   return status;
 }

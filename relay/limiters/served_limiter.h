@@ -12,6 +12,7 @@
 #include "config/status.h"
 #include "relay/metrics/metric_families.h"
 #include "relay/server/http.h"
+#include "relay/trace/tracer.h"
 
 namespace weir {
 
@@ -24,8 +25,8 @@ class ServedLimiter {
 
   // Handlers are not called before Open.
   virtual void AddRoutes(HttpRouter& router, const Refusal& refusal) = 0;
-  // An error: its settings or its configuration are wrong. The rest goes by one that is open.
-  virtual Status Open() = 0;
+  // An error: its settings or its configuration are wrong. The rest goes by one that is open. The tracer may be null.
+  virtual Status Open(Tracer* tracer) = 0;
 
   // The service by which gRPC knows it; empty: none.
   virtual std::string_view grpc_service() const { return {}; }

@@ -43,9 +43,9 @@ ServedLimiters MakeLimiters(const ServedLimiterSettings& settings) {
   return limiters;
 }
 
-Status OpenAll(const ServedLimiters& limiters) {
+Status OpenAll(const ServedLimiters& limiters, Tracer* tracer) {
   for (const auto& limiter : limiters)
-    if (Status status = limiter->Open(); !status.ok()) return status;
+    if (Status status = limiter->Open(tracer); !status.ok()) return status;
   return Status();
 }
 

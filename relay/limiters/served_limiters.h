@@ -34,7 +34,7 @@ void Declare(SettingTable& table, AllLimiterSettings& settings);
 // Those that are served to anybody.
 using ServedLimiters = std::vector<std::unique_ptr<ServedLimiter>>;
 ServedLimiters MakeLimiters(const ServedLimiterSettings& settings);
-// The first error; those before it are open.
-Status OpenAll(const ServedLimiters& limiters);
+// The first error; those before it are open. The tracer may be null.
+Status OpenAll(const ServedLimiters& limiters, Tracer* tracer);
 
 }  // namespace weir

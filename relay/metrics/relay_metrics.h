@@ -29,6 +29,8 @@
 
 namespace weir {
 
+class Traces;
+
 // What /metrics asks when it is asked; every one may be empty.
 struct MetricSources {
   std::function<bool()> ready;  // what /readyz says
@@ -43,6 +45,7 @@ struct MetricSources {
   const RocksDbMonitor* rocksdb = nullptr;
   const PostgresMonitor* postgres = nullptr;
   const Siblings* siblings = nullptr;
+  const Traces* traces = nullptr;
   std::function<void(MetricFamilies& families)> parts;  // RelayPart::AppendMetrics
 };
 void AppendSources(const MetricSources& sources, MetricFamilies& families);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "relay/metrics/relay_metrics.h"
+#include "relay/trace/traces.h"
 
 namespace weir {
 namespace {
@@ -222,6 +223,15 @@ void AppendSiblings(const SiblingsStats& s, MetricFamilies& families) {
       .Add(s.bus.lost, {{"reason", "bus_down_or_full"}});
 }
 
+void AppendTraces(const TraceStats& s, MetricFamilies& families) {
+  families.Counter("weir_trace_spans_total", "Spans of traces, by what became of them")
+      .Add(s.exported.sent, {{"result", "sent"}})
+      .Add(s.exported.rejected, {{"result", "rejected"}})
+      .Add(s.exported.failed, {{"result", "failed"}})
+      .Add(s.dropped, {{"result", "dropped"}});
+  families.Gauge("weir_trace_spans_waiting", "Spans that have ended and wait to be sent").Add(s.waiting);
+}
+
 }  // namespace
 
 void AppendSources(const MetricSources& sources, MetricFamilies& families) {
@@ -247,6 +257,7 @@ void AppendSources(const MetricSources& sources, MetricFamilies& families) {
   }
   if (sources.postgres != nullptr) AppendPostgres(sources.postgres->Details(), families);
   if (sources.siblings != nullptr) AppendSiblings(sources.siblings->Stats(), families);
+  if (sources.traces != nullptr) AppendTraces(sources.traces->Stats(), families);
   if (sources.parts) sources.parts(families);
 }
 

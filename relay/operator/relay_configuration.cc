@@ -67,11 +67,12 @@ void Declare(SettingTable& table, RelayConfiguration& c) {
   Declare(table, c.server);
   Declare(table, c.relay);
   Declare(table, c.storage);
+  Declare(table, c.trace);
 }
 
 Status Check(const RelayConfiguration& c) {
   if (c.data_dir.empty()) return Status::Error("WEIR_DATA_DIR must name a directory");
-  for (const Status& status : {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage)})
+  for (const Status& status : {CheckIdentity(c.relay), CheckLimits(c), Check(c.storage), Check(c.trace)})
     if (!status.ok()) return status;
   return Status();
 }

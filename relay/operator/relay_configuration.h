@@ -10,6 +10,7 @@
 #include "relay/protocol/relay_settings.h"
 #include "relay/server/server_settings.h"
 #include "relay/storage/storage.h"
+#include "relay/trace/trace_settings.h"
 
 namespace weir {
 
@@ -20,6 +21,7 @@ struct RelayConfiguration {
   RelaySettings relay;
   ServerSettings server;
   StorageSettings storage;
+  TraceSettings trace;
 };
 void Declare(SettingTable& table, RelayConfiguration& configuration);
 // What single ranges cannot say: an event must fit into a message, and the like.

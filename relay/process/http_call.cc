@@ -3,6 +3,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -16,9 +17,11 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -42,8 +45,11 @@ struct Resolved {
   tcp::resolver::results_type addresses;
 };
 
+constexpr std::chrono::milliseconds kLookAtStopEvery{50};
+
 // The system's resolver cannot be interrupted: whoever gives up leaves it to its thread.
-std::optional<Resolved> Resolve(const ServerUrl& url, std::chrono::steady_clock::time_point deadline) {
+std::optional<Resolved> Resolve(const ServerUrl& url, std::chrono::steady_clock::time_point deadline,
+                                const std::stop_token& stop) {
   auto promise = std::make_shared<std::promise<Resolved>>();
   std::future<Resolved> answer = promise->get_future();
   std::thread([promise, host = url.host, port = url.port] {
@@ -52,8 +58,11 @@ std::optional<Resolved> Resolve(const ServerUrl& url, std::chrono::steady_clock:
     resolved.addresses = tcp::resolver(io).resolve(host, port, resolved.error);
     promise->set_value(std::move(resolved));
   }).detach();
-  if (answer.wait_until(deadline) != std::future_status::ready) return std::nullopt;
-  return answer.get();
+  while (true) {
+    const auto now = std::chrono::steady_clock::now();
+    if (answer.wait_until(std::min(deadline, now + kLookAtStopEvery)) == std::future_status::ready) return answer.get();
+    if (now >= deadline || stop.stop_requested()) return std::nullopt;
+  }
 }
 
 class Exchange {
@@ -62,10 +71,11 @@ class Exchange {
       : url_(url),
         call_(call),
         deadline_(std::chrono::steady_clock::now() + call.timeout),
-        tls_(asio::ssl::context::tls_client) {}
+        tls_(asio::ssl::context::tls_client),
+        stop_(call.stop, [this] { io_.stop(); }) {}
 
   HttpAnswer Run() {
-    const std::optional<Resolved> resolved = Resolve(url_, deadline_);
+    const std::optional<Resolved> resolved = Resolve(url_, deadline_, call_.stop);
     if (!resolved) return Late();
     if (resolved->error) return Failure("cannot find " + Printable(url_.host), resolved->error);
     if (!url_.tls) {
@@ -87,8 +97,9 @@ class Exchange {
     error_code result;
     start([&result](const error_code& error, auto&&...) { result = error; });
     io_.restart();
+    if (call_.stop.stop_requested()) return beast::error::timeout;
     io_.run();
-    return result;
+    return call_.stop.stop_requested() ? beast::error::timeout : result;
   }
 
   static HttpAnswer Fail(std::string problem) { return {.problem = std::move(problem)}; }
@@ -184,6 +195,7 @@ class Exchange {
   const std::chrono::steady_clock::time_point deadline_;
   asio::io_context io_;
   asio::ssl::context tls_;
+  const std::stop_callback<std::function<void()>> stop_;  // ends first
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 // CallHttp sends one request to a server over a connection of its own and reads the whole answer. With https it
-// verifies the server's certificate and name. It blocks, but never longer than the timeout.
+// verifies the server's certificate and name. It blocks, but never longer than the timeout, and not beyond `stop`.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ struct HttpCall {
   std::string body;
 
   std::chrono::milliseconds timeout{5000};  // for the whole call
+  std::stop_token stop;                     // gives the call up
   uint64_t max_answer_bytes = 64 << 20;
   std::string ca_file;  // https: whose certificates are believed; empty: the system's
 };

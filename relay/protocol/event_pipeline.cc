@@ -37,12 +37,13 @@ std::string FaultText(const std::exception& fault) {
 // An event that was read, until its answer. What it holds of the budget and of the gate goes back with it, whatever
 // happens.
 struct EventPipeline::Flight final : Submission {
-  Flight(const Event& e, const EventBatch& batch, uint64_t bytes, ByteBudget& from)
+  Flight(const Event& e, const EventBatch& batch, uint64_t bytes, ByteBudget& from, Span of)
       : Submission(e, batch.party, SavingWorkOf(e.view())),
         sender(batch.sender),
         received(batch.received),
         budget_bytes(bytes),
-        budget(from) {}
+        budget(from),
+        span(std::move(of)) {}
   ~Flight() override {
     if (budget_bytes > 0) budget.GiveBack(budget_bytes);
   }
@@ -55,6 +56,8 @@ struct EventPipeline::Flight final : Submission {
   ByteBudget& budget;
   Work debt = 0;  // that it pays
   std::optional<Admission> admission;
+  Span span;
+  Span stage;  // of the span: at the gate, or being saved
 };
 
 // What a task has found out about its events.
@@ -150,9 +153,13 @@ void EventPipeline::JudgeAll(const EventBatch& batch) {
 void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser,
                          Judged* judged, std::vector<std::shared_ptr<Flight>>* flights) {
   const uint64_t bytes = text.size() + EventBatch::kOverheadBytes;
+  Span span = BeginSpan(context_.tracer, "EVENT", SpanKind::kServer, batch.received);
+  if (span) span.Set("weir.bytes", static_cast<int64_t>(text.size()));
   const auto refuse = [&](std::string reason) {
-    judged->answers.push_back(AnswerTo(batch.sender, batch.received, FindId(text), {false, std::move(reason)}));
+    const Verdict verdict{false, std::move(reason)};
+    judged->answers.push_back(AnswerTo(batch.sender, batch.received, FindId(text), verdict));
     judged->settled_bytes += bytes;
+    EndSpan(&span, verdict);
   };
   try {
     if (context_.settings.auth_required && batch.identity->empty())
@@ -164,7 +171,8 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
         RefusalOfEvent(parsed.value().view(), context_.settings, *batch.identity, context_.wall_clock.NowSeconds());
     if (!refusal.empty()) return refuse(std::move(refusal));
     flights->reserve(batch.count);  // lest it fail when the flight is there
-    flights->push_back(std::make_shared<Flight>(parsed.value(), batch, bytes, context_.budget));
+    flights->push_back(std::make_shared<Flight>(parsed.value(), batch, bytes, context_.budget, span));
+    if (span) span.Set("weir.kind", parsed.value().view().kind());
   } catch (const std::exception& fault) {
     refuse(FaultText(fault));
   }
@@ -200,14 +208,29 @@ void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights
 void EventPipeline::Settle(Flight& flight, const Verdict& verdict, Judged* judged) {
   judged->answers.push_back(AnswerTo(flight.sender, flight.received, ToHex(flight.event.view().id()), verdict));
   judged->settled_bytes += flight.TakeBytes();
+  flight.stage.End();
+  EndSpan(&flight.span, verdict);
+}
+
+void EventPipeline::EndSpan(Span* span, const Verdict& verdict) {
+  if (!*span) return;
+  const std::string_view prefix = PrefixOf(verdict.text);
+  span->Set("weir.outcome", prefix.empty() ? "ok" : prefix);
+  if (prefix == "error") span->Fail();
+  span->End();
 }
 
 void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judged) {
   flight->debt = debts_.Take(flight->party);
   const Cost cost = CostOf(GateWorkOf(flight->event.view()) + flight->debt);
+  if (flight->span) {
+    flight->stage = flight->span.Child("write gate");
+    flight->stage.Set("weir.cost", static_cast<int64_t>(cost.bytes));
+  }
   flight->admission = context_.limiter.Admit(Operation::kWrite, cost, flight->party);
   if (flight->admission->admitted()) return Admitted(flight, judged);
   if (flight->admission->refused()) return RefusedByGate(*flight, judged);
+  if (flight->stage) flight->stage.Set("weir.reason", flight->admission->reason());
   // From here on the flight, which owns the admission, may be another thread's.
   flight->admission->OnSettled([this, flight = flight]() mutable {
     const Party party = flight->party;
@@ -236,11 +259,15 @@ void EventPipeline::AfterWait(const std::shared_ptr<Flight>& flight) {
 
 void EventPipeline::RefusedByGate(Flight& flight, Judged* judged) {
   debts_.Add(flight.party, flight.debt);
+  if (flight.stage) flight.stage.Set("weir.outcome", flight.admission->reason());
   Settle(flight, {false, RateLimited(*flight.admission)}, judged);
 }
 
 void EventPipeline::Admitted(const std::shared_ptr<Flight>& flight, Judged* judged) {
-  if (ClassOf(flight->event.view().kind()) != KindClass::kEphemeral) return judged->submissions.push_back(flight);
+  if (ClassOf(flight->event.view().kind()) != KindClass::kEphemeral) {
+    if (flight->span) flight->stage = flight->span.Child("commit");
+    return judged->submissions.push_back(flight);
+  }
   judged->Live(*flight);
   context_.share_ephemeral(flight->event.view());
   Settle(*flight, {true, ""}, judged);
@@ -277,6 +304,7 @@ void EventPipeline::OnWritten(GroupCommit::Submissions settled, const Status& st
 
 void EventPipeline::Written(Flight& flight, const Status& status, Judged* judged) {
   const SaveResult& result = flight.result;
+  if (!status.ok()) flight.stage.Fail();
   debts_.Add(flight.party, result.removal);
   if (status.ok() && result.outcome == SaveOutcome::kSaved) {
     context_.metrics.CountSavedEvent(flight.event.view().kind());

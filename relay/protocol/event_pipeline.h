@@ -82,6 +82,10 @@ class EventPipeline {
  private:
   struct Flight;
   struct Judged;
+  struct Verdict {
+    bool accepted = false;
+    std::string text;
+  };
   // Work that was done for addresses and not paid yet.
   class Debts {
    public:
@@ -92,10 +96,6 @@ class EventPipeline {
    private:
     std::mutex mutex_;
     std::unordered_map<uint64_t, Work> of_groups_;
-  };
-  struct Verdict {
-    bool accepted = false;
-    std::string text;
   };
 
   void JudgeAll(const EventBatch& batch);
@@ -113,6 +113,7 @@ class EventPipeline {
   void Written(Flight& flight, const Status& status, Judged* judged);
   void NoteWrite(const Status& status);
   static Verdict VerdictOf(SaveOutcome outcome);
+  static void EndSpan(Span* span, const Verdict& verdict);
   Answer AnswerTo(std::shared_ptr<EventSender> sender, TimePoint received, std::string_view id_hex,
                   const Verdict& verdict);
 

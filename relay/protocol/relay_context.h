@@ -13,6 +13,7 @@
 #include "relay/protocol/relay_settings.h"
 #include "relay/protocol/scan_turns.h"
 #include "relay/store/event_store.h"
+#include "relay/trace/tracer.h"
 #include "throttle/adaptive_limiter.h"
 
 namespace weir {
@@ -32,6 +33,7 @@ struct RelayContext {
   std::function<void(int64_t)> count_own_bytes = [](int64_t) {};
   // To the relays that share the store.
   std::function<void(EventView)> share_ephemeral = [](EventView) {};
+  Tracer* tracer = nullptr;  // null: nothing is traced
   const Clock& clock = Clock::System();
   const WallClock& wall_clock = WallClock::System();
 };

@@ -53,7 +53,8 @@ Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_pt
       is_count_(is_count),
       received_(context.clock.Now()),
       message_head_(is_count ? "" : EventMessageHead(name_)),
-      filters_(std::move(filters)) {}
+      filters_(std::move(filters)),
+      span_(BeginSpan(context.tracer, is_count ? "COUNT" : "REQ", SpanKind::kServer, received_)) {}
 
 // A subscription's filters are there twice while its query runs.
 std::string Request::TakeMemory() {
@@ -124,8 +125,13 @@ void Request::PlanQuery() {
 }
 
 void Request::AskGate() {
+  if (span_) {
+    stage_ = span_.Child("read gate");
+    stage_.Set("weir.cost", static_cast<int64_t>(cost_.bytes));
+  }
   admission_ = context_.limiter.Admit(Operation::kRead, cost_, peer_->party());
   if (!admission_->waiting()) return AfterGate();
+  if (stage_) stage_.Set("weir.reason", admission_->reason());
   state_ = State::kAtGate;
   Suspend();
   admission_->OnSettled(Later(State::kAtGate, &Request::AfterGate));
@@ -135,6 +141,7 @@ void Request::AfterGate() {
   const Admission::State outcome = admission_->Poll();
   if (state_ == State::kAtGate) context_.metrics.ReadGateWait(admission_->waited());
   if (outcome == Admission::State::kAdmitted) return SubmitSlice();
+  if (stage_) stage_.Set("weir.outcome", admission_->reason());
   Refuse(RateLimited(*admission_) + ", or ask for less");
 }
 
@@ -159,6 +166,7 @@ void Request::GoOnInTurn() {
 
 void Request::SubmitSlice() {
   state_ = State::kReads;
+  if (span_) stage_ = span_.Child("scan");
   const Urgency urgency = query_ == nullptr ? Urgency::kUrgent : Urgency::kLong;
   context_.pool.Submit(urgency, peer_->party(), [self = shared_from_this()] { return self->RunSlice(); });
 }
@@ -218,8 +226,13 @@ void Request::OnReport(const Report& report) {
   if (!owner) return;
   // A slice that a worker had kept its place, so closing and asking again is no way around it.
   if (state_ == State::kOver) return owner->ReturnPlace();
+  if (stage_) stage_.Set("weir.events", static_cast<int64_t>(report.ends.size()));
+  stage_.End();
   state_ = State::kPaused;
-  if (!report.refusal.empty()) return Refuse(report.refusal);
+  if (!report.refusal.empty()) {
+    if (PrefixOf(report.refusal) == "error") span_.Fail();
+    return Refuse(report.refusal);
+  }
   SayEvents(report);
   if (state_ == State::kOver) return;  // the connection ended over it
   if (report.done) return Finish(report, report.complete ? Completeness::kFinish : Completeness::kMore);
@@ -241,6 +254,8 @@ void Request::SayEvents(const Report& report) {
 
 void Request::Finish(const Report& report, Completeness completeness) {
   filter_memory_ = HeldBytes();
+  if (span_) span_.Set("weir.events", static_cast<int64_t>(found_));
+  EndSpan("");
   if (is_count_) {
     peer_->Say(RelayVerb::kCount, CountMessage(name_, found_));
     return owner_.lock()->Remove(*this);
@@ -298,7 +313,17 @@ void Request::SayLive(const LiveEvent& event, bool by_query) {
       {.head = message_head_, .owner = event.event.record(), .body = view.json(), .tail = kEventMessageTail});
 }
 
+// An empty refusal: it was answered.
+void Request::EndSpan(std::string_view refusal) {
+  if (!span_) return;
+  stage_.End();
+  const std::string_view prefix = PrefixOf(refusal);
+  span_.Set("weir.outcome", prefix.empty() ? "ok" : prefix);
+  span_.End();
+}
+
 void Request::Refuse(std::string_view reason) {
+  EndSpan(reason);
   peer_->SayClosed(is_count_ ? Verb::kCount : Verb::kReq, name_, reason);
   owner_.lock()->Remove(*this);
 }
@@ -312,6 +337,7 @@ void Request::Stop() {
 
 void Request::End() {
   Stop();
+  EndSpan("closed");
   if (live_.key != 0) context_.delivery.Unsubscribe(peer_->io_thread(), live_);
   owner_.lock()->LetGo(held_memory_.bytes());
   held_ = {};

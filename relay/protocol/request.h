@@ -48,6 +48,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
 
   // The account's refusal, or nothing.
   std::string TakeMemory();
+  void EndSpan(std::string_view refusal);
   // It was given a place.
   void Start();
   // Says so, and is over.
@@ -120,6 +121,9 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   std::unique_ptr<Query> query_;
   HeldBytes query_memory_;
   uint64_t found_ = 0;
+
+  Span span_;   // until its answer is out
+  Span stage_;  // of it: at the gate, or a slice
 };
 
 }  // namespace weir

@@ -41,6 +41,7 @@ void Requests::Add(std::string name, std::vector<Filter> filters, bool is_count)
   if (refusal.empty()) refusal = request->TakeMemory();
   if (!refusal.empty()) {
     if (PrefixOf(refusal) == "auth-required") peer_->AskForAuth();
+    request->EndSpan(refusal);
     return peer_->SayClosed(is_count ? Verb::kCount : Verb::kReq, request->name(), refusal);
   }
   if (may_want_auth) peer_->AskForAuth();

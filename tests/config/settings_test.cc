@@ -195,6 +195,19 @@ TEST_F(SettingsTest, ContradictingDeclarationsThrow) {
   EXPECT_THROW(table_.Add("NEW", &fault, {{"hold", OnFault::kHold}}, "default is no word"), std::logic_error);
 }
 
+TEST_F(SettingsTest, AVariableOfAnotherProgramCountsLast) {
+  table_.AlsoFrom("PORT", "OTHER_PORT");
+  ASSERT_TRUE(table_.Load({{"OTHER_PORT", "7"}}).ok());
+  EXPECT_EQ(sample_.port, 7U);
+  EXPECT_EQ(Row("PORT").source, "OTHER_PORT");
+  ASSERT_TRUE(table_.Load({{"OTHER_PORT", "7"}, {"ORLY_PORT", "8"}}).ok());
+  EXPECT_EQ(sample_.port, 8U);
+  ASSERT_TRUE(table_.Load({{"OTHER_PORT", "seven"}, {"WEIR_PORT", "9"}}).ok()) << "it does not count";
+  EXPECT_EQ(sample_.port, 9U);
+  EXPECT_EQ(table_.Load({{"OTHER_PORT", "0"}}).message(), "OTHER_PORT=0: not a whole number within 1..65535");
+  EXPECT_THROW(table_.AlsoFrom("NO_SUCH", "OTHER"), std::logic_error);
+}
+
 TEST(ProcessEnvironment, HoldsWhatTheProcessHas) {
   ASSERT_EQ(setenv("WEIR_TEST_OF_ENVIRONMENT", "a=b", 1), 0);
   const Environment environment = ProcessEnvironment();

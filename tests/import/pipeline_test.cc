@@ -15,6 +15,7 @@
 #include "import/input/line_splitter.h"
 #include "tests/import/settlements.h"
 #include "tests/import/signed_events.h"
+#include "tests/relay/trace/span_fixture.h"
 #include "tests/throttle/scripted_monitor.h"
 
 namespace weir {
@@ -161,6 +162,25 @@ TEST_F(PipelineTest, GoesOnAfterAnErrorThatPasses) {
   save_.Fail(1, "cannot save: something odd");
   PushAndWait(Notes(0, 3), 1000);
   EXPECT_EQ(save_.saved().size(), 3U);
+}
+
+TEST_F(PipelineTest, ABatchIsTracedWithItsGateAndEveryTry) {
+  const auto tracer = std::make_shared<Tracer>(1, clock_);
+  PipelineParts parts = Parts();
+  parts.tracer = tracer.get();
+  Start(std::move(parts));
+  save_.Fail(1, "cannot save: something odd");
+  const std::string text = Notes(0, 3);
+  PushAndWait(text, 1000);
+  pipeline_.reset();
+  const std::vector<SpanData> spans = tracer->TakeEnded();
+  EXPECT_EQ(Trees(spans), "import batch(bulk gate, commit, commit)");
+  const SpanData& batch = *Find(spans, "import batch");
+  EXPECT_EQ(Get(batch, "weir.events"), "3");
+  EXPECT_EQ(Get(batch, "weir.class"), "bulk");
+  EXPECT_GT(std::stoll(Get(batch, "weir.bytes")), 0);
+  EXPECT_FALSE(batch.failed) << "it was saved";
+  EXPECT_TRUE(Find(spans, "commit")->failed) << "the first";
 }
 
 TEST_F(PipelineTest, FailsWhenAnErrorLasts) {

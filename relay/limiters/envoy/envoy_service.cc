@@ -25,7 +25,7 @@ void EnvoyService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   }
 }
 
-Status EnvoyService::Open() { return rules_.Open(); }
+Status EnvoyService::Open(Tracer* /*tracer*/) { return rules_.Open(); }
 
 FollowedRules<EnvoyRulesRead> EnvoyService::Follow() {
   FileWatch files([directory = settings_.rules_directory] { return EnvoyRuleFiles(directory); });

@@ -22,7 +22,7 @@ class EnvoyService final : public ServedLimiter {
   explicit EnvoyService(EnvoySettings settings) : settings_(std::move(settings)), rules_(Follow()) {}
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
-  Status Open() override;
+  Status Open(Tracer* tracer) override;
   std::string_view grpc_service() const override { return kEnvoyGrpcService; }
   void AppendMetrics(MetricFamilies& families) const override;
   void ReloadSoon() override;

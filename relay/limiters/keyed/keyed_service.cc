@@ -26,7 +26,7 @@ void KeyedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   }
 }
 
-Status KeyedService::Open() {
+Status KeyedService::Open(Tracer* /*tracer*/) {
   if (Status status = CheckKeyedStoreName(settings_.store); !status.ok()) return status;
   return rules_.Open();
 }

@@ -22,7 +22,7 @@ class KeyedService final : public ServedLimiter {
       : settings_(settings), rules_(Follow(std::move(config_file))) {}
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
-  Status Open() override;
+  Status Open(Tracer* tracer) override;
   // Where the keys' store is away and requests are refused then, nothing can be decided.
   Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;

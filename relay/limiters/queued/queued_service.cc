@@ -37,7 +37,7 @@ bool QueuedService::Serves(std::string_view path) const {
   return rules != nullptr && rules->Nearest(CanonicalPath(path)) != nullptr && IsUtf8(path);
 }
 
-Status QueuedService::Open() { return followed_.Open(); }
+Status QueuedService::Open(Tracer* /*tracer*/) { return followed_.Open(); }
 
 FollowedRules<QueuedRulesRead> QueuedService::Follow(std::string config_file) {
   FileWatch file(config_file);

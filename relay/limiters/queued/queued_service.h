@@ -24,7 +24,7 @@ class QueuedService final : public ServedLimiter {
       : settings_(settings), followed_(Follow(std::move(config_file))) {}
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
-  Status Open() override;
+  Status Open(Tracer* tracer) override;
   void AppendMetrics(MetricFamilies& families) const override;
   void ReloadSoon() override;
   // Whoever waits then is answered.

@@ -110,23 +110,23 @@ bool QuotaApi::MayWait(Call call) const {
   }
 }
 
-void QuotaApi::Answer(Call call, std::string_view model, const HttpRequest& request, Done done) {
+void QuotaApi::Answer(Call call, std::string_view model, const HttpRequest& request, Done done, const Span& span) {
   switch (call) {
     case Call::kDecide:
     case Call::kReserve:
     case Call::kRecord:
     case Call::kExplain:
-      return Decide(call, request, done);
+      return Decide(call, request, done, span);
     case Call::kCommit:
     case Call::kRefund:
     case Call::kExtend:
-      return Settle(call, request, done);
+      return Settle(call, request, done, span);
     default:
       done(AnswerNow(call, model, request));
   }
 }
 
-void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done) {
+void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done, const Span& span) {
   QuotaCallBody body;
   if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
   if (const std::string_view key = request.Header("idempotency-key"); !key.empty() && !body.idempotency_key)
@@ -143,13 +143,14 @@ void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done) {
     }
     done(std::move(response));
   };
-  SubmitDecision(limiter_, call, body, request.address, finish);
+  SubmitDecision(limiter_, call, body, request.address, finish, span);
 }
 
-void QuotaApi::Settle(Call call, const HttpRequest& request, const Done& done) {
+void QuotaApi::Settle(Call call, const HttpRequest& request, const Done& done, const Span& span) {
   QuotaCallBody body;
   if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
-  SubmitSettlement(limiter_, call, body, [call, done](const Settled& settled) { done(ResponseTo(call, settled)); });
+  SubmitSettlement(
+      limiter_, call, body, [call, done](const Settled& settled) { done(ResponseTo(call, settled)); }, span);
 }
 
 HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRequest& request) {

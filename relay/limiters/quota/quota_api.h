@@ -47,6 +47,7 @@
 #include <string_view>
 
 #include "relay/server/http.h"
+#include "relay/trace/span.h"
 #include "throttle/quota/quota_limiter.h"
 
 namespace weir {
@@ -95,13 +96,14 @@ class QuotaApi {
   bool MayWait(QuotaRoute::Call call) const;
   // `model`: what stands in the path for {model}, decoded. `done` is called once, by any thread, perhaps before this
   // returns. Who may call for an admin's route was checked.
+  // The span is of a call that quota_call.h traces.
   void Answer(QuotaRoute::Call call, std::string_view model, const HttpRequest& request,
-              std::function<void(HttpResponse)> done);
+              std::function<void(HttpResponse)> done, const Span& span = {});
 
  private:
   using Done = std::function<void(HttpResponse)>;
-  void Decide(QuotaRoute::Call call, const HttpRequest& request, const Done& done);
-  void Settle(QuotaRoute::Call call, const HttpRequest& request, const Done& done);
+  void Decide(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span);
+  void Settle(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span);
   HttpResponse AnswerNow(QuotaRoute::Call call, std::string_view model, const HttpRequest& request);
   HttpResponse Models();
   HttpResponse SetQuota(const std::string& model, const HttpRequest& request);

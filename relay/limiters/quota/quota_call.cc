@@ -21,6 +21,12 @@ QuotaObserver::Call Asked(QuotaRoute::Call call, const QuotaCallBody& body) {
   return body.charge.value_or(false) ? QuotaObserver::Call::kTake : QuotaObserver::Call::kDecide;
 }
 
+void EndSpan(Span span, std::string_view outcome, bool failed) {
+  span.Set("weir.outcome", outcome);
+  if (failed) span.Fail();
+  span.End();
+}
+
 }  // namespace
 
 TokenUse QuotaCallBody::use() const {
@@ -29,7 +35,15 @@ TokenUse QuotaCallBody::use() const {
 }
 
 void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, std::string_view address,
-                    std::function<void(Decision)> done) {
+                    std::function<void(Decision)> done, const Span& span) {
+  if (span) {
+    span.Set("weir.tokens", body.use().tokens);
+    done = [span, done = std::move(done)](Decision decision) {
+      if (decision.tier) span.Set("weir.reason", NameOf(*decision.tier));
+      EndSpan(span, NameOf(decision.code), decision.code == QuotaCode::kStoreUnavailable);
+      done(std::move(decision));
+    };
+  }
   const QuotaRequest request{.model = View(body.model),
                              .tokens = body.use().tokens,
                              .requester = {.user = View(body.user),
@@ -46,13 +60,40 @@ void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCal
 }
 
 void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body,
-                      std::function<void(Settled)> done) {
+                      std::function<void(Settled)> done, const Span& span) {
+  if (span) {
+    done = [span, done = std::move(done)](Settled settled) {
+      EndSpan(span, NameOf(settled.code), settled.code == Settled::Code::kStoreUnavailable);
+      done(std::move(settled));
+    };
+  }
   if (call == QuotaRoute::Call::kExtend)
     return limiter.SubmitExtend(*body.reservation, TimeToLive(body), std::move(done));
   if (body.partial.value_or(false))
     return limiter.SubmitCommitSoFar(*body.reservation, body.use(), TimeToLive(body), std::move(done));
   const bool commits = call == QuotaRoute::Call::kCommit;
   limiter.SubmitSettle(*body.reservation, commits ? std::optional(body.use()) : std::nullopt, std::move(done));
+}
+
+std::string_view SpanNameOf(QuotaRoute::Call call) {
+  switch (call) {
+    case QuotaRoute::Call::kDecide:
+      return "quota decide";
+    case QuotaRoute::Call::kReserve:
+      return "quota reserve";
+    case QuotaRoute::Call::kRecord:
+      return "quota record";
+    case QuotaRoute::Call::kExplain:
+      return "quota explain";
+    case QuotaRoute::Call::kCommit:
+      return "quota commit";
+    case QuotaRoute::Call::kRefund:
+      return "quota refund";
+    case QuotaRoute::Call::kExtend:
+      return "quota extend";
+    default:
+      return "";
+  }
 }
 
 std::string_view NameOf(Settled::Code code) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "relay/limiters/quota/quota_api.h"
+#include "relay/trace/span.h"
 #include "throttle/quota/quota_limiter.h"
 
 namespace weir {
@@ -36,12 +37,16 @@ struct QuotaCallBody {
   TokenUse use() const;
 };
 
-// decide, reserve, record and explain, of a body that was checked; `address` is the client's. `done` as Submit's.
+// decide, reserve, record and explain, of a body that was checked; `address` is the client's. `done` as Submit's. The
+// span, which may be empty, ends with the answer.
 void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, std::string_view address,
-                    std::function<void(Decision)> done);
+                    std::function<void(Decision)> done, const Span& span = {});
 // commit, refund and extend.
 void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body,
-                      std::function<void(Settled)> done);
+                      std::function<void(Settled)> done, const Span& span = {});
+
+// Of these calls; empty for the others, which are not traced.
+std::string_view SpanNameOf(QuotaRoute::Call call);
 
 // "unknown_reservation", …
 std::string_view NameOf(Settled::Code code);

@@ -156,22 +156,27 @@ HttpResponse BusyAsGrpc(const std::string& message) {
 // One call, as its own thread makes it.
 template <typename Response>
 void Make(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, const std::string& address,
-          HttpReply http, std::shared_ptr<void> under_way) {
+          HttpReply http, std::shared_ptr<void> under_way, const Span& span) {
   const GrpcReply<Response> reply(std::move(http));
   if constexpr (std::same_as<Response, v1::Decision>) {
-    SubmitDecision(limiter, call, body, address,
-                   [reply, explains = call == QuotaRoute::Call::kExplain, model = *body.model,
-                    tokens = body.use().tokens, under_way = std::move(under_way)](const Decision& decision) {
-                     const GrpcStatus status = StatusOf(decision, explains);
-                     if (!status.ok()) return reply(status);
-                     reply(MessageOf(decision, model, tokens));
-                   });
+    SubmitDecision(
+        limiter, call, body, address,
+        [reply, explains = call == QuotaRoute::Call::kExplain, model = *body.model, tokens = body.use().tokens,
+         under_way = std::move(under_way)](const Decision& decision) {
+          const GrpcStatus status = StatusOf(decision, explains);
+          if (!status.ok()) return reply(status);
+          reply(MessageOf(decision, model, tokens));
+        },
+        span);
   } else {
-    SubmitSettlement(limiter, call, body, [reply, under_way = std::move(under_way)](const Settled& settled) {
-      const GrpcStatus status = StatusOf(settled);
-      if (!status.ok()) return reply(status);
-      reply(MessageOf<Response>(settled));
-    });
+    SubmitSettlement(
+        limiter, call, body,
+        [reply, under_way = std::move(under_way)](const Settled& settled) {
+          const GrpcStatus status = StatusOf(settled);
+          if (!status.ok()) return reply(status);
+          reply(MessageOf<Response>(settled));
+        },
+        span);
   }
 }
 
@@ -204,13 +209,14 @@ class Methods {
       QuotaCallBody body = BodyOf(message);
       if (const auto error = CheckQuotaCall(quota_call, body))
         return reply(StatusWith(GrpcCode::kInvalidArgument, error->code, error->message));
-      service().Perform(quota_call, call.http.address, reply.http(), BusyAsGrpc,
+      service().Perform(quota_call, call.http, reply.http(), BusyAsGrpc,
                         [quota_call, body = std::move(body), address = call.http.address, deadline = call.deadline](
-                            QuotaLimiter& limiter, HttpReply http, std::shared_ptr<void> under_way) {
+                            QuotaLimiter& limiter, HttpReply http, std::shared_ptr<void> under_way, const Span& span) {
                           // A charge that nobody learns of would only be lost.
                           if (deadline && Clock::System().Now() > *deadline)
                             return http(GrpcError({GrpcCode::kDeadlineExceeded, "the deadline has passed"}));
-                          Make<Response>(limiter, quota_call, body, address, std::move(http), std::move(under_way));
+                          Make<Response>(limiter, quota_call, body, address, std::move(http), std::move(under_way),
+                                         span);
                         });
     };
   }

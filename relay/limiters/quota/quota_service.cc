@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "relay/limiters/api_errors.h"
+#include "relay/limiters/quota/quota_call.h"
 #include "relay/limiters/quota/quota_grpc.h"
 
 namespace weir {
@@ -29,8 +30,10 @@ constexpr std::chrono::seconds kLongestBlockingCall{5};
 
 }  // namespace
 
-QuotaService::QuotaService(const QuotaSettings& settings, std::unique_ptr<QuotaStore> store, const QuotaConfig& config)
+QuotaService::QuotaService(const QuotaSettings& settings, std::unique_ptr<QuotaStore> store, const QuotaConfig& config,
+                           Tracer* tracer)
     : settings_(settings),
+      tracer_(tracer),
       store_(std::move(store)),
       metrics_(Clock::System(), [this] { Wake(&store_failed_); }),
       limiter_(*store_, config, Clock::System(), &metrics_),
@@ -40,30 +43,42 @@ QuotaService::QuotaService(const QuotaSettings& settings, std::unique_ptr<QuotaS
 
 QuotaService::~QuotaService() { Stop(); }
 
+Span QuotaService::BeginSpan(QuotaRoute::Call call, const HttpRequest& request) const {
+  const std::string_view name = tracer_ == nullptr ? "" : SpanNameOf(call);
+  return name.empty() ? Span() : tracer_->BeginServed(name, request.Header("traceparent"));
+}
+
 void QuotaService::Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply) {
   const auto model = [](const HttpRequest& r) { return r.parameters.empty() ? std::string() : r.parameters[0]; };
+  const Span span = BeginSpan(route.call, request);
   if (api_.MayWait(route.call)) {
-    return waiting_.Submit(request.address, std::move(reply),
-                           [this, call = route.call, model, request](HttpReply waiting_reply) {
-                             api_.Answer(call, model(request), request, std::move(waiting_reply));
-                           });
+    return waiting_.Submit(
+        request.address, std::move(reply),
+        [this, call = route.call, model, request, span, wait = span.Child("wait")](HttpReply waiting_reply) mutable {
+          wait.End();
+          api_.Answer(call, model(request), request, std::move(waiting_reply), span);
+        });
   }
   // What answers at once has answered before the server, and with it the connection, is gone.
   if (store_->pace() != QuotaStore::Pace::kAsynchronous)
-    return api_.Answer(route.call, model(request), request, std::move(reply));
+    return api_.Answer(route.call, model(request), request, std::move(reply), span);
   api_.Answer(
       route.call, model(request), request,
-      [reply = std::move(reply), under_way = calls_.Begin()](HttpResponse answer) { reply(std::move(answer)); });
+      [reply = std::move(reply), under_way = calls_.Begin()](HttpResponse answer) { reply(std::move(answer)); }, span);
 }
 
-void QuotaService::Perform(QuotaRoute::Call call, const std::string& address, HttpReply reply, WaitingCalls::Busy busy,
+void QuotaService::Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy,
                            Make make) {
+  Span span = BeginSpan(call, request);
   if (!api_.MayWait(call))
     return make(limiter_, std::move(reply),
-                store_->pace() == QuotaStore::Pace::kAsynchronous ? calls_.Begin() : nullptr);
+                store_->pace() == QuotaStore::Pace::kAsynchronous ? calls_.Begin() : nullptr, std::move(span));
   waiting_.Submit(
-      address, std::move(reply),
-      [this, make = std::move(make)](HttpReply waiting_reply) { make(limiter_, std::move(waiting_reply), nullptr); },
+      request.address, std::move(reply),
+      [this, make = std::move(make), span, wait = span.Child("wait")](HttpReply waiting_reply) mutable {
+        wait.End();
+        make(limiter_, std::move(waiting_reply), nullptr, span);
+      },
       std::move(busy));
 }
 
@@ -176,7 +191,7 @@ void QuotaService::Stop() {
     spdlog::error("what the quotas have counted may be lost: {}", status.message());
 }
 
-Result<std::unique_ptr<QuotaService>> QuotaService::Open(const QuotaSettings& settings) {
+Result<std::unique_ptr<QuotaService>> QuotaService::Open(const QuotaSettings& settings, Tracer* tracer) {
   FileWatch file(settings.config_file);
   bool has_section = false;
   Result<QuotaConfig> config = QuotaConfig();
@@ -190,7 +205,7 @@ Result<std::unique_ptr<QuotaService>> QuotaService::Open(const QuotaSettings& se
                settings.config_file.empty() ? "no configuration file" : "configuration " + settings.config_file,
                DescribeConfig(config.value()));
   for (const std::string& warning : warnings) spdlog::warn("{}", warning);
-  std::unique_ptr<QuotaService> service(new QuotaService(settings, std::move(store).value(), config.value()));
+  std::unique_ptr<QuotaService> service(new QuotaService(settings, std::move(store).value(), config.value(), tracer));
   service->file_ = std::move(file);
   service->has_section_ = has_section;
   service->LogStated(service->limiter_.StateQuotas());

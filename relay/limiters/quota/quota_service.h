@@ -30,12 +30,14 @@
 #include "relay/metrics/metric_families.h"
 #include "relay/process/file_mark.h"
 #include "relay/server/http.h"
+#include "relay/trace/tracer.h"
 
 namespace weir {
 
 class QuotaService {
  public:
-  static Result<std::unique_ptr<QuotaService>> Open(const QuotaSettings& settings);
+  // Decisions are traced, unless `tracer` is null; it outlives the service's last request.
+  static Result<std::unique_ptr<QuotaService>> Open(const QuotaSettings& settings, Tracer* tracer = nullptr);
   // Stops, where that was not done.
   ~QuotaService();
 
@@ -47,8 +49,8 @@ class QuotaService {
 
   // For calls that are not of HTTP (quota_grpc.h): has `make` give the reply, on a thread that may wait as long as this
   // call may. What answers later keeps `under_way` until then.
-  using Make = std::function<void(QuotaLimiter& limiter, HttpReply reply, std::shared_ptr<void> under_way)>;
-  void Perform(QuotaRoute::Call call, const std::string& address, HttpReply reply, WaitingCalls::Busy busy, Make make);
+  using Make = std::function<void(QuotaLimiter& limiter, HttpReply reply, std::shared_ptr<void> under_way, Span span)>;
+  void Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy, Make make);
 
   void AppendMetrics(MetricFamilies& families) const;
   // Whether it can decide (store_health.h).
@@ -65,8 +67,10 @@ class QuotaService {
   void Stop();
 
  private:
-  QuotaService(const QuotaSettings& settings, std::unique_ptr<QuotaStore> store, const QuotaConfig& config);
+  QuotaService(const QuotaSettings& settings, std::unique_ptr<QuotaStore> store, const QuotaConfig& config,
+               Tracer* tracer);
 
+  Span BeginSpan(QuotaRoute::Call call, const HttpRequest& request) const;
   void Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply);
   void Run(const std::stop_token& stop);
   bool AwaitLook(const std::stop_token& stop);
@@ -83,6 +87,7 @@ class QuotaService {
 
   // From the ground up: what stands below is used by what stands above it, and goes after it.
   const QuotaSettings settings_;
+  Tracer* const tracer_;
   const std::unique_ptr<QuotaStore> store_;
   QuotaMetrics metrics_;
   QuotaLimiter limiter_;

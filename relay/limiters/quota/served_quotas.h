@@ -21,8 +21,8 @@ class ServedQuotas final : public ServedLimiter {
     QuotaService::AddRoutes(router, settings_, refusal, [this]() -> QuotaService& { return *quotas_; });
   }
   // A store that cannot be used is an error too; a Redis that is away is none.
-  Status Open() override {
-    auto opened = QuotaService::Open(settings_);
+  Status Open(Tracer* tracer) override {
+    auto opened = QuotaService::Open(settings_, tracer);
     if (opened.ok()) quotas_ = std::move(opened).value();
     return opened.status();
   }

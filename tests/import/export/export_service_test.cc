@@ -97,7 +97,7 @@ TEST_F(ExportServiceTest, GivesWhatMatchesInTheOrderThatWasAskedFor) {
     if (c.order == "oldest") std::ranges::reverse(expected);
     std::string lines;
     for (const Known& known : expected) lines += known.json + "\n";
-    HttpCall call(port(), "GET", target, {});
+    SlowCall call(port(), "GET", target, {});
     EXPECT_EQ(call.Status(), 200);
     EXPECT_EQ(call.Header("Content-Type"), "application/x-ndjson");
     EXPECT_EQ(call.Rest(), lines);
@@ -119,7 +119,7 @@ TEST_F(ExportServiceTest, SaysWhatIsWrongWithARequest) {
       {"since=9&until=3", ""},
   };
   for (const auto& [query, words] : cases) {
-    HttpCall call(port(), "GET", "/api/export?" + query, {});
+    SlowCall call(port(), "GET", "/api/export?" + query, {});
     EXPECT_EQ(call.Status(), 400) << query;
     const std::string text = call.Rest();
     EXPECT_NE(text.find(words), std::string::npos) << query << ": " << text;
@@ -131,7 +131,7 @@ TEST_F(ExportServiceTest, NoneBeginsInAnEmergency) {
   configuration_.storage.memory.target_memory_mb = 32;
   Open();
   EXPECT_TRUE(Eventually([this] { return Get("/readyz").starts_with("emergency: "); }));
-  HttpCall call(port(), "GET", "/api/export", {});
+  SlowCall call(port(), "GET", "/api/export", {});
   EXPECT_EQ(call.Status(), 503);
   EXPECT_EQ(call.Header("Retry-After"), "5");
   EXPECT_TRUE(call.Rest().starts_with("memory is short on this relay: "));
@@ -167,7 +167,7 @@ TEST_F(ExportServiceTest, WaitsForAReaderThatIsSlow) {
   configuration_.server.max_pending_bytes = 64 << 10;  // more than this at a time is written
   Open();
   const std::vector<std::string> events = Fill(600, 60'000);
-  HttpCall slow(port(), "GET", "/api/export", {});
+  SlowCall slow(port(), "GET", "/api/export", {});
   EXPECT_EQ(slow.Status(), 200);
   const uint64_t read = WaitUntilStill(*service_, "weir_export_events_total");
   EXPECT_LT(read, events.size()) << "all were read ahead, 36 MB";
@@ -181,11 +181,11 @@ TEST_F(ExportServiceTest, AnswersAHeadRequestAtOnce) {
   Open();
   Fill(5);
   for (int i = 0; i < 10; ++i) {
-    HttpCall call(port(), "HEAD", "/api/export", {});
+    SlowCall call(port(), "HEAD", "/api/export", {});
     EXPECT_EQ(call.Status(), 200);
     EXPECT_EQ(call.Header("Content-Type"), "application/x-ndjson");
   }
-  EXPECT_EQ(HttpCall(port(), "HEAD", "/api/export?order=random", {}).Status(), 400);
+  EXPECT_EQ(SlowCall(port(), "HEAD", "/api/export?order=random", {}).Status(), 400);
   EXPECT_EQ(Metric("weir_export_events_total"), 0);
   EXPECT_EQ(Metric("weir_exports_running"), 0);
 }
@@ -194,7 +194,7 @@ TEST_F(ExportServiceTest, EndsWhenTheReaderHangsUp) {
   Open();
   Fill(600, 60'000);
   {
-    HttpCall call(port(), "GET", "/api/export", {});
+    SlowCall call(port(), "GET", "/api/export", {});
     EXPECT_EQ(call.Status(), 200);
   }
   WaitForMetric("weir_exports_running", [](uint64_t running) { return running == 0; });
@@ -203,7 +203,7 @@ TEST_F(ExportServiceTest, EndsWhenTheReaderHangsUp) {
 TEST_F(ExportServiceTest, IsNotWholeWhenTheRelayGoesDown) {
   Open();
   const std::vector<std::string> events = Fill(600, 60'000);
-  HttpCall call(port(), "GET", "/api/export", {});
+  SlowCall call(port(), "GET", "/api/export", {});
   EXPECT_EQ(call.Status(), 200);
   std::thread stopper([this] { relay_->Shutdown(std::chrono::seconds(10)); });
   WaitForMetric("weir_exports_running", [](uint64_t running) { return running == 0; });

@@ -124,7 +124,7 @@ TEST_F(ImportServiceTest, NamesTheFirstRejectsOfManyAndCountsAllForWhomReadsLate
   constexpr uint64_t kLines = 300'000;
   std::string body;
   for (uint64_t i = 0; i < kLines; ++i) body += "x\n";
-  HttpCall call(port(), "POST", "/api/import", {{"Content-Length", std::to_string(body.size())}});
+  SlowCall call(port(), "POST", "/api/import", {{"Content-Length", std::to_string(body.size())}});
   EXPECT_TRUE(call.Send(body));
   WaitForMetric("weir_imports_running", [](uint64_t running) { return running == 0; });
   ImportAnswer answer;
@@ -140,10 +140,10 @@ TEST_F(ImportServiceTest, NamesTheFirstRejectsOfManyAndCountsAllForWhomReadsLate
 TEST_F(ImportServiceTest, SavesThePartsOfARunInTheirOrder) {
   Open();
   const std::vector<std::string> notes = {NoteLine(1) + "\n", NoteLine(2) + "\n", NoteLine(3) + "\n"};
-  std::vector<std::unique_ptr<HttpCall>> parts;
+  std::vector<std::unique_ptr<SlowCall>> parts;
   for (size_t i = 0; i < notes.size(); ++i) {
     const std::string target = "/api/import?run=one&part=" + std::to_string(i);
-    parts.push_back(std::make_unique<HttpCall>(port(), "POST", target,
+    parts.push_back(std::make_unique<SlowCall>(port(), "POST", target,
                                                Headers{{"Content-Length", std::to_string(notes[i].size())}}));
     // It is taken: the next may come.
     ASSERT_TRUE(parts.back()->Line().has_value());
@@ -173,9 +173,9 @@ TEST_F(ImportServiceTest, WhatComesBehindAPartThatBreaksOffIsNotSaved) {
   Open();
   const std::string note = NoteLine(2) + "\n";
   const Headers length = {{"Content-Length", std::to_string(note.size())}};
-  HttpCall first(port(), "POST", "/api/import?run=one&part=0", length);
+  SlowCall first(port(), "POST", "/api/import?run=one&part=0", length);
   ASSERT_TRUE(first.Line().has_value());
-  HttpCall second(port(), "POST", "/api/import?run=one&part=1", length);
+  SlowCall second(port(), "POST", "/api/import?run=one&part=1", length);
   ASSERT_TRUE(second.Send(note));
   ASSERT_TRUE(second.Line().has_value());
   first.HangUp();
@@ -212,7 +212,7 @@ TEST_F(ImportServiceTest, IsForTheAdminAlone) {
   EXPECT_EQ(Stored(), "");
   EXPECT_EQ(PostImport(port(), NoteLine(1), {page, signed_by(admin, "POST", "/api/import")}).status, 200);
   EXPECT_EQ(Get("/api/export", {page, signed_by(admin, "GET", "/api/export")}), NoteLine(1) + "\n");
-  EXPECT_EQ(HttpCall(port(), "GET", "/api/export", {page}).Status(), 401);
+  EXPECT_EQ(SlowCall(port(), "GET", "/api/export", {page}).Status(), 401);
   Close();
   configuration_.relay.admin_pubkey.clear();
   Open();
@@ -233,11 +233,11 @@ TEST_F(ImportServiceTest, RunsSeveralAtOnceAndNotMoreThanItShould) {
   EXPECT_EQ(std::ranges::count(stored, '\n'), 400);
   WaitForMetric("weir_imports_running", [](uint64_t running) { return running == 0; });
 
-  std::vector<std::unique_ptr<HttpCall>> open;
+  std::vector<std::unique_ptr<SlowCall>> open;
   for (int i = 0; i < 4; ++i)
-    open.push_back(std::make_unique<HttpCall>(port(), "POST", "/api/import", Headers{{"Content-Length", "1000"}}));
+    open.push_back(std::make_unique<SlowCall>(port(), "POST", "/api/import", Headers{{"Content-Length", "1000"}}));
   WaitForMetric("weir_imports_running", [](uint64_t running) { return running == 4; });
-  HttpCall fifth(port(), "POST", "/api/import", {{"Content-Length", "1000"}});
+  SlowCall fifth(port(), "POST", "/api/import", {{"Content-Length", "1000"}});
   EXPECT_EQ(fifth.Status(), 503);
   EXPECT_EQ(fifth.Header("Retry-After"), "5");
   open.clear();
@@ -246,7 +246,7 @@ TEST_F(ImportServiceTest, RunsSeveralAtOnceAndNotMoreThanItShould) {
 
 TEST_F(ImportServiceTest, WholeLinesOfAClientThatWaitsAreSettled) {
   Open();
-  HttpCall call(port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
+  SlowCall call(port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
   for (uint64_t i = 1; i <= 3; ++i) {
     call.SendChunk(NoteLine(i) + "\n" + "{\"the begin of");
     ImportAnswer answer;
@@ -270,7 +270,7 @@ TEST_F(ImportServiceTest, KeepsWhatWasSettledWhenTheClientHangsUp) {
   Open();
   const KnownLines lines = SomeOfEverything(0, 400);
   {
-    HttpCall call(port(), "POST", "/api/import", {{"Content-Length", std::to_string(lines.text.size() + 1)}});
+    SlowCall call(port(), "POST", "/api/import", {{"Content-Length", std::to_string(lines.text.size() + 1)}});
     std::thread sender([&] { call.Send(lines.text); });
     ImportAnswer answer;
     while (answer.last.tally[LineOutcome::kImported] < 100) {
@@ -292,7 +292,7 @@ TEST_F(ImportServiceTest, KeepsWhatWasSettledWhenTheClientHangsUp) {
 
 TEST_F(ImportServiceTest, SaysThatTheRelayGoesDown) {
   Open();
-  HttpCall call(port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
+  SlowCall call(port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
   call.SendChunk(NoteLine(1) + "\n");
   ImportAnswer answer;
   while (answer.last.lines < 1) {

@@ -8,6 +8,7 @@
 #include "tests/import/input/compressed.h"
 #include "tests/import/serve/service_fixture.h"
 #include "tests/relay/protocol/memory_store.h"
+#include "tests/relay/trace/span_fixture.h"
 #include "tests/throttle/scripted_monitor.h"
 
 namespace weir {
@@ -56,7 +57,7 @@ class ImportTroubleTest : public testing::Test {
     }
   }
   // Reads until a progress is as it should be.
-  ImportAnswer ReadUntil(HttpCall& call, const std::function<bool(const ImportProgress&)>& is_there) {
+  ImportAnswer ReadUntil(SlowCall& call, const std::function<bool(const ImportProgress&)>& is_there) {
     ImportAnswer answer;
     while (const auto line = call.Line()) {
       EXPECT_TRUE(answer.Take(*line));
@@ -89,7 +90,7 @@ constexpr const char* kDiskFull = "IO error: No space left on device: 000012.log
 TEST_F(ImportTroubleTest, TellsOfAFullDiskAndGoesOnWhenItHasRoom) {
   store_.FailSaves(kDiskFull);
   const KnownLines lines = SomeOfEverything(0, 50);
-  HttpCall call(server_->port(), "POST", "/api/import", {{"Content-Length", std::to_string(lines.text.size())}});
+  SlowCall call(server_->port(), "POST", "/api/import", {{"Content-Length", std::to_string(lines.text.size())}});
   std::thread sender([&] { EXPECT_TRUE(call.Send(lines.text)); });
   const auto told =
       ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
@@ -105,6 +106,23 @@ TEST_F(ImportTroubleTest, TellsOfAFullDiskAndGoesOnWhenItHasRoom) {
   EXPECT_EQ(answer.last.tally.lines, lines.tally.lines);
 }
 
+TEST_F(ImportTroubleTest, BatchesBelongToTheTraceOfTheirCaller) {
+  const auto tracer = std::make_shared<Tracer>(1, clock_);
+  context_->tracer = tracer.get();
+  const std::string line = NoteLine(1) + "\n";
+  SlowCall call(server_->port(), "POST", "/api/import",
+                {{"Content-Length", std::to_string(line.size())},
+                 {"traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}});
+  call.Send(line);
+  while (call.Line()) {
+  }
+  const std::vector<SpanData> spans = tracer->TakeEnded();
+  EXPECT_EQ(Trees(spans), "import batch(bulk gate, commit)");
+  const SpanData& batch = *Find(spans, "import batch");
+  EXPECT_TRUE(batch.parent_is_remote);
+  EXPECT_EQ(ToHex(batch.trace.data(), batch.trace.size()), "0af7651916cd43dd8448eb211c80319c");
+}
+
 // Nothing is read from the socket then, and no number changes.
 TEST_F(ImportTroubleTest, NoticesThatTheClientIsGoneWhileNothingMoves) {
   store_.FailSaves(kDiskFull);
@@ -112,7 +130,7 @@ TEST_F(ImportTroubleTest, NoticesThatTheClientIsGoneWhileNothingMoves) {
   for (uint64_t i = 0; i < 20; ++i) body += NoteLine(i) + "\n";
   body += std::string(64 << 20, 'x');
   {
-    HttpCall call(server_->port(), "POST", "/api/import", {{"Content-Length", std::to_string(body.size())}});
+    SlowCall call(server_->port(), "POST", "/api/import", {{"Content-Length", std::to_string(body.size())}});
     std::thread sender([&] { call.Send(body); });
     const auto told =
         ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });
@@ -129,7 +147,7 @@ TEST_F(ImportTroubleTest, NoticesThatTheClientIsGoneWhileNothingMoves) {
 
 TEST_F(ImportTroubleTest, SaysOfAnErrorThatWillNotGoThatItLasts) {
   store_.FailSaves("Corruption: block checksum mismatch");
-  HttpCall call(server_->port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
+  SlowCall call(server_->port(), "POST", "/api/import", {{"Transfer-Encoding", "chunked"}});
   call.SendChunk(NoteLine(1) + "\n");
   ImportAnswer answer =
       ReadUntil(call, [](const ImportProgress& progress) { return !progress.conditions.problem.empty(); });

@@ -38,9 +38,9 @@ namespace weir {
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 // One request on one connection, as slowly as the test likes.
-class HttpCall {
+class SlowCall {
  public:
-  HttpCall(uint16_t port, const std::string& method, const std::string& target, const Headers& headers) : socket_(io_) {
+  SlowCall(uint16_t port, const std::string& method, const std::string& target, const Headers& headers) : socket_(io_) {
     socket_.connect({boost::asio::ip::make_address("127.0.0.1"), port});
     std::string head = method + " " + target + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) + "\r\n";
     for (const auto& [name, value] : headers) head.append(name).append(": ").append(value).append("\r\n");
@@ -145,7 +145,7 @@ inline ImportAnswer PostImport(uint16_t port, const std::string& body, Headers h
                                const std::string& query = "", size_t piece_bytes = 0) {
   headers.emplace_back(piece_bytes > 0 ? "Transfer-Encoding" : "Content-Length",
                        piece_bytes > 0 ? "chunked" : std::to_string(body.size()));
-  HttpCall call(port, "POST", "/api/import" + query, headers);
+  SlowCall call(port, "POST", "/api/import" + query, headers);
   std::thread sender([&] {
     if (piece_bytes == 0) {
       call.Send(body);
@@ -312,7 +312,7 @@ class ServiceTest : public testing::Test {
   std::string url() const { return "http://127.0.0.1:" + std::to_string(configuration_.server.port); }
 
   std::string Get(const std::string& target, const Headers& headers = {}) {
-    HttpCall call(port(), "GET", target, headers);
+    SlowCall call(port(), "GET", target, headers);
     std::string text = call.Rest();
     EXPECT_TRUE(call.whole());
     return text;

@@ -10,6 +10,7 @@
 
 #include "monitors/rocksdb_monitor.h"
 #include "relay/metrics/relay_metrics.h"
+#include "relay/trace/traces.h"
 #include "throttle/adaptive_limiter.h"
 
 namespace weir {
@@ -58,7 +59,8 @@ class BusySources {
             .data_dir = path_,
             .limiter = limiter_.get(),
             .monitor = monitor_.get(),
-            .rocksdb = monitor_.get()};
+            .rocksdb = monitor_.get(),
+            .traces = traces_.get()};
   }
 
  private:
@@ -66,6 +68,8 @@ class BusySources {
   std::unique_ptr<rocksdb::DB> db_;
   std::unique_ptr<RocksDbMonitor> monitor_;
   std::unique_ptr<AdaptiveLimiter> limiter_;
+  std::unique_ptr<Traces> traces_ =
+      std::make_unique<Traces>(1, TraceTarget{}, [](const HttpCall&) { return HttpAnswer{.status = 200}; });
 };
 
 }  // namespace weir
