@@ -31,7 +31,7 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
   if (!opened.ok()) return opened.status();
   Result<std::unique_ptr<Traces>> traces = Traces::Open(configuration.trace);
   if (!traces.ok()) return traces.status();
-  const auto open = std::make_shared<Opened>(std::move(traces).value(), std::move(opened).value());
+  const auto open = std::make_shared<Opened>(Opened{std::move(traces).value(), std::move(opened).value()});
   Storage* const in = open->storage.get();
   LocalParts parts{.owner = open,
                    .name = in->name(),

@@ -125,7 +125,7 @@ bool Pipeline::Save(std::span<const Event> events, uint64_t new_bytes, std::span
 
 Span Pipeline::BeginSpan(size_t events, uint64_t new_bytes) const {
   if (parts_.tracer == nullptr) return {};
-  const Span span = parts_.tracer->BeginServed("import batch", parts_.traceparent);
+  Span span = parts_.tracer->BeginServed("import batch", parts_.traceparent);
   span.Set("weir.class", "bulk");
   span.Set("weir.events", static_cast<int64_t>(events));
   span.Set("weir.bytes", static_cast<int64_t>(new_bytes));

@@ -152,12 +152,13 @@ class Neo4jSession::Connection {
     if (status.ok()) *answer = parser.release();
     return status;
   }
-  // By the other side, while nobody asked.
+  // By the other side, while nobody asked: it ended, or says that it will (an alert of TLS, a status that nobody asked
+  // for).
   bool IsClosed() {
     char next;
     const auto got = recv((tls_ ? beast::get_lowest_layer(*tls_) : *plain_).socket().native_handle(), &next, 1,
                           MSG_PEEK | MSG_DONTWAIT);
-    return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+    return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
   }
 
  private:

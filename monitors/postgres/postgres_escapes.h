@@ -2,8 +2,8 @@
 //
 // A checkpoint that is requested is none by itself: what fills the log requests them, and those that keep pace are the
 // server's stride. It is one when the log since the one before was beyond max_wal_size. A session that has to sync a
-// file itself is one, for the checkpointer, whose work that is, has no room left in its queue. That it writes pages itself is none: it does with every page that it adds to a table,
-// so bulk work alone would count thousands a second.
+// file itself is one, for the checkpointer, whose work that is, has no room left in its queue. That it writes pages
+// itself is none: it does with every page that it adds to a table, so bulk work alone would count thousands a second.
 #pragma once
 
 #include <cstdint>

@@ -50,8 +50,8 @@ void WriteSpan(const SpanData& span, WallTime at_zero, JsonWriter& json) {
   json.Member("startTimeUnixNano").String(nanoseconds(span.begin));
   json.Member("endTimeUnixNano").String(nanoseconds(std::max(span.begin, span.end)));
   json.Member("attributes").Open('[');
-  for (const auto& [key, value] : span.attributes)
-    std::visit([&](const auto& v) { WriteAttribute(key, v, json); }, value);
+  for (const auto& attribute : span.attributes)
+    std::visit([&](const auto& value) { WriteAttribute(attribute.first, value, json); }, attribute.second);
   json.Close(']').Member("status").Open('{');
   if (span.failed) json.Member("code").Number(kStatusError);
   json.Close('}').Close('}');

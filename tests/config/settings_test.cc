@@ -204,7 +204,7 @@ TEST_F(SettingsTest, AVariableOfAnotherProgramCountsLast) {
   EXPECT_EQ(sample_.port, 8U);
   ASSERT_TRUE(table_.Load({{"OTHER_PORT", "seven"}, {"WEIR_PORT", "9"}}).ok()) << "it does not count";
   EXPECT_EQ(sample_.port, 9U);
-  EXPECT_EQ(table_.Load({{"OTHER_PORT", "0"}}).message(), "OTHER_PORT=0: not a whole number within 1..65535");
+  EXPECT_EQ(table_.Load({{"OTHER_PORT", "0"}}).message(), "OTHER_PORT=0: not within 1..65535");
   EXPECT_THROW(table_.AlsoFrom("NO_SUCH", "OTHER"), std::logic_error);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "tests/fixtures/certificates.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -49,19 +51,23 @@ class ScriptedServer {
   }
   uint16_t port() const { return acceptor_.local_endpoint().port(); }
   size_t requests() const { return requests_; }
+  size_t ended() const { return ended_; }  // connections
 
  private:
   void Run() {
     for (const std::vector<std::string>& answers : connections_) {
-      Error error;
-      boost::asio::ssl::stream<Tcp::socket> stream(io_, tls_);
-      acceptor_.accept(stream.next_layer(), error);
-      if (is_tls_) {
-        stream.handshake(boost::asio::ssl::stream_base::server, error);
-        if (!error) Serve(stream, answers);
-      } else {
-        Serve(stream.next_layer(), answers);
+      {
+        Error error;
+        boost::asio::ssl::stream<Tcp::socket> stream(io_, tls_);
+        acceptor_.accept(stream.next_layer(), error);
+        if (is_tls_) {
+          stream.handshake(boost::asio::ssl::stream_base::server, error);
+          if (!error) Serve(stream, answers);
+        } else {
+          Serve(stream.next_layer(), answers);
+        }
       }
+      ++ended_;
     }
   }
   template <typename Stream>
@@ -83,6 +89,7 @@ class ScriptedServer {
   Tcp::acceptor acceptor_;
   bool is_tls_ = false;
   size_t requests_ = 0;
+  std::atomic<size_t> ended_ = 0;
   std::thread thread_;
 };
 
@@ -109,6 +116,7 @@ TEST(Neo4jSessionTest, AConnectionThatWasClosedIsMadeAgain) {
   Neo4jSession session({.host = "127.0.0.1", .port = server.port()});
   EXPECT_EQ(Ask(session), "") << "it says that it closes";
   EXPECT_EQ(Ask(session), "") << "it does not say so";
+  EXPECT_TRUE(Eventually([&] { return server.ended() == 2; }));
   EXPECT_EQ(Ask(session), "");
 }
 
