@@ -202,6 +202,7 @@ TEST_F(PostgresMonitorTest, AStandbyThatStandsStillClosesTheGate) {
   standby.Pause();
   PostgresClient writer(primary().conninfo());
   EXPECT_TRUE(Eventually([&] { return writer.Ask("SHOW synchronous_standby_names") == "*"; }));
+  client.Ask("CHECKPOINT");  // until the checkpointer knows it too, commits wait for nobody
   writer.Send("CREATE TABLE held(a int)");
   EXPECT_TRUE(after_some_ticks([&] { return limiter.Reason(Operation::kWrite) == "standby"; }));
   std::vector<Admission> writes;
@@ -251,6 +252,7 @@ TEST_F(PostgresMonitorTest, AStandbyThatLagsIsSeenAndThoseWhoWaitForIt) {
   client.Ask("SELECT pg_reload_conf()");
   PostgresClient writer(primary().conninfo());
   EXPECT_TRUE(Eventually([&] { return writer.Ask("SHOW synchronous_standby_names") == "*"; }));
+  client.Ask("CHECKPOINT");  // until the checkpointer knows it too, commits wait for nobody
   writer.Send("CREATE TABLE IF NOT EXISTS late(a int)");
   EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().standby_waits == 1; }));
 

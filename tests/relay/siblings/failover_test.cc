@@ -32,6 +32,7 @@ class FailoverTest : public testing::Test {
     primary_.Ask("SELECT pg_reload_conf()");
     EXPECT_TRUE(Eventually(
         [&] { return primary_.Ask("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'quorum'") == "2"; }));
+    primary_.Ask("CHECKPOINT");  // until the checkpointer knows it too, commits wait for nobody
   }
 
   RelayConfiguration Configuration(const std::string& origin) {
