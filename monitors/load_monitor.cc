@@ -86,7 +86,7 @@ Status LoadMonitor::SampleOnce() {
   Status sampled = WithoutThrowing("the probe threw", [&] { return SampleProcess(&sample); });
   if (sampled.ok()) sampled = WithoutThrowing("the probe threw", [&] { return probe_->Probe(clock_.Now(), &sample); });
   if (sampled.ok()) sampled = CheckSample(sample);
-  // Of its answer: a server may take its time.
+  // A sample is as old as its answer: a server may take its time.
   sample.time = clock_.Now();
   {
     std::lock_guard lock(sample_mutex_);

@@ -32,7 +32,7 @@ constexpr std::chrono::seconds kLongestTakeOver{30};
 // Of the budget that the throttle watches, so that strangers' requests alone never make it slow down everybody.
 constexpr double kLedgerShare = 0.6;
 
-// Who asks a server behind a wire waits for it; one more can ask meanwhile.
+// A worker that asks a server behind a wire waits; others can ask meanwhile.
 size_t WorkerCount(const RelayConfiguration& configuration) {
   if (configuration.relay.worker_threads > 0) return static_cast<size_t>(configuration.relay.worker_threads);
   const uint64_t waiting = IsEmbedded(configuration.storage) ? 1 : configuration.storage.postgres.connections;

@@ -301,7 +301,7 @@ ScanLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   return limits;
 }
 
-// What stood when the sensor was lost, but for an emergency.
+// Keeps the limits that stood when the sensor was lost, but for an emergency.
 void AdaptiveLimiter::NoteHeld() {
   held_writes_ = write_limits_;
   held_scans_ = scan_limits_;
@@ -319,8 +319,8 @@ void AdaptiveLimiter::NoteHeld() {
   }
 }
 
-// What is held, or what the process feels without the engine, whichever is less. In every tick: an open gate closes by
-// itself. Where the process feels nothing nobody would see an emergency end, so it ends here.
+// Sets the lower of what is held and of what the process feels without the engine. In every tick, for an open gate
+// closes by itself. Where the process feels nothing nobody would see an emergency end, so it ends here.
 void AdaptiveLimiter::HoldLimits(const LoadSample& process, const Rates& inflow, Duration dt) {
   view_.emergency = false;
   WriteLimits writes = held_writes_;

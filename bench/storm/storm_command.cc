@@ -179,7 +179,7 @@ Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
   return engine.ok() ? RunWireStorm(*engine.value(), plan) : engine.status();
 }
 
-// What is for RocksDB alone.
+// Refuses the flags that only the storm on RocksDB has.
 Status CheckForWire(const Arguments& arguments) {
   if (arguments.url.empty()) return Status::Error("--engine " + arguments.engine + " needs --url");
   if (!arguments.scenarios.empty() || !arguments.policies.empty() || arguments.scale != 1 || !arguments.label.empty() ||

@@ -130,7 +130,7 @@ Result<uint64_t> CopyMarks(const RocksDbStore& from, Storage& to) {
 }
 
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
-  // What another version replaced there, or its author deleted, is not missing.
+  // An event that the other would not save now was replaced or deleted there: it is not missing.
   const auto let_go = [&](EventView event) -> Result<bool> {
     const Result<SaveOutcome> outcome =
         to.postgres_store()->Judge(Event(std::string(event.record())), options.now_seconds);

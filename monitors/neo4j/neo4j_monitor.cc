@@ -70,7 +70,7 @@ class Neo4jProbe final : public LoadProbe {
   OwnBytes& own() { return own_; }
 
   void Began() { ++in_flight_; }
-  // What failed says nothing of how long one takes.
+  // A transaction that failed does not tell how long one takes.
   void Ended(uint64_t bytes, Duration latency, bool failed) {
     --in_flight_;
     if (failed) return;

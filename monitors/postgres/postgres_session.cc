@@ -30,8 +30,8 @@ std::vector<std::string> Items(const char* list) {
   return items;
 }
 
-// Of what a server is told, nothing where it is libpq's own choice. None: libpq cannot read it; what it says of that
-// may have the password in it.
+// Reads the hosts of an address; a field is empty where libpq chooses by itself. None: libpq cannot read the address,
+// and what it says of that may have the password in it.
 std::vector<PostgresHost> HostsOf(const std::string& conninfo) {
   char* problem = nullptr;
   PQconninfoOption* const options = PQconninfoParse(conninfo.c_str(), &problem);

@@ -29,7 +29,7 @@ struct PostgresStatement {
   const char* sql;
 };
 
-// Where a server is, each as libpq has it.
+// One server of an address, its fields as libpq has them.
 struct PostgresHost {
   std::string name;
   std::string address;
@@ -47,7 +47,7 @@ class PostgresSession {
   PostgresSession(const PostgresSession&) = delete;
   PostgresSession& operator=(const PostgresSession&) = delete;
 
-  // Of several hosts none is waited for so long that nothing is left for the others: one that is gone refuses nothing.
+  // Each of several hosts gets its share of the patience: one that is gone refuses nothing.
   // A name that has to be looked up first may take longer.
   Status Connect(Duration patience);
   bool connected() const { return connection_ != nullptr; }

@@ -15,7 +15,7 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 // at about half of it. A throttle that acted below would slow down the checkpoint itself: held at 0.75 of max_wal_size,
 // bulk work got 1.8 MB/s of 43, and no checkpoint came to its end.
 constexpr double kWalOfLevel = 1.6;
-// Of waiting for a standby: what more says nothing more, and has to be forgotten when it is over.
+// The level of `standby` ends here: waiting longer tells nothing more, and all of it has to sink when it is over.
 constexpr double kMostSeconds = 3;
 
 // A standby counts while it streams, replays and answers: a copy (pg_basebackup, pg_receivewal) replays nothing, and

@@ -112,7 +112,7 @@ Status EventBus::Step() {
     if (Status connected = wire_->Connect(patience_); !connected.ok()) return connected;
     heard_at_ = Clock::System().Now();
     probed_at_.reset();
-    // What came meanwhile is in the store.
+    // The store has what was saved while the bus was down.
     listener_.on_wake();
   }
   if (Status sent = SendAll(); !sent.ok()) return sent;

@@ -42,11 +42,11 @@ bool IsPostgres(std::string_view store);
 // "rocksdb", or the address without its password.
 std::string StoreName(std::string_view store);
 
-// For who only looks, also beside a relay that has it open.
+// Opens the store to read, also beside a relay that has it open.
 Result<std::unique_ptr<EventStore>> OpenForReading(const StorageSettings& settings, const std::string& data_dir);
 // The same, of a RocksDB by its own directory.
 Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const std::string& path);
-// What a database is called that no other is called; empty: there is none yet.
+// Names this database and no other; empty: there is none yet.
 Result<std::string> IdentityOf(const StorageSettings& settings, const std::string& data_dir);
 
 struct StorageOptions {

@@ -165,7 +165,7 @@ Result<Value> FaultsAsErrors(Do&& work) {
   }
 }
 
-// What strangers are told of a store's error: not where its servers are, nor who asks them.
+// The text of a store's error without where its servers are, and who asks them: for strangers.
 std::string ErrorForStrangers(const Status& status);
 
 // Estimates the work of the thread that saves an event, from its entries and from what it names.

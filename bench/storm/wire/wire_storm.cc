@@ -80,7 +80,7 @@ class WireRun {
     reads_.Begin(begin_ - kWarmUp);
     connecting_.arrive_and_wait();
     Watch();
-    // What was to start in time is waited for, and nobody is turned away for the end of the run.
+    // Wait for all that was to start in time; the end of the run turns nobody away.
     for (std::thread& thread : threads) thread.join();
     if (limiter_ != nullptr) limiter_->Stop();
     for (std::thread& thread : bulk_writers) thread.join();

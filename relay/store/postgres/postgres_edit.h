@@ -53,8 +53,8 @@ class PostgresEdit final : public StoreEdit {
 
   // A mark as another store has it. Who vanished there is gone already.
   void Copy(Shelf shelf, const ShelfEntry& mark);
-  // Of events that were found otherwise, all read: those that are meant, and as many as this work allows, one at least.
-  // Returns how many it has looked at.
+  // Removes those of these events that are meant, as many as this work allows, one at least. Returns how many it has
+  // looked at.
   size_t RemoveFound(const PostgresRows& ids_and_records, Work most,
                      const std::function<bool(EventView event)>& is_meant = {});
   void SetNote(const std::string& name, const std::string& text);

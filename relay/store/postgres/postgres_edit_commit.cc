@@ -1,4 +1,4 @@
-// What an edit changes, and how it is written.
+// The second half of an edit: it notes changes, and writes them at the end.
 #include <algorithm>
 #include <map>
 #include <utility>

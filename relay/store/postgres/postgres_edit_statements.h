@@ -1,4 +1,4 @@
-// What an edit, and who removes by one, asks and writes.
+// The statements of edits and removals.
 #pragma once
 
 #include "monitors/postgres/postgres_session.h"

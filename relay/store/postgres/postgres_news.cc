@@ -113,7 +113,7 @@ Result<std::vector<SharedEvent>> PostgresNews::ReadArrivals(const std::vector<Se
   if (unknown) ask(own, unknown->first, unknown->second);
   const Result<std::vector<PostgresRows>> answers = session_->Run(patience_);
   if (!answers.ok()) return answers.status();
-  // What was removed since leaves gaps.
+  // Serials of events that were removed since are gaps.
   for (size_t i = 0; i < ahead.size(); ++i) {
     const Arrivals arrivals = TakeEvents(ahead[i].origin, answers.value()[i], most_bytes, &events);
     next->Advance({ahead[i].origin, arrivals.is_all ? ahead[i].number : arrivals.last});

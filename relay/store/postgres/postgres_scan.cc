@@ -162,7 +162,7 @@ PostgresScan::PostgresScan(const Filter& filter, const std::optional<PlanChoice>
   if (choices_.size() == 1) choice_ = choices_.front();
 }
 
-// Of many lanes some, spread over all: a count is a seek for each.
+// Counts some of many lanes, spread over all of them: a count is a seek for each.
 Work PostgresScan::QueueChoice(PostgresSession& session) {
   Work work = 0;
   for (const PlanChoice& choice : choices_) {

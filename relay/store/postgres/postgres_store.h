@@ -71,7 +71,7 @@ class PostgresStore final : public EventStore {
 
   // A connection of the caller's, to where it may write.
   std::unique_ptr<PostgresSession> NewSession() const;
-  // Of whom it may write to.
+  // With the demand for a server that takes writes, where this store writes.
   std::string conninfo() const;
   Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
   Status Connect(PostgresSession& session, Duration patience) const;
@@ -80,7 +80,7 @@ class PostgresStore final : public EventStore {
   // A line of text under a name, which is there as long as the tables are; "": none.
   Result<std::string> Note(const std::string& name) const;
   Status SetNote(const std::string& name, const std::string& text);
-  // What would become of this event if it was saved now.
+  // Decides about an event as Save would now, and saves nothing.
   Result<SaveOutcome> Judge(const Event& event, uint64_t now_seconds);
   // After much was saved at once: what the server guesses its plans by.
   Status Analyze();

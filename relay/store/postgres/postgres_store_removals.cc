@@ -1,4 +1,4 @@
-// What a store removes by itself or for an operator.
+// Removals: of who vanished, of what expired, and for operators.
 #include <algorithm>
 #include <limits>
 #include <string>

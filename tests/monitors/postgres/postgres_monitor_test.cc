@@ -184,9 +184,7 @@ TEST_F(PostgresMonitorTest, WhoOnlyCopiesTheLogIsNoStandby) {
 TEST_F(PostgresMonitorTest, AStandbyThatStandsStillClosesTheGate) {
   PostgresProcess standby({}, &primary());
   PostgresClient client(primary().conninfo());
-  client.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
-  client.Ask("SELECT pg_reload_conf()");
-  EXPECT_TRUE(Eventually([&] { return client.Ask("SELECT sync_state FROM pg_stat_replication") == "sync"; }));
+  primary().AwaitStandbys();
   const auto monitor = Watch(primary().conninfo());
   AdaptiveLimiter limiter(*monitor);
   const auto after_some_ticks = [&](auto&& holds) {
@@ -201,15 +199,12 @@ TEST_F(PostgresMonitorTest, AStandbyThatStandsStillClosesTheGate) {
   EXPECT_TRUE(after_some_ticks([&] { return limiter.Reason(Operation::kWrite).empty(); }));
   standby.Pause();
   PostgresClient writer(primary().conninfo());
-  EXPECT_TRUE(Eventually([&] { return writer.Ask("SHOW synchronous_standby_names") == "*"; }));
-  client.Ask("CHECKPOINT");  // until the checkpointer knows it too, commits wait for nobody
   writer.Send("CREATE TABLE held(a int)");
   EXPECT_TRUE(after_some_ticks([&] { return limiter.Reason(Operation::kWrite) == "standby"; }));
   std::vector<Admission> writes;
   EXPECT_TRUE(after_some_ticks([&] {
     writes.push_back(limiter.Admit(Operation::kWrite, {8 << 20}));
-    return std::ranges::any_of(writes,
-                               [](const Admission& write) { return write.state() == Admission::State::kRefused; });
+    return std::ranges::any_of(writes, [](Admission& write) { return write.Poll() == Admission::State::kRefused; });
   })) << "what waits for too long is refused";
   writes.clear();
   standby.Resume();
@@ -247,12 +242,10 @@ TEST_F(PostgresMonitorTest, AStandbyThatLagsIsSeenAndThoseWhoWaitForIt) {
   ASSERT_TRUE(monitor->SampleOnce().ok());
   EXPECT_GE(LevelOf(*monitor, "replica"), 8.0 / 64);
 
-  client.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
   client.Ask("ALTER SYSTEM SET synchronous_commit = 'remote_apply'");
-  client.Ask("SELECT pg_reload_conf()");
+  primary().AwaitStandbys();
   PostgresClient writer(primary().conninfo());
-  EXPECT_TRUE(Eventually([&] { return writer.Ask("SHOW synchronous_standby_names") == "*"; }));
-  client.Ask("CHECKPOINT");  // until the checkpointer knows it too, commits wait for nobody
+  EXPECT_TRUE(Eventually([&] { return writer.Ask("SHOW synchronous_commit") == "remote_apply"; }));
   writer.Send("CREATE TABLE IF NOT EXISTS late(a int)");
   EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().standby_waits == 1; }));
 

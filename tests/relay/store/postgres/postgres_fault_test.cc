@@ -139,10 +139,7 @@ TEST_F(PostgresFaultTest, AServerThatIsKilledAndStartedAgainHasWhatWasAcknowledg
 TEST_F(PostgresFaultTest, WithoutTheStandbyThatHasToHaveItNothingIsAcknowledged) {
   PostgresProcess primary({"fsync=off"});
   PostgresProcess standby({"fsync=off"}, &primary);
-  primary.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
-  primary.Ask("SELECT pg_reload_conf()");
-  ASSERT_TRUE(Eventually([&] { return primary.Ask("SELECT sync_state FROM pg_stat_replication") == "sync"; }));
-  primary.Ask("CHECKPOINT");  // until the checkpointer knows it too, commits wait for nobody
+  primary.AwaitStandbys();
   PostgresStoreOptions options{.conninfo = primary.conninfo(), .settings = {.origin = "here"}};
   options.settings.timeout = std::chrono::milliseconds(700);
   const auto store = MustOpen(options);
@@ -157,10 +154,7 @@ TEST_F(PostgresFaultTest, WithoutTheStandbyThatHasToHaveItNothingIsAcknowledged)
 TEST_F(PostgresFaultTest, ACommitWhoseWaitForTheStandbyWasCancelledIsNoOk) {
   PostgresProcess primary({"fsync=off"});
   PostgresProcess standby({"fsync=off"}, &primary);
-  primary.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
-  primary.Ask("SELECT pg_reload_conf()");
-  ASSERT_TRUE(Eventually([&] { return primary.Ask("SELECT sync_state FROM pg_stat_replication") == "sync"; }));
-  primary.Ask("CHECKPOINT");  // until the checkpointer knows it too, commits wait for nobody
+  primary.AwaitStandbys();
   const auto store = MustOpen({.conninfo = primary.conninfo(), .settings = {.origin = "here"}});
   ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
   standby.Pause();
@@ -191,10 +185,7 @@ TEST_F(PostgresFaultTest, AHostThatDoesNotAnswerLeavesTimeForTheNext) {
 TEST_F(PostgresFaultTest, AfterAFailoverNothingThatWasAcknowledgedIsMissing) {
   PostgresProcess primary;
   PostgresProcess standby({}, &primary);
-  primary.Ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
-  primary.Ask("SELECT pg_reload_conf()");
-  ASSERT_TRUE(Eventually([&] { return primary.Ask("SELECT sync_state FROM pg_stat_replication") == "sync"; }));
-  primary.Ask("CHECKPOINT");  // until the checkpointer knows it too, commits wait for nobody
+  primary.AwaitStandbys();
   const std::string ports = std::to_string(primary.port()) + "," + std::to_string(standby.port());
   PostgresStoreOptions options{.conninfo = "postgres://weir@127.0.0.1:" + std::to_string(primary.port()) +
                                            ",127.0.0.1:" + std::to_string(standby.port()) + "/postgres"};
