@@ -12,6 +12,7 @@
 #include "relay/operator/admin.h"
 #include "relay/operator/routes.h"
 #include "relay/process/data_directory.h"
+#include "relay/process/logging.h"
 #include "relay/protocol/client.h"
 #include "relay/protocol/delivery.h"
 #include "relay/protocol/event_pipeline.h"
@@ -133,8 +134,8 @@ void Relay::MakeAdmin() {
 Status Relay::Assemble() {
   Storage& storage = *storage_;
   ledger_->BoundTotal(static_cast<uint64_t>(kLedgerShare * static_cast<double>(storage.own_budget_bytes())));
-  relief_ = std::make_unique<MemoryRelief>(storage.limiter(), *ledger_);
-  relief_->Start(server_->executor(0));
+  relief_ = std::make_unique<MemoryRelief>(storage.limiter(), *ledger_,
+                                           [this](uint64_t emergencies) { TellEmergency(emergencies); });
   const auto count_own_bytes = [&storage](int64_t bytes) { storage.AddOwnBytes(bytes); };
   budget_ = std::make_unique<ByteBudget>(configuration_.relay.max_bytes_in_flight_mb << 20);
   std::vector<boost::asio::any_io_executor> executors;
@@ -159,6 +160,8 @@ Status Relay::Assemble() {
       return status;
   }
   SetMetricSources();
+  // Now that all is there of which it may tell.
+  relief_->Start(server_->executor(0));
   return Status();
 }
 
@@ -192,6 +195,8 @@ void Relay::SetMetricSources() {
   sources.postgres = storage_->postgres_monitor();
   sources.siblings = storage_->siblings();
   sources.traces = traces_.get();
+  sources.ledger = ledger_.get();
+  sources.last_failure = [this] { return pipeline_->LastFailure(); };
   sources.parts = [this](MetricFamilies& families) {
     for (const RelayPart* part : parts_) part->AppendMetrics(families);
   };
@@ -235,6 +240,15 @@ std::string Relay::host_and_port() const { return HostAndPort(configuration_.ser
 bool Relay::speaks_tls() const { return server_->speaks_tls(); }
 
 void Relay::ReloadCertificate() { server_->ReloadCertificate(); }
+
+void Relay::TellState() const { LogAsked(metrics_->State("asked for by SIGUSR1", Ready())); }
+
+void Relay::TellEmergency(uint64_t emergencies) const {
+  spdlog::warn("{}", metrics_->State(emergencies == 1 ? "as an emergency of memory begins"
+                                                      : "as the " + std::to_string(emergencies) +
+                                                            "th emergency of memory since the last page begins",
+                                     Ready()));
+}
 
 void Relay::ForceShutdown() { server_->ForceShutdown(); }
 

@@ -54,6 +54,8 @@ class Relay {
   // hurries it: connections are dropped, what was acknowledged is on disk all the same.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown();
+  // To the log, on a page. From any thread, not beside Shutdown.
+  void TellState() const;
 
  private:
   Relay(const RelayConfiguration& configuration, std::vector<RelayPart*> parts);
@@ -63,6 +65,7 @@ class Relay {
   Status Follow();
   void SetMetricSources();
   Status Ready() const;
+  void TellEmergency(uint64_t emergencies) const;
 
   // From the ground up: what stands below is used by what stands above it, and goes after it.
   const RelayConfiguration configuration_;

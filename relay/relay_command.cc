@@ -32,6 +32,7 @@ void AddTo(CommandLine& line, bool* take_over) {
       "\n"
       "Settings come from the environment; `weir config` prints them all. Ctrl-C stops in order, a second one at "
       "once.\n"
+      "SIGUSR1 writes to the log how it is, on a page.\n"
       "Exit status: 0 stopped when it was told to, 1 could not run, 2 wrong flags or settings.");
 }
 
@@ -90,6 +91,7 @@ int Run(const RelayConfiguration& configuration, bool take_over, std::vector<Rel
                   .hint = "; a browser on http" + s + "://" + address + " shows how to connect",
                   .at_once = [&relay] { relay.ForceShutdown(); },
                   .hang_up = hang_up,
+                  .tell = [&relay] { relay.TellState(); },
                   .closing = "closing the database; what was acknowledged is safe"});
   return 0;
 }

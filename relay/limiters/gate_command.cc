@@ -42,7 +42,8 @@ void AddTo(CommandLine& line) {
       "\n"
       "Settings come from the environment; `weir config` prints them all. weir.yaml and the files are read again when "
       "they\n"
-      "change, and at SIGHUP. Ctrl-C stops in order, a second one at once.\n"
+      "change, and at SIGHUP. SIGUSR1 writes to the log how it is, on a page. Ctrl-C stops in order, a second one at\n"
+      "once.\n"
       "Exit status: 0 stopped when it was told to, 1 could not run, 2 wrong flags, settings or weir.yaml.");
 }
 
@@ -98,6 +99,7 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
                   .hint = ", where a browser or curl sees how to ask",
                   .at_once = at_once,
                   .hang_up = [&server] { server.Reload(); },
+                  .tell = [&server] { server.TellState(); },
                   .closing = "closing the store"});
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "config/clock.h"
 #include "relay/grpc/grpc_health.h"
 #include "relay/grpc/grpc_reflection.h"
+#include "relay/metrics/state_page.h"
 #include "relay/operator/routes.h"
 #include "relay/process/version.h"
 #include "relay/protocol/identity.h"
@@ -119,15 +120,29 @@ std::optional<bool> GateServer::Serving(std::string_view grpc_service) const {
 std::string GateServer::Metrics() const {
   MetricFamilies families;
   families.Gauge("weir_build_info", "1, with the version of the program as label").Add(1.0, {{"version", Version()}});
-  MetricSources sources;
-  std::string note;
-  sources.ready = [&] { return Ready(&note).ok(); };
-  sources.server = [this] { return server_.Stats(); };
-  sources.traces = traces_.get();
-  AppendSources(sources, families);
-  for (const auto& limiter : limiters_) limiter->AppendMetrics(families);
+  AppendSources(Sources(), families);
   AppendProcess(started_at_, families);
   return prometheus::TextSerializer().Serialize(std::move(families).Take());
+}
+
+MetricSources GateServer::Sources() const {
+  MetricSources sources;
+  sources.ready = [this] {
+    std::string note;
+    return Ready(&note).ok();
+  };
+  sources.server = [this] { return server_.Stats(); };
+  sources.traces = traces_.get();
+  sources.parts = [this](MetricFamilies& families) {
+    for (const auto& limiter : limiters_) limiter->AppendMetrics(families);
+  };
+  return sources;
+}
+
+void GateServer::TellState() const {
+  StateOccasion occasion{.why = "asked for by SIGUSR1", .started_at = started_at_};
+  occasion.ready = Ready(&occasion.note);
+  LogAsked(StatePage(occasion, Sources()));
 }
 
 void GateServer::Reload() {

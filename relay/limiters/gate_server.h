@@ -19,6 +19,7 @@
 #include "relay/limiters/quota/quota_settings.h"
 #include "relay/limiters/served_limiters.h"
 #include "relay/metrics/exposition.h"
+#include "relay/metrics/relay_metrics.h"
 #include "relay/operator/admin.h"
 #include "relay/process/logging.h"
 #include "relay/protocol/relay_settings.h"
@@ -62,6 +63,8 @@ class GateServer {
   std::string url() const;
   // Reads the configuration file and the certificate again, soon.
   void Reload();
+  // To the log, on a page. From any thread, not beside Shutdown.
+  void TellState() const;
   // Answers what was asked, those who wait in line with 503, and ends what a store has begun, for at most so long; then
   // writes down what is only in memory. Force, from another thread, hurries it.
   void Shutdown(std::chrono::milliseconds longest);
@@ -76,6 +79,7 @@ class GateServer {
   // Of a service of gRPC, "" of all; nothing where there is no such.
   std::optional<bool> Serving(std::string_view grpc_service) const;
   std::string Metrics() const;
+  MetricSources Sources() const;
 
   const std::string listen_;
   const std::unique_ptr<Traces> traces_;  // null: off

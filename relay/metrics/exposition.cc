@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace weir {
 namespace {
@@ -40,20 +42,37 @@ void CachedText::Forget() {
   text_.reset();
 }
 
-void AppendProcess(double started_at, MetricFamilies& families) {
+ProcessFigures ReadProcess() {
+  ProcessFigures figures;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  families.Counter("process_cpu_seconds_total", "CPU time of the process, user and system")
-      .Add(Seconds(usage.ru_utime) + Seconds(usage.ru_stime));
-  families.Gauge("process_start_time_seconds", "When the process started, in seconds since 1970").Add(started_at);
-
+  figures.cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
   std::ifstream statm("/proc/self/statm");
   uint64_t virtual_pages = 0;
   uint64_t resident_pages = 0;
-  if (!(statm >> virtual_pages >> resident_pages)) return;
-  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  families.Gauge("process_resident_memory_bytes", "Memory of the process that is resident").Add(resident_pages * page);
-  families.Gauge("process_virtual_memory_bytes", "Address space of the process").Add(virtual_pages * page);
+  if (statm >> virtual_pages >> resident_pages) {
+    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    figures.virtual_bytes = virtual_pages * page;
+    figures.resident_bytes = resident_pages * page;
+  }
+  std::error_code error;
+  for (std::filesystem::directory_iterator file("/proc/self/fd", error), end; !error && file != end;
+       file.increment(error))
+    ++figures.open_files;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) figures.most_files = limit.rlim_cur;
+  return figures;
+}
+
+void AppendProcess(double started_at, MetricFamilies& families) {
+  const ProcessFigures figures = ReadProcess();
+  families.Counter("process_cpu_seconds_total", "CPU time of the process, user and system").Add(figures.cpu_seconds);
+  families.Gauge("process_start_time_seconds", "When the process started, in seconds since 1970").Add(started_at);
+  families.Gauge("process_open_fds", "Files and sockets that the process has open").Add(figures.open_files);
+  families.Gauge("process_max_fds", "Files and sockets that it may have open").Add(figures.most_files);
+  if (figures.resident_bytes == 0) return;
+  families.Gauge("process_resident_memory_bytes", "Memory of the process that is resident").Add(figures.resident_bytes);
+  families.Gauge("process_virtual_memory_bytes", "Address space of the process").Add(figures.virtual_bytes);
 }
 
 }  // namespace weir

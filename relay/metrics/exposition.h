@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -27,7 +28,17 @@ class CachedText {
   TimePoint made_at_{};
 };
 
-// CPU, memory and start of the process, under the names that every Prometheus client library gives them.
+struct ProcessFigures {
+  double cpu_seconds = 0;
+  uint64_t resident_bytes = 0;
+  uint64_t virtual_bytes = 0;
+  uint64_t open_files = 0;
+  uint64_t most_files = 0;  // that it may have open
+};
+// Of this process; 0 for what the system does not tell.
+ProcessFigures ReadProcess();
+
+// CPU, memory, files and start of the process, under the names that every Prometheus client library gives them.
 void AppendProcess(double started_at, MetricFamilies& families);
 
 }  // namespace weir

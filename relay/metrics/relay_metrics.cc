@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
+#include "relay/metrics/state_page.h"
 #include "relay/process/version.h"
 
 namespace weir {
@@ -95,6 +97,10 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Families() const {
 
 std::string RelayMetrics::Prometheus() const {
   return prometheus_text_.Get(clock_.Now(), [this] { return prometheus::TextSerializer().Serialize(Families()); });
+}
+
+std::string RelayMetrics::State(std::string why, Status ready) const {
+  return StatePage({.why = std::move(why), .ready = std::move(ready), .started_at = started_at_}, Sources());
 }
 
 std::string RelayMetrics::Json() const {

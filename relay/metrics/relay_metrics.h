@@ -17,6 +17,7 @@
 #include "config/clock.h"
 #include "monitors/postgres/postgres_monitor.h"
 #include "monitors/rocksdb_monitor.h"
+#include "relay/account/ledger.h"
 #include "relay/metrics/exposition.h"
 #include "relay/metrics/known_kinds.h"
 #include "relay/metrics/metric_families.h"
@@ -46,6 +47,8 @@ struct MetricSources {
   const PostgresMonitor* postgres = nullptr;
   const Siblings* siblings = nullptr;
   const Traces* traces = nullptr;
+  const Ledger* ledger = nullptr;
+  std::function<std::string()> last_failure;            // of a write, in words
   std::function<void(MetricFamilies& families)> parts;  // RelayPart::AppendMetrics
 };
 void AppendSources(const MetricSources& sources, MetricFamilies& families);
@@ -75,6 +78,8 @@ class RelayMetrics {
   // asks often keeps an I/O thread busy.
   std::string Prometheus() const;  // text format
   std::string Json() const;
+  // For people, on a page (state_page.h).
+  std::string State(std::string why, Status ready) const;
 
  private:
   using Counter = std::atomic<uint64_t>;

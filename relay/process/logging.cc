@@ -6,6 +6,7 @@
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -88,6 +89,8 @@ void SetUpLogging(LogLevel level, LogFormat format) {
   logger->flush_on(spdlog::level::err);
   spdlog::set_default_logger(std::move(logger));
 }
+
+void LogAsked(const std::string& text) { spdlog::log(std::max(spdlog::level::info, spdlog::get_level()), "{}", text); }
 
 // Not spdlog::shutdown(): that takes the default logger away from threads that may be about to use it.
 void StopLogging() { spdlog::details::registry::instance().set_tp(nullptr); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "config/settings.h"
 
@@ -17,6 +18,9 @@ void Declare(SettingTable& table, LogLevel& level, LogFormat& format);
 // Before other threads log. Lines are written by a thread of its own, so that no other waits for whoever reads them;
 // while that reader sleeps, the newest few thousand lines are kept. The caller's signal mask is that thread's too.
 void SetUpLogging(LogLevel level, LogFormat format);
+
+// What somebody asked for, and so wants to see, whatever least severity the log has.
+void LogAsked(const std::string& text);
 
 // Returns when every line that waited is written. What is logged later is lost.
 void StopLogging();

@@ -20,6 +20,7 @@ struct Serving {
   // See StopSignals.
   std::function<void()> at_once;
   std::function<void()> hang_up;
+  std::function<void()> tell;
   std::string closing;  // what the log says to a signal while the server is being closed
 };
 
@@ -30,7 +31,7 @@ inline constexpr std::chrono::seconds kLongestShutdown{10};
 // Returns when the server has stopped in order and is closed.
 template <typename Server>
 void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Serving serving) {
-  signals.BeginOrderly(std::move(serving.at_once), std::move(serving.hang_up));
+  signals.BeginOrderly(serving.at_once, std::move(serving.hang_up), std::move(serving.tell));
   server->Accept();
   spdlog::info("listening on {}{}", serving.url, serving.hint);
   NotifyService("READY=1\nSTATUS=listening on " + serving.url);
@@ -38,6 +39,7 @@ void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Servin
   const char* signal = signals.Wait();
   spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
   NotifyService("STOPPING=1");
+  signals.BeginOrderly(std::move(serving.at_once));  // what comes down is not asked how it is
   server->Shutdown(kLongestShutdown);
   signals.BeginOrderly([closing = std::move(serving.closing)] { spdlog::warn("{}", closing); });
   server.reset();

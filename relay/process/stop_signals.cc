@@ -10,15 +10,13 @@
 namespace weir {
 namespace {
 
-constexpr int kEnough = SIGUSR1;  // the destructor's word to the thread
-
 const char* NameOf(int signal) { return signal == SIGINT ? "SIGINT" : "SIGTERM"; }
 
 }  // namespace
 
 StopSignals::StopSignals() {
   sigemptyset(&set_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, kEnough}) sigaddset(&set_, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) sigaddset(&set_, signal);
   pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 }
@@ -29,16 +27,18 @@ void StopSignals::Listen() {
 
 StopSignals::~StopSignals() {
   if (thread_.joinable()) {
-    pthread_kill(thread_.native_handle(), kEnough);
+    ending_ = true;
+    pthread_kill(thread_.native_handle(), SIGUSR1);
     thread_.join();
   }
   pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
 }
 
-void StopSignals::BeginOrderly(std::function<void()> again, std::function<void()> hang_up) {
+void StopSignals::BeginOrderly(std::function<void()> again, std::function<void()> hang_up, std::function<void()> tell) {
   std::lock_guard lock(mutex_);
   again_ = std::move(again);
   hang_up_ = std::move(hang_up);
+  tell_ = std::move(tell);
 }
 
 const char* StopSignals::Wait() {
@@ -54,19 +54,21 @@ void StopSignals::Release() {
 }
 
 void StopSignals::Run() {
-  for (int signal = 0; sigwait(&set_, &signal) == 0 && signal != kEnough;) {
+  for (int signal = 0; sigwait(&set_, &signal) == 0 && !ending_;) {
     if (signal == SIGHUP) {
-      TakeHangUp();
+      Do(hang_up_, "SIGHUP: settings are read at start; restart to change them");
+    } else if (signal == SIGUSR1) {
+      Do(tell_, "SIGUSR1: there is nothing to tell yet, or no more");
     } else {
       Take(signal);
     }
   }
 }
 
-void StopSignals::TakeHangUp() {
+void StopSignals::Do(const std::function<void()>& what, const char* else_say) {
   std::lock_guard lock(mutex_);
-  if (hang_up_) return hang_up_();
-  spdlog::info("SIGHUP: settings are read at start; restart to change them");
+  if (what) return what();
+  spdlog::info("{}", else_say);
 }
 
 void StopSignals::Take(int signal) {

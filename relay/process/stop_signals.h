@@ -1,10 +1,11 @@
 // SIGINT and SIGTERM ask the program to stop, a second one to stop at once. SIGHUP means that a terminal went away, or
-// an operator who expects settings to be read again, and ends nothing: it does what BeginOrderly was told, or is
-// logged.
+// an operator who expects settings to be read again, and SIGUSR1 that somebody wants to know how the program is; both
+// end nothing: they do what BeginOrderly was told, or are logged.
 #pragma once
 
 #include <signal.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -23,9 +24,10 @@ class StopSignals {
   // Takes those that have come, and what comes; once, when the log is set up: the thread writes to it.
   void Listen();
   // Until this is called, the first signal ends the program at once: there is nothing yet to be finished in order.
-  // `again` is called on another thread for the second signal and every later one, `hang_up` for each SIGHUP; never
-  // once they have been replaced. They must not call anything here.
-  void BeginOrderly(std::function<void()> again, std::function<void()> hang_up = nullptr);
+  // `again` is called on another thread (never within a handler) for the second signal and every later one, `hang_up`
+  // for each SIGHUP, `tell` for each SIGUSR1; never once they have been replaced. They must not call anything here.
+  void BeginOrderly(std::function<void()> again, std::function<void()> hang_up = nullptr,
+                    std::function<void()> tell = nullptr);
   // Returns when the first has come: its name. Null after Release: whoever waits is needed no longer.
   const char* Wait();
   void Release();
@@ -33,15 +35,17 @@ class StopSignals {
  private:
   void Run();
   void Take(int signal);
-  void TakeHangUp();
+  void Do(const std::function<void()>& what, const char* else_say);
 
   sigset_t set_;
   std::mutex mutex_;
   std::condition_variable came_;
   std::function<void()> again_;    // empty: before BeginOrderly
-  std::function<void()> hang_up_;  // may be empty
+  std::function<void()> hang_up_;  // may be empty, as the next
+  std::function<void()> tell_;
   int first_ = 0;
   bool released_ = false;
+  std::atomic<bool> ending_{false};
   std::thread thread_;
 };
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "config/text/in_words.h"
 #include "relay/account/turns.h"
 #include "relay/nostr/messages.h"
 #include "relay/nostr/signature.h"
@@ -320,6 +321,7 @@ void EventPipeline::NoteWrite(const Status& status) {
   const std::lock_guard lock(write_mutex_);
   if (!status.ok()) {
     last_failure_ = context_.clock.Now();
+    failure_ = status;
     if (last_write_.ok()) spdlog::error("events cannot be stored: {}", status.message());
   } else if (!last_write_.ok()) {
     spdlog::info("events are stored again");
@@ -330,6 +332,12 @@ void EventPipeline::NoteWrite(const Status& status) {
 Status EventPipeline::LastWrite() const {
   const std::lock_guard lock(write_mutex_);
   return context_.clock.Now() - last_failure_ < kFailureLasts ? last_write_ : Status();
+}
+
+std::string EventPipeline::LastFailure() const {
+  const std::lock_guard lock(write_mutex_);
+  if (failure_.ok()) return "none";
+  return InWords(context_.clock.Now() - last_failure_) + " ago: " + failure_.message();
 }
 
 EventPipeline::Verdict EventPipeline::VerdictOf(SaveOutcome outcome) {

@@ -77,6 +77,8 @@ class EventPipeline {
   // Why the newest write failed, for some seconds after it. Not for ever: where nobody writes to a relay that says it
   // is not ready, nothing would tell that it is again.
   Status LastWrite() const;
+  // The newest write that failed, in words, with how long ago; "none".
+  std::string LastFailure() const;
   GroupCommitStats CommitStats() const { return commit_.Stats(); }
 
  private:
@@ -130,6 +132,7 @@ class EventPipeline {
 
   mutable std::mutex write_mutex_;
   Status last_write_;
+  Status failure_;  // of the newest write that failed
   TimePoint last_failure_{};
 
   GroupCommit commit_;  // last: its thread uses the others

@@ -26,8 +26,23 @@ void MemoryRelief::Start(const boost::asio::any_io_executor& executor) {
 }
 
 void MemoryRelief::OnBeat() {
-  if (!limiter_.View().emergency || ledger_.heaviest_bytes() < kWorthwhile) return;
+  const bool emergency = limiter_.View().emergency;
+  // First: the page shows who held most.
+  NoteEmergency(emergency);
+  if (!emergency || ledger_.heaviest_bytes() < kWorthwhile) return;
   ledger_.AskHeaviest(kAtOnce);
+}
+
+void MemoryRelief::NoteEmergency(bool emergency) {
+  if (!emergency || std::exchange(was_emergency_, emergency)) {
+    was_emergency_ = emergency;
+    return;
+  }
+  ++untold_;
+  const TimePoint now = clock_.Now();
+  if (!tell_ || (told_at_ && now - *told_at_ < kQuiet)) return;
+  told_at_ = now;
+  tell_(std::exchange(untold_, 0));
 }
 
 }  // namespace weir

@@ -47,6 +47,23 @@ TEST(GateCommand, AHangUpWithoutAConfigurationSaysSo) {
   EXPECT_EQ(child.Wait().code, 0);
 }
 
+TEST(GateCommand, TellsHowItIsWhenItIsAsked) {
+  GateChild child({"--port", "0"});
+  ASSERT_NE(child.Port(), 0) << child.err();
+  for (size_t times = 1; times <= 2; ++times) {
+    child.Signal(SIGUSR1);
+    EXPECT_TRUE(Eventually([&] {
+      const std::string said = child.err();
+      size_t pages = 0;
+      for (size_t at = 0; (at = said.find("weir_quota_config_good 1", at)) != said.npos; ++at) ++pages;
+      return pages == times;
+    })) << child.err();
+  }
+  EXPECT_TRUE(Has(child.err(), "state, asked for by SIGUSR1: ready\n")) << child.err();
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait().code, 0);
+}
+
 TEST(GateCommand, AHangUpNamesTheModelsThatSomebodyElseChanged) {
   const ConfigDirectory directory;
   const std::string config = directory.Write("weir.yaml", "quota:\n  models:\n    mine: {max_tpm: 100}\n");

@@ -51,6 +51,16 @@ TEST_F(Logging, StopWritesWhatWaits) {
   EXPECT_TRUE(text.ends_with("line 999\n")) << text.substr(text.size() - 200);
 }
 
+TEST_F(Logging, WhatIsAskedForIsLoggedAtAnyLevel) {
+  for (const LogLevel level : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError}) {
+    testing::internal::CaptureStderr();
+    SetUpLogging(level, LogFormat::kText);
+    LogAsked("a page");
+    StopLogging();
+    EXPECT_TRUE(testing::internal::GetCapturedStderr().ends_with(" a page\n")) << static_cast<int>(level);
+  }
+}
+
 TEST_F(Logging, LevelDecides) {
   EXPECT_NE(Logged(LogLevel::kDebug, LogFormat::kJson, "x").find("\"level\":\"debug\""), std::string::npos);
   EXPECT_EQ(Logged(LogLevel::kError, LogFormat::kJson, "x"), "");

@@ -33,6 +33,30 @@ TEST_F(MemoryReliefTest, InAnEmergencyWhoHoldsMostIsAskedUntilItIsOver) {
   EXPECT_EQ(heavy->times_asked_to_give_up, 2);
 }
 
+// Memory that swings about the mark is told of once in ten minutes.
+TEST_F(MemoryReliefTest, TellsWhenAnEmergencyBegins) {
+  std::vector<uint64_t> told;
+  relief_.emplace(
+      *limiter_, *ledger_, [&told](uint64_t emergencies) { told.push_back(emergencies); }, clock_);
+  const auto swing = [this] {
+    for (const double memory : {1.5, 0.1}) {
+      Engine(0.1, memory);
+      relief_->OnBeat();
+      relief_->OnBeat();
+    }
+  };
+  relief_->OnBeat();
+  EXPECT_EQ(told, std::vector<uint64_t>());
+  swing();
+  EXPECT_EQ(told, std::vector<uint64_t>{1});
+  swing();
+  swing();
+  EXPECT_EQ(told, std::vector<uint64_t>{1});
+  clock_.Advance(MemoryRelief::kQuiet);
+  swing();
+  EXPECT_EQ(told, (std::vector<uint64_t>{1, 3}));
+}
+
 TEST_F(MemoryReliefTest, ClientsAreLeftAloneWhereNoneHoldsMuch) {
   Seat& client = Connect();
   const HeldBytes little(client->account(), 1000);
