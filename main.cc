@@ -2,8 +2,8 @@
 //
 // A command is a function int XCommand(int argc, char** argv) that stands in the room that does the work and parses its
 // own flags (config/command_line.h); argv[0] is "weir x". It returns the exit code: 0, 1 if the work failed, 2 if
-// it was asked for something wrong. `weir config` knows what the relay's configuration declares, and the limiters': all
-// rooms' settings.
+// it was asked for something wrong; of `weir doctor` see its --help. `weir config` knows what the relay's configuration
+// declares, and the limiters': all rooms' settings.
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -17,6 +17,7 @@
 #include "import/run/import_command.h"
 #include "import/serve/import_service.h"
 #include "relay/check_command.h"
+#include "relay/doctor/doctor_command.h"
 #include "relay/health_command.h"
 #include "relay/limiters/gate_command.h"
 #include "relay/limiters/limiters_part.h"
@@ -66,6 +67,7 @@ constexpr Command kCommands[] = {
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
+    {"doctor", DoctorCommand, "say what to change: settings, machine, database, and the relay or gate that runs"},
     {"config", Config, "print every setting: value, origin, unit, range, meaning"},
     {"simulate", SimulateCommand, "draw how a simulated engine responds under the gains of the environment"},
 };

@@ -152,7 +152,7 @@ Result<MemoryRoom> MemoryProbe::ReadRoom() const {
   MemoryRoom room{.cgroup_limit_bytes = {}, .cgroup_used_bytes = {}, .host_available_bytes = *available * 1024};
 
   CgroupUse tightest;
-  std::istringstream groups(ReadText(files_.proc + "/self/cgroup").value_or(""));
+  std::istringstream groups(ReadText(files_.proc + "/" + files_.process + "/cgroup").value_or(""));
   for (std::string line; std::getline(groups, line);) {  // hierarchy:controllers:path
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);

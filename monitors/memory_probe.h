@@ -17,6 +17,7 @@ namespace weir {
 struct MemoryFiles {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
+  std::string process = "self";  // or the number of another one, whose cgroups are meant
 };
 
 struct MemoryUse {

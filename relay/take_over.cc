@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <thread>
 
@@ -15,28 +14,16 @@
 namespace weir {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::chrono::milliseconds kLookAgain{20};
-
-// A number in a file is no reason to stop a process: it must have the file open.
-bool HasOpen(pid_t pid, const std::string& path) {
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/fd", error)) {
-    if (fs::equivalent(entry.path(), path, error)) return true;
-  }
-  return false;
-}
 
 }  // namespace
 
 Status AskHolderToGo(const std::string& directory, std::chrono::milliseconds longest) {
-  const std::string path = directory + "/" + LockFile::kName;
   const auto until = std::chrono::steady_clock::now() + longest;
   pid_t asked = 0;
   while (const std::optional<LockHolder> found = HolderOf(directory)) {
     const pid_t holder = found->process;
-    if (holder != asked && holder > 0 && holder != getpid() && HasOpen(holder, path)) {
+    if (holder != asked && holder > 0 && holder != getpid() && HasLockOpen(holder, directory)) {
       if (kill(holder, SIGTERM) != 0) {
         return Status::Error("cannot ask process " + std::to_string(holder) + ", which has " + directory +
                              ", to stop: " + std::strerror(errno));

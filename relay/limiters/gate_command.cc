@@ -5,9 +5,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "config/command_line.h"
-#include "relay/limiters/envoy/envoy_rules.h"
 #include "relay/limiters/gate_server.h"
 #include "relay/limiters/served_limiters.h"
 #include "relay/process/logging.h"
@@ -53,15 +53,8 @@ Status Configure(const CommandLine& line, const Environment& environment, GateCo
   if (Status status = table.Load(environment, line.settings()); !status.ok()) return status;
   if (Status status = CheckTls(configuration->server.tls); !status.ok()) return status;
   if (Status status = Check(configuration->trace); !status.ok()) return status;
-  const QuotaSettings& quota = configuration->limiters.quota;
-  if (Status status = CheckQuotaStoreName(quota.store.store); !status.ok()) return status;
-  if (Status status = ReadQuotaConfig(quota).status(); !status.ok()) return status;
-  const KeyedSettings& keyed = configuration->limiters.keyed;
-  if (Status status = CheckKeyedStoreName(keyed.store); !status.ok()) return status;
-  if (Status status = ReadKeyedRules(quota.config_file, SharesKeys(keyed)).status(); !status.ok()) return status;
-  if (Status status = ReadQueuedRules(quota.config_file).status(); !status.ok()) return status;
-  const std::string& envoy = configuration->limiters.envoy.rules_directory;
-  return envoy.empty() ? Status() : ReadEnvoyRules(envoy).status();
+  const std::vector<Status> wrong = Check(configuration->limiters);
+  return wrong.empty() ? Status() : wrong.front();
 }
 
 // An environment may be the relay's too.

@@ -1,5 +1,6 @@
 #include "relay/limiters/served_limiters.h"
 
+#include "relay/limiters/envoy/envoy_rules.h"
 #include "relay/limiters/envoy/envoy_service.h"
 #include "relay/limiters/keyed/keyed_service.h"
 #include "relay/limiters/queued/queued_service.h"
@@ -21,6 +22,20 @@ void Declare(SettingTable& table, ServedLimiterSettings& s) {
   Declare(table, s.keyed);
   Declare(table, s.queued);
   Declare(table, s.envoy);
+}
+
+std::vector<Status> Check(const ServedLimiterSettings& s) {
+  std::vector<Status> wrong;
+  const auto add = [&wrong](const Status& status) {
+    if (!status.ok()) wrong.push_back(status);
+  };
+  add(CheckQuotaStoreName(s.quota.store.store));
+  add(ReadQuotaConfig(s.quota).status());
+  add(CheckKeyedStoreName(s.keyed.store));
+  add(ReadKeyedRules(s.quota.config_file, SharesKeys(s.keyed)).status());
+  add(ReadQueuedRules(s.quota.config_file).status());
+  if (!s.envoy.rules_directory.empty()) add(ReadEnvoyRules(s.envoy.rules_directory).status());
+  return wrong;
 }
 
 void Declare(SettingTable& table, AllLimiterSettings& s) {

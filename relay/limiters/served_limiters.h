@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "config/status.h"
 #include "relay/limiters/envoy/envoy_settings.h"
 #include "relay/limiters/keyed/keyed_settings.h"
 #include "relay/limiters/queued/queued_settings.h"
@@ -21,6 +22,9 @@ struct ServedLimiterSettings {
   EnvoySettings envoy;
 };
 void Declare(SettingTable& table, ServedLimiterSettings& settings);
+
+// What is wrong with the names of stores, and with the files that they name; nothing is opened to be used.
+std::vector<Status> Check(const ServedLimiterSettings& settings);
 
 // Of `weir gate`, `weir quota` and a relay: one environment may be for all.
 struct AllLimiterSettings {

@@ -23,6 +23,7 @@ struct HttpCall {
   std::stop_token stop;                     // gives the call up
   uint64_t max_answer_bytes = 64 << 20;
   std::string ca_file;  // https: whose certificates are believed; empty: the system's
+  bool verify = true;   // https: false only for who answers here, and where nothing secret is said
 };
 
 struct HttpAnswer {

@@ -21,8 +21,6 @@ namespace {
 using Endpoint = boost::asio::ip::tcp::endpoint;
 
 constexpr int kBacklog = 4096;
-// For the store's files, logs and what else is open.
-constexpr uint64_t kOtherFiles = 1024;
 
 std::optional<Endpoint> ParseEndpoint(const ServerSettings& settings) {
   std::string text(TrimBlanks(settings.listen));
@@ -133,7 +131,7 @@ void Listener::Close() {
 }
 
 void RaiseFileLimit(uint64_t connections) {
-  const rlim_t needed = connections + kOtherFiles;
+  const rlim_t needed = FilesFor(connections);
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return;
   rlimit wanted{.rlim_cur = needed, .rlim_max = std::max(limit.rlim_max, needed)};

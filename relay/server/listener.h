@@ -40,6 +40,8 @@ class Listener {
   uint16_t port_;
 };
 
+// Open files that this many connections need, with those of the store, logs and what else is open.
+constexpr uint64_t FilesFor(uint64_t connections) { return connections + 1024; }
 // As many open files as this many connections need; logs when the system does not grant them.
 void RaiseFileLimit(uint64_t connections);
 

@@ -111,6 +111,11 @@ Status DatabaseError(std::string_view doing, const rocksdb::Status& status) {
   return Status::Error(std::move(message));
 }
 
+Status RecogniseDatabase(const std::string& path) {
+  std::vector<std::string> families;
+  return Recognise(path, &families);
+}
+
 // Beside a process that writes: between reading the manifest and the logs, a flush may make logs superfluous that the
 // manifest as it was read still needs. Then files are missing, or, worse, only what was in them. Where the manifest is
 // the same afterwards nothing of it happened.

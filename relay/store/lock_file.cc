@@ -4,7 +4,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace weir {
 namespace {
@@ -26,6 +28,15 @@ std::string OwnName() {
 }  // namespace
 
 std::optional<LockHolder> HolderOf(const std::string& directory) { return FindHolder(PathIn(directory)); }
+
+bool HasLockOpen(int process, const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const fs::directory_entry& file : fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", error)) {
+    if (fs::equivalent(file.path(), PathIn(directory), error)) return true;
+  }
+  return false;
+}
 
 Result<LockFile> LockFile::Take(const std::string& directory, const std::string& address) {
   const std::string path = PathIn(directory);

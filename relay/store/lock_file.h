@@ -12,6 +12,9 @@ namespace weir {
 
 // Nothing where nobody has the directory.
 std::optional<LockHolder> HolderOf(const std::string& directory);
+// Whether the process is one of this machine that has the directory's lock file open. A number in a file may be of
+// another namespace, or of a process that came later. False also where this user may not see.
+bool HasLockOpen(int process, const std::string& directory);
 
 class LockFile {
  public:

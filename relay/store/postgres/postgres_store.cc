@@ -35,12 +35,6 @@ bool DeletesOrVanishes(const Event& event) {
   return event.view().kind() == kDeletionKind || event.view().kind() == kVanishKind;
 }
 
-std::string WithWritableHost(const std::string& conninfo, bool read_only) {
-  if (read_only || conninfo.find("target_session_attrs") != conninfo.npos) return conninfo;
-  if (conninfo.find("://") == conninfo.npos) return conninfo + " target_session_attrs=read-write";
-  return conninfo + (conninfo.find('?') == conninfo.npos ? "?" : "&") + "target_session_attrs=read-write";
-}
-
 struct Hint {
   const char* words;  // of the server, or of libpq
   const char* what_to_do;
@@ -64,6 +58,12 @@ Status WithHint(const Status& status) {
 
 }  // namespace
 
+std::string WithWritableHost(const std::string& conninfo) {
+  if (conninfo.find("target_session_attrs") != conninfo.npos) return conninfo;
+  if (conninfo.find("://") == conninfo.npos) return conninfo + " target_session_attrs=read-write";
+  return conninfo + (conninfo.find('?') == conninfo.npos ? "?" : "&") + "target_session_attrs=read-write";
+}
+
 void Declare(SettingTable& table, PostgresStoreSettings& s) {
   table.Add("ORIGIN", &s.origin,
             "the name by which this relay saves in a PostgreSQL that others share, each with its own and always the "
@@ -80,7 +80,9 @@ PostgresStore::PostgresStore(const PostgresStoreOptions& options)
       readers_(conninfo(), options.settings.connections, options.settings.timeout),
       writer_(conninfo()) {}
 
-std::string PostgresStore::conninfo() const { return WithWritableHost(options_.conninfo, options_.read_only); }
+std::string PostgresStore::conninfo() const {
+  return options_.read_only ? options_.conninfo : WithWritableHost(options_.conninfo);
+}
 
 Result<std::unique_ptr<PostgresStore>> PostgresStore::Open(const PostgresStoreOptions& options) {
   std::unique_ptr<PostgresStore> store(new PostgresStore(options));

@@ -38,6 +38,9 @@ struct PostgresStoreSettings {
 
 void Declare(SettingTable& table, PostgresStoreSettings& settings);
 
+// The same address, by which of several hosts the one is taken that can be written to.
+std::string WithWritableHost(const std::string& conninfo);
+
 struct PostgresStoreOptions {
   std::string conninfo;  // as libpq has it
   PostgresStoreSettings settings;

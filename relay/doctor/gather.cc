@@ -1,0 +1,221 @@
+#include "relay/doctor/gather.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "config/text/readable.h"
+#include "config/text/url.h"
+#include "relay/doctor/database_facts.h"
+#include "relay/doctor/directory_facts.h"
+#include "relay/doctor/instance_facts.h"
+#include "relay/limiters/gate_server.h"
+#include "relay/operator/admin.h"
+#include "relay/protocol/identity.h"
+#include "relay/server/tls_certificate.h"
+#include "relay/store/lock_file.h"
+
+namespace weir {
+namespace {
+
+void Declare(SettingTable& table, SettingsFacts& facts) {
+  Declare(table, facts.relay);
+  Declare(table, facts.limiters);
+}
+
+void AddOnce(const Status& status, std::vector<Status>* all) {
+  const auto same = [&status](const Status& other) { return other.message() == status.message(); };
+  if (!status.ok() && std::ranges::none_of(*all, same)) all->push_back(status);
+}
+
+SettingsFacts LookAtSettings(const GatherOptions& options) {
+  SettingsFacts facts;
+  SettingTable table;
+  Declare(table, facts);
+  AddOnce(table.Load(options.environment), &facts.wrong);
+  if (!options.data_dir.empty()) facts.relay.data_dir = options.data_dir;
+  facts.unknown = table.UnknownNames(options.environment);
+  facts.all = table.rows().size();
+  facts.set = static_cast<size_t>(
+      std::ranges::count_if(table.rows(), [](const SettingRow& row) { return row.source != "default"; }));
+  AddOnce(Check(facts.relay), &facts.wrong);
+  for (const Status& wrong : Check(facts.limiters.limiters)) AddOnce(wrong, &facts.wrong);
+  if (const TlsFiles& files = facts.relay.server.tls; !files.empty()) {
+    const auto certificate = TlsCertificate::Load(files);
+    AddOnce(certificate.status(), &facts.wrong);
+    if (certificate.ok()) facts.certificate_expires_at = certificate.value()->expires_at();
+  }
+  return facts;
+}
+
+std::string ValueIn(const SettingTable& table, const std::string& name) {
+  const auto row = std::ranges::find(table.rows(), name, &SettingRow::name);
+  return row == table.rows().end() ? "" : row->value;
+}
+
+// Names of the relay's settings with one value in the one environment and another in the other. Where flags may have
+// said something else nothing is known.
+std::vector<std::string> Differences(const Environment& ours, const Environment& theirs) {
+  static const std::set<std::string> kByFlag = {"DATA_DIR", "PORT", "LISTEN"};
+  struct Loaded {
+    RelayConfiguration relay;
+    ServedLimiterSettings limiters;
+    SettingTable table;
+  };
+  Loaded a;
+  Loaded b;
+  for (auto& [loaded, environment] : {std::pair(&a, &ours), std::pair(&b, &theirs)}) {
+    Declare(loaded->table, loaded->relay);
+    Declare(loaded->table, loaded->limiters);
+    if (!loaded->table.Load(*environment).ok()) return {};
+  }
+  std::vector<std::string> names;
+  for (const SettingRow& row : a.table.rows())
+    if (!kByFlag.contains(row.name) && row.value != ValueIn(b.table, row.name)) names.push_back("WEIR_" + row.name);
+  return names;
+}
+
+// Where the settings say that the events are.
+std::string DataDirOf(const GatherOptions& options) {
+  std::string data_dir = RelayConfiguration().data_dir;
+  SettingTable table;
+  table.Add("DATA_DIR", &data_dir, "");
+  (void)table.Load(options.environment);
+  return options.data_dir.empty() ? data_dir : options.data_dir;
+}
+
+class Gatherer {
+ public:
+  explicit Gatherer(GatherOptions options) : options_(std::move(options)) {}
+
+  Result<Facts> Run() {
+    facts_.now_seconds = ToSeconds(WallClock::System().Now().time_since_epoch());
+    if (Status found = FindProcess(); !found.ok()) return found;
+    facts_.settings = LookAtSettings(options_);
+    const StorageSettings& storage = facts_.settings.relay.storage;
+    if (IsEmbedded(storage)) {
+      facts_.rocksdb = LookAtRocksDb(EventsDirectory(), facts_.now_seconds, &facts_.unseen);
+    } else if (IsPostgres(storage.store)) {
+      facts_.postgres = LookAtPostgres(storage, &facts_.unseen);
+    }
+    FindInstances();
+    DecideWhoIsHere();
+    LookAtDirectories();
+    facts_.host = LookAtHost(options_.files, process_ > 0 ? std::to_string(process_) : "self");
+    ResolveTarget();
+    return std::move(facts_);
+  }
+
+ private:
+  std::string EventsDirectory() const { return DataDirOf(options_) + "/events"; }
+
+  // The relay's, whose environment --as-running puts in the place of this one.
+  Status FindProcess() {
+    const std::optional<LockHolder> holder = HolderOf(EventsDirectory());
+    if (holder && HasLockOpen(holder->process, EventsDirectory())) process_ = holder->process;
+    if (process_ == 0) {
+      if (!options_.as_running) return {};
+      return Status::Error("--as-running: no relay runs on " + AsText(DataDirOf(options_)) +
+                           ", or this user may not look at its process; name its directory with --data-dir, and run "
+                           "this as its user or as root");
+    }
+    facts_.process = {.process = process_, .swapped_bytes = SwappedBytes(options_.files, process_)};
+    Result<Environment> theirs = EnvironmentOf(options_.files, process_);
+    if (!theirs.ok()) return options_.as_running ? theirs.status() : Status();
+    if (options_.as_running) {
+      options_.data_dir = DataDirOf(options_);
+      options_.environment = std::move(theirs).value();
+    } else {
+      facts_.process->other_settings = Differences(options_.environment, theirs.value());
+    }
+    return {};
+  }
+
+  void FindInstances() {
+    if (!options_.url.empty()) return Ask(options_.url, false);
+    if (facts_.rocksdb && facts_.rocksdb->holder && !facts_.rocksdb->holder->address.empty())
+      Ask(facts_.rocksdb->holder->address, true);
+    const uint64_t port = facts_.settings.relay.server.port;
+    TryPort(port, true);
+    // Unset, the default is another one for a gate.
+    if (port == ServerSettings().port) TryPort(kGatePort, false);
+  }
+
+  void TryPort(uint64_t port, bool is_ours) {
+    const ServerSettings& server = facts_.settings.relay.server;
+    const std::string address = HostAndPort(server.listen, static_cast<uint16_t>(port));
+    const std::string url = (server.tls.empty() ? "http://" : "https://") + address;
+    const bool known = std::ranges::any_of(facts_.instances, [&](const auto& i) { return i.url.ends_with(address); });
+    if (port == 0 || known) return;
+    InstanceFacts found = AskInstance(Question(url, true));
+    if (found.problem.empty()) {
+      facts_.instances.push_back(std::move(found));
+    } else if (is_ours && !found.nobody_listens && !facts_.relay_runs()) {
+      facts_.stranger = address;
+    }
+  }
+
+  void Ask(const std::string& url, bool is_local) { facts_.instances.push_back(AskInstance(Question(url, is_local))); }
+
+  InstanceQuestion Question(const std::string& url, bool is_local) const {
+    return {.url = url, .is_local = is_local, .token = [this, url]() -> Result<std::string> {
+              const std::string& token = facts_.settings.limiters.admin.admin_token;
+              if (!token.empty()) return token;
+              return FindAdminTokenFor(url, facts_.settings.relay.data_dir);
+            }};
+  }
+
+  // A gate alone needs no data directory; a relay makes one.
+  void DecideWhoIsHere() {
+    std::error_code error;
+    const bool has_gate = std::ranges::any_of(
+        facts_.instances, [](const InstanceFacts& i) { return i.problem.empty() && !i.is_relay(); });
+    facts_.has_relay = facts_.postgres || !has_gate || LocalRelay(facts_) != nullptr ||
+                       std::filesystem::exists(facts_.settings.relay.data_dir, error);
+    if (!facts_.has_relay) facts_.rocksdb.reset();
+  }
+
+  void LookAtDirectories() {
+    const RelayConfiguration& relay = facts_.settings.relay;
+    if (facts_.has_relay) {
+      const bool synced = IsEmbedded(relay.storage) && relay.storage.rocksdb.sync == SyncMode::kBatch;
+      DirectoryFacts events = LookAtDirectory(
+          relay.data_dir, IsEmbedded(relay.storage) ? "the events" : "the relay's token", synced, &facts_.unseen);
+      events.is_private = IsEmbedded(relay.storage);
+      facts_.directories.push_back(std::move(events));
+    }
+    const std::string& quotas = facts_.settings.limiters.limiters.quota.store.store;
+    for (const std::string kind : {"sqlite:", "yaml:"}) {
+      if (!quotas.starts_with(kind)) continue;
+      const std::filesystem::path directory = std::filesystem::path(quotas.substr(kind.size())).parent_path();
+      facts_.directories.push_back(LookAtDirectory(directory.empty() ? "." : directory.string(), "the quotas",
+                                                   kind == "sqlite:", &facts_.unseen));
+    }
+  }
+
+  void ResolveTarget() {
+    const MemoryTargetSettings& memory = facts_.settings.relay.storage.memory;
+    const InstanceFacts* relay = LocalRelay(facts_);
+    // 0 was a share of what was free when it started.
+    if (memory.target_memory_mb == 0 && relay != nullptr) {
+      facts_.settings.memory_target_bytes = static_cast<uint64_t>(relay->metrics.Get("weir_memory_target_bytes"));
+      return;
+    }
+    const MemoryProbe probe({.proc = options_.files.proc,
+                             .cgroup = options_.files.cgroup,
+                             .process = process_ > 0 ? std::to_string(process_) : "self"});
+    const Result<uint64_t> target = ResolveMemoryTarget(memory, probe);
+    if (target.ok()) facts_.settings.memory_target_bytes = target.value();
+  }
+
+  GatherOptions options_;
+  Facts facts_;
+  int process_ = 0;  // the relay's; 0: none that is known
+};
+
+}  // namespace
+
+Result<Facts> Gather(GatherOptions options) { return Gatherer(std::move(options)).Run(); }
+
+}  // namespace weir

@@ -1,0 +1,347 @@
+#include <array>
+
+#include "config/text/in_words.h"
+#include "relay/doctor/check_words.h"
+#include "relay/process/version.h"
+
+namespace weir {
+namespace {
+
+using Find = std::optional<Finding> (*)(const Facts& facts, const InstanceFacts& instance);
+
+// Of the instances that answered.
+std::optional<Finding> OfEach(const Facts& facts, Find find) {
+  return WorstOf(facts.instances, [&](const InstanceFacts& instance) -> std::optional<Finding> {
+    return instance.problem.empty() ? find(facts, instance) : std::nullopt;
+  });
+}
+
+std::string Since(const Facts& facts, const Scrape& metrics) {
+  const std::optional<double> start = metrics.Find("process_start_time_seconds");
+  return start ? " since it started " + InWords(FromSeconds(facts.now_seconds - *start)) + " ago" : "";
+}
+
+std::optional<Finding> Silent(const Facts& facts) {
+  return WorstOf(facts.instances, [](const InstanceFacts& instance) -> std::optional<Finding> {
+    if (instance.problem.empty()) return std::nullopt;
+    return Finding{.severity = Severity::kBroken,
+                   .saw = instance.url + " does not answer: " + instance.problem + ".",
+                   .why = instance.is_local ? "A relay holds the data directory there; clients get no answer either."
+                                            : "Nothing is known of it.",
+                   .act = instance.is_local ? "If it is just starting or stopping, ask again. Else see its log; "
+                                              "SIGUSR1 makes it write there how it is."
+                                            : "See that it runs, and that the address is right."};
+  });
+}
+
+std::optional<Finding> PortTaken(const Facts& facts) {
+  if (facts.stranger.empty()) return std::nullopt;
+  return Finding{.severity = Severity::kBroken,
+                 .saw = "Something that is not weir answers at " + facts.stranger + ".",
+                 .why = "A relay or gate with these settings cannot listen there.",
+                 .act = "See who it is; stop it, or set WEIR_PORT.",
+                 .commands = {"ss -ltnp"}};
+}
+
+std::optional<Finding> NotReady(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    if (i.ready || i.metrics.Get("weir_throttle_emergency") > 0) return std::nullopt;
+    return Finding{.severity = Severity::kBroken,
+                   .saw = i.url + "/readyz says: " + i.ready_text,
+                   .why = "It does not do its work now.",
+                   .act = "Do what the sentence asks for; /readyz says when it is well again."};
+  });
+}
+
+std::optional<Finding> Emergency(const Facts& facts) {
+  return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
+    if (i.metrics.Get("weir_throttle_emergency") <= 0) return std::nullopt;
+    const auto target = i.metrics.Find("weir_memory_target_bytes");
+    const auto used = i.metrics.Find("weir_memory_used_bytes");
+    const uint64_t mib = AsCount(target.value_or(static_cast<double>(f.settings.memory_target_bytes))) >> 20;
+    return Finding{.severity = Severity::kBroken,
+                   .saw = i.url + " is in an emergency of memory" +
+                          (target && used ? ": " + Mebibytes(AsCount(*used)) + " of a target of " +
+                                                Mebibytes(AsCount(*target)) + " are used"
+                                          : "") +
+                          ".",
+                   .why =
+                       "Imports are held, large requests are refused, and the clients that hold most lose their "
+                       "connections.",
+                   .act =
+                       "Its log has a page on who holds what. If it comes often, give it more memory, or let one "
+                       "address hold less (WEIR_MAX_ADDRESS_MB).",
+                   .commands = {"WEIR_RATE_LIMIT_TARGET_MEMORY_MB=" + std::to_string(mib + mib / 2)}};
+  });
+}
+
+std::optional<Finding> SensorLost(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    if (i.metrics.Get("weir_throttle_sensor_lost") <= 0) return std::nullopt;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = "The throttle of " + i.url + " has lost its sensor.",
+                   .why =
+                       "It cannot see how the engine is, and does what WEIR_RATE_LIMIT_SENSOR_LOSS says, on what it "
+                       "knew last.",
+                   .act =
+                       "SIGUSR1 makes it write to its log why. Of a PostgreSQL: see that it answers, and that the "
+                       "role is in pg_monitor."};
+  });
+}
+
+std::optional<Finding> WritesFailed(const Facts& facts) {
+  return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
+    const uint64_t failed = AsCount(i.metrics.Get("weir_commit_failed_events_total"));
+    if (failed == 0 || !i.ready) return std::nullopt;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = Count(failed, "event") + " could not be written" + Since(f, i.metrics) + ".",
+                   .why = "Their senders were told so, and may not have tried again.",
+                   .act = "The log says why, with \"events cannot be stored\"."};
+  });
+}
+
+std::optional<Finding> EngineBraked(const Facts& facts) {
+  return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
+    const uint64_t escapes = AsCount(i.metrics.Get("weir_throttle_escapes_total"));
+    if (escapes == 0 || !i.metrics.Find("weir_rocksdb_l0_files")) return std::nullopt;
+    const double hours = (f.now_seconds - i.metrics.Get("process_start_time_seconds")) / 3600;
+    return Finding{.severity = static_cast<double>(escapes) > hours ? Severity::kWarning : Severity::kAdvice,
+                   .saw = "RocksDB braked by itself " + Count(escapes, "time") + Since(f, i.metrics) +
+                          ", although the throttle is there to brake before.",
+                   .why = "Each time everybody waits, for seconds.",
+                   .act =
+                       "Leave it more room: import at a lower level, clients too if that is not enough. A faster "
+                       "disk moves the level itself.",
+                   .commands = {"WEIR_IMPORT_SETPOINT=0.6", "WEIR_RATE_LIMIT_SETPOINT=0.75"}};
+  });
+}
+
+// What helps, by the signal that limits.
+struct Remedy {
+  std::string_view signal;
+  const char* act;
+};
+constexpr std::array<Remedy, 7> kRemedies = {{
+    {"memtables", "The disk takes less than comes: see sync-slow and disk-pressure, else a faster disk."},
+    {"l0", "Compaction is behind: it needs a faster disk, or a core more."},
+    {"debt", "Compaction is behind: it needs a faster disk, or a core more."},
+    {"memory", "It needs more memory: WEIR_RATE_LIMIT_TARGET_MEMORY_MB."},
+    {"own", "Clients make it hold much: WEIR_MAX_ADDRESS_MB lower, or WEIR_RATE_LIMIT_OWN_BUDGET_MB higher."},
+    {"wal", "The checkpoints of PostgreSQL are behind: a faster disk there, or a larger max_wal_size."},
+    {"replica", "A standby is behind: see what slows it."},
+}};
+
+std::optional<Finding> ClientsHeld(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    if (i.metrics.Find("weir_throttle_open{class=\"interactive\"}").value_or(1) > 0) return std::nullopt;
+    const std::string signal = i.metrics.Label("weir_throttle_limiting", "signal", "class=\"interactive\"");
+    const auto remedy = std::ranges::find(kRemedies, signal, &Remedy::signal);
+    if (remedy == kRemedies.end()) return std::nullopt;  // the sensor is lost, or there is an emergency
+    return Finding{
+        .severity = Severity::kAdvice,
+        .saw = "Clients' writes are held to " +
+               ReadableBytes(AsCount(i.metrics.Get("weir_throttle_limit_bytes_per_second{class=\"interactive\"}"))) +
+               "/s by the signal " + signal + ", whose level is " +
+               Percent(i.metrics.Get("weir_throttle_level{class=\"interactive\"}")) + " of where the engine brakes.",
+        .why = "They wait, or are answered rate-limited:, so that reads stay fast.",
+        .act = remedy->act};
+  });
+}
+
+std::optional<Finding> ClientsRefused(const Facts& facts) {
+  return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
+    const double refused = i.metrics.Get("weir_refusals_total{prefix=\"rate-limited\"}");
+    const double asked = i.metrics.Get("nostr_client_messages_total{verb=\"EVENT\"}") +
+                         i.metrics.Get("nostr_client_messages_total{verb=\"REQ\"}") +
+                         i.metrics.Get("nostr_client_messages_total{verb=\"COUNT\"}");
+    if (refused < 100 || refused < 0.01 * asked) return std::nullopt;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = Count(AsCount(refused), "answer") + " to " + Count(AsCount(asked), "request") +
+                          " of clients were rate-limited:" + Since(f, i.metrics) + ".",
+                   .why = "Many clients do not try again.",
+                   .act =
+                       "See what limits (weir_throttle_limiting at /metrics), or whether single addresses ask too "
+                       "much: the page that SIGUSR1 writes to the log has both."};
+  });
+}
+
+std::optional<Finding> ConnectionsRefused(const Facts& facts) {
+  return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
+    const uint64_t refused = AsCount(i.metrics.Get("weir_sockets_refused_total{reason=\"connections\"}"));
+    if (refused == 0) return std::nullopt;
+    const uint64_t most = f.settings.relay.server.max_connections;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = Count(refused, "connection") + " were turned away" + Since(f, i.metrics) +
+                          ", for there were " + "as many as may be (WEIR_MAX_CONNECTIONS, here " +
+                          std::to_string(most) + ").",
+                   .why = "Clients could not connect.",
+                   .act = "Allow more, if memory suffices: an idle one holds some 6 KB, with TLS 23 KB.",
+                   .commands = {"WEIR_MAX_CONNECTIONS=" + std::to_string(2 * most)}};
+  });
+}
+
+std::optional<Finding> AddressFull(const Facts& facts) {
+  return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
+    const double refused = i.metrics.Get("weir_sockets_refused_total{reason=\"connections_per_address\"}");
+    const double accepted = i.metrics.Get("weir_sockets_accepted_total");
+    if (refused < 10 || refused < 0.05 * accepted) return std::nullopt;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = Count(AsCount(refused), "connection") + " of " + ShortNumber(AsCount(accepted)) +
+                          " were turned away" + Since(f, i.metrics) +
+                          ", because their address had as many as one may (WEIR_MAX_CONNECTIONS_PER_ADDRESS, here " +
+                          std::to_string(f.settings.relay.server.max_connections_per_address) + ").",
+                   .why = "It is one client that asks too much; or a proxy whose clients all count as one.",
+                   .act = "Behind a proxy say whose X-Forwarded-For is believed:",
+                   .commands = {"WEIR_TRUSTED_PROXIES=127.0.0.1,::1"}};
+  });
+}
+
+std::optional<Finding> FilesFull(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    const double open = i.metrics.Get("process_open_fds");
+    const double most = i.metrics.Get("process_max_fds");
+    if (most <= 0 || open < 0.8 * most) return std::nullopt;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = i.url + " has " + ShortNumber(AsCount(open)) + " files and connections open, of " +
+                          ShortNumber(AsCount(most)) + " that it may.",
+                   .why = "Connections beyond it wait in the kernel, unanswered.",
+                   .act = "Raise the limit in the unit of systemd, or in the shell that starts it.",
+                   .commands = {"LimitNOFILE=" + std::to_string(AsCount(2 * most))}};
+  });
+}
+
+std::optional<Finding> SiblingsDeaf(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    const bool reads = i.metrics.Find("weir_siblings_reads").value_or(1) > 0;
+    if (reads && i.metrics.Find("weir_siblings_bus_up").value_or(1) > 0) return std::nullopt;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = i.url + (reads ? " does not reach the other relays by the bus (WEIR_BUS)."
+                                         : " cannot read what the other relays save."),
+                   .why = reads
+                              ? "Ephemeral events stay where they came in, and stored ones come a quarter of a second "
+                                "later."
+                              : "Its subscribers miss events until it can; then they get them.",
+                   .act = "See that the database, or the Redis of the bus, answers; it tries again by itself."};
+  });
+}
+
+std::optional<Finding> QuotaStoreIll(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    const bool away = i.metrics.Get("weir_quota_store_breaker") > 1;
+    const bool problem = i.metrics.Get("weir_quota_store_problem") > 0;
+    if (!away && !problem && i.metrics.Get("weir_quota_store_warning") <= 0) return std::nullopt;
+    return Finding{.severity = away ? Severity::kBroken : Severity::kWarning,
+                   .saw = "The store of the quotas at " + i.url +
+                          (away      ? " does not answer"
+                           : problem ? " has a problem"
+                                     : " is not set up as it should be") +
+                          (i.health_text.empty() ? "." : ": " + i.health_text),
+                   .why = away ? "Decisions are made as WEIR_QUOTA_WHEN_STORE_AWAY says: refused, or not counted."
+                               : "Counts may be lost, or not be those of all.",
+                   .act =
+                       "See that the store runs and is reached (WEIR_QUOTA_STORE); an administrator reads what is "
+                       "wrong with it:",
+                   .commands = {"curl -H \"Authorization: Bearer $WEIR_ADMIN_TOKEN\" " + i.url + "/v1/health"}};
+  });
+}
+
+std::optional<Finding> KeyedStoreAway(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    if (i.metrics.Find("weir_keyed_store_up").value_or(1) > 0) return std::nullopt;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = "The store of the windows of keys (WEIR_KEYED_STORE) does not answer " + i.url + ".",
+                   .why = "Each process counts by itself, or requests are refused (WEIR_KEYED_WHEN_STORE_AWAY).",
+                   .act = "See that this Redis runs and is reached; it is asked again by itself."};
+  });
+}
+
+std::optional<Finding> ConfigNotTaken(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    std::string limiters;
+    for (const char* limiter : {"quota", "keyed", "queued", "ratelimit"})
+      if (i.metrics.Find("weir_" + std::string(limiter) + "_config_good").value_or(1) <= 0)
+        limiters.append(limiters.empty() ? "" : ", ").append(limiter);
+    if (limiters.empty()) return std::nullopt;
+    return Finding{.severity = Severity::kWarning,
+                   .saw = i.url + " goes on with an older configuration than its file has: " + limiters + ".",
+                   .why = "What was changed does not hold, and the next start would fail.",
+                   .act = "Its log says what is wrong, with file:line:column; mended, it is taken by itself."};
+  });
+}
+
+std::optional<Finding> QuotaNamesFull(const Facts& facts) {
+  return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
+    const uint64_t dropped = AsCount(i.metrics.Get("weir_quota_dropped_entries_total"));
+    if (dropped == 0) return std::nullopt;
+    return Finding{
+        .severity = Severity::kWarning,
+        .saw = "What " + Count(dropped, "call") + " used is not counted" + Since(f, i.metrics) +
+               ", for want of room for names.",
+        .why = "Limits of users, keys or models let through more than they say.",
+        .act = "Make room, if memory suffices:",
+        .commands = {
+            "WEIR_QUOTA_MAX_MODELS=" + std::to_string(2 * f.settings.limiters.limiters.quota.store.max_models),
+            "WEIR_QUOTA_MAX_TIER_KEYS=" + std::to_string(2 * f.settings.limiters.limiters.quota.store.max_tier_keys)}};
+  });
+}
+
+std::optional<Finding> ServedCertificate(const Facts& facts) {
+  return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
+    const std::optional<double> expires = i.metrics.Find("weir_tls_certificate_expiry_seconds");
+    if (!expires || *expires - f.now_seconds > 14 * 86400) return std::nullopt;
+    // The file's own check says the rest.
+    if (f.settings.certificate_expires_at && static_cast<double>(*f.settings.certificate_expires_at) <= *expires)
+      return std::nullopt;
+    const double left = *expires - f.now_seconds;
+    return Finding{.severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
+                   .saw = "The certificate that " + i.url + " shows " +
+                          (left <= 0 ? "expired " + InWords(FromSeconds(-left)) + " ago."
+                                     : "expires in " + InWords(FromSeconds(left)) + "."),
+                   .why = "Clients refuse to connect once it has.",
+                   .act =
+                       "Renew it; where the file is newer than what is shown, the log says why it was not taken, and "
+                       "SIGHUP makes it look again."};
+  });
+}
+
+std::optional<Finding> OtherVersion(const Facts& facts) {
+  return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
+    const std::string version = i.metrics.Label("weir_build_info", "version");
+    if (version.empty() || version == Version()) return std::nullopt;
+    return Finding{.severity = Severity::kAdvice,
+                   .saw = i.url + " runs weir " + version + "; this program is " + std::string(Version()) + ".",
+                   .why =
+                       "One that was installed is not used before a restart, and this one may judge what that one "
+                       "does not have.",
+                   .act = "Restart it; or ask with the program that it runs."};
+  });
+}
+
+}  // namespace
+
+std::span<const DoctorCheck> InstanceChecks() {
+  static constexpr std::array<DoctorCheck, 19> kChecks = {{
+      {"instance-silent", Silent},
+      {"port-taken", PortTaken},
+      {"not-ready", NotReady},
+      {"emergency", Emergency},
+      {"sensor-lost", SensorLost},
+      {"writes-failed", WritesFailed},
+      {"engine-braked", EngineBraked},
+      {"clients-held", ClientsHeld},
+      {"clients-refused", ClientsRefused},
+      {"connections-refused", ConnectionsRefused},
+      {"address-full", AddressFull},
+      {"files-full", FilesFull},
+      {"siblings-deaf", SiblingsDeaf},
+      {"quota-store", QuotaStoreIll},
+      {"keyed-store", KeyedStoreAway},
+      {"config-not-taken", ConfigNotTaken},
+      {"quota-names-full", QuotaNamesFull},
+      {"served-certificate-expires", ServedCertificate},
+      {"other-version", OtherVersion},
+  }};
+  return kChecks;
+}
+
+}  // namespace weir

@@ -1,0 +1,192 @@
+#include <array>
+#include <cmath>
+
+#include "config/text/in_words.h"
+#include "relay/doctor/check_words.h"
+
+namespace weir {
+namespace {
+
+// Beside those that read: one each to save, to read the others' news, to notify, and for the throttle.
+constexpr uint64_t kConnectionsBeside = 4;
+
+// Where it was reached: before that nothing is known.
+const PostgresFacts* Reached(const Facts& facts) {
+  return facts.postgres && facts.postgres->reached.ok() ? &*facts.postgres : nullptr;
+}
+
+bool WaitsForStandbys(const PostgresFacts& p) {
+  return p.names_standbys && p.synchronous_commit != "off" && p.synchronous_commit != "local";
+}
+
+std::optional<Finding> Unreachable(const Facts& facts) {
+  if (!facts.postgres || facts.postgres->reached.ok()) return std::nullopt;
+  return Finding{.severity = Severity::kBroken,
+                 .saw = facts.postgres->name + ": " + facts.postgres->reached.message(),
+                 .why = "Without its database a relay stores nothing and serves nothing.",
+                 .act =
+                     "See that the server runs, that WEIR_STORE names it, and that pg_hba.conf lets this machine "
+                     "in (relay/SEVERAL.md)."};
+}
+
+std::optional<Finding> StandbyOnly(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || !p->is_standby) return std::nullopt;
+  return Finding{.severity = Severity::kBroken,
+                 .saw = p->name + " leads to a standby, to which nobody writes.",
+                 .why = "EVENTs are answered with an error.",
+                 .act =
+                     "Name the primary as well; weir takes the first host that can be written to. Or promote this "
+                     "one, if the primary is gone.",
+                 .commands = {"WEIR_STORE=postgres://user@host1,host2/database"}};
+}
+
+std::optional<Finding> TablesWrong(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->is_standby || p->tables.ok()) return std::nullopt;
+  return Finding{.severity = Severity::kBroken,
+                 .saw = p->name + ": " + p->tables.message(),
+                 .why = "The relay does not start with it.",
+                 .act = "Give the role " + p->role +
+                        " a database of its own, or a schema in which it may CREATE; "
+                        "tables of a newer weir need that weir."};
+}
+
+std::optional<Finding> NoMonitorRights(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->may_monitor) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "The role " + p->role + " is no member of pg_monitor.",
+                 .why = "The throttle cannot see what the server waits for, and counts its sensor as lost.",
+                 .act = "As a superuser of that server:",
+                 .commands = {"GRANT pg_monitor TO " + p->role + ";"}};
+}
+
+std::optional<Finding> StandbyMissing(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->is_standby || !p->may_monitor || !WaitsForStandbys(*p) || p->synchronous_standbys > 0)
+    return std::nullopt;
+  return Finding{.severity = Severity::kBroken,
+                 .saw = "synchronous_standby_names is set, and none of those standbys follows.",
+                 .why = "Every commit waits for one, and EVENTs are refused after WEIR_POSTGRES_TIMEOUT_MS.",
+                 .act = "Start a standby; until then, as a superuser, let commits go without:",
+                 .commands = {"ALTER SYSTEM SET synchronous_standby_names = '';", "SELECT pg_reload_conf();"}};
+}
+
+std::optional<Finding> StandbysAsynchronous(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->standbys == 0 || p->names_standbys) return std::nullopt;
+  return Finding{.severity = Severity::kAdvice,
+                 .saw = Count(p->standbys, "standby") + " follow" + (p->standbys == 1 ? "s" : "") +
+                        ", and synchronous_standby_names is empty.",
+                 .why = "If the primary is lost, so is what no standby had yet, though clients were told OK.",
+                 .act = "Unless that is meant, as a superuser:",
+                 .commands = {"ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)';", "SELECT pg_reload_conf();"}};
+}
+
+std::optional<Finding> StandbyBehind(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  const uint64_t budget = facts.settings.relay.storage.postgres_monitor.replica_budget_mb << 20;
+  if (p == nullptr || p->lag_bytes <= budget) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "The slowest standby has " + ReadableBytes(p->lag_bytes) + " to replay; " + Mebibytes(budget) +
+                        " are its budget (WEIR_RATE_LIMIT_POSTGRES_REPLICA_BUDGET_MB).",
+                 .why = "The throttle holds back imports and clients until it has caught up.",
+                 .act =
+                     "See whether its disk or the network is slower than the primary's, or a long query holds its "
+                     "replay.",
+                 .commands = {"SELECT application_name, state, replay_lag FROM pg_stat_replication;"}};
+}
+
+std::optional<Finding> CommitsNotOnDisk(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || (p->fsync && p->synchronous_commit != "off")) return std::nullopt;
+  const std::string setting = p->fsync ? "synchronous_commit" : "fsync";
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "PostgreSQL has " + setting + "=off.",
+                 .why = p->fsync ? "A crash of the server loses events that were acknowledged."
+                                 : "A crash of its machine loses acknowledged events, and may destroy the database.",
+                 .act = "As a superuser, unless that is meant:",
+                 .commands = {"ALTER SYSTEM SET " + setting + " = on;", "SELECT pg_reload_conf();"}};
+}
+
+std::optional<Finding> WalSmall(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->requested_checkpoints <= 10 || p->requested_checkpoints <= p->timed_checkpoints)
+    return std::nullopt;
+  const uint64_t gigabytes = std::max<uint64_t>(4, 2 * (p->max_wal_bytes >> 30));
+  return Finding{.severity = Severity::kAdvice,
+                 .saw = ShortNumber(p->requested_checkpoints) + " of " +
+                        ShortNumber(p->requested_checkpoints + p->timed_checkpoints) +
+                        " checkpoints came before their time; max_wal_size is " + ReadableBytes(p->max_wal_bytes) + ".",
+                 .why =
+                     "The log fills before a checkpoint is due: the throttle holds writes back for it, and pages are "
+                     "logged whole more often.",
+                 .act = "Where the server's disk has the room, as a superuser:",
+                 .commands = {"ALTER SYSTEM SET max_wal_size = '" + std::to_string(gigabytes) + "GB';",
+                              "SELECT pg_reload_conf();"}};
+}
+
+std::optional<Finding> FewConnections(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->max_connections == 0) return std::nullopt;
+  const uint64_t needed = facts.settings.relay.storage.postgres.connections + kConnectionsBeside;
+  const bool by_role = p->role_connections >= 0 && static_cast<uint64_t>(p->role_connections) < p->max_connections;
+  const uint64_t most = by_role ? static_cast<uint64_t>(p->role_connections) : p->max_connections;
+  const bool cannot = needed > most;
+  if (!cannot && 10 * p->connections < 9 * p->max_connections) return std::nullopt;
+  return Finding{.severity = cannot ? Severity::kBroken : Severity::kWarning,
+                 .saw = "A relay takes " + std::to_string(needed) + " connections (WEIR_POSTGRES_CONNECTIONS and " +
+                        std::to_string(kConnectionsBeside) + "); " + (by_role ? "the role" : "everybody") +
+                        " may have " + std::to_string(most) + ", and " + std::to_string(p->connections) +
+                        " of the server's " + std::to_string(p->max_connections) + " are taken.",
+                 .why = "Who gets none cannot read; a relay that starts may get none at all.",
+                 .act = "Allow more (it takes a restart of the server), or let each relay have fewer.",
+                 .commands = {"ALTER SYSTEM SET max_connections = " +
+                                  std::to_string(2 * std::max(p->max_connections, needed)) + ";",
+                              "WEIR_POSTGRES_CONNECTIONS=4"}};
+}
+
+std::optional<Finding> Far(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->round_trip.count() < 0.02) return std::nullopt;
+  return Finding{
+      .severity = Severity::kAdvice,
+      .saw = "PostgreSQL answers a question that costs nothing in " + Milliseconds(p->round_trip.count()) + ".",
+      .why = "To save is three such journeys, one after the other, and a page of a REQ is one.",
+      .act = "Let relay and database be near each other, or see why the server is slow."};
+}
+
+std::optional<Finding> ClocksDiffer(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || std::abs(p->clock_ahead_seconds) < 2) return std::nullopt;
+  const double by = std::abs(p->clock_ahead_seconds);
+  return Finding{.severity = by >= 60 ? Severity::kWarning : Severity::kAdvice,
+                 .saw = "The clock of PostgreSQL's machine is " + InWords(FromSeconds(by)) +
+                        (p->clock_ahead_seconds > 0 ? " ahead of" : " behind") + " this machine's.",
+                 .why = "Relays with different clocks judge the dates of events differently; one of them is wrong.",
+                 .act = "See which, and keep both by a service.",
+                 .commands = {"timedatectl"}};
+}
+
+}  // namespace
+
+std::span<const DoctorCheck> PostgresChecks() {
+  static constexpr std::array<DoctorCheck, 12> kChecks = {{
+      {"postgres-unreachable", Unreachable},
+      {"postgres-standby-only", StandbyOnly},
+      {"postgres-tables", TablesWrong},
+      {"postgres-rights", NoMonitorRights},
+      {"postgres-standby-missing", StandbyMissing},
+      {"postgres-standbys-asynchronous", StandbysAsynchronous},
+      {"postgres-standby-behind", StandbyBehind},
+      {"postgres-not-on-disk", CommitsNotOnDisk},
+      {"postgres-wal-small", WalSmall},
+      {"postgres-connections", FewConnections},
+      {"postgres-far", Far},
+      {"postgres-clock", ClocksDiffer},
+  }};
+  return kChecks;
+}
+
+}  // namespace weir

@@ -1,0 +1,70 @@
+#include <array>
+
+#include "config/text/in_words.h"
+#include "relay/doctor/check_words.h"
+
+namespace weir {
+namespace {
+
+std::string CheckCommandFor(const Facts& facts) { return "weir check --data-dir " + facts.settings.relay.data_dir; }
+
+std::optional<Finding> DatabaseWrong(const Facts& facts) {
+  if (!facts.rocksdb || facts.rocksdb->recognised.ok()) return std::nullopt;
+  return Finding{.severity = Severity::kBroken,
+                 .saw = facts.rocksdb->recognised.message() + ".",
+                 .why = "The relay does not start with it.",
+                 .act =
+                     "Where it is damaged, copy the directory before anything else, see how far that goes, and "
+                     "restore a backup (relay/OPERATING.md). Else name another directory, or install the weir that "
+                     "wrote it.",
+                 .commands = {CheckCommandFor(facts)}};
+}
+
+std::optional<Finding> DatabaseCorruption(const Facts& facts) {
+  if (!facts.rocksdb || facts.rocksdb->corruption.empty() || !facts.rocksdb->recognised.ok()) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "RocksDB's log, " + facts.rocksdb->path + "/LOG, has: " + facts.rocksdb->corruption,
+                 .why =
+                     "A part of a file did not read as it was written; events in it may be lost, and a compaction "
+                     "that meets it fails each time.",
+                 .act = "Check the database beside the relay, and the disk. A backup is the way back.",
+                 .commands = {CheckCommandFor(facts), "journalctl -k -p err"}};
+}
+
+std::optional<Finding> DatabaseLogLarge(const Facts& facts) {
+  if (!facts.rocksdb || facts.rocksdb->log_bytes < uint64_t{1} << 30) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "The write-ahead logs in " + facts.rocksdb->path + " have " +
+                        ReadableBytes(facts.rocksdb->log_bytes) + ".",
+                 .why =
+                     "A start reads all of them before it serves anybody. A flush may be failing: usually they have "
+                     "some 100 MB at most.",
+                 .act = "See what RocksDB says; a restart in order flushes.",
+                 .commands = {"tail " + facts.rocksdb->path + "/LOG"}};
+}
+
+std::optional<Finding> ClockWentBack(const Facts& facts) {
+  if (!facts.rocksdb || facts.rocksdb->future_seconds < 300) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "The newest file in " + facts.rocksdb->path + " is " +
+                        InWords(FromSeconds(facts.rocksdb->future_seconds)) + " ahead of this machine's clock.",
+                 .why =
+                     "The clock is wrong now, or was: events are judged by it, and new ones are refused as of the "
+                     "future, or taken as old.",
+                 .act = "Set the clock, and keep it by a service.",
+                 .commands = {"timedatectl"}};
+}
+
+}  // namespace
+
+std::span<const DoctorCheck> RocksDbChecks() {
+  static constexpr std::array<DoctorCheck, 4> kChecks = {{
+      {"database-wrong", DatabaseWrong},
+      {"database-corruption", DatabaseCorruption},
+      {"database-log-large", DatabaseLogLarge},
+      {"clock-went-back", ClockWentBack},
+  }};
+  return kChecks;
+}
+
+}  // namespace weir

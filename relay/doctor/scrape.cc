@@ -1,0 +1,63 @@
+#include "relay/doctor/scrape.h"
+
+#include <cmath>
+#include <cstdlib>
+
+namespace weir {
+namespace {
+
+// The part of a sample's name between its braces.
+std::string_view LabelsOf(std::string_view sample) {
+  const size_t begin = sample.find('{');
+  return begin == sample.npos || !sample.ends_with('}') ? std::string_view()
+                                                        : sample.substr(begin + 1, sample.size() - begin - 2);
+}
+
+bool HasName(std::string_view sample, std::string_view name) {
+  return sample.starts_with(name) && (sample.size() == name.size() || sample[name.size()] == '{');
+}
+
+}  // namespace
+
+Scrape::Scrape(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    // A value has no blank in it; labels may.
+    const size_t blank = line.rfind(' ');
+    if (line.starts_with('#') || blank == line.npos || blank == 0) continue;
+    const std::string value(line.substr(blank + 1));
+    char* end = nullptr;
+    const double number = std::strtod(value.c_str(), &end);
+    if (end != value.c_str() && *end == '\0' && std::isfinite(number))
+      samples_[std::string(line.substr(0, blank))] = number;
+  }
+}
+
+std::optional<double> Scrape::Find(std::string_view sample) const {
+  const auto found = samples_.find(sample);
+  if (found == samples_.end()) return std::nullopt;
+  return found->second;
+}
+
+double Scrape::Sum(std::string_view name, std::string_view label) const {
+  double sum = 0;
+  for (auto at = samples_.lower_bound(name); at != samples_.end() && at->first.starts_with(name); ++at)
+    if (HasName(at->first, name) && LabelsOf(at->first).find(label) != std::string_view::npos) sum += at->second;
+  return sum;
+}
+
+std::string Scrape::Label(std::string_view name, std::string_view label, std::string_view with) const {
+  const std::string begin = std::string(label) + "=\"";
+  for (auto at = samples_.lower_bound(name); at != samples_.end() && at->first.starts_with(name); ++at) {
+    const std::string_view labels = LabelsOf(at->first);
+    if (at->second <= 0 || !HasName(at->first, name) || labels.find(with) == labels.npos) continue;
+    const size_t found = labels.find(begin);
+    if (found == labels.npos) continue;
+    const std::string_view rest = labels.substr(found + begin.size());
+    return std::string(rest.substr(0, rest.find('"')));
+  }
+  return "";
+}
+
+}  // namespace weir

@@ -1,0 +1,121 @@
+#include <array>
+
+#include "config/text/in_words.h"
+#include "config/text/parse.h"
+#include "relay/doctor/check_words.h"
+#include "relay/protocol/identity.h"
+
+namespace weir {
+namespace {
+
+constexpr double kDay = 86400;
+
+std::optional<Finding> SettingsWrong(const Facts& facts) {
+  if (facts.settings.wrong.empty()) return std::nullopt;
+  std::string saw;
+  for (const Status& wrong : facts.settings.wrong) saw += (saw.empty() ? "" : "\n") + wrong.message();
+  return Finding{.severity = Severity::kBroken,
+                 .saw = std::move(saw),
+                 .why = "A relay or gate that needs them refuses to start, or goes on without what was changed.",
+                 .act = "Mend what is named, or take it out of the environment; `weir config` prints what may be."};
+}
+
+std::optional<Finding> SettingUnknown(const Facts& facts) {
+  if (facts.settings.unknown.empty()) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = Join(facts.settings.unknown, "\n"),
+                 .why = "What is misspelled has no effect: the default holds.",
+                 .act = "Correct the name, or take it out of the environment."};
+}
+
+std::optional<Finding> SettingsDiffer(const Facts& facts) {
+  if (!facts.process || facts.process->other_settings.empty()) return std::nullopt;
+  const std::string process = std::to_string(facts.process->process);
+  return Finding{.severity = Severity::kAdvice,
+                 .saw = "The relay that runs, process " + process + ", was started with another value of " +
+                        Join(facts.process->other_settings, ", ") + " than this environment has.",
+                 .why = "What is said here of settings is about this environment, and not about that relay.",
+                 .act = "Restart the relay if these are to hold; or ask about those that it has:",
+                 .commands = {"weir doctor --as-running"}};
+}
+
+std::optional<Finding> SyncOff(const Facts& facts) {
+  const StorageSettings& storage = facts.settings.relay.storage;
+  if (!facts.has_relay || !IsEmbedded(storage) || storage.rocksdb.sync == SyncMode::kBatch) return std::nullopt;
+  const bool off = storage.rocksdb.sync == SyncMode::kOff;
+  return Finding{
+      .severity = Severity::kAdvice,
+      .saw = std::string("WEIR_DB_SYNC=") + (off ? "off" : "interval") + ": an OK is sent before the event " +
+             "is on disk" +
+             (off ? "." : ", up to " + std::to_string(storage.rocksdb.sync_interval.count()) + " ms before."),
+      .why = "A power cut loses events that were acknowledged.",
+      .act = "Unless that is meant:",
+      .commands = {"WEIR_DB_SYNC=batch"}};
+}
+
+std::optional<Finding> ThrottleOff(const Facts& facts) {
+  if (!facts.has_relay || facts.settings.relay.storage.limiter.enabled) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "WEIR_RATE_LIMIT_ENABLED=false: nothing is throttled.",
+                 .why = "Under load the engine brakes by itself, and then everybody waits, for seconds.",
+                 .act = "Let weir do it before:",
+                 .commands = {"WEIR_RATE_LIMIT_ENABLED=true"}};
+}
+
+std::optional<Finding> RelayUrlMissing(const Facts& facts) {
+  const RelayConfiguration& c = facts.settings.relay;
+  if (!facts.has_relay || !c.relay.auth || !c.relay.url.empty() || IsNearby(c.server.listen)) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "WEIR_RELAY_URL is not set, and the relay listens on " + c.server.listen + ".",
+                 .why =
+                     "Clients that come by a public name cannot AUTH, so they get no direct messages; nor do "
+                     "requests to vanish count that name the relay.",
+                 .act = "Say the address that clients know:",
+                 .commands = {"WEIR_RELAY_URL=wss://relay.example"}};
+}
+
+// Who listens here alone and has a public name stands behind a proxy.
+std::optional<Finding> ProxyNotTrusted(const Facts& facts) {
+  const RelayConfiguration& c = facts.settings.relay;
+  if (!facts.has_relay || !c.server.trusted_proxies.empty()) return std::nullopt;
+  if (c.relay.url.empty() || IsNearby(HostOf(c.relay.url)) || !IsNearby(c.server.listen)) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "WEIR_RELAY_URL is public and WEIR_LISTEN=" + c.server.listen +
+                        " is not, so a proxy stands before it; WEIR_TRUSTED_PROXIES is not set.",
+                 .why = "All clients count as one address: they share its limits, " +
+                        std::to_string(c.server.max_connections_per_address) +
+                        " connections and a place in every queue.",
+                 .act = "Believe the proxy who the client is, if it sets X-Forwarded-For, as nginx and Caddy do:",
+                 .commands = {"WEIR_TRUSTED_PROXIES=127.0.0.1,::1"}};
+}
+
+std::optional<Finding> CertificateExpires(const Facts& facts) {
+  if (!facts.settings.certificate_expires_at) return std::nullopt;
+  const double left = static_cast<double>(*facts.settings.certificate_expires_at) - facts.now_seconds;
+  if (left > 14 * kDay) return std::nullopt;
+  const std::string& file = facts.settings.relay.server.tls.certificate;
+  return Finding{.severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
+                 .saw = "The certificate in " + file +
+                        (left <= 0 ? " expired " + InWords(FromSeconds(-left)) + " ago."
+                                   : " expires in " + InWords(FromSeconds(left)) + "."),
+                 .why = "Clients refuse to connect once it has.",
+                 .act = "Renew it. Relay and gate read the new one by themselves, without a restart."};
+}
+
+}  // namespace
+
+std::span<const DoctorCheck> SettingsChecks() {
+  static constexpr std::array<DoctorCheck, 8> kChecks = {{
+      {"settings-wrong", SettingsWrong},
+      {"setting-unknown", SettingUnknown},
+      {"settings-differ", SettingsDiffer},
+      {"sync-off", SyncOff},
+      {"throttle-off", ThrottleOff},
+      {"relay-url-missing", RelayUrlMissing},
+      {"proxy-not-trusted", ProxyNotTrusted},
+      {"certificate-expires", CertificateExpires},
+  }};
+  return kChecks;
+}
+
+}  // namespace weir
