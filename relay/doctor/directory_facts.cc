@@ -69,12 +69,17 @@ std::optional<SyncFacts> MeasureSyncs(int file) {
 // It, or the nearest above that there is.
 fs::path Existing(const std::string& path) {
   std::error_code error;
-  fs::path existing = fs::absolute(path, error);
+  fs::path existing = fs::absolute(path, error).lexically_normal();
   while (!fs::exists(existing, error) && existing.has_relative_path()) existing = existing.parent_path();
   return existing;
 }
 
 }  // namespace
+
+std::string WhyUnseen(int error) {
+  return ": " + std::string(std::strerror(error)) +
+         (error == EACCES ? "; run this as the user of the relay, or as root" : "");
+}
 
 DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds, bool measure,
                                std::vector<std::string>* unseen) {
@@ -85,7 +90,7 @@ DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds
   const std::string existing = Existing(path).string();
   struct statvfs disk {};
   if (statvfs(existing.c_str(), &disk) != 0) {
-    unseen->push_back("the disk of " + AsText(path) + ": " + std::strerror(errno));
+    unseen->push_back("the disk of " + AsText(path) + WhyUnseen(errno));
     return facts;
   }
   facts.bytes = uint64_t{disk.f_blocks} * disk.f_frsize;
@@ -97,8 +102,7 @@ DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds
   if (!measure || facts.read_only) return facts;
   const int file = OpenNameless(existing);
   if (file < 0) {
-    unseen->push_back("how long an fsync takes in " + AsText(existing) + ": " + std::strerror(errno) +
-                      (errno == EACCES ? "; run this as the user of the relay, or as root" : ""));
+    unseen->push_back("how long an fsync takes in " + AsText(existing) + WhyUnseen(errno));
     return facts;
   }
   facts.syncs = MeasureSyncs(file);

@@ -8,6 +8,9 @@
 
 namespace weir {
 
+// What stands behind the name of something that could not be looked at: ": Permission denied; run this as …".
+std::string WhyUnseen(int error);
+
 // `holds`: what is kept there, in words. Where it does not exist, the disk is that of the nearest directory above,
 // where it would be made. `measure`: how long an fsync takes, by a file of some 100 KB that has no name; for two
 // seconds at most. What could not be looked at is added to `unseen`.

@@ -127,6 +127,7 @@ struct InstanceFacts {
   bool is_local = false;  // of this machine
   std::string problem;    // why it could not be asked; empty: it was
   bool nobody_listens = false;
+  bool is_stranger = false;  // something answered that is no weir
   bool is_weir = false;
   Scrape metrics;
   bool ready = true;
@@ -150,7 +151,8 @@ struct Facts {
 
   // Whether a relay is or may be on this machine: else it has a gate alone.
   bool has_relay = true;
-  bool relay_runs() const { return rocksdb && rocksdb->holder.has_value(); }
+  // True also where this user may not see whether.
+  bool relay_may_run() const { return !postgres && (!rocksdb || rocksdb->holder.has_value()); }
 };
 
 // Of the instances on this machine the relay's: where what it counts is to be set against what the machine has.

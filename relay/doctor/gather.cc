@@ -1,6 +1,9 @@
 #include "relay/doctor/gather.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -29,7 +32,14 @@ void AddOnce(const Status& status, std::vector<Status>* all) {
   if (!status.ok() && std::ranges::none_of(*all, same)) all->push_back(status);
 }
 
-SettingsFacts LookAtSettings(const GatherOptions& options) {
+// A file that only the relay's user may read is no fault of the settings.
+bool MayRead(const std::string& path, std::vector<std::string>* unseen) {
+  if (path.empty() || access(path.c_str(), R_OK) == 0 || errno != EACCES) return true;
+  unseen->push_back(AsText(path) + WhyUnseen(EACCES));
+  return false;
+}
+
+SettingsFacts LookAtSettings(const GatherOptions& options, std::vector<std::string>* unseen) {
   SettingsFacts facts;
   SettingTable table;
   Declare(table, facts);
@@ -40,8 +50,12 @@ SettingsFacts LookAtSettings(const GatherOptions& options) {
   facts.set = static_cast<size_t>(
       std::ranges::count_if(table.rows(), [](const SettingRow& row) { return row.source != "default"; }));
   AddOnce(Check(facts.relay), &facts.wrong);
-  for (const Status& wrong : Check(facts.limiters.limiters)) AddOnce(wrong, &facts.wrong);
-  if (const TlsFiles& files = facts.relay.server.tls; !files.empty()) {
+  ServedLimiterSettings readable = facts.limiters.limiters;
+  for (std::string* file : {&readable.quota.config_file, &readable.envoy.rules_directory})
+    if (!MayRead(*file, unseen)) file->clear();
+  for (const Status& wrong : Check(readable)) AddOnce(wrong, &facts.wrong);
+  const TlsFiles& files = facts.relay.server.tls;
+  if (!files.empty() && MayRead(files.certificate, unseen) && MayRead(files.key, unseen)) {
     const auto certificate = TlsCertificate::Load(files);
     AddOnce(certificate.status(), &facts.wrong);
     if (certificate.ok()) facts.certificate_expires_at = certificate.value()->expires_at();
@@ -92,7 +106,7 @@ class Gatherer {
   Result<Facts> Run() {
     facts_.now_seconds = ToSeconds(WallClock::System().Now().time_since_epoch());
     if (Status found = FindProcess(); !found.ok()) return found;
-    facts_.settings = LookAtSettings(options_);
+    facts_.settings = LookAtSettings(options_, &facts_.unseen);
     const StorageSettings& storage = facts_.settings.relay.storage;
     if (IsEmbedded(storage)) {
       facts_.rocksdb = LookAtRocksDb(EventsDirectory(), facts_.now_seconds, &facts_.unseen);
@@ -102,7 +116,9 @@ class Gatherer {
     FindInstances();
     DecideWhoIsHere();
     LookAtDirectories();
-    facts_.host = LookAtHost(options_.files, process_ > 0 ? std::to_string(process_) : "self");
+    facts_.host = LookAtHost(options_.files, CgroupsOf());
+    const bool something_runs = !facts_.instances.empty() || facts_.relay_may_run();
+    if (process_ == 0 && something_runs && !IsRootOfCgroups(options_.files)) ForgetCgroup();
     ResolveTarget();
     return std::move(facts_);
   }
@@ -132,10 +148,11 @@ class Gatherer {
     return {};
   }
 
+  bool HasHolder() const { return facts_.rocksdb && facts_.rocksdb->holder; }
+
   void FindInstances() {
     if (!options_.url.empty()) return Ask(options_.url, false);
-    if (facts_.rocksdb && facts_.rocksdb->holder && !facts_.rocksdb->holder->address.empty())
-      Ask(facts_.rocksdb->holder->address, true);
+    if (HasHolder() && !facts_.rocksdb->holder->address.empty()) Ask(facts_.rocksdb->holder->address, true);
     const uint64_t port = facts_.settings.relay.server.port;
     TryPort(port, true);
     // Unset, the default is another one for a gate.
@@ -149,11 +166,10 @@ class Gatherer {
     const bool known = std::ranges::any_of(facts_.instances, [&](const auto& i) { return i.url.ends_with(address); });
     if (port == 0 || known) return;
     InstanceFacts found = AskInstance(Question(url, true));
-    if (found.problem.empty()) {
+    if (found.is_stranger && is_ours && !HasHolder()) facts_.stranger = address;
+    // What is silent there may be no weir: of the port that is only a guess nothing is said.
+    if (found.problem.empty() || (is_ours && !found.nobody_listens && !found.is_stranger))
       facts_.instances.push_back(std::move(found));
-    } else if (is_ours && !found.nobody_listens && !facts_.relay_runs()) {
-      facts_.stranger = address;
-    }
   }
 
   void Ask(const std::string& url, bool is_local) { facts_.instances.push_back(AskInstance(Question(url, is_local))); }
@@ -194,6 +210,16 @@ class Gatherer {
     }
   }
 
+  std::string CgroupsOf() const { return process_ > 0 ? std::to_string(process_) : "self"; }
+
+  // What runs is in another cgroup than this program, as it seems.
+  void ForgetCgroup() {
+    facts_.host.cgroup = {};
+    if (facts_.host.room) facts_.host.room->cgroup_limit_bytes.reset();
+    facts_.unseen.emplace_back(
+        "the cgroup of what runs, which is known of a relay on RocksDB alone, to its user and root");
+  }
+
   void ResolveTarget() {
     const MemoryTargetSettings& memory = facts_.settings.relay.storage.memory;
     const InstanceFacts* relay = LocalRelay(facts_);
@@ -202,9 +228,7 @@ class Gatherer {
       facts_.settings.memory_target_bytes = static_cast<uint64_t>(relay->metrics.Get("weir_memory_target_bytes"));
       return;
     }
-    const MemoryProbe probe({.proc = options_.files.proc,
-                             .cgroup = options_.files.cgroup,
-                             .process = process_ > 0 ? std::to_string(process_) : "self"});
+    const MemoryProbe probe({.proc = options_.files.proc, .cgroup = options_.files.cgroup, .process = CgroupsOf()});
     const Result<uint64_t> target = ResolveMemoryTarget(memory, probe);
     if (target.ok()) facts_.settings.memory_target_bytes = target.value();
   }

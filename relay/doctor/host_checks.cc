@@ -22,7 +22,7 @@ std::string TargetOf(double bytes) {
 std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   if (const InstanceFacts* relay = LocalRelay(facts))
     return AsCount(relay->metrics.Get("process_resident_memory_bytes"));
-  if (facts.relay_runs()) return std::nullopt;
+  if (facts.relay_may_run()) return std::nullopt;
   return 0;
 }
 
@@ -32,7 +32,7 @@ std::optional<Finding> FileLimit(const Facts& facts) {
   const std::optional<double> running = relay != nullptr ? relay->metrics.Find("process_max_fds") : std::nullopt;
   const uint64_t most = running ? AsCount(*running) : facts.host.most_files;
   const uint64_t needed = FilesFor(server.max_connections);
-  if (!facts.has_relay || most == 0 || most >= needed || (facts.relay_runs() && !running)) return std::nullopt;
+  if (!facts.has_relay || most == 0 || most >= needed || (facts.relay_may_run() && !running)) return std::nullopt;
   return Finding{.severity = Severity::kAdvice,
                  .saw = (running ? "The relay that runs may have " : "A program started here may have ") +
                         std::to_string(most) + " files open; " + std::to_string(server.max_connections) +
@@ -143,7 +143,7 @@ std::optional<Finding> MemoryPressure(const Facts& facts) {
 }
 
 std::optional<Finding> CpuPressure(const Facts& facts) {
-  if (!facts.host.pressure || facts.host.pressure->cpu_some < 60) return std::nullopt;
+  if (!facts.host.pressure || facts.host.pressure->cpu_some < 80) return std::nullopt;
   return Finding{.severity = Severity::kAdvice,
                  .saw = "In " + Percent(facts.host.pressure->cpu_some / 100) +
                         " of the last minute something waited for a processor.",

@@ -155,6 +155,13 @@ HostFacts LookAtHost(const HostFiles& files, const std::string& process) {
   return host;
 }
 
+bool IsRootOfCgroups(const HostFiles& files) {
+  std::istringstream groups(ReadText(files.proc + "/self/cgroup"));
+  for (std::string line; std::getline(groups, line);)
+    if (!line.ends_with(":/")) return false;
+  return true;
+}
+
 uint64_t SwappedBytes(const HostFiles& files, int process) {
   const std::string status = ReadText(files.proc + "/" + std::to_string(process) + "/status");
   return static_cast<uint64_t>(NumberAfter(status, "VmSwap:").value_or(0)) * 1024;

@@ -18,6 +18,9 @@ struct HostFiles {
 // `process`: whose cgroups are meant, "self" or a number.
 HostFacts LookAtHost(const HostFiles& files = {}, const std::string& process = "self");
 
+// Whether this program is in no cgroup below the one that it sees as the root: in a container all are.
+bool IsRootOfCgroups(const HostFiles& files);
+
 // Of a process of this machine.
 uint64_t SwappedBytes(const HostFiles& files, int process);
 // The environment that it was started with. An error: this user may not see it.

@@ -25,12 +25,12 @@ std::optional<Finding> Silent(const Facts& facts) {
   return WorstOf(facts.instances, [](const InstanceFacts& instance) -> std::optional<Finding> {
     if (instance.problem.empty()) return std::nullopt;
     return Finding{.severity = Severity::kBroken,
-                   .saw = instance.url + " does not answer: " + instance.problem + ".",
-                   .why = instance.is_local ? "A relay holds the data directory there; clients get no answer either."
-                                            : "Nothing is known of it.",
+                   .saw = instance.url + " cannot be asked: " + instance.problem + ".",
+                   .why = instance.is_local ? "Clients get no answer either." : "Nothing is known of it.",
                    .act = instance.is_local ? "If it is just starting or stopping, ask again. Else see its log; "
                                               "SIGUSR1 makes it write there how it is."
-                                            : "See that it runs, and that the address is right."};
+                                            : "See that it runs, and that the address is right: behind a proxy that "
+                                              "keeps /metrics to itself, that of the relay."};
   });
 }
 

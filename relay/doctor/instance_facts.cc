@@ -50,7 +50,8 @@ InstanceFacts AskInstance(const InstanceQuestion& question) {
   }
   facts.metrics = Scrape(metrics.body);
   if (facts.metrics.Sum("weir_build_info") <= 0) {
-    facts.problem = metrics.status == 200 ? "it is no weir" : "/metrics is answered " + std::to_string(metrics.status);
+    facts.is_stranger = true;
+    facts.problem = "what /metrics answers (status " + std::to_string(metrics.status) + ") is not a weir's";
     return facts;
   }
   const HttpAnswer ready = CallHttp(url.value(), CallFor(question, "/readyz"));

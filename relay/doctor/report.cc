@@ -57,9 +57,9 @@ std::string Verdict(const std::vector<Finding>& findings) {
   for (const Severity severity : {Severity::kBroken, Severity::kWarning, Severity::kAdvice}) {
     const auto count = std::ranges::count(findings, severity, &Finding::severity);
     if (count == 0) continue;
-    const bool plural = count > 1 && severity == Severity::kWarning;
-    text.append(text.empty() ? "" : ", ").append(std::to_string(count)).append(" ").append(NameOf(severity));
-    text.append(plural ? "s" : "");
+    text.append(text.empty() ? "" : ", ").append(std::to_string(count)).append(" ");
+    if (severity == Severity::kAdvice) text.append(count == 1 ? "piece of " : "pieces of ");
+    text.append(NameOf(severity)).append(severity == Severity::kWarning && count > 1 ? "s" : "");
   }
   return text.empty() ? "nothing to change" : text;
 }
@@ -71,9 +71,8 @@ std::string TextOf(const HostFacts& host) {
   if (host.room && host.room->cgroup_limit_bytes)
     text += ", at most " + ReadableBytes(*host.room->cgroup_limit_bytes) + " by its cgroup";
   if (host.pressure)
-    text += "; in the last minute somebody waited for a processor " + Percent(host.pressure->cpu_some / 100) +
-            " of the time, all for memory " + Percent(host.pressure->memory_full / 100) + ", for a disk " +
-            Percent(host.pressure->io_full / 100);
+    text += "; waits of the last minute: for a processor " + Percent(host.pressure->cpu_some / 100) + ", for memory " +
+            Percent(host.pressure->memory_full / 100) + ", for a disk " + Percent(host.pressure->io_full / 100);
   return text;
 }
 

@@ -2,13 +2,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "config/text/readable.h"
 #include "config/text/rfc3339.h"
 #include "relay/doctor/database_facts.h"
+#include "relay/doctor/directory_facts.h"
 #include "relay/store/database.h"
 
 namespace weir {
@@ -47,13 +47,13 @@ void CountFiles(RocksDbFacts* facts, double now_seconds) {
 
 }  // namespace
 
-RocksDbFacts LookAtRocksDb(const std::string& path, double now_seconds, std::vector<std::string>* unseen) {
+std::optional<RocksDbFacts> LookAtRocksDb(const std::string& path, double now_seconds,
+                                          std::vector<std::string>* unseen) {
   RocksDbFacts facts{.path = path};
   if (access(path.c_str(), R_OK | X_OK) != 0) {
-    if (errno != ENOENT)
-      unseen->push_back("the database " + AsText(path) + ": " + std::strerror(errno) +
-                        (errno == EACCES ? "; run this as the user of the relay, or as root" : ""));
-    return facts;
+    if (errno == ENOENT) return facts;
+    unseen->push_back("the database " + AsText(path) + WhyUnseen(errno));
+    return std::nullopt;
   }
   facts.holder = HolderOf(path);
   facts.exists = fs::exists(path + "/CURRENT");

@@ -1,0 +1,411 @@
+// Each check on both sides of where it begins to speak, by made-up facts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "relay/doctor/check.h"
+#include "tests/relay/doctor/healthy_facts.h"
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kMebi = uint64_t{1} << 20;
+
+std::vector<std::string> Names(const std::vector<Finding>& findings) {
+  std::vector<std::string> names;
+  for (const Finding& finding : findings) names.emplace_back(finding.name);
+  return names;
+}
+
+std::string Printed(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) text += std::string(finding.name) + ": " + finding.saw + "\n";
+  return text;
+}
+
+void Say(Facts& facts, const std::string& sample, double value) {
+  // The newest of a name counts.
+  facts.instances[0].metrics = Scrape(HealthyMetrics() + sample + " " + std::to_string(value) + "\n");
+}
+
+DirectoryFacts& Disk(Facts& facts) { return facts.directories[0]; }
+
+struct Case {
+  std::string name;  // of the finding
+  Severity severity;
+  std::string part;  // of what was seen, why, or what to do
+  std::function<void(Facts& facts)> make;
+  bool on_postgres = false;
+};
+
+std::vector<Case> CasesOfSettings() {
+  constexpr auto kAdvice = Severity::kAdvice;
+  constexpr auto kWarning = Severity::kWarning;
+  constexpr auto kBroken = Severity::kBroken;
+  return {
+      {"settings-wrong", kBroken, "WEIR_PORT=x",
+       [](Facts& f) { f.settings.wrong = {Status::Error("WEIR_PORT=x: not a number")}; }},
+      {"setting-unknown", kWarning, "did you mean", [](Facts& f) { f.settings.unknown = {"X; did you mean Y?"}; }},
+      {"settings-differ", kAdvice, "WEIR_DB_SYNC", [](Facts& f) { f.process->other_settings = {"WEIR_DB_SYNC"}; }},
+      {"sync-off", kAdvice, "WEIR_DB_SYNC=off",
+       [](Facts& f) { f.settings.relay.storage.rocksdb.sync = SyncMode::kOff; }},
+      {"sync-off", kAdvice, "200 ms", [](Facts& f) { f.settings.relay.storage.rocksdb.sync = SyncMode::kInterval; }},
+      {"throttle-off", kWarning, "throttled", [](Facts& f) { f.settings.relay.storage.limiter.enabled = false; }},
+      {"relay-url-missing", kWarning, "0.0.0.0", [](Facts& f) { f.settings.relay.server.listen = "0.0.0.0"; }},
+      {"proxy-not-trusted", kWarning, "WEIR_TRUSTED_PROXIES",
+       [](Facts& f) { f.settings.relay.relay.url = "wss://relay.example"; }},
+      {"certificate-expires", kWarning, "13 days",
+       [](Facts& f) { f.settings.certificate_expires_at = 1'800'000'000 + 13 * 86400; }},
+      {"certificate-expires", kBroken, "expired",
+       [](Facts& f) { f.settings.certificate_expires_at = 1'800'000'000 - 60; }},
+  };
+}
+
+std::vector<Case> CasesOfHost() {
+  constexpr auto kAdvice = Severity::kAdvice;
+  constexpr auto kWarning = Severity::kWarning;
+  return {
+      {"file-limit", kAdvice, "LimitNOFILE=11024", [](Facts& f) { Say(f, "process_max_fds", 1024); }},
+      {"file-limit", kAdvice, "started here may have 1024",
+       [](Facts& f) {
+         f.instances.clear();
+         f.rocksdb->holder.reset();
+         f.host.most_files = 1024;
+       }},
+      {"memory-limit-tight", kWarning, "1500 MiB",
+       [](Facts& f) {
+         f.host.room->cgroup_limit_bytes = 1500 * kMebi;
+         f.host.room->cgroup_used_bytes = 0;
+       }},
+      {"memory-target-large", kWarning,
+       "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=", [](Facts& f) { f.host.room->host_available_bytes = 1000 * kMebi; }},
+      {"memory-high", kWarning, "1600 MiB", [](Facts& f) { f.host.cgroup.memory_high_bytes = 1600 * kMebi; }},
+      {"oom-killed", kWarning, "2 times", [](Facts& f) { f.host.cgroup.oom_kills = 2; }},
+      {"cpu-throttled", kWarning, "20 %", [](Facts& f) { f.host.cgroup.throttled_periods = 2000; }},
+      {"threads-beyond-quota", kAdvice, "WEIR_WORKER_THREADS=2",
+       [](Facts& f) {
+         f.host.cpus = 16;
+         f.host.cgroup.cpus = 1.5;
+       }},
+      {"disk-pressure", kWarning, "20 %", [](Facts& f) { f.host.pressure->io_full = 20; }},
+      {"memory-pressure", kWarning, "5.0 %", [](Facts& f) { f.host.pressure->memory_full = 5; }},
+      {"cpu-pressure", kAdvice, "80 %", [](Facts& f) { f.host.pressure->cpu_some = 80; }},
+      {"swapped", kWarning, "64 MiB", [](Facts& f) { f.process->swapped_bytes = 64 * kMebi; }},
+      {"commit-limit", kWarning, "vm.overcommit_memory=2", [](Facts& f) { f.host.commit_left_bytes = 100 * kMebi; }},
+      {"huge-pages", kAdvice, "madvise", [](Facts& f) { Say(f, "process_resident_memory_bytes", 900e6); }},
+      {"clock-not-kept", kAdvice, "900 s", [](Facts& f) { f.host.clock_is_kept = false; }},
+  };
+}
+
+std::vector<Case> CasesOfDisk() {
+  constexpr auto kAdvice = Severity::kAdvice;
+  constexpr auto kWarning = Severity::kWarning;
+  constexpr auto kBroken = Severity::kBroken;
+  using std::chrono::milliseconds;
+  return {
+      {"disk-full", kWarning, "1.07 GB free", [](Facts& f) { Disk(f).free_bytes = 1024 * kMebi - 1; }},
+      {"disk-full", kBroken, "free of 107 GB", [](Facts& f) { Disk(f).free_bytes = 64 * kMebi - 1; }},
+      {"disk-full", kWarning, "free of 1.10 TB",
+       [](Facts& f) {
+         Disk(f).bytes = uint64_t{1} << 40;
+         Disk(f).free_bytes = 9000 * kMebi;
+       }},
+      {"disk-files", kWarning, "999", [](Facts& f) { Disk(f).free_files = 999; }},
+      {"disk-files", kBroken, "9 more", [](Facts& f) { Disk(f).free_files = 9; }},
+      {"disk-read-only", kBroken, "read-only", [](Facts& f) { Disk(f).read_only = true; }},
+      {"directory-open", kWarning, "chmod go= /var/lib/weir", [](Facts& f) { Disk(f).others = 0055; }},
+      {"disk-forgets", kWarning, "tmpfs", [](Facts& f) { Disk(f).file_system = "tmpfs"; }},
+      {"disk-on-network", kWarning, "NFS", [](Facts& f) { Disk(f).file_system = "NFS"; }},
+      {"sync-slow", kAdvice, "20 ms", [](Facts& f) { Disk(f).syncs->median = milliseconds(20); }},
+      {"sync-slow", kWarning, "100 ms", [](Facts& f) { Disk(f).syncs->median = milliseconds(100); }},
+      {"sync-slow", kWarning, "1000 ms", [](Facts& f) { Disk(f).syncs->worst = milliseconds(1000); }},
+      {"database-wrong", kBroken, "newer weir",
+       [](Facts& f) { f.rocksdb->recognised = Status::Error("it was written by a newer weir"); }},
+      {"database-corruption", kWarning, "block checksum mismatch",
+       [](Facts& f) { f.rocksdb->corruption = "2027-01-14T08:00:00Z Corruption: block checksum mismatch"; }},
+      {"database-log-large", kWarning, "1.07 GB", [](Facts& f) { f.rocksdb->log_bytes = 1024 * kMebi; }},
+      {"clock-went-back", kWarning, "5 min ahead", [](Facts& f) { f.rocksdb->future_seconds = 300; }},
+  };
+}
+
+std::vector<Case> CasesOfPostgres() {
+  constexpr auto kAdvice = Severity::kAdvice;
+  constexpr auto kWarning = Severity::kWarning;
+  constexpr auto kBroken = Severity::kBroken;
+  std::vector<Case> cases = {
+      {"postgres-unreachable", kBroken, "Connection refused",
+       [](Facts& f) { f.postgres->reached = Status::Error("Connection refused"); }},
+      {"postgres-standby-only", kBroken, "standby", [](Facts& f) { f.postgres->is_standby = true; }},
+      {"postgres-tables", kBroken, "may not make them",
+       [](Facts& f) { f.postgres->tables = Status::Error("weir may not make them"); }},
+      {"postgres-rights", kWarning, "GRANT pg_monitor TO weir;", [](Facts& f) { f.postgres->may_monitor = false; }},
+      {"postgres-standby-missing", kBroken, "none of those standbys",
+       [](Facts& f) { f.postgres->standbys = f.postgres->synchronous_standbys = 0; }},
+      {"postgres-standbys-asynchronous", kAdvice, "ANY 1 (*)", [](Facts& f) { f.postgres->names_standbys = false; }},
+      {"postgres-standby-behind", kWarning, "64 MiB", [](Facts& f) { f.postgres->lag_bytes = 65 * kMebi; }},
+      {"postgres-not-on-disk", kWarning, "synchronous_commit=off",
+       [](Facts& f) {
+         f.postgres->synchronous_commit = "off";
+         f.postgres->names_standbys = true;
+       }},
+      {"postgres-not-on-disk", kWarning, "fsync=off", [](Facts& f) { f.postgres->fsync = false; }},
+      {"postgres-wal-small", kAdvice, "max_wal_size = '4GB'",
+       [](Facts& f) { f.postgres->requested_checkpoints = 101; }},
+      {"postgres-connections", kBroken, "takes 12 connections", [](Facts& f) { f.postgres->max_connections = 11; }},
+      {"postgres-connections", kBroken, "the role may have 5", [](Facts& f) { f.postgres->role_connections = 5; }},
+      {"postgres-connections", kWarning, "90 of the server's 97", [](Facts& f) { f.postgres->connections = 90; }},
+      {"postgres-far", kAdvice, "20 ms", [](Facts& f) { f.postgres->round_trip = std::chrono::milliseconds(20); }},
+      {"postgres-clock", kAdvice, "3 s ahead", [](Facts& f) { f.postgres->clock_ahead_seconds = 3; }},
+      {"postgres-clock", kWarning, "1 min behind", [](Facts& f) { f.postgres->clock_ahead_seconds = -60; }},
+  };
+  for (Case& c : cases) c.on_postgres = true;
+  return cases;
+}
+
+std::vector<Case> CasesOfInstance() {
+  constexpr auto kAdvice = Severity::kAdvice;
+  constexpr auto kWarning = Severity::kWarning;
+  constexpr auto kBroken = Severity::kBroken;
+  const auto sample = [](const std::string& name, double value) {
+    return [name, value](Facts& facts) { Say(facts, name, value); };
+  };
+  return {
+      {"instance-silent", kBroken, "no answer", [](Facts& f) { f.instances[0].problem = "no answer within 5 s"; }},
+      {"port-taken", kBroken, "127.0.0.1:3334", [](Facts& f) { f.stranger = "127.0.0.1:3334"; }},
+      {"not-ready", kBroken, "cannot be stored",
+       [](Facts& f) {
+         f.instances[0].ready = false;
+         f.instances[0].ready_text = "events cannot be stored: No space left on device";
+       }},
+      {"emergency", kBroken, "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=2100",
+       [](Facts& f) {
+         Say(f, "weir_throttle_emergency", 1);
+         f.instances[0].ready = false;
+       }},
+      {"sensor-lost", kWarning, "sensor", sample("weir_throttle_sensor_lost", 1)},
+      {"writes-failed", kWarning, "3 events", sample("weir_commit_failed_events_total", 3)},
+      {"engine-braked", kAdvice, "1 time since it started 1 h ago", sample("weir_throttle_escapes_total", 1)},
+      {"engine-braked", kWarning, "2 times", sample("weir_throttle_escapes_total", 2)},
+      {"clients-held", kAdvice, "signal memory",
+       [](Facts& f) {
+         f.instances[0].metrics = Scrape(HealthyMetrics() +
+                                         "weir_throttle_open{class=\"interactive\"} 0\n"
+                                         "weir_throttle_limiting{class=\"interactive\",signal=\"memory\"} 1\n");
+       }},
+      {"clients-refused", kWarning, "2.00k answers to 200k requests",
+       sample("weir_refusals_total{prefix=\"rate-limited\"}", 2000)},
+      {"connections-refused", kWarning, "WEIR_MAX_CONNECTIONS=20000",
+       sample("weir_sockets_refused_total{reason=\"connections\"}", 1)},
+      {"address-full", kWarning, "WEIR_TRUSTED_PROXIES",
+       sample("weir_sockets_refused_total{reason=\"connections_per_address\"}", 50)},
+      {"files-full", kWarning, "16.0k", sample("process_open_fds", 16000)},
+      {"siblings-deaf", kWarning, "cannot read", sample("weir_siblings_reads", 0)},
+      {"siblings-deaf", kWarning, "bus", sample("weir_siblings_bus_up", 0)},
+      {"quota-store", kBroken, "does not answer", sample("weir_quota_store_breaker", 2)},
+      {"quota-store", kWarning, "has a problem: the file",
+       [](Facts& f) {
+         Say(f, "weir_quota_store_problem", 1);
+         f.instances[0].health_text = "the file cannot be written";
+       }},
+      {"quota-store", kWarning, "not set up", sample("weir_quota_store_warning", 1)},
+      {"keyed-store", kWarning, "WEIR_KEYED_STORE", sample("weir_keyed_store_up", 0)},
+      {"config-not-taken", kWarning, "keyed", sample("weir_keyed_config_good", 0)},
+      {"quota-names-full", kWarning, "WEIR_QUOTA_MAX_MODELS=200000", sample("weir_quota_dropped_entries_total", 4)},
+      {"served-certificate-expires", kWarning, "1 h",
+       sample("weir_tls_certificate_expiry_seconds", 1'800'000'000 + 3600)},
+      {"served-certificate-expires", kBroken, "expired", sample("weir_tls_certificate_expiry_seconds", 1'799'999'000)},
+      {"other-version", kAdvice, "runs weir 0.0.9",
+       [](Facts& f) { f.instances[0].metrics = Scrape("weir_build_info{version=\"0.0.9\"} 1\n"); }},
+  };
+}
+
+std::vector<Case> AllCases() {
+  std::vector<Case> all;
+  for (const auto& cases : {CasesOfSettings(), CasesOfHost(), CasesOfDisk(), CasesOfPostgres(), CasesOfInstance()})
+    all.insert(all.end(), cases.begin(), cases.end());
+  return all;
+}
+
+TEST(DoctorChecks, SayNothingOfWhatIsWell) {
+  EXPECT_EQ(Printed(Examine(HealthyFacts())), "");
+  EXPECT_EQ(Printed(Examine(HealthyFactsOnPostgres())), "");
+}
+
+TEST(DoctorChecks, SayNothingOfWhatIsNotKnown) {
+  EXPECT_EQ(Printed(Examine(Facts())), "");
+  Facts gate;
+  gate.has_relay = false;
+  EXPECT_EQ(Printed(Examine(gate)), "");
+}
+
+TEST(DoctorChecks, EachSaysWhatItSawAndNothingElse) {
+  for (const Case& c : AllCases()) {
+    Facts facts = c.on_postgres ? HealthyFactsOnPostgres() : HealthyFacts();
+    c.make(facts);
+    const std::vector<Finding> findings = Examine(facts);
+    ASSERT_EQ(Names(findings), std::vector<std::string>{c.name}) << c.part << "\n" << Printed(findings);
+    const Finding& finding = findings[0];
+    EXPECT_EQ(finding.severity, c.severity) << c.name << ": " << c.part;
+    std::string all = finding.saw + "\n" + finding.why + "\n" + finding.act;
+    for (const std::string& command : finding.commands) all += "\n" + command;
+    EXPECT_NE(all.find(c.part), std::string::npos) << c.name << ": " << c.part << "\n" << all;
+  }
+}
+
+TEST(DoctorChecks, EachHasACase) {
+  std::set<std::string_view> tried;
+  const std::vector<Case> cases = AllCases();
+  for (const Case& c : cases) tried.insert(c.name);
+  const std::vector<std::string_view> names = CheckNames();
+  for (const std::string_view name : names) EXPECT_TRUE(tried.contains(name)) << name;
+  EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "a name twice";
+}
+
+TEST(DoctorChecks, AreSilentJustBefore) {
+  const std::vector<std::function<void(Facts&)>> cases = {
+      [](Facts& f) { Disk(f).free_bytes = 10'240 * kMebi; },
+      [](Facts& f) { Disk(f).free_files = 1000; },
+      [](Facts& f) { Disk(f).syncs->median = std::chrono::microseconds(19'999); },
+      [](Facts& f) { Disk(f).syncs->worst = std::chrono::milliseconds(999); },
+      // A directory that is to be made is made for its owner alone.
+      [](Facts& f) {
+        Disk(f).exists = false;
+        Disk(f).others = 0055;
+      },
+      [](Facts& f) { f.host.pressure->io_full = 19.9; },
+      [](Facts& f) { f.host.cgroup = {.periods = 599, .throttled_periods = 599}; },
+      [](Facts& f) { f.host.cgroup.throttled_periods = 999; },
+      [](Facts& f) { f.process->swapped_bytes = 64 * kMebi - 1; },
+      // What the relay has already counts as room for it.
+      [](Facts& f) { f.host.room->host_available_bytes = 1200 * kMebi; },
+      // An import in its stride.
+      [](Facts& f) { Say(f, "weir_throttle_open{class=\"bulk\"}", 0); },
+      [](Facts& f) { Say(f, "weir_refusals_total{prefix=\"rate-limited\"}", 1999); },
+      [](Facts& f) { Say(f, "weir_sockets_refused_total{reason=\"connections_per_address\"}", 49); },
+      [](Facts& f) { Say(f, "process_open_fds", 15999); },
+      [](Facts& f) { f.settings.certificate_expires_at = 1'800'000'000 + 14 * 86400 + 1; },
+      [](Facts& f) { f.rocksdb->future_seconds = 299; },
+      // A name that only this network knows needs no proxy.
+      [](Facts& f) { f.settings.relay.relay.url = "ws://192.168.1.4:3334"; },
+  };
+  for (size_t i = 0; i < cases.size(); ++i) {
+    Facts facts = HealthyFacts();
+    cases[i](facts);
+    EXPECT_EQ(Printed(Examine(facts)), "") << "case " << i;
+  }
+}
+
+TEST(DoctorChecks, OfAGateAloneTheRelaysSettingsAreNotJudged) {
+  Facts facts;
+  facts.has_relay = false;
+  facts.settings.relay.server.listen = "0.0.0.0";
+  facts.settings.relay.storage.limiter.enabled = false;
+  facts.settings.relay.storage.rocksdb.sync = SyncMode::kOff;
+  facts.settings.memory_target_bytes = uint64_t{1400} << 20;
+  facts.host.room = MemoryRoom{.host_available_bytes = 100 * kMebi};
+  facts.host.most_files = 1024;
+  EXPECT_EQ(Printed(Examine(facts)), "");
+}
+
+TEST(DoctorChecks, TheWorstComesFirstAndIsTheVerdict) {
+  EXPECT_EQ(Worst({}), Severity::kFine);
+  Facts facts = HealthyFacts();
+  facts.host.clock_is_kept = false;
+  EXPECT_EQ(Worst(Examine(facts)), Severity::kAdvice);
+  facts.host.cgroup.oom_kills = 1;
+  EXPECT_EQ(Worst(Examine(facts)), Severity::kWarning);
+  facts.instances[0].problem = "no answer";
+  const std::vector<Finding> findings = Examine(facts);
+  EXPECT_EQ(Names(findings), (std::vector<std::string>{"instance-silent", "oom-killed", "clock-not-kept"}));
+  EXPECT_EQ(Worst(findings), Severity::kBroken);
+}
+
+TEST(DoctorChecks, WhatIsIgnoredIsLeftOut) {
+  Facts facts = HealthyFacts();
+  facts.host.clock_is_kept = false;
+  facts.host.cgroup.oom_kills = 1;
+  EXPECT_EQ(Names(Examine(facts, {"oom-killed"})), std::vector<std::string>{"clock-not-kept"});
+  EXPECT_TRUE(Examine(facts, {"oom-killed", "clock-not-kept"}).empty());
+}
+
+TEST(DoctorChecks, OfSeveralDirectoriesTheWorstIsToldOf) {
+  Facts facts = HealthyFacts();
+  DirectoryFacts quotas = Disk(facts);
+  quotas.path = "/var/lib/quotas";
+  quotas.holds = "the quotas";
+  quotas.free_bytes = 1;
+  Disk(facts).free_bytes = 500 * kMebi;
+  facts.directories.push_back(quotas);
+  const std::vector<Finding> findings = Examine(facts);
+  ASSERT_EQ(findings.size(), 1);
+  EXPECT_EQ(findings[0].severity, Severity::kBroken);
+  EXPECT_NE(findings[0].saw.find("/var/lib/quotas"), std::string::npos) << findings[0].saw;
+}
+
+// Whatever the figures: less room is never better, a slower disk neither.
+RC_GTEST_PROP(DoctorChecksProperty, LessRoomIsNeverBetter, ()) {
+  const auto severity = [](uint64_t bytes, uint64_t free) {
+    Facts facts = HealthyFacts();
+    facts.directories[0].bytes = bytes;
+    facts.directories[0].free_bytes = free;
+    return Worst(Examine(facts));
+  };
+  const auto bytes = *rc::gen::inRange<uint64_t>(1, uint64_t{1} << 44);
+  const auto more = *rc::gen::inRange<uint64_t>(0, bytes + 1);
+  const auto less = *rc::gen::inRange<uint64_t>(0, more + 1);
+  RC_ASSERT(severity(bytes, less) >= severity(bytes, more));
+}
+
+RC_GTEST_PROP(DoctorChecksProperty, ASlowerDiskIsNeverBetter, ()) {
+  const auto severity = [](int median_us, int worst_us) {
+    Facts facts = HealthyFacts();
+    facts.directories[0].syncs = SyncFacts{
+        .count = 3, .median = std::chrono::microseconds(median_us), .worst = std::chrono::microseconds(worst_us)};
+    return Worst(Examine(facts));
+  };
+  const int median = *rc::gen::inRange(0, 2'000'000);
+  const int worst = *rc::gen::inRange(median, 4'000'000);
+  const int slower = *rc::gen::inRange(0, 1'000'000);
+  RC_ASSERT(severity(median + slower, worst + slower) >= severity(median, worst));
+}
+
+// What an instance says may be anything.
+RC_GTEST_PROP(DoctorChecksProperty, EveryFindingIsWholeWhateverAnInstanceSays, ()) {
+  Facts facts = HealthyFacts();
+  static const std::vector<std::string> kSamples = {"process_start_time_seconds",
+                                                    "process_resident_memory_bytes",
+                                                    "process_open_fds",
+                                                    "process_max_fds",
+                                                    "weir_throttle_emergency",
+                                                    "weir_throttle_sensor_lost",
+                                                    "weir_throttle_open{class=\"interactive\"}",
+                                                    "weir_throttle_limiting{class=\"interactive\",signal=\"l0\"}",
+                                                    "weir_throttle_escapes_total",
+                                                    "weir_memory_used_bytes",
+                                                    "weir_memory_target_bytes",
+                                                    "weir_commit_failed_events_total",
+                                                    "weir_refusals_total{prefix=\"rate-limited\"}",
+                                                    "weir_tls_certificate_expiry_seconds",
+                                                    "weir_quota_store_breaker",
+                                                    "weir_siblings_reads"};
+  std::string text = HealthyMetrics();
+  for (const std::string& sample : kSamples) {
+    const auto number = *rc::gen::element<std::string>("0", "1", "-1", "1e308", "-1e308", "5e-324", "NaN", "+Inf", "x");
+    text.append(sample).append(" ").append(number).append("\n");
+  }
+  facts.instances[0].metrics = Scrape(text);
+  for (const Finding& finding : Examine(facts)) {
+    RC_ASSERT(!finding.name.empty());
+    RC_ASSERT(!finding.saw.empty());
+    RC_ASSERT(!finding.why.empty());
+    RC_ASSERT(!finding.act.empty());
+    for (const std::string& command : finding.commands) RC_ASSERT(command.find('\n') == command.npos);
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,251 @@
+// weir doctor as an operator has it: beside a relay, beside a gate, and alone.
+#include "relay/doctor/doctor_command.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <simdjson.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "relay/doctor/gather.h"
+#include "tests/fixtures/server_port.h"
+#include "tests/fixtures/temp_directory.h"
+#include "tests/relay/doctor/weir_child.h"
+#include "tests/relay/web_client.h"
+
+namespace weir {
+namespace {
+
+bool HasName(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+class DoctorCommandTest : public testing::Test {
+ protected:
+  struct Said {
+    int code = 0;
+    std::vector<std::string> names;  // of the findings
+    std::string json;
+    std::string err;
+    bool Tells(const std::string& part) const { return json.find(part) != std::string::npos; }
+  };
+
+  // On a port that nobody else uses, and with an eye on the relay's data directory.
+  Said Ask(std::vector<std::string> arguments = {}, Environment settings = {}) const {
+    arguments.emplace_back("--json");
+    settings.emplace("WEIR_PORT", std::to_string(port_));
+    settings.emplace("WEIR_DATA_DIR", data_dir_);
+    const Ran ran = WeirChild("weir doctor", std::move(arguments), settings).Wait();
+    Said said{.code = ran.code, .json = ran.out, .err = ran.err};
+    simdjson::dom::parser parser;
+    simdjson::dom::element object;
+    if (parser.parse(simdjson::padded_string(ran.out)).get(object) != simdjson::SUCCESS) return said;
+    EXPECT_EQ(int64_t(object["exit_status"]), ran.code);
+    for (const simdjson::dom::element finding : simdjson::dom::array(object["findings"]))
+      said.names.emplace_back(std::string_view(finding["name"]));
+    return said;
+  }
+  WeirChild Relay(Environment settings = {}) const {
+    settings.emplace("WEIR_DATA_DIR", data_dir_);
+    return {"weir relay", {"--port", "0"}, settings};
+  }
+
+  TempDirectory directory_;
+  const std::string data_dir_ = directory_ / "data";
+  const uint16_t port_ = FreeServerPort();
+};
+
+TEST_F(DoctorCommandTest, WithoutARelayItLooksAtTheRestAndMakesNothing) {
+  const Said said = Ask();
+  EXPECT_LT(said.code, 3) << said.json;
+  EXPECT_TRUE(said.Tells("none runs, as far as can be seen")) << said.json;
+  EXPECT_TRUE(said.Tells("(not made yet)")) << said.json;
+  EXPECT_TRUE(said.Tells("\"not_seen\": []")) << said.json;
+  EXPECT_FALSE(std::filesystem::exists(data_dir_));
+}
+
+TEST_F(DoctorCommandTest, FindsTheRelayByTheLockOfItsDirectory) {
+  WeirChild relay = Relay();
+  const std::string address = relay.Address();
+  ASSERT_FALSE(address.empty()) << relay.err();
+  const Said said = Ask();
+  EXPECT_LT(said.code, 3) << said.json;
+  EXPECT_TRUE(said.Tells("http://" + address + ": relay, weir ")) << said.json;
+  EXPECT_TRUE(said.Tells(", ready")) << said.json;
+  EXPECT_TRUE(said.Tells("in use by process ")) << said.json;
+  EXPECT_FALSE(HasName(said.names, "settings-differ")) << said.json;
+  relay.Signal(SIGTERM);
+  EXPECT_EQ(relay.Wait().code, 0);
+}
+
+TEST_F(DoctorCommandTest, JudgesTheSettingsOfTheEnvironmentOrThoseThatRun) {
+  WeirChild relay = Relay({{"WEIR_DB_SYNC", "off"}});
+  ASSERT_FALSE(relay.Address().empty()) << relay.err();
+  const Said ours = Ask();
+  EXPECT_TRUE(HasName(ours.names, "settings-differ")) << ours.json;
+  EXPECT_TRUE(ours.Tells("another value of WEIR_DB_SYNC than")) << ours.json;
+  EXPECT_FALSE(HasName(ours.names, "sync-off")) << ours.json;
+  const Said theirs = Ask({"--as-running"});
+  EXPECT_FALSE(HasName(theirs.names, "settings-differ")) << theirs.json;
+  EXPECT_TRUE(HasName(theirs.names, "sync-off")) << theirs.json;
+  EXPECT_FALSE(HasName(Ask({"--as-running", "--ignore", "sync-off"}).names, "sync-off"));
+}
+
+TEST_F(DoctorCommandTest, ASilentRelayIsBroken) {
+  WeirChild relay = Relay();
+  ASSERT_FALSE(relay.Address().empty()) << relay.err();
+  relay.Signal(SIGSTOP);
+  const Said said = Ask();
+  EXPECT_EQ(said.code, 3) << said.json;
+  ASSERT_FALSE(said.names.empty());
+  EXPECT_EQ(said.names.front(), "instance-silent") << said.json;
+}
+
+TEST_F(DoctorCommandTest, WhatARelayCountsIsJudged) {
+  WeirChild relay = Relay({{"WEIR_MAX_CONNECTIONS", "1"}});
+  const std::string address = relay.Address();
+  ASSERT_FALSE(address.empty()) << relay.err();
+  const auto port = static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+  {
+    const WebClient client(port);
+    EXPECT_THROW(WebClient{port}, std::exception) << "one connection too many";
+  }
+  // The place that the client had is free a moment later; and figures are a second old at most.
+  EXPECT_TRUE(Eventually([&] { return HasName(Ask().names, "connections-refused"); }));
+}
+
+TEST_F(DoctorCommandTest, BesideAGateAloneItJudgesNoRelay) {
+  WeirChild gate("weir gate", {"--port", std::to_string(port_)});
+  ASSERT_FALSE(gate.Address().empty()) << gate.err();
+  const Said said = Ask({}, {{"WEIR_LISTEN", "127.0.0.1"}, {"WEIR_RATE_LIMIT_ENABLED", "false"}});
+  EXPECT_TRUE(said.Tells(": gate, weir ")) << said.json;
+  EXPECT_FALSE(said.Tells("\"what\": \"database\"")) << said.json;
+  EXPECT_FALSE(said.Tells("\"what\": \"disk\"")) << said.json;
+  EXPECT_FALSE(HasName(said.names, "throttle-off")) << said.json;
+}
+
+TEST_F(DoctorCommandTest, TheStoreOfTheQuotasHasADiskToo) {
+  WeirChild gate("weir gate", {"--port", std::to_string(port_)});
+  ASSERT_FALSE(gate.Address().empty()) << gate.err();
+  const Said said = Ask({}, {{"WEIR_QUOTA_STORE", "sqlite:" + (directory_ / "quota.db")}});
+  EXPECT_TRUE(said.Tells("the quotas in " + directory_.path() + ": ")) << said.json;
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "quota.db"));
+}
+
+TEST_F(DoctorCommandTest, WhoeverIsNamedIsAsked) {
+  const Said nobody = Ask({"--url", "http://127.0.0.1:" + std::to_string(port_)});
+  EXPECT_EQ(nobody.code, 3);
+  EXPECT_EQ(nobody.names.front(), "instance-silent") << nobody.json;
+  WeirChild gate("weir gate", {"--port", std::to_string(port_)});
+  ASSERT_FALSE(gate.Address().empty()) << gate.err();
+  EXPECT_TRUE(Ask({"--url", "http://127.0.0.1:" + std::to_string(port_)}).Tells(": gate, weir "));
+}
+
+// Something that listens, and is no weir.
+TEST_F(DoctorCommandTest, APortThatSomebodyElseHasIsToldOf) {
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::acceptor other(io, {boost::asio::ip::make_address("127.0.0.1"), port_});
+  std::thread answers([&] {
+    boost::asio::ip::tcp::socket socket = other.accept();
+    boost::system::error_code ignored;
+    boost::asio::write(socket, boost::asio::buffer(std::string("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")),
+                       ignored);
+  });
+  const Said said = Ask();
+  answers.join();
+  EXPECT_EQ(said.code, 3);
+  ASSERT_FALSE(said.names.empty());
+  EXPECT_EQ(said.names.front(), "port-taken") << said.json;
+}
+
+TEST_F(DoctorCommandTest, WhatIsWrongIsToldAllAtOnce) {
+  WriteText(directory_ / "weir.yaml", "quota:\n  models:\n    m: {max_tpm: -1}\n");
+  const Said said = Ask({}, {{"WEIR_IO_THREADS", "many"},
+                             {"WEIR_MAX_ADDRES_MB", "3"},
+                             {"WEIR_CONFIG", directory_ / "weir.yaml"},
+                             {"WEIR_TLS_CERT", directory_ / "no.pem"},
+                             {"WEIR_TLS_KEY", directory_ / "no.key"}});
+  EXPECT_EQ(said.code, 3);
+  for (const char* part : {"WEIR_IO_THREADS=many", "did you mean WEIR_MAX_ADDRESS_MB?"})
+    EXPECT_TRUE(said.Tells(part)) << part << "\n" << said.json;
+  const Said files = Ask({}, {{"WEIR_CONFIG", directory_ / "weir.yaml"},
+                              {"WEIR_TLS_CERT", directory_ / "no.pem"},
+                              {"WEIR_TLS_KEY", directory_ / "no.key"}});
+  for (const char* part : {"weir.yaml:3:", "no.pem"}) EXPECT_TRUE(files.Tells(part)) << part << "\n" << files.json;
+}
+
+TEST_F(DoctorCommandTest, WhoAsksForSomethingElseIsToldWith64) {
+  const struct {
+    std::vector<std::string> arguments;
+    const char* part;
+  } cases[] = {{{"--jsno"}, "--jsno"},
+               {{"--ignore", "sync-of"}, "did you mean sync-off?"},
+               {{"--url", "ftp://x"}, "--url: "},
+               {{"--as-running"}, "no relay runs on"}};
+  for (const auto& c : cases) {
+    const Said said = Ask(c.arguments);
+    EXPECT_EQ(said.code, kDoctorNotAsked) << c.part;
+    EXPECT_NE(said.err.find(c.part), std::string::npos) << c.part << "\n" << said.err;
+  }
+}
+
+TEST_F(DoctorCommandTest, HelpTellsTheExitStatus) {
+  const Ran ran = WeirChild("weir doctor", {"--help"}).Wait();
+  EXPECT_EQ(ran.code, 0);
+  for (const char* part : {"--data-dir", "--url", "--as-running", "--ignore", "--json", "Exit status: 0"})
+    EXPECT_NE(ran.out.find(part), std::string::npos) << part;
+}
+
+// Who may not look is told that, and not that something is wrong.
+TEST_F(DoctorCommandTest, WhatThisUserMayNotSeeIsNamed) {
+  namespace fs = std::filesystem;
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  fs::create_directories(data_dir_ + "/events");
+  WriteText(directory_ / "key.pem", "secret");
+  for (const std::string& hidden : {data_dir_, directory_ / "key.pem"}) fs::permissions(hidden, fs::perms::owner_all);
+  fs::permissions(directory_.path(), fs::perms::owner_all | fs::perms::others_exec);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(1);
+    const Result<Facts> facts = Gather({.environment = {{"WEIR_DATA_DIR", data_dir_},
+                                                        {"WEIR_PORT", std::to_string(port_)},
+                                                        {"WEIR_TLS_CERT", directory_ / "key.pem"},
+                                                        {"WEIR_TLS_KEY", directory_ / "key.pem"}}});
+    const auto hinted = [](const std::string& unseen) {
+      return unseen.ends_with("Permission denied; run this as the user of the relay, or as root");
+    };
+    if (!facts.ok() || facts.value().rocksdb || !facts.value().settings.wrong.empty()) _exit(2);
+    _exit(std::ranges::count_if(facts.value().unseen, hinted) == 3 ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(DoctorCommandTest, ARelayTellsHowItIsWhenItIsAsked) {
+  WeirChild relay = Relay({{"WEIR_LOG_LEVEL", "info"}});
+  ASSERT_FALSE(relay.Address().empty()) << relay.err();
+  const auto pages = [&] {
+    const std::string said = relay.err();
+    size_t count = 0;
+    for (size_t at = 0; (at = said.find("state, asked for by SIGUSR1: ready\n", at)) != said.npos; ++at) ++count;
+    return count;
+  };
+  for (size_t times = 1; times <= 2; ++times) {
+    relay.Signal(SIGUSR1);
+    EXPECT_TRUE(Eventually([&] { return pages() == times; })) << relay.err();
+  }
+  for (const char* part : {"\n  interactive  open", "\n  RocksDB ", "\n  last failure none", "\n  parts        "})
+    EXPECT_NE(relay.err().find(part), std::string::npos) << part << "\n" << relay.err();
+  relay.Signal(SIGTERM);
+  EXPECT_EQ(relay.Wait().code, 0);
+}
+
+}  // namespace
+}  // namespace weir
