@@ -129,7 +129,8 @@ class Gatherer {
   // The relay's, whose environment --as-running puts in the place of this one.
   Status FindProcess() {
     const std::optional<LockHolder> holder = HolderOf(EventsDirectory());
-    if (holder && HasLockOpen(holder->process, EventsDirectory())) process_ = holder->process;
+    const bool serves = holder && !holder->address.empty();  // and is no import
+    if (serves && HasLockOpen(holder->process, EventsDirectory())) process_ = holder->process;
     if (process_ == 0) {
       if (!options_.as_running) return {};
       return Status::Error("--as-running: no relay runs on " + AsText(DataDirOf(options_)) +

@@ -228,6 +228,21 @@ TEST_F(DoctorCommandTest, WhatThisUserMayNotSeeIsNamed) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST_F(DoctorCommandTest, AnEmergencyIsToldOfInTheLogAndIsBroken) {
+  WeirChild relay = Relay({{"WEIR_RATE_LIMIT_TARGET_MEMORY_MB", "128"},
+                           {"WEIR_RATE_LIMIT_EMERGENCY", "0.1"},
+                           {"WEIR_RATE_LIMIT_RECOVERY", "0.05"}});
+  ASSERT_FALSE(relay.Address().empty()) << relay.err();
+  EXPECT_TRUE(Eventually([&] {
+    return relay.err().find("state, as an emergency of memory begins: NOT ready: emergency") != std::string::npos;
+  })) << relay.err();
+  EXPECT_NE(relay.err().find("\n  memory       "), std::string::npos) << relay.err();
+  const Said said = Ask({"--as-running"});
+  EXPECT_EQ(said.code, 3);
+  ASSERT_FALSE(said.names.empty());
+  EXPECT_EQ(said.names.front(), "emergency") << said.json;
+}
+
 TEST_F(DoctorCommandTest, ARelayTellsHowItIsWhenItIsAsked) {
   WeirChild relay = Relay({{"WEIR_LOG_LEVEL", "info"}});
   ASSERT_FALSE(relay.Address().empty()) << relay.err();
