@@ -51,7 +51,7 @@ void AddTo(CommandLine& line, DoctorFlags& flags) {
       "\n"
       "Examples:\n"
       "  weir doctor\n"
-      "  weir doctor --data-dir /var/lib/private/weir --as-running   the service's, as root\n"
+      "  weir doctor --data-dir /var/lib/weir --as-running           the service's, as root\n"
       "  weir doctor --ignore sync-off --ignore clock-not-kept       in a cron job, where these are meant\n"
       "  weir doctor --json | jq -r '.findings[].name'\n"
       "\n"

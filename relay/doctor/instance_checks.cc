@@ -213,6 +213,7 @@ std::optional<Finding> FilesFull(const Facts& facts) {
 std::optional<Finding> SiblingsDeaf(const Facts& facts) {
   return OfEach(facts, [](const Facts&, const InstanceFacts& i) -> std::optional<Finding> {
     const bool reads = i.metrics.Find("weir_siblings_reads").value_or(1) > 0;
+    if (!reads && !i.ready) return std::nullopt;  // not-ready says so
     if (reads && i.metrics.Find("weir_siblings_bus_up").value_or(1) > 0) return std::nullopt;
     return Finding{.severity = Severity::kWarning,
                    .saw = i.url + (reads ? " does not reach the other relays by the bus (WEIR_BUS)."
