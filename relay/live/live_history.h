@@ -1,0 +1,97 @@
+// LiveHistory: ten minutes of a relay in fixed columns, a row a second. Its memory is that of a full ring from the
+// start: 600 rows, 90 KB.
+//
+// Not thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+class JsonWriter;
+
+// What is no number (kNothing) had no value: a limit while the gate is open, a latency while nobody asked.
+enum class LiveFigure : uint8_t {
+  kLevelWrite,  // of the signal that limits, or of the highest: 1.0 is where the engine would brake
+  kSetpointWrite,
+  kLevelBulk,
+  kSetpointBulk,
+  kLevelRead,
+  kSetpointRead,
+  kLimitWrite,  // bytes/s
+  kLimitBulk,
+  kScansAtOnce,
+  kDelayWrite,  // seconds that those waited on average whose wait ended in this second
+  kDelayBulk,
+  kDelayRead,
+  kWaitingWrite,  // operations at the gates, now
+  kWaitingRead,
+  kAdmittedWrite,  // operations/s
+  kAdmittedBulk,
+  kAdmittedRead,
+  kRefusedWrite,
+  kRefusedBulk,
+  kRefusedRead,
+  kBytesWrite,  // bytes/s that were admitted
+  kBytesBulk,
+  kOkP50,  // seconds, over the last ten: from an EVENT to its OK
+  kOkP99,
+  kEoseP50,  // from a REQ to its EOSE
+  kEoseP99,
+  kConnections,
+  kSubscriptions,
+  kMemory,  // bytes
+  kMemoryTarget,
+  kCpu,       // cores
+  kReceived,  // bytes/s
+  kSent,
+};
+inline constexpr auto kLiveFigureNames = std::to_array<std::string_view>(
+    {"level_write",    "setpoint_write", "level_bulk",    "setpoint_bulk", "level_read",    "setpoint_read",
+     "limit_write",    "limit_bulk",     "scans_at_once", "delay_write",   "delay_bulk",    "delay_read",
+     "waiting_write",  "waiting_read",   "admitted_write", "admitted_bulk", "admitted_read", "refused_write",
+     "refused_bulk",   "refused_read",   "bytes_write",   "bytes_bulk",    "ok_p50",        "ok_p99",
+     "eose_p50",       "eose_p99",       "connections",   "subscriptions", "memory",        "memory_target",
+     "cpu",            "received",       "sent"});
+inline constexpr size_t kLiveFigures = kLiveFigureNames.size();
+static_assert(kLiveFigures == static_cast<size_t>(LiveFigure::kSent) + 1);
+
+struct LiveRow {
+  static constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
+
+  LiveRow() { figures.fill(kNothing); }
+  void Set(LiveFigure figure, double value) { figures[static_cast<size_t>(figure)] = static_cast<float>(value); }
+  float operator[](LiveFigure figure) const { return figures[static_cast<size_t>(figure)]; }
+
+  double at = 0;  // seconds since 1970
+  std::array<float, kLiveFigures> figures;
+};
+
+class LiveHistory {
+ public:
+  static constexpr size_t kRows = 600;
+
+  // The oldest goes where there is no room.
+  void Add(const LiveRow& row);
+  size_t size() const { return size_; }
+  // From the oldest on.
+  const LiveRow& operator[](size_t index) const { return rows_[(next_ + kRows - size_ + index) % kRows]; }
+
+  // {"at":[…],"level_write":[…],…}: a list of each column, null for what is no number.
+  void Write(JsonWriter& json) const;
+
+ private:
+  std::array<LiveRow, kRows> rows_;
+  size_t next_ = 0;
+  size_t size_ = 0;
+};
+
+// The same of one row, but for when it was: {"level_write":0.31,…}.
+void Write(const LiveRow& row, JsonWriter& json);
+
+}  // namespace weir

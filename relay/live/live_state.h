@@ -1,0 +1,42 @@
+// What the live page and `weir top` show of one moment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "relay/live/live_history.h"
+#include "relay/metrics/live_tables.h"
+
+namespace weir {
+
+// How the relay is, by the worst that is so.
+enum class LiveMood : uint8_t { kCalm, kLimiting, kUnthrottled, kSensorLost, kEmergency };
+
+// What happened, as it is marked on the plots.
+struct LiveMark {
+  double at = 0;     // seconds since 1970
+  std::string kind;  // "setting", "emergency", "sensor", "engine"
+  std::string text;  // "bulk setpoint 0.7 → 0.6"
+  std::string who;   // of a setting: "127.0.0.1, by the token"
+};
+
+// A setting that can be changed while the relay runs, by its name without WEIR_.
+struct LiveSetting {
+  std::string name;
+  std::string value;
+  std::string at_start;  // what it is again after a restart
+};
+
+struct LiveState {
+  LiveMood mood = LiveMood::kCalm;
+  // A sentence each: all in all, and of each class of work what limits it, or comes nearest to.
+  std::string summary;
+  std::string write;
+  std::string bulk;
+  std::string read;
+  std::vector<LiveTable> tables;
+  std::vector<LiveSetting> settings;
+};
+
+}  // namespace weir
