@@ -389,4 +389,17 @@ void AdaptiveLimiter::SetReadGains(const PidGains& gains) {
   read_pid_.SetGains(gains);
 }
 
+void AdaptiveLimiter::SetSetpoint(Operation operation, double setpoint, WorkClass work_class) {
+  if (!(setpoint > 0 && setpoint <= 1)) return;
+  std::lock_guard lock(control_mutex_);
+  if (operation == Operation::kRead) return read_pid_.SetSetpoint(setpoint);
+  laws_[work_class].SetSetpoint(setpoint);
+}
+
+Tuning AdaptiveLimiter::TuningOf(Operation operation, WorkClass work_class) const {
+  std::lock_guard lock(control_mutex_);
+  if (operation == Operation::kRead) return {read_pid_.settings().gains, read_pid_.settings().setpoint};
+  return {laws_[work_class].gains(), laws_[work_class].setpoint()};
+}
+
 }  // namespace weir

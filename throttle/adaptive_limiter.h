@@ -55,6 +55,14 @@ struct LimiterView {
   const Write& operator[](WorkClass c) const { return writes[c]; }
 };
 
+// What can be changed of a controller while it runs.
+struct Tuning {
+  PidGains gains;
+  double setpoint = 0;
+
+  bool operator==(const Tuning&) const = default;
+};
+
 class AdaptiveLimiter {
  public:
   // By the monitor's clock. Throws std::invalid_argument with what Check(settings) says.
@@ -90,9 +98,11 @@ class AdaptiveLimiter {
   std::string_view Reason(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
 
   void ResetControllers();
-  // Gains that are negative or not finite change nothing.
+  Tuning TuningOf(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
+  // Bumpless. Gains that are negative or not finite change nothing, nor does a setpoint that is not within 0..1.
   void SetWriteGains(const PidGains& gains, WorkClass work_class = WorkClass::kInteractive);
   void SetReadGains(const PidGains& gains);
+  void SetSetpoint(Operation operation, double setpoint, WorkClass work_class = WorkClass::kInteractive);
 
   // What the thread does: a control decision, and turns for those who wait. Pump returns when it is needed next.
   void Tick();

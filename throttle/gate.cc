@@ -61,10 +61,10 @@ Admission Gate::AdmitInTurn(Party party, uint64_t bytes, TimePoint now) {
   Line& line = lines_[party.work_class];
   if (line.queue.empty() && MayPass(party.work_class, bytes))
     return Admission({}, Charge(party.work_class, bytes) ? this : nullptr);
-  if (line.queue.size() >= kMaxWaiting) return Refuse("queue full", ToSeconds(line.longest_wait));
+  if (line.queue.size() >= kMaxWaiting) return Refuse(party.work_class, "queue full", ToSeconds(line.longest_wait));
   line.pressed = true;
   const double until_turn_s = SecondsUntilTurn(party.work_class, bytes, line.queue.BytesAhead(party, bytes));
-  if (until_turn_s > ToSeconds(line.longest_wait)) return Refuse(line.reason, until_turn_s);
+  if (until_turn_s > ToSeconds(line.longest_wait)) return Refuse(party.work_class, line.reason, until_turn_s);
 
   auto waiter = std::make_shared<Waiter>();
   waiter->party = party;
@@ -80,8 +80,9 @@ Admission Gate::AdmitInTurn(Party party, uint64_t bytes, TimePoint now) {
   return Admission(waiter->answer, this, waiter);
 }
 
-Admission Gate::Refuse(std::string_view reason, double retry_after_s) {
+Admission Gate::Refuse(WorkClass c, std::string_view reason, double retry_after_s) {
   ++stats_.refused[reason];
+  ++stats_.waits[c].refused;
   return Admission({.state = Admission::State::kRefused, .reason = reason, .retry_after = Foretold(retry_after_s)});
 }
 
@@ -167,6 +168,7 @@ void Gate::Expire(TimePoint now) {
 void Gate::Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now) {
   Detach(waiter);
   ++stats_.refused[reason];
+  ++stats_.waits[waiter.party.work_class].refused;
   waiter.answer.state = Admission::State::kRefused;
   waiter.answer.reason = reason;
   waiter.answer.retry_after = Foretold(retry_after_s);
@@ -175,10 +177,18 @@ void Gate::Refuse(Waiter& waiter, std::string_view reason, double retry_after_s,
 
 // The notification stays under the lock: the waiter may be destroyed as soon as its owner can take it.
 void Gate::Settle(Waiter& waiter, TimePoint now) {
-  waiter.answer.waited = std::max(Duration::zero(), now - waiter.since);
-  stats_.waited += waiter.answer.waited;
+  waiter.answer.waited = EndWait(waiter, now);
   waiter.changed.notify_all();
   if (waiter.on_settled) to_tell_.push_back(waiter.shared_from_this());
+}
+
+Duration Gate::EndWait(const Waiter& waiter, TimePoint now) {
+  const Duration waited = std::max(Duration::zero(), now - waiter.since);
+  GateStats::Waits& waits = stats_.waits[waiter.party.work_class];
+  ++waits.ended;
+  waits.time += waited;
+  stats_.waited += waited;
+  return waited;
 }
 
 void Gate::Detach(Waiter& waiter) {
@@ -191,7 +201,7 @@ void Gate::Release(Waiter* waiter) {
   if (waiter != nullptr && waiter->waits()) {
     Detach(*waiter);
     ++stats_.cancelled;
-    stats_.waited += std::max(Duration::zero(), clock_.Now() - waiter->since);
+    EndWait(*waiter, clock_.Now());
   } else if (waiter == nullptr || waiter->has_permit) {
     --running_;
   } else {

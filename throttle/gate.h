@@ -28,7 +28,14 @@
 namespace weir {
 
 struct GateStats {
+  struct Waits {
+    uint64_t ended = 0;    // whatever came of them
+    Duration time{};       // that they took together
+    uint64_t refused = 0;  // after a wait or without
+  };
+
   ByClass<Flow> admitted;
+  ByClass<Waits> waits;
   uint64_t delayed = 0;  // had to wait, whatever came of it
   uint64_t cancelled = 0;
   Duration waited{};                             // by all together
@@ -100,7 +107,7 @@ class Gate {
   void SetOpen(bool open, uint64_t allowance = kAnyBytes);
   // Lets it pass if nobody waits before it, or queues it if its turn will come in time.
   Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now);
-  Admission Refuse(std::string_view reason, double retry_after_s);
+  Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s);
   void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now);
   void PumpAndWake() { WakeAt(PumpLocked(clock_.Now())); }
 
@@ -125,6 +132,7 @@ class Gate {
   void Grant(WorkClass c, TimePoint now);
   void Expire(TimePoint now);
   void Settle(Waiter& waiter, TimePoint now);
+  Duration EndWait(const Waiter& waiter, TimePoint now);
   void Detach(Waiter& waiter);
   void Release(Waiter* waiter);
   void WakeAt(TimePoint when);

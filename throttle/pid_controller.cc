@@ -12,6 +12,9 @@ namespace {
 // Measurements beyond this say no more than this does; it keeps every product finite.
 constexpr double kMeasurementBound = 1e9;
 
+// Time constant of the way to a new setpoint: a tick of 100 ms moves the output by a twentieth of what the step would.
+constexpr double kGlideSeconds = 2;
+
 bool IsGain(double g) { return std::isfinite(g) && g >= 0 && g <= 1e6; }
 
 double BoundedMeasurement(double m) { return std::clamp(m, -kMeasurementBound, kMeasurementBound); }
@@ -39,11 +42,11 @@ double PidController::Update(double measurement, Duration dt, Integral integral)
 
   if (!primed_) state_.filtered = measurement;
   primed_ = true;
+  state_.setpoint += (settings_.setpoint - state_.setpoint) * SmoothingWeight(dt_s, kGlideSeconds);
   state_.filtered += (measurement - state_.filtered) * SmoothingWeight(dt_s, filter_time_s_);
 
-  state_.setpoint = settings_.setpoint;
   state_.measurement = measurement;
-  state_.error = measurement - settings_.setpoint;
+  state_.error = measurement - state_.setpoint;
   Answer();
   Integrate(dt_s, integral);
   state_.output = Bounded(state_.p + state_.i + state_.d);
@@ -102,7 +105,9 @@ void PidController::SetGains(const PidGains& gains) {
 }
 
 void PidController::SetSetpoint(double setpoint) {
-  if (std::isfinite(setpoint)) settings_.setpoint = BoundedMeasurement(setpoint);
+  if (!std::isfinite(setpoint)) return;
+  settings_.setpoint = BoundedMeasurement(setpoint);
+  if (!primed_) state_.setpoint = settings_.setpoint;
 }
 
 void PidController::SetOutputMax(double output_max) {

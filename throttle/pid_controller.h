@@ -10,7 +10,8 @@
 //    brake answers in the update that crosses the setpoint.
 //  * D acts on the measurement, behind a low-pass: no kick on the first sample, nor when the setpoint moves.
 //  * Results do not depend on how often Update runs: filter and integral are exact for any dt.
-//  * SetGains is bumpless: the output goes on from where it was, as far as the integral's bounds allow.
+//  * SetGains and SetSetpoint are bumpless: with new gains the output goes on from where it was, as far as the
+//    integral's bounds allow; to a new setpoint the controller glides.
 //  * Any double may go in: what is not finite, and gains outside 0..1e6, change nothing.
 //
 // Not thread-safe; whoever owns the loop owns the lock.
@@ -78,6 +79,8 @@ class PidController {
   void Relax(Duration dt, Duration time_constant);
 
   void SetGains(const PidGains& gains);
+  // Where it has measured already, it comes there within some seconds (GetState().setpoint). The integral could not
+  // take the step: what it would store to balance it, the loop would have to work off at the integral's pace.
   void SetSetpoint(double setpoint);
   // From the next update on. Not below output_min; what is no number changes nothing.
   void SetOutputMax(double output_max);

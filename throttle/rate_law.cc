@@ -169,6 +169,11 @@ double RateLaw::HeldLimit(double lately) const {
 
 PidState RateLaw::State() const { return selected_ != nullptr ? selected_->pid.GetState() : PidState{}; }
 
+void RateLaw::SetSetpoint(double setpoint) {
+  settings_.setpoint = setpoint;
+  for (Loop& loop : loops_) loop.pid.SetSetpoint(setpoint);
+}
+
 void RateLaw::Reset() {
   loops_.clear();
   selected_ = nullptr;

@@ -61,11 +61,14 @@ class RateLaw {
   // Of the loop that limits.
   PidState State() const;
   double setpoint() const { return settings_.setpoint; }
+  const PidGains& gains() const { return settings_.gains; }
 
   // Gains that no controller takes change nothing.
   void SetGains(const PidGains& gains) {
     if (IsValid(gains)) settings_.gains = gains;
   }
+  // Within 0..1; the loops glide there.
+  void SetSetpoint(double setpoint);
   void Reset();
 
  private:

@@ -25,7 +25,7 @@ Admission ScanGate::Decide(Party party, uint64_t bytes, TimePoint now) {
     CountAdmitted({bytes}, party.work_class);
     return Admission();
   }
-  if (limit.refuse) return Refuse(limit.reason, ToSeconds(limit.longest_wait));
+  if (limit.refuse) return Refuse(party.work_class, limit.reason, ToSeconds(limit.longest_wait));
   return AdmitInTurn(party, bytes, now);
 }
 

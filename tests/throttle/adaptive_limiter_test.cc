@@ -267,6 +267,30 @@ TEST_F(LimiterTest, GainsCanBeChangedWhileItRuns) {
   EXPECT_EQ(limiter.ControllerState(Operation::kRead).i, 0);
 }
 
+TEST_F(LimiterTest, SetpointsCanBeChangedWhileItRuns) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.86);
+  Ticks(5);
+  const double before = limiter.View()[WorkClass::kInteractive].bytes_per_second;
+  limiter.SetSetpoint(Operation::kWrite, 0.5);
+  limiter.SetSetpoint(Operation::kWrite, 0.4, WorkClass::kBulk);
+  limiter.SetSetpoint(Operation::kRead, 0.6);
+  Tick();
+  const LimiterView::Write after = limiter.View()[WorkClass::kInteractive];
+  EXPECT_EQ(after.setpoint, 0.5);
+  EXPECT_LT(after.bytes_per_second, before);
+  EXPECT_NEAR(after.bytes_per_second, before, 0.051 * kBraking * 20e6 * 0.36) << "without a bump";
+  EXPECT_EQ(limiter.TuningOf(Operation::kWrite).setpoint, 0.5);
+  EXPECT_EQ(limiter.TuningOf(Operation::kWrite, WorkClass::kBulk).setpoint, 0.4);
+  EXPECT_EQ(limiter.TuningOf(Operation::kRead), (Tuning{LimiterSettings().read.gains, 0.6}));
+  for (const double odd : {kNan, 0.0, -1.0, 1.01}) {
+    limiter.SetSetpoint(Operation::kWrite, odd);
+    limiter.SetSetpoint(Operation::kRead, odd);
+  }
+  EXPECT_EQ(limiter.TuningOf(Operation::kWrite).setpoint, 0.5);
+  EXPECT_EQ(limiter.TuningOf(Operation::kRead).setpoint, 0.6);
+}
+
 TEST_F(LimiterTest, ADisabledLimiterIsOpenWhateverComes) {
   AdaptiveLimiter& limiter = Build({.enabled = false});
   Say(5.0, 5.0);

@@ -118,6 +118,9 @@ void EveryWaitEnds(Limits limits, const Change& change) {
   RC_ASSERT(stats.running == 0);
   uint64_t refused = 0;
   for (const auto& [reason, count] : stats.refused) refused += count;
+  RC_ASSERT(stats.waits[0].refused + stats.waits[1].refused == refused);
+  RC_ASSERT(stats.waits[0].ended + stats.waits[1].ended == stats.delayed);
+  RC_ASSERT(stats.waits[0].time + stats.waits[1].time == stats.waited);
   RC_ASSERT(stats.admitted[0].operations + stats.admitted[1].operations + refused + stats.cancelled == asked);
 }
 

@@ -166,5 +166,22 @@ TEST_F(GateWaitTest, StatsTellWhatHappened) {
   EXPECT_EQ(stats.waiting, 0U);
 }
 
+TEST_F(GateWaitTest, StatsTellTheClassesApart) {
+  Exhaust();
+  Admission granted = gate_.Admit({1000}, Interactive());
+  Admission cancelled = gate_.Admit({1000}, Bulk());
+  clock_.Advance(microseconds(500));
+  cancelled.Cancel();
+  gate_.RefuseAll("stopped");
+  const GateStats stats = gate_.Stats();
+  const GateStats::Waits& bulk = stats.waits[WorkClass::kBulk];
+  EXPECT_EQ(bulk.ended, 1U);
+  EXPECT_EQ(bulk.time, microseconds(500));
+  EXPECT_EQ(bulk.refused, 0U);
+  const GateStats::Waits& interactive = stats.waits[WorkClass::kInteractive];
+  EXPECT_EQ(interactive.refused, 1U);
+  EXPECT_EQ(interactive.time + bulk.time, stats.waited);
+}
+
 }  // namespace
 }  // namespace weir

@@ -128,6 +128,39 @@ TEST(PidController, AMovedSetpointDoesNotKickTheDerivative) {
   EXPECT_EQ(pid.Update(0.9, kTick), 0);
 }
 
+TEST(PidController, TheOutputGlidesToANewSetpointAndEndsWhereAStepWould) {
+  PidController pid(Plain({.kp = 1, .ki = 0, .kd = 0}));
+  const double before = pid.Update(0.9, kTick);
+  pid.SetSetpoint(0.3);
+  EXPECT_EQ(pid.GetState().output, before);
+  const double step = 0.5 - 0.3;
+  for (double last = before; pid.GetState().setpoint > 0.301; last = pid.GetState().output) {
+    const double next = pid.Update(0.9, kTick);
+    ASSERT_GE(next, last);
+    ASSERT_LE(next - last, 0.05 * step);
+  }
+  EXPECT_NEAR(pid.GetState().output, 0.6, 0.002);
+}
+
+TEST(PidController, ThePaceOfANewSetpointDoesNotDependOnTheTick) {
+  PidController coarse(Plain());
+  PidController fine(Plain());
+  for (PidController* pid : {&coarse, &fine}) {
+    pid->Update(0.9, kTick);
+    pid->SetSetpoint(0.2);
+  }
+  coarse.Update(0.9, seconds(1));
+  Repeat(fine, 0.9, seconds(1), milliseconds(10));
+  EXPECT_NEAR(coarse.GetState().setpoint, fine.GetState().setpoint, 1e-9);
+  EXPECT_LT(fine.GetState().setpoint, 0.5);
+}
+
+TEST(PidController, BeforeItHasMeasuredANewSetpointHoldsAtOnce) {
+  PidController pid(Plain({.kp = 1, .ki = 0, .kd = 0}));
+  pid.SetSetpoint(0.3);
+  EXPECT_DOUBLE_EQ(pid.Update(0.9, kTick), 0.6);
+}
+
 TEST(PidController, TheDerivativeOfARampIsItsSlopeOnceTheFilterHasSettled) {
   PidSettings settings = Plain({.kp = 0, .ki = 0, .kd = 0.5});
   settings.output_min = -10;

@@ -258,6 +258,28 @@ TEST(RateLaw, NewGainsActAtOnceAndDoNotMoveTheLimit) {
   EXPECT_NEAR(before - higher, 2 * kBraking * 20 * kMb * 0.01, 0.01 * kMb);
 }
 
+TEST(RateLaw, ANewSetpointMovesTheLimitWithoutAStepAndIsWhereALawThatBeganSoStands) {
+  for (const double setpoint : {0.75, 0.95}) {
+    RateLaw law = MakeLaw(ProcessVariable::kBottleneck, {.kp = 0.5, .ki = 0, .kd = 0});
+    const LoadSample sample = Sample({Engine("l0", 0.8)});
+    double last = Repeat(law, sample, kPressing, seconds(2)).bytes_per_second;
+    law.SetSetpoint(setpoint);
+    EXPECT_EQ(law.setpoint(), setpoint);
+    ControlSettings settings;
+    settings.gains = {.kp = 0.5, .ki = 0, .kd = 0};
+    settings.setpoint = setpoint;
+    RateLaw other(settings, ProcessVariable::kBottleneck, kTick);
+    const double there = Repeat(other, sample, kPressing, seconds(2)).bytes_per_second;
+    const double way = std::abs(there - last);
+    for (Duration t{}; t < seconds(20); t += kTick) {
+      const double next = law.Update(sample, kPressing, kTick).bytes_per_second;
+      ASSERT_LE(std::abs(next - last), 0.051 * way);
+      last = next;
+    }
+    EXPECT_NEAR(last, there, 0.01 * way);
+  }
+}
+
 TEST(RateLaw, GainsThatNoControllerTakesChangeNothing) {
   RateLaw law = MakeLaw();
   RateLaw same = MakeLaw();
