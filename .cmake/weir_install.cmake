@@ -24,7 +24,7 @@ set(headers
     monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
     monitors/memory_probe monitors/memory_target monitors/neo4j/neo4j_monitor monitors/postgres/postgres_monitor monitors/rocksdb_monitor monitors/rocksdb_options
       # with
-      monitors/lsm_geometry monitors/neo4j/neo4j_session
+      monitors/lsm_geometry monitors/neo4j/neo4j_session monitors/rocksdb_counters
     throttle/adaptive_limiter throttle/admission throttle/await_admission throttle/limiter_settings throttle/pid_controller
     throttle/rocksdb/rocksdb_throttle
       # with

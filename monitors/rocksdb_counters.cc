@@ -12,7 +12,7 @@ using Properties = rocksdb::DB::Properties;
 using Stats = std::map<std::string, std::string>;
 
 constexpr double kGiB = 1 << 30;
-constexpr int kMostLevels = 64;
+constexpr size_t kMostLevels = 64;
 constexpr double kBuffersToRemember = 16;
 constexpr std::string_view kStalls = "io_stalls.";
 
@@ -35,6 +35,21 @@ void ParseStalls(const Stats& stats, RocksDbCounters* counters) {
   }
 }
 
+// Those without files are left out of the statistics.
+void ParseLevels(const Stats& stats, RocksDbCounters* counters) {
+  for (size_t level = 0; level < kMostLevels; ++level) {
+    const std::string key = "compaction.L" + std::to_string(level) + ".";
+    if (!stats.contains(key + "Score")) continue;
+    counters->levels.resize(level + 1);
+    RocksDbLevel& facts = counters->levels.back();
+    facts = {Number(stats, key + "NumFiles"), Number(stats, key + "SizeBytes"), Number(stats, key + "Score")};
+    if (level > 0) counters->highest_score = std::max(counters->highest_score, facts.score);
+  }
+  if (counters->levels.empty()) return;
+  counters->l0_files = counters->levels[0].files;
+  counters->l0_bytes = counters->levels[0].bytes;
+}
+
 }  // namespace
 
 RocksDbCounters ParseCounters(const Stats& stats, int base_level) {
@@ -43,17 +58,11 @@ RocksDbCounters ParseCounters(const Stats& stats, int base_level) {
   const std::string base = "compaction.L" + std::to_string(base_level) + ".";
   counters.drained_from_l0_bytes = (Number(stats, base + "RnGB") + Number(stats, base + "MovedGB")) * kGiB;
   counters.base_level_bytes = Number(stats, base + "SizeBytes");
-  counters.l0_bytes = Number(stats, "compaction.L0.SizeBytes");
-  counters.l0_files = Number(stats, "compaction.L0.NumFiles");
   // What L0's own compactions rewrote is not new.
   counters.flushed_bytes = Number(stats, "compaction.L0.WnewGB") * kGiB;
   counters.compaction_written_bytes =
       (Number(stats, "compaction.Sum.WriteGB") - Number(stats, "compaction.L0.WriteGB")) * kGiB;
-  for (int level = 1; level < kMostLevels; ++level) {
-    const auto score = stats.find("compaction.L" + std::to_string(level) + ".Score");
-    if (score == stats.end()) continue;  // levels without files are left out
-    counters.highest_score = std::max(counters.highest_score, std::strtod(score->second.c_str(), nullptr));
-  }
+  ParseLevels(stats, &counters);
   ParseStalls(stats, &counters);
   return counters;
 }

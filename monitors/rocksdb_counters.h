@@ -5,11 +5,18 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "config/status.h"
 #include "rocksdb/db.h"
 
 namespace weir {
+
+struct RocksDbLevel {
+  double files = 0;
+  double bytes = 0;
+  double score = 0;
+};
 
 // Of one column family, since it was opened.
 struct RocksDbCounters {
@@ -20,7 +27,8 @@ struct RocksDbCounters {
   double compaction_written_bytes = 0;
   double l0_files = 0;
   double l0_bytes = 0;
-  double highest_score = 0;  // of the levels below L0: L0's own is 5 to 7 long before RocksDB brakes
+  std::vector<RocksDbLevel> levels;  // from L0 on, to the last that has files
+  double highest_score = 0;          // of the levels below L0: L0's own is 5 to 7 long before RocksDB brakes
   uint64_t slowdowns = 0;
   uint64_t stops = 0;
   std::map<std::string, uint64_t> stall_causes;  // by RocksDB's names, also those that never occurred

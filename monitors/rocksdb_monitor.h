@@ -28,6 +28,7 @@
 
 #include "monitors/load_monitor.h"
 #include "monitors/memory_probe.h"
+#include "monitors/rocksdb_counters.h"
 #include "monitors/rocksdb_options.h"
 
 namespace weir {
@@ -43,10 +44,12 @@ void Declare(SettingTable& table, RocksDbMonitorSettings& settings);
 
 // What stands behind the newest sample, for displays. Sums over column families but where it says highest.
 struct RocksDbDetails {
-  uint64_t l0_files = 0;  // highest
+  uint64_t l0_files = 0;       // highest
+  double l0_files_at_one = 0;  // where `l0` is 1.0, of the same family
   uint64_t immutable_memtables = 0;
   uint64_t debt_bytes = 0;
-  double score = 0;  // highest of the levels below 0
+  double score = 0;                  // highest of the levels below 0
+  std::vector<RocksDbLevel> levels;  // from L0 on; scores highest
   double l0_cycle_seconds = 0;
   double drain_bytes_per_second = 0;  // these two as the program wrote them, the third on disk
   double flush_bytes_per_second = 0;

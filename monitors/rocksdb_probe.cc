@@ -45,6 +45,16 @@ std::vector<double> BuffersOf(rocksdb::DB* db, const RocksDbMonitor::Handles& ha
 
 double SumOf(const std::vector<double>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
 
+void AddTo(const std::vector<RocksDbLevel>& levels, std::vector<RocksDbLevel>* sums) {
+  if (sums->size() < levels.size()) sums->resize(levels.size());
+  for (size_t i = 0; i < levels.size(); ++i) {
+    RocksDbLevel& sum = (*sums)[i];
+    sum.files += levels[i].files;
+    sum.bytes += levels[i].bytes;
+    sum.score = std::max(sum.score, levels[i].score);
+  }
+}
+
 double ScoreLevel(const LoadSample& sample) {
   const Signal* score = sample.Find("score");
   return score == nullptr ? 0 : score->level;
@@ -116,7 +126,10 @@ Status RocksDbProbe::ReadDatabase() {
     if (Status status = ReadFamily(&f); !status.ok()) return status;
     sums_.compacting = sums_.compacting || f.compaction_pending;
     sums_.flushing = sums_.flushing || f.flush_pending;
-    newest_.l0_files = std::max(newest_.l0_files, f.facts.l0_files);
+    if (f.facts.l0_files >= newest_.l0_files) {
+      newest_.l0_files = f.facts.l0_files;
+      newest_.l0_files_at_one = f.geometry.L0FilesAtOne();
+    }
     newest_.immutable_memtables += static_cast<uint64_t>(f.facts.immutable_memtables);
     newest_.debt_bytes += f.facts.pending_compaction_bytes;
   }
@@ -177,6 +190,7 @@ Status RocksDbProbe::ReadAllCounters() {
   newest_.slowdowns = newest_.stops = 0;
   newest_.score = 0;
   newest_.stall_causes.clear();
+  newest_.levels.clear();
   for (size_t i = 0; i < families_.size(); ++i) {
     Family& f = families_[i];
     Result<RocksDbCounters> read = ReadCounters(db_, f.handle);
@@ -198,6 +212,7 @@ Status RocksDbProbe::ReadAllCounters() {
     newest_.stops += c.stops;
     for (const auto& [cause, count] : c.stall_causes) newest_.stall_causes[cause] += count;
     newest_.score = std::max(newest_.score, c.highest_score);
+    AddTo(c.levels, &newest_.levels);
     f.facts.deepest_score = c.highest_score;
     f.counters = std::move(read).value();
     f.counted = true;

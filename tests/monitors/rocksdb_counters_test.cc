@@ -46,6 +46,19 @@ TEST(RocksDbCounters, TellFlushesFromCompactions) {
   EXPECT_EQ(counters.l0_bytes, 3974470);
 }
 
+TEST(RocksDbCounters, TellEachLevelUpToTheLastThatHasFiles) {
+  const RocksDbCounters counters = ParseCounters(kStats, 1);
+  ASSERT_EQ(counters.levels.size(), 3U);
+  EXPECT_EQ(counters.levels[0].files, 1);
+  EXPECT_EQ(counters.levels[0].bytes, 3974470);
+  EXPECT_EQ(counters.levels[0].score, 7.25);
+  EXPECT_EQ(counters.levels[1].bytes, 32540000);
+  const RocksDbCounters deep = ParseCounters({{"compaction.L4.Score", "0.5"}, {"compaction.L4.NumFiles", "3"}}, 4);
+  ASSERT_EQ(deep.levels.size(), 5U) << "with those between that have none";
+  EXPECT_EQ(deep.levels[0].files + deep.levels[3].files, 0);
+  EXPECT_EQ(deep.levels[4].files, 3);
+}
+
 TEST(RocksDbCounters, KeepTheCausesOfStalls) {
   const RocksDbCounters counters = ParseCounters(kStats, 1);
   EXPECT_EQ(counters.slowdowns, 15u);

@@ -109,7 +109,12 @@ TEST_F(RocksDbMonitorTest, TheHighestColumnFamilyCounts) {
   for (int files = 0; files < 6; ++files) test_.WriteFile(0);
   for (int files = 0; files < 10; ++files) test_.WriteFile(2);
   EXPECT_NEAR(Sense(monitor).Find("l0")->level, 6 / 8.0, 0.02);
-  EXPECT_EQ(monitor.Details().l0_files, 10u);
+  const RocksDbDetails details = monitor.Details();
+  EXPECT_EQ(details.l0_files, 10u);
+  EXPECT_EQ(details.l0_files_at_one, 12);
+  ASSERT_EQ(details.levels.size(), 1U);
+  EXPECT_EQ(details.levels[0].files, 16) << "of all";
+  EXPECT_GT(details.levels[0].bytes, 0);
 }
 
 TEST_F(RocksDbMonitorTest, AdaptsToForeignOptions) {
