@@ -1,5 +1,7 @@
 #include "config/text/json_writer.h"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -41,6 +43,13 @@ void JsonWriter::String(std::string_view text) {
 void JsonWriter::Bool(bool value) { Raw(value ? "true" : "false"); }
 
 void JsonWriter::Number(double value) { Raw(std::isfinite(value) ? FormatNumber(value) : "null"); }
+
+void JsonWriter::Number(double value, int digits) {
+  if (!std::isfinite(value)) return Raw("null");
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits);
+  Raw({text.data(), end.ptr});
+}
 
 std::string JsonWriter::Text() && { return std::move(text_) + "\n"; }
 

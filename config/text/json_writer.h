@@ -33,6 +33,8 @@ class JsonWriter {
   void Bool(bool value);
   // What is no finite number becomes null.
   void Number(double value);
+  // Rounded to so many digits.
+  void Number(double value, int digits);
   template <std::integral Integer>
   void Number(Integer value) {
     Raw(std::to_string(value));

@@ -6,8 +6,20 @@
 #include <algorithm>
 
 #include "config/text/parse.h"
+#include "config/text/percent.h"
 
 namespace weir {
+namespace {
+
+Result<std::string> Decode(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  std::optional<std::string> decoded = DecodePercent(spaced, true);
+  if (decoded) return *std::move(decoded);
+  return Status::Error("the query is not well-formed: % without two hexadecimal digits in " + Printable(text));
+}
+
+}  // namespace
 
 std::optional<UrlParts> SplitUrl(std::string_view url, std::string_view ends) {
   const size_t scheme = url.find("://");
@@ -49,6 +61,18 @@ std::optional<QueryParameter> TakeParameter(std::string_view* query) {
   const size_t equals = one.find('=');
   if (equals == one.npos) return QueryParameter{.name = one, .value = std::nullopt};
   return QueryParameter{.name = one.substr(0, equals), .value = one.substr(equals + 1)};
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> ParseQuery(std::string_view query) {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  while (const auto parameter = TakeParameter(&query)) {
+    Result<std::string> name = Decode(parameter->name);
+    if (!name.ok()) return name.status();
+    Result<std::string> value = Decode(parameter->value.value_or(""));
+    if (!value.ok()) return value.status();
+    parameters.emplace_back(std::move(name).value(), std::move(value).value());
+  }
+  return parameters;
 }
 
 std::string UrlHost(std::string_view host) {

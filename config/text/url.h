@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "config/status.h"
 
@@ -33,6 +35,9 @@ struct QueryParameter {
 };
 // Takes the first off the query. Nothing where none is left. Skips the emptiness between two '&'.
 std::optional<QueryParameter> TakeParameter(std::string_view* query);
+// All of a query, or of a form that was posted, in their order, decoded: %20 and + are a space. The error says where it
+// is not well-formed.
+Result<std::vector<std::pair<std::string, std::string>>> ParseQuery(std::string_view query);
 
 // The host as it stands before a port: an IPv6 address in brackets.
 std::string UrlHost(std::string_view host);

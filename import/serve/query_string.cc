@@ -1,25 +1,15 @@
 #include "import/serve/query_string.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "config/text/parse.h"
-#include "config/text/percent.h"
 #include "config/text/url.h"
 
 namespace weir {
 namespace {
 
 constexpr size_t kLongestRun = 64;
-
-Result<std::string> Decode(std::string_view text) {
-  std::string spaced(text);
-  std::ranges::replace(spaced, '+', ' ');
-  std::optional<std::string> decoded = DecodePercent(spaced, true);
-  if (decoded) return *std::move(decoded);
-  return Status::Error("the query is not well-formed: % without two hexadecimal digits in " + Printable(text));
-}
 
 Status Bad(std::string_view name, std::string_view value, const std::string& why) {
   return Status::Error(std::string(name) + "=" + Printable(value) + ": " + why);
@@ -56,18 +46,6 @@ Status SetExport(const std::string& name, const std::string& value, const Filter
 }
 
 }  // namespace
-
-Result<std::vector<std::pair<std::string, std::string>>> ParseQuery(std::string_view query) {
-  std::vector<std::pair<std::string, std::string>> parameters;
-  while (const auto parameter = TakeParameter(&query)) {
-    Result<std::string> name = Decode(parameter->name);
-    if (!name.ok()) return name.status();
-    Result<std::string> value = Decode(parameter->value.value_or(""));
-    if (!value.ok()) return value.status();
-    parameters.emplace_back(std::move(name).value(), std::move(value).value());
-  }
-  return parameters;
-}
 
 Result<ImportQuery> ParseImportQuery(std::string_view query) {
   const auto parameters = ParseQuery(query);

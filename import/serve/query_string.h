@@ -12,9 +12,6 @@
 
 namespace weir {
 
-// In their order, decoded: %20 and + are a space. The error says where it is not well-formed.
-Result<std::vector<std::pair<std::string, std::string>>> ParseQuery(std::string_view query);
-
 struct ImportQuery {
   bool verify = true;
   std::string run;    // empty: the body is all of it

@@ -83,5 +83,14 @@ TEST(Percent, WhatIsEncodedIsDecodedAsItWas) {
   EXPECT_EQ(EncodePercent("a/b c~d.e_f-G9\xff"), "a%2Fb%20c~d.e_f-G9%FF");
 }
 
+TEST(Url, AQueryIsReadWholeAndDecoded) {
+  const auto pairs = ParseQuery("a=1&b=%C3%A9+x&&c&a=2%26");
+  ASSERT_TRUE(pairs.ok());
+  const std::vector<std::pair<std::string, std::string>> expected = {{"a", "1"}, {"b", "é x"}, {"c", ""}, {"a", "2&"}};
+  EXPECT_EQ(pairs.value(), expected);
+  EXPECT_TRUE(ParseQuery("").value().empty());
+  for (const char* bad : {"a=%", "a=%4", "%zz=1"}) EXPECT_FALSE(ParseQuery(bad).ok()) << bad;
+}
+
 }  // namespace
 }  // namespace weir
