@@ -1,6 +1,5 @@
 #include "relay/limiters/api_errors.h"
 
-#include <boost/beast/core/string.hpp>
 #include <utility>
 
 #include "config/text/json_writer.h"
@@ -66,20 +65,6 @@ HttpResponse PlainErrorAsJson(HttpResponse plain) {
   return plain;
 }
 
-bool IsChangeByAnotherSite(const HttpRequest& request) {
-  return (request.method == "POST" || request.method == "PUT" || request.method == "DELETE") &&
-         IsByAnotherSite(request);
-}
-
 HttpResponse RefusalOfAnotherSite() { return ErrorResponse(403, "forbidden", kOfAnotherSite); }
-
-bool IsByAnotherSite(const HttpRequest& request) {
-  if (boost::beast::iequals(request.Header("sec-fetch-site"), "cross-site")) return true;
-  std::string_view origin = request.Header("origin");
-  if (origin.empty()) return false;
-  // "null" has no scheme, and is nobody's.
-  const size_t scheme = origin.find("://");
-  return scheme == origin.npos || !boost::beast::iequals(origin.substr(scheme + 3), request.Header("host"));
-}
 
 }  // namespace weir

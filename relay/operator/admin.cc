@@ -2,6 +2,7 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <algorithm>
 #include <array>
@@ -64,22 +65,38 @@ bool IsLoopbackName(std::string_view host) {
 
 namespace {
 
+bool EqualInAnyCase(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+// Host and port, as they are written.
+std::string_view AuthorityOf(std::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme == url.npos) return {};
+  url.remove_prefix(scheme + 3);
+  return url.substr(0, url.find('/'));
+}
+
+// What a browser adds that is on a page of this relay, or was told its address by its user.
+bool IsOfOwnPage(const HttpRequest& request, std::string_view header, std::string_view value) {
+  if (header == "sec-fetch-site") return value == "same-origin" || value == "none";
+  if (header == "origin" || header == "referer") return EqualInAnyCase(AuthorityOf(value), request.Header("host"));
+  return header.starts_with("sec-fetch-");
+}
+
 // Why a request is not surely that of a program on this machine; empty where it is.
-std::string WhyNotFromHere(const HttpRequest& request) {
+std::string WhyNotFromHere(const HttpRequest& request, bool or_own_page = false) {
   for (const std::string& address : {request.peer, request.address})
     if (!IsLoopback(address))
       return "it comes from " + (address.empty() ? "nowhere known" : address) + ", which is not this machine";
   for (const auto& [name, value] : request.headers)
-    if (IsOfSomebodyElse(name)) return "it has " + Printable(name) + ": somebody else is behind it";
+    if (IsOfSomebodyElse(name) && !(or_own_page && IsOfOwnPage(request, name, value)))
+      return "it has " + Printable(name) + ": somebody else is behind it";
   const std::string_view host = request.Header("host");
   if (host.empty()) return "it has no Host";
   if (!IsLoopbackName(host)) return "its Host is " + Printable(host) + ", which is not a name of loopback";
   return "";
-}
-
-bool EqualInAnyCase(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 // Empty where it is none. Padding may be missing.
@@ -121,12 +138,19 @@ std::string TargetOf(const HttpRequest& request) {
   return request.path + (request.query.empty() ? "" : "?" + request.query);
 }
 
+// In a time that does not tell how much of it is right.
+bool AreEqual(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
 bool HasTag(EventView event, std::string_view name, std::string_view value) {
   return std::ranges::any_of(TagsNamed(event, name),
                              [&](const std::vector<std::string>& tag) { return tag.size() > 1 && tag[1] == value; });
 }
 
 }  // namespace
+
+bool IsFromHere(const HttpRequest& request) { return WhyNotFromHere(request, true).empty(); }
 
 LoopbackTrust TrustInLoopback(AdminFromLoopback setting) {
   switch (setting) {
@@ -160,12 +184,13 @@ std::string Admin::WhyNotTrusted(const HttpRequest& request) const {
   return loopback_.trusted ? WhyNotFromHere(request) : "it shows no token and no key";
 }
 
+bool Admin::IsToken(std::string_view offered) const { return !token_.empty() && AreEqual(offered, token_); }
+
 std::optional<HttpResponse> Admin::RefusalOfToken(std::string_view offered) const {
   if (token_.empty())
     return Answer(403, token_is_set_ ? "nobody has a token: WEIR_ADMIN_TOKEN is not set"
                                      : "this relay could not write a token, so nobody has one");
-  if (offered.size() == token_.size() && CRYPTO_memcmp(offered.data(), token_.data(), token_.size()) == 0)
-    return std::nullopt;
+  if (IsToken(offered)) return std::nullopt;
   return Answer(401, token_is_set_ ? "this is not the token of WEIR_ADMIN_TOKEN"
                                    : "this is not the token; it is another one after each start of the relay");
 }
@@ -244,16 +269,55 @@ HttpResponse Admin::Answer(int status, const std::string& why) const {
   return response;
 }
 
-std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request) const {
+std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request, std::string_view* by) const {
+  std::string_view unused;
+  std::string_view& known_by = by != nullptr ? *by : unused;
   const std::string why = WhyNotTrusted(request);
+  known_by = "being on this machine";
   if (why.empty()) return std::nullopt;
   const std::string_view authorization = request.Header("authorization");
   const size_t space = std::min(authorization.find(' '), authorization.size());
   const std::string_view scheme = authorization.substr(0, space);
   const std::string_view proof = authorization.substr(std::min(space + 1, authorization.size()));
+  known_by = "the token";
   if (EqualInAnyCase(scheme, "bearer")) return RefusalOfToken(proof);
+  known_by = "the admin's key";
   if (EqualInAnyCase(scheme, "nostr")) return RefusalOfProof(request, proof);
   return Answer(key_.empty() && token_.empty() ? 403 : 401, why);
+}
+
+std::optional<HttpResponse> Admin::RefusalOfPage(const HttpRequest& request, std::string_view* by) const {
+  if (IsSession(request.Cookie(kSessionCookie))) {
+    if (by != nullptr) *by = "the session of a browser";
+    return std::nullopt;
+  }
+  if (loopback_.trusted && IsFromHere(request)) {
+    if (by != nullptr) *by = "being on this machine";
+    return std::nullopt;
+  }
+  return Refusal(request, by);
+}
+
+std::optional<std::string> Admin::SessionFor(std::string_view token) const {
+  if (!IsToken(token)) return std::nullopt;
+  return SessionUntil(clock_.NowSeconds() + std::chrono::seconds(kSessionLasts).count());
+}
+
+bool Admin::IsSession(std::string_view session) const {
+  const Result<uint64_t> end = ParseUnsigned(session.substr(0, session.find('.')), {.min = 0, .max = 1e15});
+  return !token_.empty() && end.ok() && clock_.NowSeconds() < end.value() &&
+         AreEqual(session, SessionUntil(end.value()));
+}
+
+// When it ends, and a proof of the token for that.
+std::string Admin::SessionUntil(uint64_t end) const {
+  const std::string text = std::to_string(end);
+  const std::string signed_text = "weir live session " + text;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> mac{};
+  unsigned size = 0;
+  HMAC(EVP_sha256(), token_.data(), static_cast<int>(token_.size()),
+       reinterpret_cast<const unsigned char*>(signed_text.data()), signed_text.size(), mac.data(), &size);
+  return text + "." + ToHex(mac.data(), size);
 }
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 // whoever is on this machine where the operator says so.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -40,6 +41,16 @@ LoopbackTrust TrustInLoopback(AdminFromLoopback setting);
 // localhost, or an address of loopback; with or without a port.
 bool IsLoopbackName(std::string_view host);
 
+// Whether a request is that of a program on this machine, or of a browser on it, of a page of this very relay: the
+// socket comes from loopback and the Host is a name of it. For links and pages; what it may do, an Admin says.
+bool IsFromHere(const HttpRequest& request);
+
+// The name of the cookie that a browser has from its sign-in (Admin::SessionFor).
+inline constexpr std::string_view kSessionCookie = "weir_live";
+// Of one that says only that this browser is an operator's, so that pages for everybody can link to those for
+// operators.
+inline constexpr std::string_view kOperatorCookie = "weir_operator";
+
 // One of three is enough:
 // Token: `Authorization: Bearer <token>`, from anywhere. The relay's is in a file, that of `weir gate` in
 // WEIR_ADMIN_TOKEN; answers say which.
@@ -60,11 +71,22 @@ class Admin {
   Admin(std::string token_of_setting, LoopbackTrust loopback);
 
   // The answer to whoever may not: 401 or 403 with the reason and what to do. 40 µs where there is a key to prove, else
-  // nothing much.
-  std::optional<HttpResponse> Refusal(const HttpRequest& request) const;
+  // nothing much. *by: by what whoever may is known, for the log.
+  std::optional<HttpResponse> Refusal(const HttpRequest& request, std::string_view* by = nullptr) const;
+
+  // The same for pages, which a browser asks for: it shows the cookie of its session, or is on this machine, where that
+  // is trusted, and the page that asks is this relay's own.
+  std::optional<HttpResponse> RefusalOfPage(const HttpRequest& request, std::string_view* by = nullptr) const;
+  // What such a cookie holds, for who shows the token; null where it is another one. It ends with the token, or when
+  // kSessionLasts is over, and does not tell the token.
+  static constexpr std::chrono::hours kSessionLasts{24 * 7};
+  std::optional<std::string> SessionFor(std::string_view token) const;
 
  private:
   std::string WhyNotTrusted(const HttpRequest& request) const;
+  bool IsToken(std::string_view offered) const;
+  bool IsSession(std::string_view session) const;
+  std::string SessionUntil(uint64_t end) const;
   std::optional<HttpResponse> RefusalOfToken(std::string_view offered) const;
   std::optional<HttpResponse> RefusalOfProof(const HttpRequest& request, std::string_view base64) const;
   std::string RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const;

@@ -5,13 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "relay/operator/admin.h"
+#include "relay/operator/html.h"
 #include "relay/operator/nip11.h"
 #include "relay/process/version.h"
 
 namespace weir {
 namespace {
 
-// {words} are replaced; everything that comes from settings or the request is escaped on its way in.
+// Everything that comes from settings or the request is escaped on its way in.
 constexpr std::string_view kPage = R"html(<!doctype html>
 <html lang="en">
 <head>
@@ -61,7 +63,7 @@ your Nostr client's relays:</p>
 <h2>For programs and operators</h2>
 <pre>curl -H 'Accept: application/nostr+json' {http}</pre>
 <p><a href="/metrics">/metrics</a> for Prometheus · <a href="/api/metrics">/api/metrics</a> as JSON ·
-<a href="/healthz">/healthz</a> · <a href="/readyz">/readyz</a></p>
+<a href="/healthz">/healthz</a> · <a href="/readyz">/readyz</a>{live}</p>
 <p class="soft">weir {version}, NIPs {nips}</p>
 
 <script>
@@ -103,60 +105,20 @@ socket.onclose = () => state('connection closed; reload to connect again');
 </html>
 )html";
 
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-using Words = std::vector<std::pair<std::string_view, std::string>>;
-
-std::string Filled(std::string_view page, const Words& words) {
-  std::string out;
-  while (!page.empty()) {
-    const size_t brace = page.find('{');
-    out += page.substr(0, brace);
-    if (brace == page.npos) break;
-    page.remove_prefix(brace);
-    size_t taken = 1;
-    for (const auto& [word, text] : words) {
-      if (page.substr(1, word.size()) != word || page.substr(word.size() + 1, 1) != "}") continue;
-      out += Escaped(text);
-      taken = word.size() + 2;
-      break;
-    }
-    if (taken == 1) out += '{';
-    page.remove_prefix(taken);
-  }
-  return out;
-}
-
 // As the browser knows it: what it asked for, by TLS if it came so or a proxy says it did.
 std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& request) {
   if (!settings.url.empty()) return settings.url;
   const std::string_view host = request.Header("host");
   const bool secure = request.secure || request.Header("x-forwarded-proto") == "https";
   return std::string(secure ? "wss://" : "ws://") + std::string(host.empty() ? "this host" : host);
+}
+
+constexpr const char* kLiveLink = " · <a href=\"/live\">/live</a> for operators";
+
+// Who sees the link to /live; who may see that page is another question.
+bool IsOperators(const RelaySettings& settings, const HttpRequest& request) {
+  if (!request.Cookie(kOperatorCookie).empty()) return true;
+  return TrustInLoopback(settings.admin_from_loopback).trusted && IsFromHere(request);
 }
 
 std::string AuthNote(const RelaySettings& settings) {
@@ -176,23 +138,25 @@ std::string Listed(const std::vector<int>& nips) {
 HttpResponse LandingPage(const RelayConfiguration& configuration, const HttpRequest& request) {
   const RelaySettings& s = configuration.relay;
   const std::string url = WebSocketUrl(s, request);
-  const Words words = {{"name", s.name},
-                       {"description", s.description},
-                       {"url", url},
-                       {"http", "http" + url.substr(2) + (url.ends_with('/') ? "" : "/")},
-                       {"auth", AuthNote(s)},
-                       {"contact", s.contact.empty() ? "" : "Run by: " + s.contact},
-                       {"version", std::string(Version())},
-                       {"nips", Listed(SupportedNips(s))}};
+  HtmlWords words = {{"name", s.name},
+                     {"description", s.description},
+                     {"url", url},
+                     {"http", "http" + url.substr(2) + (url.ends_with('/') ? "" : "/")},
+                     {"auth", AuthNote(s)},
+                     {"contact", s.contact.empty() ? "" : "Run by: " + s.contact},
+                     {"version", std::string(Version())},
+                     {"nips", Listed(SupportedNips(s))}};
+  for (auto& [word, text] : words) text = HtmlEscaped(text);
+  words.emplace_back("live", IsOperators(s, request) ? kLiveLink : "");
   return {.content_type = "text/html; charset=utf-8",
-          .body = Filled(kPage, words),
+          .body = FilledHtml(kPage, words),
           .headers = {{"Content-Security-Policy",
                        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
                        "connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
                       {"X-Content-Type-Options", "nosniff"},
                       {"Referrer-Policy", "no-referrer"},
                       {"Cache-Control", "no-cache"},
-                      {"Vary", "Accept"}}};
+                      {"Vary", "Accept, Cookie"}}};
 }
 
 }  // namespace weir

@@ -32,6 +32,7 @@ struct HttpRequest {
 
   // The first one's value; empty where there is none.
   std::string_view Header(std::string_view lower_case_name) const;
+  std::string_view Cookie(std::string_view name) const;
 };
 
 struct HttpResponse {

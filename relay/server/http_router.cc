@@ -85,6 +85,20 @@ std::string_view HttpRequest::Header(std::string_view lower_case_name) const {
   return {};
 }
 
+std::string_view HttpRequest::Cookie(std::string_view name) const {
+  for (const auto& [header, value] : headers) {
+    if (header != "cookie") continue;
+    for (std::string_view rest = value; !rest.empty();) {
+      const size_t end = std::min(rest.find(';'), rest.size());
+      const std::string_view cookie = TrimBlanks(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (cookie.size() > name.size() && cookie.starts_with(name) && cookie[name.size()] == '=')
+        return cookie.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
 void HttpRouter::Add(std::string method, std::string path, HttpHandler handler) {
   AddHandler(std::move(method), std::move(path), std::move(handler));
 }

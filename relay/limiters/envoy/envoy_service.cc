@@ -7,6 +7,7 @@
 
 #include "relay/limiters/api_errors.h"
 #include "relay/limiters/envoy/envoy_rules.h"
+#include "relay/operator/other_site.h"
 
 namespace weir {
 

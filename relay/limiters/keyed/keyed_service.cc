@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "relay/limiters/api_errors.h"
+#include "relay/operator/other_site.h"
 
 namespace weir {
 

@@ -4,6 +4,7 @@
 
 #include "config/text/utf8.h"
 #include "relay/limiters/api_errors.h"
+#include "relay/operator/other_site.h"
 
 namespace weir {
 

@@ -9,6 +9,7 @@
 #include "relay/limiters/api_errors.h"
 #include "relay/limiters/quota/quota_call.h"
 #include "relay/limiters/quota/quota_grpc.h"
+#include "relay/operator/other_site.h"
 
 namespace weir {
 namespace {

@@ -1,0 +1,16 @@
+// Whether a page of another site, in somebody's browser, makes a request.
+#pragma once
+
+#include "relay/server/http.h"
+
+namespace weir {
+
+// Whether such a page makes a request that changes or charges (POST, PUT, DELETE): its Origin is not the Host that was
+// asked, or the browser says so (Sec-Fetch-Site), whose word comes first: a proxy may have changed the Host. A browser
+// sends a simple POST wherever a page likes, and only keeps the answer from it. Programs send neither field.
+bool IsChangeByAnotherSite(const HttpRequest& request);
+// The same of any request, for what a GET changes too. A browser that says nothing about itself is not found out: it
+// sends no Origin with a simple GET, and Sec-Fetch-Site to https and to this machine alone.
+bool IsByAnotherSite(const HttpRequest& request);
+
+}  // namespace weir
