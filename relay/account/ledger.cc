@@ -33,6 +33,21 @@ uint64_t Ledger::heaviest_bytes() const {
   return most;
 }
 
+std::vector<Ledger::Holder> Ledger::Heaviest(size_t most) const {
+  std::vector<Holder> holders;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, address] : addresses_)
+      if (const uint64_t bytes = address->bytes.load(std::memory_order_relaxed); bytes > 0)
+        holders.push_back({key, bytes});
+  }
+  most = std::min(most, holders.size());
+  std::ranges::partial_sort(holders, holders.begin() + static_cast<std::ptrdiff_t>(most), std::greater<>(),
+                            &Holder::bytes);
+  holders.resize(most);
+  return holders;
+}
+
 uint64_t Ledger::AskHeaviest(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto heaviest = std::max_element(addresses_.begin(), addresses_.end(), [](const auto& a, const auto& b) {

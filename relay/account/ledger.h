@@ -59,6 +59,12 @@ class Ledger {
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // Of the address that holds most, and how many that is; 0 where nobody holds anything.
   uint64_t heaviest_bytes() const;
+  // At most so many addresses, those that hold most first.
+  struct Holder {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+  };
+  std::vector<Holder> Heaviest(size_t most) const;
 
   // Asks the accounts of the address that holds most, from the largest on, until they hold at least `bytes` together.
   // Returns what they hold.

@@ -23,7 +23,10 @@
 namespace weir {
 namespace {
 
-using Task = std::function<Work()>;
+struct Task {
+  std::function<Work()> run;
+  uint64_t party = 0;
+};
 
 constexpr uint32_t kUrgentInARow = 7;
 // By so much an address with urgent tasks goes ahead of those that have none.
@@ -35,8 +38,8 @@ constexpr int64_t kAssumedWork = WorkPool::kUsualWork;
 Work RunAndForget(Task task) {
   Work work = kTurnWork;
   try {
-    work = task();
-    task = nullptr;  // what it owns may submit when it ends
+    work = task.run();
+    task.run = nullptr;  // what it owns may submit when it ends
   } catch (const std::exception& e) {
     spdlog::error("a task of the workers failed: {}", e.what());
   }
@@ -168,6 +171,8 @@ struct WorkPool::Rep {
   size_t sleeping = 0;
   size_t long_running = 0;
   bool ending = false;
+  HeavyTakers heavy_groups;
+  HeavyTakers heavy_parties;
 
   std::vector<std::thread> threads;
 };
@@ -197,8 +202,11 @@ void WorkPool::Rep::Run(int nice) {
     const bool wake = !is_long && sleeping > 0 && LongMayRun();
     lock.unlock();
     if (wake) wake_up.notify_one();
+    const uint64_t party = task.party;
     const Work work = RunAndForget(std::move(task));
     lock.lock();
+    heavy_groups.Add(group.key, group.key, work);
+    heavy_parties.Add(party, group.key, work);
     --group.running;
     group.used += static_cast<int64_t>(work) - kAssumedWork;
     turns.Place(group);
@@ -228,7 +236,7 @@ void WorkPool::Enqueue(Urgency urgency, const Party& party, std::function<Work()
   {
     const std::lock_guard lock(rep_->mutex);
     Group& group = rep_->turns.Find(GroupOf(party));
-    group.LaneOf(urgency).Push(party, std::move(task));
+    group.LaneOf(urgency).Push(party, {std::move(task), party.id});
     rep_->turns.Place(group);
     ++rep_->waiting;
     wake = rep_->sleeping > 0 && (urgency != Urgency::kLong || rep_->LongMayRun());
@@ -237,6 +245,17 @@ void WorkPool::Enqueue(Urgency urgency, const Party& party, std::function<Work()
 }
 
 size_t WorkPool::threads() const { return rep_->threads.size(); }
+
+WorkPool::Heaviest WorkPool::HeaviestTakers() const {
+  const std::lock_guard lock(rep_->mutex);
+  return {.groups = rep_->heavy_groups.Heaviest(), .parties = rep_->heavy_parties.Heaviest()};
+}
+
+void WorkPool::FadeTakers(double share) {
+  const std::lock_guard lock(rep_->mutex);
+  rep_->heavy_groups.Fade(share);
+  rep_->heavy_parties.Fade(share);
+}
 
 size_t WorkPool::waiting() const {
   const std::lock_guard lock(rep_->mutex);

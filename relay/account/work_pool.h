@@ -19,7 +19,9 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "relay/account/heavy_takers.h"
 #include "relay/account/work.h"
 #include "throttle/admission.h"
 
@@ -55,6 +57,14 @@ class WorkPool {
 
   size_t threads() const;
   size_t waiting() const;
+
+  // Who took most work, and of whom it was lately is up to whoever has it fade: once a second, for one.
+  struct Heaviest {
+    std::vector<HeavyTakers::Taker> groups;
+    std::vector<HeavyTakers::Taker> parties;
+  };
+  Heaviest HeaviestTakers() const;
+  void FadeTakers(double share);
 
  private:
   void Enqueue(Urgency urgency, const Party& party, std::function<Work()> task);

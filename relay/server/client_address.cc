@@ -54,6 +54,14 @@ std::pair<uint64_t, uint64_t> SlotKey(const IpAddress& address) {
   return {prefix, 6};
 }
 
+std::string NameOf(const std::pair<uint64_t, uint64_t>& key) {
+  namespace ip = boost::asio::ip;
+  if (key.second == 4) return ip::make_address_v4(static_cast<uint32_t>(key.first)).to_string();
+  ip::address_v6::bytes_type bytes{};
+  for (size_t n = 0; n < 8; ++n) bytes[n] = static_cast<uint8_t>(key.first >> (56 - 8 * n));
+  return ip::make_address_v6(bytes).to_string() + "/64";
+}
+
 // SplitMix64's last steps.
 uint64_t Mix(uint64_t x) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -69,6 +77,8 @@ uint64_t Seed() {
   return seed;
 }
 
+uint64_t HashOf(const std::pair<uint64_t, uint64_t>& key) { return Mix(Mix(key.first ^ Seed()) + key.second); }
+
 Status NotANetwork(std::string_view text) {
   return Status::Error("WEIR_TRUSTED_PROXIES: " + Printable(text) +
                        " is not an address; list addresses or networks, as in 127.0.0.1, 10.0.0.0/8");
@@ -82,10 +92,7 @@ IpAddress Unmapped(const IpAddress& address) {
   return ip::make_address_v4(ip::v4_mapped, address.to_v6());
 }
 
-uint64_t GroupOf(const IpAddress& address) {
-  const auto [prefix, family] = SlotKey(address);
-  return Mix(Mix(prefix ^ Seed()) + family);
-}
+uint64_t GroupOf(const IpAddress& address) { return HashOf(SlotKey(address)); }
 
 Result<TrustedProxies> TrustedProxies::Parse(std::string_view text) {
   TrustedProxies proxies;
@@ -132,9 +139,7 @@ IpAddress TrustedProxies::Client(const IpAddress& peer, std::string_view forward
   return client;
 }
 
-size_t AddressSlots::Hash::operator()(const std::pair<uint64_t, uint64_t>& key) const {
-  return Mix(Mix(key.first ^ Seed()) + key.second);
-}
+size_t AddressSlots::Hash::operator()(const std::pair<uint64_t, uint64_t>& key) const { return HashOf(key); }
 
 bool AddressSlots::Take(const IpAddress& address) {
   const std::lock_guard lock(mutex_);
@@ -148,6 +153,26 @@ void AddressSlots::Return(const IpAddress& address) {
   const std::lock_guard lock(mutex_);
   const auto found = taken_.find(SlotKey(address));
   if (found != taken_.end() && --found->second == 0) taken_.erase(found);
+}
+
+std::vector<ClientConnections> AddressSlots::Heaviest(size_t most, const std::vector<uint64_t>& groups) const {
+  using Entry = std::pair<uint64_t, std::pair<uint64_t, uint64_t>>;  // connections, and whose
+  std::vector<Entry> heaviest;
+  std::vector<Entry> named;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, connections] : taken_) {
+      const bool is_named = std::ranges::find(groups, HashOf(key)) != groups.end();
+      (is_named ? named : heaviest).emplace_back(connections, key);
+    }
+  }
+  most = std::min(most, heaviest.size());
+  std::ranges::partial_sort(heaviest, heaviest.begin() + static_cast<std::ptrdiff_t>(most), std::greater<>());
+  heaviest.resize(most);
+  heaviest.insert(heaviest.end(), named.begin(), named.end());
+  std::vector<ClientConnections> clients;
+  for (const auto& [connections, key] : heaviest) clients.push_back({HashOf(key), NameOf(key), connections});
+  return clients;
 }
 
 }  // namespace weir

@@ -42,6 +42,12 @@ class TrustedProxies {
   std::vector<Network> networks_;
 };
 
+struct ClientConnections {
+  uint64_t group = 0;   // as GroupOf has it
+  std::string address;  // of IPv6 the /64
+  uint64_t connections = 0;
+};
+
 // Connections by client, as GroupOf has it. Any thread.
 class AddressSlots {
  public:
@@ -50,6 +56,9 @@ class AddressSlots {
   // False where the client has as many as it may.
   bool Take(const IpAddress& address);
   void Return(const IpAddress& address);
+  // At most so many of those with the most connections, and those of these groups that have any, in no order. A walk
+  // over all.
+  std::vector<ClientConnections> Heaviest(size_t most, const std::vector<uint64_t>& groups) const;
 
  private:
   struct Hash {
@@ -57,7 +66,7 @@ class AddressSlots {
   };
 
   const uint64_t most_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, Hash> taken_;
 };
 

@@ -118,6 +118,10 @@ void Server::ForceShutdown() {
   core_->end.notify_all();
 }
 
+std::vector<ClientConnections> Server::HeaviestClients(size_t most, const std::vector<uint64_t>& groups) const {
+  return core_->slots.Heaviest(most, groups);
+}
+
 ServerStats Server::Stats() const {
   ServerStats stats;
   if (core_->certificate) core_->certificate->AddTo(stats.tls.emplace());

@@ -30,6 +30,7 @@ namespace weir {
 
 class Acceptor;
 class IoThread;
+struct ClientConnections;
 struct ServerCore;
 
 struct ServerStats {
@@ -79,6 +80,8 @@ class Server {
   void ForceShutdown();
 
   ServerStats Stats() const;
+  // As AddressSlots::Heaviest (client_address.h).
+  std::vector<ClientConnections> HeaviestClients(size_t most, const std::vector<uint64_t>& groups) const;
 
  private:
   bool Empty() const;

@@ -1,0 +1,54 @@
+#include "relay/heaviest_clients.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "relay/account/ledger.h"
+#include "relay/account/work_pool.h"
+#include "relay/server/client_address.h"
+#include "relay/server/server.h"
+
+namespace weir {
+namespace {
+
+// Parties of the gates have a group that is never 0 (Peer).
+uint64_t KeyOf(uint64_t group) { return group | 1; }
+
+}  // namespace
+
+HeaviestClients FindHeaviestClients(const Server& server, const Ledger& ledger, const WorkPool& pool) {
+  const WorkPool::Heaviest takers = pool.HeaviestTakers();
+  std::map<uint64_t, HeaviestClients::Address> by_key;
+  std::vector<uint64_t> groups;
+  for (const Ledger::Holder& holder : ledger.Heaviest(HeaviestClients::kMost)) {
+    groups.push_back(holder.address);
+    by_key[KeyOf(holder.address)].held_bytes = holder.bytes;
+  }
+  for (const HeavyTakers::Taker& taker : takers.groups) {
+    groups.insert(groups.end(), {taker.key, taker.key ^ 1});
+    by_key[KeyOf(taker.key)].work = taker.work;
+  }
+  for (ClientConnections& client : server.HeaviestClients(HeaviestClients::kMost, groups)) {
+    HeaviestClients::Address& address = by_key[KeyOf(client.group)];
+    address.address = std::move(client.address);
+    address.connections = client.connections;
+  }
+
+  HeaviestClients heaviest;
+  for (const HeavyTakers::Taker& taker : takers.parties) {
+    const std::string& address = by_key[KeyOf(taker.group)].address;
+    if (!address.empty() && heaviest.connections.size() < HeaviestClients::kMost)
+      heaviest.connections.push_back({taker.key, address, taker.work});
+  }
+  for (auto& [key, address] : by_key)
+    if (!address.address.empty()) heaviest.addresses.push_back(std::move(address));
+  std::ranges::sort(heaviest.addresses, [](const auto& a, const auto& b) {
+    return std::tuple(a.work, a.held_bytes, a.connections) > std::tuple(b.work, b.held_bytes, b.connections);
+  });
+  if (heaviest.addresses.size() > HeaviestClients::kMost) heaviest.addresses.resize(HeaviestClients::kMost);
+  return heaviest;
+}
+
+}  // namespace weir
