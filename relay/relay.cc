@@ -155,14 +155,25 @@ Status Relay::Assemble() {
                                                          .tracer = Traces::TracerOf(traces_)});
   pipeline_ = std::make_unique<EventPipeline>(*context_);
   if (Status status = Follow(); !status.ok()) return status;
-  for (RelayPart* part : parts_) {
-    if (Status status = part->Start({.context = *context_, .events = *pipeline_, .admin = *admin_}); !status.ok())
-      return status;
-  }
+  const RelayServices services = ServicesOfParts();
+  for (RelayPart* part : parts_)
+    if (Status status = part->Start(services); !status.ok()) return status;
   SetMetricSources();
   // Now that all is there of which it may tell.
   relief_->Start(server_->executor(0));
   return Status();
+}
+
+RelayServices Relay::ServicesOfParts() {
+  return {.context = *context_,
+          .events = *pipeline_,
+          .admin = *admin_,
+          .configuration = configuration_,
+          .append_live =
+              [this](LiveTables& tables) {
+                for (const RelayPart* part : parts_) part->AppendLive(tables);
+              },
+          .heaviest_clients = [this] { return FindHeaviestClients(*server_, *ledger_, *pool_); }};
 }
 
 Status Relay::Follow() {

@@ -33,6 +33,7 @@ class Server;
 class Traces;
 class WorkPool;
 struct RelayContext;
+struct RelayServices;
 
 class Relay {
  public:
@@ -62,6 +63,7 @@ class Relay {
   Status OpenAll(bool take_over);
   void MakeAdmin();
   Status Assemble();
+  RelayServices ServicesOfParts();
   Status Follow();
   void SetMetricSources();
   Status Ready() const;

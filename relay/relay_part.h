@@ -6,7 +6,10 @@
 
 #include "config/settings.h"
 #include "config/status.h"
+#include "relay/heaviest_clients.h"
+#include "relay/metrics/live_tables.h"
 #include "relay/metrics/metric_families.h"
+#include "relay/operator/relay_configuration.h"
 #include "relay/protocol/event_pipeline.h"
 #include "relay/protocol/relay_context.h"
 #include "relay/server/http.h"
@@ -20,6 +23,10 @@ struct RelayServices {
   RelayContext& context;
   EventPipeline& events;  // SaveBulk
   const Admin& admin;
+  const RelayConfiguration& configuration;
+  // Any thread, both: what all parts have to show (AppendLive), and who takes most.
+  std::function<void(LiveTables& tables)> append_live;
+  std::function<HeaviestClients()> heaviest_clients;
 };
 
 class RelayPart {
@@ -40,6 +47,8 @@ class RelayPart {
   virtual void HangUp() {}
   // For /metrics, from any thread, also before Start and after Stop.
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
+  // What it shows to an operator who looks, each second; between Start and Stop, from any thread. Must not block.
+  virtual void AppendLive(LiveTables& /*tables*/) const {}
 };
 
 }  // namespace weir

@@ -114,7 +114,10 @@ bool Gate::TakePressed(WorkClass work_class) {
 GateStats Gate::Stats() const {
   std::lock_guard lock(mutex_);
   GateStats stats = stats_;
-  for (int c = 0; c < kWorkClasses; ++c) stats.admitted[c] = admitted_[c].Sum();
+  for (int c = 0; c < kWorkClasses; ++c) {
+    stats.admitted[c] = admitted_[c].Sum();
+    stats.waits[c].waiting = lines_[c].queue.size();
+  }
   stats.waiting = deadlines_.size();
   stats.running = running_;
   return stats;

@@ -32,6 +32,7 @@ struct GateStats {
     uint64_t ended = 0;    // whatever came of them
     Duration time{};       // that they took together
     uint64_t refused = 0;  // after a wait or without
+    size_t waiting = 0;    // now
   };
 
   ByClass<Flow> admitted;

@@ -1,6 +1,6 @@
 // What an operator is shown in rows while somebody looks: on the page at /live, which is also one without JavaScript,
-// and in `weir top`. Whoever knows something adds a table of it (RelayPart::AppendLive); nobody who shows it has to know
-// what it is about.
+// and in `weir top`. Whoever knows something adds a table of it (RelayPart::AppendLive); nobody who shows it has to
+// know what it is about.
 //
 // Cells are texts for people, as short as they go; programs that want figures have /metrics.
 #pragma once
@@ -36,7 +36,8 @@ struct LiveTable {
   std::string empty;  // said where there are no rows; empty: the table is not shown then
 };
 
-// Counts become rates by what they were when somebody looked before. Not thread-safe.
+// Counts become rates by what they were when somebody looked before, averaged over some seconds so that they can be
+// read. Not thread-safe.
 class LiveRates {
  public:
   void Begin(TimePoint now);
@@ -44,12 +45,17 @@ class LiveRates {
   double PerSecond(const std::string& name, double count);
 
  private:
-  using Counts = std::map<std::string, double, std::less<>>;
+  struct Seen {
+    double count = 0;
+    double rate = 0;
+    bool has_rate = false;
+  };
+  using AllSeen = std::map<std::string, Seen, std::less<>>;
 
   TimePoint now_{};
   TimePoint before_{};
-  Counts counts_;
-  Counts earlier_;  // those that nobody names again are forgotten
+  AllSeen seen_;
+  AllSeen earlier_;  // those that nobody names again are forgotten
 };
 
 class LiveTables {

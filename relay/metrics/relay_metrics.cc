@@ -46,6 +46,26 @@ void RelayMetrics::LiveDelivery(Duration from_receipt_to_queue) { live_delivery_
 void RelayMetrics::WriteGateWait(Duration waited) { write_gate_wait_.Observe(waited); }
 void RelayMetrics::ReadGateWait(Duration waited) { read_gate_wait_.Observe(waited); }
 
+RelayMetrics::Latencies RelayMetrics::LatenciesSoFar() const {
+  return {.event_to_ok = event_to_ok_.Snapshot(),
+          .req_to_eose = req_to_eose_.Snapshot(),
+          .live_delivery = live_delivery_.Snapshot(),
+          .write_gate_wait = write_gate_wait_.Snapshot(),
+          .read_gate_wait = read_gate_wait_.Snapshot()};
+}
+
+std::vector<uint64_t> RelayMetrics::SavedByKind() const {
+  std::vector<uint64_t> saved;
+  for (const Counter& kind : kinds_) saved.push_back(Read(kind));
+  return saved;
+}
+
+std::vector<std::pair<std::string_view, uint64_t>> RelayMetrics::Refusals() const {
+  std::vector<std::pair<std::string_view, uint64_t>> refusals;
+  for (size_t i = 0; i < refusals_.size(); ++i) refusals.emplace_back(kRefusalPrefixes[i], Read(refusals_[i]));
+  return refusals;
+}
+
 void RelayMetrics::SetSources(MetricSources sources) {
   {
     std::lock_guard lock(mutex_);

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/clock.h"
@@ -73,7 +74,20 @@ class RelayMetrics {
   void WriteGateWait(Duration waited);
   void ReadGateWait(Duration waited);
 
+  // For displays: what was observed so far.
+  struct Latencies {
+    prometheus::ClientMetric::Histogram event_to_ok;
+    prometheus::ClientMetric::Histogram req_to_eose;
+    prometheus::ClientMetric::Histogram live_delivery;
+    prometheus::ClientMetric::Histogram write_gate_wait;
+    prometheus::ClientMetric::Histogram read_gate_wait;
+  };
+  Latencies LatenciesSoFar() const;
+  std::vector<uint64_t> SavedByKind() const;  // as KindSlot has it
+  std::vector<std::pair<std::string_view, uint64_t>> Refusals() const;
+
   void SetSources(MetricSources sources);
+  MetricSources Sources() const;
   // What was made up to a second ago; the store's sizes up to ten, for they are a walk over its files. So nobody who
   // asks often keeps an I/O thread busy.
   std::string Prometheus() const;  // text format
@@ -102,7 +116,6 @@ class RelayMetrics {
     double rate_ = 0;
   };
 
-  MetricSources Sources() const;
   std::vector<prometheus::MetricFamily> Families() const;
   std::string MakeJson() const;
 

@@ -92,6 +92,14 @@ void SetUpLogging(LogLevel level, LogFormat format) {
 
 void LogAsked(const std::string& text) { spdlog::log(std::max(spdlog::level::info, spdlog::get_level()), "{}", text); }
 
+void SetLogLevel(LogLevel level) { spdlog::default_logger_raw()->set_level(ToSpdlog(level)); }
+
+LogLevel CurrentLogLevel() {
+  for (const LogLevel level : {LogLevel::kTrace, LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn})
+    if (spdlog::default_logger_raw()->level() == ToSpdlog(level)) return level;
+  return LogLevel::kError;
+}
+
 // Not spdlog::shutdown(): that takes the default logger away from threads that may be about to use it.
 void StopLogging() { spdlog::details::registry::instance().set_tp(nullptr); }
 

@@ -22,6 +22,10 @@ void SetUpLogging(LogLevel level, LogFormat format);
 // What somebody asked for, and so wants to see, whatever least severity the log has.
 void LogAsked(const std::string& text);
 
+// From any thread, while others log.
+void SetLogLevel(LogLevel level);
+LogLevel CurrentLogLevel();
+
 // Returns when every line that waited is written. What is logged later is lost.
 void StopLogging();
 
