@@ -23,6 +23,7 @@
 #include "relay/limiters/limiters_part.h"
 #include "relay/limiters/quota/quota_command.h"
 #include "relay/limiters/served_limiters.h"
+#include "relay/live/live_part.h"
 #include "relay/process/version.h"
 #include "relay/relay.h"
 #include "relay/relay_command.h"
@@ -48,7 +49,8 @@ int Config(int argc, char** argv) {
 int RunRelay(int argc, char** argv) {
   ImportService import_service;
   LimitersPart limiters;
-  return RelayCommand(argc, argv, {&import_service, &limiters});
+  LivePart live;
+  return RelayCommand(argc, argv, {&import_service, &limiters, &live});
 }
 
 struct Command {

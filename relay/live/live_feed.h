@@ -2,22 +2,26 @@
 // the same bytes.
 //
 //   LiveFeed feed({.sample = …, .describe = …}, {.run = …});
-//   feed.Tick();                  // once a second, by one thread
-//   feed.Join(listener);          // gets the state with its history at once, then an event a second
-//   feed.State();                 // the same as JSON, for who asks once
+//   feed.Start();
+//   feed.Join(listener);   // gets the state with its history soon, then an event a second
+//   feed.Ask(asker);       // the state, for who asks once
 //
-// The JSON is described in README.md.
+// What is told is described in FEED.md. All of it is made by one thread: that of Start, or, without it, by whoever
+// calls Tick and Serve.
 //
-// Threads: Tick by one thread, all else by any.
+// Threads: any, for Join, Ask, Mark and listeners.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "config/clock.h"
@@ -28,7 +32,7 @@ namespace weir {
 
 using SharedText = std::shared_ptr<const std::string>;
 
-// One who is told each second. Called by the thread of the feed, or by that of Join: hands over, and never blocks.
+// One who is told each second, on the feed's thread: hands over, and never blocks. It has left when it is destroyed.
 class LiveListener {
  public:
   virtual ~LiveListener() = default;
@@ -36,43 +40,81 @@ class LiveListener {
   virtual void OnEvent(const SharedText& event) = 0;
 };
 
+// What there is to tell at one moment.
+struct LiveMoment {
+  const LiveState& state;
+  const LiveRow& row;
+  const std::deque<LiveMark>& marks;
+  std::function<SharedText()> json;  // with the history
+};
+
 class LiveFeed {
  public:
-  // A page is a connection; each costs what a second's send of some kilobytes does.
   static constexpr size_t kMostListeners = 128;
+  static constexpr size_t kMostAskers = 64;
   static constexpr size_t kMostMarks = 64;
 
-  // Asked by Tick, and by State where nobody looked before.
+  struct Sample {
+    LiveRow row;
+    std::vector<LiveMark> marks;
+  };
+  // Asked on the feed's thread alone.
   struct Source {
-    std::function<LiveRow()> sample;
+    std::function<Sample()> sample;
     std::function<LiveState(LiveRates&)> describe;
   };
-  // What stays: what this relay is.
+  // What this relay is, and when it began.
   struct About {
-    uint64_t run = 0;  // milliseconds since 1970 at its start
+    uint64_t run = 0;  // milliseconds since 1970
     std::string name;
     std::string version;
     std::string store;
   };
   LiveFeed(Source source, About about, const Clock& clock = Clock::System());
+  ~LiveFeed() { Stop(); }
 
-  void Tick();
-  // From now on it is in all histories.
-  void Mark(LiveMark mark);
+  void Start();
+  // Nobody is told anything any more. Again: nothing.
+  void Stop();
 
-  // With the history. Made at most once a second, however many ask.
-  SharedText State();
-  // What State is made of, for the page without JavaScript.
-  LiveState Describe();
-
-  // False: there are kMostListeners already. One that is gone is forgotten.
+  // False: as many as may be are there already, or it has stopped.
   bool Join(const std::shared_ptr<LiveListener>& listener);
-  void Leave(const LiveListener& listener);
+  using Asker = std::function<void(const LiveMoment& moment)>;
+  bool Ask(Asker asker);
+  void Mark(LiveMark mark);
   size_t listeners() const;
 
+  // What the thread does: each second, and when somebody came.
+  void Tick();
+  void Serve();
+
  private:
-  struct Rep;
-  std::shared_ptr<Rep> rep_;
+  void Run();
+  const LiveState& State();
+  SharedText StateJson();
+  std::string Json(bool with_history);
+  void TakeMarks(std::vector<LiveMark> marks);
+
+  const Source source_;
+  const About about_;
+  const Clock& clock_;
+
+  mutable std::mutex mutex_;  // for what others touch
+  std::condition_variable wake_up_;
+  std::vector<std::weak_ptr<LiveListener>> listeners_;
+  std::vector<std::weak_ptr<LiveListener>> joining_;  // of these, those that were not told yet
+  std::vector<Asker> askers_;
+  std::vector<LiveMark> new_marks_;
+  bool stopped_ = false;
+
+  // Of the feed's thread.
+  LiveHistory history_;
+  std::deque<LiveMark> marks_;
+  LiveRates rates_;
+  std::optional<LiveState> state_;  // of the newest tick
+  SharedText json_;                 // of it, with the history
+
+  std::thread thread_;
 };
 
 }  // namespace weir

@@ -30,6 +30,7 @@ enum class LiveFigure : uint8_t {
   kDelayBulk,
   kDelayRead,
   kWaitingWrite,  // operations at the gates, now
+  kWaitingBulk,
   kWaitingRead,
   kAdmittedWrite,  // operations/s
   kAdmittedBulk,
@@ -51,13 +52,23 @@ enum class LiveFigure : uint8_t {
   kReceived,  // bytes/s
   kSent,
 };
-inline constexpr auto kLiveFigureNames = std::to_array<std::string_view>(
-    {"level_write",    "setpoint_write", "level_bulk",    "setpoint_bulk", "level_read",    "setpoint_read",
-     "limit_write",    "limit_bulk",     "scans_at_once", "delay_write",   "delay_bulk",    "delay_read",
-     "waiting_write",  "waiting_read",   "admitted_write", "admitted_bulk", "admitted_read", "refused_write",
-     "refused_bulk",   "refused_read",   "bytes_write",   "bytes_bulk",    "ok_p50",        "ok_p99",
-     "eose_p50",       "eose_p99",       "connections",   "subscriptions", "memory",        "memory_target",
-     "cpu",            "received",       "sent"});
+inline constexpr auto kLiveFigureNames = std::to_array<std::string_view>({"level_write",   "setpoint_write",
+                                                                          "level_bulk",    "setpoint_bulk",
+                                                                          "level_read",    "setpoint_read",
+                                                                          "limit_write",   "limit_bulk",
+                                                                          "scans_at_once", "delay_write",
+                                                                          "delay_bulk",    "delay_read",
+                                                                          "waiting_write", "waiting_bulk",
+                                                                          "waiting_read",  "admitted_write",
+                                                                          "admitted_bulk", "admitted_read",
+                                                                          "refused_write", "refused_bulk",
+                                                                          "refused_read",  "bytes_write",
+                                                                          "bytes_bulk",    "ok_p50",
+                                                                          "ok_p99",        "eose_p50",
+                                                                          "eose_p99",      "connections",
+                                                                          "subscriptions", "memory",
+                                                                          "memory_target", "cpu",
+                                                                          "received",      "sent"});
 inline constexpr size_t kLiveFigures = kLiveFigureNames.size();
 static_assert(kLiveFigures == static_cast<size_t>(LiveFigure::kSent) + 1);
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "relay/live/live_history.h"
@@ -12,6 +13,8 @@ namespace weir {
 
 // How the relay is, by the worst that is so.
 enum class LiveMood : uint8_t { kCalm, kLimiting, kUnthrottled, kSensorLost, kEmergency };
+
+std::string_view NameOf(LiveMood mood);
 
 // What happened, as it is marked on the plots.
 struct LiveMark {

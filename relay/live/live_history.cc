@@ -1,0 +1,38 @@
+#include "relay/live/live_history.h"
+
+#include "config/text/json_writer.h"
+
+namespace weir {
+namespace {
+
+// More than a plot shows.
+constexpr int kDigits = 4;
+
+}  // namespace
+
+void LiveHistory::Add(const LiveRow& row) {
+  rows_[next_] = row;
+  next_ = (next_ + 1) % kRows;
+  if (size_ < kRows) ++size_;
+}
+
+void LiveHistory::Write(JsonWriter& json) const {
+  json.Open('{').Member("at").Open('[');
+  for (size_t i = 0; i < size_; ++i) json.Number((*this)[i].at);
+  json.Close(']');
+  for (size_t column = 0; column < kLiveFigures; ++column) {
+    json.Member(kLiveFigureNames[column]).Open('[');
+    for (size_t i = 0; i < size_; ++i) json.Number((*this)[i].figures[column], kDigits);
+    json.Close(']');
+  }
+  json.Close('}');
+}
+
+void Write(const LiveRow& row, JsonWriter& json) {
+  json.Open('{');
+  for (size_t column = 0; column < kLiveFigures; ++column)
+    json.Member(kLiveFigureNames[column]).Number(row.figures[column], kDigits);
+  json.Close('}');
+}
+
+}  // namespace weir

@@ -1,0 +1,272 @@
+#include "relay/live/live_part.h"
+
+#include <spdlog/spdlog.h>
+
+#include <cmath>
+#include <utility>
+
+#include "config/text/in_words.h"
+#include "config/text/parse.h"
+#include "config/text/url.h"
+#include "relay/live/live_page.h"
+#include "relay/live/live_stream.h"
+#include "relay/live/relay_tables.h"
+#include "relay/live/words.h"
+#include "relay/operator/admin.h"
+#include "relay/operator/other_site.h"
+#include "relay/process/version.h"
+
+namespace weir {
+namespace {
+
+// Of what clients took of the workers, so much is kept each second: what is shown is of the last ten.
+const double kKeptEachSecond = std::exp(-0.1);
+
+constexpr size_t kMostFormBytes = 4096;
+
+bool WantsPage(const HttpRequest& request) {
+  return request.Header("accept").find("text/html") != std::string_view::npos;
+}
+
+HttpResponse TooMany(const std::string& what) {
+  return {.status = 503, .body = what + "; try again soon\n", .headers = {{"Retry-After", "2"}}};
+}
+
+HttpResponse ToThePage(HttpFields headers = {}) {
+  headers.emplace_back("Location", "/live");
+  return {.status = 303, .body = "see /live\n", .headers = std::move(headers)};
+}
+
+std::pair<std::string, std::string> Cookie(const HttpRequest& request, std::string_view name, std::string_view value,
+                                           const std::string& more, int64_t seconds) {
+  const bool secure = request.secure || request.Header("x-forwarded-proto") == "https";
+  std::string cookie(name);
+  cookie.append("=").append(value).append("; SameSite=Strict; Max-Age=").append(std::to_string(seconds)).append(more);
+  return {"Set-Cookie", cookie + (secure ? "; Secure" : "")};
+}
+
+// That of the session is for these pages alone; the other tells only that there is one.
+HttpFields Cookies(const HttpRequest& request, std::string_view session, std::chrono::seconds lasts) {
+  return {Cookie(request, kSessionCookie, session, "; Path=/live; HttpOnly", lasts.count()),
+          Cookie(request, kOperatorCookie, lasts.count() > 0 ? "1" : "", "; Path=/", lasts.count())};
+}
+
+Result<std::vector<LiveSettings::Change>> ReadForm(const HttpRequest& request) {
+  if (request.body.size() > kMostFormBytes) return Status::Error("a form of more than 4096 bytes is none of this page");
+  return ParseQuery(TrimBlanks(request.body));
+}
+
+bool IsFelt(const LiveRow& row, LiveFigure delay, LiveFigure waiting, LiveFigure refused) {
+  return !std::isnan(row[delay]) || row[waiting] > 0 || row[refused] > 0;
+}
+
+std::string Sentence(std::string begin, const std::string& rest) { return std::move(begin) + rest + "."; }
+
+// Where the throttle does something, the class that is most dear is named first.
+void Summarize(const LimiterView& view, const LiveRow& row, LiveState* state) {
+  using enum LiveFigure;
+  const bool write = !view[WorkClass::kInteractive].open && IsFelt(row, kDelayWrite, kWaitingWrite, kRefusedWrite);
+  const bool bulk = !view[WorkClass::kBulk].open && IsFelt(row, kDelayBulk, kWaitingBulk, kRefusedBulk);
+  const bool read = view.scans_at_once > 0 && IsFelt(row, kDelayRead, kWaitingRead, kRefusedRead);
+  state->mood = LiveMood::kLimiting;
+  if (view.emergency) {
+    state->mood = LiveMood::kEmergency;
+    state->summary = Sentence("Emergency. Bulk work is held and scans are refused: ", state->read);
+  } else if (view.sensor_lost) {
+    state->mood = LiveMood::kSensorLost;
+    state->summary = "The engine cannot be measured; what it drained before is let through, less a tenth.";
+  } else if (write) {
+    state->summary = Sentence("Writes are ", state->write);
+  } else if (bulk) {
+    state->summary = Sentence("Bulk work is ", state->bulk);
+  } else if (read) {
+    state->summary = Sentence("Reads: ", state->read);
+  } else {
+    state->mood = LiveMood::kCalm;
+    state->summary = "Nobody has to wait.";
+  }
+}
+
+uint64_t Milliseconds(WallTime time) {
+  return static_cast<uint64_t>(std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count());
+}
+
+}  // namespace
+
+LivePart::LivePart(const Clock& clock, const WallClock& wall_clock)
+    : clock_(clock), wall_clock_(wall_clock), sampler_(clock, wall_clock), sign_ins_(clock) {}
+
+void LivePart::AddRoutes(HttpRouter& router) {
+  router.AddDeferred("GET", "/live", [this](const HttpRequest& request, HttpReply reply) { Page(request, reply); });
+  router.AddDeferred("GET", "/live/state",
+                     [this](const HttpRequest& request, HttpReply reply) { State(request, reply); });
+  router.AddStream("GET", "/live/events",
+                   [this](const HttpRequest& head, HttpExchange& exchange) { return Events(head, exchange); });
+  router.Add("POST", "/live/settings", [this](const HttpRequest& request) { return Change(request); });
+  router.Add("POST", "/live/session", [this](const HttpRequest& request) { return SignIn(request); });
+  router.Add("GET", "/live/session", [this](const HttpRequest& request) {
+    const auto refusal = services_->admin.RefusalOfPage(request);
+    return refusal ? *refusal
+                   : HttpResponse{.status = 204, .content_type = "", .headers = {{"Cache-Control", "no-store"}}};
+  });
+  router.Add("POST", "/live/sign-out", [](const HttpRequest& request) {
+    return IsChangeByAnotherSite(request) ? HttpResponse{.status = 403, .body = "a page of another site may not\n"}
+                                          : ToThePage(Cookies(request, "", std::chrono::seconds(0)));
+  });
+  for (const LiveFile& file : LiveFiles())
+    router.Add("GET", std::string(file.path), [&file](const HttpRequest&) { return ResponseOf(file); });
+}
+
+Status LivePart::Start(const RelayServices& services) {
+  services_.emplace(services);
+  settings_.emplace(services.context.limiter);
+  feed_ = std::make_unique<LiveFeed>(LiveFeed::Source{.sample = [this] { return TakeSample(); },
+                                                      .describe = [this](LiveRates& rates) { return Describe(rates); }},
+                                     LiveFeed::About{.run = Milliseconds(wall_clock_.Now()),
+                                                     .name = name(),
+                                                     .version = std::string(Version()),
+                                                     .store = StoreName(services.configuration.storage.store)},
+                                     clock_);
+  feed_->Start();
+  is_open_ = true;
+  return Status();
+}
+
+void LivePart::Stop() {
+  if (feed_ != nullptr) feed_->Stop();
+}
+
+void LivePart::AppendMetrics(MetricFamilies& families) const {
+  if (!is_open_) return;
+  families.Gauge("weir_live_listeners", "Pages and terminals that follow /live").Add(feed_->listeners());
+}
+
+LiveFeed::Sample LivePart::TakeSample() {
+  LiveFeed::Sample sample = sampler_.Take(services_->context.metrics);
+  services_->context.pool.FadeTakers(kKeptEachSecond);
+  newest_ = sample.row;
+  return sample;
+}
+
+LiveState LivePart::Describe(LiveRates& rates) const {
+  LiveState state;
+  state.settings = settings_->Now();
+  const RelayMetrics& metrics = services_->context.metrics;
+  const MetricSources sources = metrics.Sources();
+  if (sources.limiter == nullptr) {
+    state.summary = "The relay is starting, or about to stop.";
+    return state;
+  }
+  const LimiterView view = sources.limiter->View();
+  const std::optional<RocksDbDetails> rocksdb =
+      sources.rocksdb != nullptr ? std::optional(sources.rocksdb->Details()) : std::nullopt;
+  const std::optional<PostgresDetails> postgres =
+      sources.postgres != nullptr ? std::optional(sources.postgres->Details()) : std::nullopt;
+  const EngineDetails engine{rocksdb ? &*rocksdb : nullptr, postgres ? &*postgres : nullptr};
+  using enum LiveFigure;
+  state.write =
+      WriteInWords(view, WorkClass::kInteractive, IsFelt(newest_, kDelayWrite, kWaitingWrite, kRefusedWrite), engine);
+  state.bulk = WriteInWords(view, WorkClass::kBulk, IsFelt(newest_, kDelayBulk, kWaitingBulk, kRefusedBulk), engine);
+  state.read = ReadInWords(view, engine);
+  Summarize(view, newest_, &state);
+  if (!services_->configuration.storage.limiter.enabled) {
+    state.mood = LiveMood::kUnthrottled;
+    state.summary = "The throttle is off (WEIR_RATE_LIMIT_ENABLED): the engine brakes where it has its own brakes.";
+  }
+
+  LiveTables tables(rates);
+  AddSignals(view, engine, &tables);
+  AddControllers(*sources.limiter, &tables);
+  AddLatencies(sampler_.latencies().Recent(), sampler_.latencies().seconds(), &tables);
+  AddMemory(engine, view.sample, &tables);
+  AddEngine(engine, sources.store ? sources.store() : StoreSizes{}, &tables);
+  if (rocksdb) AddLevels(*rocksdb, &tables);
+  AddClients(services_->heaviest_clients(), 1 - kKeptEachSecond, &tables);
+  AddKinds(metrics.SavedByKind(), &tables);
+  AddRefusals(metrics.Refusals(), &tables);
+  services_->append_live(tables);
+  state.tables = std::move(tables).Take();
+  return state;
+}
+
+void LivePart::Page(const HttpRequest& request, const HttpReply& reply) {
+  std::string_view by;
+  if (auto refusal = services_->admin.RefusalOfPage(request, &by)) {
+    if (!WantsPage(request)) return reply(*std::move(refusal));
+    return reply(SignInPage(name(), 401, ""));
+  }
+  const bool taken = feed_->Ask([this, reply, by](const LiveMoment& moment) {
+    reply(LivePage({.relay = name(), .settings = settings_->rows(), .known_by = by}, moment));
+  });
+  if (!taken) reply(TooMany("too many ask for this page"));
+}
+
+void LivePart::State(const HttpRequest& request, const HttpReply& reply) {
+  if (auto refusal = services_->admin.RefusalOfPage(request)) return reply(*std::move(refusal));
+  const bool taken = feed_->Ask([reply](const LiveMoment& moment) {
+    reply({.content_type = "application/json", .body = *moment.json(), .headers = {{"Cache-Control", "no-store"}}});
+  });
+  if (!taken) reply(TooMany("too many ask for this"));
+}
+
+LivePart::Begun LivePart::Events(const HttpRequest& request, HttpExchange& exchange) {
+  if (auto refusal = services_->admin.RefusalOfPage(request)) return *std::move(refusal);
+  auto stream = std::make_shared<LiveStream>(exchange);
+  if (request.method == "HEAD")
+    return HttpResponse{.content_type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}};
+  if (!feed_->Join(stream)) return TooMany("as many follow this as may: " + std::to_string(LiveFeed::kMostListeners));
+  stream->Begin();
+  return stream;
+}
+
+HttpResponse LivePart::SignIn(const HttpRequest& request) {
+  if (IsChangeByAnotherSite(request)) return SignInPage(name(), 403, "a page of another site may not sign in here");
+  if (const auto wait = sign_ins_.Wait(request.address)) {
+    HttpResponse response =
+        SignInPage(name(), 429, "too many wrong tokens came from your address; wait " + InWords(*wait));
+    response.headers.emplace_back("Retry-After",
+                                  std::to_string(std::chrono::ceil<std::chrono::seconds>(*wait).count()));
+    return response;
+  }
+  const Result<std::vector<LiveSettings::Change>> form = ReadForm(request);
+  const bool has_token = form.ok() && form.value().size() == 1 && form.value()[0].first == "token";
+  if (!has_token) return SignInPage(name(), 400, "a form with a token is needed");
+  const auto session = services_->admin.SessionFor(TrimBlanks(form.value()[0].second));
+  if (!session) return WrongToken(request);
+  spdlog::info("live: {} has signed in", request.address);
+  return ToThePage(Cookies(request, *session, Admin::kSessionLasts));
+}
+
+HttpResponse LivePart::WrongToken(const HttpRequest& request) {
+  sign_ins_.NoteWrong(request.address);
+  if (const auto line = wrong_tokens_.Take(std::chrono::steady_clock::now()))
+    spdlog::warn("live: {} has shown a wrong token{}", request.address, line->Suffix());
+  return SignInPage(name(), 401, "this is not the token; it is another one after each start of the relay");
+}
+
+HttpResponse LivePart::Change(const HttpRequest& request) {
+  std::string_view by;
+  if (auto refusal = services_->admin.RefusalOfPage(request, &by)) return *std::move(refusal);
+  if (IsChangeByAnotherSite(request))
+    return {.status = 403, .body = "a page of another site may not change settings in somebody's browser\n"};
+  const Result<std::vector<LiveSettings::Change>> form = ReadForm(request);
+  if (!form.ok()) return {.status = 400, .body = form.status().message() + "\n"};
+  if (form.value().empty()) return {.status = 400, .body = "name what is to change: IMPORT_SETPOINT=0.6\n"};
+  const Result<std::vector<std::string>> changed = settings_->Apply(form.value());
+  if (!changed.ok()) return {.status = 400, .body = changed.status().message() + "\nNothing was changed.\n"};
+  NoteChange(request, by, changed.value());
+  if (WantsPage(request)) return ToThePage();
+  return {.body = changed.value().empty() ? "nothing was to change\n" : Join(changed.value(), "\n") + "\n"};
+}
+
+void LivePart::NoteChange(const HttpRequest& request, std::string_view by, const std::vector<std::string>& changes) {
+  for (const std::string& change : changes) {
+    spdlog::info("live: {} by {}, known by {}, until the next start", change, request.address, by);
+    feed_->Mark({.at = static_cast<double>(Milliseconds(wall_clock_.Now())) / 1000,
+                 .kind = "setting",
+                 .text = change,
+                 .who = request.address + ", by " + std::string(by)});
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,66 @@
+// LivePart: /live on a relay's port. What it shows is FEED.md's; who may see it, Admin says.
+//
+//   GET  /live           the page, or, to a browser that has not signed in, the form that asks for the token
+//   POST /live/session   that form: the token becomes a cookie (Admin::SessionFor)
+//   GET  /live/session   204 where the browser is signed in, else 401
+//   POST /live/sign-out  takes the cookie back
+//   GET  /live/state, /live/events, POST /live/settings: FEED.md
+//   GET  /live/live.js and others: what the page is made of, for everybody
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "relay/live/live_feed.h"
+#include "relay/live/live_settings.h"
+#include "relay/live/sampler.h"
+#include "relay/live/sign_in_limit.h"
+#include "relay/relay_part.h"
+#include "relay/server/http_stream.h"
+#include "relay/server/log_limit.h"
+
+namespace weir {
+
+class LivePart final : public RelayPart {
+ public:
+  // The clocks must outlive it.
+  explicit LivePart(const Clock& clock = Clock::System(), const WallClock& wall_clock = WallClock::System());
+  ~LivePart() override { Stop(); }
+
+  void AddRoutes(HttpRouter& router) override;
+  Status Start(const RelayServices& services) override;
+  void Stop() override;
+  void AppendMetrics(MetricFamilies& families) const override;
+
+ private:
+  using Begun = std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>;
+
+  LiveFeed::Sample TakeSample();
+  LiveState Describe(LiveRates& rates) const;
+  void Page(const HttpRequest& request, const HttpReply& reply);
+  void State(const HttpRequest& request, const HttpReply& reply);
+  Begun Events(const HttpRequest& request, HttpExchange& exchange);
+  HttpResponse SignIn(const HttpRequest& request);
+  HttpResponse WrongToken(const HttpRequest& request);
+  HttpResponse Change(const HttpRequest& request);
+  void NoteChange(const HttpRequest& request, std::string_view by, const std::vector<std::string>& changes);
+  const std::string& name() const { return services_->configuration.relay.name; }
+
+  const Clock& clock_;
+  const WallClock& wall_clock_;
+  std::optional<RelayServices> services_;
+  std::optional<LiveSettings> settings_;
+  Sampler sampler_;
+  SignInLimit sign_ins_;
+  LogLimit wrong_tokens_;
+  LiveRow newest_;                  // of the feed's thread
+  std::unique_ptr<LiveFeed> feed_;  // since Start
+  std::atomic<bool> is_open_{false};
+};
+
+}  // namespace weir

@@ -1,0 +1,355 @@
+// The page at /live while it is open: follows /live/events, draws the last ten minutes, renews the tables. What it keeps
+// does not grow: 600 rows of history, and the tables as they are. FEED.md describes what comes.
+'use strict';
+
+const kRows = 600;
+const kSilence = 5000;  // ms without an event: the connection has ended, whatever it says
+const $ = id => document.getElementById(id);
+
+// --- Figures for people.
+
+const digits = number => number.toFixed(number < 9.995 ? 2 : number < 99.95 ? 1 : 0);
+function scaled(number, units) {
+  let unit = 0;
+  while (Math.abs(number) >= 999.5 && unit < units.length - 1) number /= 1000, unit++;
+  return (unit === 0 && Number.isInteger(number) ? number : digits(number)) + units[unit];
+}
+const show = {
+  level: v => v.toFixed(2),
+  count: v => scaled(Math.round(v), ['', 'k', 'M', 'G']),
+  rate: v => (v < 10 ? String(+v.toFixed(1)) : scaled(Math.round(v), ['', 'k', 'M', 'G'])),
+  bytes: v => scaled(Math.round(v), [' B', ' kB', ' MB', ' GB', ' TB']),
+  speed: v => show.bytes(v) + '/s',
+  time: v => (v < 0.00995 ? (v * 1000).toFixed(1) + ' ms' : v < 0.9995 ? (v * 1000).toFixed(0) + ' ms' : v.toFixed(1) + ' s'),
+  cores: v => (v * 100).toFixed(v < 0.1 ? 1 : 0) + ' %',
+};
+const shown = (kind, value) => (value === null || value === undefined ? '–' : show[kind](value));
+const clock = ms => new Date(ms).toLocaleTimeString();
+
+// --- What is drawn: [name of the figure, its words, colour, dashed].
+
+const plots = [
+  { title: 'Level, against its setpoint', kind: 'level', from: 0, to: 1,
+    lines: [['level_write', 'writes', 'write'], ['level_bulk', 'bulk', 'bulk'], ['level_read', 'reads', 'read'],
+            ['setpoint_write', 'setpoint of writes', 'write', true], ['setpoint_bulk', 'of bulk', 'bulk', true],
+            ['setpoint_read', 'of reads', 'read', true]] },
+  { title: 'Let through, a second', kind: 'rate', from: 0, to: 10,
+    lines: [['admitted_write', 'writes', 'write'], ['admitted_bulk', 'bulk', 'bulk'], ['admitted_read', 'reads', 'read']] },
+  { title: 'Refused, a second', kind: 'rate', from: 0, to: 5,
+    lines: [['refused_write', 'writes', 'write'], ['refused_bulk', 'bulk', 'bulk'], ['refused_read', 'reads', 'read']] },
+  { title: 'Wait at the gates', kind: 'time', from: 0, to: 0.01,
+    lines: [['delay_write', 'writes', 'write'], ['delay_bulk', 'bulk', 'bulk'], ['delay_read', 'reads', 'read']] },
+  { title: 'Written, against its limit', kind: 'speed', from: 0, to: 1e5,
+    lines: [['bytes_write', 'writes', 'write'], ['bytes_bulk', 'bulk', 'bulk'], ['limit_write', 'limit of writes', 'write', true],
+            ['limit_bulk', 'of bulk', 'bulk', true]] },
+  { title: 'Answered within', kind: 'time', from: 0, to: 0.005,
+    lines: [['ok_p50', 'OK p50', 'write', true], ['ok_p99', 'OK p99', 'write'], ['eose_p50', 'EOSE p50', 'read', true],
+            ['eose_p99', 'EOSE p99', 'read']] },
+  { title: 'Memory, against its target', kind: 'bytes', from: 0, to: 1e7,
+    lines: [['memory', 'used', 'write'], ['memory_target', 'target', 'other', true]] },
+  { title: 'Connections and subscriptions', kind: 'count', from: 0, to: 5,
+    lines: [['connections', 'connections', 'write'], ['subscriptions', 'subscriptions', 'read']] },
+];
+const tiles = [
+  ['admitted_write', 'writes a second', 'rate'], ['admitted_bulk', 'bulk a second', 'rate'], ['admitted_read', 'reads a second', 'rate'],
+  ['ok_p99', 'OK within, p99', 'time'], ['eose_p99', 'EOSE within, p99', 'time'], ['connections', 'connections', 'count'],
+  ['memory', 'memory', 'bytes'], ['cpu', 'of a core', 'cores'],
+];
+
+// --- The history: a list for each figure, all of one length.
+
+let run = 0;
+let history = { at: [] };
+
+function takeHistory(state) {
+  const names = Object.keys(state.history);
+  const joined = {};
+  for (const name of names) {
+    const before = state.run === run ? [] : (history[name] ?? []);
+    // Between two runs nothing is known, and no line is drawn.
+    const gap = before.length > 0 ? [name === 'at' ? before.at(-1) + 0.5 : null] : [];
+    joined[name] = [...before, ...gap, ...state.history[name]].slice(-kRows);
+  }
+  history = joined;
+  run = state.run;
+}
+
+function takeTick(state) {
+  history.at.push(state.at);
+  for (const name in state.now) (history[name] ??= new Array(history.at.length - 1).fill(null)).push(state.now[name]);
+  if (history.at.length > kRows) for (const name in history) history[name].shift();
+}
+
+// --- Plots.
+
+const css = name => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+const colour = name => css(name === 'other' ? 'soft' : name);
+let marks = [];
+const drawn = [];
+
+// A change of a setting or a turn of the engine is a line through every plot.
+function drawMarks(plot) {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.beginPath();
+  ctx.strokeStyle = css('soft');
+  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+  ctx.lineWidth = devicePixelRatio;
+  for (const mark of marks) {
+    const x = plot.valToPos(mark.at, 'x', true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+  }
+  ctx.stroke();
+  ctx.restore();
+}
+
+function optionsOf(plot, width, height) {
+  const axis = { stroke: css('soft'), grid: { stroke: css('line'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
+  return {
+    width, height,
+    padding: [8, 6, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: 'live' } },
+    scales: {
+      x: { time: true, range: () => { const end = history.at.at(-1) ?? Date.now() / 1000; return [end - kRows, end]; } },
+      y: { range: (u, low, high) => [plot.from, Math.max(plot.to, (high ?? 0) * 1.08)] },
+    },
+    axes: [{ ...axis, space: 70, size: 26, values: (u, ticks) => ticks.map(t => new Date(t * 1000).toTimeString().slice(0, 5)) },
+           { ...axis, space: 34, size: 62, values: (u, ticks) => ticks.map(t => shown(plot.kind, t)) }],
+    series: [{}, ...plot.lines.map(([, , name, dashed]) => ({
+      stroke: colour(name), width: dashed ? 1.2 : 1.8, dash: dashed ? [5, 4] : undefined, points: { show: false }, spanGaps: false,
+    }))],
+    hooks: { draw: [drawMarks] },
+  };
+}
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const name in attributes) made.setAttribute(name, attributes[name]);
+  made.append(...children);
+  return made;
+}
+
+function makePlots() {
+  $('plots').hidden = false;
+  for (const plot of plots) {
+    const values = plot.lines.map(([, , name]) => element('b', {}, ''));
+    const legend = element('ul', { class: 'legend' }, ...plot.lines.map(([, words, name, dashed], i) =>
+      element('li', { class: 'key ' + name }, words + ' ', values[i])));
+    const area = element('div', { class: 'plot', role: 'img' });
+    $('plots').append(element('figure', { class: 'card' }, element('figcaption', {}, element('h2', {}, plot.title), legend), area));
+    drawn.push({ plot, area, values, chart: null });
+  }
+  const draw = () => {
+    for (const one of drawn) {
+      one.chart?.destroy();
+      one.chart = new uPlot(optionsOf(one.plot, one.area.clientWidth, one.area.clientHeight), dataOf(one.plot), one.area);
+    }
+  };
+  draw();
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
+  new ResizeObserver(() => {
+    for (const one of drawn) one.chart.setSize({ width: one.area.clientWidth, height: one.area.clientHeight });
+  }).observe($('plots'));
+}
+
+const dataOf = plot => [history.at, ...plot.lines.map(([name]) => history[name] ?? new Array(history.at.length).fill(null))];
+
+// The same in words, for who does not see it.
+function inWords({ plot }) {
+  const parts = plot.lines.map(([name, words]) => {
+    const known = (history[name] ?? []).filter(v => v !== null);
+    if (known.length === 0) return `${words}: nothing`;
+    const highest = known.reduce((a, b) => Math.max(a, b));
+    return `${words}: ${shown(plot.kind, history[name].at(-1))} now, at most ${shown(plot.kind, highest)}`;
+  });
+  return `${plot.title}, over the last ten minutes. ${parts.join('; ')}.`;
+}
+
+function renewPlots(state) {
+  marks = state.marks;
+  for (const one of drawn) {
+    one.plot.lines.forEach(([name], i) => setText(one.values[i], shown(one.plot.kind, state.now[name])));
+    one.chart.setData(dataOf(one.plot));
+    one.area.setAttribute('aria-label', inWords(one));
+  }
+}
+
+// --- Words, tiles, tables.
+
+function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+// What a screen reader is told: when it is another matter, not when a figure moves.
+let announced = '';
+function announce(state) {
+  const matter = state.mood + state.summary.replace(/[\d.,]+/g, '');
+  if (matter === announced) return;
+  announced = matter;
+  $('announce').textContent = state.summary;
+}
+
+function renewWords(state) {
+  setText($('summary'), state.summary);
+  for (const name of ['write', 'bulk', 'read']) setText($('reason-' + name), state.reasons[name]);
+  $('why').className = 'card ' + state.mood;
+  announce(state);
+}
+
+function renewTiles(state) {
+  const now = $('now');
+  if (now.hidden) {
+    now.hidden = false;
+    for (const [, words] of tiles) now.append(element('div', {}, element('b', {}, ''), element('span', {}, words)));
+  }
+  tiles.forEach(([name, , kind], i) => setText(now.children[i].firstChild, shown(kind, state.now[name])));
+}
+
+function makeTable(table) {
+  const head = element('tr', {}, ...table.columns.map(c => element('th', { scope: 'col', class: c.figure ? 'figure' : '' }, c.title)));
+  return element('section', { class: 'card table', 'data-table': table.name }, element('h2', {}, table.title),
+    element('div', { class: 'scroll', role: 'region', tabindex: '0', 'aria-label': table.title },
+      element('table', {}, element('thead', {}, head), element('tbody', {}))),
+    element('p', { class: 'note' }));
+}
+
+function renewTable(section, table) {
+  const body = section.querySelector('tbody');
+  while (body.rows.length > table.rows.length) body.deleteRow(-1);
+  while (body.rows.length < table.rows.length)
+    body.append(element('tr', {}, ...table.columns.map(c => element('td', { class: c.figure ? 'figure' : '' }))));
+  table.rows.forEach((cells, i) => cells.forEach((cell, j) => setText(body.rows[i].cells[j], cell)));
+  const more = table.left_out > 0 ? `and ${table.left_out} more` : '';
+  setText(section.querySelector('.note'), table.rows.length === 0 ? table.empty : more);
+}
+
+function renewTables(state) {
+  const all = $('tables');
+  const names = new Set(state.tables.map(table => table.name));
+  for (const section of [...all.children]) if (!names.has(section.dataset.table)) section.remove();
+  state.tables.forEach((table, i) => {
+    let section = all.querySelector(`[data-table="${table.name}"]`);
+    if (!section) all.insertBefore(section = makeTable(table), all.children[i] ?? null);
+    renewTable(section, table);
+  });
+}
+
+// What somebody else changed is shown too, but not over what is being typed.
+function renewSettings(state) {
+  for (const [name, value] of Object.entries(state.settings)) {
+    const field = $('set-' + name);
+    if (!field) continue;
+    field.closest('.field').classList.toggle('changed', name in state.changed);
+    if (field.dataset.value === value) continue;
+    field.dataset.value = value;
+    field.value = value;
+  }
+  const lines = Object.keys(state.changed).map(name => `WEIR_${name}=${state.settings[name]}\n`).join('');
+  $('changed').hidden = lines === '';
+  setText($('changed-lines'), lines);
+}
+
+// --- The connection.
+
+let source = null;
+let heard = Date.now();
+let lostSince = 0;
+let newest = null;
+
+function renew() {
+  if (newest === null || document.hidden) return;
+  renewWords(newest);
+  renewTiles(newest);
+  renewTables(newest);
+  renewSettings(newest);
+  if (drawn.length > 0) renewPlots(newest);
+}
+
+function take(state) {
+  newest = state;
+  heard = Date.now();
+  lostSince = 0;
+  $('sign-in-again').hidden = true;
+  $('connection').className = 'note on';
+  setText($('connection'), 'live');
+  renew();
+}
+
+function connect() {
+  source?.close();
+  heard = Date.now();
+  source = new EventSource('/live/events');
+  source.addEventListener('state', event => {
+    const state = JSON.parse(event.data);
+    takeHistory(state);
+    delete state.history;
+    take(state);
+  });
+  source.addEventListener('tick', event => {
+    const state = JSON.parse(event.data);
+    if (state.run !== run) return;
+    takeTick(state);
+    take(state);
+  });
+  source.onerror = lose;
+}
+
+function lose() {
+  lostSince ||= Date.now();
+  $('connection').className = 'note off';
+  setText($('connection'), `reconnecting since ${clock(lostSince)}`);
+}
+
+// A refusal ends an EventSource for good; a relay that is away, or a connection that is silent, is tried again.
+async function look() {
+  if (source.readyState !== EventSource.CLOSED && Date.now() - heard < kSilence) return;
+  lose();
+  if (!$('sign-in-again').hidden) return;
+  try {
+    const answer = await fetch('/live/session', { cache: 'no-store' });
+    if (answer.status === 401 || answer.status === 403) {
+      source.close();
+      setText($('connection'), `signed out since ${clock(lostSince)}`);
+      $('sign-in-again').hidden = false;
+      return;
+    }
+    connect();
+  } catch {
+    heard = Date.now();
+    connect();
+  }
+}
+
+async function post(form) {
+  const body = new URLSearchParams(new FormData(form));
+  const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'text/plain' } });
+  return { ok: answer.ok, text: (await answer.text()).trim() };
+}
+
+$('sign-in-again').querySelector('form').addEventListener('submit', async event => {
+  event.preventDefault();
+  const form = event.target;
+  const { ok } = await post(form).catch(() => ({ ok: false }));
+  form.querySelector('.problem').textContent = ok ? '' : 'This is not the token, or too many wrong ones were shown.';
+  if (!ok) return;
+  form.reset();
+  $('sign-in-again').hidden = true;
+  connect();
+});
+
+$('settings-form').addEventListener('submit', async event => {
+  event.preventDefault();
+  const { ok, text } = await post(event.target).catch(error => ({ ok: false, text: String(error) }));
+  const answer = $('settings-answer');
+  answer.className = ok ? '' : 'problem';
+  answer.textContent = text;
+});
+
+if (window.uPlot) makePlots();
+else $('no-plots').hidden = false;
+document.addEventListener('visibilitychange', renew);
+setInterval(look, 1000);
+connect();

@@ -1,0 +1,158 @@
+#include "relay/live/sampler.h"
+
+#include <sys/resource.h>
+
+#include <string>
+
+namespace weir {
+namespace {
+
+using enum LiveFigure;
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+}
+
+template <typename T>
+T SumOf(const ByClass<T>& classes, auto add) {
+  T sum;
+  for (const T& one : classes) add(sum, one);
+  return sum;
+}
+
+void SetLevels(const LimiterView& view, const AdaptiveLimiter& limiter, LiveRow* row) {
+  const LimiterView::Write& write = view[WorkClass::kInteractive];
+  const LimiterView::Write& bulk = view[WorkClass::kBulk];
+  row->Set(kLevelWrite, write.level);
+  row->Set(kLevelBulk, bulk.level);
+  row->Set(kLevelRead, view.read_level);
+  // As it glides to what was set.
+  const auto setpoint = [&limiter](Operation operation, WorkClass c, double set) {
+    const PidState state = limiter.ControllerState(operation, c);
+    return state.setpoint > 0 ? state.setpoint : set;
+  };
+  row->Set(kSetpointWrite, setpoint(Operation::kWrite, WorkClass::kInteractive, write.setpoint));
+  row->Set(kSetpointBulk, setpoint(Operation::kWrite, WorkClass::kBulk, bulk.setpoint));
+  row->Set(kSetpointRead, setpoint(Operation::kRead, WorkClass::kInteractive, 0));
+  if (!write.open) row->Set(kLimitWrite, write.bytes_per_second);
+  if (!bulk.open) row->Set(kLimitBulk, bulk.bytes_per_second);
+  if (view.scans_at_once > 0) row->Set(kScansAtOnce, static_cast<double>(view.scans_at_once));
+}
+
+void SetQuantiles(const prometheus::ClientMetric::Histogram& recent, LiveFigure p50, LiveFigure p99, LiveRow* row) {
+  if (recent.sample_count == 0) return;
+  row->Set(p50, Quantile(recent, 0.50));
+  row->Set(p99, Quantile(recent, 0.99));
+}
+
+void SetWaits(const GateStats::Waits& before, const GateStats::Waits& now, LiveFigure delay, LiveRow* row) {
+  if (now.ended > before.ended)
+    row->Set(delay, ToSeconds(now.time - before.time) / static_cast<double>(now.ended - before.ended));
+}
+
+}  // namespace
+
+LiveFeed::Sample Sampler::Take(const RelayMetrics& metrics) {
+  LiveFeed::Sample sample;
+  LiveRow& row = sample.row;
+  row.at = std::chrono::round<std::chrono::milliseconds>(wall_clock_.Now()).time_since_epoch().count() / 1000.0;
+  latencies_.Add(metrics.LatenciesSoFar());
+  const MetricSources sources = metrics.Sources();
+  if (sources.limiter == nullptr) return sample;
+  const LimiterView view = sources.limiter->View();
+  SetLevels(view, *sources.limiter, &row);
+  const RelayMetrics::Latencies recent = latencies_.Recent();
+  SetQuantiles(recent.event_to_ok, kOkP50, kOkP99, &row);
+  SetQuantiles(recent.req_to_eose, kEoseP50, kEoseP99, &row);
+  if (sources.server) row.Set(kConnections, static_cast<double>(sources.server().connections));
+  if (sources.subscriptions) row.Set(kSubscriptions, static_cast<double>(sources.subscriptions()));
+  if (view.sample.time) row.Set(kMemory, static_cast<double>(view.sample.memory_bytes));
+  if (view.sample.memory_pressure > 0)
+    row.Set(kMemoryTarget, static_cast<double>(view.sample.memory_bytes) / view.sample.memory_pressure);
+
+  const Counts now = CountsOf(sources, view);
+  row.Set(kWaitingWrite, static_cast<double>(now.write_waits[WorkClass::kInteractive].waiting));
+  row.Set(kWaitingBulk, static_cast<double>(now.write_waits[WorkClass::kBulk].waiting));
+  row.Set(kWaitingRead, static_cast<double>(now.read_waits.waiting));
+  const TimePoint time = clock_.Now();
+  if (before_) {
+    SetRates(now, ToSeconds(time - before_at_), &row);
+    sample.marks = MarksOf(now, row.at);
+  }
+  before_ = now;
+  before_at_ = time;
+  return sample;
+}
+
+Sampler::Counts Sampler::CountsOf(const MetricSources& sources, const LimiterView& view) {
+  const GateStats writes = sources.limiter->Stats(Operation::kWrite);
+  const GateStats reads = sources.limiter->Stats(Operation::kRead);
+  Counts counts;
+  counts.writes = writes.admitted;
+  counts.write_waits = writes.waits;
+  counts.reads = SumOf(reads.admitted, [](Flow& sum, const Flow& one) {
+    sum.operations += one.operations;
+    sum.bytes += one.bytes;
+  });
+  counts.read_waits = SumOf(reads.waits, [](GateStats::Waits& sum, const GateStats::Waits& one) {
+    sum.ended += one.ended;
+    sum.time += one.time;
+    sum.refused += one.refused;
+    sum.waiting += one.waiting;
+  });
+  counts.cpu_seconds = CpuSeconds();
+  if (sources.server) {
+    const ServerStats stats = sources.server();
+    counts.received = stats.received_bytes;
+    counts.sent = stats.sent_bytes;
+  }
+  counts.escapes = view.sample.escapes;
+  counts.emergency = view.emergency;
+  counts.sensor_lost = view.sensor_lost;
+  return counts;
+}
+
+void Sampler::SetRates(const Counts& now, double seconds, LiveRow* row) const {
+  if (seconds <= 0) return;
+  const auto set = [&](LiveFigure figure, uint64_t before, uint64_t after) {
+    row->Set(figure, static_cast<double>(after - before) / seconds);
+  };
+  const Counts& before = *before_;
+  constexpr WorkClass kInteractive = WorkClass::kInteractive;
+  constexpr WorkClass kBulk = WorkClass::kBulk;
+  set(kAdmittedWrite, before.writes[kInteractive].operations, now.writes[kInteractive].operations);
+  set(kAdmittedBulk, before.writes[kBulk].operations, now.writes[kBulk].operations);
+  set(kAdmittedRead, before.reads.operations, now.reads.operations);
+  set(kBytesWrite, before.writes[kInteractive].bytes, now.writes[kInteractive].bytes);
+  set(kBytesBulk, before.writes[kBulk].bytes, now.writes[kBulk].bytes);
+  set(kRefusedWrite, before.write_waits[kInteractive].refused, now.write_waits[kInteractive].refused);
+  set(kRefusedBulk, before.write_waits[kBulk].refused, now.write_waits[kBulk].refused);
+  set(kRefusedRead, before.read_waits.refused, now.read_waits.refused);
+  SetWaits(before.write_waits[kInteractive], now.write_waits[kInteractive], kDelayWrite, row);
+  SetWaits(before.write_waits[kBulk], now.write_waits[kBulk], kDelayBulk, row);
+  SetWaits(before.read_waits, now.read_waits, kDelayRead, row);
+  set(kReceived, before.received, now.received);
+  set(kSent, before.sent, now.sent);
+  row->Set(kCpu, (now.cpu_seconds - before.cpu_seconds) / seconds);
+}
+
+std::vector<LiveMark> Sampler::MarksOf(const Counts& now, double at) const {
+  std::vector<LiveMark> marks;
+  const auto mark = [&](const char* kind, const char* text) {
+    marks.push_back({.at = at, .kind = kind, .text = text, .who = ""});
+  };
+  if (now.emergency != before_->emergency)
+    mark("emergency", now.emergency ? "emergency: memory is short" : "the emergency is over");
+  if (now.sensor_lost != before_->sensor_lost)
+    mark("sensor", now.sensor_lost ? "the engine cannot be measured" : "the engine is measured again");
+  if (now.escapes > before_->escapes) mark("engine", "the engine braked by itself");
+  return marks;
+}
+
+}  // namespace weir
