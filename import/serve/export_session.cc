@@ -77,10 +77,10 @@ void ExportSession::OnShutdown() {
 void ExportSession::OnEnd(std::string_view cause) {
   // The end of a client that was given all, but did not take it, is no answer.
   if (done_ && cause.starts_with("answered")) {
-    spdlog::info("export to {} ended: {} events, in {:.1f} s", parts_.address, events_,
+    spdlog::info("export to {} ended: {} events, in {:.1f} s", parts_.address, events(),
                  ToSeconds(parts_.context.clock.Now() - began_));
   } else if (done_ || !over_) {
-    spdlog::warn("export to {} broke off, {}: {} events", parts_.address, cause, events_);
+    spdlog::warn("export to {} broke off, {}: {} events", parts_.address, cause, events());
   }
   over_ = true;
   retry_.reset();
@@ -166,7 +166,7 @@ void ExportSession::SubmitWhenTaken() {
 
 void ExportSession::Break(const std::string& cause) {
   over_ = true;
-  spdlog::warn("export to {} broke off, {}: {} events", parts_.address, cause, events_);
+  spdlog::warn("export to {} broke off, {}: {} events", parts_.address, cause, events());
   if (begun_) return exchange_->Abort(cause);
   exchange_->Begin({.status = 503, .body = cause + "\n", .headers = {}});
   exchange_->End();

@@ -9,6 +9,7 @@
 // Threads: the functions of HttpStreamHandler, and whatever touches the exchange, on the connection's I/O thread.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <memory>
@@ -41,6 +42,12 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
 
   void Start();
 
+  // For who shows it; from any thread.
+  const std::string& address() const { return parts_.address; }
+  Duration took() const { return parts_.context.clock.Now() - began_; }
+  uint64_t events() const { return events_.load(std::memory_order_relaxed); }
+  bool is_over() const { return over_.load(std::memory_order_relaxed); }
+
   void OnBody(std::string_view) override {}
   void OnBodyEnd() override {}
   void OnShutdown() override;
@@ -72,10 +79,10 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
 
   // Of the I/O thread.
   HttpExchange* exchange_;
-  uint64_t events_ = 0;
+  std::atomic<uint64_t> events_{0};
   bool begun_ = false;
   bool done_ = false;  // all that it has was written
-  bool over_ = false;
+  std::atomic<bool> over_{false};
   std::optional<boost::asio::steady_timer> retry_;  // not beyond the exchange
 
   // Of the slice that is out, if one is.

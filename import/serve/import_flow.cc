@@ -169,6 +169,11 @@ void ImportFlow::Retire() {
   slot_.reset();
 }
 
+ImportFlow::Progress ImportFlow::SoFar() const {
+  const std::lock_guard lock(mutex_);
+  return {.tally = tally_, .took = parts_.services.context.clock.Now() - began_};
+}
+
 std::string ImportFlow::Summary() const {
   std::string text = fmt::format("{} lines, {} imported", tally_.read(), tally_[LineOutcome::kImported]);
   for (size_t i = 0; i < kLineOutcomes; ++i) {

@@ -70,6 +70,12 @@ class ImportFlow {
   // Nothing is told to it any more. A cause: it is not settled whole.
   void Leave(const ImportPost& post, const std::string& cause);
   ImportConditions Conditions() const { return pipeline_.Conditions(); }
+  // Of all its posts, until now.
+  struct Progress {
+    Tally tally;
+    Duration took{};
+  };
+  Progress SoFar() const;
   Status Failure() const { return pipeline_.Failure(); }
 
  private:

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "import/serve/export_session.h"
 #include "import/serve/import_post.h"
 #include "relay/operator/admin.h"
@@ -121,6 +123,11 @@ ImportService::Begun ImportService::Export(const HttpRequest& head, HttpExchange
                          .address = head.address,
                          .slot = std::move(slot)},
       exchange);
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(sessions_, [](const auto& one) { return one.expired(); });
+    sessions_.push_back(session);
+  }
   session->Start();
   return session;
 }
@@ -197,6 +204,34 @@ void ImportService::AppendMetrics(MetricFamilies& families) const {
   families.Gauge("weir_exports_running", "Exports over HTTP that are under way.").Add(exports_.running());
   families.Counter("weir_export_events_total", "Events that exports over HTTP have read.")
       .Add(counters_.export_events.load());
+}
+
+void ImportService::AppendLive(LiveTables& tables) const {
+  const std::lock_guard lock(mutex_);
+  LiveTable& imports = tables.Add("imports", "Imports",
+                                  {{"from"},
+                                   {"for", true},
+                                   {"lines", true},
+                                   {"a second", true},
+                                   {"imported", true},
+                                   {"rejected", true},
+                                   {"bytes", true},
+                                   {"waited", true},
+                                   {"by what it waits"}},
+                                  "no import runs");
+  for (const Flow& one : flows_) {
+    const auto [tally, took] = one.flow->SoFar();
+    const ImportConditions conditions = one.flow->Conditions();
+    const double lines = static_cast<double>(tally.read()) / std::max(ToSeconds(took), 0.001);
+    imports.AddRow({one.flow->parts().address, ClockTime(took), ShortNumber(tally.read()),
+                    ShortNumber(static_cast<uint64_t>(lines)), ShortNumber(tally[LineOutcome::kImported]),
+                    ShortNumber(tally.rejected()), ReadableBytes(tally.bytes), ClockTime(conditions.throttled_time),
+                    conditions.problem.empty() ? conditions.limiting : Printable(conditions.problem)});
+  }
+  LiveTable& exports = tables.Add("exports", "Exports", {{"to"}, {"for", true}, {"events", true}});
+  for (const auto& weak : sessions_)
+    if (const auto session = weak.lock(); session != nullptr && !session->is_over())
+      exports.AddRow({session->address(), ClockTime(session->took()), ShortNumber(session->events())});
 }
 
 }  // namespace weir

@@ -48,6 +48,8 @@
 
 namespace weir {
 
+class ExportSession;
+
 class ImportService final : public RelayPart {
  public:
   ~ImportService() override { Stop(); }
@@ -56,6 +58,7 @@ class ImportService final : public RelayPart {
   Status Start(const RelayServices& services) override;
   void Stop() override;
   void AppendMetrics(MetricFamilies& families) const override;
+  void AppendLive(LiveTables& tables) const override;
 
  private:
   struct Flow {
@@ -87,7 +90,8 @@ class ImportService final : public RelayPart {
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::vector<Flow> flows_;
-  bool look_ = false;  // one may be over
+  std::vector<std::weak_ptr<const ExportSession>> sessions_;  // those that run, and some that ended
+  bool look_ = false;                                         // one may be over
   bool stopping_ = false;
   std::thread reaper_;
 };

@@ -34,4 +34,9 @@ void LimitersPart::AppendMetrics(MetricFamilies& families) const {
   for (const auto& limiter : limiters_) limiter->AppendMetrics(families);
 }
 
+void LimitersPart::AppendLive(LiveTables& tables) const {
+  if (!open_) return;
+  for (const auto& limiter : limiters_) limiter->AppendLive(tables);
+}
+
 }  // namespace weir

@@ -21,6 +21,7 @@ class LimitersPart final : public RelayPart {
   void Stop() override;
   void HangUp() override;
   void AppendMetrics(MetricFamilies& families) const override;
+  void AppendLive(LiveTables& tables) const override;
 
  private:
   AllLimiterSettings settings_;

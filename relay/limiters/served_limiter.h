@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "config/status.h"
+#include "relay/metrics/live_tables.h"
 #include "relay/metrics/metric_families.h"
 #include "relay/server/http.h"
 #include "relay/trace/tracer.h"
@@ -33,6 +34,8 @@ class ServedLimiter {
   // Whether it can decide. *note: what is wrong although it can.
   virtual Status Ready(std::string* /*note*/) const { return Status(); }
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
+  // RelayPart::AppendLive.
+  virtual void AppendLive(LiveTables& /*tables*/) const {}
   // Reads its configuration again. Must not block. On an error, which is logged, what runs goes on.
   virtual void ReloadSoon() = 0;
 

@@ -119,10 +119,25 @@ std::string Field(const SettingRow& row, const LiveSetting& setting) {
          "</small></p>\n";
 }
 
+// Whose it is: those of one controller stand together.
+std::string_view GroupOf(std::string_view setting) {
+  if (setting.starts_with("IMPORT_")) return "Bulk";
+  if (setting.starts_with("RATE_LIMIT_READ_")) return "Reads";
+  return setting.starts_with("RATE_LIMIT_") ? "Writes" : "Log";
+}
+
 std::string Fields(const std::vector<SettingRow>& rows, const std::vector<LiveSetting>& settings) {
   std::string html;
-  for (size_t i = 0; i < rows.size() && i < settings.size(); ++i) html += Field(rows[i], settings[i]);
-  return html;
+  std::string_view group;
+  for (size_t i = 0; i < rows.size() && i < settings.size(); ++i) {
+    if (const std::string_view next = GroupOf(rows[i].name); next != group) {
+      html += group.empty() ? "<fieldset>" : "</fieldset>\n<fieldset>";
+      html.append("<legend>").append(next).append("</legend>\n");
+      group = next;
+    }
+    html += Field(rows[i], settings[i]);
+  }
+  return html + "</fieldset>\n";
 }
 
 // As lines of an environment.

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -229,9 +230,10 @@ HttpResponse LivePart::SignIn(const HttpRequest& request) {
     return response;
   }
   const Result<std::vector<LiveSettings::Change>> form = ReadForm(request);
-  const bool has_token = form.ok() && form.value().size() == 1 && form.value()[0].first == "token";
-  if (!has_token) return SignInPage(name(), 400, "a form with a token is needed");
-  const auto session = services_->admin.SessionFor(TrimBlanks(form.value()[0].second));
+  const auto token = form.ok() ? std::ranges::find(form.value(), "token", &LiveSettings::Change::first)
+                               : std::vector<LiveSettings::Change>::const_iterator();
+  if (!form.ok() || token == form.value().end()) return SignInPage(name(), 400, "a form with a token is needed");
+  const auto session = services_->admin.SessionFor(TrimBlanks(token->second));
   if (!session) return WrongToken(request);
   spdlog::info("live: {} has signed in", request.address);
   return ToThePage(Cookies(request, *session, Admin::kSessionLasts));

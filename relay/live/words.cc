@@ -42,7 +42,7 @@ std::string Debt(const Facts& f) {
 
 std::string Score(const Facts& f) {
   char text[64];
-  std::snprintf(text, sizeof(text), "a level is %.1f times its size",
+  std::snprintf(text, sizeof(text), "the fullest level is %.1f times its size",
                 f.engine.rocksdb != nullptr ? f.engine.rocksdb->score : f.signal.level);
   return text;
 }

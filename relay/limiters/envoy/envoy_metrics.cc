@@ -1,6 +1,13 @@
 #include "relay/limiters/envoy/envoy_metrics.h"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <string>
+#include <vector>
+
+#include "config/text/parse.h"
+#include "config/text/readable.h"
 
 namespace weir {
 namespace {
@@ -31,7 +38,40 @@ constexpr HitsFamily kHitsFamilies[] = {
      [](const RuleCounts& counts) { return Value(counts.shadow); }},
 };
 
+struct RuleFigures {
+  std::string name;
+  uint64_t hits = 0;
+  uint64_t over = 0;
+};
+constexpr size_t kMostRules = LiveTable::kMostRows;
+
+// Those with most hits.
+std::vector<RuleFigures> Foremost(const DescriptorRules& rules) {
+  std::vector<RuleFigures> all;
+  for (const auto& [rule, counts] : rules.counted())
+    all.push_back({rule.first + ": " + rule.second, Value(counts->hits), Value(counts->over)});
+  const size_t most = std::min(kMostRules, all.size());
+  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(most), std::greater<>(), &RuleFigures::hits);
+  all.resize(most);
+  return all;
+}
+
 }  // namespace
+
+void EnvoyMetrics::AppendLive(LiveTables& tables, const DescriptorLimiter& limiter) const {
+  const auto rules = limiter.rules();
+  LiveTable& table =
+      tables.Add("ratelimit", "Envoy's rate limits",
+                 {{"domain: rule"}, {"hits a second", true}, {"over it", true}, {"hits", true}, {"over", true}});
+  for (const RuleFigures& rule : Foremost(*rules)) {
+    const double hits = tables.PerSecond("rule " + rule.name, static_cast<double>(rule.hits));
+    const double over = tables.PerSecond("over " + rule.name, static_cast<double>(rule.over));
+    table.AddRow({Printable(rule.name), ShortNumber(static_cast<uint64_t>(std::llround(hits))),
+                  ShortNumber(static_cast<uint64_t>(std::llround(over))), ShortNumber(rule.hits),
+                  ShortNumber(rule.over)});
+  }
+  table.left_out = rules->counted().size() - table.rows.size();
+}
 
 std::string_view NameOf(DescriptorAnswer::Code code) { return kCodeNames[static_cast<size_t>(code)]; }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "relay/limiters/config_reads.h"
+#include "relay/metrics/live_tables.h"
 #include "relay/metrics/metric_families.h"
 #include "throttle/descriptors/descriptor_limiter.h"
 
@@ -21,6 +22,7 @@ class EnvoyMetrics {
   void OnConfigRead(bool good) { config_reads_.Note(good); }
 
   void AppendTo(MetricFamilies& families, const DescriptorLimiter& limiter) const;
+  void AppendLive(LiveTables& tables, const DescriptorLimiter& limiter) const;
 
  private:
   std::atomic<uint64_t> unreadable_{0};

@@ -25,6 +25,7 @@ class EnvoyService final : public ServedLimiter {
   Status Open(Tracer* tracer) override;
   std::string_view grpc_service() const override { return kEnvoyGrpcService; }
   void AppendMetrics(MetricFamilies& families) const override;
+  void AppendLive(LiveTables& tables) const override { metrics_.AppendLive(tables, *limiter_); }
   void ReloadSoon() override;
   void Stop() override;
 

@@ -2,12 +2,23 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <functional>
+#include <tuple>
 #include <utility>
 
+#include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "relay/limiters/api_errors.h"
 #include "relay/operator/other_site.h"
 
 namespace weir {
+namespace {
+
+// Of a million keys those that are shown are found among some.
+constexpr size_t kMostLooked = 500;
+
+}  // namespace
 
 void KeyedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   router.AddWording("/rate/", PlainErrorAsJson);
@@ -90,6 +101,23 @@ Status KeyedService::Ready(std::string* note) const {
 
 void KeyedService::AppendMetrics(MetricFamilies& families) const {
   metrics_.AppendTo(families, limiter_->Counts(), limiter_->SharedHealth());
+}
+
+void KeyedService::AppendLive(LiveTables& tables) const {
+  std::vector<KeyState> states =
+      latest_.Ask([this](LatestStates<KeyState>::Done done) { limiter_->DescribeAll(kMostLooked, std::move(done)); });
+  std::ranges::sort(states, std::greater<>(),
+                    [](const KeyState& s) { return std::tuple(s.waiting, s.refused, s.used); });
+  const KeyedCounts counts = limiter_->Counts();
+  const auto health = limiter_->SharedHealth();
+  LiveTable& table = tables.Add(
+      "keys", "Limits by key" + (health && !health->answers ? ": the store is away, " + OneLine(health->problem) : ""),
+      {{"key"}, {"used", true}, {"waiting", true}, {"refused", true}});
+  if (states.size() > LiveTable::kMostRows) states.resize(LiveTable::kMostRows);
+  for (const KeyState& s : states)
+    table.AddRow({Printable(s.key), std::to_string(s.used) + " of " + std::to_string(s.limits.max_requests),
+                  std::to_string(s.waiting), ShortNumber(s.refused)});
+  table.left_out = counts.keys - std::min<uint64_t>(counts.keys, table.rows.size());
 }
 
 void KeyedService::ReloadSoon() { rules_.ReadSoon(); }

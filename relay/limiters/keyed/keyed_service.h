@@ -9,6 +9,7 @@
 #include "relay/limiters/keyed/keyed_api.h"
 #include "relay/limiters/keyed/keyed_metrics.h"
 #include "relay/limiters/keyed/keyed_settings.h"
+#include "relay/limiters/latest_states.h"
 #include "relay/limiters/served_limiter.h"
 #include "relay/server/log_limit.h"
 #include "throttle/keyed/keyed_limiter.h"
@@ -26,6 +27,7 @@ class KeyedService final : public ServedLimiter {
   // Where the keys' store is away and requests are refused then, nothing can be decided.
   Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;
+  void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
   // Whoever waits then is answered.
   void Stop() override;
@@ -39,6 +41,7 @@ class KeyedService final : public ServedLimiter {
   const KeyedSettings settings_;
   KeyedMetrics metrics_;
   LogLimit store_log_;
+  LatestStates<KeyState> latest_;
   std::optional<KeyedApi> api_;            // those who wait are answered by it until the limiter is gone
   std::unique_ptr<KeyedLimiter> limiter_;  // from Open on
   FollowedRules<KeyedRulesRead> rules_;    // ends first

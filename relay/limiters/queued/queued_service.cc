@@ -2,6 +2,14 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "config/text/utf8.h"
 #include "relay/limiters/api_errors.h"
 #include "relay/operator/other_site.h"
@@ -66,6 +74,24 @@ void QueuedService::Use(const QueuedRulesRead& read) {
 }
 
 void QueuedService::AppendMetrics(MetricFamilies& families) const { metrics_.AppendTo(families, limiter_->Counts()); }
+
+void QueuedService::AppendLive(LiveTables& tables) const {
+  std::vector<EndpointState> states =
+      latest_.Ask([this](LatestStates<EndpointState>::Done done) { limiter_->DescribeAll(std::move(done)); });
+  std::ranges::sort(states, std::greater<>(),
+                    [](const EndpointState& s) { return std::tuple(s.queued + s.blocked, s.served); });
+  LiveTable& table =
+      tables.Add("endpoints", "Endpoints that queue",
+                 {{"path"}, {"waiting", true}, {"room", true}, {"served a second", true}, {"rejected", true}});
+  const size_t shown = std::min(states.size(), LiveTable::kMostRows);
+  table.left_out = states.size() - shown;
+  states.resize(shown);
+  for (const EndpointState& s : states) {
+    const double rate = tables.PerSecond("endpoint " + s.path, static_cast<double>(s.served));
+    table.AddRow({Printable(s.path), std::to_string(s.queued + s.blocked), std::to_string(s.left),
+                  ShortNumber(static_cast<uint64_t>(std::llround(rate))), ShortNumber(s.rejected)});
+  }
+}
 
 void QueuedService::ReloadSoon() { followed_.ReadSoon(); }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "relay/limiters/followed_rules.h"
+#include "relay/limiters/latest_states.h"
 #include "relay/limiters/queued/queued_api.h"
 #include "relay/limiters/queued/queued_metrics.h"
 #include "relay/limiters/queued/queued_settings.h"
@@ -26,6 +27,7 @@ class QueuedService final : public ServedLimiter {
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open(Tracer* tracer) override;
   void AppendMetrics(MetricFamilies& families) const override;
+  void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
   // Whoever waits then is answered.
   void Stop() override;
@@ -38,6 +40,7 @@ class QueuedService final : public ServedLimiter {
 
   const QueuedSettings settings_;
   QueuedMetrics metrics_;
+  LatestStates<EndpointState> latest_;
   mutable std::mutex mutex_;
   std::shared_ptr<const QueuedRules> rules_;  // under the lock; what runs
   std::optional<QueuedApi> api_;              // those who wait are answered by it until the limiter is gone

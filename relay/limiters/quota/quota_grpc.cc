@@ -11,9 +11,9 @@
 #include "config/clock.h"
 #include "relay/grpc/grpc_service.h"
 #include "relay/limiters/api_errors.h"
-#include "relay/operator/other_site.h"
 #include "relay/limiters/quota/quota_call_reader.h"
 #include "relay/limiters/quota/quota_json.h"
+#include "relay/operator/other_site.h"
 #include "weir/v1/quota.pb.h"
 
 namespace weir {

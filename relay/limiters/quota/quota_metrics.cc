@@ -1,7 +1,11 @@
 #include "relay/limiters/quota/quota_metrics.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
+
+#include "config/text/parse.h"
+#include "config/text/readable.h"
 
 namespace weir {
 namespace {
@@ -99,6 +103,35 @@ void QuotaMetrics::AppendTo(MetricFamilies& families, const StoreHealth& health)
       .Add(store_answers_, {{"result", "answered"}})
       .Add(store_failures_, {{"result", "failed"}});
   config_reads_.AppendTo(families, "weir_quota");
+}
+
+// Without those that were only to be explained.
+uint64_t QuotaMetrics::Decided(const ClassCounts& counts, Outcome outcome) {
+  uint64_t sum = 0;
+  for (size_t call = 0; call < kCalls; ++call) {
+    if (call == static_cast<size_t>(Call::kExplain)) continue;
+    for (const TierCounts& tiers : counts.decisions[call][static_cast<size_t>(outcome)])
+      for (const Counter& count : tiers) sum += Read(count);
+  }
+  return sum;
+}
+
+void QuotaMetrics::AppendLive(LiveTables& tables, const StoreHealth& health) const {
+  LiveTable& table = tables.Add(
+      "quotas", "Quotas of LLM models" + (health.problem.empty() ? "" : ": " + Printable(health.problem)),
+      {{"class of models"}, {"allowed a second", true}, {"refused", true}, {"allowed", true}, {"refused", true}});
+  const auto rate = [&tables](const std::string& name, uint64_t count) {
+    return ShortNumber(static_cast<uint64_t>(std::llround(tables.PerSecond(name, static_cast<double>(count)))));
+  };
+  for (const auto& place : classes_) {
+    const ClassCounts* counts = place.load(std::memory_order_acquire);
+    if (counts == nullptr) break;
+    const uint64_t allowed = Decided(*counts, Outcome::kAllowed) + Decided(*counts, Outcome::kShadowed);
+    const uint64_t refused = Decided(*counts, Outcome::kRefused);
+    if (allowed + refused == 0) continue;
+    table.AddRow({Printable(counts->name), rate("allowed " + counts->name, allowed),
+                  rate("refused " + counts->name, refused), ShortNumber(allowed), ShortNumber(refused)});
+  }
 }
 
 void QuotaMetrics::AppendDecisions(MetricFamilies& families) const {

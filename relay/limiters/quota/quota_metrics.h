@@ -17,6 +17,7 @@
 
 #include "relay/limiters/config_reads.h"
 #include "relay/limiters/quota/open_reservations.h"
+#include "relay/metrics/live_tables.h"
 #include "relay/metrics/metric_families.h"
 #include "throttle/quota/quota_limiter.h"
 
@@ -38,6 +39,8 @@ class QuotaMetrics : public QuotaObserver {
 
   // Asks the store nothing that it would have to wait for.
   void AppendTo(MetricFamilies& families, const StoreHealth& health) const;
+  // What was decided, by class of models.
+  void AppendLive(LiveTables& tables, const StoreHealth& health) const;
 
  private:
   using Counter = std::atomic<uint64_t>;
@@ -53,6 +56,7 @@ class QuotaMetrics : public QuotaObserver {
     std::array<std::array<CodeCounts, kOutcomes>, kCalls> decisions{};
   };
   ClassCounts& CountsOf(std::string_view model_class);
+  static uint64_t Decided(const ClassCounts& counts, Outcome outcome);
   void AppendDecisions(MetricFamilies& families) const;
   static void AppendDecisions(MetricFamilies& families, const ClassCounts& counts, size_t call, size_t outcome);
   void AppendSettlements(MetricFamilies& families) const;

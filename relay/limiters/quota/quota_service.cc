@@ -233,6 +233,8 @@ void QuotaService::AddRoutes(HttpRouter& router, const QuotaSettings& settings, 
 
 void QuotaService::AppendMetrics(MetricFamilies& families) const { metrics_.AppendTo(families, store_->Health()); }
 
+void QuotaService::AppendLive(LiveTables& tables) const { metrics_.AppendLive(tables, store_->Health()); }
+
 Status QuotaService::Ready(std::string* note) const { return CanDecide(store_->Health(), *limiter_.config(), note); }
 
 std::chrono::milliseconds QuotaService::longest_call() const {

@@ -53,6 +53,7 @@ class QuotaService {
   void Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy, Make make);
 
   void AppendMetrics(MetricFamilies& families) const;
+  void AppendLive(LiveTables& tables) const;
   // Whether it can decide (store_health.h).
   Status Ready(std::string* note = nullptr) const;
 

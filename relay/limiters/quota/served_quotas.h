@@ -29,6 +29,7 @@ class ServedQuotas final : public ServedLimiter {
   std::string_view grpc_service() const override { return kQuotaGrpcService; }
   Status Ready(std::string* note) const override { return quotas_->Ready(note); }
   void AppendMetrics(MetricFamilies& families) const override { quotas_->AppendMetrics(families); }
+  void AppendLive(LiveTables& tables) const override { quotas_->AppendLive(tables); }
   void ReloadSoon() override { quotas_->ReloadSoon(); }
   std::chrono::milliseconds longest_call() const override { return quotas_->longest_call(); }
   bool all_is_in_store() const override { return quotas_->all_is_in_store(); }

@@ -26,28 +26,24 @@ const show = {
 const shown = (kind, value) => (value === null || value === undefined ? '–' : show[kind](value));
 const clock = ms => new Date(ms).toLocaleTimeString();
 
-// --- What is drawn: [name of the figure, its words, colour, dashed].
+// --- What is drawn: a figure, its words, its colour, and one beside it that is drawn with dashes.
 
+const three = (name, beside) => [
+  [`${name}_write`, 'writes', 'write', beside && `${beside}_write`],
+  [`${name}_bulk`, 'bulk', 'bulk', beside && `${beside}_bulk`],
+];
 const plots = [
-  { title: 'Level, against its setpoint', kind: 'level', from: 0, to: 1,
-    lines: [['level_write', 'writes', 'write'], ['level_bulk', 'bulk', 'bulk'], ['level_read', 'reads', 'read'],
-            ['setpoint_write', 'setpoint of writes', 'write', true], ['setpoint_bulk', 'of bulk', 'bulk', true],
-            ['setpoint_read', 'of reads', 'read', true]] },
-  { title: 'Let through, a second', kind: 'rate', from: 0, to: 10,
-    lines: [['admitted_write', 'writes', 'write'], ['admitted_bulk', 'bulk', 'bulk'], ['admitted_read', 'reads', 'read']] },
-  { title: 'Refused, a second', kind: 'rate', from: 0, to: 5,
-    lines: [['refused_write', 'writes', 'write'], ['refused_bulk', 'bulk', 'bulk'], ['refused_read', 'reads', 'read']] },
-  { title: 'Wait at the gates', kind: 'time', from: 0, to: 0.01,
-    lines: [['delay_write', 'writes', 'write'], ['delay_bulk', 'bulk', 'bulk'], ['delay_read', 'reads', 'read']] },
-  { title: 'Written, against its limit', kind: 'speed', from: 0, to: 1e5,
-    lines: [['bytes_write', 'writes', 'write'], ['bytes_bulk', 'bulk', 'bulk'], ['limit_write', 'limit of writes', 'write', true],
-            ['limit_bulk', 'of bulk', 'bulk', true]] },
-  { title: 'Answered within', kind: 'time', from: 0, to: 0.005,
-    lines: [['ok_p50', 'OK p50', 'write', true], ['ok_p99', 'OK p99', 'write'], ['eose_p50', 'EOSE p50', 'read', true],
-            ['eose_p99', 'EOSE p99', 'read']] },
-  { title: 'Memory, against its target', kind: 'bytes', from: 0, to: 1e7,
-    lines: [['memory', 'used', 'write'], ['memory_target', 'target', 'other', true]] },
-  { title: 'Connections and subscriptions', kind: 'count', from: 0, to: 5,
+  { title: 'Level, of its setpoint', kind: 'level', to: 1, beside: ' of ',
+    lines: [...three('level', 'setpoint'), ['level_read', 'reads', 'read', 'setpoint_read']] },
+  { title: 'Let through, a second', kind: 'rate', to: 10,
+    lines: [...three('admitted'), ['admitted_read', 'reads', 'read']] },
+  { title: 'Refused, a second', kind: 'rate', to: 5, lines: [...three('refused'), ['refused_read', 'reads', 'read']] },
+  { title: 'Wait at the gates', kind: 'time', to: 0.01, lines: [...three('delay'), ['delay_read', 'reads', 'read']] },
+  { title: 'Written, of its limit', kind: 'speed', to: 1e5, beside: ' of ', lines: three('bytes', 'limit') },
+  { title: 'Answered within: p99, and p50', kind: 'time', to: 0.005, beside: ', ',
+    lines: [['ok_p99', 'OK', 'write', 'ok_p50'], ['eose_p99', 'EOSE', 'read', 'eose_p50']] },
+  { title: 'Memory, of its target', kind: 'bytes', to: 1e7, beside: ' of ', lines: [['memory', 'used', 'write', 'memory_target']] },
+  { title: 'Open', kind: 'count', to: 5,
     lines: [['connections', 'connections', 'write'], ['subscriptions', 'subscriptions', 'read']] },
 ];
 const tiles = [
@@ -105,20 +101,27 @@ function drawMarks(plot) {
   ctx.restore();
 }
 
+// Each figure and the one beside it: [name, colour, dashed].
+const seriesOf = plot => plot.lines.flatMap(([name, , colour, beside]) =>
+  beside ? [[beside, colour, true], [name, colour, false]] : [[name, colour, false]]);
+const dataOf = plot => [history.at, ...seriesOf(plot).map(([name]) => history[name] ?? new Array(history.at.length).fill(null))];
+const legendOf = (plot, now, [name, , , beside]) =>
+  shown(plot.kind, now[name]) + (beside ? plot.beside + shown(plot.kind, now[beside]) : '');
+
 function optionsOf(plot, width, height) {
   const axis = { stroke: css('soft'), grid: { stroke: css('line'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
   return {
     width, height,
-    padding: [8, 6, 0, 0],
+    padding: [8, 14, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: 'live' } },
     scales: {
       x: { time: true, range: () => { const end = history.at.at(-1) ?? Date.now() / 1000; return [end - kRows, end]; } },
-      y: { range: (u, low, high) => [plot.from, Math.max(plot.to, (high ?? 0) * 1.08)] },
+      y: { range: (u, low, high) => [0, Math.max(plot.to, (high ?? 0) * 1.08)] },
     },
     axes: [{ ...axis, space: 70, size: 26, values: (u, ticks) => ticks.map(t => new Date(t * 1000).toTimeString().slice(0, 5)) },
            { ...axis, space: 34, size: 62, values: (u, ticks) => ticks.map(t => shown(plot.kind, t)) }],
-    series: [{}, ...plot.lines.map(([, , name, dashed]) => ({
+    series: [{}, ...seriesOf(plot).map(([, name, dashed]) => ({
       stroke: colour(name), width: dashed ? 1.2 : 1.8, dash: dashed ? [5, 4] : undefined, points: { show: false }, spanGaps: false,
     }))],
     hooks: { draw: [drawMarks] },
@@ -135,9 +138,9 @@ function element(tag, attributes, ...children) {
 function makePlots() {
   $('plots').hidden = false;
   for (const plot of plots) {
-    const values = plot.lines.map(([, , name]) => element('b', {}, ''));
-    const legend = element('ul', { class: 'legend' }, ...plot.lines.map(([, words, name, dashed], i) =>
-      element('li', { class: 'key ' + name }, words + ' ', values[i])));
+    const values = plot.lines.map(() => element('b', {}, ''));
+    const legend = element('ul', { class: 'legend' }, ...plot.lines.map(([, words, colour], i) =>
+      element('li', { class: 'key ' + colour }, words + ' ', values[i])));
     const area = element('div', { class: 'plot', role: 'img' });
     $('plots').append(element('figure', { class: 'card' }, element('figcaption', {}, element('h2', {}, plot.title), legend), area));
     drawn.push({ plot, area, values, chart: null });
@@ -155,8 +158,6 @@ function makePlots() {
   }).observe($('plots'));
 }
 
-const dataOf = plot => [history.at, ...plot.lines.map(([name]) => history[name] ?? new Array(history.at.length).fill(null))];
-
 // The same in words, for who does not see it.
 function inWords({ plot }) {
   const parts = plot.lines.map(([name, words]) => {
@@ -171,7 +172,7 @@ function inWords({ plot }) {
 function renewPlots(state) {
   marks = state.marks;
   for (const one of drawn) {
-    one.plot.lines.forEach(([name], i) => setText(one.values[i], shown(one.plot.kind, state.now[name])));
+    one.plot.lines.forEach((line, i) => setText(one.values[i], legendOf(one.plot, state.now, line)));
     one.chart.setData(dataOf(one.plot));
     one.area.setAttribute('aria-label', inWords(one));
   }

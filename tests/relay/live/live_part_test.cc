@@ -1,0 +1,254 @@
+// /live on the port of a relay, as browsers and programs meet it.
+#include "relay/live/live_part.h"
+
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "relay/operator/admin.h"
+#include "relay/relay.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/raw_client.h"
+#include "tests/fixtures/temp_directory.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::seconds;
+
+class LivePartTest : public testing::Test {
+ protected:
+  LivePartTest() {
+    configuration_.data_dir = directory_.path();
+    configuration_.server.port = 0;
+    configuration_.storage.memory.target_memory_mb = 4096;
+    configuration_.relay.name = "a <b>\"relay\"";
+    Open();
+  }
+  void Open() {
+    relay_.reset();
+    part_ = std::make_unique<LivePart>();
+    auto opened = Relay::Open(configuration_, false, {part_.get()});
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    relay_ = std::move(opened).value();
+    relay_->Accept();
+  }
+  std::string Token() const { return ReadAdminToken(directory_.path()); }
+
+  std::string Head(const std::string& line, const std::string& more) const {
+    return line + " HTTP/1.1\r\nHost: " + Host() + "\r\n" + more + "\r\n";
+  }
+  std::string Host() const { return "127.0.0.1:" + std::to_string(relay_->port()); }
+  RawAnswer Ask(const std::string& line, const std::string& more = "") const {
+    RawClient client(relay_->port());
+    client.Send(Head(line, more));
+    return client.ReadAnswer().value_or(RawAnswer{});
+  }
+  RawAnswer Post(const std::string& path, const std::string& body, const std::string& more = "") const {
+    RawClient client(relay_->port());
+    client.Send(Head("POST " + path, more + "Content-Length: " + std::to_string(body.size()) + "\r\n") + body);
+    return client.ReadAnswer().value_or(RawAnswer{});
+  }
+  std::string Bearer() const { return "Authorization: Bearer " + Token() + "\r\n"; }
+  // "Cookie: weir_live=…\r\n", of who shows the token.
+  std::string SignIn() const {
+    RawClient client(relay_->port());
+    const std::string body = "token=" + Token();
+    client.Send(
+        Head("POST /live/session", "Connection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n") +
+        body);
+    const std::string answer = client.ReadToEnd();
+    const size_t begin = answer.find("weir_live=");
+    return begin == answer.npos ? "" : "Cookie: " + answer.substr(begin, answer.find(';', begin) - begin) + "\r\n";
+  }
+  static const std::string kPage;
+
+  TempDirectory directory_;
+  RelayConfiguration configuration_;
+  std::unique_ptr<LivePart> part_;
+  std::unique_ptr<Relay> relay_;  // ends first
+};
+const std::string LivePartTest::kPage = "Accept: text/html,application/xhtml+xml\r\n";
+
+TEST_F(LivePartTest, IsForAdministratorsAlone) {
+  for (const char* path : {"/live", "/live/state", "/live/events", "/live/session"})
+    EXPECT_EQ(Ask(std::string("GET ") + path).status, 401) << path;
+  EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5").status, 401);
+  EXPECT_EQ(Ask("GET /live", Bearer()).status, 200);
+  EXPECT_EQ(Ask("GET /live/state", Bearer()).status, 200);
+  EXPECT_EQ(Ask("GET /live/session", Bearer()).status, 204);
+  EXPECT_EQ(Ask("GET /live", "Authorization: Bearer wrong\r\n").status, 401);
+}
+
+TEST_F(LivePartTest, ABrowserIsAskedForTheTokenAndThenShownThePage) {
+  const RawAnswer form = Ask("GET /live", kPage);
+  EXPECT_EQ(form.status, 401);
+  EXPECT_NE(form.body.find("<form"), std::string::npos);
+  EXPECT_EQ(form.body.find("<script"), std::string::npos);
+  EXPECT_NE(form.body.find("a &lt;b&gt;&quot;relay&quot;"), std::string::npos) << "the name is text";
+
+  const std::string cookie = SignIn();
+  ASSERT_NE(cookie, "");
+  EXPECT_EQ(cookie.find(Token()), std::string::npos) << "it does not tell the token";
+  const RawAnswer page = Ask("GET /live", kPage + cookie);
+  EXPECT_EQ(page.status, 200);
+  EXPECT_NE(page.body.find("data-table=\"signals\""), std::string::npos) << "the tables are there without a script";
+  EXPECT_NE(page.body.find("http-equiv=\"refresh\""), std::string::npos);
+  EXPECT_NE(page.body.find("name=\"IMPORT_SETPOINT\""), std::string::npos);
+  EXPECT_EQ(page.body.find("<b>"), std::string::npos);
+  EXPECT_EQ(page.body.find('{'), std::string::npos) << "no word was left";
+  EXPECT_EQ(Ask("GET /live/session", cookie).status, 204);
+  EXPECT_EQ(Ask("GET /api/import", cookie).status, 404) << "it is good for these pages";
+}
+
+TEST_F(LivePartTest, NothingOfThePageComesFromElsewhere) {
+  const RawAnswer page = Ask("GET /live", kPage + SignIn());
+  EXPECT_EQ(page.headers.at("content-security-policy").find("default-src 'none'"), 0U);
+  EXPECT_EQ(page.headers.at("cache-control"), "no-store");
+  EXPECT_EQ(page.body.find("//"), page.body.npos) << "no address of another place";
+  EXPECT_EQ(page.body.find("<script>"), page.body.npos);
+  EXPECT_EQ(page.body.find(" style="), page.body.npos);
+  for (size_t at = page.body.find("\"/live/live."); at != page.body.npos;
+       at = page.body.find("\"/live/live.", at + 1)) {
+    const std::string path = page.body.substr(at + 1, page.body.find('"', at + 1) - at - 1);
+    const RawAnswer file = Ask("GET " + path);
+    EXPECT_EQ(file.status, 200) << path << ": anybody may have it";
+    EXPECT_NE(file.headers.at("cache-control").find("immutable"), std::string::npos);
+  }
+}
+
+TEST_F(LivePartTest, TheCookieIsForTheseRoutesAndForNoScript) {
+  RawClient client(relay_->port());
+  const std::string body = "user=x&token=" + Token();
+  client.Send(Head("POST /live/session", "Connection: close\r\nX-Forwarded-Proto: https\r\nContent-Length: " +
+                                             std::to_string(body.size()) + "\r\n") +
+              body);
+  const std::string answer = client.ReadToEnd();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 303")) << answer;
+  EXPECT_NE(answer.find("Location: /live\r\n"), std::string::npos);
+  const size_t at = answer.find("Set-Cookie: weir_live=");
+  const std::string cookie = answer.substr(at, answer.find("\r\n", at) - at);
+  for (const char* part : {"; Path=/live;", "; HttpOnly", "; SameSite=Strict", "; Secure", "; Max-Age=604800"})
+    EXPECT_NE((cookie + ";").find(part), std::string::npos) << part << " in " << cookie;
+  EXPECT_NE(answer.find("Set-Cookie: weir_operator=1; SameSite=Strict; Max-Age=604800; Path=/; Secure\r\n"),
+            std::string::npos)
+      << answer;
+}
+
+TEST_F(LivePartTest, TheLandingPageLinksToItForOperators) {
+  EXPECT_EQ(Ask("GET /", kPage).body.find("href=\"/live\""), std::string::npos);
+  EXPECT_NE(Ask("GET /", kPage + "Cookie: a=b; weir_operator=1\r\n").body.find("href=\"/live\""), std::string::npos);
+}
+
+TEST_F(LivePartTest, ATokenThatIsRotatedEndsTheSession) {
+  const std::string cookie = SignIn();
+  EXPECT_EQ(Ask("GET /live/session", cookie).status, 204);
+  Open();
+  EXPECT_EQ(Ask("GET /live/session", cookie).status, 401);
+  EXPECT_EQ(Ask("GET /live", kPage + cookie).status, 401);
+  EXPECT_EQ(Ask("GET /live/session", SignIn()).status, 204);
+}
+
+TEST_F(LivePartTest, WrongTokensAreCountedAndTheRightOneWaitsToo) {
+  for (int i = 0; i < SignInLimit::kAtOnce; ++i) {
+    const RawAnswer answer = Post("/live/session", "token=wrong");
+    EXPECT_EQ(answer.status, 401);
+    EXPECT_NE(answer.body.find("not the token"), std::string::npos);
+    EXPECT_FALSE(answer.headers.contains("set-cookie"));
+  }
+  const RawAnswer answer = Post("/live/session", "token=" + Token());
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_GE(std::stoi(answer.headers.at("retry-after")), 1);
+  EXPECT_EQ(Ask("GET /live/state", Bearer()).status, 200) << "programs are not concerned";
+}
+
+TEST_F(LivePartTest, WhatIsNoFormIsRefused) {
+  EXPECT_EQ(Post("/live/session", "").status, 400);
+  EXPECT_EQ(Post("/live/session", "token=%zz").status, 400);
+  EXPECT_EQ(Post("/live/session", std::string(5000, 'x')).status, 400);
+  EXPECT_EQ(Post("/live/settings", "", Bearer()).status, 400);
+  EXPECT_EQ(Post("/live/settings", std::string(5000, 'x'), Bearer()).status, 400);
+  EXPECT_EQ(Ask("GET /live/settings", Bearer()).status, 405);
+}
+
+TEST_F(LivePartTest, APageOfAnotherSiteChangesNothing) {
+  const std::string cookie = SignIn();
+  const std::string here = "Origin: http://" + Host() + "\r\n";
+  for (const char* from : {"Origin: http://evil.example\r\n", "Origin: null\r\n", "Sec-Fetch-Site: cross-site\r\n"}) {
+    EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5", cookie + from).status, 403) << from;
+    EXPECT_EQ(Post("/live/session", "token=" + Token(), from).status, 403) << from;
+    EXPECT_EQ(Post("/live/sign-out", "", from).status, 403) << from;
+  }
+  EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5", cookie + here).status, 200);
+  EXPECT_EQ(Post("/live/settings", "IMPORT_SETPOINT=0.5",
+                 cookie + "Origin: https://relay.example\r\nSec-Fetch-Site: same-origin\r\n")
+                .status,
+            200)
+      << "behind a proxy that changes the Host the browser says so";
+}
+
+TEST_F(LivePartTest, AChangeHoldsIsMarkedAndSaidToWhomItIsDue) {
+  const RawAnswer changed = Post("/live/settings", "IMPORT_SETPOINT=0.5&IMPORT_WRITE_KP=0.9", Bearer());
+  EXPECT_EQ(changed.status, 200);
+  EXPECT_EQ(changed.body, "IMPORT_SETPOINT 0.7 → 0.5\nIMPORT_WRITE_KP 0.5 → 0.9\n");
+  simdjson::dom::parser parser;
+  // The mark comes with the next sample.
+  ASSERT_TRUE(Eventually([&] {
+    const RawAnswer answer = Ask("GET /live/state", Bearer());
+    return simdjson::dom::array(parser.parse(answer.body)["marks"]).size() == 2;
+  }));
+  const RawAnswer answer = Ask("GET /live/state", Bearer());
+  simdjson::dom::element state = parser.parse(answer.body);
+  EXPECT_EQ(std::string_view(state.at_pointer("/settings/IMPORT_SETPOINT")), "0.5");
+  EXPECT_EQ(std::string_view(state.at_pointer("/changed/IMPORT_SETPOINT")), "0.7");
+  EXPECT_EQ(std::string_view(state.at_pointer("/marks/0/text")), "IMPORT_SETPOINT 0.7 → 0.5");
+  EXPECT_EQ(std::string_view(state.at_pointer("/marks/0/who")), "127.0.0.1, by the token");
+  EXPECT_NE(Ask("GET /live", kPage + Bearer()).body.find("WEIR_IMPORT_SETPOINT=0.5\n"), std::string::npos)
+      << "says how to keep it";
+  const std::string metrics = Ask("GET /metrics").body;
+  EXPECT_NE(metrics.find("weir_live_listeners 0"), std::string::npos);
+}
+
+TEST_F(LivePartTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
+  const RawAnswer wrong = Post("/live/settings", "IMPORT_WRITE_KP=0.9&IMPORT_SETPOINT=7", Bearer());
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(wrong.body, "WEIR_IMPORT_SETPOINT=7: not within 0.05..1 (level)\nNothing was changed.\n");
+  EXPECT_NE(Ask("GET /live/state", Bearer()).body.find("\"IMPORT_WRITE_KP\":\"0.5\""), std::string::npos);
+  EXPECT_EQ(Post("/live/settings", "IMPORT_WRITE_KP=0.9", kPage + SignIn()).status, 303) << "to a form, the page again";
+}
+
+TEST_F(LivePartTest, EventsComeUntilTheRelayStops) {
+  RawClient client(relay_->port());
+  client.Send(Head("GET /live/events", SignIn()));
+  const auto head = client.ReadAnswer(false);
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->status, 200);
+  EXPECT_EQ(head->headers.at("content-type"), "text/event-stream");
+  EXPECT_EQ(head->headers.at("x-accel-buffering"), "no");
+  EXPECT_EQ(client.ReadChunk(), "retry: 1000\n\n");
+  EXPECT_TRUE(client.ReadChunk().value_or("").starts_with("event: state\n"));
+  EXPECT_TRUE(client.ReadChunk().value_or("").starts_with("event: tick\n"));
+  EXPECT_TRUE(Eventually([&] { return Ask("GET /metrics").body.find("weir_live_listeners 1") != std::string::npos; }));
+  relay_->Shutdown(seconds(10));
+  EXPECT_TRUE(client.ReadChunks()) << "the end is one in order";
+}
+
+TEST_F(LivePartTest, OneMoreThanMayListenIsToldToComeBack) {
+  std::vector<RawClient> listeners;
+  for (size_t i = 0; i < LiveFeed::kMostListeners; ++i) {
+    listeners.emplace_back(relay_->port());
+    listeners.back().Send(Head("GET /live/events", Bearer()));
+    ASSERT_EQ(listeners.back().ReadAnswer(false)->status, 200) << i;
+  }
+  const RawAnswer refused = Ask("GET /live/events", Bearer());
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_TRUE(refused.headers.contains("retry-after"));
+  EXPECT_EQ(Ask("HEAD /live/events", Bearer()).status, 200);
+}
+
+}  // namespace
+}  // namespace weir
