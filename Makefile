@@ -1,5 +1,5 @@
-# make run | build | test | bench | demo | storm | storm-plots | torture | hostile | deb | deploy-test | readme | format | lint |
-# clean;
+# make run | build | test | bench | demo | storm | storm-plots | torture | hostile | deb | deploy-test | readme |
+# live-screenshots | format | lint | clean;
 # PRESET=release|debug|asan|tsan. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
 JOBS ?= $(shell nproc)
@@ -8,7 +8,7 @@ TEST_ARGS ?=
 
 BUILD = build/$(PRESET)
 
-.PHONY: run build test bench demo storm storm-plots torture hostile deb deploy-test readme format lint clean deps
+.PHONY: run build test bench demo storm storm-plots torture hostile deb deploy-test readme live-screenshots format lint clean deps
 
 # A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
 # alone; `make test` goes on from there.
@@ -76,6 +76,13 @@ deploy-test: build
 # The table of settings in config/SETTINGS.md, from the program that reads them.
 readme: build
 	@.ci/readme-settings $(BUILD)/weir config/SETTINGS.md
+
+# The pictures of /live for its README, by its test, of a relay that was under load for three minutes.
+live-screenshots: build
+	@.ci/install-deps browser
+	@tests/clients/run install $(CURDIR)/$(BUILD)/tests/clients
+	@WEIR_LIVE_SECONDS=180 tests/clients/run live.test.mjs $(CURDIR)/$(BUILD)/tests/clients $(CURDIR)/$(BUILD)/weir
+	@mkdir -p relay/live/screenshots && cp $(BUILD)/tests/clients/screenshots/*.png relay/live/screenshots
 
 format: deps
 	@.ci/install-deps lint

@@ -45,12 +45,14 @@ struct RuleFigures {
 };
 constexpr size_t kMostRules = LiveTable::kMostRows;
 
-// Those with most hits.
-std::vector<RuleFigures> Foremost(const DescriptorRules& rules) {
+// Those with hits, the most first; how many more there are, into *left_out.
+std::vector<RuleFigures> Foremost(const DescriptorRules& rules, uint64_t* left_out) {
   std::vector<RuleFigures> all;
   for (const auto& [rule, counts] : rules.counted())
-    all.push_back({rule.first + ": " + rule.second, Value(counts->hits), Value(counts->over)});
+    if (Value(counts->hits) > 0)
+      all.push_back({rule.first + ": " + rule.second, Value(counts->hits), Value(counts->over)});
   const size_t most = std::min(kMostRules, all.size());
+  *left_out = all.size() - most;
   std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(most), std::greater<>(), &RuleFigures::hits);
   all.resize(most);
   return all;
@@ -63,14 +65,13 @@ void EnvoyMetrics::AppendLive(LiveTables& tables, const DescriptorLimiter& limit
   LiveTable& table =
       tables.Add("ratelimit", "Envoy's rate limits",
                  {{"domain: rule"}, {"hits a second", true}, {"over it", true}, {"hits", true}, {"over", true}});
-  for (const RuleFigures& rule : Foremost(*rules)) {
+  for (const RuleFigures& rule : Foremost(*rules, &table.left_out)) {
     const double hits = tables.PerSecond("rule " + rule.name, static_cast<double>(rule.hits));
     const double over = tables.PerSecond("over " + rule.name, static_cast<double>(rule.over));
     table.AddRow({Printable(rule.name), ShortNumber(static_cast<uint64_t>(std::llround(hits))),
                   ShortNumber(static_cast<uint64_t>(std::llround(over))), ShortNumber(rule.hits),
                   ShortNumber(rule.over)});
   }
-  table.left_out = rules->counted().size() - table.rows.size();
 }
 
 std::string_view NameOf(DescriptorAnswer::Code code) { return kCodeNames[static_cast<size_t>(code)]; }

@@ -52,28 +52,28 @@ const tiles = [
   ['memory', 'memory', 'bytes'], ['cpu', 'of a core', 'cores'],
 ];
 
-// --- The history: a list for each figure, all of one length.
+// --- The past: a list for each figure, all of one length.
 
 let run = 0;
-let history = { at: [] };
+let past = { at: [] };
 
 function takeHistory(state) {
   const names = Object.keys(state.history);
   const joined = {};
   for (const name of names) {
-    const before = state.run === run ? [] : (history[name] ?? []);
+    const before = state.run === run ? [] : (past[name] ?? []);
     // Between two runs nothing is known, and no line is drawn.
     const gap = before.length > 0 ? [name === 'at' ? before.at(-1) + 0.5 : null] : [];
     joined[name] = [...before, ...gap, ...state.history[name]].slice(-kRows);
   }
-  history = joined;
+  past = joined;
   run = state.run;
 }
 
 function takeTick(state) {
-  history.at.push(state.at);
-  for (const name in state.now) (history[name] ??= new Array(history.at.length - 1).fill(null)).push(state.now[name]);
-  if (history.at.length > kRows) for (const name in history) history[name].shift();
+  past.at.push(state.at);
+  for (const name in state.now) (past[name] ??= new Array(past.at.length - 1).fill(null)).push(state.now[name]);
+  if (past.at.length > kRows) for (const name in past) past[name].shift();
 }
 
 // --- Plots.
@@ -104,7 +104,7 @@ function drawMarks(plot) {
 // Each figure and the one beside it: [name, colour, dashed].
 const seriesOf = plot => plot.lines.flatMap(([name, , colour, beside]) =>
   beside ? [[beside, colour, true], [name, colour, false]] : [[name, colour, false]]);
-const dataOf = plot => [history.at, ...seriesOf(plot).map(([name]) => history[name] ?? new Array(history.at.length).fill(null))];
+const dataOf = plot => [past.at, ...seriesOf(plot).map(([name]) => past[name] ?? new Array(past.at.length).fill(null))];
 const legendOf = (plot, now, [name, , , beside]) =>
   shown(plot.kind, now[name]) + (beside ? plot.beside + shown(plot.kind, now[beside]) : '');
 
@@ -116,7 +116,7 @@ function optionsOf(plot, width, height) {
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: 'live' } },
     scales: {
-      x: { time: true, range: () => { const end = history.at.at(-1) ?? Date.now() / 1000; return [end - kRows, end]; } },
+      x: { time: true, range: () => { const end = past.at.at(-1) ?? Date.now() / 1000; return [end - kRows, end]; } },
       y: { range: (u, low, high) => [0, Math.max(plot.to, (high ?? 0) * 1.08)] },
     },
     axes: [{ ...axis, space: 70, size: 26, values: (u, ticks) => ticks.map(t => new Date(t * 1000).toTimeString().slice(0, 5)) },
@@ -161,10 +161,10 @@ function makePlots() {
 // The same in words, for who does not see it.
 function inWords({ plot }) {
   const parts = plot.lines.map(([name, words]) => {
-    const known = (history[name] ?? []).filter(v => v !== null);
+    const known = (past[name] ?? []).filter(v => v !== null);
     if (known.length === 0) return `${words}: nothing`;
     const highest = known.reduce((a, b) => Math.max(a, b));
-    return `${words}: ${shown(plot.kind, history[name].at(-1))} now, at most ${shown(plot.kind, highest)}`;
+    return `${words}: ${shown(plot.kind, past[name].at(-1))} now, at most ${shown(plot.kind, highest)}`;
   });
   return `${plot.title}, over the last ten minutes. ${parts.join('; ')}.`;
 }

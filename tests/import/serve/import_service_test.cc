@@ -9,6 +9,7 @@
 #include "config/clock.h"
 #include "import/serve/import_post.h"
 #include "relay/nostr/event_parser.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/import/input/compressed.h"
 #include "tests/import/serve/service_fixture.h"
 #include "tests/relay/web_client.h"
@@ -149,6 +150,10 @@ TEST_F(ImportServiceTest, SavesThePartsOfARunInTheirOrder) {
     ASSERT_TRUE(parts.back()->Line().has_value());
   }
   EXPECT_EQ(Metric("weir_imports_running"), 1) << "a run is one import";
+  const LiveTable live = LiveTableOf(*service_, "imports");
+  ASSERT_EQ(live.rows.size(), 1U);
+  EXPECT_EQ(live.rows[0][0], "127.0.0.1");
+  ASSERT_EQ(live.rows[0].size(), live.columns.size());
   for (size_t i = notes.size(); i-- > 0;) ASSERT_TRUE(parts[i]->Send(notes[i]));
   for (const auto& part : parts) {
     ImportAnswer answer;
@@ -351,6 +356,9 @@ TEST_F(ImportServiceTest, CountsForTheMetrics) {
   EXPECT_EQ(Metric("weir_import_bytes_total"), lines.text.size());
   Stored();
   EXPECT_EQ(Metric("weir_export_events_total"), lines.stored.size());
+  EXPECT_TRUE(Eventually([this] {
+    return LiveTableOf(*service_, "imports").rows.empty() && LiveTableOf(*service_, "exports").rows.empty();
+  }));
   EXPECT_NE(Get("/metrics").find("\nweir_import_lines_total{outcome=\"imported\"} "), std::string::npos);
 }
 

@@ -38,7 +38,14 @@ class ImportTroubleTest : public testing::Test {
                                                            .count_own_bytes = [this](int64_t bytes) { Count(bytes); },
                                                            .clock = clock_});
     pipeline_ = std::make_unique<EventPipeline>(*context_);
-    EXPECT_TRUE(service_.Start({.context = *context_, .events = *pipeline_, .admin = admin_}).ok());
+    EXPECT_TRUE(service_
+                    .Start({.context = *context_,
+                            .events = *pipeline_,
+                            .admin = admin_,
+                            .configuration = configuration_,
+                            .append_live = [](LiveTables&) {},
+                            .heaviest_clients = [] { return HeaviestClients(); }})
+                    .ok());
     server_->Accept();
   }
   ~ImportTroubleTest() override {
@@ -72,6 +79,7 @@ class ImportTroubleTest : public testing::Test {
   ScriptedMonitor monitor_{clock_};
   AdaptiveLimiter limiter_{monitor_, LimiterSettings{}};
   RelaySettings settings_;
+  RelayConfiguration configuration_;
   RelayMetrics metrics_;
   Admin admin_{settings_, WallClock::System(), "", TrustInLoopback(AdminFromLoopback::kTrue)};
   ByteBudget budget_{32 << 20};

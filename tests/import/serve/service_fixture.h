@@ -223,6 +223,16 @@ inline uint64_t MetricOf(const RelayPart& part, const std::string& name) {
   ADD_FAILURE() << "there is no " << name;
   return 0;
 }
+// What it shows an operator, by the table's name.
+inline LiveTable LiveTableOf(const RelayPart& part, std::string_view name) {
+  LiveRates rates;
+  LiveTables tables(rates);
+  part.AppendLive(tables);
+  for (LiveTable& table : std::move(tables).Take())
+    if (table.name == name) return std::move(table);
+  ADD_FAILURE() << "there is no table " << name;
+  return {};
+}
 inline void WaitForMetric(const RelayPart& part, const std::string& name,
                           const std::function<bool(uint64_t)>& is_there) {
   for (int i = 0; i < 3000; ++i) {

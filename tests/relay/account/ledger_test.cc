@@ -136,5 +136,24 @@ TEST(Ledger, AnAccountBesideIsOfTheSameAddressAndAskedByItself) {
   EXPECT_TRUE(asked);
 }
 
+TEST(Ledger, TellsWhoHoldsMost) {
+  Ledger ledger({});
+  const auto a = ledger.Open(1);
+  const auto b = ledger.Open(2);
+  const auto b_too = ledger.Open(2);
+  const auto c = ledger.Open(3);
+  const auto nothing = ledger.Open(4);
+  a->Take(10);
+  b->Take(6);
+  b_too->Take(6);
+  c->Take(1);
+  const auto holders = ledger.Heaviest(2);
+  ASSERT_EQ(holders.size(), 2U);
+  EXPECT_EQ(holders[0].address, 2U);
+  EXPECT_EQ(holders[0].bytes, 12U);
+  EXPECT_EQ(holders[1].address, 1U);
+  EXPECT_EQ(ledger.Heaviest(9).size(), 3U) << "who holds nothing is not shown";
+}
+
 }  // namespace
 }  // namespace weir

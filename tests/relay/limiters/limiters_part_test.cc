@@ -9,6 +9,7 @@
 
 #include "relay/operator/admin.h"
 #include "relay/relay.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/fixtures/tcp_forwarder.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 #include "tests/relay/limiters/quota/quota_command_fixture.h"
@@ -135,6 +136,53 @@ TEST_F(LimitersPartTest, AStoreThatCannotBeKeepsTheRelayFromOpening) {
   EXPECT_TRUE(Has(Open({{"WEIR_CONFIG", directory_ / "none.yaml"}}), "none.yaml"));
   EXPECT_TRUE(Has(Open({{"WEIR_RATELIMIT_DIALECT", "klingon"}}), "WEIR_RATELIMIT_DIALECT"));
   EXPECT_EQ(Open(), "open");
+}
+
+TEST_F(LimitersPartTest, ShowsAnOperatorWhatEachLimiterDoes) {
+  configuration_.relay.admin_from_loopback = AdminFromLoopback::kTrue;
+  const std::string config = directory_.Write("weir.yaml",
+                                              "quota:\n  models:\n    mine: {max_rpm: 1}\n"
+                                              "keyed:\n  default: {window_millis: 60000, max_requests: 2}\n"
+                                              "endpoints:\n  - {path: /api, rate: 1000}\n");
+  std::filesystem::create_directory(directory_ / "rules");
+  directory_.Write("rules/edge.yaml",
+                   "domain: edge\ndescriptors:\n  - key: path\n    rate_limit: {unit: hour, requests_per_unit: 1}\n");
+  ASSERT_EQ(Open({{"WEIR_CONFIG", config},
+                  {"WEIR_KEYED_API", "all"},
+                  {"WEIR_QUEUED_API", "all"},
+                  {"WEIR_RATELIMIT_API", "all"},
+                  {"WEIR_RATELIMIT_CONFIG", directory_ / "rules"}}),
+            "open");
+  const uint16_t port = relay_->port();
+  const std::string body = R"({"model":"mine","charge":true})";
+  AskPort(port, "POST", "/v1/decide", body);
+  AskPort(port, "POST", "/v1/decide", body);
+  for (int i = 0; i < 3; ++i) AskPort(port, "GET", "/rate/alice");
+  AskPort(port, "GET", "/api/users");
+  const std::string hit = R"({"domain":"edge","descriptors":[{"entries":[{"key":"path","value":"/"}]}]})";
+  for (int i = 0; i < 2; ++i) AskPort(port, "POST", "/json", hit);
+
+  LiveRates rates;
+  const auto shown = [&] {
+    rates.Begin(Clock::System().Now());
+    LiveTables tables(rates);
+    part_->AppendLive(tables);
+    std::string text;
+    for (const LiveTable& table : std::move(tables).Take()) {
+      for (const auto& row : table.rows) {
+        EXPECT_EQ(row.size(), table.columns.size()) << table.name;
+        text += table.name + ":";
+        for (const std::string& cell : row) text += " " + cell;
+        text += "\n";
+      }
+    }
+    return text;
+  };
+  // Keys and endpoints are told by their shards, a moment later.
+  EXPECT_TRUE(Eventually([&] { return Has(shown(), "keys: alice 2 of 2 0 1\n"); })) << shown();
+  EXPECT_TRUE(Eventually([&] { return Has(shown(), "endpoints: /api 0 "); })) << shown();
+  EXPECT_TRUE(Has(shown(), "quotas: other 0 0 1 1\n")) << shown();
+  EXPECT_TRUE(Has(shown(), "ratelimit: edge: path 0 0 2 1\n")) << shown();
 }
 
 }  // namespace

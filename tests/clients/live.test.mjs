@@ -1,0 +1,317 @@
+// The page at /live in a browser.
+// Needs: chromium
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import axe from 'axe-core';
+import { getEventHash } from 'nostr-tools/pure';
+import { chromium } from 'playwright-core';
+import { connect, now, Person, startRelay, temporaryDirectory } from './harness.mjs';
+
+// How long the relay is under load before its picture is taken.
+const kSeconds = Number(process.env.WEIR_LIVE_SECONDS ?? 5);
+const pictures = join(process.cwd(), 'screenshots');
+mkdirSync(pictures, { recursive: true });
+
+let browser;
+before(async () => {
+  const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim();
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+});
+after(() => browser?.close());
+
+const tokenOf = relay => readFileSync(join(relay.dataDir, 'admin.token'), 'utf8').trim();
+const asAdmin = relay => ({ authorization: `Bearer ${tokenOf(relay)}` });
+
+// A page that must not complain. What it complained of is expected where a relay went away.
+async function open(relay, options = {}, path = '/live') {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.complaints = [];
+  page.on('pageerror', error => page.complaints.push(error.message));
+  page.on('console', message => message.type() === 'error' && page.complaints.push(message.text()));
+  await page.goto(relay.http + path);
+  return page;
+}
+const signIn = async (page, token) => {
+  await page.getByLabel('administrators’ token').or(page.getByLabel("administrators' token")).fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+};
+const close = page => page.context().close();
+const table = (page, name) => page.locator(`[data-table="${name}"]`);
+const isLive = page => page.locator('#connection.on').waitFor();
+const isReconnecting = page => page.getByText(/^reconnecting since \d/).waitFor();
+const hasPlots = page => page.evaluate(() => Boolean(window.uPlot));
+
+// Unsigned lines for an import that does not verify.
+function* lines(count, pubkey) {
+  for (let i = 0; i < count; i++) {
+    const event = { pubkey, kind: 1, created_at: 1_700_000_000 + i, tags: [['t', `topic ${i % 100}`]], content: `note ${i} `.repeat(40) };
+    yield JSON.stringify({ id: getEventHash(event), ...event, sig: '0'.repeat(128) }) + '\n';
+  }
+}
+const importing = (relay, count) => fetch(`${relay.http}/api/import?verify=false`, {
+  method: 'POST', headers: asAdmin(relay), body: Readable.from(lines(count, new Person().pubkey)), duplex: 'half',
+}).then(answer => answer.text()).catch(() => {});
+
+describe('with a token', () => {
+  let relay;
+  before(async () => (relay = await startRelay({ WEIR_RELAY_NAME: 'a "test" <relay>' })));
+  after(() => relay.stop());
+
+  test('a browser signs in, sees the page, and signs out', async () => {
+    const page = await open(relay);
+    await signIn(page, 'wrong');
+    assert.match(await page.getByRole('alert').innerText(), /not the token/);
+    await signIn(page, tokenOf(relay));
+    await isLive(page);
+    assert.equal(await page.title(), 'a "test" <relay>: live');
+    const [cookie] = (await page.context().cookies(relay.http + '/live')).filter(c => c.name === 'weir_live');
+    assert.ok(cookie.httpOnly && cookie.sameSite === 'Strict' && cookie.path === '/live');
+    assert.equal(await page.evaluate(() => document.cookie.includes('weir_live=')), false);
+    await page.goto(relay.http + '/');
+    await page.getByRole('link', { name: '/live' }).click();
+    await isLive(page);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel("administrators' token").waitFor();
+    await close(page);
+  });
+
+  test('it draws, and what happens is seen a moment later', async () => {
+    const page = await open(relay);
+    await signIn(page, tokenOf(relay));
+    await isLive(page);
+    page.complaints = [];
+    if (await hasPlots(page)) {
+      await page.waitForFunction(() => document.querySelectorAll('#plots canvas').length === 8);
+      const picture = () => page.locator('#plots canvas').nth(1).evaluate(canvas => canvas.toDataURL());
+      const before = await picture();
+      assert.ok(before.length > 2000, 'something was drawn');
+      await page.waitForFunction(old => document.querySelectorAll('#plots canvas')[1].toDataURL() !== old, before);
+      assert.match(await page.locator('#plots [role=img]').first().getAttribute('aria-label'), /writes: 0\.\d\d now, at most/);
+    } else {
+      await page.getByText('built without the library that draws plots').waitFor();
+    }
+    const client = await connect(relay);
+    const person = new Person();
+    for (let i = 0; i < 20; i++) await client.publish(person.event(7, 'counted'));
+    await table(page, 'kinds').getByRole('cell', { name: '7', exact: true }).waitFor();
+    await page.waitForFunction(() => past.admitted_write.some(rate => rate > 0));
+    await table(page, 'clients').getByText('127.0.0.1').waitFor();
+    client.close();
+    assert.deepEqual(page.complaints, []);
+    await close(page);
+  });
+
+  test('a change of a gain arrives, from this page and from elsewhere, and says who made it', async () => {
+    const page = await open(relay);
+    await signIn(page, tokenOf(relay));
+    await isLive(page);
+    await page.getByLabel('WEIR_IMPORT_SETPOINT').fill('7');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('WEIR_IMPORT_SETPOINT=7: not within 0.05..1').waitFor();
+    await page.getByLabel('WEIR_IMPORT_SETPOINT').fill('0.6');
+    await page.keyboard.press('Enter');
+    await page.locator('#settings-answer', { hasText: 'IMPORT_SETPOINT 0.7 → 0.6' }).waitFor();
+    await table(page, 'marks').getByText('IMPORT_SETPOINT 0.7 → 0.6').waitFor();
+    await table(page, 'marks').getByText('127.0.0.1, by the session of a browser').waitFor();
+    await page.locator('#changed-lines', { hasText: 'WEIR_IMPORT_SETPOINT=0.6' }).waitFor();
+    // It glides there.
+    await page.waitForFunction(() => Math.abs(past.setpoint_bulk.at(-1) - 0.6) < 0.005);
+    assert.ok(await page.evaluate(() => past.setpoint_bulk.some(v => v > 0.605 && v < 0.695)), 'without a step');
+    assert.match(relay.log, /live: IMPORT_SETPOINT 0\.7 → 0\.6 by 127\.0\.0\.1, known by the session of a browser/);
+
+    const changed = await fetch(relay.http + '/live/settings', {
+      method: 'POST', headers: asAdmin(relay), body: new URLSearchParams({ RATE_LIMIT_WRITE_KP: '0.9' }),
+    });
+    assert.equal(changed.status, 200);
+    await page.waitForFunction(() => document.getElementById('set-RATE_LIMIT_WRITE_KP').value === '0.9');
+    await close(page);
+  });
+
+  test('whoever listens and whoever has not signed in are kept apart', async () => {
+    for (const path of ['/live/events', '/live/state', '/live/session']) assert.equal((await fetch(relay.http + path)).status, 401);
+    const answer = await fetch(relay.http + '/live/events', { headers: asAdmin(relay) });
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    while (!text.includes('event: tick')) text += (await reader.read()).value;
+    await reader.cancel();
+    assert.match(text, /^retry: 1000\n\nevent: state\ndata: \{"format":1,/);
+  });
+});
+
+describe('at a restart of the relay', () => {
+  const restart = async (relay, settings) => {
+    const port = new URL(relay.http).port;
+    await relay.stop();
+    return () => startRelay(settings, { dataDir: relay.dataDir, flags: ['--port', port] });
+  };
+
+  test('a page on the same machine goes on by itself, with what it had drawn', async () => {
+    const settings = { WEIR_ADMIN_FROM_LOOPBACK: 'true' };
+    let relay = await startRelay(settings);
+    const page = await open(relay);
+    await isLive(page);
+    await page.waitForFunction(() => past.at.length > 2);
+    const [first, run] = await page.evaluate(() => [past.at[0], globalThis.eval('run')]);
+    const start = await restart(relay, settings);
+    await isReconnecting(page);
+    relay = await start();
+    await isLive(page);
+    await page.waitForFunction(old => globalThis.eval('run') !== old, run);
+    assert.equal(await page.evaluate(() => past.at[0]), first);
+    assert.ok(await page.evaluate(() => past.level_write.includes(null)), 'a gap, not a line');
+    await close(page);
+    await relay.stop();
+  });
+
+  test('who has signed in signs in again, on the page as it is', async () => {
+    let relay = await startRelay();
+    const page = await open(relay);
+    await signIn(page, tokenOf(relay));
+    await isLive(page);
+    const start = await restart(relay, {});
+    await isReconnecting(page);
+    relay = await start();
+    await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
+    await page.getByText(/^signed out since/).waitFor();
+    await signIn(page, 'wrong');
+    await page.getByText('This is not the token').waitFor();
+    await signIn(page, tokenOf(relay));
+    await isLive(page);
+    assert.equal(await page.getByRole('heading', { name: 'Sign in again' }).isVisible(), false);
+    await close(page);
+    await relay.stop();
+  });
+});
+
+describe('for everybody', () => {
+  let relay;
+  before(async () => (relay = await startRelay({ WEIR_ADMIN_FROM_LOOPBACK: 'true' })));
+  after(() => relay.stop());
+
+  for (const colorScheme of ['light', 'dark']) {
+    for (const width of [360, 1280]) {
+      test(`it fits ${width} px and breaks no rule of accessibility, ${colorScheme}`, async () => {
+        const page = await open(relay, { colorScheme, viewport: { width, height: 740 } });
+        await isLive(page);
+        await fetch(relay.http + '/live/settings', { method: 'POST', body: new URLSearchParams({ IMPORT_WRITE_KP: '0.1234567' }) });
+        await table(page, 'marks').getByText('IMPORT_WRITE_KP').first().waitFor();
+        const outside = await page.evaluate(() => [...document.querySelectorAll('body *:not(.scroll *, .unseen, .skip, #why-title)')]
+          .filter(e => e.getClientRects().length > 0 && (e.getBoundingClientRect().right > innerWidth + 0.5 || e.getBoundingClientRect().left < -0.5))
+          .map(e => e.outerHTML.slice(0, 100)));
+        assert.deepEqual(outside, []);
+        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+        await page.evaluate(axe.source);
+        const { violations } = await page.evaluate(() => axe.run());
+        assert.deepEqual(violations.map(v => `${v.id}: ${v.nodes.map(n => n.html).join(' ').slice(0, 300)}`), []);
+        await close(page);
+      });
+    }
+  }
+
+  test('by the keyboard alone', async () => {
+    const page = await open(relay);
+    await isLive(page);
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'To the content');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'content');
+    const reached = new Set();
+    for (let i = 0; i < 80; i++) {
+      await page.keyboard.press('Tab');
+      const [id, outline] = await page.evaluate(() => {
+        const e = document.activeElement;
+        return [e.id || e.textContent.trim().slice(0, 30) || e.tagName, getComputedStyle(e).outlineStyle];
+      });
+      if (id === 'To the content') break;
+      if (id !== 'BODY' && !id.startsWith('weir')) assert.equal(outline, 'solid', `the focus is seen at ${id}`);
+      reached.add(id);
+    }
+    for (const id of ['set-RATE_LIMIT_SETPOINT', 'set-LOG_LEVEL', 'Apply', 'Sign out']) assert.ok(reached.has(id), id);
+    assert.equal(await page.locator('#announce').getAttribute('aria-live'), 'polite');
+    assert.notEqual(await page.locator('#announce').textContent(), '');
+    await close(page);
+  });
+
+  test('without JavaScript there are tables, made anew, and a form that works', async () => {
+    const page = await open(relay, { javaScriptEnabled: false });
+    assert.equal(await table(page, 'signals').getByRole('row').count(), 7);
+    await page.getByText('made anew every five seconds').waitFor();
+    assert.match(await page.content(), /<noscript><meta http-equiv="refresh" content="5"><\/noscript>|<meta http-equiv="refresh" content="5">/);
+    await page.getByLabel('WEIR_RATE_LIMIT_READ_KI').fill('0.07');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('WEIR_RATE_LIMIT_READ_KI=0.07').waitFor();
+    assert.equal(await page.getByLabel('WEIR_RATE_LIMIT_READ_KI').inputValue(), '0.07');
+    await close(page);
+  });
+
+  test('left open, it keeps as much as it had', async () => {
+    const page = await open(relay);
+    await isLive(page);
+    const grown = await page.evaluate(() => {
+      const nodes = document.querySelectorAll('*').length;
+      const event = { run: globalThis.eval('run'), ...JSON.parse(JSON.stringify(globalThis.eval('newest'))) };
+      for (let i = 1; i <= 3000; i++) {
+        event.at += 1;
+        globalThis.eval('source').dispatchEvent(new MessageEvent('tick', { data: JSON.stringify(event) }));
+      }
+      const lengths = Object.values(past).map(list => list.length);
+      return { nodes: document.querySelectorAll('*').length - nodes, shortest: Math.min(...lengths), longest: Math.max(...lengths) };
+    });
+    assert.deepEqual(grown, { nodes: 0, shortest: 600, longest: 600 });
+    await close(page);
+  });
+
+  test('nothing comes from elsewhere', async () => {
+    const page = await open(relay);
+    const hosts = new Set();
+    page.on('request', request => hosts.add(new URL(request.url()).origin));
+    await page.reload();
+    await isLive(page);
+    assert.deepEqual([...hosts].filter(host => host !== 'null'), [relay.http]);
+    await close(page);
+  });
+});
+
+test('pictures, of a relay under load', { timeout: 290_000 }, async () => {
+  const relay = await startRelay({ WEIR_RELAY_NAME: 'relay.example', WEIR_ADMIN_FROM_LOOPBACK: 'true', WEIR_RATE_LIMIT_TARGET_MEMORY_MB: '256' });
+  const set = change => fetch(relay.http + '/live/settings', { method: 'POST', body: new URLSearchParams(change) });
+  const client = await connect(relay);
+  const person = new Person();
+  let busy = true;
+  const load = (async () => {
+    for (let i = 0; busy; i++) {
+      await Promise.all([...Array(8)].map((_, j) => client.publish(person.event([1, 1, 7, 30023][j % 4], `note ${i}`, [['d', `${j}`]], now() - j))));
+      client.subscribe([{ kinds: [1], limit: 20 }], { oneose() { this.close?.(); } });
+      await new Promise(resolve => setTimeout(resolve, 50));
+    }
+  })().catch(() => {});
+  const imported = importing(relay, 1e9);
+  const page = await open(relay, { viewport: { width: 1440, height: 1000 } });
+  await isLive(page);
+  await page.waitForTimeout(kSeconds * 500);
+  await set({ IMPORT_SETPOINT: '0.3' });
+  await page.waitForTimeout(kSeconds * 500);
+  await table(page, 'imports').getByText('127.0.0.1').waitFor();
+  const take = (name, options = {}) => page.screenshot({ path: join(pictures, name), ...options });
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.waitForTimeout(1500);
+  await take('light.png');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.waitForTimeout(1500);
+  await take('dark.png');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 360, height: 780 });
+  await page.waitForTimeout(1500);
+  await take('phone.png');
+  busy = false;
+  await load;
+  client.close();
+  await close(page);
+  await relay.stop();
+  await imported;
+});
