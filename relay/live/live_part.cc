@@ -72,7 +72,7 @@ void Summarize(const LimiterView& view, const LiveRow& row, LiveState* state) {
   state->mood = LiveMood::kLimiting;
   if (view.emergency) {
     state->mood = LiveMood::kEmergency;
-    state->summary = Sentence("Emergency. Bulk work is held and scans are refused: ", state->read);
+    state->summary = Sentence("Emergency. Bulk work is held, and ", state->read);
   } else if (view.sensor_lost) {
     state->mood = LiveMood::kSensorLost;
     state->summary = "The engine cannot be measured; what it drained before is let through, less a tenth.";

@@ -138,15 +138,15 @@ std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool fel
     return "up to " + Bytes(write.bytes_per_second) +
            "/s pass; nearest: " + ReasonInWords(write.reason, view.sample, engine);
   const std::string reason = WithWhy(write.reason, view.sample, engine);
-  if (write.bytes_per_second <= 0) return "held until there is room: " + reason;
-  return "held to " + Bytes(write.bytes_per_second) + "/s: " + reason;
+  if (write.bytes_per_second <= 0) return "held until there is room (" + reason + ")";
+  return "held to " + Bytes(write.bytes_per_second) + "/s (" + reason + ")";
 }
 
 std::string ReadInWords(const LimiterView& view, const EngineDetails& engine) {
-  if (view.emergency) return "scans are refused: " + ReasonInWords("emergency", view.sample, engine);
+  if (view.emergency) return "scans are refused (" + ReasonInWords("emergency", view.sample, engine) + ")";
   if (view.scans_at_once == 0) return Nearest(view.read_reason, view.sample, engine);
   return "at most " + std::to_string(view.scans_at_once) + (view.scans_at_once == 1 ? " scan" : " scans") +
-         " at once: " + WithWhy(view.read_reason, view.sample, engine);
+         " at once (" + WithWhy(view.read_reason, view.sample, engine) + ")";
 }
 
 }  // namespace weir

@@ -108,18 +108,24 @@ const dataOf = plot => [past.at, ...seriesOf(plot).map(([name]) => past[name] ??
 const legendOf = (plot, now, [name, , , beside]) =>
   shown(plot.kind, now[name]) + (beside ? plot.beside + shown(plot.kind, now[beside]) : '');
 
+// Ten minutes, or what there is of them.
+function shownTimes() {
+  const end = past.at.at(-1) ?? Date.now() / 1000;
+  return [Math.max(end - kRows, Math.min(past.at[0] ?? end, end - 60)), end];
+}
+
 function optionsOf(plot, width, height) {
   const axis = { stroke: css('soft'), grid: { stroke: css('line'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
   return {
     width, height,
-    padding: [8, 14, 0, 0],
+    padding: [8, 24, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: 'live' } },
     scales: {
-      x: { time: true, range: () => { const end = past.at.at(-1) ?? Date.now() / 1000; return [end - kRows, end]; } },
+      x: { time: true, range: () => shownTimes() },
       y: { range: (u, low, high) => [0, Math.max(plot.to, (high ?? 0) * 1.08)] },
     },
-    axes: [{ ...axis, space: 70, size: 26, values: (u, ticks) => ticks.map(t => new Date(t * 1000).toTimeString().slice(0, 5)) },
+    axes: [{ ...axis, space: 70, size: 26, values: (u, ticks, _, __, step) => ticks.map(t => new Date(t * 1000).toTimeString().slice(0, step < 60 ? 8 : 5)) },
            { ...axis, space: 34, size: 62, values: (u, ticks) => ticks.map(t => shown(plot.kind, t)) }],
     series: [{}, ...seriesOf(plot).map(([, name, dashed]) => ({
       stroke: colour(name), width: dashed ? 1.2 : 1.8, dash: dashed ? [5, 4] : undefined, points: { show: false }, spanGaps: false,

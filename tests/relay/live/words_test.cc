@@ -68,16 +68,17 @@ TEST(Words, SayWhatLimitsAClassOfWritesAndWhy) {
   bulk.open = false;
   bulk.bytes_per_second = 3.1e6;
   EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),
-            "held to 3.10 MB/s: L0 files 17 of 20: compaction is behind");
+            "held to 3.10 MB/s (L0 files 17 of 20: compaction is behind)");
   EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, false, {&rocksdb}),
             "up to 3.10 MB/s pass; nearest: L0 files 17 of 20");
   bulk.bytes_per_second = 0;
   bulk.reason = "emergency";
   EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),
-            "held until there is room: memory 700 MB of 1.40 GB, an emergency");
+            "held until there is room (memory 700 MB of 1.40 GB, an emergency)");
   bulk.reason = "sensor lost";
   bulk.bytes_per_second = 1e6;
-  EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}), "held to 1.00 MB/s: the engine cannot be measured");
+  EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),
+            "held to 1.00 MB/s (the engine cannot be measured)");
 }
 
 TEST(Words, SayWhatLimitsReads) {
@@ -85,11 +86,11 @@ TEST(Words, SayWhatLimitsReads) {
   view.read_reason = "memory";
   EXPECT_EQ(ReadInWords(view, {}), "nothing limits; nearest: memory 700 MB of 1.40 GB");
   view.scans_at_once = 3;
-  EXPECT_EQ(ReadInWords(view, {}), "at most 3 scans at once: memory 700 MB of 1.40 GB: memory is short");
+  EXPECT_EQ(ReadInWords(view, {}), "at most 3 scans at once (memory 700 MB of 1.40 GB: memory is short)");
   view.scans_at_once = 1;
   EXPECT_TRUE(ReadInWords(view, {}).starts_with("at most 1 scan at once"));
   view.emergency = true;
-  EXPECT_EQ(ReadInWords(view, {}), "scans are refused: memory 700 MB of 1.40 GB, an emergency");
+  EXPECT_EQ(ReadInWords(view, {}), "scans are refused (memory 700 MB of 1.40 GB, an emergency)");
 }
 
 }  // namespace
