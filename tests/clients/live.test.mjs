@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer, get } from 'node:http';
 import { Readable } from 'node:stream';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -267,6 +268,22 @@ describe('for everybody', () => {
     });
     assert.deepEqual(grown, { nodes: 0, shortest: 600, longest: 600 });
     await close(page);
+  });
+
+  test('behind a proxy that holds events back it is renewed all the same', async () => {
+    const proxy = createServer((request, response) => {
+      if (request.url === '/live/events') return response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+      const headers = { accept: request.headers.accept, host: new URL(relay.http).host };
+      get(relay.http + request.url, { headers }, answer => answer.pipe(response.writeHead(answer.statusCode, answer.headers)));
+    }).listen(0, '127.0.0.1');
+    await new Promise(resolve => proxy.on('listening', resolve));
+    const page = await open({ http: `http://127.0.0.1:${proxy.address().port}` });
+    await page.getByText('something on the way holds back').waitFor();
+    const before = await page.evaluate(() => past.at.at(-1));
+    await page.waitForFunction(old => past.at.at(-1) > old, before);
+    await close(page);
+    proxy.closeAllConnections();
+    proxy.close();
   });
 
   test('nothing comes from elsewhere', async () => {

@@ -1,6 +1,8 @@
 // What frames, compression and HTTP can order and hold.
 #include <zlib.h>
 
+#include <fstream>
+
 #include "relay/nostr/signature.h"
 #include "tests/hostile/attack.h"
 #include "tests/hostile/crowd.h"
@@ -123,6 +125,31 @@ std::string PackedHeaders(Arena& arena, double scale) {
   return std::to_string(crowd.open()) + " still open";
 }
 
+// Wrong tokens and the form that asks for one, a hundred at a time.
+std::string SignIns(Arena& arena, double scale) {
+  Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 64);
+  const std::string body = "token=" + std::string(4000, 'x');
+  std::string all;
+  for (int n = 0; n < 100; ++n)
+    all += "POST /live/session HTTP/1.1\r\nHost: relay.example\r\nContent-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body + "GET /live HTTP/1.1\r\nHost: relay.example\r\nAccept: text/html\r\n\r\n";
+  crowd.Run(Scaled(8s, scale), Reads::kAll, [&](size_t) { return all; });
+  return std::to_string(crowd.open()) + " still open";
+}
+
+// As many as may listen, and some more, of an administrator's.
+std::string LiveListeners(Arena& arena, double scale) {
+  std::string token;
+  std::ifstream(arena.data_dir() / "admin.token") >> token;
+  Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), Scaled(150, scale));
+  crowd.SendOnce(
+      [&](size_t) {
+        return "GET /live/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\n\r\n";
+      },
+      Scaled(20s, scale), Reads::kNothing);
+  return std::to_string(crowd.open()) + " still open";
+}
+
 std::string Auths(Arena& arena, double scale) {
   std::string event = Signer(32).SignedEvent(Now(), 22'242, R"([["relay","ws://a"],["challenge","b"]])", "");
   return Repeat(arena, scale, TextFrame("[\"AUTH\"," + event + "]"), 16);
@@ -151,6 +178,8 @@ std::vector<Attack> FrameAttacks() {
       {"bad_signatures", "8 connections of forged events", {}, nullptr, BadSignatures},
       {"auths", "16 connections of answers to challenges that were not asked", {}, nullptr, Auths},
       {"pages", "64 connections ask for all pages, 400 at a time", {}, nullptr, Pages},
+      {"sign_ins", "64 connections sign in at /live with wrong tokens, 100 at a time", {}, nullptr, SignIns},
+      {"live_listeners", "150 that follow /live and read nothing", {}, nullptr, LiveListeners},
       {"http2_answers",
        "190 connections of 128 requests whose answers have no window",
        {},

@@ -250,7 +250,7 @@ function renewSettings(state) {
     const field = $('set-' + name);
     if (!field) continue;
     field.closest('.field').classList.toggle('changed', name in state.changed);
-    if (field.dataset.value === value) continue;
+    if (field.dataset.value === value || field === document.activeElement) continue;
     field.dataset.value = value;
     field.value = value;
   }
@@ -264,6 +264,7 @@ function renewSettings(state) {
 let source = null;
 let heard = Date.now();
 let lostSince = 0;
+let silences = 0;  // connections in a row that brought nothing
 let newest = null;
 
 function renew() {
@@ -275,14 +276,20 @@ function renew() {
   if (drawn.length > 0) renewPlots(newest);
 }
 
-function take(state) {
+function take(state, how = 'live') {
   newest = state;
   heard = Date.now();
   lostSince = 0;
   $('sign-in-again').hidden = true;
   $('connection').className = 'note on';
-  setText($('connection'), 'live');
+  setText($('connection'), how);
   renew();
+}
+
+function takeWhole(state, how) {
+  takeHistory(state);
+  delete state.history;
+  take(state, how);
 }
 
 function connect() {
@@ -290,10 +297,8 @@ function connect() {
   heard = Date.now();
   source = new EventSource('/live/events');
   source.addEventListener('state', event => {
-    const state = JSON.parse(event.data);
-    takeHistory(state);
-    delete state.history;
-    take(state);
+    silences = 0;
+    takeWhole(JSON.parse(event.data));
   });
   source.addEventListener('tick', event => {
     const state = JSON.parse(event.data);
@@ -310,22 +315,29 @@ function lose() {
   setText($('connection'), `reconnecting since ${clock(lostSince)}`);
 }
 
-// A refusal ends an EventSource for good; a relay that is away, or a connection that is silent, is tried again.
+const ask = path => fetch(path, { cache: 'no-store', signal: AbortSignal.timeout(kSilence) });
+
+function askForToken() {
+  source.close();
+  setText($('connection'), `signed out since ${clock(lostSince)}`);
+  $('sign-in-again').hidden = false;
+}
+
+// A refusal ends an EventSource for good; a relay that is away, or a connection that is silent, is tried again. Where the
+// relay answers and no event comes, something on the way holds them back: then it is asked.
 async function look() {
   if (source.readyState !== EventSource.CLOSED && Date.now() - heard < kSilence) return;
-  lose();
+  if (silences < 2) lose();
   if (!$('sign-in-again').hidden) return;
+  heard = Date.now();
   try {
-    const answer = await fetch('/live/session', { cache: 'no-store' });
-    if (answer.status === 401 || answer.status === 403) {
-      source.close();
-      setText($('connection'), `signed out since ${clock(lostSince)}`);
-      $('sign-in-again').hidden = false;
-      return;
-    }
-    connect();
+    const answer = await ask('/live/session');
+    if (answer.status === 401 || answer.status === 403) return askForToken();
+    if (++silences < 2 || silences % 12 === 0) return connect();
+    const state = await (await ask('/live/state')).json();
+    takeWhole(state, 'renewed every five seconds: something on the way holds back what comes by itself');
   } catch {
-    heard = Date.now();
+    silences = 0;
     connect();
   }
 }
