@@ -57,18 +57,13 @@ Result<std::vector<LiveSettings::Change>> ReadForm(const HttpRequest& request) {
   return ParseQuery(TrimBlanks(request.body));
 }
 
-bool IsFelt(const LiveRow& row, LiveFigure delay, LiveFigure waiting, LiveFigure refused) {
-  return !std::isnan(row[delay]) || row[waiting] > 0 || row[refused] > 0;
-}
-
 std::string Sentence(std::string begin, const std::string& rest) { return std::move(begin) + rest + "."; }
 
 // Where the throttle does something, the class that is most dear is named first.
-void Summarize(const LimiterView& view, const LiveRow& row, LiveState* state) {
-  using enum LiveFigure;
-  const bool write = !view[WorkClass::kInteractive].open && IsFelt(row, kDelayWrite, kWaitingWrite, kRefusedWrite);
-  const bool bulk = !view[WorkClass::kBulk].open && IsFelt(row, kDelayBulk, kWaitingBulk, kRefusedBulk);
-  const bool read = view.scans_at_once > 0 && IsFelt(row, kDelayRead, kWaitingRead, kRefusedRead);
+void Summarize(const LimiterView& view, const Sampler::Felt& felt, LiveState* state) {
+  const bool write = !view[WorkClass::kInteractive].open && felt.write;
+  const bool bulk = !view[WorkClass::kBulk].open && felt.bulk;
+  const bool read = view.scans_at_once > 0 && felt.read;
   state->mood = LiveMood::kLimiting;
   if (view.emergency) {
     state->mood = LiveMood::kEmergency;
@@ -143,10 +138,8 @@ void LivePart::AppendMetrics(MetricFamilies& families) const {
 }
 
 LiveFeed::Sample LivePart::TakeSample() {
-  LiveFeed::Sample sample = sampler_.Take(services_->context.metrics);
   services_->context.pool.FadeTakers(kKeptEachSecond);
-  newest_ = sample.row;
-  return sample;
+  return sampler_.Take(services_->context.metrics);
 }
 
 LiveState LivePart::Describe(LiveRates& rates) const {
@@ -164,12 +157,11 @@ LiveState LivePart::Describe(LiveRates& rates) const {
   const std::optional<PostgresDetails> postgres =
       sources.postgres != nullptr ? std::optional(sources.postgres->Details()) : std::nullopt;
   const EngineDetails engine{rocksdb ? &*rocksdb : nullptr, postgres ? &*postgres : nullptr};
-  using enum LiveFigure;
-  state.write =
-      WriteInWords(view, WorkClass::kInteractive, IsFelt(newest_, kDelayWrite, kWaitingWrite, kRefusedWrite), engine);
-  state.bulk = WriteInWords(view, WorkClass::kBulk, IsFelt(newest_, kDelayBulk, kWaitingBulk, kRefusedBulk), engine);
+  const Sampler::Felt felt = sampler_.felt();
+  state.write = WriteInWords(view, WorkClass::kInteractive, felt.write, engine);
+  state.bulk = WriteInWords(view, WorkClass::kBulk, felt.bulk, engine);
   state.read = ReadInWords(view, engine);
-  Summarize(view, newest_, &state);
+  Summarize(view, felt, &state);
   if (!services_->configuration.storage.limiter.enabled) {
     state.mood = LiveMood::kUnthrottled;
     state.summary = "The throttle is off (WEIR_RATE_LIMIT_ENABLED): the engine brakes where it has its own brakes.";

@@ -58,7 +58,6 @@ class LivePart final : public RelayPart {
   Sampler sampler_;
   SignInLimit sign_ins_;
   LogLimit wrong_tokens_;
-  LiveRow newest_;                  // of the feed's thread
   std::unique_ptr<LiveFeed> feed_;  // since Start
   std::atomic<bool> is_open_{false};
 };

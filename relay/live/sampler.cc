@@ -4,10 +4,15 @@
 
 #include <string>
 
+#include "monitors/smoothed.h"
+
 namespace weir {
 namespace {
 
 using enum LiveFigure;
+
+constexpr double kFeltSeconds = 3;
+constexpr double kFeltWaiters = 0.1;
 
 double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
@@ -84,6 +89,7 @@ LiveFeed::Sample Sampler::Take(const RelayMetrics& metrics) {
   if (before_) {
     SetRates(now, ToSeconds(time - before_at_), &row);
     sample.marks = MarksOf(now, row.at);
+    Feel(now, ToSeconds(time - before_at_));
   }
   before_ = now;
   before_at_ = time;
@@ -114,7 +120,8 @@ Sampler::Counts Sampler::CountsOf(const MetricSources& sources, const LimiterVie
   }
   counts.escapes = view.sample.escapes;
   counts.emergency = view.emergency;
-  counts.sensor_lost = view.sensor_lost;
+  // Before its first sample it is not lost.
+  counts.sensor_lost = view.sensor_lost && view.sample.time;
   return counts;
 }
 
@@ -140,6 +147,25 @@ void Sampler::SetRates(const Counts& now, double seconds, LiveRow* row) const {
   set(kReceived, before.received, now.received);
   set(kSent, before.sent, now.sent);
   row->Set(kCpu, (now.cpu_seconds - before.cpu_seconds) / seconds);
+}
+
+void Sampler::Feel(const Counts& now, double seconds) {
+  if (seconds <= 0) return;
+  const auto feel = [seconds](const GateStats::Waits& before, const GateStats::Waits& after, double* waiters) {
+    const double refused = after.refused > before.refused ? 1 : 0;
+    const double waited = ToSeconds(after.time - before.time) / seconds + static_cast<double>(after.waiting);
+    *waiters += (waited + refused - *waiters) * SmoothingWeight(seconds, kFeltSeconds);
+  };
+  constexpr WorkClass kInteractive = WorkClass::kInteractive;
+  constexpr WorkClass kBulk = WorkClass::kBulk;
+  feel(before_->write_waits[kInteractive], now.write_waits[kInteractive], &waiters_[0]);
+  feel(before_->write_waits[kBulk], now.write_waits[kBulk], &waiters_[1]);
+  feel(before_->read_waits, now.read_waits, &waiters_[2]);
+}
+
+Sampler::Felt Sampler::felt() const {
+  return {
+      .write = waiters_[0] >= kFeltWaiters, .bulk = waiters_[1] >= kFeltWaiters, .read = waiters_[2] >= kFeltWaiters};
 }
 
 std::vector<LiveMark> Sampler::MarksOf(const Counts& now, double at) const {

@@ -4,6 +4,7 @@
 // Not thread-safe.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "config/clock.h"
@@ -23,6 +24,15 @@ class Sampler {
   LiveFeed::Sample Take(const RelayMetrics& metrics);
   const RecentLatencies& latencies() const { return latencies_; }
 
+  // Whether a class of work feels its limit: over some seconds a tenth of an operation waited on average, or some were
+  // refused. A gate that paces makes a few wait for milliseconds, which nobody does feel.
+  struct Felt {
+    bool write = false;
+    bool bulk = false;
+    bool read = false;
+  };
+  Felt felt() const;
+
  private:
   // What only grows.
   struct Counts {
@@ -40,10 +50,12 @@ class Sampler {
   static Counts CountsOf(const MetricSources& sources, const LimiterView& view);
   void SetRates(const Counts& now, double seconds, LiveRow* row) const;
   std::vector<LiveMark> MarksOf(const Counts& now, double at) const;
+  void Feel(const Counts& now, double seconds);
 
   const Clock& clock_;
   const WallClock& wall_clock_;
   RecentLatencies latencies_;
+  std::array<double, 3> waiters_{};  // writes, bulk, reads; averaged, refusals too
   std::optional<Counts> before_;
   TimePoint before_at_{};
 };

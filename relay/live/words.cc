@@ -8,6 +8,8 @@
 namespace weir {
 namespace {
 
+constexpr double kHighShare = 0.75;
+
 struct Facts {
   const Signal& signal;
   const LoadSample& sample;
@@ -137,7 +139,10 @@ std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool fel
   if (!felt && write.bytes_per_second > 0)
     return "up to " + Bytes(write.bytes_per_second) +
            "/s pass; nearest: " + ReasonInWords(write.reason, view.sample, engine);
-  const std::string reason = WithWhy(write.reason, view.sample, engine);
+  // What lies far below the setpoint only paces.
+  const bool is_high = write.level >= kHighShare * write.setpoint;
+  const std::string reason =
+      is_high ? WithWhy(write.reason, view.sample, engine) : ReasonInWords(write.reason, view.sample, engine);
   if (write.bytes_per_second <= 0) return "held until there is room (" + reason + ")";
   return "held to " + Bytes(write.bytes_per_second) + "/s (" + reason + ")";
 }

@@ -2,7 +2,6 @@
 #include "relay/live/live_part.h"
 
 #include <gtest/gtest.h>
-#include <simdjson.h>
 
 #include <memory>
 #include <string>
@@ -195,18 +194,17 @@ TEST_F(LivePartTest, AChangeHoldsIsMarkedAndSaidToWhomItIsDue) {
   const RawAnswer changed = Post("/live/settings", "IMPORT_SETPOINT=0.5&IMPORT_WRITE_KP=0.9", Bearer());
   EXPECT_EQ(changed.status, 200);
   EXPECT_EQ(changed.body, "IMPORT_SETPOINT 0.7 → 0.5\nIMPORT_WRITE_KP 0.5 → 0.9\n");
-  simdjson::dom::parser parser;
-  // The mark comes with the next sample.
+  // The mark comes with the next sample; an engine on a busy machine may have some of its own.
+  std::string state;
   ASSERT_TRUE(Eventually([&] {
-    const RawAnswer answer = Ask("GET /live/state", Bearer());
-    return simdjson::dom::array(parser.parse(answer.body)["marks"]).size() == 2;
+    state = Ask("GET /live/state", Bearer()).body;
+    return state.find("\"kind\":\"setting\"") != state.npos;
   }));
-  const RawAnswer answer = Ask("GET /live/state", Bearer());
-  simdjson::dom::element state = parser.parse(answer.body);
-  EXPECT_EQ(std::string_view(state.at_pointer("/settings/IMPORT_SETPOINT")), "0.5");
-  EXPECT_EQ(std::string_view(state.at_pointer("/changed/IMPORT_SETPOINT")), "0.7");
-  EXPECT_EQ(std::string_view(state.at_pointer("/marks/0/text")), "IMPORT_SETPOINT 0.7 → 0.5");
-  EXPECT_EQ(std::string_view(state.at_pointer("/marks/0/who")), "127.0.0.1, by the token");
+  for (const char* part :
+       {"\"IMPORT_SETPOINT\":\"0.5\"", "\"changed\":{\"IMPORT_SETPOINT\":\"0.7\",\"IMPORT_WRITE_KP\":\"0.5\"}",
+        "\"kind\":\"setting\",\"text\":\"IMPORT_SETPOINT 0.7 → 0.5\",\"who\":\"127.0.0.1, by the token\"",
+        "\"text\":\"IMPORT_WRITE_KP 0.5 → 0.9\""})
+    EXPECT_NE(state.find(part), state.npos) << part << " in " << state;
   EXPECT_NE(Ask("GET /live", kPage + Bearer()).body.find("WEIR_IMPORT_SETPOINT=0.5\n"), std::string::npos)
       << "says how to keep it";
   const std::string metrics = Ask("GET /metrics").body;

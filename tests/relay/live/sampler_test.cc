@@ -85,6 +85,31 @@ TEST_F(SamplerTest, WaitsAreThoseThatEndedInTheSecond) {
   EXPECT_TRUE(std::isnan(Second().row[kDelayWrite]));
 }
 
+TEST_F(SamplerTest, AFewMillisecondsAreNotFeltAndALongWaitAndARefusalAre) {
+  Say(0.9);
+  Tick();
+  Second();
+  const auto wait_for = [this](Duration time) {
+    (void)Write(5'000'000);
+    Admission waits = Write(100'000);
+    clock_.Advance(time);
+    waits.Cancel();
+    Second();
+  };
+  wait_for(milliseconds(20));
+  EXPECT_FALSE(sampler_.felt().write);
+  wait_for(milliseconds(900));
+  EXPECT_TRUE(sampler_.felt().write);
+  EXPECT_FALSE(sampler_.felt().bulk);
+  EXPECT_FALSE(sampler_.felt().read);
+  for (int i = 0; i < 20; ++i) Second();
+  EXPECT_FALSE(sampler_.felt().write) << "it is over";
+  (void)Write(1'000'000'000);
+  EXPECT_TRUE(Write(100'000).refused());
+  Second();
+  EXPECT_TRUE(sampler_.felt().write);
+}
+
 TEST_F(SamplerTest, LatenciesAreThoseOfTenSeconds) {
   Second();
   metrics_.EventToOk(milliseconds(4));
@@ -95,6 +120,9 @@ TEST_F(SamplerTest, LatenciesAreThoseOfTenSeconds) {
 }
 
 TEST_F(SamplerTest, TurnsOfTheEngineAreMarkedOnce) {
+  limiter_->Tick();
+  ASSERT_TRUE(limiter_->View().sensor_lost);
+  EXPECT_TRUE(Second().marks.empty());
   Say(0.5, 0.5);
   Tick();
   EXPECT_TRUE(Second().marks.empty());
@@ -113,6 +141,11 @@ TEST_F(SamplerTest, TurnsOfTheEngineAreMarkedOnce) {
   });
   Tick();
   EXPECT_EQ(Second().marks.at(0).kind, "engine");
+  clock_.Advance(seconds(10));
+  TickUnsampled();
+  EXPECT_EQ(Second().marks.at(0).text, "the engine cannot be measured");
+  Tick();
+  EXPECT_EQ(Second().marks.at(0).text, "the engine is measured again");
 }
 
 }  // namespace
