@@ -1,4 +1,4 @@
-# make run | build | test | bench | demo | storm | storm-plots | torture | hostile | deb | deploy-test | readme |
+# make run | build | test | overload | bench | demo | storm | storm-plots | torture | hostile | deb | deploy-test | readme |
 # live-screenshots | format | lint | clean;
 # PRESET=release|debug|asan|tsan. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
@@ -8,7 +8,7 @@ TEST_ARGS ?=
 
 BUILD = build/$(PRESET)
 
-.PHONY: run build test bench demo storm storm-plots torture hostile deb deploy-test readme live-screenshots format lint clean deps
+.PHONY: run build test overload bench demo storm storm-plots torture hostile deb deploy-test readme live-screenshots format lint clean deps
 
 # A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
 # alone; `make test` goes on from there.
@@ -31,6 +31,11 @@ build: deps
 test: build
 	@echo "== testing $(BUILD)"
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS) $(TEST_ARGS)
+
+# 300,000 events for the relay of `make run`, as fast as it takes them: to be watched at /live.
+overload: build
+	@$(BUILD)/bench/relay_load events --events 300000 | \
+	  $(BUILD)/weir import --relay http://127.0.0.1:3334 --data-dir data --no-verify -
 
 # All of them, in about ten minutes; BENCH_ARGS are those of the small ones. relay_load, import_bench and quota_bench also
 # compare with others: bench/README.md.

@@ -38,13 +38,13 @@ void SetLevels(const LimiterView& view, const AdaptiveLimiter& limiter, LiveRow*
   row->Set(kLevelBulk, bulk.level);
   row->Set(kLevelRead, view.read_level);
   // As it glides to what was set.
-  const auto setpoint = [&limiter](Operation operation, WorkClass c, double set) {
-    const PidState state = limiter.ControllerState(operation, c);
-    return state.setpoint > 0 ? state.setpoint : set;
+  const auto setpoint = [&limiter](Operation operation, WorkClass c) {
+    const double gliding = limiter.ControllerState(operation, c).setpoint;
+    return gliding > 0 ? gliding : limiter.TuningOf(operation, c).setpoint;
   };
-  row->Set(kSetpointWrite, setpoint(Operation::kWrite, WorkClass::kInteractive, write.setpoint));
-  row->Set(kSetpointBulk, setpoint(Operation::kWrite, WorkClass::kBulk, bulk.setpoint));
-  row->Set(kSetpointRead, setpoint(Operation::kRead, WorkClass::kInteractive, 0));
+  row->Set(kSetpointWrite, setpoint(Operation::kWrite, WorkClass::kInteractive));
+  row->Set(kSetpointBulk, setpoint(Operation::kWrite, WorkClass::kBulk));
+  row->Set(kSetpointRead, setpoint(Operation::kRead, WorkClass::kInteractive));
   if (!write.open) row->Set(kLimitWrite, write.bytes_per_second);
   if (!bulk.open) row->Set(kLimitBulk, bulk.bytes_per_second);
   if (view.scans_at_once > 0) row->Set(kScansAtOnce, static_cast<double>(view.scans_at_once));

@@ -41,9 +41,12 @@ TEST_F(SamplerTest, BeforeARelayIsThereARowIsEmpty) {
 }
 
 TEST_F(SamplerTest, CountsBecomeRates) {
+  const LiveRow first = Second().row;
+  EXPECT_TRUE(std::isnan(first[kAdmittedWrite])) << "of the first there is no rate";
+  EXPECT_FLOAT_EQ(first[kSetpointBulk], 0.70F) << "also where nothing was measured yet";
   Say(0.1, 0.4);
   Tick();
-  EXPECT_TRUE(std::isnan(Second().row[kAdmittedWrite])) << "of the first there is no rate";
+  Second();
   for (int i = 0; i < 20; ++i) (void)Write(100);
   for (int i = 0; i < 4; ++i) (void)Write(1000, WorkClass::kBulk);
   (void)Read(10);
