@@ -70,6 +70,11 @@ std::string Replica(const Facts& f) {
   return "a standby behind by " + BytesOf(bytes, f.signal.level);
 }
 
+std::string Standby(const Facts& f) {
+  if (f.engine.postgres == nullptr) return "waits for a standby " + Percent(f.signal.level);
+  return "a commit has waited for a standby for " + std::to_string(f.engine.postgres->longest_standby_wait_ms) + " ms";
+}
+
 std::string Waiting(const Facts& f) {
   if (f.engine.postgres == nullptr) return "sessions that wait " + Percent(f.signal.level);
   return std::to_string(f.engine.postgres->lock_waits + f.engine.postgres->standby_waits) +
@@ -92,6 +97,7 @@ constexpr Wording kWordings[] = {
     {"memory", Memory, "memory is short"},
     {"wal", Wal, "a checkpoint is behind"},
     {"replica", Replica, "a standby cannot keep up"},
+    {"standby", Standby, "no standby answers"},
     {"waiting", Waiting, "they wait for locks or for a standby"},
     {"weighted", Weighted, "memory or the engine is loaded"},
 };

@@ -2,6 +2,7 @@
 #include "relay/live/live_part.h"
 
 #include <gtest/gtest.h>
+#include <simdjson.h>
 
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/raw_client.h"
 #include "tests/fixtures/temp_directory.h"
+#include "tests/relay/web_client.h"
 
 namespace weir {
 namespace {
@@ -217,6 +219,28 @@ TEST_F(LivePartTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
   EXPECT_EQ(wrong.body, "WEIR_IMPORT_SETPOINT=7: not within 0.05..1 (level)\nNothing was changed.\n");
   EXPECT_NE(Ask("GET /live/state", Bearer()).body.find("\"IMPORT_WRITE_KP\":\"0.5\""), std::string::npos);
   EXPECT_EQ(Post("/live/settings", "IMPORT_WRITE_KP=0.9", kPage + SignIn()).status, 303) << "to a form, the page again";
+}
+
+TEST_F(LivePartTest, ShowsWhoTakesMost) {
+  WebClient client(relay_->port());
+  client.Send(R"(["REQ","r",{"kinds":[1]}])");
+  EXPECT_EQ(client.Read(), R"(["EOSE","r"])");
+  simdjson::dom::parser parser;
+  const simdjson::dom::element state = parser.parse(Ask("GET /live/state", Bearer()).body);
+  std::string names;
+  for (const simdjson::dom::element table : simdjson::dom::array(state["tables"])) {
+    const std::string name(std::string_view(table["name"]));
+    names += name + " ";
+    if (name == "clients") {
+      EXPECT_EQ(std::string_view(table.at_pointer("/rows/0/0")), "127.0.0.1");
+      EXPECT_GE(std::stoi(std::string(std::string_view(table.at_pointer("/rows/0/3")))), 1) << "connections";
+    }
+    if (name == "connections") {
+      EXPECT_EQ(std::string_view(table.at_pointer("/rows/0/1")), "127.0.0.1");
+    }
+  }
+  EXPECT_EQ(names, "signals controllers latencies memory engine levels clients connections kinds refusals marks ")
+      << "as FEED.md has them";
 }
 
 TEST_F(LivePartTest, EventsComeUntilTheRelayStops) {

@@ -32,6 +32,7 @@ TEST(Words, SayEachSignalWithItsFigures) {
   PostgresDetails postgres;
   postgres.wal_bytes = 800'000'000;
   postgres.replica_lag_bytes = 10'000'000;
+  postgres.longest_standby_wait_ms = 700;
   postgres.lock_waits = 3;
   postgres.standby_waits = 1;
   const LimiterView view = View();
@@ -48,6 +49,7 @@ TEST(Words, SayEachSignalWithItsFigures) {
       {"memory", 0.5, "memory 700 MB of 1.40 GB"},
       {"wal", 0.5, "PostgreSQL's log 800 MB of 1.60 GB"},
       {"replica", 0.5, "a standby behind by 10.0 MB of 20.0 MB"},
+      {"standby", 0.7, "a commit has waited for a standby for 700 ms"},
       {"waiting", 0.25, "4 sessions of PostgreSQL wait"},
       {"weighted", 0.4, "memory and load, weighed, 40 %"},
       {"of another engine", 0.4, "of another engine 40 %"},
