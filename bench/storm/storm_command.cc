@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -41,7 +42,7 @@ struct Arguments {
   std::string label;
   std::string engine = "rocksdb";
   std::string url;
-  std::string results = "storm-results";
+  std::string results;
   std::string scratch = fs::temp_directory_path().string();
 };
 
@@ -90,6 +91,10 @@ class Experiment {
     const fs::path file = fs::path(arguments_.results) / "machine.txt";
     std::error_code ignored;  // opening says it better
     fs::create_directories(arguments_.results, ignored);
+    std::stringstream there;
+    there << std::ifstream(file).rdbuf();
+    if (there.str().find("\nengine: ") != std::string::npos)
+      return Status::Error(arguments_.results + " has results of another engine; name another directory with --results");
     std::ofstream out(file);
     out << DescribeMachine() << "RocksDB: " << ROCKSDB_MAJOR << '.' << ROCKSDB_MINOR << '.' << ROCKSDB_PATCH << "\n";
     return out.flush().good() ? Status() : Status::Error("cannot write " + file.string());
@@ -236,7 +241,8 @@ int StormCommand(int argc, char** argv) {
   line.Add("--url", &arguments.url,
            "of that server: postgres://user@host:port/database, http://user:password@host:port/database; a table "
            "weir_storm is made there");
-  line.Add("--results", &arguments.results, "directory of CSV files").ShowDefault();
+  line.Add("--results", &arguments.results,
+           "directory of CSV files; default: storm-results, for another engine storm-results/ENGINE");
   line.Add("--dir", &arguments.scratch, "where databases are made (1 to 10 GB, removed at the end)")
       .ShowDefault()
       .ExistingDirectory();
@@ -248,6 +254,8 @@ int StormCommand(int argc, char** argv) {
     PrintList();
     return 0;
   }
+  if (arguments.results.empty())
+    arguments.results = arguments.engine == "rocksdb" ? "storm-results" : "storm-results/" + arguments.engine;
   LimiterSettings limiter;
   if (Status s = LoadLimiterSettings(ProcessEnvironment(), &limiter); !s.ok()) return line.Fail(s, 2);
   for (const std::string& name : arguments.scenarios)
