@@ -163,6 +163,7 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
 }
 
 Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
+  if (arguments.report) return ReportWireStorm(arguments.results);
   const bool is_postgres = arguments.engine == "postgres";
   PostgresMonitorSettings postgres;
   Neo4jMonitorSettings neo4j;
@@ -186,10 +187,11 @@ Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
 
 // Refuses the flags that only the storm on RocksDB has.
 Status CheckForWire(const Arguments& arguments) {
-  if (arguments.url.empty()) return Status::Error("--engine " + arguments.engine + " needs --url");
+  if (arguments.url.empty() && !arguments.report)
+    return Status::Error("--engine " + arguments.engine + " needs --url");
   if (!arguments.scenarios.empty() || !arguments.policies.empty() || arguments.scale != 1 || !arguments.label.empty() ||
-      arguments.report || arguments.json)
-    return Status::Error("--scenario, --policy, --scale, --label, --report and --json are for --engine rocksdb");
+      arguments.sustainable_mb_per_second != 0 || arguments.json)
+    return Status::Error("--scenario, --policy, --scale, --label, --sustainable and --json are for --engine rocksdb");
   return {};
 }
 

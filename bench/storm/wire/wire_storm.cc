@@ -319,10 +319,7 @@ WireStormPlan Neo4jPlan() {
 Status RunWireStorm(WireEngine& engine, const WireStormPlan& plan) {
   if (Status claimed = Claim(plan); !claimed.ok()) return claimed;
   const fs::path file = fs::path(plan.results) / "results.csv";
-  const auto read = [&file] {
-    return fs::exists(file) ? ReadRows(file) : Result<std::vector<PhaseRow>>(std::vector<PhaseRow>{});
-  };
-  const Result<std::vector<PhaseRow>> before = read();
+  const auto before = fs::exists(file) ? ReadRows(file) : Result<std::vector<PhaseRow>>(std::vector<PhaseRow>{});
   if (!before.ok()) return before.status();
   for (int repetition = 1; repetition <= plan.repetitions; ++repetition)
     for (const bool first : {true, false}) {
@@ -333,7 +330,11 @@ Status RunWireStorm(WireEngine& engine, const WireStormPlan& plan) {
       std::fprintf(stderr, "%s\n", RunName(key).c_str());
       if (Status ran = RunOnce(engine, plan, key); !ran.ok()) return ran;
     }
-  const Result<std::vector<PhaseRow>> rows = read();
+  return ReportWireStorm(plan.results);
+}
+
+Status ReportWireStorm(const std::string& results) {
+  const Result<std::vector<PhaseRow>> rows = ReadRows(fs::path(results) / "results.csv");
   if (!rows.ok()) return rows.status();
   Print(rows.value());
   return {};

@@ -38,4 +38,7 @@ WireStormPlan Neo4jPlan();
 // Every policy in every repetition; who comes first takes turns. Prints the medians at the end.
 Status RunWireStorm(WireEngine& engine, const WireStormPlan& plan);
 
+// The medians of results that are there.
+Status ReportWireStorm(const std::string& results);
+
 }  // namespace weir
