@@ -94,7 +94,8 @@ class Experiment {
     std::stringstream there;
     there << std::ifstream(file).rdbuf();
     if (there.str().find("\nengine: ") != std::string::npos)
-      return Status::Error(arguments_.results + " has results of another engine; name another directory with --results");
+      return Status::Error(arguments_.results +
+                           " has results of another engine; name another directory with --results");
     std::ofstream out(file);
     out << DescribeMachine() << "RocksDB: " << ROCKSDB_MAJOR << '.' << ROCKSDB_MINOR << '.' << ROCKSDB_PATCH << "\n";
     return out.flush().good() ? Status() : Status::Error("cannot write " + file.string());
@@ -187,8 +188,7 @@ Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
 
 // Refuses the flags that only the storm on RocksDB has.
 Status CheckForWire(const Arguments& arguments) {
-  if (arguments.url.empty() && !arguments.report)
-    return Status::Error("--engine " + arguments.engine + " needs --url");
+  if (arguments.url.empty() && !arguments.report) return Status::Error("--engine " + arguments.engine + " needs --url");
   if (!arguments.scenarios.empty() || !arguments.policies.empty() || arguments.scale != 1 || !arguments.label.empty() ||
       arguments.sustainable_mb_per_second != 0 || arguments.json)
     return Status::Error("--scenario, --policy, --scale, --label, --sustainable and --json are for --engine rocksdb");

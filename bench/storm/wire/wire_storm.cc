@@ -73,11 +73,13 @@ class WireRun {
     std::vector<std::thread> bulk_writers;
     for (int i = 0; i < plan_.bulk_writers; ++i)
       bulk_writers.emplace_back([this, i] { WriteBulk(static_cast<uint64_t>(i)); });
-    begin_ = Clock::System().Now() + kWarmUp;
+    connecting_.arrive_and_wait();
+    const TimePoint now = Clock::System().Now();
+    begin_ = now + FromSeconds(plan_.warm_up_seconds);
     burst_ = begin_ + FromSeconds(plan_.calm_seconds);
     end_ = burst_ + FromSeconds(plan_.burst_seconds);
-    writes_.Begin(begin_ - kWarmUp);
-    reads_.Begin(begin_ - kWarmUp);
+    writes_.Begin(now);
+    reads_.Begin(now);
     connecting_.arrive_and_wait();
     Watch();
     // Wait for all that was to start in time; the end of the run turns nobody away.
@@ -93,7 +95,6 @@ class WireRun {
  private:
   static constexpr Duration kShortNap = std::chrono::milliseconds(20);
   static constexpr Duration kTimelineStep = std::chrono::milliseconds(500);
-  static constexpr Duration kWarmUp = std::chrono::seconds(5);  // is in no figure
   static constexpr Duration kLongestBacklog = std::chrono::seconds(60);
 
   void Watch() {
@@ -142,10 +143,17 @@ class WireRun {
     return admission->Wait() == Admission::State::kAdmitted;
   }
 
-  void WorkInteractively(uint64_t client, bool writes) {
-    const std::unique_ptr<WireClient> connection = engine_.Connect();
+  // Nobody's schedule begins before all are connected.
+  std::unique_ptr<WireClient> ConnectWithAll() {
+    std::unique_ptr<WireClient> connection = engine_.Connect();
     if (const Status ready = connection->Read(0); !ready.ok()) Fail(ready);
     connecting_.arrive_and_wait();
+    connecting_.arrive_and_wait();  // meanwhile the run's times were set
+    return connection;
+  }
+
+  void WorkInteractively(uint64_t client, bool writes) {
+    const std::unique_ptr<WireClient> connection = ConnectWithAll();
     std::mt19937_64 random(1000 + 2 * client + (writes ? 1 : 0));
     while (!failed_) {
       const TimePoint intended = (writes ? writes_ : reads_).Next();
@@ -172,9 +180,7 @@ class WireRun {
   }
 
   void WriteBulk(uint64_t writer) {
-    const std::unique_ptr<WireClient> connection = engine_.Connect();
-    if (const Status ready = connection->Read(0); !ready.ok()) Fail(ready);
-    connecting_.arrive_and_wait();
+    const std::unique_ptr<WireClient> connection = ConnectWithAll();
     std::this_thread::sleep_until(burst_);
     std::mt19937_64 random(kFirstParty + writer);
     while (!failed_ && Clock::System().Now() < end_) {
@@ -266,10 +272,10 @@ double MedianOf(const std::vector<PhaseRow>& rows, const std::string& policy, co
                 double PhaseRow::*number) {
   std::vector<double> values;
   for (const PhaseRow& row : rows)
-    if (row.run.policy == policy && row.phase == phase) values.push_back(row.*number);
+    if (row.run.policy == policy && row.phase == phase && std::isfinite(row.*number)) values.push_back(row.*number);
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
+  std::ranges::sort(values);
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
 void Print(const std::vector<PhaseRow>& rows) {

@@ -19,6 +19,7 @@ struct WireStormPlan {
   std::string engine;  // its name in the results
   std::string results;
   int repetitions = 3;
+  double warm_up_seconds = 5;  // is in no figure
   double calm_seconds = 5;
   double burst_seconds = 52;
   double writes_per_second = 200;
