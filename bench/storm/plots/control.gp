@@ -20,7 +20,7 @@ do for [i = 0:columns - 1] {
   set tmargin at screen 0.86
   set bmargin at screen 0.55
   set label 1 headings[i + 1] at screen left(i) + width / 2, screen 0.965 center
-  set label 2 "RocksDB brakes" at graph 0.995, first 1.08 right textcolor rgb "#404040"
+  set label 2 full at graph 0.995, first 1.08 right textcolor rgb "#404040"
   set yrange [0:1.2]
   set ytics 0.2
   set format x ""

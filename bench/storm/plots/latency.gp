@@ -19,7 +19,7 @@ set xtics 10
 unset key
 unlabelled_tics = "set %stics ('' 0.1, '' 1, '' 10, '' 100, '' 1000, '' 10000)"
 set multiplot
-set label 1 headline."\nMedians: p99.9 of the shaded time, bulk until the engine has settled." \
+set label 1 headline."\nMedians: writes of the shaded time, bulk until the engine has settled." \
   at screen 0.5, screen 1 - 24 / real(height) center
 set object 1 rectangle from shade_begin, graph 0 to shade_end, graph 1 \
   fillcolor rgb shade fillstyle solid noborder behind

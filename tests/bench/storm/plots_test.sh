@@ -46,3 +46,7 @@ rm "$results/ccdf/"* "$results/timeline/burst-alone-x1-1.csv"
 "$storm_plots" "$results" >"$results/said" 2>&1 || fail "failed for want of files"
 grep -q 'ccdf.svg skipped' "$results/said" || fail "does not say why there is no ccdf.svg"
 cmp "$results/before/frontier.svg" "$results/plots/frontier.svg" || fail "frontier.svg differs from run to run"
+
+echo 'engine: neo4j' >"$results/machine.txt"
+"$storm_plots" "$results" >"$results/said" 2>&1 || fail "failed for another engine"
+grep -q 'Neo4j is overloaded' "$results/plots/control.svg" || fail "takes every engine for RocksDB"
