@@ -152,9 +152,9 @@ class Neo4jSession::Connection {
     if (status.ok()) *answer = parser.release();
     return status;
   }
-  // By the other side, while nobody asked: it ended, or says that it will (an alert of TLS, a status that nobody asked
-  // for).
-  bool IsClosed() {
+  // The other side closed it while nobody asked, or said something then: that it closes, by TLS or by HTTP 408.
+  bool IsSpent() {
+    if (buffer_.size() > 0) return true;
     char next;
     const auto got = recv((tls_ ? beast::get_lowest_layer(*tls_) : *plain_).socket().native_handle(), &next, 1,
                           MSG_PEEK | MSG_DONTWAIT);
@@ -202,7 +202,7 @@ Result<std::string> Neo4jSession::Commit(const std::vector<Neo4jStatement>& stat
   request.prepare_payload();
   http::response<http::string_body> answer;
   Status status;
-  if (connection_ == nullptr || connection_->IsClosed()) {
+  if (connection_ == nullptr || connection_->IsSpent()) {
     connection_ = std::make_unique<Connection>(address_, end);
     status = connection_->Open();
   }

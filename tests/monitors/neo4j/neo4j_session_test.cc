@@ -120,6 +120,14 @@ TEST(Neo4jSessionTest, AConnectionThatWasClosedIsMadeAgain) {
   EXPECT_EQ(Ask(session), "");
 }
 
+TEST(Neo4jSessionTest, AConnectionOnWhichTheServerSpokeUnaskedIsMadeAgain) {
+  ScriptedServer server(
+      {{Answer("200 OK", kGood) + Answer("408 Request Timeout", ""), ""}, {Answer("200 OK", kGood)}});
+  Neo4jSession session({.host = "127.0.0.1", .port = server.port()});
+  EXPECT_EQ(Ask(session), "");
+  EXPECT_EQ(Ask(session), "") << "what it said before is no answer";
+}
+
 // It may have been done.
 TEST(Neo4jSessionTest, WhatHasNoAnswerIsNotSentAgain) {
   ScriptedServer server({{""}});
