@@ -241,7 +241,8 @@ int StormCommand(int argc, char** argv) {
       .ShowDefault()
       .OneOf({"rocksdb", "postgres", "neo4j"});
   line.Add("--url", &arguments.url,
-           "of that server: postgres://user@host:port/database, http://user:password@host:port/database; a table "
+           "of that server: postgres://user@host:port/database, http://user:password@host:port/database, "
+           "https://…?ca=FILE; a table "
            "weir_storm is made there");
   line.Add("--results", &arguments.results,
            "directory of CSV files; default: storm-results, for another engine storm-results/ENGINE");

@@ -5,6 +5,7 @@
 #include <simdjson.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -15,6 +16,7 @@
 #include <boost/beast/ssl.hpp>
 #include <cerrno>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "config/text/json_string.h"
@@ -30,6 +32,7 @@ using Tcp = boost::asio::ip::tcp;
 using Error = boost::system::error_code;
 
 constexpr uint64_t kMostAnswerBytes = 64 << 20;
+constexpr std::string_view kCaFile = "?ca=";
 
 std::string Base64(const std::string& text) {
   std::string encoded(4 * ((text.size() + 2) / 3) + 1, '\0');
@@ -70,6 +73,7 @@ std::string ErrorIn(const std::string& body) {
 
 Result<Neo4jAddress> ParseNeo4jUrl(const std::string& url) {
   const Status wrong = Status::Error("this is no address of a Neo4j; expected http://user:password@host:7474/database");
+  if (std::ranges::any_of(url, [](unsigned char c) { return c <= ' ' || c == 0x7f; })) return wrong;
   Neo4jAddress address;
   std::string_view rest = url;
   const size_t scheme = rest.find("://");
@@ -77,8 +81,15 @@ Result<Neo4jAddress> ParseNeo4jUrl(const std::string& url) {
   address.tls = scheme == 5;
   address.port = address.tls ? 7473 : 7474;
   rest.remove_prefix(scheme + 3);
+  if (const size_t query = rest.find(kCaFile); query != rest.npos) {
+    const auto file = DecodePercent(rest.substr(query + kCaFile.size()));
+    if (!file || file->empty() || !address.tls) return wrong;
+    address.ca_file = *file;
+    rest = rest.substr(0, query);
+  }
   if (const size_t slash = rest.find('/'); slash != rest.npos) {
     if (slash + 1 < rest.size()) address.database = rest.substr(slash + 1);
+    if (address.database.find_first_of("/?#%") != std::string::npos) return wrong;
     rest = rest.substr(0, slash);
   }
   if (const size_t at = rest.rfind('@'); at != rest.npos) {
@@ -99,7 +110,7 @@ Result<Neo4jAddress> ParseNeo4jUrl(const std::string& url) {
     rest = rest.substr(0, colon);
   }
   if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
-  if (rest.empty()) return wrong;
+  if (rest.empty() || rest.find_first_of("?#%[]") != rest.npos) return wrong;
   address.host = rest;
   return address;
 }

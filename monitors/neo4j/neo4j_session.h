@@ -27,7 +27,7 @@ struct Neo4jAddress {
   std::string database = "neo4j";
   std::string ca_file;  // empty: the system's
 };
-// http://user:password@host:7474/database, or https://…:7473/…. What is wrong is said without the password.
+// http://user:password@host:7474/database, or https://…:7473/…?ca=FILE. What is wrong is said without the password.
 Result<Neo4jAddress> ParseNeo4jUrl(const std::string& url);
 
 struct Neo4jStatement {

@@ -42,7 +42,14 @@ TEST(Neo4jUrlTest, SaysWhereAServerIs) {
   EXPECT_EQ(secure.value().port, 7473);
   EXPECT_EQ(secure.value().database, "neo4j");
   EXPECT_TRUE(secure.value().tls);
-  for (const char* const wrong : {"", "neo4j://host", "bolt://host:7687", "http://", "http://host:x", "http://host:0"})
+  const auto own_authority = ParseNeo4jUrl("https://host/notes?ca=/etc/a%20ca.crt");
+  ASSERT_TRUE(own_authority.ok());
+  EXPECT_EQ(own_authority.value().database, "notes");
+  EXPECT_EQ(own_authority.value().ca_file, "/etc/a ca.crt");
+  for (const char* const wrong :
+       {"", "neo4j://host", "bolt://host:7687", "http://", "http://host:x", "http://host:0", "http://host/a b",
+        "http://host/a\r\nX: y", "http://host/notes/tx", "http://host/notes?x=y", "http://host?x",
+        "https://host?ca=", "http://host/notes?ca=FILE", "http://[::1"})
     EXPECT_FALSE(ParseNeo4jUrl(wrong).ok()) << wrong;
   EXPECT_EQ(ParseNeo4jUrl("http://neo4j:secret@:7").status().message().find("secret"), std::string::npos);
 }

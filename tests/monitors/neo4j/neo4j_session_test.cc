@@ -121,8 +121,7 @@ TEST(Neo4jSessionTest, AConnectionThatWasClosedIsMadeAgain) {
 }
 
 TEST(Neo4jSessionTest, AConnectionOnWhichTheServerSpokeUnaskedIsMadeAgain) {
-  ScriptedServer server(
-      {{Answer("200 OK", kGood) + Answer("408 Request Timeout", ""), ""}, {Answer("200 OK", kGood)}});
+  ScriptedServer server({{Answer("200 OK", kGood) + Answer("408 Request Timeout", ""), ""}, {Answer("200 OK", kGood)}});
   Neo4jSession session({.host = "127.0.0.1", .port = server.port()});
   EXPECT_EQ(Ask(session), "");
   EXPECT_EQ(Ask(session), "") << "what it said before is no answer";
@@ -144,6 +143,12 @@ TEST(Neo4jSessionTest, AnAnswerThatDoesNotEndIsNotWaitedFor) {
     EXPECT_NE(Ask(session, std::chrono::milliseconds(200)).find("no answer in time"), std::string::npos);
   }
   server.Join();
+}
+
+TEST(Neo4jSessionTest, AnAnswerThatIsTooLongIsNotRead) {
+  ScriptedServer server({{"HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\n", ""}});
+  Neo4jSession session({.host = "127.0.0.1", .port = server.port()});
+  EXPECT_NE(Ask(session).find("body limit"), std::string::npos);
 }
 
 TEST(Neo4jSessionTest, ByTlsOnlyWhoItIsMeantForIsSpokenTo) {
