@@ -22,7 +22,8 @@ set(headers
       # with
       config/bound config/text/name_hash config/text/parse
     monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
-    monitors/memory_probe monitors/memory_target monitors/neo4j/neo4j_monitor monitors/postgres/postgres_monitor monitors/rocksdb_monitor monitors/rocksdb_options
+    monitors/memory_probe monitors/memory_target monitors/neo4j/neo4j_monitor monitors/postgres/postgres_monitor
+    monitors/rocksdb_monitor monitors/rocksdb_options
       # with
       monitors/lsm_geometry monitors/neo4j/neo4j_session monitors/rocksdb_counters
     throttle/adaptive_limiter throttle/admission throttle/await_admission throttle/limiter_settings throttle/pid_controller
