@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "config/clock.h"
 #include "config/text/readable.h"
 
 namespace weir {
@@ -72,7 +73,8 @@ std::string Replica(const Facts& f) {
 
 std::string Standby(const Facts& f) {
   if (f.engine.postgres == nullptr) return "waits for a standby " + Percent(f.signal.level);
-  return "a commit has waited for a standby for " + std::to_string(f.engine.postgres->longest_standby_wait_ms) + " ms";
+  return "a commit has waited for a standby for " +
+         std::to_string(std::llround(1e3 * ToSeconds(f.engine.postgres->standby_wait))) + " ms";
 }
 
 std::string Waiting(const Facts& f) {

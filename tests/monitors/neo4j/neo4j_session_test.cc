@@ -146,7 +146,7 @@ TEST(Neo4jSessionTest, AnAnswerThatDoesNotEndIsNotWaitedFor) {
 }
 
 TEST(Neo4jSessionTest, AnAnswerThatIsTooLongIsNotRead) {
-  ScriptedServer server({{"HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\n", ""}});
+  ScriptedServer server({{std::string("HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\n"), ""}});
   Neo4jSession session({.host = "127.0.0.1", .port = server.port()});
   EXPECT_NE(Ask(session).find("body limit"), std::string::npos);
 }

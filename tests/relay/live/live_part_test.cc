@@ -229,7 +229,7 @@ TEST_F(LivePartTest, ShowsWhoTakesMost) {
   const simdjson::dom::element state = parser.parse(Ask("GET /live/state", Bearer()).body);
   std::string names;
   for (const simdjson::dom::element table : simdjson::dom::array(state["tables"])) {
-    const std::string name(std::string_view(table["name"]));
+    const std::string name{std::string_view(table["name"])};
     names += name + " ";
     if (name == "clients") {
       EXPECT_EQ(std::string_view(table.at_pointer("/rows/0/0")), "127.0.0.1");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 namespace weir {
@@ -32,7 +33,7 @@ TEST(Words, SayEachSignalWithItsFigures) {
   PostgresDetails postgres;
   postgres.wal_bytes = 800'000'000;
   postgres.replica_lag_bytes = 10'000'000;
-  postgres.longest_standby_wait_ms = 700;
+  postgres.standby_wait = std::chrono::milliseconds(700);
   postgres.lock_waits = 3;
   postgres.standby_waits = 1;
   const LimiterView view = View();
