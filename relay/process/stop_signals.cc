@@ -38,6 +38,7 @@ StopSignals::~StopSignals() {
 void StopSignals::BeginOrderly(std::function<void()> again, std::function<void()> hang_up, std::function<void()> tell) {
   std::unique_lock lock(mutex_);
   tell_ = nullptr;
+  tell_again_ = false;
   changed_.wait(lock, [this] { return !telling_; });
   again_ = std::move(again);
   hang_up_ = std::move(hang_up);
@@ -76,16 +77,19 @@ void StopSignals::HangUp() {
 
 void StopSignals::Tell() {
   std::lock_guard lock(mutex_);
-  if (!tell_ || telling_) {
-    spdlog::info("SIGUSR1: {}",
-                 telling_ ? "the last page is still being made" : "there is nothing to tell yet, or no more");
-    return;
-  }
+  if (!tell_) return spdlog::info("SIGUSR1: there is nothing to tell yet, or no more");
+  tell_again_ = telling_;
+  if (telling_) return;
   if (teller_.joinable()) teller_.join();
   telling_ = true;
   teller_ = std::thread([this, tell = tell_] {
-    tell();
-    std::lock_guard told(mutex_);
+    std::unique_lock told(mutex_);
+    do {
+      tell_again_ = false;
+      told.unlock();
+      tell();
+      told.lock();
+    } while (tell_again_);
     telling_ = false;
     changed_.notify_all();
   });

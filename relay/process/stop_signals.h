@@ -48,6 +48,7 @@ class StopSignals {
   int first_ = 0;
   bool released_ = false;
   bool telling_ = false;
+  bool tell_again_ = false;  // asked for while it was told
   std::thread teller_;
   std::atomic<bool> ending_{false};
   std::thread thread_;

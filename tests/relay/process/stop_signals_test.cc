@@ -34,6 +34,26 @@ TEST(StopSignalsTest, APageThatIsNotDoneKeepsNoSignalFromBeingHeard) {
   EXPECT_EQ(pages, 1);
 }
 
+TEST(StopSignalsTest, WhoAsksWhileAPageIsMadeGetsALaterOne) {
+  StopSignals signals;
+  signals.Listen();
+  std::promise<void> begun[2];
+  std::promise<void> go_on;
+  int pages = 0;
+  signals.BeginOrderly([] {}, nullptr,
+                       [&] {
+                         begun[pages].set_value();
+                         if (pages++ == 0) go_on.get_future().wait();
+                       });
+  kill(getpid(), SIGUSR1);
+  begun[0].get_future().wait();
+  kill(getpid(), SIGUSR1);
+  go_on.set_value();
+  begun[1].get_future().wait();
+  signals.BeginOrderly([] {});
+  EXPECT_EQ(pages, 2);
+}
+
 TEST(StopSignalsTest, WhatWasReplacedIsNotCalled) {
   StopSignals signals;
   signals.Listen();
