@@ -28,6 +28,7 @@
 #include "relay/relay.h"
 #include "relay/relay_command.h"
 #include "relay/scan_command.h"
+#include "relay/top/top_command.h"
 
 namespace weir {
 namespace {
@@ -69,6 +70,7 @@ constexpr Command kCommands[] = {
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
+    {"top", TopCommand, "show what a relay does and why, live, in a terminal"},
     {"doctor", DoctorCommand, "say what to change: settings, machine, database, and the relay or gate that runs"},
     {"config", Config, "print every setting: value, origin, unit, range, meaning"},
     {"simulate", SimulateCommand, "draw how a simulated engine responds under the gains of the environment"},
