@@ -89,14 +89,21 @@ size_t NaturalWidth(const LiveTable& table, size_t column, size_t rows, Charset 
   return width;
 }
 
-// Texts give way to each other, the longest first; figures do not.
-std::vector<size_t> ColumnWidths(const LiveTable& table, size_t rows, PanelShape shape) {
-  constexpr size_t kFewest = 6;
+struct Columns {
   std::vector<size_t> widths;
+  size_t gap = kGap;
+};
+
+// Where there is no room gaps give way, then texts, the longest first; figures do not.
+Columns ColumnsOf(const LiveTable& table, size_t rows, PanelShape shape) {
+  constexpr size_t kFewest = 6;
+  Columns columns;
+  std::vector<size_t>& widths = columns.widths;
   for (size_t column = 0; column < table.columns.size(); ++column)
     widths.push_back(NaturalWidth(table, column, rows, shape.charset));
-  size_t all = std::accumulate(widths.begin(), widths.end(), 1 + kGap * (widths.size() - 1));
-  for (; all > shape.width; --all) {
+  const auto all = [&] { return std::accumulate(widths.begin(), widths.end(), columns.gap * widths.size()); };
+  if (all() > shape.width) columns.gap = 1;
+  while (all() > shape.width) {
     size_t* longest = nullptr;
     for (size_t column = 0; column < widths.size(); ++column)
       if (!table.columns[column].is_figure && (longest == nullptr || widths[column] > *longest))
@@ -104,19 +111,20 @@ std::vector<size_t> ColumnWidths(const LiveTable& table, size_t rows, PanelShape
     if (longest == nullptr || *longest <= kFewest) break;
     --*longest;
   }
-  return widths;
+  return columns;
 }
 
-void PutRow(Screen& screen, size_t row, const LiveTable& table, const std::vector<size_t>& widths, Ink ink,
+void PutRow(Screen& screen, size_t row, const LiveTable& table, const Columns& columns, Ink ink,
             const std::vector<std::string>& cells) {
   size_t at = 1;
-  for (size_t column = 0; column < widths.size(); ++column) {
+  for (size_t column = 0; column < columns.widths.size(); ++column) {
+    const size_t width = columns.widths[column];
     if (table.columns[column].is_figure) {
-      screen.PutRight(row, at + widths[column], cells[column], ink, widths[column]);
+      screen.PutRight(row, at + width, cells[column], ink, width);
     } else {
-      screen.Put(row, at, cells[column], ink, widths[column]);
+      screen.Put(row, at, cells[column], ink, width);
     }
-    at += widths[column] + kGap;
+    at += width + columns.gap;
   }
 }
 
@@ -204,11 +212,11 @@ Screen TablePanel(const LiveTable& table, PanelShape shape, size_t rows) {
   }
   const uint64_t more = table.left_out + (table.rows.size() - rows);
   if (more > 0) screen.Put(0, behind, ", and " + std::to_string(more) + " more", Ink::kSoft);
-  const std::vector<size_t> widths = ColumnWidths(table, rows, shape);
+  const Columns columns = ColumnsOf(table, rows, shape);
   std::vector<std::string> titles;
   for (const LiveColumn& column : table.columns) titles.push_back(column.title);
-  PutRow(screen, 1, table, widths, Ink::kSoft, titles);
-  for (size_t row = 0; row < rows; ++row) PutRow(screen, 2 + row, table, widths, Ink::kPlain, table.rows[row]);
+  PutRow(screen, 1, table, columns, Ink::kSoft, titles);
+  for (size_t row = 0; row < rows; ++row) PutRow(screen, 2 + row, table, columns, Ink::kPlain, table.rows[row]);
   return screen;
 }
 

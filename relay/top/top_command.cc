@@ -66,7 +66,6 @@ Look LookOf(const TopFlags& flags) {
 void PrintOnce(const FeedFollower& follower, Look look) {
   constexpr size_t kColumnsWithoutTerminal = 100;
   look.width = isatty(STDOUT_FILENO) == 1 ? Terminal::SizeNow().columns : kColumnsWithoutTerminal;
-  look.height = 1;
   for (const std::string& text : DrawWhole(follower.Now(), look, Clock::System().Now()).Lines())
     std::printf("%s\n", text.c_str());
 }

@@ -201,9 +201,10 @@ Drawn Draw(const Watched& watched, const Look& look, TimePoint now) {
 }
 
 Screen DrawWhole(const Watched& watched, Look look, TimePoint now) {
+  constexpr size_t kAnyHeight = 24;
   look.keys = false;
-  const size_t height = Header(watched, look, now).height() + Body(watched, look).height();
-  look.height = std::max(look.height, height);
+  look.height = kAnyHeight;
+  look.height = std::max<size_t>(kFewestLines, Header(watched, look, now).height() + Body(watched, look).height());
   return Draw(watched, look, now).screen;
 }
 
