@@ -17,12 +17,12 @@ namespace {
 
 constexpr size_t kFewestColumns = 20;
 constexpr size_t kFewestLines = 5;
-constexpr size_t kRowsInOverview = 5;
+constexpr size_t kRowsInOverview = 5;  // where it is not high
 constexpr size_t kMostProblemLines = 4;
 
 using Names = std::span<const std::string_view>;
-constexpr std::array<std::string_view, 6> kOverviewTables = {"imports", "exports",  "clients",
-                                                             "kinds",   "refusals", "marks"};
+constexpr std::array<std::string_view, 9> kOverviewTables = {"imports", "exports",   "clients", "kinds", "refusals",
+                                                             "marks",   "latencies", "memory",  "levels"};
 constexpr std::array<std::string_view, 5> kClientsTables = {"clients", "connections", "kinds", "refusals", "latencies"};
 constexpr std::array<std::string_view, 3> kImportsTables = {"imports", "exports", "marks"};
 constexpr std::array<std::string_view, 4> kLimitersTables = {"quotas", "keys", "endpoints", "ratelimit"};
@@ -132,14 +132,14 @@ Screen Body(const Watched& watched, const Look& look) {
     panels.push_back(FiguresPanel(state, shape));
   }
   std::vector<Screen> tables;
-  const size_t rows = look.view == TopView::kOverview ? kRowsInOverview : LiveTable::kMostRows;
+  const size_t rows = look.view == TopView::kOverview && look.height < 40 ? kRowsInOverview : LiveTable::kMostRows;
   for (const LiveTable* table : TablesOf(state, look.view))
     tables.push_back(TablePanel(*table, {ColumnWidth(look.width), look.charset}, rows));
   if (!tables.empty()) panels.push_back(InColumns(tables, shape));
   if (panels.empty()) {
     panels.push_back(WordedPanel({{"",
-                                   "Nothing here limits who asks: neither quotas of models, limits by key, endpoints "
-                                   "that queue nor Envoy's rate limits are set."}},
+                                   "Nobody has asked for a quota of a model, a limit by key, an endpoint that queues "
+                                   "or one of Envoy's rate limits yet."}},
                                  1, shape));
   }
   return Stacked(panels, shape);
