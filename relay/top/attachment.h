@@ -18,7 +18,7 @@ struct AttachOptions {
 
 struct Attachment {
   ServerUrl url;
-  // A certificate of another name is no harm where the address is the machine's own, and its relay's lock file says so.
+  // It is on this machine, as its lock file or the settings say: a certificate that has another name is no harm.
   bool is_own = false;
   std::string token;  // empty: none was found
   // Of a token that is refused: what to do. A whole sentence, or two.

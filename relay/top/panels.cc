@@ -194,7 +194,7 @@ Screen FiguresPanel(const FeedState& state, PanelShape shape) {
   const std::string answers = "OK in " + SecondsText(now[kOkP50]) + ", p99 " + SecondsText(now[kOkP99]) +
                               " · EOSE in " + SecondsText(now[kEoseP50]) + ", p99 " + SecondsText(now[kEoseP99]);
   const std::string load = "CPU " + CoresText(now[kCpu]) + " · memory " + BytesText(now[kMemory]) + " of " +
-                           BytesText(now[kMemoryTarget]) + " · written " + SpeedText(now[kBytesWrite]) + ", bulk " +
+                           BytesText(now[kMemoryTarget]) + " · saved " + SpeedText(now[kBytesWrite]) + ", bulk " +
                            SpeedText(now[kBytesBulk]);
   const std::string clients = CountText(now[kConnections]) + " connections · " + CountText(now[kSubscriptions]) +
                               " subscriptions · in " + SpeedText(now[kReceived]) + " · out " + SpeedText(now[kSent]);

@@ -106,7 +106,11 @@ TEST(FeedFollower, NobodyThereIsSaid) {
 }
 
 TEST(FeedFollower, WhatIsNoRelayIsRefused) {
-  const std::pair<std::string, std::string> cases[] = {
+  struct Case {
+    std::string answer;
+    std::string words;
+  };
+  const Case cases[] = {
       {ScriptedServer::Whole("text/html", "<html>"), "is no relay of weir (text/html)"},
       {ScriptedServer::Whole("text/plain", "", "302 Found\r\nLocation: https://elsewhere/"),
        "302 and means https://elsewhere/;"},
@@ -116,11 +120,11 @@ TEST(FeedFollower, WhatIsNoRelayIsRefused) {
       {ScriptedServer::Whole("application/json", std::string(3 << 20, ' ')), "is larger than"},
       {"no HTTP\r\n\r\n", "no HTTP answer"},
   };
-  for (const auto& [answer, words] : cases) {
-    ScriptedServer server([&](const std::string&, const ScriptedServer::Send& send) { send(answer); });
+  for (const Case& one : cases) {
+    ScriptedServer server([&](const std::string&, const ScriptedServer::Send& send) { send(one.answer); });
     FeedFollower follower(At(server.url(), {.silence = std::chrono::seconds(30)}));
     const Status status = follower.Begin();
-    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(one.words), std::string::npos) << status.message();
   }
 }
 

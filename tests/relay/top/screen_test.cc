@@ -26,16 +26,13 @@ class ScreenTest : public testing::Test {
 
 TEST_F(ScreenTest, NoTextOfAStrangerMovesTheCursor) {
   const std::vector<std::string> hostile = {
-      "\x1b]0;owned\x07",  // the title of the window
-      "\x1b[2J\x1b[H",     // clears
-      "\xc2\x9b"
-      "2J",  // the same by a C1
-      "\x9b"
-      "2J",  // and by a byte that is no UTF-8
+      "\x1b]0;owned\x07",             // the title of the window
+      "\x1b[2J\x1b[H",                // clears
+      "\u009b2J",                     // the same by a C1
+      std::string(1, '\x9b') + "2J",  // and by a byte that is no UTF-8
       "a\rb\nc\td\be\x7f",
-      "\xe2\x80\xae"
-      "gnp.exe",                   // reads from the right
-      "\xe2\x80\x8b\xef\xbb\xbf",  // of no width
+      "\u202egnp.exe",  // reads from the right
+      "\u200b\ufeff",   // of no width
       "\xff\xfe\xc0\xaf\xed\xa0\x80",
       std::string("a\0b", 3),
   };
@@ -46,8 +43,7 @@ TEST_F(ScreenTest, NoTextOfAStrangerMovesTheCursor) {
       const std::string line = screen.Lines()[0];
       EXPECT_TRUE(IsUtf8(line));
       EXPECT_EQ(line.find_first_of(std::string_view("\x1b\x07\r\n\t\b\x7f\0", 8)), line.npos) << line;
-      for (const char* sequence : {"\xc2\x9b", "\xe2\x80\xae", "\xe2\x80\x8b", "\xef\xbb\xbf"})
-        EXPECT_EQ(line.find(sequence), line.npos);
+      for (const char* sequence : {"\u009b", "\u202e", "\u200b", "\ufeff"}) EXPECT_EQ(line.find(sequence), line.npos);
       EXPECT_EQ(screen.Frame(true).find('\x1b', 3), std::string::npos) << "but for the one that goes to the corner";
     }
   }

@@ -102,6 +102,18 @@ TEST_F(TopCommandTest, ControlCOfTheKeyboardEndsIt) {
   EXPECT_TRUE(top.IsRestored());
 }
 
+TEST_F(TopCommandTest, WhereNobodyWouldLetItGoOnControlZStopsNothing) {
+  PtyChild top(Here(), 80, 24);
+  ASSERT_TRUE(HasScreens(top, 1));
+  top.Forget();
+  top.Type("\x1a");
+  ASSERT_TRUE(top.ReadUntilHas("\x1b[?1049h"));
+  ASSERT_TRUE(HasScreens(top, 1));
+  top.Type("q");
+  EXPECT_EQ(top.Wait(), 0);
+  EXPECT_TRUE(top.IsRestored());
+}
+
 TEST_F(TopCommandTest, SaysThatTheRelayIsAwayAndGoesOnWhenItIsBack) {
   PtyChild top(Here(), 80, 24);
   ASSERT_TRUE(HasScreens(top, 1));

@@ -60,7 +60,7 @@ TEST_F(TopViewTest, TheOverviewTellsAllThatMattersIn80By24) {
   EXPECT_EQ(lines[4], " writes    0.31   0.85                           12          –       –        –");
   EXPECT_EQ(lines[5], " bulk      0.69   0.70                        12.3k          –   812ms        3");
   EXPECT_EQ(lines[8], " writes  nothing limits; nearest: L0 files 17 of 20");
-  EXPECT_EQ(lines[13], " load    CPU 43 % · memory 210 MB of 1.40 GB · written –, bulk –");
+  EXPECT_EQ(lines[13], " load    CPU 43 % · memory 210 MB of 1.40 GB · saved –, bulk –");
   EXPECT_EQ(lines[16], " Imports");
   EXPECT_EQ(lines[18], " 10.0.0.7  1.20M  L0 files");
   EXPECT_EQ(lines[20], " Addresses that take most, and 3 more");
