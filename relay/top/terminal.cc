@@ -2,7 +2,6 @@
 
 #include <langinfo.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +19,7 @@ constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 // A screen beyond this is nobody's, and would be memory.
 constexpr size_t kMostColumns = 1000;
-constexpr size_t kMostLines = 500;
+constexpr size_t kMostRows = 500;
 
 // A pipe, or a terminal, that takes anything takes so much.
 constexpr size_t kPieceBytes = 1024;
@@ -40,12 +39,11 @@ void WriteSoon(std::string_view text) {
 
 }  // namespace
 
-bool Terminal::IsThere() { return isatty(STDOUT_FILENO) == 1 && !Term().empty() && Term() != "dumb"; }
+bool Terminal::IsThere() { return CanBeDrawnOn(STDOUT_FILENO); }
 
-Terminal::Size Terminal::SizeNow() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
-  return {.columns = std::min<size_t>(size.ws_col, kMostColumns), .lines = std::min<size_t>(size.ws_row, kMostLines)};
+TerminalSize Terminal::SizeNow() {
+  const TerminalSize size = SizeOfTerminal(STDOUT_FILENO);
+  return {.rows = std::min(size.rows, kMostRows), .columns = std::min(size.columns, kMostColumns)};
 }
 
 bool Terminal::HasColours() {

@@ -4,23 +4,20 @@
 
 #include <termios.h>
 
-#include <cstddef>
 #include <optional>
 #include <string_view>
 
+#include "relay/process/terminal_size.h"
 #include "relay/top/screen.h"
 
 namespace weir {
 
 class Terminal {
  public:
-  struct Size {
-    size_t columns = 80;
-    size_t lines = 24;
-  };
   // Whether standard output is one that can be drawn on.
   static bool IsThere();
-  static Size SizeNow();
+  // No more of it than can be drawn each second.
+  static TerminalSize SizeNow();
   // Whether it shows colours, and somebody wants them (https://no-color.org).
   static bool HasColours();
   // Of the locale, which this sets to the environment's.

@@ -29,7 +29,8 @@ sigset_t SignalsOf(bool draws) {
 
 }  // namespace
 
-TopSession::TopSession() {
+// Before it opens anything: that could be given the number of an input that is closed.
+TopSession::TopSession() : input_ended_(isatty(STDIN_FILENO) != 1) {
   const sigset_t set = SignalsOf(Terminal::IsThere());
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
@@ -154,9 +155,9 @@ void TopSession::ShowScreen(FeedFollower& follower, Look look) {
   terminal.Enter();
   const bool colours = Terminal::HasColours();
   while (!ended_) {
-    const Terminal::Size size = Terminal::SizeNow();
+    const TerminalSize size = Terminal::SizeNow();
     look.width = size.columns;
-    look.height = size.lines;
+    look.height = size.rows;
     const Drawn drawn = Draw(follower.Now(), look, Clock::System().Now());
     const std::string frame = (anew_ ? "\x1b[2J" : "") + drawn.screen.Frame(colours);
     const Written written = WriteOut(frame, signals_);

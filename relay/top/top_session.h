@@ -39,7 +39,7 @@ class TopSession {
   int signals_ = -1;
   int news_ = -1;
   KeyReader keys_;
-  bool input_ended_ = false;
+  bool input_ended_;  // or is no terminal
   bool ended_ = false;
   bool anew_ = true;  // what stands on the terminal is not what was drawn there
 };
