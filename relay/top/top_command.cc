@@ -1,5 +1,6 @@
 #include "relay/top/top_command.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,6 +107,7 @@ int TopCommand(int argc, char** argv) {
   TopFlags flags;
   AddTo(line, flags);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
+  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) return line.Fail(Status::Error("standard output is closed"));
   RelayConfiguration configuration;
   SettingTable table;
   table.AddSecret("ADMIN_TOKEN", &flags.attach.admin_token, "shown to the relay that --url names");

@@ -13,6 +13,7 @@
 
 #include "relay/live/live_part.h"
 #include "relay/relay.h"
+#include "tests/fixtures/certificates.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/server_port.h"
 #include "tests/fixtures/temp_directory.h"
@@ -86,6 +87,24 @@ TEST_F(FollowsARelay, ThatIsStartedAgainWithAnotherToken) {
   Open();
   EXPECT_TRUE(Eventually([&] { return follower.Now().link == Link::kLive && follower.Now().state.run != run; }));
   EXPECT_GE(follower.Now().history.size(), 2U) << "what was known before is kept";
+}
+
+TEST_F(FollowsARelay, ByTlsWhoseCertificateIsGoodOrOnItsOwnMachine) {
+  Close();
+  MakeCertificates(directory_.path());
+  configuration_.server.tls = {.certificate = directory_ / "server.crt", .key = directory_ / "server.key"};
+  Open();
+  FeedFollower own(Parts());
+  const Status begun = own.Begin();
+  EXPECT_TRUE(begun.ok()) << begun.message();
+  own.Start();
+  const double first = own.Now().state.now.at;
+  EXPECT_TRUE(Eventually([&] { return own.Now().state.now.at > first; })) << "its events too";
+
+  FeedFollower by_url({.find = [this] {
+    return FindAttachment(configuration_, {.url = "https://127.0.0.1:" + std::to_string(configuration_.server.port)});
+  }});
+  EXPECT_NE(by_url.Begin().message().find("its certificate is refused"), std::string::npos) << "nobody vouches for it";
 }
 
 TEST_F(FollowsARelay, AWrongTokenIsRefusedWithWhatToDo) {
