@@ -61,7 +61,7 @@ HttpCall FeedFollower::CallFor(const Attachment& attachment, const char* path, c
   return call;
 }
 
-Status FeedFollower::Begin() { return AskOnce(Watched::Link::kLive, {}); }
+Status FeedFollower::Begin() { return AskOnce(Watched::Link::kLive, "", {}); }
 
 void FeedFollower::Start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
@@ -91,7 +91,8 @@ void FeedFollower::Run(const std::stop_token& stop) {
       if (!is_silent || heard) Lose(why);
     }
     if (!heard && !stop.stop_requested()) {
-      const Status asked = AskOnce(is_silent ? Watched::Link::kPolled : Watched::Link::kLive, stop);
+      const Status asked =
+          is_silent ? AskOnce(Watched::Link::kPolled, why, stop) : AskOnce(Watched::Link::kLive, "", stop);
       silent = asked.ok() ? silent + 1 : 0;
       if (!asked.ok()) Lose(asked.message());
     }
@@ -99,13 +100,13 @@ void FeedFollower::Run(const std::stop_token& stop) {
   }
 }
 
-Status FeedFollower::AskOnce(Watched::Link link, const std::stop_token& stop) {
+Status FeedFollower::AskOnce(Watched::Link link, const std::string& problem, const std::stop_token& stop) {
   const Result<Attachment> found = parts_.find();
   if (!found.ok()) return found.status();
   const HttpAnswer answer = CallHttp(found.value().url, CallFor(found.value(), "/live/state", stop));
-  const std::string problem = ProblemOf(answer, found.value(), "application/json");
-  if (!problem.empty()) return Status::Error(problem);
-  return Take(answer.body, found.value(), link);
+  const std::string refusal = ProblemOf(answer, found.value(), "application/json");
+  if (!refusal.empty()) return Status::Error(refusal);
+  return Take(answer.body, found.value(), link, problem);
 }
 
 std::string FeedFollower::Follow(const std::stop_token& stop, bool* heard) {
@@ -115,7 +116,7 @@ std::string FeedFollower::Follow(const std::stop_token& stop, bool* heard) {
   TimePoint last = parts_.clock.Now();
   std::string problem;
   EventStreamReader reader([&](const std::string&, const std::string& json) {
-    const Status taken = Take(json, attachment, Watched::Link::kLive);
+    const Status taken = Take(json, attachment, Watched::Link::kLive, "");
     if (!taken.ok()) problem = taken.message();
     *heard = *heard || taken.ok();
     last = parts_.clock.Now();
@@ -132,7 +133,8 @@ std::string FeedFollower::Follow(const std::stop_token& stop, bool* heard) {
   return problem.empty() ? ProblemOf(answer, attachment, "text/event-stream") : problem;
 }
 
-Status FeedFollower::Take(const std::string& json, const Attachment& attachment, Watched::Link link) {
+Status FeedFollower::Take(const std::string& json, const Attachment& attachment, Watched::Link link,
+                          const std::string& problem) {
   Result<FeedState> state = ReadFeedState(json);
   if (!state.ok()) return state.status();
   {
@@ -141,7 +143,7 @@ Status FeedFollower::Take(const std::string& json, const Attachment& attachment,
     watched_.state = std::move(state).value();
     watched_.state.history.clear();
     watched_.link = link;
-    watched_.problem.clear();
+    watched_.problem = problem;
     watched_.origin = attachment.url.Origin();
     watched_.heard = parts_.clock.Now();
   }

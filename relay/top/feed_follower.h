@@ -51,11 +51,11 @@ class FeedFollower {
 
  private:
   void Run(const std::stop_token& stop);
-  Status AskOnce(Watched::Link link, const std::stop_token& stop);
+  Status AskOnce(Watched::Link link, const std::string& problem, const std::stop_token& stop);
   // Why it ended; *heard: an event came before.
   std::string Follow(const std::stop_token& stop, bool* heard);
   HttpCall CallFor(const Attachment& attachment, const char* path, const std::stop_token& stop) const;
-  Status Take(const std::string& json, const Attachment& attachment, Watched::Link link);
+  Status Take(const std::string& json, const Attachment& attachment, Watched::Link link, const std::string& problem);
   void Lose(const std::string& problem);
   void Wait(std::chrono::milliseconds time, const std::stop_token& stop);
 

@@ -78,8 +78,12 @@ int Run(const CommandLine& line, const TopFlags& flags, const RelayConfiguration
                              [&shown] {
                                if (shown != nullptr) shown->Wake();
                              }});
-  if (const Status status = follower.Begin(); !status.ok()) return line.Fail(status, 1);
   const Look look = LookOf(flags);
+  // A server's words are in it.
+  const auto complain = [&](const std::string& words) {
+    return line.Fail(Status::Error(ShownText(words, look.charset)), 1);
+  };
+  if (const Status status = follower.Begin(); !status.ok()) return complain(status.message());
   if (flags.once) {
     PrintOnce(follower, look);
     return 0;
@@ -90,8 +94,7 @@ int Run(const CommandLine& line, const TopFlags& flags, const RelayConfiguration
   if (Terminal::IsThere()) {
     session.ShowScreen(follower, look);
   } else {
-    session.PrintLines(follower, look.charset,
-                       [&line](const std::string& words) { (void)line.Fail(Status::Error(words)); });
+    session.PrintLines(follower, look.charset, complain);
   }
   follower.Stop();
   return 0;

@@ -178,7 +178,8 @@ std::string LinkInWords(const Watched& watched, TimePoint now) {
   using Link = Watched::Link;
   if (watched.link == Link::kLive) return "";
   if (watched.link == Link::kPolled)
-    return "Renewed every five seconds: something on the way holds back what comes by itself.";
+    return "Renewed every five seconds: no event comes by itself" +
+           (watched.problem.empty() ? "" : " (" + watched.problem + ")") + "; something on the way may hold them back.";
   const int64_t silent = std::chrono::floor<std::chrono::seconds>(now - watched.heard).count();
   return "no answer from " + watched.origin + " for " + std::to_string(std::max<int64_t>(silent, 0)) +
          " s, trying again" + (watched.problem.empty() ? "" : ": " + watched.problem);

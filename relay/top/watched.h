@@ -13,13 +13,13 @@ namespace weir {
 struct Watched {
   enum class Link : uint8_t {
     kLive,    // an event a second
-    kPolled,  // something on the way keeps events back: it is asked every five seconds
+    kPolled,  // no event comes: it is asked every five seconds
     kLost,
   };
 
   Link link = Link::kLive;
   std::string origin;   // "http://127.0.0.1:3334"
-  std::string problem;  // kLost: why, a part of a sentence
+  std::string problem;  // but for kLive: why, a part of a sentence; may be empty
   TimePoint heard;      // when the newest state came
   FeedState state;
   LiveHistory history;

@@ -14,6 +14,7 @@
 #include "tests/fixtures/server_port.h"
 #include "tests/fixtures/temp_directory.h"
 #include "tests/relay/top/pty_child.h"
+#include "tests/relay/top/scripted_server.h"
 #include "tests/relay/top/shown_lines.h"
 
 namespace weir {
@@ -178,6 +179,16 @@ TEST_F(TopCommandTest, WhoIsRefusedAtFirstIsToldAndItEnds) {
   const Ran nobody = WeirChild("weir top", {"--data-dir", directory_ / "none"}).Wait();
   EXPECT_EQ(nobody.code, 1);
   EXPECT_NE(nobody.err.find("no relay runs on"), std::string::npos);
+}
+
+TEST_F(TopCommandTest, WhatAServerSaysIsTextInComplaintsToo) {
+  const ScriptedServer server([](const std::string&, const ScriptedServer::Send& send) {
+    send(ScriptedServer::Whole("text/plain", "\u009b2J\x1b[2J\u202eno", "503 No"));
+  });
+  const Ran ran = WeirChild("weir top", {"--url", server.url()}, {{"LC_ALL", "C.UTF-8"}}).Wait();
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("answers 503"), std::string::npos) << ran.err;
+  for (const char* sequence : {"\x1b", "\u009b", "\u202e"}) EXPECT_EQ(ran.err.find(sequence), std::string::npos);
 }
 
 TEST_F(TopCommandTest, WrongFlagsAreTwo) {
