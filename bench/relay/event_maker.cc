@@ -97,6 +97,7 @@ class Maker {
   }
 
   Draft Any() {
+    if (recipe_.content_bytes > 0) return {.content = Words(recipe_.content_bytes)};
     const size_t share = Below(100);
     if (share < 57) return Note();
     if (share < 79) return Reaction(7, std::string(kReactions[Below(std::size(kReactions))]));
