@@ -3,19 +3,21 @@
 
 printed.py <weir> <page.md> [options]
 
-Of the page, or of the section of that title (--section), it writes each block that has a name (the line before it has a `name.of`
-and ends with a colon) and runs each `sh` block, one after the other. A block's output must be the lines that begin with
-`# `: one that goes on with two blanks continues the one before, and … stands for anything. A block without such lines must
-succeed. `weir relay`, `weir gate` or `make run` at the end of a block stands for what one leaves running in another
-terminal. Servers go on until a block begins others.
+Of the page, or of the section of that title (--section), it writes each block that has a name (the line before it has a
+`name.of` and ends with a colon) and runs each other `sh` block, one after the other. A block's output must be the lines
+that begin with `# `: one that goes on with two blanks continues the one before, and … stands for anything. A block without
+such lines must succeed. `weir relay`, `weir gate` or `make run` at the end of a block stands for what one leaves running
+in another terminal. Servers go on until a block begins others.
 
---gate ARGUMENT: `weir gate` runs with these arguments before all. --beside [NAME=]PATH: what is there too. --first COMMAND: makes
-what a reader has who comes to the page. --instead: that
-command, with the gate's address, in the place of the sh blocks. --elsewhere TITLE: a section that another test runs.
---nobody: where root runs this, as nobody. --not-run FILE: lines that are left out, each with page, line and reason between
-tabs; what this lists and no page has is an error, as is a command that stands in a block of another form, where no test
-would find it. --needs COMMAND PACKAGE, and status 77, skipped: the command fails that shows that its package is here.
-The Makefile works, on what is built: cmake and install-deps are commands that do nothing. build/tools (.ci/test-tools) is on the path.
+--gate ARGUMENT: `weir gate` runs with these arguments before all. --beside [NAME=]PATH: what is there too. --first COMMAND:
+makes what a reader has who comes to the page. --instead COMMAND: this, with the gate's address, in the place of the sh
+blocks. --elsewhere TITLE: a section that another test runs. --nobody: where root runs this, as nobody. --not-run FILE:
+lines that are left out, each with page, line and reason between tabs; what this lists and no page has is an error, as is
+a block of another form, where no test would find a command. --needs COMMAND PACKAGE, and status 77, skipped: the command
+fails that shows that its package is here.
+
+The Makefile works, on what is built: cmake and install-deps are commands that do nothing. build/tools (.ci/test-tools) is
+on the path.
 """
 import argparse
 import contextlib
@@ -40,7 +42,8 @@ PATIENCE_S = 100
 
 
 def alone():
-    """The child of this process, in a network that has nothing but its loopback, and with processes that end with it; or None."""
+    """The child of this process, in a network that has nothing but its loopback, and with processes that end with it; 0 in
+    this child; None where it may not be."""
     new_user, new_processes, new_network = 0x10000000, 0x20000000, 0x40000000
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None)
@@ -78,8 +81,10 @@ def blocks_of(text):
 
 
 def check_form(page):
-    """A block that is indented, or says no language, may hold commands that nobody runs."""
-    wrong = [f"a block without a language: {text.splitlines()[0]}" for language, _, text in blocks_of(page) if not language]
+    """A block that is indented, says no language or another shell's, may hold commands that nobody runs."""
+    nobodys = ("", "bash", "console", "shell", "zsh")
+    wrong = [f"a block of \"{language}\" and not of sh: {text.splitlines()[0]}"
+             for language, _, text in blocks_of(page) if language in nobodys]
     wrong += [f"an indented block: {line.strip()}" for line in re.findall(r"\n\n(    \S.*)", hidden(page))]
     if wrong:
         sys.exit("\n".join(wrong))
@@ -161,7 +166,8 @@ class Terminal:
     def run(self, session):
         """(output, whether all of it succeeded)"""
         servers = [command[0] for command in SERVER.finditer(session)]
-        lasting = servers and not servers[-1].rstrip().endswith("&") and session.rstrip().splitlines()[-1].startswith(servers[-1])
+        last = session.rstrip().splitlines()[-1]
+        lasting = servers and not servers[-1].rstrip().endswith("&") and last.startswith(servers[-1])
         if servers:
             self.end_servers()
         compared = printed_output(session)
@@ -215,7 +221,7 @@ def run(options, terminal):
     for block in blocks:
         language, _, session = block
         write_named([block])
-        if language != "sh" or not session.strip():
+        if language != "sh" or block[1] or not session.strip():
             continue
         sessions += 1
         output, good = terminal.run(session)
@@ -237,14 +243,14 @@ def executable(path, text):
 
 
 def furnish(options):
-    """What a clone has that was built, of which the Makefile has nothing left to do; and on the path what was installed."""
+    """What a clone has that was built, where the Makefile has nothing left to do; and on the path what was installed."""
     os.makedirs("build/release/bench")
     os.makedirs("bench")
     shutil.copy(options.weir, "build/release/weir")
     built = os.path.dirname(options.weir)
-    for there, here in ((f"{built}/bench/relay_load", "build/release/bench/relay_load"), (f"{built}/weir-bench", "build/release/weir-bench"),
-                        (f"{HOUSE}/Makefile", "Makefile"), (f"{HOUSE}/bench/overload", "bench/overload")):
-        os.symlink(there, here)
+    os.symlink(f"{built}/bench/relay_load", "build/release/bench/relay_load")
+    for name in ("Makefile", "bench/overload"):
+        os.symlink(f"{HOUSE}/{name}", name)
     open("build/release/build.ninja", "w", encoding="utf-8").close()
     executable(".ci/install-deps", "#!/bin/sh\n")
     executable(".bin/cmake", "#!/bin/sh\n")
@@ -265,7 +271,7 @@ def run_in(directory, outputs, options):
     os.chdir(directory)
     furnish(options)
     for command, package in options.needs:
-        if subprocess.run(["sh", "-c", command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode:
+        if subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode:
             print(f"skipped: `{command}` fails; it wants {package}")
             return 77
     user = "nobody" if options.nobody and os.getuid() == 0 else None

@@ -54,7 +54,7 @@ refuses "a command that fails" "--- printed"
 printf 'Do:\n\n    weir relay\n' | page
 refuses "an indented block" "an indented block: weir relay"
 printf '~~~\nweir relay\n~~~\n' | page
-refuses "a block without a language" "a block without a language: weir relay"
+refuses "a block without a language" 'a block of "" and not of sh: weir relay'
 printf '~~~sh\nreboot\n~~~\n' | page
 printf '%s\treboot --now\tends the machine\n' "$(realpath --relative-to="$here/../.." page.md)" >table
 refuses "a line of the table that is not there" "has no more: reboot --now" table
