@@ -1,23 +1,23 @@
 #!/usr/bin/python3
-"""Runs what a page prints, as it is printed, in a directory and a network of its own, so that ports are the printed ones.
+"""Runs what a page prints, as it is printed, in a directory and a network of its own: ports are the printed ones.
 
 printed.py <weir> <page.md> [options]
 
-Of the page, or of the section of that title (--section), it writes each block that has a name (the line before it has a
-`name.of` and ends with a colon) and runs each other `sh` block, one after the other. A block's output must be the lines
-that begin with `# `: one that goes on with two blanks continues the one before, and … stands for anything. A block without
-such lines must succeed. `weir relay`, `weir gate` or `make run` at the end of a block stands for what one leaves running
-in another terminal. Servers go on until a block begins others.
+Of the page, or of the section of that title (--section), it writes each block that has a name (the line before it has
+a `name.of` and ends with a colon) and runs each other `sh` block, one after the other. A block's output must be the
+lines that begin with `# `: one that goes on with two blanks continues the one before, and … stands for anything. A
+block without such lines must succeed. `weir relay`, `weir gate` or `make run` at the end of a block stands for what one
+leaves running in another terminal. Servers go on until a block begins others.
 
---gate ARGUMENT: `weir gate` runs with these arguments before all. --beside [NAME=]PATH: what is there too. --first COMMAND:
-makes what a reader has who comes to the page. --instead COMMAND: this, with the gate's address, in the place of the sh
-blocks. --elsewhere TITLE: a section that another test runs. --nobody: where root runs this, as nobody. --not-run FILE:
-lines that are left out, each with page, line and reason between tabs; what this lists and no page has is an error, as is
-a block of another form, where no test would find a command. --needs COMMAND PACKAGE, and status 77, skipped: the command
-fails that shows that its package is here.
+--gate ARGUMENT: `weir gate` runs with these arguments before all. --beside [NAME=]PATH: what is there too.
+--first COMMAND: makes what a reader has who comes to the page. --instead COMMAND: this, with the gate's address, in the
+place of the sh blocks. --elsewhere TITLE: a section that another test runs. --nobody: where root runs this, as nobody.
+--not-run FILE: lines that are left out, each with page, line and reason between tabs; what this lists and no page has
+is an error, as is a block of another form, where no test would find a command. --needs COMMAND PACKAGE, and status 77,
+skipped: the command fails that shows that its package is here.
 
-The Makefile works, on what is built: cmake and install-deps are commands that do nothing. build/tools (.ci/test-tools) is
-on the path.
+The Makefile works, on what is built: cmake and install-deps are commands that do nothing. build/tools (.ci/test-tools)
+is on the path.
 """
 import argparse
 import contextlib
@@ -42,8 +42,8 @@ PATIENCE_S = 100
 
 
 def alone():
-    """The child of this process, in a network that has nothing but its loopback, and with processes that end with it; 0 in
-    this child; None where it may not be."""
+    """The child of this process, in a network that has nothing but its loopback, and with processes that end with it;
+    0 in this child; None where it may not be."""
     new_user, new_processes, new_network = 0x10000000, 0x20000000, 0x40000000
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None)
@@ -243,7 +243,7 @@ def executable(path, text):
 
 
 def furnish(options):
-    """What a clone has that was built, where the Makefile has nothing left to do; and on the path what was installed."""
+    """What a clone has that was built, where the Makefile has nothing left to do; on the path what was installed."""
     os.makedirs("build/release/bench")
     os.makedirs("bench")
     shutil.copy(options.weir, "build/release/weir")
