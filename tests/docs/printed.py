@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Runs what a page prints, as it is printed, in a directory and a network of its own: ports are the printed ones.
+"""Runs what a page prints, as it is printed, in a directory and, where it may, a network of its own:
+ports are the printed ones.
 
 printed.py <weir> <page.md> [options]
 
@@ -41,14 +42,13 @@ SERVER = re.compile(r"^(?:\w+=\S* )*(?:\S*/)?(?:weir (?:relay|gate)|make run)\b(
 PATIENCE_S = 100
 
 
-def alone():
-    """The child of this process, in a network that has nothing but its loopback, and with processes that end with it;
-    0 in this child; None where it may not be."""
+def in_namespaces():
+    """Whether children of this process are now in a network of nothing but its loopback, and end with the first."""
     new_user, new_processes, new_network = 0x10000000, 0x20000000, 0x40000000
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None)
     if libc.unshare(new_processes | new_network | (0 if user == 0 else new_user)) != 0:
-        return None
+        return False
     if user != 0:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
@@ -56,7 +56,28 @@ def alone():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as some:
         set_flags, up = 0x8914, 0x1
         fcntl.ioctl(some, set_flags, struct.pack("16sh14x", b"lo", up))
-    return os.fork()
+    return True
+
+
+@contextlib.contextmanager
+def on_this_machine():
+    """Where there may be no namespaces: one page after the other, and what it leaves running is found and ended."""
+    become_parent_of_orphans = 36
+    ctypes.CDLL(None).prctl(become_parent_of_orphans, 1)
+    with open(f"{tempfile.gettempdir()}/weir-pages-{os.getuid()}.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            while children := text_of(f"/proc/self/task/{os.getpid()}/children").split():
+                for child in children:
+                    os.kill(int(child), signal.SIGKILL)
+                    os.waitpid(int(child), 0)
+
+
+def taken(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def hidden(page):
@@ -274,6 +295,9 @@ def run_in(directory, outputs, options):
         if subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode:
             print(f"skipped: `{command}` fails; it wants {package}")
             return 77
+    if in_use := [port for port in (3334, 3335) if taken(port)]:
+        print(f"skipped: there may be no network of its own here, and port {in_use[0]} is taken")
+        return 77
     user = "nobody" if options.nobody and os.getuid() == 0 else None
     if user:
         shutil.chown(directory, user)
@@ -299,15 +323,14 @@ def main():
     options.weir, options.page = os.path.abspath(options.weir), os.path.abspath(options.page)
     options.not_run = options.not_run and os.path.abspath(options.not_run)
     with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as outputs:
-        child = alone()
-        if child is None:
-            print("skipped: this user may have no network of its own, for ports as they are printed")
-            return 77
+        namespaces = in_namespaces()
+        child = os.fork()
         if child:
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         # The directories are the parent's to remove.
         try:
-            status = run_in(directory, outputs, options)
+            with contextlib.nullcontext() if namespaces else on_this_machine():
+                status = run_in(directory, outputs, options)
         except SystemExit as stopped:
             print(stopped.code)
             status = 1
