@@ -13,6 +13,7 @@ leaves running in another terminal. Servers go on until a block begins others.
 --gate ARGUMENT: `weir gate` runs with these arguments before all. --beside [NAME=]PATH: what is there too.
 --first COMMAND: makes what a reader has who comes to the page. --instead COMMAND: this, with the gate's address, in the
 place of the sh blocks. --elsewhere TITLE: a section that another test runs. --nobody: where root runs this, as nobody.
+--in-memory: not on the disk, whose syncs may take long, where there is a GiB for it.
 --not-run FILE: lines that are left out, each with page, line and reason between tabs; what this lists and no page has
 is an error, as is a block of another form, where no test would find a command. --needs COMMAND PACKAGE, and status 77,
 skipped: the command fails that shows that its package is here.
@@ -318,11 +319,14 @@ def main():
         parser.add_argument(f"--{name}", action="append", default=[])
     for name in ("instead", "not-run"):
         parser.add_argument(f"--{name}")
-    parser.add_argument("--nobody", action="store_true")
+    for name in ("nobody", "in-memory"):
+        parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args()
     options.weir, options.page = os.path.abspath(options.weir), os.path.abspath(options.page)
     options.not_run = options.not_run and os.path.abspath(options.not_run)
-    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as outputs:
+    memory = "/dev/shm"
+    has_room = options.in_memory and os.path.isdir(memory) and shutil.disk_usage(memory).free > 1 << 30
+    with tempfile.TemporaryDirectory(dir=memory if has_room else None) as directory, tempfile.TemporaryDirectory() as outputs:
         namespaces = in_namespaces()
         child = os.fork()
         if child:
