@@ -326,7 +326,8 @@ def main():
     options.not_run = options.not_run and os.path.abspath(options.not_run)
     memory = "/dev/shm"
     has_room = options.in_memory and os.path.isdir(memory) and shutil.disk_usage(memory).free > 1 << 30
-    with tempfile.TemporaryDirectory(dir=memory if has_room else None) as directory, tempfile.TemporaryDirectory() as outputs:
+    place = memory if has_room else None
+    with tempfile.TemporaryDirectory(dir=place) as directory, tempfile.TemporaryDirectory() as outputs:
         namespaces = in_namespaces()
         child = os.fork()
         if child:
