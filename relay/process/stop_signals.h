@@ -25,8 +25,9 @@ class StopSignals {
   void Listen();
   // Until this is called, the first signal ends the program at once: there is nothing yet to be finished in order.
   // `again` is called on another thread (never within a handler) for the second signal and every later one, `hang_up`
-  // for each SIGHUP, `tell` for each SIGUSR1; never once they have been replaced. They must not call anything here. `tell`
-  // has a thread of its own, for it may wait for what a program that hangs will never give: signals are heard meanwhile.
+  // for each SIGHUP, `tell` for each SIGUSR1; never once they have been replaced. They must not call anything here.
+  // `tell` has a thread of its own, for it may wait for what a program that hangs will never give: signals are heard
+  // meanwhile.
   void BeginOrderly(std::function<void()> again, std::function<void()> hang_up = nullptr,
                     std::function<void()> tell = nullptr);
   // Returns when the first has come: its name. Null after Release: whoever waits is needed no longer.
