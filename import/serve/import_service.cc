@@ -207,6 +207,8 @@ void ImportService::AppendMetrics(MetricFamilies& families) const {
 }
 
 void ImportService::AppendLive(LiveTables& tables) const {
+  // Who holds the last pointer to one ends it, and so not under the mutex.
+  std::vector<std::shared_ptr<const ExportSession>> sessions;
   const std::lock_guard lock(mutex_);
   LiveTable& imports = tables.Add("imports", "Imports",
                                   {{"from"},
@@ -229,9 +231,11 @@ void ImportService::AppendLive(LiveTables& tables) const {
                     conditions.problem.empty() ? conditions.limiting : Printable(conditions.problem)});
   }
   LiveTable& exports = tables.Add("exports", "Exports", {{"to"}, {"for", true}, {"events", true}});
-  for (const auto& weak : sessions_)
-    if (const auto session = weak.lock(); session != nullptr && !session->is_over())
+  for (const auto& weak : sessions_) {
+    const auto& session = sessions.emplace_back(weak.lock());
+    if (session != nullptr && !session->is_over())
       exports.AddRow({session->address(), ClockTime(session->took()), ShortNumber(session->events())});
+  }
 }
 
 }  // namespace weir
