@@ -117,7 +117,7 @@ constexpr const char* kLiveLink = " · <a href=\"/live\">/live</a> for operators
 
 // Who sees the link to /live; who may see that page is another question.
 bool IsOperators(const RelaySettings& settings, const HttpRequest& request) {
-  if (!request.Cookie(kOperatorCookie).empty()) return true;
+  if (!request.Cookie(OperatorCookie(request)).empty()) return true;
   return TrustInLoopback(settings.admin_from_loopback).trusted && IsFromHere(request);
 }
 
