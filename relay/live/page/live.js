@@ -244,15 +244,17 @@ function renewTables(state) {
   });
 }
 
-// What somebody else changed is shown too, but not over what is being typed.
+// What somebody else changed is shown too, but not over what was typed. Beside each field stands what the relay has: where
+// both are the same, the form changes nothing.
+const fields = $('settings-form').elements;
 function renewSettings(state) {
   for (const [name, value] of Object.entries(state.settings)) {
-    const field = $('set-' + name);
+    const field = fields[name];
+    const was = fields['was:' + name];
     if (!field) continue;
     field.closest('.field').classList.toggle('changed', name in state.changed);
-    if (field.dataset.value === value || field === document.activeElement) continue;
-    field.dataset.value = value;
-    field.value = value;
+    if (field.value === was.value) field.value = value;
+    was.value = value;
   }
   const lines = Object.keys(state.changed).map(name => `WEIR_${name}=${state.settings[name]}\n`).join('');
   $('changed').hidden = lines === '';
@@ -265,25 +267,18 @@ let source = null;
 let heard = Date.now();
 let lostSince = 0;
 let silences = 0;  // connections in a row that brought nothing
-let newest = null;
-
-function renew() {
-  if (newest === null || document.hidden) return;
-  renewWords(newest);
-  renewTiles(newest);
-  renewTables(newest);
-  renewSettings(newest);
-  if (drawn.length > 0) renewPlots(newest);
-}
 
 function take(state, how = 'live') {
-  newest = state;
   heard = Date.now();
   lostSince = 0;
   $('sign-in-again').hidden = true;
   $('connection').className = 'note on';
   setText($('connection'), how);
-  renew();
+  renewWords(state);
+  renewTiles(state);
+  renewTables(state);
+  renewSettings(state);
+  if (drawn.length > 0) renewPlots(state);
 }
 
 function takeWhole(state, how) {
@@ -326,7 +321,9 @@ function askForToken() {
 // A refusal ends an EventSource for good; a relay that is away, or a connection that is silent, is tried again. Where the
 // relay answers and no event comes, something on the way holds them back: then it is asked.
 async function look() {
-  if (source.readyState !== EventSource.CLOSED && Date.now() - heard < kSilence) return;
+  if (document.hidden) return;
+  const refused = source.readyState === EventSource.CLOSED;
+  if (Date.now() - heard < (refused && silences < 2 ? 1000 : kSilence)) return;
   if (silences < 2) lose();
   if (!$('sign-in-again').hidden) return;
   heard = Date.now();
@@ -335,7 +332,8 @@ async function look() {
     if (answer.status === 401 || answer.status === 403) return askForToken();
     if (++silences < 2 || silences % 12 === 0) return connect();
     const state = await (await ask('/live/state')).json();
-    takeWhole(state, 'renewed every five seconds: something on the way holds back what comes by itself');
+    takeWhole(state, 'renewed every five seconds: ' +
+      (refused ? 'as many pages follow as may' : 'something on the way holds back what comes by itself'));
   } catch {
     silences = 0;
     connect();
@@ -362,6 +360,7 @@ $('sign-in-again').querySelector('form').addEventListener('submit', async event 
 $('settings-form').addEventListener('submit', async event => {
   event.preventDefault();
   const { ok, text } = await post(event.target).catch(error => ({ ok: false, text: String(error) }));
+  if (ok) for (const was of event.target.querySelectorAll('[name^="was:"]')) was.value = fields[was.name.slice(4)].value;
   const answer = $('settings-answer');
   answer.className = ok ? '' : 'problem';
   answer.textContent = text;
@@ -369,6 +368,10 @@ $('settings-form').addEventListener('submit', async event => {
 
 if (window.uPlot) makePlots();
 else $('no-plots').hidden = false;
-document.addEventListener('visibilitychange', renew);
+// A browser has six connections to a relay: pages that nobody sees leave them to others.
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) source.close();
+  else if ($('sign-in-again').hidden) connect();
+});
 setInterval(look, 1000);
-connect();
+if (!document.hidden) connect();
