@@ -83,30 +83,62 @@ const colour = name => css(name === 'other' ? 'soft' : name);
 let marks = [];
 const drawn = [];
 
-// A change of a setting or a turn of the engine is a line through every plot.
-function drawMarks(plot) {
+// A change of a setting or a turn of the engine is a line through every plot, and in the first one its words stand at it,
+// the newest one's where there is no room.
+function drawMarks(plot, withWords) {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.beginPath();
   ctx.strokeStyle = css('soft');
   ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
   ctx.lineWidth = devicePixelRatio;
-  for (const mark of marks) {
+  ctx.fillStyle = css('soft');
+  ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
+  let free = Infinity;  // up to here words may stand
+  for (const mark of marks.toReversed()) {
     const x = plot.valToPos(mark.at, 'x', true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
+    if (!withWords || x > free) continue;
+    free = x - 13 * devicePixelRatio;
+    ctx.save();
+    ctx.translate(x - 3 * devicePixelRatio, bbox.top + bbox.height - 4 * devicePixelRatio);
+    ctx.rotate(-Math.PI / 2);
+    ctx.fillText(mark.text, 0, 0, bbox.height - 8 * devicePixelRatio);
+    ctx.restore();
   }
   ctx.stroke();
   ctx.restore();
+}
+
+// The figures of now, or of the moment that somebody points at, which is that of all plots; and what happened then.
+const kNear = 4;  // seconds
+const kHint = $('moment').textContent;
+function renewLegends({ cursor }) {
+  const i = cursor.idx ?? past.at.length - 1;
+  for (const { plot, values } of drawn) plot.lines.forEach((line, n) => setText(values[n], legendOf(plot, i, line)));
+  const then = marks.filter(mark => Math.abs(mark.at - past.at[i]) <= kNear);
+  const words = then.map(mark => ' · ' + mark.text + (mark.who ? ` (${mark.who})` : '')).join('');
+  setText($('moment'), cursor.idx == null ? kHint : clock(past.at[i] * 1000) + words);
+}
+
+// By the keyboard: from sample to sample, or ten at once with Shift.
+function movePointer(event, { chart }) {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (step === undefined) return;
+  event.preventDefault();
+  const newest = past.at.length - 1;
+  const i = Math.min(newest, Math.max(0, (chart.cursor.idx ?? newest) + step * (event.shiftKey ? 10 : 1)));
+  chart.setCursor({ left: chart.valToPos(past.at[i], 'x'), top: 0 }, true, true);
 }
 
 // Each figure and the one beside it: [name, colour, dashed].
 const seriesOf = plot => plot.lines.flatMap(([name, , colour, beside]) =>
   beside ? [[beside, colour, true], [name, colour, false]] : [[name, colour, false]]);
 const dataOf = plot => [past.at, ...seriesOf(plot).map(([name]) => past[name] ?? new Array(past.at.length).fill(null))];
-const legendOf = (plot, now, [name, , , beside]) =>
-  shown(plot.kind, now[name]) + (beside ? plot.beside + shown(plot.kind, now[beside]) : '');
+const legendOf = (plot, i, [name, , , beside]) =>
+  shown(plot.kind, past[name]?.[i]) + (beside ? plot.beside + shown(plot.kind, past[beside]?.[i]) : '');
 
 // Ten minutes, or what there is of them.
 function shownTimes() {
@@ -130,7 +162,7 @@ function optionsOf(plot, width, height) {
     series: [{}, ...seriesOf(plot).map(([, name, dashed]) => ({
       stroke: colour(name), width: dashed ? 1.2 : 1.8, dash: dashed ? [5, 4] : undefined, points: { show: false }, spanGaps: false,
     }))],
-    hooks: { draw: [drawMarks] },
+    hooks: { draw: [chart => drawMarks(chart, plot === plots[0])], setCursor: plot === plots[0] ? [renewLegends] : [] },
   };
 }
 
@@ -147,9 +179,12 @@ function makePlots() {
     const values = plot.lines.map(() => element('b', {}, ''));
     const legend = element('ul', { class: 'legend' }, ...plot.lines.map(([, words, colour], i) =>
       element('li', { class: 'key ' + colour }, words + ' ', values[i])));
-    const area = element('div', { class: 'plot', role: 'img' });
+    const area = element('div', { class: 'plot', role: 'img', tabindex: '0' });
     $('plots').append(element('figure', { class: 'card' }, element('figcaption', {}, element('h2', {}, plot.title), legend), area));
-    drawn.push({ plot, area, values, chart: null });
+    const one = { plot, area, values, chart: null };
+    area.addEventListener('keydown', event => movePointer(event, one));
+    area.addEventListener('blur', () => drawn.forEach(({ chart }) => chart.setCursor({ left: -10, top: -10 })));
+    drawn.push(one);
   }
   const draw = () => {
     for (const one of drawn) {
@@ -178,10 +213,10 @@ function inWords({ plot }) {
 function renewPlots(state) {
   marks = state.marks;
   for (const one of drawn) {
-    one.plot.lines.forEach((line, i) => setText(one.values[i], legendOf(one.plot, state.now, line)));
     one.chart.setData(dataOf(one.plot));
     one.area.setAttribute('aria-label', inWords(one));
   }
+  renewLegends(drawn[0].chart);
 }
 
 // --- Words, tiles, tables.
