@@ -43,10 +43,9 @@ HttpResponse ToThePage(HttpFields headers = {}) {
 
 std::pair<std::string, std::string> Cookie(const HttpRequest& request, std::string_view name, std::string_view value,
                                            const std::string& more, int64_t seconds) {
-  const bool secure = request.secure || request.Header("x-forwarded-proto") == "https";
   std::string cookie(name);
   cookie.append("=").append(value).append("; SameSite=Strict; Max-Age=").append(std::to_string(seconds)).append(more);
-  return {"Set-Cookie", cookie + (secure ? "; Secure" : "")};
+  return {"Set-Cookie", cookie + (CameByTls(request) ? "; Secure" : "")};
 }
 
 // That of the session is for these pages alone; the other tells only that there is one.

@@ -19,8 +19,6 @@ std::string Fixed(double number, int decimals) {
   return text;
 }
 
-std::string Bytes(double bytes) { return ReadableBytes(static_cast<uint64_t>(std::max(0.0, bytes))); }
-
 std::string Percent(double share) { return Fixed(100 * share, share < 0.0995 ? 1 : 0) + " %"; }
 
 // Of a second.

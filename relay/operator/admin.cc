@@ -18,6 +18,7 @@
 #include "config/text/parse.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
+#include "relay/operator/other_site.h"
 #include "relay/protocol/identity.h"
 
 namespace weir {
@@ -70,18 +71,10 @@ bool EqualInAnyCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// Host and port, as they are written.
-std::string_view AuthorityOf(std::string_view url) {
-  const size_t scheme = url.find("://");
-  if (scheme == url.npos) return {};
-  url.remove_prefix(scheme + 3);
-  return url.substr(0, url.find('/'));
-}
-
 // What a browser adds that is on a page of this relay, or was told its address by its user.
 bool IsOfOwnPage(const HttpRequest& request, std::string_view header, std::string_view value) {
   if (header == "sec-fetch-site") return value == "same-origin" || value == "none";
-  if (header == "origin" || header == "referer") return EqualInAnyCase(AuthorityOf(value), request.Header("host"));
+  if (header == "origin" || header == "referer") return IsOfHostAsked(request, value);
   return header.starts_with("sec-fetch-");
 }
 
@@ -160,6 +153,8 @@ bool HasTag(EventView event, std::string_view name, std::string_view value) {
 
 std::string SessionCookie(const HttpRequest& request) { return "weir_live" + PortInName(request); }
 std::string OperatorCookie(const HttpRequest& request) { return "weir_operator" + PortInName(request); }
+
+bool CameByTls(const HttpRequest& request) { return request.secure || request.Header("x-forwarded-proto") == "https"; }
 
 bool IsFromHere(const HttpRequest& request) { return WhyNotFromHere(request, true).empty(); }
 

@@ -51,6 +51,8 @@ bool IsFromHere(const HttpRequest& request);
 // asked for with its port, that is in their names (weir_live_3334).
 std::string SessionCookie(const HttpRequest& request);
 std::string OperatorCookie(const HttpRequest& request);
+// By TLS, to this port or, as it says, to a proxy before it.
+bool CameByTls(const HttpRequest& request);
 
 // One of three is enough:
 // Token: `Authorization: Bearer <token>`, from anywhere. The relay's is in a file, that of `weir gate` in

@@ -109,8 +109,7 @@ socket.onclose = () => state('connection closed; reload to connect again');
 std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& request) {
   if (!settings.url.empty()) return settings.url;
   const std::string_view host = request.Header("host");
-  const bool secure = request.secure || request.Header("x-forwarded-proto") == "https";
-  return std::string(secure ? "wss://" : "ws://") + std::string(host.empty() ? "this host" : host);
+  return std::string(CameByTls(request) ? "wss://" : "ws://") + std::string(host.empty() ? "this host" : host);
 }
 
 constexpr const char* kLiveLink = " · <a href=\"/live\">/live</a> for operators";
