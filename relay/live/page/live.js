@@ -94,6 +94,8 @@ function drawMarks(plot, withWords) {
   ctx.lineWidth = devicePixelRatio;
   ctx.fillStyle = css('soft');
   ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
   let free = Infinity;  // up to here words may stand
   for (const mark of marks.toReversed()) {
     const x = plot.valToPos(mark.at, 'x', true);
