@@ -32,10 +32,12 @@ test: build
 	@echo "== testing $(BUILD)"
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS) $(TEST_ARGS)
 
-# 300,000 events for the relay of `make run`, as fast as it takes them: to be watched at /live.
-overload: build
-	@$(BUILD)/bench/relay_load events --events 300000 | \
-	  $(BUILD)/weir import --relay http://127.0.0.1:3334 --data-dir data --no-verify -
+# The relay of `make run` under more bulk work than it may write: to be watched at /live.
+overload:
+	@.ci/install-deps run
+	@[ -e $(BUILD)/build.ninja ] || cmake --preset $(PRESET) -DWEIR_TESTS=OFF
+	@cmake --build $(BUILD) --parallel $(JOBS) --target weir relay_load
+	@bench/overload $(BUILD)
 
 # All of them, in about ten minutes; BENCH_ARGS are those of the small ones. relay_load, import_bench and quota_bench also
 # compare with others: bench/README.md.

@@ -4,13 +4,16 @@
 // own flags (config/command_line.h); argv[0] is "weir x". It returns the exit code: 0, 1 if the work failed, 2 if
 // it was asked for something wrong; of `weir doctor` see its --help. `weir config` knows what the relay's configuration
 // declares, and the limiters': all rooms' settings.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <string_view>
 
 #include "bench/simulator/simulate_command.h"
 #include "config/command_line.h"
+#include "config/completion.h"
 #include "config/config_command.h"
 #include "import/export/export_command.h"
 #include "import/migrate/migrate_command.h"
@@ -28,6 +31,7 @@
 #include "relay/relay.h"
 #include "relay/relay_command.h"
 #include "relay/scan_command.h"
+#include "relay/top/top_command.h"
 
 namespace weir {
 namespace {
@@ -69,18 +73,47 @@ constexpr Command kCommands[] = {
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"check", CheckCommand, "check that the stored events and their index agree"},
     {"health", HealthCommand, "ask a relay or a gate that runs whether it can serve"},
+    {"top", TopCommand, "show what a relay does and why, live, in a terminal"},
     {"doctor", DoctorCommand, "say what to change: settings, machine, database, and the relay or gate that runs"},
     {"config", Config, "print every setting: value, origin, unit, range, meaning"},
     {"simulate", SimulateCommand, "draw how a simulated engine responds under the gains of the environment"},
+    {"completion", CompletionCommand, "print the script by which bash, zsh or fish completes all of this"},
 };
 
 void PrintUsage(std::FILE* out) {
   std::fputs("usage: weir <command> [flags]; `weir <command> --help` tells its flags, `weir --version` the version\n\n",
              out);
   for (const Command& c : kCommands) {
-    std::fprintf(out, "  %-10.*s %.*s\n", static_cast<int>(c.name.size()), c.name.data(),
+    std::fprintf(out, "  %-11.*s %.*s\n", static_cast<int>(c.name.size()), c.name.data(),
                  static_cast<int>(c.meaning.size()), c.meaning.data());
   }
+}
+
+const Command* FindCommand(std::string_view name) {
+  const auto* const found = std::ranges::find(kCommands, name, &Command::name);
+  return found == std::end(kCommands) ? nullptr : found;
+}
+
+// argv[0] becomes "weir x".
+int Run(const Command& command, int argc, char** argv) {
+  std::string full_name = "weir " + std::string(command.name);
+  argv[0] = full_name.data();
+  return command.run(argc, argv);
+}
+
+// weir --complete WORD…: what may stand in the place of the last one.
+int Complete(int argc, char** argv) {
+  if (argc > 3) {
+    const Command* command = FindCommand(argv[2]);
+    if (command == nullptr) return CommandLine::kWrong;
+    argv[2] = argv[1];
+    return Run(*command, argc - 1, argv + 1);
+  }
+  const std::string_view begun = argc > 2 ? argv[2] : "";
+  for (const Command& c : kCommands) PrintChoice(c.name, c.meaning, begun, std::cout);
+  for (const char* flag : {"--help", "--version"})
+    if (begun.starts_with('-')) PrintChoice(flag, "", begun, std::cout);
+  return 0;
 }
 
 int Main(int argc, char** argv) {
@@ -93,12 +126,8 @@ int Main(int argc, char** argv) {
     PrintUsage(stdout);
     return 0;
   }
-  for (const Command& c : kCommands) {
-    if (c.name != name) continue;
-    std::string full_name = "weir " + std::string(name);
-    argv[1] = full_name.data();
-    return c.run(argc - 1, argv + 1);
-  }
+  if (name == kComplete) return Complete(argc, argv);
+  if (const Command* command = FindCommand(name)) return Run(*command, argc - 1, argv + 1);
   if (name == "storm" || name == "demo") {
     std::fprintf(stderr, "weir: `weir %s` is `weir-bench %s` now; `make %s` builds and runs it\n", argv[1], argv[1],
                  argv[1]);

@@ -51,6 +51,10 @@ install(TARGETS weir COMPONENT program)
 install(FILES deploy/weir-relay.service deploy/weir-gate.service DESTINATION lib/systemd/system COMPONENT program)
 install(FILES deploy/grafana/weir.json deploy/prometheus/weir.rules.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/weir
         COMPONENT program)
+# The program tells its man pages and how it is completed, when it is installed.
+install(CODE "execute_process(COMMAND ${PROJECT_SOURCE_DIR}/.cmake/shared-files $<TARGET_FILE:weir>
+                                      ${PROJECT_BINARY_DIR}/shared COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/shared/ DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT program)
 
 configure_package_config_file(.cmake/weirConfig.cmake.in ${PROJECT_BINARY_DIR}/weirConfig.cmake
                               INSTALL_DESTINATION ${config_dir} NO_SET_AND_CHECK_MACRO)

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -10,7 +11,57 @@
 #include <type_traits>
 #include <utility>
 
+#include "config/completion.h"
+
 namespace weir {
+
+namespace {
+
+bool TakesValue(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// The kind of value as --help has it: "TEXT:{json,text}", "INT:INT in [1 - 9]".
+void CompleteValue(const CLI::Option& option, const std::string& begun, const std::string& before, std::ostream& out) {
+  const std::string kind = option.get_type_name();
+  if (const size_t brace = kind.find('{'); brace != kind.npos) {
+    for (const std::string& word : CLI::detail::split(kind.substr(brace + 1, kind.find('}') - brace - 1), ','))
+      PrintChoice(before + word, "", before + begun, out);
+  } else if (kind.starts_with("TEXT")) {
+    out << kAnyFile << "\n";
+  }
+}
+
+// What --help says of a value: "--threads 0..1024", "--order oldest|newest", and of what it has where it is not named.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return TakesValue(*option) ? " " + FormOf(*option) : "";
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    std::string text = option->get_description();
+    if (!option->get_default_str().empty()) text += " (default: " + option->get_default_str() + ")";
+    for (const CLI::Option* other : option->get_excludes()) text += "; not with " + other->get_name();
+    return text;
+  }
+
+ private:
+  static std::string FormOf(const CLI::Option& option) {
+    const std::string kind = option.get_type_name();
+    std::string form =
+        kind.substr(kind.rfind(':') + 1);  // "INT:INT in [1 - 9]", "TEXT:{json,text}", "TEXT:URL", "TEXT"
+    if (const size_t least = form.find('['); least != form.npos) {
+      form = form.substr(least + 1, form.size() - least - 2);
+      if (const size_t dash = form.find(" - "); dash != form.npos) form.replace(dash, 3, "..");
+    } else if (form.starts_with('{')) {
+      form = form.substr(1, form.size() - 2);
+      std::ranges::replace(form, ',', '|');
+    }
+    return option.get_positional() && form == "TEXT" ? "" : form;
+  }
+};
+
+}  // namespace
 
 using Argument = CommandLine::Argument;
 
@@ -40,7 +91,10 @@ CommandLine::CommandLine(const std::string& name, const std::string& meaning)
     : CommandLine(std::make_shared<CLI::App>(meaning, name)) {}
 
 CommandLine::CommandLine(std::shared_ptr<CLI::App> app)
-    : app_(std::move(app)), settings_(std::make_shared<std::vector<SettingFlag>>()) {}
+    : app_(std::move(app)), settings_(std::make_shared<std::vector<SettingFlag>>()) {
+  app_->formatter(std::make_shared<HelpFormatter>());
+  if (CLI::Option* help = app_->get_help_ptr()) help->description("print this and exit");
+}
 
 void CommandLine::SetFooter(const std::string& text) { app_->footer(text); }
 
@@ -77,7 +131,51 @@ void CommandLine::Check(std::function<Status()> check) {
 
 std::optional<int> CommandLine::Parse(int argc, char** argv) { return Parse(argc, argv, std::cout, std::cerr); }
 
+void CommandLine::Complete(const std::vector<std::string>& words, std::ostream& out) const {
+  const CLI::App* app = app_.get();
+  const CLI::Option* waiting = nullptr;  // for its value
+  size_t positionals = 0;
+  const std::string begun = words.empty() ? "" : words.back();
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "=") continue;  // of --flag=value, as bash cuts it
+    if (waiting != nullptr) {
+      waiting = nullptr;
+    } else if (word.starts_with('-') && word != "-") {
+      const CLI::Option* option = app->get_option_no_throw(word);
+      if (option != nullptr && TakesValue(*option)) waiting = option;
+    } else if (const auto named = app->get_subcommands([&](const CLI::App* a) { return a->check_name(word); });
+               positionals == 0 && !named.empty()) {
+      app = named.front();
+    } else {
+      ++positionals;
+    }
+  }
+  if (waiting != nullptr) return CompleteValue(*waiting, begun == "=" ? "" : begun, "", out);
+  if (begun.starts_with('-')) {
+    const size_t equals = begun.find('=');
+    const CLI::Option* of_value = equals == begun.npos ? nullptr : app->get_option_no_throw(begun.substr(0, equals));
+    if (of_value != nullptr)
+      return CompleteValue(*of_value, begun.substr(equals + 1), begun.substr(0, equals + 1), out);
+    for (const CLI::Option* option : app->get_options())
+      for (const std::string& name : option->get_lnames())
+        PrintChoice("--" + name, FirstLine(option->get_description()), begun, out);
+    return;
+  }
+  for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; }))
+    PrintChoice(command->get_name(), FirstLine(command->get_description()), begun, out);
+  // The last one may take several.
+  const auto taken = app->get_options([](const CLI::Option* option) { return option->get_positional(); });
+  if (taken.empty()) return;
+  const CLI::Option& next = *taken[std::min(positionals, taken.size() - 1)];
+  if (positionals < taken.size() || next.get_items_expected_max() > 1) CompleteValue(next, begun, "", out);
+}
+
 std::optional<int> CommandLine::Parse(int argc, char** argv, std::ostream& out, std::ostream& err) {
+  if (argc > 1 && argv[1] == kComplete) {
+    Complete(std::vector<std::string>(argv + 2, argv + argc), out);
+    return 0;
+  }
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& e) {

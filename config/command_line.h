@@ -6,6 +6,9 @@
 //   line.Add("--quiet", &quiet, "say nothing but errors");
 //   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
 //
+// A shell that completes asks with "--complete" as the first word: then Parse prints what may stand in the place of the
+// last one (config/completion.h).
+//
 // The library that parses takes ten seconds to compile, so command_line.cc alone includes it.
 #pragma once
 
@@ -88,6 +91,7 @@ class CommandLine {
 
  private:
   explicit CommandLine(std::shared_ptr<CLI::App> app);
+  void Complete(const std::vector<std::string>& words, std::ostream& out) const;
 
   std::shared_ptr<CLI::App> app_;
   std::shared_ptr<std::vector<SettingFlag>> settings_;

@@ -96,7 +96,20 @@ class Maker {
     return text;
   }
 
+  // What no compression makes small.
+  std::string Noise(size_t bytes) {
+    constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text(bytes, ' ');
+    uint64_t bits = 0;
+    for (size_t i = 0; i < bytes; ++i) {
+      bits = i % 10 == 0 ? random_() : bits >> 6;
+      text[i] = kLetters[bits & 63];
+    }
+    return text;
+  }
+
   Draft Any() {
+    if (recipe_.content_bytes > 0) return {.content = Noise(recipe_.content_bytes)};
     const size_t share = Below(100);
     if (share < 57) return Note();
     if (share < 79) return Reaction(7, std::string(kReactions[Below(std::size(kReactions))]));

@@ -20,6 +20,8 @@ struct EventRecipe {
   uint64_t day = 0;
   // All by one author who is in no other purpose, all of kind 1: what a live subscription asks for.
   bool one_author = false;
+  // Of the text of each, all notes; 0: the mix.
+  size_t content_bytes = 0;
 };
 
 // Whole days since 1970.

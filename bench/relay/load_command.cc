@@ -25,6 +25,7 @@ struct Arguments {
   int pid = 0;
   std::string server;
   std::string db;
+  uint64_t content_bytes = 0;  // of the events that are printed; 0: those of ingest
   std::string cache = (fs::temp_directory_path() / "relay-load-events").string();
   std::string scratch = fs::temp_directory_path().string();
   std::string results;
@@ -106,7 +107,14 @@ Status RunAll(const Arguments& a, const std::string& command_line) {
   return RunCampaign(options, a.plan);
 }
 
+// Those of a size of their own are printed as they are made, and not kept.
 Status PrintEvents(const Arguments& a) {
+  if (a.content_bytes > 0) {
+    EventRecipe recipe = a.plan.Recipe("large", a.plan.events);
+    recipe.content_bytes = a.content_bytes;
+    MakeEvents(recipe, [](const std::string& json) { std::cout << json << '\n'; });
+    return std::cout.flush().good() ? Status() : Status::Error("cannot write the events");
+  }
   const auto events = a.plan.Preloaded();
   if (!events.ok()) return events.status();
   for (size_t i = 0; i < events.value().size(); ++i) std::cout << events.value().json(i) << '\n';
@@ -130,7 +138,8 @@ int LoadCommand(int argc, char** argv) {
     scenario->AddOptions(line.AddSubcommand(std::string(scenario->name()), std::string(scenario->meaning())));
   AddCampaignOptions(line.AddSubcommand("all", "every scenario, several times, of one relay or of several in turn"),
                      &arguments);
-  line.AddSubcommand("events", "print the events of ingest as JSON Lines, for an import");
+  CommandLine events = line.AddSubcommand("events", "print the events of ingest as JSON Lines, for an import");
+  events.Add("--content-bytes", &arguments.content_bytes, "instead: notes of so much text").Within(1, 60'000);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   arguments.plan.cache = arguments.cache;
   arguments.plan.patience = FromSeconds(arguments.patience_seconds);

@@ -1,15 +1,13 @@
 #include "import/run/progress_display.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "config/text/readable.h"
+#include "relay/process/terminal_size.h"
 
 namespace weir {
 namespace {
@@ -21,15 +19,9 @@ constexpr std::string_view kWipe = "\r\x1b[K";
 
 }  // namespace
 
-bool CanDrawLines() {
-  const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) == 1 && term != nullptr && std::strcmp(term, "dumb") != 0;
-}
+bool CanDrawLines() { return CanBeDrawnOn(STDERR_FILENO); }
 
-size_t Columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
+size_t Columns() { return SizeOfTerminal(STDERR_FILENO).columns; }
 
 void WriteToStandardError(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 

@@ -32,6 +32,15 @@ inline std::string Percent(double share) {
   return text;
 }
 
+// As a shell takes it for one word.
+inline std::string Quoted(const std::string& path) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:=@%";
+  if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
+  std::string quoted = "'";
+  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 inline std::string Mebibytes(uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 inline std::string Milliseconds(double seconds) {
@@ -45,6 +54,28 @@ inline uint64_t AsCount(double number) { return number > 0 ? static_cast<uint64_
 // "1 event", "2 events"
 inline std::string Count(uint64_t count, const std::string& what) {
   return ShortNumber(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+inline std::string TargetOf(double bytes) {
+  return "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=" + std::to_string(std::max<uint64_t>(1, AsCount(bytes) / kMiB));
+}
+
+// What the relay that runs has already; nothing where one runs and does not tell.
+inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
+  if (const InstanceFacts* relay = LocalRelay(facts))
+    return AsCount(relay->metrics.Get("process_resident_memory_bytes"));
+  if (facts.relay_may_run()) return std::nullopt;
+  return 0;
+}
+
+// The largest memory target that this machine and the cgroup have room for; nothing where that is not known.
+inline std::optional<double> LargestTarget(const Facts& facts) {
+  const std::optional<uint64_t> resident = ResidentBytes(facts);
+  if (!facts.host.room || !resident) return std::nullopt;
+  const double share = 0.66 * static_cast<double>(facts.host.room->free_bytes() + *resident);
+  if (!facts.host.room->cgroup_limit_bytes) return share;
+  return std::min(share, static_cast<double>(*facts.host.room->cgroup_limit_bytes) /
+                             (1.1 * facts.settings.relay.storage.limiter.emergency));
 }
 
 }  // namespace weir

@@ -8,6 +8,27 @@ namespace {
 
 std::string NameOf(const DirectoryFacts& d) { return "The directory of " + d.holds + ", " + d.path + ","; }
 
+std::optional<Finding> DiskHangs(const Facts& facts) {
+  return WorstOf(facts.directories, [](const DirectoryFacts& d) -> std::optional<Finding> {
+    if (!d.hangs) return std::nullopt;
+    return Finding{.severity = Severity::kBroken,
+                   .saw = NameOf(d) + " is on a disk that has not answered for 5 s.",
+                   .why = "Nothing can be stored, and who reads from it waits too.",
+                   .act = "See what the kernel says of the disk, or of the server that it is on.",
+                   .commands = {"journalctl -k -p err", "findmnt -T " + Quoted(d.path)}};
+  });
+}
+
+std::optional<Finding> DirectoryWrong(const Facts& facts) {
+  return WorstOf(facts.directories, [](const DirectoryFacts& d) -> std::optional<Finding> {
+    if (!d.is_file) return std::nullopt;
+    return Finding{.severity = Severity::kBroken,
+                   .saw = NameOf(d) + " is no directory.",
+                   .why = "A relay or gate with these settings cannot start.",
+                   .act = "Name another one, or put the file elsewhere."};
+  });
+}
+
 std::optional<Finding> DiskFull(const Facts& facts) {
   return WorstOf(facts.directories, [](const DirectoryFacts& d) -> std::optional<Finding> {
     const bool little = d.free_bytes < 1024 * kMiB || (d.free_bytes < 10'240 * kMiB && d.free_bytes * 50 < d.bytes);
@@ -18,7 +39,7 @@ std::optional<Finding> DiskFull(const Facts& facts) {
                           ReadableBytes(d.bytes) + ".",
                    .why = "When it is full nothing can be stored; what is there can still be read.",
                    .act = "Make room, or move the directory to a larger disk.",
-                   .commands = {"df -h " + d.path}};
+                   .commands = {"df -h " + Quoted(d.path)}};
   });
 }
 
@@ -30,7 +51,7 @@ std::optional<Finding> DiskFiles(const Facts& facts) {
                           " more files of " + ShortNumber(d.files) + ".",
                    .why = "Without one left the disk is as good as full.",
                    .act = "See where the many small files are.",
-                   .commands = {"df -i " + d.path}};
+                   .commands = {"df -i " + Quoted(d.path)}};
   });
 }
 
@@ -41,7 +62,7 @@ std::optional<Finding> DiskReadOnly(const Facts& facts) {
                    .saw = NameOf(d) + " is on a disk that is mounted read-only.",
                    .why = "Nothing can be stored. A kernel also mounts a disk so when it fails.",
                    .act = "See what the kernel says of the disk; then mount it to be written to.",
-                   .commands = {"findmnt -T " + d.path, "journalctl -k -p err"}};
+                   .commands = {"findmnt -T " + Quoted(d.path), "journalctl -k -p err"}};
   });
 }
 
@@ -54,7 +75,7 @@ std::optional<Finding> DirectoryOpen(const Facts& facts) {
                    .saw = NameOf(d) + " gives group and others the rights " + mode + ".",
                    .why = "Other users of this machine can read direct messages.",
                    .act = "Keep them out:",
-                   .commands = {"chmod go= " + d.path}};
+                   .commands = {"chmod go= " + Quoted(d.path)}};
   });
 }
 
@@ -102,7 +123,9 @@ std::optional<Finding> SyncSlow(const Facts& facts) {
 }  // namespace
 
 std::span<const DoctorCheck> DirectoryChecks() {
-  static constexpr std::array<DoctorCheck, 7> kChecks = {{
+  static constexpr std::array<DoctorCheck, 9> kChecks = {{
+      {"disk-hangs", DiskHangs},
+      {"directory-wrong", DirectoryWrong},
       {"disk-full", DiskFull},
       {"disk-files", DiskFiles},
       {"disk-read-only", DiskReadOnly},

@@ -11,6 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <future>
+#include <string_view>
+#include <thread>
+#include <utility>
 
 #include "config/text/readable.h"
 
@@ -22,15 +26,18 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr int kMostSyncs = 24;
 constexpr Seconds kLongestMeasurement{2};
+constexpr std::chrono::seconds kPatience{5};
 
 struct FileSystem {
   uint64_t magic;  // as statfs numbers them
   const char* name;
 };
+constexpr const char* kBtrfs = "btrfs";
 constexpr FileSystem kFileSystems[] = {{0x01021994, "tmpfs"}, {0x858458f6, "tmpfs"}, {0x6969, "NFS"},
-                                       {0x517b, "SMB"},       {0xff534d42, "SMB"},   {0xfe534d42, "SMB"}};
+                                       {0x517b, "SMB"},       {0xff534d42, "SMB"},   {0xfe534d42, "SMB"},
+                                       {0x9123683e, kBtrfs}};
 
-std::string NameOfFileSystem(const std::string& path) {
+std::string_view NameOfFileSystem(const std::string& path) {
   struct statfs found {};
   if (statfs(path.c_str(), &found) != 0) return "";
   const auto magic = static_cast<uint64_t>(found.f_type) & 0xffffffff;
@@ -39,15 +46,30 @@ std::string NameOfFileSystem(const std::string& path) {
   return "";
 }
 
-// Without a name it is gone whatever happens; errno says why there is none.
-int OpenNameless(const std::string& directory) {
-  const int file = open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return file;
-  std::string name = directory + "/.weir-doctor-XXXXXX";
-  const int named = mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) unlink(name.c_str());
-  return named;
-}
+// A file without a name is gone whatever happens. Btrfs does not sync one: it has no name to find it by after a crash.
+class TrialFile {
+ public:
+  explicit TrialFile(const std::string& directory) {
+    if (NameOfFileSystem(directory) != kBtrfs) {
+      descriptor_ = open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+      if (descriptor_ >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return;
+    }
+    name_ = directory + "/.weir-doctor-XXXXXX";
+    descriptor_ = mkostemp(name_.data(), O_CLOEXEC);
+  }
+  ~TrialFile() {
+    if (descriptor_ < 0) return;
+    close(descriptor_);
+    if (!name_.empty()) unlink(name_.c_str());
+  }
+  TrialFile(const TrialFile&) = delete;
+  TrialFile& operator=(const TrialFile&) = delete;
+  int descriptor() const { return descriptor_; }  // negative where there is none; errno says why
+
+ private:
+  std::string name_;
+  int descriptor_ = -1;
+};
 
 std::optional<SyncFacts> MeasureSyncs(int file) {
   const std::string block(4096, 'w');
@@ -74,19 +96,28 @@ fs::path Existing(const std::string& path) {
   return existing;
 }
 
-}  // namespace
-
-std::string WhyUnseen(int error) {
-  return ": " + std::string(std::strerror(error)) +
-         (error == EACCES ? "; run this as the user of the relay, or as root" : "");
+// Whether others than its user and group may come to it through all that is above it.
+bool IsReachable(const std::string& path) {
+  std::error_code error;
+  for (fs::path above = fs::absolute(path, error).lexically_normal().parent_path();; above = above.parent_path()) {
+    struct stat found {};
+    if (stat(above.c_str(), &found) == 0 && (found.st_mode & 0011) == 0) return false;
+    if (!above.has_relative_path()) return true;
+  }
 }
 
-DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds, bool measure,
-                               std::vector<std::string>* unseen) {
+DirectoryFacts Look(const std::string& path, const std::string& holds, bool measure, std::vector<std::string>* unseen) {
   DirectoryFacts facts{.path = path, .holds = holds};
   struct stat found {};
   facts.exists = stat(path.c_str(), &found) == 0;
-  facts.others = facts.exists ? found.st_mode & 0077 : 0;
+  if (!facts.exists && errno != ENOENT) {
+    facts.is_file = errno == ENOTDIR;
+    unseen->push_back("the directory " + AsText(path) + WhyUnseen(errno));
+    return facts;
+  }
+  facts.is_file = facts.exists && !S_ISDIR(found.st_mode);
+  if (facts.is_file) return facts;
+  facts.others = facts.exists && IsReachable(path) ? found.st_mode & 0077 : 0;
   const std::string existing = Existing(path).string();
   struct statvfs disk {};
   if (statvfs(existing.c_str(), &disk) != 0) {
@@ -98,16 +129,42 @@ DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds
   facts.files = disk.f_files;
   facts.free_files = disk.f_favail;
   facts.read_only = (disk.f_flag & ST_RDONLY) != 0;
-  facts.file_system = NameOfFileSystem(existing);
+  if (const std::string_view name = NameOfFileSystem(existing); name != kBtrfs) facts.file_system = name;
   if (!measure || facts.read_only) return facts;
-  const int file = OpenNameless(existing);
-  if (file < 0) {
+  const TrialFile file(existing);
+  if (file.descriptor() < 0) {
     unseen->push_back("how long an fsync takes in " + AsText(existing) + WhyUnseen(errno));
     return facts;
   }
-  facts.syncs = MeasureSyncs(file);
-  close(file);
+  facts.syncs = MeasureSyncs(file.descriptor());
   return facts;
+}
+
+}  // namespace
+
+std::string WhyUnseen(int error) {
+  return ": " + std::string(std::strerror(error)) +
+         (error == EACCES ? "; run this as the user of the relay, or as root" : "");
+}
+
+// On a thread of its own, which is left behind where a disk does not let it go.
+DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds, bool measure,
+                               std::vector<std::string>* unseen) {
+  struct Seen {
+    DirectoryFacts facts;
+    std::vector<std::string> unseen;
+  };
+  std::promise<Seen> promise;
+  std::future<Seen> future = promise.get_future();
+  std::thread([path, holds, measure, promise = std::move(promise)]() mutable {
+    Seen seen;
+    seen.facts = Look(path, holds, measure, &seen.unseen);
+    promise.set_value(std::move(seen));
+  }).detach();
+  if (future.wait_for(kPatience) != std::future_status::ready) return {.path = path, .holds = holds, .hangs = true};
+  Seen seen = future.get();
+  unseen->insert(unseen->end(), seen.unseen.begin(), seen.unseen.end());
+  return std::move(seen.facts);
 }
 
 }  // namespace weir

@@ -73,9 +73,11 @@ struct SyncFacts {
 struct DirectoryFacts {
   std::string path;
   std::string holds;        // "the events", "the quotas"
+  bool hangs = false;       // its disk did not answer in time; nothing that follows is known
+  bool is_file = false;     // or anything else that is no directory
   bool exists = false;      // else what follows is of the nearest directory above
   bool is_private = false;  // nobody else may look into it
-  unsigned others = 0;      // permissions of group and others
+  unsigned others = 0;      // permissions that group and others have, as far as they come to it
   bool read_only = false;
   std::string file_system;  // "tmpfs", "NFS", "SMB"; empty: one that needs no word
   uint64_t bytes = 0;
@@ -128,7 +130,6 @@ struct InstanceFacts {
   std::string problem;    // why it could not be asked; empty: it was
   bool nobody_listens = false;
   bool is_stranger = false;  // something answered that is no weir
-  bool is_weir = false;
   Scrape metrics;
   bool ready = true;
   std::string ready_text;   // of /readyz

@@ -108,14 +108,16 @@ class Gatherer {
     if (Status found = FindProcess(); !found.ok()) return found;
     facts_.settings = LookAtSettings(options_, &facts_.unseen);
     const StorageSettings& storage = facts_.settings.relay.storage;
-    if (IsEmbedded(storage)) {
+    DirectoryFacts events = LookAtEvents();
+    if (IsEmbedded(storage) && !events.hangs) {
       facts_.rocksdb = LookAtRocksDb(EventsDirectory(), facts_.now_seconds, &facts_.unseen);
     } else if (IsPostgres(storage.store)) {
       facts_.postgres = LookAtPostgres(storage, &facts_.unseen);
     }
     FindInstances();
     DecideWhoIsHere();
-    LookAtDirectories();
+    if (facts_.has_relay) facts_.directories.push_back(std::move(events));
+    LookAtQuotas();
     facts_.host = LookAtHost(options_.files, CgroupsOf());
     const bool something_runs = !facts_.instances.empty() || facts_.relay_may_run();
     if (process_ == 0 && something_runs && !IsRootOfCgroups(options_.files)) ForgetCgroup();
@@ -133,16 +135,20 @@ class Gatherer {
     if (serves && HasLockOpen(holder->process, EventsDirectory())) process_ = holder->process;
     if (process_ == 0) {
       if (!options_.as_running) return {};
-      return Status::Error("--as-running: no relay runs on " + AsText(DataDirOf(options_)) +
-                           ", or this user may not look at its process; name its directory with --data-dir, and run "
-                           "this as its user or as root");
+      return Status::Error("--as-running: no relay on RocksDB runs on " + AsText(DataDirOf(options_)) +
+                           ", or this user may not look at its process. Name its directory with --data-dir, and run "
+                           "this as its user or as root. For a relay on PostgreSQL, or a gate, give this the service's "
+                           "environment instead: set -a; . /etc/weir/relay.env; weir doctor");
     }
     facts_.process = {.process = process_, .swapped_bytes = SwappedBytes(options_.files, process_)};
     Result<Environment> theirs = EnvironmentOf(options_.files, process_);
     if (!theirs.ok()) return options_.as_running ? theirs.status() : Status();
     if (options_.as_running) {
-      options_.data_dir = DataDirOf(options_);
+      std::error_code error;
+      options_.data_dir = std::filesystem::absolute(DataDirOf(options_), error).string();
       options_.environment = std::move(theirs).value();
+      // What it was told by relative paths is meant from where it runs.
+      std::filesystem::current_path(options_.files.proc + "/" + std::to_string(process_) + "/cwd", error);
     } else {
       facts_.process->other_settings = Differences(options_.environment, theirs.value());
     }
@@ -152,7 +158,10 @@ class Gatherer {
   bool HasHolder() const { return facts_.rocksdb && facts_.rocksdb->holder; }
 
   void FindInstances() {
-    if (!options_.url.empty()) return Ask(options_.url, false);
+    if (!options_.url.empty()) {
+      const Result<ServerUrl> url = ParseServerUrl(options_.url);
+      return Ask(options_.url, url.ok() && url.value().is_loopback());
+    }
     if (HasHolder() && !facts_.rocksdb->holder->address.empty()) Ask(facts_.rocksdb->holder->address, true);
     const uint64_t port = facts_.settings.relay.server.port;
     TryPort(port, true);
@@ -163,10 +172,13 @@ class Gatherer {
   void TryPort(uint64_t port, bool is_ours) {
     const ServerSettings& server = facts_.settings.relay.server;
     const std::string address = HostAndPort(server.listen, static_cast<uint16_t>(port));
-    const std::string url = (server.tls.empty() ? "http://" : "https://") + address;
     const bool known = std::ranges::any_of(facts_.instances, [&](const auto& i) { return i.url.ends_with(address); });
     if (port == 0 || known) return;
-    InstanceFacts found = AskInstance(Question(url, true));
+    const auto ask = [&](bool tls) { return AskInstance(Question((tls ? "https://" : "http://") + address, true)); };
+    InstanceFacts found = ask(!server.tls.empty());
+    // One that this environment does not describe may speak the other way: a stranger is one that does neither.
+    if (!found.problem.empty() && !found.nobody_listens)
+      if (InstanceFacts other = ask(server.tls.empty()); other.problem.empty()) found = std::move(other);
     if (found.is_stranger && is_ours && !HasHolder()) facts_.stranger = address;
     // What is silent there may be no weir: of the port that is only a guess nothing is said.
     if (found.problem.empty() || (is_ours && !found.nobody_listens && !found.is_stranger))
@@ -193,15 +205,18 @@ class Gatherer {
     if (!facts_.has_relay) facts_.rocksdb.reset();
   }
 
-  void LookAtDirectories() {
+  // Before the database: of what is on a disk that hangs nothing can be read.
+  DirectoryFacts LookAtEvents() {
     const RelayConfiguration& relay = facts_.settings.relay;
-    if (facts_.has_relay) {
-      const bool synced = IsEmbedded(relay.storage) && relay.storage.rocksdb.sync == SyncMode::kBatch;
-      DirectoryFacts events = LookAtDirectory(
-          relay.data_dir, IsEmbedded(relay.storage) ? "the events" : "the relay's token", synced, &facts_.unseen);
-      events.is_private = IsEmbedded(relay.storage);
-      facts_.directories.push_back(std::move(events));
-    }
+    const bool embedded = IsEmbedded(relay.storage);
+    const bool synced = embedded && relay.storage.rocksdb.sync == SyncMode::kBatch;
+    DirectoryFacts events =
+        LookAtDirectory(relay.data_dir, embedded ? "the events" : "the relay's token", synced, &facts_.unseen);
+    events.is_private = embedded;
+    return events;
+  }
+
+  void LookAtQuotas() {
     const std::string& quotas = facts_.settings.limiters.limiters.quota.store.store;
     for (const std::string kind : {"sqlite:", "yaml:"}) {
       if (!quotas.starts_with(kind)) continue;

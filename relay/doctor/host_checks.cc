@@ -14,18 +14,6 @@ uint64_t EmergencyBytes(const Facts& facts) {
                                static_cast<double>(facts.settings.memory_target_bytes));
 }
 
-std::string TargetOf(double bytes) {
-  return "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=" + std::to_string(std::max<uint64_t>(1, AsCount(bytes) / kMiB));
-}
-
-// What the relay that runs has already; nothing where one runs and does not tell.
-std::optional<uint64_t> ResidentBytes(const Facts& facts) {
-  if (const InstanceFacts* relay = LocalRelay(facts))
-    return AsCount(relay->metrics.Get("process_resident_memory_bytes"));
-  if (facts.relay_may_run()) return std::nullopt;
-  return 0;
-}
-
 std::optional<Finding> FileLimit(const Facts& facts) {
   const ServerSettings& server = facts.settings.relay.server;
   const InstanceFacts* relay = LocalRelay(facts);
@@ -160,8 +148,7 @@ std::optional<Finding> Swapped(const Facts& facts) {
                  .why = "Whoever needs them waits for the disk, and the throttle cannot see why.",
                  .act =
                      "Lower the memory target to what fits beside the other programs, or keep the relay out of swap "
-                     "(MemorySwapMax=0 in its unit).",
-                 .commands = {"sysctl vm.swappiness=10"}};
+                     "(MemorySwapMax=0 in its unit)."};
 }
 
 std::optional<Finding> CommitLimit(const Facts& facts) {
@@ -201,7 +188,7 @@ std::optional<Finding> ClockNotKept(const Facts& facts) {
                  .why = "Events are judged by it: " + std::to_string(facts.settings.relay.relay.created_at_future_s) +
                         " s ahead of it (WEIR_CREATED_AT_FUTURE_S) they are refused, and by it they expire.",
                  .act = "See whether a clock service runs; if the machine is a guest, its host may do it all the same.",
-                 .commands = {"timedatectl", "apt-get install systemd-timesyncd"}};
+                 .commands = {"timedatectl"}};
 }
 
 }  // namespace

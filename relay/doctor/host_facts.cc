@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "config/text/parse.h"
@@ -76,7 +77,7 @@ std::vector<std::string> CgroupsOf(const HostFiles& files, const std::string& pr
     if (!controllers.empty() && !HasController(controllers, controller)) continue;
     const std::string mount = files.cgroup + (controllers.empty() ? "" : "/" + controllers);
     std::string path = line.substr(second + 1);
-    for (; path.size() > 1; path.resize(path.rfind('/'))) directories.push_back(mount + path);
+    for (; path.size() > 1 && path.starts_with('/'); path.resize(path.rfind('/'))) directories.push_back(mount + path);
     directories.push_back(mount);
     if (!controllers.empty()) directories.push_back(files.cgroup + "/" + controller);
   }
@@ -176,6 +177,15 @@ Result<Environment> EnvironmentOf(const HostFiles& files, int process) {
   for (std::string variable; std::getline(variables, variable, '\0');) {
     const size_t equals = variable.find('=');
     if (equals != variable.npos) environment[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  std::istringstream arguments(ReadText(files.proc + "/" + std::to_string(process) + "/cmdline"));
+  constexpr std::pair<std::string_view, const char*> kFlags[] = {
+      {"--data-dir", "WEIR_DATA_DIR"}, {"--listen", "WEIR_LISTEN"}, {"--port", "WEIR_PORT"}};
+  for (std::string argument; std::getline(arguments, argument, '\0');) {
+    for (const auto& [flag, name] : kFlags) {
+      if (argument == flag) std::getline(arguments, environment[name], '\0');
+      if (argument.starts_with(std::string(flag) + "=")) environment[name] = argument.substr(flag.size() + 1);
+    }
   }
   return environment;
 }

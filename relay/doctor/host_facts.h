@@ -23,7 +23,8 @@ bool IsRootOfCgroups(const HostFiles& files);
 
 // Of a process of this machine.
 uint64_t SwappedBytes(const HostFiles& files, int process);
-// The environment that it was started with. An error: this user may not see it.
+// The environment that it was started with; its flags that stand for a setting are in it. An error: this user may not
+// see it.
 Result<Environment> EnvironmentOf(const HostFiles& files, int process);
 
 }  // namespace weir

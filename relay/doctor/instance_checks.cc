@@ -1,6 +1,8 @@
 #include <array>
+#include <cmath>
 
 #include "config/text/in_words.h"
+#include "config/text/parse.h"
 #include "relay/doctor/check_words.h"
 #include "relay/process/version.h"
 
@@ -19,6 +21,34 @@ std::optional<Finding> OfEach(const Facts& facts, Find find) {
 std::string Since(const Facts& facts, const Scrape& metrics) {
   const std::optional<double> start = metrics.Find("process_start_time_seconds");
   return start ? " since it started " + InWords(FromSeconds(facts.now_seconds - *start)) + " ago" : "";
+}
+
+double UpSeconds(const Facts& facts, const InstanceFacts& instance) {
+  return facts.now_seconds - instance.metrics.Get("process_start_time_seconds");
+}
+
+// Of what happened a few times in weeks somebody may want to know; nobody has to be woken for it.
+Severity OfCount(const Facts& facts, const InstanceFacts& instance, uint64_t count) {
+  const double days = std::max(1.0, UpSeconds(facts, instance) / 86400);
+  return static_cast<double>(count) < 10 * days ? Severity::kAdvice : Severity::kWarning;
+}
+
+// A lower setpoint than both; nothing where there is hardly one.
+void AddLower(const char* name, double now, double usual, std::vector<std::string>* commands) {
+  const double lower = std::round(100 * std::min(usual, now - 0.1)) / 100;
+  if (lower >= 0.2) commands->push_back(name + ("=" + FormatNumber(lower)));
+}
+
+// It holds a database, and nobody is there to serve it.
+std::optional<Finding> RelayDown(const Facts& facts) {
+  const bool has_database = facts.rocksdb && facts.rocksdb->exists;
+  const bool answers = std::ranges::any_of(facts.instances, [](const InstanceFacts& i) { return i.problem.empty(); });
+  if (!has_database || facts.rocksdb->holder || answers) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "No relay runs on " + facts.rocksdb->path + ", and none answers where one would listen.",
+                 .why = "Clients cannot connect.",
+                 .act = "Start it; if it ended by itself, the end of its log says why.",
+                 .commands = {"systemctl status weir-relay", "journalctl -u weir-relay -n 50"}};
 }
 
 std::optional<Finding> Silent(const Facts& facts) {
@@ -58,7 +88,10 @@ std::optional<Finding> Emergency(const Facts& facts) {
     if (i.metrics.Get("weir_throttle_emergency") <= 0) return std::nullopt;
     const auto target = i.metrics.Find("weir_memory_target_bytes");
     const auto used = i.metrics.Find("weir_memory_used_bytes");
-    const uint64_t mib = AsCount(target.value_or(static_cast<double>(f.settings.memory_target_bytes))) >> 20;
+    const double now = target.value_or(static_cast<double>(f.settings.memory_target_bytes));
+    const std::optional<double> largest = LocalRelay(f) == &i ? LargestTarget(f) : std::nullopt;
+    std::optional<double> more;
+    if (largest && *largest > now) more = std::min(1.5 * now, *largest);
     return Finding{.severity = Severity::kBroken,
                    .saw = i.url + " is in an emergency of memory" +
                           (target && used ? ": " + Mebibytes(AsCount(*used)) + " of a target of " +
@@ -69,9 +102,12 @@ std::optional<Finding> Emergency(const Facts& facts) {
                        "Imports are held, large requests are refused, and the clients that hold most lose their "
                        "connections.",
                    .act =
-                       "Its log has a page on who holds what. If it comes often, give it more memory, or let one "
-                       "address hold less (WEIR_MAX_ADDRESS_MB).",
-                   .commands = {"WEIR_RATE_LIMIT_TARGET_MEMORY_MB=" + std::to_string(mib + mib / 2)}};
+                       "Its log has a page on what held memory when it began; /live shows who holds most. If it comes "
+                       "often, let one address hold less (WEIR_MAX_ADDRESS_MB), or give the relay more memory" +
+                       std::string(more      ? ":"
+                                   : largest ? "; this machine has no more to give."
+                                             : "."),
+                   .commands = more ? std::vector{TargetOf(*more)} : std::vector<std::string>()};
   });
 }
 
@@ -93,7 +129,7 @@ std::optional<Finding> WritesFailed(const Facts& facts) {
   return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
     const uint64_t failed = AsCount(i.metrics.Get("weir_commit_failed_events_total"));
     if (failed == 0 || !i.ready) return std::nullopt;
-    return Finding{.severity = Severity::kWarning,
+    return Finding{.severity = OfCount(f, i, failed),
                    .saw = Count(failed, "event") + " could not be written" + Since(f, i.metrics) + ".",
                    .why = "Their senders were told so, and may not have tried again.",
                    .act = "The log says why, with \"events cannot be stored\"."};
@@ -104,15 +140,19 @@ std::optional<Finding> EngineBraked(const Facts& facts) {
   return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
     const uint64_t escapes = AsCount(i.metrics.Get("weir_throttle_escapes_total"));
     if (escapes == 0 || !i.metrics.Find("weir_rocksdb_l0_files")) return std::nullopt;
-    const double hours = (f.now_seconds - i.metrics.Get("process_start_time_seconds")) / 3600;
-    return Finding{.severity = static_cast<double>(escapes) > hours ? Severity::kWarning : Severity::kAdvice,
-                   .saw = "RocksDB braked by itself " + Count(escapes, "time") + Since(f, i.metrics) +
-                          ", although the throttle is there to brake before.",
-                   .why = "Each time everybody waits, for seconds.",
-                   .act =
-                       "Leave it more room: import at a lower level, clients too if that is not enough. A faster "
-                       "disk moves the level itself.",
-                   .commands = {"WEIR_IMPORT_SETPOINT=0.6", "WEIR_RATE_LIMIT_SETPOINT=0.75"}};
+    const LimiterSettings& limiter = f.settings.relay.storage.limiter;
+    std::vector<std::string> lower;
+    AddLower("WEIR_IMPORT_SETPOINT", limiter.bulk.setpoint, 0.6, &lower);
+    AddLower("WEIR_RATE_LIMIT_SETPOINT", limiter.write.setpoint, 0.75, &lower);
+    return Finding{
+        .severity = static_cast<double>(escapes) > UpSeconds(f, i) / 3600 ? Severity::kWarning : Severity::kAdvice,
+        .saw = "RocksDB braked by itself " + Count(escapes, "time") + Since(f, i.metrics) +
+               ", although the throttle is there to brake before.",
+        .why = "Each time everybody waits, for seconds.",
+        .act =
+            "Leave it more room: import at a lower level, clients too if that is not enough. A faster "
+            "disk moves the level itself.",
+        .commands = std::move(lower)};
   });
 }
 
@@ -121,7 +161,7 @@ struct Remedy {
   std::string_view signal;
   const char* act;
 };
-constexpr std::array<Remedy, 7> kRemedies = {{
+constexpr std::array<Remedy, 8> kRemedies = {{
     {"memtables", "The disk takes less than comes: see sync-slow and disk-pressure, else a faster disk."},
     {"l0", "Compaction is behind: it needs a faster disk, or a core more."},
     {"debt", "Compaction is behind: it needs a faster disk, or a core more."},
@@ -129,6 +169,7 @@ constexpr std::array<Remedy, 7> kRemedies = {{
     {"own", "Clients make it hold much: WEIR_MAX_ADDRESS_MB lower, or WEIR_RATE_LIMIT_OWN_BUDGET_MB higher."},
     {"wal", "The checkpoints of PostgreSQL are behind: a faster disk there, or a larger max_wal_size."},
     {"replica", "A standby is behind: see what slows it."},
+    {"standby", "Commits wait for a standby that does not answer: see that it runs, and is reached."},
 }};
 
 std::optional<Finding> ClientsHeld(const Facts& facts) {
@@ -136,7 +177,7 @@ std::optional<Finding> ClientsHeld(const Facts& facts) {
     if (i.metrics.Find("weir_throttle_open{class=\"interactive\"}").value_or(1) > 0) return std::nullopt;
     const std::string signal = i.metrics.Label("weir_throttle_limiting", "signal", "class=\"interactive\"");
     const auto remedy = std::ranges::find(kRemedies, signal, &Remedy::signal);
-    if (remedy == kRemedies.end()) return std::nullopt;  // the sensor is lost, or there is an emergency
+    if (signal.empty() || signal == "emergency" || signal == "sensor lost") return std::nullopt;  // these are told of
     return Finding{
         .severity = Severity::kAdvice,
         .saw = "Clients' writes are held to " +
@@ -144,7 +185,7 @@ std::optional<Finding> ClientsHeld(const Facts& facts) {
                "/s by the signal " + signal + ", whose level is " +
                Percent(i.metrics.Get("weir_throttle_level{class=\"interactive\"}")) + " of where the engine brakes.",
         .why = "They wait, or are answered rate-limited:, so that reads stay fast.",
-        .act = remedy->act};
+        .act = remedy != kRemedies.end() ? remedy->act : "See what it measures: monitors/README.md."};
   });
 }
 
@@ -159,18 +200,16 @@ std::optional<Finding> ClientsRefused(const Facts& facts) {
                    .saw = Count(AsCount(refused), "answer") + " to " + Count(AsCount(asked), "request") +
                           " of clients were rate-limited:" + Since(f, i.metrics) + ".",
                    .why = "Many clients do not try again.",
-                   .act =
-                       "See what limits (weir_throttle_limiting at /metrics), or whether single addresses ask too "
-                       "much: the page that SIGUSR1 writes to the log has both."};
+                   .act = "See at /live what limits, and whether single addresses ask too much."};
   });
 }
 
 std::optional<Finding> ConnectionsRefused(const Facts& facts) {
   return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
     const uint64_t refused = AsCount(i.metrics.Get("weir_sockets_refused_total{reason=\"connections\"}"));
-    if (refused == 0) return std::nullopt;
+    if (refused < 10) return std::nullopt;
     const uint64_t most = f.settings.relay.server.max_connections;
-    return Finding{.severity = Severity::kWarning,
+    return Finding{.severity = OfCount(f, i, refused),
                    .saw = Count(refused, "connection") + " were turned away" + Since(f, i.metrics) +
                           ", for there were " + "as many as may be (WEIR_MAX_CONNECTIONS, here " +
                           std::to_string(most) + ").",
@@ -275,7 +314,7 @@ std::optional<Finding> QuotaNamesFull(const Facts& facts) {
     const uint64_t dropped = AsCount(i.metrics.Get("weir_quota_dropped_entries_total"));
     if (dropped == 0) return std::nullopt;
     return Finding{
-        .severity = Severity::kWarning,
+        .severity = OfCount(f, i, dropped),
         .saw = "What " + Count(dropped, "call") + " used is not counted" + Since(f, i.metrics) +
                ", for want of room for names.",
         .why = "Limits of users, keys or models let through more than they say.",
@@ -321,7 +360,8 @@ std::optional<Finding> OtherVersion(const Facts& facts) {
 }  // namespace
 
 std::span<const DoctorCheck> InstanceChecks() {
-  static constexpr std::array<DoctorCheck, 19> kChecks = {{
+  static constexpr std::array<DoctorCheck, 20> kChecks = {{
+      {"relay-down", RelayDown},
       {"instance-silent", Silent},
       {"port-taken", PortTaken},
       {"not-ready", NotReady},

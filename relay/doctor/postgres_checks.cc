@@ -143,8 +143,7 @@ std::optional<Finding> FewConnections(const Facts& facts) {
                  .why = "Who gets none cannot read; a relay that starts may get none at all.",
                  .act = "Allow more (it takes a restart of the server), or let each relay have fewer.",
                  .commands = {"ALTER SYSTEM SET max_connections = " +
-                                  std::to_string(2 * std::max(p->max_connections, needed)) + ";",
-                              "WEIR_POSTGRES_CONNECTIONS=4"}};
+                              std::to_string(2 * std::max(p->max_connections, needed)) + ";"}};
 }
 
 std::optional<Finding> Far(const Facts& facts) {

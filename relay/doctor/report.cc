@@ -52,6 +52,13 @@ void AppendFinding(const Finding& finding, std::string* out) {
   for (const std::string& command : finding.commands) out->append("      ").append(AsText(command)).append("\n");
 }
 
+std::string LinesAsText(const std::string& text) {
+  std::string shown;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) shown.append(shown.empty() ? "" : "\n").append(AsText(line));
+  return shown;
+}
+
 std::string Verdict(const std::vector<Finding>& findings) {
   std::string text;
   for (const Severity severity : {Severity::kBroken, Severity::kWarning, Severity::kAdvice}) {
@@ -77,6 +84,7 @@ std::string TextOf(const HostFacts& host) {
 }
 
 std::string TextOf(const DirectoryFacts& d) {
+  if (d.hangs) return d.holds + " in " + d.path + ": it does not answer";
   std::string text = d.holds + " in " + d.path + (d.exists ? "" : " (not made yet)") + ": " +
                      ReadableBytes(d.free_bytes) + " free of " + ReadableBytes(d.bytes);
   if (d.syncs)
@@ -149,9 +157,9 @@ std::string ToJson(const std::vector<Finding>& findings, const Facts& facts) {
     json.Open('{');
     json.Member("name").String(finding.name);
     json.Member("severity").String(NameOf(finding.severity));
-    json.Member("saw").String(finding.saw);
-    json.Member("why").String(finding.why);
-    json.Member("act").String(finding.act);
+    json.Member("saw").String(LinesAsText(finding.saw));
+    json.Member("why").String(AsText(finding.why));
+    json.Member("act").String(AsText(finding.act));
     json.Member("commands").Open('[');
     for (const std::string& command : finding.commands) json.String(AsText(command));
     json.Close(']');

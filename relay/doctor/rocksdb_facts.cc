@@ -4,12 +4,14 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "config/text/readable.h"
 #include "config/text/rfc3339.h"
 #include "relay/doctor/database_facts.h"
 #include "relay/doctor/directory_facts.h"
 #include "relay/store/database.h"
+#include "relay/store/lock_file.h"
 
 namespace weir {
 namespace {
@@ -18,6 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::streamoff kTailBytes = 256 << 10;
 constexpr double kRecentSeconds = 30 * 86400;
+constexpr uint64_t kMostLogBytes = 256 << 20;
 
 // Of those of a month; what is older was seen to, or does no harm.
 std::string NewestCorruption(const std::string& path, double now_seconds) {
@@ -55,11 +58,22 @@ std::optional<RocksDbFacts> LookAtRocksDb(const std::string& path, double now_se
     unseen->push_back("the database " + AsText(path) + WhyUnseen(errno));
     return std::nullopt;
   }
+  for (const std::string& file : {path + "/" + LockFile::kName, path + "/CURRENT"}) {
+    if (access(file.c_str(), R_OK) == 0 || errno == ENOENT) continue;
+    unseen->push_back("the database's file " + AsText(file) + WhyUnseen(errno));
+    return std::nullopt;
+  }
   facts.holder = HolderOf(path);
-  facts.exists = fs::exists(path + "/CURRENT");
+  std::error_code error;
+  facts.exists = fs::exists(path + "/CURRENT", error);
   CountFiles(&facts, now_seconds);
   facts.corruption = NewestCorruption(path + "/LOG", now_seconds);
   if (!facts.exists || facts.holder) return facts;
+  if (facts.log_bytes > kMostLogBytes) {
+    unseen->push_back("whether the database " + AsText(path) + " is whole: " + ReadableBytes(facts.log_bytes) +
+                      " of log would be read into memory");
+    return facts;
+  }
   facts.recognised = RecogniseDatabase(path);
   // Somebody may have begun to write meanwhile.
   facts.holder = HolderOf(path);

@@ -36,7 +36,7 @@ std::optional<Finding> SettingsDiffer(const Facts& facts) {
                         Join(facts.process->other_settings, ", ") + " than this environment has.",
                  .why = "What is said here of settings is about this environment, and not about that relay.",
                  .act = "Restart the relay if these are to hold; or ask about those that it has:",
-                 .commands = {"weir doctor --as-running"}};
+                 .commands = {"weir doctor --as-running --data-dir " + Quoted(facts.settings.relay.data_dir)}};
 }
 
 std::optional<Finding> SyncOff(const Facts& facts) {

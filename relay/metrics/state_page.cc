@@ -53,6 +53,7 @@ void AddProgram(const StateOccasion& occasion, Page& page) {
 }
 
 std::string TextOf(const LimiterView::Write& w) {
+  if (w.open && w.reason == "sensor lost") return "open; the sensor is lost, setpoint " + Two(w.setpoint);
   if (w.open) return "open; highest is " + Signal(w.reason, w.level) + ", setpoint " + Two(w.setpoint);
   return "held to " + Rate(w.bytes_per_second) + " by " + Signal(w.reason, w.level) + ", setpoint " + Two(w.setpoint) +
          ", drain " + Rate(w.drain_bytes_per_second);
@@ -113,6 +114,7 @@ void AddRocksDb(const RocksDbDetails& d, Page& page) {
 
 void AddPostgres(const PostgresDetails& d, Page& page) {
   page.Line("memory", ReadableBytes(d.memory.bytes()) + ", of it own " + ReadableBytes(d.own_bytes));
+  if (d.server_version == 0) return;  // it has not been asked yet, or not with success
   page.Line("PostgreSQL", std::to_string(d.server_version / 10000) + ": " + ReadableBytes(d.wal_bytes) + " of log of " +
                               ReadableBytes(d.max_wal_bytes) + ", " + std::to_string(d.standbys) + " standbys, " +
                               ReadableBytes(d.replica_lag_bytes) + " behind, " + std::to_string(d.lock_waits) +

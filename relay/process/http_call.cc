@@ -11,17 +11,20 @@
 #include <boost/asio/ssl/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
+#include <boost/none.hpp>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -39,6 +42,7 @@ using boost::system::error_code;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
 constexpr uint32_t kMaxHeadBytes = 64 << 10;
+constexpr size_t kPieceBytes = 16 << 10;
 
 struct Resolved {
   error_code error;
@@ -173,21 +177,47 @@ class Exchange {
     // Where sending fails the answer may be there all the same, and says why.
     const error_code sent = Finish([&](auto done) { http::async_write(stream, message, done); });
     if (sent == beast::error::timeout) return Late();
-    http::response_parser<http::string_body> parser;
+    http::response_parser<http::buffer_body> parser;
     parser.header_limit(kMaxHeadBytes);
-    parser.body_limit(call_.max_answer_bytes);
+    parser.body_limit(boost::none);
     beast::flat_buffer buffer;
-    const error_code error = Finish([&](auto done) { http::async_read(stream, buffer, parser, done); });
-    if (error == http::error::body_limit || error == http::error::header_limit)
-      return Fail("the answer of " + url_.Origin() + " is larger than " + std::to_string(call_.max_answer_bytes) +
-                  " bytes");
-    if (error == http::error::end_of_stream || error == asio::ssl::error::stream_truncated)
-      return Fail(url_.Origin() + " hung up without an answer");
-    if (error) return Failure("no HTTP answer from " + url_.Origin(), error);
+    if (const error_code error = Finish([&](auto done) { http::async_read_header(stream, buffer, parser, done); }))
+      return NoAnswer(error);
     HttpAnswer answer{.status = static_cast<int>(parser.get().result_int())};
     for (const auto& field : parser.get()) answer.headers.emplace_back(field.name_string(), field.value());
-    answer.body = std::move(parser.get().body());
+    return ReadBody(stream, buffer, parser, std::move(answer));
+  }
+
+  template <typename Stream>
+  HttpAnswer ReadBody(Stream& stream, beast::flat_buffer& buffer, http::response_parser<http::buffer_body>& parser,
+                      HttpAnswer answer) {
+    const bool by_piece = call_.on_piece && answer.status == 200;
+    const auto piece = std::make_unique<char[]>(kPieceBytes);
+    while (!parser.is_done()) {
+      parser.get().body() = {.data = piece.get(), .size = kPieceBytes, .more = true};
+      if (by_piece) beast::get_lowest_layer(stream).expires_after(call_.timeout);
+      const error_code error = Finish([&](auto done) { http::async_read_some(stream, buffer, parser, done); });
+      if (error && error != http::error::need_buffer) return NoAnswer(error);
+      const std::string_view bytes(piece.get(), kPieceBytes - parser.get().body().size);
+      if (!by_piece) {
+        answer.body.append(bytes);
+        if (answer.body.size() > call_.max_answer_bytes) return TooLarge();
+      } else if (!bytes.empty() && !call_.on_piece(answer, bytes)) {
+        break;
+      }
+    }
     return answer;
+  }
+
+  HttpAnswer TooLarge() const {
+    return Fail("the answer of " + url_.Origin() + " is larger than " + std::to_string(call_.max_answer_bytes) +
+                " bytes");
+  }
+  HttpAnswer NoAnswer(const error_code& error) const {
+    if (error == http::error::header_limit) return TooLarge();
+    if (error == http::error::end_of_stream || error == asio::ssl::error::stream_truncated)
+      return Fail(url_.Origin() + " hung up without an answer");
+    return Failure("no HTTP answer from " + url_.Origin(), error);
   }
 
   const ServerUrl& url_;

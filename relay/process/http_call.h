@@ -1,30 +1,20 @@
-// CallHttp sends one request to a server over a connection of its own and reads the whole answer. With https it
-// verifies the server's certificate and name. It blocks, but never longer than the timeout, and not beyond `stop`.
+// CallHttp sends one request to a server over a connection of its own and reads the whole answer, or one that has no
+// end piece by piece. With https it verifies the server's certificate and name. It blocks, but never longer than the
+// timeout, and not beyond `stop`.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/text/url.h"
 
 namespace weir {
-
-struct HttpCall {
-  std::string method = "GET";
-  std::string path;  // what comes after the URL's own path, percent-encoded
-  std::vector<std::pair<std::string, std::string>> headers;
-  std::string body;
-
-  std::chrono::milliseconds timeout{5000};  // for the whole call
-  std::stop_token stop;                     // gives the call up
-  uint64_t max_answer_bytes = 64 << 20;
-  std::string ca_file;  // https: whose certificates are believed; empty: the system's
-  bool verify = true;   // https: false only for who answers here, and where nothing secret is said
-};
 
 struct HttpAnswer {
   int status = 0;
@@ -37,6 +27,23 @@ struct HttpAnswer {
   bool nobody_listens = false;  // the problem: no connection could be made
 
   bool ok() const { return problem.empty(); }
+};
+
+struct HttpCall {
+  std::string method = "GET";
+  std::string path;  // what comes after the URL's own path, percent-encoded
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+
+  std::chrono::milliseconds timeout{5000};  // for the whole call
+  std::stop_token stop;                     // gives the call up
+  uint64_t max_answer_bytes = 64 << 20;
+  std::string ca_file;  // https: whose certificates are believed; empty: the system's
+  bool verify = true;   // https: false only for who answers here, and where nothing secret is said
+
+  // Where it is set it takes the body of an answer with status 200, which is not kept: each piece may come as late as
+  // the timeout after the one before, and there may be any number. False ends the call, which is no problem.
+  std::function<bool(const HttpAnswer& head, std::string_view piece)> on_piece;
 };
 
 HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call);

@@ -31,11 +31,15 @@ StopSignals::~StopSignals() {
     pthread_kill(thread_.native_handle(), SIGUSR1);
     thread_.join();
   }
+  if (teller_.joinable()) teller_.join();
   pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
 }
 
 void StopSignals::BeginOrderly(std::function<void()> again, std::function<void()> hang_up, std::function<void()> tell) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  tell_ = nullptr;
+  tell_again_ = false;
+  changed_.wait(lock, [this] { return !telling_; });
   again_ = std::move(again);
   hang_up_ = std::move(hang_up);
   tell_ = std::move(tell);
@@ -43,32 +47,52 @@ void StopSignals::BeginOrderly(std::function<void()> again, std::function<void()
 
 const char* StopSignals::Wait() {
   std::unique_lock lock(mutex_);
-  came_.wait(lock, [this] { return first_ != 0 || released_; });
+  changed_.wait(lock, [this] { return first_ != 0 || released_; });
   return first_ != 0 ? NameOf(first_) : nullptr;
 }
 
 void StopSignals::Release() {
   std::lock_guard lock(mutex_);
   released_ = true;
-  came_.notify_all();
+  changed_.notify_all();
 }
 
 void StopSignals::Run() {
   for (int signal = 0; sigwait(&set_, &signal) == 0 && !ending_;) {
     if (signal == SIGHUP) {
-      Do(hang_up_, "SIGHUP: settings are read at start; restart to change them");
+      HangUp();
     } else if (signal == SIGUSR1) {
-      Do(tell_, "SIGUSR1: there is nothing to tell yet, or no more");
+      Tell();
     } else {
       Take(signal);
     }
   }
 }
 
-void StopSignals::Do(const std::function<void()>& what, const char* else_say) {
+void StopSignals::HangUp() {
   std::lock_guard lock(mutex_);
-  if (what) return what();
-  spdlog::info("{}", else_say);
+  if (hang_up_) return hang_up_();
+  spdlog::info("SIGHUP: settings are read at start; restart to change them");
+}
+
+void StopSignals::Tell() {
+  std::lock_guard lock(mutex_);
+  if (!tell_) return spdlog::info("SIGUSR1: there is nothing to tell yet, or no more");
+  tell_again_ = telling_;
+  if (telling_) return;
+  if (teller_.joinable()) teller_.join();
+  telling_ = true;
+  teller_ = std::thread([this, tell = tell_] {
+    std::unique_lock told(mutex_);
+    do {
+      tell_again_ = false;
+      told.unlock();
+      tell();
+      told.lock();
+    } while (tell_again_);
+    telling_ = false;
+    changed_.notify_all();
+  });
 }
 
 void StopSignals::Take(int signal) {
@@ -80,7 +104,7 @@ void StopSignals::Take(int signal) {
   }
   if (first_ == 0) {
     first_ = signal;
-    came_.notify_all();
+    changed_.notify_all();
     return;
   }
   // Under the lock: once BeginOrderly has returned, nobody is within what it replaced, and that may be destroyed.

@@ -26,6 +26,8 @@ class StopSignals {
   // Until this is called, the first signal ends the program at once: there is nothing yet to be finished in order.
   // `again` is called on another thread (never within a handler) for the second signal and every later one, `hang_up`
   // for each SIGHUP, `tell` for each SIGUSR1; never once they have been replaced. They must not call anything here.
+  // `tell` has a thread of its own, for it may wait for what a program that hangs will never give: signals are heard
+  // meanwhile.
   void BeginOrderly(std::function<void()> again, std::function<void()> hang_up = nullptr,
                     std::function<void()> tell = nullptr);
   // Returns when the first has come: its name. Null after Release: whoever waits is needed no longer.
@@ -35,16 +37,20 @@ class StopSignals {
  private:
   void Run();
   void Take(int signal);
-  void Do(const std::function<void()>& what, const char* else_say);
+  void HangUp();
+  void Tell();
 
   sigset_t set_;
   std::mutex mutex_;
-  std::condition_variable came_;
+  std::condition_variable changed_;
   std::function<void()> again_;    // empty: before BeginOrderly
   std::function<void()> hang_up_;  // may be empty, as the next
   std::function<void()> tell_;
   int first_ = 0;
   bool released_ = false;
+  bool telling_ = false;
+  bool tell_again_ = false;  // asked for while it was told
+  std::thread teller_;
   std::atomic<bool> ending_{false};
   std::thread thread_;
 };

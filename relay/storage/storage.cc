@@ -210,7 +210,8 @@ bool IsEmbedded(const StorageSettings& settings) { return settings.store == kRoc
 
 std::string StoreName(std::string_view store) {
   const size_t scheme = store.find("://");
-  if (scheme == store.npos) return std::string(store);
+  if (scheme == store.npos)
+    return store.find('@') == store.npos ? std::string(store) : "***" + std::string(store.substr(store.rfind('@')));
   std::string name(store.substr(0, scheme + 3));
   store.remove_prefix(scheme + 3);
   const size_t at = store.substr(0, store.find_first_of("/?")).rfind('@');

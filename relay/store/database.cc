@@ -76,16 +76,21 @@ bool OnlyOurs(const std::vector<std::string>& families) {
   });
 }
 
-// Before anything is written to it: whether the database at this path is one that this program understands. Only the
-// family with the format is read, and only read.
-Status Recognise(const std::string& path, std::vector<std::string>* families) {
+// Before anything is written to it: whether the database at this path is one that this program understands. It is only
+// read: of the tables the one with the format, of the logs all. With `all` its files are compared with those that there
+// should be, and their sizes.
+Status Recognise(const std::string& path, bool all, std::vector<std::string>* families) {
   rocksdb::DBOptions options;
   options.info_log_level = rocksdb::InfoLogLevel::FATAL_LEVEL;
   rocksdb::Status status = rocksdb::DB::ListColumnFamilies(options, path, families);
   if (!status.ok()) return DatabaseError("cannot open " + path, status);
+  std::vector<ColumnFamilyDescriptor> descriptors = {{rocksdb::kDefaultColumnFamilyName, {}}};
+  for (const std::string& family : *families)
+    if (all && family != rocksdb::kDefaultColumnFamilyName) descriptors.push_back({family, {}});
+  options.max_open_files = 256;
   std::vector<ColumnFamilyHandle*> handles;
   rocksdb::DB* opened = nullptr;
-  status = rocksdb::DB::OpenForReadOnly(options, path, {{rocksdb::kDefaultColumnFamilyName, {}}}, &handles, &opened);
+  status = rocksdb::DB::OpenForReadOnly(options, path, descriptors, &handles, &opened);
   if (!status.ok()) return DatabaseError("cannot open " + path, status);
   const std::unique_ptr<rocksdb::DB> db(opened);
   std::string version;
@@ -95,22 +100,6 @@ Status Recognise(const std::string& path, std::vector<std::string>* families) {
   if (status.ok()) return CheckFormat(path, version);
   if (!status.IsNotFound()) return DatabaseError("cannot read " + path, status);
   return untouched ? Status() : Foreign(path);
-}
-
-// Opening compares the files that there are, and their sizes, with those that there should be; few of them are read.
-Status CheckFiles(const std::string& path, const std::vector<std::string>& families) {
-  rocksdb::DBOptions options;
-  options.info_log_level = rocksdb::InfoLogLevel::FATAL_LEVEL;
-  options.max_open_files = 256;
-  std::vector<ColumnFamilyDescriptor> descriptors;
-  for (const std::string& family : families) descriptors.emplace_back(family, rocksdb::ColumnFamilyOptions());
-  std::vector<ColumnFamilyHandle*> handles;
-  rocksdb::DB* opened = nullptr;
-  const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, path, descriptors, &handles, &opened);
-  if (!status.ok()) return DatabaseError("cannot open " + path, status);
-  const std::unique_ptr<rocksdb::DB> db(opened);
-  for (ColumnFamilyHandle* handle : handles) db->DestroyColumnFamilyHandle(handle);
-  return {};
 }
 
 bool HasAll(const std::vector<std::string>& families) { return families.size() == 3 && OnlyOurs(families); }
@@ -129,8 +118,7 @@ Status DatabaseError(std::string_view doing, const rocksdb::Status& status) {
 
 Status RecogniseDatabase(const std::string& path) {
   std::vector<std::string> families;
-  if (Status known = Recognise(path, &families); !known.ok()) return known;
-  return CheckFiles(path, families);
+  return Recognise(path, true, &families);
 }
 
 // Beside a process that writes: between reading the manifest and the logs, a flush may make logs superfluous that the
@@ -160,7 +148,7 @@ Result<std::unique_ptr<Database>> Database::OpenOnce(const StoreOptions& options
   std::vector<std::string> families;
   const bool exists = HasDatabase(options.path);
   if (exists) {
-    if (Status known = Recognise(options.path, &families); !known.ok()) return known;
+    if (Status known = Recognise(options.path, false, &families); !known.ok()) return known;
     if (options.read_only && !HasAll(families))
       return Status::Error("the database in " + options.path + " has not been finished; start a relay on it first");
   }

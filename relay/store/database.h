@@ -20,8 +20,8 @@ namespace weir {
 // "cannot save: No space left on device (data/events)": what failed, as RocksDB says it, and what helps.
 Status DatabaseError(std::string_view doing, const rocksdb::Status& status);
 
-// Whether the database at this path is one that this program understands, and has its files; what is in them is not
-// read. Nothing is written. For a database that nobody has open.
+// Whether the database at this path is one that this program understands, and has its files; of these only the logs are
+// read, into memory. Nothing is written. For a database that nobody has open.
 Status RecogniseDatabase(const std::string& path);
 
 class Database {

@@ -32,8 +32,10 @@ std::optional<LockHolder> HolderOf(const std::string& directory) { return FindHo
 bool HasLockOpen(int process, const std::string& directory) {
   namespace fs = std::filesystem;
   std::error_code error;
-  for (const fs::directory_entry& file : fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", error)) {
-    if (fs::equivalent(file.path(), PathIn(directory), error)) return true;
+  for (fs::directory_iterator file("/proc/" + std::to_string(process) + "/fd", error), end; !error && file != end;
+       file.increment(error)) {
+    std::error_code gone;
+    if (fs::equivalent(file->path(), PathIn(directory), gone)) return true;
   }
   return false;
 }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace weir {
 namespace {
@@ -60,8 +62,8 @@ TEST_F(CommandLineTest, HelpTellsAllAndIsNoError) {
   const Parsed help = ParseWords(line_, {"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");
-  for (const char* part : {"Digs a hole.", "Usage: weir dig", "PLACE TEXT", "--depth INT:INT in [1 - 100]=2",
-                           "{spade,hand}", "Excludes: --quiet", "--port TEXT", "Holes stay."})
+  for (const char* part : {"Digs a hole.", "Usage: weir dig", "\n  PLACE  ", "--depth 1..100", "metres (default: 2)",
+                           "--tool spade|hand", "say all; not with --quiet", "--port TEXT", "Holes stay."})
     EXPECT_NE(help.out.find(part), std::string::npos) << part << "\n" << help.out;
 }
 
@@ -96,6 +98,39 @@ TEST_F(CommandLineTest, OneSubcommandIsNamed) {
   EXPECT_EQ(ParseWords(line, {"dig", "--depth", "4"}).code, std::nullopt);
   EXPECT_EQ(line.subcommand(), "dig");
   EXPECT_EQ(depth, 4);
+}
+
+// What a shell is told: the choices alone, without their meanings.
+std::string Choices(const CommandLine& line, std::vector<std::string> words) {
+  words.insert(words.begin(), "--complete");
+  std::istringstream lines(ParseWords(line, words).out);
+  std::string all, choice;
+  while (std::getline(lines, choice)) all += choice.substr(0, choice.find('\t')) + " ";
+  return all;
+}
+
+TEST_F(CommandLineTest, AShellIsToldWhatMayFollow) {
+  EXPECT_EQ(Choices(line_, {""}), "/ ");
+  EXPECT_EQ(Choices(line_, {"garden", ""}), "");
+  EXPECT_EQ(Choices(line_, {"--"}), "--help --depth --tool --quiet --loud --port ");
+  EXPECT_EQ(Choices(line_, {"--quiet", "--d"}), "--depth ");
+  EXPECT_EQ(Choices(line_, {"--tool", ""}), "spade hand ");
+  EXPECT_EQ(Choices(line_, {"--tool", "h"}), "hand ");
+  EXPECT_EQ(Choices(line_, {"--tool=s"}), "--tool=spade ");
+  EXPECT_EQ(Choices(line_, {"--tool", "=", "s"}), "spade ");
+  EXPECT_EQ(Choices(line_, {"--depth", ""}), "");
+  EXPECT_EQ(Choices(line_, {"--tool", "hand", ""}), "/ ");
+}
+
+TEST_F(CommandLineTest, AShellIsToldTheSubcommandsAndTheirFlags) {
+  CommandLine line("weir", "Does this and that.");
+  int depth = 0;
+  line.AddSubcommand("dig", "digs").Add("--depth", &depth, "metres");
+  line.AddSubcommand("fill", "fills");
+  EXPECT_EQ(Choices(line, {""}), "dig fill ");
+  EXPECT_EQ(Choices(line, {"f"}), "fill ");
+  EXPECT_EQ(Choices(line, {"dig", "--"}), "--help --depth ");
+  EXPECT_EQ(Choices(line, {"dig", ""}), "");
 }
 
 }  // namespace

@@ -55,6 +55,11 @@ install weir_old.deb
 expect "the data directory" "drwx------ weir weir" "$(stat -c '%A %U %G' /var/lib/weir)"
 expect "the gate's" "drwx------ weir-gate weir-gate" "$(stat -c '%A %U %G' /var/lib/weir-gate)"
 expect "settings" "-rw-r----- root root" "$(stat -c '%A %U %G' /etc/weir/relay.env)"
+for file in man/man1/weir.1.gz man/man1/weir-relay.1.gz man/man7/weir-settings.7.gz bash-completion/completions/weir \
+  zsh/vendor-completions/_weir fish/vendor_completions.d/weir.fish; do
+  # A small Debian may leave out man pages.
+  dpkg-query -L weir | grep -qx "/usr/share/$file" || fail "the package has no $file"
+done
 if [ "$1" = fresh ]; then ldd /usr/bin/weir | grep 'not found' && fail "a library is missing"; fi
 start
 expect "/readyz" ready "$(weir health "$url")"

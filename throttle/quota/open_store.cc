@@ -87,7 +87,10 @@ Status CheckQuotaStoreName(const std::string& name) {
   const std::string kind = name.substr(0, colon);
   const bool has_rest = colon != name.npos && colon + 1 < name.size();
   if (name == "memory") return {};
-  if (kind.starts_with("redis")) return ParseRedisUrl(name).status();
+  if (kind.starts_with("redis")) {
+    const Status status = ParseRedisUrl(name).status();
+    return status.ok() ? status : Status::Error("quota store \"" + Shown(name) + "\": " + status.message());
+  }
   if ((kind == "yaml" || kind == "sqlite") && has_rest) return {};
   std::string error = "quota store \"" + Shown(name) + "\": ";
   error.append(kind == "yaml" || kind == "sqlite" ? "the path of the file is missing" : "there is no such store");

@@ -156,10 +156,11 @@ std::string Describe(const RedisEndpoint& endpoint) {
 }
 
 std::string WithoutPassword(std::string_view url) {
-  const size_t begin = url.find("://");
+  const size_t scheme = url.find("://");
+  const size_t begin = scheme == url.npos ? 0 : scheme + 3;
   const size_t end = url.rfind('@');
-  if (begin == url.npos || end == url.npos || end < begin) return std::string(url);
-  return std::string(url.substr(0, begin + 3)).append("***").append(url.substr(end));
+  if (end == url.npos || end < begin) return std::string(url);
+  return std::string(url.substr(0, begin)).append("***").append(url.substr(end));
 }
 
 }  // namespace weir

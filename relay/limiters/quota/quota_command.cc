@@ -1,12 +1,9 @@
 #include "relay/limiters/quota/quota_command.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -22,14 +19,12 @@
 #include "relay/limiters/quota/quota_verbs.h"
 #include "relay/limiters/quota/quota_watch.h"
 #include "relay/operator/admin.h"
+#include "relay/process/terminal_size.h"
 
 namespace weir {
 namespace {
 
-bool OnTerminal() {
-  const char* term = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) == 1 && term != nullptr && std::strcmp(term, "dumb") != 0;
-}
+bool OnTerminal() { return CanBeDrawnOn(STDOUT_FILENO); }
 
 // What the environment says of the gate, by which it or its store is found, and of who asks.
 struct Settings {
@@ -88,12 +83,6 @@ Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags, const S
   return AskStore(gate, !MayMakeStore(flags, call));
 }
 
-TerminalSize SizeOfTerminal() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
-  return {.rows = size.ws_row, .columns = size.ws_col};
-}
-
 // What is printed for a good answer; nothing where the answer is no good.
 std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb, QuotaRoute::Call call,
                                  const HttpResponse& response) {
@@ -116,7 +105,7 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
       if (verb.name == "stats") {
         const WallTime now = WallClock::System().Now();
         if (!OnTerminal()) return UsageTable(models.value(), now, false);
-        return UsageTable(models.value(), now, true, SizeOfTerminal().columns);
+        return UsageTable(models.value(), now, true, SizeOfTerminal(STDOUT_FILENO).columns);
       }
       return QuotaTable(models.value());
     }
@@ -226,7 +215,7 @@ int Watch(const QuotaFlags& flags) {
                    .times = flags.times,
                    .write = [&written](std::string_view text) { written = Print(text, kExitAllowed) == kExitAllowed; },
                    .complain = [](std::string_view problem) { Complain(std::string(problem)); },
-                   .size = SizeOfTerminal,
+                   .size = [] { return SizeOfTerminal(STDOUT_FILENO); },
                    .wait = [&] { return written && interrupts.Wait(FromSeconds(flags.interval_seconds)); }});
   if (!status.ok()) return Complain(status.message());
   return written ? kExitAllowed : kExitWrong;

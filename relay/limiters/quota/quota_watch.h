@@ -3,7 +3,6 @@
 #pragma once
 
 #include <csignal>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,13 +11,9 @@
 #include "config/clock.h"
 #include "config/status.h"
 #include "relay/limiters/quota/quota_client.h"
+#include "relay/process/terminal_size.h"
 
 namespace weir {
-
-struct TerminalSize {
-  size_t rows = 24;
-  size_t columns = 80;
-};
 
 struct WatchParts {
   enum class Style : uint8_t { kTable, kLines, kJson };

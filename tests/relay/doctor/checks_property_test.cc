@@ -1,5 +1,6 @@
 // What holds of checks whatever the figures are.
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <string>
 #include <vector>

@@ -75,6 +75,7 @@ std::vector<Case> CasesOfHost() {
          f.instances.clear();
          f.rocksdb->holder.reset();
          f.host.most_files = 1024;
+         f.rocksdb->exists = false;
        }},
       {"memory-limit-tight", kWarning, "1500 MiB",
        [](Facts& f) {
@@ -118,6 +119,13 @@ std::vector<Case> CasesOfDisk() {
       {"disk-files", kBroken, "9 more", [](Facts& f) { Disk(f).free_files = 9; }},
       {"disk-read-only", kBroken, "read-only", [](Facts& f) { Disk(f).read_only = true; }},
       {"directory-open", kWarning, "chmod go= /var/lib/weir", [](Facts& f) { Disk(f).others = 0055; }},
+      {"directory-open", kWarning, "chmod go= '/var/a b'",
+       [](Facts& f) {
+         Disk(f).path = "/var/a b";
+         Disk(f).others = 0055;
+       }},
+      {"directory-wrong", kBroken, "no directory", [](Facts& f) { Disk(f).is_file = true; }},
+      {"disk-hangs", kBroken, "has not answered", [](Facts& f) { Disk(f) = {.path = "/d", .hangs = true}; }},
       {"disk-forgets", kWarning, "tmpfs", [](Facts& f) { Disk(f).file_system = "tmpfs"; }},
       {"disk-on-network", kWarning, "NFS", [](Facts& f) { Disk(f).file_system = "NFS"; }},
       {"sync-slow", kAdvice, "20 ms", [](Facts& f) { Disk(f).syncs->median = milliseconds(20); }},
@@ -174,6 +182,11 @@ std::vector<Case> CasesOfInstance() {
     return [name, value](Facts& facts) { Say(facts, name, value); };
   };
   return {
+      {"relay-down", kWarning, "No relay runs on /var/lib/weir/events",
+       [](Facts& f) {
+         f.rocksdb->holder.reset();
+         f.instances.clear();
+       }},
       {"instance-silent", kBroken, "no answer", [](Facts& f) { f.instances[0].problem = "no answer within 5 s"; }},
       {"port-taken", kBroken, "127.0.0.1:3334", [](Facts& f) { f.stranger = "127.0.0.1:3334"; }},
       {"not-ready", kBroken, "cannot be stored",
@@ -187,9 +200,27 @@ std::vector<Case> CasesOfInstance() {
          f.instances[0].ready = false;
        }},
       {"sensor-lost", kWarning, "sensor", sample("weir_throttle_sensor_lost", 1)},
-      {"writes-failed", kWarning, "3 events", sample("weir_commit_failed_events_total", 3)},
+      {"emergency", kBroken, "this machine has no more to give",
+       [](Facts& f) {
+         Say(f, "weir_throttle_emergency", 1);
+         f.host.room->host_available_bytes = 1300 * kMebi;
+       }},
+      {"writes-failed", kAdvice, "1 event could", sample("weir_commit_failed_events_total", 1)},
+      {"writes-failed", kWarning, "10 events", sample("weir_commit_failed_events_total", 10)},
       {"engine-braked", kAdvice, "1 time since it started 1 h ago", sample("weir_throttle_escapes_total", 1)},
       {"engine-braked", kWarning, "2 times", sample("weir_throttle_escapes_total", 2)},
+      {"engine-braked", kWarning, "WEIR_IMPORT_SETPOINT=0.3",
+       [](Facts& f) {
+         f.settings.relay.storage.limiter.bulk.setpoint = 0.4;
+         f.settings.relay.storage.limiter.write.setpoint = 0.25;
+         Say(f, "weir_throttle_escapes_total", 2);
+       }},
+      {"clients-held", kAdvice, "signal heap",
+       [](Facts& f) {
+         f.instances[0].metrics = Scrape(HealthyMetrics() +
+                                         "weir_throttle_open{class=\"interactive\"} 0\n"
+                                         "weir_throttle_limiting{class=\"interactive\",signal=\"heap\"} 1\n");
+       }},
       {"clients-held", kAdvice, "signal memory",
        [](Facts& f) {
          f.instances[0].metrics = Scrape(HealthyMetrics() +
@@ -199,7 +230,7 @@ std::vector<Case> CasesOfInstance() {
       {"clients-refused", kWarning, "2.00k answers to 200k requests",
        sample("weir_refusals_total{prefix=\"rate-limited\"}", 2000)},
       {"connections-refused", kWarning, "WEIR_MAX_CONNECTIONS=20000",
-       sample("weir_sockets_refused_total{reason=\"connections\"}", 1)},
+       sample("weir_sockets_refused_total{reason=\"connections\"}", 10)},
       {"address-full", kWarning, "WEIR_TRUSTED_PROXIES",
        sample("weir_sockets_refused_total{reason=\"connections_per_address\"}", 50)},
       {"files-full", kWarning, "16.0k", sample("process_open_fds", 16000)},
@@ -214,7 +245,7 @@ std::vector<Case> CasesOfInstance() {
       {"quota-store", kWarning, "not set up", sample("weir_quota_store_warning", 1)},
       {"keyed-store", kWarning, "WEIR_KEYED_STORE", sample("weir_keyed_store_up", 0)},
       {"config-not-taken", kWarning, "keyed", sample("weir_keyed_config_good", 0)},
-      {"quota-names-full", kWarning, "WEIR_QUOTA_MAX_MODELS=200000", sample("weir_quota_dropped_entries_total", 4)},
+      {"quota-names-full", kAdvice, "WEIR_QUOTA_MAX_MODELS=200000", sample("weir_quota_dropped_entries_total", 4)},
       {"served-certificate-expires", kWarning, "1 h",
        sample("weir_tls_certificate_expiry_seconds", 1'800'000'000 + 3600)},
       {"served-certificate-expires", kBroken, "expired", sample("weir_tls_certificate_expiry_seconds", 1'799'999'000)},
@@ -287,6 +318,13 @@ TEST(DoctorChecks, AreSilentJustBefore) {
       [](Facts& f) { Say(f, "weir_refusals_total{prefix=\"rate-limited\"}", 1999); },
       [](Facts& f) { Say(f, "weir_sockets_refused_total{reason=\"connections_per_address\"}", 49); },
       [](Facts& f) { Say(f, "process_open_fds", 15999); },
+      [](Facts& f) { Say(f, "weir_sockets_refused_total{reason=\"connections\"}", 9); },
+      // A database that is yet to be made.
+      [](Facts& f) {
+        f.rocksdb->holder.reset();
+        f.rocksdb->exists = false;
+        f.instances.clear();
+      },
       [](Facts& f) { f.settings.certificate_expires_at = 1'800'000'000 + 14 * 86400 + 1; },
       [](Facts& f) { f.rocksdb->future_seconds = 299; },
       // A name that only this network knows needs no proxy.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,25 @@ TEST(DoctorDirectory, InWhichOneMayNotWriteIsNotMeasuredAndThatIsSaid) {
   });
   EXPECT_EQ(said, "not measured; how long an fsync takes in " + directory.path() +
                       ": Permission denied; run this as the user of the relay, or as root");
+}
+
+TEST(DoctorDirectory, ThatIsAFileIsToldOf) {
+  const TempDirectory directory;
+  std::ofstream(directory / "data") << "x";
+  std::vector<std::string> unseen;
+  EXPECT_TRUE(LookAtDirectory(directory / "data", "the events", true, &unseen).is_file);
+  EXPECT_TRUE(LookAtDirectory(directory / "data/below", "the events", true, &unseen).is_file);
+}
+
+TEST(DoctorDirectory, IsOpenToNobodyWhereOneAboveIsClosed) {
+  const TempDirectory directory;
+  ASSERT_EQ(chmod(directory.path().c_str(), 0755), 0);
+  ASSERT_EQ(mkdir((directory / "above").c_str(), 0700), 0);
+  ASSERT_EQ(mkdir((directory / "above/data").c_str(), 0755), 0);
+  std::vector<std::string> unseen;
+  EXPECT_EQ(LookAtDirectory(directory / "above/data", "the events", false, &unseen).others, 0);
+  ASSERT_EQ(chmod((directory / "above").c_str(), 0711), 0);
+  EXPECT_EQ(LookAtDirectory(directory / "above/data", "the events", false, &unseen).others, 0055);
 }
 
 TEST(DoctorDirectory, InMemoryIsKnown) {

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "relay/doctor/gather.h"
+#include "relay/nostr/signature.h"
+#include "tests/fixtures/certificates.h"
 #include "tests/fixtures/server_port.h"
 #include "tests/fixtures/temp_directory.h"
 #include "tests/relay/doctor/weir_child.h"
@@ -114,7 +116,7 @@ TEST_F(DoctorCommandTest, WhatARelayCountsIsJudged) {
   const auto port = static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
   {
     const WebClient client(port);
-    EXPECT_THROW(WebClient{port}, std::exception) << "one connection too many";
+    for (int times = 0; times < 10; ++times) EXPECT_THROW(WebClient{port}, std::exception) << "one connection too many";
   }
   // The place that the client had is free a moment later; and figures are a second old at most.
   EXPECT_TRUE(Eventually([&] { return HasName(Ask().names, "connections-refused"); }));
@@ -147,15 +149,51 @@ TEST_F(DoctorCommandTest, WhoeverIsNamedIsAsked) {
   EXPECT_TRUE(Ask({"--url", "http://127.0.0.1:" + std::to_string(port_)}).Tells(": gate, weir "));
 }
 
+// It speaks TLS, of which a shell without its settings knows nothing, and its lock is in another directory.
+TEST_F(DoctorCommandTest, ARelayThatSpeaksTlsIsNoStranger) {
+  MakeCertificates(directory_.path());
+  WeirChild relay("weir relay", {"--port", std::to_string(port_)},
+                  {{"WEIR_DATA_DIR", directory_ / "other"},
+                   {"WEIR_TLS_CERT", directory_ / "server.crt"},
+                   {"WEIR_TLS_KEY", directory_ / "server.key"}});
+  ASSERT_FALSE(relay.Address().empty()) << relay.err();
+  const Said said = Ask();
+  EXPECT_FALSE(HasName(said.names, "port-taken")) << said.json;
+  EXPECT_TRUE(said.Tells("https://127.0.0.1:" + std::to_string(port_) + ": relay, weir ")) << said.json;
+  const Said named = Ask({"--url", "https://127.0.0.1:" + std::to_string(port_)});
+  EXPECT_FALSE(HasName(named.names, "instance-silent")) << "of this machine no certificate is asked for\n"
+                                                        << named.json;
+}
+
+TEST_F(DoctorCommandTest, ARelayThatEndedIsMissed) {
+  {
+    WeirChild relay = Relay();
+    ASSERT_FALSE(relay.Address().empty()) << relay.err();
+    relay.Signal(SIGTERM);
+    EXPECT_EQ(relay.Wait().code, 0);
+  }
+  const Said said = Ask();
+  EXPECT_TRUE(HasName(said.names, "relay-down")) << said.json;
+}
+
+// What a service was told by relative paths, and by flags.
+TEST_F(DoctorCommandTest, JudgesTheFlagsThatTheRelayWasStartedWith) {
+  WeirChild relay("weir relay", {"--port", "0", "--listen=0.0.0.0", "--data-dir", data_dir_});
+  ASSERT_FALSE(relay.Address().empty()) << relay.err();
+  EXPECT_TRUE(HasName(Ask({"--as-running"}).names, "relay-url-missing"));
+}
+
 // Something that listens, and is no weir.
 TEST_F(DoctorCommandTest, APortThatSomebodyElseHasIsToldOf) {
   boost::asio::io_context io;
   boost::asio::ip::tcp::acceptor other(io, {boost::asio::ip::make_address("127.0.0.1"), port_});
   std::thread answers([&] {
-    boost::asio::ip::tcp::socket socket = other.accept();
-    boost::system::error_code ignored;
-    boost::asio::write(socket, boost::asio::buffer(std::string("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")),
-                       ignored);
+    for (int asked = 0; asked < 2; ++asked) {  // with TLS and without
+      boost::asio::ip::tcp::socket socket = other.accept();
+      boost::system::error_code ignored;
+      boost::asio::write(
+          socket, boost::asio::buffer(std::string("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")), ignored);
+    }
   });
   const Said said = Ask();
   answers.join();
@@ -187,7 +225,7 @@ TEST_F(DoctorCommandTest, WhoAsksForSomethingElseIsToldWith64) {
   } cases[] = {{{"--jsno"}, "--jsno"},
                {{"--ignore", "sync-of"}, "did you mean sync-off?"},
                {{"--url", "ftp://x"}, "--url: "},
-               {{"--as-running"}, "no relay runs on"}};
+               {{"--as-running"}, "no relay on RocksDB runs on"}};
   for (const auto& c : cases) {
     const Said said = Ask(c.arguments);
     EXPECT_EQ(said.code, kDoctorNotAsked) << c.part;
@@ -230,12 +268,23 @@ TEST_F(DoctorCommandTest, WhatThisUserMayNotSeeIsNamed) {
 
 TEST_F(DoctorCommandTest, AnEmergencyIsToldOfInTheLogAndIsBroken) {
   WeirChild relay = Relay({{"WEIR_RATE_LIMIT_TARGET_MEMORY_MB", "128"},
+                           {"WEIR_DB_SYNC", "off"},
                            {"WEIR_RATE_LIMIT_EMERGENCY", "0.1"},
                            {"WEIR_RATE_LIMIT_RECOVERY", "0.05"}});
-  ASSERT_FALSE(relay.Address().empty()) << relay.err();
-  EXPECT_TRUE(Eventually([&] {
+  const std::string address = relay.Address();
+  ASSERT_FALSE(address.empty()) << relay.err();
+  WebClient client(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  const auto told = [&] {
     return relay.err().find("state, as an emergency of memory begins: NOT ready: emergency") != std::string::npos;
-  })) << relay.err();
+  };
+  // What is written and then read back fills the memtables and the block cache beyond a tenth of the target.
+  for (int64_t sent = 0; sent < 500 && !told(); ++sent) {
+    client.Send(R"(["EVENT",)" + Signer(1).SignedEvent(sent + 1, 1, "[]", std::string(50'000, 'x')) + "]");
+    ASSERT_TRUE(client.Read()) << relay.err();
+  }
+  client.Send(R"(["REQ","all",{"kinds":[1]}])");
+  while (client.Read().value_or("").starts_with(R"(["EVENT")")) continue;
+  EXPECT_TRUE(Eventually(told)) << relay.err();
   EXPECT_NE(relay.err().find("\n  memory       "), std::string::npos) << relay.err();
   const Said said = Ask({"--as-running"});
   EXPECT_EQ(said.code, 3);

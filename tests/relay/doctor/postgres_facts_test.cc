@@ -39,10 +39,9 @@ class DoctorPostgresTest : public testing::Test {
     return names;
   }
 
-  static PostgresProcess* server_;
+  inline static PostgresProcess* server_ = nullptr;
   Facts facts_;
 };
-PostgresProcess* DoctorPostgresTest::server_ = nullptr;
 
 using List = std::vector<std::string>;
 

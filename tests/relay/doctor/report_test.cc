@@ -63,9 +63,10 @@ TEST(DoctorReport, SaysThatThereIsNothingToChange) {
 TEST(DoctorReport, WhatAnInstanceSaysIsNoCommandToATerminal) {
   Facts facts = HealthyFacts();
   facts.instances[0].ready = false;
-  facts.instances[0].ready_text = "\x1b[2Jgone";
+  facts.instances[0].ready_text = "\x1b[2Jgone\xff";
   const std::string text = ToText(Examine(facts), facts);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(ToJson(Examine(facts), facts).find('\xff'), std::string::npos);
   EXPECT_NE(text.find("\\x1b[2Jgone"), std::string::npos) << text;
 }
 

@@ -42,7 +42,7 @@ class DoctorRocksDb : public testing::Test {
     Facts facts;
     facts.rocksdb = rocksdb;
     std::vector<std::string> names;
-    for (const Finding& finding : Examine(facts)) names.emplace_back(finding.name);
+    for (const Finding& finding : Examine(facts, {"relay-down"})) names.emplace_back(finding.name);
     return names;
   }
   // Names, sizes and times of all files.
@@ -162,12 +162,23 @@ TEST_F(DoctorRocksDb, FilesOfTheFutureSayThatTheClockWentBack) {
   EXPECT_EQ(NamesFor(Look()), std::vector<std::string>{"clock-went-back"});
 }
 
+TEST_F(DoctorRocksDb, WhoseFileNamesItselfIsToldOf) {
+  Open();
+  fs::remove(path_ + "/CURRENT");
+  fs::create_symlink("CURRENT", path_ + "/CURRENT");
+  EXPECT_FALSE(LookAtRocksDb(path_, 0, &unseen_));
+  ASSERT_EQ(unseen_.size(), 1);
+  EXPECT_NE(unseen_[0].find("Too many levels"), std::string::npos) << unseen_[0];
+}
+
 TEST_F(DoctorRocksDb, LogsAreCounted) {
   Open();
   std::ofstream(path_ + "/999999.log") << "x";
   fs::resize_file(path_ + "/999999.log", uint64_t{2} << 30);  // a hole
   const RocksDbFacts facts = Look();
   EXPECT_GE(facts.log_bytes, uint64_t{2} << 30);
+  ASSERT_EQ(unseen_.size(), 1) << "it would be read into memory";
+  EXPECT_NE(unseen_[0].find("of log would be read"), std::string::npos) << unseen_[0];
 }
 
 }  // namespace

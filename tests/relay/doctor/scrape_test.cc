@@ -1,6 +1,7 @@
 #include "relay/doctor/scrape.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 namespace weir {
 namespace {

@@ -66,8 +66,8 @@ TEST(StatePage, OfPartsTellsWhatIsNotZero) {
   };
   const std::string page = StatePage({.why = "w"}, sources);
   EXPECT_TRUE(
-      page.ends_with("\n  parts        weir_imports_running 2, weir_import_lines_total{imported} 1200, "
-                     "weir_quota_decisions_total{decide,a\\x0ab} 7"))
+      page.ends_with("\n  parts        weir_imports_running 2, weir_import_lines_total{imported} 1200"
+                     "\n               weir_quota_decisions_total{decide,a\\x0ab} 7"))
       << page;
 }
 

@@ -1,0 +1,168 @@
+#include "relay/top/feed_follower.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "config/text/parse.h"
+#include "config/text/readable.h"
+#include "relay/top/event_stream.h"
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kMostAnswer = EventStreamReader::kMostBytes;
+// Connections in a row that brought nothing; then it is asked, and of these times each twelfth it is followed again.
+constexpr int kMostSilent = 2;
+constexpr int kTryAgainEvery = 12;
+
+std::string FieldOf(const HttpAnswer& answer, std::string_view name) {
+  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+  for (const auto& [field, value] : answer.headers)
+    if (std::ranges::equal(field, name, same)) return value;
+  return "";
+}
+
+std::string FirstLine(const std::string& body) {
+  constexpr size_t kMost = 300;
+  return AsText(TrimBlanks(std::string_view(body).substr(0, std::min(body.find('\n'), kMost))));
+}
+
+// A part of a sentence; empty where it is what was asked for.
+std::string ProblemOf(const HttpAnswer& answer, const Attachment& attachment, std::string_view content_type) {
+  if (!answer.ok()) return answer.problem;
+  const std::string origin = attachment.url.Origin();
+  const std::string says = origin + " answers " + std::to_string(answer.status);
+  if (answer.status == 401 || answer.status == 403)
+    return says + ": " + FirstLine(answer.body) + ". " + attachment.advice;
+  if (answer.status == 404) return says + ": it has no /live, as a relay of this version has";
+  if (answer.status >= 300 && answer.status < 400)
+    return says + " and means " + AsText(FieldOf(answer, "location").substr(0, 200)) +
+           "; name that by --url, if it is the relay's";
+  if (answer.status != 200) return says + ": " + FirstLine(answer.body);
+  const std::string type = FieldOf(answer, "content-type");
+  if (!type.starts_with(content_type))
+    return "what answers at " + origin + " is no relay of weir (" + AsText(type.substr(0, 60)) + ")";
+  return "";
+}
+
+}  // namespace
+
+HttpCall FeedFollower::CallFor(const Attachment& attachment, const char* path, const std::stop_token& stop) const {
+  HttpCall call;
+  call.path = path;
+  if (!attachment.token.empty()) call.headers = {{"Authorization", "Bearer " + attachment.token}};
+  call.timeout = parts_.times.silence;
+  call.stop = stop;
+  call.max_answer_bytes = kMostAnswer;
+  call.verify = !attachment.is_own;
+  return call;
+}
+
+Status FeedFollower::Begin() { return AskOnce(Watched::Link::kLive, "", {}); }
+
+void FeedFollower::Start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  pthread_setname_np(thread_.native_handle(), "weir-top");
+}
+
+void FeedFollower::Stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+Watched FeedFollower::Now() const {
+  const std::lock_guard lock(mutex_);
+  return watched_;
+}
+
+void FeedFollower::Run(const std::stop_token& stop) {
+  int silent = 0;  // attempts in a row that brought no event, of a relay that answers when it is asked
+  std::string why;
+  while (!stop.stop_requested()) {
+    const bool is_silent = silent >= kMostSilent;
+    bool heard = false;
+    if (!is_silent || silent % kTryAgainEvery == 0) {
+      why = Follow(stop, &heard);
+      if (heard) silent = 0;
+      if (!is_silent || heard) Lose(why);
+    }
+    if (!heard && !stop.stop_requested()) {
+      const Status asked =
+          is_silent ? AskOnce(Watched::Link::kPolled, why, stop) : AskOnce(Watched::Link::kLive, "", stop);
+      silent = asked.ok() ? silent + 1 : 0;
+      if (!asked.ok()) Lose(asked.message());
+    }
+    Wait(silent < kMostSilent ? parts_.times.again : parts_.times.silence, stop);
+  }
+}
+
+Status FeedFollower::AskOnce(Watched::Link link, const std::string& problem, const std::stop_token& stop) {
+  const Result<Attachment> found = parts_.find();
+  if (!found.ok()) return found.status();
+  const HttpAnswer answer = CallHttp(found.value().url, CallFor(found.value(), "/live/state", stop));
+  const std::string refusal = ProblemOf(answer, found.value(), "application/json");
+  if (!refusal.empty()) return Status::Error(refusal);
+  return Take(answer.body, found.value(), link, problem);
+}
+
+std::string FeedFollower::Follow(const std::stop_token& stop, bool* heard) {
+  const Result<Attachment> found = parts_.find();
+  if (!found.ok()) return found.status().message();
+  const Attachment& attachment = found.value();
+  TimePoint last = parts_.clock.Now();
+  std::string problem;
+  EventStreamReader reader([&](const std::string&, const std::string& json) {
+    const Status taken = Take(json, attachment, Watched::Link::kLive, "");
+    if (!taken.ok()) problem = taken.message();
+    *heard = *heard || taken.ok();
+    last = parts_.clock.Now();
+  });
+  HttpCall call = CallFor(attachment, "/live/events", stop);
+  call.on_piece = [&](const HttpAnswer& head, std::string_view piece) {
+    problem = ProblemOf(head, attachment, "text/event-stream");
+    if (!problem.empty()) return false;
+    if (const Status status = reader.Take(piece); !status.ok()) problem = status.message();
+    // Comments and crumbs of an event are silence too.
+    return problem.empty() && parts_.clock.Now() - last < parts_.times.silence;
+  };
+  const HttpAnswer answer = CallHttp(attachment.url, call);
+  return problem.empty() ? ProblemOf(answer, attachment, "text/event-stream") : problem;
+}
+
+Status FeedFollower::Take(const std::string& json, const Attachment& attachment, Watched::Link link,
+                          const std::string& problem) {
+  Result<FeedState> state = ReadFeedState(json);
+  if (!state.ok()) return state.status();
+  {
+    const std::lock_guard lock(mutex_);
+    Join(watched_.state, state.value(), &watched_.history);
+    watched_.state = std::move(state).value();
+    watched_.state.history.clear();
+    watched_.link = link;
+    watched_.problem = problem;
+    watched_.origin = attachment.url.Origin();
+    watched_.heard = parts_.clock.Now();
+  }
+  if (parts_.on_change) parts_.on_change();
+  return {};
+}
+
+void FeedFollower::Lose(const std::string& problem) {
+  {
+    const std::lock_guard lock(mutex_);
+    watched_.link = Watched::Link::kLost;
+    watched_.problem = problem;
+  }
+  if (parts_.on_change) parts_.on_change();
+}
+
+void FeedFollower::Wait(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  stopped_.wait_for(lock, stop, time, [] { return false; });
+}
+
+}  // namespace weir

@@ -1,0 +1,57 @@
+#include "relay/top/keys.h"
+
+#include <array>
+#include <utility>
+
+namespace weir {
+namespace {
+
+using Kind = Key::Kind;
+
+// What is longer is none of a key's.
+constexpr size_t kLongest = 16;
+
+// ESC [ A and ESC O A; ESC [ 5 ~. With a modifier, ESC [ 1 ; 5 A, it is the same key.
+constexpr std::array<std::pair<char, Kind>, 6> kByLetter = {{{'A', Kind::kUp},
+                                                             {'B', Kind::kDown},
+                                                             {'C', Kind::kRight},
+                                                             {'D', Kind::kLeft},
+                                                             {'H', Kind::kHome},
+                                                             {'F', Kind::kEnd}}};
+constexpr std::array<std::pair<char, Kind>, 6> kByNumber = {{{'1', Kind::kHome},
+                                                             {'7', Kind::kHome},
+                                                             {'4', Kind::kEnd},
+                                                             {'8', Kind::kEnd},
+                                                             {'5', Kind::kPageUp},
+                                                             {'6', Kind::kPageDown}}};
+
+}  // namespace
+
+void KeyReader::TakeSequence(char last, std::vector<Key>* keys) {
+  const bool by_number = last == '~' && sequence_.size() >= 2;
+  for (const auto& [code, kind] : by_number ? kByNumber : kByLetter)
+    if (code == (by_number ? sequence_[1] : last)) keys->push_back({.kind = kind});
+}
+
+std::vector<Key> KeyReader::Take(std::string_view bytes) {
+  std::vector<Key> keys;
+  for (const char c : bytes) {
+    if (c == '\x1b') {
+      escaped_ = true;
+      sequence_.clear();
+    } else if (!escaped_) {
+      if (c >= 0) keys.push_back({.character = c});
+    } else if (sequence_.empty() && c != '[' && c != 'O') {
+      escaped_ = false;  // a letter with Alt
+    } else if (!sequence_.empty() && c >= '@' && c <= '~') {
+      TakeSequence(c, &keys);
+      escaped_ = false;
+    } else {
+      sequence_ += c;
+      if (sequence_.size() > kLongest) escaped_ = false;
+    }
+  }
+  return keys;
+}
+
+}  // namespace weir

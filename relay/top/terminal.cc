@@ -1,0 +1,100 @@
+#include "relay/top/terminal.h"
+
+#include <langinfo.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <clocale>
+#include <cstdlib>
+#include <string>
+
+namespace weir {
+namespace {
+
+// The other screen, which keeps what stood there; no cursor; nothing goes to the next line by itself.
+constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
+constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+// A screen beyond this is nobody's, and would be memory.
+constexpr size_t kMostColumns = 1000;
+constexpr size_t kMostRows = 500;
+
+// A pipe, or a terminal, that takes anything takes so much.
+constexpr size_t kPieceBytes = 1024;
+
+std::string_view Term() {
+  const char* term = std::getenv("TERM");
+  return term != nullptr ? term : "";
+}
+
+// A terminal that takes nothing is no reason to stay.
+void WriteSoon(std::string_view text) {
+  constexpr int kPatienceMs = 500;
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  if (poll(&out, 1, kPatienceMs) == 1 && (out.revents & POLLOUT) != 0)
+    (void)!write(STDOUT_FILENO, text.data(), text.size());
+}
+
+}  // namespace
+
+bool Terminal::IsThere() { return CanBeDrawnOn(STDOUT_FILENO); }
+
+TerminalSize Terminal::SizeNow() {
+  const TerminalSize size = SizeOfTerminal(STDOUT_FILENO);
+  return {.rows = std::min(size.rows, kMostRows), .columns = std::min(size.columns, kMostColumns)};
+}
+
+bool Terminal::HasColours() {
+  const char* unwanted = std::getenv("NO_COLOR");
+  const bool has_none = Term().starts_with("vt") || Term().ends_with("-m") || Term().find("mono") != Term().npos;
+  return IsThere() && !has_none && (unwanted == nullptr || *unwanted == '\0');
+}
+
+Charset Terminal::CharsetOfLocale() {
+  if (std::setlocale(LC_CTYPE, "") == nullptr) return Charset::kAscii;
+  return std::string_view(nl_langinfo(CODESET)) == "UTF-8" && Term() != "dumb" ? Charset::kUtf8 : Charset::kAscii;
+}
+
+// Signals stay those of the keyboard; ^S is none, for it would stop the output.
+void Terminal::Enter() {
+  termios now{};
+  if (tcgetattr(STDIN_FILENO, &now) == 0) {
+    if (!before_) before_ = now;
+    now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    now.c_iflag &= ~static_cast<tcflag_t>(IXON);
+    now.c_cc[VMIN] = 1;
+    now.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSANOW, &now);
+  }
+  entered_ = true;
+  WriteSoon(kEnter);
+}
+
+void Terminal::Leave() {
+  if (!entered_) return;
+  entered_ = false;
+  WriteSoon(kLeave);
+  if (before_) tcsetattr(STDIN_FILENO, TCSANOW, &*before_);
+  before_.reset();
+}
+
+Written WriteOut(std::string_view text, int interrupt) {
+  while (!text.empty()) {
+    pollfd both[] = {{STDOUT_FILENO, POLLOUT, 0}, {interrupt, POLLIN, 0}};
+    if (poll(both, 2, -1) < 0 && errno != EINTR) return Written::kNobodyReads;
+    if ((both[0].revents & POLLOUT) != 0) {
+      const ssize_t size = write(STDOUT_FILENO, text.data(), std::min(text.size(), kPieceBytes));
+      if (size < 0 && errno != EINTR && errno != EAGAIN) return Written::kNobodyReads;
+      text.remove_prefix(size < 0 ? 0 : static_cast<size_t>(size));
+    } else if (both[0].revents != 0) {
+      return Written::kNobodyReads;
+    } else if (both[1].revents != 0) {
+      return Written::kInterrupted;
+    }
+  }
+  return Written::kAll;
+}
+
+}  // namespace weir

@@ -1,0 +1,122 @@
+#include "relay/top/top_command.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/command_line.h"
+#include "config/settings.h"
+#include "config/text/url.h"
+#include "relay/operator/relay_configuration.h"
+#include "relay/top/attachment.h"
+#include "relay/top/feed_follower.h"
+#include "relay/top/plain_line.h"
+#include "relay/top/top_session.h"
+
+namespace weir {
+namespace {
+
+struct TopFlags {
+  AttachOptions attach;
+  std::string view{kTopViewNames.front()};
+  bool once = false;
+};
+
+void AddTo(CommandLine& line, TopFlags& flags) {
+  line.Add("--url", &flags.attach.url,
+           "the relay, http://127.0.0.1:3334 or https://relay.example (default: that which has the data directory)")
+      .Check("URL", [](const std::string& url) { return ParseServerUrl(url).status(); });
+  line.Add("--token-file", &flags.attach.token_file,
+           "a file with the token; read again at each attempt (default: admin.token in the data directory, and with "
+           "--url WEIR_ADMIN_TOKEN, where it is set)");
+  line.AddSetting("--data-dir", "DATA_DIR", "the relay's data directory, instead of WEIR_DATA_DIR");
+  line.Add("--view", &flags.view, "what to show first")
+      .OneOf({kTopViewNames.begin(), kTopViewNames.end()})
+      .ShowDefault();
+  line.Add("--once", &flags.once, "print one view as text, and end");
+  line.SetFooter(
+      "On a terminal it draws a screen each second; the last line tells the keys, ? what the figures are. The relay "
+      "may\n"
+      "be started again meanwhile: it connects again, with the token that is there then.\n"
+      "\n"
+      "Examples:\n"
+      "  weir top\n"
+      "  weir top --data-dir /var/lib/weir                the service's, as root\n"
+      "  ssh host cat /var/lib/weir/admin.token >token    one elsewhere\n"
+      "  weir top --url https://relay.example --token-file token\n"
+      "  weir top --once --view imports\n"
+      "  weir top | grep -v ' calm '                      a line a second, of those when something was amiss\n"
+      "\n"
+      "Columns of the lines where no terminal is, - for what there was none of:\n" +
+      std::string(kPlainColumns) +
+      "\n"
+      "\n"
+      "Exit status: 0 it was ended, 1 the relay was not reached at first or has refused, 2 wrong flags or settings.");
+}
+
+Look LookOf(const TopFlags& flags) {
+  const auto view = std::ranges::find(kTopViewNames, flags.view);
+  return {.view = static_cast<TopView>(view - kTopViewNames.begin()), .charset = Terminal::CharsetOfLocale()};
+}
+
+void PrintOnce(const FeedFollower& follower, Look look) {
+  constexpr size_t kColumnsWithoutTerminal = 100;
+  look.width = isatty(STDOUT_FILENO) == 1 ? Terminal::SizeNow().columns : kColumnsWithoutTerminal;
+  for (const std::string& text : DrawWhole(follower.Now(), look, Clock::System().Now()).Lines())
+    std::printf("%s\n", text.c_str());
+}
+
+int Run(const CommandLine& line, const TopFlags& flags, const RelayConfiguration& configuration) {
+  TopSession* shown = nullptr;
+  FeedFollower follower({.find = [&] { return FindAttachment(configuration, flags.attach); },
+                         .on_change =
+                             [&shown] {
+                               if (shown != nullptr) shown->Wake();
+                             }});
+  const Look look = LookOf(flags);
+  // A server's words are in it.
+  const auto complain = [&](const std::string& words) {
+    return line.Fail(Status::Error(ShownText(words, look.charset)), 1);
+  };
+  if (const Status status = follower.Begin(); !status.ok()) return complain(status.message());
+  if (flags.once) {
+    PrintOnce(follower, look);
+    return 0;
+  }
+  TopSession session;
+  shown = &session;
+  follower.Start();
+  if (Terminal::IsThere()) {
+    session.ShowScreen(follower, look);
+  } else {
+    session.PrintLines(follower, look.charset, complain);
+  }
+  follower.Stop();
+  return 0;
+}
+
+}  // namespace
+
+int TopCommand(int argc, char** argv) {
+  CommandLine line(
+      argv[0],
+      "Shows what a relay does and why, live, as the page at /live does: levels, setpoints and reasons, who\n"
+      "takes most, imports, quotas, keys and endpoints.");
+  TopFlags flags;
+  AddTo(line, flags);
+  if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
+  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) return line.Fail(Status::Error("standard output is closed"));
+  RelayConfiguration configuration;
+  SettingTable table;
+  table.AddSecret("ADMIN_TOKEN", &flags.attach.admin_token, "shown to the relay that --url names");
+  const Status loaded = LoadRelayConfiguration(table, ProcessEnvironment(), line.settings(), &configuration);
+  if (!loaded.ok()) return line.Fail(loaded);
+  return Run(line, flags, configuration);
+}
+
+}  // namespace weir

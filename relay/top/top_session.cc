@@ -1,0 +1,191 @@
+#include "relay/top/top_session.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string>
+
+#include "relay/top/plain_line.h"
+
+namespace weir {
+namespace {
+
+// SIGWINCH and those of job control are for who draws; else they do what they always do.
+sigset_t SignalsOf(bool draws) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, signal);
+  if (draws)
+    for (const int signal : {SIGWINCH, SIGTSTP, SIGCONT}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+// Before it opens anything: that could be given the number of an input that is closed.
+TopSession::TopSession() : input_ended_(isatty(STDIN_FILENO) != 1) {
+  const sigset_t set = SignalsOf(Terminal::IsThere());
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  news_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+}
+
+TopSession::~TopSession() {
+  close(signals_);
+  close(news_);
+}
+
+void TopSession::Wake() {
+  const uint64_t one = 1;
+  (void)!write(news_, &one, sizeof(one));
+}
+
+void TopSession::Wait(Duration time, bool keys) {
+  pollfd all[] = {{signals_, POLLIN, 0},
+                  {news_, POLLIN, 0},
+                  {STDOUT_FILENO, 0, 0},
+                  {keys && !input_ended_ ? STDIN_FILENO : -1, POLLIN, 0}};
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
+  poll(all, std::size(all), static_cast<int>(ms));
+  uint64_t count = 0;
+  (void)!read(news_, &count, sizeof(count));
+  // A reader that has gone leaves an error there.
+  if ((all[2].revents & (POLLERR | POLLHUP)) != 0) ended_ = true;
+}
+
+void TopSession::TakeSignals(Terminal* terminal) {
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+    switch (info.ssi_signo) {
+      case SIGWINCH:
+        anew_ = true;
+        break;
+      case SIGTSTP:
+        Suspend(terminal);
+        break;
+      case SIGCONT:
+        terminal->Enter();
+        anew_ = true;
+        break;
+      default:
+        ended_ = true;
+    }
+  }
+}
+
+// Sent again, with nobody in its way, it stops the process, where there is somebody who would let it go on.
+void TopSession::Suspend(Terminal* terminal) {
+  terminal->Leave();
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTSTP);
+  raise(SIGTSTP);
+  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  terminal->Enter();
+  anew_ = true;
+}
+
+void TopSession::TakeKeys(Look* look, const Drawn& drawn) {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  if (input_ended_ || poll(&input, 1, 0) != 1) return;
+  std::array<char, 256> bytes{};
+  const ssize_t size = read(STDIN_FILENO, bytes.data(), bytes.size());
+  if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  input_ended_ = size <= 0;
+  if (size <= 0) return;
+  for (const Key& key : keys_.Take({bytes.data(), static_cast<size_t>(size)})) Press(key, look, drawn);
+}
+
+void TopSession::Press(const Key& key, Look* look, const Drawn& drawn) {
+  using Kind = Key::Kind;
+  constexpr size_t kViews = kTopViewNames.size();
+  const auto show = [look](size_t view) {
+    look->view = static_cast<TopView>(view % kViews);
+    look->help = false;
+    look->scroll = 0;
+  };
+  const auto scroll = [&](size_t to) { look->scroll = std::min(to, drawn.furthest); };
+  const size_t view = static_cast<size_t>(look->view);
+  const size_t line = std::min(look->scroll, drawn.furthest);
+  switch (key.kind) {
+    case Kind::kUp:
+      return scroll(line - std::min<size_t>(line, 1));
+    case Kind::kDown:
+      return scroll(line + 1);
+    case Kind::kPageUp:
+      return scroll(line - std::min(line, drawn.page));
+    case Kind::kPageDown:
+      return scroll(line + drawn.page);
+    case Kind::kHome:
+      return scroll(0);
+    case Kind::kEnd:
+      return scroll(drawn.furthest);
+    case Kind::kLeft:
+      return show(view + kViews - 1);
+    case Kind::kRight:
+      return show(view + 1);
+    case Kind::kCharacter:
+      break;
+  }
+  const char c = key.character;
+  if (c >= '1' && c < '1' + static_cast<int>(kViews)) return show(static_cast<size_t>(c - '1'));
+  if (c == '\t') return show(view + 1);
+  if (c == 'k') return scroll(line - std::min<size_t>(line, 1));
+  if (c == 'j') return scroll(line + 1);
+  if (c == ' ') return scroll(line + drawn.page);
+  if (c == 'q' || c == 'Q') ended_ = true;
+  if (c == '\f') anew_ = true;
+  if (c == '?' || c == 'h') {
+    look->help = !look->help;
+    look->scroll = 0;
+  }
+}
+
+void TopSession::ShowScreen(FeedFollower& follower, Look look) {
+  Terminal terminal;
+  terminal.Enter();
+  const bool colours = Terminal::HasColours();
+  while (!ended_) {
+    const TerminalSize size = Terminal::SizeNow();
+    look.width = size.columns;
+    look.height = size.rows;
+    const Drawn drawn = Draw(follower.Now(), look, Clock::System().Now());
+    const std::string frame = (anew_ ? "\x1b[2J" : "") + drawn.screen.Frame(colours);
+    const Written written = WriteOut(frame, signals_);
+    ended_ = written == Written::kNobodyReads;
+    anew_ = written == Written::kInterrupted;
+    if (written == Written::kAll && !ended_) Wait(std::chrono::seconds(1), true);
+    TakeSignals(&terminal);
+    TakeKeys(&look, drawn);
+  }
+}
+
+void TopSession::PrintLines(FeedFollower& follower, Charset charset,
+                            const std::function<void(const std::string&)>& complain) {
+  double printed = 0;
+  bool lost = false;
+  while (!ended_) {
+    const Watched watched = follower.Now();
+    if (watched.state.now.at != printed) {
+      printed = watched.state.now.at;
+      ended_ = WriteOut(PlainLine(watched.state, charset) + "\n", signals_) != Written::kAll;
+    }
+    // Once when it begins, once when it is over.
+    const bool is_lost = watched.link == Watched::Link::kLost;
+    if (is_lost != lost) complain(is_lost ? LinkInWords(watched, Clock::System().Now()) : "goes on");
+    lost = is_lost;
+    if (!ended_) Wait(std::chrono::seconds(1), false);
+    TakeSignals(nullptr);
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,213 @@
+// Following a relay, and servers that are none.
+#include "relay/top/feed_follower.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "relay/live/live_part.h"
+#include "relay/relay.h"
+#include "tests/fixtures/certificates.h"
+#include "tests/fixtures/eventually.h"
+#include "tests/fixtures/server_port.h"
+#include "tests/fixtures/temp_directory.h"
+#include "tests/relay/top/scripted_server.h"
+#include "tests/relay/top/told_state.h"
+
+namespace weir {
+namespace {
+
+using std::chrono::milliseconds;
+using Link = Watched::Link;
+
+// Times that a test waits for: as short as a busy machine allows.
+constexpr FeedFollower::Times kSoon{.silence = milliseconds(500), .again = milliseconds(20)};
+
+FeedFollower::Parts At(const std::string& url, FeedFollower::Times times = kSoon) {
+  return {.find = [url] { return FindAttachment({}, {.url = url, .admin_token = "token"}); }, .times = times};
+}
+
+class FollowsARelay : public testing::Test {
+ protected:
+  FollowsARelay() {
+    configuration_.data_dir = directory_.path();
+    configuration_.server.port = FreeServerPort();
+    configuration_.storage.memory.target_memory_mb = 4096;
+    configuration_.relay.name = "Quiet Harbour";
+    Open();
+  }
+  void Open() {
+    part_ = std::make_unique<LivePart>();
+    auto opened = Relay::Open(configuration_, false, {part_.get()});
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    relay_ = std::move(opened).value();
+    relay_->Accept();
+  }
+  void Close() {
+    relay_.reset();
+    part_.reset();
+  }
+  FeedFollower::Parts Parts() {
+    return {.find = [this] { return FindAttachment(configuration_, {}); },
+            .times = {.silence = std::chrono::seconds(30), .again = milliseconds(20)}};
+  }
+
+  TempDirectory directory_;
+  RelayConfiguration configuration_;
+  std::unique_ptr<LivePart> part_;
+  std::unique_ptr<Relay> relay_;  // ends first
+};
+
+TEST_F(FollowsARelay, ByItsDataDirectoryAlone) {
+  FeedFollower follower(Parts());
+  const Status begun = follower.Begin();
+  ASSERT_TRUE(begun.ok()) << begun.message();
+  const double first = follower.Now().state.now.at;
+  EXPECT_EQ(follower.Now().state.name, "Quiet Harbour");
+  EXPECT_GT(follower.Now().history.size(), 0U);
+  EXPECT_NE(follower.Now().state.Find("signals"), nullptr);
+  follower.Start();
+  EXPECT_TRUE(Eventually([&] { return follower.Now().state.now.at > first + 1; }));
+  EXPECT_EQ(follower.Now().link, Link::kLive);
+}
+
+TEST_F(FollowsARelay, ThatIsStartedAgainWithAnotherToken) {
+  FeedFollower follower(Parts());
+  ASSERT_TRUE(follower.Begin().ok());
+  const uint64_t run = follower.Now().state.run;
+  follower.Start();
+  Close();
+  EXPECT_TRUE(Eventually([&] { return follower.Now().link == Link::kLost; }));
+  Open();
+  EXPECT_TRUE(Eventually([&] { return follower.Now().link == Link::kLive && follower.Now().state.run != run; }));
+  EXPECT_GE(follower.Now().history.size(), 2U) << "what was known before is kept";
+}
+
+TEST_F(FollowsARelay, ByTlsWhoseCertificateIsGoodOrOnItsOwnMachine) {
+  Close();
+  MakeCertificates(directory_.path());
+  configuration_.server.tls = {.certificate = directory_ / "server.crt", .key = directory_ / "server.key"};
+  Open();
+  FeedFollower own(Parts());
+  const Status begun = own.Begin();
+  EXPECT_TRUE(begun.ok()) << begun.message();
+  own.Start();
+  const double first = own.Now().state.now.at;
+  EXPECT_TRUE(Eventually([&] { return own.Now().state.now.at > first; })) << "its events too";
+
+  FeedFollower by_url({.find = [this] {
+    return FindAttachment(configuration_, {.url = "https://127.0.0.1:" + std::to_string(configuration_.server.port)});
+  }});
+  EXPECT_NE(by_url.Begin().message().find("its certificate is refused"), std::string::npos) << "nobody vouches for it";
+}
+
+TEST_F(FollowsARelay, AWrongTokenIsRefusedWithWhatToDo) {
+  WriteText(directory_ / "token", "wrong\n");
+  FeedFollower follower({.find = [this] {
+    return FindAttachment(configuration_, {.url = "http://127.0.0.1:" + std::to_string(configuration_.server.port),
+                                           .token_file = directory_ / "token"});
+  }});
+  const Status status = follower.Begin();
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.message().find(" answers 401: "), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("The token is that of " + directory_ / "token"), std::string::npos);
+}
+
+TEST(FeedFollower, NobodyThereIsSaid) {
+  FeedFollower follower(At("http://127.0.0.1:" + std::to_string(FreeServerPort())));
+  EXPECT_NE(follower.Begin().message().find("Connection refused"), std::string::npos);
+}
+
+TEST(FeedFollower, WhatIsNoRelayIsRefused) {
+  struct Case {
+    std::string answer;
+    std::string words;
+  };
+  const Case cases[] = {
+      {ScriptedServer::Whole("text/html", "<html>"), "is no relay of weir (text/html)"},
+      {ScriptedServer::Whole("text/plain", "", "302 Found\r\nLocation: https://elsewhere/"),
+       "302 and means https://elsewhere/;"},
+      {ScriptedServer::Whole("text/plain", "no\n", "404 Not Found"), "it has no /live"},
+      {ScriptedServer::Whole("text/plain", "full\nof it", "503 Service Unavailable"), "answers 503: full"},
+      {ScriptedServer::Whole("application/json", "{\"format\":2}"), "format 2"},
+      {ScriptedServer::Whole("application/json", std::string(3 << 20, ' ')), "is larger than"},
+      {"no HTTP\r\n\r\n", "no HTTP answer"},
+  };
+  for (const Case& one : cases) {
+    ScriptedServer server([&](const std::string&, const ScriptedServer::Send& send) { send(one.answer); });
+    FeedFollower follower(At(server.url(), {.silence = std::chrono::seconds(30)}));
+    const Status status = follower.Begin();
+    EXPECT_NE(status.message().find(one.words), std::string::npos) << status.message();
+  }
+}
+
+// How long a follower takes to give up a stream that goes on as `goes_on` makes it.
+void GivesUp(const std::function<void(const ScriptedServer::Send& send)>& goes_on, const std::string& words) {
+  ScriptedServer server([&](const std::string& head, const ScriptedServer::Send& send) {
+    if (!head.starts_with("GET /live/events")) return (void)send(ScriptedServer::Whole("text/plain", "x", "500 No"));
+    send(ScriptedServer::StreamHead() + "event: state\ndata: " + ToldState().Json(true) + "\n\n");
+    goes_on(send);
+  });
+  FeedFollower follower(At(server.url()));
+  follower.Start();
+  EXPECT_TRUE(Eventually([&] {
+    const Watched watched = follower.Now();
+    return watched.link == Link::kLost && watched.state.name == "Quiet Harbour" &&
+           watched.problem.find(words) != std::string::npos;
+  })) << follower.Now().problem;
+}
+
+TEST(FeedFollower, SilenceIsAnEnd) {
+  GivesUp(
+      [](const ScriptedServer::Send& send) {
+        while (send("")) std::this_thread::sleep_for(milliseconds(1));
+      },
+      "no answer from");
+}
+
+TEST(FeedFollower, CrumbsAndCommentsAreSilenceToo) {
+  GivesUp(
+      [](const ScriptedServer::Send& send) {
+        while (send(": still here\n")) std::this_thread::sleep_for(milliseconds(1));
+      },
+      "");
+}
+
+TEST(FeedFollower, AnEventWithoutEndIsRefused) {
+  GivesUp(
+      [](const ScriptedServer::Send& send) {
+        send("data: ");
+        while (send(std::string(4096, 'x'))) continue;
+      },
+      "more than 1048576 bytes");
+}
+
+TEST(FeedFollower, WhereEventsAreHeldBackItAsks) {
+  ScriptedServer server([&](const std::string& head, const ScriptedServer::Send& send) {
+    if (head.starts_with("GET /live/state")) {
+      send(ScriptedServer::Whole("application/json", ToldState().Json(true)));
+      return;
+    }
+    while (send("")) std::this_thread::sleep_for(milliseconds(1));
+  });
+  FeedFollower follower(At(server.url(), {.silence = milliseconds(100), .again = milliseconds(1)}));
+  follower.Start();
+  EXPECT_TRUE(Eventually([&] { return follower.Now().link == Link::kPolled; }));
+  EXPECT_EQ(follower.Now().state.name, "Quiet Harbour");
+  // And it tries again whether they come.
+  const auto followed = [&] {
+    const auto asked = server.asked();
+    return std::ranges::count(asked, "GET /live/events");
+  };
+  const auto before = followed();
+  EXPECT_TRUE(Eventually([&] { return followed() > before; }));
+}
+
+}  // namespace
+}  // namespace weir
