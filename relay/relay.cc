@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -232,7 +231,7 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   if (storage_ != nullptr) storage_->Unfollow();
   // They finish what they have under way, for which gates, workers and the commit thread are still there. The last one
   // first, so that /live does not ask those who have stopped.
-  for (RelayPart* part : parts_ | std::views::reverse) part->Stop();
+  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) (*part)->Stop();
   if (pipeline_ == nullptr) return;
   // Those who wait at a gate are refused, so that the pool can run dry; what was verified is saved.
   storage_->limiter().Stop();
