@@ -156,9 +156,9 @@ Status Relay::Assemble() {
   pipeline_ = std::make_unique<EventPipeline>(*context_);
   if (Status status = Follow(); !status.ok()) return status;
   const RelayServices services = ServicesOfParts();
+  SetMetricSources();
   for (RelayPart* part : parts_)
     if (Status status = part->Start(services); !status.ok()) return status;
-  SetMetricSources();
   // Now that all is there of which it may tell.
   relief_->Start(server_->executor(0));
   return Status();
@@ -229,8 +229,9 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   RemoveAdminToken(configuration_.data_dir, admin_token_);
   metrics_->SetSources({});
   if (storage_ != nullptr) storage_->Unfollow();
-  // They finish what they have under way, for which gates, workers and the commit thread are still there.
-  for (RelayPart* part : parts_) part->Stop();
+  // They finish what they have under way, for which gates, workers and the commit thread are still there. The last one
+  // first, so that /live does not ask those who have stopped.
+  for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) (*part)->Stop();
   if (pipeline_ == nullptr) return;
   // Those who wait at a gate are refused, so that the pool can run dry; what was verified is saved.
   storage_->limiter().Stop();

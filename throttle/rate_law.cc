@@ -167,7 +167,9 @@ double RateLaw::HeldLimit(double lately) const {
   return is_unknown ? loop.limit : std::max(held, lately);
 }
 
-PidState RateLaw::State() const { return selected_ != nullptr ? selected_->pid.GetState() : PidState{}; }
+PidState RateLaw::State() const {
+  return selected_ != nullptr ? selected_->pid.GetState() : PidState{.setpoint = settings_.setpoint};
+}
 
 void RateLaw::SetSetpoint(double setpoint) {
   settings_.setpoint = setpoint;

@@ -40,6 +40,7 @@ struct ImportFlowParts {
   bool is_run = false;  // more may come when its last POST has left
   uint64_t party = 0;   // this one and the next are its own
   std::string address;
+  uint64_t whole_bytes = 0;       // that are to come; 0: nobody knows
   std::string traceparent;        // of its first POST
   std::function<void()> on_idle;  // a POST has left
 };

@@ -41,6 +41,19 @@ std::optional<Compression> CompressionNamed(std::string_view coding) {
   return std::nullopt;
 }
 
+// Of a run or what is compressed nobody knows.
+uint64_t WholeBytesOf(const ImportQuery& query, const HttpRequest& head) {
+  if (!query.run.empty() || CompressionNamed(head.Header("content-encoding")) != Compression::kNone) return 0;
+  const Result<uint64_t> length = ParseUnsigned(head.Header("content-length"), {.min = 0, .max = 1e18});
+  return length.ok() ? length.value() : 0;
+}
+
+// "1.2 MB, 40 %".
+std::string BytesOfWhole(uint64_t bytes, uint64_t whole) {
+  if (whole == 0) return ReadableBytes(bytes);
+  return ReadableBytes(bytes) + ", " + std::to_string(std::min<uint64_t>(100, 100 * bytes / whole)) + " %";
+}
+
 }  // namespace
 
 ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange& exchange) {
@@ -89,6 +102,7 @@ std::shared_ptr<ImportFlow> ImportService::BeginFlow(const ImportQuery& query, c
                                                            .is_run = !query.run.empty(),
                                                            .party = last_party_.fetch_add(2) + 1,
                                                            .address = head.address,
+                                                           .whole_bytes = WholeBytesOf(query, head),
                                                            .traceparent = std::string(head.Header("traceparent")),
                                                            .on_idle = [this] {
                                                              const std::lock_guard lock(mutex_);
@@ -207,6 +221,8 @@ void ImportService::AppendMetrics(MetricFamilies& families) const {
 }
 
 void ImportService::AppendLive(LiveTables& tables) const {
+  // Who holds the last pointer to one ends it, and so not under the mutex.
+  std::vector<std::shared_ptr<const ExportSession>> sessions;
   const std::lock_guard lock(mutex_);
   LiveTable& imports = tables.Add("imports", "Imports",
                                   {{"from"},
@@ -225,13 +241,16 @@ void ImportService::AppendLive(LiveTables& tables) const {
     const double lines = static_cast<double>(tally.read()) / std::max(ToSeconds(took), 0.001);
     imports.AddRow({one.flow->parts().address, ClockTime(took), ShortNumber(tally.read()),
                     ShortNumber(static_cast<uint64_t>(lines)), ShortNumber(tally[LineOutcome::kImported]),
-                    ShortNumber(tally.rejected()), ReadableBytes(tally.bytes), ClockTime(conditions.throttled_time),
+                    ShortNumber(tally.rejected()), BytesOfWhole(tally.bytes, one.flow->parts().whole_bytes),
+                    ClockTime(conditions.throttled_time),
                     conditions.problem.empty() ? conditions.limiting : Printable(conditions.problem)});
   }
   LiveTable& exports = tables.Add("exports", "Exports", {{"to"}, {"for", true}, {"events", true}});
-  for (const auto& weak : sessions_)
-    if (const auto session = weak.lock(); session != nullptr && !session->is_over())
+  for (const auto& weak : sessions_) {
+    const auto& session = sessions.emplace_back(weak.lock());
+    if (session != nullptr && !session->is_over())
       exports.AddRow({session->address(), ClockTime(session->took()), ShortNumber(session->events())});
+  }
 }
 
 }  // namespace weir

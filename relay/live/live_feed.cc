@@ -130,7 +130,9 @@ void LiveFeed::Run() {
   for (TimePoint next = clock_.Now();;) {
     if (const TimePoint now = clock_.Now(); now >= next) {
       Tick();
-      next = std::max(next + kBeat, now);
+      next += kBeat;
+      // After a stall: what was missed is not made up for.
+      if (next <= now) next = now + kBeat;
     }
     Serve();
     std::unique_lock lock(mutex_);
@@ -170,8 +172,7 @@ size_t LiveFeed::listeners() const {
 void LiveFeed::Tick() {
   Sample sample = source_.sample();
   history_.Add(sample.row);
-  state_.reset();
-  json_.reset();
+  ForgetState();
   TakeMarks(std::move(sample.marks));
   Listeners told;
   {
@@ -192,14 +193,23 @@ void LiveFeed::TakeMarks(std::vector<LiveMark> marks) {
   while (marks_.size() > kMostMarks) marks_.pop_front();
 }
 
+void LiveFeed::ForgetState() {
+  state_.reset();
+  json_.reset();
+}
+
 void LiveFeed::Serve() {
   Listeners joining;
   std::vector<Asker> askers;
+  std::vector<LiveMark> marks;
   {
     const std::lock_guard lock(mutex_);
     std::swap(joining, joining_);
     std::swap(askers, askers_);
+    std::swap(marks, new_marks_);
   }
+  if (!marks.empty()) ForgetState();  // who has changed something sees it
+  TakeMarks(std::move(marks));
   if (!joining.empty()) Tell(joining, "state", *StateJson());
   if (askers.empty()) return;
   const LiveMoment moment{State(), history_[history_.size() - 1], marks_, [this] { return StateJson(); }};

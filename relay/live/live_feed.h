@@ -94,6 +94,7 @@ class LiveFeed {
   SharedText StateJson();
   std::string Json(bool with_history);
   void TakeMarks(std::vector<LiveMark> marks);
+  void ForgetState();
 
   const Source source_;
   const About about_;
@@ -111,7 +112,7 @@ class LiveFeed {
   LiveHistory history_;
   std::deque<LiveMark> marks_;
   LiveRates rates_;
-  std::optional<LiveState> state_;  // of the newest tick
+  std::optional<LiveState> state_;  // of the newest tick or change
   SharedText json_;                 // of it, with the history
 
   std::thread thread_;

@@ -34,6 +34,11 @@ constexpr std::string_view kPlotsCss =
 #include "plots_css.inc"
     ;
 
+// Of a browser without JavaScript.
+constexpr const char* kRefresh = "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n";
+constexpr const char* kRenewed = "made anew every five seconds: to type, <a href=\"/live?still\">hold it still</a>";
+constexpr const char* kStill = "as it was when you asked: <a href=\"/live\">renew it</a>";
+
 // Everything is this relay's own, and nothing stands within the page.
 HttpFields PageHeaders() {
   return {{"Content-Security-Policy",
@@ -115,12 +120,13 @@ std::string Field(const SettingRow& row, const LiveSetting& setting) {
     }
     html += "</select>";
   }
+  html += "<input type=\"hidden\" name=\"was:" + setting.name + "\" value=\"" + HtmlEscaped(setting.value) + "\">";
   return html + "<small id=\"" + id + "-about\">" + HtmlEscaped(row.meaning + " (" + row.range + ")") +
          "</small></p>\n";
 }
 
 // Whose it is: those of one controller stand together.
-std::string_view GroupOf(std::string_view setting) {
+std::string_view LegendOf(std::string_view setting) {
   if (setting.starts_with("IMPORT_")) return "Bulk";
   if (setting.starts_with("RATE_LIMIT_READ_")) return "Reads";
   return setting.starts_with("RATE_LIMIT_") ? "Writes" : "Log";
@@ -128,12 +134,12 @@ std::string_view GroupOf(std::string_view setting) {
 
 std::string Fields(const std::vector<SettingRow>& rows, const std::vector<LiveSetting>& settings) {
   std::string html;
-  std::string_view group;
+  std::string_view legend;
   for (size_t i = 0; i < rows.size() && i < settings.size(); ++i) {
-    if (const std::string_view next = GroupOf(rows[i].name); next != group) {
-      html += group.empty() ? "<fieldset>" : "</fieldset>\n<fieldset>";
+    if (const std::string_view next = LegendOf(rows[i].name); next != legend) {
+      html += legend.empty() ? "<fieldset>" : "</fieldset>\n<fieldset>";
       html.append("<legend>").append(next).append("</legend>\n");
-      group = next;
+      legend = next;
     }
     html += Field(rows[i], settings[i]);
   }
@@ -185,6 +191,8 @@ HttpResponse LivePage(const LivePageParts& parts, const LiveMoment& moment) {
   for (auto& [word, text] : words) text = HtmlEscaped(text);
   words.insert(words.end(), {{"styles", Styles()},
                              {"scripts", Script("/live/plots.js") + Script("/live/live.js")},
+                             {"refresh", parts.is_still ? "" : kRefresh},
+                             {"renewal", parts.is_still ? kStill : kRenewed},
                              {"tables", Html(state.tables)},
                              {"fields", Fields(parts.settings, state.settings)},
                              {"sign_in", SignInForm("")},

@@ -1,5 +1,5 @@
 // The page at /live, and the one that asks for the token. Whole as they are: a browser without JavaScript shows the
-// same tables and has the page made anew every five seconds; live.js takes over where it runs.
+// same tables and has the page made anew every five seconds, or holds it still; live.js takes over where it runs.
 #pragma once
 
 #include <string>
@@ -16,6 +16,7 @@ struct LivePageParts {
   std::string relay;                 // its name
   std::vector<SettingRow> settings;  // those that can be changed
   std::string_view known_by;         // how the administrator is known (Admin::RefusalOfPage)
+  bool is_still = false;             // not made anew by itself: somebody types
 };
 HttpResponse LivePage(const LivePageParts& parts, const LiveMoment& moment);
 

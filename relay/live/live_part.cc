@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "config/text/in_words.h"
@@ -15,7 +16,9 @@
 #include "relay/live/words.h"
 #include "relay/operator/admin.h"
 #include "relay/operator/other_site.h"
+#include "relay/process/logging.h"
 #include "relay/process/version.h"
+#include "relay/server/client_address.h"
 
 namespace weir {
 namespace {
@@ -40,16 +43,15 @@ HttpResponse ToThePage(HttpFields headers = {}) {
 
 std::pair<std::string, std::string> Cookie(const HttpRequest& request, std::string_view name, std::string_view value,
                                            const std::string& more, int64_t seconds) {
-  const bool secure = request.secure || request.Header("x-forwarded-proto") == "https";
   std::string cookie(name);
   cookie.append("=").append(value).append("; SameSite=Strict; Max-Age=").append(std::to_string(seconds)).append(more);
-  return {"Set-Cookie", cookie + (secure ? "; Secure" : "")};
+  return {"Set-Cookie", cookie + (CameByTls(request) ? "; Secure" : "")};
 }
 
 // That of the session is for these pages alone; the other tells only that there is one.
 HttpFields Cookies(const HttpRequest& request, std::string_view session, std::chrono::seconds lasts) {
-  return {Cookie(request, kSessionCookie, session, "; Path=/live; HttpOnly", lasts.count()),
-          Cookie(request, kOperatorCookie, lasts.count() > 0 ? "1" : "", "; Path=/", lasts.count())};
+  return {Cookie(request, SessionCookie(request), session, "; Path=/live; HttpOnly", lasts.count()),
+          Cookie(request, OperatorCookie(request), lasts.count() > 0 ? "1" : "", "; Path=/", lasts.count())};
 }
 
 Result<std::vector<LiveSettings::Change>> ReadForm(const HttpRequest& request) {
@@ -57,10 +59,21 @@ Result<std::vector<LiveSettings::Change>> ReadForm(const HttpRequest& request) {
   return ParseQuery(TrimBlanks(request.body));
 }
 
+// A form has beside each field what it was when the page was made: what is still so is no change, also where somebody
+// else has changed it since.
+std::vector<LiveSettings::Change> ChangesIn(std::vector<LiveSettings::Change> form) {
+  static constexpr std::string_view kWas = "was:";
+  const auto was_so = [before = std::set(form.begin(), form.end())](const LiveSettings::Change& field) {
+    return field.first.starts_with(kWas) || before.contains({std::string(kWas) + field.first, field.second});
+  };
+  std::erase_if(form, was_so);
+  return form;
+}
+
 std::string Sentence(std::string begin, const std::string& rest) { return std::move(begin) + rest + "."; }
 
 // Where the throttle does something, the class that is most dear is named first.
-void Summarize(const LimiterView& view, const Sampler::Felt& felt, LiveState* state) {
+void Summarize(const LimiterView& view, SensorLoss on_loss, const Sampler::Felt& felt, LiveState* state) {
   const bool write = !view[WorkClass::kInteractive].open && felt.write;
   const bool bulk = !view[WorkClass::kBulk].open && felt.bulk;
   const bool read = view.scans_at_once > 0 && felt.read;
@@ -68,9 +81,11 @@ void Summarize(const LimiterView& view, const Sampler::Felt& felt, LiveState* st
   if (view.emergency) {
     state->mood = LiveMood::kEmergency;
     state->summary = Sentence("Emergency. Bulk work is held, and ", state->read);
-  } else if (view.sensor_lost) {
+  } else if (view.sensor_lost && view.sample.time) {  // before its first sample it is not lost
     state->mood = LiveMood::kSensorLost;
-    state->summary = "The engine cannot be measured; what it drained before is let through, less a tenth.";
+    state->summary = on_loss == SensorLoss::kHold
+                         ? "The engine cannot be measured; what it drained before is let through, less a tenth."
+                         : "The engine cannot be measured; all is let through (WEIR_RATE_LIMIT_SENSOR_LOSS=open).";
   } else if (write) {
     state->summary = Sentence("Writes are ", state->write);
   } else if (bulk) {
@@ -105,9 +120,10 @@ void LivePart::AddRoutes(HttpRouter& router) {
     return refusal ? *refusal
                    : HttpResponse{.status = 204, .content_type = "", .headers = {{"Cache-Control", "no-store"}}};
   });
-  router.Add("POST", "/live/sign-out", [](const HttpRequest& request) {
-    return IsChangeByAnotherSite(request) ? HttpResponse{.status = 403, .body = "a page of another site may not\n"}
-                                          : ToThePage(Cookies(request, "", std::chrono::seconds(0)));
+  router.Add("POST", "/live/sign-out", [this](const HttpRequest& request) {
+    if (IsChangeByAnotherSite(request)) return HttpResponse{.status = 403, .body = "a page of another site may not\n"};
+    services_->admin.EndSessions(request);
+    return ToThePage(Cookies(request, "", std::chrono::seconds(0)));
   });
   for (const LiveFile& file : LiveFiles())
     router.Add("GET", std::string(file.path), [&file](const HttpRequest&) { return ResponseOf(file); });
@@ -161,8 +177,9 @@ LiveState LivePart::Describe(LiveRates& rates) const {
   state.write = WriteInWords(view, WorkClass::kInteractive, felt.write, engine);
   state.bulk = WriteInWords(view, WorkClass::kBulk, felt.bulk, engine);
   state.read = ReadInWords(view, engine);
-  Summarize(view, felt, &state);
-  if (!services_->configuration.storage.limiter.enabled) {
+  const LimiterSettings& limiter = services_->configuration.storage.limiter;
+  Summarize(view, limiter.on_sensor_loss, felt, &state);
+  if (!limiter.enabled) {
     state.mood = LiveMood::kUnthrottled;
     state.summary = "The throttle is off (WEIR_RATE_LIMIT_ENABLED): the engine brakes where it has its own brakes.";
   }
@@ -188,8 +205,9 @@ void LivePart::Page(const HttpRequest& request, const HttpReply& reply) {
     if (!WantsPage(request)) return reply(*std::move(refusal));
     return reply(SignInPage(name(), 401, ""));
   }
-  const bool taken = feed_->Ask([this, reply, by](const LiveMoment& moment) {
-    reply(LivePage({.relay = name(), .settings = settings_->rows(), .known_by = by}, moment));
+  const bool is_still = request.query == "still";
+  const bool taken = feed_->Ask([this, reply, by, is_still](const LiveMoment& moment) {
+    reply(LivePage({.relay = name(), .settings = settings_->rows(), .known_by = by, .is_still = is_still}, moment));
   });
   if (!taken) reply(TooMany("too many ask for this page"));
 }
@@ -204,9 +222,9 @@ void LivePart::State(const HttpRequest& request, const HttpReply& reply) {
 
 LivePart::Begun LivePart::Events(const HttpRequest& request, HttpExchange& exchange) {
   if (auto refusal = services_->admin.RefusalOfPage(request)) return *std::move(refusal);
-  auto stream = std::make_shared<LiveStream>(exchange);
   if (request.method == "HEAD")
     return HttpResponse{.content_type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}};
+  auto stream = std::make_shared<LiveStream>(exchange);
   if (!feed_->Join(stream)) return TooMany("as many follow this as may: " + std::to_string(LiveFeed::kMostListeners));
   stream->Begin();
   return stream;
@@ -214,13 +232,6 @@ LivePart::Begun LivePart::Events(const HttpRequest& request, HttpExchange& excha
 
 HttpResponse LivePart::SignIn(const HttpRequest& request) {
   if (IsChangeByAnotherSite(request)) return SignInPage(name(), 403, "a page of another site may not sign in here");
-  if (const auto wait = sign_ins_.Wait(request.address)) {
-    HttpResponse response =
-        SignInPage(name(), 429, "too many wrong tokens came from your address; wait " + InWords(*wait));
-    response.headers.emplace_back("Retry-After",
-                                  std::to_string(std::chrono::ceil<std::chrono::seconds>(*wait).count()));
-    return response;
-  }
   const Result<std::vector<LiveSettings::Change>> form = ReadForm(request);
   const auto token = form.ok() ? std::ranges::find(form.value(), "token", &LiveSettings::Change::first)
                                : std::vector<LiveSettings::Change>::const_iterator();
@@ -232,7 +243,15 @@ HttpResponse LivePart::SignIn(const HttpRequest& request) {
 }
 
 HttpResponse LivePart::WrongToken(const HttpRequest& request) {
-  sign_ins_.NoteWrong(request.address);
+  const uint64_t client = GroupOf(request.address);
+  if (const auto wait = sign_ins_.Wait(client)) {
+    HttpResponse response =
+        SignInPage(name(), 429, "too many wrong tokens came from your address; wait " + InWords(*wait));
+    response.headers.emplace_back("Retry-After",
+                                  std::to_string(std::chrono::ceil<std::chrono::seconds>(*wait).count()));
+    return response;
+  }
+  sign_ins_.NoteWrong(client);
   if (const auto line = wrong_tokens_.Take(std::chrono::steady_clock::now()))
     spdlog::warn("live: {} has shown a wrong token{}", request.address, line->Suffix());
   return SignInPage(name(), 401, "this is not the token; it is another one after each start of the relay");
@@ -246,7 +265,7 @@ HttpResponse LivePart::Change(const HttpRequest& request) {
   const Result<std::vector<LiveSettings::Change>> form = ReadForm(request);
   if (!form.ok()) return {.status = 400, .body = form.status().message() + "\n"};
   if (form.value().empty()) return {.status = 400, .body = "name what is to change: IMPORT_SETPOINT=0.6\n"};
-  const Result<std::vector<std::string>> changed = settings_->Apply(form.value());
+  const Result<std::vector<std::string>> changed = settings_->Apply(ChangesIn(form.value()));
   if (!changed.ok()) return {.status = 400, .body = changed.status().message() + "\nNothing was changed.\n"};
   NoteChange(request, by, changed.value());
   if (WantsPage(request)) return ToThePage();
@@ -255,7 +274,7 @@ HttpResponse LivePart::Change(const HttpRequest& request) {
 
 void LivePart::NoteChange(const HttpRequest& request, std::string_view by, const std::vector<std::string>& changes) {
   for (const std::string& change : changes) {
-    spdlog::info("live: {} by {}, known by {}, until the next start", change, request.address, by);
+    LogAsked(fmt::format("live: {} by {}, known by {}, until the next start", change, request.address, by));
     feed_->Mark({.at = static_cast<double>(Milliseconds(wall_clock_.Now())) / 1000,
                  .kind = "setting",
                  .text = change,

@@ -1,9 +1,11 @@
 // LivePart: /live on a relay's port. What it shows is FEED.md's; who may see it, Admin says.
 //
-//   GET  /live           the page, or, to a browser that has not signed in, the form that asks for the token
+//   GET  /live           the page, or, to a browser that has not signed in, the form that asks for the token; with
+//   ?still
+//                        it is not made anew where there is no JavaScript
 //   POST /live/session   that form: the token becomes a cookie (Admin::SessionFor)
 //   GET  /live/session   204 where the browser is signed in, else 401
-//   POST /live/sign-out  takes the cookie back
+//   POST /live/sign-out  ends the sessions of all browsers, and takes the cookie back
 //   GET  /live/state, /live/events, POST /live/settings: FEED.md
 //   GET  /live/live.js and others: what the page is made of, for everybody
 #pragma once

@@ -19,8 +19,6 @@ std::string Fixed(double number, int decimals) {
   return text;
 }
 
-std::string Bytes(double bytes) { return ReadableBytes(static_cast<uint64_t>(std::max(0.0, bytes))); }
-
 std::string Percent(double share) { return Fixed(100 * share, share < 0.0995 ? 1 : 0) + " %"; }
 
 // Of a second.
@@ -152,13 +150,13 @@ void AddLevels(const RocksDbDetails& details, LiveTables* tables) {
 
 void AddClients(const HeaviestClients& heaviest, double second, LiveTables* tables) {
   const auto cores = [second](double work) { return Percent(work * second * 1e-9); };
-  LiveTable& clients = tables->Add("clients", "Addresses that take most",
+  LiveTable& clients = tables->Add("clients", "Addresses that take most, imports aside",
                                    {{"address"}, {"workers' time", true}, {"memory", true}, {"connections", true}},
                                    "nobody is connected");
   for (const HeaviestClients::Address& one : heaviest.addresses)
     clients.AddRow(
         {one.address, cores(one.work), Bytes(static_cast<double>(one.held_bytes)), std::to_string(one.connections)});
-  LiveTable& connections = tables->Add("connections", "Connections that take most",
+  LiveTable& connections = tables->Add("connections", "Connections that take most, imports aside",
                                        {{"connection", true}, {"address"}, {"workers' time", true}});
   for (const HeaviestClients::Connection& one : heaviest.connections)
     connections.AddRow({std::to_string(one.id), one.address, cores(one.work)});

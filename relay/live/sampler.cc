@@ -11,6 +11,8 @@ namespace {
 
 using enum LiveFigure;
 
+// A rate over less is that of a moment.
+constexpr double kShortestSeconds = 0.2;
 constexpr double kFeltSeconds = 3;
 constexpr double kFeltWaiters = 0.1;
 
@@ -38,13 +40,9 @@ void SetLevels(const LimiterView& view, const AdaptiveLimiter& limiter, LiveRow*
   row->Set(kLevelBulk, bulk.level);
   row->Set(kLevelRead, view.read_level);
   // As it glides to what was set.
-  const auto setpoint = [&limiter](Operation operation, WorkClass c) {
-    const double gliding = limiter.ControllerState(operation, c).setpoint;
-    return gliding > 0 ? gliding : limiter.TuningOf(operation, c).setpoint;
-  };
-  row->Set(kSetpointWrite, setpoint(Operation::kWrite, WorkClass::kInteractive));
-  row->Set(kSetpointBulk, setpoint(Operation::kWrite, WorkClass::kBulk));
-  row->Set(kSetpointRead, setpoint(Operation::kRead, WorkClass::kInteractive));
+  row->Set(kSetpointWrite, limiter.ControllerState(Operation::kWrite, WorkClass::kInteractive).setpoint);
+  row->Set(kSetpointBulk, limiter.ControllerState(Operation::kWrite, WorkClass::kBulk).setpoint);
+  row->Set(kSetpointRead, limiter.ControllerState(Operation::kRead, WorkClass::kInteractive).setpoint);
   if (!write.open) row->Set(kLimitWrite, write.bytes_per_second);
   if (!bulk.open) row->Set(kLimitBulk, bulk.bytes_per_second);
   if (view.scans_at_once > 0) row->Set(kScansAtOnce, static_cast<double>(view.scans_at_once));
@@ -66,7 +64,8 @@ void SetWaits(const GateStats::Waits& before, const GateStats::Waits& now, LiveF
 LiveFeed::Sample Sampler::Take(const RelayMetrics& metrics) {
   LiveFeed::Sample sample;
   LiveRow& row = sample.row;
-  row.at = std::chrono::round<std::chrono::milliseconds>(wall_clock_.Now()).time_since_epoch().count() / 1000.0;
+  const auto at = std::chrono::round<std::chrono::milliseconds>(wall_clock_.Now()).time_since_epoch();
+  row.at = static_cast<double>(at.count()) / 1000;
   latencies_.Add(metrics.LatenciesSoFar());
   const MetricSources sources = metrics.Sources();
   if (sources.limiter == nullptr) return sample;
@@ -126,7 +125,7 @@ Sampler::Counts Sampler::CountsOf(const MetricSources& sources, const LimiterVie
 }
 
 void Sampler::SetRates(const Counts& now, double seconds, LiveRow* row) const {
-  if (seconds <= 0) return;
+  if (seconds < kShortestSeconds) return;
   const auto set = [&](LiveFigure figure, uint64_t before, uint64_t after) {
     row->Set(figure, static_cast<double>(after - before) / seconds);
   };
@@ -158,14 +157,15 @@ void Sampler::Feel(const Counts& now, double seconds) {
   };
   constexpr WorkClass kInteractive = WorkClass::kInteractive;
   constexpr WorkClass kBulk = WorkClass::kBulk;
-  feel(before_->write_waits[kInteractive], now.write_waits[kInteractive], &waiters_[0]);
-  feel(before_->write_waits[kBulk], now.write_waits[kBulk], &waiters_[1]);
-  feel(before_->read_waits, now.read_waits, &waiters_[2]);
+  feel(before_->write_waits[kInteractive], now.write_waits[kInteractive], &waiters_.write);
+  feel(before_->write_waits[kBulk], now.write_waits[kBulk], &waiters_.bulk);
+  feel(before_->read_waits, now.read_waits, &waiters_.read);
 }
 
 Sampler::Felt Sampler::felt() const {
-  return {
-      .write = waiters_[0] >= kFeltWaiters, .bulk = waiters_[1] >= kFeltWaiters, .read = waiters_[2] >= kFeltWaiters};
+  return {.write = waiters_.write >= kFeltWaiters,
+          .bulk = waiters_.bulk >= kFeltWaiters,
+          .read = waiters_.read >= kFeltWaiters};
 }
 
 std::vector<LiveMark> Sampler::MarksOf(const Counts& now, double at) const {

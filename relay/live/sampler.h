@@ -4,7 +4,6 @@
 // Not thread-safe.
 #pragma once
 
-#include <array>
 #include <optional>
 
 #include "config/clock.h"
@@ -55,7 +54,12 @@ class Sampler {
   const Clock& clock_;
   const WallClock& wall_clock_;
   RecentLatencies latencies_;
-  std::array<double, 3> waiters_{};  // writes, bulk, reads; averaged, refusals too
+  struct Waiters {
+    double write = 0;
+    double bulk = 0;
+    double read = 0;
+  };
+  Waiters waiters_;  // averaged, refusals too
   std::optional<Counts> before_;
   TimePoint before_at_{};
 };

@@ -1,6 +1,7 @@
-// SignInLimit: how often an address may show a token that is wrong: five times at once, then once in twelve seconds. A
-// token cannot be guessed; what is bounded is what guessing costs, and what it writes to the log. Its memory is
-// bounded: of more addresses than kMostAddresses the one that was last wrong longest ago is forgotten.
+// SignInLimit: how often a client (GroupOf) may show a token that is wrong: five times at once, then once in twelve
+// seconds. A token cannot be guessed; what is bounded is what guessing writes to the log. The right one is never asked
+// to wait. Its memory is bounded: of more clients than kMostClients the one that was last wrong longest ago is
+// forgotten.
 //
 // Threads: any.
 #pragma once
@@ -10,7 +11,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <string>
 
 #include "config/clock.h"
 
@@ -20,20 +20,20 @@ class SignInLimit {
  public:
   static constexpr int kAtOnce = 5;
   static constexpr Duration kEvery = std::chrono::seconds(12);
-  static constexpr size_t kMostAddresses = 1024;
+  static constexpr size_t kMostClients = 1024;
 
   // The clock must outlive it.
   explicit SignInLimit(const Clock& clock = Clock::System()) : clock_(clock) {}
 
-  // How long the address has to wait before it may try; nothing: not at all.
-  std::optional<Duration> Wait(const std::string& address) const;
-  void NoteWrong(const std::string& address);
-  size_t addresses() const;
+  // How long the client has to wait before a wrong token is looked at again; nothing: not at all.
+  std::optional<Duration> Wait(uint64_t client) const;
+  void NoteWrong(uint64_t client);
+  size_t clients() const;
 
  private:
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::map<std::string, TimePoint> good_again_;  // when all of an address's tries are there again
+  std::map<uint64_t, TimePoint> good_again_;  // when all of a client's tries are there again
 };
 
 }  // namespace weir

@@ -19,8 +19,6 @@ struct Facts {
 
 std::string Percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-std::string Bytes(double bytes) { return ReadableBytes(static_cast<uint64_t>(std::max(0.0, bytes))); }
-
 // Of something whose level is its part of a whole.
 std::string BytesOf(double bytes, double level) {
   return level > 0 ? Bytes(bytes) + " of " + Bytes(bytes / level) : Bytes(bytes);
@@ -129,6 +127,8 @@ std::string Nearest(std::string_view reason, const LoadSample& sample, const Eng
 }
 
 }  // namespace
+
+std::string Bytes(double bytes) { return ReadableBytes(static_cast<uint64_t>(std::max(0.0, bytes))); }
 
 std::string SignalInWords(const Signal& signal, const LoadSample& sample, const EngineDetails& engine) {
   const Wording* wording = WordingOf(signal.name);

@@ -16,6 +16,8 @@ struct EngineDetails {
   const PostgresDetails* postgres = nullptr;
 };
 
+std::string Bytes(double bytes);
+
 // A signal with its figures, by its name; of a name that nobody knows its level.
 std::string SignalInWords(const Signal& signal, const LoadSample& sample, const EngineDetails& engine);
 // What it means that it is high; empty where nobody knows.

@@ -6,6 +6,7 @@ namespace weir {
 namespace {
 
 constexpr double kSmoothSeconds = 5;
+constexpr Duration kForgottenAfter = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -21,6 +22,7 @@ void LiveRates::Begin(TimePoint now) {
   before_ = now_;
   now_ = now;
   earlier_ = std::exchange(seen_, {});
+  if (now_ - before_ > kForgottenAfter) earlier_.clear();
 }
 
 double LiveRates::PerSecond(const std::string& name, double count) {

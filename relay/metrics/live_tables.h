@@ -37,7 +37,7 @@ struct LiveTable {
 };
 
 // Counts become rates by what they were when somebody looked before, averaged over some seconds so that they can be
-// read. Not thread-safe.
+// read; what was seen more than ten seconds ago is forgotten. Not thread-safe.
 class LiveRates {
  public:
   void Begin(TimePoint now);

@@ -88,8 +88,8 @@ class RelayMetrics {
 
   void SetSources(MetricSources sources);
   MetricSources Sources() const;
-  // What was made up to a second ago; the store's sizes up to ten, for they are a walk over its files. So nobody who
-  // asks often keeps an I/O thread busy.
+  // What was made up to a second ago, for it is a walk over all that is counted: so nobody who asks often keeps an I/O
+  // thread busy.
   std::string Prometheus() const;  // text format
   std::string Json() const;
   // For people, on a page (state_page.h).

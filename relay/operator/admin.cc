@@ -18,6 +18,7 @@
 #include "config/text/parse.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
+#include "relay/operator/other_site.h"
 #include "relay/protocol/identity.h"
 
 namespace weir {
@@ -70,18 +71,10 @@ bool EqualInAnyCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// Host and port, as they are written.
-std::string_view AuthorityOf(std::string_view url) {
-  const size_t scheme = url.find("://");
-  if (scheme == url.npos) return {};
-  url.remove_prefix(scheme + 3);
-  return url.substr(0, url.find('/'));
-}
-
 // What a browser adds that is on a page of this relay, or was told its address by its user.
 bool IsOfOwnPage(const HttpRequest& request, std::string_view header, std::string_view value) {
   if (header == "sec-fetch-site") return value == "same-origin" || value == "none";
-  if (header == "origin" || header == "referer") return EqualInAnyCase(AuthorityOf(value), request.Header("host"));
+  if (header == "origin" || header == "referer") return IsOfHostAsked(request, value);
   return header.starts_with("sec-fetch-");
 }
 
@@ -138,6 +131,14 @@ std::string TargetOf(const HttpRequest& request) {
   return request.path + (request.query.empty() ? "" : "?" + request.query);
 }
 
+std::string PortInName(const HttpRequest& request) {
+  const std::string_view host = request.Header("host");
+  const std::string_view port = host.substr(std::min(host.find_last_of(":]"), host.size()));
+  return port.size() > 1 && port[0] == ':' && port.find_first_not_of("0123456789", 1) == port.npos
+             ? "_" + std::string(port.substr(1))
+             : "";
+}
+
 // In a time that does not tell how much of it is right.
 bool AreEqual(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
@@ -149,6 +150,11 @@ bool HasTag(EventView event, std::string_view name, std::string_view value) {
 }
 
 }  // namespace
+
+std::string SessionCookie(const HttpRequest& request) { return "weir_live" + PortInName(request); }
+std::string OperatorCookie(const HttpRequest& request) { return "weir_operator" + PortInName(request); }
+
+bool CameByTls(const HttpRequest& request) { return request.secure || request.Header("x-forwarded-proto") == "https"; }
 
 bool IsFromHere(const HttpRequest& request) { return WhyNotFromHere(request, true).empty(); }
 
@@ -287,7 +293,7 @@ std::optional<HttpResponse> Admin::Refusal(const HttpRequest& request, std::stri
 }
 
 std::optional<HttpResponse> Admin::RefusalOfPage(const HttpRequest& request, std::string_view* by) const {
-  if (IsSession(request.Cookie(kSessionCookie))) {
+  if (IsSession(request.Cookie(SessionCookie(request)))) {
     if (by != nullptr) *by = "the session of a browser";
     return std::nullopt;
   }
@@ -303,6 +309,10 @@ std::optional<std::string> Admin::SessionFor(std::string_view token) const {
   return SessionUntil(clock_.NowSeconds() + std::chrono::seconds(kSessionLasts).count());
 }
 
+void Admin::EndSessions(const HttpRequest& request) const {
+  if (IsSession(request.Cookie(SessionCookie(request)))) ++ended_sessions_;
+}
+
 bool Admin::IsSession(std::string_view session) const {
   const Result<uint64_t> end = ParseUnsigned(session.substr(0, session.find('.')), {.min = 0, .max = 1e15});
   return !token_.empty() && end.ok() && clock_.NowSeconds() < end.value() &&
@@ -312,7 +322,7 @@ bool Admin::IsSession(std::string_view session) const {
 // When it ends, and a proof of the token for that.
 std::string Admin::SessionUntil(uint64_t end) const {
   const std::string text = std::to_string(end);
-  const std::string signed_text = "weir live session " + text;
+  const std::string signed_text = "weir live session " + text + " " + std::to_string(ended_sessions_);
   std::array<unsigned char, EVP_MAX_MD_SIZE> mac{};
   unsigned size = 0;
   HMAC(EVP_sha256(), token_.data(), static_cast<int>(token_.size()),

@@ -2,6 +2,7 @@
 // whoever is on this machine where the operator says so.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -45,11 +46,13 @@ bool IsLoopbackName(std::string_view host);
 // socket comes from loopback and the Host is a name of it. For links and pages; what it may do, an Admin says.
 bool IsFromHere(const HttpRequest& request);
 
-// The name of the cookie that a browser has from its sign-in (Admin::SessionFor).
-inline constexpr std::string_view kSessionCookie = "weir_live";
-// Of one that says only that this browser is an operator's, so that pages for everybody can link to those for
-// operators.
-inline constexpr std::string_view kOperatorCookie = "weir_operator";
+// Cookies: that of a browser's sign-in (Admin::SessionFor), and one that says only that this browser is an operator's,
+// so that pages for everybody can link to those for operators. Browsers send them to all ports of a host: where it was
+// asked for with its port, that is in their names (weir_live_3334).
+std::string SessionCookie(const HttpRequest& request);
+std::string OperatorCookie(const HttpRequest& request);
+// By TLS, to this port or, as it says, to a proxy before it.
+bool CameByTls(const HttpRequest& request);
 
 // One of three is enough:
 // Token: `Authorization: Bearer <token>`, from anywhere. The relay's is in a file, that of `weir gate` in
@@ -81,6 +84,9 @@ class Admin {
   // kSessionLasts is over, and does not tell the token.
   static constexpr std::chrono::hours kSessionLasts{24 * 7};
   std::optional<std::string> SessionFor(std::string_view token) const;
+  // All of them: a browser that signs out cannot know who has a copy of its cookie. Where the request shows no session,
+  // nothing.
+  void EndSessions(const HttpRequest& request) const;
 
  private:
   std::string WhyNotTrusted(const HttpRequest& request) const;
@@ -102,6 +108,7 @@ class Admin {
   const bool token_is_set_;  // by WEIR_ADMIN_TOKEN
   const WallClock& clock_;
   const uint64_t start_;
+  mutable std::atomic<uint64_t> ended_sessions_{0};  // how often they were ended
 
   mutable std::mutex mutex_;
   mutable std::map<EventId, uint64_t> seen_;  // when

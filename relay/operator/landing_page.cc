@@ -109,15 +109,14 @@ socket.onclose = () => state('connection closed; reload to connect again');
 std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& request) {
   if (!settings.url.empty()) return settings.url;
   const std::string_view host = request.Header("host");
-  const bool secure = request.secure || request.Header("x-forwarded-proto") == "https";
-  return std::string(secure ? "wss://" : "ws://") + std::string(host.empty() ? "this host" : host);
+  return std::string(CameByTls(request) ? "wss://" : "ws://") + std::string(host.empty() ? "this host" : host);
 }
 
 constexpr const char* kLiveLink = " · <a href=\"/live\">/live</a> for operators";
 
 // Who sees the link to /live; who may see that page is another question.
 bool IsOperators(const RelaySettings& settings, const HttpRequest& request) {
-  if (!request.Cookie(kOperatorCookie).empty()) return true;
+  if (!request.Cookie(OperatorCookie(request)).empty()) return true;
   return TrustInLoopback(settings.admin_from_loopback).trusted && IsFromHere(request);
 }
 

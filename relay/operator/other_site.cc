@@ -5,6 +5,13 @@
 
 namespace weir {
 
+bool IsOfHostAsked(const HttpRequest& request, std::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme == url.npos) return false;
+  url.remove_prefix(scheme + 3);
+  return boost::beast::iequals(url.substr(0, url.find('/')), request.Header("host"));
+}
+
 bool IsChangeByAnotherSite(const HttpRequest& request) {
   return (request.method == "POST" || request.method == "PUT" || request.method == "DELETE") &&
          IsByAnotherSite(request);
@@ -15,10 +22,7 @@ bool IsByAnotherSite(const HttpRequest& request) {
   if (boost::beast::iequals(site, "same-origin")) return false;
   if (boost::beast::iequals(site, "cross-site")) return true;
   const std::string_view origin = request.Header("origin");
-  if (origin.empty()) return false;
-  // "null" has no scheme, and is nobody's.
-  const size_t scheme = origin.find("://");
-  return scheme == origin.npos || !boost::beast::iequals(origin.substr(scheme + 3), request.Header("host"));
+  return !origin.empty() && !IsOfHostAsked(request, origin);
 }
 
 }  // namespace weir

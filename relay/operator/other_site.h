@@ -1,6 +1,8 @@
 // Whether a page of another site, in somebody's browser, makes a request.
 #pragma once
 
+#include <string_view>
+
 #include "relay/server/http.h"
 
 namespace weir {
@@ -12,5 +14,8 @@ bool IsChangeByAnotherSite(const HttpRequest& request);
 // The same of any request, for what a GET changes too. A browser that says nothing about itself is not found out: it
 // sends no Origin with a simple GET, and Sec-Fetch-Site to https and to this machine alone.
 bool IsByAnotherSite(const HttpRequest& request);
+
+// Whether a URL, an Origin too, is of the Host that was asked for. "null" is of none.
+bool IsOfHostAsked(const HttpRequest& request, std::string_view url);
 
 }  // namespace weir

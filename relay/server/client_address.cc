@@ -94,6 +94,8 @@ IpAddress Unmapped(const IpAddress& address) {
 
 uint64_t GroupOf(const IpAddress& address) { return HashOf(SlotKey(address)); }
 
+uint64_t GroupOf(std::string_view address) { return GroupOf(ParseAddress(address).value_or(IpAddress())); }
+
 Result<TrustedProxies> TrustedProxies::Parse(std::string_view text) {
   TrustedProxies proxies;
   while (!text.empty()) {
@@ -155,20 +157,28 @@ void AddressSlots::Return(const IpAddress& address) {
   if (found != taken_.end() && --found->second == 0) taken_.erase(found);
 }
 
-std::vector<ClientConnections> AddressSlots::Heaviest(size_t most, const std::vector<uint64_t>& groups) const {
+std::vector<ClientConnections> AddressSlots::Heaviest(size_t most, std::vector<uint64_t> groups) const {
   using Entry = std::pair<uint64_t, std::pair<uint64_t, uint64_t>>;  // connections, and whose
-  std::vector<Entry> heaviest;
+  std::vector<Entry> heaviest;                                       // a heap, the least in front
   std::vector<Entry> named;
+  std::ranges::sort(groups);
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, connections] : taken_) {
-      const bool is_named = std::ranges::find(groups, HashOf(key)) != groups.end();
-      (is_named ? named : heaviest).emplace_back(connections, key);
+      const Entry entry(connections, key);
+      if (std::ranges::binary_search(groups, HashOf(key))) {
+        named.push_back(entry);
+      } else if (heaviest.size() < most) {
+        heaviest.push_back(entry);
+        std::ranges::push_heap(heaviest, std::greater<>());
+      } else if (most > 0 && entry > heaviest.front()) {
+        std::ranges::pop_heap(heaviest, std::greater<>());
+        heaviest.back() = entry;
+        std::ranges::push_heap(heaviest, std::greater<>());
+      }
     }
   }
-  most = std::min(most, heaviest.size());
-  std::ranges::partial_sort(heaviest, heaviest.begin() + static_cast<std::ptrdiff_t>(most), std::greater<>());
-  heaviest.resize(most);
+  std::ranges::sort_heap(heaviest, std::greater<>());
   heaviest.insert(heaviest.end(), named.begin(), named.end());
   std::vector<ClientConnections> clients;
   for (const auto& [connections, key] : heaviest) clients.push_back({HashOf(key), NameOf(key), connections});

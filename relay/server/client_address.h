@@ -22,6 +22,8 @@ IpAddress Unmapped(const IpAddress& address);
 // The same for all addresses of one client: of IPv6 a client is a /64, which is what one customer gets, with 2^64
 // addresses to come from. Seeded in each process, so that nobody can choose addresses that collide.
 uint64_t GroupOf(const IpAddress& address);
+// Of what cannot be read, that of 0.0.0.0.
+uint64_t GroupOf(std::string_view address);
 
 class TrustedProxies {
  public:
@@ -58,7 +60,7 @@ class AddressSlots {
   void Return(const IpAddress& address);
   // At most so many of those with the most connections, and those of these groups that have any, in no order. A walk
   // over all.
-  std::vector<ClientConnections> Heaviest(size_t most, const std::vector<uint64_t>& groups) const;
+  std::vector<ClientConnections> Heaviest(size_t most, std::vector<uint64_t> groups) const;
 
  private:
   struct Hash {

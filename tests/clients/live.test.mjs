@@ -45,20 +45,24 @@ const isLive = page => page.locator('#connection.on').waitFor();
 const isReconnecting = page => page.getByText(/^reconnecting since \d/).waitFor();
 const hasPlots = page => page.evaluate(() => Boolean(window.uPlot));
 
-// An import that does not verify, of unsigned lines, until it is told to end; others here have their turns meanwhile.
+// An import that does not verify, of unsigned lines, until it is told to end, or is longer than it can be; others here have
+// their turns meanwhile.
 async function* lines(pubkey, isOver) {
-  for (let i = 0; !isOver();) {
+  for (let i = 0, bytes = 0; bytes < kSeconds * 60e6 && !isOver();) {
     let text = '';
     for (const end = i + 100; i < end; i++) {
       const event = { pubkey, kind: 1, created_at: 1_700_000_000 + i, tags: [['t', `topic ${i % 100}`]], content: `note ${i} `.repeat(40) };
       text += JSON.stringify({ id: getEventHash(event), ...event, sig: '0'.repeat(128) }) + '\n';
     }
+    bytes += text.length;
     yield text;
     await new Promise(resolve => setImmediate(resolve));
   }
 }
+// A fetch that may follow a redirect would keep all that it has sent.
 const importing = (relay, isOver) => fetch(`${relay.http}/api/import?verify=false`, {
   method: 'POST', headers: asAdmin(relay), body: Readable.from(lines(new Person().pubkey, isOver), { highWaterMark: 1 }), duplex: 'half',
+  redirect: 'error',
 }).then(answer => answer.text());
 
 describe('with a token', () => {
@@ -73,9 +77,9 @@ describe('with a token', () => {
     await signIn(page, tokenOf(relay));
     await isLive(page);
     assert.equal(await page.title(), 'a "test" <relay>: live');
-    const [cookie] = (await page.context().cookies(relay.http + '/live')).filter(c => c.name === 'weir_live');
+    const [cookie] = (await page.context().cookies(relay.http + '/live')).filter(c => c.name === 'weir_live_' + new URL(relay.http).port);
     assert.ok(cookie.httpOnly && cookie.sameSite === 'Strict' && cookie.path === '/live');
-    assert.equal(await page.evaluate(() => document.cookie.includes('weir_live=')), false);
+    assert.equal(await page.evaluate(() => document.cookie.includes('weir_live_')), false);
     await page.goto(relay.http + '/');
     await page.getByRole('link', { name: '/live' }).click();
     await isLive(page);
@@ -96,6 +100,15 @@ describe('with a token', () => {
       assert.ok(before.length > 2000, 'something was drawn');
       await page.waitForFunction(old => document.querySelectorAll('#plots canvas')[1].toDataURL() !== old, before);
       assert.match(await page.locator('#plots [role=img]').first().getAttribute('aria-label'), /writes: 0\.\d\d now, at most/);
+      // What was so at a moment, of all plots, by the keyboard.
+      const level = page.locator('#plots .plot').first();
+      await level.focus();
+      await page.keyboard.press('ArrowLeft');
+      await page.locator('#moment', { hasText: /^\d+:\d\d:\d\d/ }).waitFor();
+      const moments = await page.evaluate(() => [...new Set(drawn.map(one => one.chart.cursor.idx))]);
+      assert.ok(moments.length === 1 && moments[0] !== null, String(moments));
+      await level.blur();
+      await page.getByText('Point at a plot').waitFor();
     } else {
       await page.getByText('built without the library that draws plots').waitFor();
     }
@@ -133,6 +146,13 @@ describe('with a token', () => {
     });
     assert.equal(changed.status, 200);
     await page.waitForFunction(() => document.getElementById('set-RATE_LIMIT_WRITE_KP').value === '0.9');
+
+    // What was typed is kept, and nothing else is posted.
+    await page.getByLabel('WEIR_RATE_LIMIT_WRITE_KI').fill('0.2');
+    await fetch(relay.http + '/live/settings', { method: 'POST', headers: asAdmin(relay), body: new URLSearchParams({ RATE_LIMIT_WRITE_KD: '0.06' }) });
+    await page.waitForFunction(() => document.getElementById('set-RATE_LIMIT_WRITE_KD').value === '0.06');
+    await page.keyboard.press('Enter');
+    await page.locator('#settings-answer', { hasText: /^RATE_LIMIT_WRITE_KI 0.1 → 0.2$/ }).waitFor();
     await close(page);
   });
 
@@ -163,11 +183,13 @@ describe('at a restart of the relay', () => {
     const [first, run] = await page.evaluate(() => [past.at[0], globalThis.eval('run')]);
     const start = await restart(relay, settings);
     await isReconnecting(page);
+    const last = await page.evaluate(() => past.at.at(-1));
     relay = await start();
     await isLive(page);
     await page.waitForFunction(old => globalThis.eval('run') !== old, run);
     assert.equal(await page.evaluate(() => past.at[0]), first);
-    assert.ok(await page.evaluate(() => past.level_write.includes(null)), 'a gap, not a line');
+    const joint = await page.evaluate(old => past.at.indexOf(old), last);
+    assert.deepEqual(await page.evaluate(i => past.level_write.slice(i, i + 3).map(v => v === null), joint), [false, true, false], 'a gap, not a line');
     await close(page);
     await relay.stop();
   });
@@ -192,10 +214,25 @@ describe('at a restart of the relay', () => {
   });
 });
 
+async function keepsTheRules(page, width) {
+  const outside = await page.evaluate(() => [...document.querySelectorAll('body *:not(.scroll *, .unseen, .skip, #why-title)')]
+    .filter(e => e.getClientRects().length > 0 && (e.getBoundingClientRect().right > innerWidth + 0.5 || e.getBoundingClientRect().left < -0.5))
+    .map(e => e.outerHTML.slice(0, 100)));
+  assert.deepEqual(outside, []);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => axe.run());
+  assert.deepEqual(violations.map(v => `${v.id}: ${v.nodes.map(n => n.html).join(' ').slice(0, 300)}`), []);
+}
+
 describe('for everybody', () => {
   let relay;
-  before(async () => (relay = await startRelay({ WEIR_ADMIN_FROM_LOOPBACK: 'true' })));
-  after(() => relay.stop());
+  let closed;
+  before(async () => {
+    relay = await startRelay({ WEIR_ADMIN_FROM_LOOPBACK: 'true' });
+    closed = await startRelay({ WEIR_RELAY_NAME: 'a relay with a rather long name, of somebody.who.has.a.long.domain.example' });
+  });
+  after(() => Promise.all([relay.stop(), closed.stop()]));
 
   for (const colorScheme of ['light', 'dark']) {
     for (const width of [360, 1280]) {
@@ -204,14 +241,16 @@ describe('for everybody', () => {
         await isLive(page);
         await fetch(relay.http + '/live/settings', { method: 'POST', body: new URLSearchParams({ IMPORT_WRITE_KP: '0.1234567' }) });
         await table(page, 'marks').getByText('IMPORT_WRITE_KP').first().waitFor();
-        const outside = await page.evaluate(() => [...document.querySelectorAll('body *:not(.scroll *, .unseen, .skip, #why-title)')]
-          .filter(e => e.getClientRects().length > 0 && (e.getBoundingClientRect().right > innerWidth + 0.5 || e.getBoundingClientRect().left < -0.5))
-          .map(e => e.outerHTML.slice(0, 100)));
-        assert.deepEqual(outside, []);
-        assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
-        await page.evaluate(axe.source);
-        const { violations } = await page.evaluate(() => axe.run());
-        assert.deepEqual(violations.map(v => `${v.id}: ${v.nodes.map(n => n.html).join(' ').slice(0, 300)}`), []);
+        await keepsTheRules(page, width);
+        await page.evaluate(() => {
+          globalThis.renewTables = () => {};
+          const cell = document.querySelector('[data-table="clients"] tbody').insertRow().insertCell();
+          cell.textContent = '2001:db8:aaaa:bbbb::/64, 2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff';
+        });
+        await keepsTheRules(page, width);
+        await page.goto(closed.http + '/live');
+        await page.getByLabel("administrators' token").waitFor();
+        await keepsTheRules(page, width);
         await close(page);
       });
     }
@@ -246,28 +285,76 @@ describe('for everybody', () => {
     assert.equal(await table(page, 'signals').getByRole('row').count(), 7);
     assert.match(await page.locator('#connection').innerText(), /made anew every five seconds/);
     await page.waitForEvent('framenavigated');
+    // The page that is still is not made anew while somebody types.
+    await page.getByRole('link', { name: 'hold it still' }).click();
+    await page.getByRole('link', { name: 'renew it' }).waitFor();
     await page.getByLabel('WEIR_RATE_LIMIT_READ_KI').fill('0.07');
+    await fetch(relay.http + '/live/settings', { method: 'POST', body: new URLSearchParams({ RATE_LIMIT_READ_KP: '0.4' }) });
     await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('WEIR_RATE_LIMIT_READ_KI=0.07').waitFor();
+    await page.locator('#changed-lines', { hasText: 'WEIR_RATE_LIMIT_READ_KI=0.07' }).waitFor();
     assert.equal(await page.getByLabel('WEIR_RATE_LIMIT_READ_KI').inputValue(), '0.07');
+    assert.equal(await page.getByLabel('WEIR_RATE_LIMIT_READ_KP').inputValue(), '0.4', 'what somebody else changed stays');
     await close(page);
   });
 
   test('left open, it keeps as much as it had', async () => {
     const page = await open(relay);
     await isLive(page);
-    const grown = await page.evaluate(() => {
-      const nodes = document.querySelectorAll('*').length;
-      const event = { run: globalThis.eval('run'), ...JSON.parse(JSON.stringify(globalThis.eval('newest'))) };
-      for (let i = 1; i <= 3000; i++) {
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Performance.enable');
+    const ticks = count => page.evaluate(async many => {
+      const event = await (await fetch('/live/state')).json();
+      delete event.history;
+      for (event.at = past.at.at(-1); many > 0; many--) {
         event.at += 1;
-        globalThis.eval('source').dispatchEvent(new MessageEvent('tick', { data: JSON.stringify(event) }));
+        source.dispatchEvent(new MessageEvent('tick', { data: JSON.stringify(event) }));
       }
-      const lengths = Object.values(past).map(list => list.length);
-      return { nodes: document.querySelectorAll('*').length - nodes, shortest: Math.min(...lengths), longest: Math.max(...lengths) };
-    });
-    assert.deepEqual(grown, { nodes: 0, shortest: 600, longest: 600 });
+    }, count);
+    const measure = async () => {
+      await devtools.send('HeapProfiler.collectGarbage');
+      const { metrics } = await devtools.send('Performance.getMetrics');
+      const [longest, nodes] = await page.evaluate(() => [
+        Math.max(...Object.values(past).map(list => list.length)), document.querySelectorAll('*').length]);
+      return { longest, nodes, heap: metrics.find(m => m.name === 'JSHeapUsedSize').value };
+    };
+    await ticks(700);
+    const before = await measure();
+    await ticks(3000);
+    const after = await measure();
+    assert.deepEqual([after.longest, after.nodes], [600, before.nodes]);
+    assert.ok(after.heap < before.heap + 2e6, `${before.heap} bytes became ${after.heap}`);
     await close(page);
+  });
+
+  test('a page that nobody sees leaves its connection to others', async () => {
+    const page = await open(relay);
+    await isLive(page);
+    const turn = hidden => page.evaluate(is => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => is });
+      document.dispatchEvent(new Event('visibilitychange'));
+      return globalThis.eval('source').readyState === EventSource.CLOSED;
+    }, hidden);
+    assert.equal(await turn(true), true);
+    await page.waitForTimeout(1500);
+    assert.equal(await page.evaluate(() => globalThis.eval('source').readyState), 2, 'it stays closed');
+    assert.equal(await turn(false), false);
+    const seen = await page.evaluate(() => past.at.at(-1));
+    await page.waitForFunction(old => past.at.at(-1) > old, seen);
+    await close(page);
+  });
+
+  test('where as many follow as may, it says so and asks seldom', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    let asked = 0;
+    await page.route('**/live/events', route => route.fulfill({ status: 503, headers: { 'retry-after': '2' } }));
+    page.on('request', request => (asked += request.url().endsWith('/live/state')));
+    await page.goto(relay.http + '/live');
+    await page.getByText('as many pages follow as may').waitFor();
+    asked = 0;
+    await page.waitForTimeout(3000);
+    assert.ok(asked <= 1, `asked ${asked} times in three seconds`);
+    await context.close();
   });
 
   test('behind a proxy that holds events back it is renewed all the same', async () => {
@@ -297,11 +384,12 @@ describe('for everybody', () => {
   });
 });
 
-test('pictures, of a relay under load', { timeout: 290_000 }, async () => {
+test('pictures, of a relay under load', { timeout: (90 + 2 * kSeconds) * 1000 }, async () => {
   const relay = await startRelay({ WEIR_RELAY_NAME: 'relay.example', WEIR_ADMIN_FROM_LOOPBACK: 'true', WEIR_RATE_LIMIT_TARGET_MEMORY_MB: '4096' });
   const set = change => fetch(relay.http + '/live/settings', { method: 'POST', body: new URLSearchParams(change) });
   let busy = true;
   const imported = importing(relay, () => !busy);
+  imported.catch(() => {});  // what becomes of it is asked at the end
   const wire = await Wire.open(relay.url);
   const person = new Person();
   const load = (async () => {
@@ -313,26 +401,30 @@ test('pictures, of a relay under load', { timeout: 290_000 }, async () => {
     }
   })();
   const page = await open(relay, { viewport: { width: 1440, height: 1000 } });
-  await isLive(page);
-  await page.waitForTimeout(kSeconds * 500);
-  await set({ IMPORT_SETPOINT: '0.1' });
-  await page.waitForTimeout(kSeconds * 500);
-  await table(page, 'imports').getByText('127.0.0.1').waitFor();
-  const take = (name, options = {}) => page.screenshot({ path: join(pictures, name), ...options });
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.waitForTimeout(1500);
-  await take('light.png');
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await page.waitForTimeout(1500);
-  await take('dark.png');
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize({ width: 360, height: 780 });
-  await page.waitForTimeout(1500);
-  await take('phone.png');
-  busy = false;
-  await set({ IMPORT_SETPOINT: '0.7' });
-  await Promise.all([load, imported]);
-  await wire.close();
-  await close(page);
-  await relay.stop();
+  try {
+    await isLive(page);
+    await page.waitForTimeout(kSeconds * 500);
+    await set({ IMPORT_SETPOINT: '0.1' });
+    await page.waitForTimeout(kSeconds * 500);
+    await table(page, 'imports').getByText('127.0.0.1').waitFor();
+    const take = (name, options = {}) => page.screenshot({ path: join(pictures, name), ...options });
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.waitForTimeout(1500);
+    await take('light.png');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.waitForTimeout(1500);
+    await take('dark.png');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize({ width: 360, height: 780 });
+    await page.waitForTimeout(1500);
+    await take('phone.png');
+    busy = false;
+    await set({ IMPORT_SETPOINT: '0.7' });
+    await Promise.all([load, imported]);
+  } finally {
+    busy = false;
+    await wire.close();
+    await close(page);
+    await relay.stop();
+  }
 });

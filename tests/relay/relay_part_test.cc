@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "relay/account/work_pool.h"
+#include "relay/metrics/relay_metrics.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/operator/admin.h"
@@ -41,6 +42,7 @@ class FakePart final : public RelayPart {
   Status Start(const RelayServices& services) override {
     Log("start");
     services_.emplace(services);
+    if (at_start) at_start(services);
     return start;
   }
   void Stop() override {
@@ -55,6 +57,7 @@ class FakePart final : public RelayPart {
   const std::string& log() const { return log_; }
 
   Status start;
+  std::function<void(const RelayServices&)> at_start;
   std::function<void(const RelayServices&)> at_stop;
 
  private:
@@ -104,6 +107,24 @@ TEST_F(RelayPartTest, IsThereFromTheFirstConnectionToTheLast) {
   EXPECT_EQ(part_.log(), "routes, start, stop");
   relay_.reset();
   EXPECT_EQ(part_.log(), "routes, start, stop") << "once";
+}
+
+TEST_F(RelayPartTest, TheLastOneStopsFirstForItMayAskTheOthers) {
+  FakePart asks;
+  auto opened = Relay::Open(configuration_, false, {&part_, &asks});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  std::string log_of_other;
+  asks.at_stop = [&](const RelayServices&) { log_of_other = part_.log(); };
+  opened.value()->Shutdown(seconds(5));
+  EXPECT_EQ(log_of_other, "routes, start");
+  EXPECT_EQ(part_.log(), "routes, start, stop");
+}
+
+TEST_F(RelayPartTest, FindsWhatTheRelayCountsWhenItStarts) {
+  part_.at_start = [](const RelayServices& services) {
+    EXPECT_NE(services.context.metrics.Sources().limiter, nullptr);
+  };
+  Open();
 }
 
 TEST_F(RelayPartTest, IsStoppedWhereTheRelayCouldNotOpen) {

@@ -83,30 +83,64 @@ const colour = name => css(name === 'other' ? 'soft' : name);
 let marks = [];
 const drawn = [];
 
-// A change of a setting or a turn of the engine is a line through every plot.
-function drawMarks(plot) {
+// A change of a setting or a turn of the engine is a line through every plot, and in the first one its words stand at it,
+// the newest one's where there is no room.
+function drawMarks(plot, withWords) {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.beginPath();
   ctx.strokeStyle = css('soft');
   ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
   ctx.lineWidth = devicePixelRatio;
-  for (const mark of marks) {
+  ctx.fillStyle = css('soft');
+  ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'alphabetic';
+  let free = Infinity;  // up to here words may stand
+  for (const mark of marks.toReversed()) {
     const x = plot.valToPos(mark.at, 'x', true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
+    if (!withWords || x > free) continue;
+    free = x - 13 * devicePixelRatio;
+    ctx.save();
+    ctx.translate(x - 3 * devicePixelRatio, bbox.top + bbox.height - 4 * devicePixelRatio);
+    ctx.rotate(-Math.PI / 2);
+    ctx.fillText(mark.text, 0, 0, bbox.height - 8 * devicePixelRatio);
+    ctx.restore();
   }
   ctx.stroke();
   ctx.restore();
+}
+
+// The figures of now, or of the moment that somebody points at, which is that of all plots; and what happened then.
+const kNear = 4;  // seconds
+const kHint = $('moment').textContent;
+function renewLegends({ cursor }) {
+  const i = cursor.idx ?? past.at.length - 1;
+  for (const { plot, values } of drawn) plot.lines.forEach((line, n) => setText(values[n], legendOf(plot, i, line)));
+  const then = marks.filter(mark => Math.abs(mark.at - past.at[i]) <= kNear);
+  const words = then.map(mark => ' · ' + mark.text + (mark.who ? ` (${mark.who})` : '')).join('');
+  setText($('moment'), cursor.idx == null ? kHint : clock(past.at[i] * 1000) + words);
+}
+
+// By the keyboard: from sample to sample, or ten at once with Shift.
+function movePointer(event, { chart }) {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (step === undefined) return;
+  event.preventDefault();
+  const newest = past.at.length - 1;
+  const i = Math.min(newest, Math.max(0, (chart.cursor.idx ?? newest) + step * (event.shiftKey ? 10 : 1)));
+  chart.setCursor({ left: chart.valToPos(past.at[i], 'x'), top: 0 }, true, true);
 }
 
 // Each figure and the one beside it: [name, colour, dashed].
 const seriesOf = plot => plot.lines.flatMap(([name, , colour, beside]) =>
   beside ? [[beside, colour, true], [name, colour, false]] : [[name, colour, false]]);
 const dataOf = plot => [past.at, ...seriesOf(plot).map(([name]) => past[name] ?? new Array(past.at.length).fill(null))];
-const legendOf = (plot, now, [name, , , beside]) =>
-  shown(plot.kind, now[name]) + (beside ? plot.beside + shown(plot.kind, now[beside]) : '');
+const legendOf = (plot, i, [name, , , beside]) =>
+  shown(plot.kind, past[name]?.[i]) + (beside ? plot.beside + shown(plot.kind, past[beside]?.[i]) : '');
 
 // Ten minutes, or what there is of them.
 function shownTimes() {
@@ -130,7 +164,7 @@ function optionsOf(plot, width, height) {
     series: [{}, ...seriesOf(plot).map(([, name, dashed]) => ({
       stroke: colour(name), width: dashed ? 1.2 : 1.8, dash: dashed ? [5, 4] : undefined, points: { show: false }, spanGaps: false,
     }))],
-    hooks: { draw: [drawMarks] },
+    hooks: { draw: [chart => drawMarks(chart, plot === plots[0])], setCursor: plot === plots[0] ? [renewLegends] : [] },
   };
 }
 
@@ -147,9 +181,12 @@ function makePlots() {
     const values = plot.lines.map(() => element('b', {}, ''));
     const legend = element('ul', { class: 'legend' }, ...plot.lines.map(([, words, colour], i) =>
       element('li', { class: 'key ' + colour }, words + ' ', values[i])));
-    const area = element('div', { class: 'plot', role: 'img' });
+    const area = element('div', { class: 'plot', role: 'img', tabindex: '0' });
     $('plots').append(element('figure', { class: 'card' }, element('figcaption', {}, element('h2', {}, plot.title), legend), area));
-    drawn.push({ plot, area, values, chart: null });
+    const one = { plot, area, values, chart: null };
+    area.addEventListener('keydown', event => movePointer(event, one));
+    area.addEventListener('blur', () => drawn.forEach(({ chart }) => chart.setCursor({ left: -10, top: -10 })));
+    drawn.push(one);
   }
   const draw = () => {
     for (const one of drawn) {
@@ -178,10 +215,10 @@ function inWords({ plot }) {
 function renewPlots(state) {
   marks = state.marks;
   for (const one of drawn) {
-    one.plot.lines.forEach((line, i) => setText(one.values[i], legendOf(one.plot, state.now, line)));
     one.chart.setData(dataOf(one.plot));
     one.area.setAttribute('aria-label', inWords(one));
   }
+  renewLegends(drawn[0].chart);
 }
 
 // --- Words, tiles, tables.
@@ -244,15 +281,17 @@ function renewTables(state) {
   });
 }
 
-// What somebody else changed is shown too, but not over what is being typed.
+// What somebody else changed is shown too, but not over what was typed. Beside each field stands what the relay has: where
+// both are the same, the form changes nothing.
+const fields = $('settings-form').elements;
 function renewSettings(state) {
   for (const [name, value] of Object.entries(state.settings)) {
-    const field = $('set-' + name);
+    const field = fields[name];
+    const was = fields['was:' + name];
     if (!field) continue;
     field.closest('.field').classList.toggle('changed', name in state.changed);
-    if (field.dataset.value === value || field === document.activeElement) continue;
-    field.dataset.value = value;
-    field.value = value;
+    if (field.value === was.value) field.value = value;
+    was.value = value;
   }
   const lines = Object.keys(state.changed).map(name => `WEIR_${name}=${state.settings[name]}\n`).join('');
   $('changed').hidden = lines === '';
@@ -265,25 +304,18 @@ let source = null;
 let heard = Date.now();
 let lostSince = 0;
 let silences = 0;  // connections in a row that brought nothing
-let newest = null;
-
-function renew() {
-  if (newest === null || document.hidden) return;
-  renewWords(newest);
-  renewTiles(newest);
-  renewTables(newest);
-  renewSettings(newest);
-  if (drawn.length > 0) renewPlots(newest);
-}
 
 function take(state, how = 'live') {
-  newest = state;
   heard = Date.now();
   lostSince = 0;
   $('sign-in-again').hidden = true;
   $('connection').className = 'note on';
   setText($('connection'), how);
-  renew();
+  renewWords(state);
+  renewTiles(state);
+  renewTables(state);
+  renewSettings(state);
+  if (drawn.length > 0) renewPlots(state);
 }
 
 function takeWhole(state, how) {
@@ -326,7 +358,9 @@ function askForToken() {
 // A refusal ends an EventSource for good; a relay that is away, or a connection that is silent, is tried again. Where the
 // relay answers and no event comes, something on the way holds them back: then it is asked.
 async function look() {
-  if (source.readyState !== EventSource.CLOSED && Date.now() - heard < kSilence) return;
+  if (document.hidden) return;
+  const refused = source.readyState === EventSource.CLOSED;
+  if (Date.now() - heard < (refused && silences < 2 ? 1000 : kSilence)) return;
   if (silences < 2) lose();
   if (!$('sign-in-again').hidden) return;
   heard = Date.now();
@@ -335,7 +369,8 @@ async function look() {
     if (answer.status === 401 || answer.status === 403) return askForToken();
     if (++silences < 2 || silences % 12 === 0) return connect();
     const state = await (await ask('/live/state')).json();
-    takeWhole(state, 'renewed every five seconds: something on the way holds back what comes by itself');
+    takeWhole(state, 'renewed every five seconds: ' +
+      (refused ? 'as many pages follow as may' : 'something on the way holds back what comes by itself'));
   } catch {
     silences = 0;
     connect();
@@ -362,6 +397,7 @@ $('sign-in-again').querySelector('form').addEventListener('submit', async event 
 $('settings-form').addEventListener('submit', async event => {
   event.preventDefault();
   const { ok, text } = await post(event.target).catch(error => ({ ok: false, text: String(error) }));
+  if (ok) for (const was of event.target.querySelectorAll('[name^="was:"]')) was.value = fields[was.name.slice(4)].value;
   const answer = $('settings-answer');
   answer.className = ok ? '' : 'problem';
   answer.textContent = text;
@@ -369,6 +405,10 @@ $('settings-form').addEventListener('submit', async event => {
 
 if (window.uPlot) makePlots();
 else $('no-plots').hidden = false;
-document.addEventListener('visibilitychange', renew);
+// A browser has six connections to a relay: pages that nobody sees leave them to others.
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) source.close();
+  else if ($('sign-in-again').hidden) connect();
+});
 setInterval(look, 1000);
-connect();
+if (!document.hidden) connect();

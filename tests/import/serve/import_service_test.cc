@@ -345,6 +345,21 @@ TEST_F(ImportServiceTest, ClientsAreServedMeanwhile) {
   EXPECT_EQ(static_cast<uint64_t>(std::ranges::count(stored, '\n')), lines.stored.size() + number);
 }
 
+TEST_F(ImportServiceTest, ShowsHowMuchOfTheWholeIsSettled) {
+  Open();
+  std::string half;
+  while (half.size() < 6 << 20) half.append(1000, 'x').append("\n");
+  SlowCall call(port(), "POST", "/api/import", {{"Content-Length", std::to_string(2 * half.size())}});
+  std::thread sender([&] { call.Send(half); });
+  std::string bytes;
+  EXPECT_TRUE(Eventually([&] {
+    const LiveTable imports = LiveTableOf(*service_, "imports");
+    if (!imports.rows.empty()) bytes = imports.rows[0][6];
+    return bytes.ends_with(" %") && !bytes.ends_with(" 0 %");
+  })) << bytes;
+  sender.join();
+}
+
 TEST_F(ImportServiceTest, CountsForTheMetrics) {
   Open();
   const KnownLines lines = SomeOfEverything(0, 50);

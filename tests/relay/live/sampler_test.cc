@@ -72,6 +72,13 @@ TEST_F(SamplerTest, CountsBecomeRates) {
   EXPECT_GE(row[kCpu], 0);
 }
 
+TEST_F(SamplerTest, OfAMomentThereIsNoRate) {
+  Second();
+  (void)Write(100);
+  clock_.Advance(milliseconds(2));
+  EXPECT_TRUE(std::isnan(sampler_.Take(metrics_).row[kAdmittedWrite]));
+}
+
 TEST_F(SamplerTest, WaitsAreThoseThatEndedInTheSecond) {
   Say(0.9);
   Tick();

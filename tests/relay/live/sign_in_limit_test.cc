@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "config/manual_clock.h"
 
 namespace weir {
 namespace {
 
 using std::chrono::seconds;
+
+constexpr uint64_t kClient = 7;
 
 class SignInLimitTest : public testing::Test {
  protected:
@@ -19,26 +19,26 @@ class SignInLimitTest : public testing::Test {
 
 TEST_F(SignInLimitTest, FiveAtOnceThenOneInTwelveSeconds) {
   for (int i = 0; i < 5; ++i) {
-    EXPECT_FALSE(limit_.Wait("a"));
-    limit_.NoteWrong("a");
+    EXPECT_FALSE(limit_.Wait(kClient));
+    limit_.NoteWrong(kClient);
   }
-  EXPECT_EQ(limit_.Wait("a"), seconds(12));
-  EXPECT_FALSE(limit_.Wait("b")) << "each address has its own";
+  EXPECT_EQ(limit_.Wait(kClient), seconds(12));
+  EXPECT_FALSE(limit_.Wait(kClient + 1)) << "each client has its own";
   clock_.Advance(seconds(12));
-  EXPECT_FALSE(limit_.Wait("a"));
-  limit_.NoteWrong("a");
-  EXPECT_EQ(limit_.Wait("a"), seconds(12));
+  EXPECT_FALSE(limit_.Wait(kClient));
+  limit_.NoteWrong(kClient);
+  EXPECT_EQ(limit_.Wait(kClient), seconds(12));
   clock_.Advance(seconds(60));
-  for (int i = 0; i < 4; ++i) limit_.NoteWrong("a");
-  EXPECT_FALSE(limit_.Wait("a")) << "all are there again";
+  for (int i = 0; i < 4; ++i) limit_.NoteWrong(kClient);
+  EXPECT_FALSE(limit_.Wait(kClient)) << "all are there again";
 }
 
-TEST_F(SignInLimitTest, RemembersSoManyAddressesAndForgetsWhoIsGoodAgain) {
-  for (size_t i = 0; i < 3 * SignInLimit::kMostAddresses; ++i) limit_.NoteWrong(std::to_string(i));
-  EXPECT_EQ(limit_.addresses(), SignInLimit::kMostAddresses);
+TEST_F(SignInLimitTest, RemembersSoManyClientsAndForgetsWhoIsGoodAgain) {
+  for (size_t i = 0; i < 3 * SignInLimit::kMostClients; ++i) limit_.NoteWrong(i);
+  EXPECT_EQ(limit_.clients(), SignInLimit::kMostClients);
   clock_.Advance(seconds(12));
-  limit_.NoteWrong("one more");
-  EXPECT_EQ(limit_.addresses(), 1U);
+  limit_.NoteWrong(1);
+  EXPECT_EQ(limit_.clients(), 1U);
 }
 
 }  // namespace

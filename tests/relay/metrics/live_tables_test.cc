@@ -30,6 +30,16 @@ TEST(LiveRates, AreOfTheTimeBetweenTwoLooks) {
   EXPECT_EQ(rates.PerSecond("new", 500), 0);
 }
 
+TEST(LiveRates, AreNotThoseOfATimeInWhichNobodyLooked) {
+  LiveRates rates;
+  rates.Begin(TimePoint(seconds(0)));
+  rates.PerSecond("a", 100);
+  rates.Begin(TimePoint(seconds(3600)));
+  EXPECT_EQ(rates.PerSecond("a", 1'000'000), 0);
+  rates.Begin(TimePoint(seconds(3601)));
+  EXPECT_EQ(rates.PerSecond("a", 1'000'005), 5);
+}
+
 TEST(LiveRates, AreAveragedOverSomeSeconds) {
   LiveRates rates;
   double count = 0;

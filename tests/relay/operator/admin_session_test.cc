@@ -16,7 +16,7 @@ class AdminSessionTest : public AdminTest {
 
   static HttpRequest With(const std::string& session, const std::string& before = "") {
     HttpRequest request = FromElsewhere();
-    request.headers.emplace_back("cookie", before + std::string(kSessionCookie) + "=" + session);
+    request.headers.emplace_back("cookie", before + "weir_live=" + session);
     return request;
   }
   static int StatusOfPage(const Admin& admin, const HttpRequest& request) {
@@ -75,6 +75,28 @@ TEST_F(AdminSessionTest, EndsAfterAWeekAndWithTheToken) {
   const Admin without = MakeAdmin();
   EXPECT_EQ(StatusOfPage(without, With(session)), 401) << "the other administrator has a key";
   EXPECT_FALSE(without.SessionFor(""));
+}
+
+TEST_F(AdminSessionTest, WhoSignsOutEndsEverySession) {
+  const Admin admin = MakeAdmin();
+  const std::string session = admin.SessionFor(token_).value();
+  admin.EndSessions(FromElsewhere());
+  admin.EndSessions(With("made up"));
+  EXPECT_EQ(StatusOfPage(admin, With(session)), 0) << "a stranger ends none";
+  const std::string other = admin.SessionFor(token_).value();
+  admin.EndSessions(With(session));
+  EXPECT_EQ(StatusOfPage(admin, With(session)), 401);
+  EXPECT_EQ(StatusOfPage(admin, With(other)), 401);
+  EXPECT_EQ(StatusOfPage(admin, With(admin.SessionFor(token_).value())), 0);
+}
+
+TEST(AdminCookies, AreThoseOfTheirPort) {
+  const auto at = [](const std::string& host) { return SessionCookie({.headers = {{"host", host}}}); };
+  EXPECT_EQ(at("127.0.0.1:3334"), "weir_live_3334");
+  EXPECT_EQ(at("[::1]:3334"), "weir_live_3334");
+  for (const char* host : {"relay.example", "[::1]", "", "x:", "x:3334; Path=/"})
+    EXPECT_EQ(at(host), "weir_live") << host;
+  EXPECT_EQ(OperatorCookie({.headers = {{"host", "x:1"}}}), "weir_operator_1");
 }
 
 TEST_F(AdminSessionTest, ABrowserHereIsTrustedOnPagesOfThisRelayWhereLoopbackIs) {

@@ -77,6 +77,10 @@ TEST(AddressSlotsTest, TellWhoHasMostConnectionsAndThoseWhoAreAskedFor) {
   EXPECT_EQ(heaviest[0].connections, 3U);
   EXPECT_EQ(heaviest[0].group, GroupOf(Address("192.0.2.1")));
   EXPECT_EQ(heaviest[1].address, "192.0.2.7");
+  const auto two = slots.Heaviest(2, {});
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(two[1].address, "2001:db8::/64");
+  EXPECT_TRUE(slots.Heaviest(0, {}).empty());
   const auto all = slots.Heaviest(9, {});
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(all[1].address, "2001:db8::/64");
