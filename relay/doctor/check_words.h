@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "config/clock.h"
+#include "config/text/in_words.h"
 #include "config/text/readable.h"
 #include "relay/doctor/check.h"
 
@@ -49,7 +51,12 @@ inline std::string Milliseconds(double seconds) {
   return text;
 }
 
-inline uint64_t AsCount(double number) { return number > 0 ? static_cast<uint64_t>(number) : 0; }
+// A stranger may say any number.
+inline std::string SecondsInWords(double seconds) {
+  return InWords(FromSeconds(seconds > 0 ? std::min(seconds, 1e9) : 0));
+}
+
+inline uint64_t AsCount(double number) { return number > 0 ? static_cast<uint64_t>(std::min(number, 9e18)) : 0; }
 
 // "1 event", "2 events"
 inline std::string Count(uint64_t count, const std::string& what) {

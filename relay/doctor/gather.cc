@@ -241,7 +241,8 @@ class Gatherer {
     const InstanceFacts* relay = LocalRelay(facts_);
     // 0 was a share of what was free when it started.
     if (memory.target_memory_mb == 0 && relay != nullptr) {
-      facts_.settings.memory_target_bytes = static_cast<uint64_t>(relay->metrics.Get("weir_memory_target_bytes"));
+      facts_.settings.memory_target_bytes =
+          static_cast<uint64_t>(std::clamp(relay->metrics.Get("weir_memory_target_bytes"), 0.0, 9e18));
       return;
     }
     const MemoryProbe probe({.proc = options_.files.proc, .cgroup = options_.files.cgroup, .process = CgroupsOf()});

@@ -4,7 +4,6 @@
 #include <sstream>
 #include <string_view>
 
-#include "config/text/in_words.h"
 #include "config/text/json_writer.h"
 #include "config/text/parse.h"
 #include "relay/doctor/check_words.h"
@@ -110,7 +109,7 @@ std::string TextOf(const InstanceFacts& i, double now_seconds) {
   if (!i.problem.empty()) return i.url + ": " + i.problem;
   const double up = now_seconds - i.metrics.Get("process_start_time_seconds");
   return i.url + ": " + (i.is_relay() ? "relay" : "gate") + ", weir " + i.metrics.Label("weir_build_info", "version") +
-         ", up " + InWords(FromSeconds(up)) + ", " + i.ready_text;
+         ", up " + SecondsInWords(up) + ", " + i.ready_text;
 }
 
 std::string TextOf(const SettingsFacts& settings) {

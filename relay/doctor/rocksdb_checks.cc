@@ -1,6 +1,5 @@
 #include <array>
 
-#include "config/text/in_words.h"
 #include "relay/doctor/check_words.h"
 
 namespace weir {
@@ -47,7 +46,7 @@ std::optional<Finding> ClockWentBack(const Facts& facts) {
   if (!facts.rocksdb || facts.rocksdb->future_seconds < 300) return std::nullopt;
   return Finding{.severity = Severity::kWarning,
                  .saw = "The newest file in " + facts.rocksdb->path + " is " +
-                        InWords(FromSeconds(facts.rocksdb->future_seconds)) + " ahead of this machine's clock.",
+                        SecondsInWords(facts.rocksdb->future_seconds) + " ahead of this machine's clock.",
                  .why =
                      "The clock is wrong now, or was: events are judged by it, and new ones are refused as of the "
                      "future, or taken as old.",

@@ -1,6 +1,5 @@
 #include <array>
 
-#include "config/text/in_words.h"
 #include "config/text/parse.h"
 #include "relay/doctor/check_words.h"
 #include "relay/protocol/identity.h"
@@ -94,12 +93,12 @@ std::optional<Finding> CertificateExpires(const Facts& facts) {
   const double left = static_cast<double>(*facts.settings.certificate_expires_at) - facts.now_seconds;
   if (left > 14 * kDay) return std::nullopt;
   const std::string& file = facts.settings.relay.server.tls.certificate;
-  return Finding{.severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
-                 .saw = "The certificate in " + file +
-                        (left <= 0 ? " expired " + InWords(FromSeconds(-left)) + " ago."
-                                   : " expires in " + InWords(FromSeconds(left)) + "."),
-                 .why = "Clients refuse to connect once it has.",
-                 .act = "Renew it. Relay and gate read the new one by themselves, without a restart."};
+  return Finding{
+      .severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
+      .saw = "The certificate in " + file +
+             (left <= 0 ? " expired " + SecondsInWords(-left) + " ago." : " expires in " + SecondsInWords(left) + "."),
+      .why = "Clients refuse to connect once it has.",
+      .act = "Renew it. Relay and gate read the new one by themselves, without a restart."};
 }
 
 }  // namespace
