@@ -15,6 +15,8 @@ BUILD = build/$(PRESET)
 run:
 	@.ci/install-deps run
 	@[ -e $(BUILD)/build.ninja ] || cmake --preset $(PRESET) -DWEIR_TESTS=OFF
+	@# A registry that was away then may be there now.
+	@[ -e $(BUILD)/relay/live/npm/node_modules ] || ! command -v npm >/dev/null || cmake $(BUILD) >/dev/null
 	@echo "== building $(BUILD)/weir"
 	@cmake --build $(BUILD) --parallel $(JOBS) --target weir
 	@exec $(BUILD)/weir relay $(RELAY_ARGS)

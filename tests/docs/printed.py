@@ -6,8 +6,8 @@ printed.py <weir> <page.md> [options]
 
 Of the page, or of the section of that title (--section), it writes each block that has a name (the line before it has
 a `name.of` and ends with a colon) and runs each other `sh` block, one after the other. A block's output must be the
-lines that begin with `# `: one that goes on with two blanks continues the one before, and … stands for anything. A
-block without such lines must succeed. `weir relay`, `weir gate` or `make run` at the end of a block stands for what one
+lines that begin with `# `: one that goes on with two blanks continues the one before, and … stands for anything. All
+of a block must succeed. `weir relay`, `weir gate` or `make run` at the end of a block stands for what one
 leaves running in another terminal. Servers go on until a block begins others.
 
 --gate ARGUMENT: `weir gate` runs with these arguments before all. --beside [NAME=]PATH: what is there too.
@@ -43,13 +43,13 @@ SERVER = re.compile(r"^(?:\w+=\S* )*(?:\S*/)?(?:weir (?:relay|gate)|make run)\b(
 PATIENCE_S = 100
 
 
-def in_namespaces():
-    """Whether children of this process are now in a network of nothing but its loopback, and end with the first."""
+def enter_namespaces():
+    """From here on children of this process are in a network of nothing but its loopback, and end with the first."""
     new_user, new_processes, new_network = 0x10000000, 0x20000000, 0x40000000
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None)
     if libc.unshare(new_processes | new_network | (0 if user == 0 else new_user)) != 0:
-        return False
+        raise OSError("unshare")
     if user != 0:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
@@ -57,6 +57,19 @@ def in_namespaces():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as some:
         set_flags, up = 0x8914, 0x1
         fcntl.ioctl(some, set_flags, struct.pack("16sh14x", b"lo", up))
+
+
+def in_namespaces():
+    """Whether they are. A kernel may allow the first step and not the next, so somebody else tries them all first."""
+    trial = os.fork()
+    if trial == 0:
+        with contextlib.suppress(OSError):
+            enter_namespaces()
+            os._exit(0)
+        os._exit(1)
+    if os.waitpid(trial, 0)[1] != 0:
+        return False
+    enter_namespaces()
     return True
 
 
@@ -108,6 +121,9 @@ def check_form(page):
     wrong = [f"a block of \"{language}\" and not of sh: {text.splitlines()[0]}"
              for language, _, text in blocks_of(page) if language in nobodys]
     wrong += [f"an indented block: {line.strip()}" for line in re.findall(r"\n\n(    \S.*)", hidden(page))]
+    wrong += [f"a block that no test sees: {line.strip()}" for line in re.findall(r"^(?: +```|\s*~~~).*", page, re.M)]
+    wrong += [f"a block of sh that would be written and not run: {name}"
+              for language, name, _ in blocks_of(page) if language == "sh" and name and not name.endswith(".sh")]
     if wrong:
         sys.exit("\n".join(wrong))
 
@@ -116,8 +132,10 @@ def without_those_not_run(page, name, table):
     """The page without the lines that the table has for it."""
     wrong = []
     for row in open(table, encoding="utf-8"):
-        if row.startswith("#") or row.count("\t") != 2:
+        if row.startswith("#"):
             continue
+        if row.count("\t") != 2:
+            sys.exit(f"{table}: a row is page, line and reason, with tabs between: {row.strip()}")
         of, line, _ = row.rstrip("\n").split("\t")
         if not os.path.exists(f"{HOUSE}/{of}"):
             wrong.append(f"{table} has lines of {of}, which is not there")
@@ -193,8 +211,7 @@ class Terminal:
         if servers:
             self.end_servers()
         compared = printed_output(session)
-        # What it prints may be of a command that fails.
-        child, path = self.start(["sh", *([] if compared else ["-e"]), "-c", session], len(servers))
+        child, path = self.start(["sh", "-ec", session], len(servers))
         if lasting:
             self.await_servers()
             return text_of(path), True
@@ -205,9 +222,9 @@ class Terminal:
         if servers and status == 0:
             self.await_servers()
         output = re.sub("^npm warn .*\n", "", text_of(path), flags=re.M)  # of how it is set up here
-        if compared:
-            return output, re.fullmatch(pattern_of(compared), output.rstrip("\n")) is not None
-        return output, status == 0
+        if compared and re.fullmatch(pattern_of(compared), output.rstrip("\n")) is None:
+            return output, False
+        return output + (f"\n(it ended with {status})" if status else ""), status == 0
 
 
 def write_named(blocks):
@@ -282,7 +299,7 @@ def furnish(options):
                             f'{directory}/build/release/weir "$@" || [ $? -lt 64 ]\n')
     os.environ["PATH"] = f"{directory}/.bin:{os.environ['PATH']}:{HOUSE}/build/tools"
     os.environ["HOME"] = directory
-    for name in [name for name in os.environ if name.startswith(("WEIR_", "ORLY_"))]:
+    for name in [name for name in os.environ if name.startswith(("WEIR_", "ORLY_")) or name.lower().endswith("_proxy")]:
         del os.environ[name]
     for path in options.beside:
         name, _, there = path.rpartition("=")
@@ -296,7 +313,8 @@ def run_in(directory, outputs, options):
         if subprocess.run(["sh", "-c", command], capture_output=True, check=False).returncode:
             print(f"skipped: `{command}` fails; it wants {package}")
             return 77
-    if in_use := [port for port in (3334, 3335) if taken(port)]:
+    ports = {3334, 3335, *map(int, re.findall(r"(?:localhost|127\.0\.0\.1):(\d+)", text_of(options.page)))}
+    if in_use := sorted(port for port in ports if taken(port)):
         print(f"skipped: there may be no network of its own here, and port {in_use[0]} is taken")
         return 77
     user = "nobody" if options.nobody and os.getuid() == 0 else None
@@ -330,6 +348,9 @@ def main():
     with tempfile.TemporaryDirectory(dir=place) as directory, tempfile.TemporaryDirectory() as outputs:
         namespaces = in_namespaces()
         child = os.fork()
+        if child == 0:
+            end_with_parent, the_end = 1, signal.SIGKILL
+            ctypes.CDLL(None).prctl(end_with_parent, the_end)
         if child:
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         # The directories are the parent's to remove.

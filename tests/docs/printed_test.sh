@@ -51,6 +51,12 @@ printf '~~~sh\necho four\n# five\n~~~\n' | page
 refuses "another output" "--- found"
 printf '~~~sh\nfalse\ntrue\n~~~\n' | page
 refuses "a command that fails" "--- printed"
+printf '~~~sh\necho hi; false\n# hi\n~~~\n' | page
+refuses "a command that fails beside the output" "it ended with 1"
+printf -- '- Do:\n\n  ~~~sh\n  reboot\n  ~~~\n' | page
+refuses "a block within a list" 'a block that no test sees: ```sh'
+printf 'In `x.conf`:\n\n~~~sh\nreboot\n~~~\n' | page
+refuses "a named block of commands" "written and not run: x.conf"
 printf 'Do:\n\n    weir relay\n' | page
 refuses "an indented block" "an indented block: weir relay"
 printf '~~~\nweir relay\n~~~\n' | page
