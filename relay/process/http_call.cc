@@ -19,10 +19,12 @@
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <boost/none.hpp>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <string_view>
 #include <thread>
@@ -57,10 +59,14 @@ std::optional<Resolved> Resolve(const ServerUrl& url, std::chrono::steady_clock:
   auto promise = std::make_shared<std::promise<Resolved>>();
   std::future<Resolved> answer = promise->get_future();
   std::thread([promise, host = url.host, port = url.port] {
-    asio::io_context io;
-    Resolved resolved;
-    resolved.addresses = tcp::resolver(io).resolve(host, port, resolved.error);
-    promise->set_value(std::move(resolved));
+    try {
+      asio::io_context io;
+      Resolved resolved;
+      resolved.addresses = tcp::resolver(io).resolve(host, port, resolved.error);
+      promise->set_value(std::move(resolved));
+    } catch (...) {
+      promise->set_exception(std::current_exception());
+    }
   }).detach();
   while (true) {
     const auto now = std::chrono::steady_clock::now();
@@ -180,7 +186,7 @@ class Exchange {
     http::response_parser<http::buffer_body> parser;
     parser.header_limit(kMaxHeadBytes);
     parser.body_limit(boost::none);
-    beast::flat_buffer buffer;
+    beast::flat_buffer buffer(2 * kMaxHeadBytes);  // chunk extensions and trailers have no limit of their own
     if (const error_code error = Finish([&](auto done) { http::async_read_header(stream, buffer, parser, done); }))
       return NoAnswer(error);
     HttpAnswer answer{.status = static_cast<int>(parser.get().result_int())};
@@ -214,7 +220,7 @@ class Exchange {
                 " bytes");
   }
   HttpAnswer NoAnswer(const error_code& error) const {
-    if (error == http::error::header_limit) return TooLarge();
+    if (error == http::error::header_limit || error == http::error::buffer_overflow) return TooLarge();
     if (error == http::error::end_of_stream || error == asio::ssl::error::stream_truncated)
       return Fail(url_.Origin() + " hung up without an answer");
     return Failure("no HTTP answer from " + url_.Origin(), error);
@@ -230,6 +236,13 @@ class Exchange {
 
 }  // namespace
 
-HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call) { return Exchange(url, call).Run(); }
+// Where the process has no descriptor or no thread left, Asio and the thread throw.
+HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call) {
+  try {
+    return Exchange(url, call).Run();
+  } catch (const std::runtime_error& error) {
+    return {.problem = error.what()};
+  }
+}
 
 }  // namespace weir

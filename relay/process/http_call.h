@@ -39,7 +39,8 @@ struct HttpCall {
   std::stop_token stop;                     // gives the call up
   uint64_t max_answer_bytes = 64 << 20;
   std::string ca_file;  // https: whose certificates are believed; empty: the system's
-  bool verify = true;   // https: false only for who answers here, and where nothing secret is said
+  // https: false only where the address is this machine's own, as its lock file or settings say.
+  bool verify = true;
 
   // Where it is set it takes the body of an answer with status 200, which is not kept: each piece may come as late as
   // the timeout after the one before, and there may be any number. False ends the call, which is no problem.

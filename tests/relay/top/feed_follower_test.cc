@@ -2,6 +2,7 @@
 #include "relay/top/feed_follower.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -120,7 +121,7 @@ TEST_F(FollowsARelay, AWrongTokenIsRefusedWithWhatToDo) {
 }
 
 TEST(FeedFollower, NobodyThereIsSaid) {
-  FeedFollower follower(At("http://127.0.0.1:" + std::to_string(FreeServerPort())));
+  FeedFollower follower(At("http://127.0.0.1:" + std::to_string(FreeServerPort()), {.silence = std::chrono::seconds(30)}));
   EXPECT_NE(follower.Begin().message().find("Connection refused"), std::string::npos);
 }
 
@@ -129,6 +130,8 @@ TEST(FeedFollower, WhatIsNoRelayIsRefused) {
     std::string answer;
     std::string words;
   };
+  const std::string chunked =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
   const Case cases[] = {
       {ScriptedServer::Whole("text/html", "<html>"), "is no relay of weir (text/html)"},
       {ScriptedServer::Whole("text/plain", "", "302 Found\r\nLocation: https://elsewhere/"),
@@ -138,6 +141,8 @@ TEST(FeedFollower, WhatIsNoRelayIsRefused) {
       {ScriptedServer::Whole("application/json", "{\"format\":2}"), "format 2"},
       {ScriptedServer::Whole("application/json", std::string(3 << 20, ' ')), "is larger than"},
       {"no HTTP\r\n\r\n", "no HTTP answer"},
+      {chunked + "1;" + std::string(1 << 20, 'x'), "is larger than"},
+      {chunked + "0\r\nTrailer: " + std::string(1 << 20, 'x'), "is larger than"},
   };
   for (const Case& one : cases) {
     ScriptedServer server([&](const std::string&, const ScriptedServer::Send& send) { send(one.answer); });
@@ -145,6 +150,17 @@ TEST(FeedFollower, WhatIsNoRelayIsRefused) {
     const Status status = follower.Begin();
     EXPECT_NE(status.message().find(one.words), std::string::npos) << status.message();
   }
+}
+
+TEST(FeedFollower, WithoutADescriptorItSaysSo) {
+  const std::string url = "http://127.0.0.1:" + std::to_string(FreeServerPort());
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const Status status = FeedFollower(At(url, {.silence = std::chrono::seconds(30)})).Begin();
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_NE(status.message().find("Too many open files"), std::string::npos) << status.message();
 }
 
 // How long a follower takes to give up a stream that goes on as `goes_on` makes it.
