@@ -1,5 +1,6 @@
 #include "relay/top/terminal.h"
 
+#include <fcntl.h>
 #include <langinfo.h>
 #include <poll.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <clocale>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 namespace weir {
@@ -21,8 +23,17 @@ constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 constexpr size_t kMostColumns = 1000;
 constexpr size_t kMostRows = 500;
 
-// A pipe, or a terminal, that takes anything takes so much.
+// A pipe that takes anything takes so much.
 constexpr size_t kPieceBytes = 1024;
+constexpr int kMomentMs = 20;
+
+// A terminal may take less than that, and a write to it would wait: it is written to by a description that never does.
+// It is one of its own, for others write to that of standard output.
+int Output() {
+  static const int own =
+      isatty(STDOUT_FILENO) == 1 ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+  return own >= 0 ? own : STDOUT_FILENO;
+}
 
 std::string_view Term() {
   const char* term = std::getenv("TERM");
@@ -32,9 +43,15 @@ std::string_view Term() {
 // A terminal that takes nothing is no reason to stay.
 void WriteSoon(std::string_view text) {
   constexpr int kPatienceMs = 500;
-  pollfd out{STDOUT_FILENO, POLLOUT, 0};
-  if (poll(&out, 1, kPatienceMs) == 1 && (out.revents & POLLOUT) != 0)
-    (void)!write(STDOUT_FILENO, text.data(), text.size());
+  for (int waited = 0; !text.empty() && waited < kPatienceMs; waited += kMomentMs) {
+    pollfd out{Output(), POLLOUT, 0};
+    ssize_t size = -1;
+    if (poll(&out, 1, kMomentMs) == 1 && (out.revents & POLLOUT) != 0) {
+      size = write(Output(), text.data(), text.size());
+      if (size < 0) poll(nullptr, 0, kMomentMs);
+    }
+    if (size > 0) text.remove_prefix(static_cast<size_t>(size));
+  }
 }
 
 }  // namespace
@@ -80,19 +97,25 @@ void Terminal::Leave() {
   before_.reset();
 }
 
-Written WriteOut(std::string_view text, int interrupt) {
+Result<Written> WriteOut(std::string_view text, int interrupt) {
   while (!text.empty()) {
-    pollfd both[] = {{STDOUT_FILENO, POLLOUT, 0}, {interrupt, POLLIN, 0}};
-    if (poll(both, 2, -1) < 0 && errno != EINTR) return Written::kNobodyReads;
+    pollfd both[] = {{Output(), POLLOUT, 0}, {interrupt, POLLIN, 0}};
+    poll(both, 2, -1);
     if ((both[0].revents & POLLOUT) != 0) {
-      const ssize_t size = write(STDOUT_FILENO, text.data(), std::min(text.size(), kPieceBytes));
-      if (size < 0 && errno != EINTR && errno != EAGAIN) return Written::kNobodyReads;
-      text.remove_prefix(size < 0 ? 0 : static_cast<size_t>(size));
+      const ssize_t size = write(Output(), text.data(), std::min(text.size(), kPieceBytes));
+      if (size < 0 && (errno == EPIPE || errno == EIO)) return Written::kNobodyReads;
+      if (size < 0 && errno != EINTR && errno != EAGAIN)
+        return Status::Error(std::string("cannot write: ") + std::strerror(errno));
+      if (size > 0) {
+        text.remove_prefix(static_cast<size_t>(size));
+        continue;
+      }
+      // A terminal has room, but too little.
+      poll(&both[1], 1, kMomentMs);
     } else if (both[0].revents != 0) {
       return Written::kNobodyReads;
-    } else if (both[1].revents != 0) {
-      return Written::kInterrupted;
     }
+    if (both[1].revents != 0) return Written::kInterrupted;
   }
   return Written::kAll;
 }

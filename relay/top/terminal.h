@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "config/status.h"
 #include "relay/process/terminal_size.h"
 #include "relay/top/screen.h"
 
@@ -35,7 +36,8 @@ class Terminal {
 };
 
 enum class Written : uint8_t { kAll, kInterrupted, kNobodyReads };
-// Waits until standard output takes all of it, or there is something to read from `interrupt`.
-Written WriteOut(std::string_view text, int interrupt);
+// Waits until standard output takes all of it, or there is something to read from `interrupt`. The error says why it
+// cannot be written: "cannot write: No space left on device".
+Result<Written> WriteOut(std::string_view text, int interrupt);
 
 }  // namespace weir

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,7 +58,8 @@ void AddTo(CommandLine& line, TopFlags& flags) {
       std::string(kPlainColumns) +
       "\n"
       "\n"
-      "Exit status: 0 it was ended, 1 the relay was not reached at first or has refused, 2 wrong flags or settings.");
+      "Exit status: 0 it was ended, 1 the relay was not reached at first or has refused, or\n"
+      "nothing can be written, 2 wrong flags or settings.");
 }
 
 Look LookOf(const TopFlags& flags) {
@@ -64,11 +67,14 @@ Look LookOf(const TopFlags& flags) {
   return {.view = static_cast<TopView>(view - kTopViewNames.begin()), .charset = Terminal::CharsetOfLocale()};
 }
 
-void PrintOnce(const FeedFollower& follower, Look look) {
+Status PrintOnce(const FeedFollower& follower, Look look) {
   constexpr size_t kColumnsWithoutTerminal = 100;
   look.width = isatty(STDOUT_FILENO) == 1 ? Terminal::SizeNow().columns : kColumnsWithoutTerminal;
   for (const std::string& text : DrawWhole(follower.Now(), look, Clock::System().Now()).Lines())
     std::printf("%s\n", text.c_str());
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    return Status::Error(std::string("cannot write: ") + std::strerror(errno));
+  return {};
 }
 
 int Run(const CommandLine& line, const TopFlags& flags, const RelayConfiguration& configuration) {
@@ -85,19 +91,16 @@ int Run(const CommandLine& line, const TopFlags& flags, const RelayConfiguration
   };
   if (const Status status = follower.Begin(); !status.ok()) return complain(status.message());
   if (flags.once) {
-    PrintOnce(follower, look);
-    return 0;
+    const Status printed = PrintOnce(follower, look);
+    return printed.ok() ? 0 : complain(printed.message());
   }
   TopSession session;
   shown = &session;
   follower.Start();
-  if (Terminal::IsThere()) {
-    session.ShowScreen(follower, look);
-  } else {
-    session.PrintLines(follower, look.charset, complain);
-  }
+  const Status shown_to_end =
+      Terminal::IsThere() ? session.ShowScreen(follower, look) : session.PrintLines(follower, look.charset, complain);
   follower.Stop();
-  return 0;
+  return shown_to_end.ok() ? 0 : complain(shown_to_end.message());
 }
 
 }  // namespace

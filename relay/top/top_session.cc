@@ -21,7 +21,12 @@ namespace {
 sigset_t SignalsOf(bool draws) {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&set, signal);
+  // What nohup, or a shell for its jobs in the background, has ignored stays so.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) sigaddset(&set, signal);
+  }
   if (draws)
     for (const int signal : {SIGWINCH, SIGTSTP, SIGCONT}) sigaddset(&set, signal);
   return set;
@@ -53,8 +58,18 @@ void TopSession::Wait(Duration time, bool keys) {
                   {news_, POLLIN, 0},
                   {STDOUT_FILENO, 0, 0},
                   {keys && !input_ended_ ? STDIN_FILENO : -1, POLLIN, 0}};
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
-  poll(all, std::size(all), static_cast<int>(ms));
+  const auto wait = [&all](Duration most) {
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(most).count();
+    return poll(all, std::size(all), static_cast<int>(ms));
+  };
+  // What comes faster than it can be read is shown five times a second.
+  constexpr std::chrono::milliseconds kBetweenNews{200};
+  if (had_news_) all[1].fd = -1;
+  if (!had_news_ || wait(kBetweenNews) == 0) {
+    all[1].fd = news_;
+    wait(time);
+  }
+  had_news_ = (all[1].revents & POLLIN) != 0;
   uint64_t count = 0;
   (void)!read(news_, &count, sizeof(count));
   // A reader that has gone leaves an error there.
@@ -150,7 +165,7 @@ void TopSession::Press(const Key& key, Look* look, const Drawn& drawn) {
   }
 }
 
-void TopSession::ShowScreen(FeedFollower& follower, Look look) {
+Status TopSession::ShowScreen(FeedFollower& follower, Look look) {
   Terminal terminal;
   terminal.Enter();
   const bool colours = Terminal::HasColours();
@@ -160,32 +175,37 @@ void TopSession::ShowScreen(FeedFollower& follower, Look look) {
     look.height = size.rows;
     const Drawn drawn = Draw(follower.Now(), look, Clock::System().Now());
     const std::string frame = (anew_ ? "\x1b[2J" : "") + drawn.screen.Frame(colours);
-    const Written written = WriteOut(frame, signals_);
-    ended_ = written == Written::kNobodyReads;
-    anew_ = written == Written::kInterrupted;
-    if (written == Written::kAll && !ended_) Wait(std::chrono::seconds(1), true);
+    const Result<Written> written = WriteOut(frame, signals_);
+    if (!written.ok()) return written.status();
+    ended_ = written.value() == Written::kNobodyReads;
+    anew_ = written.value() == Written::kInterrupted;
+    if (written.value() == Written::kAll) Wait(std::chrono::seconds(1), true);
     TakeSignals(&terminal);
     TakeKeys(&look, drawn);
   }
+  return {};
 }
 
-void TopSession::PrintLines(FeedFollower& follower, Charset charset,
-                            const std::function<void(const std::string&)>& complain) {
+Status TopSession::PrintLines(FeedFollower& follower, Charset charset,
+                              const std::function<void(const std::string&)>& complain) {
   double printed = 0;
-  bool lost = false;
+  Watched::Link link = Watched::Link::kLive;
   while (!ended_) {
     const Watched watched = follower.Now();
     if (watched.state.now.at != printed) {
       printed = watched.state.now.at;
-      ended_ = WriteOut(PlainLine(watched.state, charset) + "\n", signals_) != Written::kAll;
+      const Result<Written> written = WriteOut(PlainLine(watched.state, charset) + "\n", signals_);
+      if (!written.ok()) return written.status();
+      ended_ = written.value() != Written::kAll;
     }
     // Once when it begins, once when it is over.
-    const bool is_lost = watched.link == Watched::Link::kLost;
-    if (is_lost != lost) complain(is_lost ? LinkInWords(watched, Clock::System().Now()) : "goes on");
-    lost = is_lost;
+    const bool is_live = watched.link == Watched::Link::kLive;
+    if (watched.link != link) complain(is_live ? "goes on" : LinkInWords(watched, Clock::System().Now()));
+    link = watched.link;
     if (!ended_) Wait(std::chrono::seconds(1), false);
     TakeSignals(nullptr);
   }
+  return {};
 }
 
 }  // namespace weir

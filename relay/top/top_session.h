@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "config/clock.h"
+#include "config/status.h"
 #include "relay/top/feed_follower.h"
 #include "relay/top/keys.h"
 #include "relay/top/terminal.h"
@@ -24,9 +25,9 @@ class TopSession {
   // For the follower: something is new. From any thread.
   void Wake();
 
-  // Return when somebody has ended it, or nobody reads any more.
-  void ShowScreen(FeedFollower& follower, Look look);
-  void PrintLines(FeedFollower& follower, Charset charset, const std::function<void(const std::string&)>& complain);
+  // Return when somebody has ended it, or nobody reads any more; the error says why nothing can be written.
+  Status ShowScreen(FeedFollower& follower, Look look);
+  Status PrintLines(FeedFollower& follower, Charset charset, const std::function<void(const std::string&)>& complain);
 
  private:
   // Waits for any of what there is, for a time at most.
@@ -39,7 +40,8 @@ class TopSession {
   int signals_ = -1;
   int news_ = -1;
   KeyReader keys_;
-  bool input_ended_;  // or is no terminal
+  bool input_ended_;       // or is no terminal
+  bool had_news_ = false;  // it ended the wait before
   bool ended_ = false;
   bool anew_ = true;  // what stands on the terminal is not what was drawn there
 };

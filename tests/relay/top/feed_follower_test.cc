@@ -121,7 +121,8 @@ TEST_F(FollowsARelay, AWrongTokenIsRefusedWithWhatToDo) {
 }
 
 TEST(FeedFollower, NobodyThereIsSaid) {
-  FeedFollower follower(At("http://127.0.0.1:" + std::to_string(FreeServerPort()), {.silence = std::chrono::seconds(30)}));
+  FeedFollower follower(
+      At("http://127.0.0.1:" + std::to_string(FreeServerPort()), {.silence = std::chrono::seconds(30)}));
   EXPECT_NE(follower.Begin().message().find("Connection refused"), std::string::npos);
 }
 
@@ -130,8 +131,7 @@ TEST(FeedFollower, WhatIsNoRelayIsRefused) {
     std::string answer;
     std::string words;
   };
-  const std::string chunked =
-      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string chunked = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
   const Case cases[] = {
       {ScriptedServer::Whole("text/html", "<html>"), "is no relay of weir (text/html)"},
       {ScriptedServer::Whole("text/plain", "", "302 Found\r\nLocation: https://elsewhere/"),

@@ -27,7 +27,7 @@ namespace weir {
 class PtyChild {
  public:
   PtyChild(std::vector<std::string> arguments, uint16_t columns, uint16_t lines, const Environment& settings = {}) {
-    terminal_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    terminal_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
     if (terminal_ < 0 || grantpt(terminal_) != 0 || unlockpt(terminal_) != 0) throw std::runtime_error("no terminal");
     Resize(columns, lines);
     tcgetattr(terminal_, &before_);
@@ -54,6 +54,11 @@ class PtyChild {
     ioctl(terminal_, TIOCSWINSZ, &size);
   }
   void Type(std::string_view keys) const { (void)!write(terminal_, keys.data(), keys.size()); }
+  // Whether there is room for more keys.
+  bool TakesKeys() const {
+    pollfd one{terminal_, POLLOUT, 0};
+    return poll(&one, 1, 0) == 1 && (one.revents & POLLOUT) != 0;
+  }
   void Signal(int signal) const { kill(pid_, signal); }
 
   // Reads until it has written what the condition wants of all that it wrote; false where it ends before, or after a
@@ -88,6 +93,12 @@ class PtyChild {
     return lines;
   }
 
+  // Whether it ends though nobody reads what it writes.
+  bool EndsUnread() {
+    const bool ended = Eventually([this] { return waitpid(pid_, nullptr, WNOHANG) == pid_; });
+    if (ended) pid_ = -1;
+    return ended;
+  }
   // Its code, or minus the signal that ended it.
   int Wait() {
     while (ReadSome()) continue;

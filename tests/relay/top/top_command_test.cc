@@ -95,6 +95,19 @@ TEST_F(TopCommandTest, EverySignalThatEndsItRestoresTheTerminal) {
   }
 }
 
+TEST_F(TopCommandTest, ATerminalThatTakesNothingKeepsItNot) {
+  PtyChild top(Here(), 80, 24);
+  ASSERT_TRUE(HasScreens(top, 1));
+  // Each key is a screen. It reads none while it waits to write.
+  ASSERT_TRUE(Eventually([&] {
+    top.Type(std::string(256, '\t'));
+    return !top.TakesKeys();
+  }));
+  top.Signal(SIGTERM);
+  EXPECT_TRUE(top.EndsUnread());
+  EXPECT_TRUE(top.IsRestored());
+}
+
 TEST_F(TopCommandTest, ControlCOfTheKeyboardEndsIt) {
   PtyChild top(Here(), 80, 24);
   ASSERT_TRUE(HasScreens(top, 1));
@@ -156,6 +169,19 @@ TEST_F(TopCommandTest, APipeGetsALineASecond) {
   EXPECT_EQ(ran.err, "");
   EXPECT_EQ(ran.out.substr(0, 2), "20");
   EXPECT_NE(ran.out.find("Z calm write 0."), std::string::npos) << ran.out;
+}
+
+TEST_F(TopCommandTest, WhatWasIgnoredBeforeStaysSo) {
+  ::signal(SIGHUP, SIG_IGN);
+  WeirChild top("weir top", Here());
+  ::signal(SIGHUP, SIG_DFL);
+  ASSERT_TRUE(Eventually([&] { return std::ranges::count(top.out(), '\n') >= 1; }));
+  top.Signal(SIGHUP);
+  const auto before = std::ranges::count(top.out(), '\n');
+  EXPECT_TRUE(Eventually([&] { return std::ranges::count(top.out(), '\n') >= before + 2 || !top.runs(); }));
+  EXPECT_TRUE(top.runs());
+  top.Signal(SIGTERM);
+  EXPECT_EQ(top.Wait().code, 0);
 }
 
 TEST_F(TopCommandTest, OncePrintsOneViewAndEnds) {
