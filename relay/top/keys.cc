@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-using Kind = Key::Kind;
+using Kind = KeyPress::Kind;
 
 // What is longer is none of a key's.
 constexpr size_t kLongest = 16;
@@ -27,14 +27,14 @@ constexpr std::array<std::pair<char, Kind>, 6> kByNumber = {{{'1', Kind::kHome},
 
 }  // namespace
 
-void KeyReader::TakeSequence(char last, std::vector<Key>* keys) {
+void KeyReader::TakeSequence(char last, std::vector<KeyPress>* keys) {
   const bool by_number = last == '~' && sequence_.size() >= 2;
   for (const auto& [code, kind] : by_number ? kByNumber : kByLetter)
     if (code == (by_number ? sequence_[1] : last)) keys->push_back({.kind = kind});
 }
 
-std::vector<Key> KeyReader::Take(std::string_view bytes) {
-  std::vector<Key> keys;
+std::vector<KeyPress> KeyReader::Take(std::string_view bytes) {
+  std::vector<KeyPress> keys;
   for (const char c : bytes) {
     if (c == '\x1b') {
       escaped_ = true;

@@ -56,26 +56,26 @@ void WriteSoon(std::string_view text) {
 
 }  // namespace
 
-bool Terminal::IsThere() { return CanBeDrawnOn(STDOUT_FILENO); }
+bool RawTerminal::IsThere() { return CanBeDrawnOn(STDOUT_FILENO); }
 
-TerminalSize Terminal::SizeNow() {
+TerminalSize RawTerminal::SizeNow() {
   const TerminalSize size = SizeOfTerminal(STDOUT_FILENO);
   return {.rows = std::min(size.rows, kMostRows), .columns = std::min(size.columns, kMostColumns)};
 }
 
-bool Terminal::HasColours() {
+bool RawTerminal::HasColours() {
   const char* unwanted = std::getenv("NO_COLOR");
   const bool has_none = Term().starts_with("vt") || Term().ends_with("-m") || Term().find("mono") != Term().npos;
   return IsThere() && !has_none && (unwanted == nullptr || *unwanted == '\0');
 }
 
-Charset Terminal::CharsetOfLocale() {
+Charset RawTerminal::CharsetOfLocale() {
   if (std::setlocale(LC_CTYPE, "") == nullptr) return Charset::kAscii;
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8" && Term() != "dumb" ? Charset::kUtf8 : Charset::kAscii;
 }
 
 // Signals stay those of the keyboard; ^S is none, for it would stop the output.
-void Terminal::Enter() {
+void RawTerminal::Enter() {
   termios now{};
   if (tcgetattr(STDIN_FILENO, &now) == 0) {
     if (!before_) before_ = now;
@@ -89,7 +89,7 @@ void Terminal::Enter() {
   WriteSoon(kEnter);
 }
 
-void Terminal::Leave() {
+void RawTerminal::Leave() {
   if (!entered_) return;
   entered_ = false;
   WriteSoon(kLeave);

@@ -1,5 +1,5 @@
-// Terminal: what `weir top` writes to, standard output; and, while it draws there, the terminal's other screen, without
-// a cursor, and keys as they are typed. All is as before when Leave has been called, or this is gone.
+// RawTerminal: what `weir top` writes to, standard output; and, while it draws there, the terminal's other screen,
+// without a cursor, and keys as they are typed. All is as before when Leave has been called, or this is gone.
 #pragma once
 
 #include <termios.h>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-class Terminal {
+class RawTerminal {
  public:
   // Whether standard output is one that can be drawn on.
   static bool IsThere();
@@ -24,7 +24,7 @@ class Terminal {
   // Of the locale, which this sets to the environment's.
   static Charset CharsetOfLocale();
 
-  ~Terminal() { Leave(); }
+  ~RawTerminal() { Leave(); }
 
   // Again: what somebody else did to the terminal is undone.
   void Enter();

@@ -64,12 +64,12 @@ void AddTo(CommandLine& line, TopFlags& flags) {
 
 Look LookOf(const TopFlags& flags) {
   const auto view = std::ranges::find(kTopViewNames, flags.view);
-  return {.view = static_cast<TopView>(view - kTopViewNames.begin()), .charset = Terminal::CharsetOfLocale()};
+  return {.view = static_cast<TopView>(view - kTopViewNames.begin()), .charset = RawTerminal::CharsetOfLocale()};
 }
 
 Status PrintOnce(const FeedFollower& follower, Look look) {
   constexpr size_t kColumnsWithoutTerminal = 100;
-  look.width = isatty(STDOUT_FILENO) == 1 ? Terminal::SizeNow().columns : kColumnsWithoutTerminal;
+  look.width = isatty(STDOUT_FILENO) == 1 ? RawTerminal::SizeNow().columns : kColumnsWithoutTerminal;
   for (const std::string& text : DrawWhole(follower.Now(), look, Clock::System().Now()).Lines())
     std::printf("%s\n", text.c_str());
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
@@ -97,8 +97,8 @@ int Run(const CommandLine& line, const TopFlags& flags, const RelayConfiguration
   TopSession session;
   shown = &session;
   follower.Start();
-  const Status shown_to_end =
-      Terminal::IsThere() ? session.ShowScreen(follower, look) : session.PrintLines(follower, look.charset, complain);
+  const Status shown_to_end = RawTerminal::IsThere() ? session.ShowScreen(follower, look)
+                                                     : session.PrintLines(follower, look.charset, complain);
   follower.Stop();
   return shown_to_end.ok() ? 0 : complain(shown_to_end.message());
 }

@@ -36,7 +36,7 @@ sigset_t SignalsOf(bool draws) {
 
 // Before it opens anything: that could be given the number of an input that is closed.
 TopSession::TopSession() : input_ended_(isatty(STDIN_FILENO) != 1) {
-  const sigset_t set = SignalsOf(Terminal::IsThere());
+  const sigset_t set = SignalsOf(RawTerminal::IsThere());
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   signals_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -76,7 +76,7 @@ void TopSession::Wait(Duration time, bool keys) {
   if ((all[2].revents & (POLLERR | POLLHUP)) != 0) ended_ = true;
 }
 
-void TopSession::TakeSignals(Terminal* terminal) {
+void TopSession::TakeSignals(RawTerminal* terminal) {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
     switch (info.ssi_signo) {
@@ -97,7 +97,7 @@ void TopSession::TakeSignals(Terminal* terminal) {
 }
 
 // Sent again, with nobody in its way, it stops the process, where there is somebody who would let it go on.
-void TopSession::Suspend(Terminal* terminal) {
+void TopSession::Suspend(RawTerminal* terminal) {
   terminal->Leave();
   sigset_t stop;
   sigemptyset(&stop);
@@ -117,11 +117,11 @@ void TopSession::TakeKeys(Look* look, const Drawn& drawn) {
   if (size < 0 && (errno == EINTR || errno == EAGAIN)) return;
   input_ended_ = size <= 0;
   if (size <= 0) return;
-  for (const Key& key : keys_.Take({bytes.data(), static_cast<size_t>(size)})) Press(key, look, drawn);
+  for (const KeyPress& key : keys_.Take({bytes.data(), static_cast<size_t>(size)})) Press(key, look, drawn);
 }
 
-void TopSession::Press(const Key& key, Look* look, const Drawn& drawn) {
-  using Kind = Key::Kind;
+void TopSession::Press(const KeyPress& key, Look* look, const Drawn& drawn) {
+  using Kind = KeyPress::Kind;
   constexpr size_t kViews = kTopViewNames.size();
   const auto show = [look](size_t view) {
     look->view = static_cast<TopView>(view % kViews);
@@ -166,11 +166,11 @@ void TopSession::Press(const Key& key, Look* look, const Drawn& drawn) {
 }
 
 Status TopSession::ShowScreen(FeedFollower& follower, Look look) {
-  Terminal terminal;
+  RawTerminal terminal;
   terminal.Enter();
-  const bool colours = Terminal::HasColours();
+  const bool colours = RawTerminal::HasColours();
   while (!ended_) {
-    const TerminalSize size = Terminal::SizeNow();
+    const TerminalSize size = RawTerminal::SizeNow();
     look.width = size.columns;
     look.height = size.rows;
     const Drawn drawn = Draw(follower.Now(), look, Clock::System().Now());

@@ -32,10 +32,10 @@ class TopSession {
  private:
   // Waits for any of what there is, for a time at most.
   void Wait(Duration time, bool keys);
-  void TakeSignals(Terminal* terminal);
-  void Suspend(Terminal* terminal);
+  void TakeSignals(RawTerminal* terminal);
+  void Suspend(RawTerminal* terminal);
   void TakeKeys(Look* look, const Drawn& drawn);
-  void Press(const Key& key, Look* look, const Drawn& drawn);
+  void Press(const KeyPress& key, Look* look, const Drawn& drawn);
 
   int signals_ = -1;
   int news_ = -1;

@@ -16,11 +16,11 @@ namespace {
 class DoctorPostgresTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (PostgresProcess::IsInstalled()) server_ = new PostgresProcess({"fsync=on", "synchronous_commit=on"});
+    if (PostgresProcess::IsInstalled()) server = new PostgresProcess({"fsync=on", "synchronous_commit=on"});
   }
-  static void TearDownTestSuite() { delete server_; }
+  static void TearDownTestSuite() { delete server; }
   void SetUp() override {
-    if (server_ == nullptr) GTEST_SKIP() << "no PostgreSQL: apt-get install postgresql";
+    if (server == nullptr) GTEST_SKIP() << "no PostgreSQL: apt-get install postgresql";
   }
 
   static std::string Url(const PostgresProcess& server, const std::string& role = "weir") {
@@ -39,14 +39,14 @@ class DoctorPostgresTest : public testing::Test {
     return names;
   }
 
-  inline static PostgresProcess* server_ = nullptr;
+  inline static PostgresProcess* server = nullptr;
   Facts facts_;
 };
 
 using List = std::vector<std::string>;
 
 TEST_F(DoctorPostgresTest, IsKnownAndLeftAlone) {
-  const PostgresFacts facts = Look(Url(*server_));
+  const PostgresFacts facts = Look(Url(*server));
   EXPECT_TRUE(facts.reached.ok()) << facts.reached.message();
   EXPECT_TRUE(facts_.unseen.empty()) << facts_.unseen.front();
   EXPECT_GE(facts.version, 130000);
@@ -62,7 +62,7 @@ TEST_F(DoctorPostgresTest, IsKnownAndLeftAlone) {
   EXPECT_LT(std::abs(facts.clock_ahead_seconds), 1);
   EXPECT_GT(facts.round_trip.count(), 0);
   EXPECT_EQ(Found(), List());
-  EXPECT_EQ(server_->Ask("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'weir%'"), "0");
+  EXPECT_EQ(server->Ask("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'weir%'"), "0");
 }
 
 TEST_F(DoctorPostgresTest, ThatDoesNotAnswerIsToldOfWithoutThePassword) {
@@ -73,30 +73,30 @@ TEST_F(DoctorPostgresTest, ThatDoesNotAnswerIsToldOfWithoutThePassword) {
 }
 
 TEST_F(DoctorPostgresTest, ARoleWithoutRightsIsToldWhatItLacks) {
-  server_->Ask("CREATE ROLE modest LOGIN CONNECTION LIMIT 5");
-  server_->Ask("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
-  const PostgresFacts facts = Look(Url(*server_, "modest"));
+  server->Ask("CREATE ROLE modest LOGIN CONNECTION LIMIT 5");
+  server->Ask("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+  const PostgresFacts facts = Look(Url(*server, "modest"));
   EXPECT_TRUE(facts_.unseen.empty()) << facts_.unseen.front();
   EXPECT_EQ(facts.role_connections, 5);
   EXPECT_EQ(Found(), (List{"postgres-tables", "postgres-connections", "postgres-rights"}));
 }
 
 TEST_F(DoctorPostgresTest, TablesThatAreAnothersAreToldOf) {
-  server_->Ask("CREATE DATABASE strange");
-  const std::string url = "postgres://weir@127.0.0.1:" + std::to_string(server_->port()) + "/strange";
+  server->Ask("CREATE DATABASE strange");
+  const std::string url = "postgres://weir@127.0.0.1:" + std::to_string(server->port()) + "/strange";
   ASSERT_TRUE(PostgresStore::Open({.conninfo = url, .settings = {.origin = "here"}}).ok());
   Look(url);
   EXPECT_EQ(Found(), List());
-  PostgresClient("host=127.0.0.1 port=" + std::to_string(server_->port()) + " user=weir dbname=strange")
+  PostgresClient("host=127.0.0.1 port=" + std::to_string(server->port()) + " user=weir dbname=strange")
       .Ask("UPDATE weir_meta SET value = '999' WHERE key = 'format'");
   const PostgresFacts facts = Look(url);
   EXPECT_EQ(Found(), List{"postgres-tables"}) << facts.tables.message();
 }
 
 TEST_F(DoctorPostgresTest, WhatDoesNotWaitForItsDiskIsToldOf) {
-  server_->Ask("CREATE ROLE hasty SUPERUSER LOGIN");
-  server_->Ask("ALTER ROLE hasty SET synchronous_commit = off");
-  EXPECT_EQ(Look(Url(*server_, "hasty")).synchronous_commit, "off");
+  server->Ask("CREATE ROLE hasty SUPERUSER LOGIN");
+  server->Ask("ALTER ROLE hasty SET synchronous_commit = off");
+  EXPECT_EQ(Look(Url(*server, "hasty")).synchronous_commit, "off");
   EXPECT_EQ(Found(), List{"postgres-not-on-disk"});
 }
 

@@ -9,14 +9,14 @@
 namespace weir {
 namespace {
 
-std::vector<Key> KeysOf(const std::string& bytes) {
+std::vector<KeyPress> KeysOf(const std::string& bytes) {
   KeyReader reader;
   return reader.Take(bytes);
 }
 
 TEST(Keys, AreLettersArrowsAndPages) {
-  using Kind = Key::Kind;
-  std::vector<Key> expected = {{.character = 'q'}};
+  using Kind = KeyPress::Kind;
+  std::vector<KeyPress> expected = {{.character = 'q'}};
   for (const Kind kind : {Kind::kUp, Kind::kDown, Kind::kLeft, Kind::kRight, Kind::kPageUp, Kind::kPageDown,
                           Kind::kHome, Kind::kEnd, Kind::kHome, Kind::kUp})
     expected.push_back({.kind = kind});
@@ -26,15 +26,16 @@ TEST(Keys, AreLettersArrowsAndPages) {
       "1";
   EXPECT_EQ(KeysOf(bytes), expected);
   KeyReader slow;
-  std::vector<Key> keys;
+  std::vector<KeyPress> keys;
   for (const char c : bytes)
-    for (const Key& key : slow.Take({&c, 1})) keys.push_back(key);
+    for (const KeyPress& key : slow.Take({&c, 1})) keys.push_back(key);
   EXPECT_EQ(keys, expected) << "wherever they are cut";
 }
 
 TEST(Keys, OthersArePassedOver) {
-  EXPECT_EQ(KeysOf("\x1b[200~\x1b[Z\x1bx\xc3\xa9q"), std::vector<Key>{{.character = 'q'}});
-  EXPECT_EQ(KeysOf("\x1b[" + std::string(1000, '1') + "q").back(), Key{.character = 'q'}) << "it keeps no more of it";
+  EXPECT_EQ(KeysOf("\x1b[200~\x1b[Z\x1bx\xc3\xa9q"), std::vector<KeyPress>{{.character = 'q'}});
+  EXPECT_EQ(KeysOf("\x1b[" + std::string(1000, '1') + "q").back(), KeyPress{.character = 'q'})
+      << "it keeps no more of it";
 }
 
 }  // namespace
