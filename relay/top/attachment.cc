@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "config/text/parse.h"
@@ -17,6 +18,13 @@
 namespace weir {
 namespace {
 
+// It goes into a header of a request.
+bool IsToken(std::string_view text) {
+  return !text.empty() && text.find_first_not_of(
+                              "0123456789abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~+/=") == text.npos;
+}
+
 Result<std::string> ReadTokenFile(const std::string& path) {
   constexpr size_t kMostBytes = 4096;
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
@@ -24,11 +32,7 @@ Result<std::string> ReadTokenFile(const std::string& path) {
   std::array<char, kMostBytes> bytes{};
   const std::string text(bytes.data(), std::fread(bytes.data(), 1, bytes.size(), file.get()));
   const std::string token(TrimBlanks(text));
-  // It goes into a header of a request.
-  const bool is_word = !token.empty() && token.find_first_not_of(
-                                             "0123456789abcdefghijklmnopqrstuvwxyz"
-                                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ-._~+/=") == token.npos;
-  if (!is_word) return Status::Error(Printable(path) + " holds no token");
+  if (!IsToken(token)) return Status::Error(Printable(path) + " holds no token");
   return token;
 }
 
@@ -51,13 +55,17 @@ Result<std::string> TokenFor(const std::string& url, const RelayConfiguration& c
                              const AttachOptions& options) {
   if (!options.token_file.empty()) return ReadTokenFile(options.token_file);
   if (options.url.empty()) return FindAdminToken(configuration.data_dir);
+  if (!options.admin_token.empty() && !IsToken(options.admin_token))
+    return Status::Error("WEIR_ADMIN_TOKEN is no token");
   if (!options.admin_token.empty()) return options.admin_token;
   return FindAdminTokenFor(url, configuration.data_dir);
 }
 
 std::string Advice(const Result<std::string>& token, const RelayConfiguration& configuration,
                    const AttachOptions& options) {
-  if (!token.ok()) return "No token was shown: " + token.status().message() + ".";
+  if (!token.ok())
+    return "No token was shown: " + token.status().message() +
+           "; --token-file names a file with it, or --data-dir the relay's directory.";
   if (!options.token_file.empty())
     return "The token is that of " + AsText(options.token_file) +
            ", which is read again each time: put there what is in admin.token in the relay's data directory.";

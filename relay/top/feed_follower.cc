@@ -30,13 +30,15 @@ std::string FirstLine(const std::string& body) {
   return AsText(TrimBlanks(std::string_view(body).substr(0, std::min(body.find('\n'), kMost))));
 }
 
-// A part of a sentence; empty where it is what was asked for.
-std::string ProblemOf(const HttpAnswer& answer, const Attachment& attachment, std::string_view content_type) {
+}  // namespace
+
+std::string FeedFollower::ProblemOf(const HttpAnswer& answer, const Attachment& attachment,
+                                    std::string_view content_type) {
+  refused_ = answer.ok() && (answer.status == 401 || answer.status == 403);
   if (!answer.ok()) return answer.problem;
   const std::string origin = attachment.url.Origin();
   const std::string says = origin + " answers " + std::to_string(answer.status);
-  if (answer.status == 401 || answer.status == 403)
-    return says + ": " + FirstLine(answer.body) + ". " + attachment.advice;
+  if (refused_) return says + ". " + attachment.advice + " It says: " + FirstLine(answer.body);
   if (answer.status == 404) return says + ": it has no /live, as a relay of this version has";
   if (answer.status >= 300 && answer.status < 400)
     return says + " and means " + AsText(FieldOf(answer, "location").substr(0, 200)) +
@@ -47,8 +49,6 @@ std::string ProblemOf(const HttpAnswer& answer, const Attachment& attachment, st
     return "what answers at " + origin + " is no relay of weir (" + AsText(type.substr(0, 60)) + ")";
   return "";
 }
-
-}  // namespace
 
 HttpCall FeedFollower::CallFor(const Attachment& attachment, const char* path, const std::stop_token& stop) const {
   HttpCall call;
@@ -83,18 +83,18 @@ void FeedFollower::Run(const std::stop_token& stop) {
   int silent = 0;  // attempts in a row that brought no event, of a relay that answers when it is asked
   std::string why;
   while (!stop.stop_requested()) {
-    const bool is_silent = silent >= kMostSilent;
     bool heard = false;
-    if (!is_silent || silent % kTryAgainEvery == 0) {
-      why = Follow(stop, &heard);
-      if (heard) silent = 0;
-      if (!is_silent || heard) Lose(why);
-    }
-    if (!heard && !stop.stop_requested()) {
-      const Status asked =
-          is_silent ? AskOnce(Watched::Link::kPolled, why, stop) : AskOnce(Watched::Link::kLive, "", stop);
+    const bool follows = silent < kMostSilent || silent % kTryAgainEvery == 0;
+    if (follows) why = Follow(stop, &heard);
+    if (stop.stop_requested()) return;
+    if (heard) {
+      silent = 0;
+      Lose(why);
+    } else {
+      const bool polls = silent + 1 >= kMostSilent;
+      const Status asked = AskOnce(polls ? Watched::Link::kPolled : Watched::Link::kLive, polls ? why : "", stop);
       silent = asked.ok() ? silent + 1 : 0;
-      if (!asked.ok()) Lose(asked.message());
+      if (!asked.ok()) Lose(follows ? why : asked.message());
     }
     Wait(silent < kMostSilent ? parts_.times.again : parts_.times.silence, stop);
   }
@@ -115,10 +115,11 @@ std::string FeedFollower::Follow(const std::stop_token& stop, bool* heard) {
   const Attachment& attachment = found.value();
   TimePoint last = parts_.clock.Now();
   std::string problem;
+  bool first = true;
   EventStreamReader reader([&](const std::string&, const std::string& json) {
     const Status taken = Take(json, attachment, Watched::Link::kLive, "");
     if (!taken.ok()) problem = taken.message();
-    *heard = *heard || taken.ok();
+    if (taken.ok() && !std::exchange(first, false)) *heard = true;
     last = parts_.clock.Now();
   });
   HttpCall call = CallFor(attachment, "/live/events", stop);
@@ -154,7 +155,7 @@ Status FeedFollower::Take(const std::string& json, const Attachment& attachment,
 void FeedFollower::Lose(const std::string& problem) {
   {
     const std::lock_guard lock(mutex_);
-    watched_.link = Watched::Link::kLost;
+    watched_.link = refused_ ? Watched::Link::kRefused : Watched::Link::kLost;
     watched_.problem = problem;
   }
   if (parts_.on_change) parts_.on_change();

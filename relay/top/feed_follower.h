@@ -15,6 +15,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "config/clock.h"
@@ -52,8 +53,10 @@ class FeedFollower {
  private:
   void Run(const std::stop_token& stop);
   Status AskOnce(Watched::Link link, const std::string& problem, const std::stop_token& stop);
-  // Why it ended; *heard: an event came before.
+  // Why it ended; *heard: events came before. One alone is a stream that is held back: a relay sends one a second.
   std::string Follow(const std::stop_token& stop, bool* heard);
+  // A part of a sentence; empty where the answer is what was asked for.
+  std::string ProblemOf(const HttpAnswer& answer, const Attachment& attachment, std::string_view content_type);
   HttpCall CallFor(const Attachment& attachment, const char* path, const std::stop_token& stop) const;
   Status Take(const std::string& json, const Attachment& attachment, Watched::Link link, const std::string& problem);
   void Lose(const std::string& problem);
@@ -63,6 +66,7 @@ class FeedFollower {
   mutable std::mutex mutex_;
   std::condition_variable_any stopped_;
   Watched watched_;
+  bool refused_ = false;  // the newest call, by who made it
   std::jthread thread_;
 };
 

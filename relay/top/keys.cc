@@ -42,7 +42,8 @@ std::vector<KeyPress> KeyReader::Take(std::string_view bytes) {
     } else if (!escaped_) {
       if (c >= 0) keys.push_back({.character = c});
     } else if (sequence_.empty() && c != '[' && c != 'O') {
-      escaped_ = false;  // a letter with Alt
+      escaped_ = false;  // Escape alone, and then a key
+      if (c >= 0) keys.push_back({.character = c});
     } else if (!sequence_.empty() && c >= '@' && c <= '~') {
       TakeSequence(c, &keys);
       escaped_ = false;

@@ -18,7 +18,8 @@ namespace {
 constexpr size_t kFewestColumns = 20;
 constexpr size_t kFewestLines = 5;
 constexpr size_t kRowsInOverview = 5;  // where it is not high
-constexpr size_t kMostProblemLines = 4;
+constexpr size_t kMostSummaryLines = 4;
+constexpr size_t kMostProblemLines = 6;
 
 using Names = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 9> kOverviewTables = {"imports", "exports",   "clients", "kinds", "refusals",
@@ -79,13 +80,14 @@ void PutTitle(Screen& screen, const Watched& watched) {
 
 // What comes first: who it is and how it is.
 Screen Header(const Watched& watched, const Look& look, TimePoint now) {
-  const bool lost = watched.link == Watched::Link::kLost;
-  const std::string badge = lost ? " NO ANSWER " : " " + UpperCase(watched.state.mood) + " ";
+  const bool refused = watched.link == Watched::Link::kRefused;
+  const bool lost = refused || watched.link == Watched::Link::kLost;
+  const std::string badge = refused ? " REFUSED " : lost ? " NO ANSWER " : " " + UpperCase(watched.state.mood) + " ";
   const size_t indent = 1 + WidthOf(Shown(badge, look.charset)) + 1;
   const std::vector<std::string> lines =
       Wrapped(lost ? LinkInWords(watched, now) : watched.state.summary,
               std::max<size_t>(10, look.width - std::min(look.width, indent + 1)), look.charset);
-  const size_t most = look.height < 16 && !lost ? 1 : kMostProblemLines;
+  const size_t most = lost ? kMostProblemLines : look.height < 16 ? 1 : kMostSummaryLines;
   const size_t shown = std::clamp<size_t>(lines.size(), 1, most);
   // Where there is room a sentence of two lines moves nothing.
   Screen screen(look.width, 1 + std::max<size_t>(shown, look.height < 16 ? 1 : 2), look.charset);
@@ -180,6 +182,7 @@ std::string LinkInWords(const Watched& watched, TimePoint now) {
   if (watched.link == Link::kPolled)
     return "Renewed every five seconds: no event comes by itself" +
            (watched.problem.empty() ? "" : " (" + watched.problem + ")") + "; something on the way may hold them back.";
+  if (watched.link == Link::kRefused) return watched.problem;
   const int64_t silent = std::chrono::floor<std::chrono::seconds>(now - watched.heard).count();
   return "no answer from " + watched.origin + " for " + std::to_string(std::max<int64_t>(silent, 0)) +
          " s, trying again" + (watched.problem.empty() ? "" : ": " + watched.problem);
@@ -202,11 +205,15 @@ Drawn Draw(const Watched& watched, const Look& look, TimePoint now) {
 }
 
 Screen DrawWhole(const Watched& watched, Look look, TimePoint now) {
-  constexpr size_t kAnyHeight = 24;
-  look.keys = false;
-  look.height = kAnyHeight;
-  look.height = std::max<size_t>(kFewestLines, Header(watched, look, now).height() + Body(watched, look).height());
-  return Draw(watched, look, now).screen;
+  constexpr size_t kHighEnough = 10'000;
+  look.width = std::max(look.width, kFewestColumns);
+  look.height = kHighEnough;
+  const Screen header = Header(watched, look, now);
+  const Screen body = Body(watched, look);
+  Screen whole(look.width, header.height() + body.height(), look.charset);
+  whole.Copy(header, 0, header.height(), 0);
+  whole.Copy(body, 0, body.height(), header.height());
+  return whole;
 }
 
 }  // namespace weir

@@ -12,8 +12,9 @@ namespace weir {
 
 struct Watched {
   enum class Link : uint8_t {
-    kLive,    // an event a second
-    kPolled,  // no event comes: it is asked every five seconds
+    kLive,     // an event a second
+    kPolled,   // no event comes: it is asked every five seconds
+    kRefused,  // for want of a token that is right
     kLost,
   };
 

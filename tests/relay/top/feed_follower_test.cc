@@ -102,21 +102,27 @@ TEST_F(FollowsARelay, ByTlsWhoseCertificateIsGoodOrOnItsOwnMachine) {
   const double first = own.Now().state.now.at;
   EXPECT_TRUE(Eventually([&] { return own.Now().state.now.at > first; })) << "its events too";
 
-  FeedFollower by_url({.find = [this] {
-    return FindAttachment(configuration_, {.url = "https://127.0.0.1:" + std::to_string(configuration_.server.port)});
-  }});
+  FeedFollower by_url({.find =
+                           [this] {
+                             return FindAttachment(configuration_, {.url = "https://127.0.0.1:" +
+                                                                           std::to_string(configuration_.server.port)});
+                           },
+                       .times = {.silence = std::chrono::seconds(30)}});
   EXPECT_NE(by_url.Begin().message().find("its certificate is refused"), std::string::npos) << "nobody vouches for it";
 }
 
 TEST_F(FollowsARelay, AWrongTokenIsRefusedWithWhatToDo) {
   WriteText(directory_ / "token", "wrong\n");
-  FeedFollower follower({.find = [this] {
-    return FindAttachment(configuration_, {.url = "http://127.0.0.1:" + std::to_string(configuration_.server.port),
-                                           .token_file = directory_ / "token"});
-  }});
+  FeedFollower follower({.find =
+                             [this] {
+                               return FindAttachment(configuration_, {.url = "http://127.0.0.1:" +
+                                                                             std::to_string(configuration_.server.port),
+                                                                      .token_file = directory_ / "token"});
+                             },
+                         .times = {.silence = std::chrono::seconds(30)}});
   const Status status = follower.Begin();
   ASSERT_FALSE(status.ok());
-  EXPECT_NE(status.message().find(" answers 401: "), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find(" answers 401. "), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("The token is that of " + directory_ / "token"), std::string::npos);
 }
 
@@ -202,6 +208,19 @@ TEST(FeedFollower, AnEventWithoutEndIsRefused) {
         while (send(std::string(4096, 'x'))) continue;
       },
       "more than 1048576 bytes");
+}
+
+// Some pass the first event on, with the head, and hold the rest.
+TEST(FeedFollower, WhereOneEventComesAndNoMoreItAsksToo) {
+  ScriptedServer server([](const std::string& head, const ScriptedServer::Send& send) {
+    const std::string json = ToldState().Json(true);
+    if (!head.starts_with("GET /live/events")) return (void)send(ScriptedServer::Whole("application/json", json));
+    send(ScriptedServer::StreamHead() + "event: state\ndata: " + json + "\n\n");
+    while (send("")) std::this_thread::sleep_for(milliseconds(1));
+  });
+  FeedFollower follower(At(server.url()));
+  follower.Start();
+  EXPECT_TRUE(Eventually([&] { return follower.Now().link == Link::kPolled; }));
 }
 
 TEST(FeedFollower, WhereEventsAreHeldBackItAsks) {

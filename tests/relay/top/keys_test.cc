@@ -32,8 +32,10 @@ TEST(Keys, AreLettersArrowsAndPages) {
   EXPECT_EQ(keys, expected) << "wherever they are cut";
 }
 
+TEST(Keys, WhatComesBehindEscapeIsItself) { EXPECT_EQ(KeysOf("\x1bq"), std::vector<KeyPress>{{.character = 'q'}}); }
+
 TEST(Keys, OthersArePassedOver) {
-  EXPECT_EQ(KeysOf("\x1b[200~\x1b[Z\x1bx\xc3\xa9q"), std::vector<KeyPress>{{.character = 'q'}});
+  EXPECT_EQ(KeysOf("\x1b[200~\x1b[Z\x1b\xc3\xa9q"), std::vector<KeyPress>{{.character = 'q'}});
   EXPECT_EQ(KeysOf("\x1b[" + std::string(1000, '1') + "q").back(), KeyPress{.character = 'q'})
       << "it keeps no more of it";
 }

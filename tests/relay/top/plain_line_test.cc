@@ -50,12 +50,14 @@ TEST(PlainLine, NoTextOfAStrangerIsMoreThanText) {
   ToldState told;
   told.mood = "calm\x1b[2J\ncalm";
   told.summary =
-      "a\nb\x9b"
+      "a\nb\xc2\x9b"
       "c";
   for (const Charset charset : {Charset::kUtf8, Charset::kAscii}) {
-    const std::string line =
-        PlainLine(ReadFeedState(told.Json()).ok() ? ReadFeedState(told.Json()).value() : FeedState(), charset);
-    EXPECT_EQ(line.find_first_of("\n\x1b\x9b"), line.npos) << line;
+    const Result<FeedState> state = ReadFeedState(told.Json());
+    ASSERT_TRUE(state.ok()) << state.status().message();
+    const std::string line = PlainLine(state.value(), charset);
+    EXPECT_EQ(line.find_first_of("\n\x1b"), line.npos) << line;
+    EXPECT_EQ(line.find("\xc2\x9b"), line.npos) << line;
   }
 }
 

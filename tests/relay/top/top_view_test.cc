@@ -183,6 +183,11 @@ TEST_F(TopViewTest, PrintedOnceItIsAsLongAsItHasToBe) {
   const Lines lines = DrawWhole(watched, {}, {}).Lines();
   EXPECT_EQ(lines.back(), " L0        17");
   EXPECT_FALSE(Shows(lines, "q end"));
+  ToldState long_one;
+  for (LiveTable& table : long_one.tables)
+    while (table.rows.size() < LiveTable::kMostRows) table.rows.push_back(table.rows.back());
+  long_one.tables.back().rows.back()[0] = "the last";
+  EXPECT_TRUE(Shows(DrawWhole(long_one.ToWatched(), {}, {}).Lines(), "the last"));
 }
 
 TEST_F(TopViewTest, HelpTellsKeysAndFigures) {
