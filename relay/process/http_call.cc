@@ -186,7 +186,7 @@ class Exchange {
     http::response_parser<http::buffer_body> parser;
     parser.header_limit(kMaxHeadBytes);
     parser.body_limit(boost::none);
-    beast::flat_buffer buffer(2 * kMaxHeadBytes);  // chunk extensions and trailers have no limit of their own
+    beast::flat_buffer buffer(size_t{2} * kMaxHeadBytes);  // chunk extensions and trailers have no limit of their own
     if (const error_code error = Finish([&](auto done) { http::async_read_header(stream, buffer, parser, done); }))
       return NoAnswer(error);
     HttpAnswer answer{.status = static_cast<int>(parser.get().result_int())};
