@@ -32,7 +32,7 @@ void CompleteValue(const CLI::Option& option, const std::string& begun, const st
   }
 }
 
-// What --help says of a value: "--threads 0..1024", "--order oldest|newest", and of what it has where it is not named.
+// Prints in --help the values that an option takes, "--threads 0..1024" or "--order oldest|newest", and its default.
 class HelpFormatter final : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {

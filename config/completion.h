@@ -1,5 +1,4 @@
-// What a shell needs to complete a program's commands: a script that it sources, and the program's answers to that
-// script.
+// Completes weir's commands in a shell: prints the script that the shell sources, and answers what this script asks.
 //
 // The script asks `weir --complete WORD…`, the last of which is the one that is being typed. The answer has a line for
 // each choice: the word and, behind a tab, what it means; kAnyFile alone stands for the files that there are. So what

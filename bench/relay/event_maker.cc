@@ -96,7 +96,7 @@ class Maker {
     return text;
   }
 
-  // What no compression makes small.
+  // Random letters, which no compression makes smaller.
   std::string Noise(size_t bytes) {
     constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     std::string text(bytes, ' ');

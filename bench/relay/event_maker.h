@@ -20,7 +20,7 @@ struct EventRecipe {
   uint64_t day = 0;
   // All by one author who is in no other purpose, all of kind 1: what a live subscription asks for.
   bool one_author = false;
-  // Of the text of each, all notes; 0: the mix.
+  // Above 0 all events are notes with texts of this size; with 0 they are the mix.
   size_t content_bytes = 0;
 };
 

@@ -1,12 +1,13 @@
 #include "bench/simulator/plot.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+
+#include "config/terminal_size.h"
 
 namespace weir {
 namespace {
@@ -87,9 +88,8 @@ std::string TimeAxis(double seconds, int columns) {
 
 Terminal TerminalOfStdout(const Environment& environment) {
   Terminal terminal;
-  winsize size{};
   const bool is_terminal = isatty(STDOUT_FILENO) != 0;
-  if (is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.width = size.ws_col;
+  if (is_terminal) terminal.width = static_cast<int>(SizeOfTerminal(STDOUT_FILENO).columns);
   terminal.colour = is_terminal && environment.find("NO_COLOR") == environment.end();
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const auto found = environment.find(name);

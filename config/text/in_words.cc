@@ -30,4 +30,6 @@ std::string InWords(Duration time) {
   return Parts(ceil<std::chrono::hours>(time).count(), 24, " days", " h");
 }
 
+std::string InWords(double seconds) { return InWords(FromSeconds(seconds > 0 ? std::min(seconds, 1e9) : 0)); }
+
 }  // namespace weir

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "config/terminal_size.h"
 #include "config/text/readable.h"
-#include "relay/process/terminal_size.h"
 
 namespace weir {
 namespace {

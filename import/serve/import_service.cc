@@ -41,7 +41,7 @@ std::optional<Compression> CompressionNamed(std::string_view coding) {
   return std::nullopt;
 }
 
-// Of a run or what is compressed nobody knows.
+// Returns the size of the whole import; 0 where nobody knows it: of a run of requests, or of what is compressed.
 uint64_t WholeBytesOf(const ImportQuery& query, const HttpRequest& head) {
   if (!query.run.empty() || CompressionNamed(head.Header("content-encoding")) != Compression::kNone) return 0;
   const Result<uint64_t> length = ParseUnsigned(head.Header("content-length"), {.min = 0, .max = 1e18});
@@ -221,7 +221,7 @@ void ImportService::AppendMetrics(MetricFamilies& families) const {
 }
 
 void ImportService::AppendLive(LiveTables& tables) const {
-  // Who holds the last pointer to one ends it, and so not under the mutex.
+  // The last pointer to a session ends it. These are kept until the mutex is free, so that none ends under it.
   std::vector<std::shared_ptr<const ExportSession>> sessions;
   const std::lock_guard lock(mutex_);
   LiveTable& imports = tables.Add("imports", "Imports",

@@ -11,6 +11,7 @@
 #include "config/clock.h"
 #include "config/text/in_words.h"
 #include "config/text/readable.h"
+#include "monitors/memory_target.h"
 #include "relay/doctor/check.h"
 
 namespace weir {
@@ -51,11 +52,6 @@ inline std::string Milliseconds(double seconds) {
   return text;
 }
 
-// A stranger may say any number.
-inline std::string SecondsInWords(double seconds) {
-  return InWords(FromSeconds(seconds > 0 ? std::min(seconds, 1e9) : 0));
-}
-
 inline uint64_t AsCount(double number) { return number > 0 ? static_cast<uint64_t>(std::min(number, 9e18)) : 0; }
 
 // "1 event", "2 events"
@@ -67,7 +63,7 @@ inline std::string TargetOf(double bytes) {
   return "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=" + std::to_string(std::max<uint64_t>(1, AsCount(bytes) / kMiB));
 }
 
-// What the relay that runs has already; nothing where one runs and does not tell.
+// Returns the memory that the running relay holds already; nothing where one runs and does not tell.
 inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   if (const InstanceFacts* relay = LocalRelay(facts))
     return AsCount(relay->metrics.Get("process_resident_memory_bytes"));
@@ -75,14 +71,18 @@ inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   return 0;
 }
 
+// The memory target whose emergency begins a tenth below the limit.
+inline double TargetWithin(const Facts& facts, uint64_t limit_bytes) {
+  return static_cast<double>(limit_bytes) / (1.1 * facts.settings.relay.storage.limiter.emergency);
+}
+
 // The largest memory target that this machine and the cgroup have room for; nothing where that is not known.
 inline std::optional<double> LargestTarget(const Facts& facts) {
   const std::optional<uint64_t> resident = ResidentBytes(facts);
   if (!facts.host.room || !resident) return std::nullopt;
-  const double share = 0.66 * static_cast<double>(facts.host.room->free_bytes() + *resident);
+  const double share = kShareOfFree * static_cast<double>(facts.host.room->free_bytes() + *resident);
   if (!facts.host.room->cgroup_limit_bytes) return share;
-  return std::min(share, static_cast<double>(*facts.host.room->cgroup_limit_bytes) /
-                             (1.1 * facts.settings.relay.storage.limiter.emergency));
+  return std::min(share, TargetWithin(facts, *facts.host.room->cgroup_limit_bytes));
 }
 
 }  // namespace weir

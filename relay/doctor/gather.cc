@@ -10,6 +10,7 @@
 
 #include "config/text/readable.h"
 #include "config/text/url.h"
+#include "relay/doctor/check_words.h"
 #include "relay/doctor/database_facts.h"
 #include "relay/doctor/directory_facts.h"
 #include "relay/doctor/instance_facts.h"
@@ -147,7 +148,7 @@ class Gatherer {
       std::error_code error;
       options_.data_dir = std::filesystem::absolute(DataDirOf(options_), error).string();
       options_.environment = std::move(theirs).value();
-      // What it was told by relative paths is meant from where it runs.
+      // Relative paths in its settings begin at its working directory.
       std::filesystem::current_path(options_.files.proc + "/" + std::to_string(process_) + "/cwd", error);
     } else {
       facts_.process->other_settings = Differences(options_.environment, theirs.value());
@@ -241,8 +242,7 @@ class Gatherer {
     const InstanceFacts* relay = LocalRelay(facts_);
     // 0 was a share of what was free when it started.
     if (memory.target_memory_mb == 0 && relay != nullptr) {
-      facts_.settings.memory_target_bytes =
-          static_cast<uint64_t>(std::clamp(relay->metrics.Get("weir_memory_target_bytes"), 0.0, 9e18));
+      facts_.settings.memory_target_bytes = AsCount(relay->metrics.Get("weir_memory_target_bytes"));
       return;
     }
     const MemoryProbe probe({.proc = options_.files.proc, .cgroup = options_.files.cgroup, .process = CgroupsOf()});

@@ -37,14 +37,13 @@ std::optional<Finding> MemoryLimitTight(const Facts& facts) {
   const uint64_t limit = *facts.host.room->cgroup_limit_bytes;
   const uint64_t mark = EmergencyBytes(facts);
   if (mark <= limit) return std::nullopt;
-  const double emergency = facts.settings.relay.storage.limiter.emergency;
   return Finding{.severity = Severity::kWarning,
                  .saw = "The memory target is " + Mebibytes(facts.settings.memory_target_bytes) +
                         ", its emergency begins at " + Mebibytes(mark) + ", and the cgroup may have " +
                         Mebibytes(limit) + ".",
                  .why = "The kernel kills the relay before the throttle makes it give memory back.",
                  .act = "Lower the target, or give the cgroup more (MemoryMax=, docker run --memory).",
-                 .commands = {TargetOf(static_cast<double>(limit) / (1.1 * emergency))}};
+                 .commands = {TargetOf(TargetWithin(facts, limit))}};
 }
 
 std::optional<Finding> MemoryTargetLarge(const Facts& facts) {
@@ -57,20 +56,19 @@ std::optional<Finding> MemoryTargetLarge(const Facts& facts) {
                         Mebibytes(room) + " are free for a relay here.",
                  .why = "Before the relay sees that memory is short, the machine swaps, or the kernel kills somebody.",
                  .act = "Lower the target, or free memory. 0 takes 66 % of what is free at start.",
-                 .commands = {TargetOf(0.66 * static_cast<double>(room))}};
+                 .commands = {TargetOf(kShareOfFree * static_cast<double>(room))}};
 }
 
 std::optional<Finding> MemoryHigh(const Facts& facts) {
   const std::optional<uint64_t> high = facts.host.cgroup.memory_high_bytes;
   if (!facts.has_relay || !high || *high >= EmergencyBytes(facts)) return std::nullopt;
-  return Finding{
-      .severity = Severity::kWarning,
-      .saw = "The kernel slows the cgroup down from " + Mebibytes(*high) +
-             " on (memory.high, MemoryHigh=); the emergency of the memory target begins at " +
-             Mebibytes(EmergencyBytes(facts)) + ".",
-      .why = "The relay is slowed down by the kernel, all of it, instead of by its throttle.",
-      .act = "Raise MemoryHigh=, or lower the target.",
-      .commands = {TargetOf(static_cast<double>(*high) / (1.1 * facts.settings.relay.storage.limiter.emergency))}};
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "The kernel slows the cgroup down from " + Mebibytes(*high) +
+                        " on (memory.high, MemoryHigh=); the emergency of the memory target begins at " +
+                        Mebibytes(EmergencyBytes(facts)) + ".",
+                 .why = "The relay is slowed down by the kernel, all of it, instead of by its throttle.",
+                 .act = "Raise MemoryHigh=, or lower the target.",
+                 .commands = {TargetOf(TargetWithin(facts, *high))}};
 }
 
 std::optional<Finding> OomKilled(const Facts& facts) {

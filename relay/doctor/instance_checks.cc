@@ -19,7 +19,7 @@ std::optional<Finding> OfEach(const Facts& facts, Find find) {
 
 std::string Since(const Facts& facts, const Scrape& metrics) {
   const std::optional<double> start = metrics.Find("process_start_time_seconds");
-  return start ? " since it started " + SecondsInWords(facts.now_seconds - *start) + " ago" : "";
+  return start ? " since it started " + InWords(facts.now_seconds - *start) + " ago" : "";
 }
 
 double UpSeconds(const Facts& facts, const InstanceFacts& instance) {
@@ -332,14 +332,13 @@ std::optional<Finding> ServedCertificate(const Facts& facts) {
     if (f.settings.certificate_expires_at && static_cast<double>(*f.settings.certificate_expires_at) <= *expires)
       return std::nullopt;
     const double left = *expires - f.now_seconds;
-    return Finding{
-        .severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
-        .saw = "The certificate that " + i.url + " shows " +
-               (left <= 0 ? "expired " + SecondsInWords(-left) + " ago." : "expires in " + SecondsInWords(left) + "."),
-        .why = "Clients refuse to connect once it has.",
-        .act =
-            "Renew it; where the file is newer than what is shown, the log says why it was not taken, and "
-            "SIGHUP makes it look again."};
+    return Finding{.severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
+                   .saw = "The certificate that " + i.url + " shows " +
+                          (left <= 0 ? "expired " + InWords(-left) + " ago." : "expires in " + InWords(left) + "."),
+                   .why = "Clients refuse to connect once it has.",
+                   .act =
+                       "Renew it; where the file is newer than what is shown, the log says why it was not taken, and "
+                       "SIGHUP makes it look again."};
   });
 }
 

@@ -160,7 +160,7 @@ std::optional<Finding> ClocksDiffer(const Facts& facts) {
   if (p == nullptr || std::abs(p->clock_ahead_seconds) < 2) return std::nullopt;
   const double by = std::abs(p->clock_ahead_seconds);
   return Finding{.severity = by >= 60 ? Severity::kWarning : Severity::kAdvice,
-                 .saw = "The clock of PostgreSQL's machine is " + SecondsInWords(by) +
+                 .saw = "The clock of PostgreSQL's machine is " + InWords(by) +
                         (p->clock_ahead_seconds > 0 ? " ahead of" : " behind") + " this machine's.",
                  .why = "Relays with different clocks judge the dates of events differently; one of them is wrong.",
                  .act = "See which, and keep both by a service.",

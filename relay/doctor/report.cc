@@ -109,7 +109,7 @@ std::string TextOf(const InstanceFacts& i, double now_seconds) {
   if (!i.problem.empty()) return i.url + ": " + i.problem;
   const double up = now_seconds - i.metrics.Get("process_start_time_seconds");
   return i.url + ": " + (i.is_relay() ? "relay" : "gate") + ", weir " + i.metrics.Label("weir_build_info", "version") +
-         ", up " + SecondsInWords(up) + ", " + i.ready_text;
+         ", up " + InWords(up) + ", " + i.ready_text;
 }
 
 std::string TextOf(const SettingsFacts& settings) {

@@ -45,8 +45,8 @@ std::optional<Finding> DatabaseLogLarge(const Facts& facts) {
 std::optional<Finding> ClockWentBack(const Facts& facts) {
   if (!facts.rocksdb || facts.rocksdb->future_seconds < 300) return std::nullopt;
   return Finding{.severity = Severity::kWarning,
-                 .saw = "The newest file in " + facts.rocksdb->path + " is " +
-                        SecondsInWords(facts.rocksdb->future_seconds) + " ahead of this machine's clock.",
+                 .saw = "The newest file in " + facts.rocksdb->path + " is " + InWords(facts.rocksdb->future_seconds) +
+                        " ahead of this machine's clock.",
                  .why =
                      "The clock is wrong now, or was: events are judged by it, and new ones are refused as of the "
                      "future, or taken as old.",

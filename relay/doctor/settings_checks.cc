@@ -93,12 +93,11 @@ std::optional<Finding> CertificateExpires(const Facts& facts) {
   const double left = static_cast<double>(*facts.settings.certificate_expires_at) - facts.now_seconds;
   if (left > 14 * kDay) return std::nullopt;
   const std::string& file = facts.settings.relay.server.tls.certificate;
-  return Finding{
-      .severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
-      .saw = "The certificate in " + file +
-             (left <= 0 ? " expired " + SecondsInWords(-left) + " ago." : " expires in " + SecondsInWords(left) + "."),
-      .why = "Clients refuse to connect once it has.",
-      .act = "Renew it. Relay and gate read the new one by themselves, without a restart."};
+  return Finding{.severity = left <= 0 ? Severity::kBroken : Severity::kWarning,
+                 .saw = "The certificate in " + file +
+                        (left <= 0 ? " expired " + InWords(-left) + " ago." : " expires in " + InWords(left) + "."),
+                 .why = "Clients refuse to connect once it has.",
+                 .act = "Renew it. Relay and gate read the new one by themselves, without a restart."};
 }
 
 }  // namespace

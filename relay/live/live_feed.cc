@@ -31,27 +31,6 @@ void Tell(const Listeners& listeners, std::string_view name, const std::string& 
     if (const auto listener = weak.lock()) listener->OnEvent(shared);
 }
 
-void Write(const LiveTable& table, JsonWriter& json) {
-  json.Open('{');
-  json.Member("name").String(table.name);
-  json.Member("title").String(table.title);
-  json.Member("columns").Open('[');
-  for (const LiveColumn& column : table.columns) {
-    json.Open('{').Member("title").String(column.title);
-    if (column.is_figure) json.Member("figure").Bool(true);
-    json.Close('}');
-  }
-  json.Close(']').Member("rows").Open('[');
-  for (const auto& row : table.rows) {
-    json.Open('[');
-    for (const std::string& cell : row) json.String(cell);
-    json.Close(']');
-  }
-  json.Close(']').Member("left_out").Number(table.left_out);
-  json.Member("empty").String(table.empty);
-  json.Close('}');
-}
-
 void Write(const LiveState& state, JsonWriter& json) {
   json.Member("mood").String(NameOf(state.mood));
   json.Member("summary").String(state.summary);
@@ -61,7 +40,7 @@ void Write(const LiveState& state, JsonWriter& json) {
   json.Member("read").String(state.read);
   json.Close('}').Member("tables").Open('[');
   for (const LiveTable& table : state.tables)
-    if (!table.rows.empty() || !table.empty.empty()) Write(table, json);
+    if (!table.rows.empty() || !table.empty.empty()) table.Write(json);
   json.Close(']').Member("settings").Open('{');
   for (const LiveSetting& setting : state.settings) json.Member(setting.name).String(setting.value);
   json.Close('}').Member("changed").Open('{');

@@ -18,6 +18,27 @@ void LiveTable::AddRow(std::vector<std::string> cells) {
   rows.push_back(std::move(cells));
 }
 
+void LiveTable::Write(JsonWriter& json) const {
+  json.Open('{');
+  json.Member("name").String(name);
+  json.Member("title").String(title);
+  json.Member("columns").Open('[');
+  for (const LiveColumn& column : columns) {
+    json.Open('{').Member("title").String(column.title);
+    if (column.is_figure) json.Member("figure").Bool(true);
+    json.Close('}');
+  }
+  json.Close(']').Member("rows").Open('[');
+  for (const auto& row : rows) {
+    json.Open('[');
+    for (const std::string& cell : row) json.String(cell);
+    json.Close(']');
+  }
+  json.Close(']').Member("left_out").Number(left_out);
+  json.Member("empty").String(empty);
+  json.Close('}');
+}
+
 void LiveRates::Begin(TimePoint now) {
   before_ = now_;
   now_ = now;

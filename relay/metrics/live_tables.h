@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/clock.h"
+#include "config/text/json_writer.h"
 
 namespace weir {
 
@@ -27,6 +28,8 @@ struct LiveTable {
 
   // What is beyond kMostRows is only counted: whoever adds has put the foremost first.
   void AddRow(std::vector<std::string> cells);
+  // As relay/live/FEED.md has it.
+  void Write(JsonWriter& json) const;
 
   std::string name;  // for programs, and for ever: "imports"
   std::string title;

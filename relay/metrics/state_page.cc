@@ -47,7 +47,7 @@ void AddProgram(const StateOccasion& occasion, Page& page) {
   const ProcessFigures figures = ReadProcess();
   const double now = ToSeconds(WallClock::System().Now().time_since_epoch());
   page.Line("program", "weir " + std::string(Version()) + ", process " + std::to_string(getpid()) + ", RocksDB " +
-                           RocksDbVersion() + ", up " + InWords(FromSeconds(now - occasion.started_at)) + ", " +
+                           RocksDbVersion() + ", up " + InWords(now - occasion.started_at) + ", " +
                            ReadableBytes(figures.resident_bytes) + " resident, " + std::to_string(figures.open_files) +
                            " of " + std::to_string(figures.most_files) + " files open");
 }

@@ -237,6 +237,12 @@ class Exchange {
 }  // namespace
 
 // Where the process has no descriptor or no thread left, Asio and the thread throw.
+std::string_view HttpAnswer::Header(std::string_view name) const {
+  for (const auto& [header, value] : headers)
+    if (beast::iequals(header, name)) return value;
+  return {};
+}
+
 HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call) {
   try {
     return Exchange(url, call).Run();

@@ -27,6 +27,8 @@ struct HttpAnswer {
   bool nobody_listens = false;  // the problem: no connection could be made
 
   bool ok() const { return problem.empty(); }
+  // The value of the first header of that name, in whatever letters it came; empty where there is none.
+  std::string_view Header(std::string_view name) const;
 };
 
 struct HttpCall {

@@ -18,13 +18,6 @@ constexpr uint64_t kMostAnswer = EventStreamReader::kMostBytes;
 constexpr int kMostSilent = 2;
 constexpr int kTryAgainEvery = 12;
 
-std::string FieldOf(const HttpAnswer& answer, std::string_view name) {
-  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-  for (const auto& [field, value] : answer.headers)
-    if (std::ranges::equal(field, name, same)) return value;
-  return "";
-}
-
 std::string FirstLine(const std::string& body) {
   constexpr size_t kMost = 300;
   return AsText(TrimBlanks(std::string_view(body).substr(0, std::min(body.find('\n'), kMost))));
@@ -41,10 +34,10 @@ std::string FeedFollower::ProblemOf(const HttpAnswer& answer, const Attachment& 
   if (refused_) return says + ". " + attachment.advice + " It says: " + FirstLine(answer.body);
   if (answer.status == 404) return says + ": it has no /live, as a relay of this version has";
   if (answer.status >= 300 && answer.status < 400)
-    return says + " and means " + AsText(FieldOf(answer, "location").substr(0, 200)) +
+    return says + " and means " + AsText(answer.Header("location").substr(0, 200)) +
            "; name that by --url, if it is the relay's";
   if (answer.status != 200) return says + ": " + FirstLine(answer.body);
-  const std::string type = FieldOf(answer, "content-type");
+  const std::string_view type = answer.Header("content-type");
   if (!type.starts_with(content_type))
     return "what answers at " + origin + " is no relay of weir (" + AsText(type.substr(0, 60)) + ")";
   return "";

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "config/status.h"
-#include "relay/process/terminal_size.h"
+#include "config/terminal_size.h"
 #include "relay/top/screen.h"
 
 namespace weir {

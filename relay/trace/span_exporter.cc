@@ -22,12 +22,9 @@ bool IsPassing(const HttpAnswer& answer) {
 
 // In seconds; a date counts as none.
 Duration RetryAfterOf(const HttpAnswer& answer) {
-  for (const auto& [name, value] : answer.headers) {
-    if (ParseWord(name, {"retry-after"}).ok())
-      if (const auto seconds = ParseUnsigned(value, {.min = 0, .max = 1e9}); seconds.ok())
-        return std::min<Duration>(std::chrono::seconds(seconds.value()), SpanExporter::kLongestRetryAfter);
-  }
-  return {};
+  const auto seconds = ParseUnsigned(answer.Header("retry-after"), {.min = 0, .max = 1e9});
+  if (!seconds.ok()) return {};
+  return std::min<Duration>(std::chrono::seconds(seconds.value()), SpanExporter::kLongestRetryAfter);
 }
 
 // So that many who lost the same collector do not come back together: between the half and the whole of it.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -36,6 +38,15 @@ TEST(InWords, AreRoundedUp) {
       {Duration::max(), "106752 days"},
   };
   for (const auto& [time, words] : cases) EXPECT_EQ(InWords(time), words);
+}
+
+TEST(InWords, SecondsMayBeAnyNumber) {
+  EXPECT_EQ(InWords(0.3), "0.3 s");
+  EXPECT_EQ(InWords(185.0), "3 min 5 s");
+  for (const double none : {-1.0, -1e308, std::nan(""), -std::numeric_limits<double>::infinity()})
+    EXPECT_EQ(InWords(none), "0 s") << none;
+  for (const double ever : {1e9, 1e308, std::numeric_limits<double>::infinity()})
+    EXPECT_EQ(InWords(ever), "11574 days 2 h") << ever;
 }
 
 }  // namespace

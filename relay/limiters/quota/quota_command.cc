@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/terminal_size.h"
 #include "config/text/parse.h"
 #include "relay/limiters/gate_server.h"
 #include "relay/limiters/quota/quota_output.h"
@@ -19,7 +20,6 @@
 #include "relay/limiters/quota/quota_verbs.h"
 #include "relay/limiters/quota/quota_watch.h"
 #include "relay/operator/admin.h"
-#include "relay/process/terminal_size.h"
 
 namespace weir {
 namespace {

@@ -244,7 +244,7 @@ std::optional<std::string> DecisionWords(std::string_view json, std::string_view
   if (!Text(decision, "reason").empty()) words += "  " + Escaped(Text(decision, "reason")) + "\n";
   const bool says_when = Text(decision, "reason").find("try again in ") != std::string_view::npos;
   if (const double retry = Real(decision, "retry_after_seconds"); retry > 0 && !says_when)
-    words += "  try again in " + InWords(FromSeconds(std::min(retry, 1e9))) + "\n";
+    words += "  try again in " + InWords(retry) + "\n";
   if (const std::string_view id = Text(decision, "reservation"); !id.empty())
     words += "  reservation " + Escaped(id) + "\n";
   if (const int64_t priority = Whole(decision, "priority"); priority > 0)
@@ -263,12 +263,12 @@ std::optional<std::string> SettledWords(std::string_view json, std::string_view 
   if (parser.parse(json.data(), json.size()).get(settled) != simdjson::SUCCESS) return std::nullopt;
   if (Flag(settled, "extended"))
     return std::string(done) + ": " + Escaped(Text(settled, "model")) + ", " +
-           std::to_string(Whole(settled, "reserved_tokens")) + " tokens, for " +
-           InWords(FromSeconds(Real(settled, "ttl_seconds"))) + "\n";
+           std::to_string(Whole(settled, "reserved_tokens")) + " tokens, for " + InWords(Real(settled, "ttl_seconds")) +
+           "\n";
   const double goes_on_for = Real(settled, "ttl_seconds");
   if (!Flag(settled, "settled") && goes_on_for <= 0) return std::nullopt;
   std::string more = Flag(settled, "late") ? " (late: it had been given back)" : "";
-  if (goes_on_for > 0) more = " so far; it has " + InWords(FromSeconds(goes_on_for)) + " more";
+  if (goes_on_for > 0) more = " so far; it has " + InWords(goes_on_for) + " more";
   return std::string(done) + ": " + Escaped(Text(settled, "model")) + ", " +
          std::to_string(Whole(settled, "reserved_tokens")) + " tokens were reserved, " +
          std::to_string(Whole(settled, "actual_tokens")) + " used" + more + "\n";

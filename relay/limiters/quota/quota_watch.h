@@ -10,8 +10,8 @@
 
 #include "config/clock.h"
 #include "config/status.h"
+#include "config/terminal_size.h"
 #include "relay/limiters/quota/quota_client.h"
-#include "relay/process/terminal_size.h"
 
 namespace weir {
 

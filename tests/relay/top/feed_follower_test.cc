@@ -12,12 +12,10 @@
 #include <thread>
 #include <utility>
 
-#include "relay/live/live_part.h"
-#include "relay/relay.h"
 #include "tests/fixtures/certificates.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/server_port.h"
-#include "tests/fixtures/temp_directory.h"
+#include "tests/relay/top/live_relay.h"
 #include "tests/relay/top/scripted_server.h"
 #include "tests/relay/top/told_state.h"
 
@@ -34,35 +32,13 @@ FeedFollower::Parts At(const std::string& url, FeedFollower::Times times = kSoon
   return {.find = [url] { return FindAttachment({}, {.url = url, .admin_token = "token"}); }, .times = times};
 }
 
-class FollowsARelay : public testing::Test {
+class FollowsARelay : public LiveRelayTest {
  protected:
-  FollowsARelay() {
-    configuration_.data_dir = directory_.path();
-    configuration_.server.port = FreeServerPort();
-    configuration_.storage.memory.target_memory_mb = 4096;
-    configuration_.relay.name = "Quiet Harbour";
-    Open();
-  }
-  void Open() {
-    part_ = std::make_unique<LivePart>();
-    auto opened = Relay::Open(configuration_, false, {part_.get()});
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    relay_ = std::move(opened).value();
-    relay_->Accept();
-  }
-  void Close() {
-    relay_.reset();
-    part_.reset();
-  }
+  FollowsARelay() : LiveRelayTest("Quiet Harbour") {}
   FeedFollower::Parts Parts() {
     return {.find = [this] { return FindAttachment(configuration_, {}); },
             .times = {.silence = std::chrono::seconds(30), .again = milliseconds(20)}};
   }
-
-  TempDirectory directory_;
-  RelayConfiguration configuration_;
-  std::unique_ptr<LivePart> part_;
-  std::unique_ptr<Relay> relay_;  // ends first
 };
 
 TEST_F(FollowsARelay, ByItsDataDirectoryAlone) {

@@ -78,7 +78,7 @@ struct ToldState {
     json.Member("now");
     Write(now, json);
     json.Member("tables").Open('[');
-    for (const LiveTable& table : tables) WriteTable(table, json);
+    for (const LiveTable& table : tables) table.Write(json);
     json.Close(']');
     json.Member("settings").Open('{').Member("IMPORT_SETPOINT").String("0.6");
     json.Close('}').Member("changed").Open('{').Member("IMPORT_SETPOINT").String("0.7");
@@ -102,27 +102,6 @@ struct ToldState {
     watched.state = ReadFeedState(Json()).value();
     for (const LiveRow& row : history) watched.history.Add(row);
     return watched;
-  }
-
- private:
-  static void WriteTable(const LiveTable& table, JsonWriter& json) {
-    json.Open('{').Member("name").String(table.name);
-    json.Member("title").String(table.title);
-    json.Member("columns").Open('[');
-    for (const LiveColumn& column : table.columns) {
-      json.Open('{').Member("title").String(column.title);
-      if (column.is_figure) json.Member("figure").Bool(true);
-      json.Close('}');
-    }
-    json.Close(']').Member("rows").Open('[');
-    for (const auto& row : table.rows) {
-      json.Open('[');
-      for (const std::string& cell : row) json.String(cell);
-      json.Close(']');
-    }
-    json.Close(']').Member("left_out").Number(table.left_out);
-    json.Member("empty").String(table.empty);
-    json.Close('}');
   }
 };
 

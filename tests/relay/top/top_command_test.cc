@@ -8,11 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "relay/live/live_part.h"
-#include "relay/relay.h"
 #include "tests/fixtures/eventually.h"
-#include "tests/fixtures/server_port.h"
-#include "tests/fixtures/temp_directory.h"
+#include "tests/relay/top/live_relay.h"
 #include "tests/relay/top/pty_child.h"
 #include "tests/relay/top/scripted_server.h"
 #include "tests/relay/top/shown_lines.h"
@@ -22,22 +19,9 @@ namespace {
 
 const std::string kLeft = "\x1b[?25h\x1b[?1049l";
 
-class TopCommandTest : public testing::Test {
+class TopCommandTest : public LiveRelayTest {
  protected:
-  TopCommandTest() {
-    UseUtf8();
-    configuration_.data_dir = directory_.path();
-    configuration_.server.port = FreeServerPort();
-    configuration_.storage.memory.target_memory_mb = 4096;
-    configuration_.relay.name = "Quiet \x1b[2JHarbour";
-    Open();
-  }
-  void Open() {
-    auto opened = Relay::Open(configuration_, false, {&part_});
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    relay_ = std::move(opened).value();
-    relay_->Accept();
-  }
+  TopCommandTest() : LiveRelayTest("Quiet \x1b[2JHarbour") { UseUtf8(); }
   std::vector<std::string> Here() const { return {"--data-dir", directory_.path()}; }
   // A screen of this size whose every line fits.
   static void ExpectFits(const PtyChild& top, size_t columns, size_t lines) {
@@ -52,11 +36,6 @@ class TopCommandTest : public testing::Test {
       return screens >= count;
     });
   }
-
-  TempDirectory directory_;
-  RelayConfiguration configuration_;
-  LivePart part_;
-  std::unique_ptr<Relay> relay_;  // ends first
 };
 
 TEST_F(TopCommandTest, DrawsOnATerminalFollowsItsSizeAndLeavesItAsItWas) {
@@ -131,7 +110,7 @@ TEST_F(TopCommandTest, WhereNobodyWouldLetItGoOnControlZStopsNothing) {
 TEST_F(TopCommandTest, SaysThatTheRelayIsAwayAndGoesOnWhenItIsBack) {
   PtyChild top(Here(), 80, 24);
   ASSERT_TRUE(HasScreens(top, 1));
-  relay_.reset();
+  Close();
   ASSERT_TRUE(top.ReadUntilHas("trying again"));
   Open();
   top.Forget();
@@ -195,7 +174,7 @@ TEST_F(TopCommandTest, OncePrintsOneViewAndEnds) {
 
 TEST_F(TopCommandTest, WhoIsRefusedAtFirstIsToldAndItEnds) {
   WriteText(directory_ / "token", "wrong");
-  const std::string url = "http://127.0.0.1:" + std::to_string(relay_->port());
+  const std::string url = "http://127.0.0.1:" + std::to_string(configuration_.server.port);
   const Ran refused = WeirChild("weir top", {"--url", url, "--token-file", directory_ / "token"}).Wait();
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.err.find("weir top: " + url + " answers 401"), std::string::npos) << refused.err;

@@ -1,4 +1,4 @@
-#include "relay/process/terminal_size.h"
+#include "config/terminal_size.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
