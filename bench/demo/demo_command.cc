@@ -39,12 +39,13 @@ std::string Bar(double level, double setpoint) {
 }
 
 // The storm experiment at a quarter of its sizes, on few keys, so that it settles in a quarter of the time.
-StormGeometry DemoGeometry() {
-  StormGeometry geometry = ScaledStorm(0.25);
-  geometry.keys = geometry.preloaded_values = 75'000;
-  geometry.disk_bytes_per_second = StormGeometry{}.disk_bytes_per_second;
-  geometry.memory_target_bytes = StormGeometry{}.memory_target_bytes;
-  return geometry;
+StormShape DemoShape() {
+  const StormShape recipe;
+  StormShape shape = Scaled(recipe, 0.25);
+  shape.keys = shape.preloaded_values = 75'000;
+  shape.disk_mib_per_second = recipe.disk_mib_per_second;
+  shape.memory_target_mib = recipe.memory_target_mib;
+  return shape;
 }
 
 // Prints what a run is doing: a row a second, but not more than fit on a screen.
@@ -107,13 +108,13 @@ Result<Half> RunHalf(const std::filesystem::path& scratch, bool throttled, int s
                             .phases = {{"bulk", static_cast<double>(seconds), {BulkLoad::Kind::kClosedLoop}}},
                             .judged_phase = "bulk",
                             .settles = false},
-               .geometry = DemoGeometry(),
+               .shape = DemoShape(),
                .load = {.reads_per_second = 0},
                .limiter = settings,
                .template_path = scratch / "template",
                .scratch = scratch};
   if (!std::filesystem::exists(spec.template_path))
-    if (Status s = MakeTemplate(spec.geometry, spec.template_path); !s.ok()) return s;
+    if (Status s = MakeTemplate(spec.shape, spec.template_path); !s.ok()) return s;
   Screen screen(throttled, settings.bulk.setpoint, seconds);
   const Result<RunFigures> run = Run(spec, [&screen](const TimelineRow& now, const RecentLoad& recent) {
     screen.Show(now, recent);

@@ -7,19 +7,22 @@
 
 #include "bench/storm/policy.h"
 #include "bench/storm/scenario.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {
 
 constexpr double kInteractiveGoalMs = 5;
+constexpr double kShapeGoalMs = 10;
 constexpr const char* kSweep = "sweep";
+constexpr const char* kShapeScenario = "shape";
 
 void Append(std::vector<RunKey>* all, double scale, const std::string& scenario, std::vector<std::string> policies,
-            int repetition) {
+            int repetition, const std::string& shape = RunKey{}.shape) {
   const auto first = policies.begin() + (repetition - 1) % static_cast<int>(policies.size());
   std::rotate(policies.begin(), first, policies.end());
   for (const std::string& policy : policies)
-    all->push_back({.scale = scale, .scenario = scenario, .policy = policy, .repetition = repetition});
+    all->push_back({.shape = shape, .scale = scale, .scenario = scenario, .policy = policy, .repetition = repetition});
 }
 
 // The phases that ended well and are those that their scenario is judged by.
@@ -42,21 +45,45 @@ double Median(const std::vector<PhaseRow>& rows, double PhaseRow::*figure) {
 
 std::vector<RunKey> OracleSweep(int repetitions) {
   std::vector<RunKey> runs = Campaign(
-      1, {"burst"}, {"static@6", "static@6.5", "static@7", "static@7.5", "static@8", "static@8.5"}, repetitions);
+      1, {"burst"}, {{.policies = {"static@6", "static@6.5", "static@7", "static@7.5", "static@8", "static@8.5"}}},
+      repetitions);
   for (RunKey& run : runs) run.label = kSweep;
   return runs;
 }
 
-std::string BestOracle(const std::vector<PhaseRow>& rows) {
+std::vector<RunKey> BeforeShapeSweep(const std::string& shape) {
+  return {{.shape = shape, .scenario = kShapeScenario, .policy = "alone", .label = kSweep}};
+}
+
+std::vector<RunKey> ShapeSweep(const std::vector<PhaseRow>& rows, const std::string& shape) {
+  std::vector<RunKey> runs;
+  for (const PhaseRow& row : rows) {
+    if (row.run.shape != shape || row.run.label != kSweep || row.run.policy != "alone" || !Judged(row)) continue;
+    for (const double share : {0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15}) {
+      const double rate = std::round(share * row.adjusted_bulk_mb_per_second * 100) / 100;
+      runs.push_back({.shape = shape,
+                      .scenario = kShapeScenario,
+                      .policy = "static@" + FormatNumber(rate),
+                      .label = kSweep});
+    }
+  }
+  return runs;
+}
+
+std::string BestOracle(const std::vector<PhaseRow>& rows, const std::string& shape) {
+  const bool is_recipe = shape == RunKey{}.shape;
   std::map<std::string, std::vector<PhaseRow>> swept;
   for (const PhaseRow& row : rows)
-    if (row.run.label == kSweep && Judged(row)) swept[row.run.policy].push_back(row);
+    if (row.run.label == kSweep && row.run.shape == shape && row.run.policy != "alone" && Judged(row))
+      swept[row.run.policy].push_back(row);
   std::string best;
   double most = 0;
   for (const auto& [policy, runs] : swept) {
-    const bool escaped = std::any_of(
-        runs.begin(), runs.end(), [](const PhaseRow& row) { return row.braked_seconds > 0 || row.highest_level > 1; });
-    if (escaped || Median(runs, &PhaseRow::write_p999_ms) > kInteractiveGoalMs) continue;
+    const bool escaped = std::any_of(runs.begin(), runs.end(), [&](const PhaseRow& row) {
+      return row.braked_seconds > 0 || (is_recipe && row.highest_level > 1);
+    });
+    const double goal_ms = is_recipe ? kInteractiveGoalMs : kShapeGoalMs;
+    if (escaped || Median(runs, &PhaseRow::write_p999_ms) > goal_ms) continue;
     const double bulk = Median(runs, &PhaseRow::adjusted_bulk_mb_per_second);
     if (bulk <= most) continue;
     most = bulk;
@@ -68,7 +95,7 @@ std::string BestOracle(const std::vector<PhaseRow>& rows) {
 double Sustained(const std::vector<PhaseRow>& rows) {
   std::vector<PhaseRow> steady;
   for (const PhaseRow& row : rows)
-    if (row.run.scale == 1 && row.run.scenario == "steady" && row.run.policy == "weir" && row.run.label.empty() &&
+    if (row.run.shape == RunKey{}.shape && row.run.scale == 1 && row.run.scenario == "steady" && row.run.policy == "weir" && row.run.label.empty() &&
         Judged(row))
       steady.push_back(row);
   return Median(steady, &PhaseRow::bulk_mb_per_second);
@@ -104,10 +131,11 @@ std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions) {
 }
 
 std::vector<RunKey> Campaign(double scale, const std::vector<std::string>& scenarios,
-                             const std::vector<std::string>& policies, int repetitions) {
+                             const std::vector<ShapePolicies>& shapes, int repetitions) {
   std::vector<RunKey> runs;
   for (int repetition = 1; repetition <= repetitions; ++repetition)
-    for (const std::string& scenario : scenarios) Append(&runs, scale, scenario, policies, repetition);
+    for (const std::string& scenario : scenarios)
+      for (const ShapePolicies& s : shapes) Append(&runs, scale, scenario, s.policies, repetition, s.shape);
   return runs;
 }
 

@@ -11,9 +11,15 @@ namespace weir {
 // Fixed rates tried to find the oracle, under a label of their own: what is judged is run again, among the others.
 std::vector<RunKey> OracleSweep(int repetitions);
 
-// The sweep's best by medians: most debt-adjusted bulk with interactive writes' p99.9 within 5 ms, no brakes, and the
-// level not beyond 1.0: a rate that passes it borrows from the minute after the burst. Empty: none passed.
-std::string BestOracle(const std::vector<PhaseRow>& rows);
+// The best of a shape's sweep by medians: most debt-adjusted bulk without brakes, with interactive writes' p99.9 within
+// 5 ms and the level not beyond 1.0 for the recipe: a rate that passes it borrows from the minute after the burst.
+// Within 10 ms for other shapes, where the level is what is tried. Empty: none passed.
+std::string BestOracle(const std::vector<PhaseRow>& rows, const std::string& shape);
+
+// The scenario of a shape under RocksDB alone, to know about what bulk work can get there; and then, rates around it.
+std::vector<RunKey> BeforeShapeSweep(const std::string& shape);
+// None, where that was not run.
+std::vector<RunKey> ShapeSweep(const std::vector<PhaseRow>& rows, const std::string& shape);
 
 // What weir's bulk work got in the second half of ten minutes, at scale 1; NaN while that was not run. The open loops
 // are measured by it.
@@ -24,8 +30,12 @@ double Sustained(const std::vector<PhaseRow>& rows);
 // other values of the policies' knobs, for the frontier of bulk work against latency.
 std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions);
 
-// The same for a choice of scenarios and policies.
+// The same for a choice of scenarios and policies, which every shape has its own of.
+struct ShapePolicies {
+  std::string shape = "recipe";
+  std::vector<std::string> policies;
+};
 std::vector<RunKey> Campaign(double scale, const std::vector<std::string>& scenarios,
-                             const std::vector<std::string>& policies, int repetitions);
+                             const std::vector<ShapePolicies>& shapes, int repetitions);
 
 }  // namespace weir

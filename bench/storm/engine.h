@@ -3,58 +3,63 @@
 #pragma once
 
 #include <rocksdb/options.h>
+#include <rocksdb/write_batch.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "bench/measure/temporary_directory.h"
+#include "bench/storm/shape.h"
 #include "config/status.h"
 #include "monitors/rocksdb_monitor.h"
 
 namespace weir {
 
-// The engine under the storm: a RocksDB that two cores can overload, because its background I/O is limited (the disk is
-// far faster than the cores).
-//
-// At scale 1: values of 1,000 bytes over 2 million keys, no compression, 4 buffers of 4 MiB, L0 triggers 4/12/20, L1 of
-// 32 MiB, files of 4 MiB, soft limit of debt 512 MiB, hard 2 GiB, two background jobs, 32 MiB/s for flushes and
-// compactions in portions of 10 ms, 32 MiB of block cache, 100 MB preloaded.
-struct StormGeometry {
-  double scale = 1;  // of every size and of the disk
-
-  uint64_t keys = 2'000'000;
-  size_t value_bytes = 1000;
-  uint64_t preloaded_values = 100'000;
-  int64_t disk_bytes_per_second = 32 << 20;
-  uint64_t memory_target_bytes = 256 << 20;
-};
-
-StormGeometry ScaledStorm(double scale);
-
 // Sixteen digits.
 std::string StormKey(uint64_t number);
 
-// Writes random keys of the geometry into a new database at `path` and lets it settle, as fast as the disk allows.
-Status MakeTemplate(const StormGeometry& geometry, const std::filesystem::path& path);
+// Values of a shape: any thread.
+class StormValues {
+ public:
+  explicit StormValues(const StormShape& shape);
+  // Lives as long as this; no longer than the shape's values.
+  rocksdb::Slice Next(std::mt19937_64& random, size_t bytes) const;
+
+ private:
+  std::string bytes_;  // values are cut from anywhere in it
+};
+
+// Writes random values of the shape into a new database at `path` and lets it settle, as fast as the disk allows.
+Status MakeTemplate(const StormShape& shape, const std::filesystem::path& path);
 
 class StormEngine {
  public:
+  using Families = std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>>;  // in the shape's order
   struct Options {
-    rocksdb::Options rocksdb;
+    rocksdb::Options rocksdb;  // of every column family
     std::shared_ptr<rocksdb::RateLimiter> disk;
     bool move_brakes = false;  // opened as weir opens its own: brakes moved outwards, buffers under one manager
   };
-  static Options DefaultOptions(const StormGeometry& geometry);
+  static Options DefaultOptions(const StormShape& shape);
 
   // Copies the template into a directory under `parent`.
-  static Result<std::unique_ptr<StormEngine>> Open(const StormGeometry& geometry, Options options,
+  static Result<std::unique_ptr<StormEngine>> Open(const StormShape& shape, Options options,
                                                    const std::filesystem::path& template_path,
                                                    const std::filesystem::path& parent);
 
   rocksdb::DB& db() { return *db_; }
   RocksDbMonitor& monitor() { return *monitor_; }
-  const StormGeometry& geometry() const { return geometry_; }
+  const StormShape& shape() const { return shape_; }
+
+  // What clients do, with a random key of a random column family. Any thread, each with its own `random`.
+  void AddInteractivePut(std::mt19937_64& random, rocksdb::WriteBatch* batch) const;
+  void AddBulkChange(std::mt19937_64& random, rocksdb::WriteBatch* batch) const;  // a deletion at times
+  rocksdb::Status Get(std::mt19937_64& random) const;  // ok where it finds none, too
+  rocksdb::Status Scan(std::mt19937_64& random, int values) const;
 
   // What flushes and compactions get from now on.
   void SetDisk(double share_of_full);
@@ -64,16 +69,20 @@ class StormEngine {
   // files would have waited there for others.
   Status BeginToSettle();
   bool Settled() const;
+  // Of all column families together.
   uint64_t Property(const std::string& name) const;
 
  private:
-  StormEngine() = default;
+  explicit StormEngine(const StormShape& shape) : shape_(shape), values_(shape) {}
+  void AddPut(std::mt19937_64& random, size_t value_bytes, rocksdb::WriteBatch* batch) const;
 
-  StormGeometry geometry_;
+  const StormShape shape_;
+  const StormValues values_;
   std::unique_ptr<TemporaryDirectory> directory_;
   std::shared_ptr<rocksdb::RateLimiter> disk_;
   std::shared_ptr<rocksdb::WriteBufferManager> buffers_;  // may be null
   std::unique_ptr<rocksdb::DB> db_;
+  Families families_;  // closed before it
   std::unique_ptr<RocksDbMonitor> monitor_;
 };
 

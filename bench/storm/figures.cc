@@ -43,8 +43,8 @@ constexpr NumberColumn kNumbers[] = {
     {"load_average", &PhaseRow::load_average},
 };
 
-constexpr const char* kHeaderOfTexts = "scale,scenario,policy,repetition,label,phase,outcome";
-constexpr size_t kTexts = 7;
+constexpr const char* kHeaderOfTexts = "shape,scale,scenario,policy,repetition,label,phase,outcome";
+constexpr size_t kTexts = 8;
 
 std::string Header() {
   std::string header = kHeaderOfTexts;
@@ -87,7 +87,7 @@ const std::vector<NumberColumn>& NumberColumns() {
 }
 
 std::string RunName(const RunKey& run) {
-  return run.scenario + "-" + run.policy + (run.label.empty() ? "" : "-" + run.label) + "-x" + FormatNumber(run.scale) +
+  return (run.shape == RunKey{}.shape ? "" : run.shape + "-") + run.scenario + "-" + run.policy + (run.label.empty() ? "" : "-" + run.label) + "-x" + FormatNumber(run.scale) +
          "-" + std::to_string(run.repetition);
 }
 
@@ -98,7 +98,7 @@ Status AppendRows(const fs::path& file, const std::vector<PhaseRow>& rows) {
   std::ofstream& out = opened.value();
   if (is_new) out << Header() << "\n";
   for (const PhaseRow& row : rows) {
-    out << FormatNumber(row.run.scale) << ',' << row.run.scenario << ',' << row.run.policy << ',' << row.run.repetition
+    out << row.run.shape << ',' << FormatNumber(row.run.scale) << ',' << row.run.scenario << ',' << row.run.policy << ',' << row.run.repetition
         << ',' << Cell(row.run.label) << ',' << row.phase << ',' << Cell(row.outcome);
     for (const NumberColumn& c : kNumbers) out << ',' << Number(row.*c.number);
     out << "\n";
@@ -120,13 +120,14 @@ Result<std::vector<PhaseRow>> ReadRows(const fs::path& file) {
     if (cells.size() != kTexts + std::size(kNumbers))
       return Status::Error(file.string() + ": line " + std::to_string(number) + ": not as many cells as the header");
     PhaseRow row;
-    row.run = {.scale = std::strtod(cells[0].c_str(), nullptr),
-               .scenario = cells[1],
-               .policy = cells[2],
-               .repetition = std::atoi(cells[3].c_str()),
-               .label = cells[4]};
-    row.phase = cells[5];
-    row.outcome = cells[6];
+    row.run = {.shape = cells[0],
+               .scale = std::strtod(cells[1].c_str(), nullptr),
+               .scenario = cells[2],
+               .policy = cells[3],
+               .repetition = std::atoi(cells[4].c_str()),
+               .label = cells[5]};
+    row.phase = cells[6];
+    row.outcome = cells[7];
     for (size_t i = 0; i < std::size(kNumbers); ++i)
       row.*kNumbers[i].number = std::strtod(cells[kTexts + i].c_str(), nullptr);
     rows.push_back(std::move(row));

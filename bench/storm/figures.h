@@ -11,6 +11,7 @@
 namespace weir {
 
 struct RunKey {
+  std::string shape = "recipe";
   double scale = 1;
   std::string scenario;
   std::string policy;  // with its knob, where one was set
@@ -75,7 +76,7 @@ struct TimelineRow {
   double braking = 0;  // 1: RocksDB braked
 };
 
-// <scenario>-<policy>-x<scale>-<repetition>: the name of its files in timeline/ and ccdf/ below the results.
+// [<shape>-]<scenario>-<policy>-x<scale>-<repetition>: the name of its files in timeline/ and ccdf/ below the results.
 std::string RunName(const RunKey& run);
 Status WriteTimeline(const std::filesystem::path& file, const std::vector<TimelineRow>& rows);
 

@@ -1,8 +1,5 @@
 #include "bench/storm/load.h"
 
-#include <rocksdb/db.h>
-#include <rocksdb/iterator.h>
-
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -19,28 +16,12 @@ constexpr uint64_t kFirstScanner = 50;
 constexpr uint64_t kFirstParty = 100;
 constexpr Duration kLongestNap = std::chrono::milliseconds(20);
 
-std::string RandomBytes(size_t size) {
-  std::mt19937_64 random(1);
-  std::string bytes(size, '\0');
-  std::generate(bytes.begin(), bytes.end(), [&] { return static_cast<char>(random()); });
-  return bytes;
-}
-
-// Begins anywhere and reads this many values.
-rocksdb::Status Scan(rocksdb::DB& db, const std::string& from, int values) {
-  const std::unique_ptr<rocksdb::Iterator> it(db.NewIterator({}));
-  size_t bytes = 0;
-  for (it->Seek(from); it->Valid() && values > 0; it->Next(), --values) bytes += it->value().size();
-  return it->status();
-}
-
 }  // namespace
 
 StormLoad::StormLoad(StormEngine& engine, Policy& policy, const LoadOptions& options, int phases)
     : engine_(engine),
       policy_(policy),
       options_(options),
-      value_(RandomBytes(engine.geometry().value_bytes)),
       bulk_writers_(std::accumulate(options.writers_of_party.begin(), options.writers_of_party.end(), 0)),
       writes_(options.writes_per_second, 2),
       reads_(options.reads_per_second, 3) {
@@ -117,7 +98,7 @@ void StormLoad::WriteInteractive(uint64_t client) {
     const TimePoint intended = writes_.Next();
     std::this_thread::sleep_until(intended);
     rocksdb::WriteBatch batch;
-    batch.Put(StormKey(random() % engine_.geometry().keys), value_);
+    engine_.AddInteractivePut(random, &batch);
     const WriteResult result = policy_.Write({.id = kFirstWriter + client}, batch);
     const TimePoint end = clock.Now();
     LoadFigures& figures = FiguresAt(intended);
@@ -143,16 +124,10 @@ void StormLoad::ReadInteractive(uint64_t client) {
     const TimePoint intended = reads_.Next();
     std::this_thread::sleep_until(intended);
     const bool scan = is_scan(random);
-    const std::string key = StormKey(random() % engine_.geometry().keys);
-    const size_t bytes = value_.size() * static_cast<size_t>(scan ? options_.scan_values : 1);
+    const size_t bytes = engine_.shape().value_bytes * static_cast<size_t>(scan ? options_.scan_values : 1);
     rocksdb::Status status;
     const bool read = policy_.Read({.id = kFirstReader + client}, bytes, [&] {
-      if (scan) {
-        status = Scan(engine_.db(), key, options_.scan_values);
-      } else {
-        std::string value;
-        status = engine_.db().Get({}, key, &value);
-      }
+      status = scan ? engine_.Scan(random, options_.scan_values) : engine_.Get(random);
     });
     const Duration latency = clock.Now() - intended;
     LoadFigures& figures = FiguresAt(intended);
@@ -160,7 +135,7 @@ void StormLoad::ReadInteractive(uint64_t client) {
       ++figures.refused;
       continue;
     }
-    if (!status.ok() && !status.IsNotFound()) return Fail(status);
+    if (!status.ok()) return Fail(status);
     (scan ? figures.scans : figures.reads).Record(latency);
     std::lock_guard lock(mutex_);
     recent_.read_max = std::max(recent_.read_max, latency);
@@ -189,12 +164,12 @@ bool StormLoad::WaitForBulk(TimePoint* intended, size_t bytes) {
 
 void StormLoad::WriteBulk(size_t party, uint64_t writer) {
   std::mt19937_64 random(kFirstParty + writer);
-  const int values = std::min(options_.bulk_batch, policy_.LargestBatch());
+  const int values = std::min(engine_.shape().bulk_batch, policy_.LargestBatch());
   const Party who{.id = kFirstParty + party, .work_class = WorkClass::kBulk};
   TimePoint intended = Clock::System().Now();
-  while (WaitForBulk(&intended, static_cast<size_t>(values) * value_.size())) {
+  while (WaitForBulk(&intended, static_cast<size_t>(values) * engine_.shape().value_bytes)) {
     rocksdb::WriteBatch batch;
-    for (int i = 0; i < values; ++i) batch.Put(StormKey(random() % engine_.geometry().keys), value_);
+    for (int i = 0; i < values; ++i) engine_.AddBulkChange(random, &batch);
     const WriteResult result = policy_.Write(who, batch);
     if (result.refused) {
       std::this_thread::sleep_for(std::min(result.retry_after, kLongestNap));
@@ -211,12 +186,12 @@ void StormLoad::WriteBulk(size_t party, uint64_t writer) {
 
 void StormLoad::ScanLong(uint64_t scanner) {
   std::mt19937_64 random(kFirstScanner + scanner);
-  const size_t bytes = value_.size() * static_cast<size_t>(options_.long_scan_values);
+  const size_t bytes = engine_.shape().value_bytes * static_cast<size_t>(options_.long_scan_values);
   TimePoint unused{};
   while (WaitForBulk(&unused, bytes)) {
     rocksdb::Status status;
     const bool read = policy_.Read({.id = kFirstScanner + scanner, .work_class = WorkClass::kBulk}, bytes, [&] {
-      status = Scan(engine_.db(), StormKey(random() % engine_.geometry().keys), options_.long_scan_values);
+      status = engine_.Scan(random, options_.long_scan_values);
     });
     if (!read) {
       std::this_thread::sleep_for(kLongestNap);

@@ -28,7 +28,6 @@ struct LoadOptions {
   int scan_values = 20;
 
   std::vector<int> writers_of_party{1, 1, 1, 1};
-  int bulk_batch = 16;  // values in one batch
   int scanners = 0;
   int long_scan_values = 2000;
 };
@@ -103,7 +102,6 @@ class StormLoad {
   StormEngine& engine_;
   Policy& policy_;
   const LoadOptions options_;
-  const std::string value_;
   const int bulk_writers_;
 
   std::atomic<bool> stop_{false};

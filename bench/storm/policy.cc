@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "bench/storm/policies.h"
@@ -53,6 +54,7 @@ class EnginePolicy final : public Policy {
 
 EnginePolicy::Adaptation SlowdownAt(double l0_files) {
   return [l0_files](StormEngine::Options& options) {
+    if (!std::isfinite(l0_files)) return;
     const int moved = static_cast<int>(l0_files) - options.rocksdb.level0_slowdown_writes_trigger;
     options.rocksdb.level0_slowdown_writes_trigger += moved;
     options.rocksdb.level0_stop_writes_trigger += moved;
@@ -90,7 +92,7 @@ EnginePolicy::Adaptation StallAt(double mebibytes) {
 
 struct Knobs {
   double knob;
-  const StormGeometry& geometry;
+  const StormShape& shape;
   const LimiterSettings& settings;
 };
 
@@ -110,7 +112,7 @@ std::unique_ptr<Policy> Engine(Args... args) {
 // the delayed rate, and Debian's RocksDB is built with assertions: so its batches are small.
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> kEntries = {
-      {{"alone", "RocksDB as it is", "L0 slowdown trigger, files", 12},
+      {{"alone", "RocksDB as it is", "L0 slowdown trigger, files", kAsIs},
        [](const Knobs& k) { return Engine(SlowdownAt(k.knob)); }},
       {{"low_pri", "bulk by WriteOptions::low_pri, in batches small enough not to abort", "values in a batch", 4},
        [](const Knobs& k) { return Engine(AsItIs, &Options::low_pri, static_cast<int>(k.knob)); }},
@@ -118,7 +120,7 @@ const std::vector<Entry>& Entries() {
        [](const Knobs&) { return Engine(MergeFlushes); }},
       {{"low_pri_merged", "low_pri with the same", "values in a batch", 4},
        [](const Knobs& k) { return Engine(MergeFlushes, &Options::low_pri, static_cast<int>(k.knob)); }},
-      {{"no_slowdown", "bulk by WriteOptions::no_slowdown, again after a pause", "L0 slowdown trigger, files", 12},
+      {{"no_slowdown", "bulk by WriteOptions::no_slowdown, again after a pause", "L0 slowdown trigger, files", kAsIs},
        [](const Knobs& k) { return Engine(SlowdownAt(k.knob), &Options::no_slowdown); }},
       {{"auto_tuned", "RocksDB's auto-tuned RateLimiter", "", kAsIs}, [](const Knobs&) { return Engine(AutoTune); }},
       {{"buffer_stall", "a WriteBufferManager that stalls writers", "MiB of memtables", 16},
@@ -127,7 +129,7 @@ const std::vector<Entry>& Entries() {
       {{"plan", "the published plan, literally", "setpoint of bulk", kAsIs},
        [](const Knobs& k) { return MakePlanPolicy(k.knob); }},
       {{"static", "weir's options and a fixed rate for bulk", "bulk MB/s", 5},
-       [](const Knobs& k) { return MakeStaticPolicy(k.knob * k.geometry.scale); }},
+       [](const Knobs& k) { return MakeStaticPolicy(k.knob * k.shape.scale); }},
       {{"weir_one", "weir, all work in one class", "setpoint", kAsIs},
        [](const Knobs& k) { return MakeWeirPolicy(k.settings, WeirClasses::kOne, k.knob); }},
       {{"weir_scans", "weir, and few long scans at once", "scans at once", 1},
@@ -154,7 +156,7 @@ const std::vector<PolicyKind>& PolicyKinds() {
   return kKinds;
 }
 
-Result<std::unique_ptr<Policy>> MakePolicy(const std::string& spec, const StormGeometry& geometry,
+Result<std::unique_ptr<Policy>> MakePolicy(const std::string& spec, const StormShape& shape,
                                            const LimiterSettings& settings) {
   const size_t at = spec.find('@');
   const std::string name = spec.substr(0, at);
@@ -167,7 +169,7 @@ Result<std::unique_ptr<Policy>> MakePolicy(const std::string& spec, const StormG
       if (!value.ok()) return Status::Error("policy " + spec + ": " + value.status().message());
       knob = value.value();
     }
-    return entry.make({knob, geometry, settings});
+    return entry.make({knob, shape, settings});
   }
   std::string names;
   for (const Entry& entry : Entries()) names.append(" ").append(entry.kind.name);

@@ -62,7 +62,7 @@ struct PolicyKind {
 const std::vector<PolicyKind>& PolicyKinds();
 
 // `spec` is a name, or a name and a value of its knob: weir, static@5.5. Limiter settings are those of weir's policies.
-Result<std::unique_ptr<Policy>> MakePolicy(const std::string& spec, const StormGeometry& geometry,
+Result<std::unique_ptr<Policy>> MakePolicy(const std::string& spec, const StormShape& shape,
                                            const LimiterSettings& settings);
 
 }  // namespace weir

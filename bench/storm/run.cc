@@ -99,7 +99,7 @@ class Runner {
     const StormPhase& phase = phases_[i];
     engine_.SetDisk(phase.disk_share);
     load_.BeginPhase(static_cast<int>(i), phase.bulk.kind,
-                     phase.bulk.of_sustainable * spec_.sustainable_mb_per_second * 1e6 * spec_.geometry.scale);
+                     phase.bulk.of_sustainable * spec_.sustainable_mb_per_second * 1e6 * spec_.shape.scale);
     const TimePoint begin = Clock::System().Now();
     if (Settles(i)) settling_ = engine_.BeginToSettle();
     const double cpu_before = ProcessCpuSeconds();
@@ -211,7 +211,7 @@ class Runner {
       row.settle_seconds = settle_seconds_;
       row.adjusted_bulk_mb_per_second = static_cast<double>(BulkBytes()) / 1e6 / (bulk_seconds + settle_seconds_);
       row.jain_index = JainIndex({f.party_bytes.begin(), f.party_bytes.end()});
-      const double values = static_cast<double>(f.bulk_bytes.load()) / static_cast<double>(spec_.geometry.value_bytes) +
+      const double values = static_cast<double>(f.bulk_bytes.load()) / static_cast<double>(spec_.shape.value_bytes) +
                             static_cast<double>(f.writes.count() + f.reads.count() + f.scans.count());
       row.cpu_us_per_value = row.cpu_seconds * 1e6 / std::max(1.0, values);
     }
@@ -252,11 +252,11 @@ class Runner {
 }  // namespace
 
 Result<RunFigures> Run(const RunSpec& spec, const RunObserver& observer) {
-  Result<std::unique_ptr<Policy>> policy = MakePolicy(spec.key.policy, spec.geometry, spec.limiter);
+  Result<std::unique_ptr<Policy>> policy = MakePolicy(spec.key.policy, spec.shape, spec.limiter);
   if (!policy.ok()) return policy.status();
-  StormEngine::Options options = StormEngine::DefaultOptions(spec.geometry);
+  StormEngine::Options options = StormEngine::DefaultOptions(spec.shape);
   policy.value()->Adapt(options);
-  auto engine = StormEngine::Open(spec.geometry, std::move(options), spec.template_path, spec.scratch);
+  auto engine = StormEngine::Open(spec.shape, std::move(options), spec.template_path, spec.scratch);
   if (!engine.ok()) return engine.status();
   Runner runner(spec, observer, *engine.value(), *policy.value());
   if (Status s = runner.Go(); !s.ok()) return s;
@@ -327,8 +327,8 @@ Status RunApart(const RunSpec& spec) {
 
 bool StormInterrupted() { return interrupted != 0; }
 
-Status MakeTemplateApart(const StormGeometry& geometry, const std::filesystem::path& path) {
-  const Result<int> how = InAChild([&] { return MakeTemplate(geometry, path); });
+Status MakeTemplateApart(const StormShape& shape, const std::filesystem::path& path) {
+  const Result<int> how = InAChild([&] { return MakeTemplate(shape, path); });
   if (!how.ok()) return how.status();
   return how.value() == 0 ? Status() : Status::Error("cannot make the database " + path.string());
 }

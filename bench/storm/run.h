@@ -18,7 +18,7 @@ namespace weir {
 struct RunSpec {
   RunKey key;
   StormScenario scenario;
-  StormGeometry geometry;
+  StormShape shape;
   LoadOptions load;  // bulk parties and scanners are the scenario's
   LimiterSettings limiter;
   double sustainable_mb_per_second = 0;  // what the open loops are measured by, at scale 1
@@ -45,7 +45,7 @@ Status RunHere(const RunSpec& spec);
 // that is the outcome of the run, and no error. SIGINT, SIGTERM and SIGHUP end the run, and are an error. Only while
 // this process has one thread.
 Status RunApart(const RunSpec& spec);
-Status MakeTemplateApart(const StormGeometry& geometry, const std::filesystem::path& path);
+Status MakeTemplateApart(const StormShape& shape, const std::filesystem::path& path);
 // Whether one of these signals has come.
 bool StormInterrupted();
 

@@ -36,6 +36,7 @@ struct Arguments {
   bool list = false;
   std::vector<std::string> scenarios;
   std::vector<std::string> policies;
+  std::vector<std::string> shapes;
   int repetitions = 3;
   double scale = 1;
   double sustainable_mb_per_second = 0;
@@ -46,11 +47,13 @@ struct Arguments {
   std::string scratch = fs::temp_directory_path().string();
 };
 
-auto Identity(const RunKey& k) { return std::tuple(k.scale, k.scenario, k.policy, k.repetition, k.label); }
+auto Identity(const RunKey& k) { return std::tuple(k.shape, k.scale, k.scenario, k.policy, k.repetition, k.label); }
 
 void PrintList() {
   std::printf("Scenarios:\n");
   for (const StormScenario& s : StormScenarios()) std::printf("  %-12s %s\n", s.name.c_str(), s.meaning.c_str());
+  std::printf("\nShapes of the engine and of what is stored:\n");
+  for (const StormShape& s : StormShapes()) std::printf("  %-12s %s\n", s.name.c_str(), s.meaning.c_str());
   std::printf("\nPolicies; name@value sets the knob:\n");
   for (const PolicyKind& k : PolicyKinds()) {
     std::printf("  %-12s %s%s\n", k.name.c_str(), k.meaning.c_str(),
@@ -104,11 +107,11 @@ class Experiment {
   Status RunOne(const RunKey& key) {
     RunSpec spec{.key = key,
                  .scenario = *FindStormScenario(key.scenario),
-                 .geometry = ScaledStorm(key.scale),
+                 .shape = Scaled(*FindStormShape(key.shape), key.scale),
                  .limiter = limiter_,
                  .scratch = scratch_,
                  .results = arguments_.results};
-    Result<fs::path> ready = Template(spec.geometry);
+    Result<fs::path> ready = Template(spec.shape);
     if (!ready.ok()) return ready.status();
     spec.template_path = ready.value();
     if (Status s = FindSustainable(&spec); !s.ok()) return s;
@@ -131,11 +134,11 @@ class Experiment {
                          " needs what is sustained: run --scenario steady --policy weir before, or give --sustainable");
   }
 
-  Result<fs::path> Template(const StormGeometry& geometry) {
-    const fs::path path = scratch_ / ("template-" + FormatNumber(geometry.scale));
+  Result<fs::path> Template(const StormShape& shape) {
+    const fs::path path = scratch_ / ("template-" + shape.name + "-" + FormatNumber(shape.scale));
     if (fs::exists(path)) return path;
-    std::fprintf(stderr, "preloading %llu values\n", static_cast<unsigned long long>(geometry.preloaded_values));
-    const Status status = MakeTemplateApart(geometry, path);
+    std::fprintf(stderr, "preloading %llu values\n", static_cast<unsigned long long>(shape.preloaded_values));
+    const Status status = MakeTemplateApart(shape, path);
     if (!status.ok()) return status;
     return path;
   }
@@ -145,22 +148,51 @@ class Experiment {
   const fs::path scratch_;
 };
 
+Result<std::string> OracleOf(const std::string& shape, const Experiment& experiment) {
+  const Result<std::vector<PhaseRow>> rows = experiment.Rows();
+  return rows.ok() ? Result(BestOracle(rows.value(), shape)) : rows.status();
+}
+
+// Each shape under RocksDB alone, low_pri, the best fixed rate for it, if one is good enough, and weir.
+Status RunMatrix(const Arguments& arguments, Experiment* experiment) {
+  std::vector<ShapePolicies> shapes;
+  for (const std::string& shape : arguments.shapes) {
+    if (Status s = experiment->RunAll(BeforeShapeSweep(shape)); !s.ok()) return s;
+    const Result<std::vector<PhaseRow>> rows = experiment->Rows();
+    if (!rows.ok()) return rows.status();
+    if (Status s = experiment->RunAll(ShapeSweep(rows.value(), shape)); !s.ok()) return s;
+    const Result<std::string> oracle = OracleOf(shape, *experiment);
+    if (!oracle.ok()) return oracle.status();
+    shapes.push_back({.shape = shape, .policies = {"alone", "low_pri", "weir"}});
+    if (!oracle.value().empty()) shapes.back().policies.push_back(oracle.value());
+  }
+  return experiment->RunAll(Campaign(1, {"shape"}, shapes, arguments.repetitions));
+}
+
 Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
-  if (arguments.quick) return experiment->RunAll(Campaign(1, {"quick"}, {"alone", "weir"}, 1));
+  const auto each = [&](const std::vector<std::string>& policies) {
+    std::vector<ShapePolicies> shapes;
+    for (const std::string& shape : arguments.shapes) shapes.push_back({shape, policies});
+    if (shapes.empty()) shapes.push_back({.policies = policies});
+    return shapes;
+  };
+  if (arguments.quick) return experiment->RunAll(Campaign(1, {"quick"}, each({"alone", "weir"}), 1));
+  if (!arguments.shapes.empty() && arguments.scenarios.empty() && arguments.policies.empty())
+    return RunMatrix(arguments, experiment);
   if (!arguments.scenarios.empty() || !arguments.policies.empty()) {
     std::vector<std::string> policies = arguments.policies;
     if (policies.empty())
       for (const PolicyKind& kind : PolicyKinds()) policies.push_back(kind.name);
-    return experiment->RunAll(
-        Campaign(arguments.scale, arguments.scenarios.empty() ? std::vector<std::string>{"burst"} : arguments.scenarios,
-                 policies, arguments.repetitions));
+    std::vector<std::string> scenarios = arguments.scenarios;
+    if (scenarios.empty()) scenarios.push_back(arguments.shapes.empty() ? "burst" : "shape");
+    return experiment->RunAll(Campaign(arguments.scale, scenarios, each(policies), arguments.repetitions));
   }
   if (Status s = experiment->RunAll(OracleSweep(arguments.repetitions)); !s.ok()) return s;
-  Result<std::vector<PhaseRow>> rows = experiment->Rows();
-  if (!rows.ok()) return rows.status();
-  const std::string oracle = BestOracle(rows.value());
-  if (oracle.empty()) return Status::Error("no static rate kept interactive writes fast; is the machine busy?");
-  return experiment->RunAll(FullCampaign(oracle, arguments.repetitions));
+  const Result<std::string> oracle = OracleOf(RunKey{}.shape, *experiment);
+  if (!oracle.ok()) return oracle.status();
+  if (oracle.value().empty())
+    return Status::Error("no static rate kept interactive writes fast; is the machine busy?");
+  return experiment->RunAll(FullCampaign(oracle.value(), arguments.repetitions));
 }
 
 Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
@@ -189,9 +221,10 @@ Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
 // Refuses the flags that only the storm on RocksDB has.
 Status CheckForWire(const Arguments& arguments) {
   if (arguments.url.empty() && !arguments.report) return Status::Error("--engine " + arguments.engine + " needs --url");
-  if (!arguments.scenarios.empty() || !arguments.policies.empty() || arguments.scale != 1 || !arguments.label.empty() ||
+  if (!arguments.scenarios.empty() || !arguments.policies.empty() || !arguments.shapes.empty() || arguments.scale != 1 ||
+      !arguments.label.empty() ||
       arguments.sustainable_mb_per_second != 0 || arguments.json)
-    return Status::Error("--scenario, --policy, --scale, --label, --sustainable and --json are for --engine rocksdb");
+    return Status::Error("--scenario, --policy, --shape, --scale, --label, --sustainable and --json are for --engine rocksdb");
   return {};
 }
 
@@ -228,6 +261,10 @@ int StormCommand(int argc, char** argv) {
   line.Add("--policy", &arguments.policies, "choose policies: weir, static@5.5 (knob)")
       .SplitAt(',')
       .Excludes("--quick");
+  line.Add("--shape", &arguments.shapes,
+           "choose shapes, or all: of the engine and of what is stored; without scenarios and policies the matrix of "
+           "RocksDB alone, low_pri, the best fixed rate and weir")
+      .SplitAt(',');
   line.Add("--repetitions", &arguments.repetitions, "of each").ShowDefault().Within(1, 1000);
   line.Add("--scale", &arguments.scale, "of all sizes and of the disk").ShowDefault().Within(0.1, 16.0);
   line.Add("--sustainable", &arguments.sustainable_mb_per_second,
@@ -251,7 +288,7 @@ int StormCommand(int argc, char** argv) {
       .ExistingDirectory();
   line.Add("--report", &arguments.report, "run nothing, report the results that are there");
   line.Add("--json", &arguments.json, "lowest, median and highest of every figure, as JSON");
-  line.Add("--list", &arguments.list, "scenarios and policies");
+  line.Add("--list", &arguments.list, "scenarios, shapes and policies");
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   if (arguments.list) {
     PrintList();
@@ -264,6 +301,13 @@ int StormCommand(int argc, char** argv) {
   for (const std::string& name : arguments.scenarios)
     if (FindStormScenario(name) == nullptr)
       return line.Fail(Status::Error("no scenario \"" + name + "\"; --list tells them"), 2);
+  if (arguments.shapes == std::vector<std::string>{"all"}) {
+    arguments.shapes.clear();
+    for (const StormShape& shape : StormShapes()) arguments.shapes.push_back(shape.name);
+  }
+  for (const std::string& name : arguments.shapes)
+    if (FindStormShape(name) == nullptr)
+      return line.Fail(Status::Error("no shape \"" + name + "\"; --list tells them"), 2);
   for (const std::string& spec : arguments.policies)
     if (const auto policy = MakePolicy(spec, {}, limiter); !policy.ok()) return line.Fail(policy.status(), 2);
 

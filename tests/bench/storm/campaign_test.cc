@@ -23,13 +23,14 @@ PhaseRow Swept(const std::string& policy, double p999_ms, double adjusted, doubl
 
 TEST(Campaign, OracleIsTheFastestRateThatKeepsInteractiveWorkFast) {
   EXPECT_EQ(BestOracle({Swept("static@5", 2, 5), Swept("static@6", 3, 5.9), Swept("static@7", 50, 6.8),
-                        Swept("static@6.5", 4, 6.4, 0.1), Swept("static@6.6", 4, 6.5, 0, 1.1)}),
+                        Swept("static@6.5", 4, 6.4, 0.1), Swept("static@6.6", 4, 6.5, 0, 1.1)},
+                       "recipe"),
             "static@6");
-  EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}), "");
+  EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}, "recipe"), "");
 }
 
 TEST(Campaign, RepetitionsAreInterleavedAndBeginWithAnotherPolicyEachTime) {
-  const std::vector<RunKey> runs = Campaign(1, {"burst"}, {"alone", "weir"}, 2);
+  const std::vector<RunKey> runs = Campaign(1, {"burst"}, {{.policies = {"alone", "weir"}}}, 2);
   ASSERT_EQ(runs.size(), 4u);
   EXPECT_EQ(runs[0].policy, "alone");
   EXPECT_EQ(runs[1].policy, "weir");

@@ -15,11 +15,11 @@ fail() { echo "$*" >&2; cat "$results/said" >&2; exit 1; }
 if "$storm_plots" "$results" >"$results/said" 2>&1; then fail "no results passed"; fi
 grep -q 'make storm' "$results/said" || fail "does not say what makes results"
 
-printf '%s,%s\n' scale,scenario,policy,repetition,label,phase,outcome \
+printf '%s,%s\n' shape,scale,scenario,policy,repetition,label,phase,outcome \
   write_p999_ms,bulk_mb_per_second,adjusted_bulk_mb_per_second,braked_seconds,highest_level >"$results/results.csv"
 run() {  # policy, p99.9, bulk MB/s
   for repetition in 1 2; do
-    echo "1,burst,$1,$repetition,,burst,ok,$2,6.000,$3,0.000,0.700" >>"$results/results.csv"
+    echo "recipe,1,burst,$1,$repetition,,burst,ok,$2,6.000,$3,0.000,0.700" >>"$results/results.csv"
     printf 'second,phase,level,limit_mb_per_second,drain_mb_per_second,bulk_mb_per_second,write_max_ms\n%s\n%s\n' \
       "0.1,burst,0.5,inf,5.0,6.0,$2" "1.1,burst,0.7,5.0,5.0,0.0,0.000" >"$results/timeline/burst-$1-x1-$repetition.csv"
     printf 'latency_ms,share_longer\n0.1,1\n%s,0.001\n' "$2" >"$results/ccdf/burst-$1-x1-$repetition.csv"
@@ -30,7 +30,7 @@ run static@5.5 2.000 5.200
 run static@7 40.000 5.900
 run weir 2.500 5.100
 run a_new_one 3.000 4.000
-echo '1,burst,low_pri,1,,burst,aborted,0.000,0.000,0.000,0.000,0.000' >>"$results/results.csv"
+echo 'recipe,1,burst,low_pri,1,,burst,aborted,0.000,0.000,0.000,0.000,0.000' >>"$results/results.csv"
 
 "$storm_plots" "$results" >"$results/said" 2>&1 || fail "failed"
 for plot in latency ccdf control frontier; do

@@ -12,9 +12,9 @@ sys.dont_write_bytecode = True
 loader.exec_module(report)
 
 
-def row(scenario, policy, repetition, p999_ms, adjusted, scale=1, **others):
+def row(scenario, policy, repetition, p999_ms, adjusted, scale=1, shape="recipe", **others):
     figures = dict.fromkeys([c[1] for c in report.COLUMNS] + ["escapes"], 0.0)
-    return {"scale": str(scale), "scenario": scenario, "policy": policy, "repetition": str(repetition), "label": "",
+    return {"shape": shape, "scale": str(scale), "scenario": scenario, "policy": policy, "repetition": str(repetition), "label": "",
             "phase": scenario, "outcome": "ok", **figures, "write_p999_ms": p999_ms, "peak_memory_mb": 90 * scale,
             "adjusted_bulk_mb_per_second": adjusted, "seconds": 60, "writes": 12000, **others}
 

@@ -15,12 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-StormGeometry Small() {
-  StormGeometry geometry = ScaledStorm(0.1);
-  geometry.keys = geometry.preloaded_values = 500;
+StormShape Small(StormShape shape = {}) {
+  shape = Scaled(shape, 0.1);
+  shape.keys = shape.preloaded_values = 500;
   // Far from what sanitizers need for themselves.
-  geometry.memory_target_bytes = 32ull << 30;
-  return geometry;
+  shape.memory_target_mib = 32 << 10;
+  return shape;
 }
 
 size_t Lines(const fs::path& file) {
@@ -39,7 +39,7 @@ class StormRun : public testing::Test {
                          .judged_phase = "burst",
                          .writers_of_party = {2, 1},
                          .scanners = 1},
-            .geometry = Small(),
+            .shape = Small(),
             .template_path = scratch_->path() / "template",
             .scratch = scratch_->path(),
             .results = scratch_->path() / "results"};
@@ -82,6 +82,33 @@ std::vector<std::string> Names() {
 
 INSTANTIATE_TEST_SUITE_P(Every, StormPolicies, testing::ValuesIn(Names()), [](const auto& i) { return i.param; });
 
+class ShapesOfTheStorm : public testing::TestWithParam<std::string> {};
+
+TEST_P(ShapesOfTheStorm, AreStoredAndStormed) {
+  const auto scratch = MakeScratch();
+  const StormShape shape = Small(*FindStormShape(GetParam()));
+  ASSERT_TRUE(MakeTemplate(shape, scratch->path() / "template").ok());
+  const RunSpec spec{.key = {.shape = shape.name, .scale = 0.1, .scenario = "shape", .policy = "weir"},
+                     .scenario = {.name = "shape",
+                                  .phases = {{"burst", 0.5, {BulkLoad::Kind::kClosedLoop}}},
+                                  .judged_phase = "burst"},
+                     .shape = shape,
+                     .template_path = scratch->path() / "template",
+                     .scratch = scratch->path()};
+  const Result<RunFigures> run = weir::Run(spec);
+  ASSERT_TRUE(run.ok()) << run.status().message();
+  EXPECT_GT(run.value().rows[0].bulk_mb_per_second, 0);
+  EXPECT_GT(run.value().rows[0].writes, 0);
+}
+
+std::vector<std::string> ShapeNames() {
+  std::vector<std::string> names;
+  for (const StormShape& shape : StormShapes()) names.push_back(shape.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, ShapesOfTheStorm, testing::ValuesIn(ShapeNames()), [](const auto& i) { return i.param; });
+
 TEST_F(StormRun, LeavesNoDatabaseBehind) {
   ASSERT_TRUE(RunHere(Spec("alone")).ok());
   for (const fs::directory_entry& entry : fs::directory_iterator(scratch_->path()))
@@ -121,7 +148,7 @@ TEST(StormPolicy, UnknownNamesAndKnobsAreRefusedWithWhatThereIs) {
 // No bulk write starts before those before it have had their time.
 TEST_F(StormRun, StaticRateIsNeverExceeded) {
   constexpr double kMbPerSecond = 2;
-  auto policy = std::move(MakePolicy("static@2", ScaledStorm(1), {})).value();
+  auto policy = std::move(MakePolicy("static@2", StormShape(), {})).value();
   StormEngine::Options options = StormEngine::DefaultOptions(Small());
   policy->Adapt(options);
   auto engine =
