@@ -11,6 +11,7 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kEmergency = "emergency";
+constexpr std::string_view kCores = "cores";
 constexpr std::string_view kSensorLost = "sensor lost";
 
 // Where the monitor does not say how much may come at once.
@@ -289,13 +290,14 @@ ScanLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   ScanLimits limits;
   limits.open = brake <= 0 && !view_.emergency;
   limits.at_once = std::max<int64_t>(1, std::lround(scans));
+  limits.bulk_at_once = static_cast<int64_t>(settings_.bulk_scans);
   // In an emergency only scans are refused, whatever fills the memory.
   const bool all = brake > 0 && highest->acts_on_cheap_reads && !view_.emergency;
   limits.scan_bytes = all ? 0 : settings_.read_scan_bytes;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     limits[c].longest_wait = c == WorkClass::kBulk ? settings_.bulk.max_delay : settings_.read.max_delay;
     limits[c].refuse = view_.emergency;
-    limits[c].reason = view_.read_reason;
+    limits[c].reason = limits.open ? kCores : view_.read_reason;
   }
   view_.scans_at_once = limits.open ? 0 : limits.at_once;
   return limits;

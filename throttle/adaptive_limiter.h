@@ -11,9 +11,9 @@
 //   if (admission.admitted()) db->Write({}, &batch);
 //
 // Writes are paced in bytes per second, with one limit for interactive and one for bulk work (rate_law.h). Of the reads
-// only scans are limited, in how many run at once, and only while a signal that reads act on is high. Above the
-// emergency mark of memory, bulk work is held and scans are refused until memory is below the recovery mark, or until
-// the sensor is lost; cheap work goes on.
+// only scans are limited, in how many run at once: bulk scans to fewer than there are cores, all while a signal that
+// reads act on is high. Above the emergency mark of memory, bulk work is held and scans are refused until memory is
+// below the recovery mark, or until the sensor is lost; cheap work goes on.
 //
 // Threads: every function may be called from any thread. Admit costs a few nanoseconds while nothing is limited. Start
 // launches one thread that runs the tick and hands out turns; without it, Tick and Pump may be called by a program (or

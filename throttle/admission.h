@@ -86,8 +86,8 @@ class [[nodiscard]] Admission {
   TimePoint wait_until() const { return answer_.wait_until; }
   // When refused: how long the way would have been blocked for this request.
   Duration retry_after() const { return answer_.retry_after; }
-  // Why it waits or was refused: the name of the signal that limits, or "emergency", "queue full", "stopped",
-  // "cancelled".
+  // Why it waits or was refused: the name of the signal that limits, or "cores" (of a bulk scan), "emergency", "queue
+  // full", "stopped", "cancelled".
   std::string_view reason() const { return answer_.reason; }
   // How long it waited.
   Duration waited() const { return answer_.waited; }

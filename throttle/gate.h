@@ -61,6 +61,7 @@ class Gate {
   bool PassOpen(Cost cost, WorkClass work_class) {
     const uint32_t epoch = open_epoch_.load(std::memory_order_relaxed);
     if (epoch == 0) return false;
+    if (work_class == WorkClass::kBulk && cost.bytes >= bulk_asks_from_.load(std::memory_order_relaxed)) return false;
     const uint64_t allowance = open_allowance_.load(std::memory_order_relaxed);
     return admitted_[work_class].AddWithin(cost.bytes, epoch, allowance);
   }
@@ -106,6 +107,8 @@ class Gate {
 
   // While open each class may pass `allowance` bytes until this is set again.
   void SetOpen(bool open, uint64_t allowance = kAnyBytes);
+  // While open bulk work of so many bytes is decided upon all the same.
+  void SetBulkAsksFrom(uint64_t bytes) { bulk_asks_from_.store(bytes, std::memory_order_relaxed); }
   // Lets it pass if nobody waits before it, or queues it if its turn will come in time.
   Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now);
   Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s);
@@ -144,6 +147,7 @@ class Gate {
   const std::function<void(TimePoint)> wake_;
   std::atomic<uint32_t> open_epoch_{1};              // 0: not open; else changes whenever limits are set
   std::atomic<uint64_t> open_allowance_{kAnyBytes};  // a class and epoch
+  std::atomic<uint64_t> bulk_asks_from_{kAnyBytes};
   ByClass<FlowCounter> admitted_;
   uint32_t last_epoch_ = 1;
   std::deque<std::shared_ptr<Waiter>> to_tell_;

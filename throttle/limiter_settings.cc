@@ -1,6 +1,8 @@
 #include "throttle/limiter_settings.h"
 
+#include <algorithm>
 #include <string>
+#include <thread>
 
 namespace weir {
 namespace {
@@ -30,6 +32,8 @@ bool IsWithin(double x, const NumberRange& range) { return x >= range.min && x <
 constexpr std::chrono::hours kLongest{24};
 
 }  // namespace
+
+uint64_t FewerThanCores() { return std::max(2U, std::thread::hardware_concurrency()) - 1; }
 
 void Declare(SettingTable& table, LimiterSettings& s) {
   table.Add("RATE_LIMIT_ENABLED", &s.enabled,
@@ -99,7 +103,8 @@ Status Check(const LimiterSettings& s) {
       return Status::Error("gains must be within " + FormatRange(kGain));
     }
   }
-  if (!IsWithin(static_cast<double>(s.read_max_scans), kScans)) {
+  if (!IsWithin(static_cast<double>(s.read_max_scans), kScans) ||
+      !IsWithin(static_cast<double>(s.bulk_scans), kScans)) {
     return Status::Error("the scans at once must be within " + FormatRange(kScans));
   }
   if (s.tick.count() <= 0 || s.tick > kLongest) return Status::Error("the tick must be within 1 ms..24 h");

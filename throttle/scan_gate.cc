@@ -10,6 +10,7 @@ void ScanGate::SetLimits(const ScanLimits& limits) {
     lines_[c].reason = limits[c].reason;
   }
   SetOpen(limits.open);
+  SetBulkAsksFrom(limits.bulk_at_once == ScanLimits::kAnyNumber ? kAnyBytes : limits.scan_bytes);
   const TimePoint now = clock_.Now();
   for (auto next = deadlines_.begin(); next != deadlines_.end();) {
     Waiter& waiter = *(next++)->second;
@@ -21,7 +22,7 @@ void ScanGate::SetLimits(const ScanLimits& limits) {
 
 Admission ScanGate::Decide(Party party, uint64_t bytes, TimePoint now) {
   const ScanLimit& limit = limits_[party.work_class];
-  if (open() || !IsScan(bytes)) {
+  if (AtOnce(party.work_class) == ScanLimits::kAnyNumber || !IsScan(bytes)) {
     CountAdmitted({bytes}, party.work_class);
     return Admission();
   }

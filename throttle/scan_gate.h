@@ -1,5 +1,9 @@
 // ScanGate: bounds how many scans run at once: reads that are likely to touch at least scan_bytes. Cheaper ones pass.
+// Bulk scans are bounded while it is open too: as many as there are cores keep all of them from work that somebody
+// waits for, whatever memory there is.
 #pragma once
+
+#include <algorithm>
 
 #include "throttle/gate.h"
 
@@ -14,8 +18,9 @@ struct ScanLimit {
 struct ScanLimits : ByClass<ScanLimit> {
   static constexpr int64_t kAnyNumber = std::numeric_limits<int64_t>::max();
 
-  bool open = true;              // nothing is limited, and what passes is only counted
-  int64_t at_once = kAnyNumber;  // of both classes together
+  bool open = true;                   // interactive scans are not limited, and only counted
+  int64_t at_once = kAnyNumber;       // of both classes together
+  int64_t bulk_at_once = kAnyNumber;  // a bulk scan begins beside fewer than this
   uint64_t scan_bytes = 0;
 };
 
@@ -28,10 +33,12 @@ class ScanGate final : public Gate {
  private:
   bool IsScan(uint64_t bytes) const { return bytes >= limits_.scan_bytes; }
   Admission Decide(Party party, uint64_t bytes, TimePoint now) override;
-  bool MayPass(WorkClass, uint64_t bytes) const override {
-    return open() || !IsScan(bytes) || running_ < limits_.at_once;
+  bool MayPass(WorkClass c, uint64_t bytes) const override { return !IsScan(bytes) || running_ < AtOnce(c); }
+  bool Pay(WorkClass c, uint64_t bytes) override { return IsScan(bytes) && AtOnce(c) != ScanLimits::kAnyNumber; }
+  int64_t AtOnce(WorkClass c) const {
+    if (c == WorkClass::kBulk) return open() ? limits_.bulk_at_once : std::min(limits_.at_once, limits_.bulk_at_once);
+    return open() ? ScanLimits::kAnyNumber : limits_.at_once;
   }
-  bool Pay(WorkClass, uint64_t bytes) override { return IsScan(bytes) && limits_.at_once != ScanLimits::kAnyNumber; }
   // Nobody can tell when a permit ends.
   double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t) const override {
     return MayPass(c, bytes) ? 0 : ToSeconds(limits_[c].longest_wait);

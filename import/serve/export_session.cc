@@ -24,12 +24,10 @@ void ExportSession::Start() {
   GoOn();
 }
 
-// The gate is passed again after each wait, and when memory is short.
+// The gate is passed again for each slice, so that exports take turns.
 void ExportSession::GoOn() {
-  AdaptiveLimiter& limiter = parts_.context.limiter;
-  if (admission_ && limiter.Reason(Operation::kRead, WorkClass::kBulk) != "emergency") return SubmitSlice();
   admission_.reset();
-  admission_.emplace(limiter.Admit(Operation::kRead, kSliceCost, parts_.party));
+  admission_.emplace(parts_.context.limiter.Admit(Operation::kRead, kSliceCost, parts_.party));
   if (!admission_->waiting()) return AfterGate();
   if (exporter_) {
     exporter_->Suspend();

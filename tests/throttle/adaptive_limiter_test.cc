@@ -201,6 +201,20 @@ TEST_F(LimiterTest, ScansAreLimitedOnlyBySignalsThatReadsActOn) {
   for (int n = 0; n < 50; ++n) EXPECT_TRUE(Read(kScan).admitted());
 }
 
+TEST_F(LimiterTest, BulkScansAreFewerThanCoresWithoutAnyPressure) {
+  AdaptiveLimiter& limiter = Build({.bulk_scans = 2});
+  Say(0.1);
+  Tick();
+  const auto scan = [&] { return limiter.Admit(Operation::kRead, {kScan}, {.work_class = WorkClass::kBulk}); };
+  const Admission one = scan();
+  const Admission two = scan();
+  const Admission three = scan();
+  EXPECT_TRUE(one.admitted() && two.admitted());
+  ASSERT_TRUE(three.waiting());
+  EXPECT_EQ(three.reason(), "cores");
+  EXPECT_EQ(limiter.Reason(Operation::kRead), "") << "interactive scans pass";
+}
+
 TEST_F(LimiterTest, FewerScansRunAtOnceAsPressureGrows) {
   AdaptiveLimiter& limiter = Build();
   int64_t last = 9;

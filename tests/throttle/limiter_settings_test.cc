@@ -196,6 +196,7 @@ TEST(LimiterSettings, CheckSaysWhatSingleRangesCannot) {
       {"gain NaN", [](LimiterSettings& s) { s.write.gains.ki = kNan; }, "gains"},
       {"gain without end", [](LimiterSettings& s) { s.read.gains.kd = kInfinity; }, "gains"},
       {"no scans", [](LimiterSettings& s) { s.read_max_scans = 0; }, "scans"},
+      {"no bulk scans", [](LimiterSettings& s) { s.bulk_scans = 0; }, "scans"},
       {"more scans than count", [](LimiterSettings& s) { s.read_max_scans = UINT64_MAX; }, "scans"},
       {"no tick", [](LimiterSettings& s) { s.tick = milliseconds(0); }, "tick"},
       {"endless tick", [](LimiterSettings& s) { s.tick = s.sensor_timeout = milliseconds::max(); }, "tick"},

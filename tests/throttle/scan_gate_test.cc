@@ -147,5 +147,56 @@ TEST_F(ScanGateTest, RefuseExpensiveReachesTheScansThatWaitAlready) {
   EXPECT_EQ(bulk_scan.Poll(), State::kAdmitted);
 }
 
+// An open gate, with one bulk scan at once.
+ScanLimits OneBulkScan() {
+  ScanLimits limits = Slots(4);
+  limits.open = true;
+  limits.bulk_at_once = 1;
+  limits[WorkClass::kBulk].reason = "cores";
+  return limits;
+}
+
+TEST_F(ScanGateTest, BulkScansAreFewWhileItIsOpenToo) {
+  gate_.SetLimits(OneBulkScan());
+  EXPECT_FALSE(gate_.PassOpen({5000}, WorkClass::kBulk));
+  std::optional<Admission> one = gate_.Admit({5000}, Bulk());
+  Admission two = gate_.Admit({5000}, Bulk());
+  ASSERT_TRUE(one->admitted() && two.waiting());
+  EXPECT_EQ(two.reason(), "cores");
+  one.reset();
+  EXPECT_EQ(two.Poll(), State::kAdmitted);
+}
+
+TEST_F(ScanGateTest, CheapBulkReadsAndInteractiveScansPassBesideBulkScans) {
+  gate_.SetLimits(OneBulkScan());
+  const Admission bulk = gate_.Admit({5000}, Bulk());
+  EXPECT_TRUE(gate_.PassOpen({999}, WorkClass::kBulk));
+  EXPECT_TRUE(gate_.PassOpen({5000}, WorkClass::kInteractive));
+  EXPECT_EQ(AdmittedNow(Interactive(), 5000, 100), 100);
+  EXPECT_EQ(gate_.Stats().running, 1) << "the others have no permit to give back";
+}
+
+TEST_F(ScanGateTest, UnderPressureTheLowerNumberHoldsForBulkScans) {
+  ScanLimits limits = OneBulkScan();
+  limits.open = false;
+  gate_.SetLimits(limits);
+  const Admission interactive = gate_.Admit({5000}, Interactive());
+  EXPECT_TRUE(gate_.Admit({5000}, Bulk()).waiting()) << "a scan runs";
+  limits.bulk_at_once = 8;
+  limits.at_once = 1;
+  gate_.SetLimits(limits);
+  EXPECT_TRUE(gate_.Admit({5000}, Bulk()).waiting());
+}
+
+TEST_F(ScanGateTest, BulkScansWaitNoLongerWhenTheRuleIsGone) {
+  gate_.SetLimits(OneBulkScan());
+  const Admission one = gate_.Admit({5000}, Bulk());
+  Admission two = gate_.Admit({5000}, Bulk());
+  ASSERT_TRUE(two.waiting());
+  gate_.SetLimits({});
+  EXPECT_EQ(two.Poll(), State::kAdmitted);
+  EXPECT_TRUE(gate_.PassOpen({5000}, WorkClass::kBulk));
+}
+
 }  // namespace
 }  // namespace weir
