@@ -43,6 +43,10 @@ constexpr Duration kScoreSmoothing = std::chrono::seconds(10);
 
 constexpr double kLeast = 64 << 10;  // bytes/s: whatever they are, they divide
 
+// Of values of 64 KiB a table has 30 bytes where they are in blob files.
+constexpr double kLeastRatio = 1e-4;
+constexpr double kMostRatio = 10;
+
 double AsDouble(uint64_t bytes) { return static_cast<double>(bytes); }
 
 double GulpBytes(const LsmGeometry& g) {
@@ -64,7 +68,8 @@ LsmSignals::LsmSignals(const LsmGeometry& geometry, Duration sample_interval)
       io_limit_(geometry.background_bytes_per_second) {}
 
 void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample) {
-  disk_per_user_ = std::clamp(facts.disk_bytes_per_user_byte, 0.01, 10.0);
+  disk_per_user_ = std::clamp(facts.disk_bytes_per_user_byte, kLeastRatio, kMostRatio);
+  table_per_user_ = std::clamp(facts.table_bytes_per_user_byte, kLeastRatio, kMostRatio);
   if (facts.background_bytes_per_second > 0) io_limit_ = facts.background_bytes_per_second;
   // These hold until the first measurement.
   l0_drain_.SetPrior(BackgroundBytesPerSecond() / kAssumedWriteAmplification);
@@ -110,10 +115,14 @@ void LsmSignals::FollowThroughput(Duration dt, const LsmFacts& facts) {
   const double before = throughput_;
   throughput_ = std::max(kLeast, before + (newest - before) * weight);
   if (settled && before > 0) l0_drain_.Scale(throughput_ / before);
+  if (settled) highest_throughput_ = std::max(highest_throughput_, throughput_);
 }
 
+// A limit tells how fast it may be. Where disk and processor never come near it, the fastest that was seen counts.
 double LsmSignals::BackgroundBytesPerSecond() const {
-  return std::max(kLeast, io_limit_ > 0 ? io_limit_ : compaction_.BytesPerSecond());
+  if (io_limit_ <= 0) return std::max(kLeast, compaction_.BytesPerSecond());
+  return std::max(kLeast,
+                  std::min(io_limit_, highest_throughput_ > 0 ? highest_throughput_ : kAssumedDiskBytesPerSecond));
 }
 
 // As the user wrote it: a file is the memtables that it was made from.
@@ -122,7 +131,7 @@ double LsmSignals::L0FileBytes() const { return AsDouble(geometry_.write_buffer_
 // About half of an L0 compaction, which has half the disk, and the wait for a sample.
 Duration LsmSignals::L0DeadTime() const {
   const double files = geometry_.l0_trigger + kTypicalLevel * (geometry_.L0FilesAtOne() - geometry_.l0_trigger);
-  const double bytes = files * L0FileBytes() * disk_per_user_ + AsDouble(geometry_.l1_bytes);
+  const double bytes = files * L0FileBytes() * table_per_user_ + AsDouble(geometry_.l1_bytes);
   return FromSeconds(bytes / BackgroundBytesPerSecond()) + sample_interval_;
 }
 
@@ -148,14 +157,14 @@ Signal LsmSignals::Memtables(const LsmFacts& facts) const {
 Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
   const double file = L0FileBytes();
   const double span_files = std::max(1.0, geometry_.L0FilesAtOne() - geometry_.l0_trigger);
-  const double in_l0 = std::max(AsDouble(facts.l0_files) * file, AsDouble(facts.l0_bytes) / disk_per_user_);
+  const double in_l0 = std::max(AsDouble(facts.l0_files) * file, AsDouble(facts.l0_bytes) / table_per_user_);
   const double held = l0_envelope_.Update(now, in_l0 + AsDouble(facts.memtable_bytes));
   const double level = std::max(0.0, held / file - geometry_.l0_trigger) / span_files;
   return {.name = "l0",
           .level = geometry_.compaction_brakes ? level : 0,
           .bytes_per_level = span_files * file,
           .dead_time = L0DeadTime(),
-          .drain_bytes_per_second = l0_drain_.BytesPerSecond() / disk_per_user_};
+          .drain_bytes_per_second = l0_drain_.BytesPerSecond() / table_per_user_};
 }
 
 // Shown, but not acted upon. L0 has its own signal (its score is 5 to 7 where its level is 1); a level below is
@@ -177,7 +186,7 @@ Signal LsmSignals::Debt(TimePoint now, const LsmFacts& facts) {
           .level = debt_.Update(now, brakes ? std::max(0.0, doublings / 3) : 0),
           .bytes_per_level = at_one / 4,
           .dead_time = L0DeadTime() + kDebtSmoothing,
-          .drain_bytes_per_second = l0_drain_.BytesPerSecond() / disk_per_user_};
+          .drain_bytes_per_second = l0_drain_.BytesPerSecond() / table_per_user_};
 }
 
 }  // namespace weir

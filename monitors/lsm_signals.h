@@ -29,12 +29,13 @@ struct LsmFacts {
   double background_bytes_per_second = 0;  // the I/O limit as it is now; 0: as in the geometry
 
   // Cumulative, of the whole engine where it has several column families: they drain through one background.
-  uint64_t total_flushed_bytes = 0;     // written into L0
-  uint64_t total_drained_bytes = 0;     // taken out of L0
-  uint64_t total_compacted_bytes = 0;   // written by compactions
-  int64_t l1_bytes = 0;                 // in the level that L0 is compacted to; only its changes count
-  uint64_t total_background_bytes = 0;  // written by flushes and compactions, running ones too; 0: not known
-  double disk_bytes_per_user_byte = 1;  // compression and overhead
+  uint64_t total_flushed_bytes = 0;      // written into L0 and its blob files
+  uint64_t total_drained_bytes = 0;      // taken out of L0
+  uint64_t total_compacted_bytes = 0;    // written by compactions
+  int64_t l1_bytes = 0;                  // in the level that L0 is compacted to; only its changes count
+  uint64_t total_background_bytes = 0;   // written by flushes and compactions, running ones too; 0: not known
+  double disk_bytes_per_user_byte = 1;   // as flushed: compression and overhead
+  double table_bytes_per_user_byte = 1;  // the part of it in tables, which L0 is made of: not in blob files
 };
 
 class LsmSignals {
@@ -67,10 +68,12 @@ class LsmSignals {
   DrainMeter compaction_;      // bytes on disk written by compactions
   double throughput_ = 0;      // bytes/s that the background writes while it compacts
   double throughput_s_ = 0;    // measured for so long
+  double highest_throughput_ = 0;
   Smoothed score_;
   Smoothed debt_;
   double io_limit_;
   double disk_per_user_ = 1;
+  double table_per_user_ = 1;
   bool started_ = false;
   TimePoint last_time_{};
   LsmFacts last_;

@@ -59,9 +59,12 @@ RocksDbCounters ParseCounters(const Stats& stats, int base_level) {
   counters.drained_from_l0_bytes = (Number(stats, base + "RnGB") + Number(stats, base + "MovedGB")) * kGiB;
   counters.base_level_bytes = Number(stats, base + "SizeBytes");
   // What L0's own compactions rewrote is not new.
-  counters.flushed_bytes = Number(stats, "compaction.L0.WnewGB") * kGiB;
-  counters.compaction_written_bytes =
-      (Number(stats, "compaction.Sum.WriteGB") - Number(stats, "compaction.L0.WriteGB")) * kGiB;
+  counters.flushed_table_bytes = Number(stats, "compaction.L0.WnewGB") * kGiB;
+  counters.flushed_bytes = counters.flushed_table_bytes + Number(stats, "compaction.L0.WblobGB") * kGiB;
+  const auto below_l0 = [&](const std::string& written) {
+    return (Number(stats, "compaction.Sum." + written) - Number(stats, "compaction.L0." + written)) * kGiB;
+  };
+  counters.compaction_written_bytes = below_l0("WriteGB") + below_l0("WblobGB");
   ParseLevels(stats, &counters);
   ParseStalls(stats, &counters);
   return counters;
@@ -95,6 +98,6 @@ void DiskRatio::Update(double user_bytes, double flushed_bytes) {
   flushed_bytes_ = flushed_bytes_ * keep + flushed_bytes;
 }
 
-double DiskRatio::value() const { return std::clamp(flushed_bytes_ / user_bytes_, 0.02, 2.0); }
+double DiskRatio::value() const { return std::clamp(flushed_bytes_ / user_bytes_, 1e-4, 2.0); }
 
 }  // namespace weir

@@ -23,7 +23,8 @@ struct RocksDbCounters {
   int base_level = 1;                // where L0 is compacted to
   double drained_from_l0_bytes = 0;  // into the base level, rewritten or moved
   double base_level_bytes = 0;
-  double flushed_bytes = 0;  // as files on disk
+  double flushed_table_bytes = 0;  // as tables on disk
+  double flushed_bytes = 0;        // those and blob files
   double compaction_written_bytes = 0;
   double l0_files = 0;
   double l0_bytes = 0;

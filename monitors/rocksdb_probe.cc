@@ -24,6 +24,9 @@ constexpr Duration kTableReadersInterval = std::chrono::seconds(10);
 // writes.
 constexpr double kReadScoreFactor = 2.0 / 1.5;
 
+// A family that takes less than this must not make the answer to its level stronger still.
+constexpr double kLeastShare = 0.1;
+
 Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
 
 LsmGeometry FamilyGeometry(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, const PreparedRocksDb* prepared) {
@@ -71,6 +74,7 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       db_(db),
       io_limiter_(db->GetDBOptions().rate_limiter),
       disk_ratio_(SumOf(BuffersOf(db, handles))),
+      table_ratio_(SumOf(BuffersOf(db, handles))),
       burst_(BuffersOf(db, handles)) {
   families_.reserve(handles.size());
   for (auto* handle : handles) {
@@ -186,6 +190,7 @@ Status RocksDbProbe::ReadAllCounters() {
   double left_memtables = user_bytes.value();
   for (const Family& f : families_) left_memtables -= static_cast<double>(f.facts.memtable_bytes);
   const uint64_t flushed_before = sums_.total_flushed_bytes;
+  double flushed_tables = 0;
   const bool first = !last_counters_;
   newest_.slowdowns = newest_.stops = 0;
   newest_.score = 0;
@@ -200,6 +205,7 @@ Status RocksDbProbe::ReadAllCounters() {
     if (f.counted) {
       const double flushed = std::max(0.0, c.flushed_bytes - f.counters.flushed_bytes) / disk_ratio_.value();
       burst_.Took(i, flushed + static_cast<double>(f.counted_memtables) - static_cast<double>(memtables_before));
+      flushed_tables += std::max(0.0, c.flushed_table_bytes - f.counters.flushed_table_bytes);
       sums_.total_flushed_bytes += grown(c.flushed_bytes, f.counters.flushed_bytes);
       sums_.total_compacted_bytes += grown(c.compaction_written_bytes, f.counters.compaction_written_bytes);
       // Each level has counters of its own; after the base level moved they do not continue each other.
@@ -220,8 +226,9 @@ Status RocksDbProbe::ReadAllCounters() {
   if (first) {
     first_brakes_ = newest_.slowdowns + newest_.stops;
   } else {
-    disk_ratio_.Update(left_memtables - left_memtables_,
-                       static_cast<double>(sums_.total_flushed_bytes - flushed_before));
+    const double left = left_memtables - left_memtables_;
+    disk_ratio_.Update(left, static_cast<double>(sums_.total_flushed_bytes - flushed_before));
+    table_ratio_.Update(left, flushed_tables);
   }
   left_memtables_ = left_memtables;
   l0_changed_ = false;
@@ -247,9 +254,11 @@ void RocksDbProbe::ReadMemoryParts(TimePoint now) {
   }
 }
 
-// All families drain through one background, so each is shown the sums; what each level is made of is its own.
+// All families drain through one background, so each is shown the sums; what each level is made of is its own. Of what
+// is written it takes its share, so the more bytes raise its level by as much.
 void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
-  for (Family& f : families_) {
+  for (size_t i = 0; i < families_.size(); ++i) {
+    Family& f = families_[i];
     LsmFacts facts = f.facts;
     const double mean_file = f.counters.l0_files > 0 ? f.counters.l0_bytes / f.counters.l0_files : 0;
     facts.l0_bytes = static_cast<uint64_t>(static_cast<double>(facts.l0_files) * mean_file);
@@ -265,10 +274,14 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     facts.total_compacted_bytes = sums_.total_compacted_bytes;
     facts.l1_bytes = sums_.l1_bytes;
     facts.disk_bytes_per_user_byte = disk_ratio_.value();
+    facts.table_bytes_per_user_byte = table_ratio_.value();
 
     LoadSample own;
     f.signals.Update(now, facts, &own);
-    for (const Signal& signal : own.signals()) sample->AddHighest(signal);
+    for (Signal signal : own.signals()) {
+      signal.bytes_per_level /= std::max(kLeastShare, burst_.ShareOf(i));
+      sample->AddHighest(signal);
+    }
   }
 }
 

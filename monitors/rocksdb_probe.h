@@ -68,6 +68,7 @@ class RocksDbProbe final : public LoadProbe {
   std::vector<Family> families_;
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
   DiskRatio disk_ratio_;
+  DiskRatio table_ratio_;
   LsmFacts sums_;              // over the families: what runs, and what was done since attaching
   double left_memtables_ = 0;  // user bytes, up to a constant
   MemoryProbe memory_;

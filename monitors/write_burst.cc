@@ -30,17 +30,17 @@ void WriteBurst::Took(size_t family, double bytes) {
   f.taken_bytes = std::max(0.0, f.taken_bytes + bytes);
 }
 
-uint64_t WriteBurst::Bytes() const {
+double WriteBurst::ShareOf(size_t family) const {
   double total = kUnknownBytes;
-  const Family* first = nullptr;
-  for (const Family& f : families_) {
-    total += f.taken_bytes;
-    if (first == nullptr || f.taken_bytes > first->taken_bytes) first = &f;
-  }
-  if (first == nullptr) return 0;
-  double burst = first->buffer_bytes / 2;
-  for (const Family& f : families_)
-    burst = std::min(burst, f.buffer_bytes / 2 / ((f.taken_bytes + kUnknownBytes) / total));
+  for (const Family& f : families_) total += f.taken_bytes;
+  return (families_[family].taken_bytes + kUnknownBytes) / total;
+}
+
+uint64_t WriteBurst::Bytes() const {
+  if (families_.empty()) return 0;
+  const auto taken = [](const Family& a, const Family& b) { return a.taken_bytes < b.taken_bytes; };
+  double burst = std::max_element(families_.begin(), families_.end(), taken)->buffer_bytes / 2;
+  for (size_t i = 0; i < families_.size(); ++i) burst = std::min(burst, families_[i].buffer_bytes / 2 / ShareOf(i));
   return static_cast<uint64_t>(burst);
 }
 

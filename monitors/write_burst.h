@@ -17,8 +17,11 @@ class WriteBurst {
   // What a family took in, as the program wrote it. Below 0 where it is only found out that it was less.
   void Took(size_t family, double bytes);
 
-  // Half the buffer of the family that takes most, or less, where another one's would be filled sooner. Until something
-  // was written each may be the one that takes all.
+  // Of all that was written lately, what this family took. Until something was written each may be the one that takes
+  // all.
+  double ShareOf(size_t family) const;
+
+  // Half the buffer of the family that takes most, or less, where another one's would be filled sooner.
   uint64_t Bytes() const;
 
  private:

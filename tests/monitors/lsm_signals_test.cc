@@ -146,7 +146,7 @@ TEST(LsmSignals, MemtablesThatWaitToBeFlushedTogetherAreNoBacklog) {
 TEST(LsmSignals, TheDrainIsWhatLeftL0PerBusySecondInUserBytes) {
   LsmSignals signals(Recipe(), kInterval);
   TimePoint now{};
-  LsmFacts facts{.disk_bytes_per_user_byte = 0.5};
+  LsmFacts facts{.disk_bytes_per_user_byte = 1, .table_bytes_per_user_byte = 0.5};
   LoadSample sample;
   // Two seconds of compaction take 8 MB of files (16 MB as the user wrote them), then two idle seconds.
   for (int i = 0; i < 800; ++i) {
@@ -200,6 +200,24 @@ TEST(LsmSignals, ADiskThatSlowsDownShowsInTheDrainBeforeACompactionEnds) {
   facts.total_background_bytes = 0;  // the limiter is gone: nothing is known, nothing changes
   const double before = sample.Find("l0")->drain_bytes_per_second;
   EXPECT_NEAR(run(1, 0, false), before, 0.2e6);
+}
+
+// Taken for the disk's speed, a limit of a GiB/s let 100 MB/s into an engine that flushed 40.
+TEST(LsmSignals, ALimitThatIsNeverReachedDoesNotMakeTheEngineFast) {
+  LsmGeometry geometry = Recipe();
+  geometry.background_bytes_per_second = 1024.0 * kMiB;
+  LsmSignals signals(geometry, kInterval);
+  TimePoint now{};
+  LsmFacts facts{.compacting = true, .total_background_bytes = 1};
+  LoadSample sample;
+  signals.Update(now, facts, &sample);
+  EXPECT_LE(signals.BackgroundBytesPerSecond(), 200e6) << "before anything was seen";
+  for (int i = 0; i < 100; ++i) {
+    facts.total_background_bytes += 2'000'000;
+    sample = LoadSample();
+    signals.Update(now += kInterval, facts, &sample);
+  }
+  EXPECT_NEAR(signals.BackgroundBytesPerSecond(), 20e6, 1e6);
 }
 
 TEST(LsmSignals, AChangedLimitOfTheDiskChangesTheDeadTime) {

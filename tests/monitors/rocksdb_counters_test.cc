@@ -46,6 +46,16 @@ TEST(RocksDbCounters, TellFlushesFromCompactions) {
   EXPECT_EQ(counters.l0_bytes, 3974470);
 }
 
+TEST(RocksDbCounters, BlobFilesCountAsTheWorkThatTheyAre) {
+  std::map<std::string, std::string> stats = kStats;
+  stats["compaction.L0.WblobGB"] = "0.2";
+  stats["compaction.Sum.WblobGB"] = "0.5";
+  const RocksDbCounters counters = ParseCounters(stats, 1);
+  EXPECT_NEAR(counters.flushed_table_bytes, 0.099212 * kGiB, 1);
+  EXPECT_NEAR(counters.flushed_bytes, 0.299212 * kGiB, 1);
+  EXPECT_NEAR(counters.compaction_written_bytes, 0.48176 * kGiB, 1);
+}
+
 TEST(RocksDbCounters, TellEachLevelUpToTheLastThatHasFiles) {
   const RocksDbCounters counters = ParseCounters(kStats, 1);
   ASSERT_EQ(counters.levels.size(), 3U);

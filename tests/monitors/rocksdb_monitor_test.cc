@@ -232,6 +232,34 @@ TEST_F(RocksDbMonitorTest, CompressionIsSeenInTheRatio) {
   EXPECT_LT(monitor.Details().disk_per_user_byte, 0.3);
 }
 
+TEST_F(RocksDbMonitorTest, AFamilyThatTakesAPartOfTheDataRisesByAsMuchLess) {
+  test_.Open(WithoutCompactions(), {"other"});
+  RocksDbMonitor monitor(test_.db(), test_.handles(), WithGeometryOf(SmallEngine(), {"default", "other"}), {}, clock_);
+  const double alone = Sense(monitor).Find("l0")->bytes_per_level;
+  for (int round = 0; round < 40; ++round) {
+    test_.Write(192 << 10, 0);
+    test_.Write(64 << 10, 1);
+    Sense(monitor, seconds(1));
+  }
+  // The first family has most files in L0, so the level is its.
+  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / alone, 4.0 / 3, 0.05);
+}
+
+// Or a flush of 24 MiB/s would look as fast as what its tables take of it, and the limit would be a few hundred KB/s.
+TEST_F(RocksDbMonitorTest, ValuesInBlobFilesAreFlushedToo) {
+  rocksdb::Options options = SmallEngine();
+  options.enable_blob_files = true;
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+  Sense(monitor);
+  for (int round = 0; round < 40; ++round) {
+    test_.Write(250 << 10);
+    ASSERT_TRUE(test_.db()->Flush({}).ok());
+    Sense(monitor, seconds(1));
+  }
+  EXPECT_NEAR(monitor.Details().disk_per_user_byte, 1.0, 0.1);
+}
+
 TEST_F(RocksDbMonitorTest, StallsAreCountedByTheListener) {
   rocksdb::Options options = SmallEngine();
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);

@@ -40,6 +40,19 @@ TEST(WriteBurst, FollowsWhereTheDataGoes) {
   EXPECT_EQ(burst.Bytes(), MiB(4));
 }
 
+TEST(WriteBurst, TheShareOfAFamilyIsWhatItTookOfAllLately) {
+  WriteBurst burst({4 * kMiB, 4 * kMiB});
+  EXPECT_EQ(burst.ShareOf(0), 1) << "nobody knows";
+  EXPECT_EQ(burst.ShareOf(1), 1);
+  for (int n = 0; n < 100; ++n) {
+    burst.Took(0, 0.75 * kMiB);
+    burst.Took(1, 0.25 * kMiB);
+  }
+  EXPECT_NEAR(burst.ShareOf(0), 0.75, 0.01);
+  EXPECT_NEAR(burst.ShareOf(1), 0.25, 0.01);
+  EXPECT_EQ(WriteBurst({kMiB}).ShareOf(0), 1);
+}
+
 TEST(WriteBurst, WhatIsTakenBackOrNoNumberDoesNoHarm) {
   WriteBurst burst({1 * kMiB, 8 * kMiB});
   burst.Took(1, -kMiB);
