@@ -79,7 +79,8 @@ void PidController::Track(double applied, Duration dt) {
   if (!std::isfinite(applied) || dt <= Duration::zero() || g.ki <= 0) return;
   const double weight = g.kp > 0 ? SmoothingWeight(ToSeconds(dt) * g.ki, g.kp) : 1.0;
   const double unbounded = state_.p + state_.i + state_.d;
-  state_.i = std::clamp(state_.i + (applied - unbounded) * weight, settings_.integral_min, settings_.integral_max);
+  const double next = std::min(state_.i + (applied - unbounded) * weight, std::max(state_.i, 0.0));
+  state_.i = std::clamp(next, settings_.integral_min, settings_.integral_max);
   state_.output = Bounded(state_.p + state_.i + state_.d);
 }
 

@@ -72,7 +72,8 @@ class PidController {
   double Update(double measurement, Duration dt, Integral integral = Integral::kFree);
 
   // Back-calculation: the plant was in truth driven by `applied`, because another loop or a bound was more restrictive.
-  // The integral approaches the value that would have given it, with the integral time kp/ki.
+  // The integral approaches the value that would have given it, with the integral time kp/ki; but never rises above 0:
+  // that somebody else braked does not tell this loop that it has to.
   void Track(double applied, Duration dt);
 
   // The integral forgets itself with the given time constant: for a loop that is out of use.

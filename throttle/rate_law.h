@@ -14,7 +14,9 @@
 // drain was misjudged by, and with six times what it learned below the setpoint the brake would begin only far above
 // it.
 //
-// The lowest limit wins and is named. The other loops follow it, so that a loop that takes over starts from there.
+// The lowest limit wins and is named. The other loops follow it, so that a loop that takes over starts from there, but
+// none learns to brake from another: memtables that fill and are flushed braked at half their setpoint for what L0 had
+// taught them (RocksDB's default sizes, bulk work 39 % less than without weir).
 // While demand stays below 0.7 of the limit nobody presses against it and the integral may not raise it further: there
 // is nothing to learn from a limit that does not bind. A signal that comes, or comes back, starts anew.
 //

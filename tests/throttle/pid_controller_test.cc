@@ -224,14 +224,28 @@ TEST(PidController, HoldDownLetsTheIntegralBrakeMoreButNotLess) {
 TEST(PidController, TrackApproachesWhatWasAppliedWithTheIntegralTime) {
   PidController pid(Plain());  // kp/ki = 2 s
   pid.Update(0.7, seconds(0));
-  pid.Track(0.6, seconds(2));
+  pid.Track(0.1, seconds(2));
   const double share = 1 - std::exp(-1);
-  EXPECT_NEAR(pid.GetState().output, 0.2 + 0.4 * share, 1e-12);
+  EXPECT_NEAR(pid.GetState().output, 0.2 - 0.1 * share, 1e-12);
   for (double odd : {kNan, kInfinity}) {
     const double i = pid.GetState().i;
     pid.Track(odd, seconds(1));
     EXPECT_EQ(pid.GetState().i, i);
   }
+}
+
+TEST(PidController, TrackTeachesNoBrake) {
+  PidController pid(Plain());
+  pid.Update(0.2, seconds(0));
+  pid.Track(0.6, seconds(100));
+  EXPECT_EQ(pid.GetState().i, 0);
+  pid.Update(0.7, seconds(2));
+  const double learned = pid.GetState().i;
+  ASSERT_GT(learned, 0);
+  pid.Track(10, seconds(100));
+  EXPECT_EQ(pid.GetState().i, learned);
+  pid.Track(-10, seconds(100));
+  EXPECT_LT(pid.GetState().i, 0);
 }
 
 TEST(PidController, RelaxForgetsByTheTimeConstant) {

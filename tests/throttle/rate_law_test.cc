@@ -140,17 +140,28 @@ TEST(RateLaw, DemandBelowTheLimitDoesNotRaiseIt) {
   EXPECT_LT(law.State().i, before) << "pressed against, the limit rises";
 }
 
-TEST(RateLaw, ALoopThatTakesOverStartsNearTheLimitThatStood) {
+TEST(RateLaw, ALoopThatTakesOverHasStoredNothingFromBeforeItsTurn) {
   RateLaw law = MakeLaw();
-  // l0 limits for half a minute; memtables stand below the setpoint and follow.
+  // l0 limits for half a minute; memtables stand far below the setpoint, where by themselves they would let more in.
   const RateDecision before =
-      Repeat(law, Sample({Engine("l0", 0.82), Engine("memtables", 0.78)}), kPressing, seconds(30));
+      Repeat(law, Sample({Engine("l0", 0.82), Engine("memtables", 0.5)}), kPressing, seconds(30));
   ASSERT_EQ(before.reason, "l0");
-  const RateDecision after = law.Update(Sample({Engine("l0", 0.6), Engine("memtables", 0.78)}), kPressing, kTick);
-  EXPECT_EQ(after.reason, "memtables");
-  // Within its own answer to twice the error; alone it would have let more than 10 MB/s in.
-  EXPECT_NEAR(after.bytes_per_second, before.bytes_per_second, 1.1 * kBraking * 20 * kMb * 2 * 0.02);
-  EXPECT_LT(after.bytes_per_second, 9 * kMb);
+  const RateDecision after = law.Update(Sample({Engine("l0", 0.1), Engine("memtables", 0.5)}), kPressing, kTick);
+  ASSERT_EQ(after.reason, "memtables");
+  EXPECT_NEAR(after.bytes_per_second, (10 + 20 * (kSetpoint - 0.5)) * kMb, 0.5 * kMb);
+}
+
+// A buffer fills and is flushed, again and again, far below the setpoint, while l0 limits.
+TEST(RateLaw, ALoopThatDoesNotLimitLearnsNoBrake) {
+  RateLaw law = MakeLaw();
+  Signal memtables = Engine("memtables", 0);
+  memtables.drain_bytes_per_second = 40 * kMb;
+  for (int tick = 0; tick < 600; ++tick) {
+    memtables.level = 0.02 * (tick % 20);
+    const RateDecision decision = law.Update(Sample({Engine("l0", kSetpoint), memtables}), kPressing, kTick);
+    ASSERT_EQ(decision.reason, "l0") << "tick " << tick;
+    ASSERT_NEAR(decision.bytes_per_second, 10 * kMb, 0.1 * kMb);
+  }
 }
 
 TEST(RateLaw, WhatTheIntegralLearnedBelowTheSetpointDoesNotPutOffTheBrake) {
