@@ -12,8 +12,6 @@
 namespace weir {
 namespace {
 
-constexpr double kInteractiveGoalMs = 5;
-constexpr double kShapeGoalMs = 10;
 constexpr const char* kSweep = "sweep";
 constexpr const char* kShapeScenario = "shape";
 
@@ -51,6 +49,13 @@ std::vector<RunKey> OracleSweep(int repetitions) {
   return runs;
 }
 
+OracleRule ShapeOracle(const std::string& shape) {
+  return {.shape = shape,
+          .scenario = kShapeScenario,
+          .write_p999_ms = 10,
+          .highest_level = std::numeric_limits<double>::infinity()};
+}
+
 std::vector<RunKey> BeforeShapeSweep(const std::string& shape) {
   return {{.shape = shape, .scenario = kShapeScenario, .policy = "alone", .label = kSweep}};
 }
@@ -61,29 +66,26 @@ std::vector<RunKey> ShapeSweep(const std::vector<PhaseRow>& rows, const std::str
     if (row.run.shape != shape || row.run.label != kSweep || row.run.policy != "alone" || !Judged(row)) continue;
     for (const double share : {0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15}) {
       const double rate = std::round(share * row.adjusted_bulk_mb_per_second * 100) / 100;
-      runs.push_back({.shape = shape,
-                      .scenario = kShapeScenario,
-                      .policy = "static@" + FormatNumber(rate),
-                      .label = kSweep});
+      runs.push_back(
+          {.shape = shape, .scenario = kShapeScenario, .policy = "static@" + FormatNumber(rate), .label = kSweep});
     }
   }
   return runs;
 }
 
-std::string BestOracle(const std::vector<PhaseRow>& rows, const std::string& shape) {
-  const bool is_recipe = shape == RunKey{}.shape;
+std::string BestOracle(const std::vector<PhaseRow>& rows, const OracleRule& rule) {
   std::map<std::string, std::vector<PhaseRow>> swept;
   for (const PhaseRow& row : rows)
-    if (row.run.label == kSweep && row.run.shape == shape && row.run.policy != "alone" && Judged(row))
+    if (row.run.label == kSweep && row.run.shape == rule.shape && row.run.scenario == rule.scenario &&
+        row.run.policy != "alone" && Judged(row))
       swept[row.run.policy].push_back(row);
   std::string best;
   double most = 0;
   for (const auto& [policy, runs] : swept) {
     const bool escaped = std::any_of(runs.begin(), runs.end(), [&](const PhaseRow& row) {
-      return row.braked_seconds > 0 || (is_recipe && row.highest_level > 1);
+      return row.braked_seconds > 0 || row.highest_level > rule.highest_level;
     });
-    const double goal_ms = is_recipe ? kInteractiveGoalMs : kShapeGoalMs;
-    if (escaped || Median(runs, &PhaseRow::write_p999_ms) > goal_ms) continue;
+    if (escaped || Median(runs, &PhaseRow::write_p999_ms) > rule.write_p999_ms) continue;
     const double bulk = Median(runs, &PhaseRow::adjusted_bulk_mb_per_second);
     if (bulk <= most) continue;
     most = bulk;
@@ -95,18 +97,15 @@ std::string BestOracle(const std::vector<PhaseRow>& rows, const std::string& sha
 double Sustained(const std::vector<PhaseRow>& rows) {
   std::vector<PhaseRow> steady;
   for (const PhaseRow& row : rows)
-    if (row.run.shape == RunKey{}.shape && row.run.scale == 1 && row.run.scenario == "steady" && row.run.policy == "weir" && row.run.label.empty() &&
-        Judged(row))
+    if (row.run.shape == RunKey{}.shape && row.run.scale == 1 && row.run.scenario == "steady" &&
+        row.run.policy == "weir" && row.run.label.empty() && Judged(row))
       steady.push_back(row);
   return Median(steady, &PhaseRow::bulk_mb_per_second);
 }
 
 std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions) {
   std::vector<std::string> everybody;
-  for (const PolicyKind& kind : PolicyKinds()) {
-    if (kind.name == "weir_scans") continue;  // has nothing to say where there are no long scans
-    everybody.push_back(kind.name == "static" ? oracle : kind.name);
-  }
+  for (const PolicyKind& kind : PolicyKinds()) everybody.push_back(kind.name == "static" ? oracle : kind.name);
   // Its tuner has the full disk as its upper bound for good.
   std::vector<std::string> in_the_cut = everybody;
   std::erase(in_the_cut, "auto_tuned");
@@ -119,7 +118,7 @@ std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions) {
     Append(&runs, 1, "open-0.95", chosen, repetition);
     Append(&runs, 1, "open-1.5", chosen, repetition);
     Append(&runs, 1, "parties", {"alone", "low_pri", "weir_one", "weir"}, repetition);
-    Append(&runs, 1, "scans", {"alone", "weir", "weir_scans"}, repetition);
+    Append(&runs, 1, "scans", {"alone", "weir"}, repetition);
     Append(&runs, 4, "burst", {"alone", "low_pri", "weir"}, repetition);
     Append(&runs, 4, "cut", {"alone", "low_pri", "weir"}, repetition);
   }

@@ -11,10 +11,19 @@ namespace weir {
 // Fixed rates tried to find the oracle, under a label of their own: what is judged is run again, among the others.
 std::vector<RunKey> OracleSweep(int repetitions);
 
-// The best of a shape's sweep by medians: most debt-adjusted bulk without brakes, with interactive writes' p99.9 within
-// 5 ms and the level not beyond 1.0 for the recipe: a rate that passes it borrows from the minute after the burst.
-// Within 10 ms for other shapes, where the level is what is tried. Empty: none passed.
-std::string BestOracle(const std::vector<PhaseRow>& rows, const std::string& shape);
+// What a fixed rate must keep to: no brakes, and interactive writes' p99.9. In the recipe's burst the level must not go
+// beyond 1.0 either: a rate that takes it there borrows from the minute after the burst. On other shapes the level is
+// what is tried.
+struct OracleRule {
+  std::string shape = RunKey{}.shape;
+  std::string scenario = "burst";
+  double write_p999_ms = 5;
+  double highest_level = 1;
+};
+OracleRule ShapeOracle(const std::string& shape);
+
+// The best of such a sweep by medians, that is, most debt-adjusted bulk. Empty: none passed.
+std::string BestOracle(const std::vector<PhaseRow>& rows, const OracleRule& rule = {});
 
 // The scenario of a shape under RocksDB alone, to know about what bulk work can get there; and then, rates around it.
 std::vector<RunKey> BeforeShapeSweep(const std::string& shape);
@@ -32,7 +41,7 @@ std::vector<RunKey> FullCampaign(const std::string& oracle, int repetitions);
 
 // The same for a choice of scenarios and policies, which every shape has its own of.
 struct ShapePolicies {
-  std::string shape = "recipe";
+  std::string shape = RunKey{}.shape;
   std::vector<std::string> policies;
 };
 std::vector<RunKey> Campaign(double scale, const std::vector<std::string>& scenarios,

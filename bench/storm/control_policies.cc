@@ -124,7 +124,7 @@ class StaticPolicy final : public Policy {
   TimePoint next_{};  // when the next bulk write may start
 };
 
-class WeirPolicy : public Policy {
+class WeirPolicy final : public Policy {
  public:
   WeirPolicy(const LimiterSettings& settings, WeirClasses classes, double setpoint)
       : settings_(settings), classes_(classes) {
@@ -169,31 +169,6 @@ class WeirPolicy : public Policy {
   std::unique_ptr<AdaptiveLimiter> limiter_;
 };
 
-class FewScansPolicy final : public WeirPolicy {
- public:
-  FewScansPolicy(const LimiterSettings& settings, double scans_at_once)
-      : WeirPolicy(settings, WeirClasses::kTwo, kAsIs), free_(static_cast<int>(scans_at_once)) {}
-
-  bool Read(Party party, uint64_t bytes, const std::function<void()>& read) override {
-    if (party.work_class != WorkClass::kBulk) return WeirPolicy::Read(party, bytes, read);
-    {
-      std::unique_lock lock(mutex_);
-      one_ended_.wait(lock, [this] { return free_ > 0; });
-      --free_;
-    }
-    const bool done = WeirPolicy::Read(party, bytes, read);
-    std::lock_guard lock(mutex_);
-    ++free_;
-    one_ended_.notify_one();
-    return done;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable one_ended_;
-  int free_;
-};
-
 }  // namespace
 
 std::unique_ptr<Policy> MakePlanPolicy(double setpoint) { return std::make_unique<PlanPolicy>(setpoint); }
@@ -204,10 +179,6 @@ std::unique_ptr<Policy> MakeStaticPolicy(double bulk_megabytes_per_second) {
 
 std::unique_ptr<Policy> MakeWeirPolicy(const LimiterSettings& settings, WeirClasses classes, double setpoint) {
   return std::make_unique<WeirPolicy>(settings, classes, setpoint);
-}
-
-std::unique_ptr<Policy> MakeFewScansPolicy(const LimiterSettings& settings, double scans_at_once) {
-  return std::make_unique<FewScansPolicy>(settings, scans_at_once);
 }
 
 }  // namespace weir

@@ -218,7 +218,8 @@ rocksdb::Status StormEngine::Scan(std::mt19937_64& random, int values) const {
 }
 
 void StormEngine::SetDisk(double share_of_full) {
-  disk_->SetBytesPerSecond(static_cast<int64_t>(static_cast<double>(Bytes(shape_.disk_mib_per_second)) * share_of_full));
+  disk_->SetBytesPerSecond(
+      static_cast<int64_t>(static_cast<double>(Bytes(shape_.disk_mib_per_second)) * share_of_full));
 }
 
 uint64_t StormEngine::Property(const std::string& name) const {

@@ -58,7 +58,7 @@ class StormEngine {
   // What clients do, with a random key of a random column family. Any thread, each with its own `random`.
   void AddInteractivePut(std::mt19937_64& random, rocksdb::WriteBatch* batch) const;
   void AddBulkChange(std::mt19937_64& random, rocksdb::WriteBatch* batch) const;  // a deletion at times
-  rocksdb::Status Get(std::mt19937_64& random) const;  // ok where it finds none, too
+  rocksdb::Status Get(std::mt19937_64& random) const;                             // ok where it finds none, too
   rocksdb::Status Scan(std::mt19937_64& random, int values) const;
 
   // What flushes and compactions get from now on.

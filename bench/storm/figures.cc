@@ -87,8 +87,9 @@ const std::vector<NumberColumn>& NumberColumns() {
 }
 
 std::string RunName(const RunKey& run) {
-  return (run.shape == RunKey{}.shape ? "" : run.shape + "-") + run.scenario + "-" + run.policy + (run.label.empty() ? "" : "-" + run.label) + "-x" + FormatNumber(run.scale) +
-         "-" + std::to_string(run.repetition);
+  return (run.shape == RunKey{}.shape ? "" : run.shape + "-") + run.scenario + "-" + run.policy +
+         (run.label.empty() ? "" : "-" + run.label) + "-x" + FormatNumber(run.scale) + "-" +
+         std::to_string(run.repetition);
 }
 
 Status AppendRows(const fs::path& file, const std::vector<PhaseRow>& rows) {
@@ -98,8 +99,8 @@ Status AppendRows(const fs::path& file, const std::vector<PhaseRow>& rows) {
   std::ofstream& out = opened.value();
   if (is_new) out << Header() << "\n";
   for (const PhaseRow& row : rows) {
-    out << row.run.shape << ',' << FormatNumber(row.run.scale) << ',' << row.run.scenario << ',' << row.run.policy << ',' << row.run.repetition
-        << ',' << Cell(row.run.label) << ',' << row.phase << ',' << Cell(row.outcome);
+    out << row.run.shape << ',' << FormatNumber(row.run.scale) << ',' << row.run.scenario << ',' << row.run.policy
+        << ',' << row.run.repetition << ',' << Cell(row.run.label) << ',' << row.phase << ',' << Cell(row.outcome);
     for (const NumberColumn& c : kNumbers) out << ',' << Number(row.*c.number);
     out << "\n";
   }

@@ -190,9 +190,8 @@ void StormLoad::ScanLong(uint64_t scanner) {
   TimePoint unused{};
   while (WaitForBulk(&unused, bytes)) {
     rocksdb::Status status;
-    const bool read = policy_.Read({.id = kFirstScanner + scanner, .work_class = WorkClass::kBulk}, bytes, [&] {
-      status = engine_.Scan(random, options_.long_scan_values);
-    });
+    const bool read = policy_.Read({.id = kFirstScanner + scanner, .work_class = WorkClass::kBulk}, bytes,
+                                   [&] { status = engine_.Scan(random, options_.long_scan_values); });
     if (!read) {
       std::this_thread::sleep_for(kLongestNap);
       continue;

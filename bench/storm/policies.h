@@ -22,7 +22,4 @@ inline constexpr double kAsIs = std::numeric_limits<double>::quiet_NaN();
 enum class WeirClasses { kOne, kTwo };
 std::unique_ptr<Policy> MakeWeirPolicy(const LimiterSettings& settings, WeirClasses classes, double setpoint);
 
-// Weir, and at most this many of the long scans at once, always: to see whether limiting them helps anybody.
-std::unique_ptr<Policy> MakeFewScansPolicy(const LimiterSettings& settings, double scans_at_once);
-
 }  // namespace weir

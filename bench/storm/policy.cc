@@ -132,8 +132,6 @@ const std::vector<Entry>& Entries() {
        [](const Knobs& k) { return MakeStaticPolicy(k.knob * k.shape.scale); }},
       {{"weir_one", "weir, all work in one class", "setpoint", kAsIs},
        [](const Knobs& k) { return MakeWeirPolicy(k.settings, WeirClasses::kOne, k.knob); }},
-      {{"weir_scans", "weir, and few long scans at once", "scans at once", 1},
-       [](const Knobs& k) { return MakeFewScansPolicy(k.settings, k.knob); }},
       {{"weir", "weir", "setpoint of bulk", kAsIs},
        [](const Knobs& k) { return MakeWeirPolicy(k.settings, WeirClasses::kTwo, k.knob); }},
   };

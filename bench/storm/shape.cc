@@ -73,7 +73,9 @@ const StormShape* FindStormShape(const std::string& name) {
 }
 
 StormShape Scaled(StormShape shape, double by) {
-  const auto scale = [by](auto* x) { *x = static_cast<std::remove_reference_t<decltype(*x)>>(static_cast<double>(*x) * by); };
+  const auto scale = [by](auto* x) {
+    *x = static_cast<std::remove_reference_t<decltype(*x)>>(static_cast<double>(*x) * by);
+  };
   scale(&shape.scale);
   scale(&shape.keys);
   scale(&shape.preloaded_values);

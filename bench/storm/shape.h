@@ -19,10 +19,10 @@ struct StormShape {
   size_t value_bytes = 1000;  // of what is preloaded and of bulk work
   size_t interactive_value_bytes = 1000;
   uint64_t preloaded_values = 100'000;
-  int bulk_batch = 16;      // values
-  double delete_share = 0;  // of the bulk writers' changes
+  int bulk_batch = 16;              // values
+  double delete_share = 0;          // of the bulk writers' changes
   std::vector<double> families{1};  // how much of all that is written each column family gets
-  bool compress = false;    // with ZSTD, values that it makes half as long
+  bool compress = false;            // with ZSTD, values that it makes half as long
 
   double disk_mib_per_second = 32;  // for flushes and compactions
   double write_buffer_mib = 4;

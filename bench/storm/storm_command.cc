@@ -148,9 +148,9 @@ class Experiment {
   const fs::path scratch_;
 };
 
-Result<std::string> OracleOf(const std::string& shape, const Experiment& experiment) {
+Result<std::string> OracleOf(const Experiment& experiment, const OracleRule& rule) {
   const Result<std::vector<PhaseRow>> rows = experiment.Rows();
-  return rows.ok() ? Result(BestOracle(rows.value(), shape)) : rows.status();
+  return rows.ok() ? Result(BestOracle(rows.value(), rule)) : rows.status();
 }
 
 // Each shape under RocksDB alone, low_pri, the best fixed rate for it, if one is good enough, and weir.
@@ -161,7 +161,7 @@ Status RunMatrix(const Arguments& arguments, Experiment* experiment) {
     const Result<std::vector<PhaseRow>> rows = experiment->Rows();
     if (!rows.ok()) return rows.status();
     if (Status s = experiment->RunAll(ShapeSweep(rows.value(), shape)); !s.ok()) return s;
-    const Result<std::string> oracle = OracleOf(shape, *experiment);
+    const Result<std::string> oracle = OracleOf(*experiment, ShapeOracle(shape));
     if (!oracle.ok()) return oracle.status();
     shapes.push_back({.shape = shape, .policies = {"alone", "low_pri", "weir"}});
     if (!oracle.value().empty()) shapes.back().policies.push_back(oracle.value());
@@ -188,10 +188,9 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
     return experiment->RunAll(Campaign(arguments.scale, scenarios, each(policies), arguments.repetitions));
   }
   if (Status s = experiment->RunAll(OracleSweep(arguments.repetitions)); !s.ok()) return s;
-  const Result<std::string> oracle = OracleOf(RunKey{}.shape, *experiment);
+  const Result<std::string> oracle = OracleOf(*experiment, {});
   if (!oracle.ok()) return oracle.status();
-  if (oracle.value().empty())
-    return Status::Error("no static rate kept interactive writes fast; is the machine busy?");
+  if (oracle.value().empty()) return Status::Error("no static rate kept interactive writes fast; is the machine busy?");
   return experiment->RunAll(FullCampaign(oracle.value(), arguments.repetitions));
 }
 
@@ -221,10 +220,10 @@ Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
 // Refuses the flags that only the storm on RocksDB has.
 Status CheckForWire(const Arguments& arguments) {
   if (arguments.url.empty() && !arguments.report) return Status::Error("--engine " + arguments.engine + " needs --url");
-  if (!arguments.scenarios.empty() || !arguments.policies.empty() || !arguments.shapes.empty() || arguments.scale != 1 ||
-      !arguments.label.empty() ||
-      arguments.sustainable_mb_per_second != 0 || arguments.json)
-    return Status::Error("--scenario, --policy, --shape, --scale, --label, --sustainable and --json are for --engine rocksdb");
+  if (!arguments.scenarios.empty() || !arguments.policies.empty() || !arguments.shapes.empty() ||
+      arguments.scale != 1 || !arguments.label.empty() || arguments.sustainable_mb_per_second != 0 || arguments.json)
+    return Status::Error(
+        "--scenario, --policy, --shape, --scale, --label, --sustainable and --json are for --engine rocksdb");
   return {};
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
 #include <tuple>
 
 #include "bench/storm/policy.h"
@@ -23,10 +25,29 @@ PhaseRow Swept(const std::string& policy, double p999_ms, double adjusted, doubl
 
 TEST(Campaign, OracleIsTheFastestRateThatKeepsInteractiveWorkFast) {
   EXPECT_EQ(BestOracle({Swept("static@5", 2, 5), Swept("static@6", 3, 5.9), Swept("static@7", 50, 6.8),
-                        Swept("static@6.5", 4, 6.4, 0.1), Swept("static@6.6", 4, 6.5, 0, 1.1)},
-                       "recipe"),
+                        Swept("static@6.5", 4, 6.4, 0.1), Swept("static@6.6", 4, 6.5, 0, 1.1)}),
             "static@6");
-  EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}, "recipe"), "");
+  EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}), "");
+}
+
+TEST(Campaign, AShapeHasASweepAroundWhatRocksDbAloneGetsThereAndAnOracleOfItsOwn) {
+  PhaseRow alone = Swept("alone", 900, 10);
+  alone.run.shape = "blobs";
+  alone.run.scenario = "shape";
+  std::vector<PhaseRow> rows = {alone, Swept("static@99", 1, 99)};
+  std::vector<double> rates;
+  for (const RunKey& run : ShapeSweep(rows, "blobs")) {
+    EXPECT_TRUE(MakePolicy(run.policy, {}, {}).ok()) << run.policy;
+    rates.push_back(std::stod(run.policy.substr(run.policy.find('@') + 1)));
+    PhaseRow& row = rows.emplace_back(Swept(run.policy, rates.back() <= 9.5 ? 8 : 80, rates.back(), 0, 1.5));
+    row.run.shape = run.shape;
+    row.run.scenario = run.scenario;
+  }
+  EXPECT_LT(*std::min_element(rates.begin(), rates.end()), 8);
+  EXPECT_GT(*std::max_element(rates.begin(), rates.end()), 11);
+  EXPECT_EQ(BestOracle(rows, ShapeOracle("blobs")), "static@9.5");
+  EXPECT_EQ(BestOracle(rows), "static@99");
+  EXPECT_TRUE(ShapeSweep(rows, "deep").empty());
 }
 
 TEST(Campaign, RepetitionsAreInterleavedAndBeginWithAnotherPolicyEachTime) {

@@ -99,8 +99,33 @@ class QuickForm(unittest.TestCase):
         self.assertFalse(self.met(writes=9000))
         self.assertFalse(self.met(aborted=True))
 
+    def test_each_shape_is_judged_by_its_own_runs(self):
+        def both(shape, weir_ms):
+            return [row("quick", "weir", 1, weir_ms, 0, phase="burst", shape=shape),
+                    row("quick", "alone", 1, 200, 0, phase="burst", shape=shape)]
+        goals = report.quick_goals(both("defaults", 10) + both("large", 11))
+        self.assertTrue(goal_named(goals, "defaults: interactive").met)
+        self.assertFalse(goal_named(goals, "large: interactive").met)
+
     def test_that_did_not_run_is_not_met(self):
         self.assertFalse(any(goal.met for goal in report.quick_goals([])))
+
+
+class Matrix(unittest.TestCase):
+    def rows(self, **weir):
+        def of(policy, ms, adjusted, label="", **others):
+            return row("shape", policy, 1, ms, adjusted, phase="burst", shape="blobs", label=label, **others)
+        return [of("alone", 400, 10), of("static@8", 5, 8), of("static@9", 99, 9, label="sweep"), of("weir", 9, 9, **weir)]
+
+    def test_has_a_row_for_each_shape_that_was_run(self):
+        cells = report.matrix(self.rows()).splitlines()[-1].strip("| ").split(" | ")
+        self.assertEqual(cells, ["blobs", "400.0", "", "5.0", "9.0", "10.00", "", "8.00", "9.00", "−10 %", "+12 %", "0.0", "0",
+                                 "yes"])
+        self.assertEqual(report.matrix([]), "")
+
+    def test_says_where_weir_does_not_hold(self):
+        for weir in ({"braked_seconds": 0.1}, {"refused": 1}, {"write_p999_ms": 10.1}):
+            self.assertTrue(report.matrix(self.rows(**weir)).endswith("**no** |"), weir)
 
 
 unittest.main()

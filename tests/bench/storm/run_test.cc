@@ -88,13 +88,12 @@ TEST_P(ShapesOfTheStorm, AreStoredAndStormed) {
   const auto scratch = MakeScratch();
   const StormShape shape = Small(*FindStormShape(GetParam()));
   ASSERT_TRUE(MakeTemplate(shape, scratch->path() / "template").ok());
-  const RunSpec spec{.key = {.shape = shape.name, .scale = 0.1, .scenario = "shape", .policy = "weir"},
-                     .scenario = {.name = "shape",
-                                  .phases = {{"burst", 0.5, {BulkLoad::Kind::kClosedLoop}}},
-                                  .judged_phase = "burst"},
-                     .shape = shape,
-                     .template_path = scratch->path() / "template",
-                     .scratch = scratch->path()};
+  const RunSpec spec{
+      .key = {.shape = shape.name, .scale = 0.1, .scenario = "shape", .policy = "weir"},
+      .scenario = {.name = "shape", .phases = {{"burst", 0.5, {BulkLoad::Kind::kClosedLoop}}}, .judged_phase = "burst"},
+      .shape = shape,
+      .template_path = scratch->path() / "template",
+      .scratch = scratch->path()};
   const Result<RunFigures> run = weir::Run(spec);
   ASSERT_TRUE(run.ok()) << run.status().message();
   EXPECT_GT(run.value().rows[0].bulk_mb_per_second, 0);
@@ -107,7 +106,8 @@ std::vector<std::string> ShapeNames() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, ShapesOfTheStorm, testing::ValuesIn(ShapeNames()), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Every, ShapesOfTheStorm, testing::ValuesIn(ShapeNames()),
+                         [](const auto& i) { return i.param; });
 
 TEST_F(StormRun, LeavesNoDatabaseBehind) {
   ASSERT_TRUE(RunHere(Spec("alone")).ok());
