@@ -22,13 +22,7 @@ double LsmGeometry::L0FilesAtOne() const {
   return std::min((slowdown + std::max(l0_slowdown, l0_stop)) / 2.0, slowdown + (slowdown - l0_trigger));
 }
 
-// Debt is on a logarithmic scale, so its middle is the geometric one.
-double LsmGeometry::DebtAtOne() const {
-  const auto soft = static_cast<double>(soft_pending_bytes);
-  const auto hard = static_cast<double>(hard_pending_bytes);
-  if (!brakes_moved || hard <= soft) return soft;
-  return std::min(std::sqrt(soft * hard), 4 * soft);
-}
+double LsmGeometry::DebtAtOne() const { return static_cast<double>(BrakesOf(*this).soft_pending_bytes); }
 
 LsmBrakes BrakesOf(const LsmGeometry& g) {
   LsmBrakes brakes{.max_write_buffers = g.max_write_buffers,

@@ -37,9 +37,12 @@ constexpr double kVisibleShareOfGulp = 0.75;
 constexpr int kCompactionsPerCycle = 2;
 
 // The debt jumps by the size of L1 when L0 reaches its trigger; the score of L1 runs from 0 to 3 within one cycle of
-// compactions (measured: 4 to 7 s).
-constexpr Duration kDebtSmoothing = std::chrono::seconds(2);
-constexpr Duration kScoreSmoothing = std::chrono::seconds(10);
+// compactions (measured: 4 to 7 s). Smoothed over 2 s the debt's jumps let the limit swing between nothing and twice of
+// what is sustained.
+constexpr Duration kCycleSmoothing = std::chrono::seconds(10);
+
+// Of the debt at 1.0: a level of its logarithm, at the setpoint of bulk work (3 · ln 2 · 8 ^ (0.7 - 1)).
+constexpr double kDebtPerLevel = 1.1;
 
 constexpr double kLeast = 64 << 10;  // bytes/s: whatever they are, they divide
 
@@ -63,8 +66,8 @@ LsmSignals::LsmSignals(const LsmGeometry& geometry, Duration sample_interval)
       l0_drain_(0),
       flush_drain_(0),
       compaction_(kAssumedDiskBytesPerSecond),
-      score_(kScoreSmoothing),
-      debt_(kDebtSmoothing),
+      score_(kCycleSmoothing),
+      debt_(kCycleSmoothing),
       io_limit_(geometry.background_bytes_per_second) {}
 
 void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample) {
@@ -176,17 +179,19 @@ Signal LsmSignals::Score(TimePoint now, const LsmFacts& facts) {
           .acts_on_writes = false};
 }
 
-// Three doublings from an eighth of the debt at 1.0 to all of it. Around the setpoint a level is about that much
-// limit in debt, and a byte that comes in owes about four.
+// Three doublings from an eighth of the debt at 1.0 to all of it. What a byte that comes in owes grows with the tree,
+// so it is measured: what the background moves while one byte leaves L0.
 Signal LsmSignals::Debt(TimePoint now, const LsmFacts& facts) {
   const bool brakes = geometry_.compaction_brakes && geometry_.soft_pending_bytes > 0;
   const double at_one = std::max(1.0, geometry_.DebtAtOne());
   const double doublings = std::log2(std::max(1.0, AsDouble(facts.pending_compaction_bytes)) / (at_one / 8));
+  const double drain = l0_drain_.BytesPerSecond() / table_per_user_;
+  const double owed_per_byte = std::max(1.0, BackgroundBytesPerSecond() / std::max(kLeast, drain));
   return {.name = "debt",
           .level = debt_.Update(now, brakes ? std::max(0.0, doublings / 3) : 0),
-          .bytes_per_level = at_one / 4,
-          .dead_time = L0DeadTime() + kDebtSmoothing,
-          .drain_bytes_per_second = l0_drain_.BytesPerSecond() / table_per_user_};
+          .bytes_per_level = kDebtPerLevel * at_one / owed_per_byte,
+          .dead_time = L0DeadTime() + kCycleSmoothing,
+          .drain_bytes_per_second = drain};
 }
 
 }  // namespace weir

@@ -27,6 +27,7 @@ struct TickRow {
   uint64_t l0_files = 0;
   double l0_bytes = 0;
   double l1_bytes = 0;
+  double tree_bytes = 0;
   double memtable_bytes = 0;
   double pending_bytes = 0;
   double memory_bytes = 0;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "bench/plan/published_plan.h"
+#include "bench/simulator/paced_queue.h"
 
 namespace weir {
 namespace {
@@ -13,6 +14,26 @@ class NoLaw final : public Law {
   void Admit(const WriteRequest&, std::function<void(LawAnswer)> answer) override { answer({}); }
   void Tick(const PlantView&) override {}
   LawView View() const override { return {}; }
+};
+
+class FixedLaw final : public Law {
+ public:
+  explicit FixedLaw(const LawContext& context) : clock_(context.clock), rate_(context.fixed_bytes_per_second) {
+    queue_.SetRate(clock_.Now(), rate_);
+  }
+
+  void Admit(const WriteRequest& request, std::function<void(LawAnswer)> answer) override {
+    if (request.work_class == WorkClass::kInteractive) return answer({});
+    queue_.Admit(clock_.Now(), request, std::move(answer));
+  }
+  void Tick(const PlantView&) override {}
+  TimePoint Pump() override { return queue_.Pump(clock_.Now()); }
+  LawView View() const override { return {.open = false, .bytes_per_second = rate_, .reason = "fixed"}; }
+
+ private:
+  const Clock& clock_;
+  const double rate_;
+  PacedQueue queue_;
 };
 
 PlanSettings WithOperatorsOf(PlanSettings plan, const ControlSettings& settings) {
@@ -85,6 +106,7 @@ std::unique_ptr<Law> MakeLaw(std::string_view name, const LawContext& context) {
   if (name == "plan") return std::make_unique<PlanLaw>(context);
   if (name == "pd") return MakePdLaw(context);
   if (name == "spring") return MakeSpringLaw(context);
+  if (name == "fixed") return std::make_unique<FixedLaw>(context);
   return nullptr;
 }
 

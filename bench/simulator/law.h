@@ -5,8 +5,9 @@
 //   plan    a delay after every Nth operation from a PID on 0.7 memory + 0.3 load
 //   pd      TiKV's flow controller of 2021 (pd_law.cc)
 //   spring  FoundationDB's Ratekeeper (spring_law.cc)
+//   fixed   a rate for bulk work that somebody chose beforehand
 //
-// The last three are models: small, and as faithful as their comments say.
+// plan, pd and spring are models: small, and as faithful as their comments say.
 #pragma once
 
 #include <functional>
@@ -66,10 +67,11 @@ struct LawContext {
   LoadMonitor& monitor;
   const Clock& clock;
   LimiterSettings settings;
-  int l0_files_at_setpoint = 0;  // of the bulk class
+  int l0_files_at_setpoint = 0;       // of the bulk class
+  double fixed_bytes_per_second = 0;  // of the law of that name
 };
 
-// "weir", "none", "plan", "pd", "spring".
+// All but "fixed", which needs a rate: those that are set side by side.
 const std::vector<std::string_view>& LawNames();
 // The value that every law controls: the highest signal that acts on writes, of all or of the engine's own.
 double ActingLevel(const LoadSample& sample);

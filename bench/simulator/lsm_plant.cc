@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "monitors/memory_only_monitor.h"
 
@@ -15,7 +16,7 @@ constexpr double kFaster = 1.25;
 constexpr double kRecovered = 1.4;
 constexpr double kLowestDelayedRate = 16 << 10;
 
-// L2 may be this many times L1 before it owes work to L3.
+// Of a level to the one above it.
 constexpr double kLevelMultiplier = 10;
 
 // Work that is shorter than this counts as done: the clock has whole nanoseconds.
@@ -34,10 +35,10 @@ LsmPlant::LsmPlant(const LsmPlantOptions& options, TimePoint start)
       now_(start),
       l0_files_(options.l0_files_at_start),
       l0_bytes_(AsDouble(l0_files_) * buffer_bytes_ / options.memory_per_user_byte),
-      l1_bytes_(options.l1_at_start_bytes),
-      l2_bytes_(options.l2_bytes),
+      levels_{options.l1_at_start_bytes},
       delayed_rate_(background_),
       signals_(options.geometry, options.sample_interval) {
+  levels_.insert(levels_.end(), options.lower_bytes.begin(), options.lower_bytes.end());
   StartCompaction();
   UpdateBrakes();
 }
@@ -50,7 +51,7 @@ void LsmPlant::AdvanceTo(TimePoint now) {
     if (brake_ != Brake::kNone) stalled_s_ += seconds;
     Progress(seconds);
     if (flushing_ > 0 && flush_left_ <= kDoneBytes) EndFlush();
-    if (job_ != Job::kNone && job_left_ <= kDoneBytes) EndCompaction();
+    if (compacting() && job_left_ <= kDoneBytes) EndCompaction();
   }
 }
 
@@ -63,8 +64,8 @@ TimePoint LsmPlant::NextEvent() const {
 }
 
 LsmPlant::Rates LsmPlant::Share() const {
-  if (flushing_ == 0) return {.compaction = job_ == Job::kNone ? 0 : background_};
-  if (job_ == Job::kNone) return {.flush = background_};
+  if (flushing_ == 0) return {.compaction = compacting() ? background_ : 0};
+  if (!compacting()) return {.flush = background_};
   const double share = brake_ == Brake::kNone ? options_.flush_share : options_.flush_share_braking;
   return {.flush = share * background_, .compaction = (1 - share) * background_};
 }
@@ -115,44 +116,56 @@ void LsmPlant::EndFlush() {
   UpdateBrakes();
 }
 
-double LsmPlant::L1Score() const {
-  double idle_bytes = l1_bytes_;
-  if (job_ == Job::kL0ToL1) idle_bytes = 0;
-  if (job_ == Job::kL1ToL2) idle_bytes -= job_bytes_;
-  return idle_bytes / AsDouble(options_.geometry.l1_bytes);
+double LsmPlant::TargetOf(size_t level) const {
+  return AsDouble(options_.geometry.l1_bytes) * std::pow(kLevelMultiplier, static_cast<double>(level));
+}
+
+double LsmPlant::Score(size_t level) const {
+  double idle_bytes = levels_[level];
+  if (job_from_ == 0 && level == 0) idle_bytes = 0;
+  if (job_from_ == static_cast<int>(level) + 1) idle_bytes -= job_bytes_;
+  return idle_bytes / TargetOf(level);
 }
 
 void LsmPlant::StartCompaction() {
-  if (job_ != Job::kNone) return;
-  const double l0_score = AsDouble(l0_files_) / options_.geometry.l0_trigger;
-  const double l1_score = L1Score();
-  if (std::max(l0_score, l1_score) < 1) return;
-  if (l0_score >= l1_score) {
-    job_ = Job::kL0ToL1;
+  if (compacting()) return;
+  int from = 0;
+  double highest = AsDouble(l0_files_) / options_.geometry.l0_trigger;
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    if (Score(level) <= highest) continue;
+    highest = Score(level);
+    from = static_cast<int>(level) + 1;
+  }
+  if (highest < 1) return;
+  job_from_ = from;
+  if (from == 0) {
     job_files_ = l0_files_;
     job_bytes_ = l0_bytes_;
-    job_written_ = l0_bytes_ + l1_bytes_;
+    job_written_ = l0_bytes_ + levels_[0];
   } else {
-    // One file, as large as a memtable in all of weir's recipes.
-    job_ = Job::kL1ToL2;
-    job_bytes_ = std::min(l1_bytes_, buffer_bytes_);
-    job_written_ = job_bytes_ * (1 + options_.overlap_share * l2_bytes_ / l1_bytes_);
+    const size_t level = static_cast<size_t>(from) - 1;
+    if (level + 1 == levels_.size()) levels_.push_back(0);
+    // One file, as large as a memtable in all of weir's recipes. Where it meets nothing it is only moved.
+    job_bytes_ = std::min(levels_[level], buffer_bytes_);
+    const double below = levels_[level + 1];
+    job_written_ = below > 0 ? job_bytes_ * (1 + options_.overlap_share * below / levels_[level]) : 0;
   }
   job_left_ = job_written_;
 }
 
 void LsmPlant::EndCompaction() {
-  if (job_ == Job::kL0ToL1) {
+  const auto from = static_cast<size_t>(job_from_);
+  if (from == 0) {
     l0_files_ -= job_files_;
     l0_bytes_ = l0_files_ == 0 ? 0 : l0_bytes_ - job_bytes_;
-    l1_bytes_ += job_bytes_;
     total_drained_ += job_bytes_;
   } else {
-    l1_bytes_ -= job_bytes_;
-    l2_bytes_ += options_.l2_growth * job_bytes_;
+    levels_[from - 1] -= job_bytes_;
   }
+  const bool is_last = from > 0 && from + 1 == levels_.size();
+  levels_[from] += is_last ? job_bytes_ * std::max(0.0, 1 - levels_[from] / options_.distinct_bytes) : job_bytes_;
   total_compacted_ += job_written_;
-  job_ = Job::kNone;
+  job_from_ = kNoJob;
   StartCompaction();
   UpdateBrakes();
 }
@@ -161,15 +174,18 @@ void LsmPlant::EndCompaction() {
 // with what it meets below.
 double LsmPlant::PendingBytes() const {
   double pending = 0;
-  double l1 = l1_bytes_;
+  double arrives = 0;
   if (l0_files_ >= static_cast<uint64_t>(options_.geometry.l0_trigger)) {
-    pending += l0_bytes_ + l1;
-    l1 += l0_bytes_;
+    pending += l0_bytes_ + levels_[0];
+    arrives = l0_bytes_;
   }
-  const double l1_size = AsDouble(options_.geometry.l1_bytes);
-  const double too_much = std::max(0.0, l1 - l1_size);
-  if (too_much > 0) pending += too_much * (1 + l2_bytes_ / l1);
-  return pending + std::max(0.0, l2_bytes_ + too_much - kLevelMultiplier * l1_size);
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    const double bytes = levels_[level] + arrives;
+    arrives = std::max(0.0, bytes - TargetOf(level));
+    const double below = level + 1 < levels_.size() ? levels_[level + 1] : 0;
+    if (arrives > 0 && below > 0) pending += arrives * (1 + below / bytes);
+  }
+  return pending;
 }
 
 LsmPlant::Brake LsmPlant::Condition(bool* near_stop) const {
@@ -219,13 +235,14 @@ void LsmPlant::Sense(TimePoint now, LoadSample* sample) {
   facts.l0_files = view.l0_files;
   facts.l0_bytes = AsWhole(view.l0_bytes);
   facts.pending_compaction_bytes = AsWhole(view.pending_bytes);
-  facts.deepest_score = std::max(L1Score(), l2_bytes_ / (kLevelMultiplier * AsDouble(options_.geometry.l1_bytes)));
+  for (size_t level = 0; level < levels_.size(); ++level)
+    facts.deepest_score = std::max(facts.deepest_score, Score(level));
   facts.flushing = view.flushing;
   facts.compacting = view.compacting;
   facts.total_flushed_bytes = AsWhole(total_flushed_);
   facts.total_drained_bytes = AsWhole(total_drained_);
   facts.total_compacted_bytes = AsWhole(total_compacted_);
-  facts.l1_bytes = static_cast<int64_t>(AsWhole(l1_bytes_));
+  facts.l1_bytes = static_cast<int64_t>(AsWhole(levels_[0]));
   facts.total_background_bytes = AsWhole(total_background_);
   signals_.Update(now, facts, sample);
 
@@ -242,13 +259,14 @@ PlantView LsmPlant::View() const {
   const double memtables = active_bytes_ + immutable_ * buffer_bytes_;
   return {.l0_files = l0_files_,
           .l0_bytes = l0_bytes_,
-          .l1_bytes = l1_bytes_,
+          .l1_bytes = levels_[0],
+          .tree_bytes = std::accumulate(levels_.begin(), levels_.end(), l0_bytes_),
           .memtable_bytes = memtables,
           .immutable_memtables = immutable_,
           .pending_bytes = PendingBytes(),
           .memory_bytes = options_.other_memory_bytes + memtables,
           .flushing = flushing_ > 0,
-          .compacting = job_ != Job::kNone,
+          .compacting = compacting(),
           .delayed = brake_ == Brake::kDelayed,
           .stopped = brake_ == Brake::kStopped,
           .total_flushed_bytes = total_flushed_,

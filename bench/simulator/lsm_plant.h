@@ -7,13 +7,14 @@
 //    soon as there are as many as the geometry wants.
 //  * From the trigger on, an L0 compaction takes all L0 files and all of L1, and writes both. Its length is its dead
 //  time.
-//  * L1 above its size is moved down a file at a time, each with what overlaps it. Of the two, that with the higher
-//  score
-//    goes first; they exclude each other.
+//  * A level above its size is moved down a file at a time, each with what it meets in the next; the last one grows a
+//    level below it when it is full. Of L0 and the levels that with the highest score goes first, one at a time.
 //  * The engine's own brakes: delayed and stopped writes with RocksDB's conditions and factors.
 //
 // What is sensed goes through LsmSignals, like a real database's figures.
 #pragma once
+
+#include <vector>
 
 #include "bench/simulator/plant.h"
 #include "monitors/lsm_signals.h"
@@ -28,9 +29,10 @@ struct LsmPlantOptions {
   // A memtable holds less than its size in user bytes (measured: 3.97 MB of 4.19).
   double memory_per_user_byte = 1.055;
 
-  // The level below L1, and the share of what arrives there that makes it grow (the rest overwrites).
-  double l2_bytes = 70e6;
-  double l2_growth = 0;
+  // The levels from L2 on. The last grows by what the user had not stored yet, of `distinct_bytes` in all; the rest of
+  // what arrives there overwrites. As given it stands still.
+  std::vector<double> lower_bytes = {70e6};
+  double distinct_bytes = 70e6;
   // RocksDB picks the files that overlap least; measured cost against the mean overlap.
   double overlap_share = 0.7;
   uint64_t l0_files_at_start = 0;
@@ -60,7 +62,6 @@ class LsmPlant final : public Plant {
   PlantView View() const override;
 
  private:
-  enum class Job { kNone, kL0ToL1, kL1ToL2 };
   enum class Brake { kNone, kDelayed, kStopped };
 
   struct Rates {
@@ -75,10 +76,14 @@ class LsmPlant final : public Plant {
   void StartCompaction();
   void EndCompaction();
 
+  bool compacting() const { return job_from_ >= 0; }
+  double TargetOf(size_t level) const;  // from L1, which is 0
+  double Score(size_t level) const;
   double PendingBytes() const;
-  double L1Score() const;
   Brake Condition(bool* near_stop) const;
   void UpdateBrakes();
+
+  static constexpr int kNoJob = -1;
 
   const LsmPlantOptions options_;
   const double buffer_bytes_;
@@ -94,9 +99,8 @@ class LsmPlant final : public Plant {
 
   uint64_t l0_files_ = 0;
   double l0_bytes_ = 0;
-  double l1_bytes_ = 0;
-  double l2_bytes_ = 0;
-  Job job_ = Job::kNone;
+  std::vector<double> levels_;  // L1 and below; bytes
+  int job_from_ = kNoJob;       // the level that is compacted into the next
   double job_left_ = 0;
   double job_written_ = 0;
   uint64_t job_files_ = 0;

@@ -16,6 +16,7 @@ struct PlantView {
   uint64_t l0_files = 0;
   double l0_bytes = 0;
   double l1_bytes = 0;
+  double tree_bytes = 0;  // all that is in files
   double memtable_bytes = 0;
   int immutable_memtables = 0;
   double pending_bytes = 0;

@@ -16,10 +16,17 @@ LsmPlantOptions Recipe(double scale) {
                 .soft_pending_bytes = static_cast<uint64_t>(scale * (512 << 20)),
                 .hard_pending_bytes = static_cast<uint64_t>(scale * (2048.0 * (1 << 20))),
                 .background_bytes_per_second = scale * (32 << 20)};
-  o.l2_bytes = scale * 70e6;
+  o.lower_bytes = {scale * 70e6};
+  o.distinct_bytes = scale * 70e6;
   o.insert_bytes_per_second = 78e6 * scale;
   o.memory_target_bytes = scale * 1400e6;
   o.other_memory_bytes = scale * 250e6;
+  return o;
+}
+
+LsmPlantOptions Growing() {
+  LsmPlantOptions o = Recipe(1);
+  o.distinct_bytes = 20e9;
   return o;
 }
 
@@ -34,7 +41,8 @@ LsmPlantOptions RocksDbDefault() {
                 .soft_pending_bytes = 64ull << 30,
                 .hard_pending_bytes = 256ull << 30,
                 .background_bytes_per_second = 128 << 20};
-  o.l2_bytes = 560e6;
+  o.lower_bytes = {560e6};
+  o.distinct_bytes = 560e6;
   o.insert_bytes_per_second = 200e6;
   o.memory_target_bytes = 4000e6;
   o.other_memory_bytes = 700e6;
@@ -46,6 +54,7 @@ LsmPlantOptions RocksDbDefault() {
 const std::vector<Geometry>& Geometries() {
   static const std::vector<Geometry> kGeometries = {
       {"recipe", "the storm experiment's: 4 MiB x 4 buffers, L0 4/12/20, 32 MiB/s", Recipe(1), {}, 5.9e6},
+      {"growing", "the recipe while its tree grows to 20 GB", Growing(), {}, 3.9e6},
       {"recipe-x4",
        "all of it times four: 16 MiB x 4 buffers, 128 MiB/s",
        Recipe(4),

@@ -61,7 +61,7 @@ struct Geometry {
 // The scenario as it is run on an engine that is slower by that much.
 Scenario Stretched(Scenario scenario, double time_scale);
 
-// "recipe" (of the storm experiment), "recipe-x4", "default" (RocksDB's own).
+// "recipe" (of the storm experiment), "growing", "recipe-x4", "default" (RocksDB's own).
 const std::vector<Geometry>& Geometries();
 const Geometry* FindGeometry(std::string_view name);
 

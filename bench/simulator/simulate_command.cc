@@ -51,7 +51,7 @@ void AddFlags(CommandLine& line, Flags& flags) {
   line.Add("--seed", &flags.seed, "of the interactive arrivals").ShowDefault();
   line.Add("--list", &flags.list, "print the scenarios, laws and geometries");
   line.Add("--table", &flags.table, "print a table of the READMEs instead")
-      .OneOf({"bake-off", "tuning"})
+      .OneOf({"bake-off", "tuning", "growth"})
       .Excludes("--list");
   line.Add("--csv", &flags.csv, "print every tick").Excludes("--list");
   line.Add("--json", &flags.json, "print the figures").Excludes("--list").Excludes("--csv");
@@ -145,7 +145,7 @@ int SimulateCommand(int argc, char** argv, const Environment& environment, const
   }
 
   if (!flags.table.empty()) {
-    const auto table = flags.table == "tuning" ? TuningTable : BakeOffTable;
+    const auto table = flags.table == "tuning" ? TuningTable : flags.table == "growth" ? GrowthTable : BakeOffTable;
     out << table(*FindGeometry(flags.geometry), settings);
     return 0;
   }

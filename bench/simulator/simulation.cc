@@ -65,7 +65,8 @@ std::unique_ptr<Plant> MakePlant(const SimulationOptions& o) {
 }
 
 LawContext ContextOf(const SimulationOptions& o, LoadMonitor& monitor, const Clock& clock) {
-  LawContext context{.monitor = monitor, .clock = clock, .settings = o.settings};
+  LawContext context{
+      .monitor = monitor, .clock = clock, .settings = o.settings, .fixed_bytes_per_second = o.fixed_bytes_per_second};
   if (o.scenario->weighted) context.settings.process_variable = ProcessVariable::kWeighted;
   const LsmGeometry g = GeometryOf(o);
   context.l0_files_at_setpoint =
@@ -147,6 +148,7 @@ class Run {
     row.l0_files = plant.l0_files;
     row.l0_bytes = plant.l0_bytes;
     row.l1_bytes = plant.l1_bytes;
+    row.tree_bytes = plant.tree_bytes;
     row.memtable_bytes = plant.memtable_bytes;
     row.pending_bytes = plant.pending_bytes;
     row.memory_bytes = plant.memory_bytes;

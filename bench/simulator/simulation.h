@@ -14,7 +14,8 @@ namespace weir {
 struct SimulationOptions {
   const Scenario* scenario = nullptr;  // must be set, as the geometry
   const Geometry* geometry = nullptr;
-  std::string_view law = "weir";  // of LawNames()
+  std::string_view law = "weir";      // of LawNames(), or "fixed"
+  double fixed_bytes_per_second = 0;  // of that one
   LimiterSettings settings;
   double seconds = 0;  // instead of the scenario's, when above 0
   uint64_t seed = 1;

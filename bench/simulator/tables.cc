@@ -37,7 +37,65 @@ const std::vector<Knob>& Knobs() {
   return kKnobs;
 }
 
+Sustained Sustain(SimulationOptions options) {
+  options.scenario = FindScenario("sustained-3x");
+  const SimulationResult run = Simulate(options);
+  const TickRow& last = run.rows.back();
+  const double settle_s = last.pending_bytes / options.geometry->lsm.geometry.background_bytes_per_second;
+  const double bulk = run.figures.bulk_bytes_per_second;
+  return {.bytes_per_second = bulk,
+          .adjusted_bytes_per_second = bulk * options.seconds / (options.seconds + settle_s),
+          .stalled_seconds = run.figures.stalled_seconds,
+          .tree_bytes = last.tree_bytes};
+}
+
 }  // namespace
+
+Sustained SustainedByWeir(const Geometry& geometry, const LimiterSettings& settings, double seconds) {
+  return Sustain({.geometry = &geometry, .settings = settings, .seconds = seconds});
+}
+
+Sustained SustainedByBestFixedRate(const Geometry& geometry, const LimiterSettings& settings, double seconds) {
+  const auto at = [&](double rate) {
+    return Sustain({.geometry = &geometry,
+                    .law = "fixed",
+                    .fixed_bytes_per_second = rate,
+                    .settings = settings,
+                    .seconds = seconds});
+  };
+  double low = 0;
+  double high = 3 * geometry.sustained_bytes_per_second;
+  Sustained best;
+  while (high - low > 0.02 * high) {
+    const double rate = (low + high) / 2;
+    const Sustained found = at(rate);
+    if (found.stalled_seconds > 0) {
+      high = rate;
+    } else {
+      low = rate;
+      best = found;
+    }
+  }
+  return best;
+}
+
+std::string GrowthTable(const Geometry& geometry, const LimiterSettings& settings) {
+  std::string text =
+      "| minutes | tree GB | best fixed rate: MB/s | debt-adjusted | weir: MB/s | debt-adjusted | of the best | braked "
+      "s |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  for (const double minutes : {1, 10, 60}) {
+    const Sustained fixed = SustainedByBestFixedRate(geometry, settings, minutes * 60);
+    const Sustained weir = SustainedByWeir(geometry, settings, minutes * 60);
+    text += "| " + Cell("%.0f", minutes) + " | " + Cell("%.1f", weir.tree_bytes / 1e9) + " | " +
+            Cell("%.2f", fixed.bytes_per_second / 1e6) + " | " + Cell("%.2f", fixed.adjusted_bytes_per_second / 1e6) +
+            " | " + Cell("%.2f", weir.bytes_per_second / 1e6) + " | " +
+            Cell("%.2f", weir.adjusted_bytes_per_second / 1e6) + " | " +
+            Cell("%+.0f %%", 100 * (weir.adjusted_bytes_per_second / fixed.adjusted_bytes_per_second - 1)) + " | " +
+            Cell("%.0f", weir.stalled_seconds) + " |\n";
+  }
+  return text;
+}
 
 std::string BakeOffTable(const Geometry& geometry, const LimiterSettings& settings) {
   std::string text = "| scenario |";

@@ -100,12 +100,28 @@ TEST(LsmSignals, DebtWithoutALimitIsNoLoad) {
   EXPECT_EQ(Sense(geometry, {.pending_compaction_bytes = 1ull << 40}, "debt").level, 0);
 }
 
-TEST(LsmSignals, DebtIsFilteredOverTwoSeconds) {
+TEST(LsmSignals, TheMoreAByteOwesTheFewerRaiseTheDebt) {
+  // 32 MB/s of background against a drain of 6.4 and of 1.6.
+  const auto per_level = [](uint64_t drained) {
+    LsmSignals signals(Recipe(), kInterval);
+    LsmFacts facts{.compacting = true};
+    LoadSample sample;
+    for (int i = 1; i <= 600; ++i) {
+      if (i % 40 == 0) facts.total_drained_bytes += drained;
+      sample = LoadSample();
+      signals.Update(TimePoint{} + i * kInterval, facts, &sample);
+    }
+    return sample.Find("debt")->bytes_per_level;
+  };
+  EXPECT_NEAR(per_level(25'600'000) / per_level(6'400'000), 4, 0.1);
+}
+
+TEST(LsmSignals, DebtIsFilteredOverTenSeconds) {
   LsmSignals signals(Recipe(), kInterval);
   LoadSample sample;
   signals.Update(TimePoint{}, {}, &sample);
   LoadSample later;
-  signals.Update(TimePoint{} + seconds(2), {.pending_compaction_bytes = 512 * kMiB}, &later);
+  signals.Update(TimePoint{} + seconds(10), {.pending_compaction_bytes = 512 * kMiB}, &later);
   EXPECT_NEAR(later.Find("debt")->level, 1 - std::exp(-1.0), 1e-9);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/simulator/law.h"
+#include "bench/simulator/tables.h"
 #include "tests/bench/simulator/run.h"
 
 namespace weir {
@@ -105,6 +106,22 @@ TEST(Acceptance, ALostBandwidthIsSettledWithinTwoIntegralTimes) {
   const Figures f = FiguresOf("bandwidth");
   EXPECT_LE(f.settling_seconds, 2 * f.integral_seconds);
   EXPECT_EQ(f.stalled_seconds, 0);
+}
+
+// The fixed rate was chosen knowing what would come, and breaks a minute later.
+TEST(Acceptance, ATreeThatGrowsIsFilledAsFastAsByTheBestFixedRate) {
+  const Geometry& growing = *FindGeometry("growing");
+  const Sustained weir = SustainedByWeir(growing, {}, 600);
+  const Sustained fixed = SustainedByBestFixedRate(growing, {}, 600);
+  EXPECT_GT(fixed.adjusted_bytes_per_second, 1e6);
+  EXPECT_GE(weir.adjusted_bytes_per_second, 0.95 * fixed.adjusted_bytes_per_second);
+  EXPECT_EQ(weir.stalled_seconds, 0);
+}
+
+TEST(Acceptance, AnHourOfATreeThatGrowsBrakesNobody) {
+  const Sustained hour = SustainedByWeir(*FindGeometry("growing"), {}, 3600);
+  EXPECT_EQ(hour.stalled_seconds, 0);
+  EXPECT_GT(hour.tree_bytes, 5e9);
 }
 
 TEST(Acceptance, ALostSensorLeavesTheLimitWhereItWas) {

@@ -62,8 +62,8 @@ TEST(LsmPlant, FollowsRocksDbAtAFixedRate) {
                                             {17.0, 7, 53.8}, {20.5, 8, 55.2}, {24.3, 8, 55.1}, {28.0, 9, 61.1},
                                             {32.3, 9, 66.0}, {36.5, 10, 72.3}};
   LsmPlantOptions options = Recipe();
-  options.l2_bytes = 100e6;
-  options.l2_growth = 0.5;
+  options.lower_bytes = {100e6};
+  options.distinct_bytes = 200e6;
   const Observed seen = Feed(options, 5.9e6, 45);
   ASSERT_GE(seen.compactions.size(), measured.size());
   for (size_t i = 0; i < measured.size(); ++i) {
@@ -78,8 +78,8 @@ TEST(LsmPlant, FollowsRocksDbAtAFixedRate) {
 TEST(LsmPlant, BrakesLikeRocksDbWhenNobodyElseDoes) {
   LsmPlantOptions options = Recipe();
   options.l1_at_start_bytes = 32.5e6;
-  options.l2_bytes = 67e6;
-  options.l2_growth = 0.5;
+  options.lower_bytes = {67e6};
+  options.distinct_bytes = 134e6;
   const Observed seen = Feed(options, 1e9, 40);
   EXPECT_NEAR(seen.mean_mb_per_s, 9.0, 0.9);
   EXPECT_GT(seen.last.stalled_seconds, 35);
@@ -108,6 +108,26 @@ TEST(LsmPlant, AByteIsNeitherLostNorMade) {
   const double memory_per_user = Recipe().memory_per_user_byte;
   EXPECT_NEAR(seen.last.total_flushed_bytes + seen.last.memtable_bytes / memory_per_user, user, 4e6);
   EXPECT_NEAR(seen.last.total_flushed_bytes - seen.last.total_drained_bytes, seen.last.l0_bytes, 1);
+}
+
+// What is new reaches the last level, which grows a level below it when it is full; a byte then costs more.
+TEST(LsmPlant, GrowsLevelByLevel) {
+  LsmPlantOptions options = Recipe();
+  options.lower_bytes = {70e6};
+  options.distinct_bytes = 1e15;
+  options.geometry.brakes_moved = true;
+  const Observed seen = Feed(options, 3e6, 1200);
+  EXPECT_NEAR(seen.last.tree_bytes, 70e6 + seen.last.total_flushed_bytes, 1e4);
+  EXPECT_GT(seen.last.tree_bytes, 3.6e9) << "L3 is begun at 0.35 GB, L4 at 3.4";
+}
+
+TEST(LsmPlant, StoresNoMoreThanThereIs) {
+  LsmPlantOptions options = Recipe();
+  options.lower_bytes = {70e6};
+  options.distinct_bytes = 300e6;
+  const Observed seen = Feed(options, 4e6, 1200);
+  EXPECT_LT(seen.last.tree_bytes, 500e6);
+  EXPECT_GT(seen.last.tree_bytes, 250e6);
 }
 
 TEST(LsmPlant, TheStepDoesNotMatter) {
