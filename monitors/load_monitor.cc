@@ -98,6 +98,14 @@ Status LoadMonitor::SampleOnce() {
     std::lock_guard lock(sample_mutex_);
     if (!flushed.ok() && sampled.ok()) last_error_ = Status::Error("flush: " + flushed.message());
   }
+  // The pages of a cache that shrinks are the allocator's until it is purged.
+  if (const double share = cache_share_asked_.load(); share != cache_share_) {
+    cache_share_ = share;
+    (void)WithoutThrowing("threw", [&] {
+      probe_->SetCacheShare(share);
+      return Status();
+    });
+  }
   if (release_asked_.exchange(false)) PurgeAllocator();
   return sampled;
 }

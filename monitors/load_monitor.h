@@ -78,6 +78,8 @@ class LoadMonitor {
   void ForceFlush() { flush_asked_.store(true); }
   // Asks the allocator to give free memory back, in the same way.
   void ReleaseMemory() { release_asked_.store(true); }
+  // And the engine to shrink its cache to a share of its full size, or to let it grow again.
+  void SetCacheShare(double share) { cache_share_asked_.store(share); }
 
  protected:
   LoadProbe& probe() { return *probe_; }
@@ -100,6 +102,8 @@ class LoadMonitor {
   std::mutex probe_mutex_;  // held while it runs
   std::atomic<bool> flush_asked_{false};
   std::atomic<bool> release_asked_{false};
+  std::atomic<double> cache_share_asked_{1};
+  double cache_share_ = 1;  // as the probe was told, under probe_mutex_
 
   std::mutex lifecycle_mutex_;  // one Start or Stop at a time
   std::jthread thread_;

@@ -62,6 +62,7 @@ struct RocksDbDetails {
   uint64_t memory_target_bytes = 0;
   // RocksDB's parts of it; memtables may be charged to the block cache and are then in both.
   uint64_t block_cache_bytes = 0;
+  uint64_t block_cache_limit_bytes = 0;  // less than its size while memory is short; 0: none, or not weir's to shrink
   uint64_t pinned_bytes = 0;
   uint64_t memtable_bytes = 0;
   uint64_t table_reader_bytes = 0;

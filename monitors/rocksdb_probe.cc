@@ -71,6 +71,8 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       target_bytes_(target_bytes),
       own_(settings.own_budget_mb, target_bytes),
       listener_(prepared != nullptr ? prepared->listener : nullptr),
+      block_cache_(prepared != nullptr ? prepared->block_cache : nullptr),
+      full_cache_bytes_(block_cache_ ? block_cache_->GetCapacity() : 0),
       db_(db),
       io_limiter_(db->GetDBOptions().rate_limiter),
       disk_ratio_(SumOf(BuffersOf(db, handles))),
@@ -237,6 +239,7 @@ Status RocksDbProbe::ReadAllCounters() {
 
 void RocksDbProbe::ReadMemoryParts(TimePoint now) {
   // Displays only; a table format without a block cache does not answer, and then there is none.
+  newest_.block_cache_limit_bytes = block_cache_ ? block_cache_->GetCapacity() : 0;
   newest_.block_cache_bytes = newest_.pinned_bytes = newest_.memtable_bytes = 0;
   db_->GetIntProperty(families_.front().handle, Properties::kBlockCacheUsage, &newest_.block_cache_bytes);
   db_->GetIntProperty(families_.front().handle, Properties::kBlockCachePinnedUsage, &newest_.pinned_bytes);
@@ -326,6 +329,14 @@ bool RocksDbProbe::AdvisesToThrottleWrites(const LoadSample& sample) const {
 
 bool RocksDbProbe::AdvisesToThrottleReads(const LoadSample& sample) const {
   return ScoreLevel(sample) > kReadScoreFactor;
+}
+
+// What is pinned (write buffers that are charged to it, blocks in use) is not freed by a smaller cache.
+void RocksDbProbe::SetCacheShare(double share) {
+  if (!block_cache_) return;
+  const auto wanted = static_cast<size_t>(share * static_cast<double>(full_cache_bytes_));
+  block_cache_->SetCapacity(
+      std::clamp(wanted, std::min(block_cache_->GetPinnedUsage(), full_cache_bytes_), full_cache_bytes_));
 }
 
 Status RocksDbProbe::Flush() {

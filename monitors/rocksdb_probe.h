@@ -26,6 +26,7 @@ class RocksDbProbe final : public LoadProbe {
 
   Status Probe(TimePoint now, LoadSample* sample) override;
   Status Flush() override;
+  void SetCacheShare(double share) override;
   bool AdvisesToThrottleWrites(const LoadSample& sample) const override;
   bool AdvisesToThrottleReads(const LoadSample& sample) const override;
 
@@ -61,7 +62,9 @@ class RocksDbProbe final : public LoadProbe {
   const RocksDbMonitorSettings settings_;
   const uint64_t target_bytes_;
   OwnBytes own_;
-  const std::shared_ptr<RocksDbListener> listener_;  // null: attached
+  const std::shared_ptr<RocksDbListener> listener_;    // null: attached
+  const std::shared_ptr<rocksdb::Cache> block_cache_;  // null: none, or attached
+  const size_t full_cache_bytes_;
 
   std::mutex db_mutex_;  // for db_ and all below up to details_mutex_; held while the database is asked
   rocksdb::DB* db_;

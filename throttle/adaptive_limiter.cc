@@ -21,8 +21,8 @@ constexpr double kDefaultBurstBytes = 256 << 10;
 // counts in the tick in which it comes.
 constexpr double kDemandSeconds = 0.5;
 
-// Flushes and purges cost the engine; more often they would be the load.
-constexpr Duration kReliefInterval = std::chrono::seconds(10);
+// In an emergency, until what can be freed was freed.
+constexpr Duration kBulkIsHeld = std::chrono::seconds(10);
 
 // Until the monitor has its first sample nothing is limited, and 20 MB can come in a tick.
 constexpr Duration kFirstSampleTick = std::chrono::milliseconds(5);
@@ -237,12 +237,25 @@ bool AdaptiveLimiter::IsFresh(const LoadSample& sample, TimePoint now) const {
 void AdaptiveLimiter::UpdateEmergency(const LoadSample& sample, TimePoint now) {
   const double mark = view_.emergency ? settings_.recovery : settings_.emergency;
   view_.emergency = sample.memory_pressure >= mark;
-  const bool relief_due = !last_relief_ || now - *last_relief_ >= kReliefInterval;
-  if ((view_.emergency || sample.memory_pressure >= 1.0) && relief_due) {
-    last_relief_ = now;
-    monitor_.ForceFlush();
-    monitor_.ReleaseMemory();
-  }
+  if (!view_.emergency) EndEmergency();
+  if (view_.emergency && !emergency_since_) emergency_since_ = now;
+  RelieveMemory(sample, now);
+}
+
+void AdaptiveLimiter::EndEmergency() {
+  view_.emergency = false;
+  emergency_since_.reset();
+}
+
+// A cache is nobody's loss while nobody is held back for memory, so the mark is that of the work that comes.
+void AdaptiveLimiter::RelieveMemory(const LoadSample& sample, TimePoint now) {
+  const bool bulk_comes = demand_[WorkClass::kBulk] > 1;
+  const double mark = laws_[bulk_comes ? WorkClass::kBulk : WorkClass::kInteractive].setpoint();
+  const MemoryRelief::Step step = relief_.Update(now, sample.memory_pressure, mark);
+  monitor_.SetCacheShare(step.cache_share);
+  if (!step.flush_and_purge) return;
+  monitor_.ForceFlush();
+  monitor_.ReleaseMemory();
 }
 
 WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt) {
@@ -263,8 +276,8 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
     // Also where it is open: the limit that the gate falls back to in a burst.
     if (!decision.reason.empty()) limit.bytes_per_second = decision.bytes_per_second;
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
-    limit.hold = bulk && view_.emergency;
-    limit.reason = limit.hold ? kEmergency : decision.reason;
+    limit.hold = bulk && emergency_since_ && *last_tick_ - *emergency_since_ < kBulkIsHeld;
+    limit.reason = bulk && view_.emergency ? kEmergency : decision.reason;
     limits.open = limits.open && decision.open;
     view_.writes[c] = {.open = decision.open && !limit.hold,
                        .bytes_per_second = limit.hold ? 0 : decision.bytes_per_second,
@@ -324,7 +337,7 @@ void AdaptiveLimiter::NoteHeld() {
 // Sets the lower of what is held and of what the process feels without the engine. In every tick, for an open gate
 // closes by itself. Where the process feels nothing nobody would see an emergency end, so it ends here.
 void AdaptiveLimiter::HoldLimits(const LoadSample& process, const Rates& inflow, Duration dt) {
-  view_.emergency = false;
+  if (!process.time) EndEmergency();
   WriteLimits writes = held_writes_;
   ScanLimits scans = held_scans_;
   if (process.time) {
@@ -353,7 +366,7 @@ void AdaptiveLimiter::HoldLimits(const LoadSample& process, const Rates& inflow,
 void AdaptiveLimiter::OpenGates(std::string_view reason) {
   write_gate_.SetLimits({});
   scan_gate_.SetLimits({});
-  view_.emergency = false;
+  EndEmergency();
   for (LimiterView::Write& w : view_.writes) w = {.setpoint = w.setpoint, .reason = reason};
   view_.scans_at_once = 0;
   view_.read_reason = reason;

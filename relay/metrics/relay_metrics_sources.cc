@@ -193,6 +193,10 @@ void AppendMemory(const RocksDbDetails& d, MetricFamilies& families) {
       .Add(d.memtable_bytes, {{"part", "memtables"}})
       .Add(d.table_reader_bytes, {{"part", "table_readers"}})
       .Add(d.own_bytes, {{"part", "own"}});
+  families
+      .Gauge("weir_block_cache_limit_bytes",
+             "What the block cache may have now: less than its size while memory is short")
+      .Add(d.block_cache_limit_bytes);
 }
 
 void AppendPostgres(const PostgresDetails& d, MetricFamilies& families) {

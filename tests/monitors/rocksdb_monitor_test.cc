@@ -58,6 +58,33 @@ class RocksDbMonitorTest : public testing::Test {
   TestDb test_;
 };
 
+TEST_F(RocksDbMonitorTest, ItsCacheShrinksAndGrowsAgain) {
+  rocksdb::Options options = SmallEngine();
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(32 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, prepared.value(), {}, clock_);
+  const size_t full = prepared.value().block_cache->GetCapacity();
+  test_.Write(2 * full);
+  ASSERT_TRUE(test_.db()->Flush({}).ok());
+  const auto read_all = [&] {
+    const std::unique_ptr<rocksdb::Iterator> all(test_.db()->NewIterator({}));
+    for (all->SeekToFirst(); all->Valid(); all->Next()) continue;
+    return prepared.value().block_cache->GetUsage();
+  };
+  EXPECT_GT(read_all(), full * 3 / 4);
+
+  monitor.SetCacheShare(0.5);
+  Sense(monitor);
+  EXPECT_LE(prepared.value().block_cache->GetUsage(), full / 2);
+  EXPECT_EQ(monitor.Details().block_cache_limit_bytes, full) << "as of the sample before";
+  Sense(monitor, seconds(1));
+  EXPECT_EQ(monitor.Details().block_cache_limit_bytes, full / 2);
+  monitor.SetCacheShare(1);
+  Sense(monitor);
+  EXPECT_GT(read_all(), full * 3 / 4);
+}
+
 TEST_F(RocksDbMonitorTest, AnIdleDatabaseHasNoLoad) {
   test_.Open(SmallEngine());
   RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);

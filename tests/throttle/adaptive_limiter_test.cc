@@ -164,6 +164,47 @@ TEST_F(LimiterTest, InAnEmergencyBulkIsHeldScansAreRefusedAndCheapWorkGoesOn) {
   EXPECT_TRUE(Read(kScan).admitted());
 }
 
+// What can be given back was given back by then; from there waiting frees nothing.
+TEST_F(LimiterTest, AnEmergencyThatLastsLetsBulkGoOnAtItsFloor) {
+  AdaptiveLimiter& limiter = Build();
+  monitor_.Say([](LoadSample* sample) {
+    sample->Add(Engine("memory", 1.5));
+    sample->memory_pressure = 1.5;
+    return Status();
+  });
+  Ticks(95);
+  Admission bulk = Write(1000, WorkClass::kBulk);
+  ASSERT_TRUE(bulk.waiting());
+  Ticks(10);
+  EXPECT_EQ(bulk.Poll(), State::kAdmitted);
+  EXPECT_TRUE(limiter.View().emergency);
+  EXPECT_EQ(limiter.Reason(Operation::kWrite, WorkClass::kBulk), "emergency");
+  uint64_t passed = 0;
+  for (int n = 0; n < 1000; ++n)
+    if (Write(10'000, WorkClass::kBulk).admitted()) passed += 10'000;
+  EXPECT_LE(passed, 1'000'000U) << "a twentieth of 10 MB/s";
+  Say(0.1, 0.5);
+  Tick();
+  Say(0.1, 1.5);
+  Tick();
+  EXPECT_TRUE(Write(1000, WorkClass::kBulk).waiting()) << "another emergency";
+}
+
+TEST_F(LimiterTest, TheCacheIsAskedForWhatBulkWorkIsHeldBackFor) {
+  Build();
+  Say(0.1, 0.80);
+  Ticks(100);
+  EXPECT_EQ(monitor_.cache_share(), 1) << "nobody brings bulk work";
+  for (int n = 0; n < 100; ++n) {
+    (void)Write(1000, WorkClass::kBulk);
+    Tick();
+  }
+  EXPECT_EQ(monitor_.cache_share(), 0.25);
+  Say(0.1, 0.5);
+  Ticks(1000);
+  EXPECT_EQ(monitor_.cache_share(), 1);
+}
+
 TEST_F(LimiterTest, InAnEmergencyCheapReadsAreAnsweredWhateverFillsTheMemory) {
   for (double own : {0.0, 0.5, 3.0}) {
     Build();
@@ -187,7 +228,7 @@ TEST_F(LimiterTest, RelievesMemoryAtMostEveryTenSeconds) {
   EXPECT_EQ(monitor_.flushes(), 1);
   Ticks(100);
   EXPECT_EQ(monitor_.flushes(), 2);
-  Say(0.1, 0.9);
+  Say(0.1, 0.8);
   Ticks(300);
   EXPECT_EQ(monitor_.flushes(), 2);
 }

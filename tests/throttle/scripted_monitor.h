@@ -29,7 +29,10 @@ class ScriptedProbe final : public LoadProbe {
     return Status();
   }
 
+  void SetCacheShare(double share) override { cache_share_ = share; }
+
   int flushes() const { return flushes_; }
+  double cache_share() const { return cache_share_; }
 
  private:
   Status Run(const std::function<Status(LoadSample*)>& member, LoadSample* sample) {
@@ -45,6 +48,7 @@ class ScriptedProbe final : public LoadProbe {
   std::function<Status(LoadSample*)> probe_;
   std::function<Status(LoadSample*)> process_probe_;
   std::atomic<int> flushes_{0};
+  std::atomic<double> cache_share_{1};
 };
 
 class ScriptedMonitor final : public LoadMonitor {
@@ -57,6 +61,7 @@ class ScriptedMonitor final : public LoadMonitor {
   // And what they say of the process, whether the engine is there or not.
   void SayOfProcess(std::function<Status(LoadSample*)> probe) { scripted_.SayOfProcess(std::move(probe)); }
   int flushes() const { return scripted_.flushes(); }
+  double cache_share() const { return scripted_.cache_share(); }
 
  private:
   ScriptedProbe& scripted_ = static_cast<ScriptedProbe&>(probe());
