@@ -24,7 +24,7 @@ namespace {
 
 constexpr Duration kSlice = std::chrono::milliseconds(50);
 constexpr uint64_t kKeys = 100'000;
-constexpr uint64_t kMemoryTarget = uint64_t{4} << 30;
+constexpr uint64_t kMemoryTarget = uint64_t{16} << 30;
 
 [[noreturn]] void Fail(const std::string& what) {
   std::fprintf(stderr, "control_cost: %s\n", what.c_str());
@@ -63,18 +63,15 @@ struct Database {
   }
 };
 
-// Nothing is flushed while it is measured: a flush would count for whoever has the slice.
+// Both are opened alike, so that control is all that differs. Nothing may be flushed while it is measured: a flush
+// would count for whoever has the slice.
 Database Open(const std::filesystem::path& path, bool under_weir) {
   rocksdb::Options options;
   options.create_if_missing = true;
-  options.write_buffer_size = size_t{1} << 30;
+  options.write_buffer_size = size_t{2} << 30;
   Database database;
-  std::unique_ptr<PreparedRocksDb> prepared;
-  if (under_weir) {
-    Result<PreparedRocksDb> done = PrepareRocksDb(kMemoryTarget, &options);
-    if (!done.ok()) Fail(done.status().message());
-    prepared = std::make_unique<PreparedRocksDb>(std::move(done).value());
-  }
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(kMemoryTarget, &options);
+  if (!prepared.ok()) Fail(prepared.status().message());
   rocksdb::DB* db = nullptr;
   if (const rocksdb::Status s = rocksdb::DB::Open(options, path.string(), &db); !s.ok()) Fail(s.ToString());
   database.db.reset(db);
@@ -82,7 +79,7 @@ Database Open(const std::filesystem::path& path, bool under_weir) {
   for (uint64_t i = 0; i < kKeys; ++i) database.Put(Key(i), value);
   if (!db->Flush({}).ok()) Fail("a flush failed");
   if (under_weir) {
-    auto attached = RocksDbThrottle::Attach(db, *prepared);
+    auto attached = RocksDbThrottle::Attach(db, prepared.value());
     if (!attached.ok()) Fail(attached.status().message());
     database.throttle = std::move(attached).value();
   }
@@ -155,6 +152,11 @@ void Main(double seconds, const std::filesystem::path& directory) {
           d.Get(Key(n), &got);
         },
         threads, seconds, alone, weir);
+  }
+  for (const Database* database : {&alone, &weir}) {
+    std::string files;
+    if (!database->db->GetProperty(rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &files) || files != "1")
+      Fail("a memtable was flushed meanwhile: measure for a shorter time");
   }
   const double before = ProcessorSeconds();
   std::this_thread::sleep_for(FromSeconds(seconds));

@@ -1,8 +1,9 @@
 #include "import/local_destination.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
+
+#include "config/cores.h"
 
 namespace weir {
 namespace {
@@ -15,9 +16,7 @@ int64_t OwnBytes(const Chunk& chunk) {
          static_cast<int64_t>(kMorePerTextByte * static_cast<double>(chunk.text.size()));
 }
 
-size_t Threads(const DestinationOptions& options) {
-  return options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-}
+size_t Threads(const DestinationOptions& options) { return options.threads > 0 ? options.threads : Cores(); }
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include "monitors/lsm_geometry.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace weir {

@@ -13,7 +13,9 @@ struct LsmGeometry {
   int l0_trigger = 4;
   int l0_slowdown = 20;
   int l0_stop = 36;
-  uint64_t l1_bytes = 256ull << 20;
+  uint64_t l1_bytes = 256ull << 20;  // that a compaction of L0 rewrites; 0: none
+  // Universal compaction: trigger and brakes count sorted runs, the files of L0 and each level below that is not empty.
+  bool counts_runs = false;
   uint64_t soft_pending_bytes = 64ull << 30;  // 0: the engine does not brake for debt
   uint64_t hard_pending_bytes = 256ull << 30;
   // The engine's own brakes stand further out than the figures above, which are those of the program's options.

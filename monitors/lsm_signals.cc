@@ -11,6 +11,10 @@ namespace {
 // s.
 constexpr double kAssumedDiskBytesPerSecond = 150e6;
 
+// What flushes are taken for until one was measured, for the processor may be slower than the disk: with ZSTD two cores
+// flushed 25 to 40 MB/s, and taken for 150 the first second of a burst filled seven memtables.
+constexpr double kAssumedFlushBytesPerSecond = 48e6;
+
 // Each byte that comes in is written about this often on its way down: the first guess at what L0 can drain.
 constexpr double kAssumedWriteAmplification = 5;
 
@@ -22,6 +26,11 @@ constexpr double kOwedPerL1Byte = 2;
 
 // Over which the background's speed is measured: many samples, and soon beside a compaction (1.5 to 5 s).
 constexpr double kThroughputSeconds = 2;
+
+// Compactions that only wait, or that only move files, write next to nothing and say nothing of the background's speed.
+constexpr double kSpeakingBytes = 32 << 20;
+// A disk that may be fast for a while (a cloud's, with credits) is not taken for a fast one for good.
+constexpr double kFadeSeconds = 300;
 
 // The level at which the geometry is taken, where the setpoint usually is.
 constexpr double kTypicalLevel = 0.85;
@@ -76,7 +85,7 @@ void LsmSignals::Update(TimePoint now, const LsmFacts& facts, LoadSample* sample
   if (facts.background_bytes_per_second > 0) io_limit_ = facts.background_bytes_per_second;
   // These hold until the first measurement.
   l0_drain_.SetPrior(BackgroundBytesPerSecond() / kAssumedWriteAmplification);
-  flush_drain_.SetPrior(BackgroundBytesPerSecond());
+  flush_drain_.SetPrior(std::min(BackgroundBytesPerSecond(), kAssumedFlushBytesPerSecond));
   l0_envelope_.SetFirstCycle(kCompactionsPerCycle * L0DeadTime());
   if (started_) Meter(now - last_time_, facts);
   started_ = true;
@@ -118,7 +127,10 @@ void LsmSignals::FollowThroughput(Duration dt, const LsmFacts& facts) {
   const double before = throughput_;
   throughput_ = std::max(kLeast, before + (newest - before) * weight);
   if (settled && before > 0) l0_drain_.Scale(throughput_ / before);
-  if (settled) highest_throughput_ = std::max(highest_throughput_, throughput_);
+  throughput_bytes_ += newest * dt_s;
+  if (!settled || throughput_bytes_ < kSpeakingBytes) return;
+  const double fading = highest_throughput_ + (throughput_ - highest_throughput_) * SmoothingWeight(dt_s, kFadeSeconds);
+  highest_throughput_ = std::max(throughput_, fading);
 }
 
 // A limit tells how fast it may be. Where disk and processor never come near it, the fastest that was seen counts.
@@ -186,7 +198,8 @@ Signal LsmSignals::Debt(TimePoint now, const LsmFacts& facts) {
   const double at_one = std::max(1.0, geometry_.DebtAtOne());
   const double doublings = std::log2(std::max(1.0, AsDouble(facts.pending_compaction_bytes)) / (at_one / 8));
   const double drain = l0_drain_.BytesPerSecond() / table_per_user_;
-  const double owed_per_byte = std::max(1.0, BackgroundBytesPerSecond() / std::max(kLeast, drain));
+  const double background = highest_throughput_ > 0 ? throughput_ : BackgroundBytesPerSecond();
+  const double owed_per_byte = std::max(1.0, background / std::max(kLeast, drain));
   return {.name = "debt",
           .level = debt_.Update(now, brakes ? std::max(0.0, doublings / 3) : 0),
           .bytes_per_level = kDebtPerLevel * at_one / owed_per_byte,

@@ -20,7 +20,7 @@ namespace weir {
 struct LsmFacts {
   uint64_t memtable_bytes = 0;  // each immutable memtable counts as a whole write buffer, as the engine counts them
   int immutable_memtables = 0;
-  uint64_t l0_files = 0;
+  uint64_t l0_files = 0;  // or sorted runs, where the geometry counts them
   uint64_t l0_bytes = 0;
   uint64_t pending_compaction_bytes = 0;
   double deepest_score = 0;  // highest compaction score of the levels below L0
@@ -30,7 +30,7 @@ struct LsmFacts {
 
   // Cumulative, of the whole engine where it has several column families: they drain through one background.
   uint64_t total_flushed_bytes = 0;      // written into L0 and its blob files
-  uint64_t total_drained_bytes = 0;      // taken out of L0
+  uint64_t total_drained_bytes = 0;      // taken out of L0; of sorted runs, a flush for each that is gone
   uint64_t total_compacted_bytes = 0;    // written by compactions
   int64_t l1_bytes = 0;                  // in the level that L0 is compacted to; only its changes count
   uint64_t total_background_bytes = 0;   // written by flushes and compactions, running ones too; 0: not known
@@ -61,14 +61,15 @@ class LsmSignals {
 
   const LsmGeometry geometry_;
   const Duration sample_interval_;
-  DrainEnvelope l0_envelope_;  // in bytes as they were written by the user
-  DrainMeter l0_drain_;        // bytes on disk out of L0
-  double uncounted_s_ = 0;     // work of the background that l0_drain_ was not told; below 0: told in advance
-  DrainMeter flush_drain_;     // bytes on disk into L0
-  DrainMeter compaction_;      // bytes on disk written by compactions
-  double throughput_ = 0;      // bytes/s that the background writes while it compacts
-  double throughput_s_ = 0;    // measured for so long
-  double highest_throughput_ = 0;
+  DrainEnvelope l0_envelope_;      // in bytes as they were written by the user
+  DrainMeter l0_drain_;            // bytes on disk out of L0
+  double uncounted_s_ = 0;         // work of the background that l0_drain_ was not told; below 0: told in advance
+  DrainMeter flush_drain_;         // bytes on disk into L0
+  DrainMeter compaction_;          // bytes on disk written by compactions
+  double throughput_ = 0;          // bytes/s that the background writes while it compacts
+  double throughput_s_ = 0;        // measured for so long
+  double throughput_bytes_ = 0;    // that it was measured by
+  double highest_throughput_ = 0;  // lately; 0: not known
   Smoothed score_;
   Smoothed debt_;
   double io_limit_;

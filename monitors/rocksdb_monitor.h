@@ -10,11 +10,11 @@
 //   memtables  how near RocksDB is to braking because flushes lag
 //   l0         the same for files in L0, as an envelope over the compactions that empty it (drain_envelope.h)
 //   score      how far the levels below are beyond their size, over about 10 s; shown, does not act
-//   debt       bytes that wait for compaction against RocksDB's soft limit
+//   debt       bytes that wait for compaction against the limit where RocksDB really brakes
 //   own        what the program reported by AddOwnBytes, against its budget
 //   memory     of the whole process against the target
-// A level of 1.0 is where RocksDB begins to brake; in a prepared database, whose brakes were moved outwards, the middle
-// between where it would have slowed down and where it would have stopped (lsm_geometry.h).
+// A level of 1.0 is where RocksDB begins to brake; of `l0` in a prepared database, whose brakes were moved outwards,
+// the middle between where it would have slowed down and where it would have stopped (lsm_geometry.h).
 //
 // Closing: the monitor calls the database every sample, so the database must outlive the sampling. Detach waits for a
 // sample that is being taken; after it no call of the monitor touches the database, and sampling fails with "database

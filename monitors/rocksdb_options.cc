@@ -101,7 +101,8 @@ Result<PreparedRocksDb> Prepare(uint64_t target_bytes, rocksdb::DBOptions* db,
         prepared.budget.write_buffer_bytes, prepared.budget.charged_to_cache ? prepared.block_cache : nullptr);
   }
   prepared.write_buffer_manager = db->write_buffer_manager;
-  prepared.listener = std::make_shared<RocksDbListener>();
+  prepared.listener =
+      std::make_shared<RocksDbListener>(brakes == EngineBrakes::kMoved ? RocksDbListener::kCompactionNice : 0);
   db->listeners.push_back(prepared.listener);
   return prepared;
 }
@@ -127,9 +128,12 @@ LsmGeometry PrepareFamily(const rocksdb::DBOptions& db, ColumnFamilyOptions* opt
 }  // namespace
 
 Status CheckCompaction(const ColumnFamilyOptions& options, const std::string& family) {
-  if (options.compaction_style == rocksdb::kCompactionStyleLevel) return {};
+  if (options.compaction_style == rocksdb::kCompactionStyleLevel ||
+      options.compaction_style == rocksdb::kCompactionStyleUniversal) {
+    return {};
+  }
   return Status::Error("column family " + family +
-                       " does not use level compaction, and how near universal, FIFO and no compaction are to their "
+                       " uses neither level nor universal compaction, and how near FIFO and no compaction are to their "
                        "brakes is not known: set compaction_style to kCompactionStyleLevel, or do without weir");
 }
 
@@ -168,7 +172,8 @@ LsmGeometry GeometryOf(const ColumnFamilyOptions& o) {
       o.level0_slowdown_writes_trigger < 0 ? o.level0_stop_writes_trigger : o.level0_slowdown_writes_trigger;
   g.l0_slowdown = std::max(first_brake, g.l0_trigger + 1);
   g.l0_stop = std::max(o.level0_stop_writes_trigger, g.l0_slowdown);
-  g.l1_bytes = o.max_bytes_for_level_base;
+  g.counts_runs = o.compaction_style == rocksdb::kCompactionStyleUniversal;
+  g.l1_bytes = g.counts_runs ? 0 : o.max_bytes_for_level_base;
   g.soft_pending_bytes = o.soft_pending_compaction_bytes_limit > 0 ? o.soft_pending_compaction_bytes_limit
                                                                    : o.hard_pending_compaction_bytes_limit;
   g.hard_pending_bytes = o.hard_pending_compaction_bytes_limit;

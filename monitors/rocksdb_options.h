@@ -8,8 +8,8 @@
 //
 // What it does: one block cache and one WriteBufferManager charged to it, sized from the target, for all column
 // families, each only where the program set none; files in L0 that match L1, and RocksDB's own brakes moved outwards,
-// where they stay as a safety net (lsm_geometry.h); a listener that counts how often they are reached. Everything else
-// is the program's.
+// where they stay as a safety net (lsm_geometry.h); a listener that counts how often they are reached, and makes the
+// threads that compact (of the Env, so those of other databases too) five nicer. Everything else is the program's.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,9 @@ class RocksDbListener;
 struct PreparedRocksDb {
   uint64_t target_bytes = 0;
   MemoryBudget budget;
-  std::shared_ptr<rocksdb::Cache> block_cache;  // null where the program wants none
+  // Null where the program wants none. While memory is short the throttle shrinks it, whoever set it, and gives back
+  // what it took.
+  std::shared_ptr<rocksdb::Cache> block_cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffer_manager;
   std::shared_ptr<RocksDbListener> listener;
   // By column family.
@@ -47,7 +49,8 @@ struct PreparedRocksDb {
 };
 
 // A column family's block cache is taken as set by the program unless it has RocksDB's default size, 8 MiB: RocksDB
-// puts a cache of that size where none was set, and the two cannot be told apart. Level compaction alone is taken.
+// puts a cache of that size where none was set, and the two cannot be told apart. Level and universal compaction are
+// taken.
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options,
                                        EngineBrakes brakes = EngineBrakes::kMoved);
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,

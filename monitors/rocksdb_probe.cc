@@ -27,6 +27,9 @@ constexpr double kReadScoreFactor = 2.0 / 1.5;
 // A family that takes less than this must not make the answer to its level stronger still.
 constexpr double kLeastShare = 0.1;
 
+// Of the cache's full size, for blocks beside what is pinned.
+constexpr double kLeastCachedBlocks = 1.0 / 8;
+
 Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
 
 LsmGeometry FamilyGeometry(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle, const PreparedRocksDb* prepared) {
@@ -72,11 +75,10 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       own_(settings.own_budget_mb, target_bytes),
       listener_(prepared != nullptr ? prepared->listener : nullptr),
       block_cache_(prepared != nullptr ? prepared->block_cache : nullptr),
-      full_cache_bytes_(block_cache_ ? block_cache_->GetCapacity() : 0),
+      full_cache_bytes_(prepared != nullptr ? prepared->budget.block_cache_bytes : 0),
       db_(db),
       io_limiter_(db->GetDBOptions().rate_limiter),
       disk_ratio_(SumOf(BuffersOf(db, handles))),
-      table_ratio_(SumOf(BuffersOf(db, handles))),
       burst_(BuffersOf(db, handles)) {
   families_.reserve(handles.size());
   for (auto* handle : handles) {
@@ -84,13 +86,17 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       throw std::invalid_argument(good.message());
     LsmGeometry geometry = FamilyGeometry(db, handle, prepared);
     geometry.score_threshold = settings.score_threshold;
-    families_.push_back({handle, geometry, LsmSignals(geometry, settings.monitor.sample_interval)});
+    families_.push_back({.handle = handle,
+                         .geometry = geometry,
+                         .signals = LsmSignals(geometry, settings.monitor.sample_interval),
+                         .table_share = DiskRatio(static_cast<double>(geometry.write_buffer_bytes))});
   }
 }
 
 void RocksDbProbe::Detach() {
   std::lock_guard lock(db_mutex_);
   db_ = nullptr;
+  if (std::exchange(cache_share_, 1) < 1) block_cache_->SetCapacity(full_cache_bytes_);
 }
 
 Status RocksDbProbe::Probe(TimePoint now, LoadSample* sample) {
@@ -103,6 +109,7 @@ Status RocksDbProbe::Probe(TimePoint now, LoadSample* sample) {
     last_counters_ = now;
     ReadMemoryParts(now);
   }
+  if (cache_share_ < 1) FitCache();
   const Result<MemoryUse> use = memory_.ReadUse();
   if (!use.ok()) return use.status();
 
@@ -174,13 +181,31 @@ Status RocksDbProbe::ReadFamily(Family* f) {
   f->flush_pending = flush_pending > 0;
   f->compaction_pending = compaction_pending > 0;
 
-  const uint64_t l0_files = std::strtoull(after.c_str(), nullptr, 10);
+  uint64_t l0_files = std::strtoull(after.c_str(), nullptr, 10);
+  if (f->geometry.counts_runs) {
+    uint64_t runs = 0;
+    if (Status status = CountRunsBelowL0(*f, &runs); !status.ok()) return status;
+    l0_files += runs;
+    const uint64_t gone = facts.l0_files > l0_files ? facts.l0_files - l0_files : 0;
+    sums_.total_drained_bytes += static_cast<uint64_t>(static_cast<double>(gone * f->geometry.write_buffer_bytes) *
+                                                       f->geometry.buffers_per_flush * disk_ratio_.value());
+  }
   const bool several_flushed = facts.immutable_memtables > static_cast<int>(immutable) + 1;
   l0_changed_ = l0_changed_ || l0_files < facts.l0_files || several_flushed;
   facts.l0_files = l0_files;
   facts.immutable_memtables = static_cast<int>(immutable);
   const uint64_t buffer = f->geometry.write_buffer_bytes;
   facts.memtable_bytes = immutable * buffer + std::min(active_bytes, buffer);
+  return Status();
+}
+
+Status RocksDbProbe::CountRunsBelowL0(const Family& f, uint64_t* runs) const {
+  std::string files;
+  for (int level = 1; level < db_->NumberLevels(f.handle); ++level) {
+    const std::string property = Properties::kNumFilesAtLevelPrefix + std::to_string(level);
+    if (!db_->GetProperty(f.handle, property, &files)) return DoesNotAnswer(property);
+    if (files != "0") ++*runs;
+  }
   return Status();
 }
 
@@ -192,7 +217,6 @@ Status RocksDbProbe::ReadAllCounters() {
   double left_memtables = user_bytes.value();
   for (const Family& f : families_) left_memtables -= static_cast<double>(f.facts.memtable_bytes);
   const uint64_t flushed_before = sums_.total_flushed_bytes;
-  double flushed_tables = 0;
   const bool first = !last_counters_;
   newest_.slowdowns = newest_.stops = 0;
   newest_.score = 0;
@@ -207,11 +231,12 @@ Status RocksDbProbe::ReadAllCounters() {
     if (f.counted) {
       const double flushed = std::max(0.0, c.flushed_bytes - f.counters.flushed_bytes) / disk_ratio_.value();
       burst_.Took(i, flushed + static_cast<double>(f.counted_memtables) - static_cast<double>(memtables_before));
-      flushed_tables += std::max(0.0, c.flushed_table_bytes - f.counters.flushed_table_bytes);
+      f.table_share.Update(std::max(0.0, c.flushed_bytes - f.counters.flushed_bytes),
+                           std::max(0.0, c.flushed_table_bytes - f.counters.flushed_table_bytes));
       sums_.total_flushed_bytes += grown(c.flushed_bytes, f.counters.flushed_bytes);
       sums_.total_compacted_bytes += grown(c.compaction_written_bytes, f.counters.compaction_written_bytes);
       // Each level has counters of its own; after the base level moved they do not continue each other.
-      if (c.base_level == f.counters.base_level) {
+      if (c.base_level == f.counters.base_level && !f.geometry.counts_runs) {
         sums_.total_drained_bytes += grown(c.drained_from_l0_bytes, f.counters.drained_from_l0_bytes);
         sums_.l1_bytes += static_cast<int64_t>(c.base_level_bytes - f.counters.base_level_bytes);
       }
@@ -228,9 +253,8 @@ Status RocksDbProbe::ReadAllCounters() {
   if (first) {
     first_brakes_ = newest_.slowdowns + newest_.stops;
   } else {
-    const double left = left_memtables - left_memtables_;
-    disk_ratio_.Update(left, static_cast<double>(sums_.total_flushed_bytes - flushed_before));
-    table_ratio_.Update(left, flushed_tables);
+    disk_ratio_.Update(left_memtables - left_memtables_,
+                       static_cast<double>(sums_.total_flushed_bytes - flushed_before));
   }
   left_memtables_ = left_memtables;
   l0_changed_ = false;
@@ -264,7 +288,9 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     Family& f = families_[i];
     LsmFacts facts = f.facts;
     const double mean_file = f.counters.l0_files > 0 ? f.counters.l0_bytes / f.counters.l0_files : 0;
-    facts.l0_bytes = static_cast<uint64_t>(static_cast<double>(facts.l0_files) * mean_file);
+    // A run may be all that there is, merged; what counts is how many there are.
+    facts.l0_bytes =
+        f.geometry.counts_runs ? 0 : static_cast<uint64_t>(static_cast<double>(facts.l0_files) * mean_file);
     facts.flushing = sums_.flushing;
     facts.compacting = sums_.compacting;
     if (io_limiter_) {
@@ -277,7 +303,7 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     facts.total_compacted_bytes = sums_.total_compacted_bytes;
     facts.l1_bytes = sums_.l1_bytes;
     facts.disk_bytes_per_user_byte = disk_ratio_.value();
-    facts.table_bytes_per_user_byte = table_ratio_.value();
+    facts.table_bytes_per_user_byte = disk_ratio_.value() * f.table_share.value();
 
     LoadSample own;
     f.signals.Update(now, facts, &own);
@@ -331,12 +357,20 @@ bool RocksDbProbe::AdvisesToThrottleReads(const LoadSample& sample) const {
   return ScoreLevel(sample) > kReadScoreFactor;
 }
 
-// What is pinned (write buffers that are charged to it, blocks in use) is not freed by a smaller cache.
 void RocksDbProbe::SetCacheShare(double share) {
+  std::lock_guard lock(db_mutex_);
+  if (db_ == nullptr) return;
+  cache_share_ = share;
+  FitCache();
+}
+
+// What is pinned (write buffers that are charged to it, blocks in use) comes and goes; beside it there is always room
+// for blocks.
+void RocksDbProbe::FitCache() {
   if (!block_cache_) return;
-  const auto wanted = static_cast<size_t>(share * static_cast<double>(full_cache_bytes_));
-  block_cache_->SetCapacity(
-      std::clamp(wanted, std::min(block_cache_->GetPinnedUsage(), full_cache_bytes_), full_cache_bytes_));
+  const auto full = static_cast<double>(full_cache_bytes_);
+  const double least = static_cast<double>(block_cache_->GetPinnedUsage()) + kLeastCachedBlocks * full;
+  block_cache_->SetCapacity(static_cast<size_t>(std::min(full, std::max(cache_share_ * full, least))));
 }
 
 Status RocksDbProbe::Flush() {

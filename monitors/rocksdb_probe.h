@@ -23,6 +23,7 @@ class RocksDbProbe final : public LoadProbe {
   // Of at least one family; not prepared: nullptr.
   RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handles, const PreparedRocksDb* prepared,
                uint64_t target_bytes, const RocksDbMonitorSettings& settings);
+  ~RocksDbProbe() override { Detach(); }
 
   Status Probe(TimePoint now, LoadSample* sample) override;
   Status Flush() override;
@@ -45,11 +46,14 @@ class RocksDbProbe final : public LoadProbe {
     bool counted = false;
     RocksDbCounters counters;        // as of the last reading
     uint64_t counted_memtables = 0;  // bytes, as of then
+    DiskRatio table_share;           // of what is flushed: the rest is in blob files
   };
 
+  void FitCache();
   // The cheap properties, at every sample.
   Status ReadDatabase();
   Status ReadFamily(Family* family);
+  Status CountRunsBelowL0(const Family& family, uint64_t* runs) const;
   // Once a second.
   Status ReadAllCounters();
   void ReadMemoryParts(TimePoint now);
@@ -65,13 +69,13 @@ class RocksDbProbe final : public LoadProbe {
   const std::shared_ptr<RocksDbListener> listener_;    // null: attached
   const std::shared_ptr<rocksdb::Cache> block_cache_;  // null: none, or attached
   const size_t full_cache_bytes_;
+  double cache_share_ = 1;  // under db_mutex_
 
   std::mutex db_mutex_;  // for db_ and all below up to details_mutex_; held while the database is asked
   rocksdb::DB* db_;
   std::vector<Family> families_;
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
   DiskRatio disk_ratio_;
-  DiskRatio table_ratio_;
   LsmFacts sums_;              // over the families: what runs, and what was done since attaching
   double left_memtables_ = 0;  // user bytes, up to a constant
   MemoryProbe memory_;

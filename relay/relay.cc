@@ -3,9 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
+#include "config/cores.h"
 #include "relay/account/byte_budget.h"
 #include "relay/account/work_pool.h"
 #include "relay/metrics/relay_metrics.h"
@@ -37,7 +37,7 @@ constexpr double kLedgerShare = 0.6;
 size_t WorkerCount(const RelayConfiguration& configuration) {
   if (configuration.relay.worker_threads > 0) return static_cast<size_t>(configuration.relay.worker_threads);
   const uint64_t waiting = IsEmbedded(configuration.storage) ? 1 : configuration.storage.postgres.connections;
-  return std::max<uint64_t>(waiting, std::thread::hardware_concurrency());
+  return std::max<uint64_t>(waiting, Cores());
 }
 
 std::string EventsDirectory(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }

@@ -88,6 +88,8 @@ void AdaptiveLimiter::Stop() {
   {
     std::lock_guard lock(control_mutex_);
     OpenGates("stopped");
+    buyback_ = MemoryBuyback();
+    monitor_.SetCacheShare(1);
   }
   TellSettled();
 }
@@ -239,7 +241,7 @@ void AdaptiveLimiter::UpdateEmergency(const LoadSample& sample, TimePoint now) {
   view_.emergency = sample.memory_pressure >= mark;
   if (!view_.emergency) EndEmergency();
   if (view_.emergency && !emergency_since_) emergency_since_ = now;
-  RelieveMemory(sample, now);
+  BuyMemoryBack(sample, now);
 }
 
 void AdaptiveLimiter::EndEmergency() {
@@ -248,14 +250,13 @@ void AdaptiveLimiter::EndEmergency() {
 }
 
 // A cache is nobody's loss while nobody is held back for memory, so the mark is that of the work that comes.
-void AdaptiveLimiter::RelieveMemory(const LoadSample& sample, TimePoint now) {
-  const bool bulk_comes = demand_[WorkClass::kBulk] > 1;
+void AdaptiveLimiter::BuyMemoryBack(const LoadSample& sample, TimePoint now) {
+  const bool bulk_comes = bulk_waits_ || demand_[WorkClass::kBulk] > 1;
   const double mark = laws_[bulk_comes ? WorkClass::kBulk : WorkClass::kInteractive].setpoint();
-  const MemoryRelief::Step step = relief_.Update(now, sample.memory_pressure, mark);
+  const MemoryBuyback::Step step = buyback_.Update(now, sample.memory_pressure, mark);
   monitor_.SetCacheShare(step.cache_share);
-  if (!step.flush_and_purge) return;
-  monitor_.ForceFlush();
-  monitor_.ReleaseMemory();
+  if (step.flush) monitor_.ForceFlush();
+  if (step.purge) monitor_.ReleaseMemory();
 }
 
 WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt) {
@@ -271,10 +272,13 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
     const Demand demand{.inflow_bytes_per_second = inflow[0] + inflow[1],
                         .bytes_per_second = bulk ? pressing[0] + pressing[1] : pressing[0],
                         .waited = write_gate_.TakePressed(c)};
-    const RateDecision decision = laws_[c].Update(sample, demand, dt);
+    if (bulk) bulk_waits_ = demand.waited;
+    RateDecision decision = laws_[c].Update(sample, demand, dt);
+    // Also where no signal limits: a probe may tell of memory and no law act on it.
+    if (bulk && view_.emergency) decision.bytes_per_second = laws_[c].LowestLimit();
     WriteLimit& limit = limits[c];
     // Also where it is open: the limit that the gate falls back to in a burst.
-    if (!decision.reason.empty()) limit.bytes_per_second = decision.bytes_per_second;
+    if (!decision.reason.empty() || (bulk && view_.emergency)) limit.bytes_per_second = decision.bytes_per_second;
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
     limit.hold = bulk && emergency_since_ && *last_tick_ - *emergency_since_ < kBulkIsHeld;
     limit.reason = bulk && view_.emergency ? kEmergency : decision.reason;
@@ -310,7 +314,8 @@ ScanLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     limits[c].longest_wait = c == WorkClass::kBulk ? settings_.bulk.max_delay : settings_.read.max_delay;
     limits[c].refuse = view_.emergency;
-    limits[c].reason = limits.open ? kCores : view_.read_reason;
+    const bool by_cores = limits.open || (c == WorkClass::kBulk && limits.bulk_at_once < limits.at_once);
+    limits[c].reason = by_cores && !view_.emergency ? kCores : view_.read_reason;
   }
   view_.scans_at_once = limits.open ? 0 : limits.at_once;
   return limits;
@@ -326,7 +331,8 @@ void AdaptiveLimiter::NoteHeld() {
     limit.reason = kSensorLost;
     // Where no signal limits there is no drain to go by.
     const double lately = c == WorkClass::kBulk ? demand_[0] + demand_[1] : demand_[c];
-    if (const double held = laws_[c].HeldLimit(lately); held > 0) limit.bytes_per_second = held;
+    const double held = laws_[c].HeldLimit(lately);
+    limit.bytes_per_second = held > 0 ? held : WriteLimit().bytes_per_second;
   }
   for (ScanLimit& limit : held_scans_) {
     limit.refuse = false;

@@ -12,10 +12,10 @@
 //
 // Writes are paced in bytes per second, with one limit for interactive and one for bulk work (rate_law.h). Of the reads
 // only scans are limited, in how many run at once: bulk scans to fewer than there are cores, all while a signal that
-// reads act on is high. Memory that stays above the setpoint is bought back (memory_relief.h). Above the emergency mark
-// scans are refused until memory is below the recovery mark, or until the sensor is lost, and bulk work is held for ten
-// seconds: if everything that can be given back was given back by then, waiting frees nothing, and bulk work goes on
-// with the least that its law lets through. Cheap work goes on all the time.
+// reads act on is high. Memory that stays above the setpoint is bought back (memory_buyback.h). Above the emergency
+// mark scans are refused until memory is below the recovery mark, or until the sensor is lost, and bulk work is held
+// for ten seconds: if everything that can be given back was given back by then, waiting frees nothing, and bulk work
+// goes on with the least that its law lets through. Cheap work goes on all the time.
 //
 // Threads: every function may be called from any thread. Admit costs a few nanoseconds while nothing is limited. Start
 // launches one thread that runs the tick and hands out turns; without it, Tick and Pump may be called by a program (or
@@ -30,7 +30,7 @@
 #include "monitors/load_monitor.h"
 #include "throttle/admission.h"
 #include "throttle/limiter_settings.h"
-#include "throttle/memory_relief.h"
+#include "throttle/memory_buyback.h"
 #include "throttle/rate_law.h"
 #include "throttle/scan_gate.h"
 #include "throttle/write_gate.h"
@@ -131,7 +131,7 @@ class AdaptiveLimiter {
   bool IsFresh(const LoadSample& sample, TimePoint now) const;
   void UpdateEmergency(const LoadSample& sample, TimePoint now);
   void EndEmergency();
-  void RelieveMemory(const LoadSample& sample, TimePoint now);
+  void BuyMemoryBack(const LoadSample& sample, TimePoint now);
   WriteLimits DecideWrites(const LoadSample& sample, const Rates& inflow, Duration dt);
   ScanLimits DecideReads(const LoadSample& sample, Duration dt);
   void TickLocked(const LoadSample& sample, const LoadSample& process);
@@ -159,7 +159,8 @@ class AdaptiveLimiter {
   LimiterView view_;
   std::optional<TimePoint> last_tick_;
   std::optional<TimePoint> emergency_since_;
-  MemoryRelief relief_;
+  bool bulk_waits_ = false;  // or did, in the last tick
+  MemoryBuyback buyback_;
   ByClass<Flow> last_flow_;
   Rates demand_{};  // the same, smoothed
 

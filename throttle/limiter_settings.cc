@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
+
+#include "config/cores.h"
 
 namespace weir {
 namespace {
@@ -33,7 +34,7 @@ constexpr std::chrono::hours kLongest{24};
 
 }  // namespace
 
-uint64_t FewerThanCores() { return std::max(2U, std::thread::hardware_concurrency()) - 1; }
+uint64_t FewerThanCores() { return std::max(2U, Cores()) - 1; }
 
 void Declare(SettingTable& table, LimiterSettings& s) {
   table.Add("RATE_LIMIT_ENABLED", &s.enabled,
@@ -64,7 +65,7 @@ void Declare(SettingTable& table, LimiterSettings& s) {
   table.Add("IMPORT_MAX_DELAY_MS", &s.bulk.max_delay, kDelay, "bulk: longest wait, then the answer is a refusal");
   table.Add("IMPORT_MIN_BATCH", &s.bulk.min_batch, kBatch, "bulk: operations that MaybeThrottle takes together");
   table.Add("RATE_LIMIT_EMERGENCY", &s.emergency, {.min = 0.1, .max = 10, .unit = "of the memory target"},
-            "memory at which bulk work and scans stop");
+            "memory at which scans stop, and bulk work but for its least");
   table.Add("RATE_LIMIT_RECOVERY", &s.recovery, {.min = 0.05, .max = 10, .unit = "of the memory target"},
             "memory at which they go on");
   table.Add("RATE_LIMIT_SENSOR_TIMEOUT_MS", &s.sensor_timeout, {.min = 200, .max = 600'000, .unit = "ms"},

@@ -90,6 +90,12 @@ void PidController::Relax(Duration dt, Duration time_constant) {
   state_.output = Bounded(state_.p + state_.i + state_.d);
 }
 
+void PidController::ScaleIntegral(double factor) {
+  if (!std::isfinite(factor) || factor < 0) return;
+  state_.i = std::clamp(state_.i * factor, settings_.integral_min, settings_.integral_max);
+  state_.output = Bounded(state_.p + state_.i + state_.d);
+}
+
 void PidController::SetGains(const PidGains& gains) {
   if (!IsValid(gains) || gains == settings_.gains) return;
   const double before = state_.p + state_.i + state_.d;

@@ -79,6 +79,9 @@ class PidController {
   // The integral forgets itself with the given time constant: for a loop that is out of use.
   void Relax(Duration dt, Duration time_constant);
 
+  // For an output whose unit changed. Not finite or below 0: nothing.
+  void ScaleIntegral(double factor);
+
   void SetGains(const PidGains& gains);
   // Where it has measured already, it comes there within some seconds (GetState().setpoint). The integral could not
   // take the step: what it would store to balance it, the loop would have to work off at the integral's pace.

@@ -43,7 +43,7 @@ constexpr double kHighestLevel = 100;
 // about a tenth, and ten seconds of a tenth too much took a simulated level 30 % above the setpoint.
 constexpr double kHeldShare = 0.9;
 
-double LowestLimit(double drain) { return std::max(kLowestLimit, kLowestShareOfDrain * drain); }
+double LowestLimitOf(double drain) { return std::max(kLowestLimit, kLowestShareOfDrain * drain); }
 
 constexpr std::string_view kWeightedName = "weighted";
 constexpr std::string_view kMemoryName = "memory";
@@ -62,7 +62,7 @@ RateDecision RateLaw::Update(const LoadSample& sample, const Demand& demand, Dur
   for (const Signal& signal : Acting(sample)) {
     Loop& loop = LoopOf(signal.name);
     Measure(loop, signal, demand, dt);
-    const double lowest = LowestLimit(loop.drain);
+    const double lowest = LowestLimitOf(loop.drain);
     loop.pid.SetOutputMax((loop.drain - lowest) / loop.gain);
     loop.limit = std::max(lowest, loop.drain - loop.gain * loop.pid.Update(signal.level, dt, integral));
   }
@@ -102,13 +102,16 @@ std::vector<Signal> RateLaw::Acting(const LoadSample& sample) const {
 
 void RateLaw::Measure(Loop& loop, const Signal& signal, const Demand& demand, Duration dt) {
   const double dead_time_s = std::max(ToSeconds(signal.dead_time), ToSeconds(tick_));
-  loop.gain = signal.bytes_per_level / (2 * dead_time_s);
+  const double gain_before = std::exchange(loop.gain, signal.bytes_per_level / (2 * dead_time_s));
   loop.integral_time = FromSeconds(8 * dead_time_s);
 
   if (!loop.was_present) {
     // From nothing to here is no movement: neither the drain nor the derivative may take it for one.
     loop.level = signal.level;
     loop.pid.Reset();
+  } else {
+    // What was learned is bytes/s by which the drain was misjudged, whatever the gain becomes.
+    loop.pid.ScaleIntegral(gain_before / loop.gain);
   }
   const double dt_s = ToSeconds(dt);
   if (dt_s > 0 && (signal.level > kBusyLevel || loop.level > kBusyLevel)) {
@@ -161,11 +164,13 @@ double RateLaw::HeldLimit(double lately) const {
   if (selected_ == nullptr) return 0;
   const Loop& loop = *selected_;
   const double held = kHeldShare * (loop.drain - loop.gain * std::max(0.0, loop.pid.GetState().i));
-  if (loop.is_drain_told) return std::max(LowestLimit(loop.drain), held);
+  if (loop.is_drain_told) return std::max(LowestLimitOf(loop.drain), held);
   // A drain that is only observed is nothing while the engine rests, and nothing of a log between two checkpoints.
   const bool is_unknown = loop.level < kOpenBelow * settings_.setpoint || std::max(held, lately) <= kLowestLimit;
   return is_unknown ? loop.limit : std::max(held, lately);
 }
+
+double RateLaw::LowestLimit() const { return LowestLimitOf(selected_ != nullptr ? selected_->drain : 0); }
 
 PidState RateLaw::State() const {
   return selected_ != nullptr ? selected_->pid.GetState() : PidState{.setpoint = settings_.setpoint};

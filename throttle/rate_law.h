@@ -59,6 +59,8 @@ class RateLaw {
   // drain it is no lower than what was let in lately, and the last limit where nothing is known. 0 where nothing
   // limits.
   double HeldLimit(double lately_bytes_per_second) const;
+  // Below it no limit goes.
+  double LowestLimit() const;
 
   // Of the loop that limits.
   PidState State() const;

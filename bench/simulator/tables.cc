@@ -55,6 +55,9 @@ Sustained SustainedByWeir(const Geometry& geometry, const LimiterSettings& setti
   return Sustain({.geometry = &geometry, .settings = settings, .seconds = seconds});
 }
 
+// Bytes/s; an engine that brakes at less has no best rate.
+constexpr double kLeastRate = 10e3;
+
 Sustained SustainedByBestFixedRate(const Geometry& geometry, const LimiterSettings& settings, double seconds) {
   const auto at = [&](double rate) {
     return Sustain({.geometry = &geometry,
@@ -66,7 +69,7 @@ Sustained SustainedByBestFixedRate(const Geometry& geometry, const LimiterSettin
   double low = 0;
   double high = 3 * geometry.sustained_bytes_per_second;
   Sustained best;
-  while (high - low > 0.02 * high) {
+  while (high - low > 0.02 * high && high > kLeastRate) {
     const double rate = (low + high) / 2;
     const Sustained found = at(rate);
     if (found.stalled_seconds > 0) {

@@ -77,6 +77,7 @@ rocksdb::Options EngineOptions(const StormShape& shape) {
   options.soft_pending_compaction_bytes_limit = Bytes(shape.soft_debt_mib);
   options.hard_pending_compaction_bytes_limit = Bytes(shape.hard_debt_mib);
   options.max_background_jobs = 2;
+  if (shape.universal) options.compaction_style = rocksdb::kCompactionStyleUniversal;
   if (shape.blob_files) {
     options.enable_blob_files = true;
     options.enable_blob_garbage_collection = true;

@@ -61,6 +61,7 @@ const std::vector<StormShape>& StormShapes() {
        .disk_mib_per_second = kDisk,
        .l1_mib = 8,
        .level_multiplier = 4},
+      {.name = "universal", .meaning = "universal compaction", .disk_mib_per_second = kDisk, .universal = true},
       {.name = "slow", .meaning = "a disk of 6 MiB/s", .disk_mib_per_second = 6},
   };
   return kShapes;

@@ -35,6 +35,7 @@ struct StormShape {
   double cache_mib = 32;
   double memory_target_mib = 256;
   bool blob_files = false;  // values in files of their own
+  bool universal = false;   // compaction
 };
 
 // The recipe first.

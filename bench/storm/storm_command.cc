@@ -177,8 +177,10 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
     return shapes;
   };
   if (arguments.quick) return experiment->RunAll(Campaign(1, {"quick"}, each({"alone", "weir"}), 1));
-  if (!arguments.shapes.empty() && arguments.scenarios.empty() && arguments.policies.empty())
+  if (!arguments.shapes.empty() && arguments.scenarios.empty() && arguments.policies.empty()) {
+    if (arguments.scale != 1) return Status::Error("--scale with --shape wants a --scenario or a --policy too");
     return RunMatrix(arguments, experiment);
+  }
   if (!arguments.scenarios.empty() || !arguments.policies.empty()) {
     std::vector<std::string> policies = arguments.policies;
     if (policies.empty())

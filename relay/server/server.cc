@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "config/cores.h"
 #include "relay/server/acceptor.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/server_core.h"
@@ -16,7 +16,7 @@ namespace {
 
 size_t ThreadCount(const ServerSettings& settings) {
   if (settings.io_threads > 0) return settings.io_threads;
-  return std::max(1U, std::thread::hardware_concurrency() / 2);
+  return std::max(1U, Cores() / 2);
 }
 
 }  // namespace

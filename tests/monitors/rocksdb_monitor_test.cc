@@ -58,6 +58,26 @@ class RocksDbMonitorTest : public testing::Test {
   TestDb test_;
 };
 
+TEST_F(RocksDbMonitorTest, UniversalCompactionIsSensedByItsSortedRuns) {
+  rocksdb::Options options = SmallEngine();
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  options.level0_file_num_compaction_trigger = 8;
+  const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  test_.Open(options);
+  RocksDbMonitor monitor(test_.db(), {}, prepared.value(), {}, clock_);
+  test_.WriteFile();
+  ASSERT_TRUE(test_.db()->CompactRange({}, nullptr, nullptr).ok());
+  for (int n = 0; n < 3; ++n) test_.WriteFile();
+  Sense(monitor);
+  EXPECT_EQ(monitor.Details().l0_files, 4u) << "three files in L0, and what lies below";
+  const double before = monitor.Sample().Find("l0")->drain_bytes_per_second;
+  ASSERT_TRUE(test_.db()->CompactRange({}, nullptr, nullptr).ok());
+  Sense(monitor, seconds(1));
+  EXPECT_EQ(monitor.Details().l0_files, 1u);
+  EXPECT_NE(monitor.Sample().Find("l0")->drain_bytes_per_second, before) << "three buffers were drained";
+}
+
 TEST_F(RocksDbMonitorTest, ItsCacheShrinksAndGrowsAgain) {
   rocksdb::Options options = SmallEngine();
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(32 * kMiB, &options);

@@ -1,7 +1,13 @@
 #include "monitors/rocksdb_options.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_monitor.h"
 #include "rocksdb/table.h"
 #include "tests/monitors/rocksdb_fixture.h"
@@ -70,9 +76,48 @@ TEST(PrepareRocksDb, LeavesTheBrakesOfADatabaseThatNothingControls) {
   EXPECT_EQ(open.min_write_buffer_number_to_merge, given.min_write_buffer_number_to_merge);
 }
 
+TEST(PrepareRocksDb, UniversalCompactionRewritesNoL1) {
+  rocksdb::Options options = SmallEngine();
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  const auto prepared = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_EQ(options.min_write_buffer_number_to_merge, 1);
+  EXPECT_TRUE(prepared.value().geometry.at("default").counts_runs);
+  EXPECT_FALSE(GeometryOf(SmallEngine()).counts_runs);
+}
+
+// With the nice values of RocksDB's threads that compact.
+std::vector<int> NiceOfCompactors() {
+  std::vector<int> all;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::ifstream(task.path() / "comm") >> name;
+    if (name == "rocksdb:low") all.push_back(getpriority(PRIO_PROCESS, std::stoul(task.path().filename())));
+  }
+  return all;
+}
+
+TEST(PrepareRocksDb, CompactionsYieldTheProcessorAndTheProgramsThreadsDoNot) {
+  rocksdb::Options options = SmallEngine();
+  ASSERT_TRUE(PrepareRocksDb(64 * kMiB, &options).ok());
+  const int own = getpriority(PRIO_PROCESS, 0);
+  TestDb test;
+  test.Open(options);
+  for (int n = 0; n < 2; ++n) test.WriteFile();
+  std::vector<rocksdb::LiveFileMetaData> files;
+  test.db()->GetLiveFilesMetaData(&files);
+  std::vector<std::string> names;
+  for (const auto& file : files) names.push_back(file.name);
+  ASSERT_TRUE(test.db()->CompactFiles({}, names, 1).ok()) << "in this thread";
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), own);
+  for (int n = 0; n < 2; ++n) test.WriteFile();
+  ASSERT_TRUE(test.db()->CompactRange({}, nullptr, nullptr).ok()) << "in one of RocksDB's";
+  const std::vector<int> nice = NiceOfCompactors();
+  EXPECT_NE(std::find(nice.begin(), nice.end(), std::max(own, RocksDbListener::kCompactionNice)), nice.end());
+}
+
 TEST(PrepareRocksDb, RefusesCompactionThatItDoesNotKnow) {
-  for (const auto style :
-       {rocksdb::kCompactionStyleUniversal, rocksdb::kCompactionStyleFIFO, rocksdb::kCompactionStyleNone}) {
+  for (const auto style : {rocksdb::kCompactionStyleFIFO, rocksdb::kCompactionStyleNone}) {
     rocksdb::Options options;
     options.compaction_style = style;
     EXPECT_FALSE(PrepareRocksDb(16ull << 30, &options).ok());

@@ -205,6 +205,48 @@ TEST_F(LimiterTest, TheCacheIsAskedForWhatBulkWorkIsHeldBackFor) {
   EXPECT_EQ(monitor_.cache_share(), 1);
 }
 
+// A large batch that waits for its turn is work that comes, although nothing was admitted for a while.
+TEST_F(LimiterTest, TheCacheIsAskedForWorkThatWaits) {
+  Build();
+  monitor_.Say([](LoadSample* sample) {
+    Signal memory = Engine("memory", 0.73);
+    memory.drain_bytes_per_second = 0;
+    sample->Add(memory);
+    sample->memory_pressure = 0.73;
+    return Status();
+  });
+  Ticks(20);
+  const Admission batch = Write(1 << 20, WorkClass::kBulk);
+  const Admission next = Write(1 << 20, WorkClass::kBulk);
+  Ticks(300);
+  EXPECT_EQ(monitor_.cache_share(), 0.25);
+}
+
+// The law alone would let all through: what it weighs is below the setpoint, or it has no signal at all.
+TEST_F(LimiterTest, AnEmergencyThatNoLawSeesLeavesBulkItsFloor) {
+  for (const bool weighted : {true, false}) {
+    LimiterSettings settings;
+    settings.process_variable = ProcessVariable::kWeighted;
+    Build(settings);
+    const auto say = [&](double memory) {
+      monitor_.Say([=](LoadSample* sample) {
+        if (weighted) sample->Add(Engine("l0", 0.1));
+        sample->memory_pressure = memory;
+        return Status();
+      });
+    };
+    say(1.2);
+    Ticks(10);
+    say(0.9);
+    Ticks(200);
+    ASSERT_TRUE(limiter_->View().emergency);
+    uint64_t passed = 0;
+    for (int n = 0; n < 1000; ++n)
+      if (Write(10'000, WorkClass::kBulk).admitted()) passed += 10'000;
+    EXPECT_LE(passed, 1'000'000U) << weighted;
+  }
+}
+
 TEST_F(LimiterTest, InAnEmergencyCheapReadsAreAnsweredWhateverFillsTheMemory) {
   for (double own : {0.0, 0.5, 3.0}) {
     Build();

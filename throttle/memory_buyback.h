@@ -1,8 +1,9 @@
 // Buys back memory that waiting does not free: a cache that is full stays full, and so do the allocator's free pages.
 //
-// Memory above the mark for longer than a moment is answered by a flush and a purge, once a minute (every ten seconds
-// above the whole target), and by an eighth of the cache each second, down to a quarter of it. Well below the mark the
-// cache gets an eighth back every ten seconds: less than the room that was waited for, so it does not swing.
+// Memory above the mark for longer than a moment is answered by a flush, once a minute (every ten seconds above the
+// whole target), and by an eighth of the cache each second, down to a quarter of it; each with a purge, for what they
+// free is the allocator's until then. Well below the mark the cache gets an eighth back every ten seconds: less than
+// the room that was waited for, so it does not swing.
 //
 // Not thread-safe.
 #pragma once
@@ -13,10 +14,11 @@
 
 namespace weir {
 
-class MemoryRelief {
+class MemoryBuyback {
  public:
   struct Step {
-    bool flush_and_purge = false;
+    bool flush = false;
+    bool purge = false;
     double cache_share = 1;  // of its full size
   };
 

@@ -1,4 +1,4 @@
-#include "throttle/memory_relief.h"
+#include "throttle/memory_buyback.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace {
 // Memtables that are flushed free theirs within a second or two.
 constexpr Duration kPatience = std::chrono::seconds(2);
 
-// Flushes and purges cost the engine; more often they would be the load. Below the target there is time.
+// Flushes cost the engine; more often they would be the load. Below the target there is time.
 constexpr Duration kFlushInterval = std::chrono::seconds(10);
 constexpr Duration kEarlyFlushInterval = std::chrono::seconds(60);
 
@@ -19,23 +19,26 @@ constexpr Duration kGiveBackInterval = std::chrono::seconds(10);
 
 // Below the mark. Caches may have 0.60 of the target, and a step of that is 0.075.
 constexpr double kRoom = 0.10;
+// For a mark that leaves none.
+constexpr double kLowestShareOfMark = 0.5;
 
 }  // namespace
 
-MemoryRelief::Step MemoryRelief::Update(TimePoint now, double level, double mark) {
+MemoryBuyback::Step MemoryBuyback::Update(TimePoint now, double level, double mark) {
   const auto passed = [now](const std::optional<TimePoint>& last, Duration interval) {
     return !last || now - *last >= interval;
   };
   const bool is_high = high_.For(kPatience, now, level > mark) || level >= 1;
-  const bool is_low = low_.For(kGiveBackInterval, now, level < mark - kRoom);
+  const bool is_low = low_.For(kGiveBackInterval, now, level < std::max(mark - kRoom, kLowestShareOfMark * mark));
   Step step;
   if (is_high && passed(last_flush_, level >= 1 ? kFlushInterval : kEarlyFlushInterval)) {
     last_flush_ = now;
-    step.flush_and_purge = true;
+    step.flush = step.purge = true;
   }
   const double change = is_high ? -kCacheStep : is_low ? kCacheStep : 0;
   if (change != 0 && passed(last_change_, is_high ? kShrinkInterval : kGiveBackInterval)) {
     last_change_ = now;
+    step.purge = step.purge || (is_high && cache_share_ > kLeastCache);
     cache_share_ = std::clamp(cache_share_ + change, kLeastCache, 1.0);
   }
   step.cache_share = cache_share_;
