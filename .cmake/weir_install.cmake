@@ -29,8 +29,8 @@ set(headers
     throttle/adaptive_limiter throttle/admission throttle/await_admission throttle/limiter_settings throttle/pid_controller
     throttle/rocksdb/rocksdb_throttle
       # with
-      throttle/fair_queue throttle/flow_counter throttle/gate throttle/rate_law throttle/scan_gate throttle/thread_slot
-      throttle/token_bucket throttle/write_gate
+      throttle/fair_queue throttle/flow_counter throttle/gate throttle/memory_buyback throttle/rate_law throttle/scan_gate
+      throttle/thread_slot throttle/token_bucket throttle/write_gate
     throttle/descriptors/descriptor_limiter throttle/descriptors/descriptor_rules throttle/descriptors/limit_unit
     throttle/keyed/keyed_limiter throttle/keyed/keyed_limits throttle/keyed/shared_windows
     throttle/keyed/redis/redis_shared_windows
