@@ -390,8 +390,10 @@ LimiterView AdaptiveLimiter::View() const {
 
 std::string_view AdaptiveLimiter::Reason(Operation operation, WorkClass work_class) const {
   std::lock_guard lock(control_mutex_);
-  if (GateOf(operation).open()) return "";
-  return operation == Operation::kRead ? view_.read_reason : view_[work_class].reason;
+  if (operation == Operation::kWrite) return write_gate_.open() ? "" : view_[work_class].reason;
+  // While that is open only bulk scans wait, and for the cores.
+  if (scan_gate_.open()) return scan_gate_.Stats().waits[work_class].waiting > 0 ? kCores : "";
+  return view_.read_reason;
 }
 
 void AdaptiveLimiter::ResetControllers() {

@@ -296,6 +296,7 @@ TEST_F(LimiterTest, BulkScansAreFewerThanCoresWithoutAnyPressure) {
   ASSERT_TRUE(three.waiting());
   EXPECT_EQ(three.reason(), "cores");
   EXPECT_EQ(limiter.Reason(Operation::kRead), "") << "interactive scans pass";
+  EXPECT_EQ(limiter.Reason(Operation::kRead, WorkClass::kBulk), "cores");
 }
 
 TEST_F(LimiterTest, FewerScansRunAtOnceAsPressureGrows) {

@@ -1,0 +1,108 @@
+// That a shape's engine is what its name says, seen in what lies in the database.
+#include "bench/storm/engine.h"
+
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+#include <rocksdb/metadata.h>
+
+#include <map>
+
+#include "tests/bench/storm/scratch.h"
+
+namespace weir {
+namespace {
+
+namespace fs = std::filesystem;
+
+StormShape Small(const std::string& name) {
+  StormShape shape = Scaled(*FindStormShape(name), 0.1);
+  shape.keys = shape.preloaded_values = 500;
+  return shape;
+}
+
+class StormEngineOf {
+ public:
+  explicit StormEngineOf(const StormShape& shape) {
+    EXPECT_TRUE(MakeTemplate(shape, scratch_->path() / "template").ok());
+    auto opened =
+        StormEngine::Open(shape, StormEngine::DefaultOptions(shape), scratch_->path() / "template", scratch_->path());
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    engine_ = std::move(opened).value();
+  }
+
+  StormEngine* operator->() { return engine_.get(); }
+
+  uint64_t Bytes(std::string_view extension) const {
+    uint64_t bytes = 0;
+    for (const fs::directory_entry& file : fs::directory_iterator(scratch_->path() / "template"))
+      if (file.path().extension() == extension) bytes += file.file_size();
+    return bytes;
+  }
+
+ private:
+  const std::unique_ptr<TemporaryDirectory> scratch_ = MakeScratch();
+  std::unique_ptr<StormEngine> engine_;
+};
+
+// What a batch asks of each column family.
+class Changes final : public rocksdb::WriteBatch::Handler {
+ public:
+  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice&, const rocksdb::Slice& value) override {
+    ++puts[family];
+    value_bytes = value.size();
+    return {};
+  }
+  rocksdb::Status DeleteCF(uint32_t, const rocksdb::Slice&) override {
+    ++deletes;
+    return {};
+  }
+
+  std::map<uint32_t, int> puts;
+  int deletes = 0;
+  size_t value_bytes = 0;
+};
+
+Changes BulkChangesOf(const StormShape& shape, int changes) {
+  StormEngineOf engine(shape);
+  std::mt19937_64 random(1);
+  rocksdb::WriteBatch batch;
+  for (int i = 0; i < changes; ++i) engine->AddBulkChange(random, &batch);
+  Changes seen;
+  EXPECT_TRUE(batch.Iterate(&seen).ok());
+  return seen;
+}
+
+TEST(StormEngine, BlobsAreValuesInFilesOfTheirOwn) {
+  const StormEngineOf engine(Small("blobs"));
+  EXPECT_GT(engine.Bytes(".blob"), 10 * engine.Bytes(".sst"));
+}
+
+TEST(StormEngine, ZstdHalvesItsValues) {
+  const auto bytes = [](const std::string& shape) { return StormEngineOf(Small(shape)).Bytes(".sst"); };
+  EXPECT_LT(bytes("zstd"), 0.7 * static_cast<double>(bytes("recipe")));
+}
+
+TEST(StormEngine, FamiliesTakeTheirSharesOfWhatIsWritten) {
+  const Changes seen = BulkChangesOf(Small("families"), 1200);
+  ASSERT_EQ(seen.puts.size(), 4u);
+  EXPECT_NEAR(seen.puts.at(0), 900, 60);
+  for (const uint32_t family : {1, 2, 3}) EXPECT_NEAR(seen.puts.at(family), 100, 40);
+}
+
+TEST(StormEngine, HalfOfTheChangesDelete) { EXPECT_NEAR(BulkChangesOf(Small("deletes"), 1200).deletes, 600, 70); }
+
+TEST(StormEngine, ValuesAreAsLargeAsTheShapeSays) {
+  EXPECT_EQ(BulkChangesOf(Small("small"), 1).value_bytes, 64u);
+  EXPECT_EQ(BulkChangesOf(Small("large"), 1).value_bytes, 64u << 10);
+}
+
+TEST(StormEngine, UniversalIsTheCompactionOfTheOneThatIsCalledSo) {
+  for (const auto& [shape, style] : {std::pair("universal", rocksdb::kCompactionStyleUniversal),
+                                     std::pair("recipe", rocksdb::kCompactionStyleLevel)}) {
+    StormEngineOf engine(Small(shape));
+    EXPECT_EQ(engine->db().GetOptions().compaction_style, style) << shape;
+  }
+}
+
+}  // namespace
+}  // namespace weir
