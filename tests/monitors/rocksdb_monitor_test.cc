@@ -288,8 +288,9 @@ TEST_F(RocksDbMonitorTest, AFamilyThatTakesAPartOfTheDataRisesByAsMuchLess) {
     test_.Write(64 << 10, 1);
     Sense(monitor, seconds(1));
   }
-  // The first family has most files in L0, so the level is its.
-  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / alone, 4.0 / 3, 0.05);
+  // The first family has most files in L0, so the level is its. RocksDB tells of a flush a moment after it ended, so
+  // the last of the other family may be missing.
+  EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / alone, 4.0 / 3, 0.15);
 }
 
 // Or a flush of 24 MiB/s would look as fast as what its tables take of it, and the limit would be a few hundred KB/s.

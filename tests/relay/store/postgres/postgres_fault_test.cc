@@ -18,6 +18,20 @@ Status SaveOne(EventStore& store, const Event& event) {
   return store.SaveSome({&event, 1}, 0, kTurnWork, {&result, 1}).status();
 }
 
+// A store whose time-out the making of the tables may exceed.
+std::unique_ptr<PostgresStore> MustOpenImpatient(const PostgresStoreOptions& options) {
+  PostgresStoreOptions patient = options;
+  patient.settings.timeout = PostgresStoreSettings().timeout;
+  EXPECT_NE(MustOpen(patient), nullptr);
+  std::unique_ptr<PostgresStore> store;
+  EXPECT_TRUE(Eventually([&] {
+    auto opened = PostgresStore::Open(options);
+    if (opened.ok()) store = std::move(opened).value();
+    return store != nullptr;
+  }));
+  return store;
+}
+
 std::string WhyNot(const PostgresStoreOptions& options) {
   const auto opened = PostgresStore::Open(options);
   EXPECT_FALSE(opened.ok());
@@ -95,8 +109,8 @@ TEST_F(PostgresFaultTest, AServerThatStandsStillFailsInTimeAndIsUsedAgain) {
   PostgresProcess server({"fsync=off"});
   PostgresStoreOptions options{.conninfo = server.conninfo(), .settings = {.origin = "here"}};
   options.settings.timeout = std::chrono::milliseconds(300);
-  const auto store = MustOpen(options);
-  ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  const auto store = MustOpenImpatient(options);
+  ASSERT_TRUE(store && Eventually([&] { return SaveOne(*store, NumberedNote(1)).ok(); }));
   server.Pause();
   ExpectIn("no answer in time", SaveOne(*store, NumberedNote(2)).message());
   ExpectIn("PostgreSQL: ", store->Has(NumberedNote(1).view().id()).status().message());
@@ -142,8 +156,8 @@ TEST_F(PostgresFaultTest, WithoutTheStandbyThatHasToHaveItNothingIsAcknowledged)
   primary.AwaitStandbys();
   PostgresStoreOptions options{.conninfo = primary.conninfo(), .settings = {.origin = "here"}};
   options.settings.timeout = std::chrono::milliseconds(700);
-  const auto store = MustOpen(options);
-  ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  const auto store = MustOpenImpatient(options);
+  ASSERT_TRUE(store && Eventually([&] { return SaveOne(*store, NumberedNote(1)).ok(); }));
   standby.Pause();
   ExpectIn("no answer in time", SaveOne(*store, NumberedNote(2)).message());
   standby.Resume();
@@ -274,8 +288,8 @@ TEST_F(PostgresFaultTest, NoConnectionIsHeldBetweenSlices) {
 TEST_F(PostgresFaultTest, AStatementThatTakesTooLongAndAServerThatTakesNoWritesFailAndPass) {
   PostgresStoreOptions options = Options();
   options.settings.timeout = std::chrono::milliseconds(700);
-  const auto store = MustOpen(options);
-  ASSERT_TRUE(SaveOne(*store, NumberedNote(1)).ok());
+  const auto store = MustOpenImpatient(options);
+  ASSERT_TRUE(store && Eventually([&] { return SaveOne(*store, NumberedNote(1)).ok(); }));
   {
     PostgresClient other(database_.conninfo());
     other.Ask("BEGIN");
