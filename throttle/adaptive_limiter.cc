@@ -283,7 +283,7 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
     limit.hold = bulk && emergency_since_ && *last_tick_ - *emergency_since_ < kBulkIsHeld;
     limit.reason = bulk && view_.emergency ? kEmergency : decision.reason;
     limits.open = limits.open && decision.open;
-    view_.writes[c] = {.open = decision.open && !limit.hold,
+    view_.writes[c] = {.open = decision.open && !(bulk && view_.emergency),
                        .bytes_per_second = limit.hold ? 0 : decision.bytes_per_second,
                        .drain_bytes_per_second = decision.drain_bytes_per_second,
                        .setpoint = laws_[c].setpoint(),

@@ -164,6 +164,20 @@ TEST_F(LimiterTest, InAnEmergencyBulkIsHeldScansAreRefusedAndCheapWorkGoesOn) {
   EXPECT_TRUE(Read(kScan).admitted());
 }
 
+// Whatever else the engine feels: a dashboard that shows no limit would say that bulk work is free.
+TEST_F(LimiterTest, TheViewShowsTheFloorOfAnEmergencyThatLasts) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.1, 1.5);
+  Tick();
+  EXPECT_FALSE(limiter.View()[WorkClass::kBulk].open);
+  EXPECT_EQ(limiter.View()[WorkClass::kBulk].bytes_per_second, 0);
+  Ticks(105);
+  EXPECT_FALSE(limiter.View()[WorkClass::kBulk].open);
+  EXPECT_GT(limiter.View()[WorkClass::kBulk].bytes_per_second, 0);
+  EXPECT_EQ(limiter.View()[WorkClass::kBulk].reason, "emergency");
+  EXPECT_TRUE(limiter.View()[WorkClass::kInteractive].open);
+}
+
 // What can be given back was given back by then; from there waiting frees nothing.
 TEST_F(LimiterTest, AnEmergencyThatLastsLetsBulkGoOnAtItsFloor) {
   AdaptiveLimiter& limiter = Build();
