@@ -23,6 +23,9 @@ class RocksDbListener final : public rocksdb::EventListener {
 
   explicit RocksDbListener(int compaction_nice = 0) : compaction_nice_(compaction_nice) {}
 
+  // Before the database is opened, by a program whose own threads are nice and go ahead of compactions.
+  void SetCompactionNice(int nice) { compaction_nice_ = nice; }
+
   // Called under the database's mutex: only counts.
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {
     const rocksdb::WriteStallCondition now = info.condition.cur;
@@ -48,7 +51,7 @@ class RocksDbListener final : public rocksdb::EventListener {
   uint64_t stops() const { return stops_.load(std::memory_order_relaxed); }
 
  private:
-  const int compaction_nice_;
+  int compaction_nice_;
   std::atomic<uint64_t> slowdowns_{0};
   std::atomic<uint64_t> stops_{0};
 };

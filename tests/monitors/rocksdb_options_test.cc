@@ -116,6 +116,19 @@ TEST(PrepareRocksDb, CompactionsYieldTheProcessorAndTheProgramsThreadsDoNot) {
   EXPECT_NE(std::find(nice.begin(), nice.end(), std::max(own, RocksDbListener::kCompactionNice)), nice.end());
 }
 
+TEST(PrepareRocksDb, AProgramMayLetCompactionsYieldFurther) {
+  rocksdb::Options options = SmallEngine();
+  const auto prepared = PrepareRocksDb(64 * kMiB, &options);
+  ASSERT_TRUE(prepared.ok());
+  prepared.value().listener->SetCompactionNice(19);
+  TestDb test;
+  test.Open(options);
+  test.WriteFile();
+  ASSERT_TRUE(test.db()->CompactRange({}, nullptr, nullptr).ok());
+  const std::vector<int> nice = NiceOfCompactors();
+  EXPECT_NE(std::find(nice.begin(), nice.end(), 19), nice.end());
+}
+
 TEST(PrepareRocksDb, RefusesCompactionThatItDoesNotKnow) {
   for (const auto style : {rocksdb::kCompactionStyleFIFO, rocksdb::kCompactionStyleNone}) {
     rocksdb::Options options;
