@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <optional>
 #include <random>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -238,11 +239,17 @@ Status StormEngine::BeginToSettle() {
   rocksdb::FlushOptions without_waiting;
   without_waiting.wait = false;
   without_waiting.allow_write_stall = true;
+  std::unordered_map<std::string, std::string> settling{{"level0_file_num_compaction_trigger", "1"}};
+  // Of sorted runs the last one stays, and would be due for ever; two are merged whatever their sizes.
+  if (shape_.universal) {
+    settling = {{"level0_file_num_compaction_trigger", "2"},
+                {"compaction_options_universal", "{max_size_amplification_percent=0;}"}};
+  }
   for (const auto& family : families_) {
     // While writes are stopped it has enough to flush, and says so.
     const rocksdb::Status flushed = db_->Flush(without_waiting, family.get());
     if (!flushed.ok() && !flushed.IsTryAgain()) return FromRocksDb("flush", flushed);
-    const rocksdb::Status set = db_->SetOptions(family.get(), {{"level0_file_num_compaction_trigger", "1"}});
+    const rocksdb::Status set = db_->SetOptions(family.get(), settling);
     if (!set.ok()) return FromRocksDb("settle", set);
   }
   return {};

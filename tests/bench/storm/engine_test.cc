@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tests/bench/storm/scratch.h"
+#include "tests/fixtures/eventually.h"
 
 namespace weir {
 namespace {
@@ -101,6 +102,22 @@ TEST(StormEngine, UniversalIsTheCompactionOfTheOneThatIsCalledSo) {
                                      std::pair("recipe", rocksdb::kCompactionStyleLevel)}) {
     StormEngineOf engine(Small(shape));
     EXPECT_EQ(engine->db().GetOptions().compaction_style, style) << shape;
+  }
+}
+
+// Or what is written could not be held against the work that it leaves behind.
+TEST(StormEngine, ItSettlesUnderEachKindOfCompaction) {
+  for (const std::string shape : {"recipe", "universal"}) {
+    StormEngineOf engine(Small(shape));
+    std::mt19937_64 random(1);
+    for (int file = 0; file < 3; ++file) {
+      rocksdb::WriteBatch batch;
+      for (int i = 0; i < 50; ++i) engine->AddBulkChange(random, &batch);
+      ASSERT_TRUE(engine->db().Write({}, &batch).ok());
+      ASSERT_TRUE(engine->db().Flush({}).ok());
+    }
+    ASSERT_TRUE(engine->BeginToSettle().ok());
+    EXPECT_TRUE(Eventually([&] { return engine->Settled(); })) << shape;
   }
 }
 
