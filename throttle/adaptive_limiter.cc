@@ -268,6 +268,7 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
       sample.write_burst_bytes > 0 ? static_cast<double>(sample.write_burst_bytes) : kDefaultBurstBytes;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     const bool bulk = c == WorkClass::kBulk;
+    const bool in_emergency = bulk && view_.emergency;
     // Bulk is charged for all work, so all work is its demand.
     const Demand demand{.inflow_bytes_per_second = inflow[0] + inflow[1],
                         .bytes_per_second = bulk ? pressing[0] + pressing[1] : pressing[0],
@@ -275,15 +276,15 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
     if (bulk) bulk_waits_ = demand.waited;
     RateDecision decision = laws_[c].Update(sample, demand, dt);
     // Also where no signal limits: a probe may tell of memory and no law act on it.
-    if (bulk && view_.emergency) decision.bytes_per_second = laws_[c].LowestLimit();
+    if (in_emergency) decision.bytes_per_second = laws_[c].LowestLimit();
     WriteLimit& limit = limits[c];
     // Also where it is open: the limit that the gate falls back to in a burst.
-    if (!decision.reason.empty() || (bulk && view_.emergency)) limit.bytes_per_second = decision.bytes_per_second;
+    if (!decision.reason.empty() || in_emergency) limit.bytes_per_second = decision.bytes_per_second;
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
     limit.hold = bulk && emergency_since_ && *last_tick_ - *emergency_since_ < kBulkIsHeld;
-    limit.reason = bulk && view_.emergency ? kEmergency : decision.reason;
+    limit.reason = in_emergency ? kEmergency : decision.reason;
     limits.open = limits.open && decision.open;
-    view_.writes[c] = {.open = decision.open && !(bulk && view_.emergency),
+    view_.writes[c] = {.open = decision.open && !in_emergency,
                        .bytes_per_second = limit.hold ? 0 : decision.bytes_per_second,
                        .drain_bytes_per_second = decision.drain_bytes_per_second,
                        .setpoint = laws_[c].setpoint(),
@@ -391,7 +392,7 @@ LimiterView AdaptiveLimiter::View() const {
 std::string_view AdaptiveLimiter::Reason(Operation operation, WorkClass work_class) const {
   std::lock_guard lock(control_mutex_);
   if (operation == Operation::kWrite) return write_gate_.open() ? "" : view_[work_class].reason;
-  // While that is open only bulk scans wait, and for the cores.
+  // While the scan gate is open only bulk scans wait, for the cores.
   if (scan_gate_.open()) return scan_gate_.Stats().waits[work_class].waiting > 0 ? kCores : "";
   return view_.read_reason;
 }

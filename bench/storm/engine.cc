@@ -240,7 +240,8 @@ Status StormEngine::BeginToSettle() {
   without_waiting.wait = false;
   without_waiting.allow_write_stall = true;
   std::unordered_map<std::string, std::string> settling{{"level0_file_num_compaction_trigger", "1"}};
-  // Of sorted runs the last one stays, and would be due for ever; two are merged whatever their sizes.
+  // Universal compaction leaves one sorted run, for which a trigger of 1 would stay due. Without allowed amplification
+  // it merges two runs of any sizes.
   if (shape_.universal) {
     settling = {{"level0_file_num_compaction_trigger", "2"},
                 {"compaction_options_universal", "{max_size_amplification_percent=0;}"}};

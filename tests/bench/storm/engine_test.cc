@@ -15,11 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-StormShape Small(const std::string& name) {
-  StormShape shape = Scaled(*FindStormShape(name), 0.1);
-  shape.keys = shape.preloaded_values = 500;
-  return shape;
-}
+StormShape SmallOf(const std::string& name) { return Small(*FindStormShape(name)); }
 
 class StormEngineOf {
  public:
@@ -45,7 +41,7 @@ class StormEngineOf {
   std::unique_ptr<StormEngine> engine_;
 };
 
-// What a batch asks of each column family.
+// Counts the changes of a batch, the puts by column family.
 class Changes final : public rocksdb::WriteBatch::Handler {
  public:
   rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice&, const rocksdb::Slice& value) override {
@@ -74,33 +70,33 @@ Changes BulkChangesOf(const StormShape& shape, int changes) {
 }
 
 TEST(StormEngine, BlobsAreValuesInFilesOfTheirOwn) {
-  const StormEngineOf engine(Small("blobs"));
+  const StormEngineOf engine(SmallOf("blobs"));
   EXPECT_GT(engine.Bytes(".blob"), 10 * engine.Bytes(".sst"));
 }
 
 TEST(StormEngine, ZstdHalvesItsValues) {
-  const auto bytes = [](const std::string& shape) { return StormEngineOf(Small(shape)).Bytes(".sst"); };
+  const auto bytes = [](const std::string& shape) { return StormEngineOf(SmallOf(shape)).Bytes(".sst"); };
   EXPECT_LT(bytes("zstd"), 0.7 * static_cast<double>(bytes("recipe")));
 }
 
 TEST(StormEngine, FamiliesTakeTheirSharesOfWhatIsWritten) {
-  const Changes seen = BulkChangesOf(Small("families"), 1200);
+  const Changes seen = BulkChangesOf(SmallOf("families"), 1200);
   ASSERT_EQ(seen.puts.size(), 4u);
   EXPECT_NEAR(seen.puts.at(0), 900, 60);
   for (const uint32_t family : {1, 2, 3}) EXPECT_NEAR(seen.puts.at(family), 100, 40);
 }
 
-TEST(StormEngine, HalfOfTheChangesDelete) { EXPECT_NEAR(BulkChangesOf(Small("deletes"), 1200).deletes, 600, 70); }
+TEST(StormEngine, HalfOfTheChangesDelete) { EXPECT_NEAR(BulkChangesOf(SmallOf("deletes"), 1200).deletes, 600, 70); }
 
 TEST(StormEngine, ValuesAreAsLargeAsTheShapeSays) {
-  EXPECT_EQ(BulkChangesOf(Small("small"), 1).value_bytes, 64u);
-  EXPECT_EQ(BulkChangesOf(Small("large"), 1).value_bytes, 64u << 10);
+  EXPECT_EQ(BulkChangesOf(SmallOf("small"), 1).value_bytes, 64u);
+  EXPECT_EQ(BulkChangesOf(SmallOf("large"), 1).value_bytes, 64u << 10);
 }
 
 TEST(StormEngine, UniversalIsTheCompactionOfTheOneThatIsCalledSo) {
   for (const auto& [shape, style] : {std::pair("universal", rocksdb::kCompactionStyleUniversal),
                                      std::pair("recipe", rocksdb::kCompactionStyleLevel)}) {
-    StormEngineOf engine(Small(shape));
+    StormEngineOf engine(SmallOf(shape));
     EXPECT_EQ(engine->db().GetOptions().compaction_style, style) << shape;
   }
 }
@@ -108,7 +104,7 @@ TEST(StormEngine, UniversalIsTheCompactionOfTheOneThatIsCalledSo) {
 // Or what is written could not be held against the work that it leaves behind.
 TEST(StormEngine, ItSettlesUnderEachKindOfCompaction) {
   for (const std::string shape : {"recipe", "universal"}) {
-    StormEngineOf engine(Small(shape));
+    StormEngineOf engine(SmallOf(shape));
     std::mt19937_64 random(1);
     for (int file = 0; file < 3; ++file) {
       rocksdb::WriteBatch batch;

@@ -1,4 +1,4 @@
-// A directory that goes with the test.
+// What tests of the storm run on: a directory that goes with the test, and an engine that is small.
 #pragma once
 
 #include <cstdlib>
@@ -7,11 +7,20 @@
 #include <utility>
 
 #include "bench/measure/temporary_directory.h"
+#include "bench/storm/shape.h"
 
 namespace weir {
 
 inline std::unique_ptr<TemporaryDirectory> MakeScratch() {
   return std::move(TemporaryDirectory::Make(std::filesystem::temp_directory_path(), "weir-storm-test")).value();
+}
+
+inline StormShape Small(StormShape shape = {}) {
+  shape = Scaled(shape, 0.1);
+  shape.keys = shape.preloaded_values = 500;
+  // Far from what sanitizers need for themselves.
+  shape.memory_target_mib = 32 << 10;
+  return shape;
 }
 
 }  // namespace weir
