@@ -23,6 +23,9 @@ struct Signal {
   Duration dead_time{};               // from a change of the inflow until the level's trend shows it
   double drain_bytes_per_second = 0;  // what the engine takes away while it is busy, in admitted bytes; 0: not known
 
+  // What is admitted raises the level in the same tick, so room may be filled as briskly as the engine is braked.
+  bool shows_inflow_at_once = false;
+
   bool acts_on_writes = true;
   bool acts_on_reads = false;
   // Cheap reads raise it too, so all reads are limited for it, not only scans: for buffers that answers fill.

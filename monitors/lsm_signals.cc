@@ -163,7 +163,8 @@ Signal LsmSignals::Memtables(const LsmFacts& facts) const {
           .level = std::max(0.0, AsDouble(facts.memtable_bytes) - no_backlog) / span,
           .bytes_per_level = span,
           .dead_time = FromSeconds(flush_s) + sample_interval_,
-          .drain_bytes_per_second = flush_drain_.BytesPerSecond() / disk_per_user_};
+          .drain_bytes_per_second = flush_drain_.BytesPerSecond() / disk_per_user_,
+          .shows_inflow_at_once = true};
 }
 
 // The engine brakes by the number of files, whatever their size, so a small file counts as a whole one; a file that was
@@ -179,7 +180,8 @@ Signal LsmSignals::L0(TimePoint now, const LsmFacts& facts) {
           .level = geometry_.compaction_brakes ? level : 0,
           .bytes_per_level = span_files * file,
           .dead_time = L0DeadTime(),
-          .drain_bytes_per_second = l0_drain_.BytesPerSecond() / table_per_user_};
+          .drain_bytes_per_second = l0_drain_.BytesPerSecond() / table_per_user_,
+          .shows_inflow_at_once = true};
 }
 
 // Shown, but not acted upon. L0 has its own signal (its score is 5 to 7 where its level is 1); a level below is

@@ -288,9 +288,12 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     Family& f = families_[i];
     LsmFacts facts = f.facts;
     const double mean_file = f.counters.l0_files > 0 ? f.counters.l0_bytes / f.counters.l0_files : 0;
+    // Until the counters are read again, fewer files count as all the bytes that were there: RocksDB may have merged
+    // them within L0, and their number times the old mean would show a drain that did not happen.
+    const double files = l0_changed_ ? std::max(static_cast<double>(facts.l0_files), f.counters.l0_files)
+                                     : static_cast<double>(facts.l0_files);
     // A run may be all that there is, merged; what counts is how many there are.
-    facts.l0_bytes =
-        f.geometry.counts_runs ? 0 : static_cast<uint64_t>(static_cast<double>(facts.l0_files) * mean_file);
+    facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(files * mean_file);
     facts.flushing = sums_.flushing;
     facts.compacting = sums_.compacting;
     if (io_limiter_) {

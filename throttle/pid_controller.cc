@@ -15,7 +15,12 @@ constexpr double kMeasurementBound = 1e9;
 // Time constant of the way to a new setpoint: a tick of 100 ms moves the output by a twentieth of what the step would.
 constexpr double kGlideSeconds = 2;
 
+// Below the setpoint: over it D of a rise comes to its braking strength.
+constexpr double kBrakingMargin = 0.2;
+
 bool IsGain(double g) { return std::isfinite(g) && g >= 0 && g <= 1e6; }
+
+bool IsStrength(double s) { return std::isfinite(s) && s > 0; }
 
 double BoundedMeasurement(double m) { return std::clamp(m, -kMeasurementBound, kMeasurementBound); }
 
@@ -26,7 +31,7 @@ bool IsValid(const PidGains& g) { return IsGain(g.kp) && IsGain(g.ki) && IsGain(
 PidController::PidController(const PidSettings& settings) : settings_(settings) {
   const bool valid = IsValid(settings.gains) && std::isfinite(settings.setpoint) && settings.filter_alpha > 0 &&
                      settings.filter_alpha < 1 && settings.nominal_tick > Duration::zero() &&
-                     std::isfinite(settings.braking) && settings.braking > 0 && settings.integral_min <= 0 &&
+                     IsStrength(settings.braking) && IsStrength(settings.filling) && settings.integral_min <= 0 &&
                      settings.integral_max >= 0 && settings.output_min <= settings.output_max;
   if (!valid)
     throw std::invalid_argument("PidController: gains must be 0..1e6, filter_alpha within (0, 1), bounds ordered");
@@ -57,9 +62,9 @@ void PidController::Answer() {
   state_.p = settings_.gains.kp * state_.error;
   // The low-pass's own slope, not a difference of two updates: the same whatever dt is.
   state_.d = settings_.gains.kd * (state_.measurement - state_.filtered) / filter_time_s_;
-  if (state_.p + state_.d <= 0) return;
-  state_.p *= settings_.braking;
-  state_.d *= settings_.braking;
+  state_.p *= state_.p > 0 ? settings_.braking : settings_.filling;
+  const double nearness = std::clamp(1 + state_.error / kBrakingMargin, 0.0, 1.0);
+  if (state_.d > 0) state_.d *= 1 + (settings_.braking - 1) * nearness;
 }
 
 void PidController::Integrate(double dt_s, Integral integral) {
@@ -109,6 +114,10 @@ void PidController::SetGains(const PidGains& gains) {
   if (before >= settings_.output_max) next = std::max(state_.i, next);
   state_.i = std::clamp(next, settings_.integral_min, settings_.integral_max);
   state_.output = Bounded(rest + state_.i);
+}
+
+void PidController::SetFilling(double filling) {
+  if (IsStrength(filling)) settings_.filling = filling;
 }
 
 void PidController::SetSetpoint(double setpoint) {

@@ -2,7 +2,9 @@
 //
 //   output = kp·e + ∫ki·e dt + kd·dm/dt      e = measurement − setpoint
 //
-// P and D are `braking` times as strong while their sum is positive.
+// P above the setpoint, and D while the measurement rises, are `braking` times as strong; D comes to that strength over
+// the last 0.2 below the setpoint, for a rise far below it is no danger. P below the setpoint is `filling`
+// times as strong.
 //
 // What it promises beyond the textbook:
 //  * The integral stores nothing that the output could not use: it stops where the output meets its bound, and only on
@@ -33,6 +35,7 @@ struct PidSettings {
   PidGains gains;
   double setpoint = 0.85;
   double braking = 1;
+  double filling = 1;
 
   // Weight of a new measurement in the derivative's low-pass, if Update ran once a nominal_tick. Kept as the time
   // constant that gives this weight. Within (0, 1).
@@ -83,6 +86,8 @@ class PidController {
   void ScaleIntegral(double factor);
 
   void SetGains(const PidGains& gains);
+  // From the next update on. Not finite or not above 0: nothing.
+  void SetFilling(double filling);
   // Where it has measured already, it comes there within some seconds (GetState().setpoint). The integral could not
   // take the step: what it would store to balance it, the loop would have to work off at the integral's pace.
   void SetSetpoint(double setpoint);

@@ -10,9 +10,9 @@
 //
 //   gain = bytes_per_level / 2θ bytes/s per unit of level, integral time 8θ
 //
-// and six times that gain where it brakes (P + D > 0). The integral has the same gain on both sides: it is what the
-// drain was misjudged by, and with six times what it learned below the setpoint the brake would begin only far above
-// it.
+// and up to six times that gain where it brakes, and where it fills room whose filling shows at once. The integral has
+// the same gain everywhere: it is what the drain was misjudged by, and with six times what it learned below the
+// setpoint the brake would begin only far above it.
 //
 // The lowest limit wins and is named. The other loops follow it, so that a loop that takes over starts from there, but
 // none learns to brake from another: memtables that fill and are flushed braked at half their setpoint for what L0 had

@@ -139,6 +139,27 @@ TEST_F(RocksDbMonitorTest, L0RisesByOneOverTheSpanForEachFile) {
   }
 }
 
+// As RocksDB does by itself where several compactions may run and the level below is busy.
+TEST_F(RocksDbMonitorTest, FilesThatAreMergedWithinL0AreNoDrain) {
+  test_.Open(WithoutCompactions());
+  RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
+  for (int files = 0; files < 8; ++files) {
+    test_.Write(180 << 10);
+    ASSERT_TRUE(test_.db()->Flush({}).ok());
+    Sense(monitor, seconds(1));
+  }
+  const double before = Sense(monitor).Find("l0")->level;
+  std::vector<rocksdb::LiveFileMetaData> live;
+  test_.db()->GetLiveFilesMetaData(&live);
+  std::vector<std::string> names;
+  for (const rocksdb::LiveFileMetaData& file : live) names.push_back(file.name);
+  ASSERT_TRUE(test_.db()->CompactFiles({}, names, 0).ok());
+  for (int samples = 0; samples < 20; ++samples) EXPECT_LE(Sense(monitor).Find("l0")->level, before) << samples;
+  EXPECT_EQ(monitor.Details().l0_files, 1u);
+  const double full_files = 8 * 180.0 / 256;
+  EXPECT_NEAR(monitor.Sample().Find("l0")->level, (full_files - 4) / 8, 0.1);
+}
+
 TEST_F(RocksDbMonitorTest, WhatIsStillInMemoryCountsToo) {
   test_.Open(WithoutCompactions());
   RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);

@@ -76,12 +76,12 @@ TEST(PrepareRocksDb, LeavesTheBrakesOfADatabaseThatNothingControls) {
   EXPECT_EQ(open.min_write_buffer_number_to_merge, given.min_write_buffer_number_to_merge);
 }
 
-TEST(PrepareRocksDb, UniversalCompactionRewritesNoL1) {
+TEST(PrepareRocksDb, UniversalCompactionHasNoL1ToMatchAndLargeRuns) {
   rocksdb::Options options = SmallEngine();
   options.compaction_style = rocksdb::kCompactionStyleUniversal;
   const auto prepared = PrepareRocksDb(64 * kMiB, &options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
-  EXPECT_EQ(options.min_write_buffer_number_to_merge, 1);
+  EXPECT_EQ(options.min_write_buffer_number_to_merge, 2) << "of four, though there is no L1 to match";
   EXPECT_TRUE(prepared.value().geometry.at("default").counts_runs);
   EXPECT_FALSE(GeometryOf(SmallEngine()).counts_runs);
 }

@@ -72,6 +72,42 @@ TEST(PidController, BrakesStrongerThanItLetsGoButIntegratesAlike) {
   EXPECT_DOUBLE_EQ(pid.GetState().p, -0.5 * 0.2);
 }
 
+TEST(PidController, FillsAsStronglyAsItIsTold) {
+  PidSettings settings = Plain();
+  settings.braking = 4;
+  settings.output_min = -10;
+  PidController pid(settings);
+  pid.SetFilling(3);
+  pid.Update(0.3, seconds(1));
+  EXPECT_DOUBLE_EQ(pid.GetState().p, 3 * -0.2);
+  EXPECT_DOUBLE_EQ(pid.GetState().i, 0.5 * -0.2) << "the integral fills no faster";
+  for (double odd : {kNan, kInfinity, 0.0, -1.0}) pid.SetFilling(odd);
+  pid.Update(0.3, seconds(0));
+  EXPECT_DOUBLE_EQ(pid.GetState().p, 3 * -0.2);
+}
+
+// D after a rise of 0.1 that ends `below` under the setpoint.
+double DerivativeOfARise(double below) {
+  PidSettings settings = Plain();
+  settings.gains.kd = 1;
+  settings.braking = 4;
+  settings.output_min = -10;
+  settings.output_max = 10;
+  PidController pid(settings);
+  pid.Update(settings.setpoint - below - 0.1, seconds(0));
+  pid.Update(settings.setpoint - below, milliseconds(100));
+  return pid.GetState().d;
+}
+
+TEST(PidController, BrakesARiseTheStrongerTheNearerItIsToTheSetpoint) {
+  const double far = DerivativeOfARise(0.3);
+  EXPECT_GT(far, 0);
+  EXPECT_DOUBLE_EQ(DerivativeOfARise(0.2), far);
+  EXPECT_NEAR(DerivativeOfARise(0.1) / far, 2.5, 1e-9) << "half-way there";
+  EXPECT_NEAR(DerivativeOfARise(0) / far, 4, 1e-9);
+  EXPECT_NEAR(DerivativeOfARise(-0.1) / far, 4, 1e-9);
+}
+
 TEST(PidController, ALowerBoundOfTheOutputStopsTheIntegral) {
   PidController pid(Plain());
   pid.SetOutputMax(0.3);

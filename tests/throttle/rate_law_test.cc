@@ -91,6 +91,21 @@ TEST(RateLaw, AtTheSetpointTheLimitIsTheDrain) {
   EXPECT_NEAR(decision.bytes_per_second, 10 * kMb, 1);
 }
 
+TEST(RateLaw, FillsRoomBrisklyWhereTheInflowShowsAtOnce) {
+  const auto limit = [](Duration dead_time, bool at_once) {
+    Signal l0 = Engine("l0", kSetpoint - 0.1);
+    l0.dead_time = dead_time;
+    l0.bytes_per_level = 40 * kMb * ToSeconds(dead_time);  // whatever the dead time, 20 MB/s per unit
+    l0.shows_inflow_at_once = at_once;
+    return MakeLaw().Update(Sample({l0}), kIdle, Duration(0)).bytes_per_second;
+  };
+  using std::chrono::seconds;
+  EXPECT_NEAR(limit(seconds(6), false), 10 * kMb + 20 * kMb * 0.1, 1);
+  EXPECT_NEAR(limit(seconds(6), true), 10 * kMb + 3 * 20 * kMb * 0.1, 1);
+  EXPECT_NEAR(limit(seconds(60), true), 10 * kMb + kBraking * 20 * kMb * 0.1, 1) << "no more than it brakes";
+  EXPECT_NEAR(limit(seconds(1), true), 10 * kMb + 20 * kMb * 0.1, 1) << "a room of few ticks";
+}
+
 TEST(RateLaw, TheGeometrySetsTheStrengthOfTheAnswer) {
   const RateDecision above = MakeLaw().Update(Sample({Engine("l0", kSetpoint + 0.05)}), kIdle, Duration(0));
   EXPECT_NEAR(above.bytes_per_second, 10 * kMb - kBraking * 20 * kMb * 0.05, 1);
