@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -50,27 +51,29 @@ std::vector<RunKey> OracleSweep(int repetitions) {
 }
 
 OracleRule ShapeOracle(const std::string& shape) {
-  return {.shape = shape,
-          .scenario = kShapeScenario,
-          .write_p999_ms = 10,
-          .highest_level = std::numeric_limits<double>::infinity()};
+  return {.shape = shape, .scenario = kShapeScenario, .write_p999_ms = 10};
 }
 
-std::vector<RunKey> BeforeShapeSweep(const std::string& shape) {
-  return {{.shape = shape, .scenario = kShapeScenario, .policy = "alone", .label = kSweep}};
-}
-
-std::vector<RunKey> ShapeSweep(const std::vector<PhaseRow>& rows, const std::string& shape) {
-  std::vector<RunKey> runs;
-  for (const PhaseRow& row : rows) {
-    if (row.run.shape != shape || row.run.label != kSweep || row.run.policy != "alone" || !Judged(row)) continue;
-    for (const double share : {0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15}) {
-      const double rate = std::round(share * row.adjusted_bulk_mb_per_second * 100) / 100;
-      runs.push_back(
-          {.shape = shape, .scenario = kShapeScenario, .policy = "static@" + FormatNumber(rate), .label = kSweep});
-    }
+std::optional<RunKey> NextOfShapeSweep(const std::vector<PhaseRow>& rows, const std::string& shape) {
+  std::vector<PhaseRow> alone;
+  for (const PhaseRow& row : rows)
+    if (row.run.shape == shape && row.run.scenario == kShapeScenario && row.run.policy == "alone" &&
+        row.run.label.empty() && Judged(row))
+      alone.push_back(row);
+  if (alone.empty()) return std::nullopt;
+  const double unlimited = Median(alone, &PhaseRow::bulk_mb_per_second);
+  for (int tenths = 10, last = 0; tenths >= 4 && tenths <= 16;) {
+    const double rate = std::round(tenths * unlimited * 10) / 100;
+    RunKey run{.shape = shape, .scenario = kShapeScenario, .policy = "static@" + FormatNumber(rate), .label = kSweep};
+    std::vector<PhaseRow> tried;
+    std::ranges::copy_if(rows, std::back_inserter(tried), [&](const PhaseRow& row) { return row.run == run; });
+    if (tried.empty()) return run;
+    const int step = BestOracle(tried, ShapeOracle(shape)).empty() ? -1 : 1;
+    if (step == -last) return std::nullopt;
+    last = step;
+    tenths += step;
   }
-  return runs;
+  return std::nullopt;
 }
 
 std::string BestOracle(const std::vector<PhaseRow>& rows, const OracleRule& rule) {

@@ -1,6 +1,7 @@
 // Which runs make up the experiment.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,8 @@ namespace weir {
 // Fixed rates tried to find the oracle, under a label of their own: what is judged is run again, among the others.
 std::vector<RunKey> OracleSweep(int repetitions);
 
-// What a fixed rate must keep to: no brakes, and interactive writes' p99.9. In the recipe's burst the level must not go
-// beyond 1.0 either: a rate that takes it there borrows from the minute after the burst. On other shapes the level is
-// what is tried.
+// What a fixed rate must keep to: no brakes, interactive writes' p99.9, and the level. A rate that takes it beyond 1.0
+// borrows from the minute after the burst.
 struct OracleRule {
   std::string shape = RunKey{}.shape;
   std::string scenario = "burst";
@@ -25,10 +25,9 @@ OracleRule ShapeOracle(const std::string& shape);
 // The best of such a sweep by medians, that is, most debt-adjusted bulk. Empty: none passed.
 std::string BestOracle(const std::vector<PhaseRow>& rows, const OracleRule& rule = {});
 
-// The scenario of a shape under RocksDB alone, to know about what bulk work can get there; and then, rates around it.
-std::vector<RunKey> BeforeShapeSweep(const std::string& shape);
-// None, where that was not run.
-std::vector<RunKey> ShapeSweep(const std::vector<PhaseRow>& rows, const std::string& shape);
+// The next rate to try for a shape: first what RocksDB alone took there, then, by tenths of it, the next higher while
+// they are good enough, or the next lower until one is. None when that is known, and before RocksDB alone was run.
+std::optional<RunKey> NextOfShapeSweep(const std::vector<PhaseRow>& rows, const std::string& shape);
 
 // What weir's bulk work got in the second half of ten minutes, at scale 1; NaN while that was not run. The open loops
 // are measured by it.

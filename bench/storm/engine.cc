@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/storm/relay_events.h"
+
 namespace weir {
 namespace {
 
@@ -21,7 +23,6 @@ namespace fs = std::filesystem;
 using Properties = rocksdb::DB::Properties;
 
 constexpr int64_t kRefillMicroseconds = 10'000;
-constexpr size_t kKeyBytes = 16;
 
 Status FromRocksDb(const std::string& doing, const rocksdb::Status& status) {
   return status.ok() ? Status() : Status::Error(doing + ": " + status.ToString());
@@ -43,28 +44,8 @@ Status CopyDatabase(const fs::path& from, const fs::path& to) {
   return Status::Error("copy " + from.string() + " to " + to.string() + ": " + error.message());
 }
 
-}  // namespace
-
-std::string StormKey(uint64_t number) {
-  const std::string digits = std::to_string(number);
-  return std::string(kKeyBytes - std::min(kKeyBytes, digits.size()), '0') + digits;
-}
-
-StormValues::StormValues(const StormShape& shape) {
-  constexpr size_t kDifferent = 256 << 10;  // more than a block of a table, in which repetitions would compress
-  std::mt19937_64 random(1);
-  bytes_.resize(kDifferent + std::max(shape.value_bytes, shape.interactive_value_bytes));
-  const unsigned mask = shape.compress ? 0xf : 0xff;
-  for (char& c : bytes_) c = static_cast<char>(random() & mask);
-}
-
-rocksdb::Slice StormValues::Next(std::mt19937_64& random, size_t bytes) const {
-  return {bytes_.data() + random() % (bytes_.size() - bytes), bytes};
-}
-
-namespace {
-
 rocksdb::Options EngineOptions(const StormShape& shape) {
+  if (shape.relay) return {RelayDatabaseOptions(shape), {}};
   rocksdb::Options options;
   options.compression = shape.compress ? rocksdb::kZSTD : rocksdb::kNoCompression;
   options.write_buffer_size = Bytes(shape.write_buffer_mib);
@@ -89,38 +70,24 @@ rocksdb::Options EngineOptions(const StormShape& shape) {
   return options;
 }
 
-// The families of a shape, closed before their database.
-struct OpenDatabase {
-  std::unique_ptr<rocksdb::DB> db;
-  StormEngine::Families families;
-};
-
 using Descriptors = std::vector<rocksdb::ColumnFamilyDescriptor>;
 
 Descriptors FamiliesOf(const StormShape& shape, const rocksdb::ColumnFamilyOptions& options) {
+  if (shape.relay) return RelayFamilies(shape);
   Descriptors families{{rocksdb::kDefaultColumnFamilyName, options}};
   while (families.size() < shape.families.size())
     families.emplace_back("family" + std::to_string(families.size()), options);
   return families;
 }
 
-Result<OpenDatabase> OpenAt(const fs::path& path, const rocksdb::DBOptions& options, const Descriptors& families) {
+Result<StormDatabase> OpenAt(const fs::path& path, const rocksdb::DBOptions& options, const Descriptors& families) {
   rocksdb::DB* db = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const rocksdb::Status status = rocksdb::DB::Open(options, path.string(), families, &handles, &db);
   if (!status.ok()) return FromRocksDb("open " + path.string(), status);
-  OpenDatabase opened{.db = std::unique_ptr<rocksdb::DB>(db)};
+  StormDatabase opened{.db = std::unique_ptr<rocksdb::DB>(db), .families = {}};
   for (rocksdb::ColumnFamilyHandle* handle : handles) opened.families.emplace_back(handle);
   return opened;
-}
-
-std::string RandomKey(const StormShape& shape, std::mt19937_64& random) { return StormKey(random() % shape.keys); }
-
-size_t RandomFamily(const StormShape& shape, std::mt19937_64& random) {
-  double left = std::uniform_real_distribution<>()(random);
-  size_t family = 0;
-  while (family + 1 < shape.families.size() && (left -= shape.families[family]) >= 0) ++family;
-  return family;
 }
 
 }  // namespace
@@ -129,14 +96,17 @@ Status MakeTemplate(const StormShape& shape, const fs::path& path) {
   rocksdb::Options options = EngineOptions(shape);
   options.create_if_missing = options.create_missing_column_families = true;
   options.error_if_exists = true;
-  const Result<OpenDatabase> opened = OpenAt(path, options, FamiliesOf(shape, options));
+  const Result<StormDatabase> opened = OpenAt(path, options, FamiliesOf(shape, options));
   if (!opened.ok()) return opened.status();
   const auto& [db, families] = opened.value();
-  const StormValues values(shape);
+  StormShape whole = shape;
+  whole.delete_share = 0;
+  const std::unique_ptr<StormContent> content = MakeContent(whole, 0);
   std::mt19937_64 random(7);
   for (uint64_t i = 0; i < shape.preloaded_values; ++i) {
-    rocksdb::ColumnFamilyHandle* family = families[RandomFamily(shape, random)].get();
-    const rocksdb::Status put = db->Put({}, family, RandomKey(shape, random), values.Next(random, shape.value_bytes));
+    rocksdb::WriteBatch batch;
+    content->AddBulk(opened.value(), random, &batch);
+    const rocksdb::Status put = db->Write({}, &batch);
     if (!put.ok()) return FromRocksDb("preload", put);
   }
   for (const auto& family : families) {
@@ -175,48 +145,15 @@ Result<std::unique_ptr<StormEngine>> StormEngine::Open(const StormShape& shape, 
     if (!result.ok()) return result.status();
     prepared = std::move(result).value();
   }
-  Result<OpenDatabase> opened = OpenAt(path, db_options, families);
+  Result<StormDatabase> opened = OpenAt(path, db_options, families);
   if (!opened.ok()) return opened.status();
-  engine->db_ = std::move(opened.value().db);
-  engine->families_ = std::move(opened.value().families);
+  engine->database_ = std::move(opened).value();
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  for (const auto& family : engine->families_) handles.push_back(family.get());
-  rocksdb::DB* db = engine->db_.get();
+  for (const auto& family : engine->database_.families) handles.push_back(family.get());
+  rocksdb::DB* db = engine->database_.db.get();
   engine->monitor_ = prepared ? std::make_unique<RocksDbMonitor>(db, handles, *prepared)
                               : std::make_unique<RocksDbMonitor>(db, handles, Bytes(shape.memory_target_mib));
   return engine;
-}
-
-void StormEngine::AddPut(std::mt19937_64& random, size_t value_bytes, rocksdb::WriteBatch* batch) const {
-  batch->Put(families_[RandomFamily(shape_, random)].get(), RandomKey(shape_, random),
-             values_.Next(random, value_bytes));
-}
-
-void StormEngine::AddInteractivePut(std::mt19937_64& random, rocksdb::WriteBatch* batch) const {
-  AddPut(random, shape_.interactive_value_bytes, batch);
-}
-
-void StormEngine::AddBulkChange(std::mt19937_64& random, rocksdb::WriteBatch* batch) const {
-  if (std::bernoulli_distribution(shape_.delete_share)(random)) {
-    batch->Delete(families_[RandomFamily(shape_, random)].get(), RandomKey(shape_, random));
-  } else {
-    AddPut(random, shape_.value_bytes, batch);
-  }
-}
-
-rocksdb::Status StormEngine::Get(std::mt19937_64& random) const {
-  std::string value;
-  const rocksdb::Status status =
-      db_->Get({}, families_[RandomFamily(shape_, random)].get(), RandomKey(shape_, random), &value);
-  return status.IsNotFound() ? rocksdb::Status() : status;
-}
-
-rocksdb::Status StormEngine::Scan(std::mt19937_64& random, int values) const {
-  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator({}, families_[RandomFamily(shape_, random)].get()));
-  size_t bytes = 0;
-  for (it->Seek(RandomKey(shape_, random)); it->Valid() && values > 0; it->Next(), --values)
-    bytes += it->value().size();
-  return it->status();
 }
 
 void StormEngine::SetDisk(double share_of_full) {
@@ -226,7 +163,7 @@ void StormEngine::SetDisk(double share_of_full) {
 
 uint64_t StormEngine::Property(const std::string& name) const {
   uint64_t value = 0;
-  db_->GetAggregatedIntProperty(name, &value);
+  database_.db->GetAggregatedIntProperty(name, &value);
   return value;
 }
 
@@ -246,11 +183,11 @@ Status StormEngine::BeginToSettle() {
     settling = {{"level0_file_num_compaction_trigger", "2"},
                 {"compaction_options_universal", "{max_size_amplification_percent=0;}"}};
   }
-  for (const auto& family : families_) {
+  for (const auto& family : database_.families) {
     // While writes are stopped it has enough to flush, and says so.
-    const rocksdb::Status flushed = db_->Flush(without_waiting, family.get());
+    const rocksdb::Status flushed = database_.db->Flush(without_waiting, family.get());
     if (!flushed.ok() && !flushed.IsTryAgain()) return FromRocksDb("flush", flushed);
-    const rocksdb::Status set = db_->SetOptions(family.get(), settling);
+    const rocksdb::Status set = database_.db->SetOptions(family.get(), settling);
     if (!set.ok()) return FromRocksDb("settle", set);
   }
   return {};

@@ -17,6 +17,8 @@ struct RunKey {
   std::string policy;  // with its knob, where one was set
   int repetition = 1;
   std::string label;  // of an experiment: what was changed
+
+  bool operator==(const RunKey&) const = default;
 };
 
 // NaN where it does not apply.

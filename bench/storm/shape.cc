@@ -63,6 +63,14 @@ const std::vector<StormShape>& StormShapes() {
        .level_multiplier = 4},
       {.name = "universal", .meaning = "universal compaction", .disk_mib_per_second = kDisk, .universal = true},
       {.name = "slow", .meaning = "a disk of 6 MiB/s", .disk_mib_per_second = 6},
+      {.name = "relay",
+       .meaning = "the relay's own database: events, and the entries of their index",
+       .value_bytes = 1100,
+       .preloaded_values = 200'000,
+       .disk_mib_per_second = 12,
+       .cache_mib = 128,
+       .memory_target_mib = 512,
+       .relay = true},
   };
   return kShapes;
 }

@@ -36,6 +36,7 @@ struct StormShape {
   double memory_target_mib = 256;
   bool blob_files = false;  // values in files of their own
   bool universal = false;   // compaction
+  bool relay = false;       // its own layout, options and events, instead of the keys, families and sizes above
 };
 
 // The recipe first.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -148,25 +149,24 @@ class Experiment {
   const fs::path scratch_;
 };
 
-Result<std::string> OracleOf(const Experiment& experiment, const OracleRule& rule) {
-  const Result<std::vector<PhaseRow>> rows = experiment.Rows();
-  return rows.ok() ? Result(BestOracle(rows.value(), rule)) : rows.status();
-}
-
-// Each shape under RocksDB alone, low_pri, the best fixed rate for it, if one is good enough, and weir.
+// Each shape under RocksDB alone, low_pri and weir, and then under the best fixed rate for it, if one is good enough.
 Status RunMatrix(const Arguments& arguments, Experiment* experiment) {
-  std::vector<ShapePolicies> shapes;
+  std::vector<ShapePolicies> shapes, oracles;
+  for (const std::string& shape : arguments.shapes) shapes.push_back({shape, {"alone", "low_pri", "weir"}});
+  if (Status s = experiment->RunAll(Campaign(1, {"shape"}, shapes, arguments.repetitions)); !s.ok()) return s;
   for (const std::string& shape : arguments.shapes) {
-    if (Status s = experiment->RunAll(BeforeShapeSweep(shape)); !s.ok()) return s;
-    const Result<std::vector<PhaseRow>> rows = experiment->Rows();
+    Result<std::vector<PhaseRow>> rows = experiment->Rows();
+    while (rows.ok()) {
+      const std::optional<RunKey> next = NextOfShapeSweep(rows.value(), shape);
+      if (!next) break;
+      if (Status s = experiment->RunAll({*next}); !s.ok()) return s;
+      rows = experiment->Rows();
+    }
     if (!rows.ok()) return rows.status();
-    if (Status s = experiment->RunAll(ShapeSweep(rows.value(), shape)); !s.ok()) return s;
-    const Result<std::string> oracle = OracleOf(*experiment, ShapeOracle(shape));
-    if (!oracle.ok()) return oracle.status();
-    shapes.push_back({.shape = shape, .policies = {"alone", "low_pri", "weir"}});
-    if (!oracle.value().empty()) shapes.back().policies.push_back(oracle.value());
+    const std::string oracle = BestOracle(rows.value(), ShapeOracle(shape));
+    if (!oracle.empty()) oracles.push_back({shape, {oracle}});
   }
-  return experiment->RunAll(Campaign(1, {"shape"}, shapes, arguments.repetitions));
+  return experiment->RunAll(Campaign(1, {"shape"}, oracles, arguments.repetitions));
 }
 
 Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
@@ -190,10 +190,11 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
     return experiment->RunAll(Campaign(arguments.scale, scenarios, each(policies), arguments.repetitions));
   }
   if (Status s = experiment->RunAll(OracleSweep(arguments.repetitions)); !s.ok()) return s;
-  const Result<std::string> oracle = OracleOf(*experiment, {});
-  if (!oracle.ok()) return oracle.status();
-  if (oracle.value().empty()) return Status::Error("no static rate kept interactive writes fast; is the machine busy?");
-  return experiment->RunAll(FullCampaign(oracle.value(), arguments.repetitions));
+  const Result<std::vector<PhaseRow>> rows = experiment->Rows();
+  if (!rows.ok()) return rows.status();
+  const std::string oracle = BestOracle(rows.value());
+  if (oracle.empty()) return Status::Error("no static rate kept interactive writes fast; is the machine busy?");
+  return experiment->RunAll(FullCampaign(oracle, arguments.repetitions));
 }
 
 Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "bench/storm/policy.h"
 #include "bench/storm/scenario.h"
@@ -30,24 +33,31 @@ TEST(Campaign, OracleIsTheFastestRateThatKeepsInteractiveWorkFast) {
   EXPECT_EQ(BestOracle({Swept("static@5", 9, 5)}), "");
 }
 
-TEST(Campaign, AShapeHasASweepAroundWhatRocksDbAloneGetsThereAndAnOracleOfItsOwn) {
-  PhaseRow alone = Swept("alone", 900, 10);
-  alone.run.shape = "blobs";
-  alone.run.scenario = "shape";
-  std::vector<PhaseRow> rows = {alone, Swept("static@99", 1, 99)};
-  std::vector<double> rates;
-  for (const RunKey& run : ShapeSweep(rows, "blobs")) {
-    EXPECT_TRUE(MakePolicy(run.policy, {}, {}).ok()) << run.policy;
-    rates.push_back(std::stod(run.policy.substr(run.policy.find('@') + 1)));
-    PhaseRow& row = rows.emplace_back(Swept(run.policy, rates.back() <= 9.5 ? 8 : 80, rates.back(), 0, 1.5));
-    row.run.shape = run.shape;
-    row.run.scenario = run.scenario;
-  }
-  EXPECT_LT(*std::min_element(rates.begin(), rates.end()), 8);
-  EXPECT_GT(*std::max_element(rates.begin(), rates.end()), 11);
-  EXPECT_EQ(BestOracle(rows, ShapeOracle("blobs")), "static@9.5");
+TEST(Campaign, AShapeIsSweptFromWhatRocksDbAloneTakesThereToItsOracle) {
+  PhaseRow alone{.run = {.shape = "blobs", .scenario = "shape", .policy = "alone"}, .phase = "burst", .outcome = "ok"};
+  alone.bulk_mb_per_second = 10;
+  std::vector<PhaseRow> rows = {Swept("static@99", 1, 99)};
+  EXPECT_FALSE(NextOfShapeSweep(rows, "blobs"));
+  rows.push_back(alone);
+  EXPECT_FALSE(NextOfShapeSweep(rows, "deep"));
+  const auto tried = [&](double fastest_good) {
+    std::vector<PhaseRow> known = rows;
+    std::vector<std::string> policies;
+    while (const std::optional<RunKey> next = NextOfShapeSweep(known, "blobs")) {
+      EXPECT_TRUE(MakePolicy(next->policy, {}, {}).ok()) << next->policy;
+      policies.push_back(next->policy);
+      const double rate = std::stod(next->policy.substr(next->policy.find('@') + 1));
+      known.push_back(Swept(next->policy, rate <= fastest_good ? 8 : 80, rate));
+      known.back().run = *next;
+    }
+    return std::pair(policies, BestOracle(known, ShapeOracle("blobs")));
+  };
+  using Rates = std::vector<std::string>;
+  EXPECT_EQ(tried(11.5), std::pair(Rates({"static@10", "static@11", "static@12"}), std::string("static@11")));
+  EXPECT_EQ(tried(8.5), std::pair(Rates({"static@10", "static@9", "static@8"}), std::string("static@8")));
+  EXPECT_EQ(tried(99).second, "static@16");
+  EXPECT_EQ(tried(1).second, "");
   EXPECT_EQ(BestOracle(rows), "static@99");
-  EXPECT_TRUE(ShapeSweep(rows, "deep").empty());
 }
 
 TEST(Campaign, RepetitionsAreInterleavedAndBeginWithAnotherPolicyEachTime) {

@@ -7,6 +7,7 @@
 
 #include <map>
 
+#include "relay/store/keys.h"
 #include "tests/bench/storm/scratch.h"
 #include "tests/fixtures/eventually.h"
 
@@ -99,6 +100,37 @@ TEST(StormEngine, UniversalIsTheCompactionOfTheOneThatIsCalledSo) {
     StormEngineOf engine(SmallOf(shape));
     EXPECT_EQ(engine->db().GetOptions().compaction_style, style) << shape;
   }
+}
+
+TEST(StormEngine, ARelaysEntriesLeadToTheirEvents) {
+  const StormShape shape = SmallOf("relay");
+  StormEngineOf engine(shape);
+  std::mt19937_64 random(1);
+  rocksdb::WriteBatch batch;
+  for (int i = 0; i < 100; ++i) engine->AddBulkChange(random, &batch);
+  Changes seen;
+  ASSERT_TRUE(batch.Iterate(&seen).ok());
+  EXPECT_EQ(seen.puts.at(1), 100) << "events";
+  EXPECT_GT(seen.puts.at(2), 4 * 100) << "entries";
+  ASSERT_TRUE(engine->db().Write({}, &batch).ok());
+
+  const auto& families = engine->families();
+  rocksdb::ReadOptions all;
+  all.total_order_seek = true;
+  const std::unique_ptr<rocksdb::Iterator> it(engine->db().NewIterator(all, families[2].get()));
+  const Key ids('i');
+  uint64_t events = 0;
+  for (it->Seek(ids.view()); it->Valid() && it->key().starts_with(ids.view()); it->Next(), ++events) {
+    IndexEntry entry;
+    ASSERT_TRUE(ReadIdValue(it->value().ToStringView(), &entry));
+    std::string record;
+    ASSERT_TRUE(engine->db().Get({}, families[1].get(), EventKey(entry.serial).view(), &record).ok());
+    ASSERT_TRUE(EventView::WellFormed(record));
+    EXPECT_EQ(IdKey(EventView(record).id()).view(), it->key().ToStringView());
+  }
+  EXPECT_EQ(events, shape.preloaded_values + 100);
+  EXPECT_TRUE(engine->Get(random).ok());
+  EXPECT_TRUE(engine->Scan(random, 50).ok());
 }
 
 // Or what is written could not be held against the work that it leaves behind.

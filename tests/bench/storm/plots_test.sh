@@ -50,3 +50,15 @@ cmp "$results/before/frontier.svg" "$results/plots/frontier.svg" || fail "fronti
 echo 'engine: neo4j' >"$results/machine.txt"
 "$storm_plots" "$results" >"$results/said" 2>&1 || fail "failed for another engine"
 grep -q 'Neo4j is overloaded' "$results/plots/control.svg" || fail "takes every engine for RocksDB"
+
+mkdir "$results/shapes"
+head -n 1 "$results/results.csv" >"$results/shapes/results.csv"
+for repetition in 1 2 3; do
+  for shape in recipe deep; do
+    echo "$shape,1,shape,alone,$repetition,,burst,ok,900.000,6.500,6.000,29.000,2.000
+$shape,1,shape,weir,$repetition,,burst,ok,$repetition.500,5.500,5.$repetition,0.000,0.700" >>"$results/shapes/results.csv"
+  done
+done
+"$storm_plots" "$results/shapes" >"$results/said" 2>&1 || fail "failed for shapes"
+grep -q 'deep' "$results/shapes/plots/shapes.svg" || fail "no shape in shapes.svg"
+if grep -qi 'warning\|skipped' "$results/said"; then fail "complains of plots that nobody asked for"; fi

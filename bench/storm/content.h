@@ -1,0 +1,41 @@
+// What lies in the database of a storm, and what its clients do with it. Any thread, each with its own `random`.
+#pragma once
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bench/storm/shape.h"
+
+namespace weir {
+
+// An open database and its column families, which are closed before it.
+struct StormDatabase {
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families;  // in the shape's order
+};
+
+class StormContent {
+ public:
+  virtual ~StormContent() = default;
+
+  virtual void AddInteractive(const StormDatabase& database, std::mt19937_64& random,
+                              rocksdb::WriteBatch* batch) const = 0;
+  virtual void AddBulk(const StormDatabase& database, std::mt19937_64& random, rocksdb::WriteBatch* batch) const = 0;
+  // Ok where they find nothing, too.
+  virtual rocksdb::Status Get(const StormDatabase& database, std::mt19937_64& random) const = 0;
+  virtual rocksdb::Status Scan(const StormDatabase& database, std::mt19937_64& random, int values) const = 0;
+};
+
+// `stored`: how many values of this shape its database holds already.
+std::unique_ptr<StormContent> MakeContent(const StormShape& shape, uint64_t stored);
+
+// Sixteen digits: a key of all shapes but the relay's.
+std::string StormKey(uint64_t number);
+
+}  // namespace weir
