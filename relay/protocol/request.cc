@@ -145,20 +145,25 @@ void Request::AfterGate() {
   Refuse(RateLimited(*admission_) + ", or ask for less");
 }
 
+bool Request::TakeTurn() {
+  if (!turn_) turn_ = context_.scan_turns->TryEnter(GroupOf(peer_->party()));
+  return turn_ != nullptr;
+}
+
+// Whether the gate let it in for as much as it has read.
+bool Request::IsCovered() const { return CostOfWalk(query_->work()).bytes <= cost_.bytes; }
+
 void Request::GoOn() {
-  const uint64_t group = GroupOf(peer_->party());
-  if (!turn_) turn_ = context_.scan_turns->TryEnter(group);
-  if (turn_) return GoOnInTurn();
+  if (TakeTurn()) return GoOnInTurn();
   state_ = State::kInLine;
   admission_.reset();
   Suspend();
-  turn_ = context_.scan_turns->Enter(group, Later(State::kInLine, &Request::GoOnInTurn));
+  turn_ = context_.scan_turns->Enter(GroupOf(peer_->party()), Later(State::kInLine, &Request::GoOnInTurn));
 }
 
 void Request::GoOnInTurn() {
-  const Cost cost = CostOfWalk(query_->work());
-  if (cost.bytes > cost_.bytes) {
-    cost_.bytes = 2 * cost.bytes;
+  if (!IsCovered()) {
+    cost_.bytes = 2 * CostOfWalk(query_->work()).bytes;
     admission_.reset();
   }
   admission_ ? SubmitSlice() : AskGate();
@@ -233,8 +238,10 @@ void Request::OnReport(const Report& report) {
     if (PrefixOf(report.refusal) == "error") span_.Fail();
     return Refuse(report.refusal);
   }
+  const bool reads_on = !report.done && !owner->IsBehind(report.bytes()) && TakeTurn() && IsCovered();
+  if (reads_on) SubmitSlice();  // a worker reads the next slice while this one is said
   SayEvents(report);
-  if (state_ == State::kOver) return;  // the connection ended over it
+  if (state_ == State::kOver || reads_on) return;  // the connection may have ended over it
   if (report.done) return Finish(report, report.complete ? Completeness::kFinish : Completeness::kMore);
   if (!owner->IsBehind()) return GoOn();
   admission_.reset();

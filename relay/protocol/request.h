@@ -70,6 +70,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
     std::vector<uint32_t> ends;
     bool complete = false;
     Moment moment;
+    uint64_t bytes() const { return ends.empty() ? 0 : ends.back(); }
   };
   struct Held {
     static constexpr uint64_t kBytes = 128;  // beside its record
@@ -82,6 +83,8 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   void PlanQuery();
   void AskGate();
   void AfterGate();
+  bool TakeTurn();
+  bool IsCovered() const;
   void GoOn();
   void GoOnInTurn();
   void SubmitSlice();

@@ -97,8 +97,8 @@ void Requests::Remove(Request& request) {
   request.End();
 }
 
-bool Requests::IsBehind() const {
-  return peer_->pending_bytes() > std::min(kEnoughPending, context_.max_pending_bytes / kEnoughPart);
+bool Requests::IsBehind(uint64_t about_to_be_said) const {
+  return peer_->pending_bytes() + about_to_be_said > std::min(kEnoughPending, context_.max_pending_bytes / kEnoughPart);
 }
 
 void Requests::WhenCaughtUp(std::function<void()> callback) {

@@ -38,8 +38,8 @@ class Requests : public std::enable_shared_from_this<Requests> {
   // The rest is for its requests.
   void Remove(Request& request);
   void ReturnPlace();
-  // Whether the client has so much to take that no more is read from the store for it.
-  bool IsBehind() const;
+  // Whether the client has so much to take, with what is about to be said, that no more is read from the store for it.
+  bool IsBehind(uint64_t about_to_be_said = 0) const;
   void WhenCaughtUp(std::function<void()> callback);
   // Of live events that they hold, beside the output that waits.
   bool MayHold(uint64_t bytes) const;

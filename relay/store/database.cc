@@ -177,6 +177,7 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
                                                     options.move_brakes ? EngineBrakes::kMoved : EngineBrakes::kAsSet);
   if (!prepared.ok()) return prepared.status();
   database->prepared_ = std::move(prepared).value();
+  database->record_cache_ = RecordCache(database->prepared_.block_cache);
   if (options.move_brakes) database->prepared_.listener->SetCompactionNice(kCompactionNice);
 
   rocksdb::DB* db = nullptr;
@@ -200,6 +201,18 @@ Status Database::WriteFormat() {
   rocksdb::Status status = db_->Put(sync, families_[0], ToSlice(kFormatKey), std::to_string(kStoreFormat));
   if (status.ok()) status = db_->Flush({}, families_[0]);
   return status.ok() ? Status() : DatabaseError("cannot write " + db_->GetName(), status);
+}
+
+void Database::SetLastSerial(uint64_t serial) {
+  const rocksdb::SequenceNumber sequence = db_->GetLatestSequenceNumber();
+  const std::lock_guard lock(mutex_);
+  told_at_ = sequence;
+  last_serial_ = serial;
+}
+
+std::optional<uint64_t> Database::LastSerialAt(rocksdb::SequenceNumber sequence) const {
+  const std::lock_guard lock(mutex_);
+  return told_at_ == sequence ? last_serial_ : std::nullopt;
 }
 
 Database::~Database() {

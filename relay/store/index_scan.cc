@@ -61,20 +61,21 @@ void IndexScan::LetGo() {
 }
 
 uint64_t IndexScan::held_bytes() const {
-  uint64_t bytes = sizeof(*this) + race_.held_bytes() + plan_.held_bytes() + points_.capacity() * sizeof(Candidate) +
-                   ranges_.capacity() * sizeof(Range) + unfilled_.capacity() * sizeof(uint32_t) +
-                   heap_.capacity() * sizeof(Head);
+  uint64_t bytes = sizeof(*this) + race_.held_bytes() + plan_.held_bytes() + authors_.held_bytes() +
+                   points_.capacity() * sizeof(Candidate) + ranges_.capacity() * sizeof(Range) +
+                   unfilled_.capacity() * sizeof(uint32_t) + heap_.capacity() * sizeof(Head);
   for (const Range& range : ranges_) bytes += range.ahead.capacity() * sizeof(Candidate);
   return bytes;
 }
 
 Result<bool> IndexScan::Ready(Budget* budget) {
-  while (phase_ != Phase::kMerge) {
+  while (phase_ != Phase::kMerge || !unfilled_.empty()) {
     if (budget->used_up()) return false;
-    if (Status prepared = Prepare(budget); !prepared.ok()) return prepared;
-  }
-  while (!unfilled_.empty()) {
-    if (budget->used_up()) return false;
+    if (skim_ && !skim_->Pays()) EndSkim();
+    if (phase_ != Phase::kMerge) {
+      if (Status prepared = Prepare(budget); !prepared.ok()) return prepared;
+      continue;
+    }
     const uint32_t number = unfilled_.back();
     unfilled_.pop_back();
     Fill(number, budget);
@@ -86,6 +87,7 @@ Result<bool> IndexScan::Ready(Budget* budget) {
 
 void IndexScan::Pop() {
   const uint32_t from = heap_.front().range;
+  if (skim_) first_ = heap_.front().candidate;
   std::pop_heap(heap_.begin(), heap_.end());
   heap_.pop_back();
   if (from == kPoints) {
@@ -129,7 +131,7 @@ Status IndexScan::Prepare(Budget* budget) {
         race_.Step(iterator(), budget);
         return IteratorStatus();
       }
-      UsePlan(race_.TakeWinner());
+      Begin(race_.TakeWinner());
       phase_ = Phase::kPoints;
       break;
     case Phase::kPoints:
@@ -162,6 +164,32 @@ Status IndexScan::Prepare(Budget* budget) {
   return {};
 }
 
+void IndexScan::Begin(Plan plan) {
+  const Skim skim(plan, wanted_);
+  if (filter_.authors && filter_.tags.empty() && skim.Pays()) {
+    skim_ = skim;
+    authors_ = std::exchange(plan, EverybodysPlan(filter_));
+  }
+  UsePlan(std::move(plan));
+}
+
+// The authors' plan begins at the last entry that was taken, which may come twice.
+void IndexScan::EndSkim() {
+  skim_.reset();
+  BeginAnew(std::exchange(authors_, {}));
+}
+
+void IndexScan::BeginAnew(Plan plan) {
+  points_.clear();
+  ranges_.clear();
+  unfilled_.clear();
+  heap_.clear();
+  UsePlan(std::move(plan));
+  phase_ = Phase::kPoints;
+  position_ = 0;
+  standing_on_ = kNoRange;
+}
+
 void IndexScan::UsePlan(Plan plan) {
   plan_ = std::move(plan);
   const uint64_t ranges = std::max<size_t>(1, plan_.ranges.size() + plan_.kind_ranges.size());
@@ -175,7 +203,7 @@ Status IndexScan::LoadPoints(Budget* budget) {
   const size_t at_once = std::clamp<size_t>(affordable, 1, kRecordsReadAtOnce);
   const size_t end = std::min(plan_.points.size(), position_ + at_once);
   for (size_t i = position_; i < end; ++i) lookup_.Add(plan_.points[i]);
-  if (Status found = lookup_.Run(database_, options_); !found.ok()) return found;
+  if (Status found = lookup_.Run(database_, database_.index(), options_); !found.ok()) return found;
   for (size_t i = position_; i < end; ++i) {
     const auto value = lookup_.Value(i - position_);
     if (!value) continue;
@@ -212,29 +240,24 @@ void IndexScan::OpenKind(Budget* budget) {
     iterator()->Seek(ToSlice(start.Number(next_kind_, 2)));
     standing_on_ = kNoRange;
   }
-  if (next_kind_ > 0xffff || !InRange(prefix.view()) || iterator_->key().size() < size + 2) {
-    ++position_;
-    next_kind_ = 0;
-    on_next_kind_ = false;
-    return;
-  }
+  if (next_kind_ > 0xffff || !InRange(prefix.view()) || iterator_->key().size() < size + 2) return EndKinds();
   if (ranges_.size() >= 2 * limits_.max_ranges) {
-    points_.clear();
-    ranges_.clear();
-    unfilled_.clear();
-    heap_.clear();
-    UsePlan(CoarsestPlan(filter_));
-    phase_ = Phase::kPoints;
-    position_ = 0;
-    standing_on_ = kNoRange;
+    BeginAnew(CoarsestPlan(filter_));
     return;
   }
   const uint64_t kind = ReadNumber(iterator_->key().data() + size, 2);
   Key range = prefix;
   range.Number(kind, 2);
   OpenRange(range, first_.inverted_time == 0 && first_.id == 0, budget);
-  on_next_kind_ = InRange(prefix.view()) && !InRange(range.view());
+  if (!InRange(prefix.view())) return EndKinds();  // the last kind was read to its end
+  on_next_kind_ = !InRange(range.view());
   next_kind_ = static_cast<uint32_t>(kind + 1);
+}
+
+void IndexScan::EndKinds() {
+  ++position_;
+  next_kind_ = 0;
+  on_next_kind_ = false;
 }
 
 // Passes one entry at least, or tiny slices would get nowhere.
@@ -250,12 +273,15 @@ void IndexScan::Fill(uint32_t number, Budget* budget) {
   standing_on_ = number;
   const std::string_view prefix = range.prefix();
   bool passed = false;
-  while (!(range.at_end = !InRange(prefix)) && range.ahead.size() < chunk_ && !(passed && budget->used_up())) {
+  while (!(range.at_end = !InRange(prefix)) && range.ahead.size() < chunk_ &&
+         !(passed && (budget->used_up() || (skim_ && !skim_->Pays())))) {
     IndexEntry entry;
     if (ReadEntry(ToView(at->key()), prefix.size(), &entry)) {
       if ((range.at_end = entry.inverted_time > oldest_)) break;
       const Candidate candidate{entry.inverted_time, entry.serial, entry.id};
-      if (IsInBounds(candidate) && plan_.Wants(entry)) range.ahead.push_back(candidate);
+      const bool wanted = IsInBounds(candidate) && plan_.Wants(entry);
+      if (wanted) range.ahead.push_back(candidate);
+      if (skim_) skim_->Pass(wanted);
     }
     at->Next();
     budget->Visit(kVisitWork);

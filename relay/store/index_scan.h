@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <vector>
 
-#include "relay/store/index_lookup.h"
+#include "relay/store/key_lookup.h"
 #include "relay/store/plan_race.h"
 #include "relay/store/planner.h"
+#include "relay/store/skim.h"
 
 namespace weir {
 
@@ -74,9 +76,13 @@ class IndexScan {
   enum class Phase : uint8_t { kPlan, kPoints, kRanges, kKinds, kMerge };
 
   Status Prepare(Budget* budget);
+  void Begin(Plan plan);
+  void EndSkim();
   void UsePlan(Plan plan);
+  void BeginAnew(Plan plan);
   Status LoadPoints(Budget* budget);
   void OpenKind(Budget* budget);
+  void EndKinds();
   void OpenRange(const Key& prefix, bool stands_on_it, Budget* budget);
   void Fill(uint32_t number, Budget* budget);
   void Settle(uint32_t number);
@@ -98,6 +104,8 @@ class IndexScan {
   Phase phase_ = Phase::kPlan;
   PlanRace race_;
   Plan plan_;
+  std::optional<Skim> skim_;  // while it lasts, plan_ is everybody's and authors_ waits
+  Plan authors_;
   size_t chunk_ = 0;           // entries that are read ahead of a range
   size_t position_ = 0;        // in the part of the plan that the phase works on
   uint32_t next_kind_ = 0;     // of the range of all kinds at this position
@@ -109,7 +117,7 @@ class IndexScan {
   std::vector<Range> ranges_;
   std::vector<uint32_t> unfilled_;  // ranges that must be read before the next entry is known
   std::vector<Head> heap_;
-  IndexLookup lookup_;
+  KeyLookup lookup_;
 };
 
 }  // namespace weir

@@ -136,4 +136,9 @@ Plan CoarsestPlan(const Filter& filter) {
   return plan;
 }
 
+Plan EverybodysPlan(const Filter& filter) {
+  constexpr size_t kFewKinds = 8;
+  return filter.kinds && filter.kinds->size() <= kFewKinds ? KindPlan(filter) : CoarsestPlan(filter);
+}
+
 }  // namespace weir

@@ -55,5 +55,7 @@ Plan MakePlan(const Filter& filter, const PlanChoice& choice, const PlanLimits& 
 
 // For a plan whose kind_ranges turned out to have too many kinds: all entries, by time.
 Plan CoarsestPlan(const Filter& filter);
+// The entries of all authors, passed over by author: of each kind where the filter names a few, else by time.
+Plan EverybodysPlan(const Filter& filter);
 
 }  // namespace weir

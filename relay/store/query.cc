@@ -58,6 +58,10 @@ void StoreQuery::StartScans() {
 
 // By the snapshot itself: what it has and what is told of it can never differ.
 Status StoreQuery::ReadMoment() {
+  if (const std::optional<uint64_t> serial = database_.LastSerialAt(snapshot_->sequence())) {
+    moment_.Advance({.number = *serial});
+    return {};
+  }
   rocksdb::PinnableSlice value;
   const rocksdb::Status status = database_.db()->Get(read_options_, database_.index(), ToSlice(CountersKey()), &value);
   Counters counters;
@@ -85,7 +89,7 @@ Result<Progress> StoreQuery::Walk(const Slice& slice, const OnMatch& on_match) {
   for (bool judged = false;;) {
     while (next_found_ < found_.size()) {
       if (bytes_ >= slice.max_bytes || (judged && budget_.used_up())) return Progress::kMore;
-      if (next_record_ == fetched_) {
+      if (next_record_ == records_.size()) {
         if (Status fetched = Fetch(slice); !fetched.ok()) return fetched;
       }
       const EventId before = judged_id_;
@@ -110,32 +114,23 @@ void StoreQuery::Suspend() {
     if (found_[i].part != kNoPart) parts_[found_[i].part].done = false;
   place_ = std::vector<Found>();
   found_ = std::vector<Found>();
-  records_ = std::vector<rocksdb::PinnableSlice>();
-  statuses_ = std::vector<rocksdb::Status>();
   next_found_ = places_ = matched_ = 0;
   snapshot_.reset();
 }
 
 uint64_t StoreQuery::held_bytes() const {
-  uint64_t bytes = sizeof(*this) + parts_.capacity() * sizeof(Part) +
-                   (place_.capacity() + found_.capacity()) * sizeof(Found) +
-                   records_.capacity() * (sizeof(records_[0]) + sizeof(statuses_[0]));
+  uint64_t bytes =
+      sizeof(*this) + parts_.capacity() * sizeof(Part) + (place_.capacity() + found_.capacity()) * sizeof(Found);
   for (const Part& part : parts_)
     if (part.scan) bytes += part.scan->held_bytes();
   return bytes;
 }
 
 void StoreQuery::LetGoOfBlocks() {
-  LetGoOfRecords();
+  records_.LetGo();
+  next_record_ = 0;
   for (Part& part : parts_)
     if (part.scan) part.scan->LetGo();
-}
-
-// Reset is not enough: it keeps the buffer of what was not pinned.
-void StoreQuery::LetGoOfRecords() {
-  records_.clear();
-  statuses_.clear();
-  fetched_ = next_record_ = 0;
 }
 
 // Ends what needs no more looking; true where nothing is left.
@@ -243,36 +238,19 @@ size_t StoreQuery::AffordableRecords(const Slice& slice) const {
 
 Status StoreQuery::Fetch(const Slice& slice) {
   const size_t most = AffordableRecords(slice);
-  std::vector<Key> keys;
-  keys.reserve(std::min(most, found_.size() - next_found_));
-  for (size_t i = next_found_; i < found_.size() && keys.size() < most; i = EndOfEvent(i))
-    keys.push_back(EventKey(found_[i].candidate.serial));
-  std::vector<rocksdb::Slice> slices;
-  slices.reserve(keys.size());
-  for (const Key& key : keys) slices.push_back(ToSlice(key));
-  fetched_ = keys.size();
+  records_.LetGo();
   next_record_ = 0;
-  // Before they move: RocksDB's slices lose their buffer when they are moved while they pin a block.
-  for (rocksdb::PinnableSlice& record : records_) record.Reset();
-  if (records_.size() < fetched_) {
-    records_.resize(fetched_);
-    statuses_.resize(fetched_);
-  }
-  if (fetched_ == 1) {
-    statuses_[0] = database_.db()->Get(read_options_, database_.events(), slices[0], &records_[0]);
-  } else {
-    database_.db()->MultiGet(read_options_, database_.events(), fetched_, slices.data(), records_.data(),
-                             statuses_.data());
-  }
+  for (size_t i = next_found_; i < found_.size() && records_.size() < most; i = EndOfEvent(i))
+    records_.Add(found_[i].candidate.serial);
+  if (Status found = records_.Run(database_, read_options_); !found.ok()) return found;
   uint64_t bytes = 0;
-  for (size_t i = 0; i < fetched_; ++i) {
-    if (!statuses_[i].ok() && !statuses_[i].IsNotFound()) return DatabaseError("cannot read an event", statuses_[i]);
-    if (statuses_[i].ok()) bytes += records_[i].size();
+  for (size_t i = 0; i < records_.size(); ++i) {
+    bytes += records_.Value(i).value_or("").size();
     budget_.Visit(kRecordWork);
   }
   budget_.Spend(bytes * kRecordByteWork);
-  record_bytes_ = bytes / fetched_;
-  at_once_ = fetched_;
+  record_bytes_ = bytes / records_.size();
+  at_once_ = records_.size();
   return {};
 }
 
@@ -291,11 +269,10 @@ bool StoreQuery::WasJudged(EventView event) const {
 // it was held against all parts.
 bool StoreQuery::Judge(const OnMatch& on_match) {
   const size_t end = EndOfEvent(next_found_);
-  const rocksdb::PinnableSlice& record = records_[next_record_];
   // An entry without event is for `weir check`; it hides nothing from who asks.
-  const bool readable = statuses_[next_record_].ok() && EventView::WellFormed(ToView(record));
-  if (readable && !WasJudged(EventView(ToView(record)))) {
-    const EventView event(ToView(record));
+  const std::string_view record = records_.Value(next_record_).value_or("");
+  if (EventView::WellFormed(record) && !WasJudged(EventView(record))) {
+    const EventView event(record);
     const uint64_t tags = TagsOf(event);
     for (bool first = true; next_found_ + matched_ < end; first = false) {
       if (!first && budget_.used_up()) return false;

@@ -11,6 +11,7 @@
 #include "relay/store/database.h"
 #include "relay/store/event_store.h"
 #include "relay/store/index_scan.h"
+#include "relay/store/record_lookup.h"
 
 namespace weir {
 
@@ -52,7 +53,6 @@ class StoreQuery final : public Query {
   Status SortById(std::vector<Found>* place);
   size_t AffordableRecords(const Slice& slice) const;
   Status Fetch(const Slice& slice);
-  void LetGoOfRecords();
   void LetGoOfBlocks();
   bool Judge(const OnMatch& on_match);
   void HandOut(EventView event, size_t end, const OnMatch& on_match);
@@ -84,9 +84,7 @@ class StoreQuery final : public Query {
   size_t next_found_ = 0;
   size_t matched_ = 0;  // parts of the next event that were held against it
   // The records of the next events of found_, each event's once; none between slices.
-  std::vector<rocksdb::PinnableSlice> records_;
-  std::vector<rocksdb::Status> statuses_;
-  size_t fetched_ = 0;
+  RecordLookup records_;
   size_t next_record_ = 0;
   size_t at_once_;             // that were fetched last
   uint64_t record_bytes_ = 0;  // the mean of those that were fetched last

@@ -24,7 +24,7 @@ Status RocksDbEdit::LookUp(std::span<const Event> events, std::span<const Public
     lookup_.Add(AddressMarkKey(address));
   }
   for (const PublicKey& author : authors) lookup_.Add(VanishMarkKey(author));
-  if (Status found = lookup_.Run(database_, {}); !found.ok()) return found;
+  if (Status found = lookup_.Run(database_, database_.index(), {}); !found.ok()) return found;
   size_t slot = 0;
   IndexEntry entry;
   for (size_t i = 0; i < events.size(); ++i) {

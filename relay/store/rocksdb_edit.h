@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "relay/store/database.h"
-#include "relay/store/index_lookup.h"
+#include "relay/store/key_lookup.h"
 #include "relay/store/removal.h"
 #include "relay/store/sorted_entries.h"
 #include "relay/store/store_edit.h"
@@ -53,7 +53,7 @@ class RocksDbEdit final : public StoreEdit {
   rocksdb::WriteBatch batch_;
   SortedEntries entries_;  // to be put
   Removals removals_;      // of what was stored before
-  IndexLookup lookup_;
+  KeyLookup lookup_;
 };
 
 }  // namespace weir

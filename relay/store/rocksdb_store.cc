@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "relay/store/database.h"
-#include "relay/store/index_lookup.h"
+#include "relay/store/key_lookup.h"
 #include "relay/store/query.h"
 #include "relay/store/removal.h"
 #include "relay/store/rocksdb_edit.h"
@@ -57,6 +57,7 @@ Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, bo
   if (wal_sync_) wal_sync_->Written();
   events_ = after.events;
   last_serial_ = after.last_serial;
+  database_->SetLastSerial(after.last_serial);
   return {};
 }
 
@@ -113,6 +114,7 @@ RocksDbStore::RocksDbStore(const StoreOptions& options, std::unique_ptr<Database
       next_serial_(counters.last_serial + 1),
       events_(counters.events),
       last_serial_(counters.last_serial) {
+  database_->SetLastSerial(counters.last_serial);
   if (!options.read_only && options.settings.sync == SyncMode::kInterval)
     wal_sync_ = std::make_unique<WalSync>(database_->db(), options.settings.sync_interval);
 }
@@ -163,18 +165,18 @@ Result<OwedPiece> RocksDbStore::RemoveExpired(uint64_t now_seconds, Work most) {
 }
 
 Result<std::vector<bool>> RocksDbStore::Stored(std::span<const EventId> ids) const {
-  IndexLookup lookup;
+  KeyLookup lookup;
   for (const EventId& id : ids) lookup.Add(IdKey(id));
-  if (Status found = lookup.Run(*database_, {}); !found.ok()) return found;
+  if (Status found = lookup.Run(*database_, database_->index(), {}); !found.ok()) return found;
   std::vector<bool> stored(ids.size());
   for (size_t i = 0; i < ids.size(); ++i) stored[i] = lookup.Value(i).has_value();
   return stored;
 }
 
 Result<std::vector<bool>> RocksDbStore::StoredSigned(std::span<const EventView> events) const {
-  IndexLookup lookup;
+  KeyLookup lookup;
   for (const EventView event : events) lookup.Add(IdKey(event.id()));
-  if (Status found = lookup.Run(*database_, {}); !found.ok()) return found;
+  if (Status found = lookup.Run(*database_, database_->index(), {}); !found.ok()) return found;
   std::vector<bool> stored(events.size());
   std::string record;
   for (size_t i = 0; i < events.size(); ++i) {

@@ -1,4 +1,4 @@
-// Many keys of the index looked up at once, which costs less than one after the other.
+// Many keys of one family looked up at once, which costs less than one after the other.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-class IndexLookup {
+class KeyLookup {
  public:
   // Returns the key's slot.
   size_t Add(const Key& key) {
@@ -18,7 +18,7 @@ class IndexLookup {
     return keys_.size() - 1;
   }
   // For all keys added since the last Clear.
-  Status Run(const Database& database, const rocksdb::ReadOptions& options);
+  Status Run(const Database& database, rocksdb::ColumnFamilyHandle* family, const rocksdb::ReadOptions& options);
   // After Run; null where there is none. Good until Clear.
   std::optional<std::string_view> Value(size_t slot) const {
     if (!statuses_[slot].ok()) return std::nullopt;

@@ -1,0 +1,59 @@
+// Records that were read before, by serial, in RocksDB's block cache: its size bounds them too.
+//
+// A record in a cached block takes 2 µs to find, by a search in every level of the tree and in the block; here 0.2,
+// whatever the tree is like. Nothing has to be taken out: a serial is given once and its record never changes, and who
+// may see it the index says.
+//
+// Threads: any.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "rocksdb/cache.h"
+
+namespace weir {
+
+class RecordCache {
+ public:
+  // Null: keeps nothing.
+  explicit RecordCache(std::shared_ptr<rocksdb::Cache> cache);
+
+  // A record that stays while this lives; false where it is not there.
+  class Pin {
+   public:
+    Pin() = default;
+    Pin(rocksdb::Cache* cache, rocksdb::Cache::Handle* handle) : cache_(cache), handle_(handle) {}
+    Pin(Pin&& other) noexcept : cache_(other.cache_), handle_(std::exchange(other.handle_, nullptr)) {}
+    Pin& operator=(Pin&& other) noexcept {
+      std::swap(cache_, other.cache_);
+      std::swap(handle_, other.handle_);
+      return *this;
+    }
+    ~Pin() {
+      if (handle_ != nullptr) cache_->Release(handle_);
+    }
+
+    explicit operator bool() const { return handle_ != nullptr; }
+    std::string_view record() const;
+
+   private:
+    rocksdb::Cache* cache_ = nullptr;
+    rocksdb::Cache::Handle* handle_ = nullptr;
+  };
+
+  Pin Find(uint64_t serial) const;
+  void Keep(uint64_t serial, std::string_view record) const;
+
+ private:
+  using CacheKey = std::array<char, 16>;  // as long as those of blocks
+  CacheKey KeyOf(uint64_t serial) const;
+
+  std::shared_ptr<rocksdb::Cache> cache_;
+  uint64_t partition_ = 0;  // of the cache's keys
+};
+
+}  // namespace weir
