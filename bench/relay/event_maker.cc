@@ -1,7 +1,9 @@
 #include "bench/relay/event_maker.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -45,6 +47,7 @@ struct Draft {
   uint16_t kind = 1;
   std::vector<std::vector<std::string>> tags;
   std::string content;
+  std::optional<size_t> author;  // somebody, where there is none
 };
 
 // None of the strings that stand in tags needs an escape.
@@ -68,16 +71,22 @@ class Maker {
   }
 
   std::string Next() {
-    const Draft draft = recipe_.one_author ? Remark() : Any();
+    const Draft draft = recipe_.one_author ? Remark() : recipe_.lived_in ? AnyOdd() : Any();
     const uint64_t end = recipe_.day * kSecondsOfADay, span = kDays * kSecondsOfADay;
-    const uint64_t created_at = end - span + span * made_ / recipe_.count;
-    const size_t author = recipe_.one_author ? 0 : Somebody();
+    const uint64_t passed = span * made_ / recipe_.count;
+    const uint64_t created_at = end - span + passed - std::min(passed, recipe_.lived_in ? Lateness() : 0);
+    const size_t author = draft.author ? *draft.author : recipe_.one_author ? 0 : Somebody();
     std::string json = authors_[author].SignedEvent(created_at, draft.kind, TagsJson(draft.tags), draft.content);
-    Remember(std::string(IdOfEvent(json)));
+    Remember({std::string(IdOfEvent(json)), author});
     return json;
   }
 
  private:
+  struct Written {
+    std::string id;
+    size_t author;
+  };
+
   size_t Below(size_t n) { return static_cast<size_t>(random_() % n); }
   bool Chance(size_t percent) { return Below(100) < percent; }
   // A few write most: the square of a uniform share.
@@ -121,11 +130,24 @@ class Maker {
     return Article();
   }
 
+  // What a relay meets that an archive does not show.
+  Draft AnyOdd() {
+    if (Chance(1)) return {.content = Noise(1000 + Below(30'000))};
+    if (recent_.empty() || !Chance(3)) return Any();
+    const Written& regretted = recent_[Below(recent_.size())];
+    return {.kind = 5, .tags = {{"e", regretted.id}}, .content = "", .author = regretted.author};
+  }
+  // In seconds: of most a few, of some up to a day, of some as far back as events go.
+  uint64_t Lateness() {
+    const size_t share = Below(100);
+    return Below(share < 80 ? 60 : share < 95 ? kSecondsOfADay : kDays * kSecondsOfADay);
+  }
+
   Draft Remark() { return {.content = Words(320)}; }
 
   Draft Note() {
     Draft draft{.content = Words(Chance(10) ? 300 + Below(900) : 20 + Below(260))};
-    if (!recent_ids_.empty() && Chance(55)) {
+    if (!recent_.empty() && Chance(55)) {
       draft.tags.push_back({"e", SomeRecent(), "wss://relay.example.com", "root"});
       if (Chance(40)) draft.tags.push_back({"e", SomeRecent(), "", "reply"});
       for (size_t people = 1 + Below(2); people > 0; --people) draft.tags.push_back({"p", KeyOf(Somebody())});
@@ -138,7 +160,7 @@ class Maker {
 
   Draft Reaction(uint16_t kind, std::string content) {
     Draft draft{.kind = kind, .content = std::move(content)};
-    if (recent_ids_.empty()) return Note();
+    if (recent_.empty()) return Note();
     draft.tags = {{"e", SomeRecent()}, {"p", KeyOf(Somebody())}};
     if (kind == 7) draft.tags.push_back({"k", "1"});
     return draft;
@@ -147,7 +169,7 @@ class Maker {
   Draft Zap() {
     Draft draft{.kind = 9735};
     draft.tags = {{"p", KeyOf(Somebody())}, {"P", KeyOf(Somebody())}, {"bolt11", Invoice()}};
-    if (!recent_ids_.empty()) draft.tags.push_back({"e", SomeRecent()});
+    if (!recent_.empty()) draft.tags.push_back({"e", SomeRecent()});
     return draft;
   }
 
@@ -185,13 +207,13 @@ class Maker {
     return draft;
   }
 
-  const std::string& SomeRecent() { return recent_ids_[Below(recent_ids_.size())]; }
+  const std::string& SomeRecent() { return recent_[Below(recent_.size())].id; }
 
-  void Remember(std::string id) {
-    if (recent_ids_.size() < kRecent) {
-      recent_ids_.push_back(std::move(id));
+  void Remember(Written written) {
+    if (recent_.size() < kRecent) {
+      recent_.push_back(std::move(written));
     } else {
-      recent_ids_[made_ % kRecent] = std::move(id);
+      recent_[made_ % kRecent] = std::move(written);
     }
     ++made_;
   }
@@ -200,7 +222,7 @@ class Maker {
   const std::vector<std::string_view> words_ = Split(kWords);
   std::mt19937_64 random_;
   std::vector<Signer> authors_;
-  std::vector<std::string> recent_ids_;
+  std::vector<Written> recent_;
   size_t made_ = 0;
 };
 

@@ -20,6 +20,8 @@ struct EventRecipe {
   uint64_t day = 0;
   // All by one author who is in no other purpose, all of kind 1: what a live subscription asks for.
   bool one_author = false;
+  // Some come late, by up to all of the days; some are large; some delete what their author wrote a moment ago.
+  bool lived_in = false;
   // Above 0 all events are notes with texts of this size; with 0 they are the mix.
   size_t content_bytes = 0;
 };

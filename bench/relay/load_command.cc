@@ -10,6 +10,7 @@
 
 #include "bench/relay/campaign.h"
 #include "bench/relay/launch.h"
+#include "bench/relay/lived_in.h"
 #include "bench/relay/load_scenario.h"
 #include "bench/relay/loop.h"
 #include "bench/relay/report.h"
@@ -30,7 +31,10 @@ struct Arguments {
   std::string scratch = fs::temp_directory_path().string();
   std::string results;
   std::vector<std::string> compare;
+  std::vector<std::string> imports;
   int repetitions = 3;
+  int rounds = 3;
+  uint64_t published = 100'000;
   double patience_seconds = 300;
   LoadPlan plan;
 };
@@ -65,6 +69,19 @@ void AddCampaignOptions(CommandLine line, Arguments* a) {
       .OneWordEach()
       .Check("NAME=COMMAND", [](const std::string& text) { return ParseContender(text).status(); });
   line.Add("--repetitions", &a->repetitions, "of the whole table").ShowDefault().Within(1, 1000);
+}
+
+void AddLivedInOptions(CommandLine line, Arguments* a) {
+  AddCampaignOptions(line, a);
+  line.Add("--import", &a->imports,
+           "NAME=COMMAND that imports {file} into {db} of the relay of that name; once for each")
+      .OneWordEach()
+      .Check("NAME=COMMAND", [](const std::string& text) { return ParseContender(text).status(); })
+      .Required();
+  line.Add("--published", &a->published, "events by clients, after those of ingest were imported")
+      .ShowDefault()
+      .Within(100, 10'000'000);
+  line.Add("--rounds", &a->rounds, "of all shapes in each repetition").ShowDefault().Within(1, 1000);
 }
 
 // The relay of --url and --pid, or the one that --server starts.
@@ -107,6 +124,19 @@ Status RunAll(const Arguments& a, const std::string& command_line) {
   return RunCampaign(options, a.plan);
 }
 
+Status RunAfterLife(const Arguments& a, const std::string& command_line) {
+  LivedInOptions options{.repetitions = a.repetitions,
+                         .rounds = a.rounds,
+                         .published = a.published,
+                         .results = a.results.empty() ? "relay-results" : a.results,
+                         .scratch = a.scratch,
+                         .command_line = command_line};
+  for (const std::string& text : a.compare) options.servers.push_back(ParseContender(text).value());
+  for (const std::string& text : a.imports) options.imports.push_back(ParseContender(text).value());
+  if (options.servers.empty()) return Status::Error("which relays? Give --compare for each");
+  return RunLivedIn(options, a.plan);
+}
+
 // Those of a size of their own are printed as they are made, and not kept.
 Status PrintEvents(const Arguments& a) {
   if (a.content_bytes > 0) {
@@ -134,10 +164,15 @@ int LoadCommand(int argc, char** argv) {
   line.LetOptionsFollow();
   std::vector<std::unique_ptr<LoadScenario>> scenarios = AllScenarios();
   scenarios.push_back(MakeImport());
+  scenarios.push_back(MakeSoak());
   for (const auto& scenario : scenarios)
     scenario->AddOptions(line.AddSubcommand(std::string(scenario->name()), std::string(scenario->meaning())));
   AddCampaignOptions(line.AddSubcommand("all", "every scenario, several times, of one relay or of several in turn"),
                      &arguments);
+  AddLivedInOptions(
+      line.AddSubcommand("lived-in",
+                         "REQs of relays that all run, after an import, and after clients wrote and a restart"),
+      &arguments);
   CommandLine events = line.AddSubcommand("events", "print the events of ingest as JSON Lines, for an import");
   events.Add("--content-bytes", &arguments.content_bytes, "instead: notes of so much text").Within(1, 60'000);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
@@ -149,6 +184,7 @@ int LoadCommand(int argc, char** argv) {
   const std::string chosen = line.subcommand();
   if (chosen == "events") status = PrintEvents(arguments);
   if (chosen == "all") status = RunAll(arguments, CommandAsTyped(argc, argv));
+  if (chosen == "lived-in") status = RunAfterLife(arguments, CommandAsTyped(argc, argv));
   for (const auto& scenario : scenarios)
     if (chosen == scenario->name()) status = RunScenario(arguments, scenario.get());
   return status.ok() ? 0 : line.Fail(status);

@@ -1,4 +1,5 @@
-// What is measured, one scenario a file; each is a subcommand of relay_load and, but for `import`, a step of `all`.
+// What is measured, one scenario a file; each is a subcommand of relay_load and, but for `import` and `soak`, a step of
+// `all`.
 #pragma once
 
 #include <sys/types.h>
@@ -69,7 +70,9 @@ std::unique_ptr<LoadScenario> MakeStormOnRelay();
 std::unique_ptr<LoadScenario> MakeBurst();
 std::unique_ptr<LoadScenario> MakeFanOut();
 std::unique_ptr<LoadScenario> MakeIdle();
-std::unique_ptr<LoadScenario> MakeImport();  // needs a command, and is no step of `all`
+// No steps of `all`: the first needs a command, the second hours.
+std::unique_ptr<LoadScenario> MakeImport();
+std::unique_ptr<LoadScenario> MakeSoak();
 
 // Runs it, and notes the load average of the minute before beside its figures.
 Result<LoadFigures> Measure(LoadScenario* scenario, const LoadTarget& target, const LoadPlan& plan);

@@ -49,6 +49,11 @@ Status Loop::Watch(ClientSocket* connection, Listener* listener) {
   return Status();
 }
 
+void Loop::Forget(const ClientSocket* connection) {
+  epoll_ctl(epoll_, EPOLL_CTL_DEL, connection->fd(), nullptr);
+  std::erase_if(watched_, [&](const auto& watched) { return watched->connection == connection; });
+}
+
 void Loop::At(TimePoint time, std::function<void(TimePoint at)> call) { timers_.emplace(time, std::move(call)); }
 
 Status Loop::Run(const std::function<bool()>& done, const std::string& what) {

@@ -34,8 +34,10 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Both must outlive the loop's last Run.
+  // Both must outlive the loop's last Run, or Forget.
   Status Watch(ClientSocket* connection, Listener* listener);
+  // Before it is closed while the loop goes on; not by its own listener.
+  void Forget(const ClientSocket* connection);
   // Calls once, at the first turn at or after the time; `at` is the time that was asked for.
   void At(TimePoint time, std::function<void(TimePoint at)> call);
 

@@ -44,6 +44,8 @@ class Publisher final : public Listener {
   const std::map<std::string, size_t>& refused() const { return refused_; }
   // Of those that were accepted: a refusal is quick.
   const LatencyHistogram& latency() const { return *latency_; }
+  // Adds it, and begins anew.
+  void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
   // From the first event to the last OK.
   double seconds() const { return ToSeconds(last_answer_ - first_release_); }
   // When the event was, or was to be, sent.

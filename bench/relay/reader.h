@@ -27,6 +27,9 @@ class Reader final : public Listener {
   // Those that were due by now and had to wait for the one that is under way count with the time they have waited.
   void Stop();
 
+  // Closes the connection; of one that is idle, and whose loop goes on.
+  void Leave() { loop_->Forget(connection_.get()), connection_.reset(); }
+
   // Nothing is under way, nor will be.
   bool idle() const { return !waiting_ && (stopped_ || (how_many_ && asked_ >= *how_many_)); }
 
@@ -36,6 +39,8 @@ class Reader final : public Listener {
   // A sum over the ids that came, whatever their order; below 2^48, so that a double holds it.
   uint64_t digest() const { return digest_ & ((uint64_t{1} << 48) - 1); }
   const LatencyHistogram& latency() const { return *latency_; }
+  // Adds it, and begins anew.
+  void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
 
   void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) override;
 

@@ -30,6 +30,10 @@ void Readers::MergeInto(LatencyHistogram* latency) const {
   for (const auto& reader : readers_) latency->Merge(reader->latency());
 }
 
+void Readers::MoveLatencyTo(LatencyHistogram* latency) {
+  for (const auto& reader : readers_) reader->MoveLatencyTo(latency);
+}
+
 size_t Readers::closed() const {
   size_t closed = 0;
   for (const auto& reader : readers_) closed += reader->closed();

@@ -19,6 +19,8 @@ class Readers {
   bool idle() const;
   // Over all of them.
   void MergeInto(LatencyHistogram* latency) const;
+  // The same, and begins anew.
+  void MoveLatencyTo(LatencyHistogram* latency);
   size_t closed() const;
 
  private:

@@ -1,12 +1,9 @@
 // REQ to EOSE, one shape after the other on one connection of an otherwise idle relay that holds the events of
-// `ingest`. What came is counted and summed, so that two relays can be seen to have answered the same.
+// `ingest`.
 #include <algorithm>
-#include <chrono>
 
 #include "bench/relay/load_scenario.h"
-#include "bench/relay/reader.h"
-#include "bench/relay/shapes.h"
-#include "bench/relay/usage_meter.h"
+#include "bench/relay/shape_meter.h"
 
 namespace weir {
 namespace {
@@ -21,6 +18,7 @@ class Req final : public LoadScenario {
     line.Add("--heavy-requests", &heavy_requests_, "of each shape with hundreds of results")
         .ShowDefault()
         .Within(1, 1'000'000);
+    line.Add("--shape", &only_, "of these only, for a profiler: kind+since 500");
   }
 
   Result<LoadFigures> Run(const LoadTarget& target, const LoadPlan& plan) override {
@@ -29,38 +27,20 @@ class Req final : public LoadScenario {
     LoadFigures figures;
     const size_t variants = plan.Scaled(std::max(requests_, heavy_requests_));
     for (const ReqShape& shape : ReqShapes(stored.value(), variants, plan.seed)) {
+      if (!only_.empty() && shape.name != only_) continue;
       const size_t count = plan.Scaled(shape.heavy ? heavy_requests_ : requests_);
-      if (Status s = RunShape(target, plan, shape, count, &figures); !s.ok()) return s;
+      const auto of_shape = MeasureShape(target, plan, shape, count);
+      if (!of_shape.ok()) return of_shape.status();
+      figures.insert(figures.end(), of_shape.value().begin(), of_shape.value().end());
     }
+    if (figures.empty()) return Status::Error("--shape " + only_ + ": no shape has that name");
     return figures;
   }
 
  private:
-  static Status RunShape(const LoadTarget& target, const LoadPlan& plan, const ReqShape& shape, size_t count,
-                         LoadFigures* figures) {
-    Reader reader(shape.filters);
-    Loop loop(plan.patience);
-    if (Status s = reader.Connect(target.endpoint, &loop); !s.ok()) return s;
-    const auto meter = UsageMeter::Start(target);
-    if (!meter.ok()) return meter.status();
-    reader.Start(Duration::zero(), Duration::zero(), count);
-    if (Status s = loop.Run([&] { return reader.answered() == count; }, "the EOSE of \"" + shape.name + "\""); !s.ok())
-      return s;
-    LoadFigures of_shape;
-    AddLatency("EOSE", reader.latency(), &of_shape);
-    if (Status s = meter.value().AddProcessor("REQ", static_cast<double>(count), &of_shape); !s.ok()) return s;
-    of_shape.push_back({"results", "", static_cast<double>(reader.results())});
-    of_shape.push_back({"digest", "digest", static_cast<double>(reader.digest())});
-    if (reader.closed() > 0) of_shape.push_back({"closed", "", static_cast<double>(reader.closed())});
-    for (LoadFigure& figure : of_shape) {
-      figure.name = shape.name + ": " + figure.name;
-      figures->push_back(figure);
-    }
-    return Status();
-  }
-
   size_t requests_ = 1000;
   size_t heavy_requests_ = 200;
+  std::string only_;  // empty: all
 };
 
 }  // namespace

@@ -14,24 +14,19 @@ class FilterMaker {
 
   std::string ById() { return R"({"ids":[")" + std::string(stored_.id(Any())) + R"("]})"; }
   std::string ByAuthorAndKind() { return R"({"authors":[")" + Author() + R"("],"kinds":[1],"limit":20})"; }
-  std::string ByReference() {
-    constexpr int kTries = 1000;  // more than half of all events refer to another
-    for (int i = 0; i < kTries; ++i) {
-      const std::string_view json = stored_.json(Any());
-      constexpr std::string_view kTag = "[\"e\",\"";
-      if (const size_t at = json.find(kTag); at != std::string_view::npos)
-        return R"({"#e":[")" + std::string(json.substr(at + kTag.size(), 64)) + R"("]})";
-    }
-    return ById();
-  }
+  std::string ByReference() { return R"({"#e":[")" + TagOf('e', stored_.id(Any())) + R"("]})"; }
   // From the older half, so that the limit ends it.
   std::string ByKindSince() {
     const std::string_view since = PlainField(stored_.json(Any() / 2), "created_at");
     return R"({"kinds":[1],"since":)" + std::string(since) + R"(,"limit":500})";
   }
-  std::string ByManyAuthors() {
-    return R"({"authors":[)" + Distinct(50, [this] { return Author(); }) + R"(],"limit":500})";
+  std::string ByManyAuthors(size_t authors, size_t limit) {
+    return R"({"authors":[)" + Distinct(authors, [this] { return Author(); }) + R"(],"limit":)" +
+           std::to_string(limit) + "}";
   }
+  // What a client asks for when it shows who answered somebody.
+  std::string ByPersonAndKinds() { return R"({"#p":[")" + Author() + R"("],"kinds":[1,6,7,9735],"limit":50})"; }
+  std::string ByTopicAndKind() { return R"({"#t":[")" + TagOf('t', "nostr") + R"("],"kinds":[1],"limit":50})"; }
   std::string ByManyIds() {
     return R"({"ids":[)" + Distinct(100, [this] { return std::string(stored_.id(Any())); }) + "]}";
   }
@@ -44,6 +39,19 @@ class FilterMaker {
  private:
   size_t Any() { return static_cast<size_t>(random_() % stored_.size()); }
   std::string Author() { return std::string(PlainField(stored_.json(Any()), "pubkey")); }
+  // The first value of such a tag of an event that has one; many have.
+  std::string TagOf(char letter, std::string_view otherwise) {
+    constexpr int kTries = 1000;
+    const std::string tag = std::string("[\"") + letter + "\",\"";
+    for (int i = 0; i < kTries; ++i) {
+      std::string_view json = stored_.json(Any());
+      const size_t at = json.find(tag);
+      if (at == std::string_view::npos) continue;
+      json.remove_prefix(at + tag.size());
+      return std::string(json.substr(0, json.find('"')));
+    }
+    return std::string(otherwise);
+  }
   static std::string Distinct(size_t count, const std::function<std::string()>& draw) {
     std::set<std::string> values;
     for (size_t tries = 0; tries < 20 * count && values.size() < count; ++tries) values.insert(draw());
@@ -69,7 +77,10 @@ std::vector<ReqShape> ReqShapes(const EventSet& stored, size_t variants, uint64_
   add("author+kind 20", false, [&] { return make.ByAuthorAndKind(); });
   add("#e", false, [&] { return make.ByReference(); });
   add("kind+since 500", true, [&] { return make.ByKindSince(); });
-  add("50 authors 500", true, [&] { return make.ByManyAuthors(); });
+  add("50 authors 500", true, [&] { return make.ByManyAuthors(50, 500); });
+  add("100 authors 50", false, [&] { return make.ByManyAuthors(100, 50); });
+  add("#p+kinds 50", false, [&] { return make.ByPersonAndKinds(); });
+  add("#t+kind 50", false, [&] { return make.ByTopicAndKind(); });
   add("100 ids", false, [&] { return make.ByManyIds(); });
   add("no match", false, [&] { return make.NoMatch(); });
   add("scan 5000", true, [] { return FilterMaker::FullScan(); });

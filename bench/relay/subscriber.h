@@ -25,6 +25,8 @@ class Subscribers final : public Listener {
   size_t repeated() const { return repeated_; }  // that came once more
   size_t expected() const { return publisher_.accepted() * connections_.size(); }
   const LatencyHistogram& latency() const { return *latency_; }
+  // Adds it, and begins anew.
+  void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
 
   void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) override;
 

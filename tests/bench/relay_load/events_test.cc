@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -89,6 +90,34 @@ TEST(EventMaker, OneAuthorIsOneAuthor) {
   EXPECT_EQ(kinds, std::set<std::string_view>{"1"});
 }
 
+// Late ones, large ones, and deletions by those who wrote what they delete.
+TEST(EventMaker, ALivedInRelayGetsOddOnes) {
+  const EventSet set = SetOf({.purpose = "lived-in", .count = 3000, .day = kDay, .lived_in = true});
+  EventParser parser;
+  size_t deletions = 0, late = 0, large = 0;
+  uint64_t newest = 0;
+  for (size_t i = 0; i < set.size(); ++i) {
+    const auto event = parser.Parse(std::string(set.json(i)));
+    ASSERT_TRUE(event.ok()) << event.status().message();
+    const EventView view = event.value().view();
+    EXPECT_GE(view.created_at(), (kDay - 30) * 86'400);
+    EXPECT_LT(view.created_at(), kDay * 86'400);
+    late += view.created_at() + 86'400 < newest;
+    newest = std::max(newest, view.created_at());
+    large += set.json(i).size() > 5000;
+    if (view.kind() != 5) continue;
+    ++deletions;
+    constexpr std::string_view kTag = "[\"e\",\"";
+    const std::string_view json = set.json(i);
+    const auto deleted = set.FindHex(json.substr(json.find(kTag) + kTag.size(), 64));
+    ASSERT_TRUE(deleted && *deleted < i);
+    EXPECT_EQ(PlainField(set.json(*deleted), "pubkey"), PlainField(json, "pubkey"));
+  }
+  EXPECT_NEAR(static_cast<double>(deletions), 90, 40);
+  EXPECT_NEAR(static_cast<double>(late), 150, 100);
+  EXPECT_GT(large, 10u);
+}
+
 TEST(EventSet, FindsEventsByTheirIds) {
   const EventSet set = SetOf({.purpose = "find", .count = 300, .day = kDay});
   for (size_t i = 0; i < set.size(); ++i) EXPECT_EQ(set.FindHex(set.id(i)), i);
@@ -128,7 +157,7 @@ TEST(FrameLane, LanesShareTheEventsInTheirOrder) {
 TEST(Shapes, AllFiltersAreGood) {
   const EventSet set = SetOf({.purpose = "shapes", .count = 500, .day = kDay});
   const std::vector<ReqShape> shapes = ReqShapes(set, 5, 1);
-  EXPECT_EQ(shapes.size(), 8u);
+  EXPECT_EQ(shapes.size(), 11u);
   for (const ReqShape& shape : shapes) {
     ASSERT_EQ(shape.filters.size(), 5u) << shape.name;
     for (const std::string& filter : shape.filters) {
