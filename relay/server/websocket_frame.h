@@ -1,5 +1,5 @@
-// What is agreed on compression; and the frames that Beast does not write, to a client whose own it has refused, which
-// ends its stream, and with it all that could be said there.
+// What is agreed on compression; and the frames that Beast does not write: what is not compressed, and the last ones to
+// a client whose own it has refused, which ends its stream, and with it all that could be said there.
 #pragma once
 
 #include <boost/beast/websocket/option.hpp>

@@ -331,9 +331,10 @@ Work WebSocketStage::Produce() {
   return taken * (deflates_ ? kDeflatedByteWork : 1);
 }
 
+// Beast is needed for what is compressed; for all else its way costs a live delivery 0.6 µs more.
 error_code WebSocketStage::Write(const TextMessage& message) {
   error_code error;
-  if (broken()) {
+  if (!deflates_ || broken()) {
     AppendFrame(session_.stream(), Opcode::kText, {message.head, message.body, message.tail});
   } else {
     const std::array<asio::const_buffer, 3> buffers = {asio::buffer(message.head),
