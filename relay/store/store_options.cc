@@ -31,10 +31,11 @@ BlockBasedTableOptions Table() {
 
 // Files in level 0 when it is compacted.
 constexpr int kUsualTrigger = 4;
-// The deeper L0 and the larger L1, the less is rewritten. A million events of 0.7 KB: 34,000 a second and 47 µs of
-// processor time each with 4 files, 54,000 and 34 with 8, 58,000 and 28 with 32; but a relay that opens the database
-// then has to brake for what is left in L0, and after 8 it has not (level 0.6).
-constexpr int kImportTrigger = 8;
+// The deeper L0 and the larger L1, the less is rewritten, and the more a search passes: for records, which are found by
+// their serial, and for imports. A million events of 0.7 KB: 34,000 a second and 47 µs of processor time each with 4
+// files, 54,000 and 34 with 8, 58,000 and 28 with 32; but a relay that opens the database then has to brake for what is
+// left in L0, and after 8 it has not (level 0.6).
+constexpr int kDeepTrigger = 8;
 
 // Level compaction whose L1 is as large as L0 when it is compacted, so that no more is rewritten than is new.
 ColumnFamilyOptions Levels(uint64_t write_buffer_bytes, int trigger) {
@@ -52,11 +53,13 @@ ColumnFamilyOptions Levels(uint64_t write_buffer_bytes, int trigger) {
   return family;
 }
 
-// Serials only grow: files rarely overlap (where something old was replaced or deleted) and mostly move down the levels
-// as they are, so what is compressed is compressed once, when it is flushed.
-ColumnFamilyOptions EventsOptions(uint64_t write_buffer_bytes, int trigger) {
-  ColumnFamilyOptions family = Levels(write_buffer_bytes, trigger);
-  family.compression = rocksdb::kZSTD;
+// Serials only grow, so most of a file overlaps nothing; but one deletion of something old makes it overlap what lies
+// between, and it is rewritten on its way down. What is still to be rewritten is therefore compressed quickly, and well
+// from L2 on. Of an event's processor time, 300,000 by clients, this and the deep L0 save 14 %; of the disk's bytes
+// they cost 6 % more.
+ColumnFamilyOptions EventsOptions(uint64_t write_buffer_bytes) {
+  ColumnFamilyOptions family = Levels(write_buffer_bytes, kDeepTrigger);
+  family.compression_per_level = {rocksdb::kLZ4Compression, rocksdb::kLZ4Compression, rocksdb::kZSTD};
   family.compression_opts.level = 1;
   BlockBasedTableOptions table = Table();
   table.block_size = 8 << 10;
@@ -103,9 +106,9 @@ rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
 std::vector<ColumnFamilyDescriptor> Families(const StoreOptions& options) {
   const uint64_t buffer = WriteBufferBytes(options.memory_target_bytes);
   const uint64_t index_buffer = options.for_import ? buffer : buffer / 2;
-  const int trigger = options.for_import ? kImportTrigger : kUsualTrigger;
+  const int trigger = options.for_import ? kDeepTrigger : kUsualTrigger;
   return {ColumnFamilyDescriptor(rocksdb::kDefaultColumnFamilyName, Levels(1 << 20, kUsualTrigger)),
-          ColumnFamilyDescriptor(std::string(kEventsFamily), EventsOptions(buffer, trigger)),
+          ColumnFamilyDescriptor(std::string(kEventsFamily), EventsOptions(buffer)),
           ColumnFamilyDescriptor(std::string(kIndexFamily), IndexOptions(index_buffer, trigger))};
 }
 
