@@ -223,9 +223,10 @@ TEST_F(Opening, WithoutALimiterRocksDbKeepsItsOwnBrakes) {
     const auto store = MustOpen(options);
     for (rocksdb::ColumnFamilyHandle* family : store->families()) {
       const rocksdb::Options open = store->db()->GetOptions(family);
-      const bool deep = family->GetName() == kEventsFamily;
-      EXPECT_EQ(open.level0_slowdown_writes_trigger, (deep ? 24 : 12) + (controlled ? 16 : 0)) << family->GetName();
-      EXPECT_EQ(open.level0_stop_writes_trigger, (deep ? 40 : 20) + (controlled ? 16 : 0));
+      const int trigger = open.level0_file_num_compaction_trigger;
+      EXPECT_EQ(trigger, family->GetName() == kEventsFamily ? 8 : 4);
+      EXPECT_EQ(open.level0_slowdown_writes_trigger, (controlled ? 7 : 3) * trigger) << family->GetName();
+      EXPECT_EQ(open.level0_stop_writes_trigger, (controlled ? 9 : 5) * trigger);
       EXPECT_EQ(open.soft_pending_compaction_bytes_limit, (controlled ? 32ull : 4ull) << 30);
       EXPECT_EQ(open.max_write_buffer_number, controlled ? 4 : 2);
       EXPECT_EQ(store->prepared().geometry.at(family->GetName()).brakes_moved, controlled);
