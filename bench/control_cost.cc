@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/measure/arguments.h"
 #include "bench/measure/temporary_directory.h"
 #include "throttle/rocksdb/rocksdb_throttle.h"
 
@@ -167,8 +168,9 @@ void Main(double seconds, const std::filesystem::path& directory) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
-  const auto directory = weir::TemporaryDirectory::Make(argc > 2 ? argv[2] : ".");
+  const weir::Arguments arguments(argc, argv, "control_cost [seconds of each = 10 [directory of the databases]]", 2);
+  const double seconds = arguments.Number(0, 10);
+  const auto directory = weir::TemporaryDirectory::Make(arguments.Text(1, "."));
   if (!directory.ok()) weir::Fail(directory.status().message());
   weir::Main(std::max(0.05, seconds), directory.value()->path());
 }

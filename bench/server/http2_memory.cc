@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/measure/arguments.h"
 #include "relay/server/server.h"
 
 namespace weir {
@@ -119,6 +120,6 @@ int Run(int connections, uint32_t requests) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
-  const auto argument = [&](int n, const char* otherwise) { return argc > n ? argv[n] : otherwise; };
-  return weir::Run(std::atoi(argument(1, "100")), static_cast<uint32_t>(std::atoi(argument(2, "100"))));
+  const weir::Arguments arguments(argc, argv, "http2_memory [connections = 100 [requests on each = 100]]", 2);
+  return weir::Run(static_cast<int>(arguments.Count(0, 100)), static_cast<uint32_t>(arguments.Count(1, 100)));
 }

@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "bench/measure/arguments.h"
+
 namespace {
 
 int Listen(sockaddr_in* address) {
@@ -58,9 +60,13 @@ double ProcessorSeconds() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto argument = [&](int i, int standard) { return argc > i ? std::atoi(argv[i]) : standard; };
-  const int connections = argument(1, 100), rate = argument(2, 100), seconds = argument(3, 5);
-  const std::string message(static_cast<size_t>(argument(4, 800)), 'x');
+  const weir::Arguments arguments(
+      argc, argv, "send_floor [connections = 100 [messages a second = 100 [seconds = 5 [bytes = 800]]]]", 4);
+  const auto number = [&](size_t place, size_t otherwise) {
+    return static_cast<int>(arguments.Count(place, otherwise));
+  };
+  const int connections = number(0, 100), rate = number(1, 100), seconds = number(2, 5);
+  const std::string message(arguments.Count(3, 800), 'x');
   sockaddr_in address{};
   const int listener = Listen(&address);
   const pid_t receiver = fork();

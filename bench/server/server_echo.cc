@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/measure/arguments.h"
 #include "relay/server/server.h"
 
 namespace weir {
@@ -175,8 +176,8 @@ int Run(int connections, double seconds, size_t bytes, int in_flight, bool defla
 }  // namespace weir
 
 int main(int argc, char** argv) {
-  const auto argument = [&](int n, const char* otherwise) { return argc > n ? argv[n] : otherwise; };
-  return weir::Run(std::atoi(argument(1, "1")), std::atof(argument(2, "3")),
-                   std::strtoul(argument(3, "590"), nullptr, 10), std::atoi(argument(4, "16")),
-                   std::string(argument(5, "")) == "deflate");
+  const weir::Arguments arguments(
+      argc, argv, "server_echo [connections = 1 [seconds = 3 [message bytes = 590 [in flight = 16 [deflate]]]]]", 5);
+  return weir::Run(static_cast<int>(arguments.Count(0, 1)), arguments.Number(1, 3), arguments.Count(2, 590),
+                   static_cast<int>(arguments.Count(3, 16)), arguments.Text(4, "") == "deflate");
 }

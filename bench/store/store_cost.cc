@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/measure/arguments.h"
 #include "bench/relay/event_maker.h"
 #include "bench/relay/server_usage.h"
 #include "relay/nostr/event_parser.h"
@@ -204,7 +205,8 @@ void Run(size_t count, size_t batch, const std::string& path) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
-  const size_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100000;
-  const size_t batch = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 256;
-  weir::Run(std::max<size_t>(count, 10), std::max<size_t>(batch, 1), argc > 3 ? argv[3] : "store_cost.data");
+  const weir::Arguments arguments(argc, argv,
+                                  "store_cost [events = 100000 [batch = 256 [directory = store_cost.data]]]", 3);
+  weir::Run(std::max<size_t>(arguments.Count(0, 100000), 10), arguments.Count(1, 256),
+            arguments.Text(2, "store_cost.data"));
 }

@@ -1,0 +1,46 @@
+// The arguments of a small bench, in a fixed order. One that is no number where a number is due, or one too many,
+// prints the usage and ends the program, and so does --help.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weir {
+
+class Arguments {
+ public:
+  Arguments(int argc, char** argv, const char* usage, size_t most) : given_(argv + 1, argv + argc), usage_(usage) {
+    if (given_.size() > most || (!given_.empty() && given_[0].starts_with("-"))) EndWithUsage();
+  }
+
+  // Greater than zero.
+  double Number(size_t place, double otherwise) const {
+    if (place >= given_.size()) return otherwise;
+    const std::string text(given_[place]);
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    if (*end != '\0' || !(number > 0)) EndWithUsage();
+    return number;
+  }
+  size_t Count(size_t place, size_t otherwise) const {
+    return static_cast<size_t>(Number(place, static_cast<double>(otherwise)));
+  }
+  std::string Text(size_t place, const char* otherwise) const {
+    return place < given_.size() ? std::string(given_[place]) : otherwise;
+  }
+
+ private:
+  [[noreturn]] void EndWithUsage() const {
+    const bool asked = !given_.empty() && given_[0] == "--help";
+    std::fprintf(asked ? stdout : stderr, "usage: %s\n", usage_);
+    std::exit(asked ? 0 : 2);
+  }
+
+  const std::vector<std::string_view> given_;
+  const char* const usage_;
+};
+
+}  // namespace weir
