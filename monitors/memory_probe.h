@@ -5,6 +5,7 @@
 // those back by itself.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ struct MemoryUse {
   uint64_t anonymous_bytes = 0;            // resident, not backed by a file
 
   uint64_t bytes() const { return jemalloc_bytes.value_or(anonymous_bytes); }
+  // What jemalloc keeps for what comes next, beside what is in use; 0 where it is not linked.
+  uint64_t kept_bytes() const { return anonymous_bytes - std::min(anonymous_bytes, bytes()); }
 };
 
 struct MemoryRoom {

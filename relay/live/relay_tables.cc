@@ -124,6 +124,7 @@ void AddMemory(const EngineDetails& engine, const LoadSample& sample, LiveTables
     add("memtables", static_cast<double>(d->memtable_bytes));
     add("table readers", static_cast<double>(d->table_reader_bytes));
     add("the relay's own buffers", static_cast<double>(d->own_bytes));
+    add("kept by the allocator beside", static_cast<double>(d->memory.kept_bytes()));
   } else if (engine.postgres != nullptr) {
     add("the relay's own buffers", static_cast<double>(engine.postgres->own_bytes));
   }

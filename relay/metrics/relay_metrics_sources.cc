@@ -187,12 +187,15 @@ void AppendEngine(const RocksDbDetails& d, MetricFamilies& families) {
 void AppendMemory(const RocksDbDetails& d, MetricFamilies& families) {
   families.Gauge("weir_memory_used_bytes", "Memory that counts against the target").Add(d.memory.bytes());
   families.Gauge("weir_memory_target_bytes", "Memory that the whole program may use").Add(d.memory_target_bytes);
-  families.Gauge("weir_memory_part_bytes", "Parts of it; memtables may be in the block cache's too")
+  families
+      .Gauge("weir_memory_part_bytes",
+             "Parts of it; memtables may be in the block cache's too, what the allocator keeps is beside it")
       .Add(d.block_cache_bytes, {{"part", "block_cache"}})
       .Add(d.pinned_bytes, {{"part", "pinned"}})
       .Add(d.memtable_bytes, {{"part", "memtables"}})
       .Add(d.table_reader_bytes, {{"part", "table_readers"}})
-      .Add(d.own_bytes, {{"part", "own"}});
+      .Add(d.own_bytes, {{"part", "own"}})
+      .Add(d.memory.kept_bytes(), {{"part", "allocator"}});
   families
       .Gauge("weir_block_cache_limit_bytes",
              "What the block cache may have now: less than its size while memory is short")

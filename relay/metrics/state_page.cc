@@ -101,7 +101,8 @@ void AddRocksDb(const RocksDbDetails& d, Page& page) {
                           ": block cache " + ReadableBytes(d.block_cache_bytes) + " of " +
                           ReadableBytes(d.block_cache_limit_bytes) + " (pinned " + ReadableBytes(d.pinned_bytes) +
                           "), memtables " + ReadableBytes(d.memtable_bytes) + ", table readers " +
-                          ReadableBytes(d.table_reader_bytes) + ", own " + ReadableBytes(d.own_bytes));
+                          ReadableBytes(d.table_reader_bytes) + ", own " + ReadableBytes(d.own_bytes) +
+                          "; kept by the allocator " + ReadableBytes(d.memory.kept_bytes()));
   page.Line("RocksDB",
             std::to_string(d.l0_files) + " files in L0, " + std::to_string(d.immutable_memtables) +
                 " memtables wait, " + ReadableBytes(d.debt_bytes) + " wait for compaction, score " + Two(d.score) +

@@ -62,6 +62,12 @@ TEST(MemoryProbe, SeesNewFiguresInAFileThatItKeepsOpen) {
   EXPECT_EQ(probe.ReadUse().value().anonymous_bytes, 100u * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
 }
 
+TEST(MemoryUse, WhatTheAllocatorKeepsIsWhatIsResidentAndNotInUse) {
+  EXPECT_EQ((MemoryUse{.jemalloc_bytes = 60, .anonymous_bytes = 100}).kept_bytes(), 40U);
+  EXPECT_EQ((MemoryUse{.jemalloc_bytes = 100, .anonymous_bytes = 60}).kept_bytes(), 0U);  // not touched yet
+  EXPECT_EQ((MemoryUse{.jemalloc_bytes = {}, .anonymous_bytes = 100}).kept_bytes(), 0U);
+}
+
 TEST(MemoryProbe, SaysWhichFileItCannotRead) {
   MemoryProbe probe({.proc = "/nonexistent", .cgroup = "/nonexistent"});
   EXPECT_EQ(probe.ReadUse().status().message(), "cannot read /nonexistent/self/statm");
