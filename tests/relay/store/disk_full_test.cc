@@ -63,7 +63,7 @@ class DiskFull : public testing::Test {
     for (size_t i = 0; i < kBatch; ++i) {
       // Text that does not compress to nothing.
       std::string text = std::to_string(++number_);
-      while (text.size() < 4000) text += ToHex(Sha256(text));
+      while (text.size() < 2000) text += ToHex(Sha256(text));
       const PlainEvent note = Plain(Author(1), number_, 1, {{"t", "a"}}, text);
       ids.push_back(note.id);
       batch.push_back(ToEvent(note));
