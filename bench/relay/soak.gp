@@ -5,10 +5,17 @@ load system("dirname '" . ARG0 . "'") . "/../storm/plots/style.gp"
 eval svg(1000, 900)
 set output output_file
 set datafile separator ","
-set key autotitle columnhead outside right center Left reverse samplen 2 spacing 1.3
-set multiplot layout 4,1 margins 0.1, 0.8, 0.07, 0.97 spacing 0.05
+set key outside right center Left reverse samplen 2 spacing 1.3 noenhanced
+set multiplot layout 4,1 margins 0.1, 0.74, 0.07, 0.97 spacing 0.05
 minutes = "($1 / 60)"
-columns = 1 + system("head -n 1 '" . rows . "' | tr -cd , | wc -c")
+# The gauges of --gauge, those of bytes apart.
+header = system("head -n 1 '" . rows . "' | tr -d '\"' | tr , ' '")
+bytes = ""
+others = ""
+do for [column = 14:words(header)] {
+  if (word(header, column)[strlen(word(header, column)) - 5:] eq "_bytes") { bytes = bytes . " " . column } \
+  else { others = others . " " . column }
+}
 set xtics format ""
 
 set logscale y
@@ -26,11 +33,12 @@ set ylabel "MB" offset 1
 set yrange [0:*]
 plot rows using @minutes:10 with lines lc rgb "#0072b2" lw 1.5 title "resident", \
   rows using @minutes:11 with lines lc rgb "#d55e00" lw 1.5 title "anonymous", \
-  rows using @minutes:12 with lines lc rgb "#404040" lw 1.5 title "disk"
+  rows using @minutes:12 with lines lc rgb "#404040" lw 1.5 title "disk", \
+  for [column in bytes] rows using @minutes:(column(int(column)) / 1e6) with lines lw 1.5 title word(header, int(column))
 
 set ylabel "files" offset 1
 plot rows using @minutes:13 with lines lc rgb "#404040" lw 1.5 title "in the database", \
-  for [column = 14:columns] rows using @minutes:column with lines lw 1.5 noenhanced
+  for [column in others] rows using @minutes:int(column) with lines lw 1.5 title word(header, int(column))
 
 set ylabel "cores" offset 1
 set xtics format "%g min"
