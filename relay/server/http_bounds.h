@@ -11,7 +11,7 @@
 namespace weir {
 
 inline constexpr uint32_t kMaxHeaderBytes = 16 * 1024;
-// For a client that has connected and said nothing yet, when the server goes.
+// For a client that has just connected and said nothing yet, or a part of its request, when the server goes.
 inline constexpr std::chrono::seconds kLastChance{1};
 // Of what is kept of a connection's requests that counts.
 inline constexpr size_t kUncountedBytes = 4096;

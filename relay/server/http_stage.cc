@@ -369,8 +369,10 @@ void HttpStage::OnTick(SteadyTime now) {
 
 void HttpStage::OnShutdown() {
   if (waits_) return desk_->Tell(HttpLeft::kServer);
-  if (answered_ && !InRequest()) return session_.EndAfterOutput("the server is going");
-  deadline_ = std::min(deadline_, session_.thread().Now() + kLastChance);
+  const SteadyTime now = session_.thread().Now();
+  const bool had_its_chance = answered_ || now > deadline_ - core_.settings.handshake_timeout + kLastChance;
+  if (had_its_chance && !InRequest()) return session_.EndAfterOutput("the server is going");
+  deadline_ = std::min(deadline_, now + kLastChance);
 }
 
 }  // namespace

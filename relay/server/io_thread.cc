@@ -101,12 +101,22 @@ void IoThread::Begin(const Accepted& accepted) {
   session->Start();
 }
 
+void IoThread::BeginLinger() {
+  lingering_.fetch_add(1);
+  TellWhoWaitsForTheEnd();
+}
+
 void IoThread::Remove(Session& session) {
   const size_t index = session.index;
   std::swap(sessions_[index], sessions_.back());
   sessions_[index]->index = index;
   sessions_.pop_back();
+  if (session.lingers()) lingering_.fetch_sub(1);
   load_.fetch_sub(1);
+  TellWhoWaitsForTheEnd();
+}
+
+void IoThread::TellWhoWaitsForTheEnd() {
   if (!core_.going) return;
   const std::lock_guard lock(core_.end_mutex);
   core_.end.notify_all();

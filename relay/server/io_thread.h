@@ -35,6 +35,8 @@ class IoThread {
 
   // Sessions, those on their way included. Any thread.
   size_t load() const { return load_.load(std::memory_order_relaxed); }
+  // Sessions of which nothing is left but to see the peer close. Any thread.
+  size_t lingering() const { return lingering_.load(std::memory_order_relaxed); }
 
   // The rest on this thread.
   boost::asio::io_context& context() { return context_; }
@@ -46,6 +48,7 @@ class IoThread {
 
   // One that is not in the line.
   void TurnSoon(std::shared_ptr<Session> session);
+  void BeginLinger();
   void Remove(Session& session);
   void LogFault(const std::string& where, std::string_view what);
 
@@ -54,6 +57,7 @@ class IoThread {
   void Begin(const Accepted& accepted);
   void RunTurns();
   void Tick();
+  void TellWhoWaitsForTheEnd();
 
   ServerCore& core_;
   const size_t index_;
@@ -64,6 +68,7 @@ class IoThread {
   boost::asio::steady_timer timer_;
   const std::chrono::milliseconds beat_;
   std::atomic<size_t> load_{0};
+  std::atomic<size_t> lingering_{0};
   std::vector<std::shared_ptr<Session>> sessions_;
   TurnLine<Session> line_;
   bool runs_turns_ = false;  // posted, or at it

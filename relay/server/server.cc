@@ -14,6 +14,9 @@ namespace weir {
 
 namespace {
 
+// For peers that were told all to close of themselves. A far one finds out from what it was told.
+constexpr std::chrono::milliseconds kGoodbye{100};
+
 size_t ThreadCount(const ServerSettings& settings) {
   if (settings.io_threads > 0) return settings.io_threads;
   return std::max(1U, Cores() / 2);
@@ -71,6 +74,11 @@ bool Server::Empty() const {
   return std::all_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->load() == 0; });
 }
 
+bool Server::AllIsSaid() const {
+  return std::all_of(threads_.begin(), threads_.end(),
+                     [](const auto& thread) { return thread->load() == thread->lingering(); });
+}
+
 // Until the condition or the time comes, or ForceShutdown.
 void Server::Await(SteadyTime until, const std::function<bool()>& condition) {
   std::unique_lock lock(core_->end_mutex);
@@ -105,7 +113,8 @@ void Server::Shutdown(std::chrono::milliseconds longest) {
   core_->going = true;
   StopAccepting(until);
   for (const auto& thread : threads_) thread->Shutdown();
-  Await(until, [&] { return Empty(); });
+  Await(until, [&] { return AllIsSaid(); });
+  Await(std::min(until, std::chrono::steady_clock::now() + kGoodbye), [&] { return Empty(); });
   for (const auto& thread : threads_) thread->EndAll();
   AwaitTurn([&] { return Empty(); });
   for (const auto& thread : threads_) thread->StopAndJoin();

@@ -74,8 +74,9 @@ class Server {
   boost::asio::any_io_executor executor(size_t io_thread);
 
   // Takes what still waits in the backlog, stops accepting, asks every handler to finish (OnShutdown), closes each with
-  // 1001 when it has, and returns when all are gone or after `longest`. ForceShutdown, from any thread or a second
-  // signal, ends the wait.
+  // 1001 when it has, and returns when all were told so, or after `longest`. Who takes nothing for a second is dropped,
+  // and nobody's answer to a close is waited for: others wait for a successor. ForceShutdown, from any thread or a
+  // second signal, ends the wait.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown();
 
@@ -85,6 +86,7 @@ class Server {
 
  private:
   bool Empty() const;
+  bool AllIsSaid() const;
   void Await(std::chrono::steady_clock::time_point until, const std::function<bool()>& condition);
   void AwaitTurn(const std::function<bool()>& condition);
   void StopAccepting(std::chrono::steady_clock::time_point until);

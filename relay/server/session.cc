@@ -29,6 +29,8 @@ constexpr uint64_t kSentBytesPerWork = 2;
 
 // For the peer to take the last words and to close.
 constexpr std::chrono::seconds kLinger{2};
+// For a peer to take anything, once the server goes: others wait for its successor.
+constexpr std::chrono::seconds kPatienceOfOneThatGoes{1};
 
 std::string Lost(const boost::system::error_code& error, const TlsStream* tls) {
   if (error == asio::error::eof) return "the client hung up";
@@ -357,6 +359,7 @@ void Session::OnAllSent() {
   if (half_closed_) return;
   half_closed_ = true;
   if (!lingers_ || input_ended_) return End(cause_);
+  thread_.BeginLinger();
   linger_until_ = thread_.Now() + kLinger;
   shutdown(stream_.socket().native_handle(), SHUT_WR);
 }
@@ -378,7 +381,11 @@ void Session::Finish() {
 
 void Session::OnTick(SteadyTime now) {
   if (ended_) return;
-  if (waiting_writable_) NoteTaken(now);
+  if (waiting_writable_) {
+    NoteTaken(now);
+    if (thread_.core().going.load(std::memory_order_relaxed) && now > last_sent_ + kPatienceOfOneThatGoes)
+      return End("took nothing while the server went");
+  }
   if (ending_) {
     if (now > (half_closed_ ? linger_until_ : last_sent_ + thread_.core().settings.handshake_timeout)) End(cause_);
     return;

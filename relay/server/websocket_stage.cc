@@ -88,6 +88,8 @@ class WebSocketStage final : public Stage, public Connection {
   error_code Write(const TextMessage& message);
   std::function<void()> Later(void (WebSocketStage::*function)());
   void StartClose();
+  void Farewell(std::string cause);
+  std::string ClosedBecause() const;
   void EndIfTooSlow();
   void EndTooSlow();
   void NoteUnfinished();
@@ -361,17 +363,27 @@ void WebSocketStage::Close(CloseCode code, std::string_view reason) {
 
 void WebSocketStage::StartClose() {
   close_started_ = true;
-  if (broken()) {
+  const bool server_goes = session_.thread().core().going.load(std::memory_order_relaxed);
+  if (broken() || server_goes) {
     const char code[] = {static_cast<char>(close_code_ >> 8), static_cast<char>(close_code_ & 255)};
     AppendFrame(session_.stream(), Opcode::kClose, {{code, sizeof code}, close_reason_, {}});
-    over_ = true;
-    return session_.EndAfterOutput("protocol error: " + read_error_.message(), Session::Then::kLinger);
+    return Farewell(broken() ? "protocol error: " + read_error_.message() : ClosedBecause());
   }
   const websocket::close_reason reason(static_cast<websocket::close_code>(close_code_), close_reason_);
   ws_.async_close(reason, asio::bind_executor(TurnExecutor(&turn_), [this](error_code) {
                     over_ = true;
-                    session_.EndAfterOutput("closed, " + std::to_string(close_code_) + ": " + OneLine(close_reason_));
+                    session_.EndAfterOutput(ClosedBecause());
                   }));
+}
+
+std::string WebSocketStage::ClosedBecause() const {
+  return "closed, " + std::to_string(close_code_) + ": " + OneLine(close_reason_);
+}
+
+// The peer's answer is not waited for: the session takes it without this stage.
+void WebSocketStage::Farewell(std::string cause) {
+  over_ = true;
+  session_.EndAfterOutput(std::move(cause), Session::Then::kLinger);
 }
 
 void WebSocketStage::OnTick(SteadyTime now) {
@@ -412,6 +424,7 @@ void WebSocketStage::OnTick(SteadyTime now) {
 
 void WebSocketStage::OnShutdown() {
   if (over_ || std::exchange(asked_to_finish_, true)) return;
+  if (close_started_) return Farewell(ClosedBecause());
   handler_->OnShutdown(Later(&WebSocketStage::CloseGoing));
 }
 

@@ -33,6 +33,33 @@ TEST_F(ShutdownTest, EachConnectionFinishesAndIsClosedWith1001) {
   EXPECT_FALSE(Connect().connected());
 }
 
+TEST_F(ShutdownTest, NobodysAnswerToTheCloseIsWaitedFor) {
+  behaviour_.on_text = [](Connection& c, std::string_view) { c.Close(CloseCode::kPolicy, "not this"); };
+  Start();
+  RawClient silent = Open();
+  RawClient closing = Open();
+  ASSERT_TRUE(record_.Await("open", 2));
+  closing.Send(ClientFrame(kText, "a"));
+  EXPECT_EQ(closing.ReadCloseCode(), 1008);
+  server_->Shutdown(std::chrono::minutes(10));
+  EXPECT_EQ(record_.Count("end: closed, 1001: the relay is going down"), 1U);
+  EXPECT_EQ(record_.Count("end: closed, 1008: not this"), 1U);
+  EXPECT_EQ(silent.ReadCloseCode(), 1001);
+  EXPECT_TRUE(silent.AtEnd());
+}
+
+TEST_F(ShutdownTest, WhoTakesNothingIsDropped) {
+  settings_.max_pending_bytes = 64 << 20;
+  behaviour_.on_shutdown = [](Connection&, const std::function<void()>&) {};  // waits for what is sent to be taken
+  behaviour_.on_text = [](Connection& c, std::string_view) { c.Send(std::string(32 << 20, 'x')); };
+  Start();
+  RawClient deaf = Open();
+  deaf.Send(ClientFrame(kText, "a"));
+  ASSERT_TRUE(Eventually([&] { return server_->Stats().pending_bytes > 0; }));
+  server_->Shutdown(std::chrono::minutes(10));
+  EXPECT_EQ(record_.Count("end: took nothing while the server went"), 1U);
+}
+
 TEST_F(ShutdownTest, WaitsForAHandlerAndNoLongerThanItWasTold) {
   std::function<void()> done_later;
   behaviour_.on_shutdown = [&](Connection&, std::function<void()> done) { done_later = std::move(done); };
