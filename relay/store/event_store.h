@@ -130,6 +130,9 @@ class EventStore {
   virtual Result<OwedPiece> RemoveVanished(Work most) = 0;
   virtual Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) = 0;
 
+  // What the store does for itself, once a minute on the thread that saves.
+  virtual Status Upkeep() { return {}; }
+
   // Whether events may still be stored that are to vanish. From any thread.
   virtual bool owes_vanishing() const { return false; }
 

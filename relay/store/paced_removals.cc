@@ -37,6 +37,13 @@ void PacedRemovals::Look() {
   if (now >= last_look_ && now < last_look_ + kLookEverySeconds) return;
   last_look_ = now;
   vanished_.more = expired_.more = true;
+  const Result<bool> kept = FaultsAsErrors<bool>([this]() -> Result<bool> {
+    const Status status = store_.Upkeep();
+    return status.ok() ? Result<bool>(true) : status;
+  });
+  if (!kept.ok() && !upkeep_failed_)
+    spdlog::warn("the store's upkeep failed: {}; it is tried again every minute", kept.status().message());
+  upkeep_failed_ = !kept.ok();
 }
 
 // What fails waits for the next look; the other kind goes on.

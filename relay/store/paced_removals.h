@@ -3,7 +3,8 @@
 // admission.
 //
 // There are pieces of large deletions, which the owner saves and charges here, and of what the store owes: to authors
-// who asked to vanish, and what expired. These two take turns, and are looked for once a minute.
+// who asked to vanish, and what expired. These two take turns, and are looked for once a minute, when the store's own
+// upkeep is due, too.
 //
 // Used on the commit thread, but for AddTo.
 #pragma once
@@ -72,6 +73,7 @@ class PacedRemovals {
   Owed vanished_{"what is to vanish", [this] { return store_.RemoveVanished(kPieceWork); }};
   Owed expired_{"what expired", [this] { return store_.RemoveExpired(clock_.NowSeconds(), kPieceWork); }};
   bool expired_is_next_ = false;
+  bool upkeep_failed_ = false;
   std::atomic<uint64_t> sweeps_{0};
   std::atomic<uint64_t> failed_sweeps_{0};
 };

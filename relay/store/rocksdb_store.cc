@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "relay/store/database.h"
+#include "relay/store/idle_merge.h"
 #include "relay/store/key_lookup.h"
 #include "relay/store/query.h"
 #include "relay/store/removal.h"
@@ -115,6 +116,7 @@ RocksDbStore::RocksDbStore(const StoreOptions& options, std::unique_ptr<Database
       events_(counters.events),
       last_serial_(counters.last_serial) {
   database_->SetLastSerial(counters.last_serial);
+  if (!options.read_only) idle_merge_ = std::make_unique<IdleMerge>(*database_);
   if (!options.read_only && options.settings.sync == SyncMode::kInterval)
     wal_sync_ = std::make_unique<WalSync>(database_->db(), options.settings.sync_interval);
 }
@@ -131,6 +133,8 @@ RocksDbStore::~RocksDbStore() {
   wal_sync_.reset();
   if (!options_.read_only) (void)Flush().ok();
 }
+
+Status RocksDbStore::Upkeep() { return idle_merge_ ? idle_merge_->Look() : Status(); }
 
 Result<size_t> RocksDbStore::SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
                                       std::span<SaveResult> results) {

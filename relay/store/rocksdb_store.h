@@ -48,6 +48,7 @@ struct StoreOptions {
 
 class Database;
 class Expiry;
+class IdleMerge;
 class Vanishing;
 class WalSync;
 struct Counters;
@@ -63,6 +64,7 @@ class RocksDbStore final : public EventStore {
                           std::span<SaveResult> results) override;
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
+  Status Upkeep() override;
   bool owes_vanishing() const override { return owes_vanishing_; }
   Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override;
   Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const override;
@@ -98,6 +100,7 @@ class RocksDbStore final : public EventStore {
   bool failed_ = false;  // the last write
   std::unique_ptr<Vanishing> vanishing_;
   std::unique_ptr<Expiry> expiry_;
+  std::unique_ptr<IdleMerge> idle_merge_;
 
   std::atomic<bool> owes_vanishing_ = true;  // a process before this one may have left something
   // As last written.
