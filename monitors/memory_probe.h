@@ -26,7 +26,7 @@ struct MemoryUse {
   uint64_t anonymous_bytes = 0;            // resident, not backed by a file
 
   uint64_t bytes() const { return jemalloc_bytes.value_or(anonymous_bytes); }
-  // What jemalloc keeps for what comes next, beside what is in use; 0 where it is not linked.
+  // Resident memory that jemalloc holds and nobody uses; 0 where jemalloc is not linked.
   uint64_t kept_bytes() const { return anonymous_bytes - std::min(anonymous_bytes, bytes()); }
 };
 

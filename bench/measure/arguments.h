@@ -1,5 +1,5 @@
-// The arguments of a small bench, in a fixed order. One that is no number where a number is due, or one too many,
-// prints the usage and ends the program, and so does --help.
+// The arguments of a small bench, in a fixed order. An argument too many, or one that is no number where a number is
+// due, prints the usage and ends the program; so does --help.
 #pragma once
 
 #include <cstdio>
@@ -26,7 +26,9 @@ class Arguments {
     return number;
   }
   size_t Count(size_t place, size_t otherwise) const {
-    return static_cast<size_t>(Number(place, static_cast<double>(otherwise)));
+    const double number = Number(place, static_cast<double>(otherwise));
+    if (number < 1) EndWithUsage();
+    return static_cast<size_t>(number);
   }
   std::string Text(size_t place, const char* otherwise) const {
     return place < given_.size() ? std::string(given_[place]) : otherwise;

@@ -111,7 +111,7 @@ void IoThread::Remove(Session& session) {
   std::swap(sessions_[index], sessions_.back());
   sessions_[index]->index = index;
   sessions_.pop_back();
-  if (session.lingers()) lingering_.fetch_sub(1);
+  if (session.is_lingering()) lingering_.fetch_sub(1);
   load_.fetch_sub(1);
   TellWhoWaitsForTheEnd();
 }

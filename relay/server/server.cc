@@ -14,7 +14,7 @@ namespace weir {
 
 namespace {
 
-// For peers that were told all to close of themselves. A far one finds out from what it was told.
+// Wait so long for peers to close when all have been told to. The kernel brings a distant one its Close frame later.
 constexpr std::chrono::milliseconds kGoodbye{100};
 
 size_t ThreadCount(const ServerSettings& settings) {

@@ -29,8 +29,8 @@ constexpr uint64_t kSentBytesPerWork = 2;
 
 // For the peer to take the last words and to close.
 constexpr std::chrono::seconds kLinger{2};
-// For a peer to take anything, once the server goes: others wait for its successor.
-constexpr std::chrono::seconds kPatienceOfOneThatGoes{1};
+// Drop a peer that takes nothing for so long when the server goes: others wait for its successor.
+constexpr std::chrono::seconds kPatienceAtShutdown{1};
 
 std::string Lost(const boost::system::error_code& error, const TlsStream* tls) {
   if (error == asio::error::eof) return "the client hung up";
@@ -383,7 +383,7 @@ void Session::OnTick(SteadyTime now) {
   if (ended_) return;
   if (waiting_writable_) {
     NoteTaken(now);
-    if (thread_.core().going.load(std::memory_order_relaxed) && now > last_sent_ + kPatienceOfOneThatGoes)
+    if (thread_.core().going.load(std::memory_order_relaxed) && now > last_sent_ + kPatienceAtShutdown)
       return End("took nothing while the server went");
   }
   if (ending_) {

@@ -52,7 +52,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   SteadyTime last_heard() const { return last_heard_; }
   SteadyTime last_sent() const { return last_sent_; }  // or that the peer took of what it was sent
   bool blocked() const { return waiting_writable_; }
-  bool lingers() const { return linger_until_ != SteadyTime(); }  // all is said and sent
+  bool is_lingering() const { return linger_until_ != SteadyTime(); }  // all is said and sent
 
   void PauseReading() { ++pauses_; }
   void ResumeReading();

@@ -130,7 +130,7 @@ class EventStore {
   virtual Result<OwedPiece> RemoveVanished(Work most) = 0;
   virtual Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) = 0;
 
-  // What the store does for itself, once a minute on the thread that saves.
+  // Does what the store needs to stay quick. The thread that saves calls this once a minute.
   virtual Status Upkeep() { return {}; }
 
   // Whether events may still be stored that are to vanish. From any thread.

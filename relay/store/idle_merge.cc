@@ -5,9 +5,10 @@
 namespace weir {
 
 IdleMerge::IdleMerge(const Database& database) : db_(database.db()) {
-  for (rocksdb::ColumnFamilyHandle* handle : {database.events(), database.index()})
-    families_.push_back(
-        {.handle = handle, .usual_trigger = db_->GetOptions(handle).level0_file_num_compaction_trigger});
+  for (rocksdb::ColumnFamilyHandle* handle : {database.events(), database.index()}) {
+    const int trigger = database.prepared().geometry.at(handle->GetName()).l0_trigger;
+    families_.push_back({.handle = handle, .usual_trigger = trigger, .trigger = trigger});
+  }
 }
 
 Status IdleMerge::Look() {
@@ -21,24 +22,22 @@ Status IdleMerge::Look(Family* family) {
   std::string text;
   if (db_->GetProperty(family->handle, rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &text))
     files = std::stoull(text);
-  const bool added = files > family->files;
-  const bool changed = files != family->files;
+  const bool is_quiet = files > 0 && files == family->files;
   family->files = files;
-  if (family->merging && (files == 0 || added)) {
-    if (Status set = SetTrigger(*family, family->usual_trigger); !set.ok()) return set;
-    family->merging = false;
-  }
-  family->quiet_looks = changed || files == 0 ? 0 : family->quiet_looks + 1;
-  if (family->merging || family->quiet_looks < kQuietLooks) return {};
-  if (Status set = SetTrigger(*family, 1); !set.ok()) return set;
-  family->merging = true;
+  family->quiet_looks = is_quiet ? family->quiet_looks + 1 : 0;
+  const bool merge = family->quiet_looks >= kQuietLooks;
+  if (Status set = SetTrigger(family, merge ? 1 : family->usual_trigger); !set.ok()) return set;
+  if (merge) family->quiet_looks = 0;
   return {};
 }
 
-Status IdleMerge::SetTrigger(const Family& family, int files) {
+Status IdleMerge::SetTrigger(Family* family, int files) {
+  if (files == family->trigger) return {};
   const rocksdb::Status set =
-      db_->SetOptions(family.handle, {{"level0_file_num_compaction_trigger", std::to_string(files)}});
-  return set.ok() ? Status() : DatabaseError("cannot set when level 0 is merged", set);
+      db_->SetOptions(family->handle, {{"level0_file_num_compaction_trigger", std::to_string(files)}});
+  if (!set.ok()) return DatabaseError("cannot set when level 0 is merged", set);
+  family->trigger = files;
+  return {};
 }
 
 }  // namespace weir

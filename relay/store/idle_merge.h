@@ -2,8 +2,8 @@
 //
 // RocksDB waits for so many files in level 0 before it merges them, since the more wait the less is rewritten. Where
 // little is written they wait for days: seven files cost a REQ 3 to 18 % of its processor time, and to merge them takes
-// a second. So a family whose level 0 has not changed for five looks is merged as if one file were enough, by RocksDB's
-// own compaction with its priority and its pace, and then waits for as many as before. A file that is added ends it.
+// a second. So a family whose level 0 has not changed for five looks needs no more than one file until the next look.
+// RocksDB merges it by a compaction of its own, with its priority and its pace.
 //
 // Used on the thread that saves.
 #pragma once
@@ -28,12 +28,12 @@ class IdleMerge {
   struct Family {
     rocksdb::ColumnFamilyHandle* handle = nullptr;
     int usual_trigger = 0;
+    int trigger = 0;     // that RocksDB has now
     uint64_t files = 0;  // in level 0, at the last look
     int quiet_looks = 0;
-    bool merging = false;
   };
   Status Look(Family* family);
-  Status SetTrigger(const Family& family, int files);
+  Status SetTrigger(Family* family, int files);
 
   rocksdb::DB* const db_;
   std::vector<Family> families_;
