@@ -18,6 +18,7 @@
 
 #include "bench/measure/arguments.h"
 #include "bench/measure/temporary_directory.h"
+#include "monitors/rocksdb_version.h"
 #include "throttle/rocksdb/rocksdb_throttle.h"
 
 namespace weir {
@@ -73,9 +74,10 @@ Database Open(const std::filesystem::path& path, bool under_weir) {
   Database database;
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(kMemoryTarget, &options);
   if (!prepared.ok()) Fail(prepared.status().message());
-  rocksdb::DB* db = nullptr;
-  if (const rocksdb::Status s = rocksdb::DB::Open(options, path.string(), &db); !s.ok()) Fail(s.ToString());
-  database.db.reset(db);
+  OpenedRocksDb opened{};
+  if (const rocksdb::Status s = rocksdb::DB::Open(options, path.string(), &opened); !s.ok()) Fail(s.ToString());
+  database.db = std::unique_ptr<rocksdb::DB>(std::move(opened));
+  rocksdb::DB* const db = database.db.get();
   const std::string value(100, 'v');
   for (uint64_t i = 0; i < kKeys; ++i) database.Put(Key(i), value);
   if (!db->Flush({}).ok()) Fail("a flush failed");

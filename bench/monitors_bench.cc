@@ -13,6 +13,7 @@
 #include "monitors/latency_window.h"
 #include "monitors/memory_probe.h"
 #include "monitors/rocksdb_monitor.h"
+#include "monitors/rocksdb_version.h"
 #include "rocksdb/db.h"
 
 namespace weir {
@@ -60,9 +61,9 @@ class LoadedEngine {
     options.max_bytes_for_level_base = 32 << 20;
     options.target_file_size_base = 4 << 20;
     prepared_ = PrepareRocksDb(uint64_t{256} << 20, &options).value();
-    rocksdb::DB* db = nullptr;
-    if (!rocksdb::DB::Open(options, path_, &db).ok()) std::abort();
-    db_.reset(db);
+    OpenedRocksDb opened{};
+    if (!rocksdb::DB::Open(options, path_, &opened).ok()) std::abort();
+    db_ = std::unique_ptr<rocksdb::DB>(std::move(opened));
     Write(64 << 20, false);
     if (loaded) writer_ = std::thread([this] { Write(UINT64_MAX, true); });
   }

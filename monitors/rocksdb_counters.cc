@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <string_view>
+
+#include "monitors/rocksdb_version.h"
 
 namespace weir {
 namespace {
@@ -14,7 +15,6 @@ using Stats = std::map<std::string, std::string>;
 constexpr double kGiB = 1 << 30;
 constexpr size_t kMostLevels = 64;
 constexpr double kBuffersToRemember = 16;
-constexpr std::string_view kStalls = "io_stalls.";
 
 double Number(const Stats& stats, const std::string& key) {
   const auto found = stats.find(key);
@@ -22,15 +22,17 @@ double Number(const Stats& stats, const std::string& key) {
 }
 
 void ParseStalls(const Stats& stats, RocksDbCounters* counters) {
-  for (auto it = stats.lower_bound(std::string(kStalls)); it != stats.end() && it->first.starts_with(kStalls); ++it) {
-    const std::string cause = it->first.substr(kStalls.size());
-    const uint64_t count = std::strtoull(it->second.c_str(), nullptr, 10);
-    if (cause == "total_slowdown") {
+  for (const auto& [name, key_since_8_1] : kStallCounters) {
+    auto found = stats.find(std::string(key_since_8_1));
+    if (found == stats.end()) found = stats.find("io_stalls." + std::string(name));
+    if (found == stats.end()) continue;
+    const uint64_t count = std::strtoull(found->second.c_str(), nullptr, 10);
+    if (name == "total_slowdown") {
       counters->slowdowns = count;
-    } else if (cause == "total_stop") {
+    } else if (name == "total_stop") {
       counters->stops = count;
     } else {
-      counters->stall_causes.emplace(cause, count);
+      counters->stall_causes.emplace(name, count);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "monitors/rocksdb_listener.h"
+#include "monitors/rocksdb_version.h"
 #include "rocksdb/table.h"
 
 namespace weir {
@@ -11,17 +12,25 @@ namespace {
 using rocksdb::BlockBasedTableOptions;
 using rocksdb::ColumnFamilyOptions;
 
-constexpr size_t kDefaultCacheBytes = 8 << 20;  // BlockBasedTableFactory::InitializeOptions of RocksDB 7.8
-
 // Null for table formats that are not block based.
 BlockBasedTableOptions* BlockBased(const ColumnFamilyOptions& options) {
   return options.table_factory ? options.table_factory->GetOptions<BlockBasedTableOptions>() : nullptr;
 }
 
+// The size of the cache that RocksDB makes for a table whose program set none: 8 MiB until 8.1, then 32.
+size_t DefaultCacheBytes() {
+  static const size_t bytes = [] {
+    const ColumnFamilyOptions fresh;
+    const BlockBasedTableOptions* table = BlockBased(fresh);
+    return table == nullptr || table->block_cache == nullptr ? 0 : table->block_cache->GetCapacity();
+  }();
+  return bytes;
+}
+
 bool LacksCache(const ColumnFamilyOptions& options) {
   const BlockBasedTableOptions* table = BlockBased(options);
   if (table == nullptr || table->no_block_cache) return false;
-  return table->block_cache == nullptr || table->block_cache->GetCapacity() == kDefaultCacheBytes;
+  return table->block_cache == nullptr || table->block_cache->GetCapacity() == DefaultCacheBytes();
 }
 
 // The first cache that the program set.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "monitors/memory_only_monitor.h"
+#include "monitors/rocksdb_version.h"
 #include "rocksdb/rate_limiter.h"
 
 namespace weir {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/storm/relay_events.h"
+#include "monitors/rocksdb_version.h"
 
 namespace weir {
 namespace {
@@ -58,6 +59,7 @@ rocksdb::Options EngineOptions(const StormShape& shape) {
   options.target_file_size_base = Bytes(shape.file_mib);
   options.soft_pending_compaction_bytes_limit = Bytes(shape.soft_debt_mib);
   options.hard_pending_compaction_bytes_limit = Bytes(shape.hard_debt_mib);
+  options.level_compaction_dynamic_level_bytes = false;  // the tree that was measured, whatever RocksDB's version
   options.max_background_jobs = 2;
   if (shape.universal) options.compaction_style = rocksdb::kCompactionStyleUniversal;
   if (shape.blob_files) {
@@ -81,11 +83,11 @@ Descriptors FamiliesOf(const StormShape& shape, const rocksdb::ColumnFamilyOptio
 }
 
 Result<StormDatabase> OpenAt(const fs::path& path, const rocksdb::DBOptions& options, const Descriptors& families) {
-  rocksdb::DB* db = nullptr;
+  OpenedRocksDb db{};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const rocksdb::Status status = rocksdb::DB::Open(options, path.string(), families, &handles, &db);
   if (!status.ok()) return FromRocksDb("open " + path.string(), status);
-  StormDatabase opened{.db = std::unique_ptr<rocksdb::DB>(db), .families = {}};
+  StormDatabase opened{.db = std::unique_ptr<rocksdb::DB>(std::move(db)), .families = {}};
   for (rocksdb::ColumnFamilyHandle* handle : handles) opened.families.emplace_back(handle);
   return opened;
 }

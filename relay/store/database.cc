@@ -1,9 +1,12 @@
 #include "relay/store/database.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -11,10 +14,12 @@
 #include "config/sync_directory.h"
 #include "config/text/parse.h"
 #include "monitors/rocksdb_listener.h"
+#include "monitors/rocksdb_version.h"
 #include "relay/account/work_pool.h"
 #include "relay/store/engine_log.h"
 #include "relay/store/keys.h"
 #include "relay/store/store_options.h"
+#include "rocksdb/utilities/options_util.h"
 
 namespace weir {
 namespace {
@@ -95,10 +100,10 @@ Status Recognise(const std::string& path, bool all, std::vector<std::string>* fa
     if (all && family != rocksdb::kDefaultColumnFamilyName) descriptors.push_back({family, {}});
   options.max_open_files = 256;
   std::vector<ColumnFamilyHandle*> handles;
-  rocksdb::DB* opened = nullptr;
+  OpenedRocksDb opened{};
   status = rocksdb::DB::OpenForReadOnly(options, path, descriptors, &handles, &opened);
   if (!status.ok()) return DatabaseError("cannot open " + path, status);
-  const std::unique_ptr<rocksdb::DB> db(opened);
+  const std::unique_ptr<rocksdb::DB> db(std::move(opened));
   std::string version;
   status = db->Get({}, handles[0], ToSlice(kFormatKey), &version);
   const bool untouched = OnlyOurs(*families) && IsEmpty(db.get(), handles[0]);
@@ -120,6 +125,21 @@ Status DatabaseError(std::string_view doing, const rocksdb::Status& status) {
     message += "; the database is damaged: `weir check` says how far, else restore a backup";
   }
   return Status::Error(std::move(message));
+}
+
+// store_options.cc pins all that decides about the way back: the tables' format, their compression, the shape of the levels.
+std::string AboutAnotherRocksDb(const std::string& path) {
+  std::string name;
+  if (!rocksdb::GetLatestOptionsFileName(path, rocksdb::Env::Default(), &name).ok()) return "";
+  std::ifstream file(fs::path(path) / name);
+  constexpr std::string_view kKey = "rocksdb_version=";
+  std::string line;
+  size_t key = std::string::npos;
+  while (key == std::string::npos && std::getline(file, line)) key = line.find(kKey);
+  const std::string now = rocksdb::GetRocksVersionAsString();
+  if (key == std::string::npos || line.substr(key + kKey.size()) == now) return "";
+  return "RocksDB " + Printable(line.substr(key + kKey.size())) + " had the database in " + path + " before, and " + now +
+         " opens it now; it keeps its shape, and what is written stays in a form that both read";
 }
 
 Status RecogniseDatabase(const std::string& path) {
@@ -157,6 +177,8 @@ Result<std::unique_ptr<Database>> Database::OpenOnce(const StoreOptions& options
     if (Status known = Recognise(options.path, false, &families); !known.ok()) return known;
     if (options.read_only && !HasAll(families))
       return Status::Error("the database in " + options.path + " has not been finished; start a relay on it first");
+    const std::string other = AboutAnotherRocksDb(options.path);
+    if (!options.read_only && !other.empty()) spdlog::info("{}", other);
   }
   return OpenLocked(options, std::move(lock), exists);
 }
@@ -180,12 +202,13 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   database->record_cache_ = RecordCache(database->prepared_.block_cache);
   if (options.move_brakes) database->prepared_.listener->SetCompactionNice(kCompactionNice);
 
-  rocksdb::DB* db = nullptr;
+  OpenedRocksDb opened{};
   const rocksdb::Status status =
-      options.read_only ? rocksdb::DB::OpenForReadOnly(db_options, options.path, families, &database->families_, &db)
-                        : rocksdb::DB::Open(db_options, options.path, families, &database->families_, &db);
+      options.read_only ? rocksdb::DB::OpenForReadOnly(db_options, options.path, families, &database->families_, &opened)
+                        : rocksdb::DB::Open(db_options, options.path, families, &database->families_, &opened);
   if (!status.ok()) return DatabaseError("cannot open " + options.path, status);
-  database->db_.reset(db);
+  database->db_ = std::unique_ptr<rocksdb::DB>(std::move(opened));
+  rocksdb::DB* const db = database->db();
   if (options.read_only) return database;
   std::string version;
   if (exists && db->Get({}, database->families_[0], ToSlice(kFormatKey), &version).ok()) return database;

@@ -27,6 +27,9 @@ Status DatabaseError(std::string_view doing, const rocksdb::Status& status);
 // read, into memory. Nothing is written. For a database that nobody has open.
 Status RecogniseDatabase(const std::string& path);
 
+// A sentence for the operator where another version of RocksDB had the database before; empty where this one had it.
+std::string AboutAnotherRocksDb(const std::string& path);
+
 class Database {
  public:
   // Everything that can be wrong with a path is told here; see rocksdb_store.h.

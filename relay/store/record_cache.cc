@@ -12,8 +12,6 @@ using Size = uint32_t;  // stands before the record
 // sanitizer does not see into RocksDB.
 std::atomic_ref<Size> SizeOf(void* value) { return std::atomic_ref(*static_cast<Size*>(value)); }
 
-void Delete(const rocksdb::Slice&, void* value) { delete[] static_cast<char*>(value); }
-
 }  // namespace
 
 RecordCache::RecordCache(std::shared_ptr<rocksdb::Cache> cache) : cache_(std::move(cache)) {
@@ -44,8 +42,7 @@ void RecordCache::Keep(uint64_t serial, std::string_view record) const {
   char* const value = new char[sizeof(Size) + record.size()];
   std::memcpy(value + sizeof(Size), record.data(), record.size());
   SizeOf(value).store(static_cast<Size>(record.size()), std::memory_order_release);
-  // The cache deletes the record at once where it has no room for it; that is no error.
-  cache_->Insert({key.data(), key.size()}, value, sizeof(Size) + record.size(), Delete).PermitUncheckedError();
+  InsertBytes(cache_.get(), {key.data(), key.size()}, value, sizeof(Size) + record.size());
 }
 
 }  // namespace weir

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "rocksdb/cache.h"
+#include "monitors/rocksdb_version.h"
 
 namespace weir {
 

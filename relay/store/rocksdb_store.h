@@ -29,6 +29,7 @@ enum class SyncMode : uint8_t {
 struct StoreSettings {
   SyncMode sync = SyncMode::kBatch;              // WEIR_DB_SYNC
   std::chrono::milliseconds sync_interval{200};  // WEIR_DB_SYNC_INTERVAL_MS
+  uint64_t io_mb_per_second = 0;                 // WEIR_DB_IO_MB_PER_S
 };
 void Declare(SettingTable& table, StoreSettings& settings);
 

@@ -5,6 +5,7 @@
 
 #include "relay/store/keys.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/rate_limiter.h"
 #include "rocksdb/table.h"
 
 namespace weir {
@@ -21,7 +22,7 @@ uint64_t WriteBufferBytes(uint64_t target) { return std::clamp<uint64_t>(target 
 // Filters and indexes of tables are in the block cache, so that the memory target covers them.
 BlockBasedTableOptions Table() {
   BlockBasedTableOptions table;
-  table.format_version = 5;
+  table.format_version = 5;  // the newest that RocksDB 7.8 reads; the default of later ones is newer
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
   table.metadata_cache_options.top_level_index_pinning = rocksdb::PinningTier::kAll;
@@ -48,8 +49,18 @@ ColumnFamilyOptions Levels(uint64_t write_buffer_bytes, int trigger) {
   family.max_bytes_for_level_base = static_cast<uint64_t>(trigger) * write_buffer_bytes;
   family.target_file_size_base = 2 * write_buffer_bytes;
   family.target_file_size_multiplier = 2;
+  // RocksDB's default since 8.4 sizes levels from the last one up, and then L1 does not match L0.
+  family.level_compaction_dynamic_level_bytes = false;
   family.soft_pending_compaction_bytes_limit = 4ull << 30;
   family.hard_pending_compaction_bytes_limit = 16ull << 30;
+  return family;
+}
+
+// The default family: one key, the format. Its tables too must be of a form that every RocksDB reads.
+ColumnFamilyOptions FormatOptions() {
+  ColumnFamilyOptions family = Levels(1 << 20, kUsualTrigger);
+  family.compression = rocksdb::kNoCompression;
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(Table()));
   return family;
 }
 
@@ -100,6 +111,10 @@ rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
   // is ever ahead of them and atomic flushes are not needed.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   db.use_direct_io_for_flush_and_compaction = options.direct_io_for_compaction;
+  if (options.settings.io_mb_per_second > 0) {
+    const auto bytes_per_second = static_cast<int64_t>(options.settings.io_mb_per_second * 1'000'000);
+    db.rate_limiter.reset(rocksdb::NewGenericRateLimiter(bytes_per_second));
+  }
   return db;
 }
 
@@ -107,7 +122,7 @@ std::vector<ColumnFamilyDescriptor> Families(const StoreOptions& options) {
   const uint64_t buffer = WriteBufferBytes(options.memory_target_bytes);
   const uint64_t index_buffer = options.for_import ? buffer : buffer / 2;
   const int trigger = options.for_import ? kDeepTrigger : kUsualTrigger;
-  return {ColumnFamilyDescriptor(rocksdb::kDefaultColumnFamilyName, Levels(1 << 20, kUsualTrigger)),
+  return {ColumnFamilyDescriptor(rocksdb::kDefaultColumnFamilyName, FormatOptions()),
           ColumnFamilyDescriptor(std::string(kEventsFamily), EventsOptions(buffer)),
           ColumnFamilyDescriptor(std::string(kIndexFamily), IndexOptions(index_buffer, trigger))};
 }
@@ -119,6 +134,8 @@ void Declare(SettingTable& table, StoreSettings& settings) {
             "likes");
   table.Add("DB_SYNC_INTERVAL_MS", &settings.sync_interval, {.min = 1, .max = 60000, .unit = "ms"},
             "with WEIR_DB_SYNC=interval: the longest that an acknowledged event waits for the disk");
+  table.Add("DB_IO_MB_PER_S", &settings.io_mb_per_second, {.min = 0, .max = 100000, .unit = "MB/s"},
+            "most that RocksDB's flushes and compactions write, for a disk that other programs need too; 0: no limit");
 }
 
 }  // namespace weir

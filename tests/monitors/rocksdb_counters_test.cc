@@ -101,5 +101,23 @@ TEST(DiskRatio, StaysSaneForAnyOrder) {
   EXPECT_GT(ratio.value(), 0);
 }
 
+TEST(RocksDbCounters, KnowTheNamesThatRocksDb81GaveTheCausesOfStalls) {
+  const RocksDbCounters counters = ParseCounters({{"total-delays", "9"},
+                                                  {"total-stops", "4"},
+                                                  {"memtable-limit-delays", "7"},
+                                                  {"memtable-limit-stops", "3"},
+                                                  {"l0-file-count-limit-delays", "2"},
+                                                  {"l0-file-count-limit-stops", "1"},
+                                                  {"pending-compaction-bytes-delays", "0"}},
+                                                 1);
+  EXPECT_EQ(counters.slowdowns, 9u);
+  EXPECT_EQ(counters.stops, 4u);
+  EXPECT_EQ(counters.stall_causes, (std::map<std::string, uint64_t>{{"memtable_slowdown", 7},
+                                                                    {"memtable_compaction", 3},
+                                                                    {"level0_slowdown", 2},
+                                                                    {"level0_numfiles", 1},
+                                                                    {"slowdown_for_pending_compaction_bytes", 0}}));
+}
+
 }  // namespace
 }  // namespace weir

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "monitors/rocksdb_version.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 
@@ -29,6 +30,7 @@ inline rocksdb::Options SmallEngine() {
   options.level0_stop_writes_trigger = 20;
   options.max_bytes_for_level_base = 2 << 20;
   options.target_file_size_base = 256 << 10;
+  options.level_compaction_dynamic_level_bytes = false;  // the default differs between versions of RocksDB
   return options;
 }
 
@@ -49,10 +51,10 @@ class TestDb {
     Open(options, families);
   }
   void Open(const rocksdb::DBOptions& options, const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
-    rocksdb::DB* db = nullptr;
-    const rocksdb::Status status = rocksdb::DB::Open(options, path_, families, &handles_, &db);
+    OpenedRocksDb opened{};
+    const rocksdb::Status status = rocksdb::DB::Open(options, path_, families, &handles_, &opened);
     ASSERT_TRUE(status.ok()) << status.ToString();
-    db_.reset(db);
+    db_ = std::unique_ptr<rocksdb::DB>(std::move(opened));
   }
   void Close() {
     for (auto* handle : handles_) db_->DestroyColumnFamilyHandle(handle);

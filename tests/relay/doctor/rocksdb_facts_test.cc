@@ -12,6 +12,7 @@
 
 #include "config/clock.h"
 #include "config/text/rfc3339.h"
+#include "monitors/rocksdb_version.h"
 #include "relay/doctor/check.h"
 #include "relay/doctor/database_facts.h"
 #include "relay/nostr/event_parser.h"
@@ -135,9 +136,9 @@ TEST_F(DoctorRocksDb, OfANewerWeirIsToldOf) {
 TEST_F(DoctorRocksDb, OfAnotherProgramIsToldOf) {
   rocksdb::Options options;
   options.create_if_missing = true;
-  rocksdb::DB* opened = nullptr;
+  OpenedRocksDb opened{};
   ASSERT_TRUE(rocksdb::DB::Open(options, path_, &opened).ok());
-  const std::unique_ptr<rocksdb::DB> db(opened);
+  const std::unique_ptr<rocksdb::DB> db(std::move(opened));
   ASSERT_TRUE(db->Put({}, "a", "b").ok());
   const RocksDbFacts facts = Look();
   EXPECT_NE(facts.recognised.message().find("not weir's"), std::string::npos) << facts.recognised.message();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "monitors/rocksdb_monitor.h"
+#include "monitors/rocksdb_version.h"
 #include "relay/metrics/relay_metrics.h"
 #include "relay/trace/traces.h"
 #include "throttle/adaptive_limiter.h"
@@ -23,11 +24,11 @@ class BusySources {
     rocksdb::Options options;
     options.create_if_missing = true;
     auto prepared = PrepareRocksDb(512ull << 20, &options);
-    rocksdb::DB* db = nullptr;
-    if (!prepared.ok() || !rocksdb::DB::Open(options, path_, &db).ok())
+    OpenedRocksDb opened{};
+    if (!prepared.ok() || !rocksdb::DB::Open(options, path_, &opened).ok())
       throw std::runtime_error("cannot open " + path_);
-    db_.reset(db);
-    monitor_ = std::make_unique<RocksDbMonitor>(db, std::vector<rocksdb::ColumnFamilyHandle*>{}, prepared.value());
+    db_ = std::unique_ptr<rocksdb::DB>(std::move(opened));
+    monitor_ = std::make_unique<RocksDbMonitor>(db_.get(), std::vector<rocksdb::ColumnFamilyHandle*>{}, prepared.value());
     if (const Status status = monitor_->SampleOnce(); !status.ok()) throw std::runtime_error(status.message());
     limiter_ = std::make_unique<AdaptiveLimiter>(*monitor_);
     limiter_->Tick();

@@ -8,6 +8,7 @@
 
 #include "relay/store/keys.h"
 #include "relay/store/store_check.h"
+#include "monitors/rocksdb_version.h"
 #include "rocksdb/db.h"
 #include "tests/fixtures/as_nobody.h"
 #include "tests/relay/store/saving_child.h"
@@ -41,7 +42,7 @@ class Opening : public testing::Test {
   std::unique_ptr<rocksdb::DB> Raw() {
     rocksdb::Options options;
     options.create_if_missing = true;
-    rocksdb::DB* db = nullptr;
+    OpenedRocksDb db{};
     std::vector<std::string> names;
     if (!rocksdb::DB::ListColumnFamilies(options, path_, &names).ok()) names = {rocksdb::kDefaultColumnFamilyName};
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
@@ -50,7 +51,7 @@ class Opening : public testing::Test {
     const rocksdb::Status status = rocksdb::DB::Open(options, path_, families, &handles, &db);
     EXPECT_TRUE(status.ok()) << status.ToString();
     for (rocksdb::ColumnFamilyHandle* handle : handles) db->DestroyColumnFamilyHandle(handle);
-    return std::unique_ptr<rocksdb::DB>(db);
+    return std::unique_ptr<rocksdb::DB>(std::move(db));
   }
 
   std::map<std::string, fs::file_time_type> Files() {

@@ -1,0 +1,57 @@
+// All that differs between the versions of RocksDB that weir builds with, from 7.8 on. README.md has the differences that
+// no compiler reports: defaults, and names of counters.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "rocksdb/db.h"
+#include "rocksdb/version.h"
+#if ROCKSDB_MAJOR >= 8
+#include "rocksdb/advanced_cache.h"
+#else
+#include "rocksdb/cache.h"
+#endif
+
+namespace weir {
+
+// The pointer that DB::Open fills in; it converts to an owner by std::unique_ptr<rocksdb::DB>(std::move(opened)).
+#if ROCKSDB_MAJOR >= 10
+using OpenedRocksDb = std::unique_ptr<rocksdb::DB>;
+#else
+using OpenedRocksDb = rocksdb::DB*;
+#endif
+
+// Gives `bytes`, an array of `charge` chars made by new[], to the cache, which deletes it when it has no room for it.
+inline void InsertBytes(rocksdb::Cache* cache, const rocksdb::Slice& key, char* bytes, size_t charge) {
+#if ROCKSDB_MAJOR >= 8
+  static const rocksdb::Cache::CacheItemHelper kBytes(
+      rocksdb::CacheEntryRole::kMisc,
+      [](rocksdb::Cache::ObjectPtr value, rocksdb::MemoryAllocator*) { delete[] static_cast<char*>(value); });
+  cache->Insert(key, bytes, &kBytes, charge).PermitUncheckedError();
+#else
+  const auto remove = [](const rocksdb::Slice&, void* value) { delete[] static_cast<char*>(value); };
+  cache->Insert(key, bytes, charge, remove).PermitUncheckedError();
+#endif
+}
+
+// The counters of writes that were delayed or stopped, in the map of "rocksdb.cfstats": by the name that RocksDB 8.1 gave
+// them, and as io_stalls.<name> until then. weir keeps the older names, which dashboards and alerts know.
+struct StallCounter {
+  std::string_view name;
+  std::string_view key_since_8_1;
+};
+inline constexpr StallCounter kStallCounters[] = {
+    {"total_slowdown", "total-delays"},
+    {"total_stop", "total-stops"},
+    {"memtable_slowdown", "memtable-limit-delays"},
+    {"memtable_compaction", "memtable-limit-stops"},
+    {"level0_slowdown", "l0-file-count-limit-delays"},
+    {"level0_numfiles", "l0-file-count-limit-stops"},
+    {"level0_slowdown_with_compaction", "cf-l0-file-count-limit-delays-with-ongoing-compaction"},
+    {"level0_numfiles_with_compaction", "cf-l0-file-count-limit-stops-with-ongoing-compaction"},
+    {"slowdown_for_pending_compaction_bytes", "pending-compaction-bytes-delays"},
+    {"stop_for_pending_compaction_bytes", "pending-compaction-bytes-stops"}};
+
+}  // namespace weir

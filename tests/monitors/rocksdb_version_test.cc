@@ -1,0 +1,134 @@
+// Asks the RocksDB that is linked for each property, counter and default that weir relies on: what another version renames
+// or sets otherwise shows here, and not as a figure that stays 0. monitors/README.md has the table.
+#include "monitors/rocksdb_version.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "monitors/rocksdb_counters.h"
+#include "monitors/rocksdb_options.h"
+#include "rocksdb/table.h"
+#include "tests/monitors/rocksdb_fixture.h"
+
+namespace weir {
+namespace {
+
+using Properties = rocksdb::DB::Properties;
+
+constexpr int kVersion = ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR;
+
+// A database with two files in L0 and one in L1.
+class RocksDbVersion : public testing::Test {
+ protected:
+  void SetUp() override {
+    test_.Open(SmallEngine());
+    for (int round = 0; round < 3; ++round) {
+      test_.WriteFile();
+      if (round == 0) ASSERT_TRUE(test_.db()->CompactRange({}, nullptr, nullptr).ok());
+    }
+  }
+  TestDb test_;
+};
+
+TEST_F(RocksDbVersion, AnswersEachPropertyThatWeirReads) {
+  for (const std::string& name :
+       {Properties::kNumRunningCompactions, Properties::kNumRunningFlushes, Properties::kActualDelayedWriteRate,
+        Properties::kIsWriteStopped, Properties::kNumImmutableMemTable, Properties::kCurSizeActiveMemTable,
+        Properties::kCurSizeAllMemTables, Properties::kSizeAllMemTables, Properties::kNumEntriesActiveMemTable,
+        Properties::kEstimatePendingCompactionBytes, Properties::kCompactionPending, Properties::kMemTableFlushPending,
+        Properties::kBlockCacheUsage, Properties::kBlockCachePinnedUsage, Properties::kEstimateTableReadersMem,
+        Properties::kBaseLevel, Properties::kLiveSstFilesSize}) {
+    uint64_t value = 0;
+    EXPECT_TRUE(test_.db()->GetIntProperty(name, &value)) << name;
+  }
+  std::string files;
+  ASSERT_TRUE(test_.db()->GetProperty(Properties::kNumFilesAtLevelPrefix + "0", &files));
+  EXPECT_EQ(files, "2");
+}
+
+TEST_F(RocksDbVersion, HasEachCounterThatWeirReads) {
+  std::map<std::string, std::string> stats;
+  ASSERT_TRUE(test_.db()->GetMapProperty(Properties::kCFStats, &stats));
+  for (const char* key :
+       {"compaction.L0.NumFiles", "compaction.L0.SizeBytes", "compaction.L0.Score", "compaction.L0.WnewGB",
+        "compaction.L0.WriteGB", "compaction.L0.WblobGB", "compaction.L1.RnGB", "compaction.L1.MovedGB",
+        "compaction.L1.SizeBytes", "compaction.Sum.WriteGB", "compaction.Sum.WblobGB"})
+    EXPECT_TRUE(stats.contains(key)) << key;
+  EXPECT_GT(ParseCounters(stats, 1).flushed_bytes, 0);
+  EXPECT_EQ(ParseCounters(stats, 1).stall_causes.size(), std::size(kStallCounters) - 2) << "all but the two totals";
+  stats.clear();
+  ASSERT_TRUE(test_.db()->GetMapProperty(Properties::kDBStats, &stats));
+  EXPECT_GT(std::stod(stats["db.user_bytes_written"]), 90 << 10);
+}
+
+TEST(RocksDbDefaults, AreThoseOfTheTable) {
+  const rocksdb::Options options;
+  const auto* table = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  ASSERT_NE(table, nullptr);
+  ASSERT_NE(table->block_cache, nullptr);
+  EXPECT_EQ(table->block_cache->GetCapacity(), kVersion < 802 ? 8u << 20 : 32u << 20);
+  EXPECT_EQ(std::string_view(table->block_cache->Name()) == "LRUCache", kVersion < 1007);
+  EXPECT_EQ(table->format_version, kVersion < 900 ? 5u : kVersion < 1011 ? 6u : 7u);
+  EXPECT_EQ(options.level_compaction_dynamic_level_bytes, kVersion >= 804);
+  EXPECT_EQ(options.compaction_readahead_size, kVersion < 807 ? 0u : 2u << 20);
+  EXPECT_EQ(options.level0_file_num_compaction_trigger, 4);
+  EXPECT_EQ(options.level0_slowdown_writes_trigger, 20);
+  EXPECT_EQ(options.level0_stop_writes_trigger, 36);
+  EXPECT_EQ(options.soft_pending_compaction_bytes_limit, 64ull << 30);
+  EXPECT_EQ(options.hard_pending_compaction_bytes_limit, 256ull << 30);
+  EXPECT_EQ(options.max_write_buffer_number, 2);
+  EXPECT_EQ(options.max_bytes_for_level_base, 256u << 20);
+}
+
+TEST(RocksDbDefaults, GetTheCacheOfTheMemoryTargetInEveryVersion) {
+  rocksdb::Options options;
+  const auto prepared = PrepareRocksDb(uint64_t{512} << 20, &options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  const auto* table = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  EXPECT_EQ(table->block_cache, prepared.value().block_cache);
+  EXPECT_EQ(table->block_cache->GetCapacity(), prepared.value().budget.block_cache_bytes);
+}
+
+// weir lets those threads yield that RocksDB named (rocksdb_listener.h).
+TEST_F(RocksDbVersion, NamesItsThreads) {
+  struct Named : rocksdb::EventListener {
+    std::atomic<bool> is_rocksdbs{false};
+    void OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
+      char name[16] = "";
+      pthread_getname_np(pthread_self(), name, sizeof name);
+      is_rocksdbs = std::string_view(name).starts_with("rocksdb:");
+    }
+  };
+  const auto named = std::make_shared<Named>();
+  test_.Close();
+  rocksdb::Options options = SmallEngine();
+  options.listeners.push_back(named);
+  test_.Open(options);
+  test_.Write(10 << 10);
+  ASSERT_TRUE(test_.db()->Flush({}).ok());
+  EXPECT_TRUE(named->is_rocksdbs);
+}
+
+TEST(RocksDbVersionBytes, InACacheAreFoundAndDeleted) {
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(1 << 20);
+  const std::string key = "0123456789abcdef";
+  for (int i = 0; i < 100; ++i) {
+    char* const bytes = new char[20000];
+    bytes[0] = static_cast<char>(i);
+    InsertBytes(cache.get(), key.substr(0, 14) + std::to_string(10 + i % 90), bytes, 20000);
+  }
+  EXPECT_LE(cache->GetUsage(), 1u << 20) << "those without room were deleted, as the address sanitizer knows";
+  rocksdb::Cache::Handle* const handle = cache->Lookup(key.substr(0, 14) + "19");
+  ASSERT_NE(handle, nullptr);
+  EXPECT_EQ(*static_cast<char*>(cache->Value(handle)), 99);
+  cache->Release(handle);
+}
+
+}  // namespace
+}  // namespace weir
