@@ -5,12 +5,9 @@ if(WEIR_WERROR)
   add_compile_options(-Werror)
 endif()
 
-# g++ 12 reports operator+ of std::string by mistake, and what the sanitizers insert misleads it further.
+# g++ 12 reports operator+ of std::string by mistake.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict)
-  if(WEIR_SANITIZE)
-    add_compile_options(-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-maybe-uninitialized)
-  endif()
 endif()
 
 # Where sources are compiled together, g++ takes the anonymous namespace of one for that of a header.
@@ -19,11 +16,17 @@ if(WEIR_JOIN AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 if(WEIR_SANITIZE)
-  add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=${WEIR_SANITIZE})
-  if(WEIR_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-Wno-tsan)  # Asio's fences, which this sanitizer does not follow
+  set(WEIR_SANITIZER_OPTIONS -fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # The code that a sanitizer inserts misleads g++.
+    list(APPEND WEIR_SANITIZER_OPTIONS -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
+                                       -Wno-maybe-uninitialized)
+    if(WEIR_SANITIZE MATCHES thread)
+      list(APPEND WEIR_SANITIZER_OPTIONS -Wno-tsan)  # this sanitizer does not follow Asio's fences
+    endif()
   endif()
+  add_compile_options(${WEIR_SANITIZER_OPTIONS})
+  add_link_options(-fsanitize=${WEIR_SANITIZE})
 endif()
 
 find_program(WEIR_CCACHE ccache)

@@ -1,7 +1,7 @@
 # Third-party libraries, all of them Debian packages (.ci/install-deps).
 find_package(Threads REQUIRED)
 find_package(RocksDB CONFIG REQUIRED)
-find_package(Boost 1.81 REQUIRED)
+find_package(Boost 1.81 CONFIG REQUIRED)
 find_package(yaml-cpp CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(simdjson CONFIG REQUIRED)
@@ -13,6 +13,19 @@ set(PostgreSQL_ADDITIONAL_VERSIONS 15 16 17 18)
 find_package(PostgreSQL REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
+
+# Names that later versions have replaced, and warn of.
+function(weir_first_target variable)
+  foreach(name IN LISTS ARGN)
+    if(TARGET ${name})
+      set(${variable} ${name} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "none of these targets is there: ${ARGN}")
+endfunction()
+weir_first_target(WEIR_YAML_CPP yaml-cpp::yaml-cpp yaml-cpp)
+weir_first_target(WEIR_SQLITE SQLite3::SQLite3 SQLite::SQLite3)
 
 # These come without a CMake configuration.
 find_library(WEIR_SECP256K1_LIBRARY secp256k1 REQUIRED)

@@ -24,8 +24,6 @@ constexpr std::array<Names, kLineOutcomes> kNames = {{
     {"of a kind that is not stored", "not_stored"},
 }};
 
-constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);
-
 }  // namespace
 
 std::string_view NameOf(LineOutcome outcome) { return kNames[static_cast<size_t>(outcome)].name; }

@@ -157,21 +157,21 @@ class Run {
   }
 
   void Disturb(const Disturbance& d) {
-    using Kind = Disturbance::Kind;
+    using Event = Disturbance::Kind;
     switch (d.kind) {
-      case Kind::kBackground:
+      case Event::kBackground:
         plant_->SetBackground(d.value * Background());
         break;
-      case Kind::kSensorFails:
+      case Event::kSensorFails:
         monitor_.SetSensor(Sensor::kFails);
         break;
-      case Kind::kSensorNan:
+      case Event::kSensorNan:
         monitor_.SetSensor(Sensor::kNan);
         break;
-      case Kind::kSensorWorks:
+      case Event::kSensorWorks:
         monitor_.SetSensor(Sensor::kWorks);
         break;
-      case Kind::kBulkGains: {
+      case Event::kBulkGains: {
         const PidGains& g = options_.settings.bulk.gains;
         law_->SetBulkGains({.kp = d.value * g.kp, .ki = d.value * g.ki, .kd = d.value * g.kd});
         break;

@@ -41,15 +41,15 @@ std::string Level(const ImportConditions& conditions) {
   return text;
 }
 
-struct Part {
+struct Piece {
   int weight;  // the lightest is left out first
   std::string text;
 };
 
-std::vector<Part> PartsOf(const ProgressNumbers& progress) {
+std::vector<Piece> PiecesOf(const ProgressNumbers& progress) {
   const ImportConditions& conditions = progress.conditions;
   const bool sized = progress.total_bytes > 0;
-  std::vector<Part> parts;
+  std::vector<Piece> parts;
   if (sized)
     parts.push_back({9, Percent(progress).insert(0, Share(progress) < 0.1 ? "  " : Share(progress) < 1 ? " " : "")});
   if (!conditions.problem.empty()) {
@@ -68,9 +68,9 @@ std::vector<Part> PartsOf(const ProgressNumbers& progress) {
   return parts;
 }
 
-std::string Joined(const std::vector<Part>& parts) {
+std::string Joined(const std::vector<Piece>& parts) {
   std::string text;
-  for (const Part& part : parts) text.append(text.empty() ? "" : "  ").append(part.text);
+  for (const Piece& part : parts) text.append(text.empty() ? "" : "  ").append(part.text);
   return text;
 }
 
@@ -112,10 +112,10 @@ std::string ProgressBar(const ProgressNumbers& progress, size_t columns) {
   if (progress.total_bytes > 0 && columns >= kNarrowestForABar)
     bar = Bar(Share(progress), std::min(columns / 4, kWidestBar)) + "  ";
   const size_t room = columns - bar.size();
-  std::vector<Part> parts = PartsOf(progress);
+  std::vector<Piece> parts = PiecesOf(progress);
   std::string text = Joined(parts);
   while (Width(text) > room && parts.size() > 1) {
-    parts.erase(std::ranges::min_element(parts, {}, &Part::weight));
+    parts.erase(std::ranges::min_element(parts, {}, &Piece::weight));
     text = Joined(parts);
   }
   return bar + Cut(std::move(text), room);

@@ -12,8 +12,6 @@
 namespace weir {
 namespace {
 
-constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);
-
 double PerSecond(uint64_t count, Duration time) {
   return time > Duration::zero() ? static_cast<double>(count) / ToSeconds(time) : 0;
 }

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(2);
+constexpr Duration kPostgresPatience = std::chrono::seconds(2);
 constexpr int kJourneys = 5;
 
 constexpr const char* kWho =
@@ -40,7 +40,7 @@ int64_t Number(const PostgresSession::Row& row, size_t column) {
 }
 
 Status AskWho(PostgresSession& session, PostgresFacts* facts, bool* has_tables) {
-  const Result<PostgresSession::Row> answer = session.Ask(kWho, kPatience);
+  const Result<PostgresSession::Row> answer = session.Ask(kWho, kPostgresPatience);
   if (!answer.ok()) return answer.status();
   const PostgresSession::Row& row = answer.value();
   facts->role = row[0].value_or("");
@@ -59,7 +59,7 @@ Status AskWho(PostgresSession& session, PostgresFacts* facts, bool* has_tables) 
 Status AskFigures(PostgresSession& session, PostgresFacts* facts) {
   const bool new_names = facts->version >= 170000;
   const Result<PostgresSession::Row> answer =
-      session.Ask(std::string(kFigures) + (new_names ? kCheckpointsSince17 : kCheckpoints), kPatience);
+      session.Ask(std::string(kFigures) + (new_names ? kCheckpointsSince17 : kCheckpoints), kPostgresPatience);
   if (!answer.ok()) return answer.status();
   const std::array<uint64_t*, 8> figures = {
       &facts->standbys,        &facts->synchronous_standbys, &facts->lag_bytes,         &facts->max_wal_bytes,
@@ -76,7 +76,7 @@ Status MeasureJourneys(PostgresSession& session, PostgresFacts* facts) {
     const TimePoint begin = Clock::System().Now();
     const double before = ToSeconds(WallClock::System().Now().time_since_epoch());
     const Result<PostgresSession::Row> answer =
-        session.Ask("SELECT extract(epoch FROM clock_timestamp())::float8", kPatience);
+        session.Ask("SELECT extract(epoch FROM clock_timestamp())::float8", kPostgresPatience);
     if (!answer.ok()) return answer.status();
     journeys.push_back(Clock::System().Now() - begin);
     const Result<double> theirs = ParseNumber(answer.value()[0].value_or(""), {.min = 0, .max = 1e12});
@@ -90,7 +90,7 @@ Status MeasureJourneys(PostgresSession& session, PostgresFacts* facts) {
 
 Status LookAtTables(const StorageSettings& settings) {
   PostgresStoreOptions options{.conninfo = settings.store, .settings = settings.postgres};
-  options.settings.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kPatience);
+  options.settings.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kPostgresPatience);
   options.settings.connections = 1;
   options.read_only = true;
   options.create = false;
@@ -104,9 +104,9 @@ PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::s
   // As a relay does it; where that leads nowhere, whoever answers.
   PostgresSession primary(WithWritableHost(settings.store));
   PostgresSession anybody(settings.store);
-  facts.reached = primary.Connect(kPatience);
+  facts.reached = primary.Connect(kPostgresPatience);
   const bool writable = facts.reached.ok();
-  if (!writable && !anybody.Connect(kPatience).ok()) return facts;
+  if (!writable && !anybody.Connect(kPostgresPatience).ok()) return facts;
   PostgresSession& session = writable ? primary : anybody;
   facts.version = session.server_version();
   bool has_tables = false;

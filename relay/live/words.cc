@@ -17,7 +17,7 @@ struct Facts {
   const EngineDetails& engine;
 };
 
-std::string Percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+std::string ShareInWords(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
 // Of something whose level is its part of a whole.
 std::string BytesOf(double bytes, double level) {
@@ -25,19 +25,19 @@ std::string BytesOf(double bytes, double level) {
 }
 
 std::string L0Files(const Facts& f) {
-  if (f.engine.rocksdb == nullptr) return "L0 " + Percent(f.signal.level);
+  if (f.engine.rocksdb == nullptr) return "L0 " + ShareInWords(f.signal.level);
   return "L0 files " + std::to_string(f.engine.rocksdb->l0_files) + " of " +
          std::to_string(std::lround(f.engine.rocksdb->l0_files_at_one));
 }
 
 std::string Memtables(const Facts& f) {
-  std::string text = "memtables " + Percent(f.signal.level) + " full";
+  std::string text = "memtables " + ShareInWords(f.signal.level) + " full";
   if (f.engine.rocksdb == nullptr || f.engine.rocksdb->immutable_memtables == 0) return text;
   return text + ", " + std::to_string(f.engine.rocksdb->immutable_memtables) + " wait for their flush";
 }
 
 std::string Debt(const Facts& f) {
-  if (f.engine.rocksdb == nullptr) return "compaction debt " + Percent(f.signal.level);
+  if (f.engine.rocksdb == nullptr) return "compaction debt " + ShareInWords(f.signal.level);
   return "compaction debt " + BytesOf(static_cast<double>(f.engine.rocksdb->debt_bytes), f.signal.level);
 }
 
@@ -70,18 +70,18 @@ std::string Replica(const Facts& f) {
 }
 
 std::string Standby(const Facts& f) {
-  if (f.engine.postgres == nullptr) return "waits for a standby " + Percent(f.signal.level);
+  if (f.engine.postgres == nullptr) return "waits for a standby " + ShareInWords(f.signal.level);
   return "a commit has waited for a standby for " +
          std::to_string(std::llround(1e3 * ToSeconds(f.engine.postgres->standby_wait))) + " ms";
 }
 
 std::string Waiting(const Facts& f) {
-  if (f.engine.postgres == nullptr) return "sessions that wait " + Percent(f.signal.level);
+  if (f.engine.postgres == nullptr) return "sessions that wait " + ShareInWords(f.signal.level);
   return std::to_string(f.engine.postgres->lock_waits + f.engine.postgres->standby_waits) +
          " sessions of PostgreSQL wait";
 }
 
-std::string Weighted(const Facts& f) { return "memory and load, weighed, " + Percent(f.signal.level); }
+std::string Weighted(const Facts& f) { return "memory and load, weighed, " + ShareInWords(f.signal.level); }
 
 struct Wording {
   std::string_view signal;
@@ -133,7 +133,7 @@ std::string Bytes(double bytes) { return ReadableBytes(static_cast<uint64_t>(std
 std::string SignalInWords(const Signal& signal, const LoadSample& sample, const EngineDetails& engine) {
   const Wording* wording = WordingOf(signal.name);
   if (wording != nullptr) return wording->figures({signal, sample, engine});
-  return std::string(signal.name) + " " + Percent(signal.level);
+  return std::string(signal.name) + " " + ShareInWords(signal.level);
 }
 
 std::string_view WhyHigh(std::string_view signal) {

@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-constexpr size_t kSliceBytes = 4096;
+constexpr size_t kHandedBytes = 4096;
 // Room that is kept for the next piece when all was sent.
 constexpr size_t kKeptBytes = 4096;
 
@@ -170,7 +170,7 @@ void Http2Exchange::HandOverHeld() {
   // As it would have come, so that a pause can hold back the rest.
   size_t handed = 0;
   while (handed < held_.size() && !over_ && pauses_ == 0) {
-    const std::string piece = held_.substr(handed, kSliceBytes);
+    const std::string piece = held_.substr(handed, kHandedBytes);
     HandOver(piece);
     handed += piece.size();
   }

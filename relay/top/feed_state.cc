@@ -13,7 +13,7 @@ using simdjson::dom::element;
 
 // A relay of many parts has twenty.
 constexpr size_t kMostTables = 64;
-constexpr size_t kMostColumns = 16;
+constexpr size_t kMostTableColumns = 16;
 
 // A value, or what was found at its place.
 template <typename Json>
@@ -47,7 +47,7 @@ LiveTable ReadTable(element json) {
   ForEach(json["columns"], [&](element column) {
     bool is_figure = false;
     if (column["figure"].get(is_figure) != simdjson::SUCCESS) is_figure = false;
-    if (table.columns.size() < kMostColumns) table.columns.push_back({Text(column["title"]), is_figure});
+    if (table.columns.size() < kMostTableColumns) table.columns.push_back({Text(column["title"]), is_figure});
   });
   ForEach(json["rows"], [&](element row) {
     std::vector<std::string> cells;

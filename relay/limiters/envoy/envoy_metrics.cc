@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-constexpr std::array<std::string_view, kDescriptorCodes> kCodeNames = {"ok", "over_limit", "invalid_request",
+constexpr std::array<std::string_view, kDescriptorCodes> kDescriptorCodeNames = {"ok", "over_limit", "invalid_request",
                                                                        "too_many_names"};
 
 uint64_t Value(const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); }
@@ -74,13 +74,13 @@ void EnvoyMetrics::AppendLive(LiveTables& tables, const DescriptorLimiter& limit
   }
 }
 
-std::string_view NameOf(DescriptorAnswer::Code code) { return kCodeNames[static_cast<size_t>(code)]; }
+std::string_view NameOf(DescriptorAnswer::Code code) { return kDescriptorCodeNames[static_cast<size_t>(code)]; }
 
 void EnvoyMetrics::AppendTo(MetricFamilies& families, const DescriptorLimiter& limiter) const {
   const DescriptorCounts counts = limiter.Counts();
   families.Counter("weir_ratelimit_requests_total", "Requests for Envoy's rate limits, by what they were answered");
   for (size_t code = 0; code < kDescriptorCodes; ++code)
-    families.Add(counts.answers[code], {{"code", kCodeNames[code]}});
+    families.Add(counts.answers[code], {{"code", kDescriptorCodeNames[code]}});
   families.Add(Value(unreadable_), {{"code", "unreadable"}});
   families
       .Counter("weir_ratelimit_requests_let_pass_total", "Requests that were over a limit, under WEIR_RATELIMIT_SHADOW")

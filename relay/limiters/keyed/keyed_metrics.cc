@@ -5,20 +5,20 @@
 namespace weir {
 namespace {
 
-constexpr std::array<std::string_view, kKeyedCodes> kCodeNames = {"granted",          "window_full",   "line_full",
+constexpr std::array<std::string_view, kKeyedCodes> kKeyedCodeNames = {"granted",          "window_full",   "line_full",
                                                                   "invalid_key",      "overrides_off", "too_many_keys",
                                                                   "too_many_waiting", "store_away",    "closed"};
 
 }  // namespace
 
-std::string_view NameOf(KeyedCode code) { return kCodeNames[static_cast<size_t>(code)]; }
+std::string_view NameOf(KeyedCode code) { return kKeyedCodeNames[static_cast<size_t>(code)]; }
 
 void KeyedMetrics::AppendTo(MetricFamilies& families, const KeyedCounts& counts,
                             const std::optional<SharedWindowsHealth>& shared) const {
   families.Counter("weir_keyed_requests_total",
                    "Requests for a key, by what they were answered; client_left: it was gone before its turn came");
   for (size_t code = 0; code < kKeyedCodes; ++code)
-    families.Add(answers_[code].load(std::memory_order_relaxed), {{"code", kCodeNames[code]}});
+    families.Add(answers_[code].load(std::memory_order_relaxed), {{"code", kKeyedCodeNames[code]}});
   families.Add(invalid_.load(std::memory_order_relaxed), {{"code", "invalid_request"}})
       .Add(client_left_.load(std::memory_order_relaxed), {{"code", "client_left"}});
   families.Counter("weir_keyed_given_back_total", "Calls to give a grant back, by result")
