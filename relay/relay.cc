@@ -140,14 +140,14 @@ Status Relay::Assemble() {
   budget_ = std::make_unique<ByteBudget>(configuration_.relay.max_bytes_in_flight_mb << 20);
   std::vector<boost::asio::any_io_executor> executors;
   for (size_t i = 0; i < server_->io_threads(); ++i) executors.push_back(server_->executor(i));
-  delivery_ = std::make_unique<Delivery>(*metrics_, Clock::System(), WallClock::System(), std::move(executors),
-                                         count_own_bytes);
+  delivery_ = std::make_unique<Delivery>(metrics_->counters(), Clock::System(), WallClock::System(),
+                                         std::move(executors), count_own_bytes);
   pool_ = std::make_unique<WorkPool>(WorkerCount(configuration_));
   context_ = std::make_unique<RelayContext>(RelayContext{.settings = configuration_.relay,
                                                          .store = storage.store(),
                                                          .limiter = storage.limiter(),
                                                          .pool = *pool_,
-                                                         .metrics = *metrics_,
+                                                         .counters = metrics_->counters(),
                                                          .delivery = *delivery_,
                                                          .budget = *budget_,
                                                          .max_pending_bytes = configuration_.server.max_pending_bytes,
@@ -167,6 +167,7 @@ Status Relay::Assemble() {
 RelayServices Relay::ServicesOfParts() {
   return {.context = *context_,
           .events = *pipeline_,
+          .metrics = *metrics_,
           .admin = *admin_,
           .configuration = configuration_,
           .append_live =

@@ -17,11 +17,13 @@
 namespace weir {
 
 class Admin;
+class RelayMetrics;
 
 // A part may use these from Start until Stop has returned.
 struct RelayServices {
   RelayContext& context;
   EventPipeline& events;  // SaveBulk
+  const RelayMetrics& metrics;
   const Admin& admin;
   const RelayConfiguration& configuration;
   // Any thread, both: what all parts have to show (AppendLive), and who takes most.

@@ -20,18 +20,14 @@ constexpr std::string_view kSignInHtml =
 constexpr std::string_view kSignInForm =
 #include "sign_in_form_html.inc"
     ;
+constexpr std::string_view kPlotJs =
+#include "plot_js.inc"
+    ;
 constexpr std::string_view kLiveJs =
 #include "live_js.inc"
     ;
 constexpr std::string_view kLiveCss =
 #include "live_css.inc"
-    ;
-// Empty where the program was built without it.
-constexpr std::string_view kPlotsJs =
-#include "plots_js.inc"
-    ;
-constexpr std::string_view kPlotsCss =
-#include "plots_css.inc"
     ;
 
 // Of a browser without JavaScript.
@@ -60,18 +56,9 @@ std::string AddressOf(std::string_view path) {
   return "";
 }
 
-std::string Script(std::string_view path) {
-  const std::string address = AddressOf(path);
-  return address.empty() ? "" : "<script src=\"" + address + "\" defer></script>\n";
-}
+std::string Script(std::string_view path) { return "<script src=\"" + AddressOf(path) + "\" defer></script>\n"; }
 
-std::string Styles() {
-  std::string styles;
-  for (const std::string_view path : {"/live/plots.css", "/live/live.css"})
-    if (const std::string address = AddressOf(path); !address.empty())
-      styles += "<link rel=\"stylesheet\" href=\"" + address + "\">\n";
-  return styles;
-}
+std::string Styles() { return "<link rel=\"stylesheet\" href=\"" + AddressOf("/live/live.css") + "\">\n"; }
 
 std::string Cell(std::string_view tag, bool is_figure, std::string_view text, std::string_view more = "") {
   std::string cell = "<";
@@ -161,13 +148,9 @@ std::string SignInForm(std::string_view problem) {
 }  // namespace
 
 const std::vector<LiveFile>& LiveFiles() {
-  static const std::vector<LiveFile> files = [] {
-    std::vector<LiveFile> all = {{"/live/live.js", "text/javascript; charset=utf-8", kLiveJs},
-                                 {"/live/live.css", "text/css; charset=utf-8", kLiveCss}};
-    if (!kPlotsJs.empty()) all.push_back({"/live/plots.js", "text/javascript; charset=utf-8", kPlotsJs});
-    if (!kPlotsCss.empty()) all.push_back({"/live/plots.css", "text/css; charset=utf-8", kPlotsCss});
-    return all;
-  }();
+  static const std::vector<LiveFile> files = {{"/live/plot.js", "text/javascript; charset=utf-8", kPlotJs},
+                                              {"/live/live.js", "text/javascript; charset=utf-8", kLiveJs},
+                                              {"/live/live.css", "text/css; charset=utf-8", kLiveCss}};
   return files;
 }
 
@@ -190,7 +173,7 @@ HttpResponse LivePage(const LivePageParts& parts, const LiveMoment& moment) {
                      {"version", std::string(Version())}};
   for (auto& [word, text] : words) text = HtmlEscaped(text);
   words.insert(words.end(), {{"styles", Styles()},
-                             {"scripts", Script("/live/plots.js") + Script("/live/live.js")},
+                             {"scripts", Script("/live/plot.js") + Script("/live/live.js")},
                              {"refresh", parts.is_still ? "" : kRefresh},
                              {"renewal", parts.is_still ? kStill : kRenewed},
                              {"tables", Html(state.tables)},

@@ -14,6 +14,7 @@
 #include "relay/live/live_stream.h"
 #include "relay/live/relay_tables.h"
 #include "relay/live/words.h"
+#include "relay/metrics/relay_metrics.h"
 #include "relay/operator/admin.h"
 #include "relay/operator/other_site.h"
 #include "relay/process/logging.h"
@@ -155,13 +156,13 @@ void LivePart::AppendMetrics(MetricFamilies& families) const {
 
 LiveFeed::Sample LivePart::TakeSample() {
   services_->context.pool.FadeTakers(kKeptEachSecond);
-  return sampler_.Take(services_->context.metrics);
+  return sampler_.Take(services_->metrics);
 }
 
 LiveState LivePart::Describe(LiveRates& rates) const {
   LiveState state;
   state.settings = settings_->Now();
-  const RelayMetrics& metrics = services_->context.metrics;
+  const RelayMetrics& metrics = services_->metrics;
   const MetricSources sources = metrics.Sources();
   if (sources.limiter == nullptr) {
     state.summary = "The relay is starting, or about to stop.";
@@ -192,8 +193,8 @@ LiveState LivePart::Describe(LiveRates& rates) const {
   AddEngine(engine, sources.store ? sources.store() : StoreSizes{}, &tables);
   if (rocksdb) AddLevels(*rocksdb, &tables);
   AddClients(services_->heaviest_clients(), 1 - kKeptEachSecond, &tables);
-  AddKinds(metrics.SavedByKind(), &tables);
-  AddRefusals(metrics.Refusals(), &tables);
+  AddKinds(metrics.counters().SavedByKind(), &tables);
+  AddRefusals(metrics.counters().Refusals(), &tables);
   services_->append_live(tables);
   state.tables = std::move(tables).Take();
   return state;

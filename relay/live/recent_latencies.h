@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <deque>
 
-#include "relay/metrics/relay_metrics.h"
+#include "relay/metrics/relay_counters.h"
 
 namespace weir {
 
@@ -15,14 +15,14 @@ class RecentLatencies {
   static constexpr size_t kSeconds = 10;
 
   // Once a second.
-  void Add(RelayMetrics::Latencies so_far);
+  void Add(const RelayCounters::Latencies& so_far);
   // Since the oldest that it remembers.
-  RelayMetrics::Latencies Recent() const;
+  RelayCounters::Latencies Recent() const;
   // How long that is.
   size_t seconds() const { return seen_.empty() ? 0 : seen_.size() - 1; }
 
  private:
-  std::deque<RelayMetrics::Latencies> seen_;  // kSeconds + 1 at most
+  std::deque<RelayCounters::Latencies> seen_;  // kSeconds + 1 at most
 };
 
 }  // namespace weir

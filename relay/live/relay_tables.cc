@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "config/text/readable.h"
 #include "relay/metrics/known_kinds.h"
+#include "relay/metrics/latency_metric.h"
 
 namespace weir {
 namespace {
@@ -42,9 +44,8 @@ void AddController(const std::string& name, const PidState& state, const Tuning&
                  Fixed(state.d, 3), Fixed(state.output, 3)});
 }
 
-void AddLatency(const std::string& name, const prometheus::ClientMetric::Histogram& recent, size_t seconds,
-                LiveTable* table) {
-  const auto count = static_cast<double>(recent.sample_count);
+void AddLatency(const std::string& name, const LatencySnapshot& recent, size_t seconds, LiveTable* table) {
+  const auto count = static_cast<double>(recent.count());
   if (count == 0) return table->AddRow({name, "0", "–", "–"});
   table->AddRow({name, Rate(count / static_cast<double>(std::max<size_t>(1, seconds))), InTime(Quantile(recent, 0.50)),
                  InTime(Quantile(recent, 0.99))});
@@ -98,7 +99,7 @@ void AddControllers(const AdaptiveLimiter& limiter, LiveTables* tables) {
   add("reads", Operation::kRead, WorkClass::kInteractive);
 }
 
-void AddLatencies(const RelayMetrics::Latencies& recent, size_t seconds, LiveTables* tables) {
+void AddLatencies(const RelayCounters::Latencies& recent, size_t seconds, LiveTables* tables) {
   LiveTable& table = tables->Add("latencies", "Latencies of the last ten seconds",
                                  {{"from … to"}, {"a second", true}, {"p50", true}, {"p99", true}});
   AddLatency("EVENT to OK", recent.event_to_ok, seconds, &table);

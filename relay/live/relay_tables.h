@@ -1,17 +1,26 @@
 // What the relay itself shows in tables; parts add theirs (RelayPart::AppendLive).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "monitors/rocksdb_monitor.h"
 #include "relay/heaviest_clients.h"
 #include "relay/live/words.h"
 #include "relay/metrics/live_tables.h"
-#include "relay/metrics/relay_metrics.h"
+#include "relay/metrics/relay_counters.h"
+#include "relay/store/event_store.h"
+#include "throttle/adaptive_limiter.h"
 
 namespace weir {
 
 void AddSignals(const LimiterView& view, const EngineDetails& engine, LiveTables* tables);
 void AddControllers(const AdaptiveLimiter& limiter, LiveTables* tables);
 // Of the last so many seconds.
-void AddLatencies(const RelayMetrics::Latencies& recent, size_t seconds, LiveTables* tables);
+void AddLatencies(const RelayCounters::Latencies& recent, size_t seconds, LiveTables* tables);
 void AddMemory(const EngineDetails& engine, const LoadSample& sample, LiveTables* tables);
 void AddEngine(const EngineDetails& engine, const StoreSizes& sizes, LiveTables* tables);
 void AddLevels(const RocksDbDetails& details, LiveTables* tables);

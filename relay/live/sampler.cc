@@ -5,6 +5,8 @@
 #include <string>
 
 #include "monitors/smoothed.h"
+#include "relay/metrics/latency_metric.h"
+#include "relay/metrics/relay_counters.h"
 
 namespace weir {
 namespace {
@@ -48,8 +50,8 @@ void SetLevels(const LimiterView& view, const AdaptiveLimiter& limiter, LiveRow*
   if (view.scans_at_once > 0) row->Set(kScansAtOnce, static_cast<double>(view.scans_at_once));
 }
 
-void SetQuantiles(const prometheus::ClientMetric::Histogram& recent, LiveFigure p50, LiveFigure p99, LiveRow* row) {
-  if (recent.sample_count == 0) return;
+void SetQuantiles(const LatencySnapshot& recent, LiveFigure p50, LiveFigure p99, LiveRow* row) {
+  if (recent.count() == 0) return;
   row->Set(p50, Quantile(recent, 0.50));
   row->Set(p99, Quantile(recent, 0.99));
 }
@@ -66,12 +68,12 @@ LiveFeed::Sample Sampler::Take(const RelayMetrics& metrics) {
   LiveRow& row = sample.row;
   const auto at = std::chrono::round<std::chrono::milliseconds>(wall_clock_.Now()).time_since_epoch();
   row.at = static_cast<double>(at.count()) / 1000;
-  latencies_.Add(metrics.LatenciesSoFar());
+  latencies_.Add(metrics.counters().LatenciesSoFar());
   const MetricSources sources = metrics.Sources();
   if (sources.limiter == nullptr) return sample;
   const LimiterView view = sources.limiter->View();
   SetLevels(view, *sources.limiter, &row);
-  const RelayMetrics::Latencies recent = latencies_.Recent();
+  const RelayCounters::Latencies recent = latencies_.Recent();
   SetQuantiles(recent.event_to_ok, kOkP50, kOkP99, &row);
   SetQuantiles(recent.req_to_eose, kEoseP50, kEoseP99, &row);
   if (sources.server) row.Set(kConnections, static_cast<double>(sources.server().connections));

@@ -1,35 +1,29 @@
 #include "relay/metrics/metric_families.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace weir {
+namespace {
 
-prometheus::ClientMetric::Histogram LatencyMetric::Snapshot() const {
+prometheus::ClientMetric::Histogram HistogramOf(const LatencySnapshot& snapshot) {
   prometheus::ClientMetric::Histogram histogram;
-  for (size_t i = 0; i < counts_.size(); ++i) {
-    histogram.sample_count += counts_[i].load(std::memory_order_relaxed);
+  for (size_t i = 0; i < kLatencyBuckets; ++i) {
     const double bound = i < kLatencyBounds.size() ? kLatencyBounds[i] : std::numeric_limits<double>::infinity();
-    histogram.bucket.push_back({.cumulative_count = histogram.sample_count, .upper_bound = bound});
+    histogram.bucket.push_back({.cumulative_count = snapshot.cumulative[i], .upper_bound = bound});
   }
-  histogram.sample_sum = static_cast<double>(sum_ns_.load(std::memory_order_relaxed)) * 1e-9;
+  histogram.sample_count = snapshot.count();
+  histogram.sample_sum = static_cast<double>(snapshot.sum.count()) * 1e-9;
   return histogram;
 }
 
+}  // namespace
+
 double Quantile(const prometheus::ClientMetric::Histogram& histogram, double share) {
-  if (histogram.sample_count == 0) return 0;
-  const double rank = share * static_cast<double>(histogram.sample_count);
-  double lower = 0;
-  double below = 0;
-  for (const auto& bucket : histogram.bucket) {
-    if (bucket.upper_bound > kLatencyBounds.back()) break;
-    const auto up_to = static_cast<double>(bucket.cumulative_count);
-    if (up_to >= rank && up_to > below) {
-      return lower + (bucket.upper_bound - lower) * (rank - below) / (up_to - below);
-    }
-    lower = bucket.upper_bound;
-    below = up_to;
-  }
-  return kLatencyBounds.back();
+  LatencySnapshot snapshot;
+  const size_t buckets = std::min(histogram.bucket.size(), kLatencyBuckets);
+  for (size_t i = 0; i < buckets; ++i) snapshot.cumulative[i] = histogram.bucket[i].cumulative_count;
+  return Quantile(snapshot, share);
 }
 
 MetricFamilies& MetricFamilies::Begin(prometheus::MetricType type, std::string name, std::string help) {
@@ -63,8 +57,8 @@ MetricFamilies& MetricFamilies::Add(double value, Labels labels) {
   return *this;
 }
 
-MetricFamilies& MetricFamilies::Add(const LatencyMetric& histogram, Labels labels) {
-  Member(labels).histogram = histogram.Snapshot();
+MetricFamilies& MetricFamilies::Add(const LatencySnapshot& histogram, Labels labels) {
+  Member(labels).histogram = HistogramOf(histogram);
   return *this;
 }
 

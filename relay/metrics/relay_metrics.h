@@ -1,28 +1,23 @@
-// RelayMetrics: what the relay counts, and how it is shown at /metrics and /api/metrics.
+// RelayMetrics: how the relay's figures are shown at /metrics and /api/metrics, and on the page of its state.
 //
-// Counters and histograms are written by whoever sees the thing happen, from any thread; what other rooms count for
-// themselves (server, store, group commit, throttle, RocksDB) is read when somebody asks. Labels are bounded: kinds
-// above the known ones are "other", refusal reasons are NIP-01's prefixes.
+// They are those of RelayCounters, which it owns, and those that other rooms keep (server, store, group commit,
+// throttle, RocksDB): these are read when somebody asks.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/status.h"
 #include "monitors/postgres/postgres_monitor.h"
 #include "monitors/rocksdb_monitor.h"
 #include "relay/account/ledger.h"
 #include "relay/metrics/exposition.h"
-#include "relay/metrics/known_kinds.h"
 #include "relay/metrics/metric_families.h"
-#include "relay/nostr/messages.h"
+#include "relay/metrics/relay_counters.h"
 #include "relay/server/server.h"
 #include "relay/siblings/siblings.h"
 #include "relay/store/event_store.h"
@@ -54,37 +49,13 @@ struct MetricSources {
 };
 void AppendSources(const MetricSources& sources, MetricFamilies& families);
 
-// What the relay says to a client; the label verb of nostr_relay_messages_total.
-enum class RelayVerb : uint8_t { kOk, kEvent, kEose, kClosed, kNotice, kCount, kAuth };
-
 class RelayMetrics {
  public:
   // The clock must outlive it.
   explicit RelayMetrics(const Clock& clock = Clock::System());
 
-  void CountClientMessage(Verb verb);
-  void CountRelayMessage(RelayVerb verb, uint64_t count = 1);
-  void CountSavedEvent(uint16_t kind);
-  // An OK false or CLOSED, by its prefix ("invalid", "rate-limited", …).
-  void CountRefusal(std::string_view prefix);
-
-  void EventToOk(Duration latency);
-  void ReqToEose(Duration latency);
-  void LiveDelivery(Duration from_receipt_to_queue);
-  void WriteGateWait(Duration waited);
-  void ReadGateWait(Duration waited);
-
-  // For displays: what was observed so far.
-  struct Latencies {
-    prometheus::ClientMetric::Histogram event_to_ok;
-    prometheus::ClientMetric::Histogram req_to_eose;
-    prometheus::ClientMetric::Histogram live_delivery;
-    prometheus::ClientMetric::Histogram write_gate_wait;
-    prometheus::ClientMetric::Histogram read_gate_wait;
-  };
-  Latencies LatenciesSoFar() const;
-  std::vector<uint64_t> SavedByKind() const;  // as KindSlot has it
-  std::vector<std::pair<std::string_view, uint64_t>> Refusals() const;
+  RelayCounters& counters() { return counters_; }
+  const RelayCounters& counters() const { return counters_; }
 
   void SetSources(MetricSources sources);
   MetricSources Sources() const;
@@ -96,15 +67,6 @@ class RelayMetrics {
   std::string State(std::string why, Status ready) const;
 
  private:
-  using Counter = std::atomic<uint64_t>;
-  // NIP-01's, "replaced" for older versions, and what is none of them.
-  static constexpr std::array<std::string_view, 12> kRefusalPrefixes = {
-      "duplicate",     "invalid",      "unsupported", "pow",      "blocked", "restricted",
-      "auth-required", "rate-limited", "mute",        "replaced", "error",   "other"};
-  static constexpr std::array<std::string_view, 7> kRelayVerbs = {"OK",     "EVENT", "EOSE", "CLOSED",
-                                                                  "NOTICE", "COUNT", "AUTH"};
-  static constexpr size_t kVerbs = static_cast<size_t>(Verb::kUnknown) + 1;
-
   // Operations a second between two moments at least a second apart.
   class RateMeter {
    public:
@@ -119,16 +81,7 @@ class RelayMetrics {
   std::vector<prometheus::MetricFamily> Families() const;
   std::string MakeJson() const;
 
-  std::array<Counter, kVerbs> client_messages_{};
-  std::array<Counter, kRelayVerbs.size()> relay_messages_{};
-  std::array<Counter, kKnownKinds.size() + 1> kinds_{};
-  std::array<Counter, kRefusalPrefixes.size()> refusals_{};
-
-  LatencyMetric event_to_ok_;
-  LatencyMetric req_to_eose_;
-  LatencyMetric live_delivery_;
-  LatencyMetric write_gate_wait_;
-  LatencyMetric read_gate_wait_;
+  RelayCounters counters_;
 
   const Clock& clock_;
   const double started_at_;  // seconds since 1970

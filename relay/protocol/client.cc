@@ -37,7 +37,7 @@ Verb VerbOf(const ClientMessage& message) {
 Client::Client(RelayContext& context, EventPipeline& pipeline, Connection& connection)
     : context_(context),
       limits_(MessageLimitsOf(context.settings)),
-      peer_(std::make_shared<Peer>(connection, context.metrics)),
+      peer_(std::make_shared<Peer>(connection, context.counters)),
       window_(std::make_shared<EventWindow>(context, pipeline, peer_)),
       requests_(std::make_shared<Requests>(context, peer_)),
       forgiven_at_(context.clock.Now()) {
@@ -48,7 +48,7 @@ void Client::OnText(std::string_view text) {
   if (peer_->gone()) return;
   ClientMessage message = ParseClientMessage(text, limits_);
   if (!std::holds_alternative<EventText>(message)) peer_->Charge(kRequestWork + text.size() * kRequestByteWork);
-  context_.metrics.CountClientMessage(VerbOf(message));
+  context_.counters.CountClientMessage(VerbOf(message));
   if (!std::holds_alternative<BadMessage>(message) && bad_messages_ > 0) --bad_messages_;
   std::visit([this](auto& m) { Handle(std::move(m)); }, message);
 }
@@ -74,7 +74,7 @@ void Client::Handle(CloseReq close) { requests_->Close(close.subscription); }
 
 void Client::Handle(Negentropy negentropy) {
   if (!negentropy.wants_answer) return;
-  context_.metrics.CountRefusal(PrefixOf(kNoNegentropy));
+  context_.counters.CountRefusal(PrefixOf(kNoNegentropy));
   peer_->LogRefusal(Verb::kUnknown, kNoNegentropy);
   peer_->Say(RelayVerb::kClosed, NegErrMessage(negentropy.subscription, kNoNegentropy));
 }
@@ -156,7 +156,7 @@ void Client::OnAuthVerified(std::string id_hex, std::string refusal, const Publi
 // OK true where there is no refusal. Without an id there is nothing to say OK to, so it is a NOTICE.
 void Client::SayOk(Verb of, std::string_view id_hex, std::string_view refusal) {
   if (!refusal.empty()) {
-    context_.metrics.CountRefusal(PrefixOf(refusal));
+    context_.counters.CountRefusal(PrefixOf(refusal));
     peer_->LogRefusal(of, refusal);
   }
   if (id_hex.empty()) return peer_->Say(RelayVerb::kNotice, NoticeMessage(refusal));

@@ -93,9 +93,9 @@ struct Delivery::IoThread {
   std::vector<LiveIndex::Hit> hits;
 };
 
-Delivery::Delivery(RelayMetrics& metrics, const Clock& clock, const WallClock& wall_clock,
+Delivery::Delivery(RelayCounters& counters, const Clock& clock, const WallClock& wall_clock,
                    std::vector<boost::asio::any_io_executor> io_threads, std::function<void(int64_t)> count_own_bytes)
-    : metrics_(metrics), clock_(clock), wall_clock_(wall_clock), count_own_bytes_(std::move(count_own_bytes)) {
+    : counters_(counters), clock_(clock), wall_clock_(wall_clock), count_own_bytes_(std::move(count_own_bytes)) {
   for (auto& executor : io_threads) threads_.push_back(std::make_unique<IoThread>(std::move(executor)));
 }
 
@@ -266,7 +266,7 @@ void Delivery::DeliverFirst(IoThread& thread, Lane& lane, Work* left) {
     static_cast<LiveSubscriber*>(hit.subscriber)->OnLive(event, hit.by_query);
   lane.was_wanted = lane.was_wanted || !thread.hits.empty();
   if (!done) return;
-  if (lane.was_wanted) metrics_.LiveDelivery(clock_.Now() - event.received);
+  if (lane.was_wanted) counters_.LiveDelivery(clock_.Now() - event.received);
   lane.DropFirst();
 }
 

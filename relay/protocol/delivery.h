@@ -26,7 +26,7 @@
 #include "relay/account/byte_budget.h"
 #include "relay/account/ledger.h"
 #include "relay/account/work.h"
-#include "relay/metrics/relay_metrics.h"
+#include "relay/metrics/relay_counters.h"
 #include "relay/nostr/event.h"
 #include "relay/protocol/live_index.h"
 #include "relay/store/serial.h"
@@ -84,7 +84,7 @@ struct LiveBatch {
 class Delivery {
  public:
   // `count_own_bytes` is told of the events that are delivered, each from now on until nobody holds it.
-  Delivery(RelayMetrics& metrics, const Clock& clock, const WallClock& wall_clock,
+  Delivery(RelayCounters& counters, const Clock& clock, const WallClock& wall_clock,
            std::vector<boost::asio::any_io_executor> io_threads, std::function<void(int64_t)> count_own_bytes = {});
   ~Delivery();
 
@@ -119,7 +119,7 @@ class Delivery {
   void GiveUp(IoThread& thread, uint64_t address);
   void EndOne(Lane& lane, Work* left);
 
-  RelayMetrics& metrics_;
+  RelayCounters& counters_;
   const Clock& clock_;
   const WallClock& wall_clock_;
   const std::function<void(int64_t)> count_own_bytes_;

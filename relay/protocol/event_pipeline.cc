@@ -113,7 +113,7 @@ Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResu
   NoteWrite(status);
   if (!status.ok()) return status;
   for (size_t i = 0; i < events.size(); ++i) {
-    if (results[i].outcome == SaveOutcome::kSaved) context_.metrics.CountSavedEvent(events[i].view().kind());
+    if (results[i].outcome == SaveOutcome::kSaved) context_.counters.CountSavedEvent(events[i].view().kind());
   }
   return status;
 }
@@ -249,7 +249,7 @@ Work EventPipeline::GateWorkOf(EventView event) const {
 void EventPipeline::AfterWait(const std::shared_ptr<Flight>& flight) {
   Judged judged;
   const Admission::State state = flight->admission->Poll();
-  context_.metrics.WriteGateWait(flight->admission->waited());
+  context_.counters.WriteGateWait(flight->admission->waited());
   try {
     state == Admission::State::kAdmitted ? Admitted(flight, &judged) : RefusedByGate(*flight, &judged);
   } catch (const std::exception& fault) {
@@ -308,7 +308,7 @@ void EventPipeline::Written(Flight& flight, const Status& status, Judged* judged
   if (!status.ok()) flight.stage.Fail();
   debts_.Add(flight.party, result.removal);
   if (status.ok() && result.outcome == SaveOutcome::kSaved) {
-    context_.metrics.CountSavedEvent(flight.event.view().kind());
+    context_.counters.CountSavedEvent(flight.event.view().kind());
     if (context_.delivery.HasSubscribers()) judged->Live(flight);
   }
   Settle(flight,
@@ -365,7 +365,7 @@ Answer EventPipeline::AnswerTo(std::shared_ptr<EventSender> sender, TimePoint re
   answer.message = answer.is_notice ? NoticeMessage(verdict.text) : OkMessage(id_hex, verdict.accepted, verdict.text);
   if (verdict.accepted) return answer;
   const std::string_view prefix = PrefixOf(verdict.text);
-  context_.metrics.CountRefusal(prefix);
+  context_.counters.CountRefusal(prefix);
   answer.wants_auth = prefix == "auth-required";
   answer.refusal = verdict.text;
   return answer;

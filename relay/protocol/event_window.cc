@@ -72,7 +72,7 @@ void EventWindow::OnAnswers(std::span<Answer> answers) {
   const TimePoint now = context_.clock.Now();
   for (Answer& answer : answers) {
     if (answer.wants_auth) peer_->AskForAuth();
-    context_.metrics.EventToOk(now - answer.received);
+    context_.counters.EventToOk(now - answer.received);
     if (!answer.refusal.empty()) peer_->LogRefusal(Verb::kEvent, answer.refusal);
     peer_->Say(answer.is_notice ? RelayVerb::kNotice : RelayVerb::kOk, std::move(answer.message));
   }

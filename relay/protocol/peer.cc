@@ -23,9 +23,9 @@ LogLimit& LimitOf(std::string_view prefix) {
 
 }  // namespace
 
-Peer::Peer(Connection& connection, RelayMetrics& metrics)
+Peer::Peer(Connection& connection, RelayCounters& counters)
     : connection_(&connection),
-      metrics_(metrics),
+      counters_(counters),
       party_{.id = connection.id(), .group = connection.group() | 1},
       io_thread_(connection.io_thread()),
       executor_(connection.executor()),
@@ -35,18 +35,18 @@ Peer::Peer(Connection& connection, RelayMetrics& metrics)
 
 void Peer::Say(RelayVerb verb, std::string message) {
   if (gone()) return;
-  metrics_.CountRelayMessage(verb);
+  counters_.CountRelayMessage(verb);
   connection_->Send(std::move(message));
 }
 
 void Peer::SayEvent(TextMessage message) {
   if (gone()) return;
-  metrics_.CountRelayMessage(RelayVerb::kEvent);
+  counters_.CountRelayMessage(RelayVerb::kEvent);
   connection_->Send(std::move(message));
 }
 
 void Peer::SayClosed(Verb refused, std::string_view subscription, std::string_view reason) {
-  metrics_.CountRefusal(PrefixOf(reason));
+  counters_.CountRefusal(PrefixOf(reason));
   LogRefusal(refused, reason);
   Say(RelayVerb::kClosed, ClosedMessage(subscription, reason));
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "relay/metrics/relay_metrics.h"
+#include "relay/metrics/relay_counters.h"
 #include "relay/nostr/messages.h"
 #include "relay/protocol/identity.h"
 #include "relay/server/connection.h"
@@ -20,7 +20,7 @@ namespace weir {
 
 class Peer {
  public:
-  Peer(Connection& connection, RelayMetrics& metrics);
+  Peer(Connection& connection, RelayCounters& counters);
 
   // These stay good after the end.
   Party party() const { return party_; }
@@ -55,7 +55,7 @@ class Peer {
 
  private:
   Connection* connection_;
-  RelayMetrics& metrics_;
+  RelayCounters& counters_;
   const Party party_;
   const size_t io_thread_;
   const boost::asio::any_io_executor executor_;

@@ -8,7 +8,7 @@
 #include "config/clock.h"
 #include "relay/account/byte_budget.h"
 #include "relay/account/work_pool.h"
-#include "relay/metrics/relay_metrics.h"
+#include "relay/metrics/relay_counters.h"
 #include "relay/protocol/delivery.h"
 #include "relay/protocol/relay_settings.h"
 #include "relay/protocol/scan_turns.h"
@@ -25,7 +25,7 @@ struct RelayContext {
   EventStore& store;
   AdaptiveLimiter& limiter;
   WorkPool& pool;
-  RelayMetrics& metrics;
+  RelayCounters& counters;
   Delivery& delivery;
   ByteBudget& budget;
   uint64_t max_pending_bytes = 0;  // of a connection, as its server has it

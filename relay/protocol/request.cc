@@ -139,7 +139,7 @@ void Request::AskGate() {
 
 void Request::AfterGate() {
   const Admission::State outcome = admission_->Poll();
-  if (state_ == State::kAtGate) context_.metrics.ReadGateWait(admission_->waited());
+  if (state_ == State::kAtGate) context_.counters.ReadGateWait(admission_->waited());
   if (outcome == Admission::State::kAdmitted) return SubmitSlice();
   if (stage_) stage_.Set("weir.outcome", admission_->reason());
   Refuse(RateLimited(*admission_) + ", or ask for less");
@@ -268,7 +268,7 @@ void Request::Finish(const Report& report, Completeness completeness) {
     return owner_.lock()->Remove(*this);
   }
   const Duration latency = context_.clock.Now() - received_;
-  context_.metrics.ReqToEose(latency);
+  context_.counters.ReqToEose(latency);
   context_.limiter.RecordLatency(Operation::kRead, latency);
   const bool unsure = completeness == Completeness::kFinish && may_withhold_;
   if (unsure || !context_.settings.eose_completeness) completeness = Completeness::kUnknown;

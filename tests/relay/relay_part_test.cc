@@ -121,9 +121,7 @@ TEST_F(RelayPartTest, TheLastOneStopsFirstForItMayAskTheOthers) {
 }
 
 TEST_F(RelayPartTest, FindsWhatTheRelayCountsWhenItStarts) {
-  part_.at_start = [](const RelayServices& services) {
-    EXPECT_NE(services.context.metrics.Sources().limiter, nullptr);
-  };
+  part_.at_start = [](const RelayServices& services) { EXPECT_NE(services.metrics.Sources().limiter, nullptr); };
   Open();
 }
 

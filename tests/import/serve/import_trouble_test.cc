@@ -2,6 +2,7 @@
 #include "config/manual_clock.h"
 #include "import/relay_destination.h"
 #include "import/serve/import_service.h"
+#include "relay/metrics/relay_metrics.h"
 #include "relay/operator/admin.h"
 #include "relay/server/server.h"
 #include "tests/fixtures/eventually.h"
@@ -27,12 +28,12 @@ class ImportTroubleTest : public testing::Test {
     EXPECT_TRUE(listens.ok()) << listens.message();
     std::vector<boost::asio::any_io_executor> executors;
     for (size_t i = 0; i < server_->io_threads(); ++i) executors.push_back(server_->executor(i));
-    delivery_ = std::make_unique<Delivery>(metrics_, clock_, WallClock::System(), std::move(executors));
+    delivery_ = std::make_unique<Delivery>(metrics_.counters(), clock_, WallClock::System(), std::move(executors));
     context_ = std::make_unique<RelayContext>(RelayContext{.settings = settings_,
                                                            .store = store_,
                                                            .limiter = limiter_,
                                                            .pool = *pool_,
-                                                           .metrics = metrics_,
+                                                           .counters = metrics_.counters(),
                                                            .delivery = *delivery_,
                                                            .budget = budget_,
                                                            .count_own_bytes = [this](int64_t bytes) { Count(bytes); },
@@ -41,6 +42,7 @@ class ImportTroubleTest : public testing::Test {
     EXPECT_TRUE(service_
                     .Start({.context = *context_,
                             .events = *pipeline_,
+                            .metrics = metrics_,
                             .admin = admin_,
                             .configuration = configuration_,
                             .append_live = [](LiveTables&) {},

@@ -122,7 +122,7 @@ TEST_F(SamplerTest, AFewMillisecondsAreNotFeltAndALongWaitAndARefusalAre) {
 
 TEST_F(SamplerTest, LatenciesAreThoseOfTenSeconds) {
   Second();
-  metrics_.EventToOk(milliseconds(4));
+  metrics_.counters().EventToOk(milliseconds(4));
   EXPECT_NEAR(Second().row[kOkP50], 0.004, 0.0015);
   for (size_t i = 1; i < RecentLatencies::kSeconds; ++i) EXPECT_FALSE(std::isnan(Second().row[kOkP50])) << i;
   EXPECT_TRUE(std::isnan(Second().row[kOkP50]));

@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "relay/metrics/metric_families.h"
+#include "relay/metrics/latency_metric.h"
+#include "relay/metrics/relay_counters.h"
 #include "relay/metrics/relay_metrics.h"
 #include "tests/relay/metrics/busy_sources.h"
 
@@ -27,10 +28,10 @@ bool HasLine(const std::string& text, const std::string& line) {
 
 TEST(RelayMetrics, KeepsTheNamesThatDashboardsKnow) {
   RelayMetrics metrics;
-  metrics.CountClientMessage(Verb::kReq);
-  metrics.CountClientMessage(Verb::kReq);
-  metrics.CountRelayMessage(RelayVerb::kEvent, 5);
-  metrics.CountSavedEvent(1);
+  metrics.counters().CountClientMessage(Verb::kReq);
+  metrics.counters().CountClientMessage(Verb::kReq);
+  metrics.counters().CountRelayMessage(RelayVerb::kEvent, 5);
+  metrics.counters().CountSavedEvent(1);
   const std::string text = metrics.Prometheus();
   EXPECT_TRUE(HasLine(text, "nostr_client_messages_total{verb=\"REQ\"} 2")) << text;
   EXPECT_TRUE(HasLine(text, "nostr_relay_messages_total{verb=\"EVENT\"} 5"));
@@ -40,8 +41,8 @@ TEST(RelayMetrics, KeepsTheNamesThatDashboardsKnow) {
 
 TEST(RelayMetrics, LabelsAreBounded) {
   RelayMetrics metrics;
-  for (int kind = 0; kind <= 65535; ++kind) metrics.CountSavedEvent(static_cast<uint16_t>(kind));
-  for (int i = 0; i < 1000; ++i) metrics.CountRefusal("reason " + std::to_string(i) + ": of a client");
+  for (int kind = 0; kind <= 65535; ++kind) metrics.counters().CountSavedEvent(static_cast<uint16_t>(kind));
+  for (int i = 0; i < 1000; ++i) metrics.counters().CountRefusal("reason " + std::to_string(i) + ": of a client");
   const std::string text = metrics.Prometheus();
   EXPECT_LT(std::ranges::count(text, '\n'), 500);
   EXPECT_TRUE(HasLine(text, "weir_refusals_total{prefix=\"other\"} 1000"));
@@ -49,17 +50,17 @@ TEST(RelayMetrics, LabelsAreBounded) {
 
 TEST(RelayMetrics, RefusalsAreCountedWithOrWithoutTheColon) {
   RelayMetrics metrics;
-  metrics.CountRefusal("invalid");
-  metrics.CountRefusal("invalid: bad signature");
+  metrics.counters().CountRefusal("invalid");
+  metrics.counters().CountRefusal("invalid: bad signature");
   EXPECT_TRUE(HasLine(metrics.Prometheus(), "weir_refusals_total{prefix=\"invalid\"} 2"));
 }
 
 TEST(RelayMetrics, HistogramsAreCumulativeInSeconds) {
   RelayMetrics metrics;
-  metrics.EventToOk(microseconds(100));
-  metrics.EventToOk(milliseconds(3));
-  metrics.EventToOk(std::chrono::seconds(20));
-  metrics.EventToOk(Duration(-5));
+  metrics.counters().EventToOk(microseconds(100));
+  metrics.counters().EventToOk(milliseconds(3));
+  metrics.counters().EventToOk(std::chrono::seconds(20));
+  metrics.counters().EventToOk(Duration(-5));
   const std::string text = metrics.Prometheus();
   EXPECT_TRUE(HasLine(text, "weir_event_ok_seconds_bucket{le=\"0.0001\"} 2")) << text;
   EXPECT_TRUE(HasLine(text, "weir_event_ok_seconds_bucket{le=\"0.005\"} 3"));
@@ -106,9 +107,9 @@ TEST(RelayMetrics, TextIsWellFormed) {
   RelayMetrics metrics;
   BusySources sources;
   metrics.SetSources(sources.Sources());
-  metrics.CountSavedEvent(1);
-  metrics.CountSavedEvent(60000);
-  metrics.EventToOk(milliseconds(1));
+  metrics.counters().CountSavedEvent(1);
+  metrics.counters().CountSavedEvent(60000);
+  metrics.counters().EventToOk(milliseconds(1));
   CheckFormat(metrics.Prometheus());
 }
 
@@ -203,8 +204,8 @@ TEST(RelayMetrics, JsonHasTheSameFigures) {
   RelayMetrics metrics;
   BusySources sources;
   metrics.SetSources(sources.Sources());
-  metrics.CountClientMessage(Verb::kReq);
-  for (int i = 0; i < 100; ++i) metrics.ReqToEose(milliseconds(2));
+  metrics.counters().CountClientMessage(Verb::kReq);
+  for (int i = 0; i < 100; ++i) metrics.counters().ReqToEose(milliseconds(2));
   simdjson::dom::parser parser;
   const std::string text = metrics.Json();
   const simdjson::dom::element json = parser.parse(text);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "config/manual_clock.h"
+#include "relay/metrics/relay_counters.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/protocol/client.h"
@@ -175,13 +176,13 @@ class ClientTest : public testing::Test {
     limiter_.emplace(monitor_, limiter_settings);
     budget_ = std::make_unique<ByteBudget>(budget_bytes);
     delivery_ = std::make_unique<Delivery>(
-        metrics_, clock_, wall_clock_, std::vector<boost::asio::any_io_executor>{io_.get_executor()}, count_own_bytes);
+        counters_, clock_, wall_clock_, std::vector<boost::asio::any_io_executor>{io_.get_executor()}, count_own_bytes);
     pool_ = std::make_unique<WorkPool>(2);
     context_ = std::make_unique<RelayContext>(RelayContext{.settings = settings_,
                                                            .store = store_,
                                                            .limiter = *limiter_,
                                                            .pool = *pool_,
-                                                           .metrics = metrics_,
+                                                           .counters = counters_,
                                                            .delivery = *delivery_,
                                                            .budget = *budget_,
                                                            .max_pending_bytes = 4 << 20,
@@ -303,7 +304,7 @@ class ClientTest : public testing::Test {
   ManualClock clock_{TimePoint{std::chrono::hours(1)}};
   AskedWallClock wall_clock_{kNow};
   RelaySettings settings_;
-  RelayMetrics metrics_;
+  RelayCounters counters_;
   MemoryStore store_;
   ScriptedMonitor monitor_{clock_};
   std::optional<AdaptiveLimiter> limiter_;
