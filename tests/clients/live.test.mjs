@@ -43,7 +43,6 @@ const close = page => page.context().close();
 const table = (page, name) => page.locator(`[data-table="${name}"]`);
 const isLive = page => page.locator('#connection.on').waitFor();
 const isReconnecting = page => page.getByText(/^reconnecting since \d/).waitFor();
-const hasPlots = page => page.evaluate(() => Boolean(window.uPlot));
 
 // An import that does not verify, of unsigned lines, until it is told to end, or is longer than it can be; others here have
 // their turns meanwhile.
@@ -93,25 +92,35 @@ describe('with a token', () => {
     await signIn(page, tokenOf(relay));
     await isLive(page);
     page.complaints = [];
-    if (await hasPlots(page)) {
-      await page.waitForFunction(() => document.querySelectorAll('#plots canvas').length === 8);
-      const picture = () => page.locator('#plots canvas').nth(1).evaluate(canvas => canvas.toDataURL());
-      const before = await picture();
-      assert.ok(before.length > 2000, 'something was drawn');
-      await page.waitForFunction(old => document.querySelectorAll('#plots canvas')[1].toDataURL() !== old, before);
-      assert.match(await page.locator('#plots [role=img]').first().getAttribute('aria-label'), /writes: 0\.\d\d now, at most/);
-      // What was so at a moment, of all plots, by the keyboard.
-      const level = page.locator('#plots .plot').first();
-      await level.focus();
-      await page.keyboard.press('ArrowLeft');
-      await page.locator('#moment', { hasText: /^\d+:\d\d:\d\d/ }).waitFor();
-      const moments = await page.evaluate(() => [...new Set(drawn.map(one => one.chart.cursor.idx))]);
-      assert.ok(moments.length === 1 && moments[0] !== null, String(moments));
-      await level.blur();
-      await page.getByText('Point at a plot').waitFor();
-    } else {
-      await page.getByText('built without the library that draws plots').waitFor();
-    }
+    assert.equal(await page.locator('#plots canvas').count(), 8);
+    const picture = () => page.locator('#plots canvas').nth(1).evaluate(canvas => canvas.toDataURL());
+    const before = await picture();
+    assert.ok(before.length > 2000, 'something was drawn');
+    await page.waitForFunction(old => document.querySelectorAll('#plots canvas')[1].toDataURL() !== old, before);
+    assert.match(await page.locator('#plots [role=img]').first().getAttribute('aria-label'), /writes: 0\.\d\d now, at most/);
+    // All plots point at one moment, which the keyboard or the mouse has found, and it stays while samples come.
+    const moments = () => page.evaluate(() => [...new Set(drawn.map(one => one.chart.pointed))]);
+    const isPointed = () => page.locator('#moment', { hasText: /^\d+:\d\d:\d\d/ }).waitFor();
+    const level = page.locator('#plots .plot').first();
+    await level.focus();
+    await page.waitForFunction(() => past.at.length > 3);
+    await page.keyboard.press('ArrowLeft');
+    await isPointed();
+    const [byKey, ...others] = await moments();
+    assert.ok(byKey !== null && others.length === 0, String([byKey, ...others]));
+    await page.waitForFunction(moment => past.at.at(-1) > moment + 2, byKey);
+    assert.deepEqual(await moments(), [byKey]);
+    assert.equal(await page.locator('#plots .pointer:visible').count(), 8);
+    await page.keyboard.press('ArrowLeft');
+    assert.ok((await moments())[0] < byKey);
+    await level.blur();
+    await page.getByText('Point at a plot').waitFor();
+    assert.deepEqual(await moments(), [null]);
+    await page.locator('#plots .plot').nth(2).hover();
+    await isPointed();
+    assert.ok(await page.evaluate(() => past.at.includes(moment)), 'a sample, and nothing between two');
+    await page.mouse.move(0, 0);
+    await page.getByText('Point at a plot').waitFor();
     const client = await connect(relay);
     const person = new Person();
     for (let i = 0; i < 20; i++) await client.publish(person.event(7, 'counted'));

@@ -78,95 +78,45 @@ function takeTick(state) {
 
 // --- Plots.
 
-const css = name => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
-const colour = name => css(name === 'other' ? 'soft' : name);
 let marks = [];
 const drawn = [];
 
-// A change of a setting or a turn of the engine is a line through every plot, and in the first one its words stand at it,
-// the newest one's where there is no room.
-function drawMarks(plot, withWords) {
-  const { ctx, bbox } = plot;
-  ctx.save();
-  ctx.beginPath();
-  ctx.strokeStyle = css('soft');
-  ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
-  ctx.lineWidth = devicePixelRatio;
-  ctx.fillStyle = css('soft');
-  ctx.font = `${10 * devicePixelRatio}px system-ui, sans-serif`;
-  ctx.textAlign = 'left';
-  ctx.textBaseline = 'alphabetic';
-  let free = Infinity;  // up to here words may stand
-  for (const mark of marks.toReversed()) {
-    const x = plot.valToPos(mark.at, 'x', true);
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    if (!withWords || x > free) continue;
-    free = x - 13 * devicePixelRatio;
-    ctx.save();
-    ctx.translate(x - 3 * devicePixelRatio, bbox.top + bbox.height - 4 * devicePixelRatio);
-    ctx.rotate(-Math.PI / 2);
-    ctx.fillText(mark.text, 0, 0, bbox.height - 8 * devicePixelRatio);
-    ctx.restore();
-  }
-  ctx.stroke();
-  ctx.restore();
-}
-
-// The figures of now, or of the moment that somebody points at, which is that of all plots; and what happened then.
+// Somebody points at a moment of all plots, and it stays while samples come; then the figures are those of it, with what
+// happened then, and else those of now.
 const kNear = 4;  // seconds
 const kHint = $('moment').textContent;
-function renewLegends({ cursor }) {
-  const i = cursor.idx ?? past.at.length - 1;
+let moment = null;
+const sampleAt = time => past.at.reduce((best, at, i) => (Math.abs(at - time) < Math.abs(past.at[best] - time) ? i : best), 0);
+
+function pointAt(time) {
+  moment = time === null ? null : past.at[sampleAt(time)] ?? null;
+  for (const { chart } of drawn) chart.pointAt(moment);
+  renewLegends();
+}
+
+function renewLegends() {
+  const i = moment === null ? past.at.length - 1 : sampleAt(moment);
   for (const { plot, values } of drawn) plot.lines.forEach((line, n) => setText(values[n], legendOf(plot, i, line)));
   const then = marks.filter(mark => Math.abs(mark.at - past.at[i]) <= kNear);
   const words = then.map(mark => ' · ' + mark.text + (mark.who ? ` (${mark.who})` : '')).join('');
-  setText($('moment'), cursor.idx == null ? kHint : clock(past.at[i] * 1000) + words);
+  setText($('moment'), moment === null ? kHint : clock(past.at[i] * 1000) + words);
 }
 
 // By the keyboard: from sample to sample, or ten at once with Shift.
-function movePointer(event, { chart }) {
+function movePointer(event) {
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (step === undefined) return;
+  if (step === undefined || past.at.length === 0) return;
   event.preventDefault();
   const newest = past.at.length - 1;
-  const i = Math.min(newest, Math.max(0, (chart.cursor.idx ?? newest) + step * (event.shiftKey ? 10 : 1)));
-  chart.setCursor({ left: chart.valToPos(past.at[i], 'x'), top: 0 }, true, true);
+  const i = (moment === null ? newest : sampleAt(moment)) + step * (event.shiftKey ? 10 : 1);
+  pointAt(past.at[Math.min(newest, Math.max(0, i))]);
 }
 
-// Each figure and the one beside it: [name, colour, dashed].
-const seriesOf = plot => plot.lines.flatMap(([name, , colour, beside]) =>
-  beside ? [[beside, colour, true], [name, colour, false]] : [[name, colour, false]]);
-const dataOf = plot => [past.at, ...seriesOf(plot).map(([name]) => past[name] ?? new Array(past.at.length).fill(null))];
+// Each figure and the one beside it, which is drawn first.
+const linesOf = plot => plot.lines.flatMap(([name, , colour, beside]) =>
+  [{ name: beside, colour, dashed: true }, { name, colour, dashed: false }].filter(line => line.name));
 const legendOf = (plot, i, [name, , , beside]) =>
   shown(plot.kind, past[name]?.[i]) + (beside ? plot.beside + shown(plot.kind, past[beside]?.[i]) : '');
-
-// Ten minutes, or what there is of them.
-function shownTimes() {
-  const end = past.at.at(-1) ?? Date.now() / 1000;
-  return [Math.max(end - kRows, Math.min(past.at[0] ?? end, end - 60)), end];
-}
-
-function optionsOf(plot, width, height) {
-  const axis = { stroke: css('soft'), grid: { stroke: css('line'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
-  return {
-    width, height,
-    padding: [8, 24, 0, 0],
-    legend: { show: false },
-    cursor: { y: false, points: { show: false }, drag: { x: false, y: false }, sync: { key: 'live' } },
-    scales: {
-      x: { time: true, range: () => shownTimes() },
-      y: { range: (u, low, high) => [0, Math.max(plot.to, (high ?? 0) * 1.08)] },
-    },
-    axes: [{ ...axis, space: 70, size: 26, values: (u, ticks, _, __, step) => ticks.map(t => new Date(t * 1000).toTimeString().slice(0, step < 60 ? 8 : 5)) },
-           { ...axis, space: 34, size: 62, values: (u, ticks) => ticks.map(t => shown(plot.kind, t)) }],
-    series: [{}, ...seriesOf(plot).map(([, name, dashed]) => ({
-      stroke: colour(name), width: dashed ? 1.2 : 1.8, dash: dashed ? [5, 4] : undefined, points: { show: false }, spanGaps: false,
-    }))],
-    hooks: { draw: [chart => drawMarks(chart, plot === plots[0])], setCursor: plot === plots[0] ? [renewLegends] : [] },
-  };
-}
 
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -183,22 +133,14 @@ function makePlots() {
       element('li', { class: 'key ' + colour }, words + ' ', values[i])));
     const area = element('div', { class: 'plot', role: 'img', tabindex: '0' });
     $('plots').append(element('figure', { class: 'card' }, element('figcaption', {}, element('h2', {}, plot.title), legend), area));
-    const one = { plot, area, values, chart: null };
-    area.addEventListener('keydown', event => movePointer(event, one));
-    area.addEventListener('blur', () => drawn.forEach(({ chart }) => chart.setCursor({ left: -10, top: -10 })));
-    drawn.push(one);
+    const wordsOf = value => shown(plot.kind, value);
+    const chart = new Plot(area, { lines: linesOf(plot), least: plot.to, wordsOf, hasWords: plot === plots[0] });
+    area.addEventListener('keydown', movePointer);
+    area.addEventListener('mousemove', event => pointAt(chart.timeAt(event.clientX)));
+    for (const left of ['mouseleave', 'blur']) area.addEventListener(left, () => pointAt(null));
+    drawn.push({ plot, area, values, chart });
   }
-  const draw = () => {
-    for (const one of drawn) {
-      one.chart?.destroy();
-      one.chart = new uPlot(optionsOf(one.plot, one.area.clientWidth, one.area.clientHeight), dataOf(one.plot), one.area);
-    }
-  };
-  draw();
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
-  new ResizeObserver(() => {
-    for (const one of drawn) one.chart.setSize({ width: one.area.clientWidth, height: one.area.clientHeight });
-  }).observe($('plots'));
+  renewPlots({ marks: [] });
 }
 
 // The same in words, for who does not see it.
@@ -212,13 +154,17 @@ function inWords({ plot }) {
   return `${plot.title}, over the last ten minutes. ${parts.join('; ')}.`;
 }
 
+// Ten minutes are shown, or what there is of them, and one minute at least.
 function renewPlots(state) {
   marks = state.marks;
+  const to = past.at.at(-1) ?? Date.now() / 1000;
+  const from = Math.max(to - kRows, Math.min(past.at[0] ?? to, to - 60));
   for (const one of drawn) {
-    one.chart.setData(dataOf(one.plot));
+    const values = one.chart.lines.map(({ name }) => past[name] ?? []);
+    one.chart.show({ from, to, times: past.at, values, marks });
     one.area.setAttribute('aria-label', inWords(one));
   }
-  renewLegends(drawn[0].chart);
+  pointAt(moment);
 }
 
 // --- Words, tiles, tables.
@@ -315,7 +261,7 @@ function take(state, how = 'live') {
   renewTiles(state);
   renewTables(state);
   renewSettings(state);
-  if (drawn.length > 0) renewPlots(state);
+  renewPlots(state);
 }
 
 function takeWhole(state, how) {
@@ -403,8 +349,7 @@ $('settings-form').addEventListener('submit', async event => {
   answer.textContent = text;
 });
 
-if (window.uPlot) makePlots();
-else $('no-plots').hidden = false;
+makePlots();
 // A browser has six connections to a relay: pages that nobody sees leave them to others.
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) source.close();
