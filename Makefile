@@ -1,45 +1,47 @@
-# make run | build | test | overload | bench | demo | storm | storm-plots | torture | hostile | deb | deploy-test | readme |
-# live-screenshots | format | lint | clean;
-# PRESET=release|debug|asan|tsan. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
+# make run | build | test | overload | bench | demo | storm | storm-plots | torture | hostile | fresh | deb | deploy-test |
+# readme | live-screenshots | format | lint | clean;
+# PRESET=release|debug|asan|tsan. BUILD=DIRECTORY builds there. ROOM="store protocol": make test builds and runs the tests of
+# those alone. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
-JOBS ?= $(shell nproc)
+BUILD ?= build/$(PRESET)
+JOBS ?= $(shell .ci/jobs)
 TEST_JOBS ?= $(shell expr $$(nproc) + 1)
 TEST_ARGS ?=
+ROOM ?=
 
-BUILD = build/$(PRESET)
+export NINJA_STATUS = [%p, %u steps remain, %es] 
 
-.PHONY: run build test overload bench demo storm storm-plots torture hostile deb deploy-test readme live-screenshots format lint clean deps
+.PHONY: run build test overload bench demo storm storm-plots torture hostile fresh deb deploy-test readme live-screenshots format lint clean deps
 
 # A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
 # alone; `make test` goes on from there.
 run:
 	@.ci/install-deps run
-	@[ -e $(BUILD)/build.ninja ] || cmake --preset $(PRESET) -DWEIR_TESTS=OFF
-	@# A registry that was away then may be there now.
-	@[ -e $(BUILD)/relay/live/npm/node_modules ] || ! command -v npm >/dev/null || cmake $(BUILD) >/dev/null
+	@.ci/configure "$(BUILD)" $(PRESET) OFF
 	@echo "== building $(BUILD)/weir"
-	@cmake --build $(BUILD) --parallel $(JOBS) --target weir
-	@exec $(BUILD)/weir relay $(RELAY_ARGS)
+	@cmake --build "$(BUILD)" --parallel $(JOBS) --target weir
+	@exec "$(BUILD)/weir" relay $(RELAY_ARGS)
 
 build: deps
-	@grep -qs '^WEIR_TESTS:BOOL=ON' $(BUILD)/CMakeCache.txt || cmake --preset $(PRESET) -DWEIR_TESTS=ON
+	@.ci/configure "$(BUILD)" $(PRESET) ON
 	@echo "== building $(BUILD)"
 	@# The compiler crashes on a precompiled header that a cut-off run left broken in ccache: that header is made anew.
-	@cmake --build $(BUILD) --parallel $(JOBS) --target weir_test_pch || { \
-	  rm -f $(BUILD)/tests/CMakeFiles/weir_test_pch.dir/*.gch && \
-	  CCACHE_RECACHE=1 cmake --build $(BUILD) --parallel $(JOBS) --target weir_test_pch; }
-	@cmake --build $(BUILD) --parallel $(JOBS)
+	@cmake --build "$(BUILD)" --parallel $(JOBS) --target weir_test_pch || { \
+	  rm -f "$(BUILD)"/tests/CMakeFiles/weir_test_pch.dir/*.gch && \
+	  CCACHE_RECACHE=1 cmake --build "$(BUILD)" --parallel $(JOBS) --target weir_test_pch; }
+	@cmake --build "$(BUILD)" --parallel $(JOBS) $(if $(ROOM),--target $(ROOM:%=%_test))
 
 test: build
 	@echo "== testing $(BUILD)"
-	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(TEST_JOBS) $(TEST_ARGS)
+	@ctest --test-dir "$(BUILD)" --output-on-failure --parallel $(TEST_JOBS) \
+	  $(if $(ROOM),-R '^($(shell echo $(ROOM) | tr ' ' '|'))\.') $(TEST_ARGS)
 
-# The relay of `make run` under more bulk work than it may write: to be watched at /live.
+# A relay on a slow disk under more bulk work than that can take, to be watched at /live; half a minute.
 overload:
 	@.ci/install-deps run
-	@[ -e $(BUILD)/build.ninja ] || cmake --preset $(PRESET) -DWEIR_TESTS=OFF
-	@cmake --build $(BUILD) --parallel $(JOBS) --target weir relay_load
-	@bench/overload $(BUILD)
+	@.ci/configure "$(BUILD)" $(PRESET) OFF
+	@cmake --build "$(BUILD)" --parallel $(JOBS) --target weir relay_load
+	@bench/overload "$(BUILD)"
 
 # All of them, in about ten minutes; BENCH_ARGS are those of the small ones. relay_load, import_bench and quota_bench also
 # compare with others: bench/README.md.
@@ -67,11 +69,15 @@ torture: build
 hostile: build
 	@$(BUILD)/tests/hostile $(BUILD)/weir $(HOSTILE_ARGS)
 
+# The README's commands on systems that have nothing yet: FRESH="trixie noble" for some of them.
+fresh:
+	@tests/fresh/fresh $(FRESH)
+
 # build/release/weir_*.deb
 deb:
 	@.ci/install-deps package
-	@[ -e $(BUILD)/build.ninja ] || cmake --preset $(PRESET) -DWEIR_TESTS=OFF
-	@cmake --build $(BUILD) --parallel $(JOBS) --target weir
+	@.ci/configure "$(BUILD)" $(PRESET) OFF
+	@cmake --build "$(BUILD)" --parallel $(JOBS) --target weir
 	@cpack --config $(BUILD)/CPackConfig.cmake -G DEB -B $(BUILD)
 	@rm -rf $(BUILD)/_CPack_Packages
 
