@@ -1,5 +1,5 @@
-# make run | build | test | overload | bench | demo | storm | storm-plots | torture | hostile | fresh | deb | deploy-test |
-# readme | live-screenshots | format | lint | clean;
+# make run | build | test | overload | bench | demo | storm | storm-plots | torture | hostile | fresh | deb | release |
+# deploy-test | readme | live-screenshots | format | lint | clean;
 # PRESET=release|debug|asan|tsan. BUILD=DIRECTORY builds there. ROOM="store protocol": make test builds and runs the tests of
 # those alone. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
@@ -11,7 +11,7 @@ ROOM ?=
 
 export NINJA_STATUS = [%p, %u steps remain, %es] 
 
-.PHONY: run build test overload bench demo storm storm-plots torture hostile fresh deb deploy-test readme live-screenshots format lint clean deps
+.PHONY: run build test overload bench demo storm storm-plots torture hostile fresh deb release deploy-test readme live-screenshots format lint clean deps
 
 # A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
 # alone; `make test` goes on from there.
@@ -81,6 +81,11 @@ deb:
 	@cpack --config $(BUILD)/CPackConfig.cmake -G DEB -B $(BUILD)
 	@rm -rf $(BUILD)/_CPack_Packages
 
+# build/release-VERSION: a Debian package for each system that `make fresh` has tried, a tarball that runs on all of them, its
+# SBOM, and checksums.
+release:
+	@deploy/release
+
 # The Debian package in a Debian that has nothing else, and the image where a Docker answers. Minutes; the short ones are in
 # make test.
 deploy-test: build
@@ -105,6 +110,7 @@ format: deps
 
 lint: deps
 	@.ci/install-deps lint
+	@[ -e build/newest/packages ] || .ci/newest-headers build/newest
 	@cmake --preset lint >/dev/null
 	@cmake --build build/lint --target protos >/dev/null
 	@.ci/lint build/lint

@@ -1,5 +1,3 @@
-add_custom_target(libraries)
-
 # weir_library(<name> SOURCES … [PUBLIC lib…] [PRIVATE lib…]): one static library of a room, also known as weir::<rest>.
 function(weir_library name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;PUBLIC;PRIVATE")
@@ -12,7 +10,6 @@ function(weir_library name)
   target_compile_features(${name} PUBLIC cxx_std_20)
   set_target_properties(${name} PROPERTIES EXPORT_NAME ${short} UNITY_BUILD ${WEIR_JOIN} UNITY_BUILD_BATCH_SIZE 12)
   add_library(weir::${short} ALIAS ${name})
-  add_dependencies(libraries ${name})
 endfunction()
 
 # weir_glob(<variable> <pattern>… [EXCLUDE regex]): sources of this directory, looked up again at every build.

@@ -49,8 +49,8 @@ struct PreparedRocksDb {
 };
 
 // A column family's block cache is taken as set by the program unless it has RocksDB's default size (8 MiB until 8.1,
-// 32 MiB from 8.2 on): RocksDB puts a cache of that size where none was set, and the two cannot be told apart. Level and
-// universal compaction are taken.
+// 32 MiB from 8.2 on): RocksDB puts a cache of that size where none was set, and the two cannot be told apart. Level
+// and universal compaction are taken.
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::Options* options,
                                        EngineBrakes brakes = EngineBrakes::kMoved);
 Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions* db_options,

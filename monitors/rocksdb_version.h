@@ -1,5 +1,5 @@
-// All that differs between the versions of RocksDB that weir builds with, from 7.8 on. README.md has the differences that
-// no compiler reports: defaults, and names of counters.
+// All that differs between the versions of RocksDB that weir builds with, from 7.8 on. README.md has the differences
+// that no compiler reports: defaults, and names of counters.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ inline void InsertBytes(rocksdb::Cache* cache, const rocksdb::Slice& key, char* 
 #endif
 }
 
-// The counters of writes that were delayed or stopped, in the map of "rocksdb.cfstats": by the name that RocksDB 8.1 gave
-// them, and as io_stalls.<name> until then. weir keeps the older names, which dashboards and alerts know.
+// The counters of writes that were delayed or stopped, in the map of "rocksdb.cfstats": by the name that RocksDB 8.1
+// gave them, and as io_stalls.<name> until then. weir keeps the older names, which dashboards and alerts know.
 struct StallCounter {
   std::string_view name;
   std::string_view key_since_8_1;

@@ -74,10 +74,11 @@ void MergeFlushes(StormEngine::Options& options) {
 
 // The RateLimiter chooses what flushes and compactions may write, up to what the disk gives.
 void AutoTune(StormEngine::Options& options) {
-  constexpr int64_t kRefillMicroseconds = 10'000;
+  constexpr int64_t kTunedRefillMicroseconds = 10'000;
   constexpr int32_t kFairness = 10;
-  options.disk.reset(rocksdb::NewGenericRateLimiter(options.disk->GetBytesPerSecond(), kRefillMicroseconds, kFairness,
-                                                    rocksdb::RateLimiter::Mode::kWritesOnly, /*auto_tuned=*/true));
+  options.disk.reset(rocksdb::NewGenericRateLimiter(options.disk->GetBytesPerSecond(), kTunedRefillMicroseconds,
+                                                    kFairness, rocksdb::RateLimiter::Mode::kWritesOnly,
+                                                    /*auto_tuned=*/true));
   options.rocksdb.rate_limiter = options.disk;
 }
 

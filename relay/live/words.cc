@@ -147,10 +147,10 @@ std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool fel
   if (!felt && write.bytes_per_second > 0)
     return "up to " + Bytes(write.bytes_per_second) +
            "/s pass; nearest: " + ReasonInWords(write.reason, view.sample, engine);
-  // What lies far below the setpoint only paces.
+  // Far below the setpoint nothing is behind yet: the limit lets the level rise no faster than the engine can answer.
   const bool is_high = write.level >= kHighShare * write.setpoint;
-  const std::string reason =
-      is_high ? WithWhy(write.reason, view.sample, engine) : ReasonInWords(write.reason, view.sample, engine);
+  const std::string reason = is_high ? WithWhy(write.reason, view.sample, engine)
+                                     : "it is filling: " + ReasonInWords(write.reason, view.sample, engine);
   if (write.bytes_per_second <= 0) return "held until there is room (" + reason + ")";
   return "held to " + Bytes(write.bytes_per_second) + "/s (" + reason + ")";
 }

@@ -2,7 +2,7 @@
 // begins.
 //
 //   state, asked for by SIGUSR1: ready
-//     program      weir 0.1.0, process 1234, RocksDB 7.8.3, up 3 h 12 min, 412 MB resident, 57 files open
+//     program      weir 1.2.3, process 1234, RocksDB 7.8.3, up 3 h 12 min, 412 MB resident, 57 files open
 //     interactive  held to 2.10 MB/s by l0 at 0.91 (setpoint 0.85), drain 5.90 MB/s
 //     …
 //

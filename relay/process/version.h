@@ -6,7 +6,7 @@
 
 namespace weir {
 
-std::string_view Version();  // "0.1.0"
+std::string_view Version();  // "1.2.3", which CMakeLists.txt says
 std::string RocksDbVersion();
 
 }  // namespace weir

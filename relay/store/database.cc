@@ -127,7 +127,8 @@ Status DatabaseError(std::string_view doing, const rocksdb::Status& status) {
   return Status::Error(std::move(message));
 }
 
-// store_options.cc pins all that decides about the way back: the tables' format, their compression, the shape of the levels.
+// store_options.cc pins all that decides about the way back: the tables' format, their compression, the shape of the
+// levels.
 std::string AboutAnotherRocksDb(const std::string& path) {
   std::string name;
   if (!rocksdb::GetLatestOptionsFileName(path, rocksdb::Env::Default(), &name).ok()) return "";
@@ -138,8 +139,8 @@ std::string AboutAnotherRocksDb(const std::string& path) {
   while (key == std::string::npos && std::getline(file, line)) key = line.find(kKey);
   const std::string now = rocksdb::GetRocksVersionAsString();
   if (key == std::string::npos || line.substr(key + kKey.size()) == now) return "";
-  return "RocksDB " + Printable(line.substr(key + kKey.size())) + " had the database in " + path + " before, and " + now +
-         " opens it now; it keeps its shape, and what is written stays in a form that both read";
+  return "RocksDB " + Printable(line.substr(key + kKey.size())) + " had the database in " + path + " before, and " +
+         now + " opens it now; it keeps its shape, and what is written stays in a form that both read";
 }
 
 Status RecogniseDatabase(const std::string& path) {
@@ -204,8 +205,9 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
 
   OpenedRocksDb opened{};
   const rocksdb::Status status =
-      options.read_only ? rocksdb::DB::OpenForReadOnly(db_options, options.path, families, &database->families_, &opened)
-                        : rocksdb::DB::Open(db_options, options.path, families, &database->families_, &opened);
+      options.read_only
+          ? rocksdb::DB::OpenForReadOnly(db_options, options.path, families, &database->families_, &opened)
+          : rocksdb::DB::Open(db_options, options.path, families, &database->families_, &opened);
   if (!status.ok()) return DatabaseError("cannot open " + options.path, status);
   database->db_ = std::unique_ptr<rocksdb::DB>(std::move(opened));
   rocksdb::DB* const db = database->db();

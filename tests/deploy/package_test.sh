@@ -18,8 +18,13 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/packages"
 
 echo "== the package, and one of a later version"
-cpack --config "$build/CPackConfig.cmake" -G DEB -B "$work/cpack" >"$work/cpack.log" 2>&1 || { cat "$work/cpack.log"; exit 1; }
-mv "$work"/cpack/weir_*.deb "$work/packages/weir_old.deb"
+revision=1~deb12.bookworm
+DEB_REVISION=$revision cpack --config "$build/CPackConfig.cmake" -G DEB -B "$work/cpack" >"$work/cpack.log" 2>&1 ||
+  { cat "$work/cpack.log"; exit 1; }
+version=$("$build/weir" --version | cut -d' ' -f2)-$revision
+mv "$work"/cpack/weir_"$version"_*.deb "$work/packages/weir_old.deb"
+packed=$(dpkg-deb -f "$work/packages/weir_old.deb" Version)
+[ "$packed" = "$version" ] || { echo "the package says version $packed, and the program with the revision $version" >&2; exit 1; }
 dpkg-deb -R "$work/packages/weir_old.deb" "$work/later"
 sed -i 's/^Version: .*/Version: 99.0.0/' "$work/later/DEBIAN/control"
 dpkg-deb --root-owner-group -b "$work/later" "$work/packages/weir_new.deb" >/dev/null

@@ -1,5 +1,5 @@
-// Asks the RocksDB that is linked for each property, counter and default that weir relies on: what another version renames
-// or sets otherwise shows here, and not as a figure that stays 0. monitors/README.md has the table.
+// Asks the RocksDB that is linked for each property, counter and default that weir relies on: what another version
+// renames or sets otherwise shows here, and not as a figure that stays 0. monitors/README.md has the table.
 #include "monitors/rocksdb_version.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,9 @@ class RocksDbVersion : public testing::Test {
     test_.Open(SmallEngine());
     for (int round = 0; round < 3; ++round) {
       test_.WriteFile();
-      if (round == 0) ASSERT_TRUE(test_.db()->CompactRange({}, nullptr, nullptr).ok());
+      if (round == 0) {
+        ASSERT_TRUE(test_.db()->CompactRange({}, nullptr, nullptr).ok());
+      }
     }
   }
   TestDb test_;

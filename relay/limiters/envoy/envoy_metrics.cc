@@ -13,7 +13,7 @@ namespace weir {
 namespace {
 
 constexpr std::array<std::string_view, kDescriptorCodes> kDescriptorCodeNames = {"ok", "over_limit", "invalid_request",
-                                                                       "too_many_names"};
+                                                                                 "too_many_names"};
 
 uint64_t Value(const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); }
 

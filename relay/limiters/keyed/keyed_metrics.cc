@@ -5,9 +5,9 @@
 namespace weir {
 namespace {
 
-constexpr std::array<std::string_view, kKeyedCodes> kKeyedCodeNames = {"granted",          "window_full",   "line_full",
-                                                                  "invalid_key",      "overrides_off", "too_many_keys",
-                                                                  "too_many_waiting", "store_away",    "closed"};
+constexpr std::array<std::string_view, kKeyedCodes> kKeyedCodeNames = {
+    "granted",       "window_full",      "line_full",  "invalid_key", "overrides_off",
+    "too_many_keys", "too_many_waiting", "store_away", "closed"};
 
 }  // namespace
 

@@ -72,7 +72,8 @@ TEST(Words, SayWhatLimitsAClassOfWritesAndWhy) {
   bulk.bytes_per_second = 3.1e6;
   bulk.setpoint = 0.7;
   bulk.level = 0.1;
-  EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}), "held to 3.10 MB/s (L0 files 17 of 20)")
+  EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),
+            "held to 3.10 MB/s (it is filling: L0 files 17 of 20)")
       << "far below the setpoint nothing is behind";
   bulk.level = 0.85;
   EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),

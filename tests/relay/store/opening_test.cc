@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 
+#include "monitors/rocksdb_version.h"
 #include "relay/store/keys.h"
 #include "relay/store/store_check.h"
-#include "monitors/rocksdb_version.h"
 #include "rocksdb/db.h"
 #include "tests/fixtures/as_nobody.h"
 #include "tests/relay/store/saving_child.h"

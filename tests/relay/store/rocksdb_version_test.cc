@@ -1,5 +1,7 @@
-// A store that one version of RocksDB wrote is opened by others, later and earlier ones: no default of a version decides about
-// its files or its shape. `make fresh` hands one from system to system; here is the rule.
+// A store that one version of RocksDB wrote is opened by others, later and earlier ones: no default of a version
+// decides about its files or its shape. `make fresh` hands one from system to system; here is the rule.
+#include "monitors/rocksdb_version.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,7 +9,6 @@
 #include <iterator>
 #include <string>
 
-#include "monitors/rocksdb_version.h"
 #include "relay/store/database.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
@@ -35,10 +36,12 @@ TEST_F(StoreOfAnyRocksDb, HasTablesOfTheFormatThatAllVersionsRead) {
     ASSERT_NE(table, nullptr);
     EXPECT_EQ(table->format_version, 5u) << family->GetName();
     EXPECT_FALSE(options.level_compaction_dynamic_level_bytes) << family->GetName();
-    for (const rocksdb::CompressionType compression : options.compression_per_level)
-      EXPECT_TRUE(compression == rocksdb::kLZ4Compression || compression == rocksdb::kZSTD) << compression;
-    if (options.compression_per_level.empty())
+    for (const rocksdb::CompressionType compression : options.compression_per_level) {
+      EXPECT_TRUE(compression == rocksdb::kLZ4Compression || compression == rocksdb::kZSTD);
+    }
+    if (options.compression_per_level.empty()) {
       EXPECT_TRUE(options.compression == rocksdb::kLZ4Compression || options.compression == rocksdb::kNoCompression);
+    }
   }
 }
 
