@@ -121,7 +121,7 @@ TEST(Summary, ItsJsonHasAMemberForEveryOutcome) {
 }
 
 TEST(Summary, OfNothingHasNoSpeed) {
-  EXPECT_NE(ToText({}).find("import finished in 0.0ms: 0 lines/s, 0 B/s"), std::string::npos);
+  EXPECT_NE(ToText(ImportSummary{}).find("import finished in 0.0ms: 0 lines/s, 0 B/s"), std::string::npos);
   EXPECT_EQ(ExitCode({}), 0);
 }
 
