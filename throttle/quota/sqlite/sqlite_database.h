@@ -97,7 +97,7 @@ class SqliteQuery {
   // The values of ?1, ?2, …; texts must stay until the rows are gone.
   template <typename... Values>
   SqliteRows operator()(const Values&... values) {
-    int index = 0;
+    [[maybe_unused]] int index = 0;  // unused without values
     (Bind(++index, values), ...);
     return SqliteRows(database_, statement_);
   }
