@@ -18,7 +18,7 @@ place of the sh blocks. --elsewhere TITLE: a section that another test runs. --n
 is an error, as is a block of another form, where no test would find a command. --needs COMMAND PACKAGE, and status 77,
 skipped: the command fails that shows that its package is here.
 
-The Makefile works, on what is built: cmake and install-deps are commands that do nothing. build/tools (.ci/test-tools)
+The Makefile works, on what is built: cmake, install-deps and configure are commands that do nothing. build/tools (.ci/test-tools)
 is on the path.
 """
 import argparse
@@ -283,15 +283,12 @@ def executable(path, text):
 
 def furnish(options):
     """What a clone has that was built, where the Makefile has nothing left to do; on the path what was installed."""
-    os.makedirs("build/release/bench")
-    os.makedirs("bench")
+    os.makedirs("build/release")
     shutil.copy(options.weir, "build/release/weir")
-    built = os.path.dirname(options.weir)
-    os.symlink(f"{built}/bench/relay_load", "build/release/bench/relay_load")
-    for name in ("Makefile", "bench/overload"):
-        os.symlink(f"{HOUSE}/{name}", name)
-    open("build/release/build.ninja", "w", encoding="utf-8").close()
-    executable(".ci/install-deps", "#!/bin/sh\n")
+    os.symlink(f"{HOUSE}/Makefile", "Makefile")
+    for name in ("install-deps", "configure"):
+        executable(f".ci/{name}", "#!/bin/sh\n")
+    executable(".ci/jobs", "#!/bin/sh\necho 1\n")
     executable(".bin/cmake", "#!/bin/sh\n")
     # Doctor's status tells what it found, of this machine too.
     directory = os.getcwd()

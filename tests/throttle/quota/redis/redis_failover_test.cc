@@ -100,8 +100,7 @@ TEST(RedisFailover, IsFollowedWhenItWasPlanned) {
   ASSERT_TRUE(group.Replicated());
   const auto patient = OpenRedis(group.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
   const int64_t before = PeekAt(*patient, kModel).usage.rpm;
-  ASSERT_TRUE(group.sentinels()[0]->Command({"SENTINEL", "FAILOVER", SentinelGroup::kName}).ok());
-  ASSERT_TRUE(group.FailsOverFrom(group.servers()[0]->port()));
+  ASSERT_TRUE(group.FailOverFrom(group.servers()[0]->port()));
   ASSERT_TRUE(Eventually([&] { return group.servers()[0]->Info("replication", "role") == "slave"; }));
   ASSERT_TRUE(Eventually([&] { return TakeOne(*store, kModel, kWide).fits(); }));
   EXPECT_GT(PeekAt(*patient, kModel).usage.rpm, before);

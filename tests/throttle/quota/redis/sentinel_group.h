@@ -35,6 +35,8 @@ class SentinelGroup {
   uint16_t MasterPort();
   // Until the sentinels agree on a master other than the server of this port, which says itself that it is one.
   bool FailsOverFrom(uint16_t port);
+  // Plans a failover from that server, and waits until it has happened.
+  bool FailOverFrom(uint16_t port);
   // With all that they know.
   void RestartSentinels();
   // All of what was written to the master is on its replicas.
