@@ -46,28 +46,28 @@ overload:
 # All of them, in about ten minutes; BENCH_ARGS are those of the small ones. relay_load, import_bench and quota_bench also
 # compare with others: bench/README.md.
 bench: build
-	@bench/run-all $(BUILD) $(BENCH_ARGS)
+	@bench/run-all "$(BUILD)" $(BENCH_ARGS)
 
 # The throttle at work on a real RocksDB: half a minute without it, half a minute with it.
 demo: build
-	@$(BUILD)/weir-bench demo
+	@"$(BUILD)"/weir-bench demo
 
 # kill -9 while events are saved, and a full disk, for as many rounds as one likes. Not by ctest, whose patience is for a
 # few rounds.
 TORTURE_ROUNDS ?= 50
 torture: build
 	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) WEIR_DISK_FULL_ROUNDS=$(TORTURE_ROUNDS) \
-	  $(BUILD)/tests/store_test --gtest_filter='*Torture*:DiskFull*'
-	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) $(BUILD)/tests/import_ops_test --gtest_filter='*Torture*'
+	  "$(BUILD)/tests/store_test" --gtest_filter='*Torture*:DiskFull*'
+	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) "$(BUILD)/tests/import_ops_test" --gtest_filter='*Torture*'
 	@for file in install kill.torture.mjs disk_full.torture.mjs; do \
 	  WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) \
-	    tests/clients/run $$file $(CURDIR)/$(BUILD)/tests/clients $(CURDIR)/$(BUILD)/weir || \
+	    tests/clients/run $$file "$(abspath $(BUILD))/tests/clients" "$(abspath $(BUILD))/weir" || \
 	    [ $$? -eq 77 ] || exit 1; \
 	done
 
 # Attacks on a relay of its own, on loopback, for a quarter of an hour; HOSTILE_ARGS="--only deletion" for one of them.
 hostile: build
-	@$(BUILD)/tests/hostile $(BUILD)/weir $(HOSTILE_ARGS)
+	@"$(BUILD)/tests/hostile" "$(BUILD)/weir" $(HOSTILE_ARGS)
 
 # The README's commands on systems that have nothing yet: FRESH="trixie noble" for some of them.
 fresh:
@@ -78,8 +78,8 @@ deb:
 	@.ci/install-deps package
 	@.ci/configure "$(BUILD)" $(PRESET) OFF
 	@cmake --build "$(BUILD)" --parallel $(JOBS) --target weir
-	@cpack --config $(BUILD)/CPackConfig.cmake -G DEB -B $(BUILD)
-	@rm -rf $(BUILD)/_CPack_Packages
+	@cpack --config "$(BUILD)/CPackConfig.cmake" -G DEB -B "$(BUILD)"
+	@rm -rf "$(BUILD)/_CPack_Packages"
 
 # build/release-VERSION: a Debian package for each system that `make fresh` has tried, a tarball that runs on all of them, its
 # SBOM, and checksums.
@@ -95,14 +95,14 @@ deploy-test: build
 
 # The table of settings in config/SETTINGS.md, from the program that reads them.
 readme: build
-	@.ci/readme-settings $(BUILD)/weir config/SETTINGS.md
+	@.ci/readme-settings "$(BUILD)/weir" config/SETTINGS.md
 
 # The pictures of /live for its README, by its test, of a relay that was under load for three minutes.
 live-screenshots: build
 	@.ci/install-deps browser
-	@tests/clients/run install $(CURDIR)/$(BUILD)/tests/clients
-	@WEIR_LIVE_SECONDS=180 tests/clients/run live.test.mjs $(CURDIR)/$(BUILD)/tests/clients $(CURDIR)/$(BUILD)/weir
-	@mkdir -p relay/live/screenshots && cp $(BUILD)/tests/clients/screenshots/*.png relay/live/screenshots
+	@tests/clients/run install "$(abspath $(BUILD))/tests/clients"
+	@WEIR_LIVE_SECONDS=180 tests/clients/run live.test.mjs "$(abspath $(BUILD))/tests/clients" "$(abspath $(BUILD))/weir"
+	@mkdir -p relay/live/screenshots && cp "$(BUILD)"/tests/clients/screenshots/*.png relay/live/screenshots
 
 format: deps
 	@.ci/install-deps lint
@@ -118,7 +118,7 @@ lint: deps
 # The full experiment takes hours and goes on where it was interrupted; STORM_ARGS=--quick takes a minute.
 storm: build
 	@.ci/install-deps plots
-	@$(BUILD)/weir-bench storm --results $(STORM_RESULTS) $(STORM_ARGS)
+	@"$(BUILD)"/weir-bench storm --results $(STORM_RESULTS) $(STORM_ARGS)
 
 # The results of storm as SVG files, in $(STORM_RESULTS)/plots.
 STORM_RESULTS ?= bench/results/storm

@@ -14,7 +14,7 @@ find_package(PostgreSQL REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 
-# Names that later versions have replaced, and warn of.
+# Later versions have other names for these, and warn of the old ones.
 function(weir_first_target variable)
   foreach(name IN LISTS ARGN)
     if(TARGET ${name})

@@ -76,7 +76,7 @@ Database Open(const std::filesystem::path& path, bool under_weir) {
   if (!prepared.ok()) Fail(prepared.status().message());
   OpenedRocksDb opened{};
   if (const rocksdb::Status s = rocksdb::DB::Open(options, path.string(), &opened); !s.ok()) Fail(s.ToString());
-  database.db = std::unique_ptr<rocksdb::DB>(std::move(opened));
+  database.db = OwnerOf(&opened);
   rocksdb::DB* const db = database.db.get();
   const std::string value(100, 'v');
   for (uint64_t i = 0; i < kKeys; ++i) database.Put(Key(i), value);

@@ -63,7 +63,7 @@ class LoadedEngine {
     prepared_ = PrepareRocksDb(uint64_t{256} << 20, &options).value();
     OpenedRocksDb opened{};
     if (!rocksdb::DB::Open(options, path_, &opened).ok()) std::abort();
-    db_ = std::unique_ptr<rocksdb::DB>(std::move(opened));
+    db_ = OwnerOf(&opened);
     Write(64 << 20, false);
     if (loaded) writer_ = std::thread([this] { Write(UINT64_MAX, true); });
   }

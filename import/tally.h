@@ -23,7 +23,7 @@ enum class LineOutcome : uint8_t {
   kNotStored,  // of a kind that no relay stores: ephemeral, AUTH
 };
 inline constexpr size_t kLineOutcomes = 11;
-inline constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);  // from here on all are
+inline constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);  // this one and those after it are
 
 constexpr bool IsRejected(LineOutcome outcome) { return outcome >= LineOutcome::kInvalid; }
 // As summaries, progress and metrics call it: "imported", "bad signature" …

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "rocksdb/db.h"
 #include "rocksdb/version.h"
@@ -16,11 +17,13 @@
 
 namespace weir {
 
-// The pointer that DB::Open fills in; it converts to an owner by std::unique_ptr<rocksdb::DB>(std::move(opened)).
+// The pointer that DB::Open fills in, and its owner afterwards.
 #if ROCKSDB_MAJOR >= 10
 using OpenedRocksDb = std::unique_ptr<rocksdb::DB>;
+inline std::unique_ptr<rocksdb::DB> OwnerOf(OpenedRocksDb* opened) { return std::move(*opened); }
 #else
 using OpenedRocksDb = rocksdb::DB*;
+inline std::unique_ptr<rocksdb::DB> OwnerOf(OpenedRocksDb* opened) { return std::unique_ptr<rocksdb::DB>(*opened); }
 #endif
 
 // Gives `bytes`, an array of `charge` chars made by new[], to the cache, which deletes it when it has no room for it.

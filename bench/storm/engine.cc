@@ -87,7 +87,7 @@ Result<StormDatabase> OpenAt(const fs::path& path, const rocksdb::DBOptions& opt
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const rocksdb::Status status = rocksdb::DB::Open(options, path.string(), families, &handles, &db);
   if (!status.ok()) return FromRocksDb("open " + path.string(), status);
-  StormDatabase opened{.db = std::unique_ptr<rocksdb::DB>(std::move(db)), .families = {}};
+  StormDatabase opened{.db = OwnerOf(&db), .families = {}};
   for (rocksdb::ColumnFamilyHandle* handle : handles) opened.families.emplace_back(handle);
   return opened;
 }

@@ -148,9 +148,10 @@ std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool fel
     return "up to " + Bytes(write.bytes_per_second) +
            "/s pass; nearest: " + ReasonInWords(write.reason, view.sample, engine);
   // Far below the setpoint nothing is behind yet: the limit lets the level rise no faster than the engine can answer.
-  const bool is_high = write.level >= kHighShare * write.setpoint;
-  const std::string reason = is_high ? WithWhy(write.reason, view.sample, engine)
-                                     : "it is filling: " + ReasonInWords(write.reason, view.sample, engine);
+  const bool only_paced = WordingOf(write.reason) != nullptr && write.level < kHighShare * write.setpoint;
+  const std::string reason = only_paced
+                                 ? "paced below its setpoint: " + ReasonInWords(write.reason, view.sample, engine)
+                                 : WithWhy(write.reason, view.sample, engine);
   if (write.bytes_per_second <= 0) return "held until there is room (" + reason + ")";
   return "held to " + Bytes(write.bytes_per_second) + "/s (" + reason + ")";
 }

@@ -1,5 +1,5 @@
-// LatencyMetric: a histogram that many threads write. It needs the standard library alone, so that those who observe
-// do not pay for those who show; how it becomes a Prometheus histogram is in metric_families.h.
+// LatencyMetric: a histogram that many threads write. Its header is light, so that code which observes
+// does not pay for code which shows; metric_families.h makes a Prometheus histogram of it.
 #pragma once
 
 #include <array>

@@ -103,7 +103,7 @@ Status Recognise(const std::string& path, bool all, std::vector<std::string>* fa
   OpenedRocksDb opened{};
   status = rocksdb::DB::OpenForReadOnly(options, path, descriptors, &handles, &opened);
   if (!status.ok()) return DatabaseError("cannot open " + path, status);
-  const std::unique_ptr<rocksdb::DB> db(std::move(opened));
+  const std::unique_ptr<rocksdb::DB> db = OwnerOf(&opened);
   std::string version;
   status = db->Get({}, handles[0], ToSlice(kFormatKey), &version);
   const bool untouched = OnlyOurs(*families) && IsEmpty(db.get(), handles[0]);
@@ -140,7 +140,7 @@ std::string AboutAnotherRocksDb(const std::string& path) {
   const std::string now = rocksdb::GetRocksVersionAsString();
   if (key == std::string::npos || line.substr(key + kKey.size()) == now) return "";
   return "RocksDB " + Printable(line.substr(key + kKey.size())) + " had the database in " + path + " before, and " +
-         now + " opens it now; it keeps its shape, and what is written stays in a form that both read";
+         now + " opens it now; it keeps its shape, and what is written stays in a form that RocksDB 7.8 and later read";
 }
 
 Status RecogniseDatabase(const std::string& path) {
@@ -178,8 +178,9 @@ Result<std::unique_ptr<Database>> Database::OpenOnce(const StoreOptions& options
     if (Status known = Recognise(options.path, false, &families); !known.ok()) return known;
     if (options.read_only && !HasAll(families))
       return Status::Error("the database in " + options.path + " has not been finished; start a relay on it first");
-    const std::string other = AboutAnotherRocksDb(options.path);
-    if (!options.read_only && !other.empty()) spdlog::info("{}", other);
+    if (!options.read_only) {
+      if (const std::string other = AboutAnotherRocksDb(options.path); !other.empty()) spdlog::info("{}", other);
+    }
   }
   return OpenLocked(options, std::move(lock), exists);
 }
@@ -209,7 +210,7 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
           ? rocksdb::DB::OpenForReadOnly(db_options, options.path, families, &database->families_, &opened)
           : rocksdb::DB::Open(db_options, options.path, families, &database->families_, &opened);
   if (!status.ok()) return DatabaseError("cannot open " + options.path, status);
-  database->db_ = std::unique_ptr<rocksdb::DB>(std::move(opened));
+  database->db_ = OwnerOf(&opened);
   rocksdb::DB* const db = database->db();
   if (options.read_only) return database;
   std::string version;

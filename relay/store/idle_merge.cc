@@ -35,9 +35,9 @@ Status IdleMerge::SetTrigger(Family* family, int files) {
   if (files == family->trigger) return {};
   const rocksdb::Status set =
       db_->SetOptions(family->handle, {{"level0_file_num_compaction_trigger", std::to_string(files)}});
-  if (!set.ok()) return DatabaseError("cannot set when level 0 is merged", set);
-  family->trigger = files;
-  return {};
+  // RocksDB may have taken it up although it could not write its options: then the next look sets it again.
+  family->trigger = set.ok() ? files : 0;
+  return set.ok() ? Status() : DatabaseError("cannot set when level 0 is merged", set);
 }
 
 }  // namespace weir

@@ -28,7 +28,7 @@ class IdleMerge {
   struct Family {
     rocksdb::ColumnFamilyHandle* handle = nullptr;
     int usual_trigger = 0;
-    int trigger = 0;     // that RocksDB has now
+    int trigger = 0;     // RocksDB has this one now; 0: it is not known
     uint64_t files = 0;  // in level 0, at the last look
     int quiet_looks = 0;
   };

@@ -2,7 +2,7 @@
 # overload_test.sh <bench/overload> <build directory>: `make overload` shows what the README says: the level comes to the
 # setpoint of bulk work and stays there, RocksDB does not brake, and a client that publishes beside it is answered.
 set -eu
-out=$(OVERLOAD_SECONDS=20 OVERLOAD_PORT=3435 "$1" "$2")
+out=$(OVERLOAD_SECONDS=20 OVERLOAD_PORT=3435 "$1" "$2") || { echo "$out"; exit 1; }
 echo "$out"
 fail() {
   echo "overload_test: $1" >&2

@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bin=$work/bin
 mkdir "$bin"
-for program in sh sed tr cut seq printf env grep awk head cat mkdir rm echo ls nproc; do
+for program in sh sed tr cut seq env grep awk head cat mkdir rm ls nproc; do
   ln -s "$(command -v "$program" || echo /bin/true)" "$bin/$program"
 done
 stub() {  # <name> <script>
@@ -35,7 +35,8 @@ expect() {
 
 stub dpkg-query 'exit 1'
 stub id 'echo 1000'
-expect "neither root nor sudo" 1 "let root run: apt-get install" "librocksdb-dev" -- "$ci/install-deps" run
+stub apt-cache 'case $2 in libboost1.81-dev) ;; *) echo Package ;; esac'
+expect "neither root nor sudo" 1 "let root run: apt-get install" "librocksdb-dev" "libboost1.82-dev" -- "$ci/install-deps" run
 
 stub id 'echo 0'
 stub apt-cache 'echo Package'
@@ -63,18 +64,31 @@ expect "a build directory that cannot be" 1 "cannot be written to; BUILD=DIRECTO
 
 mkdir "$work/a build"
 echo "c++ 12.2" >"$work/a build/compiler"
-touch "$work/a build/old"
+touch "$work/a build/old" "$work/a build/build.ninja"
 expect "another compiler's directory" 0 "is of another compiler (c++ 12.2) and begins anew" "-DWEIR_TESTS=OFF" -- \
   "$ci/configure" "$work/a build" release OFF
 [ ! -e "$work/a build/old" ] || fail "what the other compiler made is still there"
+mkdir "$work/of none"
+touch "$work/of none/build.ninja"
+expect "a directory whose compiler is not known" 0 "begins anew" -- "$ci/configure" "$work/of none" release OFF
 touch "$work/a build/build.ninja"
 expect "a directory that is configured" 0 -- "$ci/configure" "$work/a build" release OFF
 [ ! -s "$work/out" ] || fail "it was configured again"
 expect "tests are wanted too" 0 "-DWEIR_TESTS=ON" -- "$ci/configure" "$work/a build" release ON
 
-stub ccache 'exit 1'
-rm "$work/a build/build.ninja"
-expect "a cache that cannot be written to" 0 "compiling without it" "-DWEIR_CCACHE=" -- "$ci/configure" "$work/a build" release OFF
+real=$(command -v ccache || true)
+if [ -n "$real" ] && command -v c++ >/dev/null; then
+  got=0
+  rm "$bin/ccache" "$bin/c++"
+  CCACHE_DIR=$work/file/x PATH=$bin:$PATH "$ci/configure" "$work/real" release OFF >"$work/out" 2>&1 || got=$?
+  [ $got = 0 ] || fail "a cache that cannot be written to: status $got"
+  grep -q "compiling without it" "$work/out" || fail "a cache that cannot be written to is not noticed"
+  grep -q -- "-DWEIR_CCACHE=" "$work/out" || fail "it is not compiled without the cache"
+  touch "$work/real/build.ninja"
+  echo "WEIR_CCACHE:FILEPATH=" >"$work/real/CMakeCache.txt"
+  PATH=$bin:$PATH "$ci/configure" "$work/real" release OFF >"$work/out" 2>&1
+  grep -q -- "-UWEIR_CCACHE" "$work/out" || fail "a cache that works again is not used"
+fi
 
 expect "jobs" 0 -- "$ci/jobs"
 grep -qx '[1-9][0-9]*' "$work/out" || fail "jobs is no number"

@@ -54,7 +54,7 @@ class TestDb {
     OpenedRocksDb opened{};
     const rocksdb::Status status = rocksdb::DB::Open(options, path_, families, &handles_, &opened);
     ASSERT_TRUE(status.ok()) << status.ToString();
-    db_ = std::unique_ptr<rocksdb::DB>(std::move(opened));
+    db_ = OwnerOf(&opened);
   }
   void Close() {
     for (auto* handle : handles_) db_->DestroyColumnFamilyHandle(handle);

@@ -263,8 +263,8 @@ TEST_F(RocksDbMonitorTest, OwnBudgetIsAnEighthOfTheTargetWhenNotSet) {
 }
 
 // The meter is fed from RocksDB's counters, so what it booked must be what really left L0.
-// Whichever way RocksDB sizes its levels: what a compaction leaves in the level below L0 is owed twice, and nothing is
-// where it went on to a level below that within the same time, as it does from a base level that is full.
+// RocksDB may size its levels either way. Bytes that a compaction leaves in the level below L0 are owed twice. Bytes
+// that went on to a lower level in the same time, as from a full base level, are not owed.
 TEST_F(RocksDbMonitorTest, TheDrainIsWhatCompactionsTookPerBusySecond) {
   for (const bool dynamic_levels : {false, true}) {
     rocksdb::Options options = WithoutCompactions();

@@ -78,6 +78,7 @@ TEST(RocksDbDefaults, AreThoseOfTheTable) {
   EXPECT_EQ(std::string_view(table->block_cache->Name()) == "LRUCache", kVersion < 1007);
   EXPECT_EQ(table->format_version, kVersion < 900 ? 5u : kVersion < 1011 ? 6u : 7u);
   EXPECT_EQ(options.level_compaction_dynamic_level_bytes, kVersion >= 804);
+  EXPECT_EQ(options.compression, kVersion < 1105 ? rocksdb::kSnappyCompression : rocksdb::kLZ4Compression);
   EXPECT_EQ(options.compaction_readahead_size, kVersion < 807 ? 0u : 2u << 20);
   EXPECT_EQ(options.level0_file_num_compaction_trigger, 4);
   EXPECT_EQ(options.level0_slowdown_writes_trigger, 20);

@@ -138,7 +138,7 @@ TEST_F(DoctorRocksDb, OfAnotherProgramIsToldOf) {
   options.create_if_missing = true;
   OpenedRocksDb opened{};
   ASSERT_TRUE(rocksdb::DB::Open(options, path_, &opened).ok());
-  const std::unique_ptr<rocksdb::DB> db(std::move(opened));
+  const std::unique_ptr<rocksdb::DB> db = OwnerOf(&opened);
   ASSERT_TRUE(db->Put({}, "a", "b").ok());
   const RocksDbFacts facts = Look();
   EXPECT_NE(facts.recognised.message().find("not weir's"), std::string::npos) << facts.recognised.message();

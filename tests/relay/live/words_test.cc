@@ -73,7 +73,7 @@ TEST(Words, SayWhatLimitsAClassOfWritesAndWhy) {
   bulk.setpoint = 0.7;
   bulk.level = 0.1;
   EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),
-            "held to 3.10 MB/s (it is filling: L0 files 17 of 20)")
+            "held to 3.10 MB/s (paced below its setpoint: L0 files 17 of 20)")
       << "far below the setpoint nothing is behind";
   bulk.level = 0.85;
   EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),
@@ -84,6 +84,11 @@ TEST(Words, SayWhatLimitsAClassOfWritesAndWhy) {
   bulk.reason = "emergency";
   EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),
             "held until there is room (memory 700 MB of 1.40 GB, an emergency)");
+  bulk.level = 0.1;
+  bulk.bytes_per_second = 1e3;
+  EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),
+            "held to 1.00 kB/s (memory 700 MB of 1.40 GB, an emergency)")
+      << "which is no level";
   bulk.reason = "sensor lost";
   bulk.bytes_per_second = 1e6;
   EXPECT_EQ(WriteInWords(view, WorkClass::kBulk, true, {&rocksdb}),

@@ -27,7 +27,7 @@ class BusySources {
     OpenedRocksDb opened{};
     if (!prepared.ok() || !rocksdb::DB::Open(options, path_, &opened).ok())
       throw std::runtime_error("cannot open " + path_);
-    db_ = std::unique_ptr<rocksdb::DB>(std::move(opened));
+    db_ = OwnerOf(&opened);
     monitor_ =
         std::make_unique<RocksDbMonitor>(db_.get(), std::vector<rocksdb::ColumnFamilyHandle*>{}, prepared.value());
     if (const Status status = monitor_->SampleOnce(); !status.ok()) throw std::runtime_error(status.message());

@@ -51,7 +51,7 @@ class Opening : public testing::Test {
     const rocksdb::Status status = rocksdb::DB::Open(options, path_, families, &handles, &db);
     EXPECT_TRUE(status.ok()) << status.ToString();
     for (rocksdb::ColumnFamilyHandle* handle : handles) db->DestroyColumnFamilyHandle(handle);
-    return std::unique_ptr<rocksdb::DB>(std::move(db));
+    return OwnerOf(&db);
   }
 
   std::map<std::string, fs::file_time_type> Files() {
