@@ -65,7 +65,7 @@ torture: build
 	    [ $$? -eq 77 ] || exit 1; \
 	done
 
-# Attacks on a relay of its own, on loopback, for a quarter of an hour; HOSTILE_ARGS="--only deletion" for one of them.
+# Attacks on a relay of its own, on loopback, for 20 minutes; HOSTILE_ARGS="--only deletion" for one of them.
 hostile: build
 	@"$(BUILD)/tests/hostile" "$(BUILD)/weir" $(HOSTILE_ARGS)
 
@@ -131,4 +131,4 @@ clean:
 	rm -rf build
 
 deps:
-	@.ci/install-deps
+	@.ci/install-deps $(if $(filter asan tsan,$(PRESET)),sanitizers)

@@ -6,7 +6,7 @@ namespace weir {
 namespace {
 
 // More than a plot shows.
-constexpr int kDigits = 4;
+constexpr int kPlotDigits = 4;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void LiveHistory::Write(JsonWriter& json) const {
   json.Close(']');
   for (size_t column = 0; column < kLiveFigures; ++column) {
     json.Member(kLiveFigureNames[column]).Open('[');
-    for (size_t i = 0; i < size_; ++i) json.Number((*this)[i].figures[column], kDigits);
+    for (size_t i = 0; i < size_; ++i) json.Number((*this)[i].figures[column], kPlotDigits);
     json.Close(']');
   }
   json.Close('}');
@@ -31,7 +31,7 @@ void LiveHistory::Write(JsonWriter& json) const {
 void Write(const LiveRow& row, JsonWriter& json) {
   json.Open('{');
   for (size_t column = 0; column < kLiveFigures; ++column)
-    json.Member(kLiveFigureNames[column]).Number(row.figures[column], kDigits);
+    json.Member(kLiveFigureNames[column]).Number(row.figures[column], kPlotDigits);
   json.Close('}');
 }
 

@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 31;  // lengths in a record have four bytes
+constexpr size_t kMostRecordBytes = size_t{1} << 31;  // lengths in a record have four bytes
 
 // NIP-01's [0,pubkey,created_at,kind,tags,content], of which tags and content are given as they are hashed.
 EventId HashCanonical(const EventFields& fields, std::string_view tags, std::string_view content,
@@ -107,13 +107,13 @@ std::string EventParser::Buffers::Record(std::string_view json, const EventField
 }
 
 EventParser::EventParser(const EventLimits& limits) : limits_(limits), buffers_(std::make_unique<Buffers>()) {
-  limits_.max_bytes = std::min(limits_.max_bytes, kMostBytes);
+  limits_.max_bytes = std::min(limits_.max_bytes, kMostRecordBytes);
 }
 EventParser::~EventParser() = default;
 EventParser::EventParser(EventParser&&) noexcept = default;
 
 Result<Event> EventParser::Parse(std::string_view json) {
-  if (json.size() > kMostBytes) return Status::Error("an event must be smaller than 2 GiB");
+  if (json.size() > kMostRecordBytes) return Status::Error("an event must be smaller than 2 GiB");
   if (!simdjson::validate_utf8(json.data(), json.size())) return Status::Error("an event must be valid UTF-8");
   Buffers& buffers = *buffers_;
   buffers.tag_bytes.clear();

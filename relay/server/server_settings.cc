@@ -40,7 +40,7 @@ void Declare(SettingTable& table, ServerSettings& s) {
             "silence after which a client is pinged; twice as long without an answer, without taking any output that "
             "waits or without completing a message, and it is disconnected");
   table.Add("TRUSTED_PROXIES", &s.trusted_proxies,
-            "addresses or networks (10.0.0.0/8) whose X-Forwarded-For is believed, comma-separated");
+            "addresses or networks (10.0.0.0/8) whose X-Forwarded-For, else X-Real-IP, is believed, comma-separated");
   table.Add("TLS_CERT", &s.tls.certificate,
             "file with the certificate, and those between it and its authority, in PEM form: the port speaks TLS "
             "(https://, wss://); read again when it is renewed, and at SIGHUP; with TLS_KEY");

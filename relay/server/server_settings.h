@@ -24,7 +24,7 @@ struct ServerSettings {
   uint64_t max_pending_total_mb = 128;           // of all connections; beyond it those with more than their share go
   std::chrono::milliseconds handshake_timeout{10000};  // from accept to a whole request
   std::chrono::milliseconds ping_interval{30000};      // silence until a ping; twice as long: see server_settings.cc
-  std::string trusted_proxies;                         // addresses whose X-Forwarded-For is believed, comma-separated
+  std::string trusted_proxies;                         // addresses whose X-Forwarded-For, else X-Real-IP, is believed
   bool compression = false;                            // permessage-deflate
   TlsFiles tls;                                        // empty: without TLS
   std::string websocket_path = "/";                    // besides "/": where a proxy has it, of the relay's own address

@@ -121,7 +121,7 @@ void TopSession::TakeKeys(Look* look, const Drawn& drawn) {
 }
 
 void TopSession::Press(const KeyPress& key, Look* look, const Drawn& drawn) {
-  using Kind = KeyPress::Kind;
+  using enum KeyPress::Kind;
   constexpr size_t kViews = kTopViewNames.size();
   const auto show = [look](size_t view) {
     look->view = static_cast<TopView>(view % kViews);
@@ -132,23 +132,23 @@ void TopSession::Press(const KeyPress& key, Look* look, const Drawn& drawn) {
   const size_t view = static_cast<size_t>(look->view);
   const size_t line = std::min(look->scroll, drawn.furthest);
   switch (key.kind) {
-    case Kind::kUp:
+    case kUp:
       return scroll(line - std::min<size_t>(line, 1));
-    case Kind::kDown:
+    case kDown:
       return scroll(line + 1);
-    case Kind::kPageUp:
+    case kPageUp:
       return scroll(line - std::min(line, drawn.page));
-    case Kind::kPageDown:
+    case kPageDown:
       return scroll(line + drawn.page);
-    case Kind::kHome:
+    case kHome:
       return scroll(0);
-    case Kind::kEnd:
+    case kEnd:
       return scroll(drawn.furthest);
-    case Kind::kLeft:
+    case kLeft:
       return show(view + kViews - 1);
-    case Kind::kRight:
+    case kRight:
       return show(view + 1);
-    case Kind::kCharacter:
+    case kCharacter:
       break;
   }
   const char c = key.character;

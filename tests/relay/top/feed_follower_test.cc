@@ -135,9 +135,6 @@ TEST(FeedFollower, WhatIsNoRelayIsRefused) {
 }
 
 TEST(FeedFollower, WithoutADescriptorItSaysSo) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the sanitizer beside it asks by a pipe whether what it looks at is memory";
-#endif
   const std::string url = "http://127.0.0.1:" + std::to_string(FreeServerPort());
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);

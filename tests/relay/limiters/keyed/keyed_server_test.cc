@@ -9,6 +9,7 @@
 #include "relay/limiters/limiters_part.h"
 #include "relay/operator/admin.h"
 #include "relay/relay.h"
+#include "tests/fixtures/sanitizers.h"
 #include "tests/relay/limiters/gate_child.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 
@@ -16,12 +17,6 @@ namespace weir {
 namespace {
 
 using std::chrono::minutes;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 // One request in an hour, and many may wait.
 constexpr const char* kOneAnHour =
@@ -235,13 +230,14 @@ double Metric(uint16_t port, const std::string& name) {
 
 // Ten thousand connections, each with a request in line: what they hold, and that all are answered by one reload.
 TEST(KeyedGate, TenThousandWait) {
-  constexpr int kClients = kSanitized ? 500 : 10'000;
+  const int kClients = Sanitized() ? 500 : 10'000;
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   const rlimit before = files;
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
-  if (files.rlim_max < kClients + 200) GTEST_SKIP() << "no more than " << files.rlim_max << " files";
+  if (files.rlim_max < static_cast<rlim_t>(kClients) + 200)
+    GTEST_SKIP() << "no more than " << files.rlim_max << " files";
   const ConfigDirectory directory;
   const std::string config = directory.Write("weir.yaml", kOneAnHour);
   GateChild child({"--port", "0", "--config", config}, {{"WEIR_MAX_CONNECTIONS", "20000"}});
@@ -259,7 +255,7 @@ TEST(KeyedGate, TenThousandWait) {
     const double bytes = (Metric(port, "process_resident_memory_bytes") - bytes_before) / kClients;
     RecordProperty("bytes_each", std::to_string(bytes));
     std::printf("%.0f bytes for each who waits\n", bytes);
-    if (!kSanitized) {
+    if (!Sanitized()) {
       EXPECT_LT(bytes, 8192);
     }
     directory.Write("weir.yaml", "keyed:\n  default: {window_millis: 3600000, max_requests: 20000}\n");
@@ -273,7 +269,7 @@ TEST(KeyedGate, TenThousandWait) {
 
 // One client that names a million keys.
 TEST(KeyedGate, KeysWithoutNumberStayBounded) {
-  constexpr int kKeys = kSanitized ? 2'000 : 50'000;
+  const int kKeys = Sanitized() ? 2'000 : 50'000;
   GateChild child({"--port", "0"}, {{"WEIR_KEYED_MAX_KEYS", "1000"}});
   const uint16_t port = child.Port();
   ASSERT_NE(port, 0) << child.err();
@@ -293,7 +289,7 @@ TEST(KeyedGate, KeysWithoutNumberStayBounded) {
   EXPECT_EQ(held + refused, kKeys);
   EXPECT_GE(held, 1000);
   EXPECT_LE(Metric(port, "weir_keyed_keys"), 1000);
-  if (!kSanitized) {
+  if (!Sanitized()) {
     EXPECT_LT(Metric(port, "process_resident_memory_bytes"), 64 << 20);
   }
 }
