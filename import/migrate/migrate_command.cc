@@ -45,10 +45,9 @@ void AddTo(CommandLine& line, MigrateFlags& flags) {
   line.SetFooter(
       "Copies the events in their order of arrival, at the pace that the PostgreSQL stands, and the marks of what was\n"
       "deleted; then compares every event and mark. Other settings (WEIR_RELAY_URL, the limiter's) as for weir relay.\n"
-      "A relay may run on the directory meanwhile: stop it, and run this once more, which copies what came since. An\n"
-      "interrupted migration goes on from where it was. Where events are missing that were copied before, --again "
-      "finds\n"
-      "them.\n"
+      "A relay may run on the directory meanwhile: stop it, and run this once more, which copies what came since and\n"
+      "removes what went since. An interrupted migration goes on from where it was. Where events are missing that\n"
+      "were copied before, --again finds them.\n"
       "\n"
       "Examples:\n"
       "  weir migrate --from rocksdb:./data --to postgres://weir@db1,db2/relay\n"
@@ -79,22 +78,20 @@ Result<MigrationProgress> Copy(const RocksDbStore& from, Storage& to, MigrationO
            },
        .bar = [expected = from.Sizes().events](const ProgressNumbers& now, size_t) { return Bar(now, expected); }});
   display.Start();
-  return CopyEvents(from, to, options);
+  return CopyAll(from, to, options);
 }
 
 Result<CheckReport> Migrate(const RocksDbStore& from, Storage& to, const MigrateFlags& flags) {
   const MigrationOptions options{.now_seconds = WallClock::System().NowSeconds(), .from_the_beginning = flags.again};
   const Result<MigrationProgress> copied = Copy(from, to, options, flags.quiet);
   if (!copied.ok()) return copied.status();
-  const Result<uint64_t> marks = CopyMarks(from, to);
-  if (!marks.ok()) return marks.status();
   if (Status analyzed = to.postgres_store()->Analyze(); !analyzed.ok()) return analyzed;
   const MigrationProgress& p = copied.value();
   if (!flags.quiet)
     std::fprintf(stderr,
                  "copied %" PRIu64 " events (%" PRIu64 " were there, %" PRIu64 " are needed no more) and %" PRIu64
                  " marks; comparing\n",
-                 p.saved, p.present, p.dropped, marks.value());
+                 p.saved, p.present, p.dropped, p.marks);
   return CompareWith(from, to, options);
 }
 

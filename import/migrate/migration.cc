@@ -8,6 +8,7 @@
 
 #include "config/text/parse.h"
 #include "import/bulk_gate.h"
+#include "relay/store/keys.h"
 #include "relay/store/postgres/postgres_walk.h"
 #include "rocksdb/db.h"
 
@@ -19,19 +20,92 @@ constexpr size_t kMostEvents = 512;
 constexpr size_t kMostBytes = 1 << 20;
 constexpr size_t kMarksAtOnce = 4096;
 
-class EventCopy {
+class StoreCopy {
  public:
-  EventCopy(const RocksDbStore& from, Storage& to, const MigrationOptions& options)
+  // `to` saves as `name`, under which nothing was ever saved but what came from `from`.
+  StoreCopy(const RocksDbStore& from, PostgresStore& to, const std::string& name, AdaptiveLimiter& limiter,
+            const MigrationOptions& options)
       : from_(from),
-        to_(*to.postgres_store()),
+        to_(to),
+        name_(name),
         options_(options),
-        gate_(&to.limiter(), {.work_class = WorkClass::kBulk}, Clock::System()) {}
+        gate_(&limiter, {.work_class = WorkClass::kBulk}, Clock::System()) {}
 
+  // What goes has to go before the events: an older version that came since would be refused. The mark of who vanished
+  // has to come after them: it would refuse his request.
   Result<MigrationProgress> Run() {
-    if (Status begun = FindPlace(); !begun.ok()) return begun;
+    Status done = FindPlace();
+    if (done.ok()) done = CopyMarks(Shelf::kDeletedIds);
+    if (done.ok()) done = CopyMarks(Shelf::kDeletedAddresses);
+    if (done.ok()) done = RemoveReplaced();
+    if (done.ok()) done = CopyEvents();
+    if (done.ok()) done = CopyMarks(Shelf::kVanished);
+    if (done.ok()) done = RemoveVanished();
+    if (!done.ok()) return done;
+    return progress_;
+  }
+
+ private:
+  Status FindPlace() {
+    const Result<std::string> place = to_.Note(name_);
+    if (!place.ok()) return place.status();
+    const Result<int64_t> number = ParseInteger(place.value(), {.min = 0, .max = 1e18});
+    if (number.ok()) copied_.Advance({.number = static_cast<uint64_t>(number.value())});
+    return {};
+  }
+
+  Status CopyMarks(Shelf shelf) {
+    const std::unique_ptr<StoreWalk> walk = WalkThrough(from_);
+    std::string after;
+    for (bool more = true; more;) {
+      const Result<std::vector<ShelfEntry>> marks = walk->Read(shelf, after, kMarksAtOnce);
+      if (!marks.ok()) return marks.status();
+      more = marks.value().size() == kMarksAtOnce;
+      if (marks.value().empty()) break;
+      after = marks.value().back().key;
+      if (Status copied = to_.CopyMarks(shelf, marks.value()); !copied.ok()) return copied;
+      progress_.marks += marks.value().size();
+    }
+    return {};
+  }
+
+  // A version that was replaced leaves no mark, and what replaced it may be gone as well.
+  Status RemoveReplaced() {
+    const Result<Moment> there = from_.Now();
+    if (!there.ok()) return there.status();
+    if (!there.value().Covers(copied_)) return {};  // it is older than the copy: what it lacks may be newer
+    const Result<Moment> here = to_.Now();
+    if (!here.ok()) return here.status();
+    const uint32_t own = to_.origin().number;
+    Moment others;
+    for (const Serial& last : here.value().last())
+      if (last.origin != own) others.Advance(last);
+    std::vector<EventId> ids;
+    Status removed;
+    const Status read = to_.ScanAll(others, [&](Serial serial, EventView event) {
+      if (serial.origin != own || !HasAddress(event.kind())) return true;
+      ids.push_back(event.id());
+      if (ids.size() == kMostEvents) removed = RemoveGone(std::exchange(ids, {}));
+      return removed.ok();
+    });
+    if (!read.ok()) return read;
+    return removed.ok() ? RemoveGone(ids) : removed;
+  }
+
+  Status RemoveGone(const std::vector<EventId>& ids) {
+    const Result<std::vector<bool>> stored = from_.Stored(ids);
+    if (!stored.ok()) return stored.status();
+    std::vector<EventId> gone;
+    for (size_t i = 0; i < ids.size(); ++i)
+      if (!stored.value()[i]) gone.push_back(ids[i]);
+    return to_.Delete(gone).status();
+  }
+
+  Status CopyEvents() {
     Status written;
     size_t bytes = 0;
-    const Status read = from_.ScanAll(done_, [&](Serial serial, EventView event) {
+    const Moment after = options_.from_the_beginning ? Moment() : copied_;
+    const Status read = from_.ScanAll(after, [&](Serial serial, EventView event) {
       batch_.emplace_back(std::string(event.record()));
       last_ = serial;
       bytes += event.record().size();
@@ -41,23 +115,7 @@ class EventCopy {
       return written.ok();
     });
     if (!read.ok()) return read;
-    if (written.ok()) written = Write();
-    if (!written.ok()) return written;
-    return progress_;
-  }
-
- private:
-  Status FindPlace() {
-    std::string identity;
-    if (const rocksdb::Status read = from_.db()->GetDbIdentity(identity); !read.ok())
-      return Status::Error("cannot tell which database this is: " + read.ToString());
-    note_ = "migrated " + identity;
-    const Result<std::string> place = to_.Note(note_);
-    if (!place.ok()) return place.status();
-    if (options_.from_the_beginning) return {};
-    const Result<int64_t> number = ParseInteger(place.value(), {.min = 0, .max = 1e18});
-    if (number.ok()) done_.Advance({.number = static_cast<uint64_t>(number.value())});
-    return {};
+    return written.ok() ? Write() : written;
   }
 
   // What is noted is behind what is written: after a kill some events are found there.
@@ -82,8 +140,17 @@ class EventCopy {
                                                      : progress_.dropped);
     }
     batch_.clear();
-    if (Status noted = to_.SetNote(note_, std::to_string(last_.number)); !noted.ok()) return noted;
+    if (Status noted = to_.SetNote(name_, std::to_string(last_.number)); !noted.ok()) return noted;
     if (options_.on_progress) options_.on_progress(progress_);
+    return {};
+  }
+
+  Status RemoveVanished() {
+    for (bool owes = true; owes;) {
+      const Result<OwedPiece> removed = to_.RemoveVanished(kTurnWork);
+      if (!removed.ok()) return removed.status();
+      owes = removed.value().more;
+    }
     return {};
   }
 
@@ -91,10 +158,10 @@ class EventCopy {
 
   const RocksDbStore& from_;
   PostgresStore& to_;
+  const std::string name_;
   const MigrationOptions options_;
   BulkGate gate_;
-  std::string note_;
-  Moment done_;
+  Moment copied_;  // before
   Serial last_;
   std::vector<Event> batch_;
   MigrationProgress progress_;
@@ -102,31 +169,18 @@ class EventCopy {
 
 }  // namespace
 
-Result<MigrationProgress> CopyEvents(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
-  return EventCopy(from, to, options).Run();
-}
-
-Result<uint64_t> CopyMarks(const RocksDbStore& from, Storage& to) {
-  const std::unique_ptr<StoreWalk> walk = WalkThrough(from);
-  uint64_t count = 0;
-  for (const Shelf shelf : kMarks) {
-    std::string after;
-    for (bool more = true; more;) {
-      const Result<std::vector<ShelfEntry>> marks = walk->Read(shelf, after, kMarksAtOnce);
-      if (!marks.ok()) return marks.status();
-      more = marks.value().size() == kMarksAtOnce;
-      if (marks.value().empty()) break;
-      after = marks.value().back().key;
-      if (Status copied = to.postgres_store()->CopyMarks(shelf, marks.value()); !copied.ok()) return copied;
-      count += marks.value().size();
-    }
-  }
-  for (bool owes = true; owes;) {
-    const Result<OwedPiece> removed = to.postgres_store()->RemoveVanished(kTurnWork);
-    if (!removed.ok()) return removed.status();
-    owes = removed.value().more;
-  }
-  return count;
+// What it saves has a name of its own, which tells that it came from this database.
+Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
+  std::string identity;
+  if (const rocksdb::Status read = from.db()->GetDbIdentity(identity); !read.ok())
+    return Status::Error("cannot tell which database this is: " + read.ToString());
+  const std::string name = "migrated " + identity;
+  PostgresStoreOptions named = to.postgres_store()->options();
+  named.settings.origin = name;
+  named.is_history = true;
+  const Result<std::unique_ptr<PostgresStore>> store = PostgresStore::Open(named);
+  if (!store.ok()) return store.status();
+  return StoreCopy(from, *store.value(), name, to.limiter(), options).Run();
 }
 
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {

@@ -1,8 +1,8 @@
-// Migration: copies a database of a data directory into a PostgreSQL: the events in their order of arrival, then the
-// marks of what was deleted or vanished; then it compares.
+// Migration: copies a database of a data directory into a PostgreSQL: the marks of what was deleted, the events in
+// their order of arrival, the marks of who vanished; then it compares.
 //
 // Where it was is noted in the PostgreSQL, so that a migration that was interrupted goes on, and one that is done
-// copies what came since.
+// copies what came since and removes what went since.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ struct MigrationProgress {
   uint64_t saved = 0;    // of these
   uint64_t present = 0;  // there already
   uint64_t dropped = 0;  // expired, or replaced, deleted or vanished by what the PostgreSQL has
+  uint64_t marks = 0;    // that there are
 };
 
 struct MigrationOptions {
@@ -28,10 +29,9 @@ struct MigrationOptions {
   std::function<void(const MigrationProgress&)> on_progress = {};  // after each write
 };
 
-// The events pass the write gate of `to` as bulk work. `to` has to be on a PostgreSQL.
-Result<MigrationProgress> CopyEvents(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
-// Returns how many there are.
-Result<uint64_t> CopyMarks(const RocksDbStore& from, Storage& to);
+// The events pass the write gate of `to` as bulk work. `to` has to be on a PostgreSQL. What others saved there stays,
+// unless a mark names it.
+Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
 // Whether all of it is there. The PostgreSQL may have more, of relays that save there already.
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
 

@@ -252,8 +252,10 @@ Status PostgresStore::CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks) 
     for (const ShelfEntry& mark : marks) edit.Copy(shelf, mark);
     return edit.Commit();
   });
-  if (written.ok() && shelf == Shelf::kVanished) owes_vanishing_ = true;
-  return written;
+  if (!written.ok()) return written;
+  if (shelf != Shelf::kVanished) return RemoveMarked(shelf, marks);
+  owes_vanishing_ = true;
+  return {};
 }
 
 Result<std::string> PostgresStore::Note(const std::string& name) const {

@@ -78,7 +78,7 @@ class PostgresStore final : public EventStore {
   std::string conninfo() const;
   Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
   Status Connect(PostgresSession& session, Duration patience) const;
-  // Marks of another store; what is there stays.
+  // Takes marks of another store and removes what they name; what a vanished author left is for RemoveVanished.
   Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
   // A line of text under a name, which is there as long as the tables are; "": none.
   Result<std::string> Note(const std::string& name) const;
@@ -110,6 +110,7 @@ class PostgresStore final : public EventStore {
                         std::span<SaveResult> results);
   // Does it on the connection that writes, in one transaction; again where another relay was faster.
   Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
+  Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
   Result<bool> RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most);
   void Count(const PostgresEdit& edit);
   void Confirm(PostgresOrigin& origin, const PostgresEdit& edit);

@@ -27,6 +27,16 @@ constexpr PostgresStatement kWrapsFor{
     " WHERE t.tag = $1::bigint AND t.kind = 1059 AND t.created_at <= $2::bigint"
     " AND (t.created_at < $2::bigint OR t.id > $3::bytea)"
     " ORDER BY t.created_at DESC, t.id LIMIT $4::bigint"};
+constexpr PostgresStatement kOfDeletedIds{
+    "of_deleted_ids",
+    "SELECT e.id, e.record FROM weir_deleted d"
+    " JOIN weir_events e ON e.id = d.id AND substr(e.pubkey, 1, 16) = d.author AND e.kind NOT IN (5, 62)"
+    " WHERE d.id = ANY($1::bytea[]) LIMIT $2::bigint"};
+constexpr PostgresStatement kOfDeletedAddresses{
+    "of_deleted_addresses",
+    "SELECT e.id, e.record FROM weir_deleted_addresses d JOIN weir_addresses a ON a.address = d.address"
+    " JOIN weir_events e ON e.id = a.id AND e.created_at <= d.until"
+    " WHERE d.address = ANY($1::bytea[]) LIMIT $2::bigint"};
 
 constexpr Work kRemovalWork = 20 * kEntryWork;  // of an event, about
 constexpr size_t kDeletedAtOnce = 256;
@@ -103,6 +113,28 @@ Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) 
   });
   if (!written.ok()) return written;
   return piece;
+}
+
+// What was saved before these marks came.
+Status PostgresStore::RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks) {
+  const bool is_of_ids = shelf == Shelf::kDeletedIds;
+  PostgresArray keys{PostgresArray::Type::kBytes};
+  for (const ShelfEntry& mark : marks)
+    keys.Add(std::string_view(mark.key).substr(0, is_of_ids ? sizeof(EventId) : sizeof(Address)));
+  for (bool more = true; more;) {
+    const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+      const Result<PostgresRows> found =
+          edit.AskFirst(is_of_ids ? kOfDeletedIds : kOfDeletedAddresses,
+                        PostgresValues().Array(keys).Int64(static_cast<int64_t>(kDeletedAtOnce)));
+      if (!found.ok()) return found.status();
+      edit.RemoveFound(found.value(), std::numeric_limits<Work>::max());
+      if (Status committed = edit.Commit(); !committed.ok()) return committed;
+      more = edit.removed() > 0;
+      return {};
+    });
+    if (!written.ok()) return written;
+  }
+  return {};
 }
 
 Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {

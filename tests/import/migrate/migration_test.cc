@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/fixtures/random_nostr.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
@@ -25,15 +29,32 @@ class MigrationTest : public testing::Test {
   }
 
   MigrationProgress Copy(const MigrationOptions& options = {}) {
-    const Result<MigrationProgress> copied = CopyEvents(*from_, *to_, options);
+    const Result<MigrationProgress> copied = CopyAll(*from_, *to_, options);
     EXPECT_TRUE(copied.ok()) << copied.status().message();
-    const Result<uint64_t> marks = CopyMarks(*from_, *to_);
-    EXPECT_TRUE(marks.ok()) << marks.status().message();
     return copied.ok() ? copied.value() : MigrationProgress();
   }
   std::string Comparison() {
     const Result<CheckReport> report = CompareWith(*from_, *to_, {});
     return report.ok() ? ComparisonText(report.value()) : report.status().message();
+  }
+
+  static std::vector<std::string> SortedIds(const EventStore& store) {
+    std::vector<std::string> ids = StoredIds(store);
+    std::ranges::sort(ids);
+    return ids;
+  }
+  void ExpectInBoth(const std::vector<PlainEvent>& events) {
+    std::vector<std::string> ids;
+    for (const PlainEvent& event : events) ids.push_back(event.id);
+    std::ranges::sort(ids);
+    EXPECT_EQ(SortedIds(*from_), ids);
+    EXPECT_EQ(SortedIds(to_->store()), ids);
+  }
+  // Until it expires: then its marks alone tell of what it did.
+  void SaveForAWhile(const std::string& author, uint16_t kind, std::vector<Tag> tags) {
+    tags.push_back({"expiration", std::to_string(RandomNostr::kStart + 10)});
+    SaveAll(*from_, {Plain(author, RandomNostr::kStart + 3, kind, std::move(tags))});
+    EXPECT_EQ(from_->RemoveExpired(RandomNostr::kStart + 20, kTurnWork).value().removed, 1U);
   }
 
   const TempDirectory directory_;
@@ -56,7 +77,7 @@ TEST_F(MigrationTest, CopiesEventsAndMarksAndThenWhatCameSince) {
   const uint64_t came = Copy().events;
   EXPECT_GT(came, 0U);
   EXPECT_LT(came, from_->Sizes().events);
-  EXPECT_EQ(to_->store().Sizes().events, from_->Sizes().events) << "what is gone is gone there, too";
+  EXPECT_EQ(SortedIds(to_->store()), SortedIds(*from_)) << "what is gone is gone there, too";
   EXPECT_NE(Comparison().find(": the same in both"), std::string::npos) << Comparison();
 }
 
@@ -66,7 +87,7 @@ TEST_F(MigrationTest, GoesOnFromWhereItWas) {
   SaveAll(*from_, events, 0);
   // It was ended when a thousand were written, and told of fewer.
   uint64_t seen = 0;
-  ASSERT_TRUE(CopyEvents(*from_, *to_, {.on_progress = [&](const MigrationProgress& p) { seen = p.events; }}).ok());
+  ASSERT_TRUE(CopyAll(*from_, *to_, {.on_progress = [&](const MigrationProgress& p) { seen = p.events; }}).ok());
   EXPECT_EQ(seen, 1500U);
   database_.Ask("DELETE FROM weir_tags WHERE id IN (SELECT id FROM weir_events WHERE serial > 1000)");
   database_.Ask("DELETE FROM weir_events WHERE serial > 1000");
@@ -88,6 +109,81 @@ TEST_F(MigrationTest, FindsWhatIsMissingAndBringsItFromTheBeginning) {
   EXPECT_NE(Comparison().find(": the same in both"), std::string::npos) << Comparison();
 }
 
+TEST_F(MigrationTest, AMarkTakesWhatItNamesThoughItsDeletionIsGone) {
+  const PlainEvent note = Plain(Author(1), RandomNostr::kStart, 1);
+  const PlainEvent article = Plain(Author(1), RandomNostr::kStart, 30023, {{"d", "a"}});
+  const PlainEvent later_article = Plain(Author(1), RandomNostr::kStart + 4, 30023, {{"d", "b"}});
+  const PlainEvent of_another = Plain(Author(2), RandomNostr::kStart, 1);
+  const PlainEvent deletion = Plain(Author(1), RandomNostr::kStart, 5);
+  SaveAll(*from_, {note, article, later_article});
+  SaveAll(to_->store(), {note, article, later_article});
+  const std::string address = "30023:" + Author(1);
+  SaveForAWhile(
+      Author(1), 5,
+      {{"e", note.id}, {"a", address + ":a"}, {"a", address + ":b"}, {"e", of_another.id}, {"e", deletion.id}});
+  SaveAll(*from_, {of_another, deletion});
+  for (int round = 0; round < 2; ++round) {
+    Copy();
+    ExpectInBoth({later_article, of_another, deletion});
+  }
+}
+
+TEST_F(MigrationTest, AMarkMakesRoomForAnOlderVersion) {
+  const PlainEvent newer = Plain(Author(1), RandomNostr::kStart + 1, 0);
+  const PlainEvent older = Plain(Author(1), RandomNostr::kStart, 0);
+  SaveAll(to_->store(), {newer});
+  SaveForAWhile(Author(1), 5, {{"e", newer.id}});
+  SaveAll(*from_, {older});
+  Copy();
+  ExpectInBoth({older});
+}
+
+// By a version that was deleted by its id, or that expired: neither leaves a mark of the address.
+TEST_F(MigrationTest, AVersionThatWasReplacedIsGoneThoughWhatReplacedItIs) {
+  SaveAll(*from_, {Plain(Author(1), RandomNostr::kStart + 1, 0), Plain(Author(2), RandomNostr::kStart + 1, 0)});
+  Copy();
+  const PlainEvent newer = Plain(Author(1), RandomNostr::kStart + 2, 0);
+  const PlainEvent deletion = Plain(Author(1), RandomNostr::kStart + 3, 5, {{"e", newer.id}});
+  const PlainEvent older = Plain(Author(1), RandomNostr::kStart, 0);
+  SaveAll(*from_, {newer, deletion, older});
+  SaveForAWhile(Author(2), 0, {});
+  Copy();
+  ExpectInBoth({deletion, older});
+}
+
+TEST_F(MigrationTest, HoweverManyAreGone) {
+  std::vector<PlainEvent> events;
+  std::vector<EventId> versions;
+  std::vector<Tag> notes;
+  for (uint64_t i = 0; i < 1100; ++i) {
+    const std::string number = std::to_string(i);
+    events.push_back(Plain(Author(1), RandomNostr::kStart, 30023, {{"d", number}}));
+    versions.push_back(ToBytes(events.back().id));
+    events.push_back(Plain(Author(1), RandomNostr::kStart, 1, {}, number));
+    notes.push_back({"e", events.back().id});
+  }
+  SaveAll(*from_, events);
+  EXPECT_EQ(Copy().saved, 2200U);
+  EXPECT_EQ(from_->Delete(versions).value(), 1100U);
+  SaveForAWhile(Author(1), 5, notes);
+  Copy();
+  ExpectInBoth({});
+}
+
+// Of an import, say; or of a copy that was made later than what is copied now.
+TEST_F(MigrationTest, TakesNoVersionThatDidNotComeFromHere) {
+  const PlainEvent imported = Plain(Author(1), RandomNostr::kStart, 0);
+  const PlainEvent later = Plain(Author(2), RandomNostr::kStart, 0);
+  SaveAll(to_->store(), {imported});
+  SaveAll(*from_, {later});
+  Copy();
+  ASSERT_EQ(from_->Delete(std::vector{ToBytes(later.id)}).value(), 1U);
+  database_.Ask("UPDATE weir_meta SET value = '2' WHERE key LIKE 'migrated %'");
+  Copy();
+  EXPECT_TRUE(to_->store().Has(ToBytes(imported.id)).value());
+  EXPECT_TRUE(to_->store().Has(ToBytes(later.id)).value());
+}
+
 // Its own relay may have clients already.
 TEST_F(MigrationTest, WhatTheOtherReplacedOrDeletedSinceIsNotMissing) {
   const PlainEvent profile = Plain(Author(1), RandomNostr::kStart, 0);
@@ -103,9 +199,9 @@ TEST_F(MigrationTest, WhatTheOtherReplacedOrDeletedSinceIsNotMissing) {
 // The copy may be older than the request: an event came to it since.
 TEST_F(MigrationTest, WhoVanishedThereIsGoneHereToo) {
   const PlainEvent note = Plain(Author(1), RandomNostr::kStart, 1);
-  SaveAll(*from_, {Plain(Author(1), RandomNostr::kStart + 1, 62, {{"relay", RandomNostr::kOwnUrl}})}, 0);
+  SaveForAWhile(Author(1), 62, {{"relay", RandomNostr::kOwnUrl}});
   SaveAll(to_->store(), {note});
-  ASSERT_TRUE(CopyMarks(*from_, *to_).ok());
+  Copy();
   EXPECT_FALSE(to_->store().Has(ToBytes(note.id)).value());
 }
 
