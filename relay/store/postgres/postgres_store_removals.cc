@@ -122,7 +122,7 @@ Status PostgresStore::RemoveMarked(Shelf shelf, std::span<const ShelfEntry> mark
   for (const ShelfEntry& mark : marks)
     keys.Add(std::string_view(mark.key).substr(0, is_of_ids ? sizeof(EventId) : sizeof(Address)));
   for (bool more = true; more;) {
-    const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+    Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
       const Result<PostgresRows> found =
           edit.AskFirst(is_of_ids ? kOfDeletedIds : kOfDeletedAddresses,
                         PostgresValues().Array(keys).Int64(static_cast<int64_t>(kDeletedAtOnce)));
@@ -142,7 +142,7 @@ Result<uint64_t> PostgresStore::Delete(std::span<const EventId> ids) {
   for (size_t begin = 0; begin < ids.size(); begin += kDeletedAtOnce) {
     const std::span<const EventId> some = ids.subspan(begin, std::min(kDeletedAtOnce, ids.size() - begin));
     uint64_t removed_now = 0;
-    const Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
+    Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
       const Result<PostgresRows> found = edit.AskFirst(kReadRecords, PostgresValues().Array(IdArray(some)));
       if (!found.ok()) return found.status();
       edit.RemoveFound(found.value(), std::numeric_limits<Work>::max());
