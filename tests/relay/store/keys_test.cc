@@ -60,7 +60,7 @@ TEST(Keys, NewestFirstAndOfEqualAgeTheLowestId) {
 TEST(Keys, AnEntryIsReadBack) {
   const PlainEvent plain = Plain(Author(1), 1234567, 30023, {{"d", "x"}});
   const Event event = ToEvent(plain);
-  const PublicKey& author = event.view().pubkey();
+  const PublicKey author = event.view().pubkey();
   const uint64_t serial = (uint64_t{1} << 48) - 2;
   const std::pair<Key, char> ranges[] = {{AuthorRange(author).Number(30023, 2), 'a'},
                                          {TagRange('d', "x").Number(30023, 2), 't'},
