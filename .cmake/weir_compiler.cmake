@@ -20,7 +20,7 @@ if(WEIR_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # The code that a sanitizer inserts misleads g++.
     list(APPEND sanitizer_options -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
-                                     -Wno-maybe-uninitialized)
+                                  -Wno-maybe-uninitialized)
     if(WEIR_SANITIZE MATCHES thread)
       list(APPEND sanitizer_options -Wno-tsan)  # this sanitizer does not follow Asio's fences
     endif()

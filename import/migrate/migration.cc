@@ -31,8 +31,8 @@ class StoreCopy {
         options_(options),
         gate_(&limiter, {.work_class = WorkClass::kBulk}, Clock::System()) {}
 
-  // What goes has to go before the events: an older version that came since would be refused. The mark of who vanished
-  // has to come after them: it would refuse his request.
+  // Removals come before the events, or an older version that came since would be refused. The marks of vanished
+  // authors come after them, or they would refuse the requests to vanish.
   Result<MigrationProgress> Run() {
     Status done = FindPlace();
     if (done.ok()) done = CopyMarks(Shelf::kDeletedIds);
@@ -169,7 +169,7 @@ class StoreCopy {
 
 }  // namespace
 
-// What it saves has a name of its own, which tells that it came from this database.
+// A migration saves under a name of its own, which tells that its events came from this database.
 Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
   std::string identity;
   if (const rocksdb::Status read = from.db()->GetDbIdentity(identity); !read.ok())

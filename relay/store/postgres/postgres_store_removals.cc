@@ -115,7 +115,7 @@ Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) 
   return piece;
 }
 
-// What was saved before these marks came.
+// Removes what was saved before these marks came.
 Status PostgresStore::RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks) {
   const bool is_of_ids = shelf == Shelf::kDeletedIds;
   PostgresArray keys{PostgresArray::Type::kBytes};

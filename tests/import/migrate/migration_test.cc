@@ -50,7 +50,7 @@ class MigrationTest : public testing::Test {
     EXPECT_EQ(SortedIds(*from_), ids);
     EXPECT_EQ(SortedIds(to_->store()), ids);
   }
-  // Until it expires: then its marks alone tell of what it did.
+  // The event expires, so that its marks alone tell of what it did.
   void SaveForAWhile(const std::string& author, uint16_t kind, std::vector<Tag> tags) {
     tags.push_back({"expiration", std::to_string(RandomNostr::kStart + 10)});
     SaveAll(*from_, {Plain(author, RandomNostr::kStart + 3, kind, std::move(tags))});
@@ -138,7 +138,7 @@ TEST_F(MigrationTest, AMarkMakesRoomForAnOlderVersion) {
   ExpectInBoth({older});
 }
 
-// By a version that was deleted by its id, or that expired: neither leaves a mark of the address.
+// Its successor was deleted by its id, or expired: neither leaves a mark of the address.
 TEST_F(MigrationTest, AVersionThatWasReplacedIsGoneThoughWhatReplacedItIs) {
   SaveAll(*from_, {Plain(Author(1), RandomNostr::kStart + 1, 0), Plain(Author(2), RandomNostr::kStart + 1, 0)});
   Copy();
@@ -170,7 +170,7 @@ TEST_F(MigrationTest, HoweverManyAreGone) {
   ExpectInBoth({});
 }
 
-// Of an import, say; or of a copy that was made later than what is copied now.
+// An import may have saved it, or a copy that was made later than what is copied now.
 TEST_F(MigrationTest, TakesNoVersionThatDidNotComeFromHere) {
   const PlainEvent imported = Plain(Author(1), RandomNostr::kStart, 0);
   const PlainEvent later = Plain(Author(2), RandomNostr::kStart, 0);
