@@ -56,6 +56,7 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
   if (!surroundings_.waiting.Take(1))
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   Wait(request, cost, caller, now);
+  Serve(now);  // it stands aside now, not when another comes
 }
 
 void Endpoint::Wait(const QueuedRequest& request, uint32_t cost, const std::shared_ptr<QueuedCaller>& caller,

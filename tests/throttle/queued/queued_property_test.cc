@@ -47,6 +47,7 @@ class Reference {
     if (waiting_.empty()) line_since_ = now;
     waiting_.push_back({id, priority, cost});
     LetIn();
+    Serve(now);
   }
   void Leave(int id, TimePoint now) {
     std::erase_if(waiting_, [&](const Ticket& ticket) { return ticket.id == id; });

@@ -82,6 +82,20 @@ TEST_F(TokenWindowTest, ServesWhomItHasPassedOverTooOftenFirst) {
   EXPECT_EQ(TakeOrder(), (Names{"small"}));
 }
 
+TEST_F(TokenWindowTest, CountsTheWindowInWhichTheLastOneCame) {
+  ConfigureTokens({.scheduler = Scheduler::kPriority});
+  TakeTokens(50);
+  Take({.path = "/a", .priority = 1, .tokens = 60}, "small");
+  Take({.path = "/a", .priority = -1, .tokens = 90}, "large");
+  for (int window = 1; window <= TicketLine::kMostPassedOver; ++window) {
+    TakeOrder();
+    Pass(seconds(1));
+    EXPECT_EQ(TakeOrder(), Names{window < TicketLine::kMostPassedOver ? "small" : "large"}) << window;
+    TakeTokens(Describe()->left);
+    Take({.path = "/a", .priority = 1, .tokens = 25}, "small");
+  }
+}
+
 TEST_F(TokenWindowTest, StarvesNobodyUnderAFloodOfSmallOnes) {
   for (const Scheduler scheduler : {Scheduler::kFifo, Scheduler::kPriority, Scheduler::kRandom}) {
     limiter_.reset();
