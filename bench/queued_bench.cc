@@ -16,14 +16,14 @@ namespace {
 using Algorithm = EndpointConfig::Algorithm;
 using Scheduler = EndpointConfig::Scheduler;
 
-class Ignoring : public QueuedCaller {
+class IgnoringTicket : public QueuedCaller {
  public:
   void OnWaiting(QueuedTicket given) override { ticket = given; }
   void OnAnswer(const QueuedAnswer& answer) override { benchmark::DoNotOptimize(answer.code); }
   QueuedTicket ticket;
 };
 
-QueuedConfig Config(EndpointRule rule, size_t most = 2'000'000) {
+QueuedConfig QueuedOf(EndpointRule rule, size_t most = 2'000'000) {
   rule.path = "/api";
   if (!rule.rate) rule.rate = 10'000;
   return {.rules = QueuedRules::Make({std::move(rule)}, most).value(), .max_waiting = most};
@@ -39,11 +39,11 @@ void OnePath(benchmark::State& state, Algorithm algorithm, double rate, std::sha
   static std::unique_ptr<QueuedLimiter> limiter;
   if (state.thread_index() == 0) {
     EndpointRule rule{.rate = rate, .algorithm = algorithm, .max_queue_size = 0, .tokens_per_window = 1'000'000'000};
-    QueuedConfig config = Config(rule);
+    QueuedConfig config = QueuedOf(rule);
     config.events = std::move(events);
     limiter = std::make_unique<QueuedLimiter>(std::move(config));
   }
-  const auto caller = std::make_shared<Ignoring>();
+  const auto caller = std::make_shared<IgnoringTicket>();
   for (auto _ : state) limiter->Take({.path = "/api"}, caller);
   state.SetItemsProcessed(state.iterations());
 }
@@ -57,8 +57,8 @@ BENCHMARK_CAPTURE(OnePath, strict_served_with_events, Algorithm::kStrict, 1e9, s
 
 void OneOfManyPaths(benchmark::State& state) {
   static const std::vector<std::string> paths = Paths(100'000);
-  QueuedLimiter limiter(Config({}));
-  const auto caller = std::make_shared<Ignoring>();
+  QueuedLimiter limiter(QueuedOf({}));
+  const auto caller = std::make_shared<IgnoringTicket>();
   const auto many = static_cast<size_t>(state.range(0));
   for (size_t i = 0; i < many; ++i) limiter.Take({.path = paths[i]}, caller);
   size_t at = 0;
@@ -73,8 +73,8 @@ BENCHMARK(OneOfManyPaths)->Arg(1'000)->Arg(100'000);
 // So many wait; one more comes, and one is served.
 void WaitAndBeServed(benchmark::State& state, Scheduler scheduler) {
   ManualClock clock;
-  QueuedLimiter limiter(Config({.rate = 1'000'000, .scheduler = scheduler, .max_queue_size = 1'000'000}), clock);
-  const auto caller = std::make_shared<Ignoring>();
+  QueuedLimiter limiter(QueuedOf({.rate = 1'000'000, .scheduler = scheduler, .max_queue_size = 1'000'000}), clock);
+  const auto caller = std::make_shared<IgnoringTicket>();
   int32_t priority = 0;
   const auto take = [&] { limiter.Take({.path = "/api", .priority = ++priority * 7919 % 101}, caller); };
   for (int64_t i = 0; i <= state.range(0); ++i) take();
@@ -91,8 +91,8 @@ BENCHMARK_CAPTURE(WaitAndBeServed, random, Scheduler::kRandom)->Arg(10'000);
 
 void WaitAndLeave(benchmark::State& state) {
   const ManualClock clock;
-  QueuedLimiter limiter(Config({.max_queue_size = 1'000'000}), clock);
-  const auto caller = std::make_shared<Ignoring>();
+  QueuedLimiter limiter(QueuedOf({.max_queue_size = 1'000'000}), clock);
+  const auto caller = std::make_shared<IgnoringTicket>();
   for (int64_t i = 0; i <= state.range(0); ++i) limiter.Take({.path = "/api"}, caller);
   for (auto _ : state) {
     limiter.Take({.path = "/api"}, caller);
@@ -102,35 +102,35 @@ void WaitAndLeave(benchmark::State& state) {
 }
 BENCHMARK(WaitAndLeave)->Arg(10'000);
 
-size_t HeapBytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
+size_t HeapNow() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 
 void BytesOfAnEndpoint(benchmark::State& state) {
   const auto count = static_cast<size_t>(state.range(0));
   const std::vector<std::string> paths = Paths(count);
   const ManualClock clock;
-  const auto caller = std::make_shared<Ignoring>();
+  const auto caller = std::make_shared<IgnoringTicket>();
   for (auto _ : state) {
-    QueuedLimiter limiter(Config({}), clock);
-    const size_t before = HeapBytes();
+    QueuedLimiter limiter(QueuedOf({}), clock);
+    const size_t before = HeapNow();
     for (const std::string& path : paths) limiter.Take({.path = path}, caller);
-    state.counters["bytes"] = static_cast<double>(HeapBytes() - before) / static_cast<double>(count);
+    state.counters["bytes"] = static_cast<double>(HeapNow() - before) / static_cast<double>(count);
   }
 }
 BENCHMARK(BytesOfAnEndpoint)->Arg(100'000)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-void BytesOfAWaiter(benchmark::State& state) {
+void BytesOfATicket(benchmark::State& state) {
   const auto count = static_cast<size_t>(state.range(0));
   const ManualClock clock;
-  const auto caller = std::make_shared<Ignoring>();
+  const auto caller = std::make_shared<IgnoringTicket>();
   for (auto _ : state) {
-    QueuedLimiter limiter(Config({.max_queue_size = 1'000'000}), clock);
+    QueuedLimiter limiter(QueuedOf({.max_queue_size = 1'000'000}), clock);
     limiter.Take({.path = "/api"}, caller);
-    const size_t before = HeapBytes();
+    const size_t before = HeapNow();
     for (size_t i = 0; i < count; ++i) limiter.Take({.path = "/api"}, caller);
-    state.counters["bytes"] = static_cast<double>(HeapBytes() - before) / static_cast<double>(count);
+    state.counters["bytes"] = static_cast<double>(HeapNow() - before) / static_cast<double>(count);
   }
 }
-BENCHMARK(BytesOfAWaiter)->Arg(500)->Arg(700'000)->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(BytesOfATicket)->Arg(500)->Arg(700'000)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace weir

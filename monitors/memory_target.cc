@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 // Index and filter blocks of a small database; with less every read goes to the disk.
-constexpr uint64_t kLeastCachedBlocks = 8 * kMiB;
+constexpr uint64_t kLeastCacheBytes = 8 * kMiB;
 
 std::string Mebibytes(uint64_t bytes) { return std::to_string((bytes + kMiB - 1) / kMiB) + " MiB"; }
 
@@ -58,11 +58,11 @@ Result<MemoryBudget> PlanMemory(uint64_t target_bytes, const MemoryNeeds& needs)
   // A quarter of the target for write buffers: the rest of the engine's share is what reads live from.
   budget.write_buffer_bytes = needs.write_buffer_bytes.value_or(
       std::max(needs.least_write_buffer_bytes, std::min(needs.most_write_buffer_bytes, target_bytes / 4)));
-  const uint64_t with_blocks = budget.write_buffer_bytes + kLeastCachedBlocks;
+  const uint64_t with_blocks = budget.write_buffer_bytes + kLeastCacheBytes;
   budget.charged_to_cache = needs.charged_to_cache && needs.block_cache_bytes.value_or(with_blocks) >= with_blocks;
   const uint64_t beside_cache = budget.charged_to_cache ? 0 : budget.write_buffer_bytes;
   const uint64_t usual_cache = usual_bytes > beside_cache ? usual_bytes - beside_cache : 0;
-  const uint64_t least_cache = budget.charged_to_cache ? with_blocks : kLeastCachedBlocks;
+  const uint64_t least_cache = budget.charged_to_cache ? with_blocks : kLeastCacheBytes;
   budget.block_cache_bytes = needs.block_cache_bytes.value_or(std::max(least_cache, usual_cache));
 
   if (budget.block_cache_bytes + beside_cache > most_bytes) return DoesNotFit(target_bytes, budget);

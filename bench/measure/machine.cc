@@ -18,7 +18,9 @@ std::string ProcessorName() {
   return "unknown";
 }
 
-std::string Today() { return FormatTime(WallClock::System().Now()).substr(0, std::string_view("2026-02-20").size()); }
+std::string DateOfToday() {
+  return FormatTime(WallClock::System().Now()).substr(0, std::string_view("2026-02-20").size());
+}
 
 }  // namespace
 
@@ -26,7 +28,7 @@ std::string DescribeMachine() {
   utsname system{};
   uname(&system);
   const long memory_mib = sysconf(_SC_PHYS_PAGES) / (1 << 10) * sysconf(_SC_PAGESIZE) / (1 << 10);
-  return "date: " + Today() + "\nprocessor: " + ProcessorName() +
+  return "date: " + DateOfToday() + "\nprocessor: " + ProcessorName() +
          "\ncores: " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + "\nmemory: " + std::to_string(memory_mib) +
          " MiB\nkernel: " + system.sysname + " " + system.release + "\ncompiler: " __VERSION__ "\n";
 }

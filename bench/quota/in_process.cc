@@ -23,9 +23,9 @@ namespace {
 enum class Operation : uint8_t { kDecideRecord, kReserveCommit, kTakeTiers };
 
 constexpr std::array kOperations = {Operation::kDecideRecord, Operation::kReserveCommit, Operation::kTakeTiers};
-constexpr std::array<int, 3> kThreads = {1, 2, 4};
+constexpr std::array<int, 3> kThreadCounts = {1, 2, 4};
 // Few enough that a thread's clock steps do not pile up, many enough that the clock's line is not what is measured.
-constexpr int kBatch = 16;
+constexpr int kCallsInBatch = 16;
 constexpr Duration kStretch = kMinute + std::chrono::milliseconds(1);
 
 std::string NameOf(Operation operation) {
@@ -63,7 +63,7 @@ class Bench {
         models_(MakeModels(models)),
         step_(entries == 0 ? kStretch / static_cast<int64_t>(models)
                            : kMinute / static_cast<int64_t>(entries * models)),
-        batch_(entries == 0 ? 1 : kBatch),
+        batch_(entries == 0 ? 1 : kCallsInBatch),
         store_({}, clock_),
         limiter_(store_, ConfigOf(operation, models_)) {
     for (size_t i = 0; i < entries * models; ++i) {
@@ -156,7 +156,7 @@ Status MeasureOne(Operation operation, size_t models, size_t entries, const InPr
   std::fprintf(stderr, "%s\n", scenario.c_str());
   Bench bench(operation, models, entries);
   for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
-    for (const int threads : kThreads) {
+    for (const int threads : kThreadCounts) {
       if (entries == 0 && threads > 1) continue;  // others' entries would be in the window
       const Bench::Measured measured = bench.Measure(threads, options.time);
       const std::string subject = std::to_string(threads) + (threads == 1 ? " thread" : " threads");

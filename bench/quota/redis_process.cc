@@ -23,7 +23,7 @@ struct CloseConnection {
 struct FreeReply {
   void operator()(redisReply* reply) const { freeReplyObject(reply); }
 };
-using Reply = std::unique_ptr<redisReply, FreeReply>;
+using OwnedReply = std::unique_ptr<redisReply, FreeReply>;
 using Socket = std::unique_ptr<redisContext, CloseConnection>;
 
 Socket ConnectTo(uint16_t port) {
@@ -37,7 +37,7 @@ Socket ConnectTo(uint16_t port) {
 std::string Ask(uint16_t port, const char* word) {
   const Socket socket = ConnectTo(port);
   if (socket == nullptr) return "";
-  const Reply reply(static_cast<redisReply*>(redisCommand(socket.get(), word)));
+  const OwnedReply reply(static_cast<redisReply*>(redisCommand(socket.get(), word)));
   return reply == nullptr || reply->str == nullptr ? "" : std::string(reply->str, reply->len);
 }
 
@@ -84,7 +84,7 @@ Result<std::unique_ptr<RedisProcess>> RedisProcess::Start(const fs::path& direct
 struct EvalshaSpy::Connection {
   // Its SHA-1; empty where it is no script.
   std::string Load(const std::string& script) {
-    const Reply reply(
+    const OwnedReply reply(
         static_cast<redisReply*>(redisCommand(asking.get(), "SCRIPT LOAD %b", script.data(), script.size())));
     return reply == nullptr || reply->type != REDIS_REPLY_STRING ? "" : std::string(reply->str, reply->len);
   }
@@ -95,7 +95,7 @@ struct EvalshaSpy::Connection {
 
 EvalshaSpy::EvalshaSpy(uint16_t port) : connection_(new Connection{ConnectTo(port), ConnectTo(port)}) {
   if (connection_->monitor != nullptr)
-    const Reply monitoring(static_cast<redisReply*>(redisCommand(connection_->monitor.get(), "MONITOR")));
+    const OwnedReply monitoring(static_cast<redisReply*>(redisCommand(connection_->monitor.get(), "MONITOR")));
 }
 EvalshaSpy::~EvalshaSpy() = default;
 
@@ -105,7 +105,7 @@ Result<std::vector<std::string>> EvalshaSpy::Words() {
   void* reply = nullptr;
   std::vector<std::string> scripts;
   while (redisGetReply(connection_->monitor.get(), &reply) == REDIS_OK) {
-    const Reply line(static_cast<redisReply*>(reply));
+    const OwnedReply line(static_cast<redisReply*>(reply));
     std::vector<std::string> words = WordsOfMonitor(line->str == nullptr ? "" : line->str);
     if (words.size() == 3 && words[0] == "SCRIPT") scripts.push_back(words[2]);
     if (words.size() < 4 || words[0] != "EVALSHA") continue;

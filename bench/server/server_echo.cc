@@ -128,7 +128,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-double ResidentKb() {
+double KbResident() {
   std::ifstream status("/proc/self/status");
   std::string line;
   while (std::getline(status, line))
@@ -160,13 +160,13 @@ int Run(int connections, double seconds, size_t bytes, int in_flight, bool defla
   constexpr int kIdle = 2000;
   int ready[2];
   if (pipe(ready) != 0) return 2;
-  const double before = ResidentKb();
+  const double before = KbResident();
   const pid_t idle = fork();
   if (idle == 0) IdleClient(server.port(), kIdle, deflate, ready[1]);
   char c = 0;
   if (read(ready[0], &c, 1) != 1) return 2;
-  std::printf("idle: %.1f KB each (%.0f KB of the process before, %.0f after %d)\n", (ResidentKb() - before) / kIdle,
-              before, ResidentKb(), kIdle);
+  std::printf("idle: %.1f KB each (%.0f KB of the process before, %.0f after %d)\n", (KbResident() - before) / kIdle,
+              before, KbResident(), kIdle);
   kill(idle, SIGTERM);
   waitpid(idle, nullptr, 0);
   return 0;

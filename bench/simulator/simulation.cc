@@ -52,7 +52,7 @@ class SimMonitor final : public LoadMonitor {
   void SetSensor(Sensor sensor) { static_cast<SimProbe&>(probe()).SetSensor(sensor); }
 };
 
-LsmGeometry GeometryOf(const SimulationOptions& o) {
+LsmGeometry LsmGeometryOf(const SimulationOptions& o) {
   const LsmGeometry& given = o.geometry->lsm.geometry;
   return MovesBrakes(o.law) ? PreparedGeometry(given) : given;
 }
@@ -60,7 +60,7 @@ LsmGeometry GeometryOf(const SimulationOptions& o) {
 std::unique_ptr<Plant> MakePlant(const SimulationOptions& o) {
   if (o.scenario->memory_plant) return std::make_unique<MemoryPlant>(o.geometry->memory, kStart);
   LsmPlantOptions lsm = o.geometry->lsm;
-  lsm.geometry = GeometryOf(o);
+  lsm.geometry = LsmGeometryOf(o);
   return std::make_unique<LsmPlant>(lsm, kStart);
 }
 
@@ -68,15 +68,15 @@ LawContext ContextOf(const SimulationOptions& o, LoadMonitor& monitor, const Clo
   LawContext context{
       .monitor = monitor, .clock = clock, .settings = o.settings, .fixed_bytes_per_second = o.fixed_bytes_per_second};
   if (o.scenario->weighted) context.settings.process_variable = ProcessVariable::kWeighted;
-  const LsmGeometry g = GeometryOf(o);
+  const LsmGeometry g = LsmGeometryOf(o);
   context.l0_files_at_setpoint =
       g.l0_trigger + static_cast<int>(std::lround(o.settings.bulk.setpoint * (g.L0FilesAtOne() - g.l0_trigger)));
   return context;
 }
 
-class Run {
+class SimulatedRun {
  public:
-  explicit Run(const SimulationOptions& options)
+  explicit SimulatedRun(const SimulationOptions& options)
       : options_(options),
         scenario_(Stretched(*options.scenario, options.geometry->time_scale)),
         clock_(kStart),
@@ -228,6 +228,6 @@ class Run {
 
 }  // namespace
 
-SimulationResult Simulate(const SimulationOptions& options) { return Run(options).Go(); }
+SimulationResult Simulate(const SimulationOptions& options) { return SimulatedRun(options).Go(); }
 
 }  // namespace weir

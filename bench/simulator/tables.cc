@@ -27,7 +27,7 @@ struct Knob {
   double& Of(ControlSettings& s) const { return gain != nullptr ? s.gains.*gain : s.*setting; }
 };
 
-const std::vector<Knob>& Knobs() {
+const std::vector<Knob>& AllKnobs() {
   static const std::vector<Knob> kKnobs = {
       {.name = "KP", .gain = &PidGains::kp, .factors = {0.25, 1, 4}},
       {.name = "KI", .gain = &PidGains::ki, .factors = {0, 1, 10}},
@@ -131,7 +131,7 @@ std::string TuningTable(const Geometry& geometry, const LimiterSettings& setting
   std::string text =
       "| setting | value | step: overshoot % | settling s | bandwidth: overshoot % | settling s | steady error |\n"
       "|---|---|---|---|---|---|---|\n";
-  for (const Knob& knob : Knobs()) {
+  for (const Knob& knob : AllKnobs()) {
     for (const double factor : knob.factors) {
       SimulationOptions options{.geometry = &geometry, .settings = settings};
       double& value = knob.Of(options.settings.bulk);

@@ -25,7 +25,7 @@ void Append(std::vector<RunKey>* all, double scale, const std::string& scenario,
 }
 
 // The phases that ended well and are those that their scenario is judged by.
-bool Judged(const PhaseRow& row) {
+bool IsJudged(const PhaseRow& row) {
   const StormScenario* scenario = FindStormScenario(row.run.scenario);
   return row.outcome == "ok" && scenario != nullptr && scenario->judged_phase == row.phase;
 }
@@ -58,7 +58,7 @@ std::optional<RunKey> NextOfShapeSweep(const std::vector<PhaseRow>& rows, const 
   std::vector<PhaseRow> alone;
   for (const PhaseRow& row : rows)
     if (row.run.shape == shape && row.run.scenario == kShapeScenario && row.run.policy == "alone" &&
-        row.run.label.empty() && Judged(row))
+        row.run.label.empty() && IsJudged(row))
       alone.push_back(row);
   if (alone.empty()) return std::nullopt;
   const double unlimited = Median(alone, &PhaseRow::bulk_mb_per_second);
@@ -80,7 +80,7 @@ std::string BestOracle(const std::vector<PhaseRow>& rows, const OracleRule& rule
   std::map<std::string, std::vector<PhaseRow>> swept;
   for (const PhaseRow& row : rows)
     if (row.run.label == kSweep && row.run.shape == rule.shape && row.run.scenario == rule.scenario &&
-        row.run.policy != "alone" && Judged(row))
+        row.run.policy != "alone" && IsJudged(row))
       swept[row.run.policy].push_back(row);
   std::string best;
   double most = 0;
@@ -97,11 +97,11 @@ std::string BestOracle(const std::vector<PhaseRow>& rows, const OracleRule& rule
   return best;
 }
 
-double Sustained(const std::vector<PhaseRow>& rows) {
+double SustainedRate(const std::vector<PhaseRow>& rows) {
   std::vector<PhaseRow> steady;
   for (const PhaseRow& row : rows)
     if (row.run.shape == RunKey{}.shape && row.run.scale == 1 && row.run.scenario == "steady" &&
-        row.run.policy == "weir" && row.run.label.empty() && Judged(row))
+        row.run.policy == "weir" && row.run.label.empty() && IsJudged(row))
       steady.push_back(row);
   return Median(steady, &PhaseRow::bulk_mb_per_second);
 }

@@ -31,7 +31,7 @@ std::optional<RunKey> NextOfShapeSweep(const std::vector<PhaseRow>& rows, const 
 
 // What weir's bulk work got in the second half of ten minutes, at scale 1; NaN while that was not run. The open loops
 // are measured by it.
-double Sustained(const std::vector<PhaseRow>& rows);
+double SustainedRate(const std::vector<PhaseRow>& rows);
 
 // The full experiment after the sweep: ten minutes of some, which find what is sustained, then everything, repetitions
 // outermost, so that policies are interleaved in time; within one they begin with another policy each time. At the end

@@ -26,7 +26,7 @@ StormLoad::StormLoad(StormEngine& engine, Policy& policy, const LoadOptions& opt
       writes_(options.writes_per_second, 2),
       reads_(options.reads_per_second, 3) {
   for (int i = 0; i < phases; ++i) {
-    figures_.push_back(std::make_unique<LoadFigures>());
+    figures_.push_back(std::make_unique<FeltFigures>());
     figures_.back()->party_bytes = std::vector<std::atomic<uint64_t>>(options.writers_of_party.size());
   }
 }
@@ -80,7 +80,7 @@ void StormLoad::TakeRecent(RecentLoad& into) {
   recent_.writes.Clear();
 }
 
-LoadFigures& StormLoad::FiguresAt(TimePoint intended) {
+FeltFigures& StormLoad::FiguresAt(TimePoint intended) {
   std::lock_guard lock(mutex_);
   auto start = std::find_if(starts_.rbegin(), starts_.rend(), [&](const PhaseStart& s) { return s.at <= intended; });
   return *figures_[static_cast<size_t>(start == starts_.rend() ? starts_.front().phase : start->phase)];
@@ -101,7 +101,7 @@ void StormLoad::WriteInteractive(uint64_t client) {
     engine_.AddInteractivePut(random, &batch);
     const WriteResult result = policy_.Write({.id = kFirstWriter + client}, batch);
     const TimePoint end = clock.Now();
-    LoadFigures& figures = FiguresAt(intended);
+    FeltFigures& figures = FiguresAt(intended);
     if (result.refused) {
       ++figures.refused;
       continue;
@@ -130,7 +130,7 @@ void StormLoad::ReadInteractive(uint64_t client) {
       status = scan ? engine_.Scan(random, options_.scan_values) : engine_.Get(random);
     });
     const Duration latency = clock.Now() - intended;
-    LoadFigures& figures = FiguresAt(intended);
+    FeltFigures& figures = FiguresAt(intended);
     if (!read) {
       ++figures.refused;
       continue;
@@ -176,7 +176,7 @@ void StormLoad::WriteBulk(size_t party, uint64_t writer) {
       continue;
     }
     if (!result.status.ok()) return Fail(result.status);
-    LoadFigures& figures = FiguresAt(Clock::System().Now());
+    FeltFigures& figures = FiguresAt(Clock::System().Now());
     figures.bulk_bytes += batch.GetDataSize();
     figures.party_bytes[party] += batch.GetDataSize();
     std::lock_guard lock(mutex_);

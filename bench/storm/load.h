@@ -34,7 +34,7 @@ struct LoadOptions {
 
 // What a phase has seen. From the intended start of an operation to its end, so that a stall counts for all that should
 // have started in it; an operation belongs to the phase of its intended start.
-struct LoadFigures {
+struct FeltFigures {
   LatencyHistogram writes;
   LatencyHistogram reads;
   LatencyHistogram scans;
@@ -81,7 +81,7 @@ class StormLoad {
   // An operation failed and the load has stopped by itself.
   bool failed() const { return stop_; }
 
-  const LoadFigures& figures(int phase) const { return *figures_[static_cast<size_t>(phase)]; }
+  const FeltFigures& figures(int phase) const { return *figures_[static_cast<size_t>(phase)]; }
   // Since the last call.
   void TakeRecent(RecentLoad& into);
 
@@ -91,7 +91,7 @@ class StormLoad {
     int phase;
   };
 
-  LoadFigures& FiguresAt(TimePoint intended);
+  FeltFigures& FiguresAt(TimePoint intended);
   void WriteInteractive(uint64_t client);
   void ReadInteractive(uint64_t client);
   void WriteBulk(size_t party, uint64_t writer);
@@ -107,7 +107,7 @@ class StormLoad {
   std::atomic<bool> stop_{false};
   PoissonSchedule writes_;
   PoissonSchedule reads_;
-  std::vector<std::unique_ptr<LoadFigures>> figures_;
+  std::vector<std::unique_ptr<FeltFigures>> figures_;
 
   std::mutex mutex_;  // for what follows up to the threads
   std::condition_variable bulk_changed_;

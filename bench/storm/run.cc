@@ -189,7 +189,7 @@ class Runner {
     for (size_t i = 0; i < phases_.size(); ++i)
       if (phases_[i].bulk.kind != BulkLoad::Kind::kNone) bulk_seconds += rows_[i].seconds;
     for (size_t i = 0; i < phases_.size(); ++i) {
-      const LoadFigures& f = load_.figures(static_cast<int>(i));
+      const FeltFigures& f = load_.figures(static_cast<int>(i));
       PhaseRow& row = rows_[i];
       row.run = spec_.key;
       row.phase = phases_[i].name;

@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct StormArguments {
   bool quick = false;
   bool report = false;
   bool json = false;
@@ -64,7 +64,7 @@ void PrintList() {
 
 class Experiment {
  public:
-  Experiment(const Arguments& arguments, const LimiterSettings& limiter, fs::path scratch)
+  Experiment(const StormArguments& arguments, const LimiterSettings& limiter, fs::path scratch)
       : arguments_(arguments), limiter_(limiter), scratch_(std::move(scratch)) {}
 
   // Runs what the results do not hold yet.
@@ -129,7 +129,7 @@ class Experiment {
     if (!needed || spec->sustainable_mb_per_second > 0) return Status();
     const Result<std::vector<PhaseRow>> rows = Rows();
     if (!rows.ok()) return rows.status();
-    spec->sustainable_mb_per_second = Sustained(rows.value());
+    spec->sustainable_mb_per_second = SustainedRate(rows.value());
     if (spec->sustainable_mb_per_second > 0) return Status();
     return Status::Error(spec->key.scenario +
                          " needs what is sustained: run --scenario steady --policy weir before, or give --sustainable");
@@ -144,13 +144,13 @@ class Experiment {
     return path;
   }
 
-  const Arguments& arguments_;
+  const StormArguments& arguments_;
   const LimiterSettings& limiter_;
   const fs::path scratch_;
 };
 
 // Each shape under RocksDB alone, low_pri and weir, and then under the best fixed rate for it, if one is good enough.
-Status RunMatrix(const Arguments& arguments, Experiment* experiment) {
+Status RunMatrix(const StormArguments& arguments, Experiment* experiment) {
   std::vector<ShapePolicies> shapes, oracles;
   for (const std::string& shape : arguments.shapes) shapes.push_back({shape, {"alone", "low_pri", "weir"}});
   if (Status s = experiment->RunAll(Campaign(1, {"shape"}, shapes, arguments.repetitions)); !s.ok()) return s;
@@ -169,7 +169,7 @@ Status RunMatrix(const Arguments& arguments, Experiment* experiment) {
   return experiment->RunAll(Campaign(1, {"shape"}, oracles, arguments.repetitions));
 }
 
-Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
+Status RunWhatWasAsked(const StormArguments& arguments, Experiment* experiment) {
   const auto each = [&](const std::vector<std::string>& policies) {
     std::vector<ShapePolicies> shapes;
     for (const std::string& shape : arguments.shapes) shapes.push_back({shape, policies});
@@ -197,7 +197,7 @@ Status RunWhatWasAsked(const Arguments& arguments, Experiment* experiment) {
   return experiment->RunAll(FullCampaign(oracle, arguments.repetitions));
 }
 
-Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
+Status RunOnWire(const StormArguments& arguments, const LimiterSettings& limiter) {
   if (arguments.report) return ReportWireStorm(arguments.results);
   const bool is_postgres = arguments.engine == "postgres";
   PostgresMonitorSettings postgres;
@@ -221,7 +221,7 @@ Status RunOnWire(const Arguments& arguments, const LimiterSettings& limiter) {
 }
 
 // Refuses the flags that only the storm on RocksDB has.
-Status CheckForWire(const Arguments& arguments) {
+Status CheckForWire(const StormArguments& arguments) {
   if (arguments.url.empty() && !arguments.report) return Status::Error("--engine " + arguments.engine + " needs --url");
   if (!arguments.scenarios.empty() || !arguments.policies.empty() || !arguments.shapes.empty() ||
       arguments.scale != 1 || !arguments.label.empty() || arguments.sustainable_mb_per_second != 0 || arguments.json)
@@ -231,7 +231,7 @@ Status CheckForWire(const Arguments& arguments) {
 }
 
 // Runs the script that reads the results and prints their tables.
-int Report(const Arguments& arguments) {
+int Report(const StormArguments& arguments) {
   std::vector<const char*> words = {"python3", WEIR_SOURCE_DIR "/bench/storm/storm-report", arguments.results.c_str()};
   if (arguments.json) words.push_back("--json");
   if (arguments.quick) words.push_back("--quick");
@@ -256,7 +256,7 @@ int StormCommand(int argc, char** argv) {
       "Overloads a real RocksDB under each policy, and reports what interactive work felt and what bulk work got.\n"
       "Without a choice of scenarios or policies: the full experiment, some hours. Results are added to; runs that\n"
       "are there already are not repeated, so an experiment that was interrupted goes on.");
-  Arguments arguments;
+  StormArguments arguments;
   line.Add("--quick", &arguments.quick,
            "a minute: RocksDB alone and weir; fails when weir is not far better; keeps no results");
   line.Add("--scenario", &arguments.scenarios, "choose scenarios").SplitAt(',').Excludes("--quick");

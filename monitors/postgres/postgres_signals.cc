@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kBytesPerMiB = uint64_t{1} << 20;
 
 // A checkpoint paces itself by what is written: one that keeps pace ends when that has come to max_wal_size, and begins
 // at about half of it. A throttle that acted below would slow down the checkpoint itself: held at 0.75 of max_wal_size,
@@ -79,7 +79,7 @@ void AddPostgresSignals(const PostgresDetails& details, const PostgresMonitorSet
   const Duration dead_time = 2 * settings.monitor.sample_interval;
   const double wal_per_byte = std::max(settings.wal_bytes_per_byte, 0.01);
   const double max_wal = kWalOfLevel * static_cast<double>(std::max<uint64_t>(1, details.max_wal_bytes));
-  const auto budget = static_cast<double>(std::max<uint64_t>(1, settings.replica_budget_mb) * kMiB);
+  const auto budget = static_cast<double>(std::max<uint64_t>(1, settings.replica_budget_mb) * kBytesPerMiB);
   sample->Add({.name = "wal",
                .level = static_cast<double>(details.wal_bytes) / max_wal,
                .bytes_per_level = max_wal / wal_per_byte,

@@ -85,7 +85,7 @@ class TurnRing {
 };
 
 template <typename Item>
-class TurnLine {
+class PartyLine {
  public:
   bool empty() const { return items_.empty(); }
   void Push(const Party&, Item&& item) { items_.push_back(std::move(item)); }
@@ -104,6 +104,6 @@ class TurnLine {
 inline uint64_t PartyOf(const Party& party) { return party.id; }
 
 template <typename Item>
-using Turns = TurnRing<Item, TurnRing<Item, TurnLine<Item>, PartyOf, 2>, GroupOf, 64>;
+using Turns = TurnRing<Item, TurnRing<Item, PartyLine<Item>, PartyOf, 2>, GroupOf, 64>;
 
 }  // namespace weir

@@ -47,7 +47,7 @@ Work RunAndForget(Task task) {
 }
 
 // The tasks of connections, which take turns.
-using Lane = TurnRing<Task, TurnLine<Task>, PartyOf, 0>;
+using Lane = TurnRing<Task, PartyLine<Task>, PartyOf, 0>;
 
 // Who comes first: the least work used, then the longest here.
 using Turn = std::pair<int64_t, uint64_t>;

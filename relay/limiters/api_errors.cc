@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-std::string_view CodeOf(int status) {
+std::string_view NameOf(int status) {
   switch (status) {
     case 401:
       return "unauthorized";
@@ -60,7 +60,7 @@ HttpResponse ErrorResponse(int status, std::string_view code, std::string messag
 HttpResponse PlainErrorAsJson(HttpResponse plain) {
   std::string_view text = plain.body;
   while (text.ends_with('\n')) text.remove_suffix(1);
-  plain.body = WriteError({.code = CodeOf(plain.status), .message = InOneLine(text)});
+  plain.body = WriteError({.code = NameOf(plain.status), .message = InOneLine(text)});
   plain.content_type = "application/json";
   return plain;
 }

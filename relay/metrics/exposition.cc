@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-double Seconds(const timeval& time) {
+double SecondsOf(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
@@ -59,7 +59,7 @@ ProcessFigures ReadProcess() {
   ProcessFigures figures;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  figures.cpu_seconds = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+  figures.cpu_seconds = SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
   std::ifstream statm("/proc/self/statm");
   uint64_t virtual_pages = 0;
   uint64_t resident_pages = 0;

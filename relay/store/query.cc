@@ -5,21 +5,14 @@
 
 #include "relay/nostr/expiration.h"
 #include "relay/store/matching_work.h"
+#include "relay/store/query_bounds.h"
 
 namespace weir {
 namespace {
 
-constexpr uint32_t kNoPart = UINT32_MAX;
-
-// A limit may be all there is.
-uint64_t AndOne(uint64_t limit) { return limit == UINT64_MAX ? limit : limit + 1; }
-
 constexpr uint64_t kMostAtOnce = 64;  // events that are fetched together
 // The first, whose size nobody knows: of the largest they are a megabyte.
 constexpr size_t kFirstAtOnce = 8;
-// How far to look, when all limits are reached, for a match beyond them before it is taken for granted. Where the index
-// alone decides it is the very next entry.
-constexpr uint64_t kLookAhead = 1000;  // visits
 
 }  // namespace
 

@@ -58,9 +58,9 @@ class MemoryCounts {
 };
 
 // A charge, while it has the lock of its model's shard.
-class Turn {
+class ChargeTurn {
  public:
-  Turn(MemoryShards& shards, Shard& shard, const HashedName& name, const Charge& charge)
+  ChargeTurn(MemoryShards& shards, Shard& shard, const HashedName& name, const Charge& charge)
       : shards_(shards), shard_(shard), name_(name), charge_(charge), now_(shards.Now()) {}
 
   // False: there was no room for a name, and nothing is charged. The last try says so, and by force charges what it
@@ -90,7 +90,7 @@ class Turn {
   std::unique_lock<std::mutex> across_lock_;
 };
 
-bool Turn::Run(bool last, ChargeAnswer* answer) {
+bool ChargeTurn::Run(bool last, ChargeAnswer* answer) {
   const std::optional<ModelQuota>& quota = FindCounts();
   has_quota_ = quota.has_value();
   const bool was_made = charge_.token != nullptr && WasMade(answer);
@@ -102,7 +102,7 @@ bool Turn::Run(bool last, ChargeAnswer* answer) {
   return true;
 }
 
-bool Turn::WasMade(ChargeAnswer* answer) {
+bool ChargeTurn::WasMade(ChargeAnswer* answer) {
   const Hold* made = charge_.holds() && counts_ != nullptr ? counts_->FindMade(*charge_.token) : nullptr;
   if (made == nullptr) return false;
   answer->again = {.tokens = made->charged.tokens};
@@ -110,7 +110,7 @@ bool Turn::WasMade(ChargeAnswer* answer) {
   return true;
 }
 
-bool Turn::Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswer* answer) {
+bool ChargeTurn::Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswer* answer) {
   Judge(charge_, quota, MemoryCounts(counts_, shard_.meters, now_), answer);
   const bool force = charge_.forces();
   const bool fits = answer->fits();
@@ -125,7 +125,7 @@ bool Turn::Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswe
 }
 
 // And the meters. The quota that holds for the model.
-const std::optional<ModelQuota>& Turn::FindCounts() {
+const std::optional<ModelQuota>& ChargeTurn::FindCounts() {
   shard_.meters.clear();
   const auto found = shard_.slots.find(name_);
   if (found != shard_.slots.end()) counts_ = found->second.counts.get();
@@ -140,7 +140,7 @@ const std::optional<ModelQuota>& Turn::FindCounts() {
   return found != shard_.slots.end() && found->second.stated ? found->second.stated : charge_.default_quota;
 }
 
-bool Turn::HasRoom() const {
+bool ChargeTurn::HasRoom() const {
   if (!counts_ && !has_quota_ && !(charge_.may_name && shards_.HasRoomForModel())) return false;
   if (charge_.holds()) {
     if (counts_ ? !counts_->HasRoomToHold() : !shards_.HasRoomForHold()) return false;
@@ -151,7 +151,7 @@ bool Turn::HasRoom() const {
 }
 
 // False: not all of it could be entered, and nothing was, but by force.
-bool Turn::Enter(ChargeAnswer* answer) {
+bool ChargeTurn::Enter(ChargeAnswer* answer) {
   const bool force = charge_.forces();
   if (!counts_) {
     const bool bounded = !has_quota_;
@@ -184,7 +184,7 @@ bool Turn::Enter(ChargeAnswer* answer) {
   return dropped == 0;
 }
 
-void Turn::TellUsage(ChargeAnswer* answer) const {
+void ChargeTurn::TellUsage(ChargeAnswer* answer) const {
   if (counts_) answer->usage = counts_->usage();
   answer->tiers.reserve(charge_.tiers.size());
   for (const Meter* meter : shard_.meters) answer->tiers.push_back({meter ? meter->used() : 0});
@@ -208,7 +208,7 @@ void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
   for (bool last : {false, true}) {
     {
       const std::scoped_lock lock(shard.mutex);
-      Turn turn(*shards_, shard, name, charge);
+      ChargeTurn turn(*shards_, shard, name, charge);
       const bool done = turn.Run(last, answer);
       if (turn.dropped() > 0) dropped_entries_.fetch_add(turn.dropped(), std::memory_order_relaxed);
       if (done) return;

@@ -15,7 +15,7 @@ using Code = DescriptorAnswer::Code;
 
 constexpr EnvoyRoute kEnvoyRoutes[] = {{"POST", "/json"}, {"GET", "/debug/ratelimit", true}};
 
-std::string Seconds(Duration time) {
+std::string SecondsAsJson(Duration time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count());
 }
 
@@ -31,7 +31,7 @@ void Write(const DescriptorStatus& status, JsonWriter* json) {
   }
   const uint32_t remaining = status.unlimited ? std::numeric_limits<uint32_t>::max() : status.remaining;
   if (remaining > 0) json->Member("limitRemaining").Number(remaining);
-  if (status.limit) json->Member("durationUntilReset").String(Seconds(status.until_reset) + "s");
+  if (status.limit) json->Member("durationUntilReset").String(SecondsAsJson(status.until_reset) + "s");
   json->Close('}');
 }
 
@@ -98,7 +98,7 @@ HttpFields EnvoyApi::HeadersToAdd(const DescriptorAnswer& answer) const {
   if (tightest == answer.statuses.end() || !tightest->limit) return {};
   return {{"RateLimit-Limit", std::to_string(tightest->limit->requests_per_unit)},
           {"RateLimit-Remaining", std::to_string(tightest->remaining)},
-          {"RateLimit-Reset", Seconds(tightest->until_reset)}};
+          {"RateLimit-Reset", SecondsAsJson(tightest->until_reset)}};
 }
 
 std::string EnvoyApi::Write(const DescriptorAnswer& answer) const {

@@ -34,7 +34,7 @@ using TextKey = std::optional<std::string> Body::*;
 using WholeKey = std::optional<int64_t> Body::*;
 using FlagKey = std::optional<bool> Body::*;
 
-struct Key {
+struct JsonKey {
   std::string_view name;
   std::variant<TextKey, WholeKey, FlagKey> value;
   unsigned calls;
@@ -43,7 +43,7 @@ struct Key {
   bool of_tokens = false;
   bool may_be_null = false;  // as if it were not there: how SDKs write an optional field
 };
-constexpr std::array<Key, 17> kKeys = {{
+constexpr std::array<JsonKey, 17> kJsonKeys = {{
     {"model", &Body::model, kRequesters},
     {"user", &Body::user, kRequesters, 0, 0, false, true},
     {"tenant", &Body::tenant, kRequesters, 0, 0, false, true},
@@ -67,16 +67,16 @@ constexpr std::array<Key, 17> kKeys = {{
 
 std::vector<std::string_view> KeysOf(unsigned call) {
   std::vector<std::string_view> names;
-  for (const Key& key : kKeys)
+  for (const JsonKey& key : kJsonKeys)
     if ((key.calls & call) != 0) names.push_back(key.name);
   return names;
 }
 
 constexpr std::string_view kExpectedText = "a string that is not empty";
-std::string ExpectedWhole(const Key& key) {
+std::string ExpectedWhole(const JsonKey& key) {
   return "a whole number within " + std::to_string(key.min) + ".." + std::to_string(key.max);
 }
-bool IsWithin(const Key& key, auto value) {
+bool IsWithin(const JsonKey& key, auto value) {
   return std::cmp_greater_equal(value, key.min) && std::cmp_less_equal(value, key.max);
 }
 
@@ -91,7 +91,7 @@ std::optional<std::string> WhyIncomplete(unsigned call, const Body& body) {
   if (body.ttl_seconds && (call & Calls({Call::kCommit})) != 0 && !body.partial.value_or(false))
     return "ttl_seconds: found in a commit that ends the reservation, expected it with partial: true";
   if ((call & kQuotas) == 0) return std::nullopt;
-  for (const Key& key : kKeys) {
+  for (const JsonKey& key : kJsonKeys) {
     const WholeKey* const limit = std::get_if<WholeKey>(&key.value);
     if (key.calls == kQuotas && limit != nullptr && !(body.**limit))
       return std::string(key.name) + ": missing, expected max_rpm, max_tpm and max_rpd; say 0 for no limit";
@@ -125,7 +125,7 @@ class CallReader {
     return false;
   }
   // The scanner is before a value that is not what was expected.
-  bool Refuse(const Key& key, std::string_view expected) {
+  bool Refuse(const JsonKey& key, std::string_view expected) {
     const std::string found = in_.Found();
     if (!in_.SkipValue()) return Fail(std::string(key.name) + ": " + in_.error());
     if (key.of_tokens && found.starts_with('-')) error_.code = NameOf(QuotaCode::kInvalidTokens);
@@ -138,8 +138,8 @@ class CallReader {
     std::string name;
     AppendUnescaped(raw.raw, &name);
     const auto key = std::ranges::find_if(
-        kKeys, [this, &name](const Key& known) { return known.name == name && (known.calls & call_) != 0; });
-    if (key == kKeys.end()) return Fail(Unknown(name));
+        kJsonKeys, [this, &name](const JsonKey& known) { return known.name == name && (known.calls & call_) != 0; });
+    if (key == kJsonKeys.end()) return Fail(Unknown(name));
     return std::visit([this, &key](auto member) { return ReadValue(*key, body_.*member); }, key->value);
   }
   std::string Unknown(const std::string& name) const {
@@ -151,12 +151,12 @@ class CallReader {
   }
 
   template <typename Value>
-  bool ReadValue(const Key& key, std::optional<Value>& value) {
+  bool ReadValue(const JsonKey& key, std::optional<Value>& value) {
     if (value) return Fail(std::string(key.name) + ": found twice, expected once");
     if (key.may_be_null && in_.Peek() == 'n' && in_.Found() == "null") return in_.SkipValue();
     return ReadOnce(key, value.emplace());
   }
-  bool ReadOnce(const Key& key, std::string& value) {
+  bool ReadOnce(const JsonKey& key, std::string& value) {
     std::string expected(kExpectedText);
     if (key.may_be_null) expected += "; where there is none, null or no key";
     if (in_.Peek() != '"') return Refuse(key, expected);
@@ -168,7 +168,7 @@ class CallReader {
     in_.BackTo(begin);
     return Refuse(key, expected);
   }
-  bool ReadOnce(const Key& key, int64_t& value) {
+  bool ReadOnce(const JsonKey& key, int64_t& value) {
     in_.Peek();
     const char* const begin = in_.at();
     uint64_t whole = 0;
@@ -178,7 +178,7 @@ class CallReader {
     in_.BackTo(begin);
     return Refuse(key, ExpectedWhole(key));
   }
-  bool ReadOnce(const Key& key, bool& value) {
+  bool ReadOnce(const JsonKey& key, bool& value) {
     value = in_.Peek() == 't';
     const std::string found = in_.Found();
     if (found != "true" && found != "false") return Refuse(key, "true or false");
@@ -206,7 +206,7 @@ std::optional<ApiError> ReadQuotaCall(Call call, std::string_view text, QuotaCal
 }
 
 std::optional<ApiError> CheckQuotaCall(Call call, const QuotaCallBody& body) {
-  for (const Key& key : kKeys) {
+  for (const JsonKey& key : kJsonKeys) {
     const auto* const whole = std::get_if<WholeKey>(&key.value);
     const auto* const text = std::get_if<TextKey>(&key.value);
     if (whole != nullptr && body.**whole && !IsWithin(key, *(body.**whole))) {

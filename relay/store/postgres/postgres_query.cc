@@ -7,6 +7,7 @@
 #include "relay/nostr/expiration.h"
 #include "relay/store/matching_work.h"
 #include "relay/store/postgres/postgres_columns.h"
+#include "relay/store/query_bounds.h"
 
 namespace weir {
 namespace {
@@ -15,14 +16,9 @@ constexpr PostgresStatement kMoment{"moment", "SELECT origin, serial FROM weir_o
 constexpr PostgresStatement kRecords{"records",
                                      "SELECT id, origin, serial, record FROM weir_events WHERE id = ANY($1::bytea[])"};
 
-constexpr uint32_t kNoPart = UINT32_MAX;
-constexpr uint64_t kMostAtOnce = 256;  // candidates, and records that are read together
+constexpr uint64_t kMostRead = 256;  // candidates, and records that are read together
 // The first, whose size nobody knows: of the largest they are two megabytes.
-constexpr uint64_t kFirstAtOnce = 16;
-// How far to look, when all limits are reached, for a match beyond them before it is taken for granted.
-constexpr uint64_t kLookAhead = 1000;  // visits
-
-uint64_t AndOne(uint64_t limit) { return limit == UINT64_MAX ? limit : limit + 1; }
+constexpr uint64_t kFirstRead = 16;
 
 }  // namespace
 
@@ -131,9 +127,9 @@ bool PostgresQuery::Finished() {
 
 // What may still be handed out and one, to know whether there is more. Who only looks begins with few.
 uint64_t PostgresQuery::Wanted() const {
-  uint64_t wanted = std::min(kMostAtOnce, visits_ - looks_since_ + 1);
+  uint64_t wanted = std::min(kMostRead, visits_ - looks_since_ + 1);
   for (const Part& part : parts_)
-    if (!part.done && part.left > 0) wanted = std::max(wanted, std::min(kMostAtOnce, AndOne(part.left)));
+    if (!part.done && part.left > 0) wanted = std::max(wanted, std::min(kMostRead, AndOne(part.left)));
   return wanted;
 }
 
@@ -186,7 +182,7 @@ bool PostgresQuery::Collect() {
 // Of the next that have none, as many as fit into what is left of the slice. Those that are gone meanwhile go here.
 Status PostgresQuery::ReadRecords(PostgresSession& session, const Slice& slice) {
   const Work left = work_end_ - std::min(work_, work_end_);
-  const uint64_t fitting = std::min({kMostAtOnce, std::max(kFirstAtOnce, 2 * at_once_),
+  const uint64_t fitting = std::min({kMostRead, std::max(kFirstRead, 2 * at_once_),
                                      left / (kRecordWork + record_bytes_ * kRecordByteWork) + 1,
                                      (slice.max_bytes - bytes_) / record_bytes_ + 1});
   PostgresArray ids(PostgresArray::Type::kBytes);

@@ -8,12 +8,12 @@
 namespace weir {
 namespace {
 
-std::vector<std::string> Named(std::vector<std::string> arguments) {
+std::vector<std::string> AsGate(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "weir gate");
   return arguments;
 }
 
-Environment With(const std::map<std::string, std::string>& settings) {
+Environment WithSettings(const std::map<std::string, std::string>& settings) {
   Environment environment = ProcessEnvironment();
   std::erase_if(environment, [](const auto& variable) {
     return variable.first.starts_with("WEIR_") || variable.first.starts_with("ORLY_");
@@ -26,7 +26,7 @@ Environment With(const std::map<std::string, std::string>& settings) {
 }  // namespace
 
 GateChild::GateChild(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& settings)
-    : CommandChild(Named(arguments), With(settings)) {}
+    : CommandChild(AsGate(arguments), WithSettings(settings)) {}
 
 uint16_t GateChild::Port() const {
   constexpr std::string_view kBegin = "listening on http://127.0.0.1:";

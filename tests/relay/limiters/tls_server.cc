@@ -38,7 +38,7 @@ struct Free {
   void operator()(X509* certificate) const { X509_free(certificate); }
   void operator()(BIO* bio) const { BIO_free(bio); }
 };
-using Key = std::unique_ptr<EVP_PKEY, Free>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, Free>;
 using Certificate = std::unique_ptr<X509, Free>;
 using Memory = std::unique_ptr<BIO, Free>;
 
@@ -91,12 +91,12 @@ struct Identity {
 };
 
 Identity MakeIdentity(const std::string& names) {
-  const Key authority_key(EVP_EC_gen("P-256"));
+  const PrivateKey authority_key(EVP_EC_gen("P-256"));
   const Certificate authority = MakeCertificate("A test's authority", authority_key.get(), nullptr);
   AddExtension(authority.get(), NID_basic_constraints, "critical,CA:TRUE");
   AddExtension(authority.get(), NID_key_usage, "critical,keyCertSign");
   Sign(authority.get(), authority_key.get());
-  const Key key(EVP_EC_gen("P-256"));
+  const PrivateKey key(EVP_EC_gen("P-256"));
   const Certificate certificate = MakeCertificate("A test's server", key.get(), authority.get());
   AddExtension(certificate.get(), NID_subject_alt_name, names);
   Sign(certificate.get(), authority_key.get());

@@ -145,7 +145,7 @@ class TreeReader {
   std::string_view rest_;
 };
 
-std::string Quoted(std::string_view text, bool controls_escaped) {
+std::string QuotedText(std::string_view text, bool controls_escaped) {
   std::string out = "\"";
   for (char c : text) {
     const size_t known = std::string_view("\"\\\b\f\n\r\t").find(c);
@@ -259,11 +259,11 @@ std::string CanonicalText(const ReferenceEvent& event, bool controls_escaped) {
   std::string tags;
   for (const auto& tag : event.tags) {
     std::string items;
-    for (const std::string& item : tag) items += (items.empty() ? "" : ",") + Quoted(item, controls_escaped);
+    for (const std::string& item : tag) items += (items.empty() ? "" : ",") + QuotedText(item, controls_escaped);
     tags += (tags.empty() ? "[" : ",[") + items + "]";
   }
   return "[0,\"" + event.pubkey + "\"," + std::to_string(event.created_at) + "," + std::to_string(event.kind) + ",[" +
-         tags + "]," + Quoted(event.content, controls_escaped) + "]";
+         tags + "]," + QuotedText(event.content, controls_escaped) + "]";
 }
 
 std::string HexOfSha256(std::string_view text) {

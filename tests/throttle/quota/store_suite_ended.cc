@@ -12,11 +12,11 @@ using std::chrono::seconds;
 using enum Limit::Unit;
 using Code = SettlementAnswer::Code;
 
-const ModelQuota kQuota{.max_rpm = 10, .max_tpm = 30'000, .max_rpd = 20};
+const ModelQuota kEndedQuota{.max_rpm = 10, .max_tpm = 30'000, .max_rpd = 20};
 
 TEST_P(QuotaStoreSuite, ALateCommitIsChargedAsOfNow) {
   for (const Duration wait : {Duration(seconds(10)), Duration(hours(3))}) {
-    const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kQuota, .hold_for = seconds(10)});
+    const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kEndedQuota, .hold_for = seconds(10)});
     clock_.Advance(wait);
     const SettlementAnswer settled = Commit(held.reservation, 700);
     EXPECT_EQ(settled.code, Code::kSettled);
@@ -26,13 +26,13 @@ TEST_P(QuotaStoreSuite, ALateCommitIsChargedAsOfNow) {
     EXPECT_EQ(settled.actual_tokens, 700);
     EXPECT_EQ(settled.time_left, Duration());
     EXPECT_EQ(UsageOf("gpt-4o"), (ModelUsage{.rpm = 1, .tpm = 700, .rpd = 1, .day_start = clock_.Now()}));
-    EXPECT_EQ(Peek("gpt-4o", {.tokens = 29'301, .quota = kQuota}).retry_after, kMinute);
+    EXPECT_EQ(Peek("gpt-4o", {.tokens = 29'301, .quota = kEndedQuota}).retry_after, kMinute);
     ASSERT_TRUE(store().Reset("gpt-4o").ok());
   }
 }
 
 TEST_P(QuotaStoreSuite, ShortReservationsForLongCallsDoNotOversell) {
-  const Ask ask{.tokens = 20'000, .quota = kQuota, .hold_for = seconds(1)};
+  const Ask ask{.tokens = 20'000, .quota = kEndedQuota, .hold_for = seconds(1)};
   int64_t used = 0;
   for (int i = 0; i < 3; ++i) {
     const ChargeAnswer held = Hold("gpt-4o", ask);

@@ -11,20 +11,20 @@ using std::chrono::seconds;
 using enum Limit::Unit;
 using Code = SettlementAnswer::Code;
 
-const ModelQuota kQuota{.max_rpm = 10, .max_tpm = 1000, .max_rpd = 20};
+const ModelQuota kHeldQuota{.max_rpm = 10, .max_tpm = 1000, .max_rpd = 20};
 
 TEST_P(QuotaStoreSuite, WhatIsReservedCountsAsUsed) {
-  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kQuota});
+  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kHeldQuota});
   EXPECT_EQ(held.code, QuotaCode::kOk);
   EXPECT_FALSE(held.reservation.empty());
   EXPECT_EQ(held.usage, (ModelUsage{.rpm = 1, .tpm = 900, .rpd = 1, .day_start = kStart, .open_reservations = 1}));
-  EXPECT_EQ(Peek("gpt-4o", {.tokens = 101, .quota = kQuota}).code, QuotaCode::kTpmExceeded);
-  EXPECT_TRUE(Hold("gpt-4o", {.tokens = 101, .quota = kQuota}).reservation.empty());
+  EXPECT_EQ(Peek("gpt-4o", {.tokens = 101, .quota = kHeldQuota}).code, QuotaCode::kTpmExceeded);
+  EXPECT_TRUE(Hold("gpt-4o", {.tokens = 101, .quota = kHeldQuota}).reservation.empty());
   EXPECT_EQ(UsageOf("gpt-4o"), held.usage);
 }
 
 TEST_P(QuotaStoreSuite, CommitOfLessFreesTheRestAtOnce) {
-  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kQuota});
+  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kHeldQuota});
   clock_.Advance(seconds(4));
   const SettlementAnswer settled = Commit(held.reservation, 300);
   EXPECT_EQ(settled.code, Code::kSettled);
@@ -33,32 +33,32 @@ TEST_P(QuotaStoreSuite, CommitOfLessFreesTheRestAtOnce) {
   EXPECT_EQ(settled.actual_tokens, 300);
   EXPECT_EQ(settled.time_left, seconds(6));
   EXPECT_EQ(UsageOf("gpt-4o"), (ModelUsage{.rpm = 1, .tpm = 300, .rpd = 1, .day_start = kStart}));
-  EXPECT_EQ(Peek("gpt-4o", {.tokens = 701, .quota = kQuota}).retry_after, seconds(56));
-  ExpectFitsAfterRetry("gpt-4o", {.tokens = 701, .quota = kQuota});
+  EXPECT_EQ(Peek("gpt-4o", {.tokens = 701, .quota = kHeldQuota}).retry_after, seconds(56));
+  ExpectFitsAfterRetry("gpt-4o", {.tokens = 701, .quota = kHeldQuota});
 }
 
 TEST_P(QuotaStoreSuite, CommitOfMoreChargesTheRestAsOfNow) {
-  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kQuota});
+  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kHeldQuota});
   clock_.Advance(seconds(4));
   EXPECT_EQ(Commit(held.reservation, 1500).code, Code::kSettled);
   EXPECT_EQ(UsageOf("gpt-4o").tpm, 1500);
   EXPECT_EQ(UsageOf("gpt-4o").rpm, 1);
-  EXPECT_EQ(Peek("gpt-4o", {.tokens = 400, .quota = kQuota}).retry_after, seconds(56));
-  EXPECT_EQ(Peek("gpt-4o", {.tokens = 401, .quota = kQuota}).retry_after, seconds(60));
+  EXPECT_EQ(Peek("gpt-4o", {.tokens = 400, .quota = kHeldQuota}).retry_after, seconds(56));
+  EXPECT_EQ(Peek("gpt-4o", {.tokens = 401, .quota = kHeldQuota}).retry_after, seconds(60));
   clock_.Advance(seconds(56));
   EXPECT_EQ(UsageOf("gpt-4o").tpm, 600);
 }
 
 TEST_P(QuotaStoreSuite, CommitOfNothingKeepsTheRequest) {
-  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kQuota});
+  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kHeldQuota});
   EXPECT_EQ(Commit(held.reservation, 0).code, Code::kSettled);
   EXPECT_EQ(UsageOf("gpt-4o"), (ModelUsage{.rpm = 1, .tpm = 0, .rpd = 1, .day_start = kStart}));
 }
 
 TEST_P(QuotaStoreSuite, ARefundGivesBackEverything) {
-  ASSERT_TRUE(Take("gpt-4o", {.tokens = 50, .quota = kQuota}).fits());
+  ASSERT_TRUE(Take("gpt-4o", {.tokens = 50, .quota = kHeldQuota}).fits());
   clock_.Advance(seconds(1));
-  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kQuota});
+  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kHeldQuota});
   clock_.Advance(seconds(1));
   const SettlementAnswer settled = Refund(held.reservation);
   EXPECT_EQ(settled.time_left, seconds(9));
@@ -69,7 +69,7 @@ TEST_P(QuotaStoreSuite, ARefundGivesBackEverything) {
 }
 
 TEST_P(QuotaStoreSuite, ADayOfWhichAllWasGivenBackHasNotBegun) {
-  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kQuota});
+  const ChargeAnswer held = Hold("gpt-4o", {.tokens = 900, .quota = kHeldQuota});
   ASSERT_EQ(Refund(held.reservation).code, Code::kSettled);
   EXPECT_EQ(UsageOf("gpt-4o"), ModelUsage());
   clock_.Advance(seconds(5));
@@ -78,7 +78,7 @@ TEST_P(QuotaStoreSuite, ADayOfWhichAllWasGivenBackHasNotBegun) {
 
 TEST_P(QuotaStoreSuite, AReservationThatNobodySettlesIsGivenBackAtItsDeadline) {
   const TierCharge tier{"user:alice", Window(kTokens, 900, hours(1))};
-  const Ask ask{.tokens = 900, .quota = kQuota, .tiers = {tier}, .hold_for = seconds(10)};
+  const Ask ask{.tokens = 900, .quota = kHeldQuota, .tiers = {tier}, .hold_for = seconds(10)};
   const ChargeAnswer held = Hold("gpt-4o", ask);
   clock_.Advance(seconds(10) - GetParam().resolution);
   EXPECT_EQ(UsageOf("gpt-4o").open_reservations, 1);
@@ -122,7 +122,7 @@ TEST_P(QuotaStoreSuite, WhatIsNoReservationIsUnknown) {
 }
 
 TEST_P(QuotaStoreSuite, WhatHasLeftTheWindowIsNotGivenBack) {
-  const Ask ask{.tokens = 400, .quota = kQuota, .hold_for = hours(2)};
+  const Ask ask{.tokens = 400, .quota = kHeldQuota, .hold_for = hours(2)};
   const std::string refunded = Hold("gpt-4o", ask).reservation;
   const std::string less = Hold("gpt-4o", ask).reservation;
   clock_.Advance(seconds(61));
@@ -177,7 +177,7 @@ TEST_P(QuotaStoreSuite, TiersAreSettledToo) {
 
 TEST_P(QuotaStoreSuite, WhatIsForcedCanBeAReservationToo) {
   const TierCharge tier{"all", Window(kTokens, 1000, hours(1))};
-  const Ask ask{.tokens = 900, .quota = kQuota, .tiers = {tier}, .hold_for = seconds(10)};
+  const Ask ask{.tokens = 900, .quota = kHeldQuota, .tiers = {tier}, .hold_for = seconds(10)};
   ASSERT_TRUE(ForceHold("gpt-4o", ask).fits());
   const ChargeAnswer over = ForceHold("gpt-4o", ask);
   EXPECT_EQ(over.code, QuotaCode::kTpmExceeded);
@@ -268,7 +268,7 @@ TEST_P(QuotaStoreSuite, ReservationsAtTheEdgeOf64BitsAreCutDown) {
 
 TEST_P(QuotaStoreSuite, WhenTheClockStepsBackAReservationIsAsOfNow) {
   clock_.Advance(hours(2));
-  const std::string held = Hold("gpt-4o", {.tokens = 900, .quota = kQuota, .hold_for = seconds(10)}).reservation;
+  const std::string held = Hold("gpt-4o", {.tokens = 900, .quota = kHeldQuota, .hold_for = seconds(10)}).reservation;
   clock_.Set(kStart);
   EXPECT_EQ(UsageOf("gpt-4o").open_reservations, 1);
   clock_.Advance(seconds(9));
@@ -276,7 +276,7 @@ TEST_P(QuotaStoreSuite, WhenTheClockStepsBackAReservationIsAsOfNow) {
   EXPECT_EQ(UsageOf("gpt-4o").tpm, 100);
 
   clock_.Set(kStart + hours(3));
-  ASSERT_FALSE(Hold("gpt-4o", {.tokens = 800, .quota = kQuota, .hold_for = seconds(10)}).reservation.empty());
+  ASSERT_FALSE(Hold("gpt-4o", {.tokens = 800, .quota = kHeldQuota, .hold_for = seconds(10)}).reservation.empty());
   clock_.Set(kStart + hours(1));
   EXPECT_EQ(UsageOf("gpt-4o").open_reservations, 1);
   clock_.Advance(seconds(10));

@@ -24,7 +24,7 @@ sockaddr_in Loopback(uint16_t port) {
   return address;
 }
 
-TimePoint Now() { return Clock::System().Now(); }
+TimePoint SystemNow() { return Clock::System().Now(); }
 
 }  // namespace
 
@@ -77,13 +77,13 @@ void SlowProxy::Read(Pipe* pipe) {
   std::array<char, 65536> buffer;
   const ssize_t count = ::recv(pipe->from, buffer.data(), buffer.size(), 0);
   pipe->ended = count <= 0;
-  TimePoint due = Now() + delay_.load();
+  TimePoint due = SystemNow() + delay_.load();
   if (!pipe->late.empty()) due = std::max(due, pipe->late.back().first);
   pipe->late.emplace_back(due, std::string(buffer.data(), static_cast<size_t>(std::max<ssize_t>(0, count))));
 }
 
 void SlowProxy::Write(Pipe* pipe) {
-  for (; !pipe->late.empty() && pipe->late.front().first <= Now(); pipe->late.pop_front()) {
+  for (; !pipe->late.empty() && pipe->late.front().first <= SystemNow(); pipe->late.pop_front()) {
     const std::string& bytes = pipe->late.front().second;
     if (bytes.empty()) {
       ::shutdown(pipe->to, SHUT_WR);
