@@ -5,7 +5,7 @@
 PRESET ?= release
 BUILD ?= build/$(PRESET)
 JOBS ?= $(shell .ci/jobs)
-TEST_JOBS ?= $(shell expr $$(nproc) \* 2)
+TEST_JOBS ?= $(shell expr $$(nproc) \* 3)
 TEST_ARGS ?=
 ROOM ?=
 

@@ -30,6 +30,10 @@ if(WEIR_SANITIZE)
   list(APPEND sanitizer_options -fno-sanitize=vptr,null,object-size$<$<CXX_COMPILER_ID:Clang>:,function>)
   add_compile_options(${sanitizer_options})
   add_link_options(-fsanitize=${WEIR_SANITIZE})
+  find_program(WEIR_LLD ld.lld)
+  if(WEIR_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    add_link_options(-fuse-ld=lld)  # links a hundred programs in a third of the time
+  endif()
 endif()
 
 find_program(WEIR_CCACHE ccache)

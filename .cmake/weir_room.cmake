@@ -8,7 +8,7 @@ function(weir_library name)
                                             "$<INSTALL_INTERFACE:include/weir>")
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   target_compile_features(${name} PUBLIC cxx_std_20)
-  set_target_properties(${name} PROPERTIES EXPORT_NAME ${short} UNITY_BUILD ${WEIR_JOIN} UNITY_BUILD_BATCH_SIZE 12)
+  set_target_properties(${name} PROPERTIES EXPORT_NAME ${short} UNITY_BUILD ${WEIR_JOIN} UNITY_BUILD_BATCH_SIZE 24)
   add_library(weir::${short} ALIAS ${name})
 endfunction()
 
