@@ -97,7 +97,7 @@ Result<Verdict> Try(const Attack& attack, const Options& options) {
   if (!started.ok()) return started.status();
   Arena& arena = *started.value();
   QuietClient quiet(arena.clear_port());
-  std::this_thread::sleep_for(options.brief ? 1s : 5s);
+  std::this_thread::sleep_for(options.brief ? 200ms : 5s);
   Verdict verdict;
   verdict.before = quiet.Take();
   const double before_mb = arena.AnonymousMb();
