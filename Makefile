@@ -5,7 +5,8 @@
 PRESET ?= release
 BUILD ?= build/$(PRESET)
 JOBS ?= $(shell .ci/jobs)
-TEST_JOBS ?= $(shell expr $$(nproc) \* 3)
+# Tests mostly wait.
+TEST_JOBS ?= $(shell expr $$(.ci/jobs) \* 3)
 TEST_ARGS ?=
 ROOM ?=
 
@@ -61,7 +62,7 @@ torture: build
 	@WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) "$(BUILD)/tests/import_ops_test" --gtest_filter='*Torture*'
 	@for file in install kill.torture.mjs disk_full.torture.mjs; do \
 	  WEIR_TORTURE_ROUNDS=$(TORTURE_ROUNDS) \
-	    tests/clients/run $$file "$(abspath $(BUILD))/tests/clients" "$(abspath $(BUILD))/weir" || \
+	    tests/clients/run $$file "$$(realpath "$(BUILD)")/tests/clients" "$$(realpath "$(BUILD)")/weir" || \
 	    [ $$? -eq 77 ] || exit 1; \
 	done
 
@@ -101,7 +102,7 @@ readme: build
 live-screenshots: build
 	@.ci/install-deps browser
 	@tests/clients/run install "$(abspath $(BUILD))/tests/clients"
-	@WEIR_LIVE_SECONDS=180 tests/clients/run live.test.mjs "$(abspath $(BUILD))/tests/clients" "$(abspath $(BUILD))/weir"
+	@WEIR_LIVE_SECONDS=180 tests/clients/run live.test.mjs "$$(realpath "$(BUILD)")/tests/clients" "$$(realpath "$(BUILD)")/weir"
 	@mkdir -p relay/live/screenshots && cp "$(BUILD)"/tests/clients/screenshots/*.png relay/live/screenshots
 
 format: deps
