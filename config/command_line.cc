@@ -33,6 +33,22 @@ void CompleteValue(const CLI::Option& option, const std::string& begun, const st
 // Prints in --help the values that an option takes, "--threads 0..1024" or "--order oldest|newest", and its default.
 class HelpFormatter final : public CLI::Formatter {
  public:
+  HelpFormatter() {
+    // CLI11 2.6 would break the lines of texts anew, those of examples too.
+    [](auto& formatter) {
+      if constexpr (requires { formatter.enable_footer_formatting(false); }) {
+        formatter.enable_footer_formatting(false);
+        formatter.enable_description_formatting(false);
+      }
+    }(*this);
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    // CLI11 2.6 has an empty line instead.
+    if (!usage.starts_with("Usage: "))
+      usage = "Usage: " + usage.substr(std::min(usage.size(), usage.find_first_not_of('\n')));
+    return usage;
+  }
   std::string make_option_opts(const CLI::Option* option) const override {
     return TakesValue(*option) ? " " + FormOf(*option) : "";
   }

@@ -67,6 +67,14 @@ TEST_F(CommandLineTest, HelpTellsAllAndIsNoError) {
     EXPECT_NE(help.out.find(part), std::string::npos) << part << "\n" << help.out;
 }
 
+TEST_F(CommandLineTest, HelpKeepsTheLinesOfItsTexts) {
+  const std::string examples =
+      "Examples:\n  weir dig " + std::string(100, 'x') + "   a long hole\n  weir dig y   a short one";
+  line_.SetFooter(examples);
+  const Parsed help = ParseWords(line_, {"--help"});
+  EXPECT_NE(help.out.find(examples), std::string::npos) << help.out;
+}
+
 TEST_F(CommandLineTest, WhatIsWrongIsSaidAndExitsWith2) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--depth", "0"},
                                                 {"--depth", "x"},

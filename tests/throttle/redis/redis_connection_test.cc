@@ -151,9 +151,11 @@ TEST_F(RedisServerTest, GoesOnToTheNextAddressOfAHostWhoseFirstIsDead) {
   dead.Pause();
   options_.connection.connect_timeout = std::chrono::milliseconds(300);
   options_.retry_first = options_.retry_longest = std::chrono::milliseconds(10);
-  options_.connection.resolve = [&](const RedisAddress& address) {
+  // A thread that resolves may outlive the test.
+  options_.connection.resolve = [addresses =
+                                     std::vector{AddressOf(dead), AddressOf(process)}](const RedisAddress& address) {
     EXPECT_EQ(address.host, "quota.example");
-    return std::vector{AddressOf(dead), AddressOf(process)};
+    return addresses;
   };
   Go({{.host = "quota.example", .port = 1}});
   EXPECT_TRUE(Connects());
@@ -179,7 +181,9 @@ TEST_F(RedisServerTest, AnAddressThatDoesNotConnectLeavesTimeForTheNext) {
   }
   options_.connection.connect_timeout = std::chrono::seconds(2);
   const RedisAddress full{.host = "127.0.0.1", .port = ntohs(address.sin_port)};
-  options_.connection.resolve = [&](const RedisAddress&) { return std::vector{full, AddressOf(process)}; };
+  options_.connection.resolve = [addresses = std::vector{full, AddressOf(process)}](const RedisAddress&) {
+    return addresses;
+  };
   Go({{.host = "quota.example", .port = 1}});
   EXPECT_TRUE(Connects());
   loop_.Call([&] { EXPECT_EQ(server_->breaker(), RedisBreaker::State::kClosed); });
