@@ -1,12 +1,12 @@
 // What a request costs that is limited by descriptors: one descriptor, three of three entries, one of many values,
 // among ten thousand rules, by threads at once; and what a name holds of memory.
 #include <benchmark/benchmark.h>
-#include <malloc.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/measure/own_memory.h"
 #include "config/manual_clock.h"
 #include "throttle/descriptors/descriptor_limiter.h"
 
@@ -82,13 +82,13 @@ void BytesOfAName(benchmark::State& state) {
   const ManualClock clock;
   for (auto _ : state) {
     DescriptorLimiter limiter({.rules = Rules()}, wall_clock, clock);
-    const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
+    const size_t before = HeapBytes();
     for (const std::string& value : values) {
       const DescriptorEntry entry[] = {{"remote_address", value}};
       const AskedDescriptor asked[] = {{.entries = entry}};
       limiter.Ask({.domain = "edge", .descriptors = asked}, kIgnore);
     }
-    const size_t held = mallinfo2().uordblks + mallinfo2().hblkhd - before;
+    const size_t held = HeapBytes() - before;
     state.counters["bytes"] = static_cast<double>(held) / static_cast<double>(values.size());
     state.counters["bytes_as_bounded"] =
         static_cast<double>(limiter.Counts().bytes) / static_cast<double>(values.size());

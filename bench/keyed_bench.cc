@@ -1,13 +1,13 @@
 // Measures the keyed limiter: a request for one key and for one of many, by one thread and by two; and the memory of a
 // key and of a waiter.
 #include <benchmark/benchmark.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/measure/own_memory.h"
 #include "config/manual_clock.h"
 #include "throttle/keyed/keyed_limiter.h"
 
@@ -108,8 +108,6 @@ void TakeAndGiveBack(benchmark::State& state) {
   }
 }
 BENCHMARK(TakeAndGiveBack);
-
-size_t HeapBytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 
 void BytesOfAnIdleKey(benchmark::State& state) {
   const auto count = static_cast<size_t>(state.range(0));

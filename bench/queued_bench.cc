@@ -1,12 +1,12 @@
 // Measures the queued limiter: a request that is served or refused at once, on one path and on one of many, by one
 // thread and by two; a request that waits, and is served or leaves; and the memory of an endpoint and of a waiter.
 #include <benchmark/benchmark.h>
-#include <malloc.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/measure/own_memory.h"
 #include "config/manual_clock.h"
 #include "throttle/queued/queued_limiter.h"
 
@@ -102,8 +102,6 @@ void WaitAndLeave(benchmark::State& state) {
 }
 BENCHMARK(WaitAndLeave)->Arg(10'000);
 
-size_t HeapNow() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
-
 void BytesOfAnEndpoint(benchmark::State& state) {
   const auto count = static_cast<size_t>(state.range(0));
   const std::vector<std::string> paths = Paths(count);
@@ -111,9 +109,9 @@ void BytesOfAnEndpoint(benchmark::State& state) {
   const auto caller = std::make_shared<IgnoringTicket>();
   for (auto _ : state) {
     QueuedLimiter limiter(QueuedOf({}), clock);
-    const size_t before = HeapNow();
+    const size_t before = HeapBytes();
     for (const std::string& path : paths) limiter.Take({.path = path}, caller);
-    state.counters["bytes"] = static_cast<double>(HeapNow() - before) / static_cast<double>(count);
+    state.counters["bytes"] = static_cast<double>(HeapBytes() - before) / static_cast<double>(count);
   }
 }
 BENCHMARK(BytesOfAnEndpoint)->Arg(100'000)->Iterations(1)->Unit(benchmark::kMillisecond);
@@ -125,9 +123,9 @@ void BytesOfATicket(benchmark::State& state) {
   for (auto _ : state) {
     QueuedLimiter limiter(QueuedOf({.max_queue_size = 1'000'000}), clock);
     limiter.Take({.path = "/api"}, caller);
-    const size_t before = HeapNow();
+    const size_t before = HeapBytes();
     for (size_t i = 0; i < count; ++i) limiter.Take({.path = "/api"}, caller);
-    state.counters["bytes"] = static_cast<double>(HeapNow() - before) / static_cast<double>(count);
+    state.counters["bytes"] = static_cast<double>(HeapBytes() - before) / static_cast<double>(count);
   }
 }
 BENCHMARK(BytesOfATicket)->Arg(500)->Arg(700'000)->Iterations(1)->Unit(benchmark::kMillisecond);

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "bench/measure/arguments.h"
+#include "bench/measure/own_memory.h"
 #include "relay/server/server.h"
 
 namespace weir {
@@ -36,14 +36,6 @@ std::string Frame(char type, char flags, uint32_t stream, std::string_view paylo
 std::string Get(uint32_t stream, const std::string& path) {
   const std::string block = "\x82\x86\x01\x01x\x04" + std::string(1, static_cast<char>(path.size())) + path;
   return Frame(1, 5, stream, block);
-}
-
-double ResidentKb() {
-  std::ifstream status("/proc/self/status");
-  std::string line;
-  while (std::getline(status, line))
-    if (line.starts_with("VmRSS:")) return std::atof(line.c_str() + 6);
-  return 0;
 }
 
 int Connect(uint16_t port) {

@@ -14,12 +14,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "bench/measure/arguments.h"
+#include "bench/measure/own_memory.h"
 #include "relay/server/server.h"
 
 namespace weir {
@@ -128,14 +128,6 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-double KbResident() {
-  std::ifstream status("/proc/self/status");
-  std::string line;
-  while (std::getline(status, line))
-    if (line.starts_with("VmRSS:")) return std::atof(line.c_str() + 6);
-  return 0;
-}
-
 int Run(int connections, double seconds, size_t bytes, int in_flight, bool deflate) {
   ServerSettings settings;
   settings.port = 0;
@@ -160,13 +152,13 @@ int Run(int connections, double seconds, size_t bytes, int in_flight, bool defla
   constexpr int kIdle = 2000;
   int ready[2];
   if (pipe(ready) != 0) return 2;
-  const double before = KbResident();
+  const double before = ResidentKb();
   const pid_t idle = fork();
   if (idle == 0) IdleClient(server.port(), kIdle, deflate, ready[1]);
   char c = 0;
   if (read(ready[0], &c, 1) != 1) return 2;
-  std::printf("idle: %.1f KB each (%.0f KB of the process before, %.0f after %d)\n", (KbResident() - before) / kIdle,
-              before, KbResident(), kIdle);
+  std::printf("idle: %.1f KB each (%.0f KB of the process before, %.0f after %d)\n", (ResidentKb() - before) / kIdle,
+              before, ResidentKb(), kIdle);
   kill(idle, SIGTERM);
   waitpid(idle, nullptr, 0);
   return 0;

@@ -13,7 +13,6 @@ namespace {
 constexpr uint64_t kFirstWriter = 1000;
 constexpr uint64_t kFirstReader = 2000;
 constexpr uint64_t kFirstScanner = 50;
-constexpr uint64_t kFirstParty = 100;
 constexpr Duration kLongestNap = std::chrono::milliseconds(20);
 
 }  // namespace

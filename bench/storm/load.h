@@ -32,6 +32,9 @@ struct LoadOptions {
   int long_scan_values = 2000;
 };
 
+// The number of the first party that writes in bulk.
+inline constexpr uint64_t kFirstParty = 100;
+
 // What a phase has seen. From the intended start of an operation to its end, so that a stall counts for all that should
 // have started in it; an operation belongs to the phase of its intended start.
 struct FeltFigures {

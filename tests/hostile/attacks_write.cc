@@ -5,6 +5,7 @@
 #include "relay/nostr/signature.h"
 #include "tests/hostile/attack.h"
 #include "tests/hostile/crowd.h"
+#include "tests/hostile/quiet_client.h"
 
 namespace weir {
 namespace {
@@ -14,8 +15,6 @@ using namespace std::chrono_literals;
 
 constexpr uint64_t kVictim = 0x766963;  // whose events they are
 constexpr size_t kMostTags = 2000;
-
-std::string IdIn(const std::string& json) { return json.substr(json.find("\"id\":\"") + 6, 64); }
 
 // Events of 2,000 tags by one author; always the same, so that ids can be named later.
 std::vector<std::string> TaggedEvents(size_t count) {
@@ -37,7 +36,7 @@ void StoreNotes(size_t count, const Store& store) {
 std::string Deletion(Arena& arena, double scale) {
   std::string tags = "[";
   for (const std::string& event : TaggedEvents(Scaled(1750, scale)))
-    tags += std::string(tags.size() > 1 ? "," : "") + "[\"e\",\"" + IdIn(event) + "\"]";
+    tags += std::string(tags.size() > 1 ? "," : "") + "[\"e\",\"" + IdOf(event) + "\"]";
   Crowd crowd(arena.port(), AttackerAddress(), 1);
   const std::string deletion = Signer(kVictim).SignedEvent(Now(), 5, tags + "]", "");
   crowd.SendOnce([&](size_t) { return EventFrame(deletion); }, Scaled(30s, scale), Reads::kAll);

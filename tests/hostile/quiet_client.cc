@@ -7,13 +7,14 @@
 #include <ctime>
 
 namespace weir {
+
+std::string IdOf(const std::string& event) { return event.substr(event.find("\"id\":\"") + 6, 64); }
+
 namespace {
 
 constexpr auto kBeat = std::chrono::milliseconds(50);
 constexpr auto kPatience = std::chrono::minutes(1);
 constexpr uint64_t kSeed = 0x717569;
-
-std::string IdOf(const std::string& event) { return event.substr(event.find("\"id\":\"") + 6, 64); }
 
 // The n-th text between quotes, from zero on.
 std::string Quoted(const std::string& message, int n) {

@@ -16,6 +16,9 @@
 
 namespace weir {
 
+// The id in an event's JSON.
+std::string IdOf(const std::string& event);
+
 struct Latencies {
   std::vector<double> ms;  // as they came
 

@@ -76,15 +76,21 @@ configured() {
   touch "$1/build.ninja"
 }
 configured "$work/a build" "release by c++ 12.2"
+# anew <directory>: nothing is left of what cmake had made.
+anew() { [ ! -e "$1/CMakeCache.txt" ] && [ ! -e "$1/build.ninja" ] || fail "$1 did not begin anew"; }
 expect "another compiler's directory" 0 "was configured for release by c++ 12.2 and begins anew" \
-  "--fresh -B $work/a build -DWEIR_TESTS=OFF" -- "$ci/configure" "$work/a build" release OFF
+  "-B $work/a build -DWEIR_TESTS=OFF" -- "$ci/configure" "$work/a build" release OFF
 grep -qx -- "--build $work/a build --target clean" "$work/cmake-ran" || fail "what the other compiler made is still there"
+anew "$work/a build"
 configured "$work/a build" ""
-expect "a directory whose compiler is not known" 0 "begins anew" "--fresh" -- "$ci/configure" "$work/a build" release OFF
+expect "a directory whose compiler is not known" 0 "begins anew" -- "$ci/configure" "$work/a build" release OFF
+anew "$work/a build"
+configured "$work/a build" "release by c++ 99.1"
 expect "a directory that is configured" 0 -- "$ci/configure" "$work/a build" release OFF
 [ ! -s "$work/out" ] || fail "it was configured again"
-expect "another preset's directory" 0 "was configured for release by c++ 99.1 and begins anew" "--preset debug --fresh" -- \
+expect "another preset's directory" 0 "was configured for release by c++ 99.1 and begins anew" "--preset debug" -- \
   "$ci/configure" "$work/a build" debug OFF
+anew "$work/a build"
 expect "tests are wanted too" 0 "-DWEIR_TESTS=ON" -- "$ci/configure" "$work/a build" debug ON
 mkdir "$work/another's"
 echo "CMAKE_PROJECT_NAME:STATIC=theirs" >"$work/another's/CMakeCache.txt"
@@ -109,22 +115,24 @@ if [ -n "$real" ] && command -v c++ >/dev/null; then
   grep -q -- "-UWEIR_CCACHE" "$work/out" || fail "a cache that works again is not used"
 fi
 
-# jobs <free kB> <limit of the container> <what it has taken> <jobs>, on eight cores
+# jobs <free kB> <limit of the container> <what it has taken> <of that, files> <jobs>, on eight cores
 stub nproc 'echo 8'
 mkdir "$work/cgroup"
-while read -r free most used jobs; do
+while read -r free most used files jobs; do
   echo "MemAvailable: $free kB" >"$work/meminfo"
   echo "$most" >"$work/cgroup/memory.max"
   echo "$used" >"$work/cgroup/memory.current"
+  echo "inactive_file $files" >"$work/cgroup/memory.stat"
   expect "jobs" 0 -- "$ci/jobs" "$work/meminfo" "$work/cgroup"
   [ "$(cat "$work/out")" = "$jobs" ] || fail "with $free kB, $used of $most taken: not $jobs jobs"
 done <<TABLE
-64000000 max 0 8
-4000000 max 0 2
-1000000 max 0 1
-64000000 4000000000 500000000 2
-64000000 4000000000 3900000000 1
-4000000 9223372036854771712 0 2
+64000000 max 0 0 8
+4000000 max 0 0 2
+1000000 max 0 0 1
+64000000 4000000000 500000000 0 2
+64000000 4000000000 3900000000 0 1
+64000000 4000000000 3900000000 3400000000 2
+4000000 9223372036854771712 0 0 2
 TABLE
 expect "jobs of this machine" 0 -- "$ci/jobs"
 grep -qx '[1-9][0-9]*' "$work/out" || fail "jobs is no number"

@@ -29,7 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kFirstOnWire = 100;
 constexpr uint64_t kEnoughForP999 = 10'000;
 
 struct WirePhase {
@@ -182,7 +181,7 @@ class WireRun {
   void WriteBulk(uint64_t writer) {
     const std::unique_ptr<WireClient> connection = ConnectWithAll();
     std::this_thread::sleep_until(burst_);
-    std::mt19937_64 random(kFirstOnWire + writer);
+    std::mt19937_64 random(kFirstParty + writer);
     while (!failed_ && Clock::System().Now() < end_) {
       // Two writers that take each other's keys in another order wait for each other.
       std::set<uint64_t> sorted;
@@ -190,7 +189,7 @@ class WireRun {
       const std::vector<uint64_t> keys(sorted.begin(), sorted.end());
       const uint64_t bytes = keys.size() * plan_.value_bytes;
       Admission admission;
-      if (!Enter(Operation::kWrite, bytes, {.id = kFirstOnWire + writer, .work_class = WorkClass::kBulk}, &admission)) {
+      if (!Enter(Operation::kWrite, bytes, {.id = kFirstParty + writer, .work_class = WorkClass::kBulk}, &admission)) {
         std::this_thread::sleep_for(kShortNap);
         continue;
       }
