@@ -11,6 +11,7 @@ for program in sh sed tr cut seq env grep awk head cat mkdir rm ls nproc touch w
   ln -s "$(command -v "$program" || echo /bin/true)" "$bin/$program"
 done
 stub() {  # <name> <script>
+  rm -f "$bin/$1"  # It may be a link to the system's own.
   printf '#!/bin/sh\n%s\n' "$2" >"$bin/$1"
   chmod +x "$bin/$1"
 }
