@@ -73,7 +73,8 @@ Relay::Relay(const RelayConfiguration& configuration, std::vector<RelayPart*> pa
                                        })),
       server_(std::make_unique<Server>(
           AtPathOf(configuration.relay.url, configuration.server),
-          WithParts(RelayRoutes(configuration, *metrics_, [this] { return Ready(); }), parts_),
+          WithParts(RelayRoutes(configuration, *metrics_, [this](std::string* note) { return ReadyBut(note); }),
+                    parts_),
           [this](Connection& connection) { return std::make_shared<Client>(*context_, *pipeline_, connection); },
           ledger_)) {}
 
@@ -222,6 +223,13 @@ Status Relay::Ready() const {
     return Status::Error("the database is away: " + storage_->name());
   const Status write = pipeline_->LastWrite();
   return write.ok() ? write : Status::Error("events cannot be stored: " + write.message());
+}
+
+Status Relay::ReadyBut(std::string* note) const {
+  Status ready = Ready();
+  if (ready.ok() && !storage_->store().loss().empty())
+    *note = "acknowledged events may be lost: the log and `weir doctor` say more";
+  return ready;
 }
 
 void Relay::Shutdown(std::chrono::milliseconds longest) {

@@ -51,7 +51,7 @@ class Relay {
   bool speaks_tls() const;
   // Reads its files again, soon.
   void ReloadCertificate();
-  // Stops accepting, finishes what is in flight, tells subscribers (CLOSED), flushes. Force, from another thread,
+  // Stops accepting, finishes what is in flight, closes connections, flushes. Force, from another thread,
   // hurries it: connections are dropped, what was acknowledged is on disk all the same.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown();
@@ -67,6 +67,7 @@ class Relay {
   Status Follow();
   void SetMetricSources();
   Status Ready() const;
+  Status ReadyBut(std::string* note) const;
   void TellEmergency(uint64_t emergencies) const;
 
   // From the ground up: what stands below is used by what stands above it, and goes after it.

@@ -12,10 +12,6 @@
 namespace weir {
 namespace {
 
-// What came while we walked is walked through as well, for it may have replaced what we had not come to; but on a relay
-// that takes events as fast as a slow reader takes the export there must be an end.
-constexpr int kMostWalks = 8;
-
 class ByArrival final : public Exporter {
  public:
   ByArrival(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds)
@@ -36,8 +32,12 @@ class ByArrival final : public Exporter {
   const uint64_t now_seconds_;
   Work tag_work_ = 0;  // of matching one tag
   Moment walked_;      // what we have come to
-  Moment until_;       // of this walk
-  int walks_ = 0;
+
+  // What came while we walked is walked through as well, for it may have replaced what we had not come to. A walk that
+  // is more than half as long as the one before it is the last: the store may take events faster than they are read.
+  std::optional<Moment> until_;
+  uint64_t length_ = 0;
+  uint64_t most_length_ = UINT64_MAX;
 };
 
 bool ByArrival::IsWanted(EventView event) const {
@@ -46,13 +46,14 @@ bool ByArrival::IsWanted(EventView event) const {
 }
 
 Result<bool> ByArrival::AtEnd() {
-  if (walks_ > 0 && !walked_.Covers(until_)) return false;
-  if (walks_ == kMostWalks) return true;
-  ++walks_;
+  if (until_ && !walked_.Covers(*until_)) return false;
+  if (until_ && length_ > most_length_) return true;
+  if (until_) most_length_ = length_ / 2;
+  length_ = 0;
   Result<Moment> now = store_.Now();
   if (!now.ok()) return now.status();
   until_ = std::move(now).value();
-  return walked_.Covers(until_);
+  return walked_.Covers(*until_);
 }
 
 Result<Progress> ByArrival::Next(const Slice& slice, const OnEvent& on_event) {
@@ -62,10 +63,10 @@ Result<Progress> ByArrival::Next(const Slice& slice, const OnEvent& on_event) {
   Work work = kSeekWork;
   uint64_t bytes = 0;
   bool sliced = false;
-  const Status status = store_.ScanAll(walked_, [&](Serial serial, EventView event) {
-    const bool came_by_then = until_.Has(serial);
-    if (came_by_then) walked_.Advance(serial);
-    if (came_by_then && IsWanted(event)) {
+  const Status status = store_.ScanAll(walked_, *until_, [&](Serial serial, EventView event) {
+    walked_.Advance(serial);
+    ++length_;
+    if (IsWanted(event)) {
       bytes += event.json().size();
       on_event(event);
     }
@@ -74,7 +75,7 @@ Result<Progress> ByArrival::Next(const Slice& slice, const OnEvent& on_event) {
     return !sliced;
   });
   if (!status.ok()) return status;
-  if (!sliced) walked_ = until_;
+  if (!sliced) walked_ = *until_;
   const Result<bool> done = AtEnd();
   if (!done.ok()) return done.status();
   return done.value() ? Progress::kDone : Progress::kMore;

@@ -40,9 +40,9 @@ struct ExportPlan {
 Status Check(const ExportPlan& plan);
 
 // One thread at a time; must not outlive the store. No event comes twice. Those that are saved or deleted meanwhile may
-// be in it or not; one that is replaced meanwhile is there as it was or as it became, save where the store takes events
-// as fast as they are read: after a few walks through what came an export by arrival ends, and an event whose
-// replacement came after that is in it in neither form.
+// be in it or not; one that is replaced meanwhile is there as it was or as it became, save where events come half as
+// fast as they are read, or faster: an export by arrival then ends after its second walk, and an event whose
+// replacement came during that one is in it in neither form.
 class Exporter {
  public:
   using OnEvent = std::function<void(EventView event)>;  // the view is good during the call

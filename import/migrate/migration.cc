@@ -82,7 +82,7 @@ class StoreCopy {
       if (last.origin != own) others.Advance(last);
     std::vector<EventId> ids;
     Status removed;
-    Status read = to_.ScanAll(others, [&](Serial serial, EventView event) {
+    Status read = to_.ScanAll(others, here.value(), [&](Serial serial, EventView event) {
       if (serial.origin != own || !HasAddress(event.kind())) return true;
       ids.push_back(event.id());
       if (ids.size() == kMostEvents) removed = RemoveGone(std::exchange(ids, {}));
@@ -105,7 +105,9 @@ class StoreCopy {
     Status written;
     size_t bytes = 0;
     const Moment after = options_.from_the_beginning ? Moment() : copied_;
-    Status read = from_.ScanAll(after, [&](Serial serial, EventView event) {
+    const Result<Moment> there = from_.Now();
+    if (!there.ok()) return there.status();
+    Status read = from_.ScanAll(after, there.value(), [&](Serial serial, EventView event) {
       batch_.emplace_back(std::string(event.record()));
       last_ = serial;
       bytes += event.record().size();

@@ -87,7 +87,7 @@ void ImportPost::BreakOff(std::string why) {
 void ImportPost::Advance() {
   if (over_) return;
   const State state = Now();
-  if (state.whole) return Finish(ToLine(state.progress), 200, "");
+  if (state.whole) return SyncAndFinish();
   if (state.all_settled && !state.error.ok()) return EndWith({.message = state.error.message()}, 400);
   if (const Status failure = flow_->Failure(); !failure.ok())
     return EndWith({.message = failure.message(), .lasting = true}, 503);
@@ -119,10 +119,11 @@ void ImportPost::Feed() {
     }
     feeding_ = true;
   }
-  // As a party of its own: it waits for one chunk of those that are judged, not for all.
-  const Party party{.id = flow_->parts().party + 1, .work_class = WorkClass::kBulk};
-  flow_->parts().pool.Submit(Urgency::kFair, party, [self = shared_from_this()] { self->RunFeed(); });
+  flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] { self->RunFeed(); });
 }
+
+// As a party of its own: it waits for one chunk of those that are judged, not for all.
+Party ImportPost::PartyOfFeed() const { return {.id = flow_->parts().party + 1, .work_class = WorkClass::kBulk}; }
 
 void ImportPost::PauseOrResume() {
   const bool pause = inbox_.size() >= kInboxBytes;
@@ -243,6 +244,19 @@ void ImportPost::SayProgress() {
   const std::string line = ToLine(progress);
   if (std::exchange(begun_, true)) return exchange_->Write(line);
   exchange_->Begin({.status = 200, .content_type = kJsonLines, .body = line, .headers = {}});
+}
+
+// A checkpoint rests on the answer: what it settles is on disk, whatever WEIR_DB_SYNC allows.
+void ImportPost::SyncAndFinish() {
+  if (std::exchange(syncing_, true)) return;
+  flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] {
+    const Status synced = self->flow_->parts().services.context.store.Sync();
+    self->post_([self, synced] {
+      if (self->over_) return;
+      if (!synced.ok()) return self->EndWith({.message = synced.message()}, 503);
+      self->Finish(ToLine(self->Now().progress), 200, "");
+    });
+  });
 }
 
 void ImportPost::EndWith(const ImportError& error, int status) {

@@ -58,11 +58,13 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   // On the I/O thread.
   void Advance();
   void Feed();
+  Party PartyOfFeed() const;
   void PauseOrResume();
   void WaitForTick();
   void OnTick();
   State Now() const;
   void SayProgress();
+  void SyncAndFinish();
   void EndWith(const ImportError& error, int status);
   void Finish(const std::string& last_lines, int status, const std::string& cause);
   void Leave(const std::string& cause);
@@ -87,6 +89,7 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   bool arrived_ = false;  // something, since the last tick
   bool paused_ = false;
   bool begun_ = false;  // the answer
+  bool syncing_ = false;
   bool over_ = false;
 
   // Of whoever feeds: the worker while feeding_, else the I/O thread.

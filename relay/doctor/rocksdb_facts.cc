@@ -3,14 +3,13 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
 #include "config/text/readable.h"
-#include "config/text/rfc3339.h"
 #include "relay/doctor/database_facts.h"
 #include "relay/doctor/directory_facts.h"
 #include "relay/store/database.h"
+#include "relay/store/engine_log.h"
 #include "relay/store/lock_file.h"
 
 namespace weir {
@@ -18,23 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::streamoff kTailBytes = 256 << 10;
-constexpr double kRecentSeconds = 30 * 86400;
 constexpr uint64_t kMostLogBytes = 256 << 20;
-
-// Of those of a month; what is older was seen to, or does no harm.
-std::string NewestCorruption(const std::string& path, double now_seconds) {
-  std::ifstream log(path, std::ios::binary);
-  log.seekg(0, std::ios::end);
-  log.seekg(std::max<std::streamoff>(0, log.tellg() - kTailBytes));
-  std::string newest;
-  for (std::string line; std::getline(log, line);) {
-    if (line.find("Corruption") == line.npos) continue;
-    const auto time = ParseTime(line.substr(0, line.find(' ')));
-    if (time && now_seconds - ToSeconds(time->time_since_epoch()) < kRecentSeconds) newest = line.substr(0, 300);
-  }
-  return AsText(newest);
-}
 
 void CountFiles(RocksDbFacts* facts, double now_seconds) {
   std::error_code error;
@@ -67,7 +50,7 @@ std::optional<RocksDbFacts> LookAtRocksDb(const std::string& path, double now_se
   std::error_code error;
   facts.exists = fs::exists(path + "/CURRENT", error);
   CountFiles(&facts, now_seconds);
-  facts.corruption = NewestCorruption(path + "/LOG", now_seconds);
+  facts.corruption = NewestCorruption(path, WallTime(FromSeconds(now_seconds)));
   if (!facts.exists || facts.holder) return facts;
   if (facts.log_bytes > kMostLogBytes) {
     unseen->push_back("whether the database " + AsText(path) + " is whole: " + ReadableBytes(facts.log_bytes) +

@@ -59,11 +59,4 @@ bool AsksToVanishFrom(EventView request, std::span<const std::string> relays) {
   });
 }
 
-bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {
-  if (event.kind() != kGiftWrapKind) return false;
-  for (const TagView tag : event.tags())
-    if (tag.letter == 'p' && tag.value == pubkey_hex) return true;
-  return false;
-}
-
 }  // namespace weir

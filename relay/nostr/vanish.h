@@ -1,4 +1,4 @@
-// Whom and what a request to vanish (NIP-62) means: one rule for who answers it and who does it.
+// Which relays a request to vanish (NIP-62) means: one rule for the answer to it and for what is done.
 #pragma once
 
 #include <span>
@@ -12,10 +12,6 @@ namespace weir {
 // Whether two addresses lead to one relay: "wss://r.example", "ws://R.example.:443/", "r.example". Scheme, case, the
 // usual ports, a dot at the host's end and slashes at the path's make no difference; another path is another relay.
 bool IsSameRelay(std::string_view a, std::string_view b);
-
-inline constexpr uint16_t kGiftWrapKind = 1059;
-// Whether a gift wrap (NIP-59) is for this key, written as hexadecimal: it goes with whom it is for.
-bool IsWrappedFor(EventView event, std::string_view pubkey_hex);
 
 // Whether the request names one of these relays, or all there are.
 bool AsksToVanishFrom(EventView request, std::span<const std::string> relays);

@@ -19,7 +19,6 @@ void AppendIdentity(const RelaySettings& s, JsonWriter& json) {
 
 void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json) {
   const RelaySettings& s = configuration.relay;
-  // No max_content_length: the NIP counts characters, weir bytes.
   json.Member("limitation").Open('{');
   json.Member("max_message_length").Number(configuration.server.max_message_bytes);
   json.Member("max_subscriptions").Number(s.max_subscriptions);
@@ -27,6 +26,8 @@ void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json)
   json.Member("max_limit").Number(s.max_limit);
   json.Member("default_limit").Number(s.default_limit);
   json.Member("max_subid_length").Number(s.max_subscription_id_bytes);
+  // The NIP counts characters and weir bytes: longer content is refused in any case.
+  json.Member("max_content_length").Number(s.max_content_bytes);
   json.Member("max_event_tags").Number(s.max_event_tags);
   json.Member("min_pow_difficulty").Number(s.min_pow_difficulty);
   json.Member("auth_required").Bool(s.auth_required);
@@ -42,6 +43,8 @@ void AppendLimitation(const RelayConfiguration& configuration, JsonWriter& json)
 std::vector<int> SupportedNips(const RelaySettings& settings) {
   std::vector<int> nips = {1, 2, 4, 9, 11, 13, 17, 28, 40, 42, 45, 59, 62, 65, 67, 70};
   if (!settings.eose_completeness) std::erase(nips, 67);
+  // A request to vanish names the relay, which has to know its own name.
+  if (settings.url.empty()) std::erase(nips, 62);
   return nips;
 }
 

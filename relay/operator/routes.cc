@@ -18,7 +18,7 @@ void AddHealthRoutes(HttpRouter& router, std::function<Status(std::string* note)
 }
 
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
-                       std::function<Status()> ready) {
+                       std::function<Status(std::string* note)> ready) {
   HttpRouter router;
   router.AddForAccept("application/nostr+json",
                       [document = Nip11Document(configuration)](const HttpRequest&) { return document; });
@@ -29,7 +29,7 @@ HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetri
   router.Add("GET", "/api/metrics", [&metrics](const HttpRequest&) {
     return HttpResponse{.content_type = "application/json", .body = metrics.Json()};
   });
-  AddHealthRoutes(router, [ready = std::move(ready)](std::string*) { return ready(); });
+  AddHealthRoutes(router, std::move(ready));
   return router;
 }
 

@@ -20,7 +20,7 @@ namespace weir {
 
 // The metrics must outlive the router. `ready` is asked by I/O threads, several at once; it must not block.
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
-                       std::function<Status()> ready);
+                       std::function<Status(std::string* note)> ready);
 
 // /healthz and /readyz. *note: what is wrong although it is ready.
 void AddHealthRoutes(HttpRouter& router, std::function<Status(std::string* note)> ready);

@@ -114,7 +114,7 @@ void HttpRouter::AddForOtherPaths(std::function<bool(std::string_view path)> tak
 
 bool HttpRouter::IsOther(const std::optional<std::string>& plain_path) const {
   return takes_other_ && plain_path && plain_path->starts_with('/') &&
-         !first_segments_.contains(FirstSegment(*plain_path)) && takes_other_(*plain_path);
+         (*plain_path == "/" || !first_segments_.contains(FirstSegment(*plain_path))) && takes_other_(*plain_path);
 }
 
 void HttpRouter::AddHandler(std::string method, std::string path, Handler handler) {
@@ -166,6 +166,8 @@ const HttpStreamFactory* HttpRouter::StreamFor(std::string_view method, std::str
 
 const HttpRouter::Handler* HttpRouter::Find(std::string_view method, HttpRequest& request) const {
   const auto plain = DecodePlainPath(request.raw_path);
+  const bool others_may = (method == "GET" || method == "POST") && IsOther(plain);
+  if (others_may && *plain == "/" && !Accepts(request, "text/html")) return &for_others_;
   if (const auto path = plain ? routes_.find(*plain) : routes_.end(); path != routes_.end())
     if (const auto route = path->second.find(method); route != path->second.end()) return &route->second;
   const std::vector<std::string_view> segments = Segments(request.raw_path);
@@ -176,7 +178,7 @@ const HttpRouter::Handler* HttpRouter::Find(std::string_view method, HttpRequest
       if (pattern.segments[n].empty()) request.parameters.push_back(*DecodePercent(segments[n]));
     return &route->second;
   }
-  return (method == "GET" || method == "POST") && IsOther(plain) ? &for_others_ : nullptr;
+  return others_may ? &for_others_ : nullptr;
 }
 
 std::variant<HttpResponse, const HttpDeferredHandler*> HttpRouter::Route(HttpRequest& request) const {

@@ -4,8 +4,9 @@
 // of what waits for it, for twice the ping interval is let go (the first with 408, where nothing was answered). An
 // answer may end before the body: what comes then is not read.
 //
-// Over HTTP/1.1 an exchange has its connection alone, which closes after it. Over HTTP/2 it is one stream of many, and
-// what is said here of the client's end is so of the stream's: to be let go is to be reset.
+// Over HTTP/1.1 an exchange has its connection alone, which closes after it; a client that closes its half while it waits
+// for the answer to a GET counts as gone, as one that has closed the whole looks the same. Over HTTP/2 it is one stream of
+// many, and what is said here of the client's end is so of the stream's: to be let go is to be reset.
 //
 // All on the I/O thread of the connection. Other threads, and whatever is to happen on a later turn, use a poster().
 #pragma once
@@ -38,8 +39,8 @@ class HttpExchange {
   // For timers. What is thrown in a thing posted here is logged, and the exchange goes on without it: use the poster.
   virtual boost::asio::any_io_executor executor() = 0;
 
-  // The answer: its head once (the body of `head` is its first piece), pieces as they come, and the end, where there is
-  // HTTP/2 with trailers; over HTTP/1.1 in chunks, over 1.0 until the connection closes. May begin before the request's
+  // The answer: its head once (the body of `head` is its first piece), pieces as they come, and the end with trailers;
+  // over HTTP/1.1 in chunks, over 1.0 until the connection closes and without trailers. May begin before the request's
   // body has ended. After OnEnd nothing may be called.
   virtual void Begin(const HttpResponse& head) = 0;
   virtual void Write(std::string_view piece) = 0;

@@ -154,10 +154,14 @@ void StreamStage::AppendPiece(std::string_view piece) {
   session_.FlushSoon();
 }
 
-void StreamStage::EndWith(HttpFields /*trailers*/) {
+void StreamStage::EndWith(HttpFields trailers) {
   if (session_.ended()) return;
   assert(status_ != 0);
-  if (chunked_) session_.stream().Append("0\r\n\r\n");
+  if (chunked_) {
+    std::string end = "0\r\n";
+    for (const auto& [name, value] : trailers) end.append(name).append(": ").append(value).append("\r\n");
+    session_.stream().Append(end + "\r\n");
+  }
   EndAnswer();
 }
 
@@ -222,11 +226,13 @@ void StreamStage::OnMalformed(const error_code& error) {
   Drop("not well-formed: " + error.message());
 }
 
-// One that has sent its request and stops to send may wait for the answer.
+// A client may close its half to end its body, and wait for the answer. One that only reads has no body to end: it
+// closes when it has left, and nothing else would tell while there is nothing to write.
 void StreamStage::OnInputEnd() {
   const error_code error = session_.stream().input_error();
   if (error != asio::error::eof) return session_.End("connection lost: " + error.message());
-  if (!body_.done()) Drop("the client hung up");
+  const bool only_reads = head_.method == "GET" || head_.method == "HEAD";
+  if (only_reads || !body_.done()) Drop("the client hung up");
 }
 
 void StreamStage::EndIfTooSlow() {

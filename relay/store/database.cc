@@ -13,6 +13,7 @@
 
 #include "config/sync_directory.h"
 #include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_version.h"
 #include "relay/account/work_pool.h"
@@ -31,6 +32,18 @@ using rocksdb::ColumnFamilyHandle;
 bool HasDatabase(const std::string& path) {
   std::error_code error;
   return fs::exists(fs::path(path) / "CURRENT", error);
+}
+
+// Of the write-ahead logs.
+uint64_t LogBytes(const std::string& path) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator file(path, error), end; !error && file != end; file.increment(error)) {
+    std::error_code gone;
+    const uintmax_t size = file->path().extension() == ".log" ? file->file_size(gone) : 0;
+    if (!gone) bytes += size;
+  }
+  return bytes;
 }
 
 constexpr int kTriesBesideWriter = 20;
@@ -193,9 +206,10 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   db_options.create_missing_column_families = true;
   if (options.read_only) {
     db_options.max_open_files = -1;  // all at once: who writes may delete them later
-  } else {
-    db_options.info_log = MakeEngineLog(options.path);
   }
+  const auto log = std::make_shared<EngineLog>(options.read_only ? "" : options.path);
+  db_options.info_log = log;
+  const uint64_t log_bytes = LogBytes(options.path);
   std::vector<ColumnFamilyDescriptor> families = Families(options);
   Result<PreparedRocksDb> prepared = PrepareRocksDb(options.memory_target_bytes, &db_options, &families,
                                                     options.move_brakes ? EngineBrakes::kMoved : EngineBrakes::kAsSet);
@@ -211,6 +225,12 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
           : rocksdb::DB::Open(db_options, options.path, families, &database->families_, &opened);
   if (!status.ok()) return DatabaseError("cannot open " + options.path, status);
   database->db_ = OwnerOf(&opened);
+  if (const std::string line = log->cut_replay(); !line.empty()) {
+    database->loss_ = "the write-ahead log in " + options.path + " is damaged (" + AsText(line) + "): of its " +
+                      ReadableBytes(log_bytes) +
+                      " what lies behind that place could not be read, and acknowledged events may be lost";
+    if (!options.read_only) spdlog::error("{}", database->loss_);
+  }
   rocksdb::DB* const db = database->db();
   if (options.read_only) return database;
   std::string version;

@@ -44,6 +44,9 @@ class Database {
   const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return families_; }
   const PreparedRocksDb& prepared() const { return prepared_; }
   const RecordCache& record_cache() const { return record_cache_; }
+  // A sentence for the operator where the log of the run before is damaged, so that what lay behind the damage is lost;
+  // empty where all of it was read.
+  const std::string& loss() const { return loss_; }
 
   // The serial that was given last as of a snapshot: told by who writes, so that nobody has to read it, a tenth of a
   // small question. Null where it was not told of just that.
@@ -59,6 +62,7 @@ class Database {
   LockFile lock_;
   PreparedRocksDb prepared_;
   RecordCache record_cache_{nullptr};
+  std::string loss_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;  // default, events, index
 

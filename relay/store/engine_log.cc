@@ -1,62 +1,87 @@
 #include "relay/store/engine_log.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cstdarg>
-#include <cstdio>
-#include <mutex>
+#include <fstream>
 
+#include "config/text/readable.h"
 #include "config/text/rfc3339.h"
 
 namespace weir {
 namespace {
 
-class EngineLog final : public rocksdb::Logger {
- public:
-  explicit EngineLog(const std::string& directory)
-      : rocksdb::Logger(rocksdb::InfoLogLevel::WARN_LEVEL), path_(directory + "/LOG") {}
-  ~EngineLog() override { CloseFile(); }
+constexpr long kMostBytes = 4 << 20;
+constexpr std::streamoff kTailBytes = 256 << 10;
+constexpr std::chrono::hours kRecent{24 * 30};
+// "000015.log: dropping 4096 bytes; Corruption: checksum mismatch": so says RocksDB when it opens a database.
+constexpr std::string_view kDropping = ".log: dropping ";
 
-  using rocksdb::Logger::Logv;
-  void Logv(const char* format, va_list arguments) override {
-    const std::lock_guard lock(mutex_);
-    if (!OpenFile()) return;
-    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    std::fprintf(file_, "%s ", FormatTime(now).c_str());
-    std::vfprintf(file_, format, arguments);
-    std::fputc('\n', file_);
-    // After a failure the next line begins with a new stream, so nothing half-written stays in its buffer.
-    if (std::fflush(file_) != 0 || std::ftell(file_) > kMostBytes) CloseFile();
-  }
-
- private:
-  static constexpr long kMostBytes = 4 << 20;
-
-  bool OpenFile() {
-    if (file_ != nullptr) return true;
-    file_ = std::fopen(path_.c_str(), "ae");
-    if (file_ == nullptr) return false;
-    std::fseek(file_, 0, SEEK_END);
-    if (std::ftell(file_) <= kMostBytes) return true;
-    CloseFile();
-    std::rename(path_.c_str(), (path_ + ".old").c_str());
-    file_ = std::fopen(path_.c_str(), "ae");
-    return file_ != nullptr;
-  }
-
-  void CloseFile() {
-    if (file_ != nullptr) std::fclose(file_);
-    file_ = nullptr;
-  }
-
-  const std::string path_;
-  std::mutex mutex_;
-  std::FILE* file_ = nullptr;
-};
+std::string Formatted(const char* format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  const int bytes = std::vsnprintf(nullptr, 0, format, again);
+  va_end(again);
+  std::string text(static_cast<size_t>(std::max(bytes, 0)) + 1, '\0');
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  text.pop_back();
+  return text;
+}
 
 }  // namespace
 
-std::shared_ptr<rocksdb::Logger> MakeEngineLog(const std::string& directory) {
-  return std::make_shared<EngineLog>(directory);
+EngineLog::EngineLog(const std::string& directory)
+    : rocksdb::Logger(rocksdb::InfoLogLevel::WARN_LEVEL), path_(directory.empty() ? "" : directory + "/LOG") {}
+
+EngineLog::~EngineLog() { CloseFile(); }
+
+void EngineLog::Logv(const char* format, va_list arguments) {
+  const std::string line = Formatted(format, arguments);
+  const std::lock_guard lock(mutex_);
+  if (cut_replay_.empty() && line.find(kDropping) != line.npos) cut_replay_ = line;
+  Append(line);
+}
+
+std::string EngineLog::cut_replay() const {
+  const std::lock_guard lock(mutex_);
+  return cut_replay_;
+}
+
+void EngineLog::Append(const std::string& line) {
+  if (path_.empty() || !OpenFile()) return;
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  std::fprintf(file_, "%s %s\n", FormatTime(now).c_str(), line.c_str());
+  // After a failure the next line begins with a new stream, so nothing half-written stays in its buffer.
+  if (std::fflush(file_) != 0 || std::ftell(file_) > kMostBytes) CloseFile();
+}
+
+bool EngineLog::OpenFile() {
+  if (file_ != nullptr) return true;
+  file_ = std::fopen(path_.c_str(), "ae");
+  if (file_ == nullptr) return false;
+  std::fseek(file_, 0, SEEK_END);
+  if (std::ftell(file_) <= kMostBytes) return true;
+  CloseFile();
+  std::rename(path_.c_str(), (path_ + ".old").c_str());
+  file_ = std::fopen(path_.c_str(), "ae");
+  return file_ != nullptr;
+}
+
+void EngineLog::CloseFile() {
+  if (file_ != nullptr) std::fclose(file_);
+  file_ = nullptr;
+}
+
+std::string NewestCorruption(const std::string& directory, WallTime now) {
+  std::ifstream log(directory + "/LOG", std::ios::binary);
+  log.seekg(0, std::ios::end);
+  log.seekg(std::max<std::streamoff>(0, log.tellg() - kTailBytes));
+  std::string newest;
+  for (std::string line; std::getline(log, line);) {
+    if (line.find("Corruption") == line.npos) continue;
+    const auto time = ParseTime(line.substr(0, line.find(' ')));
+    if (time && now - *time < kRecent) newest = line.substr(0, 300);
+  }
+  return AsText(newest);
 }
 
 }  // namespace weir

@@ -149,13 +149,20 @@ class EventStore {
 
   // What has been stored by now.
   virtual Result<Moment> Now() const = 0;
-  // Every event that was stored after this moment, of each origin in the order of arrival, until `visit` returns false.
-  virtual Status ScanAll(const Moment& after,
+  // Visits every event that was stored after one moment and by another, of each origin in the order of arrival, until
+  // `visit` returns false. What is saved meanwhile lies beyond `until`, so a scan of a store that grows has an end.
+  virtual Status ScanAll(const Moment& after, const Moment& until,
                          const std::function<bool(Serial serial, EventView event)>& visit) const = 0;
 
   // What is in memory goes to disk.
   virtual Status Flush() = 0;
+  // All that was saved is on disk when this returns, whatever the sync mode allows; at once where it is so already.
+  // From any thread.
+  virtual Status Sync() const { return {}; }
   virtual StoreSizes Sizes() const = 0;  // without looking at the disk
+
+  // A sentence for the operator where something that was saved before is lost; empty: nothing is known to be.
+  virtual std::string loss() const { return {}; }
 };
 
 // A fault of the store, out of memory say, as an error of what was being done: for a thread that has to go on.

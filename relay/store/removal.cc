@@ -1,7 +1,7 @@
 #include "relay/store/removal.h"
 
 #include "relay/nostr/expiration.h"
-#include "relay/nostr/vanish.h"
+#include "relay/nostr/gift_wrap.h"
 #include "relay/store/index_walk.h"
 
 namespace weir {

@@ -1,5 +1,7 @@
 #include "relay/store/rocksdb_edit.h"
 
+#include "relay/nostr/gift_wrap.h"
+
 namespace weir {
 namespace {
 
@@ -17,7 +19,7 @@ Status RocksDbEdit::LookUp(std::span<const Event> events, std::span<const Public
   for (const Event& event : events) {
     const EventView view = event.view();
     lookup_.Add(IdKey(view.id()));
-    lookup_.Add(DeletionMarkKey(view.id(), view.pubkey()));
+    ForEachOwner(view, [&](const PublicKey& owner) { lookup_.Add(DeletionMarkKey(view.id(), owner)); });
     if (!HasAddress(view.kind())) continue;
     const Address address = AddressOf(view);
     lookup_.Add(AddressKey(address));
@@ -30,7 +32,7 @@ Status RocksDbEdit::LookUp(std::span<const Event> events, std::span<const Public
   for (size_t i = 0; i < events.size(); ++i) {
     Known& of_event = (*known)[i];
     if (const auto value = lookup_.Value(slot++); value && ReadIdValue(*value, &entry)) of_event.stored = entry.serial;
-    of_event.is_deleted = lookup_.Value(slot++).has_value();
+    ForEachOwner(events[i].view(), [&](const PublicKey&) { of_event.is_deleted |= lookup_.Value(slot++).has_value(); });
     if (!HasAddress(events[i].view().kind())) continue;
     if (const auto value = lookup_.Value(slot++); value && ReadAddressValue(*value, &entry))
       of_event.newest = entry.serial;

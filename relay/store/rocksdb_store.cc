@@ -209,7 +209,7 @@ Result<Moment> RocksDbStore::Now() const {
   return now;
 }
 
-Status RocksDbStore::ScanAll(const Moment& after,
+Status RocksDbStore::ScanAll(const Moment& after, const Moment& until,
                              const std::function<bool(Serial serial, EventView event)>& visit) const {
   const Database& database = *database_;
   rocksdb::ReadOptions options;
@@ -220,7 +220,8 @@ Status RocksDbStore::ScanAll(const Moment& after,
     const std::string_view record = ToView(at->value());
     if (at->key().size() != 8 || !EventView::WellFormed(record))
       return Status::Error("a stored event is damaged; `weir check` says more");
-    if (!visit({.number = ReadNumber(at->key().data(), 8)}, EventView(record))) return {};
+    const Serial serial{.number = ReadNumber(at->key().data(), 8)};
+    if (!until.Has(serial) || !visit(serial, EventView(record))) return {};
   }
   return at->status().ok() ? Status() : DatabaseError("cannot read the events", at->status());
 }
@@ -230,6 +231,14 @@ Status RocksDbStore::Flush() {
   const rocksdb::Status status = database_->db()->Flush(rocksdb::FlushOptions(), database_->families());
   return status.ok() ? Status() : DatabaseError("cannot write what is in memory", status);
 }
+
+Status RocksDbStore::Sync() const {
+  if (options_.read_only || options_.settings.sync == SyncMode::kBatch) return {};
+  const rocksdb::Status status = database_->db()->SyncWAL();
+  return status.ok() ? Status() : DatabaseError("cannot write the log to disk", status);
+}
+
+std::string RocksDbStore::loss() const { return database_->loss(); }
 
 // The tables, and for the log what is in memory: it is in the log too.
 StoreSizes RocksDbStore::Sizes() const {

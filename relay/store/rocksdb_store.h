@@ -72,9 +72,12 @@ class RocksDbStore final : public EventStore {
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
   Result<uint64_t> Delete(std::span<const EventId> ids) override;
   Result<Moment> Now() const override;
-  Status ScanAll(const Moment& after, const std::function<bool(Serial serial, EventView event)>& visit) const override;
+  Status ScanAll(const Moment& after, const Moment& until,
+                 const std::function<bool(Serial serial, EventView event)>& visit) const override;
   Status Flush() override;
+  Status Sync() const override;
   StoreSizes Sizes() const override;
+  std::string loss() const override;
 
   // For RocksDbMonitor, which must be detached before this ends.
   rocksdb::DB* db() const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "relay/nostr/expiration.h"
+#include "relay/nostr/gift_wrap.h"
 #include "relay/nostr/vanish.h"
 
 namespace weir {
@@ -14,12 +15,6 @@ constexpr size_t kNone = SIZE_MAX;
 constexpr size_t kLookedUpAtOnce = 256;  // events
 
 bool CanBeDeleted(uint16_t kind) { return kind != kDeletionKind && kind != kVanishKind; }
-
-std::optional<PublicKey> ReadPublicKey(std::string_view hex) {
-  PublicKey key;
-  if (!FromHex(hex, key.data(), key.size())) return std::nullopt;
-  return key;
-}
 
 // Whether the first is the one to keep.
 bool IsNewer(EventView a, EventView b) {
@@ -78,13 +73,7 @@ Status SavePlan::LookUp(std::span<const Event> events) {
   const auto look_up = [this](const PublicKey& author) {
     if (vanished_.try_emplace(author).second) authors_.push_back(author);
   };
-  for (const Event& event : events) {
-    const EventView view = event.view();
-    look_up(view.pubkey());
-    if (view.kind() != kGiftWrapKind) continue;
-    for (const TagView tag : view.tags())
-      if (const auto recipient = tag.letter == 'p' ? ReadPublicKey(tag.value) : std::nullopt) look_up(*recipient);
-  }
+  for (const Event& event : events) ForEachOwner(event.view(), look_up);
   known_.assign(events.size(), Known());
   until_.assign(authors_.size(), std::nullopt);
   if (Status found = edit_.LookUp(events, authors_, &known_, &until_); !found.ok()) return found;
@@ -135,24 +124,23 @@ Result<bool> SavePlan::IsYetToVanish(EventView event, const Known& known) {
 }
 
 bool SavePlan::HasVanished(EventView event) const {
-  const auto until = [this](const PublicKey& author) -> std::optional<uint64_t> {
-    const auto found = vanished_.find(author);
-    return found == vanished_.end() ? std::nullopt : found->second;
-  };
-  if (const auto moment = until(event.pubkey()); moment && event.created_at() <= *moment) return true;
-  if (event.kind() != kGiftWrapKind) return false;
-  for (const TagView tag : event.tags()) {
-    const auto recipient = tag.letter == 'p' ? ReadPublicKey(tag.value) : std::nullopt;
-    if (!recipient) continue;
-    if (const auto moment = until(*recipient); moment && event.created_at() <= *moment) return true;
-  }
-  return false;
+  bool vanished = false;
+  ForEachOwner(event, [&](const PublicKey& owner) {
+    const auto until = vanished_.find(owner);
+    vanished |= until != vanished_.end() && until->second && event.created_at() <= *until->second;
+  });
+  return vanished;
 }
 
 bool SavePlan::IsDeleted(EventView event, const Known& known) const {
   if (!CanBeDeleted(event.kind())) return false;
   if (known.is_deleted) return true;
-  if (!deletion_marks_.empty() && deletion_marks_.contains(MarkOf(event.id(), event.pubkey()))) return true;
+  bool deleted = false;
+  if (!deletion_marks_.empty()) {
+    ForEachOwner(event,
+                 [&](const PublicKey& owner) { deleted |= deletion_marks_.contains(MarkOf(event.id(), owner)); });
+  }
+  if (deleted) return true;
   if (!HasAddress(event.kind())) return false;
   if (known.address_deleted_until && event.created_at() <= *known.address_deleted_until) return true;
   if (address_marks_.empty()) return false;
@@ -171,7 +159,9 @@ Result<bool> SavePlan::Supersedes(EventView event, const Known& known) {
   } else if (current.stored) {
     const Result<bool> found = ReadStored(*current.stored);
     if (!found.ok()) return found.status();
-    if (found.value() && IsNewer(EventView(record_), event)) return false;
+    // One that has expired beats nothing: it is as good as gone.
+    if (found.value() && !IsExpired(EventView(record_), now_seconds_) && IsNewer(EventView(record_), event))
+      return false;
     if (found.value()) RemoveStored(*current.stored, EventView(record_));
   }
   versions_[AddressOf(event)] = {.pending = pending_.size(), .stored = {}};
@@ -205,7 +195,8 @@ Status SavePlan::DeleteById(EventView deletion, std::string_view id_hex) {
   if (!FromHex(id_hex, id.data(), id.size())) return {};
   work_ += kSeekWork + kEntryWork;
   const auto applies = [&deletion](EventView target) {
-    return target.pubkey() == deletion.pubkey() && CanBeDeleted(target.kind());
+    return CanBeDeleted(target.kind()) &&
+           (target.pubkey() == deletion.pubkey() || IsWrappedFor(target, ToHex(deletion.pubkey())));
   };
   if (const auto pending = pending_ids_.find(id); pending != pending_ids_.end() && pending_[pending->second].alive) {
     Pending& target = pending_[pending->second];

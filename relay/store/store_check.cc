@@ -11,10 +11,12 @@
 #include <string_view>
 #include <utility>
 
+#include "config/clock.h"
 #include "relay/nostr/event_parser.h"
+#include "relay/nostr/gift_wrap.h"
 #include "relay/nostr/signature.h"
-#include "relay/nostr/vanish.h"
 #include "relay/store/database.h"
+#include "relay/store/engine_log.h"
 #include "relay/store/keys.h"
 #include "relay/store/removal.h"
 #include "rocksdb/db.h"
@@ -63,7 +65,7 @@ std::optional<uint64_t> SerialOf(std::string_view key, std::string_view value) {
 class Checker {
  public:
   Checker(const RocksDbStore& store, const CheckOptions& options)
-      : db_(*store.db()), options_(options), snapshot_(store.db()), parser_(AnySize()) {
+      : db_(*store.db()), loss_(store.loss()), options_(options), snapshot_(store.db()), parser_(AnySize()) {
     for (rocksdb::ColumnFamilyHandle* family : store.families()) {
       if (family->GetName() == kEventsFamily) events_ = family;
       if (family->GetName() == kIndexFamily) index_ = family;
@@ -77,6 +79,7 @@ class Checker {
   }
 
   Result<CheckReport> Run() {
+    CheckLogs();
     CheckEvents();
     CheckIndex();
     // Behind a damaged block nothing was seen, so nothing can be said of what is missing.
@@ -90,6 +93,14 @@ class Checker {
   static EventLimits AnySize() {
     constexpr size_t kAny = std::numeric_limits<uint32_t>::max();
     return {.max_bytes = kAny, .max_tags = kAny, .max_tag_bytes = kAny, .max_content_bytes = kAny};
+  }
+
+  // What is lost leaves no trace but these.
+  void CheckLogs() {
+    if (!loss_.empty()) Found("write-ahead log that is damaged", loss_);
+    const std::string line = NewestCorruption(db_.GetName(), WallClock::System().Now());
+    if (!line.empty())
+      Found("damage that RocksDB met in the last thirty days (its file LOG; remove that once it is seen to)", line);
   }
 
   void Found(const std::string& what, std::string example) {
@@ -285,6 +296,7 @@ class Checker {
   }
 
   rocksdb::DB& db_;
+  const std::string loss_;
   const CheckOptions options_;
   rocksdb::ManagedSnapshot snapshot_;
   EventParser parser_;

@@ -25,7 +25,7 @@ class StoreEdit {
     std::optional<Handle> stored;  // itself
     std::optional<Handle> newest;  // of its address
     std::optional<uint64_t> address_deleted_until;
-    bool is_deleted = false;  // by its id
+    bool is_deleted = false;  // by its id, by one of its owners (gift_wrap.h)
   };
 
   virtual ~StoreEdit() = default;

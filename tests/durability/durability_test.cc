@@ -172,6 +172,23 @@ TEST_F(ImportDurability, GoesOnFromItsCheckpointAfterAPowerCut) {
   ExpectSound(power_.data());
 }
 
+TEST_F(ImportDurability, WhatARelayHasAnsweredIsOnDiskWhateverItsSyncModeAllows) {
+  for (const std::string sync : {"interval WEIR_DB_SYNC_INTERVAL_MS=60000", "off"}) {
+    PowerCut power;
+    const std::string command = "exec env " + power.environment() + "WEIR_DB_SYNC=" + sync +
+                                " WEIR_DB_SYNC_INTERVAL_MS=60000 WEIR_PORT={port} WEIR_DATA_DIR={db} " + Weir("relay");
+    auto relay = Launch(command, directory_.path(), power.data(), std::nullopt);
+    ASSERT_TRUE(relay.ok()) << relay.status().message();
+    const CommandResult imported =
+        RunCommand(Weir("import --quiet --data-dir " + power.data().string() + " " + input_));
+    EXPECT_EQ(imported.code, 1) << "some lines were rejected: " << imported.out;
+    relay.value().process->Kill();
+    power.Crash();
+    EXPECT_EQ(StoredIn(power.data()), ids_) << sync;
+    ExpectSound(power.data());
+  }
+}
+
 TEST(GateDurability, TheStateOfAYamlStoreIsOnDiskWhenItIsSaidToBe) {
   PowerCut power;
   TempDirectory log;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "relay/nostr/gift_wrap.h"
 #include "relay/store/postgres/postgres_edit_statements.h"
 
 namespace weir {
@@ -85,8 +86,10 @@ Status PostgresEdit::LookUp(std::span<const Event> events, std::span<const Publi
   for (const Event& event : events) {
     const EventView view = event.view();
     ids.push_back(view.id());
-    marked.Add(AsText(view.id()));
-    marked_by.Add(MarkedBy(view.pubkey()));
+    ForEachOwner(view, [&](const PublicKey& owner) {
+      marked.Add(AsText(view.id()));
+      marked_by.Add(MarkedBy(owner));
+    });
     if (HasAddress(view.kind())) addresses.push_back(AddressOf(view));
     if (view.kind() == kDeletionKind) deletions_.push_back(view);
   }
@@ -111,9 +114,11 @@ Status PostgresEdit::LookUp(std::span<const Event> events, std::span<const Publi
     const EventView view = events[i].view();
     Known& of_event = (*known)[i];
     of_event.stored = ids_[view.id()];
-    const auto marked_for = marks.find(view.id());
-    of_event.is_deleted = marked_for != marks.end() &&
-                          std::ranges::find(marked_for->second, MarkedBy(view.pubkey())) != marked_for->second.end();
+    if (const auto marked_for = marks.find(view.id()); marked_for != marks.end()) {
+      ForEachOwner(view, [&](const PublicKey& owner) {
+        of_event.is_deleted |= std::ranges::count(marked_for->second, MarkedBy(owner)) != 0;
+      });
+    }
     if (!HasAddress(view.kind())) continue;
     const AddressState& state = addresses_[AddressOf(view)];
     of_event.newest = state.newest;

@@ -20,7 +20,7 @@ constexpr PostgresStatement kNow{"now", "SELECT origin, serial FROM weir_origins
 constexpr PostgresStatement kArrivals{
     "arrivals",
     "SELECT serial, record FROM weir_events WHERE origin = $1::int AND serial > $2::bigint"
-    " ORDER BY serial LIMIT $3::bigint"};
+    " AND serial <= $3::bigint ORDER BY serial LIMIT $4::bigint"};
 constexpr PostgresStatement kEvents{"events", "SELECT coalesce(sum(events), 0)::bigint FROM weir_origins"};
 constexpr PostgresStatement kDiskBytes{
     "disk_bytes", "SELECT pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
@@ -296,18 +296,19 @@ Result<Moment> PostgresStore::Now() const {
 }
 
 // No connection is held while the visitor takes his time.
-Status PostgresStore::ScanAll(const Moment& after,
+Status PostgresStore::ScanAll(const Moment& after, const Moment& until,
                               const std::function<bool(Serial serial, EventView event)>& visit) const {
-  const Result<Moment> now = Now();
-  if (!now.ok()) return now.status();
-  for (const Serial& last : now.value().last()) {
+  for (const Serial& last : until.last()) {
     int64_t from = static_cast<int64_t>(after.NumberOf(last.origin));
     int64_t at_once = kFirstArrivals;
     for (bool more = static_cast<uint64_t>(from) < last.number; more; at_once = std::min(2 * at_once, kMostArrivals)) {
       Result<std::vector<PostgresRows>> answers =
           readers_.With<std::vector<PostgresRows>>([&](PostgresSession& session) {
-            session.Queue(kArrivals,
-                          PostgresValues().Int32(static_cast<int32_t>(last.origin)).Int64(from).Int64(at_once));
+            session.Queue(kArrivals, PostgresValues()
+                                         .Int32(static_cast<int32_t>(last.origin))
+                                         .Int64(from)
+                                         .Int64(static_cast<int64_t>(last.number))
+                                         .Int64(at_once));
             return session.Run(options_.settings.timeout);
           });
       if (!answers.ok()) return answers.status();

@@ -68,7 +68,8 @@ class PostgresStore final : public EventStore {
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
   Result<uint64_t> Delete(std::span<const EventId> ids) override;
   Result<Moment> Now() const override;
-  Status ScanAll(const Moment& after, const std::function<bool(Serial serial, EventView event)>& visit) const override;
+  Status ScanAll(const Moment& after, const Moment& until,
+                 const std::function<bool(Serial serial, EventView event)>& visit) const override;
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {.events = events_, .disk_bytes = disk_bytes_}; }
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "relay/nostr/vanish.h"
+#include "relay/nostr/gift_wrap.h"
 #include "relay/store/postgres/postgres_edit.h"
 #include "relay/store/postgres/postgres_edit_statements.h"
 #include "relay/store/postgres/postgres_store.h"

@@ -37,12 +37,15 @@ std::string Tables(const std::string& token) {
          token + "')";
 }
 
-// Of a name that is new the number is the next; two who come at once try again.
+// A new name has the next number; two that come at once try again. The serials begin with the time, by the database's
+// clock: a standby that was promoted may lack the last ones that were given, or the whole origin, and others have read
+// up to them. No origin gives 2^20 a second.
 constexpr PostgresStatement kTakeOrigin{
     "take_origin",
     "INSERT INTO weir_origins AS o (origin, name, owner, serial, events, live)"
     " SELECT coalesce(max(origin), 0) + 1, $1::text, $2::text, 0, 0, $3::int <> 0 FROM weir_origins"
-    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, live = excluded.live RETURNING o.origin, o.serial"};
+    " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, live = excluded.live"
+    " RETURNING o.origin, greatest(o.serial + (1 << 20), (extract(epoch FROM now()) * (1 << 20))::bigint)"};
 constexpr int kMostNameTries = 10;
 
 std::string RandomToken() {

@@ -102,6 +102,8 @@ TEST_F(ExportServiceTest, GivesWhatMatchesInTheOrderThatWasAskedFor) {
     EXPECT_EQ(call.Header("Content-Type"), "application/x-ndjson");
     EXPECT_EQ(call.Rest(), lines);
     EXPECT_TRUE(call.whole());
+    EXPECT_EQ(call.Header("Trailer"), "Weir-Exported-Events");
+    EXPECT_EQ(call.Header("Weir-Exported-Events"), std::to_string(expected.size()));
   }
 }
 

@@ -144,6 +144,40 @@ TEST(Exporter, HoldsOneVersionAtLeastOfWhatIsReplacedMeanwhile) {
   }
 }
 
+// Neither where the last event of a walk is gone, nor where more comes than is read.
+TEST(Exporter, EndsThoughTheStoreGrowsAsFastAsItIsRead) {
+  for (const bool last_is_removed : {false, true}) {
+    for (const int per_slice : {1, 2, 5}) {
+      const TempDirectory directory;
+      const auto store = MustOpen(SmallStore(directory / "events"));
+      ASSERT_NE(store, nullptr);
+      std::vector<PlainEvent> events;
+      const auto save = [&](int count) {
+        std::vector<PlainEvent> some;
+        for (int i = 0; i < count; ++i)
+          some.push_back(Plain(Author(1), 1000, 1, {}, std::to_string(events.size() + i)));
+        events.insert(events.end(), some.begin(), some.end());
+        SaveAll(*store, some);
+      };
+      save(40);
+      int slices = 0;
+      const auto grow = [&] {
+        if (++slices == 1) return;
+        if (last_is_removed && slices == 2) {
+          EXPECT_EQ(store->Delete(std::vector{ToEvent(events[39]).view().id()}).value(), 1U);
+        }
+        if (slices > 60 * (1 + per_slice)) throw std::runtime_error("it does not end");
+        save(per_slice);
+      };
+      std::vector<std::string> exported = Ids(*store, {}, {.max_work = 2 * kRecordWork}, grow);
+      exported.resize(39);
+      std::vector<std::string> expected;
+      for (int i = 0; i < 39; ++i) expected.push_back(events[i].id);
+      EXPECT_TRUE(SameIds(exported, expected)) << per_slice << " in a slice";
+    }
+  }
+}
+
 // The window splits by time; a second that holds more than it splits by id.
 TEST(Exporter, HoldsSecondsThatAreMoreThanTheWindow) {
   const TempDirectory directory;

@@ -56,7 +56,7 @@ class ImportFixture : public testing::Test {
     std::map<std::string, std::string> stored;
     const auto store = MustOpen(SmallStore(data_dir(name) + "/events"));
     if (!store) return stored;
-    const Status status = store->ScanAll({}, [&](Serial, EventView event) {
+    const Status status = store->ScanAll({}, store->Now().value(), [&](Serial, EventView event) {
       stored[ToHex(event.id())] = event.json();
       return true;
     });

@@ -44,6 +44,7 @@ TEST(Nip11, SaysTheLimitsInForce) {
   EXPECT_EQ(json.At<int64_t>("/limitation/max_limit"), 5000);
   EXPECT_EQ(json.At<int64_t>("/limitation/default_limit"), 500);
   EXPECT_EQ(json.At<int64_t>("/limitation/max_subid_length"), 64);
+  EXPECT_EQ(json.At<int64_t>("/limitation/max_content_length"), 131072);
   EXPECT_EQ(json.At<int64_t>("/limitation/max_event_tags"), 2000);
   EXPECT_EQ(json.At<int64_t>("/limitation/min_pow_difficulty"), 0);
   EXPECT_FALSE(json.At<bool>("/limitation/auth_required"));
@@ -60,11 +61,13 @@ TEST(Nip11, GivesClientsRoomByDefault) {
   EXPECT_EQ(json.At<int64_t>("/limitation/max_filters"), 200);
 }
 
-TEST(Nip11, NamesNip67OnlyWhereItIsSet) {
+TEST(Nip11, NamesWhatSettingsMakePossibleOnlyWhereTheyAreSet) {
   RelayConfiguration c;
-  EXPECT_EQ(Nip11Document(c).body.find("65, 67, 70]"), std::string::npos);
+  EXPECT_NE(Nip11Document(c).body.find(" 59, 65, 70]"), std::string::npos);
   c.relay.eose_completeness = true;
-  EXPECT_NE(Nip11Document(c).body.find("65, 67, 70]"), std::string::npos);
+  EXPECT_NE(Nip11Document(c).body.find(" 59, 65, 67, 70]"), std::string::npos);
+  c.relay.url = "wss://relay.example";
+  EXPECT_NE(Nip11Document(c).body.find(" 59, 62, 65, 67, 70]"), std::string::npos);
 }
 
 TEST(Nip11, ReadsWell) {
@@ -130,7 +133,7 @@ HttpResponse Get(const HttpRouter& router, const std::string& path, const std::s
 TEST(Routes, AnswerWhatOperatorsAsk) {
   RelayMetrics metrics;
   Status state;
-  const HttpRouter router = RelayRoutes({}, metrics, [&] { return state; });
+  const HttpRouter router = RelayRoutes({}, metrics, [&](std::string*) { return state; });
   EXPECT_EQ(Get(router, "/healthz").status, 200);
   EXPECT_EQ(Get(router, "/readyz").status, 200);
   EXPECT_NE(Get(router, "/metrics").body.find("weir_build_info"), std::string::npos);

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <regex>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace weir {
@@ -64,6 +66,28 @@ TEST_F(Logging, WhatIsAskedForIsLoggedAtAnyLevel) {
 TEST_F(Logging, LevelDecides) {
   EXPECT_NE(Logged(LogLevel::kDebug, LogFormat::kJson, "x").find("\"level\":\"debug\""), std::string::npos);
   EXPECT_EQ(Logged(LogLevel::kError, LogFormat::kJson, "x"), "");
+}
+
+// More lines than the pipe and the queue hold: a logger that waits for its reader would hold everybody up for ever.
+TEST_F(Logging, AReaderThatTakesNothingHoldsNobodyUp) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const int standard_error = dup(STDERR_FILENO);
+  dup2(ends[1], STDERR_FILENO);
+  close(ends[1]);
+  SetUpLogging(LogLevel::kInfo, LogFormat::kText);
+  for (int i = 0; i < 20'000; ++i) spdlog::info("line {}", i);
+  std::string text;
+  std::thread reader([&] {
+    char buffer[4096];
+    for (ssize_t bytes; (bytes = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, bytes);
+  });
+  StopLogging();
+  dup2(standard_error, STDERR_FILENO);
+  close(standard_error);
+  reader.join();
+  close(ends[0]);
+  EXPECT_TRUE(text.ends_with("line 19999\n")) << "the newest are kept";
 }
 
 }  // namespace

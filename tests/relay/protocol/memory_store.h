@@ -89,7 +89,9 @@ class MemoryStore final : public EventStore {
 
   Result<uint64_t> Delete(std::span<const EventId>) override { return uint64_t{0}; }
   Result<Moment> Now() const override { return Moment(); }
-  Status ScanAll(const Moment&, const std::function<bool(Serial, EventView)>&) const override { return {}; }
+  Status ScanAll(const Moment&, const Moment&, const std::function<bool(Serial, EventView)>&) const override {
+    return {};
+  }
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {}; }
 

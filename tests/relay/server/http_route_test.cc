@@ -49,8 +49,9 @@ class HttpRouteTest : public testing::Test {
     });
   }
 
-  HttpResponse Ask(const std::string& method, const std::string& path) const {
+  HttpResponse Ask(const std::string& method, const std::string& path, HttpFields headers = {}) const {
     HttpRequest request = Request(method, path);
+    request.headers = std::move(headers);
     auto routed = router_.Route(request);
     if (auto* at_once = std::get_if<HttpResponse>(&routed)) return std::move(*at_once);
     const auto receiver = std::make_shared<Kept>();
@@ -129,15 +130,27 @@ TEST_F(HttpRouteTest, LetsNoOtherPathShadowARoute) {
   EXPECT_EQ(refused.status, 405);
   EXPECT_EQ(refused.headers.at(0).second, "GET, HEAD, POST, OPTIONS");
   EXPECT_EQ(Ask("OPTIONS", "/api/x").status, 204);
+  EXPECT_EQ(Ask("GET", "/").body, "root");
+  EXPECT_EQ(Ask("POST", "/").status, 405);
   asked.clear();
   EXPECT_EQ(Ask("GET", "/v1/models").body, "all");
   EXPECT_EQ(Ask("GET", "/v1/x").status, 404);
   EXPECT_EQ(Ask("GET", "/v1").status, 404);
   EXPECT_EQ(Ask("POST", "/stream/x").status, 404);
-  EXPECT_EQ(Ask("GET", "/").body, "root");
-  EXPECT_EQ(Ask("POST", "/").status, 405);
   for (const char* path : {"/%61pi", "/api%2Fx", "api", ""}) EXPECT_EQ(Ask("GET", path).status, 404) << path;
   EXPECT_EQ(asked, std::vector<std::string>{}) << "its second spellings, and what stands beside a route";
+}
+
+// An endpoint that is limited must not be answered without its turn.
+TEST_F(HttpRouteTest, TheRootIsOfTheOthersWhereTheyTakeItSaveForBrowsers) {
+  router_.Add("GET", "/", Named("root"));
+  router_.AddForOtherPaths([](std::string_view path) { return path == "/"; },
+                           [](const HttpRequest&, const HttpReply& reply) { reply({.body = "other"}); });
+  for (const char* method : {"GET", "HEAD", "POST"}) EXPECT_EQ(Ask(method, "/").body, "other") << method;
+  EXPECT_EQ(Ask("GET", "/", {{"accept", "application/json"}}).body, "other");
+  EXPECT_EQ(Ask("GET", "/", {{"accept", "text/html,*/*;q=0.8"}}).body, "root");
+  EXPECT_EQ(Ask("POST", "/", {{"accept", "text/html"}}).body, "other");
+  EXPECT_EQ(router_.RefusalFromHead("POST", "/"), std::nullopt);
 }
 
 TEST_F(HttpRouteTest, SaysWhatAPathTakes) {

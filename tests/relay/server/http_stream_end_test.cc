@@ -93,6 +93,16 @@ TEST_F(StreamEndTest, AHangUpInTheMiddleOfTheBody) {
   ExpectEnd("the client hung up");
 }
 
+TEST_F(StreamEndTest, AClientThatOnlyReadsHasLeftWhenItClosesItsHalf) {
+  stream_.on_body_end = nullptr;
+  Start();
+  RawClient client = Connect();
+  client.Send(Get("/down"));
+  ASSERT_TRUE(record_.Await("body end"));
+  client.HalfClose();
+  ExpectEnd("the client hung up");
+}
+
 TEST_F(StreamEndTest, AClientThatHasSaidAllAndHalfClosedGetsItsAnswer) {
   stream_.on_body_end = nullptr;
   Start();

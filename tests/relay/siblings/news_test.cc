@@ -31,6 +31,13 @@ class NewsTest : public testing::Test {
       times.push_back(event.event.view().created_at() - RandomNostr::kStart);
     return times;
   }
+  // What a COMMIT leaves whose answer is lost: the only event there is, once more by another id. Its number.
+  uint64_t CommitUnknowingly() const {
+    database_.Ask(
+        "INSERT INTO weir_events SELECT sha256(id), origin, serial + 1, pubkey, kind, created_at, expiration, record"
+        " FROM weir_events");
+    return std::stoull(database_.Ask("UPDATE weir_origins SET serial = serial + 1, events = 2 RETURNING serial"));
+  }
   static constexpr auto kSomebody = [] { return true; };
   static constexpr auto kNobody = [] { return false; };
 
@@ -110,16 +117,37 @@ TEST_F(NewsTest, KnowOfNothingMoreWhereTheyCannotBeRead) {
 
 // A standby that was promoted may lack the last events. Their numbers are others' places in what they have read.
 TEST_F(NewsTest, HaveNewNumbersAfterAServerForgotTheLast) {
+  for (const bool restarted : {false, true}) {
+    PostgresDatabase database;
+    const auto here = MustOpen(database.Options("here"));
+    auto there = MustOpen(database.Options("there"));
+    PostgresNews news(*here, here->Now().value());
+    Save(*there, NoteOf(1));
+    const std::string serial = database.Ask("SELECT serial FROM weir_origins WHERE name = 'there'");
+    for (uint64_t i = 2; i <= 10; ++i) Save(*there, NoteOf(i));
+    EXPECT_EQ(TimesOf(news.Read(kSomebody)).size(), 10U);
+    if (restarted) there.reset();
+    database.Ask("DELETE FROM weir_events WHERE serial > " + serial);
+    database.Ask("UPDATE weir_origins SET serial = " + serial + " WHERE name = 'there'");
+    if (restarted) there = MustOpen(database.Options("there"));
+    Save(*there, NoteOf(11));
+    EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{11})) << restarted;
+  }
+}
+
+// The one that has taken over the number of an origin that the server forgot whole is no exception.
+TEST_F(NewsTest, HaveNewNumbersAfterAServerForgotAnOrigin) {
   const auto here = MustOpen(database_.Options("here"));
-  const auto there = MustOpen(database_.Options("there"));
+  auto there = MustOpen(database_.Options("there"));
   PostgresNews news(*here, here->Now().value());
-  Save(*there, NoteOf(1));
-  Save(*there, NoteOf(2));
-  EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{1, 2}));
-  database_.Ask("DELETE FROM weir_events WHERE serial = 2");
-  database_.Ask("UPDATE weir_origins SET serial = 1 WHERE name = 'there'");
-  Save(*there, NoteOf(3));
-  EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{3}));
+  for (uint64_t i = 1; i <= 10; ++i) Save(*there, NoteOf(i));
+  EXPECT_EQ(TimesOf(news.Read(kSomebody)).size(), 10U);
+  there.reset();
+  database_.Ask("DELETE FROM weir_events WHERE origin = (SELECT origin FROM weir_origins WHERE name = 'there')");
+  database_.Ask("DELETE FROM weir_origins WHERE name = 'there'");
+  there = MustOpen(database_.Options("another"));
+  Save(*there, NoteOf(11));
+  EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{11}));
 }
 
 TEST_F(NewsTest, AreWhatTheOneSavesWhoTookTheName) {
@@ -156,18 +184,25 @@ TEST_F(NewsTest, AreAlsoWhatThisOneSavedWithoutKnowing) {
   const auto here = MustOpen(database_.Options("here"));
   PostgresNews news(*here, here->Now().value());
   Save(*here, NoteOf(1));
-  // What a COMMIT leaves whose answer is lost.
-  database_.Ask("UPDATE weir_origins SET serial = 2, events = 2");
-  database_.Ask(
-      "INSERT INTO weir_events SELECT sha256(id), origin, 2, pubkey, kind, created_at, expiration, record"
-      " FROM weir_events");
+  const uint64_t serial = CommitUnknowingly();
   EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{}));
   Save(*here, NoteOf(3));
   const Result<std::vector<SharedEvent>> events = news.Read(kSomebody);
   ASSERT_TRUE(events.ok());
   ASSERT_EQ(events.value().size(), 1U);
-  EXPECT_EQ(events.value()[0].serial, (Serial{1, 2}));
+  EXPECT_EQ(events.value()[0].serial, (Serial{1, serial}));
   EXPECT_EQ(TimesOf(news.Read(kSomebody)), (std::vector<uint64_t>{}));
+}
+
+TEST_F(NewsTest, ThatThisOneSavedWithoutKnowingAreNotKeptWhileNobodyListens) {
+  const auto here = MustOpen(database_.Options("here"));
+  PostgresNews news(*here, here->Now().value());
+  Save(*here, NoteOf(1));
+  CommitUnknowingly();
+  Save(*here, NoteOf(3));
+  EXPECT_TRUE(here->UnknownNews());
+  EXPECT_EQ(TimesOf(news.Read(kNobody)), (std::vector<uint64_t>{}));
+  EXPECT_FALSE(here->UnknownNews());
 }
 
 // The one sees no deletion and the other no event, unless one waits for the other.

@@ -2,6 +2,9 @@
 // sanitizers see what these tests do not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -60,6 +63,47 @@ TEST(Damage, CountersThatWouldGiveSerialsAgainAreNone) {
   EXPECT_FALSE(ReadCounters(WriteCounters({.events = 6, .last_serial = 5}), &counters));
 }
 
+// What a machine that was switched off finds of a store, and its newest write-ahead log.
+std::filesystem::path CrashImage(const RocksDbStore& store, const std::filesystem::path& to) {
+  std::filesystem::copy(store.db()->GetName(), to, std::filesystem::copy_options::recursive);
+  std::filesystem::path newest;
+  for (const auto& file : std::filesystem::directory_iterator(to))
+    if (file.path().extension() == ".log") newest = std::max(newest, file.path());
+  return newest;
+}
+
+TEST(Damage, AWriteAheadLogThatIsReadInPartIsSaidByTheStoreAndByTheCheck) {
+  const TempDirectory directory;
+  const auto store = MustOpen(SmallStore(directory / "events"));
+  for (int n = 0; n < 200; ++n) SaveAll(*store, {Plain(Author(1), 1000, 1, {}, std::to_string(n))});
+  for (const bool is_damaged : {false, true}) {
+    StoreOptions options = SmallStore(directory / (is_damaged ? "damaged" : "whole"));
+    const std::filesystem::path log = CrashImage(*store, options.path);
+    if (is_damaged) {
+      std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+      const auto place = static_cast<std::streamoff>(std::filesystem::file_size(log) / 3);
+      file.seekg(place);
+      const char byte = static_cast<char>(~file.get());
+      file.seekp(place).put(byte);
+    }
+    for (const bool read_only : {true, false}) {
+      SCOPED_TRACE((is_damaged ? "damaged" : "whole") + std::string(read_only ? ", for reading" : ""));
+      options.read_only = read_only;
+      const auto again = MustOpen(options);
+      ASSERT_NE(again, nullptr);
+      EXPECT_EQ(StoredIds(*again).size() < 200, is_damaged);
+      EXPECT_EQ(again->loss().find(log.filename()) != std::string::npos, is_damaged) << again->loss();
+      const Result<CheckReport> report = CheckStore(*again);
+      ASSERT_TRUE(report.ok()) << report.status().message();
+      EXPECT_EQ(report.value().clean(), !is_damaged) << ToText(report.value());
+    }
+    options.read_only = false;
+    const auto later = MustOpen(options);
+    EXPECT_EQ(later->loss(), "") << "it was said at the start before";
+    EXPECT_EQ(CheckStore(*later).value().clean(), !is_damaged) << "RocksDB's own log still tells";
+  }
+}
+
 // Keys and values are cut, lengthened and changed; then everything that reads them is done.
 class DamagedStore {
  public:
@@ -86,7 +130,7 @@ class DamagedStore {
       (void)store_->RemoveVanished(100 * kEntryWork).ok();
       (void)store_->RemoveExpired(RandomNostr::kStart + 1000, 100 * kEntryWork).ok();
     }
-    (void)store_->ScanAll({}, [](Serial, EventView) { return true; }).ok();
+    (void)store_->ScanAll({}, store_->Now().value(), [](Serial, EventView) { return true; }).ok();
     const Result<CheckReport> report = CheckStore(*store_);
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_FALSE(report.value().clean());

@@ -59,7 +59,7 @@ inline std::vector<std::string> Drain(
 
 inline std::vector<std::string> StoredIds(const EventStore& store) {
   std::vector<std::string> ids;
-  const Status status = store.ScanAll({}, [&](Serial, EventView event) {
+  const Status status = store.ScanAll({}, store.Now().value(), [&](Serial, EventView event) {
     ids.push_back(ToHex(event.id()));
     return true;
   });

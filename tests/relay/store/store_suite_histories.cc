@@ -26,6 +26,41 @@ TEST_P(StoreSuite, RandomHistories) {
   }
 }
 
+// Whatever is saved and removed beside it, in pieces as in one.
+TEST_P(StoreSuite, AScanHasWhatWasStoredBetweenItsTwoMoments) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  std::vector<PlainEvent> events;
+  for (int i = 0; i < 30; ++i) events.push_back(Plain(Author(i % 3), 1000, 1, {}, std::to_string(i)));
+  const auto save = [&](size_t from, size_t to) { SaveAll(*store, {events.begin() + from, events.begin() + to}); };
+  save(0, 10);
+  const Moment after = store->Now().value();
+  save(10, 20);
+  const Moment until = store->Now().value();
+  save(20, 30);
+  ASSERT_EQ(store->Delete(std::vector{ToEvent(events[19]).view().id()}).value(), 1U);
+  for (const size_t at_once : {1, 4, 100}) {
+    std::vector<std::string> ids;
+    Moment at = after;
+    for (bool more = true; more;) {
+      size_t count = 0;
+      more = false;
+      const Status status = store->ScanAll(at, until, [&](Serial serial, EventView event) {
+        at.Advance(serial);
+        ids.push_back(ToHex(event.id()));
+        more = ++count == at_once;
+        return !more;
+      });
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_LE(ids.size(), events.size());
+    }
+    std::vector<std::string> expected;
+    for (size_t i = 10; i < 19; ++i) expected.push_back(events[i].id);
+    EXPECT_TRUE(SameIds(ids, expected)) << at_once << " at once";
+  }
+}
+
 // A second in which more happened than any slice or limit holds.
 TEST_P(StoreSuite, ManyEventsOfOneSecond) {
   const auto place = MakePlace();

@@ -47,7 +47,8 @@ TEST_F(QueuedServerTest, ServesTheEndpointsOfTheFileAndWhatLiesBelow) {
 TEST_F(QueuedServerTest, ShadowsNoRouteWhateverTheFileSays) {
   OpenWith("endpoints:\n  - {path: /, rate: 1000000}\n");
   EXPECT_EQ(Ask("GET", "/anything/at/all").status, 200);
-  EXPECT_TRUE(Has(Ask("GET", "/").body, "weir gate"));
+  EXPECT_TRUE(Has(Ask("GET", "/").body, R"("endpoint":"/")")) << "never served without its turn";
+  EXPECT_TRUE(Has(Ask("GET", "/", "", "Accept: text/html\r\n").body, "weir gate"));
   EXPECT_TRUE(Has(Ask("GET", "/metrics").body, "weir_queued_waiting"));
   EXPECT_TRUE(Has(Ask("GET", "/rate/k").body, R"("key":"k")"));
   EXPECT_EQ(Ask("GET", "/v1/nothing").status, 404);

@@ -238,7 +238,7 @@ TEST_F(PostgresFaultTest, WhatTheServerEndsForADeadlockIsDoneAgain) {
   std::ranges::sort(events, {}, [](const Event& event) { return event.view().id(); });
   const auto copy_as = [](const Event& event) {
     return "INSERT INTO weir_events SELECT '\\x" + ToHex(event.view().id()) +
-           "', 99, created_at, pubkey, kind, created_at, expiration, record FROM weir_events WHERE serial = 1";
+           "', 99, created_at, pubkey, kind, created_at, expiration, record FROM weir_events LIMIT 1";
   };
   PostgresClient other(database_.conninfo());
   other.Ask("BEGIN");
@@ -253,7 +253,7 @@ TEST_F(PostgresFaultTest, WhatTheServerEndsForADeadlockIsDoneAgain) {
                " AND wait_event_type = 'Lock'") == "1";
   }));
   other.Ask("INSERT INTO weir_events SELECT '\\x" + ToHex(events[0].view().id()) +
-            "', 99, 5, pubkey, kind, created_at, expiration, record FROM weir_events WHERE serial = 1");
+            "', 99, 5, pubkey, kind, created_at, expiration, record FROM weir_events LIMIT 1");
   other.Ask("ROLLBACK");
   saves.join();
   EXPECT_TRUE(saved.ok()) << saved.message();

@@ -1,0 +1,105 @@
+// An event and its deletion at two relays at once, each stopped where the other could pass it: nothing is left of the
+// event.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <future>
+#include <string>
+
+#include "tests/fixtures/eventually.h"
+#include "tests/relay/store/postgres/postgres_fixture.h"
+
+namespace weir {
+namespace {
+
+class PostgresRaceTest : public testing::Test {
+ protected:
+  static SaveOutcome Save(EventStore& store, const Event& event) {
+    SaveResult result;
+    const auto saved = store.SaveSome({&event, 1}, 0, kTurnWork, {&result, 1});
+    EXPECT_TRUE(saved.ok()) << saved.status().message();
+    return result.outcome;
+  }
+  // A relay that has saved before.
+  std::unique_ptr<PostgresStore> OpenUsed(const std::string& name) const {
+    auto store = MustOpen(database_.Options(name));
+    EXPECT_EQ(Save(*store, ToEvent(Plain(Author(9), 1, 1, {}, name))), SaveOutcome::kSaved);
+    return store;
+  }
+  // Whoever saves the event waits until this transaction has ended.
+  void HoldUp(const Event& event, PostgresClient* transaction) const {
+    transaction->Ask("BEGIN");
+    transaction->Ask("INSERT INTO weir_events SELECT '\\x" + ToHex(event.view().id()) +
+                     "', 99, 7, pubkey, kind, created_at, expiration, record FROM weir_events LIMIT 1");
+  }
+  std::string Waiting(const std::string& more = "") const {
+    return database_.Ask(
+        "SELECT count(*) FROM pg_stat_activity a WHERE datname = current_database() AND wait_event_type = 'Lock'" +
+        more);
+  }
+  // Sessions that wait for one which waits itself.
+  std::string WaitingInLine() const {
+    return Waiting(
+        " AND EXISTS (SELECT FROM pg_stat_activity b WHERE b.pid = ANY(pg_blocking_pids(a.pid))"
+        " AND b.wait_event_type = 'Lock')");
+  }
+
+  PostgresDatabase database_;
+  const Event note_ = ToEvent(Plain(Author(1), 1000, 1));
+  const Event deletion_ = ToEvent(Plain(Author(1), 1001, 5, {{"e", ToHex(note_.view().id())}}));
+};
+
+TEST_F(PostgresRaceTest, TheFirstSaveOfANewRelayWaitsForADeletionThatDidNotKnowIt) {
+  const auto here = OpenUsed("here");
+  PostgresClient holds_deletion(database_.conninfo());
+  HoldUp(deletion_, &holds_deletion);
+  auto deletes = std::async(std::launch::async, [&] { return Save(*here, deletion_); });
+  ASSERT_TRUE(Eventually([&] { return Waiting() == "1"; }));
+  const auto there = MustOpen(database_.Options("there"));
+  std::atomic<bool> is_saved = false;
+  auto saves = std::async(std::launch::async, [&] {
+    const SaveOutcome outcome = Save(*there, note_);
+    is_saved = true;
+    return outcome;
+  });
+  ASSERT_TRUE(Eventually([&] { return is_saved || WaitingInLine() == "1"; }));
+  holds_deletion.Ask("ROLLBACK");
+  EXPECT_EQ(deletes.get(), SaveOutcome::kSaved);
+  EXPECT_EQ(saves.get(), SaveOutcome::kDeleted);
+  EXPECT_FALSE(here->Has(note_.view().id()).value());
+}
+
+// PostgreSQL gives a lock to a newcomer that sees the row as it is, before it wakes up one that waits for it as it was.
+TEST_F(PostgresRaceTest, ADeletionWaitsForARelayThatCameWhileItWaitedForOthers) {
+  const auto first = OpenUsed("first");
+  const auto here = OpenUsed("here");
+  PostgresClient holds_origin(database_.conninfo());
+  holds_origin.Ask("BEGIN");
+  holds_origin.Ask("UPDATE weir_origins SET serial = serial + 1 WHERE name = 'first'");
+  std::atomic<bool> is_deleted = false;
+  auto deletes = std::async(std::launch::async, [&] {
+    const SaveOutcome outcome = Save(*here, deletion_);
+    is_deleted = true;
+    return outcome;
+  });
+  ASSERT_TRUE(Eventually([&] { return Waiting() == "1"; }));
+  const pid_t backend = std::stoi(database_.Ask(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"));
+  ASSERT_EQ(kill(backend, SIGSTOP), 0);
+  holds_origin.Ask("COMMIT");
+  const auto there = OpenUsed("there");
+  PostgresClient holds_note(database_.conninfo());
+  HoldUp(note_, &holds_note);
+  auto saves = std::async(std::launch::async, [&] { return Save(*there, note_); });
+  EXPECT_TRUE(Eventually([&] { return Waiting() == "2"; }));
+  kill(backend, SIGCONT);
+  EXPECT_TRUE(Eventually([&] { return is_deleted || WaitingInLine() == "1"; }));
+  holds_note.Ask("ROLLBACK");
+  EXPECT_EQ(deletes.get(), SaveOutcome::kSaved);
+  EXPECT_EQ(saves.get(), SaveOutcome::kSaved);
+  EXPECT_FALSE(here->Has(note_.view().id()).value());
+}
+
+}  // namespace
+}  // namespace weir
