@@ -35,12 +35,14 @@ std::optional<std::string> DecodePercent(std::string_view text, bool takes_zero_
   return decoded;
 }
 
-std::string EncodePercent(std::string_view text) {
+std::string EncodePercent(std::string_view text) { return EncodePercent(text, IsUnreserved); }
+
+std::string EncodePercent(std::string_view text, bool (*is_kept)(char c)) {
   static constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string encoded;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (IsUnreserved(c)) {
+    if (is_kept(c)) {
       encoded += c;
     } else {
       encoded.append({'%', kDigits[byte >> 4], kDigits[byte & 15]});

@@ -13,6 +13,8 @@ std::optional<std::string> DecodePercent(std::string_view text, bool takes_zero_
 
 // All but letters, digits and -._~ as %XX, slashes too: for a segment of a path.
 std::string EncodePercent(std::string_view text);
+// All but those that are kept; a % must not be.
+std::string EncodePercent(std::string_view text, bool (*is_kept)(char c));
 
 // A path, decoded: nothing where it has an escape for a character that needs none, as a second spelling of another path
 // would have. Whoever stands in front of this program may have judged the request by its spelling.

@@ -24,6 +24,9 @@ bool IsGrpc(std::string_view content_type) {
   return type == kContentType || type == "application/grpc+proto";
 }
 
+// As gRPC's protocol has it for grpc-message; some clients decode no more than that.
+bool IsKeptInMessage(char c) { return c >= 0x20 && c <= 0x7E && c != '%'; }
+
 GrpcStatus Internal(std::string message) { return {GrpcCode::kInternal, std::move(message)}; }
 
 // At most eight digits, and a unit.
@@ -167,7 +170,7 @@ HttpResponse GrpcError(const GrpcStatus& error) {
 HttpFields GrpcTrailers(const GrpcStatus& status) {
   HttpFields trailers;
   trailers.emplace_back("grpc-status", std::to_string(static_cast<int>(status.code)));
-  if (!status.message.empty()) trailers.emplace_back("grpc-message", EncodePercent(status.message));
+  if (!status.message.empty()) trailers.emplace_back("grpc-message", EncodePercent(status.message, IsKeptInMessage));
   return trailers;
 }
 

@@ -61,12 +61,12 @@ void Client::Handle(EventText event) {
 }
 
 void Client::Handle(Req req) {
-  if (shutting_down_) return peer_->SayClosed(Verb::kReq, req.subscription, kShuttingDown);
+  if (shutting_down_) return;
   requests_->Subscribe(std::move(req));
 }
 
 void Client::Handle(CountReq count) {
-  if (shutting_down_) return peer_->SayClosed(Verb::kCount, count.subscription, kShuttingDown);
+  if (shutting_down_) return;
   requests_->Count(std::move(count));
 }
 
@@ -168,6 +168,8 @@ void Client::OnLastText(std::function<void()> done) {
   GoOnWhenIdle();
 }
 
+// Every event that came gets its OK, no subscription a CLOSED: clients take that for the relay's last word about it,
+// and do not ask again when they are connected again.
 void Client::OnShutdown(std::function<void()> done) {
   shutting_down_ = true;
   shutdown_done_ = std::move(done);
@@ -178,7 +180,6 @@ void Client::OnShutdown(std::function<void()> done) {
 void Client::GoOnWhenIdle() {
   if (verifies_auth_ || (!last_text_done_ && !shutdown_done_)) return;
   window_->WhenIdle([self = shared_from_this()] {
-    if (self->shutdown_done_) self->requests_->CloseAll(kShuttingDown);
     for (std::function<void()>* done : {&self->last_text_done_, &self->shutdown_done_})
       if (*done) std::exchange(*done, nullptr)();
   });

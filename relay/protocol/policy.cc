@@ -180,12 +180,8 @@ bool AsksOnlyForPrivate(std::span<const Filter> filters) {
 }
 
 bool MayWantAuth(std::span<const Filter> filters) {
-  const auto is_addressed = [](const Filter& filter) {
-    return std::ranges::any_of(filter.tags, [](const TagCondition& tag) { return tag.letter == 'p'; });
-  };
-  return std::ranges::any_of(filters, [&](const Filter& filter) {
-    return !filter.MatchesNothing() && (filter.kinds ? NamesPrivate(filter) : is_addressed(filter));
-  });
+  return std::ranges::any_of(filters,
+                             [](const Filter& filter) { return !filter.MatchesNothing() && NamesPrivate(filter); });
 }
 
 bool MayWithhold(std::span<const Filter> filters, const Identity& identity) {

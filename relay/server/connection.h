@@ -90,7 +90,7 @@ class ConnectionHandler {
   // No message will come any more, for the client has broken the protocol: call done, once, when those that came are
   // answered. Then the connection is closed, and so it is when that takes too long.
   virtual void OnLastText(std::function<void()> done) { done(); }
-  // The server is going: finish what is in flight, say good-bye (CLOSED), then call done, once.
+  // The server is going: finish what is in flight, then call done, once.
   virtual void OnShutdown(std::function<void()> done) = 0;
   // Memory is short, and this connection holds much: give back what was ordered by it. It is closed then.
   virtual void OnGiveUp(std::string_view) {}

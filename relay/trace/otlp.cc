@@ -69,7 +69,15 @@ std::string WriteOtlp(std::span<const SpanData> spans, const ResourceAttributes&
       .Open('{')
       .Member("attributes")
       .Open('[');
-  for (const auto& [key, value] : resource) WriteAttribute(key, value, json);
+  for (const auto& [key, value] : resource) {
+    // The one that is a number by OpenTelemetry's conventions.
+    const auto number = ParseInteger(value, {.min = 0, .max = 1e15});
+    if (key == "process.pid" && number.ok()) {
+      WriteAttribute(key, number.value(), json);
+    } else {
+      WriteAttribute(key, value, json);
+    }
+  }
   json.Close(']').Close('}').Member("scopeSpans").Open('[').Open('{').Member("scope").Open('{');
   json.Member("name").String("weir");
   json.Member("version").String(Version());

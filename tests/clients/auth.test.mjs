@@ -50,10 +50,11 @@ describe('private kinds', () => {
   test('who asks for them among others is challenged once, and served what is public', async () => {
     const note = alice.event(1, 'for all', [['p', eve.pubkey]]);
     await writer.publish(note);
-    for (const filter of [{ kinds: [1, 4, 1059] }, { '#p': [eve.pubkey] }]) {
+    // Who names no kinds is looking for what is public, and some clients take no EOSE while a challenge is unanswered.
+    for (const [filter, isChallenged] of [[{ kinds: [1, 4, 1059] }, true], [{ '#p': [eve.pubkey] }, false]]) {
       const wire = await Wire.open(relay.url);
       wire.send(['REQ', 'mixed', filter]);
-      assert.equal((await wire.next())[0], 'AUTH');
+      if (isChallenged) assert.equal((await wire.next())[0], 'AUTH');
       const found = await wire.next();
       assert.deepEqual([found[0], found[2].id], ['EVENT', note.id]);
       assert.deepEqual(await wire.next(), ['EOSE', 'mixed']);

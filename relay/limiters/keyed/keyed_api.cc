@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -80,21 +81,39 @@ std::string NotKnown(std::string_view name) {
 }
 
 // What is wrong, or nothing.
-std::string ReadCount(std::string_view name, std::string_view value, uint32_t most, std::optional<uint32_t>* count) {
+std::string ReadCount(std::string_view name, std::string_view value, uint32_t least, uint32_t most,
+                      std::optional<uint32_t>* count) {
   if (*count) return std::string(name) + " is there twice";
-  const auto number = ParseUnsigned(value, {.min = 0, .max = static_cast<double>(most)});
+  const auto number = ParseUnsigned(value, {.min = static_cast<double>(least), .max = static_cast<double>(most)});
   if (!number.ok()) return std::string(name) + ": " + Printable(value) + " is " + number.status().message();
   *count = static_cast<uint32_t>(number.value());
   return "";
 }
 
+// As Go's ParseBool reads it, and so GoCC.
+std::optional<bool> ReadBool(std::string_view value) {
+  constexpr std::string_view kYes[] = {"true", "True", "TRUE", "t", "T", "1"};
+  constexpr std::string_view kNo[] = {"false", "False", "FALSE", "f", "F", "0"};
+  if (std::ranges::find(kYes, value) != std::end(kYes)) return true;
+  if (std::ranges::find(kNo, value) != std::end(kNo)) return false;
+  return std::nullopt;
+}
+
+// Libraries send an empty object where the caller gave no body.
+bool SaysNothing(std::string_view body) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  std::string rest;
+  std::ranges::remove_copy_if(body.substr(0, 64), std::back_inserter(rest), is_blank);
+  return body.size() <= 64 && (rest.empty() || rest == "{}");
+}
+
 std::string ReadParameter(std::string_view name, std::string_view value, Parameters* parameters) {
-  if (name == "maxRequests") return ReadCount(name, value, kMostKeyedRequests, &parameters->max_requests);
-  if (name == "maxRequestsInQueue") return ReadCount(name, value, kMostKeyedWaiting, &parameters->max_waiting);
+  // A request that sets none would block the key for everybody.
+  if (name == "maxRequests") return ReadCount(name, value, 1, kMostKeyedRequests, &parameters->max_requests);
+  if (name == "maxRequestsInQueue") return ReadCount(name, value, 0, kMostKeyedWaiting, &parameters->max_waiting);
   if (parameters->can_wait) return "canWait is there twice";
-  if (value != "true" && value != "false") return "canWait: " + Printable(value) + " is neither true nor false";
-  parameters->can_wait = value == "true";
-  return "";
+  parameters->can_wait = ReadBool(value);
+  return parameters->can_wait ? "" : "canWait: " + Printable(value) + " is neither true nor false";
 }
 
 std::string ReadParameters(std::string_view query, Parameters* parameters) {
@@ -170,9 +189,11 @@ void AddFields(const KeyedAnswer& answer, HttpFields* fields) {
 // By hand, and not by JsonWriter: it is what most requests get, and the writer was a tenth of what they cost.
 HttpResponse Granted(std::string_view key, const KeyedAnswer& answer) {
   std::string json;
-  json.reserve(key.size() + 200);
+  json.reserve(key.size() + 240);
   const auto add = [&json](std::string_view name, int64_t number) { json.append(name).append(std::to_string(number)); };
-  json.append(R"({"id":")").append(ToId(answer.grant)).append(R"(","key":)");
+  const std::string id = ToId(answer.grant);
+  // The second is GoCC's name for it.
+  json.append(R"({"id":")").append(id).append(R"(","request_id":")").append(id).append(R"(","key":)");
   AppendJsonString(key, &json);
   add(R"(,"max_requests":)", answer.limits.max_requests);
   add(R"(,"used":)", answer.used);
@@ -281,10 +302,16 @@ void KeyedApi::Answer(KeyedRoute::Call call, const HttpRequest& request, HttpRep
 }
 
 void KeyedApi::Take(const HttpRequest& request, HttpReply reply) {
+  // It would charge and never tell the grant's id.
+  if (request.method == "HEAD") {
+    HttpResponse refusal = ErrorResponse(405, "method_not_allowed", "a request of a key is a GET or a POST");
+    refusal.headers.emplace_back("Allow", "GET, POST");
+    return reply(Correlated(request, std::move(refusal)));
+  }
   const auto asker = std::make_shared<Asker>(*this, request, std::move(reply));
   Parameters parameters;
   if (std::string why = ReadParameters(request.query, &parameters); !why.empty()) return asker->Refuse(std::move(why));
-  if (!request.body.empty()) return asker->Refuse("found a body, expected none: the parameters are in the query");
+  if (!SaysNothing(request.body)) return asker->Refuse("found a body, expected none: the parameters are in the query");
   if (!IsUtf8(asker->key())) return asker->OnAnswer({.code = KeyedCode::kInvalidKey});
   limiter_.Take({.key = asker->key(),
                  .may_wait = parameters.can_wait.value_or(false),
@@ -306,6 +333,7 @@ void KeyedApi::GiveBack(const HttpRequest& request, HttpReply reply) {
     JsonWriter json(JsonWriter::Layout::kCompact);
     json.Open('{');
     json.Member("id").String(id);
+    json.Member("request_id").String(id);
     json.Member("key").String(key);
     json.Member("given_back").Bool(true);
     json.Close('}');

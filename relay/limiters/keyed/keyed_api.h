@@ -1,7 +1,7 @@
 // KeyedApi: the keyed limiter over HTTP. relay/limiters/openapi.json has every parameter and every answer.
 //
 //   GET, POST /rate/{key}          one request of the key: granted, or refused, or in line where it may wait
-//     ?canWait                     it may; so does canWait=true
+//     ?canWait                     it may; so does canWait=true, in any of the spellings of Go's ParseBool
 //     &maxRequests=N               limits of the key from now on, where the operator lets requests bring them
 //     &maxRequestsInQueue=N
 //   DELETE /rate/{key}/{id}        gives that grant back, once
@@ -9,7 +9,8 @@
 //
 // A key is a segment of the path, percent-decoded: an encoded slash is part of it. It is UTF-8 of at most 512 bytes.
 //
-// 200: {"id":"…","key":…,"max_requests":…,"used":…,"remaining":…,"window_millis":…,"waiting":…,"waited_millis":…}.
+// 200: {"id":"…","request_id":"…","key":…,"max_requests":…,"used":…,"remaining":…,"window_millis":…,"waiting":…,
+// "waited_millis":…}, of which request_id is id by GoCC's name.
 // Else {"error":{"code":…,"message":…}}: 400 invalid_request, invalid_key; 403 overrides_off, forbidden (a page of
 // another site); 404 unknown_grant, unknown_key; 429 window_full, line_full, with Retry-After where waiting helps; 499
 // client_left, which goes to the log and to a client that has closed its half alone; 503 too_many_keys,

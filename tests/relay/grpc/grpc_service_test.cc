@@ -1,6 +1,7 @@
 // Unary calls of gRPC, by frames that keep to the rules and by such that do not.
 #include "relay/grpc/grpc_service.h"
 
+#include "relay/grpc/grpc_message.h"
 #include "test/greeter.pb.h"
 #include "tests/relay/grpc/grpc_fixture.h"
 
@@ -130,6 +131,14 @@ TEST_F(GrpcServiceTest, MessagesThatAreNone) {
     EXPECT_EQ(GrpcCodeOf(answer), GrpcCode::kInternal) << message;
     EXPECT_EQ(MessageOf(answer), message);
   }
+}
+
+// Some clients decode no more than what the protocol has encoded.
+TEST(GrpcTrailers, TheirTextIsAsItIsButForPercentSignsAndWhatIsNotPrintable) {
+  const HttpFields trailers =
+      GrpcTrailers({GrpcCode::kInternal, "invalid_request: a, b; \"c\"/d\n100 % \xC3\xA9~\x7f"});
+  EXPECT_EQ(trailers.back(),
+            std::pair(std::string("grpc-message"), std::string("invalid_request: a, b; \"c\"/d%0A100 %25 %C3%A9~%7F")));
 }
 
 TEST_F(GrpcServiceTest, MessagesThatAreTooLong) {

@@ -137,7 +137,8 @@ TEST_F(PrivateEventsTest, WhoAsksForThemAmongOthersIsChallengedOnceAndServedTheP
   const std::string letter = Letter(4);
   const std::string note = Note("public");
   Store({letter, note});
-  for (const std::string& filter : {std::string(R"({"kinds":[1,4]})"), R"({"#p":[")" + ToHex(bob_.pubkey()) + "\"]}"}) {
+  for (const std::string& filter :
+       {std::string(R"({"kinds":[1,4]})"), R"({"kinds":[1,1059],"#p":[")" + ToHex(bob_.pubkey()) + "\"]}"}) {
     Seat& seat = Connect();
     const auto first = AllThatIsSaid(seat, R"(["REQ","s",)" + filter + "]", "EOSE");
     EXPECT_TRUE(first.front().starts_with("[\"AUTH\",\"")) << filter;
@@ -147,7 +148,7 @@ TEST_F(PrivateEventsTest, WhoAsksForThemAmongOthersIsChallengedOnceAndServedTheP
     EXPECT_FALSE(AllThatIsSaid(seat, R"(["REQ","t",)" + filter + "]", "EOSE").front().starts_with("[\"AUTH\""));
   }
   for (const std::string& filter :
-       {std::string(R"({"kinds":[1]})"), std::string("{}"), std::string(R"({"#p":[]})"),
+       {std::string(R"({"kinds":[1]})"), std::string("{}"), R"({"#p":[")" + ToHex(bob_.pubkey()) + "\"]}",
         R"({"authors":[")" + ToHex(alice_.pubkey()) + "\"]}", R"({"ids":[")" + IdOf(letter) + "\"]}"}) {
     Seat& seat = Connect();
     EXPECT_FALSE(Mentions(AllThatIsSaid(seat, R"(["REQ","s",)" + filter + "]", "EOSE"), "[\"AUTH\"")) << filter;

@@ -55,6 +55,12 @@ TEST(OtlpTest, WritesSpansAsTheSpecificationSays) {
                 "\n");
 }
 
+TEST(OtlpTest, TheNumberOfTheProcessIsANumber) {
+  const std::string text = WriteOtlp({}, {{"process.pid", "4711"}, {"service.version", "4711"}}, WallTime());
+  EXPECT_NE(text.find(R"({"key":"process.pid","value":{"intValue":"4711"}})"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"({"key":"service.version","value":{"stringValue":"4711"}})"), std::string::npos) << text;
+}
+
 TEST(OtlpTest, AParentElsewhereIsTold) {
   const SpanData span{.parent = Counting<SpanId>(1), .parent_is_remote = true, .name = "quota decide"};
   EXPECT_NE(WriteOtlp(std::vector{span}, {}, WallTime()).find(R"("flags":769)"), std::string::npos);

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 TEST_F(KeyedApiTest, GrantsAndTellsWhatIsLeft) {
   Open({.max_requests = 3});
-  for (const char* method : {"GET", "POST", "HEAD"}) EXPECT_EQ(Ask(method, "/rate/user-123")->status(), 200) << method;
+  for (const char* method : {"GET", "POST", "GET"}) EXPECT_EQ(Ask(method, "/rate/user-123")->status(), 200) << method;
   const auto other = Take("user-124");
   EXPECT_EQ(other->status(), 200);
   EXPECT_EQ(other->Member("key"), "user-124");
@@ -71,9 +71,9 @@ TEST_F(KeyedApiTest, AKeyIsASegmentOfThePathAsItWasSent) {
 
 TEST_F(KeyedApiTest, TakesTheParametersThatItKnowsAndNamesTheOthers) {
   Open({}, {.overrides = true});
-  for (const char* good :
-       {"?", "?canWait", "?canWait=true", "?canWait=false", "?maxRequests=0", "?maxRequests=1000000000",
-        "?maxRequestsInQueue=0", "?&canWait&&maxRequests=5&maxRequestsInQueue=1000000&"})
+  for (const char* good : {"?", "?canWait", "?canWait=true", "?canWait=false", "?canWait=1", "?canWait=t",
+                           "?canWait=True", "?canWait=FALSE", "?maxRequests=1", "?maxRequests=1000000000",
+                           "?maxRequestsInQueue=0", "?&canWait&&maxRequests=5&maxRequestsInQueue=1000000&"})
     EXPECT_NE(Take("a" + std::string(good))->status(), 400) << good;
   const struct {
     const char* query;
@@ -82,12 +82,13 @@ TEST_F(KeyedApiTest, TakesTheParametersThatItKnowsAndNamesTheOthers) {
       {"canwait", "did you mean canWait?"},
       {"can_wait=true", "found the parameter can_wait"},
       {"maxRequest=1", "did you mean maxRequests?"},
-      {"canWait=1", "canWait: 1 is neither true nor false"},
+      {"canWait=yes", "canWait: yes is neither true nor false"},
+      {"maxRequests=0", "maxRequests: 0 is not within 1..1000000000"},
       {"canWait=", "canWait has no value"},
       {"canWait&canWait", "canWait is there twice"},
       {"maxRequests", "maxRequests has no value"},
       {"maxRequests=", "maxRequests has no value"},
-      {"maxRequests=-1", "maxRequests: -1 is not within 0..1000000000"},
+      {"maxRequests=-1", "maxRequests: -1 is not within 1..1000000000"},
       {"maxRequests=1.5", "maxRequests: 1.5 is not"},
       {"maxRequests=1000000001", "maxRequests: 1000000001 is not"},
       {"maxRequests=99999999999999999999", "maxRequests:"},
@@ -105,7 +106,13 @@ TEST_F(KeyedApiTest, TakesTheParametersThatItKnowsAndNamesTheOthers) {
   }
   EXPECT_EQ(Ask("POST", "/rate/b", {}, "canWait=true")->status(), 400)
       << "parameters in a body would count for nothing";
+  EXPECT_EQ(Ask("HEAD", "/rate/b")->status(), 405) << "it could not tell the grant's id";
   EXPECT_EQ(Ask("GET", "/debug/b")->status(), 404) << "none of them was counted";
+  for (const char* nothing : {"", "{}", " { }\n"}) {
+    const auto granted = Ask("POST", "/rate/b", {}, nothing);
+    EXPECT_EQ(granted->status(), 200) << nothing;
+    EXPECT_EQ(granted->Member("request_id"), granted->Member("id"));
+  }
 }
 
 TEST_F(KeyedApiTest, RequestsBringLimitsOnlyWhereTheyMay) {
