@@ -6,7 +6,7 @@ PRESET ?= release
 BUILD ?= build/$(PRESET)
 JOBS ?= $(shell .ci/jobs)
 # Tests mostly wait.
-TEST_JOBS ?= $(shell expr $$(.ci/jobs) \* 2)
+TEST_JOBS ?= $(shell expr $$(.ci/jobs) \* 3)
 TEST_ARGS ?=
 ROOM ?=
 
