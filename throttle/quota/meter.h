@@ -37,7 +37,8 @@ class PeriodCount {
 
 class Meter {
  public:
-  Meter(const Limit& limit, WallTime now) : count_(Begin(limit, now)) {}
+  // The room for entries outlives it; null: there is no bound.
+  Meter(const Limit& limit, WallTime now, Bound* room = nullptr) : count_(Begin(limit, now, room)) {}
 
   // From now on by this limit, which has the same MeterName.
   void Follow(const Limit& limit) {
@@ -95,10 +96,10 @@ class Meter {
   static int64_t Most(const Limit& limit) { return std::min(kMostAmount, limit.amount); }
 
   using Count = std::variant<WindowLog, RefilledBucket, PeriodCount>;
-  static Count Begin(const Limit& limit, WallTime now) {
+  static Count Begin(const Limit& limit, WallTime now, Bound* room) {
     if (limit.kind == Limit::Kind::kBucket) return RefilledBucket(limit, now);
     if (IsOfCalendar(limit)) return PeriodCount(limit, now);
-    return WindowLog(limit.per);
+    return WindowLog(limit.per, room);
   }
 
   Count count_;

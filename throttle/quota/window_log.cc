@@ -1,6 +1,7 @@
 #include "throttle/quota/window_log.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace weir {
 
@@ -48,17 +49,29 @@ void WindowLog::PullBack(WallTime now) {
   newest_first_ = std::min(newest_first_, now);
 }
 
-void WindowLog::Grow() {
+bool WindowLog::Grow() {
   const size_t capacity = std::max(kFirstCapacity, 2 * capacity_);
-  auto ring = std::make_unique<Entry[]>(capacity);  // NOLINT(modernize-avoid-c-arrays)
+  Bound* const room = ring_.get_deleter().room;
+  const size_t taken = room != nullptr && capacity > kFreeEntries ? capacity * sizeof(Entry) : 0;
+  if (taken > 0 && !room->Take(taken)) return false;
+  Resize(capacity, taken);
+  return true;
+}
+
+void WindowLog::Shrink() {
+  const size_t size = tail_ - head_;
+  const size_t capacity = size == 0 ? 0 : std::max(kFirstCapacity, std::bit_ceil(2 * size));
+  const size_t taken = ring_.get_deleter().taken > 0 && capacity > kFreeEntries ? capacity * sizeof(Entry) : 0;
+  if (taken > 0) ring_.get_deleter().room->TakeAnyway(taken);  // until the larger one goes, in a moment
+  Resize(capacity, taken);
+}
+
+void WindowLog::Resize(size_t capacity, size_t taken) {
+  std::unique_ptr<Entry[], FreeRing> ring(capacity > 0 ? new Entry[capacity] : nullptr,  // NOLINT(*-avoid-c-arrays)
+                                          {.room = ring_.get_deleter().room, .taken = taken});
   for (Ref ref = head_; ref != tail_; ++ref) ring[ref & (capacity - 1)] = At(ref);
   ring_ = std::move(ring);
   capacity_ = capacity;
-}
-
-void WindowLog::Release() {
-  ring_.reset();
-  capacity_ = 0;
 }
 
 }  // namespace weir

@@ -4,6 +4,10 @@
 // newest entry is added to it, which then counts from its last part: such a log refuses longer, never less. At most
 // kMostEntries are held, whatever comes.
 //
+// Logs that share a `room` keep to its bytes, but for kFreeEntries that each may have. While it has none for another
+// full log, a log keeps half of those exactly, and its granule beyond is as large a part of the window: it refuses
+// longer then, never less. Room is given back as entries leave.
+//
 // The clock may step back: entries of the future then count as of now.
 //
 // Threads: one at a time.
@@ -13,8 +17,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "config/bound.h"
 #include "config/clock.h"
 #include "throttle/quota/quota_store.h"
 
@@ -29,25 +35,32 @@ class WindowLog {
   static constexpr size_t kExactEntries = 4096;
   static constexpr size_t kMostEntries = 2 * kExactEntries;  // a full one of kMostAmount each still fits into 64 bits
   static constexpr Duration Granule(Duration window) { return window / 1024; }
+  static constexpr size_t kFreeEntries = 32;
+  static constexpr size_t kMostBytes = kMostEntries * sizeof(Entry);
+  // Whether an amount is added to the newest of so many entries, whose first part came `since` ago. `is_short`: there
+  // is little room for entries.
+  static constexpr bool Merges(size_t entries, Duration since, Duration window, bool is_short) {
+    if (entries >= kExactEntries && (since < Granule(window) || entries >= kMostEntries)) return true;
+    constexpr size_t kExact = kFreeEntries / 2;
+    return is_short && entries >= kExact && since < window / kExact;
+  }
 
-  explicit WindowLog(Duration window) : window_(window) {}
+  // The room outlives it; null: there is no bound.
+  explicit WindowLog(Duration window, Bound* room = nullptr) : window_(window), ring_(nullptr, {room}) {}
 
   // Brings it to `now`; goes before every other call, with the time that they are given.
   void Advance(WallTime now) {
     while (head_ != tail_ && now - At(head_).time >= window_) used_ -= At(head_++).amount;
-    if (head_ == tail_) {
-      if (capacity_ > kFirstCapacity) Release();
-    } else if (At(tail_ - 1).time > now) {
-      PullBack(now);
-    }
+    if (tail_ - head_ <= capacity_ / 8 && capacity_ > kFirstCapacity) Shrink();
+    if (head_ != tail_ && At(tail_ - 1).time > now) PullBack(now);
   }
 
   // amount: 1..kMostAmount.
   Ref Add(WallTime now, int64_t amount) {
     const size_t size = tail_ - head_;
-    if (size >= kExactEntries && (now - newest_first_ < Granule(window_) || size == kMostEntries))
+    if (size >= kFreeEntries / 2 && Merges(size, now - newest_first_, window_, IsShort()))
       return AddToNewest(now, amount);
-    if (size == capacity_) Grow();
+    if (size == capacity_ && !Grow()) return AddToNewest(now, amount);
     At(tail_) = {now, amount};
     newest_first_ = now;
     used_ += amount;
@@ -69,18 +82,33 @@ class WindowLog {
  private:
   static constexpr size_t kFirstCapacity = 4;
 
+  // Frees a ring and gives back the room that it took.
+  struct FreeRing {
+    Bound* room = nullptr;
+    size_t taken = 0;
+    void operator()(const Entry* ring) const {
+      delete[] ring;
+      if (taken > 0) room->GiveBack(taken);
+    }
+  };
+
+  bool IsShort() const {
+    const Bound* const room = ring_.get_deleter().room;
+    return room != nullptr && !room->HasRoom(kMostBytes);
+  }
   Entry& At(Ref ref) { return ring_[ref & (capacity_ - 1)]; }
   const Entry& At(Ref ref) const { return ring_[ref & (capacity_ - 1)]; }
   Ref AddToNewest(WallTime now, int64_t amount);
   void PullBack(WallTime now);
-  void Grow();
-  void Release();
+  bool Grow();  // false: there is no room
+  void Shrink();
+  void Resize(size_t capacity, size_t taken);
 
   Duration window_;
-  std::unique_ptr<Entry[]> ring_;  // NOLINT(modernize-avoid-c-arrays): a ring of a size known at run time
-  size_t capacity_ = 0;            // a power of two
-  Ref head_ = 0;                   // the oldest
-  Ref tail_ = 0;                   // behind the newest
+  std::unique_ptr<Entry[], FreeRing> ring_;  // NOLINT(modernize-avoid-c-arrays): of a size known at run time
+  size_t capacity_ = 0;                      // a power of two
+  Ref head_ = 0;                             // the oldest
+  Ref tail_ = 0;                             // behind the newest
   int64_t used_ = 0;
   WallTime newest_first_{};  // of the parts of the newest
 };

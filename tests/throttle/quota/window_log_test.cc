@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -99,6 +100,69 @@ TEST(WindowLog, GivesBackFromWhatWasAddedTogether) {
   log.GiveBack(one, 10);
   log.Advance(kStart + kMinute + milliseconds(1));
   EXPECT_EQ(log.used(), 21);  // the last of the exact ones is part of it
+}
+
+TEST(WindowLog, LogsKeepToTheRoomThatTheyShare) {
+  constexpr size_t kRoom = 3 * WindowLog::kMostBytes;
+  Bound room(kRoom);
+  WallTime now = kStart;
+  {
+    std::vector<WindowLog> logs;
+    for (int i = 0; i < 20; ++i) logs.emplace_back(kMinute, &room);
+    for (int i = 0; i < 3000; ++i) {
+      now += milliseconds(1);
+      for (WindowLog& log : logs) {
+        log.Advance(now);
+        log.Add(now, 1);
+      }
+      ASSERT_LE(room.held(), kRoom);
+    }
+    EXPECT_GT(room.held(), kRoom - WindowLog::kMostBytes);
+    for (const WindowLog& log : logs) EXPECT_EQ(log.used(), 3000);
+    for (WindowLog& log : logs) log.Advance(now + kMinute);
+    EXPECT_EQ(room.held(), 0U) << "nothing counts any more";
+    for (WindowLog& log : logs)
+      for (int i = 0; i < 100; ++i) log.Add(now + kMinute, 1);
+    EXPECT_GT(room.held(), 0U);
+  }
+  EXPECT_EQ(room.held(), 0U);
+}
+
+TEST(WindowLog, GivesRoomBackAsItsEntriesLeave) {
+  Bound room(WindowLog::kMostBytes * 2);
+  WindowLog log(kMinute, &room);
+  for (int i = 0; i < 4000; ++i) log.Add(kStart + milliseconds(i), 1);
+  const size_t full = room.held();
+  log.Advance(kStart + kMinute + milliseconds(3949));
+  EXPECT_EQ(log.used(), 50);
+  EXPECT_LE(room.held(), full / 8);
+  EXPECT_EQ(log.Entries().front(), (WindowLog::Entry{kStart + milliseconds(3950), 1}));
+}
+
+// Without room for a full log each entry counts as long as it should, and by one part longer at most.
+RC_GTEST_PROP(WindowLog, WithoutRoomRefusesLongerAndNeverLess, ()) {
+  constexpr Duration kPart = kMinute / (WindowLog::kFreeEntries / 2);
+  Bound room(0);
+  WindowLog log(kMinute, &room);
+  std::vector<WindowLog::Entry> added;
+  std::vector<WindowLog::Ref> refs;
+  WallTime now = kStart;
+  for (int i = 0; i < 500; ++i) {
+    now += milliseconds(*rc::gen::inRange(0, 1500));
+    log.Advance(now);
+    int64_t least = 0, most = 0;
+    for (const WindowLog::Entry& entry : added) {
+      if (now - entry.time < kMinute) least += entry.amount;
+      if (now - entry.time < kMinute + kPart) most += entry.amount;
+    }
+    RC_ASSERT(log.used() >= least);
+    RC_ASSERT(log.used() <= most);
+    added.push_back({now, *rc::gen::inRange<int64_t>(1, 100)});
+    refs.push_back(log.Add(now, added.back().amount));
+    RC_ASSERT(log.Entries().size() <= WindowLog::kFreeEntries);
+    if (i % 3 == 0) log.GiveBack(refs.back(), std::exchange(added.back().amount, 0));
+  }
+  RC_ASSERT(room.held() == 0U);
 }
 
 // Against a list of what was added, with the times that the clock's steps left.
