@@ -9,13 +9,11 @@
 
 namespace weir {
 
-// A reservation is a call under way; who only asks asks for one.
 inline Amounts AmountsOf(const Charge& charge) {
-  const bool calls = charge.holds() || charge.mode == Charge::Mode::kPeek;
   return {.requests = charge.requests,
           .tokens = charge.tokens,
           .money = charge.money,
-          .calls = calls ? charge.requests : 0};
+          .calls = charge.is_call ? charge.requests : 0};
 }
 inline int64_t AmountOf(const Charge& charge, Limit::Unit unit) { return AmountsOf(charge).Of(unit); }
 

@@ -1,4 +1,4 @@
-// EndedHolds: how the reservations of a model ended, for as long as somebody may ask. Bounded in number and time
+// EndedHolds: how reservations of a model ended, for as long as somebody may ask. Bounded in number and time
 // (quota_store.h).
 //
 // Threads: one at a time.
@@ -39,8 +39,8 @@ class EndedHolds {
     WallTime kept_until;
   };
 
-  // The bound is of those of all models, and outlives it.
-  explicit EndedHolds(Bound& bound) : bound_(bound) {}
+  // `most`: of this model. The bound is of those of all models, and outlives it.
+  EndedHolds(size_t most, Bound& bound) : most_(most), bound_(bound) {}
   ~EndedHolds() { bound_.GiveBack(ended_.size()); }
   EndedHolds(const EndedHolds&) = delete;
   EndedHolds& operator=(const EndedHolds&) = delete;
@@ -64,6 +64,7 @@ class EndedHolds {
   };
   static bool Later(const Due& a, const Due& b) { return a.kept_until > b.kept_until; }
 
+  const size_t most_;
   Bound& bound_;
   std::unordered_map<ReservationToken, Ended, HashReservationToken> ended_;
   std::vector<Due> due_;  // a heap, the next first; also what was replaced

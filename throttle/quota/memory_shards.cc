@@ -9,6 +9,7 @@ namespace {
 constexpr size_t kSweptAtOnce = 4096;  // buckets of meters, under one lock
 constexpr size_t kSweptInPassing = 2;  // buckets
 constexpr size_t kSweptForRoom = 256;  // buckets: some 20 us; all of them would take too long for an I/O thread
+constexpr size_t kDueAtOnce = 256;     // models, in one call
 
 }  // namespace
 
@@ -21,7 +22,7 @@ std::vector<std::unique_lock<std::mutex>> MemoryShards::LockAll() {
 ModelCounts* MemoryShards::NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now) {
   if (bounded && !models_.Take(1)) return nullptr;
   Slot& slot = shard.slots.try_emplace(std::string(name.name)).first->second;
-  slot.counts = std::make_unique<ModelCounts>(counts_, across_mutex_, now);
+  slot.counts = std::make_unique<ModelCounts>(counts_, across_mutex_, !bounded, now);
   slot.bounded = bounded;
   return slot.counts.get();
 }
@@ -50,6 +51,42 @@ void MemoryShards::ForgetAll() {
   }
   const std::scoped_lock lock(across_mutex_);
   across_.ForgetMeters();
+  due_.clear();
+}
+
+void MemoryShards::NoteDue(std::string_view model, ModelCounts& counts) {
+  const std::optional<WallTime> next = counts.NextDue();
+  if (next == counts.noted_due) return;
+  if (counts.noted_due) due_.erase({*counts.noted_due, std::string(model)});
+  if (next) due_.emplace(*next, model);
+  counts.noted_due = next;
+}
+
+void MemoryShards::ExpireAcross() {
+  const uint64_t enough = expired_reservations() + kMostExpiredAtOnce;
+  for (size_t looked = 0; looked < kDueAtOnce && expired_reservations() < enough; ++looked) {
+    std::string model;
+    {
+      const std::scoped_lock lock(across_mutex_);
+      if (due_.empty() || due_.begin()->first > Now()) return;
+      model = due_.extract(due_.begin()).value().second;
+    }
+    ExpireModel(model);
+  }
+}
+
+void MemoryShards::ExpireModel(const std::string& model) {
+  const HashedName name(model);
+  Shard& shard = Of(name);
+  const std::scoped_lock lock(shard.mutex);
+  const auto found = shard.slots.find(name);
+  if (found == shard.slots.end() || !found->second.counts) return;
+  ModelCounts& counts = *found->second.counts;
+  Advance(&counts, Now());
+  const std::scoped_lock across_lock(across_mutex_);
+  if (counts.noted_due) due_.erase({*counts.noted_due, model});
+  counts.noted_due.reset();
+  NoteDue(model, counts);
 }
 
 void MemoryShards::SweepAcross(size_t buckets) {

@@ -10,9 +10,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "config/bound.h"
@@ -49,8 +51,11 @@ class MemoryShards {
         models_(options.max_models),
         counts_{.meters = Bound(options.max_tier_keys),
                 .open_holds = Bound(options.max_reservations),
-                .ended_holds = Bound(options.max_reservations)},
-        across_{counts_, across_mutex_, WallTime()} {}
+                .ended_holds = Bound(options.max_reservations),
+                .named_ends = Bound(options.max_reservations),
+                .named_ends_of_model = options.max_named_ended,
+                .entry_bytes = Bound(options.max_entry_bytes)},
+        across_{counts_, across_mutex_, false, WallTime()} {}
 
   Shard& Of(const HashedName& name) { return shards_[name.hash >> 32 & (kShards - 1)]; }
   std::array<Shard, kShards>& all() { return shards_; }
@@ -60,6 +65,7 @@ class MemoryShards {
   std::mutex& across_mutex() { return across_mutex_; }
   WallTime Now() const { return clock_.Now(); }
   uint64_t expired_reservations() const { return expired_reservations_.load(std::memory_order_relaxed); }
+  WallTime name_lost() const { return counts_.name_lost.load(std::memory_order_relaxed); }
 
   bool NearlyFull() const {
     return std::max(models_.fullness(), counts_.meters.fullness()) >= kNearlyFull || NearlyFullOfHolds();
@@ -81,6 +87,11 @@ class MemoryShards {
   void ForgetCounts(Slot* slot);
   // All that counts, with the locks of all shards.
   void ForgetAll();
+  // Notes when the model, which has a reservation with a part across models, has to be looked at. The caller has the
+  // locks of its shard and of what is across.
+  void NoteDue(std::string_view model, ModelCounts& counts);
+  // Gives back what is due of all these models; takes the locks.
+  void ExpireAcross();
 
   // Whenever a name is new: names are forgotten as fast as they come.
   void SweepInPassing(Shard& shard, WallTime now);
@@ -92,6 +103,7 @@ class MemoryShards {
   void MakeRoom();
 
  private:
+  void ExpireModel(const std::string& model);
   size_t SweepSlot(Slot* slot, WallTime now, size_t buckets);
   size_t SweepSome(Shard& shard, WallTime now, size_t buckets);
   void SweepModel(Shard& shard, const HashedName& name);
@@ -101,6 +113,9 @@ class MemoryShards {
   CountBounds counts_;
   std::mutex across_mutex_;
   ModelCounts across_;
+  // The models that have, or had, reservations with a part across, by the first deadline of each. Guarded by
+  // across_mutex_.
+  std::set<std::pair<WallTime, std::string>> due_;
   std::array<Shard, kShards> shards_;  // after the bounds, to which its names are given back, and what it has pinned
   std::atomic<size_t> next_for_room_{0};
   std::atomic<uint64_t> expired_reservations_{0};

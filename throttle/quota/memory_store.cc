@@ -130,6 +130,7 @@ const std::optional<ModelQuota>& ChargeTurn::FindCounts() {
   const auto found = shard_.slots.find(name_);
   if (found != shard_.slots.end()) counts_ = found->second.counts.get();
   if (counts_) shards_.Advance(counts_, now_);
+  if (counts_ && charge_.token != nullptr) counts_->ForgetEnded();
   // For as long as the turn: what is across models is decided together with the model.
   if (std::ranges::any_of(charge_.tiers, &TierCharge::of_all_models))
     across_lock_ = std::unique_lock(shards_.across_mutex());
@@ -174,6 +175,7 @@ bool ChargeTurn::Enter(ChargeAnswer* answer) {
       if (shards_.NearlyFullOfHolds()) ++answer->new_names, has_new_names_ = true;
       const ReservationToken token = charge_.token ? *charge_.token : shard_.tokens.Next();
       counts_->Enter(charge_, now_, shard_.meters, token);
+      if (across_lock_.owns_lock()) shards_.NoteDue(charge_.model, *counts_);
       answer->reservation = FormatReservationId(token, charge_.model);
     } else {
       counts_->Enter(charge_, now_, shard_.meters);
@@ -193,7 +195,7 @@ void ChargeTurn::TellUsage(ChargeAnswer* answer) const {
 }  // namespace
 
 MemoryQuotaStore::MemoryQuotaStore(MemoryStoreOptions options, const WallClock& clock)
-    : max_models_(options.max_models), shards_(std::make_unique<MemoryShards>(options, clock)) {}
+    : clock_(clock), max_models_(options.max_models), shards_(std::make_unique<MemoryShards>(options, clock)) {}
 
 MemoryQuotaStore::~MemoryQuotaStore() = default;
 
@@ -205,6 +207,7 @@ Duration MemoryQuotaStore::granule(Duration window) const { return WindowLog::Gr
 void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
   const HashedName name(charge.model);
   Shard& shard = shards_->Of(name);
+  if (std::ranges::any_of(charge.tiers, &TierCharge::of_all_models)) shards_->ExpireAcross();
   for (bool last : {false, true}) {
     {
       const std::scoped_lock lock(shard.mutex);
@@ -297,6 +300,10 @@ Status MemoryQuotaStore::Reset(std::string_view model) {
   const std::scoped_lock lock(shard.mutex);
   const auto found = shard.slots.find(name);
   if (found == shard.slots.end()) return {};
+  if (ModelCounts* counts = found->second.counts.get()) {
+    shards_->Advance(counts, shards_->Now());
+    counts->GiveBackAll();
+  }
   shards_->ForgetCounts(&found->second);
   if (!found->second.stated) shard.slots.erase(found);
   return {};
@@ -365,9 +372,10 @@ void MemoryQuotaStore::Prune() { shards_->SweepAll(); }
 
 StoreHealth MemoryQuotaStore::Health() const {
   return {
-      .warning = std::string(shards_->NearlyFullOfHolds() ? kNearlyFullOfHoldsWarning
-                             : shards_->NearlyFull()      ? kNearlyFullWarning
-                                                          : std::string_view()),
+      .warning = std::string(shards_->NearlyFullOfHolds()                    ? kNearlyFullOfHoldsWarning
+                             : shards_->NearlyFull()                         ? kNearlyFullWarning
+                             : LostNamesOfLate(shards_->name_lost(), clock_) ? kNamesLostWarning
+                                                                             : std::string_view()),
       .expired_reservations = shards_->expired_reservations(),
       .dropped_entries = dropped_entries_.load(std::memory_order_relaxed),
   };

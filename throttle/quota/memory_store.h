@@ -2,7 +2,8 @@
 //
 // A model has a log for each window, with a running sum: what is allowed costs the entries that have left since the
 // last decision, whatever is in the window. A refusal walks along those that must leave until it fits, for retry_after.
-// A log holds at most kExactEntries; then those closer than granule(window) become one, with the time of the last.
+// A log holds at most kExactEntries; then those closer than granule(window) become one, with the time of the last. All
+// logs together hold max_entry_bytes and a little each (window_log.h); beyond that they are coarser.
 #pragma once
 
 #include <atomic>
@@ -19,6 +20,8 @@ struct MemoryStoreOptions {
   size_t max_tier_keys = 1'000'000;  // counts of tiers, of all models
   // That are open, of all models; and as many more of which it is known how they ended.
   size_t max_reservations = 250'000;
+  size_t max_named_ended = kMostNamedEnded;   // of a model; of all models max_reservations
+  size_t max_entry_bytes = size_t{64} << 20;  // of windows, but for the minutes of models with a quota
 };
 
 class MemoryQuotaStore : public QuotaStore {
@@ -48,6 +51,7 @@ class MemoryQuotaStore : public QuotaStore {
   void Decide(const Charge& charge, ChargeAnswer* answer);
   void Set(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration);
 
+  const WallClock& clock_;
   const size_t max_models_;
   const std::unique_ptr<MemoryShards> shards_;
   std::atomic<uint64_t> dropped_entries_{0};

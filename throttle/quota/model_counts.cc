@@ -30,8 +30,8 @@ size_t ModelCounts::Advance(WallTime now) {
 
 ModelCounts::~ModelCounts() {
   holds_.ForEach([this](const Hold& hold) { Unpin(hold); });
-  ended_.ForEach([this](const Hold& hold) { Unpin(hold); });
-  meter_bound_.GiveBack(meters_.size());
+  for (const EndedHolds* ended : {&ended_, &named_ended_}) ended->ForEach([this](const Hold& hold) { Unpin(hold); });
+  bounds_.meters.GiveBack(meters_.size());
 }
 
 Meter* ModelCounts::FindMeter(const TierCharge& tier, WallTime now) {
@@ -47,13 +47,14 @@ size_t ModelCounts::MakeMeters(const Charge& charge, WallTime now, ModelCounts& 
   for (size_t i = 0; i < charge.tiers.size(); ++i) {
     const TierCharge& tier = charge.tiers[i];
     if ((*meters)[i] || !Needs(charge, tier.limit.unit)) continue;
-    if (!meter_bound_.Take(1)) {
+    if (!bounds_.meters.Take(1)) {
       ++missing;
       continue;
     }
     ModelCounts& counts = tier.of_all_models ? across : *this;
-    const auto [made, fresh] = counts.meters_.try_emplace(MeterKey(MeterKeyView(tier)), tier.limit, now);
-    if (!fresh) meter_bound_.GiveBack(1);
+    const auto [made, fresh] =
+        counts.meters_.try_emplace(MeterKey(MeterKeyView(tier)), tier.limit, now, &bounds_.entry_bytes);
+    if (!fresh) bounds_.meters.GiveBack(1);
     (*meters)[i] = &made->second;
   }
   return missing;
@@ -65,7 +66,10 @@ void ModelCounts::Enter(const Charge& charge, WallTime now, const std::vector<Me
 
 void ModelCounts::Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters,
                         const ReservationToken& token) {
-  Hold hold{.deadline = now + charge.hold_for, .hold_for = charge.hold_for, .charged = AmountsOf(charge)};
+  Hold hold{.deadline = now + charge.hold_for,
+            .hold_for = charge.hold_for,
+            .named = charge.token != nullptr,
+            .charged = AmountsOf(charge)};
   EnterParts(charge, now, meters, &hold);
   holds_.Add(token, std::move(hold));
 }
@@ -103,8 +107,10 @@ size_t ModelCounts::Settle(const ReservationToken& token, const Settlement& sett
   }
   if (open != nullptr) {
     SettleOpen(token, *open, settlement, answer);
-  } else if (const EndedHolds::Ended* ended = ended_.Find(token, now)) {
-    SettleEnded(token, *ended, settlement, answer);
+  } else {
+    const EndedHolds::Ended* ended = ended_.Find(token, now);
+    if (ended == nullptr) ended = named_ended_.Find(token, now);
+    if (ended != nullptr) SettleEnded(token, *ended, settlement, answer);
   }
   ForgetEnded();
   return expired;
@@ -145,27 +151,35 @@ void ModelCounts::SettleEnded(const ReservationToken& token, const EndedHolds::E
 }
 
 const Hold* ModelCounts::FindMade(const ReservationToken& token) {
-  ForgetEnded();  // what is over is not replaced by one of the same name: it has meters pinned
   if (const Hold* open = holds_.Find(token)) return open;
-  const EndedHolds::Ended* ended = ended_.Find(token, now_);
+  const EndedHolds::Ended* ended = named_ended_.Find(token, now_);
   return ended != nullptr && !ended->end.as_if_never() ? &ended->hold : nullptr;
 }
 
 void ModelCounts::EndAs(const ReservationToken& token, Hold hold, const SettlementAnswer& answer) {
   Unpin(hold);
   hold.tiers = {};
-  ended_.Add(token, {.end = HoldEnd::Of(answer), .hold = std::move(hold), .kept_until = now_ + kSettledKept});
+  const WallTime kept_until = now_ + (hold.named ? kExpiredKept : kSettledKept);
+  EndsOf(hold).Add(token, {.end = HoldEnd::Of(answer), .hold = std::move(hold), .kept_until = kept_until});
 }
 
 // Its meters stay pinned: a late commit charges them.
 void ModelCounts::Expire(const ReservationToken& token, Hold hold) {
   GiveBack(hold, UnusedOf(hold.charged, hold.used, false));
   const WallTime kept_until = hold.deadline + kExpiredKept;
-  ended_.Add(token, {.hold = std::move(hold), .kept_until = kept_until});
+  EndsOf(hold).Add(token, {.hold = std::move(hold), .kept_until = kept_until});
+}
+
+void ModelCounts::GiveBackAll() {
+  holds_.ForEach([this](const Hold& hold) { GiveBack(hold, UnusedOf(hold.charged, hold.used, false)); });
 }
 
 void ModelCounts::ForgetEnded() {
   while (const std::optional<EndedHolds::Ended> ended = ended_.TakeForgotten(now_)) Unpin(ended->hold);
+  while (const std::optional<EndedHolds::Ended> ended = named_ended_.TakeForgotten(now_)) {
+    Unpin(ended->hold);
+    if (ended->kept_until > now_) bounds_.name_lost.store(now_, std::memory_order_relaxed);
+  }
 }
 
 void ModelCounts::GiveBack(const Hold& hold, const Amounts& amounts) {
@@ -223,7 +237,7 @@ void ModelCounts::Save(ModelState* state) const {
 }
 
 void ModelCounts::ForgetMeters() {
-  meter_bound_.GiveBack(meters_.size());
+  bounds_.meters.GiveBack(meters_.size());
   meters_.clear();
 }
 
@@ -239,7 +253,7 @@ size_t ModelCounts::Sweep(WallTime now, size_t buckets) {
       meter.Advance(now);
       if (!meter.Forgettable()) continue;
       meters_.erase(meters_.find(key));
-      meter_bound_.GiveBack(1);
+      bounds_.meters.GiveBack(1);
     }
   }
   return swept;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <mutex>
@@ -64,18 +65,26 @@ struct CountBounds {
   Bound meters;
   Bound open_holds;
   Bound ended_holds;
+  Bound named_ends;
+  size_t named_ends_of_model = kMostNamedEnded;
+  alignas(64) Bound entry_bytes;      // of windows; read for each entry, and hardly written
+  std::atomic<WallTime> name_lost{};  // when a named end was last forgotten before its time was over
 };
 
 class ModelCounts {
  public:
   // The bounds outlive it; so does the mutex of what is counted across models, which it takes where a reservation has a
-  // part there: nobody who calls these holds it, but where that is said.
-  ModelCounts(CountBounds& bounds, std::mutex& across_mutex, WallTime now)
-      : meter_bound_(bounds.meters),
+  // part there: nobody who calls these holds it, but where that is said. Entries take room of the bounds, but for those
+  // of the minute of a model that has a quota.
+  ModelCounts(CountBounds& bounds, std::mutex& across_mutex, bool has_quota, WallTime now)
+      : bounds_(bounds),
         across_mutex_(across_mutex),
         now_(now),
+        requests_(kMinute, has_quota ? nullptr : &bounds.entry_bytes),
+        tokens_(kMinute, has_quota ? nullptr : &bounds.entry_bytes),
         holds_(bounds.open_holds),
-        ended_(bounds.ended_holds) {}
+        ended_(kMostEnded, bounds.ended_holds),
+        named_ended_(bounds.named_ends_of_model, bounds.named_ends) {}
   ~ModelCounts();
   ModelCounts(const ModelCounts&) = delete;
   ModelCounts& operator=(const ModelCounts&) = delete;
@@ -91,11 +100,18 @@ class ModelCounts {
   size_t MakeMeters(const Charge& charge, WallTime now, ModelCounts& across, std::vector<Meter*>* meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
-  // One that was made before, and may be asked for again (Charge::token). Null: there is none.
+  // Forgets the reservations that ended whose time is over, or that are too many.
+  void ForgetEnded();
+  // One that was made before, and may be asked for again (Charge::token). Null: there is none. ForgetEnded goes before
+  // it: one that is over must not be replaced by another of its name, for it has meters pinned.
   const Hold* FindMade(const ReservationToken& token);
   bool HasRoomToHold() const { return holds_.HasRoom(); }
+  std::optional<WallTime> NextDue() const { return holds_.NextDue(); }
+  std::optional<WallTime> noted_due;  // by MemoryShards
   // The answer was kUnknown, and stays so where nothing is known of it. How many it found expired.
   size_t Settle(const ReservationToken& token, const Settlement& settlement, WallTime now, SettlementAnswer* answer);
+  // Gives back what its open reservations hold, for it is going to be forgotten and the meters across models are not.
+  void GiveBackAll();
 
   const WindowLog& requests() const { return requests_; }
   const WindowLog& tokens() const { return tokens_; }
@@ -121,7 +137,7 @@ class ModelCounts {
   bool Quiet() const;
   // For whoever lists what does. That a reservation has ended counts nowhere, and is kept for a while.
   bool CountsAnything() const { return !Quiet() || !meters_.empty(); }
-  bool Forgettable() const { return !CountsAnything() && ended_.empty(); }
+  bool Forgettable() const { return !CountsAnything() && ended_.empty() && named_ended_.empty(); }
 
  private:
   void EnterParts(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, Hold* hold);
@@ -131,21 +147,22 @@ class ModelCounts {
   void SettleEnded(const ReservationToken& token, const EndedHolds::Ended& ended, const Settlement& settlement,
                    SettlementAnswer* answer);
   void EndAs(const ReservationToken& token, Hold hold, const SettlementAnswer& answer);
-  void ForgetEnded();
+  EndedHolds& EndsOf(const Hold& hold) { return hold.named ? named_ended_ : ended_; }
   // As of now_.
   void GiveBack(const Hold& hold, const Amounts& amounts);
   void EnterMore(const Hold& hold, const Amounts& amounts);
   void Unpin(const Hold& hold) const;
   std::unique_lock<std::mutex> LockFor(const Hold& hold) const;
 
-  Bound& meter_bound_;
+  CountBounds& bounds_;
   std::mutex& across_mutex_;
   WallTime now_;
-  WindowLog requests_{kMinute};
-  WindowLog tokens_{kMinute};
+  WindowLog requests_;
+  WindowLog tokens_;
   DayCount day_;
   OpenHolds holds_;
   EndedHolds ended_;
+  EndedHolds named_ended_;
   std::unordered_map<MeterKey, Meter, HashMeterKey, SameMeterKey> meters_;
   size_t next_bucket_ = 0;
 };

@@ -27,8 +27,9 @@ struct Hold {
 
   WallTime deadline;
   Duration hold_for{};
-  Amounts charged;  // of calls: 1
-  Amounts used;     // so far, as was told: tokens and money; what is beyond `charged` is charged too
+  bool named = false;  // it may be asked for again (Charge::token)
+  Amounts charged;
+  Amounts used;  // so far, as was told: tokens and money; what is beyond `charged` is charged too
   WindowLog::Ref request_ref = 0;
   WindowLog::Ref token_ref = 0;
   DayCount::Ref day = 0;
@@ -62,6 +63,10 @@ class OpenHolds {
   std::optional<Item> TakeExpired(WallTime now) {
     if (due_.empty() || due_.front().deadline > now) return {};
     return PopDue(now);
+  }
+  // The next deadline, or an earlier time. Nothing where none is open.
+  std::optional<WallTime> NextDue() const {
+    return holds_.empty() ? std::nullopt : std::optional(due_.front().deadline);
   }
   // The clock has stepped back to `now`: none was made later than that.
   void PullBack(WallTime now);

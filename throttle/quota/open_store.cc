@@ -37,6 +37,7 @@ RedisStoreOptions RedisOptionsOf(const QuotaStoreSettings& settings) {
   options.verify = settings.redis_verify;
   options.max_models = settings.max_models;
   options.max_tier_keys = settings.max_tier_keys;
+  options.max_named_ended = settings.max_idempotency_keys;
   return options;
 }
 
@@ -62,7 +63,10 @@ void Declare(SettingTable& table, QuotaStoreSettings& settings) {
   table.Add(
       "QUOTA_MAX_RESERVATIONS", &settings.max_reservations, {.min = 1, .max = 1e9, .unit = "reservations"},
       "reservations that are open at once in a memory: or yaml: store, of some 300 bytes each; of as many it knows "
-      "how they ended");
+      "how they ended, and of as many more that had an idempotency key");
+  table.Add("QUOTA_MAX_IDEMPOTENCY_KEYS", &settings.max_idempotency_keys, {.min = 1, .max = 1e9, .unit = "keys"},
+            "idempotency keys of a model that are known for a day, of some 300 bytes each; beyond them the oldest is "
+            "forgotten, with a warning");
   table.Add("QUOTA_PERSIST_MS", &settings.persist_every, {.min = 0, .max = 3'600'000, .unit = "ms"},
             "how often a yaml: store writes its file when something has changed; 0: only when it ends");
   table.Add("QUOTA_REDIS_TIMEOUT_MS", &settings.redis_timeout, {.min = 1, .max = 60'000, .unit = "ms"},
@@ -102,7 +106,8 @@ Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& set
   if (Status checked = CheckQuotaStoreName(name); !checked.ok()) return checked;
   const MemoryStoreOptions memory{.max_models = settings.max_models,
                                   .max_tier_keys = settings.max_tier_keys,
-                                  .max_reservations = settings.max_reservations};
+                                  .max_reservations = settings.max_reservations,
+                                  .max_named_ended = settings.max_idempotency_keys};
   if (name == "memory") return std::unique_ptr<QuotaStore>(std::make_unique<MemoryQuotaStore>(memory));
   if (name.starts_with("redis")) return OpenRedis(settings);
   const std::string rest = name.substr(name.find(':') + 1);
@@ -113,6 +118,7 @@ Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& set
   SqliteStoreOptions options;
   options.max_models = settings.max_models;
   options.max_tier_keys = settings.max_tier_keys;
+  options.max_named_ended = settings.max_idempotency_keys;
   return OpenSqliteQuotaStore(rest, options);
 }
 

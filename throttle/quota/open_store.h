@@ -26,6 +26,7 @@ struct QuotaStoreSettings {
   uint64_t max_models = 100'000;
   uint64_t max_tier_keys = 1'000'000;
   uint64_t max_reservations = 250'000;
+  uint64_t max_idempotency_keys = kMostNamedEnded;
   std::chrono::milliseconds persist_every{1000};  // yaml
   std::chrono::milliseconds redis_timeout{500};   // for an answer; then it counts as away
   std::chrono::milliseconds redis_connect_timeout{1000};

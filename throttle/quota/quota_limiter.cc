@@ -176,6 +176,7 @@ Charge QuotaLimiter::Question::ChargeOf(const Rules& rules) const {
     case Call::kReserve:
       charge.mode = config.shadow ? Mode::kForceHold : Mode::kHold;
       charge.hold_for = HoldFor(config);
+      charge.is_call = true;
       break;
     case Call::kRecord:
       charge.mode = token ? Mode::kForceHold : Mode::kForce;

@@ -102,8 +102,7 @@ struct QuotaRequest {
   std::optional<Duration> reservation_ttl;    // is brought to 1 s .. 24 h
   std::optional<int64_t> output_tokens = {};  // of `tokens` (TokenUse)
   // What takes, reserves or records may be said again with the same key (of the same requester and model), and counts
-  // once: for as long as a reservation is known, of what takes or records a day. A request that was refused may go
-  // then.
+  // once: for a day after it was taken or recorded, or its reservation ended. A request that was refused may go then.
   std::string_view idempotency_key = {};
   bool every_tier = false;  // Decision::tiers also where all is well
 };

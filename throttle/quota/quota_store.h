@@ -14,10 +14,15 @@
 //  passed.
 //  * A reservation that nobody settles within its time to live is given back, whole, as of its deadline; to a bucket
 //    when the next call on its model finds it, and what the refill has paid by then is paid. Who commits it later is
-//    charged what was used as of then, the request too, whatever the limits.
+//    charged what was used as of then, the request too, whatever the limits. Then it counts no more in counts
+//    for all models either, whichever model the next call is for.
 //  * How a reservation ended is remembered, so that saying the same again changes nothing: for kSettledKept after it
 //    was settled, for kExpiredKept after its deadline, and of a model the last kMostEnded, of which those go first
-//    whose time is over first. A reset forgets it; so does the end of a store that has reservations in memory alone.
+//    whose time is over first. A named one (Charge::token) is remembered for kExpiredKept however it ended. Named ones
+//    are bounded apart: a model has the last kMostNamedEnded, or as many as the store is told. Health warns when one
+//    goes before its time is over. A reset forgets all; so does the end of a store that has reservations in memory
+//    alone.
+//  * A reset of a model gives back what its open reservations hold of counts for all models.
 //  * What was told of a reservation's use before its end stays charged, with its request, however it ends.
 //  * A day or month of the calendar is a count of its own, from which what was reserved there is settled, whenever
 //  that is. It is the caller who says, by his clock, which one he is in (Limit::per); the store says how long it lasts.
@@ -56,6 +61,7 @@ inline constexpr size_t kMostExpiredAtOnce = 1'000;
 // Of those that have ended: who repeats a commit does so within minutes; a call that outlives its reservation may take
 // hours more.
 inline constexpr size_t kMostEnded = 10'000;
+inline constexpr size_t kMostNamedEnded = 100'000;  // a call a second for a day, in some 300 bytes each
 inline constexpr Duration kSettledKept = std::chrono::hours(1);
 inline constexpr Duration kExpiredKept = std::chrono::hours(24);
 
@@ -90,6 +96,8 @@ struct Charge {
   // for a refund before it had used anything, nothing is charged, and it is answered as ChargeAnswer::again.
   const ReservationToken* token = nullptr;
   bool may_name = true;  // false: what needs a new name is refused (kTooManyNames), as if there were no room
+  // A call that is under way until it is settled, or a question whether there is room for one (Limit::Unit::kCalls).
+  bool is_call = false;
 
   bool charges() const { return mode != Mode::kPeek; }
   bool forces() const { return mode == Mode::kForce || mode == Mode::kForceHold; }
@@ -245,7 +253,8 @@ class QuotaStore {
   virtual Result<QuotaState> Export() = 0;
   virtual Status Import(const QuotaState& state) = 0;
 
-  // Forgets what no longer counts. Not needed for correctness; how long it takes is bounded.
+  // Forgets what no longer counts, and gives back what has expired. Not needed for correctness; how long it takes is
+  // bounded.
   virtual void Prune() = 0;
   // Writes down what is only in memory (YAML). What was there before stays whole until it is written.
   virtual Status Persist() { return {}; }

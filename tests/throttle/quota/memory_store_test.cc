@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/throttle/quota/store_suite.h"
+#include "throttle/quota/window_log.h"
 
 namespace weir {
 namespace {
@@ -19,7 +20,9 @@ using Mode = Charge::Mode;
 constexpr WallTime kStart{seconds(1'771'597'921)};
 
 StoreUnderTest OpenMemory(const WallClock& clock, const StoreBounds& bounds) {
-  const MemoryStoreOptions options{.max_models = bounds.max_models, .max_tier_keys = bounds.max_tier_keys};
+  const MemoryStoreOptions options{.max_models = bounds.max_models,
+                                   .max_tier_keys = bounds.max_tier_keys,
+                                   .max_named_ended = bounds.max_named_ended};
   return {.store = std::make_unique<MemoryQuotaStore>(options, clock)};
 }
 
@@ -116,6 +119,51 @@ TEST(MemoryQuotaStore, BoundsTheReservationsOfAllModelsAndForgetsThoseThatEnded)
   ASSERT_TRUE(store.Reset("m5").ok());
   clock.Advance(seconds(100));
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(hold(i).charged) << i;
+}
+
+TEST(MemoryQuotaStore, BoundsTheNamedReservationsThatEndedOfAllModels) {
+  ManualWallClock clock(kStart);
+  MemoryQuotaStore store({.max_reservations = 10}, clock);
+  const auto hold = [&](const std::string& model, int name) {
+    const ReservationToken token = NamedReservationToken({std::to_string(name)});
+    return store.Run(
+        Charge{.model = model, .mode = Mode::kHold, .tokens = 1, .hold_for = seconds(100), .token = &token});
+  };
+  const auto end = [&](const std::string& model, int name) {
+    const std::string id = hold(model, name).reservation;
+    EXPECT_EQ(store.Run(Settlement{.reservation = id, .tokens = 1}).code, SettlementAnswer::Code::kSettled);
+  };
+  end("other", 0);
+  for (int i = 0; i < 9; ++i) end("gpt-4o", i);
+  EXPECT_EQ(store.Health().warning, "");
+  end("gpt-4o", 9);
+  EXPECT_NE(store.Health().warning.find("WEIR_QUOTA_MAX_RESERVATIONS"), std::string::npos);
+  EXPECT_FALSE(hold("gpt-4o", 0).again) << "the model's oldest goes first";
+  EXPECT_TRUE(hold("gpt-4o", 1).again);
+  EXPECT_TRUE(hold("other", 0).again);
+  clock.Advance(std::chrono::minutes(10));
+  EXPECT_EQ(store.Health().warning, "");
+}
+
+TEST(MemoryQuotaStore, BoundsTheBytesOfWindowsButNotOfTheMinutesOfModelsWithAQuota) {
+  ManualWallClock clock(kStart);
+  MemoryQuotaStore store({.max_entry_bytes = 1}, clock);
+  const TierCharge tier{"user:a", {.amount = 100, .per = hours(1)}};
+  const auto take = [&](std::string_view model, const ModelQuota* quota) {
+    Charge charge{.model = model, .mode = Mode::kTake, .tiers = {&tier, 1}};
+    if (quota != nullptr) charge.default_quota = *quota;
+    return store.Run(charge);
+  };
+  const ModelQuota quota{.max_rpm = 1000};
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(take("known", &quota).fits());
+    ASSERT_TRUE(take("unknown", nullptr).fits());
+    clock.Advance(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(store.Export().value().at("known").requests.size(), 100U);
+  EXPECT_LE(store.Export().value().at("unknown").requests.size(), WindowLog::kFreeEntries);
+  EXPECT_EQ(store.Run(Charge{.model = "unknown", .requests = 0}).usage.rpm, 100);
+  EXPECT_EQ(take("known", &quota).retry_after, hours(1) - seconds(10)) << "the first leaves when its hour is over";
 }
 
 TEST(MemoryQuotaStore, WhoFindsNoRoomSearchesOnWhereTheLastOneStopped) {

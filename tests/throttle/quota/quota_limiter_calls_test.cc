@@ -135,7 +135,7 @@ TEST_F(QuotaLimiterCalls, AKeyCountsOnceForEachOfWhoSaysIt) {
           .again)
       << "a take is no reservation";
   EXPECT_EQ(Tokens(), 400);
-  clock_.Advance(minutes(59));
+  clock_.Advance(hours(24) - seconds(1));
   EXPECT_TRUE(Take(100, "k").again);
   EXPECT_EQ(Tokens(), 0);
 }
@@ -152,6 +152,24 @@ TEST_F(QuotaLimiterCalls, AKeyWithOtherTokensIsRefused) {
   EXPECT_FALSE(reused.retry_after);
   EXPECT_EQ(Tokens(), 100);
   EXPECT_EQ(Take(1, std::string(257, 'x')).code, QuotaCode::kInvalidName);
+}
+
+TEST_F(QuotaLimiterCalls, CallsAtOnceLimitReservationsAloneWithAKeyAndWithout) {
+  using Call = QuotaLimiter::Call;
+  Use("quota: {models: {gpt-4o: {max_tpm: 1000}}, tiers: {users: {\"*\": [{in_flight: 1}]}}}");
+  QuotaRequest request{.model = "gpt-4o", .tokens = 1, .requester = {.user = "alice"}};
+  ASSERT_TRUE(limiter_->Reserve(request).allowed);
+  for (const std::string_view key : {"", "k"}) {
+    request.idempotency_key = key;
+    for (const Call call : {Call::kDecide, Call::kExplain, Call::kTake, Call::kRecord, Call::kReserve}) {
+      std::optional<Decision> decision;
+      limiter_->Submit(call, request, [&](Decision made) { decision = std::move(made); });
+      ASSERT_TRUE(decision);
+      EXPECT_EQ(decision->code, call == Call::kReserve ? QuotaCode::kTierExceeded : QuotaCode::kOk)
+          << key << " " << static_cast<int>(call);
+    }
+  }
+  EXPECT_EQ(UsedBy("alice"), 1);
 }
 
 TEST_F(QuotaLimiterCalls, WhatWasRefusedMayGoWithItsKeyLater) {

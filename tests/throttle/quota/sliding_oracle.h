@@ -202,6 +202,9 @@ class SlidingOracle {
     if (hold != 0) holds_[hold] = {.made = now_, .hold_for = hold_for, .charged = amounts, .plan = plan};
   }
 
+  // A reservation that was made may be asked for again: it is remembered for longer.
+  void Name(int id) { holds_.at(id).named = true; }
+
   // What is to be answered. Of what was over at one look, when the clock steps back, one store has forgotten it
   // and another not yet.
   struct Settled {
@@ -215,9 +218,14 @@ class SlidingOracle {
   }
   Settled Settle(int id, std::optional<int64_t> tokens) {
     using enum SettlementAnswer::Code;
-    if (holds_.contains(id)) {
+    if (const auto open = holds_.find(id); open != holds_.end()) {
+      const bool named = open->second.named;
       const int64_t used = End(id, tokens);
-      ended_[id] = {.expired = false, .refunded = !tokens, .used = {.tokens = used}, .kept_until = now_ + kSettledKept};
+      ended_[id] = {.expired = false,
+                    .named = named,
+                    .refunded = !tokens,
+                    .used = {.tokens = used},
+                    .kept_until = KeptFromNow(named)};
       return {};
     }
     const auto found = ended_.find(id);
@@ -233,10 +241,11 @@ class SlidingOracle {
                           .money = std::max<int64_t>(0, asked.money - end.used.money)};
     if (tokens) ChargeAll(more, end.plan, 0);
     end = {.expired = false,
+           .named = end.named,
            .late = true,
            .refunded = !tokens,
            .used = {.tokens = std::max(asked.tokens, end.used.tokens)},
-           .kept_until = now_ + kSettledKept};
+           .kept_until = KeptFromNow(end.named)};
     return {.late = true};
   }
   // `tokens`: so many are used so far.
@@ -293,6 +302,7 @@ class SlidingOracle {
   struct Hold {
     WallTime made;
     Duration hold_for{};
+    bool named = false;
     Amounts charged;
     Amounts used = {};
     Plan plan;
@@ -300,6 +310,7 @@ class SlidingOracle {
 
   struct Ended {
     bool expired = true;
+    bool named = false;
     bool late = false;
     bool refunded = false;
     Amounts used;
@@ -308,10 +319,14 @@ class SlidingOracle {
     bool perhaps_forgotten = false;
   };
 
+  WallTime KeptFromNow(bool named) const { return now_ + (named ? kExpiredKept : kSettledKept); }
   void Expire(int id) {
     const Hold hold = holds_.at(id);
     End(id, {});
-    ended_[id] = {.used = hold.used, .kept_until = hold.made + hold.hold_for + kExpiredKept, .plan = hold.plan};
+    ended_[id] = {.named = hold.named,
+                  .used = hold.used,
+                  .kept_until = hold.made + hold.hold_for + kExpiredKept,
+                  .plan = hold.plan};
   }
   // The tokens that it used.
   int64_t End(int id, std::optional<int64_t> tokens) {

@@ -10,6 +10,20 @@
 namespace weir {
 namespace {
 
+TEST_F(SqliteStore, WindowsAreCoarserWhereTheFileIsTooLarge) {
+  const auto store = Open({.max_file_bytes = 1});
+  const TierCharge tier = TokensIn(kMinute);
+  store->Prune();
+  for (int64_t i = 1; i <= 500; ++i) {
+    clock_.Advance(std::chrono::milliseconds(100));
+    const Charge take{.model = "o1", .mode = Charge::Mode::kTake, .tokens = 1, .tiers = {&tier, 1}};
+    EXPECT_EQ(store->Run(take).tiers.at(0).used, i);
+  }
+  EXPECT_LE(std::stoul(Foreigner(path_).Ask("SELECT max(rows) FROM weir_meters")), WindowLog::kFreeEntries);
+  clock_.Advance(kMinute);
+  EXPECT_EQ(store->Run(Charge{.model = "o1", .requests = 0, .tiers = {&tier, 1}}).tiers.at(0).used, 0);
+}
+
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 class SqliteCounts : public SqliteStore {};

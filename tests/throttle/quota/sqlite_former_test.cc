@@ -171,7 +171,7 @@ TEST_F(SqliteFormer, KeepsItsCounts) {
   EXPECT_EQ(refused.retry_after, seconds(40));
   Foreigner reader(path_);
   EXPECT_EQ(reader.Ask("SELECT models || ':' || tiers FROM weir_counts"), "1:2");
-  EXPECT_EQ(reader.Ask("PRAGMA user_version"), "5");
+  EXPECT_EQ(reader.Ask("PRAGMA user_version"), "6");
   EXPECT_EQ(reader.Ask("SELECT count(*) FROM sqlite_master WHERE name LIKE 'weir_tier%' AND type = 'table'"), "0");
   EXPECT_EQ(reader.Ask("PRAGMA integrity_check"), "ok");
 }
@@ -219,6 +219,49 @@ TEST_F(SqliteFormer, WhatIsOldIsForgottenAsEver) {
   EXPECT_EQ(reader.Ask("SELECT models || ':' || tiers FROM weir_counts"), "0:0");
 }
 
+// From form 6 back to form 5.
+constexpr const char* kForm5 = R"sql(
+DROP TRIGGER weir_ended_more;
+DROP TRIGGER weir_ended_less;
+DROP INDEX weir_ended_kept;
+DROP INDEX weir_reservations_due;
+ALTER TABLE weir_reservations DROP COLUMN named;
+ALTER TABLE weir_ended DROP COLUMN named;
+ALTER TABLE weir_ended_counts DROP COLUMN named;
+CREATE INDEX weir_ended_kept ON weir_ended(model, kept_until);
+CREATE TRIGGER weir_ended_more AFTER INSERT ON weir_ended BEGIN
+  INSERT INTO weir_ended_counts VALUES(NEW.model, 1) ON CONFLICT(model) DO UPDATE SET ended = ended + 1;
+END;
+CREATE TRIGGER weir_ended_less AFTER DELETE ON weir_ended BEGIN
+  UPDATE weir_ended_counts SET ended = ended - 1 WHERE model = OLD.model;
+  DELETE FROM weir_ended_counts WHERE model = OLD.model AND ended <= 0;
+END;
+PRAGMA user_version = 5;
+)sql";
+
+// Form 5 did not know which of its reservations have a name: those that it kept are remembered as it would have.
+TEST_F(SqliteFormer, Form5KeepsItsReservations) {
+  const auto hold = [this](QuotaStore& store, const ReservationToken& name) {
+    return store.Run(Charge{
+        .model = "o1", .mode = Charge::Mode::kHold, .tokens = 9, .hold_for = std::chrono::minutes(10), .token = &name});
+  };
+  const ReservationToken settled = NamedReservationToken({"settled"});
+  const ReservationToken open = NamedReservationToken({"open"});
+  {
+    const auto store = Open();
+    ASSERT_EQ(store->Run(Settlement{.reservation = hold(*store, settled).reservation, .tokens = 7}).actual_tokens, 7);
+    ASSERT_TRUE(hold(*store, open).charged);
+  }
+  Write(kForm5);
+  const auto store = Open();
+  EXPECT_TRUE(hold(*store, settled).again);
+  EXPECT_TRUE(hold(*store, open).again);
+  EXPECT_EQ(UsageOf(*store, "o1").tpm, 16);
+  clock_.Advance(hours(25));
+  EXPECT_FALSE(hold(*store, settled).again);
+  EXPECT_EQ(Foreigner(path_).Ask("SELECT model FROM weir_ended_counts"), "");
+}
+
 // Form 4 knew no money, and nothing of a reservation's use before its end.
 TEST_F(SqliteFormer, Form4KeepsItsReservations) {
   std::string open;
@@ -233,6 +276,7 @@ TEST_F(SqliteFormer, Form4KeepsItsReservations) {
     clock_.Advance(hours(1));
     open = hold(40).reservation;
   }
+  Write(kForm5);
   Write(
       "ALTER TABLE weir_reservations DROP COLUMN money; ALTER TABLE weir_reservations DROP COLUMN used;"
       "ALTER TABLE weir_reservations DROP COLUMN used_money; ALTER TABLE weir_ended DROP COLUMN used;"
@@ -243,7 +287,7 @@ TEST_F(SqliteFormer, Form4KeepsItsReservations) {
   EXPECT_EQ(store->Run(Settlement{.reservation = open}).actual_tokens, 30);
   EXPECT_TRUE(store->Run(Settlement{.reservation = expired, .tokens = 5}).late);
   EXPECT_EQ(UsageOf(*store, "o1").tpm, 35);
-  EXPECT_EQ(Foreigner(path_).Ask("PRAGMA user_version"), "5");
+  EXPECT_EQ(Foreigner(path_).Ask("PRAGMA user_version"), "6");
 }
 
 // Form 2 did not know how reservations ended, nor who stated a quota; form 1 had sums that could be wrong.

@@ -27,7 +27,9 @@ constexpr WallTime kStart = kSqliteStart;
 
 StoreUnderTest OpenSqlite(const WallClock& clock, const StoreBounds& bounds) {
   const auto directory = std::make_shared<TempDirectory>();
-  const SqliteStoreOptions options{.max_models = bounds.max_models, .max_tier_keys = bounds.max_tier_keys};
+  const SqliteStoreOptions options{.max_models = bounds.max_models,
+                                   .max_tier_keys = bounds.max_tier_keys,
+                                   .max_named_ended = bounds.max_named_ended};
   const auto open = [=, &clock] { return MustOpen(*directory / "quota.db", clock, options); };
   return {.keep = directory, .store = open(), .open_another = open};
 }
@@ -153,9 +155,9 @@ TEST_F(SqliteStore, FilesThatAreNotItsAreRefusedAndNotTouched) {
 
 TEST_F(SqliteStore, AFileOfANewerWeirIsRefused) {
   Open().reset();
-  Foreigner(path_).Run("PRAGMA user_version = 6");
+  Foreigner(path_).Run("PRAGMA user_version = 7");
   EXPECT_EQ(ErrorOfOpening(),
-            path_ + ": a newer version of weir has written it (form 6, this one knows 5); use that version");
+            path_ + ": a newer version of weir has written it (form 7, this one knows 6); use that version");
 }
 
 TEST_F(SqliteStore, WhatIsNoSqliteFileIsRefusedAndNotTouched) {

@@ -23,6 +23,7 @@ void QuotaStoreSuite::Open(const StoreBounds& bounds) {
 }
 
 ChargeAnswer QuotaStoreSuite::Run(Charge::Mode mode, std::string_view model, const Ask& ask) {
+  const bool is_over_at_once = mode == Charge::Mode::kTake || mode == Charge::Mode::kForce;
   return store().Run(Charge{
       .model = model,
       .mode = mode,
@@ -35,6 +36,7 @@ ChargeAnswer QuotaStoreSuite::Run(Charge::Mode mode, std::string_view model, con
       .refuse_unknown = ask.refuse_unknown,
       .hold_for = ask.hold_for,
       .token = ask.token ? &*ask.token : nullptr,
+      .is_call = ask.is_call && !is_over_at_once,
   });
 }
 

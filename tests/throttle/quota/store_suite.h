@@ -39,6 +39,7 @@ namespace weir {
 struct StoreBounds {
   size_t max_models = 100'000;
   size_t max_tier_keys = 1'000'000;
+  size_t max_named_ended = kMostNamedEnded;
 };
 
 // A store that is empty, by the clock that it was opened with.
@@ -75,6 +76,7 @@ struct Ask {
   bool refuse_unknown = false;
   Duration hold_for = std::chrono::seconds(10);
   std::optional<ReservationToken> token = {};
+  bool is_call = true;  // where it may be one
 };
 
 class QuotaStoreSuite : public testing::TestWithParam<StoreKind> {

@@ -83,6 +83,22 @@ TEST_P(QuotaStoreSuite, CallsCountUntilTheyEndInWhateverWay) {
   EXPECT_EQ(UsedOf("gpt-4o", tier), 0);
 }
 
+TEST_P(QuotaStoreSuite, WhatIsNoCallMeetsNoLimitOfCallsAlsoAsAReservation) {
+  const TierCharge tier{"user:alice", {.unit = kCalls, .amount = 1, .per = kCallCounts}};
+  const Ask call{.tokens = 5, .tiers = {tier}};
+  ASSERT_TRUE(Hold("gpt-4o", call).fits());
+  EXPECT_FALSE(Peek("gpt-4o", call).fits());
+  const Ask no_call{.tokens = 5, .tiers = {tier}, .token = kName, .is_call = false};
+  EXPECT_TRUE(Peek("gpt-4o", no_call).fits());
+  EXPECT_TRUE(Take("gpt-4o", no_call).fits());
+  const std::string held = Hold("gpt-4o", no_call).reservation;
+  ASSERT_FALSE(held.empty());
+  EXPECT_EQ(UsedOf("gpt-4o", tier), 1);
+  ASSERT_EQ(Commit(held, 5).code, Code::kSettled);
+  EXPECT_EQ(UsedOf("gpt-4o", tier), 1) << "it takes none out either";
+  EXPECT_FALSE(Hold("gpt-4o", call).fits());
+}
+
 TEST_P(QuotaStoreSuite, WhatIsReservedAgainByItsNameIsChargedOnce) {
   const TierCharge tier{"user:alice", {.unit = kCalls, .amount = 1, .per = kCallCounts}};
   const Ask ask{.tokens = 900, .quota = kQuota, .tiers = {tier}, .token = kName};
@@ -102,6 +118,66 @@ TEST_P(QuotaStoreSuite, WhatIsReservedAgainByItsNameIsChargedOnce) {
   Commit(first.reservation, 300);
   expect_again({.rpm = 1, .tpm = 300, .rpd = 1, .day_start = kStart});
   EXPECT_FALSE(Hold("o1", ask).again) << "of another model it is another";
+}
+
+TEST_P(QuotaStoreSuite, WhatIsSaidAgainIsRefusedByNothing) {
+  const TierCharge full{"user:alice", Window(kRequests, 1, hours(1))};
+  const ModelQuota quota{.max_rpm = 1, .max_tpm = 900};
+  const Ask ask{.tokens = 900, .quota = quota, .tiers = {full}, .token = kName};
+  const std::string held = Hold("gpt-4o", ask).reservation;
+  ASSERT_FALSE(held.empty());
+  for (const int64_t tokens : {900, 901}) {
+    for (const size_t before : {0, 1}) {
+      const ChargeAnswer again = Hold(
+          "gpt-4o", {.tokens = tokens, .quota = quota, .tiers = {full}, .tiers_before_model = before, .token = kName});
+      EXPECT_TRUE(again.again);
+      EXPECT_EQ(again.code, QuotaCode::kOk);
+      EXPECT_EQ(again.tier, std::nullopt);
+      EXPECT_EQ(again.retry_after, std::nullopt);
+      EXPECT_EQ(again.new_names, 0U);
+      EXPECT_EQ(again.nearly_full, std::nullopt);
+    }
+  }
+}
+
+TEST_P(QuotaStoreSuite, ANameIsKnownForADayAfterItsEnd) {
+  const Ask ask{.tokens = 900, .quota = kQuota, .hold_for = hours(1), .token = kName};
+  const ReservationToken late_name = NamedReservationToken({"alice", "late"});
+  const Ask late_ask{.tokens = 9, .quota = kQuota, .token = late_name};
+  const std::string late = Hold("gpt-4o", late_ask).reservation;
+  clock_.Advance(seconds(10));
+  const std::string held = ForceHold("gpt-4o", ask).reservation;
+  ASSERT_TRUE(Commit(late, 8).late);
+  ASSERT_EQ(Commit(held, 300).code, Code::kSettled);
+  clock_.Advance(kExpiredKept - GetParam().resolution);
+  store().Prune();
+  EXPECT_TRUE(Hold("gpt-4o", ask).again);
+  EXPECT_TRUE(Commit(held, 300).again);
+  EXPECT_TRUE(Hold("gpt-4o", late_ask).again);
+  clock_.Advance(GetParam().resolution);
+  EXPECT_EQ(Commit(held, 300).code, Code::kUnknown);
+  EXPECT_FALSE(Hold("gpt-4o", ask).again);
+  EXPECT_FALSE(Hold("gpt-4o", late_ask).again);
+  EXPECT_EQ(store().Health().warning, "");
+}
+
+TEST_P(QuotaStoreSuite, OfManyNamesTheLastAreKnownAndTheOthersAreWarnedOf) {
+  Open({.max_named_ended = 20});
+  const auto name_of = [](int i) { return NamedReservationToken({"alice", std::to_string(i)}); };
+  const auto hold = [&](int i) { return Hold("gpt-4o", {.tokens = 1, .token = name_of(i)}); };
+  const auto end = [&](int i) {
+    clock_.Advance(std::chrono::milliseconds(1));
+    ASSERT_EQ(Commit(hold(i).reservation, 1).code, Code::kSettled);
+  };
+  for (int i = 0; i < 20; ++i) end(i);
+  EXPECT_EQ(store().Health().warning, "");
+  clock_.Advance(kExpiredKept);
+  for (int i = 20; i < 40; ++i) end(i);
+  EXPECT_EQ(store().Health().warning, "") << "whose day was over are not missed";
+  for (int i = 40; i < 45; ++i) end(i);
+  EXPECT_NE(store().Health().warning.find("WEIR_QUOTA_MAX_IDEMPOTENCY_KEYS"), std::string::npos);
+  for (int i = 25; i < 45; ++i) EXPECT_TRUE(hold(i).again) << i;
+  for (int i = 20; i < 25; ++i) EXPECT_FALSE(hold(i).again) << i;
 }
 
 TEST_P(QuotaStoreSuite, AnExpiredReservationIsNotMadeASecondTimeByItsName) {

@@ -142,6 +142,8 @@ TEST_P(QuotaStoreSuite, HowAReservationEndedIsRememberedForAWhile) {
 TEST_P(QuotaStoreSuite, OfManyThatHaveEndedTheLastAreRemembered) {
   const std::string expired = Hold("gpt-4o", {.hold_for = seconds(1)}).reservation;
   clock_.Advance(seconds(1));
+  const Ask named{.token = NamedReservationToken({"a name"})};
+  ASSERT_EQ(Commit(Hold("gpt-4o", named).reservation, 1).code, Code::kSettled);
   std::vector<std::string> settled;
   for (size_t i = 0; i < kMostEnded + 10; ++i) {
     clock_.Advance(std::chrono::milliseconds(1));
@@ -153,6 +155,7 @@ TEST_P(QuotaStoreSuite, OfManyThatHaveEndedTheLastAreRemembered) {
   EXPECT_TRUE(Commit(settled[11], 1).again);
   EXPECT_TRUE(Commit(settled.back(), 1).again);
   EXPECT_TRUE(Commit(expired, 1).late);
+  EXPECT_TRUE(Hold("gpt-4o", named).again) << "those that have a name are counted apart";
 }
 
 TEST_P(QuotaStoreSuite, WhatHasEndedCountsNowhere) {

@@ -207,7 +207,8 @@ class SideBySide {
                                                   .tiers = tiers_,
                                                   .default_quota = quota_,
                                                   .hold_for = kTtls[0],
-                                                  .token = &token});
+                                                  .token = &token,
+                                                  .is_call = true});
     RC_ASSERT(answer.again.has_value());
     RC_ASSERT(answer.again->tokens == tokens_.at(id));
     RC_ASSERT(answer.reservation == ReservationOf(id));
@@ -233,7 +234,8 @@ class SideBySide {
                                                   .tiers_before_model = plan.before_model,
                                                   .default_quota = quota_,
                                                   .hold_for = hold_for,
-                                                  .token = token ? &*token : nullptr});
+                                                  .token = token ? &*token : nullptr,
+                                                  .is_call = holds});
     RC_ASSERT(!answer.again);
     RC_ASSERT(answer.code == expected.code);
     RC_ASSERT(answer.tier == expected.tier);
@@ -250,7 +252,7 @@ class SideBySide {
       if (hold != 0) {
         reservations_.push_back(answer.reservation);
         tokens_[hold] = step.tokens;
-        if (token) named_[*token] = hold;
+        if (token) named_[*token] = hold, oracle_.Name(hold);
       }
     }
     RC_ASSERT(answer.usage == oracle_.usage());

@@ -223,18 +223,6 @@ TEST_P(QuotaStoreSuite, ReservationsAreSettledInTheCountOfAllModels) {
   EXPECT_EQ(UsedOf("o1", total), 450);
 }
 
-TEST_P(QuotaStoreSuite, AResetOfOneModelLeavesTheCountOfAll) {
-  if (!store().CountsAcrossModels()) GTEST_SKIP() << "keeps models apart";
-  const TierCharge total{"total:tenant:acme", Window(kTokens, 1000, hours(9)), true};
-  ASSERT_FALSE(Hold("gpt-4o", {.tokens = 300, .tiers = {total}, .hold_for = hours(1)}).reservation.empty());
-  ASSERT_TRUE(Take("o1", {.tokens = 50, .tiers = {total}}).fits());
-  ASSERT_TRUE(store().Reset("gpt-4o").ok());
-  EXPECT_EQ(UsedOf("o1", total), 350);
-  ASSERT_TRUE(store().Reset("").ok());
-  EXPECT_EQ(UsedOf("o1", total), 0);
-  EXPECT_TRUE(Take("o1", {.tokens = 1000, .tiers = {total}}).fits());
-}
-
 TEST_P(QuotaStoreSuite, ManyThreadsOnManyModelsNeverTakeMoreThanTheirTotal) {
   if (!store().CountsAcrossModels()) GTEST_SKIP() << "keeps models apart";
   const TierCharge total{"total:tenant:acme", Window(kRequests, 60, hours(1)), true};

@@ -50,7 +50,9 @@ std::unique_ptr<YamlQuotaStore> MustOpenYaml(const std::string& path, const Wall
 
 StoreUnderTest OpenYaml(const WallClock& clock, const StoreBounds& bounds) {
   const auto directory = std::make_shared<TempDirectory>();
-  const YamlStoreOptions options{.memory = {.max_models = bounds.max_models, .max_tier_keys = bounds.max_tier_keys},
+  const YamlStoreOptions options{.memory = {.max_models = bounds.max_models,
+                                            .max_tier_keys = bounds.max_tier_keys,
+                                            .max_named_ended = bounds.max_named_ended},
                                  .persist_every = 1ms};
   return {.keep = directory, .store = MustOpenYaml(*directory / "quota.yaml", clock, options)};
 }

@@ -14,8 +14,8 @@ namespace weir {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
-constexpr size_t kChargeNumbers = 22;  // before those of the tiers, of which there are two each
-constexpr size_t kSettlementNumbers = 8;
+constexpr size_t kChargeNumbers = 23;  // before those of the tiers, of which there are two each
+constexpr size_t kSettlementNumbers = 9;
 constexpr size_t kStatedNumbers = 3;
 
 double MicrosOf(Duration duration) {
@@ -63,6 +63,7 @@ RedisMessages::RedisMessages(const RedisStoreOptions& options, bool by_slot)
       clock_(options.clock),
       max_models_(static_cast<double>(options.max_models)),
       max_tier_keys_(static_cast<double>(options.max_tier_keys)),
+      max_named_ended_(static_cast<double>(options.max_named_ended)),
       by_slot_(by_slot),
       charge_sha_(RedisScriptSha(RedisChargeScript())),
       settle_sha_(RedisScriptSha(RedisSettleScript())),
@@ -88,6 +89,9 @@ RedisMessages::Command RedisMessages::FormatCharge(const Charge& charge, std::st
   AppendRedisNumber(charge.may_name ? 1.0 : 0.0, &numbers);
   AppendRedisNumber(CutDown(charge.money), &numbers);
   AppendRedisNumber(charge.holds() && charge.token ? 1.0 : 0.0, &numbers);
+  AppendRedisNumber(charge.is_call ? CutDown(charge.requests) : 0, &numbers);
+  AppendRedisNumber(std::ranges::any_of(charge.tiers, &TierCharge::of_all_models) ? 1.0 : 0.0, &numbers);
+  AppendRedisNumber(max_named_ended_, &numbers);
 
   const Keys keys = KeysOf(charge.model);
   std::vector<std::string> tier_keys;
@@ -117,6 +121,7 @@ std::optional<RedisMessages::Command> RedisMessages::FormatSettlement(const Sett
   AppendRedisNumber(CutDown(settlement.tokens.value_or(0)), &numbers);
   AppendRedisNumber(settlement.extend ? MicrosOf(*settlement.extend) : 0.0, &numbers);
   AppendRedisNumber(settlement.tokens ? CutDown(settlement.money) : 0, &numbers);
+  AppendRedisNumber(max_named_ended_, &numbers);
   const Keys keys = KeysOf(id->model);
   std::vector<std::string_view> words = {"EVALSHA", settle_sha_, "8"};
   words.insert(words.end(), keys.begin(), keys.end());
@@ -138,10 +143,12 @@ RedisMessages::Command RedisMessages::FormatGiveBack(const Command& take, std::s
 
 RedisMessages::Command RedisMessages::FormatChange(std::string_view model, std::string_view quota, std::string_view log,
                                                    std::string_view ttl, bool by_configuration) const {
+  std::string now;
+  AppendRedisNumber(NowNumber(), &now);
   const Keys keys = KeysOf(model);
   std::vector<std::string_view> words = {"EVALSHA", reset_sha_, "8"};
   words.insert(words.end(), keys.begin(), keys.end());
-  words.insert(words.end(), {quota, log, ttl, by_configuration ? kByConfiguration : std::string_view("+inf")});
+  words.insert(words.end(), {quota, log, ttl, by_configuration ? kByConfiguration : std::string_view("+inf"), now});
   return {.text = FormatRedisCommand(words), .slot = RedisSlot(keys[0])};
 }
 
@@ -180,6 +187,8 @@ RedisMessages::Command RedisMessages::FormatRead(std::string_view model) const {
 RedisMessages::Command RedisMessages::FormatUnlink(std::string_view key) const {
   return {.text = FormatRedisCommand({"UNLINK", key}), .slot = RedisSlot(key)};
 }
+
+RedisMessages::Command RedisMessages::FormatUnlinkDue() const { return FormatUnlink(names_ + "due"); }
 
 std::vector<RedisMessages::Command> RedisMessages::FormatModels() const {
   std::vector<Command> commands;
@@ -226,7 +235,7 @@ std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisRepl
   answer.new_names = static_cast<uint32_t>(at(17));
   if (at(19) >= 0) answer.again = {.tokens = at(19)};
   if (answer.charged || answer.again) answer.reservation = reservation;
-  if (answer.again) answer.code = QuotaCode::kOk;
+  charged.name_lost = at(20) > 0;
   return charged;
 }
 
@@ -239,7 +248,7 @@ std::optional<RedisMessages::Settled> RedisMessages::ParseSettlement(const redis
   const std::string_view numbers = reply.type == REDIS_REPLY_STRING ? TextOf(reply) : std::string_view();
   if (numbers.size() != kSettlementNumbers * kRedisNumberBytes) return {};
   const auto at = [numbers](size_t place) { return RedisIntegerAt(numbers, place); };
-  Settled settled{.expired = static_cast<uint64_t>(at(3))};
+  Settled settled{.expired = static_cast<uint64_t>(at(3)), .name_lost = at(8) > 0};
   settled.answer = {.code = static_cast<SettlementAnswer::Code>(at(0)),
                     .model = std::string(model),
                     .reserved_tokens = at(1),

@@ -31,11 +31,14 @@ class RedisMessages {
   Command FormatGiveBack(const Command& take, std::string_view answer, std::string_view id) const;
   // A quota: stated anew, or none any more.
   Command FormatSetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration) const;
+  // Is to be sent until the answer is 0: what the open reservations hold of counts for all models is given back first,
+  // so many of them at a time.
   Command FormatReset(std::string_view model) const;
   // All that there is of a model, from now on. Nothing: it is forgotten.
   Command FormatRestore(std::string_view model, const ModelState& state, WallTime now) const;
   Command FormatRead(std::string_view model) const;  // MGET of q and m
   Command FormatUnlink(std::string_view key) const;
+  Command FormatUnlinkDue() const;  // which models have reservations in counts for all models
   // What names all models: one for each slot of a cluster.
   std::vector<Command> FormatModels() const;
   std::vector<std::string> LoadScripts() const;
@@ -46,7 +49,8 @@ class RedisMessages {
     WallTime now;
     uint64_t expired = 0;
     uint64_t dropped = 0;
-    double fullness = -1;  // of the room for names, where some was looked for
+    double fullness = -1;    // of the room for names, where some was looked for
+    bool name_lost = false;  // a named end was forgotten before its time was over
   };
   // Nothing where it is no answer of the script.
   static std::optional<Charged> ParseCharge(const redisReply& reply, size_t tiers, std::string_view reservation);
@@ -54,6 +58,7 @@ class RedisMessages {
   struct Settled {
     SettlementAnswer answer;
     uint64_t expired = 0;
+    bool name_lost = false;
   };
   static std::optional<Settled> ParseSettlement(const redisReply& reply, std::string_view model);
   // Of FormatRead, as of `now`. Nothing: it has no quota, and nothing counts.
@@ -86,6 +91,7 @@ class RedisMessages {
   const WallClock* clock_;
   const double max_models_;
   const double max_tier_keys_;
+  const double max_named_ended_;
   const bool by_slot_;
   const std::string charge_sha_;
   const std::string settle_sha_;

@@ -14,12 +14,13 @@ local PEEK, TAKE, HOLD, FORCE, FORCE_HOLD = 0, 1, 2, 3, 4
 local OK, UNLIMITED, UNKNOWN, RPD, RPM, TPM, TIER_EXCEEDED, TOO_LARGE, TOO_MANY = 0, 1, 2, 5, 6, 7, 8, 9, 10
 
 local now, mode, requests, tokens, known, max_rpm, max_tpm, max_rpd, refuse_unknown, hold_for, before, max_models,
-  max_tiers, may_name, money, may_be_again = unpack('<dddddddddddddddd', ARGV[2])
+  max_tiers, may_name, money, may_be_again, calls, across, max_named = unpack('<ddddddddddddddddddd', ARGV[2])
+most_named = max_named
 if now < 0 then now = server_time() end
 local holds = mode == HOLD or mode == FORCE_HOLD
--- By unit.
-local asked_of = {[0] = requests, tokens, money, (holds or mode == PEEK) and requests or 0}
+local asked_of = {[0] = requests, tokens, money, calls}  -- by unit
 
+local expired = across == 1 and sweep_due(now) or 0  -- before any of these models is read
 local m = read_model(KEYS[2], now)
 local stated = try('GET', KEYS[1])
 if stated then
@@ -27,7 +28,7 @@ if stated then
   m.stated = true
   known, max_rpm, max_tpm, max_rpd = 1, unpack('<ddd', stated)
 end
-local expired = m.open > 0 and sweep(m, KEYS[3], KEYS[4], KEYS[5], KEYS[6], now) or 0
+if m.open > 0 then expired = expired + sweep(m, KEYS[3], KEYS[4], KEYS[5], KEYS[6], now) end
 
 -- A reservation that is asked for again, and has not ended as if it had never been.
 local again
@@ -65,7 +66,7 @@ end
 
 local tiers, count = {}, #KEYS - 8
 for i = 1, count do
-  local of, bucket, amount, per, burst, same = unpack('<dddddd', ARGV[2], 129 + (i - 1) * 48)
+  local of, bucket, amount, per, burst, same = unpack('<dddddd', ARGV[2], 153 + (i - 1) * 48)
   local limit_of
   if same > 0 then  -- two limits with one count
     limit_of = tiers[same].limit_of
@@ -120,13 +121,15 @@ end
 for i = before + 1, count do hear_tier(i) end
 
 local fits = not code
-if fits then
+if again then
+  code, tier, unit, wait = OK, nil, nil, nil  -- whatever the limits say by now
+elseif fits then
   code = OK
   if known == 0 then code = UNKNOWN elseif max_rpm == 0 and max_tpm == 0 and max_rpd == 0 then code = UNLIMITED end
 end
 
 -- Names and reservations are bounded: is there room? By force goes what there is room for.
-local goes = mode >= FORCE or (fits and not (code == UNKNOWN and refuse_unknown == 1))
+local goes = not again and (mode >= FORCE or fits and not (code == UNKNOWN and refuse_unknown == 1))
 local room, skipped, new, full = true, 0, 0, -1
 if goes and (requests > 0 or tokens > 0 or holds) then
   if holds and m.open >= MOST_OPEN then room = false end
@@ -184,6 +187,7 @@ if charges then
   end
   if hold then
     if may_be_again == 1 then
+      hold.named = 1
       call('HDEL', KEYS[5], ARGV[1])
       call('ZREM', KEYS[6], ARGV[1])
     end
@@ -199,6 +203,10 @@ if charges then
       local ttl = string.format('%.0f', (m.holds_kept_until - now) / 1000)
       call('PEXPIRE', KEYS[3], ttl)
       call('PEXPIRE', KEYS[4], ttl)
+    end
+    if across == 1 then
+      call('ZADD', due_key, 'LT', text(deadline), KEYS[2])
+      keep_until(due_key, m.holds_kept_until, now)
     end
   end
   write_model(m, now)
@@ -217,23 +225,31 @@ for i = 1, count do
   local of = t.limit_of
   told[2 * i + 1], told[2 * i + 2] = of.bucket and of.owed or min(MOST, of.a), t.entered
 end
-return pack('<dddddddddddddddddddd', now, code, tier or -1, unit or 0, wait or -1, known, max_rpm, max_tpm, max_rpd,
+return pack('<ddddddddddddddddddddd', now, code, tier or -1, unit or 0, wait or -1, known, max_rpm, max_tpm, max_rpd,
   min(MOST, m.a), min(MOST, m.b), m.day_count, m.day_start, m.open, charges and 1 or 0, expired, dropped,
-  charges and new or 0, full, again or -1)
+  charges and new or 0, full, again or -1, names_lost)
   .. pack('<' .. string.rep('d', #told), spread(told))
 )lua";
 
 // KEYS: q, m, r, d, e, k, and the two of names. ARGV: how the quota changes: 'keep', 'none', or three numbers (packed);
-// what the model's log is from now on, '', or 'counts': it stays; for how many ms; who states the quota: a score. The
-// counts of tiers are of another epoch then, and void.
+// what the model's log is from now on, '', or 'counts': it stays; for how many ms; who states the quota: a score; the
+// time or -1. The counts of tiers are of another epoch then, and void. Counts for all models stay: what the open
+// reservations hold there is given back first, so many of them in one call. While some are left the answer is how many,
+// and nothing else is done; then it is 0.
 constexpr std::string_view kReset = R"lua(
-local call, time, models_key = redis.call, redis.call('TIME'), KEYS[#KEYS]
 if ARGV[2] ~= 'counts' then
+  if due_key and ask('ZSCORE', due_key, KEYS[2]) then
+    local now = unpack('<d', ARGV[5])
+    if now < 0 then now = server_time() end
+    local m = read_model(KEYS[2], now)
+    if sweep(m, KEYS[3], KEYS[4], KEYS[5], KEYS[6], now, true) > 0 and m.open > 0 then return m.open end
+    call('ZREM', due_key, KEYS[2])
+  end
   call('UNLINK', KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6])
   call('ZREM', models_key, string.sub(KEYS[2], 1, -2) .. 't')
   if ARGV[2] ~= '' then
     call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
-    call('SETRANGE', KEYS[2], 136, struct.pack('<d', time[1] * 1000000 + time[2]))
+    call('SETRANGE', KEYS[2], 136, pack('<d', born or server_time()))
   end
 end
 if ARGV[1] == 'none' then call('DEL', KEYS[1]) elseif ARGV[1] ~= 'keep' then call('SET', KEYS[1], ARGV[1]) end
@@ -245,10 +261,10 @@ elseif ARGV[1] == 'none' or call('EXISTS', KEYS[1]) == 0 then
   if kept_until == '' then
     call('ZREM', models_key, KEYS[2])
   else
-    call('ZADD', models_key, string.format('%.0f', (struct.unpack('<d', kept_until))), KEYS[2])
+    call('ZADD', models_key, text((unpack('<d', kept_until))), KEYS[2])
   end
 end
-return 1
+return 0
 )lua";
 
 }  // namespace
@@ -258,6 +274,9 @@ std::string_view RedisChargeScript() {
   return kScript;
 }
 
-std::string_view RedisResetScript() { return kReset; }
+std::string_view RedisResetScript() {
+  static const std::string kScript = std::string(RedisCountsLua()).append(RedisReservationsLua()).append(kReset);
+  return kScript;
+}
 
 }  // namespace weir

@@ -7,7 +7,7 @@
 //   <prefix>:{model}:r      a hash of the open reservations: token -> what it charged (MessagePack)
 //   <prefix>:{model}:d      a sorted set of their deadlines
 //   <prefix>:{model}:e      a hash of those that ended: token -> how, and what it charged (MessagePack)
-//   <prefix>:{model}:k      a sorted set of the times until which that is kept
+//   <prefix>:{model}:k      a sorted set of the times until which that is kept, below 0 of named ones (Charge::token)
 //   <prefix>:{model}:t:KEY:METER   the count of one limit of a tier
 //   <prefix>:{}:t:KEY:METER        of all models together: in another slot, and so not on a cluster
 //
@@ -17,6 +17,8 @@
 //   <prefix>:models   a sorted set of the models' :m, with the time until which they are kept, +inf where a quota was
 //                     stated, or kRedisStatedByConfiguration; and of their :t, with less than 0: until when the last
 //                     count of a tier is kept
+//   <prefix>:due      a sorted set of the models' :m that have reservations in counts for all models, with the deadline
+//                     of the first of them, or an earlier time; not in a cluster
 //
 // They are written where a name begins, or its key is to live longer: not by each decision.
 //

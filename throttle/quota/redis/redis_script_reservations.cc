@@ -14,11 +14,17 @@ local EXPIRED, COMMITTED, REFUNDED = 0, 1, 2
 local SETTLED_KEPT = 3600e6
 local REQUESTS, TOKENS, MONEY, CALLS = 0, 1, 2, 3
 local CALLS_PAUSE = 1e6
+-- So many named reservations of a model are remembered after their end, as each script is told; and how often one was
+-- forgotten before its time was over.
+local most_named, names_lost = math.huge, 0
+-- Names the models that have reservations in counts for all models. A cluster, which has names for each slot, has no
+-- such counts.
+local due_key = string.sub(names_key, -6) == ':names' and string.sub(names_key, 1, -6) .. 'due'
 
 -- A reservation: deadline, time to live, requests, tokens, number of the model's entry, day, and for each count of a
 -- tier: key, unit, bucket, amount, per, number of the entry. By name, where they are not 0: money, and what was told of
--- its use so far, `used` and `used_money`, whose excess was charged when it was told. An earlier version wrote true for
--- TOKENS and false for REQUESTS.
+-- its use so far, `used` and `used_money`, whose excess was charged when it was told; and `named`. An earlier version
+-- wrote true for TOKENS and false for REQUESTS.
 local function unit_of(unit)
   if unit == true then return TOKENS elseif unit == false then return REQUESTS end
   return unit
@@ -86,13 +92,19 @@ local function settle(m, tiers, hold, back, now)
 end
 
 -- How a reservation ended: {how, late, tokens, kept until, what it was (to be charged late) or its tokens alone}. What
--- is in the way goes, those first whose time is over first.
-local function remember_end(ends, kept, token, ended, now)
+-- is in the way goes, those first whose time is over first. Named ones are counted apart: the times until which they are
+-- kept stand below 0.
+local function remember_end(ends, kept, token, ended, now, named)
   call('HSET', ends, token, cmsgpack.pack(ended))
-  call('ZADD', kept, string.format('%.0f', ended[4]), token)
-  local too_many = call('ZCARD', kept) - MOST_ENDED
+  call('ZADD', kept, text(named and -ended[4] or ended[4]), token)
+  local from, upto, most = '0', '+inf', MOST_ENDED
+  if named then from, upto, most = '-inf', '(0', most_named end
+  local too_many = call('ZCOUNT', kept, from, upto) - most
   if too_many > 0 then
-    local oldest = call('ZRANGE', kept, '0', string.format('%.0f', min(too_many, AT_ONCE) - 1))
+    most = text(min(too_many, AT_ONCE))
+    local oldest = named and call('ZREVRANGEBYSCORE', kept, upto, from, 'LIMIT', '0', most)
+      or call('ZRANGEBYSCORE', kept, from, upto, 'LIMIT', '0', most)
+    if named and -tonumber(call('ZSCORE', kept, oldest[#oldest])) > now then names_lost = names_lost + 1 end
     call('HDEL', ends, spread(oldest))
     call('ZREM', kept, spread(oldest))
   end
@@ -104,7 +116,7 @@ local function remember_end(ends, kept, token, ended, now)
 end
 
 local function forget_ends(ends, kept, now)
-  local over = call('ZRANGEBYSCORE', kept, '-inf', string.format('%.0f', now), 'LIMIT', '0', AT_ONCE)
+  local over = call('ZRANGEBYSCORE', kept, text(-now), text(now), 'LIMIT', '0', AT_ONCE)
   if #over == 0 then return end
   call('HDEL', ends, spread(over))
   call('ZREM', kept, spread(over))
@@ -130,17 +142,18 @@ local function pull_back(m, holds, deadlines)
   if #tokens < AT_ONCE then m.pull_to = 0 end
 end
 
--- The reservations whose deadline has come. Many are given back in several calls: until then they count, and refuse.
-local function sweep(m, holds, deadlines, ends, kept, now)
+-- The reservations whose deadline has come, or all. Many are given back in several calls: until then they count, and
+-- refuse.
+local function sweep(m, holds, deadlines, ends, kept, now, all)
   if m.open == 0 then return 0 end
   if m.seen > now then m.pull_to = now end
   if m.pull_to > 0 then
     pull_back(m, holds, deadlines)
     m.changed = true
   end
-  if m.earliest > now then return 0 end
+  if m.earliest > now and not all then return 0 end
   local found, tiers = {}, {}
-  local tokens = ask('ZRANGEBYSCORE', deadlines, '-inf', string.format('%.0f', now), 'LIMIT', '0', AT_ONCE)
+  local tokens = ask('ZRANGEBYSCORE', deadlines, '-inf', all and '+inf' or text(now), 'LIMIT', '0', AT_ONCE)
   for _, token in ipairs(tokens) do
     local packed = ask('HGET', holds, token)
     if packed then
@@ -152,7 +165,7 @@ local function sweep(m, holds, deadlines, ends, kept, now)
   for _, item in ipairs(found) do
     local hold = item[2]
     settle(m, tiers, hold, unused_of(hold), now)
-    remember_end(ends, kept, item[1], {EXPIRED, 0, 0, hold[1] + DAY, hold}, now)
+    remember_end(ends, kept, item[1], {EXPIRED, 0, 0, hold[1] + DAY, hold}, now, hold.named)
   end
   write_tiers(m, tiers, now)
   if #tokens > 0 then
@@ -164,6 +177,24 @@ local function sweep(m, holds, deadlines, ends, kept, now)
   m.earliest = next[2] and tonumber(next[2]) or 0
   write_model(m, now)
   return #tokens
+end
+
+-- Gives back what has expired of all models that have reservations in counts for all models: else it would hold up
+-- requests for the others. A model that cannot be read is left alone for a minute; requests for it say so.
+local function sweep_due(now)
+  local swept = 0
+  local function sweep_model(key)
+    local m, of = read_model(key, now), string.sub(key, 1, -2)
+    swept = swept + sweep(m, of .. 'r', of .. 'd', of .. 'e', of .. 'k', now)
+    return m.open > 0 and m.earliest > 0 and m.earliest
+  end
+  for _, key in ipairs(ask('ZRANGEBYSCORE', due_key, '-inf', text(now), 'LIMIT', '0', FEW)) do
+    local read, next = pcall(sweep_model, key)
+    if not read then next = now + MINUTE end
+    if next then call('ZADD', due_key, text(next), key) else call('ZREM', due_key, key) end
+    if swept >= AT_ONCE then break end
+  end
+  return swept
 end
 )lua";
 

@@ -7,17 +7,19 @@ namespace weir {
 namespace {
 
 // KEYS: q, m, r, d, e, k, and the two of names. ARGV: the reservation's token; the time or -1, whether no tokens are
-// said (it is refunded, or extended alone), the tokens, by how much it is to be extended, 0: not at all, and the money.
+// said (it is refunded, or extended alone), the tokens, by how much it is to be extended, 0: not at all, the money, and
+// how many named ones are remembered.
 constexpr std::string_view kSettle = R"lua(
 local SETTLED, UNKNOWN, OTHERWISE, HAS_EXPIRED = 0, 1, 3, 4
-local now, refund, used, extend, money = unpack('<ddddd', ARGV[2])
+local now, refund, used, extend, money, max_named = unpack('<dddddd', ARGV[2])
+most_named = max_named
 if now < 0 then now = server_time() end
 local holds, deadlines, ends, kept, token = KEYS[3], KEYS[4], KEYS[5], KEYS[6], ARGV[1]
 local how_now = refund == 1 and REFUNDED or COMMITTED
 local m = read_model(KEYS[2], now)
 local expired = m.open > 0 and sweep(m, holds, deadlines, ends, kept, now) or 0
 local function answer(code, reserved, actual, left, refunded, late, again)
-  return pack('<dddddddd', code, reserved, actual, expired, left, refunded and 1 or 0, late, again)
+  return pack('<ddddddddd', code, reserved, actual, expired, left, refunded and 1 or 0, late, again, names_lost)
 end
 local packed, tiers = ask('HGET', holds, token), {}
 local hold = packed and cmsgpack.unpack(packed)
@@ -29,8 +31,9 @@ local function drop_hold()
   m.open = call('HLEN', holds)
   if m.open == 0 then m.earliest = 0 end
 end
-local function remember_settled(reserved, late)
-  remember_end(ends, kept, token, {how_now, late, used, now + SETTLED_KEPT, {0, 0, 0, reserved}}, now)
+local function remember_settled(of, late)
+  local ended = {how_now, late, used, now + (of.named and DAY or SETTLED_KEPT), {0, 0, 0, of[4], named = of.named}}
+  remember_end(ends, kept, token, ended, now, of.named)
 end
 
 if hold and hold[1] > now then
@@ -69,7 +72,7 @@ if hold and hold[1] > now then
   settle(m, tiers, hold, back, now)
   write_tiers(m, tiers, now)
   drop_hold()
-  remember_settled(reserved, 0)
+  remember_settled(hold, 0)
   forget_ends(ends, kept, now)
   write_model(m, now)
   return answer(SETTLED, reserved, used, left, refund == 1, 0, 0)
@@ -88,7 +91,7 @@ end
 if ended and ended[4] <= now then ended = nil end
 if not ended or ended[1] ~= EXPIRED or extend > 0 then
   write_tiers(m, tiers, now)
-  if ended and ended[1] == EXPIRED and hold then remember_end(ends, kept, token, ended, now) end
+  if ended and ended[1] == EXPIRED and hold then remember_end(ends, kept, token, ended, now, hold.named) end
   if hold or m.changed then write_model(m, now) end
   if not ended then return answer(UNKNOWN, 0, 0, 0, false, 0, 0) end
   if ended[1] == EXPIRED then return answer(HAS_EXPIRED, ended[5][4], 0, 0, false, 0, 0) end
@@ -107,7 +110,7 @@ if refund == 0 then
   end
 end
 write_tiers(m, tiers, now)
-remember_settled(hold[4], 1)
+remember_settled(hold, 1)
 forget_ends(ends, kept, now)
 write_model(m, now)
 return answer(SETTLED, hold[4], used, 0, refund == 1, 1, 0)
@@ -118,23 +121,24 @@ return answer(SETTLED, hold[4], used, 0, refund == 1, 1, 0)
 constexpr std::string_view kGiveBack = R"lua(
 local _, _, requests, tokens = unpack('<dddd', ARGV[2])
 local money = unpack('<d', ARGV[2], 113)
+most_named = unpack('<d', ARGV[2], 145)
 local now, token, answered = unpack('<d', ARGV[3]), ARGV[4], ARGV[5]
 if now < 0 then now = server_time() end
 local holds, deadlines, ends, kept = KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local function answer(expired) return pack('<dddddddd', 0, tokens, 0, expired, 0, 1, 0, 0) end
+local function answer(expired) return pack('<ddddddddd', 0, tokens, 0, expired, 0, 1, 0, 0, names_lost) end
 local m = read_model(KEYS[2], now)
 if not m.there or ask('HGET', ends, token) then return answer(0) end
 local expired = m.open > 0 and sweep(m, holds, deadlines, ends, kept, now) or 0
 
 -- As a reservation that was made then.
-local number, day = unpack('<dd', answered, 161)
+local number, day = unpack('<dd', answered, 169)
 local hold, tiers, count = {unpack('<d', answered), 0, requests, tokens, number, day}, {}, #KEYS - 8
 for i = 1, count do
-  local unit, bucket, amount, per, _, same = unpack('<dddddd', ARGV[2], 129 + (i - 1) * 48)
+  local unit, bucket, amount, per, _, same = unpack('<dddddd', ARGV[2], 153 + (i - 1) * 48)
   if same == 0 then
     local n = #hold
     hold[n + 1], hold[n + 2], hold[n + 3], hold[n + 4] = KEYS[6 + i], unit, bucket == 1, amount
-    hold[n + 5], hold[n + 6] = per, unpack('<d', answered, 185 + (i - 1) * 16)
+    hold[n + 5], hold[n + 6] = per, unpack('<d', answered, 193 + (i - 1) * 16)
   end
 end
 read_tiers(hold, tiers, now, m)

@@ -26,9 +26,6 @@ constexpr size_t kGivenBackAtOnce = 100;
 // It may have to be said again; that it was given back is remembered for longer (kSettledKept).
 constexpr Duration kOwedFor = std::chrono::minutes(30);
 constexpr Duration kLongestHold = 366 * kDay;
-// Nobody says when names have gone.
-constexpr Duration kNearlyFullFor = std::chrono::minutes(10);
-
 }  // namespace
 
 RedisQuotaStore::RedisQuotaStore(RedisEndpoint endpoint, RedisStoreOptions options)
@@ -94,10 +91,11 @@ void RedisQuotaStore::Rep::OnCharged(const RedisOutcome& outcome, const Asked& a
   }
   Succeed(charged->expired);
   dropped += charged->dropped;
+  if (charged->name_lost) NoteNameLost();
   if (charged->fullness >= 0) {
     const bool nearly = charged->fullness >= kNearlyFull;
     charged->answer.nearly_full = nearly;
-    nearly_full_until = nearly ? (core.Now() + kNearlyFullFor).time_since_epoch().count() : 0;
+    nearly_full_until = nearly ? (core.Now() + kWarnedFor).time_since_epoch().count() : 0;
   }
   done(std::move(charged->answer));
 }
@@ -112,6 +110,7 @@ void RedisQuotaStore::Rep::OnSettled(const RedisOutcome& outcome, const std::str
     return done(std::move(away));
   }
   Succeed(settled->expired);
+  if (settled->name_lost) NoteNameLost();
   done(std::move(settled->answer));
 }
 
@@ -202,8 +201,9 @@ StoreHealth RedisQuotaStore::Health() const {
   // Nobody has asked it anything yet, or others have answered since.
   if (health.problem.empty() && servers.breaker != RedisBreaker::State::kClosed) health.problem = servers.problem;
   health.warning = servers.warning;
-  if (health.warning.empty() && rep_->core.Now().time_since_epoch().count() < rep_->nearly_full_until)
-    health.warning = kNearlyFullWarning;
+  const int64_t now = rep_->core.Now().time_since_epoch().count();
+  if (health.warning.empty() && now < rep_->nearly_full_until) health.warning = kNearlyFullWarning;
+  if (health.warning.empty() && now < rep_->name_lost_until) health.warning = kNamesLostWarning;
   return health;
 }
 

@@ -61,7 +61,8 @@ struct RedisStoreOptions {
   bool verify = true;
   size_t max_models = 100'000;
   size_t max_tier_keys = 1'000'000;
-  const WallClock* clock = nullptr;  // null: the server's. For tests.
+  size_t max_named_ended = kMostNamedEnded;  // of a model
+  const WallClock* clock = nullptr;          // null: the server's. For tests.
 
   RedisClientOptions client() const {
     return {.timeout = timeout,
@@ -101,7 +102,7 @@ class RedisQuotaStore final : public QuotaStore {
   Result<ModelList> ListModels() override;
   Result<QuotaState> Export() override;
   Status Import(const QuotaState& state) override;
-  void Prune() override {}  // keys expire
+  void Prune() override;
   StoreHealth Health() const override;
 
  private:

@@ -34,9 +34,9 @@ Status InParts(std::span<Item> all, Do one_part) {
 
 // A charge of nothing: gives back what has expired, and says what counts, and the time.
 Charge Peek(std::string_view model) { return {.model = model, .requests = 0}; }
-std::optional<RedisMessages::Charged> ParsePeek(const RedisOutcome& outcome) {
+std::optional<RedisMessages::Charged> ParsePeek(const RedisOutcome& outcome, size_t tiers = 0) {
   if (!IsGood(outcome)) return {};
-  return RedisMessages::ParseCharge(*outcome.reply, 0, {});
+  return RedisMessages::ParseCharge(*outcome.reply, tiers, {});
 }
 
 }  // namespace
@@ -64,14 +64,45 @@ Result<std::vector<std::string>> RedisQuotaStore::StatedByConfiguration() {
 }
 
 Status RedisQuotaStore::Reset(std::string_view model) {
-  if (!model.empty()) return rep_->AskInTurn({rep_->messages.FormatReset(model)});
+  if (!model.empty()) return rep_->ResetModel(model);
   const Result<std::vector<KnownModel>> found = rep_->FindModels();
   if (!found.ok()) return found.status();
-  std::vector<RedisMessages::Command> commands;
+  std::vector<RedisMessages::Command> commands = rep_->FormatUnlinksAcross(found.value());
   for (const std::string& one : NamesOf(found.value())) commands.push_back(rep_->messages.FormatReset(one));
-  for (const KnownModel& one : found.value())
-    if (!one.key.empty()) commands.push_back(rep_->messages.FormatUnlink(one.key));
   return rep_->AskInTurn(std::move(commands));
+}
+
+Status RedisQuotaStore::Rep::ResetModel(std::string_view model) {
+  for (int64_t left = 1; left > 0;) {
+    const RedisOutcome outcome = core.Ask(messages.FormatReset(model));
+    if (!IsGood(outcome)) return Status::Error(Fail(outcome));
+    left = outcome.reply->integer;
+  }
+  Succeed();
+  return {};
+}
+
+// Keys expire by themselves. Expired reservations in counts for all models are given back here, although nothing has
+// asked for these counts or for their models.
+void RedisQuotaStore::Prune() {
+  if (!CountsAcrossModels()) return;
+  const TierCharge across{.key = {}, .limit = {.amount = 1, .per = kMinute}, .of_all_models = true};
+  Charge peek = Peek("-");
+  peek.tiers = {&across, 1};
+  for (uint64_t expired = 1; expired > 0;) {
+    const std::optional<RedisMessages::Charged> charged =
+        ParsePeek(rep_->core.Ask(rep_->messages.FormatCharge(peek, {})), peek.tiers.size());
+    expired = charged ? charged->expired : 0;
+    rep_->expired += expired;
+  }
+}
+
+// The counts for all models. They go before the models, which then have nothing to give back to them.
+std::vector<RedisMessages::Command> RedisQuotaStore::Rep::FormatUnlinksAcross(std::span<const KnownModel> known) const {
+  std::vector<RedisMessages::Command> commands = {messages.FormatUnlinkDue()};
+  for (const KnownModel& one : known)
+    if (!one.key.empty()) commands.push_back(messages.FormatUnlink(one.key));
+  return commands;
 }
 
 Result<std::vector<std::string>> RedisQuotaStore::Models() {
@@ -106,7 +137,7 @@ Status RedisQuotaStore::Import(const QuotaState& state) {
   if (!found.ok()) return found.status();
   const Result<WallTime> now = rep_->Now();
   if (!now.ok()) return now.status();
-  std::vector<RedisMessages::Command> commands;
+  std::vector<RedisMessages::Command> commands = rep_->FormatUnlinksAcross(found.value());
   for (const std::string& model : NamesOf(found.value()))
     if (!state.contains(model)) commands.push_back(rep_->messages.FormatRestore(model, {}, now.value()));
   for (const auto& [model, counts] : state)

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "throttle/quota/nearly_full.h"
 #include "throttle/quota/redis/redis_messages.h"
 #include "throttle/redis/redis_core.h"
 
@@ -46,6 +47,7 @@ struct RedisQuotaStore::Rep {
                  const std::function<void(SettlementAnswer)>& done);
   std::string Fail(const RedisOutcome& outcome);
   void Succeed(uint64_t expired_now = 0);
+  void NoteNameLost() { name_lost_until = (core.Now() + kWarnedFor).time_since_epoch().count(); }
   void OnWell();
   void OnLateCharge(RedisCall* call, const redisReply& reply, const std::string& reservation);
   void Remember(Owed one);
@@ -58,6 +60,8 @@ struct RedisQuotaStore::Rep {
                             Names* kept, std::string* missing);
   Status ReadStates(std::span<const std::string> models, QuotaState* state);
   Status AskInTurn(std::vector<RedisMessages::Command> commands);
+  Status ResetModel(std::string_view model);
+  std::vector<RedisMessages::Command> FormatUnlinksAcross(std::span<const RedisMessages::KnownModel> known) const;
   Result<WallTime> Now();
 
   const RedisEndpoint endpoint;
@@ -68,6 +72,7 @@ struct RedisQuotaStore::Rep {
   std::atomic<uint64_t> dropped{0};
   std::atomic<bool> well{true};
   std::atomic<int64_t> nearly_full_until{0};  // steady nanoseconds: somebody needed one of the last names lately
+  std::atomic<int64_t> name_lost_until{0};    // the same: a named end was forgotten early
   mutable std::mutex problem_mutex;
   std::string problem;
   std::deque<Owed> owed;  // the loop's thread's, as the next two

@@ -116,6 +116,7 @@ void SqliteCharges::Save(SqliteModel* model, SqliteTierMeters* tiers) {
 }
 
 ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found) {
+  if (std::ranges::any_of(charge.tiers, &TierCharge::of_all_models)) models_.ExpireDue(now, &found->expired);
   SqliteModel model = models_.Load(charge.model, now, &found->expired);
   if (charge.token) models_.ForgetEnded(charge.model, now);  // before the tiers that it lets go of are read
   SqliteTierMeters tiers = LoadTiers(charge, now);
@@ -180,7 +181,7 @@ uint64_t SqliteCharges::Enter(const Charge& charge, int64_t now, const Room& roo
   model->row.known = true;
   uint64_t dropped = 0;
   size_t tiers_left = room.tiers;
-  SqliteReservation held{.ts = now, .charged = AmountsOf(charge)};
+  SqliteReservation held{.ts = now, .named = charge.token != nullptr, .charged = AmountsOf(charge)};
   held.day = static_cast<int64_t>(model->day.day());
   for (size_t i = 0; i < tiers->size(); ++i) {
     SqliteMeter& tier = (*tiers)[i];
@@ -250,8 +251,9 @@ void SqliteCharges::SettleOpen(SqliteModel* model, const SqliteReservation& held
   answer->refunded = !settlement.tokens;
   models_.GiveBack(model, held, UnusedOf(held.charged, used, !answer->refunded), now);
   models_.Forget(model, held.id);
-  EndAs(*model, held.id, {.requests = held.charged.requests, .tokens = held.charged.tokens, .tiers = held.tiers}, now,
-        *answer);
+  EndAs(*model, held.id,
+        {.named = held.named, .requests = held.charged.requests, .tokens = held.charged.tokens, .tiers = held.tiers},
+        now, *answer);
 }
 
 void SqliteCharges::SettleEnded(SqliteModel* model, const SqliteEnded& ended, const Settlement& settlement, int64_t now,
@@ -274,7 +276,7 @@ void SqliteCharges::EndAs(const SqliteModel& model, std::string_view id, SqliteE
   models_.LetGo(ended.tiers, now);
   ended.tiers.clear();
   ended.end = HoldEnd::Of(answer);
-  ended.kept_until = now + kSettledKept.count();
+  ended.kept_until = now + (ended.named ? kExpiredKept : kSettledKept).count();
   models_.End(model.name, id, ended);
 }
 

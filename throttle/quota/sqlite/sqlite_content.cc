@@ -46,9 +46,11 @@ void SqliteContent::SetQuota(std::string_view model, const std::optional<ModelQu
 std::vector<std::string> SqliteContent::StatedByConfiguration() { return Names(all_configured_, 0); }
 
 // Rarely called: prepared when they are needed.
-void SqliteContent::Reset(std::string_view model) {
+void SqliteContent::Reset(std::string_view model, int64_t now) {
   SqliteQuery(database_, "DELETE FROM weir_entries WHERE meter IN (SELECT id FROM weir_meters WHERE model = ?1)")
       .Run(model);
+  SqliteQuery(database_, "DELETE FROM weir_meters WHERE model = ?1").Run(model);
+  models_.ForgetReservations(model, now);
   for (const std::string_view table : kUsageTables)
     SqliteQuery(database_, "DELETE FROM " + std::string(table) + " WHERE model = ?1").Run(model);
 }

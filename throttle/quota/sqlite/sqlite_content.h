@@ -18,7 +18,7 @@ class SqliteContent {
   // Of a quota that was checked.
   void SetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration);
   std::vector<std::string> StatedByConfiguration();
-  void Reset(std::string_view model);
+  void Reset(std::string_view model, int64_t now);
   void ResetAll();
   std::vector<std::string> Models(int64_t now, uint64_t* expired);
   QuotaState Export(int64_t now, uint64_t* expired);

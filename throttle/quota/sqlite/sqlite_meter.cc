@@ -30,10 +30,8 @@ bool SqliteMeter::Fits(int64_t more, const Limit& limit) const {
 
 void SqliteMeter::Unpin() { row_.pins = std::max<int64_t>(0, row_.pins - 1); }
 
-bool SqliteMeter::MergesAt(int64_t now) const {
-  const auto rows = static_cast<size_t>(row_.rows);
-  const bool close = now - row_.first < WindowLog::Granule(limit_.per).count();
-  return rows >= WindowLog::kMostEntries || (rows >= WindowLog::kExactEntries && close);
+bool SqliteMeter::MergesAt(int64_t now, bool is_short) const {
+  return WindowLog::Merges(static_cast<size_t>(row_.rows), Duration(now - row_.first), limit_.per, is_short);
 }
 
 int64_t SqliteMeter::Until() const {
@@ -45,6 +43,9 @@ int64_t SqliteMeter::Until() const {
 
 SqliteMeters::SqliteMeters(SqliteDatabase& database)
     : database_(database),
+      bytes_(database,
+             "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, "
+             "pragma_page_size"),
       by_name_(database,
                Select(" FROM weir_meters WHERE model = ?1 AND key = ?2 AND unit = ?3 AND kind = ?4 AND per = ?5")),
       by_id_(database, Select(", unit, kind, per FROM weir_meters WHERE id = ?1")),
@@ -73,6 +74,11 @@ void SqliteMeters::Read(const SqliteRows& row, SqliteMeter* meter) {
                  .ts = row.Int(7),
                  .pins = row.Int(8)};
   meter->stored_ = meter->row_;
+}
+
+void SqliteMeters::LookAtSize(size_t most_bytes) {
+  SqliteRows row = bytes_();
+  if (row.Next()) is_short_ = row.Int(0) > static_cast<int64_t>(most_bytes);
 }
 
 SqliteMeter SqliteMeters::Load(std::string_view model, std::string_view key, const Limit& limit, int64_t now) {
@@ -172,7 +178,7 @@ int64_t SqliteMeters::Add(SqliteMeter* meter, int64_t now, int64_t amount) {
     row.amount = AddAmounts(row.amount, amount);
     return 0;
   }
-  if (!meter->MergesAt(now)) {
+  if (!meter->MergesAt(now, is_short_)) {
     Append(meter, now, amount);
   } else {
     int64_t before = 0;

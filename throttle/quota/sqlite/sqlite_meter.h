@@ -19,7 +19,7 @@ namespace weir {
 inline WallTime SqliteTime(int64_t ns) { return WallTime(Duration(ns)); }
 inline int64_t SqliteNs(WallTime time) { return time.time_since_epoch().count(); }
 
-// A window keeps as many entries as WindowLog does, and merges them alike.
+// A window keeps as many entries as WindowLog does, and merges them alike, also where the file has room for few more.
 class SqliteMeter {
  public:
   // One that begins now, and has no row yet. The names must outlive it.
@@ -52,7 +52,7 @@ class SqliteMeter {
   };
 
   int64_t per() const { return limit_.per.count(); }
-  bool MergesAt(int64_t now) const;
+  bool MergesAt(int64_t now, bool is_short) const;
   int64_t Until() const;  // from when on nothing counts
 
   std::string_view model_;
@@ -90,6 +90,8 @@ class SqliteMeters {
  public:
   explicit SqliteMeters(SqliteDatabase& database);
 
+  // Finds out whether the file has more bytes than it should. Until the next look its windows are coarser then.
+  void LookAtSize(size_t most_bytes);
   SqliteMeter Load(std::string_view model, std::string_view key, const Limit& limit, int64_t now);
   std::optional<SqliteMeter> Load(int64_t id, int64_t now);
   // The two of a model that has no key.
@@ -113,6 +115,8 @@ class SqliteMeters {
   void Append(SqliteMeter* meter, int64_t ts, int64_t amount);
 
   SqliteDatabase& database_;
+  bool is_short_ = false;
+  SqliteQuery bytes_;
   SqliteQuery by_name_;
   SqliteQuery by_id_;
   SqliteQuery own_;

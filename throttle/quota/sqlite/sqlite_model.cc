@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <utility>
 
 namespace weir {
@@ -36,6 +37,7 @@ SqliteReservation ReadReservation(const SqliteRows& row) {
   return {.id = std::string(row.Text(0)),
           .ts = row.Int(1),
           .deadline = row.Int(2),
+          .named = row.Int(12) != 0,
           .charged = {.requests = row.Int(3), .tokens = row.Int(4), .money = row.Int(9), .calls = 1},
           .used = {.tokens = row.Int(10), .money = row.Int(11)},
           .request_entry = row.Int(5),
@@ -46,6 +48,7 @@ SqliteReservation ReadReservation(const SqliteRows& row) {
 
 SqliteEnded ReadEnded(const SqliteRows& row) {
   return {.end = {.how = static_cast<HoldEnd::How>(row.Int(1)), .late = row.Int(2) != 0, .tokens = row.Int(5)},
+          .named = row.Int(10) != 0,
           .requests = row.Int(3),
           .tokens = row.Int(4),
           .used = {.tokens = row.Int(8), .money = row.Int(9)},
@@ -54,10 +57,10 @@ SqliteEnded ReadEnded(const SqliteRows& row) {
 }
 
 constexpr const char* kEnded =
-    "SELECT id, how, late, requests, tokens, actual, tiers, kept_until, used, used_money FROM weir_ended WHERE ";
+    "SELECT id, how, late, requests, tokens, actual, tiers, kept_until, used, used_money, named FROM weir_ended WHERE ";
 constexpr const char* kReservation =
-    "SELECT id, ts, deadline, requests, tokens, request_entry, token_entry, day, tiers, money, used, used_money "
-    "FROM weir_reservations WHERE ";
+    "SELECT id, ts, deadline, requests, tokens, request_entry, token_entry, day, tiers, money, used, used_money, "
+    "named FROM weir_reservations WHERE ";
 
 }  // namespace
 
@@ -85,9 +88,10 @@ std::optional<ModelQuota> ReadSqliteQuota(SqliteDatabase& database, std::string_
                     .max_rpd = std::min(kMostAmount, quota.max_rpd)};
 }
 
-SqliteModels::SqliteModels(SqliteDatabase& database)
+SqliteModels::SqliteModels(SqliteDatabase& database, size_t max_named_ended)
     : meters(database),
       database_(database),
+      max_named_ended_(static_cast<int64_t>(max_named_ended)),
       load_(database,
             "SELECT q.max_rpm, q.max_tpm, q.max_rpd, m.day_start, m.day_count, m.days, m.seen, m.open, m.bounded "
             "FROM (SELECT ?1 AS model) k LEFT JOIN weir_models m ON m.model = k.model "
@@ -100,23 +104,25 @@ SqliteModels::SqliteModels(SqliteDatabase& database)
       drop_meters_(database, "DELETE FROM weir_meters WHERE model = ?1 AND key = ''"),
       hold_(database,
             "INSERT INTO weir_reservations(id, model, ts, deadline, requests, tokens, request_entry, token_entry, "
-            "day, tiers, money) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
+            "day, tiers, money, named) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"),
       find_(database, std::string(kReservation) + "id = ?1"),
       due_(database, std::string(kReservation) + "model = ?1 AND deadline <= ?2 ORDER BY deadline LIMIT " +
                          std::to_string(kMostExpiredAtOnce)),
+      next_due_(database, "SELECT model FROM weir_reservations WHERE deadline <= ?1 ORDER BY deadline LIMIT 1"),
       step_back_(database,
                  "UPDATE weir_reservations SET deadline = deadline - (ts - ?2), ts = ?2 WHERE model = ?1 AND ts > ?2"),
       forget_(database, "DELETE FROM weir_reservations WHERE id = ?1"),
       extend_(database, "UPDATE weir_reservations SET deadline = ?2 WHERE id = ?1"),
       note_use_(database, "UPDATE weir_reservations SET used = ?2, used_money = ?3 WHERE id = ?1"),
       find_ended_(database, std::string(kEnded) + "id = ?1"),
-      count_ended_(database, "SELECT ended FROM weir_ended_counts WHERE model = ?1"),
-      next_ended_(database, std::string(kEnded) + "model = ?1 ORDER BY kept_until LIMIT 1"),
-      end_(
-          database,
-          "INSERT INTO weir_ended(id, model, how, late, requests, tokens, actual, tiers, kept_until, used, used_money) "
-          "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT(id) DO UPDATE SET how = excluded.how, "
-          "late = excluded.late, actual = excluded.actual, tiers = excluded.tiers, kept_until = excluded.kept_until"),
+      count_ended_(database, "SELECT ended, named FROM weir_ended_counts WHERE model = ?1"),
+      next_ended_(database, std::string(kEnded) + "model = ?1 AND named = ?2 ORDER BY kept_until LIMIT 1"),
+      pinning_(database, std::string(kEnded) + "model = ?1 AND tiers <> ''"),
+      end_(database,
+           "INSERT INTO weir_ended(id, model, how, late, requests, tokens, actual, tiers, kept_until, used, "
+           "used_money, named) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT(id) DO UPDATE SET "
+           "how = excluded.how, "
+           "late = excluded.late, actual = excluded.actual, tiers = excluded.tiers, kept_until = excluded.kept_until"),
       forget_ended_(database, "DELETE FROM weir_ended WHERE id = ?1") {}
 
 SqliteModel SqliteModels::Load(std::string_view name, int64_t now, uint64_t* expired) {
@@ -164,12 +170,47 @@ void SqliteModels::Drop(std::string_view model) {
   drop_.Run(model);
 }
 
-void SqliteModels::ExpireReservations(SqliteModel* model, int64_t now, uint64_t* expired) {
+std::vector<SqliteReservation> SqliteModels::Due(std::string_view model, int64_t by) {
   std::vector<SqliteReservation> due;
-  {
-    SqliteRows rows = due_(model->name, now);
-    while (rows.Next()) due.push_back(ReadReservation(rows));
+  SqliteRows rows = due_(model, by);
+  while (rows.Next()) due.push_back(ReadReservation(rows));
+  return due;
+}
+
+void SqliteModels::ExpireDue(int64_t now, uint64_t* expired) {
+  const uint64_t enough = *expired + kMostExpiredAtOnce;
+  for (uint64_t before = *expired; before < enough; before = *expired) {
+    std::string name;
+    {
+      SqliteRows row = next_due_(now);
+      if (!row.Next()) return;
+      name = row.Text(0);
+    }
+    SqliteModel model = Load(name, now, expired);
+    Save(&model);
+    if (*expired == before) return;  // the rows have been changed by hand
   }
+}
+
+void SqliteModels::ForgetReservations(std::string_view name, int64_t now) {
+  SqliteModel gone(name, now);
+  for (std::vector<SqliteReservation> some; !(some = Due(name, INT64_MAX)).empty();) {
+    for (const SqliteReservation& reservation : some) {
+      GiveBack(&gone, reservation, UnusedOf(reservation.charged, reservation.used, false), now);
+      LetGo(reservation.tiers, now);
+      Forget(&gone, reservation.id);
+    }
+  }
+  std::vector<SqliteEnded> pinning;
+  {
+    SqliteRows rows = pinning_(name);
+    while (rows.Next()) pinning.push_back(ReadEnded(rows));
+  }
+  for (const SqliteEnded& ended : pinning) LetGo(ended.tiers, now);
+}
+
+void SqliteModels::ExpireReservations(SqliteModel* model, int64_t now, uint64_t* expired) {
+  const std::vector<SqliteReservation> due = Due(model->name, now);
   for (const SqliteReservation& reservation : due) Expire(model, reservation, now);
   *expired += due.size();
   if (!due.empty()) ForgetEnded(model->name, now);
@@ -181,7 +222,8 @@ void SqliteModels::Expire(SqliteModel* model, const SqliteReservation& reservati
   GiveBack(model, reservation, unused, now);
   Forget(model, reservation.id);
   End(model->name, reservation.id,
-      {.requests = unused.requests,
+      {.named = reservation.named,
+       .requests = unused.requests,
        .tokens = reservation.charged.tokens,
        .used = reservation.used,
        .tiers = reservation.tiers,
@@ -199,22 +241,30 @@ void SqliteModels::End(std::string_view model, std::string_view id, const Sqlite
   const std::string parts = WriteParts(ended.tiers);
   end_.Run(id, model, static_cast<int64_t>(ended.end.how), static_cast<int64_t>(ended.end.late), ended.requests,
            ended.tokens, ended.end.tokens, std::string_view(parts), ended.kept_until, ended.used.tokens,
-           ended.used.money);
+           ended.used.money, int64_t{ended.named});
 }
 
 void SqliteModels::ForgetEnded(std::string_view model, int64_t now) {
-  int64_t count = 0;
-  if (SqliteRows row = count_ended_(model); row.Next()) count = row.Int(0);
+  int64_t unnamed = 0;
+  int64_t named = 0;
+  if (SqliteRows row = count_ended_(model); row.Next()) unnamed = row.Int(0), named = row.Int(1);
+  ForgetEnded(model, false, unnamed, static_cast<int64_t>(kMostEnded), now);
+  ForgetEnded(model, true, named, max_named_ended_, now);
+}
+
+void SqliteModels::ForgetEnded(std::string_view model, bool named, int64_t count, int64_t most, int64_t now) {
   for (; count > 0; --count) {
     std::string id;
     SqliteEnded ended;
     {
-      SqliteRows row = next_ended_(model);
+      SqliteRows row = next_ended_(model, int64_t{named});
       if (!row.Next()) return;
       id = row.Text(0);
       ended = ReadEnded(row);
     }
-    if (ended.kept_until > now && count <= static_cast<int64_t>(kMostEnded)) return;
+    const bool early = ended.kept_until > now;
+    if (early && count <= most) return;
+    name_lost_ = name_lost_ || (named && early);
     LetGo(ended.tiers, now);
     forget_ended_.Run(std::string_view(id));
   }
@@ -224,7 +274,8 @@ void SqliteModels::Hold(SqliteModel* model, const SqliteReservation& reservation
   const std::string parts = WriteParts(reservation.tiers);
   hold_.Run(std::string_view(reservation.id), model->name, reservation.ts, reservation.deadline,
             reservation.charged.requests, reservation.charged.tokens, reservation.request_entry,
-            reservation.token_entry, reservation.day, std::string_view(parts), reservation.charged.money);
+            reservation.token_entry, reservation.day, std::string_view(parts), reservation.charged.money,
+            int64_t{reservation.named});
   ++model->row.open;
   model->row.seen = std::max(model->row.seen, reservation.ts);
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "throttle/quota/ended_holds.h"
@@ -55,8 +56,9 @@ struct SqliteReservation {
   std::string id;
   int64_t ts = 0;
   int64_t deadline = 0;
-  Amounts charged;  // of calls: 1
-  Amounts used;     // so far, as was told: tokens and money; what is beyond `charged` is charged too
+  bool named = false;  // it may be asked for again (Charge::token)
+  Amounts charged;     // of calls: 1, wherever it has a part
+  Amounts used;        // so far, as was told: tokens and money; what is beyond `charged` is charged too
   int64_t request_entry = 0;
   int64_t token_entry = 0;
   int64_t day = 0;
@@ -65,6 +67,7 @@ struct SqliteReservation {
 
 struct SqliteEnded {
   HoldEnd end;
+  bool named = false;
   int64_t requests = 0;
   int64_t tokens = 0;
   Amounts used;                                // of one that expired: what was told of it stays charged
@@ -74,13 +77,18 @@ struct SqliteEnded {
 
 class SqliteModels {
  public:
-  explicit SqliteModels(SqliteDatabase& database);
+  // So many named reservations of a model are remembered after their end.
+  SqliteModels(SqliteDatabase& database, size_t max_named_ended);
 
   // As of `now`: what has left is gone, reservations whose time is up are given back, kMostExpiredAtOnce at most, and
   // what lies in the future counts as of now. `expired` is raised by the reservations that were. Save goes after it.
   SqliteModel Load(std::string_view model, int64_t now, uint64_t* expired);
   void Save(SqliteModel* model);
   void Drop(std::string_view model);  // one that is unused
+  // Gives back what is due of all models. None of them may be loaded meanwhile.
+  void ExpireDue(int64_t now, uint64_t* expired);
+  // Gives back what its reservations hold of counts for all models, and lets go of these. Its own meters are gone.
+  void ForgetReservations(std::string_view model, int64_t now);
 
   void Hold(SqliteModel* model, const SqliteReservation& reservation);
   std::optional<SqliteReservation> Find(std::string_view id);
@@ -93,6 +101,8 @@ class SqliteModels {
   // In the place of what was said of it before.
   void End(std::string_view model, std::string_view id, const SqliteEnded& ended);
   void ForgetEnded(std::string_view model, int64_t now);
+  // Says, once, that a named one was forgotten before its time was over.
+  bool TakeNameLost() { return std::exchange(name_lost_, false); }
   // One that is made anew.
   void ForgetEnd(std::string_view id) { forget_ended_.Run(id); }
 
@@ -107,11 +117,15 @@ class SqliteModels {
   SqliteMeters meters;
 
  private:
+  std::vector<SqliteReservation> Due(std::string_view model, int64_t by);
   void ExpireReservations(SqliteModel* model, int64_t now, uint64_t* expired);
+  void ForgetEnded(std::string_view model, bool named, int64_t count, int64_t most, int64_t now);
   // Of each that is still there.
   void ChangeMeters(const std::vector<SqliteReservation::Part>& parts, int64_t now, auto change);
 
   SqliteDatabase& database_;
+  const int64_t max_named_ended_;
+  bool name_lost_ = false;
   SqliteQuery load_;
   SqliteQuery save_;
   SqliteQuery drop_;
@@ -119,6 +133,7 @@ class SqliteModels {
   SqliteQuery hold_;
   SqliteQuery find_;
   SqliteQuery due_;
+  SqliteQuery next_due_;
   SqliteQuery step_back_;
   SqliteQuery forget_;
   SqliteQuery extend_;
@@ -126,6 +141,7 @@ class SqliteModels {
   SqliteQuery find_ended_;
   SqliteQuery count_ended_;
   SqliteQuery next_ended_;
+  SqliteQuery pinning_;
   SqliteQuery end_;
   SqliteQuery forget_ended_;
 };

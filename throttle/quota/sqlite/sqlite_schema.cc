@@ -18,6 +18,7 @@ namespace {
 constexpr int64_t kApplicationId = 0x77656972;
 // From this form on the published tables are views.
 constexpr int64_t kMovedForm = 4;
+constexpr int64_t kMoneyForm = 5;
 
 // As the published program makes them, where one is missing.
 constexpr std::string_view kPublishedTables = R"sql(
@@ -106,6 +107,27 @@ ALTER TABLE weir_reservations ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE weir_reservations ADD COLUMN used_money INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE weir_ended ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE weir_ended ADD COLUMN used_money INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+// Form 6 adds to form 5 which reservations are named, how many of those ended, and an index of what is due of all
+// models.
+constexpr std::string_view kNames = R"sql(
+ALTER TABLE weir_reservations ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE weir_ended ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE weir_ended_counts ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX weir_reservations_due ON weir_reservations(deadline);
+DROP INDEX weir_ended_kept;
+CREATE INDEX weir_ended_kept ON weir_ended(model, named, kept_until);
+DROP TRIGGER weir_ended_more;
+CREATE TRIGGER weir_ended_more AFTER INSERT ON weir_ended BEGIN
+  INSERT INTO weir_ended_counts VALUES(NEW.model, 1 - NEW.named, NEW.named) ON CONFLICT(model) DO UPDATE
+    SET ended = ended + 1 - NEW.named, named = named + NEW.named;
+END;
+DROP TRIGGER weir_ended_less;
+CREATE TRIGGER weir_ended_less AFTER DELETE ON weir_ended BEGIN
+  UPDATE weir_ended_counts SET ended = ended - 1 + OLD.named, named = named - OLD.named WHERE model = OLD.model;
+  DELETE FROM weir_ended_counts WHERE model = OLD.model AND ended + named <= 0;
+END;
 )sql";
 
 // What forms 1 to 3 have, so far as it is moved from there: `…_gone` is how many entries have left a log.
@@ -308,7 +330,8 @@ Status PrepareTables(SqliteDatabase& database, int64_t now) {
   if (!status.ok()) return status;
   if (version < kSqliteSchemaVersion) {
     if (version < kMovedForm) MakeTables(database, version, now);
-    database.Execute(std::string(kMoney));
+    if (version < kMoneyForm) database.Execute(std::string(kMoney));
+    database.Execute(std::string(kNames));
     database.Execute("PRAGMA user_version = " + std::to_string(kSqliteSchemaVersion));
   }
   CheckQuotas(database);

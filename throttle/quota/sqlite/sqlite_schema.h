@@ -9,7 +9,7 @@
 namespace weir {
 
 // PRAGMA user_version.
-inline constexpr int kSqliteSchemaVersion = 5;
+inline constexpr int kSqliteSchemaVersion = 6;
 
 // Makes what is missing. A file of another program or of a newer version is refused, and stays as it was. `now` is that
 // of the store's clock.

@@ -71,9 +71,10 @@ class SqliteQuotaStore final : public QuotaStore {
  public:
   SqliteQuotaStore(std::unique_ptr<SqliteDatabase> opened, const SqliteStoreOptions& options, const WallClock& clock)
       : busy_timeout_(options.busy_timeout),
+        max_file_bytes_(options.max_file_bytes),
         clock_(clock),
         database_(std::move(opened)),
-        models_(*database_),
+        models_(*database_, options.max_named_ended),
         sweep_(*database_, models_),
         charges_(*database_, models_, sweep_, {.models = options.max_models, .tiers = options.max_tier_keys}),
         content_(*database_, models_) {}
@@ -130,6 +131,7 @@ class SqliteQuotaStore final : public QuotaStore {
   std::string CountFailure(const Status& failed);
 
   const milliseconds busy_timeout_;
+  const size_t max_file_bytes_;
   const WallClock& clock_;
 
   FileTurn turn_;  // of all that follows
@@ -142,6 +144,7 @@ class SqliteQuotaStore final : public QuotaStore {
   // Apart, so that nobody who asks how it is has to wait for the file.
   mutable std::mutex health_mutex_;
   StoreHealth health_;
+  WallTime name_lost_{};  // the last time
   Steady::time_point locked_until_;
   std::optional<Steady::time_point> busy_since_;  // the call that has its turn
   std::atomic<bool> cannot_write_{false};         // that is the problem: whoever only reads does not say otherwise
@@ -207,6 +210,7 @@ void SqliteQuotaStore::TellDone(const Found& found, bool changed) {
   }
   health_.breaker = StoreHealth::Breaker::kClosed;
   if (found.fullness >= 0) health_.warning = found.fullness >= kNearlyFull ? kNearlyFullWarning : "";
+  if (models_.TakeNameLost()) name_lost_ = clock_.Now();
   health_.expired_reservations += found.expired;
   health_.dropped_entries += found.dropped;
 }
@@ -253,7 +257,7 @@ Result<std::vector<std::string>> SqliteQuotaStore::StatedByConfiguration() {
 }
 
 Status SqliteQuotaStore::Reset(std::string_view model) {
-  return Do([&](int64_t, Found*) { model.empty() ? content_.ResetAll() : content_.Reset(model); });
+  return Do([&](int64_t now, Found*) { model.empty() ? content_.ResetAll() : content_.Reset(model, now); });
 }
 
 Result<std::vector<std::string>> SqliteQuotaStore::Models() {
@@ -277,6 +281,7 @@ Status SqliteQuotaStore::Import(const QuotaState& state) {
 Status SqliteQuotaStore::PrunePart(bool* tiers_done, bool* models_done) {
   const auto prune = [&](int64_t now, Found* found) {
     if (cannot_write_) database_->Execute("UPDATE weir_counts SET models = models");  // whether it can again
+    models_.meters.LookAtSize(max_file_bytes_);
     if (!*tiers_done) *tiers_done = sweep_.Tiers(now);
     if (!*models_done) *models_done = sweep_.Models(now, &found->expired);
   };
@@ -295,6 +300,7 @@ void SqliteQuotaStore::Prune() {
 StoreHealth SqliteQuotaStore::Health() const {
   const std::lock_guard lock(health_mutex_);
   StoreHealth health = health_;
+  if (health.warning.empty() && LostNamesOfLate(name_lost_, clock_)) health.warning = kNamesLostWarning;
   if (health.breaker == StoreHealth::Breaker::kOpen && Steady::now() >= locked_until_)
     health.breaker = StoreHealth::Breaker::kHalfOpen;
   if (health.problem.empty() && busy_since_ && Steady::now() - *busy_since_ >= kLongWait)

@@ -24,7 +24,9 @@ struct SqliteStoreOptions {
   std::chrono::milliseconds busy_timeout{5000};
   size_t max_models = 100'000;
   size_t max_tier_keys = 1'000'000;
-  bool must_exist = false;  // otherwise the file and its directory are made where there are none
+  size_t max_named_ended = kMostNamedEnded;  // of a model
+  size_t max_file_bytes = size_t{1} << 30;   // beyond that windows are coarser (window_log.h)
+  bool must_exist = false;                   // otherwise the file and its directory are made where there are none
 };
 
 Result<std::unique_ptr<QuotaStore>> OpenSqliteQuotaStore(const std::string& path, SqliteStoreOptions options = {},

@@ -15,6 +15,7 @@ StoreUnderTest OpenOn(const std::string& url, const WallClock& clock, const Stor
                            .connect_timeout = std::chrono::seconds(60),
                            .max_models = bounds.max_models,
                            .max_tier_keys = bounds.max_tier_keys,
+                           .max_named_ended = bounds.max_named_ended,
                            .clock = &clock});
   };
   return {.store = open(), .open_another = open};

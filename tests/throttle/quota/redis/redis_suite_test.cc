@@ -19,6 +19,7 @@ std::unique_ptr<QuotaStore> MakeStore(const RedisProcess& server, const WallCloc
                                   .ca_file = server.ca_file(),
                                   .max_models = bounds.max_models,
                                   .max_tier_keys = bounds.max_tier_keys,
+                                  .max_named_ended = bounds.max_named_ended,
                                   .clock = &clock});
 }
 
