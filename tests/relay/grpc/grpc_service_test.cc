@@ -153,6 +153,21 @@ TEST_F(GrpcServiceTest, MessagesThatAreTooLong) {
   EXPECT_EQ(plain->headers.count("grpc-status"), 0U);
 }
 
+TEST_F(GrpcServiceTest, WhatTheServerRefusesByItselfHasACodeOfGrpc) {
+  const std::pair<int, GrpcCode> codes[] = {
+      {400, GrpcCode::kInternal},          {401, GrpcCode::kUnauthenticated}, {403, GrpcCode::kPermissionDenied},
+      {404, GrpcCode::kUnimplemented},     {405, GrpcCode::kUnimplemented},   {408, GrpcCode::kDeadlineExceeded},
+      {413, GrpcCode::kResourceExhausted}, {429, GrpcCode::kUnavailable},     {431, GrpcCode::kResourceExhausted},
+      {500, GrpcCode::kInternal},          {503, GrpcCode::kUnavailable},     {418, GrpcCode::kUnknown}};
+  const HttpRequest call{.headers = {{"content-type", "application/grpc"}}, .over_http2 = true};
+  for (const auto& [status, code] : codes) {
+    const HttpResponse error = PlainErrorAsGrpc({.status = status, .body = "no\n"}, call);
+    EXPECT_EQ(error.status, 200);
+    const HttpFields fields = {{"grpc-status", std::to_string(static_cast<int>(code))}, {"grpc-message", "no"}};
+    EXPECT_EQ(error.headers, fields) << status;
+  }
+}
+
 TEST_F(GrpcServiceTest, WhatIsCompressedIsNotUnderstood) {
   Start();
   const RawAnswer answer = Greet("ann", {{"grpc-encoding", "gzip"}});
