@@ -45,7 +45,7 @@ Envoy's rate limits, by the files of envoyproxy/ratelimit in WEIR_RATELIMIT_CONF
 
   curl -X POST localhost:3335/json -d '{"domain":"edge","descriptors":[{"entries":[{"key":"remote_address","value":"10.0.0.1"}]}]}'
 
-Also /debug/ratelimit.
+Also /debug/ratelimit and /healthcheck.
 
 /v1/openapi.json tells every call to programs. By gRPC: weir.v1.Quota, envoy.service.ratelimit.v3.RateLimitService,
 grpc.health.v1.Health; grpcurl finds them by itself. /v1/health, /metrics, /healthz, /readyz.
@@ -113,7 +113,8 @@ std::optional<bool> GateServer::Serving(std::string_view grpc_service) const {
   std::string note;
   if (grpc_service.empty()) return Ready(&note).ok();
   for (const auto& limiter : limiters_)
-    if (limiter->grpc_service() == grpc_service) return limiter->Ready(&note).ok();
+    if (limiter->grpc_service() == grpc_service || limiter->health_name() == grpc_service)
+      return limiter->Ready(&note).ok();
   return std::nullopt;
 }
 

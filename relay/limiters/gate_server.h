@@ -15,7 +15,6 @@
 #include <string_view>
 
 #include "config/status.h"
-#include "relay/limiters/quota/quota_call_reader.h"
 #include "relay/limiters/quota/quota_settings.h"
 #include "relay/limiters/served_limiters.h"
 #include "relay/metrics/exposition.h"
@@ -34,12 +33,9 @@ inline constexpr uint64_t kGatePort = 3335;
 struct GateConfiguration {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
-  // Its clients are programs, many on one machine or behind one address, that keep their connections for the next call;
-  // and no call is longer than the API reads.
-  ServerSettings server{.port = kGatePort,
-                        .max_connections_per_address = 1'000'000,
-                        .max_http_body_bytes = kMaxCallBytes,
-                        .handshake_timeout = std::chrono::seconds(75)};
+  // Its clients are programs, many on one machine or behind one address, that keep their connections for the next call.
+  ServerSettings server{
+      .port = kGatePort, .max_connections_per_address = 1'000'000, .handshake_timeout = std::chrono::seconds(75)};
   ServedLimiterSettings limiters{.quota = {.api = ServedQuotaApi::kAll},
                                  .keyed = {.api = ServedKeyedApi::kAll, .debug_for_admins = false},
                                  .queued = {.api = ServedQueuedApi::kAll, .debug_for_admins = false},

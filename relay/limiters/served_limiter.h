@@ -31,6 +31,8 @@ class ServedLimiter {
 
   // The service by which gRPC knows it; empty: none.
   virtual std::string_view grpc_service() const { return {}; }
+  // Another name of it in gRPC's health checks; empty: none.
+  virtual std::string_view health_name() const { return {}; }
   // Whether it can decide. *note: what is wrong although it can.
   virtual Status Ready(std::string* /*note*/) const { return Status(); }
   virtual void AppendMetrics(MetricFamilies& families) const = 0;

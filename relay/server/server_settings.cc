@@ -22,9 +22,8 @@ void Declare(SettingTable& table, ServerSettings& s) {
             "limit where it is not set");
   table.Add("MAX_MESSAGE_BYTES", &s.max_message_bytes, {.min = 1024, .max = 64 << 20, .unit = "bytes"},
             "longest WebSocket message; a longer one closes the connection (1009)");
-  table.Add(
-      "MAX_HTTP_BODY_BYTES", &s.max_http_body_bytes, {.min = 1024, .max = 1 << 30, .unit = "bytes"},
-      "longest body of an HTTP request; a longer one is answered 413; `weir gate` takes 65536 where it is not set");
+  table.Add("MAX_HTTP_BODY_BYTES", &s.max_http_body_bytes, {.min = 1024, .max = 1 << 30, .unit = "bytes"},
+            "longest body of an HTTP request; a longer one is answered 413");
   table.Add("MAX_PENDING_BYTES", &s.max_pending_bytes, {.min = 64 << 10, .max = 1 << 30, .unit = "bytes"},
             "output that may wait for a client that reads slowly; beyond it the client is disconnected");
   table.Add("MAX_ADDRESS_MB", &s.max_address_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},

@@ -1,6 +1,9 @@
 #include "throttle/descriptors/descriptor_limiter.h"
 
+#include <openssl/evp.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "throttle/by_name/shards.h"
@@ -30,18 +33,16 @@ std::string FaultOf(const DescriptorRequest& request) {
   if (descriptors == 0) return "there is no descriptor";
   if (descriptors > kMostDescriptors)
     return std::to_string(descriptors) + " descriptors, at most " + std::to_string(kMostDescriptors) + " are taken";
-  for (size_t i = 0; i < descriptors; ++i) {
-    const AskedDescriptor& asked = request.descriptors[i];
-    const auto fault = [i](size_t count, std::string_view what, size_t most) {
-      return "descriptor " + std::to_string(i + 1) + " has " + std::to_string(count) + std::string(what) +
-             ", at most " + std::to_string(most) + " are taken";
-    };
-    if (asked.entries.size() > kMostEntries) return fault(asked.entries.size(), " entries", kMostEntries);
-    size_t bytes = request.domain.size();
-    for (const DescriptorEntry& entry : asked.entries) bytes += entry.key.size() + entry.value.size();
-    if (bytes > kMostDescriptorBytes) return fault(bytes, " bytes, domain included", kMostDescriptorBytes);
-  }
   return "";
+}
+
+// Keeps the unit. Whoever chooses a value cannot find another of its digest.
+void ShortenName(std::string* name) {
+  if (name->size() <= kMostNameBytes) return;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  EVP_Digest(name->data(), name->size(), digest.data(), &size, EVP_sha256(), nullptr);
+  name->assign(1, name->front()).append(reinterpret_cast<const char*>(digest.data()), size);
 }
 
 }  // namespace
@@ -59,6 +60,7 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
     parts_.resize(request.descriptors.size());
     answer_.statuses.resize(request.descriptors.size());
     if (const DescriptorRules::Domain* domain = answer_.rules->Find(request.domain)) {
+      domain_ = &domain->name;
       for (size_t i = 0; i < parts_.size(); ++i) Match(*domain, request, i);
       DropReplaced();
     } else {
@@ -66,6 +68,7 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
     }
     missing_ = static_cast<size_t>(std::ranges::count_if(parts_, &Part::is_charged));
     if (missing_ == 0) return Judge();
+    makes_names_ = missing_ == 1;
     for (size_t i = 0; i < parts_.size(); ++i)
       if (parts_[i].is_charged) Charge(i);
   }
@@ -77,8 +80,9 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
     RuleCounts* counts = nullptr;
     uint64_t hits = 0;
     bool is_charged = false;
-    bool quota_mode = false;
-    std::string name;  // by which it is charged
+    bool is_new = false;         // its name was not charged yet
+    std::string name;            // by which it is charged
+    std::string_view unit_name;  // Limit::unit_name
   };
 
   void Match(const DescriptorRules::Domain& domain, const DescriptorRequest& request, size_t i) {
@@ -92,6 +96,7 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
     if (asked.limit) {
       status.limit = asked.limit;
       part.counts = domain.overrides.get();
+      part.unit_name = domain.override_names[static_cast<size_t>(asked.limit->unit)];
       for (const DescriptorEntry& entry : asked.entries) {
         AppendToName(entry.key, &part.name);
         AppendToName(entry.value, &part.name);
@@ -104,9 +109,11 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
       if (status.unlimited) return;
       status.limit = part.rule->limit;
       status.limit_name = part.rule->name;
-      part.quota_mode = part.rule->quota_mode;
+      status.quota_mode = part.rule->quota_mode;
+      part.unit_name = part.rule->unit_name;
     }
     part.name[0] = static_cast<char>(status.limit->unit);
+    ShortenName(&part.name);
     part.is_charged = true;
   }
 
@@ -114,7 +121,7 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
     for (size_t i = 0; i < parts_.size(); ++i) {
       Part& part = parts_[i];
       if (!part.is_charged || part.rule == nullptr || part.rule->name.empty() || !IsReplaced(part.rule->name)) continue;
-      part.is_charged = part.quota_mode = false;
+      part.is_charged = false;
       answer_.statuses[i] = {};
     }
   }
@@ -125,65 +132,81 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
   }
 
   void Charge(size_t i) {
-    const Part& part = parts_[i];
-    const LimitUnit unit = answer_.statuses[i].limit->unit;
-    const HashedName name(part.name);
+    const HashedName name(parts_[i].name);
     bool at_once = false;
     Charged charged;
     limiter_.shards_->DoAt(
         name.hash,
         [&](DescriptorShard& shard) {
-          charged = shard.Charge(name, unit, part.hits);
+          charged = ChargeAt(shard, name, parts_[i]);
           at_once = true;
         },
         [&] {
-          return [self = shared_from_this(), i, unit](DescriptorShard& shard) {
+          return [self = shared_from_this(), i](DescriptorShard& shard) {
             const Part& left = self->parts_[i];
-            self->Settle(i, shard.Charge(HashedName(left.name), unit, left.hits));
+            self->Settle(i, self->ChargeAt(shard, HashedName(left.name), left));
           };
         });
     if (at_once) Settle(i, charged);
   }
+  Charged ChargeAt(DescriptorShard& shard, const HashedName& name, const Part& part) const {
+    return makes_names_ ? shard.Charge(name, part.unit_name, part.hits) : shard.ChargeIfBegun(name, part.hits);
+  }
 
   void Settle(size_t i, const Charged& charged) {
     if (charged) {
-      Tell(*charged, parts_[i], &answer_.statuses[i]);
+      Tell(*charged, i);
     } else {
-      too_many_names_.store(true, std::memory_order_relaxed);
+      parts_[i].is_new = true;
     }
-    if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) Judge();
+    if (missing_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+    if (makes_names_) return Judge();
+    ChargeNew();
   }
 
-  static void Tell(const DescriptorShard::Charged& charged, const Part& part, DescriptorStatus* status) {
-    const uint64_t limit = status->limit->requests_per_unit;
+  // After all others: now it is known whether the request is over without them.
+  void ChargeNew() {
+    missing_ = static_cast<size_t>(std::ranges::count_if(parts_, &Part::is_new));
+    if (missing_ == 0) return Judge();
+    makes_names_ = true;
+    const bool over = std::ranges::any_of(answer_.statuses, Refuses);
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      if (!parts_[i].is_new) continue;
+      if (over) parts_[i].hits = 0;
+      Charge(i);
+    }
+  }
+  static bool Refuses(const DescriptorStatus& status) { return status.over && !status.quota_mode; }
+
+  void Tell(const DescriptorShard::Charged& charged, size_t i) {
+    const Part& part = parts_[i];
+    DescriptorStatus& status = answer_.statuses[i];
+    const uint64_t limit = status.limit->requests_per_unit;
     const uint64_t over = Beyond(limit, charged.before, charged.after);
     const bool shadow = part.rule != nullptr && part.rule->shadow_mode;
-    status->over = charged.after > limit && !shadow;
-    status->remaining = static_cast<uint32_t>(limit - std::min(limit, charged.after));
-    status->until_reset = charged.until_reset;
+    status.over = charged.after > limit && !shadow;
+    status.remaining = static_cast<uint32_t>(limit - std::min(limit, charged.after));
+    status.until_reset = charged.until_reset;
+    Count(part.counts->hits, part.hits);
     Count(part.counts->over, over);
     Count(part.counts->near, Beyond(NearOf(limit), std::min(charged.before, limit), std::min(charged.after, limit)));
+    if (charged.after > limit) Count(part.counts->cut, part.hits);
     if (shadow) Count(part.counts->shadow, over);
+    if (charged.with_others) TellOfOthers(part);
+  }
+  void TellOfOthers(const Part& part) const {
+    Count(part.counts->with_others, part.hits);
+    if (limiter_.on_crowded_)
+      limiter_.on_crowded_(*domain_, part.rule == nullptr ? DescriptorRules::kOverrides : part.rule->path);
   }
 
   void Judge() {
-    bool over = false;
-    size_t in_quota_mode = 0, of_them_over = 0;
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      const Part& part = parts_[i];
-      if (part.is_charged || answer_.statuses[i].unlimited) Count(part.counts->hits, part.hits);
-      if (part.quota_mode) {
-        ++in_quota_mode;
-        of_them_over += answer_.statuses[i].over ? 1 : 0;
-      } else if (answer_.statuses[i].over) {
-        over = true;
-      }
-    }
-    if (over || (in_quota_mode > 0 && of_them_over == in_quota_mode)) {
+    const auto quotas = std::ranges::count_if(answer_.statuses, &DescriptorStatus::quota_mode);
+    const auto over = std::ranges::count_if(
+        answer_.statuses, [](const DescriptorStatus& status) { return status.over && status.quota_mode; });
+    if (std::ranges::any_of(answer_.statuses, Refuses) || (quotas > 0 && over == quotas)) {
       if (!limiter_.shadow_) return Finish(DescriptorAnswer::Code::kOverLimit);
       Count(limiter_.counters_.let_pass);
-    } else if (too_many_names_.load(std::memory_order_relaxed)) {
-      return Finish(DescriptorAnswer::Code::kTooManyNames);
     }
     Finish(DescriptorAnswer::Code::kOk);
   }
@@ -198,8 +221,9 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
   const Done done_;
   DescriptorAnswer answer_;
   std::vector<Part> parts_;
+  const std::string* domain_ = nullptr;  // of the rules
+  bool makes_names_ = false;
   std::atomic<size_t> missing_{0};
-  std::atomic<bool> too_many_names_{false};
 };
 
 DescriptorLimiter::DescriptorLimiter(DescriptorConfig config)
@@ -209,11 +233,12 @@ DescriptorLimiter::DescriptorLimiter(DescriptorConfig config)
 
 DescriptorLimiter::DescriptorLimiter(DescriptorConfig config, const WallClock& wall_clock, const Clock& clock)
     : shadow_(config.shadow),
-      bytes_(config.max_bytes),
+      on_crowded_(std::move(config.on_crowded)),
       rules_(std::move(config.rules)),
       shards_(std::make_unique<Shards<DescriptorShard>>(
           config.shards, [&](size_t, Shards<DescriptorShard>::WantsTick wants_tick) {
-            return DescriptorShard({wall_clock, clock, bytes_, std::move(wants_tick)});
+            return DescriptorShard(
+                {wall_clock, clock, config.max_bytes / std::max<size_t>(1, config.shards), std::move(wants_tick)});
           })) {}
 
 DescriptorLimiter::~DescriptorLimiter() = default;
@@ -227,11 +252,15 @@ TimePoint DescriptorLimiter::Tick() { return shards_->Tick(); }
 DescriptorCounts DescriptorLimiter::Counts() const {
   DescriptorCounts counts{.unknown_domain = counters_.unknown_domain.load(std::memory_order_relaxed),
                           .without_limit = counters_.without_limit.load(std::memory_order_relaxed),
-                          .let_pass = counters_.let_pass.load(std::memory_order_relaxed),
-                          .bytes = bytes_.held()};
+                          .let_pass = counters_.let_pass.load(std::memory_order_relaxed)};
   for (size_t code = 0; code < counts.answers.size(); ++code)
     counts.answers[code] = counters_.answers[code].load(std::memory_order_relaxed);
-  for (size_t i = 0; i < shards_->size(); ++i) counts.names += (*shards_)[i].names();
+  for (size_t i = 0; i < shards_->size(); ++i) {
+    const DescriptorShard& shard = (*shards_)[i];
+    counts.names += shard.names();
+    counts.bytes += shard.bytes();
+    counts.gave_way += shard.gave_way();
+  }
   return counts;
 }
 

@@ -7,6 +7,10 @@
 // What is over is charged too, so a check with 0 hits tells of it. Windows are those of LimitUnit: up to twice the
 // limit passes across the edge of two.
 //
+// No value makes a limit fail. A long one is counted by its digest. If more values are charged than there is room for,
+// some count together (descriptor_shard.h): each is refused at its limit, or sooner. A request that is over by what was
+// charged before makes no new names; its new ones are not charged.
+//
 // Threads: any, for every function. Names are spread over shards; a shard is touched by one thread at a time, without a
 // lock (Turn). So the answer comes before Ask returns, or a moment later from the thread that is at the shard. Nobody
 // waits for a thread.
@@ -25,7 +29,6 @@
 #include <utility>
 #include <vector>
 
-#include "config/bound.h"
 #include "config/clock.h"
 #include "throttle/descriptors/descriptor_rules.h"
 
@@ -41,11 +44,13 @@ struct DescriptorConfig {
   // For names; each takes its own bytes and about 110 until its window ends.
   size_t max_bytes = size_t{256} << 20;
   size_t shards = 25;
+  // A value of this rule was charged that counts together with others. Must be quick, and must not throw.
+  std::function<void(std::string_view domain, std::string_view rule)> on_crowded{};
 };
-// Of a request, and of one of its descriptors: keys and values together, and the domain.
-inline constexpr size_t kMostDescriptors = 64;
-inline constexpr size_t kMostEntries = 64;
-inline constexpr size_t kMostDescriptorBytes = 4096;
+// Of a request. No value can make more: whoever asks decides how many there are.
+inline constexpr size_t kMostDescriptors = 256;
+// Of a name; what is longer is counted by its digest.
+inline constexpr size_t kMostNameBytes = 256;
 
 struct AskedDescriptor {
   std::span<const DescriptorEntry> entries;
@@ -62,6 +67,7 @@ struct DescriptorRequest {
 struct DescriptorStatus {
   bool over = false;
   bool unlimited = false;
+  bool quota_mode = false;           // then it refuses nothing by itself
   std::optional<UnitLimit> limit{};  // nothing: it has none
   std::string_view limit_name;       // while the answer's rules live
   uint32_t remaining = 0;
@@ -72,8 +78,7 @@ struct DescriptorAnswer {
   enum class Code : uint8_t {
     kOk,
     kOverLimit,
-    kInvalid,       // `reason` says why; nothing was charged
-    kTooManyNames,  // a further name cannot be held; what could be charged was
+    kInvalid,  // `reason` says why; nothing was charged
   };
   Code code = Code::kOk;
   std::string reason;
@@ -81,7 +86,7 @@ struct DescriptorAnswer {
   std::shared_ptr<const DescriptorRules> rules;
 };
 
-inline constexpr size_t kDescriptorCodes = 4;
+inline constexpr size_t kDescriptorCodes = 3;
 
 struct DescriptorCounts {
   std::array<uint64_t, kDescriptorCodes> answers{};  // requests, by code
@@ -90,6 +95,7 @@ struct DescriptorCounts {
   uint64_t let_pass = 0;                             // requests that were over, under `shadow`
   uint64_t names = 0;                                // now
   uint64_t bytes = 0;                                // now
+  uint64_t gave_way = 0;                             // names, to others
 };
 
 class DescriptorLimiter {
@@ -128,7 +134,7 @@ class DescriptorLimiter {
   };
 
   const bool shadow_;
-  Bound bytes_;
+  const std::function<void(std::string_view domain, std::string_view rule)> on_crowded_;
   Counters counters_;
   // Not std::atomic<std::shared_ptr>: that of g++ 12 has a race.
   mutable std::mutex rules_mutex_;

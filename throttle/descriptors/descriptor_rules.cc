@@ -1,19 +1,30 @@
 #include "throttle/descriptors/descriptor_rules.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace weir {
 namespace {
 
 // No text is as long.
-constexpr size_t kCountsTogether = 0x8000;
+constexpr size_t kCountsTogether = 0x80000000;
 
 void AppendPart(std::string_view text, size_t kind, std::string* name) {
-  const size_t head = text.size() | kind;
-  name->push_back(static_cast<char>(head & 0xff));
-  name->push_back(static_cast<char>(head >> 8));
+  const auto head = static_cast<uint32_t>(text.size() | kind);
+  char bytes[sizeof head];
+  std::memcpy(bytes, &head, sizeof head);
+  name->append(bytes, sizeof head);
   name->append(text);
 }
+
+std::string UnitName(LimitUnit unit, std::string_view domain, std::string_view path) {
+  std::string name(1, static_cast<char>(unit));
+  AppendToName(domain, &name);
+  AppendToName(path, &name);
+  return name;
+}
+
+bool MatchesAll(std::string_view pattern) { return pattern.find_first_not_of('*') == pattern.npos; }
 
 bool Matches(std::string_view pattern, std::string_view text) {
   const size_t first_star = pattern.find('*');
@@ -42,7 +53,10 @@ DescriptorRules::DescriptorRules(const DescriptorRules* before) : before_(before
 DescriptorRules::~DescriptorRules() = default;
 
 DescriptorRules::Domain::Domain(DescriptorRules& rules, const std::string& of)
-    : name(of), root(rules, name, ""), overrides(rules.CountsOf(name, kOverrides)) {}
+    : name(of), root(rules, name, ""), overrides(rules.CountsOf(name, kOverrides)) {
+  for (size_t unit = 0; unit < override_names.size(); ++unit)
+    override_names[unit] = UnitName(static_cast<LimitUnit>(unit), name, kOverrides);
+}
 
 DescriptorRules::Node* DescriptorRules::AddDomain(const std::string& domain) {
   const auto [at, is_new] = domains_.try_emplace(domain, *this, domain);
@@ -51,6 +65,8 @@ DescriptorRules::Node* DescriptorRules::AddDomain(const std::string& domain) {
 
 Result<DescriptorRules::Node*> DescriptorRules::Node::Add(DescriptorRule rule) {
   if (rule.key.empty()) return Status::Error("a descriptor has no key");
+  if (rule.key.find('*') != rule.key.npos)
+    return Status::Error("the key " + rule.key + " can match nothing: a * stands for any text in values alone");
   const bool is_pattern = rule.value.find('*') != rule.value.npos;
   if (rule.share_threshold && !is_pattern)
     return Status::Error("share_threshold is for values with a *: without one there is nothing to share");
@@ -62,6 +78,14 @@ Result<DescriptorRules::Node*> DescriptorRules::Node::Add(DescriptorRule rule) {
   std::string path = path_.empty() ? rule.key : path_ + "." + rule.key;
   if (!rule.value.empty()) path += "_" + rule.value;
   if (is_there) return Status::Error("the descriptor " + path + " is there twice");
+  const auto hides = [&](const Pattern& before) {
+    return is_pattern ? Matches(before.text, rule.value) : rule.value.empty() && MatchesAll(before.text);
+  };
+  if (const auto before = std::ranges::find_if(of_key.patterns, hides); before != of_key.patterns.end())
+    return Status::Error("the descriptor " + path + " can match nothing: the value " + before->text +
+                         " stands before it and takes all that it is for");
+  if (is_pattern && MatchesAll(rule.value) && of_key.any_value != nullptr)
+    return Status::Error("the descriptor " + path + " leaves nothing to the one without a value, expected one of them");
 
   auto node = std::make_unique<Node>(rules_, domain_, std::move(path));
   Node* added = node.get();
@@ -85,6 +109,7 @@ Status DescriptorRules::Node::SetLimit(const DescriptorRule& rule) {
   }
   rules_.limits_.push_back({.domain = &domain_,
                             .path = path_,
+                            .unit_name = UnitName(limit.unit, domain_, path_),
                             .limit = {limit.requests_per_unit, limit.unit},
                             .unlimited = limit.unlimited,
                             .shadow_mode = rule.shadow_mode,

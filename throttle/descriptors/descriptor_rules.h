@@ -13,6 +13,8 @@
 // Threads: one while it is built; any once it is const.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -44,12 +46,20 @@ struct UnitLimit {
   bool operator==(const UnitLimit&) const = default;
 };
 
-// Hits of all descriptors that a rule applied to, since it was first read.
+// Hits that were charged to a rule, since it was first read.
 struct RuleCounts {
   std::atomic<uint64_t> hits{0};
-  std::atomic<uint64_t> over{0};    // beyond the limit; the others were within
-  std::atomic<uint64_t> near{0};    // within, but beyond four fifths of it
-  std::atomic<uint64_t> shadow{0};  // over, and let pass
+  std::atomic<uint64_t> over{0};         // beyond the limit
+  std::atomic<uint64_t> near{0};         // within, but beyond four fifths of it
+  std::atomic<uint64_t> cut{0};          // all hits of charges that were beyond the limit with some of them
+  std::atomic<uint64_t> shadow{0};       // over, and let pass
+  std::atomic<uint64_t> with_others{0};  // of values that had no room of their own
+
+  // Hits of charges that were within the limit as a whole.
+  uint64_t within() const {
+    const uint64_t not_within = cut.load(std::memory_order_relaxed);
+    return std::max(hits.load(std::memory_order_relaxed), not_within) - not_within;
+  }
 };
 
 // A limit and a rule as somebody writes them.
@@ -70,7 +80,7 @@ struct DescriptorRule {
   bool share_threshold = false;  // of a pattern: all values that match count together
 };
 
-// Appends a text so that no two lists of texts become one name. At most 32 KiB.
+// Appends a text so that no two lists of texts become one name. At most 2 GiB.
 void AppendToName(std::string_view text, std::string* name);
 
 class DescriptorRules {
@@ -82,7 +92,8 @@ class DescriptorRules {
 
   struct Limit {
     const std::string* domain;
-    std::string path;  // "message_type_marketing.to_number"
+    std::string path;       // "message_type_marketing.to_number"
+    std::string unit_name;  // of unit, domain and path: what all values of it are counted by that have no room
     UnitLimit limit;
     bool unlimited;
     bool shadow_mode;
@@ -139,6 +150,7 @@ class DescriptorRules {
     const std::string name;
     Node root;
     const std::shared_ptr<RuleCounts> overrides;
+    std::array<std::string, kLimitUnits.size()> override_names;  // Limit::unit_name, by the unit
   };
   // Null: nobody knows it.
   const Domain* Find(std::string_view domain) const;

@@ -8,8 +8,13 @@ namespace {
 
 // What a name holds beside its own bytes where they do not fit in the string: measured, with the table's bucket.
 constexpr size_t kBytesBesideName = 112;
+// Each look is at four buckets of the table. After kLooksForNoLoss of them a name may give way at a loss: that which
+// was charged least of those that were looked at.
+constexpr int kLooks = 16;
+constexpr int kLooksForNoLoss = 4;
 
 size_t BytesOf(std::string_view name) { return kBytesBesideName + name.size(); }
+LimitUnit UnitOf(std::string_view name) { return static_cast<LimitUnit>(name[0]); }
 
 }  // namespace
 
@@ -17,52 +22,129 @@ int64_t DescriptorShard::NowSeconds() const {
   return std::chrono::floor<std::chrono::seconds>(surroundings_.wall_clock.Now()).time_since_epoch().count();
 }
 
-std::optional<DescriptorShard::Charged> DescriptorShard::Charge(const HashedName& name, LimitUnit unit, uint64_t hits) {
+std::optional<DescriptorShard::Charged> DescriptorShard::Charge(const HashedName& name, std::string_view rule,
+                                                                uint64_t hits, bool may_begin) {
   const int64_t now = NowSeconds();
-  const int64_t seconds = SecondsOf(unit);
+  const int64_t seconds = SecondsOf(UnitOf(name.name));
+  const int64_t number = now / seconds;
   Charged charged{.until_reset = std::chrono::seconds(seconds - now % seconds)};
   const auto found = counts_.find(name);
-  Count* count = found == counts_.end() ? nullptr : &found->second;
-  if (count == nullptr) {
-    if (hits == 0) return charged;
-    count = Make(name, unit, now);
-    if (count == nullptr) return std::nullopt;
+  Window* window = found == counts_.end() ? nullptr : &found->second.window;
+  if (window == nullptr || window->number < number) {
+    if (!may_begin) return std::nullopt;
+    if (hits == 0) {
+      charged.before = charged.after = window == nullptr ? RestOf(rule, number) : 0;
+      return charged;
+    }
+    if (window == nullptr) {
+      Rule& of = RuleOf(rule, number);
+      window = Make(name, &of, now);
+      charged.with_others = window->charged > 0 || window == &of.rest;
+    } else {
+      window->charged = 0;
+    }
   }
-  if (MoveOn(now, count)) count->charged = 0;
-  charged.before = count->charged;
-  count->charged += std::min(hits, std::numeric_limits<uint64_t>::max() - count->charged);
-  charged.after = count->charged;
+  window->number = number;
+  charged.before = window->charged;
+  window->charged += std::min(hits, std::numeric_limits<uint64_t>::max() - window->charged);
+  charged.after = window->charged;
   return charged;
 }
 
-bool DescriptorShard::MoveOn(int64_t now, Count* count) {
-  const int64_t window = now / SecondsOf(count->unit);
-  return std::exchange(count->window, window) < window;
+uint64_t DescriptorShard::RestOf(std::string_view rule, int64_t number) const {
+  const auto found = rules_.find(HashedName(rule));
+  return found == rules_.end() || found->second.rest.number < number ? 0 : found->second.rest.charged;
 }
 
-DescriptorShard::Count* DescriptorShard::Make(const HashedName& name, LimitUnit unit, int64_t now) {
-  forgotten_.Add(sweep_.InPassing(&counts_, [&](auto& held) { return HasEnded(now, &held); }));
-  if (!surroundings_.bytes.Take(BytesOf(name.name))) return nullptr;
-  if (next_sweep_ == TimePoint::max()) {
-    next_sweep_ = surroundings_.clock.Now() + Sweep::kEvery;
-    surroundings_.wants_tick(next_sweep_);
+DescriptorShard::Rule& DescriptorShard::RuleOf(std::string_view name, int64_t number) {
+  auto found = rules_.find(HashedName(name));
+  if (found == rules_.end()) {
+    found = rules_.emplace(name, Rule{.unit = UnitOf(name), .rest = {.charged = 0, .number = number}}).first;
+    bytes_.TakeAnyway(BytesOf(name));  // there are only as many as the configuration has limits
+    if (next_sweep_ == TimePoint::max()) {
+      next_sweep_ = surroundings_.clock.Now() + Sweep::kEvery;
+      surroundings_.wants_tick(next_sweep_);
+    }
   }
+  MoveOn(number, &found->second.rest);
+  return found->second;
+}
+
+DescriptorShard::Window* DescriptorShard::Make(const HashedName& name, Rule* rule, int64_t now) {
+  const size_t bytes = BytesOf(name.name);
+  if (!MakeRoom(bytes, *rule, now)) return &rule->rest;
+  bytes_.TakeAnyway(bytes);
+  rule->bytes += bytes;
   made_.Add(1);
-  return &counts_.emplace(name.name, Count{.charged = 0, .window = now / SecondsOf(unit), .unit = unit}).first->second;
+  return &counts_.emplace(name.name, Count{.window = rule->rest, .rule = rule}).first->second.window;
+}
+
+bool DescriptorShard::MakeRoom(size_t bytes, const Rule& wanting, int64_t now) {
+  gone_.Add(sweep_.InPassing(&counts_, [&](auto& held) { return HasEnded(now, &held); }));
+  const size_t would_hold = wanting.bytes + bytes;
+  const Counts::value_type* least = nullptr;
+  uint64_t least_loss = std::numeric_limits<uint64_t>::max();
+  for (int look = 1; !bytes_.HasRoom(bytes); ++look) {
+    if (look > kLooks) return false;
+    gone_.Add(sweep_.InPassing(&counts_, [&](auto& held) {
+      if (HasEnded(now, &held)) return true;
+      Rule& of = *held.second.rule;
+      MoveOn(now / SecondsOf(of.unit), &of.rest);
+      const uint64_t charged = held.second.window.charged;
+      const uint64_t loss = charged - std::min(charged, of.rest.charged);
+      if (loss < least_loss && (loss == 0 || of.bytes > would_hold)) {
+        least_loss = loss;
+        least = &held;
+      }
+      return false;
+    }));
+    if (least == nullptr || (least_loss > 0 && look % kLooksForNoLoss != 0)) continue;
+    GiveWay(*least);
+    least = nullptr;
+    least_loss = std::numeric_limits<uint64_t>::max();
+  }
+  return true;
+}
+
+void DescriptorShard::GiveWay(const Counts::value_type& held) {
+  Window& rest = held.second.rule->rest;
+  rest.charged = std::max(rest.charged, held.second.window.charged);
+  GiveBack(held);
+  counts_.erase(counts_.find(HashedName(held.first)));
+  gone_.Add(1);
+  gave_way_.Add(1);
+}
+
+bool DescriptorShard::MoveOn(int64_t number, Window* window) {
+  const bool ended = std::exchange(window->number, number) < number;
+  if (ended) window->charged = 0;
+  return ended;
 }
 
 bool DescriptorShard::HasEnded(int64_t now, Counts::value_type* held) {
-  if (!MoveOn(now, &held->second)) return false;
-  surroundings_.bytes.GiveBack(BytesOf(held->first));
+  if (!MoveOn(now / SecondsOf(held->second.rule->unit), &held->second.window)) return false;
+  GiveBack(*held);
   return true;
+}
+
+void DescriptorShard::GiveBack(const Counts::value_type& held) {
+  const size_t bytes = BytesOf(held.first);
+  held.second.rule->bytes -= bytes;
+  bytes_.GiveBack(bytes);
 }
 
 void DescriptorShard::Tick() {
   const TimePoint now = surroundings_.clock.Now();
   if (now < next_sweep_) return;
   const int64_t seconds = NowSeconds();
-  forgotten_.Add(sweep_.Some(&counts_, [&](auto& held) { return HasEnded(seconds, &held); }));
-  next_sweep_ = counts_.empty() ? TimePoint::max() : now + Sweep::kEvery;
+  gone_.Add(sweep_.Some(&counts_, [&](auto& held) { return HasEnded(seconds, &held); }));
+  rule_sweep_.Some(&rules_, [&](auto& held) {
+    Rule& rule = held.second;
+    if (rule.bytes > 0 || (!MoveOn(seconds / SecondsOf(rule.unit), &rule.rest) && rule.rest.charged > 0)) return false;
+    bytes_.GiveBack(BytesOf(held.first));
+    return true;
+  });
+  next_sweep_ = counts_.empty() && rules_.empty() ? TimePoint::max() : now + Sweep::kEvery;
 }
 
 }  // namespace weir

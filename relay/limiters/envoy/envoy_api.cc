@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <tuple>
 
 #include "config/text/json_writer.h"
 #include "relay/limiters/api_errors.h"
@@ -77,10 +76,7 @@ void EnvoyApi::AskInJson(std::string_view json, HttpReply reply) {
   }
   Ask(asked, [this, reply = std::move(reply)](const DescriptorAnswer& answer) {
     if (answer.code == Code::kInvalid) return reply(ErrorResponse(400, NameOf(answer.code), answer.reason));
-    const bool over = answer.code == Code::kOverLimit;
-    HttpResponse response = answer.code == Code::kTooManyNames
-                                ? ErrorResponse(503, NameOf(answer.code), std::string(kTooManyNames))
-                                : JsonResponse(over ? 429 : 200, Write(answer));
+    HttpResponse response = JsonResponse(answer.code == Code::kOverLimit ? 429 : 200, Write(answer));
     Duration wait{};
     for (const DescriptorStatus& status : answer.statuses)
       if (status.over) wait = std::max(wait, status.until_reset);
@@ -91,14 +87,16 @@ void EnvoyApi::AskInJson(std::string_view json, HttpReply reply) {
 
 HttpFields EnvoyApi::HeadersToAdd(const DescriptorAnswer& answer) const {
   if (!response_headers_) return {};
-  const auto looseness = [](const DescriptorStatus& status) {
-    return std::tuple(!status.limit, !status.over, status.remaining);
-  };
-  const auto tightest = std::ranges::min_element(answer.statuses, {}, looseness);
-  if (tightest == answer.statuses.end() || !tightest->limit) return {};
-  return {{"RateLimit-Limit", std::to_string(tightest->limit->requests_per_unit)},
-          {"RateLimit-Remaining", std::to_string(tightest->remaining)},
-          {"RateLimit-Reset", SecondsAsJson(tightest->until_reset)}};
+  const DescriptorStatus* told = nullptr;
+  for (const DescriptorStatus& status : answer.statuses) {
+    const bool refuses = status.over && !status.quota_mode;
+    const bool has_less = status.limit && (told == nullptr || status.remaining < told->remaining);
+    if (refuses || has_less) told = &status;
+  }
+  if (told == nullptr) return {};
+  return {{"RateLimit-Limit", std::to_string(told->limit->requests_per_unit)},
+          {"RateLimit-Remaining", std::to_string(told->remaining)},
+          {"RateLimit-Reset", SecondsAsJson(told->until_reset)}};
 }
 
 std::string EnvoyApi::Write(const DescriptorAnswer& answer) const {

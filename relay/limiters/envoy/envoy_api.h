@@ -7,7 +7,7 @@
 // 200 where the request may go, 429 where a limit is over, with Retry-After; both with a RateLimitResponse:
 // {"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":5,"unit":"DAY"},"limitRemaining":4,
 // "durationUntilReset":"3600s"}]}, where what is 0 is left out. Else {"error":{"code":…,"message":…}}: 400
-// invalid_request, 403 forbidden (a page of another site), 413 body_too_long, 503 too_many_names.
+// invalid_request, 403 forbidden (a page of another site), 413 body_too_long.
 //
 // Threads: any.
 #pragma once
@@ -35,8 +35,6 @@ struct EnvoyRoute {
 class EnvoyApi {
  public:
   static constexpr size_t kMostShown = 1000;
-  static constexpr std::string_view kTooManyNames =
-      "no further descriptor can be counted (WEIR_RATELIMIT_MAX_MIB); those whose window ends make room";
 
   // Both must outlive it, and it the replies. response_headers: answers tell which header fields a response shall have.
   EnvoyApi(DescriptorLimiter& limiter, EnvoyMetrics& metrics, bool response_headers)
@@ -49,7 +47,8 @@ class EnvoyApi {
   // The same in another form than JSON.
   void Ask(const EnvoyRequest& request, DescriptorLimiter::Done done) { request.Ask(limiter_, std::move(done)); }
   void OnUnreadable() { metrics_.OnUnreadable(); }
-  // Of the descriptor that is over, or nearest to it; none where no limit applied, or nobody wants them.
+  // As the published service chooses: of the last descriptor that refuses, else of the first that has least left. None
+  // if no limit applied, or if nobody wants them.
   HttpFields HeadersToAdd(const DescriptorAnswer& answer) const;
 
  private:

@@ -26,7 +26,7 @@ Status ReadMessage(const rls::RateLimitRequest& message, EnvoyRequest* request) 
     for (const auto& entry : from.entries()) to.entries.push_back({entry.key(), entry.value()});
     if (from.has_hits_addend()) to.hits = from.hits_addend().value();
     if (!from.has_limit()) continue;
-    // A negative one is no unit either.
+    // One that is not known reads as 0.
     const Result<LimitUnit> unit = UnitOfNumber(static_cast<uint64_t>(from.limit().unit()));
     if (!unit.ok())
       return Status::Error("the limit of descriptor " + std::to_string(request->descriptors.size()) + ": " +
@@ -80,8 +80,6 @@ void AddEnvoyGrpc(HttpRouter& router, const ServedLimiter::Refusal& refusal, boo
         EnvoyApi& asked = api();
         asked.Ask(request, [&asked, reply](const DescriptorAnswer& answer) {
           if (answer.code == Code::kInvalid) return reply(GrpcStatus{GrpcCode::kInvalidArgument, answer.reason});
-          if (answer.code == Code::kTooManyNames)
-            return reply(GrpcStatus{GrpcCode::kResourceExhausted, std::string(EnvoyApi::kTooManyNames)});
           reply(ResponseOf(answer, asked.HeadersToAdd(answer)));
         });
       });

@@ -1,6 +1,6 @@
 // envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit: may this request go? As POST /json (envoy_api.h), but
-// that over a limit is an answer as any other. INVALID_ARGUMENT says what of the request is wrong; RESOURCE_EXHAUSTED,
-// that no further descriptor can be counted, which Envoy lets pass unless failure_mode_deny is set.
+// that over a limit is an answer as any other. INVALID_ARGUMENT says what of the request is wrong. Envoy lets pass what
+// ends in an error, unless failure_mode_deny is set, so no value that a client sends makes one.
 //
 // Threads: any.
 #pragma once

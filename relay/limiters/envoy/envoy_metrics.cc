@@ -12,8 +12,7 @@
 namespace weir {
 namespace {
 
-constexpr std::array<std::string_view, kDescriptorCodes> kDescriptorCodeNames = {"ok", "over_limit", "invalid_request",
-                                                                                 "too_many_names"};
+constexpr std::array<std::string_view, kDescriptorCodes> kDescriptorCodeNames = {"ok", "over_limit", "invalid_request"};
 
 uint64_t Value(const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); }
 
@@ -29,13 +28,14 @@ constexpr HitsFamily kHitsFamilies[] = {
      [](const RuleCounts& counts) { return Value(counts.over); }},
     {"weir_ratelimit_near_limit_hits_total", "Hits within the limit of the rule, but beyond four fifths of it",
      [](const RuleCounts& counts) { return Value(counts.near); }},
-    {"weir_ratelimit_within_limit_hits_total", "Hits within the limit of the rule",
-     [](const RuleCounts& counts) {
-       const uint64_t over = Value(counts.over);
-       return std::max(Value(counts.hits), over) - over;
-     }},
+    {"weir_ratelimit_within_limit_hits_total",
+     "Hits of requests that were within the limit of the rule with all of them",
+     [](const RuleCounts& counts) { return counts.within(); }},
     {"weir_ratelimit_shadow_mode_hits_total", "Hits beyond the limit of a rule in shadow mode, which refused nothing",
      [](const RuleCounts& counts) { return Value(counts.shadow); }},
+    {"weir_ratelimit_crowded_hits_total",
+     "Hits of values that count together with others, for WEIR_RATELIMIT_MAX_MIB has no room for each",
+     [](const RuleCounts& counts) { return Value(counts.with_others); }},
 };
 
 struct RuleFigures {
@@ -97,6 +97,9 @@ void EnvoyMetrics::AppendTo(MetricFamilies& families, const DescriptorLimiter& l
   families.Gauge("weir_ratelimit_rules", "Limits that the configuration has now").Add(rules->limits().size());
   families.Gauge("weir_ratelimit_names", "Descriptors whose window runs").Add(counts.names);
   families.Gauge("weir_ratelimit_names_bytes", "What they hold of WEIR_RATELIMIT_MAX_MIB").Add(counts.bytes);
+  families
+      .Counter("weir_ratelimit_names_gave_way_total", "Descriptors that gave way to others before their window ended")
+      .Add(counts.gave_way);
   config_reads_.AppendTo(families, "weir_ratelimit");
 }
 

@@ -10,9 +10,17 @@
 #include "relay/operator/other_site.h"
 
 namespace weir {
+namespace {
+
+// So long readiness tells of it, and the log does not again.
+constexpr std::chrono::minutes kTellsOfCrowd{1};
+
+}  // namespace
 
 void EnvoyService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   AddEnvoyGrpc(router, refusal, settings_.api == ServedEnvoyApi::kAdmins, [this]() -> EnvoyApi& { return *api_; });
+  // Of those that the published service has, this one is for everybody: it tells nothing but that the port answers.
+  router.Add("GET", "/healthcheck", [](const HttpRequest&) { return HttpResponse{.body = "OK"}; });
   for (const EnvoyRoute& route : EnvoyApi::Routes()) {
     router.AddWording(std::string(route.path), PlainErrorAsJson);
     const bool for_admins = settings_.api == ServedEnvoyApi::kAdmins || (route.shows && settings_.debug_for_admins);
@@ -45,11 +53,31 @@ FollowedRules<EnvoyRulesRead> EnvoyService::Follow() {
 void EnvoyService::Use(const EnvoyRulesRead& read) {
   for (const std::string& warning : read.warnings) spdlog::warn("ratelimit: {}", warning);
   if (limiter_ != nullptr) return limiter_->SetRules(read.rules);
-  limiter_ = std::make_unique<DescriptorLimiter>(DescriptorConfig{.rules = read.rules,
-                                                                  .shadow = settings_.shadow,
-                                                                  .max_bytes = settings_.max_mib << 20,
-                                                                  .shards = settings_.shards});
+  limiter_ = std::make_unique<DescriptorLimiter>(
+      DescriptorConfig{.rules = read.rules,
+                       .shadow = settings_.shadow,
+                       .max_bytes = settings_.max_mib << 20,
+                       .shards = settings_.shards,
+                       .on_crowded = [this](auto domain, auto rule) { OnCrowded(domain, rule); }});
   api_.emplace(*limiter_, metrics_, settings_.response_headers);
+}
+
+void EnvoyService::OnCrowded(std::string_view domain, std::string_view rule) {
+  const TimePoint now = Clock::System().Now();
+  crowded_at_.store(now, std::memory_order_relaxed);
+  TimePoint warned_at = warned_at_.load(std::memory_order_relaxed);
+  if (now < warned_at + kTellsOfCrowd || !warned_at_.compare_exchange_strong(warned_at, now)) return;
+  spdlog::warn(
+      "ratelimit: {}: {} is asked for more values than WEIR_RATELIMIT_MAX_MIB ({}) has room for: some count together, "
+      "and "
+      "new ones are refused sooner than their limit; raise it, or see who sends so many",
+      domain, rule, settings_.max_mib);
+}
+
+Status EnvoyService::Ready(std::string* note) const {
+  if (Clock::System().Now() < crowded_at_.load(std::memory_order_relaxed) + kTellsOfCrowd && note->empty())
+    *note = "ratelimit: more values are asked for than WEIR_RATELIMIT_MAX_MIB has room for; the log says of which rule";
+  return Status();
 }
 
 void EnvoyService::AppendMetrics(MetricFamilies& families) const { metrics_.AppendTo(families, *limiter_); }

@@ -1,10 +1,12 @@
 // EnvoyService: Envoy's rate limits among the limiters of a port. It has the limiter, its metrics and its rules.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string_view>
 
+#include "config/clock.h"
 #include "relay/limiters/envoy/envoy_api.h"
 #include "relay/limiters/envoy/envoy_grpc.h"
 #include "relay/limiters/envoy/envoy_metrics.h"
@@ -24,6 +26,8 @@ class EnvoyService final : public ServedLimiter {
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open(Tracer* tracer) override;
   std::string_view grpc_service() const override { return kEnvoyGrpcService; }
+  std::string_view health_name() const override { return "ratelimit"; }  // as the published service has it
+  Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override { metrics_.AppendLive(tables, *limiter_); }
   void ReloadSoon() override;
@@ -32,9 +36,11 @@ class EnvoyService final : public ServedLimiter {
  private:
   FollowedRules<EnvoyRulesRead> Follow();
   void Use(const EnvoyRulesRead& read);
+  void OnCrowded(std::string_view domain, std::string_view rule);
 
   const EnvoySettings settings_;
   EnvoyMetrics metrics_;
+  std::atomic<TimePoint> crowded_at_{TimePoint::min()}, warned_at_{TimePoint::min()};
   std::optional<EnvoyApi> api_;                 // what was left at a shard is answered by it
   std::unique_ptr<DescriptorLimiter> limiter_;  // from Open on
   FollowedRules<EnvoyRulesRead> rules_;         // ends first

@@ -15,8 +15,8 @@ void Declare(SettingTable& table, EnvoySettings& s) {
   table.Add("RATELIMIT_RESPONSE_HEADERS", &s.response_headers,
             "whether Envoy is told to add RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset to responses");
   table.Add("RATELIMIT_MAX_MIB", &s.max_mib, {.min = 1, .max = 1 << 20, .unit = "MiB"},
-            "memory for descriptors whose window runs, about 110 bytes each beside their own; beyond that further ones "
-            "get an error");
+            "memory for descriptors whose window runs, about 110 bytes each beside their own; beyond that some count "
+            "together");
   table.Add("RATELIMIT_SHARDS", &s.shards, {.min = 1, .max = 1024}, "parts into which the descriptors are spread");
 }
 

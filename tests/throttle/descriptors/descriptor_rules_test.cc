@@ -24,11 +24,12 @@ class DescriptorRulesTest : public DescriptorFixture {
 
 TEST_F(DescriptorRulesTest, TakesTheMostSpecificOfALevel) {
   Rule({.key = "address", .limit = PerUnit(10)});
-  Rule({.key = "address", .value = "10.*", .limit = PerUnit(20)});
-  Rule({.key = "address", .value = "10.0.*", .limit = PerUnit(30)});
+  Rule({.key = "address", .value = "10.0.*", .limit = PerUnit(20)});
+  Rule({.key = "address", .value = "10.*.6", .limit = PerUnit(30)});
   Rule({.key = "address", .value = "10.0.0.5", .limit = PerUnit(0)});
   EXPECT_EQ(PathOf("address=10.0.0.5"), "address_10.0.0.5");
-  EXPECT_EQ(PathOf("address=10.0.0.6"), "address_10.*") << "the first pattern that matches";
+  EXPECT_EQ(PathOf("address=10.0.0.6"), "address_10.0.*") << "the first pattern that matches";
+  EXPECT_EQ(PathOf("address=10.1.0.6"), "address_10.*.6");
   EXPECT_EQ(PathOf("address=11.0.0.6"), "address");
   EXPECT_EQ(PathOf("address="), "address");
   EXPECT_EQ(PathOf("other=10.0.0.5"), "");
@@ -118,6 +119,26 @@ TEST_F(DescriptorRulesTest, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(ErrorOf({.key = "c", .limit = {{.name = "n", .replaces = {"n"}}}}), "the limit n replaces itself");
   EXPECT_EQ(ErrorOf({.key = "e", .limit = {{.replaces = {""}}}}), "a limit replaces one without a name");
   EXPECT_EQ(rules_->AddDomain("d"), nullptr);
+}
+
+TEST_F(DescriptorRulesTest, RefusesWhatCanMatchNothing) {
+  const auto error = [&](const std::string& before, const std::string& value) {
+    rules_ = std::make_shared<DescriptorRules>();
+    domain_ = nullptr;
+    Rule({.key = "a", .value = before, .limit = PerUnit(1)});
+    return ErrorOf({.key = "a", .value = value, .limit = PerUnit(0)});
+  };
+  const std::pair<const char*, const char*> hidden[] = {{"10.*", "10.0.*"},  {"*", "x*"},   {"*x*", "*x"},
+                                                        {"a*b*c", "a*bb*c"}, {"x*", "x**"}, {"*", ""},
+                                                        {"**", "*"},         {"", "*"},     {"", "**"}};
+  for (const auto& [before, value] : hidden) EXPECT_NE(error(before, value), "") << before << " " << value;
+  const std::pair<const char*, const char*> others[] = {{"10.0.*", "10.*"}, {"x*", "*x"}, {"x*", ""},     {"", "x*"},
+                                                        {"*x", "*xy"},      {"*", "x"},   {"a*b", "a*b*"}};
+  for (const auto& [before, value] : others) EXPECT_EQ(error(before, value), "") << before << " " << value;
+  EXPECT_EQ(error("10.*", "10.0.*"),
+            "the descriptor a_10.0.* can match nothing: the value 10.* stands before it and takes all that it is for");
+  EXPECT_EQ(error("", "*"), "the descriptor a_* leaves nothing to the one without a value, expected one of them");
+  EXPECT_EQ(ErrorOf({.key = "user*"}), "the key user* can match nothing: a * stands for any text in values alone");
 }
 
 TEST_F(DescriptorRulesTest, CountsOfRulesOutliveAReload) {

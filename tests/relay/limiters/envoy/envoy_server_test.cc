@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "grpc/health/v1/health.pb.h"
+#include "tests/relay/grpc/grpc_fixture.h"
 #include "tests/relay/limiters/gate_child.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 
@@ -129,6 +131,29 @@ TEST_F(EnvoyServerTest, AWrongDirectoryDoesNotOpen) {
   EXPECT_TRUE(Has(OpenError(), "a.yaml:2:1:")) << OpenError();
 }
 
+TEST_F(EnvoyServerTest, IsFoundHealthyByTheNamesOfThePublishedService) {
+  rules_.Write("a.yaml", YearOf("a", 1));
+  Open();
+  EXPECT_EQ(Ask("GET", "/healthcheck").status, 200);
+  EXPECT_EQ(Ask("GET", "/healthcheck").body, "OK");
+  EXPECT_EQ(Ask("GET", "/readyz").body, "ready\n");
+  for (const char* service : {"", "ratelimit", "envoy.service.ratelimit.v3.RateLimitService"}) {
+    grpc::health::v1::HealthCheckRequest request;
+    request.set_service(service);
+    Http2Peer peer(RawClient(server_->port()));
+    const auto answer =
+        MessageIn<grpc::health::v1::HealthCheckResponse>(CallGrpc(peer, "/grpc.health.v1.Health/Check", request));
+    EXPECT_EQ(answer.status(), grpc::health::v1::HealthCheckResponse::SERVING) << service;
+  }
+}
+
+TEST_F(EnvoyServerTest, TakesABodyAsLongAsTheHeadersOfAClientOfEnvoy) {
+  rules_.Write("a.yaml", YearOf("a", 1));
+  Open();
+  EXPECT_EQ(StatusOf("a", std::string(1'000'000, 'x')), 200);
+  EXPECT_EQ(StatusOf("a", std::string(1'000'000, 'x')), 429);
+}
+
 TEST_F(EnvoyServerTest, ReloadsUnderLoadAndLosesNoHit) {
   configuration_.server.io_threads = 2;
   rules_.Write("a.yaml", YearOf("a", 1'000'000));
@@ -157,6 +182,28 @@ TEST_F(EnvoyServerTest, ReloadsUnderLoadAndLosesNoHit) {
   EXPECT_TRUE(Has(Ask("GET", "/debug/ratelimit").body, R"("hits":)" + std::to_string(passed.load())));
   EXPECT_TRUE(Has(Ask("POST", "/json", RateLimitBody("a", "1")).body,
                   R"("limitRemaining":)" + std::to_string(1'000'015 - passed - 1)));
+}
+
+TEST(EnvoyGate, SaysWhichRuleIsAskedForMoreValuesThanThereIsRoomFor) {
+  const ConfigDirectory rules;
+  rules.Write("a.yaml", YearOf("a", 1));
+  GateChild child({"--port", "0", "--ratelimit-config", rules.path()}, {{"WEIR_RATELIMIT_MAX_MIB", "1"}});
+  RawClient client(child.Port());
+  for (int round = 0; round < 60; ++round) {
+    std::string descriptors;
+    for (int i = 0; i < 100; ++i) {
+      descriptors += (i == 0 ? "" : ",") + std::string(R"({"entries":[{"key":"a","value":")") + std::string(200, 'x') +
+                     std::to_string(round * 100 + i) + R"("}]})";
+    }
+    client.Send(HttpText("POST", "/json", R"({"domain":"d","descriptors":[)" + descriptors + "]}"));
+    EXPECT_NE(client.ReadAnswer().value_or(RawAnswer()).status, 0);
+  }
+  child.Signal(SIGTERM);
+  EXPECT_EQ(child.Wait().code, 0) << child.err();
+  const std::string log = child.out() + child.err();
+  const std::string line = "ratelimit: d: a is asked for more values than WEIR_RATELIMIT_MAX_MIB (1) has room for";
+  EXPECT_TRUE(Has(log, line)) << log;
+  EXPECT_EQ(log.find(line, log.find(line) + 1), log.npos) << "once: " << log;
 }
 
 TEST(EnvoyGate, TakesTheDirectoryByItsFlag) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "relay/limiters/quota/quota_call_reader.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 #include "tests/relay/limiters/quota/openapi_document.h"
 
