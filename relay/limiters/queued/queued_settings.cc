@@ -16,7 +16,8 @@ namespace {
 using std::chrono::milliseconds;
 
 // Their paths are the program's own, and what lies below them.
-constexpr std::string_view kOwnPaths[] = {"/v1", "/rate", "/debug", "/metrics", "/healthz", "/readyz"};
+constexpr std::string_view kOwnPaths[] = {"/v1",          "/rate",    "/debug",   "/json",
+                                          "/healthcheck", "/metrics", "/healthz", "/readyz"};
 constexpr double kMostDynamicEndpoints = 1e6;
 constexpr double kMostSeconds = static_cast<double>(std::chrono::seconds(kMaxEndpointTime).count());
 

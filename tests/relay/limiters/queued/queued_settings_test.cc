@@ -1,6 +1,7 @@
 #include "relay/limiters/queued/queued_settings.h"
 
 #include "tests/relay/limiters/gate_server_fixture.h"
+#include "tests/relay/limiters/quota/openapi_document.h"
 
 namespace weir {
 namespace {
@@ -94,6 +95,17 @@ TEST_F(QueuedSettingsTest, SaysWhatIsWrongAndWhere) {
     EXPECT_EQ(wrong.find('\n'), std::string::npos) << "one error: " << wrong;
   }
   EXPECT_TRUE(Read("endpoints:\n  - {path: /v12, rate: 1}\n  - {path: /metrics2, rate: 1}\n").ok());
+}
+
+// An endpoint there would be another route's, and nobody would be told.
+TEST_F(QueuedSettingsTest, APathOfTheProgramIsNone) {
+  std::vector<std::string> paths = {"/metrics", "/healthz", "/readyz", "/healthcheck"};
+  const OpenApiDocument document;
+  for (const auto& [path, operations] : OpenApiDocument::Object(document.root()["paths"]))
+    if (path.find('{') == path.npos) paths.emplace_back(path);
+  for (const std::string& path : paths)
+    EXPECT_NE(Wrong("endpoints:\n  - {path: " + path + ", rate: 1}\n").find("weir.yaml:2:12: "), std::string::npos)
+        << path;
 }
 
 }  // namespace
