@@ -291,6 +291,17 @@ TEST_F(DescriptorLimiterTest, AFloodOfOneRuleTakesNoRoomFromTheOthers) {
   EXPECT_EQ(CountsOf("country").with_others, 0u);
 }
 
+TEST_F(DescriptorLimiterTest, ANameThatGaveWayToAnotherRuleIsNotFreed) {
+  config_ = {.max_bytes = 100'000, .shards = 1};
+  Rule({.key = "customer", .limit = PerUnit(2, LimitUnit::kPerDay)});
+  Rule({.key = "address", .limit = PerUnit(3)});
+  constexpr int kCustomers = 600;
+  for (int i = 0; i < kCustomers; ++i) EXPECT_EQ(PassesOf(2, "customer=" + std::to_string(i)), 2);
+  for (int i = 0; i < 300; ++i) EXPECT_TRUE(Passes({"address=" + std::to_string(i)}));
+  EXPECT_GT(limiter().Counts().gave_way, 100u);
+  for (int i = 0; i < kCustomers; ++i) EXPECT_FALSE(Passes({"customer=" + std::to_string(i)})) << i;
+}
+
 TEST_F(DescriptorLimiterTest, ARequestThatIsOverMakesNoNames) {
   Rule({.key = "address", .limit = PerUnit(1)});
   Rule({.key = "customer", .limit = PerUnit(9, LimitUnit::kPerDay)});
