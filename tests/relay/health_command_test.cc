@@ -10,6 +10,7 @@
 #include "relay/relay.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/server_port.h"
+#include "tests/fixtures/silent_port.h"
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -71,7 +72,8 @@ TEST_F(HealthCommandTest, SaysWhyARelayCannot) {
 }
 
 TEST_F(HealthCommandTest, NobodyThereIsNoHealth) {
-  const Ended ended = Run({"--port", std::to_string(FreeServerPort())});
+  const SilentPort silent;
+  const Ended ended = Run({"--port", std::to_string(silent.port())});
   EXPECT_EQ(ended.code, 1);
   EXPECT_NE(ended.err.find("cannot connect"), std::string::npos) << ended.err;
 }

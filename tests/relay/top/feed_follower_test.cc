@@ -15,6 +15,7 @@
 #include "tests/fixtures/certificates.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/server_port.h"
+#include "tests/fixtures/silent_port.h"
 #include "tests/relay/top/live_relay.h"
 #include "tests/relay/top/scripted_server.h"
 #include "tests/relay/top/told_state.h"
@@ -103,8 +104,8 @@ TEST_F(FollowsARelay, AWrongTokenIsRefusedWithWhatToDo) {
 }
 
 TEST(FeedFollower, NobodyThereIsSaid) {
-  FeedFollower follower(
-      At("http://127.0.0.1:" + std::to_string(FreeServerPort()), {.silence = std::chrono::seconds(30)}));
+  const SilentPort silent;
+  FeedFollower follower(At("http://127.0.0.1:" + std::to_string(silent.port()), {.silence = std::chrono::seconds(30)}));
   EXPECT_NE(follower.Begin().message().find("Connection refused"), std::string::npos);
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/silent_port.h"
 #include "tests/relay/limiters/tls_server.h"
 
 namespace weir {
@@ -60,12 +61,8 @@ TEST(TracesTest, TheEndSendsWhatIsLeft) {
 }
 
 TEST(TracesTest, NobodyListensAndNobodyMinds) {
-  uint16_t port = 0;
-  {
-    const TlsServer gone({.tls = false});
-    port = gone.port();
-  }
-  auto traces = Traces::Open({.endpoint = "http://127.0.0.1:" + std::to_string(port), .ratio = 1});
+  const SilentPort silent;
+  auto traces = Traces::Open({.endpoint = "http://127.0.0.1:" + std::to_string(silent.port()), .ratio = 1});
   ASSERT_TRUE(traces.ok());
   EndOne(traces.value());
   ASSERT_TRUE(Eventually([&] { return traces.value()->Stats().waiting == 0; }));
