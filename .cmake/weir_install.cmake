@@ -37,7 +37,8 @@ set(headers
     throttle/queued/endpoint_config throttle/queued/queued_events throttle/queued/queued_limiter
       # with
       throttle/by_name/window_kind throttle/keyed/shared_lease throttle/redis/redis_client_options throttle/redis/redis_url
-    throttle/quota/calendar throttle/quota/limit throttle/quota/memory_store throttle/quota/migrate throttle/quota/name_map
+    throttle/quota/calendar throttle/quota/limit throttle/quota/memory_store throttle/quota/migrate
+    throttle/quota/model_patterns throttle/quota/name_map
     throttle/quota/naming_shares throttle/quota/open_store throttle/quota/profiles throttle/quota/quota
     throttle/quota/reservation_id
     throttle/quota/quota_config_reader throttle/quota/quota_limiter throttle/quota/quota_store throttle/quota/tier_rules

@@ -32,7 +32,7 @@
 //   mean "timeout"?
 //
 // A key that the callback of a map did not ask for is an error, as is one that stands there twice. Values must not be
-// kept beyond the callback.
+// kept beyond the callback of the file.
 #pragma once
 
 #include <cstdint>

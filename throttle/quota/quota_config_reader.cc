@@ -4,10 +4,12 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <span>
 #include <utility>
 
 #include "config/text/parse.h"
+#include "throttle/quota/model_names.h"
 
 namespace weir {
 namespace {
@@ -22,9 +24,8 @@ void NoteError(const YamlValue& at, const Status& status) {
   if (!status.ok()) at.Error(status.message());
 }
 
-// A name in a list or at a key; false where it is none.
-bool IsName(const YamlValue& at, std::string_view what, std::string_view name) {
-  const Status checked = CheckName(what, name);
+// False where something is wrong with it.
+bool IsGood(const YamlValue& at, const Status& checked) {
   NoteError(at, checked);
   return checked.ok();
 }
@@ -135,20 +136,22 @@ void ReadTierLimits(YamlMap& map, TierLimits* limits) {
   ReadLimits(map.Optional("instance"), &limits->instance);
 }
 
-void ReadModelClasses(const YamlValue& list, std::vector<ModelClass>* classes) {
+void ReadModelClasses(const YamlValue& list, const ModelNames& names, std::vector<ModelClass>* classes) {
   if (!list) return;
   classes->clear();
   list.List([&](YamlValue item) {
     ModelClass of_models;
     item.Map([&](YamlMap& map) {
       map.Required("name").Read(&of_models.name);
+      map.Optional("deny").Read(&of_models.deny);
       map.Required("models").List([&](YamlValue model) {
         std::string name;
         model.Read(&name);
-        if (!name.empty()) of_models.models.push_back(std::move(name));
+        if (name.empty()) return;
+        if (!of_models.deny) NoteError(model, names.CheckCounted(name));
+        of_models.models.push_back(std::move(name));
       });
       ReadTierLimits(map, &of_models.limits);
-      map.Optional("deny").Read(&of_models.deny);
     });
     if (!of_models.name.empty()) NoteError(item, CheckModelClass(*classes, of_models));
     classes->push_back(std::move(of_models));
@@ -175,12 +178,28 @@ void ReadUsers(const YamlValue& list, LimitsByUser* users) {
   if (!list) return;
   users->clear();
   list.Entries([&](std::string_view user, const YamlValue& limits) {
-    if (IsName(limits, "user", user)) ReadLimits(limits, &(*users)[std::string(user)]);
+    if (IsGood(limits, CheckPartyName("user", user))) ReadLimits(limits, &(*users)[std::string(user)]);
   });
 }
 
+// What a tenant or an API key has for a model: limits, or that it is denied.
+void ReadPartysModel(const YamlValue& value, std::string_view model, const ModelNames& names, LimitsByModel* limits,
+                     std::set<std::string, std::less<>>* denied) {
+  if (!IsGood(value, CheckModelName(model))) return;
+  bool deny = false;
+  if (model == "deny") {
+    value.Read(&deny);
+    model = kAnyModel;
+  } else if (value.is_map()) {
+    value.Map([&](YamlMap& map) { map.Required("deny").Read(&deny); });
+  } else if (model == kAnyModel || IsGood(value, names.CheckCounted(model))) {
+    ReadLimits(value, &(*limits)[std::string(model)], true);
+  }
+  if (deny) denied->emplace(model);
+}
+
 // `tenants`: where a party may name its tenant; `users`: where it has some.
-void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Keys keys,
+void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Keys keys, const ModelNames& names,
                  std::map<std::string, LimitsByModel, std::less<>>* into, Denied* denied,
                  std::map<std::string, std::string, std::less<>>* tenants,
                  std::map<std::string, LimitsByUser, std::less<>>* users) {
@@ -189,42 +208,37 @@ void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Key
   denied->clear();
   if (tenants != nullptr) tenants->clear();
   if (users != nullptr) users->clear();
-  const auto read = [&](std::string_view party, const YamlValue& models) {
-    if (!IsName(models, what, party)) return;
-    LimitsByModel& by_model = (*into)[std::string(party)];
-    models.Entries([&](std::string_view model, YamlValue limits) {
-      if (tenants != nullptr && model == "tenant") {
-        std::string& tenant = (*tenants)[std::string(party)];
-        limits.Read(&tenant);
-        if (!tenant.empty()) IsName(limits, "tenant", tenant);
-        return;
-      }
-      if (users != nullptr && model == "users") return ReadUsers(limits, &(*users)[std::string(party)]);
-      if (!IsName(limits, "model", model)) return;
-      bool deny = false;
-      if (model == "deny") {
-        limits.Read(&deny);
-      } else if (limits.is_map()) {
-        limits.Map([&](YamlMap& map) { map.Required("deny").Read(&deny); });
+  const auto read = [&](std::string_view name, const YamlValue& models) {
+    if (!IsGood(models, CheckPartyName(what, name))) return;
+    const std::string party(name);
+    LimitsByModel& by_model = (*into)[party];
+    std::set<std::string, std::less<>> denied_to_it;
+    models.Entries([&](std::string_view key, const YamlValue& value) {
+      if (tenants != nullptr && key == "tenant") {
+        std::string& tenant = (*tenants)[party];
+        value.Read(&tenant);
+        if (!tenant.empty()) NoteError(value, CheckOneName("tenant", tenant));
+      } else if (users != nullptr && key == "users") {
+        ReadUsers(value, &(*users)[party]);
       } else {
-        ReadLimits(limits, &by_model[std::string(model)], true);
+        ReadPartysModel(value, key, names, &by_model, &denied_to_it);
       }
-      if (deny) (*denied)[std::string(party)].emplace(model == "deny" ? "*" : model);
     });
+    if (!denied_to_it.empty()) denied->emplace(party, std::move(denied_to_it));
   };
   parties.Entries(read, keys);
 }
 
-void ReadTiers(const YamlValue& section, TierRulesConfig* tiers) {
+void ReadTiers(const YamlValue& section, const ModelNames& names, TierRulesConfig* tiers) {
   section.Map([&](YamlMap& map) {
     if (const YamlValue defaults = map.Optional("default"))
       defaults.Map([&](YamlMap& limits) { ReadTierLimits(limits, &tiers->default_limits); });
-    ReadModelClasses(map.Optional("classes"), &tiers->model_classes);
+    ReadModelClasses(map.Optional("classes"), names, &tiers->model_classes);
     ReadQosClasses(map.Optional("qos"), &tiers->qos_classes);
     ReadUsers(map.Optional("users"), &tiers->users);
-    ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, &tiers->tenants, &tiers->denied_tenants,
-                nullptr, &tiers->tenant_users);
-    ReadParties(map.Optional("api_keys"), "API key", YamlValue::Keys::kSecrets, &tiers->api_keys,
+    ReadParties(map.Optional("tenants"), "tenant", YamlValue::Keys::kNames, names, &tiers->tenants,
+                &tiers->denied_tenants, nullptr, &tiers->tenant_users);
+    ReadParties(map.Optional("api_keys"), "API key", YamlValue::Keys::kSecrets, names, &tiers->api_keys,
                 &tiers->denied_api_keys, &tiers->api_key_tenants, nullptr);
   });
 }
@@ -258,25 +272,34 @@ void WarnOfProfile(std::string_view model, const std::vector<const QuotaKey*>& m
   }
 }
 
+// A name that a model claims, and where.
+struct Claim {
+  YamlValue at;
+  std::string name;
+  std::string model;
+};
+
 // "gpt-4o-2*", or a name.
-void ReadAlso(const YamlValue& list, std::string_view model, QuotaConfig* config) {
+void ReadAlso(const YamlValue& list, std::string_view model, QuotaConfig* config, std::vector<Claim>* claims) {
   if (!list) return;
   list.List([&](YamlValue item) {
     std::string name;
     item.Read(&name);
-    if (!name.empty()) NoteError(item, AddAlias(name, model, config));
+    if (name.empty() || !IsGood(item, AddAlias(name, model, config))) return;
+    claims->push_back({.at = item, .name = std::move(name), .model = std::string(model)});
   });
 }
 
 void ReadModels(const YamlValue& section, QuotaConfig* config, std::vector<std::string>* warnings) {
+  std::vector<Claim> claims;
   section.Entries([&](std::string_view model, YamlValue value) {
-    if (!IsName(value, "model", model)) return;
+    if (!IsGood(value, CheckModelName(model))) return;
     ModelQuota quota;
     std::vector<const QuotaKey*> missing;
     bool deny = false;
     value.Map([&](YamlMap& map) {
       map.Optional("deny").Read(&deny);
-      ReadAlso(map.Optional("also"), model, config);
+      ReadAlso(map.Optional("also"), model, config, &claims);
       for (const QuotaKey& key : kQuotaKeys) {
         const YamlValue amount = map.Optional(key.name);
         if (!amount) missing.push_back(&key);
@@ -290,13 +313,16 @@ void ReadModels(const YamlValue& section, QuotaConfig* config, std::vector<std::
     if (warnings != nullptr) WarnOfProfile(model, missing, warnings);
     config->quotas.insert_or_assign(std::string(model), quota);
   });
+  for (const Claim& claim : claims) NoteError(claim.at, CheckAlias(claim.name, claim.model, *config));
 }
 
-void ReadPrices(const YamlValue& section, std::map<std::string, ModelPrice, std::less<>>* prices) {
+void ReadPrices(const YamlValue& section, const ModelNames& names,
+                std::map<std::string, ModelPrice, std::less<>>* prices) {
   if (!section) return;
   prices->clear();
   section.Entries([&](std::string_view model, const YamlValue& value) {
-    if (!IsName(value, "model", model)) return;
+    if (!IsGood(value, CheckModelName(model))) return;
+    if (model != kAnyModel && !IsGood(value, names.CheckCounted(model))) return;
     value.Map([&](YamlMap& map) {
       ModelPrice& price = (*prices)[std::string(model)];
       ReadMoney(map.Required("input"), 0, &price.input);
@@ -338,8 +364,9 @@ void ReadQuotaSection(const YamlValue& section, QuotaConfig* config, std::vector
       NoteError(zone, Calendar::Of(config->tiers.time_zone).status());
     }
     ReadModels(map.Optional("models"), config, warnings);
-    ReadPrices(map.Optional("prices"), &config->prices);
-    if (const YamlValue tiers = map.Optional("tiers")) ReadTiers(tiers, &config->tiers);
+    const ModelNames names(*config);
+    ReadPrices(map.Optional("prices"), names, &config->prices);
+    if (const YamlValue tiers = map.Optional("tiers")) ReadTiers(tiers, names, &config->tiers);
     if (warnings != nullptr) WarnOfPrices(*config, warnings);
   });
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <utility>
 
 #include "config/text/name_hash.h"
 #include "config/text/parse.h"
+#include "throttle/quota/model_names.h"
 #include "throttle/quota/quota_reasons.h"
 
 namespace weir {
@@ -40,56 +40,21 @@ struct QuotaLimiter::Rules {
   // Null: it has none.
   const ModelPrice* PriceOf(std::string_view model) const;
 
-  // A name that has no quota of its own.
-  std::string_view CountedAs(std::string_view name) const;
-
   const QuotaConfig config;
   const TierRules tiers;
-  NameMap<ModelQuota> defaults;  // of profiles and configuration
-  NameMap<std::string_view> aliases;
+  const ModelNames names;
   NameMap<ModelPrice> prices;
-  struct Pattern {
-    std::string_view begin;
-    std::string_view end;
-    std::string_view model;
-  };
-  std::vector<Pattern> patterns;  // the most specific first
+  ModelSet denied;
 };
 
-QuotaLimiter::Rules::Rules(QuotaConfig c) : config(std::move(c)), tiers(config.tiers) {
-  for (const Provider provider : config.ProvidersThatHold())
-    for (const ProfileEntry& entry : ProfileOf(provider))
-      if (!config.aliases.contains(entry.model)) defaults.Set(entry.model, entry.quota);
-  for (const auto& [model, quota] : config.quotas) defaults.Set(model, quota);
+QuotaLimiter::Rules::Rules(QuotaConfig c) : config(std::move(c)), tiers(config.tiers), names(config) {
   for (const auto& [model, price] : config.prices) prices.Set(model, price);
-  for (const auto& [name, model] : config.aliases) {
-    const size_t star = name.find('*');
-    if (star == std::string::npos) {
-      aliases.Set(name, model);
-    } else {
-      const std::string_view text = name;
-      patterns.push_back({.begin = text.substr(0, star), .end = text.substr(star + 1), .model = model});
-    }
-  }
-  const auto literal = [](const Pattern& pattern) {
-    return std::pair(pattern.begin.size() + pattern.end.size(), pattern.begin.size());
-  };
-  std::ranges::stable_sort(patterns, std::ranges::greater(), literal);
+  for (const std::string& model : config.denied_models) denied.Add(model);
 }
 
 const ModelPrice* QuotaLimiter::Rules::PriceOf(std::string_view model) const {
   const ModelPrice* price = prices.Find(model);
-  return price != nullptr ? price : prices.Find("*");
-}
-
-std::string_view QuotaLimiter::Rules::CountedAs(std::string_view name) const {
-  if (const std::string_view* model = aliases.Find(name)) return *model;
-  for (const Pattern& pattern : patterns) {
-    const bool fits = name.size() >= pattern.begin.size() + pattern.end.size() && name.starts_with(pattern.begin) &&
-                      name.ends_with(pattern.end);
-    if (fits) return pattern.model;
-  }
-  return name;
+  return price != nullptr ? price : prices.Find(kAnyModel);
 }
 
 // A call on its way to the store. The plan is only made where a tier may be met.
@@ -126,16 +91,19 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
     return false;
   };
   model = request.model;
-  default_quota = rules.defaults.Find(model);
+  default_quota = rules.names.defaults().Find(model);
   // A name that the configuration has was checked with it.
   if (default_quota == nullptr) {
     if (const Status name = CheckName("model", model); !name.ok())
       return refuse(QuotaCode::kInvalidName, name.message());
-    model = rules.CountedAs(model);
-    is_alias = model.data() != request.model.data();
-    if (is_alias) default_quota = rules.defaults.Find(model);
+    if (const auto claimant = rules.names.ClaimantOf(model)) {
+      model = *claimant;
+      is_alias = true;
+      default_quota = rules.names.defaults().Find(model);
+    }
   }
-  denied = !rules.config.denied_models.empty() && rules.config.denied_models.contains(model);
+  denied =
+      !rules.denied.empty() && (rules.denied.Contains(request.model) || (is_alias && rules.denied.Contains(model)));
   if (request.tokens < 0)
     return refuse(QuotaCode::kInvalidTokens,
                   Printable(model) + ": " + std::to_string(request.tokens) + " tokens; they cannot be negative");
@@ -156,7 +124,8 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
   if (rules.tiers.empty() && request.requester.empty()) return true;
   plan.emplace();
   const WallTime now = rules.tiers.uses_calendar() ? date.Now() : WallTime();
-  const Status planned = rules.tiers.MakePlan(model, request.requester, &*plan, now);
+  const std::string_view sent = is_alias ? request.model : std::string_view();
+  const Status planned = rules.tiers.MakePlan(model, request.requester, &*plan, now, sent);
   denied = denied || !plan->denied().empty();
   return planned.ok() || refuse(QuotaCode::kInvalidName, planned.message());
 }
@@ -234,12 +203,11 @@ std::shared_ptr<const QuotaConfig> QuotaLimiter::config() const {
 }
 
 std::string QuotaLimiter::CountedAs(std::string_view model) const {
-  const Rules& current = *rules();
-  return std::string(current.defaults.Find(model) != nullptr ? model : current.CountedAs(model));
+  return std::string(rules()->names.CountedAs(model));
 }
 
 std::optional<ModelQuota> QuotaLimiter::DefaultQuota(std::string_view model) const {
-  const ModelQuota* quota = rules()->defaults.Find(model);
+  const ModelQuota* quota = rules()->names.defaults().Find(model);
   return quota != nullptr ? std::optional(*quota) : std::nullopt;
 }
 
@@ -253,7 +221,7 @@ std::optional<ModelPrice> QuotaLimiter::PriceOf(std::string_view model) const {
 
 std::vector<std::string> QuotaLimiter::ConfiguredModels() const {
   std::vector<std::string> models;
-  for (const auto& [model, quota] : rules()->defaults) models.push_back(model);
+  for (const auto& [model, quota] : rules()->names.defaults()) models.push_back(model);
   return models;
 }
 

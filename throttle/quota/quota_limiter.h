@@ -31,6 +31,7 @@
 
 #include "config/clock.h"
 #include "config/status.h"
+#include "throttle/quota/model_patterns.h"
 #include "throttle/quota/naming_shares.h"
 #include "throttle/quota/profiles.h"
 #include "throttle/quota/quota.h"
@@ -72,7 +73,9 @@ struct QuotaConfig {
   std::map<std::string, std::string, std::less<>> aliases;
   // Of models as they are counted; "*": of all others. One without a price costs nothing.
   std::map<std::string, ModelPrice, std::less<>> prices;
-  std::set<std::string, std::less<>> denied_models;  // nobody may, whatever their limits
+  // Nobody may, whatever their limits: a request whose name stands here, fits a pattern here, or is counted as one that
+  // does. That comes before all that is said of the model by its exact name.
+  std::set<std::string, std::less<>> denied_models;
   // What an earlier configuration stated to the store, also of another process, and `quotas` has not, is withdrawn.
   // False: only what this limiter stated.
   bool withdraws_others = false;
@@ -89,9 +92,10 @@ struct QuotaConfig {
 };
 // Contradictions and values out of range; who reads a configuration from outside asks before it is used.
 Status CheckQuotaConfig(const QuotaConfig& config);
-inline bool IsModelPattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
 // `name`, which may be a pattern, stands for the model.
 Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config);
+// Of one that was added, when all models are known: whether any request is counted by it.
+Status CheckAlias(std::string_view name, std::string_view model, const QuotaConfig& config);
 // Some limit is counted over all models.
 bool CountsAcrossModels(const QuotaConfig& config);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/text/parse.h"
+#include "throttle/quota/model_names.h"
 #include "throttle/quota/quota_limiter.h"
 #include "throttle/quota/quota_reasons.h"
 
@@ -27,6 +28,24 @@ class SystemSleeper final : public Sleeper {
   }
 };
 
+// Limits and prices stand under names as which requests are counted.
+Status CheckCountedNames(const QuotaConfig& config) {
+  const ModelNames names(config);
+  const auto check = [&](std::string_view model) { return model == kAnyModel ? Status() : names.CheckCounted(model); };
+  for (const auto& [model, price] : config.prices)
+    if (Status checked = check(model); !checked.ok()) return checked;
+  for (const ModelClass& of_models : config.tiers.model_classes) {
+    if (of_models.deny) continue;
+    for (const std::string& model : of_models.models)
+      if (Status checked = names.CheckCounted(model); !checked.ok()) return checked;
+  }
+  for (const auto* parties : {&config.tiers.tenants, &config.tiers.api_keys})
+    for (const auto& [party, by_model] : *parties)
+      for (const auto& [model, limits] : by_model)
+        if (Status checked = check(model); !checked.ok()) return checked;
+  return {};
+}
+
 }  // namespace
 
 Sleeper& Sleeper::System() {
@@ -41,15 +60,18 @@ std::vector<Provider> QuotaConfig::ProvidersThatHold() const {
 
 Status CheckQuotaConfig(const QuotaConfig& config) {
   for (const auto& [model, quota] : config.quotas) {
-    if (Status name = CheckName("model", model); !name.ok()) return name;
+    if (Status name = CheckModelName(model); !name.ok()) return name;
     if (Status checked = CheckQuota(model, quota); !checked.ok()) return checked;
   }
   for (const auto& [name, model] : config.aliases) {
-    if (Status checked = CheckName("model", name); !checked.ok()) return checked;
-    if (Status checked = CheckName("model", model); !checked.ok()) return checked;
+    if (Status checked = CheckModelName(name); !checked.ok()) return checked;
+    if (Status checked = CheckModelName(model); !checked.ok()) return checked;
+    if (Status checked = CheckAlias(name, model, config); !checked.ok()) return checked;
   }
+  for (const std::string& model : config.denied_models)
+    if (Status name = CheckModelName(model); !name.ok()) return name;
   for (const auto& [model, price] : config.prices) {
-    if (Status name = CheckName("model", model); !name.ok()) return name;
+    if (Status name = CheckModelName(model); !name.ok()) return name;
     if (std::min(price.input, price.output) < 0 || std::max(price.input, price.output) > kMostAmount)
       return Status::Error("the price of " + Printable(model) + ": found " +
                            AmountText(Limit::Unit::kMoney, price.input) + " and " +
@@ -59,16 +81,28 @@ Status CheckQuotaConfig(const QuotaConfig& config) {
   if (config.reservation_ttl < kMinReservationTtl || config.reservation_ttl > kMaxReservationTtl)
     return Status::Error("the reservations' time to live is " + FormatNumber(ToSeconds(config.reservation_ttl)) +
                          " s, expected 1 s..24 h");
-  return CheckTierRules(config.tiers);
+  if (Status checked = CheckTierRules(config.tiers); !checked.ok()) return checked;
+  return CheckCountedNames(config);
 }
 
 Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config) {
-  if (Status checked = CheckName("model", name); !checked.ok()) return checked;
-  if (std::ranges::count(name, '*') > 1)
-    return Status::Error(Printable(name) + ": found more than one *, expected one at most");
+  if (Status checked = CheckModelName(name); !checked.ok()) return checked;
+  if (name == model && !IsModelPattern(name))
+    return Status::Error(Printable(name) + ": stands for itself without being named here");
   const auto [at, fresh] = config->aliases.emplace(name, model);
   if (!fresh && at->second != model)
     return Status::Error(Printable(name) + ": stands for " + Printable(at->second) + " already");
+  return {};
+}
+
+Status CheckAlias(std::string_view name, std::string_view model, const QuotaConfig& config) {
+  if (name != model && config.quotas.contains(name))
+    return Status::Error(Printable(name) + ": has limits of its own under models, so it is never counted as " +
+                         Printable(model) + "; expected one of the two");
+  const auto claimant = config.aliases.find(model);
+  if (claimant != config.aliases.end() && claimant->second != model && !config.quotas.contains(model))
+    return Status::Error(Printable(name) + ": " + Printable(model) + " is itself counted as " +
+                         Printable(claimant->second) + "; expected it there");
   return {};
 }
 

@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <set>
 #include <utility>
 
 #include "config/text/parse.h"
 
 namespace weir {
 namespace {
-
-constexpr std::string_view kOtherClass = "other";
-constexpr std::string_view kAnyModel = "*";
-constexpr std::string_view kAnyUser = "*";
 
 const TierLimits& NoLimits() {
   static const TierLimits none;
@@ -50,44 +45,6 @@ bool AnyLimit(const TierRulesConfig& config, const auto& is) {
 }
 
 Limit HourlyRequests(int64_t amount) { return {.amount = amount, .per = std::chrono::hours(1)}; }
-
-Status At(const std::string& where, const Status& status) {
-  return status.ok() ? status : Status::Error(where + ": " + status.message());
-}
-
-// Enough of an API key to find it again by, and not enough to use it.
-std::string BeginOf(std::string_view secret) {
-  static constexpr size_t kShown = 4;
-  return secret.size() <= 2 * kShown ? "…" : Printable(secret.substr(0, kShown)) + "…";
-}
-
-Status CheckOverrides(const std::string& what, const std::map<std::string, LimitsByModel, std::less<>>& parties,
-                      bool secret) {
-  for (const auto& [party, by_model] : parties) {
-    if (Status name = CheckName(what, party); !name.ok()) return name;
-    for (const auto& [model, limits] : by_model) {
-      if (Status name = CheckName("model", model); !name.ok()) return name;
-      if (Status checked = CheckLimits(limits, true); !checked.ok())
-        return At(what + " " + (secret ? BeginOf(party) : Printable(party)) + ", model " + Printable(model), checked);
-    }
-  }
-  return {};
-}
-
-Status CheckUsers(const std::string& where, const LimitsByUser& users) {
-  for (const auto& [user, limits] : users) {
-    if (Status name = CheckName("user", user); !name.ok()) return name;
-    if (Status checked = CheckLimits(limits); !checked.ok()) return At(where + "user " + Printable(user), checked);
-  }
-  return {};
-}
-
-Status CheckTierLimits(const std::string& where, const TierLimits& limits) {
-  for (const auto& [name, list] : {std::pair("user_model", &limits.user_model), std::pair("model", &limits.model),
-                                   std::pair("instance", &limits.instance)})
-    if (Status checked = CheckLimits(*list); !checked.ok()) return At(where + ", " + name, checked);
-  return {};
-}
 
 }  // namespace
 
@@ -176,35 +133,49 @@ Duration TierPlan::EndOfPeriod(Limit::Kind kind) {
 
 TierRules::TierRules(TierRulesConfig config)
     : config_(std::move(config)),
-      sorted_tenants_(Sorted(config_.tenants, config_.denied_tenants, config_.tenant_users)),
-      sorted_api_keys_(Sorted(config_.api_keys, config_.denied_api_keys)) {
-  empty_ = IsEmpty(config_.default_limits) && sorted_tenants_.empty() && sorted_api_keys_.empty() &&
-           config_.api_key_tenants.empty() && config_.users.empty();
+      sorted_tenants_(Sorted(config_.tenants, config_.denied_tenants, config_.tenant_users, {})),
+      sorted_api_keys_(Sorted(config_.api_keys, config_.denied_api_keys, {}, config_.api_key_tenants)) {
+  empty_ =
+      IsEmpty(config_.default_limits) && sorted_tenants_.empty() && sorted_api_keys_.empty() && config_.users.empty();
   uses_calendar_ = AnyLimit(config_, IsOfCalendar);
   if (uses_calendar_) {
     if (Result<Calendar> calendar = Calendar::Of(config_.time_zone); calendar.ok()) calendar_ = calendar.value();
   }
   for (const ModelClass& of_models : config_.model_classes) {
     empty_ = empty_ && IsEmpty(of_models.limits) && !of_models.deny;
-    for (const std::string& model : of_models.models) class_of_.Set(model, &of_models);
+    ModelSet denied;
+    for (const std::string& model : of_models.models) {
+      class_of_.Set(model, &of_models);
+      denied.Add(model);
+    }
+    if (of_models.deny) denied_classes_.emplace_back(&of_models, std::move(denied));
   }
   for (const auto& [name, party] : sorted_tenants_) tenants_.Set(name, &party);
   for (const auto& [name, party] : sorted_api_keys_) api_keys_.Set(name, &party);
-  for (const auto& [name, tenant] : config_.api_key_tenants) api_key_tenants_.Set(name, tenant);
 }
 
 TierRules::Parties TierRules::Sorted(const std::map<std::string, LimitsByModel, std::less<>>& stated,
                                      const Denied& denied,
-                                     const std::map<std::string, LimitsByUser, std::less<>>& users) {
+                                     const std::map<std::string, LimitsByUser, std::less<>>& users,
+                                     const std::map<std::string, std::string, std::less<>>& tenants) {
   Parties parties;
   for (const auto& [name, by_model] : stated) {
     Party& party = parties[name];
     for (const auto& [model, limits] : by_model)
       for (const Limit& limit : limits) (limit.total ? party.totals : party.overrides)[model].push_back(limit);
   }
-  for (const auto& [name, models] : denied) parties[name].denied = models;
+  for (const auto& [name, models] : denied)
+    for (const std::string& model : models) parties[name].denied.Add(model);
   for (const auto& [name, by_user] : users) parties[name].users = by_user;
+  for (const auto& [name, tenant] : tenants) parties[name].tenant = tenant;
   return parties;
+}
+
+const TierRules::Party* TierRules::FindParty(const NameMap<const Party*>& parties, std::string_view name) {
+  if (name.empty()) return nullptr;
+  const Party* const* found = parties.Find(name);
+  if (found == nullptr) found = parties.Find(kEveryOther);
+  return found != nullptr ? *found : nullptr;
 }
 
 const Limits* TierRules::FindOverride(const Party* party, std::string_view model) {
@@ -237,24 +208,25 @@ void TierRules::PlanTotalOfUser(const Party* tenant, const Requester& requester,
   const Limits* limits = nullptr;
   if (tenant != nullptr) {
     limits = find(tenant->users, requester.user);
-    if (limits == nullptr) limits = find(tenant->users, kAnyUser);
+    if (limits == nullptr) limits = find(tenant->users, kEveryOther);
   }
   if (limits == nullptr && requester.tenant.empty()) limits = find(config_.users, requester.user);
-  if (limits == nullptr) limits = find(config_.users, kAnyUser);
+  if (limits == nullptr) limits = find(config_.users, kEveryOther);
   if (limits == nullptr) return;
   plan->Append("total:");
   plan->AppendUser(requester);
   plan->Add(Tier::kTotal, plan->EndKey(), *limits, true);
 }
 
-std::string TierRules::FindDenied(const ModelClass* of_model, const QosClass* qos, const Party* key,
-                                  const Party* tenant, std::string_view tenant_name, std::string_view model) {
-  const auto denies = [&](const Party* party) {
-    return party != nullptr && (party->denied.contains(kAnyModel) || party->denied.contains(model));
+std::string TierRules::FindDenied(std::string_view model, std::string_view sent, const QosClass* qos, const Party* key,
+                                  const Party* tenant, std::string_view tenant_name) const {
+  const auto in = [&](const ModelSet& denied) {
+    return !denied.empty() && (denied.Contains(model) || (!sent.empty() && denied.Contains(sent)));
   };
-  if (of_model != nullptr && of_model->deny) return "models of the class " + Printable(of_model->name) + " are denied";
-  if (denies(key)) return "denied to this API key";
-  if (denies(tenant)) return "denied to the tenant " + Printable(tenant_name);
+  for (const auto& [of_models, models] : denied_classes_)
+    if (in(models)) return "models of the class " + Printable(of_models->name) + " are denied";
+  if (key != nullptr && in(key->denied)) return "denied to this API key";
+  if (tenant != nullptr && in(tenant->denied)) return "denied to the tenant " + Printable(tenant_name);
   if (qos != nullptr && qos->deny) return "denied to the QoS class " + Printable(qos->name);
   return {};
 }
@@ -266,7 +238,7 @@ const ModelClass* TierRules::FindClass(std::string_view model) const {
 
 std::string_view TierRules::ClassOf(std::string_view model) const {
   const ModelClass* found = FindClass(model);
-  return found != nullptr ? std::string_view(found->name) : kOtherClass;
+  return found != nullptr ? std::string_view(found->name) : kOtherModelClass;
 }
 
 const QosClass* TierRules::FindQos(std::string_view name) const {
@@ -282,18 +254,14 @@ const Limits& TierRules::UserLimits(std::string_view model, const Party* key, co
                  config_.default_limits.user_model);
 }
 
-Requester TierRules::InItsTenant(const Requester& requester) const {
-  Requester in_tenant = requester;
-  if (!requester.tenant.empty() || requester.api_key.empty()) return in_tenant;
-  if (const std::string_view* tenant = api_key_tenants_.Find(requester.api_key)) in_tenant.tenant = *tenant;
-  return in_tenant;
-}
-
-Status TierRules::MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now) const {
+Status TierRules::MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now,
+                           std::string_view sent) const {
   if (Status checked = CheckRequester(asking); !checked.ok()) return checked;
   plan->calendar_ = &calendar_;
   plan->now_ = now;
-  const Requester requester = InItsTenant(asking);
+  const Party* key = FindParty(api_keys_, asking.api_key);
+  Requester requester = asking;
+  if (key != nullptr && !key->tenant.empty()) requester.tenant = key->tenant;
   const QosClass* qos = nullptr;
   if (!requester.qos.empty()) {
     qos = FindQos(requester.qos);
@@ -301,13 +269,10 @@ Status TierRules::MakePlan(std::string_view model, const Requester& asking, Tier
     plan->priority_ = qos->priority;
   }
   const ModelClass* of_model = FindClass(model);
-  const auto find = [](const NameMap<const Party*>& parties, std::string_view name) {
-    const Party* const* found = name.empty() ? nullptr : parties.Find(name);
-    return found != nullptr ? *found : nullptr;
-  };
-  const Party* key = find(api_keys_, requester.api_key);
-  const Party* tenant = find(tenants_, requester.tenant);
-  plan->denied_ = FindDenied(of_model, qos, key, tenant, requester.tenant, model);
+  const Party* tenant = FindParty(tenants_, requester.tenant);
+  plan->denied_ = FindDenied(model, sent, qos, key, tenant, requester.tenant);
+  if (!asking.tenant.empty() && asking.tenant != requester.tenant)
+    plan->denied_ = "denied to this API key for another tenant than its own";
   PlanTotals(key, "key", requester.api_key, model, plan);
   PlanTotals(tenant, "tenant", requester.tenant, model, plan);
   PlanTotalOfUser(tenant, requester, plan);
@@ -343,112 +308,6 @@ void TierRules::PlanForParty(const Limits& user_model, const QosClass* qos, cons
 
 bool HasLimitOf(Limit::Unit unit, const TierRulesConfig& config) {
   return AnyLimit(config, [&](const Limit& limit) { return limit.unit == unit; });
-}
-
-Status CheckLimit(const Limit& limit) {
-  static constexpr Duration kShortest = std::chrono::seconds(1);
-  static constexpr Duration kLongest = std::chrono::days(366);
-  const std::string text = Describe(limit);
-  if (limit.amount < 1 || limit.amount > kMostAmount)
-    return Status::Error(text + ": the amount is " + std::to_string(limit.amount) + ", expected 1.." +
-                         std::to_string(kMostAmount));
-  if (limit.unit == Limit::Unit::kCalls && (limit.kind != Limit::Kind::kWindow || limit.per != kCallCounts))
-    return Status::Error(text + ": calls under way are counted in a window of kCallCounts alone");
-  if (IsOfCalendar(limit)) {
-    return limit.per == Duration::zero() ? Status() : Status::Error(text + ": a calendar day or month has no length");
-  }
-  if (limit.per < kShortest || limit.per > kLongest || limit.per % std::chrono::milliseconds(1) != Duration::zero())
-    return Status::Error(text + ": the time is " + FormatNumber(ToSeconds(limit.per)) +
-                         " s, expected whole milliseconds within 1 s..366 days");
-  if (limit.kind == Limit::Kind::kBucket && (limit.burst < limit.amount || limit.burst > kMostAmount))
-    return Status::Error(text + ": the burst is " + std::to_string(limit.burst) +
-                         ", expected the amount at least, and " + std::to_string(kMostAmount) + " at most");
-  return {};
-}
-
-Status CheckLimits(const Limits& limits, bool of_party) {
-  if (limits.size() > kMaxLimits)
-    return Status::Error(std::to_string(limits.size()) + " limits, expected " + std::to_string(kMaxLimits) +
-                         " at most");
-  const auto totals = static_cast<size_t>(std::ranges::count(limits, true, &Limit::total));
-  if (totals > 0 && !of_party)
-    return Status::Error(
-        "total: true is of the limits of tenants and API keys; those of `users` are totals without "
-        "it, and elsewhere nobody's are added up");
-  if (totals > kMaxTotals)
-    return Status::Error(std::to_string(totals) + " limits are totals, expected " + std::to_string(kMaxTotals) +
-                         " at most");
-  for (size_t i = 0; i < limits.size(); ++i) {
-    if (Status checked = CheckLimit(limits[i]); !checked.ok()) return checked;
-    for (size_t j = 0; j < i; ++j) {
-      // They would be one count that each request is added to twice.
-      if (limits[j].total == limits[i].total && MeterName(limits[j]) == MeterName(limits[i]))
-        return Status::Error(Describe(limits[j]) + " and " + Describe(limits[i]) +
-                             ": two limits of the same kind and time, expected one");
-    }
-  }
-  return {};
-}
-
-Status CheckModelClass(std::span<const ModelClass> before, const ModelClass& of_models) {
-  if (Status name = CheckName("model class", of_models.name); !name.ok()) return name;
-  if (of_models.name == kOtherClass)
-    return Status::Error("the model class \"other\": that is the class of models that have none");
-  if (before.size() >= kMaxModelClasses)
-    return Status::Error("more than " + std::to_string(kMaxModelClasses) + " model classes");
-  std::set<std::string_view> models;
-  for (const std::string& model : of_models.models) {
-    if (Status name = CheckName("model", model); !name.ok()) return name;
-    if (!models.insert(model).second)
-      return Status::Error("the model " + Printable(model) + " twice in the class " + Printable(of_models.name));
-  }
-  for (const ModelClass& other : before) {
-    if (other.name == of_models.name) return Status::Error("a second model class " + Printable(other.name));
-    for (const std::string& model : other.models)
-      if (models.contains(model))
-        return Status::Error("the model " + Printable(model) + " is in the class " + Printable(other.name) +
-                             " already");
-  }
-  return {};
-}
-
-Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos) {
-  if (Status name = CheckName("QoS class", qos.name); !name.ok()) return name;
-  if (qos.priority < 1 || qos.priority > kMaxPriority)
-    return Status::Error("QoS class " + Printable(qos.name) + ": the priority is " + std::to_string(qos.priority) +
-                         ", expected 1.." + std::to_string(kMaxPriority));
-  if (before.size() >= kMaxQosClasses)
-    return Status::Error("more than " + std::to_string(kMaxQosClasses) + " QoS classes");
-  if (std::ranges::find(before, qos.name, &QosClass::name) != before.end())
-    return Status::Error("a second QoS class " + Printable(qos.name));
-  return {};
-}
-
-Status CheckTierRules(const TierRulesConfig& config) {
-  if (Status zone = Calendar::Of(config.time_zone).status(); !zone.ok()) return At("time_zone", zone);
-  if (Status checked = CheckTierLimits("default", config.default_limits); !checked.ok()) return checked;
-  for (size_t i = 0; i < config.model_classes.size(); ++i) {
-    const ModelClass& of_models = config.model_classes[i];
-    if (Status checked = CheckModelClass({config.model_classes.data(), i}, of_models); !checked.ok()) return checked;
-    if (Status checked = CheckTierLimits("model class " + of_models.name, of_models.limits); !checked.ok())
-      return checked;
-  }
-  for (size_t i = 0; i < config.qos_classes.size(); ++i) {
-    const QosClass& qos = config.qos_classes[i];
-    if (Status checked = CheckQosClass({config.qos_classes.data(), i}, qos); !checked.ok()) return checked;
-    if (Status checked = CheckLimits(qos.limits); !checked.ok()) return At("QoS class " + qos.name, checked);
-  }
-  if (Status checked = CheckOverrides("tenant", config.tenants, false); !checked.ok()) return checked;
-  for (const auto& [key, tenant] : config.api_key_tenants) {
-    if (Status name = CheckName("API key", key); !name.ok()) return name;
-    if (Status name = CheckName("tenant", tenant); !name.ok()) return name;
-  }
-  if (Status checked = CheckUsers("", config.users); !checked.ok()) return checked;
-  for (const auto& [tenant, users] : config.tenant_users) {
-    if (Status name = CheckName("tenant", tenant); !name.ok()) return name;
-    if (Status checked = CheckUsers("tenant " + Printable(tenant) + ", ", users); !checked.ok()) return checked;
-  }
-  return CheckOverrides("API key", config.api_keys, true);
 }
 
 }  // namespace weir

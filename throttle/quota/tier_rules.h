@@ -14,11 +14,16 @@
 //
 // They are checked in this order, the model's own quota right after `model`. A tier without limits, or of which the
 // request does not say whose it is, is left out. An override replaces all limits of user_model; "*" is any model, and
-// the model's own name comes before it. Totals are no override, and limit in addition. Who names an API key and no
-// tenant is of the key's tenant, where it has one.
+// the model's own name comes before it. Totals are no override, and limit in addition.
+//
+// What stands under the name "*" of a tenant, an API key or a user is for each of those that are not named.
+//
+// A request with an API key that has a tenant is of that tenant: one that names another is denied, and counts for the
+// key's where it is counted all the same.
 //
 // A class of models or of service, a tenant or an API key, or one of these on a model, may be denied: then nothing
-// goes, whatever is left of any limit.
+// goes, whatever is left of any limit. Models that are denied are named as a request may name them, or as they are
+// counted, or by a pattern; a model that has limits only as it is counted.
 //
 // Immutable; any number of threads.
 #pragma once
@@ -38,6 +43,7 @@
 #include "config/status.h"
 #include "throttle/quota/calendar.h"
 #include "throttle/quota/limit.h"
+#include "throttle/quota/model_patterns.h"
 #include "throttle/quota/name_map.h"
 #include "throttle/quota/quota_store.h"
 
@@ -74,9 +80,10 @@ struct TierLimits {
 
 // One of them is a label of the metrics, so there are few.
 inline constexpr size_t kMaxModelClasses = 16;
+inline constexpr std::string_view kOtherModelClass = "other";  // of models that have none
 struct ModelClass {
-  std::string name;                 // not "other", which is the class of models that have none
-  std::vector<std::string> models;  // no model is in two classes
+  std::string name;                 // not kOtherModelClass
+  std::vector<std::string> models;  // no model is in two classes; of a class that is denied, also patterns
   TierLimits limits;
   bool deny = false;
 
@@ -92,10 +99,12 @@ struct QosClass {
 
   bool operator==(const QosClass&) const = default;
 };
-using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // "*": any
-using LimitsByUser = std::map<std::string, Limits, std::less<>>;   // over all models; "*": each of the others
+inline constexpr std::string_view kAnyModel = "*";
+using LimitsByModel = std::map<std::string, Limits, std::less<>>;  // kAnyModel comes after the model's own
+using LimitsByUser = std::map<std::string, Limits, std::less<>>;   // over all models
 inline constexpr size_t kMaxTotals = 2;                            // among the limits of a party for a model
-using Denied = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;  // models by party; "*": any
+using Denied = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;  // models or patterns, by party
+inline constexpr std::string_view kEveryOther = "*";  // in the place of a tenant, an API key or a user
 struct TierRulesConfig {
   TierLimits default_limits;
   std::vector<ModelClass> model_classes;
@@ -191,19 +200,23 @@ class TierRules {
   bool empty() const { return empty_; }
   // Some limit is of a calendar day or month: `now` matters.
   bool uses_calendar() const { return uses_calendar_; }
-  // Of an empty plan. The error names the name that is wrong, or the classes that there are.
-  Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now = {}) const;
+  // Of an empty plan. The model is named as it is counted; `sent` is its name in the request, where that is another.
+  // The error names the name that is wrong, or the classes that there are.
+  Status MakePlan(std::string_view model, const Requester& asking, TierPlan* plan, WallTime now = {},
+                  std::string_view sent = {}) const;
   // The model's class, a bounded set of words: "other" where it has none.
   std::string_view ClassOf(std::string_view model) const;
   const TierRulesConfig& config() const { return config_; }
 
  private:
-  // What was stated of a tenant or an API key, apart: overrides, totals, those of a tenant's users, what is denied.
+  // What was stated of a tenant or an API key, apart: overrides, totals, those of a tenant's users, what is denied, and
+  // a key's tenant.
   struct Party {
     LimitsByModel overrides;
     LimitsByModel totals;
     LimitsByUser users;
-    std::set<std::string, std::less<>> denied;
+    ModelSet denied;
+    std::string tenant;
   };
   using Parties = std::map<std::string, Party, std::less<>>;
 
@@ -211,15 +224,16 @@ class TierRules {
   const QosClass* FindQos(std::string_view name) const;
   const Limits& UserLimits(std::string_view model, const Party* key, const Party* tenant,
                            const ModelClass* of_model) const;
-  Requester InItsTenant(const Requester& requester) const;
   static Parties Sorted(const std::map<std::string, LimitsByModel, std::less<>>& stated, const Denied& denied,
-                        const std::map<std::string, LimitsByUser, std::less<>>& users = {});
+                        const std::map<std::string, LimitsByUser, std::less<>>& users,
+                        const std::map<std::string, std::string, std::less<>>& tenants);
+  static const Party* FindParty(const NameMap<const Party*>& parties, std::string_view name);
   static const Limits* FindOverride(const Party* party, std::string_view model);
   static void PlanTotals(const Party* party, std::string_view kind, std::string_view name, std::string_view model,
                          TierPlan* plan);
   void PlanTotalOfUser(const Party* tenant, const Requester& requester, TierPlan* plan) const;
-  static std::string FindDenied(const ModelClass* of_model, const QosClass* qos, const Party* key, const Party* tenant,
-                                std::string_view tenant_name, std::string_view model);
+  std::string FindDenied(std::string_view model, std::string_view sent, const QosClass* qos, const Party* key,
+                         const Party* tenant, std::string_view tenant_name) const;
   static void PlanForParty(const Limits& user_model, const QosClass* qos, const Requester& requester, TierPlan* plan);
 
   const TierRulesConfig config_;
@@ -228,19 +242,25 @@ class TierRules {
   Calendar calendar_;
   // Into config_.
   NameMap<const ModelClass*> class_of_;  // by model
-  NameMap<std::string_view> api_key_tenants_;
+  std::vector<std::pair<const ModelClass*, ModelSet>> denied_classes_;
   const Parties sorted_tenants_;
   const Parties sorted_api_keys_;
   NameMap<const Party*> tenants_;  // into the two before
   NameMap<const Party*> api_keys_;
 };
 
+// But for the names of models, of which a QuotaConfig says how they are counted.
 Status CheckTierRules(const TierRulesConfig& config);
 bool HasLimitOf(Limit::Unit unit, const TierRulesConfig& config);
 // Its parts, for who can say where in a file they stand.
 Status CheckLimit(const Limit& limit);
 Status CheckLimits(const Limits& limits, bool of_party = false);  // of a party: there may be totals among them
+// Of a tenant, an API key or a user: a name, or kEveryOther. The error does not say the name, which may be a secret.
+Status CheckPartyName(std::string_view what, std::string_view name);
+Status CheckOneName(std::string_view what, std::string_view name);                        // no kEveryOther
 Status CheckModelClass(std::span<const ModelClass> before, const ModelClass& of_models);  // but for its limits
 Status CheckQosClass(std::span<const QosClass> before, const QosClass& qos);              // but for its limits
+// Enough of an API key to find it again by, and not enough to use it.
+std::string BeginOfSecret(std::string_view secret);
 
 }  // namespace weir

@@ -63,6 +63,7 @@ TEST(QuotaConfigReader, TheExampleOfTheHeaderIsReadAsItSays) {
                             {"corp", {{"*", {million}}}}};
   const auto daily = [](int64_t tokens) { return Limits{{.unit = kTokens, .amount = tokens, .per = 24h}}; };
   expected.tiers.tenants["labs"] = {};
+  expected.tiers.tenants["*"] = {{"*", {{.amount = 9, .per = 1h, .total = true}}}};
   expected.tiers.tenant_users = {{"labs", {{"*", daily(50'000)}, {"bob", daily(9'000)}}}};
   const Limit calendar{.unit = kTokens, .kind = Limit::Kind::kCalendarDay, .amount = 100'000};
   const Limit spending{.unit = Limit::Unit::kMoney, .kind = Limit::Kind::kCalendarMonth, .amount = 5 * kMoneyUnit};
@@ -71,9 +72,9 @@ TEST(QuotaConfigReader, TheExampleOfTheHeaderIsReadAsItSays) {
   expected.prices = {{"gpt-4o", {.input = 2'500'000, .output = 10'000'000}}};
   expected.tiers.time_zone = "Europe/Berlin";
   expected.tiers.denied_tenants = {{"corp", {"o1"}}};
-  expected.tiers.api_keys = {{"sk-abc123", {{"gpt-4o", {{.amount = 50, .per = 1h, .total = true}}}}},
-                             {"sk-stolen", {}}};
-  expected.tiers.denied_api_keys = {{"sk-stolen", {"*"}}};
+  expected.tiers.api_keys = {
+      {"sk-abc123", {{"gpt-4o", {{.amount = 50, .per = 1h, .total = true}}}}}, {"sk-stolen", {}}, {"*", {}}};
+  expected.tiers.denied_api_keys = {{"sk-stolen", {"*"}}, {"*", {"o1*"}}};
   expected.tiers.api_key_tenants = {{"sk-abc123", "acme"}};
   EXPECT_EQ(config, expected);
 }

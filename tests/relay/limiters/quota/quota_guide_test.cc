@@ -49,6 +49,9 @@ TEST(QuotaGuide, ItsFileMeansWhatItSays) {
   EXPECT_EQ(member.retry_after, *ParseTime("2026-11-23T23:00:00Z") - clock.Now());
   EXPECT_EQ(ask("gpt-4o", {.user = "alice"}, 200'000).tier, Tier::kTotal);
   EXPECT_EQ(ask("gpt-4o", {.api_key = "sk-batch"}, 300'000).tier, Tier::kTotal);
+  EXPECT_EQ(ask("gpt-4o", {.tenant = "labs", .api_key = "sk-batch"}, 0).code, QuotaCode::kDenied);
+  for (int i = 0; i < 19; ++i) EXPECT_FALSE(ask("gpt-4o", {.api_key = "sk-other"}, 0).tier) << i;
+  EXPECT_EQ(ask("gpt-4o", {.api_key = "sk-other"}, 0).tier, Tier::kTotal);
 }
 
 }  // namespace
