@@ -27,10 +27,14 @@ Result<Calendar> Calendar::Of(const std::string& time_zone) {
   return calendar;
 }
 
-WallTime Calendar::EndOfDay(WallTime now) const { return zone_->BeginOf(absl::CivilDay(zone_->LocalTime(now)) + 1); }
+Calendar::Period Calendar::DayOf(WallTime now) const {
+  const absl::CivilDay day(zone_->LocalTime(now));
+  return {.date = (day.year() * 100 + day.month()) * 100 + day.day(), .ends = zone_->BeginOf(day + 1)};
+}
 
-WallTime Calendar::EndOfMonth(WallTime now) const {
-  return zone_->BeginOf(absl::CivilDay(absl::CivilMonth(zone_->LocalTime(now)) + 1));
+Calendar::Period Calendar::MonthOf(WallTime now) const {
+  const absl::CivilMonth month(zone_->LocalTime(now));
+  return {.date = month.year() * 100 + month.month(), .ends = zone_->BeginOf(absl::CivilDay(month + 1))};
 }
 
 }  // namespace weir

@@ -1,8 +1,10 @@
-// Calendar: the days and months of a time zone. Where clocks are put forward or back a day has 23 or 25 hours.
+// Calendar: the days and months of a time zone. Where clocks are put forward or back a day has 23 or 25 hours. A period
+// is known by its date, not by its end: it stays the same one when another time zone moves its end.
 //
 // Immutable; any number of threads.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,9 +20,13 @@ class Calendar {
   // Of UTC.
   Calendar();
 
-  // When the day, or the month, in which `now` lies is over.
-  WallTime EndOfDay(WallTime now) const;
-  WallTime EndOfMonth(WallTime now) const;
+  struct Period {
+    int64_t date = 0;  // 20260228; of a month 202602
+    WallTime ends;
+  };
+  // The day, or the month, in which `now` lies.
+  Period DayOf(WallTime now) const;
+  Period MonthOf(WallTime now) const;
 
  private:
   struct Zone;  // the library's own stay in one source

@@ -51,7 +51,8 @@ std::string MeterName(const Limit& limit) {
   if (limit.kind == Limit::Kind::kBucket) name += 'b';
   if (limit.kind == Limit::Kind::kCalendarDay) name += 'd';
   if (limit.kind == Limit::Kind::kCalendarMonth) name += 'm';
-  return name + std::to_string(std::chrono::duration_cast<milliseconds>(limit.per).count());
+  return name +
+         std::to_string(IsOfCalendar(limit) ? limit.date : std::chrono::duration_cast<milliseconds>(limit.per).count());
 }
 
 std::string Describe(const Limit& limit) {

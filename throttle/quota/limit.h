@@ -27,11 +27,12 @@ struct Limit {
   Kind kind = Kind::kWindow;
   int64_t amount = 0;  // > 0
   // 1 s .. 366 days, whole milliseconds. Of a day or month nothing as it is stated, and in a charge the time since 1970
-  // at which this one is over: so each of them is a count of its own, and a store needs no calendar.
+  // at which this one is over: so a store needs no calendar.
   Duration per{};
   int64_t burst = 0;  // of a bucket: >= amount
   // Of a tenant or an API key alone: one count for all its users and, where it stands under "*", all models.
   bool total = false;
+  int64_t date = 0;  // of the day or month of a charge (Calendar::Period): each date is a count of its own
 
   bool operator==(const Limit&) const = default;
 };
@@ -83,9 +84,11 @@ inline int64_t MostAtOnce(const Limit& limit) {
 std::string_view NameOf(Limit::Unit unit);  // "requests", "tokens", "money", "calls"
 // "12.50" of money, else the whole number.
 std::string AmountText(Limit::Unit unit, int64_t amount);
-// "r3600000", "tb60000", "rm1764547200000": unit, kind, and length or end in ms: what keeps the counts of two limits of
-// one key apart. Another amount goes on with the same count.
+// "r3600000", "tb60000", "rm202602": unit, kind, and length in ms or date: what keeps the counts of two limits of one
+// key apart. Another amount goes on with the same count, and so does another end of the same day or month.
 std::string MeterName(const Limit& limit);
+// The last of these, for stores that keep a number: of nanoseconds, or a date.
+inline int64_t LengthOrDate(const Limit& limit) { return IsOfCalendar(limit) ? limit.date : limit.per.count(); }
 // "100 requests in 1 h", "100 tokens/h, at most 200 at once", "12.50 of money in a calendar month", "5 calls at once"
 std::string Describe(const Limit& limit);
 

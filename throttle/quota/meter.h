@@ -17,11 +17,12 @@
 
 namespace weir {
 
-// Of a day or month, with its end. Whether it is over is the caller's business, which asks by another limit then.
+// Of a day or month, with its end. Whether it is over is the caller's business, which asks by another date then.
 class PeriodCount {
  public:
   PeriodCount(const Limit& limit, WallTime now) : ends_(EndOfPeriod(limit)), now_(now) {}
 
+  void Follow(const Limit& limit) { ends_ = EndOfPeriod(limit); }
   void Advance(WallTime now) { now_ = now; }
   int64_t used() const { return used_; }
   Duration UntilEnd() const { return ends_ - now_; }
@@ -43,6 +44,7 @@ class Meter {
   // From now on by this limit, which has the same MeterName.
   void Follow(const Limit& limit) {
     if (auto* bucket = std::get_if<RefilledBucket>(&count_)) bucket->Follow(limit);
+    if (auto* period = std::get_if<PeriodCount>(&count_)) period->Follow(limit);
   }
   void Advance(WallTime now) {
     std::visit([now](auto& count) { count.Advance(now); }, count_);

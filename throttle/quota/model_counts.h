@@ -29,31 +29,32 @@ struct MeterKeyView {
   std::string_view key;
   Limit::Unit unit{};
   Limit::Kind kind{};
-  Duration per{};
+  int64_t length_or_date = 0;
 
   explicit MeterKeyView(const TierCharge& tier)
-      : key(tier.key), unit(tier.limit.unit), kind(tier.limit.kind), per(tier.limit.per) {}
+      : key(tier.key), unit(tier.limit.unit), kind(tier.limit.kind), length_or_date(LengthOrDate(tier.limit)) {}
 };
 struct MeterKey {
   std::string key;
   Limit::Unit unit{};
   Limit::Kind kind{};
-  Duration per{};
+  int64_t length_or_date = 0;
 
-  explicit MeterKey(const MeterKeyView& view) : key(view.key), unit(view.unit), kind(view.kind), per(view.per) {}
+  explicit MeterKey(const MeterKeyView& view)
+      : key(view.key), unit(view.unit), kind(view.kind), length_or_date(view.length_or_date) {}
 };
 struct HashMeterKey {
   using is_transparent = void;
   size_t operator()(const auto& key) const {
-    const size_t kinds = static_cast<size_t>(key.per.count()) + 2 * static_cast<size_t>(key.unit) +
-                         static_cast<size_t>(key.kind);  // `per` is of whole milliseconds
+    const size_t kinds = static_cast<size_t>(key.length_or_date) + 2 * static_cast<size_t>(key.unit) +
+                         static_cast<size_t>(key.kind);  // a length is of whole milliseconds
     return std::hash<std::string_view>()(key.key) ^ kinds * 0x9e3779b97f4a7c15;
   }
 };
 struct SameMeterKey {
   using is_transparent = void;
   bool operator()(const auto& a, const auto& b) const {
-    return a.per == b.per && a.unit == b.unit && a.kind == b.kind && a.key == b.key;
+    return a.length_or_date == b.length_or_date && a.unit == b.unit && a.kind == b.kind && a.key == b.key;
   }
 };
 

@@ -117,18 +117,21 @@ void TierPlan::Add(Tier tier, std::string_view key, const Limits& limits, bool o
     assert(count_ < kMaxCharges && "the rules were checked");
     auto* const made = new (charges_.data() + count_ * sizeof(TierCharge))
         TierCharge{.key = key, .limit = limit, .of_all_models = of_all_models};
-    if (IsOfCalendar(limit)) made->limit.per = EndOfPeriod(limit.kind);
+    if (IsOfCalendar(limit)) {
+      const Calendar::Period& period = PeriodNow(limit.kind);
+      made->limit.per = period.ends.time_since_epoch();
+      made->limit.date = period.date;
+    }
     tiers_[count_] = tier;
     ++count_;
   }
 }
 
-Duration TierPlan::EndOfPeriod(Limit::Kind kind) {
+const Calendar::Period& TierPlan::PeriodNow(Limit::Kind kind) {
   const bool of_day = kind == Limit::Kind::kCalendarDay;
-  Duration& ends = of_day ? day_ends_ : month_ends_;
-  if (ends == Duration::zero())
-    ends = (of_day ? calendar_->EndOfDay(now_) : calendar_->EndOfMonth(now_)).time_since_epoch();
-  return ends;
+  Calendar::Period& period = of_day ? day_ : month_;
+  if (period.date == 0) period = of_day ? calendar_->DayOf(now_) : calendar_->MonthOf(now_);
+  return period;
 }
 
 TierRules::TierRules(TierRulesConfig config)

@@ -160,12 +160,12 @@ class TierPlan {
   void AppendUser(const Requester& requester);  // in its tenant
   std::string_view EndKey();
   void Add(Tier tier, std::string_view key, const Limits& limits, bool of_all_models = false);
-  Duration EndOfPeriod(Limit::Kind kind);  // since 1970
+  const Calendar::Period& PeriodNow(Limit::Kind kind);
 
   const Calendar* calendar_ = nullptr;
   WallTime now_;
-  Duration day_ends_{};  // once it was asked for
-  Duration month_ends_{};
+  Calendar::Period day_;  // once it was asked for
+  Calendar::Period month_;
   // Tenant and user stand in three keys, a QoS class, an instance, and the key and the tenant of totals in one; an
   // escaped name is three times as long.
   static constexpr size_t kMaxTextBytes = 11 * 3 * kMaxNameBytes;

@@ -9,10 +9,10 @@ namespace {
 
 Calendar In(const std::string& zone) { return Calendar::Of(zone).value(); }
 std::string EndOfDay(const Calendar& calendar, std::string_view now) {
-  return FormatTime(calendar.EndOfDay(*ParseTime(now)));
+  return FormatTime(calendar.DayOf(*ParseTime(now)).ends);
 }
 std::string EndOfMonth(const Calendar& calendar, std::string_view now) {
-  return FormatTime(calendar.EndOfMonth(*ParseTime(now)));
+  return FormatTime(calendar.MonthOf(*ParseTime(now)).ends);
 }
 
 TEST(Calendar, DaysAndMonthsOfUtc) {
@@ -47,16 +47,28 @@ TEST(Calendar, EachPeriodEndsAfterItsInstantsAndIsTheSameForAllOfThem) {
   for (const char* zone : {"UTC", "Europe/Berlin", "America/New_York", "Asia/Beirut", "Australia/Lord_Howe"}) {
     const Calendar calendar = In(zone);
     WallTime now = *ParseTime("2022-01-01T00:00:00Z");
-    WallTime day, month;
+    Calendar::Period day, month;
     for (int i = 0; i < 2 * 366 * 48; ++i, now += std::chrono::minutes(30)) {
       for (const auto& [last, next] :
-           {std::pair(&day, calendar.EndOfDay(now)), std::pair(&month, calendar.EndOfMonth(now))}) {
-        ASSERT_GT(next, now) << zone << " " << FormatTime(now);
-        ASSERT_TRUE(next == *last || now >= *last) << zone << " " << FormatTime(now);
+           {std::pair(&day, calendar.DayOf(now)), std::pair(&month, calendar.MonthOf(now))}) {
+        ASSERT_GT(next.ends, now) << zone << " " << FormatTime(now);
+        ASSERT_TRUE(next.ends == last->ends || now >= last->ends) << zone << " " << FormatTime(now);
+        ASSERT_EQ(next.ends == last->ends, next.date == last->date) << zone << " " << FormatTime(now);
+        ASSERT_GE(next.date, last->date) << zone << " " << FormatTime(now);
         *last = next;
       }
     }
   }
+}
+
+TEST(Calendar, APeriodIsKnownByTheDateOfItsZone) {
+  const WallTime now = *ParseTime("2026-02-28T23:30:00Z");
+  EXPECT_EQ(Calendar().DayOf(now).date, 20'260'228);
+  EXPECT_EQ(Calendar().MonthOf(now).date, 202'602);
+  EXPECT_EQ(In("Europe/Berlin").DayOf(now).date, 20'260'301);
+  EXPECT_EQ(In("Europe/Berlin").MonthOf(now).date, 202'603);
+  EXPECT_EQ(In("America/New_York").DayOf(now).date, 20'260'228) << "the same day, which ends later";
+  EXPECT_EQ(In("America/New_York").MonthOf(now).date, 202'602);
 }
 
 TEST(Calendar, AZoneThatThereIsNotIsNamed) {

@@ -112,6 +112,12 @@ TEST(Limit, IsDescribedForPeople) {
            Case{{kTokens, kWindow, 5, milliseconds(1500), 0}, "5 tokens in 1500 ms", "t1500"},
            Case{{kTokens, kBucket, 100, hours(1), 200}, "100 tokens/h, at most 200 at once", "tb3600000"},
            Case{{kRequests, kBucket, 5, minutes(2), 5}, "5 requests/2 min, at most 5 at once", "rb120000"},
+           Case{{kTokens, kCalendarDay, 5, hours(492'000), 0, false, 20'260'228},
+                "5 tokens in a calendar day",
+                "td20260228"},
+           Case{{kRequests, kCalendarMonth, 1, hours(492'000), 0, false, 202'602},
+                "1 request in a calendar month",
+                "rm202602"},
        }) {
     EXPECT_EQ(Describe(c.limit), c.text);
     EXPECT_EQ(MeterName(c.limit), c.meter);

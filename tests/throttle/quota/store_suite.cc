@@ -9,7 +9,12 @@ Limit Window(Limit::Unit unit, int64_t amount, Duration per) {
 }
 
 Limit Day(Limit::Unit unit, int64_t amount, WallTime ends) {
-  return {.unit = unit, .kind = Limit::Kind::kCalendarDay, .amount = amount, .per = ends.time_since_epoch()};
+  const Duration since_1970 = ends.time_since_epoch();
+  return {.unit = unit,
+          .kind = Limit::Kind::kCalendarDay,
+          .amount = amount,
+          .per = since_1970,
+          .date = std::chrono::floor<std::chrono::hours>(since_1970).count()};
 }
 
 Limit Bucket(Limit::Unit unit, int64_t amount, Duration per, int64_t burst) {

@@ -111,6 +111,6 @@ class QuotaStoreSuite : public testing::TestWithParam<StoreKind> {
 
 Limit Window(Limit::Unit unit, int64_t amount, Duration per);
 Limit Bucket(Limit::Unit unit, int64_t amount, Duration per, int64_t burst);
-Limit Day(Limit::Unit unit, int64_t amount, WallTime ends);
+Limit Day(Limit::Unit unit, int64_t amount, WallTime ends);  // days that end in another hour have another date
 
 }  // namespace weir

@@ -37,6 +37,27 @@ TEST_P(QuotaStoreSuite, AMonthIsNoDayThatEndsWithIt) {
   EXPECT_TRUE(Take("m", {.tiers = {month}}).fits());
 }
 
+// As it does when the time zone of the configuration is another from now on.
+TEST_P(QuotaStoreSuite, ADayWhoseEndMovesGoesOnWithItsCount) {
+  const WallTime midnight = kStart + hours(5);
+  const TierCharge today{"user:alice", Day(kTokens, 100, midnight)};
+  TierCharge longer = today;
+  longer.limit.per += hours(9);
+  TierCharge shorter = today;
+  shorter.limit.per -= hours(2);
+  ASSERT_TRUE(Take("m", {.tokens = 50, .tiers = {today}}).fits());
+  const std::string held = Hold("m", {.tokens = 20, .tiers = {today}, .hold_for = hours(9)}).reservation;
+  EXPECT_EQ(UsedOf("m", shorter), 70);
+  EXPECT_EQ(Take("m", {.tokens = 31, .tiers = {shorter}}).retry_after, hours(3));
+  EXPECT_EQ(Take("m", {.tokens = 31, .tiers = {longer}}).retry_after, hours(14));
+  ASSERT_TRUE(Take("m", {.tokens = 20, .tiers = {longer}}).fits());
+  clock_.Advance(hours(8));
+  store().Prune();
+  EXPECT_EQ(UsedOf("m", longer), 90) << "kept until an hour after its later end";
+  ASSERT_EQ(Commit(held, 30).code, SettlementAnswer::Code::kSettled);
+  EXPECT_EQ(UsedOf("m", longer), 100);
+}
+
 TEST_P(QuotaStoreSuite, AReservationIsSettledInTheDayInWhichItWasMade) {
   const WallTime midnight = kStart + seconds(30);
   const TierCharge today{"user:alice", Day(kTokens, 1000, midnight)};

@@ -163,7 +163,7 @@ class SideBySide {
     const Duration six = hours(6);
     const Duration now = clock_.Now().time_since_epoch();
     Limit& day = tiers_.at(kDayTier).limit;
-    day.per = now - now % six + six;
+    day = Day(day.unit, day.amount, WallTime(now - now % six + six));
     oracle_.Follow(kDayTier, day);
     latest_ = std::max(latest_, now);
     knows_day_ = latest_ < day.per + kPeriodKept;

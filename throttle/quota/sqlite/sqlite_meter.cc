@@ -84,10 +84,11 @@ void SqliteMeters::LookAtSize(size_t most_bytes) {
 SqliteMeter SqliteMeters::Load(std::string_view model, std::string_view key, const Limit& limit, int64_t now) {
   SqliteMeter meter(model, key, limit, now);
   {
-    SqliteRows row = by_name_(model, key, static_cast<int64_t>(limit.unit), static_cast<int64_t>(limit.kind),
-                              int64_t{limit.per.count()});
+    SqliteRows row =
+        by_name_(model, key, static_cast<int64_t>(limit.unit), static_cast<int64_t>(limit.kind), LengthOrDate(limit));
     if (row.Next()) Read(row, &meter);
   }
+  if (IsOfCalendar(limit)) meter.row_.ts = meter.per();
   if (meter.has_row()) Refresh(&meter, now);
   if (meter.bucket_) meter.bucket_->Follow(limit);
   return meter;
@@ -99,9 +100,10 @@ std::optional<SqliteMeter> SqliteMeters::Load(int64_t id, int64_t now) {
     SqliteRows row = by_id_(id);
     if (!row.Next()) return {};
     Read(row, &meter);
-    meter.limit_ = {.unit = static_cast<Limit::Unit>(row.Int(9)),
-                    .kind = static_cast<Limit::Kind>(row.Int(10)),
-                    .per = Duration(std::max<int64_t>(1, row.Int(11)))};
+    Limit& limit = meter.limit_;
+    limit = {.unit = static_cast<Limit::Unit>(row.Int(9)), .kind = static_cast<Limit::Kind>(row.Int(10))};
+    limit.date = IsOfCalendar(limit) ? row.Int(11) : 0;
+    limit.per = Duration(std::max<int64_t>(1, IsOfCalendar(limit) ? meter.row_.ts : row.Int(11)));
   }
   Refresh(&meter, now);
   return meter;
@@ -160,8 +162,8 @@ void SqliteMeters::Save(SqliteMeter* meter) {
                 meter->Until());
   } else {
     insert_.Run(meter->model_, meter->key_, static_cast<int64_t>(meter->limit_.unit),
-                static_cast<int64_t>(meter->limit_.kind), meter->per(), row.rate, row.amount, row.rest, row.rows,
-                row.next, row.first, row.ts, row.pins, meter->Until());
+                static_cast<int64_t>(meter->limit_.kind), LengthOrDate(meter->limit_), row.rate, row.amount, row.rest,
+                row.rows, row.next, row.first, row.ts, row.pins, meter->Until());
     meter->id_ = database_.last_id();
   }
   meter->stored_ = row;

@@ -46,7 +46,7 @@ class SqliteMeter {
     int64_t rows = 0;
     int64_t next = 1;   // the number of the next entry
     int64_t first = 0;  // when the newest entry began
-    int64_t ts = 0;     // of the newest entry; of the debt of a bucket
+    int64_t ts = 0;     // of the newest entry; of the debt of a bucket; the end of a day or month
     int64_t pins = 0;   // reservations that hold it
     bool operator==(const Row&) const = default;
   };

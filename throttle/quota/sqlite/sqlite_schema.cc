@@ -38,9 +38,9 @@ CREATE TABLE IF NOT EXISTS daily(
 // weir_models: `days` is how many days have ended, by which reservations know theirs; `seen` the latest time that one
 // was made at; `bounded` is 1 of a model that was new without a quota. weir_counts has how many of those there are, and
 // how many tiers, which SQLite would count one by one. weir_meters: those without a key are the model's own; `pins` are
-// the reservations that hold a tier; entries are numbered from 1, and keep their numbers. weir_ended: how reservations
-// ended; of those that expired `tiers` are still pinned. weir_configured: whose quota a configuration stated, and
-// nobody another since.
+// the reservations that hold a tier; entries are numbered from 1, and keep their numbers; a day or month has its date
+// in `per` and its end in `ts`. weir_ended: how reservations ended; of those that expired `tiers` are still pinned.
+// weir_configured: whose quota a configuration stated, and nobody another since.
 constexpr std::string_view kOwnTables = R"sql(
 CREATE TABLE weir_models(
   model TEXT PRIMARY KEY,
