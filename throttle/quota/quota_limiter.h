@@ -281,7 +281,8 @@ class QuotaLimiter {
   // for good: it costs nothing when all is said, and after the store has reconnected it says again what that has not at
   // all, such as one that came back empty.
   Result<std::vector<std::string>> StateQuotas();
-  // With the same store, from the next call on; then StateQuotas, whose error leaves the configuration in force.
+  // With the same store, from the next call on; then StateQuotas, whose error leaves the configuration in force. Among
+  // the warnings are the counts that begin anew by it (CountsBegunAnew).
   Result<std::vector<std::string>> Reconfigure(QuotaConfig config);
 
   // Prunes in a thread of its own until that is stopped, as it is by its end.

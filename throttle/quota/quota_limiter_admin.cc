@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <condition_variable>
 #include <future>
+#include <iterator>
 #include <mutex>
 #include <span>
 #include <utility>
 
 #include "config/text/parse.h"
+#include "throttle/quota/begun_anew.h"
 #include "throttle/quota/model_names.h"
 #include "throttle/quota/quota_limiter.h"
 #include "throttle/quota/quota_reasons.h"
@@ -328,7 +330,8 @@ Result<std::vector<std::string>> QuotaLimiter::StateQuotas() {
 Result<std::vector<std::string>> QuotaLimiter::Reconfigure(QuotaConfig config) {
   {
     std::lock_guard lock(stating_mutex_);
-    if (config != *this->config()) {
+    if (const std::shared_ptr<const QuotaConfig> before = this->config(); config != *before) {
+      std::ranges::move(CountsBegunAnew(*before, config, date_.Now()), std::back_inserter(warnings_));
       Use(std::move(config));
       looked_at_store_ = false;
     }
