@@ -55,6 +55,7 @@ TEST_P(QuotaStoreSuite, ADayWhoseEndMovesGoesOnWithItsCount) {
   store().Prune();
   EXPECT_EQ(UsedOf("m", longer), 90) << "kept until an hour after its later end";
   ASSERT_EQ(Commit(held, 30).code, SettlementAnswer::Code::kSettled);
+  store().Prune();
   EXPECT_EQ(UsedOf("m", longer), 100);
 }
 
