@@ -28,10 +28,11 @@ SharedLease::Change SharedLease::OnAnswer(const LeaseAnswer& answer, TimePoint n
   const bool same = runs && (moves || answer.window == window_);
   const TimePoint end = same && !moves ? end_ : asked_at_ + answer.remaining;
   if (now >= end) {
-    // Asked at the very end of a window, or of windows that are shorter than the way there: whoever is always too late
-    // might as well not answer.
-    Change change = was_late_ ? OnAway(now, spent, limit, window, when_away) : Change{};
-    was_late_ = !was_late_;
+    // Asked at the very end of a window, which says nothing of the server, or of windows that are hardly longer than
+    // the way there: a server that is too late twice might as well not answer.
+    const bool is_late = now - asked_at_ > window / kLateShare;
+    Change change = is_late && was_late_ ? OnAway(now, spent, limit, window, when_away) : Change{};
+    was_late_ = is_late && !was_late_;
     change.unspent += answer.granted;
     return change;
   }

@@ -9,6 +9,10 @@
 // time, up to a sixteenth of the limit. In a window a process leaves at most that unspent, and what was given back. One
 // that was quiet for a window begins with one at a time again.
 //
+// An answer may come when its window is over, mostly because it was asked for in the window's last moment. The window
+// that runs by then is asked for at once. Only answers that take a good share of a window, twice in a row, count as
+// none.
+//
 // While the windows are away it either lets nobody through (beyond what it was leased), or counts alone: the whole
 // limit in each window, whose edges go on as they were. What it has granted by itself counts against what it may grant
 // when they are back, in the window that runs then.
@@ -30,6 +34,8 @@ enum class WhenAway : uint8_t { kAlone, kRefuse };
 class SharedLease {
  public:
   static constexpr uint32_t kShares = 16;
+  // An answer that comes after its window was late if it took more than a window by this.
+  static constexpr int kLateShare = 4;
   // A key does not ask more often while nobody answers.
   static constexpr Duration kAwayPause = std::chrono::milliseconds(100);
 

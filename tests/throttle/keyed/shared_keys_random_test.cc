@@ -20,7 +20,12 @@ constexpr int kProcesses = 3;
 
 class SharingProcesses {
  public:
-  SharingProcesses(uint32_t limit, WhenAway when_away) : limit_(limit), when_away_(when_away) {
+  enum class Server : uint8_t { kMayBeAway, kAnswersSoon };
+
+  SharingProcesses(uint32_t limit, WhenAway when_away, Server server = Server::kMayBeAway)
+      : limit_(limit),
+        never_more_(when_away == WhenAway::kRefuse || server == Server::kAnswersSoon),
+        server_answers_(server) {
     const auto rules =
         std::make_shared<KeyedRules>(KeyedLimits{.window = kSharedWindow, .max_requests = limit, .max_waiting = 3});
     for (Process& process : processes_) {
@@ -34,7 +39,9 @@ class SharingProcesses {
 
   void DoSomething() {
     Process& process = processes_[*rc::gen::inRange(0, kProcesses)];
-    switch (*rc::gen::weightedElement<int>({{8, 0}, {6, 1}, {4, 2}, {3, 3}, {1, 4}, {2, 5}, {2, 6}, {2, 7}})) {
+    const bool away = server_answers_ == Server::kMayBeAway;
+    switch (away ? *rc::gen::weightedElement<int>({{8, 0}, {6, 1}, {4, 2}, {3, 3}, {1, 4}, {2, 5}, {2, 6}, {2, 7}})
+                 : *rc::gen::weightedElement<int>({{8, 0}, {6, 1}, {4, 2}, {4, 3}, {2, 5}, {2, 6}, {2, 8}, {8, 9}})) {
       case 0:
         return Take(process, false);
       case 1:
@@ -49,8 +56,14 @@ class SharingProcesses {
         return Leave(process);
       case 6:
         return GiveBack(process);
-      default:
+      case 7:
         return Pass(milliseconds(*rc::gen::inRange(1, 60)));
+      case 8:
+        AnswerAll();
+        return Pass(UntilEnd() -
+                    std::min(UntilEnd(), *rc::gen::element(Duration(kMoment), Duration(milliseconds(30)))));
+      default:
+        return Pass(kMoment / 2);
     }
   }
 
@@ -65,7 +78,7 @@ class SharingProcesses {
       ++granted[window];
       ++by_process[{window, request->process}];
     }
-    if (when_away_ == WhenAway::kRefuse)
+    if (never_more_)
       for (const auto& [window, count] : granted) RC_ASSERT(count <= limit_);
     // Whoever counts alone does so in windows of its own, of which two may lie in one of the server's.
     for (const auto& [window_and_process, count] : by_process) RC_ASSERT(count <= 2 * limit_);
@@ -75,18 +88,14 @@ class SharingProcesses {
   void End() {
     for (int i = 0; i < 200; ++i) {
       Pass(milliseconds(20));
-      for (Process& process : processes_) {
-        while (!process.asked.empty()) Count(process);
-        while (!process.counted.empty()) Tell(process);
-      }
+      AnswerAll();
     }
     for (const auto& request : requests_) RC_ASSERT(request->answer.has_value() != request->left);
     for (Process& process : processes_) {
       const KeyedCounts counts = process.limiter->Counts();
       RC_ASSERT(counts.waiting == 0u);
       RC_ASSERT(counts.keys == 0u);
-      if (when_away_ == WhenAway::kRefuse)
-        RC_ASSERT(counts.leased + counts.given_back == counts.granted + counts.unspent);
+      if (never_more_) RC_ASSERT(counts.leased + counts.given_back == counts.granted + counts.unspent);
     }
     Check();
   }
@@ -121,6 +130,7 @@ class SharingProcesses {
     std::unique_ptr<KeyedLimiter> limiter;
   };
   static constexpr TimePoint kBegin{std::chrono::hours(1)};
+  static constexpr Duration kMoment = std::chrono::microseconds(50);
 
   void Take(Process& process, bool may_wait) {
     auto request = std::make_shared<Request>();
@@ -143,6 +153,11 @@ class SharingProcesses {
     const auto [done, answer] = std::move(process.counted.front());
     process.counted.pop_front();
     done(answer);
+  }
+  void AnswerAll() {
+    for (Process& process : processes_) {
+      for (; !process.asked.empty() || !process.counted.empty(); Tell(process)) Count(process);
+    }
   }
   // On the way there, or on the way back.
   void LoseAnswer(Process& process) {
@@ -174,6 +189,7 @@ class SharingProcesses {
       });
     }
   }
+  Duration UntilEnd() const { return kSharedWindow - (clock_.Now() - kBegin) % kSharedWindow; }
   void Pass(Duration time) {
     clock_.Advance(time);
     for (Process& process : processes_) process.limiter->Tick();
@@ -190,7 +206,8 @@ class SharingProcesses {
   }
 
   const uint32_t limit_;
-  const WhenAway when_away_;
+  const bool never_more_;  // than the limit, in a window of all
+  const Server server_answers_;
   ManualClock clock_{kBegin};
   CountedWindows server_;
   int next_turn_ = 0;
@@ -200,6 +217,17 @@ class SharingProcesses {
 
 RC_GTEST_PROP(SharedKeysRandom, NeverLetMoreThanTheLimitThroughInAWindow, ()) {
   SharingProcesses processes(*rc::gen::element<uint32_t>(1, 2, 5, 40), WhenAway::kRefuse);
+  const int steps = *rc::gen::inRange(1, 200);
+  for (int i = 0; i < steps; ++i) {
+    processes.DoSomething();
+    processes.Check();
+  }
+  processes.End();
+}
+
+RC_GTEST_PROP(SharedKeysRandom, NeverLetMoreThroughAtAnEdgeEitherWhileTheServerAnswers, ()) {
+  SharingProcesses processes(*rc::gen::element<uint32_t>(1, 2, 5, 40), WhenAway::kAlone,
+                             SharingProcesses::Server::kAnswersSoon);
   const int steps = *rc::gen::inRange(1, 200);
   for (int i = 0; i < steps; ++i) {
     processes.DoSomething();

@@ -5,6 +5,7 @@ namespace weir {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -36,6 +37,15 @@ class SharedKeys : public KeyedFixture {
     asked.done(answer);
     return answer;
   }
+  // The next question takes so long to the server, and its answer so long back.
+  void AnswerAfter(Duration there, Duration back) {
+    const ScriptedWindows::Asked asked = NextAsked();
+    clock_.Advance(there);
+    const LeaseAnswer answer = server_.Lease(asked.key, asked.wish, ServersNow());
+    clock_.Advance(back);
+    asked.done(answer);
+  }
+  void PassUntilEndLess(Duration less) { clock_.Advance(kWindow - ServersNow() % kWindow - less); }
   void AnswerAway() { NextAsked().done({}); }
   ScriptedWindows::Asked NextAsked() {
     EXPECT_FALSE(asked_.empty());
@@ -132,10 +142,7 @@ TEST_F(SharedKeys, CountsTheTimeOnTheWayAgainstTheLease) {
 
 TEST_F(SharedKeys, ThrowsAwayALeaseThatComesAfterItsWindow) {
   const Caller caller = Take("a");
-  const ScriptedWindows::Asked asked = NextAsked();
-  const LeaseAnswer answer = server_.Lease(asked.key, asked.wish, ServersNow());
-  clock_.Advance(kWindow);
-  asked.done(answer);
+  AnswerAfter({}, kWindow);
   EXPECT_TRUE(caller->waits());
   EXPECT_EQ(limiter().Counts().unspent, 1u);
   Answer();
@@ -147,12 +154,46 @@ TEST_F(SharedKeys, TakesAServerThatIsAlwaysTooLateForAway) {
   const Caller caller = Take("a");
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(caller->waits());
-    const ScriptedWindows::Asked asked = NextAsked();
-    const LeaseAnswer answer = server_.Lease(asked.key, asked.wish, ServersNow());
-    clock_.Advance(kWindow);
-    asked.done(answer);
+    AnswerAfter({}, kWindow);
   }
   EXPECT_EQ(caller->answer.value().code, KeyedCode::kStoreAway);
+}
+
+TEST_F(SharedKeys, TakesAServerForAwayOnlyIfItsAnswersTakeAShareOfAWindow) {
+  constexpr Duration kShare = Duration(kWindow) / SharedLease::kLateShare;
+  for (const Duration way : {kShare, kShare + milliseconds(1)}) {
+    RefuseWhenAway();
+    PassUntilEndLess(kShare + way);
+    const Caller caller = Take("a");
+    AnswerAfter(way, {});
+    AnswerAfter({}, way);
+    EXPECT_EQ(caller->waits(), way == kShare) << way.count();
+    EXPECT_EQ(caller->waits(), asked_.size() == 1) << "asks again at once";
+  }
+}
+
+TEST_F(SharedKeys, SharesTheNextWindowAlthoughThisOneHadFiftyMicrosecondsLeftTwice) {
+  PassUntilEndLess(microseconds(100));
+  const Caller caller = Take("a");
+  AnswerAfter(microseconds(50), {});
+  ASSERT_TRUE(caller->waits());
+  AnswerAfter({}, microseconds(50));
+  ASSERT_TRUE(caller->waits());
+  server_.Lease("a", {.window = kWindow, .limit = kLimit, .grants = kLimit - 2}, ServersNow());
+  Answer();
+  EXPECT_TRUE(caller->granted());
+  EXPECT_FALSE(LeaseOf("a").alone);
+  EXPECT_EQ(TakeAll("a", kLimit), 1u);
+}
+
+TEST_F(SharedKeys, CountsOnlyLateAnswersThatFollowEachOther) {
+  RefuseWhenAway();
+  PassUntilEndLess(microseconds(100));
+  const Caller caller = Take("a");
+  AnswerAfter({}, kWindow);
+  AnswerAfter(microseconds(50), {});
+  AnswerAfter({}, kWindow);
+  EXPECT_TRUE(caller->waits());
 }
 
 TEST_F(SharedKeys, KeepsTheLineInItsOrderAndRefusesThoseWhoMayNotWait) {
