@@ -34,7 +34,8 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
   Advance(now);
   if (somebody_waits()) Serve(now);
 
-  const uint64_t tokens = request.tokens.value_or(config_->default_tokens);
+  const uint64_t asked = request.tokens.value_or(0);
+  const uint64_t tokens = asked > 0 ? asked : config_->default_tokens;
   if (counts_tokens() && tokens > config_->tokens_per_window)
     return AnswerRejected(*caller, QueuedCode::kTooLarge, {}, {}, now);
   const auto cost = static_cast<uint32_t>(std::min<uint64_t>(tokens, kMostWindowTokens));
@@ -51,7 +52,7 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
     return AnswerRejected(*caller, QueuedCode::kTooLongWait, {}, wait - timeout, now);
   const size_t most = config_->max_queue_size;
   const bool blocks = config_->overflow == EndpointConfig::Overflow::kBlock;
-  if (queued() >= most && (!blocks || lines_[kBlocked].size() >= most))
+  if (queued() >= most && (!blocks || most == 0))
     return AnswerRejected(*caller, QueuedCode::kQueueFull, {}, UntilRoom(now), now);
   if (!surroundings_.waiting.Take(1))
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);

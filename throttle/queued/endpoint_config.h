@@ -27,7 +27,7 @@ struct EndpointConfig {
   };
   enum class Overflow : uint8_t {
     kReject,  // whoever finds the queue full
-    kBlock,   // as many as the queue holds wait before it, in the order in which they came
+    kBlock,   // others wait before it, in the order in which they came
   };
   // As they are written, in the order of the values.
   static constexpr std::array<std::string_view, 2> kUnits = {"rps", "rpm"};
@@ -43,13 +43,13 @@ struct EndpointConfig {
   Unit unit = Unit::kPerSecond;
   Scheduler scheduler = Scheduler::kFifo;
   Algorithm algorithm = Algorithm::kStrict;
-  uint32_t max_queue_size = 500;  // 0: nobody waits
+  uint32_t max_queue_size = 500;  // 0: nobody waits, wherever
   Overflow overflow = Overflow::kReject;
   uint32_t burst_size = 0;
   std::chrono::milliseconds window{0};
   std::chrono::milliseconds queue_timeout{0};  // longer waits are refused at once; 0: none is
   uint32_t tokens_per_window = 0;
-  uint32_t default_tokens = 0;  // of whoever names none
+  uint32_t default_tokens = 0;  // of a request that names none, or 0
   uint32_t most_in_window = 0;  // of sliding_window, requests; follows from the others
 };
 

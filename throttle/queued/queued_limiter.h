@@ -49,7 +49,7 @@ enum class QueuedCode : uint8_t {
   kUnknownPath,     // neither it nor an ancestor is configured
   kTooLarge,        // costs more tokens than a window has
   kTooLongWait,     // longer than its time-out, as predicted
-  kQueueFull,       // and, where the endpoint blocks, as many wait before it
+  kQueueFull,       // and the endpoint does not let others wait before it
   kTooManyWaiting,  // nobody else can wait, at any endpoint
   kClosed,
 };
@@ -90,7 +90,7 @@ class QueuedCaller {
 struct QueuedRequest {
   std::string_view path;
   int32_t priority = 0;             // the higher the sooner, at an endpoint whose scheduler is priority
-  std::optional<uint64_t> tokens;   // of token_window; else the endpoint's default_tokens
+  std::optional<uint64_t> tokens;   // of token_window; without them, or of 0, the endpoint's default_tokens
   std::optional<Duration> timeout;  // instead of the endpoint's; 0: no wait that is predicted
 };
 inline constexpr int32_t kMostPriority = 1'000'000'000;  // and as far below 0; what lies beyond counts as these

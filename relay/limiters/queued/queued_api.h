@@ -2,7 +2,8 @@
 //
 //   GET, POST of a configured path, or of one below it: answered when its turn has come, or refused at once
 //     ?timeout=SECONDS             refused at once where the wait is predicted to be longer; instead of queue_timeout
-//     &tokens=N                    what it costs where the algorithm is token_window; instead of default_tokens
+//     &tokens=N                    what it costs where the algorithm is token_window; of 0, as without it,
+//                                  default_tokens
 //     X-Priority: N                the higher the sooner, where the scheduler is priority
 //     X-Sent-At: T                 when the client sent it (RFC 3339, or Unix time in seconds or milliseconds): the
 //                                  answer says as transit_ms how long ago that was

@@ -134,17 +134,22 @@ TEST_F(QueuedLimiterTest, RefusesWhoFindsTheQueueFull) {
   EXPECT_EQ(Take()->code(), QueuedCode::kQueueFull);
 }
 
-TEST_F(QueuedLimiterTest, LetsAsManyWaitBeforeTheQueueAsItHoldsWhereItBlocks) {
+TEST_F(QueuedLimiterTest, RefusesNobodyForAFullQueueWhereItBlocks) {
   Configure({.scheduler = Scheduler::kLifo, .max_queue_size = 2, .overflow = Overflow::kBlock});
+  config_.max_waiting = 5;
   Take();
-  for (const char* name : {"a", "b", "c", "d"}) EXPECT_TRUE(Take({.path = "/a"}, name)->waits());
-  EXPECT_EQ(Take()->code(), QueuedCode::kQueueFull);
+  for (const char* name : {"a", "b", "c", "d", "e"}) EXPECT_TRUE(Take({.path = "/a"}, name)->waits());
+  EXPECT_EQ(Take()->code(), QueuedCode::kTooManyWaiting) << "the bound of all endpoints holds";
   EXPECT_EQ(Describe()->queued, 2u);
-  EXPECT_EQ(Describe()->blocked, 2u);
+  EXPECT_EQ(Describe()->blocked, 3u);
   TakeOrder();
-  for (int i = 0; i < 4; ++i) Pass(milliseconds(100));
+  for (int i = 0; i < 5; ++i) Pass(milliseconds(100));
   // The first of those before it comes in for each who is served; the scheduler knows only those in it.
-  EXPECT_EQ(TakeOrder(), (Names{"b", "c", "d", "a"}));
+  EXPECT_EQ(TakeOrder(), (Names{"b", "c", "d", "e", "a"}));
+  limiter_.reset();
+  Configure({.max_queue_size = 0, .overflow = Overflow::kBlock});
+  Take();
+  EXPECT_EQ(Take()->code(), QueuedCode::kQueueFull) << "nobody waits, wherever";
 }
 
 TEST_F(QueuedLimiterTest, LetsSomebodyInForWhoLeaves) {

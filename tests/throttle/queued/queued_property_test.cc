@@ -35,15 +35,16 @@ class Reference {
     int passed_over = 0;
   };
 
-  void Take(int id, int priority, uint64_t cost, std::optional<Duration> timeout, TimePoint now) {
+  void Take(int id, int priority, uint64_t tokens, std::optional<Duration> timeout, TimePoint now) {
     Serve(now);
+    const uint64_t cost = tokens == 0 ? config_.default_tokens : tokens;
     const bool fits_before_those_aside =
         std::ranges::all_of(waiting_, [&](const Ticket& ticket) { return ticket.aside; });
     if (fits_before_those_aside && Holds(cost, now)) return ServeNow({id, priority, cost}, now, now);
     const Duration longest = timeout.value_or(config_.queue_timeout);
     if ((timeout || longest > Duration{}) && PredictedWait(now) > longest) return answers_.push_back({id, false});
-    const size_t room = size_t{config_.max_queue_size} * (config_.overflow == Overflow::kBlock ? 2 : 1);
-    if (waiting_.size() >= room) return answers_.push_back({id, false});
+    const bool blocks = config_.overflow == Overflow::kBlock && config_.max_queue_size > 0;
+    if (!blocks && waiting_.size() >= config_.max_queue_size) return answers_.push_back({id, false});
     if (waiting_.empty()) line_since_ = now;
     waiting_.push_back({id, priority, cost});
     LetIn();

@@ -78,6 +78,7 @@ TEST_F(QueuedApiTest, SaysWhatIsLeftOfAWindowOfTokens) {
   EXPECT_EQ(large->Header("Retry-After"), "") << "waiting does not help";
   EXPECT_EQ(large->Header("RateLimit"), R"("tokens";r=9500;t=60)");
   EXPECT_EQ(large->Header("RateLimit-Policy"), R"("tokens";q=10000;w=60;qu="tokens")");
+  EXPECT_EQ(Ask("/llm", "tokens=0")->Member("tokens_consumed"), "1");
   const Client waiting = Ask("/llm", "tokens=10000");
   EXPECT_EQ(waiting->status(), 0);
   EXPECT_EQ(Ask("/llm")->Member("waiting_for_next_window"), "1");
