@@ -10,7 +10,8 @@
 
 namespace weir {
 
-// Calls `read` where the section is there. The other limiters' are let pass, and any other key is an error.
+// Calls `read` where the section is there. The other limiters' are let pass, `server` of an rls.yml too, and any other
+// key is an error.
 Status ReadConfigSection(const std::string& path, std::string_view section,
                          const std::function<void(const YamlValue& section)>& read);
 

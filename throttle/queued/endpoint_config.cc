@@ -114,7 +114,8 @@ std::string_view CanonicalPath(std::string_view path) {
   return path;
 }
 
-Result<std::shared_ptr<const QueuedRules>> QueuedRules::Make(std::vector<EndpointRule> rules, size_t max_dynamic) {
+Result<std::shared_ptr<const QueuedRules>> QueuedRules::Make(std::vector<EndpointRule> rules, size_t max_dynamic,
+                                                             EndpointRule defaults) {
   for (EndpointRule& rule : rules) {
     if (Status status = CheckPath(rule.path); !status.ok()) return status;
     rule.path = CanonicalPath(rule.path);
@@ -128,13 +129,15 @@ Result<std::shared_ptr<const QueuedRules>> QueuedRules::Make(std::vector<Endpoin
   made->max_dynamic_ = max_dynamic;
   std::unordered_map<std::string_view, EndpointRule*> whole;
   for (EndpointRule& rule : rules) {
+    EndpointRule* inherited = &defaults;
     for (std::string_view path = ParentOf(rule.path); !path.empty(); path = ParentOf(path)) {
       const auto ancestor = whole.find(path);
       if (ancestor == whole.end()) continue;
-      constexpr size_t kFields = std::tuple_size_v<decltype(Fields(rule))>;
-      FillUnset(Fields(rule), Fields(*ancestor->second), std::make_index_sequence<kFields>());
+      inherited = ancestor->second;
       break;
     }
+    constexpr size_t kFields = std::tuple_size_v<decltype(Fields(rule))>;
+    FillUnset(Fields(rule), Fields(*inherited), std::make_index_sequence<kFields>());
     whole.emplace(rule.path, &rule);
     Result<std::shared_ptr<const EndpointConfig>> config = Resolve(rule);
     if (!config.ok()) return Status::Error("path '" + Printable(rule.path) + "': " + config.status().message());

@@ -89,9 +89,10 @@ class QueuedRules {
   static constexpr size_t kUsualDynamic = 1000;
   using Configs = std::unordered_map<std::string, std::shared_ptr<const EndpointConfig>, HashName, SameName>;
 
-  // What is wrong, of which path, and what there may be.
+  // What is wrong, of which path, and what there may be. `defaults` say what holds where no ancestor says it.
   static Result<std::shared_ptr<const QueuedRules>> Make(std::vector<EndpointRule> rules,
-                                                         size_t max_dynamic = kUsualDynamic);
+                                                         size_t max_dynamic = kUsualDynamic,
+                                                         EndpointRule defaults = {});
 
   const Configs& configs() const { return configs_; }
   size_t max_dynamic() const { return max_dynamic_; }

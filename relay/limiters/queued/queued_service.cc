@@ -60,6 +60,8 @@ FollowedRules<QueuedRulesRead> QueuedService::Follow(std::string config_file) {
 }
 
 void QueuedService::Use(const QueuedRulesRead& read) {
+  if (read.has_server)
+    spdlog::warn("endpoints: `server` of WEIR_CONFIG has no effect: set WEIR_LISTEN and WEIR_PORT, and remove it");
   if (limiter_ != nullptr) {
     limiter_->SetRules(read.rules);
   } else {

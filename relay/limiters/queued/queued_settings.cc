@@ -56,18 +56,23 @@ void ReadPath(const YamlValue& value, std::string* path) {
     value.Error("found " + *path + ", expected a path of yours: " + std::string(*own) + " is the program's own");
 }
 
-void ReadEndpoint(YamlMap& map, EndpointRule* rule) {
-  ReadPath(map.Required("path"), &rule->path);
-  if (const YamlValue rate = map.Optional("rate")) {
-    rule->rate = kLeastEndpointRate;
-    rate.Read(&*rule->rate, {.min = kLeastEndpointRate, .max = kMostEndpointRate, .unit = "requests in a unit"});
-  }
+// What may stand in `defaults` too.
+void ReadManner(YamlMap& map, EndpointRule* rule) {
   ReadWord(map.Optional("unit"), EndpointConfig::kUnits, &rule->unit);
   ReadWord(map.Optional("scheduler"), EndpointConfig::kSchedulers, &rule->scheduler);
   ReadWord(map.Optional("algorithm"), EndpointConfig::kAlgorithms, &rule->algorithm);
   ReadCount(map.Optional("max_queue_size"), {.min = 0, .max = kMostQueueSize, .unit = "requests"},
             &rule->max_queue_size);
   ReadWord(map.Optional("overflow"), EndpointConfig::kOverflows, &rule->overflow);
+}
+
+void ReadEndpoint(YamlMap& map, EndpointRule* rule) {
+  ReadPath(map.Required("path"), &rule->path);
+  if (const YamlValue rate = map.Optional("rate")) {
+    rule->rate = kLeastEndpointRate;
+    rate.Read(&*rule->rate, {.min = kLeastEndpointRate, .max = kMostEndpointRate, .unit = "requests in a unit"});
+  }
+  ReadManner(map, rule);
   ReadCount(map.Optional("burst_size"), {.min = 1, .max = kMostBurstSize, .unit = "requests"}, &rule->burst_size);
   ReadTime(map.Optional("window_seconds"), std::chrono::duration<double>(kMinEndpointWindow).count(), &rule->window);
   ReadTime(map.Optional("queue_timeout"), 0, &rule->queue_timeout);
@@ -96,12 +101,16 @@ Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const Qu
   QueuedRulesRead read;
   if (config_file.empty()) return read;
   uint64_t max_dynamic = read.rules->max_dynamic();
+  EndpointRule defaults;
   Status status = ReadConfigSection(config_file, "defaults", [&](const YamlValue& section) {
     section.Map([&](YamlMap& map) {
       map.Optional("max_dynamic_endpoints")
           .Read(&max_dynamic, {.min = 0, .max = kMostDynamicEndpoints, .unit = "endpoints"});
+      ReadManner(map, &defaults);
     });
   });
+  if (!status.ok()) return status;
+  status = ReadConfigSection(config_file, "server", [&](const YamlValue&) { read.has_server = true; });
   if (!status.ok()) return status;
   status = ReadConfigSection(config_file, "endpoints", [&](const YamlValue& section) {
     std::vector<EndpointRule> rules;
@@ -111,7 +120,7 @@ Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const Qu
       if (!rule.path.empty()) rules.push_back(std::move(rule));
     });
     read.has_section = true;
-    auto made = QueuedRules::Make(std::move(rules), max_dynamic);
+    auto made = QueuedRules::Make(std::move(rules), max_dynamic, defaults);
     if (!made.ok()) return section.Error(made.status().message());
     read.rules = std::move(made).value();
     read.summary = std::to_string(read.rules->configs().size()) + " configured";

@@ -1,6 +1,6 @@
 // What an operator can set about the endpoints that queue: in the environment, and in weir.yaml.
 //
-//   defaults: {max_dynamic_endpoints: 1000}
+//   defaults: {max_dynamic_endpoints: 1000}    # also unit, scheduler, algorithm, max_queue_size and overflow
 //   endpoints:
 //     - path: /api                  # and all below it: each path has a queue and a rate of its own
 //       rate: 10                    # requests in a unit
@@ -14,7 +14,8 @@
 //       queue_timeout: 3            # seconds; 0: none
 //     - {path: /llm, algorithm: token_window, window_seconds: 60, tokens_per_window: 10000, default_tokens: 1}
 //
-// What is not stated comes from the nearest endpoint above it, then from the defaults (EndpointRule).
+// What is not stated comes from the nearest endpoint above it, then from `defaults`, then from EndpointRule's. The
+// section `server` of an rls.yml is let pass, and warned of.
 #pragma once
 
 #include <chrono>
@@ -44,6 +45,7 @@ void Declare(SettingTable& table, QueuedSettings& settings);
 struct QueuedRulesRead {
   std::shared_ptr<const QueuedRules> rules = std::make_shared<QueuedRules>();
   bool has_section = false;  // the file says something of endpoints
+  bool has_server = false;   // and something of a host and a port, which is not read
   std::string summary = "none is configured";
 };
 // Of the file; no endpoint where there is none, or no section. A section of `running` must not be missing: a file that

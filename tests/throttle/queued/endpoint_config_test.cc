@@ -32,6 +32,22 @@ TEST(QueuedRules, FillsWhatIsNotWrittenFromTheNearestAncestorThenFromTheDefaults
   EXPECT_EQ(Of(*rules, "/api").algorithm, Algorithm::kStrict);
 }
 
+TEST(QueuedRules, AsksTheDefaultsWhereNoAncestorSaysIt) {
+  const auto rules = QueuedRules::Make({{.path = "/api", .rate = 1, .scheduler = EndpointConfig::Scheduler::kLifo},
+                                        {.path = "/api/users", .max_queue_size = 20},
+                                        {.path = "/other", .rate = 1}},
+                                       1000,
+                                       {.unit = EndpointConfig::Unit::kPerMinute,
+                                        .scheduler = EndpointConfig::Scheduler::kPriority,
+                                        .max_queue_size = 7})
+                         .value();
+  EXPECT_EQ(Of(*rules, "/api/users").scheduler, EndpointConfig::Scheduler::kLifo);
+  EXPECT_EQ(Of(*rules, "/api/users").max_queue_size, 20u);
+  EXPECT_EQ(Of(*rules, "/api/users").unit, EndpointConfig::Unit::kPerMinute);
+  EXPECT_EQ(Of(*rules, "/api").max_queue_size, 7u);
+  EXPECT_EQ(Of(*rules, "/other").scheduler, EndpointConfig::Scheduler::kPriority);
+}
+
 TEST(QueuedRules, FindsTheNearestAncestorByWholeNames) {
   const auto rules = Made({{.path = "/api", .rate = 1}, {.path = "/api/v2/", .rate = 2}});
   const auto nearest = [&](std::string_view path) -> std::string {

@@ -1,6 +1,7 @@
 // The endpoints as programs see them: real sockets, real files.
 #include <memory>
 
+#include "tests/relay/limiters/gate_child.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 
 namespace weir {
@@ -42,6 +43,17 @@ TEST_F(QueuedServerTest, ServesTheEndpointsOfTheFileAndWhatLiesBelow) {
   EXPECT_EQ(Ask("DELETE", "/api").status, 405);
   for (const char* path : {"/apis", "/other", "/%61pi", "/api/%FF"}) EXPECT_EQ(Ask("GET", path).status, 404) << path;
   EXPECT_TRUE(Has(Ask("GET", "/debug/endpoints").body, R"("endpoint":"/api/v2/users")"));
+}
+
+TEST(QueuedGate, WarnsThatTheAddressInAnRlsFileHasNoEffect) {
+  const ConfigDirectory directory;
+  const std::string config =
+      directory.Write("rls.yml", "server: {host: 0.0.0.0, port: 8080}\nendpoints:\n  - {path: /api, rate: 10}\n");
+  GateChild child({"--port", "0", "--config", config});
+  const uint16_t port = child.Port();
+  ASSERT_NE(port, 0) << child.err();
+  EXPECT_EQ(AskPort(port, "GET", "/api").status, 200);
+  EXPECT_TRUE(Has(child.err(), "`server` of WEIR_CONFIG has no effect: set WEIR_LISTEN and WEIR_PORT"));
 }
 
 TEST_F(QueuedServerTest, ShadowsNoRouteWhateverTheFileSays) {

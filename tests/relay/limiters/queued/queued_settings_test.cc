@@ -57,6 +57,26 @@ endpoints:
   EXPECT_EQ(inherits.queue_timeout, std::chrono::milliseconds(0));
 }
 
+TEST_F(QueuedSettingsTest, ReadsTheFileOfAnRlsServer) {
+  const auto read = Read(R"(
+server: {host: 0.0.0.0, port: 8080}
+defaults: {scheduler: lifo, algorithm: token_bucket, unit: rpm, max_queue_size: 1000, overflow: block}
+endpoints:
+  - {path: /, rate: 1}
+  - {path: /api, rate: 10, scheduler: fifo}
+)");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_TRUE(read.value().has_server);
+  const EndpointConfig& root = *read.value().rules->configs().at("/");
+  EXPECT_EQ(root.scheduler, EndpointConfig::Scheduler::kLifo);
+  EXPECT_EQ(root.algorithm, EndpointConfig::Algorithm::kTokenBucket);
+  EXPECT_EQ(root.unit, EndpointConfig::Unit::kPerMinute);
+  EXPECT_EQ(root.max_queue_size, 1000u);
+  EXPECT_EQ(root.overflow, EndpointConfig::Overflow::kBlock);
+  EXPECT_EQ(read.value().rules->configs().at("/api")->scheduler, EndpointConfig::Scheduler::kFifo);
+  EXPECT_FALSE(Read("endpoints: []\n").value().has_server);
+}
+
 TEST_F(QueuedSettingsTest, HasNoEndpointWhereNothingIsSaid) {
   for (const char* text : {"", "quota: {unknown_models: refuse}\n", "defaults: {max_dynamic_endpoints: 7}\n"}) {
     const auto read = Read(text);
@@ -87,6 +107,8 @@ TEST_F(QueuedSettingsTest, SaysWhatIsWrongAndWhere) {
       {"endpoints:\n  - {path: /a, algorithm: token_window}\n",
        "path '/a': it needs tokens_per_window, for its algorithm is token_window"},
       {"defaults: {max_dynamic_endpoint: 7}\n", "did you mean \"max_dynamic_endpoints\"?"},
+      {"defaults: {scheduler: fair}\n",
+       R"(weir.yaml:1:23: defaults.scheduler: found "fair", expected one of fifo, lifo, priority, random)"},
       {"endpoint:\n  - {path: /a, rate: 1}\n", "did you mean \"endpoints\"?"},
   };
   for (const auto& c : cases) {
