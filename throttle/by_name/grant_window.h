@@ -23,7 +23,7 @@ class GrantWindow {
   // grants cannot be given back any longer.
   static constexpr size_t kMostGivenBack = 256;
 
-  // first: the number of the first grant; nobody can guess it.
+  // first: the number of the first grant; the others follow it.
   GrantWindow(TimePoint now, Duration window, WindowKind kind, uint64_t first)
       : slice_start_(now),
         slice_(kind == WindowKind::kSliding ? window / kSlices : window),

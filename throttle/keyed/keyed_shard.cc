@@ -10,7 +10,8 @@ constexpr int kIdleWindows = 3;
 // In one turn; the rest is granted in the next, which comes at once.
 constexpr size_t kMostGrantsInTurn = 1024;
 
-// Nobody can guess a grant's number who has seen none of the key's.
+// Old numbers of a key that was forgotten are none of those that it has when it is made anew. From there they are
+// counted up: a program that tells strangers of them enciphers them.
 uint64_t FirstGrant() {
   thread_local std::mt19937_64 random(uint64_t{std::random_device()()} << 32 | std::random_device()());
   return random() >> 1;

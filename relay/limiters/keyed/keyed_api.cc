@@ -22,6 +22,7 @@
 #include "config/text/url.h"
 #include "config/text/utf8.h"
 #include "relay/limiters/api_errors.h"
+#include "relay/limiters/keyed/grant_id.h"
 #include "relay/limiters/rate_limit_fields.h"
 
 namespace weir {
@@ -43,12 +44,6 @@ constexpr size_t kMostCorrelationBytes = 128;
 std::string ToId(uint64_t number) {
   const uint64_t high_first = htobe64(number);
   return ToHex(reinterpret_cast<const uint8_t*>(&high_first), sizeof high_first);
-}
-
-std::optional<uint64_t> FromId(std::string_view id) {
-  uint64_t high_first = 0;
-  if (!FromHex(id, reinterpret_cast<uint8_t*>(&high_first), sizeof high_first)) return std::nullopt;
-  return be64toh(high_first);
 }
 
 std::string CorrelationOf(const HttpRequest& request) {
@@ -191,7 +186,7 @@ HttpResponse Granted(std::string_view key, const KeyedAnswer& answer) {
   std::string json;
   json.reserve(key.size() + 240);
   const auto add = [&json](std::string_view name, int64_t number) { json.append(name).append(std::to_string(number)); };
-  const std::string id = ToId(answer.grant);
+  const std::string id = GrantId(answer.grant);
   // The second is GoCC's name for it.
   json.append(R"({"id":")").append(id).append(R"(","request_id":")").append(id).append(R"(","key":)");
   AppendJsonString(key, &json);
@@ -339,7 +334,7 @@ void KeyedApi::GiveBack(const HttpRequest& request, HttpReply reply) {
     json.Close('}');
     reply(weir::Correlated(JsonResponse(200, std::move(json).Text()), correlation));
   };
-  const auto number = FromId(request.parameters[1]);
+  const auto number = GrantOf(request.parameters[1]);
   if (!number) return done(false);
   limiter_.GiveBack(request.parameters[0], *number, done);
 }

@@ -215,6 +215,28 @@ TEST_F(KeyedApiTest, GivesAGrantBackOnce) {
   EXPECT_TRUE(HasLine(MetricsText(), R"(weir_keyed_given_back_total{result="given_back"} 1)"));
 }
 
+std::string Hex(uint64_t number) {
+  std::string digits(16, '0');
+  for (size_t i = 16; i-- > 0; number >>= 4) digits[i] = "0123456789abcdef"[number & 15];
+  return digits;
+}
+
+TEST_F(KeyedApiTest, NobodyFindsAGrantOfAnotherBesideItsOwn) {
+  Open({.max_requests = 100});
+  uint64_t mine = 0;
+  for (int i = 0; i < 99; ++i) {
+    const std::string id = Take("a")->Member("id");
+    if (i == 50) mine = std::stoull(id, nullptr, 16);
+  }
+  for (uint64_t distance = 1; distance <= 100; ++distance) {
+    for (const uint64_t guess : {mine + distance, mine - distance}) {
+      const std::string digits = Hex(guess);
+      EXPECT_EQ(Ask("DELETE", "/rate/a/" + digits)->status(), 404) << digits;
+    }
+  }
+  EXPECT_EQ(Ask("DELETE", "/rate/a/" + Hex(mine))->status(), 200);
+}
+
 TEST_F(KeyedApiTest, WhatIsGivenBackGoesToTheFirstInLine) {
   Open({.max_requests = 1});
   const std::string id = Take("a")->Member("id");
