@@ -3,6 +3,7 @@
 // Threads: any.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 
@@ -25,6 +26,7 @@ class Bound {
   size_t held() const { return held_.load(std::memory_order_relaxed); }
   // What is held beyond it stays held.
   void SetMost(size_t most) { most_.store(most, std::memory_order_relaxed); }
+  size_t left() const { return most() - std::min(most(), held()); }
   double fullness() const { return static_cast<double>(held()) / static_cast<double>(most()); }
 
  private:

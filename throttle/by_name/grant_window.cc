@@ -58,10 +58,16 @@ uint64_t GrantWindow::Add(uint32_t count) {
   return next_ - count;
 }
 
-bool GrantWindow::GiveBack(uint64_t number) {
+bool GrantWindow::GiveBack(uint64_t number, bool may_grow) {
   if (number < oldest_ || number >= next_) return false;
+  if (past_ == nullptr && !may_grow) {
+    oldest_ = number + 1;
+    --used_;
+    return true;
+  }
   Past& past = Needed();
   auto& given_back = past.given_back;
+  const size_t most = may_grow ? kMostGivenBack : given_back.size();
   const auto after = given_back.upper_bound(number);
   const auto before = after == given_back.begin() ? given_back.end() : std::prev(after);
   if (before != given_back.end() && number < before->second) return false;
@@ -82,7 +88,7 @@ bool GrantWindow::GiveBack(uint64_t number) {
     while (past.slices[at].first > number) at = (at + kSlices) % (kSlices + 1);
     --past.slices[at].used;
   }
-  if (given_back.size() > kMostGivenBack) ForgetBefore(given_back.begin()->second);
+  if (given_back.size() > most) ForgetBefore(given_back.begin()->second);
   return true;
 }
 

@@ -19,8 +19,8 @@ namespace weir {
 class GrantWindow {
  public:
   static constexpr uint32_t kSlices = 32;
-  // Of the grants of a window so many stretches that were given back are remembered. With more of them the oldest
-  // grants cannot be given back any longer.
+  // Of the grants of a window so many stretches that were given back are remembered; no more than there are already,
+  // where it may not grow. With more of them the oldest grants cannot be given back any longer.
   static constexpr size_t kMostGivenBack = 256;
 
   // first: the number of the first grant; the others follow it.
@@ -46,13 +46,21 @@ class GrantWindow {
   // The number by which it can be given back; of more than one, that of the first.
   uint64_t Add(uint32_t count = 1);
   // True: it counted, and does so no more. Once for each.
-  bool GiveBack(uint64_t number);
+  bool GiveBack(uint64_t number, bool may_grow = true);
   // When the first of what counts will have left. used() > 0.
   TimePoint NextLeaves() const;
   // Of the slice that ran at the last Advance.
   TimePoint slice_end() const { return slice_start_ + slice_; }
+  // What it holds, or soon will, beside itself; and how much more it may be after a GiveBack.
+  size_t more_bytes() const {
+    if (past_ == nullptr) return slides_ ? sizeof(Past) : 0;
+    return sizeof(Past) + past_->given_back.size() * kStretchBytes;
+  }
+  static const size_t kMostGrowth;
 
  private:
+  static constexpr size_t kStretchBytes = 64;
+
   struct Slice {
     uint64_t first = 0;  // the number of its first grant
     uint32_t used = 0;
@@ -76,5 +84,6 @@ class GrantWindow {
   bool slides_;
   std::unique_ptr<Past> past_;
 };
+inline const size_t GrantWindow::kMostGrowth = sizeof(Past) + kStretchBytes;
 
 }  // namespace weir

@@ -26,7 +26,10 @@ KeyedLimiter::KeyedLimiter(KeyedConfig config, std::unique_ptr<SharedWindows> sh
 }
 
 KeyedLimiter::KeyedLimiter(KeyedConfig config, const Clock& clock, std::unique_ptr<SharedWindows> shared)
-    : overrides_(config.overrides), keys_(config.max_keys), waiting_(config.max_waiting), shared_(std::move(shared)) {
+    : overrides_(config.overrides),
+      keys_(config.max_keys, kUsualKeyBytes),
+      waiting_(config.max_waiting),
+      shared_(std::move(shared)) {
   shards_ = std::make_unique<Shards<KeyedShard>>(config.shards, [&](size_t, Shards<KeyedShard>::WantsTick wants_tick) {
     KeyedShard::Ask ask;
     if (shared_ != nullptr) ask = [this](uint64_t number, const LeaseWish& wish) { Ask(number, wish); };
@@ -93,7 +96,7 @@ void KeyedLimiter::Close() {
 TimePoint KeyedLimiter::Tick() { return shards_->Tick(); }
 
 KeyedCounts KeyedLimiter::Counts() const {
-  KeyedCounts counts{.keys = keys_.held(), .waiting = waiting_.held()};
+  KeyedCounts counts{.keys = keys_.names(), .waiting = waiting_.held()};
   for (size_t i = 0; i < shards_->size(); ++i) (*shards_)[i].AddTo(&counts);
   return counts;
 }

@@ -29,6 +29,7 @@
 #include "config/bound.h"
 #include "config/clock.h"
 #include "throttle/keyed/keyed_limits.h"
+#include "throttle/keyed/name_room.h"
 #include "throttle/keyed/shared_lease.h"
 #include "throttle/keyed/shared_windows.h"
 
@@ -40,13 +41,14 @@ class Shards;
 
 struct KeyedConfig {
   std::shared_ptr<const KeyedRules> rules = std::make_shared<KeyedRules>();
-  bool overrides = false;  // requests may bring limits of their own
-  size_t max_keys = 1'000'000;
+  bool overrides = false;        // requests may bring limits of their own
+  size_t max_keys = 1'000'000;   // of kUsualKeyBytes each: long names, sliding windows and grants given back take more
   size_t max_waiting = 100'000;  // of all keys
   size_t shards = 25;
   WhenAway when_away = WhenAway::kAlone;  // the SharedWindows
 };
 inline constexpr size_t kMostKeyBytes = 512;
+inline constexpr size_t kUsualKeyBytes = 256;  // that a key holds, with a name of 80
 
 enum class KeyedCode : uint8_t {
   kGranted,
@@ -54,7 +56,7 @@ enum class KeyedCode : uint8_t {
   kLineFull,    // nor is there room to wait
   kInvalidKey,  // empty, or longer than kMostKeyBytes
   kOverridesOff,
-  kTooManyKeys,     // no further key can be held
+  kTooManyKeys,     // no further key can be held, or none of this client's
   kTooManyWaiting,  // nobody else can wait, of any key
   kStoreAway,       // whoever counts the windows for all processes does not answer
   kClosed,
@@ -87,6 +89,8 @@ class KeyedCaller {
 struct KeyedRequest {
   std::string_view key;
   bool may_wait = false;
+  // A hash of who asks. Of the last quarter of the room for keys a client with many finds none (NameRoom).
+  std::optional<uint64_t> client = std::nullopt;
   // Hold for the key from now on, until it is forgotten or another request brings others.
   std::optional<uint32_t> max_requests;
   std::optional<uint32_t> max_waiting;
@@ -159,7 +163,7 @@ class KeyedLimiter {
   void Ask(uint64_t ask, const LeaseWish& wish);
 
   const bool overrides_;
-  Bound keys_;
+  NameRoom keys_;
   Bound waiting_;
   std::unique_ptr<SharedWindows> shared_;
   std::unique_ptr<Shards<KeyedShard>> shards_;

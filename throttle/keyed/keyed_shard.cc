@@ -7,6 +7,8 @@ namespace weir {
 namespace {
 
 constexpr int kIdleWindows = 3;
+// Its part of the shard's table included; those who wait for it have a bound of their own.
+constexpr size_t kBareKeyBytes = 176;
 // In one turn; the rest is granted in the next, which comes at once.
 constexpr size_t kMostGrantsInTurn = 1024;
 
@@ -25,7 +27,7 @@ KeyedShard::KeyedShard(Surroundings surroundings, std::shared_ptr<const KeyedRul
 void KeyedShard::Take(const HashedName& name, const KeyedRequest& request, const std::shared_ptr<KeyedCaller>& caller) {
   if (closed_) return caller->OnAnswer({.code = KeyedCode::kClosed});
   const TimePoint now = surroundings_.clock.Now();
-  Named* named = FindOrMake(name, now);
+  Named* named = FindOrMake(name, request.client, now);
   if (named == nullptr) {
     refused_.Add(1);
     return caller->OnAnswer({.code = KeyedCode::kTooManyKeys});
@@ -68,9 +70,10 @@ bool KeyedShard::GiveBack(const HashedName& name, uint64_t grant) {
   Key& key = found->second;
   const TimePoint now = surroundings_.clock.Now();
   key.window.Advance(now);
-  const bool given_back = key.window.GiveBack(grant);
+  const bool given_back = key.window.GiveBack(grant, surroundings_.keys.HasRoom(key.party, GrantWindow::kMostGrowth));
   if (given_back) {
     given_back_.Add(1);
+    Recount(&*found);
     if (key.shared != nullptr) key.shared->lease.GiveBack();
   }
   if (key.line != nullptr) GrantThoseInLine(&key, now);
@@ -121,13 +124,13 @@ void KeyedShard::SetRules(std::shared_ptr<const KeyedRules> rules) {
 void KeyedShard::Close() {
   closed_ = true;
   for (auto& [name, key] : keys_) {
+    surroundings_.keys.GiveBack(key.party, key.bytes);
     if (key.line == nullptr) continue;
     while (!key.line->empty()) {
       surroundings_.waiting.GiveBack(1);
       key.line->Next().caller->OnAnswer({.code = KeyedCode::kClosed});
     }
   }
-  surroundings_.keys.GiveBack(keys_.size());
   keys_.clear();
   due_ = {};
   next_sweep_ = TimePoint::max();
@@ -145,30 +148,42 @@ void KeyedShard::Tick() {
     GrantThoseInLine(key, now);
   }
   if (now >= next_sweep_) {
-    surroundings_.keys.GiveBack(sweep_.Some(&keys_, [&](const auto& key) { return Forgets(key.second, now); }));
+    sweep_.Some(&keys_, [&](const auto& key) { return Forgets(key.second, now); });
     next_sweep_ = keys_.empty() ? TimePoint::max() : now + Sweep::kEvery;
   }
 }
 
 TimePoint KeyedShard::NextTick() const { return due_.empty() ? next_sweep_ : std::min(next_sweep_, due_.top().first); }
 
-KeyedShard::Named* KeyedShard::FindOrMake(const HashedName& name, TimePoint now) {
+KeyedShard::Named* KeyedShard::FindOrMake(const HashedName& name, std::optional<uint64_t> client, TimePoint now) {
   if (const auto found = keys_.find(name); found != keys_.end()) {
     if (found->second.rules != rules_version_) Refresh(&*found, now);
     return &*found;
   }
-  surroundings_.keys.GiveBack(sweep_.InPassing(&keys_, [&](const auto& key) { return Forgets(key.second, now); }));
-  if (!surroundings_.keys.Take(1)) return nullptr;
+  sweep_.InPassing(&keys_, [&](const auto& key) { return Forgets(key.second, now); });
+  const uint16_t party = NameRoom::PartyOf(client);
+  if (!surroundings_.keys.Take(party, kUsualKeyBytes)) return nullptr;
   if (next_sweep_ == TimePoint::max()) {
     next_sweep_ = now + Sweep::kEvery;
     surroundings_.wants_tick(next_sweep_);
   }
   const KeyedLimits& limits = rules_->Of(name.name);
-  Key key{
-      .window = GrantWindow(now, limits.window, limits.kind, FirstGrant()), .limits = limits, .rules = rules_version_};
+  Key key{.window = GrantWindow(now, limits.window, limits.kind, FirstGrant()),
+          .limits = limits,
+          .bytes = kUsualKeyBytes,
+          .party = party,
+          .rules = rules_version_};
   Named* named = &*keys_.emplace(name.name, std::move(key)).first;
+  Recount(named);
   ShareOrNot(named);
   return named;
+}
+
+void KeyedShard::Recount(Named* named) {
+  Key& key = named->second;
+  const size_t bytes = std::max(kUsualKeyBytes, kBareKeyBytes + named->first.size() + key.window.more_bytes());
+  surroundings_.keys.Change(key.party, key.bytes, bytes);
+  key.bytes = static_cast<uint32_t>(bytes);
 }
 
 void KeyedShard::Refresh(Named* named, TimePoint now) {
@@ -191,6 +206,7 @@ void KeyedShard::SetLimits(Named* named, const KeyedLimits& limits, TimePoint no
   key.window.Advance(now);
   if (limits.window != key.limits.window || limits.kind != key.limits.kind) {
     key.window.Change(now, limits.window, limits.kind);
+    Recount(named);
     if (key.shared != nullptr) unspent_.Add(key.shared->lease.unspent());
     key.shared.reset();
   }
@@ -305,6 +321,7 @@ bool KeyedShard::Forgets(const Key& key, TimePoint now) {
   const bool in_use = key.dues > 0 || key.line != nullptr || (key.shared != nullptr && key.shared->lease.on_its_way());
   if (in_use || now - key.window.slice_end() < kIdleWindows * Duration(key.limits.window)) return false;
   if (key.shared != nullptr) unspent_.Add(key.shared->lease.unspent());
+  surroundings_.keys.GiveBack(key.party, key.bytes);
   return true;
 }
 

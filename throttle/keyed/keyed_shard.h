@@ -19,6 +19,7 @@
 #include "throttle/by_name/shared_count.h"
 #include "throttle/by_name/sweep.h"
 #include "throttle/keyed/keyed_limiter.h"
+#include "throttle/keyed/name_room.h"
 #include "throttle/keyed/shared_lease.h"
 #include "throttle/keyed/waiting_line.h"
 
@@ -31,7 +32,7 @@ class KeyedShard {
   // All must outlive it.
   struct Surroundings {
     const Clock& clock;
-    Bound& keys;
+    NameRoom& keys;
     Bound& waiting;
     std::function<void(TimePoint)> wants_tick;  // at that time
     Ask ask;                                    // null: no window is shared
@@ -73,6 +74,8 @@ class KeyedShard {
     std::unique_ptr<WaitingLine> line;
     std::unique_ptr<Shared> shared;  // null: the window is this process' own
     uint32_t refused = 0;
+    uint32_t bytes = 0;  // that are taken of the room for keys
+    uint16_t party = NameRoom::kNoParty;
     uint32_t rules : 29 = 0;  // the version that its limits are of
     uint32_t dues : 2 = 0;    // times that it stands in due_; while it does it is not forgotten
     bool overridden : 1 = false;
@@ -81,7 +84,9 @@ class KeyedShard {
   using Named = Keys::value_type;
   using Due = std::pair<TimePoint, Key*>;
 
-  Named* FindOrMake(const HashedName& name, TimePoint now);
+  Named* FindOrMake(const HashedName& name, std::optional<uint64_t> client, TimePoint now);
+  // What it takes of the room for keys, when it was made, and when its window is another or was given back to.
+  void Recount(Named* named);
   // By the rules that hold now.
   void Refresh(Named* named, TimePoint now);
   void SetLimits(Named* named, const KeyedLimits& limits, TimePoint now);
@@ -99,7 +104,7 @@ class KeyedShard {
   void AskFor(Key* key, TimePoint now);
   // Somebody waits: sees to it that it is looked at again.
   void MakeDue(Key* key, TimePoint now);
-  // Whether nobody has named it for long. What its lease has left is then lost, and counted.
+  // Whether nobody has named it for long. Then its room is given back; what its lease has left is lost, and counted.
   bool Forgets(const Key& key, TimePoint now);
   KeyedAnswer AnswerOf(const Key& key, KeyedCode code, TimePoint now) const;
   static void TellOfAll(const SharedLease& lease, TimePoint now, KeyedAnswer* answer);

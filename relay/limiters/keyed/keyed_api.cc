@@ -24,6 +24,7 @@
 #include "relay/limiters/api_errors.h"
 #include "relay/limiters/keyed/grant_id.h"
 #include "relay/limiters/rate_limit_fields.h"
+#include "relay/server/client_address.h"
 
 namespace weir {
 namespace {
@@ -158,8 +159,8 @@ std::string Reason(std::string_view key, const KeyedAnswer& answer) {
     case KeyedCode::kOverridesOff:
       return "maxRequests and maxRequestsInQueue are not taken from requests here (WEIR_KEYED_OVERRIDES)";
     case KeyedCode::kTooManyKeys:
-      return "no further key can be held (WEIR_KEYED_MAX_KEYS); keys that nobody names are forgotten after three "
-             "windows";
+      return "no further key can be held, or none of this client's (WEIR_KEYED_MAX_KEYS); keys that nobody names are "
+             "forgotten after three windows";
     case KeyedCode::kTooManyWaiting:
       return "nobody else can wait, of any key (WEIR_KEYED_MAX_WAITING)";
     case KeyedCode::kStoreAway:
@@ -310,6 +311,7 @@ void KeyedApi::Take(const HttpRequest& request, HttpReply reply) {
   if (!IsUtf8(asker->key())) return asker->OnAnswer({.code = KeyedCode::kInvalidKey});
   limiter_.Take({.key = asker->key(),
                  .may_wait = parameters.can_wait.value_or(false),
+                 .client = GroupOf(request.address),
                  .max_requests = parameters.max_requests,
                  .max_waiting = parameters.max_waiting},
                 asker);

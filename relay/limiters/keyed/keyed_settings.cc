@@ -74,8 +74,10 @@ void Declare(SettingTable& table, KeyedSettings& s) {
   table.Add("KEYED_OVERRIDES", &s.overrides,
             "whether a request may bring a key's limits with it (?maxRequests, ?maxRequestsInQueue)");
   table.Add("KEYED_SHARDS", &s.shards, {.min = 1, .max = 1024}, "parts into which the keys are spread");
-  table.Add("KEYED_MAX_KEYS", &s.max_keys, {.min = 1, .max = 1e9},
-            "keys that are held at once, of about 200 bytes each; beyond that further ones get 503");
+  table.Add(
+      "KEYED_MAX_KEYS", &s.max_keys, {.min = 1, .max = 1e9},
+      "keys that are held at once, of 256 bytes each (a name above 80 bytes, a sliding window and grants given back "
+      "take more); the last quarter is for clients with few of them, and further ones get 503");
   table.Add("KEYED_MAX_WAITING", &s.max_waiting, {.min = 0, .max = 1e7, .unit = "requests"},
             "requests that wait at once, of all keys; beyond that further ones get 503");
 }

@@ -110,6 +110,24 @@ TEST(GrantWindow, ForgetsTheOldestGrantsWhereTooManyStretchesWereGivenBack) {
   EXPECT_EQ(window.used(), kept.size() - 1);
 }
 
+TEST(GrantWindow, HoldsNoMoreThanBeforeWhereItMayNotGrow) {
+  for (const WindowKind kind : {WindowKind::kFixed, WindowKind::kSliding}) {
+    GrantWindow window(kStart, kWindow, kind, 1);
+    std::vector<uint64_t> grants;
+    for (int i = 0; i < 6; ++i) grants.push_back(window.Add());
+    const size_t bytes = window.more_bytes();
+    EXPECT_TRUE(window.GiveBack(grants[1], false));
+    EXPECT_FALSE(window.GiveBack(grants[1], false));
+    EXPECT_FALSE(window.GiveBack(grants[0], false)) << "it stays counted";
+    EXPECT_TRUE(window.GiveBack(grants[3], false));
+    EXPECT_EQ(window.more_bytes(), bytes);
+    EXPECT_EQ(window.used(), 4u);
+    EXPECT_TRUE(window.GiveBack(grants[4]));
+    EXPECT_GT(window.more_bytes(), bytes);
+    EXPECT_LE(window.more_bytes(), bytes + GrantWindow::kMostGrowth);
+  }
+}
+
 TEST(GrantWindow, KeepsCountingWhatItCountedWhenItsLengthChanges) {
   for (const WindowKind kind : {WindowKind::kFixed, WindowKind::kSliding}) {
     GrantWindow window(kStart, kWindow, WindowKind::kSliding, 1);

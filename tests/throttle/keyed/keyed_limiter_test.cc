@@ -154,6 +154,55 @@ TEST_F(KeyedLimiterTest, HoldsSoManyKeysAndNoMoreUntilSomeAreForgotten) {
   EXPECT_EQ(CodeOf("another"), KeyedCode::kGranted);
 }
 
+TEST_F(KeyedLimiterTest, HoldsFewerKeysWhereEachHoldsMore) {
+  config_.max_keys = 50;
+  const auto held = [&](const std::string& name) {
+    limiter_.reset();
+    for (int i = 0; i < 100; ++i) Take(name + std::to_string(i));
+    const uint64_t keys = limiter().Counts().keys;
+    for (int i = 0; i < 200; ++i) Pass(milliseconds(100));
+    EXPECT_EQ(limiter().Counts().keys, 0u);
+    EXPECT_EQ(CodeOf(name), KeyedCode::kGranted) << "the room is free again";
+    return keys;
+  };
+  EXPECT_EQ(held(std::string(78, 'k')), 50u);
+  EXPECT_LE(held(std::string(510, 'k')), 50 * kUsualKeyBytes / 510 + 1);
+  KeyedLimits limits = Limits();
+  limits.kind = WindowKind::kSliding;
+  config_.rules = std::make_shared<KeyedRules>(limits);
+  EXPECT_LT(held("k"), 25u);
+}
+
+TEST_F(KeyedLimiterTest, CountsWhatAKeyHoldsOfGrantsThatWereGivenBack) {
+  config_.max_keys = 4;
+  config_.rules = std::make_shared<KeyedRules>(KeyedLimits{.window = kWindow, .max_requests = 1000});
+  std::vector<uint64_t> grants;
+  for (int i = 0; i < 100; ++i) grants.push_back(Take("a")->answer.value().grant);
+  for (size_t i = 0; i < grants.size(); i += 2) EXPECT_TRUE(GiveBack("a", grants[i])) << "with room or without";
+  EXPECT_EQ(Describe("a")->used, 50u);
+  EXPECT_EQ(CodeOf("b"), KeyedCode::kTooManyKeys);
+  EXPECT_FALSE(GiveBack("a", grants[1])) << "the oldest are forgotten";
+}
+
+TEST_F(KeyedLimiterTest, KeepsRoomForOtherClientsWhereOneNamesKeysWithoutEnd) {
+  constexpr int kMost = 20'000;
+  config_.max_keys = kMost;
+  const auto granted = [&](uint64_t client, const std::string& names) {
+    int keys = 0;
+    for (int i = 0; i < kMost; ++i)
+      keys += Take({.key = names + std::to_string(i), .client = client})->granted() ? 1 : 0;
+    return keys;
+  };
+  const int of_first = granted(1, "first");
+  EXPECT_EQ(of_first, kMost * 3 / 4);
+  EXPECT_GE(granted(2, "second"), 50);
+  EXPECT_GE(granted(3, "third"), 50);
+  EXPECT_EQ(Take({.key = "first of all", .client = 1})->answer.value().code, KeyedCode::kTooManyKeys);
+  EXPECT_TRUE(Take({.key = "first0", .client = 2})->granted()) << "a key that is held is everybody's";
+  for (int i = 0; i < 200; ++i) Pass(milliseconds(100));
+  EXPECT_EQ(granted(1, "again"), of_first);
+}
+
 TEST_F(KeyedLimiterTest, LetsSoManyWaitAndNoMore) {
   config_.max_waiting = 2;
   for (const char* key : {"a", "a", "b", "b"}) Take(key);

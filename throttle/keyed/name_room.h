@@ -1,0 +1,64 @@
+// NameRoom: room for names that strangers choose, in bytes, over all shards and threads. Three quarters are for whoever
+// comes first. Of the last quarter a party finds some only while all that it holds is at most a 64th of what is left,
+// so one that fills the room leaves a quarter to the others, and a hundred such parties leave a twentieth. Parties are
+// told apart by a hash that nobody can aim at, 4,096 of them.
+//
+// Threads: any.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "config/bound.h"
+
+namespace weir {
+
+class NameRoom {
+ public:
+  // Of nobody in particular: the whole room is its bound.
+  static constexpr uint16_t kNoParty = 4096;
+  static uint16_t PartyOf(std::optional<uint64_t> hash) {
+    return hash ? static_cast<uint16_t>(*hash % kNoParty) : kNoParty;
+  }
+
+  // For so many names, if each has so many bytes.
+  NameRoom(size_t names, size_t bytes_each) : reserve_(names / 4 * bytes_each), bytes_(names * bytes_each) {}
+
+  bool HasRoom(uint16_t party, size_t bytes) const {
+    const size_t left = bytes_.left();
+    if (bytes > left) return false;
+    if (party == kNoParty || left - bytes >= reserve_) return true;
+    return held_by_[party].load(std::memory_order_relaxed) + bytes <= left / kShares;
+  }
+  // A name; false: there is no room for it.
+  bool Take(uint16_t party, size_t bytes) {
+    if (!HasRoom(party, bytes) || !bytes_.Take(bytes)) return false;
+    if (party != kNoParty) held_by_[party].fetch_add(bytes, std::memory_order_relaxed);
+    names_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  void GiveBack(uint16_t party, size_t bytes) {
+    Change(party, bytes, 0);
+    names_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // What a name that is there holds, beyond the room where need be.
+  void Change(uint16_t party, size_t before, size_t now) {
+    bytes_.TakeAnyway(now - before);  // modulo 2^64, as all that is counted here
+    if (party != kNoParty) held_by_[party].fetch_add(now - before, std::memory_order_relaxed);
+  }
+
+  size_t names() const { return names_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr size_t kShares = 64;
+
+  const size_t reserve_;
+  Bound bytes_;
+  std::atomic<size_t> names_{0};
+  std::array<std::atomic<size_t>, kNoParty> held_by_{};
+};
+
+}  // namespace weir
