@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "config/clock.h"
+#include "throttle/by_name/page.h"
 #include "throttle/by_name/ticker.h"
 #include "throttle/by_name/turn.h"
 
@@ -96,6 +97,18 @@ class Shards {
     }
   }
 
+  // A page of what the shards hold: add(shard, its number, page) as Page::Add does it. No shard is held up while
+  // another is looked at.
+  template <typename State, typename Add>
+  void PageFrom(PagePlace place, Add add, std::function<void(Page<State>)> done) {
+    struct Walk {
+      Page<State> page;
+      Add add;
+      std::function<void(Page<State>)> done;
+    };
+    GoOn(place.shard, std::make_shared<Walk>(Walk{Page<State>(place), std::move(add), std::move(done)}));
+  }
+
   // When it wants to be called again.
   TimePoint Tick() {
     promised_tick_.store(TimePoint::min());
@@ -119,6 +132,29 @@ class Shards {
     Turn turn;
     Shard shard;
   };
+
+  // From shard to shard, in a loop where each is done at once; else whichever thread comes to the shard goes on.
+  template <typename Walk>
+  void GoOn(uint64_t number, std::shared_ptr<Walk> walk) {
+    struct Step {
+      std::atomic<bool> half_done{false};  // looked at, or left for another thread to look at: the second goes on
+      bool to_next = false;
+    };
+    for (; number < size(); ++number) {
+      const auto step = std::make_shared<Step>();
+      const auto look = [this, number, walk, step](Shard& shard) {
+        step->to_next = walk->add(shard, number, &walk->page);
+        if (!step->half_done.exchange(true)) return;
+        if (step->to_next) return GoOn(number + 1, walk);
+        walk->done(std::move(walk->page));
+      };
+      Do(number, look, [&] { return look; });
+      if (!step->half_done.exchange(true)) return;
+      if (!step->to_next) return walk->done(std::move(walk->page));
+    }
+    walk->page.End();
+    walk->done(std::move(walk->page));
+  }
 
   void WantTick(TimePoint at) {
     TimePoint before = wanted_tick_.load();

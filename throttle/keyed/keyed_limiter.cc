@@ -113,6 +113,12 @@ void KeyedLimiter::Describe(std::string_view key, std::function<void(std::option
       [&] { return [own = std::string(key), done](KeyedShard& shard) { done(shard.Describe(HashedName(own))); }; });
 }
 
+void KeyedLimiter::DescribePage(PagePlace place, std::function<void(Page<KeyState>)> done) {
+  shards_->PageFrom<KeyState>(
+      place, [](const KeyedShard& shard, size_t number, Page<KeyState>* page) { return shard.AddTo(number, page); },
+      std::move(done));
+}
+
 void KeyedLimiter::DescribeAll(size_t most, std::function<void(std::vector<KeyState>)> done) {
   const size_t share = (most + shards_->size() - 1) / shards_->size();
   shards_->GatherFromAll<KeyState>([share](const KeyedShard& shard) { return shard.DescribeSome(share); },

@@ -28,6 +28,7 @@
 
 #include "config/bound.h"
 #include "config/clock.h"
+#include "throttle/by_name/page.h"
 #include "throttle/keyed/keyed_limits.h"
 #include "throttle/keyed/name_room.h"
 #include "throttle/keyed/shared_lease.h"
@@ -156,7 +157,9 @@ class KeyedLimiter {
   std::optional<SharedWindowsHealth> SharedHealth() const;
   // Of one key, or nothing where there is none.
   void Describe(std::string_view key, std::function<void(std::optional<KeyState>)> done);
-  // Of up to `most` keys, in no order.
+  // Of some, from the place on.
+  void DescribePage(PagePlace place, std::function<void(Page<KeyState>)> done);
+  // Of up to `most` keys, some of each shard, in no order.
   void DescribeAll(size_t most, std::function<void(std::vector<KeyState>)> done);
 
  private:

@@ -380,6 +380,11 @@ std::vector<KeyState> KeyedShard::DescribeSome(size_t most) const {
   return states;
 }
 
+bool KeyedShard::AddTo(size_t number, Page<KeyState>* page) const {
+  const TimePoint now = surroundings_.clock.Now();
+  return page->Add(number, keys_, [&](const Named& named) { return StateOf(named.first, named.second, now); });
+}
+
 void KeyedShard::AddTo(KeyedCounts* counts) const {
   counts->granted += granted_.value();
   counts->refused += refused_.value();

@@ -16,6 +16,7 @@
 #include "config/bound.h"
 #include "config/text/name_hash.h"
 #include "throttle/by_name/grant_window.h"
+#include "throttle/by_name/page.h"
 #include "throttle/by_name/shared_count.h"
 #include "throttle/by_name/sweep.h"
 #include "throttle/keyed/keyed_limiter.h"
@@ -54,6 +55,8 @@ class KeyedShard {
 
   std::optional<KeyState> Describe(const HashedName& name) const;
   std::vector<KeyState> DescribeSome(size_t most) const;
+  // As Page::Add.
+  bool AddTo(size_t number, Page<KeyState>* page) const;
   // Any thread. Of what happened, not of what is there.
   void AddTo(KeyedCounts* counts) const;
 

@@ -26,7 +26,7 @@ QueuedLimiter::QueuedLimiter(QueuedConfig config) : QueuedLimiter(std::move(conf
 }
 
 QueuedLimiter::QueuedLimiter(QueuedConfig config, const Clock& clock)
-    : waiting_(config.max_waiting), dynamic_(config.rules->max_dynamic()) {
+    : waiting_(config.max_waiting), dynamic_(config.rules->max_dynamic()), configured_(config.rules->configs().size()) {
   const size_t count = std::max<size_t>(1, config.shards);
   shards_ = std::make_unique<Shards<QueuedShard>>(count, [&](size_t number, auto wants_tick) {
     return QueuedShard(
@@ -71,6 +71,7 @@ void QueuedLimiter::Leave(QueuedTicket ticket) {
 
 void QueuedLimiter::SetRules(const std::shared_ptr<const QueuedRules>& rules) {
   dynamic_.SetMost(rules->max_dynamic());
+  configured_.store(rules->configs().size(), std::memory_order_relaxed);
   shards_->DoAtAll([rules](QueuedShard& shard) { shard.SetRules(rules); });
 }
 
@@ -81,7 +82,10 @@ void QueuedLimiter::Close() {
 TimePoint QueuedLimiter::Tick() { return shards_->Tick(); }
 
 QueuedCounts QueuedLimiter::Counts() const {
-  QueuedCounts counts{.waiting = waiting_.held(), .dynamic = dynamic_.held()};
+  const size_t dynamic = dynamic_.held();
+  QueuedCounts counts{.waiting = waiting_.held(),
+                      .endpoints = configured_.load(std::memory_order_relaxed) + dynamic,
+                      .dynamic = dynamic};
   for (size_t i = 0; i < shards_->size(); ++i) (*shards_)[i].AddTo(&counts);
   return counts;
 }
@@ -93,6 +97,12 @@ void QueuedLimiter::Describe(std::string_view path, std::function<void(std::opti
       [&] {
         return [own = std::string(name.name), done](QueuedShard& shard) { done(shard.Describe(HashedName(own))); };
       });
+}
+
+void QueuedLimiter::DescribePage(PagePlace place, std::function<void(Page<EndpointState>)> done) {
+  shards_->PageFrom<EndpointState>(
+      place, [](QueuedShard& shard, size_t number, Page<EndpointState>* page) { return shard.AddTo(number, page); },
+      std::move(done));
 }
 
 void QueuedLimiter::DescribeAll(std::function<void(std::vector<EndpointState>)> done) {

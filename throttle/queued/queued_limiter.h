@@ -14,6 +14,7 @@
 // shard, or, to those who wait, from the thread that calls Tick. Nobody waits for a thread.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,7 @@
 
 #include "config/bound.h"
 #include "config/clock.h"
+#include "throttle/by_name/page.h"
 #include "throttle/queued/endpoint_config.h"
 #include "throttle/queued/queued_events.h"
 
@@ -109,10 +111,11 @@ struct EndpointState {
 struct QueuedCounts {
   uint64_t served = 0;  // at once or after waiting
   uint64_t rejected = 0;
-  uint64_t waited = 0;   // stood in line, whatever came of it
-  uint64_t left = 0;     // the line
-  uint64_t waiting = 0;  // now
-  uint64_t dynamic = 0;  // endpoints now
+  uint64_t waited = 0;     // stood in line, whatever came of it
+  uint64_t left = 0;       // the line
+  uint64_t waiting = 0;    // now
+  uint64_t endpoints = 0;  // now
+  uint64_t dynamic = 0;    // of them
 };
 
 class QueuedLimiter {
@@ -140,12 +143,15 @@ class QueuedLimiter {
   QueuedCounts Counts() const;
   // Of the endpoint of that path, or nothing where there is none.
   void Describe(std::string_view path, std::function<void(std::optional<EndpointState>)> done);
+  // Of some, from the place on.
+  void DescribePage(PagePlace place, std::function<void(Page<EndpointState>)> done);
   // Of all, sorted by path.
   void DescribeAll(std::function<void(std::vector<EndpointState>)> done);
 
  private:
   Bound waiting_;
   Bound dynamic_;
+  std::atomic<size_t> configured_;
   std::unique_ptr<Shards<QueuedShard>> shards_;
 };
 

@@ -159,6 +159,11 @@ std::vector<EndpointState> QueuedShard::DescribeAll() {
   return states;
 }
 
+bool QueuedShard::AddTo(size_t number, Page<EndpointState>* page) {
+  const TimePoint now = surroundings_.clock.Now();
+  return page->Add(number, endpoints_, [now](auto& named) { return named.second.endpoint.State(now); });
+}
+
 void QueuedShard::AddTo(QueuedCounts* counts) const {
   counts->served += of_endpoints_.served.value();
   counts->rejected += of_endpoints_.rejected.value();

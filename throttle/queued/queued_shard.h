@@ -47,6 +47,8 @@ class QueuedShard {
 
   std::optional<EndpointState> Describe(const HashedName& path);
   std::vector<EndpointState> DescribeAll();
+  // As Page::Add.
+  bool AddTo(size_t number, Page<EndpointState>* page);
   // Any thread. Of what happened, not of what is there.
   void AddTo(QueuedCounts* counts) const;
 

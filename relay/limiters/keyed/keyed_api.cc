@@ -23,6 +23,7 @@
 #include "config/text/utf8.h"
 #include "relay/limiters/api_errors.h"
 #include "relay/limiters/keyed/grant_id.h"
+#include "relay/limiters/page_places.h"
 #include "relay/limiters/rate_limit_fields.h"
 #include "relay/server/client_address.h"
 
@@ -291,7 +292,7 @@ void KeyedApi::Answer(KeyedRoute::Call call, const HttpRequest& request, HttpRep
     case KeyedRoute::Call::kGiveBack:
       return GiveBack(request, std::move(reply));
     case KeyedRoute::Call::kKeys:
-      return ShowAll(std::move(reply));
+      return ShowPage(request, std::move(reply));
     case KeyedRoute::Call::kKey:
       return Show(request, std::move(reply));
   }
@@ -341,10 +342,12 @@ void KeyedApi::GiveBack(const HttpRequest& request, HttpReply reply) {
   limiter_.GiveBack(request.parameters[0], *number, done);
 }
 
-void KeyedApi::ShowAll(HttpReply reply) const {
-  limiter_.DescribeAll(kMostShown, [this, reply = std::move(reply)](std::vector<KeyState> states) {
+void KeyedApi::ShowPage(const HttpRequest& request, HttpReply reply) const {
+  const Result<PagePlace> place = ReadPagePlace(request.query);
+  if (!place.ok()) return reply(ErrorResponse(400, "invalid_request", place.status().message()));
+  limiter_.DescribePage(place.value(), [this, reply = std::move(reply)](Page<KeyState> page) {
     const KeyedCounts counts = limiter_.Counts();
-    std::ranges::sort(states, {}, &KeyState::key);
+    std::ranges::sort(page.states(), {}, &KeyState::key);
     JsonWriter json(JsonWriter::Layout::kCompact);
     json.Open('{');
     json.Member("keys").Number(counts.keys);
@@ -365,8 +368,10 @@ void KeyedApi::ShowAll(HttpReply reply) const {
       json.Close('}');
     }
     json.Member("shown").Open('[');
-    for (const KeyState& state : states) Write(state, &json);
-    json.Close(']').Close('}');
+    for (const KeyState& state : page.states()) Write(state, &json);
+    json.Close(']');
+    if (page.next()) json.Member("next").String(PagePlaceText(*page.next()));
+    json.Close('}');
     reply(JsonResponse(200, std::move(json).Text()));
   });
 }

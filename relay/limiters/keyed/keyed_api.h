@@ -5,7 +5,8 @@
 //     &maxRequests=N               limits of the key from now on, where the operator lets requests bring them
 //     &maxRequestsInQueue=N
 //   DELETE /rate/{key}/{id}        gives that grant back, once
-//   GET /debug, /debug/{key}       what is held: counts and up to 1,000 keys; one key
+//   GET /debug, /debug/{key}       what is held: counts and a page of up to 100 keys; one key
+//     ?after=PLACE                 the page behind the one whose "next" this was
 //
 // A key is a segment of the path, percent-decoded: an encoded slash is part of it. It is UTF-8 of at most 512 bytes.
 //
@@ -42,8 +43,6 @@ struct KeyedRoute {
 
 class KeyedApi {
  public:
-  static constexpr size_t kMostShown = 1000;
-
   // Both must outlive it, and it the replies.
   KeyedApi(KeyedLimiter& limiter, KeyedMetrics& metrics) : limiter_(limiter), metrics_(metrics) {}
 
@@ -58,7 +57,7 @@ class KeyedApi {
 
   void Take(const HttpRequest& request, HttpReply reply);
   void GiveBack(const HttpRequest& request, HttpReply reply);
-  void ShowAll(HttpReply reply) const;
+  void ShowPage(const HttpRequest& request, HttpReply reply) const;
   void Show(const HttpRequest& request, HttpReply reply) const;
   void LogLeft(std::string_view key, std::string_view correlation);
 

@@ -16,6 +16,7 @@
 #include "config/text/rfc3339.h"
 #include "config/text/url.h"
 #include "relay/limiters/api_errors.h"
+#include "relay/limiters/page_places.h"
 #include "relay/limiters/rate_limit_fields.h"
 
 namespace weir {
@@ -262,12 +263,15 @@ void QueuedApi::Take(const HttpRequest& request, HttpReply reply) {
   limiter_.Take(read, asker);
 }
 
-void QueuedApi::ShowAll(HttpReply reply) const {
-  limiter_.DescribeAll([this, reply = std::move(reply)](const std::vector<EndpointState>& states) {
+void QueuedApi::ShowPage(const HttpRequest& request, HttpReply reply) const {
+  const Result<PagePlace> place = ReadPagePlace(request.query);
+  if (!place.ok()) return reply(ErrorResponse(400, "invalid_request", place.status().message()));
+  limiter_.DescribePage(place.value(), [this, reply = std::move(reply)](Page<EndpointState> page) {
     const QueuedCounts counts = limiter_.Counts();
+    std::ranges::sort(page.states(), {}, &EndpointState::path);
     JsonWriter json(JsonWriter::Layout::kCompact);
     json.Open('{');
-    json.Member("endpoints").Number(states.size());
+    json.Member("endpoints").Number(counts.endpoints);
     json.Member("dynamic").Number(counts.dynamic);
     json.Member("waiting").Number(counts.waiting);
     json.Member("served").Number(counts.served);
@@ -275,8 +279,10 @@ void QueuedApi::ShowAll(HttpReply reply) const {
     json.Member("waited").Number(counts.waited);
     json.Member("left").Number(counts.left);
     json.Member("shown").Open('[');
-    for (size_t i = 0; i < std::min(states.size(), kMostShown); ++i) Write(states[i], &json);
-    json.Close(']').Close('}');
+    for (const EndpointState& state : page.states()) Write(state, &json);
+    json.Close(']');
+    if (page.next()) json.Member("next").String(PagePlaceText(*page.next()));
+    json.Close('}');
     reply(JsonResponse(200, std::move(json).Text()));
   });
 }

@@ -7,7 +7,8 @@
 //     X-Priority: N                the higher the sooner, where the scheduler is priority
 //     X-Sent-At: T                 when the client sent it (RFC 3339, or Unix time in seconds or milliseconds): the
 //                                  answer says as transit_ms how long ago that was
-//   GET /debug/endpoints           what is held: counts and the first 1,000 endpoints by their paths
+//   GET /debug/endpoints           what is held: counts and a page of up to 100 endpoints
+//     ?after=PLACE                 the page behind the one whose "next" this was
 //
 // A body is taken and not looked at. A path is UTF-8 of at most 512 bytes; slashes at its end say nothing.
 //
@@ -33,14 +34,12 @@ namespace weir {
 
 class QueuedApi {
  public:
-  static constexpr size_t kMostShown = 1000;
-
   // Both must outlive it, and it the replies.
   QueuedApi(QueuedLimiter& limiter, QueuedMetrics& metrics) : limiter_(limiter), metrics_(metrics) {}
 
   // Who may call was checked.
   void Take(const HttpRequest& request, HttpReply reply);
-  void ShowAll(HttpReply reply) const;
+  void ShowPage(const HttpRequest& request, HttpReply reply) const;
 
  private:
   class Asker;

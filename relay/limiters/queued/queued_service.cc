@@ -33,7 +33,7 @@ void QueuedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   router.AddDeferred("GET", "/debug/endpoints",
                      [this, refused, debug_for_admins](const HttpRequest& request, HttpReply reply) {
                        if (auto answer = refused(request, debug_for_admins)) return reply(*std::move(answer));
-                       api_->ShowAll(std::move(reply));
+                       api_->ShowPage(request, std::move(reply));
                      });
 }
 

@@ -282,12 +282,40 @@ TEST_F(KeyedLimiterTest, DescribesWhatItHolds) {
   EXPECT_EQ(keys, (std::set<std::string>{"a", "b", "c"}));
 }
 
+TEST_F(KeyedLimiterTest, DescribesAllKeysInPagesOfABoundedSize) {
+  for (const std::string& padding : {std::string(), std::string(500, 'x')}) {
+    limiter_.reset();
+    constexpr int kKeys = 1000;
+    for (int i = 0; i < kKeys; ++i) Take(std::to_string(i) + padding);
+    std::set<std::string> keys;
+    int pages = 0;
+    for (std::optional<PagePlace> place = PagePlace(); place; ++pages) {
+      limiter().DescribePage(*place, [&](const Page<KeyState>& page) {
+        size_t bytes = 0;
+        for (const KeyState& state : page.states()) bytes += state.key.size();
+        EXPECT_LE(page.states().size(), Page<KeyState>::kMostNames + 8) << "but for the last of a bucket";
+        EXPECT_LE(bytes, Page<KeyState>::kMostNameBytes + 8 * 504);
+        for (const KeyState& state : page.states()) EXPECT_TRUE(keys.insert(state.key).second) << state.key;
+        place = page.next();
+      });
+    }
+    EXPECT_EQ(keys.size(), size_t{kKeys});
+    EXPECT_GE(pages, padding.empty() ? 8 : 20);
+    EXPECT_LE(pages, 60);
+  }
+  limiter().DescribePage({.shard = 1000, .bucket = 7}, [](const Page<KeyState>& page) {
+    EXPECT_TRUE(page.states().empty());
+    EXPECT_FALSE(page.next());
+  });
+}
+
 TEST_F(KeyedLimiterTest, KeepsNoKeyAliveByDescribingIt) {
   Take("a");
   for (int i = 0; i < 100; ++i) {
     Pass(milliseconds(100));
     Describe("a");
     limiter().DescribeAll(10, [](const std::vector<KeyState>&) {});
+    limiter().DescribePage({}, [](const Page<KeyState>&) {});
   }
   EXPECT_EQ(limiter().Counts().keys, 0u);
 }

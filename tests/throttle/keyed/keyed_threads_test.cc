@@ -83,6 +83,32 @@ TEST(KeyedThreads, LosesNobodyWhileTheyComeWaitLeaveAndGiveBack) {
   EXPECT_EQ(counts.keys, 0u);
 }
 
+TEST(KeyedThreads, AnswersEachPageOnceWhileOthersAreAtTheShards) {
+  constexpr size_t kKeys = 300;
+  const ManualClock clock(TimePoint(std::chrono::hours(1)));
+  KeyedLimiter limiter({.shards = 5}, clock);
+  const auto caller = std::make_shared<CountingCaller>();
+  for (size_t i = 0; i < kKeys; ++i) limiter.Take({.key = std::to_string(i)}, caller);
+  std::atomic<bool> stop{false};
+  std::thread others([&] {
+    while (!stop)
+      for (size_t i = 0; i < kKeys; ++i) limiter.Take({.key = std::to_string(i)}, caller);
+  });
+  for (int walk = 0; walk < 200; ++walk) {
+    size_t keys = 0;
+    for (std::optional<PagePlace> place = PagePlace(); place;) {
+      std::promise<Page<KeyState>> told;
+      limiter.DescribePage(*place, [&](Page<KeyState> page) { told.set_value(std::move(page)); });
+      const Page<KeyState> page = told.get_future().get();
+      keys += page.states().size();
+      place = page.next();
+    }
+    EXPECT_EQ(keys, kKeys);
+  }
+  stop = true;
+  others.join();
+}
+
 TEST(KeyedThreads, GrantsByItselfWhoWaits) {
   struct Promising : KeyedCaller {
     void OnAnswer(const KeyedAnswer& answer) override { code.set_value(answer.code); }

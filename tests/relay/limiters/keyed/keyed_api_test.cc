@@ -303,14 +303,42 @@ TEST_F(KeyedApiTest, ShowsWhatIsHeld) {
   EXPECT_EQ(Ask("GET", "/debug/a%2F%22")->status(), 200);
 }
 
-TEST_F(KeyedApiTest, ShowsNoMoreThanAThousandKeys) {
+TEST_F(KeyedApiTest, ShowsPagesOfABoundedSizeWhateverTheKeysAre) {
   Open({}, {.max_keys = 5000});
-  for (int n = 0; n < 3000; ++n) Take("k" + std::to_string(n));
-  const std::string text = Ask("GET", "/debug")->body();
-  EXPECT_TRUE(Has(text, R"({"keys":3000,)"));
-  size_t shown = 0;
-  for (size_t at = text.find("\"window\""); at != text.npos; at = text.find("\"window\"", at + 1)) ++shown;
-  EXPECT_EQ(shown, KeyedApi::kMostShown);
+  constexpr size_t kKeys = 500;
+  std::string escaped;
+  for (int i = 0; i < 500; ++i) escaped += "%01";
+  for (size_t n = 0; n < kKeys; ++n) Take(std::to_string(n) + (n % 2 == 0 ? escaped : ""));
+  size_t shown = 0, pages = 0;
+  std::string target = "/debug";
+  do {
+    const auto page = Ask("GET", target);
+    ASSERT_EQ(page->status(), 200);
+    const std::string text = page->body();
+    EXPECT_TRUE(Has(text, R"({"keys":500,)"));
+    EXPECT_LT(text.size(), 150'000U);
+    for (size_t at = text.find("\"window\""); at != text.npos; at = text.find("\"window\"", at + 1)) ++shown;
+    target = page->Member("next").empty() ? "" : "/debug?after=" + page->Member("next");
+    ++pages;
+  } while (!target.empty());
+  EXPECT_EQ(shown, kKeys);
+  EXPECT_GE(pages, 8U);
+}
+
+TEST_F(KeyedApiTest, NamesWhatNoPageSaid) {
+  Open();
+  for (const auto& [query, named] :
+       {std::pair("after=x", "after: x is nothing that a page said as its next"), std::pair("after", "after: "),
+        std::pair("after=1", "after: 1 is"), std::pair("after=-1", "after: -1 is"),
+        std::pair("after=1-x", "after: 1-x"), std::pair("after=0-0&after=0-0", "after is there twice"),
+        std::pair("page=2", "found the parameter page, expected after")}) {
+    const auto refused = Ask("GET", "/debug?" + std::string(query));
+    EXPECT_EQ(refused->status(), 400) << query;
+    EXPECT_EQ(refused->Member("code"), "invalid_request");
+    EXPECT_TRUE(Has(refused->body(), named)) << refused->body();
+  }
+  Take("a");
+  EXPECT_TRUE(Has(Ask("GET", "/debug?after=24-999999999999999")->body(), R"("shown":[]})"));
 }
 
 TEST_F(KeyedApiTest, CountsWhatItAnswers) {

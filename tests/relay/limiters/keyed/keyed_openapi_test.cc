@@ -49,6 +49,7 @@ TEST_F(KeyedOpenApiTest, EachAnswerIsDocumentedAndEachDocumentedIsGiven) {
   See("DELETE", "/rate/{key}/{id}", Ask("DELETE", "/rate/a/" + id));
   See("DELETE", "/rate/{key}/{id}", Ask("DELETE", "/rate/a/" + id));
   See("GET", "/debug", Ask("GET", "/debug"));
+  See("GET", "/debug", Ask("GET", "/debug?after=x"));
   See("GET", "/debug/{key}", Ask("GET", "/debug/a"));
   See("GET", "/debug/{key}", Ask("GET", "/debug/b"));
   for (const KeyedRoute& route : KeyedApi::Routes()) {

@@ -33,6 +33,11 @@ class QueuedApiTest : public testing::Test {
     api_->Take(request, HttpReply(client));
     return client;
   }
+  Client Show(const std::string& query = "") const {
+    auto client = std::make_shared<KeyedClient>();
+    api_->ShowPage({.method = "GET", .path = "/debug/endpoints", .query = query}, HttpReply(client));
+    return client;
+  }
   void Pass(Duration time) {
     clock_.Advance(time);
     limiter_->Tick();
@@ -196,14 +201,39 @@ TEST_F(QueuedApiTest, KnowsNoEndpointWithoutAnAncestor) {
 TEST_F(QueuedApiTest, ShowsWhatIsHeld) {
   Open({{.path = "/b", .rate = 1}, {.path = "/a", .rate = 1}});
   Ask("/b/x"), Ask("/b/x");
-  const auto client = std::make_shared<KeyedClient>();
-  api_->ShowAll(HttpReply(client));
+  const Client client = Show();
   EXPECT_EQ(client->status(), 200);
   EXPECT_EQ(client->body().substr(0, 94),
             R"({"endpoints":3,"dynamic":1,"waiting":1,"served":1,"rejected":0,"waited":1,"left":0,"shown":[{")");
   EXPECT_NE(client->body().find(R"({"endpoint":"/b/x","queue_depth":1,"waiting_before_queue":0,"left":0,"served":1,)"),
             std::string::npos)
       << client->body();
+}
+
+TEST_F(QueuedApiTest, ShowsPagesOfABoundedSizeWhateverThePathsAre) {
+  Open({{.path = "/a", .rate = 1000}});
+  for (int n = 0; n < 400; ++n) Ask("/a/" + std::to_string(n) + std::string(n % 2 == 0 ? 400 : 0, '\1'));
+  std::set<std::string> paths;
+  size_t shown = 0, pages = 0;
+  std::string query;
+  do {
+    const Client page = Show(query);
+    ASSERT_EQ(page->status(), 200);
+    const std::string text = page->body();
+    EXPECT_EQ(text.find(R"({"endpoints":401,"dynamic":400,)"), 0U) << text;
+    EXPECT_LT(text.size(), 200'000U);
+    const std::string member = R"({"endpoint":")";
+    for (size_t at = text.find(member); at != text.npos; at = text.find(member, at + 1)) {
+      paths.insert(text.substr(at, text.find(R"(","queue_depth")", at) - at));
+      ++shown;
+    }
+    query = page->Member("next").empty() ? "" : "after=" + page->Member("next");
+    ++pages;
+  } while (!query.empty());
+  EXPECT_EQ(paths.size(), 401U);
+  EXPECT_EQ(shown, 401U) << "each once";
+  EXPECT_GE(pages, 5U);
+  EXPECT_EQ(Show("before=1")->status(), 400);
 }
 
 TEST_F(QueuedApiTest, CountsItsAnswers) {
@@ -262,9 +292,9 @@ TEST_F(QueuedApiTest, AnswersAsIsDocumented) {
   EXPECT_EQ(document.Statuses(DocumentedRoute{"POST", "/{endpoint}"}), seen);
 
   const DocumentedRoute show{"GET", "/debug/endpoints"};
-  const auto client = std::make_shared<KeyedClient>();
-  api_->ShowAll(HttpReply(client));
-  EXPECT_EQ(document.Violation(show, *client->response), "") << client->body();
+  for (const Client& shown : {Show(), Show("after=x")})
+    EXPECT_EQ(document.Violation(show, *shown->response), "") << shown->body();
+  EXPECT_EQ(document.Statuses(show), (std::set<int>{200, 400, 401, 403}));
   for (const DocumentedRoute& route : {take, show}) {
     for (const auto& [status, response] :
          OpenApiDocument::Object(document.Operation(route.method, route.path)["responses"])) {
