@@ -42,7 +42,7 @@ def main():
         expect(code("Nothing", quota_pb2.DecideRequest())[0], grpc.StatusCode.UNIMPLEMENTED)
         expect(code("Decide", quota_pb2.DecideRequest(model="m"), compression=grpc.Compression.Gzip)[0],
                grpc.StatusCode.UNIMPLEMENTED)
-        expect(code("Decide", quota_pb2.DecideRequest(model="m" * 100_000))[0], grpc.StatusCode.RESOURCE_EXHAUSTED)
+        expect(code("Decide", quota_pb2.DecideRequest(model="m" * 2_000_000))[0], grpc.StatusCode.RESOURCE_EXHAUSTED)
         check = channel.unary_unary("/grpc.health.v1.Health/Check",
                                     request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
                                     response_deserializer=health_pb2.HealthCheckResponse.FromString)
