@@ -24,9 +24,9 @@ bool IsPrivate(uint16_t kind);
 bool IsPartyTo(EventView event, const Identity& identity);
 // Whether every filter asks for private kinds and nothing else.
 bool AsksOnlyForPrivate(std::span<const Filter> filters);
-// Whether a client that has not authenticated may want AUTH for these filters, though they are answered without: they name
-// a private kind among others. Filters without kinds ask for what is public: a challenge makes browsers ask their user, and
-// some clients take no EOSE while one is unanswered.
+// Whether a client that has not authenticated may want AUTH for these filters, though they are answered without: they
+// name a private kind among others. Filters without kinds ask for what is public: a challenge makes browsers ask their
+// user, and some clients take no EOSE while one is unanswered.
 //
 // The filters decide, here and below, never what is stored: else a stranger learned who writes to whom.
 bool MayWantAuth(std::span<const Filter> filters);

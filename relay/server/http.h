@@ -113,8 +113,8 @@ class HttpRouter {
 
   // For paths that become known while the server runs: GET and POST of those that `takes` says yes to, in their one
   // spelling (DecodePlainPath). It is not asked of a path whose first segment is that of a route, so no route is
-  // shadowed, nor a name beside one. The root is theirs where they take it, save for browsers (text/html), to which a route
-  // may show a page. Asked on I/O threads.
+  // shadowed, nor a name beside one. The root is theirs where they take it, save for browsers (text/html), to which a
+  // route may show a page. Asked on I/O threads.
   void AddForOtherPaths(std::function<bool(std::string_view path)> takes, HttpDeferredHandler handler);
 
   // How an error that no handler gives (400, 404, 405, 413, 500, …) is said where the path begins so: an API's in its

@@ -4,9 +4,9 @@
 // of what waits for it, for twice the ping interval is let go (the first with 408, where nothing was answered). An
 // answer may end before the body: what comes then is not read.
 //
-// Over HTTP/1.1 an exchange has its connection alone, which closes after it; a client that closes its half while it waits
-// for the answer to a GET counts as gone, as one that has closed the whole looks the same. Over HTTP/2 it is one stream of
-// many, and what is said here of the client's end is so of the stream's: to be let go is to be reset.
+// Over HTTP/1.1 an exchange has its connection alone, which closes after it; a client that closes its half while it
+// waits for the answer to a GET counts as gone, as one that has closed the whole looks the same. Over HTTP/2 it is one
+// stream of many, and what is said here of the client's end is so of the stream's: to be let go is to be reset.
 //
 // All on the I/O thread of the connection. Other threads, and whatever is to happen on a later turn, use a poster().
 #pragma once
