@@ -160,14 +160,16 @@ void ModelCounts::EndAs(const ReservationToken& token, Hold hold, const Settleme
   Unpin(hold);
   hold.tiers = {};
   const WallTime kept_until = now_ + (hold.named ? kExpiredKept : kSettledKept);
-  EndsOf(hold).Add(token, {.end = HoldEnd::Of(answer), .hold = std::move(hold), .kept_until = kept_until});
+  EndedHolds& ends = EndsOf(hold);
+  ends.Add(token, {.end = HoldEnd::Of(answer), .hold = std::move(hold), .kept_until = kept_until});
 }
 
 // Its meters stay pinned: a late commit charges them.
 void ModelCounts::Expire(const ReservationToken& token, Hold hold) {
   GiveBack(hold, UnusedOf(hold.charged, hold.used, false));
   const WallTime kept_until = hold.deadline + kExpiredKept;
-  EndsOf(hold).Add(token, {.hold = std::move(hold), .kept_until = kept_until});
+  EndedHolds& ends = EndsOf(hold);
+  ends.Add(token, {.hold = std::move(hold), .kept_until = kept_until});
 }
 
 void ModelCounts::GiveBackAll() {

@@ -33,7 +33,7 @@ TEST_P(StoreSuite, AScanHasWhatWasStoredBetweenItsTwoMoments) {
   ASSERT_NE(store, nullptr);
   std::vector<PlainEvent> events;
   for (int i = 0; i < 30; ++i) events.push_back(Plain(Author(i % 3), 1000, 1, {}, std::to_string(i)));
-  const auto save = [&](size_t from, size_t to) { SaveAll(*store, {events.begin() + from, events.begin() + to}); };
+  const auto save = [&](int from, int to) { SaveAll(*store, {events.begin() + from, events.begin() + to}); };
   save(0, 10);
   const Moment after = store->Now().value();
   save(10, 20);

@@ -294,7 +294,7 @@ TEST_F(KeyedLimiterTest, DescribesAllKeysInPagesOfABoundedSize) {
         size_t bytes = 0;
         for (const KeyState& state : page.states()) bytes += state.key.size();
         EXPECT_LE(page.states().size(), Page<KeyState>::kMostNames + 8) << "but for the last of a bucket";
-        EXPECT_LE(bytes, Page<KeyState>::kMostNameBytes + 8 * 504);
+        EXPECT_LE(bytes, Page<KeyState>::kMostNameBytes + size_t{8} * 504);
         for (const KeyState& state : page.states()) EXPECT_TRUE(keys.insert(state.key).second) << state.key;
         place = page.next();
       });
