@@ -2,14 +2,12 @@
 // groups. What a party asks for moves only its own place: ten parties of which one asks ten times as much get a tenth
 // each while all wait. A party of no group is a group of its own.
 //
-// Turns are those of a deficit round robin whose quantum is one byte, found without walking its rounds (self-clocked
-// fair queueing): the first request of each line is done when the line has been served as many bytes as it asks for,
-// and the one that is done first has its turn. So a request of 70 MB waits until the others had 70 MB each, and delays
-// nobody who asks for less. What a line was served too little is carried on to its next request, unless it gives up the
-// one that it saved for.
+// Turns are given by bytes (fair_turns.h): a request of 70 MB waits until the others had 70 MB each, and delays nobody
+// who asks for less. What a line was served too little is carried on to its next request, unless it gives up the one
+// that it saved for.
 //
-// Memory is bounded by the waiters; a party is forgotten with its last. A turn costs the logarithm of the lines. Not
-// thread-safe.
+// Memory is bounded by the waiters, and by some dozens of those who have gone. A turn costs the logarithm of the lines.
+// Not thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -17,11 +15,10 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <set>
 #include <thread>
-#include <unordered_map>
 
 #include "throttle/admission.h"
+#include "throttle/fair_turns.h"
 
 namespace weir {
 
@@ -51,7 +48,7 @@ class FairQueue {
   void Remove(Waiter& waiter);
 
   // Whose turn it is; nullptr when nobody waits. The same answer until the queue changes.
-  Waiter* Front() const { return size_ == 0 ? nullptr : turns_.First().Head(); }
+  Waiter* Front() const { return size_ == 0 ? nullptr : groups_.Next().Head(); }
   // Front() was served: it leaves, and its party pays.
   void PopServed();
 
@@ -63,57 +60,32 @@ class FairQueue {
   uint64_t BytesAhead(const Party& party, uint64_t bytes) const;
 
  private:
-  // Lines that take turns: parties within a group, groups among each other. Time in here is bytes served to each.
-  template <typename L>
-  class Turns {
-   public:
-    void Join(L& line);   // one that is new, with a head
-    void Leave(L& line);  // with or without a head
-    // The line's head became another.
-    void Update(L& line);
-    void Served(L& line);
-    // What the line was served too little is forgotten.
-    void Forfeit(L& line) { line.served = now_; }
-    L& First() const { return **order_.begin(); }
-
-   private:
-    struct Earlier {
-      bool operator()(const L* a, const L* b) const {
-        return a->done != b->done ? a->done < b->done : a->number < b->number;
-      }
-    };
-    std::set<L*, Earlier> order_;
-    uint64_t now_ = 0;
-    uint64_t joined_ = 0;
-  };
-  struct Line {
-    explicit Line(uint64_t key) : id(key) {}
-    uint64_t id;
-    uint64_t bytes = 0;   // that wait
-    uint64_t served = 0;  // the time up to which it was served
-    uint64_t done = 0;    // when its head will be
-    uint64_t number = 0;  // among those done at the same time
-  };
-  struct PartyLine : Line {
-    using Line::Line;
-    Waiter* Head() const { return waiters.front(); }
+  struct PartyLine : FairLine {
+    uint64_t key = 0;
+    uint64_t bytes = 0;  // that wait
     std::list<Waiter*> waiters;
   };
-  struct GroupLine : Line {
-    using Line::Line;
-    Waiter* Head() const { return turns.First().Head(); }
-    Turns<PartyLine> turns;
-    std::unordered_map<uint64_t, PartyLine> parties;
-  };
-  using Groups = std::unordered_map<uint64_t, GroupLine>;
-
   // Apart, for the id of a party may be that of another's group.
-  Groups& GroupsOf(const Party& party) { return party.group == 0 ? loners_ : groups_; }
-  void Unlink(Waiter& waiter);
+  struct GroupKey {
+    uint64_t id = 0;
+    bool is_party = false;
+    bool operator==(const GroupKey&) const = default;
+  };
+  struct GroupHash {
+    size_t operator()(const GroupKey& key) const { return std::hash<uint64_t>()(2 * key.id + (key.is_party ? 1 : 0)); }
+  };
+  struct GroupLine : FairLine {
+    Waiter* Head() const { return parties.turns().empty() ? nullptr : parties.Next().waiters.front(); }
+    GroupKey key;
+    uint64_t bytes = 0;  // that wait
+    FairLines<PartyLine> parties;
+  };
 
-  Turns<GroupLine> turns_;
-  Groups loners_;
-  Groups groups_;
+  static GroupKey KeyOf(const Party& party) { return {GroupOf(party), party.group == 0}; }
+  void WaitOn(GroupLine& group);
+  void Unlink(Waiter& waiter, GroupLine& group, PartyLine& line);
+
+  FairLines<GroupLine, GroupHash> groups_;
   size_t size_ = 0;
   uint64_t bytes_ = 0;
 };

@@ -15,34 +15,51 @@ namespace {
 
 constexpr uint64_t kKib = 1024;
 
-// Self-clocked fair queueing as the textbook has it: slow, and easy to believe.
+// Fair queueing by a clock that all share, as the textbook has it: slow, and easy to believe.
 class ReferenceQueue {
  public:
   void Push(const Waiter* waiter) {
-    for (Line& line : lines_) {
-      if (line.party == waiter->party.id) return line.waiters.push_back(waiter);
+    const auto known = std::ranges::find(lines_, waiter->party.id, &Line::party);
+    Line& line = known != lines_.end() ? *known : lines_.emplace_back(Line{.party = waiter->party.id});
+    if (line.waiters.empty()) {
+      line.served = std::max(line.served, now_);
+      line.number = ++joined_;
     }
-    lines_.push_back({.party = waiter->party.id, .waiters = {waiter}, .served = now_, .number = ++joined_});
+    line.waiters.push_back(waiter);
   }
 
   void Remove(const Waiter* waiter) {
     Line& line = *std::ranges::find(lines_, waiter->party.id, &Line::party);
-    if (line.waiters.front() == waiter) line.served = now_;
-    Forget(line, waiter);
+    const bool gives_up = line.waiters.front() == waiter;
+    std::erase(line.waiters, waiter);
+    if (!gives_up) return;
+    const std::deque<const Waiter*> others = std::exchange(line.waiters, {});
+    line.served = std::max({line.served, now_, empty() ? 0 : First().served});
+    line.waiters = others;
+    line.number = ++joined_;
+    Forget();
   }
 
   const Waiter* Front() { return First().waiters.front(); }
 
   void PopServed() {
     Line& line = First();
-    now_ = line.served = Done(line);
+    const uint64_t bytes = line.waiters.front()->bytes;
+    line.served = Done(line);
     line.number = ++joined_;
-    Forget(line, line.waiters.front());
+    line.waiters.pop_front();
+    undivided_ += bytes;
+    now_ += undivided_ / lines_.size();
+    undivided_ %= lines_.size();
+    Forget();
   }
 
-  bool empty() const { return lines_.empty(); }
+  bool empty() const {
+    return std::ranges::all_of(lines_, [](const Line& line) { return line.waiters.empty(); });
+  }
   uint64_t PartiesBut(uint64_t party) const {
-    return static_cast<uint64_t>(std::ranges::count_if(lines_, [=](const Line& line) { return line.party != party; }));
+    return static_cast<uint64_t>(
+        std::ranges::count_if(lines_, [=](const Line& line) { return line.party != party && !line.waiters.empty(); }));
   }
 
  private:
@@ -53,17 +70,21 @@ class ReferenceQueue {
     uint64_t number = 0;
   };
 
-  static uint64_t Done(const Line& line) { return line.served + line.waiters.front()->bytes; }
+  static uint64_t Done(const Line& line) {
+    return line.waiters.empty() ? UINT64_MAX : line.served + line.waiters.front()->bytes;
+  }
   Line& First() {
     return *std::ranges::min_element(lines_, {}, [](const Line& line) { return std::pair(Done(line), line.number); });
   }
-  void Forget(Line& line, const Waiter* waiter) {
-    std::erase(line.waiters, waiter);
-    if (line.waiters.empty()) std::erase_if(lines_, [&](const Line& l) { return l.party == waiter->party.id; });
+  // Those away that the others have caught up with; all, where nobody waits.
+  void Forget() {
+    const bool all = empty();
+    std::erase_if(lines_, [&](const Line& line) { return line.waiters.empty() && (all || line.served <= now_); });
   }
 
   std::deque<Line> lines_;
   uint64_t now_ = 0;
+  uint64_t undivided_ = 0;
   uint64_t joined_ = 0;
 };
 

@@ -1,0 +1,230 @@
+#include "throttle/fair_turns.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weir {
+namespace {
+
+constexpr uint64_t kMuch = 1'000'000;
+constexpr uint64_t kLittle = 60'000;
+constexpr uint64_t kKnown = 1'000'000'000;  // the key of a line that asks for little
+
+struct Request {
+  uint64_t asks = 0;
+  uint64_t costs = 0;
+  uint64_t since = 0;
+};
+
+struct OwnLine : FairLine {
+  uint64_t key = 0;
+  std::deque<Request> waiting;
+};
+
+// One server, whose clock is the work that it has done.
+class Server {
+ public:
+  void Ask(uint64_t key, uint64_t asks) { Ask(key, asks, asks); }
+  void Ask(uint64_t key, uint64_t asks, uint64_t costs) {
+    OwnLine& line = lines_.Find(key);
+    line.waiting.push_back({asks, costs, time_});
+    lines_.turns().Wait(line, line.waiting.front().asks);
+  }
+
+  uint64_t ServeOne() {
+    OwnLine& line = lines_.Next();
+    const Request request = line.waiting.front();
+    const uint64_t key = line.key;
+    line.waiting.pop_front();
+    lines_.turns().Begin(line, request.asks);
+    if (!line.waiting.empty()) lines_.turns().Wait(line, line.waiting.front().asks);
+    if (key == kKnown) waits_.push_back(time_ - request.since);
+    time_ += request.costs;
+    had_[key] += request.costs;
+    lines_.End(line, request.asks, request.costs);
+    return key;
+  }
+
+  void Idle(uint64_t time) { time_ += time; }
+
+  std::string ServeAll() {
+    std::string order;
+    while (!empty()) order += std::to_string(ServeOne());
+    return order;
+  }
+
+  bool empty() const { return lines_.turns().empty(); }
+  size_t waiting() const { return lines_.turns().waiting(); }
+  size_t lines() const { return lines_.size(); }
+  uint64_t time() const { return time_; }
+  uint64_t had(uint64_t key) const {
+    const auto found = had_.find(key);
+    return found == had_.end() ? 0 : found->second;
+  }
+  // Of the line that asks for little: how long its requests waited, and how many have been served.
+  uint64_t longest_wait() const { return waits_.empty() ? 0 : *std::ranges::max_element(waits_); }
+  size_t served() const { return waits_.size(); }
+
+ private:
+  FairLines<OwnLine> lines_;
+  uint64_t time_ = 0;
+  std::map<uint64_t, uint64_t> had_;
+  std::vector<uint64_t> waits_;
+};
+
+// Until `end` the known line asks for little every 25 ms of a core; `others` is told after each turn whose it was.
+template <typename Others>
+void Serve(Server& server, uint64_t end, Others others) {
+  uint64_t next = 0;
+  others(kKnown);
+  while (server.time() < end) {
+    for (; next <= server.time(); next += 25 * kMuch) server.Ask(kKnown, kLittle);
+    if (server.empty()) {
+      server.Idle(kMuch / 10);
+      others(kKnown);
+    } else {
+      others(server.ServeOne());
+    }
+  }
+}
+
+TEST(FairTurns, LittleGoesBeforeMuchAndEqualsInTheOrderOfAsking) {
+  Server server;
+  for (uint64_t key = 1; key <= 5; ++key) server.Ask(key, kMuch);
+  server.Ask(6, kLittle);
+  EXPECT_EQ(server.ServeAll(), "612345");
+}
+
+TEST(FairTurns, OneThatAsksForLittleIsServedAsMuchAsOneThatAsksForMuch) {
+  Server server;
+  for (int n = 0; n < 10; ++n) server.Ask(1, 4);
+  for (int n = 0; n < 40; ++n) server.Ask(2, 1);
+  while (server.had(1) < 20) server.ServeOne();
+  EXPECT_NEAR(static_cast<double>(server.had(2)), 20, 4);
+}
+
+TEST(FairTurns, WhatATurnTookCountsWhateverItAskedFor) {
+  Server server;
+  for (int n = 0; n < 3; ++n) server.Ask(1, 10, 100);
+  for (int n = 0; n < 30; ++n) server.Ask(2, 10);
+  while (server.had(1) < 200) server.ServeOne();
+  EXPECT_EQ(server.had(2), 100U);
+}
+
+// Or one that asks for one thing at a time would always be first.
+TEST(FairTurns, OneThatWasAwayIsAsFarAsItWas) {
+  Server server;
+  server.Ask(1, 40);
+  for (int n = 0; n < 9; ++n) server.Ask(2, 10);
+  while (server.had(1) == 0) server.ServeOne();
+  server.Ask(1, 10);
+  server.Ask(3, 10);
+  std::string order;
+  for (int n = 0; n < 3; ++n) order += std::to_string(server.ServeOne());
+  EXPECT_EQ(order, "231") << "the new one begins where the second one is";
+}
+
+// Strangers who came without end were always ahead of who had had anything.
+TEST(FairTurns, ANewLineIsNotAheadOfThoseWhoAreThere) {
+  Server server;
+  for (int n = 0; n < 50; ++n) server.Ask(1, kMuch);
+  for (uint64_t stranger = 10; stranger < 1000; ++stranger) {
+    server.Ask(stranger, kMuch);
+    server.ServeOne();
+  }
+  EXPECT_GE(server.had(1), 20 * kMuch) << "as much as each of those who wait";
+}
+
+TEST(FairTurns, AStreamOfNewLinesDelaysNobodyWhoAsksForLittle) {
+  for (const double load : {0.9, 1.3, 3.0}) {
+    Server server;
+    uint64_t strangers = 0;
+    Serve(server, 30'000 * kMuch, [&](uint64_t) {
+      while (static_cast<double>(strangers * kMuch) <= load * static_cast<double>(server.time()))
+        server.Ask(strangers++, kMuch);
+    });
+    EXPECT_GE(server.served(), 1'190U);
+    EXPECT_LE(server.longest_wait(), 8 * kMuch) << load;
+  }
+}
+
+TEST(FairTurns, ManyWhoAskForMuchDelayNobodyWhoAsksForLittle) {
+  for (const uint64_t many : {10U, 64U, 65U, 250U, 10'000U}) {
+    Server server;
+    for (uint64_t key = 0; key < many; ++key) server.Ask(key, kMuch);
+    Serve(server, 30'000 * kMuch, [&](uint64_t last) {
+      if (last != kKnown) server.Ask(last, kMuch);
+    });
+    EXPECT_GE(server.served(), 1'190U);
+    EXPECT_LE(server.longest_wait(), 8 * kMuch) << many;
+  }
+}
+
+// Or one could promise little and take much.
+TEST(FairTurns, WhoTakesMoreThanItAskedForPaysForIt) {
+  Server server;
+  for (uint64_t key = 0; key < 100; ++key) server.Ask(key, 1000, kMuch);
+  Serve(server, 30'000 * kMuch, [&](uint64_t last) {
+    if (last != kKnown) server.Ask(last, 1000, kMuch);
+  });
+  EXPECT_GE(server.served(), 1'190U);
+  EXPECT_LE(server.longest_wait(), 110 * kMuch) << "once, when they are new";
+}
+
+TEST(FairTurns, ThoseWhoAskForMuchHaveEqualPartsAndInACrowdAQuarterAtLeast) {
+  for (const uint64_t many : {3U, 64U, 250U}) {
+    Server server;
+    for (uint64_t key = 0; key < many; ++key)
+      for (int n = 0; n < 200; ++n) server.Ask(key, kMuch / (1 + key % 3));
+    while (server.time() < 40 * many * kMuch) server.ServeOne();
+    uint64_t least = UINT64_MAX;
+    for (uint64_t key = 0; key < many; ++key) least = std::min(least, server.had(key));
+    EXPECT_GE(least, (many <= FairTurns::kShares ? 38 : 10) * kMuch) << many;
+  }
+}
+
+// However many ask for little all the time.
+TEST(FairTurns, ACrowdIsServedToo) {
+  Server server;
+  for (uint64_t key = 0; key < 300; ++key) server.Ask(key, kMuch);
+  uint64_t strangers = 1000;
+  uint64_t of_crowd = 0;
+  while (of_crowd < 300 * kMuch) {
+    while (server.waiting() < 400) server.Ask(strangers++, kLittle);
+    if (server.ServeOne() < 300) of_crowd += kMuch;
+    ASSERT_LE(server.time(), 2 * FairTurns::kPatience * 300 * kMuch);
+  }
+}
+
+TEST(FairTurns, RemembersFewOfThoseWhoComeAndGo) {
+  Server server;
+  for (uint64_t key = 0; key < 100'000; ++key) {
+    server.Ask(key, 1 + key % 7 * kMuch);
+    if (server.waiting() > 100) server.ServeOne();
+    ASSERT_LE(server.lines(), server.waiting() + 8 * FairTurns::kShares);
+  }
+  server.ServeAll();
+  EXPECT_EQ(server.lines(), 0U);
+}
+
+TEST(FairTurns, TheSecondSortMayBeLeftOut) {
+  FairTurns turns;
+  FairLine a;
+  FairLine b;
+  turns.Add(a);
+  turns.Add(b);
+  turns.Wait(a, 1, FairTurns::Sort::kSecond);
+  turns.Wait(b, 2);
+  EXPECT_EQ(&turns.Next(), &a);
+  EXPECT_EQ(&turns.Next(false), &b);
+  turns.Wait(a, 1);
+  EXPECT_EQ(&turns.Next(false), &a);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,78 @@
+#include "throttle/fair_turns.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+
+void FairTurns::Add(FairLine& line) {
+  line.had_ = now_;
+  line.due_ = static_cast<int64_t>(now_);
+  line.number_ = ++last_number_;
+  line.place_ = kAway;
+  places_[kAway].insert(&line);
+}
+
+void FairTurns::Wait(FairLine& line, uint64_t asks, Sort sort) {
+  uint64_t number = line.number_;
+  if (!IsWaiting(line)) {
+    if (line.place_ == kAway) line.had_ = std::max(line.had_, now_);
+    line.ahead_ = ahead_;
+    number = ++last_number_;
+  }
+  line.asks_ = asks;
+  Put(line, sort == Sort::kFirst ? kWaits : kWaitsInSecond, line.had_ + asks - line.ahead_, number);
+}
+
+void FairTurns::GiveUp(FairLine& line) {
+  Put(line, kAway, line.had_, line.number_);
+  line.had_ = std::max({line.had_, now_, empty() ? 0 : Next().had_});
+  Put(line, kAway, line.had_, line.number_);
+}
+
+FairLine& FairTurns::Next(bool either_sort) const {
+  const Lines& first = places_[kWaits];
+  const Lines& second = places_[kWaitsInSecond];
+  if (!either_sort || second.empty()) return **first.begin();
+  if (first.empty()) return **second.begin();
+  return **std::min(first.begin(), second.begin(), [](auto a, auto b) { return Earlier()(*a, *b); });
+}
+
+void FairTurns::Begin(FairLine& line, uint64_t asks) {
+  line.had_ = std::max(line.had_ + asks, crowded_until_);
+  ++line.served_;
+  Put(line, kServed, line.had_, line.number_);
+}
+
+void FairTurns::End(FairLine& line, uint64_t asked, uint64_t done) {
+  GoOn(done);
+  --line.served_;
+  line.had_ = line.had_ - asked + done;
+  if (IsWaiting(line)) {
+    Put(line, line.place_, line.had_ + line.asks_ - line.ahead_, line.number_);
+  } else if (line.served_ == 0) {
+    Put(line, kAway, line.had_, line.number_);
+  }
+}
+
+void FairTurns::Put(FairLine& line, uint8_t place, uint64_t due, uint64_t number) {
+  auto node = places_[line.place_].extract(&line);
+  line.place_ = place;
+  line.due_ = static_cast<int64_t>(due);
+  line.number_ = number;
+  places_[place].insert(std::move(node));
+}
+
+void FairTurns::GoOn(uint64_t done) {
+  const uint64_t lines = known();
+  const uint64_t shares = std::min(lines, kShares);
+  undivided_ += done;
+  const uint64_t step = undivided_ / shares;
+  undivided_ %= shares;
+  now_ += step;
+  if (lines <= kShares) return;
+  crowded_until_ = now_;
+  ahead_ += step - std::min(step, done / (kPatience * lines));
+}
+
+}  // namespace weir
