@@ -1,19 +1,19 @@
 #include "relay/account/byte_budget.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace weir {
 
 bool ByteBudget::Take(uint64_t group, uint64_t bytes, std::function<void()> granted) {
   const std::lock_guard lock(mutex_);
-  Group& own = groups_[group];
-  if (own.waiting.empty() && FitsShare(own, bytes) && Fits(bytes) && !SomebodyWaitsForTheWhole()) {
-    TakeFor(own, bytes);
+  if (!IsWaiting(group) && FitsShare(group, bytes) && Fits(bytes) && !SomebodyWaitsForTheWhole()) {
+    TakeFor(group, bytes);
     return true;
   }
-  if (own.waiting.empty()) turns_.push_back(group);
-  own.waiting.push_back({bytes, std::move(granted)});
+  Line& line = lines_.Find(group);
+  line.waiting.push_back({bytes, std::move(granted)});
+  ++waiting_;
+  WaitOn(line);
   return false;
 }
 
@@ -33,56 +33,58 @@ void ByteBudget::Answered(uint64_t group, uint64_t bytes) {
   Calls granted;
   {
     const std::lock_guard lock(mutex_);
-    groups_[group].out -= bytes;
-    DropIfEmpty(group);
+    const auto found = out_of_.find(group);
+    found->second -= bytes;
+    if (found->second == 0) out_of_.erase(found);
+    if (IsWaiting(group)) WaitOn(lines_.At(group));
     granted = GrantWhatFits();
   }
   for (const std::function<void()>& tell : granted) tell();
 }
 
-// Few wait for their own quarter: those alone are looked at here.
-bool ByteBudget::SomebodyWaitsForTheWhole() const {
-  return std::any_of(turns_.begin(), turns_.end(), [this](uint64_t turn) {
-    const Group& group = groups_.at(turn);
-    return FitsShare(group, group.waiting.front().bytes);
-  });
+bool ByteBudget::IsWaiting(uint64_t group) const {
+  const Line* const line = lines_.Known(group);
+  return line != nullptr && !line->waiting.empty();
 }
 
-void ByteBudget::TakeFor(Group& group, uint64_t bytes) {
+bool ByteBudget::FitsShare(uint64_t group, uint64_t bytes) const {
+  const auto found = out_of_.find(group);
+  return found == out_of_.end() || found->second + bytes <= bytes_ / kShares;
+}
+
+void ByteBudget::TakeFor(uint64_t group, uint64_t bytes) {
+  if (bytes > 0) out_of_[group] += bytes;
   out_ += bytes;
-  group.out += bytes;
+}
+
+void ByteBudget::WaitOn(Line& line) {
+  const uint64_t bytes = line.waiting.front().bytes;
+  lines_.turns().Wait(line, bytes, FitsShare(line.key, bytes) ? FairTurns::Sort::kFirst : FairTurns::Sort::kSecond);
 }
 
 ByteBudget::Calls ByteBudget::GrantWhatFits() {
   Calls granted;
-  for (size_t passed = 0; passed < turns_.size();) {
-    const uint64_t turn = turns_.front();
-    Group& group = groups_.at(turn);
-    const uint64_t bytes = group.waiting.front().bytes;
-    const bool share = FitsShare(group, bytes);
-    if (share && !Fits(bytes)) break;
-    turns_.pop_front();
-    if (share) {
-      TakeFor(group, bytes);
-      granted.push_back(std::move(group.waiting.front().granted));
-      group.waiting.pop_front();
-    }
-    passed = share ? 0 : passed + 1;
-    if (!group.waiting.empty()) turns_.push_back(turn);
+  while (SomebodyWaitsForTheWhole()) {
+    Line& line = lines_.Next(false);
+    Waiting& first = line.waiting.front();
+    const uint64_t bytes = first.bytes;
+    if (!Fits(bytes)) break;
+    TakeFor(line.key, bytes);
+    granted.push_back(std::move(first.granted));
+    line.waiting.pop_front();
+    --waiting_;
+    lines_.turns().Begin(line, bytes);
+    if (!line.waiting.empty()) WaitOn(line);
+    lines_.End(line, bytes, bytes);
   }
   return granted;
 }
 
-void ByteBudget::DropIfEmpty(uint64_t group) {
-  const auto found = groups_.find(group);
-  if (found->second.out == 0 && found->second.waiting.empty()) groups_.erase(found);
-}
-
 void ByteBudget::ForgetWaiting() {
-  std::unordered_map<uint64_t, Group> forgotten;  // what they own may give back
+  FairLines<Line> forgotten;  // what they own may give back
   const std::lock_guard lock(mutex_);
-  turns_.clear();
-  for (auto& [key, group] : groups_) forgotten[key].waiting.swap(group.waiting);
+  std::swap(forgotten, lines_);
+  waiting_ = 0;
 }
 
 uint64_t ByteBudget::out() const {
@@ -92,15 +94,13 @@ uint64_t ByteBudget::out() const {
 
 uint64_t ByteBudget::out_of(uint64_t group) const {
   const std::lock_guard lock(mutex_);
-  const auto found = groups_.find(group);
-  return found == groups_.end() ? 0 : found->second.out;
+  const auto found = out_of_.find(group);
+  return found == out_of_.end() ? 0 : found->second;
 }
 
 size_t ByteBudget::waiting() const {
   const std::lock_guard lock(mutex_);
-  size_t sum = 0;
-  for (const uint64_t turn : turns_) sum += groups_.at(turn).waiting.size();
-  return sum;
+  return waiting_;
 }
 
 }  // namespace weir

@@ -1,10 +1,10 @@
 // ByteBudget: how many bytes all connections together may have between frame and last subscriber, and those of one
 // group (an address) between frame and OK: a quarter of it.
 //
-// Whoever finds it spent stands in line and is told when its bytes have been taken for it. Groups take turns, and
-// within a group it goes in the order of asking. No herd wakes, and nobody who asks for much is passed by those who ask
-// for little; only a group whose own quarter is out is passed. A request larger than the whole passes when nothing else
-// is out.
+// Whoever finds it spent stands in line and is told when its bytes have been taken for it. Groups take turns by bytes
+// (throttle/fair_turns.h): one that asks for much is passed by those who ask for little until they have had as much.
+// Within a group it goes in the order of asking. No herd wakes; only a group whose own quarter is out is left out. A
+// request larger than the whole passes when nothing else is out.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -15,6 +15,8 @@
 #include <mutex>
 #include <unordered_map>
 #include <vector>
+
+#include "throttle/fair_turns.h"
 
 namespace weir {
 
@@ -43,25 +45,26 @@ class ByteBudget {
     uint64_t bytes;
     std::function<void()> granted;
   };
-  struct Group {
-    uint64_t out = 0;
+  // Of a group.
+  struct Line : FairLine {
+    uint64_t key = 0;
     std::deque<Waiting> waiting;
   };
   using Calls = std::vector<std::function<void()>>;
   bool Fits(uint64_t bytes) const { return out_ == 0 || out_ + bytes <= bytes_; }
-  bool FitsShare(const Group& group, uint64_t bytes) const {
-    return group.out == 0 || group.out + bytes <= bytes_ / kShares;
-  }
-  bool SomebodyWaitsForTheWhole() const;
-  void TakeFor(Group& group, uint64_t bytes);
+  bool FitsShare(uint64_t group, uint64_t bytes) const;
+  bool IsWaiting(uint64_t group) const;
+  bool SomebodyWaitsForTheWhole() const { return lines_.turns().waiting(FairTurns::Sort::kFirst) > 0; }
+  void TakeFor(uint64_t group, uint64_t bytes);
+  void WaitOn(Line& line);
   Calls GrantWhatFits();
-  void DropIfEmpty(uint64_t group);
 
   const uint64_t bytes_;
   mutable std::mutex mutex_;
   uint64_t out_ = 0;
-  std::unordered_map<uint64_t, Group> groups_;  // with something out or waiting
-  std::deque<uint64_t> turns_;                  // of the groups that wait
+  std::unordered_map<uint64_t, uint64_t> out_of_;  // of groups that have something out
+  FairLines<Line> lines_;                          // a group whose quarter is out is of the second sort
+  size_t waiting_ = 0;
 };
 
 }  // namespace weir

@@ -1,109 +1,107 @@
-// Turns: what waits for one thread or a few, taken in turns. Groups (addresses) take turns, one item each, and within a
-// group its parties (connections) do: a flooder waits behind itself however many connections it has. The items of one
-// party keep their order.
+// Turns: what waits for one thread or a few, taken in turns by work (throttle/fair_turns.h). Groups (addresses) take
+// turns by what their items cost, and within a group its parties (connections) do: a flooder waits behind itself
+// however many connections it has, and whoever brings little goes before those who bring much. The items of one party
+// keep their order.
 //
 // Not thread-safe. Memory grows with what waits; whoever pushes has a window.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <list>
-#include <unordered_map>
 #include <utility>
 
+#include "relay/account/work.h"
 #include "throttle/admission.h"
+#include "throttle/fair_turns.h"
 
 namespace weir {
 
-// Lines in a ring, one item each in turn. A few empty ones are kept for those who come next: each has at least a
-// deque's first block, half a kilobyte. Where memory fails, nothing has changed and the item is still the caller's.
-template <typename Item, typename Line, uint64_t (*kKeyOf)(const Party&), size_t kSpare>
-class TurnRing {
+// Lines that take turns. Where memory fails, nothing has changed and the item is still the caller's.
+template <typename Item, typename Line, uint64_t (*kKeyOf)(const Party&)>
+class LinesInTurns {
  public:
-  bool empty() const { return ring_.empty(); }
+  bool empty() const { return places_.turns().empty(); }
+  // Of the next; where there is one.
+  const Item& Front() const { return places_.Next().line.Front(); }
+  Work FrontWork() const { return places_.Next().line.FrontWork(); }
+  // Those that wait, those whose item was popped, and those away that are remembered.
+  size_t lines() const { return places_.size(); }
 
-  void Push(const Party& party, Item&& item) {
-    Enter(party, [&](Line& line) { line.Push(party, std::move(item)); });
-  }
-  // It was taken and not used: it is the next again, or the first of its party after everybody else's turn.
-  void PutBack(const Party& party, Item&& item, bool after_others) {
-    const At place = Enter(party, [&](Line& line) { line.PutBack(party, std::move(item), after_others); });
-    ring_.splice(after_others ? ring_.end() : ring_.begin(), ring_, place);
+  void Push(const Party& party, Item&& item, Work work) {
+    Place& place = places_.Find(kKeyOf(party));
+    place.line.Push(party, std::move(item), work);
+    WaitOn(place);
   }
 
+  // The front. Its turn lasts until End or PutBack.
   Item Pop() {
-    const At place = ring_.begin();
-    Item item = place->line.Pop();
-    if (place->line.empty()) {
-      Leave(place);
-    } else {
-      ring_.splice(ring_.end(), ring_, place);
-    }
+    Place& place = places_.Next();
+    places_.turns().Begin(place, place.line.FrontWork());
+    Item item = place.line.Pop();
+    WaitOn(place);
     return item;
   }
 
-  const Item& Front() const { return ring_.front().line.Front(); }
+  // What was popped with `asked` is done, or is not to be, and cost `done`.
+  void End(const Party& party, Work asked, Work done) {
+    Place& place = places_.At(kKeyOf(party));
+    place.line.End(party, asked, done);
+    places_.End(place, asked, done);
+  }
+
+  // What was popped with `asked` goes back and is the first of its party again, and has cost `done`.
+  void PutBack(const Party& party, Item&& item, Work asked, Work done) {
+    Place& place = places_.At(kKeyOf(party));
+    place.line.PutBack(party, std::move(item), asked, done);
+    places_.turns().End(place, asked, done);
+    WaitOn(place);
+  }
 
  private:
-  struct Place {
+  struct Place : FairLine {
     uint64_t key = 0;
     Line line;
   };
-  using At = typename std::list<Place>::iterator;
 
-  template <typename Put>
-  At Enter(const Party& party, Put put) {
-    const uint64_t key = kKeyOf(party);
-    if (const auto known = places_.find(key); known != places_.end()) {
-      put(known->second->line);
-      return known->second;
-    }
-    if (spare_.empty()) spare_.emplace_front();
-    const At place = spare_.begin();
-    place->key = key;
-    places_.emplace(key, place);
-    ring_.splice(ring_.end(), spare_, place);
-    try {
-      put(place->line);
-    } catch (...) {
-      Leave(place);
-      throw;
-    }
-    return place;
+  void WaitOn(Place& place) {
+    if (!place.line.empty()) places_.turns().Wait(place, place.line.FrontWork());
   }
 
-  void Leave(At place) {
-    places_.erase(place->key);
-    spare_.splice(spare_.begin(), ring_, place);
-    if (spare_.size() > kSpare) spare_.pop_back();
-  }
-
-  std::list<Place> ring_;
-  std::list<Place> spare_;
-  std::unordered_map<uint64_t, At> places_;
+  FairLines<Place> places_;
 };
 
+// What one party brought, in its order.
 template <typename Item>
 class PartyLine {
  public:
   bool empty() const { return items_.empty(); }
-  void Push(const Party&, Item&& item) { items_.push_back(std::move(item)); }
-  void PutBack(const Party&, Item&& item, bool) { items_.push_front(std::move(item)); }
+  const Item& Front() const { return items_.front().first; }
+  Work FrontWork() const { return items_.front().second; }
+  void Push(const Party&, Item&& item, Work work) { items_.emplace_back(std::move(item), work); }
   Item Pop() {
-    Item item = std::move(items_.front());
+    Item item = std::move(items_.front().first);
     items_.pop_front();
     return item;
   }
-  const Item& Front() const { return items_.front(); }
+  void End(const Party&, Work, Work) {}
+  void PutBack(const Party&, Item&& item, Work asked, Work) { items_.emplace_front(std::move(item), asked); }
 
  private:
-  std::deque<Item> items_;
+  std::list<std::pair<Item, Work>> items_;
 };
 
 inline uint64_t PartyOf(const Party& party) { return party.id; }
 
+// Of one group.
 template <typename Item>
-using Turns = TurnRing<Item, TurnRing<Item, PartyLine<Item>, PartyOf, 2>, GroupOf, 64>;
+using PartyTurns = LinesInTurns<Item, PartyLine<Item>, PartyOf>;
+
+// Of groups whose items have one order.
+template <typename Item>
+using GroupTurns = LinesInTurns<Item, PartyLine<Item>, GroupOf>;
+
+template <typename Item>
+using Turns = LinesInTurns<Item, PartyTurns<Item>, GroupOf>;
 
 }  // namespace weir

@@ -9,12 +9,9 @@
 #include <array>
 #include <condition_variable>
 #include <exception>
-#include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,132 +22,101 @@ namespace {
 
 struct Task {
   std::function<Work()> run;
-  uint64_t party = 0;
+  Party party;
 };
 
 constexpr uint32_t kUrgentInARow = 7;
-// By so much an address with urgent tasks goes ahead of those that have none.
-constexpr int64_t kUrgentLead = kTurnWork;
-// A task counts as so much until it has said what it was.
-constexpr int64_t kAssumedWork = WorkPool::kUsualWork;
 
 // One task that fails (out of memory, say) is not the end of the thread, and with it of everybody's connection.
-Work RunAndForget(Task task) {
+Work RunAndForget(std::function<Work()> run) {
   Work work = kTurnWork;
   try {
-    work = task.run();
-    task.run = nullptr;  // what it owns may submit when it ends
+    work = run();
+    run = nullptr;  // what it owns may submit when it ends
   } catch (const std::exception& e) {
     spdlog::error("a task of the workers failed: {}", e.what());
   }
   return work;
 }
 
-// The tasks of connections, which take turns.
-using Lane = TurnRing<Task, PartyLine<Task>, PartyOf, 0>;
+// Tasks of one kind of an address, whose connections take turns.
+using Lane = PartyTurns<Task>;
 
-// Who comes first: the least work used, then the longest here.
-using Turn = std::pair<int64_t, uint64_t>;
-
-struct Group {
+// An address. Among them those that have long tasks only are of the second sort.
+struct Group : FairLine {
   Lane& LaneOf(Urgency urgency) { return lanes[static_cast<size_t>(urgency)]; }
-  bool has_short() { return !LaneOf(Urgency::kUrgent).empty() || !LaneOf(Urgency::kFair).empty(); }
-  bool has_long() { return !LaneOf(Urgency::kLong).empty(); }
-  Urgency Choose(bool long_may_run);
+  const Lane& LaneOf(Urgency urgency) const { return lanes[static_cast<size_t>(urgency)]; }
+  bool has_short() const { return !LaneOf(Urgency::kUrgent).empty() || !LaneOf(Urgency::kFair).empty(); }
+  bool has_long() const { return !LaneOf(Urgency::kLong).empty(); }
+  Urgency Next(bool long_may_run) const;
+  void Note(Urgency chosen);
 
   uint64_t key = 0;
-  uint64_t number = 0;
-  int64_t used = 0;
-  size_t running = 0;
   std::array<Lane, kUrgencies> lanes;
   uint32_t urgent_in_a_row = 0;
   bool long_is_next = false;
-  // Where it stands in the lines.
-  std::optional<Turn> short_turn;
-  std::optional<Turn> long_turn;
-  std::optional<Turn> idle_turn;
 };
 
 // Whose turn it is, where something is runnable.
-Urgency Group::Choose(bool long_may_run) {
+Urgency Group::Next(bool long_may_run) const {
   const bool fair = !LaneOf(Urgency::kFair).empty();
   const bool long_task_waits = long_may_run && has_long();
   const bool others = fair || long_task_waits;
-  if (!LaneOf(Urgency::kUrgent).empty() && (!others || urgent_in_a_row < kUrgentInARow)) {
-    ++urgent_in_a_row;
-    return Urgency::kUrgent;
-  }
-  urgent_in_a_row = 0;
-  const bool long_task = long_task_waits && (!fair || long_is_next);
-  long_is_next = !long_task;
-  return long_task ? Urgency::kLong : Urgency::kFair;
+  if (!LaneOf(Urgency::kUrgent).empty() && (!others || urgent_in_a_row < kUrgentInARow)) return Urgency::kUrgent;
+  return long_task_waits && (!fair || long_is_next) ? Urgency::kLong : Urgency::kFair;
 }
 
-// The addresses in the order of their turns. One that has nothing to do is remembered until the others have used as
-// much, or it would come back with a clean slate.
-class Groups {
+void Group::Note(Urgency chosen) {
+  urgent_in_a_row = chosen == Urgency::kUrgent ? urgent_in_a_row + 1 : 0;
+  if (chosen != Urgency::kUrgent) long_is_next = chosen == Urgency::kFair;
+}
+
+// A task whose turn has come, and what it was taken for.
+struct Chosen {
+  Group& group;
+  Urgency urgency;
+  Work expected;
+  Task task;
+};
+
+// The tasks of all addresses, in the order of their turns.
+class Tasks {
  public:
-  Group& Find(uint64_t key) {
-    const auto [entry, is_new] = groups_.try_emplace(key);
-    Group& group = entry->second;
-    if (is_new) {
-      group.key = key;
-      group.used = now_;
-    }
-    if (is_new || group.idle_turn) group.number = ++last_number_;
-    return group;
-  }
-  bool has_short() const { return !short_.empty(); }
-  bool has_long() const { return !long_.empty(); }
-
-  Group& Next(bool long_may_run) {
-    const bool by_long =
-        long_may_run && !long_.empty() && (short_.empty() || long_.begin()->first < short_.begin()->first);
-    const auto& [turn, group] = by_long ? *long_.begin() : *short_.begin();
-    Group& next = *group;
-    now_ = std::max(now_, turn.first);
-    while (!idle_.empty() && idle_.begin()->first.first <= now_) {
-      const uint64_t key = idle_.begin()->second->key;
-      idle_.erase(idle_.begin());
-      groups_.erase(key);
-    }
-    return next;
+  void Push(Urgency urgency, Task&& task, Work expected) {
+    Group& group = groups_.Find(GroupOf(task.party));
+    const Party party = task.party;
+    group.LaneOf(urgency).Push(party, std::move(task), expected);
+    WaitOn(group);
   }
 
-  // After any change of a group; it may be gone then.
-  void Place(Group& group) {
-    Leave(short_, group.short_turn);
-    Leave(long_, group.long_turn);
-    Leave(idle_, group.idle_turn);
-    const bool urgent = !group.LaneOf(Urgency::kUrgent).empty();
-    if (group.has_short()) Join(short_, group.short_turn, group.used - (urgent ? kUrgentLead : 0), group);
-    if (group.has_long()) Join(long_, group.long_turn, group.used, group);
-    if (group.short_turn || group.long_turn || group.running > 0) return;
-    if (group.used <= now_) {
-      groups_.erase(group.key);
-    } else {
-      Join(idle_, group.idle_turn, group.used, group);
-    }
+  Chosen Pop(bool long_may_run) {
+    Group& group = groups_.Next(long_may_run);
+    const Urgency urgency = group.Next(long_may_run);
+    group.Note(urgency);
+    Lane& lane = group.LaneOf(urgency);
+    const Work expected = lane.FrontWork();
+    groups_.turns().Begin(group, expected);
+    Chosen chosen{group, urgency, expected, lane.Pop()};
+    WaitOn(group);
+    return chosen;
   }
+
+  // The group may be gone then.
+  void End(const Chosen& chosen, Work work) {
+    chosen.group.LaneOf(chosen.urgency).End(chosen.task.party, chosen.expected, work);
+    groups_.End(chosen.group, chosen.expected, work);
+  }
+
+  bool has_short() const { return groups_.turns().waiting(FairTurns::Sort::kFirst) > 0; }
 
  private:
-  using Line = std::map<Turn, Group*>;
-
-  static void Leave(Line& line, std::optional<Turn>& turn) {
-    if (turn) line.erase(*turn);
-    turn.reset();
-  }
-  static void Join(Line& line, std::optional<Turn>& turn, int64_t used, Group& group) {
-    turn.emplace(used, group.number);
-    line.emplace(*turn, &group);
+  void WaitOn(Group& group) {
+    if (!group.has_short() && !group.has_long()) return;
+    const Work expected = group.LaneOf(group.Next(!group.has_short())).FrontWork();
+    groups_.turns().Wait(group, expected, group.has_short() ? FairTurns::Sort::kFirst : FairTurns::Sort::kSecond);
   }
 
-  std::unordered_map<uint64_t, Group> groups_;
-  Line short_;
-  Line long_;
-  Line idle_;
-  int64_t now_ = 0;  // what those who wait have used at least
-  uint64_t last_number_ = 0;
+  FairLines<Group> groups_;
 };
 
 }  // namespace
@@ -159,15 +125,16 @@ struct WorkPool::Rep {
   explicit Rep(size_t thread_count) : most_long(std::max<size_t>(1, thread_count - 1)) {}
 
   void Run(int nice);
-  bool LongMayRun() const { return turns.has_long() && long_running < most_long; }
-  bool Runnable() const { return turns.has_short() || LongMayRun(); }
+  bool LongMayRun() const { return long_waiting > 0 && long_running < most_long; }
+  bool Runnable() const { return tasks.has_short() || LongMayRun(); }
 
   const size_t most_long;
 
   mutable std::mutex mutex;
   std::condition_variable wake_up;
-  Groups turns;
+  Tasks tasks;
   size_t waiting = 0;
+  size_t long_waiting = 0;  // of these
   size_t sleeping = 0;
   size_t long_running = 0;
   bool ending = false;
@@ -188,28 +155,22 @@ void WorkPool::Rep::Run(int nice) {
       --sleeping;
       continue;
     }
-    const bool long_may_run = LongMayRun();
-    Group& group = turns.Next(long_may_run);
-    const Urgency urgency = group.Choose(long_may_run);
-    const bool is_long = urgency == Urgency::kLong;
-    Task task = group.LaneOf(urgency).Pop();
-    ++group.running;
-    group.used += kAssumedWork;
-    turns.Place(group);
+    Chosen chosen = tasks.Pop(LongMayRun());
+    const bool is_long = chosen.urgency == Urgency::kLong;
     --waiting;
-    if (is_long) ++long_running;
+    if (is_long) {
+      --long_waiting;
+      ++long_running;
+    }
     // Nobody was woken for a long task while it had to wait.
     const bool wake = !is_long && sleeping > 0 && LongMayRun();
     lock.unlock();
     if (wake) wake_up.notify_one();
-    const uint64_t party = task.party;
-    const Work work = RunAndForget(std::move(task));
+    const Work work = RunAndForget(std::move(chosen.task.run));
     lock.lock();
-    heavy_groups.Add(group.key, group.key, work);
-    heavy_parties.Add(party, group.key, work);
-    --group.running;
-    group.used += static_cast<int64_t>(work) - kAssumedWork;
-    turns.Place(group);
+    heavy_groups.Add(chosen.group.key, chosen.group.key, work);
+    heavy_parties.Add(chosen.task.party.id, chosen.group.key, work);
+    tasks.End(chosen, work);
     if (is_long) --long_running;
     if (ending && waiting == 0) wake_up.notify_all();
   }
@@ -231,14 +192,13 @@ WorkPool::~WorkPool() {
   for (std::thread& thread : rep_->threads) thread.join();
 }
 
-void WorkPool::Enqueue(Urgency urgency, const Party& party, std::function<Work()> task) {
+void WorkPool::Enqueue(Urgency urgency, const Party& party, Work expected, std::function<Work()> task) {
   bool wake = false;
   {
     const std::lock_guard lock(rep_->mutex);
-    Group& group = rep_->turns.Find(GroupOf(party));
-    group.LaneOf(urgency).Push(party, {std::move(task), party.id});
-    rep_->turns.Place(group);
+    rep_->tasks.Push(urgency, {std::move(task), party}, expected);
     ++rep_->waiting;
+    if (urgency == Urgency::kLong) ++rep_->long_waiting;
     wake = rep_->sleeping > 0 && (urgency != Urgency::kLong || rep_->LongMayRun());
   }
   if (wake) rep_->wake_up.notify_one();

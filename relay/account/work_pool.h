@@ -1,14 +1,15 @@
 // WorkPool: the threads that verify signatures and scan, so that I/O threads never wait.
 //
-// Addresses (groups) take turns by the work that their tasks did: whose address has used least goes next, and one that
-// was away begins where the others are. So whoever asks for little waits for one task of those who ask for much,
-// however many connections these have and whatever each task costs.
+// Addresses (groups) take turns by work (throttle/fair_turns.h): the one goes next that will have used least with the
+// task that it has next, as far as can be known before. So an address that asks for little goes before all that ask for
+// much, known or new, however many these are, however many connections they have, and whatever each task costs in the
+// end.
 //
 // Within an address there are three kinds. Urgent tasks (the first slice of a REQ or COUNT) go first, but of every
 // eight tasks one is not urgent, if any waits. Fair tasks (events) and long ones (the slices that follow) take turns
 // while both wait; fewer long tasks run at once than there are threads, so that whatever a scan costs, a short request
-// finds a thread. Within a kind connections take turns. Between addresses urgent tasks go ahead by the work of one turn
-// and no more. Tasks are cut by their makers to a millisecond at most.
+// finds a thread. Within a kind connections take turns by work. Between addresses urgency counts for nothing. Tasks are
+// cut by their makers to a millisecond at most.
 //
 // Threads: Submit from any thread. Nothing is bounded here: whoever submits has a window (event_window.h, requests.h).
 #pragma once
@@ -41,19 +42,24 @@ class WorkPool {
   // Runs what was submitted, then ends the threads.
   ~WorkPool();
 
-  // A task returns what it has cost; one that returns nothing is taken for a usual one.
+  // A task returns what it has cost; one that returns nothing has cost what was expected.
   template <typename Task>
-  void Submit(Urgency urgency, const Party& party, Task task) {
+  void Submit(Urgency urgency, const Party& party, Work expected, Task task) {
     if constexpr (std::is_void_v<std::invoke_result_t<Task&>>) {
-      Enqueue(urgency, party, [task = std::move(task)]() mutable {
+      Enqueue(urgency, party, expected, [task = std::move(task), expected]() mutable {
         task();
-        return kUsualWork;
+        return expected;
       });
     } else {
-      Enqueue(urgency, party, std::move(task));
+      Enqueue(urgency, party, expected, std::move(task));
     }
   }
+  // Of a task that nobody can tell more of.
   static constexpr Work kUsualWork = kTurnWork / 8;
+  template <typename Task>
+  void Submit(Urgency urgency, const Party& party, Task task) {
+    Submit(urgency, party, kUsualWork, std::move(task));
+  }
 
   size_t threads() const;
   size_t waiting() const;
@@ -67,7 +73,7 @@ class WorkPool {
   void FadeTakers(double share);
 
  private:
-  void Enqueue(Urgency urgency, const Party& party, std::function<Work()> task);
+  void Enqueue(Urgency urgency, const Party& party, Work expected, std::function<Work()> task);
 
   struct Rep;
   std::unique_ptr<Rep> rep_;

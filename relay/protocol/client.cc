@@ -104,10 +104,9 @@ void Client::Handle(AuthText auth) {
   window_->Flush();
   verifies_auth_ = true;
   peer_->PauseReading();
-  context_.pool.Submit(Urgency::kFair, peer_->party(),
+  context_.pool.Submit(Urgency::kFair, peer_->party(), kSignatureWork + auth.json.size() * kParsedByteWork,
                        [self = shared_from_this(), json = std::string(auth.json), challenge = peer_->challenge()] {
                          self->VerifyAuth(json, challenge);
-                         return kSignatureWork + json.size() * kParsedByteWork;
                        });
 }
 

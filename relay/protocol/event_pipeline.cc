@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "config/text/in_words.h"
-#include "relay/account/turns.h"
+#include "relay/account/work.h"
 #include "relay/nostr/messages.h"
 #include "relay/nostr/signature.h"
 #include "relay/protocol/policy.h"
@@ -20,6 +20,8 @@ constexpr Duration kFailureLasts = std::chrono::seconds(10);
 // What one event pays of its address's debts: as long as a write, so that it is not refused for it.
 constexpr Work kMostDebtAtOnce = 8 * kTurnWork;
 constexpr size_t kMostDebtors = 4096;
+// It is handed on, or answered.
+constexpr Work kAfterWaitWork = kDeliveryWork;
 constexpr uint64_t kSiblings = 0;  // no address: by whom the bytes of other relays' events are taken
 
 uint64_t TagsOf(EventView event) {
@@ -134,10 +136,8 @@ void EventPipeline::DeliverShared(std::vector<LiveEvent> events, std::function<v
 
 void EventPipeline::Submit(std::shared_ptr<const EventBatch> batch) {
   const Party party = batch->party;
-  context_.pool.Submit(Urgency::kFair, party, [this, batch = std::move(batch)] {
-    JudgeAll(*batch);
-    return batch->count * kSignatureWork + batch->texts.size() * kParsedByteWork;
-  });
+  const Work work = batch->count * kSignatureWork + batch->texts.size() * kParsedByteWork;
+  context_.pool.Submit(Urgency::kFair, party, work, [this, batch = std::move(batch)] { JudgeAll(*batch); });
 }
 
 void EventPipeline::JudgeAll(const EventBatch& batch) {
@@ -235,7 +235,8 @@ void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judge
   // From here on the flight, which owns the admission, may be another thread's.
   flight->admission->OnSettled([this, flight = flight]() mutable {
     const Party party = flight->party;
-    context_.pool.Submit(Urgency::kFair, party, [this, flight = std::move(flight)] { AfterWait(flight); });
+    context_.pool.Submit(Urgency::kFair, party, kAfterWaitWork,
+                         [this, flight = std::move(flight)] { AfterWait(flight); });
   });
 }
 

@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include "relay/account/turns.h"
+#include "relay/account/work.h"
 #include "relay/protocol/policy.h"
 #include "relay/protocol/request_cost.h"
 #include "relay/protocol/requests.h"
@@ -19,6 +19,9 @@ namespace {
 constexpr Work kMostCounted = 2'000'000 * (kVisitWork + 2 * kRecordWork);
 // Of a REQ, whose filters may match little of what they make the store look at.
 constexpr Work kMostVisited = 5'000'000 * (kVisitWork + 2 * kRecordWork);
+
+// Of a first slice: what is expected of it, for who asks for little goes first; but that much.
+constexpr Work kLeastSlice = kTurnWork / 16;
 
 // Of a request, beside its filters and what it holds: itself, its query, its places in lists and tables.
 constexpr uint64_t kRequestBytes = 1024;
@@ -173,7 +176,8 @@ void Request::SubmitSlice() {
   state_ = State::kReads;
   if (span_) stage_ = span_.Child("scan");
   const Urgency urgency = query_ == nullptr ? Urgency::kUrgent : Urgency::kLong;
-  context_.pool.Submit(urgency, peer_->party(), [self = shared_from_this()] { return self->RunSlice(); });
+  slice_work_ = query_ == nullptr ? std::clamp(WalkOf(cost_), kLeastSlice, kTurnWork) : kTurnWork;
+  context_.pool.Submit(urgency, peer_->party(), slice_work_, [self = shared_from_this()] { return self->RunSlice(); });
 }
 
 Work Request::RunSlice() {
@@ -200,7 +204,7 @@ void Request::Walk(Report* report) {
   if (query_ == nullptr) query_ = context_.store.Find(std::move(filters_), options_);
   std::string text;
   if (!is_count_) text.reserve(kSmallAnswer);
-  const Result<Progress> progress = query_->Next({}, [&](EventView event) {
+  const Result<Progress> progress = query_->Next({.max_work = slice_work_}, [&](EventView event) {
     ++found_;
     if (is_count_) return;
     text.append(message_head_).append(event.json()).append(kEventMessageTail);

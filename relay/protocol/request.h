@@ -122,6 +122,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
   std::vector<Filter> filters_;  // until its query is made
   QueryOptions options_;
   std::unique_ptr<Query> query_;
+  Work slice_work_ = kTurnWork;  // of the slice that is read
   HeldBytes query_memory_;
   uint64_t found_ = 0;
 

@@ -77,9 +77,6 @@ Cost CostOfRequest(std::span<const Filter> filters, uint64_t default_limit, uint
   return cost;
 }
 
-// An event visited, fetched and matched is about 2,800 of work, a range 4,000.
-Cost CostOfWalk(Work work) { return Cost{work / 4}; }
-
 Cost CostOfCount(std::span<const Filter> filters) {
   Cost cost;
   for (const Filter& filter : filters) cost.bytes += BytesOf(filter, filter.limit.value_or(UINT64_MAX));

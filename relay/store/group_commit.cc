@@ -103,6 +103,7 @@ void GroupCommit::Write() {
     const std::lock_guard lock(mutex_);
     ++stats_.writes;
     if (!saved.ok()) stats_.failed += count;
+    EndTurns(settled);
   }
   ++writes_since_bulk_;
   // A small author is gone before the answer.
@@ -117,31 +118,46 @@ void GroupCommit::Write() {
   results_.clear();
 }
 
-// What the write did not settle goes back to its place, and what was begun of it to the end of the round.
+// Under the mutex. What had to be removed could not be known before.
+void GroupCommit::EndTurns(Submissions over) {
+  for (const std::shared_ptr<Submission>& s : over)
+    waiting_.End(s->party, s->work, s->work + s->result.removal - std::min(s->result.removal, s->paid));
+}
+
+// Under the mutex. Its party pays for the write that it began with; only after that one others go before it.
+void GroupCommit::PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_write) {
+  const Work pays = had_a_write ? limits_.max_work : 0;
+  waiting_.PutBack(s->party, std::shared_ptr(s), s->work, pays);
+  s->paid += pays;
+}
+
+// What the write did not settle goes back to its place.
 void GroupCommit::PutBack(size_t settled) {
   size_t left = taken_.size();  // from there on all are back
-  const auto put_back = [&](bool after_others) {
-    waiting_.PutBack(taken_[left - 1]->party, std::shared_ptr(taken_[left - 1]), after_others);
-    --left;
-    ++stats_.waiting;
-  };
   const Result<bool> all = FaultsAsErrors<bool>([&]() -> Result<bool> {
     const bool is_begun = settled < left && results_[settled].tags_done > 0;
     if (is_begun) removals_.Charge(limits_.max_work);
     const bool has_to_wait = is_begun && !removals_.MayGoOn();
     const std::lock_guard lock(mutex_);
-    while (left > settled + 1) put_back(false);
-    if (left == settled) return true;
-    if (is_begun && stopping_) return Status::Error(kShuttingDown);
-    if (!has_to_wait) {
-      put_back(is_begun && settled == 0);  // only after a write of its own others go before it
-    } else {
-      begun_.push_back(taken_[--left]);
+    for (; left > settled; --left) {
+      const bool is_first = left == settled + 1;
+      if (is_first && is_begun && stopping_) return Status::Error(kShuttingDown);
+      if (is_first && has_to_wait) {
+        begun_.push_back(taken_[settled]);
+      } else {
+        PutBackOne(taken_[left - 1], is_first && is_begun && settled == 0);
+      }
       ++stats_.waiting;
     }
     return true;
   });
-  if (!all.ok()) Refuse(Submissions(taken_).subspan(settled, left - settled), all.status());
+  if (all.ok()) return;
+  const Submissions refused = Submissions(taken_).subspan(settled, left - settled);
+  {
+    const std::lock_guard lock(mutex_);
+    EndTurns(refused);
+  }
+  Refuse(refused, all.status());
 }
 
 void GroupCommit::WriteBulk() {
@@ -178,9 +194,7 @@ void GroupCommit::Settle(BulkWrite* write, Status status) {
 // Under the mutex. Those for which there is no memory come later.
 void GroupCommit::ResumeDeletions() {
   (void)FaultsAsErrors<bool>([this] {
-    for (; !begun_.empty(); begun_.pop_back()) {
-      waiting_.PutBack(begun_.back()->party, std::shared_ptr(begun_.back()), true);
-    }
+    for (; !begun_.empty(); begun_.pop_back()) PutBackOne(begun_.back(), true);
     return true;
   });
 }
@@ -210,7 +224,8 @@ void GroupCommit::Submit(Submissions submissions) {
   const Result<bool> all = FaultsAsErrors<bool>([&]() -> Result<bool> {
     if (stopping_) return Status::Error(kShuttingDown);
     for (; !submissions.empty(); submissions = submissions.subspan(1)) {
-      waiting_.Push(submissions.front()->party, std::shared_ptr(submissions.front()));
+      const Submission& next = *submissions.front();
+      waiting_.Push(next.party, std::shared_ptr(submissions.front()), next.work);
       ++stats_.waiting;
     }
     return true;

@@ -1,11 +1,12 @@
 // GroupCommit: one thread that saves what many bring, in one write for all that waits.
 //
 // The longer a write takes, the more wait and the larger the next one gets: under load the cost of making it durable is
-// shared, without load nobody waits for company. Addresses take turns, then their connections (relay/account/turns.h),
-// and a write is bounded in events, bytes and work, what comes in and what goes out: whatever some bring, the others
-// wait for two writes at most. What takes longer, a large deletion, goes on in the writes that follow, after everybody
-// else's turn. Between the writes goes, piece by piece, what the store owes: to those who asked to vanish, and what
-// expired. What is removed in pieces passes the write gate as bulk work, so that the engine keeps up with it.
+// shared, without load nobody waits for company. Addresses take turns by work, then their connections
+// (relay/account/turns.h), and a write is bounded in events, bytes and work, what comes in and what goes out: whatever
+// others bring, and however many they are, an address that brings little waits for two writes at most. What takes
+// longer, a large deletion, goes on in the writes that follow, when the others have had as much. Between the writes
+// goes, piece by piece, what the store owes: to those who asked to vanish, and what expired. What is removed in pieces
+// passes the write gate as bulk work, so that the engine keeps up with it.
 //
 // Whoever submits is told after the write; those of one party in the order of their submission, but for a deletion that
 // takes longer.
@@ -43,6 +44,7 @@ struct Submission {
   const Party party;
   const Work work;    // SavingWorkOf(event)
   SaveResult result;  // once it is settled, where the write's status is ok
+  Work paid = 0;      // of what is removed for it, where that takes several writes
 };
 
 // Of one write. With work for eight turns, six hundred events of the usual seven entries are one write, and three of
@@ -100,6 +102,8 @@ class GroupCommit {
   void Take();
   bool BulkIsNext() const;
   void Write();
+  void EndTurns(Submissions over);
+  void PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_write);
   void PutBack(size_t settled);
   void WriteBulk();
   void Settle(BulkWrite* write, Status status);

@@ -11,24 +11,36 @@ constexpr uint64_t kAlice = 1;
 constexpr uint64_t kBob = 2;
 constexpr uint64_t kCarol = 3;
 
-TEST(ByteBudget, GrantsInTheOrderOfAskingWhereEachIsOfAnotherGroup) {
+TEST(ByteBudget, WhoAsksForLittleGoesFirstAndWhoAsksForAsMuchInTheOrderOfAsking) {
   ByteBudget budget(100);
   std::string order;
   EXPECT_TRUE(budget.Take(1, 80, {}));
   EXPECT_FALSE(budget.Take(2, 90, [&] { order += "a"; }));
-  EXPECT_FALSE(budget.Take(3, 5, [&] { order += "b"; })) << "a small one does not pass a large one";
+  EXPECT_FALSE(budget.Take(3, 5, [&] { order += "b"; })) << "though it would fit: others wait";
   EXPECT_FALSE(budget.Take(4, 200, [&] { order += "c"; }));
-  EXPECT_FALSE(budget.Take(5, 1, [&] { order += "d"; }));
+  EXPECT_FALSE(budget.Take(5, 5, [&] { order += "d"; }));
   budget.GiveBack(80);
-  EXPECT_EQ(order, "ab");
-  EXPECT_EQ(budget.out(), 95U);
-  budget.GiveBack(5);
+  EXPECT_EQ(order, "bda");
+  EXPECT_EQ(budget.out(), 100U);
+  EXPECT_EQ(budget.waiting(), 1U);
+  budget.GiveBack(10);
+  EXPECT_EQ(order, "bda") << "more than there is passes alone";
   budget.GiveBack(90);
-  EXPECT_EQ(order, "abc") << "more than there is passes alone";
+  EXPECT_EQ(order, "bdac");
   budget.GiveBack(200);
-  EXPECT_EQ(order, "abcd");
-  budget.GiveBack(1);
   EXPECT_EQ(budget.out(), 0U);
+}
+
+// An address that brings small events waited for an event of each of those who bring large ones.
+TEST(ByteBudget, GroupsTakeTurnsByBytes) {
+  ByteBudget budget(100);
+  std::string order;
+  ASSERT_TRUE(budget.Take(kCarol, 100, {}));
+  for (uint64_t stranger = 10; stranger < 15; ++stranger)
+    EXPECT_FALSE(budget.Take(stranger, 20, [&] { order += "x"; }));
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(budget.Take(kBob, 8, [&] { order += "b"; }));
+  budget.GiveBack(100);
+  EXPECT_EQ(order, "bbxxxx") << "a third of eight would be more than the others have had";
 }
 
 TEST(ByteBudget, GroupsThatWaitTakeTurns) {

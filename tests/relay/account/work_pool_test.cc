@@ -30,12 +30,14 @@ class Order {
               Work work = WorkPool::kUsualWork) {
     ++submitted_;
     pool_.Submit(urgency, Party{.id = party, .group = group}, [this, name, work] {
-      if (then_ && done_ + 1 == then_after_) std::exchange(then_, nullptr)();
-      const std::lock_guard lock(mutex_);
-      order_ += (order_.empty() ? "" : " ") + name;
-      ++done_;
+      Note(name);
       return work;
     });
+  }
+  // One whose work is known before.
+  void SubmitKnown(uint64_t party, const std::string& name, Work work) {
+    ++submitted_;
+    pool_.Submit(Urgency::kFair, Party{.id = party}, work, [this, name] { Note(name); });
   }
   // Within the task that has this number.
   void Then(size_t number, std::function<void()> then) {
@@ -53,6 +55,13 @@ class Order {
   }
 
  private:
+  void Note(const std::string& name) {
+    if (then_ && done_ + 1 == then_after_) std::exchange(then_, nullptr)();
+    const std::lock_guard lock(mutex_);
+    order_ += (order_.empty() ? "" : " ") + name;
+    ++done_;
+  }
+
   std::promise<void> go_;
   std::mutex mutex_;
   std::string order_;
@@ -87,11 +96,23 @@ TEST(WorkPool, AFailedTaskEndsNothing) {
   EXPECT_EQ(order.Run(), "next");
 }
 
-TEST(WorkPool, UrgentGoesFirstButNotForEver) {
+TEST(WorkPool, BetweenAddressesUrgencyCountsForNothing) {
   Order order;
   order.Submit(Urgency::kFair, 1, "event");
-  for (int i = 1; i <= 10; ++i) order.Submit(Urgency::kUrgent, 2, "u" + std::to_string(i));
-  EXPECT_EQ(order.Run(), "u1 u2 u3 u4 u5 u6 u7 u8 event u9 u10") << "of another address, by the work of one turn";
+  for (int i = 1; i <= 3; ++i) order.Submit(Urgency::kUrgent, 2, "u" + std::to_string(i));
+  EXPECT_EQ(order.Run(), "event u1 u2 u3");
+}
+
+// Strangers that came without end held everybody who was known.
+TEST(WorkPool, WhoAsksForLittleGoesBeforeNewAddressesThatAskForMuch) {
+  Order order;
+  order.SubmitKnown(1, "light1", kSignatureWork);
+  for (uint64_t stranger = 10; stranger < 15; ++stranger) order.SubmitKnown(stranger, "heavy", kTurnWork);
+  order.Then(3, [&order] {
+    for (uint64_t stranger = 20; stranger < 23; ++stranger) order.SubmitKnown(stranger, "new", kTurnWork);
+    order.SubmitKnown(1, "light2", kSignatureWork);
+  });
+  EXPECT_EQ(order.Run(), "light1 heavy heavy light2 heavy heavy heavy new new new");
 }
 
 TEST(WorkPool, WithinAnAddressOneOfEightTasksIsNotUrgent) {
@@ -102,7 +123,7 @@ TEST(WorkPool, WithinAnAddressOneOfEightTasksIsNotUrgent) {
 }
 
 // Seven heavy first slices in a row held everybody.
-TEST(WorkPool, WhoHasUsedMuchUrgentWorkIsNotUrgent) {
+TEST(WorkPool, WhoHasUsedMuchWaitsForTheOthersThoughItIsUrgent) {
   Order order;
   for (int i = 1; i <= 4; ++i) order.Submit(Urgency::kUrgent, 1, "heavy" + std::to_string(i), 0, 3 * kTurnWork);
   for (int i = 1; i <= 3; ++i) order.Submit(Urgency::kFair, 2, "event" + std::to_string(i));
@@ -122,7 +143,7 @@ TEST(WorkPool, WhatAnAddressHasUsedIsRememberedWhileOthersWait) {
   order.Submit(Urgency::kFair, 1, "dear", 0, 4 * kCheap);
   for (int i = 1; i <= 6; ++i) order.Submit(Urgency::kFair, 2, "c", 0, kCheap);
   order.Then(2, [&order] { order.Submit(Urgency::kFair, 1, "again", 0, kCheap); });
-  EXPECT_EQ(order.Run(), "dear c c c c c again c");
+  EXPECT_EQ(order.Run(), "dear c c c c again c c");
 }
 
 TEST(WorkPool, LongAndFairTakeTurns) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <map>
@@ -169,6 +170,34 @@ TEST_F(GroupCommitTest, AddressesTakeTurnsThenTheirConnections) {
   ids.erase(ids.begin());
   EXPECT_EQ(ids, IdsOf({flood[0], others[0], flood[2], others[1], flood[4], flood[6], flood[1], flood[3], flood[5],
                         flood[7]}));
+}
+
+// It waited for an event of each of the others, which took many writes.
+TEST_F(GroupCommitTest, WhoBringsLittleIsInTheNextWriteHoweverManyBringMuch) {
+  Start();
+  HangInAWrite();
+  for (uint64_t address = 1; address <= 100; ++address)
+    SubmitAs({.id = address, .group = address}, Notes(2, "much " + std::to_string(address)), kTurnWork);
+  const auto little = Notes(1, "little ");
+  SubmitAs({.id = 200, .group = 200}, little, 10 * kEntryWork);
+  store_.LetSavesGo();
+  told_.WaitFor(202);
+  EXPECT_EQ(told_.writes()[1].ids.front(), little[0].id);
+}
+
+TEST_F(GroupCommitTest, WhatIsRemovedForAnEventCountsForItsAddress) {
+  Start({.max_events = 1});
+  HangInAWrite();
+  const auto replacing = Notes(2, "replacing ");
+  const auto plain = Notes(6, "plain ");
+  store_.RemoveFor(replacing[0].id, 4 * kEntryWork);
+  SubmitAs({.id = 1, .group = 1}, replacing, kEntryWork);
+  SubmitAs({.id = 2, .group = 2}, plain, kEntryWork);
+  store_.LetSavesGo();
+  told_.WaitFor(9);
+  std::vector<std::string> ids = told_.ids();
+  EXPECT_EQ(std::ranges::find(ids, replacing[1].id) - std::ranges::find(ids, replacing[0].id), 6)
+      << "after five of the others";
 }
 
 TEST_F(GroupCommitTest, AWriteIsBoundedInWork) {

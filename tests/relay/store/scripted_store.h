@@ -39,6 +39,12 @@ class ScriptedStore final : public EventStore {
     pieces_left_[id] = pieces;
   }
 
+  // So much has to be removed for this one.
+  void RemoveFor(const std::string& id, Work work) {
+    const std::lock_guard lock(mutex_);
+    removals_[id] = work;
+  }
+
   // Until a Save hangs.
   void WaitForSave() {
     std::unique_lock lock(mutex_);
@@ -78,7 +84,12 @@ class ScriptedStore final : public EventStore {
         break;
       }
       saved_ids_.push_back(id);
-      result = {SaveOutcome::kSaved, {.number = saved_ids_.size()}, result.tags_done, 0, vanishes_};
+      const auto removal = removals_.find(id);
+      result = {SaveOutcome::kSaved,
+                {.number = saved_ids_.size()},
+                result.tags_done,
+                removal == removals_.end() ? 0 : removal->second,
+                vanishes_};
     }
     if (saving_) saving_(false);
     return settled;
@@ -140,6 +151,7 @@ class ScriptedStore final : public EventStore {
   uint64_t expired_ = 0;
   bool save_throws_ = false;
   bool vanishes_ = false;
+  std::map<std::string, Work> removals_;
   std::function<void(bool)> saving_;
   std::map<std::string, int> pieces_left_;
   std::string log_;
