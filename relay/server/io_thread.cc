@@ -122,25 +122,26 @@ void IoThread::TellWhoWaitsForTheEnd() {
   core_.end.notify_all();
 }
 
-void IoThread::TurnSoon(std::shared_ptr<Session> session) {
-  const uint64_t address = session->group();
-  line_.Join(address, std::move(session));
+void IoThread::TurnSoon(std::shared_ptr<Session> session, Work expected) {
+  const Party party{.group = session->group()};
+  line_.Push(party, {std::move(session), party, expected}, expected);
   if (!std::exchange(runs_turns_, true)) asio::post(context_, [this] { RunTurns(); });
 }
 
 // The context looks at its sockets between two things that are posted to it, so whoever sends now is in the line after
 // one long turn of others.
 void IoThread::RunTurns() {
-  for (Work spent = 0; spent < Session::kMostATurn;) {
-    const std::shared_ptr<Session> session = line_.Next();
-    if (session == nullptr) break;
+  for (Work spent = 0; spent < Session::kMostATurn && !line_.empty();) {
+    const Due due = line_.Pop();
+    Work work = Session::kMostATurn;
     try {
-      spent += session->OnTurn();
+      work = due.session->OnTurn();
     } catch (const std::exception& e) {
-      LogFault(session->peer().to_string(), e.what());
-      session->End("a fault in the server");
-      break;
+      LogFault(due.session->peer().to_string(), e.what());
+      due.session->End("a fault in the server");
     }
+    line_.End(due.party, due.expected, work);
+    spent += work;
   }
   runs_turns_ = !line_.empty();
   if (runs_turns_) asio::post(context_, [this] { RunTurns(); });

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "relay/account/turns.h"
 #include "relay/server/buffer_pool.h"
 #include "relay/server/server_core.h"
-#include "relay/server/turn_line.h"
 
 namespace weir {
 
@@ -46,13 +46,19 @@ class IoThread {
   BufferPool& buffers() { return buffers_; }
   SteadyTime Now() const { return std::chrono::steady_clock::now(); }
 
-  // One that is not in the line.
-  void TurnSoon(std::shared_ptr<Session> session);
+  // One that is not in the line, and what its turn will probably cost.
+  void TurnSoon(std::shared_ptr<Session> session, Work expected);
   void BeginLinger();
   void Remove(Session& session);
   void LogFault(const std::string& where, std::string_view what);
 
  private:
+  struct Due {
+    std::shared_ptr<Session> session;
+    Party party;
+    Work expected;
+  };
+
   void Run();
   void Begin(const Accepted& accepted);
   void RunTurns();
@@ -70,7 +76,7 @@ class IoThread {
   std::atomic<size_t> load_{0};
   std::atomic<size_t> lingering_{0};
   std::vector<std::shared_ptr<Session>> sessions_;
-  TurnLine<Session> line_;
+  GroupTurns<Due> line_;
   bool runs_turns_ = false;  // posted, or at it
   std::thread thread_;
 };

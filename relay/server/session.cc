@@ -97,7 +97,7 @@ void Session::GiveBackAll() {
 
 void Session::TurnSoon() {
   if (std::exchange(in_line_, true)) return;
-  thread_.TurnSoon(shared_from_this());
+  thread_.TurnSoon(shared_from_this(), expected_);
 }
 
 Work Session::OnTurn() {
@@ -115,6 +115,7 @@ Work Session::OnTurn() {
     if (flush) Flush();
     NoteHeld();
   });
+  expected_ = std::min(std::max(spent_, expected_ / 2), kMostATurn);
   if (!ended_ && (process_due_ || readable_ || flush_due_)) TurnSoon();
   return spent_;
 }

@@ -1,8 +1,9 @@
 // Session: one accepted socket, from accept to close, on one I/O thread. It waits, reads, flushes and ends; what the
 // bytes mean is its Stage's business.
 //
-// All that a peer can cause is done in turns, which the I/O thread gives (TurnLine). What is done in one is charged,
-// and when it is as much as a turn may have, the rest waits for the next.
+// All that a peer can cause is done in turns, which the I/O thread gives to addresses by work (relay/account/turns.h).
+// What is done in one is charged, and when it is as much as a turn may have, the rest waits for the next. A turn is
+// expected to cost what the last one has, or half of what that was expected to; the first one as much as a turn may.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,6 @@ class Session final : public std::enable_shared_from_this<Session> {
   BufferedStream& stream() { return stream_; }
   const IpAddress& peer() const { return peer_; }
   size_t index = 0;  // in the I/O thread's list
-  std::shared_ptr<Session> next_in_line;
 
   // Of the client's connections; where the acceptor took none. False where the client has as many as it may.
   bool TakeSlot(const IpAddress& client);
@@ -142,7 +142,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   SteadyTime linger_until_;
   size_t noted_pending_ = 0;
   size_t noted_held_ = 0;
-  Work spent_ = 0;   // in this turn
+  Work spent_ = 0;  // in this turn
+  Work expected_ = kMostATurn;
   int untaken_ = 0;  // by the peer, at the last beat of a wait for room
   uint32_t pauses_ = 0;
   const bool refused_;

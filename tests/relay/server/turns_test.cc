@@ -2,56 +2,10 @@
 #include <boost/asio/post.hpp>
 #include <future>
 
-#include "relay/server/turn_line.h"
 #include "tests/relay/server/server_fixture.h"
 
 namespace weir {
 namespace {
-
-struct Named {
-  explicit Named(const char* n) : name(n) {}
-  std::string name;
-  std::shared_ptr<Named> next_in_line;
-};
-
-std::string Order(TurnLine<Named>& line) {
-  std::string order;
-  while (const auto next = line.Next()) order += (order.empty() ? "" : " ") + next->name;
-  return order;
-}
-
-TEST(TurnLineTest, AddressesTakeTurnsThenTheSessionsOfEach) {
-  TurnLine<Named> line;
-  for (const char* name : {"a1", "a2", "a3"}) line.Join(1, std::make_shared<Named>(name));
-  for (const char* name : {"b1", "b2"}) line.Join(2, std::make_shared<Named>(name));
-  line.Join(3, std::make_shared<Named>("c1"));
-  EXPECT_EQ(Order(line), "a1 b1 c1 a2 b2 a3");
-  EXPECT_TRUE(line.empty());
-}
-
-TEST(TurnLineTest, WhoComesWaitsForOneTurnOfEachAddress) {
-  TurnLine<Named> line;
-  for (int n = 0; n < 100; ++n) line.Join(1, std::make_shared<Named>("flood"));
-  EXPECT_EQ(line.Next()->name, "flood");
-  line.Join(2, std::make_shared<Named>("quiet"));
-  EXPECT_EQ(line.Next()->name, "flood");
-  EXPECT_EQ(line.Next()->name, "quiet");
-  line.Join(1, std::make_shared<Named>("flood again"));
-  EXPECT_EQ(line.Next()->name, "flood");
-}
-
-TEST(TurnLineTest, HoldsWhoWaitsAndLetsGoAtItsEnd) {
-  const auto one = std::make_shared<Named>("one");
-  const auto two = std::make_shared<Named>("two");
-  {
-    TurnLine<Named> line;
-    line.Join(1, one);
-    line.Join(1, two);
-    EXPECT_EQ(two.use_count(), 2);
-  }
-  EXPECT_EQ(one.use_count(), 1);
-  EXPECT_EQ(two.use_count(), 1);
-}
 
 // A block of deflate's fixed code: an x, and that it is to be repeated until there are so many bytes or some more.
 std::string DeflatedBytes(size_t bytes) {
@@ -119,6 +73,37 @@ TEST_F(TurnsTest, AQuietClientWaitsForAFewTurnsOfAnAddressThatFloodsWithMessages
   for (int n = 0; n < 3'000; ++n) flood += ClientFrame(kText, R"(["CLOSE","a"])");
   // A turn is at most 250 of them.
   EXPECT_LE(MessagesBefore(flood, kFlooders), 1000U);
+}
+
+TEST_F(TurnsTest, AQuietClientGoesBeforeManyAddressesOfWhichEachOrdersMuch) {
+  behaviour_.on_text = [this](Connection& c, std::string_view text) {
+    if (text == "dear") c.Charge(kTurnWork);
+    if (text == "dear") ++flood_;
+    if (text == "a word") flood_before_quiet_ = flood_;
+  };
+  Start();
+  std::vector<RawClient> clients;
+  for (size_t n = 0; n < kFlooders; ++n) {
+    clients.push_back(Connect("127.0.0." + std::to_string(2 + n)));
+    EXPECT_TRUE(clients.back().Handshake());
+  }
+  RawClient quiet = Open();
+  // What a turn of each will cost is what the last ones have.
+  for (size_t n = 1; n <= 8; ++n) {
+    EXPECT_TRUE(quiet.Text("a first word"));
+    EXPECT_TRUE(record_.Await("text a first word", n));
+  }
+  for (RawClient& client : clients) EXPECT_TRUE(client.Text("dear"));
+  EXPECT_TRUE(record_.Await("text dear", kFlooders));
+  std::promise<void> all_sent;
+  boost::asio::post(server_->executor(0), [&] { all_sent.get_future().wait(); });
+  for (RawClient& client : clients) EXPECT_TRUE(client.Text("dear"));
+  EXPECT_TRUE(quiet.Text("a word"));
+  all_sent.set_value();
+  EXPECT_TRUE(record_.Await("text a word"));
+  size_t before = 0;
+  OnIoThread([&] { before = flood_before_quiet_; });
+  EXPECT_LE(before, kFlooders + 4);
 }
 
 TEST_F(TurnsTest, AQuietClientWaitsForAFewTurnsOfAnAddressThatFloodsWithFragments) {
