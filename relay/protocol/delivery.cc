@@ -74,7 +74,17 @@ struct Delivery::IoThread {
   explicit IoThread(boost::asio::any_io_executor e) : executor(std::move(e)) {}
 
   void PutInRing(Lane& lane) {
-    if (!std::exchange(lane.in_ring, true)) ring.push_back(&lane);
+    if (!std::exchange(lane.in_ring, true) && &lane != &shared) ring.push_back(&lane);
+  }
+  bool has_more() const { return shared.in_ring || !ring.empty(); }
+  // Everybody else's has every other turn, however many addresses have one of their own.
+  Lane& Next() {
+    shared_is_next = shared.in_ring && (ring.empty() || !shared_is_next);
+    return shared_is_next ? shared : *ring.front();
+  }
+  void TakeFromRing(Lane& lane) {
+    lane.in_ring = false;
+    if (&lane != &shared) ring.pop_front();
   }
   void DropOwnLane(uint64_t address) {
     const auto own = own_lanes.find(address);
@@ -88,7 +98,8 @@ struct Delivery::IoThread {
   Lane shared;
   std::unordered_map<uint64_t, Work> shared_work;  // of each address, in the shared lane
   std::unordered_map<uint64_t, std::unique_ptr<Lane>> own_lanes;
-  std::deque<Lane*> ring;
+  std::deque<Lane*> ring;       // of those
+  bool shared_is_next = false;  // or was
   bool turn_is_posted = false;
   std::vector<LiveIndex::Hit> hits;
 };
@@ -222,21 +233,20 @@ void Delivery::GiveUp(IoThread& thread, uint64_t address) {
 
 void Delivery::TakeTurn(IoThread& thread) {
   thread.turn_is_posted = false;
-  for (Work left = kTurnWork; left > 0 && !thread.ring.empty();) {
-    Lane& lane = *thread.ring.front();
+  for (Work left = kTurnWork; left > 0 && thread.has_more();) {
+    Lane& lane = thread.Next();
     const Work most = std::min(left, kLaneWork);
     Work lane_left = most;
     const bool more = GoOn(thread, lane, &lane_left);
     left -= most - lane_left;
-    thread.ring.pop_front();
-    lane.in_ring = false;
+    thread.TakeFromRing(lane);
     if (more) {
       thread.PutInRing(lane);
     } else if (&lane != &thread.shared && lane.index.size() == 0) {
       std::erase_if(thread.own_lanes, [&lane](const auto& own) { return own.second.get() == &lane; });
     }
   }
-  if (thread.ring.empty()) return;
+  if (!thread.has_more()) return;
   thread.turn_is_posted = true;
   boost::asio::post(thread.executor, [this, &thread] { TakeTurn(thread); });
 }

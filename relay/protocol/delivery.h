@@ -5,8 +5,9 @@
 // first. Events that wait for their subscribers keep their share of the byte budget, so a fan-out that is slower than
 // the writers slows the writers down. But nobody's subscriptions slow down others': of what the subscriptions of one
 // address cost, a quarter of a turn for each event is matched together with everybody else's. What it has beyond that
-// is matched in a lane of its own. Lanes take turns, and an event that waits in one's own counts for the address that
-// has it. When that is more than it may have, the lane's subscriptions are ended.
+// is matched in a lane of its own. The lanes of addresses take turns, and everybody else's has every other one. An
+// event that waits in one's own counts for the address that has it. When that is more than it may have, the lane's
+// subscriptions are ended.
 //
 // No event is lost and none comes twice between what a REQ finds stored and what it gets live, if the subscription was
 // entered before its query was made: what the query misses was saved later, so it comes here, and what both have is

@@ -114,6 +114,27 @@ TEST_F(DeliveryTest, AnAddressThatSubscribesToMuchDelaysItselfAlone) {
   }
 }
 
+TEST_F(DeliveryTest, HoweverManyAddressesHaveALaneOfTheirOwnWhatIsEverybodysHasHalf) {
+  constexpr uint64_t kMany = 30;
+  std::vector<Listener*> all = ListenOften(kBob, 100);
+  for (uint64_t address = 10; address < 10 + kMany; ++address) {
+    const std::vector<Listener*> listeners = ListenOften(address, 400);
+    all.insert(all.end(), listeners.begin(), listeners.end());
+  }
+  std::vector<Listener*> shared;
+  std::ranges::copy_if(all, std::back_inserter(shared), [](const Listener* l) { return !l->subscription.own_lane; });
+  Publish(20);
+  const size_t work = 20 * shared.size() * kDeliveryWork;
+  ASSERT_GT(20 * all.size() * kDeliveryWork, 3 * work);
+  size_t turns = 0;
+  for (; Heard(shared) < 20 * shared.size(); ++turns) {
+    ASSERT_LT(turns, 10'000U);
+    RunOne();
+  }
+  EXPECT_LE(turns, 5 * work / (2 * kTurnWork));
+  RunAll();
+}
+
 TEST_F(DeliveryTest, WhatWaitsForACostlyAddressCountsForItAndOnceAsMemory) {
   ListenOften(kAlice, 3000);
   Publish(3, 1000);
