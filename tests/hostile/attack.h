@@ -31,6 +31,7 @@ struct Attack {
 std::vector<Attack> WriteAttacks();
 std::vector<Attack> ReadAttacks();
 std::vector<Attack> LiveAttacks();
+std::vector<Attack> AddressAttacks();
 std::vector<Attack> FrameAttacks();
 std::vector<Attack> LimiterAttacks();
 std::vector<Attack> TlsAttacks();

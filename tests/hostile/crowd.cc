@@ -31,15 +31,20 @@ std::string VerbOf(const std::string& message) {
 
 Crowd::Crowd(uint16_t port, const std::string& from, size_t connections, const std::string& headers,
              int receive_buffer) {
-  for (size_t n = 0; n < connections; ++n) {
-    RawClient client(port, from, receive_buffer);
-    if (!client.connected() || !client.Handshake(headers)) {
-      ++heard_["not taken"];
-      continue;
-    }
-    fcntl(client.socket(), F_SETFL, O_NONBLOCK);
-    members_.emplace_back(std::move(client));
+  for (size_t n = 0; n < connections; ++n) Join(RawClient(port, from, receive_buffer), headers);
+}
+
+Crowd::Crowd(uint16_t port, const std::function<std::string(size_t)>& from, size_t connections) {
+  for (size_t n = 0; n < connections; ++n) Join(RawClient(port, from(n)), "");
+}
+
+void Crowd::Join(RawClient client, const std::string& headers) {
+  if (!client.connected() || !client.Handshake(headers)) {
+    ++heard_["not taken"];
+    return;
   }
+  fcntl(client.socket(), F_SETFL, O_NONBLOCK);
+  members_.emplace_back(std::move(client));
 }
 
 Crowd Crowd::Plain(uint16_t port, const std::string& from, size_t connections) {

@@ -23,6 +23,8 @@ class Crowd {
   // `headers` are further lines of the handshake. A small receive buffer makes the relay feel a slow reader sooner.
   Crowd(uint16_t port, const std::string& from, size_t connections, const std::string& headers = "",
         int receive_buffer = 0);
+  // Each connection is of an address of its own.
+  Crowd(uint16_t port, const std::function<std::string(size_t connection)>& from, size_t connections);
   // Plain TCP, without a handshake.
   static Crowd Plain(uint16_t port, const std::string& from, size_t connections);
 
@@ -47,6 +49,7 @@ class Crowd {
   };
 
   Crowd() = default;
+  void Join(RawClient client, const std::string& headers);
   void Write(size_t index, const Next& next);
   void Read(Member& member, Reads reads);
   void Listen(Member& member);

@@ -119,7 +119,8 @@ Result<Verdict> Try(const Attack& attack, const Options& options) {
 
 int Run(const Options& options) {
   std::vector<Attack> attacks;
-  for (auto& more : {WriteAttacks(), LiveAttacks(), ReadAttacks(), FrameAttacks(), LimiterAttacks(), TlsAttacks()})
+  for (auto& more :
+       {WriteAttacks(), LiveAttacks(), ReadAttacks(), AddressAttacks(), FrameAttacks(), LimiterAttacks(), TlsAttacks()})
     attacks.insert(attacks.end(), more.begin(), more.end());
   std::printf("%-19s | %-29s | %-29s | %-18s |\n%-19s | %-29s | %-29s | %-18s |\n", "", "OK ms: p99 before, p99, max",
               "EOSE ms: p99 before, p99, max", "MiB: grown, kept", "attack", "", "", "");
