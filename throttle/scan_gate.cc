@@ -1,6 +1,13 @@
 #include "throttle/scan_gate.h"
 
 namespace weir {
+namespace {
+
+// A slice of an export reads for some milliseconds, so an interactive scan hardly feels it; and with scans of a second
+// one after the other an export goes on before its longest wait is over.
+constexpr int kPermitsPerBulk = 8;
+
+}  // namespace
 
 void ScanGate::SetLimits(const ScanLimits& limits) {
   std::lock_guard lock(mutex_);
@@ -28,6 +35,23 @@ Admission ScanGate::Decide(Party party, uint64_t bytes, TimePoint now) {
   }
   if (limit.refuse) return Refuse(party.work_class, limit.reason, ToSeconds(limit.longest_wait));
   return AdmitInTurn(party, bytes, now);
+}
+
+bool ScanGate::IsTurnOfBulk() const {
+  return !open() && passed_bulk_ >= kPermitsPerBulk - 1 && !lines_[WorkClass::kBulk].queue.empty();
+}
+
+// In its turn bulk may begin beside more than else, for interactive scans may never be fewer.
+bool ScanGate::MayPass(WorkClass c, uint64_t bytes) const {
+  if (!IsScan(bytes)) return true;
+  if (IsTurnOfBulk()) return c == WorkClass::kBulk && running_ < limits_.at_once;
+  return running_ < AtOnce(c);
+}
+
+bool ScanGate::Pay(WorkClass c, uint64_t bytes) {
+  if (!IsScan(bytes) || AtOnce(c) == ScanLimits::kAnyNumber) return false;
+  passed_bulk_ = c == WorkClass::kBulk || lines_[WorkClass::kBulk].queue.empty() ? 0 : passed_bulk_ + 1;
+  return true;
 }
 
 }  // namespace weir

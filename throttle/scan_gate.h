@@ -1,6 +1,6 @@
 // ScanGate: bounds how many scans run at once: reads that are likely to touch at least scan_bytes. Cheaper ones pass.
 // Bulk scans are bounded while it is open too: as many as there are cores keep all of them from work that somebody
-// waits for, whatever memory there is.
+// waits for, whatever memory there is. They never starve: while some wait, every eighth permit is theirs.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,9 @@ class ScanGate final : public Gate {
  private:
   bool IsScan(uint64_t bytes) const { return bytes >= limits_.scan_bytes; }
   Admission Decide(Party party, uint64_t bytes, TimePoint now) override;
-  bool MayPass(WorkClass c, uint64_t bytes) const override { return !IsScan(bytes) || running_ < AtOnce(c); }
-  bool Pay(WorkClass c, uint64_t bytes) override { return IsScan(bytes) && AtOnce(c) != ScanLimits::kAnyNumber; }
+  bool MayPass(WorkClass c, uint64_t bytes) const override;
+  bool Pay(WorkClass c, uint64_t bytes) override;
+  bool IsTurnOfBulk() const;
   int64_t AtOnce(WorkClass c) const {
     if (c == WorkClass::kBulk) return open() ? limits_.bulk_at_once : std::min(limits_.at_once, limits_.bulk_at_once);
     return open() ? ScanLimits::kAnyNumber : limits_.at_once;
@@ -45,6 +46,7 @@ class ScanGate final : public Gate {
   }
 
   ScanLimits limits_;
+  int passed_bulk_ = 0;  // interactive permits since bulk scans wait
 };
 
 }  // namespace weir

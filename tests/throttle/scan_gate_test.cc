@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -80,6 +81,38 @@ TEST_F(ScanGateTest, AFreeSlotGoesToInteractiveFirst) {
   holder.reset();
   EXPECT_EQ(interactive.Poll(), State::kAdmitted);
   EXPECT_EQ(bulk.Poll(), State::kWaiting);
+}
+
+// Interactive scans that always wait may never be fewer than may run.
+TEST_F(ScanGateTest, EveryEighthPermitIsForABulkScanThatWaits) {
+  for (const int64_t bulk_at_once : {ScanLimits::kAnyNumber, int64_t{1}}) {
+    for (const int64_t at_once : {1, 3}) {
+      ScanLimits limits = Slots(at_once);
+      limits.bulk_at_once = bulk_at_once;
+      gate_.SetLimits(limits);
+      std::deque<Admission> running;
+      std::deque<Admission> waiting;
+      for (int64_t n = 0; n < at_once; ++n) running.push_back(gate_.Admit({5000}, Interactive()));
+      Admission bulk = gate_.Admit({5000}, Bulk());
+      int bulk_scans = 0;
+      for (int n = 0; n < 80; ++n) {
+        waiting.push_back(gate_.Admit({5000}, Interactive()));
+        running.pop_front();
+        gate_.Pump();
+        ASSERT_EQ(gate_.Stats().running, at_once) << "no permit lies idle";
+        if (bulk.Poll() == State::kAdmitted) {
+          ++bulk_scans;
+          running.push_back(std::move(bulk));
+          bulk = gate_.Admit({5000}, Bulk());
+        } else {
+          ASSERT_EQ(waiting.front().Poll(), State::kAdmitted);
+          running.push_back(std::move(waiting.front()));
+          waiting.pop_front();
+        }
+      }
+      EXPECT_EQ(bulk_scans, 10);
+    }
+  }
 }
 
 TEST_F(ScanGateTest, CheapReadsPassWhileScansWait) {
