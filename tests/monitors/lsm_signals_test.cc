@@ -197,6 +197,25 @@ TEST(LsmSignals, WhatIsLeftInL1CountsAsWorkThatIsOwed) {
   EXPECT_NEAR(DrainAfter(20, true), 16e6 / 4, 0.1e6);
 }
 
+// 10 GB of it would be told in advance for ten minutes of work.
+TEST(LsmSignals, WhatIsDeletedFromL1IsNoDrainForLong) {
+  LsmSignals signals(Recipe(), kInterval);
+  TimePoint now{};
+  LsmFacts facts{.compacting = true, .l1_bytes = 20'000'000'000};
+  LoadSample sample;
+  const auto run = [&](int cycles) {
+    for (int i = 0; i < 40 * cycles; ++i) {
+      if (i % 40 == 20) facts.total_drained_bytes += 16'000'000;
+      sample = LoadSample();
+      signals.Update(now += kInterval, facts, &sample);
+    }
+    return sample.Find("l0")->drain_bytes_per_second;
+  };
+  ASSERT_NEAR(run(20), 16e6 / 4, 0.1e6);
+  facts.l1_bytes -= 10'000'000'000;
+  EXPECT_NEAR(run(20), 16e6 / 4, 0.2e6);
+}
+
 TEST(LsmSignals, ADiskThatSlowsDownShowsInTheDrainBeforeACompactionEnds) {
   LsmSignals signals(Recipe(), kInterval);
   TimePoint now{};
@@ -234,6 +253,26 @@ TEST(LsmSignals, ALimitThatIsNeverReachedDoesNotMakeTheEngineFast) {
     signals.Update(now += kInterval, facts, &sample);
   }
   EXPECT_NEAR(signals.BackgroundBytesPerSecond(), 20e6, 1e6);
+}
+
+// A cloud's disk with credits.
+TEST(LsmSignals, ADiskThatWasFastForAWhileIsNotTakenForAFastOneForGood) {
+  LsmGeometry geometry = Recipe();
+  geometry.background_bytes_per_second = 1024.0 * kMiB;
+  LsmSignals signals(geometry, kInterval);
+  TimePoint now{};
+  LsmFacts facts{.compacting = true, .total_background_bytes = 1};
+  const auto run = [&](int seconds, uint64_t bytes_per_second) {
+    for (int i = 0; i < 10 * seconds; ++i) {
+      facts.total_background_bytes += bytes_per_second / 10;
+      LoadSample sample;
+      signals.Update(now += kInterval, facts, &sample);
+    }
+    return signals.BackgroundBytesPerSecond();
+  };
+  ASSERT_NEAR(run(30, 400'000'000), 400e6, 10e6);
+  EXPECT_GT(run(60, 100'000'000), 300e6) << "nor is it slow for a slow minute";
+  EXPECT_LT(run(1200, 100'000'000), 110e6);
 }
 
 TEST(LsmSignals, AChangedLimitOfTheDiskChangesTheDeadTime) {

@@ -139,6 +139,16 @@ TEST(MemoryProbe, ReadsCgroupV1) {
   EXPECT_EQ(room.cgroup_used_bytes, 200 * kMiB);
 }
 
+// The second version's tree hangs below the first's then.
+TEST(MemoryProbe, ReadsHybridCgroups) {
+  const FakeFiles fake;
+  fake.Put("proc/self/cgroup", "5:cpu,cpuacct:/other\n0::/service\n");
+  fake.Put("cgroup/unified/service/memory.max", Bytes(300));
+  fake.Put("cgroup/unified/service/memory.current", Bytes(100));
+  EXPECT_EQ(fake.Room().cgroup_limit_bytes, 300 * kMiB);
+  EXPECT_EQ(fake.Room().cgroup_used_bytes, 100 * kMiB);
+}
+
 TEST(MemoryProbe, V1sLargestNumberIsNoLimit) {
   const FakeFiles fake;
   fake.Put("proc/self/cgroup", "4:memory:/\n");

@@ -456,6 +456,26 @@ TEST_F(RocksDbMonitorTest, AdvisesToSlowWritesByFilesInL0) {
   EXPECT_FALSE(monitor.ShouldThrottleReads());
 }
 
+TEST_F(RocksDbMonitorTest, AdvisesToSlowReadsAtAScoreAThirdAboveThatForWrites) {
+  test_.Open(WithoutCompactions());
+  test_.Write(3 * kMiB);
+  ASSERT_TRUE(test_.db()->CompactRange({}, nullptr, nullptr).ok());  // L1 may have 2 MiB
+  double score = 0;
+  {
+    RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
+    Sense(monitor);
+    score = monitor.Details().score;
+  }
+  ASSERT_GT(score, 1);
+  for (const auto& [level, reads] : {std::pair(1.2, false), std::pair(1.5, true)}) {
+    RocksDbMonitor monitor(test_.db(), {}, kTarget, {.score_threshold = score / level}, clock_);
+    const LoadSample sample = Sense(monitor);
+    ASSERT_NEAR(sample.Find("score")->level, level, 1e-6);
+    EXPECT_TRUE(monitor.ShouldThrottleWrites());
+    EXPECT_EQ(monitor.ShouldThrottleReads(), reads);
+  }
+}
+
 TEST(RocksDbMonitorSettings, KeepTheNamesThatOperatorsKnow) {
   SettingTable table;
   RocksDbMonitorSettings settings;

@@ -141,6 +141,23 @@ TEST_F(RunningLimiterTest, StopEndsTheSleepOfMaybeThrottle) {
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes - before, 50'000'000'000U) << "it goes on, and is seen";
 }
 
+// A refusal says when to come again, which may be long before the longest wait.
+TEST_F(LimiterTest, MaybeThrottleSleepsNoLongerThanTheRefusalSays) {
+  LimiterSettings settings;
+  settings.bulk.min_batch = 1;
+  AdaptiveLimiter& limiter = Build(settings);
+  Say(0.9);
+  Tick();
+  ASSERT_FALSE(BulkPasses());
+  Duration slept{-1};
+  std::jthread sleeper(
+      [&] { slept = limiter.MaybeThrottle(Operation::kWrite, {100'000}, {.work_class = WorkClass::kBulk}); });
+  while (limiter.Stats(Operation::kWrite).waiting == 0) std::this_thread::yield();
+  limiter.Stop();  // "stopped": at once
+  sleeper.join();
+  EXPECT_EQ(slept, Duration::zero());
+}
+
 TEST_F(LimiterTest, MaybeThrottleTakesBatchesToTheGate) {
   AdaptiveLimiter& limiter = Build();
   for (int n = 0; n < 9; ++n) limiter.MaybeThrottle(Operation::kWrite, {100});
