@@ -22,6 +22,18 @@ std::optional<std::string_view> Find(const Environment& environment, const std::
   return found->second;
 }
 
+// With what parts them from the rest; empty where there are no more than two.
+std::string_view FirstTwoWords(std::string_view name) {
+  const size_t first = name.find('_');
+  const size_t second = first == name.npos ? name.npos : name.find('_', first + 1);
+  return second == name.npos ? "" : name.substr(0, second + 1);
+}
+
+bool IsOfAKindWith(std::string_view name, const std::vector<std::string_view>& names) {
+  const std::string_view begin = FirstTwoWords(name);
+  return !begin.empty() && std::ranges::any_of(names, [begin](std::string_view n) { return n.starts_with(begin); });
+}
+
 Status Refusal(std::string_view source, std::string_view text, const Status& reason) {
   return Status::Error(std::string(source) + "=" + Printable(text) + ": " + reason.message());
 }
@@ -164,6 +176,11 @@ void SettingTable::AlsoFrom(std::string_view name, std::string variable) {
   others_.emplace(IndexOf(name), std::move(variable));
 }
 
+void SettingTable::ForEmbedding(std::string_view name) {
+  if (IndexOf(name) == rows_.size()) throw std::logic_error(std::string(name) + " is not declared");
+  rows_[IndexOf(name)].for_embedding = true;
+}
+
 Status SettingTable::Load(const Environment& environment, const std::vector<SettingFlag>& flags) {
   struct Found {
     size_t index;
@@ -206,13 +223,16 @@ std::vector<std::string> SettingTable::UnknownNames(const Environment& environme
   std::vector<std::string_view> names;
   for (const SettingRow& row : rows_) names.push_back(row.name);
   std::vector<std::string> warnings;
-  for (auto it = environment.lower_bound(kPrefix); it != environment.end() && it->first.starts_with(kPrefix); ++it) {
-    const std::string_view name = std::string_view(it->first).substr(kPrefix.size());
-    if (std::ranges::find(names, name) != names.end()) continue;
-    std::string warning = Printable(it->first) + " is not a setting";
-    if (const std::string_view nearest = NearestName(name, names); !nearest.empty())
-      warning.append("; did you mean ").append(kPrefix).append(nearest).append("?");
-    warnings.push_back(std::move(warning));
+  for (const std::string_view prefix : {kPrefix, kOldPrefix}) {
+    for (auto it = environment.lower_bound(prefix); it != environment.end() && it->first.starts_with(prefix); ++it) {
+      const std::string_view name = std::string_view(it->first).substr(prefix.size());
+      if (std::ranges::find(names, name) != names.end()) continue;
+      const std::string_view nearest = NearestName(name, names);
+      if (prefix == kOldPrefix && nearest.empty() && !IsOfAKindWith(name, names)) continue;
+      std::string warning = Printable(it->first) + " is not a setting";
+      if (!nearest.empty()) warning.append("; did you mean ").append(kPrefix).append(nearest).append("?");
+      warnings.push_back(std::move(warning));
+    }
   }
   return warnings;
 }

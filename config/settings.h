@@ -46,6 +46,7 @@ struct SettingRow {
   std::string unit;
   std::string range;  // "0..1", "true|false", "hold|open", "" for free text
   std::string meaning;
+  bool for_embedding = false;  // read by programs that embed weir, and by none of weir's own
 };
 
 // A flag that says a setting in place of the environment.
@@ -80,13 +81,18 @@ class SettingTable {
   // Where neither WEIR_ nor ORLY_<name> is set, this variable of the environment counts.
   void AlsoFrom(std::string_view name, std::string variable);
 
+  // One that changes nothing in any program of weir, only in those that embed it: it is printed apart.
+  void ForEmbedding(std::string_view name);
+
   // Reads every declared setting from the environment, where one that is set to nothing counts as not set, and then
   // from the flags. The error names each bad variable and flag, its value and what was expected, one a line; on error
   // all declared variables keep the values they had.
   Status Load(const Environment& environment, const std::vector<SettingFlag>& flags = {});
 
   // Variables of the environment that start with WEIR_ and are not declared here, each as a ready warning with the
-  // nearest declared name ("WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?").
+  // nearest declared name ("WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?"). Those that start
+  // with ORLY_, which has many that weir has nothing like, are among them if they are near a declared one or begin with
+  // the same two words.
   std::vector<std::string> UnknownNames(const Environment& environment) const;
 
   const std::vector<SettingRow>& rows() const { return rows_; }

@@ -66,9 +66,19 @@ std::string MarkdownCell(std::string_view text, bool code) {
   return out + (code ? "` |" : " |");
 }
 
-}  // namespace
+constexpr std::string_view kForEmbedding = "For programs that embed weir; in weir's own they change nothing:";
 
-std::string SettingsAsTable(const std::vector<SettingRow>& rows) {
+// The text of both kinds of rows, that of the second behind a line that says what they are for.
+template <typename Format>
+std::string InTwoParts(const std::vector<SettingRow>& rows, std::string_view line_start, const Format& format) {
+  std::vector<SettingRow> own;
+  std::vector<SettingRow> others;
+  for (const SettingRow& row : rows) (row.for_embedding ? others : own).push_back(row);
+  if (others.empty()) return format(own);
+  return format(own).append("\n").append(line_start).append(kForEmbedding).append("\n\n") + format(others);
+}
+
+std::string TableOf(const std::vector<SettingRow>& rows) {
   std::vector<Cells> lines = {{"SETTING", "VALUE", "UNIT", "RANGE", "FROM", "MEANING"}};
   for (const SettingRow& row : rows) {
     std::string from = row.source == FullName(row) ? "environment" : row.source;
@@ -77,7 +87,7 @@ std::string SettingsAsTable(const std::vector<SettingRow>& rows) {
   return Aligned(lines);
 }
 
-std::string SettingsAsEnv(const std::vector<SettingRow>& rows) {
+std::string EnvOf(const std::vector<SettingRow>& rows) {
   std::string out;
   for (const SettingRow& row : rows) {
     Cells notes;
@@ -91,17 +101,34 @@ std::string SettingsAsEnv(const std::vector<SettingRow>& rows) {
   return out;
 }
 
+std::string MarkdownOf(const std::vector<SettingRow>& rows) {
+  std::string out = "| Setting | Default | Unit | Range | Meaning |\n| --- | --- | --- | --- | --- |\n";
+  for (const SettingRow& row : rows) {
+    out += "|" + MarkdownCell(FullName(row), true) + MarkdownCell(row.default_value, true) +
+           MarkdownCell(row.unit, false) + MarkdownCell(row.range, true) + MarkdownCell(row.meaning, false) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string SettingsAsTable(const std::vector<SettingRow>& rows) { return InTwoParts(rows, "", TableOf); }
+std::string SettingsAsEnv(const std::vector<SettingRow>& rows) { return InTwoParts(rows, "# ", EnvOf); }
+std::string SettingsAsMarkdown(const std::vector<SettingRow>& rows) { return InTwoParts(rows, "", MarkdownOf); }
+
 std::string SettingsAsJson(const std::vector<SettingRow>& rows) {
   std::string out = "[";
   for (const SettingRow& row : rows) {
     const std::string name = FullName(row);
-    const std::array<std::pair<std::string_view, std::string_view>, 7> members = {{{"name", name},
-                                                                                   {"value", row.value},
-                                                                                   {"default", row.default_value},
-                                                                                   {"source", row.source},
-                                                                                   {"unit", row.unit},
-                                                                                   {"range", row.range},
-                                                                                   {"meaning", row.meaning}}};
+    const std::array<std::pair<std::string_view, std::string_view>, 8> members = {
+        {{"name", name},
+         {"value", row.value},
+         {"default", row.default_value},
+         {"source", row.source},
+         {"unit", row.unit},
+         {"range", row.range},
+         {"meaning", row.meaning},
+         {"for", row.for_embedding ? "programs that embed weir" : "weir"}}};
     out += &row == &rows.front() ? "\n  {" : ",\n  {";
     for (const auto& [key, value] : members) {
       if (key != "name") out += ", ";
@@ -110,15 +137,6 @@ std::string SettingsAsJson(const std::vector<SettingRow>& rows) {
     out += "}";
   }
   return out + (rows.empty() ? "]\n" : "\n]\n");
-}
-
-std::string SettingsAsMarkdown(const std::vector<SettingRow>& rows) {
-  std::string out = "| Setting | Default | Unit | Range | Meaning |\n| --- | --- | --- | --- | --- |\n";
-  for (const SettingRow& row : rows) {
-    out += "|" + MarkdownCell(FullName(row), true) + MarkdownCell(row.default_value, true) +
-           MarkdownCell(row.unit, false) + MarkdownCell(row.range, true) + MarkdownCell(row.meaning, false) + "\n";
-  }
-  return out;
 }
 
 }  // namespace weir

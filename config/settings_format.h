@@ -1,4 +1,4 @@
-// The rows of a SettingTable as text.
+// The rows of a SettingTable as text; those for programs that embed weir come last, or, in JSON, say so.
 #pragma once
 
 #include <string>

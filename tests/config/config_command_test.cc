@@ -6,6 +6,9 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
+
+#include "config/settings_format.h"
 
 namespace weir {
 namespace {
@@ -124,6 +127,29 @@ TEST(ConfigCommand, MarkdownShowsTheDefaultsWhateverTheEnvironmentSays) {
             "| `WEIR_PORT` | `3334` | | `1..65535` | port to listen on |\n"
             "| `WEIR_ENABLED` | `true` | | `true\\|false` | whether it acts |\n"
             "| `WEIR_DATA_DIR` | `./data` | | | where the data is |\n");
+}
+
+TEST(ConfigCommand, WhatIsForProgramsThatEmbedWeirStandsApart) {
+  uint64_t batch = 10;
+  bool enabled = true;
+  SettingTable table;
+  table.Add("BATCH", &batch, {1, 100}, "operations taken together");
+  table.Add("ENABLED", &enabled, "whether it acts");
+  table.ForEmbedding("BATCH");
+  EXPECT_THROW(table.ForEmbedding("NONE"), std::logic_error);
+  const std::string line = "For programs that embed weir; in weir's own they change nothing:";
+  EXPECT_EQ(SettingsAsTable(table.rows()),
+            "SETTING       VALUE  UNIT  RANGE       FROM     MEANING\n"
+            "WEIR_ENABLED  true         true|false  default  whether it acts\n"
+            "\n" +
+                line +
+                "\n\n"
+                "SETTING     VALUE  UNIT  RANGE   FROM     MEANING\n"
+                "WEIR_BATCH  10           1..100  default  operations taken together\n");
+  EXPECT_NE(SettingsAsEnv(table.rows()).find("WEIR_ENABLED=true\n\n# " + line + "\n\n# operations"), std::string::npos);
+  EXPECT_NE(SettingsAsMarkdown(table.rows()).find("acts |\n\n" + line + "\n\n| Setting |"), std::string::npos);
+  EXPECT_NE(SettingsAsJson(table.rows()).find("together\", \"for\": \"programs that embed weir\"}"), std::string::npos);
+  EXPECT_NE(SettingsAsJson(table.rows()).find("acts\", \"for\": \"weir\"}"), std::string::npos);
 }
 
 TEST(ConfigCommand, ABadEnvironmentIsListedAndExitsWith2) {

@@ -178,13 +178,23 @@ TEST_F(SettingsTest, AFlagOverrides) {
 }
 
 TEST_F(SettingsTest, UnknownNamesAreWarningsWithTheNearest) {
-  const Environment environment = {{"WEIR_SETPONT", "0.5"}, {"WEIR_PORT", "80"},         {"WEIR_ZZZZZZZZZZ", "1"},
-                                   {"ORLY_SETPONT", "0.5"}, {"WEIRD_SETPOINT", "0.5"},   {"HOME", "/root"},
-                                   {"WEIR_", "1"},          {"WEIR_MAX_DELAY_SM", "100"}};
+  const Environment environment = {{"WEIR_SETPONT", "0.5"},     {"WEIR_PORT", "80"}, {"WEIR_ZZZZZZZZZZ", "1"},
+                                   {"WEIRD_SETPOINT", "1"},     {"HOME", "/root"},   {"WEIR_", "1"},
+                                   {"WEIR_MAX_DELAY_SM", "100"}};
   EXPECT_EQ(table_.UnknownNames(environment),
             (std::vector<std::string>{
                 "WEIR_ is not a setting", "WEIR_MAX_DELAY_SM is not a setting; did you mean WEIR_MAX_DELAY_MS?",
                 "WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?", "WEIR_ZZZZZZZZZZ is not a setting"}));
+}
+
+// ORLY has many that weir has nothing like; but who set a limit there has to know that it does nothing here.
+TEST_F(SettingsTest, WarnsOfOrlysNamesThatAreLikeOneOfWeirs) {
+  const Environment environment = {{"ORLY_SETPONT", "0.5"},         {"ORLY_PORT", "80"},
+                                   {"ORLY_MAX_DELAY_NEO4J", "9"},   {"ORLY_SPIDER_MODE", "none"},
+                                   {"ORLY_MAX_STORAGE_BYTES", "1"}, {"ORLY_PPROF", "cpu"}};
+  EXPECT_EQ(table_.UnknownNames(environment),
+            (std::vector<std::string>{"ORLY_MAX_DELAY_NEO4J is not a setting",
+                                      "ORLY_SETPONT is not a setting; did you mean WEIR_SETPOINT?"}));
 }
 
 TEST_F(SettingsTest, ContradictingDeclarationsThrow) {
