@@ -9,8 +9,7 @@
 namespace weir {
 namespace {
 
-// At most 2.5 bytes of memory for each of the window: with the smallest they stay below the level at which the throttle
-// would hold back for them (an eighth of the target is level 1.0) down to a target of 128 MiB.
+// At most 2.5 bytes of memory for each of the window, so the largest is a twenty-fifth of the target.
 constexpr uint64_t kTargetPerWindow = 64;
 constexpr uint64_t kSmallestWindow = 4 << 20;
 constexpr uint64_t kLargestWindow = 16 << 20;
@@ -42,7 +41,7 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
                          return in->store().Save(events, WallClock::System().NowSeconds(), results);
                        },
                    .flush = [in] { return in->store().Flush(); },
-                   .count_own_bytes = [in](int64_t bytes) { in->AddOwnBytes(bytes); },
+                   .count_own_bytes = [in](int64_t bytes, OwnUse use) { in->AddOwnBytes(bytes, use); },
                    .tracer = Traces::TracerOf(open->traces),
                    .window_bytes = std::clamp<uint64_t>(in->memory_target_bytes() / kTargetPerWindow, kSmallestWindow,
                                                         kLargestWindow)};

@@ -11,7 +11,7 @@ namespace {
 // The records of its events beside the text, and what the allocator adds.
 constexpr double kMorePerTextByte = 1.5;
 
-int64_t OwnBytes(const Chunk& chunk) {
+int64_t BytesOf(const Chunk& chunk) {
   return static_cast<int64_t>(WeightOf(chunk)) +
          static_cast<int64_t>(kMorePerTextByte * static_cast<double>(chunk.text.size()));
 }
@@ -51,16 +51,16 @@ bool LocalDestination::Push(Chunk chunk) {
     if (Ended()) return false;
     under_way_ += weight;
   }
-  if (parts_.count_own_bytes) parts_.count_own_bytes(OwnBytes(chunk));
+  if (parts_.count_own_bytes) parts_.count_own_bytes(BytesOf(chunk), OwnUse::kWaiting);
   pipeline_.Push(std::move(chunk));
   return true;
 }
 
 void LocalDestination::Settle(SettledChunk settled) {
   const uint64_t weight = WeightOf(settled.chunk);
-  const int64_t own_bytes = OwnBytes(settled.chunk);
+  const int64_t bytes = BytesOf(settled.chunk);
   on_settled_(std::move(settled));
-  if (parts_.count_own_bytes) parts_.count_own_bytes(-own_bytes);
+  if (parts_.count_own_bytes) parts_.count_own_bytes(-bytes, OwnUse::kWaiting);
   const std::lock_guard lock(mutex_);
   under_way_ -= weight;
   changed_.notify_all();

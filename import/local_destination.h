@@ -8,6 +8,7 @@
 #include <string>
 
 #include "import/destination.h"
+#include "monitors/own_bytes.h"
 
 namespace weir {
 
@@ -18,8 +19,8 @@ struct LocalParts {
   const EventStore* store = nullptr;  // as in PipelineParts, as the next two
   AdaptiveLimiter* limiter = nullptr;
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
-  std::function<Status()> flush = {};                       // at the end of an import; repeated like a save
-  std::function<void(int64_t bytes)> count_own_bytes = {};  // memory taken, or given back
+  std::function<Status()> flush = {};  // at the end of an import; repeated like a save
+  CountOwnBytes count_own_bytes = {};
   Tracer* tracer = nullptr;
   size_t window_bytes = 16 << 20;  // that may be under way, as WeightOf counts
 };

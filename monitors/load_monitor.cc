@@ -21,7 +21,9 @@ Status CheckSample(const LoadSample& sample) {
     return Status::Error("the probe gave more than " + std::to_string(kMaxSignals) + " signals (kMaxSignals)");
   std::string wrong = std::isfinite(sample.memory_pressure) ? "" : "memory pressure";
   for (const Signal& s : sample.signals()) {
-    if (std::isfinite(s.level) && std::isfinite(s.bytes_per_level) && std::isfinite(s.drain_bytes_per_second)) continue;
+    const bool finite = std::isfinite(s.level) && std::isfinite(s.waiting) && std::isfinite(s.bytes_per_level) &&
+                        std::isfinite(s.drain_bytes_per_second);
+    if (finite) continue;
     wrong += (wrong.empty() ? "" : ", ") + std::string(s.name);
   }
   return wrong.empty() ? Status() : Status::Error("the probe gave no finite number for: " + wrong);
@@ -140,7 +142,7 @@ double LoadMonitor::LoadLevel() const {
   double highest = 0;
   const LoadSample sample = Sample();
   for (const Signal& signal : sample.signals()) {
-    if (signal.name != kMemory) highest = std::max(highest, signal.level);
+    if (signal.name != kMemory) highest = std::max(highest, signal.judged());
   }
   return highest;
 }

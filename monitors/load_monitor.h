@@ -59,7 +59,7 @@ class LoadMonitor {
   Duration sample_interval() const { return settings_.sample_interval; }
   const Clock& clock() const { return clock_; }  // that stamps the samples
 
-  double LoadLevel() const;                                        // highest level of all signals but memory
+  double LoadLevel() const;                                        // highest judged level of all signals but memory
   double MemoryPressure() const;                                   // used / target
   Duration ReadLatency() const { return read_latencies_.Mean(); }  // of the recent windows
   Duration WriteLatency() const { return write_latencies_.Mean(); }

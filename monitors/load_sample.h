@@ -2,6 +2,7 @@
 // and 1.0 where the engine itself would begin to brake.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,11 @@ namespace weir {
 struct Signal {
   std::string_view name;  // points to storage that outlives the monitor, usually a literal
   double level = 0;
+  // The part of the level that work makes which was taken in and waits for its turn. No limit is judged by it: a limit
+  // that its own queue tightened would make the queue longer, and never let it go.
+  double waiting = 0;
+  // No setpoint below this holds for it: for a level that waiting does not lower.
+  double least_setpoint = 0;
 
   // The geometry behind the level, from which the throttle derives the strength of its answer. A signal without
   // geometry (bytes_per_level 0) is shown but does not act.
@@ -30,6 +36,9 @@ struct Signal {
   bool acts_on_reads = false;
   // Cheap reads raise it too, so all reads are limited for it, not only scans: for buffers that answers fill.
   bool acts_on_cheap_reads = false;
+
+  // The level by which limits are decided.
+  double judged() const { return std::max(0.0, level - waiting); }
 };
 
 inline constexpr size_t kMaxSignals = 8;

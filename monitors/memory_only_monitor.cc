@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "monitors/memory_target.h"
+
 namespace weir {
 namespace {
 
@@ -25,17 +27,20 @@ class MemoryOnlyProbe final : public LoadProbe {
 
 }  // namespace
 
-Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_interval) {
+Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_interval, uint64_t waiting_bytes) {
   const auto target = static_cast<double>(std::max<uint64_t>(target_bytes, 1));
   return {.name = "memory",
           .level = static_cast<double>(used_bytes) / target,
+          .waiting = static_cast<double>(waiting_bytes) / target,
+          .least_setpoint = kLeastMemorySetpoint,
           .bytes_per_level = target,
           .dead_time = 2 * sample_interval,
           .acts_on_reads = true};
 }
 
-void AddMemory(const MemoryUse& use, uint64_t target_bytes, Duration sample_interval, LoadSample* sample) {
-  const Signal memory = MemorySignal(use.bytes(), target_bytes, sample_interval);
+void AddMemory(const MemoryUse& use, uint64_t target_bytes, Duration sample_interval, LoadSample* sample,
+               uint64_t waiting_bytes) {
+  const Signal memory = MemorySignal(use.bytes(), target_bytes, sample_interval, waiting_bytes);
   sample->Add(memory);
   sample->memory_pressure = memory.level;
   sample->memory_bytes = use.bytes();

@@ -7,10 +7,11 @@
 namespace weir {
 
 // The signal `memory`, which every monitor has: used / target. Memory does not drain by itself at a known rate, and
-// what was admitted shows at the next sample.
-Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_interval);
+// what was admitted shows at the next sample. `waiting_bytes` of it are held by work that waits for its turn.
+Signal MemorySignal(uint64_t used_bytes, uint64_t target_bytes, Duration sample_interval, uint64_t waiting_bytes = 0);
 // Adds it, and what else a sample says of memory.
-void AddMemory(const MemoryUse& use, uint64_t target_bytes, Duration sample_interval, LoadSample* sample);
+void AddMemory(const MemoryUse& use, uint64_t target_bytes, Duration sample_interval, LoadSample* sample,
+               uint64_t waiting_bytes = 0);
 
 class MemoryOnlyMonitor final : public LoadMonitor {
  public:

@@ -38,7 +38,7 @@ RocksDbMonitor::RocksDbMonitor(rocksdb::DB* db, Handles handles, uint64_t memory
       rocksdb_(static_cast<RocksDbProbe&>(probe())) {}
 
 void RocksDbMonitor::Detach() { rocksdb_.Detach(); }
-void RocksDbMonitor::AddOwnBytes(int64_t bytes) { rocksdb_.own().Add(bytes); }
+void RocksDbMonitor::AddOwnBytes(int64_t bytes, OwnUse use) { rocksdb_.own().Add(bytes, use); }
 uint64_t RocksDbMonitor::own_budget_bytes() const { return rocksdb_.own().budget_bytes(); }
 RocksDbDetails RocksDbMonitor::Details() const { return rocksdb_.Details(); }
 

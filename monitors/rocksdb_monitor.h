@@ -28,6 +28,7 @@
 
 #include "monitors/load_monitor.h"
 #include "monitors/memory_probe.h"
+#include "monitors/own_bytes.h"
 #include "monitors/rocksdb_counters.h"
 #include "monitors/rocksdb_options.h"
 
@@ -89,8 +90,8 @@ class RocksDbMonitor final : public LoadMonitor {
   void Detach();
 
   // Memory of the program that grows with its load (queues, pinned iterators, output buffers): added when taken, taken
-  // off when given back. One relaxed atomic addition.
-  void AddOwnBytes(int64_t bytes);
+  // off when given back. One relaxed atomic addition; two of what work holds that waits for its turn (own_bytes.h).
+  void AddOwnBytes(int64_t bytes, OwnUse use = OwnUse::kHeld);
   uint64_t own_budget_bytes() const;
 
   RocksDbDetails Details() const;

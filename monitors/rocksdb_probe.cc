@@ -320,10 +320,7 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
 
 void RocksDbProbe::AddMemorySignals(const MemoryUse& use, LoadSample* sample) {
   sample->Add(own_.Level(settings_.monitor.sample_interval));
-  const Signal memory = MemorySignal(use.bytes(), target_bytes_, settings_.monitor.sample_interval);
-  sample->Add(memory);
-  sample->memory_pressure = memory.level;
-  sample->memory_bytes = use.bytes();
+  AddMemory(use, target_bytes_, settings_.monitor.sample_interval, sample, own_.waiting_bytes());
 }
 
 // With a listener, exactly. Without, RocksDB's own count says that it braked and samples how often, where they saw it.

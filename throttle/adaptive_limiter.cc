@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "monitors/memory_target.h"
 #include "monitors/smoothed.h"
 
 namespace weir {
@@ -21,8 +22,8 @@ constexpr double kDefaultBurstBytes = 256 << 10;
 // counts in the tick in which it comes.
 constexpr double kDemandSeconds = 0.5;
 
-// In an emergency, until what can be freed was freed.
-constexpr Duration kBulkIsHeld = std::chrono::seconds(10);
+// In an emergency bulk work and scans, until what can be freed was freed.
+constexpr Duration kLongestHold = std::chrono::seconds(10);
 
 // Until the monitor has its first sample nothing is limited, and 20 MB can come in a tick.
 constexpr Duration kFirstSampleTick = std::chrono::milliseconds(5);
@@ -241,18 +242,20 @@ void AdaptiveLimiter::UpdateEmergency(const LoadSample& sample, TimePoint now) {
   view_.emergency = sample.memory_pressure >= mark;
   if (!view_.emergency) EndEmergency();
   if (view_.emergency && !emergency_since_) emergency_since_ = now;
+  view_.emergency_holds = view_.emergency && now - *emergency_since_ < kLongestHold;
   BuyMemoryBack(sample, now);
 }
 
 void AdaptiveLimiter::EndEmergency() {
-  view_.emergency = false;
+  view_.emergency = view_.emergency_holds = false;
   emergency_since_.reset();
 }
 
 // A cache is nobody's loss while nobody is held back for memory, so the mark is that of the work that comes.
 void AdaptiveLimiter::BuyMemoryBack(const LoadSample& sample, TimePoint now) {
   const bool bulk_comes = bulk_waits_ || demand_[WorkClass::kBulk] > 1;
-  const double mark = laws_[bulk_comes ? WorkClass::kBulk : WorkClass::kInteractive].setpoint();
+  const double setpoint = laws_[bulk_comes ? WorkClass::kBulk : WorkClass::kInteractive].setpoint();
+  const double mark = std::max(setpoint, kLeastMemorySetpoint);
   const MemoryBuyback::Step step = buyback_.Update(now, sample.memory_pressure, mark);
   monitor_.SetCacheShare(step.cache_share);
   if (step.flush) monitor_.ForceFlush();
@@ -281,13 +284,13 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
     // Also where it is open: the limit that the gate falls back to in a burst.
     if (!decision.reason.empty() || in_emergency) limit.bytes_per_second = decision.bytes_per_second;
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
-    limit.hold = bulk && emergency_since_ && *last_tick_ - *emergency_since_ < kBulkIsHeld;
+    limit.hold = bulk && view_.emergency_holds;
     limit.reason = in_emergency ? kEmergency : decision.reason;
     limits.open = limits.open && decision.open;
     view_.writes[c] = {.open = decision.open && !in_emergency,
                        .bytes_per_second = limit.hold ? 0 : decision.bytes_per_second,
                        .drain_bytes_per_second = decision.drain_bytes_per_second,
-                       .setpoint = laws_[c].setpoint(),
+                       .setpoint = decision.setpoint,
                        .level = decision.level,
                        .reason = limit.reason};
   }
@@ -297,24 +300,24 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
 ScanLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   const Signal* highest = nullptr;
   for (const Signal& s : sample.signals())
-    if (s.acts_on_reads && (highest == nullptr || s.level > highest->level)) highest = &s;
-  view_.read_level = highest != nullptr ? highest->level : 0;
+    if (s.acts_on_reads && (highest == nullptr || s.judged() > highest->judged())) highest = &s;
+  view_.read_level = highest != nullptr ? highest->judged() : 0;
   view_.read_reason = view_.emergency ? kEmergency : highest != nullptr ? highest->name : "";
 
-  const double delay_s = highest != nullptr ? read_pid_.Update(highest->level, dt) : 0;
+  const double delay_s = highest != nullptr ? read_pid_.Update(highest->judged(), dt) : 0;
   const double brake = delay_s / kFullReadBrakeSeconds;
   const double scans = static_cast<double>(settings_.read_max_scans) * (1 - brake);
 
   ScanLimits limits;
   limits.open = brake <= 0 && !view_.emergency;
-  limits.at_once = std::max<int64_t>(1, std::lround(scans));
+  limits.at_once = view_.emergency ? 1 : std::max<int64_t>(1, std::lround(scans));
   limits.bulk_at_once = static_cast<int64_t>(settings_.bulk_scans);
-  // In an emergency only scans are refused, whatever fills the memory.
+  // In an emergency only scans are limited, whatever fills the memory.
   const bool all = brake > 0 && highest->acts_on_cheap_reads && !view_.emergency;
   limits.scan_bytes = all ? 0 : settings_.read_scan_bytes;
   for (WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
     limits[c].longest_wait = c == WorkClass::kBulk ? settings_.bulk.max_delay : settings_.read.max_delay;
-    limits[c].refuse = view_.emergency;
+    limits[c].refuse = view_.emergency_holds;
     const bool by_cores = limits.open || (c == WorkClass::kBulk && limits.bulk_at_once < limits.at_once);
     limits[c].reason = by_cores && !view_.emergency ? kCores : view_.read_reason;
   }

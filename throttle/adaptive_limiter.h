@@ -13,9 +13,9 @@
 // Writes are paced in bytes per second, with one limit for interactive and one for bulk work (rate_law.h). Of the reads
 // only scans are limited, in how many run at once: bulk scans to fewer than there are cores, all while a signal that
 // reads act on is high. Memory that stays above the setpoint is bought back (memory_buyback.h). Above the emergency
-// mark scans are refused until memory is below the recovery mark, or until the sensor is lost, and bulk work is held
-// for ten seconds: if everything that can be given back was given back by then, waiting frees nothing, and bulk work
-// goes on with the least that its law lets through. Cheap work goes on all the time.
+// mark, until memory is below the recovery mark or the sensor is lost, scans are refused and bulk work is held, but for
+// ten seconds at most: if everything that can be given back was given back by then, waiting frees nothing. From there
+// scans go on one at a time, and bulk work with the least that its law lets through. Cheap work goes on all the time.
 //
 // Threads: every function may be called from any thread. Admit costs a few nanoseconds while nothing is limited. Start
 // launches one thread that runs the tick and hands out turns; without it, Tick and Pump may be called by a program (or
@@ -52,6 +52,7 @@ struct LimiterView {
   int64_t scans_at_once = 0;  // 0: not limited
   std::string_view read_reason;
   bool emergency = false;
+  bool emergency_holds = false;  // bulk work, and refuses scans: at its begin
   bool sensor_lost = false;
   LoadSample sample;
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/settings.h"
+#include "monitors/memory_target.h"
 #include "throttle/pid_controller.h"
 
 namespace weir {
@@ -51,8 +52,8 @@ struct LimiterSettings {
   // long scans on two cores an interactive write's p99.9 was 57 ms, and one at a time 8.
   uint64_t bulk_scans = FewerThanCores();
 
-  double emergency = 1.167;  // of the memory target: in
-  double recovery = 0.833;   // and out
+  double emergency = kEmergencyOfTarget;  // of the memory target: in
+  double recovery = 0.833;                // and out
 
   std::chrono::milliseconds sensor_timeout{2000};
   SensorLoss on_sensor_loss = SensorLoss::kHold;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "monitors/memory_target.h"
 #include "monitors/smoothed.h"
 
 namespace weir {
@@ -11,6 +13,7 @@ namespace {
 
 // The plan's write gains; an operator's gains count in multiples of them.
 constexpr PidGains kUnitGains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
+constexpr PidGains kNoGains{.kp = 0, .ki = 0, .kd = 0};
 
 // Of the integral time. Without D a simulated step rises to 10 % above the setpoint instead of 5; ten times as much
 // never lets the level come up to it (TUNING.md).
@@ -53,6 +56,7 @@ constexpr double kHeldShare = 0.9;
 
 double LowestLimitOf(double drain) { return std::max(kLowestLimit, kLowestShareOfDrain * drain); }
 
+constexpr double kWeightOfMemory = 0.7;
 constexpr std::string_view kWeightedName = "weighted";
 constexpr std::string_view kMemoryName = "memory";
 
@@ -70,9 +74,8 @@ RateDecision RateLaw::Update(const LoadSample& sample, const Demand& demand, Dur
   for (const Signal& signal : Acting(sample)) {
     Loop& loop = LoopOf(signal.name);
     Measure(loop, signal, demand, dt);
-    const double lowest = LowestLimitOf(loop.drain);
-    loop.pid.SetOutputMax((loop.drain - lowest) / loop.gain);
-    loop.limit = std::max(lowest, loop.drain - loop.gain * loop.pid.Update(signal.level, dt, integral));
+    loop.pid.SetOutputMax((loop.drain - LowestLimitOf(loop.drain)) / loop.gain);
+    loop.limit = LimitOf(loop, loop.pid.Update(signal.level, dt, integral));
   }
   const RateDecision decision = Decide(!pressed);
   for (Loop& loop : loops_) {
@@ -86,13 +89,20 @@ RateDecision RateLaw::Update(const LoadSample& sample, const Demand& demand, Dur
   return decision;
 }
 
-// The signals that this law acts on, each with geometry.
+double RateLaw::LimitOf(const Loop& loop, double output) const {
+  const bool knows_room = loop.is_drain_told || settings_.gains.kp > 0;
+  if (!knows_room && loop.level < loop.setpoint) return std::numeric_limits<double>::infinity();
+  return std::max(LowestLimitOf(loop.drain), loop.drain - loop.gain * output);
+}
+
+// The signals that this law acts on, each with geometry and at the level by which it is judged.
 std::vector<Signal> RateLaw::Acting(const LoadSample& sample) const {
   std::vector<Signal> acting;
+  if (settings_.gains == kNoGains) return acting;
   for (Signal s : sample.signals()) {
     if (!s.acts_on_writes || !(s.bytes_per_level > 0) || !std::isfinite(s.bytes_per_level) || !std::isfinite(s.level))
       continue;
-    s.level = std::clamp(s.level, 0.0, kHighestLevel);
+    s.level = std::clamp(s.judged(), 0.0, kHighestLevel);
     acting.push_back(s);
   }
   if (process_variable_ == ProcessVariable::kBottleneck || acting.empty()) return acting;
@@ -103,7 +113,10 @@ std::vector<Signal> RateLaw::Acting(const LoadSample& sample) const {
     if (s.name != kMemoryName && (weighted.name.empty() || s.level > weighted.level)) weighted = s;
   if (weighted.name.empty()) weighted = acting.front();
   if (!std::isfinite(sample.memory_pressure)) return {};
-  weighted.level = 0.7 * std::clamp(sample.memory_pressure, 0.0, kHighestLevel) + 0.3 * weighted.level;
+  const Signal* const memory = sample.Find(kMemoryName);
+  const double pressure = sample.memory_pressure - (memory != nullptr ? memory->waiting : 0);
+  weighted.level = kWeightOfMemory * std::clamp(pressure, 0.0, kHighestLevel) + (1 - kWeightOfMemory) * weighted.level;
+  weighted.least_setpoint = kWeightOfMemory * kLeastMemorySetpoint + (1 - kWeightOfMemory) * settings_.setpoint;
   weighted.name = kWeightedName;
   return {weighted};
 }
@@ -112,6 +125,8 @@ void RateLaw::Measure(Loop& loop, const Signal& signal, const Demand& demand, Du
   const double dead_time_s = std::max(ToSeconds(signal.dead_time), ToSeconds(tick_));
   const double gain_before = std::exchange(loop.gain, signal.bytes_per_level / (2 * dead_time_s));
   loop.integral_time = FromSeconds(8 * dead_time_s);
+  loop.setpoint = std::max(settings_.setpoint, signal.least_setpoint);
+  loop.pid.SetSetpoint(loop.setpoint);
 
   if (!loop.was_present) {
     // From nothing to here is no movement: neither the drain nor the derivative may take it for one.
@@ -141,18 +156,18 @@ void RateLaw::Measure(Loop& loop, const Signal& signal, const Demand& demand, Du
 
 RateDecision RateLaw::Decide(bool may_open) {
   selected_ = nullptr;
-  double highest_level = 0;
   for (Loop& loop : loops_) {
     if (!loop.present) continue;
-    highest_level = std::max(highest_level, loop.level);
-    if (selected_ == nullptr || loop.limit < selected_->limit) selected_ = &loop;
+    may_open = may_open && loop.level < kOpenBelow * loop.setpoint;
+    if (std::isfinite(loop.limit) && (selected_ == nullptr || loop.limit < selected_->limit)) selected_ = &loop;
   }
-  if (selected_ == nullptr) return {};
-  return {.open = may_open && highest_level < kOpenBelow * settings_.setpoint,
+  if (selected_ == nullptr) return {.setpoint = settings_.setpoint};
+  return {.open = may_open,
           .bytes_per_second = selected_->limit,
           .drain_bytes_per_second = selected_->drain,
           .reason = selected_->name,
-          .level = selected_->level};
+          .level = selected_->level,
+          .setpoint = selected_->setpoint};
 }
 
 RateLaw::Loop& RateLaw::LoopOf(std::string_view name) {
@@ -175,7 +190,7 @@ double RateLaw::HeldLimit(double lately) const {
   const double held = kHeldShare * (loop.drain - loop.gain * std::max(0.0, loop.pid.GetState().i));
   if (loop.is_drain_told) return std::max(LowestLimitOf(loop.drain), held);
   // A drain that is only observed is nothing while the engine rests, and nothing of a log between two checkpoints.
-  const bool is_unknown = loop.level < kOpenBelow * settings_.setpoint || std::max(held, lately) <= kLowestLimit;
+  const bool is_unknown = loop.level < kOpenBelow * loop.setpoint || std::max(held, lately) <= kLowestLimit;
   return is_unknown ? loop.limit : std::max(held, lately);
 }
 
@@ -183,11 +198,6 @@ double RateLaw::LowestLimit() const { return LowestLimitOf(selected_ != nullptr 
 
 PidState RateLaw::State() const {
   return selected_ != nullptr ? selected_->pid.GetState() : PidState{.setpoint = settings_.setpoint};
-}
-
-void RateLaw::SetSetpoint(double setpoint) {
-  settings_.setpoint = setpoint;
-  for (Loop& loop : loops_) loop.pid.SetSetpoint(setpoint);
 }
 
 void RateLaw::Reset() {

@@ -65,8 +65,10 @@ void ExportSession::Wait() {
   CountHeld(exporter_->held_bytes());
 }
 
+// It is for the slices to come, and each of them waits for its turn.
 void ExportSession::CountHeld(uint64_t bytes) {
-  parts_.context.count_own_bytes(static_cast<int64_t>(bytes) - static_cast<int64_t>(counted_bytes_));
+  const auto more = static_cast<int64_t>(bytes) - static_cast<int64_t>(counted_bytes_);
+  parts_.context.count_own_bytes(more, OwnUse::kWaiting);
   counted_bytes_ = bytes;
 }
 

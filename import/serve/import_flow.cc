@@ -23,6 +23,7 @@ constexpr Duration kLongestBreak = std::chrono::seconds(5);
 
 ImportFlow::ImportFlow(ImportFlowParts parts)
     : parts_(std::move(parts)),
+      window_bytes_(std::min(kMostWindowBytes, parts_.services.context.budget.bytes() / kMostAtOnce)),
       began_(parts_.services.context.clock.Now()),
       left_(began_),
       pipeline_(PartsOfPipeline(), OptionsOfPipeline(), [this](const SettledChunk& settled) { OnSettled(settled); }) {
@@ -81,7 +82,7 @@ bool ImportFlow::IsOver() const {
 
 bool ImportFlow::MayFeed(uint32_t part) {
   const std::lock_guard lock(mutex_);
-  full_ = under_way_ > (full_ ? kWindowBytes / 2 : kWindowBytes);
+  full_ = under_way_ > (full_ ? window_bytes_ / 2 : window_bytes_);
   return !full_ && part == feeding_;
 }
 
@@ -92,7 +93,7 @@ void ImportFlow::Push(Chunk chunk) {
     if (retired_) return;
     under_way_ += weight;
   }
-  parts_.services.context.count_own_bytes(static_cast<int64_t>(weight));
+  parts_.services.context.count_own_bytes(static_cast<int64_t>(weight), OwnUse::kWaiting);
   pipeline_.Push(std::move(chunk));
 }
 
@@ -117,7 +118,7 @@ void ImportFlow::OnSettled(const SettledChunk& settled) {
     parts_.counters.lines[i].fetch_add(tally.lines[i], std::memory_order_relaxed);
   parts_.counters.bytes.fetch_add(tally.bytes, std::memory_order_relaxed);
   const uint64_t weight = WeightOf(settled.chunk);
-  parts_.services.context.count_own_bytes(-static_cast<int64_t>(weight));
+  parts_.services.context.count_own_bytes(-static_cast<int64_t>(weight), OwnUse::kWaiting);
   std::shared_ptr<ImportPost> post;
   std::shared_ptr<ImportPost> feeding;
   {
@@ -160,7 +161,7 @@ void ImportFlow::Retire() {
   pipeline_.Stop();
   parts_.counters.throttled_ns.fetch_add(Conditions().throttled_time.count(), std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
-  parts_.services.context.count_own_bytes(-static_cast<int64_t>(std::exchange(under_way_, 0)));
+  parts_.services.context.count_own_bytes(-static_cast<int64_t>(std::exchange(under_way_, 0)), OwnUse::kWaiting);
   if (cause_.empty()) {
     spdlog::info("import from {} ended: {}", parts_.address, Summary());
   } else {

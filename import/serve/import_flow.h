@@ -47,12 +47,15 @@ struct ImportFlowParts {
 
 class ImportFlow {
  public:
-  static constexpr uint64_t kWindowBytes = 4 << 20;
+  // As many imports as may run hold together no more than the events in flight may.
+  static constexpr uint64_t kMostAtOnce = 4;
+  static constexpr uint64_t kMostWindowBytes = 4 << 20;
 
   explicit ImportFlow(ImportFlowParts parts);
   ~ImportFlow();
 
   const ImportFlowParts& parts() const { return parts_; }
+  uint64_t window_bytes() const { return window_bytes_; }
 
   // Of the service, one at a time.
   bool Expects(uint32_t part) const;
@@ -88,6 +91,7 @@ class ImportFlow {
   std::string Summary() const;
 
   const ImportFlowParts parts_;
+  const uint64_t window_bytes_;
   const TimePoint began_;
 
   mutable std::mutex mutex_;  // guards what follows

@@ -11,9 +11,9 @@ namespace {
 constexpr size_t kChunkBytes = 8 << 10;
 constexpr size_t kInboxBytes = 128 << 10;
 
-// One task takes apart so much text, or as short lines what weighs as much as the window's eighth.
+// One task takes apart so much text, or as short lines what weighs as much as this part of the window.
 constexpr size_t kTextATurn = 128 << 10;
-constexpr uint64_t kWeightATurn = ImportFlow::kWindowBytes / 8;
+constexpr uint64_t kTurnsPerWindow = 8;
 // In steps of what is decoded at once, and of what is split before it is looked at how much it weighs.
 constexpr size_t kDecodedBytes = 64 << 10;
 constexpr size_t kSplitBytes = 4 << 10;
@@ -159,7 +159,8 @@ Status ImportPost::TakeApart() {
   const auto push = [this](Chunk chunk) { Push(std::move(chunk)); };
   const uint64_t weight_before = pushed_weight_;
   size_t text_bytes = 0;
-  while (!piece_is_done() && text_bytes < kTextATurn && pushed_weight_ - weight_before < kWeightATurn) {
+  const uint64_t weight_a_turn = flow_->window_bytes() / kTurnsPerWindow;
+  while (!piece_is_done() && text_bytes < kTextATurn && pushed_weight_ - weight_before < weight_a_turn) {
     const std::string_view text = std::string_view(text_).substr(text_at_, kSplitBytes);
     splitter_.Add(text, 0, push);
     text_at_ += text.size();

@@ -68,7 +68,7 @@ class ImportService final : public RelayPart {
   using Begun = std::variant<HttpResponse, std::shared_ptr<HttpStreamHandler>>;
 
   // Of each kind. An import holds a few megabytes and a thread.
-  static constexpr uint64_t kMostAtOnce = 4;
+  static constexpr uint64_t kMostAtOnce = ImportFlow::kMostAtOnce;
   // Above all that connections have.
   static constexpr uint64_t kFirstParty = uint64_t{1} << 62;
 

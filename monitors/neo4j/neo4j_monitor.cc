@@ -10,7 +10,6 @@
 
 #include "config/settings.h"
 #include "monitors/memory_only_monitor.h"
-#include "monitors/own_bytes.h"
 
 namespace weir {
 namespace {
@@ -86,7 +85,7 @@ class Neo4jProbe final : public LoadProbe {
     if (!use.ok()) return use.status();
     const Duration interval = WithInterval(settings_.monitor).sample_interval;
     sample->Add(own_.Level(interval));
-    AddMemory(use.value(), target_bytes_, interval, sample);
+    AddMemory(use.value(), target_bytes_, interval, sample, own_.waiting_bytes());
     const std::lock_guard lock(details_mutex_);
     details_.own_bytes = own_.bytes();
     details_.memory = use.value();
@@ -222,7 +221,7 @@ void Neo4jMonitor::End(const Transaction& transaction) {
   neo4j_.Ended(transaction.bytes_, latency, transaction.failed_);
 }
 
-void Neo4jMonitor::AddOwnBytes(int64_t bytes) { neo4j_.own().Add(bytes); }
+void Neo4jMonitor::AddOwnBytes(int64_t bytes, OwnUse use) { neo4j_.own().Add(bytes, use); }
 uint64_t Neo4jMonitor::own_budget_bytes() const { return neo4j_.own().budget_bytes(); }
 
 Neo4jDetails Neo4jMonitor::Details() const { return neo4j_.Details(); }

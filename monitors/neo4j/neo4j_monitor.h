@@ -29,6 +29,7 @@
 #include "monitors/load_monitor.h"
 #include "monitors/memory_probe.h"
 #include "monitors/neo4j/neo4j_session.h"
+#include "monitors/own_bytes.h"
 
 namespace weir {
 
@@ -89,7 +90,7 @@ class Neo4jMonitor final : public LoadMonitor {
   [[nodiscard]] Transaction Begin(uint64_t bytes);
 
   // Memory of the program that grows with its load.
-  void AddOwnBytes(int64_t bytes);
+  void AddOwnBytes(int64_t bytes, OwnUse use = OwnUse::kHeld);
   uint64_t own_budget_bytes() const;
 
   Neo4jDetails Details() const;

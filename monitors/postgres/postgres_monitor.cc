@@ -7,7 +7,6 @@
 #include "config/settings.h"
 #include "config/text/parse.h"
 #include "monitors/memory_only_monitor.h"
-#include "monitors/own_bytes.h"
 #include "monitors/postgres/postgres_escapes.h"
 #include "monitors/postgres/postgres_session.h"
 #include "monitors/postgres/postgres_signals.h"
@@ -49,7 +48,7 @@ class PostgresProbe final : public LoadProbe {
     const Result<MemoryUse> use = memory_.ReadUse();
     if (!use.ok()) return use.status();
     sample->Add(own_.Level(settings_.monitor.sample_interval));
-    AddMemory(use.value(), target_bytes_, settings_.monitor.sample_interval, sample);
+    AddMemory(use.value(), target_bytes_, settings_.monitor.sample_interval, sample, own_.waiting_bytes());
     const std::lock_guard lock(details_mutex_);
     details_.own_bytes = own_.bytes();
     details_.memory = use.value();
@@ -151,7 +150,7 @@ PostgresMonitor::PostgresMonitor(std::string conninfo, uint64_t target_bytes, co
                   clock),
       postgres_(static_cast<PostgresProbe&>(probe())) {}
 
-void PostgresMonitor::AddOwnBytes(int64_t bytes) { postgres_.own().Add(bytes); }
+void PostgresMonitor::AddOwnBytes(int64_t bytes, OwnUse use) { postgres_.own().Add(bytes, use); }
 uint64_t PostgresMonitor::own_budget_bytes() const { return postgres_.own().budget_bytes(); }
 
 PostgresDetails PostgresMonitor::Details() const { return postgres_.Details(); }

@@ -29,6 +29,7 @@
 
 #include "monitors/load_monitor.h"
 #include "monitors/memory_probe.h"
+#include "monitors/own_bytes.h"
 
 namespace weir {
 
@@ -69,7 +70,7 @@ class PostgresMonitor final : public LoadMonitor {
                   const Clock& clock = Clock::System(), const MemoryFiles& files = {});
 
   // Memory of the program that grows with its load (own_bytes.h).
-  void AddOwnBytes(int64_t bytes);
+  void AddOwnBytes(int64_t bytes, OwnUse use = OwnUse::kHeld);
   uint64_t own_budget_bytes() const;
 
   PostgresDetails Details() const;

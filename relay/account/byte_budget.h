@@ -36,6 +36,7 @@ class ByteBudget {
   // Nobody is told any more.
   void ForgetWaiting();
 
+  uint64_t bytes() const { return bytes_; }
   uint64_t out() const;
   uint64_t out_of(uint64_t group) const;
   size_t waiting() const;

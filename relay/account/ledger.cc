@@ -4,7 +4,7 @@
 
 namespace weir {
 
-Ledger::Ledger(Bounds bounds, std::function<void(int64_t)> count_own_bytes)
+Ledger::Ledger(Bounds bounds, CountOwnBytes count_own_bytes)
     : bounds_(bounds), total_bytes_(bounds.total_bytes), count_own_bytes_(std::move(count_own_bytes)) {}
 
 Ledger::~Ledger() = default;
@@ -24,6 +24,11 @@ void Ledger::Close(Account& account) {
   const std::lock_guard lock(mutex_);
   std::erase(account.address_.accounts, &account);
   if (account.address_.accounts.empty()) addresses_.erase(account.key_);
+}
+
+void Ledger::Count(int64_t bytes, Memory memory) const {
+  if (memory == Memory::kShared || !count_own_bytes_) return;
+  count_own_bytes_(bytes, memory == Memory::kWaiting ? OwnUse::kWaiting : OwnUse::kHeld);
 }
 
 uint64_t Ledger::heaviest_bytes() const {
@@ -90,7 +95,7 @@ void Account::Take(uint64_t bytes, Memory memory) {
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
   address_.bytes.fetch_add(bytes, std::memory_order_relaxed);
   ledger_.bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  if (memory == Memory::kOwn && ledger_.count_own_bytes_) ledger_.count_own_bytes_(static_cast<int64_t>(bytes));
+  ledger_.Count(static_cast<int64_t>(bytes), memory);
 }
 
 void Account::GiveBack(uint64_t bytes, Memory memory) {
@@ -98,7 +103,7 @@ void Account::GiveBack(uint64_t bytes, Memory memory) {
   bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   address_.bytes.fetch_sub(bytes, std::memory_order_relaxed);
   ledger_.bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  if (memory == Memory::kOwn && ledger_.count_own_bytes_) ledger_.count_own_bytes_(-static_cast<int64_t>(bytes));
+  ledger_.Count(-static_cast<int64_t>(bytes), memory);
 }
 
 }  // namespace weir

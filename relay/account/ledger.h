@@ -26,11 +26,14 @@
 #include <utility>
 #include <vector>
 
+#include "monitors/own_bytes.h"
+
 namespace weir {
 
 enum class Memory : uint8_t {
-  kOwn,     // nobody else holds it: it counts as memory of the program as well
-  kShared,  // counted as memory of the program by whoever made it
+  kOwn,      // nobody else holds it: it counts as memory of the program as well
+  kWaiting,  // as kOwn, and held by what waits for its turn: no limit is judged by it (monitors/own_bytes.h)
+  kShared,   // counted as memory of the program by whoever made it
 };
 
 class Account;
@@ -44,7 +47,7 @@ class Ledger {
   };
 
   // `count_own_bytes` is told of every change of what counts as memory of the program.
-  explicit Ledger(Bounds bounds, std::function<void(int64_t)> count_own_bytes = {});
+  explicit Ledger(Bounds bounds, CountOwnBytes count_own_bytes = {});
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
@@ -77,10 +80,11 @@ class Ledger {
     std::vector<Account*> accounts;  // under the ledger's mutex
   };
   void Close(Account& account);
+  void Count(int64_t bytes, Memory memory) const;
 
   const Bounds bounds_;
   std::atomic<uint64_t> total_bytes_;
-  const std::function<void(int64_t)> count_own_bytes_;
+  const CountOwnBytes count_own_bytes_;
   std::atomic<uint64_t> bytes_{0};
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Address>> addresses_;

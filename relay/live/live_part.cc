@@ -81,7 +81,7 @@ void Summarize(const LimiterView& view, SensorLoss on_loss, const Sampler::Felt&
   state->mood = LiveMood::kLimiting;
   if (view.emergency) {
     state->mood = LiveMood::kEmergency;
-    state->summary = Sentence("Emergency. Bulk work is held, and ", state->read);
+    state->summary = Sentence("Emergency. Bulk work is held back; reads: ", state->read);
   } else if (view.sensor_lost && view.sample.time) {  // before its first sample it is not lost
     state->mood = LiveMood::kSensorLost;
     state->summary = on_loss == SensorLoss::kHold

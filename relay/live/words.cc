@@ -157,7 +157,7 @@ std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool fel
 }
 
 std::string ReadInWords(const LimiterView& view, const EngineDetails& engine) {
-  if (view.emergency) return "scans are refused (" + ReasonInWords("emergency", view.sample, engine) + ")";
+  if (view.emergency_holds) return "scans are refused (" + ReasonInWords("emergency", view.sample, engine) + ")";
   if (view.scans_at_once == 0) return Nearest(view.read_reason, view.sample, engine);
   return "at most " + std::to_string(view.scans_at_once) + (view.scans_at_once == 1 ? " scan" : " scans") +
          " at once (" + WithWhy(view.read_reason, view.sample, engine) + ")";

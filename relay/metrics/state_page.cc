@@ -78,7 +78,9 @@ void AddThrottle(const AdaptiveLimiter& limiter, const LoadMonitor* monitor, Pag
   page.Line("reads", view.scans_at_once > 0 ? std::to_string(view.scans_at_once) + " scans at once, for " +
                                                   Signal(view.read_reason, view.read_level)
                                             : "open; level " + Two(view.read_level));
-  page.Line("emergency", view.emergency ? "yes: bulk work is held, scans are refused" : "no");
+  page.Line("emergency", view.emergency_holds ? "yes: bulk work is held, scans are refused"
+                         : view.emergency     ? "yes: bulk work has its least, scans run one at a time"
+                                              : "no");
   std::string signals;
   for (const auto& s : view.sample.signals())
     signals.append(signals.empty() ? "" : ", ").append(s.name).append(" ").append(Two(s.level));

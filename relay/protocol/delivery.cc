@@ -105,7 +105,7 @@ struct Delivery::IoThread {
 };
 
 Delivery::Delivery(RelayCounters& counters, const Clock& clock, const WallClock& wall_clock,
-                   std::vector<boost::asio::any_io_executor> io_threads, std::function<void(int64_t)> count_own_bytes)
+                   std::vector<boost::asio::any_io_executor> io_threads, CountOwnBytes count_own_bytes)
     : counters_(counters), clock_(clock), wall_clock_(wall_clock), count_own_bytes_(std::move(count_own_bytes)) {
   for (auto& executor : io_threads) threads_.push_back(std::make_unique<IoThread>(std::move(executor)));
 }
@@ -135,9 +135,9 @@ void Delivery::CountAsOwn(LiveBatch& batch) const {
   for (LiveEvent& live : batch.events) {
     const std::shared_ptr<const std::string> record = live.event.record();
     const auto bytes = static_cast<int64_t>(record->size());
-    count_own_bytes_(bytes);
+    count_own_bytes_(bytes, OwnUse::kHeld);
     live.event = Event(std::shared_ptr<const std::string>(
-        record.get(), [this, record, bytes](const std::string*) { count_own_bytes_(-bytes); }));
+        record.get(), [this, record, bytes](const std::string*) { count_own_bytes_(-bytes, OwnUse::kHeld); }));
   }
 }
 

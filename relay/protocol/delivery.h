@@ -86,7 +86,7 @@ class Delivery {
  public:
   // `count_own_bytes` is told of the events that are delivered, each from now on until nobody holds it.
   Delivery(RelayCounters& counters, const Clock& clock, const WallClock& wall_clock,
-           std::vector<boost::asio::any_io_executor> io_threads, std::function<void(int64_t)> count_own_bytes = {});
+           std::vector<boost::asio::any_io_executor> io_threads, CountOwnBytes count_own_bytes = {});
   ~Delivery();
 
   // From any thread. The batch may be null.
@@ -123,7 +123,7 @@ class Delivery {
   RelayCounters& counters_;
   const Clock& clock_;
   const WallClock& wall_clock_;
-  const std::function<void(int64_t)> count_own_bytes_;
+  const CountOwnBytes count_own_bytes_;
   std::vector<std::unique_ptr<IoThread>> threads_;
 };
 

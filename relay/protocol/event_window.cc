@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// An event under way is there as text and as record.
+// An event in flight is there as text and as record; before, as text.
 constexpr uint64_t kCopies = 2;
 
 }  // namespace
@@ -33,7 +33,7 @@ void EventWindow::Add(std::string_view event_json) {
 
 void EventWindow::Flush() {
   if (gathered_ == nullptr) return;
-  peer_->account()->Take(kCopies * gathered_->budget_bytes());
+  peer_->account()->Take(gathered_->budget_bytes(), Memory::kWaiting);
   queued_.push_back(std::move(gathered_));
   SubmitWhatFits();
 }
@@ -62,8 +62,10 @@ void EventWindow::OnGranted(uint64_t bytes) {
 }
 
 void EventWindow::SubmitFront() {
+  const uint64_t bytes = queued_.front()->budget_bytes();
+  peer_->account()->Take((kCopies - 1) * bytes, Memory::kWaiting);
   in_flight_ += queued_.front()->count;
-  in_flight_bytes_ += queued_.front()->budget_bytes();
+  in_flight_bytes_ += bytes;
   pipeline_.Submit(std::move(queued_.front()));
   queued_.pop_front();
 }
@@ -86,7 +88,7 @@ void EventWindow::OnAnswers(std::span<Answer> answers) {
 
 void EventWindow::GiveBack(uint64_t bytes) {
   in_flight_bytes_ -= bytes;
-  peer_->account()->GiveBack(kCopies * bytes);
+  peer_->account()->GiveBack(kCopies * bytes, Memory::kWaiting);
   context_.budget.Answered(peer_->party().group, bytes);
 }
 
@@ -110,7 +112,7 @@ void EventWindow::WhenIdle(std::function<void()> callback) {
 
 void EventWindow::End() {
   gathered_.reset();
-  for (const auto& batch : queued_) peer_->account()->GiveBack(kCopies * batch->budget_bytes());
+  for (const auto& batch : queued_) peer_->account()->GiveBack(batch->budget_bytes(), Memory::kWaiting);
   queued_.clear();
   when_idle_ = nullptr;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "config/clock.h"
+#include "monitors/own_bytes.h"
 #include "relay/account/byte_budget.h"
 #include "relay/account/work_pool.h"
 #include "relay/metrics/relay_counters.h"
@@ -30,7 +31,7 @@ struct RelayContext {
   ByteBudget& budget;
   uint64_t max_pending_bytes = 0;  // of a connection, as its server has it
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
-  std::function<void(int64_t)> count_own_bytes = [](int64_t) {};
+  CountOwnBytes count_own_bytes = [](int64_t, OwnUse) {};
   // To the relays that share the store.
   std::function<void(EventView)> share_ephemeral = [](EventView) {};
   Tracer* tracer = nullptr;  // null: nothing is traced

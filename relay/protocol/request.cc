@@ -34,14 +34,14 @@ uint64_t MemoryOf(const std::vector<Filter>& filters) {
 }
 
 // A text that counts as the program's own memory from when it is sealed until nobody needs it.
-std::shared_ptr<const std::string> Seal(std::string text, const std::function<void(int64_t)>& count) {
+std::shared_ptr<const std::string> Seal(std::string text, const CountOwnBytes& count) {
   const auto bytes = static_cast<int64_t>(text.capacity());
   std::shared_ptr<const std::string> sealed(new const std::string(std::move(text)),
                                             [bytes, count](const std::string* taken) {
                                               delete taken;
-                                              count(-bytes);
+                                              count(-bytes, OwnUse::kHeld);
                                             });
-  count(bytes);
+  count(bytes, OwnUse::kHeld);
   return sealed;
 }
 
@@ -59,13 +59,14 @@ Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_pt
       filters_(std::move(filters)),
       span_(BeginSpan(context.tracer, is_count ? "COUNT" : "REQ", SpanKind::kServer, received_)) {}
 
-// A subscription's filters are there twice while its query runs.
+// A subscription's filters are there twice while its query waits and runs.
 std::string Request::TakeMemory() {
   const std::shared_ptr<Account>& account = peer_->account();
   const uint64_t filter_bytes = MemoryOf(filters_);
   const uint64_t live_bytes = is_count_ ? 0 : filter_bytes + LiveIndex::BytesOf(filters_);
-  std::optional<HeldBytes> memory = HeldBytes::Try(account, kRequestBytes + live_bytes);
-  std::optional<HeldBytes> filter_memory = HeldBytes::Try(account, filter_bytes);
+  std::optional<HeldBytes> memory =
+      HeldBytes::Try(account, kRequestBytes + live_bytes, is_count_ ? Memory::kWaiting : Memory::kOwn);
+  std::optional<HeldBytes> filter_memory = HeldBytes::Try(account, filter_bytes, Memory::kWaiting);
   if (!memory || !filter_memory) {
     return "rate-limited: what your address makes this relay hold (requests, answers not yet taken, events under way) "
            "may be " +

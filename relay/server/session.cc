@@ -83,16 +83,16 @@ bool Session::TakeSlot(const IpAddress& client) {
   if (!thread_.core().slots.Take(client)) return false;
   slot_ = client;
   account_->GiveBack(noted_pending_, Memory::kShared);
-  account_->GiveBack(noted_held_);
+  account_->GiveBack(noted_held_, Memory::kWaiting);
   OpenAccount(client);
   account_->Take(noted_pending_, Memory::kShared);
-  account_->Take(noted_held_);
+  account_->Take(noted_held_, Memory::kWaiting);
   return true;
 }
 
 void Session::GiveBackAll() {
   account_->GiveBack(std::exchange(noted_pending_, 0), Memory::kShared);
-  account_->GiveBack(std::exchange(noted_held_, 0));
+  account_->GiveBack(std::exchange(noted_held_, 0), Memory::kWaiting);
 }
 
 void Session::TurnSoon() {
@@ -197,16 +197,17 @@ void Session::NotePending() {
   noted_pending_ = pending;
 }
 
-// What is kept of the input from turn to turn. A piece of which a part is left was read already, so it is not refused.
+// What is kept of the input from turn to turn, until its messages have theirs. A piece of which a part is left was read
+// already, so it is not refused.
 void Session::NoteHeld() {
   const size_t kept = stage_ ? stage_->held_bytes() : 0;
   const size_t held = (stream_.piece().empty() ? 0 : kPieceBytes) + (stream_.tls() ? TlsStream::kHeldBytes : 0) + kept;
   if (held == noted_held_) return;
   bool is_too_much = false;
   if (held < noted_held_) {
-    account_->GiveBack(noted_held_ - held);
-  } else if (!account_->TryTake(held - noted_held_)) {
-    account_->Take(held - noted_held_);
+    account_->GiveBack(noted_held_ - held, Memory::kWaiting);
+  } else if (!account_->TryTake(held - noted_held_, Memory::kWaiting)) {
+    account_->Take(held - noted_held_, Memory::kWaiting);
     is_too_much = kept > 0;
   }
   noted_held_ = held;

@@ -46,7 +46,7 @@ class RocksDbStorage final : public Storage {
   EventStore& store() override { return *store_; }
   AdaptiveLimiter& limiter() override { return throttle_->limiter(); }
   LoadMonitor& monitor() override { return throttle_->monitor(); }
-  void AddOwnBytes(int64_t bytes) override { throttle_->monitor().AddOwnBytes(bytes); }
+  void AddOwnBytes(int64_t bytes, OwnUse use) override { throttle_->monitor().AddOwnBytes(bytes, use); }
   uint64_t own_budget_bytes() const override { return throttle_->monitor().own_budget_bytes(); }
   uint64_t memory_target_bytes() const override { return store_->prepared().target_bytes; }
   std::string name() const override { return name_; }
@@ -74,7 +74,7 @@ class PostgresStorage final : public Storage {
   EventStore& store() override { return *store_; }
   AdaptiveLimiter& limiter() override { return limiter_; }
   LoadMonitor& monitor() override { return monitor_; }
-  void AddOwnBytes(int64_t bytes) override { monitor_.AddOwnBytes(bytes); }
+  void AddOwnBytes(int64_t bytes, OwnUse use) override { monitor_.AddOwnBytes(bytes, use); }
   uint64_t own_budget_bytes() const override { return monitor_.own_budget_bytes(); }
   uint64_t memory_target_bytes() const override { return target_bytes_; }
   std::string name() const override {

@@ -66,7 +66,7 @@ class Storage {
   virtual AdaptiveLimiter& limiter() = 0;
   virtual LoadMonitor& monitor() = 0;
   // Memory of the program that grows with its load (monitors/own_bytes.h).
-  virtual void AddOwnBytes(int64_t bytes) = 0;
+  virtual void AddOwnBytes(int64_t bytes, OwnUse use) = 0;
   virtual uint64_t own_budget_bytes() const = 0;
   virtual uint64_t memory_target_bytes() const = 0;
   // For people: a directory, or a server.

@@ -104,7 +104,11 @@ TEST_F(LocalDestinationTest, HoldsNoMoreThanItsWindow) {
   HangingSave save;
   std::atomic<int64_t> own_bytes{0};
   LocalParts parts{.save = save.Callback(),
-                   .count_own_bytes = [&](int64_t bytes) { own_bytes += bytes; },
+                   .count_own_bytes =
+                       [&](int64_t bytes, OwnUse use) {
+                         EXPECT_EQ(use, OwnUse::kWaiting);
+                         own_bytes += bytes;
+                       },
                    .window_bytes = 3 * WeightOf(NoteChunk(11))};
   LocalDestination destination(std::move(parts), {.judge = {}, .threads = 2}, Count());
   std::atomic<uint64_t> pushed{0};
@@ -133,7 +137,8 @@ TEST_F(LocalDestinationTest, CountsShortLinesForWhatTheyCost) {
   int64_t pushed = 0;
   std::atomic<int64_t> settled{0};
   int64_t most_under_way = 0;
-  LocalParts parts{.count_own_bytes = [&](int64_t bytes) { own_bytes += bytes; }, .window_bytes = 3 * WeightOf(chunk)};
+  LocalParts parts{.count_own_bytes = [&](int64_t bytes, OwnUse) { own_bytes += bytes; },
+                   .window_bytes = 3 * WeightOf(chunk)};
   LocalDestination destination(std::move(parts), {.judge = {}, .threads = 1}, [&](const SettledChunk& told) {
     EXPECT_EQ(told.rejects.size(), kLines);
     EXPECT_GE(own_bytes, static_cast<int64_t>(kLines * sizeof(Reject)));

@@ -256,6 +256,24 @@ TEST_F(RocksDbMonitorTest, OwnBytesAreAgainstTheirBudget) {
   EXPECT_EQ(Sense(monitor).Find("own")->level, 0);
 }
 
+TEST_F(RocksDbMonitorTest, OnlyOwnAndMemoryTellApartWhatWaits) {
+  test_.Open(SmallEngine());
+  RocksDbMonitorSettings settings;
+  settings.own_budget_mb = 10;
+  RocksDbMonitor monitor(test_.db(), {}, kTarget, settings, clock_);
+  monitor.AddOwnBytes(static_cast<int64_t>(1 * kMiB));
+  monitor.AddOwnBytes(static_cast<int64_t>(50 * kMiB), OwnUse::kWaiting);
+  const LoadSample sample = Sense(monitor);
+  for (const Signal& signal : sample.signals()) {
+    const double waiting = signal.name == "own" ? 5 : signal.name == "memory" ? 50.0 * kMiB / kTarget : 0;
+    EXPECT_DOUBLE_EQ(signal.waiting, waiting) << signal.name;
+  }
+  EXPECT_NEAR(sample.Find("own")->level, 5.1, 1e-9) << "it is held all the same";
+  EXPECT_NEAR(sample.Find("own")->judged(), 0.1, 1e-9);
+  EXPECT_EQ(monitor.Details().own_bytes, 51 * kMiB);
+  EXPECT_NEAR(monitor.LoadLevel(), 0.1, 1e-9);
+}
+
 TEST_F(RocksDbMonitorTest, OwnBudgetIsAnEighthOfTheTargetWhenNotSet) {
   test_.Open(SmallEngine());
   RocksDbMonitor monitor(test_.db(), {}, 80 * kMiB, {}, clock_);

@@ -95,6 +95,33 @@ TEST_F(RelayTest, PublishesQueriesAndDeliversLive) {
   EXPECT_EQ(writer.Read(), R"(["COUNT","c",{"count":1}])");
 }
 
+// What is in flight follows the budget of own bytes, and what waits of it is no reason to refuse or to disconnect.
+TEST_F(RelayTest, ACrowdThatSendsFasterThanARelayOfLittleMemorySavesHasAllOfItAnsweredOk) {
+  constexpr int kClients = 45;
+  constexpr int kNotes = 20;
+  configuration_.storage.monitor.own_budget_mb = 32;  // as of a target of 256 MiB
+  Open();
+  std::atomic<int> saved = 0;
+  std::vector<std::jthread> crowd;
+  for (uint64_t n = 0; n < kClients; ++n) {
+    crowd.emplace_back([&, n] {
+      const Signer signer(100 + n);
+      const std::string content(20'000, static_cast<char>('a' + n % 26));
+      std::vector<std::string> notes;
+      for (int i = 0; i < kNotes; ++i) notes.push_back(signer.SignedEvent(Now(), 1, "[]", std::to_string(i) + content));
+      try {
+        WebClient client(relay_->port());
+        for (const std::string& note : notes) client.Send(Publish(note));
+        for (int i = 0; i < kNotes; ++i) saved += client.Read().value_or("").ends_with(",true,\"\"]") ? 1 : 0;
+      } catch (const boost::system::system_error& error) {
+        ADD_FAILURE() << error.what();
+      }
+    });
+  }
+  crowd.clear();
+  EXPECT_EQ(saved, kClients * kNotes);
+}
+
 TEST_F(RelayTest, AnswersPlainHttp) {
   Open();
   EXPECT_EQ(HttpGet(relay_->port(), "/healthz").first, 200);

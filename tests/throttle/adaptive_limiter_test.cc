@@ -219,6 +219,19 @@ TEST_F(LimiterTest, TheCacheIsAskedForWhatBulkWorkIsHeldBackFor) {
   EXPECT_EQ(monitor_.cache_share(), 1);
 }
 
+// The setpoint is for the engine; the clients for whom it is low would lose the cache.
+TEST_F(LimiterTest, ALowSetpointDoesNotTakeTheCache) {
+  LimiterSettings settings;
+  settings.bulk.setpoint = 0.05;
+  Build(settings);
+  Say(0.1, 0.69);
+  for (int n = 0; n < 100; ++n) {
+    (void)Write(1000, WorkClass::kBulk);
+    Tick();
+  }
+  EXPECT_EQ(monitor_.cache_share(), 1);
+}
+
 // A large batch that waits for its turn is work that comes, although nothing was admitted for a while.
 TEST_F(LimiterTest, TheCacheIsAskedForWorkThatWaits) {
   Build();
@@ -234,6 +247,28 @@ TEST_F(LimiterTest, TheCacheIsAskedForWorkThatWaits) {
   const Admission next = Write(1 << 20, WorkClass::kBulk);
   Ticks(300);
   EXPECT_EQ(monitor_.cache_share(), 0.25);
+}
+
+// As with bulk work, what can be given back was given back by then: memory that stays at 0.9 refuses nobody by itself.
+TEST_F(LimiterTest, AnEmergencyThatLastsLetsScansGoOnOneAtATime) {
+  AdaptiveLimiter& limiter = Build();
+  Say(0.1, 1.2);
+  Tick();
+  Say(0.1, 0.9);
+  Ticks(95);
+  ASSERT_TRUE(limiter.View().emergency_holds);
+  EXPECT_TRUE(Read(kScan).refused());
+  Ticks(10);
+  ASSERT_TRUE(limiter.View().emergency);
+  EXPECT_FALSE(limiter.View().emergency_holds);
+  EXPECT_EQ(limiter.View().scans_at_once, 1);
+  for (const WorkClass c : {WorkClass::kInteractive, WorkClass::kBulk}) {
+    const Admission scan = Read(kScan, c);
+    EXPECT_TRUE(scan.admitted());
+    EXPECT_TRUE(Read(kScan, c).waiting());
+    EXPECT_EQ(limiter.Reason(Operation::kRead, c), "emergency");
+  }
+  EXPECT_TRUE(Read(1000).admitted());
 }
 
 // The law alone would let all through: what it weighs is below the setpoint, or it has no signal at all.

@@ -113,6 +113,57 @@ TEST(RateLaw, TheGeometrySetsTheStrengthOfTheAnswer) {
   EXPECT_NEAR(below.bytes_per_second, 10 * kMb + 20 * kMb * 0.1, 1);
 }
 
+// Waiting does not empty a cache, so no setpoint that is for the engine holds memory down.
+TEST(RateLaw, ASignalWithALeastSetpointIsHeldAtThatWhereTheOthersIsLower) {
+  Signal memory = Engine("memory", 0.5);
+  memory.least_setpoint = 0.7;
+  ControlSettings settings;
+  settings.setpoint = 0.2;
+  RateLaw law(settings, ProcessVariable::kBottleneck, kTick);
+  RateDecision decision = Repeat(law, Sample({memory, Engine("l0", 0.2)}), kPressing, seconds(30));
+  EXPECT_EQ(decision.reason, "l0");
+  EXPECT_EQ(decision.setpoint, 0.2);
+  EXPECT_NEAR(decision.bytes_per_second, 10 * kMb, kMb);
+  memory.level = 0.9;
+  decision = law.Update(Sample({memory, Engine("l0", 0.1)}), kPressing, kTick);
+  EXPECT_EQ(decision.reason, "memory");
+  EXPECT_EQ(decision.setpoint, 0.7);
+  law.SetSetpoint(0.8);
+  EXPECT_EQ(law.Update(Sample({memory}), kPressing, kTick).setpoint, 0.8) << "a higher one holds for it too";
+}
+
+TEST(RateLaw, WeightedMemoryKeepsItsShareOfTheLeastSetpoint) {
+  ControlSettings settings;
+  settings.setpoint = 0.2;
+  RateLaw law(settings, ProcessVariable::kWeighted, kTick);
+  const RateDecision decision = Repeat(law, Sample({Engine("l0", 0.1)}, 0.6), kPressing, seconds(30));
+  EXPECT_NEAR(decision.setpoint, 0.7 * 0.7 + 0.3 * 0.2, 1e-9);
+  EXPECT_GT(decision.bytes_per_second, 10 * kMb) << "0.45 is below it";
+}
+
+TEST(RateLaw, WithoutGainsItIsOff) {
+  RateLaw law = MakeLaw(ProcessVariable::kBottleneck, {.kp = 0, .ki = 0, .kd = 0});
+  EXPECT_TRUE(Repeat(law, Sample({Engine("l0", 2)}), kPressing, seconds(1)).open);
+}
+
+// It takes what came in for the drain, so without P it could only go down.
+TEST(RateLaw, WithoutPALoopWhoseDrainNobodyTellsMakesNoLimitBelowItsSetpoint) {
+  const auto unknown = [](double level) {
+    Signal signal = Engine("memory", level);
+    signal.drain_bytes_per_second = 0;
+    return signal;
+  };
+  for (const double ki : {0.0, 0.1}) {
+    for (const double level : {0.1, 0.4, 0.79}) {
+      RateLaw law = MakeLaw(ProcessVariable::kBottleneck, {.kp = 0, .ki = ki, .kd = 0.05});
+      EXPECT_TRUE(Repeat(law, Sample({unknown(level)}), kPressing, seconds(5)).open) << level;
+      EXPECT_EQ(Repeat(law, Sample({unknown(level), Engine("l0", 0.5)}), kPressing, seconds(5)).reason, "l0");
+    }
+    RateLaw law = MakeLaw(ProcessVariable::kBottleneck, {.kp = 0, .ki = ki, .kd = 0.05});
+    EXPECT_EQ(Repeat(law, Sample({unknown(0.9)}), kPressing, seconds(5)).reason, "memory");
+  }
+}
+
 // The plant itself: 40 MB of room, drained at 10 MB/s, fed at the limit, the drain told or found out by balance.
 TEST(RateLaw, HoldsAnIntegratorAtTheSetpointWhetherOrNotItsDrainIsKnown) {
   for (double told : {10 * kMb, 5 * kMb, 20 * kMb, 0.0}) {

@@ -27,6 +27,30 @@ TEST(Acceptance, StepToThreeTimesTheSustainable) {
   }
 }
 
+// The setpoint is the engine's: its base of memory stands at 0.18 and more, and nothing that waits frees it.
+TEST(Acceptance, ABulkSetpointBelowWhatMemoryHoldsDoesNotStopBulkWork) {
+  for (const double setpoint : {0.2, 0.17, 0.05}) {
+    SimulationOptions options = OptionsOf("burst");
+    options.settings.bulk.setpoint = setpoint;
+    const Figures f = Simulate(options).figures;
+    EXPECT_GT(f.bulk_bytes_per_second, 1e6) << setpoint;
+    EXPECT_EQ(f.bulk_refused, 0) << setpoint;
+  }
+}
+
+// Both classes, and without P alone.
+TEST(Acceptance, GainsOfZeroLetWorkThrough) {
+  for (const PidGains gains : {PidGains{0, 0, 0}, PidGains{0, 0, 0.05}, PidGains{0, 0.1, 0.05}}) {
+    for (const bool bulk : {true, false}) {
+      SimulationOptions options = OptionsOf("burst");
+      (bulk ? options.settings.bulk : options.settings.write).gains = gains;
+      const Figures f = Simulate(options).figures;
+      EXPECT_EQ(bulk ? f.bulk_refused : f.interactive_refused, 0) << gains.ki << " " << gains.kd;
+      EXPECT_GT(f.bulk_bytes_per_second, 1e6) << gains.ki << " " << gains.kd;
+    }
+  }
+}
+
 TEST(Acceptance, TheDefaultGeometryNeedsNoOtherGains) {
   const Figures f = FiguresOf("step", "weir", "default");
   EXPECT_LE(f.settling_seconds, 2 * f.integral_seconds);

@@ -17,7 +17,7 @@ namespace {
 
 class ImportTroubleTest : public testing::Test {
  protected:
-  ImportTroubleTest() {
+  explicit ImportTroubleTest(uint64_t budget_bytes = 32 << 20) : budget_(budget_bytes) {
     ServerSettings server_settings;
     server_settings.port = 0;
     HttpRouter router;
@@ -36,7 +36,11 @@ class ImportTroubleTest : public testing::Test {
                                                            .counters = metrics_.counters(),
                                                            .delivery = *delivery_,
                                                            .budget = budget_,
-                                                           .count_own_bytes = [this](int64_t bytes) { Count(bytes); },
+                                                           .count_own_bytes =
+                                                               [this](int64_t bytes, OwnUse use) {
+                                                                 EXPECT_EQ(use, OwnUse::kWaiting);
+                                                                 Count(bytes);
+                                                               },
                                                            .clock = clock_});
     pipeline_ = std::make_unique<EventPipeline>(*context_);
     EXPECT_TRUE(service_
@@ -84,7 +88,7 @@ class ImportTroubleTest : public testing::Test {
   RelayConfiguration configuration_;
   RelayMetrics metrics_;
   Admin admin_{settings_, WallClock::System(), "", TrustInLoopback(AdminFromLoopback::kTrue)};
-  ByteBudget budget_{32 << 20};
+  ByteBudget budget_;
   std::atomic<int64_t> own_bytes_{0};
   std::atomic<int64_t> peak_{0};
   ImportService service_;
@@ -181,6 +185,22 @@ TEST_F(ImportTroubleTest, ADestinationGivesUpOnAnErrorThatLasts) {
   clock_.Advance(std::chrono::minutes(2));
   EXPECT_EQ(destination->Finish().message(),
             "the relay at " + url + " cannot go on: Corruption: block checksum mismatch");
+}
+
+class SmallRelaysImportTest : public ImportTroubleTest {
+ protected:
+  SmallRelaysImportTest() : ImportTroubleTest(1 << 20) {}
+};
+
+// As many as may run at once share what events may have in flight.
+TEST_F(SmallRelaysImportTest, HoldsAQuarterOfWhatMayBeInFlight) {
+  std::string short_lines;
+  while (short_lines.size() < (1 << 20)) short_lines += "x\n";
+  const ImportAnswer answer = PostImport(server_->port(), short_lines, {});
+  EXPECT_TRUE(answer.done) << answer.error;
+  EXPECT_EQ(answer.last.tally.rejected(), short_lines.size() / 2);
+  EXPECT_GT(peak_, 100 << 10);
+  EXPECT_LE(peak_, 512 << 10) << "a window of 256 KiB, and of one turn what is over it";
 }
 
 TEST_F(ImportTroubleTest, StaysBoundedOnWhatGrowsAThousandfold) {

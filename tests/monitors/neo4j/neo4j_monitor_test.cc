@@ -59,7 +59,12 @@ TEST(Neo4jMonitorTest, AServerThatIsNotThereIsASampleThatFailed) {
   Neo4jMonitor monitor({.host = "127.0.0.1", .port = 1}, kTargetBytes, {}, clock);
   EXPECT_EQ(monitor.SampleOnce().message(), "Neo4j at 127.0.0.1:1: Connection refused");
   EXPECT_FALSE(monitor.Sample().time.has_value());
-  EXPECT_NE(monitor.ProcessSample().Find("memory"), nullptr) << "what this process feels is known";
+  monitor.AddOwnBytes(1 << 20, OwnUse::kWaiting);
+  EXPECT_FALSE(monitor.SampleOnce().ok());
+  const LoadSample process = monitor.ProcessSample();
+  ASSERT_NE(process.Find("memory"), nullptr) << "what this process feels is known";
+  EXPECT_DOUBLE_EQ(process.Find("memory")->waiting, 1.0 / 1024) << "and what of it waits";
+  EXPECT_DOUBLE_EQ(process.Find("own")->waiting, 8.0 / 1024);
   EXPECT_FALSE(monitor.SampleOnce().ok()) << "for a second it is not asked again";
 }
 

@@ -120,6 +120,17 @@ TEST_F(PostgresMonitorTest, ACheckpointThatIsRequestedIsSeen) {
   EXPECT_EQ(monitor->Sample().escapes, 0U);
 }
 
+TEST(PostgresProcessTest, MemoryIsKnownWithoutTheServerAndWhatOfItWaits) {
+  ManualClock clock(TimePoint(std::chrono::hours(1)));
+  PostgresMonitor monitor("host=127.0.0.1 port=1", uint64_t{1} << 30, {}, clock);
+  monitor.AddOwnBytes(1 << 20, OwnUse::kWaiting);
+  EXPECT_FALSE(monitor.SampleOnce().ok());
+  const LoadSample process = monitor.ProcessSample();
+  ASSERT_NE(process.Find("memory"), nullptr);
+  EXPECT_DOUBLE_EQ(process.Find("memory")->waiting, 1.0 / 1024);
+  EXPECT_DOUBLE_EQ(process.Find("own")->waiting, 8.0 / 1024);
+}
+
 TEST(PostgresEscapesTest, AreCheckpointsBeyondTheBoundAndSyncsOfSessions) {
   PostgresEscapes escapes;
   escapes.Count({.requested_checkpoints = 500, .backend_syncs = 7, .log_is_beyond = true});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "throttle/rate_law.h"
 
@@ -100,6 +101,16 @@ TEST(PostgresSignalsTest, NothingIsNoFigureButWhatCannotBeRead) {
   row = Server{.wal = -5}.Row();
   EXPECT_TRUE(ReadFigures(row, &details).ok()) << "a checkpoint came between the two";
   EXPECT_EQ(details.wal_bytes, 0U);
+}
+
+TEST(PostgresSignalsTest, AnHourThatACommitWaitedIsNoHourThatTheLevelSinks) {
+  PostgresDetails details;
+  for (const auto& [wait, level] : {std::pair(seconds(2), 2.0), std::pair(seconds(3600), 3.0)}) {
+    details.standby_wait = wait;
+    LoadSample sample;
+    AddPostgresSignals(details, {}, &sample);
+    EXPECT_DOUBLE_EQ(sample.Find("standby")->level, level);
+  }
 }
 
 TEST(PostgresSignalsTest, StandbysThatMayNotBeSeenAreMissingRights) {

@@ -57,16 +57,21 @@ TEST(Ledger, WhatAnAddressMayAlwaysHoldNobodyCanTake) {
 
 TEST(Ledger, OnlyOwnBytesCountAsTheProgramsMemory) {
   int64_t own = 0;
-  Ledger ledger({}, [&own](int64_t bytes) { own += bytes; });
+  int64_t waiting = 0;
+  Ledger ledger({}, [&](int64_t bytes, OwnUse use) { (use == OwnUse::kWaiting ? waiting : own) += bytes; });
   const auto account = ledger.Open(kAlice);
   account->Take(10);
   account->Take(5, Memory::kShared);
+  account->Take(3, Memory::kWaiting);
   EXPECT_EQ(own, 10);
-  EXPECT_EQ(account->bytes(), 15U);
-  EXPECT_EQ(ledger.bytes(), 15U);
+  EXPECT_EQ(waiting, 3) << "which is told apart";
+  EXPECT_EQ(account->bytes(), 18U);
+  EXPECT_EQ(ledger.bytes(), 18U);
   account->GiveBack(10);
   account->GiveBack(5, Memory::kShared);
+  account->GiveBack(3, Memory::kWaiting);
   EXPECT_EQ(own, 0);
+  EXPECT_EQ(waiting, 0);
   EXPECT_EQ(ledger.bytes(), 0U);
 }
 

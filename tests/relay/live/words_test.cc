@@ -103,8 +103,11 @@ TEST(Words, SayWhatLimitsReads) {
   EXPECT_EQ(ReadInWords(view, {}), "at most 3 scans at once (memory 700 MB of 1.40 GB: memory is short)");
   view.scans_at_once = 1;
   EXPECT_TRUE(ReadInWords(view, {}).starts_with("at most 1 scan at once"));
-  view.emergency = true;
+  view.emergency = view.emergency_holds = true;
   EXPECT_EQ(ReadInWords(view, {}), "scans are refused (memory 700 MB of 1.40 GB, an emergency)");
+  view.emergency_holds = false;
+  view.read_reason = "emergency";
+  EXPECT_EQ(ReadInWords(view, {}), "at most 1 scan at once (memory 700 MB of 1.40 GB, an emergency)");
 }
 
 }  // namespace

@@ -213,6 +213,7 @@ TEST_F(ClientEventTest, EventsCountAsHeldUntilTheirOk) {
   writer.Say(messages);
   EXPECT_GE(ledger_->bytes(), 80 * 1000U) << "those that wait at their connection, too";
   EXPECT_EQ(own_bytes_, static_cast<int64_t>(ledger_->bytes()));
+  EXPECT_EQ(waiting_bytes_, own_bytes_) << "and no limit is judged by them";
   store_.HoldSaves(false);
   Hear(writer, 80);
   EXPECT_EQ(ledger_->bytes(), 0U);

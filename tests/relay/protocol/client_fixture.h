@@ -162,6 +162,7 @@ class ClientTest : public testing::Test {
       EXPECT_EQ(budget_->out(), 0U) << "the budget was not given back";
     }
     EXPECT_EQ(own_bytes_, 0);
+    EXPECT_EQ(waiting_bytes_, 0);
     if (ledger_) {
       EXPECT_EQ(ledger_->bytes(), 0U);
     }
@@ -171,7 +172,10 @@ class ClientTest : public testing::Test {
   // With the settings as they are now.
   void Build(uint64_t budget_bytes = 32 << 20, const LimiterSettings& limiter_settings = {},
              Ledger::Bounds bounds = {}) {
-    const auto count_own_bytes = [this](int64_t bytes) { own_bytes_ += bytes; };
+    const auto count_own_bytes = [this](int64_t bytes, OwnUse use) {
+      own_bytes_ += bytes;
+      if (use == OwnUse::kWaiting) waiting_bytes_ += bytes;
+    };
     ledger_.emplace(bounds, count_own_bytes);
     limiter_.emplace(monitor_, limiter_settings);
     budget_ = std::make_unique<ByteBudget>(budget_bytes);
@@ -316,6 +320,7 @@ class ClientTest : public testing::Test {
   std::unique_ptr<WorkPool> pool_;
   std::deque<Seat> seats_;
   std::atomic<int64_t> own_bytes_{0};
+  std::atomic<int64_t> waiting_bytes_{0};  // of them
   Signer signer_{7};
   size_t next_note_ = 0;
 };

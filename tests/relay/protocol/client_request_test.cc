@@ -126,8 +126,10 @@ TEST_F(ClientRequestTest, RequestsCountFromTheMessageOnUntilTheyAreGone) {
   const uint64_t before = ledger_->bytes();
   client.Say("[\"REQ\",\"t\",{\"#t\":[\"" + value + "\"]}]");
   EXPECT_GE(ledger_->bytes(), before + 2 * value.size()) << "it is queued, and will be live while its query runs";
+  EXPECT_GE(waiting_bytes_, static_cast<int64_t>(value.size())) << "for which no limit is judged by it";
   client.Say("[\"COUNT\",\"u\",{\"#t\":[\"" + value + "\"]}]");
   EXPECT_GE(ledger_->bytes(), before + 3 * value.size());
+  EXPECT_GE(waiting_bytes_, static_cast<int64_t>(2 * value.size()));
   EXPECT_EQ(own_bytes_, static_cast<int64_t>(ledger_->bytes()));
   client->takes = true;
   while (client->Count("[\"COUNT\"") == 0 || client->Count("[\"EOSE\"") < 2) {
