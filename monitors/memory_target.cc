@@ -12,6 +12,9 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 // Index and filter blocks of a small database; with less every read goes to the disk.
 constexpr uint64_t kLeastCacheBytes = 8 * kMiB;
 
+// The kernel counts more than the throttle does: the allocator keeps some beside what it handed out.
+constexpr double kResidentOfUsed = 1.1;
+
 std::string Mebibytes(uint64_t bytes) { return std::to_string((bytes + kMiB - 1) / kMiB) + " MiB"; }
 
 uint64_t Share(uint64_t bytes, double share) { return static_cast<uint64_t>(static_cast<double>(bytes) * share); }
@@ -31,23 +34,26 @@ Status DoesNotFit(uint64_t target_bytes, const MemoryBudget& budget) {
 }  // namespace
 
 void Declare(SettingTable& table, MemoryTargetSettings& settings) {
-  table.Add("RATE_LIMIT_TARGET_MEMORY_MB", &settings.target_memory_mb, {.min = 0, .max = 1 << 24, .unit = "MiB"},
-            "memory that the whole program may use; 0: 66 % of what the cgroup or host has free at start");
+  table.Add(
+      "RATE_LIMIT_TARGET_MEMORY_MB", &settings.target_memory_mb, {.min = 0, .max = 1 << 24, .unit = "MiB"},
+      "memory that the whole program may use; 0: 66 % of what the cgroup or host has free at start; in a cgroup no "
+      "more than lets an emergency begin before its limit, 78 % of that");
 }
 
-Result<uint64_t> ResolveMemoryTarget(const MemoryTargetSettings& settings, const MemoryProbe& probe) {
+Result<uint64_t> ResolveMemoryTarget(const MemoryTargetSettings& settings, const MemoryProbe& probe, double emergency) {
   const Result<MemoryRoom> room = probe.ReadRoom();
   if (settings.target_memory_mb == 0) {
     if (!room.ok()) {
       return Status::Error("WEIR_RATE_LIMIT_TARGET_MEMORY_MB=0 takes the target from what is free, but " +
                            room.status().message() + "; set a number of MiB");
     }
-    return Share(room.value().free_bytes(), kShareOfFree);
   }
-  const uint64_t target_bytes = settings.target_memory_mb * kMiB;
+  const uint64_t target_bytes =
+      settings.target_memory_mb > 0 ? settings.target_memory_mb * kMiB : Share(room.value().free_bytes(), kShareOfFree);
   // Where the limits cannot be read, the number that was asked for stands.
   if (!room.ok() || !room.value().cgroup_limit_bytes) return target_bytes;
-  return std::min(target_bytes, *room.value().cgroup_limit_bytes);
+  return std::min(target_bytes,
+                  Share(*room.value().cgroup_limit_bytes, 1 / (kResidentOfUsed * std::max(1.0, emergency))));
 }
 
 Result<MemoryBudget> PlanMemory(uint64_t target_bytes, const MemoryNeeds& needs) {

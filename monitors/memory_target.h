@@ -36,8 +36,9 @@ static_assert(kLargestEngineShare < kLeastMemorySetpoint);
 // What they get when nobody set their sizes.
 inline constexpr double kUsualEngineShare = 0.50;
 
-// In bytes; never more than the cgroup's limit.
-Result<uint64_t> ResolveMemoryTarget(const MemoryTargetSettings& settings, const MemoryProbe& probe);
+// In bytes; never more than leaves room for an emergency below the cgroup's limit, where the kernel kills.
+Result<uint64_t> ResolveMemoryTarget(const MemoryTargetSettings& settings, const MemoryProbe& probe,
+                                     double emergency = kEmergencyOfTarget);
 
 struct MemoryNeeds {
   std::optional<uint64_t> block_cache_bytes;   // set by the user

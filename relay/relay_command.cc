@@ -60,9 +60,17 @@ std::string DescribeStore(const StorageSettings& settings) {
 
 void LogStart(const RelayConfiguration& c) {
   spdlog::info("weir {}, RocksDB {}, process {}", Version(), RocksDbVersion(), getpid());
-  const auto target = ResolveMemoryTarget(c.storage.memory, MemoryProbe());
+  const auto target = ResolveMemoryTarget(c.storage.memory, MemoryProbe(), c.storage.limiter.emergency);
   spdlog::info("data directory {}, {}; memory target {} MiB; {}; throttle {}", c.data_dir, DescribeStore(c.storage),
                target.ok() ? target.value() >> 20 : 0, DescribeAuth(c.relay), c.storage.limiter.enabled ? "on" : "off");
+  if (target.ok() && target.value() < c.storage.memory.target_memory_mb << 20) {
+    spdlog::warn(
+        "the memory target is {} MiB, not {} (WEIR_RATE_LIMIT_TARGET_MEMORY_MB): with more, the cgroup's limit would "
+        "be "
+        "reached before an emergency of memory begins, and the kernel would kill this relay; set it lower, or give the "
+        "cgroup more",
+        target.value() >> 20, c.storage.memory.target_memory_mb);
+  }
 }
 
 int Run(const RelayConfiguration& configuration, bool take_over, std::vector<RelayPart*> parts,

@@ -246,7 +246,7 @@ class Gatherer {
       return;
     }
     const MemoryProbe probe({.proc = options_.files.proc, .cgroup = options_.files.cgroup, .process = CgroupsOf()});
-    const Result<uint64_t> target = ResolveMemoryTarget(memory, probe);
+    const Result<uint64_t> target = ResolveMemoryTarget(memory, probe, facts_.settings.relay.storage.limiter.emergency);
     if (target.ok()) facts_.settings.memory_target_bytes = target.value();
   }
 

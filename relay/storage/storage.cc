@@ -228,7 +228,8 @@ std::string StoreName(std::string_view store) {
 }
 
 Result<std::unique_ptr<Storage>> Storage::Open(const StorageOptions& options) {
-  const Result<uint64_t> target = ResolveMemoryTarget(options.settings.memory, MemoryProbe());
+  const Result<uint64_t> target =
+      ResolveMemoryTarget(options.settings.memory, MemoryProbe(), options.settings.limiter.emergency);
   if (!target.ok()) return target.status();
   return IsEmbedded(options.settings) ? RocksDbStorage::Open(options, target.value())
                                       : PostgresStorage::Open(options, target.value());

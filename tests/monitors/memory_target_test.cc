@@ -25,9 +25,10 @@ class MemoryTargetTest : public testing::Test {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
-  Result<uint64_t> Resolve(uint64_t mebibytes) const {
+  Result<uint64_t> Resolve(uint64_t mebibytes, double emergency = kEmergencyOfTarget) const {
     return ResolveMemoryTarget({.target_memory_mb = mebibytes},
-                               MemoryProbe({.proc = (root_ / "proc").string(), .cgroup = (root_ / "cgroup").string()}));
+                               MemoryProbe({.proc = (root_ / "proc").string(), .cgroup = (root_ / "cgroup").string()}),
+                               emergency);
   }
 
  private:
@@ -45,10 +46,19 @@ TEST_F(MemoryTargetTest, ZeroLooksAtTheCgroupToo) {
   EXPECT_EQ(Resolve(0).value(), 264 * kMiB);
 }
 
-TEST_F(MemoryTargetTest, IsNeverMoreThanTheCgroupAllows) {
+// The kernel counts what the allocator keeps too.
+TEST_F(MemoryTargetTest, AnEmergencyBeginsATenthBelowTheCgroupsLimit) {
   Put("proc/self/cgroup", "0::/\n");
   Put("cgroup/memory.max", std::to_string(512 * kMiB));
-  EXPECT_EQ(Resolve(1400).value(), 512 * kMiB);
+  for (const double emergency : {kEmergencyOfTarget, 2.0}) {
+    for (const uint64_t asked : {1400U, 512U, 420U}) {
+      const auto mark = emergency * static_cast<double>(Resolve(asked, emergency).value());
+      EXPECT_NEAR(mark, 512 * kMiB / 1.1, 2) << asked;
+    }
+    EXPECT_EQ(Resolve(200, emergency).value(), 200 * kMiB) << "what fits is taken";
+  }
+  EXPECT_LE(Resolve(1400, 0.5).value(), 512 * kMiB / 1.1) << "nor is the target above it";
+  EXPECT_LE(Resolve(0, 2).value(), 512 * kMiB / 2.2) << "0: of what is free, either";
 }
 
 TEST_F(MemoryTargetTest, ZeroNeedsToKnowWhatIsFree) {
