@@ -53,6 +53,9 @@ void Declare(SettingTable& table, MonitorSettings& s) {
             "mean write latency above which the monitor advises to slow writes");
   table.Add("MONITOR_READ_LATENCY_THRESHOLD_MS", &s.read_latency_threshold, {.min = 1, .max = 60'000, .unit = "ms"},
             "mean read latency above which the monitor advises to slow reads");
+  for (const char* advice :
+       {"WRITE_MEMORY_THRESHOLD", "READ_MEMORY_THRESHOLD", "WRITE_LATENCY_THRESHOLD_MS", "READ_LATENCY_THRESHOLD_MS"})
+    table.ForEmbedding(std::string("MONITOR_") + advice);
 }
 
 LoadMonitor::LoadMonitor(std::unique_ptr<LoadProbe> probe, const MonitorSettings& settings, const Clock& clock)

@@ -20,6 +20,7 @@ void Declare(SettingTable& table, RocksDbMonitorSettings& s) {
   Declare(table, s.monitor);
   table.Add("RATE_LIMIT_ROCKSDB_L0_THRESHOLD", &s.l0_threshold, {.min = 1, .max = 10'000, .unit = "files"},
             "files in level 0 above which the monitor advises to slow writes");
+  table.ForEmbedding("RATE_LIMIT_ROCKSDB_L0_THRESHOLD");
   table.Add("RATE_LIMIT_ROCKSDB_SCORE_THRESHOLD", &s.score_threshold, {.min = 0.1, .max = 100, .unit = "score"},
             "compaction score of the levels below 0 that counts as full load");
   table.Add("RATE_LIMIT_OWN_BUDGET_MB", &s.own_budget_mb, {.min = 0, .max = 1 << 24, .unit = "MiB"},

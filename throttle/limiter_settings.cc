@@ -16,7 +16,7 @@ constexpr NumberRange kScans{.min = 1, .max = 10'000, .unit = "scans"};
 constexpr NumberRange kBatch{.min = 1, .max = 100'000, .unit = "operations"};
 
 void DeclareController(SettingTable& table, const std::string& prefix, const std::string& whose, ControlSettings& s) {
-  table.Add(prefix + "_KP", &s.gains.kp, kGain, whose + ": answer to the error itself");
+  table.Add(prefix + "_KP", &s.gains.kp, kGain, whose + ": answer to the error itself; with all three 0 they pass");
   table.Add(prefix + "_KI", &s.gains.ki, kGain, whose + ": answer to an error that stays");
   table.Add(prefix + "_KD", &s.gains.kd, kGain,
             whose + ": answer to the error's growth; a little damping, rarely needed");
@@ -24,6 +24,7 @@ void DeclareController(SettingTable& table, const std::string& prefix, const std
             whose + ": weight of a new sample in the derivative's filter");
   table.Add(prefix + "_MAX_DELAY_MS", &s.max_delay, kDelay, whose + ": longest wait, then the answer is a refusal");
   table.Add(prefix + "_MIN_BATCH", &s.min_batch, kBatch, whose + ": operations that MaybeThrottle takes together");
+  table.ForEmbedding(prefix + "_MIN_BATCH");
 }
 
 bool IsFraction(double x) { return x > 0 && x < 1; }
@@ -42,8 +43,10 @@ void Declare(SettingTable& table, LimiterSettings& s) {
   table.Add<ProcessVariable>("RATE_LIMIT_PROCESS_VARIABLE", &s.process_variable,
                              {{"bottleneck", ProcessVariable::kBottleneck}, {"weighted", ProcessVariable::kWeighted}},
                              "what is controlled: the most restrictive signal, or 0.7 memory + 0.3 load");
-  table.Add("RATE_LIMIT_SETPOINT", &s.write.setpoint, kSetpoint,
-            "level that interactive work may drive the engine to; 1.0 is where the engine itself brakes");
+  table.Add(
+      "RATE_LIMIT_SETPOINT", &s.write.setpoint, kSetpoint,
+      "level that interactive work may drive the engine to; 1.0 is where the engine itself brakes; memory and own "
+      "are held at 0.70 where this is lower");
   DeclareController(table, "RATE_LIMIT_WRITE", "writes", s.write);
   DeclareController(table, "RATE_LIMIT_READ", "reads", s.read);
   table.Add("RATE_LIMIT_READ_SETPOINT", &s.read.setpoint, kSetpoint, "level of memory above which scans are cut");
@@ -51,7 +54,8 @@ void Declare(SettingTable& table, LimiterSettings& s) {
             "a read that touches this much counts as a scan");
   table.Add("RATE_LIMIT_READ_MAX_SCANS", &s.read_max_scans, kScans,
             "scans at once when pressure begins; fewer as it grows");
-  table.Add("IMPORT_SETPOINT", &s.bulk.setpoint, kSetpoint, "level that bulk work may drive the engine to");
+  table.Add("IMPORT_SETPOINT", &s.bulk.setpoint, kSetpoint,
+            "level that bulk work may drive the engine to; memory and own are held at 0.70 where this is lower");
   table.Add("IMPORT_WRITE_KP", &s.bulk.gains.kp, kGain,
             "bulk: as RATE_LIMIT_WRITE_KP, which holds where this is not set");
   table.DefaultFrom("IMPORT_WRITE_KP", "RATE_LIMIT_WRITE_KP");
@@ -64,10 +68,13 @@ void Declare(SettingTable& table, LimiterSettings& s) {
   table.DefaultFrom("IMPORT_WRITE_FILTER_ALPHA", "RATE_LIMIT_WRITE_FILTER_ALPHA");
   table.Add("IMPORT_MAX_DELAY_MS", &s.bulk.max_delay, kDelay, "bulk: longest wait, then the answer is a refusal");
   table.Add("IMPORT_MIN_BATCH", &s.bulk.min_batch, kBatch, "bulk: operations that MaybeThrottle takes together");
-  table.Add("RATE_LIMIT_EMERGENCY", &s.emergency, {.min = 0.1, .max = 10, .unit = "of the memory target"},
-            "memory at which scans stop, and bulk work but for its least");
+  table.ForEmbedding("IMPORT_MIN_BATCH");
+  table.Add(
+      "RATE_LIMIT_EMERGENCY", &s.emergency, {.min = 0.1, .max = 10, .unit = "of the memory target"},
+      "memory at which scans and bulk work stop, for ten seconds; then one scan runs at once, and bulk work has its "
+      "least");
   table.Add("RATE_LIMIT_RECOVERY", &s.recovery, {.min = 0.05, .max = 10, .unit = "of the memory target"},
-            "memory at which they go on");
+            "memory at which they go on as usual");
   table.Add("RATE_LIMIT_SENSOR_TIMEOUT_MS", &s.sensor_timeout, {.min = 200, .max = 600'000, .unit = "ms"},
             "age of the last good sample at which the sensor counts as lost");
   table.Add<SensorLoss>("RATE_LIMIT_SENSOR_LOSS", &s.on_sensor_loss,

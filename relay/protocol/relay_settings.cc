@@ -68,7 +68,9 @@ void Declare(SettingTable& table, RelaySettings& s) {
   table.Add("WORKER_THREADS", &s.worker_threads, {.min = 0, .max = 1024, .unit = "threads"},
             "threads that verify signatures and scan; 0: one for each core");
   table.Add("MAX_BYTES_IN_FLIGHT_MB", &s.max_bytes_in_flight_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},
-            "events of all connections between frame and OK; with more no socket that brings events is read");
+            "events of all connections between frame and OK, and no more than a quarter of RATE_LIMIT_OWN_BUDGET_MB; "
+            "with more no "
+            "socket that brings events is read");
 }
 
 EventLimits EventLimitsOf(const RelaySettings& s) {

@@ -139,6 +139,14 @@ TEST(LimiterSettings, EveryDeclaredVariableIsInTheTableAbove) {
   EXPECT_EQ(table.rows().size(), EveryName().size());
 }
 
+// No program of weir calls MaybeThrottle.
+TEST(LimiterSettings, TheBatchesAreForProgramsThatEmbedWeir) {
+  LimiterSettings settings;
+  SettingTable table;
+  Declare(table, settings);
+  for (const SettingRow& row : table.rows()) EXPECT_EQ(row.for_embedding, row.name.ends_with("_MIN_BATCH")) << row.name;
+}
+
 TEST(LimiterSettings, WeirComesBeforeOrly) {
   const Loaded loaded = Load({{"ORLY_RATE_LIMIT_WRITE_KP", "0.1"}, {"WEIR_RATE_LIMIT_WRITE_KP", "0.2"}});
   EXPECT_EQ(loaded.settings.write.gains.kp, 0.2);
