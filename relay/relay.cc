@@ -35,9 +35,9 @@ constexpr std::chrono::seconds kLongestTakeOver{30};
 constexpr double kLedgerShare = 0.6;
 static_assert(kLedgerShare < kLeastMemorySetpoint);
 
-// Events in flight have no more than this part of that budget: they are there as text and as record, and they must leave
-// the ledger room for messages that are still on their way. With 32 MiB whatever the target, 32 of 45 clients that sent
-// 2,900 notes of 20 KB to a relay of 256 MiB were disconnected.
+// Events in flight have no more than this part of that budget: they are there as text and as record, and they must
+// leave the ledger room for messages that are still on their way. With 32 MiB whatever the target, 32 of 45 clients
+// that sent 2,900 notes of 20 KB to a relay of 256 MiB were disconnected.
 constexpr uint64_t kPartInFlight = 4;
 
 // A worker that asks a server behind a wire waits; others can ask meanwhile.
