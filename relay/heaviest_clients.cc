@@ -7,7 +7,7 @@
 
 #include "relay/account/ledger.h"
 #include "relay/account/work_pool.h"
-#include "relay/server/client_address.h"
+#include "relay/server/places.h"
 #include "relay/server/server.h"
 
 namespace weir {

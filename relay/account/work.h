@@ -33,6 +33,7 @@ inline constexpr Work kTagVisitWork = 5;        // one value of a condition look
 inline constexpr Work kDeliveryWork = 2'000;    // an event queued for one subscriber
 inline constexpr Work kSignatureWork = 44'000;  // one verified
 inline constexpr Work kParsedByteWork = 2;      // of an event that is parsed and hashed
+inline constexpr Work kWrittenByteWork = 2;     // of an answer over HTTP, which is made and copied
 
 // The gates count bytes, for the engine's drain is measured in them. What has been counted as work passes them as the
 // bytes that take the engine as long.

@@ -33,7 +33,8 @@ inline constexpr uint64_t kGatePort = 3335;
 struct GateConfiguration {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
-  // Its clients are programs, many on one machine or behind one address, that keep their connections for the next call.
+  // Its clients are programs, many on one machine or behind one address, that keep their connections for the next call:
+  // one address may have all but those that others have a claim to (server/places.h).
   ServerSettings server{
       .port = kGatePort, .max_connections_per_address = 1'000'000, .handshake_timeout = std::chrono::seconds(75)};
   ServedLimiterSettings limiters{.quota = {.api = ServedQuotaApi::kAll},

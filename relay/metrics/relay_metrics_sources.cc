@@ -43,7 +43,8 @@ void AppendServer(const ServerStats& s, MetricFamilies& families) {
       .Add(s.too_slow, {{"reason", "too_slow"}})
       .Add(s.protocol_errors, {{"reason", "protocol_error"}})
       .Add(s.policy_closes, {{"reason", "policy"}})
-      .Add(s.pings_unanswered, {{"reason", "ping_unanswered"}});
+      .Add(s.pings_unanswered, {{"reason", "ping_unanswered"}})
+      .Add(s.gave_way, {{"reason", "place_needed"}});
   families.Counter("weir_http_requests_total", "HTTP requests that did not become a WebSocket").Add(s.http_requests);
   families.Counter("weir_http_errors_total", "HTTP requests that were malformed, too large or late").Add(s.http_errors);
   families.Counter("weir_received_bytes_total", "Bytes received from clients").Add(s.received_bytes);

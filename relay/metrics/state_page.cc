@@ -142,8 +142,8 @@ void AddServer(const ServerStats& s, Page& page) {
   page.Line("connections",
             std::to_string(s.connections) + " WebSockets; " + ShortNumber(s.accepted) + " sockets accepted, " +
                 ShortNumber(s.refused_limit + s.refused_address_limit) + " refused, " +
-                ShortNumber(s.too_slow + s.policy_closes + s.protocol_errors + s.pings_unanswered) + " ended; " +
-                ShortNumber(s.http_requests) + " HTTP requests, " + ShortNumber(s.http_errors) + " bad; " +
+                ShortNumber(s.too_slow + s.policy_closes + s.protocol_errors + s.pings_unanswered + s.gave_way) +
+                " ended; " + ShortNumber(s.http_requests) + " HTTP requests, " + ShortNumber(s.http_errors) + " bad; " +
                 ReadableBytes(s.pending_bytes) + " of output wait");
 }
 

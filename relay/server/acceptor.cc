@@ -24,6 +24,12 @@ constexpr uint64_t kMaxRefusing = 512;
 // Then the connections of the first thread have a turn.
 constexpr int kMostATurn = 64;
 
+// What programs of this machine come from unless they say otherwise.
+bool IsHere(const IpAddress& peer) {
+  namespace ip = boost::asio::ip;
+  return peer == IpAddress(ip::address_v4::loopback()) || peer == IpAddress(ip::address_v6::loopback());
+}
+
 bool PeerGaveUp(int error) { return error == ECONNABORTED || error == EPROTO || error == EINTR || error == EPERM; }
 
 void LogFailure(ServerCore& core, const std::string& text) {
@@ -106,16 +112,12 @@ Acceptor::Taken Acceptor::TakeSome() try {
 }
 
 void Acceptor::Hand(int socket, const IpAddress& peer) {
-  Accepted accepted{.socket = socket, .peer = peer};
-  if (core_.served.load(std::memory_order_relaxed) >= core_.settings.max_connections) {
-    accepted.refusal = Refusal::kTotal;
-  } else if (!core_.proxies.Contains(peer)) {
-    accepted.has_slot = core_.slots.Take(peer);
-    if (!accepted.has_slot) accepted.refusal = Refusal::kAddress;
-  }
-  if (accepted.refusal == Refusal::kNone) {
-    core_.served.fetch_add(1, std::memory_order_relaxed);
-  } else if (core_.refusing.fetch_add(1, std::memory_order_relaxed) >= kMaxRefusing) {
+  Accepted accepted{.socket = socket, .peer = peer, .place = nullptr};
+  Places& places = core_.places;
+  accepted.refusal =
+      core_.proxies.Contains(peer) ? places.TakeUnnamed(&accepted.place) : places.Take(peer, &accepted.place);
+  if (accepted.place == nullptr && IsHere(peer)) accepted.place = places.TakeOfHere();
+  if (accepted.place == nullptr && core_.refusing.fetch_add(1, std::memory_order_relaxed) >= kMaxRefusing) {
     core_.refusing.fetch_sub(1, std::memory_order_relaxed);
     close(socket);
     return;
@@ -125,7 +127,7 @@ void Acceptor::Hand(int socket, const IpAddress& peer) {
   size_t least = next_;
   for (size_t n = 0; n < threads_.size(); ++n)
     if (threads_[n]->load() < threads_[least]->load()) least = n;
-  threads_[least]->Adopt(accepted);
+  threads_[least]->Adopt(std::move(accepted));
 }
 
 }  // namespace weir

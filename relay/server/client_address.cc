@@ -46,22 +46,6 @@ bool SamePrefix(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, un
   return rest == 0 || (a[whole] >> (8 - rest)) == (b[whole] >> (8 - rest));
 }
 
-std::pair<uint64_t, uint64_t> SlotKey(const IpAddress& address) {
-  if (address.is_v4()) return {address.to_v4().to_uint(), 4};
-  uint64_t prefix = 0;
-  const auto bytes = address.to_v6().to_bytes();
-  for (size_t n = 0; n < 8; ++n) prefix = prefix << 8 | bytes[n];
-  return {prefix, 6};
-}
-
-std::string NameOf(const std::pair<uint64_t, uint64_t>& key) {
-  namespace ip = boost::asio::ip;
-  if (key.second == 4) return ip::make_address_v4(static_cast<uint32_t>(key.first)).to_string();
-  ip::address_v6::bytes_type bytes{};
-  for (size_t n = 0; n < 8; ++n) bytes[n] = static_cast<uint8_t>(key.first >> (56 - 8 * n));
-  return ip::make_address_v6(bytes).to_string() + "/64";
-}
-
 // SplitMix64's last steps.
 uint64_t Mix(uint64_t x) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -77,8 +61,6 @@ uint64_t Seed() {
   return seed;
 }
 
-uint64_t HashOf(const std::pair<uint64_t, uint64_t>& key) { return Mix(Mix(key.first ^ Seed()) + key.second); }
-
 Status NotANetwork(std::string_view text) {
   return Status::Error("WEIR_TRUSTED_PROXIES: " + Printable(text) +
                        " is not an address; list addresses or networks, as in 127.0.0.1, 10.0.0.0/8");
@@ -92,7 +74,27 @@ IpAddress Unmapped(const IpAddress& address) {
   return ip::make_address_v4(ip::v4_mapped, address.to_v6());
 }
 
-uint64_t GroupOf(const IpAddress& address) { return HashOf(SlotKey(address)); }
+ClientNetwork NetworkOf(const IpAddress& address, unsigned ipv6_bits) {
+  if (address.is_v4()) return {.prefix = address.to_v4().to_uint(), .bits = 32};
+  uint64_t prefix = 0;
+  const auto bytes = address.to_v6().to_bytes();
+  for (size_t n = 0; n < 8; ++n) prefix = prefix << 8 | bytes[n];
+  return {.prefix = prefix & ~uint64_t{0} << (64 - ipv6_bits), .bits = ipv6_bits};
+}
+
+std::string ClientNetwork::Name() const {
+  namespace ip = boost::asio::ip;
+  if (bits == 32) return ip::make_address_v4(static_cast<uint32_t>(prefix)).to_string();
+  ip::address_v6::bytes_type address{};
+  for (size_t n = 0; n < 8; ++n) address[n] = static_cast<uint8_t>(prefix >> (56 - 8 * n));
+  return ip::make_address_v6(address).to_string() + "/" + std::to_string(bits);
+}
+
+size_t ClientNetworkHash::operator()(const ClientNetwork& network) const {
+  return Mix(Mix(network.prefix ^ Seed()) + network.bits);
+}
+
+uint64_t GroupOf(const IpAddress& address) { return ClientNetworkHash()(NetworkOf(address)); }
 
 uint64_t GroupOf(std::string_view address) { return GroupOf(ParseAddress(address).value_or(IpAddress())); }
 
@@ -141,11 +143,9 @@ IpAddress TrustedProxies::Client(const IpAddress& peer, std::string_view forward
   return client;
 }
 
-size_t AddressSlots::Hash::operator()(const std::pair<uint64_t, uint64_t>& key) const { return HashOf(key); }
-
 bool AddressSlots::Take(const IpAddress& address) {
   const std::lock_guard lock(mutex_);
-  uint64_t& taken = taken_[SlotKey(address)];
+  uint64_t& taken = taken_[NetworkOf(address)];
   if (taken >= most_) return false;
   ++taken;
   return true;
@@ -153,36 +153,8 @@ bool AddressSlots::Take(const IpAddress& address) {
 
 void AddressSlots::Return(const IpAddress& address) {
   const std::lock_guard lock(mutex_);
-  const auto found = taken_.find(SlotKey(address));
+  const auto found = taken_.find(NetworkOf(address));
   if (found != taken_.end() && --found->second == 0) taken_.erase(found);
-}
-
-std::vector<ClientConnections> AddressSlots::Heaviest(size_t most, std::vector<uint64_t> groups) const {
-  using Entry = std::pair<uint64_t, std::pair<uint64_t, uint64_t>>;  // connections, and whose
-  std::vector<Entry> heaviest;                                       // a heap, the least in front
-  std::vector<Entry> named;
-  std::ranges::sort(groups);
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [key, connections] : taken_) {
-      const Entry entry(connections, key);
-      if (std::ranges::binary_search(groups, HashOf(key))) {
-        named.push_back(entry);
-      } else if (heaviest.size() < most) {
-        heaviest.push_back(entry);
-        std::ranges::push_heap(heaviest, std::greater<>());
-      } else if (most > 0 && entry > heaviest.front()) {
-        std::ranges::pop_heap(heaviest, std::greater<>());
-        heaviest.back() = entry;
-        std::ranges::push_heap(heaviest, std::greater<>());
-      }
-    }
-  }
-  std::ranges::sort_heap(heaviest, std::greater<>());
-  heaviest.insert(heaviest.end(), named.begin(), named.end());
-  std::vector<ClientConnections> clients;
-  for (const auto& [connections, key] : heaviest) clients.push_back({HashOf(key), NameOf(key), connections});
-  return clients;
 }
 
 }  // namespace weir

@@ -1,13 +1,14 @@
-// Who a client is: the socket's address, or what a trusted proxy says; and how many connections each has.
+// Who a client is: the socket's address, or what a trusted proxy says.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "config/status.h"
@@ -19,8 +20,24 @@ using IpAddress = boost::asio::ip::address;
 // ::ffff:1.2.3.4 is 1.2.3.4.
 IpAddress Unmapped(const IpAddress& address);
 
-// The same for all addresses of one client: of IPv6 a client is a /64, which is what one customer gets, with 2^64
-// addresses to come from. Seeded in each process, so that nobody can choose addresses that collide.
+// An address of IPv4, or a network of IPv6 with so many bits of prefix, at most 64.
+struct ClientNetwork {
+  uint64_t prefix = 0;  // of IPv6 in the upper bits
+  unsigned bits = 32;
+
+  auto operator<=>(const ClientNetwork&) const = default;
+  std::string Name() const;  // "192.0.2.1", "2001:db8::/64"
+};
+
+// A client of IPv6 is a /64: that is what one customer gets, with 2^64 addresses to come from.
+ClientNetwork NetworkOf(const IpAddress& address, unsigned ipv6_bits = 64);
+
+// Seeded in each process, so that nobody can choose addresses that collide.
+struct ClientNetworkHash {
+  size_t operator()(const ClientNetwork& network) const;
+};
+
+// The same for all addresses of one client: the hash of its network.
 uint64_t GroupOf(const IpAddress& address);
 // Of what cannot be read, that of 0.0.0.0.
 uint64_t GroupOf(std::string_view address);
@@ -44,13 +61,7 @@ class TrustedProxies {
   std::vector<Network> networks_;
 };
 
-struct ClientConnections {
-  uint64_t group = 0;   // as GroupOf has it
-  std::string address;  // of IPv6 the /64
-  uint64_t connections = 0;
-};
-
-// Connections by client, as GroupOf has it. Any thread.
+// How many of a thing each client has. Any thread.
 class AddressSlots {
  public:
   explicit AddressSlots(uint64_t most) : most_(most) {}
@@ -58,18 +69,11 @@ class AddressSlots {
   // False where the client has as many as it may.
   bool Take(const IpAddress& address);
   void Return(const IpAddress& address);
-  // At most so many of those with the most connections, and those of these groups that have any, in no order. A walk
-  // over all.
-  std::vector<ClientConnections> Heaviest(size_t most, std::vector<uint64_t> groups) const;
 
  private:
-  struct Hash {
-    size_t operator()(const std::pair<uint64_t, uint64_t>& key) const;
-  };
-
   const uint64_t most_;
-  mutable std::mutex mutex_;
-  std::unordered_map<std::pair<uint64_t, uint64_t>, uint64_t, Hash> taken_;
+  std::mutex mutex_;
+  std::unordered_map<ClientNetwork, uint64_t, ClientNetworkHash> taken_;
 };
 
 }  // namespace weir

@@ -63,7 +63,7 @@ constexpr size_t kMostQueuedFrames = 512;
 // Of a stream that waits, here and in nghttp2; of an exchange, with what a handler has.
 constexpr size_t kStreamBytes = 1024;
 constexpr size_t kExchangeBytes = size_t{16} << 10;
-// A field of a header; a request and its answer, whatever the handler does.
+// A field of a header; a request and its answer, without its bytes; a handler that does more charges that.
 constexpr Work kFieldWork = 100;
 constexpr Work kStreamWork = 4'000;
 
@@ -363,6 +363,7 @@ void Http2Stage::EndExchangesSoon() {
 
 void Http2Stage::Answer(Http2Stream& stream, HttpResponse response) {
   stream.state = State::kAnswered;
+  session_.Charge(response.body.size() * kWrittenByteWork);
   const bool with_body = HasBody(response) && !stream.head_only && !response.body.empty();
   frames_.Answer(stream.id, response, with_body ? &stream.answer : nullptr);
   session_.FlushSoon();

@@ -28,7 +28,7 @@ namespace http = boost::beast::http;
 
 // Answers that wait for the client; requests sent ahead are read when it has taken some.
 constexpr size_t kMaxUnsentBytes = size_t{256} << 10;
-// A request and its answer, whatever the handler does.
+// A request and its answer, without its bytes; a handler that does more charges that (account/turn_meter.h).
 constexpr Work kRequestWork = 20'000;
 
 HttpResponse NoHost() { return {.status = 400, .body = "one Host header is needed\n"}; }
@@ -299,7 +299,7 @@ void HttpStage::Upgrade(const BeastRequest& request, const IpAddress& client) {
   }
   if (const auto problem = UpgradeProblem(request))
     return RefuseRequest(session_, counters_.handshake_failures, *problem, "not a WebSocket handshake");
-  if (!session_.has_slot() && !session_.TakeSlot(client)) return Refuse(Refusal::kAddress);
+  if (const Refusal refusal = session_.Settle(client); refusal != Refusal::kNone) return Refuse(refusal);
   ClientIdentity identity{
       .address = client.to_string(), .host = std::string(request[http::field::host]), .group = GroupOf(client)};
   identity.secure = IsSecure();
@@ -318,6 +318,7 @@ IpAddress HttpStage::Client(const BeastRequest& request) const {
 
 void HttpStage::Answer(const HttpResponse& response) {
   answered_ = true;
+  session_.Charge(response.body.size() * kWrittenByteWork);
   const bool keep_alive = keep_alive_ && !core_.going.load(std::memory_order_relaxed);
   session_.stream().Append(Serialize(response, keep_alive, !head_only_));
   if (!keep_alive) session_.EndAfterOutput("answered");
@@ -330,8 +331,11 @@ void HttpStage::Refuse(Refusal refusal) {
   (total ? counters_.refused_limit : counters_.refused_address_limit).Add(1);
   // Not 429, which programs take for a limit of what they asked for.
   HttpResponse response{.status = 503, .headers = {{"Retry-After", "10"}}};
-  response.body = total ? "this relay has all the " + most + " connections that it takes; try again later\n"
-                        : "your address has all the " + most + " connections that one may have\n";
+  response.body = total
+                      ? "all the " + most +
+                            " connections that are taken here are open, but for those that are kept for addresses with "
+                            "fewer than yours; try again later\n"
+                      : "your address has all the " + most + " connections that one may have\n";
   LogLimit& log = total ? core_.logs.refused : core_.logs.address_limit;
   if (const auto line = log.Take(session_.thread().Now())) {
     spdlog::info("{}: refused, {} connections are open (WEIR_MAX_CONNECTIONS{}){}", session_.peer().to_string(), most,

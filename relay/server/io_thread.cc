@@ -80,12 +80,12 @@ void IoThread::Shutdown() {
   });
 }
 
-void IoThread::Adopt(const Accepted& accepted) {
+void IoThread::Adopt(Accepted accepted) {
   load_.fetch_add(1, std::memory_order_relaxed);
-  asio::post(context_, [this, accepted] { Begin(accepted); });
+  asio::post(context_, [this, accepted = std::move(accepted)]() mutable { Begin(std::move(accepted)); });
 }
 
-void IoThread::Begin(const Accepted& accepted) {
+void IoThread::Begin(Accepted accepted) {
   const int on = 1;
   setsockopt(accepted.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(accepted.socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsentBytes, sizeof kMostUnsentBytes);
@@ -93,11 +93,12 @@ void IoThread::Begin(const Accepted& accepted) {
   BufferedStream::Socket socket(context_.get_executor());
   socket.assign(asio::ip::tcp::v4(), accepted.socket);
   counters_.accepted.Add(1);
-  const auto session = std::make_shared<Session>(*this, std::move(socket), accepted);
-  session->OpenAccount(accepted.peer);
+  const Refusal refusal = accepted.place == nullptr ? accepted.refusal : Refusal::kNone;
+  const auto session = std::make_shared<Session>(*this, std::move(socket), std::move(accepted));
+  session->OpenAccount(session->peer());
   session->index = sessions_.size();
   sessions_.push_back(session);
-  session->SetStage(MakeFirstStage(*session, accepted.refusal));
+  session->SetStage(MakeFirstStage(*session, refusal));
   session->Start();
 }
 

@@ -31,7 +31,7 @@ class IoThread {
   void Shutdown();
 
   // Any thread.
-  void Adopt(const Accepted& accepted);
+  void Adopt(Accepted accepted);
 
   // Sessions, those on their way included. Any thread.
   size_t load() const { return load_.load(std::memory_order_relaxed); }
@@ -60,7 +60,7 @@ class IoThread {
   };
 
   void Run();
-  void Begin(const Accepted& accepted);
+  void Begin(Accepted accepted);
   void RunTurns();
   void Tick();
   void TellWhoWaitsForTheEnd();

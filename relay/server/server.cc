@@ -128,7 +128,7 @@ void Server::ForceShutdown() {
 }
 
 std::vector<ClientConnections> Server::HeaviestClients(size_t most, const std::vector<uint64_t>& groups) const {
-  return core_->slots.Heaviest(most, groups);
+  return core_->places.Heaviest(most, groups);
 }
 
 ServerStats Server::Stats() const {
@@ -139,6 +139,7 @@ ServerStats Server::Stats() const {
     stats.connections += c.connections.value();
     stats.accepted += c.accepted.value();
     stats.refused_limit += c.refused_limit.value();
+    stats.gave_way += c.gave_way.value();
     stats.refused_address_limit += c.refused_address_limit.value();
     stats.handshake_failures += c.handshake_failures.value();
     stats.http_errors += c.http_errors.value();

@@ -37,6 +37,7 @@ struct ServerStats {
   uint64_t connections = 0;            // WebSockets that are open now
   uint64_t accepted = 0;               // sockets
   uint64_t refused_limit = 0;          // max_connections
+  uint64_t gave_way = 0;               // ended for an address with fewer connections
   uint64_t refused_address_limit = 0;  // max_connections_per_address
   uint64_t handshake_failures = 0;     // requests for a WebSocket that were refused
   uint64_t http_errors = 0;            // other requests that were malformed, too large or late
@@ -81,7 +82,7 @@ class Server {
   void ForceShutdown();
 
   ServerStats Stats() const;
-  // As AddressSlots::Heaviest (client_address.h).
+  // As Places::Heaviest (places.h).
   std::vector<ClientConnections> HeaviestClients(size_t most, const std::vector<uint64_t>& groups) const;
 
  private:

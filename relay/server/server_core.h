@@ -15,6 +15,7 @@
 #include "relay/server/connection.h"
 #include "relay/server/http.h"
 #include "relay/server/log_limit.h"
+#include "relay/server/places.h"
 #include "relay/server/served_certificate.h"
 #include "relay/server/server_settings.h"
 
@@ -38,6 +39,7 @@ struct alignas(64) ThreadCounters {
   Counter accepted;
   Counter refused_limit;
   Counter refused_address_limit;
+  Counter gave_way;
   Counter handshake_failures;
   Counter http_errors;
   Counter too_slow;
@@ -65,15 +67,13 @@ struct ServerLogs {
   LogLimit memory;
 };
 
-enum class Refusal { kNone, kTotal, kAddress };
-
-// A socket as the acceptor hands it on: non-blocking, counted in ServerCore::served, or in refusing where it is told
-// no.
+// A socket as the acceptor hands it on: non-blocking, with a place, or counted in ServerCore::refusing where it is told
+// no. One with a place that loopback has besides keeps why it got no other.
 struct Accepted {
   int socket = -1;
   IpAddress peer;
   Refusal refusal = Refusal::kNone;
-  bool has_slot = false;  // of ServerCore::slots, in the peer's name
+  std::unique_ptr<TakenPlace> place;
 };
 
 struct ServerCore {
@@ -81,7 +81,7 @@ struct ServerCore {
       : settings(s),
         router(std::move(r)),
         factory(std::move(f)),
-        slots(s.max_connections_per_address),
+        places(s.max_connections, s.max_connections_per_address),
         ledger(std::move(l)) {}
 
   // Output that waits, all connections.
@@ -97,12 +97,11 @@ struct ServerCore {
   TrustedProxies proxies;                          // set before the first socket
   std::unique_ptr<ServedCertificate> certificate;  // likewise; null: without TLS
   std::vector<const ThreadCounters*> counters;     // of each I/O thread, likewise
-  AddressSlots slots;
+  Places places;
   const std::shared_ptr<Ledger> ledger;
   ServerLogs logs;
 
   std::atomic<uint64_t> next_id{1};
-  std::atomic<uint64_t> served{0};    // sockets within max_connections
   std::atomic<uint64_t> refusing{0};  // sockets that are being told no
   std::atomic<bool> going{false};     // Shutdown was called
 

@@ -14,12 +14,15 @@ void Declare(SettingTable& table, ServerSettings& s) {
             "port for WebSocket and HTTP; 0: any free one; `weir gate` takes 3335 where it is not set");
   table.Add("IO_THREADS", &s.io_threads, {.min = 0, .max = 256, .unit = "threads"},
             "threads that serve connections; 0: one for every two cores");
-  table.Add("MAX_CONNECTIONS", &s.max_connections, {.min = 1, .max = 1'000'000, .unit = "connections"},
-            "open at once; one more is answered 503");
-  table.Add("MAX_CONNECTIONS_PER_ADDRESS", &s.max_connections_per_address,
-            {.min = 1, .max = 1'000'000, .unit = "connections"},
-            "open at once from one client address (of IPv6 one /64); one more is answered 503; `weir gate` has no such "
-            "limit where it is not set");
+  table.Add(
+      "MAX_CONNECTIONS", &s.max_connections, {.min = 1, .max = 1'000'000, .unit = "connections"},
+      "open at once; the last tenth is for addresses below their share, and then the address with most gives its most "
+      "silent one to an address with fewer; else one more is answered 503; 127.0.0.1 and ::1 have 32 more, for HTTP");
+  table.Add(
+      "MAX_CONNECTIONS_PER_ADDRESS", &s.max_connections_per_address,
+      {.min = 1, .max = 1'000'000, .unit = "connections"},
+      "open at once from one client address (of IPv6 one /64); one more is answered 503; of IPv6 a /48 is one "
+      "address as well where connections are short; `weir gate` has no such limit where it is not set, but its share");
   table.Add("MAX_MESSAGE_BYTES", &s.max_message_bytes, {.min = 1024, .max = 64 << 20, .unit = "bytes"},
             "longest WebSocket message; a longer one closes the connection (1009)");
   table.Add("MAX_HTTP_BODY_BYTES", &s.max_http_body_bytes, {.min = 1024, .max = 1 << 30, .unit = "bytes"},

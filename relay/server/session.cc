@@ -12,6 +12,7 @@
 #include <limits>
 #include <utility>
 
+#include "relay/account/turn_meter.h"
 #include "relay/server/http.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/last_answer.h"
@@ -42,31 +43,37 @@ HttpResponse SpeakTls() { return {.status = 400, .body = "this port speaks TLS: 
 
 }  // namespace
 
-Session::Session(IoThread& thread, BufferedStream::Socket socket, const Accepted& accepted)
+Session::Session(IoThread& thread, BufferedStream::Socket socket, Accepted accepted)
     : thread_(thread),
       stream_(std::move(socket), thread.buffers()),
       peer_(accepted.peer),
+      place_(std::move(accepted.place)),
+      refusal_(accepted.refusal),
       last_heard_(thread.Now()),
-      last_sent_(last_heard_),
-      refused_(accepted.refusal != Refusal::kNone) {
-  if (accepted.has_slot) slot_ = peer_;
+      last_sent_(last_heard_) {
   // Who is told no is told in HTTP/1.1.
-  if (const ServedCertificate* served = thread.core().certificate.get()) stream_.BeginTls(served->Now(), !refused_);
+  if (const ServedCertificate* served = thread.core().certificate.get())
+    stream_.BeginTls(served->Now(), place_ != nullptr);
 }
 
 Session::~Session() {
   if (account_) GiveBackAll();
-  if (slot_) thread_.core().slots.Return(*slot_);
-  (refused_ ? thread_.core().refusing : thread_.core().served).fetch_sub(1, std::memory_order_relaxed);
+  if (place_ == nullptr) thread_.core().refusing.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Session::OpenAccount(const IpAddress& client) {
+  const auto soon = [this](void (Session::*what)()) {
+    return [weak = weak_from_this(), &context = thread_.context(), what] {
+      asio::post(context, [weak, what] {
+        if (const auto self = weak.lock()) (self.get()->*what)();
+      });
+    };
+  };
   group_ = GroupOf(client);
-  account_ = thread_.core().ledger->Open(group_, [weak = weak_from_this(), &context = thread_.context()] {
-    asio::post(context, [weak] {
-      if (const auto self = weak.lock()) self->OnGiveUp();
-    });
-  });
+  account_ = thread_.core().ledger->Open(group_, soon(&Session::OnGiveUp));
+  if (place_ == nullptr) return;
+  place_->Heard(last_heard_);
+  place_->OnGiveWay(soon(&Session::OnGiveWay));
 }
 
 void Session::Start() {
@@ -79,15 +86,16 @@ void Session::Start() {
 
 void Session::SetStage(std::unique_ptr<Stage> stage) { next_stage_ = std::move(stage); }
 
-bool Session::TakeSlot(const IpAddress& client) {
-  if (!thread_.core().slots.Take(client)) return false;
-  slot_ = client;
+Refusal Session::Settle(const IpAddress& client) {
+  if (place_->is_of_here()) return refusal_;
+  if (place_->has_name()) return Refusal::kNone;
+  if (const Refusal refusal = thread_.core().places.Name(*place_, client); refusal != Refusal::kNone) return refusal;
   account_->GiveBack(noted_pending_, Memory::kShared);
   account_->GiveBack(noted_held_, Memory::kWaiting);
   OpenAccount(client);
   account_->Take(noted_pending_, Memory::kShared);
   account_->Take(noted_held_, Memory::kWaiting);
-  return true;
+  return Refusal::kNone;
 }
 
 void Session::GiveBackAll() {
@@ -104,6 +112,7 @@ Work Session::OnTurn() {
   in_line_ = false;
   if (ended_) return 0;
   spent_ = kReadAndSendWork;
+  const TurnMeter meter(spent_);
   const bool flush = std::exchange(flush_due_, false);
   Guard([&] {
     if (std::exchange(process_due_, false)) {
@@ -275,7 +284,10 @@ void Session::OnReadable() {
     if (error && (error != asio::error::eof || half_closed_ || !is_greeted)) return End(cause_);
     return ReadOn();
   }
-  if (bytes > 0) last_heard_ = thread_.Now();
+  if (bytes > 0) {
+    last_heard_ = thread_.Now();
+    if (place_ != nullptr) place_->Heard(last_heard_);
+  }
   if (error && stream_.tls() != nullptr && AnswersInClear()) return;
   if (error) {
     input_ended_ = true;
@@ -323,7 +335,7 @@ bool Session::OverShare() const {
   const ServerCore& core = thread_.core();
   const uint64_t most = core.settings.max_pending_total_mb << 20;
   if (core.Pending() <= most) return false;
-  return pending > most / std::max<uint64_t>(core.served.load(std::memory_order_relaxed), 1);
+  return pending > most / std::max<uint64_t>(core.places.taken(), 1);
 }
 
 void Session::OnFault(std::string_view what) {
@@ -341,7 +353,7 @@ void Session::End(std::string cause) {
 void Session::EndAfterOutput(std::string cause, Then then) {
   if (ended()) return;
   // To somebody who was to begin with a handshake nothing can be said; who is refused still may.
-  if (stream_.tls() && !stream_.tls()->ready() && !refused_) return End(std::move(cause));
+  if (stream_.tls() && !stream_.tls()->ready() && place_ != nullptr) return End(std::move(cause));
   ending_ = true;
   lingers_ = then == Then::kLinger;
   cause_ = std::move(cause);
@@ -419,6 +431,15 @@ void Session::OnGiveUp() {
   if (const auto line = thread_.core().logs.memory.Take(thread_.Now()))
     spdlog::warn("{}: disconnected, {}{}", peer_.to_string(), why, line->Suffix());
   End(why);
+}
+
+void Session::OnGiveWay() {
+  if (ended_) return;
+  thread_.counters().gave_way.Add(1);
+  if (const auto line = thread_.core().logs.refused.Take(thread_.Now()))
+    spdlog::info("{}: disconnected, its place was needed: all {} connections are open (WEIR_MAX_CONNECTIONS){}",
+                 peer_.to_string(), thread_.core().settings.max_connections, line->Suffix());
+  End("its place was needed for another");
 }
 
 void Session::OnShutdown() {

@@ -23,7 +23,7 @@ class IoThread;
 
 class Session final : public std::enable_shared_from_this<Session> {
  public:
-  Session(IoThread& thread, BufferedStream::Socket socket, const Accepted& accepted);
+  Session(IoThread& thread, BufferedStream::Socket socket, Accepted accepted);
   ~Session();
 
   // First of all.
@@ -38,11 +38,11 @@ class Session final : public std::enable_shared_from_this<Session> {
   const IpAddress& peer() const { return peer_; }
   size_t index = 0;  // in the I/O thread's list
 
-  // Of the client's connections; where the acceptor took none. False where the client has as many as it may.
-  bool TakeSlot(const IpAddress& client);
+  // That it stays, as this client's: of the place of a proxy's connection it is known only now whose it is. Else why
+  // not.
+  Refusal Settle(const IpAddress& client);
   // Of the client; another one once a proxy has said who that is.
   const std::shared_ptr<Account>& account() const { return account_; }
-  bool has_slot() const { return slot_.has_value(); }
   uint64_t group() const { return group_; }
 
   bool ended() const { return ended_ || ending_; }
@@ -107,6 +107,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   void OnShutdown();
   // Memory is short, and this is one of those who hold most.
   void OnGiveUp();
+  // Its place is somebody else's.
+  void OnGiveWay();
   // The I/O thread's part of all that happens soon. Returns what it cost.
   Work OnTurn();
 
@@ -133,7 +135,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<Stage> next_stage_;
   const IpAddress peer_;
-  std::optional<IpAddress> slot_;
+  const std::unique_ptr<TakenPlace> place_;  // null: it is told no
+  const Refusal refusal_;                    // why it has no place but one of loopback's own, or none
   uint64_t group_ = 0;
   std::shared_ptr<Account> account_;
   std::string cause_;
@@ -146,7 +149,6 @@ class Session final : public std::enable_shared_from_this<Session> {
   Work expected_ = kMostATurn;
   int untaken_ = 0;  // by the peer, at the last beat of a wait for room
   uint32_t pauses_ = 0;
-  const bool refused_;
   bool in_line_ = false;
   bool read_scheduled_ = false;  // a wait or a turn will go on reading
   bool readable_ = false;        // the wait is over

@@ -67,26 +67,6 @@ TEST(AddressSlotsTest, CountsByAddressAndOfIpv6ByNetwork) {
   EXPECT_TRUE(slots.Take(Address("2001:db8:0:1::1")));
 }
 
-TEST(AddressSlotsTest, TellWhoHasMostConnectionsAndThoseWhoAreAskedFor) {
-  AddressSlots slots(9);
-  for (const char* address : {"192.0.2.1", "192.0.2.1", "192.0.2.1", "2001:db8::1", "2001:db8::2", "192.0.2.7"})
-    EXPECT_TRUE(slots.Take(Address(address)));
-  const auto heaviest = slots.Heaviest(1, {GroupOf(Address("192.0.2.7")), GroupOf(Address("192.0.2.99"))});
-  ASSERT_EQ(heaviest.size(), 2U);
-  EXPECT_EQ(heaviest[0].address, "192.0.2.1");
-  EXPECT_EQ(heaviest[0].connections, 3U);
-  EXPECT_EQ(heaviest[0].group, GroupOf(Address("192.0.2.1")));
-  EXPECT_EQ(heaviest[1].address, "192.0.2.7");
-  const auto two = slots.Heaviest(2, {});
-  ASSERT_EQ(two.size(), 2U);
-  EXPECT_EQ(two[1].address, "2001:db8::/64");
-  EXPECT_TRUE(slots.Heaviest(0, {}).empty());
-  const auto all = slots.Heaviest(9, {});
-  ASSERT_EQ(all.size(), 3U);
-  EXPECT_EQ(all[1].address, "2001:db8::/64");
-  EXPECT_EQ(all[1].connections, 2U);
-}
-
 TEST(GroupTest, IsTheSameWithinWhatOneClientHas) {
   EXPECT_EQ(GroupOf(Address("192.0.2.1")), GroupOf(Address("192.0.2.1")));
   EXPECT_NE(GroupOf(Address("192.0.2.1")), GroupOf(Address("192.0.2.2")));

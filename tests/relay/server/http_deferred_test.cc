@@ -228,14 +228,14 @@ TEST_F(DeferredTest, AReplyAfterTheConnectionIsNothing) {
   settings_.max_connections = 1;
   Start();
   {
-    RawClient client = Connect();
+    RawClient client = Connect("127.0.0.2");
     client.Send(Get("/later"));
     ASSERT_TRUE(record_.Await("asked"));
     client.Reset();
   }
   // Its place is free when it is gone.
   ASSERT_TRUE(Eventually([&] {
-    RawClient other = Connect();
+    RawClient other = Connect("127.0.0.2");
     other.Send(Get("/"));
     return other.ReadAnswer().value_or(RawAnswer()).status == 200;
   }));

@@ -1,3 +1,4 @@
+#include "relay/server/places.h"
 #include "tests/relay/server/server_fixture.h"
 
 namespace weir {
@@ -29,6 +30,61 @@ TEST_F(LimitsTest, OneConnectionTooManyIsToldSo) {
   EXPECT_TRUE(Eventually([&] { return Connect().Handshake(); }));
   one.Text("unhurt");
   EXPECT_EQ(one.ReadText(), "unhurt");
+}
+
+TEST_F(LimitsTest, WhereAllIsFullANewcomerIsServedAndTheMostSilentOfTheLargestHolderGoes) {
+  settings_.max_connections = 4;
+  Start();
+  std::vector<RawClient> full;
+  for (int n = 0; n < 4; ++n) {
+    full.push_back(Connect(n < 3 ? "127.0.0.2" : "127.0.0.3"));
+    ASSERT_TRUE(full.back().Handshake());
+  }
+  full[0].Text("not silent");
+  ASSERT_EQ(full[0].ReadText(), "not silent");
+  RawClient newcomer = Connect("127.0.0.4");
+  ASSERT_TRUE(newcomer.Handshake());
+  EXPECT_TRUE(full[1].AtEnd());
+  EXPECT_TRUE(record_.Await("end: its place was needed"));
+  for (RawClient* client : {&full[0], &full[2], &full[3], &newcomer}) {
+    client->Text("unhurt");
+    EXPECT_EQ(client->ReadText(), "unhurt");
+  }
+  EXPECT_EQ(server_->Stats().gave_way, 1U);
+}
+
+TEST_F(LimitsTest, WhereAllIsFullThisMachineIsStillAnswered) {
+  settings_.max_connections = 1;
+  router_.Add("GET", "/healthz", [](const HttpRequest&) { return HttpResponse{.body = "alive\n"}; });
+  Start();
+  RawClient full = Connect("127.0.0.2");
+  ASSERT_TRUE(full.Handshake());
+  const auto ask = [this](const std::string& from) {
+    RawClient client = Connect(from);
+    client.Send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    return client.ReadAnswer().value_or(RawAnswer()).status;
+  };
+  EXPECT_EQ(ask("127.0.0.3"), 503);
+  std::vector<RawClient> silent;
+  for (size_t n = 0; n < Places::kMostOfHere + 8; ++n) {
+    silent.push_back(Connect());
+    EXPECT_EQ(ask("127.0.0.1"), 200) << n;
+  }
+  RawClient talker = Connect();
+  talker.Send(RawClient::HandshakeRequest());
+  EXPECT_EQ(talker.ReadAnswer().value_or(RawAnswer()).status, 503) << "these places are for requests";
+}
+
+TEST_F(LimitsTest, BehindAProxyAClientWithMostGivesWayToOneWithNone) {
+  settings_.trusted_proxies = "127.0.0.1";
+  settings_.max_connections = 3;
+  Start();
+  std::vector<RawClient> full;
+  for (int n = 0; n < 3; ++n) full.push_back(Open("X-Forwarded-For: 192.0.2.1\r\n"));
+  RawClient newcomer = Open("X-Forwarded-For: 192.0.2.2\r\n");
+  EXPECT_TRUE(record_.Await("end: its place was needed"));
+  newcomer.Text("a word");
+  EXPECT_EQ(newcomer.ReadText(), "a word");
 }
 
 TEST_F(LimitsTest, OneOfAnAddressTooManyIsToldSo) {

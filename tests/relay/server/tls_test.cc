@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "relay/server/tls_stream.h"
 #include "tests/fixtures/certificates.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/temp_directory.h"
@@ -218,12 +219,21 @@ TEST_F(TlsTest, WhoGoesInTheMidstOfAnAnswerTakesNobodyAlong) {
   EXPECT_TRUE(Contains(Ask(), "by TLS"));
 }
 
+// Whatever the configuration of the system's OpenSSL allows.
+TEST(TlsStreamTest, NothingBeforeTls12IsAgreedTo) {
+  SSL_CTX* const context = SSL_CTX_new(TLS_server_method());
+  ASSERT_EQ(SSL_CTX_set_min_proto_version(context, TLS1_VERSION), 1);
+  TlsStream::SetUp(context);
+  EXPECT_EQ(SSL_CTX_get_min_proto_version(context), TLS1_2_VERSION);
+  SSL_CTX_free(context);
+}
+
 TEST_F(TlsTest, WhoIsRefusedIsToldByTlsInHttp1) {
   settings_.max_connections = 1;
   Start();
   TlsClient first(server_->port());
   ASSERT_TRUE(first.ShakeHands());
-  EXPECT_TRUE(Contains(Ask({.protocols = "h2 http/1.1"}), "HTTP/1.1 503"));
+  EXPECT_TRUE(Contains(Ask({.from = "127.0.0.2", .protocols = "h2 http/1.1"}), "HTTP/1.1 503"));
 }
 
 TEST_F(TlsTest, AShutdownEndsWhatIsIdleAndAnswersWhatWasAsked) {

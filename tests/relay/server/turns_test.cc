@@ -2,6 +2,7 @@
 #include <boost/asio/post.hpp>
 #include <future>
 
+#include "relay/account/turn_meter.h"
 #include "tests/relay/server/server_fixture.h"
 
 namespace weir {
@@ -51,6 +52,9 @@ class TurnsTest : public ServerTest {
       clients.push_back(Connect("127.0.0.2"));
       EXPECT_TRUE(clients.back().Handshake(more));
     }
+    return MessagesBefore(clients, flood);
+  }
+  size_t MessagesBefore(std::vector<RawClient>& clients, const std::string& flood) {
     RawClient quiet = Open();
     std::promise<void> all_sent;
     boost::asio::post(server_->executor(0), [&] { all_sent.get_future().wait(); });
@@ -61,6 +65,20 @@ class TurnsTest : public ServerTest {
     size_t before = 0;
     OnIoThread([&] { before = flood_before_quiet_; });
     return before;
+  }
+
+  // The same of requests over HTTP, which are answered so.
+  size_t RequestsBefore(const std::function<HttpResponse()>& answer) {
+    router_.Add("GET", "/dear", [this, answer](const HttpRequest&) {
+      ++flood_;
+      return answer();
+    });
+    Start();
+    std::string flood;
+    for (int n = 0; n < 100; ++n) flood += "GET /dear HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    std::vector<RawClient> clients;
+    for (size_t n = 0; n < kFlooders; ++n) clients.push_back(Connect("127.0.0.2"));
+    return MessagesBefore(clients, flood);
   }
 
   size_t flood_ = 0;
@@ -133,6 +151,19 @@ TEST_F(TurnsTest, WhatAHandlerChargesEndsTheTurn) {
   std::string flood;
   for (int n = 0; n < 100; ++n) flood += ClientFrame(kText, "dear");
   EXPECT_LE(MessagesBefore(flood, kFlooders), 4U);
+}
+
+TEST_F(TurnsTest, WhatAHandlerOfHttpChargesEndsTheTurn) {
+  EXPECT_LE(RequestsBefore([] {
+              TurnMeter::Charge(kTurnWork);
+              return HttpResponse{.body = "dear"};
+            }),
+            4U);
+}
+
+TEST_F(TurnsTest, AnAnswerOfHttpCostsByWhatWasWritten) {
+  EXPECT_LE(RequestsBefore([] { return HttpResponse{.body = std::string(kTurnWork / kWrittenByteWork / 4, 'x')}; }),
+            2U);
 }
 
 TEST_F(TurnsTest, WhatInflatesGivesWayInBetween) {
