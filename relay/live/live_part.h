@@ -21,7 +21,7 @@
 #include "relay/live/live_feed.h"
 #include "relay/live/live_settings.h"
 #include "relay/live/sampler.h"
-#include "relay/live/sign_in_limit.h"
+#include "relay/operator/sign_in_limit.h"
 #include "relay/relay_part.h"
 #include "relay/server/http_stream.h"
 #include "relay/server/log_limit.h"

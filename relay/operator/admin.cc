@@ -8,6 +8,7 @@
 #include <array>
 #include <boost/asio/ip/address.hpp>
 #include <cctype>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <string>
@@ -16,18 +17,21 @@
 #include <vector>
 
 #include "config/text/parse.h"
+#include "relay/account/turn_meter.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/operator/other_site.h"
 #include "relay/protocol/identity.h"
+#include "relay/server/client_address.h"
 
 namespace weir {
 namespace {
 
 constexpr uint16_t kHttpAuthKind = 27235;
-constexpr uint64_t kMostSecondsApart = 60;
-// An event that is dated ahead is good for twice as long as it may be apart.
-constexpr uint64_t kRememberSeconds = 2 * kMostSecondsApart;
+constexpr uint64_t kMostSecondsOld = 60;
+// Clocks differ. After a start no proof is good for as long: it could have been used before.
+constexpr uint64_t kMostSecondsAhead = 5;
+constexpr uint64_t kRememberSeconds = kMostSecondsOld + kMostSecondsAhead;
 constexpr size_t kMostRemembered = 4096;
 // NIP-98's event has some 400 bytes; a long query makes it longer.
 constexpr EventLimits kLimits{.max_bytes = 16'384, .max_tags = 64, .max_tag_bytes = 8'192, .max_content_bytes = 1024};
@@ -210,19 +214,33 @@ std::optional<HttpResponse> Admin::RefusalOfProof(const HttpRequest& request, st
   const uint64_t now = clock_.NowSeconds();
   if (const std::string why = RefusalOfEvent(request, event, now); !why.empty())
     return Answer(401, "Authorization was refused: " + why);
-  if (!VerifySignature(event)) return Answer(401, "Authorization was refused: wrong signature");
-  if (!IsNew(event.id(), now)) return Answer(401, "Authorization was refused: it was used already");
+  const uint64_t client = GroupOf(request.address);
+  if (const auto wait = wrong_signatures_.Wait(client)) {
+    HttpResponse late = Answer(429, "too many wrong signatures came from your address; wait, or show the token");
+    late.headers.emplace_back("Retry-After", std::to_string(std::chrono::ceil<std::chrono::seconds>(*wait).count()));
+    return late;
+  }
+  TurnMeter::Charge(kSignatureWork);
+  if (!VerifySignature(event)) {
+    wrong_signatures_.NoteWrong(client);
+    return Answer(401, "Authorization was refused: wrong signature");
+  }
+  if (const std::string why = RefusalOfUse(event.id(), now); !why.empty())
+    return Answer(401, "Authorization was refused: " + why);
   return std::nullopt;
 }
 
 // Cheapest first; the signature is the caller's.
 std::string Admin::RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const {
   if (event.kind() != kHttpAuthKind) return "its event must be of kind 27235, not " + std::to_string(event.kind());
-  const uint64_t apart = std::max(event.created_at(), now) - std::min(event.created_at(), now);
-  if (apart > kMostSecondsApart)
-    return "its created_at is " + std::to_string(apart) + " s away from now; 60 are allowed";
-  // It may have been used before, which nobody remembers.
-  if (event.created_at() < start_) return "its created_at is before the start of this relay; sign another one";
+  if (event.created_at() < now && now - event.created_at() > kMostSecondsOld)
+    return "its created_at is " + std::to_string(now - event.created_at()) + " s ago; 60 are allowed";
+  if (event.created_at() > now + kMostSecondsAhead)
+    return "its created_at is " + std::to_string(event.created_at() - now) +
+           " s ahead of this relay's clock; 5 are allowed";
+  if (event.created_at() <= start_ + kMostSecondsAhead)
+    return "its created_at must be more than 5 s after the start of this relay, which does not know what was used "
+           "before; sign another one in some seconds";
   if (!HasTag(event, "method", request.method)) return "its method tag must be " + request.method;
   return RefusalOfUrl(request, event);
 }
@@ -242,11 +260,15 @@ std::string Admin::RefusalOfUrl(const HttpRequest& request, EventView event) con
   return "its u tag must be " + expected.scheme + "://" + expected.host + target;
 }
 
-bool Admin::IsNew(const EventId& id, uint64_t now) const {
+// Empty where it was not used yet, and is now.
+std::string Admin::RefusalOfUse(const EventId& id, uint64_t now) const {
   const std::lock_guard lock(mutex_);
   std::erase_if(seen_, [now](const auto& entry) { return entry.second + kRememberSeconds < now; });
-  // Who has the key and does more than this has to wait: forgetting one would let it be used again.
-  return seen_.size() < kMostRemembered && seen_.emplace(id, now).second;
+  if (seen_.contains(id)) return "it was used already";
+  // To forget one would let it be used again.
+  if (seen_.size() >= kMostRemembered) return "as many were used in the last minute as are remembered; wait a minute";
+  seen_.emplace(id, now);
+  return "";
 }
 
 std::string Admin::TokenHint() const {

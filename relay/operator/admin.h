@@ -14,6 +14,7 @@
 #include "config/clock.h"
 #include "config/status.h"
 #include "relay/nostr/event.h"
+#include "relay/operator/sign_in_limit.h"
 #include "relay/protocol/relay_settings.h"
 #include "relay/server/http.h"
 
@@ -60,10 +61,11 @@ bool CameByTls(const HttpRequest& request);
 // Loopback, where it is trusted: the socket comes from it, the Host is a name of it, and no header is there that a
 // proxy or a browser adds.
 // NIP-98: `Authorization: Nostr <base64 of an event of kind 27235>` by WEIR_RELAY_ADMIN_PUBKEY, with this method and
-// this URL (scheme and host as WEIR_RELAY_URL says, path and query as asked), at most 60 s away from now, each once.
-// What was used is forgotten at a restart: events dated before this object was made are refused. Without WEIR_RELAY_URL
-// the Host that was asked for counts, where it is near. A `payload` tag is not looked at: the body is a stream, of
-// which nothing is known yet.
+// this URL (scheme and host as WEIR_RELAY_URL says, path and query as asked), at most 60 s old and 5 s ahead, each
+// once. What was used is forgotten at a restart: so a proof that could have been used before this object was made, one
+// dated up to 5 s after that, is refused. Without WEIR_RELAY_URL the Host that was asked for counts, where it is near.
+// A `payload` tag is not looked at: the body is a stream, of which nothing is known yet. A signature is verified in the
+// turn of who shows it, which pays for it (account/turn_meter.h), and an address with many wrong ones has to wait.
 //
 // Threads: any.
 class Admin {
@@ -73,8 +75,8 @@ class Admin {
   // That of `weir gate`, whose token is WEIR_ADMIN_TOKEN; no key is an admin's.
   Admin(std::string token_of_setting, LoopbackTrust loopback);
 
-  // The answer to whoever may not: 401 or 403 with the reason and what to do. 40 µs where there is a key to prove, else
-  // nothing much. *by: by what whoever may is known, for the log.
+  // The answer to whoever may not: 401, 403 or 429 with the reason and what to do. 40 µs where there is a key to prove,
+  // else nothing much. *by: by what whoever may is known, for the log.
   std::optional<HttpResponse> Refusal(const HttpRequest& request, std::string_view* by = nullptr) const;
 
   // The same for pages, which a browser asks for: it shows the cookie of its session, or is on this machine, where that
@@ -97,7 +99,7 @@ class Admin {
   std::optional<HttpResponse> RefusalOfProof(const HttpRequest& request, std::string_view base64) const;
   std::string RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const;
   std::string RefusalOfUrl(const HttpRequest& request, EventView event) const;
-  bool IsNew(const EventId& id, uint64_t now) const;
+  std::string RefusalOfUse(const EventId& id, uint64_t now) const;
   std::string TokenHint() const;
   HttpResponse Answer(int status, const std::string& why) const;
 
@@ -110,6 +112,7 @@ class Admin {
   const uint64_t start_;
   mutable std::atomic<uint64_t> ended_sessions_{0};  // how often they were ended
 
+  mutable SignInLimit wrong_signatures_;
   mutable std::mutex mutex_;
   mutable std::map<EventId, uint64_t> seen_;  // when
 };

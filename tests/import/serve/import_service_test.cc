@@ -205,9 +205,12 @@ TEST_F(ImportServiceTest, IsForTheAdminAlone) {
   const Signer other(12);
   configuration_.relay.admin_pubkey = ToHex(admin.pubkey());
   Open();
+  // The furthest date that is taken is good from the second after the start.
+  const uint64_t opened = WallClock::System().NowSeconds();
+  ASSERT_TRUE(Eventually([&] { return WallClock::System().NowSeconds() > opened; }));
   const auto signed_by = [&](const Signer& signer, const std::string& method, const std::string& path) {
     const std::string tags = R"([["u",")" + url() + path + R"("],["method",")" + method + R"("]])";
-    const std::string event = signer.SignedEvent(WallClock::System().NowSeconds(), 27235, tags, "");
+    const std::string event = signer.SignedEvent(WallClock::System().NowSeconds() + 5, 27235, tags, "");
     return std::pair<std::string, std::string>("Authorization", "Nostr " + Base64(event));
   };
   const std::pair<std::string, std::string> page("Origin", "https://page.example");

@@ -195,8 +195,12 @@ TEST_F(LivePartTest, WhatIsNoFormIsRefused) {
   EXPECT_EQ(Post("/live/session", "").status, 400);
   EXPECT_EQ(Post("/live/session", "token=%zz").status, 400);
   EXPECT_EQ(Post("/live/session", std::string(5000, 'x')).status, 400);
+  EXPECT_EQ(Post("/live/session", "token=" + Token() + "&more=" + std::string(4096, 'x')).status, 400)
+      << "it is too long, whatever it holds";
   EXPECT_EQ(Post("/live/settings", "", Bearer()).status, 400);
-  EXPECT_EQ(Post("/live/settings", std::string(5000, 'x'), Bearer()).status, 400);
+  const RawAnswer long_form = Post("/live/settings", std::string(5000, 'x'), Bearer());
+  EXPECT_EQ(long_form.status, 400);
+  EXPECT_NE(long_form.body.find("more than 4096 bytes"), std::string::npos) << long_form.body;
   EXPECT_EQ(Ask("GET /live/settings", Bearer()).status, 405);
 }
 

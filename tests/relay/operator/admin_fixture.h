@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -55,17 +56,41 @@ class AdminTest : public testing::Test {
     return "Nostr " + Base64(signer_.SignedEvent(created_at, kind, tags, ""));
   }
 
+  // All is right but the signature.
+  std::string Forged() const {
+    std::string event = signer_.SignedEvent(kAdminNow, 27235, Tags(), "");
+    char& digit = event[event.find("\"sig\":\"") + 100];
+    digit = digit == '0' ? '1' : '0';
+    return "Nostr " + Base64(event);
+  }
+
   // 0 where there is none.
-  int Status(const HttpRequest& request) const { return StatusOf(MakeAdmin(), request); }
+  int Status(const HttpRequest& request) { return StatusOf(MakeAdmin(), request); }
   static int StatusOf(const Admin& admin, const HttpRequest& request) {
     const auto refusal = admin.Refusal(request);
     return refusal ? refusal->status : 0;
   }
-  std::string Why(const HttpRequest& request) const {
+  std::string Why(const HttpRequest& request) {
     const auto refusal = MakeAdmin().Refusal(request);
     return refusal ? refusal->body : "";
   }
-  Admin MakeAdmin() const { return Admin(settings_, clock_, token_, TrustInLoopback(settings_.admin_from_loopback)); }
+  // One that has run for so long that proofs are taken.
+  Admin MakeAdmin() {
+    const Earlier earlier(clock_);
+    return {settings_, clock_, token_, TrustInLoopback(settings_.admin_from_loopback)};
+  }
+
+  // Moves the clock back by ten seconds until it ends.
+  class Earlier {
+   public:
+    explicit Earlier(ManualWallClock& clock) : clock_(clock) { clock_.Advance(-std::chrono::seconds(10)); }
+    ~Earlier() { clock_.Advance(std::chrono::seconds(10)); }
+    Earlier(const Earlier&) = delete;
+    Earlier& operator=(const Earlier&) = delete;
+
+   private:
+    ManualWallClock& clock_;
+  };
 
   const Signer signer_{3};
   ManualWallClock clock_{kAdminNow};

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "relay/account/turn_meter.h"
 #include "tests/relay/operator/admin_fixture.h"
 
 namespace weir {
@@ -53,7 +54,7 @@ TEST_F(AdminTest, BeingHereIsNotEnough) {
 TEST_F(AdminTest, WhoeverHasTheKeyIsOne) {
   EXPECT_EQ(Status(FromElsewhere(Proof())), 0);
   EXPECT_EQ(Status(FromElsewhere("nostr" + Proof().substr(5))), 0);
-  EXPECT_EQ(Status(FromElsewhere(Proof(Tags(), kAdminNow + 60))), 0);
+  EXPECT_EQ(Status(FromElsewhere(Proof(Tags(), kAdminNow + 5))), 0);
   EXPECT_EQ(Status(FromElsewhere(Proof(Tags("wss://relay.example/api/import")))), 0);
   EXPECT_EQ(Status(FromElsewhere(Proof(Tags("HTTPS://Relay.Example:443/api/import")))), 0);
   std::string unpadded = Proof();
@@ -62,9 +63,6 @@ TEST_F(AdminTest, WhoeverHasTheKeyIsOne) {
 }
 
 TEST_F(AdminTest, ProofsThatDoNotFitAreRefusedAndSaidWhy) {
-  std::string forged = signer_.SignedEvent(kAdminNow, 27235, Tags(), "");
-  char& last = forged[forged.find("\"sig\":\"") + 100];
-  last = last == '0' ? '1' : '0';
   const struct {
     std::string authorization;
     int status;
@@ -79,9 +77,9 @@ TEST_F(AdminTest, ProofsThatDoNotFitAreRefusedAndSaidWhy) {
       {"Nostr " + std::string(100'000, 'A'), 401, "no event in base64"},
       {"Nostr " + Base64(Signer(4).SignedEvent(kAdminNow, 27235, Tags(), "")), 403, "not the admin's"},
       {Proof(Tags(), kAdminNow, 22242), 401, "kind 27235, not 22242"},
-      {Proof(Tags(), kAdminNow - 61), 401, "61 s away"},
-      {Proof(Tags(), kAdminNow - 1), 401, "before the start of this relay"},
-      {Proof(Tags(), kAdminNow + 61), 401, "61 s away"},
+      {Proof(Tags(), kAdminNow - 61), 401, "61 s ago"},
+      {Proof(Tags(), kAdminNow - 5), 401, "more than 5 s after the start of this relay"},
+      {Proof(Tags(), kAdminNow + 6), 401, "6 s ahead"},
       {Proof(Tags("https://relay.example/api/import", "GET")), 401, "method tag must be POST"},
       {Proof(R"([["u","https://relay.example/api/import"]])"), 401, "method tag must be POST"},
       {Proof(R"([["u"],["method","POST"]])"), 401, "u tag must be https://relay.example/api/import"},
@@ -92,7 +90,7 @@ TEST_F(AdminTest, ProofsThatDoNotFitAreRefusedAndSaidWhy) {
       {Proof(Tags("https://evil.example/api/import")), 401, "u tag must be"},
       {Proof(Tags("https://relay.example@evil.example/api/import")), 401, "u tag must be"},
       {Proof(Tags("relay.example/api/import")), 401, "u tag must be"},
-      {"Nostr " + Base64(forged), 401, "wrong signature"},
+      {Forged(), 401, "wrong signature"},
   };
   for (const auto& c : cases) {
     const HttpRequest request = FromElsewhere(c.authorization);
@@ -130,25 +128,77 @@ TEST_F(AdminTest, WithoutKeyAndTokenOnlyThisMachineCounts) {
 
 TEST_F(AdminTest, AProofIsGoodOnce) {
   const Admin admin = MakeAdmin();
-  const HttpRequest ahead = FromElsewhere(Proof(Tags(), kAdminNow + 60));
+  const HttpRequest ahead = FromElsewhere(Proof(Tags(), kAdminNow + 5));
   EXPECT_EQ(StatusOf(admin, ahead), 0);
   EXPECT_EQ(StatusOf(admin, ahead), 401);
-  clock_.Advance(120);
+  clock_.Advance(65);
   EXPECT_EQ(StatusOf(admin, ahead), 401) << "it is not too old yet";
   EXPECT_NE(admin.Refusal(ahead)->body.find("used already"), std::string::npos);
-  EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof(Tags(), kAdminNow + 120))), 0);
+  EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof(Tags(), kAdminNow + 65))), 0);
   clock_.Advance(1);
-  EXPECT_NE(admin.Refusal(ahead)->body.find("61 s away"), std::string::npos);
+  EXPECT_NE(admin.Refusal(ahead)->body.find("61 s ago"), std::string::npos);
 }
 
-TEST_F(AdminTest, AProofOfBeforeARestartIsNotGoodAfterIt) {
-  const HttpRequest asked = FromElsewhere(Proof());
+// Whatever a relay took just before its end, the one that starts in that very second does not take.
+TEST_F(AdminTest, AProofThatWasGoodBeforeARestartIsNotGoodAfterIt) {
   const Admin first = MakeAdmin();
-  clock_.Advance(59);
-  EXPECT_EQ(StatusOf(first, asked), 0);
-  const Admin second = MakeAdmin();
-  EXPECT_EQ(StatusOf(second, asked), 401);
-  EXPECT_EQ(StatusOf(second, FromElsewhere(Proof(Tags(), kAdminNow + 59))), 0);
+  std::vector<HttpRequest> used;
+  for (uint64_t at = kAdminNow - 4; at <= kAdminNow + 5; ++at) {
+    used.push_back(FromElsewhere(Proof(Tags(), at)));
+    EXPECT_EQ(StatusOf(first, used.back()), 0) << at;
+  }
+  const Admin second(settings_, clock_, token_, TrustInLoopback(settings_.admin_from_loopback));
+  for (int second_later = 0; second_later < 8; ++second_later) {
+    for (const HttpRequest& request : used) EXPECT_EQ(StatusOf(second, request), 401);
+    clock_.Advance(1);
+  }
+  EXPECT_EQ(StatusOf(second, FromElsewhere(Proof(Tags(), kAdminNow + 6))), 0);
+}
+
+// Forgetting one would let it be used again.
+TEST_F(AdminTest, OfMoreProofsThanAreRememberedNoneIsTaken) {
+  const Admin admin = MakeAdmin();
+  constexpr int kRemembered = 4096;
+  std::vector<std::string> proofs;
+  for (int i = 0; i <= kRemembered; ++i)
+    proofs.push_back("Nostr " + Base64(signer_.SignedEvent(kAdminNow, 27235, Tags(), std::to_string(i))));
+  for (int i = 0; i < kRemembered; ++i) ASSERT_EQ(StatusOf(admin, FromElsewhere(proofs[i])), 0) << i;
+  const HttpRequest one_more = FromElsewhere(proofs.back());
+  EXPECT_EQ(StatusOf(admin, one_more), 401);
+  EXPECT_NE(admin.Refusal(one_more)->body.find("as many were used"), std::string::npos);
+  EXPECT_NE(admin.Refusal(FromElsewhere(proofs.front()))->body.find("used already"), std::string::npos);
+  clock_.Advance(66);
+  EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof(Tags(), kAdminNow + 66))), 0);
+}
+
+TEST_F(AdminTest, AnAddressWithManyWrongSignaturesHasToWaitAndOthersDoNot) {
+  const Admin admin = MakeAdmin();
+  HttpRequest wrong = FromElsewhere(Forged());
+  for (int i = 0; i < SignInLimit::kAtOnce; ++i) EXPECT_EQ(StatusOf(admin, wrong), 401);
+  const auto late = admin.Refusal(wrong);
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->status, 429);
+  EXPECT_EQ(late->headers.back().first, "Retry-After");
+  HttpRequest right = FromElsewhere(Proof());
+  EXPECT_EQ(StatusOf(admin, right), 429) << "to know that it is right costs as much";
+  right.address = wrong.address = "203.0.113.10";
+  EXPECT_EQ(StatusOf(admin, wrong), 401);
+  EXPECT_EQ(StatusOf(admin, right), 0);
+}
+
+TEST_F(AdminTest, WhoShowsASignaturePaysForIt) {
+  const Admin admin = MakeAdmin();
+  Work spent = 0;
+  {
+    const TurnMeter meter(spent);
+    EXPECT_EQ(StatusOf(admin, FromElsewhere(Forged())), 401);
+    EXPECT_EQ(spent, kSignatureWork);
+    EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof())), 0);
+    EXPECT_EQ(spent, 2 * kSignatureWork);
+    EXPECT_EQ(StatusOf(admin, FromElsewhere(Proof(Tags("https://evil.example/")))), 401);
+  }
+  EXPECT_EQ(StatusOf(admin, FromElsewhere(Forged())), 401);
+  EXPECT_EQ(spent, 2 * kSignatureWork) << "what is refused without it, and what is outside of a turn, costs none";
 }
 
 TEST_F(AdminTest, AProofIsGoodForAMinute) {

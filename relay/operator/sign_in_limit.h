@@ -1,6 +1,7 @@
-// SignInLimit: how often a client (GroupOf) may show a token that is wrong: five times at once, then once in twelve
-// seconds. A token cannot be guessed; what is bounded is what guessing writes to the log. The right one is never asked
-// to wait. Its memory is bounded: of more clients than kMostClients the one that was last wrong longest ago is
+// SignInLimit: how often a client (GroupOf) may show a token or a signature that is wrong: five times at once, then
+// once in twelve seconds. A token cannot be guessed; what is bounded is what guessing writes to the log, and the right
+// one is never asked to wait. A signature costs what it takes to verify it, so a client that has to wait is not
+// listened to. Its memory is bounded: of more clients than kMostClients the one that was last wrong longest ago is
 // forgotten.
 //
 // Threads: any.
@@ -25,7 +26,7 @@ class SignInLimit {
   // The clock must outlive it.
   explicit SignInLimit(const Clock& clock = Clock::System()) : clock_(clock) {}
 
-  // How long the client has to wait before a wrong token is looked at again; nothing: not at all.
+  // How long the client has to wait before it may be wrong again; nothing: not at all.
   std::optional<Duration> Wait(uint64_t client) const;
   void NoteWrong(uint64_t client);
   size_t clients() const;

@@ -1,4 +1,4 @@
-#include "relay/live/sign_in_limit.h"
+#include "relay/operator/sign_in_limit.h"
 
 #include <gtest/gtest.h>
 
