@@ -229,9 +229,10 @@ Status Relay::Ready() const {
   if (storage_->limiter().View().emergency)
     return Status::Error("emergency: too little memory, scans and bulk work are held back");
   if (const Siblings* const siblings = storage_->siblings(); siblings != nullptr && !siblings->Stats().reads)
-    return Status::Error("the database is away: " + storage_->name());
-  const Status write = pipeline_->LastWrite();
-  return write.ok() ? write : Status::Error("events cannot be stored: " + write.message());
+    return Status::Error("the database is away");
+  Status write = storage_->store().Stuck();
+  if (write.ok()) write = pipeline_->LastWrite();
+  return write.ok() ? write : Status::Error("events cannot be stored: " + ErrorForStrangers(write));
 }
 
 Status Relay::ReadyBut(std::string* note) const {

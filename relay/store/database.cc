@@ -131,14 +131,22 @@ bool HasAll(const std::vector<std::string>& families) { return families.size() =
 }  // namespace
 
 Status DatabaseError(std::string_view doing, const rocksdb::Status& status) {
-  std::string message = std::string(doing) + ": " + status.ToString();
+  const std::string state = status.getState() == nullptr ? "" : status.getState();
+  std::string what = status.ToString();
+  if (what.ends_with(state)) what.resize(what.size() - state.size());
+  while (what.ends_with(' ') || what.ends_with(':')) what.pop_back();
+  std::string message = std::string(doing) + ": " + what;
   if (status.IsNoSpace()) {
     message += "; make room on the disk, the store goes on by itself";
   } else if (status.IsCorruption()) {
     message += "; the database is damaged: `weir check` says how far, else restore a backup";
   }
+  if (NeedsRestart(status)) message += "; nothing can be saved until this program is started again";
+  if (!state.empty()) message += std::string(kForOperators) + state + ")";
   return Status::Error(std::move(message));
 }
+
+bool NeedsRestart(const rocksdb::Status& status) { return status.severity() >= rocksdb::Status::kFatalError; }
 
 // store_options.cc pins all that decides about the way back: the tables' format, their compression, the shape of the
 // levels.

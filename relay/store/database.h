@@ -20,8 +20,11 @@
 
 namespace weir {
 
-// "cannot save: No space left on device (data/events)": what failed, as RocksDB says it, and what helps.
+// "cannot save: IO error: No space left on device; make room on the disk (RocksDB: While appending to data/events/…)":
+// what failed, what helps, and kForOperators, which ErrorForStrangers cuts off.
 Status DatabaseError(std::string_view doing, const rocksdb::Status& status);
+// Whether it is one after which RocksDB refuses all writes for as long as it is open.
+bool NeedsRestart(const rocksdb::Status& status);
 
 // Whether the database at this path is one that this program understands, and has its files; of these only the logs are
 // read, into memory. Nothing is written. For a database that nobody has open.

@@ -45,7 +45,8 @@ Work SavingWorkOf(EventView event) {
 }
 
 std::string ErrorForStrangers(const Status& status) {
-  return status.message().starts_with("PostgreSQL: ") ? "the database is away" : status.message();
+  const std::string& message = status.message();
+  return message.starts_with("PostgreSQL: ") ? "the database is away" : message.substr(0, message.find(kForOperators));
 }
 
 }  // namespace weir

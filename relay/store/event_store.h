@@ -133,6 +133,9 @@ class EventStore {
   // Does what the store needs to stay quick. The thread that saves calls this once a minute.
   virtual Status Upkeep() { return {}; }
 
+  // Why nothing can be saved until the next start; ok where that is not so. From any thread.
+  virtual Status Stuck() const { return {}; }
+
   // Whether events may still be stored that are to vanish. From any thread.
   virtual bool owes_vanishing() const { return false; }
 
@@ -175,8 +178,10 @@ Result<Value> FaultsAsErrors(Do&& work) {
   }
 }
 
-// The text of a store's error without where its servers are, and who asks them: for strangers.
+// The text of a store's error without where its servers and its files are, and who asks them: for strangers.
 std::string ErrorForStrangers(const Status& status);
+// What comes behind this in an error of the database's is not for them; it ends with the bracket's end.
+inline constexpr std::string_view kForOperators = " (RocksDB: ";
 
 // Estimates the work of the thread that saves an event, from its entries and from what it names.
 Work SavingWorkOf(EventView event);

@@ -62,9 +62,19 @@ Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, bo
   return {};
 }
 
+// Whether it ever goes on RocksDB says when it is asked to. Where the disk is full it does, and whoever saves next
+// asks.
 Status RocksDbStore::Failed(const rocksdb::Status& status) {
   failed_ = true;
+  if (!status.IsNoSpace()) {
+    if (Status resumed = Resume(); !resumed.ok()) return resumed;
+  }
   return DatabaseError("cannot save", status);
+}
+
+Status RocksDbStore::Stuck() const {
+  const std::lock_guard lock(stuck_mutex_);
+  return stuck_;
 }
 
 // A log whose disk was full takes nothing more, and RocksDB begins a new one when it flushes: so it must always have
@@ -82,9 +92,16 @@ bool RocksDbStore::NothingInMemory() const {
 // saves need not wait for that.
 Status RocksDbStore::Resume() {
   const rocksdb::Status status = database_->db()->Resume();
-  if (!status.ok() && !status.IsBusy()) return DatabaseError("cannot save", status);
-  failed_ = false;
-  return {};
+  if (status.ok() || status.IsBusy()) {
+    failed_ = false;
+    return {};
+  }
+  Status error = DatabaseError("cannot save", status);
+  if (NeedsRestart(status)) {
+    const std::lock_guard lock(stuck_mutex_);
+    stuck_ = error;
+  }
+  return error;
 }
 
 Status RocksDbStore::WriteRemovals(RemovalPiece* piece, bool sync) {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class RocksDbStore final : public EventStore {
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
   Status Upkeep() override;
+  Status Stuck() const override;
   bool owes_vanishing() const override { return owes_vanishing_; }
   Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override;
   Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const override;
@@ -106,6 +108,8 @@ class RocksDbStore final : public EventStore {
   std::unique_ptr<Expiry> expiry_;
   std::unique_ptr<IdleMerge> idle_merge_;
 
+  mutable std::mutex stuck_mutex_;
+  Status stuck_;
   std::atomic<bool> owes_vanishing_ = true;  // a process before this one may have left something
   // As last written.
   std::atomic<uint64_t> events_;

@@ -14,6 +14,7 @@
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "tests/fixtures/engine_options.h"
+#include "tests/fixtures/failing_disk.h"
 #include "tests/relay/web_client.h"
 
 namespace weir {
@@ -128,6 +129,20 @@ TEST_F(RelayTest, AnswersPlainHttp) {
   EXPECT_EQ(HttpGet(relay_->port(), "/readyz"), std::pair(200, std::string("ready\n")));
   EXPECT_NE(HttpGet(relay_->port(), "/metrics").second.find("nostr_relay_messages_total"), std::string::npos);
   EXPECT_NE(HttpGet(relay_->port(), "/", "application/nostr+json").second.find("supported_nips"), std::string::npos);
+}
+
+TEST_F(RelayTest, ADiskThatFailedIsToldOfAndNotWhereItIs) {
+  Open();
+  WebClient writer(relay_->port());
+  const FailingSyncs failing;
+  writer.Send(Publish(Note("lost")));
+  const std::string refused = writer.Read().value_or("");
+  const auto [status, ready] = HttpGet(relay_->port(), "/readyz");
+  EXPECT_EQ(status, 503);
+  for (const std::string& told : {refused, ready}) {
+    EXPECT_NE(told.find("nothing can be saved until this program is started again"), std::string::npos) << told;
+    EXPECT_EQ(told.find('/'), std::string::npos) << told;
+  }
 }
 
 TEST_F(RelayTest, ShutdownAnswersWhatItTookAndClosesConnections) {
