@@ -98,7 +98,7 @@ const Command* FindCommand(std::string_view name) {
 int Run(const Command& command, int argc, char** argv) {
   std::string full_name = "weir " + std::string(command.name);
   argv[0] = full_name.data();
-  return command.run(argc, argv);
+  return RunGuarded(argv[0], [&] { return command.run(argc, argv); });
 }
 
 // weir --complete WORD…: what may stand in the place of the last one.

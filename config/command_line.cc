@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <iostream>
+#include <new>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -226,5 +229,23 @@ template Argument CommandLine::Add(const std::string&, std::optional<int64_t>*, 
 template Argument CommandLine::Add(const std::string&, std::optional<uint64_t>*, const std::string&);
 template Argument CommandLine::Add(const std::string&, std::optional<double>*, const std::string&);
 template Argument CommandLine::Add(const std::string&, std::optional<std::string>*, const std::string&);
+
+int RunGuarded(const std::string& name, const std::function<int()>& run) {
+  std::string why;
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    why = "there is not enough memory; allow more (ulimit -v, MemoryMax= of the unit)";
+  } catch (const std::system_error& e) {
+    why = e.what();
+    if (e.code() == std::errc::resource_unavailable_try_again)
+      why = "no further thread can be made: " + why +
+            "; allow more memory (ulimit -v) or more tasks (ulimit -u, TasksMax= of the unit)";
+  } catch (const std::exception& e) {
+    why = e.what();
+  }
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), why.c_str());
+  return 1;
+}
 
 }  // namespace weir

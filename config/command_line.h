@@ -29,6 +29,10 @@ class Option;
 
 namespace weir {
 
+// Runs what a program does and returns its exit status. Where it throws, for want of memory or of a thread say, it says
+// so as "weir dig: …" on standard error, and the status is 1.
+int RunGuarded(const std::string& name, const std::function<int()>& run);
+
 // A copy is the same command line. The variables must live until it is parsed.
 class CommandLine {
  public:

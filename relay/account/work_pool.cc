@@ -123,6 +123,8 @@ class Tasks {
 
 struct WorkPool::Rep {
   explicit Rep(size_t thread_count) : most_long(std::max<size_t>(1, thread_count - 1)) {}
+  // Also where a thread could not be made, and those before it run.
+  ~Rep();
 
   void Run(int nice);
   bool LongMayRun() const { return long_waiting > 0 && long_running < most_long; }
@@ -183,14 +185,16 @@ WorkPool::WorkPool(size_t threads, int nice) : rep_(std::make_unique<Rep>(std::m
   }
 }
 
-WorkPool::~WorkPool() {
+WorkPool::Rep::~Rep() {
   {
-    const std::lock_guard lock(rep_->mutex);
-    rep_->ending = true;
+    const std::lock_guard lock(mutex);
+    ending = true;
   }
-  rep_->wake_up.notify_all();
-  for (std::thread& thread : rep_->threads) thread.join();
+  wake_up.notify_all();
+  for (std::thread& thread : threads) thread.join();
 }
+
+WorkPool::~WorkPool() = default;
 
 void WorkPool::Enqueue(Urgency urgency, const Party& party, Work expected, std::function<Work()> task) {
   bool wake = false;

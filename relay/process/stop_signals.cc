@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <system_error>
 #include <utility>
 
 #include "relay/process/logging.h"
@@ -81,18 +82,22 @@ void StopSignals::Tell() {
   tell_again_ = telling_;
   if (telling_) return;
   if (teller_.joinable()) teller_.join();
-  telling_ = true;
-  teller_ = std::thread([this, tell = tell_] {
-    std::unique_lock told(mutex_);
-    do {
-      tell_again_ = false;
-      told.unlock();
-      tell();
-      told.lock();
-    } while (tell_again_);
-    telling_ = false;
-    changed_.notify_all();
-  });
+  try {
+    teller_ = std::thread([this, tell = tell_] {
+      std::unique_lock told(mutex_);
+      do {
+        tell_again_ = false;
+        told.unlock();
+        tell();
+        told.lock();
+      } while (tell_again_);
+      telling_ = false;
+      changed_.notify_all();
+    });
+    telling_ = true;
+  } catch (const std::system_error& e) {
+    spdlog::error("SIGUSR1: no thread could be made that tells how it is: {}", e.what());
+  }
 }
 
 void StopSignals::Take(int signal) {

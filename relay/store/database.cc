@@ -112,6 +112,7 @@ Status Recognise(const std::string& path, bool all, std::vector<std::string>* fa
   for (const std::string& family : *families)
     if (all && family != rocksdb::kDefaultColumnFamilyName) descriptors.push_back({family, {}});
   options.max_open_files = 256;
+  options.max_file_opening_threads = kFileOpeningThreads;
   std::vector<ColumnFamilyHandle*> handles;
   OpenedRocksDb opened{};
   status = rocksdb::DB::OpenForReadOnly(options, path, descriptors, &handles, &opened);

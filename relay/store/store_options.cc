@@ -102,6 +102,7 @@ rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
   // One thread writes; atomic inserts would be paid for nothing.
   db.allow_concurrent_memtable_write = false;
   db.max_open_files = 1000;
+  db.max_file_opening_threads = kFileOpeningThreads;
   db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   db.max_manifest_file_size = 4 << 20;
   db.stats_dump_period_sec = 0;

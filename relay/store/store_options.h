@@ -8,6 +8,10 @@
 
 namespace weir {
 
+// RocksDB ends the program where it cannot make one of the threads by which it opens files at the start. So it makes
+// none; of its files it opens a quarter of max_open_files there, no more.
+inline constexpr int kFileOpeningThreads = 1;
+
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options);
 // default, events, index
 std::vector<rocksdb::ColumnFamilyDescriptor> Families(const StoreOptions& options);

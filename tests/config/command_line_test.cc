@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <functional>
+#include <new>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace weir {
@@ -139,6 +144,20 @@ TEST_F(CommandLineTest, AShellIsToldTheSubcommandsAndTheirFlags) {
   EXPECT_EQ(Choices(line, {"f"}), "fill ");
   EXPECT_EQ(Choices(line, {"dig", "--"}), "--help --depth ");
   EXPECT_EQ(Choices(line, {"dig", ""}), "");
+}
+
+TEST(RunGuardedTest, WhatIsThrownIsSaidAndTheStatusIsOne) {
+  const auto said = [](const std::function<int()>& run, int code) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(RunGuarded("weir dig", run), code);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said([] { return 2; }, 2), "");
+  EXPECT_EQ(said([]() -> int { throw std::runtime_error("the spade broke"); }, 1), "weir dig: the spade broke\n");
+  EXPECT_EQ(said([]() -> int { throw std::bad_alloc(); }, 1),
+            "weir dig: there is not enough memory; allow more (ulimit -v, MemoryMax= of the unit)\n");
+  const std::string no_thread = said([]() -> int { throw std::system_error(EAGAIN, std::generic_category()); }, 1);
+  EXPECT_TRUE(no_thread.starts_with("weir dig: no further thread can be made: ")) << no_thread;
 }
 
 }  // namespace

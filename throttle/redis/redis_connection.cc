@@ -58,9 +58,8 @@ void RedisConnection::Resolve() {
     return TryNextAddress({});
   }
   // The name service may take its time: not in the loop, and perhaps longer than the loop lives.
-  std::thread([this, io = std::weak_ptr(loop_.io()), alive = std::weak_ptr(alive_), address = address_,
-               resolve = options_.resolve] {
-    Result<std::vector<RedisAddress>> addresses = resolve ? resolve(address) : ResolveRedisHost(address);
+  const auto go_on = [this, io = std::weak_ptr(loop_.io()),
+                      alive = std::weak_ptr(alive_)](Result<std::vector<RedisAddress>> addresses) {
     const auto loop = io.lock();
     if (!loop) return;
     boost::asio::post(*loop, [this, alive, addresses = std::move(addresses)] {
@@ -69,7 +68,14 @@ void RedisConnection::Resolve() {
       addresses_ = addresses.value();
       TryNextAddress("the host has no address");
     });
-  }).detach();
+  };
+  try {
+    std::thread([go_on, address = address_, resolve = options_.resolve] {
+      go_on(resolve ? resolve(address) : ResolveRedisHost(address));
+    }).detach();
+  } catch (const std::system_error& e) {
+    go_on(Status::Error(std::string("no thread could be made that looks up the host: ") + e.what()));
+  }
 }
 
 // Each address has its share of the time.
