@@ -40,6 +40,7 @@ class JsonWriter {
     Raw(std::to_string(value));
   }
 
+  size_t size() const { return text_.size(); }  // so far
   // Ends with a newline.
   std::string Text() &&;
 

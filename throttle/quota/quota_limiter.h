@@ -176,6 +176,7 @@ struct AllModelStats {
   // Where a part of the store is away: models that are known, and what is wrong. There may be others.
   std::vector<std::string> unavailable;
   std::string problem;
+  std::string next;  // the last that was asked for, where there are more; else empty
 };
 
 // Sees what happens, for metrics. Called by whatever thread decides; must be quick, and must not call the limiter.
@@ -262,8 +263,8 @@ class QuotaLimiter {
   // The model as which this name is counted; itself, where it has a quota of its own or nobody says otherwise.
   std::string CountedAs(std::string_view model) const;
   Result<ModelStats> Stats(std::string_view model);
-  // Of Models(), as far as they can be asked; an error where none can.
-  Result<AllModelStats> AllStats();
+  // Of Models(), those behind `after` and at most so many, as far as they can be asked; an error where none can.
+  Result<AllModelStats> AllStats(std::string_view after = {}, size_t most = SIZE_MAX);
   // Known by configuration, or to the store; sorted.
   Result<std::vector<std::string>> Models();
   Status Reset(std::string_view model);  // its counts

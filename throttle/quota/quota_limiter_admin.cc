@@ -142,12 +142,15 @@ Result<ModelStats> QuotaLimiter::Stats(std::string_view asked) {
   return ModelStats{.model = std::string(model), .quota = answer.quota, .usage = answer.usage};
 }
 
-Result<AllModelStats> QuotaLimiter::AllStats() {
+Result<AllModelStats> QuotaLimiter::AllStats(std::string_view after, size_t most) {
   Result<ModelList> stored = store_.ListModels();
   if (!stored.ok()) return stored.status();
   const std::vector<std::string> models = WithConfigured(std::move(stored.value().models));
   AllModelStats all{.problem = std::move(stored.value().missing)};
-  const std::span<const std::string> names = models;
+  const auto first = std::ranges::upper_bound(models, after);
+  const auto rest = static_cast<size_t>(models.end() - first);
+  const std::span<const std::string> names(first, std::min(most, rest));
+  if (names.size() < rest) all.next = names.back();
   for (size_t begin = 0; begin < names.size(); begin += kAskedAtOnce)
     AddStats(names.subspan(begin, std::min(kAskedAtOnce, names.size() - begin)), &all);
   if (all.models.empty() && !all.problem.empty()) return Status::Error(StoreAwayReason(all.problem));

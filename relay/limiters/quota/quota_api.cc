@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/text/parse.h"
+#include "config/text/url.h"
 #include "relay/limiters/api_errors.h"
 #include "relay/limiters/quota/quota_call_reader.h"
 #include "relay/limiters/quota/quota_headers.h"
@@ -43,6 +44,30 @@ HttpResponse Malformed(const ApiError& error) {
 HttpResponse InvalidName(std::string message) {
   return ErrorResponse(400, NameOf(QuotaCode::kInvalidName), std::move(message));
 }
+// So much of the models is one answer: some 300 KB.
+constexpr uint64_t kMostModels = 1000;
+struct ModelsPage {
+  std::string after;
+  uint64_t most = kMostModels;
+};
+
+Status ReadPage(std::string_view query, ModelsPage* page) {
+  const auto parameters = ParseQuery(query);
+  if (!parameters.ok()) return parameters.status();
+  for (const auto& [name, value] : parameters.value()) {
+    if (name == "after") {
+      page->after = value;
+    } else if (name == "limit") {
+      const Result<uint64_t> most = ParseUnsigned(value, {.min = 1, .max = static_cast<double>(kMostModels)});
+      if (!most.ok()) return Status::Error("limit: " + most.status().message());
+      page->most = most.value();
+    } else {
+      return Status::Error("found the parameter " + Printable(name) + ", expected after or limit");
+    }
+  }
+  return {};
+}
+
 // A store that is away is asked again at least so often.
 constexpr Duration kStoreRetry = std::chrono::seconds(1);
 
@@ -156,7 +181,7 @@ void QuotaApi::Settle(Call call, const HttpRequest& request, const Done& done, c
 HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRequest& request) {
   if (call == Call::kOpenApi) return JsonResponse(200, std::string(QuotaOpenApi()));
   if (call == Call::kHealth) return Health();
-  if (call == Call::kModels) return Models();
+  if (call == Call::kModels) return Models(request.query);
   if (call != Call::kResetAll) {
     if (const Status name = CheckName("model", model); !name.ok()) return InvalidName(name.message());
   }
@@ -174,8 +199,11 @@ HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRe
   return {.status = 204, .content_type = ""};
 }
 
-HttpResponse QuotaApi::Models() {
-  const Result<AllModelStats> models = limiter_.AllStats();
+HttpResponse QuotaApi::Models(std::string_view query) {
+  ModelsPage page;
+  if (Status read = ReadPage(query, &page); !read.ok())
+    return ErrorResponse(400, "invalid_request", read.message());
+  const Result<AllModelStats> models = limiter_.AllStats(page.after, page.most);
   return models.ok() ? JsonResponse(200, WriteModels(models.value())) : StoreAway(models.status().message());
 }
 

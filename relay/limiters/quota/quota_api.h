@@ -9,7 +9,7 @@
 //   POST /v1/refund   {"reservation":"…"}
 //   POST /v1/record   {"model":"gpt-4o","prompt_tokens":800,"output_tokens":300}  or  {…,"tokens":1100}
 //   POST /v1/explain  as decide; with every tier's state, always 200
-//   GET  /v1/models            all, sorted, with quota and usage
+//   GET  /v1/models            sorted, with quota and usage, a page; ?after=m, ?limit=1000; "next" where there are more
 //   GET  /v1/models/{m}        one; 404 where it is not known
 //   PUT  /v1/models/{m}/quota  {"max_rpm":500,"max_tpm":30000,"max_rpd":0}     administrators
 //   DELETE /v1/models/{m}/quota                                                administrators; back to what else holds
@@ -105,7 +105,7 @@ class QuotaApi {
   void Decide(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span);
   void Settle(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span);
   HttpResponse AnswerNow(QuotaRoute::Call call, std::string_view model, const HttpRequest& request);
-  HttpResponse Models();
+  HttpResponse Models(std::string_view query);
   HttpResponse SetQuota(const std::string& model, const HttpRequest& request);
   HttpResponse Shown(const std::string& model, bool even_unknown);
   HttpResponse Health() const;

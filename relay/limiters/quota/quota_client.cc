@@ -1,10 +1,14 @@
 #include "relay/limiters/quota/quota_client.h"
 
+#include <algorithm>
 #include <future>
+#include <iterator>
 #include <utility>
 
 #include "config/text/parse.h"
 #include "config/text/percent.h"
+#include "relay/limiters/quota/quota_json.h"
+#include "relay/limiters/quota/quota_table.h"
 #include "relay/process/http_call.h"
 #include "throttle/quota/open_store.h"
 
@@ -41,6 +45,7 @@ class ServerClient final : public QuotaClient {
                      .timeout = timeout_};
     if (const size_t at = request.path.find(kModel); at != std::string::npos)
       request.path.replace(at, kModel.size(), EncodePercent(question.model));
+    if (!question.query.empty()) request.path += "?" + question.query;
     if (!request.body.empty()) request.headers.emplace_back("Content-Type", "application/json");
     return request;
   }
@@ -74,8 +79,10 @@ class StoreClient final : public QuotaClient {
 
   Result<HttpResponse> Ask(const QuotaQuestion& question) override {
     const QuotaRoute& route = QuotaApi::RouteOf(question.call);
-    const HttpRequest request{
-        .method = std::string(route.method), .path = std::string(route.path), .body = question.body};
+    const HttpRequest request{.method = std::string(route.method),
+                              .path = std::string(route.path),
+                              .query = question.query,
+                              .body = question.body};
     // Shared: the store's thread may still be in set_value when this one goes on.
     const auto promise = std::make_shared<std::promise<HttpResponse>>();
     api_.Answer(question.call, question.model, request,
@@ -97,6 +104,25 @@ bool StoreKnows(QuotaStore& store, std::string_view model) {
 }
 
 }  // namespace
+
+Result<HttpResponse> AskForAll(QuotaClient& client, QuotaQuestion question) {
+  AllModelStats all;
+  for (;;) {
+    Result<HttpResponse> answer = client.Ask(question);
+    if (!answer.ok() || answer.value().status != 200) return answer;
+    Result<AllModelStats> page = Status::Error("");
+    if (question.call == QuotaRoute::Call::kModels) page = ReadModelsPage(answer.value().body);
+    if (!page.ok() || (page.value().next.empty() && all.next.empty())) return answer;
+    AllModelStats& more = page.value();
+    std::ranges::move(more.models, std::back_inserter(all.models));
+    std::ranges::move(more.unavailable, std::back_inserter(all.unavailable));
+    if (!more.problem.empty()) all.problem = more.problem;
+    if (!more.next.empty() && more.next <= all.next) return Status::Error(client.name() + " tells the same page again");
+    all.next = more.next;
+    if (all.next.empty()) return HttpResponse{.content_type = "application/json", .body = WriteModels(all)};
+    question.query = "after=" + EncodePercent(all.next);
+  }
+}
 
 Result<std::unique_ptr<QuotaClient>> AskServer(const std::string& url, const std::string& token,
                                                std::chrono::milliseconds timeout) {

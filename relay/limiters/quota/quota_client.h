@@ -21,6 +21,7 @@ struct QuotaQuestion {
   QuotaRoute::Call call{};
   std::string model;  // where the path has one
   std::string body;
+  std::string query = {};
 };
 
 class QuotaClient {
@@ -32,6 +33,9 @@ class QuotaClient {
   // status.
   virtual Result<HttpResponse> Ask(const QuotaQuestion& question) = 0;
 };
+
+// The same, and of models all, page after page, as one answer.
+Result<HttpResponse> AskForAll(QuotaClient& client, QuotaQuestion question);
 
 // The token, if there is one, goes as Authorization: Bearer with what is for administrators, and with what the gate has
 // refused without it (401). Over http it goes to this machine only; asking another is an error.

@@ -181,7 +181,7 @@ int AskAndPrint(QuotaFlags flags, const QuotaVerb& verb) {
     if (const Status status = Complete(*client.value(), settings.value(), flags); !status.ok())
       return Complain(status.message());
   const QuotaQuestion question = verb.Question(flags);
-  const Result<HttpResponse> answer = client.value()->Ask(question);
+  const Result<HttpResponse> answer = AskForAll(*client.value(), question);
   if (!answer.ok()) return Complain(answer.status().message());
   const HttpResponse& response = answer.value();
   const int code = CodeOf(response);

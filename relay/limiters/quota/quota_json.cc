@@ -143,6 +143,7 @@ std::string WriteModels(const AllModelStats& all) {
       json.Close('}');
     }
     json.Close(']');
+    if (!all.next.empty()) json.Member("next").String(all.next);
     if (all.problem.empty()) return;
     json.Member("unavailable").Open('{').Member("models").Open('[');
     for (const std::string& model : all.unavailable) json.String(model);

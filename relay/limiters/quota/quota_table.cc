@@ -166,25 +166,37 @@ std::string TierTable(const dom::element& decision) {
 
 }  // namespace
 
-Result<std::vector<ModelStats>> ReadModelsJson(std::string_view json) {
+Result<AllModelStats> ReadModelsPage(std::string_view json) {
   const Status bad = Status::Error("the answer has no models");
   dom::parser parser;
   dom::element answer;
   if (parser.parse(json.data(), json.size()).get(answer) != simdjson::SUCCESS) return bad;
-  std::vector<ModelStats> models;
+  AllModelStats page;
   dom::array list;
   if (answer["models"].get(list) == simdjson::SUCCESS) {
     for (const dom::element element : list) {
       std::optional<ModelStats> model = ReadModel(element);
       if (!model) return bad;
-      models.push_back(*std::move(model));
+      page.models.push_back(*std::move(model));
     }
-    return models;
+    page.next = Text(answer, "next");
+    if (dom::element unavailable; answer["unavailable"].get(unavailable) == simdjson::SUCCESS) {
+      page.problem = Text(unavailable, "problem");
+      if (unavailable["models"].get(list) == simdjson::SUCCESS)
+        for (const dom::element name : list) page.unavailable.emplace_back(name.get_string().value_unsafe());
+    }
+    return page;
   }
   std::optional<ModelStats> model = ReadModel(answer);
   if (!model) return bad;
-  models.push_back(*std::move(model));
-  return models;
+  page.models.push_back(*std::move(model));
+  return page;
+}
+
+Result<std::vector<ModelStats>> ReadModelsJson(std::string_view json) {
+  Result<AllModelStats> page = ReadModelsPage(json);
+  if (!page.ok()) return page.status();
+  return std::move(page.value().models);
 }
 
 std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool bars, size_t columns) {

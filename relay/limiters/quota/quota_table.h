@@ -15,6 +15,7 @@
 namespace weir {
 
 // Of GET /v1/models, or of one model. The error says that it is something else.
+Result<AllModelStats> ReadModelsPage(std::string_view json);
 Result<std::vector<ModelStats>> ReadModelsJson(std::string_view json);
 
 // A head and one line each: requests and tokens of the last minute, requests of the day, reservations, and when the day

@@ -23,7 +23,7 @@ constexpr std::string_view kRest = "\x1b[J";
 constexpr std::string_view kClear = "\x1b[2J";
 
 Result<std::string> AskForModels(QuotaClient& client) {
-  Result<HttpResponse> answer = client.Ask({.call = QuotaRoute::Call::kModels});
+  Result<HttpResponse> answer = AskForAll(client, {.call = QuotaRoute::Call::kModels});
   if (!answer.ok()) return answer.status();
   HttpResponse& response = answer.value();
   if (response.status != 200) {

@@ -190,6 +190,8 @@ TEST_F(OpenApiAnswers, AreTheDocumentedOnesAndEachIsGiven) {
   world.Ask(Call::kSetQuota, R"({"max_rpm":0,"max_tpm":0,"max_rpd":0})", "unlimited");
   See(Call::kDecide, world.Ask(Call::kDecide, Good(Call::kDecide, "unlimited")));
   See(Call::kModel, world.Ask(Call::kModel, "", "never heard of"));
+  for (const char* query : {"limit=1", "limit=0"})
+    world.api.Answer(Call::kModels, "", {.query = query}, [this](HttpResponse page) { See(Call::kModels, page); });
 
   QuotaConfig strict = config;
   strict.unknown_models = UnknownModels::kRefuse;

@@ -5,8 +5,12 @@
 #include <rapidcheck/gtest.h>
 #include <simdjson.h>
 
+#include <algorithm>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "relay/limiters/quota/quota_table.h"
 #include "tests/relay/limiters/quota/quota_api_fixture.h"
 
 namespace weir {
@@ -201,6 +205,36 @@ TEST(QuotaApi, ModelsAreSortedAndHaveQuotaAndUsage) {
   const HttpResponse unknown = world.Ask(Call::kModel, "", "d");
   EXPECT_EQ(unknown.status, 404);
   EXPECT_EQ(Text(unknown, "/error/code"), "unknown_model");
+}
+
+TEST(QuotaApi, ModelsComeInPages) {
+  std::map<std::string, ModelQuota, std::less<>> quotas;
+  for (int n = 0; n < 2500; ++n) quotas["m" + std::to_string(10'000 + n)] = {.max_rpm = n + 1};
+  ApiWorld world({.quotas = quotas});
+  const auto ask = [&world](const std::string& query) {
+    HttpResponse given;
+    world.api.Answer(Call::kModels, "", {.method = "GET", .path = "/v1/models", .query = query},
+                     [&given](HttpResponse response) { given = std::move(response); });
+    return given;
+  };
+  std::vector<std::string> names;
+  std::string query;
+  for (const size_t many : {1000, 1000, 500}) {
+    const Result<AllModelStats> page = ReadModelsPage(ask(query).body);
+    ASSERT_TRUE(page.ok());
+    ASSERT_EQ(page.value().models.size(), many);
+    for (const ModelStats& model : page.value().models) names.push_back(model.model);
+    query = "after=" + page.value().next;
+  }
+  EXPECT_EQ(query, "after=") << "there are no more";
+  EXPECT_EQ(names.size(), quotas.size());
+  EXPECT_TRUE(std::ranges::equal(names, quotas, {}, {}, [](const auto& quota) { return quota.first; }));
+  const Result<AllModelStats> two = ReadModelsPage(ask("limit=2&after=m10004").body);
+  ASSERT_EQ(two.value().models.size(), 2U);
+  EXPECT_EQ(two.value().models[0].model, "m10005");
+  EXPECT_EQ(two.value().next, "m10006");
+  for (const char* wrong : {"limit=0", "limit=1001", "limit=x", "page=2", "after=%zz"})
+    EXPECT_EQ(ask(wrong).status, 400) << wrong;
 }
 
 TEST(QuotaApi, AQuotaIsStatedWhole) {

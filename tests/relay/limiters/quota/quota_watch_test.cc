@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/manual_clock.h"
+#include "relay/limiters/quota/quota_table.h"
 
 namespace weir {
 namespace {
@@ -19,12 +20,15 @@ class ScriptedClient final : public QuotaClient {
   std::string name() const override { return "http://gate"; }
   Result<HttpResponse> Ask(const QuotaQuestion& question) override {
     EXPECT_EQ(question.call, QuotaRoute::Call::kModels);
+    queries_.push_back(question.query);
     return answers_[std::min(asked_++, answers_.size() - 1)];
   }
   size_t asked() const { return asked_; }
+  const std::vector<std::string>& queries() const { return queries_; }
 
  private:
   std::vector<Result<HttpResponse>> answers_;
+  std::vector<std::string> queries_;
   size_t asked_ = 0;
 };
 
@@ -35,6 +39,26 @@ HttpResponse Models(const std::vector<std::pair<std::string, int>>& models) {
             R"(","quota":{"max_rpm":10,"max_tpm":0,"max_rpd":0},"usage":{"rpm":)" + std::to_string(rpm) + "}}";
   }
   return {.body = body + "]}\n"};
+}
+
+TEST(AskForAllTest, PagesAreOneAnswer) {
+  const auto page = [](const std::string& model, const std::string& next) {
+    HttpResponse response = Models({{model, 1}});
+    response.body.insert(response.body.rfind('}'), next.empty() ? "" : R"(,"next":")" + next + "\"");
+    return response;
+  };
+  ScriptedClient client({page("a", "a"), page("b", "b"), page("c", "")});
+  const Result<HttpResponse> all = AskForAll(client, {.call = QuotaRoute::Call::kModels});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(client.queries(), (std::vector<std::string>{"", "after=a", "after=b"}));
+  const Result<AllModelStats> models = ReadModelsPage(all.value().body);
+  ASSERT_EQ(models.value().models.size(), 3U);
+  EXPECT_EQ(models.value().models[2].model, "c");
+  EXPECT_EQ(models.value().next, "");
+  ScriptedClient turning({page("a", "a"), page("a", "a")});
+  EXPECT_FALSE(AskForAll(turning, {.call = QuotaRoute::Call::kModels}).ok()) << "it would never end";
+  ScriptedClient fails({page("a", "a"), HttpResponse{.status = 503}});
+  EXPECT_EQ(AskForAll(fails, {.call = QuotaRoute::Call::kModels}).value().status, 503);
 }
 
 // What was written, each turn a text; problems begin with "!".
