@@ -1,5 +1,6 @@
 #include "relay/nostr/json_scanner.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -37,10 +38,10 @@ bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 // Ends a number, true, false or null.
 bool IsDelimiter(char c) { return IsSpace(c) || std::strchr(",:[]{}\"", c) != nullptr; }
 
-// The size of the UTF-8 character that begins with this byte.
-size_t CharacterSize(char first) {
-  const auto byte = static_cast<unsigned char>(first);
-  return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
+// The size of the UTF-8 character that begins here; of what is cut off, what there is.
+size_t CharacterSize(const char* at, const char* end) {
+  const auto byte = static_cast<unsigned char>(*at);
+  return std::min<size_t>(byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4, static_cast<size_t>(end - at));
 }
 
 // -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
@@ -151,7 +152,7 @@ bool JsonScanner::ReadEscape(const char** at, JsonString* string) {
   if (p == end_) return Fail("has no closing quote");
   if (*p != 'u') {
     if (std::strchr("\"\\/bfnrt", *p) == nullptr || *p == '\0') {
-      return Fail("has an escape that JSON does not know, a backslash before \"" + Shown({p, CharacterSize(*p)}) +
+      return Fail("has an escape that JSON does not know, a backslash before \"" + Shown({p, CharacterSize(p, end_)}) +
                   "\"");
     }
     if (*p == '/') string->canonical = false;
@@ -257,7 +258,7 @@ std::string JsonScanner::Found() {
   }
   const char* p = at_;
   while (p != end_ && !IsDelimiter(*p)) ++p;
-  if (p == at_) p += CharacterSize(c);
+  if (p == at_) p += CharacterSize(p, end_);
   return Shown({at_, static_cast<size_t>(p - at_)});
 }
 

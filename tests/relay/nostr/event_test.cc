@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "relay/nostr/event_parser.h"
+#include "relay/nostr/json_scanner.h"
 #include "relay/nostr/signature.h"
 
 namespace weir {
@@ -93,6 +94,16 @@ TEST(Hex, IsLowerCaseAndWhole) {
     const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
     EXPECT_EQ(FromHex(text, again.data(), again.size()), digit) << c;
   }
+}
+
+// A damaged record's JSON need not be UTF-8.
+TEST(JsonScanner, SaysNothingOfWhatStandsBehindItsText) {
+  const std::string_view buffer = "\"\\\xF0secret";
+  JsonString string;
+  JsonScanner in(buffer.substr(0, 3));
+  EXPECT_FALSE(in.ReadString(&string));
+  EXPECT_EQ(in.error().find("secret"), std::string::npos) << in.error();
+  EXPECT_EQ(JsonScanner(buffer.substr(2, 1)).Found(), "\xF0");
 }
 
 }  // namespace
