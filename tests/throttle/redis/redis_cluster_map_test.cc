@@ -1,10 +1,10 @@
 #include "throttle/redis/redis_cluster_map.h"
 
 #include <gtest/gtest.h>
-#include <hiredis/hiredis.h>
 
-#include <memory>
 #include <string>
+
+#include "tests/throttle/redis/reply_of.h"
 
 namespace weir {
 namespace {
@@ -14,16 +14,10 @@ const RedisAddress kAsked{.host = "10.0.0.1", .port = 7000};
 // What a server would send, on separate lines.
 Result<std::vector<RedisSlotRange>> Parse(std::string wire) {
   for (size_t at = 0; (at = wire.find('\n', at)) != std::string::npos; at += 2) wire.replace(at, 1, "\r\n");
-  const std::unique_ptr<redisReader, decltype(&redisReaderFree)> reader(redisReaderCreate(), &redisReaderFree);
-  redisReaderFeed(reader.get(), wire.data(), wire.size());
-  void* reply = nullptr;
-  if (redisReaderGetReply(reader.get(), &reply) != REDIS_OK || reply == nullptr) {
-    ADD_FAILURE() << "no reply: " << wire;
-    return Status::Error("no reply");
-  }
-  Result<std::vector<RedisSlotRange>> ranges = ParseClusterSlots(*static_cast<redisReply*>(reply), kAsked);
-  freeReplyObject(reply);
-  return ranges;
+  const RedisReply reply = ReplyOf(wire);
+  if (reply != nullptr) return ParseClusterSlots(*reply, kAsked);
+  ADD_FAILURE() << "no reply: " << wire;
+  return Status::Error("no reply");
 }
 
 TEST(ClusterSlots, SayWhoHasWhat) {

@@ -36,20 +36,22 @@ end
 return {number, granted, used + granted, left}
 )lua";
 
-std::optional<LeaseAnswer> Parse(const redisReply& reply, uint32_t wished) {
+}  // namespace
+
+std::optional<LeaseAnswer> ParseLease(const redisReply& reply, const LeaseWish& wish) {
   if (reply.type != REDIS_REPLY_ARRAY || reply.elements != 4) return std::nullopt;
   const auto at = [&reply](size_t place) {
     return reply.element[place]->type == REDIS_REPLY_INTEGER ? reply.element[place]->integer : -1;
   };
-  if (at(0) < 0 || at(1) < 0 || at(1) > wished || at(2) < at(1) || at(3) < 0) return std::nullopt;
+  if (at(0) < 0 || at(1) < 0 || at(1) > wish.grants || at(2) < at(1) || at(3) < 0) return std::nullopt;
+  // One whose clock has stepped back may yet be in the window before.
+  if (at(3) > 2 * std::chrono::microseconds(wish.window).count()) return std::nullopt;
   return LeaseAnswer{.answered = true,
                      .window = at(0),
                      .granted = static_cast<uint32_t>(at(1)),
                      .used = static_cast<uint32_t>(std::min<int64_t>(at(2), UINT32_MAX)),
                      .remaining = std::chrono::microseconds(at(3))};
 }
-
-}  // namespace
 
 struct RedisSharedWindows::Rep {
   Rep(const RedisEndpoint& endpoint, RedisSharedWindowsOptions options)
@@ -58,7 +60,7 @@ struct RedisSharedWindows::Rep {
         on_change(std::move(options.on_change)),
         core(endpoint, options.client, {LoadRedisScript(kLease)}, [this] { Note({}); }) {}
 
-  LeaseAnswer OnOutcome(const RedisOutcome& outcome, uint32_t wished);
+  LeaseAnswer OnOutcome(const RedisOutcome& outcome, const LeaseWish& wish);
   void Note(const std::string& problem_now);
 
   const std::string name;
@@ -85,13 +87,12 @@ void RedisSharedWindows::Ask(const LeaseWish& wish, std::function<void(const Lea
   const std::string window = std::to_string(std::chrono::microseconds(wish.window).count());
   rep_->core.Submit(
       {.text = FormatRedisCommand({"EVALSHA", rep_->sha, "1", key, limit, window, grants}), .slot = RedisSlot(key)},
-      [rep = rep_.get(), wished = wish.grants, done = std::move(done)](const RedisOutcome& outcome) {
-        done(rep->OnOutcome(outcome, wished));
-      });
+      [rep = rep_.get(), wish = LeaseWish{.key = {}, .window = wish.window, .grants = wish.grants},
+       done = std::move(done)](const RedisOutcome& outcome) { done(rep->OnOutcome(outcome, wish)); });
 }
 
-LeaseAnswer RedisSharedWindows::Rep::OnOutcome(const RedisOutcome& outcome, uint32_t wished) {
-  const std::optional<LeaseAnswer> answer = IsGood(outcome) ? Parse(*outcome.reply, wished) : std::nullopt;
+LeaseAnswer RedisSharedWindows::Rep::OnOutcome(const RedisOutcome& outcome, const LeaseWish& wish) {
+  const std::optional<LeaseAnswer> answer = IsGood(outcome) ? ParseLease(*outcome.reply, wish) : std::nullopt;
   if (answer) {
     Note({});
     return *answer;

@@ -18,13 +18,19 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "throttle/keyed/shared_windows.h"
 #include "throttle/redis/redis_client_options.h"
 #include "throttle/redis/redis_url.h"
 
+struct redisReply;
+
 namespace weir {
+
+// What the script answers to a wish; nothing where the reply is none of its.
+std::optional<LeaseAnswer> ParseLease(const redisReply& reply, const LeaseWish& wish);
 
 struct RedisSharedWindowsOptions {
   std::string prefix = "weir";

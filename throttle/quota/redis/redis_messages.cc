@@ -52,6 +52,12 @@ void AppendTier(std::span<const TierCharge> tiers, size_t tier, std::string* to)
   AppendRedisNumber(static_cast<double>(SameAs(tiers, tier)), to);
 }
 
+// Names are looked up by what an answer has for one of an enumeration.
+template <typename Enum>
+bool IsOneOf(int64_t number, Enum last) {
+  return number >= 0 && number <= static_cast<int64_t>(last);
+}
+
 // kRedisStatedByConfiguration, as a score is written.
 constexpr std::string_view kByConfiguration = "1e17";
 
@@ -212,7 +218,9 @@ std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisRepl
   const std::string_view numbers = reply.type == REDIS_REPLY_STRING ? TextOf(reply) : std::string_view();
   if (numbers.size() != (kChargeNumbers + 2 * tiers) * kRedisNumberBytes) return {};
   const auto at = [numbers](size_t place) { return RedisIntegerAt(numbers, place); };
-  static constexpr auto kLongest = std::chrono::floor<std::chrono::microseconds>(Duration::max());
+  if (!IsOneOf(at(1), QuotaCode::kKeyReused) || at(2) >= static_cast<int64_t>(tiers) ||
+      !IsOneOf(at(3), Limit::Unit::kCalls))
+    return {};
   Charged charged{.now = FromRedisTime(at(0)),
                   .expired = static_cast<uint64_t>(at(15)),
                   .dropped = static_cast<uint64_t>(at(16)),
@@ -221,7 +229,7 @@ std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisRepl
   answer.code = static_cast<QuotaCode>(at(1));
   if (at(2) >= 0) answer.tier = static_cast<size_t>(at(2));
   answer.unit = static_cast<Limit::Unit>(at(3));
-  if (at(4) >= 0) answer.retry_after = std::min(kLongest, std::chrono::microseconds(at(4)));
+  if (at(4) >= 0) answer.retry_after = FromRedisMicros(at(4));
   if (at(5) == 1) answer.quota = ModelQuota{.max_rpm = at(6), .max_tpm = at(7), .max_rpd = at(8)};
   answer.usage = {
       .rpm = at(9),
@@ -248,6 +256,7 @@ std::optional<RedisMessages::Settled> RedisMessages::ParseSettlement(const redis
   const std::string_view numbers = reply.type == REDIS_REPLY_STRING ? TextOf(reply) : std::string_view();
   if (numbers.size() != kSettlementNumbers * kRedisNumberBytes) return {};
   const auto at = [numbers](size_t place) { return RedisIntegerAt(numbers, place); };
+  if (!IsOneOf(at(0), SettlementAnswer::Code::kExpired)) return {};
   Settled settled{.expired = static_cast<uint64_t>(at(3)), .name_lost = at(8) > 0};
   settled.answer = {.code = static_cast<SettlementAnswer::Code>(at(0)),
                     .model = std::string(model),
@@ -256,7 +265,7 @@ std::optional<RedisMessages::Settled> RedisMessages::ParseSettlement(const redis
                     .refunded = at(5) == 1,
                     .late = at(6) == 1,
                     .again = at(7) == 1,
-                    .time_left = std::chrono::microseconds(at(4))};
+                    .time_left = FromRedisMicros(at(4))};
   return settled;
 }
 
@@ -281,16 +290,18 @@ std::optional<std::vector<RedisMessages::KnownModel>> RedisMessages::ParseModels
   if (reply.type != REDIS_REPLY_ARRAY) return {};
   std::vector<KnownModel> known;
   for (size_t i = 0; i + 1 < reply.elements; i += 2) {
+    // RESP2 has scores as texts, which hiredis ends with a NUL.
+    const redisReply& written = *reply.element[i + 1];
     std::optional<std::string> model = ModelOf(TextOf(*reply.element[i]));
-    const double score = std::strtod(reply.element[i + 1]->str, nullptr);
-    if (!model) continue;
+    if (!model || written.type != REDIS_REPLY_STRING) continue;
+    const double score = std::strtod(written.str, nullptr);
     KnownModel& one = known.emplace_back(KnownModel{.model = *std::move(model), .key = {}, .kept_until = {}});
     if (one.model.empty()) one.key = TextOf(*reply.element[i]);
     if (score >= kRedisStatedByConfiguration) {
       one.why = score > kRedisStatedByConfiguration ? Why::kStated : Why::kStatedByConfiguration;
     } else {
       one.why = score < 0 ? Why::kTiers : Why::kLog;
-      one.kept_until = FromRedisTime(static_cast<int64_t>(std::abs(score)));
+      one.kept_until = FromRedisTime(WholeRedisNumber(std::abs(score)));
     }
   }
   return known;

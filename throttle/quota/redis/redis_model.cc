@@ -95,9 +95,10 @@ ModelState ReadRedisModel(std::string_view text, WallTime time) {
   const int64_t now = ToRedisTime(time);
   const auto field = [text](Field name) { return RedisIntegerAt(text, static_cast<size_t>(name)); };
   // What is corrupt is told by the decision that goes before this.
-  const int64_t size = field(Field::kTail) - field(Field::kHead);
-  if (field(Field::kHead) < 0 || size < 0 || size > static_cast<int64_t>(kRedisRing)) return state;
-  for (int64_t at = field(Field::kHead); at < field(Field::kTail); ++at) {
+  const int64_t head = field(Field::kHead);
+  const int64_t tail = field(Field::kTail);
+  if (head < 0 || tail < head || tail - head > static_cast<int64_t>(kRedisRing)) return state;
+  for (int64_t at = head; at < tail; ++at) {
     const size_t place = kFields + static_cast<size_t>(at) % kRedisRing * (kRedisEntryBytes / kRedisNumberBytes);
     const int64_t last = std::min(now, RedisIntegerAt(text, place));
     const int64_t requests = RedisIntegerAt(text, place + 1);

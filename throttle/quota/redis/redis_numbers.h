@@ -31,16 +31,23 @@ inline double RedisNumberAt(std::string_view numbers, size_t at) {
   return std::bit_cast<double>(bits);
 }
 // Cut down to what a whole number holds; 0 for what is no number.
-inline int64_t RedisIntegerAt(std::string_view numbers, size_t at) {
+inline int64_t WholeRedisNumber(double number) {
   constexpr double kMost = 9'223'372'036'854'774'784.0;  // the largest double below 2^63
-  const double number = RedisNumberAt(numbers, at);
   return std::isnan(number) ? 0 : static_cast<int64_t>(std::clamp(number, -kMost, kMost));
+}
+inline int64_t RedisIntegerAt(std::string_view numbers, size_t at) {
+  return WholeRedisNumber(RedisNumberAt(numbers, at));
 }
 
 // Microseconds since 1970.
 inline int64_t ToRedisTime(WallTime time) {
   return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
-inline WallTime FromRedisTime(int64_t micros) { return WallTime(std::chrono::microseconds(micros)); }
+// Cut down to what a duration holds, from 0 on: what is read was written by somebody.
+inline Duration FromRedisMicros(int64_t micros) {
+  constexpr int64_t kMost = std::chrono::floor<std::chrono::microseconds>(Duration::max()).count();
+  return std::chrono::microseconds(std::clamp<int64_t>(micros, 0, kMost));
+}
+inline WallTime FromRedisTime(int64_t micros) { return WallTime(FromRedisMicros(micros)); }
 
 }  // namespace weir

@@ -11,6 +11,7 @@
 
 #include "tests/fixtures/redis_process.h"
 #include "tests/throttle/quota/redis/cluster_servers.h"
+#include "tests/throttle/redis/reply_of.h"
 
 namespace weir {
 namespace {
@@ -184,6 +185,18 @@ TEST(RedisSharedWindowsCluster, FindsTheNodeOfEachKey) {
     EXPECT_TRUE(answer.answered) << windows.Health().problem;
     EXPECT_EQ(answer.granted, 5u);
   }
+}
+
+TEST(RedisLease, AnAnswerThatTheScriptDoesNotGiveIsNone) {
+  const LeaseWish wish{.key = "key", .window = seconds(1), .limit = 10, .grants = 5};
+  const auto is_one = [&](const std::string& numbers) { return ParseLease(*ReplyOf(numbers), wish).has_value(); };
+  EXPECT_TRUE(is_one("*4\r\n:0\r\n:5\r\n:5\r\n:2000000\r\n"));
+  EXPECT_FALSE(is_one("*4\r\n:0\r\n:6\r\n:6\r\n:1\r\n")) << "more than was wished for";
+  EXPECT_FALSE(is_one("*4\r\n:0\r\n:5\r\n:4\r\n:1\r\n")) << "less used than granted";
+  EXPECT_FALSE(is_one("*4\r\n:0\r\n:5\r\n:5\r\n:2000001\r\n")) << "longer than two windows";
+  EXPECT_FALSE(is_one("*4\r\n:0\r\n:5\r\n:5\r\n:9223372036854775807\r\n"));
+  EXPECT_FALSE(is_one("*4\r\n:0\r\n:5\r\n:5\r\n$1\r\n1\r\n")) << "a text";
+  EXPECT_FALSE(is_one("*3\r\n:0\r\n:5\r\n:5\r\n"));
 }
 
 }  // namespace
