@@ -3,85 +3,14 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/import/input/split_lines.h"
+
 namespace weir {
 namespace {
-
-// Cut into these sizes, over and over.
-std::vector<Chunk> Split(const std::string& text, const SplitterLimits& limits, const std::vector<size_t>& sizes,
-                         Place begin = {}, bool flush = false) {
-  std::vector<Chunk> chunks;
-  const auto keep = [&](Chunk chunk) { chunks.push_back(std::move(chunk)); };
-  LineSplitter splitter(limits, 3, begin);
-  size_t at = 0;
-  for (size_t i = 0; at < text.size(); ++i) {
-    const std::string_view piece = std::string_view(text).substr(at, std::max<size_t>(1, sizes[i % sizes.size()]));
-    at += piece.size();
-    splitter.Add(piece, at, keep);
-    if (flush) splitter.Flush(keep);
-  }
-  splitter.End(keep);
-  return chunks;
-}
-
-// A line after the other, the slow way.
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  bool open = false;
-  for (const char c : text) {
-    if (!open) lines.emplace_back();
-    lines.back() += c;
-    open = c != '\n';
-  }
-  return lines;
-}
-
-bool IsTooLong(const std::string& line, const SplitterLimits& limits) {
-  return line.size() - (line.back() == '\n' ? 1 : 0) > limits.max_line_bytes;
-}
-
-// What must be true of the chunks of a text, however it was cut.
-void Check(const std::string& text, const SplitterLimits& limits, const std::vector<Chunk>& chunks, Place begin) {
-  const std::vector<std::string> lines = LinesOf(text);
-  Place at = begin;
-  size_t line = 0;
-  std::string long_line;
-  for (const Chunk& chunk : chunks) {
-    RC_ASSERT(chunk.input == 3U);
-    RC_ASSERT(!chunk.text.empty());
-    RC_ASSERT(chunk.begin.bytes == at.bytes);
-    RC_ASSERT(chunk.begin.lines == at.lines);
-    RC_ASSERT(chunk.end.bytes == at.bytes + chunk.text.size());
-    RC_ASSERT(chunk.file_bytes >= chunk.end.bytes - begin.bytes);
-    at = chunk.end;
-    if (chunk.kind == Chunk::Kind::kLines) {
-      RC_ASSERT(long_line.empty());
-      RC_ASSERT(chunk.text.size() < limits.chunk_bytes + limits.max_line_bytes + 1);
-      for (const std::string& found : LinesOf(chunk.text)) {
-        RC_ASSERT(found == lines.at(line));
-        RC_ASSERT(!IsTooLong(found, limits));
-        ++line;
-      }
-    } else {
-      RC_ASSERT(chunk.text.size() <= limits.chunk_bytes);
-      RC_ASSERT(chunk.first_piece == long_line.empty());
-      long_line += chunk.text;
-      if (chunk.last_piece) {
-        RC_ASSERT(long_line == lines.at(line));
-        RC_ASSERT(IsTooLong(long_line, limits));
-        long_line.clear();
-        ++line;
-      }
-    }
-    RC_ASSERT(chunk.end.lines == begin.lines + line);
-  }
-  RC_ASSERT(long_line.empty());
-  RC_ASSERT(line == lines.size());
-}
 
 std::string AnyText() {
   std::string text;
@@ -100,7 +29,7 @@ RC_GTEST_PROP(LineSplitter, AnyTextCutAnyhowIsTheSameTextInWholeLines, ()) {
                               .max_line_bytes = *rc::gen::inRange<size_t>(0, 50)};
   const auto sizes = *rc::gen::nonEmpty(rc::gen::container<std::vector<size_t>>(rc::gen::inRange<size_t>(1, 90)));
   const Place begin{.bytes = *rc::gen::inRange<uint64_t>(0, 9), .lines = *rc::gen::inRange<uint64_t>(0, 9)};
-  Check(text, limits, Split(text, limits, sizes, begin, *rc::gen::arbitrary<bool>()), begin);
+  CheckLines(text, limits, Split(text, limits, sizes, begin, *rc::gen::arbitrary<bool>()), begin);
 }
 
 TEST(LineSplitter, HandsAChunkOverWhenItHasItsBytesOrALineMore) {

@@ -3,7 +3,9 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <regex>
+#include <cctype>
+#include <cstdlib>
+#include <set>
 
 namespace weir {
 namespace {
@@ -39,12 +41,15 @@ std::string Utf8(uint32_t code) {
 
 struct NotJson {};
 
+// Of the value of an event's field, and 32 beyond it.
+constexpr int kDeepest = 33;
+
 class TreeReader {
  public:
   explicit TreeReader(std::string_view text) : rest_(text) {}
 
   JsonTree ReadAll() {
-    JsonTree tree = Read();
+    JsonTree tree = Read(0);
     Space();
     if (!rest_.empty()) throw NotJson{};
     return tree;
@@ -69,20 +74,46 @@ class TreeReader {
     if (Next() != c) throw NotJson{};
   }
 
-  JsonTree Read() {
+  JsonTree Read(int depth) {
+    if (depth > kDeepest) throw NotJson{};
     if (Is('"')) return ReadString();
-    if (Is('[')) return ReadItems(JsonTree::kArray, '[', ']');
-    if (Is('{')) return ReadItems(JsonTree::kObject, '{', '}');
-    static const std::regex word(R"(^(true|false|null|-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?))");
-    std::cmatch match;
-    if (!std::regex_search(rest_.data(), rest_.data() + rest_.size(), match, word)) throw NotJson{};
+    if (Is('[')) return ReadItems(JsonTree::kArray, '[', ']', depth);
+    if (Is('{')) return ReadItems(JsonTree::kObject, '{', '}', depth);
     JsonTree tree;
-    tree.raw = match.str();
+    for (const std::string_view word : {"true", "false", "null"})
+      if (rest_.starts_with(word)) tree.raw = word;
+    if (tree.raw.empty()) tree.raw = rest_.substr(0, NumberSize());
     rest_.remove_prefix(tree.raw.size());
     return tree;
   }
 
-  JsonTree ReadItems(JsonTree::Type type, char open, char close) {
+  // -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? by hand: std::regex calls itself for each digit.
+  size_t NumberSize() const {
+    size_t at = 0;
+    const auto is = [&](std::string_view some) { return at < rest_.size() && some.find(rest_[at]) != some.npos; };
+    const auto digits = [&] {
+      if (!is("0123456789")) throw NotJson{};
+      while (is("0123456789")) ++at;
+    };
+    if (is("-")) ++at;
+    if (is("0")) {
+      ++at;
+    } else {
+      digits();
+    }
+    if (is(".")) {
+      ++at;
+      digits();
+    }
+    if (is("eE")) {
+      ++at;
+      if (is("+-")) ++at;
+      digits();
+    }
+    return at;
+  }
+
+  JsonTree ReadItems(JsonTree::Type type, char open, char close, int depth) {
     JsonTree tree;
     tree.type = type;
     Need(open);
@@ -94,7 +125,7 @@ class TreeReader {
         name = ReadString();
         Need(':');
       }
-      tree.items.push_back(Read());
+      tree.items.push_back(Read(depth + 1));
       tree.items.back().name_raw = name.raw;
       tree.items.back().name = name.text;
       if (Is(close)) return Need(close), tree;
@@ -163,17 +194,19 @@ std::string QuotedText(std::string_view text, bool controls_escaped) {
   return out + "\"";
 }
 
-bool Fits(const std::string& text, const char* pattern) { return std::regex_match(text, std::regex(pattern)); }
-
 std::optional<uint64_t> Number(const JsonTree& tree, uint64_t most) {
-  if (tree.type != JsonTree::kWord || !Fits(tree.raw, "0|[1-9][0-9]{0,18}")) return std::nullopt;
+  constexpr size_t kMostDigits = 19;
+  if (tree.type != JsonTree::kWord || !IsWholeNumber(tree.raw) || tree.raw.size() > kMostDigits) return std::nullopt;
   const uint64_t number = std::stoull(tree.raw);
   if (number > most) return std::nullopt;
   return number;
 }
 
-std::optional<std::string> Hex(const JsonTree& tree, const char* pattern) {
-  if (tree.type != JsonTree::kString || !Fits(tree.raw, pattern)) return std::nullopt;
+// So many digits, none of them written as an escape.
+std::optional<std::string> Hex(const JsonTree& tree, size_t digits) {
+  if (tree.type != JsonTree::kString || tree.text.size() != digits) return std::nullopt;
+  if (tree.raw != "\"" + tree.text + "\"") return std::nullopt;
+  if (tree.text.find_first_not_of("0123456789abcdef") != std::string::npos) return std::nullopt;
   return tree.text;
 }
 
@@ -205,9 +238,9 @@ bool ReadFields(JsonTree* tree, ReferenceEvent* event) {
       if (optional) *target = *optional;
       return optional.has_value();
     };
-    if (name == "id" && !take(Hex(value, "\"[0-9a-f]{64}\""), &event->id)) return false;
-    if (name == "pubkey" && !take(Hex(value, "\"[0-9a-f]{64}\""), &event->pubkey)) return false;
-    if (name == "sig" && !take(Hex(value, "\"[0-9a-f]{128}\""), &event->sig)) return false;
+    if (name == "id" && !take(Hex(value, 64), &event->id)) return false;
+    if (name == "pubkey" && !take(Hex(value, 64), &event->pubkey)) return false;
+    if (name == "sig" && !take(Hex(value, 128), &event->sig)) return false;
     if (name == "created_at" && !take(Number(value, INT64_MAX), &event->created_at)) return false;
     if (name == "kind" && !take(Number(value, 65535), &event->kind)) return false;
     if (name == "tags" && !take(Tags(value), &event->tags)) return false;
@@ -215,6 +248,45 @@ bool ReadFields(JsonTree* tree, ReferenceEvent* event) {
     if (name == "content") event->content = value.text;
   }
   return seen.size() == known.size();
+}
+
+// Of an array all of whose items can be read.
+template <typename Value, typename Read>
+std::optional<std::vector<Value>> ListOf(const JsonTree& tree, Read read) {
+  if (tree.type != JsonTree::kArray) return std::nullopt;
+  std::vector<Value> values;
+  for (const JsonTree& item : tree.items) {
+    const std::optional<Value> value = read(item);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+// Those that are too large for 64 bits mean the largest.
+std::optional<uint64_t> AnyNumber(const JsonTree& tree) {
+  if (tree.type != JsonTree::kWord || !IsWholeNumber(tree.raw)) return std::nullopt;
+  return std::strtoull(tree.raw.c_str(), nullptr, 10);
+}
+
+bool ReadFilterField(const JsonTree& field, ReferenceFilter* filter) {
+  const std::string& name = field.name;
+  const auto hash = [](const JsonTree& item) { return Hex(item, 64); };
+  const auto text = [](const JsonTree& item) {
+    return item.type == JsonTree::kString ? std::optional(item.text) : std::nullopt;
+  };
+  const auto kind = [](const JsonTree& item) { return Number(item, 65535); };
+  if (name == "ids") return (filter->ids = ListOf<std::string>(field, hash)).has_value();
+  if (name == "authors") return (filter->authors = ListOf<std::string>(field, hash)).has_value();
+  if (name == "kinds") return (filter->kinds = ListOf<uint64_t>(field, kind)).has_value();
+  if (name == "since") return (filter->since = AnyNumber(field)).has_value();
+  if (name == "until") return (filter->until = AnyNumber(field)).has_value();
+  if (name == "limit") return (filter->limit = AnyNumber(field)).has_value();
+  if (name.size() != 2 || name[0] != '#' || std::isalpha(static_cast<unsigned char>(name[1])) == 0) return false;
+  const bool has_hashes = name[1] == 'e' || name[1] == 'p';
+  const auto values = has_hashes ? ListOf<std::string>(field, hash) : ListOf<std::string>(field, text);
+  if (values) filter->tags.emplace_back(name[1], *values);
+  return values.has_value();
 }
 
 template <typename List, typename Value>
@@ -231,6 +303,10 @@ std::optional<JsonTree> ReadJsonTree(std::string_view text) {
   } catch (const NotJson&) {
     return std::nullopt;
   }
+}
+
+bool IsWholeNumber(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos && (text[0] != '0' || text.size() == 1);
 }
 
 std::string MinimalText(const JsonTree& tree) {
@@ -266,6 +342,19 @@ std::string CanonicalText(const ReferenceEvent& event, bool controls_escaped) {
          tags + "]," + QuotedText(event.content, controls_escaped) + "]";
 }
 
+std::string CanonicalText(const JsonTree& tree, bool controls_escaped) {
+  if (tree.type == JsonTree::kWord) return tree.raw;
+  if (tree.type == JsonTree::kString) return QuotedText(tree.text, controls_escaped);
+  const bool object = tree.type == JsonTree::kObject;
+  std::string text;
+  for (const JsonTree& item : tree.items) {
+    if (!text.empty()) text += ",";
+    if (object) text += QuotedText(item.name, controls_escaped) + ":";
+    text += CanonicalText(item, controls_escaped);
+  }
+  return object ? "{" + text + "}" : "[" + text + "]";
+}
+
 std::string HexOfSha256(std::string_view text) {
   unsigned char hash[32];
   EVP_Digest(text.data(), text.size(), hash, nullptr, EVP_sha256(), nullptr);
@@ -276,6 +365,15 @@ std::string HexOfSha256(std::string_view text) {
     hex += digits;
   }
   return hex;
+}
+
+std::optional<ReferenceFilter> ReadReferenceFilter(const JsonTree& tree) {
+  if (tree.type != JsonTree::kObject) return std::nullopt;
+  ReferenceFilter filter;
+  std::set<std::string> seen;
+  for (const JsonTree& field : tree.items)
+    if (!seen.insert(field.name).second || !ReadFilterField(field, &filter)) return std::nullopt;
+  return filter;
 }
 
 bool ReferenceFilter::Matches(const ReferenceEvent& event) const {

@@ -21,7 +21,10 @@ struct JsonTree {
   std::vector<JsonTree> items;  // of arrays and objects
 };
 
+// Nothing where it is no JSON, or nested deeper than an event may have what nobody knows.
 std::optional<JsonTree> ReadJsonTree(std::string_view text);
+// Without sign, point, exponent and leading zeros.
+bool IsWholeNumber(std::string_view text);
 // Without white space; strings and words as they were written.
 std::string MinimalText(const JsonTree& tree);
 
@@ -43,6 +46,7 @@ struct ReferenceEvent {
 std::optional<ReferenceEvent> ReadReferenceEvent(std::string_view json);
 
 std::string CanonicalText(const ReferenceEvent& event, bool controls_escaped);
+std::string CanonicalText(const JsonTree& tree, bool controls_escaped);
 std::string HexOfSha256(std::string_view text);
 
 struct ReferenceFilter {
@@ -56,5 +60,7 @@ struct ReferenceFilter {
 
   bool Matches(const ReferenceEvent& event) const;
 };
+// Nothing if it is no filter that this relay takes.
+std::optional<ReferenceFilter> ReadReferenceFilter(const JsonTree& tree);
 
 }  // namespace weir
