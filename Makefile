@@ -1,4 +1,4 @@
-# make run | build | test | overload | bench | demo | storm | storm-plots | torture | hostile | fresh | deb | release |
+# make run | build | test | overload | bench | demo | storm | storm-plots | torture | hostile | fuzz | fresh | deb | release |
 # deploy-test | readme | live-screenshots | format | lint | clean;
 # PRESET=release|debug|asan|tsan. BUILD=DIRECTORY builds there. ROOM="store protocol": make test builds and runs the tests of
 # those alone. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
@@ -12,7 +12,7 @@ ROOM ?=
 
 export NINJA_STATUS = [%p, %u steps remain, %es] 
 
-.PHONY: run build test overload bench demo storm storm-plots torture hostile fresh deb release deploy-test readme live-screenshots format lint clean deps
+.PHONY: run build test overload bench demo storm storm-plots torture hostile fuzz fresh deb release deploy-test readme live-screenshots format lint clean deps
 
 # A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
 # alone; `make test` goes on from there.
@@ -69,6 +69,16 @@ torture: build
 # Attacks on a relay of its own, on loopback, for 20 minutes; HOSTILE_ARGS="--only deletion" for one of them.
 hostile: build
 	@"$(BUILD)/tests/hostile" "$(BUILD)/weir" $(HOSTILE_ARGS)
+
+# libFuzzer on each target of tests/fuzz, or FUZZ="event filter" on some, for so long each: tests/fuzz/README.md.
+FUZZ ?=
+FUZZ_SECONDS ?= 60
+fuzz: PRESET = fuzz
+fuzz: deps
+	@.ci/configure "$(BUILD)" $(PRESET) OFF
+	@echo "== building $(BUILD)"
+	@cmake --build "$(BUILD)" --parallel $(JOBS) --target $(or $(FUZZ:%=fuzz_%),fuzz_test)
+	@tests/fuzz/fuzz "$(BUILD)" $(FUZZ_SECONDS) $(FUZZ)
 
 # The README's commands on systems that have nothing yet: FRESH="trixie noble" for some of them.
 fresh:
@@ -132,4 +142,4 @@ clean:
 	rm -rf build
 
 deps:
-	@.ci/install-deps $(if $(filter asan tsan,$(PRESET)),sanitizers)
+	@.ci/install-deps $(if $(filter asan tsan fuzz,$(PRESET)),sanitizers)

@@ -1,17 +1,12 @@
 // How the API of the limiters refuses: {"error":{"code":…,"message":…}} with a status.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "relay/server/http.h"
 
 namespace weir {
-
-// A page that shows what is held ends with the entry that makes it so long, lest somebody's long names make one that
-// takes an I/O thread milliseconds.
-inline constexpr size_t kMostShownBytes = size_t{256} << 10;
 
 inline constexpr std::string_view kBodyTooLong = "body_too_long";
 

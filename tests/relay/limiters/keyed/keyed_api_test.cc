@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "relay/limiters/api_errors.h"
 #include "tests/relay/limiters/gate_server_fixture.h"
 #include "tests/relay/limiters/keyed/keyed_api_fixture.h"
 
@@ -340,17 +339,6 @@ TEST_F(KeyedApiTest, NamesWhatNoPageSaid) {
   }
   Take("a");
   EXPECT_TRUE(Has(Ask("GET", "/debug?after=24-999999999999999")->body(), R"("shown":[]})"));
-}
-
-TEST_F(KeyedApiTest, ShowsNoMoreThanItMayWriteHoweverLongTheKeysAre) {
-  Open({}, {.max_keys = 5000});
-  std::string key;
-  for (int n = 0; n < 120; ++n) key += "%01";
-  for (int n = 0; n < 1000; ++n) Take(key + std::to_string(n));
-  const std::string text = Ask("GET", "/debug")->body();
-  EXPECT_TRUE(Has(text, R"({"keys":1000,)"));
-  EXPECT_GE(text.size(), kMostShownBytes);
-  EXPECT_LT(text.size(), kMostShownBytes + 4096);
 }
 
 TEST_F(KeyedApiTest, CountsWhatItAnswers) {

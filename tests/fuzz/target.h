@@ -1,0 +1,22 @@
+// What each *_fuzzer.cc defines: libFuzzer calls it, and so does replay.cc.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace weir {
+
+inline std::string_view Text(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
+
+// Takes the first byte away, by which an input chooses; 0 where there is none.
+inline uint8_t TakeByte(std::string_view* text) {
+  if (text->empty()) return 0;
+  const auto byte = static_cast<uint8_t>(text->front());
+  text->remove_prefix(1);
+  return byte;
+}
+
+}  // namespace weir
