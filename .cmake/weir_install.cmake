@@ -25,18 +25,18 @@ set(headers
     monitors/memory_probe monitors/memory_target monitors/neo4j/neo4j_monitor monitors/postgres/postgres_monitor
     monitors/rocksdb_monitor monitors/rocksdb_options
       # with
-      monitors/lsm_geometry monitors/neo4j/neo4j_session monitors/rocksdb_counters
+      monitors/lsm_geometry monitors/neo4j/neo4j_session monitors/own_bytes monitors/rocksdb_counters
     throttle/adaptive_limiter throttle/admission throttle/await_admission throttle/limiter_settings throttle/pid_controller
     throttle/rocksdb/rocksdb_throttle
       # with
-      throttle/fair_queue throttle/flow_counter throttle/gate throttle/memory_buyback throttle/rate_law throttle/scan_gate
-      throttle/thread_slot throttle/token_bucket throttle/write_gate
+      throttle/fair_queue throttle/fair_turns throttle/flow_counter throttle/gate throttle/memory_buyback throttle/rate_law
+      throttle/scan_gate throttle/thread_slot throttle/token_bucket throttle/write_gate
     throttle/descriptors/descriptor_limiter throttle/descriptors/descriptor_rules throttle/descriptors/limit_unit
     throttle/keyed/keyed_limiter throttle/keyed/keyed_limits throttle/keyed/shared_windows
     throttle/keyed/redis/redis_shared_windows
     throttle/queued/endpoint_config throttle/queued/queued_events throttle/queued/queued_limiter
       # with
-      throttle/by_name/window_kind throttle/keyed/shared_lease throttle/redis/redis_client_options throttle/redis/redis_url
+      throttle/by_name/page throttle/by_name/window_kind throttle/keyed/name_room throttle/keyed/shared_lease throttle/redis/redis_client_options throttle/redis/redis_url
     throttle/quota/calendar throttle/quota/limit throttle/quota/memory_store throttle/quota/migrate
     throttle/quota/model_patterns throttle/quota/name_map
     throttle/quota/naming_shares throttle/quota/open_store throttle/quota/profiles throttle/quota/quota

@@ -251,10 +251,13 @@ void ImportPost::SayProgress() {
 void ImportPost::SyncAndFinish() {
   if (std::exchange(syncing_, true)) return;
   flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] {
-    const Status synced = self->flow_->parts().services.context.store.Sync();
-    self->post_([self, synced] {
+    const Result<bool> synced = FaultsAsErrors<bool>([&self]() -> Result<bool> {
+      const Status status = self->flow_->parts().services.context.store.Sync();
+      return status.ok() ? Result<bool>(true) : Result<bool>(status);
+    });
+    self->post_([self, status = synced.status()] {
       if (self->over_) return;
-      if (!synced.ok()) return self->EndWith({.message = synced.message()}, 503);
+      if (!status.ok()) return self->EndWith({.message = status.message()}, 503);
       self->Finish(ToLine(self->Now().progress), 200, "");
     });
   });

@@ -6,7 +6,7 @@ namespace weir {
 namespace {
 
 // One client alone gets nine tenths of all.
-constexpr uint64_t kShareOfFree = 9;
+constexpr uint64_t kPlacesForEachFree = 9;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ uint64_t Places::ConnectionsOf(const ClientNetwork& network) const {
 Refusal Places::MayHave(const std::vector<ClientNetwork>& networks, uint64_t free) const {
   if (ConnectionsOf(networks.back()) >= most_of_a_client_) return Refusal::kAddress;
   const bool below_share = std::ranges::all_of(
-      networks, [&](const ClientNetwork& network) { return ConnectionsOf(network) < kShareOfFree * free; });
+      networks, [&](const ClientNetwork& network) { return ConnectionsOf(network) < kPlacesForEachFree * free; });
   return below_share ? Refusal::kNone : Refusal::kTotal;
 }
 

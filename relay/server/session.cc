@@ -104,8 +104,9 @@ void Session::GiveBackAll() {
 }
 
 void Session::TurnSoon() {
-  if (std::exchange(in_line_, true)) return;
-  thread_.TurnSoon(shared_from_this(), expected_);
+  if (in_line_) return;
+  thread_.TurnSoon(shared_from_this(), expected_);  // may find no memory
+  in_line_ = true;
 }
 
 Work Session::OnTurn() {

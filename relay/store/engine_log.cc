@@ -15,6 +15,13 @@ constexpr std::streamoff kTailBytes = 256 << 10;
 constexpr std::chrono::hours kRecent{24 * 30};
 // "000015.log: dropping 4096 bytes; Corruption: checksum mismatch": so says RocksDB when it opens a database.
 constexpr std::string_view kDropping = ".log: dropping ";
+// A write that a crash cut short leaves so much, and so sees one that reads beside a relay that writes. It was never
+// acknowledged as on disk.
+constexpr std::string_view kTornEnds[] = {"truncated header", "truncated record body", "error reading trailing data"};
+
+bool IsOfATornEnd(std::string_view line) {
+  return std::ranges::any_of(kTornEnds, [line](std::string_view end) { return line.find(end) != line.npos; });
+}
 
 std::string Formatted(const char* format, va_list arguments) {
   va_list again;
@@ -37,7 +44,7 @@ EngineLog::~EngineLog() { CloseFile(); }
 void EngineLog::Logv(const char* format, va_list arguments) {
   const std::string line = Formatted(format, arguments);
   const std::lock_guard lock(mutex_);
-  if (cut_replay_.empty() && line.find(kDropping) != line.npos) cut_replay_ = line;
+  if (cut_replay_.empty() && line.find(kDropping) != line.npos && !IsOfATornEnd(line)) cut_replay_ = line;
   Append(line);
 }
 
@@ -77,7 +84,7 @@ std::string NewestCorruption(const std::string& directory, WallTime now) {
   log.seekg(std::max<std::streamoff>(0, log.tellg() - kTailBytes));
   std::string newest;
   for (std::string line; std::getline(log, line);) {
-    if (line.find("Corruption") == line.npos) continue;
+    if (line.find("Corruption") == line.npos || IsOfATornEnd(line)) continue;
     const auto time = ParseTime(line.substr(0, line.find(' ')));
     if (time && now - *time < kRecent) newest = line.substr(0, 300);
   }

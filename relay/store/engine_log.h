@@ -24,8 +24,8 @@ class EngineLog final : public rocksdb::Logger {
   using rocksdb::Logger::Logv;
   void Logv(const char* format, va_list arguments) override;
 
-  // The first line in which RocksDB told that it did not read a write-ahead log to its end; empty: there was none. From
-  // any thread.
+  // The first line in which RocksDB told that it did not read a write-ahead log to its end, although more than an
+  // unfinished record was there; empty: there was none. From any thread.
   std::string cut_replay() const;
 
  private:

@@ -195,8 +195,10 @@ class Checker {
     const std::string_view author = key.substr(33);
     WithRecord(id_key, [&](EventView event) {
       if (event.kind() == kDeletionKind || event.kind() == kVanishKind) return;
-      if (event.record().substr(RecordLayout::kPubkey, author.size()) == author)
-        Found("event that its author deleted", ToHex(event.id()));
+      ForEachOwner(event, [&](const PublicKey& owner) {
+        if (std::string_view(reinterpret_cast<const char*>(owner.data()), owner.size()).starts_with(author))
+          Found("event that its author deleted", ToHex(event.id()));
+      });
     });
   }
 

@@ -173,7 +173,7 @@ TEST_F(ImportDurability, GoesOnFromItsCheckpointAfterAPowerCut) {
 }
 
 TEST_F(ImportDurability, WhatARelayHasAnsweredIsOnDiskWhateverItsSyncModeAllows) {
-  for (const std::string sync : {"interval WEIR_DB_SYNC_INTERVAL_MS=60000", "off"}) {
+  for (const std::string sync : {"interval", "off"}) {
     PowerCut power;
     const std::string command = "exec env " + power.environment() + "WEIR_DB_SYNC=" + sync +
                                 " WEIR_DB_SYNC_INTERVAL_MS=60000 WEIR_PORT={port} WEIR_DATA_DIR={db} " + Weir("relay");

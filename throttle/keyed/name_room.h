@@ -6,6 +6,7 @@
 // Threads: any.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -25,13 +26,14 @@ class NameRoom {
   }
 
   // For so many names, if each has so many bytes.
-  NameRoom(size_t names, size_t bytes_each) : reserve_(names / 4 * bytes_each), bytes_(names * bytes_each) {}
+  NameRoom(size_t names, size_t bytes_each)
+      : one_name_(bytes_each), reserve_(names / 4 * bytes_each), bytes_(names * bytes_each) {}
 
   bool HasRoom(uint16_t party, size_t bytes) const {
     const size_t left = bytes_.left();
     if (bytes > left) return false;
     if (party == kNoParty || left - bytes >= reserve_) return true;
-    return held_by_[party].load(std::memory_order_relaxed) + bytes <= left / kShares;
+    return held_by_[party].load(std::memory_order_relaxed) + bytes <= std::max(left / kShares, one_name_);
   }
   // A name; false: there is no room for it.
   bool Take(uint16_t party, size_t bytes) {
@@ -55,6 +57,7 @@ class NameRoom {
  private:
   static constexpr size_t kShares = 64;
 
+  const size_t one_name_;  // of which a small room is for each
   const size_t reserve_;
   Bound bytes_;
   std::atomic<size_t> names_{0};

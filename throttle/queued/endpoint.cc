@@ -54,6 +54,9 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
   const bool blocks = config_->overflow == EndpointConfig::Overflow::kBlock;
   if (queued() >= most && (!blocks || most == 0))
     return AnswerRejected(*caller, QueuedCode::kQueueFull, {}, UntilRoom(now), now);
+  // What blocks without an end takes no more than as much again as it leaves to the other endpoints.
+  if (queued() >= most && lines_[kBlocked].size() >= surroundings_.waiting.left())
+    return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   if (!surroundings_.waiting.Take(1))
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   Wait(request, cost, caller, now);

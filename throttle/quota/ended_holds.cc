@@ -37,7 +37,7 @@ EndedHolds::Ended* EndedHolds::Find(const ReservationToken& token, WallTime now)
 }
 
 std::optional<EndedHolds::Ended> EndedHolds::TakeForgotten(WallTime now) {
-  while (!due_.empty() && (due_.front().kept_until <= now || due_.size() > most_ || !bound_.HasRoom(0))) {
+  while (!due_.empty() && (due_.front().kept_until <= now || ended_.size() > most_ || !bound_.HasRoom(0))) {
     std::ranges::pop_heap(due_, Later);
     const Due due = due_.back();
     due_.pop_back();

@@ -201,8 +201,7 @@ HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRe
 
 HttpResponse QuotaApi::Models(std::string_view query) {
   ModelsPage page;
-  if (Status read = ReadPage(query, &page); !read.ok())
-    return ErrorResponse(400, "invalid_request", read.message());
+  if (Status read = ReadPage(query, &page); !read.ok()) return ErrorResponse(400, "invalid_request", read.message());
   const Result<AllModelStats> models = limiter_.AllStats(page.after, page.most);
   return models.ok() ? JsonResponse(200, WriteModels(models.value())) : StoreAway(models.status().message());
 }

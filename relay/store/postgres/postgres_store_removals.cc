@@ -1,6 +1,7 @@
 // Removals: of who vanished, of what expired, and for operators.
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "relay/nostr/gift_wrap.h"
@@ -30,7 +31,8 @@ constexpr PostgresStatement kWrapsFor{
 constexpr PostgresStatement kOfDeletedIds{
     "of_deleted_ids",
     "SELECT e.id, e.record FROM weir_deleted d"
-    " JOIN weir_events e ON e.id = d.id AND substr(e.pubkey, 1, 16) = d.author AND e.kind NOT IN (5, 62)"
+    " JOIN weir_events e ON e.id = d.id AND e.kind NOT IN (5, 62) AND (substr(e.pubkey, 1, 16) = d.author"
+    "  OR (e.kind = 1059 AND position(convert_to(encode(d.author, 'hex'), 'UTF8') IN e.record) > 0))"
     " WHERE d.id = ANY($1::bytea[]) LIMIT $2::bigint"};
 constexpr PostgresStatement kOfDeletedAddresses{
     "of_deleted_addresses",
@@ -119,15 +121,26 @@ Result<OwedPiece> PostgresStore::RemoveExpired(uint64_t now_seconds, Work most) 
 Status PostgresStore::RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks) {
   const bool is_of_ids = shelf == Shelf::kDeletedIds;
   PostgresArray keys{PostgresArray::Type::kBytes};
-  for (const ShelfEntry& mark : marks)
+  std::set<std::string_view> marked;
+  for (const ShelfEntry& mark : marks) {
     keys.Add(std::string_view(mark.key).substr(0, is_of_ids ? sizeof(EventId) : sizeof(Address)));
+    marked.insert(mark.key);
+  }
+  // A gift wrap was found because a key stands anywhere in it.
+  const auto is_marked = [&](EventView event) {
+    bool by_owner = !is_of_ids;
+    ForEachOwner(event, [&](const PublicKey& owner) {
+      by_owner |= marked.contains(std::string(AsText(event.id())).append(MarkedBy(owner)));
+    });
+    return by_owner;
+  };
   for (bool more = true; more;) {
     Status written = Write(origin_, false, [&](PostgresEdit& edit) -> Status {
       const Result<PostgresRows> found =
           edit.AskFirst(is_of_ids ? kOfDeletedIds : kOfDeletedAddresses,
                         PostgresValues().Array(keys).Int64(static_cast<int64_t>(kDeletedAtOnce)));
       if (!found.ok()) return found.status();
-      edit.RemoveFound(found.value(), std::numeric_limits<Work>::max());
+      edit.RemoveFound(found.value(), std::numeric_limits<Work>::max(), is_marked);
       if (Status committed = edit.Commit(); !committed.ok()) return committed;
       more = edit.removed() > 0;
       return {};

@@ -129,6 +129,16 @@ TEST_F(MigrationTest, AMarkTakesWhatItNamesThoughItsDeletionIsGone) {
   }
 }
 
+TEST_F(MigrationTest, AMarkOfItsRecipientTakesAGiftWrap) {
+  const PlainEvent wrap = Plain(Author(1), RandomNostr::kStart, 1059, {{"p", Author(2)}});
+  const PlainEvent for_another = Plain(Author(1), RandomNostr::kStart, 1059, {{"e", Author(2)}, {"p", Author(3)}});
+  SaveAll(*from_, {wrap, for_another});
+  SaveAll(to_->store(), {wrap, for_another});
+  SaveForAWhile(Author(2), 5, {{"e", wrap.id}, {"e", for_another.id}});
+  Copy();
+  ExpectInBoth({for_another});
+}
+
 TEST_F(MigrationTest, AMarkMakesRoomForAnOlderVersion) {
   const PlainEvent newer = Plain(Author(1), RandomNostr::kStart + 1, 0);
   const PlainEvent older = Plain(Author(1), RandomNostr::kStart, 0);

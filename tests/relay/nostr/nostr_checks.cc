@@ -11,6 +11,7 @@
 #include "config/text/utf8.h"
 #include "relay/nostr/canonical.h"
 #include "relay/nostr/event_parser.h"
+#include "relay/nostr/gift_wrap.h"
 #include "relay/nostr/json_scanner.h"
 #include "relay/nostr/messages.h"
 #include "relay/nostr/vanish.h"

@@ -147,7 +147,8 @@ TEST_F(HttpRouteTest, TheRootIsOfTheOthersWhereTheyTakeItSaveForBrowsers) {
   router_.AddForOtherPaths([](std::string_view path) { return path == "/"; },
                            [](const HttpRequest&, const HttpReply& reply) { reply({.body = "other"}); });
   for (const char* method : {"GET", "HEAD", "POST"}) EXPECT_EQ(Ask(method, "/").body, "other") << method;
-  EXPECT_EQ(Ask("GET", "/", {{"accept", "application/json"}}).body, "other");
+  for (const char* accepted : {"application/json", "*/*"})
+    EXPECT_EQ(Ask("GET", "/", {{"accept", accepted}}).body, "other") << accepted;
   EXPECT_EQ(Ask("GET", "/", {{"accept", "text/html,*/*;q=0.8"}}).body, "root");
   EXPECT_EQ(Ask("POST", "/", {{"accept", "text/html"}}).body, "other");
   EXPECT_EQ(router_.RefusalFromHead("POST", "/"), std::nullopt);

@@ -76,22 +76,25 @@ TEST(Damage, AWriteAheadLogThatIsReadInPartIsSaidByTheStoreAndByTheCheck) {
   const TempDirectory directory;
   const auto store = MustOpen(SmallStore(directory / "events"));
   for (int n = 0; n < 200; ++n) SaveAll(*store, {Plain(Author(1), 1000, 1, {}, std::to_string(n))});
-  for (const bool is_damaged : {false, true}) {
-    StoreOptions options = SmallStore(directory / (is_damaged ? "damaged" : "whole"));
+  // A crash in the midst of a write leaves a record without its end, which was never acknowledged.
+  for (const std::string state : {"whole", "torn", "damaged"}) {
+    StoreOptions options = SmallStore(directory / state);
     const std::filesystem::path log = CrashImage(*store, options.path);
+    const auto bytes = static_cast<std::streamoff>(std::filesystem::file_size(log));
+    const bool is_damaged = state == "damaged";
+    if (state == "torn") std::filesystem::resize_file(log, static_cast<uintmax_t>(bytes) - 20);
     if (is_damaged) {
       std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
-      const auto place = static_cast<std::streamoff>(std::filesystem::file_size(log) / 3);
-      file.seekg(place);
+      file.seekg(bytes / 3);
       const char byte = static_cast<char>(~file.get());
-      file.seekp(place).put(byte);
+      file.seekp(bytes / 3).put(byte);
     }
     for (const bool read_only : {true, false}) {
-      SCOPED_TRACE((is_damaged ? "damaged" : "whole") + std::string(read_only ? ", for reading" : ""));
+      SCOPED_TRACE(state + (read_only ? ", for reading" : ""));
       options.read_only = read_only;
       const auto again = MustOpen(options);
       ASSERT_NE(again, nullptr);
-      EXPECT_EQ(StoredIds(*again).size() < 200, is_damaged);
+      EXPECT_EQ(StoredIds(*again).size() < 199, is_damaged);
       EXPECT_EQ(again->loss().find(log.filename()) != std::string::npos, is_damaged) << again->loss();
       const Result<CheckReport> report = CheckStore(*again);
       ASSERT_TRUE(report.ok()) << report.status().message();

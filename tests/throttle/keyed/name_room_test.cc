@@ -31,6 +31,15 @@ TEST(NameRoom, LeavesSomeForWhoeverComesNextHoweverManyFillIt) {
   EXPECT_GT(kRoom / kName - room.names(), kRoom / kName / 20);
 }
 
+TEST(NameRoom, ASmallOneHasANameForEachParty) {
+  for (const size_t names : {8, 100, 1000}) {
+    NameRoom room(names, kName);
+    size_t held = 0;
+    for (uint16_t party = 0; party < names; ++party) held += room.Take(party, kName) ? 1 : 0;
+    EXPECT_EQ(held, names);
+  }
+}
+
 TEST(NameRoom, KeepsNothingOfARoomForTwoOrThree) {
   for (const size_t names : {1, 2, 3}) {
     NameRoom room(names, kName);

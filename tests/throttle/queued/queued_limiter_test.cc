@@ -136,10 +136,10 @@ TEST_F(QueuedLimiterTest, RefusesWhoFindsTheQueueFull) {
 
 TEST_F(QueuedLimiterTest, RefusesNobodyForAFullQueueWhereItBlocks) {
   Configure({.scheduler = Scheduler::kLifo, .max_queue_size = 2, .overflow = Overflow::kBlock});
-  config_.max_waiting = 5;
+  config_.max_waiting = 8;
   Take();
   for (const char* name : {"a", "b", "c", "d", "e"}) EXPECT_TRUE(Take({.path = "/a"}, name)->waits());
-  EXPECT_EQ(Take()->code(), QueuedCode::kTooManyWaiting) << "the bound of all endpoints holds";
+  EXPECT_EQ(Take()->code(), QueuedCode::kTooManyWaiting) << "it leaves as many places to others as wait before it";
   EXPECT_EQ(Describe()->queued, 2u);
   EXPECT_EQ(Describe()->blocked, 3u);
   TakeOrder();

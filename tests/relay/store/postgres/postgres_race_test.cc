@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <future>
+#include <memory>
 #include <string>
 
 #include "tests/fixtures/eventually.h"
@@ -12,6 +13,18 @@
 
 namespace weir {
 namespace {
+
+// A process that stands still as long as this lives.
+class Paused {
+ public:
+  explicit Paused(pid_t process) : process_(process) { EXPECT_EQ(kill(process, SIGSTOP), 0); }
+  ~Paused() { kill(process_, SIGCONT); }
+  Paused(const Paused&) = delete;
+  Paused& operator=(const Paused&) = delete;
+
+ private:
+  const pid_t process_;
+};
 
 class PostgresRaceTest : public testing::Test {
  protected:
@@ -86,14 +99,14 @@ TEST_F(PostgresRaceTest, ADeletionWaitsForARelayThatCameWhileItWaitedForOthers) 
   ASSERT_TRUE(Eventually([&] { return Waiting() == "1"; }));
   const pid_t backend = std::stoi(database_.Ask(
       "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"));
-  ASSERT_EQ(kill(backend, SIGSTOP), 0);
+  auto paused = std::make_unique<Paused>(backend);
   holds_origin.Ask("COMMIT");
   const auto there = OpenUsed("there");
   PostgresClient holds_note(database_.conninfo());
   HoldUp(note_, &holds_note);
   auto saves = std::async(std::launch::async, [&] { return Save(*there, note_); });
   EXPECT_TRUE(Eventually([&] { return Waiting() == "2"; }));
-  kill(backend, SIGCONT);
+  paused.reset();
   EXPECT_TRUE(Eventually([&] { return is_deleted || WaitingInLine() == "1"; }));
   holds_note.Ask("ROLLBACK");
   EXPECT_EQ(deletes.get(), SaveOutcome::kSaved);

@@ -47,14 +47,14 @@ TEST(RedisMessages, TimesBeyondWhatAClockHasAreCutDownToIt) {
     EXPECT_EQ(models[0].kept_until, time) << score;
   }
   for (const double number : {kHuge, -kHuge, kNone}) {
-    std::vector<double> answer(22, number);
+    std::vector<double> answer(23, number);
     answer[1] = answer[3] = 0;  // what code and unit stand for
     answer[2] = -1;
     const auto charged = RedisMessages::ParseCharge(*ReplyOf(Bulk(Numbers(answer))), 0, "");
     ASSERT_TRUE(charged.has_value());
     EXPECT_EQ(charged->now, number > 0 ? kLast : WallTime());
     EXPECT_EQ(charged->answer.usage.day_start, charged->now);
-    answer.resize(8);
+    answer.resize(9);
     answer[0] = 0;
     answer[4] = number;
     const auto settled = RedisMessages::ParseSettlement(*ReplyOf(Bulk(Numbers(answer))), "o1");
@@ -65,14 +65,14 @@ TEST(RedisMessages, TimesBeyondWhatAClockHasAreCutDownToIt) {
 
 TEST(RedisMessages, AnAnswerWhoseNumbersStandForNothingIsNone) {
   const auto charge = [](double code, double tier, double unit) {
-    std::vector<double> answer(24, 0);
+    std::vector<double> answer(25, 0);
     answer[1] = code;
     answer[2] = tier;
     answer[3] = unit;
     return RedisMessages::ParseCharge(*ReplyOf(Bulk(Numbers(answer))), 1, "").has_value();
   };
   const auto settlement = [](double code) {
-    std::vector<double> answer(8, 0);
+    std::vector<double> answer(9, 0);
     answer[0] = code;
     return RedisMessages::ParseSettlement(*ReplyOf(Bulk(Numbers(answer))), "o1").has_value();
   };
