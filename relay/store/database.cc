@@ -34,7 +34,7 @@ bool HasDatabase(const std::string& path) {
   return fs::exists(fs::path(path) / "CURRENT", error);
 }
 
-// Of the write-ahead logs.
+// Returns how large the write-ahead logs are.
 uint64_t LogBytes(const std::string& path) {
   uint64_t bytes = 0;
   std::error_code error;

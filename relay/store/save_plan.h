@@ -5,8 +5,9 @@
 //   kDuplicate   it is stored, or was saved before in this batch, and not removed since
 //   kExpired     its time has passed (NIP-40)
 //   kVanished    its author, or whom it is wrapped for, asked to vanish at its time or later (NIP-62)
-//   kDeleted     its author deleted it, or whom it is wrapped for, or its author its address at its time or later
-//   (NIP-09) kSuperseded  there is a newer version of it that has not expired; of equal age, one with a lower id kSaved
+//   kDeleted     one of its owners (gift_wrap.h) deleted it, or its author its address, then or later (NIP-09)
+//   kSuperseded  there is a newer version of it that has not expired; of equal age, one with a lower id
+//   kSaved
 //
 // Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted, but all can vanish. A mark is kept for each
 // thing that is deleted, so that it holds for what comes later.

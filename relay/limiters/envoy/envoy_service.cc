@@ -68,9 +68,8 @@ void EnvoyService::OnCrowded(std::string_view domain, std::string_view rule) {
   TimePoint warned_at = warned_at_.load(std::memory_order_relaxed);
   if (now < warned_at + kTellsOfCrowd || !warned_at_.compare_exchange_strong(warned_at, now)) return;
   spdlog::warn(
-      "ratelimit: {}: {} is asked for more values than WEIR_RATELIMIT_MAX_MIB ({}) has room for: some count together, "
-      "and "
-      "new ones are refused sooner than their limit; raise it, or see who sends so many",
+      "ratelimit: {}: {} is asked for more values than WEIR_RATELIMIT_MAX_MIB ({}) has room for: some count "
+      "together, and new ones are refused sooner than their limit; raise it, or see who sends so many",
       domain, rule, settings_.max_mib);
 }
 
