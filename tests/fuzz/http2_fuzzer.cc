@@ -36,7 +36,7 @@ void CheckFrames(std::string_view said) {
 
 void Check(std::string_view text) {
   static Served served(Routes());
-  const size_t step = 16 * (1 + TakeByte(&text));
+  const size_t step = size_t{16} * (1 + TakeByte(&text));
   const std::string sent = std::string(kHttp2Preface) + std::string(text);
   CheckFrames(served.Answer(Cut(sent, step)));
 }

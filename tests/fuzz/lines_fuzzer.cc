@@ -47,7 +47,7 @@ Tally ExpectedTally(const std::string& text) {
 
 void Check(std::string_view input) {
   const size_t step = 1 + TakeByte(&input);
-  const SplitterLimits limits{.chunk_bytes = 64 + 16 * step, .max_line_bytes = 16U * TakeByte(&input)};
+  const SplitterLimits limits{.chunk_bytes = 64 + 16 * step, .max_line_bytes = size_t{16} * TakeByte(&input)};
   const std::string text(input);
   CheckLines(text, limits, Split(text, limits, {step}), {});
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "throttle/quota/charge_amounts.h"
+
 namespace weir {
 namespace {
 
