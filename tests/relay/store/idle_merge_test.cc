@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/manual_clock.h"
 #include "relay/store/group_commit.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/relay/store/store_fixture.h"
