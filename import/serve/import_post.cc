@@ -28,6 +28,16 @@ SplitterLimits LimitsOf(const RelaySettings& settings) {
   return {.chunk_bytes = kChunkBytes, .max_line_bytes = MaxLineBytes(EventLimitsOf(settings))};
 }
 
+// Returns what the work on a worker returns, or the error of its fault: the client is answered then, too.
+template <typename Do>
+Status WithFaultsAsErrors(Do work) {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    return Status::Error(std::string("the relay met a fault: ") + e.what());
+  }
+}
+
 }  // namespace
 
 ImportPost::ImportPost(std::shared_ptr<ImportFlow> flow, uint32_t part, Compression compression, HttpExchange& exchange)
@@ -137,12 +147,7 @@ void ImportPost::PauseOrResume() {
 }
 
 void ImportPost::RunFeed() {
-  Status status;
-  try {
-    status = TakeApart();
-  } catch (const std::exception& e) {
-    status = Status::Error(std::string("the relay met a fault: ") + e.what());
-  }
+  const Status status = WithFaultsAsErrors([this] { return TakeApart(); });
   const bool all_fed = status.ok() && piece_is_last_ && piece_is_done();
   if (all_fed || !status.ok()) flow_->Flush();
   {
@@ -251,13 +256,10 @@ void ImportPost::SayProgress() {
 void ImportPost::SyncAndFinish() {
   if (std::exchange(syncing_, true)) return;
   flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] {
-    const Result<bool> synced = FaultsAsErrors<bool>([&self]() -> Result<bool> {
-      const Status status = self->flow_->parts().services.context.store.Sync();
-      return status.ok() ? Result<bool>(true) : Result<bool>(status);
-    });
-    self->post_([self, status = synced.status()] {
+    const Status synced = WithFaultsAsErrors([&self] { return self->flow_->parts().services.context.store.Sync(); });
+    self->post_([self, synced] {
       if (self->over_) return;
-      if (!status.ok()) return self->EndWith({.message = status.message()}, 503);
+      if (!synced.ok()) return self->EndWith({.message = synced.message()}, 503);
       self->Finish(ToLine(self->Now().progress), 200, "");
     });
   });
