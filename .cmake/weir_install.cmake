@@ -9,7 +9,7 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 install(TARGETS weir_hiredis EXPORT weir-redis)
 install(TARGETS weir_re2 EXPORT weir-keyed)
 install(TARGETS weir_absl_time EXPORT weir-quota)
-foreach(component config config_yaml monitors_core monitors postgres_monitor neo4j_monitor throttle rocksdb_throttle
+foreach(component config config_yaml http monitors_core monitors postgres_monitor neo4j_monitor throttle rocksdb_throttle
                   redis by_name descriptors keyed keyed_redis queued quota quota_yaml quota_sqlite quota_redis quota_stores)
   install(TARGETS weir_${component} EXPORT weir-${component})
   install(EXPORT weir-${component} NAMESPACE weir:: DESTINATION ${config_dir} FILE weir-${component}.cmake)
@@ -20,7 +20,7 @@ endforeach()
 set(headers
     config/clock config/manual_clock config/settings config/settings_format config/status config/yaml_reader
       # with
-      config/bound config/text/name_hash config/text/parse
+      config/bound config/http/http_connection config/text/name_hash config/text/parse config/text/url
     monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
     monitors/memory_probe monitors/memory_target monitors/neo4j/neo4j_monitor monitors/postgres/postgres_monitor
     monitors/rocksdb_monitor monitors/rocksdb_options

@@ -9,7 +9,7 @@
 #include "config/settings.h"
 #include "config/text/readable.h"
 #include "config/text/url.h"
-#include "relay/process/http_call.h"
+#include "config/http/http_connection.h"
 #include "relay/protocol/identity.h"
 #include "relay/server/server_settings.h"
 

@@ -9,11 +9,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "config/clock.h"
+#include "config/http/http_connection.h"
 #include "config/status.h"
 
 namespace weir {
@@ -38,20 +38,15 @@ struct Neo4jStatement {
 class Neo4jSession {
  public:
   explicit Neo4jSession(Neo4jAddress address);
-  ~Neo4jSession();
-  Neo4jSession(const Neo4jSession&) = delete;
-  Neo4jSession& operator=(const Neo4jSession&) = delete;
 
   // All of them in one transaction. The answer is Neo4j's JSON: results, each with columns and data. Nothing is
   // sent twice: without an answer, in time or at all, it may have been done. A connection that the server had closed is
-  // made again before. A name that has to be looked up first may take longer.
+  // made again before.
   Result<std::string> Commit(const std::vector<Neo4jStatement>& statements, Duration patience);
 
  private:
-  class Connection;
-
   const Neo4jAddress address_;
-  std::unique_ptr<Connection> connection_;
+  HttpConnection connection_;
 };
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 #include "relay/doctor/instance_facts.h"
 
 #include "config/text/parse.h"
-#include "relay/process/http_call.h"
+#include "config/http/http_connection.h"
 
 namespace weir {
 namespace {

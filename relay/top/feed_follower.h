@@ -20,7 +20,7 @@
 
 #include "config/clock.h"
 #include "config/status.h"
-#include "relay/process/http_call.h"
+#include "config/http/http_connection.h"
 #include "relay/top/attachment.h"
 #include "relay/top/watched.h"
 

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "config/clock.h"
-#include "relay/process/http_call.h"
+#include "config/http/http_connection.h"
 #include "relay/trace/trace_settings.h"
 #include "relay/trace/tracer.h"
 

@@ -9,7 +9,7 @@
 #include "config/text/parse.h"
 #include "config/text/percent.h"
 #include "relay/nostr/messages.h"
-#include "relay/process/http_call.h"
+#include "config/http/http_connection.h"
 #include "throttle/quota/quota.h"
 
 namespace weir {

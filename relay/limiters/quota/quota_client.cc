@@ -9,7 +9,7 @@
 #include "config/text/percent.h"
 #include "relay/limiters/quota/quota_json.h"
 #include "relay/limiters/quota/quota_table.h"
-#include "relay/process/http_call.h"
+#include "config/http/http_connection.h"
 #include "throttle/quota/open_store.h"
 
 namespace weir {

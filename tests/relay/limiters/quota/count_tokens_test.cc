@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "relay/process/http_call.h"
+#include "config/http/http_connection.h"
 #include "tests/fixtures/silent_port.h"
 #include "tests/relay/limiters/tls_server.h"
 

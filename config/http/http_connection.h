@@ -1,11 +1,15 @@
-// CallHttp sends one request to a server over a connection of its own and reads the whole answer, or one that has no
-// end piece by piece. With https it verifies the server's certificate and name. It blocks, but never longer than the
-// timeout, and not beyond `stop`.
+// Requests of HTTP/1.1 to another server, which block: never longer than the call's timeout, and not beyond its stop.
+//
+//   HttpAnswer answer = CallHttp(url, {.path = "/healthz", .timeout = std::chrono::seconds(1)});
+//   if (!answer.ok()) … answer.problem …
+//
+// CallHttp makes a connection of its own; an HttpConnection keeps one from call to call as long as both sides keep it.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -15,6 +19,8 @@
 #include "config/text/url.h"
 
 namespace weir {
+
+class ClientStream;
 
 struct HttpAnswer {
   int status = 0;
@@ -50,5 +56,22 @@ struct HttpCall {
 };
 
 HttpAnswer CallHttp(const ServerUrl& url, const HttpCall& call);
+
+// Threads: one at a time.
+class HttpConnection {
+ public:
+  explicit HttpConnection(ServerUrl url);
+  ~HttpConnection();
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+
+  // Nothing is sent twice: a request that has no answer may have been served. A connection that the server had ended is
+  // made again before, and one that a call left unfinished too.
+  HttpAnswer Ask(const HttpCall& call);
+
+ private:
+  const ServerUrl url_;
+  std::unique_ptr<ClientStream> stream_;  // none between calls that do not keep it
+};
 
 }  // namespace weir
