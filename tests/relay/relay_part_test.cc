@@ -19,7 +19,7 @@
 #include "relay/operator/admin.h"
 #include "relay/relay.h"
 #include "relay/store/lock_file.h"
-#include "tests/relay/web_client.h"
+#include "tests/fixtures/web_client.h"
 
 namespace weir {
 namespace {

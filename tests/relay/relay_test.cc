@@ -15,7 +15,7 @@
 #include "relay/nostr/signature.h"
 #include "tests/fixtures/engine_options.h"
 #include "tests/fixtures/failing_disk.h"
-#include "tests/relay/web_client.h"
+#include "tests/fixtures/web_client.h"
 
 namespace weir {
 namespace {

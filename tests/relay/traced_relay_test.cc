@@ -8,8 +8,8 @@
 #include "relay/nostr/signature.h"
 #include "relay/relay.h"
 #include "tests/fixtures/temp_directory.h"
+#include "tests/fixtures/web_client.h"
 #include "tests/relay/trace/collector.h"
-#include "tests/relay/web_client.h"
 
 namespace weir {
 namespace {

@@ -11,9 +11,9 @@
 #include "relay/nostr/event_parser.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/sanitizers.h"
+#include "tests/fixtures/web_client.h"
 #include "tests/import/input/compressed.h"
 #include "tests/import/serve/service_fixture.h"
-#include "tests/relay/web_client.h"
 
 namespace weir {
 namespace {

@@ -57,7 +57,7 @@ TEST(Neo4jUrlTest, SaysWhereAServerIs) {
 TEST(Neo4jMonitorTest, AServerThatIsNotThereIsASampleThatFailed) {
   ManualClock clock(TimePoint(std::chrono::hours(1)));
   Neo4jMonitor monitor({.host = "127.0.0.1", .port = 1}, kTargetBytes, {}, clock);
-  EXPECT_EQ(monitor.SampleOnce().message(), "Neo4j at 127.0.0.1:1: Connection refused");
+  EXPECT_EQ(monitor.SampleOnce().message(), "Neo4j: cannot connect to 127.0.0.1:1: Connection refused");
   EXPECT_FALSE(monitor.Sample().time.has_value());
   monitor.AddOwnBytes(1 << 20, OwnUse::kWaiting);
   EXPECT_FALSE(monitor.SampleOnce().ok());

@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -18,8 +21,8 @@
 #include "tests/fixtures/certificates.h"
 #include "tests/fixtures/server_port.h"
 #include "tests/fixtures/temp_directory.h"
+#include "tests/fixtures/web_client.h"
 #include "tests/relay/doctor/weir_child.h"
-#include "tests/relay/web_client.h"
 
 namespace weir {
 namespace {

@@ -17,7 +17,7 @@
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/raw_client.h"
 #include "tests/fixtures/temp_directory.h"
-#include "tests/relay/web_client.h"
+#include "tests/fixtures/web_client.h"
 
 namespace weir {
 namespace {

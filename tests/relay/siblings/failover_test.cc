@@ -16,7 +16,7 @@
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/postgres_process.h"
 #include "tests/fixtures/temp_directory.h"
-#include "tests/relay/web_client.h"
+#include "tests/fixtures/web_client.h"
 
 namespace weir {
 namespace {

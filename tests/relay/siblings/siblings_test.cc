@@ -18,8 +18,8 @@
 #include "tests/fixtures/random_nostr.h"
 #include "tests/fixtures/redis_process.h"
 #include "tests/fixtures/temp_directory.h"
+#include "tests/fixtures/web_client.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
-#include "tests/relay/web_client.h"
 
 namespace weir {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/silent_port.h"
-#include "tests/relay/limiters/tls_server.h"
+#include "tests/fixtures/tls_server.h"
 
 namespace weir {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "config/http/http_connection.h"
 #include "tests/fixtures/silent_port.h"
-#include "tests/relay/limiters/tls_server.h"
+#include "tests/fixtures/tls_server.h"
 
 namespace weir {
 namespace {

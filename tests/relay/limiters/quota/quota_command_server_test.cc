@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/fixtures/tls_server.h"
 #include "tests/relay/limiters/quota/quota_command_fixture.h"
-#include "tests/relay/limiters/tls_server.h"
 
 namespace weir {
 namespace {
