@@ -125,29 +125,34 @@ class Exchange {
     if (const StreamError sent = stream.Send(Message(url_, call_, keep), patience_); sent.kind == StreamError::kLate)
       return Failure(sent);
     HttpAnswer answer;
-    AnswerParser parser(call_, &answer);
+    auto parser = std::make_unique<AnswerParser>(call_, &answer);
     std::string unread;
     bool has_begun = false;
     while (true) {
       error_code wrong;
-      if (!unread.empty()) unread.erase(0, parser.put(boost::asio::buffer(unread), wrong));
-      if (parser.is_ended_by_call()) return answer;
-      if (parser.is_too_large() || wrong == http::error::header_limit) return TooLarge();
-      if (parser.is_done()) break;
+      if (!unread.empty()) unread.erase(0, parser->put(boost::asio::buffer(unread), wrong));
+      if (parser->is_ended_by_call()) return answer;
+      if (parser->is_too_large() || wrong == http::error::header_limit) return TooLarge();
+      if (parser->is_done()) {
+        if (answer.status / 100 != 1) break;
+        answer = {};  // 103, say: the answer comes after it
+        parser = std::make_unique<AnswerParser>(call_, &answer);
+        continue;
+      }
       if (wrong && wrong != http::error::need_more) return NoAnswer(wrong.message());
       if (unread.size() > kMaxUnreadBytes) return TooLarge();
-      if (parser.is_header_done() && parser.goes_by_piece())
+      if (parser->is_header_done() && parser->goes_by_piece())
         patience_.end = std::chrono::steady_clock::now() + call_.timeout;
       const StreamError error = stream.Receive(&unread, patience_);
-      if (error.kind == StreamError::kEnded && has_begun) parser.put_eof(wrong);
-      if (error.kind == StreamError::kEnded && parser.is_done()) break;
+      if (error.kind == StreamError::kEnded && has_begun) parser->put_eof(wrong);
+      if (error.kind == StreamError::kEnded && parser->is_done()) break;
       if (error.kind == StreamError::kEnded || error.kind == StreamError::kCut)
         return Fail(url_.Origin() + " hung up " + (has_begun ? "before the end of its" : "without an") + " answer");
       if (error.kind == StreamError::kLate) return Failure(error);
       if (error) return NoAnswer(error.problem);
       has_begun = true;
     }
-    reusable_ = keep && parser.keep_alive() && unread.empty();
+    reusable_ = keep && parser->keep_alive() && unread.empty();
     return answer;
   }
   HttpAnswer NoAnswer(const std::string& why) const {

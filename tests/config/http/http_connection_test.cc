@@ -53,6 +53,7 @@ TEST(HttpConnectionTest, ReadsAnswersOfEveryForm) {
       {Answer("200 OK", "whole"), 200, "whole", ""},
       {Answer("404 Not Found", "no"), 404, "no", ""},
       {Answer("204 No Content", ""), 204, "", ""},
+      {"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + Answer("200 OK", "after"), 200, "after", ""},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nin pa\r\n3\r\nrts\r\n0\r\nT: x\r\n\r\n", 200,
        "in parts", ""},
       {"HTTP/1.0 200 OK\r\n\r\nto the end", 200, "to the end", ""},
