@@ -28,7 +28,7 @@ bool HoldEnd::AnswerTo(const Settlement& settlement, SettlementAnswer* answer) c
 void EndedHolds::Add(const ReservationToken& token, Ended ended) {
   due_.push_back({ended.kept_until, token});
   std::ranges::push_heap(due_, Later);
-  if (ended_.insert_or_assign(token, std::move(ended)).second) bound_.TakeAnyway(1);
+  if (ended_.insert_or_assign(token, std::move(ended)).second) bound_.Take(ended_.size() == 1);
 }
 
 EndedHolds::Ended* EndedHolds::Find(const ReservationToken& token, WallTime now) {
@@ -37,7 +37,8 @@ EndedHolds::Ended* EndedHolds::Find(const ReservationToken& token, WallTime now)
 }
 
 std::optional<EndedHolds::Ended> EndedHolds::TakeForgotten(WallTime now) {
-  while (!due_.empty() && (due_.front().kept_until <= now || ended_.size() > most_ || !bound_.HasRoom(0))) {
+  while (!due_.empty() &&
+         (due_.front().kept_until <= now || ended_.size() > most_ || bound_.IsTooMany(ended_.size()))) {
     std::ranges::pop_heap(due_, Later);
     const Due due = due_.back();
     due_.pop_back();
@@ -45,7 +46,7 @@ std::optional<EndedHolds::Ended> EndedHolds::TakeForgotten(WallTime now) {
     if (found == ended_.end() || found->second.kept_until != due.kept_until) continue;
     Ended ended = std::move(found->second);
     ended_.erase(found);
-    bound_.GiveBack(1);
+    bound_.GiveBack(1, ended_.empty());
     return ended;
   }
   return {};

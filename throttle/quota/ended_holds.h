@@ -4,12 +4,14 @@
 // Threads: one at a time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "config/bound.h"
 #include "throttle/quota/open_holds.h"
 #include "throttle/quota/quota_store.h"
 
@@ -31,6 +33,31 @@ struct HoldEnd {
   bool AnswerTo(const Settlement& settlement, SettlementAnswer* answer) const;
 };
 
+// How many ends the models keep together. Where there is no more room, who keeps more than an equal share forgets: else
+// a model would have to forget what it has just learnt for what others keep.
+class EndsBound {
+ public:
+  explicit EndsBound(size_t most) : most_(most), bound_(most) {}
+
+  void Take(bool is_first_of_model) {
+    bound_.TakeAnyway(1);
+    if (is_first_of_model) keepers_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void GiveBack(size_t count, bool is_last_of_model) {
+    bound_.GiveBack(count);
+    if (is_last_of_model) keepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // Whether a model that keeps so many is to forget one of them.
+  bool IsTooMany(size_t kept) const {
+    return kept > 1 && !bound_.HasRoom(0) && kept > most_ / keepers_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  const size_t most_;
+  Bound bound_;
+  std::atomic<size_t> keepers_{0};  // models that keep any
+};
+
 class EndedHolds {
  public:
   struct Ended {
@@ -40,8 +67,10 @@ class EndedHolds {
   };
 
   // `most`: of this model. The bound is of those of all models, and outlives it.
-  EndedHolds(size_t most, Bound& bound) : most_(most), bound_(bound) {}
-  ~EndedHolds() { bound_.GiveBack(ended_.size()); }
+  EndedHolds(size_t most, EndsBound& bound) : most_(most), bound_(bound) {}
+  ~EndedHolds() {
+    if (!empty()) bound_.GiveBack(ended_.size(), true);
+  }
   EndedHolds(const EndedHolds&) = delete;
   EndedHolds& operator=(const EndedHolds&) = delete;
 
@@ -49,7 +78,7 @@ class EndedHolds {
   void Add(const ReservationToken& token, Ended ended);
   // Null: nothing is known of it.
   Ended* Find(const ReservationToken& token, WallTime now);
-  // The next that is to be forgotten: its time is over, or it is the oldest of too many, of this model or of all.
+  // The next that is to be forgotten: its time is over, or it is the oldest of too many, of this model or by EndsBound.
   // Nothing: all others are kept.
   std::optional<Ended> TakeForgotten(WallTime now);
   bool empty() const { return ended_.empty(); }
@@ -65,7 +94,7 @@ class EndedHolds {
   static bool Later(const Due& a, const Due& b) { return a.kept_until > b.kept_until; }
 
   const size_t most_;
-  Bound& bound_;
+  EndsBound& bound_;
   std::unordered_map<ReservationToken, Ended, HashReservationToken> ended_;
   std::vector<Due> due_;  // a heap, the next first; also what was replaced
 };

@@ -51,8 +51,8 @@ class MemoryShards {
         models_(options.max_models),
         counts_{.meters = Bound(options.max_tier_keys),
                 .open_holds = Bound(options.max_reservations),
-                .ended_holds = Bound(options.max_reservations),
-                .named_ends = Bound(options.max_reservations),
+                .ended_holds = EndsBound(options.max_reservations),
+                .named_ends = EndsBound(options.max_reservations),
                 .named_ends_of_model = options.max_named_ended,
                 .entry_bytes = Bound(options.max_entry_bytes)},
         across_{counts_, across_mutex_, false, WallTime()} {}

@@ -65,8 +65,8 @@ size_t MissingMeters(const Charge& charge, const std::vector<Meter*>& meters);
 struct CountBounds {
   Bound meters;
   Bound open_holds;
-  Bound ended_holds;
-  Bound named_ends;
+  EndsBound ended_holds;
+  EndsBound named_ends;
   size_t named_ends_of_model = kMostNamedEnded;
   alignas(64) Bound entry_bytes;      // of windows; read for each entry, and hardly written
   std::atomic<WallTime> name_lost{};  // when a named end was last forgotten before its time was over
