@@ -2,9 +2,7 @@
 
 #include <poll.h>
 
-#include <initializer_list>
-
-#include "throttle/redis/redis_call.h"
+#include <chrono>
 
 namespace weir {
 namespace {
@@ -12,16 +10,6 @@ namespace {
 timeval AsTimeval(Duration duration) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
   return {.tv_sec = us / 1'000'000, .tv_usec = us % 1'000'000};
-}
-
-// Asks for one answer; null: none came.
-RedisReply Ask(redisContext& context, std::initializer_list<std::string_view> words) {
-  const std::string command = FormatRedisCommand(words);
-  void* reply = nullptr;
-  if (redisAppendFormattedCommand(&context, command.data(), command.size()) != REDIS_OK ||
-      redisGetReply(&context, &reply) != REDIS_OK)
-    return nullptr;
-  return RedisReply(static_cast<redisReply*>(reply));
 }
 
 }  // namespace
@@ -34,21 +22,48 @@ Result<RedisEndpoint> RedisWire::ParseUrl(const std::string& url) {
   return endpoint;
 }
 
-Status RedisWire::Lost(const std::string& what) {
-  publishes_.reset();
-  subscribed_.reset();
-  return Status::Error("Redis at " + Describe(endpoint_) + ": " + what);
+// What has become of a connection that gave no reply.
+Status RedisWire::Problem(const Connection& connection) {
+  return Status::Error(connection.bound.IsExceeded() ? connection.bound.Problem() : connection.context->errstr);
 }
 
-Status RedisWire::Connect(const RedisAddress& address, Duration patience, Context* context) const {
-  context->reset(redisConnectWithTimeout(address.host.c_str(), address.port, AsTimeval(patience)));
-  if (*context == nullptr) return Status::Error("no memory");
-  if ((*context)->err != 0) return Status::Error((*context)->errstr);
-  redisSetTimeout(context->get(), AsTimeval(patience));
+// As redisGetReply, which would wait for the end of a reply that has none. Null: Problem says why.
+RedisReply RedisWire::Next(Connection& connection) {
+  redisContext* const context = connection.context.get();
+  for (int all_is_written = 0; all_is_written == 0;)
+    if (redisBufferWrite(context, &all_is_written) != REDIS_OK) return nullptr;
+  for (;;) {
+    void* reply = nullptr;
+    if (redisGetReplyFromReader(context, &reply) != REDIS_OK) return nullptr;
+    if (reply != nullptr) return RedisReply(static_cast<redisReply*>(reply));
+    if (connection.bound.IsExceeded() || redisBufferRead(context) != REDIS_OK) return nullptr;
+  }
+}
+
+RedisReply RedisWire::Ask(Connection& connection, std::initializer_list<std::string_view> words) {
+  const std::string command = FormatRedisCommand(words);
+  if (redisAppendFormattedCommand(connection.context.get(), command.data(), command.size()) != REDIS_OK) return nullptr;
+  return Next(connection);
+}
+
+Status RedisWire::Lost(const std::string& what) {
+  const Status lost = Status::Error("Redis at " + Describe(endpoint_) + ": " + what);
+  publishes_.context.reset();
+  subscribed_.context.reset();
+  return lost;
+}
+
+Status RedisWire::Connect(const RedisAddress& address, Duration patience, Connection* connection) const {
+  Context& context = connection->context;
+  context.reset(redisConnectWithTimeout(address.host.c_str(), address.port, AsTimeval(patience)));
+  if (context == nullptr) return Status::Error("no memory");
+  if (context->err != 0) return Status::Error(context->errstr);
+  connection->bound.Watch(context->reader);
+  redisSetTimeout(context.get(), AsTimeval(patience));
   if (endpoint_.password.empty()) return {};
-  const RedisReply reply = endpoint_.user.empty() ? Ask(**context, {"AUTH", endpoint_.password})
-                                                  : Ask(**context, {"AUTH", endpoint_.user, endpoint_.password});
-  if (reply == nullptr) return Status::Error((*context)->errstr);
+  const RedisReply reply = endpoint_.user.empty() ? Ask(*connection, {"AUTH", endpoint_.password})
+                                                  : Ask(*connection, {"AUTH", endpoint_.user, endpoint_.password});
+  if (reply == nullptr) return Problem(*connection);
   return IsError(*reply) ? Status::Error(DescribeError(*reply)) : Status();
 }
 
@@ -60,36 +75,37 @@ Status RedisWire::Connect(Duration patience) {
     if (connected.ok()) break;
   }
   if (!connected.ok()) return Lost(connected.message());
-  const RedisReply reply = Ask(*subscribed_, {"SUBSCRIBE", channel_});
-  if (reply == nullptr) return Lost(subscribed_->errstr);
+  const RedisReply reply = Ask(subscribed_, {"SUBSCRIBE", channel_});
+  if (reply == nullptr) return Lost(Problem(subscribed_).message());
   return IsError(*reply) ? Lost(DescribeError(*reply)) : Status();
 }
 
 Status RedisWire::Send(std::span<const std::string> messages, Duration patience) {
-  if (publishes_ == nullptr) return Lost("not connected");
-  redisSetTimeout(publishes_.get(), AsTimeval(patience));
+  redisContext* const context = publishes_.context.get();
+  if (context == nullptr) return Lost("not connected");
+  redisSetTimeout(context, AsTimeval(patience));
   for (const std::string& message : messages) {
     const std::string command = FormatRedisCommand({"PUBLISH", channel_, message});
-    if (redisAppendFormattedCommand(publishes_.get(), command.data(), command.size()) != REDIS_OK)
-      return Lost(publishes_->errstr);
+    if (redisAppendFormattedCommand(context, command.data(), command.size()) != REDIS_OK) return Lost(context->errstr);
   }
   for (size_t i = 0; i < messages.size(); ++i) {
-    void* reply = nullptr;
-    if (redisGetReply(publishes_.get(), &reply) != REDIS_OK) return Lost(publishes_->errstr);
-    const RedisReply answer(static_cast<redisReply*>(reply));
+    const RedisReply answer = Next(publishes_);
+    if (answer == nullptr) return Lost(Problem(publishes_).message());
     if (IsError(*answer)) return Lost(DescribeError(*answer));
   }
   return {};
 }
 
 Status RedisWire::Receive(const std::function<void(std::string_view message)>& on_message) {
-  if (subscribed_ == nullptr) return Lost("not connected");
+  redisContext* const context = subscribed_.context.get();
+  if (context == nullptr) return Lost("not connected");
   // It would wait where there is nothing to read. What came with the answer to SUBSCRIBE is read already.
-  pollfd socket{.fd = subscribed_->fd, .events = POLLIN, .revents = 0};
-  if (poll(&socket, 1, 0) != 0 && redisBufferRead(subscribed_.get()) != REDIS_OK) return Lost(subscribed_->errstr);
+  pollfd socket{.fd = context->fd, .events = POLLIN, .revents = 0};
+  if (poll(&socket, 1, 0) != 0 && redisBufferRead(context) != REDIS_OK) return Lost(context->errstr);
   for (;;) {
     void* next = nullptr;
-    if (redisGetReplyFromReader(subscribed_.get(), &next) != REDIS_OK) return Lost(subscribed_->errstr);
+    if (redisGetReplyFromReader(context, &next) != REDIS_OK || (next == nullptr && subscribed_.bound.IsExceeded()))
+      return Lost(Problem(subscribed_).message());
     if (next == nullptr) return {};
     const RedisReply reply(static_cast<redisReply*>(next));
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 && TextOf(*reply->element[0]) == "message")

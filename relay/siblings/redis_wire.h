@@ -3,9 +3,17 @@
 
 #include <hiredis/hiredis.h>
 
+#include <functional>
+#include <initializer_list>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "relay/siblings/bus_wire.h"
+#include "throttle/redis/redis_call.h"
+#include "throttle/redis/redis_reply_bound.h"
 #include "throttle/redis/redis_url.h"
 
 namespace weir {
@@ -18,25 +26,36 @@ class RedisWire final : public BusWire {
   static Result<RedisEndpoint> ParseUrl(const std::string& url);
 
   Status Connect(Duration patience) override;
-  int socket() const override { return subscribed_ != nullptr ? subscribed_->fd : -1; }
+  int socket() const override { return subscribed_.context != nullptr ? subscribed_.context->fd : -1; }
   Status Send(std::span<const std::string> messages, Duration patience) override;
   Status Receive(const std::function<void(std::string_view message)>& on_message) override;
-  size_t max_message_bytes() const override { return size_t{16} << 20; }
+  size_t max_message_bytes() const override { return kMostMessageBytes; }
   std::string name() const override { return Describe(endpoint_); }
 
  private:
+  static constexpr size_t kMostMessageBytes = size_t{16} << 20;
+  static constexpr RedisReplyLimits kMostOfReply{.bytes = kMostMessageBytes + (1 << 20), .elements = 16};
   struct Free {
     void operator()(redisContext* context) const { redisFree(context); }
   };
   using Context = std::unique_ptr<redisContext, Free>;
 
-  Status Connect(const RedisAddress& address, Duration patience, Context* context) const;
+  // A connection, and how large its replies may be.
+  struct Connection {
+    RedisReplyBound bound{kMostOfReply};
+    Context context;
+  };
+
+  static Status Problem(const Connection& connection);
+  static RedisReply Next(Connection& connection);
+  static RedisReply Ask(Connection& connection, std::initializer_list<std::string_view> words);
+  Status Connect(const RedisAddress& address, Duration patience, Connection* connection) const;
   Status Lost(const std::string& what);
 
   const RedisEndpoint endpoint_;
   const std::string channel_;
-  Context publishes_;
-  Context subscribed_;
+  Connection publishes_;
+  Connection subscribed_;
 };
 
 }  // namespace weir

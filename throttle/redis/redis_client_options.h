@@ -2,10 +2,17 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace weir {
+
+// Of one reply; a server whose reply is larger counts as broken.
+struct RedisReplyLimits {
+  size_t bytes = size_t{16} << 20;    // of all texts in it
+  size_t elements = size_t{1} << 20;  // of all arrays in it
+};
 
 struct RedisClientOptions {
   std::chrono::milliseconds timeout{500};  // for an answer
@@ -17,6 +24,7 @@ struct RedisClientOptions {
   std::string cert_file;  // of the client, with its key; empty: none
   std::string key_file;
   bool verify = true;  // the server's certificate
+  RedisReplyLimits reply;
 };
 
 }  // namespace weir

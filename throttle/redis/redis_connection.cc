@@ -23,9 +23,11 @@ RedisConnection::RedisConnection(RedisLoop& loop, RedisAddress address, const Re
       listener_(listener),
       next_address_(host_address),
       connect_deadline_(loop.Now() + options.connect_timeout),
+      bound_(options.reply),
       reader_(redisReaderCreate()),
       connect_timer_(loop),
       timer_(loop) {
+  bound_.Watch(reader_.get());
   connect_timer_.At(connect_deadline_, [this] { End(Named(kNotConnected)); });
   Resolve();
 }
@@ -201,6 +203,7 @@ void RedisConnection::OnBytes(std::string_view bytes) {
     OnReply(RedisReply(static_cast<redisReply*>(reply)));
     if (state_ == State::kEnded) return;
   }
+  if (bound_.IsExceeded()) return End(Named(bound_.Problem()));
   if (reader_->err != 0) End(Named("what it answers is not the Redis protocol"));
 }
 

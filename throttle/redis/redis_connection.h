@@ -24,7 +24,9 @@
 #include <vector>
 
 #include "throttle/redis/redis_call.h"
+#include "throttle/redis/redis_client_options.h"
 #include "throttle/redis/redis_loop.h"
+#include "throttle/redis/redis_reply_bound.h"
 #include "throttle/redis/redis_url.h"
 
 namespace weir {
@@ -41,7 +43,8 @@ struct RedisConnectionOptions {
   Duration connect_timeout = std::chrono::seconds(1);
   Duration silence = std::chrono::seconds(2);
   std::vector<std::string> prelude;  // commands (FormatRedisCommand) that must not fail: SCRIPT LOAD
-  bool checks_server = false;        // that it is new enough (redis_info.h), and what to warn of
+  RedisReplyLimits reply;
+  bool checks_server = false;  // that it is new enough (redis_info.h), and what to warn of
   // Instead of the name service, for tests: the host's IP addresses. May take its time.
   std::function<Result<std::vector<RedisAddress>>(const RedisAddress& address)> resolve = {};
 };
@@ -128,6 +131,7 @@ class RedisConnection final {
   const TimePoint connect_deadline_;
   std::string warning_;
   std::shared_ptr<RedisStream> stream_;
+  RedisReplyBound bound_;
   std::unique_ptr<redisReader, FreeReader> reader_;
   std::deque<RedisCallPtr> early_;  // until it is ready
   std::deque<Sent> calls_;

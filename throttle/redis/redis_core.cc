@@ -44,6 +44,7 @@ RedisCore::RedisCore(const RedisEndpoint& endpoint, const RedisClientOptions& op
                               .connect_timeout = options.connect_timeout,
                               .silence = kSilence * options.timeout,
                               .prelude = WithProbe(std::move(load_scripts)),
+                              .reply = options.reply,
                               .checks_server = true},
                .timeout = options.timeout,
                .probe = FormatRedisCommand({"EVALSHA", RedisScriptSha(RedisProbeScript()), "0"}),

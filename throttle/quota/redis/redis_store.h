@@ -64,6 +64,15 @@ struct RedisStoreOptions {
   size_t max_named_ended = kMostNamedEnded;  // of a model
   const WallClock* clock = nullptr;          // null: the server's. For tests.
 
+  // All names at once: of each model twice, of each count for all models, all with their scores.
+  RedisReplyLimits ReplyLimits() const {
+    constexpr size_t kBytesOfName = 128;
+    RedisReplyLimits limits;
+    const size_t names = 2 * max_models + max_tier_keys;
+    limits.bytes += names * kBytesOfName;
+    limits.elements += 4 * names;
+    return limits;
+  }
   RedisClientOptions client() const {
     return {.timeout = timeout,
             .connect_timeout = connect_timeout,
@@ -73,7 +82,8 @@ struct RedisStoreOptions {
             .ca_file = ca_file,
             .cert_file = cert_file,
             .key_file = key_file,
-            .verify = verify};
+            .verify = verify,
+            .reply = ReplyLimits()};
   }
 };
 
