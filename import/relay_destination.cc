@@ -22,6 +22,7 @@
 #include "import/relay_part.h"
 #include "import/relay_post.h"
 #include "import/serve/import_answer.h"
+#include "relay/process/http_error_words.h"
 
 namespace weir {
 namespace {
@@ -68,8 +69,7 @@ ImportError ErrorOf(const std::string& body) {
     told.Take(line);
   }
   if (!told.error.message.empty()) return told.error;
-  const std::string_view text = TrimBlanks(body);
-  return {.message = std::string(text.substr(0, text.find('\n')))};
+  return {.message = ErrorWordsIn(TrimBlanks(body))};
 }
 
 class RelayDestination final : public Destination {

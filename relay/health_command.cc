@@ -6,10 +6,11 @@
 #include <string>
 
 #include "config/command_line.h"
+#include "config/http/http_connection.h"
 #include "config/settings.h"
 #include "config/text/readable.h"
 #include "config/text/url.h"
-#include "config/http/http_connection.h"
+#include "relay/process/http_error_words.h"
 #include "relay/protocol/identity.h"
 #include "relay/server/server_settings.h"
 
@@ -52,7 +53,7 @@ int HealthCommand(int argc, char** argv) {
 
   const HttpAnswer answer = CallHttp(where.value(), {.path = "/readyz", .timeout = kPatience});
   if (!answer.ok()) return line.Fail(Status::Error(answer.problem), 1);
-  const std::string says = AsText(answer.body.substr(0, answer.body.find('\n')));
+  const std::string says = AsText(ErrorWordsIn(answer.body));
   if (answer.status != 200) return line.Fail(Status::Error(where.value().Origin() + " cannot serve: " + says), 1);
   std::printf("%s\n", says.c_str());
   return 0;

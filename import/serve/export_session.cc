@@ -6,6 +6,8 @@
 #include <exception>
 #include <utility>
 
+#include "relay/server/http_error.h"
+
 namespace weir {
 namespace {
 
@@ -170,7 +172,7 @@ void ExportSession::Break(const std::string& cause) {
   over_ = true;
   spdlog::warn("export to {} broke off, {}: {} events", parts_.address, cause, events());
   if (begun_) return exchange_->Abort(cause);
-  exchange_->Begin({.status = 503, .body = cause + "\n", .headers = {}});
+  exchange_->Begin(PlainErrorAsJson({.status = 503, .body = cause + "\n", .headers = {}}));
   exchange_->End();
 }
 

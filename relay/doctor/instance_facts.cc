@@ -1,7 +1,8 @@
 #include "relay/doctor/instance_facts.h"
 
-#include "config/text/parse.h"
 #include "config/http/http_connection.h"
+#include "config/text/parse.h"
+#include "relay/process/http_error_words.h"
 
 namespace weir {
 namespace {
@@ -56,7 +57,7 @@ InstanceFacts AskInstance(const InstanceQuestion& question) {
   }
   const HttpAnswer ready = CallHttp(url.value(), CallFor(question, "/readyz"));
   facts.ready = ready.status == 200;
-  facts.ready_text = ready.ok() ? Words(ready.body) : ready.problem;
+  facts.ready_text = ready.ok() ? ErrorWordsIn(ready.body, kMostWords) : ready.problem;
   for (const char* sign : {"weir_quota_store_breaker", "weir_quota_store_problem", "weir_quota_store_warning"})
     if (facts.health_text.empty() && facts.metrics.Get(sign) > 0) facts.health_text = Health(url.value(), question);
   return facts;

@@ -52,7 +52,7 @@ class GrpcService {
       if (const auto refusal = ReadGrpcCall(Clock::System().Now(), &call)) return reply(*refusal);
       reply(GrpcError({GrpcCode::kUnimplemented, "there is no method " + request.path.substr(1)}));
     });
-    router.AddWordingOfRequest(prefix_, PlainErrorAsGrpc);
+    router.AddWording(prefix_, PlainErrorAsGrpc);
   }
 
   // The message is the handler's own.

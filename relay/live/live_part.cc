@@ -122,7 +122,7 @@ void LivePart::AddRoutes(HttpRouter& router) {
                    : HttpResponse{.status = 204, .content_type = "", .headers = {{"Cache-Control", "no-store"}}};
   });
   router.Add("POST", "/live/sign-out", [this](const HttpRequest& request) {
-    if (IsChangeByAnotherSite(request)) return HttpResponse{.status = 403, .body = "a page of another site may not\n"};
+    if (IsChangeByAnotherSite(request)) return RefusalOfAnotherSite();
     services_->admin.EndSessions(request);
     return ToThePage(Cookies(request, "", std::chrono::seconds(0)));
   });
@@ -261,8 +261,7 @@ HttpResponse LivePart::WrongToken(const HttpRequest& request) {
 HttpResponse LivePart::Change(const HttpRequest& request) {
   std::string_view by;
   if (auto refusal = services_->admin.RefusalOfPage(request, &by)) return *std::move(refusal);
-  if (IsChangeByAnotherSite(request))
-    return {.status = 403, .body = "a page of another site may not change settings in somebody's browser\n"};
+  if (IsChangeByAnotherSite(request)) return RefusalOfAnotherSite();
   const Result<std::vector<LiveSettings::Change>> form = ReadForm(request);
   if (!form.ok()) return {.status = 400, .body = form.status().message() + "\n"};
   if (form.value().empty()) return {.status = 400, .body = "name what is to change: IMPORT_SETPOINT=0.6\n"};

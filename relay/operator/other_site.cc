@@ -3,6 +3,8 @@
 #include <boost/beast/core/string.hpp>
 #include <string_view>
 
+#include "relay/server/http_error.h"
+
 namespace weir {
 
 bool IsOfHostAsked(const HttpRequest& request, std::string_view url) {
@@ -24,5 +26,7 @@ bool IsByAnotherSite(const HttpRequest& request) {
   const std::string_view origin = request.Header("origin");
   return !origin.empty() && !IsOfHostAsked(request, origin);
 }
+
+HttpResponse RefusalOfAnotherSite() { return ErrorResponse(403, "forbidden", kOfAnotherSite); }
 
 }  // namespace weir

@@ -15,6 +15,10 @@ bool IsChangeByAnotherSite(const HttpRequest& request);
 // sends no Origin with a simple GET, and Sec-Fetch-Site to https and to this machine alone.
 bool IsByAnotherSite(const HttpRequest& request);
 
+// What such a page is answered.
+inline constexpr const char* kOfAnotherSite = "a page of another site may not ask this in somebody's browser";
+HttpResponse RefusalOfAnotherSite();
+
 // Whether a URL, an Origin too, is of the Host that was asked for. "null" is of none.
 bool IsOfHostAsked(const HttpRequest& request, std::string_view url);
 

@@ -35,6 +35,7 @@ struct HttpRequest {
   std::string_view Cookie(std::string_view name) const;
 };
 
+// An error in plain text goes out as one of http_error.h.
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
@@ -117,13 +118,11 @@ class HttpRouter {
   // route may show a page. Asked on I/O threads.
   void AddForOtherPaths(std::function<bool(std::string_view path)> takes, HttpDeferredHandler handler);
 
-  // How an error that no handler gives (400, 404, 405, 413, 500, …) is said where the path begins so: an API's in its
-  // own form.
-  using Wording = std::function<HttpResponse(HttpResponse plain)>;
+  // How an error that no handler gives (400, 404, 405, 413, 500, …) is said where the path begins so: in the form of
+  // another protocol. The request is its head as far as it was read.
+  using Wording = std::function<HttpResponse(HttpResponse plain, const HttpRequest& request)>;
   void AddWording(std::string prefix, Wording wording);
-  // The same, of a request's head as far as it was read.
-  using WordingOfRequest = std::function<HttpResponse(HttpResponse plain, const HttpRequest& request)>;
-  void AddWordingOfRequest(std::string prefix, WordingOfRequest wording);
+  // In that form, or in that of http_error.h.
   HttpResponse Worded(const HttpRequest& request, HttpResponse plain) const;
 
   // The answer, or who will give it; sets the request's parameters.
@@ -149,7 +148,7 @@ class HttpRouter {
   std::map<std::string, Pattern, std::less<>> patterns_;  // by their path
   std::vector<std::pair<std::string, HttpHandler>> by_accept_;
   std::map<std::string, std::map<std::string, HttpStreamFactory, std::less<>>, std::less<>> streams_;
-  std::vector<std::pair<std::string, WordingOfRequest>> wordings_;
+  std::vector<std::pair<std::string, Wording>> wordings_;
   std::set<std::string, std::less<>> first_segments_;  // of all routes
   std::function<bool(std::string_view path)> takes_other_;
   Handler for_others_;

@@ -17,6 +17,7 @@
 #include "relay/server/http2_exchange.h"
 #include "relay/server/http2_frames.h"
 #include "relay/server/http_bounds.h"
+#include "relay/server/http_error.h"
 #include "relay/server/http_message.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/last_answer.h"
@@ -348,7 +349,7 @@ void Http2Stage::BeginExchange(Http2Stream& stream) {
   if (auto refusal = stream.exchange->Ask(*stream.factory)) {
     stream.exchange.reset();
     NoteHeld(stream);
-    Answer(stream, *std::move(refusal));
+    Answer(stream, PlainErrorAsJson(*std::move(refusal)));
   } else if (!stream.exchange->is_over()) {
     if (!begin.empty()) stream.exchange->OnBody(begin);
     if (stream.body_ended && !stream.exchange->is_over()) stream.exchange->OnBodyEnd();

@@ -3,6 +3,7 @@
 #include "config/text/parse.h"
 #include "config/text/percent.h"
 #include "relay/server/http.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 namespace {
@@ -141,19 +142,13 @@ void HttpRouter::AddStream(std::string method, std::string path, HttpStreamFacto
 }
 
 void HttpRouter::AddWording(std::string prefix, Wording wording) {
-  AddWordingOfRequest(std::move(prefix), [wording = std::move(wording)](HttpResponse plain, const HttpRequest&) {
-    return wording(std::move(plain));
-  });
-}
-
-void HttpRouter::AddWordingOfRequest(std::string prefix, WordingOfRequest wording) {
   wordings_.emplace_back(std::move(prefix), std::move(wording));
 }
 
 HttpResponse HttpRouter::Worded(const HttpRequest& request, HttpResponse plain) const {
   for (const auto& [prefix, wording] : wordings_)
-    if (request.path.starts_with(prefix)) return wording(std::move(plain), request);
-  return plain;
+    if (request.path.starts_with(prefix)) plain = wording(std::move(plain), request);
+  return PlainErrorAsJson(std::move(plain));
 }
 
 const HttpStreamFactory* HttpRouter::StreamFor(std::string_view method, std::string_view raw_path) const {
@@ -186,12 +181,12 @@ std::variant<HttpResponse, const HttpDeferredHandler*> HttpRouter::Route(HttpReq
   if (method == "GET") {
     for (const auto& [media_type, handler] : by_accept_) {
       if (!Accepts(request, media_type)) continue;
-      return ReadableByAnyPage(handler(request));
+      return ReadableByAnyPage(PlainErrorAsJson(handler(request)));
     }
   }
   if (const Handler* handler = Find(method, request)) {
     if (const auto* deferred = std::get_if<HttpDeferredHandler>(handler)) return deferred;
-    return std::get<HttpHandler>(*handler)(request);
+    return PlainErrorAsJson(std::get<HttpHandler>(*handler)(request));
   }
   if (method == "OPTIONS") return Preflight();
   return Worded(request, Refusal(request));

@@ -3,15 +3,18 @@
 #include <spdlog/spdlog.h>
 
 #include <string>
+#include <utility>
 
 #include "config/text/parse.h"
+#include "relay/server/http_error.h"
 #include "relay/server/http_message.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/session.h"
 
 namespace weir {
 
-void AnswerUnread(Session& session, const HttpResponse& response, bool with_body) {
+void AnswerUnread(Session& session, HttpResponse response, bool with_body) {
+  response = PlainErrorAsJson(std::move(response));
   session.stream().Append(Serialize(response, false, with_body));
   session.EndAfterOutput("answered " + std::to_string(response.status), Session::Then::kLinger);
 }
@@ -24,9 +27,9 @@ void NoteRefusal(Session& session, Counter& counter, int status, std::string_vie
   }
 }
 
-void RefuseRequest(Session& session, Counter& counter, const HttpResponse& response, std::string_view what) {
+void RefuseRequest(Session& session, Counter& counter, HttpResponse response, std::string_view what) {
   NoteRefusal(session, counter, response.status, what);
-  AnswerUnread(session, response);
+  AnswerUnread(session, std::move(response));
 }
 
 HttpResponse AnswerToFault(const HttpRequest& request, std::string_view what) {

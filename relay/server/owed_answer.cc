@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "relay/server/http_error.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/last_answer.h"
 #include "relay/server/session.h"
@@ -18,16 +19,13 @@ class AnswerDesk::Owed final : public HttpReply::Receiver {
   Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number) : desk_(std::move(desk)), number_(number) {}
   Owed(const Owed&) = delete;
   Owed& operator=(const Owed&) = delete;
-  ~Owed() override {
-    if (!given())
-      desk_->Give(number_, {.status = 500, .body = "this request met a fault in the server: nobody answered it\n"});
-  }
+  ~Owed() override { Give({.status = 500, .body = "this request met a fault in the server: nobody answered it\n"}); }
 
   uint64_t number() const { return number_; }
   bool given() const { return given_.load(std::memory_order_relaxed); }
 
   void Give(HttpResponse response) override {
-    if (!given_.exchange(true, std::memory_order_relaxed)) desk_->Give(number_, std::move(response));
+    if (!given_.exchange(true, std::memory_order_relaxed)) desk_->Give(number_, PlainErrorAsJson(std::move(response)));
   }
   bool Abandoned() const override { return desk_->Abandoned(number_); }
   void OnLeft(HttpReply::LeftHandler handler) override { desk_->OnLeft(*this, std::move(handler)); }

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "config/text/parse.h"
 #include "config/text/readable.h"
+#include "relay/process/http_error_words.h"
 #include "relay/top/event_stream.h"
 
 namespace weir {
@@ -20,7 +20,7 @@ constexpr int kTryAgainEvery = 12;
 
 std::string FirstLine(const std::string& body) {
   constexpr size_t kMost = 300;
-  return AsText(TrimBlanks(std::string_view(body).substr(0, std::min(body.find('\n'), kMost))));
+  return AsText(ErrorWordsIn(body, kMost));
 }
 
 }  // namespace

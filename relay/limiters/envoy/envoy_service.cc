@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "relay/limiters/api_errors.h"
 #include "relay/limiters/envoy/envoy_rules.h"
 #include "relay/operator/other_site.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 namespace {
@@ -22,7 +22,6 @@ void EnvoyService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   // Of those that the published service has, this one is for everybody: it tells nothing but that the port answers.
   router.Add("GET", "/healthcheck", [](const HttpRequest&) { return HttpResponse{.body = "OK"}; });
   for (const EnvoyRoute& route : EnvoyApi::Routes()) {
-    router.AddWording(std::string(route.path), PlainErrorAsJson);
     const bool for_admins = settings_.api == ServedEnvoyApi::kAdmins || (route.shows && settings_.debug_for_admins);
     router.AddDeferred(std::string(route.method), std::string(route.path),
                        [this, &route, refusal, for_admins](const HttpRequest& request, HttpReply reply) {

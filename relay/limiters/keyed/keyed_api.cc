@@ -21,11 +21,11 @@
 #include "config/text/parse.h"
 #include "config/text/url.h"
 #include "config/text/utf8.h"
-#include "relay/limiters/api_errors.h"
 #include "relay/limiters/keyed/grant_id.h"
 #include "relay/limiters/page_places.h"
 #include "relay/limiters/rate_limit_fields.h"
 #include "relay/server/client_address.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 namespace {
@@ -360,7 +360,6 @@ void KeyedApi::ShowPage(const HttpRequest& request, HttpReply reply) const {
     if (const std::optional<SharedWindowsHealth> health = limiter_.SharedHealth()) {
       json.Member("store").Open('{');
       json.Member("answers").Bool(health->answers);
-      json.Member("problem").String(health->problem);
       json.Member("leases").Number(counts.leases);
       json.Member("unanswered").Number(counts.leases_unanswered);
       json.Member("leased").Number(counts.leased);

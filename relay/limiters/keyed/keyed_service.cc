@@ -9,8 +9,8 @@
 
 #include "config/text/parse.h"
 #include "config/text/readable.h"
-#include "relay/limiters/api_errors.h"
 #include "relay/operator/other_site.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 namespace {
@@ -21,8 +21,6 @@ constexpr size_t kMostLooked = 500;
 }  // namespace
 
 void KeyedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
-  router.AddWording("/rate/", PlainErrorAsJson);
-  router.AddWording("/debug", PlainErrorAsJson);
   for (const KeyedRoute& route : KeyedApi::Routes()) {
     const bool for_admins = settings_.api == ServedKeyedApi::kAdmins || (route.shows && settings_.debug_for_admins);
     router.AddDeferred(std::string(route.method), std::string(route.path),
@@ -93,7 +91,7 @@ void KeyedService::LogStore(const std::string& problem) {
 Status KeyedService::Ready(std::string* note) const {
   const std::optional<SharedWindowsHealth> health = limiter_->SharedHealth();
   if (!health || health->answers) return {};
-  std::string away = "keyed: the store is away: " + health->problem;
+  std::string away = "keyed: the store is away (the log tells why)";
   if (settings_.when_store_away == WhenAway::kRefuse) return Status::Error(std::move(away));
   if (note->empty()) *note = std::move(away);
   return {};

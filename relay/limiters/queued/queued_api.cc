@@ -15,9 +15,9 @@
 #include "config/text/parse.h"
 #include "config/text/rfc3339.h"
 #include "config/text/url.h"
-#include "relay/limiters/api_errors.h"
 #include "relay/limiters/page_places.h"
 #include "relay/limiters/rate_limit_fields.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 namespace {
@@ -165,12 +165,7 @@ HttpResponse ResponseTo(std::string_view path, const QueuedAnswer& answer, std::
   const int status = StatusOf(answer.code);
   JsonWriter json(JsonWriter::Layout::kCompact);
   json.Open('{').Member("ok").Bool(status == 200);
-  if (status != 200) {
-    json.Member("error").Open('{');
-    json.Member("code").String(NameOf(answer.code));
-    json.Member("message").String(Reason(path, answer));
-    json.Close('}');
-  }
+  if (status != 200) WriteErrorMember(NameOf(answer.code), Reason(path, answer), json);
   if (answer.config != nullptr) {
     json.Member("endpoint").String(answer.endpoint);
     json.Member("queued_for_ms").Number(std::chrono::ceil<milliseconds>(answer.waited).count());

@@ -11,8 +11,8 @@
 #include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "config/text/utf8.h"
-#include "relay/limiters/api_errors.h"
 #include "relay/operator/other_site.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 

@@ -3,13 +3,15 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "config/http/http_connection.h"
 #include "config/text/json_string.h"
 #include "config/text/parse.h"
 #include "config/text/percent.h"
 #include "relay/nostr/messages.h"
-#include "config/http/http_connection.h"
+#include "relay/process/http_error_words.h"
 #include "throttle/quota/quota.h"
 
 namespace weir {
@@ -66,13 +68,9 @@ std::string Tamed(std::string words, const std::string& key) {
 }
 
 Status ErrorOf(const HttpAnswer& response, const std::string& origin, const std::string& key) {
-  dom::parser parser;
-  dom::element answer;
-  std::string_view words;
-  const bool says = parser.parse(response.body).get(answer) == simdjson::SUCCESS &&
-                    answer["error"]["message"].get(words) == simdjson::SUCCESS;
+  const std::optional<std::string> words = ErrorMessageIn(response.body);
   const std::string status = origin + " answers " + std::to_string(response.status);
-  return Status::Error(!says ? status : status + ": " + Tamed(std::string(words), key));
+  return Status::Error(!words ? status : status + ": " + Tamed(*words, key));
 }
 
 }  // namespace

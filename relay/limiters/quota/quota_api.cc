@@ -7,11 +7,11 @@
 
 #include "config/text/parse.h"
 #include "config/text/url.h"
-#include "relay/limiters/api_errors.h"
 #include "relay/limiters/quota/quota_call_reader.h"
 #include "relay/limiters/quota/quota_headers.h"
 #include "relay/limiters/quota/quota_json.h"
 #include "relay/limiters/quota/store_health.h"
+#include "relay/server/http_error.h"
 #include "throttle/quota/quota_reasons.h"
 
 namespace weir {
@@ -72,10 +72,10 @@ Status ReadPage(std::string_view query, ModelsPage* page) {
 constexpr Duration kStoreRetry = std::chrono::seconds(1);
 
 // The limiter says of most calls what is away; the others' message is the store's own.
-HttpResponse StoreAway(const std::string& message) {
-  const bool says_it = message.starts_with(StoreAwayReason({}));
-  HttpResponse response =
-      ErrorResponse(503, NameOf(QuotaCode::kStoreUnavailable), says_it ? message : StoreAwayReason(message));
+HttpResponse StoreAway(const std::string& message, QuotaAudience audience) {
+  std::string reason = StoreAwayReason({});
+  if (audience == QuotaAudience::kOperator) reason = message.starts_with(reason) ? message : StoreAwayReason(message);
+  HttpResponse response = ErrorResponse(503, NameOf(QuotaCode::kStoreUnavailable), std::move(reason));
   response.headers.emplace_back("Retry-After", RetryAfterSeconds(kStoreRetry));
   return response;
 }
@@ -89,13 +89,15 @@ int StatusOf(const Decision& decision) {
   return decision.code == QuotaCode::kStoreUnavailable ? 503 : 429;
 }
 
-HttpResponse ResponseTo(const Decision& decision, std::string_view model, int64_t tokens) {
+// An explanation is an answer, whatever it says.
+HttpResponse ResponseTo(QuotaRoute::Call call, const Decision& decision, std::string_view model, int64_t tokens) {
   const int status = StatusOf(decision);
   if (status == 400) return ErrorResponse(status, NameOf(decision.code), decision.reason);
-  return JsonResponse(status, WriteDecision(decision, model, tokens));
+  if (call == Call::kExplain) return JsonResponse(200, WriteDecision(decision, model, tokens));
+  return JsonResponse(status, WriteDecision(decision, model, tokens, status != 200));
 }
 
-HttpResponse ResponseTo(QuotaRoute::Call call, const Settled& settled) {
+HttpResponse ResponseTo(QuotaRoute::Call call, const Settled& settled, QuotaAudience audience) {
   switch (settled.code) {
     case Settled::Code::kSettled:
       return JsonResponse(200, call == QuotaRoute::Call::kExtend ? WriteExtended(settled) : WriteSettled(settled));
@@ -104,7 +106,7 @@ HttpResponse ResponseTo(QuotaRoute::Call call, const Settled& settled) {
     case Settled::Code::kInvalidTokens:
       return ErrorResponse(400, NameOf(settled.code), settled.reason);
     case Settled::Code::kStoreUnavailable:
-      return StoreAway(settled.reason);
+      return StoreAway(settled.reason, audience);
     case Settled::Code::kSettledOtherwise:
     case Settled::Code::kExpired:
       return ErrorResponse(409, NameOf(settled.code), settled.reason);
@@ -135,33 +137,35 @@ bool QuotaApi::MayWait(Call call) const {
   }
 }
 
-void QuotaApi::Answer(Call call, std::string_view model, const HttpRequest& request, Done done, const Span& span) {
+void QuotaApi::Answer(Call call, std::string_view model, const HttpRequest& request, Done done, const Span& span,
+                      QuotaAudience audience) {
   switch (call) {
     case Call::kDecide:
     case Call::kReserve:
     case Call::kRecord:
     case Call::kExplain:
-      return Decide(call, request, done, span);
+      return Decide(call, request, done, span, audience);
     case Call::kCommit:
     case Call::kRefund:
     case Call::kExtend:
-      return Settle(call, request, done, span);
+      return Settle(call, request, done, span, audience);
     default:
-      done(AnswerNow(call, model, request));
+      done(AnswerNow(call, model, request, audience));
   }
 }
 
-void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done, const Span& span) {
+void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done, const Span& span,
+                      QuotaAudience audience) {
   QuotaCallBody body;
   if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
   if (const std::string_view key = request.Header("idempotency-key"); !key.empty() && !body.idempotency_key)
     body.idempotency_key = key;
   // The limiter may answer when this object is gone; its clock is not.
-  const auto finish = [call, dialect = dialect_, &clock = clock_, model = *body.model, tokens = body.use().tokens,
-                       done](const Decision& decision) {
-    HttpResponse response = ResponseTo(decision, model, tokens);
+  const auto finish = [call, dialect = dialect_, &clock = clock_, model = *body.model, tokens = body.use().tokens, done,
+                       audience](Decision decision) {
+    if (audience == QuotaAudience::kStrangers) HideFromStrangers(&decision);
+    HttpResponse response = ResponseTo(call, decision, model, tokens);
     if (response.status != 400) {
-      if (call == Call::kExplain) response.status = 200;
       response.headers = RateLimitFields(decision, tokens, dialect, clock.Now());
       const std::optional<Duration> wait = response.status == 503 ? kStoreRetry : decision.retry_after;
       if (response.status != 200 && wait) response.headers.emplace_back("Retry-After", RetryAfterSeconds(*wait));
@@ -171,44 +175,50 @@ void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done, c
   SubmitDecision(limiter_, call, body, request.address, finish, span);
 }
 
-void QuotaApi::Settle(Call call, const HttpRequest& request, const Done& done, const Span& span) {
+void QuotaApi::Settle(Call call, const HttpRequest& request, const Done& done, const Span& span,
+                      QuotaAudience audience) {
   QuotaCallBody body;
   if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
   SubmitSettlement(
-      limiter_, call, body, [call, done](const Settled& settled) { done(ResponseTo(call, settled)); }, span);
+      limiter_, call, body,
+      [call, done, audience](const Settled& settled) { done(ResponseTo(call, settled, audience)); }, span);
 }
 
-HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRequest& request) {
+HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRequest& request,
+                                 QuotaAudience audience) {
   if (call == Call::kOpenApi) return JsonResponse(200, std::string(QuotaOpenApi()));
-  if (call == Call::kHealth) return Health();
-  if (call == Call::kModels) return Models(request.query);
+  if (call == Call::kHealth) return Health(audience);
+  if (call == Call::kModels) return Models(request.query, audience);
   if (call != Call::kResetAll) {
     if (const Status name = CheckName("model", model); !name.ok()) return InvalidName(name.message());
   }
   const std::string named(model);
-  if (call == Call::kModel) return Shown(named, false);
+  if (call == Call::kModel) return Shown(named, false, audience);
   if (const std::string counted_as = limiter_.CountedAs(named); call != Call::kResetAll && counted_as != named)
     return InvalidName("model: " + Printable(named) + " is counted as " + Printable(counted_as) + "; name that");
-  if (call == Call::kSetQuota) return SetQuota(named, request);
+  if (call == Call::kSetQuota) return SetQuota(named, request, audience);
   if (call == Call::kUnsetQuota) {
     const Status unset = limiter_.UnsetQuota(named);
-    return unset.ok() ? Shown(named, true) : StoreAway(unset.message());
+    return unset.ok() ? Shown(named, true, audience) : StoreAway(unset.message(), audience);
   }
   const Status reset = call == Call::kReset ? limiter_.Reset(named) : limiter_.ResetAll();
-  if (!reset.ok()) return StoreAway(reset.message());
+  if (!reset.ok()) return StoreAway(reset.message(), audience);
   return {.status = 204, .content_type = ""};
 }
 
-HttpResponse QuotaApi::Models(std::string_view query) {
+HttpResponse QuotaApi::Models(std::string_view query, QuotaAudience audience) {
   ModelsPage page;
   if (Status read = ReadPage(query, &page); !read.ok()) return ErrorResponse(400, "invalid_request", read.message());
-  const Result<AllModelStats> models = limiter_.AllStats(page.after, page.most);
-  return models.ok() ? JsonResponse(200, WriteModels(models.value())) : StoreAway(models.status().message());
+  Result<AllModelStats> models = limiter_.AllStats(page.after, page.most);
+  if (!models.ok()) return StoreAway(models.status().message(), audience);
+  std::string& problem = models.value().problem;
+  if (audience == QuotaAudience::kStrangers && !problem.empty()) problem = "a part of the store does not answer";
+  return JsonResponse(200, WriteModels(models.value()));
 }
 
-HttpResponse QuotaApi::Shown(const std::string& model, bool even_unknown) {
+HttpResponse QuotaApi::Shown(const std::string& model, bool even_unknown, QuotaAudience audience) {
   const Result<ModelStats> stats = limiter_.Stats(model);
-  if (!stats.ok()) return StoreAway(stats.status().message());
+  if (!stats.ok()) return StoreAway(stats.status().message(), audience);
   if (!even_unknown && !stats.value().quota && stats.value().usage == ModelUsage{}) {
     return ErrorResponse(404, NameOf(QuotaCode::kUnknownModel),
                          "no quota is known for this model, and nothing was used of it");
@@ -216,18 +226,25 @@ HttpResponse QuotaApi::Shown(const std::string& model, bool even_unknown) {
   return JsonResponse(200, WriteModel(stats.value()));
 }
 
-HttpResponse QuotaApi::SetQuota(const std::string& model, const HttpRequest& request) {
+HttpResponse QuotaApi::SetQuota(const std::string& model, const HttpRequest& request, QuotaAudience audience) {
   QuotaCallBody body;
   if (const auto error = ReadQuotaCall(Call::kSetQuota, request.body, &body)) return Malformed(*error);
   const ModelQuota quota{.max_rpm = *body.max_rpm, .max_tpm = *body.max_tpm, .max_rpd = *body.max_rpd};
-  if (const Status set = limiter_.SetQuota(model, quota); !set.ok()) return StoreAway(set.message());
-  return Shown(model, true);
+  if (const Status set = limiter_.SetQuota(model, quota); !set.ok()) return StoreAway(set.message(), audience);
+  return Shown(model, true, audience);
 }
 
-HttpResponse QuotaApi::Health() const {
-  const StoreHealth health = limiter_.store().Health();
+HttpResponse QuotaApi::Health(QuotaAudience audience) const {
+  StoreHealth health = limiter_.store().Health();
   const bool serving = CanDecide(health, *limiter_.config()).ok();
-  return JsonResponse(serving ? 200 : 503, WriteHealth(limiter_.store().name(), health, serving));
+  std::string name = limiter_.store().name();
+  std::string trouble = TroubleOf(health);
+  if (audience == QuotaAudience::kStrangers) {
+    name = name.substr(0, name.find(':'));
+    health.problem = trouble;
+    if (!health.warning.empty()) health.warning = "the log has a warning";
+  }
+  return JsonResponse(serving ? 200 : 503, WriteHealth(name, health, serving, trouble));
 }
 
 std::string_view QuotaOpenApi() {

@@ -25,9 +25,10 @@
 // "reservation":…,"quota":{…},"usage":{…},"tiers":[…]}; what does not apply is left out. 200 where it is allowed, with
 // "shadowed":true where it only is because of shadow mode; 429 where it is refused: with Retry-After (whole seconds,
 // rounded up) where waiting helps; 413 where it can never go (too_large); 503, with Retry-After, where the store is
-// away and the policy is to refuse; 403 where the model may not be used because it is unknown. What is malformed gets
-// 400 with
-// {"error":{"code":…,"message":…}}: "invalid_request", "invalid_tokens" where they are negative, "invalid_name". A body
+// away and the policy is to refuse; 403 where the model may not be used because it is unknown. Whatever is not 200 has
+// "error":{"code":…,"message":…} (relay/server/http_error.h), a decision beside its own. What is malformed gets
+// 400,
+// "invalid_request", "invalid_tokens" where they are negative, "invalid_name". A body
 // of more than 64 KiB gets 413. commit, refund and extend answer 200, with "late":true where the deadline had passed;
 // or the same with 404 and "unknown_reservation"; 409 and "already_settled", where it was settled otherwise before, or
 // "reservation_expired", which cannot be extended; or 503 and "store_unavailable". To commit or to refund the same
@@ -53,6 +54,9 @@
 namespace weir {
 
 enum class RateLimitDialect : uint8_t { kIetf, kOpenAi, kAnthropic };
+
+// What a store in trouble says has paths, addresses and names of keys in it: operators are told.
+enum class QuotaAudience : uint8_t { kStrangers, kOperator };
 
 // One call of the API, its path split at the variable part.
 struct QuotaRoute {
@@ -98,17 +102,21 @@ class QuotaApi {
   // returns. Who may call for an admin's route was checked.
   // The span is of a call that quota_call.h traces.
   void Answer(QuotaRoute::Call call, std::string_view model, const HttpRequest& request,
-              std::function<void(HttpResponse)> done, const Span& span = {});
+              std::function<void(HttpResponse)> done, const Span& span = {},
+              QuotaAudience audience = QuotaAudience::kStrangers);
 
  private:
   using Done = std::function<void(HttpResponse)>;
-  void Decide(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span);
-  void Settle(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span);
-  HttpResponse AnswerNow(QuotaRoute::Call call, std::string_view model, const HttpRequest& request);
-  HttpResponse Models(std::string_view query);
-  HttpResponse SetQuota(const std::string& model, const HttpRequest& request);
-  HttpResponse Shown(const std::string& model, bool even_unknown);
-  HttpResponse Health() const;
+  void Decide(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span,
+              QuotaAudience audience);
+  void Settle(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span,
+              QuotaAudience audience);
+  HttpResponse AnswerNow(QuotaRoute::Call call, std::string_view model, const HttpRequest& request,
+                         QuotaAudience audience);
+  HttpResponse Models(std::string_view query, QuotaAudience audience);
+  HttpResponse SetQuota(const std::string& model, const HttpRequest& request, QuotaAudience audience);
+  HttpResponse Shown(const std::string& model, bool even_unknown, QuotaAudience audience);
+  HttpResponse Health(QuotaAudience audience) const;
 
   QuotaLimiter& limiter_;
   const RateLimitDialect dialect_;

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "throttle/quota/quota_reasons.h"
+
 namespace weir {
 namespace {
 
@@ -73,6 +75,13 @@ void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaC
     return limiter.SubmitCommitSoFar(*body.reservation, body.use(), TimeToLive(body), std::move(done));
   const bool commits = call == QuotaRoute::Call::kCommit;
   limiter.SubmitSettle(*body.reservation, commits ? std::optional(body.use()) : std::nullopt, std::move(done));
+}
+
+void HideFromStrangers(Decision* decision) {
+  if (decision->code == QuotaCode::kStoreUnavailable) decision->reason = StoreAwayReason({});
+}
+void HideFromStrangers(Settled* settled) {
+  if (settled->code == Settled::Code::kStoreUnavailable) settled->reason = StoreAwayReason({});
 }
 
 std::string_view SpanNameOf(QuotaRoute::Call call) {

@@ -45,6 +45,10 @@ void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCal
 void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body,
                       std::function<void(Settled)> done, const Span& span = {});
 
+// Strangers are told that the store is away, and not what it says.
+void HideFromStrangers(Decision* decision);
+void HideFromStrangers(Settled* settled);
+
 // Of these calls; empty for the others, which are not traced.
 std::string_view SpanNameOf(QuotaRoute::Call call);
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "relay/limiters/api_errors.h"
 #include "relay/limiters/quota/quota_call.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 

@@ -5,11 +5,11 @@
 #include <iterator>
 #include <utility>
 
+#include "config/http/http_connection.h"
 #include "config/text/parse.h"
 #include "config/text/percent.h"
 #include "relay/limiters/quota/quota_json.h"
 #include "relay/limiters/quota/quota_table.h"
-#include "config/http/http_connection.h"
 #include "throttle/quota/open_store.h"
 
 namespace weir {
@@ -85,8 +85,9 @@ class StoreClient final : public QuotaClient {
                               .body = question.body};
     // Shared: the store's thread may still be in set_value when this one goes on.
     const auto promise = std::make_shared<std::promise<HttpResponse>>();
-    api_.Answer(question.call, question.model, request,
-                [promise](HttpResponse response) { promise->set_value(std::move(response)); });
+    api_.Answer(
+        question.call, question.model, request,
+        [promise](HttpResponse response) { promise->set_value(std::move(response)); }, {}, QuotaAudience::kOperator);
     HttpResponse response = promise->get_future().get();
     if (route.changes)
       if (Status status = store_->Persist(); !status.ok()) return status;

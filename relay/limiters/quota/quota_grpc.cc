@@ -10,7 +10,6 @@
 
 #include "config/clock.h"
 #include "relay/grpc/grpc_service.h"
-#include "relay/limiters/api_errors.h"
 #include "relay/limiters/quota/quota_call_reader.h"
 #include "relay/limiters/quota/quota_json.h"
 #include "relay/operator/other_site.h"
@@ -163,7 +162,8 @@ void Make(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& bod
     SubmitDecision(
         limiter, call, body, address,
         [reply, explains = call == QuotaRoute::Call::kExplain, model = *body.model, tokens = body.use().tokens,
-         under_way = std::move(under_way)](const Decision& decision) {
+         under_way = std::move(under_way)](Decision decision) {
+          HideFromStrangers(&decision);
           const GrpcStatus status = StatusOf(decision, explains);
           if (!status.ok()) return reply(status);
           reply(MessageOf(decision, model, tokens));
@@ -172,7 +172,8 @@ void Make(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& bod
   } else {
     SubmitSettlement(
         limiter, call, body,
-        [reply, under_way = std::move(under_way)](const Settled& settled) {
+        [reply, under_way = std::move(under_way)](Settled settled) {
+          HideFromStrangers(&settled);
           const GrpcStatus status = StatusOf(settled);
           if (!status.ok()) return reply(status);
           reply(MessageOf<Response>(settled));

@@ -5,6 +5,7 @@
 
 #include "config/text/json_writer.h"
 #include "config/text/rfc3339.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 namespace {
@@ -84,11 +85,12 @@ std::string Shareable(const std::string& key) {
   return at == std::string::npos ? key : key.substr(0, at) + ":key:***";
 }
 
-std::string WriteDecision(const Decision& decision, std::string_view model, int64_t tokens) {
+std::string WriteDecision(const Decision& decision, std::string_view model, int64_t tokens, bool is_error) {
   return Object([&](JsonWriter& json) {
     json.Member("allowed").Bool(decision.allowed);
     json.Member("code").String(NameOf(decision.code));
     if (!decision.reason.empty()) json.Member("reason").String(decision.reason);
+    if (is_error) WriteErrorMember(NameOf(decision.code), decision.reason, json);
     if (decision.shadowed) json.Member("shadowed").Bool(true);
     json.Member("model").String(model);
     if (!decision.counted_as.empty()) json.Member("counted_as").String(decision.counted_as);
@@ -152,9 +154,10 @@ std::string WriteModels(const AllModelStats& all) {
   });
 }
 
-std::string WriteHealth(std::string_view store, const StoreHealth& health, bool serving) {
+std::string WriteHealth(std::string_view store, const StoreHealth& health, bool serving, std::string_view trouble) {
   return Object([&](JsonWriter& json) {
     json.Member("serving").Bool(serving);
+    if (!serving) WriteErrorMember(NameOf(QuotaCode::kStoreUnavailable), trouble, json);
     json.Member("store").String(store);
     json.Member("breaker").String(NameOf(health.breaker));
     if (!health.problem.empty()) json.Member("problem").String(health.problem);

@@ -9,13 +9,15 @@
 namespace weir {
 
 // Of one line each, without spaces.
-std::string WriteDecision(const Decision& decision, std::string_view model, int64_t tokens);
+// is_error: its answer is, and says so too as each error does.
+std::string WriteDecision(const Decision& decision, std::string_view model, int64_t tokens, bool is_error = false);
 std::string WriteSettled(const Settled& settled);
 std::string WriteExtended(const Settled& settled);  // of extend alone; a commit so far is a settlement to come
 std::string WriteModel(const ModelStats& stats);
 std::string WriteModels(const AllModelStats& all);
 // How a tier's key is shown: an API key is a secret, also in the logs of who asks.
 std::string Shareable(const std::string& key);
-std::string WriteHealth(std::string_view store, const StoreHealth& health, bool serving);
+// trouble: why it does not serve.
+std::string WriteHealth(std::string_view store, const StoreHealth& health, bool serving, std::string_view trouble);
 
 }  // namespace weir

@@ -197,7 +197,7 @@ void QuotaMetrics::AppendStore(MetricFamilies& families, const StoreHealth& heal
   families
       .Gauge("weir_quota_store_breaker", "0 closed: the store is asked; 1 half-open: it is tried; 2 open: it is not")
       .Add(static_cast<double>(health.breaker));
-  families.Gauge("weir_quota_store_problem", "1 while something is wrong with the store; /v1/health says what")
+  families.Gauge("weir_quota_store_problem", "1 while something is wrong with the store; the log says what")
       .Add(health.problem.empty() ? 0.0 : 1.0);
   families.Gauge("weir_quota_store_warning", "1 while the store answers, and is not set up as it should be")
       .Add(health.warning.empty() ? 0.0 : 1.0);

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "relay/limiters/api_errors.h"
 #include "relay/limiters/quota/quota_call.h"
 #include "relay/limiters/quota/quota_grpc.h"
 #include "relay/operator/other_site.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 namespace {
@@ -49,23 +49,25 @@ Span QuotaService::BeginSpan(QuotaRoute::Call call, const HttpRequest& request) 
   return name.empty() ? Span() : tracer_->BeginServed(name, request.Header("traceparent"));
 }
 
-void QuotaService::Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply) {
+void QuotaService::Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply,
+                          QuotaAudience audience) {
   const auto model = [](const HttpRequest& r) { return r.parameters.empty() ? std::string() : r.parameters[0]; };
   const Span span = BeginSpan(route.call, request);
   if (api_.MayWait(route.call)) {
-    return waiting_.Submit(
-        request.address, std::move(reply),
-        [this, call = route.call, model, request, span, wait = span.Child("wait")](HttpReply waiting_reply) mutable {
-          wait.End();
-          api_.Answer(call, model(request), request, std::move(waiting_reply), span);
-        });
+    return waiting_.Submit(request.address, std::move(reply),
+                           [this, call = route.call, model, request, span, wait = span.Child("wait"),
+                            audience](HttpReply waiting_reply) mutable {
+                             wait.End();
+                             api_.Answer(call, model(request), request, std::move(waiting_reply), span, audience);
+                           });
   }
   // What answers at once has answered before the server, and with it the connection, is gone.
   if (store_->pace() != QuotaStore::Pace::kAsynchronous)
-    return api_.Answer(route.call, model(request), request, std::move(reply), span);
+    return api_.Answer(route.call, model(request), request, std::move(reply), span, audience);
   api_.Answer(
       route.call, model(request), request,
-      [reply = std::move(reply), under_way = calls_.Begin()](HttpResponse answer) { reply(std::move(answer)); }, span);
+      [reply = std::move(reply), under_way = calls_.Begin()](HttpResponse answer) { reply(std::move(answer)); }, span,
+      audience);
 }
 
 void QuotaService::Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy,
@@ -217,7 +219,6 @@ Result<std::unique_ptr<QuotaService>> QuotaService::Open(const QuotaSettings& se
 void QuotaService::AddRoutes(HttpRouter& router, const QuotaSettings& settings, const Refusal& refusal,
                              const std::function<QuotaService&()>& service) {
   if (settings.api == ServedQuotaApi::kOff) return;
-  router.AddWording("/v1/", PlainErrorAsJson);
   for (const QuotaRoute& route : QuotaApi::Routes()) {
     const bool for_admins = route.for_admins || settings.api == ServedQuotaApi::kAdmins;
     router.AddDeferred(std::string(route.method), std::string(route.path),
@@ -225,7 +226,10 @@ void QuotaService::AddRoutes(HttpRouter& router, const QuotaSettings& settings, 
                          if (IsChangeByAnotherSite(request)) return reply(RefusalOfAnotherSite());
                          if (for_admins)
                            if (auto refused = refusal(request)) return reply(PlainErrorAsJson(*std::move(refused)));
-                         service().Answer(route, request, std::move(reply));
+                         const bool by_operator =
+                             for_admins || (route.call == QuotaRoute::Call::kHealth && !refusal(request));
+                         service().Answer(route, request, std::move(reply),
+                                          by_operator ? QuotaAudience::kOperator : QuotaAudience::kStrangers);
                        });
   }
   AddQuotaGrpc(router, settings.api == ServedQuotaApi::kAdmins ? refusal : nullptr, service);

@@ -72,7 +72,7 @@ class QuotaService {
                Tracer* tracer);
 
   Span BeginSpan(QuotaRoute::Call call, const HttpRequest& request) const;
-  void Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply);
+  void Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply, QuotaAudience audience);
   void Run(const std::stop_token& stop);
   bool AwaitLook(const std::stop_token& stop);
   void Wake(bool* why);

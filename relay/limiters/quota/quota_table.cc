@@ -10,6 +10,7 @@
 #include "config/text/in_words.h"
 #include "config/text/parse.h"
 #include "config/text/rfc3339.h"
+#include "relay/process/http_error_words.h"
 
 namespace weir {
 namespace {
@@ -295,14 +296,7 @@ std::optional<bool> IsAllowed(std::string_view json) {
   return says ? std::optional(allowed) : std::nullopt;
 }
 
-std::string ErrorMessage(std::string_view json) {
-  dom::parser parser;
-  dom::element answer;
-  std::string_view message;
-  const bool says = parser.parse(json.data(), json.size()).get(answer) == simdjson::SUCCESS &&
-                    answer["error"]["message"].get(message) == simdjson::SUCCESS;
-  return says ? Escaped(message) : "";
-}
+std::string ErrorMessage(std::string_view json) { return Escaped(ErrorMessageIn(json).value_or("")); }
 
 bool StoreIsAway(std::string_view json) {
   dom::parser parser;

@@ -3,21 +3,29 @@
 #include <spdlog/spdlog.h>
 
 #include "config/text/in_words.h"
+#include "throttle/quota/quota_reasons.h"
 
 namespace weir {
+namespace {
+
+constexpr const char* kLogTells = " (the log tells why)";
+
+}  // namespace
+
+std::string TroubleOf(const StoreHealth& health) {
+  if (health.decides == StoreHealth::Decides::kNone) return StoreAwayReason({});
+  if (health.decides == StoreHealth::Decides::kSome)
+    return "a part of the store does not answer, and nothing is decided of its models";
+  return health.problem.empty() ? "" : "the store of the quotas decides, and has a problem";
+}
 
 Status CanDecide(const StoreHealth& health, const QuotaConfig& config, std::string* note) {
-  using Decides = StoreHealth::Decides;
-  const std::string problem = health.problem.empty() ? std::string() : ": " + health.problem;
-  if (health.decides == Decides::kNone) {
-    const std::string away = "the store of the quotas does not answer" + problem;
-    if (!config.shadow && config.when_store_away == WhenStoreAway::kRefuse) return Status::Error(away);
-    if (note != nullptr) *note = away + "; nothing is refused for that";
-  } else if (note != nullptr && health.decides == Decides::kSome) {
-    *note = "a part of the store does not answer, and nothing is decided of its models" + problem;
-  } else if (note != nullptr && !health.problem.empty()) {
-    *note = "the store of the quotas decides, and has a problem" + problem;
+  std::string trouble = TroubleOf(health);
+  if (health.decides == StoreHealth::Decides::kNone) {
+    if (!config.shadow && config.when_store_away == WhenStoreAway::kRefuse) return Status::Error(trouble + kLogTells);
+    trouble += "; nothing is refused for that";
   }
+  if (note != nullptr && !trouble.empty()) *note = trouble + kLogTells;
   return {};
 }
 

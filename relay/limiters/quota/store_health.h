@@ -12,9 +12,13 @@
 
 namespace weir {
 
-// The error says what is wrong with the store. There is none where the policy is to go on without it, or where nothing
-// is refused anyway; nor where a part of the store decides for its models, or it has another problem, such as a file
-// that it cannot write: then *note says so.
+// What strangers are told is wrong with the store: the kind of trouble. Its own words are for the log and for
+// operators, since they have paths, addresses, and names of keys in them. Empty while all is well.
+std::string TroubleOf(const StoreHealth& health);
+
+// The error says what is wrong with the store, as strangers are told. There is none where the policy is to go on
+// without it, or where nothing is refused anyway; nor where a part of the store decides for its models, or it has
+// another problem, such as a file that it cannot write: then *note says so.
 Status CanDecide(const StoreHealth& health, const QuotaConfig& config, std::string* note = nullptr);
 
 // Writes to the log, also each time that the store is away for another reason. One thread at a time.

@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "relay/limiters/api_errors.h"
+#include "relay/server/http_error.h"
 #include "throttle/quota/quota.h"
 
 namespace weir {

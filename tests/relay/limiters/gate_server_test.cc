@@ -246,7 +246,11 @@ TEST_F(GateServerTest, IsNotReadyWhileItsFileIsGone) {
   EXPECT_EQ(Take("gpt-4o", 1).status, 503);
   const RawAnswer away = Ask("GET", "/readyz");
   EXPECT_EQ(away.status, 503);
-  EXPECT_TRUE(Has(away.body, "was removed")) << away.body;
+  EXPECT_TRUE(Has(away.body, "does not answer (the log tells why)")) << away.body;
+  const std::string stranger = Ask("GET", "/v1/health", "", "X-Forwarded-For: 192.0.2.1\r\n").body;
+  for (const std::string& told : {away.body, stranger}) EXPECT_FALSE(Has(told, path) || Has(told, "removed")) << told;
+  EXPECT_TRUE(Has(stranger, R"("store":"sqlite",)")) << stranger;
+  EXPECT_TRUE(Has(Ask("GET", "/v1/health").body, path + ": the file was removed")) << "administrators hear it";
   std::filesystem::rename(path + ".away", path);
   EXPECT_TRUE(Eventually([&] { return Ask("GET", "/readyz").status == 200; }));
 }

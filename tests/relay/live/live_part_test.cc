@@ -266,7 +266,9 @@ TEST_F(LivePartTest, AFormThatWasOpenTakesNothingBackThatItDidNotChange) {
 TEST_F(LivePartTest, AWrongChangeIsRefusedWholeAndSaysWhy) {
   const RawAnswer wrong = Post("/live/settings", "IMPORT_WRITE_KP=0.9&IMPORT_SETPOINT=7", Bearer());
   EXPECT_EQ(wrong.status, 400);
-  EXPECT_EQ(wrong.body, "WEIR_IMPORT_SETPOINT=7: not within 0.05..1 (level)\nNothing was changed.\n");
+  EXPECT_EQ(wrong.body,
+            "{\"error\":{\"code\":\"invalid_request\",\"message\":"
+            "\"WEIR_IMPORT_SETPOINT=7: not within 0.05..1 (level); Nothing was changed.\"}}\n");
   EXPECT_NE(Ask("GET /live/state", Bearer()).body.find("\"IMPORT_WRITE_KP\":\"0.5\""), std::string::npos);
   EXPECT_EQ(Post("/live/settings", "IMPORT_WRITE_KP=0.9", kPage + SignIn()).status, 303) << "to a form, the page again";
 }

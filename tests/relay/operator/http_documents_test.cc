@@ -145,7 +145,8 @@ TEST(Routes, AnswerWhatOperatorsAsk) {
 
   state = Status::Error("emergency: memory is beyond its mark");
   EXPECT_EQ(Get(router, "/readyz").status, 503);
-  EXPECT_EQ(Get(router, "/readyz").body, "emergency: memory is beyond its mark\n");
+  EXPECT_EQ(Get(router, "/readyz").body,
+            "{\"error\":{\"code\":\"unavailable\",\"message\":\"emergency: memory is beyond its mark\"}}\n");
   EXPECT_EQ(Get(router, "/healthz").status, 200);
 }
 

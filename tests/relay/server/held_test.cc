@@ -81,7 +81,8 @@ TEST_F(HeldTest, APieceThatAPauseLeftCounts) {
 }
 
 TEST_F(HeldTest, ABodyThatNobodyWantsIsAnsweredFromTheHeader) {
-  router_.AddWording("/v1/", [](HttpResponse plain) {
+  router_.AddWording("/v1/", [](HttpResponse plain, const HttpRequest&) {
+    plain.content_type = "text/worded";
     plain.body = "{" + plain.body + "}";
     return plain;
   });

@@ -177,7 +177,8 @@ TEST_F(Http2Test, AShutdownAnswersWhatIsUnderWay) {
   peer.Flush();
   ASSERT_TRUE(record_.Await("asked", 2));
   auto shutdown = std::async(std::launch::async, [&] { server_->Shutdown(minutes(10)); });
-  EXPECT_EQ(peer.Await(told).body, "left") << "it was told, and answered";
+  EXPECT_EQ(peer.Await(told).body, "{\"error\":{\"code\":\"unavailable\",\"message\":\"left\"}}\n")
+      << "it was told, and answered";
   EXPECT_EQ(idle.AwaitEnd(), static_cast<uint32_t>(NGHTTP2_NO_ERROR));
   idle.client().Reset();
   EXPECT_EQ(shutdown.wait_for(milliseconds(100)), std::future_status::timeout);

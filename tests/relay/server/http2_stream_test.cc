@@ -269,7 +269,7 @@ TEST_F(Http2StreamTest, ARefusalAnswersTheStream) {
   Http2Peer peer = Peer();
   const RawAnswer answer = peer.Fetch("POST", "/up", std::string(1'000'000, 'x'));
   EXPECT_EQ(answer.status, 403);
-  EXPECT_EQ(answer.body, "no");
+  EXPECT_EQ(answer.body, "{\"error\":{\"code\":\"forbidden\",\"message\":\"no\"}}\n");
   EXPECT_EQ(record_.Count("body"), 0U);
   EXPECT_EQ(peer.Fetch("GET", "/").body, "landing");
 }

@@ -69,7 +69,8 @@ TEST_F(Http2Test, HeadAndNoContentHaveNoBody) {
 
 TEST_F(Http2Test, RefusalsAreThoseOfTheOlderVersion) {
   settings_.max_http_body_bytes = 100'000;
-  router_.AddWording("/v1/", [](HttpResponse plain) {
+  router_.AddWording("/v1/", [](HttpResponse plain, const HttpRequest&) {
+    plain.content_type = "text/worded";
     plain.body = "worded: " + plain.body;
     return plain;
   });

@@ -174,7 +174,8 @@ TEST_F(HttpRouteTest, WithoutTheMethodAnExactPathLeavesItToAPattern) {
 }
 
 TEST_F(HttpRouteTest, AnApiSaysInItsOwnWordsWhatItDoesNotHave) {
-  router_.AddWording("/v1/", [](HttpResponse plain) {
+  router_.AddWording("/v1/", [](HttpResponse plain, const HttpRequest&) {
+    plain.content_type = "text/worded";
     plain.body = "{" + plain.body + "}";
     return plain;
   });
@@ -182,8 +183,25 @@ TEST_F(HttpRouteTest, AnApiSaysInItsOwnWordsWhatItDoesNotHave) {
   EXPECT_EQ(Ask("GET", "/v1/nothing").body, "{nothing is at /v1/nothing\n}");
   EXPECT_EQ(Ask("DELETE", "/v1/models").status, 405);
   EXPECT_EQ(Ask("DELETE", "/v1/models").headers.front().first, "Allow");
-  EXPECT_EQ(Ask("GET", "/v2/nothing").body, "nothing is at /v2/nothing\n");
+  EXPECT_EQ(Ask("GET", "/v2/nothing").body, R"({"error":{"code":"not_found","message":"nothing is at /v2/nothing"}})"
+                                            "\n");
   EXPECT_EQ(Ask("GET", "/v1/models").body, "all") << "a handler's answer is its own";
+}
+
+// The same over both versions, whoever says it and whenever.
+TEST_F(HttpRouteTest, AnErrorInPlainTextGoesOutInTheFormOfAll) {
+  router_.Add("GET", "/first",
+              [](const HttpRequest&) { return HttpResponse{.status = 409, .body = "no:\nnot\nyet\n"}; });
+  router_.Add("GET", "/page", [](const HttpRequest&) {
+    return HttpResponse{.status = 401, .content_type = "text/html", .body = "<p>who?</p>"};
+  });
+  router_.Add("GET", "/well", [](const HttpRequest&) { return HttpResponse{.body = "well\n"}; });
+  const HttpResponse answer = Ask("GET", "/first");
+  EXPECT_EQ(answer.content_type, "application/json");
+  EXPECT_EQ(answer.body, R"({"error":{"code":"conflict","message":"no: not; yet"}})"
+                         "\n");
+  EXPECT_EQ(Ask("GET", "/page").body, "<p>who?</p>");
+  EXPECT_EQ(Ask("GET", "/well").body, "well\n");
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ TEST_F(HttpStreamTest, ARefusalReachesAClientThatSendsOn) {
   const auto answer = client.ReadAnswer();
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 403);
-  EXPECT_EQ(answer->body, "no");
+  EXPECT_EQ(answer->body, "{\"error\":{\"code\":\"forbidden\",\"message\":\"no\"}}\n");
   EXPECT_TRUE(client.AtEnd());
   EXPECT_FALSE(client.was_reset());
   EXPECT_EQ(record_.Count("body"), 0U);

@@ -86,11 +86,14 @@ class ScriptedStore final : public QuotaStore {
   std::vector<std::function<void()>> waiting;
 };
 
-inline HttpResponse Ask(QuotaApi& api, QuotaRoute::Call call, std::string_view body, std::string_view model = "") {
+inline HttpResponse Ask(QuotaApi& api, QuotaRoute::Call call, std::string_view body, std::string_view model = "",
+                        QuotaAudience audience = QuotaAudience::kStrangers) {
   std::vector<HttpResponse> answers;
   HttpRequest request;
   request.body = body;
-  api.Answer(call, model, request, [&answers](HttpResponse response) { answers.push_back(std::move(response)); });
+  api.Answer(
+      call, model, request, [&answers](HttpResponse response) { answers.push_back(std::move(response)); }, {},
+      audience);
   return answers.size() == 1 ? answers[0] : HttpResponse{.status = 0, .body = "answered not just once"};
 }
 

@@ -156,19 +156,49 @@ TEST(QuotaApi, WithAStoreThatIsAwayThePolicyDecides) {
     const HttpResponse health = Ask(api, Call::kHealth, "");
     EXPECT_EQ(health.status, allows ? 200 : 503);
     EXPECT_EQ(Text(health, "/breaker"), "open");
-    EXPECT_EQ(Text(health, "/problem"), "connection refused");
+    EXPECT_EQ(Text(health, "/error/code"), allows ? "nothing" : "store_unavailable");
     for (const Call call : {Call::kModels, Call::kModel, Call::kUnsetQuota, Call::kReset, Call::kResetAll}) {
       const HttpResponse response = Ask(api, call, "", "m");
       EXPECT_EQ(response.status, 503) << response.body;
       EXPECT_EQ(Text(response, "/error/code"), "store_unavailable");
-      EXPECT_TRUE(Text(response, "/error/message").starts_with("the store of the quotas does not answer: "))
-          << response.body;
       EXPECT_EQ(HeaderOf(response, "Retry-After"), "1");
     }
     const HttpResponse commit = Ask(api, Call::kCommit, R"({"reservation":"r@m","tokens":1})");
     EXPECT_EQ(commit.status, 503);
     EXPECT_EQ(Text(commit, "/error/code"), "store_unavailable");
   }
+}
+
+// What the store says has paths and addresses in it, and names of keys, in which API keys are.
+TEST(QuotaApi, StrangersHearOfAStoreInTroubleOnlyThatItIs) {
+  ScriptedStore store;
+  store.GoAway();
+  QuotaLimiter limiter(store);
+  QuotaApi api(limiter, RateLimitDialect::kIetf);
+  const std::string settles = R"({"reservation":"r@m","tokens":1})";
+  const std::pair<Call, std::string> calls[] = {{Call::kDecide, kAsk}, {Call::kReserve, kAsk},   {Call::kExplain, kAsk},
+                                                {Call::kRecord, kAsk}, {Call::kCommit, settles}, {Call::kModels, ""},
+                                                {Call::kModel, ""},    {Call::kReset, ""},       {Call::kHealth, ""}};
+  for (const auto& [call, body] : calls) {
+    const std::string told = Ask(api, call, body, "m").body;
+    EXPECT_NE(told.find("the store of the quotas does not answer"), told.npos) << told;
+    EXPECT_EQ(told.find("connection refused"), told.npos) << told;
+    const std::string to_operator = Ask(api, call, body, "m", QuotaAudience::kOperator).body;
+    EXPECT_NE(to_operator.find("connection refused"), to_operator.npos) << to_operator;
+  }
+}
+
+TEST(QuotaApi, EachAnswerThatIsAnErrorSaysSoAsAllDo) {
+  ApiWorld world({.quotas = {{"m", {.max_rpm = 1}}}});
+  const std::string ask = R"({"model":"m","tokens":1})";
+  EXPECT_EQ(Text(world.Ask(Call::kReserve, ask), "/error/code"), "nothing");
+  const HttpResponse refused = world.Ask(Call::kReserve, ask);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(Text(refused, "/error/code"), Text(refused, "/code"));
+  EXPECT_EQ(Text(refused, "/error/message"), Text(refused, "/reason"));
+  const HttpResponse explained = world.Ask(Call::kExplain, ask);
+  EXPECT_EQ(explained.status, 200);
+  EXPECT_EQ(Text(explained, "/error/code"), "nothing") << "an explanation is no error";
 }
 
 TEST(QuotaApi, NamesAndClassesThatAreNoneAre400) {

@@ -1,8 +1,9 @@
-#include "relay/limiters/api_errors.h"
+#include "relay/server/http_error.h"
 
 #include <utility>
 
-#include "config/text/json_writer.h"
+#include "config/text/readable.h"
+#include "config/text/utf8.h"
 
 namespace weir {
 namespace {
@@ -17,10 +18,22 @@ std::string_view NameOf(int status) {
       return "not_found";
     case 405:
       return "method_not_allowed";
+    case 408:
+      return "too_slow";
+    case 409:
+      return "conflict";
     case 413:
       return kBodyTooLong;
+    case 415:
+      return "unsupported_media_type";
+    case 429:
+      return "too_many_requests";
+    case 431:
+      return "headers_too_long";
     case 500:
       return "internal";
+    case 503:
+      return "unavailable";
     default:
       return "invalid_request";
   }
@@ -40,12 +53,19 @@ std::string InOneLine(std::string_view text) {
 
 }  // namespace
 
+void WriteErrorMember(std::string_view code, std::string_view message, JsonWriter& json) {
+  json.Member("error").Open('{');
+  json.Member("code").String(code);
+  // Of what a client sent there may be a piece in it.
+  json.Member("message").String(IsUtf8(message) ? std::string(message) : AsText(message));
+  json.Close('}');
+}
+
 std::string WriteError(const ApiError& error) {
   JsonWriter json(JsonWriter::Layout::kCompact);
-  json.Open('{').Member("error").Open('{');
-  json.Member("code").String(error.code);
-  json.Member("message").String(error.message);
-  json.Close('}').Close('}');
+  json.Open('{');
+  WriteErrorMember(error.code, error.message, json);
+  json.Close('}');
   return std::move(json).Text();
 }
 
@@ -57,14 +77,13 @@ HttpResponse ErrorResponse(int status, std::string_view code, std::string messag
   return JsonResponse(status, WriteError({.code = code, .message = std::move(message)}));
 }
 
-HttpResponse PlainErrorAsJson(HttpResponse plain) {
-  std::string_view text = plain.body;
+HttpResponse PlainErrorAsJson(HttpResponse response) {
+  if (response.status < 400 || !response.content_type.starts_with("text/plain")) return response;
+  std::string_view text = response.body;
   while (text.ends_with('\n')) text.remove_suffix(1);
-  plain.body = WriteError({.code = NameOf(plain.status), .message = InOneLine(text)});
-  plain.content_type = "application/json";
-  return plain;
+  response.body = WriteError({.code = NameOf(response.status), .message = InOneLine(text)});
+  response.content_type = "application/json";
+  return response;
 }
-
-HttpResponse RefusalOfAnotherSite() { return ErrorResponse(403, "forbidden", kOfAnotherSite); }
 
 }  // namespace weir
