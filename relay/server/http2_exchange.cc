@@ -150,7 +150,7 @@ void Http2Exchange::OnBody(std::string_view piece) {
 
 void Http2Exchange::HandOver(std::string_view piece) {
   Call([&] { handler_->OnBody(piece); });
-  if (!over_) parts_.frames.OpenWindow(parts_.id, piece.size());
+  if (!reset_) parts_.frames.OpenWindow(parts_.id, piece.size());
 }
 
 void Http2Exchange::OnBodyEnd() {
@@ -179,6 +179,12 @@ void Http2Exchange::HandOverHeld() {
   parts_.session.FlushSoon();
   if (over_ || pauses_ > 0 || !body_ended_ || std::exchange(told_body_end_, true)) return;
   Call([this] { handler_->OnBodyEnd(); });
+}
+
+void Http2Exchange::DropHeld() {
+  parts_.frames.OpenWindow(parts_.id, held_.size());
+  parts_.all.held -= held_.size();
+  held_.clear();
 }
 
 void Http2Exchange::EndIfTooSlow() {

@@ -181,8 +181,9 @@ struct Http2Frames::Nghttp2 {
       const bool is_data = head.type == NGHTTP2_DATA;
       const bool is_last = (is_data || head.type == NGHTTP2_HEADERS) && (head.flags & NGHTTP2_FLAG_END_STREAM) != 0;
       if (is_data || is_last) rep.listener.OnAnswerSent();
-      // What follows of a request that was answered is not wanted.
-      if (is_last && nghttp2_session_get_stream_remote_close(session, head.stream_id) == 0)
+      if (!is_last || nghttp2_session_get_stream_remote_close(session, head.stream_id) != 0) return;
+      Http2Stream* const stream = StreamOf(session, head.stream_id);
+      if (stream == nullptr || !rep.listener.OnAnsweredEarly(*stream))
         ThrowIfFailed(nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, head.stream_id, NGHTTP2_NO_ERROR));
     });
   }

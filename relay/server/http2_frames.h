@@ -55,6 +55,8 @@ class Http2Frames {
     // Some of an answer was sent.
     virtual void OnAnswerSent() = 0;
     virtual void OnResetSent() = 0;
+    // The whole answer was sent, and the request is not whole. False: it is reset at once, with no error.
+    virtual bool OnAnsweredEarly(Http2Stream& stream) = 0;
     // The cause is empty where all went well.
     virtual void OnGoAwaySent(const std::string& cause) = 0;
     // The client will ask no more.

@@ -39,6 +39,8 @@ struct Http2Stream {
   std::unique_ptr<Http2Exchange> exchange;
   size_t header_bytes = 0;
   size_t held_bytes = 0;
+  uint64_t dropped_bytes = 0;  // of a body that nobody wants
+  SteadyTime drops_until;      // then it is reset; once the answer was sent before the body's end
   State state = State::kHeader;
   bool body_ended = false;
   bool head_only = false;
@@ -112,6 +114,7 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   void OnAnswerSent() override { idle_frames_ -= std::min(idle_frames_, kIdleFramesOfAnswer); }
   // A client can have its streams reset by us as well.
   void OnResetSent() override { CountIdleFrame(); }
+  bool OnAnsweredEarly(Http2Stream& stream) override;
   void OnGoAwaySent(const std::string& cause) override;
   void OnGoAway() override { EndExchangesSoon(); }
   void OnClosed(Http2Stream& stream) override;
@@ -120,6 +123,8 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   void OnHead(Http2Stream& stream, bool has_body);
   std::optional<HttpResponse> HeadProblem(Http2Stream& stream, bool has_body) const;
   void OnDue(Http2Stream& stream);
+  void DropBody(Http2Stream& stream, size_t bytes);
+  void EndDropping(Http2Stream& stream);
   void Ask(Http2Stream& stream);
   void BeginExchange(Http2Stream& stream);
   void EndExchangesSoon();
@@ -206,8 +211,10 @@ void Http2Stage::OnInput() {
   const boost::system::error_code error = session_.stream().input_error();
   if (error != boost::asio::error::eof) return session_.End("connection lost: " + error.message());
   // Nor are windows opened by it any more.
-  for (Http2Stream& stream : streams_)
+  for (Http2Stream& stream : streams_) {
+    EndDropping(stream);
     if (stream.exchange && !stream.exchange->is_over()) stream.exchange->Drop("the client hung up", Http2Code::kCancel);
+  }
 }
 
 void Http2Stage::Receive(std::string_view bytes) {
@@ -309,12 +316,33 @@ void Http2Stage::OnBody(Http2Stream& stream, std::string_view piece) {
     body += piece;  // at most the stream's window
     return NoteHeld(stream);
   }
-  if (stream.state != State::kBody) return;
+  if (stream.state != State::kBody) return DropBody(stream, piece.size());
   frames_.OpenWindow(stream.id, piece.size());
   const uint64_t most = MostBodyBytes(core_.settings, stream.request.method);
   if (body.size() + piece.size() > most) return Refuse(stream, BodyTooLong(most), "its body is too long");
   body += piece;
   NoteHeld(stream);
+}
+
+// What follows of a request that is answered.
+void Http2Stage::DropBody(Http2Stream& stream, size_t bytes) {
+  stream.dropped_bytes += bytes;
+  if (stream.dropped_bytes <= kMostDroppedBodyBytes) return frames_.OpenWindow(stream.id, bytes);
+  EndDropping(stream);
+}
+
+void Http2Stage::EndDropping(Http2Stream& stream) {
+  if (std::exchange(stream.drops_until, {}) == SteadyTime()) return;
+  frames_.Reset(stream.id, Http2Code::kNone);
+  session_.FlushSoon();
+}
+
+bool Http2Stage::OnAnsweredEarly(Http2Stream& stream) {
+  const bool is_over = session_.input_ended() || core_.going.load(std::memory_order_relaxed);
+  if (is_over || stream.dropped_bytes > kMostDroppedBodyBytes) return false;
+  if (stream.exchange) stream.exchange->DropHeld();
+  stream.drops_until = session_.thread().Now() + kLastWordsTaken;
+  return true;
 }
 
 void Http2Stage::OnDue(Http2Stream& stream) {
@@ -349,6 +377,7 @@ void Http2Stage::BeginExchange(Http2Stream& stream) {
   if (auto refusal = stream.exchange->Ask(*stream.factory)) {
     stream.exchange.reset();
     NoteHeld(stream);
+    DropBody(stream, begin.size());
     Answer(stream, PlainErrorAsJson(*std::move(refusal)));
   } else if (!stream.exchange->is_over()) {
     if (!begin.empty()) stream.exchange->OnBody(begin);
@@ -463,6 +492,7 @@ void Http2Stage::OnTick(SteadyTime now) {
   if (!streams_.empty() && !stalled_) AskForLife(now);
   for (Http2Stream& stream : streams_) {
     if (stream.exchange) stream.exchange->OnTick(now);
+    if (stream.drops_until != SteadyTime() && now > stream.drops_until) EndDropping(stream);
     if (stream.state > State::kBody || now <= stream.begin + timeout) continue;
     if (stream.state == State::kHeader) return Break("no whole header in time");
     Refuse(stream, NotInTime(), "no whole request in time");
@@ -493,6 +523,7 @@ void Http2Stage::OnShutdown() {
   if (frames_.was_asked() || !streams_.empty()) {
     desk_->Tell(HttpLeft::kServer);
     EndExchangesSoon();
+    for (Http2Stream& stream : streams_) EndDropping(stream);
     return GoAway(Http2Code::kNone, "the server is going");
   }
   deadline_ = std::min(deadline_, session_.thread().Now() + kLastChance);

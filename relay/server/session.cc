@@ -14,6 +14,7 @@
 
 #include "relay/account/turn_meter.h"
 #include "relay/server/http.h"
+#include "relay/server/http_bounds.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/last_answer.h"
 #include "relay/server/served_certificate.h"
@@ -28,8 +29,6 @@ constexpr Work kReadAndSendWork = 6'000;
 constexpr Work kSendWork = 3'000;
 constexpr uint64_t kSentBytesPerWork = 2;
 
-// For the peer to take the last words and to close.
-constexpr std::chrono::seconds kLinger{2};
 // Drop a peer that takes nothing for so long when the server goes: others wait for its successor.
 constexpr std::chrono::seconds kPatienceAtShutdown{1};
 
@@ -375,7 +374,7 @@ void Session::OnAllSent() {
   half_closed_ = true;
   if (!lingers_ || input_ended_) return End(cause_);
   thread_.BeginLinger();
-  linger_until_ = thread_.Now() + kLinger;
+  linger_until_ = thread_.Now() + kLastWordsTaken;
   shutdown(stream_.socket().native_handle(), SHUT_WR);
 }
 

@@ -55,6 +55,8 @@ class Http2Peer {
     nghttp2_session_callbacks_set_on_frame_recv_callback(
         callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* self) {
           if (frame->hd.type == NGHTTP2_GOAWAY) static_cast<Http2Peer*>(self)->goaway_ = frame->goaway.error_code;
+          if (frame->hd.type == NGHTTP2_RST_STREAM)
+            static_cast<Http2Peer*>(self)->streams_[frame->hd.stream_id].was_reset = true;
           return 0;
         });
     nghttp2_option* options = nullptr;
@@ -130,7 +132,8 @@ class Http2Peer {
   }
   // The answer to a stream, whole; status 0 where it was reset or the connection ended before.
   RawAnswer Await(int32_t id) {
-    while (!streams_[id].close_code)
+    // One that was answered is closed by the end of its body, to which nothing need come.
+    for (Flush(); !streams_[id].close_code; Flush())
       if (!Take()) return {};
     return streams_[id].answer;
   }
@@ -142,6 +145,7 @@ class Http2Peer {
     Await(id);
     return streams_[id].close_code.value_or(UINT32_MAX);
   }
+  bool WasReset(int32_t id) { return streams_[id].was_reset; }
   const RawAnswer& SoFar(int32_t id) { return streams_[id].answer; }
   // The code of the GOAWAY before the connection's end; nothing without one.
   std::optional<uint32_t> AwaitEnd() {
@@ -158,6 +162,7 @@ class Http2Peer {
   struct Stream {
     RawAnswer answer;
     std::optional<uint32_t> close_code;
+    bool was_reset = false;  // by the server
   };
   struct Delete {
     void operator()(nghttp2_session* session) const { nghttp2_session_del(session); }
