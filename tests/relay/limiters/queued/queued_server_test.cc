@@ -45,6 +45,18 @@ TEST_F(QueuedServerTest, ServesTheEndpointsOfTheFileAndWhatLiesBelow) {
   EXPECT_TRUE(Has(Ask("GET", "/debug/endpoints").body, R"("endpoint":"/api/v2/users")"));
 }
 
+// As in rls. It is a GET without the answer's body (RFC 9110, 9.3.2), and all that a turn gives is in the status: what
+// asks for each request by its own method must not find HEAD free, nor refused.
+TEST_F(QueuedServerTest, AHeadTakesItsTurnAsAGetDoes) {
+  OpenWith("endpoints:\n  - {path: /api, rate: 0.001, unit: rpm, max_queue_size: 1}\n");
+  EXPECT_EQ(Ask("HEAD", "/api").status, 200);
+  const auto waiting = Waiting();
+  ASSERT_TRUE(EventuallyWaiting(1)) << "the turn was the HEAD's";
+  const RawAnswer next = Ask("HEAD", "/api");
+  EXPECT_EQ(next.status, 429);
+  EXPECT_TRUE(next.headers.contains("retry-after"));
+}
+
 TEST(QueuedGate, WarnsThatTheAddressInAnRlsFileHasNoEffect) {
   const ConfigDirectory directory;
   const std::string config =
