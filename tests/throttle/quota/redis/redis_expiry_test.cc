@@ -126,5 +126,23 @@ TEST_F(RedisExpiry, AResetIsForEverAndLeavesNoKey) {
   EXPECT_EQ(server_.Command({"DBSIZE"}).integer, 4);  // with the names
 }
 
+// One that an earlier weir made: nothing but a request for its model, or a listing of all, looks for it.
+TEST_F(RedisExpiry, AListingGivesBackWhatNoDeadlineAcrossModelsNames) {
+  const TierCharge calls{"user:alice", {.unit = kCalls, .amount = 1, .per = kCallCounts}, true};
+  const auto hold = [&](const std::string& model) {
+    return store_->Run({.model = model,
+                        .mode = Mode::kHold,
+                        .tiers = {&calls, 1},
+                        .default_quota = kWide,
+                        .hold_for = seconds(10)});
+  };
+  ASSERT_TRUE(hold(kModel).fits());
+  server_.Command({"DEL", "weir:due"});
+  clock_.Advance(seconds(10));
+  EXPECT_FALSE(hold("other").fits());
+  ASSERT_TRUE(store_->ListModels().ok());
+  EXPECT_TRUE(hold("other").fits());
+}
+
 }  // namespace
 }  // namespace weir
