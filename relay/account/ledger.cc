@@ -23,7 +23,28 @@ std::shared_ptr<Account> Ledger::Open(uint64_t address, std::function<void()> gi
 void Ledger::Close(Account& account) {
   const std::lock_guard lock(mutex_);
   std::erase(account.address_.accounts, &account);
+  if (!waiters_.empty()) waiting_ -= std::erase_if(waiters_, [&](const Waiter& w) { return w.account == &account; });
   if (account.address_.accounts.empty()) addresses_.erase(account.key_);
+}
+
+void Ledger::TellWhoHasRoom() {
+  // Those whose address is full are passed, and whoever gives back must not look at all of them.
+  constexpr size_t kLookedAt = 8;
+  std::vector<std::function<void()>> told;
+  {
+    const std::lock_guard lock(mutex_);
+    for (size_t n = std::min(kLookedAt, waiters_.size()); n > 0; --n) {
+      Waiter first = std::move(waiters_.front());
+      waiters_.pop_front();
+      if (first.account->HasRoom(first.bytes)) {
+        told.push_back(std::move(first.tell));
+      } else {
+        waiters_.push_back(std::move(first));
+      }
+    }
+    waiting_ = waiters_.size();
+  }
+  for (const std::function<void()>& tell : told) tell();
 }
 
 void Ledger::Count(int64_t bytes, Memory memory) const {
@@ -104,6 +125,13 @@ void Account::GiveBack(uint64_t bytes, Memory memory) {
   address_.bytes.fetch_sub(bytes, std::memory_order_relaxed);
   ledger_.bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   ledger_.Count(-static_cast<int64_t>(bytes), memory);
+  if (ledger_.waiting_.load(std::memory_order_relaxed) > 0) ledger_.TellWhoHasRoom();
+}
+
+void Account::WhenRoom(uint64_t bytes, std::function<void()> tell) {
+  const std::lock_guard lock(ledger_.mutex_);
+  ledger_.waiters_.push_back({this, bytes, std::move(tell)});
+  ++ledger_.waiting_;
 }
 
 }  // namespace weir

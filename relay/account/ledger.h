@@ -11,13 +11,15 @@
 // held: filters, ranges, records, live events that wait, output. What several hold together (Memory::kShared) counts
 // for each of them, but only once, by whoever made it, as memory of the program.
 //
-// When memory runs out, who holds most gives first: AskHeaviest.
+// A connection that lacks room for what it is about to read can wait for it: WhenRoom. When memory runs out, who holds
+// most gives first: AskHeaviest.
 //
 // Threads: all functions may be called from any thread. Accounts may outlive the connection, not the ledger.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -79,7 +81,14 @@ class Ledger {
     std::atomic<uint64_t> bytes{0};
     std::vector<Account*> accounts;  // under the ledger's mutex
   };
+  // For an account that has room for so many bytes.
+  struct Waiter {
+    Account* account;
+    uint64_t bytes;
+    std::function<void()> tell;
+  };
   void Close(Account& account);
+  void TellWhoHasRoom();
   void Count(int64_t bytes, Memory memory) const;
 
   const Bounds bounds_;
@@ -88,6 +97,8 @@ class Ledger {
   std::atomic<uint64_t> bytes_{0};
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Address>> addresses_;
+  std::deque<Waiter> waiters_;
+  std::atomic<size_t> waiting_{0};  // their number
 };
 
 class Account {
@@ -101,6 +112,12 @@ class Account {
   // What is held already is counted, whatever the bounds.
   void Take(uint64_t bytes, Memory memory = Memory::kOwn);
   void GiveBack(uint64_t bytes, Memory memory = Memory::kOwn);
+
+  // Whether TryTake would take them now.
+  bool HasRoom(uint64_t bytes) const { return address_bytes() + bytes <= most_address_bytes(); }
+  // `tell` is called once, by a thread that gives something back when there is room; another may take it first. It
+  // should only hand over, and is never called once the account is closed.
+  void WhenRoom(uint64_t bytes, std::function<void()> tell);
 
   // Another one of the same address, for what no single connection of it holds.
   std::shared_ptr<Account> OpenBeside(std::function<void()> give_up) const {

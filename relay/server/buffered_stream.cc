@@ -23,26 +23,26 @@ void BufferedStream::BeginTls(std::shared_ptr<const TlsCertificate> certificate,
   tls_ = std::make_unique<TlsStream>(std::move(certificate), socket_.native_handle(), pool_, offers_http2);
 }
 
-size_t BufferedStream::Fill(boost::system::error_code& error) {
+size_t BufferedStream::Fill(size_t most, boost::system::error_code& error) {
   assert(piece().empty());
   if (!piece_) piece_ = pool_.TakePiece();
   piece_begin_ = 0;
   if (tls_) {
-    piece_end_ = tls_->Read(piece_.get(), kPieceBytes, error);
+    piece_end_ = tls_->Read(piece_.get(), most, error);
     has_more_input_ = tls_->has_more();
   } else {
-    piece_end_ = Receive(error);
-    has_more_input_ = piece_end_ == kPieceBytes;
+    piece_end_ = Receive(most, error);
+    has_more_input_ = piece_end_ == most;
   }
   if (piece_end_ == 0) pool_.Return(std::move(piece_));
   return piece_end_;
 }
 
-size_t BufferedStream::Receive(boost::system::error_code& error) {
+size_t BufferedStream::Receive(size_t most, boost::system::error_code& error) {
   error = {};
   ssize_t bytes = 0;
   do {
-    bytes = recv(socket_.native_handle(), piece_.get(), kPieceBytes, 0);
+    bytes = recv(socket_.native_handle(), piece_.get(), most, 0);
   } while (bytes < 0 && errno == EINTR);
   if (bytes > 0) return static_cast<size_t>(bytes);
   if (bytes == 0) error = boost::asio::error::eof;

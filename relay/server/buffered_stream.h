@@ -89,8 +89,9 @@ class BufferedStream {
   void DropTls() { tls_.reset(); }
   TlsStream* tls() const { return tls_.get(); }
 
-  // Input. Fill reads what is there, once, into an empty piece; nothing there is zero bytes and no error.
-  size_t Fill(boost::system::error_code& error);
+  // Input. Fill reads what is there, once and no more than `most`, which is at most kPieceBytes, into an empty piece;
+  // nothing there is zero bytes and no error.
+  size_t Fill(size_t most, boost::system::error_code& error);
   // Whether the last Fill may have left something, so that there is nothing to wait for.
   bool has_more_input() const { return has_more_input_; }
   std::string_view piece() const { return {piece_.get() + piece_begin_, piece_end_ - piece_begin_}; }
@@ -182,7 +183,7 @@ class BufferedStream {
 
  private:
   size_t plain_bytes() const { return output_.size() - output_sent_; }
-  size_t Receive(boost::system::error_code& error);
+  size_t Receive(size_t most, boost::system::error_code& error);
   size_t CopyToTargets();
   size_t SendPlain(boost::system::error_code& error);
   size_t SendEncrypted(boost::system::error_code& error);

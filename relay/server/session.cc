@@ -28,6 +28,8 @@ namespace asio = boost::asio;
 constexpr Work kReadAndSendWork = 6'000;
 constexpr Work kSendWork = 3'000;
 constexpr uint64_t kSentBytesPerWork = 2;
+// That is read of a client whose address has no room for more: what is kept of so little does not count.
+constexpr size_t kLittle = 4096;
 
 // Drop a peer that takes nothing for so long when the server goes: others wait for its successor.
 constexpr std::chrono::seconds kPatienceAtShutdown{1};
@@ -60,19 +62,21 @@ Session::~Session() {
   if (place_ == nullptr) thread_.core().refusing.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Session::OpenAccount(const IpAddress& client) {
-  const auto soon = [this](void (Session::*what)()) {
-    return [weak = weak_from_this(), &context = thread_.context(), what] {
-      asio::post(context, [weak, what] {
-        if (const auto self = weak.lock()) (self.get()->*what)();
-      });
-    };
+// For any thread.
+std::function<void()> Session::Soon(void (Session::*what)()) {
+  return [weak = weak_from_this(), &context = thread_.context(), what] {
+    asio::post(context, [weak, what] {
+      if (const auto self = weak.lock()) (self.get()->*what)();
+    });
   };
+}
+
+void Session::OpenAccount(const IpAddress& client) {
   group_ = GroupOf(client);
-  account_ = thread_.core().ledger->Open(group_, soon(&Session::OnGiveUp));
+  account_ = thread_.core().ledger->Open(group_, Soon(&Session::OnGiveUp));
   if (place_ == nullptr) return;
   place_->Heard(last_heard_);
-  place_->OnGiveWay(soon(&Session::OnGiveWay));
+  place_->OnGiveWay(Soon(&Session::OnGiveWay));
 }
 
 void Session::Start() {
@@ -122,7 +126,7 @@ Work Session::OnTurn() {
       OnReadable();
     }
     if (flush) Flush();
-    NoteHeld();
+    NoteHeld(stream_.piece().empty() ? 0 : kPieceBytes);
   });
   expected_ = std::min(std::max(spent_, expected_ / 2), kMostATurn);
   if (!ended_ && (process_due_ || readable_ || flush_due_)) TurnSoon();
@@ -138,7 +142,7 @@ void Session::ResumeReading() {
 
 void Session::ReadAlways() {
   reads_always_ = true;
-  if (pauses_ > 0 && !processing_) ProcessSoon();
+  if ((pauses_ > 0 || lacks_room_since_) && !processing_) ProcessSoon();
 }
 
 void Session::ProcessSoon() {
@@ -206,21 +210,49 @@ void Session::NotePending() {
   noted_pending_ = pending;
 }
 
-// What is kept of the input from turn to turn, until its messages have theirs. A piece of which a part is left was read
-// already, so it is not refused.
-void Session::NoteHeld() {
+// What is kept of the input from turn to turn, until its messages have theirs, and what is to come of one that was
+// begun. What is here already counts though there is no room. Returns for how much there is none.
+size_t Session::NoteHeld(size_t piece_bytes) {
   const size_t kept = stage_ ? stage_->held_bytes() : 0;
-  const size_t held = (stream_.piece().empty() ? 0 : kPieceBytes) + (stream_.tls() ? TlsStream::kHeldBytes : 0) + kept;
-  if (held == noted_held_) return;
-  bool is_too_much = false;
-  if (held < noted_held_) {
-    account_->GiveBack(noted_held_ - held, Memory::kWaiting);
-  } else if (!account_->TryTake(held - noted_held_, Memory::kWaiting)) {
+  const std::optional<size_t> whole = stage_ ? stage_->whole_bytes() : std::nullopt;
+  const size_t besides = piece_bytes + (stream_.tls() ? TlsStream::kHeldBytes : 0);
+  const size_t wanted = besides + std::max(kept, whole.value_or(0));
+  if (wanted <= noted_held_) {
+    account_->GiveBack(noted_held_ - wanted, Memory::kWaiting);
+  } else if (!account_->TryTake(wanted - noted_held_, Memory::kWaiting)) {
+    const size_t held = std::max(besides + kept, noted_held_);
     account_->Take(held - noted_held_, Memory::kWaiting);
-    is_too_much = kept > 0;
+    noted_held_ = held;
+    if (kept > 0 && !whole && !ended()) stage_->OnTooMuchHeld();
+    return wanted - held;
   }
-  noted_held_ = held;
-  if (is_too_much && !ended()) stage_->OnTooMuchHeld();
+  noted_held_ = wanted;
+  return 0;
+}
+
+// In a turn the piece will be used up.
+bool Session::TakeRoom() {
+  const size_t missing = NoteHeld(0);
+  if (missing == 0 || reads_always_) {
+    lacks_room_since_.reset();
+    return true;
+  }
+  if (!lacks_room_since_) lacks_room_since_ = thread_.Now();
+  if (std::exchange(waits_for_room_, true)) return false;
+  account_->WhenRoom(missing, Soon(&Session::OnRoom));
+  return false;
+}
+
+void Session::OnRoom() {
+  waits_for_room_ = false;
+  ProcessSoon();
+}
+
+// A connection whose address may hold no more gets on by little at a time, or by what it has taken the room for.
+size_t Session::MostToRead() const {
+  if (account_->HasRoom(kPieceBytes)) return kPieceBytes;
+  const size_t held = stage_ ? stage_->held_bytes() : 0;
+  return std::clamp(noted_held_ - std::min(noted_held_, held), kLittle, kPieceBytes);
 }
 
 void Session::WaitReadable() {
@@ -244,7 +276,7 @@ void Session::WaitWritable() {
 size_t Session::Fill(boost::system::error_code& error) {
   TlsStream* const tls = stream_.tls();
   const bool was_ready = tls == nullptr || tls->ready();
-  const size_t bytes = stream_.Fill(error);
+  const size_t bytes = stream_.Fill(MostToRead(), error);
   thread_.counters().received_bytes.Add(bytes);
   if (tls == nullptr) return bytes;
   shook_hands_ = !was_ready && tls->ready();
@@ -272,7 +304,7 @@ bool Session::AnswersInClear() {
 }
 
 void Session::OnReadable() {
-  if (ended_ || (paused() && !ending_)) return;
+  if (ended_ || (!ending_ && (paused() || !TakeRoom()))) return;
   if (ending_) stream_.Consume(stream_.piece().size());
   boost::system::error_code error;
   const size_t bytes = Fill(error);
@@ -363,7 +395,7 @@ void Session::EndAfterOutput(std::string cause, Then then) {
     self->EndStage();
     self->Guard([&] {
       self->Flush();
-      self->NoteHeld();
+      self->NoteHeld(0);
       self->ReadOn();
     });
   });
@@ -404,6 +436,8 @@ void Session::OnTick(SteadyTime now) {
     if (now > (half_closed_ ? linger_until_ : last_sent_ + thread_.core().settings.handshake_timeout)) End(cause_);
     return;
   }
+  // By whom room was given back while this one had not yet said that it waits, it is not told.
+  if (lacks_room_since_) ProcessSoon();
   if (stage_) Guard([&] { stage_->OnTick(now); });
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,10 @@ class Session final : public std::enable_shared_from_this<Session> {
   bool paused() const { return pauses_ > 0 && !reads_always_; }
   // From here on pauses are not heeded.
   void ReadAlways();
+  // Whether the client's address may hold what the stage wants. Else the stage is called again when it may.
+  bool TakeRoom();
+  // Since when that is waited for.
+  std::optional<SteadyTime> lacks_room_since() const { return lacks_room_since_; }
 
   // Adds to what the turn has cost.
   void Charge(Work work) { spent_ += work; }
@@ -115,7 +120,10 @@ class Session final : public std::enable_shared_from_this<Session> {
  private:
   void TurnSoon();
   void FlushUpTo(Work most);
-  void NoteHeld();
+  std::function<void()> Soon(void (Session::*what)());
+  size_t NoteHeld(size_t piece_bytes);
+  void OnRoom();
+  size_t MostToRead() const;
   void WaitReadable();
   void WaitWritable();
   void OnReadable();
@@ -143,12 +151,14 @@ class Session final : public std::enable_shared_from_this<Session> {
   SteadyTime last_heard_;
   SteadyTime last_sent_;
   SteadyTime linger_until_;
+  std::optional<SteadyTime> lacks_room_since_;
   size_t noted_pending_ = 0;
   size_t noted_held_ = 0;
   Work spent_ = 0;  // in this turn
   Work expected_ = kMostATurn;
   int untaken_ = 0;  // by the peer, at the last beat of a wait for room
   uint32_t pauses_ = 0;
+  bool waits_for_room_ = false;  // and will be told
   bool in_line_ = false;
   bool read_scheduled_ = false;  // a wait or a turn will go on reading
   bool readable_ = false;        // the wait is over

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "relay/account/work.h"
@@ -25,6 +26,9 @@ class Stage {
   // Input that is kept from turn to turn, and what is done where the client's address holds too much.
   virtual size_t held_bytes() const { return 0; }
   virtual void OnTooMuchHeld() {}
+  // With what is to come of a message that was begun, where the stage can wait: nothing more is read until there is
+  // room for all of it. Where it cannot, OnTooMuchHeld is called at once.
+  virtual std::optional<size_t> whole_bytes() const { return std::nullopt; }
   virtual void OnTick(SteadyTime now) = 0;
   virtual void OnShutdown() = 0;
   // Memory is short: gives back what it can, says why, and ends. False: the session is to end here and now.

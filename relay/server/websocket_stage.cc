@@ -69,6 +69,10 @@ class WebSocketStage final : public Stage, public Connection {
   void OnSent() override { waiters_.OnSent(pending_bytes()); }
   size_t queued_bytes() const override { return queued_bytes_; }
   size_t held_bytes() const override { return message_.capacity() > kKeptMessageBytes ? message_.capacity() : 0; }
+  std::optional<size_t> whole_bytes() const override {
+    const size_t whole = message_.size() + rest_bytes_;
+    return whole > kKeptMessageBytes ? whole : 0;
+  }
   void OnTooMuchHeld() override {
     Close(CloseCode::kOverloaded, "your address makes the relay hold more than it may; try again later");
   }
@@ -82,6 +86,7 @@ class WebSocketStage final : public Stage, public Connection {
   bool Step();
   void StartRead();
   void OnRead();
+  void NoteRest();
   void OnReadError();
   void OnBrokenProtocol();
   std::string ReasonFor(CloseCode code) const;
@@ -110,6 +115,7 @@ class WebSocketStage final : public Stage, public Connection {
   websocket::stream<BufferedStream&> ws_;
   boost::beast::flat_buffer message_;
   error_code read_error_;
+  size_t rest_bytes_ = 0;                       // of the message of which there is a part, as far as it is announced
   std::optional<SteadyTime> unfinished_since_;  // a message of which there is a part
   bool reading_ = false;
   bool read_done_ = false;
@@ -210,6 +216,7 @@ bool WebSocketStage::Step() {
   if (over_ || broken()) return false;
   if (!reading_ && !close_started_) {
     if (session_.paused() && !in_message()) return false;
+    if (message_.size() >= kKeptMessageBytes && !session_.TakeRoom()) return false;
     StartRead();
     return true;
   }
@@ -217,10 +224,13 @@ bool WebSocketStage::Step() {
   return session_.stream().CompleteRead();
 }
 
-// A part of a message, which costs no more than what may be done at once, however much it inflates to.
+// A part of a message, which costs no more than what may be done at once, however much it inflates to. Where there is
+// no room yet for the whole, no more memory is made than for what is here.
 void WebSocketStage::StartRead() {
   reading_ = true;
-  const size_t most = deflates_ ? kInflatedAtOnce : kPieceBytes;
+  size_t most = deflates_ ? kInflatedAtOnce : SIZE_MAX;
+  if (message_.size() < kKeptMessageBytes)
+    most = std::min(most, std::max(session_.stream().piece().size(), kKeptMessageBytes - message_.size()));
   const auto buffer = message_.prepare(std::min(ws_.read_size_hint(message_), most));
   ws_.async_read_some(buffer, asio::bind_executor(TurnExecutor(&turn_), [this](error_code error, size_t bytes) {
                         reading_ = false;
@@ -232,9 +242,10 @@ void WebSocketStage::StartRead() {
 }
 
 void WebSocketStage::OnRead() {
+  rest_bytes_ = 0;
   if (read_error_) return OnReadError();
   session_.Charge(kFrameWork);
-  if (!ws_.is_message_done()) return;
+  if (!ws_.is_message_done()) return NoteRest();
   session_.Charge(message_.size() / kUnmaskedBytesPerWork);
   unfinished_since_.reset();
   if (!closing()) {
@@ -247,6 +258,15 @@ void WebSocketStage::OnRead() {
   }
   message_.clear();
   if (message_.capacity() > kKeptMessageBytes) message_.shrink_to_fit();
+}
+
+// What it inflates to is not announced.
+void WebSocketStage::NoteRest() {
+  if (!deflates_) {
+    rest_bytes_ = ws_.read_size_hint(size_t{1});
+  } else if (message_.size() >= kKeptMessageBytes) {
+    rest_bytes_ = session_.thread().core().settings.max_message_bytes - message_.size();
+  }
 }
 
 void WebSocketStage::OnReadError() {
@@ -398,7 +418,9 @@ void WebSocketStage::OnTick(SteadyTime now) {
   if (session_.blocked() && now > session_.last_sent() + 2 * interval) return EndTooSlow();
   EndIfTooSlow();
   if (session_.ended()) return;
-  if (session_.paused()) {
+  const std::optional<SteadyTime> lacks_room_since = session_.lacks_room_since();
+  if (lacks_room_since && now > *lacks_room_since + interval) return OnTooMuchHeld();
+  if (session_.paused() || lacks_room_since) {
     if (unfinished_since_) unfinished_since_ = now;  // the wait is ours
     return;
   }

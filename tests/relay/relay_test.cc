@@ -99,8 +99,8 @@ TEST_F(RelayTest, PublishesQueriesAndDeliversLive) {
 // What is in flight follows the budget of own bytes, and what waits of it is no reason to refuse or to disconnect.
 TEST_F(RelayTest, ACrowdThatSendsFasterThanARelayOfLittleMemorySavesHasAllOfItAnsweredOk) {
   constexpr int kClients = 45;
-  constexpr int kNotes = 20;
-  configuration_.storage.monitor.own_budget_mb = 32;  // as of a target of 256 MiB
+  constexpr int kNotes = 64;
+  configuration_.storage.monitor.own_budget_mb = 16;  // as of a target of 128 MiB
   Open();
   std::atomic<int> saved = 0;
   std::vector<std::jthread> crowd;

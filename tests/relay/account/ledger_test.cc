@@ -55,6 +55,36 @@ TEST(Ledger, WhatAnAddressMayAlwaysHoldNobodyCanTake) {
   EXPECT_TRUE(light->TryTake(1));
 }
 
+TEST(Ledger, WhoeverWaitsForRoomIsToldOnceWhenThereIsSome) {
+  Ledger ledger({.address_bytes = 100});
+  const auto alice = ledger.Open(kAlice);
+  const auto bob = ledger.Open(kBob);
+  alice->Take(90);
+  bob->Take(100);
+  int told_alice = 0;
+  int told_bob = 0;
+  alice->WhenRoom(20, [&] { ++told_alice; });
+  bob->WhenRoom(50, [&] { ++told_bob; });
+  bob->GiveBack(40);
+  EXPECT_EQ(told_alice + told_bob, 0) << "there is not enough for either";
+  bob->GiveBack(10);
+  EXPECT_EQ(told_bob, 1);
+  alice->GiveBack(10);
+  bob->GiveBack(10);
+  EXPECT_EQ(told_alice, 1);
+  EXPECT_EQ(told_bob, 1);
+}
+
+TEST(Ledger, AClosedAccountWaitsForNothing) {
+  Ledger ledger({.address_bytes = 100});
+  const auto stays = ledger.Open(kAlice);
+  stays->Take(100);
+  int told = 0;
+  ledger.Open(kAlice)->WhenRoom(1, [&] { ++told; });
+  stays->GiveBack(100);
+  EXPECT_EQ(told, 0);
+}
+
 TEST(Ledger, OnlyOwnBytesCountAsTheProgramsMemory) {
   int64_t own = 0;
   int64_t waiting = 0;

@@ -16,6 +16,27 @@ class HeldTest : public ServerTest {
     ledger_ = std::make_shared<Ledger>(LedgerBoundsOf(settings_));
     Start();
   }
+  static constexpr size_t kWhole = 250'000;
+  static constexpr size_t kParts = 4;
+  const std::string whole_ = ClientFrame(kText, std::string(kWhole, 'x'));
+  const std::string part_ = whole_.substr(0, 249'000);
+  static constexpr size_t kBegin = 30'000;  // of what is not read
+
+  RawClient Shaken(const std::string& from) {
+    RawClient client = Connect(from);
+    EXPECT_TRUE(client.Handshake());
+    return client;
+  }
+  // So that there is no room for another one in 1 MiB.
+  std::vector<RawClient> PartsThatFillAnAddress() {
+    std::vector<RawClient> clients;
+    for (size_t n = 0; n < kParts; ++n) {
+      clients.push_back(Shaken("127.0.0.2"));
+      EXPECT_TRUE(clients.back().Send(part_));
+    }
+    EXPECT_TRUE(Eventually([&] { return ledger_->bytes() >= kParts * part_.size(); }));
+    return clients;
+  }
   static std::string HeadOf(const std::string& target, size_t body_bytes, const std::string& method = "POST") {
     return method + " " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body_bytes) + "\r\n\r\n";
   }
@@ -32,20 +53,56 @@ TEST_F(HeldTest, APartOfAMessageCountsUntilItIsWhole) {
   EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
 }
 
-TEST_F(HeldTest, AnAddressThatHoldsTooMuchInPartsOfMessagesIsToldSo) {
+TEST_F(HeldTest, AMessageForWhichThereIsNoRoomWaitsUntilThereIs) {
   settings_.max_address_mb = 1;
+  behaviour_.on_text = [](Connection& c, std::string_view text) { c.Send(std::to_string(text.size())); };
   StartWithLedger();
-  const std::string part = ClientFrame(kText, std::string(250'000, 'x')).substr(0, 249'000);
-  std::vector<RawClient> clients;
-  for (int n = 0; n < 8; ++n) {
-    clients.push_back(Connect("127.0.0.2"));
-    ASSERT_TRUE(clients.back().Handshake());
-    ASSERT_TRUE(clients.back().Send(part));
+  std::vector<RawClient> clients = PartsThatFillAnAddress();
+  for (int n = 0; n < 20; ++n) {
+    clients.push_back(Shaken("127.0.0.2"));
+    ASSERT_TRUE(clients.back().Send(whole_.substr(0, kBegin)));
   }
-  EXPECT_EQ(clients.back().ReadCloseCode(), 1013);
+  RawClient beside = Shaken("127.0.0.2");
+  beside.Text("small");
+  EXPECT_EQ(beside.ReadText(), "5") << "what is small needs no room";
   RawClient other = Open();
   other.Text(std::string(200'000, 'x'));
-  EXPECT_EQ(other.ReadText()->size(), 200'000U) << "another address is unhurt";
+  EXPECT_EQ(other.ReadText(), "200000") << "another address is unhurt";
+  EXPECT_LE(ledger_->bytes(), (1U << 20) + (64U << 10));
+  for (size_t n = 0; n < clients.size(); ++n) clients[n].Send(whole_.substr(n < kParts ? part_.size() : kBegin));
+  for (RawClient& client : clients) EXPECT_EQ(client.ReadText(), std::to_string(kWhole));
+  EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 0; }));
+}
+
+TEST_F(HeldTest, AMessageThatWaitsForRoomTooLongIsRefused) {
+  settings_.max_address_mb = 1;
+  settings_.ping_interval = std::chrono::milliseconds(1500);
+  StartWithLedger();
+  const std::vector<RawClient> clients = PartsThatFillAnAddress();
+  RawClient late = Shaken("127.0.0.2");
+  ASSERT_TRUE(late.Send(whole_.substr(0, kBegin)));
+  EXPECT_EQ(late.ReadCloseCode(), 1013);
+}
+
+TEST_F(HeldTest, WhatAMessageInflatesToWaitsForRoom) {
+  settings_.max_address_mb = 1;
+  settings_.compression = true;
+  StartWithLedger();
+  std::vector<RawClient> clients = PartsThatFillAnAddress();
+  RawClient late = Connect("127.0.0.2");
+  late.Send(RawClient::HandshakeRequest("Sec-WebSocket-Extensions: permessage-deflate\r\n"));
+  ASSERT_EQ(late.ReadAnswer().value_or(RawAnswer()).status, 101);
+  // Stored, not compressed: as long as it says, which is no sooner known than of any other.
+  constexpr size_t kBytes = 20'000;
+  const std::string head{'\0', kBytes & 255, kBytes >> 8, static_cast<char>(~kBytes & 255),
+                         static_cast<char>(~kBytes >> 8 & 255)};
+  ASSERT_TRUE(late.Send(ClientFrame(kText, head + std::string(kBytes, 'x') + std::string(1, '\0'), true, 4)));
+  RawClient beside = Shaken("127.0.0.2");
+  beside.Text("small");
+  EXPECT_EQ(beside.ReadText(), "small");
+  EXPECT_EQ(record_.Count("text x"), 0U);
+  for (int n = 0; n < 2; ++n) clients.pop_back();
+  EXPECT_TRUE(record_.Await("text x"));
 }
 
 TEST_F(HeldTest, WhatWaitedForAClientThatIsGoneIsGivenBack) {
