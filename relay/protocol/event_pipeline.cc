@@ -103,7 +103,8 @@ EventPipeline::EventPipeline(RelayContext& context)
           {}, context.wall_clock,
           [&limiter = context.limiter](Cost cost) {
             return limiter.Admit(Operation::kWrite, cost, {.work_class = WorkClass::kBulk});
-          }) {}
+          },
+          context.clock) {}
 
 EventPipeline::~EventPipeline() { Stop(); }
 

@@ -28,8 +28,12 @@ struct GroupCommit::BulkWrite {
 };
 
 GroupCommit::GroupCommit(EventStore& store, Done done, const GroupCommitLimits& limits, const WallClock& clock,
-                         PacedRemovals::Admit admit)
-    : store_(store), done_(std::move(done)), limits_(limits), clock_(clock), removals_(store, clock, std::move(admit)) {
+                         PacedRemovals::Admit admit, const Clock& steady)
+    : store_(store),
+      done_(std::move(done)),
+      limits_(limits),
+      clock_(clock),
+      removals_(store, clock, steady, std::move(admit)) {
   // What was taken is lost to nobody for want of memory.
   taken_.reserve(limits.max_events);
   events_.reserve(limits.max_events);

@@ -77,7 +77,8 @@ class GroupCommit {
   using Done = std::function<void(Submissions settled, const Status& write_status)>;
 
   GroupCommit(EventStore& store, Done done, const GroupCommitLimits& limits = {},
-              const WallClock& clock = WallClock::System(), PacedRemovals::Admit admit = {});
+              const WallClock& clock = WallClock::System(), PacedRemovals::Admit admit = {},
+              const Clock& steady = Clock::System());
   // Saves what waits first.
   ~GroupCommit();
 

@@ -4,7 +4,7 @@
 //
 // There are pieces of large deletions, which the owner saves and charges here, and of what the store owes: to authors
 // who asked to vanish, and what expired. These two take turns, and are looked for once a minute, when the store's own
-// upkeep is due, too.
+// upkeep is due, too. What expired is what has by a clock that is believed.
 //
 // Used on the commit thread, but for AddTo.
 #pragma once
@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "config/clock.h"
+#include "relay/store/believed_clock.h"
 #include "relay/store/event_store.h"
 #include "throttle/admission.h"
 
@@ -32,8 +33,12 @@ class PacedRemovals {
   // Asks the write gate. Without it nothing holds removals up.
   using Admit = std::function<Admission(Cost cost)>;
 
-  PacedRemovals(EventStore& store, const WallClock& clock, Admit admit)
-      : store_(store), clock_(clock), admit_(std::move(admit)), last_look_(clock.NowSeconds()) {}
+  PacedRemovals(EventStore& store, const WallClock& clock, const Clock& steady, Admit admit)
+      : store_(store),
+        clock_(clock),
+        believed_(clock, steady),
+        admit_(std::move(admit)),
+        last_look_(clock.NowSeconds()) {}
 
   // Whether the next piece may go. Not for where a lock is held: the gate may tell others, who submit.
   bool MayGoOn();
@@ -66,12 +71,13 @@ class PacedRemovals {
 
   EventStore& store_;
   const WallClock& clock_;
+  BelievedClock believed_;
   const Admit admit_;
   std::optional<Admission> admission_;
   Work unpaid_ = 0;  // what was removed and the gate was not asked for yet
   uint64_t last_look_;
   Owed vanished_{"what is to vanish", [this] { return store_.RemoveVanished(kPieceWork); }};
-  Owed expired_{"what expired", [this] { return store_.RemoveExpired(clock_.NowSeconds(), kPieceWork); }};
+  Owed expired_{"what expired", [this] { return store_.RemoveExpired(believed_.NowSeconds(), kPieceWork); }};
   bool expired_is_next_ = false;
   bool upkeep_failed_ = false;
   std::atomic<uint64_t> sweeps_{0};

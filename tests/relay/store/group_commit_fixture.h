@@ -98,7 +98,7 @@ class Told {
 class GroupCommitTest : public testing::Test {
  protected:
   void Start(const GroupCommitLimits& limits = {}) {
-    commit_ = std::make_unique<GroupCommit>(store_, told_.Listener(), limits, clock_, admit_);
+    commit_ = std::make_unique<GroupCommit>(store_, told_.Listener(), limits, clock_, admit_, steady_);
     store_.WaitForLog("vanish, sweep");  // it looks what is owed
     store_.ForgetLog();
   }
@@ -126,6 +126,7 @@ class GroupCommitTest : public testing::Test {
   }
 
   ManualWallClock clock_{kStart};
+  ManualClock steady_;
   ScriptedStore store_;
   Told told_;
   PacedRemovals::Admit admit_;

@@ -91,6 +91,27 @@ TEST_F(OwedWorkTest, AClockThatIsSetBackDoesNotPutSweepsOff) {
   store_.WaitForLog("save 1, vanish, sweep");
 }
 
+// What was removed is gone for good.
+TEST_F(OwedWorkTest, AClockThatIsSetAheadExpiresNothingUntilItHasStayedSo) {
+  constexpr uint64_t kYear = 365 * 86'400;
+  Start();
+  const auto expires_by = [this](uint64_t wall, int minutes_later) {
+    steady_.Advance(std::chrono::minutes(minutes_later));
+    clock_.Set(wall);
+    store_.ForgetLog();
+    Submit(Notes(1));
+    store_.WaitForLog("save 1, vanish, sweep");
+    return store_.expired_by();
+  };
+  EXPECT_EQ(expires_by(kStart + 60, 1), kStart + 60);
+  EXPECT_EQ(expires_by(kStart + kYear, 1), kStart + 120);
+  EXPECT_EQ(expires_by(kStart + 180, 1), kStart + 180) << "it was right again";
+  EXPECT_EQ(expires_by(kStart + 11 * 60 + kYear, 8), kStart + 11 * 60);
+  EXPECT_EQ(expires_by(kStart + 20 * 60 + kYear, 9), kStart + 20 * 60);
+  EXPECT_EQ(expires_by(kStart + 21 * 60 + kYear, 1), kStart + 21 * 60 + kYear) << "for ten minutes";
+  EXPECT_EQ(expires_by(kStart + 22 * 60, 1), kStart + 22 * 60) << "set back";
+}
+
 TEST_F(OwedWorkTest, StopDoesNotWaitForTheEndOfASweep) {
   Start();
   store_.SetExpired(1'000'000'000);
@@ -110,8 +131,10 @@ TEST(OwedWorkOnDisk, RemovesWhatExpired) {
     events.push_back(Plain(Author(1), kStart, 1, {{"expiration", std::to_string(kStart + 30)}}, std::to_string(i)));
   SaveAll(*store, events, kStart);
   ManualWallClock clock(kStart);
+  ManualClock steady;
   Told told;
-  GroupCommit commit(*store, told.Listener(), {}, clock);
+  GroupCommit commit(*store, told.Listener(), {}, clock, {}, steady);
+  steady.Advance(std::chrono::seconds(60));
   clock.Advance(60);
   commit.Submit(SubmissionsOf(Notes(1)));
   while (commit.Stats().expired_removed < 600) std::this_thread::yield();

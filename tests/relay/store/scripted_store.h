@@ -28,6 +28,11 @@ class ScriptedStore final : public EventStore {
   void FailVanishing(std::string message) { Set(&ScriptedStore::vanish_error_, std::move(message)); }
   static constexpr uint64_t kSweptAtOnce = 256;
   void SetExpired(uint64_t events) { Set(&ScriptedStore::expired_, events); }
+  // What the last sweep was told.
+  uint64_t expired_by() const {
+    const std::lock_guard lock(mutex_);
+    return expired_by_;
+  }
   void ThrowInSaves(bool does) { Set(&ScriptedStore::save_throws_, does); }
   // Every event that is saved is a request to vanish.
   void SaveRequestsToVanish() { Set(&ScriptedStore::vanishes_, true); }
@@ -103,8 +108,9 @@ class ScriptedStore final : public EventStore {
     return OwedPiece();
   }
 
-  Result<OwedPiece> RemoveExpired(uint64_t, Work) override {
+  Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work) override {
     std::unique_lock lock(mutex_);
+    expired_by_ = now_seconds;
     Log("sweep");
     changed_.wait(lock, [this] { return !hold_sweeps_; });
     if (!sweep_error_.empty()) return Status::Error(sweep_error_);
@@ -149,6 +155,7 @@ class ScriptedStore final : public EventStore {
   std::string sweep_error_;
   std::string vanish_error_;
   uint64_t expired_ = 0;
+  uint64_t expired_by_ = 0;
   bool save_throws_ = false;
   bool vanishes_ = false;
   std::map<std::string, Work> removals_;

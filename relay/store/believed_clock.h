@@ -1,0 +1,52 @@
+// BelievedClock: the time of day for what cannot be undone. A clock that was set ahead is believed once it has stayed
+// so for ten minutes, which removed events may depend on: a wrong one is a year ahead for some seconds, until a server
+// of the time is heard again. One that was set back is believed at once, and the one that a process begins with.
+//
+// One thread at a time.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "config/clock.h"
+
+namespace weir {
+
+class BelievedClock {
+ public:
+  static constexpr Duration kDoubtFor = std::chrono::minutes(10);
+
+  BelievedClock(const WallClock& wall, const Clock& steady) : wall_(wall), steady_(steady) { NowSeconds(); }
+
+  uint64_t NowSeconds() {
+    const TimePoint now = steady_.Now();
+    const Duration ahead = wall_.Now().time_since_epoch() - now.time_since_epoch();
+    if (ahead <= believed_) {
+      believed_ = ahead;
+      doubt_.reset();
+    } else {
+      if (!doubt_) doubt_ = {now, ahead};
+      doubt_->ahead = std::min(doubt_->ahead, ahead);
+      if (now - doubt_->since >= kDoubtFor) {
+        believed_ = doubt_->ahead;
+        doubt_.reset();
+      }
+    }
+    return static_cast<uint64_t>(std::chrono::floor<std::chrono::seconds>(now.time_since_epoch() + believed_).count());
+  }
+
+ private:
+  struct Doubt {
+    TimePoint since;
+    Duration ahead;  // the least since then
+  };
+
+  const WallClock& wall_;
+  const Clock& steady_;
+  Duration believed_ = Duration::max();  // how far the wall clock is ahead of the steady one
+  std::optional<Doubt> doubt_;
+};
+
+}  // namespace weir
