@@ -69,7 +69,10 @@ bool GroupCommit::SleepUntilThereIsWork() {
     wake_up_.wait_for(lock, a_while, has_work);
     sleeping_ = false;
   }
-  if (waiting_.empty() && stopping_) return false;
+  if (waiting_.empty() && stopping_) {
+    stats_.waiting -= begun_.size();  // they are refused
+    return false;
+  }
   if (BulkIsNext()) {
     bulk_.splice(bulk_.begin(), waiting_bulk_, waiting_bulk_.begin());
   } else {

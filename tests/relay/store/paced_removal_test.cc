@@ -88,6 +88,7 @@ TEST_F(PacedRemovalTest, StopRefusesADeletionThatWaitsForTheGate) {
   commit_->Stop();
   EXPECT_EQ(told_.ids(), IdsOf(own));
   EXPECT_EQ(commit_->Stats().failed, 1U);
+  EXPECT_EQ(commit_->Stats().waiting, 0U);
   EXPECT_EQ(gate_.Stats().waiting, 0U);
 }
 
