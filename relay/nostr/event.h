@@ -43,6 +43,11 @@ struct TagView {
 // How NIP-01 stores a kind.
 enum class KindClass : uint8_t { kRegular, kReplaceable, kEphemeral, kAddressable };
 KindClass ClassOf(uint16_t kind);
+// Whether a newer event takes the place of an older one of the same author.
+inline bool HasAddress(uint16_t kind) {
+  const KindClass kind_class = ClassOf(kind);
+  return kind_class == KindClass::kReplaceable || kind_class == KindClass::kAddressable;
+}
 
 // Where the parts of a record's head begin.
 struct RecordLayout {

@@ -277,23 +277,29 @@ void Request::Finish(const Report& report, Completeness completeness) {
   context_.limiter.RecordLatency(Operation::kRead, latency);
   const bool unsure = completeness == Completeness::kFinish && may_withhold_;
   if (unsure || !context_.settings.eose_completeness) completeness = Completeness::kUnknown;
+  completeness_ = completeness;
   moment_ = report.moment;
+  const auto may_replace = [](const Held& held) { return held.by_query && HasAddress(held.event.event.view().kind()); };
+  before_eose_ = static_cast<size_t>(std::ranges::stable_partition(held_, may_replace).begin() - held_.begin());
   state_ = State::kCatchesUp;
   owner_.lock()->ReturnPlace();
-  peer_->Say(RelayVerb::kEose, EoseMessage(name_, completeness));
-  if (state_ == State::kCatchesUp) SayHeld();
+  SayHeld();
 }
 
 // A turn's worth, and the others in the turns that follow.
 void Request::SayHeld() {
-  for (Work left = kTurnWork; left > 0 && !held_.empty(); left -= kDeliveryWork) {
+  for (Work left = kTurnWork; left > 0 && state_ == State::kCatchesUp; left -= kDeliveryWork) {
+    if (before_eose_ == 0 && !std::exchange(said_eose_, true))
+      peer_->Say(RelayVerb::kEose, EoseMessage(name_, completeness_));
+    if (held_.empty()) break;
     const Held held = std::move(held_.front());
     held_.pop_front();
+    if (before_eose_ > 0) --before_eose_;
     held_memory_.GiveBack(held.bytes());
     owner_.lock()->LetGo(held.bytes());
     SayLive(held.event, held.by_query);
   }
-  if (!held_.empty()) return Later(State::kCatchesUp, &Request::SayHeld)();
+  if (!held_.empty() || !said_eose_) return Later(State::kCatchesUp, &Request::SayHeld)();
   if (state_ == State::kCatchesUp) state_ = State::kLives;
   held_ = {};
   held_memory_ = HeldBytes();

@@ -5,13 +5,17 @@
 //   kReads      a worker walks through a slice of the store for it, or what that found is on its way back
 //   kPaused     it has said what was found, and goes on once its client has taken most of it
 //   kInLine     it waits for a turn among the scans of its address, from the second slice on
-//   kCatchesUp  its answer is out; it says what came live meanwhile, and holds what comes behind that
+//   kCatchesUp  what was stored is out; it says what came live meanwhile, and holds what comes behind that
 //   kLives      it says what comes
 //   kOver       it was answered, refused or closed
 //
 // From kAtGate to kInLine it has one of its connection's places. Where it stands still, it keeps nothing of its query
 // but a key, and in kPaused and kInLine it gives gate and turn to others: those who read slowly would else keep all
 // places and a snapshot each, for as long as they like. What a query holds between two slices counts for its account.
+//
+// An event that is replaced while the answer is under way may be in it in neither form: its old one is gone, and its
+// new one has a place that was passed. So new versions that come live before EOSE are said before it, for a client that
+// closes there.
 //
 // The gate sees what a request probably costs; where it turns out to cost more, it passes the gate again as that.
 //
@@ -113,7 +117,10 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
 
   Delivery::Subscription live_;
   Moment moment_;  // that the query saw
+  Completeness completeness_ = Completeness::kUnknown;
   std::deque<Held> held_;
+  size_t before_eose_ = 0;  // of them, those in front that EOSE waits for
+  bool said_eose_ = false;
   HeldBytes held_memory_;
 
   Cost cost_;

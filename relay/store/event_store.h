@@ -122,7 +122,7 @@ class EventStore {
     return SaveSome(events, now_seconds, most, results);
   }
   // All of them, in as many pieces as it takes, and what is owed to requests to vanish among them. On error those
-  // before the piece that failed may have been saved.
+  // before the piece that failed are settled.
   Status Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results);
 
   // Removes, in one atomic write, what authors left behind who asked to vanish, in this process or one before it; or

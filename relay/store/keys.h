@@ -104,10 +104,6 @@ using Address = std::array<uint8_t, 16>;
 Address AddressOf(uint16_t kind, const PublicKey& author, std::string_view d);
 // Only for kinds of these two classes.
 Address AddressOf(EventView event);
-inline bool HasAddress(uint16_t kind) {
-  const KindClass kind_class = ClassOf(kind);
-  return kind_class == KindClass::kReplaceable || kind_class == KindClass::kAddressable;
-}
 // What an `a` tag names, `kind:pubkey:d`; null where it names no address.
 struct NamedAddress {
   uint16_t kind;

@@ -58,6 +58,50 @@ TEST_F(ClientLiveTest, LiveEventsWaitForTheStoredOnesAndThenCome) {
   EXPECT_EQ(reader->last(), R"(["EVENT","s",)" + note + "]");
 }
 
+// The old version may be gone before the query comes to it, and the new one has a place that it has passed.
+TEST_F(ClientLiveTest, ANewVersionThatComesWhileTheAnswerIsSentIsSaidBeforeEose) {
+  Store(Notes(100, std::string(10'000, 'x')));
+  Seat& reader = Connect();
+  Seat& writer = Connect();
+  reader->takes = false;
+  reader.Say(R"(["REQ","s",{"kinds":[0,1,30023]},{"kinds":[10002],"limit":0}])");
+  RunUntil([&] { return !reader->waiting.empty(); });
+  const std::string note = Note("meanwhile");
+  const std::string profile = signer_.SignedEvent(kNow, 0, "[]", "{}");
+  const std::string article = signer_.SignedEvent(kNow, 30023, R"([["d","a"]])", "");
+  const std::string live_alone = signer_.SignedEvent(kNow, 10002, "[]", "");
+  for (const std::string& event : {note, live_alone, profile, article}) Ask(writer, Publish(event));
+  RunUntilIdle();
+  while (reader->Count("[\"EOSE\"") == 0) {
+    reader->TakeAll();
+    RunUntilIdle();
+  }
+  ASSERT_EQ(reader->said.size(), 105U);
+  const auto came = [](const std::string& event) { return R"(["EVENT","s",)" + event + "]"; };
+  EXPECT_EQ((std::vector<std::string>(reader->said.begin() + 100, reader->said.end())),
+            (std::vector<std::string>{came(profile), came(article), R"(["EOSE","s"])", came(note), came(live_alone)}));
+}
+
+// A turn's worth of them, so that EOSE comes with the next turn.
+TEST_F(ClientLiveTest, EoseComesBehindAsManyNewVersionsAsATurnSays) {
+  constexpr size_t kOfATurn = kTurnWork / kDeliveryWork;
+  Store(Notes(100, std::string(10'000, 'x')));
+  Seat& reader = Connect();
+  reader->takes = false;
+  reader.Say(R"(["REQ","s",{"kinds":[0,1]}])");
+  RunUntil([&] { return !reader->waiting.empty(); });
+  const Event profile = EventParser().Parse(signer_.SignedEvent(kNow, 0, "[]", "{}")).value();
+  const auto batch = std::make_shared<LiveBatch>(*budget_);
+  for (size_t i = 0; i < kOfATurn; ++i) batch->events.push_back({profile, {.number = 1000 + i}, clock_.Now()});
+  delivery_->Deliver({}, batch);
+  RunUntilIdle();
+  reader->takes = true;
+  reader->TakeAll();
+  RunUntil([&] { return reader->Count("[\"EOSE\"") == 1; });
+  EXPECT_EQ(reader->last(), R"(["EOSE","s"])");
+  EXPECT_EQ(reader->said.size(), 100 + kOfATurn + 1);
+}
+
 TEST_F(ClientLiveTest, WhatWasHeldIsSaidInTurnsAndWhatComesMeanwhileComesBehindIt) {
   constexpr size_t kHeld = 1200;
   constexpr size_t kOfATurn = kTurnWork / kDeliveryWork;
