@@ -40,7 +40,9 @@ void StopSignals::BeginOrderly(std::function<void()> again, std::function<void()
   std::unique_lock lock(mutex_);
   tell_ = nullptr;
   tell_again_ = false;
+  waits_for_page_ = telling_;
   changed_.wait(lock, [this] { return !telling_; });
+  waits_for_page_ = false;
   again_ = std::move(again);
   hang_up_ = std::move(hang_up);
   tell_ = std::move(tell);
@@ -100,18 +102,21 @@ void StopSignals::Tell() {
   }
 }
 
+void StopSignals::EndAtOnce(int signal, std::string_view why) {
+  spdlog::warn("{} {}", NameOf(signal), why);
+  StopLogging();
+  _exit(128 + signal);
+}
+
 void StopSignals::Take(int signal) {
   std::lock_guard lock(mutex_);
-  if (!again_) {
-    spdlog::warn("{} before there was anything to stop in order", NameOf(signal));
-    StopLogging();
-    _exit(128 + signal);
-  }
+  if (!again_) EndAtOnce(signal, "before there was anything to stop in order");
   if (first_ == 0) {
     first_ = signal;
     changed_.notify_all();
     return;
   }
+  if (waits_for_page_) EndAtOnce(signal, "while the page that SIGUSR1 asked for does not end: nothing stops in order");
   // Under the lock: once BeginOrderly has returned, nobody is within what it replaced, and that may be destroyed.
   again_();
 }

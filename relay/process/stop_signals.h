@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 namespace weir {
@@ -27,7 +28,8 @@ class StopSignals {
   // `again` is called on another thread (never within a handler) for the second signal and every later one, `hang_up`
   // for each SIGHUP, `tell` for each SIGUSR1; never once they have been replaced. They must not call anything here.
   // `tell` has a thread of its own, for it may wait for what a program that hangs will never give: signals are heard
-  // meanwhile.
+  // meanwhile. This returns when it has ended, whose objects are about to go; a signal behind the first then ends the
+  // program at once.
   void BeginOrderly(std::function<void()> again, std::function<void()> hang_up = nullptr,
                     std::function<void()> tell = nullptr);
   // Returns when the first has come: its name. Null after Release: whoever waits is needed no longer.
@@ -37,6 +39,7 @@ class StopSignals {
  private:
   void Run();
   void Take(int signal);
+  [[noreturn]] static void EndAtOnce(int signal, std::string_view why);
   void HangUp();
   void Tell();
 
@@ -49,6 +52,7 @@ class StopSignals {
   int first_ = 0;
   bool released_ = false;
   bool telling_ = false;
+  bool waits_for_page_ = false;
   bool tell_again_ = false;  // asked for while it was told
   std::thread teller_;
   std::atomic<bool> ending_{false};

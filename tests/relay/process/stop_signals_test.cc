@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <future>
+#include <thread>
 
 namespace weir {
 namespace {
@@ -32,6 +33,29 @@ TEST(StopSignalsTest, APageThatIsNotDoneKeepsNoSignalFromBeingHeard) {
   go_on.set_value();
   signals.BeginOrderly([] {});  // returns when the page is done
   EXPECT_EQ(pages, 1);
+}
+
+// The objects that a page is made of are about to go, so its end has to be waited for.
+TEST(StopSignalsTest, ASecondSignalEndsAProgramWhosePageNeverEnds) {
+  const auto hang = [] {
+    StopSignals signals;
+    signals.Listen();
+    std::promise<void> begun;
+    signals.BeginOrderly([] {}, nullptr,
+                         [&] {
+                           begun.set_value();
+                           std::promise<void>().get_future().wait();
+                         });
+    kill(getpid(), SIGUSR1);
+    begun.get_future().wait();
+    kill(getpid(), SIGTERM);
+    signals.Wait();
+    std::thread again([] {
+      for (;; std::this_thread::yield()) kill(getpid(), SIGTERM);
+    });
+    signals.BeginOrderly([] {});
+  };
+  EXPECT_EXIT(hang(), testing::ExitedWithCode(128 + SIGTERM), "");
 }
 
 TEST(StopSignalsTest, WhoAsksWhileAPageIsMadeGetsALaterOne) {
