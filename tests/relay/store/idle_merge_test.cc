@@ -65,6 +65,19 @@ TEST_F(IdleMergeTest, AFileThatIsAddedBeginsTheWaitAnew) {
   EXPECT_EQ(FilesIn(0), 2);
 }
 
+TEST_F(IdleMergeTest, AFileThatIsTakenBeginsTheWaitAnew) {
+  ASSERT_TRUE(store_->db()->SetOptions(Events(), {{"disable_auto_compactions", "true"}}).ok());
+  for (int n = 0; n < 3; ++n) AddAFile();
+  Look(IdleMerge::kQuietLooks);
+  rocksdb::ColumnFamilyMetaData family;
+  store_->db()->GetColumnFamilyMetaData(Events(), &family);
+  const std::string oldest = family.levels[0].files.back().name;
+  ASSERT_TRUE(store_->db()->CompactFiles(rocksdb::CompactionOptions(), Events(), {oldest}, 1).ok());
+  EXPECT_EQ(FilesIn(0), 2);
+  Look(IdleMerge::kQuietLooks);
+  EXPECT_EQ(Trigger(), kUsual);
+}
+
 TEST_F(IdleMergeTest, AFileThatIsAddedEndsTheMerging) {
   ASSERT_TRUE(store_->db()->SetOptions(Events(), {{"disable_auto_compactions", "true"}}).ok());
   AddAFile();
