@@ -2,7 +2,8 @@
 //
 //   shards.PageFrom<State>(place, add, done);    // add(shard, its number, page) calls page->Add
 //
-// Names are in no order. Those that are made or forgotten between two pages may be on none or on both.
+// Names are in no order. Those that are made or forgotten between two pages may be on none or on both. A place is a
+// bucket of a shard's table: where that table grows or shrinks between two pages, this is so of all names of the shard.
 #pragma once
 
 #include <cstddef>

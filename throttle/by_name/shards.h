@@ -97,8 +97,8 @@ class Shards {
     }
   }
 
-  // A page of what the shards hold: add(shard, its number, page) as Page::Add does it. No shard is held up while
-  // another is looked at.
+  // A page of what the shards hold: add(shard, its number, page) as Page::Add does it. `done` is called on whichever
+  // thread looks at the last shard; where that was at work, in its turn.
   template <typename State, typename Add>
   void PageFrom(PagePlace place, Add add, std::function<void(Page<State>)> done) {
     struct Walk {
@@ -133,7 +133,9 @@ class Shards {
     Shard shard;
   };
 
-  // From shard to shard, in a loop where each is done at once; else whichever thread comes to the shard goes on.
+  // From shard to shard, in a loop where each is done at once. A shard that another thread is at is left to that one,
+  // which goes on from there within the shard's turn: what comes to this shard meanwhile waits until the page is done,
+  // or until a later shard is left to a third thread.
   template <typename Walk>
   void GoOn(uint64_t number, std::shared_ptr<Walk> walk) {
     struct Step {

@@ -5,7 +5,8 @@
 //     auto events = news.Read([&] { return HasSubscribers(); });
 //     …
 //
-// Also what this relay saved without being told of the COMMIT. What is history to whoever saved it is no news.
+// Also what this relay saved without being told of the COMMIT, once its next write has shown it: within a minute, for
+// upkeep writes too. What is history to whoever saved it is no news.
 //
 // A subscription gets each event once: what its query's moment has, it drops, and what that has not is read here after
 // the subscription was entered.
