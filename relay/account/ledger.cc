@@ -10,13 +10,15 @@ Ledger::Ledger(Bounds bounds, CountOwnBytes count_own_bytes)
 Ledger::~Ledger() = default;
 
 std::shared_ptr<Account> Ledger::Open(uint64_t address, std::function<void()> give_up) {
+  std::unique_ptr<Account> made;  // outside the mutex, which it wants when a fault undoes it
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<Address>& place = addresses_[address];
-  if (place == nullptr) place = std::make_unique<Address>();
-  // First: an account that is undone by a fault would want the mutex.
-  if (place->accounts.size() == place->accounts.capacity()) place->accounts.reserve(2 * place->accounts.size() + 1);
-  std::shared_ptr<Account> account(new Account(*this, address, *place, std::move(give_up)));
-  place->accounts.push_back(account.get());
+  auto found = addresses_.find(address);
+  if (found == addresses_.end()) found = addresses_.emplace(address, std::make_unique<Address>()).first;
+  std::vector<Account*>& accounts = found->second->accounts;
+  if (accounts.size() == accounts.capacity()) accounts.reserve(2 * accounts.size() + 1);
+  made.reset(new Account(*this, address, *found->second, std::move(give_up)));
+  std::shared_ptr<Account> account(std::move(made));
+  accounts.push_back(account.get());
   return account;
 }
 

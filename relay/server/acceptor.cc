@@ -1,7 +1,6 @@
 #include "relay/server/acceptor.h"
 
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -112,15 +111,15 @@ Acceptor::Taken Acceptor::TakeSome() try {
 }
 
 void Acceptor::Hand(int socket, const IpAddress& peer) {
-  Accepted accepted{.socket = socket, .peer = peer, .place = nullptr};
+  Accepted accepted{.socket = OwnedSocket(socket), .peer = peer, .place = nullptr};
   Places& places = core_.places;
   accepted.refusal =
       core_.proxies.Contains(peer) ? places.TakeUnnamed(&accepted.place) : places.Take(peer, &accepted.place);
   if (accepted.place == nullptr && IsHere(peer)) accepted.place = places.TakeOfHere();
-  if (accepted.place == nullptr && core_.refusing.fetch_add(1, std::memory_order_relaxed) >= kMaxRefusing) {
-    core_.refusing.fetch_sub(1, std::memory_order_relaxed);
-    close(socket);
-    return;
+  if (accepted.place == nullptr) {
+    const uint64_t refused = core_.refusing.fetch_add(1, std::memory_order_relaxed);
+    accepted.refused.reset(&core_.refusing);
+    if (refused >= kMaxRefusing) return;
   }
   // Ties go round.
   next_ = (next_ + 1) % threads_.size();

@@ -82,24 +82,44 @@ void IoThread::Shutdown() {
 
 void IoThread::Adopt(Accepted accepted) {
   load_.fetch_add(1, std::memory_order_relaxed);
-  asio::post(context_, [this, accepted = std::move(accepted)]() mutable { Begin(std::move(accepted)); });
+  OrOneLess([&] {
+    asio::post(context_, [this, accepted = std::move(accepted)]() mutable {
+      std::shared_ptr<Session> session;
+      OrOneLess([&] { session = Begin(std::move(accepted)); });
+      session->Start();
+    });
+  });
 }
 
-void IoThread::Begin(Accepted accepted) {
+// Where there is no memory for a session, or no room in the kernel, its socket is closed.
+template <typename Do>
+void IoThread::OrOneLess(Do take) {
+  try {
+    take();
+  } catch (...) {
+    load_.fetch_sub(1);
+    TellWhoWaitsForTheEnd();
+    throw;
+  }
+}
+
+std::shared_ptr<Session> IoThread::Begin(Accepted accepted) {
   const int on = 1;
-  setsockopt(accepted.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  setsockopt(accepted.socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsentBytes, sizeof kMostUnsentBytes);
+  const int given = accepted.socket.get();
+  setsockopt(given, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(given, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsentBytes, sizeof kMostUnsentBytes);
   // The family is of no interest to a socket that is only waited for.
   BufferedStream::Socket socket(context_.get_executor());
-  socket.assign(asio::ip::tcp::v4(), accepted.socket);
+  socket.assign(asio::ip::tcp::v4(), given);
+  accepted.socket.Take();
   counters_.accepted.Add(1);
   const Refusal refusal = accepted.place == nullptr ? accepted.refusal : Refusal::kNone;
-  const auto session = std::make_shared<Session>(*this, std::move(socket), std::move(accepted));
+  auto session = std::make_shared<Session>(*this, std::move(socket), std::move(accepted));
   session->OpenAccount(session->peer());
+  session->SetStage(MakeFirstStage(*session, refusal));
   session->index = sessions_.size();
   sessions_.push_back(session);
-  session->SetStage(MakeFirstStage(*session, refusal));
-  session->Start();
+  return session;
 }
 
 void IoThread::BeginLinger() {
@@ -109,6 +129,7 @@ void IoThread::BeginLinger() {
 
 void IoThread::Remove(Session& session) {
   const size_t index = session.index;
+  if (index >= sessions_.size() || sessions_[index].get() != &session) return;  // it was given up before it began
   std::swap(sessions_[index], sessions_.back());
   sessions_[index]->index = index;
   sessions_.pop_back();

@@ -60,7 +60,9 @@ class IoThread {
   };
 
   void Run();
-  void Begin(Accepted accepted);
+  template <typename Do>
+  void OrOneLess(Do take);
+  std::shared_ptr<Session> Begin(Accepted accepted);
   void RunTurns();
   void Tick();
   void TellWhoWaitsForTheEnd();

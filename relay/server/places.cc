@@ -96,18 +96,25 @@ bool Places::MostSilentGivesWay(std::vector<TakenPlace*>& places) {
   return true;
 }
 
+// Whatever fails for want of memory, no holder is known to one side alone.
+Places::Holder& Places::HolderOf(const ClientNetwork& network, Holder& outer) {
+  if (const auto found = holders_.find(network); found != holders_.end()) return *found->second;
+  auto made = std::make_unique<Holder>();
+  made->network = network;
+  made->outer = &outer;
+  Holder& holder = *holders_.emplace(network, std::move(made)).first->second;
+  try {
+    outer.inner.emplace(0, &holder);
+  } catch (...) {
+    holders_.erase(network);
+    throw;
+  }
+  return holder;
+}
+
 void Places::Put(TakenPlace& place, const std::vector<ClientNetwork>& networks) {
   Holder* outer = &everybody_;
-  for (const ClientNetwork& network : networks) {
-    std::unique_ptr<Holder>& holder = holders_[network];
-    if (holder == nullptr) {
-      holder = std::make_unique<Holder>();
-      holder->network = network;
-      holder->outer = outer;
-      outer->inner.emplace(0, holder.get());
-    }
-    outer = holder.get();
-  }
+  for (const ClientNetwork& network : networks) outer = &HolderOf(network, *outer);
   outer->places.push_back(&place);
   place.holder_ = outer;
   place.has_name_ = true;

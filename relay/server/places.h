@@ -84,6 +84,7 @@ class Places {
   Refusal MayHave(const std::vector<ClientNetwork>& networks, uint64_t free) const;
   bool MakeRoom(const std::vector<ClientNetwork>& networks);
   bool MostSilentGivesWay(std::vector<TakenPlace*>& places);
+  Holder& HolderOf(const ClientNetwork& network, Holder& outer);
   void Put(TakenPlace& place, const std::vector<ClientNetwork>& networks);
   void Count(Holder& client, int64_t connections);
   void Remove(TakenPlace& place);

@@ -1,6 +1,8 @@
 // What the I/O threads of a server share.
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -67,13 +69,36 @@ struct ServerLogs {
   LogLimit memory;
 };
 
+// A socket that is closed unless somebody takes it.
+class OwnedSocket {
+ public:
+  explicit OwnedSocket(int socket) : socket_(socket) {}
+  OwnedSocket(OwnedSocket&& other) noexcept : socket_(other.Take()) {}
+  ~OwnedSocket() {
+    if (socket_ >= 0) close(socket_);
+  }
+
+  int get() const { return socket_; }
+  int Take() { return std::exchange(socket_, -1); }
+
+ private:
+  int socket_;
+};
+
+// One of a number, until it is gone.
+struct TakeOne {
+  void operator()(std::atomic<uint64_t>* count) const { count->fetch_sub(1, std::memory_order_relaxed); }
+};
+using CountedIn = std::unique_ptr<std::atomic<uint64_t>, TakeOne>;
+
 // A socket as the acceptor hands it on: non-blocking, with a place, or counted in ServerCore::refusing where it is told
 // no. One with a place that loopback has besides keeps why it got no other.
 struct Accepted {
-  int socket = -1;
+  OwnedSocket socket;
   IpAddress peer;
   Refusal refusal = Refusal::kNone;
   std::unique_ptr<TakenPlace> place;
+  CountedIn refused = nullptr;
 };
 
 struct ServerCore {

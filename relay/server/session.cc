@@ -49,6 +49,7 @@ Session::Session(IoThread& thread, BufferedStream::Socket socket, Accepted accep
       stream_(std::move(socket), thread.buffers()),
       peer_(accepted.peer),
       place_(std::move(accepted.place)),
+      refused_(std::move(accepted.refused)),
       refusal_(accepted.refusal),
       last_heard_(thread.Now()),
       last_sent_(last_heard_) {
@@ -59,7 +60,6 @@ Session::Session(IoThread& thread, BufferedStream::Socket socket, Accepted accep
 
 Session::~Session() {
   if (account_) GiveBackAll();
-  if (place_ == nullptr) thread_.core().refusing.fetch_sub(1, std::memory_order_relaxed);
 }
 
 // For any thread.

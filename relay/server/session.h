@@ -144,7 +144,8 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::unique_ptr<Stage> next_stage_;
   const IpAddress peer_;
   const std::unique_ptr<TakenPlace> place_;  // null: it is told no
-  const Refusal refusal_;                    // why it has no place but one of loopback's own, or none
+  const CountedIn refused_;
+  const Refusal refusal_;  // why it has no place but one of loopback's own, or none
   uint64_t group_ = 0;
   std::shared_ptr<Account> account_;
   std::string cause_;

@@ -54,7 +54,7 @@ std::string Served::Answer(std::span<const std::string_view> pieces) {
   std::array<int, 2> sockets{};
   Must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) == 0);
   const auto [client, server] = sockets;
-  Accepted accepted{.socket = server, .peer = boost::asio::ip::address_v4::loopback(), .place = nullptr};
+  Accepted accepted{.socket = OwnedSocket(server), .peer = boost::asio::ip::address_v4::loopback(), .place = nullptr};
   Must(core_.places.Take(accepted.peer, &accepted.place) == Refusal::kNone);
   thread_.Adopt(std::move(accepted));
   std::string said;

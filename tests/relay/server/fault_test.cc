@@ -2,6 +2,7 @@
 #include <boost/asio/post.hpp>
 #include <stdexcept>
 
+#include "tests/fixtures/failing_memory.h"
 #include "tests/relay/server/server_fixture.h"
 
 namespace weir {
@@ -42,6 +43,24 @@ TEST_F(FaultTest, InTheFactoryEndsThatConnection) {
   RawClient other = Open();
   ExpectService(other);
   EXPECT_EQ(server_->Stats().connections, 1U);
+}
+
+// Its socket is closed, and the server waits for it no longer. The n-th allocation of a connection fails.
+TEST_F(FaultTest, WhereThereIsNoMemoryForASessionNothingIsLeftOfIt) {
+  Start();
+  bool failed = true;
+  for (size_t n = 1; failed; ++n) {
+    OnIoThread([n] { FailAllocation(n); });
+    RawClient client = Connect();
+    client.Send("GET /nothing HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    (void)client.ReadAnswer();
+    EXPECT_TRUE(client.AtEnd());
+    OnIoThread([&failed] { failed = EndFailing(); });
+  }
+  RawClient other = Open();
+  ExpectService(other);
+  EXPECT_EQ(server_->Stats().connections, 1U);
+  server_->Shutdown(std::chrono::minutes(10));
 }
 
 TEST_F(FaultTest, OnTheWayOutLetsTheServerGo) {
