@@ -106,7 +106,7 @@ void Pipeline::Settle(std::vector<JudgedChunk> batch) {
   }
 }
 
-// False: stopped, or it cannot be. Nothing of it is saved then.
+// False: stopped, or it cannot be. What was settled before an error is not saved again, where it would be a duplicate.
 bool Pipeline::Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results) {
   const Span span = BeginSpan(events.size(), new_bytes);
   Span wait = span.Child("bulk gate");
@@ -118,6 +118,10 @@ bool Pipeline::Save(std::span<const Event> events, uint64_t new_bytes, std::span
     const Span commit = span.Child("commit");
     Status saved = parts_.save(events, results);
     if (!saved.ok()) commit.Fail();
+    const auto left = std::ranges::find(results, false, &SaveResult::settled);
+    const auto settled = static_cast<size_t>(left - results.begin());
+    events = events.subspan(settled);
+    results = results.subspan(settled);
     if (saved.ok()) gate_.RecordLatency(parts_.clock.Now() - begin);
     return saved;
   });

@@ -114,10 +114,8 @@ Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResu
   if (events.empty()) return Status();
   Status status = commit_.SaveBulk(events, results);
   NoteWrite(status);
-  if (!status.ok()) return status;
-  for (size_t i = 0; i < events.size(); ++i) {
+  for (size_t i = 0; i < events.size() && results[i].settled; ++i)
     if (results[i].outcome == SaveOutcome::kSaved) context_.counters.CountSavedEvent(events[i].view().kind());
-  }
   return status;
 }
 

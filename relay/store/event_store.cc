@@ -12,12 +12,17 @@ constexpr Work kLargeWriteWork = 256 * kTurnWork;
 
 }  // namespace
 
+void NoteSettled(std::span<SaveResult> results) {
+  for (SaveResult& result : results) result.settled = true;
+}
+
 Status EventStore::Save(std::span<const Event> events, uint64_t now_seconds, std::span<SaveResult> results) {
   std::ranges::fill(results, SaveResult());
   const std::span<const SaveResult> all = results;
   while (!events.empty()) {
     const Result<size_t> settled = SaveSome(events, now_seconds, kLargeWriteWork, results);
     if (!settled.ok()) return settled.status();
+    NoteSettled(results.first(settled.value()));
     events = events.subspan(settled.value());
     results = results.subspan(settled.value());
   }

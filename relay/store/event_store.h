@@ -40,7 +40,10 @@ struct SaveResult {
   uint32_t tags_done = 0;
   Work removal = 0;       // what it took to remove what the event replaced or deleted
   bool vanishes = false;  // a request to vanish from here was saved: its author's events are owed (RemoveVanished)
+  bool settled = false;   // by Save and what is like it, also where that failed further on: nothing is left to do
 };
+
+void NoteSettled(std::span<SaveResult> results);
 
 // A piece of what has been promised and is not done yet.
 struct OwedPiece {
@@ -59,7 +62,7 @@ enum class Progress : uint8_t { kMore, kDone };
 // The stored events that match any of several filters, newest first and of equal age the lowest id first, each once. An
 // event is in the answer if it is among the first `limit` matches of one of the filters. Answers as of the moment it
 // was made, whatever is saved or deleted meanwhile; once it was suspended, what was deleted or replaced since is
-// missing.
+// missing, the new version too: whoever hears of what is saved has that one, and a count is too low by it.
 //
 // Between slices it pins no block and no record.
 class Query {

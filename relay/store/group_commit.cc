@@ -175,6 +175,7 @@ void GroupCommit::WriteBulk() {
   writes_since_bulk_ = 0;
   if (saved.ok()) {
     if (std::ranges::any_of(write->results.first(saved.value()), &SaveResult::vanishes)) removals_.OweVanishing();
+    NoteSettled(write->results.first(saved.value()));
     write->events = write->events.subspan(saved.value());
     write->results = write->results.subspan(saved.value());
   }

@@ -86,7 +86,7 @@ class GroupCommit {
   void Submit(Submissions submissions);
   // Saves these in writes of their own: when nobody else waits, or after a few writes of others. Returns when all is
   // done; several callers come in turn. The error is the store's, or "shutting down" where Stop came before the end;
-  // what was written before it stays. For bulk work, which is not told to `done`; from any thread but the commit
+  // what was written before it is settled. For bulk work, which is not told to `done`; from any thread but the commit
   // thread. Callers have to be back before this ends.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
   // Saves what was submitted, tells it, and ends the thread; bulk writes that wait are refused, as are deletions that

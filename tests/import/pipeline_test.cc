@@ -25,7 +25,7 @@ namespace {
 class ScriptedSave {
  public:
   auto Callback() {
-    return [this](std::span<const Event> events, std::span<SaveResult>) {
+    return [this](std::span<const Event> events, std::span<SaveResult> results) {
       std::unique_lock lock(mutex_);
       ++calls_;
       changed_.notify_all();
@@ -33,6 +33,10 @@ class ScriptedSave {
       if (on_call_) on_call_();
       if (failures_ > 0) {
         --failures_;
+        for (size_t i = 0; i < std::min(settled_before_failure_, events.size()); ++i) {
+          saved_.push_back(std::string(events[i].view().json()));
+          results[i] = {.outcome = SaveOutcome::kSuperseded, .settled = true};
+        }
         return Status::Error(error_);
       }
       for (const Event& event : events) saved_.push_back(std::string(event.view().json()));
@@ -45,6 +49,11 @@ class ScriptedSave {
     failures_ = times;
     error_ = std::move(error);
     on_call_ = std::move(on_call);
+  }
+  // Each failure comes behind so many that were settled.
+  void SettleBeforeFailure(size_t events) {
+    const std::lock_guard lock(mutex_);
+    settled_before_failure_ = events;
   }
   void Hold(bool hold) {
     const std::lock_guard lock(mutex_);
@@ -73,6 +82,7 @@ class ScriptedSave {
   std::condition_variable changed_;
   bool hold_ = false;
   int failures_ = 0;
+  size_t settled_before_failure_ = 0;
   int calls_ = 0;
   std::string error_;
   std::function<void()> on_call_;
@@ -162,6 +172,16 @@ TEST_F(PipelineTest, GoesOnAfterAnErrorThatPasses) {
   save_.Fail(1, "cannot save: something odd");
   PushAndWait(Notes(0, 3), 1000);
   EXPECT_EQ(save_.saved().size(), 3U);
+}
+
+TEST_F(PipelineTest, WhatWasSettledBeforeAnErrorIsNotSavedAgain) {
+  Start(Parts());
+  save_.SettleBeforeFailure(2);
+  save_.Fail(2, "cannot save: IO error: passing");
+  PushAndWait(Notes(0, 7), 10'000);
+  EXPECT_EQ(save_.saved().size(), 7U);
+  EXPECT_EQ(settled_.tally()[LineOutcome::kReplaced], 4U) << "as they were settled";
+  EXPECT_EQ(settled_.tally()[LineOutcome::kImported], 3U);
 }
 
 TEST_F(PipelineTest, ABatchIsTracedWithItsGateAndEveryTry) {

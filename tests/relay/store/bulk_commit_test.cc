@@ -126,6 +126,20 @@ TEST_F(BulkCommit, AFailureIsToldToItsCallerAlone) {
   EXPECT_EQ(commit_->Stats().failed_bulk_writes, 1U);
 }
 
+TEST_F(BulkCommit, WhatWasWrittenBeforeAFailureIsSettled) {
+  Start();
+  store_.HoldSaves();
+  Submit(1);
+  store_.WaitForSave();
+  Bulk& bulk = SaveBulk(3);
+  store_.FailSavesFrom(ToHex(bulk.events[2].view().id()));
+  store_.LetSavesGo();
+  EXPECT_EQ(bulk.status.get().message(), "a damaged block");
+  EXPECT_TRUE(bulk.results[0].settled && bulk.results[1].settled);
+  EXPECT_FALSE(bulk.results[2].settled);
+  EXPECT_EQ(commit_->Stats().bulk_events, 2U);
+}
+
 TEST_F(BulkCommit, StopRefusesWhatWaitsAndSavesWhatWasSubmitted) {
   Start();
   store_.HoldSaves();

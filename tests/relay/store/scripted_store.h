@@ -24,6 +24,8 @@ class ScriptedStore final : public EventStore {
   void LetSweepsGo() { Set(&ScriptedStore::hold_sweeps_, false); }
   // Empty: no more failures.
   void FailSaves(std::string message) { Set(&ScriptedStore::save_error_, std::move(message)); }
+  // Those that begin with this one; a save that comes to it ends before it.
+  void FailSavesFrom(std::string id) { Set(&ScriptedStore::fails_from_, std::move(id)); }
   void FailSweeps(std::string message) { Set(&ScriptedStore::sweep_error_, std::move(message)); }
   void FailVanishing(std::string message) { Set(&ScriptedStore::vanish_error_, std::move(message)); }
   static constexpr uint64_t kSweptAtOnce = 256;
@@ -83,6 +85,8 @@ class ScriptedStore final : public EventStore {
     size_t settled = 0;
     for (; settled < events.size(); ++settled) {
       const std::string id = ToHex(events[settled].view().id());
+      if (id == fails_from_ && settled == 0) return Status::Error("a damaged block");
+      if (id == fails_from_) break;
       SaveResult& result = results[settled];
       if (is_long(events[settled]) && --pieces_left_[id] > 0) {
         ++result.tags_done;
@@ -152,6 +156,7 @@ class ScriptedStore final : public EventStore {
   bool hold_sweeps_ = false;
   bool in_save_ = false;
   std::string save_error_;
+  std::string fails_from_;
   std::string sweep_error_;
   std::string vanish_error_;
   uint64_t expired_ = 0;
