@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -84,6 +85,7 @@ struct WatchedMethod {
   const GrpcWatched watched;
   const std::chrono::milliseconds beat;
   AddressSlots open;
+  std::atomic<uint64_t> begun{0};
 };
 
 class Watch final : public GrpcStreamHandler {
@@ -94,6 +96,7 @@ class Watch final : public GrpcStreamHandler {
         stream_(stream),
         head_(call.http),
         deadline_(call.deadline),
+        next_beat_(FirstBeat(method_->begun.fetch_add(1, std::memory_order_relaxed), method_->beat)),
         place_(std::move(place)),
         post_(stream.poster()),
         timer_(std::in_place, stream.executor()) {}
@@ -137,7 +140,7 @@ class Watch final : public GrpcStreamHandler {
   }
 
   void AskAtNextBeat() {
-    timer_->expires_after(method_->beat);
+    timer_->expires_after(std::exchange(next_beat_, method_->beat));
     timer_->async_wait([this, post = post_](const boost::system::error_code& error) {
       if (!error) post([this] { OnBeat(); });
     });
@@ -153,6 +156,7 @@ class Watch final : public GrpcStreamHandler {
   GrpcStream& stream_;
   const HttpRequest head_;
   const std::optional<TimePoint> deadline_;
+  std::chrono::nanoseconds next_beat_;
   const std::optional<IpAddress> place_;
   const HttpPoster post_;
   const std::shared_ptr<WatchLife> life_ = std::make_shared<WatchLife>();
@@ -163,6 +167,13 @@ class Watch final : public GrpcStreamHandler {
 };
 
 }  // namespace
+
+// The multiples of the golden ratio, in 32 bits.
+std::chrono::nanoseconds FirstBeat(uint64_t n, std::chrono::nanoseconds beat) {
+  constexpr uint64_t kGoldenRatio = 0x9e3779b9;
+  const double part = static_cast<double>(static_cast<uint32_t>(n * kGoldenRatio)) / 0x1p32;
+  return std::chrono::nanoseconds(std::llround(static_cast<double>(beat.count()) * (1 - part)));
+}
 
 void AddGrpcWatch(HttpRouter& router, std::string path, const GrpcWatchPace& pace, GrpcWatched watched) {
   const auto method = std::shared_ptr<WatchedMethod>(new WatchedMethod{

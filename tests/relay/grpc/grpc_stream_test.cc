@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "relay/grpc/grpc_service.h"
+#include "relay/grpc/grpc_watch.h"
 #include "test/greeter.pb.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/relay/grpc/grpc_fixture.h"
@@ -219,6 +220,22 @@ TEST_F(GrpcStreamTest, AWatchTellsAtOnceAndWhatHasChanged) {
   ASSERT_EQ(greetings.size(), 2U) << "what passes is no news";
   EXPECT_EQ(greetings[0], "one@1");
   EXPECT_TRUE(greetings[1].starts_with("two@"));
+}
+
+// Else the questions of all that began together would be asked in one go, at every beat.
+TEST(GrpcWatch, ThoseThatBeginTogetherAskInEachPartOfABeatAlike) {
+  constexpr std::chrono::nanoseconds kBeat = std::chrono::seconds(1);
+  EXPECT_EQ(FirstBeat(0, kBeat), kBeat);
+  for (const uint64_t first : {uint64_t{0}, uint64_t{12345}, uint64_t{1} << 40}) {
+    std::vector<int> tenths(10);
+    for (uint64_t n = first; n < first + 1000; ++n) {
+      const std::chrono::nanoseconds at = FirstBeat(n, kBeat);
+      ASSERT_GT(at.count(), 0);
+      ASSERT_LE(at, kBeat);
+      ++tenths[static_cast<size_t>((at.count() - 1) * 10 / kBeat.count())];
+    }
+    for (const int tenth : tenths) EXPECT_NEAR(tenth, 100, 3) << first;
+  }
 }
 
 TEST_F(GrpcStreamTest, AWatchTakesOneMessage) {
