@@ -44,7 +44,11 @@ Result<std::unique_ptr<Arena>> Arena::Start(const ArenaOptions& options) {
     std::filesystem::remove(dir / "events.jsonl");
   }
   sync();  // what the fill and the attack before it left to the disk is not this one's
-  std::string command = std::string("exec env ") + kTarget;
+  std::string command = std::string(options.limits) + " exec env " + kTarget;
+  if (!options.config.empty()) {
+    std::filesystem::create_directory(dir / "config");
+    std::ofstream(dir / "config" / "limits.yaml") << options.config;
+  }
   for (const std::string& setting : options.settings) command += " " + setting;
   std::optional<Endpoint> endpoint;
   std::optional<Endpoint> front;

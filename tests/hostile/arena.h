@@ -21,6 +21,8 @@ struct ArenaOptions {
   std::filesystem::path scratch;      // where the database is made
   std::vector<std::string> settings;  // "WEIR_COMPRESSION=true"
   bool by_tls = false;                // the port speaks TLS
+  std::string_view config = {};       // what stands in {dir}/config/limits.yaml
+  std::string_view limits = {};       // commands of the shell before it starts
   // Hands every event that is to be stored before the relay starts to `store`, as JSON.
   std::function<void(const std::function<void(const std::string& json)>& store)> fill;
 };
@@ -36,6 +38,9 @@ class Arena {
   std::filesystem::path data_dir() const { return relay_.target.db; }
   // Why it ended, where it did.
   std::string Fate() { return relay_.process->Fate(); }
+
+  // What an attack found broken by itself.
+  std::string complaint;
 
   // In MiB: of the process, without files that it maps; and a part of it that it accounts for (of /metrics).
   double AnonymousMb() const;

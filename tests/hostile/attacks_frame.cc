@@ -1,8 +1,6 @@
 // What frames, compression and HTTP can order and hold.
 #include <zlib.h>
 
-#include <fstream>
-
 #include "relay/nostr/signature.h"
 #include "tests/hostile/attack.h"
 #include "tests/hostile/crowd.h"
@@ -87,9 +85,8 @@ std::string Pages(Arena& arena, double scale) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 64);
   std::string piece;
   for (int n = 0; n < 100; ++n) {
-    for (const char* path : {"/metrics", "/", "/readyz"})
-      piece += std::string("GET ") + path + " HTTP/1.1\r\nHost: relay.example\r\n\r\n";
-    piece += "GET / HTTP/1.1\r\nHost: relay.example\r\nAccept: application/nostr+json\r\n\r\n";
+    for (const char* path : {"/metrics", "/", "/readyz"}) piece += Get(path);
+    piece += Get("/", "Accept: application/nostr+json\r\n");
   }
   crowd.Run(Scaled(8s, scale), Reads::kAll, [&](size_t) { return piece; });
   return std::to_string(crowd.open()) + " still open";
@@ -130,23 +127,16 @@ std::string SignIns(Arena& arena, double scale) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 64);
   const std::string body = "token=" + std::string(4000, 'x');
   std::string all;
-  for (int n = 0; n < 100; ++n)
-    all += "POST /live/session HTTP/1.1\r\nHost: relay.example\r\nContent-Length: " + std::to_string(body.size()) +
-           "\r\n\r\n" + body + "GET /live HTTP/1.1\r\nHost: relay.example\r\nAccept: text/html\r\n\r\n";
+  for (int n = 0; n < 100; ++n) all += Post("/live/session", body) + Get("/live", "Accept: text/html\r\n");
   crowd.Run(Scaled(8s, scale), Reads::kAll, [&](size_t) { return all; });
   return std::to_string(crowd.open()) + " still open";
 }
 
 // As many as may listen, and some more, of an administrator's.
 std::string LiveListeners(Arena& arena, double scale) {
-  std::string token;
-  std::ifstream(arena.data_dir() / "admin.token") >> token;
+  const std::string authorization = Authorization(arena);
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), Scaled(150, scale));
-  crowd.SendOnce(
-      [&](size_t) {
-        return "GET /live/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\n\r\n";
-      },
-      Scaled(20s, scale), Reads::kNothing);
+  crowd.SendOnce([&](size_t) { return Get("/live/events", authorization); }, Scaled(20s, scale), Reads::kNothing);
   return std::to_string(crowd.open()) + " still open";
 }
 

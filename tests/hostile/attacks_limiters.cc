@@ -10,11 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string Post(std::string_view path, const std::string& body) {
-  return std::string("POST ").append(path).append(" HTTP/1.1\r\nHost: relay.example\r\nContent-Length: ") +
-         std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-
 // Pieces of requests that number themselves, as fast as they are taken.
 std::string Requests(Arena& arena, double scale, const std::function<std::string(uint64_t number)>& request) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 16);
@@ -48,9 +43,7 @@ std::string Models(Arena& arena, double scale) {
 }
 
 std::string Keys(Arena& arena, double scale) {
-  return Requests(arena, scale, [](uint64_t n) {
-    return "GET /rate/" + std::string(200, 'k') + std::to_string(n) + " HTTP/1.1\r\nHost: relay.example\r\n\r\n";
-  });
+  return Requests(arena, scale, [](uint64_t n) { return Get("/rate/" + std::string(200, 'k') + std::to_string(n)); });
 }
 
 // HTTP/2 connections that all send the same.
@@ -70,6 +63,69 @@ std::string KeysThatWait(Arena& arena, double scale) {
     return all;
   });
 }
+
+// They wait for their turn, and are gone before it comes.
+std::string KeysThatLeave(Arena& arena, double scale) {
+  std::string all = std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, "");
+  for (uint32_t n = 0; n < 127; ++n)
+    all += Http2Frame(kHeaders, kWholeRequest, 2 * n + 1, HeaderBlock("/rate/one?canWait"));
+  return ComeAgain(arena, scale, all);
+}
+
+// Of 100 addresses, which take nothing of it.
+std::string Unread(Arena& arena, double scale, const std::vector<std::string>& targets) {
+  Crowd crowd = Crowd::Plain(
+      arena.port(), [](size_t n) { return StrangerAddress(n); }, 100);
+  std::string all;
+  for (int n = 0; n < 20; ++n)
+    for (const std::string& target : targets) all += Get(target, Authorization(arena));
+  crowd.SendOnce([&](size_t) { return all; }, Scaled(8s, scale), Reads::kNothing);
+  return std::to_string(crowd.open()) + " still open";
+}
+
+std::string UnreadPages(Arena& arena, double scale) {
+  const std::string keys = Requests(arena, scale / 4, [](uint64_t n) {
+    std::string key;
+    for (int byte = 0; byte < 150; ++byte) key += "%01";
+    return Get("/rate/" + key + std::to_string(n % 1000)) + Get("/api/" + std::to_string(n % 1000)) +
+           Post("/v1/record", R"({"model":"m)" + std::to_string(n % 1000) + R"(","tokens":1})");
+  });
+  return keys + "; " +
+         Unread(arena, scale, {"/debug", "/debug/endpoints", "/v1/models", "/live/state", "/metrics", "/api/metrics"});
+}
+
+// An entry of a window for each, of 2,000 users and 5 models.
+std::string WindowEntries(Arena& arena, double scale) {
+  return Requests(arena, scale, [](uint64_t n) {
+    return Post("/v1/record", R"({"model":"m)" + std::to_string(n % 5) + R"(","user":"u)" + std::to_string(n % 2000) +
+                                  R"(","tokens":1})");
+  });
+}
+
+std::string Descriptors(Arena& arena, double scale) {
+  return Requests(arena, scale, [](uint64_t n) {
+    std::string body = R"({"domain":"edge","descriptors":[)";
+    for (int k = 0; k < 10; ++k)
+      body += std::string(k == 0 ? "" : ",") + R"({"entries":[{"key":"customer","value":")" + std::string(400, 'c') +
+              std::to_string(10 * n + static_cast<uint64_t>(k)) + "\"}]}";
+    return Post("/json", body + "]}");
+  });
+}
+
+constexpr std::string_view kWindows = R"(quota:
+  models:
+    m0: {max_rpm: 1000000, max_tpm: 100000000, max_rpd: 0}
+  tiers:
+    default:
+      user_model: [{requests: 1000000, per: 1h}, {tokens: 50000000, per: 7d}]
+endpoints:
+  - {path: /api, rate: 1000000, unit: rps, algorithm: strict}
+)";
+constexpr std::string_view kEnvoy = R"(domain: edge
+descriptors:
+  - key: customer
+    rate_limit: {unit: day, requests_per_unit: 10}
+)";
 
 // Of answers for which there is no window.
 std::string Watches(Arena& arena, double scale) {
@@ -154,18 +210,37 @@ std::vector<Attack> LimiterAttacks() {
                                          "WEIR_QUOTA_MAX_TIER_KEYS=50000",
                                          "WEIR_QUOTA_MAX_RESERVATIONS=50000",
                                          "WEIR_KEYED_MAX_KEYS=100000",
-                                         "WEIR_KEYED_MAX_WAITING=10000"};
+                                         "WEIR_KEYED_MAX_WAITING=10000",
+                                         "WEIR_RATELIMIT_API=all",
+                                         "WEIR_RATELIMIT_MAX_MIB=32",
+                                         "WEIR_QUEUED_API=all"};
   const auto counted = [&](std::string_view name, std::string_view does, auto run) {
     return Attack{.name = name, .does = does, .settings = open, .run = run, .is_counted = true};
   };
   const auto held = [&](std::string_view name, std::string_view does, auto run) {
     return Attack{.name = name, .does = does, .settings = open, .run = run};
   };
+  const auto with_limits = [&](std::string_view name, std::string_view does, std::string_view limits,
+                               const std::string& setting, auto run) {
+    Attack attack = counted(name, does, run);
+    attack.config = limits;
+    attack.settings.push_back(setting);
+    return attack;
+  };
+  Attack unread = with_limits("unread_pages", "100 addresses of an administrator ask for long pages and read nothing",
+                              kWindows, "WEIR_CONFIG={dir}/config/limits.yaml", UnreadPages);
+  unread.most_mb = kMostOfAllMb;
   return {
       counted("reservations", "reservations for a day, of 50 models, that nobody settles", Reservations),
       counted("named_requests", "records with an idempotency key and a user of their own", NamedRequests),
       counted("models", "reservations of models and users that nobody has heard of", Models),
       counted("keys", "requests of keys that nobody has heard of", Keys),
+      with_limits("window_entries", "records of 2,000 users and 5 models, each an entry of a window", kWindows,
+                  "WEIR_CONFIG={dir}/config/limits.yaml", WindowEntries),
+      with_limits("descriptors", "requests of Envoy with 10 descriptors that nobody has heard of", kEnvoy,
+                  "WEIR_RATELIMIT_CONFIG={dir}/config", Descriptors),
+      unread,
+      held("keys_that_leave", "32 connections at a time of requests that wait and leave", KeysThatLeave),
       held("keys_that_wait", "190 connections of 128 requests that wait for their turn", KeysThatWait),
       held("watches", "190 connections of 128 watches whose answers have no window", Watches),
       held("no_messages", "32 connections at a time of gRPC messages that are none", NoMessages),

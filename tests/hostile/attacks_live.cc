@@ -116,7 +116,12 @@ std::vector<Attack> LiveAttacks() {
        {},
        notes,
        HeldEvents},
-      {"silent_subscribers", "150 subscribers that read nothing of a flood", {}, nullptr, SilentSubscribers, 2},
+      {"silent_subscribers",
+       "150 subscribers that read nothing of a flood",
+       {},
+       nullptr,
+       SilentSubscribers,
+       kMostOfAllMb},
   };
 }
 

@@ -1,6 +1,5 @@
 // What requests can order and hold: scans that stand still, values without end, counts, exports.
 #include <cstdio>
-#include <fstream>
 
 #include "relay/nostr/signature.h"
 #include "tests/hostile/attack.h"
@@ -133,13 +132,12 @@ std::string Counts(Arena& arena, double scale) {
 }
 
 std::string SlowExports(Arena& arena, double scale) {
-  std::string token;
-  std::ifstream(arena.data_dir() / "admin.token") >> token;
+  const std::string authorization = Authorization(arena);
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 4);
   crowd.SendOnce(
       [&](size_t i) {
         return std::string("GET /api/export?order=") + (i % 2 == 0 ? "oldest" : "newest") +
-               " HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\n\r\n";
+               " HTTP/1.1\r\nHost: 127.0.0.1\r\n" + authorization + "\r\n";
       },
       Scaled(15s, scale), Reads::kTrickle);
   return std::to_string(crowd.open()) + " still open";
@@ -159,7 +157,7 @@ std::vector<Attack> ReadAttacks() {
        {},
        StoreNotes,
        StandingScansOfMany,
-       kManyAddresses},
+       kMostOfAllMb},
       {"products", "requests of 2,500 authors and 2,400 kinds on 8 connections", {}, StoreNotes, Products},
       {"unknown_ids", "requests of 3,700 ids on 8 connections", {}, StoreNotes, UnknownIds},
       {"trickling_readers",

@@ -48,9 +48,14 @@ void Crowd::Join(RawClient client, const std::string& headers) {
 }
 
 Crowd Crowd::Plain(uint16_t port, const std::string& from, size_t connections) {
+  return Plain(
+      port, [&](size_t) { return from; }, connections);
+}
+
+Crowd Crowd::Plain(uint16_t port, const std::function<std::string(size_t)>& from, size_t connections) {
   Crowd crowd;
   for (size_t n = 0; n < connections; ++n) {
-    RawClient client(port, from);
+    RawClient client(port, from(n));
     if (!client.connected()) continue;
     fcntl(client.socket(), F_SETFL, O_NONBLOCK);
     crowd.members_.emplace_back(std::move(client));

@@ -27,6 +27,7 @@ class Crowd {
   Crowd(uint16_t port, const std::function<std::string(size_t connection)>& from, size_t connections);
   // Plain TCP, without a handshake.
   static Crowd Plain(uint16_t port, const std::string& from, size_t connections);
+  static Crowd Plain(uint16_t port, const std::function<std::string(size_t connection)>& from, size_t connections);
 
   void Run(Duration duration, Reads reads, const Next& next);
   // Sends one text message on each connection, then goes on as Run with nothing to send.

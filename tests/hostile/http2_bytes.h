@@ -31,10 +31,13 @@ inline std::string FieldText(std::string_view text) {
 // GET of a path; of host x.
 inline std::string HeaderBlock(std::string_view path) { return "\x82\x86\x01\x01x\x04" + FieldText(path); }
 
+// POST of a path; of host x.
+inline std::string PostBlock(std::string_view path) { return "\x83\x86\x01\x01x\x04" + FieldText(path); }
+
 // POST of "/service/Method".
 inline std::string GrpcBlock(std::string_view path) {
-  return std::string("\x83\x86\x01\x01x\x04") + FieldText(path) + "\x0f\x10" + FieldText("application/grpc") +
-         std::string(1, '\0') + FieldText("te") + FieldText("trailers");
+  return PostBlock(path) + "\x0f\x10" + FieldText("application/grpc") + std::string(1, '\0') + FieldText("te") +
+         FieldText("trailers");
 }
 // A message behind its five bytes; `says`: that it is so long.
 inline std::string GrpcBytes(std::string_view message, uint32_t says, char compressed = 0) {

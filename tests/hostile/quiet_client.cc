@@ -15,6 +15,7 @@ namespace {
 constexpr auto kBeat = std::chrono::milliseconds(50);
 constexpr auto kPatience = std::chrono::minutes(1);
 constexpr uint64_t kSeed = 0x717569;
+constexpr size_t kMostOpen = 20;
 
 // The n-th text between quotes, from zero on.
 std::string Quoted(const std::string& message, int n) {
@@ -84,15 +85,17 @@ void QuietClient::Ask() {
   const std::string subscription = "q" + std::to_string(asked_);
   const std::string filter = R"({"authors":[")" + ToHex(signer_.pubkey()) + R"("],"limit":3})";
   const TimePoint now = Clock::System().Now();
+  std::string closes;
   {
     const std::lock_guard lock(mutex_);
+    for (; open_.size() > kMostOpen; open_.pop_front())
+      closes += ClientFrame(kText, "[\"CLOSE\",\"" + open_.front() + "\"]");
     figures_.asked += 2;
     due_[IdOf(event)] = now;
     due_[subscription] = now;
   }
   const std::string sent = ClientFrame(kText, "[\"EVENT\"," + event + "]") +
-                           ClientFrame(kText, "[\"REQ\",\"" + subscription + "\"," + filter + "]") +
-                           ClientFrame(kText, "[\"CLOSE\",\"q" + std::to_string(asked_ - 20) + "\"]");
+                           ClientFrame(kText, "[\"REQ\",\"" + subscription + "\"," + filter + "]") + closes;
   if (client_.Send(sent)) return;
   const std::lock_guard lock(mutex_);
   figures_.trouble = "the relay takes nothing more";
@@ -117,6 +120,7 @@ void QuietClient::Settle(const std::string& key, Latencies* into) {
   const auto found = due_.find(key);
   if (found == due_.end()) return;
   into->ms.push_back(ToSeconds(Clock::System().Now() - found->second) * 1e3);
+  if (into == &figures_.eose) open_.push_back(key);
   due_.erase(found);
 }
 

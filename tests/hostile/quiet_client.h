@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -54,6 +55,7 @@ class QuietClient {
   const Signer signer_;
   std::mutex mutex_;
   std::map<std::string, TimePoint> due_;  // event id or subscription
+  std::deque<std::string> open_;          // subscriptions that were answered, and not closed
   QuietFigures figures_;
   uint64_t asked_ = 0;
   std::atomic<bool> pauses_{false};
