@@ -74,10 +74,11 @@ Result<std::unique_ptr<GateServer>> GateServer::Open(const GateConfiguration& co
   ServedLimiters limiters = MakeLimiters(configuration.limiters);
   Result<std::unique_ptr<Traces>> opened = Traces::Open(configuration.trace);
   if (!opened.ok()) return opened.status();
-  std::unique_ptr<Traces> traces = std::move(opened).value();
-  if (const Status status = OpenAll(limiters, Traces::TracerOf(traces)); !status.ok()) return status;
-  std::unique_ptr<GateServer> server(new GateServer(configuration, std::move(traces), std::move(limiters)));
-  if (const Status status = server->server_.Listen(); !status.ok()) return status;
+  std::unique_ptr<GateServer> server(new GateServer(configuration, std::move(opened).value(), std::move(limiters)));
+  Status status = OpenAll(server->limiters_, Traces::TracerOf(server->traces_));
+  if (!status.ok()) return status;
+  server->open_ = true;
+  if (status = server->server_.Listen(); !status.ok()) return status;
   const LoopbackTrust trust = TrustInLoopback(configuration.admin_from_loopback);
   spdlog::info("administrators: requests from this machine are {} ({}); {}", trust.trusted ? "trusted" : "not trusted",
                trust.why,
@@ -160,6 +161,7 @@ bool GateServer::all_is_in_store() const {
 std::string GateServer::host_and_port() const { return HostAndPort(listen_, server_.port()); }
 
 void GateServer::Shutdown(std::chrono::milliseconds longest) {
+  if (!open_) return;
   std::chrono::milliseconds longest_call{};
   for (const auto& limiter : limiters_) longest_call = std::max(longest_call, limiter->longest_call());
   server_.Shutdown(std::max(std::chrono::milliseconds(0), longest - longest_call));

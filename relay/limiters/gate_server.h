@@ -80,7 +80,8 @@ class GateServer {
 
   const std::string listen_;
   const std::unique_ptr<Traces> traces_;  // null: off
-  const ServedLimiters limiters_;         // open
+  const ServedLimiters limiters_;
+  bool open_ = false;  // the limiters are
   const Admin admin_;
   const double started_at_;  // seconds since 1970
   CachedText metrics_text_;

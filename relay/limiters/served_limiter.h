@@ -24,7 +24,7 @@ class ServedLimiter {
 
   virtual ~ServedLimiter() = default;
 
-  // Handlers are not called before Open.
+  // Handlers are not called before Open, which is called when all routes of the port have been added.
   virtual void AddRoutes(HttpRouter& router, const Refusal& refusal) = 0;
   // An error: its settings or its configuration are wrong. The rest goes by one that is open. The tracer may be null.
   virtual Status Open(Tracer* tracer) = 0;

@@ -117,6 +117,9 @@ class HttpRouter {
   // shadowed, nor a name beside one. The root is theirs where they take it, save for browsers (text/html), to which a
   // route may show a page. Asked on I/O threads.
   void AddForOtherPaths(std::function<bool(std::string_view path)> takes, HttpDeferredHandler handler);
+  // Says of a path whether AddForOtherPaths never gets it: by all routes that have been added when it is asked. It may
+  // be asked when the router is gone, but not while routes are added.
+  std::function<bool(std::string_view path)> OwnPaths() const;
 
   // How an error that no handler gives (400, 404, 405, 413, 500, …) is said where the path begins so: in the form of
   // another protocol. The request is its head as far as it was read.
@@ -142,6 +145,8 @@ class HttpRouter {
   void AddHandler(std::string method, std::string path, Handler handler);
   const Handler* Find(std::string_view method, HttpRequest& request) const;
   HttpResponse Refusal(const HttpRequest& request) const;
+  using Names = std::set<std::string, std::less<>>;
+  static bool IsOwn(const Names& first_segments, std::string_view path);
   bool IsOther(const std::optional<std::string>& plain_path) const;
 
   std::map<std::string, Methods, std::less<>> routes_;
@@ -149,7 +154,7 @@ class HttpRouter {
   std::vector<std::pair<std::string, HttpHandler>> by_accept_;
   std::map<std::string, std::map<std::string, HttpStreamFactory, std::less<>>, std::less<>> streams_;
   std::vector<std::pair<std::string, Wording>> wordings_;
-  std::set<std::string, std::less<>> first_segments_;  // of all routes
+  std::shared_ptr<Names> first_segments_ = std::make_shared<Names>();  // of all routes
   std::function<bool(std::string_view path)> takes_other_;
   Handler for_others_;
 };

@@ -113,13 +113,21 @@ void HttpRouter::AddForOtherPaths(std::function<bool(std::string_view path)> tak
   for_others_ = std::move(handler);
 }
 
+bool HttpRouter::IsOwn(const Names& first_segments, std::string_view path) {
+  return path != "/" && first_segments.contains(FirstSegment(path));
+}
+
 bool HttpRouter::IsOther(const std::optional<std::string>& plain_path) const {
-  return takes_other_ && plain_path && plain_path->starts_with('/') &&
-         (*plain_path == "/" || !first_segments_.contains(FirstSegment(*plain_path))) && takes_other_(*plain_path);
+  return takes_other_ && plain_path && plain_path->starts_with('/') && !IsOwn(*first_segments_, *plain_path) &&
+         takes_other_(*plain_path);
+}
+
+std::function<bool(std::string_view path)> HttpRouter::OwnPaths() const {
+  return [names = first_segments_](std::string_view path) { return IsOwn(*names, path); };
 }
 
 void HttpRouter::AddHandler(std::string method, std::string path, Handler handler) {
-  first_segments_.emplace(FirstSegment(path));
+  first_segments_->emplace(FirstSegment(path));
   if (path.find('{') == path.npos) {
     routes_[std::move(path)].insert_or_assign(std::move(method), std::move(handler));
     return;
@@ -137,7 +145,7 @@ void HttpRouter::AddForAccept(std::string media_type, HttpHandler handler) {
 }
 
 void HttpRouter::AddStream(std::string method, std::string path, HttpStreamFactory factory) {
-  first_segments_.emplace(FirstSegment(path));
+  first_segments_->emplace(FirstSegment(path));
   streams_[std::move(path)].insert_or_assign(std::move(method), std::move(factory));
 }
 

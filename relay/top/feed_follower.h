@@ -19,8 +19,8 @@
 #include <thread>
 
 #include "config/clock.h"
-#include "config/status.h"
 #include "config/http/http_connection.h"
+#include "config/status.h"
 #include "relay/top/attachment.h"
 #include "relay/top/watched.h"
 

@@ -21,6 +21,7 @@ void QueuedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
     auto answer = for_admins ? refusal(request) : std::nullopt;
     return answer ? std::optional(PlainErrorAsJson(*std::move(answer))) : std::nullopt;
   };
+  is_own_path_ = router.OwnPaths();
   const bool all_for_admins = settings_.api == ServedQueuedApi::kAdmins;
   router.AddForOtherPaths([this](std::string_view path) { return Serves(path); },
                           [this, refused, all_for_admins](const HttpRequest& request, HttpReply reply) {
@@ -54,7 +55,8 @@ FollowedRules<QueuedRulesRead> QueuedService::Follow(std::string config_file) {
           settings_.watch_interval,
           {.limiter = "endpoints",
            .path = config_file,
-           .read = [config_file](const QueuedRulesRead* running) { return ReadQueuedRules(config_file, running); },
+           .read = [this, config_file](
+                       const QueuedRulesRead* running) { return ReadQueuedRules(config_file, running, is_own_path_); },
            .use = [this](const QueuedRulesRead& read) { Use(read); },
            .note_again = [this](bool good) { metrics_.OnConfigRead(good); }}};
 }

@@ -39,6 +39,7 @@ class QueuedService final : public ServedLimiter {
   bool Serves(std::string_view path) const;
 
   const QueuedSettings settings_;
+  IsOwnPath is_own_path_;  // from AddRoutes on
   QueuedMetrics metrics_;
   LatestStates<EndpointState> latest_;
   mutable std::mutex mutex_;

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Their paths are the program's own, and what lies below them.
+// Paths of the relay's or the gate's, with what lies below them, whichever of its limiters are served.
 constexpr std::string_view kOwnPaths[] = {"/v1",          "/rate",    "/debug",   "/json",
                                           "/healthcheck", "/metrics", "/healthz", "/readyz"};
 constexpr double kMostDynamicEndpoints = 1e6;
@@ -46,14 +46,11 @@ void ReadWord(const YamlValue& value, const std::array<std::string_view, kCount>
   *word = read;
 }
 
-void ReadPath(const YamlValue& value, std::string* path) {
+void ReadPath(const YamlValue& value, const IsOwnPath& is_own, std::string* path) {
   value.Read(path);
-  const auto is_own = [&](std::string_view own) {
-    return path->starts_with(own) && (path->size() == own.size() || (*path)[own.size()] == '/');
-  };
-  const auto* own = std::ranges::find_if(kOwnPaths, is_own);
-  if (own != std::end(kOwnPaths))
-    value.Error("found " + *path + ", expected a path of yours: " + std::string(*own) + " is the program's own");
+  const std::string first = path->substr(0, path->find('/', 1));
+  if (std::ranges::count(kOwnPaths, first) > 0 || (is_own && is_own(*path)))
+    value.Error("found " + *path + ", expected a path of yours: " + first + " is the program's own");
 }
 
 // What may stand in `defaults` too.
@@ -66,8 +63,8 @@ void ReadManner(YamlMap& map, EndpointRule* rule) {
   ReadWord(map.Optional("overflow"), EndpointConfig::kOverflows, &rule->overflow);
 }
 
-void ReadEndpoint(YamlMap& map, EndpointRule* rule) {
-  ReadPath(map.Required("path"), &rule->path);
+void ReadEndpoint(YamlMap& map, const IsOwnPath& is_own, EndpointRule* rule) {
+  ReadPath(map.Required("path"), is_own, &rule->path);
   if (const YamlValue rate = map.Optional("rate")) {
     rule->rate = kLeastEndpointRate;
     rate.Read(&*rule->rate, {.min = kLeastEndpointRate, .max = kMostEndpointRate, .unit = "requests in a unit"});
@@ -97,7 +94,8 @@ void Declare(SettingTable& table, QueuedSettings& s) {
             "after which an endpoint that WEIR_CONFIG does not name, and nobody uses, ends");
 }
 
-Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running) {
+Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running,
+                                        const IsOwnPath& is_own) {
   QueuedRulesRead read;
   if (config_file.empty()) return read;
   uint64_t max_dynamic = read.rules->max_dynamic();
@@ -116,7 +114,7 @@ Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const Qu
     std::vector<EndpointRule> rules;
     section.List([&](YamlValue item) {
       EndpointRule rule;
-      item.Map([&](YamlMap& map) { ReadEndpoint(map, &rule); });
+      item.Map([&](YamlMap& map) { ReadEndpoint(map, is_own, &rule); });
       if (!rule.path.empty()) rules.push_back(std::move(rule));
     });
     read.has_section = true;

@@ -20,8 +20,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "config/settings.h"
 #include "config/status.h"
@@ -50,6 +52,9 @@ struct QueuedRulesRead {
 };
 // Of the file; no endpoint where there is none, or no section. A section of `running` must not be missing: a file that
 // was emptied, or written as far as its first lines, would send away everybody who waits.
-Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running = nullptr);
+// A path that `is_own`, because it is a route's of the port, is an error, as those are that all programs have.
+using IsOwnPath = std::function<bool(std::string_view path)>;
+Result<QueuedRulesRead> ReadQueuedRules(const std::string& config_file, const QueuedRulesRead* running = nullptr,
+                                        const IsOwnPath& is_own = {});
 
 }  // namespace weir

@@ -91,6 +91,30 @@ TEST_F(LimitersPartTest, ARelayIsOpenToEverybodyAndItsQuotasAreNot) {
   EXPECT_EQ(AskPort(relay_->port(), "POST", "/v1/decide", body).status, 404);
 }
 
+class LatePart final : public RelayPart {
+ public:
+  void AddRoutes(HttpRouter& router) override {
+    router.Add("GET", "/late/page", [](const HttpRequest&) { return HttpResponse(); });
+  }
+  Status Start(const RelayServices&) override { return {}; }
+  void Stop() override {}
+  void AppendMetrics(MetricFamilies&) const override {}
+};
+
+// It would be 404, and counted as configured.
+TEST_F(LimitersPartTest, AnEndpointWhoseFirstSegmentIsARoutesIsAnErrorWithItsLine) {
+  LatePart other;
+  part_ = std::make_unique<LimitersPart>(ServedLimiterSettings{
+      .quota = {.config_file = directory_.Write("weir.yaml", "endpoints:\n  - {path: /mine}\n  - {path: /late/v2}\n")},
+      .queued = {.api = ServedQueuedApi::kAll}});
+  const auto opened = Relay::Open(configuration_, false, {part_.get(), &other});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_TRUE(
+      Has(opened.status().message(),
+          "weir.yaml:3:12: endpoints[1].path: found /late/v2, expected a path of yours: /late is the program's"))
+      << opened.status().message();
+}
+
 TEST_F(LimitersPartTest, TheCommandFindsTheTokenInTheDataDirectory) {
   const auto set = [this] {
     return Command({"set", "gpt-4o", "--rpm", "7", "--gate", "http://" + relay_->host_and_port()});
@@ -143,7 +167,7 @@ TEST_F(LimitersPartTest, ShowsAnOperatorWhatEachLimiterDoes) {
   const std::string config = directory_.Write("weir.yaml",
                                               "quota:\n  models:\n    mine: {max_rpm: 1}\n"
                                               "keyed:\n  default: {window_millis: 60000, max_requests: 2}\n"
-                                              "endpoints:\n  - {path: /api, rate: 1000}\n");
+                                              "endpoints:\n  - {path: /mine, rate: 1000}\n");
   std::filesystem::create_directory(directory_ / "rules");
   directory_.Write("rules/edge.yaml",
                    "domain: edge\ndescriptors:\n  - key: path\n    rate_limit: {unit: hour, requests_per_unit: 1}\n");
@@ -158,7 +182,7 @@ TEST_F(LimitersPartTest, ShowsAnOperatorWhatEachLimiterDoes) {
   AskPort(port, "POST", "/v1/decide", body);
   AskPort(port, "POST", "/v1/decide", body);
   for (int i = 0; i < 3; ++i) AskPort(port, "GET", "/rate/alice");
-  AskPort(port, "GET", "/api/users");
+  AskPort(port, "GET", "/mine/users");
   const std::string hit = R"({"domain":"edge","descriptors":[{"entries":[{"key":"path","value":"/"}]}]})";
   for (int i = 0; i < 2; ++i) AskPort(port, "POST", "/json", hit);
 
@@ -180,7 +204,7 @@ TEST_F(LimitersPartTest, ShowsAnOperatorWhatEachLimiterDoes) {
   };
   // Keys and endpoints are told by their shards, a moment later.
   EXPECT_TRUE(Eventually([&] { return Has(shown(), "keys: alice 2 of 2 0 1\n"); })) << shown();
-  EXPECT_TRUE(Eventually([&] { return Has(shown(), "endpoints: /api 0 "); })) << shown();
+  EXPECT_TRUE(Eventually([&] { return Has(shown(), "endpoints: /mine 0 "); })) << shown();
   EXPECT_TRUE(Has(shown(), "quotas: other 0 0 1 1\n")) << shown();
   EXPECT_TRUE(Has(shown(), "ratelimit: edge: path 0 0 2 1\n")) << shown();
 }

@@ -134,7 +134,8 @@ TEST_F(RedisExpiry, AListingGivesBackWhatNoDeadlineAcrossModelsNames) {
                         .mode = Mode::kHold,
                         .tiers = {&calls, 1},
                         .default_quota = kWide,
-                        .hold_for = seconds(10)});
+                        .hold_for = seconds(10),
+                        .is_call = true});
   };
   ASSERT_TRUE(hold(kModel).fits());
   server_.Command({"DEL", "weir:due"});
