@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/clock.h"
+#include "config/text/json_string.h"
 #include "relay/reading_command.h"
 
 namespace weir {
@@ -20,11 +21,14 @@ Status PrintMatches(const EventStore& store, std::vector<Filter> filters, bool c
       std::move(filters), {.now_seconds = WallClock::System().NowSeconds(), .default_limit = kAll, .max_limit = kAll});
   uint64_t count = 0;
   bool written = true;
+  std::string line;
   const auto print = [&](EventView event) {
     ++count;
     if (count_only || !written) return;
-    const std::string_view json = event.json();
-    written = std::fwrite(json.data(), 1, json.size(), stdout) == json.size() && std::putc('\n', stdout) != EOF;
+    line.clear();
+    AppendSafeJson(event.json(), &line);
+    line += '\n';
+    written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
   };
   for (Progress progress = Progress::kMore; written && progress == Progress::kMore;) {
     const Result<Progress> next = query->Next({.max_work = 100 * kTurnWork, .max_bytes = 16 << 20}, print);

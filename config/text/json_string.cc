@@ -1,6 +1,9 @@
 #include "config/text/json_string.h"
 
+#include <algorithm>
+
 #include "config/text/hex.h"
+#include "config/text/utf8.h"
 
 namespace weir {
 
@@ -11,6 +14,25 @@ void AppendJsonEscape(char c, std::string* out) {
   if (letter != 'u') return;
   out->append("00");
   AppendHex(static_cast<unsigned char>(c), out);
+}
+
+void AppendUnicodeEscape(char32_t c, std::string* out) {
+  out->append("\\u");
+  AppendHex(static_cast<unsigned char>(c >> 8), out);
+  AppendHex(static_cast<unsigned char>(c & 0xff), out);
+}
+
+void AppendSafeJson(std::string_view json, std::string* out) {
+  while (!json.empty()) {
+    const size_t length = std::max<size_t>(Utf8Length(json), 1);
+    const char32_t c = Utf8Character(json.substr(0, length));
+    if (c >= 0x7f && IsUnsafeToShow(c)) {
+      AppendUnicodeEscape(c, out);
+    } else {
+      out->append(json, 0, length);
+    }
+    json.remove_prefix(length);
+  }
 }
 
 void AppendJsonString(std::string_view text, std::string* out) {

@@ -30,4 +30,10 @@ void AppendJsonEscape(char c, std::string* out);
 // Appends the string with its quotes.
 void AppendJsonString(std::string_view text, std::string* out);
 
+// Appends "\u202e", of a character below U+10000.
+void AppendUnicodeEscape(char32_t c, std::string* out);
+
+// Appends JSON whose strings are UTF-8, with escapes for what is unsafe to show (utf8.h). It says the same.
+void AppendSafeJson(std::string_view json, std::string* out);
+
 }  // namespace weir

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "config/text/hex.h"
+#include "config/text/readable.h"
 
 namespace weir {
 namespace {
@@ -131,15 +131,7 @@ std::string Printable(std::string_view text) {
     end -= back;
     break;
   }
-  std::string out;
-  for (const char c : text.substr(0, end)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      out += c;
-    } else {
-      AppendHex(byte, &out.append("\\x"));
-    }
-  }
+  std::string out = AsText(text.substr(0, end));
   if (end < text.size()) out += "...";
   return out;
 }

@@ -34,7 +34,7 @@ std::string FormatRangeAndUnit(const NumberRange& range);  // "0.05..1 (fraction
 std::string Join(const std::vector<std::string>& words, std::string_view separator);
 std::string_view TrimBlanks(std::string_view text);
 
-// A user's text as it can stand in a one-line message: control bytes escaped, cut after 60 bytes.
+// A user's text as it can stand in a one-line message: AsText, cut after 60 bytes.
 std::string Printable(std::string_view text);
 
 // Of the candidates the nearest by edit distance, or empty where none is near enough to be what was meant.

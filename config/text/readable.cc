@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "config/text/hex.h"
+#include "config/text/json_string.h"
 #include "config/text/utf8.h"
 
 namespace weir {
@@ -72,13 +73,17 @@ std::string ClockTime(Duration time) {
 std::string AsText(std::string_view bytes) {
   const bool utf8 = IsUtf8(bytes);
   std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f && (byte < 0x80 || utf8)) {
-      text += c;
+  while (!bytes.empty()) {
+    const size_t length = utf8 ? Utf8Length(bytes) : 1;
+    const char32_t c = Utf8Character(bytes.substr(0, length));
+    if (!IsUnsafeToShow(c) && (utf8 || c < 0x80)) {
+      text.append(bytes, 0, length);
+    } else if (length == 1) {
+      AppendHex(static_cast<unsigned char>(c), &text.append("\\x"));
     } else {
-      AppendHex(byte, &text.append("\\x"));
+      AppendUnicodeEscape(c, &text);
     }
+    bytes.remove_prefix(length);
   }
   return text;
 }

@@ -27,4 +27,18 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+char32_t Utf8Character(std::string_view sequence) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(sequence[i]); };
+  if (sequence.size() == 1) return byte(0);
+  char32_t c = byte(0) & (0x7f >> sequence.size());
+  for (size_t i = 1; i < sequence.size(); ++i) c = c << 6 | (byte(i) & 0x3f);
+  return c;
+}
+
+bool IsUnsafeToShow(char32_t c) {
+  const auto within = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
+  return c < 0x20 || within(0x7f, 0x9f) || c == 0x61c || within(0x200e, 0x200f) || within(0x2028, 0x202e) ||
+         within(0x2066, 0x2069);
+}
+
 }  // namespace weir

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "config/text/readable.h"
 #include "relay/protocol/policy.h"
 #include "relay/server/log_limit.h"
 
@@ -54,7 +55,7 @@ void Peer::SayClosed(Verb refused, std::string_view subscription, std::string_vi
 void Peer::LogRefusal(Verb refused, std::string_view reason) const {
   if (gone()) return;
   const auto line = LimitOf(PrefixOf(reason)).Take(std::chrono::steady_clock::now());
-  if (line) spdlog::info("refused {} from {}: {}{}", NameOf(refused), address_, OneLine(reason), line->Suffix());
+  if (line) spdlog::info("refused {} from {}: {}{}", NameOf(refused), address_, AsText(reason), line->Suffix());
 }
 
 void Peer::AskForAuth() {

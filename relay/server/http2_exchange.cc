@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "relay/server/http_message.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/last_answer.h"
@@ -127,7 +128,7 @@ void Http2Exchange::Abort(std::string cause) {
   if (over_) return;
   if (const auto line = core_.logs.fault.Take(parts_.session.thread().Now())) {
     spdlog::warn("{}: {} {} broken off: {}{}", head_.address, Printable(head_.method), Printable(head_.path),
-                 OneLine(cause), line->Suffix());
+                 AsText(cause), line->Suffix());
   }
   Drop(std::move(cause), Http2Code::kInternal);
 }

@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <exception>
 
+#include "config/text/readable.h"
 #include "relay/server/http_stage.h"
 #include "relay/server/session.h"
 
@@ -60,7 +61,7 @@ void IoThread::Run() {
 
 void IoThread::LogFault(const std::string& where, std::string_view what) {
   if (const auto line = core_.logs.fault.Take(Now()))
-    spdlog::error("{}: exception in handler: {}{}", where, OneLine(what), line->Suffix());
+    spdlog::error("{}: exception in handler: {}{}", where, AsText(what), line->Suffix());
 }
 
 void IoThread::EndAll() {

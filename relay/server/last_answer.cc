@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "relay/server/http_error.h"
 #include "relay/server/http_message.h"
 #include "relay/server/io_thread.h"
@@ -33,7 +34,7 @@ void RefuseRequest(Session& session, Counter& counter, HttpResponse response, st
 }
 
 HttpResponse AnswerToFault(const HttpRequest& request, std::string_view what) {
-  spdlog::error("{} {} failed: {}", Printable(request.method), Printable(request.path), OneLine(what));
+  spdlog::error("{} {} failed: {}", Printable(request.method), Printable(request.path), AsText(what));
   return {.status = 500, .body = "this request met a fault in the server, which is logged\n"};
 }
 

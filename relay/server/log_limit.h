@@ -9,18 +9,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace weir {
-
-// For text that may have a client's words in it: they could be made to look like lines of ours.
-inline std::string OneLine(std::string_view text) {
-  std::string line(text);
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return line;
-}
 
 class LogLimit {
  public:

@@ -16,6 +16,7 @@
 #include <variant>
 
 #include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "relay/server/exchange_tasks.h"
 #include "relay/server/http_message.h"
 #include "relay/server/http_stream.h"
@@ -169,7 +170,7 @@ void StreamStage::Abort(std::string cause) {
   if (session_.ended()) return;
   if (const auto line = core_.logs.fault.Take(session_.thread().Now())) {
     spdlog::warn("{}: {} {} broken off: {}{}", head_.address, Printable(head_.method), Printable(head_.path),
-                 OneLine(cause), line->Suffix());
+                 AsText(cause), line->Suffix());
   }
   Drop(std::move(cause));
 }

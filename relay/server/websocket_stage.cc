@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "relay/server/io_thread.h"
 #include "relay/server/output_waiters.h"
 #include "relay/server/session.h"
@@ -397,7 +398,7 @@ void WebSocketStage::StartClose() {
 }
 
 std::string WebSocketStage::ClosedBecause() const {
-  return "closed, " + std::to_string(close_code_) + ": " + OneLine(close_reason_);
+  return "closed, " + std::to_string(close_code_) + ": " + AsText(close_reason_);
 }
 
 // The peer's answer is not waited for: the session takes it without this stage.
@@ -410,7 +411,7 @@ void WebSocketStage::OnTick(SteadyTime now) {
   const auto interval = session_.thread().core().settings.ping_interval;
   if (closing()) {
     if (now > since_ + std::min(kCloseTimeout, interval))
-      session_.End("closed, without an answer: " + OneLine(close_reason_));
+      session_.End("closed, without an answer: " + AsText(close_reason_));
     return;
   }
   if (broken() && now > since_ + std::min(kCloseTimeout, interval)) return CloseBroken();

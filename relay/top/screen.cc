@@ -22,14 +22,6 @@ constexpr std::pair<char32_t, std::string_view> kInAscii[] = {
     {U'▅', "="}, {U'▆', "+"}, {U'▇', "*"},   {U'█', "#"},
 };
 
-char32_t Decode(std::string_view sequence) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(sequence[i]); };
-  if (sequence.size() == 1) return byte(0);
-  char32_t c = byte(0) & (0x7f >> sequence.size());
-  for (size_t i = 1; i < sequence.size(); ++i) c = c << 6 | (byte(i) & 0x3f);
-  return c;
-}
-
 void Encode(char32_t c, std::string* out) {
   const auto tail = [&](unsigned shift) { out->push_back(static_cast<char>(0x80 | (c >> shift & 0x3f))); };
   if (c < 0x80) return out->push_back(static_cast<char>(c));
@@ -53,8 +45,8 @@ void AddInAscii(char32_t c, std::u32string* out) {
   out->append(found->second.begin(), found->second.end());
 }
 
-// C0, DEL and C1; of the invisible ones the soft hyphen, which some terminals show and some do not.
-bool IsControl(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad; }
+// Of the invisible ones also the soft hyphen, which some terminals show and some do not.
+bool IsUnsafe(char32_t c) { return IsUnsafeToShow(c) || c == 0xad; }
 
 // Ends in what says that it goes on, where it is cut.
 std::u32string Cut(std::u32string shown, size_t cells, Charset charset) {
@@ -107,10 +99,10 @@ std::u32string Shown(std::string_view text, Charset charset) {
   std::u32string shown;
   while (!text.empty()) {
     const size_t length = Utf8Length(text);
-    const char32_t c = length == 0 ? kUnshowable : Decode(text.substr(0, length));
+    const char32_t c = length == 0 ? kUnshowable : Utf8Character(text.substr(0, length));
     text.remove_prefix(std::max<size_t>(length, 1));
-    if (c < 0x7f || IsControl(c)) {
-      shown.push_back(IsControl(c) ? kUnshowable : c);
+    if (c < 0x7f || IsUnsafe(c)) {
+      shown.push_back(IsUnsafe(c) ? kUnshowable : c);
     } else if (charset == Charset::kAscii) {
       AddInAscii(c, &shown);
     } else if (const int width = wcwidth(static_cast<wchar_t>(c)); width != 0) {

@@ -85,7 +85,7 @@ void KeyedService::LogStore(const std::string& problem) {
                settings_.when_store_away == WhenAway::kAlone
                    ? "and until it is back each process lets a key's limit through by itself"
                    : "and until it is back requests of keys are refused",
-               OneLine(problem), line->Suffix());
+               AsText(problem), line->Suffix());
 }
 
 Status KeyedService::Ready(std::string* note) const {
@@ -109,7 +109,7 @@ void KeyedService::AppendLive(LiveTables& tables) const {
   const KeyedCounts counts = limiter_->Counts();
   const auto health = limiter_->SharedHealth();
   LiveTable& table = tables.Add(
-      "keys", "Limits by key" + (health && !health->answers ? ": the store is away, " + OneLine(health->problem) : ""),
+      "keys", "Limits by key" + (health && !health->answers ? ": the store is away, " + AsText(health->problem) : ""),
       {{"key"}, {"used", true}, {"waiting", true}, {"refused", true}});
   if (states.size() > LiveTable::kMostRows) states.resize(LiveTable::kMostRows);
   for (const KeyState& s : states)

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "config/text/hex.h"
 #include "config/text/in_words.h"
 #include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "config/text/rfc3339.h"
 #include "relay/process/http_error_words.h"
 
@@ -134,9 +134,9 @@ std::string Headline(const dom::element& decision, std::string_view yes) {
   std::string line(Flag(decision, "allowed") ? yes : "refused");
   if (Flag(decision, "again")) line += ", as before";
   if (Flag(decision, "shadowed")) line += ", for refusing is off";
-  line += ": " + Escaped(Text(decision, "model")) + ", " + std::to_string(Whole(decision, "tokens")) + " tokens";
-  if (code != "ok") line += ": " + Escaped(code);
-  if (!Text(decision, "tier").empty()) line += " by " + Escaped(Text(decision, "tier"));
+  line += ": " + AsText(Text(decision, "model")) + ", " + std::to_string(Whole(decision, "tokens")) + " tokens";
+  if (code != "ok") line += ": " + AsText(code);
+  if (!Text(decision, "tier").empty()) line += " by " + AsText(Text(decision, "tier"));
   return line + "\n";
 }
 
@@ -152,14 +152,14 @@ std::string TierTable(const dom::element& decision) {
   if (decision["tiers"].get(tiers) != simdjson::SUCCESS) return "";
   std::vector<Cells> rows = {{"  tier", "counted for", "limit", "used", "left"}};
   for (const dom::element tier : tiers) {
-    const std::string period = Escaped(Text(tier, "per"));
+    const std::string period = AsText(Text(tier, "per"));
     const Duration per = FromSeconds(std::clamp(Real(tier, "per_seconds"), 0.0, 1e9));
-    std::string limit = AmountOf(tier, "amount") + " " + Escaped(Text(tier, "unit"));
-    limit += !period.empty()          ? " in the " + period + " that ends " + Escaped(Text(tier, "ends"))
+    std::string limit = AmountOf(tier, "amount") + " " + AsText(Text(tier, "unit"));
+    limit += !period.empty()          ? " in the " + period + " that ends " + AsText(Text(tier, "ends"))
              : per > Duration::zero() ? " in " + InWords(per)
                                       : " at once";
     if (Real(tier, "burst") > 0) limit += ", " + AmountOf(tier, "burst") + " at once";
-    rows.push_back({"  " + Escaped(Text(tier, "tier")), Escaped(Text(tier, "key")), std::move(limit),
+    rows.push_back({"  " + AsText(Text(tier, "tier")), AsText(Text(tier, "key")), std::move(limit),
                     AmountOf(tier, "used"), AmountOf(tier, "remaining")});
   }
   return rows.size() > 1 ? Aligned(rows, false) : "";
@@ -213,8 +213,8 @@ std::string UsageTable(const std::vector<ModelStats>& models, WallTime now, bool
   for (size_t i = 0; i < models.size(); ++i) {
     const ModelUsage& usage = models[i].usage;
     const bool has_day = usage.day_start != WallTime{} && usage.day_start + kDay > now;
-    rows.push_back({Printable(Escaped(models[i].model)), rpm[i], tpm[i], rpd[i],
-                    std::to_string(usage.open_reservations), has_day ? InWords(usage.day_start + kDay - now) : ""});
+    rows.push_back({Printable(models[i].model), rpm[i], tpm[i], rpd[i], std::to_string(usage.open_reservations),
+                    has_day ? InWords(usage.day_start + kDay - now) : ""});
   }
   std::string table = Aligned(rows, true);
   const size_t widest = WidestLine(table);
@@ -239,10 +239,10 @@ std::string QuotaTable(const std::vector<ModelStats>& models) {
   std::vector<Cells> rows = {{"model", "requests/min", "tokens/min", "requests/day"}};
   for (const ModelStats& stats : models) {
     if (stats.quota) {
-      rows.push_back({Printable(Escaped(stats.model)), limit(stats.quota->max_rpm), limit(stats.quota->max_tpm),
+      rows.push_back({Printable(stats.model), limit(stats.quota->max_rpm), limit(stats.quota->max_tpm),
                       limit(stats.quota->max_rpd)});
     } else {
-      rows.push_back({Printable(Escaped(stats.model)), "not stated", "not stated", "not stated"});
+      rows.push_back({Printable(stats.model), "not stated", "not stated", "not stated"});
     }
   }
   return Aligned(rows, true);
@@ -254,12 +254,12 @@ std::optional<std::string> DecisionWords(std::string_view json, std::string_view
   if (!IsAllowed(json) || parser.parse(json.data(), json.size()).get(decision) != simdjson::SUCCESS)
     return std::nullopt;
   std::string words = Headline(decision, yes);
-  if (!Text(decision, "reason").empty()) words += "  " + Escaped(Text(decision, "reason")) + "\n";
+  if (!Text(decision, "reason").empty()) words += "  " + AsText(Text(decision, "reason")) + "\n";
   const bool says_when = Text(decision, "reason").find("try again in ") != std::string_view::npos;
   if (const double retry = Real(decision, "retry_after_seconds"); retry > 0 && !says_when)
     words += "  try again in " + InWords(retry) + "\n";
   if (const std::string_view id = Text(decision, "reservation"); !id.empty())
-    words += "  reservation " + Escaped(id) + "\n";
+    words += "  reservation " + AsText(id) + "\n";
   if (const int64_t priority = Whole(decision, "priority"); priority > 0)
     words += "  priority " + std::to_string(priority) + "\n";
   if (const std::optional<ModelQuota> quota = ReadQuota(decision)) {
@@ -275,14 +275,14 @@ std::optional<std::string> SettledWords(std::string_view json, std::string_view 
   dom::element settled;
   if (parser.parse(json.data(), json.size()).get(settled) != simdjson::SUCCESS) return std::nullopt;
   if (Flag(settled, "extended"))
-    return std::string(done) + ": " + Escaped(Text(settled, "model")) + ", " +
+    return std::string(done) + ": " + AsText(Text(settled, "model")) + ", " +
            std::to_string(Whole(settled, "reserved_tokens")) + " tokens, for " + InWords(Real(settled, "ttl_seconds")) +
            "\n";
   const double goes_on_for = Real(settled, "ttl_seconds");
   if (!Flag(settled, "settled") && goes_on_for <= 0) return std::nullopt;
   std::string more = Flag(settled, "late") ? " (late: it had been given back)" : "";
   if (goes_on_for > 0) more = " so far; it has " + InWords(goes_on_for) + " more";
-  return std::string(done) + ": " + Escaped(Text(settled, "model")) + ", " +
+  return std::string(done) + ": " + AsText(Text(settled, "model")) + ", " +
          std::to_string(Whole(settled, "reserved_tokens")) + " tokens were reserved, " +
          std::to_string(Whole(settled, "actual_tokens")) + " used" + more + "\n";
 }
@@ -296,31 +296,13 @@ std::optional<bool> IsAllowed(std::string_view json) {
   return says ? std::optional(allowed) : std::nullopt;
 }
 
-std::string ErrorMessage(std::string_view json) { return Escaped(ErrorMessageIn(json).value_or("")); }
+std::string ErrorMessage(std::string_view json) { return AsText(ErrorMessageIn(json).value_or("")); }
 
 bool StoreIsAway(std::string_view json) {
   dom::parser parser;
   dom::element decision;
   return parser.parse(json.data(), json.size()).get(decision) == simdjson::SUCCESS && decision.is_object() &&
          Text(decision, "code") == NameOf(QuotaCode::kStoreUnavailable) && !Flag(decision, "allowed");
-}
-
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    // U+0080..U+009F, among them one that begins a sequence of its own: as \x80..\x9f.
-    const bool upper_control = byte == 0xc2 && next >= 0x80 && next < 0xa0;
-    if (byte >= 0x20 && byte != 0x7f && !upper_control) {
-      escaped += text[i];
-      continue;
-    }
-    const unsigned char control = upper_control ? static_cast<unsigned char>(next) : byte;
-    AppendHex(control, &escaped.append("\\x"));
-    if (upper_control) ++i;
-  }
-  return escaped;
 }
 
 std::string Aligned(const std::vector<Cells>& rows, bool numbers) {

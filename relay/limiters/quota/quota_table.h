@@ -39,8 +39,6 @@ std::optional<bool> IsAllowed(std::string_view json);
 bool StoreIsAway(std::string_view json);
 // The message of an error, as a terminal can be shown it; empty where there is none.
 std::string ErrorMessage(std::string_view json);
-// With control characters escaped, whoever sent it.
-std::string Escaped(std::string_view text);
 
 // Columns as wide as their widest cell, two blanks between them; all but the first to the right where `numbers`.
 std::string Aligned(const std::vector<std::vector<std::string>>& rows, bool numbers);

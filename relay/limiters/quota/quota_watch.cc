@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/text/parse.h"
+#include "config/text/readable.h"
 #include "config/text/rfc3339.h"
 #include "relay/limiters/quota/quota_json.h"
 #include "relay/limiters/quota/quota_table.h"
@@ -29,7 +30,7 @@ Result<std::string> AskForModels(QuotaClient& client) {
   if (response.status != 200) {
     const std::string message = ErrorMessage(response.body);
     return Status::Error(client.name() + " answers " + std::to_string(response.status) + ": " +
-                         (message.empty() ? Printable(Escaped(response.body)) : message));
+                         (message.empty() ? Printable(response.body) : message));
   }
   if (const auto models = ReadModelsJson(response.body); !models.ok())
     return Status::Error(client.name() + ": " + models.status().message());
@@ -87,7 +88,7 @@ std::string LogLines(const std::vector<ModelStats>& models, WallTime now) {
   for (const ModelStats& stats : models) {
     if (!InUse(stats)) continue;
     const ModelQuota quota = stats.quota.value_or(ModelQuota{});
-    text += time + " " + Escaped(stats.model) + ShareText("rpm", stats.usage.rpm, quota.max_rpm) +
+    text += time + " " + AsText(stats.model) + ShareText("rpm", stats.usage.rpm, quota.max_rpm) +
             ShareText("tpm", stats.usage.tpm, quota.max_tpm) + ShareText("rpd", stats.usage.rpd, quota.max_rpd) +
             ShareText("reserved", stats.usage.open_reservations, 0) + "\n";
   }

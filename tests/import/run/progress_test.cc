@@ -39,6 +39,8 @@ TEST(Readable, WhatIsNoTextIsEscaped) {
   EXPECT_EQ(AsText("plain \xc3\xa9"), "plain \xc3\xa9");
   EXPECT_EQ(AsText("a\tb\x7f\x1b"), "a\\x09b\\x7f\\x1b");
   EXPECT_EQ(AsText("caf\xe9"), "caf\\xe9");
+  EXPECT_EQ(AsText("\u009b2J \u202egnp.exe \u2028"), "\\u009b2J \\u202egnp.exe \\u2028");
+  EXPECT_EQ(AsText("\U0001F600 \u00a0\u200d"), "\U0001F600 \u00a0\u200d");
 }
 
 ProgressNumbers Halfway() {

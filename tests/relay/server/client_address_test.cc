@@ -75,8 +75,6 @@ TEST(GroupTest, IsTheSameWithinWhatOneClientHas) {
   EXPECT_NE(GroupOf(Address("0.0.0.1")), GroupOf(Address("0:0:0:1::")));
 }
 
-TEST(LogLimitTest, ALineStaysOneLine) { EXPECT_EQ(OneLine("a\nb\x7f\xc3\xa9"), "a?b?\xc3\xa9"); }
-
 TEST(LogLimitTest, CountsWhatItLeavesOut) {
   LogLimit limit;
   const auto start = std::chrono::steady_clock::time_point(std::chrono::hours(1));

@@ -61,7 +61,7 @@ TEST_F(CloseTest, AReasonCannotBeginALineOfTheLog) {
   client.Text("a\nb");
   EXPECT_EQ(client.ReadCloseCode(), 1000);
   client.Send(CloseFrame(1000));
-  EXPECT_TRUE(record_.Await("end: closed, 1000: a?b"));
+  EXPECT_TRUE(record_.Await("end: closed, 1000: a\\x0ab"));
   EXPECT_EQ(server_->Stats().policy_closes, 0U);
 }
 

@@ -80,7 +80,7 @@ TEST(QuotaTableTest, WhatAGateSaysCannotWriteOnTheTerminal) {
   EXPECT_EQ(words.find('\x1b'), words.npos) << words;
   EXPECT_EQ(words.find('\a'), words.npos) << words;
   EXPECT_EQ(words.find("\xc2\x9b"), words.npos) << words;
-  EXPECT_NE(words.find("b\\x1b[2J\\x9b2J"), words.npos) << words;
+  EXPECT_NE(words.find("b\\x1b[2J\\u009b2J"), words.npos) << words;
   EXPECT_EQ(ErrorMessage(R"({"error":{"code":"x","message":"no\u001b[2J größe"}})"), "no\\x1b[2J größe");
 }
 
