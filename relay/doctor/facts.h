@@ -106,7 +106,8 @@ struct PostgresFacts {
   std::string role;
   bool is_standby = false;
   bool may_monitor = false;
-  Status tables;  // what is wrong with weir's, or with making them
+  Status tables;         // what is wrong with weir's, or with making them
+  uint64_t origins = 0;  // names under which relays and imports have ever saved
   std::string synchronous_commit;
   bool fsync = true;
   bool names_standbys = false;  // synchronous_standby_names

@@ -8,6 +8,8 @@ namespace {
 
 // Beside those that read: one each to save, to read the others' news, to notify, and for the throttle.
 constexpr uint64_t kConnectionsBeside = 4;
+// Two of each relay, and some of imports: more are names of machines that were new at each start.
+constexpr uint64_t kManyOrigins = 32;
 
 // Where it was reached: before that nothing is known.
 const PostgresFacts* Reached(const Facts& facts) {
@@ -167,10 +169,24 @@ std::optional<Finding> ClocksDiffer(const Facts& facts) {
                  .commands = {"timedatectl"}};
 }
 
+std::optional<Finding> ManyNames(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->origins <= kManyOrigins || !facts.settings.relay.storage.postgres.origin.empty())
+    return std::nullopt;
+  return Finding{.severity = Severity::kAdvice,
+                 .saw = "Relays and imports have saved under " + std::to_string(p->origins) +
+                        " names in this database, and WEIR_ORIGIN is not set.",
+                 .why =
+                     "The name is the machine's then, a new one at each start of a container. Every query reads all "
+                     "names, and every deletion locks them.",
+                 .act = "Give each relay a name that stays:",
+                 .commands = {"WEIR_ORIGIN=relay-1"}};
+}
+
 }  // namespace
 
 std::span<const DoctorCheck> PostgresChecks() {
-  static constexpr std::array<DoctorCheck, 12> kChecks = {{
+  static constexpr std::array<DoctorCheck, 13> kChecks = {{
       {"postgres-unreachable", Unreachable},
       {"postgres-standby-only", StandbyOnly},
       {"postgres-tables", TablesWrong},
@@ -183,6 +199,7 @@ std::span<const DoctorCheck> PostgresChecks() {
       {"postgres-connections", FewConnections},
       {"postgres-far", Far},
       {"postgres-clock", ClocksDiffer},
+      {"postgres-names", ManyNames},
   }};
   return kChecks;
 }

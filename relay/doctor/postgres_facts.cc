@@ -88,6 +88,13 @@ Status MeasureJourneys(PostgresSession& session, PostgresFacts* facts) {
   return {};
 }
 
+Status AskOrigins(PostgresSession& session, PostgresFacts* facts) {
+  const Result<PostgresSession::Row> answer = session.Ask("SELECT count(*) FROM weir_origins", kPostgresPatience);
+  if (!answer.ok()) return answer.status();
+  facts->origins = static_cast<uint64_t>(Number(answer.value(), 0));
+  return {};
+}
+
 Status LookAtTables(const StorageSettings& settings) {
   PostgresStoreOptions options{.conninfo = settings.store, .settings = settings.postgres};
   options.settings.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kPostgresPatience);
@@ -115,6 +122,7 @@ PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::s
   if (facts.is_standby) facts.reached = Status();
   if (!facts.reached.ok()) return facts;
   if (has_tables) facts.tables = LookAtTables(settings);
+  if (asked.ok() && has_tables && facts.tables.ok()) asked = AskOrigins(session, &facts);
   if (asked.ok()) asked = AskFigures(session, &facts);
   if (asked.ok()) asked = MeasureJourneys(session, &facts);
   if (!asked.ok()) unseen->push_back("what PostgreSQL says of itself: " + asked.message());

@@ -169,6 +169,7 @@ std::vector<Case> CasesOfPostgres() {
       {"postgres-far", kAdvice, "20 ms", [](Facts& f) { f.postgres->round_trip = std::chrono::milliseconds(20); }},
       {"postgres-clock", kAdvice, "3 s ahead", [](Facts& f) { f.postgres->clock_ahead_seconds = 3; }},
       {"postgres-clock", kWarning, "1 min behind", [](Facts& f) { f.postgres->clock_ahead_seconds = -60; }},
+      {"postgres-names", kAdvice, "33 names", [](Facts& f) { f.postgres->origins = 33; }},
   };
   for (Case& c : cases) c.on_postgres = true;
   return cases;

@@ -78,6 +78,7 @@ inline Facts HealthyFactsOnPostgres() {
                                  .version = 150006,
                                  .role = "weir",
                                  .may_monitor = true,
+                                 .origins = 32,
                                  .synchronous_commit = "on",
                                  .names_standbys = true,
                                  .standbys = 1,

@@ -85,7 +85,7 @@ TEST_F(DoctorPostgresTest, TablesThatAreAnothersAreToldOf) {
   server->Ask("CREATE DATABASE strange");
   const std::string url = "postgres://weir@127.0.0.1:" + std::to_string(server->port()) + "/strange";
   ASSERT_TRUE(PostgresStore::Open({.conninfo = url, .settings = {.origin = "here"}}).ok());
-  Look(url);
+  EXPECT_EQ(Look(url).origins, 1U);
   EXPECT_EQ(Found(), List());
   PostgresClient("host=127.0.0.1 port=" + std::to_string(server->port()) + " user=weir dbname=strange")
       .Ask("UPDATE weir_meta SET value = '999' WHERE key = 'format'");
