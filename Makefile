@@ -66,7 +66,7 @@ torture: build
 	    [ $$? -eq 77 ] || exit 1; \
 	done
 
-# Attacks on a relay of its own, on loopback, for 20 minutes; HOSTILE_ARGS="--only deletion" for one of them.
+# Attacks on a relay of its own, on loopback, for half an hour; HOSTILE_ARGS="--only deletion" for one of them.
 hostile: build
 	@"$(BUILD)/tests/hostile" "$(BUILD)/weir" $(HOSTILE_ARGS)
 
