@@ -14,7 +14,7 @@ constexpr const char* kHandshake =
     "GET / HTTP/1.1\r\nHost: relay.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
-void StoreNotes(double scale, const Store& store) {
+void StoreLongNotes(double scale, const Store& store) {
   const Signer signer(41);
   for (size_t n = 0; n < Scaled(20'000, scale); ++n)
     store(signer.SignedEvent(Now() - 1 - n, 1, "[]", std::string(600, 'n') + std::to_string(n)));
@@ -80,7 +80,7 @@ std::vector<Attack> FloodAttacks() {
   };
   Attack never_read = flood("never_read", "64 connections ask for 5,000 notes again and again, and read nothing",
                             Again(TextFrame(R"(["REQ","n",{"limit":5000}])"), Reads::kNothing));
-  never_read.fill = StoreNotes;
+  never_read.fill = StoreLongNotes;
   Attack fan_out = flood("fan_out", "2,000 subscriptions to one flood, on 100 connections that read", FanOut);
   fan_out.most_mb = kMostOfAllMb;
   return {

@@ -11,7 +11,7 @@ namespace {
 using Store = std::function<void(const std::string& json)>;
 using namespace std::chrono_literals;
 
-void StoreNotes(double scale, const Store& store) {
+void StoreTopics(double scale, const Store& store) {
   const Signer signer(21);
   for (size_t n = 0; n < Scaled(60'000, scale); ++n)
     store(signer.SignedEvent(Now() - 1 - n, static_cast<uint16_t>(n % 32 == 0 ? 1 : 1000 + n % 32),
@@ -150,24 +150,24 @@ std::vector<Attack> ReadAttacks() {
       {"standing_scans",
        "40 connections that trickle, 117 requests of 20 filters of 1,024 ranges",
        {},
-       StoreNotes,
+       StoreTopics,
        StandingScans},
       {"standing_scans_of_many",
        "the same from 20 addresses with 20 connections each",
        {},
-       StoreNotes,
+       StoreTopics,
        StandingScansOfMany,
        kMostOfAllMb},
-      {"products", "requests of 2,500 authors and 2,400 kinds on 8 connections", {}, StoreNotes, Products},
-      {"unknown_ids", "requests of 3,700 ids on 8 connections", {}, StoreNotes, UnknownIds},
+      {"products", "requests of 2,500 authors and 2,400 kinds on 8 connections", {}, StoreTopics, Products},
+      {"unknown_ids", "requests of 3,700 ids on 8 connections", {}, StoreTopics, UnknownIds},
       {"trickling_readers",
        "200 requests for everything on 50 connections that trickle",
        {},
-       StoreNotes,
+       StoreTopics,
        TricklingReaders},
       {"many_values", "requests of 4,990 tag values over events of 2,000 tags", {}, StoreTagged, ManyValues},
-      {"counts", "160 counts of everything at once", {}, StoreNotes, Counts},
-      {"slow_exports", "four exports that trickle", {}, StoreNotes, SlowExports},
+      {"counts", "160 counts of everything at once", {}, StoreTopics, Counts},
+      {"slow_exports", "four exports that trickle", {}, StoreTopics, SlowExports},
   };
 }
 

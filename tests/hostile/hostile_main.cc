@@ -143,7 +143,7 @@ Result<Verdict> Try(const Attack& attack, const Options& options) {
   return verdict;
 }
 
-int Run(const Options& options) {
+int RunAll(const Options& options) {
   std::vector<Attack> attacks;
   for (auto& more : {WriteAttacks(), LiveAttacks(), ReadAttacks(), AddressAttacks(), FrameAttacks(), FloodAttacks(),
                      Http2Attacks(), LimiterAttacks(), TlsAttacks()})
@@ -201,5 +201,5 @@ int main(int argc, char** argv) {
   line.Add("--brief", &options.brief, "a tenth of everything, and times are shown but not judged: for CI");
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
   weir::RaiseFileLimit();
-  return weir::Run(options);
+  return weir::RunAll(options);
 }

@@ -13,7 +13,7 @@ std::string IdOf(const std::string& event) { return event.substr(event.find("\"i
 namespace {
 
 constexpr auto kBeat = std::chrono::milliseconds(50);
-constexpr auto kPatience = std::chrono::minutes(1);
+constexpr auto kQuietPatience = std::chrono::minutes(1);
 constexpr uint64_t kSeed = 0x717569;
 constexpr size_t kMostOpen = 20;
 
@@ -46,7 +46,7 @@ QuietClient::~QuietClient() {
 
 QuietFigures QuietClient::Take() {
   pauses_ = true;
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kQuietPatience;
   for (;;) {
     {
       const std::lock_guard lock(mutex_);
