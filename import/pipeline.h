@@ -36,8 +36,8 @@ struct PipelineParts {
   WorkPool& pool;
   const EventStore* store = nullptr;   // what it has need not be verified again; null: a dry run
   AdaptiveLimiter* limiter = nullptr;  // null: ungated
-  // EventStore::Save by whoever may call it, also what it says of what was settled before an error; empty: a dry run,
-  // whatever is good counts as imported.
+  // Saves as EventStore::Save does, and marks what was settled before an error; empty: a dry run, in which all that is
+  // good counts as imported.
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save;
   std::function<void()> on_failure = {};  // Failure() has something to say
   Tracer* tracer = nullptr;

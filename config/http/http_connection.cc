@@ -44,6 +44,8 @@ class AnswerParser : public http::basic_parser<false> {
   void on_field_impl(http::field, beast::string_view name, beast::string_view value, error_code&) override {
     answer_->headers.emplace_back(name, value);
   }
+  // Newer versions of Beast have it, and call it.
+  void on_trailer_field_impl(http::field, beast::string_view, beast::string_view, error_code&) {}  // NOLINT
   void on_header_impl(error_code&) override {}
   void on_body_init_impl(const boost::optional<uint64_t>&, error_code&) override {}
   size_t on_body_impl(beast::string_view piece, error_code& error) override {
@@ -85,12 +87,12 @@ class Exchange {
       : url_(url), call_(call), patience_{std::chrono::steady_clock::now() + call.timeout, call.stop} {}
 
   HttpAnswer Run(std::unique_ptr<ClientStream>* stream, bool keep) {
+    std::unique_ptr<ClientStream> taken = std::move(*stream);  // ends with the call, unless that leaves it as it was
     try {
-      HttpAnswer answer = Try(stream, keep);
-      if (!reusable_) stream->reset();
+      HttpAnswer answer = Try(&taken, keep);
+      if (reusable_) *stream = std::move(taken);
       return answer;
     } catch (const std::runtime_error& error) {  // the process has no thread left
-      stream->reset();
       return Fail(error.what());
     }
   }
@@ -144,7 +146,7 @@ class Exchange {
       if (parser->is_header_done() && parser->goes_by_piece())
         patience_.end = std::chrono::steady_clock::now() + call_.timeout;
       const StreamError error = stream.Receive(&unread, patience_);
-      if (error.kind == StreamError::kEnded && has_begun) parser->put_eof(wrong);
+      if (error.kind == StreamError::kEnded && parser->got_some()) parser->put_eof(wrong);
       if (error.kind == StreamError::kEnded && parser->is_done()) break;
       if (error.kind == StreamError::kEnded || error.kind == StreamError::kCut)
         return Fail(url_.Origin() + " hung up " + (has_begun ? "before the end of its" : "without an") + " answer");

@@ -25,28 +25,29 @@ std::shared_ptr<Account> Ledger::Open(uint64_t address, std::function<void()> gi
 void Ledger::Close(Account& account) {
   const std::lock_guard lock(mutex_);
   std::erase(account.address_.accounts, &account);
-  if (!waiters_.empty()) waiting_ -= std::erase_if(waiters_, [&](const Waiter& w) { return w.account == &account; });
+  account.address_.waiting -=
+      std::erase_if(account.address_.waiters, [&](const Waiter& w) { return w.account == &account; });
   if (account.address_.accounts.empty()) addresses_.erase(account.key_);
 }
 
-void Ledger::TellWhoHasRoom() {
-  // Those whose address is full are passed, and whoever gives back must not look at all of them.
-  constexpr size_t kLookedAt = 8;
-  std::vector<std::function<void()>> told;
-  {
-    const std::lock_guard lock(mutex_);
-    for (size_t n = std::min(kLookedAt, waiters_.size()); n > 0; --n) {
-      Waiter first = std::move(waiters_.front());
-      waiters_.pop_front();
-      if (first.account->HasRoom(first.bytes)) {
-        told.push_back(std::move(first.tell));
-      } else {
-        waiters_.push_back(std::move(first));
-      }
+// Allocates nothing: destructors give bytes back.
+void Ledger::WakeWaiters(Address& address) {
+  constexpr size_t kLookedAt = 8;  // a caller that gives back must not look at all of them
+  const std::lock_guard lock(mutex_);
+  std::list<Waiter>& waiters = address.waiters;
+  for (size_t n = std::min(kLookedAt, waiters.size()); n > 0; --n) {
+    const Waiter& first = waiters.front();
+    if (!first.account->HasRoom(first.bytes)) {
+      waiters.splice(waiters.end(), waiters, waiters.begin());
+      continue;
     }
-    waiting_ = waiters_.size();
+    try {
+      first.tell();
+    } catch (...) {  // there is no memory for it: the waiter asks again by itself
+    }
+    waiters.pop_front();
   }
-  for (const std::function<void()>& tell : told) tell();
+  address.waiting = waiters.size();
 }
 
 void Ledger::Count(int64_t bytes, Memory memory) const {
@@ -127,13 +128,13 @@ void Account::GiveBack(uint64_t bytes, Memory memory) {
   address_.bytes.fetch_sub(bytes, std::memory_order_relaxed);
   ledger_.bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   ledger_.Count(-static_cast<int64_t>(bytes), memory);
-  if (ledger_.waiting_.load(std::memory_order_relaxed) > 0) ledger_.TellWhoHasRoom();
+  if (address_.waiting.load(std::memory_order_relaxed) > 0) ledger_.WakeWaiters(address_);
 }
 
 void Account::WhenRoom(uint64_t bytes, std::function<void()> tell) {
   const std::lock_guard lock(ledger_.mutex_);
-  ledger_.waiters_.push_back({this, bytes, std::move(tell)});
-  ++ledger_.waiting_;
+  address_.waiters.push_back({this, bytes, std::move(tell)});
+  ++address_.waiting;
 }
 
 }  // namespace weir

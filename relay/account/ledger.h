@@ -19,8 +19,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -77,18 +77,20 @@ class Ledger {
 
  private:
   friend class Account;
-  struct Address {
-    std::atomic<uint64_t> bytes{0};
-    std::vector<Account*> accounts;  // under the ledger's mutex
-  };
-  // For an account that has room for so many bytes.
+  // Wants room for so many bytes.
   struct Waiter {
     Account* account;
     uint64_t bytes;
     std::function<void()> tell;
   };
+  struct Address {
+    std::atomic<uint64_t> bytes{0};
+    std::vector<Account*> accounts;  // protected by the ledger's mutex, as are the waiters
+    std::list<Waiter> waiters;
+    std::atomic<size_t> waiting{0};  // their number
+  };
   void Close(Account& account);
-  void TellWhoHasRoom();
+  void WakeWaiters(Address& address);
   void Count(int64_t bytes, Memory memory) const;
 
   const Bounds bounds_;
@@ -97,8 +99,6 @@ class Ledger {
   std::atomic<uint64_t> bytes_{0};
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Address>> addresses_;
-  std::deque<Waiter> waiters_;
-  std::atomic<size_t> waiting_{0};  // their number
 };
 
 class Account {
@@ -115,8 +115,9 @@ class Account {
 
   // Whether TryTake would take them now.
   bool HasRoom(uint64_t bytes) const { return address_bytes() + bytes <= most_address_bytes(); }
-  // `tell` is called once, by a thread that gives something back when there is room; another may take it first. It
-  // should only hand over, and is never called once the account is closed.
+  // `tell` is called once, by a thread that gives back something of the same address, when there is room: another
+  // account may take it first, and room that other addresses make is for the caller to look for. It should only hand
+  // over, is called under the ledger's mutex, and never once the account is closed.
   void WhenRoom(uint64_t bytes, std::function<void()> tell);
 
   // Another one of the same address, for what no single connection of it holds.

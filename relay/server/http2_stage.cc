@@ -382,6 +382,8 @@ void Http2Stage::BeginExchange(Http2Stream& stream) {
   } else if (!stream.exchange->is_over()) {
     if (!begin.empty()) stream.exchange->OnBody(begin);
     if (stream.body_ended && !stream.exchange->is_over()) stream.exchange->OnBodyEnd();
+  } else {
+    DropBody(stream, begin.size());
   }
   if (core_.going.load(std::memory_order_relaxed)) GoAway(Http2Code::kNone, "the server is going");
 }
@@ -406,7 +408,10 @@ void Http2Stage::Answer(Http2Stream& stream, HttpResponse response) {
 
 void Http2Stage::Refuse(Http2Stream& stream, const HttpResponse& response, std::string_view what) {
   NoteRefusal(session_, counters_.http_errors, response.status, what);
+  // A body that streams waited with its window closed.
+  const size_t waiting = stream.state == State::kDue && stream.factory ? stream.request.body.size() : 0;
   Answer(stream, core_.router.Worded(stream.request, response));
+  DropBody(stream, waiting);
   stream.request = HttpRequest();
   NoteHeld(stream);
 }

@@ -99,7 +99,7 @@ void IoThread::OrOneLess(Do take) {
     take();
   } catch (...) {
     load_.fetch_sub(1);
-    TellWhoWaitsForTheEnd();
+    NotifyEnd();
     throw;
   }
 }
@@ -125,7 +125,7 @@ std::shared_ptr<Session> IoThread::Begin(Accepted accepted) {
 
 void IoThread::BeginLinger() {
   lingering_.fetch_add(1);
-  TellWhoWaitsForTheEnd();
+  NotifyEnd();
 }
 
 void IoThread::Remove(Session& session) {
@@ -136,10 +136,10 @@ void IoThread::Remove(Session& session) {
   sessions_.pop_back();
   if (session.is_lingering()) lingering_.fetch_sub(1);
   load_.fetch_sub(1);
-  TellWhoWaitsForTheEnd();
+  NotifyEnd();
 }
 
-void IoThread::TellWhoWaitsForTheEnd() {
+void IoThread::NotifyEnd() {
   if (!core_.going) return;
   const std::lock_guard lock(core_.end_mutex);
   core_.end.notify_all();
@@ -172,11 +172,12 @@ void IoThread::RunTurns() {
 
 void IoThread::Tick() {
   const SteadyTime now = Now();
-  for (size_t n = 0; n < sessions_.size(); ++n) sessions_[n]->OnTick(now);
+  // First: a session's tick may find no memory.
   timer_.expires_at(now + beat_);
   timer_.async_wait([this](boost::system::error_code error) {
     if (!error) Tick();
   });
+  for (size_t n = 0; n < sessions_.size(); ++n) sessions_[n]->OnTick(now);
 }
 
 }  // namespace weir

@@ -65,7 +65,7 @@ class IoThread {
   std::shared_ptr<Session> Begin(Accepted accepted);
   void RunTurns();
   void Tick();
-  void TellWhoWaitsForTheEnd();
+  void NotifyEnd();
 
   ServerCore& core_;
   const size_t index_;

@@ -28,7 +28,7 @@ namespace asio = boost::asio;
 constexpr Work kReadAndSendWork = 6'000;
 constexpr Work kSendWork = 3'000;
 constexpr uint64_t kSentBytesPerWork = 2;
-// That is read of a client whose address has no room for more: what is kept of so little does not count.
+// Bytes read from a client whose address has no room: what is kept of so little does not count.
 constexpr size_t kLittle = 4096;
 
 // Drop a peer that takes nothing for so long when the server goes: others wait for its successor.
@@ -220,8 +220,9 @@ size_t Session::NoteHeld(size_t piece_bytes) {
   if (wanted <= noted_held_) {
     account_->GiveBack(noted_held_ - wanted, Memory::kWaiting);
   } else if (!account_->TryTake(wanted - noted_held_, Memory::kWaiting)) {
-    const size_t held = std::max(besides + kept, noted_held_);
-    account_->Take(held - noted_held_, Memory::kWaiting);
+    const size_t held = besides + kept;
+    account_->Take(held - std::min(held, noted_held_), Memory::kWaiting);
+    account_->GiveBack(noted_held_ - std::min(held, noted_held_), Memory::kWaiting);
     noted_held_ = held;
     if (kept > 0 && !whole && !ended()) stage_->OnTooMuchHeld();
     return wanted - held;
@@ -251,7 +252,7 @@ void Session::OnRoom() {
 // A connection whose address may hold no more gets on by little at a time, or by what it has taken the room for.
 size_t Session::MostToRead() const {
   if (account_->HasRoom(kPieceBytes)) return kPieceBytes;
-  const size_t held = stage_ ? stage_->held_bytes() : 0;
+  const size_t held = (stage_ ? stage_->held_bytes() : 0) + (stream_.tls() ? TlsStream::kHeldBytes : 0);
   return std::clamp(noted_held_ - std::min(noted_held_, held), kLittle, kPieceBytes);
 }
 
@@ -436,9 +437,10 @@ void Session::OnTick(SteadyTime now) {
     if (now > (half_closed_ ? linger_until_ : last_sent_ + thread_.core().settings.handshake_timeout)) End(cause_);
     return;
   }
-  // By whom room was given back while this one had not yet said that it waits, it is not told.
-  if (lacks_room_since_) ProcessSoon();
-  if (stage_) Guard([&] { stage_->OnTick(now); });
+  Guard([&] {
+    if (lacks_room_since_) ProcessSoon();  // other addresses may have made room, of which it is not told
+    if (stage_) stage_->OnTick(now);
+  });
 }
 
 // The system calls a socket writable when a third of its buffer is free, which may take a slow reader minutes.

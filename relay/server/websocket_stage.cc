@@ -261,12 +261,13 @@ void WebSocketStage::OnRead() {
   if (message_.capacity() > kKeptMessageBytes) message_.shrink_to_fit();
 }
 
-// What it inflates to is not announced.
+// A message does not announce how much it inflates to: room is asked for as the buffer doubles.
 void WebSocketStage::NoteRest() {
   if (!deflates_) {
     rest_bytes_ = ws_.read_size_hint(size_t{1});
   } else if (message_.size() >= kKeptMessageBytes) {
-    rest_bytes_ = session_.thread().core().settings.max_message_bytes - message_.size();
+    const size_t most = session_.thread().core().settings.max_message_bytes;
+    rest_bytes_ = std::min(most - std::min(most, message_.size()), message_.size());
   }
 }
 

@@ -33,8 +33,8 @@ struct HoldEnd {
   bool AnswerTo(const Settlement& settlement, SettlementAnswer* answer) const;
 };
 
-// How many ends the models keep together. Where there is no more room, who keeps more than an equal share forgets: else
-// a model would have to forget what it has just learnt for what others keep.
+// How many ends the models keep together. When the room is full, a model with more than an equal share forgets first;
+// otherwise a small one would lose what it has just learnt.
 class EndsBound {
  public:
   explicit EndsBound(size_t most) : most_(most), bound_(most) {}

@@ -7,7 +7,6 @@
 
 #include "relay/limiters/envoy/envoy_rules.h"
 #include "relay/operator/other_site.h"
-#include "relay/server/http_error.h"
 
 namespace weir {
 namespace {
@@ -27,7 +26,7 @@ void EnvoyService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
                        [this, &route, refusal, for_admins](const HttpRequest& request, HttpReply reply) {
                          if (IsChangeByAnotherSite(request)) return reply(RefusalOfAnotherSite());
                          if (for_admins)
-                           if (auto refused = refusal(request)) return reply(PlainErrorAsJson(*std::move(refused)));
+                           if (auto refused = refusal(request)) return reply(*std::move(refused));
                          api_->Answer(route, request, std::move(reply));
                        });
   }

@@ -12,14 +12,12 @@
 #include "config/text/readable.h"
 #include "config/text/utf8.h"
 #include "relay/operator/other_site.h"
-#include "relay/server/http_error.h"
 
 namespace weir {
 
 void QueuedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
   const auto refused = [refusal](const HttpRequest& request, bool for_admins) -> std::optional<HttpResponse> {
-    auto answer = for_admins ? refusal(request) : std::nullopt;
-    return answer ? std::optional(PlainErrorAsJson(*std::move(answer))) : std::nullopt;
+    return for_admins ? refusal(request) : std::nullopt;
   };
   is_own_path_ = router.OwnPaths();
   const bool all_for_admins = settings_.api == ServedQueuedApi::kAdmins;

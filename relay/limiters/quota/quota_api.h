@@ -26,13 +26,12 @@
 // "shadowed":true where it only is because of shadow mode; 429 where it is refused: with Retry-After (whole seconds,
 // rounded up) where waiting helps; 413 where it can never go (too_large); 503, with Retry-After, where the store is
 // away and the policy is to refuse; 403 where the model may not be used because it is unknown. Whatever is not 200 has
-// "error":{"code":…,"message":…} (relay/server/http_error.h), a decision beside its own. What is malformed gets
-// 400,
-// "invalid_request", "invalid_tokens" where they are negative, "invalid_name". A body
-// of more than 64 KiB gets 413. commit, refund and extend answer 200, with "late":true where the deadline had passed;
-// or the same with 404 and "unknown_reservation"; 409 and "already_settled", where it was settled otherwise before, or
-// "reservation_expired", which cannot be extended; or 503 and "store_unavailable". To commit or to refund the same
-// again answers as the first did.
+// "error":{"code":…,"message":…} (relay/server/http_error.h), a decision beside its own. A malformed request gets 400,
+// "invalid_request", "invalid_tokens" where they are negative, "invalid_name". A body of more than 64 KiB gets 413.
+// commit, refund and extend answer 200, with "late":true where the deadline had passed; or the same with 404 and
+// "unknown_reservation"; 409 and "already_settled", where it was settled otherwise before, or "reservation_expired",
+// which cannot be extended; or 503 and "store_unavailable". To commit or to refund the same again answers as the first
+// did.
 //
 // The limits' state is in the header fields of the dialect (quota_headers.h):
 //   ietf       RateLimit-Policy: "rpm";q=500;w=60, "tpm";q=30000;w=60;qu="tokens"

@@ -9,7 +9,7 @@
 namespace weir {
 
 // Of one line each, without spaces.
-// is_error: its answer is, and says so too as each error does.
+// is_error adds the member "error", as every error has it.
 std::string WriteDecision(const Decision& decision, std::string_view model, int64_t tokens, bool is_error = false);
 std::string WriteSettled(const Settled& settled);
 std::string WriteExtended(const Settled& settled);  // of extend alone; a commit so far is a settlement to come

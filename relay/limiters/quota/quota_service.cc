@@ -9,7 +9,6 @@
 #include "relay/limiters/quota/quota_call.h"
 #include "relay/limiters/quota/quota_grpc.h"
 #include "relay/operator/other_site.h"
-#include "relay/server/http_error.h"
 
 namespace weir {
 namespace {
@@ -225,7 +224,7 @@ void QuotaService::AddRoutes(HttpRouter& router, const QuotaSettings& settings, 
                        [service, &route, refusal, for_admins](const HttpRequest& request, HttpReply reply) {
                          if (IsChangeByAnotherSite(request)) return reply(RefusalOfAnotherSite());
                          if (for_admins)
-                           if (auto refused = refusal(request)) return reply(PlainErrorAsJson(*std::move(refused)));
+                           if (auto refused = refusal(request)) return reply(*std::move(refused));
                          const bool by_operator =
                              for_admins || (route.call == QuotaRoute::Call::kHealth && !refusal(request));
                          service().Answer(route, request, std::move(reply),

@@ -62,6 +62,7 @@ TEST(HttpConnectionTest, ReadsAnswersOfEveryForm) {
        "is larger than 100000 bytes"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nhalf", 200, "", "hung up before the end of its answer"},
       {"HTTP/1.1 200", 0, "", "hung up before the end of its answer"},
+      {"HTTP/1.1 103 Early Hints\r\n\r\n", 0, "", "hung up before the end of its answer"},
       {"", 0, "", "hung up without an answer"},
       {"220 mail.example ESMTP\r\n", 0, "", "no HTTP answer from http://127.0.0.1:"},
   };
