@@ -204,7 +204,7 @@ ClientStream::Error ClientStream::Do(Step step, const Patience& patience) {
     Error failed;
     if (why == SSL_ERROR_ZERO_RETURN) failed = {Error::kEnded, "the connection ended"};
     if (why == SSL_ERROR_SSL || why == SSL_ERROR_SYSCALL) failed = {Error::kOther, TlsReason()};
-    const Error sent = SendClear(tls_->TakeToSend(), patience);  // an alert, too
+    Error sent = SendClear(tls_->TakeToSend(), patience);  // an alert, too
     if (failed) return failed;
     if (sent || why == SSL_ERROR_NONE) return sent;
     std::string bytes;

@@ -74,7 +74,7 @@ std::string Message(const ServerUrl& url, const HttpCall& call, bool keep) {
   std::string message = call.method + " " + (path.empty() ? "/" : path) + " HTTP/1.1\r\nHost: " + UrlHost(url.host) +
                         (usual_port ? "" : ":" + url.port) + "\r\nUser-Agent: weir/" WEIR_VERSION "\r\n";
   if (!keep) message += "Connection: close\r\n";
-  for (const auto& [name, value] : call.headers) message += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : call.headers) message.append(name).append(": ").append(value).append("\r\n");
   if (!call.body.empty() || (call.method != "GET" && call.method != "HEAD"))
     message += "Content-Length: " + std::to_string(call.body.size()) + "\r\n";
   return message + "\r\n" + call.body;

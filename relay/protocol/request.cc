@@ -280,7 +280,7 @@ void Request::Finish(const Report& report, Completeness completeness) {
   completeness_ = completeness;
   moment_ = report.moment;
   const auto may_replace = [](const Held& held) { return held.by_query && HasAddress(held.event.event.view().kind()); };
-  before_eose_ = static_cast<size_t>(std::ranges::stable_partition(held_, may_replace).begin() - held_.begin());
+  before_eose_ = static_cast<size_t>(std::stable_partition(held_.begin(), held_.end(), may_replace) - held_.begin());
   state_ = State::kCatchesUp;
   owner_.lock()->ReturnPlace();
   SayHeld();

@@ -47,7 +47,7 @@ RedisReply RedisWire::Ask(Connection& connection, std::initializer_list<std::str
 }
 
 Status RedisWire::Lost(const std::string& what) {
-  const Status lost = Status::Error("Redis at " + Describe(endpoint_) + ": " + what);
+  Status lost = Status::Error("Redis at " + Describe(endpoint_) + ": " + what);
   publishes_.context.reset();
   subscribed_.context.reset();
   return lost;

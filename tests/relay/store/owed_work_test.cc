@@ -93,7 +93,7 @@ TEST_F(OwedWorkTest, AClockThatIsSetBackDoesNotPutSweepsOff) {
 
 // What was removed is gone for good.
 TEST_F(OwedWorkTest, AClockThatIsSetAheadExpiresNothingUntilItHasStayedSo) {
-  constexpr uint64_t kYear = 365 * 86'400;
+  constexpr uint64_t kYear = 365ULL * 86'400;
   Start();
   const auto expires_by = [this](uint64_t wall, int minutes_later) {
     steady_.Advance(std::chrono::minutes(minutes_later));
@@ -103,13 +103,14 @@ TEST_F(OwedWorkTest, AClockThatIsSetAheadExpiresNothingUntilItHasStayedSo) {
     store_.WaitForLog("save 1, vanish, sweep");
     return store_.expired_by();
   };
-  EXPECT_EQ(expires_by(kStart + 60, 1), kStart + 60);
-  EXPECT_EQ(expires_by(kStart + kYear, 1), kStart + 120);
-  EXPECT_EQ(expires_by(kStart + 180, 1), kStart + 180) << "it was right again";
-  EXPECT_EQ(expires_by(kStart + 11 * 60 + kYear, 8), kStart + 11 * 60);
-  EXPECT_EQ(expires_by(kStart + 20 * 60 + kYear, 9), kStart + 20 * 60);
-  EXPECT_EQ(expires_by(kStart + 21 * 60 + kYear, 1), kStart + 21 * 60 + kYear) << "for ten minutes";
-  EXPECT_EQ(expires_by(kStart + 22 * 60, 1), kStart + 22 * 60) << "set back";
+  constexpr uint64_t kMinute = 60;
+  EXPECT_EQ(expires_by(kStart + kMinute, 1), kStart + kMinute);
+  EXPECT_EQ(expires_by(kStart + kYear, 1), kStart + 2 * kMinute);
+  EXPECT_EQ(expires_by(kStart + 3 * kMinute, 1), kStart + 3 * kMinute) << "it was right again";
+  EXPECT_EQ(expires_by(kStart + 11 * kMinute + kYear, 8), kStart + 11 * kMinute);
+  EXPECT_EQ(expires_by(kStart + 20 * kMinute + kYear, 9), kStart + 20 * kMinute);
+  EXPECT_EQ(expires_by(kStart + 21 * kMinute + kYear, 1), kStart + 21 * kMinute + kYear) << "for ten minutes";
+  EXPECT_EQ(expires_by(kStart + 22 * kMinute, 1), kStart + 22 * kMinute) << "set back";
 }
 
 TEST_F(OwedWorkTest, StopDoesNotWaitForTheEndOfASweep) {
