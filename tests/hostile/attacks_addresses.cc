@@ -216,7 +216,7 @@ std::string FiltersOfMany(Arena& arena, double scale) {
 std::string Parts(Arena& arena, double scale, size_t addresses) {
   Crowd crowd(
       arena.port(), [&](size_t n) { return StrangerAddress(n % addresses); }, Scaled(addresses * 60, scale));
-  const std::string part = TextFrame(std::string(250'000, 'x')).substr(0, 200'000);
+  std::string part = TextFrame(std::string(250'000, 'x')).substr(0, 200'000);
   crowd.SendOnce([&](size_t) { return part; }, Scaled(10s, scale), Reads::kAll);
   return crowd.Heard();
 }
