@@ -87,7 +87,7 @@ std::string UnreadPages(Arena& arena, double scale) {
   const std::string keys = Requests(arena, scale / 4, [](uint64_t n) {
     std::string key;
     for (int byte = 0; byte < 150; ++byte) key += "%01";
-    return Get("/rate/" + key + std::to_string(n % 1000)) + Get("/api/" + std::to_string(n % 1000)) +
+    return Get("/rate/" + key + std::to_string(n % 1000)) + Get("/queue/" + std::to_string(n % 1000)) +
            Post("/v1/record", R"({"model":"m)" + std::to_string(n % 1000) + R"(","tokens":1})");
   });
   return keys + "; " +
@@ -119,7 +119,7 @@ constexpr std::string_view kWindows = R"(quota:
     default:
       user_model: [{requests: 1000000, per: 1h}, {tokens: 50000000, per: 7d}]
 endpoints:
-  - {path: /api, rate: 1000000, unit: rps, algorithm: strict}
+  - {path: /queue, rate: 1000000, unit: rps, algorithm: strict}
 )";
 constexpr std::string_view kEnvoy = R"(domain: edge
 descriptors:
