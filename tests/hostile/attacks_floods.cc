@@ -54,7 +54,7 @@ std::string FanOut(Arena& arena, double scale) {
   const Signer signer(42);
   const auto end = std::chrono::steady_clock::now() + Scaled(8s, scale);
   for (size_t n = 0; std::chrono::steady_clock::now() < end; ++n) {
-    const std::string event = EventFrame(signer.SignedEvent(Now(), 20'004, "[]", std::to_string(n)));
+    std::string event = EventFrame(signer.SignedEvent(Now(), 20'004, "[]", std::to_string(n)));
     publisher.SendOnce([&](size_t) { return event; }, 2ms, Reads::kAll);
     subscribers.Run(2ms, Reads::kAll, [](size_t) { return std::string(); });
   }
