@@ -18,7 +18,6 @@
 #include <cstring>
 #include <exception>
 #include <future>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -34,8 +33,6 @@ using Addresses = std::shared_ptr<addrinfo>;
 
 constexpr std::chrono::milliseconds kLookAtStopEvery{50};
 constexpr size_t kPieceBytes = 16 << 10;
-
-std::string Reason(int error) { return std::generic_category().message(error); }
 
 std::string TlsReason() {
   const unsigned long error = ERR_get_error();
@@ -86,7 +83,7 @@ class ClientStream::Tls {
   // The error says why there is no context: a file of certificates that cannot be read.
   Error Prepare(const Server& server) {
     context_.reset(SSL_CTX_new(TLS_client_method()));
-    if (context_ == nullptr) return {Error::kOther, "cannot begin TLS: " + TlsReason()};
+    if (context_ == nullptr) return CannotBegin();
     ERR_clear_error();
     const int read = server.ca_file.empty() ? SSL_CTX_set_default_verify_paths(context_.get())
                                             : SSL_CTX_load_verify_file(context_.get(), server.ca_file.c_str());
@@ -100,8 +97,7 @@ class ClientStream::Tls {
     ssl_.reset(SSL_new(context_.get()));
     in_ = BIO_new(BIO_s_mem());
     out_ = BIO_new(BIO_s_mem());
-    if (ssl_ == nullptr || in_ == nullptr || out_ == nullptr)
-      return {Error::kOther, "cannot begin TLS: " + TlsReason()};
+    if (ssl_ == nullptr || in_ == nullptr || out_ == nullptr) return CannotBegin();
     SSL_set_bio(ssl_.get(), in_, out_);
     SSL_set_connect_state(ssl_.get());
     in6_addr number;
@@ -113,7 +109,7 @@ class ClientStream::Tls {
       SSL_set_tlsext_host_name(ssl_.get(), server.host.c_str());
       named = SSL_set1_host(ssl_.get(), server.host.c_str());
     }
-    if (named != 1) return {Error::kOther, "cannot begin TLS: " + TlsReason()};
+    if (named != 1) return CannotBegin();
     return {};
   }
 
@@ -127,6 +123,8 @@ class ClientStream::Tls {
   bool has_more() const { return SSL_pending(ssl_.get()) > 0 || BIO_ctrl_pending(in_) > 0; }
 
  private:
+  static Error CannotBegin() { return {Error::kOther, "cannot begin TLS: " + TlsReason()}; }
+
   struct Free {
     void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
     void operator()(SSL* ssl) const { SSL_free(ssl); }
@@ -182,7 +180,7 @@ ClientStream::Error ClientStream::Dial(const Patience& patience) {
     return {};
   }
   return {Error::kNobodyListens,
-          "cannot connect to " + UrlHost(Printable(server_.host)) + ":" + server_.port + ": " + Reason(why)};
+          "cannot connect to " + UrlHost(Printable(server_.host)) + ":" + server_.port + ": " + std::strerror(why)};
 }
 
 ClientStream::Error ClientStream::Handshake(const Patience& patience) {
@@ -251,7 +249,7 @@ ClientStream::Error ClientStream::SendClear(std::string_view bytes, const Patien
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (!Await(POLLOUT, patience)) return {Error::kLate};
     } else if (errno != EINTR) {
-      return {Error::kOther, Reason(errno)};
+      return {Error::kOther, std::strerror(errno)};
     }
   }
   return {};
@@ -267,7 +265,7 @@ ClientStream::Error ClientStream::ReceiveClear(std::string* bytes, const Patienc
       bytes->append(piece.data(), static_cast<size_t>(got));
       return {};
     }
-    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return {Error::kOther, Reason(errno)};
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return {Error::kOther, std::strerror(errno)};
   }
 }
 

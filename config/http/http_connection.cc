@@ -123,7 +123,7 @@ class Exchange {
   }
 
   HttpAnswer Ask(ClientStream& stream, bool keep) {
-    // Where sending fails the answer may be there all the same, and says why.
+    // If sending fails, the answer may be there all the same, and says why.
     if (const StreamError sent = stream.Send(Message(url_, call_, keep), patience_); sent.kind == StreamError::kLate)
       return Failure(sent);
     HttpAnswer answer;

@@ -65,8 +65,8 @@ class HttpConnection {
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Nothing is sent twice: a request that has no answer may have been served. A connection that the server had ended is
-  // made again before, and one that a call left unfinished too.
+  // Sends a request once: one that has no answer may have been served. Before, it makes a connection again that the
+  // server had ended, or that a call left unfinished.
   HttpAnswer Ask(const HttpCall& call);
 
  private:

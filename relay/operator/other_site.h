@@ -15,7 +15,7 @@ bool IsChangeByAnotherSite(const HttpRequest& request);
 // sends no Origin with a simple GET, and Sec-Fetch-Site to https and to this machine alone.
 bool IsByAnotherSite(const HttpRequest& request);
 
-// What such a page is answered.
+// The answer to such a page.
 inline constexpr const char* kOfAnotherSite = "a page of another site may not ask this in somebody's browser";
 HttpResponse RefusalOfAnotherSite();
 

@@ -1,4 +1,4 @@
-// What an answer over HTTP says that is an error, of a weir (relay/server/http_error.h) or of another server.
+// The words of an answer over HTTP that is an error, of a weir (relay/server/http_error.h) or of another server.
 #pragma once
 
 #include <optional>

@@ -59,7 +59,7 @@ class Http2Exchange final : public HttpExchange {
   bool is_over() const { return over_; }
   void OnBody(std::string_view piece);
   void OnBodyEnd();
-  // What it holds of a body that it takes no more.
+  // Drops what it holds of a body that it takes no more.
   void DropHeld();
   void OnSent(size_t bytes);
   void OnTick(SteadyTime now);

@@ -324,7 +324,7 @@ void Http2Stage::OnBody(Http2Stream& stream, std::string_view piece) {
   NoteHeld(stream);
 }
 
-// What follows of a request that is answered.
+// Drops what follows of a request that is answered.
 void Http2Stage::DropBody(Http2Stream& stream, size_t bytes) {
   stream.dropped_bytes += bytes;
   if (stream.dropped_bytes <= kMostDroppedBodyBytes) return frames_.OpenWindow(stream.id, bytes);

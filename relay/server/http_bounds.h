@@ -17,7 +17,7 @@ inline constexpr std::chrono::seconds kLastChance{1};
 // connection that is closed over unread input is reset, and most clients take the reset of a stream for a failure of
 // the whole, so that neither sees its answer.
 inline constexpr std::chrono::seconds kLastWordsTaken{2};
-// Of such a stream's body.
+// Bytes of such a stream's body that are dropped.
 inline constexpr uint64_t kMostDroppedBodyBytes = uint64_t{8} << 20;
 // Of what is kept of a connection's requests that counts.
 inline constexpr size_t kUncountedBytes = 4096;

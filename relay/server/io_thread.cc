@@ -92,7 +92,7 @@ void IoThread::Adopt(Accepted accepted) {
   });
 }
 
-// Where there is no memory for a session, or no room in the kernel, its socket is closed.
+// Closes a socket for whose session there is no memory, or no room in the kernel.
 template <typename Do>
 void IoThread::OrOneLess(Do take) {
   try {

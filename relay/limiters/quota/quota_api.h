@@ -54,7 +54,7 @@ namespace weir {
 
 enum class RateLimitDialect : uint8_t { kIetf, kOpenAi, kAnthropic };
 
-// What a store in trouble says has paths, addresses and names of keys in it: operators are told.
+// Operators alone are told what a store in trouble says: it has paths, addresses and names of keys in it.
 enum class QuotaAudience : uint8_t { kStrangers, kOperator };
 
 // One call of the API, its path split at the variable part.

@@ -12,8 +12,8 @@
 
 namespace weir {
 
-// What strangers are told is wrong with the store: the kind of trouble. Its own words are for the log and for
-// operators, since they have paths, addresses, and names of keys in them. Empty while all is well.
+// Returns the kind of trouble, which strangers are told of; empty while all is well. The store's own words are for the
+// log and for operators, since they have paths, addresses, and names of keys in them.
 std::string TroubleOf(const StoreHealth& health);
 
 // The error says what is wrong with the store, as strangers are told. There is none where the policy is to go on
