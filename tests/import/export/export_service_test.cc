@@ -3,6 +3,7 @@
 
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/filter.h"
+#include "relay/process/http_error_words.h"
 #include "relay/store/rocksdb_store.h"
 #include "relay/store/store_compare.h"
 #include "tests/fixtures/eventually.h"
@@ -132,11 +133,11 @@ TEST_F(ExportServiceTest, NoneBeginsInAnEmergency) {
   const std::string more_than_the_target(64 << 20, 'x');
   configuration_.storage.memory.target_memory_mb = 32;
   Open();
-  EXPECT_TRUE(Eventually([this] { return Get("/readyz").starts_with("emergency: "); }));
+  EXPECT_TRUE(Eventually([this] { return ErrorWordsIn(Get("/readyz")).starts_with("emergency: "); }));
   SlowCall call(port(), "GET", "/api/export", {});
   EXPECT_EQ(call.Status(), 503);
   EXPECT_EQ(call.Header("Retry-After"), "5");
-  EXPECT_TRUE(call.Rest().starts_with("memory is short on this relay: "));
+  EXPECT_TRUE(ErrorWordsIn(call.Rest()).starts_with("memory is short on this relay: "));
   EXPECT_EQ(Metric("weir_exports_running"), 0U);
 }
 

@@ -9,6 +9,7 @@
 #include "config/clock.h"
 #include "import/serve/import_post.h"
 #include "relay/nostr/event_parser.h"
+#include "relay/process/http_error_words.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/sanitizers.h"
 #include "tests/fixtures/web_client.h"
@@ -100,7 +101,7 @@ TEST_F(ImportServiceTest, SaysWhatIsWrongWithARequest) {
   for (const auto& c : cases) {
     const ImportAnswer answer = PostImport(port(), NoteLine(1), c.headers, c.query);
     EXPECT_EQ(answer.status, c.status);
-    EXPECT_TRUE(answer.words.starts_with(c.words)) << answer.words;
+    EXPECT_TRUE(ErrorWordsIn(answer.words).starts_with(c.words)) << answer.words;
   }
   EXPECT_EQ(Stored(), "");
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "relay/limiters/quota/quota_service.h"
+#include "relay/server/http_error.h"
 
 namespace weir {
 
@@ -35,7 +36,8 @@ class QuotaRoutes {
  private:
   struct Kept : HttpReply::Receiver {
     explicit Kept(bool hung_up) : abandoned(hung_up) {}
-    void Give(HttpResponse given) override { response.set_value(std::move(given)); }
+    // As the server gives it.
+    void Give(HttpResponse given) override { response.set_value(PlainErrorAsJson(std::move(given))); }
     bool Abandoned() const override { return abandoned; }
     void OnLeft(HttpReply::LeftHandler) override {}
 
