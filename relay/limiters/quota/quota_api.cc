@@ -137,32 +137,30 @@ bool QuotaApi::MayWait(Call call) const {
   }
 }
 
-void QuotaApi::Answer(Call call, std::string_view model, const HttpRequest& request, Done done, const Span& span,
-                      QuotaAudience audience) {
-  switch (call) {
+void QuotaApi::Answer(const Asked& asked, Done done) {
+  switch (asked.call) {
     case Call::kDecide:
     case Call::kReserve:
     case Call::kRecord:
     case Call::kExplain:
-      return Decide(call, request, done, span, audience);
+      return Decide(asked, done);
     case Call::kCommit:
     case Call::kRefund:
     case Call::kExtend:
-      return Settle(call, request, done, span, audience);
+      return Settle(asked, done);
     default:
-      done(AnswerNow(call, model, request, audience));
+      done(AnswerNow(asked));
   }
 }
 
-void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done, const Span& span,
-                      QuotaAudience audience) {
+void QuotaApi::Decide(const Asked& asked, const Done& done) {
   QuotaCallBody body;
-  if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
-  if (const std::string_view key = request.Header("idempotency-key"); !key.empty() && !body.idempotency_key)
+  if (const auto error = ReadQuotaCall(asked.call, asked.request.body, &body)) return done(Malformed(*error));
+  if (const std::string_view key = asked.request.Header("idempotency-key"); !key.empty() && !body.idempotency_key)
     body.idempotency_key = key;
   // The limiter may answer when this object is gone; its clock is not.
-  const auto finish = [call, dialect = dialect_, &clock = clock_, model = *body.model, tokens = body.use().tokens, done,
-                       audience](Decision decision) {
+  const auto finish = [call = asked.call, dialect = dialect_, &clock = clock_, model = *body.model,
+                       tokens = body.use().tokens, done, audience = asked.audience](Decision decision) {
     if (audience == QuotaAudience::kStrangers) HideFromStrangers(&decision);
     HttpResponse response = ResponseTo(call, decision, model, tokens);
     if (response.status != 400) {
@@ -172,31 +170,32 @@ void QuotaApi::Decide(Call call, const HttpRequest& request, const Done& done, c
     }
     done(std::move(response));
   };
-  SubmitDecision(limiter_, call, body, request.address, finish, span);
+  SubmitDecision(limiter_, asked.call, body, asked.request.address, finish, asked.span);
 }
 
-void QuotaApi::Settle(Call call, const HttpRequest& request, const Done& done, const Span& span,
-                      QuotaAudience audience) {
+void QuotaApi::Settle(const Asked& asked, const Done& done) {
   QuotaCallBody body;
-  if (const auto error = ReadQuotaCall(call, request.body, &body)) return done(Malformed(*error));
-  SubmitSettlement(
-      limiter_, call, body,
-      [call, done, audience](const Settled& settled) { done(ResponseTo(call, settled, audience)); }, span);
+  if (const auto error = ReadQuotaCall(asked.call, asked.request.body, &body)) return done(Malformed(*error));
+  const auto finish = [call = asked.call, audience = asked.audience, done](const Settled& settled) {
+    done(ResponseTo(call, settled, audience));
+  };
+  SubmitSettlement(limiter_, asked.call, body, finish, asked.span);
 }
 
-HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRequest& request,
-                                 QuotaAudience audience) {
+HttpResponse QuotaApi::AnswerNow(const Asked& asked) {
+  const Call call = asked.call;
+  const QuotaAudience audience = asked.audience;
   if (call == Call::kOpenApi) return JsonResponse(200, std::string(QuotaOpenApi()));
   if (call == Call::kHealth) return Health(audience);
-  if (call == Call::kModels) return Models(request.query, audience);
+  if (call == Call::kModels) return Models(asked);
   if (call != Call::kResetAll) {
-    if (const Status name = CheckName("model", model); !name.ok()) return InvalidName(name.message());
+    if (const Status name = CheckName("model", asked.model); !name.ok()) return InvalidName(name.message());
   }
-  const std::string named(model);
+  const std::string named(asked.model);
   if (call == Call::kModel) return Shown(named, false, audience);
   if (const std::string counted_as = limiter_.CountedAs(named); call != Call::kResetAll && counted_as != named)
     return InvalidName("model: " + Printable(named) + " is counted as " + Printable(counted_as) + "; name that");
-  if (call == Call::kSetQuota) return SetQuota(named, request, audience);
+  if (call == Call::kSetQuota) return SetQuota(named, asked);
   if (call == Call::kUnsetQuota) {
     const Status unset = limiter_.UnsetQuota(named);
     return unset.ok() ? Shown(named, true, audience) : StoreAway(unset.message(), audience);
@@ -206,13 +205,14 @@ HttpResponse QuotaApi::AnswerNow(Call call, std::string_view model, const HttpRe
   return {.status = 204, .content_type = ""};
 }
 
-HttpResponse QuotaApi::Models(std::string_view query, QuotaAudience audience) {
+HttpResponse QuotaApi::Models(const Asked& asked) {
   ModelsPage page;
-  if (Status read = ReadPage(query, &page); !read.ok()) return ErrorResponse(400, "invalid_request", read.message());
+  if (Status read = ReadPage(asked.request.query, &page); !read.ok())
+    return ErrorResponse(400, "invalid_request", read.message());
   Result<AllModelStats> models = limiter_.AllStats(page.after, page.most);
-  if (!models.ok()) return StoreAway(models.status().message(), audience);
+  if (!models.ok()) return StoreAway(models.status().message(), asked.audience);
   std::string& problem = models.value().problem;
-  if (audience == QuotaAudience::kStrangers && !problem.empty()) problem = "a part of the store does not answer";
+  if (asked.audience == QuotaAudience::kStrangers && !problem.empty()) problem = "a part of the store does not answer";
   return JsonResponse(200, WriteModels(models.value()));
 }
 
@@ -226,12 +226,12 @@ HttpResponse QuotaApi::Shown(const std::string& model, bool even_unknown, QuotaA
   return JsonResponse(200, WriteModel(stats.value()));
 }
 
-HttpResponse QuotaApi::SetQuota(const std::string& model, const HttpRequest& request, QuotaAudience audience) {
+HttpResponse QuotaApi::SetQuota(const std::string& model, const Asked& asked) {
   QuotaCallBody body;
-  if (const auto error = ReadQuotaCall(Call::kSetQuota, request.body, &body)) return Malformed(*error);
+  if (const auto error = ReadQuotaCall(Call::kSetQuota, asked.request.body, &body)) return Malformed(*error);
   const ModelQuota quota{.max_rpm = *body.max_rpm, .max_tpm = *body.max_tpm, .max_rpd = *body.max_rpd};
-  if (const Status set = limiter_.SetQuota(model, quota); !set.ok()) return StoreAway(set.message(), audience);
-  return Shown(model, true, audience);
+  if (const Status set = limiter_.SetQuota(model, quota); !set.ok()) return StoreAway(set.message(), asked.audience);
+  return Shown(model, true, asked.audience);
 }
 
 HttpResponse QuotaApi::Health(QuotaAudience audience) const {

@@ -97,23 +97,25 @@ class QuotaApi {
   static const QuotaRoute& RouteOf(QuotaRoute::Call call);
   // Whether Answer may keep its thread for long: it waits for the store, or has all models to go through.
   bool MayWait(QuotaRoute::Call call) const;
-  // `model`: what stands in the path for {model}, decoded. `done` is called once, by any thread, perhaps before this
-  // returns. Who may call for an admin's route was checked.
-  // The span is of a call that quota_call.h traces.
-  void Answer(QuotaRoute::Call call, std::string_view model, const HttpRequest& request,
-              std::function<void(HttpResponse)> done, const Span& span = {},
-              QuotaAudience audience = QuotaAudience::kStrangers);
+  // A call whose caller was found to be an administrator, where the route is for administrators.
+  struct Asked {
+    QuotaRoute::Call call;
+    const HttpRequest& request;
+    std::string_view model = "";  // stands in the path for {model}; decoded
+    Span span{};                  // belongs to a call that quota_call.h traces
+    QuotaAudience audience = QuotaAudience::kStrangers;
+  };
+  // Calls `done` once, by any thread, perhaps before this returns; what `asked` refers to need only last until this
+  // does.
+  void Answer(const Asked& asked, std::function<void(HttpResponse)> done);
 
  private:
   using Done = std::function<void(HttpResponse)>;
-  void Decide(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span,
-              QuotaAudience audience);
-  void Settle(QuotaRoute::Call call, const HttpRequest& request, const Done& done, const Span& span,
-              QuotaAudience audience);
-  HttpResponse AnswerNow(QuotaRoute::Call call, std::string_view model, const HttpRequest& request,
-                         QuotaAudience audience);
-  HttpResponse Models(std::string_view query, QuotaAudience audience);
-  HttpResponse SetQuota(const std::string& model, const HttpRequest& request, QuotaAudience audience);
+  void Decide(const Asked& asked, const Done& done);
+  void Settle(const Asked& asked, const Done& done);
+  HttpResponse AnswerNow(const Asked& asked);
+  HttpResponse Models(const Asked& asked);
+  HttpResponse SetQuota(const std::string& model, const Asked& asked);
   HttpResponse Shown(const std::string& model, bool even_unknown, QuotaAudience audience);
   HttpResponse Health(QuotaAudience audience) const;
 

@@ -85,9 +85,8 @@ class StoreClient final : public QuotaClient {
                               .body = question.body};
     // Shared: the store's thread may still be in set_value when this one goes on.
     const auto promise = std::make_shared<std::promise<HttpResponse>>();
-    api_.Answer(
-        question.call, question.model, request,
-        [promise](HttpResponse response) { promise->set_value(std::move(response)); }, {}, QuotaAudience::kOperator);
+    api_.Answer({question.call, request, question.model, {}, QuotaAudience::kOperator},
+                [promise](HttpResponse response) { promise->set_value(std::move(response)); });
     HttpResponse response = promise->get_future().get();
     if (route.changes)
       if (Status status = store_->Persist(); !status.ok()) return status;

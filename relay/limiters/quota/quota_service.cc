@@ -50,23 +50,24 @@ Span QuotaService::BeginSpan(QuotaRoute::Call call, const HttpRequest& request) 
 
 void QuotaService::Answer(const QuotaRoute& route, const HttpRequest& request, HttpReply reply,
                           QuotaAudience audience) {
-  const auto model = [](const HttpRequest& r) { return r.parameters.empty() ? std::string() : r.parameters[0]; };
+  const auto model = [](const HttpRequest& r) {
+    return r.parameters.empty() ? std::string_view() : std::string_view(r.parameters[0]);
+  };
   const Span span = BeginSpan(route.call, request);
   if (api_.MayWait(route.call)) {
     return waiting_.Submit(request.address, std::move(reply),
                            [this, call = route.call, model, request, span, wait = span.Child("wait"),
                             audience](HttpReply waiting_reply) mutable {
                              wait.End();
-                             api_.Answer(call, model(request), request, std::move(waiting_reply), span, audience);
+                             api_.Answer({call, request, model(request), span, audience}, std::move(waiting_reply));
                            });
   }
   // What answers at once has answered before the server, and with it the connection, is gone.
   if (store_->pace() != QuotaStore::Pace::kAsynchronous)
-    return api_.Answer(route.call, model(request), request, std::move(reply), span, audience);
+    return api_.Answer({route.call, request, model(request), span, audience}, std::move(reply));
   api_.Answer(
-      route.call, model(request), request,
-      [reply = std::move(reply), under_way = calls_.Begin()](HttpResponse answer) { reply(std::move(answer)); }, span,
-      audience);
+      {route.call, request, model(request), span, audience},
+      [reply = std::move(reply), under_way = calls_.Begin()](HttpResponse answer) { reply(std::move(answer)); });
 }
 
 void QuotaService::Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy,

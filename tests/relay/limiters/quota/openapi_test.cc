@@ -191,7 +191,7 @@ TEST_F(OpenApiAnswers, AreTheDocumentedOnesAndEachIsGiven) {
   See(Call::kDecide, world.Ask(Call::kDecide, Good(Call::kDecide, "unlimited")));
   See(Call::kModel, world.Ask(Call::kModel, "", "never heard of"));
   for (const char* query : {"limit=1", "limit=0"})
-    world.api.Answer(Call::kModels, "", {.query = query}, [this](HttpResponse page) { See(Call::kModels, page); });
+    world.api.Answer({Call::kModels, {.query = query}}, [this](HttpResponse page) { See(Call::kModels, page); });
 
   QuotaConfig strict = config;
   strict.unknown_models = UnknownModels::kRefuse;

@@ -91,9 +91,8 @@ inline HttpResponse Ask(QuotaApi& api, QuotaRoute::Call call, std::string_view b
   std::vector<HttpResponse> answers;
   HttpRequest request;
   request.body = body;
-  api.Answer(
-      call, model, request, [&answers](HttpResponse response) { answers.push_back(std::move(response)); }, {},
-      audience);
+  api.Answer({call, request, model, {}, audience},
+             [&answers](HttpResponse response) { answers.push_back(std::move(response)); });
   return answers.size() == 1 ? answers[0] : HttpResponse{.status = 0, .body = "answered not just once"};
 }
 

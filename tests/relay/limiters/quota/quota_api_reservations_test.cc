@@ -104,7 +104,7 @@ TEST(QuotaApi, TheHeaderIsAKeyTooAndTheBodyComesFirst) {
     request.body = R"({"model":"gpt-4o","tokens":900,"charge":true)" + more + "}";
     request.headers = {{"idempotency-key", "from the header"}};
     HttpResponse response;
-    world.api.Answer(Call::kDecide, "", request, [&](HttpResponse answer) { response = std::move(answer); });
+    world.api.Answer({Call::kDecide, request}, [&](HttpResponse answer) { response = std::move(answer); });
     return response;
   };
   for (int i = 0; i < 2; ++i) EXPECT_EQ(take("").status, 200);

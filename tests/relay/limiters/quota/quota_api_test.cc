@@ -243,7 +243,7 @@ TEST(QuotaApi, ModelsComeInPages) {
   ApiWorld world({.quotas = quotas});
   const auto ask = [&world](const std::string& query) {
     HttpResponse given;
-    world.api.Answer(Call::kModels, "", {.method = "GET", .path = "/v1/models", .query = query},
+    world.api.Answer({Call::kModels, {.method = "GET", .path = "/v1/models", .query = query}},
                      [&given](HttpResponse response) { given = std::move(response); });
     return given;
   };
@@ -324,9 +324,9 @@ TEST(QuotaApi, AnAsynchronousStoreIsNotWaitedFor) {
     QuotaApi api(limiter, RateLimitDialect::kIetf);
     const auto done = [&answers](HttpResponse response) { answers.push_back(std::move(response)); };
     request.body = R"({"model":"m","tokens":7,"charge":true})";
-    api.Answer(Call::kDecide, "", request, done);
+    api.Answer({Call::kDecide, request}, done);
     request.body = R"({"reservation":"r@m","tokens":5})";
-    api.Answer(Call::kCommit, "", request, done);
+    api.Answer({Call::kCommit, request}, done);
     request.body = "what the store was asked is not asked again";
   }
   EXPECT_TRUE(answers.empty());
