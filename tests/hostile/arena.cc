@@ -39,7 +39,7 @@ Result<std::unique_ptr<Arena>> Arena::Start(const ArenaOptions& options) {
     std::ofstream events(dir / "events.jsonl");
     options.fill([&events](const std::string& json) { events << json << '\n'; });
     events.close();
-    if (Status filled = Import(options.weir, dir / "events.jsonl", data, dir / "import.log"); !filled.ok())
+    if (Status filled = Import(options.program, dir / "events.jsonl", data, dir / "import.log"); !filled.ok())
       return filled;
     std::filesystem::remove(dir / "events.jsonl");
   }
@@ -61,7 +61,7 @@ Result<std::unique_ptr<Arena>> Arena::Start(const ArenaOptions& options) {
     endpoint.emplace().port = port.value();
     front.emplace().port = arena->front_->port();
   }
-  command += " WEIR_PORT={port} WEIR_DATA_DIR={db} " + options.weir.string() + " relay";
+  command += " WEIR_PORT={port} WEIR_DATA_DIR={db} " + options.program.string() + " relay";
   auto relay = Launch(command, dir, data, endpoint, front);
   if (!relay.ok()) return relay.status();
   arena->relay_ = std::move(relay).value();

@@ -17,7 +17,7 @@
 namespace weir {
 
 struct ArenaOptions {
-  std::filesystem::path weir;         // the program
+  std::filesystem::path program;      // weir
   std::filesystem::path scratch;      // where the database is made
   std::vector<std::string> settings;  // "WEIR_COMPRESSION=true"
   bool by_tls = false;                // the port speaks TLS

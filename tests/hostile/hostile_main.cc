@@ -61,7 +61,7 @@ constexpr double kMostKeptShare = 0.5;  // of what it may grow by
 constexpr auto kPatience = std::chrono::minutes(1);
 
 struct Options {
-  std::string weir;
+  std::string program;
   std::string scratch = std::filesystem::temp_directory_path();
   std::vector<std::string> only;
   bool brief = false;
@@ -110,7 +110,7 @@ std::string Verdict::Broken(const Attack& attack, bool judges_times) const {
 double EngineMb(const Arena& arena) { return arena.PartMb("block_cache") + arena.PartMb("table_readers"); }
 
 Result<Verdict> Try(const Attack& attack, const Options& options) {
-  ArenaOptions arena_options{.weir = options.weir,
+  ArenaOptions arena_options{.program = options.program,
                              .scratch = options.scratch,
                              .settings = attack.settings,
                              .by_tls = attack.by_tls,
@@ -192,7 +192,7 @@ int main(int argc, char** argv) {
       "bound is broken: p99 50 ms or twice what it was before, 250 ms at most, 64 MiB for an address, 128 MiB for all "
       "addresses together, all answered, "
       "all given back within a minute.");
-  line.Add("weir", &options.weir, "the program").Required().ExistingFile();
+  line.Add("weir", &options.program, "the program").Required().ExistingFile();
   line.Add("--only", &options.only, "these attacks alone");
   line.Add("--scratch", &options.scratch,
            "where databases are made; /dev/shm where the disk's fsync stalls by itself, as with discard")
