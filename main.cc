@@ -1,9 +1,9 @@
 // weir <command> …: only picks the command.
 //
-// A command is a function int XCommand(int argc, char** argv) that stands in the room that does the work and parses its
-// own flags (config/command_line.h); argv[0] is "weir x". It returns the exit code: 0, 1 if the work failed, 2 if
-// it was asked for something wrong; of `weir doctor` see its --help. `weir config` knows what the relay's configuration
-// declares, and the limiters': all rooms' settings.
+// A command is a function int XCommand(int argc, char** argv) that stands in the folder that does the work and parses
+// its own flags (config/command_line.h); argv[0] is "weir x". It returns the exit code: 0, 1 if the work failed, 2 if
+// it was asked for something wrong (`weir doctor` has others, see its --help). `weir config` shows the settings that
+// the relay's configuration and the limiters declare: those of all folders.
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -49,7 +49,7 @@ int Config(int argc, char** argv) {
   return CommandLine::kWrong;
 }
 
-// With what stands above the relay's room.
+// Runs the relay with the parts that build on it.
 int RunRelay(int argc, char** argv) {
   ImportService import_service;
   LimitersPart limiters;
@@ -101,7 +101,7 @@ int Run(const Command& command, int argc, char** argv) {
   return RunGuarded(argv[0], [&] { return command.run(argc, argv); });
 }
 
-// weir --complete WORD…: what may stand in the place of the last one.
+// weir --complete WORD…: prints the words that may stand in the place of the last one.
 int Complete(int argc, char** argv) {
   if (argc > 3) {
     const Command* command = FindCommand(argv[2]);

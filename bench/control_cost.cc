@@ -1,5 +1,5 @@
-// What the throttle costs where it has nothing to do: the same puts and gets on two databases, one of them under weir,
-// in slices of a twentieth of a second that take turns.
+// Measures the cost of a throttle that has nothing to do: the same puts and gets on two databases, one of them under
+// weir, in slices of a twentieth of a second that take turns.
 //
 //   control_cost [seconds of each = 10 [directory of the databases]]
 #include <rocksdb/db.h>
@@ -65,8 +65,8 @@ struct Database {
   }
 };
 
-// Both are opened alike, so that control is all that differs. Nothing may be flushed while it is measured: a flush
-// would count for whoever has the slice.
+// Both are opened alike, so only control differs. No memtable may be flushed during the measurement: a flush would
+// count for the database that has the slice.
 Database Open(const std::filesystem::path& path, bool under_weir) {
   rocksdb::Options options;
   options.create_if_missing = true;
@@ -91,7 +91,7 @@ Database Open(const std::filesystem::path& path, bool under_weir) {
 
 using Operate = std::function<void(const Database&, uint64_t number)>;
 
-// Nanoseconds of one operation of one thread.
+// Returns the nanoseconds of one operation of one thread.
 double RunSlice(const Database& database, const Operate& operate, int threads, uint64_t* number) {
   std::atomic<uint64_t> operations{0};
   std::vector<std::thread> running;
@@ -122,7 +122,7 @@ void Compare(const char* name, const Operate& operate, int threads, double secon
   std::vector<double> differences;
   uint64_t number = 0;
   for (int i = 0; i < rounds; ++i) {
-    // Each round begins with another, so that a machine that gets slower favours neither.
+    // Each round begins with the other database, so that a machine that gets slower favours neither.
     double ns[2];
     uint64_t of_both = number;
     for (const int which : {i % 2, 1 - i % 2}) {

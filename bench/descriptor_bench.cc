@@ -1,5 +1,5 @@
-// What a request costs that is limited by descriptors: one descriptor, three of three entries, one of many values,
-// among ten thousand rules, by threads at once; and what a name holds of memory.
+// Measures the cost of a request that is limited by descriptors: one descriptor, three of up to three entries, one of
+// many values, among ten thousand rules, by two threads at once; and the memory of a name.
 #include <benchmark/benchmark.h>
 
 #include <memory>

@@ -29,7 +29,7 @@ std::vector<std::string> Keys(size_t count) {
   return keys;
 }
 
-// Nine of ten are refused, as in a window of 100 to which 1,000 come.
+// Nine of ten requests are refused, as in a window of 100 to which 1,000 come.
 void OneKey(benchmark::State& state) {
   static KeyedLimiter limiter(Config({.window = std::chrono::milliseconds(1), .max_requests = 1000}));
   const auto caller = std::make_shared<Ignoring>();
@@ -38,7 +38,7 @@ void OneKey(benchmark::State& state) {
 }
 BENCHMARK(OneKey)->ThreadRange(1, 2)->UseRealTime();
 
-// A store without the way there: each lease is answered before Ask returns.
+// A store without a network: each lease is answered before Ask returns.
 class NextDoor : public SharedWindows {
  public:
   void Ask(const LeaseWish& wish, std::function<void(const LeaseAnswer&)> done) override {
@@ -61,7 +61,7 @@ class NextDoor : public SharedWindows {
   uint32_t used_ = 0;
 };
 
-// Of whose window there is always something left.
+// Measures a key whose window always has something left.
 void OneSharedKey(benchmark::State& state) {
   KeyedLimiter limiter(Config({.max_requests = static_cast<uint32_t>(state.range(0))}), std::make_unique<NextDoor>());
   const auto caller = std::make_shared<Ignoring>();

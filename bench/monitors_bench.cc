@@ -1,4 +1,4 @@
-// What sensing costs: a latency record on the path of every operation, a sample ten times a second.
+// Measures the cost of sensing: a latency record on the path of every operation, a sample ten times a second.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -95,7 +95,7 @@ class LoadedEngine {
 };
 
 // Arguments: loaded, and the step of the monitor's clock between samples. 1 ms: the cheap sample; 1100 ms: each reads
-// the counters; 100 ms: as it runs, one in ten.
+// the counters; 100 ms: one in ten does, as in a program.
 void RocksDbSample(benchmark::State& state) {
   LoadedEngine engine(state.range(0) != 0);
   ManualClock clock(TimePoint{} + std::chrono::seconds(1000));

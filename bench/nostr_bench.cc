@@ -1,4 +1,4 @@
-// What an event costs on its way: parsing with the check of its id, the signature, matching; and what a message costs.
+// Measures the cost of an event: parsing with the check of its id, the signature, matching; and the cost of a message.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ BENCHMARK(ParsePlain);
 void ParseEscapes(benchmark::State& state) { Parse(state, Note(true)); }
 BENCHMARK(ParseEscapes);
 
-// Nothing is as it is hashed: white space between tokens, escapes that NIP-01 does not use.
+// The text is not the one that is hashed: it has white space between tokens, and escapes that NIP-01 does not use.
 void ParseRewritten(benchmark::State& state) {
   std::string json = Note();
   for (size_t at = 0; (at = json.find("\",", at)) != std::string::npos; at += 3) json.insert(at + 2, " ");

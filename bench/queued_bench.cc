@@ -52,7 +52,7 @@ BENCHMARK_CAPTURE(OnePath, strict_refused, Algorithm::kStrict, 10, nullptr);
 BENCHMARK_CAPTURE(OnePath, token_bucket, Algorithm::kTokenBucket, 1e6, nullptr);
 BENCHMARK_CAPTURE(OnePath, sliding_window, Algorithm::kSlidingWindow, 1e6, nullptr);
 BENCHMARK_CAPTURE(OnePath, token_window, Algorithm::kTokenWindow, 1, nullptr);
-// Nobody reads them: they are dropped, and counted.
+// No reader takes the events: they are dropped, and counted.
 BENCHMARK_CAPTURE(OnePath, strict_served_with_events, Algorithm::kStrict, 1e9, std::make_shared<QueuedEvents>());
 
 void OneOfManyPaths(benchmark::State& state) {
@@ -70,7 +70,7 @@ void OneOfManyPaths(benchmark::State& state) {
 }
 BENCHMARK(OneOfManyPaths)->Arg(1'000)->Arg(100'000);
 
-// So many wait; one more comes, and one is served.
+// The argument is the number of waiters: one more comes, and one is served.
 void WaitAndBeServed(benchmark::State& state, Scheduler scheduler) {
   ManualClock clock;
   QueuedLimiter limiter(QueuedOf({.rate = 1'000'000, .scheduler = scheduler, .max_queue_size = 1'000'000}), clock);

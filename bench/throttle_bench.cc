@@ -1,5 +1,5 @@
-// What the throttle costs: on the path of every operation while the gate is open, in a decision while it is closed, and
-// once a tick.
+// Measures the cost of the throttle: on the path of every operation while the gate is open, in a decision while it is
+// closed, and once a tick.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -76,7 +76,7 @@ void AdmitOpen(benchmark::State& state) {
 }
 BENCHMARK(AdmitOpen)->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
 
-// The alternative: what one counter that all threads share would cost alone.
+// The alternative: the cost of one counter that all threads share, alone.
 std::atomic<uint64_t> shared_bytes;
 
 void SharedAtomicCounter(benchmark::State& state) {
@@ -92,7 +92,7 @@ void MaybeThrottleOpen(benchmark::State& state) {
 }
 BENCHMARK(MaybeThrottleOpen)->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
 
-// Closed, and there are tokens: the decision alone, with the machine's clock.
+// The gate is closed, and there are tokens: the decision alone, with the machine's clock.
 void AdmitClosedWithTokens(benchmark::State& state) {
   if (state.thread_index() == 0) open_bench = std::make_unique<Bench>(0.8);
   for (auto _ : state) {
@@ -102,7 +102,7 @@ void AdmitClosedWithTokens(benchmark::State& state) {
 }
 BENCHMARK(AdmitClosedWithTokens)->Threads(1)->Threads(2)->Threads(8)->UseRealTime();
 
-// A gate without tokens, for those who are told so.
+// A gate without tokens. At a rate of 0 it refuses.
 struct Shut {
   explicit Shut(double bytes_per_second) {
     WriteLimits limits;

@@ -1,4 +1,4 @@
-// What traces cost: where there are none, for a request that is not sampled, and for one that is.
+// Measures the cost of traces: without a tracer, for a request that is not sampled, and for one that is.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// As an EVENT is traced.
+// Makes the spans of an EVENT.
 void Trace(Tracer* tracer) {
   Span span = BeginSpan(tracer, "EVENT", SpanKind::kServer, TimePoint());
   Span stage;
@@ -39,7 +39,7 @@ void EventOff(benchmark::State& state) {
 }
 BENCHMARK(EventOff);
 
-// The argument: of how many one is sampled.
+// The argument is the number of requests of which one is sampled.
 void EventSampled(benchmark::State& state) {
   const auto tracer = std::make_shared<Tracer>(1.0 / static_cast<double>(state.range(0)));
   int64_t until_taken = 1000 * state.range(0);
@@ -63,7 +63,7 @@ void DecisionOfACallersTrace(benchmark::State& state) {
 }
 BENCHMARK(DecisionOfACallersTrace);
 
-// By the thread that sends.
+// Measures the work of the thread that sends.
 void WriteSpan(benchmark::State& state) {
   const auto tracer = std::make_shared<Tracer>(1);
   for (int n = 0; n < 300; ++n) Trace(tracer.get());

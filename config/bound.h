@@ -13,18 +13,18 @@ class Bound {
  public:
   explicit Bound(size_t most) : most_(most) {}
 
-  // All of them or none.
+  // Takes all of them, or none and returns false.
   bool Take(size_t count) {
     if (held_.fetch_add(count, std::memory_order_relaxed) + count <= most()) return true;
     GiveBack(count);
     return false;
   }
-  // Beyond it where need be.
+  // Takes them even if that exceeds the bound.
   void TakeAnyway(size_t count) { held_.fetch_add(count, std::memory_order_relaxed); }
   void GiveBack(size_t count) { held_.fetch_sub(count, std::memory_order_relaxed); }
   bool HasRoom(size_t count) const { return held() + count <= most(); }
   size_t held() const { return held_.load(std::memory_order_relaxed); }
-  // What is held beyond it stays held.
+  // A lower bound takes nothing back that is held already.
   void SetMost(size_t most) { most_.store(most, std::memory_order_relaxed); }
   size_t left() const { return most() - std::min(most(), held()); }
   double fullness() const { return static_cast<double>(held()) / static_cast<double>(most()); }

@@ -27,10 +27,10 @@ class Clock {
   static const Clock& System();
 };
 
-// The time of day, for what the world dates. It may step, in either direction.
+// The time of day, for dates that other programs and people see. It may step in either direction.
 using WallTime = std::chrono::sys_time<Duration>;
 
-// Any number of threads may ask at once.
+// Any number of threads may call Now() at once.
 class WallClock {
  public:
   virtual ~WallClock() = default;
@@ -40,8 +40,8 @@ class WallClock {
   }
 
   static const WallClock& System();
-  // The time of day as it was when this was first asked for, and from then on by the steady clock: it never steps.
-  // For one process alone: that of another may differ by what the system's clock has stepped between their starts.
+  // The time of day at the first call, carried on by the steady clock: it never steps. It is valid within one process
+  // only: another's may differ by what the system's clock has stepped between their starts.
   static const WallClock& Unstepped();
 };
 

@@ -22,7 +22,7 @@ bool TakesValue(const CLI::Option& option) { return option.get_items_expected_ma
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// The kind of value as --help has it: "TEXT:{json,text}", "INT:INT in [1 - 9]".
+// Prints the values that may stand there. CLI11 describes their kind like "TEXT:{json,text}" or "INT:INT in [1 - 9]".
 void CompleteValue(const CLI::Option& option, const std::string& begun, const std::string& before, std::ostream& out) {
   const std::string kind = option.get_type_name();
   if (const size_t brace = kind.find('{'); brace != kind.npos) {
@@ -37,7 +37,7 @@ void CompleteValue(const CLI::Option& option, const std::string& begun, const st
 class HelpFormatter final : public CLI::Formatter {
  public:
   HelpFormatter() {
-    // CLI11 2.6 would break the lines of texts anew, those of examples too.
+    // CLI11 2.6 would re-wrap the texts, and the examples in them too.
     [](auto& formatter) {
       if constexpr (requires { formatter.enable_footer_formatting(false); }) {
         formatter.enable_footer_formatting(false);
@@ -47,7 +47,7 @@ class HelpFormatter final : public CLI::Formatter {
   }
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = CLI::Formatter::make_usage(app, std::move(name));
-    // CLI11 2.6 has an empty line instead.
+    // CLI11 2.6 begins with an empty line instead.
     if (!usage.starts_with("Usage: "))
       usage = "Usage: " + usage.substr(std::min(usage.size(), usage.find_first_not_of('\n')));
     return usage;
@@ -150,12 +150,12 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) { return Parse(argc
 
 void CommandLine::Complete(const std::vector<std::string>& words, std::ostream& out) const {
   const CLI::App* app = app_.get();
-  const CLI::Option* waiting = nullptr;  // for its value
+  const CLI::Option* waiting = nullptr;  // an option whose value comes next
   size_t positionals = 0;
   const std::string begun = words.empty() ? "" : words.back();
   for (size_t i = 0; i + 1 < words.size(); ++i) {
     const std::string& word = words[i];
-    if (word == "=") continue;  // of --flag=value, as bash cuts it
+    if (word == "=") continue;  // bash splits --flag=value into three words
     if (waiting != nullptr) {
       waiting = nullptr;
     } else if (word.starts_with('-') && word != "-") {
@@ -181,7 +181,7 @@ void CommandLine::Complete(const std::vector<std::string>& words, std::ostream& 
   }
   for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; }))
     PrintChoice(command->get_name(), FirstLine(command->get_description()), begun, out);
-  // The last one may take several.
+  // The last positional argument may take several words.
   const auto taken = app->get_options([](const CLI::Option* option) { return option->get_positional(); });
   if (taken.empty()) return;
   const CLI::Option& next = *taken[std::min(positionals, taken.size() - 1)];

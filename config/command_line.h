@@ -1,4 +1,4 @@
-// CommandLine: what a program takes behind its name, and what its --help says of that.
+// CommandLine: the arguments that a program takes, and its --help.
 //
 //   CommandLine line("weir dig", "Digs a hole.");
 //   line.Add("PLACE", &place, "where").Required();
@@ -6,8 +6,8 @@
 //   line.Add("--quiet", &quiet, "say nothing but errors");
 //   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
 //
-// A shell that completes asks with "--complete" as the first word: then Parse prints what may stand in the place of the
-// last one (config/completion.h).
+// For completion a shell calls the program with "--complete" as the first word: then Parse prints the words that may
+// stand in the place of the last one (config/completion.h).
 //
 // The library that parses takes ten seconds to compile, so command_line.cc alone includes it.
 #pragma once
@@ -29,29 +29,29 @@ class Option;
 
 namespace weir {
 
-// Runs what a program does and returns its exit status. Where it throws, for want of memory or of a thread say, it says
-// so as "weir dig: …" on standard error, and the status is 1.
+// Calls `run` and returns its exit status. If it throws, for example for want of memory or of a thread, prints
+// "weir dig: …" on standard error and returns 1.
 int RunGuarded(const std::string& name, const std::function<int()>& run);
 
 // A copy is the same command line. The variables must live until it is parsed.
 class CommandLine {
  public:
-  static constexpr int kWrong = 2;  // what a program exits with that was asked for something wrong
+  static constexpr int kWrong = 2;  // exit status of a program that was asked for something wrong
 
   class Argument {
    public:
     Argument Required();
-    Argument ShowDefault();  // --help tells what the variable has now
+    Argument ShowDefault();  // --help shows the variable's present value
     template <typename Number>
     Argument Within(Number least, Number most);  // int, int64_t, uint64_t, double
     Argument OneOf(std::vector<std::string> words);
     Argument ExistingFile();
     Argument ExistingDirectory();
-    // --help calls it by its form, such as "NAME=COMMAND".
+    // Refuses a text for which `check` returns an error. --help shows the value as `form`, such as "NAME=COMMAND".
     Argument Check(std::string form, std::function<Status(const std::string& text)> check);
-    // The other was added before; whoever gives both is refused.
+    // Refuses a command line that has both. `other` must have been added before.
     Argument Excludes(const std::string& other);
-    // An option that is a list takes one word each time. Without this it takes all words that follow.
+    // A list option takes one word each time it is given. Without this it takes all words that follow.
     Argument OneWordEach();
     Argument SplitAt(char delimiter);
 
@@ -66,31 +66,31 @@ class CommandLine {
   CommandLine(const std::string& name, const std::string& meaning);
   void SetFooter(const std::string& text);
 
-  // A name without dashes is a positional argument's. A bool is a flag, a vector of strings takes several words; others
-  // are strings, paths and numbers, and optional ones.
+  // A name without dashes makes a positional argument. A bool makes a flag, a vector of strings takes several words;
+  // other variables are strings, paths and numbers, and optional strings and numbers.
   template <typename Variable>
   Argument Add(const std::string& name, Variable* variable, const std::string& meaning);
-  // An option in the place of a setting of the environment.
+  // Adds an option that replaces a setting of the environment.
   void AddSetting(const std::string& flag, const std::string& setting, const std::string& meaning);
-  // One that was added.
+  // Returns an argument that was added.
   Argument Find(const std::string& name) const;
 
-  // Where there are any, one must be named.
+  // If a command line has subcommands, the user must name one.
   CommandLine AddSubcommand(const std::string& name, const std::string& meaning);
-  // Its own options may also stand behind the subcommand.
+  // Lets this command line's own options also stand behind the subcommand.
   void LetOptionsFollow();
-  // What single arguments cannot say; looked at when all are read.
+  // Sets a check that single arguments cannot make; it is called when all are read.
   void Check(std::function<Status()> check);
 
-  // Nothing where the program goes on. Else it has said what was asked or what is wrong, and exits with this: 0 after
-  // --help, else kWrong.
+  // Returns nullopt if the program should go on. Otherwise the help, the completions or the error are already printed,
+  // and the result is the exit status: kWrong after an error, else 0.
   std::optional<int> Parse(int argc, char** argv);
   std::optional<int> Parse(int argc, char** argv, std::ostream& out, std::ostream& err);
 
-  std::string subcommand() const;  // empty where none is named
+  std::string subcommand() const;  // empty if none is named
   const std::vector<SettingFlag>& settings() const { return *settings_; }
 
-  // Says "weir dig: …" on standard error and returns the code.
+  // Prints "weir dig: …" on standard error and returns `code`.
   int Fail(const Status& why, int code = kWrong) const;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// Returns the exit code; 2 where the flags or the environment are wrong.
+// Returns the exit code: 2 if the flags or the environment are wrong.
 int ConfigCommand(int argc, char** argv, SettingTable& table, const Environment& environment, std::ostream& out,
                   std::ostream& err);
 

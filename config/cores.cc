@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 
-// Version 2 has "max 100000" or "250000 100000" in one file, version 1 a number in each of two, -1 for none.
+// Version 2 has "max 100000" or "250000 100000" in one file. Version 1 has one number in each of two files; -1 means
+// no quota.
 double QuotaOf(const std::string& group) {
   double quota = -1;
   double period = 0;

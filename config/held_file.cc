@@ -17,11 +17,11 @@
 namespace weir {
 namespace {
 
-// FindHolder has the lock for some microseconds where nobody else has it: a coincidence is no reason to refuse.
+// FindHolder takes a free lock for some microseconds: such a coincidence is no reason to refuse.
 constexpr int kTries = 3;
 constexpr std::chrono::milliseconds kPause{1};
 
-// flock, not fcntl: those locks belong to the process, a second holder in it would get one too.
+// flock, not fcntl: fcntl's locks belong to the process, so a second holder in the same process would get one too.
 bool Lock(int descriptor) {
   for (int tries = 1; flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++tries) {
     if (errno != EWOULDBLOCK || tries == kTries) return false;
@@ -30,7 +30,7 @@ bool Lock(int descriptor) {
   return true;
 }
 
-// Anybody may have written the file: whatever cannot be read of it is left empty.
+// Any program may have written the file: members that cannot be read are left empty.
 LockHolder ReadHolder(int descriptor) {
   char text[512];
   const ssize_t size = pread(descriptor, text, sizeof(text), 0);
@@ -86,7 +86,7 @@ HeldFile::Outcome HeldFile::Open(const std::string& path) {
       errno = error;
       return error == EWOULDBLOCK ? Outcome::kInUse : Outcome::kFailed;
     }
-    // Who had it may have removed it between the opening and the lock.
+    // The last holder may have removed it between the opening and the lock.
     struct stat named {};
     if (stat(path.c_str(), &named) == 0 && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev)
       return Outcome::kHeld;
@@ -102,7 +102,7 @@ void HeldFile::Close() {
   descriptor_ = -1;
 }
 
-// While it is held: whoever opens the name afterwards has another file.
+// Unlinks it while it is held: a process that opens the name afterwards gets another file.
 void HeldFile::Remove() {
   if (descriptor_ >= 0) unlink(path_.c_str());
   Close();

@@ -1,4 +1,4 @@
-// HeldFile: a file that one process holds at a time, and that may say who does.
+// HeldFile: a file that one process holds at a time, and that may name its holder.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace weir {
 
-// Who holds a file.
+// The process that holds a file.
 struct LockHolder {
   int process = 0;      // 0: the file does not say
   std::string name;     // "weir relay"
-  std::string address;  // where it answers; these two need not be there
+  std::string address;  // the address at which it answers; name and address may be empty
 };
 // "process 1234 (weir relay)", "another process".
 std::string Describe(const LockHolder& holder);
-// Nothing where nobody holds it.
+// Returns nullopt if no process holds the file, or if it cannot be opened.
 std::optional<LockHolder> FindHolder(const std::string& path);
 
 // Not thread-safe.
@@ -29,18 +29,18 @@ class HeldFile {
   HeldFile(HeldFile&& other) noexcept { *this = std::move(other); }
   HeldFile& operator=(HeldFile&& other) noexcept;
 
-  // Opens the file to read and to append, makes it where it is not there, and holds it until Close. What is no file on
-  // a disk (/dev/stderr, a pipe) is anybody's. Where it failed errno says why.
+  // Opens the file to read and to append, makes it if it is missing, and holds it until Close. A device or a pipe
+  // (/dev/stderr) is never in use: any number of processes may hold it. After kFailed errno says why.
   Outcome Open(const std::string& path);
-  // Puts text in the place of what the file has: "PROCESS[ NAME]\n[ADDRESS\n]". It is only for FindHolder; where the
-  // disk is full the file is held without it.
+  // Replaces the file's content by "PROCESS[ NAME]\n[ADDRESS\n]". Only FindHolder reads it; if the disk is full, the
+  // file is held without it.
   void Say(const std::string& text);
   void Close();
   void Remove();
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
-  bool made() const { return made_; }  // Open has made it
+  bool made() const { return made_; }  // Open made the file
 
  private:
   std::string path_;

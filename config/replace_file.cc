@@ -13,7 +13,7 @@ namespace weir {
 
 bool ReplaceFile(const std::string& name, std::string_view text) {
   const std::string unfinished = name + ".new";
-  (void)unlink(unfinished.c_str());  // left by who was killed while writing it
+  (void)unlink(unfinished.c_str());  // left by a process that was killed while writing it
   struct stat before {};
   const mode_t mode = stat(name.c_str(), &before) == 0 ? before.st_mode & 07777 : 0644;
   const int file = open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);

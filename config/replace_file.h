@@ -5,8 +5,8 @@
 
 namespace weir {
 
-// Puts a file with this text in the place of the one of that name, with its mode. It is written as NAME.new and renamed
-// when it is on disk: until then, and where that fails, the file from before stands. Else errno says why not.
+// Replaces the file of that name by one with this text and the same mode. It is written as NAME.new and renamed when it
+// is on disk: until then, and after a failure, the old file stands. Returns false on failure; errno says why.
 bool ReplaceFile(const std::string& name, std::string_view text);
 
 }  // namespace weir

@@ -11,18 +11,18 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kPrefix = "WEIR_";
-constexpr std::string_view kOldPrefix = "ORLY_";  // what the settings were called before weir
+constexpr std::string_view kOldPrefix = "ORLY_";  // the settings' prefix before weir
 constexpr std::string_view kDefault = "default";
 constexpr std::string_view kInherited = "inherited from ";
 
-// The value of prefix + name, unless that is unset or blank.
+// Returns the variable's value, unless it is unset or blank.
 std::optional<std::string_view> Find(const Environment& environment, const std::string& variable) {
   const auto found = environment.find(variable);
   if (found == environment.end() || TrimBlanks(found->second).empty()) return std::nullopt;
   return found->second;
 }
 
-// With what parts them from the rest; empty where there are no more than two.
+// Returns the words with the underscore behind each; empty if the name has no more than two.
 std::string_view FirstTwoWords(std::string_view name) {
   const size_t first = name.find('_');
   const size_t second = first == name.npos ? name.npos : name.find('_', first + 1);

@@ -12,8 +12,8 @@
 //
 //   table.DefaultFrom("IMPORT_CACHE_SIZE_MB", "CACHE_SIZE_MB");
 //
-// the first has the value of the second wherever that was given and it was not. AlsoFrom names a variable of another
-// program's, which is read last. The table remembers every row, so that `weir config` can print them, also as
+// the first takes the value of the second if that was given and the first was not. AlsoFrom names a variable of another
+// program, which is read last. The table remembers every row, so that `weir config` can print them, also as
 // config/SETTINGS.md.
 // Not thread-safe: settings are read at start.
 #pragma once
@@ -41,7 +41,7 @@ struct SettingRow {
   std::string name;  // without prefix
   std::string default_value;
   std::string value;
-  bool hidden = false;  // the value is not the real one, as there is a secret in it
+  bool hidden = false;  // `value` is masked, for it contains a secret
   std::string source;  // "default", a variable ("WEIR_…", "ORLY_…"), a flag, such as "--port", or "inherited from …"
   std::string unit;
   std::string range;  // "0..1", "true|false", "hold|open", "" for free text
@@ -49,15 +49,15 @@ struct SettingRow {
   bool for_embedding = false;  // read by programs that embed weir, and by none of weir's own
 };
 
-// A flag that says a setting in place of the environment.
+// A flag that gives a setting in place of the environment.
 struct SettingFlag {
-  std::string flag;  // as the user gave it, "--port": the setting's source
+  std::string flag;  // the flag as the user gave it, "--port": the setting's source
   std::string setting;
   std::string text;
 };
 
-// The variables must live as long as the table is loaded. A declaration that contradicts itself (a name declared
-// twice, a default out of its own range) is a bug and throws std::logic_error.
+// The variables must live until the last Load. A declaration that contradicts itself (a name declared twice, a default
+// out of its own range) is a bug and throws std::logic_error.
 class SettingTable {
  public:
   void Add(std::string name, bool* variable, std::string meaning);
@@ -67,38 +67,38 @@ class SettingTable {
   // The name should end in _MS; the unit is ms.
   void Add(std::string name, std::chrono::milliseconds* variable, NumberRange range, std::string meaning);
   void Add(std::string name, std::string* variable, std::string meaning);
-  // One that is not to be read over a shoulder or in a log: rows have what `show` makes of it.
+  // Adds a setting that must not be read over a shoulder or in a log: the rows contain `show(value)` instead.
   using Show = std::function<std::string(std::string_view value)>;
   void AddSecret(std::string name, std::string* variable, std::string meaning, Show show = HideAll);
-  // One of the words; the variable is an enum and takes the value beside the word.
+  // Accepts one of the words; the variable, an enum, gets the value beside that word.
   template <typename Enum>
   requires std::is_enum_v<Enum>
   void Add(std::string name, Enum* variable, std::vector<std::pair<std::string, Enum>> words, std::string meaning);
 
-  // Both are declared; `heir` must take every text that `from` takes, and has no heirs itself.
+  // Both must be declared. `heir` must take every text that `from` takes, and must have no heirs itself.
   void DefaultFrom(std::string_view heir, std::string_view from);
 
-  // Where neither WEIR_ nor ORLY_<name> is set, this variable of the environment counts.
+  // Reads this variable of the environment if neither WEIR_<name> nor ORLY_<name> is set.
   void AlsoFrom(std::string_view name, std::string variable);
 
-  // One that changes nothing in any program of weir, only in those that embed it: it is printed apart.
+  // Marks a setting that changes nothing in weir's own programs, only in programs that embed it: it is printed apart.
   void ForEmbedding(std::string_view name);
 
-  // Reads every declared setting from the environment, where one that is set to nothing counts as not set, and then
-  // from the flags. The error names each bad variable and flag, its value and what was expected, one a line; on error
+  // Reads every declared setting from the environment (a blank value counts as not set) and then from the flags. The
+  // error has a line for each bad variable and flag with its name, its value and the values that are allowed; on error
   // all declared variables keep the values they had.
   Status Load(const Environment& environment, const std::vector<SettingFlag>& flags = {});
 
-  // Variables of the environment that start with WEIR_ and are not declared here, each as a ready warning with the
-  // nearest declared name ("WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?"). Those that start
-  // with ORLY_, which has many that weir has nothing like, are among them if they are near a declared one or begin with
-  // the same two words.
+  // Returns a ready warning for each variable of the environment that starts with WEIR_ and is not declared here, with
+  // the nearest declared name ("WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?"). Many variables that start
+  // with ORLY_ have no counterpart in weir, so these are included only if they are near a declared name or begin with
+  // the same two words as one.
   std::vector<std::string> UnknownNames(const Environment& environment) const;
 
   const std::vector<SettingRow>& rows() const { return rows_; }
 
  private:
-  // A text that was found good: how it prints, and what is still to be done so that the variable has it.
+  // A text that was accepted: how it prints, and the call that assigns it to the variable.
   struct Parsed {
     std::string printed;
     std::function<void()> assign;
@@ -115,12 +115,12 @@ class SettingTable {
   void AddNumber(std::string name, Variable* variable, NumberRange range, std::string meaning, Parse parse,
                  Print print);
   void Assign(size_t index, const Parsed& parsed, std::string_view source);
-  size_t IndexOf(std::string_view name) const;  // rows_.size() where there is none
+  size_t IndexOf(std::string_view name) const;  // rows_.size() if there is none
 
   std::vector<SettingRow> rows_;
-  std::vector<Parser> parsers_;                   // of the row with the same index
-  std::vector<std::pair<size_t, size_t>> heirs_;  // and from whom
-  std::map<size_t, std::string> others_;          // variables, by the index of the row
+  std::vector<Parser> parsers_;                   // by the index of the row
+  std::vector<std::pair<size_t, size_t>> heirs_;  // indices of `heir` and `from`
+  std::map<size_t, std::string> others_;          // AlsoFrom's variables by the index of the row
 };
 
 template <typename Enum>

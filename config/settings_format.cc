@@ -41,7 +41,7 @@ std::string QuotedForShell(std::string_view text) {
   return out + "\"";
 }
 
-// A path of the file system may be no UTF-8, but JSON must be.
+// A path of the file system need not be UTF-8, but JSON must be.
 std::string QuotedForJson(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
@@ -68,7 +68,7 @@ std::string MarkdownCell(std::string_view text, bool code) {
 
 constexpr std::string_view kForEmbedding = "For programs that embed weir; in weir's own they change nothing:";
 
-// The text of both kinds of rows, that of the second behind a line that says what they are for.
+// Formats weir's own rows, then the rows for embedding below a line that says so.
 template <typename Format>
 std::string InTwoParts(const std::vector<SettingRow>& rows, std::string_view line_start, const Format& format) {
   std::vector<SettingRow> own;
@@ -95,7 +95,7 @@ std::string EnvOf(const std::vector<SettingRow>& rows) {
     if (!row.range.empty()) notes.push_back(row.range);
     notes.push_back(row.source == "default" ? "the default" : "default " + Printable(row.default_value));
     out += "# " + row.meaning + " (" + Join(notes, "; ") + ")\n";
-    // What is hidden must not become the setting of whoever uses this.
+    // A masked value must not become the setting of a program that reads this.
     out += (row.hidden ? "# " : "") + FullName(row) + "=" + QuotedForShell(row.value) + "\n";
   }
   return out;

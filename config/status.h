@@ -46,7 +46,7 @@ class [[nodiscard]] Result {
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
 
-  // Only when ok(): else the process ends with the status's message.
+  // Call it only if ok(): otherwise the process ends with the status's message.
   T& value() & { return Checked(value_); }
   const T& value() const& { return Checked(value_); }
   T&& value() && { return std::move(Checked(value_)); }

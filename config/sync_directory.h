@@ -5,8 +5,8 @@
 
 namespace weir {
 
-// The directory that `path` stands in: on some file systems a file's new name is on disk only when that is. Others know
-// nothing of it, so it cannot fail.
+// Syncs the directory that `path` stands in: on some file systems a file's new name is on disk only then. Other file
+// systems cannot do it, so a failure is ignored.
 void SyncDirectoryOf(const std::string& path);
 
 // Makes the directory and those above it that are missing, and syncs the name of each that it makes.

@@ -1,4 +1,4 @@
-// What is known of a terminal before something is drawn on it.
+// Facts about a terminal that a program needs before it draws on it.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@ struct TerminalSize {
   size_t rows = 24;
   size_t columns = 80;
 };
-// Of the terminal behind a descriptor; the usual one where that does not say.
+// Returns the size of the terminal behind a descriptor, or the usual size if it does not tell one.
 TerminalSize SizeOfTerminal(int descriptor);
 
-// Whether it is a terminal, and one that can do more than take lines.
+// Returns true for a terminal that can do more than take lines (by TERM).
 bool CanBeDrawnOn(int descriptor);
 
 }  // namespace weir

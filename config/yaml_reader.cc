@@ -75,7 +75,8 @@ void YamlValue::Expected(std::string_view expected) const {
   Error("found " + DescribeFound(*node_) + ", expected " + std::string(expected));
 }
 
-// nullptr where there is nothing to read; an error is already noted then. What is quoted is a text, not a number.
+// Returns nullptr if there is no value, or if it is not plain text, which is then noted as an error: a quoted value is
+// a text, not a number.
 const std::string* YamlValue::PlainText(std::string_view expected) const {
   if (node_ == nullptr) return nullptr;
   if (node_->kind == Kind::kScalar && node_->plain) return &node_->text;
@@ -151,7 +152,7 @@ std::string YamlValue::PathOf(std::string_view key) const {
   return path_.empty() ? Printable(key) : path_ + "." + Printable(key);
 }
 
-// Visits each pair whose key is a text that did not stand before.
+// Visits each pair whose key is a text that did not occur before.
 void YamlValue::EachPair(const std::function<void(const YamlNode& key, const YamlNode& value)>& visit,
                          Keys keys) const {
   std::map<std::string_view, int> first_line;
@@ -237,7 +238,7 @@ Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap&)>
   if (file == nullptr) return failed();
   std::string text;
   std::array<char, 1 << 16> buffer;
-  // One byte beyond the bound is enough for Parse to refuse it, even where the file has no end.
+  // One byte beyond the bound is enough for Parse to refuse it, even if the file has no end.
   while (text.size() <= bounds.file_bytes) {
     const size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
     text.append(buffer.data(), got);

@@ -1,5 +1,5 @@
-// Limits with structure come from YAML. Every error says where it is, what was found and what was expected, and a file
-// with an error is refused whole: what was read before is to be thrown away.
+// Reads limits with structure from YAML. Every error says where it is, what was found and what was expected. A file
+// with an error is refused whole: the caller must throw away what it read before.
 //
 //   struct Endpoint {
 //     std::string name;
@@ -31,8 +31,8 @@
 //   weir.yaml:8:5: endpoints[1]: found the key "timeot", expected one of name, rate, timeout, on_fault, keys; did you
 //   mean "timeout"?
 //
-// A key that the callback of a map did not ask for is an error, as is one that stands there twice. Values must not be
-// kept beyond the callback of the file.
+// A key that the map's callback did not ask for is an error, and so is a key that stands there twice. A YamlValue must
+// not be kept beyond the callback of the file.
 #pragma once
 
 #include <cstdint>
@@ -54,18 +54,19 @@ struct YamlNode;
 class YamlErrors;
 class YamlMap;
 
-// Of the whole file; values with aliases unfolded. More is refused. The defaults are for what people write.
+// Bounds of the whole file; `values` counts with aliases unfolded. More is refused. The defaults suit files that people
+// write.
 struct YamlBounds {
   size_t file_bytes = size_t{4} << 20;
   size_t values = 100'000;
 };
 
-// One value of the file; or none, where an optional key is absent or empty, and then every call does nothing.
+// One value of the file, or none if an optional key is absent or empty: then every call does nothing.
 class YamlValue {
  public:
   explicit operator bool() const { return node_ != nullptr; }
 
-  // Each leaves the variable alone where the value is absent or wrong.
+  // Each leaves the variable alone if the value is absent or wrong.
   void Read(bool* variable) const;
   void Read(double* variable, const NumberRange& range) const;
   void Read(int64_t* variable, const NumberRange& range) const;
@@ -78,13 +79,13 @@ class YamlValue {
 
   bool is_map() const;
   void List(const std::function<void(YamlValue item)>& read) const;
-  // A map whose keys the program knows.
+  // Reads a map whose keys the program knows.
   void Map(const std::function<void(YamlMap& map)>& read) const;
-  // A map whose keys the user chooses. Of keys that are secrets the errors say "…".
+  // Reads a map whose keys the user chooses. The errors show keys that are secrets as "…".
   enum class Keys : uint8_t { kNames, kSecrets };
   void Entries(const std::function<void(std::string_view key, YamlValue value)>& read, Keys keys = Keys::kNames) const;
 
-  // An error that only the caller can find, at this value.
+  // Adds an error at this value, one that only the caller can find.
   void Error(std::string_view what) const;
 
  private:
@@ -123,8 +124,8 @@ class YamlMap {
   std::vector<std::string> asked_;
 };
 
-// The root must be a map; an empty file is an empty one. The status has an error a line, in the order of the file and
-// at most 20 of them.
+// The root must be a map; an empty file counts as an empty map. The status has one error a line, in the order of the
+// file, and at most 20 of them.
 Status ReadYaml(std::string_view text, std::string_view file, const std::function<void(YamlMap& root)>& read,
                 const YamlBounds& bounds = {});
 Status ReadYamlFile(const std::string& path, const std::function<void(YamlMap& root)>& read,

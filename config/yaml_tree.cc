@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// Turns the parser's events into nodes. What breaks a bound leaves as the parser's own exception, which has a position.
+// Turns the parser's events into nodes. Throws the parser's own exception, which has a position, if a bound is broken.
 class YamlTreeBuilder final : public YAML::EventHandler {
  public:
   YamlTreeBuilder(YamlTree& tree, size_t max_values) : tree_(tree), max_values_(max_values) {}
@@ -24,7 +24,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     YamlNode& node = NewNode(mark, YamlNode::Kind::kNull, "");
-    // The parser notices that a value is missing only at what comes next; the user looks for it at its key.
+    // The parser notices a missing value only at the next token; the user looks for it at its key.
     if (!open_.empty() && open_.back().node->kind == YamlNode::Kind::kMap &&
         open_.back().node->children.size() % 2 == 1) {
       node.line = open_.back().node->children.back()->line;
@@ -70,7 +70,7 @@ class YamlTreeBuilder final : public YAML::EventHandler {
   };
 
   YamlNode& NewNode(const YAML::Mark& mark, YamlNode::Kind kind, const std::string& tag) {
-    // "?" and "!" are the parser's for plain and quoted scalars without a tag; the language's own tags say nothing new.
+    // The parser gives "?" and "!" to plain and quoted scalars without a tag; YAML's own tags say nothing new.
     if (!tag.empty() && tag != "?" && tag != "!" && !tag.starts_with("tag:yaml.org,2002:"))
       throw YAML::ParserException(mark, "found the tag " + Printable(tag) + ", expected none");
     if (tree_.nodes_.size() >= max_values_) ThrowTooMany(mark);
@@ -137,7 +137,7 @@ Result<YamlTree> YamlTree::Parse(std::string_view text, std::string_view file, c
     return error_at(1, 1, "found more than " + std::to_string(bounds.file_bytes) + " bytes, expected fewer");
   YamlTree tree;
   try {
-    // The parser takes a quote that is never closed as closed by the end of the file, but not by the end of a document.
+    // To the parser the end of the file closes an open quote, but the end of a document does not.
     std::istringstream stream(std::string(text) + (text.ends_with('\n') ? "...\n" : "\n...\n"));
     YAML::Parser parser(stream);
     YamlTreeBuilder builder(tree, bounds.values);

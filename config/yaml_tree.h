@@ -1,7 +1,7 @@
 // A YAML document as a tree that knows where each value stands in the file. Private to the reader (yaml_reader.h).
 //
-// What the tree may cost is bounded before it is built: an alias counts as all that it stands for, so that a small file
-// that unfolds to billions of values is refused, and an alias within its own anchor is too.
+// The cost of the tree is bounded before it is built: an alias counts as all that it stands for, so a small file that
+// unfolds to billions of values is refused. So is an alias within its own anchor.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct YamlNode {
   int line = 1;  // both from 1, as editors count
   int column = 1;
   bool plain = true;                      // a scalar without quotes or tag
-  std::string text;                       // of a scalar
-  std::vector<const YamlNode*> children;  // of a list its items; of a map key, value, key, value…
+  std::string text;                       // a scalar's text
+  std::vector<const YamlNode*> children;  // a list's items; a map's key, value, key, value…
 
   size_t values = 1;  // in this subtree, aliases unfolded
   size_t depth = 1;

@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// A refusal says when to come again; conditions change sooner.
+// A refusal says when to ask again, but conditions may change sooner.
 constexpr Duration kShortestPause = std::chrono::milliseconds(10);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
 
@@ -41,7 +41,7 @@ bool BulkGate::Ask(uint64_t bytes, std::optional<Admission>* permit) {
   return false;
 }
 
-// The gate's lock is held where it tells, and ours is never held where the gate is called.
+// The gate calls OnSettled under its lock, so ours must not be held while the gate is called.
 bool BulkGate::WaitFor(Admission* admission) {
   {
     const std::lock_guard lock(mutex_);
@@ -93,7 +93,7 @@ void BulkGate::Describe(ImportConditions* conditions) const {
     reason = limiter_->Reason(Operation::kWrite, party_.work_class);
   }
   const std::lock_guard lock(mutex_);
-  // The limiter has a reason whenever a signal leads, and nothing need wait for it.
+  // The limiter has a reason whenever a signal leads, even if nothing has to wait for it.
   if (waits_since_ || delay_ > Duration::zero()) conditions->limiting = reason;
   conditions->delay = delay_;
   conditions->latency = latency_;

@@ -1,4 +1,4 @@
-// BulkGate: asks the throttle for one write after the other, and waits however long it takes.
+// BulkGate: asks the throttle for permission for one write after the other, and waits however long it takes.
 //
 // Threads: Enter from one thread, Stop and Describe from any.
 #pragma once
@@ -18,14 +18,14 @@ class BulkGate {
   BulkGate(AdaptiveLimiter* limiter, Party party, const Clock& clock)
       : limiter_(limiter), party_(party), clock_(clock) {}
 
-  // Returns when the write may be done; the permit lasts as long as its object. False: stopped.
+  // Blocks until the write may be done; the caller keeps `permit` during the write. Returns false after Stop.
   bool Enter(uint64_t bytes, std::optional<Admission>* permit);
-  // Waits for this long, but not beyond Stop. False: stopped.
+  // Waits for `pause`, but not beyond Stop. Returns false after Stop.
   bool Pause(Duration pause);
   void Stop();
 
   void RecordLatency(Duration latency);
-  // Its part: level, what limits, delays, latency.
+  // Fills in the gate's figures: level, the signal that limits, delays, latency.
   void Describe(ImportConditions* conditions) const;
 
  private:
@@ -40,8 +40,8 @@ class BulkGate {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  bool settled_ = false;                  // what WaitFor waits for
-  std::optional<TimePoint> waits_since_;  // the one that waits now
+  bool settled_ = false;                  // the admission of WaitFor is settled
+  std::optional<TimePoint> waits_since_;  // set while Enter is held back
   Duration delay_{};
   Duration latency_{};
   uint64_t throttled_ = 0;

@@ -1,4 +1,4 @@
-// ChunkLine: chunks that are judged in any order, and taken in the order in which they came.
+// ChunkLine: chunks that are judged in any order, and taken in the order in which they entered.
 //
 // Threads: Enter and Flush from one thread, Judged from any, the rest from the thread that takes.
 #pragma once
@@ -23,19 +23,19 @@ struct BatchLimits {
 
 class ChunkLine {
  public:
-  // A place in the line; the chunk comes to it when it is judged.
+  // Returns a place in the line. Judged puts the chunk there.
   uint64_t Enter();
   void Judged(uint64_t place, JudgedChunk chunk);
-  // Those that are in the line need not wait for others.
+  // Lets the chunks that are in the line now go without waiting for others.
   void Flush();
   void Stop();
 
-  // The next chunks, one at least: those without events at once, others as soon as the limits are reached, or nothing
-  // more will come soon. Blocks; empty after Stop.
+  // Returns the next chunks, at least one. Chunks without events are returned at once, others as soon as the limits are
+  // reached, they are flushed, or `linger` is over. Blocks; returns an empty list after Stop.
   std::vector<JudgedChunk> TakeBatch(const BatchLimits& limits);
 
  private:
-  // The judged ones at the front that go together.
+  // The judged chunks at the front that go together.
   struct Front {
     size_t chunks = 0;
     size_t events = 0;

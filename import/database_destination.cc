@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// At most 2.5 bytes of memory for each of the window, so the largest is a twenty-fifth of the target.
+// A byte of the window takes at most 2.5 bytes of memory, so the largest window takes a twenty-fifth of the target.
 constexpr uint64_t kTargetPerWindow = 64;
 constexpr uint64_t kSmallestWindow = 4 << 20;
 constexpr uint64_t kLargestWindow = 16 << 20;

@@ -1,5 +1,5 @@
-// Destination: where `weir import` brings its chunks: a database of its own, a running relay that has it, or nowhere (a
-// dry run).
+// Destination: the place to which `weir import` brings its chunks: a database of its own, a running relay that has the
+// database, or nowhere (a dry run).
 //
 // Threads: Push and Finish from one thread; Stop and Conditions from any. `OnSettled` is called on a thread of the
 // destination, in the order of Push, each chunk once.
@@ -22,12 +22,12 @@ class Destination {
 
   virtual ~Destination() = default;
 
-  // Blocks while as much as it may hold is under way. False: it cannot go on, or was stopped; Finish says why.
+  // Blocks while as much as it may hold is under way. Returns false if it cannot go on or was stopped; Finish says why.
   virtual bool Push(Chunk chunk) = 0;
-  // Returns when everything that was pushed is settled; the error says why that cannot be.
+  // Returns when everything that was pushed is settled, or with an error that says why that cannot be.
   virtual Status Finish() = 0;
-  // Push and Finish return soon; what is not settled is given up, and "stopped" is Finish's error where something was.
-  // OnSettled may be running still when this returns, or come once more, until the destructor has returned.
+  // Makes Push and Finish return soon. Chunks that are not settled are given up; if there were any, Finish's error is
+  // "stopped". OnSettled may still run when this returns, or come once more, until the destructor has returned.
   virtual void Stop() = 0;
 
   virtual ImportConditions Conditions() const = 0;
@@ -40,20 +40,20 @@ struct DestinationOptions {
   size_t threads = 0;  // 0: one for each core
 };
 
-// Opens (and makes) the database of the configuration for itself.
+// Opens the database of the configuration for itself, and makes it if it is not there.
 Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfiguration& configuration,
                                                              const DestinationOptions& options,
                                                              Destination::OnSettled on_settled);
 // Judges and saves nothing; no database is needed.
 std::unique_ptr<Destination> MakeDryRun(const DestinationOptions& options, Destination::OnSettled on_settled);
 
-// Through POST /api/import of the relay at `url` (http://127.0.0.1:3334). A relay that goes away is waited for: what it
-// had not settled is sent again when it is back.
+// A relay to import through, by its POST /api/import at `url` (http://127.0.0.1:3334). If the relay goes away the
+// import waits for it, and sends again what was not settled.
 struct RelayAddress {
   std::string url;
   std::string holder;  // "process 1234 (weir relay)"
-  // Shows the relay that this may import (relay/operator/admin.h). Asked for every POST: a relay that was started anew
-  // has another one. May be empty; its error is told where the relay refuses.
+  // Returns what shows the relay that this may import (relay/operator/admin.h). Called for every POST: a relay that was
+  // started anew has another token. May be empty; its error is reported if the relay refuses.
   std::function<Result<std::string>()> token = {};
 };
 Result<std::unique_ptr<Destination>> OpenRelayDestination(const RelayAddress& address,

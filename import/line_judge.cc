@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-constexpr uint16_t kAuth = 22242;  // also ephemeral, but people know it by its name
+constexpr uint16_t kAuth = 22242;  // also ephemeral, but better known by its name
 // The smallest event has about 330 bytes, a usual one twice as many.
 constexpr size_t kUsualEvent = 512;
 
@@ -52,10 +52,10 @@ void LineJudge::JudgeLines(JudgedChunk* judged) {
   SettledChunk& settled = judged->settled;
   const std::string_view text = settled.chunk.text;
   judged->events.reserve(text.size() / kUsualEvent + 1);
-  std::vector<Place> places;  // of the events
+  std::vector<Place> places;  // the events' places
   size_t begin = settled.chunk.begin.bytes == 0 && text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   uint64_t number = settled.chunk.begin.lines;
-  // A mark that is all of the input is a blank line of it.
+  // If a byte order mark is all of the input, it is a blank line.
   for (bool first = begin > 0; first || begin < text.size(); first = false) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const Place place{++number, begin, end - begin};
@@ -80,7 +80,7 @@ void LineJudge::Settle(const Place& place, Verdict verdict, SettledChunk* settle
                               .reason = std::move(verdict.reason)});
 }
 
-// Where the store cannot be read, saving tells what is wrong.
+// If the store cannot be read, the save that follows says what is wrong.
 void LineJudge::JudgeSignatures(const std::vector<Place>& places, JudgedChunk* judged) {
   std::vector<bool> stored(places.size());
   if (store_ != nullptr && !places.empty()) {
@@ -112,7 +112,7 @@ std::optional<LineJudge::Verdict> LineJudge::JudgeLine(std::string_view line, Ju
   return std::nullopt;
 }
 
-// All but the signature, which costs most.
+// Judges everything but the signature, which costs most.
 std::optional<LineJudge::Verdict> LineJudge::JudgeEvent(EventView event) const {
   const uint16_t kind = event.kind();
   if (kind == kAuth) return Verdict{LineOutcome::kNotStored, "events of kind 22242 (AUTH) are not stored"};

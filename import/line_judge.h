@@ -1,11 +1,11 @@
-// LineJudge: from a line to an event that may be saved, or to why not. Everything but the store's own answer.
+// LineJudge: turns a line into an event that may be saved, or says why not. The rest is for the store to answer.
 //
-// An import takes what its operator brings: it asks for what makes an event true (form, id, signature), for what this
-// relay can hold (its limits of size) and for what would do harm (a date in the future, kinds that are not stored); not
-// for the rules that guard a relay against strangers (age, proof of work, protected events).
+// An import takes what its operator brings: it checks what makes an event true (form, id, signature), what this relay
+// can hold (its limits of size) and what would do harm (a date in the future, kinds that are not stored). It does not
+// apply the rules that guard a relay against strangers (age, proof of work, protected events).
 //
-// Whether a line is a duplicate is for Save to say when its turn has come: a line before it may have made the store
-// drop what is there now. But what is stored with the same signature is not verified once more.
+// Save decides whether a line is a duplicate, when its turn has come: an earlier line may have made the store drop what
+// is there now. But an event that is stored with the same signature is not verified again.
 #pragma once
 
 #include <optional>
@@ -28,20 +28,20 @@ struct JudgeOptions {
 
 // A chunk whose lines are judged.
 struct JudgedChunk {
-  SettledChunk settled;       // with the outcomes that are known; the events' are added when they are saved
+  SettledChunk settled;       // the outcomes known so far; those of the events are added when they are saved
   std::vector<Event> events;  // in the order of the lines
-  uint64_t new_bytes = 0;     // of those that were not found in the store: what there is to write
+  uint64_t new_bytes = 0;     // bytes of the events that were not found in the store and have to be written
 };
 
 class LineJudge {
  public:
-  // `store` may be null: every signature is verified then. One thread at a time; keeps its buffers.
+  // `store` may be null; then every signature has to be verified. For one thread at a time; keeps its buffers.
   LineJudge(const JudgeOptions& options, const EventStore* store, const WallClock& clock);
 
   JudgedChunk Judge(Chunk chunk);
 
  private:
-  // Where a line is.
+  // The place of a line.
   struct Place {
     uint64_t number;
     size_t begin;
@@ -54,7 +54,7 @@ class LineJudge {
 
   void JudgeLines(JudgedChunk* judged);
   static void Settle(const Place& place, Verdict verdict, SettledChunk* settled);
-  // Nothing: an event was added whose signature is not verified yet.
+  // Returns nothing if an event was added; its signature is not verified yet.
   std::optional<Verdict> JudgeLine(std::string_view line, JudgedChunk* judged);
   std::optional<Verdict> JudgeEvent(EventView event) const;
   void JudgeSignatures(const std::vector<Place>& places, JudgedChunk* judged);
@@ -63,7 +63,7 @@ class LineJudge {
   const EventStore* const store_;
   const WallClock& clock_;
   EventParser parser_;
-  uint64_t now_seconds_ = 0;  // as of the chunk
+  uint64_t now_seconds_ = 0;  // when Judge was called
 };
 
 }  // namespace weir

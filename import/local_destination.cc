@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// The records of its events beside the text, and what the allocator adds.
+// Memory beside the text, per byte of it: the records of its events, and what the allocator adds.
 constexpr double kMorePerTextByte = 1.5;
 
 int64_t BytesOf(const Chunk& chunk) {
@@ -74,7 +74,7 @@ Status LocalDestination::Finish() {
     if (stopped_ && under_way_ > 0) return Status::Error("stopped");
   }
   if (Status failure = pipeline_.Failure(); !failure.ok()) return failure;
-  // What is settled is on disk already: who is stopped here has lost nothing.
+  // Everything that is settled is on disk already, so a stop here loses nothing.
   if (parts_.flush) pipeline_.Repeat(parts_.flush);
   return pipeline_.Failure();
 }

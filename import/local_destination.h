@@ -1,4 +1,4 @@
-// LocalDestination: a Destination in this process: workers of its own and a window before a pipeline.
+// LocalDestination: a Destination in this process: a pipeline with workers of its own, behind a window.
 #pragma once
 
 #include <condition_variable>
@@ -12,17 +12,17 @@
 
 namespace weir {
 
-// What it stands on.
+// The objects that a LocalDestination uses.
 struct LocalParts {
-  std::shared_ptr<void> owner = {};  // of all the others; the first, so that it goes last
+  std::shared_ptr<void> owner = {};  // owns all the others; the first member, so that it goes last
   std::string name;
-  const EventStore* store = nullptr;  // as in PipelineParts, as the next two
+  const EventStore* store = nullptr;  // see PipelineParts, also for the next two
   AdaptiveLimiter* limiter = nullptr;
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save = {};
-  std::function<Status()> flush = {};  // at the end of an import; repeated like a save
+  std::function<Status()> flush = {};  // called at the end of an import; repeated like a save
   CountOwnBytes count_own_bytes = {};
   Tracer* tracer = nullptr;
-  size_t window_bytes = 16 << 20;  // that may be under way, as WeightOf counts
+  size_t window_bytes = 16 << 20;  // most that may be under way, as WeightOf counts
 };
 
 class LocalDestination final : public Destination {
@@ -46,7 +46,7 @@ class LocalDestination final : public Destination {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  uint64_t under_way_ = 0;  // as WeightOf counts
+  uint64_t under_way_ = 0;  // the weight under way, as WeightOf counts
   bool stopped_ = false;
   bool failed_ = false;
 

@@ -12,10 +12,10 @@ namespace {
 
 constexpr Duration kFirstRetryAfter = std::chrono::milliseconds(100);
 constexpr Duration kLongestRetryAfter = std::chrono::seconds(2);
-// Something that lasts so long and is no full disk does not go by itself.
+// A problem that lasts this long and is no full disk does not go away by itself.
 constexpr Duration kLongestTrouble = std::chrono::seconds(60);
 
-// ENOSPC and EDQUOT, as the system calls them: these last until somebody makes room.
+// Finds ENOSPC and EDQUOT, as the system words them. They last until the operator makes room.
 bool IsDiskFull(const std::string& message) {
   return message.find("No space left") != std::string::npos || message.find("quota exceeded") != std::string::npos;
 }
@@ -37,7 +37,7 @@ LineOutcome OutcomeOf(SaveOutcome outcome) {
   return LineOutcome::kInvalid;
 }
 
-// The chunks' events, in their order; the chunks have none afterwards. `per_chunk` says how many each had.
+// Takes the events out of the chunks, in their order. `per_chunk` receives how many each chunk had.
 std::vector<Event> TakeEvents(std::vector<JudgedChunk>* batch, std::vector<size_t>* per_chunk) {
   std::vector<Event> events;
   for (JudgedChunk& chunk : *batch) {
@@ -71,7 +71,7 @@ void Pipeline::PutBack(std::unique_ptr<LineJudge> judge) {
   if (--tasks_ == 0) idle_.notify_all();
 }
 
-// The line is in order: one chunk that cannot be judged, for want of memory, ends the import.
+// The chunk has its place in the line already, so one that cannot be judged, for want of memory, ends the import.
 void Pipeline::Task(uint64_t place, Chunk chunk) {
   std::unique_ptr<LineJudge> judge;
   try {
@@ -106,7 +106,8 @@ void Pipeline::Settle(std::vector<JudgedChunk> batch) {
   }
 }
 
-// False: stopped, or it cannot be. What was settled before an error is not saved again, where it would be a duplicate.
+// Returns false if stopped or if it can never succeed. Events that were settled before an error are not saved again, as
+// they would be duplicates.
 bool Pipeline::Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results) {
   const Span span = BeginSpan(events.size(), new_bytes);
   Span wait = span.Child("bulk gate");
@@ -162,7 +163,7 @@ bool Pipeline::MayTryAgain(const Status& failed, TimePoint trouble_since) {
   return false;
 }
 
-// Nothing is settled any more; what comes is dropped.
+// Ends the import: nothing more is settled, and chunks that come are dropped.
 void Pipeline::Fail(const Status& status) {
   {
     const std::lock_guard lock(mutex_);

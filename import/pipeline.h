@@ -1,12 +1,12 @@
-// Pipeline: chunks in, in any number at once; judged on all workers; saved in their order, gated as bulk work; told in
-// their order.
+// Pipeline: takes chunks, judges them on all workers, saves them in their order as bulk work that passes the gate, and
+// reports them in their order.
 //
 //   Pipeline pipeline(parts, options, [](SettledChunk settled) { … });
 //   pipeline.Push(std::move(chunk));   // …
 //   pipeline.Flush();                  // at the end of the input
 //
-// Nothing is skipped: a gate that holds or refuses, an emergency and a full disk make it wait and try again, until
-// Stop. What it holds is bounded by whoever pushes: it knows what was pushed and what was settled.
+// Nothing is skipped: if a gate holds or refuses, in an emergency and on a full disk it waits and tries again, until
+// Stop. The caller bounds how much it holds, as it knows what it pushed and what was settled.
 //
 // Threads: Push, Flush and Repeat from one thread, Conditions and Stop from any. `on_settled` runs on the pipeline's
 // own thread, `on_failure` there or on a worker; neither may stop it.
@@ -34,14 +34,14 @@ namespace weir {
 
 struct PipelineParts {
   WorkPool& pool;
-  const EventStore* store = nullptr;   // what it has need not be verified again; null: a dry run
-  AdaptiveLimiter* limiter = nullptr;  // null: ungated
-  // Saves as EventStore::Save does, and marks what was settled before an error; empty: a dry run, in which all that is
-  // good counts as imported.
+  const EventStore* store = nullptr;   // events that it has are not verified again; null: a dry run
+  AdaptiveLimiter* limiter = nullptr;  // null: no gate
+  // Saves as EventStore::Save does, and marks what was settled before an error. Empty on a dry run; then every good
+  // event counts as imported.
   std::function<Status(std::span<const Event> events, std::span<SaveResult> results)> save;
-  std::function<void()> on_failure = {};  // Failure() has something to say
+  std::function<void()> on_failure = {};  // called when Failure() has something to say
   Tracer* tracer = nullptr;
-  std::string traceparent = {};  // of the request that brings the chunks
+  std::string traceparent = {};  // the one of the request that brings the chunks
   const Clock& clock = Clock::System();
   const WallClock& wall_clock = WallClock::System();
 };
@@ -49,11 +49,11 @@ struct PipelineParts {
 struct PipelineOptions {
   JudgeOptions judge;
   Party party{.id = 1, .work_class = WorkClass::kBulk};
-  // Of one write, the bytes of the text. Larger ones cost less an event; smaller ones keep others waiting for less. A
-  // chunk is not divided.
+  // The size of one write; its bytes are those of the text. Larger writes cost less per event; smaller ones keep others
+  // waiting for less. A chunk is not divided.
   size_t save_events = 2000;
   size_t save_bytes = 4 << 20;
-  // A chunk waits at most so long for company.
+  // A chunk waits at most this long for others to be saved with it.
   Duration linger = std::chrono::milliseconds(100);
 };
 
@@ -62,28 +62,29 @@ class Pipeline {
   using OnSettled = std::function<void(SettledChunk settled)>;
 
   Pipeline(PipelineParts parts, const PipelineOptions& options, OnSettled on_settled);
-  // Stops.
+  // Calls Stop.
   ~Pipeline();
 
   void Push(Chunk chunk);
-  // What was pushed is saved without waiting for more.
+  // Lets everything that was pushed be saved without waiting for more.
   void Flush();
-  // What is no write of events, but may fail as one: repeated like these, until Stop or a Failure. Whether it was done.
+  // Does work that is no write of events but may fail like one: repeats it in the same way, until Stop or a Failure.
+  // Returns true if it was done.
   bool Repeat(const std::function<Status()>& work);
-  // Gives up what is not saved and returns when no task and no call is left. Idempotent.
+  // Gives up what is not saved, and returns when no task and no callback is left. Idempotent.
   void Stop();
 
   ImportConditions Conditions() const;
-  // What cannot be mended by waiting (a damaged database): nothing more will be settled. Ok until then.
+  // The error that waiting cannot mend (a damaged database); after it nothing more is settled. Ok until then.
   Status Failure() const;
 
  private:
-  // On the pool.
+  // Run on the pool.
   void Task(uint64_t place, Chunk chunk);
   std::unique_ptr<LineJudge> TakeJudge();
   void PutBack(std::unique_ptr<LineJudge> judge);
 
-  // On its own thread.
+  // Run on the pipeline's own thread.
   void Run();
   void Settle(std::vector<JudgedChunk> batch);
   bool Save(std::span<const Event> events, uint64_t new_bytes, std::span<SaveResult> results);

@@ -39,12 +39,12 @@ struct Part {
   std::optional<SettledChunk> settled;
 };
 
-// The lines of an answer, or the words that are none.
+// The lines of an answer that came so far.
 struct Told {
   std::vector<ImportReject> rejects;
   std::optional<ImportProgress> progress;  // the latest
-  ImportError error;                       // its message is empty: none
-  Status bad;                              // a line that no relay writes
+  ImportError error;                       // no message: no error
+  Status bad;                              // set by a line that no relay writes
 
   void Take(std::string_view line) {
     Result<ImportAnswerLine> parsed = ParseAnswerLine(line);
@@ -60,7 +60,7 @@ struct Told {
   }
 };
 
-// What a refusal says, whether in lines of an answer or in words.
+// Returns the error of a refusal, whether it came as lines of an answer or as words.
 ImportError ErrorOf(const std::string& body) {
   Told told;
   for (std::string_view rest = body; !rest.empty();) {
@@ -129,7 +129,7 @@ class RelayDestination final : public Destination {
   }
 
  private:
-  // With the lock. A chunk joins the part before it while that waits to be sent.
+  // The caller holds the lock. A chunk joins the part before it if that still waits to be sent.
   void Add(Chunk chunk) {
     const uint64_t weight = WeightOf(chunk);
     weight_ += weight;
@@ -150,7 +150,7 @@ class RelayDestination final : public Destination {
     asio::post(io_, [this] { Kick(); });
   }
 
-  // What can be done now is done.
+  // Does whatever can be done now.
   void Kick() {
     Settle();
     if (Ended()) {
@@ -158,7 +158,7 @@ class RelayDestination final : public Destination {
       retry_.reset();
       return;
     }
-    // The relay takes them in their order: each when it has begun to read the one before.
+    // The relay takes posts in their order: each is sent when the relay has begun to read the one before.
     if (retry_ || taking_ || sockets_.size() >= kMostPosts) return;
     Part* const part = NextPart();
     if (part == nullptr) return;
@@ -173,7 +173,7 @@ class RelayDestination final : public Destination {
     return stopped_ || !failure_.ok();
   }
 
-  // Nothing is sent of a line that is too long. A part stays where it is until it is settled.
+  // Skips lines that are too long: they are settled without being sent. A part stays where it is until it is settled.
   Part* NextPart() {
     const std::lock_guard lock(mutex_);
     while (next_ < parts_.size() && parts_[next_].settled) ++next_;
@@ -203,14 +203,14 @@ class RelayDestination final : public Destination {
       if (run == run_ && told.progress) NoteConditions(told.progress->conditions);
     };
     const RelayAnswer answer = co_await Send(socket, url_, post);
-    // Given up meanwhile: what it brought is sent again.
+    // The run was given up meanwhile, and its parts are sent again.
     if (run != run_) co_return;
     std::erase(sockets_, &socket);
     OnAnswer(answer, number, token, &told, &part);
   }
 
   void OnAnswer(const RelayAnswer& answer, uint32_t number, const Result<std::string>& token, Told* told, Part* part) {
-    // It was started anew, or the run has rested: another one begins at once.
+    // The relay was started anew, or the run has rested: begin another one at once.
     if (answer.status == kConflict && number > 0 && !std::exchange(begins_anew_, true)) {
       GiveUpPosts();
       return Kick();
@@ -232,7 +232,7 @@ class RelayDestination final : public Destination {
 
   void OnRefused(int status, const ImportError& error, const Result<std::string>& token) {
     const std::string code = "(HTTP " + std::to_string(status) + "): ";
-    // Of a relay that has been started anew meanwhile.
+    // The token is old if the relay has been started anew meanwhile.
     const bool not_allowed = status == 401 || status == 403;
     const bool old_token = not_allowed && ValueOf(token) != ValueOf(TokenNow());
     const bool passes = status >= 500 || status == 408 || status == kConflict || status == 429;
@@ -258,7 +258,7 @@ class RelayDestination final : public Destination {
     GiveUpPosts();
   }
 
-  // Parts that were not answered will be sent again, as another run.
+  // Closes all posts. Parts that were not answered will be sent again, as another run.
   void GiveUpPosts() {
     {
       const std::lock_guard lock(mutex_);
@@ -299,7 +299,7 @@ class RelayDestination final : public Destination {
     if (!std::exchange(told_problem_, {}).empty()) spdlog::info("the relay at {} goes on", address_.url);
   }
 
-  // Tells what can be told, in order.
+  // Reports the parts that are settled, in order.
   void Settle() {
     std::unique_lock lock(mutex_);
     while (!stopped_ && !parts_.empty() && parts_.front().settled) {
@@ -323,25 +323,25 @@ class RelayDestination final : public Destination {
   const RelayDestinationTimes times_;
   const OnSettled on_settled_;
   const std::string run_name_ = std::to_string(std::random_device()()) + "-" + std::to_string(std::random_device()());
-  LineJudge judge_;  // of Push
+  LineJudge judge_;  // used by Push
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::deque<Part> parts_;  // not told yet
+  std::deque<Part> parts_;  // not reported yet
   size_t next_ = 0;         // the first that was not sent
-  uint64_t weight_ = 0;     // of the parts
+  uint64_t weight_ = 0;     // the weight of the parts
   bool stopped_ = false;
   Status failure_;
   ImportConditions conditions_;
 
-  // Of the thread.
+  // Used by the thread.
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
-  std::vector<asio::ip::tcp::socket*> sockets_;  // of the posts that are under way
-  bool taking_ = false;                          // one of them is not taken yet
+  std::vector<asio::ip::tcp::socket*> sockets_;  // the posts that are under way
+  bool taking_ = false;                          // the relay has not begun to read one of them
   uint64_t run_ = 0;
-  uint32_t sent_ = 0;         // parts of the run
-  bool begins_anew_ = false;  // after a conflict, and nothing was answered since
+  uint32_t sent_ = 0;         // parts of this run that were sent
+  bool begins_anew_ = false;  // after a conflict, until something is answered
   std::optional<asio::steady_timer> retry_;
   std::string told_problem_;
   int retries_ = 0;

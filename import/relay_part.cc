@@ -6,8 +6,8 @@
 namespace weir {
 namespace {
 
-// A mark at the begin of a body is taken off by the relay. Where the input does not begin there, it is none, and a
-// blank line keeps it.
+// The relay takes off a byte order mark at the start of a body. If these bytes are not at the start of the input they
+// are no mark, and a blank line before them keeps them.
 bool NeedsBlankLine(const Chunk& part) { return part.begin.bytes > 0 && part.text.starts_with(kByteOrderMark); }
 
 }  // namespace

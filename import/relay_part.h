@@ -13,17 +13,18 @@
 
 namespace weir {
 
-// As WeightOf counts. A part has no more lines than a relay names rejects (import_post.h).
+// The largest weight of a part, as WeightOf counts. A part has no more lines than a relay names rejects
+// (import_post.h).
 inline constexpr uint64_t kMostPartWeight = 1 << 20;
 
-// Appends the chunk that follows, if it is of the same input and there is room for it.
+// Appends the chunk that follows and returns true, if it is of the same input and there is room for it.
 bool Join(const Chunk& next, Chunk* part);
 
-// One after the other.
+// Returns the body in two pieces, to be sent one after the other.
 std::array<std::string_view, 2> BodyOf(const Chunk& part);
 
-// What became of its lines, by the whole answer. The error says that this is no answer to such a body; the part is left
-// as it was.
+// Returns what became of the part's lines, according to the whole answer. The error says that this is no answer to such
+// a body; `part` is unchanged then.
 Result<SettledChunk> Settle(Chunk* part, const ImportProgress& done, std::vector<ImportReject> rejects);
 
 }  // namespace weir

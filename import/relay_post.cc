@@ -22,7 +22,7 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using Tcp = asio::ip::tcp;
 
-// Longer lines and words are none of ours.
+// A relay's lines and words are no longer than this.
 constexpr size_t kMostAnswer = 1 << 20;
 constexpr size_t kPieceBytes = 64 << 10;
 
@@ -34,7 +34,7 @@ std::string HeadOf(const ServerUrl& url, const RelayPost& post) {
          "\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n";
 }
 
-// What comes back on a connection.
+// Reads what comes back on a connection.
 class AnswerReader {
  public:
   explicit AnswerReader(Tcp::socket& socket) : socket_(socket) {}
@@ -55,7 +55,7 @@ class AnswerReader {
       answer.words.append(piece_.get(), kPieceBytes - parser_->get().body().size);
       if (answer.status == 200) TakeLines(&answer.words, on_line);
       if (answer.words.size() > kMostAnswer) co_return RelayAnswer{.words = "its answer is not an import's"};
-      // Of a refusal the words that came are better than none.
+      // If a refusal breaks off, the words that came are better than none.
       if (error && error != http::error::need_buffer)
         co_return answer.status == 200 ? RelayAnswer{.words = "it hung up"} : answer;
     }
@@ -90,7 +90,7 @@ asio::awaitable<void> Connect(Tcp::socket& socket, const ServerUrl& url) {
 asio::awaitable<RelayAnswer> Send(Tcp::socket& socket, const ServerUrl& url, const RelayPost& post) {
   try {
     co_await Connect(socket, url);
-    // A socket that was closed before it was connected is open again.
+    // Connecting opens a socket again that was closed before.
     if (!post.wanted()) co_return RelayAnswer{.words = "given up"};
     const std::string head = HeadOf(url, post);
     co_await asio::async_write(socket, asio::buffer(head), asio::use_awaitable);
@@ -99,7 +99,7 @@ asio::awaitable<RelayAnswer> Send(Tcp::socket& socket, const ServerUrl& url, con
     if (status == static_cast<int>(http::status::continue_)) {
       post.on_taken();
       const std::array<asio::const_buffer, 2> body = {asio::buffer(post.body[0]), asio::buffer(post.body[1])};
-      // Where sending fails the answer may be there all the same, and says why.
+      // If sending fails the answer may be there all the same, and say why.
       error_code not_sent;
       co_await asio::async_write(socket, body, asio::redirect_error(asio::use_awaitable, not_sent));
       status = co_await reader.Head();

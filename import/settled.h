@@ -1,4 +1,4 @@
-// What is said of a chunk when every line of it has its outcome and what was taken is on disk.
+// The report on a chunk: every line of it has its outcome, and what was taken is on disk.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,19 @@ struct Reject {
   std::string reason;  // for people, on one line: "the signature is not its author's"
 };
 
-// Of a line that is too long the first piece has the Reject and the count, the others have none.
+// If a line is too long, its first piece has the Reject and the count, and the others have none.
 struct SettledChunk {
   Chunk chunk;
   Tally tally;
   std::vector<Reject> rejects;  // in the order of the lines
 };
 
-// How an import is getting on, for displays.
+// The state of an import, for displays.
 struct ImportConditions {
-  double level = 0;        // of the engine, as bulk work sees it; 1.0: where it would brake
-  std::string limiting;    // what the last admission waits or waited for: a signal, "emergency", …; empty: nothing
-  Duration delay{};        // of the last admission
-  Duration latency{};      // of the last write
+  double level = 0;        // the engine's, as bulk work sees it; 1.0: it would brake
+  std::string limiting;    // cause of the last admission's wait: a signal, "emergency", …; empty: none
+  Duration delay{};        // the last admission's
+  Duration latency{};      // the last write's
   uint64_t throttled = 0;  // admissions that had to wait
   Duration throttled_time{};
   std::string problem;  // why nothing can be stored just now ("No space left on device …"); empty: no problem

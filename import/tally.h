@@ -1,4 +1,4 @@
-// What became of the lines of an import, counted.
+// Counts what became of the lines of an import.
 #pragma once
 
 #include <array>
@@ -15,20 +15,20 @@ enum class LineOutcome : uint8_t {
   kDeleted,    // its author deleted it or vanished (NIP-09, NIP-62)
   kExpired,    // its time has passed (NIP-40)
   kBlank,
-  // From here on rejected: the line is kept for whoever runs the import.
-  kInvalid,    // no event as NIP-01 has it, or larger than this relay takes
-  kSignature,  // not its author's
+  // From here on rejected: the line is kept for the operator of the import.
+  kInvalid,    // no event as NIP-01 defines it, or larger than this relay takes
+  kSignature,  // the signature is not its author's
   kTooLong,    // longer than any event may be
   kFuture,     // dated too far ahead
-  kNotStored,  // of a kind that no relay stores: ephemeral, AUTH
+  kNotStored,  // its kind is stored by no relay: ephemeral, AUTH
 };
 inline constexpr size_t kLineOutcomes = 11;
-inline constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);  // this one and those after it are
+inline constexpr auto kFirstRejected = static_cast<size_t>(LineOutcome::kInvalid);  // the first rejection
 
 constexpr bool IsRejected(LineOutcome outcome) { return outcome >= LineOutcome::kInvalid; }
-// As summaries, progress and metrics call it: "imported", "bad signature" …
+// Returns the name that summaries and logs use: "imported", "bad signature" …
 std::string_view NameOf(LineOutcome outcome);
-// As JSON and metrics call it: "imported", "bad_signature" …
+// Returns the name that JSON and metrics use: "imported", "bad_signature" …
 std::string_view KeyOf(LineOutcome outcome);
 
 struct Tally {

@@ -34,7 +34,7 @@ void DrainMeter::Drained(double bytes) {
   pending_s_ = 0;
 }
 
-// A gulp's bytes stay as they are, only its time changes; of the past it is the rate that counts.
+// A usual gulp keeps its bytes and changes its time; the sums of the past keep their time and change their bytes.
 void DrainMeter::Scale(double factor) {
   if (!(factor > 0) || !std::isfinite(factor)) return;
   prior_ *= factor;
@@ -49,7 +49,7 @@ double DrainMeter::BytesPerSecond() const {
   const double seconds = seconds_ + prior_s_;
   const double rate = bytes / seconds;
   if (pending_s_ <= 0) return rate;
-  // What the rate would be if a usual gulp ended now: lower than the last rate as soon as it is overdue.
+  // The second is the rate if a usual gulp ended now: lower than the last rate as soon as that gulp is overdue.
   return std::min(rate, (bytes + gulp_bytes_) / (seconds + pending_s_));
 }
 

@@ -35,7 +35,7 @@ class LatencyWindow {
     Duration p99{};
   };
 
-  // All 0 before the first Record; a window that is not full divides by what is in it.
+  // All figures are 0 before the first Record; in a window that is not full only the recorded latencies count.
   Figures Summary() const;
   Duration Mean() const;
   size_t size() const { return slots_.size(); }

@@ -71,15 +71,16 @@ void LoadMonitor::Stop() {
   thread_ = std::jthread();
 }
 
-// The beat is the machine's, whatever clock stamps the samples: a clock that stands still must not stop the sampling.
+// The beat follows the machine's clock, whichever clock stamps the samples: a clock that stands still must not stop the
+// sampling.
 void LoadMonitor::Run(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
   auto next = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
-    (void)SampleOnce();  // LastError has it
-    // A late sample does not bring a burst of them.
+    (void)SampleOnce();  // LastError keeps the result
+    // A late sample must not bring a burst of samples.
     next = std::max(next + settings_.sample_interval, std::chrono::steady_clock::now());
     stopped.wait_until(lock, stop, next, [] { return false; });
   }
@@ -91,7 +92,7 @@ Status LoadMonitor::SampleOnce() {
   Status sampled = WithoutThrowing("the probe threw", [&] { return SampleProcess(&sample); });
   if (sampled.ok()) sampled = WithoutThrowing("the probe threw", [&] { return probe_->Probe(clock_.Now(), &sample); });
   if (sampled.ok()) sampled = CheckSample(sample);
-  // A sample is as old as its answer: a server may take its time.
+  // A sample is as old as the answer, for which a server may take its time.
   sample.time = clock_.Now();
   {
     std::lock_guard lock(sample_mutex_);
@@ -103,7 +104,7 @@ Status LoadMonitor::SampleOnce() {
     std::lock_guard lock(sample_mutex_);
     if (!flushed.ok() && sampled.ok()) last_error_ = Status::Error("flush: " + flushed.message());
   }
-  // The pages of a cache that shrinks are the allocator's until it is purged.
+  // Comes before the purge: the pages of a cache that shrinks stay with the allocator until then.
   if (const double share = cache_share_asked_.load(); share != cache_share_) {
     cache_share_ = share;
     (void)WithoutThrowing("threw", [&] {
@@ -115,7 +116,7 @@ Status LoadMonitor::SampleOnce() {
   return sampled;
 }
 
-// Seen at once: the engine may take its time.
+// Publishes the process's sample at once, for the engine may take its time.
 Status LoadMonitor::SampleProcess(LoadSample* sample) {
   Status sampled = probe_->ProbeProcess(sample);
   if (sampled.ok()) sampled = CheckSample(*sample);
@@ -167,8 +168,8 @@ bool LoadMonitor::ShouldThrottleReads() const {
          probe_->AdvisesToThrottleReads(sample);
 }
 
-// 0 at half load, 100 ms at 1.0, doubling every third of a level above, at most 1 s. Memory counts from 0.7 as load
-// does from 0.5.
+// The delay is 0 up to half load and 100 ms at 1.0, doubles every third of a level above, and is at most 1 s. Memory
+// pressure counts from 0.7 on as load does from 0.5 on.
 Duration LoadMonitor::RecommendedWriteDelay() const {
   const double from_memory = 0.5 + (MemoryPressure() - 0.7) / (1.0 - 0.7) * 0.5;
   const double drive = std::max(LoadLevel(), from_memory);
@@ -177,7 +178,7 @@ Duration LoadMonitor::RecommendedWriteDelay() const {
   return FromSeconds(std::min(delay_s, 1.0));
 }
 
-// 0 up to a mean of 50 ms, then what is above it, at most 200 ms.
+// The delay is 0 up to a mean of 50 ms, then the excess over it, at most 200 ms.
 Duration LoadMonitor::RecommendedReadDelay() const {
   constexpr Duration kUsual = std::chrono::milliseconds(50);
   constexpr Duration kLongest = std::chrono::milliseconds(200);

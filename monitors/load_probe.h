@@ -1,4 +1,4 @@
-// LoadProbe: what asks one storage engine how it feels. A LoadMonitor owns it, runs it, and keeps what it says.
+// LoadProbe: measures the load of one storage engine. A LoadMonitor owns it, runs it, and keeps its samples.
 //
 //   class MyProbe final : public LoadProbe {
 //     Status Probe(TimePoint now, LoadSample* sample) override;
@@ -16,17 +16,17 @@ class LoadProbe {
  public:
   virtual ~LoadProbe() = default;
 
-  // What the process feels without the engine (memory, own): a sample of its own for where the engine does not answer,
-  // and where Probe begins. Without signals: nothing is known without the engine.
+  // Adds the signals that are known without the engine (memory, own). They are a sample of their own while the engine
+  // does not answer, and Probe adds to them. Adds none if nothing is known without the engine.
   virtual Status ProbeProcess(LoadSample*) { return Status(); }
-  // Fills the sample but for its time. Of these and the two below one is called at a time.
+  // Fills the sample except for its time. Only one of these two functions and the two below is called at a time.
   virtual Status Probe(TimePoint now, LoadSample* sample) = 0;
-  // Where the engine has something to flush.
+  // Starts a flush, if the engine has something to flush.
   virtual Status Flush() { return Status(); }
-  // Where the engine has a cache: it may have that share of its full size.
+  // Lets the engine's cache, if it has one, have that share of its full size.
   virtual void SetCacheShare(double /*share*/) {}
 
-  // Thresholds of the engine's own for LoadMonitor's advice, by the last good sample. Called from any thread.
+  // Add thresholds of the engine's own to LoadMonitor's advice, by the last good sample. Called from any thread.
   virtual bool AdvisesToThrottleWrites(const LoadSample&) const { return false; }
   virtual bool AdvisesToThrottleReads(const LoadSample&) const { return false; }
 };

@@ -1,4 +1,4 @@
-// What a storage engine feels at one moment, in signals that the throttle can compare: every level is 0 when idle
+// The load of a storage engine at one moment, in signals that the throttle can compare: every level is 0 when idle
 // and 1.0 where the engine itself would begin to brake.
 #pragma once
 
@@ -17,19 +17,19 @@ namespace weir {
 struct Signal {
   std::string_view name;  // points to storage that outlives the monitor, usually a literal
   double level = 0;
-  // The part of the level that work makes which was taken in and waits for its turn. No limit is judged by it: a limit
-  // that its own queue tightened would make the queue longer, and never let it go.
+  // The part of the level that comes from work that was taken in and waits for its turn. No limit is judged by it: a
+  // limit that its own queue tightened would make the queue longer, and never let it go.
   double waiting = 0;
-  // No setpoint below this holds for it: for a level that waiting does not lower.
+  // The lowest setpoint that holds for this signal: for a level that waiting does not lower.
   double least_setpoint = 0;
 
   // The geometry behind the level, from which the throttle derives the strength of its answer. A signal without
   // geometry (bytes_per_level 0) is shown but does not act.
   double bytes_per_level = 0;         // admitted bytes that raise the level by 1.0 when nothing drains
   Duration dead_time{};               // from a change of the inflow until the level's trend shows it
-  double drain_bytes_per_second = 0;  // what the engine takes away while it is busy, in admitted bytes; 0: not known
+  double drain_bytes_per_second = 0;  // drained while the engine is busy, in admitted bytes; 0: not known
 
-  // What is admitted raises the level in the same tick, so room may be filled as briskly as the engine is braked.
+  // Admitted bytes raise the level in the same tick, so room may be filled as briskly as the engine is braked.
   bool shows_inflow_at_once = false;
 
   bool acts_on_writes = true;
@@ -44,14 +44,14 @@ struct Signal {
 inline constexpr size_t kMaxSignals = 8;
 
 struct LoadSample {
-  std::optional<TimePoint> time;  // when it was taken; none: never
+  std::optional<TimePoint> time;  // when the sample was taken; nullopt: never
   std::array<Signal, kMaxSignals> signal_array{};
   size_t signal_count = 0;
   bool has_too_many = false;  // more than kMaxSignals were added, and the sample is no good
 
   double memory_pressure = 0;      // used / target
-  uint64_t memory_bytes = 0;       // what counts against the target
-  uint64_t write_burst_bytes = 0;  // what may be admitted at once without a visible step of any level; 0: not known
+  uint64_t memory_bytes = 0;       // bytes that count against the target
+  uint64_t write_burst_bytes = 0;  // may be admitted at once without a visible step of any level; 0: not known
   uint64_t escapes = 0;            // times that the engine braked by itself since it was opened
 
   std::span<const Signal> signals() const& { return {signal_array.data(), signal_count}; }
@@ -65,7 +65,7 @@ struct LoadSample {
     signal_array[signal_count++] = signal;
   }
 
-  // Replaces the signal of that name where this one is higher: for engines of several parts.
+  // Adds the signal, or replaces the one of that name if this one is higher: for engines of several parts.
   void AddHighest(const Signal& signal) {
     for (size_t i = 0; i < signal_count; ++i) {
       if (signal_array[i].name != signal.name) continue;
@@ -75,7 +75,7 @@ struct LoadSample {
     Add(signal);
   }
 
-  // nullptr where the sample has no such signal.
+  // Returns nullptr if the sample has no such signal.
   const Signal* Find(std::string_view name) const {
     for (const Signal& s : signals())
       if (s.name == name) return &s;

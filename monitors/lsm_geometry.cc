@@ -45,8 +45,8 @@ LsmGeometry PreparedGeometry(LsmGeometry g) {
   const uint64_t l0_at_trigger = g.write_buffer_bytes * static_cast<uint64_t>(g.l0_trigger);
   // While one half is flushed the other is filled.
   const auto most = static_cast<uint64_t>(std::max(1, g.max_write_buffers / 2));
-  // The larger a run is, the fewer times universal compaction merges it: in the storm bulk work of 4.3 becomes 4.7
-  // MB/s.
+  // The larger a run is, the fewer times universal compaction merges it: in the storm, bulk work of 4.3 becomes
+  // 4.7 MB/s.
   const uint64_t match = g.counts_runs ? most : g.l1_bytes / l0_at_trigger;
   g.buffers_per_flush = static_cast<int>(std::clamp<uint64_t>(match, 1, most));
   g.max_write_buffers += g.buffers_per_flush - 1;

@@ -22,8 +22,8 @@ extern "C" int mallctl(const char* name, void* old_value, size_t* old_size, void
 namespace weir {
 namespace {
 
-// What cgroup v1 says for "no limit" is the largest multiple of the page size, 9223372036854771712 with 4 KiB pages;
-// nothing that large is a limit.
+// cgroup v1 says the largest multiple of the page size for "no limit", 9223372036854771712 with 4 KiB pages; a number
+// as large as this is no limit.
 constexpr uint64_t kNoLimit = uint64_t{1} << 62;
 
 std::optional<std::string> ReadText(const std::string& path) {
@@ -138,7 +138,7 @@ Result<MemoryUse> MemoryProbe::ReadUse() {
   std::istringstream fields(text);
   uint64_t total = 0;
   uint64_t resident = 0;
-  uint64_t shared = 0;  // of files and shared memory
+  uint64_t shared = 0;  // pages of files and shared memory
   if (!(fields >> total >> resident >> shared) || shared > resident) {
     return Status::Error(files_.proc + "/self/statm is not as expected: " + text);
   }

@@ -1,8 +1,8 @@
 // How much memory this process uses and how much it may use.
 //
-// What counts as used is memory that the process itself could give back: what jemalloc handed out where jemalloc is
-// linked, else the anonymous resident pages. Pages of mapped files and the page cache do not count; the kernel takes
-// those back by itself.
+// Used is the memory that the process itself could give back: the bytes that jemalloc handed out if it is linked, else
+// the anonymous resident pages. Pages of mapped files and the page cache do not count; the kernel takes those back by
+// itself.
 #pragma once
 
 #include <algorithm>
@@ -14,29 +14,29 @@
 
 namespace weir {
 
-// Where the kernel's files are; tests put a tree of their own here.
+// The paths of the kernel's files; tests put a tree of their own here.
 struct MemoryFiles {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";
-  std::string process = "self";  // or the number of another one, whose cgroups are meant
+  std::string process = "self";  // or the id of another process, to read the room in its cgroups
 };
 
 struct MemoryUse {
-  std::optional<uint64_t> jemalloc_bytes;  // stats.allocated, where jemalloc is linked
+  std::optional<uint64_t> jemalloc_bytes;  // stats.allocated, if jemalloc is linked
   uint64_t anonymous_bytes = 0;            // resident, not backed by a file
 
   uint64_t bytes() const { return jemalloc_bytes.value_or(anonymous_bytes); }
-  // Resident memory that jemalloc holds and nobody uses; 0 where jemalloc is not linked.
+  // Resident memory that jemalloc holds but has not handed out; 0 if jemalloc is not linked.
   uint64_t kept_bytes() const { return anonymous_bytes - std::min(anonymous_bytes, bytes()); }
 };
 
 struct MemoryRoom {
-  // Of the tightest cgroup from this process's up to the root; absent where none has a limit.
+  // The limit of the tightest cgroup from the process's own up to the root, and its use; absent if none has a limit.
   std::optional<uint64_t> cgroup_limit_bytes;
   std::optional<uint64_t> cgroup_used_bytes;  // without page cache
   uint64_t host_available_bytes = 0;          // MemAvailable
 
-  // What could still be taken: the lesser of the host's and the cgroup's.
+  // The memory that could still be taken: the lesser of the host's and the cgroup's.
   uint64_t free_bytes() const;
 };
 
@@ -59,8 +59,8 @@ class MemoryProbe {
   int statm_ = -1;
 };
 
-// Asks the allocator to return free pages to the system: jemalloc's arenas where it is linked, else malloc_trim. May
-// take milliseconds.
+// Asks the allocator to return free pages to the system: jemalloc's arenas if it is linked, else malloc_trim. May take
+// milliseconds.
 void PurgeAllocator();
 
 }  // namespace weir

@@ -9,10 +9,10 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// Index and filter blocks of a small database; with less every read goes to the disk.
+// Holds the index and filter blocks of a small database; with less every read goes to the disk.
 constexpr uint64_t kLeastCacheBytes = 8 * kMiB;
 
-// The kernel counts more than the throttle does: the allocator keeps some beside what it handed out.
+// The kernel counts more than the throttle does: the allocator keeps some memory beside the bytes that it handed out.
 constexpr double kResidentOfUsed = 1.1;
 
 std::string Mebibytes(uint64_t bytes) { return std::to_string((bytes + kMiB - 1) / kMiB) + " MiB"; }
@@ -50,7 +50,7 @@ Result<uint64_t> ResolveMemoryTarget(const MemoryTargetSettings& settings, const
   }
   const uint64_t target_bytes =
       settings.target_memory_mb > 0 ? settings.target_memory_mb * kMiB : Share(room.value().free_bytes(), kShareOfFree);
-  // Where the limits cannot be read, the number that was asked for stands.
+  // If there is no cgroup limit, or it cannot be read, the target stands as it is.
   if (!room.ok() || !room.value().cgroup_limit_bytes) return target_bytes;
   return std::min(target_bytes,
                   Share(*room.value().cgroup_limit_bytes, 1 / (kResidentOfUsed * std::max(1.0, emergency))));
@@ -61,7 +61,7 @@ Result<MemoryBudget> PlanMemory(uint64_t target_bytes, const MemoryNeeds& needs)
   const uint64_t usual_bytes = Share(target_bytes, kUsualEngineShare);
 
   MemoryBudget budget;
-  // A quarter of the target for write buffers: the rest of the engine's share is what reads live from.
+  // A quarter of the target is for write buffers: reads live from the rest of the engine's share.
   budget.write_buffer_bytes = needs.write_buffer_bytes.value_or(
       std::max(needs.least_write_buffer_bytes, std::min(needs.most_write_buffer_bytes, target_bytes / 4)));
   const uint64_t with_blocks = budget.write_buffer_bytes + kLeastCacheBytes;

@@ -1,9 +1,9 @@
 // The memory target: how much the whole program may use, and whether the engine's caches fit into it.
 //
 // A cache fills up and stays full. If caches and write buffers alone reach the level at which the throttle holds,
-// memory is high for ever and nothing that is held back can lower it (seen in the field: a relay throttled to 31
-// events/s for good). So they may take a fixed share of the target at most, and a target that cannot hold them is an
-// error at start.
+// memory is high for ever and holding work back cannot lower it (seen in the field: a relay throttled to 31 events/s
+// for good). So they may take a fixed share of the target at most, and a target that cannot hold them is an error at
+// start.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@
 namespace weir {
 
 struct MemoryTargetSettings {
-  uint64_t target_memory_mb = 1400;  // 0: kShareOfFree of what is free
+  uint64_t target_memory_mb = 1400;  // 0: kShareOfFree of the free memory
 };
 void Declare(SettingTable& table, MemoryTargetSettings& settings);
 
 inline constexpr double kShareOfFree = 0.66;
 
-// The throttle's emergency begins at so much of the target, unless an operator says otherwise
+// The throttle's emergency begins at this multiple of the target, unless an operator sets another
 // (WEIR_RATE_LIMIT_EMERGENCY).
 inline constexpr double kEmergencyOfTarget = 1.167;
 
-// No setpoint holds memory below this share of the target, however low the engine is to be held: nothing that waits
-// empties a cache, so bulk work would stop for good (in a simulated burst 813 B/s at 0.17, 3.8 MB/s at 0.20).
+// No setpoint holds memory below this share of the target, however low the engine is to be held: waiting does not empty
+// a cache, so bulk work would stop for good (in a simulated burst 813 B/s at 0.17, 3.8 MB/s at 0.20).
 inline constexpr double kLeastMemorySetpoint = 0.70;
-// At most this share of the target for caches and write buffers: below that with room to act in.
+// Caches and write buffers may take at most this share of the target: less than that setpoint, with room to act in.
 inline constexpr double kLargestEngineShare = 0.60;
 static_assert(kLargestEngineShare < kLeastMemorySetpoint);
-// What they get when nobody set their sizes.
+// The share that they get if their sizes are not set.
 inline constexpr double kUsualEngineShare = 0.50;
 
-// In bytes; never more than leaves room for an emergency below the cgroup's limit, where the kernel kills.
+// Returns the target in bytes. In a cgroup it leaves room for an emergency below the limit, where the kernel kills.
 Result<uint64_t> ResolveMemoryTarget(const MemoryTargetSettings& settings, const MemoryProbe& probe,
                                      double emergency = kEmergencyOfTarget);
 
@@ -49,9 +49,9 @@ struct MemoryNeeds {
 };
 
 struct MemoryBudget {
-  uint64_t block_cache_bytes = 0;  // with the write buffers, where they are charged to it
+  uint64_t block_cache_bytes = 0;  // with the write buffers, if they are charged to it
   uint64_t write_buffer_bytes = 0;
-  bool charged_to_cache = true;  // not where the user's cache is too small for it
+  bool charged_to_cache = true;  // false if the user's cache is too small for it
 
   bool operator==(const MemoryBudget&) const = default;
 };

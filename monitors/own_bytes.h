@@ -1,11 +1,11 @@
 // OwnBytes: memory of the program that grows with its load (queues, pinned iterators, output buffers), as the program
 // reports it, against a budget.
 //
-// Bytes of work that waits for its turn are told apart. They count as memory, but no limit is judged by them
+// Bytes of work that waits for its turn are counted apart. They are memory, but no limit is judged by them
 // (Signal::waiting): five imports that waited held 11.6 of 13.1 MB, and for these bytes bulk work was held to 16 kB/s
 // with the engine idle, for good. They have a bound of their own where the work is taken in.
 //
-// Threads: any. To report is one relaxed atomic addition.
+// Threads: any. A report is one relaxed atomic addition, or two for kWaiting.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace weir {
 
 enum class OwnUse : uint8_t {
   kHeld,
-  kWaiting,  // by work that was taken in and not let through yet, or is not done
+  kWaiting,  // held by work that was taken in and is not let through or not done yet
 };
 
-// How a part of the program tells of what it takes, and (below 0) gives back.
+// Reports bytes that a part of the program takes or, below 0, gives back.
 using CountOwnBytes = std::function<void(int64_t bytes, OwnUse use)>;
 
 class OwnBytes {
@@ -32,16 +32,16 @@ class OwnBytes {
   OwnBytes(uint64_t budget_mb, uint64_t target_bytes)
       : budget_bytes_(std::max<uint64_t>(1, budget_mb > 0 ? budget_mb << 20 : target_bytes / 8)) {}
 
-  // Added when taken, taken off when given back.
+  // Add bytes when they are taken, and the same number below 0 when they are given back.
   void Add(int64_t bytes, OwnUse use = OwnUse::kHeld) {
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
     if (use == OwnUse::kWaiting) waiting_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
   uint64_t bytes() const { return Counted(bytes_); }
-  uint64_t waiting_bytes() const { return Counted(waiting_bytes_); }  // of them
+  uint64_t waiting_bytes() const { return Counted(waiting_bytes_); }  // a part of bytes()
   uint64_t budget_bytes() const { return budget_bytes_; }
 
-  // The signal `own`. What was admitted shows at the next sample.
+  // Returns the signal `own`. Admitted bytes show at the next sample.
   Signal Level(Duration sample_interval) const {
     const auto budget = static_cast<double>(budget_bytes_);
     return {.name = "own",

@@ -37,7 +37,7 @@ void ParseStalls(const Stats& stats, RocksDbCounters* counters) {
   }
 }
 
-// Those without files are left out of the statistics.
+// The statistics leave out levels without files.
 void ParseLevels(const Stats& stats, RocksDbCounters* counters) {
   for (size_t level = 0; level < kMostLevels; ++level) {
     const std::string key = "compaction.L" + std::to_string(level) + ".";
@@ -60,7 +60,7 @@ RocksDbCounters ParseCounters(const Stats& stats, int base_level) {
   const std::string base = "compaction.L" + std::to_string(base_level) + ".";
   counters.drained_from_l0_bytes = (Number(stats, base + "RnGB") + Number(stats, base + "MovedGB")) * kGiB;
   counters.base_level_bytes = Number(stats, base + "SizeBytes");
-  // What L0's own compactions rewrote is not new.
+  // Wnew does not count bytes that L0's own compactions rewrote.
   counters.flushed_table_bytes = Number(stats, "compaction.L0.WnewGB") * kGiB;
   counters.flushed_bytes = counters.flushed_table_bytes + Number(stats, "compaction.L0.WblobGB") * kGiB;
   const auto below_l0 = [&](const std::string& written) {

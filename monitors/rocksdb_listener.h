@@ -1,5 +1,5 @@
-// Counts how often RocksDB braked by itself, and lets compactions yield the processor. Shared by the database and the
-// monitor, so either may go first.
+// Counts how often RocksDB braked by itself, and lets compactions yield the processor. The database and the monitor
+// share it, so either may go first.
 #pragma once
 
 #include <pthread.h>
@@ -16,25 +16,25 @@ namespace weir {
 
 class RocksDbListener final : public rocksdb::EventListener {
  public:
-  // Nobody waits for a compaction, while a limiter keeps writes to what compactions do. Where two cores are full
-  // (ZSTD, on a fast disk) an interactive write's p99 fell from 5.1 to 3.6 ms, and bulk work lost nothing. With 10 it
-  // was 3.1, but beside two other busy programs bulk work did 20 % less, with this 9.
+  // No write waits for a compaction while a limiter keeps writes to the pace of compactions. On two full cores (ZSTD,
+  // on a fast disk) this value made an interactive write's p99 fall from 5.1 to 3.6 ms, and bulk work lost nothing.
+  // With 10 it was 3.1, but beside two other busy programs bulk work did 20 % less; with this value it did 9 % less.
   static constexpr int kCompactionNice = 5;
 
   explicit RocksDbListener(int compaction_nice = 0) : compaction_nice_(compaction_nice) {}
 
-  // Before the database is opened, by a program whose own threads are nice and go ahead of compactions.
+  // Call it before the database is opened. It is for a program whose own threads are nice and go ahead of compactions.
   void SetCompactionNice(int nice) { compaction_nice_ = nice; }
 
-  // Called under the database's mutex: only counts.
+  // Called under the database's mutex, so it only counts.
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {
     const rocksdb::WriteStallCondition now = info.condition.cur;
     if (now == rocksdb::WriteStallCondition::kDelayed) slowdowns_.fetch_add(1, std::memory_order_relaxed);
     if (now == rocksdb::WriteStallCondition::kStopped) stops_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // In RocksDB's own threads alone: a program may compact in one of its own. They keep it, for raising it again needs a
-  // privilege.
+  // Acts in RocksDB's own threads alone, for a program may compact in one of its own. They keep the nice value, for it
+  // takes a privilege to lower it again.
   void OnCompactionBegin(rocksdb::DB*, const rocksdb::CompactionJobInfo&) override {
     if (compaction_nice_ == 0) return;
     thread_local const bool is_rocksdbs = [] {

@@ -12,12 +12,12 @@ namespace {
 using rocksdb::BlockBasedTableOptions;
 using rocksdb::ColumnFamilyOptions;
 
-// Null for table formats that are not block based.
+// Returns null for table formats that are not block based.
 BlockBasedTableOptions* BlockBased(const ColumnFamilyOptions& options) {
   return options.table_factory ? options.table_factory->GetOptions<BlockBasedTableOptions>() : nullptr;
 }
 
-// The size of the cache that RocksDB makes for a table whose program set none: 8 MiB until 8.1, then 32.
+// Returns the size of the cache that RocksDB makes for a table if the program set none: 8 MiB until 8.1, then 32.
 size_t DefaultCacheBytes() {
   static const size_t bytes = [] {
     const ColumnFamilyOptions fresh;
@@ -33,7 +33,7 @@ bool LacksCache(const ColumnFamilyOptions& options) {
   return table->block_cache == nullptr || table->block_cache->GetCapacity() == DefaultCacheBytes();
 }
 
-// The first cache that the program set.
+// Returns the first cache that the program set.
 std::shared_ptr<rocksdb::Cache> CacheOf(const std::vector<ColumnFamilyOptions*>& families) {
   for (const ColumnFamilyOptions* options : families) {
     const BlockBasedTableOptions* table = BlockBased(*options);
@@ -42,14 +42,15 @@ std::shared_ptr<rocksdb::Cache> CacheOf(const std::vector<ColumnFamilyOptions*>&
   return nullptr;
 }
 
-// A factory keeps the cache that it was made with, so the table gets a new one.
+// A factory keeps the cache that it was made with, so the table gets a new factory.
 void UseCache(const std::shared_ptr<rocksdb::Cache>& cache, ColumnFamilyOptions* options) {
   BlockBasedTableOptions table = *BlockBased(*options);
   table.block_cache = cache;
   options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 }
 
-// What a column family is opened with. With atomic_flush RocksDB flushes all families at once, merged or not.
+// Returns the geometry that a column family is opened with. With atomic_flush RocksDB flushes all families at once,
+// merged or not.
 LsmGeometry FamilyGeometry(const rocksdb::DBOptions& db, const ColumnFamilyOptions& options, EngineBrakes brakes) {
   LsmGeometry given = GeometryOf(options);
   if (brakes == EngineBrakes::kAsSet) return given;
@@ -70,7 +71,7 @@ MemoryNeeds NeedsOf(const rocksdb::DBOptions& db, const std::vector<ColumnFamily
     needs.most_write_buffer_bytes += geometry.write_buffer_bytes * static_cast<uint64_t>(geometry.max_write_buffers);
     wants_cache = wants_cache || LacksCache(*options);
   }
-  // What is written and what is flushed, of the largest column family.
+  // Room for the bytes that are written and the bytes that are flushed, of the largest column family.
   needs.least_write_buffer_bytes = 2 * largest;
   const auto cache = CacheOf(families);
   if (cache) needs.block_cache_bytes = cache->GetCapacity();
@@ -116,7 +117,7 @@ Result<PreparedRocksDb> Prepare(uint64_t target_bytes, rocksdb::DBOptions* db,
   return prepared;
 }
 
-// The options of an engine of this geometry.
+// Sets the options of an engine of this geometry.
 void Apply(const LsmGeometry& geometry, ColumnFamilyOptions* o) {
   const LsmBrakes brakes = BrakesOf(geometry);
   o->min_write_buffer_number_to_merge = geometry.buffers_per_flush;

@@ -16,19 +16,20 @@ namespace {
 using Properties = rocksdb::DB::Properties;
 
 constexpr Duration kCountersInterval = std::chrono::seconds(1);
-// When L0 was emptied the counters are read at once, so that the drain is booked on the busy time it belongs to.
+// When L0 was emptied the counters are read after this time already, so that the drain is booked on the busy time it
+// belongs to.
 constexpr Duration kLeastCountersInterval = std::chrono::milliseconds(300);
-// RocksDB walks all table readers for this one.
+// RocksDB walks all table readers to answer this property.
 constexpr Duration kTableReadersInterval = std::chrono::seconds(10);
 
-// The plan advises to slow reads at a score of 2.0, writes at 1.5: a backlog slows reads down later than it endangers
-// writes.
+// By design the advice is to slow reads at a score of 2.0, writes at 1.5: a backlog slows reads down later than it
+// endangers writes.
 constexpr double kReadScoreFactor = 2.0 / 1.5;
 
-// A family that takes less than this must not make the answer to its level stronger still.
+// A family that takes a smaller share than this must not make the answer to its level stronger still.
 constexpr double kLeastShare = 0.1;
 
-// Of the cache's full size, for blocks beside what is pinned.
+// The share of the cache's full size that blocks have beside the pinned bytes.
 constexpr double kLeastCachedBlocks = 1.0 / 8;
 
 Status DoesNotAnswer(const std::string& property) { return Status::Error("RocksDB does not answer " + property); }
@@ -37,7 +38,7 @@ LsmGeometry FamilyGeometry(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* handle,
   if (prepared == nullptr) return GeometryOf(db->GetOptions(handle));
   const auto known = prepared->geometry.find(handle->GetName());
   if (known != prepared->geometry.end()) return known->second;
-  // A family that was made later, or by another name, with the options that were prepared: its brakes are moved too.
+  // This family was made later, or by another name. If it has the prepared options, its brakes are moved too.
   const LsmGeometry moved = GeometryOf(db->GetOptions(handle));
   const auto usual = prepared->geometry.find(rocksdb::kDefaultColumnFamilyName);
   const bool same = usual != prepared->geometry.end() && GeometryOf(db->GetOptions(db->DefaultColumnFamily())) == moved;
@@ -214,7 +215,7 @@ Status RocksDbProbe::ReadAllCounters() {
   const Result<double> user_bytes = ReadUserBytes(db_);
   if (!user_bytes.ok()) return user_bytes.status();
   const auto grown = [](double now, double before) { return static_cast<uint64_t>(std::max(0.0, now - before)); };
-  // What is still in memtables will be flushed later.
+  // Bytes that are still in memtables will be flushed later.
   double left_memtables = user_bytes.value();
   for (const Family& f : families_) left_memtables -= static_cast<double>(f.facts.memtable_bytes);
   const uint64_t flushed_before = sums_.total_flushed_bytes;
@@ -263,7 +264,7 @@ Status RocksDbProbe::ReadAllCounters() {
 }
 
 void RocksDbProbe::ReadMemoryParts(TimePoint now) {
-  // Displays only; a table format without a block cache does not answer, and then there is none.
+  // For displays only. A table format without a block cache does not answer, and the figure stays 0.
   newest_.block_cache_limit_bytes = block_cache_ ? block_cache_->GetCapacity() : 0;
   newest_.block_cache_bytes = newest_.pinned_bytes = newest_.memtable_bytes = 0;
   db_->GetIntProperty(families_.front().handle, Properties::kBlockCacheUsage, &newest_.block_cache_bytes);
@@ -282,8 +283,8 @@ void RocksDbProbe::ReadMemoryParts(TimePoint now) {
   }
 }
 
-// All families drain through one background, so each is shown the sums; what each level is made of is its own. Of what
-// is written it takes its share, so the more bytes raise its level by as much.
+// All families drain through one background, so each is shown the sums; only its levels are made from its own facts. A
+// family takes its share of the bytes that are written, so it takes more of them to raise its level by as much.
 void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
   for (size_t i = 0; i < families_.size(); ++i) {
     Family& f = families_[i];
@@ -293,7 +294,7 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     // them within L0, and their number times the old mean would show a drain that did not happen.
     const double files = l0_changed_ ? std::max(static_cast<double>(facts.l0_files), f.counters.l0_files)
                                      : static_cast<double>(facts.l0_files);
-    // A run may be all that there is, merged; what counts is how many there are.
+    // A run may be all data, merged; only the number of runs counts.
     facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(files * mean_file);
     facts.flushing = sums_.flushing;
     facts.compacting = sums_.compacting;
@@ -323,7 +324,8 @@ void RocksDbProbe::AddMemorySignals(const MemoryUse& use, LoadSample* sample) {
   AddMemory(use, target_bytes_, settings_.monitor.sample_interval, sample, own_.waiting_bytes());
 }
 
-// With a listener, exactly. Without, RocksDB's own count says that it braked and samples how often, where they saw it.
+// A listener counts exactly. Without one, RocksDB's own counters say that it braked, and the samples that saw it say
+// how often.
 uint64_t RocksDbProbe::Escapes() const {
   if (listener_) return listener_->slowdowns() + listener_->stops();
   return std::max(seen_brakes_, newest_.slowdowns + newest_.stops - first_brakes_);
@@ -365,8 +367,8 @@ void RocksDbProbe::SetCacheShare(double share) {
   FitCache();
 }
 
-// What is pinned (write buffers that are charged to it, blocks in use) comes and goes; beside it there is always room
-// for blocks.
+// Pinned bytes (write buffers that are charged to the cache, blocks in use) come and go; beside them there is always
+// room for blocks.
 void RocksDbProbe::FitCache() {
   if (!block_cache_) return;
   const auto full = static_cast<double>(full_cache_bytes_);
@@ -380,7 +382,7 @@ Status RocksDbProbe::Flush() {
   rocksdb::FlushOptions options;
   options.wait = false;
   options.allow_write_stall = true;
-  // One that refuses, because its writes are stopped or it was dropped, must not keep the others from it.
+  // A family that refuses, because its writes are stopped or it was dropped, must not keep the others from flushing.
   std::string refused;
   for (const Family& f : families_) {
     const rocksdb::Status status = db_->Flush(options, f.handle);

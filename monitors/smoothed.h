@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// How much of the way to a new value such an average goes in a step.
+// The share of the way to a new value that such an average goes in a step.
 inline double SmoothingWeight(double step_s, double time_s) { return -std::expm1(-step_s / time_s); }
 
 class Smoothed {

@@ -7,10 +7,10 @@
 namespace weir {
 namespace {
 
-// So much is looked back to, in buffers of all families.
+// Remembers this many write buffers' worth of writes, over all column families.
 constexpr double kBuffersRemembered = 16;
 
-// Before that much was written the shares are not known.
+// The shares are not known before this much was written.
 constexpr double kUnknownBytes = 64 << 10;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How much may be admitted at once without a visible step of any level: what fills half a write buffer, of the column
-// families that take the data. One that takes none sets nothing, however small its buffer is.
+// How much may be admitted at once without a visible step of any level: the bytes that fill half a write buffer of the
+// column families that take the data. A family that takes none sets no bound, however small its buffer is.
 //
 // Not thread-safe.
 #pragma once
@@ -14,14 +14,14 @@ class WriteBurst {
  public:
   explicit WriteBurst(const std::vector<double>& buffer_bytes);  // by family
 
-  // What a family took in, as the program wrote it. Below 0 where it is only found out that it was less.
+  // Adds bytes that a family took in, as the program wrote them. Bytes below 0 correct an earlier report.
   void Took(size_t family, double bytes);
 
-  // Of all that was written lately, what this family took. Until something was written each may be the one that takes
-  // all.
+  // Returns the share of the latest writes that this family took. It is 1 for every family until something was written,
+  // for each may be the one that takes all.
   double ShareOf(size_t family) const;
 
-  // Half the buffer of the family that takes most, or less, where another one's would be filled sooner.
+  // Returns half the buffer of the family that takes most, or less if another family's half would be full sooner.
   uint64_t Bytes() const;
 
  private:

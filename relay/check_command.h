@@ -1,4 +1,4 @@
-// weir check: whether the database of a relay is whole, or holds the same as another.
+// weir check: checks whether the database of a relay is whole, or holds the same as another.
 #pragma once
 
 namespace weir {

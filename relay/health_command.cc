@@ -17,10 +17,10 @@
 namespace weir {
 namespace {
 
-// One that takes longer serves nobody well.
+// A relay that takes longer serves no client well.
 constexpr std::chrono::milliseconds kPatience{3000};
 
-// Where one with these settings listens, as a program on its machine reaches it.
+// Returns the URL at which a program on the same machine reaches a relay with these settings.
 std::string UrlOf(const ServerSettings& server) {
   return (server.tls.certificate.empty() ? "http://" : "https://") +
          HostAndPort(server.listen, static_cast<uint16_t>(server.port));

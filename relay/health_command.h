@@ -3,7 +3,7 @@
 
 namespace weir {
 
-// argv[0] is "weir health". Exit code 0: it can; 1: it cannot, or nobody answers; 2: wrong flags or settings.
+// argv[0] is "weir health". Exit code 0: it can; 1: it cannot, or does not answer; 2: wrong flags or settings.
 int HealthCommand(int argc, char** argv);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Who takes most of a relay: of the workers' time, of its memory, of its connections.
+// The clients that take most of a relay: of the workers' time, of its memory, of its connections.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct HeaviestClients {
   static constexpr size_t kMost = 12;
 
   struct Address {
-    std::string address;  // of IPv6 the /64
-    double work = 0;      // as WorkPool::HeaviestTakers has it
+    std::string address;  // the /64 for IPv6
+    double work = 0;      // see WorkPool::HeaviestTakers
     uint64_t held_bytes = 0;
     uint64_t connections = 0;
   };
@@ -25,12 +25,12 @@ struct HeaviestClients {
     std::string address;
     double work = 0;
   };
-  // Those with the most work first, then those who hold most.
+  // Sorted by work, the most first, then by held bytes.
   std::vector<Address> addresses;
   std::vector<Connection> connections;
 };
 
-// A walk over all addresses.
+// Walks over all addresses.
 HeaviestClients FindHeaviestClients(const Server& server, const Ledger& ledger, const WorkPool& pool);
 
 }  // namespace weir

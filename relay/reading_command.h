@@ -1,4 +1,4 @@
-// What the commands share that read a relay's database, beside it or without it.
+// Shared by the commands that read a relay's database, whether the relay runs or not.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@
 namespace weir {
 
 struct ReadingFlags {
-  std::string data_dir;  // --data-dir; empty: as the environment says
+  std::string data_dir;  // --data-dir; empty: from the environment
 };
 
 void AddTo(CommandLine& line, ReadingFlags& flags);
-// The events of the directory that the flags name; else of WEIR_STORE.
+// Opens the events of the directory that the flags name, else those of WEIR_STORE.
 Result<std::unique_ptr<EventStore>> OpenForReading(const ReadingFlags& flags);
-// The same, where it is a database in a directory.
+// The same, but only for a database in a directory.
 Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const ReadingFlags& flags);
-// A database by the directory that it is in, or by the data directory above.
+// Opens a database by its own directory, or by the data directory above it.
 Result<std::unique_ptr<RocksDbStore>> OpenNamedDatabase(const std::string& directory);
 
-// Filters as in a REQ, of as many values as are given.
+// Parses filters as in a REQ, with any number of values.
 Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts);
 
 }  // namespace weir

@@ -28,19 +28,20 @@
 namespace weir {
 namespace {
 
-// For a running relay to finish and close its database.
+// Time for a running relay to finish and close its database.
 constexpr std::chrono::seconds kLongestTakeOver{30};
 
-// Of the budget that the throttle watches, so that strangers' requests alone never make it slow down everybody.
+// The ledger's share of the budget that the throttle watches, so that strangers' requests alone never make it slow down
+// all clients.
 constexpr double kLedgerShare = 0.6;
 static_assert(kLedgerShare < kLeastMemorySetpoint);
 
-// Events in flight have no more than this part of that budget: they are there as text and as record, and they must
-// leave the ledger room for messages that are still on their way. With 32 MiB whatever the target, 32 of 45 clients
-// that sent 2,900 notes of 20 KB to a relay of 256 MiB were disconnected.
+// Events in flight get one part in this many of that budget: they are held as text and as record, and they must leave
+// the ledger room for messages that are still on their way. With 32 MiB whatever the target, 32 of 45 clients that sent
+// 2,900 notes of 20 KB to a relay of 256 MiB were disconnected.
 constexpr uint64_t kPartInFlight = 4;
 
-// A worker that asks a server behind a wire waits; others can ask meanwhile.
+// A worker that asks a database server waits for the answer; other workers can ask meanwhile.
 size_t WorkerCount(const RelayConfiguration& configuration) {
   if (configuration.relay.worker_threads > 0) return static_cast<size_t>(configuration.relay.worker_threads);
   const uint64_t waiting = IsEmbedded(configuration.storage) ? 1 : configuration.storage.postgres.connections;
@@ -54,7 +55,7 @@ HttpRouter WithParts(HttpRouter router, const std::vector<RelayPart*>& parts) {
   return router;
 }
 
-// WebSockets are also where the relay's own address says, lest a proxy have to cut its path off.
+// WebSockets are also accepted at the path of the relay's own URL, so that a proxy need not cut it off.
 ServerSettings AtPathOf(std::string_view url, ServerSettings settings) {
   const size_t host = url.find("://");
   const size_t path = host == url.npos ? url.npos : url.find('/', host + 3);
@@ -123,7 +124,7 @@ Status Relay::OpenAll(bool take_over) {
   return Assemble();
 }
 
-// After the store: who has its lock has the token's file too.
+// Called after the store is open: the process that has its lock also owns the token's file.
 void Relay::MakeAdmin() {
   const std::string& data_dir = configuration_.data_dir;
   Result<std::string> token = MakeAdminToken(data_dir);
@@ -168,7 +169,7 @@ Status Relay::Assemble() {
   SetMetricSources();
   for (RelayPart* part : parts_)
     if (Status status = part->Start(services); !status.ok()) return status;
-  // Now that all is there of which it may tell.
+  // Started last: it may write a state page, which needs all of the above.
   relief_->Start(server_->executor(0));
   return Status();
 }
@@ -248,11 +249,11 @@ void Relay::Shutdown(std::chrono::milliseconds longest) {
   RemoveAdminToken(configuration_.data_dir, admin_token_);
   metrics_->SetSources({});
   if (storage_ != nullptr) storage_->Unfollow();
-  // They finish what they have under way, for which gates, workers and the commit thread are still there. The last one
-  // first, so that /live does not ask those who have stopped.
+  // The parts finish what they have under way; gates, workers and the commit thread still work for them. The last part
+  // stops first, so that /live does not ask parts that have stopped.
   for (auto part = parts_.rbegin(); part != parts_.rend(); ++part) (*part)->Stop();
   if (pipeline_ == nullptr) return;
-  // Those who wait at a gate are refused, so that the pool can run dry; what was verified is saved.
+  // Requests that wait at a gate are refused, so that the pool can run dry; verified events are saved.
   storage_->limiter().Stop();
   pool_.reset();
   pipeline_->Stop();

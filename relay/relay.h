@@ -1,4 +1,4 @@
-// Relay: everything put together. One object is one relay.
+// Relay: puts everything together. One object is one relay.
 //
 //   auto relay = Relay::Open(configuration);
 //   if (!relay.ok()) …
@@ -6,8 +6,8 @@
 //   …
 //   relay.value()->Shutdown(std::chrono::seconds(10));
 //
-// The way of an event: server (frame) → client (message) → event_pipeline (worker: parse, verify; gate; group commit) →
-// OK to its sender, and to the subscribers through live_index.
+// The path of an event: server (frame) → client (message) → event_pipeline (worker: parse, verify; gate; group commit)
+// → OK to its sender, and to the subscribers through live_index.
 #pragma once
 
 #include <chrono>
@@ -46,16 +46,16 @@ class Relay {
 
   void Accept();
   uint16_t port() const;
-  // As a program on this machine reaches it: "127.0.0.1:3334".
+  // The address at which a program on this machine reaches it: "127.0.0.1:3334".
   std::string host_and_port() const;
   bool speaks_tls() const;
-  // Reads its files again, soon.
+  // Soon reads the certificate's files again.
   void ReloadCertificate();
-  // Stops accepting, finishes what is in flight, closes connections, flushes. Force, from another thread,
-  // hurries it: connections are dropped, what was acknowledged is on disk all the same.
+  // Stops accepting, finishes what is in flight, closes connections, flushes. ForceShutdown, from another thread,
+  // hurries it: connections are dropped, but what was acknowledged is on disk all the same.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown();
-  // To the log, on a page. From any thread, not beside Shutdown.
+  // Writes the state to the log, on a page. From any thread, but not during Shutdown.
   void TellState() const;
 
  private:
@@ -70,14 +70,14 @@ class Relay {
   Status ReadyBut(std::string* note) const;
   void TellEmergency(uint64_t emergencies) const;
 
-  // From the ground up: what stands below is used by what stands above it, and goes after it.
+  // In order from the ground up: later members use earlier ones, and are destroyed before them.
   const RelayConfiguration configuration_;
   const std::vector<RelayPart*> parts_;
-  std::unique_ptr<Traces> traces_;  // null: off
+  std::unique_ptr<Traces> traces_;  // null if traces are off
   const std::unique_ptr<RelayMetrics> metrics_;
   const std::shared_ptr<Ledger> ledger_;
   std::unique_ptr<Storage> storage_;
-  std::string admin_token_;  // empty: none could be written
+  std::string admin_token_;  // empty if none could be written
   std::unique_ptr<Admin> admin_;
   std::unique_ptr<MemoryRelief> relief_;
   std::unique_ptr<ByteBudget> budget_;

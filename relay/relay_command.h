@@ -7,7 +7,7 @@ namespace weir {
 
 class RelayPart;
 
-// The parts outlive the call.
+// The parts must outlive the call.
 int RelayCommand(int argc, char** argv, std::vector<RelayPart*> parts = {});
 
 }  // namespace weir

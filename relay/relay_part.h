@@ -1,5 +1,5 @@
-// RelayPart: something on the relay's port that stands in a room above, such as the import. main hands it to the relay;
-// the relay gives it its routes, its store, its workers and its gates.
+// RelayPart: a service of a room above, such as the import, on the relay's port. main hands it to the relay; the relay
+// gives it its routes, its store, its workers and its gates.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,12 @@ class RelayMetrics;
 // A part may use these from Start until Stop has returned.
 struct RelayServices {
   RelayContext& context;
-  EventPipeline& events;  // SaveBulk
+  EventPipeline& events;  // for SaveBulk
   const RelayMetrics& metrics;
   const Admin& admin;
   const RelayConfiguration& configuration;
-  // Any thread, both: what all parts have to show (AppendLive), and who takes most.
+  // append_live adds the tables of all parts (AppendLive); heaviest_clients finds the clients that take most. Threads:
+  // any.
   std::function<void(LiveTables& tables)> append_live;
   std::function<HeaviestClients()> heaviest_clients;
 };
@@ -35,21 +36,21 @@ class RelayPart {
  public:
   virtual ~RelayPart() = default;
 
-  // What an operator can set about it; loaded before all that follows.
+  // Declares its settings, which are loaded before the calls below.
   virtual void Declare(SettingTable& /*table*/) {}
   // Handlers are not called before Start.
   virtual void AddRoutes(HttpRouter& router) = 0;
   // On an error the relay does not open.
   virtual Status Start(const RelayServices& services) = 0;
-  // When no connection is left: waits for what the part has under way, so that no task of it is in the pool any more.
-  // Gates and commit thread still work. Called also if Start was not.
+  // Called when no connection is left: waits for what the part has under way, so that the pool has no task of it any
+  // more. Gates and commit thread still work. Called also if Start was not.
   virtual void Stop() = 0;
-  // SIGHUP, from any thread, between Start and Stop or later: reads its own files again, where it has such. Must not
-  // block.
+  // Called at SIGHUP, from any thread, between Start and Stop or later: reads its own files again, if it has any. Must
+  // not block.
   virtual void HangUp() {}
-  // For /metrics, from any thread, also before Start and after Stop.
+  // Adds its figures to /metrics. From any thread, also before Start and after Stop.
   virtual void AppendMetrics(MetricFamilies& families) const = 0;
-  // What it shows to an operator who looks, each second; between Start and Stop, from any thread. Must not block.
+  // Adds its tables, each second while an operator looks; between Start and Stop, from any thread. Must not block.
   virtual void AppendLive(LiveTables& /*tables*/) const {}
 };
 

@@ -1,4 +1,4 @@
-// The way in for a relay that takes the place of a running one.
+// Lets a relay take the place of a running one.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// Asks whoever holds the database in this directory to stop (SIGTERM), and waits until it has. At once where nobody
-// holds it. The error says who did not go.
+// Asks the process that holds the database in this directory to stop (SIGTERM), and waits until it has. Returns at once
+// if no process holds it. The error names the process that did not stop.
 Status AskHolderToGo(const std::string& directory, std::chrono::milliseconds longest);
 
 }  // namespace weir

@@ -15,17 +15,17 @@ constexpr std::string_view kEmergency = "emergency";
 constexpr std::string_view kCores = "cores";
 constexpr std::string_view kSensorLost = "sensor lost";
 
-// Where the monitor does not say how much may come at once.
+// Used if the monitor does not say how much may come at once.
 constexpr double kDefaultBurstBytes = 256 << 10;
 
-// Demand over about this long decides whether a limit is pressed against, as batches make single ticks uneven; a burst
-// counts in the tick in which it comes.
+// Demand averaged over about this long decides whether work presses against a limit, because batches make single ticks
+// uneven; a burst counts in the tick in which it comes.
 constexpr double kDemandSeconds = 0.5;
 
-// In an emergency bulk work and scans, until what can be freed was freed.
+// The longest time for which an emergency holds bulk work and refuses scans: by then what can be freed was freed.
 constexpr Duration kLongestHold = std::chrono::seconds(10);
 
-// Until the monitor has its first sample nothing is limited, and 20 MB can come in a tick.
+// The tick until the monitor has its first sample: nothing is limited so far, and 20 MB can come in a usual tick.
 constexpr Duration kFirstSampleTick = std::chrono::milliseconds(5);
 
 // A tick that comes later than this (a suspended machine, a debugger) counts as this.
@@ -35,7 +35,7 @@ constexpr Duration kLongestTick = std::chrono::seconds(1);
 constexpr double kFullReadBrakeSeconds = 0.2;
 
 PidSettings ReadPid(const LimiterSettings& s) {
-  // In the plan's units: the output is a delay in seconds. What is actuated is its share of the plan's longest one.
+  // In the plan's units: the output is a delay in seconds. The limiter acts on its share of the plan's longest delay.
   return {.gains = s.read.gains,
           .setpoint = s.read.setpoint,
           .filter_alpha = s.read.filter_alpha,
@@ -108,7 +108,7 @@ void AdaptiveLimiter::Run() {
       sampled = sampled || monitor_.Sample().time.has_value();
       next_tick = std::max(next_tick + (sampled ? Duration(settings_.tick) : kFirstSampleTick), now);
     } else {
-      // A clock that stepped back must not stop the control for as long.
+      // If the clock steps back, the control must not pause until it has caught up.
       next_tick = std::min(next_tick, now + settings_.tick);
     }
     const TimePoint next = std::min(next_tick, Pump());
@@ -120,7 +120,7 @@ void AdaptiveLimiter::Run() {
   }
 }
 
-// From the gates, under their lock.
+// The gates call this under their lock.
 void AdaptiveLimiter::Wake(TimePoint when) {
   std::lock_guard lock(thread_mutex_);
   if (when >= next_wake_) return;
@@ -136,7 +136,7 @@ Duration AdaptiveLimiter::MaybeThrottle(Operation operation, Cost cost, Party pa
   const uint64_t operations = pending.operations.fetch_add(1, std::memory_order_relaxed) + 1;
   pending.bytes.fetch_add(cost.bytes, std::memory_order_relaxed);
   if (operations < MinBatch(operation, party.work_class)) return Duration::zero();
-  // Threads that share the last slot take each other's bytes, but nobody's twice.
+  // Threads that share the last slot take each other's bytes, but no byte twice.
   pending.operations.store(0, std::memory_order_relaxed);
   const uint64_t bytes = pending.bytes.exchange(0, std::memory_order_relaxed);
 
@@ -216,8 +216,8 @@ void AdaptiveLimiter::TickLocked(const LoadSample& sample, const LoadSample& pro
   scan_gate_.SetLimits(scan_limits_);
 }
 
-// What was admitted per second since the last tick. Taken in every tick, so that one that could not be judged does not
-// count for the next.
+// Returns what was admitted per second since the last tick. It runs in every tick, so that the work of a tick that
+// could not be judged does not count in the next.
 AdaptiveLimiter::Rates AdaptiveLimiter::MeasureInflow(Duration elapsed) {
   const double elapsed_s = ToSeconds(elapsed);
   if (elapsed_s <= 0) return demand_;
@@ -251,7 +251,8 @@ void AdaptiveLimiter::EndEmergency() {
   emergency_since_.reset();
 }
 
-// A cache is nobody's loss while nobody is held back for memory, so the mark is that of the work that comes.
+// Shrinks the cache only for work that memory really holds back: the mark is bulk's setpoint while bulk work comes,
+// else the interactive one.
 void AdaptiveLimiter::BuyMemoryBack(const LoadSample& sample, TimePoint now) {
   const bool bulk_comes = bulk_waits_ || demand_[WorkClass::kBulk] > 1;
   const double setpoint = laws_[bulk_comes ? WorkClass::kBulk : WorkClass::kInteractive].setpoint();
@@ -278,10 +279,10 @@ WriteLimits AdaptiveLimiter::DecideWrites(const LoadSample& sample, const Rates&
                         .waited = write_gate_.TakePressed(c)};
     if (bulk) bulk_waits_ = demand.waited;
     RateDecision decision = laws_[c].Update(sample, demand, dt);
-    // Also where no signal limits: a probe may tell of memory and no law act on it.
+    // Applies even if no signal limits: a probe may report memory pressure that no law acts on.
     if (in_emergency) decision.bytes_per_second = laws_[c].LowestLimit();
     WriteLimit& limit = limits[c];
-    // Also where it is open: the limit that the gate falls back to in a burst.
+    // Set while open too: it is the limit that the gate falls back to in a burst.
     if (!decision.reason.empty() || in_emergency) limit.bytes_per_second = decision.bytes_per_second;
     limit.longest_wait = bulk ? settings_.bulk.max_delay : settings_.write.max_delay;
     limit.hold = bulk && view_.emergency_holds;
@@ -325,7 +326,7 @@ ScanLimits AdaptiveLimiter::DecideReads(const LoadSample& sample, Duration dt) {
   return limits;
 }
 
-// Keeps the limits that stood when the sensor was lost, but for an emergency.
+// Saves the limits to hold while the sensor is lost, without an emergency's hold and refusals.
 void AdaptiveLimiter::NoteHeld() {
   held_writes_ = write_limits_;
   held_scans_ = scan_limits_;
@@ -333,7 +334,7 @@ void AdaptiveLimiter::NoteHeld() {
     WriteLimit& limit = held_writes_[c];
     limit.hold = false;
     limit.reason = kSensorLost;
-    // Where no signal limits there is no drain to go by.
+    // If no signal limits, there is no drain to go by.
     const double lately = c == WorkClass::kBulk ? demand_[0] + demand_[1] : demand_[c];
     const double held = laws_[c].HeldLimit(lately);
     limit.bytes_per_second = held > 0 ? held : WriteLimit().bytes_per_second;
@@ -344,8 +345,8 @@ void AdaptiveLimiter::NoteHeld() {
   }
 }
 
-// Sets the lower of what is held and of what the process feels without the engine. In every tick, for an open gate
-// closes by itself. Where the process feels nothing nobody would see an emergency end, so it ends here.
+// Sets the lower of the held limits and those that the process's own signals ask for. It runs in every tick, because an
+// open gate closes by itself. If the process has no sample either, an emergency ends here: no sample could end it.
 void AdaptiveLimiter::HoldLimits(const LoadSample& process, const Rates& inflow, Duration dt) {
   if (!process.time) EndEmergency();
   WriteLimits writes = held_writes_;

@@ -10,12 +10,13 @@
 //   admission.Wait();
 //   if (admission.admitted()) db->Write({}, &batch);
 //
-// Writes are paced in bytes per second, with one limit for interactive and one for bulk work (rate_law.h). Of the reads
-// only scans are limited, in how many run at once: bulk scans to fewer than there are cores, all while a signal that
-// reads act on is high. Memory that stays above the setpoint is bought back (memory_buyback.h). Above the emergency
-// mark, until memory is below the recovery mark or the sensor is lost, scans are refused and bulk work is held, but for
-// ten seconds at most: if everything that can be given back was given back by then, waiting frees nothing. From there
-// scans go on one at a time, and bulk work with the least that its law lets through. Cheap work goes on all the time.
+// Writes are paced in bytes per second, with one limit for interactive and one for bulk work (rate_law.h). Among reads,
+// only scans are limited, by how many run at once: bulk scans to fewer than there are cores, all scans while a signal
+// that reads act on is high (and all reads, if cheap reads raise it too). Memory that stays above the setpoint is
+// bought back (memory_buyback.h). An emergency begins at the emergency mark and ends below the recovery mark, or when
+// the sensor is lost. For its first ten seconds scans are refused and bulk work is held; by then everything that can be
+// given back was given back, so waiting would free no more. After that scans run one at a time, and bulk work gets the
+// least that its law lets through. Cheap work goes on all the time.
 //
 // Threads: every function may be called from any thread. Admit costs a few nanoseconds while nothing is limited. Start
 // launches one thread that runs the tick and hands out turns; without it, Tick and Pump may be called by a program (or
@@ -37,7 +38,7 @@
 
 namespace weir {
 
-// What the limiter is doing and why, as of the last tick.
+// Shows what the limiter is doing and why, as of the last tick.
 struct LimiterView {
   struct Write {
     bool open = true;
@@ -52,14 +53,14 @@ struct LimiterView {
   int64_t scans_at_once = 0;  // 0: not limited
   std::string_view read_reason;
   bool emergency = false;
-  bool emergency_holds = false;  // bulk work, and refuses scans: at its begin
+  bool emergency_holds = false;  // its first seconds: bulk work is held, scans are refused
   bool sensor_lost = false;
   LoadSample sample;
 
   const Write& operator[](WorkClass c) const { return writes[c]; }
 };
 
-// What can be changed of a controller while it runs.
+// The part of a controller's settings that can be changed while it runs.
 struct Tuning {
   PidGains gains;
   double setpoint = 0;
@@ -69,13 +70,13 @@ struct Tuning {
 
 class AdaptiveLimiter {
  public:
-  // By the monitor's clock. Throws std::invalid_argument with what Check(settings) says.
+  // Uses the monitor's clock. Throws std::invalid_argument with the message of Check(settings).
   explicit AdaptiveLimiter(LoadMonitor& monitor, const LimiterSettings& settings = {});
   ~AdaptiveLimiter();
   AdaptiveLimiter(const AdaptiveLimiter&) = delete;
   AdaptiveLimiter& operator=(const AdaptiveLimiter&) = delete;
 
-  // Idempotent, in any order. Stop refuses those who wait ("stopped") and leaves the gates open.
+  // Both are idempotent, in any order. Stop refuses all waiters ("stopped") and leaves the gates open.
   void Start();
   void Stop();
 
@@ -87,10 +88,10 @@ class AdaptiveLimiter {
     return gate.Admit(cost, party);
   }
 
-  // For plain threads, after (or before) each operation: takes every min_batch operations of the calling thread and of
-  // one class together, waits for them, and returns how long it waited. Never refuses: past the longest wait, or at
-  // Stop, it lets go. It leaves no permit: a read waits until one could run, and whether others run beside it is left
-  // to Admit.
+  // For plain threads, to call after (or before) each operation: collects min_batch operations of the calling thread
+  // and class, waits for them together, and returns how long it waited. Never refuses: after the longest wait, or at
+  // Stop, it returns all the same. It holds no permit: a read waits until it could run, but only Admit bounds how many
+  // run at once.
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {});
 
   void RecordLatency(Operation operation, Duration latency);
@@ -98,17 +99,19 @@ class AdaptiveLimiter {
   GateStats Stats(Operation operation) const { return GateOf(operation).Stats(); }
   PidState ControllerState(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
   LimiterView View() const;
-  // What limits work of this kind: the signal, "emergency" or "sensor lost"; empty while the gate is open.
+  // Returns what limits work of this kind: the signal, "emergency" or "sensor lost". While the gate is open, returns
+  // "cores" if scans of the class wait, else "".
   std::string_view Reason(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
 
   void ResetControllers();
   Tuning TuningOf(Operation operation, WorkClass work_class = WorkClass::kInteractive) const;
-  // Bumpless. Gains that are negative or not finite change nothing, nor does a setpoint that is not within 0..1.
+  // Bumpless. They ignore gains for which IsValid is false, and a setpoint that is not above 0 and at most 1.
   void SetWriteGains(const PidGains& gains, WorkClass work_class = WorkClass::kInteractive);
   void SetReadGains(const PidGains& gains);
   void SetSetpoint(Operation operation, double setpoint, WorkClass work_class = WorkClass::kInteractive);
 
-  // What the thread does: a control decision, and turns for those who wait. Pump returns when it is needed next.
+  // The steps of the thread: Tick makes a control decision; Pump gives waiters their turns and returns when it is due
+  // next.
   void Tick();
   TimePoint Pump();
 
@@ -153,22 +156,22 @@ class AdaptiveLimiter {
   mutable std::mutex control_mutex_;  // guards what a tick reads and writes
   ByClass<RateLaw> laws_;
   PidController read_pid_;
-  WriteLimits write_limits_;  // as decided last
+  WriteLimits write_limits_;  // from the last decision
   ScanLimits scan_limits_;
-  WriteLimits held_writes_;  // while the sensor is lost
+  WriteLimits held_writes_;  // in force while the sensor is lost
   ScanLimits held_scans_;
   LimiterView view_;
   std::optional<TimePoint> last_tick_;
   std::optional<TimePoint> emergency_since_;
-  bool bulk_waits_ = false;  // or did, in the last tick
+  bool bulk_waits_ = false;  // bulk work waits, or did during the last tick
   MemoryBuyback buyback_;
   ByClass<Flow> last_flow_;
-  Rates demand_{};  // the same, smoothed
+  Rates demand_{};  // the inflow of each class, smoothed
 
   std::mutex lifecycle_mutex_;  // one Start or Stop at a time
-  std::mutex thread_mutex_;     // the innermost: the gates take it under their own
+  std::mutex thread_mutex_;     // the innermost: the gates lock it under their own
   std::condition_variable wake_up_;
-  std::condition_variable let_go_;  // those who sleep in MaybeThrottle
+  std::condition_variable let_go_;  // wakes the threads that sleep in MaybeThrottle
   TimePoint next_wake_ = TimePoint::max();
   bool stopping_ = false;
   std::thread thread_;

@@ -36,7 +36,7 @@ void Admission::OnSettled(std::function<void()> settled) {
   if (waiter_ != nullptr) {
     std::lock_guard lock(gate_->mutex_);
     if (waiter_->waits()) {
-      waiter_->on_settled.swap(settled);  // one that was there ends without the lock
+      waiter_->on_settled.swap(settled);  // an earlier function is destroyed without the lock
       return;
     }
   }
@@ -45,7 +45,7 @@ void Admission::OnSettled(std::function<void()> settled) {
 
 bool Admission::Cancel() {
   if (waiter_ == nullptr) return false;
-  std::function<void()> forgotten;  // ends after the lock: it may own another Admission of this gate
+  std::function<void()> forgotten;  // destroyed after the lock: it may own another Admission of this gate
   Gate::SettlingLock lock(*gate_);
   if (!waiter_->waits()) {
     gate_->FinishTelling(*waiter_, lock);
@@ -61,9 +61,9 @@ bool Admission::Cancel() {
   return true;
 }
 
-// Its function has returned then or will never be called.
+// When this returns, the waiter's function has returned or will never be called.
 void Admission::End() {
-  std::function<void()> forgotten;  // ends after the lock: it may own another Admission of this gate
+  std::function<void()> forgotten;  // destroyed after the lock: it may own another Admission of this gate
   Gate::SettlingLock lock(*gate_);
   if (waiter_ != nullptr) {
     forgotten.swap(waiter_->on_settled);
@@ -72,11 +72,11 @@ void Admission::End() {
   gate_->Release(waiter_.get());
 }
 
-// The waiter's answer becomes the admission's. Under the lock.
+// Copies the waiter's answer once it is settled. The lock is held.
 void Admission::TakeAnswer() {
   if (waiter_->waits()) return;
   answer_ = waiter_->answer;
-  if (waiter_->is_being_told()) return;  // it is still needed
+  if (waiter_->is_being_told()) return;  // the waiter is still needed
   if (!waiter_->has_permit) gate_ = nullptr;
   waiter_ = nullptr;
 }

@@ -1,4 +1,5 @@
-// What a caller says when it asks to be admitted, and what it gets: an Admission, which is permit, wait or refusal.
+// Admission: what a caller gets when it asks to be admitted: a permit, a wait or a refusal. Operation, Cost and Party
+// say what it asks for.
 //
 //   Admission admission = limiter.Admit(Operation::kWrite, Cost{batch.size()}, Party{connection_id});
 //   admission.Wait();                       // at once when admitted or refused; else until one of the two
@@ -22,7 +23,7 @@ namespace weir {
 
 enum class Operation : uint8_t { kRead, kWrite };
 
-// Interactive work has somebody waiting for it; bulk work takes what is left, though never less than its floor.
+// A client waits for interactive work; bulk work takes what is left, though never less than its floor.
 enum class WorkClass : uint8_t { kInteractive, kBulk };
 inline constexpr int kWorkClasses = 2;
 
@@ -38,9 +39,9 @@ struct Cost {
   uint64_t bytes = 0;
 };
 
-// Whose work it is. Parties of one class share in equal parts, so a flooder waits behind itself. Those with the same
-// group share one part among them, so a flooder with many parties (connections of one address) waits behind itself too;
-// group 0 is no group.
+// The owner of the work. Parties of one class get equal shares, so a flooder waits behind itself. Parties of the same
+// group have one share among them, so a flooder with many parties (connections of one address) waits behind itself too;
+// group 0 means no group.
 struct Party {
   uint64_t id = 0;
   WorkClass work_class = WorkClass::kInteractive;
@@ -57,7 +58,7 @@ class [[nodiscard]] Admission {
  public:
   enum class State : uint8_t { kAdmitted, kWaiting, kRefused };
 
-  // What the gate says of it.
+  // The gate's answer.
   struct Answer {
     State state = State::kAdmitted;
     std::string_view reason = "";
@@ -67,7 +68,7 @@ class [[nodiscard]] Admission {
   };
 
   Admission() = default;  // admitted, with nothing to give back
-  // By a gate, which is owed the end of the wait or of the permit unless it is null.
+  // Made by a gate. If `gate` is not null, it is told when the wait or the permit ends.
   explicit Admission(const Answer& answer, Gate* gate = nullptr, std::shared_ptr<Waiter> waiter = nullptr)
       : gate_(gate), waiter_(std::move(waiter)), answer_(answer) {}
   Admission(Admission&& other) noexcept
@@ -82,11 +83,11 @@ class [[nodiscard]] Admission {
   bool waiting() const { return state() == State::kWaiting; }
   bool refused() const { return state() == State::kRefused; }
 
-  // While waiting: when the turn will probably have come; the end of the longest wait where nobody can tell.
+  // While waiting: when its turn will probably come, or the end of the longest wait if that cannot be foretold.
   TimePoint wait_until() const { return answer_.wait_until; }
-  // When refused: how long the way would have been blocked for this request.
+  // When refused: for how much longer this request would have been blocked.
   Duration retry_after() const { return answer_.retry_after; }
-  // Why it waits or was refused: the name of the signal that limits, or "cores" (of a bulk scan), "emergency", "queue
+  // Why it waits or was refused: the name of the signal that limits, or "cores" (for a bulk scan), "emergency", "queue
   // full", "stopped", "cancelled".
   std::string_view reason() const { return answer_.reason; }
   // How long it waited.
@@ -98,15 +99,16 @@ class [[nodiscard]] Admission {
   // Blocks until the state is no longer kWaiting. Every wait has an end: the longest wait of its class.
   State Wait();
 
-  // Ends the wait, as a refusal with the reason "cancelled", and what OnSettled was told is forgotten. True when there
-  // was a wait to end; an outcome that is there already stands, and what OnSettled was told has been called.
+  // Ends the wait as a refusal with the reason "cancelled", and drops the function that OnSettled was given. Returns
+  // false if there was no wait to end: then the outcome stands, and that function has been called.
   bool Cancel();
 
-  // For callers that may not block: `settled` is called once, from the thread that settles the wait, or here and now
-  // when nothing is left to wait for. Poll() tells the outcome. It runs, and ends, under no lock of the limiter, so it
-  // may ask for admissions, own some and end them, this one too; but it holds up who settles, the limiter's own thread
-  // for one, so hand over (post) what takes time. One that throws is counted (GateStats) and told on stderr. It does
-  // not run once the Admission is destroyed: who destroys it meanwhile, or cancels it, waits until it has returned.
+  // For callers that may not block: `settled` is called once, from the thread that settles the wait, or here and now if
+  // nothing is left to wait for. Poll() tells the outcome. `settled` runs, and is destroyed, under no lock of the
+  // limiter, so it may ask for admissions, own some and end them, this one too. But it holds up the thread that
+  // settles, which may be the limiter's own, so hand over (post) what takes time. If it throws, that is counted
+  // (GateStats) and reported on stderr. It does not run once the Admission is destroyed: a thread that destroys or
+  // cancels the Admission while it runs waits until it has returned.
   void OnSettled(std::function<void()> settled);
 
  private:

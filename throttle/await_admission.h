@@ -31,14 +31,14 @@
 namespace weir {
 namespace internal {
 
-// A wait that its context's end must reach.
+// A wait that must be told when its context ends.
 class PendingWait {
  public:
   virtual ~PendingWait() = default;
   virtual void Abandon() = 0;
 };
 
-// The waits of one execution context. Asio calls shutdown before anything that their handlers use is gone.
+// The waits of one execution context. Asio calls shutdown before it destroys anything that their handlers use.
 class PendingWaits final : public boost::asio::execution_context::service {
  public:
   using key_type = PendingWaits;  // NOLINT(readability-identifier-naming): a name that Asio looks for

@@ -1,12 +1,12 @@
-// Those who wait in one class: in order within a party, in turns between the parties of a group, and the same between
-// groups. What a party asks for moves only its own place: ten parties of which one asks ten times as much get a tenth
-// each while all wait. A party of no group is a group of its own.
+// FairQueue: the requests that wait in one class: in order within a party, in turns between the parties of a group, and
+// in turns between groups. A party's requests move only its own place: if one of ten parties asks for ten times as
+// much, each still gets a tenth while all wait. A party without a group is a group of its own.
 //
-// Turns are given by bytes (fair_turns.h): a request of 70 MB waits until the others had 70 MB each, and delays nobody
-// who asks for less. What a line was served too little is carried on to its next request, unless it gives up the one
-// that it saved for.
+// Turns are given by bytes (fair_turns.h): a request of 70 MB waits until the others had 70 MB each, and delays no
+// party that asks for less. If a line was served too little, that carries over to its next request, unless it gives up
+// the request that it saved for.
 //
-// Memory is bounded by the waiters, and by some dozens of those who have gone. A turn costs the logarithm of the lines.
+// Memory is bounded by the waiters and some dozens of lines that have gone. A turn takes time logarithmic in the lines.
 // Not thread-safe.
 #pragma once
 
@@ -22,10 +22,10 @@
 
 namespace weir {
 
-// One request that waits, or whose end has still to be told. Of its Admission; guarded by the gate's mutex.
+// A request that waits, or whose outcome has still to be told. Belongs to its Admission; guarded by the gate's mutex.
 struct Waiter : std::enable_shared_from_this<Waiter> {
   bool waits() const { return answer.state == Admission::State::kWaiting; }
-  // When settled: the function is still to be called, or runs.
+  // If settled: returns true while its function is still to be called, or runs.
   bool is_being_told() const { return on_settled || teller != std::thread::id(); }
 
   Party party;
@@ -33,39 +33,39 @@ struct Waiter : std::enable_shared_from_this<Waiter> {
   TimePoint since{};
   TimePoint deadline{};
   Admission::Answer answer{Admission::State::kWaiting};
-  bool has_permit = false;  // that has to end
+  bool has_permit = false;  // a permit that has to end
 
-  std::condition_variable changed;  // settled, or told
+  std::condition_variable changed;  // notified when settled, and when told
   std::function<void()> on_settled;
-  std::thread::id teller;  // that runs it now
+  std::thread::id teller;  // the thread that runs on_settled now
   std::list<Waiter*>::iterator position;
 };
 
 class FairQueue {
  public:
   void Push(Waiter& waiter);
-  // One that gives up.
+  // Removes a waiter that gives up.
   void Remove(Waiter& waiter);
 
-  // Whose turn it is; nullptr when nobody waits. The same answer until the queue changes.
+  // Returns the waiter whose turn it is, or nullptr if none waits. The answer stays the same until the queue changes.
   Waiter* Front() const { return size_ == 0 ? nullptr : groups_.Next().Head(); }
-  // Front() was served: it leaves, and its party pays.
+  // Removes Front(), which was served; its party pays.
   void PopServed();
 
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
-  // About how many bytes will be served before a new request of this party and size, were it to join now: a forecast
-  // from totals, which what the others saved up can make too low by the largest request for each other party.
+  // Estimates how many bytes will be served before a new request of this party and size, if it joined now. It is a
+  // forecast from totals; what other parties saved up can make it too low by one largest request for each of them.
   uint64_t BytesAhead(const Party& party, uint64_t bytes) const;
 
  private:
   struct PartyLine : FairLine {
     uint64_t key = 0;
-    uint64_t bytes = 0;  // that wait
+    uint64_t bytes = 0;  // that its waiters ask for
     std::list<Waiter*> waiters;
   };
-  // Apart, for the id of a party may be that of another's group.
+  // Keeps parties without a group apart from groups: the ids may be equal.
   struct GroupKey {
     uint64_t id = 0;
     bool is_party = false;
@@ -77,7 +77,7 @@ class FairQueue {
   struct GroupLine : FairLine {
     Waiter* Head() const { return parties.turns().empty() ? nullptr : parties.Next().waiters.front(); }
     GroupKey key;
-    uint64_t bytes = 0;  // that wait
+    uint64_t bytes = 0;  // that its waiters ask for
     FairLines<PartyLine> parties;
   };
 

@@ -1,18 +1,18 @@
-// FairTurns: lines take turns by what each will have had. The line has the next turn that has had least, once what it
-// asks for now is added. So a line that asks for little goes before those that ask for much, known or new.
+// FairTurns: lines take turns by how much each was served. The next turn goes to the line that will have had least once
+// what it asks for now is added. So a line that asks for little goes before those that ask for much, known or new.
 //
-// What a line has had is a point in a time of their own: `now` is what a line has had that waited all the while, if all
-// that was done was done for all at once, in equal parts (generalized processor sharing). A line that comes begins at
-// now, so it is not ahead of those who are there. One that has had more is remembered while it is away, until now has
-// come that far, so it gains nothing by coming again. One that was served too little and still waits has that carried
-// on to its next request.
+// What a line has had is a point in a virtual time. `now` is what a line would have had that waited all the while, if
+// everything was done for all lines at once, in equal parts (generalized processor sharing). A new line begins at now,
+// so it is not ahead of the lines that are there. A line that has had more is remembered while it is away, until now
+// has come that far, so it gains nothing by coming again. If a line was served too little and still waits, that carries
+// over to its next request.
 //
-// It is a crowd where more than kShares lines are known. An equal part would be too small for anybody then, so now goes
-// on as if there were kShares, and nothing is owed for it. A line that takes less than one part of kShares of all that
-// is done is therefore always at now. If it asks for little it goes before the whole crowd, however many these are;
-// they have a kPatience-th part of what is done at least, for their waiting counts so much less.
+// More than kShares known lines are a crowd. An equal part would then be too small for any of them, so now goes on as
+// if there were kShares, and no line is owed the difference. A line that takes less than a kShares-th of all that is
+// done is therefore always at now. If it asks for little, it goes before the whole crowd, however large that is. The
+// crowd still gets at least a kPatience-th of what is done, because its waiting counts a kPatience-th of an equal part.
 //
-// Of lines that are away about kShares are remembered. Only a new line takes memory. Not thread-safe.
+// About kShares of the lines that are away are remembered. Only a new line takes memory. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -24,15 +24,15 @@
 
 namespace weir {
 
-// What FairTurns knows of a line; the caller's line derives from it.
+// The part of a line that FairTurns knows; the caller's line derives from it.
 class FairLine {
   friend class FairTurns;
   uint64_t had_ = 0;     // the time up to which it was served
-  uint64_t asks_ = 0;    // while it waits
-  uint64_t ahead_ = 0;   // while it waits: of those who waited in a crowd before it came
+  uint64_t asks_ = 0;    // while it waits: for how much
+  uint64_t ahead_ = 0;   // while it waits: FairTurns::ahead_ when it came
   int64_t due_ = 0;      // while it waits: its place; while it is away: when it may be forgotten
-  uint64_t number_ = 0;  // among those that are due at the same time
-  uint32_t served_ = 0;  // turns that have begun and are not done
+  uint64_t number_ = 0;  // orders lines that are due at the same time
+  uint32_t served_ = 0;  // turns that have begun and not ended
   uint8_t place_ = 0;
 };
 
@@ -40,30 +40,30 @@ class FairTurns {
  public:
   static constexpr uint64_t kShares = 64;
   static constexpr uint64_t kPatience = 4;
-  // Lines wait in one of these; the caller may leave the second one out where it asks for the next.
+  // The sorts of waiting lines; a caller that asks for the next line may leave out the second sort.
   enum class Sort : uint8_t { kFirst, kSecond };
 
-  // A new line, which does not wait. Where memory fails, nothing has changed.
+  // Adds a new line, which does not wait. If memory fails, nothing has changed.
   void Add(FairLine& line);
-  // The line is forgotten, with what it has had.
+  // Forgets the line and what it has had.
   void Remove(FairLine& line) { places_[line.place_].erase(&line); }
 
-  // The line waits for so much, now or instead of what it waited for.
+  // Makes the line wait for `asks`, instead of what it waited for before.
   void Wait(FairLine& line, uint64_t asks, Sort sort = Sort::kFirst);
-  // A line that waits gives up, and with that what it was served too little: it is where the next one is.
+  // Ends the waiting of a line. It loses what it was served too little: it has then had no less than the next line.
   void GiveUp(FairLine& line);
-  // Whose turn it is; where somebody waits.
+  // Returns the line whose turn it is; one has to wait.
   FairLine& Next(bool either_sort = true) const;
-  // A turn of a line that waits begins, and takes probably as much as `asks`. It waits no more.
+  // Begins a turn of a waiting line, which will probably take `asks`. The line waits no more.
   void Begin(FairLine& line, uint64_t asks);
-  // A turn that was begun with `asked` ends and was `done`.
+  // Ends a turn that began with `asked` and took `done`.
   void End(FairLine& line, uint64_t asked, uint64_t done);
 
   bool empty() const { return waiting() == 0; }
   size_t waiting() const { return waiting(Sort::kFirst) + waiting(Sort::kSecond); }
   size_t waiting(Sort sort) const { return places_[static_cast<size_t>(sort)].size(); }
 
-  // Calls `forget` for each line that is away and of which nothing need be remembered; it is no line of this any more.
+  // Calls `forget` for each line that is away and need not be remembered; the line does not belong to this any more.
   template <typename Forget>
   void ForgetThoseAway(Forget forget) {
     Lines& away = places_[kAway];
@@ -91,20 +91,20 @@ class FairTurns {
 
   std::array<Lines, 4> places_;
   uint64_t now_ = 0;
-  uint64_t undivided_ = 0;      // of what was done, the rest of the last division
-  uint64_t crowded_until_ = 0;  // now, as it was in the last crowd
-  uint64_t ahead_ = 0;          // of those who waited in crowds is who comes now
+  uint64_t undivided_ = 0;      // remainder of the last division of what was done
+  uint64_t crowded_until_ = 0;  // now_ in the last crowd
+  uint64_t ahead_ = 0;          // how far a line that comes now is ahead of those that waited in crowds
   uint64_t last_number_ = 0;
 };
 
-// The lines too, by key: a line is there while it waits, is served or is remembered. Where memory fails in Find,
-// nothing has changed.
+// FairTurns with its lines, by key: a line is there while it waits, is served or is remembered. If memory fails in
+// Find, nothing has changed.
 template <typename Line, typename Hash = std::hash<decltype(Line::key)>>
 class FairLines {
  public:
   using Key = decltype(Line::key);
 
-  // A new one where there is none.
+  // Returns the line of that key, a new one if there is none.
   Line& Find(const Key& key) {
     const auto [entry, is_new] = lines_.try_emplace(key);
     Line& line = entry->second;
@@ -119,13 +119,13 @@ class FairLines {
     return line;
   }
   Line& At(const Key& key) { return lines_.at(key); }
-  // Null where there is none.
+  // Returns null if there is none.
   const Line* Known(const Key& key) const {
     const auto found = lines_.find(key);
     return found == lines_.end() ? nullptr : &found->second;
   }
   Line& Next(bool either_sort = true) const { return static_cast<Line&>(turns_.Next(either_sort)); }
-  // As FairTurns has it; the line may be gone then.
+  // Both act as in FairTurns; the line may be gone afterwards.
   void End(Line& line, uint64_t asked, uint64_t done) {
     turns_.End(line, asked, done);
     Forget();

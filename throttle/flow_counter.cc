@@ -8,10 +8,10 @@ namespace {
 
 constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
 
-// A thread takes this part of what is left: few enough shared writes, and little that it may leave unused.
+// A thread takes what is left divided by this: few shared writes, and little that may stay unused.
 constexpr uint64_t kPiecesOfRest = 32;
 
-// An epoch whose low bits come again after 65,536 ticks without any write finds less left, once.
+// If an epoch's low bits come again after 65,536 ticks without any write, it finds less left, once.
 constexpr int kEpochShift = 48;
 constexpr uint64_t kMostAllowance = (uint64_t{1} << kEpochShift) - 1;
 
@@ -33,7 +33,7 @@ bool FlowCounter::Replenish(Stripe& stripe, uint64_t bytes, uint32_t epoch, uint
   return true;
 }
 
-// `least` bytes, and one `share`-th of the rest if there is a share.
+// Takes `least` bytes, and one `share`-th of the rest if `share` is not 0. Returns false if less than `least` is left.
 bool FlowCounter::TakePiece(uint64_t least, uint64_t share, uint32_t epoch, uint64_t allowance, uint64_t* piece) {
   allowance = std::min(allowance, kMostAllowance);
   const uint64_t tag = uint64_t{epoch} << kEpochShift;

@@ -1,5 +1,5 @@
-// Operations and bytes that passed, counted by any number of threads. Adding writes only to the thread's own cache line
-// (~1 ns; one shared atomic increment costs 5 ns alone and ten times that when threads meet on it).
+// FlowCounter: counts operations and bytes that passed, for any number of threads. Adding writes only to the thread's
+// own cache line (~1 ns; one shared atomic increment costs 5 ns alone and ten times that when threads meet on it).
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@ class FlowCounter {
     stripe.bytes.store(stripe.bytes.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
 
-  // Adds only if all threads together stay within `allowance` bytes since `epoch` became what it is. A thread takes its
-  // part of the allowance in pieces, so most calls write nothing that threads share. What a thread took and does not
-  // use is lost to the others until the next epoch.
+  // Adds and returns true only if all threads together stay within `allowance` bytes since `epoch` became what it is. A
+  // thread takes its part of the allowance in pieces, so most calls write nothing that threads share. If a thread does
+  // not use all of a piece, the rest is lost to the others until the next epoch.
   bool AddWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance) {
     const size_t slot = ThreadSlot();
     Stripe& stripe = stripes_[slot];
@@ -60,9 +60,9 @@ class FlowCounter {
   struct alignas(64) Stripe {
     std::atomic<uint64_t> operations{0};
     std::atomic<uint64_t> bytes{0};
-    // The owner's alone.
+    // Used by the owner alone.
     uint32_t epoch = 0;
-    uint64_t left = 0;  // of what it took in this epoch
+    uint64_t left = 0;  // bytes left of what it took in this epoch
   };
 
   bool AddSharedWithin(uint64_t bytes, uint32_t epoch, uint64_t allowance);
@@ -70,7 +70,7 @@ class FlowCounter {
   bool TakePiece(uint64_t least, uint64_t share, uint32_t epoch, uint64_t allowance, uint64_t* piece);
 
   std::array<Stripe, kThreadSlots> stripes_;
-  alignas(64) std::atomic<uint64_t> taken_{0};  // of the allowance, by all: the epoch's low bits above, bytes below
+  alignas(64) std::atomic<uint64_t> taken_{0};  // the epoch's low bits above, bytes taken of the allowance below
 };
 
 }  // namespace weir

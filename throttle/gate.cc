@@ -9,13 +9,13 @@
 namespace weir {
 namespace {
 
-// Bounds the memory of waiting, at most about 750 bytes each.
-constexpr size_t kMaxWaiting = 10'000;  // of a class
+// Bounds the memory of waiting requests, at most about 750 bytes each.
+constexpr size_t kMaxWaiting = 10'000;  // requests in each class
 
-// A cost beyond this counts as this: sums of as many as may wait still fit.
+// A cost beyond this counts as this: the sum over all that may wait still fits.
 constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
-// The gates that this thread is telling somebody of, the innermost first.
+// The gates whose settled functions this thread is running, the innermost first.
 struct Telling {
   const Gate* gate;
   const Telling* outer;
@@ -28,7 +28,7 @@ bool IsTellingHere(const Gate* gate) {
   return t != nullptr;
 }
 
-// What it owns ends here too.
+// Returns false if `settled` threw. Destroys it here, with what it owns.
 bool CallsWithoutThrowing(std::function<void()> settled) {
   std::string what;
   try {
@@ -43,7 +43,7 @@ bool CallsWithoutThrowing(std::function<void()> settled) {
   return false;
 }
 
-// Reported where no wait can be predicted because the rate is zero.
+// Reported if no wait can be predicted because the rate is zero.
 constexpr double kLongestForetoldSeconds = 3600;
 
 Duration Foretold(double seconds) { return FromSeconds(std::min(seconds, kLongestForetoldSeconds)); }
@@ -199,7 +199,7 @@ void Gate::Detach(Waiter& waiter) {
   deadlines_.erase({waiter.deadline, &waiter});
 }
 
-// What an admission still owes: its place in the queue, or its permit.
+// Gives back what an admission still owes: its place in the queue, or its permit.
 void Gate::Release(Waiter* waiter) {
   if (waiter != nullptr && waiter->waits()) {
     Detach(*waiter);
@@ -219,7 +219,7 @@ void Gate::WakeAt(TimePoint when) {
   wake_(when);
 }
 
-// A function that settles others leaves theirs to the outermost Tell: such a chain may be as long as the queue.
+// If a function settles other waiters, the outermost Tell runs theirs: such a chain may be as long as the queue.
 void Gate::Tell(std::unique_lock<std::mutex>& lock) {
   if (to_tell_.empty() || IsTellingHere(this)) return;
   while (!to_tell_.empty()) {
@@ -229,7 +229,7 @@ void Gate::Tell(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Runs the function without the lock, if it was not run or forgotten before.
+// Runs the function without the lock, unless it was run or dropped before.
 void Gate::TellOne(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
   if (!waiter.on_settled) return;
   waiter.teller = std::this_thread::get_id();
@@ -245,7 +245,7 @@ void Gate::TellOne(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
   waiter.changed.notify_all();
 }
 
-// Returns when the settled waiter's function has returned, or at once where this thread is inside that function.
+// Returns when the settled waiter's function has returned, or at once if this thread is inside that function.
 void Gate::FinishTelling(Waiter& waiter, std::unique_lock<std::mutex>& lock) {
   TellOne(waiter, lock);
   waiter.changed.wait(

@@ -1,14 +1,14 @@
-// Gate: where work waits for its turn. Here is what a WriteGate and a ScanGate have in common: how what passes an open
-// gate is counted, who waits in which order and until when, and how those are told whose wait is over. What may pass
-// and when, these two decide.
+// Gate: where work waits for its turn. It holds what WriteGate and ScanGate have in common: how work that passes an
+// open gate is counted, in which order and until when requests wait, and how waiters learn that their wait is over. The
+// two decide what may pass and when.
 //
 //  * Interactive work goes first. Within a class, parties share in bytes (fair_queue.h).
 //  * Every wait ends at the longest wait of its class, and a request whose turn cannot come before that is refused at
 //    once.
 //
 // Threads: all functions may be called from any thread. Time comes from the clock; grants happen in Pump, which the
-// limiter's thread calls when `wake` asked for it, and in Poll and End of any Admission. The functions that were given
-// to Admission::OnSettled run after the lock is released.
+// limiter's thread calls when `wake` asked for it, and in Poll and End of any Admission. Functions that
+// Admission::OnSettled was given run after the lock is released.
 #pragma once
 
 #include <atomic>
@@ -29,26 +29,26 @@ namespace weir {
 
 struct GateStats {
   struct Waits {
-    uint64_t ended = 0;    // whatever came of them
-    Duration time{};       // that they took together
-    uint64_t refused = 0;  // after a wait or without
+    uint64_t ended = 0;    // granted, refused or cancelled
+    Duration time{};       // their total time
+    uint64_t refused = 0;  // with or without a wait
     size_t waiting = 0;    // now
   };
 
   ByClass<Flow> admitted;
   ByClass<Waits> waits;
-  uint64_t delayed = 0;  // had to wait, whatever came of it
+  uint64_t delayed = 0;  // had to wait, whatever the outcome
   uint64_t cancelled = 0;
-  Duration waited{};                             // by all together
+  Duration waited{};                             // total time of all waits
   std::map<std::string_view, uint64_t> refused;  // by reason; the reasons are few and fixed
   size_t waiting = 0;                            // now
-  int64_t running = 0;                           // scans, now
-  uint64_t failed_callbacks = 0;                 // threw, from Admission::OnSettled
+  int64_t running = 0;                           // scans that run now
+  uint64_t failed_callbacks = 0;                 // functions of Admission::OnSettled that threw
 };
 
 class Gate {
  public:
-  // Open and without limits. `wake(t)` is called, under the gate's lock, when Pump is needed at t and nobody was told
+  // Starts open and without limits. Calls `wake(t)`, under its lock, if Pump is needed at t, earlier than announced
   // before.
   Gate(const Clock& clock, std::function<void(TimePoint)> wake) : clock_(clock), wake_(std::move(wake)) {}
   virtual ~Gate();  // no Admission of the gate may be left
@@ -57,7 +57,8 @@ class Gate {
 
   bool open() const { return open_epoch_.load(std::memory_order_relaxed) != 0; }
 
-  // The whole of an admission while the gate is open: writes nothing that threads share.
+  // The whole of an admission while the gate is open: most calls write nothing that threads share. Returns false if
+  // Admit has to decide.
   bool PassOpen(Cost cost, WorkClass work_class) {
     const uint32_t epoch = open_epoch_.load(std::memory_order_relaxed);
     if (epoch == 0) return false;
@@ -66,22 +67,22 @@ class Gate {
     return admitted_[work_class].AddWithin(cost.bytes, epoch, allowance);
   }
 
-  // The decision where PassOpen was false. Does not block.
+  // Decides if PassOpen returned false. Does not block.
   Admission Admit(Cost cost, Party party);
 
   // Counts what passes without asking.
   void CountAdmitted(Cost cost, WorkClass work_class) { admitted_[work_class].Add(cost.bytes); }
 
-  // Those whom new limits settled. SetLimits tells nobody, because its caller may hold locks.
+  // Tells the waiters that new limits settled. SetLimits does not, because its caller may hold locks.
   void TellSettled() { const SettlingLock lock(*this); }
 
-  // Grants and refuses what is due. Returns when it has to be called next; TimePoint::max() when nobody waits.
+  // Grants and refuses what is due. Returns when it has to be called next; TimePoint::max() if no request waits.
   TimePoint Pump();
 
   // Refuses all that wait, with `reason`.
   void RefuseAll(std::string_view reason);
 
-  // Whether anybody of the class has waited since this was last asked.
+  // Returns true if a request of the class waited, or would have waited too long, since the last call.
   bool TakePressed(WorkClass work_class);
 
   Flow Admitted(WorkClass work_class) const { return admitted_[work_class].Sum(); }
@@ -97,19 +98,20 @@ class Gate {
     bool pressed = false;
   };
 
-  // What a gate decides, under the lock: about a request that comes, by AdmitInTurn or otherwise; whether the one whose
-  // turn it is may pass now; what that costs (true: it got a permit, which has to end); how long until it may.
+  // The decisions of a gate, under the lock. Decide judges a new request, by AdmitInTurn or otherwise. MayPass: whether
+  // the request whose turn it is may pass now. Pay charges it, and returns true if it got a permit, which has to end.
+  // SecondsUntilTurn: how long until it may pass.
   virtual Admission Decide(Party party, uint64_t bytes, TimePoint now) = 0;
   virtual bool MayPass(WorkClass c, uint64_t bytes) const = 0;
   virtual bool Pay(WorkClass c, uint64_t bytes) = 0;
   virtual double SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_ahead) const = 0;
-  virtual void Refill(TimePoint) {}  // before it is asked
+  virtual void Refill(TimePoint) {}  // called first in each pump
 
-  // While open each class may pass `allowance` bytes until this is set again.
+  // While open, each class may pass `allowance` bytes until the next call.
   void SetOpen(bool open, uint64_t allowance = kAnyBytes);
-  // While open bulk work of so many bytes is decided upon all the same.
+  // While open, bulk work of at least `bytes` is decided on all the same.
   void SetBulkAsksFrom(uint64_t bytes) { bulk_asks_from_.store(bytes, std::memory_order_relaxed); }
-  // Lets it pass if nobody waits before it, or queues it if its turn will come in time.
+  // Admits a request if none waits before it and it may pass, queues it if its turn will come in time, else refuses it.
   Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now);
   Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s);
   void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now);
@@ -118,13 +120,13 @@ class Gate {
   const Clock& clock_;
   mutable std::mutex mutex_;
   ByClass<Line> lines_;
-  std::set<std::pair<TimePoint, Waiter*>> deadlines_;  // of all that wait
+  std::set<std::pair<TimePoint, Waiter*>> deadlines_;  // the deadlines of all waiters
   int64_t running_ = 0;                                // permits that have not ended
 
  private:
   friend class Admission;
 
-  // At its end it runs the functions of those who were settled under it, without the lock.
+  // When it ends, it runs the functions of the waiters that were settled under it, without the lock.
   struct SettlingLock : std::unique_lock<std::mutex> {
     explicit SettlingLock(Gate& g) : unique_lock(g.mutex_), gate(g) {}
     ~SettlingLock() { gate.Tell(*this); }
@@ -146,7 +148,7 @@ class Gate {
 
   const std::function<void(TimePoint)> wake_;
   std::atomic<uint32_t> open_epoch_{1};              // 0: not open; else changes whenever limits are set
-  std::atomic<uint64_t> open_allowance_{kAnyBytes};  // a class and epoch
+  std::atomic<uint64_t> open_allowance_{kAnyBytes};  // bytes of each class in an epoch
   std::atomic<uint64_t> bulk_asks_from_{kAnyBytes};
   ByClass<FlowCounter> admitted_;
   uint32_t last_epoch_ = 1;

@@ -1,4 +1,4 @@
-// What an operator can set on the throttle, with the environment's names in limiter_settings.cc.
+// LimiterSettings: the throttle's settings, whose names in the environment are in limiter_settings.cc.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,12 @@ namespace weir {
 // load; unsafe alone, because a full engine with idle memory looks half idle.
 enum class ProcessVariable { kBottleneck, kWeighted };
 
-// What happens when the monitor has said nothing for sensor_timeout: go on with nine tenths of the drain as it was
-// known, or open the gates, for which the engine keeps its own brakes all the time (ReplacesBrakes).
+// The answer when the monitor has said nothing for sensor_timeout. kHold: go on with nine tenths of the drain as it was
+// known. kOpen: open the gates; for that the engine keeps its own brakes all the time (ReplacesBrakes).
 enum class SensorLoss { kHold, kOpen };
 
-// One controller: its gains in the numbers of the ORLY plan, where 0.5 / 0.1 / 0.05 are once the gains derived from the
-// engine's geometry for writes.
+// The settings of one controller. Gains are in the numbers of the ORLY plan: for writes, 0.5 / 0.1 / 0.05 stand for
+// exactly the gains derived from the engine's geometry.
 struct ControlSettings {
   PidGains gains;
   double setpoint = 0.85;
@@ -45,21 +45,21 @@ struct LimiterSettings {
                        .max_delay = std::chrono::milliseconds(200),
                        .min_batch = 5};
 
-  // A read of at least this many bytes is a scan, of which at most read_max_scans run at once under pressure.
+  // A read of at least this many bytes is a scan. At most read_max_scans of them run at once under pressure.
   uint64_t read_scan_bytes = 64 << 10;
   uint64_t read_max_scans = 8;
-  // Whatever the pressure, a bulk scan begins beside fewer than this; no operator has to know. In the storm with four
-  // long scans on two cores an interactive write's p99.9 was 57 ms, and one at a time 8.
+  // At any pressure, a bulk scan begins only beside fewer scans than this; it is no operator's setting. In the storm
+  // with four long scans on two cores an interactive write's p99.9 was 57 ms, and with one at a time 8.
   uint64_t bulk_scans = FewerThanCores();
 
-  double emergency = kEmergencyOfTarget;  // of the memory target: in
-  double recovery = 0.833;                // and out
+  double emergency = kEmergencyOfTarget;  // begins at this share of the memory target
+  double recovery = 0.833;                // and ends below this share
 
   std::chrono::milliseconds sensor_timeout{2000};
   SensorLoss on_sensor_loss = SensorLoss::kHold;
 
-  // Whether the limiter takes the place of the engine's own brakes, so that these may be moved out of its way. Not when
-  // it may open: while it does nothing they have to be where the engine has them.
+  // Returns true if the limiter takes the place of the engine's own brakes, so that these may be moved out of its way.
+  // Returns false if its gates may open: while it does nothing, the engine needs its brakes where they were.
   bool ReplacesBrakes() const { return enabled && on_sensor_loss == SensorLoss::kHold; }
 
   std::chrono::milliseconds tick{100};
@@ -71,10 +71,11 @@ void Declare(SettingTable& table, LimiterSettings& settings);
 // Reads them from the environment and checks them.
 Status LoadLimiterSettings(const Environment& environment, LimiterSettings* settings);
 
-// What single ranges cannot say: recovery below emergency, and the like. The limiter's constructor throws what this
-// says.
+// Checks the ranges, and what single ranges cannot say: recovery below emergency, and the like. The limiter's
+// constructor throws this error.
 Status Check(const LimiterSettings& settings);
-// And of a monitor whose engine has so long to answer, by the setting `name`: a slow answer must not be a lost sensor.
+// Checks sensor_timeout against `timeout`, the time that a monitor's engine has to answer, which the setting `name`
+// holds: a slow answer must not count as a lost sensor.
 Status CheckTimeout(const LimiterSettings& settings, std::string_view name, std::chrono::milliseconds timeout);
 
 }  // namespace weir

@@ -5,10 +5,10 @@
 namespace weir {
 namespace {
 
-// Memtables that are flushed free theirs within a second or two.
+// Flushed memtables free their memory within a second or two.
 constexpr Duration kPatience = std::chrono::seconds(2);
 
-// Flushes cost the engine; more often they would be the load. Below the target there is time.
+// Flushes cost the engine; if they came more often, they would be the load. Below the target there is time.
 constexpr Duration kFlushInterval = std::chrono::seconds(10);
 constexpr Duration kEarlyFlushInterval = std::chrono::seconds(60);
 
@@ -17,9 +17,9 @@ constexpr double kLeastCache = 1.0 / 4;
 constexpr Duration kShrinkInterval = std::chrono::seconds(1);
 constexpr Duration kGiveBackInterval = std::chrono::seconds(10);
 
-// Below the mark. Caches may have 0.60 of the target, and a step of that is 0.075.
+// Room below the mark at which the cache gets memory back. Caches may have 0.60 of the target; a step of that is 0.075.
 constexpr double kRoom = 0.10;
-// For a mark that leaves none.
+// Used if the mark leaves no such room.
 constexpr double kLowestShareOfMark = 0.5;
 
 }  // namespace

@@ -1,9 +1,10 @@
-// Buys back memory that waiting does not free: a cache that is full stays full, and so do the allocator's free pages.
+// MemoryBuyback: buys back memory that waiting does not free: a full cache stays full, as do the allocator's free
+// pages.
 //
-// Memory above the mark for longer than a moment is answered by a flush, once a minute (every ten seconds above the
-// whole target), and by an eighth of the cache each second, down to a quarter of it; each with a purge, for what they
-// free is the allocator's until then. Well below the mark the cache gets an eighth back every ten seconds: less than
-// the room that was waited for, so it does not swing.
+// Memory that stays above the mark is answered by a flush, once a minute (every ten seconds above the whole target),
+// and by taking an eighth of the cache each second, down to a quarter of it. Each comes with a purge, because the
+// allocator keeps what they free until then. Well below the mark the cache gets an eighth back every ten seconds: less
+// than the room that had to be free before, so it does not swing.
 //
 // Not thread-safe.
 #pragma once
@@ -19,10 +20,11 @@ class MemoryBuyback {
   struct Step {
     bool flush = false;
     bool purge = false;
-    double cache_share = 1;  // of its full size
+    double cache_share = 1;  // share of the cache's full size
   };
 
-  // `level` and `mark` are of the memory target; at the whole target nothing waits for a moment to pass.
+  // `level` and `mark` are shares of the memory target. At the whole target it acts at once, not only when the level
+  // has stayed high.
   Step Update(TimePoint now, double level, double mark);
 
  private:
@@ -42,7 +44,7 @@ class MemoryBuyback {
   Lasting high_;
   Lasting low_;
   std::optional<TimePoint> last_flush_;
-  std::optional<TimePoint> last_change_;  // of the cache
+  std::optional<TimePoint> last_change_;  // when the cache share changed
   double cache_share_ = 1;
 };
 

@@ -14,9 +14,9 @@
 //  * Results do not depend on how often Update runs: filter and integral are exact for any dt.
 //  * SetGains and SetSetpoint are bumpless: with new gains the output goes on from where it was, as far as the
 //    integral's bounds allow; to a new setpoint the controller glides.
-//  * Any double may go in: what is not finite, and gains outside 0..1e6, change nothing.
+//  * Any double may go in: values that are not finite, and gains outside 0..1e6, change nothing.
 //
-// Not thread-safe; whoever owns the loop owns the lock.
+// Not thread-safe; the owner of the loop owns the lock.
 #pragma once
 
 #include "config/clock.h"
@@ -60,12 +60,12 @@ struct PidState {
   double output = 0;
 };
 
-// Whether a controller takes them: each finite and within 0..1e6.
+// Returns true if a controller takes the gains: each is finite and within 0..1e6.
 bool IsValid(const PidGains& gains);
 
 class PidController {
  public:
-  // What the integral may do in an update. kHoldDown: it may brake more but not less, for a loop whose limit nobody
+  // How the integral may move in an update. kHoldDown: it may brake more but not less, for a loop whose limit no work
   // presses against.
   enum class Integral { kFree, kHoldDown };
 
@@ -75,23 +75,24 @@ class PidController {
   double Update(double measurement, Duration dt, Integral integral = Integral::kFree);
 
   // Back-calculation: the plant was in truth driven by `applied`, because another loop or a bound was more restrictive.
-  // The integral approaches the value that would have given it, with the integral time kp/ki; but never rises above 0:
-  // that somebody else braked does not tell this loop that it has to.
+  // The integral approaches the value that would have given it, with the integral time kp/ki. But this never raises it
+  // above 0: if another loop braked, this one need not.
   void Track(double applied, Duration dt);
 
-  // The integral forgets itself with the given time constant: for a loop that is out of use.
+  // Lets the integral decay with the given time constant, for a loop that is out of use.
   void Relax(Duration dt, Duration time_constant);
 
-  // For an output whose unit changed. Not finite or below 0: nothing.
+  // Adapts the integral to an output whose unit changed. Ignores a factor that is not finite or is below 0.
   void ScaleIntegral(double factor);
 
   void SetGains(const PidGains& gains);
-  // From the next update on. Not finite or not above 0: nothing.
+  // Takes effect with the next update. Ignores a value that is not finite or not above 0.
   void SetFilling(double filling);
-  // Where it has measured already, it comes there within some seconds (GetState().setpoint). The integral could not
-  // take the step: what it would store to balance it, the loop would have to work off at the integral's pace.
+  // Before the first measurement it takes effect at once; later the controller glides there within some seconds
+  // (GetState().setpoint). The integral could not take the step: the loop would have to work off, at the integral's
+  // pace, what it stored to balance the step.
   void SetSetpoint(double setpoint);
-  // From the next update on. Not below output_min; what is no number changes nothing.
+  // Takes effect with the next update. Ignores a value that is not finite; one below output_min counts as output_min.
   void SetOutputMax(double output_max);
   void Reset();
 

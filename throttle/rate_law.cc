@@ -15,43 +15,43 @@ namespace {
 constexpr PidGains kUnitGains{.kp = 0.5, .ki = 0.1, .kd = 0.05};
 constexpr PidGains kNoGains{.kp = 0, .ki = 0, .kd = 0};
 
-// Of the integral time. Without D a simulated step rises to 10 % above the setpoint instead of 5; ten times as much
-// never lets the level come up to it (TUNING.md).
+// Share of the integral time. Without D a simulated step rises to 10 % above the setpoint instead of 5; ten times as
+// much never lets the level come up to it (TUNING.md).
 constexpr double kDerivativeShare = 1.0 / 10;
 
-// How much stronger the answer is where it brakes. What comes in is felt at once, only the drain has dead time, so the
+// How much stronger the answer is where it brakes. The inflow is felt at once, only the drain has dead time, so the
 // rules for dead time are timid above the setpoint: on RocksDB (1 MiB buffers) the level settled in 6 s instead of 20,
 // and a simulated overload from an empty tree rises 9 % above the setpoint; 15 % with 3, 6 % with 10.
 constexpr double kBraking = 6;
 
-// How much stronger it lets in what there is room for, where the inflow shows at once: as much as it brakes, but less
-// where the dead time is only a few ticks and room is filled between two of them. With RocksDB's default sizes L0 came
-// half-way to the setpoint in half a minute, and bulk work did 17 % less than without weir; now 7 %.
+// How much stronger the answer is where there is room, for a signal that shows the inflow at once: as strong as the
+// brake, but less if the dead time is only a few ticks: room is then filled between two of them. With RocksDB's default
+// sizes L0 came half-way to the setpoint in half a minute, and bulk work did 17 % less than without weir; now 7 %.
 constexpr double kFillingTicks = 20;
 double FillingOf(const Signal& signal, double dead_time_s, Duration tick) {
   if (!signal.shows_inflow_at_once) return 1;
   return std::clamp(dead_time_s / (kFillingTicks * ToSeconds(tick)), 1.0, kBraking);
 }
 
-// Below this share of the setpoint, and while nobody presses, the gate is open. Room alone is not enough: small
-// memtables fill between two ticks (in the storm recipe at 70 MB/s 16 MiB did, and RocksDB braked for 0.6 s).
+// Below this share of the setpoint, while no work presses against the limit, the gate is open. Room alone is not
+// enough: small memtables fill between two ticks (in the storm recipe at 70 MB/s 16 MiB did; RocksDB braked for 0.6 s).
 constexpr double kOpenBelow = 0.5;
 
 // A limit below this share of the drain would only waste the engine's time, and let waits end in refusals.
 constexpr double kLowestShareOfDrain = 0.05;
 constexpr double kLowestLimit = 16 << 10;
 
-// Of the limit: less demand than this does not press against it.
+// Share of the limit: less demand than this does not press against it.
 constexpr double kPressingDemand = 0.7;
 
 // Below this level a falling signal says nothing about the drain: there is nothing left to drain.
 constexpr double kBusyLevel = 0.2;
 
-// A level beyond this says no more than this does; it keeps the balance of a drain within what a few seconds forget.
+// A level beyond this counts as this, so that the observed drain can forget it within a few seconds.
 constexpr double kHighestLevel = 100;
 
-// Of what is believed to leave a level where it is, for a limit that is held without looking: the drain is known to
-// about a tenth, and ten seconds of a tenth too much took a simulated level 30 % above the setpoint.
+// Share of the rate that should leave a level where it is, for a limit that is held without looking: the drain is known
+// to about a tenth, and ten seconds of a tenth too much took a simulated level 30 % above the setpoint.
 constexpr double kHeldShare = 0.9;
 
 double LowestLimitOf(double drain) { return std::max(kLowestLimit, kLowestShareOfDrain * drain); }
@@ -95,7 +95,7 @@ double RateLaw::LimitOf(const Loop& loop, double output) const {
   return std::max(LowestLimitOf(loop.drain), loop.drain - loop.gain * output);
 }
 
-// The signals that this law acts on, each with geometry and at the level by which it is judged.
+// Returns the signals that this law acts on, each with geometry and at the level by which it is judged.
 std::vector<Signal> RateLaw::Acting(const LoadSample& sample) const {
   std::vector<Signal> acting;
   if (settings_.gains == kNoGains) return acting;
@@ -129,11 +129,11 @@ void RateLaw::Measure(Loop& loop, const Signal& signal, const Demand& demand, Du
   loop.pid.SetSetpoint(loop.setpoint);
 
   if (!loop.was_present) {
-    // From nothing to here is no movement: neither the drain nor the derivative may take it for one.
+    // A first level is no movement: neither the drain nor the derivative may take it for one.
     loop.level = signal.level;
     loop.pid.Reset();
   } else {
-    // What was learned is bytes/s by which the drain was misjudged, whatever the gain becomes.
+    // The integral has learned by how many bytes/s the drain was misjudged; a new gain does not change that.
     loop.pid.ScaleIntegral(gain_before / loop.gain);
   }
   const double dt_s = ToSeconds(dt);
@@ -178,7 +178,7 @@ RateLaw::Loop& RateLaw::LoopOf(std::string_view name) {
   pid.filter_alpha = settings_.filter_alpha;
   pid.nominal_tick = tick_;
   pid.braking = kBraking;
-  // A limit may be as high as it likes; how low, is set with each update.
+  // The limit may be as high as it likes; its least is set with each update.
   pid.output_min = -1e9;
   pid.output_max = 1e9;
   return loops_.emplace_back(Loop{.name = name, .pid = PidController(pid)});
@@ -189,7 +189,7 @@ double RateLaw::HeldLimit(double lately) const {
   const Loop& loop = *selected_;
   const double held = kHeldShare * (loop.drain - loop.gain * std::max(0.0, loop.pid.GetState().i));
   if (loop.is_drain_told) return std::max(LowestLimitOf(loop.drain), held);
-  // A drain that is only observed is nothing while the engine rests, and nothing of a log between two checkpoints.
+  // An observed drain shows nothing while the engine rests, and for a log it shows nothing between two checkpoints.
   const bool is_unknown = loop.level < kOpenBelow * loop.setpoint || std::max(held, lately) <= kLowestLimit;
   return is_unknown ? loop.limit : std::max(held, lately);
 }

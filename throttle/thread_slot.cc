@@ -37,7 +37,7 @@ SlotTable& Slots() {
   return *table;
 }
 
-// A thread's destructors may still count after this one: they share.
+// The thread's destructors may still count after this one: they use the shared slot.
 struct SlotOwner {
   size_t slot = Slots().Claim();
   ~SlotOwner() {

@@ -34,12 +34,12 @@ class TokenBucket {
   // More than the bucket can hold passes when it is full, and leaves a debt.
   bool Has(double bytes) const { return unlimited() || tokens_ >= std::min(bytes, depth_); }
 
-  // `lowest` bounds the debt that this makes; one that is there already stays.
+  // `lowest` bounds the debt that this makes; an existing debt stays.
   void Take(double bytes, double lowest = -std::numeric_limits<double>::infinity()) {
     if (!unlimited()) tokens_ = std::max(tokens_ - bytes, std::min(tokens_, lowest));
   }
 
-  // From the last refill until Has(bytes), when `bytes_ahead` are taken before.
+  // The time from the last refill until Has(bytes), if `bytes_ahead` are taken before.
   double SecondsUntil(double bytes, double bytes_ahead = 0) const {
     const double missing = bytes_ahead + std::min(bytes, depth_) - tokens_;
     if (missing <= 0 || unlimited()) return 0;

@@ -6,8 +6,8 @@
 namespace weir {
 namespace {
 
-constexpr double kBulkFloor = 0.05;         // of the bulk rate, whatever interactive work takes
-constexpr double kOpenShareOfBurst = 0.25;  // of each class, while open
+constexpr double kBulkFloor = 0.05;         // share of the bulk rate that interactive work cannot take
+constexpr double kOpenShareOfBurst = 0.25;  // share of a burst for each class while open
 
 }  // namespace
 
@@ -59,7 +59,7 @@ double WriteGate::SecondsUntilTurn(WorkClass c, uint64_t bytes, uint64_t bytes_a
   const double ahead = static_cast<double>(bytes_ahead);
   double seconds = buckets_[c].SecondsUntil(cost, ahead);
   if (c == WorkClass::kBulk) seconds = std::min(seconds, bulk_floor_.SecondsUntil(cost, ahead));
-  // Nobody can tell how long it is held.
+  // The end of a hold cannot be foretold.
   return limits_[c].hold ? std::max(seconds, ToSeconds(limits_[c].longest_wait)) : seconds;
 }
 
@@ -72,7 +72,7 @@ bool WriteGate::Pay(WorkClass c, uint64_t bytes) {
     bulk.Take(cost, -bulk.bytes_per_second());
     return false;
   }
-  // What the bulk bucket pays for must not put the floor in debt: the floor is needed when interactive work comes.
+  // Work that the bulk bucket pays for must not put the floor in debt: the floor is needed when interactive work comes.
   const bool by_floor = !bulk.Has(cost);
   bulk_floor_.Take(cost, by_floor ? -std::numeric_limits<double>::infinity() : 0);
   bulk.Take(cost);

@@ -2,7 +2,7 @@
 //
 //  * Interactive work is paced by its own bucket. Bulk work is paced by the bulk bucket, which all work is charged to:
 //    interactive work may overdraw it, and bulk pays. Bulk keeps a floor of its rate, so it never starves.
-//  * Refill is continuous: nobody sleeps a minimum.
+//  * Refill is continuous: no wait has a least length.
 //  * An open gate only counts. It closes by itself, to the limits it was given, when a quarter of a burst passes before
 //    the next SetLimits: 20 MB can arrive within one tick of 100 ms.
 #pragma once
@@ -15,12 +15,12 @@ namespace weir {
 struct WriteLimit {
   double bytes_per_second = std::numeric_limits<double>::infinity();
   Duration longest_wait = std::chrono::seconds(1);
-  bool hold = false;             // nothing passes; who waits goes on waiting
-  std::string_view reason = "";  // what limits; points to storage that outlives the gate
+  bool hold = false;             // no work passes; waiters go on waiting
+  std::string_view reason = "";  // names what limits; points to storage that outlives the gate
 };
 
 struct WriteLimits : ByClass<WriteLimit> {
-  bool open = true;  // nothing is limited but bursts, and what passes is only counted
+  bool open = true;  // only bursts are limited; what passes is only counted
   double burst_bytes = 1 << 20;
 };
 

@@ -48,7 +48,7 @@ StormShape DemoShape() {
   return shape;
 }
 
-// Prints what a run is doing: a row a second, but not more than fit on a screen.
+// Prints what a run is doing: a row a second, but no more rows than fit on a screen.
 class Screen {
  public:
   Screen(bool throttled, double setpoint, double seconds)
@@ -93,7 +93,7 @@ class Screen {
   const bool throttled_;
   const double setpoint_;
   const double seconds_of_row_;
-  double begin_ = 0;  // of the row, in seconds of the run
+  double begin_ = 0;  // begin of the row, in seconds of the run
   double last_second_ = 0;
   LatencyHistogram writes_;
   Duration bulk_wait_{};
@@ -147,7 +147,7 @@ void PrintSummary(const std::optional<Half>& alone, const std::optional<Half>& w
   row("bulk, MB/s", &PhaseRow::bulk_mb_per_second, 1);
   row("RocksDB slowed or stopped writes, s", &PhaseRow::braked_seconds, 1);
 
-  // What it settled to: the last third of the run.
+  // The last third of the run shows the level that it settled to.
   if (!weir || weir->levels.empty()) return;
   std::vector<double> settled(weir->levels.begin() + static_cast<std::ptrdiff_t>(weir->levels.size() * 2 / 3),
                               weir->levels.end());

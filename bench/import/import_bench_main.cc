@@ -1,4 +1,5 @@
-// import_bench: what an import of generated events into a fresh database takes and costs, for several commands in turn.
+// import_bench: measures the time and cost of an import of generated events into a fresh database, for several commands
+// in turn.
 #include <cstdio>
 #include <filesystem>
 #include <string>

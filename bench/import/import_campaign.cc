@@ -23,7 +23,7 @@ Result<LoadFigures> RunOne(const ImportCampaign& campaign, const Contender& cont
   if (fs::create_directory(db, error); error) return Status::Error("cannot make " + db.string());
   const std::string command =
       FillIn(contender.command, {{"{file}", campaign.file.string()}, {"{dir}", dir.string()}, {"{db}", db.string()}});
-  // What the run before has left to be written is not for this one to wait for.
+  // This run must not wait for writes that the run before has left.
   sync();
   const auto import = Process::Start(command, dir / "import.log");
   if (!import.ok()) return import.status();

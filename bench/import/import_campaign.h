@@ -1,4 +1,4 @@
-// Import commands beside each other: each on a fresh database, in turn, a number of times.
+// Compares import commands: runs each on a fresh database, in turn, a number of times.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 namespace weir {
 
 struct ImportCampaign {
-  // {file}, {db} and {dir} of the commands are replaced: the events, an empty directory, and the one around it.
+  // In the commands {file} is replaced by the events' file, {db} by an empty directory, and {dir} by the one around it.
   std::vector<Contender> contenders;
   std::filesystem::path file;
   size_t events = 0;  // in the file
   int repetitions = 5;
   std::filesystem::path scratch;  // databases are made and removed there
   std::filesystem::path results;  // results.csv, results.md and machine.txt are written there; empty: nowhere
-  std::string command_line;       // to be noted beside the figures
+  std::string command_line;       // noted beside the figures
 };
 
-// What one import of so many events came to.
+// Returns the figures of one import of so many events.
 LoadFigures FiguresOf(const CommandCost& cost, size_t events, uint64_t disk_bytes);
 
-// Prints the tables. A command that fails ends it; the figures before are kept.
+// Prints the tables. A command that fails ends the campaign; the figures before are kept.
 Status RunImportCampaign(const ImportCampaign& campaign);
 
 }  // namespace weir

@@ -1,6 +1,5 @@
-// BareServer: what an answer over HTTP/1.1 costs the kernel. Two threads with an epoll each receive whatever comes and
-// send one and the same answer; they read and decide nothing. No server that answers each request by itself can cost
-// less.
+// BareServer: shows the kernel's cost of an answer over HTTP/1.1. Two threads with an epoll each receive bytes and send
+// always the same answer; they read and decide nothing. No server that answers each request by itself can cost less.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +12,7 @@
 
 namespace weir {
 
-// A process of its own, so that its processor time can be told; it ends with its owner.
+// It is a process of its own, so that its processor time can be measured; it ends with its owner.
 class BareServer {
  public:
   static Result<std::unique_ptr<BareServer>> Start(const std::string& answer);

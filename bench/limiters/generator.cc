@@ -24,7 +24,7 @@ std::string CommandOf(Generator generator, const HttpLoad& load) {
   }
 }
 
-// The number before or behind a text that comes once; nothing where it does not.
+// Return the number behind or before a text, or NaN if the text is not there.
 double NumberBehind(const std::string& all, const std::string& text) {
   const size_t at = all.find(text);
   return at == std::string::npos ? NAN : std::strtod(all.c_str() + at + text.size(), nullptr);
@@ -54,7 +54,7 @@ bool IsInstalled(Generator generator) {
 }
 
 Result<HttpLoadOutcome> Run(Generator generator, const HttpLoad& load, const std::filesystem::path& log) {
-  std::error_code ignored;  // opening says it better
+  std::error_code ignored;  // opening the file reports the error better
   std::filesystem::remove(log, ignored);
   auto process = Process::Start(CommandOf(generator, load), log, "load generator");
   if (!process.ok()) return process.status();
@@ -69,7 +69,7 @@ Result<HttpLoadOutcome> Run(Generator generator, const HttpLoad& load, const std
   const double rate = is_wrk ? NumberBehind(said, "Requests/sec:") : NumberBefore(said, " req/s");
   const bool lost = is_wrk ? said.find("Socket errors") != std::string::npos
                            : done != static_cast<double>(load.requests) || NumberBefore(said, " errored") != 0 ||
-                                 // A call of gRPC that failed has a status of HTTP that is good, and no body.
+                                 // A gRPC call that failed has a good HTTP status and no body.
                                  said.find("(0) data") != std::string::npos;
   if (!(done > 0) || !(rate > 0) || lost)
     return Status::Error("not all of " + load.url + " was answered; the load generator said:\n" + said);

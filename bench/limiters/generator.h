@@ -1,4 +1,4 @@
-// Debian's load generators: h2load for HTTP/2 and HTTP/1.1, wrk for HTTP/1.1. What is asked, and what they tell.
+// Runs Debian's load generators, h2load for HTTP/2 and HTTP/1.1, wrk for HTTP/1.1, and reads their figures.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace weir {
 
 struct HttpLoad {
   std::string url;
-  std::string options = {};  // of the generator, besides: "-d body.json"
+  std::string options = {};  // further options of the generator: "-d body.json"
   uint64_t requests = 0;     // h2load's
   Duration time{};           // wrk's
 };
@@ -24,10 +24,10 @@ struct HttpLoadOutcome {
 };
 
 enum class Generator : uint8_t { kH2Load, kH2LoadHttp1, kWrk };
-// With the shape of connections that its figures are told by: "HTTP/2, 8 x 32", …
+// Returns the name with the shape of the connections, for tables: "h2load, HTTP/2, 8 x 32", …
 std::string NameOf(Generator generator);
 bool IsInstalled(Generator generator);
-// Waits for its end. An error where a request was not answered; 429 is an answer.
+// Runs the generator to its end. Returns an error if a request was not answered; 429 is an answer.
 Result<HttpLoadOutcome> Run(Generator generator, const HttpLoad& load, const std::filesystem::path& log);
 
 }  // namespace weir

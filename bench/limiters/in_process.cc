@@ -20,7 +20,7 @@ namespace weir {
 namespace {
 
 constexpr std::array kThreads = {1, 2};
-constexpr int kBatch = 64;  // decisions between two looks at whether the time is over
+constexpr int kBatch = 64;  // decisions between two looks at `stop`
 
 class IgnoringKeyed final : public KeyedCaller {
  public:
@@ -32,14 +32,14 @@ class IgnoringQueued final : public QueuedCaller {
   void OnAnswer(const QueuedAnswer&) override {}
 };
 
-// One of them for each thread.
+// Each thread has one of its own.
 using Decide = std::function<void()>;
 struct Scenario {
   std::string name;
   std::function<Decide()> make;
 };
 
-// Of the keyed limiter and the queued one most are refused, as when ten times as many come as may pass.
+// The keyed limiter and the queued one refuse most requests, as when ten times as many come as may pass.
 std::vector<Scenario> Scenarios() {
   const auto store = std::make_shared<MemoryQuotaStore>();
   QuotaConfig quotas;

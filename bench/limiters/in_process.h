@@ -1,4 +1,4 @@
-// What a decision of each limiter costs in this process's memory, by one thread and by two.
+// Measures the cost of a decision of each limiter in this process's memory, by one thread and by two.
 #pragma once
 
 #include "bench/measure/figure_tables.h"
@@ -8,7 +8,7 @@ namespace weir {
 
 struct InProcessLoad {
   int repetitions = 5;
-  Duration time{};  // of each measurement
+  Duration time{};  // length of each measurement
 };
 void MeasureLimitersInProcess(const InProcessLoad& load, FigureTables* figures);
 

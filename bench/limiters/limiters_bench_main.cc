@@ -1,4 +1,4 @@
-// limiters_bench: what a decision of a quota, of a key and of an endpoint costs, in process and over HTTP.
+// limiters_bench: measures the cost of a decision of a quota, of a key and of an endpoint, in process and over HTTP.
 #include <algorithm>
 #include <filesystem>
 #include <string>

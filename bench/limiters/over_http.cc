@@ -47,7 +47,7 @@ struct Route {
   std::string name;
   std::string path;
   std::string body_file = {};  // empty: GET
-  bool grpc = false;           // by HTTP/2 alone
+  bool grpc = false;           // only over HTTP/2
 };
 const std::vector<Route> kRoutes = {
     {.name = "/healthz", .path = "/healthz"},
@@ -57,7 +57,7 @@ const std::vector<Route> kRoutes = {
     {.name = "/v1/decide", .path = "/v1/decide", .body_file = "body.json"},
     {.name = "gRPC, weir.v1.Quota/Decide", .path = "/weir.v1.Quota/Decide", .body_file = "call.bin", .grpc = true}};
 constexpr std::array kGenerators = {Generator::kH2Load, Generator::kH2LoadHttp1, Generator::kWrk};
-// So many that a measurement lasts about a second on two cores, client and server.
+// With so many a measurement lasts about a second on two cores, client and server.
 constexpr double kRequestsASecond[] = {300'000, 60'000, 0};
 
 // A connection of HTTP/1.1 that asks for one path, again and again, and waits for each answer.
@@ -85,7 +85,7 @@ class Asker {
   const int socket_;
 };
 
-// From another address than the generator's, for the server lets addresses take turns.
+// Connects from another address than the generator's, for the server lets addresses take turns.
 Result<int> ConnectFromElsewhere(const Endpoint& endpoint) {
   sockaddr_in from{
       .sin_family = AF_INET, .sin_port = 0, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK + 1)}, .sin_zero = {}};
@@ -143,7 +143,7 @@ class OverHttp {
     return Status::Error("the server does not listen; it said: " + LastLine(server_->log()));
   }
 
-  // It answers as the gate answers a key.
+  // Starts the bare server with the gate's answer for a key.
   Status StartBareServer(int socket) {
     const Result<std::string> answer = Asker(socket).Ask("/rate/open");
     if (!answer.ok()) return answer.status();
@@ -162,7 +162,7 @@ class OverHttp {
   }
 
   Status Measure(const Route& route, Generator generator, int repetition) {
-    // wrk sends a body by a script alone.
+    // wrk can send a body only from a script.
     if (generator == Generator::kWrk && !route.body_file.empty()) return Status();
     if (generator != Generator::kH2Load && route.grpc) return Status();
     return Measure(route, generator, repetition, server_->pid(), endpoint_.port);

@@ -1,5 +1,5 @@
-// What a request to `weir gate` costs the server, by limiter, version of HTTP and generator; and how long a key that
-// nobody floods waits while another is flooded.
+// Measures the server's cost of a request to `weir gate`, by limiter, version of HTTP and generator; and how long a
+// quiet key waits while another is flooded.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace weir {
 
 struct OverHttpLoad {
   int repetitions = 5;
-  double seconds = 1;  // of each measurement, about
+  double seconds = 1;  // about the length of each measurement
   std::filesystem::path scratch;
   std::string server;  // the command, with {port} and {config}
 };

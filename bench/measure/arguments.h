@@ -1,5 +1,5 @@
-// The arguments of a small bench, in a fixed order. An argument too many, or one that is no number where a number is
-// due, prints the usage and ends the program; so does --help.
+// The arguments of a small bench, in a fixed order. An argument too many, or a word instead of a number, prints the
+// usage and ends the program; so does --help.
 #pragma once
 
 #include <cstdio>
@@ -16,7 +16,7 @@ class Arguments {
     if (given_.size() > most || (!given_.empty() && given_[0].starts_with("-"))) EndWithUsage();
   }
 
-  // Greater than zero.
+  // Returns the number at this place, which must be greater than zero, or `otherwise` if there is none.
   double Number(size_t place, double otherwise) const {
     if (place >= given_.size()) return otherwise;
     const std::string text(given_[place]);

@@ -1,4 +1,4 @@
-// Figures of what was measured several times, and the tables that are printed of them.
+// Collects figures that were measured several times, and makes the tables that are printed.
 #pragma once
 
 #include <string>
@@ -8,22 +8,23 @@
 
 namespace weir {
 
-// `subject` is who did it (a store, so many threads), `scenario` what was done.
+// `subject` is the thing that was measured (a store, a number of threads), `scenario` the work that it did.
 class FigureTables {
  public:
   explicit FigureTables(Results& results) : results_(results), first_(results.rows().size()) {}
 
-  // The first error is kept for the end.
+  // Keeps the first error for status().
   void Add(int repetition, const std::string& scenario, const std::string& subject, const LoadFigures& figures);
 
-  // Markdown: a table for each figure, scenarios down and subjects across, in the order in which they came first; the
-  // median with the lowest and the highest. With `ratio` the first subject's median over the second's.
+  // Returns Markdown: a table for each figure, scenarios down and subjects across, in the order in which they came
+  // first. Each cell has the median with the lowest and the highest. `ratio` adds the first subject's median over the
+  // second's.
   std::string Tables(bool ratio) const;
   const Status& status() const { return status_; }
 
  private:
   Results& results_;
-  const size_t first_;  // of the rows
+  const size_t first_;  // this object's first row
   Status status_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// As latencies are printed.
+// Converts a latency to the unit in which it is printed.
 inline double Milliseconds(Duration d) { return ToSeconds(d) * 1e3; }
 
 class LatencyHistogram {
@@ -29,7 +29,7 @@ class LatencyHistogram {
 
  private:
   static constexpr int kStepBits = 6;
-  static constexpr int kPowers = 40;  // of microseconds
+  static constexpr int kPowers = 40;  // powers of two of a microsecond
   static constexpr size_t kBuckets = static_cast<size_t>(kPowers) << kStepBits;
 
   static size_t BucketOf(uint64_t microseconds);

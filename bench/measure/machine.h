@@ -1,11 +1,11 @@
-// The machine and the day that figures are from, to stand beside them: processor, cores, memory, kernel, compiler.
+// Describes the machine and the day of a measurement, for its figures: processor, cores, memory, kernel, compiler.
 #pragma once
 
 #include <string>
 
 namespace weir {
 
-// A few lines of "what: value". Nothing that names the machine.
+// Returns a few lines of "what: value", without the machine's name.
 std::string DescribeMachine();
 
 }  // namespace weir

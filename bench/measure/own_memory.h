@@ -1,4 +1,4 @@
-// What this program itself holds.
+// Memory that this program itself holds.
 #pragma once
 
 #include <malloc.h>
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// Given out by glibc's malloc, now.
+// Bytes that glibc's malloc has given out and not got back.
 inline size_t HeapBytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 
 inline double ResidentKb() {

@@ -1,5 +1,5 @@
-// A command of the shell that this program starts, waits for and stops, by its process id and no other way. It is a
-// group of its own, so that Ctrl-C is for this program, and it ends with this program however that ends.
+// A command of the shell that this program starts, waits for and stops, by its process id and no other way. It has a
+// process group of its own, so that Ctrl-C reaches only this program, and it ends with this program, however that ends.
 #pragma once
 
 #include <sys/types.h>
@@ -13,20 +13,20 @@
 
 namespace weir {
 
-// The usage of all processes of the command that it waited for.
+// The usage of the command and of all its processes that it waited for.
 struct CommandCost {
   Duration wall{};
   Duration user{};
   Duration system{};
-  // The peak of the largest of them. The kernel begins with what the parent held when it started the command: a
-  // generator that keeps its events in memory would measure itself.
+  // The peak of the largest process. The kernel starts it at the memory that the parent held when it started the
+  // command: a generator that keeps its events in memory would measure itself.
   double peak_mb = 0;
 };
 
 class Process {
  public:
-  // `sh` runs it; where it has more than one step and its process id matters, the last begins with exec. What it says
-  // goes to the end of `log`; `noun` is what messages call it.
+  // `sh` runs the command; if it has more than one step and its process id matters, the last must begin with exec. Its
+  // output goes to the end of `log`; messages call it by `noun`.
   static Result<std::unique_ptr<Process>> Start(const std::string& command, const std::filesystem::path& log,
                                                 const std::string& noun = "command");
   // Stops it if it has not ended.
@@ -37,18 +37,18 @@ class Process {
   pid_t pid() const { return pid_; }  // 0: it has ended
   const std::filesystem::path& log() const { return log_; }
 
-  // Within this time.
+  // Returns true if it ends within this time.
   bool Ended(Duration patience = {});
-  // Waits until it ends, or somebody interrupts this program.
+  // Waits until it ends, or until a signal interrupts this program.
   Status Wait();
-  // SIGTERM, and after 60 s SIGKILL, which is an error.
+  // Sends SIGTERM, and after 60 s SIGKILL, which is an error.
   Status Stop();
-  // SIGKILL, at once.
+  // Sends SIGKILL at once.
   void Kill();
 
-  // When it has ended. An error where it failed, with what it said last.
+  // Call it when the command has ended. Returns an error with its last line if it failed.
   Result<CommandCost> Cost() const;
-  // Empty while it runs; else how it ended, and what it said last.
+  // Returns "" while it runs; else how it ended, and its last line.
   std::string Fate();
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// To the minute.
+// Returns the present time to the minute.
 std::string DateOfRun() { return FormatTime(std::chrono::floor<std::chrono::minutes>(WallClock::System().Now())); }
 
 Status WriteFile(const fs::path& file, const std::string& text) {
@@ -127,7 +127,7 @@ Status Results::Add(const std::string& who, int repetition, const std::string& s
   const bool first = rows_.empty();
   rows_.insert(rows_.end(), rows.begin(), rows.end());
   if (directory_.empty()) return Status();
-  std::error_code ignored;  // opening says it better
+  std::error_code ignored;  // opening the file reports the error better
   fs::create_directories(directory_, ignored);
   if (first)
     if (Status s = WriteFile(directory_ / "machine.txt", machine_); !s.ok()) return s;

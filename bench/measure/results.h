@@ -1,5 +1,4 @@
-// Figures of several runs: as CSV, as tables of medians, and beside them the machine and the command that they are
-// from.
+// Writes the figures of several runs as CSV and as tables of medians, and beside them their machine and command.
 #pragma once
 
 #include <filesystem>
@@ -20,24 +19,24 @@ using LoadFigures = std::vector<LoadFigure>;
 
 struct ResultRow {
   std::string date;
-  std::string relay;  // or who else was measured
+  std::string relay;  // or another program that was measured
   int repetition = 1;
   std::string scenario;
   LoadFigure figure;
 };
 
-// A header first where the file is new.
+// Appends the rows to the file; a new file begins with a header.
 Status AppendResults(const std::filesystem::path& file, const std::vector<ResultRow>& rows);
 
 struct Spread {
   double median = 0, lowest = 0, highest = 0;
 };
-// NaN throughout where there are no values.
+// Returns NaN throughout if there are no values.
 Spread SpreadOf(std::vector<double> values);
 
-// For people: as many digits as say something.
+// Prints a value for people, with the digits that matter.
 std::string FigureText(double value, const std::string& unit);
-// "median (lowest–highest)"; empty where there are no values.
+// Prints "median (lowest–highest)"; empty if there are no values.
 std::string SpreadText(const Spread& spread, const std::string& unit);
 // The first two lines of a table in Markdown.
 std::string TableHead(const std::string& first, const std::vector<std::string>& columns);
@@ -51,19 +50,19 @@ Result<Contender> ParseContender(const std::string& text);
 
 // The order in which contenders run: each repetition begins with another one.
 std::vector<size_t> OrderOf(size_t contenders, int repetition);
-// Each of them in this order; an error names the contender.
+// Runs each of them in this order; an error names the contender.
 Status RunInTurn(const std::vector<Contender>& contenders, int repetitions,
                  const std::function<Status(const Contender&, int repetition)>& run);
 
-// The words as they were typed, near enough.
+// Returns the words of the command about as they were typed.
 std::string CommandAsTyped(int argc, char** argv);
 
 class Results {
  public:
-  // results.csv is added to, machine.txt and results.md are of the last run. Without a directory nothing is written.
+  // Appends to results.csv, and replaces machine.txt and results.md. Writes nothing without a directory.
   Results(std::filesystem::path directory, std::string command_line);
 
-  // Kept in results.csv at once: the figures of a run that ends early are there.
+  // Writes the figures to results.csv at once, so that those of a run that ends early are there.
   Status Add(const std::string& who, int repetition, const std::string& scenario, const LoadFigures& figures);
   const std::vector<ResultRow>& rows() const { return rows_; }
   // Prints the tables, and writes them under the title.

@@ -17,7 +17,7 @@ Result<std::unique_ptr<TemporaryDirectory>> TemporaryDirectory::Make(const fs::p
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;  // it is among files that do not stay
+  std::error_code ignored;  // the rest is among temporary files
   fs::remove_all(path_, ignored);
 }
 

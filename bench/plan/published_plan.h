@@ -1,7 +1,7 @@
 // The published plan (ORLY, December 2025), as it is written: after every Nth operation of its callers together a PID
 // turns 0.7 memory + 0.3 load into a delay in seconds, which the caller of that one operation sleeps. The integral is
-// clamped and knows nothing of a saturated output; the time between updates is that between Nth operations; the
-// derivative is taken of an error that is filtered per update.
+// clamped, but goes on while the output is saturated; the time between updates is that between Nth operations; the
+// derivative is taken from an error that is filtered per update.
 //
 // Time is passed in. Not thread-safe.
 #pragma once
@@ -42,7 +42,7 @@ class PublishedPlan {
     return 0.7 * memory_pressure + 0.3 * load_level;
   }
 
-  // An operation has ended. True: it is the Nth, and Delay decides how long its caller sleeps.
+  // Counts an operation that has ended. Returns true if it is the Nth: then Delay decides how long its caller sleeps.
   bool CountOperation() { return ++operations_ % settings_.min_batch == 0; }
   Duration Delay(TimePoint now, double process_variable);
 

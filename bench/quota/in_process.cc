@@ -24,7 +24,7 @@ enum class Operation : uint8_t { kDecideRecord, kReserveCommit, kTakeTiers };
 
 constexpr std::array kOperations = {Operation::kDecideRecord, Operation::kReserveCommit, Operation::kTakeTiers};
 constexpr std::array<int, 3> kThreadCounts = {1, 2, 4};
-// Few enough that a thread's clock steps do not pile up, many enough that the clock's line is not what is measured.
+// Few enough that a thread's clock steps do not pile up, many enough not to measure the cache line of the clock.
 constexpr int kCallsInBatch = 16;
 constexpr Duration kStretch = kMinute + std::chrono::milliseconds(1);
 
@@ -55,7 +55,7 @@ std::vector<std::string> MakeModels(size_t count) {
   return models;
 }
 
-// So many models, with so many entries in each window, which stay so many.
+// A limiter with a number of models and of entries in each window, both of which stay constant.
 class Bench {
  public:
   Bench(Operation operation, size_t models, size_t entries)
@@ -93,7 +93,7 @@ class Bench {
     std::this_thread::sleep_for(time);
     stop = true;
     for (std::thread& thread : running) thread.join();
-    // What was given back was not settled, so the pair was not done.
+    // A reservation that was given back was not settled, so its pair was not done.
     const double count = static_cast<double>(done.load() - given_back_.exchange(0));
     return {.per_second = count / ToSeconds(Clock::System().Now() - from),
             .cpu_ns = ToSeconds(OwnProcessorTime() - cpu_from) * 1e9 / count};
@@ -101,7 +101,7 @@ class Bench {
   bool failed() const { return failed_; }
 
  private:
-  // From the model at this index on, in turn.
+  // Calls for one model after the other, beginning at this index.
   uint64_t Work(size_t at, const std::atomic<bool>& stop) {
     uint64_t done = 0;
     bool good = true;
@@ -127,7 +127,7 @@ class Bench {
             limiter_.Reserve({.model = model, .tokens = 900, .reservation_ttl = std::chrono::hours(24)});
         if (!held.allowed) return false;
         const Settled::Code settled = limiter_.Commit(held.reservation, 800).code;
-        // A thread that stood still for long finds it given back: the others have moved the clock by a day.
+        // If a thread stood still for long, its reservation was given back: the others have moved the clock by a day.
         if (settled == Settled::Code::kUnknownReservation) ++given_back_;
         return settled <= Settled::Code::kUnknownReservation;
       }
@@ -157,7 +157,7 @@ Status MeasureOne(Operation operation, size_t models, size_t entries, const InPr
   Bench bench(operation, models, entries);
   for (int repetition = 1; repetition <= options.repetitions; ++repetition) {
     for (const int threads : kThreadCounts) {
-      if (entries == 0 && threads > 1) continue;  // others' entries would be in the window
+      if (entries == 0 && threads > 1) continue;  // other threads' entries would be in the window
       const Bench::Measured measured = bench.Measure(threads, options.time);
       const std::string subject = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
       figures->Add(repetition, scenario, subject,

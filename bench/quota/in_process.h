@@ -1,4 +1,4 @@
-// What a decision costs in this process's memory: by what is asked, by threads, by what is in the windows, by models.
+// Measures the cost of a decision in this process's memory: by operation, threads, entries in the windows and models.
 #pragma once
 
 #include "bench/measure/figure_tables.h"
@@ -9,7 +9,7 @@ namespace weir {
 
 struct InProcessOptions {
   int repetitions = 3;
-  Duration time{};  // of each measurement
+  Duration time{};  // length of each measurement
 };
 Status MeasureInProcess(const InProcessOptions& options, FigureTables* figures);
 

@@ -1,4 +1,4 @@
-// A limit that no load meets.
+// A limit that no load reaches.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// quota_bench: what a decision costs: in process, by store, and through Redis against redis-benchmark.
+// quota_bench: measures the cost of a decision: in process, by store, and through Redis against redis-benchmark.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -38,7 +38,7 @@ void AddTo(CommandLine& line, Arguments* a) {
   line.Add("--results", &a->results, "directory for results.csv, results.md and machine.txt");
 }
 
-// Measures what is wanted, part by part; what was measured before an error is told.
+// Measures the wanted parts one by one; the figures from before an error are printed.
 class Parts {
  public:
   Parts(const Arguments& arguments, Results& results) : arguments_(arguments), results_(results) {}

@@ -36,7 +36,7 @@ std::string Quoted(const std::string& word) {
   return quoted + "'";
 }
 
-// "EVALSHA …: rps=…": what comes last before "requests per second".
+// Reads the rate from "EVALSHA …: rps=…": the number before the last "requests per second".
 Result<double> RateOf(const fs::path& log) {
   std::ifstream in(log);
   const std::string text((std::istreambuf_iterator<char>(in)), {});
@@ -87,7 +87,7 @@ class RedisLoad {
     return {};
   }
 
-  // How many take about as long as a measurement shall.
+  // Returns the number of calls that take about as long as a measurement should.
   Result<uint64_t> Calibrate(uint64_t depth) {
     const TimePoint from = Clock::System().Now();
     uint64_t calls = 0;
@@ -101,7 +101,7 @@ class RedisLoad {
     return static_cast<uint64_t>(static_cast<double>(calls) / seconds * ToSeconds(options_.time)) + 1;
   }
 
-  // In turn, each repetition beginning with another one: the machine is not the same all the time.
+  // Runs all in turn, each repetition beginning with another one: the machine is not the same all the time.
   Status Once(int repetition, uint64_t depth, uint64_t calls) {
     const int contenders = depth == 1 ? 2 : 3;  // with one call under way one connection is a connection each
     for (int i = 0; i < contenders; ++i) {
@@ -135,7 +135,7 @@ class RedisLoad {
     return {};
   }
 
-  // Now and then redis-benchmark takes its last answers for a lost server ("All clients disconnected") and tells no
+  // Now and then redis-benchmark mistakes its last answers for a lost server ("All clients disconnected") and tells no
   // rate.
   Status Benchmark(int repetition, uint64_t depth, uint64_t calls, uint64_t clients, uint64_t pipeline) {
     constexpr int kTries = 3;

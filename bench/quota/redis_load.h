@@ -1,4 +1,4 @@
-// Decisions a second through RedisQuotaStore, against redis-benchmark that runs the same EVALSHA on the same server.
+// Measures decisions a second through RedisQuotaStore, against redis-benchmark with the same EVALSHA and server.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace weir {
 
 struct RedisLoadOptions {
   int repetitions = 5;
-  Duration time{};  // of each measurement, about
+  Duration time{};  // about the length of each measurement
   std::filesystem::path scratch;
 };
 Status MeasureRedisLoad(const RedisLoadOptions& options, FigureTables* figures);

@@ -33,7 +33,7 @@ Socket ConnectTo(uint16_t port) {
   return socket;
 }
 
-// What the server says to one word; empty where it says nothing.
+// Returns the server's answer to a command of one word; empty if there is none.
 std::string Ask(uint16_t port, const char* word) {
   const Socket socket = ConnectTo(port);
   if (socket == nullptr) return "";
@@ -41,7 +41,7 @@ std::string Ask(uint16_t port, const char* word) {
   return reply == nullptr || reply->str == nullptr ? "" : std::string(reply->str, reply->len);
 }
 
-// Debian's redis-tools has the server's program too, under another name: what it is called decides what it is.
+// Debian's redis-tools has the server's program too, under another name. The program decides by its name what it is.
 std::string Program(const fs::path& directory) {
   if (std::system("command -v redis-server > /dev/null") == 0) return "redis-server";
   const fs::path link = directory / "redis-server";
@@ -82,7 +82,7 @@ Result<std::unique_ptr<RedisProcess>> RedisProcess::Start(const fs::path& direct
 }
 
 struct EvalshaSpy::Connection {
-  // Its SHA-1; empty where it is no script.
+  // Returns the script's SHA-1; empty if it is no script.
   std::string Load(const std::string& script) {
     const OwnedReply reply(
         static_cast<redisReply*>(redisCommand(asking.get(), "SCRIPT LOAD %b", script.data(), script.size())));

@@ -1,4 +1,4 @@
-// A redis-server for a measurement: on a free port of the loopback, nothing saved, gone with this program.
+// A redis-server for a measurement: on a free port of the loopback. It saves nothing and ends with this program.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,18 @@ class RedisProcess {
   const uint16_t port_;
 };
 
-// What a client makes the server run, as MONITOR shows it. redis-benchmark can say no word with a zero byte; so the
-// script is loaded once more with its last word written into it, which is one table more for each run.
+// Finds the script that a client makes the server run, as MONITOR shows it. redis-benchmark can send no word with a
+// zero byte, so the script is loaded once more with its last word written into it, which is one table more for each
+// run.
 class EvalshaSpy {
  public:
-  // Before the client connects: the script's text goes by only once.
+  // Make it before the client connects: the script's text goes by only once.
   explicit EvalshaSpy(uint16_t port);
   ~EvalshaSpy();
   EvalshaSpy(const EvalshaSpy&) = delete;
   EvalshaSpy& operator=(const EvalshaSpy&) = delete;
 
-  // Of the first EVALSHA since this was made, the same for redis-benchmark.
+  // Returns the words of the first EVALSHA since this was made, as redis-benchmark can send them.
   Result<std::vector<std::string>> Words();
 
  private:
@@ -46,8 +47,8 @@ class EvalshaSpy {
   std::unique_ptr<Connection> connection_;
 };
 
-// A line of MONITOR, `1700000000.12 [0 127.0.0.1:5000] "EVALSHA" "ab\x00"`: its words. Empty where it is none of a
-// client's.
+// Returns the words of a line of MONITOR, `1700000000.12 [0 127.0.0.1:5000] "EVALSHA" "ab\x00"`; none if the line is
+// not a client's.
 std::vector<std::string> WordsOfMonitor(const std::string& line);
 
 }  // namespace weir

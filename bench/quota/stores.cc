@@ -39,7 +39,7 @@ struct Subject {
   pid_t server = 0;  // 0: none
 };
 
-// What it takes in both processes.
+// Measures the rate, and the processor time in both processes.
 class Meter {
  public:
   explicit Meter(pid_t server) : server_(server) {

@@ -1,4 +1,4 @@
-// The stores side by side, as one caller sees them, and as fifty at once see Redis.
+// Compares the stores as one caller sees them, and as fifty at once see Redis.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace weir {
 
 struct StoreOptions {
   int repetitions = 3;
-  Duration time{};                // of each measurement
+  Duration time{};                // length of each measurement
   std::filesystem::path scratch;  // for the files, on a real disk
 };
 Status MeasureStores(const StoreOptions& options, FigureTables* figures);

@@ -1,5 +1,5 @@
-// All events at once, as fast as the sockets take them: who holds what the relay cannot take yet, and what one reader
-// feels meanwhile.
+// Publishes all events at once, as fast as the sockets take them: shows which side holds the events that the relay
+// cannot take yet, and what one reader feels meanwhile.
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 // One life of a server. `idle` comes first, before anything has grown; `req` directly after `ingest`, while all relays
 // hold the same; `burst` after a restart, for its memory is measured above what the server has when it has done
-// nothing; `paced` on an empty database, so that no compaction of what others wrote is counted as its own.
+// nothing; `paced` on an empty database, so that no compaction of other scenarios' events is counted as its own.
 struct Life {
   bool fresh;
   std::vector<std::string_view> scenarios;
@@ -30,7 +30,7 @@ class Campaign {
   Campaign(const CampaignOptions& options, const LoadPlan& plan) : options_(options), plan_(plan) {}
 
   Status RunAll() {
-    std::error_code ignored;  // writing says it better
+    std::error_code ignored;  // writing the file reports the error better
     fs::create_directories(options_.results, ignored);
     if (Status s = AppendResults(options_.results / "results.csv", {}); !s.ok()) return s;
     if (options_.running) {
@@ -63,7 +63,7 @@ class Campaign {
     return Status();
   }
 
-  // Where a run fails, what the server said is worth keeping.
+  // Keeps the server's log of a run that failed; returns words for the error message.
   std::string KeptLog(const fs::path& dir, const std::string& name) const {
     const fs::path kept = options_.results / (name + ".log");
     std::error_code error;

@@ -1,4 +1,4 @@
-// The whole table, for one relay or several beside each other, a number of times.
+// Measures the whole table, for one relay or several beside each other, a number of times.
 #pragma once
 
 #include <filesystem>
@@ -13,15 +13,15 @@
 namespace weir {
 
 struct CampaignOptions {
-  // As Launch takes their commands. Relays that are started on fresh databases; each repetition begins with another
+  // Relays that are started on fresh databases, with commands as Launch takes them; each repetition begins with another
   // one.
   std::vector<Contender> contenders;
-  // Or one that runs: everything once, on the database that it has.
+  // Or a relay that runs already: everything is measured once, on the database that it has.
   std::optional<LoadTarget> running;
   int repetitions = 3;
   std::filesystem::path results;  // results.csv, results.md and machine.txt are written there
   std::filesystem::path scratch;  // databases are made and removed there
-  std::string command_line;       // to be noted beside the figures
+  std::string command_line;       // noted beside the figures
 };
 
 // The figures of a run that ends early are kept.

@@ -22,10 +22,10 @@ class ClientSocket {
 
   int fd() const { return fd_; }
 
-  // One message, masked here. It goes out with the next Flush.
+  // Masks one message, which goes out with the next Flush.
   void SendText(std::string_view payload);
-  // Whole frames that stay where they are until they are sent, so that nothing is copied. What is lent later must
-  // follow in memory on what was lent before.
+  // Takes whole frames without a copy: they must stay where they are until they are sent. Frames that are lent later
+  // must follow in memory on those that were lent before.
   void Lend(std::string_view frames);
 
   // Writes what the socket takes. Frames lent go before messages, unless a message has begun.
@@ -39,7 +39,7 @@ class ClientSocket {
   explicit ClientSocket(int fd) : fd_(fd) {}
   Status Handshake(const Endpoint& endpoint, const std::string& headers);
   Status TakeAll(const std::function<void(std::string_view message)>& take);
-  // All of it, or as much as fits.
+  // Writes all of it, or as much as fits; returns how much.
   Result<size_t> Write(std::string_view bytes);
 
   const int fd_;

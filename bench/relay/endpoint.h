@@ -1,4 +1,4 @@
-// Where the relay is: a port of this machine. Other machines are refused, for this program is made to overload.
+// The address of the relay: a port of this machine. Other machines are refused, for this program is made to overload.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct Endpoint {
   std::string Url() const;
 };
 
-// ws://127.0.0.1:7777/path; localhost and [::1] will do as well.
+// Reads ws://127.0.0.1:7777/path; localhost and [::1] will do as well.
 Result<Endpoint> ParseEndpoint(std::string_view url);
 
-// A connected socket with TCP_NODELAY; the caller closes it.
+// Returns a connected socket with TCP_NODELAY; the caller closes it.
 Result<int> ConnectTo(const Endpoint& endpoint);
 
-// A port that nobody listens on now, below those that the kernel gives to clients: one of these might take it before
-// the server is up.
+// Returns a port that is free now, below those that the kernel gives to clients: a client might take one of those
+// before the server is up.
 Result<uint16_t> FreePort();
 
 }  // namespace weir

@@ -47,10 +47,10 @@ struct Draft {
   uint16_t kind = 1;
   std::vector<std::vector<std::string>> tags;
   std::string content;
-  std::optional<size_t> author;  // somebody, where there is none
+  std::optional<size_t> author;  // nullopt: chosen at random
 };
 
-// None of the strings that stand in tags needs an escape.
+// Strings that stand in tags need no escape.
 std::string TagsJson(const std::vector<std::vector<std::string>>& tags) {
   std::string json = "[";
   for (const auto& tag : tags) {
@@ -89,7 +89,7 @@ class Maker {
 
   size_t Below(size_t n) { return static_cast<size_t>(random_() % n); }
   bool Chance(size_t percent) { return Below(100) < percent; }
-  // A few write most: the square of a uniform share.
+  // Chooses an author. A few write most: the square of a uniform share.
   size_t Somebody() {
     const double share = static_cast<double>(random_() >> 11) * 0x1p-53;
     return static_cast<size_t>(share * share * static_cast<double>(authors_.size()));
@@ -130,14 +130,14 @@ class Maker {
     return Article();
   }
 
-  // What a relay meets that an archive does not show.
+  // Makes events that a relay meets but an archive does not show: large ones, and deletions.
   Draft AnyOdd() {
     if (Chance(1)) return {.content = Noise(1000 + Below(30'000))};
     if (recent_.empty() || !Chance(3)) return Any();
     const Written& regretted = recent_[Below(recent_.size())];
     return {.kind = 5, .tags = {{"e", regretted.id}}, .content = "", .author = regretted.author};
   }
-  // In seconds: of most a few, of some up to a day, of some as far back as events go.
+  // Returns seconds: less than a minute for most, up to a day for some, as far back as events go for a few.
   uint64_t Lateness() {
     const size_t share = Below(100);
     return Below(share < 80 ? 60 : share < 95 ? kSecondsOfADay : kDays * kSecondsOfADay);

@@ -26,10 +26,10 @@ bool IsFresh(const fs::path& file) {
   return !error && fs::file_time_type::clock::now() - written <= kLongestKept;
 }
 
-// Under another name first: a file that is there is whole.
+// Writes under another name first, so that a file that is there is whole.
 Status WriteWhole(const EventRecipe& recipe, const fs::path& file) {
   std::error_code error;
-  fs::create_directories(file.parent_path(), error);  // opening says it better
+  fs::create_directories(file.parent_path(), error);  // opening the file reports the error better
   const fs::path unfinished = file.string() + "." + std::to_string(getpid());
   std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
   MakeEvents(recipe, [&](const std::string& json) { out << json << '\n'; });
@@ -62,8 +62,8 @@ Result<EventSet> EventSet::Get(const EventRecipe& recipe, const fs::path& direct
     if (in.bad()) return Status::Error("cannot read " + file.value().string());
     auto events = FromLines(std::move(text));
     if (events.ok() && events.value().size() == recipe.count) return events;
-    // Cut off, or changed.
-    std::error_code ignored;  // making it says it better
+    // The file was cut off, or changed.
+    std::error_code ignored;  // making the file reports the error better
     if (again) fs::remove(file.value(), ignored);
   }
   return Status::Error("the events of " + recipe.purpose + " are not as they should be");

@@ -1,4 +1,4 @@
-// Events that were signed before the clock starts, and kept in a file, so that repetitions and the relay beside get the
+// Events that were signed before the clock starts, and kept in a file, so that repetitions and other relays get the
 // very same ones.
 #pragma once
 
@@ -17,21 +17,21 @@ namespace weir {
 
 class EventSet {
  public:
-  // From the file of the recipe in the directory, which is made if it is not there: JSON Lines, as imports take it.
-  // The day of the recipe does not matter where a file of the last 30 days is there.
+  // Reads the recipe's file in the directory, and makes it if it is not there: JSON Lines, as imports take it. If there
+  // is a file of the last 30 days, the day of the recipe does not matter.
   static Result<EventSet> Get(const EventRecipe& recipe, const std::filesystem::path& directory);
-  // The same, but only the file, and without having the events in memory.
+  // Makes only the file, and does not hold the events in memory.
   static Result<std::filesystem::path> MakeFile(const EventRecipe& recipe, const std::filesystem::path& directory);
   static std::filesystem::path FileOf(const EventRecipe& recipe, const std::filesystem::path& directory);
-  // The error names the first line that has no id, or one that was there before.
+  // The error names the first line that has no id, or an id that was there before.
   static Result<EventSet> FromLines(std::string lines);
 
   size_t size() const { return ends_.size(); }
   std::string_view json(size_t index) const;
   std::string_view id(size_t index) const { return ids_[index]; }
-  size_t bytes() const { return lines_.size() - ends_.size(); }  // of JSON
+  size_t bytes() const { return lines_.size() - ends_.size(); }  // JSON without line ends
 
-  // By the first eight bytes of the id.
+  // Finds an event by the first eight bytes of its id.
   std::optional<size_t> Find(uint64_t id_prefix) const;
   std::optional<size_t> FindHex(std::string_view id) const;
 
@@ -49,10 +49,10 @@ class EventSet {
   std::vector<Slot> slots_;  // open addressing, at most half full
 };
 
-// A field's value in JSON as Signer writes it: digits, or the inside of a string without escapes.
+// Returns a field's value in JSON as Signer writes it: digits, or the inside of a string without escapes.
 std::string_view PlainField(std::string_view json, std::string_view name);
 
-// ["EVENT",…] of some of the events as masked frames, one behind the other in memory.
+// Some of the events as masked frames of ["EVENT",…], one behind the other in memory.
 class FrameLane {
  public:
   void Add(const EventSet& events, size_t index);
@@ -67,7 +67,7 @@ class FrameLane {
   std::vector<size_t> indexes_;
 };
 
-// Event i goes to lane i modulo their number: events reach the relay nearly in the order of their time, as they would.
+// Event i goes to lane i modulo their number: events reach the relay nearly in the order of their time, as in real use.
 std::vector<FrameLane> MakeLanes(const EventSet& events, size_t lanes);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// One publisher, many live subscribers: how late and how dear a delivery is, and whether all arrive.
+// One publisher, many live subscribers: measures how late and how costly a delivery is, and whether all arrive.
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"

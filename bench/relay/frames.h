@@ -11,25 +11,25 @@ namespace weir {
 
 enum class Opcode : uint8_t { kContinuation = 0, kText = 1, kBinary = 2, kClose = 8, kPing = 9, kPong = 10 };
 
-// A whole, final frame. The key is the four bytes of the mask, as they stand in the frame from the lowest on.
+// Appends a whole, final frame. The key holds the four bytes of the mask; its lowest byte is first in the frame.
 void AppendClientFrame(Opcode opcode, std::string_view payload, uint32_t mask_key, std::string* out);
 
-// What the server sent, cut into messages; fragments are joined, control frames between them come out at once.
+// Cuts the server's bytes into messages; fragments are joined, control frames between them come out at once.
 class FrameReader {
  public:
   enum class Kind { kNone, kMessage, kPing, kPong, kClose, kError };
   struct Item {
     Kind kind = Kind::kNone;
-    std::string_view payload;  // of kError: what was wrong; valid until the next call of any method
+    std::string_view payload;  // kError: the problem; valid until the next call of any method
   };
 
   static constexpr size_t kMaxMessageBytes = size_t{16} << 20;
 
-  // Room for at least `size` bytes, to read into; Filled says how many came.
+  // Returns room for at least `size` bytes to read into. Call Filled with the number that came.
   char* Space(size_t size);
   void Filled(size_t size) { end_ += size; }
 
-  // kNone: more bytes are needed. After kError there is nothing more to come.
+  // Returns kNone if more bytes are needed. Nothing comes after kError.
   Item Next();
 
  private:
@@ -41,7 +41,7 @@ class FrameReader {
     const char* fault = nullptr;
   };
 
-  // False: not all of it is there.
+  // Returns false if not all of it is there.
   bool ReadHeader(Header* header) const;
   Item TakeFrame(const Header& header, std::string_view payload);
 
@@ -53,7 +53,7 @@ class FrameReader {
   bool fragments_delivered_ = false;
 };
 
-// "1008 too many connections", from the payload of a close frame.
+// Returns "1008 too many connections" and the like from the payload of a close frame.
 std::string DescribeClose(std::string_view payload);
 
 }  // namespace weir

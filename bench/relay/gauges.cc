@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Until the server closes; HTTP/1.0 has no other end.
+// Reads until the server closes; HTTP/1.0 has no other end.
 Result<std::string> Get(const Endpoint& endpoint, const std::string& path) {
   const auto socket = ConnectTo(endpoint);
   if (!socket.ok()) return socket.status();

@@ -1,4 +1,4 @@
-// What a relay says of itself on /metrics, for figures that nobody sees from outside.
+// Reads a relay's /metrics, for figures that cannot be seen from outside.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// The values of these metrics by their names (with labels, if any), NaN for one that is not there. Waits for the
-// answer.
+// Returns the values of these metrics by their names (with labels, if any), NaN for one that is not there. Waits for
+// the answer.
 Result<std::vector<double>> ReadGauges(const Endpoint& endpoint, const std::vector<std::string>& names);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// Connections that say nothing: what each costs the server in memory; and what one costs that holds a subscription, as
-// the idle clients of a relay do.
+// Idle connections: measures the server's memory for each, and for one that holds a subscription, as the idle clients
+// of a relay do.
 #include <chrono>
 #include <memory>
 #include <string_view>
@@ -30,7 +30,7 @@ class Crowd final : public Listener {
     return loop_.RunFor(kSettle);
   }
 
-  // To what nobody publishes.
+  // Subscribes to an author who publishes nothing.
   Status Subscribe() {
     const std::string nobody(64, '0');
     for (const auto& connection : connections_)

@@ -1,4 +1,4 @@
-// An import into a relay that serves clients: what its readers and publishers feel of it, beside what they felt before.
+// An import into a relay that serves clients: compares what its readers and publishers feel during it and before.
 #include <chrono>
 
 #include "bench/relay/launch.h"
@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Clients as they are in both phases, and what they felt in one.
+// The clients, which are alike in both phases, and what they felt in one.
 class Clients {
  public:
   struct Load {
@@ -57,7 +57,7 @@ class Clients {
   LatencyHistogram reads_;
 };
 
-// Of the server, while this object lives.
+// Measures how many cores the server uses, from Start to Add.
 class ServerCores {
  public:
   static Result<ServerCores> Start(pid_t pid) {
@@ -117,7 +117,7 @@ class Import final : public LoadScenario {
     const double seconds = plan.Scaled(seconds_);
     const auto stored = plan.Preloaded();
     if (!stored.ok()) return stored.status();
-    // Of one author: none of them replaces another, so that every refusal is the relay's.
+    // All are by one author and of kind 1: they do not replace each other, so every refusal is the relay's.
     const auto before = plan.Events("import-base", static_cast<size_t>(load_.rate * seconds) + 1, true);
     if (!before.ok()) return before.status();
     const auto beside =
@@ -140,11 +140,11 @@ class Import final : public LoadScenario {
   }
 
  private:
-  // What the readers ask for. A relay that has it already refuses it, which is quick.
+  // Publishes the events that the readers ask for. A relay that has them already refuses them, which is quick.
   static Status Preload(const LoadTarget& target, const LoadPlan& plan, const EventSet& stored) {
     constexpr size_t kConnections = 4;
     constexpr size_t kWindow = 256;
-    constexpr Duration kToSettle = std::chrono::seconds(2);  // flushes and compactions of it
+    constexpr Duration kToSettle = std::chrono::seconds(2);  // their flushes and compactions
     Publisher publisher(stored);
     Loop loop(plan.patience);
     if (Status s = publisher.Connect(target.endpoint, kConnections, &loop); !s.ok()) return s;

@@ -92,7 +92,7 @@ class LivedIn {
     return results_.Add(contestant.server.name, repetition, "import", {{"seconds", "s", ToSeconds(cost.value().wall)}});
   }
 
-  // What clients wrote, and a restart.
+  // Publishes the clients' events, and restarts the relay.
   Status Publish(Contestant* contestant, const EventSet& events, int repetition) {
     constexpr size_t kConnections = 8;
     constexpr size_t kWindow = 50;
@@ -131,7 +131,7 @@ class LivedIn {
   const LivedInOptions& options_;
   const LoadPlan& plan_;
   std::vector<ReqShape> shapes_;
-  fs::path file_;  // what is imported
+  fs::path file_;  // the events to import
   Results results_{options_.results, options_.command_line};
 };
 

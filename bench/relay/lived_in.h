@@ -1,6 +1,6 @@
-// Databases as relays have them after a while: an import, what clients wrote since (late, large, replaced and deleted
-// events), a restart. Of several relays, which all run while they are asked in turn, shape by shape, so that what else
-// the machine does is felt by all.
+// Databases as relays have them after a while: after an import, the later events of clients (late, large, replaced and
+// deleted ones) and a restart. All relays run while they are asked in turn, shape by shape, so that all feel what else
+// the machine does.
 #pragma once
 
 #include <filesystem>
@@ -13,13 +13,13 @@
 namespace weir {
 
 struct LivedInOptions {
-  // As Launch takes their commands; each imports {file} by a command of its own.
+  // Commands as Launch takes them; each relay imports {file} by a command of its own.
   std::vector<Contender> servers;
   std::vector<Contender> imports;
   int repetitions = 3;         // on new databases
-  int rounds = 3;              // of all shapes, on the fresh ones and on those that were lived in
+  int rounds = 3;              // through all shapes, on fresh databases and on those that were lived in
   size_t published = 100'000;  // by clients
-  size_t requests = 500;       // of each shape in a round; a tenth of that of the heavy ones
+  size_t requests = 500;       // per shape and round; a tenth as many for heavy shapes
   std::filesystem::path results;
   std::filesystem::path scratch;
   std::string command_line;

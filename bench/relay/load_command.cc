@@ -26,7 +26,7 @@ struct Arguments {
   int pid = 0;
   std::string server;
   std::string db;
-  uint64_t content_bytes = 0;  // of the events that are printed; 0: those of ingest
+  uint64_t content_bytes = 0;  // text size of the events that are printed; 0: prints those of ingest
   std::string cache = (fs::temp_directory_path() / "relay-load-events").string();
   std::string scratch = fs::temp_directory_path().string();
   std::string results;
@@ -84,7 +84,7 @@ void AddLivedInOptions(CommandLine line, Arguments* a) {
   line.Add("--rounds", &a->rounds, "of all shapes in each repetition").ShowDefault().Within(1, 1000);
 }
 
-// The relay of --url and --pid, or the one that --server starts.
+// Returns the relay of --url and --pid, or the one that --server starts.
 Result<RunningRelay> FindRelay(const Arguments& a, const fs::path& scratch) {
   std::optional<Endpoint> endpoint;
   if (!a.url.empty()) {
@@ -137,7 +137,7 @@ Status RunAfterLife(const Arguments& a, const std::string& command_line) {
   return RunLivedIn(options, a.plan);
 }
 
-// Those of a size of their own are printed as they are made, and not kept.
+// Events of a given size are printed as they are made, and not kept.
 Status PrintEvents(const Arguments& a) {
   if (a.content_bytes > 0) {
     EventRecipe recipe = a.plan.Recipe("large", a.plan.events);

@@ -1,5 +1,5 @@
-// What is measured, one scenario a file; each is a subcommand of relay_load and, but for `import` and `soak`, a step of
-// `all`.
+// The scenarios that are measured, one in each file. Each is a subcommand of relay_load and, except for `import` and
+// `soak`, a step of `all`.
 #pragma once
 
 #include <sys/types.h>
@@ -23,26 +23,26 @@ namespace weir {
 
 class Publisher;
 
-// <name> p50, p99, p99.9 and max, in ms; nothing where nothing was recorded.
+// Adds <name> p50, p99, p99.9 and max, in ms; adds nothing if nothing was recorded.
 void AddLatency(const std::string& name, const LatencyHistogram& latency, LoadFigures* figures);
 
-// How many were answered, at which rate and how late those that were accepted, and what was refused by which word.
+// Adds how many events were answered, the rate and latency of the accepted ones, and the refusals by their word.
 void AddPublished(const Publisher& publisher, LoadFigures* figures);
 
-// The relay as it runs.
+// A relay that runs.
 struct LoadTarget {
   Endpoint endpoint;
   pid_t pid = 0;             // 0: unknown, and no figures of the process
   std::filesystem::path db;  // empty: unknown, and no figures of the disk
 };
 
-// What all scenarios of a run share.
+// The parameters that all scenarios of a run share.
 struct LoadPlan {
   uint64_t seed = 1;
-  size_t events = 100'000;  // of `ingest`, which the REQs of other scenarios ask for
-  double scale = 1;         // of all numbers of events and seconds, for a short look
+  size_t events = 100'000;  // that `ingest` publishes, and the REQs of other scenarios ask for
+  double scale = 1;         // factor for all numbers of events and seconds, for a short look
   std::filesystem::path cache;
-  Duration patience = std::chrono::seconds(300);  // of one scenario
+  Duration patience = std::chrono::seconds(300);  // for one scenario
 
   size_t Scaled(size_t count) const;
   double Scaled(double seconds) const { return seconds * scale; }
@@ -50,7 +50,7 @@ struct LoadPlan {
   Result<EventSet> Events(const std::string& purpose, size_t count, bool one_author = false) const {
     return EventSet::Get(Recipe(purpose, count, one_author), cache);
   }
-  // What `ingest` publishes.
+  // Returns the events that `ingest` publishes.
   Result<EventSet> Preloaded() const { return Events("ingest", Scaled(events)); }
 };
 
@@ -70,14 +70,14 @@ std::unique_ptr<LoadScenario> MakeStormOnRelay();
 std::unique_ptr<LoadScenario> MakeBurst();
 std::unique_ptr<LoadScenario> MakeFanOut();
 std::unique_ptr<LoadScenario> MakeIdle();
-// No steps of `all`: the first needs a command, the second hours.
+// These are no steps of `all`: the first needs a command, the second hours.
 std::unique_ptr<LoadScenario> MakeImport();
 std::unique_ptr<LoadScenario> MakeSoak();
 
-// Runs it, and notes the load average of the minute before beside its figures.
+// Runs the scenario, and notes the load average of the minute before beside its figures.
 Result<LoadFigures> Measure(LoadScenario* scenario, const LoadTarget& target, const LoadPlan& plan);
 
-// In the order of `all`.
+// Returns all scenarios, in the order of `all`.
 std::vector<std::unique_ptr<LoadScenario>> AllScenarios();
 
 }  // namespace weir

@@ -17,7 +17,7 @@ std::atomic<bool> interrupted{false};
 
 void Interrupt(int) { interrupted = true; }
 
-// How often `done`, the deadline and the interruption are looked at when nothing happens.
+// How often `done`, the deadline and the interruption are checked when nothing happens.
 constexpr Duration kLongestWait = std::chrono::milliseconds(50);
 
 // epoll_pwait2 takes nanoseconds, and some sandboxes do not know it.

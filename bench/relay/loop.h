@@ -17,18 +17,18 @@
 
 namespace weir {
 
-// What happens on a connection. `now` is when its bytes were read.
+// Gets the messages of a connection. `now` is when their bytes were read.
 class Listener {
  public:
   virtual ~Listener() = default;
   virtual void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) = 0;
-  // After all messages that one read brought.
+  // Called after all messages that one read brought.
   virtual void OnMessagesTaken(ClientSocket&, TimePoint) {}
 };
 
 class Loop {
  public:
-  // What takes longer is an error.
+  // All runs together must end within this time from now on; else Run returns an error.
   explicit Loop(Duration patience);
   ~Loop();
   Loop(const Loop&) = delete;
@@ -36,15 +36,15 @@ class Loop {
 
   // Both must outlive the loop's last Run, or Forget.
   Status Watch(ClientSocket* connection, Listener* listener);
-  // Before it is closed while the loop goes on; not by its own listener.
+  // Call it before the connection is closed while the loop goes on, but not from its own listener.
   void Forget(const ClientSocket* connection);
   // Calls once, at the first turn at or after the time; `at` is the time that was asked for.
   void At(TimePoint time, std::function<void(TimePoint at)> call);
 
-  // Until `done`, asked every turn. An error when a connection failed, the patience ended, or somebody interrupts the
-  // program; `what` names what was waited for.
+  // Runs until `done`, which is asked every turn. Returns an error if a connection failed, the patience ended, or a
+  // signal interrupted the program; the error says that it waited for `what`.
   Status Run(const std::function<bool()>& done, const std::string& what);
-  // The same, but for at most this long, and not done by then is no error.
+  // The same, but for at most this long; it is no error if it is not done by then.
   Status RunFor(
       Duration duration, const std::function<bool()>& done = [] { return false; });
 
@@ -59,7 +59,7 @@ class Loop {
 
   Status Turn();
   Status Serve(Watched& watched, uint32_t events);
-  // Once a turn, so that what was queued during it goes out together.
+  // Called once a turn, so that messages queued during it go out together.
   Status FlushAll();
   void CallTimers();
   timespec TimeToNextTimer() const;

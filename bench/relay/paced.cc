@@ -1,4 +1,5 @@
-// EVENT at a fixed rate, far below capacity: what an event costs where few can share a commit, above all on the disk.
+// EVENT at a fixed rate, far below capacity: measures the cost of an event, above all on the disk, when few can share a
+// commit.
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"
@@ -42,7 +43,7 @@ class Paced final : public LoadScenario {
 
  private:
   double rate_ = 200;
-  double seconds_ = 120;  // long enough for some flushes of what a memtable gathers
+  double seconds_ = 120;  // long enough for some flushes of memtables
   size_t connections_ = 4;
 };
 

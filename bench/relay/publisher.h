@@ -1,4 +1,5 @@
-// Publishes events over some connections and takes the time from the moment each was to go out until its OK is there.
+// Publishes events over some connections and measures the time from the moment each was to go out until its OK is
+// there.
 #pragma once
 
 #include <cstddef>
@@ -18,33 +19,33 @@ namespace weir {
 
 class Publisher final : public Listener {
  public:
-  // Signed and framed events stay with the caller.
+  // The caller keeps the events, which must outlive this.
   explicit Publisher(const EventSet& events);
 
   Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop);
 
-  // How to send. Call one of them, once.
+  // Three ways to send. Call one of them, once.
   // Keeps `window` events of each connection unanswered until all are sent.
   void StartClosedLoop(size_t window);
-  // All at once; latency is from now on, whenever the sockets take them.
+  // Sends all at once; latency counts from now, whenever the sockets take them.
   void StartBurst() { StartClosedLoop(events_.size()); }
-  // At a fixed rate, over the connections in turn; latency is from the intended time.
+  // Sends at a fixed rate, over the connections in turn; latency counts from the intended time.
   void StartPaced(double per_second, Loop* loop);
-  // No more than what was sent.
+  // Sends no more events.
   void Stop() { stopped_ = true; }
 
-  // Runs the loop until all that is to be sent has its OK; an error says how many have not.
+  // Runs the loop until each event that is to be sent has its OK; an error says how many have not.
   Status AwaitAnswers(Loop* loop) const;
 
   size_t released() const { return released_; }
   size_t answered() const { return answered_; }
   size_t accepted() const { return accepted_; }
-  // By NIP-01's word; "notice" for what came as NOTICE. A duplicate is accepted by the protocol, but not here: a
-  // database that has the events already would look fast.
+  // Refusals by NIP-01's word; "notice" for a NOTICE. A duplicate is accepted by the protocol, but not here: a database
+  // that has the events already would look fast.
   const std::map<std::string, size_t>& refused() const { return refused_; }
-  // Of those that were accepted: a refusal is quick.
+  // The latency of accepted events only, for a refusal is quick.
   const LatencyHistogram& latency() const { return *latency_; }
-  // Adds it, and begins anew.
+  // Adds the latency to `latency`, and begins anew.
   void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
   // From the first event to the last OK.
   double seconds() const { return ToSeconds(last_answer_ - first_release_); }
@@ -58,7 +59,7 @@ class Publisher final : public Listener {
   struct Line {
     std::unique_ptr<ClientSocket> connection;
     FrameLane lane;
-    size_t released = 0;  // of the lane
+    size_t released = 0;  // events of the lane
     size_t answered_now = 0;
   };
 

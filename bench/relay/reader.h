@@ -1,4 +1,4 @@
-// Asks one REQ after the other on one connection and takes the time from each to its EOSE.
+// Asks one REQ after the other on one connection and measures the time from each to its EOSE.
 #pragma once
 
 #include <cstddef>
@@ -22,24 +22,24 @@ class Reader final : public Listener {
 
   Status Connect(const Endpoint& endpoint, Loop* loop);
   // A new REQ each interval, the first after `offset`; one that has to wait for the REQ before it is late, and its
-  // latency counts from when it was due. Without an interval: the next when the one before has ended.
+  // latency counts from when it was due. Without an interval each comes when the one before has ended.
   void Start(Duration interval, Duration offset, std::optional<size_t> how_many);
-  // Those that were due by now and had to wait for the one that is under way count with the time they have waited.
+  // REQs that were due by now, and had to wait for the one that is under way, count with the time they have waited.
   void Stop();
 
-  // Closes the connection; of one that is idle, and whose loop goes on.
+  // Closes the connection. The reader must be idle; its loop goes on.
   void Leave() { loop_->Forget(connection_.get()), connection_.reset(); }
 
-  // Nothing is under way, nor will be.
+  // True if no REQ is under way, nor will be.
   bool idle() const { return !waiting_ && (stopped_ || (how_many_ && asked_ >= *how_many_)); }
 
   size_t answered() const { return answered_; }
   size_t closed() const { return closed_; }  // refused by CLOSED
   size_t results() const { return results_; }
-  // A sum over the ids that came, whatever their order; below 2^48, so that a double holds it.
+  // A sum over the ids that came, in any order; below 2^48, so that a double holds it.
   uint64_t digest() const { return digest_ & ((uint64_t{1} << 48) - 1); }
   const LatencyHistogram& latency() const { return *latency_; }
-  // Adds it, and begins anew.
+  // Adds the latency to `latency`, and begins anew.
   void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
 
   void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) override;

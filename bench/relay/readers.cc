@@ -8,7 +8,7 @@ namespace weir {
 
 Status Readers::Start(const Endpoint& endpoint, const EventSet& stored, size_t readers, Duration interval,
                       uint64_t seed, Loop* loop) {
-  constexpr size_t kVariants = 250;  // of each shape, before they come again
+  constexpr size_t kVariants = 250;  // filters of each shape, before they come again
   for (size_t i = 0; i < readers; ++i) {
     readers_.push_back(std::make_unique<Reader>(InteractiveFilters(stored, kVariants, seed + i)));
     if (Status s = readers_.back()->Connect(endpoint, loop); !s.ok()) return s;

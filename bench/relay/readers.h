@@ -12,12 +12,12 @@ namespace weir {
 
 class Readers {
  public:
-  // Connected, and asking from now on; reader i begins i-th within the interval.
+  // Connects the readers, which ask from now on; reader i begins i-th within the interval.
   Status Start(const Endpoint& endpoint, const EventSet& stored, size_t readers, Duration interval, uint64_t seed,
                Loop* loop);
   void Stop();
   bool idle() const;
-  // Over all of them.
+  // Adds the latency of all of them.
   void MergeInto(LatencyHistogram* latency) const;
   // The same, and begins anew.
   void MoveLatencyTo(LatencyHistogram* latency);

@@ -6,12 +6,12 @@
 namespace weir {
 namespace {
 
-// Reads the items of one JSON array from left to right. Whatever does not fit yields empty views.
+// Reads the items of one JSON array from left to right. Anything that does not fit yields empty views.
 class Items {
  public:
   explicit Items(std::string_view text) : rest_(text) { Skip('['); }
 
-  // A string without its quotes.
+  // Reads a string without its quotes.
   std::string_view String() {
     SkipBlanks();
     if (rest_.empty() || rest_.front() != '"') return {};
@@ -70,7 +70,7 @@ constexpr std::array<int8_t, 256> kHexValues = [] {
   return values;
 }();
 
-// Of JSON with blanks between its tokens.
+// Finds the id in JSON with blanks between its tokens.
 std::string_view IdAmongBlanks(std::string_view event) {
   constexpr std::string_view kKey = "\"id\"", kBlanks = " \t\r\n";
   for (size_t at = event.find(kKey); at != std::string_view::npos; at = event.find(kKey, at + 1)) {

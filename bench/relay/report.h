@@ -8,11 +8,11 @@
 
 namespace weir {
 
-// Markdown: first what relay.md asks for, then every figure of every scenario. Where there are two relays or more, the
-// last column is the second's median over the first's; of digests, whether all relays agree.
+// Returns Markdown: first the figures that relay.md asks for, then every figure of every scenario. With two relays or
+// more the last column is the second's median over the first's or, for digests, whether all relays agree.
 std::string ResultTables(const std::vector<ResultRow>& rows);
 
-// As they are printed after one scenario.
+// Returns the figures as they are printed after one scenario.
 std::string PlainFigures(const LoadFigures& figures);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// REQ to EOSE, one shape after the other on one connection of an otherwise idle relay that holds the events of
-// `ingest`.
+// Measures REQ to EOSE, one shape after the other, on one connection of an otherwise idle relay that holds the events
+// of `ingest`.
 #include <algorithm>
 
 #include "bench/relay/load_scenario.h"

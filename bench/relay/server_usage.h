@@ -1,4 +1,4 @@
-// What the server process uses, from /proc: processor time, memory, what it writes; and this process's own time.
+// Reads the server process's processor time, memory and written bytes from /proc; and this process's own time.
 #pragma once
 
 #include <sys/types.h>
@@ -19,26 +19,26 @@ struct ServerMemory {
   double peak_resident_mb = 0;
 };
 
-// Cheap: counters of the kernel, exact but for some pages a thread.
+// Cheap: reads the kernel's counters, which are exact except for some pages a thread.
 Result<ServerMemory> ReadMemory(pid_t pid);
-// The kernel counts page by page: exact, and too slow to be called while latency is measured. Without peak.
+// Lets the kernel count page by page: exact, but too slow to be called while latency is measured. Gives no peak.
 Result<ServerMemory> CountMemory(pid_t pid);
 
-// User and system time of all threads, to the nanosecond where /proc/PID/stat counts hundredths of a second.
+// Returns user and system time of all threads to the nanosecond; /proc/PID/stat counts hundredths of a second.
 Result<Duration> ProcessorTime(pid_t pid);
 
 struct WrittenBytes {
-  uint64_t to_disk = 0;   // pages made dirty, whoever writes them back
+  uint64_t to_disk = 0;   // pages made dirty, even if another process writes them back
   uint64_t by_calls = 0;  // write(2) and the like, to files and sockets
 };
 Result<WrittenBytes> ReadWritten(pid_t pid);
 
-// Blocks that the files below the directory have, holes not counted.
+// Returns the bytes of the blocks that the files below the directory have, without holes.
 Result<uint64_t> DiskBytes(const std::filesystem::path& directory);
 
 Duration OwnProcessorTime();
 
-// Looks at the memory fifty times a second while a loop runs, and keeps the most. Must live as long as the loop.
+// Reads the memory fifty times a second while a loop runs, and keeps the peak. Must live as long as the loop.
 class MemoryPeak {
  public:
   void Start(pid_t pid, Loop* loop);

@@ -1,4 +1,4 @@
-// One shape of REQ, asked on one connection of a relay that has nothing else to do.
+// Measures one shape of REQ, on one connection of a relay that has nothing else to do.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace weir {
 
-// Latency to EOSE, what a REQ cost, and a digest of what came, so that two relays can be seen to have answered the
-// same. Each figure is named after its shape.
+// Returns the latency to EOSE, the cost of a REQ, and a digest of the results, which shows whether two relays answered
+// the same. Each figure is named after its shape.
 Result<LoadFigures> MeasureShape(const LoadTarget& target, const LoadPlan& plan, const ReqShape& shape,
                                  size_t requests);
 

@@ -24,13 +24,13 @@ class FilterMaker {
     return R"({"authors":[)" + Distinct(authors, [this] { return Author(); }) + R"(],"limit":)" +
            std::to_string(limit) + "}";
   }
-  // What a client asks for when it shows who answered somebody.
+  // A client asks for this to show the answers to a person.
   std::string ByPersonAndKinds() { return R"({"#p":[")" + Author() + R"("],"kinds":[1,6,7,9735],"limit":50})"; }
   std::string ByTopicAndKind() { return R"({"#t":[")" + TagOf('t', "nostr") + R"("],"kinds":[1],"limit":50})"; }
   std::string ByManyIds() {
     return R"({"ids":[)" + Distinct(100, [this] { return std::string(stored_.id(Any())); }) + "]}";
   }
-  // An event's id is nobody's key.
+  // An event's id is no author's key.
   std::string NoMatch() {
     return R"({"authors":[")" + std::string(stored_.id(Any())) + R"("],"kinds":[1],"limit":20})";
   }
@@ -39,7 +39,7 @@ class FilterMaker {
  private:
   size_t Any() { return static_cast<size_t>(random_() % stored_.size()); }
   std::string Author() { return std::string(PlainField(stored_.json(Any()), "pubkey")); }
-  // The first value of such a tag of an event that has one; many have.
+  // Returns the first value of such a tag of an event that has one; many have.
   std::string TagOf(char letter, std::string_view otherwise) {
     constexpr int kTries = 1000;
     const std::string tag = std::string("[\"") + letter + "\",\"";

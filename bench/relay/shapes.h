@@ -16,10 +16,10 @@ struct ReqShape {
   std::vector<std::string> filters;
 };
 
-// All shapes, `variants` filters of each; the same seed makes the same.
+// Returns all shapes with `variants` filters of each; the same seed makes the same filters.
 std::vector<ReqShape> ReqShapes(const EventSet& stored, size_t variants, uint64_t seed);
 
-// The four that interactive clients ask most (id, author and kind, #e, kind since), one after the other.
+// Returns the four that interactive clients ask most (id, author and kind, #e, kind since), one after the other.
 std::vector<std::string> InteractiveFilters(const EventSet& stored, size_t variants, uint64_t seed);
 
 }  // namespace weir

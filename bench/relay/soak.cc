@@ -23,7 +23,7 @@ class Visitors {
   Visitors(const Endpoint& endpoint, const EventSet& stored, uint64_t seed)
       : endpoint_(endpoint), filters_(InteractiveFilters(stored, 250, seed)) {}
 
-  // Nobody comes while the one before has not been answered.
+  // No visitor comes while the one before has not been answered.
   Status Next(Loop* loop) {
     if (visitor_ && !visitor_->idle()) return Status();
     if (visitor_) Leave();
@@ -102,7 +102,7 @@ class Soak final : public LoadScenario {
     Subscribers live;
     Readers readers;
     Visitors visitors;
-    LatencyHistogram reads, writes, deliveries;  // of all rows
+    LatencyHistogram reads, writes, deliveries;  // over all rows
   };
 
   Status Connect(const LoadTarget& target, const EventSet& stored, uint64_t seed, Clients* clients, Loop* loop) const {

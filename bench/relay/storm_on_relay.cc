@@ -1,5 +1,5 @@
-// The relay under more than it can take: publishers that never pause, and what readers, a quiet publisher and a live
-// subscriber feel of it.
+// The relay under more than it can take: publishers never pause, and the figures show what readers, a quiet publisher
+// and a live subscriber feel of it.
 #include <chrono>
 
 #include "bench/relay/load_scenario.h"

@@ -1,4 +1,4 @@
-// Connections that wait for a publisher's events and take the time from when each was to be sent until it arrived.
+// Connections that wait for a publisher's events and measure the time from when each was to be sent until it arrived.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ class Subscribers final : public Listener {
   Status Connect(const Endpoint& endpoint, size_t connections, Loop* loop);
 
   size_t received() const { return received_; }  // each event once per subscriber
-  size_t repeated() const { return repeated_; }  // that came once more
+  size_t repeated() const { return repeated_; }  // events that came once more
   size_t expected() const { return publisher_.accepted() * connections_.size(); }
   const LatencyHistogram& latency() const { return *latency_; }
-  // Adds it, and begins anew.
+  // Adds the latency to `latency`, and begins anew.
   void MoveLatencyTo(LatencyHistogram* latency) { latency->Merge(*latency_), latency_->Clear(); }
 
   void OnMessage(ClientSocket& connection, std::string_view message, TimePoint now) override;

@@ -1,4 +1,4 @@
-// What a piece of work cost the server, and this program beside it.
+// The cost of a piece of work to the server, and to this program beside it.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace weir {
 
 class UsageMeter {
  public:
-  // Takes the counters now; nothing but this program's own where the target is not known.
+  // Takes the counters now; only this program's own if the target's process is not known.
   static Result<UsageMeter> Start(const LoadTarget& target);
 
   // Adds the processor time of both since the start, for each of `how_many` pieces called `piece`; reads it now.
   Status AddProcessor(const std::string& piece, double how_many, LoadFigures* figures) const;
-  // Adds what was written to disk for each, and the growth of the database.
+  // Adds the bytes that were written to disk for each, and the growth of the database.
   Status AddDisk(const std::string& piece, double how_many, LoadFigures* figures) const;
-  // Adds what the server holds in memory now.
+  // Adds the memory that the server holds now.
   Status AddMemory(LoadFigures* figures) const;
 
  private:

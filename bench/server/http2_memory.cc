@@ -1,5 +1,5 @@
 // Measures the server's memory for a connection of HTTP/2 and for a request that waits on it. Some connections ask for
-// a page; then each sends some requests that nobody answers.
+// a page; then each sends some requests that are not answered.
 //
 //   http2_memory [connections [requests on each]]
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ std::string Frame(char type, char flags, uint32_t stream, std::string_view paylo
   return frame.append(payload);
 }
 
-// GET of a path, whole.
+// Returns the whole GET of a path.
 std::string Get(uint32_t stream, const std::string& path) {
   const std::string block = "\x82\x86\x01\x01x\x04" + std::string(1, static_cast<char>(path.size())) + path;
   return Frame(1, 5, stream, block);

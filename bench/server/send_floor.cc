@@ -30,7 +30,7 @@ int Listen(sockaddr_in* address) {
   return listener;
 }
 
-// Reads whatever comes, until the other side has gone.
+// Reads all bytes that come, until the other side has gone.
 void Receive(const sockaddr_in& address, int connections) {
   const int poll = epoll_create1(0);
   for (int i = 0; i < connections; ++i) {

@@ -1,4 +1,4 @@
-// Measures what a message and an idle connection cost the server: an echo of 590-byte messages with 16 in flight on
+// Measures the server's cost of a message and of an idle connection: an echo of 590-byte messages with 16 in flight on
 // each of some connections, from a client in a process of its own, so that the server's CPU time is its own; then 2,000
 // connections that do nothing.
 //
@@ -77,7 +77,7 @@ int Connect(uint16_t port, bool deflate) {
   return socket;
 }
 
-// As many new messages as came back; the answers are of one known length and are counted by bytes.
+// Sends as many new messages as came back; the answers are of one known length and are counted by bytes.
 void Client(uint16_t port, int connections, double seconds, size_t bytes, int in_flight) {
   const std::string frame = MaskedFrame(bytes);
   const size_t answer = frame.size() - 4;

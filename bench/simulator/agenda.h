@@ -1,4 +1,4 @@
-// What is to happen when, on virtual time. Of the same instant, what was entered first happens first.
+// Calls to make at given instants of virtual time. Calls of the same instant are made in the order of their entry.
 #pragma once
 
 #include <cstdint>

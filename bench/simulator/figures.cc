@@ -10,9 +10,9 @@ namespace weir {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kSettledBand = 0.10;       // of the setpoint
-constexpr double kSmoothing = 1.0 / 4;      // of the integral time
-constexpr double kSteadyIntegralTimes = 2;  // at the end of what is judged
+constexpr double kSettledBand = 0.10;       // share of the setpoint
+constexpr double kSmoothing = 1.0 / 4;      // share of the integral time
+constexpr double kSteadyIntegralTimes = 2;  // at the end of the judged time
 
 double Quantile(const std::vector<double>& sorted, double q) {
   if (sorted.empty()) return kNone;
@@ -20,7 +20,8 @@ double Quantile(const std::vector<double>& sorted, double q) {
   return sorted[std::min(sorted.size() - 1, rank == 0 ? 0 : rank - 1)];
 }
 
-// The mean of the levels within `span_s` before each row; shorter where the judged time has only begun.
+// Returns the mean of the levels within `span_s` before each row; the span is shorter if the judged time has just
+// begun.
 std::vector<double> MovingMean(const std::vector<const TickRow*>& rows, double span_s) {
   std::vector<double> means;
   double sum = 0;

@@ -1,5 +1,5 @@
-// What a run is judged by; README.md defines each figure. Those that do not apply (nothing settles, nobody waits) are
-// NaN and print as null.
+// The figures that a run is judged by; README.md defines each. Figures that do not apply (the level does not settle, no
+// write waits) are NaN and print as null.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct TickRow {
   double memtable_bytes = 0;
   double pending_bytes = 0;
   double memory_bytes = 0;
-  bool braking = false;  // the engine, by itself
+  bool braking = false;  // the engine brakes by itself
 };
 
 struct Figures {
@@ -55,19 +55,19 @@ struct Figures {
   double jain_index = 0;
 };
 
-// From where to where the level is judged, in seconds of the run, and in what units.
+// The time in which the level is judged, in seconds of the run, and the integral time that it is measured in.
 struct Judged {
   double from_s = 0;
   double until_s = 0;
   double integral_s = 20;
 };
 
-// Fills what the level's course says: overshoot, settling, steady error, highest level.
+// Fills in the figures of the level's course: overshoot, settling, steady error, highest level.
 void JudgeLevel(const std::vector<TickRow>& rows, const Judged& judged, Figures* figures);
-// Fills what the load says; `seconds` is how long it was counted.
+// Fills in the figures of the load, which was counted for `seconds`.
 void JudgeLoad(LoadTally tally, double seconds, Figures* figures);
 
-// Name and value, in the order of the README.
+// Returns names and values, in the order of the README.
 std::vector<std::pair<std::string, double>> Named(const Figures& figures);
 
 }  // namespace weir

@@ -44,7 +44,7 @@ PlanSettings WithOperatorsOf(PlanSettings plan, const ControlSettings& settings)
   return plan;
 }
 
-// The published plan (bench/plan), with its limiter of EVENT for interactive writes and that of the import for bulk.
+// The published plan (bench/plan), with its EVENT limiter for interactive writes and its import limiter for bulk.
 // Load is the highest of the engine's signals that act on writes. The flush that the plan asks for at a delay above 100
 // ms is left out: a sync does nothing for a full L0.
 class PlanLaw final : public Law {

@@ -5,7 +5,7 @@
 //   plan    a delay after every Nth operation from a PID on 0.7 memory + 0.3 load
 //   pd      TiKV's flow controller of 2021 (pd_law.cc)
 //   spring  FoundationDB's Ratekeeper (spring_law.cc)
-//   fixed   a rate for bulk work that somebody chose beforehand
+//   fixed   a rate for bulk work that was chosen beforehand
 //
 // plan, pd and spring are models: small, and as faithful as their comments say.
 #pragma once
@@ -30,7 +30,7 @@ struct WriteRequest {
 
 struct LawAnswer {
   bool admitted = true;
-  Duration retry_after{};  // when not
+  Duration retry_after{};  // if not admitted
 };
 
 // How a law treats bulk work now, for the trace.
@@ -38,7 +38,7 @@ struct LawView {
   bool open = true;
   double bytes_per_second = 0;  // the limit, when not open
   double drain_bytes_per_second = 0;
-  double p = 0;  // the controller's terms, where there are any
+  double p = 0;  // the controller's terms, if there are any
   double i = 0;
   double d = 0;
   std::string_view reason = "";
@@ -48,32 +48,32 @@ class Law {
  public:
   virtual ~Law() = default;
 
-  // Calls `answer` once: here and now, or later from Tick or Pump.
+  // Calls `answer` once: at once, or later from Tick or Pump.
   virtual void Admit(const WriteRequest& request, std::function<void(LawAnswer)> answer) = 0;
-  // How long the caller of this write is held once it is done.
+  // Returns how long the caller of this write is held once it is done.
   virtual Duration AfterWrite(const WriteRequest&) { return Duration::zero(); }
 
-  // After each sample.
+  // Called after each sample.
   virtual void Tick(const PlantView& plant) = 0;
-  // Lets go what is due; returns when it has to be called next.
+  // Releases the writes that are due; returns when it has to be called next.
   virtual TimePoint Pump() { return TimePoint::max(); }
 
   virtual void SetBulkGains(const PidGains&) {}
   virtual LawView View() const = 0;
 };
 
-// What a law needs to be built. All of it outlives the law.
+// The parts that a law is built with. The references must outlive the law.
 struct LawContext {
   LoadMonitor& monitor;
   const Clock& clock;
   LimiterSettings settings;
-  int l0_files_at_setpoint = 0;       // of the bulk class
-  double fixed_bytes_per_second = 0;  // of the law of that name
+  int l0_files_at_setpoint = 0;       // the bulk class's
+  double fixed_bytes_per_second = 0;  // for the law "fixed"
 };
 
-// All but "fixed", which needs a rate: those that are set side by side.
+// Returns the laws that are set side by side: all but "fixed", which needs a rate.
 const std::vector<std::string_view>& LawNames();
-// The value that every law controls: the highest signal that acts on writes, of all or of the engine's own.
+// Return the value that a law controls: the highest signal that acts on writes, of all or of all but memory.
 double ActingLevel(const LoadSample& sample);
 double ActingEngineLevel(const LoadSample& sample);
 
@@ -81,9 +81,9 @@ std::unique_ptr<Law> MakeWeirLaw(const LawContext& context);
 std::unique_ptr<Law> MakePdLaw(const LawContext& context);
 std::unique_ptr<Law> MakeSpringLaw(const LawContext& context);
 
-// nullptr for a name that is not among them.
+// Returns nullptr for a name that is not among them.
 std::unique_ptr<Law> MakeLaw(std::string_view name, const LawContext& context);
-// Whether this law is tried with RocksDB's own brakes moved outwards: all that bring a brake of their own.
+// Returns true if this law is tried with RocksDB's own brakes moved outwards, as are all that take their place.
 bool MovesBrakes(std::string_view name);
 
 }  // namespace weir

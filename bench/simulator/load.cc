@@ -8,7 +8,7 @@ namespace weir {
 namespace {
 
 constexpr Duration kLookAgain = std::chrono::milliseconds(100);
-constexpr double kIdleRate = 1;  // bytes/s of a writer that has nothing to do
+constexpr double kIdleRate = 1;  // bytes/s of a writer without work
 
 double ToMs(Duration d) { return 1e3 * ToSeconds(d); }
 

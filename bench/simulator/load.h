@@ -1,7 +1,7 @@
-// Who brings work: bulk writers in a closed loop, each of a party, and interactive writes that come when they come.
+// The work that comes: bulk writers in a closed loop, each of a party, and interactive writes at random times.
 //
-// Latency of interactive writes counts from their intended start, so that a stall is charged to everybody who would
-// have come during it. Not thread-safe.
+// Latency of interactive writes counts from their intended start, so that a stall counts for all writes that would have
+// come during it. Not thread-safe.
 #pragma once
 
 #include <random>
@@ -18,7 +18,7 @@ inline constexpr double kRecordBytes = 1016;  // 1,000-byte values with 16-byte 
 inline constexpr int kRecordsPerBatch = 16;
 inline constexpr double kInteractivePerSecond = 200;
 
-// What came of the load since counting began.
+// The outcome of the load since counting began.
 struct LoadTally {
   std::vector<double> bulk_bytes_by_party;
   double bulk_bytes = 0;
@@ -31,14 +31,14 @@ struct LoadTally {
 
 class Load {
  public:
-  // All arguments outlive the load.
+  // All arguments must outlive the load.
   Load(const Scenario& scenario, double sustained_bytes_per_second, uint64_t seed, const Clock& clock, Law& law,
        WritePath& path, Agenda& agenda);
 
   void Start();
-  // Forgets what was counted so far.
+  // Forgets all counts so far.
   void StartCounting();
-  // Adds interactive writes that are still under way, with the age they have.
+  // Returns the counts, with interactive writes that are still under way at their present age.
   LoadTally Finish();
 
   double written_bytes() const { return written_bytes_; }  // since the start, by all
@@ -68,7 +68,7 @@ class Load {
   std::vector<Writer> writers_;
   std::mt19937_64 random_;
   TimePoint next_interactive_;
-  std::vector<TimePoint> interactive_;  // intended starts; the maximum once ended
+  std::vector<TimePoint> interactive_;  // intended starts; TimePoint::max() once ended
   TimePoint counting_since_;
   LoadTally tally_;
   double written_bytes_ = 0;

@@ -16,7 +16,7 @@ constexpr double kFaster = 1.25;
 constexpr double kRecovered = 1.4;
 constexpr double kLowestDelayedRate = 16 << 10;
 
-// Of a level to the one above it.
+// The size of a level relative to the one above it.
 constexpr double kLevelMultiplier = 10;
 
 // Work that is shorter than this counts as done: the clock has whole nanoseconds.
@@ -145,7 +145,7 @@ void LsmPlant::StartCompaction() {
   } else {
     const size_t level = static_cast<size_t>(from) - 1;
     if (level + 1 == levels_.size()) levels_.push_back(0);
-    // One file, as large as a memtable in all of weir's recipes. Where it meets nothing it is only moved.
+    // One file, as large as a memtable in all of weir's recipes. If it meets no other it is only moved.
     job_bytes_ = std::min(levels_[level], buffer_bytes_);
     const double below = levels_[level + 1];
     job_written_ = below > 0 ? job_bytes_ * (1 + options_.overlap_share * below / levels_[level]) : 0;
@@ -170,8 +170,8 @@ void LsmPlant::EndCompaction() {
   UpdateBrakes();
 }
 
-// RocksDB's EstimateCompactionBytesNeeded: L0 with all of L1 from the trigger on, then what each level has too much,
-// with what it meets below.
+// RocksDB's EstimateCompactionBytesNeeded: L0 with all of L1 from the trigger on, then the excess of each level, with
+// the bytes that it meets below.
 double LsmPlant::PendingBytes() const {
   double pending = 0;
   double arrives = 0;

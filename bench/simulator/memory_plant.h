@@ -1,5 +1,5 @@
-// A program without an engine to ask: what is written fills memory, and something drains it at a rate of its own. It
-// has no brake; to be above its target is what counts as an escape.
+// A program without an engine to ask: written bytes fill memory, and something drains it at a rate of its own. It has
+// no brake; to rise above its target counts as an escape.
 #pragma once
 
 #include "bench/simulator/plant.h"

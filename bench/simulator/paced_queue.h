@@ -1,4 +1,4 @@
-// What the modelled laws pace with: one queue in order of arrival, one rate.
+// The queue that the modelled laws pace with: in order of arrival, at one rate.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@ namespace weir {
 
 class PacedQueue {
  public:
-  // Infinity opens it.
+  // An infinite rate opens it.
   void SetRate(TimePoint now, double bytes_per_second) { bucket_.SetRate(now, bytes_per_second, kDepthBytes); }
 
   void Admit(TimePoint now, const WriteRequest& request, std::function<void(LawAnswer)> answer) {
@@ -19,13 +19,13 @@ class PacedQueue {
     Pump(now);
   }
 
-  // Taken out of the rate without waiting.
+  // Takes bytes out of the rate without waiting.
   void Charge(TimePoint now, double bytes) {
     bucket_.Refill(now);
     bucket_.Take(bytes, -kDepthBytes);
   }
 
-  // When it has to be called next.
+  // Answers the requests that are due; returns when it has to be called next.
   TimePoint Pump(TimePoint now) {
     bucket_.Refill(now);
     while (!queue_.empty() && bucket_.Has(Bytes())) {

@@ -17,7 +17,7 @@ constexpr Duration kFlowInterval = std::chrono::seconds(5);
 constexpr Duration kRecordInterval = std::chrono::seconds(1);
 constexpr Duration kSpare = std::chrono::seconds(10);
 
-// The last few records; the slope is of the halves' means over half the span.
+// The last few records; the slope is the difference of the halves' means over half the span.
 class Window {
  public:
   explicit Window(size_t capacity) : capacity_(capacity) {}
@@ -71,10 +71,10 @@ class Window {
 //  * When an L0 compaction ends with more files than the threshold, throttling begins at the 90th percentile of the
 //    recent write flow, and the flush flow of that moment becomes the target.
 //  * Flush events, at most every 5 s: PD on target flow − flush flow, kp 0.15, kd 5, a step of at most −2 … +2 %
-//    down and −12 … +100 % up. What is controlled is the flow; the level enters by the threshold alone.
+//    down and −12 … +100 % up. The flow is controlled; the level enters by the threshold alone.
 //  * Below the threshold the rate rises by 4 % an L0 compaction, or by 20 % after 10 s without any event.
 //
-// Left out: the controller's counting of memtables, and its dropping of requests by debt.
+// The controller's counting of memtables, and its dropping of requests by debt, are left out.
 class PdLaw final : public Law {
  public:
   explicit PdLaw(const LawContext& context);

@@ -1,4 +1,4 @@
-// What the simulator throttles: an engine on virtual time, with a write path that takes bytes at some speed and
+// The engine that the simulator throttles, on virtual time. It has a write path that takes bytes at some speed and
 // background work that takes them away again.
 //
 // Not thread-safe. Time only goes forward.
@@ -11,12 +11,12 @@
 
 namespace weir {
 
-// What an observer sees of the engine; what does not exist in a plant stays 0.
+// The engine as an observer sees it; figures that a plant does not have stay 0.
 struct PlantView {
   uint64_t l0_files = 0;
   double l0_bytes = 0;
   double l1_bytes = 0;
-  double tree_bytes = 0;  // all that is in files
+  double tree_bytes = 0;  // in all files
   double memtable_bytes = 0;
   int immutable_memtables = 0;
   double pending_bytes = 0;
@@ -35,19 +35,19 @@ class Plant {
  public:
   virtual ~Plant() = default;
 
-  // Lets the background work up to `now`.
+  // Lets the background work until `now`.
   virtual void AdvanceTo(TimePoint now) = 0;
-  // When the background work next changes anything, if nothing is written until then.
+  // Returns when the background work next changes anything, if nothing is written until then.
   virtual TimePoint NextEvent() const = 0;
 
-  // What the write path takes now, constant until the next event or Write; 0 while it is stopped.
+  // Returns the speed of the write path, which is constant until the next event or Write; 0 while it is stopped.
   virtual double WriteBytesPerSecond() const = 0;
-  // A write has gone through the write path.
+  // Takes a write that has gone through the write path.
   virtual void Write(double user_bytes) = 0;
 
   virtual void SetBackground(double bytes_per_second) = 0;
 
-  // What a monitor's Probe would find at this moment.
+  // Fills in what a monitor's Probe would find at this moment.
   virtual void Sense(TimePoint now, LoadSample* sample) = 0;
   virtual PlantView View() const = 0;
 };

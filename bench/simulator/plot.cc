@@ -28,7 +28,7 @@ std::string Braille(unsigned bits) {
           static_cast<char>(0x80 | (code & 0x3F))};
 }
 
-// Lowest and highest dot of a column of dots; none where low > high.
+// The lowest and highest dot of a column of dots; no dots if low > high.
 struct Stroke {
   int low = 1;
   int high = 0;

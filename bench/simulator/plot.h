@@ -1,4 +1,4 @@
-// Curves in a terminal: two by four dots a character where it knows Unicode, a star a character where it does not.
+// Curves in a terminal: two by four dots a character if it knows Unicode, else a star a character.
 #pragma once
 
 #include <string>
@@ -14,20 +14,21 @@ struct Terminal {
   bool colour = false;
 };
 
-// What standard output is: its width when it is a terminal (else 80), Unicode by the locale, colour on a terminal
+// Describes standard output: its width if it is a terminal (else 80), Unicode by the locale, colour on a terminal
 // unless NO_COLOR is set.
 Terminal TerminalOfStdout(const Environment& environment);
 
 struct Curve {
   std::string title;
   std::vector<double> values;  // evenly spaced; NaN leaves a gap
-  double seconds = 0;          // what the width stands for
+  double seconds = 0;          // the time that the width stands for
   int rows = 8;
   double reference = 0;  // a line to compare with, when above 0
   std::string reference_name;
 };
 
-// Title, plot with a scale on its left, and with a time axis where asked for. From 0 to the highest value.
+// Returns the title and the plot, with a scale on its left and a time axis if asked for. The scale goes from 0 to the
+// highest value.
 std::string Draw(const Curve& curve, const Terminal& terminal, bool time_axis);
 
 }  // namespace weir

@@ -14,16 +14,16 @@ struct Reported {
   SimulationResult result;
 };
 
-// The level with its setpoint, the limit, the inflow.
+// Draws the level with its setpoint, the limit, the inflow.
 std::string Curves(const Reported& run, const Terminal& terminal);
 
-// A line a figure, a column a run.
+// Prints one line for each figure and one column for each run.
 std::string FigureTable(const std::vector<const Reported*>& runs, const std::vector<std::string>& headings);
 
-// A header, then a line a tick.
+// Prints a header, then one line for each tick.
 std::string AsCsv(const SimulationResult& result);
 
-// An object for one run, else an array of them.
+// Prints an object for one run, else an array of objects.
 std::string AsJson(const std::vector<const Reported*>& runs);
 
 }  // namespace weir

@@ -22,8 +22,8 @@ constexpr double kDeadTimesPerIntegral = 8;
 
 enum class Sensor { kWorks, kFails, kNan };
 
-// Its probe is what RocksDB's is, with the plant's facts for properties. It can be told to go blind, as a sensor does:
-// to fail, or to deliver numbers that are none.
+// Probes the plant like RocksDB's probe, with the plant's facts for properties. It can be told to go blind, as a sensor
+// does: to fail, or to deliver NaN.
 class SimProbe final : public LoadProbe {
  public:
   explicit SimProbe(Plant& plant) : plant_(plant) {}
@@ -112,7 +112,7 @@ class SimulatedRun {
   void Step(TimePoint end) {
     const TimePoint now = clock_.Now();
     TimePoint next = std::min({end, agenda_.Next(), plant_->NextEvent(), path_.NextCompletion(), law_->Pump()});
-    // What is due now was done; rounding may ask for it once more.
+    // All work due now was done; rounding may ask for it once more.
     next = std::max(next, now + std::chrono::nanoseconds(1));
     path_.AdvanceTo(next);
     clock_.Set(next);
@@ -122,7 +122,7 @@ class SimulatedRun {
   }
 
   void Tick() {
-    (void)monitor_.SampleOnce();  // a lost sensor is what the limiter has to see by itself
+    (void)monitor_.SampleOnce();  // the limiter has to notice a lost sensor by itself
     law_->Tick(plant_->View());
     Record();
     agenda_.At(clock_.Now() + options_.settings.tick, [this] { Tick(); });
@@ -202,7 +202,7 @@ class SimulatedRun {
     return result;
   }
 
-  // From the first sample that saw the setpoint crossed to the first bulk write that had to wait.
+  // Returns the time from the first sample that saw the setpoint crossed to the first bulk write that had to wait.
   double BrakeDelay(const std::vector<TickRow>& rows, const LoadTally& tally) const {
     if (tally.first_bulk_wait == TimePoint::max()) return std::numeric_limits<double>::quiet_NaN();
     for (const TickRow& row : rows) {

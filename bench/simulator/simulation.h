@@ -12,12 +12,12 @@
 namespace weir {
 
 struct SimulationOptions {
-  const Scenario* scenario = nullptr;  // must be set, as the geometry
+  const Scenario* scenario = nullptr;  // must be set, and so must the geometry
   const Geometry* geometry = nullptr;
-  std::string_view law = "weir";      // of LawNames(), or "fixed"
-  double fixed_bytes_per_second = 0;  // of that one
+  std::string_view law = "weir";      // one of LawNames(), or "fixed"
+  double fixed_bytes_per_second = 0;  // the rate of "fixed"
   LimiterSettings settings;
-  double seconds = 0;  // instead of the scenario's, when above 0
+  double seconds = 0;  // instead of the scenario's, if above 0
   uint64_t seed = 1;
 };
 

@@ -8,18 +8,18 @@
 namespace weir {
 namespace {
 
-constexpr double kSpring = 0.1;  // of the target
+constexpr double kSpring = 0.1;  // share of the target
 constexpr Duration kDrainSmoothing = std::chrono::seconds(10);
 constexpr double kLowestShareOfDrain = 0.05;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // FoundationDB's Ratekeeper on this engine's level: limit = drain · spring / (queue − target + spring), which is the
-// drain at the target, more below it and without bound a spring below. No memory of the past but the smoothing of the
-// drain; two limits, batch work with the lower target, as Ratekeeper's batch priority has.
+// drain at the target, more below it and without bound a spring below. It remembers nothing of the past but the
+// smoothed drain. There are two limits, of which batch work has the lower target, like Ratekeeper's batch priority.
 //
 // The queue is the highest level that acts on writes, the target the class's setpoint, the spring a tenth of it (100 of
 // 1,000 MB there). The drain is smoothed over 10 s: over Ratekeeper's one second it would show single compactions.
-// Never below a twentieth of the drain, where Ratekeeper would fall towards nothing.
+// The limit is never below a twentieth of the drain; Ratekeeper's would fall towards 0.
 class SpringLaw final : public Law {
  public:
   explicit SpringLaw(const LawContext& context)
@@ -33,7 +33,7 @@ class SpringLaw final : public Law {
   }
 
   void Admit(const WriteRequest& request, std::function<void(LawAnswer)> answer) override {
-    // Batch work has what normal work leaves.
+    // Batch work gets what normal work leaves.
     if (request.work_class == WorkClass::kInteractive) {
       ClassOf(WorkClass::kBulk).queue.Charge(clock_.Now(), static_cast<double>(request.bytes));
     }

@@ -111,7 +111,7 @@ std::string BakeOffTable(const Geometry& geometry, const LimiterSettings& settin
   for (const Scenario& scenario : Scenarios()) {
     text += "| " + std::string(scenario.name) + " |";
     for (const std::string_view law : LawNames()) {
-      // The process variable is weir's alone.
+      // Only weir has a process variable to choose.
       if (scenario.weighted && law != "weir") {
         text += " |";
         continue;

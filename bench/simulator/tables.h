@@ -1,4 +1,4 @@
-// The tables of the READMEs, made by the command that they name.
+// Makes the tables of the READMEs, for the command that these name.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace weir {
 
-// Every scenario under every law.
+// Shows every scenario under every law.
 std::string BakeOffTable(const Geometry& geometry, const LimiterSettings& settings);
 
-// What each of the bulk gains does when it is raised.
+// Shows what each of the bulk gains does when it is raised.
 std::string TuningTable(const Geometry& geometry, const LimiterSettings& settings);
 
 // Bulk work that comes for `seconds`, under weir and under the highest fixed rate with which the engine never brakes.
@@ -24,7 +24,7 @@ struct Sustained {
 };
 Sustained SustainedByWeir(const Geometry& geometry, const LimiterSettings& settings, double seconds);
 Sustained SustainedByBestFixedRate(const Geometry& geometry, const LimiterSettings& settings, double seconds);
-// Of one, ten and sixty minutes, for a geometry that grows.
+// Shows one, ten and sixty minutes, for a geometry that grows.
 std::string GrowthTable(const Geometry& geometry, const LimiterSettings& settings);
 
 }  // namespace weir

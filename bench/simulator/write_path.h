@@ -1,5 +1,5 @@
 // The one way into the engine: writes go through it one after the other at the speed that the plant allows. When the
-// engine brakes, everybody in here waits, whoever caused it; that is how a stall of RocksDB is felt.
+// engine brakes, all writes in here wait, no matter which caused it; that is how a stall of RocksDB is felt.
 #pragma once
 
 #include <deque>
@@ -16,7 +16,7 @@ class WritePath {
 
   void Push(double bytes, std::function<void()> done) { queue_.push_back({bytes, bytes, std::move(done)}); }
 
-  // Before the plant is advanced: until then its speed was what it is now.
+  // Call it before the plant is advanced: until `now` its speed was the present one.
   void AdvanceTo(TimePoint now) {
     if (now <= now_) return;
     if (!queue_.empty()) queue_.front().left -= plant_.WriteBytesPerSecond() * ToSeconds(now - now_);

@@ -1,4 +1,4 @@
-// What the store costs without a network: CPU of saves, time of queries, bytes on disk and bytes written.
+// Measures the store without a network: CPU of saves, time of queries, bytes on disk and bytes written.
 //
 //   store_cost [events = 100000] [batch = 256] [directory = store_cost.data]
 //

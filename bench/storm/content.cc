@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kKeyBytes = 16;
 
-// Keys and values at random.
+// Writes and reads random keys and values.
 class RandomValues final : public StormContent {
  public:
   explicit RandomValues(const StormShape& shape) : shape_(shape) {

@@ -1,4 +1,5 @@
-// What lies in the database of a storm, and what its clients do with it. Any thread, each with its own `random`.
+// The content of a storm's database, and the operations of its clients. Any thread may call them, with a `random` of
+// its own.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -27,15 +28,15 @@ class StormContent {
   virtual void AddInteractive(const StormDatabase& database, std::mt19937_64& random,
                               rocksdb::WriteBatch* batch) const = 0;
   virtual void AddBulk(const StormDatabase& database, std::mt19937_64& random, rocksdb::WriteBatch* batch) const = 0;
-  // Ok where they find nothing, too.
+  // Return Ok if they find nothing, too.
   virtual rocksdb::Status Get(const StormDatabase& database, std::mt19937_64& random) const = 0;
   virtual rocksdb::Status Scan(const StormDatabase& database, std::mt19937_64& random, int values) const = 0;
 };
 
-// `stored`: how many values of this shape its database holds already.
+// `stored` is how many values of this shape its database holds already.
 std::unique_ptr<StormContent> MakeContent(const StormShape& shape, uint64_t stored);
 
-// Sixteen digits: a key of all shapes but the relay's.
+// Returns sixteen digits: a key of all shapes but the relay's.
 std::string StormKey(uint64_t number);
 
 }  // namespace weir

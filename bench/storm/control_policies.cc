@@ -40,7 +40,7 @@ class PlanPolicy final : public Policy {
     WriteResult result{.status = db().Write({}, &batch)};
     const TimePoint written = Clock::System().Now();
     PublishedPlan& plan = party.work_class == WorkClass::kBulk ? import_ : writes_;
-    // The plan counts stored records.
+    // The plan counts each stored record.
     for (int i = 0; i < static_cast<int>(batch.Count()); ++i) AfterOperation(plan);
     result.waited = Clock::System().Now() - written;
     return result;

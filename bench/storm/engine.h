@@ -1,5 +1,5 @@
-// The database of one run: a copy of a preloaded and settled template in a directory of its own, which goes when it
-// ends.
+// The database of one run: a copy of a preloaded and settled template in a directory of its own, which is removed when
+// it ends.
 #pragma once
 
 #include <rocksdb/options.h>
@@ -19,13 +19,13 @@
 
 namespace weir {
 
-// Writes what the shape preloads into a new database at `path` and lets it settle, as fast as the disk allows.
+// Writes the shape's preloaded values into a new database at `path` and lets it settle, as fast as the disk allows.
 Status MakeTemplate(const StormShape& shape, const std::filesystem::path& path);
 
 class StormEngine {
  public:
   struct Options {
-    rocksdb::Options rocksdb;  // of every column family, but for the relay's
+    rocksdb::Options rocksdb;  // for every column family except the relay's
     std::shared_ptr<rocksdb::RateLimiter> disk;
     bool move_brakes = false;  // opened as weir opens its own: brakes moved outwards, buffers under one manager
   };
@@ -41,7 +41,7 @@ class StormEngine {
   RocksDbMonitor& monitor() { return *monitor_; }
   const StormShape& shape() const { return shape_; }
 
-  // What clients do. Any thread, each with its own `random`.
+  // Operations of clients. Any thread may call them, with a `random` of its own.
   void AddInteractivePut(std::mt19937_64& random, rocksdb::WriteBatch* batch) const {
     content_->AddInteractive(database_, random, batch);
   }
@@ -51,15 +51,15 @@ class StormEngine {
   rocksdb::Status Get(std::mt19937_64& random) const { return content_->Get(database_, random); }
   rocksdb::Status Scan(std::mt19937_64& random, int values) const { return content_->Scan(database_, random, values); }
 
-  // What flushes and compactions get from now on.
+  // Sets the share of the disk that flushes and compactions get from now on.
   void SetDisk(double share_of_full);
-  // Whether RocksDB slows down or stops writes at this moment, its WriteBufferManager included.
+  // Returns true if RocksDB slows down or stops writes at this moment, its WriteBufferManager included.
   bool Braking() const;
-  // From now on everything is flushed and compacted out of L0, so that all runs end in the same state, whatever few
-  // files would have waited there for others.
+  // Makes RocksDB flush everything and compact it out of L0 from now on, so that all runs end in the same state, even
+  // if a few files would have waited there for others.
   Status BeginToSettle();
   bool Settled() const;
-  // Of all column families together.
+  // Returns the sum of a property over all column families.
   uint64_t Property(const std::string& name) const;
 
  private:

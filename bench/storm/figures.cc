@@ -72,7 +72,7 @@ Status Written(const fs::path& file, std::ofstream& out) {
 }
 
 Result<std::ofstream> Create(const fs::path& file, std::ios::openmode mode = std::ios::trunc) {
-  std::error_code ignored;  // opening says it better
+  std::error_code ignored;  // opening the file reports the error better
   fs::create_directories(file.parent_path(), ignored);
   std::ofstream out(file, std::ios::out | mode);
   if (!out) return Status::Error("cannot write " + file.string());

@@ -1,4 +1,4 @@
-// What a run leaves behind: a row of figures for each phase, in a CSV file that repetitions are added to, and a time
+// The figures that a run leaves behind: a row for each phase, in a CSV file that repetitions are added to, and a time
 // line of its own.
 #pragma once
 
@@ -14,14 +14,14 @@ struct RunKey {
   std::string shape = "recipe";
   double scale = 1;
   std::string scenario;
-  std::string policy;  // with its knob, where one was set
+  std::string policy;  // with its knob, if one was set
   int repetition = 1;
-  std::string label;  // of an experiment: what was changed
+  std::string label;  // an experiment's: the change that was made
 
   bool operator==(const RunKey&) const = default;
 };
 
-// NaN where it does not apply.
+// The figures of a phase; NaN if they do not apply.
 struct PhaseRow {
   RunKey run;
   std::string phase;
@@ -36,10 +36,11 @@ struct PhaseRow {
   double scan_p50_ms = 0, scan_p99_ms = 0;
   double long_scans_per_second = 0;
   double bulk_mb_per_second = 0;
-  // All bulk bytes of the run over the time of its bulk phases and until the engine had settled. In every row of a run.
+  // All bulk bytes of the run over the time of its bulk phases and until the engine had settled. The same in every row
+  // of a run.
   double adjusted_bulk_mb_per_second = 0;
   double settle_seconds = 0;
-  double jain_index = 0;      // of the parties' bytes
+  double jain_index = 0;      // over the parties' bytes
   double braked_seconds = 0;  // RocksDB slowed or stopped writes
   double escapes = 0;         // times it began to
   double highest_level = 0, mean_level = 0;
@@ -58,7 +59,7 @@ struct NumberColumn {
 };
 const std::vector<NumberColumn>& NumberColumns();
 
-// One file, a header and a row each; the file may be there already.
+// Appends a row each to a file; a new file begins with a header.
 Status AppendRows(const std::filesystem::path& file, const std::vector<PhaseRow>& rows);
 Result<std::vector<PhaseRow>> ReadRows(const std::filesystem::path& file);
 
@@ -72,7 +73,7 @@ struct TimelineRow {
   std::string reason;
   double drain_mb_per_second = 0;
   double bulk_mb_per_second = 0;
-  double write_max_ms = 0, read_max_ms = 0;  // of those that ended since the row before
+  double write_max_ms = 0, read_max_ms = 0;  // over operations that ended since the row before
   double l0_files = 0;
   double debt_mb = 0;
   double braking = 0;  // 1: RocksDB braked
@@ -82,7 +83,7 @@ struct TimelineRow {
 std::string RunName(const RunKey& run);
 Status WriteTimeline(const std::filesystem::path& file, const std::vector<TimelineRow>& rows);
 
-// Share of the writes of a phase that took longer, by latency.
+// The share of a phase's writes that took longer, by latency.
 struct CcdfPoint {
   double latency_ms;
   double share_longer;

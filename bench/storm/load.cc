@@ -141,7 +141,7 @@ void StormLoad::ReadInteractive(uint64_t client) {
   }
 }
 
-// Until there is bulk work to do, in an open loop at its time; false at the end.
+// Waits until there is bulk work to do, in an open loop until its time; returns false at the end.
 bool StormLoad::WaitForBulk(TimePoint* intended, size_t bytes) {
   std::unique_lock lock(mutex_);
   while (!stop_) {

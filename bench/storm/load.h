@@ -1,5 +1,5 @@
-// The load of a run: somebody waits for small writes and reads that come at their own pace (Poisson), while bulk
-// writers push as hard as they are let.
+// The load of a run: interactive clients wait for small writes and reads that come at their own pace (Poisson), while
+// bulk writers push as hard as they are let.
 #pragma once
 
 #include <array>
@@ -21,10 +21,11 @@ namespace weir {
 struct LoadOptions {
   double writes_per_second = 200;
   double reads_per_second = 500;
-  // As many clients as have to wait at once: a stall of a second meets 200 writes, which must not queue for each other.
+  // There are as many clients as have to wait at once: a stall of a second meets 200 writes, which must not queue for
+  // each other.
   int writing_clients = 256;
   int reading_clients = 64;
-  double scan_share = 0.1;  // of the reads; the others are of one value
+  double scan_share = 0.1;  // share of scans in the reads; the others read one value
   int scan_values = 20;
 
   std::vector<int> writers_of_party{1, 1, 1, 1};
@@ -35,8 +36,8 @@ struct LoadOptions {
 // The number of the first party that writes in bulk.
 inline constexpr uint64_t kFirstParty = 100;
 
-// What a phase has seen. From the intended start of an operation to its end, so that a stall counts for all that should
-// have started in it; an operation belongs to the phase of its intended start.
+// The figures of a phase. Latency counts from the intended start of an operation to its end, so that a stall counts for
+// all that should have started in it; an operation belongs to the phase of its intended start.
 struct FeltFigures {
   LatencyHistogram writes;
   LatencyHistogram reads;
@@ -48,12 +49,12 @@ struct FeltFigures {
   std::vector<std::atomic<uint64_t>> party_bytes;
 };
 
-// When the next operation of many clients starts.
+// The times at which operations of many clients start.
 class PoissonSchedule {
  public:
   PoissonSchedule(double per_second, uint64_t seed) : random_(seed), gap_s_(per_second) {}
   void Begin(TimePoint now) { next_ = now; }
-  // Any thread.
+  // Returns the time of the next operation. Any thread may call it.
   TimePoint Next();
 
  private:
@@ -72,20 +73,21 @@ struct RecentLoad {
 
 class StormLoad {
  public:
-  // All must outlive the load. `phases` is how many BeginPhase will be called with.
+  // The engine and the policy must outlive the load. `phases` is the number of phases that BeginPhase knows.
   StormLoad(StormEngine& engine, Policy& policy, const LoadOptions& options, int phases);
   ~StormLoad();
 
   void Start();
   // From now on this load counts for that phase. `bulk_bytes_per_second` paces an open loop.
   void BeginPhase(int phase, BulkLoad::Kind bulk, double bulk_bytes_per_second);
-  // Idempotent; the policy must have been stopped, or let everybody go by itself. The first error of an operation.
+  // Idempotent; the policy must have been stopped, or let all waiters go by itself. Returns the first error of an
+  // operation.
   Status Stop();
-  // An operation failed and the load has stopped by itself.
+  // True if an operation failed and the load has stopped by itself; true after Stop, too.
   bool failed() const { return stop_; }
 
   const FeltFigures& figures(int phase) const { return *figures_[static_cast<size_t>(phase)]; }
-  // Since the last call.
+  // Moves the figures since the last call to `into`.
   void TakeRecent(RecentLoad& into);
 
  private:
@@ -112,7 +114,7 @@ class StormLoad {
   PoissonSchedule reads_;
   std::vector<std::unique_ptr<FeltFigures>> figures_;
 
-  std::mutex mutex_;  // for what follows up to the threads
+  std::mutex mutex_;  // protects the members up to threads_
   std::condition_variable bulk_changed_;
   std::vector<PhaseStart> starts_;
   BulkLoad::Kind bulk_ = BulkLoad::Kind::kNone;

@@ -9,11 +9,11 @@
 namespace weir {
 
 // The published plan on RocksDB's options as they are, for the plan does not touch them. Load is the plan's: the larger
-// of L0 files / 10 and half of the highest compaction score. Bulk work has the plan's limiter of the import,
-// interactive work that of EVENT and REQ. A setpoint for bulk that is NaN is the plan's.
+// of L0 files / 10 and half of the highest compaction score. Bulk work has the plan's import limiter, interactive work
+// those of EVENT and REQ. If `setpoint` is NaN, bulk work has the plan's.
 std::unique_ptr<Policy> MakePlanPolicy(double setpoint);
 
-// Bulk work at a rate that somebody knew beforehand; the rest passes.
+// Lets bulk work pass at a rate that is known beforehand, and all else at once.
 std::unique_ptr<Policy> MakeStaticPolicy(double bulk_megabytes_per_second);
 
 // A setpoint that stays as the settings have it.

@@ -31,7 +31,8 @@ class EnginePolicy final : public Policy {
   void Stop() override { stopped_ = true; }
   int LargestBatch() const override { return largest_batch_; }
 
-  // Incomplete: under no_slowdown it would have to wait, and its client tries again, each time after twice as long.
+  // A write under no_slowdown is Incomplete if it would have to wait; its client tries again, each time after twice as
+  // long.
   WriteResult Write(Party party, rocksdb::WriteBatch& batch) override {
     rocksdb::WriteOptions options;
     if (option_of_bulk_ != nullptr) options.*option_of_bulk_ = party.work_class == WorkClass::kBulk;
@@ -65,7 +66,7 @@ void AsItIs(StormEngine::Options&) {}
 
 void MoveBrakes(StormEngine::Options& options) { options.move_brakes = true; }
 
-// Merges flushes as weir does when it prepares a database, so that the gain of this is not taken for control.
+// Merges flushes as weir does when it prepares a database, so that this gain is not credited to control.
 void MergeFlushes(StormEngine::Options& options) {
   const LsmGeometry prepared = PreparedGeometry(GeometryOf(options.rocksdb));
   options.rocksdb.min_write_buffer_number_to_merge = prepared.buffers_per_flush;
@@ -84,7 +85,7 @@ void AutoTune(StormEngine::Options& options) {
 
 EnginePolicy::Adaptation StallAt(double mebibytes) {
   return [mebibytes](StormEngine::Options& options) {
-    // At scale 1 as many bytes as a column family may have in memtables.
+    // `mebibytes` is for scale 1. Its default is as much as a column family may have in memtables there.
     const double scale = static_cast<double>(options.rocksdb.write_buffer_size) / (4 << 20);
     options.rocksdb.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(
         static_cast<size_t>(mebibytes * scale * (1 << 20)), nullptr, /*allow_stall=*/true);

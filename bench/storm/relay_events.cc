@@ -19,10 +19,10 @@ constexpr size_t kDifferent = 500;
 constexpr uint64_t kAuthors = 20'000;
 constexpr uint64_t kFirstMoment = 1'700'000'000;
 constexpr uint64_t kEventsPerSecond = 20;
-constexpr uint64_t kLateSeconds = 600;  // that an event may come after its time
+constexpr uint64_t kLateSeconds = 600;  // the most that an event comes after its time
 constexpr uint16_t kNote = 1;
 
-// The same for the same seed.
+// Returns the same bytes for the same seed.
 Bytes32 RandomBytes(uint64_t seed) {
   std::mt19937_64 random(seed);
   Bytes32 bytes;

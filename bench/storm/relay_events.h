@@ -1,8 +1,8 @@
 // A relay's database: events as they are stored, with their entries of the index, in the relay's own layout and with
 // its own options.
 //
-// The records are those of the load generator's events, kinds and tags and texts, each with an id, an author and a time
-// of its own. What a relay does before it writes (who replaces, who deleted) is left out.
+// The records have the kinds, tags and texts of the load generator's events, each with an id, an author and a time of
+// its own. A relay's work before it writes (replacements, deletions) is left out.
 #pragma once
 
 #include <atomic>
@@ -22,9 +22,9 @@ class RelayEvents final : public StormContent {
   void AddInteractive(const StormDatabase& database, std::mt19937_64& random,
                       rocksdb::WriteBatch* batch) const override;
   void AddBulk(const StormDatabase& database, std::mt19937_64& random, rocksdb::WriteBatch* batch) const override;
-  // One by its id.
+  // Reads one by its id.
   rocksdb::Status Get(const StormDatabase& database, std::mt19937_64& random) const override;
-  // The newest notes before some moment, as a client that scrolls asks for.
+  // Reads the newest notes before some moment, as a client that scrolls asks for.
   rocksdb::Status Scan(const StormDatabase& database, std::mt19937_64& random, int values) const override;
 
  private:
@@ -34,7 +34,7 @@ class RelayEvents final : public StormContent {
   mutable std::atomic<uint64_t> last_serial_;
 };
 
-// The relay's own.
+// Return the relay's own options.
 rocksdb::DBOptions RelayDatabaseOptions(const StormShape& shape);
 std::vector<rocksdb::ColumnFamilyDescriptor> RelayFamilies(const StormShape& shape);
 

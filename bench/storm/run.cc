@@ -53,7 +53,7 @@ double LoadAverage() {
   return getloadavg(&load, 1) == 1 ? load : std::numeric_limits<double>::quiet_NaN();
 }
 
-// The run's loop: changes phases, watches the engine and notes down.
+// The run's loop: changes phases, watches the engine and notes figures.
 class Runner {
  public:
   Runner(const RunSpec& spec, const RunObserver& observer, StormEngine& engine, Policy& policy)
@@ -163,7 +163,7 @@ class Runner {
     line.l0_files = static_cast<double>(details.l0_files);
     line.debt_mb = static_cast<double>(details.debt_bytes) / 1e6;
     line.braking = braked_since_note_ ? 1 : 0;
-    // In a prepared database the listener counts those that nobody looked at.
+    // In a prepared database the listener counts brakes that no look at the engine has seen.
     if (seen_escapes_ < sample.escapes) row->escapes = std::max(row->escapes, 1.0);
     seen_escapes_ = sample.escapes;
     row->highest_level = std::max(row->highest_level, line.level);
@@ -240,7 +240,7 @@ class Runner {
   std::vector<TimelineRow> timeline_;
   Status settling_;
   bool stopped_ = false;
-  double settle_seconds_ = std::numeric_limits<double>::quiet_NaN();  // where it did not settle
+  double settle_seconds_ = std::numeric_limits<double>::quiet_NaN();  // NaN: it did not settle
   uint64_t seen_escapes_ = 0;
   TimePoint start_{}, last_look_{}, last_note_{}, next_timeline_{};
   uint64_t bulk_before_ = 0;
@@ -263,7 +263,7 @@ Result<RunFigures> Run(const RunSpec& spec, const RunObserver& observer) {
   return runner.Figures();
 }
 
-// The rows last: they say that the run is there.
+// Writes the rows last: they say that the run is there.
 Status RunHere(const RunSpec& spec) {
   const Result<RunFigures> run = Run(spec);
   if (!run.ok()) return run.status();
@@ -286,7 +286,7 @@ void StopTheRun(int) {
   if (running_child != 0) kill(static_cast<pid_t>(running_child), SIGKILL);
 }
 
-// What ended the child: its exit, or a signal. Signals that would stop us end it.
+// Returns the wait status of the child: its exit, or a signal. Signals that would stop us end it.
 Result<int> InAChild(const std::function<Status()>& work) {
   std::fflush(nullptr);
   for (const int signal : kStoppingSignals) std::signal(signal, StopTheRun);

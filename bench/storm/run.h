@@ -21,14 +21,14 @@ struct RunSpec {
   StormShape shape;
   LoadOptions load;  // bulk parties and scanners are the scenario's
   LimiterSettings limiter;
-  double sustainable_mb_per_second = 0;  // what the open loops are measured by, at scale 1
+  double sustainable_mb_per_second = 0;  // the unit of the open loops, at scale 1
 
   std::filesystem::path template_path;
-  std::filesystem::path scratch;  // where the database is made
+  std::filesystem::path scratch;  // directory in which the database is made
   std::filesystem::path results;  // directory that the figures are added to
 };
 
-// Ten times a second what the engine and the load are doing; false ends the run.
+// Called ten times a second with the state of the engine and the load; the run ends if it returns false.
 using RunObserver = std::function<bool(const TimelineRow&, const RecentLoad&)>;
 
 struct RunFigures {
@@ -38,15 +38,16 @@ struct RunFigures {
 };
 Result<RunFigures> Run(const RunSpec& spec, const RunObserver& observer = {});
 
-// Time line, CCDF and then the rows are written to `results` before it returns; of a run that failed nothing.
+// Runs, and writes the time line, the CCDF and then the rows to `results` before it returns; writes nothing if the run
+// failed.
 Status RunHere(const RunSpec& spec);
 
 // The same in a process of its own, for a fresh heap, its own CPU time and memory, and because RocksDB may abort: then
-// that is the outcome of the run, and no error. SIGINT, SIGTERM and SIGHUP end the run, and are an error. Only while
-// this process has one thread.
+// that is the outcome of the run, and no error. SIGINT, SIGTERM and SIGHUP end the run, and are an error. Call it only
+// while this process has one thread.
 Status RunApart(const RunSpec& spec);
 Status MakeTemplateApart(const StormShape& shape, const std::filesystem::path& path);
-// Whether one of these signals has come.
+// Returns true if one of these signals has come.
 bool StormInterrupted();
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What happens to the engine in a run, phase by phase. Interactive writes and reads come all the time, at their own
+// The course of a run for the engine, phase by phase. Interactive writes and reads come all the time, at their own
 // pace; bulk work and the disk change.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace weir {
 struct BulkLoad {
   enum class Kind { kNone, kClosedLoop, kOpenLoop };
   Kind kind = Kind::kNone;
-  double of_sustainable = 0;  // open loop: how much comes
+  double of_sustainable = 0;  // open loop: the share of the sustainable rate that comes
 };
 
 struct StormPhase {
@@ -24,7 +24,7 @@ struct StormScenario {
   std::string name;
   std::string meaning;
   std::vector<StormPhase> phases;
-  std::string judged_phase;                       // whose latencies the report shows
+  std::string judged_phase;                       // the report shows its latencies
   std::vector<int> writers_of_party{1, 1, 1, 1};  // bulk writers
   int scanners = 0;                               // closed-loop readers of long ranges, while bulk work runs
   bool settles = true;  // ends when flushes and compactions have caught up, in a phase "settle" without bulk work

@@ -5,7 +5,7 @@
 namespace weir {
 
 const std::vector<StormShape>& StormShapes() {
-  // Two cores fill a smaller disk with less.
+  // Two cores write less with these shapes, and fill only a smaller disk.
   constexpr double kDisk = 24;
   static const std::vector<StormShape> kShapes = {
       {},

@@ -1,4 +1,4 @@
-// What the engine under the storm is like, and what it stores.
+// The shape of the engine under the storm, and of the data that it stores.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,21 @@
 
 namespace weir {
 
-// As given it is the recipe: a RocksDB that two cores can overload, because its background I/O is limited (the disk is
-// far faster than the cores).
+// The defaults are the recipe: a RocksDB that two cores can overload, because its background I/O is limited (the disk
+// is far faster than the cores).
 struct StormShape {
   std::string name = "recipe";
   std::string meaning = "the storm's own: a small tree on a disk of 32 MiB/s";
-  double scale = 1;  // that all below but counts of files, a value and a batch were multiplied by
+  double scale = 1;  // factor that all below, except counts of files, a value and a batch, were multiplied by
 
   uint64_t keys = 2'000'000;
-  size_t value_bytes = 1000;  // of what is preloaded and of bulk work
+  size_t value_bytes = 1000;  // size of preloaded values and of bulk work's
   size_t interactive_value_bytes = 1000;
   uint64_t preloaded_values = 100'000;
   int bulk_batch = 16;              // values
-  double delete_share = 0;          // of the bulk writers' changes
-  std::vector<double> families{1};  // how much of all that is written each column family gets
-  bool compress = false;            // with ZSTD, values that it makes half as long
+  double delete_share = 0;          // share of deletions in the bulk writers' changes
+  std::vector<double> families{1};  // the share of all writes that each column family gets
+  bool compress = false;            // with ZSTD, and values that it makes half as long
 
   double disk_mib_per_second = 32;  // for flushes and compactions
   double write_buffer_mib = 4;
@@ -39,12 +39,12 @@ struct StormShape {
   bool relay = false;       // its own layout, options and events, instead of the keys, families and sizes above
 };
 
-// The recipe first.
+// Returns all shapes, the recipe first.
 const std::vector<StormShape>& StormShapes();
-// Null: there is none of that name.
+// Returns null if there is none of that name.
 const StormShape* FindStormShape(const std::string& name);
 
-// A larger engine with a faster disk, which more is stored in.
+// Returns a larger engine with a faster disk and more data.
 StormShape Scaled(StormShape shape, double by);
 
 inline uint64_t Bytes(double mib) { return static_cast<uint64_t>(mib * (1 << 20)); }

@@ -67,7 +67,7 @@ class Experiment {
   Experiment(const StormArguments& arguments, const LimiterSettings& limiter, fs::path scratch)
       : arguments_(arguments), limiter_(limiter), scratch_(std::move(scratch)) {}
 
-  // Runs what the results do not hold yet.
+  // Runs those that the results do not hold yet.
   Status RunAll(const std::vector<RunKey>& runs) {
     std::set<decltype(Identity(RunKey{}))> done;
     Result<std::vector<PhaseRow>> rows = Rows();
@@ -93,7 +93,7 @@ class Experiment {
  private:
   Status NoteMachine() const {
     const fs::path file = fs::path(arguments_.results) / "machine.txt";
-    std::error_code ignored;  // opening says it better
+    std::error_code ignored;  // opening the file reports the error better
     fs::create_directories(arguments_.results, ignored);
     std::stringstream there;
     there << std::ifstream(file).rdbuf();
@@ -119,7 +119,7 @@ class Experiment {
     return RunApart(spec);
   }
 
-  // What open loops are measured by: given, or what ten minutes of weir sustained.
+  // Finds the unit of the open loops: the rate that was given, or the one that weir sustained in ten minutes.
   Status FindSustainable(RunSpec* spec) const {
     const auto& phases = spec->scenario.phases;
     const bool needed = std::any_of(phases.begin(), phases.end(), [](const StormPhase& phase) {

@@ -40,7 +40,7 @@ std::string TlsReason() {
   return reason != nullptr ? reason : "error " + std::to_string(error);
 }
 
-// Returns getaddrinfo's error. AI_NUMERICHOST asks no server.
+// Returns getaddrinfo's error. With AI_NUMERICHOST it asks no server.
 int LookUp(const std::string& host, const std::string& port, int flags, Addresses* addresses) {
   const addrinfo hints{.ai_flags = flags, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
   addrinfo* found = nullptr;
@@ -52,7 +52,7 @@ int LookUp(const std::string& host, const std::string& port, int flags, Addresse
 StreamError Resolve(const std::string& host, const std::string& port, const ClientStream::Patience& patience,
                     Addresses* addresses) {
   if (LookUp(host, port, AI_NUMERICHOST | AI_NUMERICSERV, addresses) == 0) return {};
-  // The system's resolver cannot be interrupted: a caller that gives up leaves it to its thread.
+  // The system's resolver cannot be interrupted: a caller that gives up leaves it running in its thread.
   auto promise = std::make_shared<std::promise<std::pair<int, Addresses>>>();
   std::future<std::pair<int, Addresses>> answer = promise->get_future();
   std::thread([promise, host, port] {
@@ -77,10 +77,10 @@ StreamError Resolve(const std::string& host, const std::string& port, const Clie
 
 }  // namespace
 
-// OpenSSL reads from `in` and writes to `out`; the stream carries both over the socket.
+// OpenSSL reads from in_ and writes to out_; the stream carries both over the socket.
 class ClientStream::Tls {
  public:
-  // The error says why there is no context: a file of certificates that cannot be read.
+  // The error says why TLS cannot begin, such as a file of certificates that cannot be read.
   Error Prepare(const Server& server) {
     context_.reset(SSL_CTX_new(TLS_client_method()));
     if (context_ == nullptr) return CannotBegin();
@@ -159,7 +159,7 @@ ClientStream::Error ClientStream::Dial(const Patience& patience) {
   int left = 0;
   for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) ++left;
   for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next, --left) {
-    // An address that takes nothing leaves their share of the time to those after it.
+    // An address that does not answer uses up only its share of the time; the rest is for the addresses after it.
     const auto now = SteadyClock::now();
     const Patience share{.end = now + (patience.end - now) / left, .stop = patience.stop};
     if (socket_ >= 0) close(socket_);
@@ -273,7 +273,7 @@ bool ClientStream::Await(short events, const Patience& patience) const {
   while (!patience.stop.stop_requested()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(patience.end - SteadyClock::now());
     if (left.count() <= 0) return false;
-    // A day is as good as for ever, and poll counts in an int.
+    // A day is as good as for ever, and poll takes an int of milliseconds.
     const auto most = patience.stop.stop_possible() ? kLookAtStopEvery : std::chrono::hours(24);
     pollfd socket{.fd = socket_, .events = events};
     const int ready = poll(&socket, 1, static_cast<int>(std::min<std::chrono::milliseconds>(left, most).count()));

@@ -1,5 +1,5 @@
-// ClientStream: a connection to a server, in clear or by TLS, whose calls block until a moment and not beyond a stop.
-// By TLS it believes only a certificate for the server's name.
+// ClientStream: a connection to a server, in clear or by TLS. Its calls block, but not beyond a given moment nor beyond
+// a stop. By TLS it accepts only a certificate for the server's name.
 //
 //   ClientStream stream({.host = "example.com", .port = "443", .tls = true});
 //   ClientStream::Error error = stream.Connect({.end = now + timeout, .stop = stop});
@@ -20,11 +20,11 @@ namespace weir {
 class ClientStream {
  public:
   struct Server {
-    std::string host;  // a name or an address, which has no brackets
+    std::string host;  // a name or an address, without brackets
     std::string port;
     bool tls = false;
-    std::string ca_file;  // whose certificates are believed; empty: the system's
-    bool verify = true;   // false believes any certificate
+    std::string ca_file;  // certificates to trust; empty: the system's
+    bool verify = true;   // false accepts any certificate
   };
   struct Patience {
     std::chrono::steady_clock::time_point end;
@@ -33,10 +33,10 @@ class ClientStream {
   struct Error {
     enum Kind {
       kNone,
-      kLate,           // the patience ended
+      kLate,           // the patience ended: its end or its stop came
       kNobodyListens,  // no connection could be made
       kEnded,          // the server ended the connection
-      kCut,            // the same without TLS's farewell: what came may not be all
+      kCut,            // the same without TLS's farewell: the data may be incomplete
       kOther,
     };
     Kind kind = kNone;
@@ -50,12 +50,12 @@ class ClientStream {
   ClientStream(const ClientStream&) = delete;
   ClientStream& operator=(const ClientStream&) = delete;
 
-  // Tries every address of the name. Called once, before all others.
+  // Tries every address of the name. Call it once, before all other functions.
   Error Connect(const Patience& patience);
   Error Send(std::string_view bytes, const Patience& patience);
-  // Appends the bytes that are there, 16 KiB at most, and waits for the first.
+  // Waits for the first byte and appends the bytes that are there, 16 KiB at most.
   Error Receive(std::string* bytes, const Patience& patience);
-  // Whether the server has said or ended something since the last call.
+  // Returns true if the server has sent something or ended the connection since the last call.
   bool IsSpent() const;
 
  private:
@@ -63,7 +63,7 @@ class ClientStream {
 
   Error Dial(const Patience& patience);
   Error Handshake(const Patience& patience);
-  // Makes a step of OpenSSL, and sends and receives as long as the step needs it.
+  // Runs a step of OpenSSL, and sends and receives as long as the step needs it.
   template <typename Step>
   Error Do(Step step, const Patience& patience);
   Error SendClear(std::string_view bytes, const Patience& patience);

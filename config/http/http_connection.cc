@@ -24,7 +24,7 @@ using StreamError = ClientStream::Error;
 constexpr uint32_t kMaxHeadBytes = 64 << 10;
 constexpr size_t kMaxUnreadBytes = size_t{2} * kMaxHeadBytes;  // chunk extensions have no limit of their own
 
-// Takes an answer apart into an HttpAnswer; its body, where the call says so, goes to on_piece.
+// Parses an answer into an HttpAnswer; if the call has on_piece, the body of a 200 goes there instead.
 class AnswerParser : public http::basic_parser<false> {
  public:
   AnswerParser(const HttpCall& call, HttpAnswer* answer) : call_(call), answer_(answer) {
@@ -44,7 +44,7 @@ class AnswerParser : public http::basic_parser<false> {
   void on_field_impl(http::field, beast::string_view name, beast::string_view value, error_code&) override {
     answer_->headers.emplace_back(name, value);
   }
-  // Newer versions of Beast have it, and call it.
+  // Newer versions of Beast declare it and call it.
   void on_trailer_field_impl(http::field, beast::string_view, beast::string_view, error_code&) {}  // NOLINT
   void on_header_impl(error_code&) override {}
   void on_body_init_impl(const boost::optional<uint64_t>&, error_code&) override {}
@@ -54,7 +54,7 @@ class AnswerParser : public http::basic_parser<false> {
     } else if (!is_ended_by_call_ && !call_.on_piece(*answer_, {piece.data(), piece.size()})) {
       is_ended_by_call_ = true;
     }
-    if (is_ended_by_call_ || is_too_large()) error = http::error::body_limit;  // reads no further
+    if (is_ended_by_call_ || is_too_large()) error = http::error::body_limit;  // ends the parsing
     return piece.size();
   }
   void on_chunk_header_impl(uint64_t, beast::string_view, error_code&) override {}
@@ -87,7 +87,7 @@ class Exchange {
       : url_(url), call_(call), patience_{std::chrono::steady_clock::now() + call.timeout, call.stop} {}
 
   HttpAnswer Run(std::unique_ptr<ClientStream>* stream, bool keep) {
-    std::unique_ptr<ClientStream> taken = std::move(*stream);  // ends with the call, unless that leaves it as it was
+    std::unique_ptr<ClientStream> taken = std::move(*stream);  // closed after the call, unless reusable_
     try {
       HttpAnswer answer = Try(&taken, keep);
       if (reusable_) *stream = std::move(taken);
@@ -123,7 +123,7 @@ class Exchange {
   }
 
   HttpAnswer Ask(ClientStream& stream, bool keep) {
-    // If sending fails, the answer may be there all the same, and says why.
+    // If sending fails, the answer may be there all the same and say why.
     if (const StreamError sent = stream.Send(Message(url_, call_, keep), patience_); sent.kind == StreamError::kLate)
       return Failure(sent);
     HttpAnswer answer;
@@ -137,7 +137,7 @@ class Exchange {
       if (parser->is_too_large() || wrong == http::error::header_limit) return TooLarge();
       if (parser->is_done()) {
         if (answer.status / 100 != 1) break;
-        answer = {};  // 103, say: the answer comes after it
+        answer = {};  // 103, for example: the final answer comes after it
         parser = std::make_unique<AnswerParser>(call_, &answer);
         continue;
       }

@@ -1,9 +1,9 @@
-// Requests of HTTP/1.1 to another server, which block: never longer than the call's timeout, and not beyond its stop.
+// Requests of HTTP/1.1 to another server. They block, but never longer than the call's timeout nor beyond its stop.
 //
 //   HttpAnswer answer = CallHttp(url, {.path = "/healthz", .timeout = std::chrono::seconds(1)});
 //   if (!answer.ok()) … answer.problem …
 //
-// CallHttp makes a connection of its own; an HttpConnection keeps one from call to call as long as both sides keep it.
+// CallHttp makes a connection for one call; an HttpConnection reuses one for as long as both sides keep it.
 #pragma once
 
 #include <chrono>
@@ -27,31 +27,31 @@ struct HttpAnswer {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
 
-  // Empty where there is an answer, whatever its status; else a part of a sentence: "cannot connect to 127.0.0.1:3335:
+  // Empty if there is an answer, whatever its status; else a part of a sentence: "cannot connect to 127.0.0.1:3335:
   // Connection refused".
   std::string problem;
-  bool nobody_listens = false;  // the problem: no connection could be made
+  bool nobody_listens = false;  // the problem is that no connection could be made
 
   bool ok() const { return problem.empty(); }
-  // The value of the first header of that name, in whatever letters it came; empty where there is none.
+  // Returns the value of the first header of that name, ignoring case; empty if there is none.
   std::string_view Header(std::string_view name) const;
 };
 
 struct HttpCall {
   std::string method = "GET";
-  std::string path;  // what comes after the URL's own path, percent-encoded
+  std::string path;  // follows the URL's own path; percent-encoded
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
 
   std::chrono::milliseconds timeout{5000};  // for the whole call
   std::stop_token stop;                     // gives the call up
   uint64_t max_answer_bytes = 64 << 20;
-  std::string ca_file;  // https: whose certificates are believed; empty: the system's
-  // https: false only where the address is this machine's own, as its lock file or settings say.
+  std::string ca_file;  // https: certificates to trust; empty: the system's
+  // https: false only if a lock file or the settings say that the address is this machine's own.
   bool verify = true;
 
-  // Where it is set it takes the body of an answer with status 200, which is not kept: each piece may come as late as
-  // the timeout after the one before, and there may be any number. False ends the call, which is no problem.
+  // If set, it gets the body of an answer with status 200 in pieces, and the body is not kept. The timeout then holds
+  // from each piece to the next, and there may be any number. If it returns false the call ends, which is no problem.
   std::function<bool(const HttpAnswer& head, std::string_view piece)> on_piece;
 };
 
@@ -65,13 +65,13 @@ class HttpConnection {
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  // Sends a request once: one that has no answer may have been served. Before, it makes a connection again that the
-  // server had ended, or that a call left unfinished.
+  // Sends a request only once, for a request without an answer may have been served. First connects again if the server
+  // has ended the connection or a call left it unfinished.
   HttpAnswer Ask(const HttpCall& call);
 
  private:
   const ServerUrl url_;
-  std::unique_ptr<ClientStream> stream_;  // none between calls that do not keep it
+  std::unique_ptr<ClientStream> stream_;  // null if the last call did not keep it
 };
 
 }  // namespace weir

@@ -16,14 +16,14 @@ constexpr int HexDigit(char c) {
   return -1;
 }
 
-// Two lower-case digits.
+// Appends two lower-case digits.
 inline void AppendHex(unsigned char byte, std::string* out) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out->push_back(kDigits[byte >> 4]);
   out->push_back(kDigits[byte & 15]);
 }
 
-// Lower case; FromHex refuses anything else, and any other number of digits than twice `size`.
+// ToHex writes lower case; FromHex refuses anything else, and any other number of digits than twice `size`.
 std::string ToHex(const uint8_t* bytes, size_t size);
 inline std::string ToHex(std::string_view bytes) {
   return ToHex(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());

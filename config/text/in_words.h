@@ -7,10 +7,10 @@
 
 namespace weir {
 
-// Rounded up, so that who waits that long is not early: "0.3 s", "12 s", "3 min 5 s", "2 h 10 min", "2 days 1 h". What
-// is negative is "0 s".
+// Rounds up, so that a client that waits that long is not early: "0.3 s", "12 s", "3 min 5 s", "2 h 10 min",
+// "2 days 1 h". A negative time is "0 s".
 std::string InWords(Duration time);
-// The same of seconds, of which a stranger may say any number: beyond 31 years it is these.
+// The same for seconds from a stranger, which may be any number: more than 31 years count as 31 years.
 std::string InWords(double seconds);
 
 }  // namespace weir

@@ -1,4 +1,5 @@
-// Strings of JSON: \n \" \\ \r \t \b \f are written so, other control characters as \u001f, all else as itself.
+// Strings of JSON: \n \" \\ \r \t \b \f are escaped like this, other control characters as \u001f; all else stands as
+// it is.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 
 namespace weir {
 
-// The letter behind the backslash, 'u' for a control character without one of its own, 0 for what needs no escape.
+// The letter behind the backslash, 'u' for a control character without a letter of its own, 0 if no escape is needed.
 constexpr std::array<char, 256> JsonEscapeLetters() {
   std::array<char, 256> letters{};
   for (size_t c = 0; c < 0x20; ++c) letters[c] = 'u';
@@ -30,10 +31,11 @@ void AppendJsonEscape(char c, std::string* out);
 // Appends the string with its quotes.
 void AppendJsonString(std::string_view text, std::string* out);
 
-// Appends "\u202e", of a character below U+10000.
+// Appends the escape of a character below U+10000, such as "\u202e".
 void AppendUnicodeEscape(char32_t c, std::string* out);
 
-// Appends JSON whose strings are UTF-8, with escapes for what is unsafe to show (utf8.h). It says the same.
+// Appends JSON whose strings are UTF-8, with escapes for characters that are unsafe to show (utf8.h). Its meaning stays
+// the same.
 void AppendSafeJson(std::string_view json, std::string* out);
 
 }  // namespace weir

@@ -31,9 +31,9 @@ class JsonWriter {
 
   void String(std::string_view text);
   void Bool(bool value);
-  // What is no finite number becomes null.
+  // An infinite number or NaN becomes null.
   void Number(double value);
-  // Rounded to so many digits.
+  // Rounds to so many significant digits.
   void Number(double value, int digits);
   template <std::integral Integer>
   void Number(Integer value) {
@@ -41,7 +41,7 @@ class JsonWriter {
   }
 
   size_t size() const { return text_.size(); }  // so far
-  // Ends with a newline.
+  // Returns the text, which ends with a newline.
   std::string Text() &&;
 
  private:
@@ -51,9 +51,9 @@ class JsonWriter {
 
   const bool compact_;
   std::string text_;
-  std::string open_;           // the brackets that are
-  bool first_ = true;          // in the innermost one
-  bool after_member_ = false;  // the name stands there already
+  std::string open_;           // the brackets that are open
+  bool first_ = true;          // the innermost bracket has no value yet
+  bool after_member_ = false;  // a member's name is written, its value is not
 };
 
 }  // namespace weir

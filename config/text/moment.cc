@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// All of the text, digits only.
+// Returns the number, if the whole text is digits.
 std::optional<uint64_t> Digits(std::string_view text) {
   uint64_t number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -18,7 +18,7 @@ std::optional<uint64_t> Digits(std::string_view text) {
   return number;
 }
 
-// 2026-01-31 and 2026-01-31T12:00:00Z, of all that RFC 3339 allows, from 1970 on.
+// Accepts only the forms 2026-01-31 and 2026-01-31T12:00:00Z of RFC 3339, from 1970 on.
 std::optional<std::chrono::seconds> Since1970(std::string_view text, OfTheDay second) {
   const bool is_day = text.size() == 10;
   const bool is_time = text.size() == 20 && text[10] == 'T' && text[19] == 'Z' && text.substr(17, 2) != "60";

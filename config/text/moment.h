@@ -8,10 +8,10 @@
 
 namespace weir {
 
-// Which second of a day is meant where only the day is said.
+// The second that is meant if a text names only the day.
 enum class OfTheDay : uint8_t { kFirst, kLast };
 
-// Seconds since 1970 of "1769817600", "2026-01-31" or "2026-01-31T12:00:00Z"; days and times are UTC.
+// Returns the seconds since 1970 of "1769817600", "2026-01-31" or "2026-01-31T12:00:00Z"; days and times are UTC.
 Result<uint64_t> ParseMoment(std::string_view text, OfTheDay second);
 
 }  // namespace weir

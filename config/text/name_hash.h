@@ -1,5 +1,5 @@
-// HashOfName: a hash of a name that somebody else chose. HashedName and its hasher: to look one up in an unordered map
-// of strings without hashing it again, or copying it.
+// HashOfName: a hash of a name that a stranger chose. HashedName and its hasher look one up in an unordered map of
+// strings without hashing it again or copying it.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ uint64_t ReadWord(const char* at) {
   return word;
 }
 
-// Another in each process: names come from whoever asks, who could choose 100,000 of one hash.
+// Another in each process: clients choose the names, and could choose 100,000 with the same hash.
 inline const uint64_t kNameSeed = uint64_t{std::random_device()()} << 32 | std::random_device()();
 
-// The last word reaches back into the one before: to read the rest byte by byte takes 2 ns more. Both halves of a
-// product are needed: its lower bits alone know nothing of a name's last characters.
+// The last word overlaps the one before: to read the rest byte by byte takes 2 ns more. Both halves of a product are
+// needed: its lower bits alone do not depend on a name's last characters.
 inline uint64_t HashOfName(std::string_view name) {
   const char* at = name.data();
   const char* end = at + name.size();

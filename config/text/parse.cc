@@ -34,7 +34,7 @@ Result<Number> ParseWithin(std::string_view text, const NumberRange& range, std:
   return number;
 }
 
-// Insertions, deletions, changes and swaps of neighbours that make b of a.
+// Returns how many insertions, deletions, changes and swaps of neighbours turn a into b.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) above[j] = j;
@@ -71,7 +71,7 @@ Result<int64_t> ParseInteger(std::string_view text, const NumberRange& range) {
 }
 
 Result<uint64_t> ParseUnsigned(std::string_view text, const NumberRange& range) {
-  // A negative number is out of range rather than no number, so that the message says what is wrong with it.
+  // A negative number is reported as out of range, not as no number, so that the message says what is wrong with it.
   int64_t negative = 0;
   text = TrimBlanks(text);
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), negative);
@@ -124,7 +124,7 @@ std::string_view TrimBlanks(std::string_view text) {
 
 std::string Printable(std::string_view text) {
   size_t end = std::min(text.size(), kPrintableBytes);
-  // Not within a character, of which at most three bytes follow the first; elsewhere it is no UTF-8.
+  // Do not cut within a character. At most three bytes follow its first; if more do, the text is no UTF-8.
   const auto follows = [&](size_t at) { return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80; };
   for (size_t back = 0; end < text.size() && back <= 3; ++back) {
     if (follows(end - back)) continue;
@@ -137,7 +137,7 @@ std::string Printable(std::string_view text) {
 }
 
 std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& candidates) {
-  // A third of the name mistyped is no typing error any more.
+  // More than a third of the name mistyped is no typing error any more.
   size_t best_distance = std::min<size_t>(name.size() / 3, 4) + 1;
   std::string_view best;
   for (const std::string_view candidate : candidates) {

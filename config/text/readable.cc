@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// Three digits of a number that is 1 or more.
+// Prints three digits of a number that is 1 or more.
 std::string ThreeDigits(double number) {
   char text[32];
   const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
@@ -20,7 +20,7 @@ std::string ThreeDigits(double number) {
   return text;
 }
 
-// The largest unit of 1000 that leaves 1 or more when it is rounded.
+// Divides by 1000 until the rounded number is below 1000, four times at most; returns how often.
 size_t Scale(double* number) {
   size_t scale = 0;
   for (; *number >= 999.5 && scale < 4; ++scale) *number /= 1000;

@@ -14,8 +14,8 @@ std::string ReadableBytes(uint64_t bytes);  // "999 B", "78.1 MB": powers of ten
 std::string ShortTime(Duration time);       // "0.3ms", "12ms", "3.1s"
 std::string ClockTime(Duration time);       // "0:31", "1:02:03"
 
-// Writes what is unsafe to show (utf8.h) as \x09 or \u202e, and every byte beyond ASCII as \xff where the whole is not
-// UTF-8: anybody's bytes, for a line of text, a log or a terminal.
+// Makes any bytes fit for a line of text, a log or a terminal: writes characters that are unsafe to show (utf8.h) as
+// \x09 or \u202e, and every byte beyond ASCII as \xff if the whole is not UTF-8.
 std::string AsText(std::string_view bytes);
 
 }  // namespace weir

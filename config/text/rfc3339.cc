@@ -11,7 +11,7 @@ namespace ch = std::chrono;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Reads a text from its front; after the first thing that is not there it reads nothing more.
+// Reads a text from its front; after the first mismatch it reads nothing more.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -34,7 +34,7 @@ class Reader {
     rest_.remove_prefix(1);
     return c;
   }
-  // What stands after the point, where there is one: 1 to 9 digits.
+  // Reads the 1 to 9 digits after a point; 0 if there is no point.
   int Nanoseconds() {
     if (!ok_ || rest_.empty() || rest_.front() != '.') return 0;
     rest_.remove_prefix(1);
@@ -71,7 +71,7 @@ std::optional<Moment> Read(std::string_view text) {
   (void)reader.OneOf(":");
   const int minutes = reader.Number(2, 59);
   (void)reader.OneOf(":");
-  const int seconds = reader.Number(2, 60);  // a leap second is the next one
+  const int seconds = reader.Number(2, 60);  // a leap second counts as the next one
   const int nanoseconds = reader.Nanoseconds();
   const char zone = reader.OneOf("Zz+-");
   ch::minutes offset{0};

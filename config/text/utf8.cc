@@ -12,7 +12,7 @@ size_t Utf8Length(std::string_view text) {
   if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
   for (size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
-  // Overlong forms, surrogates and what lies beyond U+10FFFF.
+  // Refuse overlong forms, surrogates and characters beyond U+10FFFF.
   const bool too_low = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
   const bool too_high = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
   return too_low || too_high ? 0 : length;

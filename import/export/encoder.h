@@ -1,4 +1,4 @@
-// Encoder: bytes on their way into a file, compressed as its name says, in bounded memory.
+// Encoder: writes bytes into a file, compressed as its name says, in bounded memory.
 //
 // Not thread-safe.
 #pragma once
@@ -14,16 +14,16 @@
 
 namespace weir {
 
-// NAME.gz, NAME.zst, anything else.
+// Tells the compression by the name: NAME.gz, NAME.zst; any other name has none.
 Compression CompressionByName(std::string_view name);
 
-// One stream of one compression.
+// A stream of one compression.
 class Compressor {
  public:
   static std::unique_ptr<Compressor> Make(Compression compression);
   virtual ~Compressor() = default;
 
-  // Appends to `out` what there is of the compressed form; with `last` all of it, and nothing may follow.
+  // Appends the compressed bytes that are ready to `out`. With `last` it appends all of them, and nothing may follow.
   virtual void Add(std::string_view bytes, bool last, std::string* out) = 0;
 };
 
@@ -32,7 +32,7 @@ class Encoder {
   // "-" is standard output.
   static Result<std::unique_ptr<Encoder>> Create(const std::string& name);
 
-  // What is not finished leaves no file (output_file.h).
+  // Unless Finish succeeds no file is left (output_file.h).
   Status Write(std::string_view bytes);
   Status Finish();
 

@@ -30,11 +30,12 @@ class ByArrival final : public Exporter {
   const EventStore& store_;
   const std::vector<Filter> filters_;
   const uint64_t now_seconds_;
-  Work tag_work_ = 0;  // of matching one tag
-  Moment walked_;      // what we have come to
+  Work tag_work_ = 0;  // the work of matching one tag
+  Moment walked_;      // the end of the walk so far
 
-  // What came while we walked is walked through as well, for it may have replaced what we had not come to. A walk that
-  // is more than half as long as the one before it is the last: the store may take events faster than they are read.
+  // Events that came during a walk are walked through as well, as they may have replaced some that it had not come to.
+  // A walk that is more than half as long as the one before is the last: the store may take events faster than they are
+  // read.
   std::optional<Moment> until_;
   uint64_t length_ = 0;
   uint64_t most_length_ = UINT64_MAX;

@@ -15,49 +15,49 @@
 namespace weir {
 
 enum class ExportOrder : uint8_t {
-  kArrival,  // as they came; the cheapest, but looks at every event, whatever the filters
-  kOldest,   // the reverse of newest: by created_at, of equal age the highest id first; walks through them twice
-  kNewest,   // as a REQ has it: by created_at, newest first, of equal age the lowest id first
+  kArrival,  // in the order in which they came: the cheapest, but looks at every event, whatever the filters
+  kOldest,   // the reverse of newest: by created_at, at equal age the highest id first; walks through them twice
+  kNewest,   // the order of a REQ: by created_at, newest first, at equal age the lowest id first
 };
-// "arrival", "oldest", "newest".
+// Reads "arrival", "oldest" or "newest".
 Result<ExportOrder> ParseExportOrder(std::string_view name);
 
-// What is held in memory at a time where the order asks for it, and one event more.
+// The most that is held in memory at a time if the order asks for it; it may be one event more.
 struct ExportWindow {
   uint32_t events = 20'000;
-  uint64_t bytes = 16 << 20;  // of JSON
+  uint64_t bytes = 16 << 20;  // bytes of JSON
 };
 
 struct ExportPlan {
-  std::vector<Filter> filters;    // none: all
-  std::optional<uint64_t> since;  // beside what the filters say
+  std::vector<Filter> filters;    // empty: all events
+  std::optional<uint64_t> since;  // in addition to the filters
   std::optional<uint64_t> until;
   ExportOrder order = ExportOrder::kArrival;
-  uint64_t now_seconds = 0;  // what expired before is left out
-  ExportWindow window;       // of kOldest
+  uint64_t now_seconds = 0;  // events that expired before are left out
+  ExportWindow window;       // for kOldest
 };
-// What cannot be: a filter with a limit in any order but newest, and a time that ends before it begins.
+// Returns an error for a filter with a limit in any order but newest, and for a time that ends before it begins.
 Status Check(const ExportPlan& plan);
 
-// One thread at a time; must not outlive the store. No event comes twice. Those that are saved or deleted meanwhile may
-// be in it or not; one that is replaced meanwhile is there as it was or as it became, save where events come half as
-// fast as they are read, or faster: an export by arrival then ends after its second walk, and an event whose
-// replacement came during that one is in it in neither form.
+// For one thread at a time; must not outlive the store. No event comes twice. Events that are saved or deleted
+// meanwhile may be in it or not. An event that is replaced meanwhile is there as it was or as it became, unless events
+// come at half the speed at which they are read, or faster: then an export by arrival ends after its second walk, and
+// has neither form of an event whose replacement came during that walk.
 class Exporter {
  public:
-  using OnEvent = std::function<void(EventView event)>;  // the view is good during the call
+  using OnEvent = std::function<void(EventView event)>;  // the view is valid during the call
 
-  // Of a plan that Check finds right.
+  // `plan` has to pass Check.
   static std::unique_ptr<Exporter> Make(const EventStore& store, ExportPlan plan);
   virtual ~Exporter() = default;
 
   // Goes on for one slice; not every slice has events.
   virtual Result<Progress> Next(const Slice& slice, const OnEvent& on_event) = 0;
 
-  // Between slices, for as long as nobody takes what it gives: holds no snapshot any more. From then on an export by
-  // newest has neither form of an event that it had not come to and that is replaced.
+  // Releases the snapshot when the caller pauses between slices. From then on an export by newest has neither form of
+  // an event that it had not come to and that is replaced.
   virtual void Suspend() = 0;
-  // What it holds between slices.
+  // Returns the bytes that it holds between slices.
   virtual uint64_t held_bytes() const = 0;
 };
 

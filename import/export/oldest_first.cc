@@ -68,13 +68,13 @@ void OldestFirst::Begin(Span span) {
   part_ = second_ = {};
 }
 
-// A part ends before a second that would make it too much, so that each part fits or is a single second.
+// Ends a part before a second that would make it too large, so that each part fits or is a single second.
 void OldestFirst::Take(EventView event) {
   if (event.created_at() != created_at_) second_ = {};
   created_at_ = event.created_at();
   part_.Add(event.json().size());
   second_.Add(event.json().size());
-  // Ids were counted before.
+  // A span of ids was measured before.
   if (span_.ids.empty() && !Fits(part_)) {
     fits_ = false;
     held_ = {};
@@ -102,7 +102,7 @@ void OldestFirst::Settle() {
   ids_ = {};
 }
 
-// The parts leave no gap: what is saved while we walk has its place.
+// The parts leave no gap, so an event that is saved during the walk has its place.
 void OldestFirst::SplitByTime() {
   uint64_t until = span_.until;
   for (const uint64_t bound : bounds_) {

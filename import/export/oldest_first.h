@@ -1,7 +1,7 @@
 // The export that begins with the oldest. The store's queries begin with the newest, so this walks through a span of
-// time: what fits into the window is turned round and handed out, and what does not is split into spans that do, of
-// which the oldest comes next. The first span is all time, so that what fits at once costs one walk, and anything else
-// hardly more than two.
+// time: a span that fits into the window is turned round and handed out; one that does not is split into spans that do,
+// and the oldest of them comes next. The first span is all time, so an export that fits at once costs one walk, and any
+// other hardly more than two.
 #pragma once
 
 #include <limits>
@@ -13,12 +13,12 @@
 
 namespace weir {
 
-// Of a query: no limit of its events.
+// A query limit that means "no limit".
 inline constexpr uint64_t kAll = std::numeric_limits<int64_t>::max();
 
 class OldestFirst final : public Exporter {
  public:
-  // At least one filter, none with a limit.
+  // Takes at least one filter, none with a limit.
   OldestFirst(const EventStore& store, std::vector<Filter> filters, uint64_t now_seconds, const ExportWindow& window);
 
   Result<Progress> Next(const Slice& slice, const OnEvent& on_event) override;
@@ -26,7 +26,7 @@ class OldestFirst final : public Exporter {
   uint64_t held_bytes() const override;
 
  private:
-  // From `since` to `until`, both inclusive; or these ids, which are of one second that is too much alone.
+  // The time from `since` to `until`, both inclusive; or these ids, all of one second that alone is too much.
   struct Span {
     uint64_t since = 0;
     uint64_t until = UINT64_MAX;
@@ -63,13 +63,13 @@ class OldestFirst final : public Exporter {
   std::unique_ptr<Query> query_;
   Span span_;
   bool fits_ = true;               // so far
-  bool was_suspended_ = false;     // what was replaced since may be in it in neither form
+  bool was_suspended_ = false;     // events replaced since may be in it in neither form
   std::vector<std::string> held_;  // the records, while they fit
-  std::vector<uint64_t> bounds_;   // where to split: the newest second of each part but the first
+  std::vector<uint64_t> bounds_;   // splits: the newest second of each part but the first
   std::vector<Sized> ids_;         // while there is no bound
-  Load part_;                      // since the last bound
-  Load second_;                    // what of it is of the second we are in
-  uint64_t created_at_ = 0;        // which is this
+  Load part_;                      // the load since the last bound
+  Load second_;                    // the part of it that is of the current second
+  uint64_t created_at_ = 0;        // the current second
 
   bool handing_out_ = false;  // from the back of held_
 };

@@ -37,11 +37,11 @@ Result<std::unique_ptr<OutputFile>> OutputFile::Create(const std::string& name) 
   const bool exists = stat(name.c_str(), &there) == 0;
   const bool as_it_is = exists && !S_ISREG(there.st_mode);
   std::error_code error;
-  // A link goes on pointing to where it points.
+  // A link goes on pointing to the same file.
   const std::filesystem::path target = std::filesystem::canonical(name, error);
   const std::string whole = as_it_is || error ? name : target.string();
   const std::string part = as_it_is ? "" : whole + ".part";
-  // Of a run before that was killed.
+  // Removes what an earlier run left when it was killed.
   if (!part.empty()) unlink(part.c_str());
   const int descriptor = as_it_is ? open(whole.c_str(), O_WRONLY | O_CLOEXEC)
                                   : open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

@@ -1,5 +1,5 @@
-// OutputFile: a file that is there whole or not at all. What is written goes into NAME.part, which becomes NAME when it
-// is on disk. Standard output, and names that are no regular file (a device, a pipe), are written as they are.
+// OutputFile: a file that is there whole or not at all. Bytes are written into NAME.part, which becomes NAME when it is
+// on disk. Standard output, and names that are no regular file (a device, a pipe), are written directly.
 //
 // Not thread-safe.
 #pragma once
@@ -14,18 +14,18 @@ namespace weir {
 
 class OutputFile {
  public:
-  // "-" is standard output. A file of that name stays as it is until Commit.
+  // "-" is standard output. An existing file of that name stays as it is until Commit.
   static Result<std::unique_ptr<OutputFile>> Create(const std::string& name);
-  // Without Commit the part is removed.
+  // Removes the part, unless Commit made it the file.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // All of it. SIGPIPE, and SIGXFSZ, must be ignored, else they end the process.
+  // Writes all of it. SIGPIPE and SIGXFSZ must be ignored, else they end the process.
   Status Write(std::string_view bytes);
   Status Commit();
 
-  // Write failed because whoever read the pipe has gone, which is nobody's fault.
+  // True if Write failed because the reader of the pipe has gone, which is no one's fault.
   bool reader_gone() const { return reader_gone_; }
 
  private:
@@ -34,8 +34,8 @@ class OutputFile {
   Status Rename();
 
   int descriptor_ = -1;
-  const std::string name_;  // as it is to be called
-  std::string part_;        // empty: written as it is
+  const std::string name_;  // the final name
+  std::string part_;        // empty: written directly
   bool reader_gone_ = false;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kOutBytes = 64 << 10;
 
-// Of the output buffer.
+// Returns the room to use in the output buffer.
 size_t RoomFor(size_t max_output, size_t made) {
   return max_output > made ? std::min(kOutBytes, max_output - made) : kOutBytes;
 }
@@ -58,7 +58,8 @@ class GzipDecoder final : public Decoder {
  private:
   static constexpr int kGzipOnly = 15 + 16;
 
-  // Zeros may follow the last member, as tape drives write them. False where nothing but zeros is left.
+  // Zeros may follow the last member, as tape drives write them. Returns false if nothing but zeros is left, or on an
+  // error.
   bool BeginMember() {
     while (stream_.avail_in > 0 && any_member_ && *stream_.next_in == 0) {
       padded_ = true;
@@ -89,7 +90,7 @@ class GzipDecoder final : public Decoder {
       between_members_ = any_member_ = true;
       return false;
     }
-    // Z_BUF_ERROR: it needs more to go on.
+    // Z_BUF_ERROR says that it needs more to go on.
     if (code != Z_OK && code != Z_BUF_ERROR) error_ = Damaged(code, produced_before + made == 0);
     return stream_.avail_out == 0;
   }
@@ -109,9 +110,9 @@ class GzipDecoder final : public Decoder {
   bool between_members_ = true;
   bool any_member_ = false;
   bool padded_ = false;
-  uint64_t taken_ = 0;  // of the pieces before
+  uint64_t taken_ = 0;  // bytes of the pieces before
   size_t piece_size_ = 0;
-  size_t made_ = 0;  // of this piece
+  size_t made_ = 0;  // bytes made of this piece
   uint64_t member_begin_ = 0;
   Status error_;
 };
@@ -162,7 +163,7 @@ class ZstdDecoder final : public Decoder {
 
 bool IsZstd(std::string_view bytes) {
   if (bytes.starts_with("\x28\xb5\x2f\xfd")) return true;
-  // A frame to be skipped, as parallel compressors write it first.
+  // Parallel compressors begin with a frame to be skipped.
   return bytes.size() >= 4 && (bytes[0] & '\xf0') == '\x50' && bytes.substr(1, 3) == "\x2a\x4d\x18";
 }
 

@@ -1,5 +1,5 @@
-// Decoder: takes compression off a stream, piece by piece. Several members or frames one after the other are one
-// stream, as gzip and zstd have it.
+// Decoder: takes compression off a stream, piece by piece. Several members or frames in a row are one stream, as gzip
+// and zstd define it.
 #pragma once
 
 #include <functional>
@@ -12,25 +12,25 @@
 
 namespace weir {
 
-// By the first bytes (four are enough), whatever the file is called.
+// Tells the compression by the first bytes (four are enough); the file's name does not matter.
 Compression CompressionOf(std::string_view first_bytes);
 
-// How much the window of a zstd frame may need, as log2 of bytes: as much as --long=27 makes, 128 MiB.
+// The largest window that a zstd frame may need, as log2 of bytes: 128 MiB, as --long=27 makes it.
 inline constexpr int kLargestZstdWindow = 27;
 
 class Decoder {
  public:
-  // A zstd frame that says it needs a larger window is refused.
+  // Refuses a zstd frame that says it needs a larger window.
   static std::unique_ptr<Decoder> Make(Compression compression, int zstd_window_log = kLargestZstdWindow);
   virtual ~Decoder() = default;
 
   using OnBytes = std::function<void(std::string_view bytes)>;  // called with pieces of bounded size
 
-  // Returns how much of the piece it has taken: all of it, or what made `max_output` bytes; then it wants the rest.
-  // The last of a piece may make 128 KiB more. What is good before an error is handed out. The error says what is wrong
-  // with the data, and stays: "not gzip data at byte 0: incorrect header check".
+  // Returns how much of the piece it has taken: all of it, or as much as made `max_output` bytes; then the caller adds
+  // the rest. The last bytes of a piece may make 128 KiB more. Good data before an error is handed out. The error says
+  // what is wrong with the data, and stays: "not gzip data at byte 0: incorrect header check".
   virtual Result<size_t> Add(std::string_view piece, size_t max_output, const OnBytes& on_bytes) = 0;
-  // Whether the stream may end here; the error says that it was cut off.
+  // Returns an error if the stream may not end here; it says that the data was cut off.
   virtual Status End() = 0;
 };
 

@@ -37,7 +37,7 @@ Result<std::optional<uint64_t>> InputFile::Look(const std::string& path) {
   if ((standard ? fstat(STDIN_FILENO, &facts) : stat(path.c_str(), &facts)) != 0)
     return SystemError("cannot read " + NameOf(path), errno);
   if (S_ISDIR(facts.st_mode)) return Status::Error(NameOf(path) + " is a directory; name the files in it");
-  // A FIFO is not opened to see: its writer would lose its reader.
+  // A FIFO is not opened to look at it: its writer would lose its reader.
   if (!standard && access(path.c_str(), R_OK) != 0) return SystemError("cannot read " + path, errno);
   if (!S_ISREG(facts.st_mode)) return std::optional<uint64_t>();
   return std::optional<uint64_t>(static_cast<uint64_t>(facts.st_size));
@@ -45,7 +45,7 @@ Result<std::optional<uint64_t>> InputFile::Look(const std::string& path) {
 
 Result<std::unique_ptr<InputFile>> InputFile::Open(const std::string& path) {
   const bool standard = path == kStandardInput;
-  // Not blocking: a FIFO whose writer has not come is waited for in Read, which can be woken.
+  // Opens without blocking: Read, which can be woken, waits for a FIFO's writer.
   const int descriptor = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return SystemError("cannot read " + path, errno);
   struct stat facts {};
@@ -76,7 +76,7 @@ Result<InputFile::Got> InputFile::Read(std::span<char> into, const WakeUp& wake_
     const ssize_t size = read(descriptor_, into.data(), into.size());
     if (size > 0) return Got{.what = Got::What::kBytes, .size = static_cast<size_t>(size)};
     if (size == 0) return Got{.what = Got::What::kEnd};
-    // Somebody else, with the same standard input, was faster.
+    // EAGAIN: another reader of the same standard input was faster.
     if (errno != EINTR && errno != EAGAIN) return SystemError("cannot be read", errno);
   }
 }

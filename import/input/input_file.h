@@ -1,4 +1,4 @@
-// InputFile: reads one input of an import; waits for what a stream has not yet, and can be told to stop that.
+// InputFile: reads one input of an import. Waits for data that a stream does not have yet, until it is told to stop.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// A descriptor that becomes readable when somebody says so.
+// A descriptor that becomes readable when Call is called.
 class WakeUp {
  public:
   WakeUp();
@@ -29,26 +29,27 @@ class WakeUp {
 // Not thread-safe.
 class InputFile {
  public:
-  // As messages call it.
+  // Returns the name that messages use.
   static std::string NameOf(const std::string& path);
-  // Whether it is there and can be read; its size, nothing where it is no regular file. Reads nothing.
+  // Returns the size, or nothing if it is no regular file; an error if it is not there or cannot be read. Reads
+  // nothing.
   static Result<std::optional<uint64_t>> Look(const std::string& path);
   static Result<std::unique_ptr<InputFile>> Open(const std::string& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  // No regular file: it may have nothing for now.
+  // True if it is no regular file. A stream may have nothing for now.
   bool is_stream() const { return is_stream_; }
 
   struct Got {
     enum class What : uint8_t { kBytes, kEnd, kNothingYet, kWoken } what = What::kEnd;
     size_t size = 0;
   };
-  // Waits `longest_ms` for a stream to have something (-1: for ever), but not when `wake_up` was called.
+  // Waits up to `longest_ms` for a stream to have something (-1: for ever), but not once `wake_up` was called.
   Result<Got> Read(std::span<char> into, const WakeUp& wake_up, int longest_ms);
 
-  // Of a plain file that has a name: bytes that stand somewhere, and where to go on reading.
+  // True for a regular file with a name: then ReadAt and Seek work.
   bool can_seek() const { return can_seek_; }
   Result<std::string> ReadAt(uint64_t offset, size_t size) const;
   Status Seek(uint64_t offset);

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// With its line feed; all of it where there is none.
+// Returns the first line with its line feed, or all of `text` if there is none.
 std::string_view FirstLine(std::string_view text, bool* ends) {
   const void* feed = std::memchr(text.data(), '\n', text.size());
   *ends = feed != nullptr;
@@ -52,7 +52,7 @@ void LineSplitter::Take(std::string_view* piece, const OnChunk& on_chunk) {
   if (whole_ >= limits_.chunk_bytes || lines_ >= kMostLines) HandOver(on_chunk);
 }
 
-// Something is always kept back until it is known whether the line goes on: the last piece is not empty.
+// Always keeps something back until it is known whether the line goes on, so that the last piece is not empty.
 void LineSplitter::TakeLong(std::string_view* piece, const OnChunk& on_chunk) {
   bool ends = false;
   std::string_view part = FirstLine(*piece, &ends);

@@ -1,10 +1,10 @@
-// LineSplitter: bytes in pieces of any size → chunks of whole lines, in bounded memory.
+// LineSplitter: turns bytes in pieces of any size into chunks of whole lines, in bounded memory.
 //
 //   splitter.Add(piece, file_bytes, on_chunk);   // as often as there is something
 //   splitter.End(on_chunk);                      // the last line need not have a line feed
 //
 // A chunk is handed over when it has `chunk_bytes` or a line more, or kMostLines. A line longer than `max_line_bytes`
-// comes as pieces of kTooLong, so that none of it is lost and none of it is kept. Not thread-safe.
+// comes as pieces of kTooLong, so it is not lost and never kept whole. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace weir {
 
-// White space between tokens and fields that NIP-01 does not know are no part of an event's size (event_parser.h): a
-// line has as much room for these as for the event, and some more. Escapes are part of it, as they are written.
+// White space between tokens and fields that NIP-01 does not know are no part of an event's size (event_parser.h), so a
+// line has as much room for these as for the event, and some more. Escapes count as they are written.
 constexpr size_t MaxLineBytes(const EventLimits& limits) { return 2 * limits.max_bytes + (64 << 10); }
 
 struct SplitterLimits {
@@ -30,23 +30,23 @@ class LineSplitter {
  public:
   using OnChunk = std::function<void(Chunk chunk)>;
 
-  // Of short lines a chunk has no more, so that it weighs no more than others (WeightOf). Events never come so far.
+  // The most lines of a chunk, so that short lines weigh no more than others (WeightOf). Events never come so far.
   static constexpr uint64_t kMostLines = 1024;
 
-  // `begin` is where the first byte stands: an import that goes on begins in the middle.
+  // `begin` is the place of the first byte: an import that is resumed begins in the middle.
   LineSplitter(const SplitterLimits& limits, uint32_t input, Place begin = {});
 
-  // `file_bytes`: read of the file, with this piece.
+  // `file_bytes`: bytes read of the file, with this piece.
   void Add(std::string_view piece, uint64_t file_bytes, const OnChunk& on_chunk);
-  // Hands over the whole lines that are there, for a reader that waits for more.
+  // Hands over the whole lines that are there, as the reader has to wait for more.
   void Flush(const OnChunk& on_chunk);
-  // The end of the input ends its last line.
+  // Ends the last line with the input.
   void End(const OnChunk& on_chunk);
 
-  // Behind what was handed over, and whether something that came stands there: after a Flush a line that is not whole.
+  // The place behind what was handed over, and whether more has come: after a Flush, a line that is not whole.
   const Place& place() const { return place_; }
   bool unfinished() const { return !text_.empty() || in_long_line_; }
-  // Whether a Flush has something to hand over.
+  // True if a Flush has something to hand over.
   bool has_whole_line() const { return whole_ > 0; }
 
  private:
@@ -59,7 +59,7 @@ class LineSplitter {
   const uint32_t input_;
   Place place_;
   uint64_t file_bytes_ = 0;
-  std::string text_;    // not handed over: whole lines, then the begin of one
+  std::string text_;    // not handed over: whole lines, then the beginning of one
   size_t whole_ = 0;    // bytes of the whole lines
   uint64_t lines_ = 0;  // and how many they are
   bool in_long_line_ = false;

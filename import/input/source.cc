@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kReadBytes = 256 << 10;
 constexpr size_t kSniffBytes = 4;
-// What a stream has brought waits this long for more.
+// Data that came from a stream waits this long for more.
 constexpr int kPatienceMs = 100;
 
 class InputSource final : public Source {
@@ -22,7 +22,7 @@ class InputSource final : public Source {
   InputSource(const SourceOptions& options, const std::string& expected_tail)
       : options_(options), expected_tail_(expected_tail), input_(options.first_input), buffer_(kReadBytes) {}
 
-  // Of Open.
+  // Called by Open.
   Status Begin();
 
   Result<std::optional<Chunk>> Next() override;
@@ -50,23 +50,23 @@ class InputSource final : public Source {
 
   const SourceOptions options_;
   const std::string expected_tail_;
-  std::vector<uint64_t> bytes_before_{0};  // of each input, and of what would come after the last
+  std::vector<uint64_t> bytes_before_{0};  // before each input, and after the last
   bool all_known_ = true;
   uint64_t first_file_bytes_ = 0;
   WakeUp wake_up_;
   std::atomic<bool> stopped_ = false;
 
   size_t input_;
-  std::unique_ptr<InputFile> file_;   // of input_; null: not opened
-  std::unique_ptr<Decoder> decoder_;  // null: its first bytes are not known
+  std::unique_ptr<InputFile> file_;   // input_; null: not opened
+  std::unique_ptr<Decoder> decoder_;  // null: the first bytes are not known
   std::unique_ptr<LineSplitter> splitter_;
   std::string head_;   // the first bytes
   uint64_t skip_ = 0;  // bytes that were imported before, still to come
   Tail skipped_;
   std::vector<char> buffer_;
-  std::string_view undecoded_;  // in the buffer, or head_
+  std::string_view undecoded_;  // a part of the buffer or of head_
   uint64_t file_bytes_ = 0;
-  bool patient_ = false;  // everything that can be was handed over
+  bool patient_ = false;  // everything that can be handed over was
 
   std::deque<Chunk> chunks_;
   Status error_;
@@ -100,7 +100,7 @@ Status InputSource::OpenInput() {
   return skip_ > 0 && file_->can_seek() ? SkipInFile() : Status();
 }
 
-// A plain file need not be read up to the place.
+// Goes to the place without reading up to it, if the file is plain.
 Status InputSource::SkipInFile() {
   const Result<std::string> first = file_->ReadAt(0, kSniffBytes);
   if (!first.ok()) return Status::Error(Name() + " " + first.status().message());
@@ -196,7 +196,7 @@ void InputSource::Decoded(std::string_view bytes) {
 }
 
 void InputSource::AtEnd() {
-  if (decoder_ == nullptr) {  // shorter than what tells
+  if (decoder_ == nullptr) {  // the input is too short to tell
     MakeDecoder();
     const Result<size_t> taken = decoder_->Add(head_, kReadBytes, [this](std::string_view bytes) { Decoded(bytes); });
     if (error_.ok() && !taken.ok()) return Fail("damaged", taken.status());
@@ -209,7 +209,7 @@ void InputSource::AtEnd() {
   ++input_;
 }
 
-// A line of which a part came would be taken for another one.
+// An incomplete line is not handed over, as it would be taken for another one.
 void InputSource::Fail(const std::string& what, const Status& status) {
   splitter_->Flush(keep_);
   const uint64_t lines = splitter_->place().lines;

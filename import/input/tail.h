@@ -1,4 +1,4 @@
-// Tail: the last bytes before a place of an input, by which a checkpoint knows the place again.
+// Tail: the last bytes before a place of an input, by which a checkpoint recognizes the place.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ class Tail {
   Tail() = default;
   explicit Tail(std::string bytes) : bytes_(std::move(bytes)) {}
 
-  // What comes next in the input, without compression.
+  // Adds the bytes that come next in the input, without compression.
   void Add(std::string_view bytes);
 
   // The last kTailBytes, or all if there are fewer.
   const std::string& bytes() const { return bytes_; }
-  // Their SHA-256.
+  // Returns their SHA-256.
   std::string Hex() const;
 
  private:

@@ -1,4 +1,4 @@
-// weir migrate: from the database of a data directory to a PostgreSQL.
+// weir migrate: copies the database of a data directory into a PostgreSQL.
 #pragma once
 
 namespace weir {

@@ -15,14 +15,14 @@
 namespace weir {
 namespace {
 
-// Of one write.
+// The bounds of one write.
 constexpr size_t kMostEvents = 512;
 constexpr size_t kMostBytes = 1 << 20;
 constexpr size_t kMarksAtOnce = 4096;
 
 class StoreCopy {
  public:
-  // `to` saves as `name`, under which nothing was ever saved but what came from `from`.
+  // `to` saves as `name`. Only events that came from `from` were ever saved under this name.
   StoreCopy(const RocksDbStore& from, PostgresStore& to, const std::string& name, AdaptiveLimiter& limiter,
             const MigrationOptions& options)
       : from_(from),
@@ -31,8 +31,8 @@ class StoreCopy {
         options_(options),
         gate_(&limiter, {.work_class = WorkClass::kBulk}, Clock::System()) {}
 
-  // Removals come before the events, or an older version that came since would be refused. The marks of vanished
-  // authors come after them, or they would refuse the requests to vanish.
+  // Removes before it copies the events, or an older version that came since would be refused. The marks of vanished
+  // authors come after the events, or they would refuse the requests to vanish.
   Result<MigrationProgress> Run() {
     Status done = FindPlace();
     if (done.ok()) done = CopyMarks(Shelf::kDeletedIds);
@@ -69,11 +69,11 @@ class StoreCopy {
     return {};
   }
 
-  // A version that was replaced leaves no mark, and what replaced it may be gone as well.
+  // A version that was replaced leaves no mark, and its replacement may be gone as well.
   Status RemoveReplaced() {
     const Result<Moment> there = from_.Now();
     if (!there.ok()) return there.status();
-    if (!there.value().Covers(copied_)) return {};  // it is older than the copy: what it lacks may be newer
+    if (!there.value().Covers(copied_)) return {};  // `from` is older than the copy: what it lacks may be newer
     const Result<Moment> here = to_.Now();
     if (!here.ok()) return here.status();
     const uint32_t own = to_.origin().number;
@@ -120,7 +120,7 @@ class StoreCopy {
     return written.ok() ? Write() : written;
   }
 
-  // What is noted is behind what is written: after a kill some events are found there.
+  // The note is behind what is written: after a kill some events are found there already.
   Status Write() {
     if (batch_.empty()) return {};
     std::vector<SaveResult> results(batch_.size());
@@ -163,7 +163,7 @@ class StoreCopy {
   const std::string name_;
   const MigrationOptions options_;
   BulkGate gate_;
-  Moment copied_;  // before
+  Moment copied_;  // the place where the last run ended
   Serial last_;
   std::vector<Event> batch_;
   MigrationProgress progress_;
@@ -186,7 +186,7 @@ Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const M
 }
 
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options) {
-  // An event that the other would not save now was replaced or deleted there: it is not missing.
+  // An event that the PostgreSQL would not save now was replaced or deleted there: it is not missing.
   const auto let_go = [&](EventView event) -> Result<bool> {
     const Result<SaveOutcome> outcome =
         to.postgres_store()->Judge(Event(std::string(event.record())), options.now_seconds);

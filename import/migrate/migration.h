@@ -1,8 +1,8 @@
-// Migration: copies a database of a data directory into a PostgreSQL: the marks of what was deleted, the events in
-// their order of arrival, the marks of who vanished; then it compares.
+// Migration: copies the database of a data directory into a PostgreSQL: the marks of deletions, the events in their
+// order of arrival, and the marks of vanished authors; then compares.
 //
-// Where it was is noted in the PostgreSQL, so that a migration that was interrupted goes on, and one that is done
-// copies what came since and removes what went since.
+// The place that it has come to is noted in the PostgreSQL. So a migration that was interrupted goes on, and one that
+// is done copies what came since and removes what went since.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ namespace weir {
 
 struct MigrationProgress {
   uint64_t events = 0;   // read by this run
-  uint64_t saved = 0;    // of these
-  uint64_t present = 0;  // there already
-  uint64_t dropped = 0;  // expired, or replaced, deleted or vanished by what the PostgreSQL has
-  uint64_t marks = 0;    // that there are
+  uint64_t saved = 0;    // events that this run saved
+  uint64_t present = 0;  // events that were there already
+  uint64_t dropped = 0;  // events that expired, or that events in the PostgreSQL replace, delete or make vanish
+  uint64_t marks = 0;    // all marks that there are
 };
 
 struct MigrationOptions {
   uint64_t now_seconds = 0;
-  bool from_the_beginning = false;                                 // rather than from where the last one was
-  size_t examples = 5;                                             // of each kind of difference
-  std::function<void(const MigrationProgress&)> on_progress = {};  // after each write
+  bool from_the_beginning = false;                                 // not from the place of the last one
+  size_t examples = 5;                                             // for each kind of difference
+  std::function<void(const MigrationProgress&)> on_progress = {};  // called after each write
 };
 
-// The events pass the write gate of `to` as bulk work. `to` has to be on a PostgreSQL. What others saved there stays,
-// unless a mark names it.
+// The events pass the write gate of `to` as bulk work. `to` has to be on a PostgreSQL. Events that others saved there
+// stay, unless a mark names them.
 Result<MigrationProgress> CopyAll(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
-// Whether all of it is there. The PostgreSQL may have more, of relays that save there already.
+// Checks that all of it is there. The PostgreSQL may have more, from relays that save there already.
 Result<CheckReport> CompareWith(const RocksDbStore& from, Storage& to, const MigrationOptions& options);
 
 }  // namespace weir

@@ -23,7 +23,7 @@ using simdjson::dom::element;
 
 constexpr uint64_t kVersion = 1;
 
-// Reads the members of an object; what is missing or of another type is remembered.
+// Reads the members of an object, and remembers the first that is missing or of another type.
 class Reader {
  public:
   explicit Reader(element object) : object_(object) {}
@@ -127,7 +127,7 @@ Result<Checkpoint> ParseCheckpoint(std::string_view json) {
   return checkpoint;
 }
 
-// What stands in /proc for a pipe is a link to nothing: it keeps its name.
+// A pipe's entry in /proc is a link to nothing: it keeps its name.
 std::string AbsolutePath(const std::string& path) {
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(fs::absolute(path), error);

@@ -1,5 +1,5 @@
-// Checkpoint: how far an import has come, for --resume to go on from there. All before it is stored and on disk, and
-// every line that was rejected before it is in the rejects file.
+// Checkpoint: how far an import has come, so that --resume can go on from there. Everything before it is stored and on
+// disk, and every line that was rejected before it is in the rejects file.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@
 namespace weir {
 
 struct Checkpoint {
-  std::vector<std::string> inputs;  // absolute, for whoever reads the file
-  std::vector<std::string> names;   // the same as the user named them, as the rejects file has them
-  uint32_t input = 0;               // in which of them
+  std::vector<std::string> inputs;  // absolute, for readers of the file
+  std::vector<std::string> names;   // the same as the user named them and as the rejects file has them
+  uint32_t input = 0;               // the index of the current one
   Place place;
-  std::string tail;  // what stands before it (source.h); empty at the begin of an input
+  std::string tail;  // Tail::Hex of the bytes before it (source.h); empty at the start of an input
   Tally tally;
   std::string rejects;  // absolute path of the rejects file; empty: none is kept
   uint64_t rejects_bytes = 0;
-  std::string database;  // which one has what came before; empty: whatever the relay has that was named
+  std::string database;  // the one that has what came before; empty: that of the relay that was named
 };
 
 std::string ToJson(const Checkpoint& checkpoint);
 // The error completes "the checkpoint … ": "is damaged: …", "is of version 2, this program knows 1".
 Result<Checkpoint> ParseCheckpoint(std::string_view json);
 
-// The same file for the same inputs, whatever directory they were named from and through whatever links; "-" is
-// standard input. `relay` is what the user named, or empty.
+// These functions name the same file for the same inputs, whatever directory they were named from and through whatever
+// links; "-" is standard input. `relay` is what the user named, or empty.
 std::string AbsolutePath(const std::string& path);
 std::vector<std::string> AbsolutePaths(const std::vector<std::string>& inputs);
 std::string CheckpointName(const std::vector<std::string>& absolute_inputs, std::string_view relay);
 
-// The file it is kept in. Not thread-safe.
+// The file in which a checkpoint is kept. Not thread-safe.
 class CheckpointFile {
  public:
   explicit CheckpointFile(std::string path) : path_(std::move(path)) {}
@@ -45,11 +45,11 @@ class CheckpointFile {
   CheckpointFile(const CheckpointFile&) = delete;
   CheckpointFile& operator=(const CheckpointFile&) = delete;
 
-  // No other import has it until this object is gone: two would write the same file, and each other's rejects.
+  // Keeps other imports from it until this object is gone: two would write the same file, and each other's rejects.
   Status Hold();
-  // Nothing where there is no file.
+  // Returns nothing if there is no file.
   Result<std::optional<Checkpoint>> Read() const;
-  // When it returns without error the checkpoint is on disk; on error the one before is there as it was.
+  // Returns ok when the checkpoint is on disk. On an error the checkpoint before it is unchanged.
   Status Write(const Checkpoint& checkpoint) const;
   Status Remove() const;
 

@@ -95,7 +95,7 @@ ProgressDisplayParts::Style StyleOf(const ImportFlags& flags) {
   return CanDrawLines() ? Style::kBar : Style::kLines;
 }
 
-// The command line with --resume, as a shell takes it.
+// Returns the command line with --resume, as a shell takes it.
 std::string GoOn(int argc, char** argv) {
   std::string command = "weir import --resume";
   for (int i = 1; i < argc; ++i) {
@@ -132,7 +132,8 @@ ImportSummary Summarize(const ImportJob& job, const Status& status, bool stopped
   return summary;
 }
 
-// A file that is opened later would take their place. Returns whether there is a standard input.
+// Opens those that are closed: a file that is opened later would take their place. Returns whether there is a standard
+// input.
 bool OpenStandardStreams() {
   bool has_input = true;
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -152,7 +153,7 @@ int Print(const ImportSummary& summary, bool json) {
 int Import(const ImportFlags& flags, const RelayConfiguration& configuration, const std::string& go_on) {
   StopSignals signals;
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of the shell on the size of files is an error like any other
-  // The progress tells what else a warning would, and it would be torn by it.
+  // The progress display shows what a warning would say, and a warning would tear it.
   SetUpLogging(std::max(configuration.log_level, flags.quiet ? LogLevel::kWarn : LogLevel::kError),
                configuration.log_format);
   signals.Listen();

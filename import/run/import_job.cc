@@ -32,7 +32,7 @@ SourceOptions SourceOptionsOf(const RelaySettings& relay, const ImportJobOptions
 
 std::string EventsIn(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
 
-// Its token is WEIR_ADMIN_TOKEN, or that of the data directory where this is the relay that runs on it.
+// The relay's token is WEIR_ADMIN_TOKEN, or the one in the data directory if this relay runs on it.
 Result<RelayAddress> NamedRelay(const RelayConfiguration& configuration, const ImportJobOptions& options) {
   RelayAddress address{.url = options.relay, .holder = ""};
   if (options.admin_token.empty()) {
@@ -81,7 +81,7 @@ class Job final : public ImportJob {
   Job(const RelayConfiguration& configuration, const ImportJobOptions& options)
       : configuration_(configuration), options_(options), paths_(AbsolutePaths(options.inputs)) {}
 
-  // Of Open, in this order.
+  // The steps of Open, in this order.
   Status LookAtInputs();
   Status MakeDirectory();
   Status KeepCheckpoint();
@@ -100,7 +100,7 @@ class Job final : public ImportJob {
   std::string Directory() const { return configuration_.data_dir + "/import"; }
   std::string CheckpointPath() const { return Directory() + "/" + CheckpointName(paths_, options_.relay); }
   std::string RejectsPath() const { return options_.rejects.empty() ? Directory() + "/rejects.tsv" : options_.rejects; }
-  // Nothing is known of the one that a relay elsewhere has.
+  // Returns an empty name for a relay elsewhere, of whose database nothing is known, and for a dry run.
   Result<std::string> Database() const;
   bool HasDatabaseOf(const Checkpoint& old, const Result<std::string>& database) const;
   Status GoOnFrom(Checkpoint old);
@@ -117,10 +117,10 @@ class Job final : public ImportJob {
   Checkpoint from_;
   std::unique_ptr<Source> source_;
   std::unique_ptr<ImportRun> run_;
-  std::unique_ptr<Destination> destination_;  // the last: it calls run_ until it is gone
+  std::unique_ptr<Destination> destination_;  // last: it calls run_ until it is gone
 };
 
-// Before anything is made: a name may be wrong. Of an import that goes on the inputs that are done with may be gone.
+// Looks before anything is made, as a name may be wrong. If an import goes on, inputs that are done with may be gone.
 Status Job::LookAtInputs() {
   if (options_.rejects == "-")
     return Status::Error("--rejects - would make a file of that name; --rejects /dev/stderr shows the rejected lines");
@@ -179,7 +179,7 @@ Status Job::GoOnFrom(Checkpoint old) {
     return Status::Error("the checkpoint " + AsText(checkpoint_->path()) + " is of other files; start anew without " +
                          "--resume");
   }
-  // What came before the place would be missing there.
+  // Another database lacks what came before the place.
   const Result<std::string> database = Database();
   if (!database.ok()) return database.status();
   if (!HasDatabaseOf(old, database)) {
@@ -241,7 +241,7 @@ ProgressNumbers Job::Progress() const {
   ProgressNumbers progress;
   progress.tally = state.tally;
   progress.begun = state.begun;
-  // A file that grows is as large as it was.
+  // A file that grows counts with the size that it had.
   progress.input_bytes =
       std::min(source_->bytes_before(state.input) + state.file_bytes, source_->bytes_before(size_t{state.input} + 1));
   progress.total_bytes = source_->total_bytes();

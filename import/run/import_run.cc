@@ -20,8 +20,8 @@ ImportRun::ImportRun(const ImportRunParts& parts, ImportRunOptions options)
 }
 
 Status ImportRun::Run(Source& source, Destination& destination) {
-  // From the first moment on there is one: an import that is killed before it settled anything goes on as well. The
-  // tail is not known yet, but whoever goes on has it in the checkpoint that is there.
+  // Writes one at once, so that an import that is killed before it settled anything can go on as well. An import that
+  // goes on does not know the tail yet, but the checkpoint that is there has it.
   if (checkpoint_.place.bytes == 0 && checkpoint_.input == 0) {
     TellCheckpoint(WriteCheckpoint());
   }
@@ -33,7 +33,7 @@ Status ImportRun::Run(Source& source, Destination& destination) {
   const Status fed = Feed(source, destination);
   const Status finished = destination.Finish();
   Attach(nullptr, nullptr);
-  // What the input says comes before what follows from it.
+  // An error of the input comes before errors that follow from it.
   Status status = stopped() ? Status::Error("stopped") : !fed.ok() ? fed : finished;
   input_failed_ = !stopped() && !fed.ok();
   const Status closed = Close(status.ok());
@@ -64,7 +64,7 @@ void ImportRun::Stop() {
     stop_ = true;
   }
   changed_.notify_all();
-  // Held on to: Run does not return meanwhile.
+  // Run does not return while this is held.
   std::lock_guard lock(feeding_);
   if (source_ != nullptr) source_->Stop();
   if (destination_ != nullptr) destination_->Stop();
@@ -93,7 +93,7 @@ void ImportRun::OnSettled(const SettledChunk& settled) {
   next_checkpoint_ = parts_.clock.Now() + options_.checkpoint_interval;
 }
 
-// Waits until all of them are written, like the store does. False: stopped before.
+// Waits until all of them are written, as the store does. Returns false if stopped before.
 bool ImportRun::WriteRejects() {
   if (Insist([this] { return parts_.rejects->Write(); }).ok()) return true;
   parts_.rejects->Forget();
@@ -101,7 +101,7 @@ bool ImportRun::WriteRejects() {
   return false;
 }
 
-// A problem that it was stopped in is not over.
+// A problem that lasts when the run is stopped is not cleared.
 Status ImportRun::Insist(const std::function<Status()>& write) {
   Status status = write();
   if (status.ok()) return status;
@@ -143,7 +143,7 @@ Status ImportRun::WriteCheckpoint() {
   return parts_.checkpoint->Write(checkpoint_);
 }
 
-// Once, when it begins: the import does not wait for that.
+// Reports a problem once, when it begins: the import does not wait for its checkpoint.
 void ImportRun::TellCheckpoint(const Status& written) {
   if (!written.ok() && checkpoint_problem_.empty()) spdlog::error("{}", written.message());
   checkpoint_problem_ = written.message();
@@ -153,7 +153,7 @@ Status ImportRun::Close(bool whole) {
   std::lock_guard lock(settling_);
   over_ = true;
   if (!whole) {
-    // Where nothing was settled the checkpoint that it began with is as good, and the tail may not be known.
+    // If nothing was settled the checkpoint that it began with is as good, and the tail may not be known.
     const bool moved = checkpoint_.input != options_.from.input || checkpoint_.place.bytes != options_.from.place.bytes;
     Status status = moved ? WriteCheckpoint() : Status();
     checkpoint_problem_ = status.message();

@@ -1,5 +1,5 @@
-// ImportRun: one import from its begin to its end: from the Source to the Destination, and what is kept of it on the
-// way: the rejected lines, the checkpoint, the counts.
+// ImportRun: one import from start to end. Brings chunks from the Source to the Destination, and keeps the rejected
+// lines, the checkpoint and the counts.
 //
 //   ImportRun run(parts, options);
 //   auto destination = Open…Destination(…, [&run](SettledChunk settled) { run.OnSettled(settled); });
@@ -32,38 +32,39 @@ struct ImportRunParts {
 };
 
 struct ImportRunOptions {
-  std::vector<std::string> inputs;  // as the user named them
-  Checkpoint from;                  // where it begins; `inputs` and `rejects` are taken from here into every checkpoint
-  uint64_t file_bytes = 0;          // before that, on disk, as far as it is known
+  std::vector<std::string> inputs;  // the names that the user gave
+  Checkpoint from;                  // the start; `inputs` and `rejects` are taken from here into every checkpoint
+  uint64_t file_bytes = 0;          // bytes on disk before that, if known
   Duration checkpoint_interval = std::chrono::seconds(1);
-  std::chrono::milliseconds retry{500};  // of a rejects file that cannot be written
+  std::chrono::milliseconds retry{500};  // pause before writing the rejects file is tried again
 };
 
-// What is settled.
+// The state of what is settled.
 struct ImportRunState {
   uint32_t input = 0;
-  Place place;              // between two lines
-  uint64_t file_bytes = 0;  // of that input, as it is on disk
+  Place place;              // always between two lines
+  uint64_t file_bytes = 0;  // bytes of that input on disk
   Tally tally;
   bool begun = false;   // something of this run is settled
-  std::string problem;  // why it waits, where that is not the destination's affair
+  std::string problem;  // why it waits, unless the destination waits
 };
 
 class ImportRun {
  public:
   ImportRun(const ImportRunParts& parts, ImportRunOptions options);
 
-  // Returns when all is settled and no checkpoint is left, or with the error: a damaged input, what the destination
-  // said, or "stopped". Then what came before is settled as far as it could be, and the checkpoint says so.
+  // Returns ok when everything is settled and no checkpoint is left. Else returns the error: a damaged input, what the
+  // destination said, or "stopped"; then all that came before is settled as far as possible, and the checkpoint says
+  // how far.
   Status Run(Source& source, Destination& destination);
-  // Run returns soon. May be called before it.
+  // Makes Run return soon. May be called before Run.
   void Stop();
 
   void OnSettled(const SettledChunk& settled);
   ImportRunState State() const;
-  // What Run returned was said by the source.
+  // True if the source gave the error that Run returned.
   bool input_failed() const { return input_failed_; }
-  // The checkpoint is not where Run ended; empty where it is.
+  // Says why the checkpoint is not where Run ended; empty if it is.
   const std::string& checkpoint_problem() const { return checkpoint_problem_; }
 
  private:
@@ -73,7 +74,7 @@ class ImportRun {
   void Count(const SettledChunk& settled);
   Status WriteCheckpoint();
   void TellCheckpoint(const Status& written);
-  // Again and again until it succeeds or the run is stopped.
+  // Tries again and again until it succeeds or the run is stopped.
   Status Insist(const std::function<Status()>& write);
   void Attach(Source* source, Destination* destination);
   bool stopped() const;
@@ -81,14 +82,14 @@ class ImportRun {
   const ImportRunParts parts_;
   const ImportRunOptions options_;
 
-  // Of OnSettled, and of Run before and after. A destination that was stopped may be within OnSettled still.
+  // Guards the members that OnSettled uses, and Run before and after. A stopped destination may still be in OnSettled.
   std::mutex settling_;
-  Checkpoint checkpoint_;  // as of the last line that is settled, but for the tail
-  Tail tail_;              // before it
-  Tail open_tail_;         // the same, and the begin of a long line that is not settled to its end
+  Checkpoint checkpoint_;  // the state after the last settled line, except the tail
+  Tail tail_;              // the bytes before it
+  Tail open_tail_;         // the same, and the start of a long line that is not settled to its end
   uint32_t tail_input_ = 0;
   TimePoint next_checkpoint_;
-  bool over_ = false;  // a reject could not be written, or Run is done: nothing that comes counts
+  bool over_ = false;  // a reject could not be written, or Run is done: chunks that come do not count
   std::string checkpoint_problem_;
   bool input_failed_ = false;
 
@@ -97,9 +98,9 @@ class ImportRun {
   ImportRunState state_;
   bool stop_ = false;
 
-  // A lock of their own: a destination that stops may wait for OnSettled to return.
+  // These have a lock of their own: a destination that stops may wait for OnSettled to return.
   std::mutex feeding_;
-  Source* source_ = nullptr;  // while Run is feeding
+  Source* source_ = nullptr;  // set while Run is feeding
   Destination* destination_ = nullptr;
 };
 

@@ -11,10 +11,10 @@
 namespace weir {
 namespace {
 
-// A quarter of the terminal; on a narrow one the numbers are worth more.
+// The bar takes a quarter of the terminal; on a narrow one the numbers are worth more.
 constexpr size_t kNarrowestForABar = 70;
 constexpr size_t kWidestBar = 42;
-// An estimate beyond is none.
+// A longer estimate is not shown.
 constexpr double kLongestRemaining = 100 * 3600.0;
 
 std::string Fixed(double number) {
@@ -27,14 +27,14 @@ double Share(const ProgressNumbers& progress) {
   return std::min(1.0, static_cast<double>(progress.input_bytes) / static_cast<double>(progress.total_bytes));
 }
 
-// 100 only when all of it is there.
+// Shows 100 only when all of it is there.
 std::string Percent(const ProgressNumbers& progress) {
   return std::to_string(static_cast<int>(std::floor(Share(progress) * 100))) + " %";
 }
 
 std::string Rate(double per_second) { return ShortNumber(static_cast<uint64_t>(std::llround(per_second))) + "/s"; }
 
-// What holds it back, "load 0.62" where nothing does.
+// Names the load, and the signal that holds it back if one does: "load 0.62 (l0)".
 std::string Level(const ImportConditions& conditions) {
   std::string text = "load " + Fixed(conditions.level);
   if (!conditions.limiting.empty()) text.append(" (").append(conditions.limiting).append(")");
@@ -74,7 +74,7 @@ std::string Joined(const std::vector<Piece>& parts) {
   return text;
 }
 
-// Columns that a text takes, as far as one character is one of them.
+// Returns the columns that a text takes, if one character takes one.
 size_t Width(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
@@ -106,7 +106,7 @@ std::optional<Duration> Remaining(const ProgressNumbers& progress) {
   return FromSeconds(seconds);
 }
 
-// The bar's width hangs on the terminal alone, so that nothing moves when the numbers do.
+// The bar's width depends on the terminal alone, so that nothing moves when the numbers do.
 std::string ProgressBar(const ProgressNumbers& progress, size_t columns) {
   std::string bar;
   if (progress.total_bytes > 0 && columns >= kNarrowestForABar)
@@ -136,7 +136,7 @@ std::string ProgressLine(const ProgressNumbers& progress) {
   return line;
 }
 
-// One sample stays that is older than the span, so that it is covered whole.
+// One sample stays that is older than the span, so that the whole span is covered.
 void RateWindow::Add(TimePoint now, uint64_t events, uint64_t bytes) {
   samples_.push_back({now, events, bytes});
   while (samples_.size() > 2 && samples_[1].time <= now - kSpan) samples_.pop_front();

@@ -14,7 +14,7 @@ namespace {
 
 using Style = ProgressDisplayParts::Style;
 
-// To the first column, and nothing left of what stood there.
+// Goes to the first column and clears the line.
 constexpr std::string_view kWipe = "\r\x1b[K";
 
 }  // namespace

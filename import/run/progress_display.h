@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// Of standard error.
+// These are for standard error.
 bool CanDrawLines();
 size_t Columns();
 void WriteToStandardError(std::string_view text);
@@ -25,12 +25,12 @@ struct ProgressDisplayParts {
   Style style = Style::kLines;
   std::function<ProgressNumbers()> progress;  // without its speeds
   std::function<void(std::string_view text)> write = WriteToStandardError;
-  std::function<size_t()> columns = Columns;  // of the terminal
+  std::function<size_t()> columns = Columns;  // the width of the terminal
   std::function<std::string(const ProgressNumbers& progress, size_t columns)> bar = ProgressBar;
   const Clock& clock = Clock::System();
 };
 
-// Tick from one thread at a time: Start makes one that does nothing else, until Stop.
+// Tick is called by one thread at a time: Start makes one that does nothing else, until Stop.
 class ProgressDisplay {
  public:
   static constexpr std::chrono::milliseconds kBarInterval{200};
@@ -42,7 +42,7 @@ class ProgressDisplay {
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
   void Start();
-  // A bar is wiped away. Idempotent.
+  // Wipes a bar away. Idempotent.
   void Stop();
 
   // Looks once and shows what is due.

@@ -27,14 +27,15 @@ std::string Entry(std::string_view input, const Reject& reject) {
   return AsText(input) + ":" + std::to_string(reject.line) + "\t" + AsText(reject.reason) + "\t";
 }
 
-// Whether an entry that begins so was written for this input. The last one of the file may have been cut off anywhere.
+// Returns whether an entry that begins so was written for this input. The last one may have been cut off anywhere.
 bool Belongs(std::string_view begin, bool cut_off, const std::string& input) {
   const std::string head = AsText(input) + ":";
   return begin.starts_with(head) || (cut_off && head.starts_with(begin));
 }
 
-// Whether all entries from `offset` on were written for these inputs. Lines may be of any length: of each only as much
-// is kept as tells. The first may be empty: there an entry ended that was cut off, and the next one began a new line.
+// Returns whether all entries from `offset` on were written for these inputs. Lines may be of any length, so only as
+// much of each is kept as is needed. The first may be empty: an entry that was cut off ended there, and the next one
+// began a new line.
 bool AllBelong(const std::string& path, uint64_t offset, std::span<const std::string> inputs) {
   size_t longest = 0;
   for (const std::string& input : inputs) longest = std::max(longest, AsText(input).size() + 1);
@@ -121,7 +122,7 @@ Status RejectsFile::Write() {
   if (!file_.is_open()) {
     if (Status status = Open(); !status.ok()) return status;
   }
-  // What a killed process left of its last entry becomes a line of its own.
+  // The part of an entry that a killed process left becomes a line of its own.
   if (!std::exchange(begun_, true) && EndsWithinALine()) waiting_.insert(0, "\n");
   while (written_ < waiting_.size()) {
     const ssize_t size = write(file_.descriptor(), waiting_.data() + written_, waiting_.size() - written_);
@@ -136,13 +137,13 @@ Status RejectsFile::Write() {
 }
 
 Status RejectsFile::Sync() {
-  // What is no file on a disk (/dev/stderr, a pipe) cannot be synced and need not.
+  // A file that is not on a disk (/dev/stderr, a pipe) cannot be synced and need not be.
   if (!file_.is_open() || fdatasync(file_.descriptor()) == 0 || errno == EINVAL || errno == EROFS) return {};
   return Error("write");
 }
 
 void RejectsFile::Forget() {
-  // Where it cannot be cut it ends in a part of a line, which CutBack knows.
+  // If it cannot be cut, the file ends in a part of a line, which CutBack understands.
   if (written_ > 0 && ftruncate(file_.descriptor(), static_cast<off_t>(bytes_)) != 0) errno = 0;
   waiting_.clear();
   written_ = 0;

@@ -1,10 +1,9 @@
-// RejectsFile: the lines that an import did not take, each with where it stood and why, so that none is lost.
+// RejectsFile: the lines that an import did not take, each with its place and the reason, so that none is lost.
 //
 //   events.jsonl:17<TAB>the signature is not its author's<TAB>the line's bytes as they were
 //
-// It is appended to, by one import at a time, from Open to the end; where nothing was rejected none is left behind. A
-// write that fails, on a full disk say, keeps what is left of it: Write goes on where it stopped, as often as it takes.
-// Not thread-safe.
+// One import at a time appends to it, from Open to the end. If nothing was rejected, no file is left behind. If a write
+// fails, on a full disk say, the rest is kept: Write goes on where it stopped, as often as it takes. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +25,21 @@ class RejectsFile {
   RejectsFile(const RejectsFile&) = delete;
   RejectsFile& operator=(const RejectsFile&) = delete;
 
-  // It need not be there, its directory must. Write does it where nobody did.
+  // The file need not be there, its directory must. Write opens it if the caller did not.
   Status Open();
-  // For an import that goes on: cuts off what came after the first `bytes`, since these inputs will bring it again.
-  // Where others have written since, nothing is cut: better a line twice than another's line gone.
+  // For an import that goes on: cuts off what came after the first `bytes`, since these inputs will bring it again. If
+  // others have written since, nothing is cut: better a line twice than another's line gone.
   Status CutBack(uint64_t bytes, std::span<const std::string> inputs);
 
   // Takes the rejected lines of a chunk; they wait for Write.
   void Add(const SettledChunk& settled, std::string_view input);
   Status Write();
-  // What was written is on disk.
+  // Returns ok when everything that was written is on disk.
   Status Sync();
-  // Gives up what waits, and cuts off the beginning of it that is written.
+  // Gives up what waits, and cuts off the part of it that is written.
   void Forget();
 
-  // How long the file is; while nothing waits.
+  // The length of the file, if nothing waits.
   uint64_t bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
 
@@ -53,7 +52,7 @@ class RejectsFile {
   bool begun_ = false;  // there was something to write
   uint64_t bytes_ = 0;
   std::string waiting_;
-  size_t written_ = 0;  // of what waits
+  size_t written_ = 0;  // bytes of waiting_
 };
 
 }  // namespace weir

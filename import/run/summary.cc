@@ -56,7 +56,7 @@ std::string Headline(const ImportSummary& s) {
 
 double ToTheThousandth(double number) { return std::round(number * 1000) / 1000; }
 
-// The error is said on standard error.
+// Says where it ended. The error is said on standard error.
 std::string Ending(const ImportSummary& s) {
   std::string text;
   for (const std::string& input : s.not_begun)

@@ -1,12 +1,12 @@
-// ExportSession: one GET /api/export. A slice at a time on the workers, as long as the client takes what it is given.
+// ExportSession: one GET /api/export. Runs a slice at a time on the workers, as long as the client takes the answer.
 //
-// It passes the scan gate as bulk work whenever it begins or goes on after a wait, and waits while memory is short. As
-// long as it waits, for the gate or its client, it holds no snapshot; what it holds counts as memory of the program.
+// Each slice passes the scan gate as bulk work, and waits while memory is short. As long as the session waits, for the
+// gate or its client, it holds no snapshot; the rest that it holds counts as memory of the program.
 //
-// What cannot be read in the middle of the answer ends the connection, not the answer: the client sees that it does not
-// have all.
+// If the store cannot be read in the middle of the answer, the connection ends, not the answer: the client sees that it
+// does not have all.
 //
-// Threads: the functions of HttpStreamHandler, and whatever touches the exchange, on the connection's I/O thread.
+// Threads: the functions of HttpStreamHandler, and all that touches the exchange, run on the connection's I/O thread.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
 
   void Start();
 
-  // For who shows it; from any thread.
+  // For displays; from any thread.
   const std::string& address() const { return parts_.address; }
   Duration took() const { return parts_.context.clock.Now() - began_; }
   uint64_t events() const { return events_.load(std::memory_order_relaxed); }
@@ -77,23 +77,23 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   const HttpPoster post_;
   const TimePoint began_;
 
-  // Of the I/O thread.
+  // Used by the I/O thread.
   HttpExchange* exchange_;
   std::atomic<uint64_t> events_{0};
   bool begun_ = false;
   bool done_ = false;  // all that it has was written
   std::atomic<bool> over_{false};
-  std::optional<boost::asio::steady_timer> retry_;  // not beyond the exchange
+  std::optional<boost::asio::steady_timer> retry_;  // does not outlive the exchange
 
-  // Of the slice that is out, if one is.
+  // Used by the slice that is out, if one is.
   std::unique_ptr<Exporter> exporter_;
   std::optional<Admission> admission_;
   uint64_t counted_bytes_ = 0;
 
   std::mutex mutex_;
   bool slice_is_out_ = false;
-  bool gone_ = false;      // nobody takes a piece any more
-  bool released_ = false;  // the store
+  bool gone_ = false;      // the exchange has ended and takes no piece
+  bool released_ = false;  // the store is not used any more
 };
 
 }  // namespace weir

@@ -12,11 +12,11 @@
 namespace weir {
 namespace {
 
-// Somebody who waits for the commit thread waits for a write of so many events at most: about a millisecond and a sync.
-// With 256 the import was not faster, for it verifies.
+// A client that waits for the commit thread waits for a write of this many events at most: about a millisecond and a
+// sync. With 256 the import was not faster, since it verifies.
 constexpr size_t kSaveEvents = 64;
 
-// A run that brings nothing for so long is over; should it go on, that is another one.
+// A run that brings nothing for this long is over; if it goes on later, that is another run.
 constexpr Duration kLongestBreak = std::chrono::seconds(5);
 
 }  // namespace
@@ -129,7 +129,7 @@ void ImportFlow::OnSettled(const SettledChunk& settled) {
     feeding = PostOf(feeding_);
   }
   if (post) post->OnSettled(settled);
-  // There is room for it.
+  // There may be room for the part whose turn it is.
   if (feeding && feeding != post) feeding->Notify();
 }
 

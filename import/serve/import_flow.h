@@ -1,10 +1,10 @@
 // ImportFlow: one import on its way into the relay: its pipeline, and the POSTs that bring it (import_post.h).
 //
-// A file that is sent whole is one POST. A run of `weir import` is many, several at once: each hands its lines to the
-// pipeline when all before it have, so that they are saved in the order of the parts, and the next one's are judged
-// while those of the one before are saved. Where a POST breaks off, those behind it do too.
+// A file that is sent whole is one POST. A run of `weir import` is many POSTs, several at once. Each hands its lines to
+// the pipeline when all before it have, so that lines are saved in the order of the parts, and those of one part are
+// judged while those of the part before are saved. If a POST breaks off, the others that are under way do too.
 //
-// Threads: any; the posts are told on the pipeline's.
+// Threads: any; the pipeline's thread reports to the posts.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ namespace weir {
 
 class ImportPost;
 
-// Of all imports and exports of a relay, for its metrics.
+// Counts over all imports and exports of a relay, for its metrics.
 struct ImportCounters {
   std::array<std::atomic<uint64_t>, kLineOutcomes> lines{};
   std::atomic<uint64_t> bytes{0};
@@ -38,16 +38,16 @@ struct ImportFlowParts {
   ImportCounters& counters;
   bool verify = true;
   bool is_run = false;  // more may come when its last POST has left
-  uint64_t party = 0;   // this one and the next are its own
+  uint64_t party = 0;   // the flow's own ids: this one and the next
   std::string address;
-  uint64_t whole_bytes = 0;       // that are to come; 0: nobody knows
-  std::string traceparent;        // of its first POST
-  std::function<void()> on_idle;  // a POST has left
+  uint64_t whole_bytes = 0;       // bytes that are to come; 0: not known
+  std::string traceparent;        // the one of its first POST
+  std::function<void()> on_idle;  // called when a POST has left
 };
 
 class ImportFlow {
  public:
-  // As many imports as may run hold together no more than the events in flight may.
+  // The imports that may run hold together no more than the events in flight may.
   static constexpr uint64_t kMostAtOnce = 4;
   static constexpr uint64_t kMostWindowBytes = 4 << 20;
 
@@ -57,7 +57,7 @@ class ImportFlow {
   const ImportFlowParts& parts() const { return parts_; }
   uint64_t window_bytes() const { return window_bytes_; }
 
-  // Of the service, one at a time.
+  // Called by the service, one at a time.
   bool Expects(uint32_t part) const;
   bool has_slot() const;
   void Enter(const std::shared_ptr<ImportPost>& post, std::unique_ptr<RunningLimit::Slot> slot);
@@ -65,16 +65,16 @@ class ImportFlow {
   // Gives up what is not settled, waits for what is under way, and logs how it ended.
   void Retire();
 
-  // Of the posts.
-  // Whether all parts before it are fed, and there is room.
+  // Called by the posts.
+  // Returns true if all parts before it are fed, and there is room.
   bool MayFeed(uint32_t part);
   void Push(Chunk chunk);
   void Flush() { pipeline_.Flush(); }
   void NoteFed(uint32_t part);
-  // Nothing is told to it any more. A cause: it is not settled whole.
+  // Takes the post out: it is told nothing more. A `cause` says why it is not settled whole.
   void Leave(const ImportPost& post, const std::string& cause);
   ImportConditions Conditions() const { return pipeline_.Conditions(); }
-  // Of all its posts, until now.
+  // Figures of all its posts, until now.
   struct Progress {
     Tally tally;
     Duration took{};
@@ -96,14 +96,14 @@ class ImportFlow {
 
   mutable std::mutex mutex_;  // guards what follows
   std::deque<std::shared_ptr<ImportPost>> posts_;
-  std::unique_ptr<RunningLimit::Slot> slot_;  // while there are posts, or what they left is under way
+  std::unique_ptr<RunningLimit::Slot> slot_;  // held while there are posts, or lines of theirs are under way
   uint32_t next_part_ = 0;
   uint32_t feeding_ = 0;    // the part whose turn it is
-  uint64_t under_way_ = 0;  // as WeightOf counts
-  bool full_ = false;       // as much is under way as may be
+  uint64_t under_way_ = 0;  // the weight under way, as WeightOf counts
+  bool full_ = false;       // no more may be under way for now
   bool retired_ = false;
   std::string cause_;  // why it broke off; empty: it did not
-  TimePoint left_;     // when the latest post did
+  TimePoint left_;     // when the latest post left
   Tally tally_;
 
   Pipeline pipeline_;  // last: its thread uses the others

@@ -11,24 +11,24 @@ namespace {
 constexpr size_t kChunkBytes = 8 << 10;
 constexpr size_t kInboxBytes = 128 << 10;
 
-// One task takes apart so much text, or as short lines what weighs as much as this part of the window.
+// One task takes apart this much text, or short lines that weigh this part of the window.
 constexpr size_t kTextATurn = 128 << 10;
 constexpr uint64_t kTurnsPerWindow = 8;
-// In steps of what is decoded at once, and of what is split before it is looked at how much it weighs.
+// It goes in steps: so much is decoded at once, and so much is split before its weight is looked at.
 constexpr size_t kDecodedBytes = 64 << 10;
 constexpr size_t kSplitBytes = 4 << 10;
-// A frame's window is memory that a client asks for by one byte.
+// One byte of a client asks for the memory of a frame's window.
 constexpr int kZstdWindow = 23;
 
 constexpr std::chrono::milliseconds kTick{250};
-// While the body is paused, nothing but writing tells that the client is gone.
+// While the body is paused, only writing shows that the client is gone.
 constexpr uint64_t kTicksPerProgress = 4;
 
 SplitterLimits LimitsOf(const RelaySettings& settings) {
   return {.chunk_bytes = kChunkBytes, .max_line_bytes = MaxLineBytes(EventLimitsOf(settings))};
 }
 
-// Returns what the work on a worker returns, or the error of its fault: the client is answered then, too.
+// Returns the result of work on a worker, or its fault as an error: the client is answered then, too.
 template <typename Do>
 Status WithFaultsAsErrors(Do work) {
   try {
@@ -132,7 +132,7 @@ void ImportPost::Feed() {
   flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] { self->RunFeed(); });
 }
 
-// As a party of its own: it waits for one chunk of those that are judged, not for all.
+// A party of its own: it waits for one of the chunks that are judged, not for all.
 Party ImportPost::PartyOfFeed() const { return {.id = flow_->parts().party + 1, .work_class = WorkClass::kBulk}; }
 
 void ImportPost::PauseOrResume() {
@@ -188,7 +188,7 @@ Status ImportPost::TakeApart() {
   return status;
 }
 
-// The text that comes next, where there is some of the piece left.
+// Decodes the text that comes next, if some of the piece is left.
 Status ImportPost::Decode() {
   text_.clear();
   text_at_ = 0;
@@ -235,14 +235,14 @@ void ImportPost::WaitForTick() {
 void ImportPost::OnTick() {
   if (over_) return;
   if (++ticks_ % kTicksPerProgress == 0) SayProgress();
-  // Whole lines of a client that sends little wait for no more.
+  // Whole lines of a client that sends little do not wait for more.
   if (!arrived_ && Now().all_settled) flush_ = splitter_.has_whole_line();
   arrived_ = false;
   Advance();
   if (!over_) WaitForTick();
 }
 
-// A client that takes none of them is told no more.
+// A client that takes none of it gets no more.
 void ImportPost::SayProgress() {
   if (exchange_->pending_bytes() > HttpExchange::kAlwaysTaken / 2) return;
   ImportProgress progress = Now().progress;
@@ -252,7 +252,7 @@ void ImportPost::SayProgress() {
   exchange_->Begin({.status = 200, .content_type = kJsonLines, .body = line, .headers = {}});
 }
 
-// A checkpoint rests on the answer: what it settles is on disk, whatever WEIR_DB_SYNC allows.
+// A checkpoint relies on the answer, so what this settles has to be on disk, whatever WEIR_DB_SYNC allows.
 void ImportPost::SyncAndFinish() {
   if (std::exchange(syncing_, true)) return;
   flow_->parts().pool.Submit(Urgency::kFair, PartyOfFeed(), [self = shared_from_this()] {
@@ -272,7 +272,7 @@ void ImportPost::EndWith(const ImportError& error, int status) {
   Finish(ToLine(progress) + ToLine(error), status, error.message);
 }
 
-// The status counts if nothing was answered yet.
+// The status counts only if nothing was answered yet.
 void ImportPost::Finish(const std::string& last_lines, int status, const std::string& cause) {
   std::string text;
   {

@@ -1,11 +1,11 @@
 // ImportPost: one POST /api/import, from its head to its answer.
 //
-// Body → (worker: Decoder, LineSplitter) → ImportFlow → tally and rejects, which are answered when all is settled. What
-// is under way is bounded: the body is not read on while much of it is, or while it is not this one's turn.
+// Body → (worker: Decoder, LineSplitter) → ImportFlow → tally and rejects, which are answered when all is settled. The
+// amount under way is bounded: the body is not read on while too much of it waits, or it is not this one's turn.
 //
-// Threads: the functions of HttpStreamHandler, and whatever touches the exchange, on the connection's I/O thread; the
-// body is taken apart by one task of the workers at a time; OnSettled on the pipeline's thread; Notify and BreakOff on
-// any.
+// Threads: the functions of HttpStreamHandler, and all that touches the exchange, run on the connection's I/O thread;
+// one task of the workers at a time takes the body apart; OnSettled is called on the pipeline's thread; Notify and
+// BreakOff on any.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -27,7 +27,7 @@ inline constexpr const char* kJsonLines = "application/x-ndjson";
 
 class ImportPost final : public HttpStreamHandler, public std::enable_shared_from_this<ImportPost> {
  public:
-  // Rejects beyond are counted, not named.
+  // Rejects beyond this number are counted, not named.
   static constexpr size_t kMostRejects = 10'000;
 
   ImportPost(std::shared_ptr<ImportFlow> flow, uint32_t part, Compression compression, HttpExchange& exchange);
@@ -42,20 +42,20 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   void OnEnd(std::string_view cause) override;
 
   void OnSettled(const SettledChunk& settled);
-  // Something has changed, in the flow or here.
+  // Says that something has changed, in the flow or here.
   void Notify();
   void BreakOff(std::string why);
 
  private:
-  // What the body has come to so far.
+  // The progress of the body so far.
   struct State {
     ImportProgress progress;
-    bool all_settled = false;  // of what was pushed
+    bool all_settled = false;  // all that was pushed
     bool whole = false;        // and nothing will follow
-    Status error;              // of the data
+    Status error;              // says what is wrong with the data
   };
 
-  // On the I/O thread.
+  // Run on the I/O thread.
   void Advance();
   void Feed();
   Party PartyOfFeed() const;
@@ -69,7 +69,7 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   void Finish(const std::string& last_lines, int status, const std::string& cause);
   void Leave(const std::string& cause);
 
-  // On a worker.
+  // Run on a worker.
   void RunFeed();
   Status TakeApart();
   Status Decode();
@@ -80,25 +80,25 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   const uint32_t part_;
   const HttpPoster post_;
 
-  // Of the I/O thread.
+  // Used by the I/O thread.
   HttpExchange* exchange_;
   std::optional<boost::asio::steady_timer> timer_;
   uint64_t ticks_ = 0;
   std::string inbox_;
   bool body_ended_ = false;
-  bool arrived_ = false;  // something, since the last tick
+  bool arrived_ = false;  // something came since the last tick
   bool paused_ = false;
-  bool begun_ = false;  // the answer
+  bool begun_ = false;  // the answer has begun
   bool syncing_ = false;
   bool over_ = false;
 
-  // Of whoever feeds: the worker while feeding_, else the I/O thread.
+  // Used by the feeder: the worker while feeding_, else the I/O thread.
   const std::unique_ptr<Decoder> decoder_;
   LineSplitter splitter_;
   std::string piece_;
   size_t piece_at_ = 0;
   bool piece_is_last_ = false;
-  std::string text_;  // of the piece, without compression
+  std::string text_;  // text of the piece, without compression
   size_t text_at_ = 0;
   uint64_t pushed_weight_ = 0;
   bool flush_ = false;
@@ -110,8 +110,8 @@ class ImportPost final : public HttpStreamHandler, public std::enable_shared_fro
   uint64_t pushed_ = 0;  // chunks
   uint64_t settled_ = 0;
   Tally tally_;
-  std::string rejects_;  // as lines
-  size_t named_ = 0;     // of them
+  std::string rejects_;  // lines of JSON
+  size_t named_ = 0;     // rejects that rejects_ has had
   Status error_;
 };
 

@@ -16,11 +16,11 @@
 namespace weir {
 namespace {
 
-// Of an export by oldest: it is held at the client's speed.
+// The window of an export by oldest, which is held at the client's speed.
 constexpr ExportWindow kWindow{.events = 1000, .bytes = 512 << 10};
-// Below the relay's own workers: imports and exports have what these leave.
+// A priority below the relay's own workers: imports and exports have what these leave.
 constexpr int kNice = 15;
-// How soon it is noticed that a run has ended.
+// An ended run is noticed within this time.
 constexpr std::chrono::milliseconds kLookEvery{500};
 
 HttpResponse BadRequest(const Status& status) {
@@ -33,7 +33,7 @@ HttpResponse TooMany(std::string_view what, const RunningLimit& limit) {
           .headers = {{"Retry-After", "5"}}};
 }
 
-// Nothing where there is no such coding.
+// Returns nothing if there is no such coding.
 std::optional<Compression> CompressionNamed(std::string_view coding) {
   if (coding.empty() || coding == "identity") return Compression::kNone;
   if (coding == "gzip" || coding == "x-gzip") return Compression::kGzip;
@@ -41,7 +41,7 @@ std::optional<Compression> CompressionNamed(std::string_view coding) {
   return std::nullopt;
 }
 
-// Returns the size of the whole import; 0 where nobody knows it: of a run of requests, or of what is compressed.
+// Returns the size of the whole import; 0 if it is not known: for a run of requests, and for compressed data.
 uint64_t WholeBytesOf(const ImportQuery& query, const HttpRequest& head) {
   if (!query.run.empty() || CompressionNamed(head.Header("content-encoding")) != Compression::kNone) return 0;
   const Result<uint64_t> length = ParseUnsigned(head.Header("content-length"), {.min = 0, .max = 1e18});
@@ -88,7 +88,7 @@ ImportService::Begun ImportService::Import(const HttpRequest& head, HttpExchange
   return post;
 }
 
-// With the lock, as the next. Null where the part does not follow.
+// The caller holds the lock, also for the next function. Returns null if the part does not follow.
 std::shared_ptr<ImportFlow> ImportService::FlowOf(const ImportQuery& query) const {
   const auto found = std::ranges::find(flows_, query.run, &Flow::run);
   return found != flows_.end() && found->flow->Expects(query.part) ? found->flow : nullptr;
@@ -221,7 +221,7 @@ void ImportService::AppendMetrics(MetricFamilies& families) const {
 }
 
 void ImportService::AppendLive(LiveTables& tables) const {
-  // The last pointer to a session ends it. These are kept until the mutex is free, so that none ends under it.
+  // The last pointer to a session ends it. These are kept until the mutex is free, so that no session ends under it.
   std::vector<std::shared_ptr<const ExportSession>> sessions;
   const std::lock_guard lock(mutex_);
   LiveTable& imports = tables.Add("imports", "Imports",

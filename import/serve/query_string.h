@@ -1,4 +1,4 @@
-// What stands behind the '?' of a URL.
+// Reads what stands behind the '?' of a URL.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace weir {
 struct ImportQuery {
   bool verify = true;
   std::string run;    // empty: the body is all of it
-  uint32_t part = 0;  // of the run
+  uint32_t part = 0;  // its number in the run
 };
-// verify=true|false, run=…, part=…
+// Takes verify=true|false, run=…, part=…
 Result<ImportQuery> ParseImportQuery(std::string_view query);
-// filter (several times), since, until, order. The plan is checked; its `now_seconds` is left to the caller.
+// Takes filter (several times), since, until, order. Checks the plan; leaves its `now_seconds` to the caller.
 Result<ExportPlan> ParseExportQuery(std::string_view query, const FilterLimits& limits);
 
 }  // namespace weir

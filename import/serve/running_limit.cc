@@ -20,7 +20,7 @@ void RunningLimit::WaitForNone() {
   none_.wait(lock, [this] { return running_ == 0; });
 }
 
-// Told with the lock: whoever waits may destroy this as soon as it can take it.
+// Notifies under the lock: a caller that waits may destroy this as soon as it can take the lock.
 void RunningLimit::GiveBack() {
   const std::lock_guard lock(mutex_);
   --running_;

@@ -1,4 +1,4 @@
-// RunningLimit: how many of a kind may run at once, and who waits until none does.
+// RunningLimit: bounds how many of a kind run at once, and lets a caller wait until none does.
 //
 // Threads: any.
 #pragma once
@@ -14,7 +14,8 @@ class RunningLimit {
  public:
   explicit RunningLimit(uint64_t most) : most_(most) {}
 
-  // One of those that run. Given back where it is destroyed, whatever ended it; the limit has to outlive it.
+  // The place of one that runs. It is given back when the slot is destroyed, whatever ended it; the limit has to
+  // outlive it.
   class Slot {
    public:
     explicit Slot(RunningLimit& limit) : limit_(limit) {}
@@ -26,7 +27,7 @@ class RunningLimit {
     RunningLimit& limit_;
   };
 
-  // Null where as many as may do run already.
+  // Returns null if as many as may are running already.
   std::unique_ptr<Slot> Take();
   uint64_t most() const { return most_; }
   uint64_t running() const;

@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestInterval{500};
 constexpr Duration kPauseAfterLoss = std::chrono::seconds(1);
-constexpr int kSlowTimeouts = 5;      // without an answer: then it is lost
-constexpr double kUsualBytes = 1024;  // of a transaction, before one has ended
-constexpr double kRemembered = 0.95;  // from one sample to the next: half of it after seven seconds
+constexpr int kSlowTimeouts = 5;      // time-outs without an answer, after which the server is lost
+constexpr double kUsualBytes = 1024;  // assumed size of a transaction until one has ended
+constexpr double kRemembered = 0.95;  // share kept from sample to sample: half of it is left after seven seconds
 
 constexpr const char* kTransactions = "SHOW TRANSACTIONS YIELD transactionId RETURN count(*)";
-// Whatever collector the server runs with has one pool of old objects, by one of these names.
+// Each collector that the server may run with has one pool of old objects, by one of these names.
 constexpr const char* kOldGeneration =
     "CALL dbms.queryJmx('java.lang:type=MemoryPool,*') YIELD name, attributes "
     "WITH attributes.CollectionUsage.value.properties AS heap, name "
@@ -34,7 +34,7 @@ MonitorSettings WithInterval(MonitorSettings settings) {
   return settings;
 }
 
-// Of the first row of one of the results. 0: there is none.
+// Returns a figure of the first row of one of the results, or 0 if there is none.
 uint64_t Figure(const simdjson::dom::element& root, size_t result, size_t column) {
   int64_t figure = 0;
   if (root["results"].at(result)["data"].at(0)["row"].at(column).get(figure) != simdjson::SUCCESS) return 0;
@@ -122,8 +122,8 @@ class Neo4jProbe final : public LoadProbe {
     Duration time{};
   };
 
-  // A server that answered a moment ago and does not now is slow, and that is a figure. Its transactions are those that
-  // the program knows of.
+  // A server that answered a moment ago and does not now is slow, which is a figure and no error. Only the program's
+  // own transactions count then.
   Status AskFigures(TimePoint now, Neo4jDetails* details) {
     const TimePoint begun = Clock::System().Now();
     const Result<std::string> answer = session_.Commit({{kTransactions}, {kOldGeneration}}, settings_.timeout);
@@ -144,7 +144,7 @@ class Neo4jProbe final : public LoadProbe {
     return {};
   }
 
-  // What ended since the sample before the last, so that one between two samples shows in both.
+  // The latency is over transactions that ended since the sample before the last, so each of them shows in two samples.
   void TakeEnded(Neo4jDetails* details) {
     Finished now;
     {
@@ -161,11 +161,11 @@ class Neo4jProbe final : public LoadProbe {
   void AddSignals(const Neo4jDetails& details, LoadSample* sample) const {
     const Duration interval = WithInterval(settings_.monitor).sample_interval;
     const auto threshold = static_cast<double>(std::max<uint64_t>(1, settings_.transaction_threshold));
-    // As many as the threshold are what raises each of these by one, for so many wait that long. Of the size that a
-    // byte usually comes in: the mean over transactions is that of the small ones, which are many, and by it a single
-    // large one fills the level (bulk work got nothing at all).
+    // A threshold's number of transactions raises each of these levels by one, for so many wait that long. They count
+    // with the size that a byte usually comes in: the mean over transactions is that of the small ones, which are many,
+    // and by it a single large one fills the level (bulk work got nothing at all).
     const double usual_bytes = bytes_ >= 1 ? square_bytes_ / bytes_ : kUsualBytes;
-    // And while the level is looked at once, many come and go: at 5 ms each, a hundred one after the other.
+    // Between two looks at the level many come and go: at 5 ms each, a hundred one after the other.
     const Duration latency = details.latency > Duration{} ? details.latency : details.round_trip;
     const double rounds = std::max(1.0, Ratio(interval, latency));
     const double bytes_per_level = threshold * usual_bytes * rounds;
@@ -192,9 +192,9 @@ class Neo4jProbe final : public LoadProbe {
   OwnBytes own_;
   Status lost_;
   TimePoint try_again_{};
-  std::optional<TimePoint> answered_;  // last
+  std::optional<TimePoint> answered_;  // when it last did
   Finished before_;
-  double bytes_ = 0;  // that ended, the older the less, and their squares
+  double bytes_ = 0;  // sum of the sizes that ended, and of their squares; older ones count less
   double square_bytes_ = 0;
 
   std::atomic<uint64_t> in_flight_ = 0;

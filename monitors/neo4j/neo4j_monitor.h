@@ -1,25 +1,25 @@
-// Neo4jMonitor: how a Neo4j behind a wire feels, for the throttle. Community edition 5, over HTTP.
+// Neo4jMonitor: the load of a Neo4j server, for the throttle. It speaks to Community edition 5 over HTTP.
 //
 //   weir::Neo4jMonitor monitor(address, target_bytes);
 //   monitor.Start();
 //   …
-//   const auto transaction = monitor.Begin(bytes);  // around each that the program sends
+//   const auto transaction = monitor.Begin(bytes);  // around each one that the program sends
 //
 // Signals:
-//   transactions  that are open, against a threshold: those that the server shows, or those of this program that have
-//                 no answer, whichever are more. Over HTTP requests wait before their transaction begins, where the
-//                 server does not show them
+//   transactions  open transactions, against a threshold: those that the server shows, or those of this program that
+//                 have no answer, whichever are more. Over HTTP a request waits before its transaction begins, and the
+//                 server does not show it then
 //   latency       of the program's own transactions, the mean of the last sample or two, against a threshold
-//   round_trip    of the monitor's own question, against the same: it waits where all wait
-//   heap          what collections leave in the old generation, of what it may be; shown, does not act
-//   own           what the program reported by AddOwnBytes, against its budget
+//   round_trip    of the monitor's own request, against the same threshold: it waits where all requests wait
+//   heap          old generation after a collection, against its maximum; shown, does not act
+//   own           bytes that the program reported by AddOwnBytes, against its budget
 //   memory        of this process against the target
 //
 // The last two are known without the server, too (LoadMonitor::ProcessSample).
 //
-// Two statements in one request, at most every 500 ms, on a connection of its own. Where a server that answered lately
-// does not answer in time, the time-out is its round trip; one that refuses, or is silent for five time-outs, is a
-// sample that failed (LoadMonitor).
+// It sends two statements in one request, at most every 500 ms, on a connection of its own. If a server that answered
+// lately does not answer in time, the time-out counts as its round trip; if it refuses, or is silent for five
+// time-outs, the sample has failed (LoadMonitor).
 #pragma once
 
 #include <cstdint>
@@ -40,13 +40,13 @@ struct Neo4jMonitorSettings {
   std::chrono::milliseconds latency_threshold{200};  // WEIR_RATE_LIMIT_NEO4J_LATENCY_THRESHOLD_MS
   uint64_t own_budget_mb = 0;                        // 0: an eighth of the memory target
 };
-// Without those of `monitor` and the budget, which every engine has.
+// Declares all but `monitor` and the budget, which every engine has.
 void Declare(SettingTable& table, Neo4jMonitorSettings& settings);
 
-// What stands behind the newest sample, for displays.
+// The figures behind the newest sample, for displays.
 struct Neo4jDetails {
-  uint64_t transactions = 0;  // that the server shows, but for the monitor's
-  uint64_t in_flight = 0;     // of this program
+  uint64_t transactions = 0;  // shown by the server, without the monitor's
+  uint64_t in_flight = 0;     // this program's, without an answer yet
   Duration latency{};
   Duration round_trip{};
   uint64_t heap_bytes = 0;  // in the old generation after a collection
@@ -59,11 +59,11 @@ class Neo4jProbe;
 
 class Neo4jMonitor final : public LoadMonitor {
  public:
-  // Nothing is asked before Start or SampleOnce. Sampled no oftener than every 500 ms.
+  // Asks nothing before Start or SampleOnce, and then samples at most every 500 ms.
   Neo4jMonitor(Neo4jAddress address, uint64_t target_bytes, const Neo4jMonitorSettings& settings = {},
                const Clock& clock = Clock::System(), const MemoryFiles& files = {});
 
-  // A transaction of the program's own, from its sending to its answer. The monitor outlives it.
+  // A transaction of the program's own, from its sending to its answer. The monitor must outlive it.
   class Transaction {
    public:
     Transaction(Neo4jMonitor& monitor, uint64_t bytes, TimePoint begun)
@@ -74,7 +74,7 @@ class Neo4jMonitor final : public LoadMonitor {
           begun_(other.begun_),
           failed_(other.failed_) {}
     Transaction& operator=(Transaction&&) = delete;
-    // At its end only its place is given back.
+    // Marks it as failed: its end then gives back its place, but its size and time do not count.
     void Failed() { failed_ = true; }
     ~Transaction() {
       if (monitor_ != nullptr) monitor_->End(*this);

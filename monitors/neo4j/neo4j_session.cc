@@ -38,7 +38,7 @@ std::string BodyOf(const std::vector<Neo4jStatement>& statements) {
   return body + "]}";
 }
 
-// The first that the body tells of; none: "".
+// Returns the first error in the body, or "" if there is none.
 std::string ErrorIn(const std::string& body) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;

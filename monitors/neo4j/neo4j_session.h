@@ -27,7 +27,7 @@ struct Neo4jAddress {
   std::string database = "neo4j";
   std::string ca_file;  // empty: the system's
 };
-// http://user:password@host:7474/database, or https://…:7473/…?ca=FILE. What is wrong is said without the password.
+// Reads http://user:password@host:7474/database, or https://…:7473/…?ca=FILE. The error does not show the password.
 Result<Neo4jAddress> ParseNeo4jUrl(const std::string& url);
 
 struct Neo4jStatement {
@@ -39,9 +39,9 @@ class Neo4jSession {
  public:
   explicit Neo4jSession(Neo4jAddress address);
 
-  // All of them in one transaction. The answer is Neo4j's JSON: results, each with columns and data. Nothing is
-  // sent twice: without an answer, in time or at all, it may have been done. A connection that the server had closed is
-  // made again before.
+  // Runs all statements in one transaction. The answer is Neo4j's JSON: results, each with columns and data. Sends them
+  // only once: statements without an answer, in time or at all, may have been done. First connects again if the server
+  // has closed the connection.
   Result<std::string> Commit(const std::vector<Neo4jStatement>& statements, Duration patience);
 
  private:

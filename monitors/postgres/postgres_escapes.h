@@ -1,9 +1,10 @@
-// How often a PostgreSQL had to help itself since it is watched.
+// Counts escapes: how often a PostgreSQL had to help itself since it is watched.
 //
-// A checkpoint that is requested is none by itself: what fills the log requests them, and those that keep pace are the
-// server's stride. It is one when the log since the one before was beyond max_wal_size. A session that has to sync a
-// file itself is one, for the checkpointer, whose work that is, has no room left in its queue. That it writes pages
-// itself is none: it does with every page that it adds to a table, so bulk work alone would count thousands a second.
+// A requested checkpoint is no escape by itself: a log that fills requests checkpoints, and those that keep pace are
+// the server's stride. It is an escape if the log since the checkpoint before was beyond max_wal_size. A session that
+// has to sync a file itself is an escape, for the checkpointer, whose work that is, has no room left in its queue. A
+// session that writes pages itself is none: it does so with every page that it adds to a table, so bulk work alone
+// would count thousands a second.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@ namespace weir {
 class PostgresEscapes {
  public:
   struct Figures {
-    uint64_t requested_checkpoints = 0;  // since the server's own beginning
+    uint64_t requested_checkpoints = 0;  // since the server began to count
     uint64_t backend_syncs = 0;          // since then
-    bool log_is_beyond = false;          // max_wal_size
+    bool log_is_beyond = false;          // larger than max_wal_size
   };
 
-  // Another server, or one that was started anew, counts from its own beginning.
+  // Call it for a new connection: another server, or one that was started anew, counts from its own beginning.
   void Forget() { before_.reset(); }
   void Count(const Figures& now) {
     if (before_ && now.requested_checkpoints >= before_->requested_checkpoints &&

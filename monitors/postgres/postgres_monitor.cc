@@ -14,10 +14,10 @@
 namespace weir {
 namespace {
 
-constexpr Duration kShortestPause = std::chrono::seconds(1);  // after a loss; each time twice as long
+constexpr Duration kShortestPause = std::chrono::seconds(1);  // after a loss; doubled each time
 constexpr Duration kLongestPause = std::chrono::seconds(8);
 
-// Whether it may be asked, and can be.
+// Asks whether the server is a standby, and whether the role may see the statistics.
 constexpr const char* kWho =
     "SELECT pg_is_in_recovery()::int, pg_has_role(current_user, 'pg_read_all_stats', 'usage')::int, current_user";
 
@@ -87,7 +87,7 @@ class PostgresProbe final : public LoadProbe {
     try_again_ = now + pause_;
     pause_ = std::min(2 * pause_, kLongestPause);
   }
-  // All of a sample in one time-out: who stops the monitor waits for no more.
+  // One time-out holds for all of a sample, so a caller of Stop waits no longer.
   Duration Left() const { return end_ - Clock::System().Now(); }
 
   Status Connect(TimePoint now) {
@@ -101,7 +101,7 @@ class PostgresProbe final : public LoadProbe {
   }
 
   Status CheckRights() {
-    // A server that stands still ends by itself what nobody waits for any more.
+    // This makes a server that stood still end by itself a question that the monitor no longer waits for.
     const std::string limit = "SET statement_timeout = " + std::to_string(settings_.timeout.count()) + "; ";
     const Result<PostgresSession::Row> who = session_.Ask(limit + kWho, Left());
     if (!who.ok()) return who.status();
@@ -137,7 +137,7 @@ class PostgresProbe final : public LoadProbe {
   Status lost_;
   TimePoint try_again_{};
   Duration pause_ = kShortestPause;
-  TimePoint end_{};  // of this sample, by the system's clock
+  TimePoint end_{};  // end of this sample's time, by Clock::System()
   PostgresEscapes escapes_;
   StandbyWait standby_wait_;
   mutable std::mutex details_mutex_;

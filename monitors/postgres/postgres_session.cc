@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// libpq's own words, in one line.
+// Puts libpq's own words in one line.
 std::string Words(const char* message) {
   std::string words(TrimBlanks(message != nullptr ? message : ""));
   std::ranges::replace_if(
@@ -30,8 +30,8 @@ std::vector<std::string> Items(const char* list) {
   return items;
 }
 
-// Reads the hosts of an address; a field is empty where libpq chooses by itself. None: libpq cannot read the address,
-// and what it says of that may have the password in it.
+// Reads the hosts of an address; a field is empty if libpq chooses by itself. Returns none if libpq cannot read the
+// address; its message is dropped, for it may have the password in it.
 std::vector<PostgresHost> HostsOf(const std::string& conninfo) {
   char* problem = nullptr;
   PQconninfoOption* const options = PQconninfoParse(conninfo.c_str(), &problem);
@@ -138,7 +138,7 @@ Status PostgresSession::Finish(TimePoint end) {
   return {};
 }
 
-// Null: there is no more of it.
+// Returns null if there is no further answer.
 Result<PostgresSession::Answer> PostgresSession::Receive(TimePoint end) {
   while (PQisBusy(connection_) == 1) {
     if (Status waited = Wait(POLLIN, end); !waited.ok()) return waited;
@@ -189,7 +189,8 @@ Result<std::vector<PostgresRows>> PostgresSession::Run(Duration patience) {
   return answers;
 }
 
-// In a journey of its own, which is made once: what failed behind it would leave open which are prepared.
+// Takes a round trip of its own, once per statement: if later statements failed in the same one, it would be open which
+// ones are prepared.
 Status PostgresSession::Prepare(const std::vector<Queued>& queued, TimePoint end) {
   size_t count = 0;
   for (const Queued& each : queued) {
@@ -228,7 +229,7 @@ Status PostgresSession::Send(const std::vector<Queued>& queued, TimePoint end) {
   return Finish(end);
 }
 
-// The answers of so many statements and what ends them. Each is followed by nothing.
+// Collects the answers of `count` statements and the sync that ends them. A null follows each answer.
 Status PostgresSession::Collect(size_t count, TimePoint end, std::vector<PostgresRows>* answers) {
   Status failed;
   for (size_t left = count; left > 0; --left) {
@@ -270,8 +271,8 @@ Result<std::vector<std::string>> PostgresSession::TakeNotifications() {
   return payloads;
 }
 
-// A warning of this function is all that a server says of a COMMIT that is on no standby. Its words depend on the
-// language, and its code is that of any warning (01000).
+// A warning from the server's SyncRepWaitForLSN is the only sign of a COMMIT that is on no standby. Its words depend on
+// the language, and its code is that of any warning (01000).
 void PostgresSession::OnNotice(void* session, const pg_result* notice) {
   const char* source = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
   if (source != nullptr && std::string_view(source) == "SyncRepWaitForLSN")

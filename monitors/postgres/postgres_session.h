@@ -1,5 +1,5 @@
-// PostgresSession: a connection to a PostgreSQL, on which nobody waits for longer than he wants to. One question is
-// asked (Ask), or a run of prepared statements is sent at once and answered in one journey:
+// PostgresSession: a connection to a PostgreSQL whose calls wait no longer than their patience. It asks one question
+// (Ask), or sends a run of prepared statements at once and gets the answers in one round trip:
 //
 //   session.Queue(kBegin);
 //   session.Queue(kFind, PostgresValues().Array(ids));
@@ -23,7 +23,7 @@ struct pg_conn;
 
 namespace weir {
 
-// Each is one object for as long as the program runs, and is prepared once on every connection.
+// Each statement must be one object that lives as long as the program; it is prepared once on every connection.
 struct PostgresStatement {
   const char* name;
   const char* sql;
@@ -38,37 +38,37 @@ struct PostgresHost {
 
 class PostgresSession {
  public:
-  using Row = std::vector<std::optional<std::string>>;  // nothing: NULL
+  using Row = std::vector<std::optional<std::string>>;  // nullopt: NULL
 
-  // `conninfo` as libpq has it: pairs of key=value, or postgres://…; of several hosts the one that
-  // did last, or the next that will do.
+  // `conninfo` is as libpq has it: pairs of key=value, or postgres://…. Of several hosts it takes the one that worked
+  // last, or the next one that works.
   explicit PostgresSession(std::string conninfo) : conninfo_(std::move(conninfo)) {}
   ~PostgresSession() { Close(); }
   PostgresSession(const PostgresSession&) = delete;
   PostgresSession& operator=(const PostgresSession&) = delete;
 
-  // Each of several hosts gets its share of the patience: one that is gone refuses nothing.
-  // A name that has to be looked up first may take longer.
+  // Gives each of several hosts its share of the patience, for a host that is gone does not even refuse. A name that
+  // has to be looked up first may take longer.
   Status Connect(Duration patience);
   bool connected() const { return connection_ != nullptr; }
   int server_version() const;  // 150006
-  // The first row. Without an answer in time, or after an error, the session is closed.
+  // Returns the first row. Without an answer in time, or after an error, the session is closed.
   Result<Row> Ask(const std::string& sql, Duration patience);
 
-  // Sent with the next Run.
+  // Adds a statement to the next Run.
   void Queue(const PostgresStatement& statement, PostgresValues values = {});
-  // After an error of a statement those behind it were not done, a transaction that was begun has failed, and the
-  // session goes on; without an answer in time it is closed.
+  // Sends the queued statements and returns their answers. After an error of a statement those behind it were not done
+  // and a transaction that was begun has failed, but the session goes on; without an answer in time it is closed.
   Result<std::vector<PostgresRows>> Run(Duration patience);
-  // Of the error that was returned last, as the SQL standard numbers them: "40001"; empty: the connection was lost.
+  // The SQLSTATE of the error that Run returned last, such as "40001"; empty if the connection was lost.
   const std::string& error_code() const { return error_code_; }
-  // It was lost because the last answer did not come in time; it may yet be done.
+  // True if the connection was lost because the last answer did not come in time; its statements may yet be done.
   bool timed_out() const { return timed_out_; }
-  // To wait for, where somebody was asked to LISTEN.
+  // The socket to wait on after a LISTEN; -1 if not connected.
   int socket() const;
-  // What was notified by now, without waiting.
+  // Returns the payloads of the notifications that have arrived, without waiting.
   Result<std::vector<std::string>> TakeNotifications();
-  // The server said at a COMMIT that it did not wait for its standbys. Forgotten when it is asked.
+  // Returns true if the server said at a COMMIT that it did not wait for its standbys, and forgets it.
   bool TakeUnreplicated() { return std::exchange(unreplicated_, false); }
   void Close();
 
@@ -93,7 +93,7 @@ class PostgresSession {
   static void OnNotice(void* session, const pg_result* notice);
 
   const std::string conninfo_;
-  size_t last_host_ = 0;  // that would do
+  size_t last_host_ = 0;  // the one that worked last
   std::vector<Queued> queued_;
   std::set<const PostgresStatement*> prepared_;
   std::string error_code_;

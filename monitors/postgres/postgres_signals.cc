@@ -11,16 +11,17 @@ namespace {
 
 constexpr uint64_t kBytesPerMiB = uint64_t{1} << 20;
 
-// A checkpoint paces itself by what is written: one that keeps pace ends when that has come to max_wal_size, and begins
-// at about half of it. A throttle that acted below would slow down the checkpoint itself: held at 0.75 of max_wal_size,
-// bulk work got 1.8 MB/s of 43, and no checkpoint came to its end.
+// A checkpoint paces itself by the log that is written: one that keeps pace begins at about half of max_wal_size and
+// ends when the log has come to all of it. A throttle that acted below would slow down the checkpoint itself: held at
+// 0.75 of max_wal_size, bulk work got 1.8 MB/s of 43, and no checkpoint came to its end.
 constexpr double kWalOfLevel = 1.6;
-// The level of `standby` ends here: waiting longer tells nothing more, and all of it has to sink when it is over.
+// The highest level of `standby`: a longer wait tells nothing more, and the level has to sink all the way when it is
+// over.
 constexpr double kMostSeconds = 3;
 
 // A standby counts while it streams, replays and answers: a copy (pg_basebackup, pg_receivewal) replays nothing, and
-// one that has said nothing for longer than it may (10 s) is gone, which the server notices after a minute. What a role
-// may not see is NULL. What is counted elsewhere in one version or another is put behind it.
+// a standby that has been silent for longer than it may (10 s) is gone, which the server notices after a minute.
+// Figures that the role may not see are NULL. Figures that versions keep in different places are put behind these.
 constexpr std::string_view kFigures =
     "WITH standbys AS (SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), replay_lsn) AS lag "
     "FROM pg_stat_replication WHERE state = 'streaming' AND replay_lsn IS NOT NULL "
@@ -75,7 +76,7 @@ Status ReadFigures(const PostgresSession::Row& row, PostgresDetails* details) {
 }
 
 void AddPostgresSignals(const PostgresDetails& details, const PostgresMonitorSettings& settings, LoadSample* sample) {
-  // What was admitted shows at the next sample.
+  // Admitted bytes show at the next sample.
   const Duration dead_time = 2 * settings.monitor.sample_interval;
   const double wal_per_byte = std::max(settings.wal_bytes_per_byte, 0.01);
   const double max_wal = kWalOfLevel * static_cast<double>(std::max<uint64_t>(1, details.max_wal_bytes));
@@ -84,7 +85,7 @@ void AddPostgresSignals(const PostgresDetails& details, const PostgresMonitorSet
                .level = static_cast<double>(details.wal_bytes) / max_wal,
                .bytes_per_level = max_wal / wal_per_byte,
                .dead_time = dead_time});
-  // A standby that goes takes its lag with it, and that is no drain: the signal ends, and begins with the next one.
+  // A standby that goes takes its lag with it, which is no drain: the signal ends, and begins with the next standby.
   if (details.standbys > 0)
     sample->Add({.name = "replica",
                  .level = static_cast<double>(details.replica_lag_bytes) / budget,

@@ -1,4 +1,4 @@
-// What a PostgreSQL says of itself, and the signals that come of it: arithmetic, which asks nobody.
+// The question for a PostgreSQL's figures, and the signals made of its answer: arithmetic, which needs no connection.
 //
 // Threads: none of its own.
 #pragma once
@@ -12,19 +12,19 @@
 
 namespace weir {
 
-// One statement of one row.
+// Returns a statement whose answer is one row.
 std::string PostgresQuestion(int server_version);
-// Its answer. NULL is nothing of what is counted.
+// Reads its answer. NULL counts as 0.
 Status ReadFigures(const PostgresSession::Row& row, PostgresDetails* details);
 
-// wal, replica, standby and waiting.
+// Adds wal, replica, standby and waiting.
 void AddPostgresSignals(const PostgresDetails& details, const PostgresMonitorSettings& settings, LoadSample* sample);
 
-// How long commits have waited for a standby. PostgreSQL tells of a session that waits when its statement began, which
-// may have run for an hour before its commit. So it is for how long the oldest of them has been the same.
+// How long commits have waited for a standby. PostgreSQL tells when the statement of a waiting session began, but that
+// may have run for an hour before its commit. So the wait is the time for which the oldest of them has been the same.
 class StandbyWait {
  public:
-  // `oldest`: when its statement began, by the server's clock; 0: nobody waits.
+  // Returns the wait. `oldest` is when the oldest statement that waits began, by the server's clock; 0 if none waits.
   Duration Note(uint64_t oldest, TimePoint now);
 
  private:

@@ -38,7 +38,8 @@ void PostgresArray::AddNull() {
   ++size_;
 }
 
-// Dimensions, whether there are nulls, the type; then of the one dimension its size and first index.
+// Writes the number of dimensions, whether there are nulls, and the type; then the one dimension's size and first
+// index, and the values.
 std::string PostgresArray::Encoded() const {
   std::string array;
   array.reserve(20 + values_.size());

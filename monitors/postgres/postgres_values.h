@@ -1,4 +1,4 @@
-// What a statement is given and what it answers, in PostgreSQL's binary form.
+// The parameters and answers of statements, in PostgreSQL's binary form.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace weir {
 // The values of one array: all of one type, in the order in which they are added.
 class PostgresArray {
  public:
-  enum class Type : uint32_t { kBytes = 17, kInt64 = 20, kInt32 = 23, kText = 25 };  // as PostgreSQL numbers them
+  enum class Type : uint32_t { kBytes = 17, kInt64 = 20, kInt32 = 23, kText = 25 };  // PostgreSQL's numbers for types
 
   explicit PostgresArray(Type type) : type_(type) {}
   void Add(std::string_view bytes);
-  void Add(int64_t number);  // as wide as the type is
+  void Add(int64_t number);  // in the type's width
   void AddNull();
 
   size_t size() const { return size_; }
@@ -47,15 +47,15 @@ class PostgresValues {
   std::vector<std::string> values_;
 };
 
-// An answer. What is read of it is good as long as it is.
+// An answer. Bytes that are read from it are valid as long as it lives.
 class PostgresRows {
  public:
   explicit PostgresRows(pg_result* result = nullptr) : result_(result) {}
 
   size_t size() const;
-  uint64_t affected() const;  // rows, by a statement that changes some
+  uint64_t affected() const;  // rows that the statement changed
   bool IsNull(size_t row, int column) const;
-  int64_t Int(size_t row, int column) const;  // of 4 or 8 bytes
+  int64_t Int(size_t row, int column) const;  // the value has 4 or 8 bytes
   std::string_view Bytes(size_t row, int column) const;
 
  private:

@@ -1,10 +1,11 @@
-// ByteBudget: how many bytes all connections together may have between frame and last subscriber, and those of one
-// group (an address) between frame and OK: a quarter of it.
+// ByteBudget bounds the bytes of events that all connections together may have between frame and last subscriber. One
+// group (an address) may have a quarter of that between frame and OK.
 //
-// Whoever finds it spent stands in line and is told when its bytes have been taken for it. Groups take turns by bytes
-// (throttle/fair_turns.h): one that asks for much is passed by those who ask for little until they have had as much.
-// Within a group it goes in the order of asking. No herd wakes; only a group whose own quarter is out is left out. A
-// request larger than the whole passes when nothing else is out.
+// A caller that finds the budget spent waits in line and is called when its bytes have been taken for it. Groups take
+// turns by bytes (throttle/fair_turns.h): groups that ask for little pass one that asks for much until they have had as
+// much. Requests of one group are granted in the order of asking. Only callers whose bytes were taken are woken. A
+// group whose own quarter is out is passed over. A request larger than the whole budget passes when nothing else is
+// out.
 //
 // Threads: all functions may be called from any thread.
 #pragma once
@@ -22,18 +23,18 @@ namespace weir {
 
 class ByteBudget {
  public:
-  static constexpr uint64_t kShares = 4;  // groups that fill everything
+  static constexpr uint64_t kShares = 4;  // this many full shares make up the whole budget
 
   explicit ByteBudget(uint64_t bytes) : bytes_(bytes) {}
 
-  // True: taken. False: `granted` will be called once, by the thread that gives back enough, when they are taken on the
-  // caller's behalf; it should only hand over.
+  // Returns true if the bytes were taken. Otherwise `granted` is called once, when they have been taken on the caller's
+  // behalf, by the thread that frees enough; it should only hand over to another thread.
   bool Take(uint64_t group, uint64_t bytes, std::function<void()> granted);
-  // Nobody holds them any more.
+  // Gives back bytes that are not held any more.
   void GiveBack(uint64_t bytes);
-  // They do not count as the group's any more, who was given its OK.
+  // Ends the group's share of these bytes when the group has its OK. They stay taken until GiveBack.
   void Answered(uint64_t group, uint64_t bytes);
-  // Nobody is told any more.
+  // Drops all waiting requests without calling them.
   void ForgetWaiting();
 
   uint64_t bytes() const { return bytes_; }
@@ -46,7 +47,7 @@ class ByteBudget {
     uint64_t bytes;
     std::function<void()> granted;
   };
-  // Of a group.
+  // The waiting requests of a group.
   struct Line : FairLine {
     uint64_t key = 0;
     std::deque<Waiting> waiting;
@@ -63,7 +64,7 @@ class ByteBudget {
   const uint64_t bytes_;
   mutable std::mutex mutex_;
   uint64_t out_ = 0;
-  std::unordered_map<uint64_t, uint64_t> out_of_;  // of groups that have something out
+  std::unordered_map<uint64_t, uint64_t> out_of_;  // bytes by group, if it has any out
   FairLines<Line> lines_;                          // a group whose quarter is out is of the second sort
   size_t waiting_ = 0;
 };

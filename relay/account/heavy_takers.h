@@ -1,8 +1,8 @@
-// HeavyTakers: of any number of strangers those who take most, in a table of fixed size.
+// HeavyTakers finds those that take most among any number of clients, in a table of fixed size.
 //
-// Where it is full, who comes takes the place of the least, and begins with what that one had (space-saving): so
-// whoever takes more than one part in kPlaces of all is in it, and what is said of a taker is too much by at most the
-// least one's.
+// When the table is full, a newcomer takes the place of the smallest taker and begins with its work (space-saving). So
+// every client that takes more than one part in kPlaces of all work is in the table, and the work of a taker is
+// overstated by at most that of the smallest one.
 //
 // Not thread-safe.
 #pragma once
@@ -22,14 +22,14 @@ class HeavyTakers {
 
   struct Taker {
     uint64_t key = 0;
-    uint64_t group = 0;  // that it belongs to, for who names it
+    uint64_t group = 0;  // the group it belongs to, so that callers can name it
     double work = 0;
   };
 
   void Add(uint64_t key, uint64_t group, Work work);
-  // All is forgotten but this share of it.
+  // Keeps this share of each taker's work and forgets the rest.
   void Fade(double share);
-  // Those with the most first.
+  // Returns the takers, the one with most work first.
   std::vector<Taker> Heaviest() const;
 
  private:

@@ -10,7 +10,7 @@ Ledger::Ledger(Bounds bounds, CountOwnBytes count_own_bytes)
 Ledger::~Ledger() = default;
 
 std::shared_ptr<Account> Ledger::Open(uint64_t address, std::function<void()> give_up) {
-  std::unique_ptr<Account> made;  // outside the mutex, which it wants when a fault undoes it
+  std::unique_ptr<Account> made;  // destroyed without the mutex, which its destructor locks
   const std::lock_guard lock(mutex_);
   auto found = addresses_.find(address);
   if (found == addresses_.end()) found = addresses_.emplace(address, std::make_unique<Address>()).first;
@@ -43,7 +43,7 @@ void Ledger::WakeWaiters(Address& address) {
     }
     try {
       first.tell();
-    } catch (...) {  // there is no memory for it: the waiter asks again by itself
+    } catch (...) {  // out of memory: the waiter asks again by itself
     }
     waiters.pop_front();
   }

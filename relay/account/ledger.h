@@ -1,18 +1,18 @@
-// Ledger: who makes the relay hold how many bytes.
+// Ledger counts the bytes that each connection and each address makes the relay hold.
 //
 //   Ledger ledger({.address_bytes = 32 << 20}, count_own_bytes);
 //   std::shared_ptr<Account> account = ledger.Open(connection.group(), [] { … post: close the connection … });
 //   if (!account->TryTake(bytes)) …                      // refuse, and say why
 //   HeldBytes held(account, bytes);                           // or: counted as long as it lives
 //
-// Each connection has an account, and the accounts of one address share its bound, so that nobody gets more by coming
-// often. An address may hold no more than is still free for all: a few may have their whole bound, of many each has
-// less, and there is always something left for who comes next. Whatever is held for a stranger is counted where it is
-// held: filters, ranges, records, live events that wait, output. What several hold together (Memory::kShared) counts
-// for each of them, but only once, by whoever made it, as memory of the program.
+// Each connection has an account, and the accounts of one address share its bound, so a client gets no more by opening
+// more connections. An address may hold no more than is still free for all: a few addresses can have their whole bound,
+// many have less each, and there is always something left for the next one. All memory held for a client is counted
+// where it is held: filters, ranges, records, live events that wait, output. Memory that several accounts hold together
+// (Memory::kShared) counts for each of them; the code that made it counts it once as memory of the program.
 //
-// A connection that lacks room for what it is about to read can wait for it: WhenRoom. When memory runs out, who holds
-// most gives first: AskHeaviest.
+// A connection that lacks room for what it is about to read can wait for it: WhenRoom. When memory runs out, the
+// address that holds most gives back first: AskHeaviest.
 //
 // Threads: all functions may be called from any thread. Accounts may outlive the connection, not the ledger.
 #pragma once
@@ -33,9 +33,9 @@
 namespace weir {
 
 enum class Memory : uint8_t {
-  kOwn,      // nobody else holds it: it counts as memory of the program as well
-  kWaiting,  // as kOwn, and held by what waits for its turn: no limit is judged by it (monitors/own_bytes.h)
-  kShared,   // counted as memory of the program by whoever made it
+  kOwn,      // held by this account alone: it counts as memory of the program as well
+  kWaiting,  // like kOwn, but held by work that waits for its turn: no limit is judged by it (monitors/own_bytes.h)
+  kShared,   // counted as memory of the program by the code that made it
 };
 
 class Account;
@@ -44,40 +44,41 @@ class Ledger {
  public:
   struct Bounds {
     uint64_t address_bytes = UINT64_MAX;
-    uint64_t total_bytes = UINT64_MAX;  // of what all addresses hold, shared or own
-    uint64_t always_bytes = 0;          // an address may hold these, however much the others hold
+    uint64_t total_bytes = UINT64_MAX;  // bound of all addresses together, shared or own memory
+    uint64_t always_bytes = 0;          // an address may hold this much, however much the others hold
   };
 
-  // `count_own_bytes` is told of every change of what counts as memory of the program.
+  // `count_own_bytes` is called for every change of the bytes that count as memory of the program.
   explicit Ledger(Bounds bounds, CountOwnBytes count_own_bytes = {});
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // For who learns the total later than the rest.
+  // Sets Bounds::total_bytes, for a caller that learns it only after it made the ledger.
   void BoundTotal(uint64_t bytes) { total_bytes_ = bytes; }
 
-  // `give_up` is asked to give back all that it can. It may be asked from any thread and several times, never once the
-  // account is closed; it should only hand over.
+  // Opens an account of this address. `give_up` is called when the owner should give back all that it can. It may be
+  // called from any thread and several times, but never after the account is closed; it should only hand over to
+  // another thread.
   std::shared_ptr<Account> Open(uint64_t address, std::function<void()> give_up = {});
 
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  // Of the address that holds most, and how many that is; 0 where nobody holds anything.
+  // Returns the bytes of the address that holds most; 0 if no address holds anything.
   uint64_t heaviest_bytes() const;
-  // At most so many addresses, those that hold most first.
   struct Holder {
     uint64_t address = 0;
     uint64_t bytes = 0;
   };
+  // Returns at most `most` addresses, those that hold most first.
   std::vector<Holder> Heaviest(size_t most) const;
 
-  // Asks the accounts of the address that holds most, from the largest on, until they hold at least `bytes` together.
-  // Returns what they hold.
+  // Asks accounts of the address that holds most to give up, the largest first, until those asked hold at least `bytes`
+  // together. Returns the bytes that they hold.
   uint64_t AskHeaviest(uint64_t bytes);
 
  private:
   friend class Account;
-  // Wants room for so many bytes.
+  // An account that waits for room for so many bytes.
   struct Waiter {
     Account* account;
     uint64_t bytes;
@@ -87,7 +88,7 @@ class Ledger {
     std::atomic<uint64_t> bytes{0};
     std::vector<Account*> accounts;  // protected by the ledger's mutex, as are the waiters
     std::list<Waiter> waiters;
-    std::atomic<size_t> waiting{0};  // their number
+    std::atomic<size_t> waiting{0};  // the number of waiters
   };
   void Close(Account& account);
   void WakeWaiters(Address& address);
@@ -107,27 +108,29 @@ class Account {
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
-  // False: the address would hold more than it may, or more than would be free for others, and nothing was taken.
+  // Returns false, and takes nothing, if the address would hold more than its bound or more than would be left free for
+  // others.
   bool TryTake(uint64_t bytes, Memory memory = Memory::kOwn);
-  // What is held already is counted, whatever the bounds.
+  // Counts bytes that are held already, whatever the bounds.
   void Take(uint64_t bytes, Memory memory = Memory::kOwn);
   void GiveBack(uint64_t bytes, Memory memory = Memory::kOwn);
 
-  // Whether TryTake would take them now.
+  // Returns true if the address may hold so many bytes more. TryTake can still refuse them: it compares with what is
+  // free after they are taken.
   bool HasRoom(uint64_t bytes) const { return address_bytes() + bytes <= most_address_bytes(); }
-  // `tell` is called once, by a thread that gives back something of the same address, when there is room: another
-  // account may take it first, and room that other addresses make is for the caller to look for. It should only hand
-  // over, is called under the ledger's mutex, and never once the account is closed.
+  // Calls `tell` once, when a thread gives back bytes of the same address and there is room. Another account may take
+  // that room first, and room that other addresses make is not reported: the caller has to look for it. `tell` is
+  // called under the ledger's mutex, never after the account is closed, and should only hand over to another thread.
   void WhenRoom(uint64_t bytes, std::function<void()> tell);
 
-  // Another one of the same address, for what no single connection of it holds.
+  // Opens another account of the same address, for memory that no single connection of it holds.
   std::shared_ptr<Account> OpenBeside(std::function<void()> give_up) const {
     return ledger_.Open(key_, std::move(give_up));
   }
 
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   uint64_t address_bytes() const { return address_.bytes.load(std::memory_order_relaxed); }
-  // What the address may hold now.
+  // Bytes that the address may hold now.
   uint64_t most_address_bytes() const;
 
  private:
@@ -141,7 +144,7 @@ class Account {
   std::atomic<uint64_t> bytes_{0};
 };
 
-// Bytes that count as long as this lives.
+// Bytes that are counted as long as this lives.
 class HeldBytes {
  public:
   HeldBytes() = default;
@@ -149,7 +152,7 @@ class HeldBytes {
       : account_(std::move(account)), bytes_(bytes), memory_(memory) {
     account_->Take(bytes_, memory_);
   }
-  // None where that is more than the account's bounds allow.
+  // Returns nullopt if that is more than the account's bounds allow.
   static std::optional<HeldBytes> Try(std::shared_ptr<Account> account, uint64_t bytes, Memory memory = Memory::kOwn) {
     HeldBytes held(std::move(account), 0, memory);
     if (!held.TryAdd(bytes)) return std::nullopt;

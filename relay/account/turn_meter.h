@@ -1,11 +1,11 @@
-// TurnMeter: what a turn has cost, for whoever works in it far from who counts it.
+// TurnMeter: the cost of a turn, charged by code that is far from the code that counts it.
 //
 //   Work spent = 0;
 //   const TurnMeter meter(spent);            // the session, around a turn
 //   TurnMeter::Charge(kSignatureWork);       // a handler that it calls, on the same thread
 //
-// A request's handler is charged a usual amount. One that does more charges the rest, so that the connection that asked
-// for it pays, and its address waits for its next turn. Outside of a turn Charge does nothing.
+// A request's handler is charged a usual amount. A handler that does more charges the rest, so that the connection that
+// asked for it pays, and its address waits for its next turn. Outside of a turn Charge does nothing.
 #pragma once
 
 #include <utility>

@@ -1,9 +1,9 @@
-// Turns: what waits for one thread or a few, taken in turns by work (throttle/fair_turns.h). Groups (addresses) take
-// turns by what their items cost, and within a group its parties (connections) do: a flooder waits behind itself
-// however many connections it has, and whoever brings little goes before those who bring much. The items of one party
-// keep their order.
+// Turns: items that wait for one thread or a few and are taken in turns by work (throttle/fair_turns.h). Groups
+// (addresses) take turns by what their items cost, and within a group its parties (connections) do. So a flooder waits
+// behind itself however many connections it has, and a client that brings little goes before those that bring much. The
+// items of one party keep their order.
 //
-// Not thread-safe. Memory grows with what waits; whoever pushes has a window.
+// Not thread-safe. Memory grows with the items that wait; callers of Push limit them by a window.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,15 @@
 
 namespace weir {
 
-// Lines that take turns. Where memory fails, nothing has changed and the item is still the caller's.
+// Lines that take turns. If memory runs out, nothing has changed and the item is still the caller's.
 template <typename Item, typename Line, uint64_t (*kKeyOf)(const Party&)>
 class LinesInTurns {
  public:
   bool empty() const { return places_.turns().empty(); }
-  // Of the next; where there is one.
+  // The next item. Requires that one waits.
   const Item& Front() const { return places_.Next().line.Front(); }
   Work FrontWork() const { return places_.Next().line.FrontWork(); }
-  // Those that wait, those whose item was popped, and those away that are remembered.
+  // The number of lines that wait, whose popped item has not ended, or that are away and remembered.
   size_t lines() const { return places_.size(); }
 
   void Push(const Party& party, Item&& item, Work work) {
@@ -34,7 +34,7 @@ class LinesInTurns {
     WaitOn(place);
   }
 
-  // The front. Its turn lasts until End or PutBack.
+  // Takes the next item. Its turn lasts until End or PutBack.
   Item Pop() {
     Place& place = places_.Next();
     places_.turns().Begin(place, place.line.FrontWork());
@@ -43,14 +43,14 @@ class LinesInTurns {
     return item;
   }
 
-  // What was popped with `asked` is done, or is not to be, and cost `done`.
+  // Ends the turn of an item that was popped with `asked`. It was done or dropped, and cost `done`.
   void End(const Party& party, Work asked, Work done) {
     Place& place = places_.At(kKeyOf(party));
     place.line.End(party, asked, done);
     places_.End(place, asked, done);
   }
 
-  // What was popped with `asked` goes back and is the first of its party again, and has cost `done`.
+  // Puts back an item that was popped with `asked` and has cost `done`. It is the first of its party again.
   void PutBack(const Party& party, Item&& item, Work asked, Work done) {
     Place& place = places_.At(kKeyOf(party));
     place.line.PutBack(party, std::move(item), asked, done);
@@ -71,7 +71,7 @@ class LinesInTurns {
   FairLines<Place> places_;
 };
 
-// What one party brought, in its order.
+// The items of one party, in its order.
 template <typename Item>
 class PartyLine {
  public:
@@ -93,11 +93,11 @@ class PartyLine {
 
 inline uint64_t PartyOf(const Party& party) { return party.id; }
 
-// Of one group.
+// The items of one group, whose parties take turns.
 template <typename Item>
 using PartyTurns = LinesInTurns<Item, PartyLine<Item>, PartyOf>;
 
-// Of groups whose items have one order.
+// The items of groups, where each group has one order.
 template <typename Item>
 using GroupTurns = LinesInTurns<Item, PartyLine<Item>, GroupOf>;
 

@@ -27,12 +27,12 @@ struct Task {
 
 constexpr uint32_t kUrgentInARow = 7;
 
-// One task that fails (out of memory, say) is not the end of the thread, and with it of everybody's connection.
+// A task that fails (out of memory, say) must not end the thread, and with it the connections of all clients.
 Work RunAndForget(std::function<Work()> run) {
   Work work = kTurnWork;
   try {
     work = run();
-    run = nullptr;  // what it owns may submit when it ends
+    run = nullptr;  // ends it here: objects that it owns may submit when they end
   } catch (const std::exception& e) {
     spdlog::error("a task of the workers failed: {}", e.what());
   }
@@ -42,7 +42,7 @@ Work RunAndForget(std::function<Work()> run) {
 // Tasks of one kind of an address, whose connections take turns.
 using Lane = PartyTurns<Task>;
 
-// An address. Among them those that have long tasks only are of the second sort.
+// An address. Addresses that have only long tasks are of the second sort.
 struct Group : FairLine {
   Lane& LaneOf(Urgency urgency) { return lanes[static_cast<size_t>(urgency)]; }
   const Lane& LaneOf(Urgency urgency) const { return lanes[static_cast<size_t>(urgency)]; }
@@ -57,7 +57,7 @@ struct Group : FairLine {
   bool long_is_next = false;
 };
 
-// Whose turn it is, where something is runnable.
+// Returns the kind of the task that is next. Requires that one is runnable.
 Urgency Group::Next(bool long_may_run) const {
   const bool fair = !LaneOf(Urgency::kFair).empty();
   const bool long_task_waits = long_may_run && has_long();
@@ -71,7 +71,7 @@ void Group::Note(Urgency chosen) {
   if (chosen != Urgency::kUrgent) long_is_next = chosen == Urgency::kFair;
 }
 
-// A task whose turn has come, and what it was taken for.
+// A task whose turn has come, with its group, kind and expected work.
 struct Chosen {
   Group& group;
   Urgency urgency;
@@ -101,7 +101,7 @@ class Tasks {
     return chosen;
   }
 
-  // The group may be gone then.
+  // Ends a task's turn. The group may be gone then.
   void End(const Chosen& chosen, Work work) {
     chosen.group.LaneOf(chosen.urgency).End(chosen.task.party, chosen.expected, work);
     groups_.End(chosen.group, chosen.expected, work);
@@ -123,7 +123,7 @@ class Tasks {
 
 struct WorkPool::Rep {
   explicit Rep(size_t thread_count) : most_long(std::max<size_t>(1, thread_count - 1)) {}
-  // Also where a thread could not be made, and those before it run.
+  // Also runs if a thread could not be made, when those made before it run already.
   ~Rep();
 
   void Run(int nice);
@@ -136,7 +136,7 @@ struct WorkPool::Rep {
   std::condition_variable wake_up;
   Tasks tasks;
   size_t waiting = 0;
-  size_t long_waiting = 0;  // of these
+  size_t long_waiting = 0;  // the long ones among these
   size_t sleeping = 0;
   size_t long_running = 0;
   bool ending = false;
@@ -164,7 +164,7 @@ void WorkPool::Rep::Run(int nice) {
       --long_waiting;
       ++long_running;
     }
-    // Nobody was woken for a long task while it had to wait.
+    // No thread was woken for a long task while it had to wait.
     const bool wake = !is_long && sleeping > 0 && LongMayRun();
     lock.unlock();
     if (wake) wake_up.notify_one();

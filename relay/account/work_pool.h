@@ -1,17 +1,18 @@
 // WorkPool: the threads that verify signatures and scan, so that I/O threads never wait.
 //
-// Addresses (groups) take turns by work (throttle/fair_turns.h): the one goes next that will have used least with the
-// task that it has next, as far as can be known before. So an address that asks for little goes before all that ask for
-// much, known or new, however many these are, however many connections they have, and whatever each task costs in the
-// end.
+// Addresses (groups) take turns by work (throttle/fair_turns.h): the next turn goes to the address that will have used
+// least once the expected work of its next task is added. So an address that asks for little goes before all that ask
+// for much, known or new, however many these are, however many connections they have, and whatever each task costs in
+// the end.
 //
-// Within an address there are three kinds. Urgent tasks (the first slice of a REQ or COUNT) go first, but of every
-// eight tasks one is not urgent, if any waits. Fair tasks (events) and long ones (the slices that follow) take turns
-// while both wait; fewer long tasks run at once than there are threads, so that whatever a scan costs, a short request
-// finds a thread. Within a kind connections take turns by work. Between addresses urgency counts for nothing. Tasks are
-// cut by their makers to a millisecond at most.
+// Within an address there are three kinds of tasks. Urgent tasks (the first slice of a REQ or COUNT) go first, but of
+// every eight tasks one is not urgent, if any waits. Fair tasks (events) and long ones (the slices that follow) take
+// turns while both wait. Fewer long tasks run at once than there are threads (but at least one), so a short request
+// finds a thread whatever a scan costs. Within a kind, connections take turns by work. Between addresses urgency does
+// not count. Callers cut their tasks to a millisecond at most.
 //
-// Threads: Submit from any thread. Nothing is bounded here: whoever submits has a window (event_window.h, requests.h).
+// Threads: Submit may be called from any thread. The pool bounds nothing; callers limit what they submit by a window
+// (event_window.h, requests.h).
 #pragma once
 
 #include <cstddef>
@@ -33,16 +34,16 @@ inline constexpr size_t kUrgencies = 3;
 
 class WorkPool {
  public:
-  // Below the I/O and the commit threads, so that what waits does so here, where parties take turns, and not in one
-  // line behind what was judged already: live p50 in the storm 12 ms without, 5.7 with, and 3.5 with batches of 4
-  // events.
+  // The workers run at a lower priority than the I/O and commit threads. So events wait here, where parties take turns,
+  // and not in one line behind those that were judged already: live p50 in the storm 12 ms without, 5.7 with, and 3.5
+  // with batches of 4 events.
   static constexpr int kNice = 10;
 
   explicit WorkPool(size_t threads, int nice = kNice);
-  // Runs what was submitted, then ends the threads.
+  // Runs all submitted tasks, then ends the threads.
   ~WorkPool();
 
-  // A task returns what it has cost; one that returns nothing has cost what was expected.
+  // A task returns what it has cost; one that returns nothing has cost `expected`.
   template <typename Task>
   void Submit(Urgency urgency, const Party& party, Work expected, Task task) {
     if constexpr (std::is_void_v<std::invoke_result_t<Task&>>) {
@@ -54,7 +55,7 @@ class WorkPool {
       Enqueue(urgency, party, expected, std::move(task));
     }
   }
-  // Of a task that nobody can tell more of.
+  // The expected work of a task if the caller knows no better.
   static constexpr Work kUsualWork = kTurnWork / 8;
   template <typename Task>
   void Submit(Urgency urgency, const Party& party, Task task) {
@@ -64,7 +65,8 @@ class WorkPool {
   size_t threads() const;
   size_t waiting() const;
 
-  // Who took most work, and of whom it was lately is up to whoever has it fade: once a second, for one.
+  // The groups and the parties that took most work. It is recent work only if a caller lets it fade with FadeTakers,
+  // for example once a second.
   struct Heaviest {
     std::vector<HeavyTakers::Taker> groups;
     std::vector<HeavyTakers::Taker> parties;

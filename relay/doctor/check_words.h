@@ -1,4 +1,4 @@
-// What checks share: a finding of each of several things, and figures in words.
+// Shared by the checks: the worst finding over several things, and figures in words.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace weir {
 
 inline constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// Of the things the one that is worst off; of equals the first.
+// Returns the worst finding over all things; of equal ones the first.
 template <typename Things, typename Find>
 std::optional<Finding> WorstOf(const Things& things, Find find) {
   std::optional<Finding> worst;
@@ -35,7 +35,7 @@ inline std::string Percent(double share) {
   return text;
 }
 
-// As a shell takes it for one word.
+// Quotes a path so that a shell takes it for one word.
 inline std::string Quoted(const std::string& path) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:=@%";
   if (!path.empty() && path.find_first_not_of(kPlain) == path.npos) return path;
@@ -63,7 +63,7 @@ inline std::string TargetOf(double bytes) {
   return "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=" + std::to_string(std::max<uint64_t>(1, AsCount(bytes) / kMiB));
 }
 
-// Returns the memory that the running relay holds already; nothing where one runs and does not tell.
+// Returns the memory that the running relay holds already; nullopt if one runs and does not tell.
 inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   if (const InstanceFacts* relay = LocalRelay(facts))
     return AsCount(relay->metrics.Get("process_resident_memory_bytes"));
@@ -71,12 +71,12 @@ inline std::optional<uint64_t> ResidentBytes(const Facts& facts) {
   return 0;
 }
 
-// The memory target whose emergency begins a tenth below the limit.
+// Returns the memory target whose emergency begins a tenth below the limit.
 inline double TargetWithin(const Facts& facts, uint64_t limit_bytes) {
   return static_cast<double>(limit_bytes) / (1.1 * facts.settings.relay.storage.limiter.emergency);
 }
 
-// The largest memory target that this machine and the cgroup have room for; nothing where that is not known.
+// Returns the largest memory target that this machine and the cgroup have room for; nullopt if that is not known.
 inline std::optional<double> LargestTarget(const Facts& facts) {
   const std::optional<uint64_t> resident = ResidentBytes(facts);
   if (!facts.host.room || !resident) return std::nullopt;

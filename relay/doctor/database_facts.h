@@ -1,4 +1,4 @@
-// The database: of a data directory without its lock, or behind a wire.
+// Looks at the database: that of a data directory, without its lock, or a database server.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace weir {
 
-// `path`: that of the database, DATA_DIR/events. What it holds is only read where no process has it. Nothing where this
-// user may not look.
+// `path` is that of the database, DATA_DIR/events. Its contents are read only if no process has it. Returns nullopt if
+// this user may not look.
 std::optional<RocksDbFacts> LookAtRocksDb(const std::string& path, double now_seconds,
                                           std::vector<std::string>* unseen);
 

@@ -29,7 +29,7 @@ constexpr Seconds kLongestMeasurement{2};
 constexpr std::chrono::seconds kPatience{5};
 
 struct FileSystem {
-  uint64_t magic;  // as statfs numbers them
+  uint64_t magic;  // the number in statfs
   const char* name;
 };
 constexpr const char* kBtrfs = "btrfs";
@@ -46,7 +46,8 @@ std::string_view NameOfFileSystem(const std::string& path) {
   return "";
 }
 
-// A file without a name is gone whatever happens. Btrfs does not sync one: it has no name to find it by after a crash.
+// A file without a name is gone whatever happens. Btrfs does not sync one, since no name would lead to it after a
+// crash.
 class TrialFile {
  public:
   explicit TrialFile(const std::string& directory) {
@@ -64,7 +65,7 @@ class TrialFile {
   }
   TrialFile(const TrialFile&) = delete;
   TrialFile& operator=(const TrialFile&) = delete;
-  int descriptor() const { return descriptor_; }  // negative where there is none; errno says why
+  int descriptor() const { return descriptor_; }  // negative if there is none; errno says why
 
  private:
   std::string name_;
@@ -88,7 +89,7 @@ std::optional<SyncFacts> MeasureSyncs(int file) {
   return SyncFacts{.count = static_cast<int>(times.size()), .median = times[times.size() / 2], .worst = times.back()};
 }
 
-// It, or the nearest above that there is.
+// Returns the path, or the nearest one above it that exists.
 fs::path Existing(const std::string& path) {
   std::error_code error;
   fs::path existing = fs::absolute(path, error).lexically_normal();
@@ -96,7 +97,7 @@ fs::path Existing(const std::string& path) {
   return existing;
 }
 
-// Whether others than its user and group may come to it through all that is above it.
+// True if users other than the owners can come to it through all directories above it.
 bool IsReachable(const std::string& path) {
   std::error_code error;
   for (fs::path above = fs::absolute(path, error).lexically_normal().parent_path();; above = above.parent_path()) {
@@ -147,7 +148,7 @@ std::string WhyUnseen(int error) {
          (error == EACCES ? "; run this as the user of the relay, or as root" : "");
 }
 
-// On a thread of its own, which is left behind where a disk does not let it go.
+// Looks on a thread of its own, which is left behind if the disk hangs.
 DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds, bool measure,
                                std::vector<std::string>* unseen) {
   struct Seen {

@@ -1,4 +1,4 @@
-// A directory in which something is kept, and its disk.
+// Looks at a directory that holds something, and at its disk.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace weir {
 
-// What stands behind the name of something that could not be looked at: ": Permission denied; run this as …".
+// Returns the words behind the name of something that could not be looked at: ": Permission denied; run this as …".
 std::string WhyUnseen(int error);
 
-// `holds`: what is kept there, in words. Where it does not exist, the disk is that of the nearest directory above,
-// where it would be made. `measure`: how long an fsync takes, by a file of some 100 KB that has no name; for two
-// seconds at most. What could not be looked at is added to `unseen`.
+// `holds` says in words what is kept there. If the directory does not exist, the disk is that of the nearest directory
+// above, where it would be made. If `measure`, measures how long an fsync takes, with a file of some 100 KB (nameless
+// if the file system allows it), for two seconds at most. Adds to `unseen` what could not be looked at.
 DirectoryFacts LookAtDirectory(const std::string& path, const std::string& holds, bool measure,
                                std::vector<std::string>* unseen);
 

@@ -69,8 +69,8 @@ std::string ValueIn(const SettingTable& table, const std::string& name) {
   return row == table.rows().end() ? "" : row->value;
 }
 
-// Names of the relay's settings with one value in the one environment and another in the other. Where flags may have
-// said something else nothing is known.
+// Returns the names of the relay's settings that differ between both environments, without those that flags may have
+// set.
 std::vector<std::string> Differences(const Environment& ours, const Environment& theirs) {
   static const std::set<std::string> kByFlag = {"DATA_DIR", "PORT", "LISTEN"};
   struct Loaded {
@@ -91,7 +91,7 @@ std::vector<std::string> Differences(const Environment& ours, const Environment&
   return names;
 }
 
-// Where the settings say that the events are.
+// Returns the data directory by the flag or the settings.
 std::string DataDirOf(const GatherOptions& options) {
   std::string data_dir = RelayConfiguration().data_dir;
   SettingTable table;
@@ -129,10 +129,10 @@ class Gatherer {
  private:
   std::string EventsDirectory() const { return DataDirOf(options_) + "/events"; }
 
-  // The relay's, whose environment --as-running puts in the place of this one.
+  // Finds the relay's process. With --as-running, its environment replaces this one.
   Status FindProcess() {
     const std::optional<LockHolder> holder = HolderOf(EventsDirectory());
-    const bool serves = holder && !holder->address.empty();  // and is no import
+    const bool serves = holder && !holder->address.empty();  // an import has no address
     if (serves && HasLockOpen(holder->process, EventsDirectory())) process_ = holder->process;
     if (process_ == 0) {
       if (!options_.as_running) return {};
@@ -166,7 +166,7 @@ class Gatherer {
     if (HasHolder() && !facts_.rocksdb->holder->address.empty()) Ask(facts_.rocksdb->holder->address, true);
     const uint64_t port = facts_.settings.relay.server.port;
     TryPort(port, true);
-    // Unset, the default is another one for a gate.
+    // If the port is not set, a gate has another default.
     if (port == ServerSettings().port) TryPort(kGatePort, false);
   }
 
@@ -177,11 +177,11 @@ class Gatherer {
     if (port == 0 || known) return;
     const auto ask = [&](bool tls) { return AskInstance(Question((tls ? "https://" : "http://") + address, true)); };
     InstanceFacts found = ask(!server.tls.empty());
-    // One that this environment does not describe may speak the other way: a stranger is one that does neither.
+    // An instance that this environment does not describe may differ in TLS: a stranger answers neither way.
     if (!found.problem.empty() && !found.nobody_listens)
       if (InstanceFacts other = ask(server.tls.empty()); other.problem.empty()) found = std::move(other);
     if (found.is_stranger && is_ours && !HasHolder()) facts_.stranger = address;
-    // What is silent there may be no weir: of the port that is only a guess nothing is said.
+    // A silent program may not be weir: nothing is said about one at a port that is only a guess.
     if (found.problem.empty() || (is_ours && !found.nobody_listens && !found.is_stranger))
       facts_.instances.push_back(std::move(found));
   }
@@ -206,7 +206,7 @@ class Gatherer {
     if (!facts_.has_relay) facts_.rocksdb.reset();
   }
 
-  // Before the database: of what is on a disk that hangs nothing can be read.
+  // Called before the database is looked at: nothing can be read from a disk that hangs.
   DirectoryFacts LookAtEvents() {
     const RelayConfiguration& relay = facts_.settings.relay;
     const bool embedded = IsEmbedded(relay.storage);
@@ -229,7 +229,7 @@ class Gatherer {
 
   std::string CgroupsOf() const { return process_ > 0 ? std::to_string(process_) : "self"; }
 
-  // What runs is in another cgroup than this program, as it seems.
+  // The running instance seems to be in another cgroup than this program.
   void ForgetCgroup() {
     facts_.host.cgroup = {};
     if (facts_.host.room) facts_.host.room->cgroup_limit_bytes.reset();
@@ -240,7 +240,7 @@ class Gatherer {
   void ResolveTarget() {
     const MemoryTargetSettings& memory = facts_.settings.relay.storage.memory;
     const InstanceFacts* relay = LocalRelay(facts_);
-    // 0 was a share of what was free when it started.
+    // 0 stands for a share of the memory that was free when the relay started.
     if (memory.target_memory_mb == 0 && relay != nullptr) {
       facts_.settings.memory_target_bytes = AsCount(relay->metrics.Get("weir_memory_target_bytes"));
       return;
@@ -252,7 +252,7 @@ class Gatherer {
 
   GatherOptions options_;
   Facts facts_;
-  int process_ = 0;  // the relay's; 0: none that is known
+  int process_ = 0;  // the relay's; 0 if none is known
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Gathers the facts that `weir doctor` judges. Needs no rights but those of whoever asks, changes nothing, and takes
-// some seconds.
+// Gathers the facts that `weir doctor` judges. Needs no rights but those of its user, changes nothing, and takes some
+// seconds.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace weir {
 
 struct GatherOptions {
   Environment environment;
-  std::string data_dir;     // --data-dir; empty: as the environment says
-  std::string url;          // --url; empty: as the data directory's lock, or the environment, says
+  std::string data_dir;     // --data-dir; empty: from the environment
+  std::string url;          // --url; empty: from the data directory's lock, or the environment
   bool as_running = false;  // judge the settings that the running relay was started with
   HostFiles files;
 };
 
-// An error: it was asked for what it cannot do.
+// Returns an error if it was asked for something that it cannot do.
 Result<Facts> Gather(GatherOptions options);
 
 }  // namespace weir

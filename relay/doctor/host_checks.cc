@@ -83,7 +83,7 @@ std::optional<Finding> OomKilled(const Facts& facts) {
 
 std::optional<Finding> CpuThrottled(const Facts& facts) {
   const CgroupFacts& cgroup = facts.host.cgroup;
-  // A minute of periods of 100 ms, so that a start is no verdict.
+  // Takes a minute of periods of 100 ms, so that a start alone is no verdict.
   if (cgroup.periods < 600 || cgroup.throttled_periods * 10 < cgroup.periods) return std::nullopt;
   return Finding{
       .severity = Severity::kWarning,
@@ -163,7 +163,7 @@ std::optional<Finding> CommitLimit(const Facts& facts) {
                  .commands = {"sysctl vm.overcommit_memory=0"}};
 }
 
-// Huge pages are held against by most; but only this figure says that they do harm.
+// Most advice is against huge pages, but only this figure shows that they do harm.
 std::optional<Finding> HugePages(const Facts& facts) {
   const InstanceFacts* relay = LocalRelay(facts);
   if (!facts.host.huge_pages_always || relay == nullptr) return std::nullopt;

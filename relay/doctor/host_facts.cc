@@ -30,8 +30,7 @@ std::optional<double> ParseOne(std::string_view text) {
   return number.value();
 }
 
-// What stands behind the key: of "MemTotal:   123 kB" 123, of "nr_periods 45" 45, of "some avg10=0.1 avg60=0.2" what
-// is asked for by two keys.
+// Returns the number behind the key: 123 for "MemTotal:   123 kB", 45 for "nr_periods 45".
 std::optional<double> NumberAfter(std::string_view text, std::string_view key) {
   const size_t at = text.starts_with(key) ? 0 : text.find("\n" + std::string(key));
   if (at == text.npos) return std::nullopt;
@@ -56,7 +55,7 @@ std::optional<PressureFacts> ReadPressure(const HostFiles& files) {
                        .io_full = Share(io, "full")};
 }
 
-// Whether version 1 has the controller among those of a line of /proc/PID/cgroup.
+// True if the controller is among those that version 1 lists in a line of /proc/PID/cgroup.
 bool HasController(const std::string& controllers, std::string_view controller) {
   std::istringstream list(controllers);
   for (std::string name; std::getline(list, name, ',');)
@@ -85,7 +84,7 @@ std::vector<std::string> CgroupsOf(const HostFiles& files, const std::string& pr
 }
 
 void ReadMemory(const std::vector<std::string>& directories, CgroupFacts* facts) {
-  std::optional<double> kills;  // of the innermost: those above count others' too
+  std::optional<double> kills;  // from the innermost: those above count other cgroups too
   for (const std::string& directory : directories) {
     const std::optional<double> high = ParseOne(ReadText(directory + "/memory.high"));  // "max" is no number
     if (high) facts->memory_high_bytes = std::min(static_cast<uint64_t>(*high), facts->memory_high_bytes.value_or(-1));
@@ -95,7 +94,7 @@ void ReadMemory(const std::vector<std::string>& directories, CgroupFacts* facts)
   facts->oom_kills = static_cast<uint64_t>(kills.value_or(0));
 }
 
-// "50000 100000" in one file, or in two.
+// Reads "50000 100000" from one file, or from two.
 void ReadCpu(const std::string& directory, CgroupFacts* facts) {
   std::istringstream max(ReadText(directory + "/cpu.max") + ReadText(directory + "/cpu.cfs_quota_us") + " " +
                          ReadText(directory + "/cpu.cfs_period_us"));
@@ -123,7 +122,7 @@ std::optional<bool> ClockIsKept() {
   return (clock.status & STA_UNSYNC) == 0;
 }
 
-// Root raises its own limit as it needs.
+// Returns 0 for root, which raises its own limit as it needs.
 uint64_t MostFiles() {
   rlimit limit{};
   if (geteuid() == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;

@@ -1,4 +1,4 @@
-// The machine and the kernel, from files that everybody may read.
+// Looks at the machine and the kernel, through files that every user may read, but for a process's environment.
 #pragma once
 
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace weir {
 
-// Where the kernel's files are; tests put a tree of their own here.
+// Directories of the kernel's files; tests put a tree of their own here.
 struct HostFiles {
   std::string proc = "/proc";
   std::string sys = "/sys";
   std::string cgroup = "/sys/fs/cgroup";
 };
 
-// `process`: whose cgroups are meant, "self" or a number.
+// `process` is the one whose cgroups are meant: "self" or a number.
 HostFacts LookAtHost(const HostFiles& files = {}, const std::string& process = "self");
 
-// Whether this program is in no cgroup below the one that it sees as the root: in a container all are.
+// True if this program is in no cgroup below the one that it sees as the root, as is every program in a container.
 bool IsRootOfCgroups(const HostFiles& files);
 
-// Of a process of this machine.
+// Returns the swapped memory of a process of this machine.
 uint64_t SwappedBytes(const HostFiles& files, int process);
-// The environment that it was started with; its flags that stand for a setting are in it. An error: this user may not
-// see it.
+// Returns the environment that the process was started with, including its flags that stand for a setting. Returns an
+// error if this user may not see it.
 Result<Environment> EnvironmentOf(const HostFiles& files, int process);
 
 }  // namespace weir

@@ -10,7 +10,7 @@ namespace {
 
 using Find = std::optional<Finding> (*)(const Facts& facts, const InstanceFacts& instance);
 
-// Of the instances that answered.
+// Returns the worst finding over the instances that answered.
 std::optional<Finding> OfEach(const Facts& facts, Find find) {
   return WorstOf(facts.instances, [&](const InstanceFacts& instance) -> std::optional<Finding> {
     return instance.problem.empty() ? find(facts, instance) : std::nullopt;
@@ -26,19 +26,19 @@ double UpSeconds(const Facts& facts, const InstanceFacts& instance) {
   return facts.now_seconds - instance.metrics.Get("process_start_time_seconds");
 }
 
-// Of what happened a few times in weeks somebody may want to know; nobody has to be woken for it.
+// Fewer than ten a day are advice: an operator may want to know of them, but need not be woken.
 Severity OfCount(const Facts& facts, const InstanceFacts& instance, uint64_t count) {
   const double days = std::max(1.0, UpSeconds(facts, instance) / 86400);
   return static_cast<double>(count) < 10 * days ? Severity::kAdvice : Severity::kWarning;
 }
 
-// A lower setpoint than both; nothing where there is hardly one.
+// Adds a setpoint that is at most `usual` and lower than `now`, unless it would be below 0.2.
 void AddLower(const char* name, double now, double usual, std::vector<std::string>* commands) {
   const double lower = std::round(100 * std::min(usual, now - 0.1)) / 100;
   if (lower >= 0.2) commands->push_back(name + ("=" + FormatNumber(lower)));
 }
 
-// It holds a database, and nobody is there to serve it.
+// The machine holds a database, and no relay serves it.
 std::optional<Finding> RelayDown(const Facts& facts) {
   const bool has_database = facts.rocksdb && facts.rocksdb->exists;
   const bool answers = std::ranges::any_of(facts.instances, [](const InstanceFacts& i) { return i.problem.empty(); });
@@ -155,7 +155,7 @@ std::optional<Finding> EngineBraked(const Facts& facts) {
   });
 }
 
-// What helps, by the signal that limits.
+// The advice for each signal that limits.
 struct Remedy {
   std::string_view signal;
   const char* act;
@@ -176,7 +176,7 @@ std::optional<Finding> ClientsHeld(const Facts& facts) {
     if (i.metrics.Find("weir_throttle_open{class=\"interactive\"}").value_or(1) > 0) return std::nullopt;
     const std::string signal = i.metrics.Label("weir_throttle_limiting", "signal", "class=\"interactive\"");
     const auto remedy = std::ranges::find(kRemedies, signal, &Remedy::signal);
-    if (signal.empty() || signal == "emergency" || signal == "sensor lost") return std::nullopt;  // these are told of
+    if (signal.empty() || signal == "emergency" || signal == "sensor lost") return std::nullopt;  // others report them
     return Finding{
         .severity = Severity::kAdvice,
         .saw = "Clients' writes are held to " +
@@ -328,7 +328,7 @@ std::optional<Finding> ServedCertificate(const Facts& facts) {
   return OfEach(facts, [](const Facts& f, const InstanceFacts& i) -> std::optional<Finding> {
     const std::optional<double> expires = i.metrics.Find("weir_tls_certificate_expiry_seconds");
     if (!expires || *expires - f.now_seconds > 14 * 86400) return std::nullopt;
-    // The file's own check says the rest.
+    // The check of the certificate's file says the rest.
     if (f.settings.certificate_expires_at && static_cast<double>(*f.settings.certificate_expires_at) <= *expires)
       return std::nullopt;
     const double left = *expires - f.now_seconds;

@@ -18,7 +18,7 @@ HttpCall CallFor(const InstanceQuestion& question, const std::string& path) {
   return call;
 }
 
-// A page in an answer's place is no sentence.
+// Takes one line at most: an HTML page in place of an answer is no sentence.
 std::string Words(const std::string& body) {
   return std::string(TrimBlanks(body.substr(0, std::min(body.find('\n'), kMostWords))));
 }

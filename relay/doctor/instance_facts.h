@@ -1,4 +1,4 @@
-// A relay or gate that runs, asked over HTTP as anybody may ask it.
+// Asks a relay or gate that runs over HTTP, as any client may ask it.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@ namespace weir {
 
 struct InstanceQuestion {
   std::string url;
-  bool is_local = false;  // it answers on this machine: its certificate, of another name, is not looked at
-  // Shown for /v1/health alone, where there is something to ask about and the way there is private.
+  bool is_local = false;  // it answers on this machine: its certificate may have another name and is not checked
+  // Called and shown only for /v1/health, if there is something to ask about and the connection is private.
   std::function<Result<std::string>()> token;
 };
-// /metrics and /readyz; five seconds each at most.
+// Asks for /metrics and /readyz, for five seconds each at most.
 InstanceFacts AskInstance(const InstanceQuestion& question);
 
 }  // namespace weir

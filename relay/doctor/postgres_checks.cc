@@ -6,12 +6,12 @@
 namespace weir {
 namespace {
 
-// Beside those that read: one each to save, to read the others' news, to notify, and for the throttle.
+// Connections besides those that read: one each to save, to read the others' news, to notify, and for the throttle.
 constexpr uint64_t kConnectionsBeside = 4;
-// Two of each relay, and some of imports: more are names of machines that were new at each start.
+// Each relay has two, and imports have some: more come from machines that have a new name at each start.
 constexpr uint64_t kManyOrigins = 32;
 
-// Where it was reached: before that nothing is known.
+// Returns null if PostgreSQL was not reached: then nothing is known about it.
 const PostgresFacts* Reached(const Facts& facts) {
   return facts.postgres && facts.postgres->reached.ok() ? &*facts.postgres : nullptr;
 }

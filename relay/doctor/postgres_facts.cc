@@ -69,7 +69,7 @@ Status AskFigures(PostgresSession& session, PostgresFacts* facts) {
   return {};
 }
 
-// By the quickest journey: what it took is how far the clocks may be misread.
+// Compares the clocks by the quickest journey: they may be misread by the time that it took.
 Status MeasureJourneys(PostgresSession& session, PostgresFacts* facts) {
   std::vector<Duration> journeys;
   for (int i = 0; i < kJourneys; ++i) {
@@ -108,7 +108,7 @@ Status LookAtTables(const StorageSettings& settings) {
 
 PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::string>* unseen) {
   PostgresFacts facts{.name = StoreName(settings.store)};
-  // As a relay does it; where that leads nowhere, whoever answers.
+  // Connects as a relay does; if that fails, to any host that answers.
   PostgresSession primary(WithWritableHost(settings.store));
   PostgresSession anybody(settings.store);
   facts.reached = primary.Connect(kPostgresPatience);
@@ -118,7 +118,7 @@ PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::s
   facts.version = session.server_version();
   bool has_tables = false;
   Status asked = AskWho(session, &facts, &has_tables);
-  // Somebody answers, and takes no writes.
+  // A host answers, but takes no writes.
   if (facts.is_standby) facts.reached = Status();
   if (!facts.reached.ok()) return facts;
   if (has_tables) facts.tables = LookAtTables(settings);

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kColumns = 80;
 constexpr size_t kLabelColumns = 11;
 
-// Characters, not bytes: paths may have others than ASCII.
+// Counts characters, not bytes: paths may have others than ASCII.
 size_t Width(std::string_view word) {
   return static_cast<size_t>(std::ranges::count_if(word, [](char c) { return (c & 0xc0) != 0x80; }));
 }

@@ -1,4 +1,4 @@
-// What `weir doctor` says of its findings: for people in 80 columns, and for programs.
+// The report of `weir doctor`: for people in 80 columns, and for programs.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// What was looked at, each thing with its figures: {"disk", "./data: 76 GB free, an fsync takes 1.2 ms"}.
+// Lists everything that was looked at, with its figures: {"disk", "./data: 76 GB free, an fsync takes 1.2 ms"}.
 std::vector<std::pair<std::string, std::string>> LookedAt(const Facts& facts);
 
 // Commands and settings stand in lines of their own, which are not broken.

@@ -58,7 +58,7 @@ std::optional<RocksDbFacts> LookAtRocksDb(const std::string& path, double now_se
     return facts;
   }
   facts.recognised = RecogniseDatabase(path);
-  // Somebody may have begun to write meanwhile.
+  // A process may have begun to write meanwhile.
   facts.holder = HolderOf(path);
   if (facts.holder) facts.recognised = Status();
   return facts;

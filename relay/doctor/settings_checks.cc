@@ -73,7 +73,7 @@ std::optional<Finding> RelayUrlMissing(const Facts& facts) {
                  .commands = {"WEIR_RELAY_URL=wss://relay.example"}};
 }
 
-// Who listens here alone and has a public name stands behind a proxy.
+// A relay that listens only nearby and has a public name is behind a proxy.
 std::optional<Finding> ProxyNotTrusted(const Facts& facts) {
   const RelayConfiguration& c = facts.settings.relay;
   if (!facts.has_relay || !c.server.trusted_proxies.empty()) return std::nullopt;

@@ -1,5 +1,5 @@
-// grpc.health.v1.Health, of the server as a whole and of each of its services: Check tells, and Watch goes on telling
-// (grpc_watch.h), also of a service that is not there yet.
+// grpc.health.v1.Health, for the server as a whole and for each of its services: Check answers once, and Watch goes on
+// answering (grpc_watch.h), also for a service that is not there yet.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace weir {
 
-// Whether a service serves, of which "" is the server as a whole; nothing where there is none of this name. Called on
-// I/O threads; must not block.
+// Returns whether a service serves, of which "" is the server as a whole; nullopt if there is none of this name. Called
+// on I/O threads; must not block.
 using GrpcServing = std::function<std::optional<bool>(std::string_view service)>;
 void AddGrpcHealth(HttpRouter& router, GrpcServing serving, const GrpcWatchPace& pace = {});
 

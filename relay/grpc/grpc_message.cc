@@ -24,12 +24,12 @@ bool IsGrpc(std::string_view content_type) {
   return type == kContentType || type == "application/grpc+proto";
 }
 
-// As gRPC's protocol has it for grpc-message; some clients decode no more than that.
+// Follows gRPC's protocol for grpc-message; some clients decode no more than that.
 bool IsKeptInMessage(char c) { return c >= 0x20 && c <= 0x7E && c != '%'; }
 
 GrpcStatus Internal(std::string message) { return {GrpcCode::kInternal, std::move(message)}; }
 
-// At most eight digits, and a unit.
+// Reads at most eight digits, and a unit.
 std::optional<Duration> ReadTimeout(std::string_view text) {
   if (text.size() < 2 || text.size() > 9) return std::nullopt;
   int64_t amount = 0;
@@ -37,7 +37,7 @@ std::optional<Duration> ReadTimeout(std::string_view text) {
     if (c < '0' || c > '9') return std::nullopt;
     amount = amount * 10 + (c - '0');
   }
-  // 99,999,999 hours are more nanoseconds than there are.
+  // 99,999,999 hours do not fit into nanoseconds.
   constexpr std::chrono::hours kLongest{24 * 365 * 100};
   switch (text.back()) {
     case 'H':
@@ -137,7 +137,7 @@ GrpcStatus ReadGrpcMessage(std::string_view framed, MessageLite* message) {
   if (!found.ok()) return found;
   if (bytes == 0) return Internal("the message ends early");
   if (framed.size() > bytes) return Internal("something follows the message, expected one");
-  // Or who sends text that is not UTF-8 writes a line of the log each time.
+  // Otherwise a client that sends text that is not UTF-8 writes a line of the log each time.
   [[maybe_unused]] static const auto before = google::protobuf::SetLogHandler(nullptr);
   if (!message->ParseFromArray(framed.data() + kPrefixBytes, static_cast<int>(bytes - kPrefixBytes)))
     return Internal("the message is no " + message->GetTypeName());

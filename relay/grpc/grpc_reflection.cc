@@ -21,7 +21,7 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FileDescriptor;
 using Services = std::shared_ptr<const std::vector<std::string>>;
 
-// A file goes with all that it imports, each once and behind it.
+// Adds a file, and behind it all files that it imports, each once.
 template <typename Files>
 void AddFile(const FileDescriptor& file, std::set<const FileDescriptor*>* added, Files* files) {
   if (!added->insert(&file).second) return;
@@ -31,7 +31,7 @@ void AddFile(const FileDescriptor& file, std::set<const FileDescriptor*>* added,
   for (int i = 0; i < file.dependency_count(); ++i) AddFile(*file.dependency(i), added, files);
 }
 
-// One version: they differ in the names of their messages alone.
+// One version of the service. The versions differ only in the names of their messages.
 template <typename Request, typename Response>
 class Reflection final : public GrpcStreamHandler {
  public:

@@ -1,5 +1,5 @@
-// grpc.reflection.v1.ServerReflection, and v1alpha, which older clients ask for: the services that there are, and the
-// .proto files that describe them. There are no extensions.
+// grpc.reflection.v1.ServerReflection, and v1alpha, which older clients ask for: lists the services, and the .proto
+// files that describe them. There are no extensions.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// services: their full names, as their .proto files have them; this one is added.
+// `services` has their full names, as in their .proto files; reflection itself is added.
 void AddGrpcReflection(HttpRouter& router, std::vector<std::string> services);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// The methods of one service of gRPC, among the routes of a server.
+// GrpcService adds the methods of one gRPC service to the routes of a server.
 //
 //   GrpcService greeter(router, "test.Greeter");
 //   greeter.AddUnary<Name, Greeting>("Greet", [](const GrpcCall& call, Name& name, GrpcReply<Greeting> reply) {
@@ -9,9 +9,9 @@
 //
 // A method may answer with a stream instead: AddWatch, or AddStream for messages that come and go one by one.
 //
-// What does not reach a method (another content type, a message that is none, a method that is not there, a body that
-// is too long) is answered as servers of gRPC do. Handlers run as those of http.h, and a reply is one of HTTP: for
-// once, now or later, from any thread.
+// Requests that reach no method (another content type, a malformed message, an unknown method, a body that is too long)
+// are answered as gRPC servers do. Handlers run like those of http.h, and a reply is an HttpReply: it is given once,
+// now or later, from any thread.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ class GrpcReply {
 
   void operator()(const Response& message) const { http_(GrpcAnswer(message)); }
   void operator()(const GrpcStatus& error) const { http_(GrpcError(error)); }
-  // For whoever only has to know whether it is still waited for; or answers with what GrpcError makes.
+  // For handlers that only have to know whether the client still waits, or that answer with what GrpcError makes.
   const HttpReply& http() const { return http_; }
 
  private:
@@ -45,7 +45,7 @@ class GrpcReply {
 // Only makes routes: it need not outlive them.
 class GrpcService {
  public:
-  // The router outlives it. `name` with its package: "weir.v1.Quota".
+  // The router must outlive it. `name` includes the package: "weir.v1.Quota".
   GrpcService(HttpRouter& router, std::string_view name) : router_(router), prefix_("/" + std::string(name) + "/") {
     router.AddDeferred("POST", prefix_ + "{method}", [](const HttpRequest& request, const HttpReply& reply) {
       GrpcCall call{request};
@@ -55,7 +55,7 @@ class GrpcService {
     router.AddWording(prefix_, PlainErrorAsGrpc);
   }
 
-  // The message is the handler's own.
+  // The message is the handler's own, which may change it.
   template <typename Request, typename Response>
   using Unary = std::function<void(const GrpcCall& call, Request& message, GrpcReply<Response> reply)>;
   template <typename Request, typename Response>
@@ -74,8 +74,8 @@ class GrpcService {
     AddGrpcStream(router_, prefix_ + std::string(method), std::move(factory));
   }
 
-  // A stream of what a unary method answers (grpc_watch.h). `clear_passing`, which may be null, takes out what changes
-  // by itself as time goes.
+  // Streams the answers of a unary method (grpc_watch.h). `clear_passing`, which may be null, removes the parts of an
+  // answer that change by themselves as time goes.
   template <typename Request, typename Response>
   void AddWatch(std::string_view method, const GrpcWatchPace& pace, void (*clear_passing)(Response*),
                 Unary<Request, Response> handler) {

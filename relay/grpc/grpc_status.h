@@ -1,4 +1,4 @@
-// How a call of gRPC ends.
+// The status that ends a gRPC call.
 #pragma once
 
 #include <cstdint>

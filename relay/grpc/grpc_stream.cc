@@ -54,8 +54,8 @@ class GrpcStreamCall final : public HttpStreamHandler {
   std::shared_ptr<GrpcStreamHandler> handler_;
   std::string unread_;
   bool body_ended_ = false;
-  bool waits_ = false;  // for the client to take what waits for it
-  bool told_ = false;   // that no more comes
+  bool waits_ = false;  // for the client to take its output
+  bool told_ = false;   // OnMessagesEnd was called
 };
 
 void GrpcStreamCall::HandOver() {

@@ -1,7 +1,7 @@
-// A call of gRPC in which messages come and go one by one, over an exchange (http_stream.h).
+// A gRPC call in which messages come and go one by one, over an exchange (http_stream.h).
 //
-// All on the I/O thread of the call; other threads come by poster(). While so much waits for the client that the stream
-// is full, none of its messages is handed over; who sends of his own accord looks at is_full() first.
+// Everything runs on the I/O thread of the call; other threads use poster(). The stream is full while too much output
+// waits for the client; none of its messages is handed over then. A handler that sends unasked checks is_full() first.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -19,7 +19,7 @@
 
 namespace weir {
 
-// Of those that come by a stream, of which many are open at once.
+// The longest message that comes by a stream: many streams are open at once.
 inline constexpr size_t kMostStreamedMessageBytes = size_t{8} << 10;
 
 class GrpcStream {
@@ -32,14 +32,14 @@ class GrpcStream {
 
   void Send(const google::protobuf::MessageLite& message) { SendFramed(FramedGrpcMessage(message)); }
   void SendFramed(std::string_view message);
-  // Nothing is sent or handed over after it.
+  // Ends the call. Nothing is sent or handed over after it.
   void Finish(const GrpcStatus& status) { FinishWith(GrpcTrailers(status)); }
   void FinishWith(HttpFields trailers);
   bool is_over() const { return over_; }
 
   static constexpr size_t kMostWaitingBytes = size_t{16} << 10;
   bool is_full() const { return exchange_.pending_bytes() > kMostWaitingBytes; }
-  // Calls once, on a later turn, when it is not full.
+  // Calls `callback` once, on a later turn, when the stream is not full.
   void WhenTaken(std::function<void()> callback) { exchange_.WhenPendingBelow(kMostWaitingBytes, std::move(callback)); }
 
  private:
@@ -51,19 +51,20 @@ class GrpcStream {
   bool over_ = false;
 };
 
-// What it throws ends the call with INTERNAL, or breaks it off.
+// An exception from it ends the call with INTERNAL, or breaks it off if the answer has begun.
 class GrpcStreamHandler {
  public:
   virtual ~GrpcStreamHandler() = default;
 
-  // Framed, as ReadGrpcMessage takes it; good during the call.
+  // A message, framed as ReadGrpcMessage takes it. The view is valid during the call.
   virtual void OnMessage(std::string_view framed) = 0;
   virtual void OnMessagesEnd() = 0;
   // The last call, whatever the cause.
   virtual void OnEnd() {}
 };
 
-// The call is good during this; `stream` until OnEnd. At the server's end the call ends with UNAVAILABLE.
+// `call` is valid only while the factory runs, `stream` until OnEnd. When the server shuts down, the call ends with
+// UNAVAILABLE.
 using GrpcStreamFactory = std::function<std::shared_ptr<GrpcStreamHandler>(const GrpcCall& call, GrpcStream& stream)>;
 void AddGrpcStream(HttpRouter& router, std::string path, GrpcStreamFactory factory);
 

@@ -18,7 +18,7 @@ namespace {
 
 class Watch;
 
-// Whether the watch still is, as those see it who owe it an answer.
+// Tells the code that owes the watch an answer whether the watch still exists.
 class WatchLife {
  public:
   void End() {
@@ -80,7 +80,7 @@ class WatchAnswer final : public HttpReply::Receiver {
   std::atomic<bool> given_{false};
 };
 
-// What all watches of a method have.
+// The state that all watches of a method share.
 struct WatchedMethod {
   const GrpcWatched watched;
   const std::chrono::milliseconds beat;
@@ -90,7 +90,7 @@ struct WatchedMethod {
 
 class Watch final : public GrpcStreamHandler {
  public:
-  // It has a place among those of its address, where there was one.
+  // `place` is its place among the watches of its address, if there was one.
   Watch(std::shared_ptr<WatchedMethod> method, const GrpcCall& call, GrpcStream& stream, std::optional<IpAddress> place)
       : method_(std::move(method)),
         stream_(stream),
@@ -160,15 +160,15 @@ class Watch final : public GrpcStreamHandler {
   const std::optional<IpAddress> place_;
   const HttpPoster post_;
   const std::shared_ptr<WatchLife> life_ = std::make_shared<WatchLife>();
-  std::optional<boost::asio::steady_timer> timer_;  // not beyond the exchange
+  std::optional<boost::asio::steady_timer> timer_;  // must not outlive the exchange
   std::string message_;                             // framed
-  std::string state_;                               // that was told last
+  std::string state_;                               // the state that was sent last
   bool told_ = false;
 };
 
 }  // namespace
 
-// The multiples of the golden ratio, in 32 bits.
+// Uses the multiples of the golden ratio, in 32 bits.
 std::chrono::nanoseconds FirstBeat(uint64_t n, std::chrono::nanoseconds beat) {
   constexpr uint64_t kGoldenRatio = 0x9e3779b9;
   const double part = static_cast<double>(static_cast<uint32_t>(n * kGoldenRatio)) / 0x1p32;

@@ -1,8 +1,8 @@
-// A watch: a call that has the answers of a unary method for as long as it goes on, the first at once, and then each
+// A watch: a call that streams the answers of a unary method for as long as it lasts, the first at once, and then each
 // that differs from the one before. The method is asked again at each beat, one question at a time, and not while the
-// stream is full: a watch that nobody reads comes to cost nothing. Watches that begin together ask at moments of their
-// own, for their questions are asked beside the turns of the I/O thread: those of 50,000 took 280 ms at once. An error
-// of the method ends it.
+// stream is full: so a watch that its client does not read soon costs nothing. Watches that begin together ask at
+// different moments, because their questions are asked outside the turns of the I/O thread: those of 50,000 took 280 ms
+// at once. An error of the method ends the watch.
 #pragma once
 
 #include <chrono>
@@ -19,19 +19,19 @@ namespace weir {
 
 struct GrpcWatchPace {
   std::chrono::milliseconds beat{1000};
-  // Of one method and one client, as GroupOf has it; more are refused with RESOURCE_EXHAUSTED.
+  // Watches of one method and one client (GroupOf); more are refused with RESOURCE_EXHAUSTED.
   size_t most_of_an_address = 256;
 };
 
 struct GrpcWatched {
-  // The method, of a message as it is framed. As a handler of HTTP; called on the I/O thread of the watch.
+  // Asks the method with a framed message, like an HTTP handler. Called on the I/O thread of the watch.
   std::function<void(const GrpcCall& call, std::string_view message, HttpReply reply)> ask;
-  // Of an answer, framed: what has to differ.
+  // Returns the part of a framed answer that has to differ for the answer to be sent.
   std::function<std::string(std::string_view answer)> state;
 };
 
-// Until the second question of the watch that is the n-th of its method: a part of a beat, and parts of any watches
-// that follow each other lie evenly in it.
+// Returns the time until the second question of the n-th watch of a method: a part of a beat. The parts of consecutive
+// watches are spread evenly over the beat.
 std::chrono::nanoseconds FirstBeat(uint64_t n, std::chrono::nanoseconds beat);
 
 void AddGrpcWatch(HttpRouter& router, std::string path, const GrpcWatchPace& pace, GrpcWatched watched);

@@ -10,8 +10,8 @@
 
 namespace weir {
 
-// Calls `read` where the section is there. The other limiters' are let pass, `server` of an rls.yml too, and any other
-// key is an error.
+// Calls `read` if the section is there. The other limiters' sections are skipped, and `server` of an rls.yml too; any
+// other key is an error.
 Status ReadConfigSection(const std::string& path, std::string_view section,
                          const std::function<void(const YamlValue& section)>& read);
 

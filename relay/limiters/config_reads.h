@@ -1,4 +1,4 @@
-// What /metrics tells of a limiter's configuration file.
+// Metrics of a limiter's configuration file.
 //
 // Threads: any.
 #pragma once
@@ -18,7 +18,7 @@ class ConfigReads {
     good_.store(good, std::memory_order_relaxed);
   }
 
-  // limiter: "weir_keyed" and the like.
+  // `limiter` is the beginning of their names: "weir_keyed" and the like.
   void AppendTo(MetricFamilies& families, const std::string& limiter) const {
     families.Counter(limiter + "_config_reads_total", "Readings of the configuration file, by result")
         .Add(good_reads_.load(std::memory_order_relaxed), {{"result", "good"}})

@@ -1,7 +1,7 @@
-// FollowedRules: the rules of a limiter as its files say them, read when it opens, and again whenever they have changed
-// or an operator asks. What cannot be read is logged, and what runs goes on.
+// FollowedRules: the rules of a limiter, read from its files when it opens, and again whenever they have changed or an
+// operator asks. If they cannot be read again, the error is logged and the running rules stay.
 //
-// Threads: the owner's; what is read again is used on the watch's.
+// Threads: the owner's; rules that are read again are used on the watch's thread.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -18,16 +18,16 @@
 
 namespace weir {
 
-// Read: has a summary for the log.
+// `Read` has a `summary` for the log.
 template <typename Read>
 class FollowedRules {
  public:
   struct Steps {
-    std::string limiter;  // as the log names it
-    std::string path;     // of the file or the directory; empty: there is none, and the defaults hold
-    std::function<Result<Read>(const Read* running)> read;  // at first there is none that runs
+    std::string limiter;  // its name in the log
+    std::string path;     // the file or the directory; empty if there is none and the defaults hold
+    std::function<Result<Read>(const Read* running)> read;  // `running` is null at first
     std::function<void(const Read&)> use;
-    std::function<void(bool good)> note_again;  // of each reading but the first
+    std::function<void(bool good)> note_again;  // called after each reading but the first
   };
 
   // `files` are those of the path.
@@ -36,7 +36,7 @@ class FollowedRules {
 
   Status Open() {
     std::optional<Result<Read>> read;
-    // Where they change meanwhile, the watch reads them again.
+    // If they change meanwhile, the watch reads them again.
     files_.ReadWhole([&] { read = steps_.read(nullptr); });
     if (!read->ok()) return read->status();
     running_ = std::move(*read).value();
@@ -55,7 +55,7 @@ class FollowedRules {
   void Stop() { watch_.reset(); }
 
  private:
-  // What is to be done with what the files say now.
+  // Reads the files, and returns what is to be done with them.
   std::function<void()> ReadAgain() {
     return [this, read = steps_.read(&running_)] {
       if (read.ok()) {
@@ -69,11 +69,11 @@ class FollowedRules {
     };
   }
 
-  FileWatch files_;  // until the watch has them
+  FileWatch files_;  // the watch takes them over
   const std::chrono::milliseconds interval_;
   const Steps steps_;
   Read running_;
-  std::unique_ptr<ConfigWatch> watch_;  // ends first
+  std::unique_ptr<ConfigWatch> watch_;  // destroyed first
 };
 
 }  // namespace weir

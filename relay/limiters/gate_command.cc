@@ -57,7 +57,7 @@ Status Configure(const CommandLine& line, const Environment& environment, GateCo
   return wrong.empty() ? Status() : wrong.front();
 }
 
-// An environment may be the relay's too.
+// The environment may be the relay's too, so its settings are known.
 void WarnOfUnknownSettings(const Environment& environment) {
   RelayConfiguration relay;
   AllLimiterSettings limiters;
@@ -82,7 +82,7 @@ int Run(const GateConfiguration& configuration, const Environment& environment) 
   GateServer& server = *opened.value();
   const auto at_once = [&server] {
     server.ForceShutdown();
-    if (!server.all_is_in_store()) return;  // what was counted is being written down
+    if (!server.all_is_in_store()) return;  // counts are being written down
     spdlog::warn("stopped at once");
     StopLogging();
     _exit(0);

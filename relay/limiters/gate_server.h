@@ -34,7 +34,7 @@ struct GateConfiguration {
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
   // Its clients are programs, many on one machine or behind one address, that keep their connections for the next call:
-  // one address may have all but those that others have a claim to (server/places.h).
+  // one address may have all connections but those that others have a claim to (server/places.h).
   ServerSettings server{
       .port = kGatePort, .max_connections_per_address = 1'000'000, .handshake_timeout = std::chrono::seconds(75)};
   ServedLimiterSettings limiters{.quota = {.api = ServedQuotaApi::kAll},
@@ -55,37 +55,37 @@ class GateServer {
 
   void Accept() { server_.Accept(); }
   uint16_t port() const { return server_.port(); }
-  // As a program on this machine reaches it: "127.0.0.1:3335".
+  // The address at which a program on this machine reaches it: "127.0.0.1:3335".
   std::string host_and_port() const;
   std::string url() const;
-  // Reads the configuration file and the certificate again, soon.
+  // Soon reads the configuration file and the certificate again.
   void Reload();
-  // To the log, on a page. From any thread, not beside Shutdown.
+  // Writes the state to the log, on a page. From any thread, but not during Shutdown.
   void TellState() const;
-  // Answers what was asked, those who wait in line with 503, and ends what a store has begun, for at most so long; then
-  // writes down what is only in memory. Force, from another thread, hurries it.
+  // Answers the open requests (those that wait in line with 503) and ends calls that a store has begun, for `longest`
+  // at most; then writes down what is only in memory. ForceShutdown, from another thread, hurries it.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown() { server_.ForceShutdown(); }
-  // Nothing that was counted would be lost if the process ended now.
+  // True if no count would be lost if the process ended now.
   bool all_is_in_store() const;
 
  private:
   GateServer(const GateConfiguration& configuration, std::unique_ptr<Traces> traces, ServedLimiters limiters);
   HttpRouter Routes();
   Status Ready(std::string* note) const;
-  // Of a service of gRPC, "" of all; nothing where there is no such.
+  // True if a gRPC service can serve ("" is for all); nullopt if there is no such service.
   std::optional<bool> Serving(std::string_view grpc_service) const;
   std::string Metrics() const;
   MetricSources Sources() const;
 
   const std::string listen_;
-  const std::unique_ptr<Traces> traces_;  // null: off
+  const std::unique_ptr<Traces> traces_;  // null if traces are off
   const ServedLimiters limiters_;
-  bool open_ = false;  // the limiters are
+  bool open_ = false;  // the limiters are open
   const Admin admin_;
   const double started_at_;  // seconds since 1970
   CachedText metrics_text_;
-  Server server_;  // ends first
+  Server server_;  // destroyed first
 };
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// LatestStates: what a limiter last said of its keys or endpoints, for who shows them each second and cannot wait: what
-// it says comes a moment later, from whichever thread is at the last shard.
+// LatestStates: the newest states that a limiter has told of its keys or endpoints, for code that shows them each
+// second and cannot wait. The limiter answers a moment later, from the thread that is at the last shard.
 //
 // Threads: any.
 #pragma once
@@ -17,7 +17,8 @@ class LatestStates {
  public:
   using Done = std::function<void(std::vector<State>)>;
 
-  // Has `describe` asked once more, and returns what was said last: now, where it answers at once.
+  // Calls `describe` once more, and returns the newest states: those of this call if it is answered at once, else the
+  // ones before.
   std::vector<State> Ask(const std::function<void(Done)>& describe) const {
     describe([kept = kept_](std::vector<State> states) {
       const std::lock_guard lock(kept->mutex);

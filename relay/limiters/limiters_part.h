@@ -1,5 +1,6 @@
-// LimitersPart: the limiters on the relay's port. Its administrators are the relay's. They alone may use the quotas,
-// unless WEIR_QUOTA_API says otherwise, for a relay is open to everybody; keys nobody, unless WEIR_KEYED_API does.
+// LimitersPart: the limiters on the relay's port, with the relay's administrators. Since a relay is open to everybody,
+// only administrators may use the quotas (unless WEIR_QUOTA_API says otherwise), and no client may use keys (unless
+// WEIR_KEYED_API says otherwise).
 #pragma once
 
 #include <atomic>
@@ -13,10 +14,11 @@ class LimitersPart final : public RelayPart {
  public:
   explicit LimitersPart(ServedLimiterSettings settings = {}) : settings_{.limiters = std::move(settings)} {}
 
-  // Also what only `weir gate` and `weir quota` use: one environment may be for all.
+  // Includes the settings that only `weir gate` and `weir quota` use: all may have one environment.
   void Declare(SettingTable& table) override;
   void AddRoutes(HttpRouter& router) override;
-  // An error: the configuration file is wrong, or the quotas' store cannot be used. A Redis that is away is none.
+  // Returns an error if the configuration file is wrong or the quotas' store cannot be used. A Redis that is away is no
+  // error.
   Status Start(const RelayServices& services) override;
   void Stop() override;
   void HangUp() override;

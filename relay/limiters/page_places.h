@@ -1,4 +1,4 @@
-// Listings in pages: "next":"3-118" of one page is ?after=3-118 of the following.
+// Listings in pages: "next":"3-118" of one page becomes ?after=3-118 of the next.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// The query of a listing; without one the first page. The error says what is wrong.
+// Reads the query of a listing; an empty one is for the first page. The error says what is wrong.
 Result<PagePlace> ReadPagePlace(std::string_view query);
 std::string PagePlaceText(const PagePlace& place);
 

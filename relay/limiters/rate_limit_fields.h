@@ -1,5 +1,5 @@
-// The IETF's RateLimit-Policy and RateLimit header fields, and Retry-After: what every limiter here tells of its
-// limits.
+// The IETF's RateLimit-Policy and RateLimit header fields, and Retry-After: every limiter here tells its limits with
+// them.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace weir {
 struct LimitState {
   std::string_view policy;
   int64_t amount = 0;  // in `window`
-  Duration window{};   // 0: it has no length that is always the same
+  Duration window{};   // 0 if its length varies
   int64_t remaining = 0;
   std::optional<Duration> reset;
   std::string_view unit = {};  // the quota unit; empty: requests
   std::optional<int64_t> burst;
 };
 
-// At least one.
+// There must be at least one limit.
 void AddRateLimitFields(std::span<const LimitState> limits, HttpFields* fields);
 
-// Whole seconds, rounded up, at least 1.
+// Returns whole seconds, rounded up, at least 1.
 std::string RetryAfterSeconds(Duration wait);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What an operator can set about the limiters, and the limiters that the settings ask for.
+// The settings of the limiters, and the limiters that they ask for.
 #pragma once
 
 #include <memory>
@@ -16,17 +16,17 @@ namespace weir {
 
 struct ServedLimiterSettings {
   QuotaSettings quota;
-  // Their sections are in the file that is the quotas' too.
+  // keyed and queued have their sections in the quotas' configuration file.
   KeyedSettings keyed;
   QueuedSettings queued;
   EnvoySettings envoy;
 };
 void Declare(SettingTable& table, ServedLimiterSettings& settings);
 
-// What is wrong with the names of stores, and with the files that they name; nothing is opened to be used.
+// Returns the errors in the names of stores, and in the configuration files; opens no store.
 std::vector<Status> Check(const ServedLimiterSettings& settings);
 
-// Of `weir gate`, `weir quota` and a relay: one environment may be for all.
+// The settings of `weir gate`, `weir quota` and a relay, which may all have one environment.
 struct AllLimiterSettings {
   ServedLimiterSettings limiters;
   QuotaAdminSettings admin;
@@ -35,10 +35,10 @@ struct AllLimiterSettings {
 };
 void Declare(SettingTable& table, AllLimiterSettings& settings);
 
-// Those that are served to anybody.
+// The limiters that are not off.
 using ServedLimiters = std::vector<std::unique_ptr<ServedLimiter>>;
 ServedLimiters MakeLimiters(const ServedLimiterSettings& settings);
-// The first error; those before it are open. The tracer may be null.
+// Returns the first error; the limiters before it are open then. The tracer may be null.
 Status OpenAll(const ServedLimiters& limiters, Tracer* tracer);
 
 }  // namespace weir

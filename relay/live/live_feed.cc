@@ -64,7 +64,7 @@ std::string TimeOfDay(double seconds_since_1970) {
   return text;
 }
 
-// Newest first.
+// Lists the newest mark first.
 LiveTable TableOf(const std::deque<LiveMark>& marks) {
   LiveTable table{.name = "marks",
                   .title = "What happened",
@@ -110,7 +110,7 @@ void LiveFeed::Run() {
     if (const TimePoint now = clock_.Now(); now >= next) {
       Tick();
       next += kBeat;
-      // After a stall: what was missed is not made up for.
+      // After a stall, missed ticks are not made up for.
       if (next <= now) next = now + kBeat;
     }
     Serve();
@@ -159,7 +159,7 @@ void LiveFeed::Tick() {
     TakeMarks(std::exchange(new_marks_, {}));
     ForgetThoseWhoLeft(listeners_);
     ForgetThoseWhoLeft(joining_);
-    // Who joins is told by Serve, and this tick is in its history.
+    // A joining listener gets the state from Serve, and this tick is in its history.
     std::ranges::copy_if(listeners_, std::back_inserter(told), [this](const auto& one) {
       return std::ranges::none_of(joining_, [&one](const auto& joining) { return joining.lock() == one.lock(); });
     });
@@ -187,7 +187,7 @@ void LiveFeed::Serve() {
     std::swap(askers, askers_);
     std::swap(marks, new_marks_);
   }
-  if (!marks.empty()) ForgetState();  // who has changed something sees it
+  if (!marks.empty()) ForgetState();  // a client that has changed something sees it
   TakeMarks(std::move(marks));
   if (!joining.empty()) Tell(joining, "state", *StateJson());
   if (askers.empty()) return;

@@ -1,15 +1,15 @@
-// LiveFeed: once a second a row for the history, and, while somebody looks, the whole state: made once, for all of them
-// the same bytes.
+// LiveFeed: adds a row to the history each second and, while anyone listens, makes the whole state: once, the same
+// bytes for all listeners.
 //
 //   LiveFeed feed({.sample = …, .describe = …}, {.run = …});
 //   feed.Start();
 //   feed.Join(listener);   // gets the state with its history soon, then an event a second
-//   feed.Ask(asker);       // the state, for who asks once
+//   feed.Ask(asker);       // gets the state once
 //
-// What is told is described in FEED.md. All of it is made by one thread: that of Start, or, without it, by whoever
+// FEED.md describes the contents. One thread makes all of it: the one that Start starts or, without Start, the one that
 // calls Tick and Serve.
 //
-// Threads: any, for Join, Ask, Mark and listeners.
+// Any thread may call Join, Ask, Mark and listeners.
 #pragma once
 
 #include <condition_variable>
@@ -32,7 +32,8 @@ namespace weir {
 
 using SharedText = std::shared_ptr<const std::string>;
 
-// One who is told each second, on the feed's thread: hands over, and never blocks. It has left when it is destroyed.
+// Gets an event each second, on the feed's thread; it must hand the event over and never block. It leaves by being
+// destroyed.
 class LiveListener {
  public:
   virtual ~LiveListener() = default;
@@ -40,7 +41,7 @@ class LiveListener {
   virtual void OnEvent(const SharedText& event) = 0;
 };
 
-// What there is to tell at one moment.
+// The state at one moment, for an Asker.
 struct LiveMoment {
   const LiveState& state;
   const LiveRow& row;
@@ -58,14 +59,14 @@ class LiveFeed {
     LiveRow row;
     std::vector<LiveMark> marks;
   };
-  // Asked on the feed's thread alone.
+  // Called on the feed's thread only.
   struct Source {
     std::function<Sample()> sample;
     std::function<LiveState(LiveRates&)> describe;
   };
-  // What this relay is, and when it began.
+  // Identifies this relay and this run of it.
   struct About {
-    uint64_t run = 0;  // milliseconds since 1970
+    uint64_t run = 0;  // when it began, in milliseconds since 1970
     std::string name;
     std::string version;
     std::string store;
@@ -74,17 +75,17 @@ class LiveFeed {
   ~LiveFeed() { Stop(); }
 
   void Start();
-  // Nobody is told anything any more. Again: nothing.
+  // Ends the thread; once this has returned, no listener or asker is called any more. A second call does nothing.
   void Stop();
 
-  // False: as many as may be are there already, or it has stopped.
+  // Join and Ask return false if there are kMostListeners listeners or kMostAskers askers already, or after Stop.
   bool Join(const std::shared_ptr<LiveListener>& listener);
   using Asker = std::function<void(const LiveMoment& moment)>;
   bool Ask(Asker asker);
   void Mark(LiveMark mark);
   size_t listeners() const;
 
-  // What the thread does: each second, and when somebody came.
+  // The thread calls Tick each second, and Serve after that and when a listener or an asker has come.
   void Tick();
   void Serve();
 
@@ -100,20 +101,20 @@ class LiveFeed {
   const About about_;
   const Clock& clock_;
 
-  mutable std::mutex mutex_;  // for what others touch
+  mutable std::mutex mutex_;  // guards the members that other threads touch
   std::condition_variable wake_up_;
   std::vector<std::weak_ptr<LiveListener>> listeners_;
-  std::vector<std::weak_ptr<LiveListener>> joining_;  // of these, those that were not told yet
+  std::vector<std::weak_ptr<LiveListener>> joining_;  // the listeners that wait for the state
   std::vector<Asker> askers_;
   std::vector<LiveMark> new_marks_;
   bool stopped_ = false;
 
-  // Of the feed's thread.
+  // Used by the feed's thread only.
   LiveHistory history_;
   std::deque<LiveMark> marks_;
   LiveRates rates_;
-  std::optional<LiveState> state_;  // of the newest tick or change
-  SharedText json_;                 // of it, with the history
+  std::optional<LiveState> state_;  // after the newest tick or change; made when needed
+  SharedText json_;                 // state_ with the history
 
   std::thread thread_;
 };

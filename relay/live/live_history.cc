@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// More than a plot shows.
+// More digits than a plot shows.
 constexpr int kPlotDigits = 4;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// LiveHistory: ten minutes of a relay in fixed columns, a row a second. Its memory is that of a full ring from the
-// start: 600 rows, 90 KB.
+// LiveHistory: the last ten minutes of a relay in fixed columns, one row a second. It takes the memory of a full ring
+// from the start: 600 rows, 90 KB.
 //
 // Not thread-safe.
 #pragma once
@@ -15,9 +15,10 @@ namespace weir {
 
 class JsonWriter;
 
-// What is no number (kNothing) had no value: a limit while the gate is open, a latency while nobody asked.
+// A figure without a value is not a number (kNothing): a limit while the gate is open, a latency while there was
+// nothing to measure.
 enum class LiveFigure : uint8_t {
-  kLevelWrite,  // of the signal that limits, or of the highest: 1.0 is where the engine would brake
+  kLevelWrite,  // level of the limiting signal, else of the highest; at 1.0 the engine would brake
   kSetpointWrite,
   kLevelBulk,
   kSetpointBulk,
@@ -26,10 +27,10 @@ enum class LiveFigure : uint8_t {
   kLimitWrite,  // bytes/s
   kLimitBulk,
   kScansAtOnce,
-  kDelayWrite,  // seconds that those waited on average whose wait ended in this second
+  kDelayWrite,  // mean wait, in seconds, of the operations whose wait ended in this second
   kDelayBulk,
   kDelayRead,
-  kWaitingWrite,  // operations at the gates, now
+  kWaitingWrite,  // operations at the gates now
   kWaitingBulk,
   kWaitingRead,
   kAdmittedWrite,  // operations/s
@@ -38,9 +39,9 @@ enum class LiveFigure : uint8_t {
   kRefusedWrite,
   kRefusedBulk,
   kRefusedRead,
-  kBytesWrite,  // bytes/s that were admitted
+  kBytesWrite,  // admitted bytes/s
   kBytesBulk,
-  kOkP50,  // seconds, over the last ten: from an EVENT to its OK
+  kOkP50,  // seconds from an EVENT to its OK, over the last ten seconds
   kOkP99,
   kEoseP50,  // from a REQ to its EOSE
   kEoseP99,
@@ -87,13 +88,13 @@ class LiveHistory {
  public:
   static constexpr size_t kRows = 600;
 
-  // The oldest goes where there is no room.
+  // Drops the oldest row if the ring is full.
   void Add(const LiveRow& row);
   size_t size() const { return size_; }
-  // From the oldest on.
+  // Row 0 is the oldest.
   const LiveRow& operator[](size_t index) const { return rows_[(next_ + kRows - size_ + index) % kRows]; }
 
-  // {"at":[…],"level_write":[…],…}: a list of each column, null for what is no number.
+  // Writes {"at":[…],"level_write":[…],…}: a list for each column, with null for a figure that has no value.
   void Write(JsonWriter& json) const;
 
  private:
@@ -102,7 +103,7 @@ class LiveHistory {
   size_t size_ = 0;
 };
 
-// The same of one row, but for when it was: {"level_write":0.31,…}.
+// Writes the figures of one row, without its time: {"level_write":0.31,…}.
 void Write(const LiveRow& row, JsonWriter& json);
 
 }  // namespace weir

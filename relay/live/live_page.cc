@@ -30,12 +30,12 @@ constexpr std::string_view kLiveCss =
 #include "live_css.inc"
     ;
 
-// Of a browser without JavaScript.
+// For browsers without JavaScript.
 constexpr const char* kRefresh = "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>\n";
 constexpr const char* kRenewed = "made anew every five seconds: to type, <a href=\"/live?still\">hold it still</a>";
 constexpr const char* kStill = "as it was when you asked: <a href=\"/live\">renew it</a>";
 
-// Everything is this relay's own, and nothing stands within the page.
+// Everything comes from this relay, and the page has no inline scripts or styles.
 HttpFields PageHeaders() {
   return {{"Content-Security-Policy",
            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -112,7 +112,7 @@ std::string Field(const SettingRow& row, const LiveSetting& setting) {
          "</small></p>\n";
 }
 
-// Whose it is: those of one controller stand together.
+// Returns the group of a setting: the settings of one controller stand together.
 std::string_view LegendOf(std::string_view setting) {
   if (setting.starts_with("IMPORT_")) return "Bulk";
   if (setting.starts_with("RATE_LIMIT_READ_")) return "Reads";
@@ -133,7 +133,7 @@ std::string Fields(const std::vector<SettingRow>& rows, const std::vector<LiveSe
   return html + "</fieldset>\n";
 }
 
-// As lines of an environment.
+// Lists the changed settings as lines of an environment.
 std::string Changed(const std::vector<LiveSetting>& settings) {
   std::string lines;
   for (const LiveSetting& setting : settings)

@@ -1,5 +1,5 @@
-// The page at /live, and the one that asks for the token. Whole as they are: a browser without JavaScript shows the
-// same tables and has the page made anew every five seconds, or holds it still; live.js takes over where it runs.
+// The page at /live, and the page that asks for the token. Both work without JavaScript: a browser without it shows the
+// same tables and reloads the page every five seconds, or holds it still. With JavaScript, live.js takes over.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ namespace weir {
 
 struct LivePageParts {
   std::string relay;                 // its name
-  std::vector<SettingRow> settings;  // those that can be changed
+  std::vector<SettingRow> settings;  // the settings that can be changed
   std::string_view known_by;         // how the administrator is known (Admin::RefusalOfPage)
-  bool is_still = false;             // not made anew by itself: somebody types
+  bool is_still = false;             // does not reload itself, so that the operator can type
 };
 HttpResponse LivePage(const LivePageParts& parts, const LiveMoment& moment);
 
-// `problem`: why it is shown again; 200 where there is none.
+// `problem` says why the form is shown again; empty at first.
 HttpResponse SignInPage(const std::string& relay, int status, std::string_view problem);
 
-// What both are made of, by its path; they may be kept by a browser, for a new one has a new address.
+// A file that both pages use, by its path. Browsers may cache it, since a changed file has a new address.
 struct LiveFile {
   std::string_view path;
   std::string_view content_type;

@@ -24,7 +24,7 @@
 namespace weir {
 namespace {
 
-// Of what clients took of the workers, so much is kept each second: what is shown is of the last ten.
+// Share of the clients' taken work that is kept each second, so that the tables show about the last ten seconds.
 const double kKeptEachSecond = std::exp(-0.1);
 
 constexpr size_t kMostFormBytes = 4096;
@@ -49,7 +49,7 @@ std::pair<std::string, std::string> Cookie(const HttpRequest& request, std::stri
   return {"Set-Cookie", cookie + (CameByTls(request) ? "; Secure" : "")};
 }
 
-// That of the session is for these pages alone; the other tells only that there is one.
+// The session cookie is for these pages only; the operator cookie only says that there is a session.
 HttpFields Cookies(const HttpRequest& request, std::string_view session, std::chrono::seconds lasts) {
   return {Cookie(request, SessionCookie(request), session, "; Path=/live; HttpOnly", lasts.count()),
           Cookie(request, OperatorCookie(request), lasts.count() > 0 ? "1" : "", "; Path=/", lasts.count())};
@@ -60,8 +60,8 @@ Result<std::vector<LiveSettings::Change>> ReadForm(const HttpRequest& request) {
   return ParseQuery(TrimBlanks(request.body));
 }
 
-// A form has beside each field what it was when the page was made: what is still so is no change, also where somebody
-// else has changed it since.
+// Beside each field, a form has the value at the time the page was made. A field that still has it is no change, even
+// if another operator has changed the setting since.
 std::vector<LiveSettings::Change> ChangesIn(std::vector<LiveSettings::Change> form) {
   static constexpr std::string_view kWas = "was:";
   const auto was_so = [before = std::set(form.begin(), form.end())](const LiveSettings::Change& field) {
@@ -73,7 +73,7 @@ std::vector<LiveSettings::Change> ChangesIn(std::vector<LiveSettings::Change> fo
 
 std::string Sentence(std::string begin, const std::string& rest) { return std::move(begin) + rest + "."; }
 
-// Where the throttle does something, the class that is most dear is named first.
+// If the throttle limits several classes, the summary names the most important one.
 void Summarize(const LimiterView& view, SensorLoss on_loss, const Sampler::Felt& felt, LiveState* state) {
   const bool write = !view[WorkClass::kInteractive].open && felt.write;
   const bool bulk = !view[WorkClass::kBulk].open && felt.bulk;
@@ -82,7 +82,7 @@ void Summarize(const LimiterView& view, SensorLoss on_loss, const Sampler::Felt&
   if (view.emergency) {
     state->mood = LiveMood::kEmergency;
     state->summary = Sentence("Emergency. Bulk work is held back; reads: ", state->read);
-  } else if (view.sensor_lost && view.sample.time) {  // before its first sample it is not lost
+  } else if (view.sensor_lost && view.sample.time) {  // a sensor is not lost before its first sample
     state->mood = LiveMood::kSensorLost;
     state->summary = on_loss == SensorLoss::kHold
                          ? "The engine cannot be measured; what it drained before is let through, less a tenth."

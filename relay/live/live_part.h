@@ -1,13 +1,12 @@
-// LivePart: /live on a relay's port. What it shows is FEED.md's; who may see it, Admin says.
+// LivePart: /live on a relay's port. FEED.md describes what it shows; Admin decides who may see it.
 //
-//   GET  /live           the page, or, to a browser that has not signed in, the form that asks for the token; with
-//   ?still
-//                        it is not made anew where there is no JavaScript
+//   GET  /live           the page or, if the browser has not signed in, the form that asks for the token; with ?still
+//                        the page does not reload itself without JavaScript
 //   POST /live/session   that form: the token becomes a cookie (Admin::SessionFor)
-//   GET  /live/session   204 where the browser is signed in, else 401
+//   GET  /live/session   204 if the browser is signed in, else 401
 //   POST /live/sign-out  ends the sessions of all browsers, and takes the cookie back
 //   GET  /live/state, /live/events, POST /live/settings: FEED.md
-//   GET  /live/live.js and others: what the page is made of, for everybody
+//   GET  /live/live.js and others: the page's files, for everybody
 #pragma once
 
 #include <atomic>
@@ -60,7 +59,7 @@ class LivePart final : public RelayPart {
   Sampler sampler_;
   SignInLimit sign_ins_;
   LogLimit wrong_tokens_;
-  std::unique_ptr<LiveFeed> feed_;  // since Start
+  std::unique_ptr<LiveFeed> feed_;  // set by Start
   std::atomic<bool> is_open_{false};
 };
 

@@ -27,7 +27,7 @@ SettingTable LiveSettings::TableOf(Values& values) {
   return table;
 }
 
-// In the order of kChangeable.
+// Returns the rows in the order of kChangeable.
 std::vector<SettingRow> LiveSettings::RowsOf(const Values& values) {
   Values copy = values;
   const SettingTable table = TableOf(copy);
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> LiveSettings::Apply(const std::vector<Change>& 
   const std::lock_guard lock(mutex_);
   Values values = Read();
   const std::vector<SettingRow> before = RowsOf(values);
-  // All that there are, or what inherits would follow what it inherits from.
+  // Every setting gets a value, or one that inherits would follow the one that it inherits from.
   Environment environment;
   for (const SettingRow& row : before) environment["WEIR_" + row.name] = row.value;
   for (const auto& [name, value] : changes) {

@@ -1,7 +1,7 @@
-// LiveSettings: what an operator can change while the relay runs: gains and setpoints of the throttle, without a bump,
-// and the level of the log. Until the next start, which takes what the environment says.
+// LiveSettings: the settings that an operator can change while the relay runs: gains and setpoints of the throttle,
+// which change without a bump, and the log level. Changes hold until the next start, which reads the environment again.
 //
-// By the names, ranges and words of the settings themselves (config/SETTINGS.md), without WEIR_.
+// Names, ranges and values are those of the settings themselves (config/SETTINGS.md), without WEIR_.
 //
 // Threads: any.
 #pragma once
@@ -25,18 +25,18 @@ class LiveSettings {
   explicit LiveSettings(AdaptiveLimiter& limiter);
 
   std::vector<LiveSetting> Now() const;
-  // What they are, with range and meaning, as they were at the start.
+  // The same settings with range and meaning; their values are those at the start.
   const std::vector<SettingRow>& rows() const { return rows_; }
 
   using Change = std::pair<std::string, std::string>;  // name and value
-  // All of them or none. Says what has changed, each "IMPORT_SETPOINT 0.7 → 0.6".
+  // Applies all changes or none. Returns what has changed, each as "IMPORT_SETPOINT 0.7 → 0.6".
   Result<std::vector<std::string>> Apply(const std::vector<Change>& changes);
 
  private:
   struct Values {
     LimiterSettings limiter;
     LogLevel log_level = LogLevel::kInfo;
-    LogFormat log_format = LogFormat::kText;  // declared with the level, and not changed
+    LogFormat log_format = LogFormat::kText;  // declared together with the level, but never changed
   };
   static SettingTable TableOf(Values& values);
   static std::vector<SettingRow> RowsOf(const Values& values);

@@ -4,7 +4,7 @@
 
 namespace weir {
 
-// A browser waits a second before it connects again.
+// Tells the browser to wait a second before it connects again.
 void LiveStream::Begin() {
   exchange_->Begin({.content_type = "text/event-stream",
                     .body = "retry: 1000\n\n",

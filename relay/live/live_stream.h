@@ -1,4 +1,5 @@
-// LiveStream: one GET /live/events. It is told each second; one who does not read is left out, and dropped in the end.
+// LiveStream: one GET /live/events. It gets an event each second. A client that does not read misses events, and is
+// disconnected in the end.
 #pragma once
 
 #include <memory>
@@ -9,17 +10,18 @@
 
 namespace weir {
 
-// Threads: OnEvent any, all else the connection's I/O thread.
+// Threads: any for OnEvent, the connection's I/O thread for all else.
 class LiveStream final : public HttpStreamHandler,
                          public LiveListener,
                          public std::enable_shared_from_this<LiveStream> {
  public:
-  // Seconds in a row in which it may leave more than HttpExchange::kAlwaysTaken waiting.
+  // The stream is aborted after this many events in a row that were left out because more than
+  // HttpExchange::kAlwaysTaken bytes were waiting.
   static constexpr int kMostLeftOut = 10;
 
   explicit LiveStream(HttpExchange& exchange) : post_(exchange.poster()), exchange_(&exchange) {}
 
-  // Once.
+  // Starts the response. Call it once.
   void Begin();
 
   void OnEvent(const SharedText& event) override;
@@ -32,7 +34,7 @@ class LiveStream final : public HttpStreamHandler,
   void Write(const std::string& event);
 
   const HttpPoster post_;
-  HttpExchange* exchange_;  // null: at its end
+  HttpExchange* exchange_;  // null after its end
   int left_out_ = 0;
 };
 

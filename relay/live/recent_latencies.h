@@ -1,4 +1,4 @@
-// RecentLatencies: what was observed over the last ten seconds, from histograms that only grow.
+// RecentLatencies: the latencies of the last ten seconds, from histograms that only grow.
 //
 // Not thread-safe.
 #pragma once
@@ -14,11 +14,11 @@ class RecentLatencies {
  public:
   static constexpr size_t kSeconds = 10;
 
-  // Once a second.
+  // Call it once a second.
   void Add(const RelayCounters::Latencies& so_far);
-  // Since the oldest that it remembers.
+  // Returns the latencies since the oldest state that it remembers.
   RelayCounters::Latencies Recent() const;
-  // How long that is.
+  // The seconds that Recent covers.
   size_t seconds() const { return seen_.empty() ? 0 : seen_.size() - 1; }
 
  private:

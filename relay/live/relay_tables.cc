@@ -23,7 +23,7 @@ std::string Fixed(double number, int decimals) {
 
 std::string Percent(double share) { return Fixed(100 * share, share < 0.0995 ? 1 : 0) + " %"; }
 
-// Of a second.
+// Formats a rate per second.
 std::string Rate(double rate) {
   if (rate <= 0) return "0";
   if (rate < 10) return Fixed(rate, 1);

@@ -1,4 +1,4 @@
-// What the relay itself shows in tables; parts add theirs (RelayPart::AppendLive).
+// The tables of the relay itself; parts add theirs (RelayPart::AppendLive).
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace weir {
 
 void AddSignals(const LimiterView& view, const EngineDetails& engine, LiveTables* tables);
 void AddControllers(const AdaptiveLimiter& limiter, LiveTables* tables);
-// Of the last so many seconds.
+// `recent` covers the last `seconds`.
 void AddLatencies(const RelayCounters::Latencies& recent, size_t seconds, LiveTables* tables);
 void AddMemory(const EngineDetails& engine, const LoadSample& sample, LiveTables* tables);
 void AddEngine(const EngineDetails& engine, const StoreSizes& sizes, LiveTables* tables);
 void AddLevels(const RocksDbDetails& details, LiveTables* tables);
-// `second`: what of the work counts for the last second.
+// `second`: the share of a client's work that counts for the last second.
 void AddClients(const HeaviestClients& heaviest, double second, LiveTables* tables);
 void AddKinds(const std::vector<uint64_t>& saved, LiveTables* tables);
 void AddRefusals(const std::vector<std::pair<std::string_view, uint64_t>>& refusals, LiveTables* tables);

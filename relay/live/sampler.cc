@@ -13,7 +13,7 @@ namespace {
 
 using enum LiveFigure;
 
-// A rate over less is that of a moment.
+// Over less time a rate shows only a moment.
 constexpr double kShortestSeconds = 0.2;
 constexpr double kFeltSeconds = 3;
 constexpr double kFeltWaiters = 0.1;
@@ -41,7 +41,7 @@ void SetLevels(const LimiterView& view, const AdaptiveLimiter& limiter, LiveRow*
   row->Set(kLevelWrite, write.level);
   row->Set(kLevelBulk, bulk.level);
   row->Set(kLevelRead, view.read_level);
-  // As it glides to what was set.
+  // The setpoint in effect: it moves gradually to the one that was set.
   row->Set(kSetpointWrite, limiter.ControllerState(Operation::kWrite, WorkClass::kInteractive).setpoint);
   row->Set(kSetpointBulk, limiter.ControllerState(Operation::kWrite, WorkClass::kBulk).setpoint);
   row->Set(kSetpointRead, limiter.ControllerState(Operation::kRead, WorkClass::kInteractive).setpoint);
@@ -121,7 +121,7 @@ Sampler::Counts Sampler::CountsOf(const MetricSources& sources, const LimiterVie
   }
   counts.escapes = view.sample.escapes;
   counts.emergency = view.emergency;
-  // Before its first sample it is not lost.
+  // A sensor is not lost before its first sample.
   counts.sensor_lost = view.sensor_lost && view.sample.time;
   return counts;
 }

@@ -1,5 +1,5 @@
-// Sampler: a row of the history, from what the relay counts. Taken each second whether anybody looks or not: some 30
-// µs.
+// Sampler: makes a row of the history from the relay's counters. It runs each second, whether anyone looks or not, and
+// takes some 30 µs.
 //
 // Not thread-safe.
 #pragma once
@@ -19,12 +19,12 @@ class Sampler {
   explicit Sampler(const Clock& clock = Clock::System(), const WallClock& wall_clock = WallClock::System())
       : clock_(clock), wall_clock_(wall_clock) {}
 
-  // Where a relay is not there yet, or no longer, the row is empty.
+  // If the relay has not started yet or has stopped, the row has only its time and no figures.
   LiveFeed::Sample Take(const RelayMetrics& metrics);
   const RecentLatencies& latencies() const { return latencies_; }
 
-  // Whether a class of work feels its limit: over some seconds a tenth of an operation waited on average, or some were
-  // refused. A gate that paces makes a few wait for milliseconds, which nobody does feel.
+  // Says which classes of work feel their limit: averaged over some seconds, a tenth of an operation waited or some
+  // were refused. A gate that paces makes a few operations wait for milliseconds, which no client feels.
   struct Felt {
     bool write = false;
     bool bulk = false;
@@ -33,7 +33,7 @@ class Sampler {
   Felt felt() const;
 
  private:
-  // What only grows.
+  // Counters and flags at one moment; rates and marks come from two of them.
   struct Counts {
     ByClass<Flow> writes;
     ByClass<GateStats::Waits> write_waits;
@@ -59,7 +59,7 @@ class Sampler {
     double bulk = 0;
     double read = 0;
   };
-  Waiters waiters_;  // averaged, refusals too
+  Waiters waiters_;  // averages; a second with refusals counts as one more waiter
   std::optional<Counts> before_;
   TimePoint before_at_{};
 };

@@ -19,7 +19,7 @@ struct Facts {
 
 std::string ShareInWords(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-// Of something whose level is its part of a whole.
+// For a signal whose level is the share of a whole.
 std::string BytesOf(double bytes, double level) {
   return level > 0 ? Bytes(bytes) + " of " + Bytes(bytes / level) : Bytes(bytes);
 }
@@ -108,7 +108,7 @@ const Wording* WordingOf(std::string_view signal) {
   return nullptr;
 }
 
-// A reason is a signal's name, or what the limiter says where no signal limits.
+// A reason is the name of a signal or, if no signal limits, a word of the limiter.
 std::string ReasonInWords(std::string_view reason, const LoadSample& sample, const EngineDetails& engine) {
   if (const Signal* signal = sample.Find(reason)) return SignalInWords(*signal, sample, engine);
   if (WordingOf(reason) != nullptr) return SignalInWords({.name = reason}, sample, engine);

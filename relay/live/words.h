@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// What stands behind the signals; null where there is no such engine.
+// The engine's figures behind the signals; null for an engine that is not in use.
 struct EngineDetails {
   const RocksDbDetails* rocksdb = nullptr;
   const PostgresDetails* postgres = nullptr;
@@ -18,13 +18,13 @@ struct EngineDetails {
 
 std::string Bytes(double bytes);
 
-// A signal with its figures, by its name; of a name that nobody knows its level.
+// Describes a signal by its figures; a signal with an unknown name by its level.
 std::string SignalInWords(const Signal& signal, const LoadSample& sample, const EngineDetails& engine);
-// What it means that it is high; empty where nobody knows.
+// Says why a signal is high; empty for an unknown signal.
 std::string_view WhyHigh(std::string_view signal);
 
-// What limits a class of writes, or comes nearest to. A limit that nobody feels is not there to be complained of:
-// `felt` says whether somebody waits or was refused.
+// Says what limits a class of writes, or comes nearest to that. A limit that no client feels is not reported as a
+// complaint: `felt` says whether operations wait or were refused.
 std::string WriteInWords(const LimiterView& view, WorkClass work_class, bool felt, const EngineDetails& engine);
 std::string ReadInWords(const LimiterView& view, const EngineDetails& engine);
 

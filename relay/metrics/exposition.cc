@@ -37,7 +37,7 @@ std::string CachedText::Get(TimePoint now, const std::function<std::string()>& m
     if (text_ && (others_make_it || now - made_at_ < kFresh)) return *text_;
   }
   if (others_make_it) {
-    // The first of all: there is nothing to show meanwhile.
+    // There is no older text to show meanwhile: wait for the first.
     making.lock();
     std::lock_guard lock(mutex_);
     if (text_) return *text_;

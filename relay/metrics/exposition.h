@@ -1,4 +1,4 @@
-// What every server of the house needs to show its figures: a text that is kept for a second, and the process itself.
+// Shared by all servers to show their figures: a text that is kept for a second, and the figures of the process.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// A text that is made anew at most once a second, by one thread; others meanwhile have the one before.
+// A text that is made anew at most once a second, by one thread; meanwhile other threads get the previous one.
 class CachedText {
  public:
   std::string Get(TimePoint now, const std::function<std::string()>& make);
@@ -23,7 +23,7 @@ class CachedText {
   static constexpr Duration kFresh = std::chrono::seconds(1);
 
   std::mutex making_;
-  std::mutex mutex_;  // for what follows; held only to read and write it
+  std::mutex mutex_;  // guards the members below; held only to read and write them
   std::optional<std::string> text_;
   TimePoint made_at_{};
 };
@@ -33,9 +33,9 @@ struct ProcessFigures {
   uint64_t resident_bytes = 0;
   uint64_t virtual_bytes = 0;
   uint64_t open_files = 0;
-  uint64_t most_files = 0;  // that it may have open
+  uint64_t most_files = 0;  // limit of open_files
 };
-// Of this process; 0 for what the system does not tell.
+// Returns the figures of this process; 0 for a figure that the system does not tell.
 ProcessFigures ReadProcess();
 
 // CPU, memory, files and start of the process, under the names that every Prometheus client library gives them.

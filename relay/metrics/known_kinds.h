@@ -1,5 +1,5 @@
-// The kinds of events that have a label of their own in metrics: those that a NIP gives a meaning and a relay saves, so
-// none of the ephemeral ones. Anybody can invent 65,536 kinds; a label for each would fill an operator's Prometheus.
+// The kinds of events that have a label of their own in metrics: those to which a NIP gives a meaning and which a relay
+// saves, so no ephemeral ones. Clients can invent 65,536 kinds; a label for each would fill an operator's Prometheus.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline constexpr auto kKnownKinds = std::to_array<uint16_t>(
      31923, 31924, 31925, 31989, 31990, 34235, 34236, 34550, 39000, 39701});
 static_assert(std::is_sorted(kKnownKinds.begin(), kKnownKinds.end()));
 
-// Where a kind is counted; kKnownKinds.size() is for all others.
+// Returns the slot that counts a kind; kKnownKinds.size() is for all others.
 inline size_t KindSlot(uint16_t kind) {
   const auto found = std::lower_bound(kKnownKinds.begin(), kKnownKinds.end(), kind);
   if (found == kKnownKinds.end() || *found != kind) return kKnownKinds.size();

@@ -21,12 +21,12 @@ inline constexpr size_t kLatencyBuckets = kLatencyBounds.size() + 1;
 struct LatencySnapshot {
   uint64_t count() const { return cumulative.back(); }
 
-  std::array<uint64_t, kLatencyBuckets> cumulative{};  // each bucket counts those before it, too
+  std::array<uint64_t, kLatencyBuckets> cumulative{};  // each bucket includes those before it
   Duration sum{};
 };
 
-// Returns the latency below which the share of the observations lies, within its bucket by proportion; 0 where there
-// are none, the last bound where it lies beyond.
+// Returns the latency below which `share` of the observations lie, interpolated within its bucket; 0 if there are no
+// observations, the last bound if the latency is higher.
 double Quantile(const LatencySnapshot& snapshot, double share);
 
 // An observation costs two relaxed additions; prometheus-cpp's own histogram takes a lock.

@@ -1,8 +1,7 @@
-// What an operator is shown in rows while somebody looks: on the page at /live, which is also one without JavaScript,
-// and in `weir top`. Whoever knows something adds a table of it (RelayPart::AppendLive); nobody who shows it has to
-// know what it is about.
+// Tables for an operator who looks: on the page at /live, with JavaScript or without, and in `weir top`. Any part of
+// the relay can add a table (RelayPart::AppendLive); the code that shows it need not know what it is about.
 //
-// Cells are texts for people, as short as they go; programs that want figures have /metrics.
+// Cells are texts for people, as short as possible; /metrics has figures for programs.
 #pragma once
 
 #include <cstddef>
@@ -20,31 +19,32 @@ namespace weir {
 
 struct LiveColumn {
   std::string title;
-  bool is_figure = false;  // stands at the right
+  bool is_figure = false;  // aligned to the right
 };
 
 struct LiveTable {
   static constexpr size_t kMostRows = 16;
 
-  // What is beyond kMostRows is only counted: whoever adds has put the foremost first.
+  // Rows beyond kMostRows are only counted, so add the most important ones first.
   void AddRow(std::vector<std::string> cells);
-  // As relay/live/FEED.md has it.
+  // Writes the table as JSON, as relay/live/FEED.md describes it.
   void Write(JsonWriter& json) const;
 
-  std::string name;  // for programs, and for ever: "imports"
+  std::string name;  // for programs, and never changed: "imports"
   std::string title;
   std::vector<LiveColumn> columns;
   std::vector<std::vector<std::string>> rows;
   uint64_t left_out = 0;
-  std::string empty;  // said where there are no rows; empty: the table is not shown then
+  std::string empty;  // shown if there are no rows; if this is empty too, the table is not shown
 };
 
-// Counts become rates by what they were when somebody looked before, averaged over some seconds so that they can be
-// read; what was seen more than ten seconds ago is forgotten. Not thread-safe.
+// Turns counts into rates, by their values when an operator last looked. Rates are averaged over some seconds, so that
+// they can be read; values from more than ten seconds ago are forgotten. Not thread-safe.
 class LiveRates {
  public:
   void Begin(TimePoint now);
-  // Of a count that only grows; 0 where it is seen for the first time. Each name once between two Begins.
+  // Returns the rate of a count that only grows; 0 if it is seen for the first time. Call it once per name between two
+  // Begins.
   double PerSecond(const std::string& name, double count);
 
  private:
@@ -58,14 +58,14 @@ class LiveRates {
   TimePoint now_{};
   TimePoint before_{};
   AllSeen seen_;
-  AllSeen earlier_;  // those that nobody names again are forgotten
+  AllSeen earlier_;  // names that are not asked for again are forgotten
 };
 
 class LiveTables {
  public:
   explicit LiveTables(LiveRates& rates) : rates_(rates) {}
 
-  // Stays where it is until the next Add.
+  // The reference is valid until the next Add.
   LiveTable& Add(std::string name, std::string title, std::vector<LiveColumn> columns, std::string empty = "");
   double PerSecond(const std::string& name, double count) { return rates_.PerSecond(name, count); }
 

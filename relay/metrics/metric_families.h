@@ -1,4 +1,4 @@
-// MetricFamilies: how figures become Prometheus families, in a list that is filled family by family.
+// MetricFamilies: makes Prometheus families of figures, one family after the other.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// Returns the quantile of a histogram that MetricFamilies has made, as latency_metric.h has it.
+// Returns the quantile of a histogram that MetricFamilies has made; see latency_metric.h.
 double Quantile(const prometheus::ClientMetric::Histogram& histogram, double share);
 
 // A counter or gauge begins a family; every Add after it is a member of that family.
@@ -31,7 +31,7 @@ class MetricFamilies {
   MetricFamilies& Add(const LatencySnapshot& histogram, Labels labels = {});
   MetricFamilies& Add(const LatencyMetric& histogram, Labels labels = {}) { return Add(histogram.Snapshot(), labels); }
 
-  // Those that have members.
+  // Returns the families that have members.
   std::vector<prometheus::MetricFamily> Take() &&;
 
  private:

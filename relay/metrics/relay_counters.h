@@ -1,7 +1,7 @@
 // RelayCounters: the relay's own counts and latencies.
 //
-// They are written by those who see the thing happen, from any thread, and shown by RelayMetrics (relay_metrics.h).
-// Labels are bounded: kinds above the known ones are "other", refusal reasons are NIP-01's prefixes.
+// The code that sees something happen counts it here, from any thread; RelayMetrics (relay_metrics.h) shows the counts.
+// Labels are bounded: unknown kinds are "other", refusal reasons are NIP-01's prefixes.
 //
 // Every source of relay/protocol includes this: it must not include what other rooms count, nor Prometheus.
 #pragma once

@@ -1,7 +1,7 @@
-// RelayMetrics: how the relay's figures are shown at /metrics and /api/metrics, and on the page of its state.
+// RelayMetrics: shows the relay's figures at /metrics and /api/metrics, and on the page of its state.
 //
-// They are those of RelayCounters, which it owns, and those that other rooms keep (server, store, group commit,
-// throttle, RocksDB): these are read when somebody asks.
+// The figures are those of RelayCounters, which it owns, and those that other rooms keep (server, store, group commit,
+// throttle, RocksDB), which are read for each request.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ namespace weir {
 
 class Traces;
 
-// What /metrics asks when it is asked; every one may be empty.
+// The sources that /metrics asks for each request; each may be empty.
 struct MetricSources {
-  std::function<bool()> ready;  // what /readyz says
+  std::function<bool()> ready;  // whether /readyz says "ready"
   std::function<ServerStats()> server;
   std::function<StoreSizes()> store;
   std::function<GroupCommitStats()> group_commit;
@@ -44,7 +44,7 @@ struct MetricSources {
   const Siblings* siblings = nullptr;
   const Traces* traces = nullptr;
   const Ledger* ledger = nullptr;
-  std::function<std::string()> last_failure;            // of a write, in words
+  std::function<std::string()> last_failure;            // the newest write that failed, in words
   std::function<void(MetricFamilies& families)> parts;  // RelayPart::AppendMetrics
 };
 void AppendSources(const MetricSources& sources, MetricFamilies& families);
@@ -59,11 +59,11 @@ class RelayMetrics {
 
   void SetSources(MetricSources sources);
   MetricSources Sources() const;
-  // What was made up to a second ago, for it is a walk over all that is counted: so nobody who asks often keeps an I/O
-  // thread busy.
+  // Return a text that is up to a second old: making it is a walk over all counts, and frequent requests must not keep
+  // an I/O thread busy.
   std::string Prometheus() const;  // text format
   std::string Json() const;
-  // For people, on a page (state_page.h).
+  // Returns the state for people, on a page (state_page.h).
   std::string State(std::string why, Status ready) const;
 
  private:
@@ -88,7 +88,7 @@ class RelayMetrics {
   mutable CachedText prometheus_text_;
   mutable CachedText json_text_;
 
-  mutable std::mutex mutex_;  // for what follows
+  mutable std::mutex mutex_;  // guards the members below
   MetricSources sources_;
   mutable RateMeter reads_;
   mutable RateMeter writes_;

@@ -1,4 +1,4 @@
-// The figures that other rooms keep: asked for when somebody looks.
+// The figures that other rooms keep, read for each request.
 #include <sys/statvfs.h>
 
 #include <array>
@@ -58,7 +58,7 @@ void AppendStore(const StoreSizes& s, MetricFamilies& families) {
   families.Gauge("weir_store_disk_bytes", "Disk that the store takes, up to 10 s ago").Add(s.disk_bytes);
 }
 
-// One system call, though it waits as long as the file system does; so does the store then.
+// Makes one system call. It waits as long as the file system does, but then so does the store.
 void AppendDisk(const std::string& data_dir, MetricFamilies& families) {
   struct statvfs disk {};
   if (statvfs(data_dir.c_str(), &disk) != 0) return;
@@ -135,7 +135,7 @@ void AppendGates(const AdaptiveLimiter& limiter, const LoadSample& sample, Metri
   std::array<std::pair<std::string_view, GateStats>, kOperations.size()> gates;
   for (size_t i = 0; i < gates.size(); ++i) {
     gates[i] = {kOperations[i].first, limiter.Stats(kOperations[i].second)};
-    // A counter that comes with its first refusal hides that one from rate().
+    // A counter that appears with its first refusal would hide that refusal from rate().
     for (const Signal& s : sample.signals()) gates[i].second.refused.try_emplace(s.name, 0);
     for (const char* const reason : {"emergency", "queue full"}) gates[i].second.refused.try_emplace(reason, 0);
   }

@@ -117,7 +117,7 @@ void AddRocksDb(const RocksDbDetails& d, Page& page) {
 
 void AddPostgres(const PostgresDetails& d, Page& page) {
   page.Line("memory", ReadableBytes(d.memory.bytes()) + ", of it own " + ReadableBytes(d.own_bytes));
-  if (d.server_version == 0) return;  // it has not been asked yet, or not with success
+  if (d.server_version == 0) return;  // the server has not answered yet
   page.Line("PostgreSQL", std::to_string(d.server_version / 10000) + ": " + ReadableBytes(d.wal_bytes) + " of log of " +
                               ReadableBytes(d.max_wal_bytes) + ", " + std::to_string(d.standbys) + " standbys, " +
                               ReadableBytes(d.replica_lag_bytes) + " behind, " + std::to_string(d.lock_waits) +
@@ -158,7 +158,7 @@ void AddQueues(const MetricSources& sources, Page& page) {
   }
 }
 
-// "weir_imports_running 1", "weir_import_lines_total{imported} 12000"; without what is 0, and without histograms.
+// Adds "weir_imports_running 1", "weir_import_lines_total{imported} 12000", but no zeros and no histograms.
 void AddParts(const std::function<void(MetricFamilies&)>& parts, Page& page) {
   MetricFamilies families;
   parts(families);

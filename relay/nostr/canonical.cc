@@ -33,7 +33,7 @@ uint32_t Hex4(const char* at) {
   return value;
 }
 
-// The character that the escape at `*at` stands for; goes behind it.
+// Returns the character that the escape at `*at` stands for, and moves `*at` behind it.
 uint32_t ReadEscape(const char** at) {
   const char letter = (*at)[1];
   if (letter != 'u') {
@@ -61,7 +61,7 @@ uint32_t ReadEscape(const char** at) {
   return 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
 }
 
-// Appends `raw` with each of its escapes as `append` writes the character.
+// Appends `raw`; `append` writes the character of each escape.
 template <typename Append>
 void ReplaceEscapes(std::string_view raw, std::string* out, Append append) {
   const char* at = raw.data();
@@ -76,7 +76,7 @@ void ReplaceEscapes(std::string_view raw, std::string* out, Append append) {
   }
 }
 
-// Past the closing quote of the string that begins at `at`.
+// Returns the place behind the closing quote of the string that begins at `at`.
 const char* StringEnd(const char* at) {
   for (++at; *at != '"'; ++at) {
     if (*at == '\\') ++at;

@@ -1,10 +1,9 @@
-// Strings and JSON in the form that NIP-01 hashes: \n \" \\ \r \t \b \f are written so, every other character as
+// Strings and JSON in the form that NIP-01 hashes: seven characters as \n \" \\ \r \t \b \f, every other character as
 // itself.
 //
-// NIP-01 says "verbatim" for a control character without such a short form, and readers differ. The
-// implementations that make the network's events write \u001f (JSON.stringify, go-nostr, serde_json); some hash the
-// bare byte, as the text says. Both are taken: a hash fits one of them only, and no event of one form has the text of
-// an event of the other.
+// NIP-01 says "verbatim" for a control character without such a short form, and implementations differ. Those that make
+// the network's events write \u001f (JSON.stringify, go-nostr, serde_json); some hash the bare byte, as the text says.
+// weir accepts both: a hash fits only one of them, and no event of one form has the text of an event of the other.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,13 @@ namespace weir {
 
 enum class ControlForm : uint8_t { kEscaped, kVerbatim };
 
-// Whether NIP-01 writes this character as a backslash and a letter.
+// Returns true if NIP-01 writes this character as a backslash and a letter.
 bool HasShortEscape(char c);
 
-// Appends what a string means, given as it was read (JsonString::raw).
+// Appends the text that a string stands for; `raw` is the string as it was read (JsonString::raw).
 void AppendUnescaped(std::string_view raw, std::string* out);
 
-// Appends good JSON in canonical form: strings as above, no white space, all else as it is.
+// Appends valid JSON in canonical form: strings as above, no white space, everything else unchanged.
 void AppendCanonical(std::string_view json, ControlForm form, std::string* out);
 
 }  // namespace weir

@@ -14,7 +14,7 @@ std::string Text(const JsonString& string) {
   return text;
 }
 
-// The tag at the scanner if it has this name.
+// Reads the tag at the scanner and adds it to `found` if it has this name.
 void ReadTagNamed(std::string_view name, JsonScanner* in, std::vector<std::vector<std::string>>* found) {
   std::vector<std::string> tag;
   bool first = true;

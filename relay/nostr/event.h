@@ -1,14 +1,15 @@
-// An event as everything behind the parser knows it: one immutable string, the record.
+// An event in the form that all code behind the parser uses: one immutable string, the record.
 //
-// The record is what the store keeps, what filters match and what subscribers are sent: a fixed head, the tags that can
-// be asked for, and the event's JSON in minimal form. Nothing is parsed or written twice on an event's way.
+// The store keeps the record, filters match it and subscribers are sent from it: a fixed head, the tags that filters
+// can ask for, and the event's JSON in minimal form. On its way through the relay an event is parsed once and written
+// once.
 //
 //   id 32 | pubkey 32 | created_at 8 | expiration 8 | kind 2 | flags 2 | signature's place in the JSON 4 | tag bytes 4
 //   | tags: { letter 1 | length 4 | value } … | JSON
 //
-// Numbers are little-endian. A tag is in the record if its name is one letter (a-z, A-Z) and it has a value; the value
-// is as JSON means it, without escapes. Records are made by EventParser alone (event_parser.h), which also checked id
-// and shape; the signature is checked by VerifySignature.
+// Numbers are little-endian. The record has a tag if its name is one letter (a-z, A-Z) and it has a value; the value is
+// the text that the JSON stands for, without escapes. Only EventParser makes records (event_parser.h); it has checked
+// id and shape. VerifySignature checks the signature.
 #pragma once
 
 #include <array>
@@ -40,16 +41,16 @@ struct TagView {
   std::string_view value;
 };
 
-// How NIP-01 stores a kind.
+// How NIP-01 stores events of a kind.
 enum class KindClass : uint8_t { kRegular, kReplaceable, kEphemeral, kAddressable };
 KindClass ClassOf(uint16_t kind);
-// Whether a newer event takes the place of an older one of the same author.
+// Returns true if a newer event replaces an older one of the same author.
 inline bool HasAddress(uint16_t kind) {
   const KindClass kind_class = ClassOf(kind);
   return kind_class == KindClass::kReplaceable || kind_class == KindClass::kAddressable;
 }
 
-// Where the parts of a record's head begin.
+// Offsets of the fields in a record's head.
 struct RecordLayout {
   static constexpr size_t kId = 0;
   static constexpr size_t kPubkey = 32;
@@ -64,10 +65,10 @@ struct RecordLayout {
   static constexpr uint16_t kProtected = 1;  // a flag
 };
 
-// Reads a record that somebody else keeps alive. Copies are cheap.
+// Reads a record that the caller keeps alive. Copies are cheap.
 class EventView {
  public:
-  // One pass over the tags, in the order of the event.
+  // Passes over the tags once, in the order of the event.
   class TagIterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -106,23 +107,23 @@ class EventView {
   };
 
   explicit EventView(std::string_view record) : record_(record) {}
-  // For records that come from a disk: false if lengths do not fit together.
+  // Returns false if the lengths in a record do not fit together. For records read from disk.
   static bool WellFormed(std::string_view record);
 
   const EventId& id() const { return *reinterpret_cast<const EventId*>(record_.data()); }
   const PublicKey& pubkey() const { return *reinterpret_cast<const PublicKey*>(record_.data() + 32); }
   // Seconds since 1970.
   uint64_t created_at() const { return Head<uint64_t>(RecordLayout::kCreatedAt); }
-  // The same; 0: never (NIP-40). An event that names the moment 0 has 1.
+  // Seconds since 1970; 0: never expires (NIP-40). An event that names the moment 0 has 1 here.
   uint64_t expiration() const { return Head<uint64_t>(RecordLayout::kExpiration); }
   uint16_t kind() const { return Head<uint16_t>(RecordLayout::kKind); }
-  // Has the tag ["-"] (NIP-70).
+  // Returns true if the event has the tag ["-"] (NIP-70).
   bool is_protected() const { return (Head<uint16_t>(RecordLayout::kFlags) & RecordLayout::kProtected) != 0; }
   Signature signature() const;
   TagRange tags() const {
     return TagRange(record_.substr(RecordLayout::kTags, Head<uint32_t>(RecordLayout::kTagBytes)));
   }
-  // The value of the first tag with this letter; data() is null where there is none.
+  // Returns the value of the first tag with this letter; data() is null if there is none.
   std::string_view FirstTag(char letter) const;
   std::string_view json() const {
     return record_.substr(RecordLayout::kTags + Head<uint32_t>(RecordLayout::kTagBytes));
@@ -159,8 +160,8 @@ class Event {
 
 inline std::string ToHex(const Bytes32& bytes) { return ToHex(bytes.data(), bytes.size()); }
 
-// All tags with this name, of any length, each with all its items, the name first: from the event's JSON, the slow way,
-// for the few kinds whose meaning is in such tags (AUTH, vanish, proof of work).
+// Returns all tags with this name, of any length, each with all its items, the name first. Reads the event's JSON,
+// which is slow: only for the few kinds whose meaning is in such tags (AUTH, vanish, proof of work).
 std::vector<std::vector<std::string>> TagsNamed(EventView event, std::string_view name);
 
 }  // namespace weir

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMostRecordBytes = size_t{1} << 31;  // lengths in a record have four bytes
 
-// NIP-01's [0,pubkey,created_at,kind,tags,content], of which tags and content are given as they are hashed.
+// Hashes NIP-01's [0,pubkey,created_at,kind,tags,content]; `tags` and `content` come in the form that is hashed.
 EventId HashCanonical(const EventFields& fields, std::string_view tags, std::string_view content,
                       Sha256Hasher* hasher) {
   std::array<char, 128> head;
@@ -63,7 +63,7 @@ struct EventParser::Buffers {
   std::string Record(std::string_view json, const EventFields& fields) const;
 };
 
-// The claimed id if the event has it, else the one that it should have.
+// Returns the claimed id if it is right, else the id that the event should have.
 EventId EventParser::Buffers::Hash(const EventFields& fields) {
   const EventId id = fields.canonical ? HashCanonical(fields, fields.tags, fields.content.quoted(), &hasher)
                                       : HashRewritten(fields, ControlForm::kEscaped, &canonical, &hasher);

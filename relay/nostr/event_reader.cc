@@ -13,7 +13,7 @@ enum Field : size_t { kId, kPubkey, kCreatedAt, kKind, kTags, kContent, kSignatu
 constexpr std::array<std::string_view, kFields> kNames = {"id",   "pubkey",  "created_at", "kind",
                                                           "tags", "content", "sig"};
 
-// kFields if it is none that NIP-01 knows.
+// Returns kFields if NIP-01 knows no field of this name.
 size_t FieldOf(std::string_view name) {
   size_t field = 0;
   while (field < kFields && kNames[field] != name) ++field;
@@ -81,7 +81,7 @@ bool EventReader::ReadField(size_t field) {
     case kPubkey:
       return ReadHex(field, fields_->pubkey.data(), fields_->pubkey.size(), &fields_->pubkey_hex);
     case kSignature: {
-      Signature signature;  // the record has it in the JSON only
+      Signature signature;  // not kept: the record has it only in its JSON
       return ReadHex(field, signature.data(), signature.size(), &fields_->signature_hex);
     }
     case kCreatedAt:
@@ -170,7 +170,7 @@ bool EventReader::ReadTagItem(size_t index, size_t item_index, JsonString* item)
               " bytes long, not " + std::to_string(Meaning(*item).size()));
 }
 
-// `value` is without data where the tag has none.
+// `value.raw` has no data if the tag has no value.
 void EventReader::NoteTag(const JsonString& name, const JsonString& value) {
   const std::string_view text = Meaning(name);
   if (text == "-") fields_->is_protected = true;
@@ -184,7 +184,7 @@ void EventReader::NoteTag(const JsonString& name, const JsonString& value) {
   tag_bytes_.append(meaning);
 }
 
-// The first that is a number counts; what is none is no reason to refuse the event.
+// The first tag with a number counts. A value that is no number does not make the event invalid.
 void EventReader::NoteExpiration(const JsonString& value) {
   if (fields_->expiration != 0) return;
   const std::string_view digits = Meaning(value);
@@ -203,7 +203,7 @@ bool EventReader::ReadContent() {
               std::to_string(Meaning(fields_->content).size()));
 }
 
-// The text without escapes. The view is good until the next call.
+// Returns the text without escapes. The view is valid until the next call.
 std::string_view EventReader::Meaning(const JsonString& string) {
   if (!string.escaped) return string.raw;
   scratch_.clear();

@@ -1,4 +1,4 @@
-// The first half of EventParser: reads the fields of an event from JSON and checks all that needs no hash.
+// The first half of EventParser: reads the fields of an event from JSON and makes all checks that need no hash.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// Views are into the text that was read.
+// The views point into the text that was read.
 struct EventFields {
   EventId id;
   PublicKey pubkey;
@@ -23,13 +23,13 @@ struct EventFields {
   bool is_protected = false;
   std::string_view tags;
   JsonString content;
-  bool canonical = true;  // tags and content, as they are written
-  bool controls = false;  // JsonString::controls, of any string
+  bool canonical = true;  // tags and content are written in canonical form
+  bool controls = false;  // JsonString::controls of any string
 };
 
 class EventReader {
  public:
-  // `tag_bytes` gets the tags in the form of the record, `gaps` what minimal JSON leaves out of the text.
+  // `tag_bytes` receives the tags in the record's form, `gaps` the parts of the text that minimal JSON leaves out.
   EventReader(std::string_view json, const EventLimits& limits, std::string* tag_bytes, std::vector<JsonGap>* gaps)
       : limits_(limits), tag_bytes_(*tag_bytes), gaps_(*gaps), in_(json, gaps) {}
 

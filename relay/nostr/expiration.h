@@ -1,4 +1,4 @@
-// When an event is no more (NIP-40); one rule for those who take, keep, find and deliver events.
+// When an event has expired (NIP-40): one rule for taking, keeping, finding and delivering events.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// The moment to expire is the first at which it is no more.
+// An event counts as expired from the second that its tag names.
 inline bool IsExpired(EventView event, uint64_t now_seconds) {
   return event.expiration() != 0 && event.expiration() <= now_seconds;
 }

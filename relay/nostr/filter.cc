@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-constexpr uint64_t kBlockBytes = 24;  // of a block of memory: malloc's own, and what rounding up adds
+constexpr uint64_t kBlockBytes = 24;  // malloc's header of a memory block, and its rounding up
 const size_t kInlineText = std::string().capacity();
 
 template <typename List, typename Value>

@@ -1,4 +1,4 @@
-// A filter of a REQ. An event matches it if it meets every condition that the filter has.
+// A filter of a REQ. An event matches if it meets every condition that the filter has.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@ namespace weir {
 
 struct TagCondition {
   char letter;
-  std::vector<std::string> values;  // sorted, each once; any of them will do
+  std::vector<std::string> values;  // sorted, each once; any of them may match
 
   bool operator==(const TagCondition&) const = default;
 };
 
-// A condition that is present with no values matches nothing; one that is absent matches all. Lists are sorted, each
-// value once.
+// A condition that is present without values matches nothing; one that is absent matches everything. Lists are sorted,
+// each value once.
 struct Filter {
   std::optional<std::vector<EventId>> ids;
   std::optional<std::vector<PublicKey>> authors;
   std::optional<std::vector<uint16_t>> kinds;
-  std::vector<TagCondition> tags;  // sorted by letter; all of them must be met
+  std::vector<TagCondition> tags;  // sorted by letter; an event must meet all of them
   uint64_t since = 0;              // both inclusive
   uint64_t until = UINT64_MAX;
-  std::optional<uint64_t> limit;  // of stored events, newest first
+  std::optional<uint64_t> limit;  // stored events, newest first
 
   bool Matches(EventView event) const;
   bool MatchesButTags(EventView event) const;
-  // Of the tag conditions, of which there must be one.
+  // Returns the tag condition with the fewest values. There must be a tag condition.
   const TagCondition& FewestTags() const;
-  // What it takes of memory, with what its lists and strings have in reserve and malloc's own share.
+  // Bytes of memory that the filter takes, with the spare capacity of its lists and strings and malloc's own share.
   uint64_t MemoryBytes() const;
-  // True if no event can match, whatever is stored.
+  // Returns true if no event can ever match.
   bool MatchesNothing() const;
 
   bool operator==(const Filter&) const = default;

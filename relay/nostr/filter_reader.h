@@ -1,4 +1,4 @@
-// Filters out of longer texts: what ParseFilter and ParseClientMessage share.
+// Reads filters out of longer texts, for ParseFilter and ParseClientMessage.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ class FilterReader {
  public:
   FilterReader(JsonScanner* in, const FilterLimits& limits) : in_(*in), limits_(limits) {}
 
-  // Reads the object at which the scanner is.
+  // Reads the object at the scanner's position.
   bool Read(Filter* filter);
   const std::string& error() const { return error_; }
-  // Whether the error is that the filter has a field which is not known here.
+  // True if the error is that the filter has an unknown field.
   bool unsupported() const { return unsupported_; }
 
  private:
@@ -33,7 +33,7 @@ class FilterReader {
 
   JsonScanner& in_;
   const FilterLimits& limits_;
-  size_t values_ = 0;  // in all lists so far
+  size_t values_ = 0;  // in all lists of this filter so far
   std::string error_;
   bool unsupported_ = false;
 };

@@ -1,5 +1,5 @@
-// Gift wraps (NIP-59). Their keys are thrown away, so each belongs to those it is for, beside its author: they may
-// delete it, and it goes when they vanish.
+// Gift wraps (NIP-59). Their keys are thrown away, so a gift wrap belongs to its recipients as well as to its author:
+// they may delete it, and it is removed when they vanish.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace weir {
 
 inline constexpr uint16_t kGiftWrapKind = 1059;
 
-// Whether a gift wrap is for this key, written as hexadecimal.
+// Returns true if a gift wrap is for this key, given in hexadecimal.
 inline bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {
   if (event.kind() != kGiftWrapKind) return false;
   for (const TagView tag : event.tags())
@@ -18,7 +18,7 @@ inline bool IsWrappedFor(EventView event, std::string_view pubkey_hex) {
   return false;
 }
 
-// Visits the keys to which an event belongs: its author's, and of a gift wrap those of its recipients.
+// Visits the keys to which an event belongs: its author's, and those of its recipients if it is a gift wrap.
 template <typename Visit>
 void ForEachOwner(EventView event, Visit visit) {
   visit(event.pubkey());

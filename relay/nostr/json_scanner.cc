@@ -14,10 +14,10 @@ namespace {
 constexpr uint64_t kEach = 0x0101010101010101;
 constexpr uint64_t kHighBits = 0x8080808080808080;
 
-// A high bit for each byte that is zero; bytes after the first such may be marked wrongly.
+// Returns a word with the high bit set in each zero byte; bytes after the first such byte may be marked wrongly.
 uint64_t ZeroBytes(uint64_t word) { return (word - kEach) & ~word & kHighBits; }
 
-// The first quote, backslash or control character, or the end; eight bytes at a time.
+// Returns the first quote, backslash or control character, or `end`. Looks at eight bytes at a time.
 const char* FindSpecial(const char* at, const char* end) {
   for (; end - at >= 8; at += 8) {
     uint64_t word;
@@ -35,10 +35,10 @@ const char* FindSpecial(const char* at, const char* end) {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Ends a number, true, false or null.
+// True for characters that end a number, true, false or null.
 bool IsDelimiter(char c) { return IsSpace(c) || std::strchr(",:[]{}\"", c) != nullptr; }
 
-// The size of the UTF-8 character that begins here; of what is cut off, what there is.
+// The size of the UTF-8 character that begins here; if it is cut off, the bytes that are left.
 size_t CharacterSize(const char* at, const char* end) {
   const auto byte = static_cast<unsigned char>(*at);
   return std::min<size_t>(byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4, static_cast<size_t>(end - at));
@@ -68,7 +68,7 @@ bool IsNumber(std::string_view word) {
   return word.empty();
 }
 
-// Four hexadecimal digits, or -1.
+// Reads four hexadecimal digits; returns -1 if they are not there.
 int ReadHex4(const char* at, const char* end) {
   if (end - at < 4) return -1;
   int value = 0;
@@ -145,7 +145,7 @@ bool JsonScanner::ReadString(JsonString* string) {
   return true;
 }
 
-// `at` is at a backslash and goes behind the escape; a surrogate pair is one.
+// Moves `*at` from a backslash to behind the escape. A surrogate pair is one escape.
 bool JsonScanner::ReadEscape(const char** at, JsonString* string) {
   string->escaped = true;
   const char* p = *at + 1;

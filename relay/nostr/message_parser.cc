@@ -30,7 +30,7 @@ class MessageReader {
   ClientMessage Read();
 
  private:
-  // Nothing where it is one of those that ParseClientMessage is for.
+  // Returns null for a verb in kVerbs, whose message is then still to be read; else the finished message.
   std::optional<ClientMessage> ReadVerb();
   ClientMessage ReadOther(const std::string& name);
   ClientMessage ReadEvent();
@@ -83,8 +83,7 @@ ClientMessage MessageReader::ReadOther(const std::string& name) {
   return Negentropy{.subscription = std::move(subject_), .wants_answer = name != "NEG-CLOSE"};
 }
 
-// What stands between the comma and the last bracket is left to EventParser, which refuses all that is no single
-// object.
+// Leaves the text between the comma and the last bracket to EventParser, which refuses anything but a single object.
 ClientMessage MessageReader::ReadEvent() {
   const auto bad = [this](std::string reason) {
     const char* const object = std::find(in_.at(), text_.data() + text_.size(), '{');

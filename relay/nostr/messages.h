@@ -1,5 +1,4 @@
-// The messages of NIP-01, 42, 45 and 67, from text and to text; and what is said to those of NIP-77, which nobody here
-// understands.
+// Reads and writes the messages of NIP-01, 42, 45 and 67. It also recognizes those of NIP-77, which this relay refuses.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ struct MessageLimits {
   FilterLimits filter;
 };
 
-// EVENT and AUTH carry an event, left as text: parsing it is for a worker thread. The view is into the message.
+// EVENT and AUTH carry an event as text: a worker thread parses it. The view is into the message.
 struct EventText {
   std::string_view json;
 };
@@ -41,35 +40,35 @@ struct CountReq {
 struct CloseReq {
   std::string subscription;
 };
-// ["PING"], by which welshman's clients keep a connection alive: there is nothing to say to it.
+// ["PING"]: welshman's clients send it to keep a connection alive. It needs no answer.
 struct KeepAlive {};
-// NEG-OPEN, NEG-MSG or, where there is nothing to be said to it, NEG-CLOSE.
+// NEG-OPEN or NEG-MSG; also NEG-CLOSE, which needs no answer.
 struct Negentropy {
   std::string subscription;
   bool wants_answer = true;
 };
 
-// Why a message cannot be taken, and whom to tell: a REQ or COUNT whose subscription could be read gets CLOSED, an
-// EVENT or AUTH whose id could be read gets OK false, the rest a NOTICE.
+// Why a message is refused, and how to answer: CLOSED for a REQ or COUNT whose subscription could be read, OK false for
+// an EVENT or AUTH whose id could be read, else a NOTICE.
 struct BadMessage {
   Verb verb = Verb::kUnknown;
-  std::string subject;                  // subscription, or id in hex; empty: NOTICE
-  std::string reason;                   // without prefix
-  std::string_view prefix = "invalid";  // NIP-01's
+  std::string subject;                  // subscription, or id in hex; empty: answer with NOTICE
+  std::string reason;                   // without the prefix
+  std::string_view prefix = "invalid";  // NIP-01's prefix
 };
 
 using ClientMessage = std::variant<EventText, AuthText, Req, CountReq, CloseReq, KeepAlive, Negentropy, BadMessage>;
 
-// Never throws; nesting, size and numbers of any kind are met with BadMessage.
+// Never throws, whatever the text is: a message that cannot be read, or is beyond a limit, gives a BadMessage.
 ClientMessage ParseClientMessage(std::string_view text, const MessageLimits& limits = {});
 
-// What the relay says. Texts are escaped here; `json` must be JSON already.
+// Messages of the relay. These functions escape texts; `json` must be JSON already.
 std::string OkMessage(const EventId& id, bool accepted, std::string_view text);
 std::string OkMessage(std::string_view id_hex, bool accepted, std::string_view text);
-// `["EVENT","sub",`: the event's JSON and `]` follow.
+// Returns `["EVENT","sub",`. The event's JSON and `]` follow.
 std::string EventMessageHead(std::string_view subscription);
 inline constexpr std::string_view kEventMessageTail = "]";
-// NIP-67: whether all that is stored was sent; nothing is said where that is not known.
+// NIP-67: whether all stored events were sent. kUnknown: the EOSE does not say.
 enum class Completeness : uint8_t { kUnknown, kFinish, kMore };
 std::string EoseMessage(std::string_view subscription, Completeness completeness = Completeness::kUnknown);
 std::string ClosedMessage(std::string_view subscription, std::string_view reason);

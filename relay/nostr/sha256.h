@@ -1,4 +1,4 @@
-// SHA-256 in pieces, with a context that is used again.
+// Computes SHA-256 piece by piece, with a context that is reused.
 #pragma once
 
 #include <string_view>

@@ -9,7 +9,7 @@ namespace {
 
 struct RelayAddress {
   std::string host;
-  std::string port;  // empty: a usual one
+  std::string port;  // empty: 443, 80 or none given
   std::string path;
 
   bool operator==(const RelayAddress&) const = default;

@@ -1,4 +1,4 @@
-// Which relays a request to vanish (NIP-62) means: one rule for the answer to it and for what is done.
+// Decides which relays a request to vanish (NIP-62) names: one rule for answering the request and for acting on it.
 #pragma once
 
 #include <span>
@@ -9,11 +9,12 @@
 
 namespace weir {
 
-// Whether two addresses lead to one relay: "wss://r.example", "ws://R.example.:443/", "r.example". Scheme, case, the
-// usual ports, a dot at the host's end and slashes at the path's make no difference; another path is another relay.
+// Returns true if two addresses lead to one relay: "wss://r.example", "ws://R.example.:443/", "r.example". Scheme,
+// case, the usual ports, a dot at the end of the host and slashes at the end of the path make no difference; a
+// different path is a different relay.
 bool IsSameRelay(std::string_view a, std::string_view b);
 
-// Whether the request names one of these relays, or all there are.
+// Returns true if the request names one of these relays, or all relays.
 bool AsksToVanishFrom(EventView request, std::span<const std::string> relays);
 
 }  // namespace weir

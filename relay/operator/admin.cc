@@ -29,15 +29,15 @@ namespace {
 
 constexpr uint16_t kHttpAuthKind = 27235;
 constexpr uint64_t kMostSecondsOld = 60;
-// Clocks differ. After a start no proof is good for as long: it could have been used before.
+// Allows for clocks that differ. For as long after a start no proof is good: it could have been used before.
 constexpr uint64_t kMostSecondsAhead = 5;
 constexpr uint64_t kRememberSeconds = kMostSecondsOld + kMostSecondsAhead;
 constexpr size_t kMostRemembered = 4096;
 // NIP-98's event has some 400 bytes; a long query makes it longer.
 constexpr EventLimits kLimits{.max_bytes = 16'384, .max_tags = 64, .max_tag_bytes = 8'192, .max_content_bytes = 1024};
 
-// Each of them says that the request was made by a browser's page, or passed on by a proxy. A name that ends with a
-// hyphen stands for all that begin so.
+// Headers which show that a request was made by a browser's page, or passed on by a proxy. A name that ends with a
+// hyphen stands for all names that begin with it.
 constexpr std::array<std::string_view, 15> kOfSomebodyElse = {
     "origin",         "referer",     "sec-fetch-", "forwarded",   "via",
     "x-forwarded-",   "x-original-", "x-real-ip",  "x-client-ip", "x-cluster-client-ip",
@@ -60,7 +60,7 @@ bool IsLoopback(const std::string& text) {
 
 }  // namespace
 
-// A private address is not enough: pages of the network around may be behind it.
+// A private address is not enough: pages of other machines in the network may be behind it.
 bool IsLoopbackName(std::string_view host) {
   std::string name = HostOf(host);
   if (name == "localhost" || name.ends_with(".localhost")) return true;
@@ -75,14 +75,15 @@ bool EqualInAnyCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// What a browser adds that is on a page of this relay, or was told its address by its user.
+// Returns true for a header that a browser adds while it shows a page of this relay, or when its user entered the
+// address.
 bool IsOfOwnPage(const HttpRequest& request, std::string_view header, std::string_view value) {
   if (header == "sec-fetch-site") return value == "same-origin" || value == "none";
   if (header == "origin" || header == "referer") return IsOfHostAsked(request, value);
   return header.starts_with("sec-fetch-");
 }
 
-// Why a request is not surely that of a program on this machine; empty where it is.
+// Returns why a request may not be that of a program on this machine; empty if it surely is.
 std::string WhyNotFromHere(const HttpRequest& request, bool or_own_page = false) {
   for (const std::string& address : {request.peer, request.address})
     if (!IsLoopback(address))
@@ -96,7 +97,7 @@ std::string WhyNotFromHere(const HttpRequest& request, bool or_own_page = false)
   return "";
 }
 
-// Empty where it is none. Padding may be missing.
+// Returns "" if the text is not base64. Padding may be missing.
 std::string FromBase64(std::string_view text) {
   if (text.size() > 2 * kLimits.max_bytes) return "";
   while (text.ends_with('=')) text.remove_suffix(1);
@@ -111,7 +112,7 @@ std::string FromBase64(std::string_view text) {
   return bytes;
 }
 
-// An address in its parts. A WebSocket's is that of the same place: ws is http.
+// An address in its parts. A WebSocket's is that of the same place: ws counts as http, wss as https.
 struct Url {
   std::string scheme;
   std::string host;
@@ -143,7 +144,7 @@ std::string PortInName(const HttpRequest& request) {
              : "";
 }
 
-// In a time that does not tell how much of it is right.
+// Takes a time that does not reveal how much of it is right.
 bool AreEqual(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -189,7 +190,7 @@ Admin::Admin(std::string token_of_setting, LoopbackTrust loopback)
       clock_(WallClock::System()),
       start_(clock_.NowSeconds()) {}
 
-// Empty where it is.
+// Returns "" if the request is trusted.
 std::string Admin::WhyNotTrusted(const HttpRequest& request) const {
   return loopback_.trusted ? WhyNotFromHere(request) : "it shows no token and no key";
 }
@@ -230,7 +231,7 @@ std::optional<HttpResponse> Admin::RefusalOfProof(const HttpRequest& request, st
   return std::nullopt;
 }
 
-// Cheapest first; the signature is the caller's.
+// Makes the cheapest checks first. The caller verifies the signature.
 std::string Admin::RefusalOfEvent(const HttpRequest& request, EventView event, uint64_t now) const {
   if (event.kind() != kHttpAuthKind) return "its event must be of kind 27235, not " + std::to_string(event.kind());
   if (event.created_at() < now && now - event.created_at() > kMostSecondsOld)
@@ -260,12 +261,12 @@ std::string Admin::RefusalOfUrl(const HttpRequest& request, EventView event) con
   return "its u tag must be " + expected.scheme + "://" + expected.host + target;
 }
 
-// Empty where it was not used yet, and is now.
+// Returns "" if the event was not used before, and notes that it is used now.
 std::string Admin::RefusalOfUse(const EventId& id, uint64_t now) const {
   const std::lock_guard lock(mutex_);
   std::erase_if(seen_, [now](const auto& entry) { return entry.second + kRememberSeconds < now; });
   if (seen_.contains(id)) return "it was used already";
-  // To forget one would let it be used again.
+  // Forgetting one would let it be used again.
   if (seen_.size() >= kMostRemembered) return "as many were used in the last minute as are remembered; wait a minute";
   seen_.emplace(id, now);
   return "";
@@ -341,7 +342,7 @@ bool Admin::IsSession(std::string_view session) const {
          AreEqual(session, SessionUntil(end.value()));
 }
 
-// When it ends, and a proof of the token for that.
+// Returns when the session ends, and a proof of the token for that.
 std::string Admin::SessionUntil(uint64_t end) const {
   const std::string text = std::to_string(end);
   const std::string signed_text = "weir live session " + text + " " + std::to_string(ended_sessions_);

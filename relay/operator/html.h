@@ -1,4 +1,4 @@
-// Pages from templates.
+// Makes HTML pages from templates.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace weir {
 
-// As text or as the value of an attribute.
+// Escapes a text, to be used as text or as the value of an attribute.
 std::string HtmlEscaped(std::string_view text);
 
-// {words} of the page become HTML. What else stands in braces stays.
+// FilledHtml replaces each {word} of the page with its HTML. Other text in braces stays.
 using HtmlWords = std::vector<std::pair<std::string_view, std::string>>;
 std::string FilledHtml(std::string_view page, const HtmlWords& words);
 

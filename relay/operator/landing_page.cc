@@ -105,7 +105,8 @@ socket.onclose = () => state('connection closed; reload to connect again');
 </html>
 )html";
 
-// As the browser knows it: what it asked for, by TLS if it came so or a proxy says it did.
+// Returns the address that is set, else the host that was asked for: with TLS if the request came so or a proxy says
+// so.
 std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& request) {
   if (!settings.url.empty()) return settings.url;
   const std::string_view host = request.Header("host");
@@ -114,7 +115,7 @@ std::string WebSocketUrl(const RelaySettings& settings, const HttpRequest& reque
 
 constexpr const char* kLiveLink = " · <a href=\"/live\">/live</a> for operators";
 
-// Who sees the link to /live; who may see that page is another question.
+// Returns true if the browser sees the link to /live. Admin decides who may see that page.
 bool IsOperators(const RelaySettings& settings, const HttpRequest& request) {
   if (!request.Cookie(OperatorCookie(request)).empty()) return true;
   return TrustInLoopback(settings.admin_from_loopback).trusted && IsFromHere(request);

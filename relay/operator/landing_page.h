@@ -6,7 +6,7 @@
 
 namespace weir {
 
-// One page without anything from elsewhere; its script opens one WebSocket to the host that it came from.
+// Returns one page that loads nothing from elsewhere; its script opens one WebSocket to the host that it came from.
 HttpResponse LandingPage(const RelayConfiguration& configuration, const HttpRequest& request);
 
 }  // namespace weir

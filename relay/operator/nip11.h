@@ -1,4 +1,5 @@
-// The relay information document (NIP-11): who runs this and what its limits are, made from the settings in force.
+// The relay information document (NIP-11): it says who runs this relay and what its limits are, by the settings in
+// force.
 #pragma once
 
 #include <vector>
@@ -8,10 +9,11 @@
 
 namespace weir {
 
-// Those that this relay implements; what EOSE says of completeness (67) only where that is set.
+// Returns the NIPs that this relay implements: 67 (EOSE says whether an answer is complete) only if it is set, and 62
+// only if the relay's URL is.
 std::vector<int> SupportedNips(const RelaySettings& settings);
 
-// application/nostr+json, with the headers that let a page of any origin read it.
+// Returns it as application/nostr+json, with the headers that let a page of any origin read it.
 HttpResponse Nip11Document(const RelayConfiguration& configuration);
 
 }  // namespace weir

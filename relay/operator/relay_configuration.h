@@ -1,4 +1,4 @@
-// Everything that an operator can set about a relay, of all rooms.
+// Everything that an operator can set about a relay, from all rooms.
 #pragma once
 
 #include <string>
@@ -24,9 +24,10 @@ struct RelayConfiguration {
   TraceSettings trace;
 };
 void Declare(SettingTable& table, RelayConfiguration& configuration);
-// What single ranges cannot say: an event must fit into a message, and the like.
+// Checks what the range of one setting cannot say: an event must fit into a message, and the like.
 Status Check(const RelayConfiguration& configuration);
-// Declares it in the table, beside what else is declared there, loads the table and checks.
+// Declares the configuration in the table, beside the settings that are declared there already, loads the table and
+// checks.
 Status LoadRelayConfiguration(SettingTable& table, const Environment& environment,
                               const std::vector<SettingFlag>& flags, RelayConfiguration* configuration);
 

@@ -1,11 +1,11 @@
-// What the relay's port answers to plain HTTP:
+// The routes that the relay's port has for plain HTTP:
 //
 //   GET any path, Accept: application/nostr+json   NIP-11
 //   /             the page for a browser
 //   /metrics      Prometheus
 //   /api/metrics  the same figures as JSON
 //   /healthz      200 while the program answers at all
-//   /readyz       200, or 503 with the reason why clients had better go elsewhere for now
+//   /readyz       200, or 503 with the reason why clients should go elsewhere for now
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@
 
 namespace weir {
 
-// The metrics must outlive the router. `ready` is asked by I/O threads, several at once; it must not block.
+// The metrics must outlive the router. `ready` is called by I/O threads, several at once; it must not block.
 HttpRouter RelayRoutes(const RelayConfiguration& configuration, const RelayMetrics& metrics,
                        std::function<Status(std::string* note)> ready);
 
-// /healthz and /readyz. *note: what is wrong although it is ready.
+// Adds /healthz and /readyz. `ready` sets *note to what is wrong although the program is ready.
 void AddHealthRoutes(HttpRouter& router, std::function<Status(std::string* note)> ready);
 
 }  // namespace weir

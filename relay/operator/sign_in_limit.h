@@ -1,8 +1,7 @@
-// SignInLimit: how often a client (GroupOf) may show a token or a signature that is wrong: five times at once, then
-// once in twelve seconds. A token cannot be guessed; what is bounded is what guessing writes to the log, and the right
-// one is never asked to wait. A signature costs what it takes to verify it, so a client that has to wait is not
-// listened to. Its memory is bounded: of more clients than kMostClients the one that was last wrong longest ago is
-// forgotten.
+// SignInLimit bounds how often a client (GroupOf) may show a wrong token or signature: five times at once, then once in
+// twelve seconds. A token cannot be guessed: the limit bounds what guessing writes to the log, and a client with the
+// right token never has to wait. A signature costs its verification, so a client that has to wait is refused before
+// that. Memory is bounded: beyond kMostClients clients, the one that has all its tries again soonest is forgotten.
 //
 // Threads: any.
 #pragma once
@@ -26,7 +25,7 @@ class SignInLimit {
   // The clock must outlive it.
   explicit SignInLimit(const Clock& clock = Clock::System()) : clock_(clock) {}
 
-  // How long the client has to wait before it may be wrong again; nothing: not at all.
+  // Returns how long the client has to wait before it may be wrong again; nullopt if it need not wait.
   std::optional<Duration> Wait(uint64_t client) const;
   void NoteWrong(uint64_t client);
   size_t clients() const;
@@ -34,7 +33,7 @@ class SignInLimit {
  private:
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::map<uint64_t, TimePoint> good_again_;  // when all of a client's tries are there again
+  std::map<uint64_t, TimePoint> good_again_;  // when a client has all its tries again
 };
 
 }  // namespace weir

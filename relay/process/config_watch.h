@@ -1,4 +1,4 @@
-// ConfigWatch: reads files of an operator's again, when they have changed and rest, or when somebody asks for it.
+// ConfigWatch reads an operator's files again when they have changed and are at rest, or when ReadSoon asks for it.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,15 @@ namespace weir {
 
 class ConfigWatch {
  public:
-  // Looks at the files; what it returns is done next, unless one changed meanwhile. On the watch's own thread.
+  // Reads the files, on the watch's own thread. The function that it returns is called next, unless a file changed
+  // meanwhile.
   using Read = std::function<std::function<void()>()>;
 
-  // `file` was read; it is looked at in every interval.
+  // The files of `file` were read already; they are looked at in every interval.
   ConfigWatch(FileWatch file, std::chrono::milliseconds interval, Read read);
   ~ConfigWatch();
 
-  // Any thread.
+  // May be called from any thread.
   void ReadSoon();
 
  private:
@@ -29,10 +30,10 @@ class ConfigWatch {
 
   const std::chrono::milliseconds interval_;
   const Read read_;
-  FileWatch file_;  // of the thread
+  FileWatch file_;  // used by the thread alone
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  bool wanted_ = false;  // under the lock
+  bool wanted_ = false;  // protected by mutex_
   std::jthread thread_;  // ends first
 };
 

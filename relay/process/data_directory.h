@@ -1,4 +1,4 @@
-// The directory that has everything a relay keeps: direct messages, and the administrators' token.
+// The directory that holds everything a relay keeps, such as direct messages and the administrators' token.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace weir {
 
-// Made for its owner alone where it is missing. One that is there is left as it is; `warning` says so where others may
-// look into it, else it is empty.
+// Makes it, for its owner alone, if it is missing. A directory that exists is left as it is; `warning` is set if other
+// users may look into it.
 Status MakeDataDirectory(const std::string& data_dir, std::string* warning = nullptr);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Whether files are others than they were, without reading them; and when they rest, so that they are read whole.
+// Tells, without reading files, whether they have changed, and when they are at rest, so that they are read whole.
 #pragma once
 
 #include <sys/stat.h>
@@ -31,25 +31,25 @@ inline FileMark MarkOf(const std::string& path) {
           .inode = status.st_ino};
 }
 
-// Of files that others write, in place or by another name. One thread.
+// Watches files that other programs write in place, or write under another name and rename. One thread only.
 class FileWatch {
  public:
   using List = std::function<std::vector<std::string>()>;
 
   explicit FileWatch(std::string path) : FileWatch(std::vector{std::move(path)}) {}
   explicit FileWatch(std::vector<std::string> paths) : FileWatch([paths = std::move(paths)] { return paths; }) {}
-  // Those that there are at a time, by their paths: one more or fewer is a change too.
+  // `paths` lists the files that exist at the time: one more or fewer is a change too.
   explicit FileWatch(List paths) : paths_(std::move(paths)) {}
 
-  // Whether they are others than were read, and have not changed since the look before: who writes them is done, as it
-  // seems.
+  // Returns true if the files differ from those that were read and have not changed since the look before: their writer
+  // seems to be done.
   bool Look() {
     const Marks now = MarksNow();
     const bool rest = std::exchange(seen_, now) == now;
     return rest && now != read_;
   }
 
-  // Reads them by `read`. False: they changed meanwhile, and what came of it is half of something.
+  // Reads the files by calling `read`. Returns false if they changed meanwhile: what was read may be half of something.
   template <typename Read>
   bool ReadWhole(Read read) {
     const Marks before = MarksNow();

@@ -1,4 +1,4 @@
-// The words of an answer over HTTP that is an error, of a weir (relay/server/http_error.h) or of another server.
+// The message of an HTTP answer that is an error, from a weir (relay/server/http_error.h) or from another server.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,9 @@
 
 namespace weir {
 
-// The message of {"error":{"code":"…","message":"…"}}, as it was sent; nothing where it is not of that form.
+// Returns the message of {"error":{"code":"…","message":"…"}}, as it was sent; nullopt if the body has another form.
 std::optional<std::string> ErrorMessageIn(std::string_view body);
-// The same, or the first line of what is of another form. So much of it at most, on one line.
+// Returns the same, or the first line of a body of another form: at most `most_bytes` of it, on one line.
 std::string ErrorWordsIn(std::string_view body, size_t most_bytes = 1000);
 
 }  // namespace weir

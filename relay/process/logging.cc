@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-// Lines that wait for whoever reads standard error: about 2 MB of memory, taken at start.
+// Lines that wait for the reader of standard error: about 2 MB of memory, taken at start.
 constexpr size_t kLongestQueue = 4096;
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
@@ -47,7 +47,7 @@ std::string_view NameOf(spdlog::level::level_enum level) {
   return {name.data(), name.size()};
 }
 
-// A client's text may be in a message, so it is escaped like any other.
+// A message may contain a client's text, so it is escaped.
 class JsonLines final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
@@ -100,7 +100,7 @@ LogLevel CurrentLogLevel() {
   return LogLevel::kError;
 }
 
-// Not spdlog::shutdown(): that takes the default logger away from threads that may be about to use it.
+// Does not call spdlog::shutdown(): that takes the default logger away from threads that may be about to use it.
 void StopLogging() { spdlog::details::registry::instance().set_tp(nullptr); }
 
 void Declare(SettingTable& table, LogLevel& level, LogFormat& format) {

@@ -15,18 +15,19 @@ enum class LogLevel : uint8_t { kTrace, kDebug, kInfo, kWarn, kError };
 enum class LogFormat : uint8_t { kText, kJson };
 void Declare(SettingTable& table, LogLevel& level, LogFormat& format);
 
-// Before other threads log. Lines are written by a thread of its own, so that no other waits for whoever reads them;
-// while that reader sleeps, the newest few thousand lines are kept. The caller's signal mask is that thread's too.
+// Must be called before other threads log. A thread of the log's own writes the lines, so no other thread waits for the
+// reader of standard error. While that reader sleeps, the newest few thousand lines are kept. That thread has the
+// caller's signal mask.
 void SetUpLogging(LogLevel level, LogFormat format);
 
-// What somebody asked for, and so wants to see, whatever least severity the log has.
+// Logs a text that an operator asked for, whatever the least severity of the log.
 void LogAsked(const std::string& text);
 
-// From any thread, while others log.
+// May be called from any thread, while others log.
 void SetLogLevel(LogLevel level);
 LogLevel CurrentLogLevel();
 
-// Returns when every line that waited is written. What is logged later is lost.
+// Returns when every line that waited is written. Lines that are logged later are lost.
 void StopLogging();
 
 }  // namespace weir

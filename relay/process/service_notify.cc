@@ -20,7 +20,7 @@ void NotifyService(std::string_view state) {
   const size_t length = std::strlen(name);
   if (length >= sizeof(address.sun_path)) return;
   std::memcpy(address.sun_path, name, length);
-  if (name[0] == '@') address.sun_path[0] = '\0';  // of the abstract name space
+  if (name[0] == '@') address.sun_path[0] = '\0';  // a name in the abstract name space
 
   const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return;

@@ -1,11 +1,11 @@
-// Tells systemd how the service is (sd_notify): a datagram to the socket that NOTIFY_SOCKET names.
+// Tells systemd the state of the service (sd_notify), by a datagram to the socket that NOTIFY_SOCKET names.
 #pragma once
 
 #include <string_view>
 
 namespace weir {
 
-// "READY=1", "STOPPING=1", "STATUS=…", one a line. Does nothing where nobody asked for it.
+// `state` has "READY=1", "STOPPING=1", "STATUS=…", one a line. Does nothing if NOTIFY_SOCKET names no socket.
 void NotifyService(std::string_view state);
 
 }  // namespace weir

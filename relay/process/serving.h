@@ -1,4 +1,4 @@
-// What `weir relay` and `weir gate` do alike: serving until SIGINT or SIGTERM.
+// Serves until SIGINT or SIGTERM: the part that `weir relay` and `weir gate` share.
 #pragma once
 
 #include <spdlog/spdlog.h>
@@ -16,19 +16,19 @@ namespace weir {
 
 struct Serving {
   std::string url;   // "ws://127.0.0.1:3334"
-  std::string hint;  // ends the line of the log that begins with the address
-  // See StopSignals.
+  std::string hint;  // appended to the log line that names the address
+  // Given to StopSignals::BeginOrderly.
   std::function<void()> at_once;
   std::function<void()> hang_up;
   std::function<void()> tell;
-  std::string closing;  // what the log says to a signal while the server is being closed
+  std::string closing;  // logged for a signal that comes while the server is being closed
 };
 
-// What clients have to take their last answers, and the slowest store to write down what it was told; systemd's default
-// patience is nine times as long.
+// The time that clients have to take their last answers, and the slowest store to write what it was given. systemd's
+// default patience is nine times as long.
 inline constexpr std::chrono::seconds kLongestShutdown{10};
 
-// Returns when the server has stopped in order and is closed.
+// Serves until a signal comes. Returns when the server has stopped in order and is closed.
 template <typename Server>
 void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Serving serving) {
   signals.BeginOrderly(serving.at_once, std::move(serving.hang_up), std::move(serving.tell));
@@ -39,7 +39,7 @@ void ServeUntilTold(std::unique_ptr<Server> server, StopSignals& signals, Servin
   const char* signal = signals.Wait();
   spdlog::info("{}: stopping, for at most {} s; once more stops at once", signal, kLongestShutdown.count());
   NotifyService("STOPPING=1");
-  signals.BeginOrderly(std::move(serving.at_once));  // what comes down is not asked how it is
+  signals.BeginOrderly(std::move(serving.at_once));  // from here on SIGHUP and SIGUSR1 are only logged
   server->Shutdown(kLongestShutdown);
   signals.BeginOrderly([closing = std::move(serving.closing)] { spdlog::warn("{}", closing); });
   server.reset();

@@ -117,7 +117,7 @@ void StopSignals::Take(int signal) {
     return;
   }
   if (waits_for_page_) EndAtOnce(signal, "while the page that SIGUSR1 asked for does not end: nothing stops in order");
-  // Under the lock: once BeginOrderly has returned, nobody is within what it replaced, and that may be destroyed.
+  // Called under the lock: once BeginOrderly has returned, no thread runs what it replaced, so that may be destroyed.
   again_();
 }
 

@@ -1,4 +1,4 @@
-// What this program is, for logs, NIP-11 and metrics.
+// The program's version, for logs, NIP-11 and metrics.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace weir {
 
-std::string_view Version();  // "1.2.3", which CMakeLists.txt says
+std::string_view Version();  // "1.2.3", set in CMakeLists.txt
 std::string RocksDbVersion();
 
 }  // namespace weir

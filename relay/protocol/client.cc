@@ -12,17 +12,17 @@
 namespace weir {
 namespace {
 
-// More than a client's mistake: a connection that sends so many messages that are none, less one for each good one and
-// one for each time that has passed.
+// A connection is closed at this many bad messages. Each good message forgives one, and so does each kForgivenAfter
+// that passes.
 constexpr uint32_t kMostBadMessages = 100;
 constexpr Duration kForgivenAfter = std::chrono::seconds(10);
 
-// On the I/O thread, beyond what every frame costs: a message is read here, entered or answered, and maybe logged.
+// Work on the I/O thread beyond what every frame costs: a message is read here, entered or answered, and maybe logged.
 constexpr Work kRequestWork = 3'000;
 constexpr Work kRequestByteWork = 8;
 
 constexpr std::string_view kShuttingDown = "error: the relay is shutting down";
-// NIP-77's word for a refusal, which clients act on at once.
+// Begins with NIP-77's prefix for a refusal, on which clients act at once.
 constexpr std::string_view kNoNegentropy = "blocked: negentropy is not supported here; use REQ";
 
 Verb VerbOf(const ClientMessage& message) {
@@ -110,7 +110,7 @@ void Client::Handle(AuthText auth) {
                        });
 }
 
-// On a worker.
+// Runs on a worker.
 void Client::VerifyAuth(const std::string& json, const std::string& challenge) {
   std::string id_hex(FindId(json));
   std::string refusal;
@@ -126,7 +126,7 @@ void Client::VerifyAuth(const std::string& json, const std::string& challenge) {
                     });
 }
 
-// Why not, or nothing.
+// Returns the refusal; empty if the AUTH is good.
 std::string Client::JudgeAuth(const std::string& json, const std::string& challenge, PublicKey* key) const {
   EventParser parser(EventLimitsOf(context_.settings));
   const Result<Event> parsed = parser.Parse(json);
@@ -152,7 +152,7 @@ void Client::OnAuthVerified(std::string id_hex, std::string refusal, const Publi
   GoOnWhenIdle();
 }
 
-// OK true where there is no refusal. Without an id there is nothing to say OK to, so it is a NOTICE.
+// Answers OK true if `refusal` is empty. Without an id no OK is possible, so it answers with a NOTICE.
 void Client::SayOk(Verb of, std::string_view id_hex, std::string_view refusal) {
   if (!refusal.empty()) {
     context_.counters.CountRefusal(PrefixOf(refusal));
@@ -167,15 +167,15 @@ void Client::OnLastText(std::function<void()> done) {
   GoOnWhenIdle();
 }
 
-// Every event that came gets its OK, no subscription a CLOSED: clients take that for the relay's last word about it,
-// and do not ask again when they are connected again.
+// Every event that came gets its OK, but no subscription a CLOSED: clients would take that as the relay's last word,
+// and not subscribe again after they reconnect.
 void Client::OnShutdown(std::function<void()> done) {
   shutting_down_ = true;
   shutdown_done_ = std::move(done);
   GoOnWhenIdle();
 }
 
-// To the end that was asked for, when all that came is answered.
+// Calls the `done` of OnLastText and OnShutdown once everything that came is answered.
 void Client::GoOnWhenIdle() {
   if (verifies_auth_ || (!last_text_done_ && !shutdown_done_)) return;
   window_->WhenIdle([self = shared_from_this()] {

@@ -1,7 +1,7 @@
-// Client: one connection's side of the protocol. It reads messages and hands each to the part that knows it: EVENT to
-// EventWindow, REQ, COUNT and CLOSE to Requests; AUTH it settles itself.
+// Client: one connection's side of the protocol. It reads messages and hands each to the part that handles it: EVENT to
+// EventWindow, REQ, COUNT and CLOSE to Requests. It handles AUTH itself.
 //
-// While an AUTH is being verified the connection is paused, so a client may send it and what needs it at once.
+// While an AUTH is verified, the connection is not read: so a client may send the AUTH and what needs it at once.
 #pragma once
 
 #include <functional>
@@ -52,7 +52,7 @@ class Client final : public ConnectionHandler, public std::enable_shared_from_th
   const std::shared_ptr<Requests> requests_;
   bool verifies_auth_ = false;
   uint32_t bad_messages_ = 0;
-  TimePoint forgiven_at_;  // when the latest of them was forgotten
+  TimePoint forgiven_at_;  // time before this has already forgiven bad messages
   std::function<void()> last_text_done_;
   std::function<void()> shutdown_done_;
   bool shutting_down_ = false;

@@ -1,17 +1,17 @@
-// Delivery: the way back from workers and the commit thread to the I/O threads. What became of events goes to those who
-// sent them, and what was saved to the live subscribers, in one hand-over for each I/O thread and write.
+// Delivery: the way back from workers and the commit thread to the I/O threads. Answers go to the senders of events,
+// saved events to the live subscribers, in one hand-over for each I/O thread and write.
 //
 // An I/O thread delivers in turns of about a millisecond of work and looks at its sockets between them; answers go out
 // first. Events that wait for their subscribers keep their share of the byte budget, so a fan-out that is slower than
-// the writers slows the writers down. But nobody's subscriptions slow down others': of what the subscriptions of one
-// address cost, a quarter of a turn for each event is matched together with everybody else's. What it has beyond that
-// is matched in a lane of its own. The lanes of addresses take turns, and everybody else's has every other one. An
-// event that waits in one's own counts for the address that has it. When that is more than it may have, the lane's
-// subscriptions are ended.
+// the writers slows the writers down. But the subscriptions of one address must not slow down others. Up to a cost of a
+// quarter of a turn per event, they are matched in a lane that all addresses share; those beyond it are matched in a
+// lane of the address's own. Own lanes take turns with each other, and the shared lane has every other turn. An event
+// that waits in an own lane counts for its address. If that is more than the address may have, the lane's subscriptions
+// are ended.
 //
-// No event is lost and none comes twice between what a REQ finds stored and what it gets live, if the subscription was
-// entered before its query was made: what the query misses was saved later, so it comes here, and what both have is
-// told by its serial (requests.h).
+// Between the stored events of a REQ and its live events none is lost and none comes twice, if the subscription was
+// entered before its query was made: an event that the query misses was saved later, so it comes here, and an event
+// that comes both ways is recognized by its serial (requests.h).
 #pragma once
 
 #include <atomic>
@@ -40,13 +40,13 @@ struct LiveEvent {
   TimePoint received;
 };
 
-// Called on its own I/O thread. It may unsubscribe itself, nobody else.
+// Called on its own I/O thread. It may unsubscribe itself, but no other subscriber.
 class LiveSubscriber {
  public:
   virtual ~LiveSubscriber() = default;
-  // `by_query`: its query asks for such events, too.
+  // `by_query`: the subscriber's query asks for such events, too.
   virtual void OnLive(const LiveEvent& event, bool by_query) = 0;
-  // Events came faster than they could be matched with all that its address asks for. It must unsubscribe.
+  // Events come faster than they can be matched with all that the subscriber's address asks for. It must unsubscribe.
   virtual void OnTooCostly() = 0;
 };
 
@@ -56,21 +56,21 @@ class EventSender {
  public:
   virtual ~EventSender() = default;
   virtual size_t io_thread() const = 0;
-  // On its I/O thread; all of them are its own.
+  // Called on the sender's I/O thread. All answers are for this sender.
   virtual void OnAnswers(std::span<Answer> answers) = 0;
 };
 
-// What became of an event.
+// The outcome of one event, for its sender.
 struct Answer {
   std::shared_ptr<EventSender> sender;
-  std::string message;  // an OK, or a NOTICE where no id could be read
+  std::string message;  // an OK, or a NOTICE if no id could be read
   bool is_notice = false;
-  std::string refusal = {};  // why, where it was refused
-  bool wants_auth = false;   // of the sender, before the message
+  std::string refusal = {};  // the reason, if it was refused
+  bool wants_auth = false;   // ask the sender for AUTH before the message
   TimePoint received;
 };
 
-// What is delivered together; its bytes go back to the budget with the last who holds it.
+// Events that are delivered together. Their bytes go back to the budget when the last holder lets go of the batch.
 struct LiveBatch {
   explicit LiveBatch(ByteBudget& from) : budget(from) {}
   ~LiveBatch() { budget.GiveBack(bytes); }
@@ -84,25 +84,25 @@ struct LiveBatch {
 
 class Delivery {
  public:
-  // `count_own_bytes` is told of the events that are delivered, each from now on until nobody holds it.
+  // `count_own_bytes` counts each event that is delivered, from its delivery until its last holder lets go of it.
   Delivery(RelayCounters& counters, const Clock& clock, const WallClock& wall_clock,
            std::vector<boost::asio::any_io_executor> io_threads, CountOwnBytes count_own_bytes = {});
   ~Delivery();
 
-  // From any thread. The batch may be null.
+  // May be called from any thread. `batch` may be null.
   void Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> batch);
-  // Whether anybody subscribes to anything. Asked after a save, it misses nobody whose query misses that save.
+  // Returns true if there is any subscription. Asked after a save, it sees each one whose query misses that save.
   bool HasSubscribers() const;
   size_t subscriptions() const;
 
-  // On the I/O thread in question.
+  // Used on the I/O thread in question, as are the two functions below.
   struct Subscription {
     LiveIndex::Key key = 0;  // 0: none
     uint64_t address = 0;
     Work shared_work = 0;
     bool own_lane = false;
   };
-  // `filters`: as LiveIndex::Add takes them. `account`: its connection's.
+  // `filters` and `of_query`: see LiveIndex::Add. `account` is the connection's.
   Subscription Subscribe(size_t io_thread, uint64_t address, const std::shared_ptr<Account>& account,
                          std::vector<Filter> filters, size_t of_query, LiveSubscriber* subscriber);
   void Unsubscribe(size_t io_thread, const Subscription& subscription);

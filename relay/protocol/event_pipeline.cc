@@ -17,12 +17,12 @@ namespace {
 
 constexpr const char* kHaveIt = "duplicate: already have this event";
 constexpr Duration kFailureLasts = std::chrono::seconds(10);
-// What one event pays of its address's debts: as long as a write, so that it is not refused for it.
+// The most of its address's debts that one event pays: as much as a write, so that it is not refused for it.
 constexpr Work kMostDebtAtOnce = 8 * kTurnWork;
 constexpr size_t kMostDebtors = 4096;
-// It is handed on, or answered.
+// After its wait an event is only handed on or answered.
 constexpr Work kAfterWaitWork = kDeliveryWork;
-constexpr uint64_t kSiblings = 0;  // no address: by whom the bytes of other relays' events are taken
+constexpr uint64_t kSiblings = 0;  // takes the bytes of other relays' events; no address is 0
 
 uint64_t TagsOf(EventView event) {
   uint64_t tags = 0;
@@ -37,8 +37,8 @@ std::string FaultText(const std::exception& fault) {
 
 }  // namespace
 
-// An event that was read, until its answer. What it holds of the budget and of the gate goes back with it, whatever
-// happens.
+// An event that was read, until its answer. Its bytes go back to the budget and its admission to the gate when it is
+// destroyed, whatever happens.
 struct EventPipeline::Flight final : Submission {
   Flight(const Event& e, const EventBatch& batch, uint64_t bytes, ByteBudget& from, Span of)
       : Submission(e, batch.party, SavingWorkOf(e.view())),
@@ -57,18 +57,18 @@ struct EventPipeline::Flight final : Submission {
   const TimePoint received;
   uint64_t budget_bytes;
   ByteBudget& budget;
-  Work debt = 0;  // that it pays
+  Work debt = 0;  // the part of its address's debts that it pays
   std::optional<Admission> admission;
   Span span;
-  Span stage;  // of the span: at the gate, or being saved
+  Span stage;  // part of the span: at the gate, or being saved
 };
 
-// What a task has found out about its events.
+// Results of a task for its events.
 struct EventPipeline::Judged {
   std::vector<Answer> answers;
   std::vector<std::shared_ptr<Submission>> submissions;
   std::shared_ptr<LiveBatch> live;
-  uint64_t settled_bytes = 0;  // of the budget
+  uint64_t settled_bytes = 0;  // to be given back to the budget
 
   void Live(Flight& flight) {
     if (live == nullptr) live = std::make_shared<LiveBatch>(flight.budget);
@@ -80,7 +80,7 @@ struct EventPipeline::Judged {
 void EventPipeline::Debts::Add(const Party& party, Work work) {
   if (work == 0) return;
   const std::lock_guard lock(mutex_);
-  // So many do not come at once but by design, and then they pay with their number.
+  // So many debtors at once come only by design, and then they pay with their number.
   if (of_groups_.size() >= kMostDebtors) of_groups_.clear();
   of_groups_[GroupOf(party)] += work;
 }
@@ -149,7 +149,7 @@ void EventPipeline::JudgeAll(const EventBatch& batch) {
   Finish(&judged);
 }
 
-// Of all that can be said without the store, cheapest first.
+// Makes all checks that need no store, cheapest first.
 void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::unique_ptr<EventParser>* parser,
                          Judged* judged, std::vector<std::shared_ptr<Flight>>* flights) {
   const uint64_t bytes = text.size() + EventBatch::kOverheadBytes;
@@ -170,7 +170,7 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
     std::string refusal =
         RefusalOfEvent(parsed.value().view(), context_.settings, *batch.identity, context_.wall_clock.NowSeconds());
     if (!refusal.empty()) return refuse(std::move(refusal));
-    flights->reserve(batch.count);  // lest it fail when the flight is there
+    flights->reserve(batch.count);  // so that push_back cannot fail once the flight exists
     flights->push_back(std::make_shared<Flight>(parsed.value(), batch, bytes, context_.budget, span));
     if (span) span.Set("weir.kind", parsed.value().view().kind());
   } catch (const std::exception& fault) {
@@ -178,8 +178,8 @@ void EventPipeline::Read(const EventBatch& batch, std::string_view text, std::un
   }
 }
 
-// What is stored need not be verified again. While something is about to vanish, the commit thread knows whether this
-// is.
+// A stored event need not be verified again. But while removals for requests to vanish are owed, only the commit thread
+// knows whether this event is to be removed.
 void EventPipeline::JudgeNew(const std::vector<std::shared_ptr<Flight>>& flights, Judged* judged) {
   if (flights.empty()) return;
   const Result<std::vector<bool>> stored = FaultsAsErrors<std::vector<bool>>([&] {
@@ -231,7 +231,7 @@ void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judge
   if (flight->admission->admitted()) return Admitted(flight, judged);
   if (flight->admission->refused()) return RefusedByGate(*flight, judged);
   if (flight->stage) flight->stage.Set("weir.reason", flight->admission->reason());
-  // From here on the flight, which owns the admission, may be another thread's.
+  // From here on the flight, which owns the admission, may belong to another thread.
   flight->admission->OnSettled([this, flight = flight]() mutable {
     const Party party = flight->party;
     context_.pool.Submit(Urgency::kFair, party, kAfterWaitWork,
@@ -239,7 +239,7 @@ void EventPipeline::AskGate(const std::shared_ptr<Flight>& flight, Judged* judge
   });
 }
 
-// What is not stored is matched with the subscriptions and delivered all the same.
+// An event that is not stored is still matched with the subscriptions and delivered.
 Work EventPipeline::GateWorkOf(EventView event) const {
   if (ClassOf(event.kind()) != KindClass::kEphemeral) return StoringWorkOf(event);
   return kDeliveryWork + event.record().size() * kParsedByteWork + TagsOf(event) * kTagVisitWork +
@@ -282,19 +282,19 @@ void EventPipeline::Finish(Judged* judged) {
   context_.budget.GiveBack(judged->settled_bytes);
 }
 
-// On the commit thread, or after Stop on whichever submits.
+// Runs on the commit thread, or after Stop on the thread that submits.
 void EventPipeline::OnWritten(GroupCommit::Submissions settled, const Status& status) {
   NoteWrite(status);
   Judged judged;
   for (const std::shared_ptr<Submission>& submission : settled) {
-    auto& flight = static_cast<Flight&>(*submission);  // as all that Finish submits
+    auto& flight = static_cast<Flight&>(*submission);  // Finish submits nothing but flights
     try {
       Written(flight, status, &judged);
     } catch (const std::exception& fault) {
       Settle(flight, {false, FaultText(fault)}, &judged);
     }
   }
-  // A deletion that took several writes says nothing of how long one takes.
+  // A deletion that took several writes does not tell how long one write takes.
   const auto usual = std::ranges::find_if(settled, [](const auto& s) { return s->result.tags_done == 0; });
   if (usual != settled.end()) {
     const TimePoint received = static_cast<const Flight&>(**usual).received;
@@ -358,7 +358,7 @@ EventPipeline::Verdict EventPipeline::VerdictOf(SaveOutcome outcome) {
   return {false, "error: the store gave no answer"};
 }
 
-// Without an id there is nobody to say OK to.
+// Without an id no OK is possible, so the answer is a NOTICE.
 Answer EventPipeline::AnswerTo(std::shared_ptr<EventSender> sender, TimePoint received, std::string_view id_hex,
                                const Verdict& verdict) {
   Answer answer{.sender = std::move(sender), .is_notice = id_hex.empty(), .received = received};

@@ -1,12 +1,12 @@
-// EventPipeline: what happens to an EVENT between its message and its OK.
+// EventPipeline: handles an EVENT between its message and its OK.
 //
 // A worker parses the event, which checks its id, then asks the policy, then whether it is stored already, and verifies
 // the signature last, as it costs most. Ephemeral events go straight to the live subscribers. The others pass the write
 // gate and are saved by the group commit; the answers of a write, and the events that it saved, go back together.
 //
-// Every event gets one answer, whatever comes: an OK, or a NOTICE where no id could be read.
+// Every event gets exactly one answer, whatever happens: an OK, or a NOTICE if no id could be read.
 //
-// Threads: Submit from any thread. The answers come through Delivery.
+// Threads: Submit may be called from any thread. The answers come through Delivery.
 #pragma once
 
 #include <array>
@@ -28,8 +28,8 @@
 
 namespace weir {
 
-// Events that are judged by one task; at 50 µs each it is over in 0.2 ms. Of 8, a turn of the storm's senders took
-// twice as long.
+// Events that one task judges; at 50 µs each it takes 0.2 ms. With 8 events a turn of the storm's senders took twice as
+// long.
 struct EventBatch {
   static constexpr size_t kMost = 4;
 
@@ -49,7 +49,7 @@ struct EventBatch {
     const uint32_t begin = i == 0 ? 0 : ends[i - 1];
     return std::string_view(texts).substr(begin, ends[i] - begin);
   }
-  // Of the byte budget, which the caller takes and the pipeline gives back.
+  // Bytes that the caller takes from the byte budget and the pipeline gives back.
   uint64_t budget_bytes() const { return texts.size() + count * kOverheadBytes; }
   static constexpr uint64_t kOverheadBytes = 512;
 };
@@ -57,27 +57,28 @@ struct EventBatch {
 class EventPipeline {
  public:
   explicit EventPipeline(RelayContext& context);
-  // Stops.
+  // Calls Stop.
   ~EventPipeline();
 
   void Submit(std::shared_ptr<const EventBatch> batch);
 
-  // What came to another relay on the same store, for the live subscribers here. `done` when it is on its way to them:
-  // at once, or, while they are behind, by whoever lets go of something; not at all after the end.
+  // Delivers events that came to another relay on the same store to the live subscribers here. Calls `done` when they
+  // are on their way: at once or, while the subscribers are behind, on the thread that gives bytes back to the budget;
+  // never after the end.
   void DeliverShared(std::vector<LiveEvent> events, std::function<void()> done);
 
-  // For imports: see GroupCommit::SaveBulk. What is saved so is counted, but not delivered to live subscribers: it is
-  // history, and they would drown in it.
+  // Saves events of an import: see GroupCommit::SaveBulk. They are counted, but not delivered to live subscribers, who
+  // would drown in that much history.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
 
-  // Saves what waits for it and ends the commit thread; what comes later is answered "error: …". The pool has to be
-  // drained by its owner.
+  // Saves the events that wait for it and ends the commit thread; later events are answered "error: …". The owner has
+  // to drain the pool.
   void Stop();
 
-  // Why the newest write failed, for some seconds after it. Not for ever: where nobody writes to a relay that says it
-  // is not ready, nothing would tell that it is again.
+  // Returns why the newest write failed, for some seconds after the failure. Not for ever: while a relay says that it
+  // is not ready, it may get no writes, and only a write can show that it is ready again.
   Status LastWrite() const;
-  // The newest write that failed, in words, with how long ago; "none".
+  // Describes the newest write that failed and how long ago; "none" if none has failed.
   std::string LastFailure() const;
   GroupCommitStats CommitStats() const { return commit_.Stats(); }
 
@@ -88,11 +89,11 @@ class EventPipeline {
     bool accepted = false;
     std::string text;
   };
-  // Work that was done for addresses and not paid yet.
+  // Work that was done for addresses and is not paid yet.
   class Debts {
    public:
     void Add(const Party& party, Work work);
-    // Up to what one event is made to pay more.
+    // Takes at most the debt that one event is made to pay.
     Work Take(const Party& party);
 
    private:
@@ -132,7 +133,7 @@ class EventPipeline {
 
   mutable std::mutex write_mutex_;
   Status last_write_;
-  Status failure_;  // of the newest write that failed
+  Status failure_;  // status of the newest write that failed
   TimePoint last_failure_{};
 
   GroupCommit commit_;  // last: its thread uses the others

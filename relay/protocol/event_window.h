@@ -1,10 +1,10 @@
-// EventWindow: the EVENTs of one connection between its messages and their OKs.
+// EventWindow: the EVENTs of one connection between their messages and their OKs.
 //
-// What one read brought goes to the pipeline in batches, at most max_events_in_flight events at a time and within the
-// byte budget of all connections. What does not fit stays here, and the socket is not read until half of the window is
-// free: TCP holds the sender back. So what waits here is at most what one read brings.
+// The EVENTs of one read go to the pipeline in batches, at most max_events_in_flight events at a time and within the
+// byte budget of all connections. EVENTs that do not fit stay here, and the socket is not read until half of the window
+// is free: TCP holds the sender back. So at most the EVENTs of one read wait here.
 //
-// All of it counts as held by the connection, from its message to its OK.
+// All of them count as held by the connection, from their messages to their OKs.
 //
 // Used on the connection's I/O thread.
 #pragma once
@@ -27,9 +27,9 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
   ~EventWindow() override;
 
   void Add(std::string_view event_json);
-  // Hands over what was gathered.
+  // Hands the gathered events over.
   void Flush();
-  // Calls, maybe at once, when no event is in flight. One at a time.
+  // Calls `callback` when no event is in flight, maybe at once. One callback at a time.
   void WhenIdle(std::function<void()> callback);
   void End();
 
@@ -51,7 +51,7 @@ class EventWindow final : public EventSender, public std::enable_shared_from_thi
   std::deque<std::shared_ptr<EventBatch>> queued_;
   size_t in_flight_ = 0;
   uint64_t in_flight_bytes_ = 0;
-  bool waits_for_budget_ = false;  // with the first of those that are queued
+  bool waits_for_budget_ = false;  // the first queued batch waits
   bool paused_ = false;
   std::function<void()> when_idle_;
 };

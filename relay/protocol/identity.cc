@@ -11,7 +11,7 @@ namespace {
 constexpr uint16_t kAuthKind = 22242;
 constexpr uint64_t kMostSecondsApart = 600;
 
-// Whether a tag of this name has a value that `good` accepts.
+// Returns true if a tag of this name has a value that `good` accepts.
 template <typename Good>
 bool HasTag(EventView event, std::string_view name, const Good& good) {
   for (const std::vector<std::string>& tag : TagsNamed(event, name))

@@ -1,5 +1,5 @@
-// Who a connection has proved to be (NIP-42): the keys that signed its challenge. Values are immutable and shared, so
-// that workers judge by what was known when a message came.
+// Identity: the keys that a connection has proved by signing its challenge (NIP-42). Values are immutable and shared,
+// so workers judge a message by the keys that were known when it came.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace weir {
 
 class Identity {
  public:
-  // More would only make a relay search longer.
+  // More keys would only make each search longer.
   static constexpr size_t kMostKeys = 64;
 
   static const std::shared_ptr<const Identity>& Nobody();
-  // `identity` with one key more.
+  // Returns `identity` with one key more.
   static std::shared_ptr<const Identity> With(const Identity& identity, const PublicKey& key);
 
   bool empty() const { return keys_.empty(); }
@@ -33,24 +33,26 @@ class Identity {
 
 struct AuthExpectation {
   std::string_view challenge;  // empty: none was sent
-  std::string_view relay;      // URL or host, of which the host counts; empty: nobody knows
+  std::string_view relay;      // URL or host; only the host counts; empty: not known
   uint64_t now_seconds = 0;
 };
 
-// Why an event is no answer to the challenge, with NIP-01's prefix; empty if it is one. Without the signature.
+// Returns why an event is no answer to the challenge, with NIP-01's prefix; empty if it is one. Ignores the signature.
 std::string RefusalOfAuth(EventView event, const AuthExpectation& expected);
 
-// 128 random bits in hexadecimal.
+// Returns 128 random bits in hexadecimal.
 std::string MakeChallenge();
 
-// Whether only somebody near can have meant this relay by it: localhost, or a loopback or private address. Any other
-// Host header may be what somebody between client and relay wrote there, to use the client's AUTH for himself.
+// Returns true if only a client nearby can have meant this relay by `host`: localhost, or a loopback or private
+// address. Any other Host header may come from a machine between client and relay that wants to use the client's AUTH
+// itself.
 bool IsNearby(std::string_view host);
 
-// "wss://Relay.Example:443/path" → "relay.example".
+// Returns the host of a URL: "wss://Relay.Example:443/path" → "relay.example".
 std::string HostOf(std::string_view url);
 
-// How a program on this machine reaches what listens on an address: "127.0.0.1:3334", also for all addresses.
+// Returns the address by which a program on this machine reaches a listener: "127.0.0.1:3334", also if it listens on
+// all addresses.
 std::string HostAndPort(std::string listen, uint16_t port);
 
 }  // namespace weir

@@ -13,25 +13,25 @@
 namespace weir {
 namespace {
 
-// A subscription that is entered here, by its slot and the place in the slot's list of entries.
+// An entry of a subscription in a bucket: the subscription's slot, and the index of the entry in the slot's `places`.
 struct Entry {
   uint32_t slot;
   uint32_t place;
 };
 using Entries = boost::container::small_vector<Entry, 2>;
-// What an event has may be chosen by anybody, so the keys are mixed with a seed that nobody knows.
+// Anybody can choose what an event contains, so the keys are mixed with a secret seed.
 using Buckets = std::unordered_map<uint64_t, Entries>;
 
 struct Place {
   Buckets::value_type* bucket;
   uint32_t position;
-  uint32_t filter;    // the first that is entered there
-  bool more = false;  // so is one of those after it
+  uint32_t filter;    // the first filter that is entered there
+  bool more = false;  // a later filter is entered there, too
 };
 
 struct FilterState {
   uint64_t looked_in = 0;  // the round that looked at it last
-  uint32_t first_key = 0;  // of the slot's tag_keys
+  uint32_t first_key = 0;  // index of the filter's first key in the slot's tag_keys
 };
 
 struct Slot {
@@ -39,8 +39,8 @@ struct Slot {
   void* subscriber = nullptr;
   size_t of_query = 0;
   std::vector<Filter> filters;
-  std::vector<FilterState> states;  // of the filters
-  std::vector<uint64_t> tag_keys;   // of the values of all tag conditions, in their order
+  std::vector<FilterState> states;  // one for each filter
+  std::vector<uint64_t> tag_keys;   // keys of the values of all tag conditions, in their order
   std::vector<Place> places;
   uint64_t matched_in = 0;  // the round that found it last
 };
@@ -50,10 +50,10 @@ struct Tag {
   TagView tag;
 };
 
-constexpr int kSlotBits = 24;  // of a key: the slot; the rest tells its uses apart
-// Of an unordered_map's node and its share of the table, with malloc's, and the place.
+constexpr int kSlotBits = 24;  // bits of a key for the slot; the rest tells the slot's uses apart
+// Bytes of an unordered_map's node and its share of the table, with malloc's, and of the place.
 constexpr uint64_t kEntryBytes = 80 + sizeof(Place);
-constexpr Work kLookUpWork = 40;   // a bucket looked for
+constexpr Work kLookUpWork = 40;   // a bucket looked up
 constexpr Work kTagHashWork = 20;  // a tag entered into the event's table
 constexpr size_t kHashedBytesForWork = 4;
 // A value looked up among the tags costs as much as a step of a binary search among the values.
@@ -124,19 +124,19 @@ struct LiveIndex::Rep {
   size_t size = 0;
   uint64_t uses = 0;
 
-  // The event that is being matched, and how far.
+  // The event that is being matched, and how far matching has come.
   uint64_t round = 0;
   EventView event{std::string_view()};
   std::vector<Tag> tags;            // each once
-  std::vector<uint32_t> tag_table;  // open addressing: the tag's number and 1, or 0
+  std::vector<uint32_t> tag_table;  // open addressing: the tag's index plus 1; 0: free
   std::vector<uint64_t> look_ups;   // keys of buckets
-  size_t look_up = 0;               // the next of them
-  size_t position = SIZE_MAX;       // in its bucket: those below it were not visited
+  size_t look_up = 0;               // index of the current one
+  size_t position = SIZE_MAX;       // in the current bucket: entries below it are still to be visited
   Work spent = 0;
 };
 
-// Every 16 bytes are multiplied with what nobody knows: std::hash has collisions that anybody can look up, and would
-// let one event's tags all fall on one place.
+// Multiplies every 16 bytes with secret seeds: std::hash has collisions that anybody can look up, and all tags of an
+// event could then fall on one place.
 uint64_t LiveIndex::Rep::KeyOf(char letter, std::string_view value) const {
   uint64_t hash = seed + static_cast<uint64_t>(letter);
   uint64_t words[2];
@@ -156,7 +156,7 @@ void LiveIndex::Rep::Enter(uint32_t slot_index, uint32_t filter, uint64_t bucket
   Buckets::value_type& bucket = *buckets.try_emplace(bucket_key).first;
   Entries& entries = bucket.second;
   std::vector<Place>& places = slots[slot_index].places;
-  // Nobody else enters meanwhile, so the subscription's own entry is the last.
+  // No other subscription enters meanwhile, so an entry of this one would be the last.
   if (!entries.empty() && entries.back().slot == slot_index) {
     places[entries.back().place].more = true;
     return;
@@ -188,7 +188,7 @@ void LiveIndex::Rep::EnterFilter(uint32_t slot_index, uint32_t filter_index) {
   }
 }
 
-// What fills the gap was the last, and has been visited if anything was: matching goes from the last to the first.
+// The last entry fills the gap. It was visited if any was, because matching goes from the last to the first.
 void LiveIndex::Rep::Leave(const Place& place) {
   Entries& entries = place.bucket->second;
   const Entry last = entries.back();
@@ -258,7 +258,7 @@ bool LiveIndex::Rep::Matches(const Slot& slot, size_t filter_index) {
   return true;
 }
 
-// A filter with many values may be met in many buckets: it is looked at once.
+// A filter with many values may be found in many buckets, but is matched only once.
 bool LiveIndex::Rep::MatchesEntered(Slot& slot, const Place& place, size_t* filter) {
   const size_t end = place.more ? slot.filters.size() : place.filter + 1;
   for (*filter = place.filter; *filter < end; ++*filter) {

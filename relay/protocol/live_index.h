@@ -1,15 +1,15 @@
-// LiveIndex: subscriptions, found by what an event has, not by asking them all.
+// LiveIndex: finds the subscriptions that want an event by the event's fields, without asking them all.
 //
 //   index.Begin(event);
-//   while (!index.Next(&left, &hits)) …        // tell those who were hit; have a rest; give it more to spend
+//   while (!index.Next(&left, &hits)) …        // tell the subscribers that were hit; let others run; refill `left`
 //
 // Every filter of a subscription is entered under the values of its most selective condition (ids, then a tag, then
-// authors, then kinds, then "all"); an event looks up its id, its author, its kind and each of its tags, and only what
-// is found there is matched. The event's tags are hashed once, so a condition costs a look-up for each of its values,
-// however many tags there are.
+// authors, then kinds, then "all"). An event looks up its id, its author, its kind and each of its tags, and only the
+// filters found there are matched. The event's tags are hashed once, so a condition costs a look-up for each of its
+// values, however many tags there are.
 //
-// Matching stops when it has cost what it may, and goes on there. Meanwhile subscriptions may leave, and are not found
-// any more, or enter, and may be found or not. Each is found once for an event.
+// Matching stops when `left` is spent, and the next call goes on there. Meanwhile subscriptions may leave, which are
+// then not found any more, or enter, which may be found or not. Each is found at most once for an event.
 //
 // Used on one thread.
 #pragma once
@@ -28,38 +28,38 @@ namespace weir {
 
 class LiveIndex {
  public:
-  using Key = uint64_t;  // of a subscription, never used twice
+  using Key = uint64_t;  // a subscription's, never used twice
 
   struct Hit {
     void* subscriber;
-    bool by_query;  // one of those filters matches that the subscription's query asks for, too
+    bool by_query;  // one of the first `of_query` filters matches, too
   };
 
   LiveIndex();
   ~LiveIndex();
 
-  // The filters' limits do not matter here. The first `of_query` filters are those that the query asks for.
+  // The filters' limits do not matter here. The first `of_query` filters are those of the subscription's query.
   Key Add(std::vector<Filter> filters, void* subscriber, size_t of_query = SIZE_MAX);
   void Remove(Key key);
 
-  // The caller keeps the event until it is done with. What was begun before is given up.
+  // Begins to match an event and gives up the one before. The caller keeps the event until it is done.
   void Begin(EventView event);
-  // Adds those who want the event to `hits`, in no order, and takes what it cost from `left`, a delivery for each of
-  // them included. False: that is spent, and there may be more.
+  // Adds subscribers that want the event to `hits`, in no order, and takes the cost from `left`, including a delivery
+  // for each of them. Returns false if `left` is spent; there may be more then.
   bool Next(Work* left, std::vector<Hit>* hits);
 
   size_t size() const;
-  // For going through all of them: the subscriber in a place below `places()`; null where it is free.
+  // For visiting all subscribers: At returns the one in a place below `places()`, null if the place is free.
   size_t places() const;
   void* At(size_t place) const;
 
-  // What an event costs at most because of a subscription.
+  // The most work that these filters add to each event.
   static Work MostWork(std::span<const Filter> filters);
-  // Memory that the entries take, and not the filters themselves.
+  // Memory that the entries take, without the filters themselves.
   static uint64_t BytesOf(std::span<const Filter> filters);
 
  private:
-  // Apart: Boost's small_vector would cost each of the many that include this a third of a second.
+  // Hidden, because Boost's small_vector would cost each of the many files that include this a third of a second.
   struct Rep;
   std::unique_ptr<Rep> rep_;
 };

@@ -1,6 +1,6 @@
-// MemoryRelief: while memory is short (the throttle's emergency), who makes the relay hold most gives first. Its
-// requests end, its connections close with a reason; the others are served. Whoever wants to know is told when it
-// begins.
+// MemoryRelief: while memory is short (the throttle's emergency), the address that makes the relay hold most gives
+// first. Its requests end and its connections close with a reason; the others are served. `tell` is called when an
+// emergency begins.
 //
 //   MemoryRelief relief(limiter, ledger);
 //   relief.Start(executor);   // looks from now on, as long as its context runs
@@ -22,14 +22,14 @@ namespace weir {
 class MemoryRelief {
  public:
   static constexpr std::chrono::milliseconds kBeat{250};
-  // Of the heaviest address, on a beat: a few connections, then it is seen whether that was enough.
+  // Bytes that the heaviest address gives per beat: a few connections; the next beat sees whether that was enough.
   static constexpr uint64_t kAtOnce = 8 << 20;
-  // What an address holds is not why memory is short where none holds more.
+  // If no address holds more than this, the addresses are not why memory is short.
   static constexpr uint64_t kWorthwhile = 1 << 20;
 
-  // Memory that swings about the mark is told of once in this time.
+  // Least time between two calls of `tell`: memory may swing about the mark.
   static constexpr Duration kQuiet = std::chrono::minutes(10);
-  // `emergencies`: that began since it was last told, with this one.
+  // `emergencies`: how many began since the last call, this one included.
   using Tell = std::function<void(uint64_t emergencies)>;
 
   MemoryRelief(const AdaptiveLimiter& limiter, Ledger& ledger, Tell tell = nullptr,
@@ -46,7 +46,7 @@ class MemoryRelief {
   Ledger& ledger_;
   const Tell tell_;
   const Clock& clock_;
-  bool was_emergency_ = false;  // the beat's own, as those that follow
+  bool was_emergency_ = false;  // this and the members below: used on the beat only
   uint64_t untold_ = 0;
   std::optional<TimePoint> told_at_;
 };

@@ -1,5 +1,5 @@
-// Peer: who is at the other end, for the parts of a client: the connection while there is one, who it has proved to be,
-// and what is said to it, which is counted here.
+// Peer: the other end of a connection, for the parts of a client: the connection while there is one, the keys that it
+// has proved, and the messages to it, which are counted here.
 //
 // Used on the connection's I/O thread.
 #pragma once
@@ -22,7 +22,7 @@ class Peer {
  public:
   Peer(Connection& connection, RelayCounters& counters);
 
-  // These stay good after the end.
+  // These stay valid after the end.
   Party party() const { return party_; }
   size_t io_thread() const { return io_thread_; }
   const boost::asio::any_io_executor& executor() const { return executor_; }
@@ -35,13 +35,13 @@ class Peer {
   // All of these do nothing once the connection is gone.
   void Say(RelayVerb verb, std::string message);
   void SayEvent(TextMessage message);
-  // CLOSED, whose reason begins with one of NIP-01's prefixes.
+  // Sends CLOSED. `reason` begins with one of NIP-01's prefixes.
   void SayClosed(Verb refused, std::string_view subscription, std::string_view reason);
-  // For the operator, who would else see clients fail and not why.
+  // Logs a refusal for the operator, who would otherwise see clients fail without a reason.
   void LogRefusal(Verb refused, std::string_view reason) const;
-  // The challenge, if it was not sent before: clients answer every one they get.
+  // Sends the challenge unless it was sent before: clients answer every one that they get.
   void AskForAuth();
-  // Work on the I/O thread that a message has caused.
+  // Charges work that a message has caused on the I/O thread.
   void Charge(Work work);
   void PauseReading();
   void ResumeReading();

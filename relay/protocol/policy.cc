@@ -30,8 +30,8 @@ uint64_t LeadingZeroBits(const EventId& id) {
   return bits;
 }
 
-// What the nonce tag says that the author aimed for (NIP-13): the bits that there are where it names no target, none
-// where there is no such tag.
+// Returns the difficulty that the author aimed for, by the nonce tag (NIP-13): `bits` if the tag names no target, 0 if
+// there is no such tag.
 uint64_t CommittedDifficulty(EventView event, uint64_t bits) {
   for (const std::vector<std::string>& tag : TagsNamed(event, "nonce")) {
     if (tag.size() <= 2 || tag[2].empty()) return bits;
@@ -72,7 +72,7 @@ std::string Meaning(const JsonString& string) {
   return text;
 }
 
-// Goes to the value of a field of the object at the scanner.
+// Moves to the value of this field of the object at the scanner.
 bool FindField(JsonScanner* in, std::string_view name) {
   bool first = true;
   if (!in->Take('{')) return false;
@@ -85,7 +85,7 @@ bool FindField(JsonScanner* in, std::string_view name) {
   return false;
 }
 
-// Reads on past the value at the scanner, an event's tags if all is well. False where it is no JSON.
+// Reads past the value at the scanner, which should be an event's tags. Returns false if it is no JSON.
 bool PassTags(JsonScanner* in, bool* is_protected) {
   if (in->Peek() != '[') return in->SkipValue();
   in->Take('[');
@@ -105,7 +105,8 @@ bool PassTags(JsonScanner* in, bool* is_protected) {
   return step == JsonScanner::Step::kEnd;
 }
 
-// Reads the object through: of fields that come twice, readers take the one or the other. False where it is no JSON.
+// Reads the whole object, because readers differ about which of two fields of one name counts. Returns false if it is
+// no JSON.
 bool PassEvent(JsonScanner* in, bool* is_protected) {
   bool first = true;
   in->Take('{');
@@ -118,8 +119,8 @@ bool PassEvent(JsonScanner* in, bool* is_protected) {
   return step == JsonScanner::Step::kEnd && in->AtEnd();
 }
 
-// A repost has the whole event as its content. What is embedded need not be a good event to give away what it says, so
-// what begins like one is refused where it cannot be read to its end.
+// A repost has the whole event as its content. Even an invalid event gives away what it says, so content that begins
+// like an event is refused if it cannot be read to its end.
 std::string RefusalOfRepost(EventView repost) {
   JsonScanner outer(repost.json());
   JsonString content;
@@ -133,7 +134,7 @@ std::string RefusalOfRepost(EventView repost) {
   return readable ? "" : "invalid: the content of this repost begins like an event and is no JSON";
 }
 
-// A request to vanish (NIP-62) is stored by those relays only that it names, and they say so by taking it.
+// Only the relays that a request to vanish (NIP-62) names may store it: to accept it means to be one of them.
 std::string RefusalOfVanishing(EventView request, const std::string& url) {
   if (AsksToVanishFrom(request, std::span(&url, 1))) return "";
   return url.empty() ? "error: this relay does not know its own address (WEIR_RELAY_URL)"

@@ -1,4 +1,5 @@
-// What this relay takes and whom it shows what: the rules that need nothing but an event, the settings and who asks.
+// The rules for what this relay accepts and to whom it shows what, as far as they need only an event, the settings and
+// the identity of the client.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +15,29 @@
 
 namespace weir {
 
-// Why the event is refused, with NIP-01's prefix; empty if it is taken. Everything but its signature is judged.
+// Returns why the event is refused, with NIP-01's prefix; empty if it is accepted. Judges everything but its signature.
 std::string RefusalOfEvent(EventView event, const RelaySettings& settings, const Identity& sender,
                            uint64_t now_seconds);
 
-// Messages between parties: kinds 4, 1059 and 21059.
+// True for messages between parties: kinds 4, 1059 and 21059.
 bool IsPrivate(uint16_t kind);
-// Its author, and whom it is addressed to.
+// True for the event's author and the keys that it is addressed to.
 bool IsPartyTo(EventView event, const Identity& identity);
-// Whether every filter asks for private kinds and nothing else.
+// True if every filter asks for private kinds and nothing else.
 bool AsksOnlyForPrivate(std::span<const Filter> filters);
-// Whether a client that has not authenticated may want AUTH for these filters, though they are answered without: they
-// name a private kind among others. Filters without kinds ask for what is public: a challenge makes browsers ask their
-// user, and some clients take no EOSE while one is unanswered.
+// True if a client that has not authenticated may want AUTH for these filters, though they are answered without it:
+// they name a private kind among others. Filters without kinds count as asking for public events: a challenge makes
+// browsers ask their user, and some clients take no EOSE while one is unanswered.
 //
-// The filters decide, here and below, never what is stored: else a stranger learned who writes to whom.
+// Here and below the filters decide, never the stored events: otherwise a stranger could learn who writes to whom.
 bool MayWantAuth(std::span<const Filter> filters);
-// Whether events that match may be kept from this one.
+// True if matching events may have to be kept from this identity.
 bool MayWithhold(std::span<const Filter> filters, const Identity& identity);
 
-// The text in which a client is told that a gate refused it.
+// Returns the text that tells a client that a gate refused it.
 std::string RateLimited(const Admission& admission);
 
-// "rate-limited: l0" → "rate-limited".
+// Returns the prefix: "rate-limited: l0" → "rate-limited".
 std::string_view PrefixOf(std::string_view text);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What the parts of a running relay share. It outlives them all.
+// RelayContext: the objects that the parts of a running relay share. It outlives all parts.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ struct RelayContext {
   RelayCounters& counters;
   Delivery& delivery;
   ByteBudget& budget;
-  uint64_t max_pending_bytes = 0;  // of a connection, as its server has it
+  uint64_t max_pending_bytes = 0;  // output of a connection at which the server ends it
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();
   CountOwnBytes count_own_bytes = [](int64_t, OwnUse) {};
-  // To the relays that share the store.
+  // Sends an ephemeral event to the relays that share the store.
   std::function<void(EventView)> share_ephemeral = [](EventView) {};
   Tracer* tracer = nullptr;  // null: nothing is traced
   const Clock& clock = Clock::System();

@@ -15,15 +15,15 @@
 namespace weir {
 namespace {
 
-// Of a COUNT: about four seconds of a worker, two million events.
+// Limit of a COUNT: about four seconds of a worker, two million events.
 constexpr Work kMostCounted = 2'000'000 * (kVisitWork + 2 * kRecordWork);
-// Of a REQ, whose filters may match little of what they make the store look at.
+// Limit of a REQ: its filters may match few of the events that the store has to look at.
 constexpr Work kMostVisited = 5'000'000 * (kVisitWork + 2 * kRecordWork);
 
-// Of a first slice: what is expected of it, for who asks for little goes first; but that much.
+// A first slice gets the work that is expected, because small requests go first, but at least this much.
 constexpr Work kLeastSlice = kTurnWork / 16;
 
-// Of a request, beside its filters and what it holds: itself, its query, its places in lists and tables.
+// Bytes of a request besides its filters and what it holds: itself, its query, its places in lists and tables.
 constexpr uint64_t kRequestBytes = 1024;
 constexpr size_t kSmallAnswer = 8 << 10;
 
@@ -33,7 +33,7 @@ uint64_t MemoryOf(const std::vector<Filter>& filters) {
   return bytes;
 }
 
-// A text that counts as the program's own memory from when it is sealed until nobody needs it.
+// Returns the text as one that counts as the program's own memory until its last holder lets go of it.
 std::shared_ptr<const std::string> Seal(std::string text, const CountOwnBytes& count) {
   const auto bytes = static_cast<int64_t>(text.capacity());
   std::shared_ptr<const std::string> sealed(new const std::string(std::move(text)),
@@ -59,7 +59,7 @@ Request::Request(RelayContext& context, std::shared_ptr<Peer> peer, std::weak_pt
       filters_(std::move(filters)),
       span_(BeginSpan(context.tracer, is_count ? "COUNT" : "REQ", SpanKind::kServer, received_)) {}
 
-// A subscription's filters are there twice while its query waits and runs.
+// A subscription's filters exist twice while its query waits and runs.
 std::string Request::TakeMemory() {
   const std::shared_ptr<Account>& account = peer_->account();
   const uint64_t filter_bytes = MemoryOf(filters_);
@@ -90,8 +90,8 @@ void Request::Start() {
   AskGate();
 }
 
-// Without what no event to come can match, now or later: it would only be looked at with every one. What the query asks
-// for comes first.
+// Leaves out filters that no future event can match: every event would be matched with them in vain. The filters of the
+// query come first.
 void Request::EnterLive() {
   const uint64_t now = context_.wall_clock.NowSeconds();
   const uint64_t past = context_.settings.created_at_past_s;
@@ -154,7 +154,7 @@ bool Request::TakeTurn() {
   return turn_ != nullptr;
 }
 
-// Whether the gate let it in for as much as it has read.
+// Returns true if the gate let it in for as much as it has read.
 bool Request::IsCovered() const { return CostOfWalk(query_->work()).bytes <= cost_.bytes; }
 
 void Request::GoOn() {
@@ -194,7 +194,7 @@ Work Request::RunSlice() {
       spdlog::error("a request could not be answered: {}", e.what());
     }
   }
-  // Given back here and now: the report may have to wait for its thread.
+  // Given back here and now, because the report may have to wait for its thread.
   if (report.done || !report.refusal.empty() || state_ == State::kOver) GiveBackQuery();
   boost::asio::post(peer_->executor(),
                     [self = shared_from_this(), report = std::move(report)] { self->OnReport(report); });
@@ -234,7 +234,7 @@ void Request::Walk(Report* report) {
 void Request::OnReport(const Report& report) {
   const std::shared_ptr<Requests> owner = owner_.lock();
   if (!owner) return;
-  // A slice that a worker had kept its place, so closing and asking again is no way around it.
+  // The request kept its place while a worker had a slice, so closing and asking again does not get around the limit.
   if (state_ == State::kOver) return owner->ReturnPlace();
   if (stage_) stage_.Set("weir.events", static_cast<int64_t>(report.ends.size()));
   stage_.End();
@@ -244,9 +244,9 @@ void Request::OnReport(const Report& report) {
     return Refuse(report.refusal);
   }
   const bool reads_on = !report.done && !owner->IsBehind(report.bytes()) && TakeTurn() && IsCovered();
-  if (reads_on) SubmitSlice();  // a worker reads the next slice while this one is said
+  if (reads_on) SubmitSlice();  // a worker reads the next slice while this one is sent
   SayEvents(report);
-  if (state_ == State::kOver || reads_on) return;  // the connection may have ended over it
+  if (state_ == State::kOver || reads_on) return;  // sending may have ended the connection
   if (report.done) return Finish(report, report.complete ? Completeness::kFinish : Completeness::kMore);
   if (!owner->IsBehind()) return GoOn();
   admission_.reset();
@@ -286,7 +286,7 @@ void Request::Finish(const Report& report, Completeness completeness) {
   SayHeld();
 }
 
-// A turn's worth, and the others in the turns that follow.
+// Sends what fits into a turn; the rest follows in the next turns.
 void Request::SayHeld() {
   for (Work left = kTurnWork; left > 0 && state_ == State::kCatchesUp; left -= kDeliveryWork) {
     if (before_eose_ == 0 && !std::exchange(said_eose_, true))
@@ -331,7 +331,7 @@ void Request::SayLive(const LiveEvent& event, bool by_query) {
       {.head = message_head_, .owner = event.event.record(), .body = view.json(), .tail = kEventMessageTail});
 }
 
-// An empty refusal: it was answered.
+// If `refusal` is empty, the request was answered.
 void Request::EndSpan(std::string_view refusal) {
   if (!span_) return;
   stage_.End();
@@ -348,7 +348,7 @@ void Request::Refuse(std::string_view reason) {
 
 void Request::Stop() {
   const State was = state_.exchange(State::kOver);
-  if (was == State::kReads || was == State::kOver) return;  // the worker and its report give back
+  if (was == State::kReads || was == State::kOver) return;  // the worker and its report give everything back
   GiveBackQuery();
   if (was == State::kAtGate || was == State::kPaused || was == State::kInLine) owner_.lock()->ReturnPlace();
 }
@@ -376,7 +376,8 @@ void Request::GiveBackQuery() {
   turn_.reset();
 }
 
-// For whoever ends a wait, from any thread: the step is taken on the I/O thread, if it still waits.
+// Returns a callback for the end of a wait, for any thread: it takes the step on the I/O thread if the request still
+// waits.
 std::function<void()> Request::Later(State state, void (Request::*step)()) {
   return [weak = weak_from_this(), executor = peer_->executor(), state, step] {
     boost::asio::post(executor, [weak, state, step] {

@@ -5,12 +5,12 @@
 namespace weir {
 namespace {
 
-// The mean of the events of a public relay is 0.7 KB; an index block that a range begins in is 4 KiB, of which a cache
-// has three quarters.
+// The mean event of a public relay has 0.7 KB. A range begins in an index block of 4 KiB, and three of four such blocks
+// are in a cache.
 constexpr uint64_t kEventBytes = 700;
 constexpr uint64_t kRangeBytes = 1024;
 
-// How many events one value of a condition leads to, as a guess for filters that do not say.
+// Guesses how many events one value of a condition leads to, for filters that do not say.
 constexpr uint64_t kOfId = 1;
 constexpr uint64_t kOfAuthorAndReplaceableKind = 1;
 constexpr uint64_t kOfAuthorAndKind = 30;
@@ -19,11 +19,11 @@ constexpr uint64_t kOfTag = 40;
 constexpr uint64_t kOfKind = 20'000;
 constexpr uint64_t kOfAll = 100'000;
 
-// Conditions that no index serves together make it look at more than it finds.
+// Conditions that no index serves together make the store look at more than it finds.
 constexpr uint64_t kVisitsPerExtraCondition = 4;
 
 struct Shape {
-  uint64_t ranges = 1;  // of an index
+  uint64_t ranges = 1;  // in an index
   uint64_t events = 0;  // in all of them together
 };
 
@@ -53,7 +53,7 @@ Shape ShapeOf(const Filter& filter) {
   return {1, kOfAll};
 }
 
-// Those that the shape's index leaves to be looked at one by one.
+// Counts the conditions that the shape's index does not serve: they are checked event by event.
 uint64_t ExtraConditions(const Filter& filter) {
   if (filter.ids) return 0;
   const uint64_t tags = filter.tags.size();

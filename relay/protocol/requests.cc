@@ -9,10 +9,12 @@
 namespace weir {
 namespace {
 
-// Of one connection. One would let a long scan hold up its short ones; with many, a connection had many turns.
+// Requests of one connection that run at once. One would let a long scan hold up the short ones; with many, a
+// connection would have many turns.
 constexpr size_t kMostAtOnce = 4;
-// Output that waits above which no more is read from the store, and below which it goes on: at most this, and at most
-// these parts of what makes the server end the connection, so that a slice never does.
+// Pending output above which nothing more is read from the store (Enough), and below which reading goes on (Little):
+// this many bytes, and at most this part of the output at which the server ends the connection. So a slice never
+// reaches that.
 constexpr uint64_t kEnoughPending = 256 << 10;
 constexpr uint64_t kEnoughPart = 16;
 constexpr uint64_t kLittlePending = 64 << 10;
@@ -27,7 +29,7 @@ void Requests::Subscribe(Req req) {
   Add(std::move(req.subscription), std::move(req.filters), false);
 }
 
-// Its answer is how many there are, so a limit has nothing to say.
+// The answer to a COUNT is a number, so a limit means nothing.
 void Requests::Count(CountReq count) {
   for (Filter& filter : count.filters) filter.limit.reset();
   Add(std::move(count.subscription), std::move(count.filters), true);
@@ -74,14 +76,14 @@ void Requests::CloseAll(std::string_view reason) {
   while (!requests_.empty()) requests_.begin()->second->Refuse(reason);
 }
 
-// Not here and now: the connection may have ended while one of the requests was writing to it.
+// Removes no request here and now: the connection may have ended while one of them was writing to it.
 void Requests::End() {
   queue_.clear();
   for (auto& [key, request] : requests_) request->Stop();
   RemoveSomeSoon();
 }
 
-// A request may have thousands of entries in the live index, so others have their turns in between.
+// A request may have thousands of entries in the live index, so other tasks have turns in between.
 void Requests::RemoveSomeSoon() {
   boost::asio::post(peer_->executor(), [self = shared_from_this()] {
     for (size_t n = 0; n < kMostAtOnce && !self->requests_.empty(); ++n) self->Remove(*self->requests_.begin()->second);
@@ -111,7 +113,7 @@ bool Requests::MayHold(uint64_t bytes) const {
 
 void Requests::StartNext() {
   for (size_t started = 0; !queue_.empty() && running_ < kMostAtOnce && !waits_for_room_; ++started) {
-    if (started == kMostAtOnce) return StartNextSoon();  // live ones are over at once
+    if (started == kMostAtOnce) return StartNextSoon();  // requests without a query end at once
     if (IsBehind()) {
       waits_for_room_ = true;
       return WhenCaughtUp([weak = weak_from_this()] {

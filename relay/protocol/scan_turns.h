@@ -1,6 +1,6 @@
-// ScanTurns: how many scans of an address go on at once once their first slice was not enough.
+// ScanTurns: bounds how many scans of an address go on at once after their first slice was not enough.
 //
-// The others wait, and keep nothing meanwhile but a key: so what scans hold is bounded for an address, and of 160
+// The others wait, and keep nothing meanwhile but a key. So the memory of an address's scans is bounded, and of 160
 // counts each is answered in its turn instead of all of them at the very end.
 //
 // Threads: any.
@@ -20,7 +20,7 @@ class ScanTurns {
  public:
   static constexpr size_t kMostAtOnce = 4;
 
-  // A turn that somebody has, or waits for. Given back, or given up, where it is destroyed; the turns outlive it.
+  // A turn that a scan has, or waits for. Destroying it gives it back, or gives it up. The ScanTurns outlives it.
   class Place {
    public:
     ~Place() { turns_.Leave(*this); }
@@ -34,13 +34,13 @@ class ScanTurns {
 
     ScanTurns& turns_;
     const uint64_t group_;
-    std::function<void()> on_turn_;  // under the lock of the turns; null once it has its turn
+    std::function<void()> on_turn_;  // protected by turns_.mutex_; null once it has its turn
   };
 
-  // Null where others have all turns.
+  // Returns null if others have all turns.
   std::unique_ptr<Place> TryEnter(uint64_t group);
-  // `on_turn` is called when the turn has come, by whoever gives one back or here and now: it should only hand over. It
-  // is not called once the place is destroyed.
+  // Calls `on_turn` when the turn has come, on the thread that gives a turn back or at once: it should only hand over.
+  // It is not called once the place is destroyed.
   std::unique_ptr<Place> Enter(uint64_t group, std::function<void()> on_turn);
   size_t waiting() const;
 

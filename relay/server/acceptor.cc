@@ -14,16 +14,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A process out of files accepts again when some are closed.
+// The pause after a failure: a process out of files accepts again when some are closed.
 constexpr milliseconds kBackOff{100};
-// A handshake that the old server's backlog had begun ends within a round trip.
+// The time for handshakes that the old server's backlog had begun: they end within a round trip.
 constexpr milliseconds kRoundTrip{100};
-// Sockets that are told no and have yet to hang up; beyond it they are closed without a word.
+// Refused sockets that have yet to hang up; beyond this number they are closed without a word.
 constexpr uint64_t kMaxRefusing = 512;
-// Then the connections of the first thread have a turn.
+// Sockets that are accepted at once; then the connections of the first thread have a turn.
 constexpr int kMostATurn = 64;
 
-// What programs of this machine come from unless they say otherwise.
+// Returns true for the addresses that programs on this machine connect from by default.
 bool IsHere(const IpAddress& peer) {
   namespace ip = boost::asio::ip;
   return peer == IpAddress(ip::address_v4::loopback()) || peer == IpAddress(ip::address_v6::loopback());

@@ -1,5 +1,5 @@
 // Takes connections from the listening socket and hands them to the I/O threads, the least loaded first. Lives on the
-// first of them.
+// first I/O thread.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -16,20 +16,20 @@ namespace weir {
 class Acceptor {
  public:
   Acceptor(Listener listener, std::vector<std::unique_ptr<IoThread>>& threads);
-  ~Acceptor();  // when the I/O threads have stopped
+  ~Acceptor();  // only when the I/O threads have stopped
 
   uint16_t port() const { return listener_.port(); }
 
-  // On the first I/O thread.
+  // Called on the first I/O thread, as is Stop.
   void Start();
-  // Takes what the backlog holds, and what was on its way into it; then calls.
+  // Takes the connections in the backlog, and those that were on their way into it; then calls `stopped`.
   void Stop(std::function<void()> stopped);
-  // Cuts short what Stop began.
+  // Cuts short the wait that Stop began.
   void HurryUp() { timer_.cancel(); }
 
  private:
   void Wait();
-  enum class Taken { kAll, kSome, kFailed };  // failed: something is in the way that time may mend
+  enum class Taken { kAll, kSome, kFailed };  // failed: for a reason that may pass
   Taken TakeSome();
   void TakeAll();
   void WaitLater();

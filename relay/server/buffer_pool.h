@@ -1,4 +1,4 @@
-// Buffers of 64 KiB that the connections of one I/O thread take turns in: one that waits holds none.
+// Buffers of 64 KiB that the connections of one I/O thread share in turns: a connection that waits holds none.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class BufferPool {
     if (pieces_.size() < kKept) pieces_.push_back(std::move(piece));
   }
 
-  // Empty, with room for a piece or more.
+  // Returns an empty string with room for a piece or more.
   std::string TakeOutput() {
     std::string output;
     if (!outputs_.empty()) {

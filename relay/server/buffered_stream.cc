@@ -102,7 +102,7 @@ size_t BufferedStream::Send(boost::system::error_code& error) {
   return sent;
 }
 
-// Records of 16 KiB each, and as many at once as fit into a buffer.
+// Sends records of 16 KiB each, and as many at once as fit into a buffer.
 size_t BufferedStream::SendEncrypted(boost::system::error_code& error) {
   constexpr size_t kMostARound = kPieceBytes / 4 * 3;
   size_t sent = tls_->Flush(error, blocked_);

@@ -1,9 +1,9 @@
 // The stream below Beast. It reads a socket in pieces of 64 KiB into a borrowed buffer, and gathers what is written
 // until it is flushed, so that Beast's many small reads and writes are copies, not system calls. On a port that speaks
-// TLS both are as they are inside of it.
+// TLS, it gives and takes decrypted bytes.
 //
-// Who owns it drives it: waits until the socket is readable, calls Fill, then lets Beast read with CompleteRead until
-// the piece is used up. Nothing blocks. One thread only.
+// Its owner drives it: waits until the socket is readable, calls Fill, then lets Beast read with CompleteRead until the
+// piece is used up. No function blocks. One thread only.
 #pragma once
 
 #include <array>
@@ -84,23 +84,25 @@ class BufferedStream {
 
   Socket& socket() { return socket_; }
 
-  // Before the first byte. From here on there is a `tls`, until DropTls, after which what is written goes out as it is.
+  // Must be called before the first byte. From here on there is a tls(), until DropTls; after that, output goes out as
+  // it is.
   void BeginTls(std::shared_ptr<const TlsCertificate> certificate, bool offers_http2);
   void DropTls() { tls_.reset(); }
   TlsStream* tls() const { return tls_.get(); }
 
-  // Input. Fill reads what is there, once and no more than `most`, which is at most kPieceBytes, into an empty piece;
-  // nothing there is zero bytes and no error.
+  // Input. Fill reads once into an empty piece, no more than `most` bytes, which is at most kPieceBytes. If nothing is
+  // there, it returns zero and no error.
   size_t Fill(size_t most, boost::system::error_code& error);
-  // Whether the last Fill may have left something, so that there is nothing to wait for.
+  // Returns true if the last Fill may have left something, so that there is nothing to wait for.
   bool has_more_input() const { return has_more_input_; }
   std::string_view piece() const { return {piece_.get() + piece_begin_, piece_end_ - piece_begin_}; }
   void Consume(size_t bytes);
-  // After it reads fail with this error, once the piece is used up.
+  // From here on reads fail with this error, once the piece is used up.
   void EndInput(boost::system::error_code error) { input_error_ = error; }
   const boost::system::error_code& input_error() const { return input_error_; }
 
-  // Completes Beast's read from the piece, or with the end's error. False where there is no read, or nothing for it.
+  // Completes Beast's read from the piece, or with the end's error. Returns false if there is no read, or nothing for
+  // it.
   bool CompleteRead();
   void DropRead() { read_.Clear(); }
 
@@ -108,21 +110,21 @@ class BufferedStream {
   size_t output_bytes() const { return plain_bytes() + (tls_ ? tls_->output_bytes() : 0); }
   std::string_view output() const { return std::string_view(output_).substr(output_sent_); }
   void Append(std::string_view text);
-  // The last of it.
+  // Removes the last bytes of the output.
   void TakeBack(size_t bytes) { output_.resize(output_.size() - bytes); }
-  // Sends as much as the socket takes, and no more at once than kMostASend; that it would block is no error. Returns
-  // what the socket took.
+  // Sends as much as the socket takes, but no more at once than kMostASend. It is no error if the socket would block.
+  // Returns how much the socket took.
   size_t Send(boost::system::error_code& error);
-  // Whether Send would do anything: output waits until hands are shaken.
+  // Returns true if Send would do anything: output waits until the handshake is done.
   bool may_send() const { return !tls_ || tls_->ready() || tls_->output_bytes() > 0; }
-  // After the last of it.
+  // Must be called after the last output.
   void EndOutput() {
     if (tls_) tls_->WriteEnd();
   }
   bool blocked() const { return blocked_; }  // at the last Send
   static constexpr size_t kMostASend = 4 * kPieceBytes;
 
-  // What Beast calls.
+  // The functions that Beast calls.
   executor_type get_executor() { return socket_.get_executor(); }
 
   template <typename Buffers, typename Handler>
@@ -157,7 +159,7 @@ class BufferedStream {
     return bytes;
   }
 
-  // Beast asks for them, nobody calls them.
+  // Beast requires these, but they are never called.
   template <typename Buffers>
   size_t write_some(const Buffers& buffers) {
     boost::system::error_code error;
@@ -200,11 +202,11 @@ class BufferedStream {
   bool blocked_ = false;
   bool has_more_input_ = false;
   std::unique_ptr<TlsStream> tls_;                      // null: none
-  std::array<boost::asio::mutable_buffer, 2> targets_;  // of the read; two: Beast's own buffer is a ring
+  std::array<boost::asio::mutable_buffer, 2> targets_;  // the read's; two, because Beast's own buffer is a ring
   ReadSlot read_;
 };
 
-// Beast's way to end the stream below. The owner ends the socket itself, when what was written last is sent.
+// Beast's way to end the stream below. The owner ends the socket itself, when the last output is sent.
 // NOLINTBEGIN(readability-identifier-naming): Beast's names
 template <typename Handler>
 void async_teardown(boost::beast::role_type, BufferedStream& stream, Handler&& handler) {

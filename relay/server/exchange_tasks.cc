@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// What posters share. The session goes before its thread does.
+// The state that posters share. The session ends before its thread does.
 struct ExchangeTasks::Target {
   std::mutex mutex;
   Session* session;  // null when the exchange has ended; changed on the I/O thread
@@ -27,8 +27,8 @@ void ExchangeTasks::Post(const std::shared_ptr<Target>& target, std::function<vo
   const std::lock_guard lock(target->mutex);
   auto session = target->session != nullptr ? target->session->weak_from_this().lock() : nullptr;
   if (!session) return;
-  // Nothing of the session stays here: where it ends with what is posted, it ends on its own thread, and not under the
-  // mutex that its end takes.
+  // No reference to the session stays here: if the posted one is the last, the session ends on its own thread, and not
+  // under the mutex that its end takes.
   auto& context = session->thread().context();
   boost::asio::post(context, [target, session = std::move(session), task = std::move(task)] {
     if (target->session != nullptr && !session->ended()) session->Guard([&] { target->call(task); });

@@ -1,5 +1,5 @@
-// What is posted to an exchange (HttpPoster): called on the I/O thread of its session, on a later turn, in the order of
-// the posts, and not once the exchange has ended.
+// Tasks that are posted to an exchange (HttpPoster): called on the I/O thread of its session, on a later turn, in the
+// order of the posts, and not once the exchange has ended.
 #pragma once
 
 #include <functional>
@@ -13,17 +13,17 @@ class Session;
 
 class ExchangeTasks {
  public:
-  // `call` calls a task, and sees to what it throws.
+  // `call` calls a task, and handles what it throws.
   using Call = std::function<void(const std::function<void()>& task)>;
   ExchangeTasks(Session& session, Call call);
   ~ExchangeTasks() { End(); }
   ExchangeTasks(const ExchangeTasks&) = delete;
   ExchangeTasks& operator=(const ExchangeTasks&) = delete;
 
-  // Any thread, and also when this is gone.
+  // Any thread may use it, even when this is gone.
   HttpPoster poster() const;
   void Post(std::function<void()> task) const { Post(target_, std::move(task)); }
-  // On the I/O thread; may be done by a task.
+  // Called on the I/O thread; a task may call it.
   void End();
 
  private:

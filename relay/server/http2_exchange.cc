@@ -75,7 +75,7 @@ void Http2Exchange::Begin(const HttpResponse& head) {
 void Http2Exchange::Write(std::string_view piece) {
   if (over_) return;
   assert(status_ != 0);
-  // What waits already, not what comes: who looks at it before he writes is not too slow.
+  // Judges by what is queued already, not by this piece: a writer that checks pending_bytes() first is never too slow.
   EndIfTooSlow();
   if (!over_) Append(piece);
 }
@@ -168,7 +168,7 @@ void Http2Exchange::ResumeBody() {
 
 void Http2Exchange::HandOverHeld() {
   if (over_ || pauses_ > 0) return;
-  // As it would have come, so that a pause can hold back the rest.
+  // Hands the held body over in pieces, as it would have come, so that a pause can hold back the rest.
   size_t handed = 0;
   while (handed < held_.size() && !over_ && pauses_ == 0) {
     const std::string piece = held_.substr(handed, kHandedBytes);
@@ -230,7 +230,7 @@ void Http2Exchange::OnFault(std::string_view what) {
   AnswerWhole(std::move(answer));
 }
 
-// In place of what the handler would have said.
+// Answers in place of the handler.
 void Http2Exchange::AnswerWhole(HttpResponse response) {
   response = core_.router.Worded(head_, std::move(response));
   status_ = response.status;

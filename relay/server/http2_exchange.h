@@ -1,4 +1,5 @@
-// An HttpExchange that is one stream of HTTP/2: its answer waits for the windows, its body while it is paused.
+// An HttpExchange that is one stream of HTTP/2: its answer waits for the windows, and its body waits while it is
+// paused.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +20,13 @@ namespace weir {
 
 class Session;
 
-// Of all exchanges of one connection.
+// The bytes of all exchanges of one connection.
 struct Http2ExchangeBytes {
-  size_t pending = 0;  // of answers
-  size_t held = 0;     // of bodies
+  size_t pending = 0;  // answers that wait
+  size_t held = 0;     // bodies that are paused
 };
 
-// All of it outlives the exchange.
+// All of these outlive the exchange.
 struct Http2ExchangeParts {
   Session& session;
   Http2Frames& frames;
@@ -39,7 +40,7 @@ class Http2Exchange final : public HttpExchange {
   Http2Exchange(const Http2ExchangeParts& parts, HttpRequest head);
   ~Http2Exchange() override;
 
-  // Returns the answer that refuses it, where there is one: the exchange is over.
+  // Returns the answer that refuses the request, if there is one: the exchange is over then.
   std::optional<HttpResponse> Ask(const HttpStreamFactory& factory);
 
   HttpPoster poster() override { return tasks_.poster(); }
@@ -55,19 +56,19 @@ class Http2Exchange final : public HttpExchange {
   void PauseBody() override { ++pauses_; }
   void ResumeBody() override;
 
-  // Of the stage.
+  // The functions below are called by the stage.
   bool is_over() const { return over_; }
   void OnBody(std::string_view piece);
   void OnBodyEnd();
-  // Drops what it holds of a body that it takes no more.
+  // Drops the held part of a body that it takes no more.
   void DropHeld();
   void OnSent(size_t bytes);
   void OnTick(SteadyTime now);
   void OnShutdown();
-  // Its body is what the address holds too much of.
+  // The client's address holds too much: ends an exchange that holds a part of its body.
   void OnTooMuchHeld();
   void Drop(std::string cause, Http2Code code);
-  // The last: the stream is closed, or its connection has ended.
+  // The last call: the stream is closed, or its connection has ended.
   void OnEnd(std::string_view cause);
 
  private:
@@ -96,17 +97,17 @@ class Http2Exchange final : public HttpExchange {
   ExchangeTasks tasks_;
   OutputWaiters waiters_;
   std::shared_ptr<HttpStreamHandler> handler_;
-  std::string held_;       // of the body; the stream's window bounds it
-  std::string cause_;      // of the end, where it is ours
-  SteadyTime last_heard_;  // of the body
-  SteadyTime last_taken_;  // of the answer
-  int status_ = 0;         // of the answer, when it has begun
+  std::string held_;       // part of the body; bounded by the stream's window
+  std::string cause_;      // why it ended, if not by the client
+  SteadyTime last_heard_;  // when some of the body came
+  SteadyTime last_taken_;  // when some of the answer was taken, or began to wait
+  int status_ = 0;         // the answer's, when it has begun
   uint32_t pauses_ = 0;
   bool body_ended_ = false;
   bool told_body_end_ = false;
   bool told_to_finish_ = false;
   bool reset_ = false;
-  bool over_ = false;  // nothing more is said to the handler but the end
+  bool over_ = false;  // the handler hears of nothing more but the end
 };
 
 }  // namespace weir

@@ -18,16 +18,16 @@ void ThrowIfFailed(int64_t result) {
 
 std::string_view Text(const uint8_t* bytes, size_t size) { return {reinterpret_cast<const char*>(bytes), size}; }
 
-// Whether the next answer will have another value: in the table of HPACK it would only push out what comes again, and
-// be compared with in vain. A fifth of what a request of /rate costs.
+// Returns true if the next answer will have another value: in the table of HPACK it would only push out fields that
+// come again, and be compared in vain. That is a fifth of what a request of /rate costs.
 bool IsOfOneAnswer(std::string_view name) {
   return name == "X-Correlation-ID" || name == "RateLimit" || name == "Retry-After";
 }
 
-// The fields of a header as nghttp2 takes them. One for all headers of a connection.
+// The fields of a header as nghttp2 takes them. One block serves all headers of a connection.
 class FieldBlock {
  public:
-  // Room for the names of all fields, which must not move.
+  // Makes room for the names of all fields, which must not move.
   void Begin(const HttpFields& more) {
     fields_.clear();
     names_.clear();
@@ -37,7 +37,7 @@ class FieldBlock {
     names_.reserve(most + kCommon);
   }
 
-  // nghttp2 copies both, and asks for pointers to what it does not change.
+  // nghttp2 copies both. It takes pointers to non-const, but changes nothing.
   void Add(std::string_view name, std::string_view value) {
     const size_t begin = names_.size();
     for (const char c : name) names_ += c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
@@ -73,12 +73,12 @@ struct Http2Frames::Rep {
   Listener& listener;
   BufferedStream& output;
   FieldBlock block;
-  std::exception_ptr fault;  // of the listener
+  std::exception_ptr fault;  // thrown by the listener
   Session session;
 };
 
 struct Http2Frames::Nghttp2 {
-  // Nothing may be thrown through it.
+  // Calls `function` and keeps its exception, because none may pass through nghttp2.
   template <typename Function>
   static int Call(void* self, Function function) {
     Rep& rep = *static_cast<Rep*>(self);
@@ -211,7 +211,7 @@ struct Http2Frames::Nghttp2 {
       nghttp2_session_callbacks_set_on_begin_frame_callback(c, OnFrameBegin);
       nghttp2_session_callbacks_set_on_begin_headers_callback(c, OnHeaderBegin);
       nghttp2_session_callbacks_set_on_header_callback(c, OnField);
-      // Without this a field that is not well-formed would be passed over.
+      // Without this a malformed field would be skipped.
       nghttp2_session_callbacks_set_on_invalid_header_callback(
           c, [](nghttp2_session*, const nghttp2_frame*, const uint8_t*, size_t, const uint8_t*, size_t, uint8_t,
                 void*) { return static_cast<int>(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE); });
@@ -309,7 +309,7 @@ void Http2Frames::Answer(int32_t id, const HttpResponse& response, Http2Body* bo
 
 void Http2Frames::GoOn(int32_t id) {
   const int result = nghttp2_session_resume_data(rep_->session.get(), id);
-  // It may not have asked for more yet, or be closed.
+  // The stream may not have asked for more yet, or be closed.
   if (result != NGHTTP2_ERR_INVALID_ARGUMENT) ThrowIfFailed(result);
 }
 

@@ -1,7 +1,7 @@
-// The frames of one connection of HTTP/2, read and written. nghttp2 knows them, and is known nowhere else.
+// Reads and writes the frames of one HTTP/2 connection, by nghttp2, which is used nowhere else.
 //
-// All on the connection's I/O thread. What nghttp2 finds goes to the Listener, who may call back whatever is said here
-// but Read and Write.
+// Everything runs on the connection's I/O thread. The Listener is told what nghttp2 finds; it may call any function
+// here but Read and Write.
 #pragma once
 
 #include <cstddef>
@@ -35,19 +35,19 @@ struct Http2Body {
   size_t rest() const { return bytes.size() - sent; }
 };
 
-// Of the listener, who says at OnRequestBegin which it is.
+// Defined by the listener, whose OnRequestBegin returns it.
 struct Http2Stream;
 
 class Http2Frames {
  public:
-  // What it throws comes out of Read and Write.
+  // An exception from it comes out of Read and Write.
   class Listener {
    public:
     virtual void OnFrameBegin(bool brings_something) = 0;
     virtual Http2Stream& OnRequestBegin(int32_t id) = 0;
-    // False: the rest of this header is not wanted, and the stream is reset.
+    // Returns false if the rest of this header is not wanted; then the stream is reset.
     virtual bool OnField(Http2Stream& stream, std::string_view name, std::string_view value) = 0;
-    // A header is whole, or a frame of a body.
+    // A header or a frame of a body is whole.
     virtual void OnPartEnd(Http2Stream& stream, bool is_last) = 0;
     virtual void OnBody(Http2Stream& stream, std::string_view piece) = 0;
     virtual void OnBadFrame(int32_t id, std::string_view why) = 0;
@@ -55,9 +55,10 @@ class Http2Frames {
     // Some of an answer was sent.
     virtual void OnAnswerSent() = 0;
     virtual void OnResetSent() = 0;
-    // The whole answer was sent, and the request is not whole. False: it is reset at once, with no error.
+    // The whole answer was sent, and the request is not whole. If it returns false, the stream is reset at once, with
+    // no error.
     virtual bool OnAnsweredEarly(Http2Stream& stream) = 0;
-    // The cause is empty where all went well.
+    // The cause is empty if all went well.
     virtual void OnGoAwaySent(const std::string& cause) = 0;
     // The client will ask no more.
     virtual void OnGoAway() = 0;
@@ -67,44 +68,44 @@ class Http2Frames {
     ~Listener() = default;
   };
 
-  // Both outlive it; neither hears of its end.
+  // Both must outlive it; it tells neither of its end.
   Http2Frames(Listener& listener, BufferedStream& output, uint32_t most_streams);
   ~Http2Frames();
   Http2Frames(const Http2Frames&) = delete;
   Http2Frames& operator=(const Http2Frames&) = delete;
 
-  // A request that came over HTTP/1.1 is stream 1. Null: the settings are none.
+  // Makes a request that came over HTTP/1.1 stream 1. Returns null if the settings are malformed.
   Http2Stream* Upgrade(std::string_view settings, bool head_only);
-  // Returns why the connection cannot go on, where it cannot.
+  // Returns why the connection cannot go on, or nullopt if it can.
   std::optional<std::string> Read(std::string_view bytes);
-  // As much as the output has room for. Returns what that cost.
+  // Writes as much as the output has room for. Returns what that cost.
   Work Write();
 
-  // Null where there is none any more.
+  // Returns null if the stream is gone.
   Http2Stream* Find(int32_t id) const;
 
-  // The interim answer 100.
+  // Sends the interim answer 100.
   void Continue(int32_t id);
-  // Its header, and then the body where one is given, which stays in its place until the stream is closed. `in_pieces`:
-  // nobody knows yet how long it becomes.
+  // Sends the header, and then the body if one is given, which must stay in its place until the stream is closed.
+  // `in_pieces`: its length is not known yet.
   void Answer(int32_t id, const HttpResponse& response, Http2Body* body, bool in_pieces = false);
-  // There is more of a body that was not whole, or it is now.
+  // Tells that an unfinished body has more, or that it is whole now.
   void GoOn(int32_t id);
   void Reset(int32_t id, Http2Code code);
-  // Opens the windows again by what was taken of bodies: the connection's, and the stream's.
+  // Opens the window again by the bytes that were taken of bodies: the connection's, or the stream's.
   void OpenWindow(size_t bytes);
   void OpenWindow(int32_t id, size_t bytes);
   void Ping();
   void GoAway(Http2Code code, std::string_view why);
 
-  // Whether any request came.
+  // Returns true if any request came.
   bool was_asked() const;
-  // Nothing more is to come or to go.
+  // Returns true if no more is to be read or written.
   bool is_over() const;
   size_t queued_frames() const;
 
  private:
-  struct Nghttp2;  // what it calls, and what is handed to it
+  struct Nghttp2;  // its callbacks
   struct Rep;
 
   const std::unique_ptr<Rep> rep_;

@@ -27,7 +27,7 @@
 namespace weir {
 
 struct Http2Stream {
-  // One whose answer goes in pieces is due when its header is whole, and its body may still come.
+  // A stream whose answer goes in pieces is due when its header is whole; its body may still come.
   enum class State : uint8_t { kHeader, kBody, kDue, kAsked, kAnswered };
 
   const int32_t id;
@@ -35,12 +35,12 @@ struct Http2Stream {
   HttpRequest request;  // until it was asked
   SteadyTime begin;
   Http2Body answer;
-  const HttpStreamFactory* factory = nullptr;  // of an exchange, until there is one
+  const HttpStreamFactory* factory = nullptr;  // an exchange's, until that is made
   std::unique_ptr<Http2Exchange> exchange;
   size_t header_bytes = 0;
   size_t held_bytes = 0;
-  uint64_t dropped_bytes = 0;  // of a body that nobody wants
-  SteadyTime drops_until;      // then it is reset; once the answer was sent before the body's end
+  uint64_t dropped_bytes = 0;  // bytes of a body that is not wanted
+  SteadyTime drops_until;      // when it is reset; set if the answer ended first
   State state = State::kHeader;
   bool body_ended = false;
   bool head_only = false;
@@ -52,21 +52,22 @@ namespace {
 constexpr uint32_t kMostStreams = 128;
 // Bytes that nghttp2 is given at once: it does not stop before their end.
 constexpr size_t kSliceBytes = 4096;
-// What is behind kMaxHeaderBytes is looked at and dropped, and beyond this the connection ends: one byte can stand for
-// a field of 4 KB.
+// Header bytes behind kMaxHeaderBytes are looked at and dropped. Beyond this the connection ends: one byte can stand
+// for a field of 4 KB.
 constexpr size_t kMostDroppedHeaderBytes = 4 * size_t{kMaxHeaderBytes};
-// In a second, of frames that ask for nothing and bring nothing: resets of either side, pings, settings, priorities,
-// windows, empty ones; unknown ones nghttp2 skips. A frame of an answer gives some back.
+// Frames in a second that ask for nothing and bring nothing: resets of either side, pings, settings, priorities,
+// windows, empty ones; nghttp2 skips unknown ones. A frame of an answer gives some back.
 constexpr uint32_t kMostIdleFrames = 1000;
 constexpr uint32_t kIdleFramesOfAnswer = 4;
-// Answers' bodies that wait for the client or its windows: requests are answered when it has taken some.
+// Bytes of answers' bodies that wait for the client or its windows. While there are more, no other request is handled.
 constexpr size_t kMostQueuedBytes = size_t{64} << 10;
-// Frames that wait to be sent, these bodies aside; more is not read meanwhile.
+// Frames that wait to be sent, without these bodies. While there are more, nothing is read.
 constexpr size_t kMostQueuedFrames = 512;
-// Of a stream that waits, here and in nghttp2; of an exchange, with what a handler has.
+// The memory of a stream that waits, here and in nghttp2, and that of an exchange, with what its handler has.
 constexpr size_t kStreamBytes = 1024;
 constexpr size_t kExchangeBytes = size_t{16} << 10;
-// A field of a header; a request and its answer, without its bytes; a handler that does more charges that.
+// The work of a header's field, and of a request and its answer, without its bytes. A handler that does more charges
+// that.
 constexpr Work kFieldWork = 100;
 constexpr Work kStreamWork = 4'000;
 
@@ -112,7 +113,7 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   void OnBadFrame(int32_t id, std::string_view why) override;
   void OnBodySent(Http2Stream& stream, size_t bytes) override;
   void OnAnswerSent() override { idle_frames_ -= std::min(idle_frames_, kIdleFramesOfAnswer); }
-  // A client can have its streams reset by us as well.
+  // A client can also make us reset its streams.
   void OnResetSent() override { CountIdleFrame(); }
   bool OnAnsweredEarly(Http2Stream& stream) override;
   void OnGoAwaySent(const std::string& cause) override;
@@ -146,14 +147,14 @@ class Http2Stage final : public Stage, private Http2Frames::Listener {
   std::list<Http2Stream> streams_;  // outlive the frames, whose end closes none of them
   Http2Frames frames_;
   std::deque<int32_t> due_;  // requests, some of which may be gone
-  size_t queued_bytes_ = 0;  // of answers' bodies that are whole
+  size_t queued_bytes_ = 0;  // whole answers' bodies
   size_t held_bytes_ = 0;
   SteadyTime deadline_;   // while there are no streams
-  SteadyTime last_data_;  // taken from what is queued
+  SteadyTime last_data_;  // when some of what is queued was taken
   SteadyTime second_;     // in which idle frames are counted
-  SteadyTime pinged_at_;  // what was heard last before
+  SteadyTime pinged_at_;  // last_heard at the last ping
   uint32_t idle_frames_ = 0;
-  std::string cause_;  // of a GOAWAY of ours
+  std::string cause_;  // why we sent GOAWAY
   bool broken_ = false;
   bool gone_away_ = false;
   bool stalled_ = false;
@@ -210,7 +211,7 @@ void Http2Stage::OnInput() {
   desk_->HangUp();
   const boost::system::error_code error = session_.stream().input_error();
   if (error != boost::asio::error::eof) return session_.End("connection lost: " + error.message());
-  // Nor are windows opened by it any more.
+  // Such a client does not open windows any more either.
   for (Http2Stream& stream : streams_) {
     EndDropping(stream);
     if (stream.exchange && !stream.exchange->is_over()) stream.exchange->Drop("the client hung up", Http2Code::kCancel);
@@ -242,7 +243,7 @@ Http2Stream& Http2Stage::OnRequestBegin(int32_t id) {
 
 bool Http2Stage::OnField(Http2Stream& stream, std::string_view name, std::string_view value) {
   session_.Charge(kFieldWork + (name.size() + value.size()) * kParsedByteWork);
-  constexpr size_t kBesides = 32;  // as SETTINGS_MAX_HEADER_LIST_SIZE counts
+  constexpr size_t kBesides = 32;  // added for each field by SETTINGS_MAX_HEADER_LIST_SIZE
   stream.header_bytes += name.size() + value.size() + kBesides;
   if (stream.header_bytes > kMostDroppedHeaderBytes) {
     Break("a header far too long");
@@ -262,7 +263,7 @@ bool Http2Stage::OnField(Http2Stream& stream, std::string_view name, std::string
   return true;
 }
 
-// It is said in one way, or in both alike.
+// The host is named in one way, or in both alike.
 void Http2Stage::TakeHost(Http2Stream& stream, std::string_view value) {
   const std::string_view known = stream.request.Header("host");
   if (known.empty() && !value.empty()) stream.request.headers.emplace_back("host", value);
@@ -324,7 +325,7 @@ void Http2Stage::OnBody(Http2Stream& stream, std::string_view piece) {
   NoteHeld(stream);
 }
 
-// Drops what follows of a request that is answered.
+// Drops the rest of the body of a request that is answered.
 void Http2Stage::DropBody(Http2Stream& stream, size_t bytes) {
   stream.dropped_bytes += bytes;
   if (stream.dropped_bytes <= kMostDroppedBodyBytes) return frames_.OpenWindow(stream.id, bytes);
@@ -408,7 +409,7 @@ void Http2Stage::Answer(Http2Stream& stream, HttpResponse response) {
 
 void Http2Stage::Refuse(Http2Stream& stream, const HttpResponse& response, std::string_view what) {
   NoteRefusal(session_, counters_.http_errors, response.status, what);
-  // A body that streams waited with its window closed.
+  // A body that streams has waited with its window closed.
   const size_t waiting = stream.state == State::kDue && stream.factory ? stream.request.body.size() : 0;
   Answer(stream, core_.router.Worded(stream.request, response));
   DropBody(stream, waiting);
@@ -470,7 +471,7 @@ void Http2Stage::OnTooMuchHeld() {
   }
 }
 
-// Requests that are on their way are not looked at any more: the client knows it, and may ask elsewhere.
+// Requests that are on their way are ignored: the client knows it, and may ask elsewhere.
 void Http2Stage::GoAway(Http2Code code, std::string_view why) {
   if (!cause_.empty() && code == Http2Code::kNone) return;
   cause_ = why;
@@ -505,7 +506,7 @@ void Http2Stage::OnTick(SteadyTime now) {
   if (streams_.empty() && now > deadline_) GoAway(Http2Code::kNone, "nothing more was asked");
 }
 
-// A client that is gone without a word would keep what it waits for.
+// Pings the client: one that is gone without a word would keep what it waits for.
 void Http2Stage::AskForLife(SteadyTime now) {
   const auto silence = core_.settings.ping_interval;
   if (now <= session_.last_heard() + silence) return;

@@ -12,13 +12,13 @@ namespace weir {
 
 class Session;
 
-// What a client says first.
+// The first bytes of a client.
 inline constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-// Behind the part of the preface that was read.
+// `begin` is the part of the preface that was read already.
 std::unique_ptr<Stage> MakeHttp2Stage(Session& session, std::string_view begin);
-// Before the preface of a client that has asked for it over HTTP/1.1: the request is the first stream. Null where that
-// cannot be, because of the settings, and the request is untouched.
+// For a client that has asked for HTTP/2 over HTTP/1.1 and has not sent the preface yet: the request is the first
+// stream. Returns null if the settings do not allow that; then the request is untouched.
 std::unique_ptr<Stage> MakeHttp2Stage(Session& session, std::string_view settings, HttpRequest& request);
 
 }  // namespace weir

@@ -23,7 +23,7 @@ bool IsWebSocketKey(std::string_view key) {
   return base64::decode(decoded, key.data(), key.size()) == std::pair<size_t, size_t>(16, 22);
 }
 
-// Without padding, as RFC 7540 has it.
+// Decodes text without padding, as in RFC 7540.
 std::optional<std::string> DecodeBase64Url(std::string text) {
   namespace base64 = boost::beast::detail::base64;
   for (char& c : text) c = c == '-' ? '+' : c == '_' ? '/' : c;
@@ -34,22 +34,22 @@ std::optional<std::string> DecodeBase64Url(std::string text) {
   return decoded;
 }
 
-// Without its scheme, if the target is of the form that is meant for proxies; else nothing.
+// Returns the target without its scheme if it has the form that is meant for proxies, else "".
 std::string_view AbsoluteForm(std::string_view target) {
   for (const std::string_view scheme : {"http://", "https://"})
     if (boost::beast::iequals(target.substr(0, scheme.size()), scheme)) return target.substr(scheme.size());
   return {};
 }
 
-// More than most heads are long, but for the fields of their own.
+// Longer than most heads without the handler's own fields.
 constexpr size_t kHeadBytes = 256;
 
-// Without what a browser would keep to itself.
+// Appends the status line and the headers that all answers have.
 void AppendStart(const HttpResponse& response, std::string* text) {
   const auto reason = http::obsolete_reason(static_cast<http::status>(response.status));
   text->append("HTTP/1.1 ").append(std::to_string(response.status)).append(" ");
   if (response.status == 499) {
-    text->append("Client Closed Request");  // as nginx says it
+    text->append("Client Closed Request");  // nginx's words
   } else {
     text->append(reason.data(), reason.size());
   }
@@ -187,7 +187,7 @@ std::optional<HttpRequest> ToHttpRequest(BeastRequest& request, std::string addr
   return result;
 }
 
-// RFC 7540, 3.2: one such header, which is named as one of this connection alone.
+// RFC 7540, 3.2: exactly one such header, which Connection names too.
 std::optional<std::string> Http2SettingsOf(const BeastRequest& request) {
   constexpr std::string_view kSettings = "HTTP2-Settings";
   if (request.version() < 11 || request.count(kSettings) != 1) return std::nullopt;

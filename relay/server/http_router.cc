@@ -63,10 +63,10 @@ std::vector<std::string_view> Segments(std::string_view path) {
   }
 }
 
-// "/v1" of "/v1/models".
+// Returns "/v1" for "/v1/models".
 std::string_view FirstSegment(std::string_view path) { return path.substr(0, path.find('/', 1)); }
 
-// Whether a path as it was sent is of the pattern, in which an empty segment behind the first is a parameter.
+// Returns true if a path as it was sent matches the pattern, in which an empty segment behind the first is a parameter.
 bool Matches(const std::vector<std::string>& pattern, const std::vector<std::string_view>& path) {
   if (pattern.size() != path.size() || !path[0].empty()) return false;
   for (size_t n = 1; n < path.size(); ++n) {

@@ -26,9 +26,10 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// Answers that wait for the client; requests sent ahead are read when it has taken some.
+// Bytes of answers that wait for the client; requests sent ahead are read when it has taken some.
 constexpr size_t kMaxUnsentBytes = size_t{256} << 10;
-// A request and its answer, without its bytes; a handler that does more charges that (account/turn_meter.h).
+// The work of a request and its answer, without its bytes; a handler that does more charges that
+// (account/turn_meter.h).
 constexpr Work kRequestWork = 20'000;
 
 HttpResponse NoHost() { return {.status = 400, .body = "one Host header is needed\n"}; }
@@ -90,15 +91,15 @@ class HttpStage final : public Stage {
   ServerCore& core_;
   ThreadCounters& counters_;
   std::optional<RequestParser> parser_;
-  std::optional<HttpResponse> problem_;        // what its header is answered, likewise
-  const HttpStreamFactory* stream_ = nullptr;  // for the request of which there is the header
-  std::string rest_;                           // of an earlier piece, that the parser could not use alone
-  std::string peer_text_;                      // from the first request on: to write it costs a tenth of a request
+  std::optional<HttpResponse> problem_;        // the answer to its header, if that is refused
+  const HttpStreamFactory* stream_ = nullptr;  // for the request whose header has come
+  std::string rest_;                           // left of an earlier piece: the parser could not use it alone
+  std::string peer_text_;                      // from the first request on: writing it costs a tenth of a request
   SteadyTime deadline_;
   std::shared_ptr<AnswerDesk> desk_;  // from the first request on
   uint64_t asked_ = 0;                // requests
-  uint64_t most_body_bytes_ = 0;      // of the request of which there is the header
-  size_t preface_bytes_ = 0;          // of HTTP/2's, where the connection begins so
+  uint64_t most_body_bytes_ = 0;      // for the request whose header has come
+  size_t preface_bytes_ = 0;          // bytes of HTTP/2's that have come
   bool may_be_http2_ = true;
   bool keep_alive_ = false;  // after the answer to the latest request
   bool head_only_ = false;   // likewise
@@ -128,7 +129,7 @@ void HttpStage::OnInput() {
     session_.EndAfterOutput("the client hung up");
 }
 
-// The connection's begin: true where it is HTTP/2's, or a part of that.
+// Looks at the connection's first bytes: returns true if they are HTTP/2's preface, or a part of it.
 bool HttpStage::MayBeHttp2() {
   if (!may_be_http2_) return false;
   const std::string_view piece = session_.stream().piece();
@@ -146,7 +147,7 @@ bool HttpStage::MayBeHttp2() {
   return true;
 }
 
-// True when there is a whole request, or the header of one whose body is for another stage.
+// Returns true if there is a whole request, or the header of one whose body is for another stage.
 bool HttpStage::Parse() {
   if (!parser_) {
     parser_.emplace();
@@ -173,7 +174,7 @@ bool HttpStage::Parse() {
   }
   session_.Charge(used * kParsedByteWork);
   const bool done = parser_->is_done() || stream_ != nullptr;
-  // What follows a whole request stays in the piece: it may belong to the next stage.
+  // Bytes behind a whole request stay in the piece: they may belong to the next stage.
   if (done && used >= from_earlier) {
     session_.stream().Consume(used - from_earlier);
     rest_.clear();
@@ -210,7 +211,7 @@ void HttpStage::OnHeader(std::string_view raw, boost::system::error_code& error)
   parser_->eager(true);
 }
 
-// A body that is on its way: it counts as what the client's address makes the relay hold.
+// Bytes of a body that is on its way: they count as held for the client's address.
 size_t HttpStage::held_bytes() const {
   const size_t bytes = rest_.capacity() + (parser_ ? parser_->get().body().capacity() : 0);
   return bytes > kUncountedBytes ? bytes : 0;
@@ -228,7 +229,7 @@ bool HttpStage::HasWebSocketsAt(std::string_view raw_path) const {
 void HttpStage::OnRequest() {
   session_.Charge(kRequestWork);
   if (stream_ != nullptr) return BeginStream();
-  // What HTTP/1.0 does not know may have been passed on by something that reads the body's end otherwise.
+  // HTTP/1.0 knows no chunks: a proxy may have passed them on and read the body's end otherwise.
   const bool framed_alike = parser_->get().version() >= 11 || !parser_->chunked();
   keep_alive_ = framed_alike && parser_->keep_alive();
   BeastRequest request = parser_->release();
@@ -242,7 +243,7 @@ void HttpStage::OnRequest() {
   auto asked = ToHttpRequest(request, client == session_.peer() ? peer_text_ : client.to_string(), peer_text_);
   if (!asked) return Fail(request, BadTarget(), "bad target");
   asked->secure = IsSecure();
-  // Over TLS HTTP/2 is agreed upon in the handshake.
+  // Over TLS, HTTP/2 is agreed upon in the handshake.
   if (const auto settings = Http2SettingsOf(request); settings && !IsSecure() && UpgradeToHttp2(*settings, *asked))
     return;
   head_only_ = asked->method == "HEAD";
@@ -250,7 +251,7 @@ void HttpStage::OnRequest() {
   waits_ = true;
 }
 
-// True while the answer has not come. Until then what the client sends stays where it is.
+// Returns true while the answer has not come. Until then the client's input stays where it is.
 bool HttpStage::StillWaits() {
   if (const auto answers = desk_->Take(); !answers.empty()) {
     waits_ = false;
@@ -276,13 +277,13 @@ void HttpStage::BeginStream() {
   session_.SetStage(MakeStreamStage(session_, std::move(*parser_), *std::move(head), *stream_));
 }
 
-// Nothing where the answer comes later.
+// Returns nullopt if the answer comes later.
 std::optional<HttpResponse> HttpStage::Ask(HttpRequest& request) {
   if (!desk_) desk_ = std::make_shared<AnswerDesk>(session_);
   return desk_->Ask(core_.router, request, ++asked_);
 }
 
-// False where it cannot be, and the request is answered as if nobody had asked for it.
+// Returns false if HTTP/2 is not possible; then the request is answered as if it had not asked for it.
 bool HttpStage::UpgradeToHttp2(const std::string& settings, HttpRequest& request) {
   auto stage = MakeHttp2Stage(session_, settings, request);
   if (stage == nullptr) return false;
@@ -329,7 +330,7 @@ void HttpStage::Refuse(Refusal refusal) {
   const std::string most =
       std::to_string(total ? core_.settings.max_connections : core_.settings.max_connections_per_address);
   (total ? counters_.refused_limit : counters_.refused_address_limit).Add(1);
-  // Not 429, which programs take for a limit of what they asked for.
+  // Not 429, which programs take for a limit of their requests.
   HttpResponse response{.status = 503, .headers = {{"Retry-After", "10"}}};
   response.body = total
                       ? "all the " + most +
@@ -344,7 +345,7 @@ void HttpStage::Refuse(Refusal refusal) {
   AnswerUnread(session_, response);
 }
 
-// Where requests were sent ahead nothing is read, so that the end behind them is not seen.
+// If requests were sent ahead, nothing is read, so the end behind them would not be seen.
 void HttpStage::NoticeEnd() {
   if (session_.stream().piece().empty() || !desk_->is_to_be_told()) return;
   if (session_.PeerHasHungUp()) desk_->HangUp();

@@ -10,7 +10,7 @@ namespace weir {
 
 class Session;
 
-// A refused one says why not, and no more.
+// With a refusal the stage says why, and does no more.
 std::unique_ptr<Stage> MakeFirstStage(Session& session, Refusal refusal);
 
 }  // namespace weir

@@ -20,11 +20,12 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
-// Of a connection that the kernel may keep and has not sent yet. What is more waits here, where it is counted: without
-// that the kernel keeps 4 MB for each client that takes nothing; copying it for 150 of them held a thread for 0.2 s.
+// The bytes of a connection that the kernel may keep unsent. More waits here, where it is counted. Without that bound
+// the kernel keeps 4 MB for each client that takes nothing; copying it for 150 of them held a thread for 0.2 s.
 constexpr int kMostUnsentBytes = 128 << 10;
 
-// Often enough that no timeout is overrun by more than a quarter; 10,000 connections are looked through in 0.1 ms.
+// Returns a beat by which no timeout is overrun by more than a quarter; 10,000 connections are looked through in 0.1
+// ms.
 milliseconds Beat(const ServerSettings& s) {
   const milliseconds shortest = std::min(s.handshake_timeout, s.ping_interval);
   return std::clamp(shortest / 4, milliseconds(10), milliseconds(1000));
@@ -45,7 +46,7 @@ void IoThread::Start() {
   });
 }
 
-// A fault that no session could be blamed for: what was posted from above, most likely.
+// Catches a fault for which no session could be blamed: most likely from a task that was posted from above.
 void IoThread::Run() {
   for (;;) {
     try {
@@ -92,7 +93,8 @@ void IoThread::Adopt(Accepted accepted) {
   });
 }
 
-// Closes a socket for whose session there is no memory, or no room in the kernel.
+// Calls `take`. If it throws, because there is no memory for the session or no room in the kernel, the session counts
+// no more; its socket is closed.
 template <typename Do>
 void IoThread::OrOneLess(Do take) {
   try {
@@ -109,7 +111,7 @@ std::shared_ptr<Session> IoThread::Begin(Accepted accepted) {
   const int given = accepted.socket.get();
   setsockopt(given, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(given, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsentBytes, sizeof kMostUnsentBytes);
-  // The family is of no interest to a socket that is only waited for.
+  // The family does not matter to a socket that is only waited for.
   BufferedStream::Socket socket(context_.get_executor());
   socket.assign(asio::ip::tcp::v4(), given);
   accepted.socket.Take();
@@ -151,8 +153,8 @@ void IoThread::TurnSoon(std::shared_ptr<Session> session, Work expected) {
   if (!std::exchange(runs_turns_, true)) asio::post(context_, [this] { RunTurns(); });
 }
 
-// The context looks at its sockets between two things that are posted to it, so whoever sends now is in the line after
-// one long turn of others.
+// The context looks at its sockets between two tasks that are posted to it, so a client that sends now is in the line
+// after one long turn of others.
 void IoThread::RunTurns() {
   for (Work spent = 0; spent < Session::kMostATurn && !line_.empty();) {
     const Due due = line_.Pop();
@@ -172,7 +174,7 @@ void IoThread::RunTurns() {
 
 void IoThread::Tick() {
   const SteadyTime now = Now();
-  // First: a session's tick may find no memory.
+  // Sets the timer first: a session's tick may run out of memory.
   timer_.expires_at(now + beat_);
   timer_.async_wait([this](boost::system::error_code error) {
     if (!error) Tick();

@@ -21,24 +21,25 @@ class Session;
 class IoThread {
  public:
   IoThread(ServerCore& core, size_t index);
-  ~IoThread();  // joined before
+  ~IoThread();  // only after StopAndJoin
 
   void Start();
-  // When the last session is gone, or the rest is ended first. From another thread.
+  // EndAll ends the sessions that are left; StopAndJoin is called when they are gone. Both are called from another
+  // thread.
   void EndAll();
   void StopAndJoin();
-  // Asks every session to finish. From another thread.
+  // Asks every session to finish. Called from another thread.
   void Shutdown();
 
-  // Any thread.
+  // Called from any thread.
   void Adopt(Accepted accepted);
 
-  // Sessions, those on their way included. Any thread.
+  // The number of sessions, with those on their way. Any thread may call it.
   size_t load() const { return load_.load(std::memory_order_relaxed); }
-  // Sessions of which nothing is left but to see the peer close. Any thread.
+  // The number of sessions that only wait for the peer to close. Any thread may call it.
   size_t lingering() const { return lingering_.load(std::memory_order_relaxed); }
 
-  // The rest on this thread.
+  // The rest is called on this thread.
   boost::asio::io_context& context() { return context_; }
   ServerCore& core() { return core_; }
   size_t index() const { return index_; }
@@ -46,7 +47,7 @@ class IoThread {
   BufferPool& buffers() { return buffers_; }
   SteadyTime Now() const { return std::chrono::steady_clock::now(); }
 
-  // One that is not in the line, and what its turn will probably cost.
+  // Puts a session into the line, in which it must not be. `expected` is what its turn will probably cost.
   void TurnSoon(std::shared_ptr<Session> session, Work expected);
   void BeginLinger();
   void Remove(Session& session);
@@ -79,7 +80,7 @@ class IoThread {
   std::atomic<size_t> lingering_{0};
   std::vector<std::shared_ptr<Session>> sessions_;
   GroupTurns<Due> line_;
-  bool runs_turns_ = false;  // posted, or at it
+  bool runs_turns_ = false;  // RunTurns is posted, or runs
   std::thread thread_;
 };
 

@@ -13,12 +13,12 @@ class Session;
 
 void AnswerUnread(Session& session, HttpResponse response, bool with_body = true);
 
-// Counts and logs, as far as `logs.handshake` lets it, what was no good request.
+// Counts a bad request, and logs it as far as `logs.handshake` allows.
 void NoteRefusal(Session& session, Counter& counter, int status, std::string_view what);
-// The last answer to one.
+// Notes a bad request, and gives it the last answer.
 void RefuseRequest(Session& session, Counter& counter, HttpResponse response, std::string_view what);
 
-// Logs what a handler threw, and says no more of it than that it did.
+// Logs what a handler threw. The answer says only that there was a fault.
 HttpResponse AnswerToFault(const HttpRequest& request, std::string_view what);
 
 }  // namespace weir

@@ -23,13 +23,13 @@ class Listener {
   int socket() const { return socket_; }
   uint16_t port() const { return port_; }
 
-  // A non-blocking socket and its peer, or -1 and errno.
+  // Returns a non-blocking socket and its peer, or -1 and errno.
   int AcceptOne(IpAddress* peer);
 
-  // Of two servers that share the port the older one sends what comes new to the younger: what waits in a backlog that
-  // is closed is reset, and between the last accept and the close something may come.
+  // Called on the older of two servers that share the port: new connections go to the younger. Connections that wait in
+  // a backlog that is closed are reset, and some may come between the last accept and the close.
   void LetTheYoungerHaveNew();
-  // The one that stays takes all again.
+  // Takes all new connections again; called on the server that stays.
   void TakeNew();
   void Close();
 
@@ -42,7 +42,7 @@ class Listener {
 
 // Open files that this many connections need, with those of the store, logs and what else is open.
 constexpr uint64_t FilesFor(uint64_t connections) { return connections + 1024; }
-// As many open files as this many connections need; logs when the system does not grant them.
+// Raises the limit of open files to what this many connections need; logs if the system does not grant it.
 void RaiseFileLimit(uint64_t connections);
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// At most ten lines a second of one kind, so that an attack does not become a full disk; what was left out is counted
-// in the next line that is let through.
+// LogLimit lets through at most ten lines a second of one kind, so that an attack does not fill the disk. The next line
+// that is let through counts those that were left out.
 //
 //   if (const auto line = limit.Take(now)) spdlog::info("{} sent no request in time{}", address, line->Suffix());
 #pragma once
@@ -24,7 +24,7 @@ class LogLimit {
     }
   };
 
-  // Any thread. Nothing: do not log.
+  // Any thread may call it. Returns nullopt if the line must not be logged.
   std::optional<Line> Take(std::chrono::steady_clock::time_point now) {
     const std::lock_guard lock(mutex_);
     if (now - second_ >= std::chrono::seconds(1)) {

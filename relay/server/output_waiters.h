@@ -1,4 +1,4 @@
-// Who waits for output to shrink: that of a connection, or of one of its exchanges.
+// Callbacks that wait for output to shrink: that of a connection, or of one of its exchanges.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace weir {
 
-// On the I/O thread.
+// Used on the I/O thread.
 class OutputWaiters {
  public:
-  // `post` has something called on a later turn, if there still is one for whoever waits.
+  // `post` calls a function on a later turn, if the connection or exchange is still there then.
   using Post = std::function<void(std::function<void()>)>;
   explicit OutputWaiters(Post post) : post_(std::move(post)) {}
 
-  // Calls once, on a later turn, when no more than `most` is pending.
+  // Calls `callback` once, on a later turn, when no more than `most` is pending.
   void Add(size_t pending, size_t most, std::function<void()> callback) {
     if (pending <= most) return post_(std::move(callback));
     waiters_.push_back({most, std::move(callback)});

@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// What the copies of one reply share.
+// The state that the copies of one reply share.
 class AnswerDesk::Owed final : public HttpReply::Receiver {
  public:
   Owed(std::shared_ptr<AnswerDesk> desk, uint64_t number) : desk_(std::move(desk)), number_(number) {}
@@ -68,7 +68,7 @@ std::vector<AnswerDesk::Answer> AnswerDesk::Take() {
   return std::exchange(answers_, {});
 }
 
-// Returns who was to be told, and may hold a reply: neither is for under the lock.
+// Returns the handler that was to be called. It may hold a reply, so it must neither be called nor end under the lock.
 HttpReply::LeftHandler AnswerDesk::Forget(uint64_t number) {
   const std::lock_guard lock(mutex_);
   if (asked_ == number) {
@@ -138,7 +138,7 @@ void AnswerDesk::Leave() {
 }
 
 void AnswerDesk::Give(uint64_t number, HttpResponse response) {
-  decltype(owed_)::node_type owed;  // gone after the lock, as in Forget
+  decltype(owed_)::node_type owed;  // ends without the lock, as in Forget
   const std::lock_guard lock(mutex_);
   owed = owed_.extract(number);
   if (!owed || session_ == nullptr) return;
@@ -148,7 +148,7 @@ void AnswerDesk::Give(uint64_t number, HttpResponse response) {
   }
   answers_.push_back({number, std::move(response)});
   if (answers_.size() > 1) return;
-  // One whose last owner is gone is about to call Leave.
+  // A session whose last owner is gone is about to call Leave.
   if (auto session = session_->weak_from_this().lock()) Session::ProcessSoon(std::move(session));
 }
 

@@ -5,12 +5,12 @@
 namespace weir {
 namespace {
 
-// One client alone gets nine tenths of all.
+// A client that is alone gets nine tenths of all.
 constexpr uint64_t kPlacesForEachFree = 9;
 
 }  // namespace
 
-// From the widest to the client's own.
+// Returns the client's networks, from the widest to its own.
 std::vector<ClientNetwork> Places::NetworksOf(const IpAddress& client) const {
   if (client.is_v4()) return {NetworkOf(client)};
   return {NetworkOf(client, 48), NetworkOf(client, 56), NetworkOf(client, 64)};
@@ -55,7 +55,7 @@ Refusal Places::TakeUnnamed(std::unique_ptr<TakenPlace>* place) {
 Refusal Places::Name(TakenPlace& place, const IpAddress& client) {
   const std::vector<ClientNetwork> networks = NetworksOf(client);
   const std::lock_guard lock(mutex_);
-  const Refusal refusal = MayHave(networks, free() + 1);  // it has that one already
+  const Refusal refusal = MayHave(networks, free() + 1);  // it has one of the taken places already
   if (refusal == Refusal::kNone) Put(place, networks);
   return refusal;
 }
@@ -70,8 +70,8 @@ std::unique_ptr<TakenPlace> Places::TakeOfHere() {
   return made;
 }
 
-// Where there is a holder with more than the newcomer's, one of its connections gives way. Where the largest is the
-// newcomer's own network, those within it are compared. Connections without a name are together one holder.
+// If a holder has more than the newcomer's, one of its connections gives way. If the largest is the newcomer's own
+// network, the networks within it are compared. Connections without a name are one holder together.
 bool Places::MakeRoom(const std::vector<ClientNetwork>& networks) {
   Holder* holder = &everybody_;
   uint64_t own = taken() - everybody_.connections;
@@ -96,7 +96,7 @@ bool Places::MostSilentGivesWay(std::vector<TakenPlace*>& places) {
   return true;
 }
 
-// Whatever fails for want of memory, no holder is known to one side alone.
+// If memory runs out, a holder is known neither to holders_ nor to `outer`.
 Places::Holder& Places::HolderOf(const ClientNetwork& network, Holder& outer) {
   if (const auto found = holders_.find(network); found != holders_.end()) return *found->second;
   auto made = std::make_unique<Holder>();

@@ -1,4 +1,4 @@
-// Places: who gets one of the connections that a server takes, and who gives way.
+// Places decides which clients get one of the connections that a server takes, and which give way.
 //
 //   Places places(10'000, 200);
 //   std::unique_ptr<TakenPlace> place;
@@ -6,16 +6,17 @@
 //   place->OnGiveWay([…] { … post: end the connection … });
 //   place->Heard(now);                                      // at whatever the client sends
 //
-// A client (of IPv6 a /64) may have so many places, and of IPv6 a /56 or a /48 is looked at as one as well when places
-// are short. Three rules keep a door open, however many come:
+// A client (a /64 of IPv6) may have a limited number of places. When places are short, a /56 and a /48 of IPv6 count as
+// one client as well. Three rules keep a door open, however many come:
 //
-//  * The last tenth is for those below their share: nobody gets a place who has nine times as many as are free.
-//  * Where none is free, the holder with the most gives up its most silent connection to a client that has fewer: among
-//    the clients of IPv4 and the /48s, and within the /48 that the newcomer is of among its /56s, then its /64s.
+//  * The last tenth is for clients below their share: a client that has nine times as many places as are free gets
+//    none.
+//  * If none is free, the holder with the most gives up its most silent connection to a client that has fewer. Holders
+//    are the clients of IPv4 and the /48s; if the newcomer's own /48 has the most, its /56s, then its /64s.
 //  * 127.0.0.1 and ::1 have kMostOfHere places of their own besides, for health checks and administrators on this
-//    machine. Of those the most silent gives way too. They are for requests, not for WebSockets.
+//    machine. The most silent of those gives way too. They are for requests, not for WebSockets.
 //
-// A connection of a trusted proxy has a place without a name until it is known whose it is.
+// A connection of a trusted proxy has a place without a name until its client is known.
 //
 // Threads: any.
 #pragma once
@@ -39,8 +40,8 @@ namespace weir {
 enum class Refusal { kNone, kTotal, kAddress };
 
 struct ClientConnections {
-  uint64_t group = 0;   // as GroupOf has it
-  std::string address;  // of IPv6 the /64
+  uint64_t group = 0;   // see GroupOf
+  std::string address;  // the /64 if it is IPv6
   uint64_t connections = 0;
 };
 
@@ -55,27 +56,27 @@ class Places {
   Places& operator=(const Places&) = delete;
 
   Refusal Take(const IpAddress& client, std::unique_ptr<TakenPlace>* place);
-  // Of a proxy, for a client that is not known yet.
+  // Takes a place for a proxy's connection, whose client is not known yet.
   Refusal TakeUnnamed(std::unique_ptr<TakenPlace>* place);
   // Gives such a place to its client, or leaves it as it was.
   Refusal Name(TakenPlace& place, const IpAddress& client);
-  // One of those that loopback has besides; always.
+  // Takes one of the places that loopback has besides; never fails.
   std::unique_ptr<TakenPlace> TakeOfHere();
 
-  // Those of loopback aside.
+  // The number of places that are taken, without those of loopback.
   uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
-  // At most so many of the clients with the most connections, and those of these groups that have any, in no order. A
-  // walk over all.
+  // Returns at most `most` of the clients with the most connections, and the clients of `groups` that have any, in no
+  // order. Walks over all clients.
   std::vector<ClientConnections> Heaviest(size_t most, std::vector<uint64_t> groups) const;
 
  private:
   friend class TakenPlace;
   struct Holder {
     ClientNetwork network;
-    Holder* outer = nullptr;  // null: everybody
+    Holder* outer = nullptr;  // null: this is everybody_
     uint64_t connections = 0;
     std::set<std::pair<uint64_t, Holder*>> inner;  // by connections
-    std::vector<TakenPlace*> places;               // of a client
+    std::vector<TakenPlace*> places;               // a client's
   };
 
   std::vector<ClientNetwork> NetworksOf(const IpAddress& client) const;
@@ -98,7 +99,7 @@ class Places {
   std::vector<TakenPlace*> of_here_;
 };
 
-// Of a connection; free again when this ends.
+// The place of a connection; it is free again when this ends.
 class TakenPlace {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -107,8 +108,8 @@ class TakenPlace {
   TakenPlace(const TakenPlace&) = delete;
   TakenPlace& operator=(const TakenPlace&) = delete;
 
-  // Called at most once, from any thread, when the connection has to give way: its place is somebody else's from then
-  // on. It should only hand over. Until it is set nobody asks.
+  // `give_way` is called at most once, from any thread, when the connection has to give way: its place belongs to
+  // another from then on. It should only hand over to another thread. A connection without it is not asked.
   void OnGiveWay(std::function<void()> give_way);
   void Heard(Time now) { heard_.store(now, std::memory_order_relaxed); }
 
@@ -123,7 +124,7 @@ class TakenPlace {
   std::atomic<Time> heard_{Time::max()};
   bool has_name_ = false;
   bool is_of_here_ = false;
-  // Under the mutex of the places.
+  // Protected by the mutex of the places.
   Places::Holder* holder_ = nullptr;
   bool counts_ = false;
   std::function<void()> give_way_;

@@ -9,7 +9,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-// Of a chunk's extensions, and of all that comes after the last chunk.
+// The most bytes of a chunk's extensions, and of all that comes after the last chunk.
 constexpr size_t kMostKept = size_t{16} << 10;
 constexpr std::string_view kLastChunk = "0\r\n";
 
@@ -29,11 +29,11 @@ size_t RequestBody::Put(std::string_view input, boost::system::error_code& error
     line_ = input.substr(used);
     used = input.size();
   } else {
-    // No more than the line's end, lest a part of the body be copied.
+    // Take no more than the rest of the line, so that no part of the body is copied.
     const size_t end = input.find('\n');
     used = end == input.npos ? input.size() : end + 1;
     line_ += input.substr(0, used);
-    // Looked at before, a last chunk must have the bytes of an empty trailer when the parser sees it again.
+    // A last chunk that the parser has seen before must have the bytes of an empty trailer when it sees it again.
     if (line_.starts_with(kLastChunk) && line_.size() < kLastChunk.size() + 2) {
       error = {};
       return used;

@@ -1,5 +1,5 @@
-// The body of a request of which Beast has parsed the header, whatever its length: taken from pieces as they come, with
-// nothing kept but a line of the chunked coding that a piece cuts in two.
+// RequestBody parses the body of a request, whatever its length, after Beast has parsed the header. It takes pieces as
+// they come, and keeps only a line of the chunked coding that a piece cuts in two.
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -18,13 +18,13 @@ using TakeBody = std::function<void(std::string_view piece)>;
 
 class RequestBody {
  public:
-  // The header is whole, and nothing of the body was parsed.
+  // `header` has parsed the whole header, and nothing of the body.
   RequestBody(RequestParser&& header, TakeBody take);
 
   bool done() const { return parser_.is_done(); }
 
-  // Calls `take` at most once, with a part of the input. Returns how much of it was used, which is more than nothing
-  // where there is no error. Not when done.
+  // Calls `take` at most once, with a part of the input. Returns how much of the input was used: more than nothing if
+  // there is no error. Must not be called when done.
   size_t Put(std::string_view input, boost::system::error_code& error);
 
  private:
@@ -58,7 +58,7 @@ class RequestBody {
   // NOLINTEND(readability-identifier-naming)
 
   boost::beast::http::request_parser<Pieces> parser_;
-  std::string line_;  // the begin of one, or of the lines after the last chunk
+  std::string line_;  // the beginning of a line, or of the lines after the last chunk
 };
 
 }  // namespace weir

@@ -1,7 +1,7 @@
-// ServedCertificate: the certificate that connections get, read again when its files are renewed. Where the new ones
-// are no pair, the old stays.
+// ServedCertificate: the certificate that connections get, read again when its files are renewed. If the new files are
+// no pair, the old certificate stays.
 //
-// Threads: all functions may be called from any; the files are read on one of its own.
+// Threads: all functions may be called from any; the files are read on a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class ServedCertificate {
 
   std::shared_ptr<const TlsCertificate> Now() const;
   void ReloadSoon() { watch_->ReadSoon(); }
-  // Of the reloads and the certificate.
+  // Adds the figures of the reloads and of the certificate.
   void AddTo(TlsStats& stats) const;
 
  private:
@@ -35,7 +35,7 @@ class ServedCertificate {
 
   const TlsFiles files_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const TlsCertificate> certificate_;  // under the lock
+  std::shared_ptr<const TlsCertificate> certificate_;  // protected by mutex_
   std::atomic<uint64_t> reloads_{0};
   std::atomic<uint64_t> reload_failures_{0};
   std::unique_ptr<ConfigWatch> watch_;  // ends first

@@ -14,7 +14,7 @@ namespace weir {
 
 namespace {
 
-// Wait so long for peers to close when all have been told to. The kernel brings a distant one its Close frame later.
+// How long peers may take to close when all have been told to. The kernel brings a distant one its close frame later.
 constexpr std::chrono::milliseconds kGoodbye{100};
 
 size_t ThreadCount(const ServerSettings& settings) {
@@ -79,20 +79,20 @@ bool Server::AllIsSaid() const {
                      [](const auto& thread) { return thread->load() == thread->lingering(); });
 }
 
-// Until the condition or the time comes, or ForceShutdown.
+// Waits until the condition is true, the time comes or ForceShutdown is called.
 void Server::Await(SteadyTime until, const std::function<bool()>& condition) {
   std::unique_lock lock(core_->end_mutex);
   core_->end.wait_until(lock, until, [&] { return core_->forced || condition(); });
 }
 
-// For what ends within a turn of the I/O threads. A handler that blocks is not waited for longer.
+// Waits for something that ends within a turn of the I/O threads. A handler that blocks is not waited for longer.
 void Server::AwaitTurn(const std::function<bool()>& condition) {
   std::unique_lock lock(core_->end_mutex);
   core_->end.wait_for(lock, std::chrono::seconds(1), condition);
 }
 
 void Server::StopAccepting(SteadyTime until) {
-  const auto stopped = std::make_shared<bool>(false);  // under end_mutex
+  const auto stopped = std::make_shared<bool>(false);  // protected by end_mutex
   boost::asio::post(threads_[0]->context(), [this, stopped] {
     acceptor_->Stop([this, stopped] {
       const std::lock_guard lock(core_->end_mutex);

@@ -8,7 +8,7 @@
 //   once
 //
 // Threads: each I/O thread runs an Asio context of its own; a connection stays on the thread that it was given to. No
-// handler may block there. Functions of Server may be called from any thread but its own I/O threads, where not said
+// handler may block there. Functions of Server may be called from any thread but its own I/O threads, unless said
 // otherwise.
 #pragma once
 
@@ -54,35 +54,36 @@ struct ServerStats {
 
 class Server {
  public:
-  // Without a factory there are no WebSockets: who asks for one is answered as if he had not.
-  // In the ledger is what connections make the program hold; without one the server keeps its own.
+  // Without a factory there are no WebSockets: a request for one is answered as if it had not asked for it. The ledger
+  // counts the memory that connections make the program hold; without one the server makes its own.
   Server(const ServerSettings& settings, HttpRouter router, ConnectionHandlerFactory factory,
          std::shared_ptr<Ledger> ledger = nullptr);
-  // At once, if Shutdown was not called.
+  // Shuts down at once, if Shutdown was not called.
   ~Server();
 
-  // Binds and runs. With `take_over` the port may be shared with a running server of the same user (SO_REUSEPORT), and
-  // connections wait in the new backlog until Accept; without, a port that somebody listens on is an error.
+  // Binds the port and starts the threads. With `take_over` the port may be shared with a running server of the same
+  // user (SO_REUSEPORT), and connections wait in the new backlog until Accept. Without it a port that is in use is an
+  // error.
   Status Listen(bool take_over = false);
-  // Begins to accept. Listen first.
+  // Begins to accept connections. Call Listen first.
   void Accept();
 
   uint16_t port() const { return port_; }  // the real one, after Listen
   bool speaks_tls() const;
-  // Reads its files again, soon. After Listen.
+  // Reads the certificate's files again, soon. Call Listen first.
   void ReloadCertificate();
   size_t io_threads() const { return threads_.size(); }
   boost::asio::any_io_executor executor(size_t io_thread);
 
-  // Takes what still waits in the backlog, stops accepting, asks every handler to finish (OnShutdown), closes each with
-  // 1001 when it has, and returns when all were told so, or after `longest`. Who takes nothing for a second is dropped,
-  // and nobody's answer to a close is waited for: others wait for a successor. ForceShutdown, from any thread or a
-  // second signal, ends the wait.
+  // Takes the connections that still wait in the backlog, stops accepting, asks every handler to finish (OnShutdown),
+  // and closes each connection with 1001 when its handler has. Returns when all were told so, or after `longest`. A
+  // client that takes nothing for a second is dropped, and no client's answer to a close is waited for, because others
+  // wait for a successor. ForceShutdown, from any thread or a second signal, ends the wait.
   void Shutdown(std::chrono::milliseconds longest);
   void ForceShutdown();
 
   ServerStats Stats() const;
-  // As Places::Heaviest (places.h).
+  // See Places::Heaviest (places.h).
   std::vector<ClientConnections> HeaviestClients(size_t most, const std::vector<uint64_t>& groups) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the I/O threads of a server share.
+// The state that the I/O threads of a server share.
 #pragma once
 
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace weir {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Written by one I/O thread, read by all: no locked instruction.
+// A counter that one I/O thread writes and all read, without a locked instruction.
 class Counter {
  public:
   void Add(uint64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
@@ -56,7 +56,7 @@ struct alignas(64) ThreadCounters {
   Counter pending_bytes;
 };
 
-// The kinds of log line that a stranger can cause.
+// The kinds of log line that a client can cause.
 struct ServerLogs {
   LogLimit refused;
   LogLimit address_limit;
@@ -69,7 +69,7 @@ struct ServerLogs {
   LogLimit memory;
 };
 
-// A socket that is closed unless somebody takes it.
+// A socket that is closed unless Take has handed it out.
 class OwnedSocket {
  public:
   explicit OwnedSocket(int socket) : socket_(socket) {}
@@ -85,14 +85,14 @@ class OwnedSocket {
   int socket_;
 };
 
-// One of a number, until it is gone.
+// Counts as one of a number until it is destroyed.
 struct TakeOne {
   void operator()(std::atomic<uint64_t>* count) const { count->fetch_sub(1, std::memory_order_relaxed); }
 };
 using CountedIn = std::unique_ptr<std::atomic<uint64_t>, TakeOne>;
 
-// A socket as the acceptor hands it on: non-blocking, with a place, or counted in ServerCore::refusing where it is told
-// no. One with a place that loopback has besides keeps why it got no other.
+// A socket as the acceptor hands it on: non-blocking, with a place, or counted in ServerCore::refusing if it is
+// refused. If it has one of loopback's own places, `refusal` says why it got no other.
 struct Accepted {
   OwnedSocket socket;
   IpAddress peer;
@@ -109,7 +109,7 @@ struct ServerCore {
         places(s.max_connections, s.max_connections_per_address),
         ledger(std::move(l)) {}
 
-  // Output that waits, all connections.
+  // Bytes of output that wait, of all connections.
   uint64_t Pending() const {
     uint64_t sum = 0;
     for (const ThreadCounters* thread : counters) sum += thread->pending_bytes.value();
@@ -121,18 +121,18 @@ struct ServerCore {
   const ConnectionHandlerFactory factory;
   TrustedProxies proxies;                          // set before the first socket
   std::unique_ptr<ServedCertificate> certificate;  // likewise; null: without TLS
-  std::vector<const ThreadCounters*> counters;     // of each I/O thread, likewise
+  std::vector<const ThreadCounters*> counters;     // one for each I/O thread; likewise
   Places places;
   const std::shared_ptr<Ledger> ledger;
   ServerLogs logs;
 
   std::atomic<uint64_t> next_id{1};
-  std::atomic<uint64_t> refusing{0};  // sockets that are being told no
+  std::atomic<uint64_t> refusing{0};  // sockets that are being refused
   std::atomic<bool> going{false};     // Shutdown was called
 
   std::mutex end_mutex;
   std::condition_variable end;  // a session is gone, or the wait for them is to end
-  bool forced = false;          // under end_mutex
+  bool forced = false;          // protected by end_mutex
 };
 
 }  // namespace weir

@@ -3,7 +3,7 @@
 namespace weir {
 namespace {
 
-// What an ordinary client makes the relay hold is some kilobytes.
+// An ordinary client makes the relay hold some kilobytes.
 constexpr uint64_t kAlwaysBytes = 64 << 10;
 
 }  // namespace

@@ -24,14 +24,14 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A read and a send of little: measured with one message in flight.
+// A read and a send of a small message; measured with one message in flight.
 constexpr Work kReadAndSendWork = 6'000;
 constexpr Work kSendWork = 3'000;
 constexpr uint64_t kSentBytesPerWork = 2;
-// Bytes read from a client whose address has no room: what is kept of so little does not count.
+// Bytes that are read for a client whose address has no room. So little does not count if it is kept.
 constexpr size_t kLittle = 4096;
 
-// Drop a peer that takes nothing for so long when the server goes: others wait for its successor.
+// While the server shuts down, a peer that takes nothing for so long is dropped: others wait for the successor.
 constexpr std::chrono::seconds kPatienceAtShutdown{1};
 
 std::string Lost(const boost::system::error_code& error, const TlsStream* tls) {
@@ -53,7 +53,7 @@ Session::Session(IoThread& thread, BufferedStream::Socket socket, Accepted accep
       refusal_(accepted.refusal),
       last_heard_(thread.Now()),
       last_sent_(last_heard_) {
-  // Who is told no is told in HTTP/1.1.
+  // A connection that is refused is answered in HTTP/1.1.
   if (const ServedCertificate* served = thread.core().certificate.get())
     stream_.BeginTls(served->Now(), place_ != nullptr);
 }
@@ -62,7 +62,7 @@ Session::~Session() {
   if (account_) GiveBackAll();
 }
 
-// For any thread.
+// Returns a function that any thread may call.
 std::function<void()> Session::Soon(void (Session::*what)()) {
   return [weak = weak_from_this(), &context = thread_.context(), what] {
     asio::post(context, [weak, what] {
@@ -108,7 +108,7 @@ void Session::GiveBackAll() {
 
 void Session::TurnSoon() {
   if (in_line_) return;
-  thread_.TurnSoon(shared_from_this(), expected_);  // may find no memory
+  thread_.TurnSoon(shared_from_this(), expected_);  // may run out of memory
   in_line_ = true;
 }
 
@@ -210,8 +210,8 @@ void Session::NotePending() {
   noted_pending_ = pending;
 }
 
-// What is kept of the input from turn to turn, until its messages have theirs, and what is to come of one that was
-// begun. What is here already counts though there is no room. Returns for how much there is none.
+// Counts the input that is kept from turn to turn until its messages are processed, and the rest of a message that was
+// begun. Input that is here already counts even if there is no room. Returns the bytes for which there is none.
 size_t Session::NoteHeld(size_t piece_bytes) {
   const size_t kept = stage_ ? stage_->held_bytes() : 0;
   const std::optional<size_t> whole = stage_ ? stage_->whole_bytes() : std::nullopt;
@@ -231,7 +231,7 @@ size_t Session::NoteHeld(size_t piece_bytes) {
   return 0;
 }
 
-// In a turn the piece will be used up.
+// Counts no piece: it will be used up in this turn.
 bool Session::TakeRoom() {
   const size_t missing = NoteHeld(0);
   if (missing == 0 || reads_always_) {
@@ -249,7 +249,7 @@ void Session::OnRoom() {
   ProcessSoon();
 }
 
-// A connection whose address may hold no more gets on by little at a time, or by what it has taken the room for.
+// If its address may hold no more, a connection reads a little at a time, or as much as it has taken room for.
 size_t Session::MostToRead() const {
   if (account_->HasRoom(kPieceBytes)) return kPieceBytes;
   const size_t held = (stage_ ? stage_->held_bytes() : 0) + (stream_.tls() ? TlsStream::kHeldBytes : 0);
@@ -287,7 +287,7 @@ size_t Session::Fill(boost::system::error_code& error) {
   return bytes;
 }
 
-// True where the client spoke HTTP without TLS.
+// Returns true if the client spoke HTTP without TLS; it is answered then.
 bool Session::AnswersInClear() {
   const TlsStream& tls = *stream_.tls();
   ThreadCounters& counters = thread_.counters();
@@ -312,7 +312,7 @@ void Session::OnReadable() {
   if (ending_) {
     stream_.Consume(bytes);
     input_ended_ = error.failed();
-    // One that has only stopped to send may yet take what we have for it.
+    // A peer that has only stopped sending may still take our output.
     const bool is_greeted = stream_.tls() == nullptr || stream_.tls()->ready();
     if (error && (error != asio::error::eof || half_closed_ || !is_greeted)) return End(cause_);
     return ReadOn();
@@ -353,7 +353,7 @@ void Session::Process() {
 
 void Session::ReadOn() {
   if (ended_ || read_scheduled_ || input_ended_) return;
-  // What a pause left in the piece is processed when it ends.
+  // Input that a pause left in the piece is processed when the pause ends.
   if (!ending_ && (paused() || !stream_.piece().empty())) return;
   if (!stream_.has_more_input()) return WaitReadable();
   // One piece a turn: the other connections of this thread come between.
@@ -385,12 +385,13 @@ void Session::End(std::string cause) {
 
 void Session::EndAfterOutput(std::string cause, Then then) {
   if (ended()) return;
-  // To somebody who was to begin with a handshake nothing can be said; who is refused still may.
+  // Before the handshake nothing can be sent, so the session ends. One that is refused may still shake hands and be
+  // told.
   if (stream_.tls() && !stream_.tls()->ready() && place_ != nullptr) return End(std::move(cause));
   ending_ = true;
   lingers_ = then == Then::kLinger;
   cause_ = std::move(cause);
-  // The piece stays until the stage, which may be in the midst of it, has returned.
+  // The piece stays until the stage has returned, which may be in the midst of it.
   asio::post(thread_.context(), [self = shared_from_this()] {
     self->stream_.Consume(self->stream_.piece().size());
     self->EndStage();
@@ -438,7 +439,7 @@ void Session::OnTick(SteadyTime now) {
     return;
   }
   Guard([&] {
-    if (lacks_room_since_) ProcessSoon();  // other addresses may have made room, of which it is not told
+    if (lacks_room_since_) ProcessSoon();  // other addresses may have made room, which is not reported
     if (stage_) stage_->OnTick(now);
   });
 }

@@ -1,9 +1,10 @@
-// Session: one accepted socket, from accept to close, on one I/O thread. It waits, reads, flushes and ends; what the
-// bytes mean is its Stage's business.
+// Session: one accepted socket, from accept to close, on one I/O thread. It waits, reads, flushes and ends; its Stage
+// knows what the bytes mean.
 //
-// All that a peer can cause is done in turns, which the I/O thread gives to addresses by work (relay/account/turns.h).
-// What is done in one is charged, and when it is as much as a turn may have, the rest waits for the next. A turn is
-// expected to cost what the last one has, or half of what that was expected to; the first one as much as a turn may.
+// All work that a peer can cause is done in turns, which the I/O thread gives to addresses by work
+// (relay/account/turns.h). The work of a turn is charged, and when it is as much as a turn may have, the rest waits for
+// the next. A turn is expected to cost what the last one has, but no less than half of what that one was expected to;
+// the first is expected to cost as much as a turn may.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,11 @@ class Session final : public std::enable_shared_from_this<Session> {
   Session(IoThread& thread, BufferedStream::Socket socket, Accepted accepted);
   ~Session();
 
-  // First of all.
+  // Must be called first.
   void OpenAccount(const IpAddress& client);
-  // With the first stage set.
+  // Must be called with the first stage set.
   void Start();
-  // The stage that goes on when the running one returns from OnInput.
+  // Sets the stage that goes on when the running one returns from OnInput.
   void SetStage(std::unique_ptr<Stage> stage);
 
   IoThread& thread() { return thread_; }
@@ -39,58 +40,59 @@ class Session final : public std::enable_shared_from_this<Session> {
   const IpAddress& peer() const { return peer_; }
   size_t index = 0;  // in the I/O thread's list
 
-  // That it stays, as this client's: of the place of a proxy's connection it is known only now whose it is. Else why
-  // not.
+  // Keeps the session as this client's. For a proxy's connection the client is known only now. Returns kNone, or why
+  // the session cannot stay.
   Refusal Settle(const IpAddress& client);
-  // Of the client; another one once a proxy has said who that is.
+  // The client's account. It changes when a trusted proxy names the client.
   const std::shared_ptr<Account>& account() const { return account_; }
   uint64_t group() const { return group_; }
 
   bool ended() const { return ended_ || ending_; }
   bool input_ended() const { return input_ended_; }
-  // Whether the peer sends nothing more, even if there is input that was not read.
+  // Returns true if the peer sends nothing more, even if there is input that was not read.
   bool PeerHasHungUp();
   SteadyTime last_heard() const { return last_heard_; }
-  SteadyTime last_sent() const { return last_sent_; }  // or that the peer took of what it was sent
+  SteadyTime last_sent() const { return last_sent_; }  // when output was last sent, or the peer took some of it
   bool blocked() const { return waiting_writable_; }
-  bool is_lingering() const { return linger_until_ != SteadyTime(); }  // all is said and sent
+  bool is_lingering() const { return linger_until_ != SteadyTime(); }  // all output was sent
 
   void PauseReading() { ++pauses_; }
   void ResumeReading();
   bool paused() const { return pauses_ > 0 && !reads_always_; }
-  // From here on pauses are not heeded.
+  // Ignores pauses from here on.
   void ReadAlways();
-  // Whether the client's address may hold what the stage wants. Else the stage is called again when it may.
+  // Returns true if the client's address may hold what the stage wants. If not, the stage is called again when it may.
   bool TakeRoom();
-  // Since when that is waited for.
+  // The time since when it waits for room, if it does.
   std::optional<SteadyTime> lacks_room_since() const { return lacks_room_since_; }
 
   // Adds to what the turn has cost.
   void Charge(Work work) { spent_ += work; }
-  // A stage returns then from OnInput, which is called again in the session's next turn.
+  // If true, a stage returns from OnInput, which is called again in the session's next turn.
   bool turn_is_over() const { return spent_ >= kMostATurn; }
   static constexpr Work kMostATurn = kTurnWork / 4;
 
   // Has OnInput called on a later turn, bytes or not.
   void ProcessSoon();
-  // The same from any thread. It gives its hold away, so that the session is not destroyed by it.
+  // The same from any thread. It passes the reference on, so that the caller's thread does not destroy the session.
   static void ProcessSoon(std::shared_ptr<Session> session);
-  // In the session's next turn, together with what else is written until then.
+  // Flushes in the session's next turn, together with what else is written until then.
   void FlushSoon();
-  // As much as a turn may have; the rest follows in later ones.
+  // Sends as much as a turn may; the rest follows in later turns.
   void Flush() { FlushUpTo(kMostATurn); }
-  // As much as the socket takes.
+  // Sends as much as the socket takes.
   void FlushWhole() { FlushUpTo(UINT64_MAX); }
-  // Accounts for what waits, after it changed.
+  // Updates the accounts after the output that waits has changed.
   void NotePending();
   size_t pending_bytes() const { return stream_.output_bytes() + (stage_ ? stage_->queued_bytes() : 0); }
 
-  // Of output that waits: less is never too much, however many connections there are.
+  // Output that waits is never too much up to this size, however many connections there are.
   static constexpr size_t kLeastShare = size_t{64} << 10;
-  // More than that and than an equal share of max_pending_total_mb, while all together have more than that.
+  // Returns true if more waits than that and than an equal share of max_pending_total_mb, while all together have more
+  // than max_pending_total_mb.
   bool OverShare() const;
 
-  // Calls; what is thrown ends the session.
+  // Calls `function`; an exception ends the session.
   template <typename Function>
   void Guard(Function function) {
     try {
@@ -102,19 +104,19 @@ class Session final : public std::enable_shared_from_this<Session> {
     }
   }
 
-  // Ends the session, on a later turn: at once, or when what was written is sent. One that lingers then goes on reading
-  // for a while, since a socket closed over unread input is reset and takes the last words from the peer.
+  // Ends the session, on a later turn: at once, or when the output is sent. A session that lingers then goes on reading
+  // for a while, because a socket that is closed over unread input is reset, which takes the last words from the peer.
   enum class Then { kClose, kLinger };
   void End(std::string cause);
   void EndAfterOutput(std::string cause, Then then = Then::kClose);
 
   void OnTick(SteadyTime now);
   void OnShutdown();
-  // Memory is short, and this is one of those who hold most.
+  // Memory is short, and this session's address holds most.
   void OnGiveUp();
-  // Its place is somebody else's.
+  // Its place was given to another connection.
   void OnGiveWay();
-  // The I/O thread's part of all that happens soon. Returns what it cost.
+  // Called by the I/O thread for the session's turn. Returns what it cost.
   Work OnTurn();
 
  private:
@@ -143,9 +145,9 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<Stage> next_stage_;
   const IpAddress peer_;
-  const std::unique_ptr<TakenPlace> place_;  // null: it is told no
+  const std::unique_ptr<TakenPlace> place_;  // null: it is refused
   const CountedIn refused_;
-  const Refusal refusal_;  // why it has no place but one of loopback's own, or none
+  const Refusal refusal_;  // why it has only one of loopback's own places, or kNone
   uint64_t group_ = 0;
   std::shared_ptr<Account> account_;
   std::string cause_;
@@ -157,9 +159,9 @@ class Session final : public std::enable_shared_from_this<Session> {
   size_t noted_held_ = 0;
   Work spent_ = 0;  // in this turn
   Work expected_ = kMostATurn;
-  int untaken_ = 0;  // by the peer, at the last beat of a wait for room
+  int untaken_ = 0;  // bytes that the peer had not taken at the last beat
   uint32_t pauses_ = 0;
-  bool waits_for_room_ = false;  // and will be told
+  bool waits_for_room_ = false;  // and OnRoom will be called
   bool in_line_ = false;
   bool read_scheduled_ = false;  // a wait or a turn will go on reading
   bool readable_ = false;        // the wait is over

@@ -1,4 +1,4 @@
-// What a socket is at the moment: HTTP, later perhaps a WebSocket. A Session has one and tells it what happens.
+// The protocol that a socket speaks: HTTP, later perhaps WebSocket. A Session has one stage and tells it what happens.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@ class Stage {
  public:
   virtual ~Stage() = default;
 
-  // There are bytes in the stream's piece, or the input has ended, or the session's turn was over at the last call.
-  // Returns when the turn is over; what is left is for the next call.
+  // Called when there are bytes in the stream's piece, the input has ended, or the session's turn was over at the last
+  // call. Returns when the turn is over; what is left is for the next call.
   virtual void OnInput() = 0;
-  // All output was sent: write more, if there is more. Returns what that cost.
+  // Called when all output was sent: writes more, if there is more. Returns what that cost.
   virtual Work Produce() { return 0; }
-  // After a flush, whether or not all went out.
+  // Called after a flush, whether or not all output was sent.
   virtual void OnSent() {}
   // Output that is not in the stream yet.
   virtual size_t queued_bytes() const { return 0; }
-  // Input that is kept from turn to turn, and what is done where the client's address holds too much.
+  // Input that is kept from turn to turn. OnTooMuchHeld is called if the client's address holds too much.
   virtual size_t held_bytes() const { return 0; }
   virtual void OnTooMuchHeld() {}
-  // With what is to come of a message that was begun, where the stage can wait: nothing more is read until there is
-  // room for all of it. Where it cannot, OnTooMuchHeld is called at once.
+  // The same, with the rest of a message that was begun, if the stage can wait: nothing more is read until there is
+  // room for all of it. If it cannot, OnTooMuchHeld is called at once.
   virtual std::optional<size_t> whole_bytes() const { return std::nullopt; }
   virtual void OnTick(SteadyTime now) = 0;
   virtual void OnShutdown() = 0;
-  // Memory is short: gives back what it can, says why, and ends. False: the session is to end here and now.
+  // Memory is short: gives back what it can, says why, and ends. Returns false if the session is to end here and now.
   virtual bool OnGiveUp(std::string_view) { return false; }
   // The last call.
   virtual void OnEnd(std::string_view cause) = 0;

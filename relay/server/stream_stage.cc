@@ -90,7 +90,7 @@ class StreamStage final : public Stage, public HttpExchange {
   ExchangeTasks tasks_;
   OutputWaiters waiters_;
   std::shared_ptr<HttpStreamHandler> handler_;
-  int status_ = 0;  // of the answer, when it has begun
+  int status_ = 0;  // the answer's, when it has begun
   bool body_ended_ = false;
   bool told_to_finish_ = false;
 };
@@ -134,7 +134,7 @@ void StreamStage::Begin(const HttpResponse& head) {
 void StreamStage::Write(std::string_view piece) {
   if (session_.ended()) return;
   assert(status_ != 0);
-  // What waits already, not what comes: who looks at it before he writes is not too slow.
+  // Judges by what is queued already, not by this piece: a writer that checks pending_bytes() first is never too slow.
   EndIfTooSlow();
   if (!session_.ended()) AppendPiece(piece);
 }
@@ -175,13 +175,13 @@ void StreamStage::Abort(std::string cause) {
   Drop(std::move(cause));
 }
 
-// What was said so far may reach the client; that it lacks its end says the rest.
+// The output so far may reach the client, which sees that the answer lacks its end.
 void StreamStage::Drop(std::string cause) {
   if (chunked_) return session_.EndAfterOutput(std::move(cause), Session::Then::kLinger);
   session_.End(std::move(cause));
 }
 
-// Of an answer that goes on until the connection closes nothing else tells that it was not whole.
+// Only a reset shows that an answer which goes on until the connection closes was not whole.
 void StreamStage::ResetAtClose(bool on) {
   error_code ignored;
   session_.stream().socket().set_option(asio::socket_base::linger(on, 0), ignored);
@@ -197,7 +197,7 @@ void StreamStage::OnInput() {
   if (session_.ended()) return;
   if (body_.done()) {
     if (!std::exchange(body_ended_, true)) Call([this] { handler_->OnBodyEnd(); });
-    // Requests sent ahead: the connection ends with this one.
+    // Drops requests that were sent ahead: the connection ends with this one.
     session_.stream().Consume(session_.stream().piece().size());
   }
   if (session_.input_ended() && !session_.ended()) OnInputEnd();
@@ -227,8 +227,8 @@ void StreamStage::OnMalformed(const error_code& error) {
   Drop("not well-formed: " + error.message());
 }
 
-// A client may close its half to end its body, and wait for the answer. One that only reads has no body to end: it
-// closes when it has left, and nothing else would tell while there is nothing to write.
+// A client may close its half to end its body, and wait for the answer. A client that only reads has no body to end: it
+// closes when it has left, and nothing else would show that while there is nothing to write.
 void StreamStage::OnInputEnd() {
   const error_code error = session_.stream().input_error();
   if (error != asio::error::eof) return session_.End("connection lost: " + error.message());

@@ -1,4 +1,4 @@
-// A request whose body and whose answer go in pieces (http_stream.h): the HttpExchange.
+// The HttpExchange over HTTP/1.1: a request whose body and answer go in pieces (http_stream.h).
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace weir {
 
 class Session;
 
-// The parser has the header of `head`, and nothing of the body. Asks the factory.
+// `parser` has read the header of `head`, and nothing of the body. Asks the factory.
 std::unique_ptr<Stage> MakeStreamStage(Session& session, RequestParser&& parser, HttpRequest head,
                                        const HttpStreamFactory& factory);
 

@@ -1,4 +1,5 @@
-// TlsCertificate: a certificate chain and its key, ready for handshakes. It never changes; who uses it holds it.
+// TlsCertificate: a certificate chain and its key, ready for handshakes. It never changes; connections that use it hold
+// it.
 //
 // Threads: any.
 #pragma once
@@ -14,7 +15,7 @@ struct ssl_ctx_st;
 
 namespace weir {
 
-// PEM files: the certificate followed by those between it and its authority; its key, without a password.
+// PEM files: the certificate, followed by those between it and its authority; and its key, without a password.
 struct TlsFiles {
   std::string certificate;
   std::string key;
@@ -32,7 +33,7 @@ struct TlsStats {
 
 class TlsCertificate {
  public:
-  // The error says which of the two files is wrong, and in what.
+  // The error says which of the two files is wrong, and why.
   static Result<std::shared_ptr<const TlsCertificate>> Load(const TlsFiles& files);
   ~TlsCertificate();
   TlsCertificate(const TlsCertificate&) = delete;
@@ -40,7 +41,7 @@ class TlsCertificate {
 
   ssl_ctx_st* context() const { return context_; }
   int64_t expires_at() const { return expires_at_; }  // notAfter, in seconds since 1970
-  // What a whole handshake costs; one that goes on with an earlier session costs a fraction of it.
+  // The cost of a whole handshake; one that resumes an earlier session costs a fraction of it.
   Work handshake_work() const { return handshake_work_; }
 
  private:

@@ -16,16 +16,16 @@ namespace {
 
 using boost::system::error_code;
 
-// A client says hello in 2 KB at most, and OpenSSL takes the memory that a hello announces.
+// A client's hello has 2 KB at most, and OpenSSL takes the memory that a hello announces.
 constexpr size_t kMostHelloBytes = size_t{16} << 10;
-// Of input, before others have their turn.
+// The work on input before others have their turn.
 constexpr Work kMostAtOnce = kTurnWork / 4;
 // Messages in a row that bring nothing: new keys, hellos after the first, which are refused.
 constexpr uint32_t kMostIdleMessages = 32;
 constexpr Work kIdleMessageWork = 8'000;
 constexpr Work kTlsRecordWork = 1'000;
 constexpr uint64_t kBytesPerWork = 2;
-// Of a whole handshake's work one that resumes a session is about half.
+// A handshake that resumes a session is about half of a whole one's work.
 constexpr Work kResumptionShare = 2;
 
 template <typename T>
@@ -45,7 +45,7 @@ bool HasProtocol(std::string_view offered, std::string_view name) {
   return false;
 }
 
-// RFC 9113, 9.2.2: of TLS 1.2 what is ephemeral and authenticates what it encrypts.
+// RFC 9113, 9.2.2: of TLS 1.2 only ciphers with ephemeral keys that authenticate what they encrypt.
 bool IsForHttp2(const SSL* ssl) {
   const SSL_CIPHER* const cipher = SSL_get_pending_cipher(ssl);
   if (SSL_version(ssl) >= TLS1_3_VERSION) return true;
@@ -125,7 +125,7 @@ int TlsStream::ChooseProtocol(SSL* ssl, const unsigned char** chosen, unsigned c
   return HasProtocol(names, "http/1.1") ? choose("http/1.1") : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// Once hands are shaken, every message of a handshake and every refusal of one.
+// Counts, once the handshake is done, every message of a handshake and every refusal of one.
 void TlsStream::OnMessage(int is_write, int, int type, const void*, size_t, SSL* ssl, void*) {
   auto* const self = static_cast<TlsStream*>(SSL_get_app_data(ssl));
   if (self == nullptr || !self->ready_) return;
@@ -154,7 +154,7 @@ int TlsStream::Receive(char* to, size_t most) {
   return ReceiveSome(to, most);
 }
 
-// What must be a ClientHello is looked at before OpenSSL sees it.
+// Looks at the bytes that must be a ClientHello before OpenSSL sees them.
 bool TlsStream::ReceiveBegin() {
   while (begin_bytes_ < kBeginBytes) {
     const int bytes = ReceiveSome(begin_.data() + begin_bytes_, kBeginBytes - begin_bytes_);
@@ -237,7 +237,7 @@ bool TlsStream::ShakeHands(error_code& error) {
   const size_t before = output_bytes();
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_);
-  // It answers the hello with its signature.
+  // The server answers the hello with its signature.
   if (!charged_ && output_bytes() > before && fault_ == nullptr) {
     charged_ = true;
     work_ += certificate_->handshake_work() / (SSL_session_reused(ssl_) == 1 ? kResumptionShare : 1);

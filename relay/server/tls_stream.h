@@ -1,7 +1,8 @@
-// TlsStream: what lies between a BufferedStream and its socket where the port speaks TLS.
+// TlsStream lies between a BufferedStream and its socket if the port speaks TLS.
 //
-// It reads the socket itself. What is to go out, records of the handshake included, gathers in `output` until Flush, so
-// that reading never waits for writing. Whatever a peer sends costs no more at once than a turn, and is counted.
+// It reads the socket itself. All that is to go out, records of the handshake included, gathers in `output` until
+// Flush, so that reading never waits for writing. The work that a peer causes is no more at once than a turn, and is
+// counted.
 //
 // One thread only.
 #pragma once
@@ -28,38 +29,39 @@ namespace weir {
 
 class TlsStream {
  public:
-  // The socket is non-blocking, and like the pool outlives the stream. Without HTTP/2 none is offered.
+  // The socket must be non-blocking; socket and pool must outlive the stream. HTTP/2 is offered only with
+  // `offers_http2`.
   TlsStream(std::shared_ptr<const TlsCertificate> certificate, int socket, BufferPool& pool, bool offers_http2);
   ~TlsStream();
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
-  // Shakes hands, then decrypts. Zero bytes and no error: nothing now. The end is asio's eof where the peer has said
-  // so (close_notify) or never began, connection_aborted where it has not, and might have been cut off by somebody
-  // else; whatever is no TLS is protocol_error, and fault() says what.
+  // Shakes hands, then decrypts. Returns zero and no error if nothing has come. The end is asio's eof if the peer has
+  // announced it (close_notify) or never began, and connection_aborted if it has not, because an attacker might have
+  // cut it off. Anything that is no TLS is protocol_error, and fault() says what it is.
   size_t Read(char* to, size_t most, boost::system::error_code& error);
-  // Whether Read has left something, that the socket will not announce.
+  // Returns true if Read has left input that the socket will not announce.
   bool has_more() const { return has_more_; }
-  bool ready() const { return ready_; }  // hands are shaken
+  bool ready() const { return ready_; }  // the handshake is done
   bool chose_http2() const { return chose_http2_; }
-  bool spoke_http() const { return spoke_http_; }  // the peer, without TLS
+  bool spoke_http() const { return spoke_http_; }  // the peer spoke HTTP without TLS
   const char* fault() const { return fault_; }     // null: none
 
-  // Into `output`; once ready.
+  // Encrypts into `output`. Call it only when ready.
   void Write(std::string_view text, boost::system::error_code& error);
-  // close_notify, once.
+  // Writes close_notify, once.
   void WriteEnd();
   size_t output_bytes() const { return output_.size() - output_sent_; }
-  // Sends what the socket takes.
+  // Sends as much as the socket takes.
   size_t Flush(boost::system::error_code& error, bool& blocked);
 
-  // What was done since the last call.
+  // Returns the work done since the last call.
   Work TakeWork() { return std::exchange(work_, 0); }
 
-  // For a certificate's context: versions, protocols and what is asked of a peer.
+  // Sets up a certificate's context: versions, protocols and what is asked of a peer.
   static void SetUp(ssl_ctx_st* context);
 
-  // What OpenSSL keeps for a connection that waits (measured).
+  // The memory that OpenSSL keeps for a connection that waits (measured).
   static constexpr size_t kHeldBytes = size_t{15} << 10;
 
  private:
@@ -98,7 +100,7 @@ class TlsStream {
   bool chose_http2_ = false;
   bool spoke_http_ = false;
   bool has_more_ = false;
-  bool drained_ = false;  // the socket, in this Read
+  bool drained_ = false;  // the socket had no more, in this Read
   bool cut_off_ = false;  // the socket has ended
   bool failed_ = false;
   bool wrote_end_ = false;

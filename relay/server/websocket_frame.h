@@ -1,5 +1,5 @@
-// What is agreed on compression; and the frames that Beast does not write: what is not compressed, and the last ones to
-// a client whose own it has refused, which ends its stream, and with it all that could be said there.
+// Agrees on compression, and writes the frames that Beast does not: those that are not compressed, and the last ones to
+// a client whose frame Beast has refused. A refusal ends Beast's stream, so nothing more can be sent through it.
 #pragma once
 
 #include <boost/beast/websocket/option.hpp>
@@ -15,11 +15,11 @@ boost::beast::websocket::permessage_deflate DeflateFor(std::string_view offer);
 
 enum class Opcode : uint8_t { kText = 1, kClose = 8 };
 
-// A whole message, not compressed.
+// Appends a whole message, not compressed.
 void AppendFrame(BufferedStream& stream, Opcode opcode, std::initializer_list<std::string_view> parts);
 
-// Takes the close frame without a reason, which Beast has just written, from the end of the output. Returns its code;
-// 1002 where none is there.
+// Removes from the end of the output the close frame without a reason that Beast has just written. Returns its code;
+// 1002 if there is none.
 uint16_t TakeBackClose(BufferedStream& stream);
 
 }  // namespace weir

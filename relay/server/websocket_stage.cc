@@ -27,19 +27,18 @@ namespace asio = boost::asio;
 namespace websocket = boost::beast::websocket;
 using boost::system::error_code;
 
-// From Close until the peer has answered it, what was queued before included; as long as for a ping, where that is
-// less.
+// The time from Close until the peer has answered it, with what was queued before; the ping interval, if that is less.
 constexpr std::chrono::milliseconds kCloseTimeout{5000};
-// A longer message's buffer is given back when it was delivered.
+// The buffer of a longer message is given back when the message was delivered.
 constexpr size_t kKeptMessageBytes = 4096;
-// What a message may become at once when it is inflated, and what is deflated at once, which takes 20 ns a byte.
+// The bytes that are inflated at once, and those that are deflated at once, which takes 20 ns a byte.
 constexpr size_t kInflatedAtOnce = size_t{8} << 10;
 constexpr size_t kDeflatedAtOnce = size_t{8} << 10;
 constexpr Work kDeflatedByteWork = 20;
-// Bytes that Beast takes over, which may be 250 empty frames; and what it does with each byte of a message.
+// The work of handing bytes over to Beast, which may be 250 empty frames; and Beast's for each byte of a message.
 constexpr Work kTakeOverWork = 4'000;
 constexpr uint64_t kUnmaskedBytesPerWork = 2;
-// A control frame has room for 123 bytes of it.
+// A control frame has room for 123 bytes of reason.
 constexpr size_t kMostReasonBytes = 123;
 
 class WebSocketStage final : public Stage, public Connection {
@@ -116,8 +115,8 @@ class WebSocketStage final : public Stage, public Connection {
   websocket::stream<BufferedStream&> ws_;
   boost::beast::flat_buffer message_;
   error_code read_error_;
-  size_t rest_bytes_ = 0;                       // of the message of which there is a part, as far as it is announced
-  std::optional<SteadyTime> unfinished_since_;  // a message of which there is a part
+  size_t rest_bytes_ = 0;                       // the rest of a message that has begun, as far as it is announced
+  std::optional<SteadyTime> unfinished_since_;  // since when a message is begun and not whole
   bool reading_ = false;
   bool read_done_ = false;
   bool in_input_ = false;
@@ -126,12 +125,12 @@ class WebSocketStage final : public Stage, public Connection {
   bool over_ = false;  // Beast's stream has ended
   bool asked_to_finish_ = false;
   bool deflates_ = false;
-  CloseCode broken_code_ = CloseCode::kNormal;  // another: the client has broken the protocol, and Beast has given up
+  CloseCode broken_code_ = CloseCode::kNormal;  // if another, the client has broken the protocol, and Beast gave up
 
   bool close_started_ = false;
   uint16_t close_code_ = 0;
   std::string close_reason_;
-  SteadyTime since_;  // of the ping, or of the close
+  SteadyTime since_;  // when the ping or the close was sent
 
   std::deque<TextMessage> queue_;
   size_t queued_bytes_ = 0;
@@ -190,13 +189,13 @@ void WebSocketStage::OnInput() {
   in_input_ = true;
   while (!session_.ended() && (!session_.turn_is_over() || ends()) && Step()) continue;
   in_input_ = false;
-  // Though the connection may have ended meanwhile: what was gathered before its end counts.
+  // Called even if the connection has ended meanwhile: messages before its end count.
   if (std::exchange(delivered_, false)) handler_->OnReadEnd();
   NoteUnfinished();
   EndIfTooSlow();
 }
 
-// Part of a header does not count: it holds no memory, and pings hold the connection as well.
+// A part of a header does not count: it holds no memory, and a client that answers pings holds its connection as well.
 void WebSocketStage::NoteUnfinished() {
   if (!in_message()) {
     unfinished_since_.reset();
@@ -205,8 +204,8 @@ void WebSocketStage::NoteUnfinished() {
   }
 }
 
-// One step of Beast's, each of which returns before the next begins: however many frames a piece has, the stack stays
-// flat. False when there is nothing to do before more is read.
+// Makes one step of Beast's, each of which returns before the next begins: so the stack stays flat however many frames
+// a piece has. Returns false if there is nothing to do before more is read.
 bool WebSocketStage::Step() {
   if (turn_.RunOne()) return true;
   if (read_done_) {
@@ -225,8 +224,8 @@ bool WebSocketStage::Step() {
   return session_.stream().CompleteRead();
 }
 
-// A part of a message, which costs no more than what may be done at once, however much it inflates to. Where there is
-// no room yet for the whole, no more memory is made than for what is here.
+// Reads a part of a message, which costs no more than may be done at once, however much it inflates to. Until there is
+// room for the whole, no more memory is made than for the input that is here.
 void WebSocketStage::StartRead() {
   reading_ = true;
   size_t most = deflates_ ? kInflatedAtOnce : SIZE_MAX;
@@ -261,7 +260,7 @@ void WebSocketStage::OnRead() {
   if (message_.capacity() > kKeptMessageBytes) message_.shrink_to_fit();
 }
 
-// A message does not announce how much it inflates to: room is asked for as the buffer doubles.
+// A compressed message does not announce how much it inflates to: room is asked for as the buffer doubles.
 void WebSocketStage::NoteRest() {
   if (!deflates_) {
     rest_bytes_ = ws_.read_size_hint(size_t{1});
@@ -285,8 +284,8 @@ void WebSocketStage::OnReadError() {
   OnBrokenProtocol();
 }
 
-// Beast has written a close frame without a reason, and writes no more. It is taken back: what is owed to the client
-// goes first, and then it is told why.
+// Beast has written a close frame without a reason, and writes no more. That frame is taken back: the client first gets
+// what is owed to it, and then the reason.
 void WebSocketStage::OnBrokenProtocol() {
   session_.thread().counters().protocol_errors.Add(1);
   if (const auto line = session_.thread().core().logs.protocol.Take(session_.thread().Now())) {
@@ -355,7 +354,7 @@ Work WebSocketStage::Produce() {
   return taken * (deflates_ ? kDeflatedByteWork : 1);
 }
 
-// Beast is needed for what is compressed; for all else its way costs a live delivery 0.6 µs more.
+// Beast is needed only for compressed messages; for all others its way costs a live delivery 0.6 µs more.
 error_code WebSocketStage::Write(const TextMessage& message) {
   error_code error;
   if (!deflates_ || broken()) {
@@ -402,7 +401,7 @@ std::string WebSocketStage::ClosedBecause() const {
   return "closed, " + std::to_string(close_code_) + ": " + AsText(close_reason_);
 }
 
-// The peer's answer is not waited for: the session takes it without this stage.
+// Does not wait for the peer's answer: the session takes it without this stage.
 void WebSocketStage::Farewell(std::string cause) {
   over_ = true;
   session_.EndAfterOutput(std::move(cause), Session::Then::kLinger);
@@ -416,7 +415,7 @@ void WebSocketStage::OnTick(SteadyTime now) {
     return;
   }
   if (broken() && now > since_ + std::min(kCloseTimeout, interval)) return CloseBroken();
-  // Whether it takes anything is asked of a client that is heard, too.
+  // A client that sends must take its output as well.
   if (session_.blocked() && now > session_.last_sent() + 2 * interval) return EndTooSlow();
   EndIfTooSlow();
   if (session_.ended()) return;
@@ -452,7 +451,7 @@ void WebSocketStage::OnShutdown() {
   handler_->OnShutdown(Later(&WebSocketStage::CloseGoing));
 }
 
-// For any thread, and once the connection is gone as well.
+// Returns a function that any thread may call, even when the connection is gone.
 std::function<void()> WebSocketStage::Later(void (WebSocketStage::*function)()) {
   return [this, function, weak = session_.weak_from_this(), executor = executor()] {
     if (weak.expired()) return;
@@ -463,8 +462,8 @@ std::function<void()> WebSocketStage::Later(void (WebSocketStage::*function)()) 
   };
 }
 
-// What was not begun to be sent goes first: nobody knows when the client would take it. One that is closing already had
-// its time.
+// Drops messages that were not begun first: it is not known when the client would take them. A connection that is
+// closing already had its time.
 bool WebSocketStage::OnGiveUp(std::string_view why) {
   if (closing() || over_ || !handler_) return false;
   queue_.clear();

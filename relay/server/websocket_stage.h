@@ -22,7 +22,7 @@ struct ClientIdentity {
   bool secure = false;
 };
 
-// Answers a request that was found good with 101.
+// Answers 101 to a request that was found good.
 std::unique_ptr<Stage> MakeWebSocketStage(Session& session, const BeastRequest& request, ClientIdentity client);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// BusWire: what an EventBus goes over. Each message reaches all who are connected, the sender too, or nobody.
+// BusWire: the transport of an EventBus. A message reaches all connected relays, its sender included, or none.
 //
 // Threads: one at a time.
 #pragma once
@@ -18,16 +18,16 @@ class BusWire {
  public:
   virtual ~BusWire() = default;
 
-  // Made anew where there was a connection.
+  // Connects. An existing connection is replaced.
   virtual Status Connect(Duration patience) = 0;
-  // Readable where something may have come. -1: there is no connection, as after most errors.
+  // A descriptor that becomes readable when messages may have come; -1 if there is no connection, as after most errors.
   virtual int socket() const = 0;
-  // After an error on a connection that is still there, these messages alone would not do.
+  // If Send fails and the connection is still there, then only these messages were refused.
   virtual Status Send(std::span<const std::string> messages, Duration patience) = 0;
-  // What has come, without waiting.
+  // Passes each message that has come to `on_message`. Does not wait.
   virtual Status Receive(const std::function<void(std::string_view message)>& on_message) = 0;
   virtual size_t max_message_bytes() const = 0;
-  // For people: "NOTIFY", "redis://127.0.0.1:6379".
+  // For people to read: "NOTIFY", "redis://127.0.0.1:6379".
   virtual std::string name() const = 0;
 };
 

@@ -17,13 +17,13 @@
 namespace weir {
 namespace {
 
-// A message: who sent it, what it is, and an event's JSON.
+// A message: its sender's token, one of these letters, and the JSON if it is an event.
 constexpr char kWakes = 'w';
 constexpr char kIsEvent = 'e';
-constexpr char kProbes = 'p';  // it comes back to who sent it; nothing to others
+constexpr char kProbes = 'p';  // comes back to its sender; other relays ignore it
 constexpr size_t kSenderBytes = 16;
 
-constexpr std::chrono::milliseconds kConnectEvery{1000};  // until it connects again
+constexpr std::chrono::milliseconds kConnectEvery{1000};  // between attempts to connect
 constexpr std::chrono::seconds kLongestSilence{10};
 constexpr size_t kSentAtOnce = 256;
 
@@ -57,7 +57,7 @@ EventBus::~EventBus() {
 
 void EventBus::Signal() const {
   const uint64_t one = 1;
-  (void)!write(wake_up_, &one, sizeof(one));  // it fails where there is a signal already
+  (void)!write(wake_up_, &one, sizeof(one));  // if it fails, a signal is pending already
 }
 
 void EventBus::Wake() {
@@ -112,7 +112,7 @@ Status EventBus::Step() {
     if (Status connected = wire_->Connect(patience_); !connected.ok()) return connected;
     heard_at_ = Clock::System().Now();
     probed_at_.reset();
-    // The store has what was saved while the bus was down.
+    // Relays may have saved events while the bus was down: the store has them.
     listener_.on_wake();
   }
   if (Status sent = SendAll(); !sent.ok()) return sent;
@@ -124,7 +124,7 @@ Status EventBus::Step() {
   return wire_->Send(std::array{sender_ + kProbes}, patience_);
 }
 
-// False: it is to stop.
+// Returns false if the bus has to stop.
 bool EventBus::SleepUntilThereIsWork() {
   std::array<pollfd, 2> sockets{pollfd{.fd = wake_up_, .events = POLLIN, .revents = 0},
                                 pollfd{.fd = failed_ ? -1 : wire_->socket(), .events = POLLIN, .revents = 0}};

@@ -7,8 +7,8 @@ constexpr PostgresStatement kNotify{"notify", "SELECT pg_notify('weir', m) FROM 
 
 }  // namespace
 
-// What is notified is not to be lost with a server that dies, for it is lost with those who listen anyway: no commit
-// waits for a disk, nor for standbys.
+// A notification need not survive a crash of the server, because the listeners' connections do not survive it either.
+// So no commit waits for a disk or for standbys.
 Status NotifyWire::Connect(Duration patience) {
   if (Status connected = session_->Connect(patience); !connected.ok()) return connected;
   return session_->Ask("SET synchronous_commit = off; SET client_encoding = 'UTF8'; LISTEN weir", patience).status();

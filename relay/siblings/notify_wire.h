@@ -1,5 +1,5 @@
-// NotifyWire: a bus over PostgreSQL's LISTEN and NOTIFY, on a connection of its own: a commit that notifies takes a
-// lock that all such commits share, which no save is to wait for.
+// NotifyWire: a bus over PostgreSQL's LISTEN and NOTIFY. It has a connection of its own: all commits that notify take
+// one lock, and no save has to wait for it.
 #pragma once
 
 #include "monitors/postgres/postgres_session.h"

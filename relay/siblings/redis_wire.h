@@ -20,7 +20,7 @@ namespace weir {
 
 class RedisWire final : public BusWire {
  public:
-  // One server, without TLS.
+  // `endpoint` must be one server, without TLS.
   RedisWire(RedisEndpoint endpoint, std::string channel)
       : endpoint_(std::move(endpoint)), channel_(std::move(channel)) {}
   static Result<RedisEndpoint> ParseUrl(const std::string& url);
@@ -40,7 +40,7 @@ class RedisWire final : public BusWire {
   };
   using Context = std::unique_ptr<redisContext, Free>;
 
-  // A connection, and how large its replies may be.
+  // A connection, and the bound of its replies.
   struct Connection {
     RedisReplyBound bound{kMostOfReply};
     Context context;

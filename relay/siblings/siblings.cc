@@ -14,7 +14,7 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kByDatabase = "notify";
-// Between looks at the store that nobody asked for.
+// Time between looks at the store if no wake-up comes.
 constexpr std::chrono::milliseconds kLookEvery{250};
 constexpr std::chrono::seconds kSizesLast{10};
 constexpr size_t kEphemeralAtOnce = 256;
@@ -114,7 +114,7 @@ void Siblings::Run() {
   }
 }
 
-// False: it is to stop.
+// Returns false if the thread has to stop.
 bool Siblings::SleepUntilThereIsNews() {
   std::unique_lock lock(inbox_->mutex);
   inbox_->changed.wait_for(lock, news_.more() ? std::chrono::milliseconds(0) : kLookEvery,
@@ -123,7 +123,7 @@ bool Siblings::SleepUntilThereIsNews() {
   return !inbox_->stopping;
 }
 
-// A piece, lest what is stored wait for as many signatures as strangers like.
+// Takes only some of them, so that stored events do not wait for as many signatures as strangers like.
 std::vector<std::string> Siblings::TakeEphemeral() {
   const std::lock_guard lock(inbox_->mutex);
   std::vector<std::string> taken;
@@ -137,7 +137,7 @@ std::vector<std::string> Siblings::TakeEphemeral() {
   return taken;
 }
 
-// Whoever may write to the bus is not therefore whoever he says.
+// Verifies each event: being able to write to the bus does not prove who wrote.
 std::vector<SharedEvent> Siblings::ReadEphemeral(const std::vector<std::string>& jsons) {
   std::vector<SharedEvent> events;
   if (!listener_.has_subscribers()) return events;
@@ -184,7 +184,7 @@ void Siblings::ReadSizes() {
   const TimePoint now = Clock::System().Now();
   if (now - sized_at_ < kSizesLast) return;
   sized_at_ = now;
-  // Without an answer the next reading of news finds the connection lost, and says so.
+  // If there is no answer, the next reading of news finds the connection lost and says so.
   (void)news_.ReadSizes();
 }
 

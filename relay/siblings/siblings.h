@@ -1,13 +1,13 @@
-// Siblings: the other relays on one PostgreSQL. What they save, and the ephemeral events that come to them, is handed
-// to this relay's subscribers, and theirs get what comes here.
+// Siblings: the other relays on one PostgreSQL. This relay's subscribers get the events that the others save and the
+// ephemeral events that come to them, and the others' subscribers get what comes here.
 //
 //   auto siblings = Siblings::Find(store, settings, listener);
-//   siblings.value()->Share(event);  // an ephemeral one; of what is saved the store tells by itself
+//   siblings.value()->Share(event);  // ephemeral events only; the store announces saved ones by itself
 //
-// What is stored is read from the store, so none is missed: at once where the bus says that there is something, and
-// every quarter of a second. What is ephemeral goes over the bus alone.
+// Stored events are read from the store, so none is missed: at once when the bus announces some, and every quarter of a
+// second. Ephemeral events go over the bus alone.
 //
-// Threads: Share and Stats from any thread. The listener is called on a thread of this one.
+// Threads: Share and Stats may be called from any thread. The listener is called on a thread of this object.
 #pragma once
 
 #include <condition_variable>
@@ -34,33 +34,34 @@ void Declare(SettingTable& table, SiblingsSettings& settings);
 Status Check(const SiblingsSettings& settings);
 
 struct SiblingsListener {
-  EventLimits limits;  // of ephemeral events
+  EventLimits limits;  // for ephemeral events
   std::function<bool()> has_subscribers;
-  // Calls `done` once, from any thread, when it takes more; never: it ends.
+  // Delivers the events. Calls `done` once, from any thread, when it can take more; does not call it if the relay ends.
   std::function<void(std::vector<SharedEvent> events, std::function<void()> done)> deliver;
 };
 
 struct SiblingsStats {
   BusStats bus;
-  uint64_t events = 0;  // stored ones, that were delivered
-  bool reads = true;    // the last time it went well
+  uint64_t events = 0;  // stored events that were delivered
+  bool reads = true;    // the last read of the store succeeded
 };
 
 class Siblings {
  public:
-  // From now on. The store outlives it; nobody saves meanwhile.
+  // Delivers events that the others save from now on. The store must outlive the result, and nothing may be saved
+  // during the call.
   static Result<std::unique_ptr<Siblings>> Find(PostgresStore& store, const SiblingsSettings& settings,
                                                 SiblingsListener listener);
-  // Stops, and lets go of the store.
+  // Stops, and no longer listens to the store.
   ~Siblings();
 
   void Share(EventView event) { bus_->Share(event.json()); }
-  // Delivers no more.
+  // Ends the delivery.
   void Stop();
   SiblingsStats Stats() const;
 
  private:
-  // Outlives this object where somebody has yet to say that he takes more.
+  // Outlives this object if a delivery has not called `done` yet.
   struct Inbox {
     std::mutex mutex;
     std::condition_variable changed;
@@ -72,7 +73,7 @@ class Siblings {
     SiblingsStats stats;
   };
 
-  // As EventBus.
+  // Throws like the constructor of EventBus.
   Siblings(PostgresStore& store, Moment since, const SiblingsSettings& settings, SiblingsListener listener);
   void Run();
   bool SleepUntilThereIsNews();
@@ -87,7 +88,7 @@ class Siblings {
   PostgresStore& store_;
   const SiblingsListener listener_;
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  PostgresNews news_;  // the thread's, as those that follow
+  PostgresNews news_;  // this and the members down to said_name_is_taken_: used on thread_ only
   EventParser parser_;
   TimePoint sized_at_{};
   bool failed_ = false;

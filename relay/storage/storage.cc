@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kRocksDb = "rocksdb";
 
-// What stands below is used by what stands above it, and goes after it.
+// Members further down use those above them and are destroyed before them.
 class RocksDbStorage final : public Storage {
  public:
   static Result<std::unique_ptr<Storage>> Open(const StorageOptions& options, uint64_t target_bytes) {
@@ -23,8 +23,8 @@ class RocksDbStorage final : public Storage {
     store.path = options.data_dir + "/events";
     store.memory_target_bytes = target_bytes;
     store.settings = settings.rocksdb;
-    // What is settled goes into the checkpoint of an import, and --resume begins behind it: it has to be on disk
-    // before, whatever WEIR_DB_SYNC allows a relay. One sync for each write of some thousand events.
+    // An import writes settled events into its checkpoint, and --resume begins behind them: they have to be on disk
+    // before, whatever WEIR_DB_SYNC allows a relay. This costs one sync for each write of some thousand events.
     if (options.for_import) store.settings.sync = SyncMode::kBatch;
     store.for_import = options.for_import;
     store.move_brakes = settings.limiter.ReplacesBrakes();
@@ -64,7 +64,7 @@ class PostgresStorage final : public Storage {
     const StorageSettings& settings = options.settings;
     PostgresStoreOptions store{.conninfo = settings.store, .settings = settings.postgres, .own_urls = options.own_urls};
     if (store.settings.origin.empty()) store.settings.origin = OriginOf(options);
-    if (options.for_import) store.settings.origin += "/import";  // beside a relay that has the name
+    if (options.for_import) store.settings.origin += "/import";  // a relay beside it may have the name itself
     store.is_history = options.for_import;
     Result<std::unique_ptr<PostgresStore>> opened = PostgresStore::Open(store);
     if (!opened.ok()) return opened.status();
@@ -113,7 +113,7 @@ class PostgresStorage final : public Storage {
     return monitor;
   }
 
-  // The same at every start: the machine, and what tells its programs apart.
+  // Returns the same name at every start: the host, and the port, which tells its programs apart.
   static std::string OriginOf(const StorageOptions& options) {
     std::array<char, 256> host{};
     if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
@@ -129,7 +129,7 @@ class PostgresStorage final : public Storage {
   std::unique_ptr<Siblings> siblings_;
 };
 
-// Beside a relay that has a target of its own.
+// For a reader beside a relay, which has a target of its own.
 constexpr uint64_t kReadersMemoryBytes = uint64_t{256} << 20;
 
 PostgresStoreOptions Reader(const StorageSettings& settings) {
@@ -161,7 +161,7 @@ Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const std::string& 
 
 Result<std::string> IdentityOf(const StorageSettings& settings, const std::string& data_dir) {
   if (IsEmbedded(settings)) {
-    // RocksDB makes the name when it makes the database.
+    // RocksDB writes this name when it creates the database.
     std::string identity;
     std::ifstream in(data_dir + "/events/IDENTITY", std::ios::binary);
     std::getline(in, identity);

@@ -1,11 +1,11 @@
-// Storage: the store that WEIR_STORE names, and the throttle of what it is on.
+// Storage: the store that WEIR_STORE names, and the throttle of its engine.
 //
 //   auto storage = Storage::Open({.settings = settings, .data_dir = "./data"});
 //   if (!storage.ok()) …
 //   storage.value()->store(), storage.value()->limiter() …
 //
-// What is on a RocksDB alone (its lock file, taking over from a running relay, `weir check`) is asked for by
-// IsEmbedded.
+// Callers check IsEmbedded before they use what only a RocksDB has: its lock file, taking over from a running relay,
+// `weir check`.
 #pragma once
 
 #include <memory>
@@ -36,25 +36,25 @@ void Declare(SettingTable& table, StorageSettings& settings);
 Status Check(const StorageSettings& settings);
 Status CheckStore(std::string_view store);
 
-// In the data directory, rather than with a server that others reach too.
+// Returns true if the store is in the data directory, false if it is on a server that others can reach too.
 bool IsEmbedded(const StorageSettings& settings);
 bool IsPostgres(std::string_view store);
-// "rocksdb", or the address without its password.
+// Returns "rocksdb", or the address without its password.
 std::string StoreName(std::string_view store);
 
-// Opens the store to read, also beside a relay that has it open.
+// Opens the store for reading, also beside a relay that has it open.
 Result<std::unique_ptr<EventStore>> OpenForReading(const StorageSettings& settings, const std::string& data_dir);
-// The same, of a RocksDB by its own directory.
+// The same for the RocksDB in this directory.
 Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const std::string& path);
-// Names this database and no other; empty: there is none yet.
+// Returns a name that no other database has; empty if there is no database yet.
 Result<std::string> IdentityOf(const StorageSettings& settings, const std::string& data_dir);
 
 struct StorageOptions {
   StorageSettings settings;
   std::string data_dir;
   std::vector<std::string> own_urls;  // for requests to vanish
-  std::string address;                // where who opens it answers
-  bool for_import = false;            // nobody reads meanwhile, and what is settled has to be on disk
+  std::string address;                // address at which the opening program answers
+  bool for_import = false;            // no client reads meanwhile, and settled events have to be on disk
 };
 
 class Storage {
@@ -65,21 +65,21 @@ class Storage {
   virtual EventStore& store() = 0;
   virtual AdaptiveLimiter& limiter() = 0;
   virtual LoadMonitor& monitor() = 0;
-  // Memory of the program that grows with its load (monitors/own_bytes.h).
+  // Counts memory of the program that grows with its load (monitors/own_bytes.h).
   virtual void AddOwnBytes(int64_t bytes, OwnUse use) = 0;
   virtual uint64_t own_budget_bytes() const = 0;
   virtual uint64_t memory_target_bytes() const = 0;
-  // For people: a directory, or a server.
+  // For people to read: a directory, or a server.
   virtual std::string name() const = 0;
-  // Null but for the one that it is on.
+  // Null unless the store is on this engine.
   virtual const RocksDbMonitor* rocksdb_monitor() const { return nullptr; }
   virtual const PostgresMonitor* postgres_monitor() const { return nullptr; }
 
-  // Where others may share the store: hands on what they save, until Unfollow. Before anybody saves.
+  // If others can share the store: hands on what they save, until Unfollow. Must be called before anything is saved.
   virtual Status Follow(SiblingsListener /*listener*/) { return {}; }
   virtual void Unfollow() {}
   virtual PostgresStore* postgres_store() { return nullptr; }
-  virtual Siblings* siblings() { return nullptr; }  // while it is followed, and after
+  virtual Siblings* siblings() { return nullptr; }  // null before Follow; stays after Unfollow
 };
 
 }  // namespace weir

@@ -1,6 +1,7 @@
-// BelievedClock: the time of day for what cannot be undone. A clock that was set ahead is believed once it has stayed
-// so for ten minutes, which removed events may depend on: a wrong one is a year ahead for some seconds, until a server
-// of the time is heard again. One that was set back is believed at once, and the one that a process begins with.
+// BelievedClock: the time of day for decisions that cannot be undone, such as removing events. A clock that was set
+// ahead is believed only after it has stayed so for ten minutes: a wrong clock is a year ahead for some seconds, until
+// a time server is heard again. A clock that was set back is believed at once, and so is the clock with which the
+// process begins.
 //
 // One thread at a time.
 #pragma once
@@ -40,7 +41,7 @@ class BelievedClock {
  private:
   struct Doubt {
     TimePoint since;
-    Duration ahead;  // the least since then
+    Duration ahead;  // the smallest lead since then
   };
 
   const WallClock& wall_;

@@ -34,7 +34,7 @@ bool HasDatabase(const std::string& path) {
   return fs::exists(fs::path(path) / "CURRENT", error);
 }
 
-// Returns how large the write-ahead logs are.
+// Returns the total size of the write-ahead logs.
 uint64_t LogBytes(const std::string& path) {
   uint64_t bytes = 0;
   std::error_code error;
@@ -48,11 +48,12 @@ uint64_t LogBytes(const std::string& path) {
 
 constexpr int kTriesBesideWriter = 20;
 
-// Behind the workers, who answer REQs. With compactions ahead of them (5) a REQ's p99 beside an import was 22.8 ms,
-// with this 17.4, and the import did 12,700 events a second instead of 10,900.
+// Compactions run behind the workers, which answer REQs. With compactions ahead of the workers (5) a REQ's p99 beside
+// an import was 22.8 ms, with this 17.4, and the import did 12,700 events a second instead of 10,900.
 constexpr int kCompactionNice = WorkPool::kNice + 2;
 
-// Which manifest is current and how long it is: changes with every flush and compaction. Empty where there is none.
+// Returns the name and length of the current manifest, which change with every flush and compaction; empty if there is
+// none.
 std::string ManifestState(const std::string& path) {
   std::string name;
   std::ifstream current(path + "/CURRENT");
@@ -87,7 +88,8 @@ Status Foreign(const std::string& path) {
   return Status::Error(path + " holds a RocksDB database that is not weir's; name another directory");
 }
 
-// A database that was being made when its process ended has no format yet, and nothing in it.
+// Returns true if the family has no entries. A database has no format and no entries if its process ended while making
+// it.
 bool IsEmpty(rocksdb::DB* db, ColumnFamilyHandle* family) {
   const std::unique_ptr<rocksdb::Iterator> entries(db->NewIterator({}, family));
   entries->SeekToFirst();
@@ -100,9 +102,9 @@ bool OnlyOurs(const std::vector<std::string>& families) {
   });
 }
 
-// Before anything is written to it: whether the database at this path is one that this program understands. It is only
-// read: of the tables the one with the format, of the logs all. With `all` its files are compared with those that there
-// should be, and their sizes.
+// Checks, before anything is written, that the database at this path is one that this program understands. It only
+// reads: the table with the format, and all logs. With `all` it also checks that all files are there, with the right
+// sizes.
 Status Recognise(const std::string& path, bool all, std::vector<std::string>* families) {
   rocksdb::DBOptions options;
   options.info_log_level = rocksdb::InfoLogLevel::FATAL_LEVEL;
@@ -149,8 +151,8 @@ Status DatabaseError(std::string_view doing, const rocksdb::Status& status) {
 
 bool NeedsRestart(const rocksdb::Status& status) { return status.severity() >= rocksdb::Status::kFatalError; }
 
-// store_options.cc pins all that decides about the way back: the tables' format, their compression, the shape of the
-// levels.
+// store_options.cc pins everything that the way back to an older RocksDB depends on: the tables' format, their
+// compression, the shape of the levels.
 std::string AboutAnotherRocksDb(const std::string& path) {
   std::string name;
   if (!rocksdb::GetLatestOptionsFileName(path, rocksdb::Env::Default(), &name).ok()) return "";
@@ -170,9 +172,9 @@ Status RecogniseDatabase(const std::string& path) {
   return Recognise(path, true, &families);
 }
 
-// Beside a process that writes: between reading the manifest and the logs, a flush may make logs superfluous that the
-// manifest as it was read still needs. Then files are missing, or, worse, only what was in them. Where the manifest is
-// the same afterwards nothing of it happened.
+// Beside a process that writes, a flush between reading the manifest and reading the logs may remove logs that the
+// manifest, as it was read, still needs. Then files are missing or, worse, only their content is. If the manifest is
+// the same afterwards, no such flush has happened.
 Result<std::unique_ptr<Database>> Database::Open(const StoreOptions& options) {
   if (!options.read_only) return OpenOnce(options);
   for (int tries = 1;; ++tries) {
@@ -214,7 +216,7 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   db_options.create_if_missing = true;
   db_options.create_missing_column_families = true;
   if (options.read_only) {
-    db_options.max_open_files = -1;  // all at once: who writes may delete them later
+    db_options.max_open_files = -1;  // opens all at once: the writer may delete them later
   }
   const auto log = std::make_shared<EngineLog>(options.read_only ? "" : options.path);
   db_options.info_log = log;
@@ -249,7 +251,7 @@ Result<std::unique_ptr<Database>> Database::OpenLocked(const StoreOptions& optio
   return database;
 }
 
-// On disk before anything else is, and in a table, where it pins no log.
+// The format is on disk before everything else, and in a table, where it pins no log.
 Status Database::WriteFormat() {
   rocksdb::WriteOptions sync;
   sync.sync = true;

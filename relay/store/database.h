@@ -1,4 +1,4 @@
-// The open RocksDB under the store: its families, and how reading and failing is told.
+// The open RocksDB under the store: its column families, and how reads and failures are reported.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@
 
 namespace weir {
 
-// "cannot save: IO error: No space left on device; make room on the disk (RocksDB: While appending to data/events/…)":
-// what failed, what helps, and kForOperators, which ErrorForStrangers cuts off.
+// Returns an error that tells what failed, what helps, and behind kForOperators what only operators should see: "cannot
+// save: IO error: No space left on device; make room on the disk (RocksDB: While appending to data/events/…)".
 Status DatabaseError(std::string_view doing, const rocksdb::Status& status);
-// Whether it is one after which RocksDB refuses all writes for as long as it is open.
+// Returns true if RocksDB refuses all writes after this error for as long as it is open.
 bool NeedsRestart(const rocksdb::Status& status);
 
-// Whether the database at this path is one that this program understands, and has its files; of these only the logs are
-// read, into memory. Nothing is written. For a database that nobody has open.
+// Checks that the database at this path is one that this program understands, and has its files; only the logs are
+// read, into memory. Writes nothing. For a database that no process has open.
 Status RecogniseDatabase(const std::string& path);
 
-// A sentence for the operator where another version of RocksDB had the database before; empty where this one had it.
+// Returns a sentence for the operator if another version of RocksDB had the database before; empty if this one had it.
 std::string AboutAnotherRocksDb(const std::string& path);
 
 class Database {
  public:
-  // Everything that can be wrong with a path is told here; see rocksdb_store.h.
+  // The error tells everything that can be wrong with a path; see rocksdb_store.h.
   static Result<std::unique_ptr<Database>> Open(const StoreOptions& options);
   ~Database();
   Database(const Database&) = delete;
@@ -47,12 +47,12 @@ class Database {
   const std::vector<rocksdb::ColumnFamilyHandle*>& families() const { return families_; }
   const PreparedRocksDb& prepared() const { return prepared_; }
   const RecordCache& record_cache() const { return record_cache_; }
-  // A sentence for the operator where the log of the run before is damaged, so that what lay behind the damage is lost;
-  // empty where all of it was read.
+  // Returns a sentence for the operator if the log of the previous run is damaged, so that everything behind the damage
+  // is lost; empty if all of the log was read.
   const std::string& loss() const { return loss_; }
 
-  // The serial that was given last as of a snapshot: told by who writes, so that nobody has to read it, a tenth of a
-  // small question. Null where it was not told of just that.
+  // The last serial that was given, as of a snapshot. The writer sets it, so that no query has to read it, which would
+  // be a tenth of a small query. Null if it was not set for exactly this snapshot.
   void SetLastSerial(uint64_t serial);
   std::optional<uint64_t> LastSerialAt(rocksdb::SequenceNumber sequence) const;
 
@@ -74,7 +74,7 @@ class Database {
   std::optional<uint64_t> last_serial_;
 };
 
-// The same moment for everything that is read through it.
+// Everything that is read through it is of the same moment.
 class Snapshot {
  public:
   explicit Snapshot(rocksdb::DB* db) : db_(db), snapshot_(db->GetSnapshot()) {}

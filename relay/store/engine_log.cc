@@ -13,10 +13,10 @@ namespace {
 constexpr long kMostBytes = 4 << 20;
 constexpr std::streamoff kTailBytes = 256 << 10;
 constexpr std::chrono::hours kRecent{24 * 30};
-// "000015.log: dropping 4096 bytes; Corruption: checksum mismatch": so says RocksDB when it opens a database.
+// RocksDB writes this when it opens a database: "000015.log: dropping 4096 bytes; Corruption: checksum mismatch".
 constexpr std::string_view kDropping = ".log: dropping ";
-// A write that a crash cut short leaves so much, and so sees one that reads beside a relay that writes. It was never
-// acknowledged as on disk.
+// A log that a crash cut short ends like this, and so does a log that is read beside a relay that writes it. The last
+// write was never acknowledged as on disk.
 constexpr std::string_view kTornEnds[] = {"truncated header", "truncated record body", "error reading trailing data"};
 
 bool IsOfATornEnd(std::string_view line) {

@@ -1,7 +1,8 @@
-// RocksDB's own log, for its warnings: the file LOG beside the database, LOG.old once it has grown large.
+// EngineLog: RocksDB's own log, for its warnings: the file LOG beside the database, renamed to LOG.old when it is
+// large.
 //
-// RocksDB 7.8 as Debian builds it, with assertions, aborts the program when its logger writes again after a write that
-// failed, as on a full disk. This one loses the line instead.
+// RocksDB 7.8 as Debian builds it, with assertions, aborts the program if its logger writes again after a write that
+// failed, as on a full disk. This logger loses the line instead.
 #pragma once
 
 #include <rocksdb/env.h>
@@ -17,15 +18,15 @@ namespace weir {
 
 class EngineLog final : public rocksdb::Logger {
  public:
-  // Writes into the directory; into no file where it is empty.
+  // Writes into this directory; into no file if `directory` is empty.
   explicit EngineLog(const std::string& directory);
   ~EngineLog() override;
 
   using rocksdb::Logger::Logv;
   void Logv(const char* format, va_list arguments) override;
 
-  // The first line in which RocksDB told that it did not read a write-ahead log to its end, although more than an
-  // unfinished record was there; empty: there was none. From any thread.
+  // Returns the first line in which RocksDB said that it did not read a write-ahead log to its end, although more than
+  // an unfinished record was there; empty if there was none. May be called from any thread.
   std::string cut_replay() const;
 
  private:
@@ -39,8 +40,8 @@ class EngineLog final : public rocksdb::Logger {
   std::string cut_replay_;
 };
 
-// The newest line of the log in a directory that tells of a file which does not read as it was written; empty: there is
-// none of the last thirty days. What is older was seen to, or does no harm.
+// Returns the newest line of a directory's log about a file that does not read as it was written; empty if there is
+// none of the last thirty days. Older damage was repaired, or does no harm.
 std::string NewestCorruption(const std::string& directory, WallTime now);
 
 }  // namespace weir

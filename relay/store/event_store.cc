@@ -7,7 +7,8 @@
 namespace weir {
 namespace {
 
-// Of one write where nobody waits: the memory of its batch is bounded, and no batch of an import is cut.
+// The most work of one write in Save, which has no other writers to care for: it bounds the memory of a batch, and no
+// batch of an import reaches it.
 constexpr Work kLargeWriteWork = 256 * kTurnWork;
 
 }  // namespace
@@ -43,9 +44,9 @@ Result<bool> EventStore::Has(const EventId& id) const {
 Work SavingWorkOf(EventView event) {
   Work work = 5 * kEntryWork;
   Work of_a_tag = kEntryWork;
-  if (event.kind() == kDeletionKind) of_a_tag += kSeekWork + kEntryWork;  // what it names is looked up and marked
+  if (event.kind() == kDeletionKind) of_a_tag += kSeekWork + kEntryWork;  // each target is looked up and marked
   for ([[maybe_unused]] const TagView tag : event.tags()) work += of_a_tag;
-  // How much an author has stored is not known before.
+  // It is not known before how many events an author has.
   return event.kind() == kVanishKind ? work + kTurnWork : work;
 }
 

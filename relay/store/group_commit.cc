@@ -7,21 +7,21 @@
 namespace weir {
 namespace {
 
-// Of others between two bulk writes, while others wait: a bulk write is as long as two of theirs, so they lose a third
-// of the thread at most, and an import moves on beside any load.
+// Writes of others between two bulk writes, while others wait. A bulk write is as long as two of theirs, so they lose a
+// third of the thread at most, and an import moves on beside any load.
 constexpr uint32_t kWritesBetweenBulk = 4;
-constexpr Work kBulkWrites = 2;  // of the work of one
+constexpr Work kBulkWrites = 2;  // a bulk write may do the work of this many others
 
-// Until the gate is asked again whether what waits to be removed may go on.
+// Time until the gate is asked again whether waiting removals may go on.
 constexpr std::chrono::milliseconds kLookAtGateEvery{5};
 
 const char* const kShuttingDown = "shutting down";
 
 }  // namespace
 
-// One SaveBulk. It lives on the stack of its caller, who waits for it.
+// One call of SaveBulk. It lives on the stack of the caller, which waits for it.
 struct GroupCommit::BulkWrite {
-  std::span<const Event> events;  // that are left
+  std::span<const Event> events;  // events that are left
   std::span<SaveResult> results;
   Status status;
   bool done = false;
@@ -34,7 +34,7 @@ GroupCommit::GroupCommit(EventStore& store, Done done, const GroupCommitLimits& 
       limits_(limits),
       clock_(clock),
       removals_(store, clock, steady, std::move(admit)) {
-  // What was taken is lost to nobody for want of memory.
+  // Reserved now, so that no taken submission is lost for want of memory.
   taken_.reserve(limits.max_events);
   events_.reserve(limits.max_events);
   results_.reserve(limits.max_events);
@@ -54,8 +54,8 @@ void GroupCommit::Run() {
   Refuse(std::exchange(begun_, {}), Status::Error(kShuttingDown));
 }
 
-// Takes the next write's submissions, or a bulk write, or nothing where only what is owed is to go on. False when there
-// is nothing left to do.
+// Takes the next write's submissions, or a bulk write, or nothing if only removals are to go on. Returns false when
+// there is nothing left to do.
 bool GroupCommit::SleepUntilThereIsWork() {
   const bool may_remove = removals_.MayGoOn();
   std::unique_lock lock(mutex_);
@@ -70,7 +70,7 @@ bool GroupCommit::SleepUntilThereIsWork() {
     sleeping_ = false;
   }
   if (waiting_.empty() && stopping_) {
-    stats_.waiting -= begun_.size();  // they are refused
+    stats_.waiting -= begun_.size();  // Run refuses them
     return false;
   }
   if (BulkIsNext()) {
@@ -113,7 +113,7 @@ void GroupCommit::Write() {
     EndTurns(settled);
   }
   ++writes_since_bulk_;
-  // A small author is gone before the answer.
+  // A small author's events are gone before the answer.
   if (saved.ok() && std::ranges::any_of(settled, [](const auto& s) { return s->result.vanishes; })) {
     removals_.OweVanishing();
     removals_.GoOnVanishing();
@@ -125,22 +125,22 @@ void GroupCommit::Write() {
   results_.clear();
 }
 
-// Under the mutex. What had to be removed could not be known before.
+// Requires the mutex. The work of removals is charged here, because it was not known before.
 void GroupCommit::EndTurns(Submissions over) {
   for (const std::shared_ptr<Submission>& s : over)
     waiting_.End(s->party, s->work, s->work + s->result.removal - std::min(s->result.removal, s->paid));
 }
 
-// Under the mutex. Its party pays for the write that it began with; only after that one others go before it.
+// Requires the mutex. A submission that had a write pays for that write; only then do others go before it.
 void GroupCommit::PutBackOne(const std::shared_ptr<Submission>& s, bool had_a_write) {
   const Work pays = had_a_write ? limits_.max_work : 0;
   waiting_.PutBack(s->party, std::shared_ptr(s), s->work, pays);
   s->paid += pays;
 }
 
-// What the write did not settle goes back to its place.
+// Puts back the submissions that the write did not settle.
 void GroupCommit::PutBack(size_t settled) {
-  size_t left = taken_.size();  // from there on all are back
+  size_t left = taken_.size();  // submissions from here on are back
   const Result<bool> all = FaultsAsErrors<bool>([&]() -> Result<bool> {
     const bool is_begun = settled < left && results_[settled].tags_done > 0;
     if (is_begun) removals_.Charge(limits_.max_work);
@@ -192,14 +192,14 @@ void GroupCommit::WriteBulk() {
   Settle(write, Status());
 }
 
-// Under the mutex: once it is let go the write may be gone with its caller.
+// Requires the mutex: once it is released, the write may be gone with its caller.
 void GroupCommit::Settle(BulkWrite* write, Status status) {
   write->status = std::move(status);
   write->done = true;
   bulk_settled_.notify_all();
 }
 
-// Under the mutex. Those for which there is no memory come later.
+// Requires the mutex. Deletions for which there is no memory come later.
 void GroupCommit::ResumeDeletions() {
   (void)FaultsAsErrors<bool>([this] {
     for (; !begun_.empty(); begun_.pop_back()) PutBackOne(begun_.back(), true);
@@ -207,7 +207,7 @@ void GroupCommit::ResumeDeletions() {
   });
 }
 
-// The listener has to cope with its own faults; one that does not must not end the thread.
+// The listener must handle its own faults; a fault that it lets through must not end the thread.
 void GroupCommit::Tell(Submissions settled, const Status& status) const {
   if (settled.empty()) return;
   try {

@@ -35,7 +35,7 @@ Status IdleMerge::SetTrigger(Family* family, int files) {
   if (files == family->trigger) return {};
   const rocksdb::Status set =
       db_->SetOptions(family->handle, {{"level0_file_num_compaction_trigger", std::to_string(files)}});
-  // RocksDB may have taken it up although it could not write its options: then the next look sets it again.
+  // RocksDB may have adopted the trigger although it could not write its options: then the next look sets it again.
   family->trigger = set.ok() ? files : 0;
   return set.ok() ? Status() : DatabaseError("cannot set when level 0 is merged", set);
 }

@@ -103,7 +103,7 @@ void IndexScan::Pop() {
   }
 }
 
-// After it was read: its next entry into the heap, or back to those that must be read.
+// Puts the next entry of a range that was read into the heap, or the range back to those that must be read.
 void IndexScan::Settle(uint32_t number) {
   if (!ranges_[number].ahead.empty()) {
     Push(number);
@@ -173,7 +173,7 @@ void IndexScan::Begin(Plan plan) {
   UsePlan(std::move(plan));
 }
 
-// The authors' plan begins at the last entry that was taken, which may come twice.
+// The authors' plan begins at the last entry that was taken, which may then come twice.
 void IndexScan::EndSkim() {
   skim_.reset();
   BeginAnew(std::exchange(authors_, {}));
@@ -194,7 +194,7 @@ void IndexScan::UsePlan(Plan plan) {
   plan_ = std::move(plan);
   const uint64_t ranges = std::max<size_t>(1, plan_.ranges.size() + plan_.kind_ranges.size());
   const uint64_t wanted = std::clamp<uint64_t>(wanted_, kLeastChunk, kLargestChunk);
-  // One more, so that the range need not be read again only to know that it was enough.
+  // Reads one more, so that the range need not be read again only to find out that it was enough.
   chunk_ = std::clamp<uint64_t>(2 * wanted / ranges, kLeastChunk, wanted + 1);
 }
 
@@ -230,7 +230,7 @@ void IndexScan::OpenRange(const Key& prefix, bool stands_on_it, Budget* budget) 
   Settle(number);
 }
 
-// One more kind of a range of all kinds. Where the kind before was read to its end, the iterator stands on this one.
+// Opens one more kind of a range of all kinds. If the kind before was read to its end, the iterator stands on this one.
 void IndexScan::OpenKind(Budget* budget) {
   const Key prefix = plan_.kind_ranges[position_];
   const size_t size = prefix.view().size();
@@ -260,7 +260,7 @@ void IndexScan::EndKinds() {
   on_next_kind_ = false;
 }
 
-// Passes one entry at least, or tiny slices would get nowhere.
+// Passes at least one entry, because tiny slices would get nowhere otherwise.
 void IndexScan::Fill(uint32_t number, Budget* budget) {
   Range& range = ranges_[number];
   range.ahead.clear();

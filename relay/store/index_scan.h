@@ -1,9 +1,9 @@
-// The entries of one plan, newest first and of equal age by the first bytes of the id: many ranges merged by one
-// iterator.
+// IndexScan: the entries of one plan, newest first and, at equal age, by the first bytes of the id. One iterator merges
+// many ranges.
 //
-// Every range has a few entries read ahead; when they are used up, the iterator comes back to it. So a scan holds one
-// iterator, not a thousand, and its memory is bounded by the plan's size. Work is done in slices: where a Budget is
-// used up, it goes on at the next call, and between two calls the iterator may be let go.
+// For every range a few entries are read ahead; when they are used up, the iterator comes back to the range. So a scan
+// holds one iterator, not a thousand, and its memory is bounded by the plan's size. Work is done in slices: when a
+// Budget is used up, the next call goes on, and between two calls the iterator may be let go.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@
 
 namespace weir {
 
-// What the merge needs of an entry.
+// The fields of an entry that the merge needs.
 struct Candidate {
   uint64_t inverted_time = 0;
   uint64_t serial = 0;
   uint32_t id = 0;
 
-  // Ahead in the answer, as far as can be told without the whole id.
+  // True if this comes first in the answer, as far as can be told without the whole id.
   bool operator<(const Candidate& other) const {
     if (inverted_time != other.inverted_time) return inverted_time < other.inverted_time;
     if (id != other.id) return id < other.id;
@@ -42,24 +42,25 @@ struct ScanBounds {
 
 class IndexScan {
  public:
-  // About `wanted` entries will be asked for. `options` has the snapshot; all must outlive the scan.
+  // `wanted`: about how many entries will be asked for. `options` has the snapshot. All arguments must outlive the
+  // scan.
   IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter,
             const ScanBounds& bounds, uint64_t wanted);
   ~IndexScan();
 
-  // Makes the next entry ready: true when head() or its absence can be relied on, false where the budget was used up.
+  // Makes the next entry ready: returns true when head() or its absence is certain, false if the budget was used up.
   Result<bool> Ready(Budget* budget);
   // Null at the end. The same event may come several times, one after the other.
   const Candidate* head() const { return heap_.empty() ? nullptr : &heap_.front().candidate; }
   void Pop();
 
-  // Pins nothing any more, and finds its way again with one seek.
+  // Pins nothing any more. The scan finds its place again with one seek.
   void LetGo();
   uint64_t held_bytes() const;
 
  private:
   struct Range {
-    Key resume;  // where reading goes on; it begins with the prefix
+    Key resume;  // key from which reading goes on; it begins with the prefix
     uint8_t prefix_size = 0;
     bool at_end = false;
     uint32_t next = 0;
@@ -70,7 +71,7 @@ class IndexScan {
   struct Head {
     Candidate candidate;
     uint32_t range;
-    // For a heap whose front is the least.
+    // Reversed, so that the front of a heap is the least.
     bool operator<(const Head& other) const { return other.candidate < candidate; }
   };
   enum class Phase : uint8_t { kPlan, kPoints, kRanges, kKinds, kMerge };
@@ -104,12 +105,12 @@ class IndexScan {
   Phase phase_ = Phase::kPlan;
   PlanRace race_;
   Plan plan_;
-  std::optional<Skim> skim_;  // while it lasts, plan_ is everybody's and authors_ waits
+  std::optional<Skim> skim_;  // while set, plan_ is everybody's and authors_ waits
   Plan authors_;
-  size_t chunk_ = 0;           // entries that are read ahead of a range
+  size_t chunk_ = 0;           // entries to read ahead in a range
   size_t position_ = 0;        // in the part of the plan that the phase works on
-  uint32_t next_kind_ = 0;     // of the range of all kinds at this position
-  bool on_next_kind_ = false;  // whether the iterator stands there
+  uint32_t next_kind_ = 0;     // the next kind in the range of all kinds at position_
+  bool on_next_kind_ = false;  // the iterator stands on the next kind already
   std::unique_ptr<rocksdb::Iterator> iterator_;
   uint32_t standing_on_;  // the range whose next entry the iterator stands on
   std::vector<Candidate> points_;

@@ -7,9 +7,9 @@
 namespace weir {
 namespace {
 
-constexpr uint64_t kMostDeleted = 100;  // passed over at once
-constexpr Work kStopWork = 80'000;      // that, asking where it was, and seeking on: 0.8 µs for each
-constexpr int kDeletion = 0;            // a KeyVersion's type; it is in RocksDB's files, so it stays
+constexpr uint64_t kMostDeleted = 100;  // deleted entries that are passed over at once
+constexpr Work kStopWork = 80'000;      // passing them, finding the place, and seeking on: 0.8 µs for each
+constexpr int kDeletion = 0;            // a KeyVersion's type; RocksDB's files have it, so it stays
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void IndexWalk::Next() {
   Settle(from);
 }
 
-// An iterator that has passed over too much does not say where it is.
+// An iterator that has passed over too many deleted entries does not tell where it is.
 void IndexWalk::Settle(std::string_view from) {
   key_.clear();
   if (at_->Valid()) key_ = ToView(at_->key());
@@ -51,7 +51,7 @@ void IndexWalk::Settle(std::string_view from) {
     key_ = version.user_key;
     if (version.type != kDeletion) return;  // a compaction dropped those before it
   }
-  if (key_ == from) key_.push_back('\0');  // it was deleted as often as that
+  if (key_ == from) key_.push_back('\0');  // this key alone was deleted as often
 }
 
 Status IndexWalk::status() const {

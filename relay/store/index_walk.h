@@ -1,8 +1,8 @@
-// The entries of a part of the index, in order, for whoever removes them.
+// IndexWalk: the entries of a part of the index, in order, for code that removes them.
 //
-// What was deleted and is not compacted yet RocksDB passes over in one go, 0.2 to 0.4 µs each: a hundred thousand of
-// them, left by an author who comes again and again, hold a thread for 20 to 40 ms. So the walk stops after a hundred
-// at one of them, which counts as work, and whoever walks looks at its budget.
+// RocksDB passes over deleted entries that are not compacted yet in one go, at 0.2 to 0.4 µs each: a hundred thousand
+// of them, left by an author who comes again and again, hold a thread for 20 to 40 ms. So after a hundred the walk
+// stops at one of them, which counts as work, and the caller can look at its budget.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class IndexWalk {
   void Next();
   bool Within(std::string_view prefix) const { return key_.starts_with(prefix); }  // false at the end
   const std::string& key() const { return key_; }
-  // Whether there is an entry at the key, or one was deleted.
+  // Returns true if there is an entry at the key, false if one was deleted.
   bool has_entry() const { return at_->Valid(); }
   std::string_view value() const { return ToView(at_->value()); }
   Status status() const;

@@ -1,4 +1,4 @@
-// Many keys of one family looked up at once, which costs less than one after the other.
+// KeyLookup: looks up many keys of one family at once, which costs less than one after the other.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ class KeyLookup {
     keys_.push_back(key);
     return keys_.size() - 1;
   }
-  // For all keys added since the last Clear.
+  // Looks up all keys added since the last Clear.
   Status Run(const Database& database, rocksdb::ColumnFamilyHandle* family, const rocksdb::ReadOptions& options);
-  // After Run; null where there is none. Good until Clear.
+  // To be called after Run. Null if there is no such key. Valid until Clear.
   std::optional<std::string_view> Value(size_t slot) const {
     if (!statuses_[slot].ok()) return std::nullopt;
     return std::string_view(values_[slot].data(), values_[slot].size());

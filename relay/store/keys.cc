@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kTimeBytes = 8;
 
-// The part of a key that its bloom filter knows.
+// Returns the part of a key that bloom filters know.
 size_t FilterBytes(const rocksdb::Slice& key) {
   const auto at_most = [&key](size_t size) { return key.size() < size ? key.size() : size; };
   switch (key.empty() ? '\0' : key[0]) {
@@ -65,7 +65,7 @@ std::optional<NamedAddress> ParseAddress(std::string_view text) {
   if (text.size() < 65 || text[64] != ':') return std::nullopt;
   if (!FromHex(text.substr(0, 64), address.author.data(), address.author.size())) return std::nullopt;
   address.d = text.substr(65);
-  // A replaceable event has no d; a name that gives it one names nothing.
+  // A replaceable event has no d; an address that gives it one names nothing.
   if (ClassOf(address.kind) == KindClass::kReplaceable && !address.d.empty()) return std::nullopt;
   return address;
 }

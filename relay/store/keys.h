@@ -20,14 +20,14 @@
 //   | m    |                                                      | events 8, serial 8    | all   | counters       |
 //
 // `time` is created_at inverted: newest first. `id`, `author` and `by` are the first bytes of event id and author: by
-// the id, events of equal age come lowest first, as NIP-01 wants; by `kind` and `by`, a scan passes over what cannot
-// match without fetching it. `value` is the beginning of the value's SHA-256: whoever could choose what collides with a
-// victim's key would make every question about it a walk through his own events. `address` is a hash of kind, author
-// and d. Truncated and hashed parts select too much, never too little: whatever is answered was matched against its
-// record. What decides by itself, addresses and marks, has 16 bytes or more of a cryptographic hash or of a key.
-// `bloom` is the part that bloom filters know. A kind in the middle serves questions with and without kinds: the kinds
-// of an author or a tag are few and are found by seeking over them, which costs readers less than a second entry costs
-// every writer.
+// the id, events of equal age come lowest first, as NIP-01 wants; by `kind` and `by`, a scan passes over entries that
+// cannot match without fetching their events. `value` is the beginning of the value's SHA-256: an author who could
+// choose values that collide with a victim's key would turn every question about that key into a walk through the
+// author's events. `address` is a hash of kind, author and d. Truncated and hashed parts select too much, never too
+// little: every answer was matched against its record. Parts that decide alone, addresses and marks, have 16 bytes or
+// more of a cryptographic hash or of a key. `bloom` is the part that bloom filters know. A kind in the middle serves
+// questions with and without kinds: the kinds of an author or a tag are few and are found by seeking over them, which
+// costs readers less than a second entry costs every writer.
 #pragma once
 
 #include <array>
@@ -60,8 +60,8 @@ class Key {
   static constexpr size_t kMostBytes = 56;
 
   explicit Key(char first) { bytes_[size_++] = first; }
-  // A key that was read. One that is longer than any of this layout is damaged and cut: what is read from the copy on
-  // has all that comes behind the damaged key.
+  // Copies a key that was read. A key that is longer than any of this layout is damaged and is cut: reading on from the
+  // copy still finds everything behind the damaged key.
   static Key Of(std::string_view key) {
     Key copy;
     return copy.Bytes(key.data(), key.size() < kMostBytes ? key.size() : kMostBytes);
@@ -76,7 +76,7 @@ class Key {
     size_ += count;
     return *this;
   }
-  // The lowest `count` bytes of a number, big-endian.
+  // Appends the lowest `count` bytes of a number, big-endian.
   Key& Number(uint64_t number, size_t count) {
     for (size_t i = count; i-- > 0;) bytes_[size_++] = static_cast<char>(number >> (8 * i));
     return *this;
@@ -99,12 +99,12 @@ inline uint64_t ReadNumber(const char* bytes, size_t count) {
   return number;
 }
 
-// kind, author and d of a replaceable or addressable event as one name.
+// Names kind, author and d of a replaceable or addressable event together.
 using Address = std::array<uint8_t, 16>;
 Address AddressOf(uint16_t kind, const PublicKey& author, std::string_view d);
-// Only for kinds of these two classes.
+// For replaceable and addressable events only.
 Address AddressOf(EventView event);
-// What an `a` tag names, `kind:pubkey:d`; null where it names no address.
+// An address as an `a` tag names it: `kind:pubkey:d`. ParseAddress returns null if the text names no address.
 struct NamedAddress {
   uint16_t kind;
   PublicKey author;
@@ -114,7 +114,7 @@ std::optional<NamedAddress> ParseAddress(std::string_view text);
 
 uint64_t TagHash(std::string_view value);
 
-// More do not fit into the keys.
+// The keys have no room for larger ones.
 inline constexpr uint64_t kLastSerial = (uint64_t{1} << 48) - 1;
 
 inline Key EventKey(uint64_t serial) {
@@ -140,17 +140,17 @@ inline Key TagRange(char letter, std::string_view value) {
 inline Key KindRange(uint16_t kind) { return Key('k').Number(kind, 2); }
 inline Key TimeRange() { return Key('c'); }
 
-// What the entries a, t, k and c say of their event.
+// The fields of an event that the entries a, t, k and c have.
 struct IndexEntry {
   uint64_t inverted_time = 0;
   uint64_t serial = 0;
   uint32_t id = 0;  // the first four bytes
-  uint32_t by = 0;  // the same of the author
+  uint32_t by = 0;  // the first four bytes of the author
   uint16_t kind = 0;
 };
-// `range_size` is the length of the range's prefix with the kind. False if the key has another length than it must.
+// `range_size` is the length of the range's prefix with the kind. Returns false if the key has the wrong length.
 bool ReadEntry(std::string_view key, size_t range_size, IndexEntry* entry);
-// From the values under i and d.
+// These read the values under i and under d.
 bool ReadIdValue(std::string_view value, IndexEntry* entry);
 bool ReadAddressValue(std::string_view value, IndexEntry* entry);
 
@@ -159,14 +159,14 @@ struct Counters {
   uint64_t last_serial = 0;
 };
 std::string WriteCounters(const Counters& counters);
-// False as well where they cannot be: serials would be given again.
+// Returns false also for counters that cannot be true: serials would be given again.
 bool ReadCounters(std::string_view value, Counters* counters);
 
-// Calls add(key, value) for every entry of the index that belongs to the event (not marks, they outlive it).
+// Calls add(key, value) for every index entry that belongs to the event (not for marks, which outlive it).
 template <typename Add>
 void ForEachEntry(EventView event, uint64_t serial, Add&& add);
 
-// Knows the part of each key that bloom filters are made for.
+// Returns the transform that selects the part of each key for bloom filters.
 std::shared_ptr<const rocksdb::SliceTransform> NewIndexPrefix();
 
 // ---- Implementation ----

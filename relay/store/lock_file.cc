@@ -13,7 +13,7 @@ namespace {
 
 std::string PathIn(const std::string& directory) { return directory + "/" + LockFile::kName; }
 
-// The program's name without its path and its first argument, as one knows it from ps: "weir relay".
+// Returns the program's name, without its path, and its first argument, as ps shows them: "weir relay".
 std::string OwnName() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::string program;
@@ -52,7 +52,7 @@ Result<LockFile> LockFile::Take(const std::string& directory, const std::string&
   return lock;
 }
 
-// The file stays, for versions that would hold it although it was removed.
+// The file stays, because other versions would hold it although it was removed.
 LockFile::~LockFile() {
   if (file_.is_open()) file_.Say("");
 }

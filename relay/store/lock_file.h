@@ -1,4 +1,4 @@
-// The lock of a database's directory.
+// LockFile: the lock of a database's directory.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@
 
 namespace weir {
 
-// Nothing where nobody has the directory.
+// Returns the process that has the directory; null if none has it.
 std::optional<LockHolder> HolderOf(const std::string& directory);
-// Whether the process is one of this machine that has the directory's lock file open. A number in a file may be of
-// another namespace, or of a process that came later. False also where this user may not see.
+// Returns true if `process` is a process of this machine that has the directory's lock file open. The number in a file
+// may be from another namespace, or of a process that came later. Returns false also if this user may not see that.
 bool HasLockOpen(int process, const std::string& directory);
 
 class LockFile {
  public:
   LockFile() = default;
   // The error names the holder: "data/events is in use by process 1234 (weir relay)".
-  // `address` is for others on this machine who would rather ask the holder than wait.
+  // `address` is for others on this machine that would rather ask the holder than wait.
   static Result<LockFile> Take(const std::string& directory, const std::string& address = "");
   ~LockFile();
   LockFile(LockFile&&) = default;

@@ -1,4 +1,4 @@
-// Counts the work of holding filters against a stored event: its tags times their conditions.
+// Counts the work of matching filters with a stored event: its tags times their conditions.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace weir {
 
-// Of one tag: whether its letter is a condition's, and then a search among the values.
+// Returns the work for one tag: whether its letter is a condition's, and then a search among the values.
 inline Work TagWorkOf(const Filter& filter) {
   Work work = 0;
   for (const TagCondition& tag : filter.tags)

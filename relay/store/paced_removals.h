@@ -1,12 +1,11 @@
-// PacedRemovals: what the store removes in pieces between the writes of others, no faster than the engine keeps up
-// with. What was removed is asked for at the write gate, as bulk work, and the next piece waits as long as that
-// admission.
+// PacedRemovals: removes events in pieces between the writes of others, no faster than the engine keeps up with. After
+// each piece it asks the write gate for that work, as bulk work, and the next piece waits as long as the admission.
 //
-// There are pieces of large deletions, which the owner saves and charges here, and of what the store owes: to authors
-// who asked to vanish, and what expired. These two take turns, and are looked for once a minute, when the store's own
-// upkeep is due, too. What expired is what has by a clock that is believed.
+// There are pieces of large deletions, which the owner saves and charges here, and pieces that the store owes: events
+// of authors who asked to vanish, and expired events. These two take turns and are looked for once a minute, when the
+// store's own upkeep is due, too. Events have expired when a clock says so that is believed.
 //
-// Used on the commit thread, but for AddTo.
+// Used on the commit thread, except AddTo.
 #pragma once
 
 #include <atomic>
@@ -26,11 +25,11 @@ struct GroupCommitStats;
 
 class PacedRemovals {
  public:
-  // Expired events are neither served nor saved; how long they still take up room matters to nobody. What failed is
-  // tried again as often.
+  // Expired events are neither served nor saved, so it does not matter how long they still take up room. Removals that
+  // failed are tried again as often.
   static constexpr uint64_t kLookEverySeconds = 60;
 
-  // Asks the write gate. Without it nothing holds removals up.
+  // Asks the write gate. If empty, removals are not held up.
   using Admit = std::function<Admission(Cost cost)>;
 
   PacedRemovals(EventStore& store, const WallClock& clock, const Clock& steady, Admit admit)
@@ -40,23 +39,23 @@ class PacedRemovals {
         admit_(std::move(admit)),
         last_look_(clock.NowSeconds()) {}
 
-  // Whether the next piece may go. Not for where a lock is held: the gate may tell others, who submit.
+  // Returns true if the next piece may go. Must not be called under a lock: the gate may wake others, who submit.
   bool MayGoOn();
-  // What a piece of a deletion took.
+  // Charges a piece of a deletion.
   void Charge(Work work) { unpaid_ += work; }
-  // The gate is not asked any more.
+  // Withdraws from the gate.
   void Stop() { admission_.reset(); }
 
   bool owes() const { return vanished_.more || expired_.more; }
   void OweVanishing() { vanished_.more = true; }
-  // Removes a piece of what is owed, or of what is to vanish, if it may.
+  // Removes a piece of what is owed if it may. GoOnVanishing removes only what is to vanish.
   void GoOn();
   void GoOnVanishing();
 
   void AddTo(GroupCommitStats* stats) const;
 
  private:
-  // Of one piece of what is owed: others wait no longer for it than for a small write.
+  // Work of one piece of what is owed: others wait no longer for it than for a small write.
   static constexpr Work kPieceWork = 2 * kTurnWork;
 
   struct Owed {
@@ -74,7 +73,7 @@ class PacedRemovals {
   BelievedClock believed_;
   const Admit admit_;
   std::optional<Admission> admission_;
-  Work unpaid_ = 0;  // what was removed and the gate was not asked for yet
+  Work unpaid_ = 0;  // work of removals for which the gate was not asked yet
   uint64_t last_look_;
   Owed vanished_{"what is to vanish", [this] { return store_.RemoveVanished(kPieceWork); }};
   Owed expired_{"what expired", [this] { return store_.RemoveExpired(believed_.NowSeconds(), kPieceWork); }};

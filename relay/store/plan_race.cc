@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kEntriesAStep = 32;
 constexpr Work kKeyWork = 150;  // a tag's value hashed, mostly
-// Who has so many is no longer asked; 0.3 ms for each plan at most.
+// A plan with so many entries is counted no further; at most 0.3 ms for each plan.
 constexpr uint64_t kMostEntries = 1024;
 
 const Key& RangeOf(const Plan& plan, size_t range) {
@@ -31,7 +31,7 @@ void PlanRace::MakeNextPlan(const Filter& filter, const PlanLimits& limits, Budg
 }
 
 void PlanRace::Step(rocksdb::Iterator* iterator, Budget* budget) {
-  // Among equals the first, which is the best guess.
+  // Takes the first among equals, which is the best guess.
   Runner& runner = *std::min_element(runners_.begin(), runners_.end(),
                                      [](const Runner& a, const Runner& b) { return a.entries < b.entries; });
   const bool at_end = runner.range == runner.plan.ranges.size() + runner.plan.kind_ranges.size();
@@ -47,7 +47,7 @@ void PlanRace::Step(rocksdb::Iterator* iterator, Budget* budget) {
   for (int i = 0; iterator->Valid() && iterator->key().starts_with(start); ++i, iterator->Next()) {
     runner.begun = true;
     runner.resume = Key::Of(ToView(iterator->key()));
-    // One at least, or tiny slices would get nowhere.
+    // Counts at least one, because tiny slices would get nowhere otherwise.
     if (i == kEntriesAStep || (i > 0 && budget->used_up())) return;
     ++runner.entries;
     budget->Visit(kVisitWork);

@@ -1,4 +1,4 @@
-// Which of several plans has the fewest entries: they are counted side by side, and the one that ends first has them.
+// PlanRace: finds the plan that has the fewest entries. The plans are counted side by side, and the first to end wins.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// What is left of a slice: it may be overdrawn by the work of a moment.
+// The work that is left of a slice. A single step may overdraw it a little.
 struct Budget {
   int64_t work = 0;
   uint64_t visits = 0;  // index entries and records looked at so far, in this slice and those before
@@ -27,14 +27,14 @@ class PlanRace {
  public:
   PlanRace(const Filter& filter, const PlanLimits& limits);
 
-  // A plan that has to be made before anything else; what is left by none needs no race.
+  // True while plans have to be made, which comes first. With fewer than two there is no race.
   bool has_more_plans() const { return runners_.size() < choices_.size(); }
   void MakeNextPlan(const Filter& filter, const PlanLimits& limits, Budget* budget);
 
   bool decided() const { return winner_ != kNobody; }
-  // Counts some more entries of the plan that has least; any iterator of the index will do.
+  // Counts some more entries of the plan that has the fewest so far; any iterator of the index will do.
   void Step(rocksdb::Iterator* iterator, Budget* budget);
-  // A plan of nothing where there was none. The race is over.
+  // Ends the race and returns the winner, or an empty plan if there was none.
   Plan TakeWinner();
   uint64_t held_bytes() const;
 
@@ -42,7 +42,7 @@ class PlanRace {
   struct Runner {
     Plan plan;
     uint64_t entries = 0;
-    size_t range = 0;  // that is being counted
+    size_t range = 0;  // the range that is being counted
     bool begun = false;
     Key resume{'\0'};
   };

@@ -14,7 +14,7 @@ std::vector<uint32_t> FirstBytes(const std::vector<PublicKey>& authors) {
   return by;  // sorted, as the authors are
 }
 
-// `prefixes` of all kinds, or once with each kind that is asked for.
+// Adds `prefixes` for all kinds, or once for each kind that is asked for.
 void AddRanges(const std::vector<Key>& prefixes, const Filter& filter, Plan* plan) {
   if (!filter.kinds) {
     plan->kind_ranges.insert(plan->kind_ranges.end(), prefixes.begin(), prefixes.end());
@@ -30,8 +30,8 @@ Plan IdPlan(const std::vector<EventId>& ids) {
   return plan;
 }
 
-// Whether the kind's current versions of all authors can be named, one key each. Those of addressable kinds cannot: an
-// event is kept under its first d, and found by every d that it has.
+// Returns true if the kind's current versions of all authors can be named, with one key each. Addressable kinds cannot:
+// an event is kept under its first d, but found by every d that it has.
 bool HasAddresses(uint16_t kind, const Filter& filter, const PlanLimits& limits, size_t points) {
   return ClassOf(kind) == KindClass::kReplaceable && points + filter.authors->size() <= limits.max_points;
 }
@@ -68,7 +68,7 @@ Plan KindPlan(const Filter& filter) {
   return plan;
 }
 
-// Before the keys are made: a thousand authors with a thousand kinds are a million.
+// Checked before the keys are made: a thousand authors with a thousand kinds are a million keys.
 bool Fits(size_t values, const Filter& filter, size_t most) {
   return values * (filter.kinds ? filter.kinds->size() : 1) <= most;
 }

@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 constexpr uint64_t kMostAtOnce = 64;  // events that are fetched together
-// The first, whose size nobody knows: of the largest they are a megabyte.
+// Events of the first fetch, whose size is not known yet: 8 of the largest are a megabyte.
 constexpr size_t kFirstAtOnce = 8;
 
 }  // namespace
@@ -36,7 +36,7 @@ void StoreQuery::OpenSnapshot() {
   read_options_.fill_cache = options_.fills_cache;
 }
 
-// From the beginning, or from where it was suspended.
+// Starts the scans at the beginning, or where the query was suspended.
 void StoreQuery::StartScans() {
   ScanBounds bounds{.first = {}, .last_serial = moment_.NumberOf(0)};
   if (has_judged_) {
@@ -49,7 +49,7 @@ void StoreQuery::StartScans() {
   }
 }
 
-// By the snapshot itself: what it has and what is told of it can never differ.
+// Reads the moment through the snapshot itself, so that the two can never differ.
 Status StoreQuery::ReadMoment() {
   if (const std::optional<uint64_t> serial = database_.LastSerialAt(snapshot_->sequence())) {
     moment_.Advance({.number = *serial});
@@ -78,7 +78,7 @@ Result<Progress> StoreQuery::Next(const Slice& slice, const OnMatch& on_match) {
 
 Result<Progress> StoreQuery::Walk(const Slice& slice, const OnMatch& on_match) {
   bytes_ = 0;
-  // One event more at least: to settle its place may have taken all of the slice.
+  // Judges at least one more event: settling its place may have taken all of the slice.
   for (bool judged = false;;) {
     while (next_found_ < found_.size()) {
       if (bytes_ >= slice.max_bytes || (judged && budget_.used_up())) return Progress::kMore;
@@ -101,7 +101,7 @@ Result<Progress> StoreQuery::Walk(const Slice& slice, const OnMatch& on_match) {
 void StoreQuery::Suspend() {
   LetGoOfBlocks();
   for (Part& part : parts_) part.scan.reset();
-  // Those too whose scans had ended find them once more.
+  // Scans that had ended have to find these events once more, too.
   for (const Found& found : place_) parts_[found.part].done = false;
   for (size_t i = next_found_; i < found_.size(); ++i)
     if (found_[i].part != kNoPart) parts_[found_[i].part].done = false;
@@ -126,7 +126,7 @@ void StoreQuery::LetGoOfBlocks() {
     if (part.scan) part.scan->LetGo();
 }
 
-// Ends what needs no more looking; true where nothing is left.
+// Ends the parts that need no more looking. Returns true if no part is left.
 bool StoreQuery::Finished() {
   const bool collects =
       std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return !part.done && part.left > 0; });
@@ -143,8 +143,8 @@ bool StoreQuery::Finished() {
   return all_done;
 }
 
-// Events to be fetched together: what may still be handed out and one, to know whether there is more. Who only looks
-// begins with few.
+// Returns how many events to fetch together: as many as may still be handed out, and one to know whether there are
+// more. A query that only looks for a match beyond its limits begins with few.
 uint64_t StoreQuery::Wanted() const {
   uint64_t wanted = std::min(kMostAtOnce, budget_.visits - looks_since_ + 1);
   for (const Part& part : parts_)
@@ -152,8 +152,8 @@ uint64_t StoreQuery::Wanted() const {
   return wanted;
 }
 
-// Moves the entries of the next places from the scans to found_; false where the budget was used up before. A place is
-// complete when all scans have gone past it.
+// Moves the entries of the next places from the scans to found_. Returns false if the budget was used up before. A
+// place is complete when all scans have gone past it.
 Result<bool> StoreQuery::Collect() {
   const uint64_t wanted = Wanted();
   for (;;) {
@@ -181,7 +181,7 @@ Result<bool> StoreQuery::Collect() {
   return true;
 }
 
-// Entries of one place are nearly always of one event.
+// The entries of one place nearly always belong to one event.
 Status StoreQuery::SettlePlace() {
   if (place_.empty()) return {};
   const auto by_event = [](const Found& a, const Found& b) {
@@ -202,8 +202,8 @@ Status StoreQuery::SettlePlace() {
   return {};
 }
 
-// Several events of one moment whose ids begin alike. Each has taken its author four billion hashes, so they are few;
-// the slice pays for all of them.
+// Sorts several events of one moment whose ids begin alike. Each such id takes its author four billion hashes, so they
+// are few; the slice pays for all of them.
 Status StoreQuery::SortById(std::vector<Found>* place) {
   std::vector<std::pair<std::string, Found>> by_id;
   rocksdb::PinnableSlice record;
@@ -221,7 +221,7 @@ Status StoreQuery::SortById(std::vector<Found>* place) {
   return {};
 }
 
-// How many records fit into what is left of the slice, as far as those before tell.
+// Returns how many records fit into what is left of the slice, judging by those fetched last.
 size_t StoreQuery::AffordableRecords(const Slice& slice) const {
   const auto work =
       static_cast<uint64_t>(std::max<int64_t>(budget_.work, 0)) / (kRecordWork + record_bytes_ * kRecordByteWork) + 1;
@@ -258,11 +258,11 @@ bool StoreQuery::WasJudged(EventView event) const {
   return event.id() <= judged_id_;
 }
 
-// The next event of found_: whose match it is, and whether it is handed out. False where the budget is used up before
-// it was held against all parts.
+// Judges the next event of found_: which parts it matches, and whether it is handed out. Returns false if the budget is
+// used up before the event was matched with all parts.
 bool StoreQuery::Judge(const OnMatch& on_match) {
   const size_t end = EndOfEvent(next_found_);
-  // An entry without event is for `weir check`; it hides nothing from who asks.
+  // An entry without an event is a finding for `weir check`; it hides nothing from the asker.
   const std::string_view record = records_.Value(next_record_).value_or("");
   if (EventView::WellFormed(record) && !WasJudged(EventView(record))) {
     const EventView event(record);
@@ -286,7 +286,7 @@ bool StoreQuery::Judge(const OnMatch& on_match) {
   return true;
 }
 
-// To the parts up to `end` that it matches, where one of them has not reached its limit.
+// Hands the event out to the parts up to `end` that it matches, if one of them has not reached its limit.
 void StoreQuery::HandOut(EventView event, size_t end, const OnMatch& on_match) {
   bool handed_out = false;
   bool cut_off = false;

@@ -1,7 +1,8 @@
-// The answer to several filters, made slice by slice: each filter's scan merged with the others', records fetched
-// together and matched, each event handed out once.
+// StoreQuery: answers several filters slice by slice. It merges the filters' scans, fetches records together, matches
+// them, and hands each event out once.
 //
-// Between slices it keeps where its scans stand, and the snapshot; suspended, only the last event that it judged.
+// Between slices it keeps the places of its scans and the snapshot; while suspended, only the last event that it
+// judged.
 #pragma once
 
 #include <memory>
@@ -28,15 +29,15 @@ class StoreQuery final : public Query {
   uint64_t held_bytes() const override;
 
  private:
-  // A filter on its way: it collects matches up to its limit, then looks whether the limit cut any off.
+  // One of the filters: it collects matches up to its limit, then looks whether the limit cut any off.
   struct Part {
     Filter filter;
-    Work tag_work = 0;  // of matching one tag of an event
-    uint64_t left = 0;  // matches until its limit
+    Work tag_work = 0;  // work of matching one tag of an event
+    uint64_t left = 0;  // matches left until its limit
     bool done = false;
     std::unique_ptr<IndexScan> scan;
   };
-  // An event that the entries of this part's scan lead to.
+  // An event to which the entries of this part's scan lead.
   struct Found {
     Candidate candidate;
     uint32_t part = 0;
@@ -62,7 +63,7 @@ class StoreQuery final : public Query {
 
   const Database& database_;
   const QueryOptions options_;
-  std::optional<Snapshot> snapshot_;  // until it is suspended
+  std::optional<Snapshot> snapshot_;  // null while suspended
   rocksdb::ReadOptions read_options_;
   std::vector<Part> parts_;
   Moment moment_;
@@ -71,25 +72,25 @@ class StoreQuery final : public Query {
   Work work_ = 0;
   uint64_t looks_since_ = 0;  // visits when the last limit was reached
 
-  // The last event that was judged: here it goes on when it was suspended.
+  // The last event that was judged. After Suspend the query goes on from here.
   bool has_judged_ = false;
   uint64_t judged_at_ = 0;
   EventId judged_id_{};
 
-  // Of one place in the order, which may not be all of it yet.
+  // Entries of one place in the order; more of them may follow.
   std::vector<Found> place_;
-  // In the order of the answer, the parts that found the same event one after the other.
+  // Entries in the order of the answer; parts that found the same event stand one after the other.
   std::vector<Found> found_;
-  size_t places_ = 0;  // in found_
+  size_t places_ = 0;  // places in found_
   size_t next_found_ = 0;
-  size_t matched_ = 0;  // parts of the next event that were held against it
-  // The records of the next events of found_, each event's once; none between slices.
+  size_t matched_ = 0;  // parts that the next event was matched with so far
+  // The records of the next events of found_, one for each event; empty between slices.
   RecordLookup records_;
   size_t next_record_ = 0;
-  size_t at_once_;             // that were fetched last
+  size_t at_once_;             // records that were fetched last
   uint64_t record_bytes_ = 0;  // the mean of those that were fetched last
   uint64_t bytes_ = 0;         // handed out in this slice
-  Status failed_;              // in the beginning
+  Status failed_;              // error of the constructor
 };
 
 }  // namespace weir

@@ -1,8 +1,8 @@
-// Records that were read before, by serial, in RocksDB's block cache: its size bounds them too.
+// RecordCache: records that were read before, by serial. They are in RocksDB's block cache, whose size bounds them too.
 //
-// A record in a cached block takes 2 µs to find, by a search in every level of the tree and in the block; here 0.2,
-// whatever the tree is like. Nothing has to be taken out: a serial is given once and its record never changes, and who
-// may see it the index says.
+// A record in a cached block takes 2 µs to find, by a search in every level of the tree and in the block; here it takes
+// 0.2, whatever the tree is like. No record has to be removed: a serial is given once and its record never changes, and
+// the index decides who may see it.
 //
 // Threads: any.
 #pragma once
@@ -19,10 +19,10 @@ namespace weir {
 
 class RecordCache {
  public:
-  // Null: keeps nothing.
+  // Keeps nothing if `cache` is null.
   explicit RecordCache(std::shared_ptr<rocksdb::Cache> cache);
 
-  // A record that stays while this lives; false where it is not there.
+  // Holds a record in the cache while it lives; false if the record is not there.
   class Pin {
    public:
     Pin() = default;
@@ -49,11 +49,11 @@ class RecordCache {
   void Keep(uint64_t serial, std::string_view record) const;
 
  private:
-  using CacheKey = std::array<char, 16>;  // as long as those of blocks
+  using CacheKey = std::array<char, 16>;  // has the length of a block's key
   CacheKey KeyOf(uint64_t serial) const;
 
   std::shared_ptr<rocksdb::Cache> cache_;
-  uint64_t partition_ = 0;  // of the cache's keys
+  uint64_t partition_ = 0;  // begins each of the cache's keys
 };
 
 }  // namespace weir

@@ -1,6 +1,6 @@
-// Records of several events looked up at once: in the cache of records, then in the database. There those that were
-// saved one soon after the other, as most that are asked for together were, are passed in one go: 0.5 µs each where a
-// lookup takes 2.
+// RecordLookup: looks up the records of several events at once, in the cache of records, then in the database. There an
+// iterator passes those that were saved soon after each other, as most that are asked for together were: at 0.5 µs
+// each, where a lookup takes 2.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ class RecordLookup {
     serials_.push_back(serial);
     return serials_.size() - 1;
   }
-  // For all that were added since LetGo.
+  // Looks up all that were added since LetGo.
   Status Run(const Database& database, const rocksdb::ReadOptions& options);
-  // After Run; null where there is none. Good until LetGo.
+  // To be called after Run. Null if there is no such record. Valid until LetGo.
   std::optional<std::string_view> Value(size_t slot) const { return values_[slot]; }
   size_t size() const { return serials_.size(); }
   // Releases all blocks, records and memory.
@@ -44,7 +44,7 @@ class RecordLookup {
 
   std::vector<uint64_t> serials_;
   std::vector<std::optional<std::string_view>> values_;
-  std::vector<Missing> missing_;  // from the cache
+  std::vector<Missing> missing_;  // records that are not in the cache
   // These hold what values_ points to.
   std::vector<RecordCache::Pin> cached_;
   KeyLookup got_;

@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// Entries of the index may point at events that they do not mean.
+// An index entry may lead to an event that it does not mean, so `wanted` decides.
 template <typename Wanted>
 Status RemoveIf(const Database& database, uint64_t serial, RemovalPiece* piece, Wanted wanted) {
   std::string record;
@@ -55,7 +55,7 @@ Result<RemovalPiece> Vanishing::Next(Work most) {
     if (!found.ok()) return found.status();
     if (!found.value()) {
       if (piece.more) return piece;
-      // Those that came meanwhile may stand before.
+      // Requests that came meanwhile may stand before from_.
       piece.more = from_ != "w";
       from_ = "w";
       return piece;
@@ -82,8 +82,8 @@ Result<RemovalPiece> Vanishing::Next(Work most) {
   return piece;
 }
 
-// The first from from_ on, which moves there. None where there are no more, or where `most` was reached before: then
-// there may be.
+// Finds the first request from from_ on, and moves from_ there. Returns null if there are no more, or if `most` was
+// reached before: then piece->more is set.
 Result<std::optional<Vanishing::Request>> Vanishing::FindRequest(Work most, RemovalPiece* piece) {
   IndexWalk at(database_, &piece->looked);
   for (at.Seek(from_); at.Within("w"); at.Next()) {
@@ -95,7 +95,7 @@ Result<std::optional<Vanishing::Request>> Vanishing::FindRequest(Work most, Remo
       request.serial = SerialAtTheEnd(at.value());
       return std::optional(request);
     }
-    if (at.has_entry()) from_.push_back('\0');  // a damaged one
+    if (at.has_entry()) from_.push_back('\0');  // skips a damaged one
     if (piece->work() < most) continue;
     piece->more = true;
     break;
@@ -104,12 +104,12 @@ Result<std::optional<Vanishing::Request>> Vanishing::FindRequest(Work most, Remo
   return std::optional<Request>();
 }
 
-// Goes through a range until it is at its end or `most` is reached. Its keys have the time at `time_at`, and what
-// stands before it, a kind, may differ from one to the next.
+// Goes through a range until its end or until `most` is reached. Its keys have the time at `time_at`; the kind, which
+// stands before it, may differ from one key to the next.
 Status Vanishing::Walk(const Key& range, size_t time_at, Work most, RemovalPiece* piece) {
   IndexWalk at(database_, &piece->looked);
   at.Seek(resume_.empty() ? range.view() : std::string_view(resume_));
-  // One at least, or small pieces would get nowhere.
+  // Removes at least one, because small pieces would get nowhere otherwise.
   for (bool first = true; at.Within(range.view()); first = false) {
     const std::string_view key = at.key();
     if (!first && piece->work() >= most) {
@@ -161,7 +161,7 @@ Result<RemovalPiece> Expiry::Next(uint64_t now_seconds, Work most) {
     if (!removed.ok()) return removed;
   }
   if (Status read = at.status(); !read.ok()) return read;
-  // From there on the next sweep need not pass over what this one deleted.
+  // The next sweep begins there, so it need not pass over entries that this one deleted.
   if (!piece.more) resume_ = ExpirationKey(now_seconds, 0).view();
   swept_until_ = now_seconds;
   return piece;

@@ -1,6 +1,6 @@
-// Taking events out of the store: what saves, operators, expiry and requests to vanish have in common.
+// Removes events from the store: the code that saving, operators, expiry and requests to vanish share.
 //
-// Threads: those of Save.
+// Threads: the one that saves.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@
 
 namespace weir {
 
-// The record under a serial; false where there is none, or one that is damaged (`weir check` finds it).
+// Reads the record under a serial. Returns false if there is none or if it is damaged (`weir check` finds it).
 Result<bool> ReadRecord(const Database& database, uint64_t serial, std::string* record,
                         const rocksdb::ReadOptions& options = {});
-// Of what may be removed, which is not read again: it is not to drive others' records out of the cache.
+// Returns options for reading records that may be removed. They are not read again, so they should not drive others'
+// records out of the cache.
 rocksdb::ReadOptions ReadForRemoval();
 
 // Events to be deleted with all of their index entries.
 class Removals {
  public:
-  // Each once, whoever wants it removed.
+  // Adds an event. Adding it again changes nothing.
   void Add(EventView event, uint64_t serial);
   bool Has(uint64_t serial) const { return serials_.contains(serial); }
-  // In the order of the keys: removals cost as much as insertions do, and a third less like this.
+  // Appends in the order of the keys: removals cost as much as insertions do, and a third less in this order.
   void AppendTo(const Database& database, rocksdb::WriteBatch* batch);
 
   uint64_t events() const { return serials_.size(); }
@@ -39,19 +40,19 @@ class Removals {
   SortedEntries entries_;
 };
 
-// What one write removes.
+// The removals of one write.
 struct RemovalPiece {
   Removals removals;
-  rocksdb::WriteBatch batch;  // what else changes
+  rocksdb::WriteBatch batch;  // all other changes
   bool more = false;
-  Work looked = 0;  // what finding them took
+  Work looked = 0;  // work of finding the events
 
   Work work() const { return removals.work() + looked; }
 };
 
-// Does what was begun by requests to vanish: whatever an author who asked for it published until then goes, and what
-// was wrapped for him. The request itself stays. What is newer is passed over by one seek for each kind. A piece that
-// is not written is made again by a new object, as is what a process before this one left.
+// Carries out requests to vanish: removes everything that an author who asked for it published until then, and the gift
+// wraps for that author. The request itself stays. Newer events are passed over by one seek for each kind. A piece that
+// was not written is made again by a new object, and so is work that an earlier process left.
 class Vanishing {
  public:
   explicit Vanishing(const Database& database) : database_(database) {}
@@ -71,14 +72,14 @@ class Vanishing {
   bool IsMeant(EventView event, uint64_t serial) const;
 
   const Database& database_;
-  std::string from_ = "w";  // requests before were done, or wait for the next round
+  std::string from_ = "w";  // requests before this key were done, or wait for the next round
   Request request_;
-  std::string hex_;  // of its author
+  std::string hex_;  // the author of request_
   Range range_ = Range::kAuthor;
-  std::string resume_;  // in the range; empty: its beginning
+  std::string resume_;  // place in the range; empty: its beginning
 };
 
-// Removes what expired.
+// Removes expired events.
 class Expiry {
  public:
   explicit Expiry(const Database& database) : database_(database) {}
@@ -87,10 +88,10 @@ class Expiry {
  private:
   const Database& database_;
   uint64_t swept_until_ = 0;
-  std::string resume_;  // nothing in the store expired before
+  std::string resume_;  // the next call begins here; nothing in the store expired before
 };
 
-// Writes a piece; adds the counters to it.
+// Writes a piece, with the counters.
 using WritePiece = std::function<Status(RemovalPiece* piece)>;
 Result<uint64_t> RemoveByIds(const Database& database, std::span<const EventId> ids, Work most,
                              const WritePiece& write);

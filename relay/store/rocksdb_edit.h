@@ -1,4 +1,4 @@
-// The edit of a RocksDB: one WriteBatch. A handle is a serial.
+// RocksDbEdit: the edit on RocksDB, which is one WriteBatch. A handle is a serial.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ class RocksDbEdit final : public StoreEdit {
   void MarkDeleted(const Address& address, uint64_t until) override;
   void MarkVanished(const PublicKey& author, uint64_t until, EventView request, uint64_t serial) override;
 
-  // Everything that changes but the counters. Once.
+  // Returns all changes except the counters. To be called once.
   rocksdb::WriteBatch* Finish();
   uint64_t added() const { return added_; }
   uint64_t removed() const { return removals_.events(); }
@@ -52,7 +52,7 @@ class RocksDbEdit final : public StoreEdit {
   uint64_t added_ = 0;
   rocksdb::WriteBatch batch_;
   SortedEntries entries_;  // to be put
-  Removals removals_;      // of what was stored before
+  Removals removals_;      // events that were stored before
   KeyLookup lookup_;
 };
 

@@ -18,10 +18,10 @@ namespace {
 
 Status ReadOnlyError() { return Status::Error("this database was opened for reading only"); }
 
-// Of one piece of Delete: as long as a write of others.
+// Work of one piece of Delete: as long as a write of others.
 constexpr Work kDeletePieceWork = 8 * kTurnWork;
 
-// With no counters, or wrong ones, serials would be given again and what is stored be overwritten.
+// Without counters, or with wrong ones, serials would be given again and stored events would be overwritten.
 Result<Counters> CountersAtOpen(const Database& database, const std::string& path) {
   Counters counters;
   std::string value;
@@ -62,7 +62,7 @@ Status RocksDbStore::Write(rocksdb::WriteBatch* batch, const Counters& after, bo
   return {};
 }
 
-// Whether it ever goes on RocksDB says when it is asked to. Where the disk is full it does, and whoever saves next
+// RocksDB tells whether it can ever go on when it is asked to resume. After a full disk it can, so only the next save
 // asks.
 Status RocksDbStore::Failed(const rocksdb::Status& status) {
   failed_ = true;
@@ -77,8 +77,8 @@ Status RocksDbStore::Stuck() const {
   return stuck_;
 }
 
-// A log whose disk was full takes nothing more, and RocksDB begins a new one when it flushes: so it must always have
-// something to flush, were it what it has already (RocksDB 7.8; else it goes on with the broken log and aborts).
+// A log whose disk was full takes nothing more, and RocksDB begins a new one when it flushes. So it must always have
+// something to flush, even if that is on disk already (otherwise RocksDB 7.8 goes on with the broken log and aborts).
 bool RocksDbStore::NothingInMemory() const {
   for (rocksdb::ColumnFamilyHandle* family : {database_->index(), database_->events()}) {
     uint64_t entries = 0;
@@ -88,8 +88,8 @@ bool RocksDbStore::NothingInMemory() const {
   return true;
 }
 
-// After an error RocksDB refuses all writes until it has recovered. It tries so by itself every few seconds; whoever
-// saves need not wait for that.
+// After an error RocksDB refuses all writes until it has recovered. It tries to by itself every few seconds; a save
+// need not wait for that.
 Status RocksDbStore::Resume() {
   const rocksdb::Status status = database_->db()->Resume();
   if (status.ok() || status.IsBusy()) {
@@ -111,7 +111,7 @@ Status RocksDbStore::WriteRemovals(RemovalPiece* piece, bool sync) {
   return Write(&piece->batch, {.events = left, .last_serial = last_serial_}, sync);
 }
 
-// Not synced: what a crash undoes of it is still owed.
+// Not synced: if a crash undoes the piece, it is still owed.
 template <typename Job, typename Next>
 Result<OwedPiece> RocksDbStore::DoPiece(std::unique_ptr<Job>* job, Next next) {
   if (options_.read_only) return ReadOnlyError();
@@ -157,7 +157,7 @@ Result<size_t> RocksDbStore::SaveSome(std::span<const Event> events, uint64_t no
                                       std::span<SaveResult> results) {
   if (options_.read_only) return ReadOnlyError();
   RocksDbEdit edit(*database_, next_serial_);
-  // Told only when it is written.
+  // Copied to `results` only when it is written.
   std::vector<SaveResult> planned(results.begin(), results.end());
   Result<size_t> settled = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
   if (!settled.ok()) return settled.status();
@@ -257,7 +257,7 @@ Status RocksDbStore::Sync() const {
 
 std::string RocksDbStore::loss() const { return database_->loss(); }
 
-// The tables, and for the log what is in memory: it is in the log too.
+// Counts the tables, and in place of the log the memtables, whose entries the log has too.
 StoreSizes RocksDbStore::Sizes() const {
   rocksdb::DB* const db = database_->db();
   uint64_t disk_bytes = 0;

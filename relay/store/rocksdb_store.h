@@ -3,8 +3,8 @@
 //   auto store = RocksDbStore::Open({.path = "data/events", .memory_target_bytes = target});
 //   if (!store.ok()) …  // says what is wrong and what to do: locked and by whom, newer format, no permission, no space
 //
-// Layout: see keys.h. One atomic WriteBatch for each piece that is saved; it is a database write of its own, so callers
-// batch (group_commit.h). Opening is exclusive: a lock file names the process that has it.
+// Layout: see keys.h. Each piece that is saved is one atomic WriteBatch; it is a database write of its own, so callers
+// batch (group_commit.h). Opening is exclusive: a lock file names the process that has the database.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ namespace weir {
 
 enum class SyncMode : uint8_t {
   kBatch,     // every Save is on disk when it returns
-  kInterval,  // at most sync_interval later; a process that is killed loses nothing, a machine that is may
-  kOff,       // when the system likes
+  kInterval,  // at most sync_interval later; a killed process loses nothing, a machine that fails may
+  kOff,       // when the system writes it
 };
 
 struct StoreSettings {
@@ -36,16 +36,16 @@ void Declare(SettingTable& table, StoreSettings& settings);
 
 struct StoreOptions {
   std::string path;
-  uint64_t memory_target_bytes = 1400ull << 20;  // of the whole program
+  uint64_t memory_target_bytes = 1400ull << 20;  // for the whole program
   StoreSettings settings;
   // A request to vanish (NIP-62) counts if it names one of these, or ALL_RELAYS.
   std::vector<std::string> own_urls;
-  std::string address;     // where the program that opens it answers, for others who find it locked (lock_file.h)
-  bool read_only = false;  // for weir check and scan beside a running relay: no lock is taken, nothing is written
-  bool create = true;      // false: a database that is not there is an error
+  std::string address;     // address of the program that opens it, for others that find it locked (lock_file.h)
+  bool read_only = false;  // for weir check and scan beside a running relay: takes no lock and writes nothing
+  bool create = true;      // false: a missing database is an error
   bool direct_io_for_compaction = false;
-  bool move_brakes = true;  // RocksDB's own, out of the way of a limiter: only where one controls (rocksdb_options.h)
-  bool for_import = false;  // nobody reads meanwhile: more is kept in level 0, and less is rewritten
+  bool move_brakes = true;  // moves RocksDB's own out of a limiter's way: only if one controls (rocksdb_options.h)
+  bool for_import = false;  // no client reads meanwhile: keeps more in level 0, and rewrites less
 };
 
 class Database;
@@ -88,7 +88,7 @@ class RocksDbStore final : public EventStore {
 
  private:
   RocksDbStore(const StoreOptions& options, std::unique_ptr<Database> database, const Counters& counters);
-  // The batch and the counters after it, as one write.
+  // Writes the batch, and the counters after it, as one write.
   Status Write(rocksdb::WriteBatch* batch, const Counters& after, bool sync);
   Status Resume();
   Status Failed(const rocksdb::Status& status);
@@ -101,17 +101,17 @@ class RocksDbStore final : public EventStore {
   const std::unique_ptr<Database> database_;
   std::unique_ptr<WalSync> wal_sync_;
 
-  // Of the thread that saves.
+  // The members below are used on the thread that saves.
   uint64_t next_serial_;
-  bool failed_ = false;  // the last write
+  bool failed_ = false;  // the last write failed
   std::unique_ptr<Vanishing> vanishing_;
   std::unique_ptr<Expiry> expiry_;
   std::unique_ptr<IdleMerge> idle_merge_;
 
   mutable std::mutex stuck_mutex_;
   Status stuck_;
-  std::atomic<bool> owes_vanishing_ = true;  // a process before this one may have left something
-  // As last written.
+  std::atomic<bool> owes_vanishing_ = true;  // an earlier process may have left something
+  // The counters as last written.
   std::atomic<uint64_t> events_;
   std::atomic<uint64_t> last_serial_;
 };

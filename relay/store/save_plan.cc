@@ -16,7 +16,7 @@ constexpr size_t kLookedUpAtOnce = 256;  // events
 
 bool CanBeDeleted(uint16_t kind) { return kind != kDeletionKind && kind != kVanishKind; }
 
-// Whether the first is the one to keep.
+// Returns true if `a` is the one to keep.
 bool IsNewer(EventView a, EventView b) {
   if (a.created_at() != b.created_at()) return a.created_at() > b.created_at();
   return a.id() < b.id();
@@ -54,7 +54,7 @@ Result<size_t> SavePlan::Settle(std::span<const Event> events, std::span<SaveRes
   return events.size();
 }
 
-// False where only a part of a deletion was done.
+// Returns false if only a part of a deletion was done.
 Result<bool> SavePlan::Settle(EventView event, const Known& known, SaveResult* result) {
   const Work removals_before = edit_.removal_work();
   const Result<std::optional<SaveOutcome>> outcome = Decide(event, known, result);
@@ -81,10 +81,10 @@ Status SavePlan::LookUp(std::span<const Event> events) {
   return {};
 }
 
-// Nothing where only a part of a deletion was done.
+// Returns null if only a part of a deletion was done.
 Result<std::optional<SaveOutcome>> SavePlan::Decide(EventView event, const Known& known, SaveResult* result) {
   if (ClassOf(event.kind()) == KindClass::kEphemeral) throw std::logic_error("ephemeral events are not stored");
-  work_ += kEntryWork;  // that it was looked up
+  work_ += kEntryWork;  // looking it up
   const bool vanished = HasVanished(event);
   if (IsPending(event)) return std::optional(SaveOutcome::kDuplicate);
   if (known.stored && !edit_.IsRemoved(*known.stored)) {
@@ -115,7 +115,7 @@ bool SavePlan::IsPending(EventView event) const {
   return pending != pending_ids_.end() && pending_[pending->second].alive;
 }
 
-// What is to vanish may still be stored; of the author's requests the last one alone stays.
+// An event that is to vanish may still be stored; of its author's requests only the last one stays.
 Result<bool> SavePlan::IsYetToVanish(EventView event, const Known& known) {
   if (event.kind() != kVanishKind || vanishing_.contains(event.pubkey())) return true;
   Result<bool> stays = edit_.RequestStays(event.pubkey(), *known.stored);
@@ -148,7 +148,7 @@ bool SavePlan::IsDeleted(EventView event, const Known& known) const {
   return mark != address_marks_.end() && event.created_at() <= mark->second;
 }
 
-// Whether the event is the newest of its address; what it replaces is removed.
+// Returns true if the event is the newest of its address. Removes the version that it replaces.
 Result<bool> SavePlan::Supersedes(EventView event, const Known& known) {
   const auto [at, first] = versions_.try_emplace(AddressOf(event));
   if (first && known.newest && !edit_.IsRemoved(*known.newest)) at->second.stored = known.newest;
@@ -159,7 +159,7 @@ Result<bool> SavePlan::Supersedes(EventView event, const Known& known) {
   } else if (current.stored) {
     const Result<bool> found = ReadStored(*current.stored);
     if (!found.ok()) return found.status();
-    // One that has expired beats nothing: it is as good as gone.
+    // An expired version beats nothing: it is as good as gone.
     if (found.value() && !IsExpired(EventView(record_), now_seconds_) && IsNewer(EventView(record_), event))
       return false;
     if (found.value()) RemoveStored(*current.stored, EventView(record_));
@@ -174,7 +174,7 @@ void SavePlan::Store(EventView event) {
   pending_.push_back({event, edit_.TakeSerial()});
 }
 
-// False where there is more to do than this plan may; the marks of what was done are in it.
+// Returns false if there is more to do than this plan may; the edit then has the marks of what was done.
 Result<bool> SavePlan::ApplyDeletion(EventView deletion, SaveResult* result) {
   const Work before = work();
   uint32_t number = 0;
@@ -255,7 +255,7 @@ Result<SavePlan::Version> SavePlan::CurrentVersion(const Address& address) {
   return version;
 }
 
-// The mark holds from now on; what is stored goes later (EventStore::RemoveVanished), what is pending goes now.
+// The mark holds from now on; stored events go later (EventStore::RemoveVanished), pending ones go now.
 void SavePlan::ApplyVanish(EventView request) {
   std::optional<uint64_t>& until = vanished_[request.pubkey()];
   until = std::max(until.value_or(0), request.created_at());
@@ -271,7 +271,7 @@ void SavePlan::ApplyVanish(EventView request) {
   edit_.MarkVanished(request.pubkey(), *until, request, pending_.back().serial);
 }
 
-// Into record_.
+// Reads into record_.
 Result<bool> SavePlan::ReadStored(StoreEdit::Handle handle) {
   Result<bool> found = edit_.Read(handle, &record_);
   work_ += kRecordWork + record_.size() * kRecordByteWork;

@@ -1,20 +1,20 @@
-// What saving a batch of events changes, worked out before it is written.
+// SavePlan: works out what saving a batch of events changes, before anything is written.
 //
-// The outcome is that of saving them one after the other. For each the first of these that holds:
+// The outcome is that of saving the events one after the other. For each it is the first of these that holds:
 //
 //   kDuplicate   it is stored, or was saved before in this batch, and not removed since
 //   kExpired     its time has passed (NIP-40)
-//   kVanished    its author, or whom it is wrapped for, asked to vanish at its time or later (NIP-62)
-//   kDeleted     one of its owners (gift_wrap.h) deleted it, or its author its address, then or later (NIP-09)
-//   kSuperseded  there is a newer version of it that has not expired; of equal age, one with a lower id
+//   kVanished    its author, or the recipient of a gift wrap, asked to vanish at its time or later (NIP-62)
+//   kDeleted     an owner (gift_wrap.h) deleted it, or its author deleted its address, then or later (NIP-09)
+//   kSuperseded  a newer version is stored that has not expired; at equal age, one with a lower id
 //   kSaved
 //
-// Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted, but all can vanish. A mark is kept for each
-// thing that is deleted, so that it holds for what comes later.
+// Deletions (kind 5) and requests to vanish (kind 62) cannot be deleted, but every event can vanish. A mark is kept for
+// each thing that is deleted, so that it holds for events that come later.
 //
-// A plan is bounded in the work of its write, what comes in and what goes out: it settles as many events as fit, and of
-// a deletion that does not fit alone the part that does, with its marks. The deletion itself is saved with its last
-// part, so whatever was acknowledged is done.
+// A plan bounds the work of its write, both saving and removing: it settles as many events as fit. Of a deletion that
+// does not fit alone it does the part that fits, with its marks. The deletion itself is saved with its last part, so
+// everything acknowledged is done.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class SavePlan {
   SavePlan(StoreEdit& edit, const std::vector<std::string>& urls, uint64_t now_seconds, Work most)
       : edit_(edit), urls_(urls), now_seconds_(now_seconds), most_(most) {}
 
-  // Once. Puts all that changes into the edit. Returns how many it settled, see EventStore::SaveSome.
+  // Puts all changes into the edit. To be called once. Returns how many it settled, see EventStore::SaveSome.
   Result<size_t> Add(std::span<const Event> events, std::span<SaveResult> results);
 
  private:
@@ -46,7 +46,7 @@ class SavePlan {
     uint64_t serial;
     bool alive = true;
   };
-  // The version of an address that this batch has come to: pending, stored, or none.
+  // The version of an address after the events so far: pending, stored, or none.
   struct Version {
     size_t pending = SIZE_MAX;
     std::optional<StoreEdit::Handle> stored;
@@ -86,17 +86,17 @@ class SavePlan {
   const std::vector<std::string>& urls_;
   const uint64_t now_seconds_;
   const Work most_;
-  Work work_ = 0;  // but for the removals
+  Work work_ = 0;  // without the removals
 
   std::vector<Pending> pending_;
   std::unordered_map<EventId, size_t, Hash> pending_ids_;
   std::unordered_map<Address, Version, Hash> versions_;
   std::unordered_set<std::string> deletion_marks_;  // id and author
   std::unordered_map<Address, uint64_t, Hash> address_marks_;
-  // Of all authors that were looked up or vanish now; null: has not.
+  // Until when each author has vanished who was looked up or vanishes now; null: has not.
   std::unordered_map<PublicKey, std::optional<uint64_t>, Hash> vanished_;
 
-  std::unordered_set<PublicKey, Hash> vanishing_;  // who asks for it in this batch
+  std::unordered_set<PublicKey, Hash> vanishing_;  // authors who ask for it in this batch
 
   std::vector<Known> known_;
   std::vector<PublicKey> authors_;

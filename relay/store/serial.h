@@ -1,7 +1,7 @@
-// Serial: the number that an event gets when it is stored, and Moment: what was stored at one.
+// Serial: the number that an event gets when it is stored. Moment: which events were stored at one time.
 //
 // Every process that saves is an origin, and the only one that gives its serials: they grow in the order in which its
-// events can be seen. What is embedded has one origin, 0.
+// events become visible. An embedded store has one origin, 0.
 #pragma once
 
 #include <algorithm>
@@ -13,21 +13,21 @@ namespace weir {
 
 struct Serial {
   uint32_t origin = 0;
-  uint64_t number = 0;  // 0: of what is not stored
+  uint64_t number = 0;  // 0: not stored
 
   auto operator<=>(const Serial&) const = default;
 };
 
 class Moment {
  public:
-  // Whether the event was stored by then.
+  // Returns true if the event was stored by then.
   bool Has(Serial serial) const { return serial.number <= NumberOf(serial.origin); }
-  // The last of this origin; 0: none.
+  // Returns the last serial of this origin; 0: none.
   uint64_t NumberOf(uint32_t origin) const {
     const auto found = std::ranges::lower_bound(last_, origin, {}, &Serial::origin);
     return found == last_.end() || found->origin != origin ? 0 : found->number;
   }
-  // Whether all is in this one that is in the other.
+  // Returns true if this has everything that the other has.
   bool Covers(const Moment& other) const {
     return std::ranges::all_of(other.last_, [this](Serial serial) { return Has(serial); });
   }
@@ -39,7 +39,7 @@ class Moment {
       found->number = std::max(found->number, to.number);
     }
   }
-  // One of each origin, in their order.
+  // The last serial of each origin, in the order of the origins.
   const std::vector<Serial>& last() const { return last_; }
 
  private:

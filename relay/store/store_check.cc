@@ -28,14 +28,14 @@ constexpr std::string_view kEntryLetters = "iatkcdx";
 constexpr std::string_view kMarkLetters = "ervw";
 constexpr const char* kDamagedFile = "damaged file";
 
-// What all entries under a letter add up to, in whatever order.
+// The sum of all entries under a letter, whatever their order.
 struct Sum {
   uint64_t entries = 0;
   uint64_t hashes = 0;
 
   void Add(std::string_view key, std::string_view value) {
     ++entries;
-    // Not linear in either, or values that were swapped would not be seen.
+    // Not linear in either: otherwise values that were swapped would go unnoticed.
     uint64_t hash = std::hash<std::string_view>()(key) ^ std::rotl(std::hash<std::string_view>()(value), 32);
     hash = (hash ^ hash >> 29) * 0x9e3779b97f4a7c15;
     hashes += hash ^ hash >> 32;
@@ -46,7 +46,7 @@ using Sums = std::array<Sum, 128>;  // by letter
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// Each once: two tags of an event may be one entry.
+// Returns each entry once: two tags of an event may give one entry.
 Entries EntriesOf(EventView event, uint64_t serial) {
   Entries entries;
   ForEachEntry(event, serial, [&](std::string_view key, std::string_view value) { entries.emplace_back(key, value); });
@@ -55,7 +55,7 @@ Entries EntriesOf(EventView event, uint64_t serial) {
   return entries;
 }
 
-// Null where key and value are too short for their letter.
+// Returns null if key and value are too short for their letter.
 std::optional<uint64_t> SerialOf(std::string_view key, std::string_view value) {
   const std::string_view holder = key[0] == 'i' || key[0] == 'd' ? value : key;
   if (holder.size() < 7) return std::nullopt;
@@ -82,7 +82,7 @@ class Checker {
     CheckLogs();
     CheckEvents();
     CheckIndex();
-    // Behind a damaged block nothing was seen, so nothing can be said of what is missing.
+    // Behind a damaged block nothing was read, so it is not known what is missing.
     if (!findings_.contains(kDamagedFile)) CompareSums();
     if (!failure_.ok()) return Status::Error("cannot read the database: " + failure_.ToString());
     for (auto& [what, finding] : findings_) report_.findings.push_back(std::move(finding));
@@ -95,7 +95,7 @@ class Checker {
     return {.max_bytes = kAny, .max_tags = kAny, .max_tag_bytes = kAny, .max_content_bytes = kAny};
   }
 
-  // What is lost leaves no trace but these.
+  // Lost events leave no trace but these.
   void CheckLogs() {
     if (!loss_.empty()) Found("write-ahead log that is damaged", loss_);
     const std::string line = NewestCorruption(db_.GetName(), WallClock::System().Now());
@@ -110,7 +110,7 @@ class Checker {
     if (finding.examples.size() < options_.examples) finding.examples.push_back(std::move(example));
   }
 
-  // Whether the read succeeded. What RocksDB itself finds to be damaged is a finding, the rest a failure.
+  // Returns true if the read succeeded. Damage that RocksDB itself finds is a finding, other errors are a failure.
   bool Readable(const rocksdb::Status& status) {
     if (status.ok()) return true;
     if (status.IsCorruption()) {
@@ -228,7 +228,7 @@ class Checker {
     ForEach(index_, TagRange('p', hex).Number(kGiftWrapKind, 2).view(), check);
   }
 
-  // The record that an entry leads to, if it is one.
+  // Returns the record that an entry leads to; null if there is no valid one.
   std::optional<std::string> RecordOf(std::string_view key, std::string_view value) {
     const std::optional<uint64_t> serial = SerialOf(key, value);
     if (!serial) return std::nullopt;
@@ -272,7 +272,7 @@ class Checker {
     ForEach(index_, std::string(1, letter), [&](std::string_view key, std::string_view value) {
       const std::optional<uint64_t> serial = SerialOf(key, value);
       const auto record = serial ? Get(events_, EventKey(*serial).view()) : std::nullopt;
-      // Nobody knows which entries a damaged record had; the record is the finding.
+      // It is not known which entries a damaged record had; the record is the finding.
       if (record && !EventView::WellFormed(*record)) return;
       if (record) {
         const Entries entries = EntriesOf(EventView(*record), *serial);

@@ -12,10 +12,10 @@
 namespace weir {
 namespace {
 
-// That are read at once, from each: 8 MiB where all are as large as they may be.
+// Entries read at once from each store: 8 MiB if all are as large as they may be.
 constexpr size_t kGroup = 64;
 
-// One of the two, on one shelf.
+// One of the two stores, on one shelf.
 class Side {
  public:
   Side(StoreWalk& walk, uint64_t now_seconds) : walk_(walk), now_seconds_(now_seconds) {}
@@ -35,7 +35,7 @@ class Side {
   const ShelfEntry& entry() const { return entries_[next_]; }
 
  private:
-  // Onto the next that counts.
+  // Moves to the next entry that counts.
   Status Settle() {
     for (;; ++next_) {
       if (next_ == entries_.size()) {
@@ -74,7 +74,7 @@ class Comparer {
   }
 
  private:
-  // Both walks along a shelf as one. Counts those of the first.
+  // Goes along a shelf of both at once. Counts the entries of the first.
   Status Merge(Shelf shelf, const std::string& what, uint64_t* count) {
     Status walked = first_.Begin(shelf);
     if (walked.ok()) walked = second_.Begin(shelf);
@@ -102,7 +102,7 @@ class Comparer {
     return options_.second_let_go(EventView(first_.entry().value));
   }
 
-  // Until when something is deleted or has vanished.
+  // Returns until when the mark holds.
   static uint64_t UntilOf(const ShelfEntry& mark) { return ReadNumber(mark.value.data(), mark.value.size()); }
 
   void CompareValues(Shelf shelf) {
@@ -116,7 +116,7 @@ class Comparer {
     }
   }
 
-  // An event's id; a mark's key, with the letter that says of which sort it is.
+  // Returns an event's id, or a mark's key after the letter of its shelf.
   static std::string NameOf(Shelf shelf, std::string_view key) {
     const std::string hex = ToHex(key);
     return shelf == Shelf::kEvents ? hex : std::string(1, static_cast<char>(shelf)) + " " + hex;

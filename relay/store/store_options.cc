@@ -15,8 +15,8 @@ using rocksdb::BlockBasedTableOptions;
 using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyOptions;
 
-// Small buffers keep what is inserted into in the processor's caches, and a burst's memory low. The index has smaller
-// ones: with 4 MiB a batch of 256 events costs 13.9 µs an event, with 8 MiB 15.5.
+// Small buffers keep the memory of inserts in the processor's caches, and the memory of a burst low. The index has
+// smaller ones: with 4 MiB a batch of 256 events costs 13.9 µs an event, with 8 MiB 15.5.
 uint64_t WriteBufferBytes(uint64_t target) { return std::clamp<uint64_t>(target / 128, 1 << 20, 8 << 20); }
 
 // Filters and indexes of tables are in the block cache, so that the memory target covers them.
@@ -30,15 +30,15 @@ BlockBasedTableOptions Table() {
   return table;
 }
 
-// Files in level 0 when it is compacted.
+// Files in level 0 at which it is compacted.
 constexpr int kUsualTrigger = 4;
-// The deeper L0 and the larger L1, the less is rewritten, and the more a search passes: for records, which are found by
-// their serial, and for imports. A million events of 0.7 KB: 34,000 a second and 47 µs of processor time each with 4
-// files, 54,000 and 34 with 8, 58,000 and 28 with 32; but a relay that opens the database then has to brake for what is
-// left in L0, and after 8 it has not (level 0.6).
+// The deeper L0 and the larger L1, the less is rewritten, but the more a search passes: so this is for records, which
+// are found by their serial, and for imports. A million events of 0.7 KB: 34,000 a second and 47 µs of processor time
+// each with 4 files, 54,000 and 34 with 8, 58,000 and 28 with 32. But after 32 a relay that opens the database has to
+// brake for what is left in L0, and after 8 it does not (level 0.6).
 constexpr int kDeepTrigger = 8;
 
-// Level compaction whose L1 is as large as L0 when it is compacted, so that no more is rewritten than is new.
+// Level compaction. L1 is as large as L0 at its compaction, so that no more is rewritten than is new.
 ColumnFamilyOptions Levels(uint64_t write_buffer_bytes, int trigger) {
   ColumnFamilyOptions family;
   family.write_buffer_size = write_buffer_bytes;
@@ -56,7 +56,7 @@ ColumnFamilyOptions Levels(uint64_t write_buffer_bytes, int trigger) {
   return family;
 }
 
-// The default family: one key, the format. Its tables too must be of a form that every RocksDB reads.
+// The default family has one key, the format. Its tables, too, must have a form that every RocksDB reads.
 ColumnFamilyOptions FormatOptions() {
   ColumnFamilyOptions family = Levels(1 << 20, kUsualTrigger);
   family.compression = rocksdb::kNoCompression;
@@ -64,17 +64,17 @@ ColumnFamilyOptions FormatOptions() {
   return family;
 }
 
-// Serials only grow, so most of a file overlaps nothing; but one deletion of something old makes it overlap what lies
-// between, and it is rewritten on its way down. What is still to be rewritten is therefore compressed quickly, and well
-// from L2 on. Of an event's processor time, 300,000 by clients, this and the deep L0 save 14 %; of the disk's bytes
-// they cost 6 % more.
+// Serials only grow, so most of a file overlaps nothing. But one deletion of something old makes a file overlap
+// everything in between, and it is rewritten on its way down. Therefore levels that are still to be rewritten are
+// compressed quickly, and those from L2 on well. With 300,000 events by clients, this and the deep L0 save 14 % of an
+// event's processor time and cost 6 % more bytes on disk.
 ColumnFamilyOptions EventsOptions(uint64_t write_buffer_bytes) {
   ColumnFamilyOptions family = Levels(write_buffer_bytes, kDeepTrigger);
   family.compression_per_level = {rocksdb::kLZ4Compression, rocksdb::kLZ4Compression, rocksdb::kZSTD};
   family.compression_opts.level = 1;
   BlockBasedTableOptions table = Table();
   table.block_size = 8 << 10;
-  table.block_restart_interval = 1;  // records are found by bisection; keys of 8 bytes have nothing to share
+  table.block_restart_interval = 1;  // records are found by bisection; keys of 8 bytes share no prefix
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return family;
 }
@@ -83,13 +83,13 @@ ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger) {
   ColumnFamilyOptions family = Levels(write_buffer_bytes, trigger);
   family.compression = rocksdb::kLZ4Compression;
   family.prefix_extractor = NewIndexPrefix();
-  // Entries are inserted in the order of their keys; from the last one of its kind the next is a few steps away.
+  // Entries are inserted in the order of their keys, so the next one is a few steps from the last one of its kind.
   family.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
   family.memtable_prefix_bloom_size_ratio = 0.05;
   BlockBasedTableOptions table = Table();
   table.block_size = 4 << 10;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  table.whole_key_filtering = false;  // the prefix of a key that is looked up is the key
+  table.whole_key_filtering = false;  // when a key is looked up, its prefix is the whole key
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return family;
 }
@@ -99,7 +99,7 @@ ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger) {
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
   rocksdb::DBOptions db;
   db.max_background_jobs = 2;
-  // One thread writes; atomic inserts would be paid for nothing.
+  // One thread writes, so atomic inserts would only cost.
   db.allow_concurrent_memtable_write = false;
   db.max_open_files = 1000;
   db.max_file_opening_threads = kFileOpeningThreads;
@@ -108,7 +108,7 @@ rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
   db.bytes_per_sync = 1 << 20;
-  // After a crash what was written in order is kept up to the first gap. A flush syncs the logs before it, so no family
+  // After a crash, writes are kept in their order up to the first gap. A flush syncs the logs before it, so no family
   // is ever ahead of them and atomic flushes are not needed.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   db.use_direct_io_for_flush_and_compaction = options.direct_io_for_compaction;

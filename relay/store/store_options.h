@@ -8,12 +8,12 @@
 
 namespace weir {
 
-// RocksDB ends the program where it cannot make one of the threads by which it opens files at the start. So it makes
-// none; of its files it opens a quarter of max_open_files there, no more.
+// RocksDB ends the program if it cannot make one of the threads that open files at the start. With 1 it makes none; it
+// opens at the start no more files than a quarter of max_open_files.
 inline constexpr int kFileOpeningThreads = 1;
 
 rocksdb::DBOptions DatabaseOptions(const StoreOptions& options);
-// default, events, index
+// Returns the families default, events and index, in this order.
 std::vector<rocksdb::ColumnFamilyDescriptor> Families(const StoreOptions& options);
 
 }  // namespace weir

@@ -22,7 +22,7 @@ class RocksDbWalk final : public StoreWalk {
   Result<std::vector<ShelfEntry>> Read(Shelf shelf, const std::string& after, size_t most) override {
     const auto letter = static_cast<char>(shelf);
     std::string from(1, letter);
-    // A key with a zero behind it is the next that may be.
+    // The next possible key is this one with a zero behind it.
     if (!after.empty()) from.append(after).push_back('\0');
     std::vector<ShelfEntry> entries;
     const std::unique_ptr<rocksdb::Iterator> at(db_.NewIterator(options_, index_));

@@ -1,6 +1,6 @@
-// StoreWalk: all that a store keeps, in the order of its keys, whatever the store is on: to compare it, or to copy it.
+// StoreWalk: visits everything that a store keeps, in the order of its keys, on any engine: to compare or to copy it.
 //
-// Each shelf by itself, a piece at a time:
+// Each shelf is read by itself, a piece at a time:
 //
 //   | shelf             | key                           | value                      |
 //   |-------------------|-------------------------------|----------------------------|
@@ -9,7 +9,7 @@
 //   | kDeletedAddresses | address 16                    | until 8, big-endian        |
 //   | kVanished         | author 32                     | until 8, big-endian        |
 //
-// Threads: one at a time. The store outlives it.
+// Threads: one at a time. The store must outlive the walk.
 #pragma once
 
 #include <array>
@@ -35,11 +35,11 @@ struct ShelfEntry {
 class StoreWalk {
  public:
   virtual ~StoreWalk() = default;
-  // The next so many behind this key; fewer at the end only. "" is before the first.
+  // Returns the next `most` entries behind `after`, or fewer at the end only. "" is before the first.
   virtual Result<std::vector<ShelfEntry>> Read(Shelf shelf, const std::string& after, size_t most) = 0;
 };
 
-// As it is at this moment.
+// Walks through the store as it is at this moment.
 std::unique_ptr<StoreWalk> WalkThrough(const RocksDbStore& store);
 
 }  // namespace weir

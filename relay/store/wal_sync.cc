@@ -24,14 +24,14 @@ void WalSync::Run() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     changed_.wait(lock, [this] { return written_ || stop_; });
-    // What is written while we wait shares the sync.
+    // Writes that come during this wait share the sync.
     changed_.wait_for(lock, interval_, [this] { return stop_; });
     if (!written_) continue;
     written_ = false;
     lock.unlock();
     const bool synced = db_->SyncWAL().ok();
     lock.lock();
-    // A disk that fails is told to who saves next, by RocksDB; here it is only tried again.
+    // RocksDB reports a disk that fails to the next save; here the sync is only tried again.
     if (!synced && !stop_) written_ = true;
   }
 }

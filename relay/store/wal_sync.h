@@ -1,4 +1,4 @@
-// Syncs the write-ahead log every now and then, for WEIR_DB_SYNC=interval: a thread that sleeps while nothing is
+// WalSync: syncs the write-ahead log every now and then, for WEIR_DB_SYNC=interval. Its thread sleeps while nothing is
 // written.
 #pragma once
 
@@ -18,7 +18,7 @@ class WalSync {
   WalSync(const WalSync&) = delete;
   WalSync& operator=(const WalSync&) = delete;
 
-  // There is something to sync: it will be within the interval.
+  // Tells that there is something to sync. It is synced within the interval.
   void Written();
 
  private:

@@ -32,7 +32,7 @@ void EventStreamReader::EndLine() {
   has_data_ = false;
 }
 
-// Comments have no name; of the others a reader of /live needs none.
+// Comments have an empty name, and a reader of /live needs no other fields.
 void EventStreamReader::TakeField(std::string_view name, std::string_view value) {
   if (name == "event") name_ = value;
   if (name != "data") return;

@@ -3,7 +3,8 @@
 //   EventStreamReader reader([](const std::string& name, const std::string& data) { … });
 //   const Status status = reader.Take(piece);
 //
-// It keeps one event that is not whole yet, of at most kMostBytes; more is an error, after which it takes nothing.
+// It keeps one event that is not whole yet, of at most kMostBytes. A longer one is an error, after which it takes
+// nothing.
 #pragma once
 
 #include <cstddef>

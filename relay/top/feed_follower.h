@@ -29,12 +29,12 @@ namespace weir {
 class FeedFollower {
  public:
   struct Times {
-    std::chrono::milliseconds silence{5000};  // without an event: the connection has ended
-    std::chrono::milliseconds again{1000};    // from an end to the next attempt
+    std::chrono::milliseconds silence{5000};  // time without an event after which the connection has ended
+    std::chrono::milliseconds again{1000};    // time from the end of a connection to the next attempt
   };
   struct Parts {
     std::function<Result<Attachment>()> find;
-    std::function<void()> on_change;  // on the thread
+    std::function<void()> on_change;  // called on the follower's thread
     Times times;
     const Clock& clock = Clock::System();
   };
@@ -53,9 +53,10 @@ class FeedFollower {
  private:
   void Run(const std::stop_token& stop);
   Status AskOnce(Watched::Link link, const std::string& problem, const std::stop_token& stop);
-  // Why it ended; *heard: events came before. One alone is a stream that is held back: a relay sends one a second.
+  // Returns why it ended. Sets *heard if more than one event came: a single one means that something holds the stream
+  // back, for a relay sends one a second.
   std::string Follow(const std::stop_token& stop, bool* heard);
-  // A part of a sentence; empty where the answer is what was asked for.
+  // Returns a part of a sentence; empty if the answer is what was asked for.
   std::string ProblemOf(const HttpAnswer& answer, const Attachment& attachment, std::string_view content_type);
   HttpCall CallFor(const Attachment& attachment, const char* path, const std::stop_token& stop) const;
   Status Take(const std::string& json, const Attachment& attachment, Watched::Link link, const std::string& problem);
@@ -66,7 +67,7 @@ class FeedFollower {
   mutable std::mutex mutex_;
   std::condition_variable_any stopped_;
   Watched watched_;
-  bool refused_ = false;  // the newest call, by who made it
+  bool refused_ = false;  // the newest call was refused; used by the thread that makes the calls
   std::jthread thread_;
 };
 

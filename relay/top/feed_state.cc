@@ -11,11 +11,11 @@ namespace {
 
 using simdjson::dom::element;
 
-// A relay of many parts has twenty.
+// A relay with many parts has twenty.
 constexpr size_t kMostTables = 64;
 constexpr size_t kMostTableColumns = 16;
 
-// A value, or what was found at its place.
+// Takes a value or the result of looking one up. Empty if there is no string.
 template <typename Json>
 std::string Text(const Json& value) {
   std::string_view text;

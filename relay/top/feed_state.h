@@ -19,21 +19,21 @@ struct FeedState {
   std::string store;
   std::string mood;
   std::string summary;
-  std::string write;  // the reasons
+  std::string write;  // the reasons of each class of work
   std::string bulk;
   std::string read;
   LiveRow now;
-  // What was changed since the start is one of them, "changed".
+  // They include "changed": the settings that were changed since the start.
   std::vector<LiveTable> tables;
-  std::vector<LiveRow> history;  // of an event `state` and of /live/state; the oldest first
+  std::vector<LiveRow> history;  // only in an event `state` and in /live/state; the oldest row first
 
   const LiveTable* Find(std::string_view table) const;
 };
 
-// Takes no offence at members that are missing or unknown, only at what is no such state, or of another format.
+// Accepts members that are missing or unknown. Returns an error if the text is no such state, or of another format.
 Result<FeedState> ReadFeedState(std::string_view json);
 
-// Joins what a state brings to what is known: past a restart of the relay the rows before stay.
+// Adds the rows that `state` brings to `history`. After a restart of the relay, the rows from before it stay.
 void Join(const FeedState& before, const FeedState& state, LiveHistory* history);
 
 }  // namespace weir

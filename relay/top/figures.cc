@@ -18,7 +18,7 @@ std::string Fixed(double number, int decimals) {
   return text;
 }
 
-// Of what a relay tells; what lies beyond is none of its figures.
+// Clamps to the range of a relay's figures.
 uint64_t Whole(float number) { return static_cast<uint64_t>(std::llround(std::clamp(double{number}, 0.0, 1e18))); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Figures of the feed as people read them, as the page at /live shows them. What is no number is "–".
+// Formats figures of the feed for people, as the page at /live does. NaN is "–".
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 namespace weir {
 
 std::string LevelText(float level);      // "0.31"
-std::string RateText(float rate);        // of a second: "0", "1.2", "23.0k"
+std::string RateText(float rate);        // per second: "0", "1.2", "23.0k"
 std::string CountText(float count);      // "12", "1.20M"
 std::string BytesText(float bytes);      // "78.1 MB"
 std::string SpeedText(float bytes);      // "78.1 MB/s"
 std::string SecondsText(float seconds);  // "0.3ms"
-std::string CoresText(float cores);      // "43 %", of one
+std::string CoresText(float cores);      // "43 %" of one core
 
 }  // namespace weir

@@ -8,7 +8,7 @@ namespace {
 
 using Kind = KeyPress::Kind;
 
-// What is longer is none of a key's.
+// A longer sequence is no key's.
 constexpr size_t kLongest = 16;
 
 // ESC [ A and ESC O A; ESC [ 5 ~. With a modifier, ESC [ 1 ; 5 A, it is the same key.
@@ -42,7 +42,7 @@ std::vector<KeyPress> KeyReader::Take(std::string_view bytes) {
     } else if (!escaped_) {
       if (c >= 0) keys.push_back({.character = c});
     } else if (sequence_.empty() && c != '[' && c != 'O') {
-      escaped_ = false;  // Escape alone, and then a key
+      escaped_ = false;  // the Escape key alone, then another key
       if (c >= 0) keys.push_back({.character = c});
     } else if (!sequence_.empty() && c >= '@' && c <= '~') {
       TakeSequence(c, &keys);

@@ -1,4 +1,4 @@
-// KeyReader: what somebody typed, from the bytes that a terminal sends, cut anywhere.
+// KeyReader: the keys that were typed, from the bytes that a terminal sends, cut anywhere.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ struct KeyPress {
   enum class Kind : uint8_t { kCharacter, kUp, kDown, kLeft, kRight, kPageUp, kPageDown, kHome, kEnd };
 
   Kind kind = Kind::kCharacter;
-  char character = 0;  // of ASCII; kCharacter
+  char character = 0;  // ASCII; set for kCharacter
 
   bool operator==(const KeyPress&) const = default;
 };
 
 class KeyReader {
  public:
-  // What is no key of these is passed over.
+  // Skips bytes that are none of these keys.
   std::vector<KeyPress> Take(std::string_view bytes);
 
  private:

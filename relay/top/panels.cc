@@ -14,9 +14,9 @@ namespace weir {
 namespace {
 
 constexpr size_t kGap = 2;
-constexpr double kNearShare = 0.75;  // as the sentences of the relay have it
+constexpr double kNearShare = 0.75;  // the same as in the relay's sentences (relay/live/words.cc)
 
-// Twenty cells are the last two minutes, and one moves every five seconds.
+// Twenty cells show the last 100 seconds, and move by one cell every five seconds.
 constexpr double kSecondsOfCell = 5;
 
 struct ClassOfWork {
@@ -38,7 +38,7 @@ constexpr std::array<ClassOfWork, 3> kClasses = {{
 
 Ink InkOf(double share, Ink calm) { return share >= 1 ? Ink::kOver : share >= kNearShare ? Ink::kNear : calm; }
 
-// The level as a share of its setpoint: the highest of each five seconds; NaN where nothing is known.
+// The level as a share of its setpoint: the highest of each five seconds; NaN if unknown.
 std::vector<double> Shares(const LiveHistory& history, const ClassOfWork& work, size_t cells) {
   std::vector<double> shares(cells, std::nan(""));
   if (history.size() == 0) return shares;
@@ -68,10 +68,10 @@ void PutSpark(Screen& screen, size_t row, size_t column, const std::vector<doubl
 struct ClassColumn {
   const char* title;
   size_t cells;
-  int rank;  // the highest go where there is no room
+  int rank;  // columns of the highest rank go first when room is short
   std::string (*text)(const LiveRow& now, const ClassOfWork& work);
 };
-constexpr size_t kSparkBehind = 1;  // the column before it
+constexpr size_t kSparkBehind = 1;  // index of the column before the sparkline
 constexpr std::array<ClassColumn, 6> kClassColumns = {{
     {"level", 5, 0, [](const LiveRow& now, const ClassOfWork& work) { return LevelText(now[work.level]); }},
     {"of", 5, 0, [](const LiveRow& now, const ClassOfWork& work) { return LevelText(now[work.setpoint]); }},
@@ -94,7 +94,7 @@ struct Columns {
   size_t gap = kGap;
 };
 
-// Where there is no room gaps give way, then texts, the longest first; figures do not.
+// If room is short, gaps shrink first, then text columns, the widest first; columns of figures do not.
 Columns ColumnsOf(const LiveTable& table, size_t rows, PanelShape shape) {
   constexpr size_t kFewest = 6;
   Columns columns;
@@ -242,7 +242,7 @@ Screen InColumns(const std::vector<Screen>& panels, PanelShape shape) {
   if (width == shape.width) return Stacked(panels, shape);
   size_t all = 0;
   for (const Screen& panel : panels) all += panel.height() + 1;
-  // The left one takes them in their order until it has half.
+  // The left column takes panels in their order until it has half of the lines.
   std::vector<Screen> left;
   std::vector<Screen> right;
   size_t taken = 0;

@@ -1,4 +1,4 @@
-// The parts that a view of `weir top` is made of: each a Screen of its own, as high as it has to be.
+// The panels of a view of `weir top`: each is a Screen of its own, as high as it has to be.
 #pragma once
 
 #include <cstddef>
@@ -16,26 +16,27 @@ struct PanelShape {
   Charset charset;
 };
 
-// Of writes, bulk and reads the level against its setpoint, now and before, and what the gates do.
+// For writes, bulk and reads: the level against its setpoint, now and before, and what the gates do.
 Screen ClassesPanel(const Watched& watched, PanelShape shape);
-// Of each class what limits it.
+// The reason that limits each class.
 Screen ReasonsPanel(const FeedState& state, PanelShape shape);
 // Latencies, load, clients: a line each.
 Screen FiguresPanel(const FeedState& state, PanelShape shape);
-// Of its rows so many at most.
+// Shows at most `rows` of the table's rows.
 Screen TablePanel(const LiveTable& table, PanelShape shape, size_t rows = LiveTable::kMostRows);
-// Lines of text, broken where they are too long, behind a word each that stands at the left.
+// Lines of text, each behind a word at the left. Long lines are broken.
 struct WordedLine {
   std::string_view word;
   std::string_view text;
-  Ink ink = Ink::kPlain;  // of the word
+  Ink ink = Ink::kPlain;  // colours the word
 };
 Screen WordedPanel(const std::vector<WordedLine>& lines, size_t indent, PanelShape shape);
 
-// One below the other with a line between them, or in two columns where `width` has room for that.
+// Stacked puts panels one below the other, with an empty line between them. InColumns puts them in two columns if the
+// width has room for that.
 Screen Stacked(const std::vector<Screen>& panels, PanelShape shape);
 Screen InColumns(const std::vector<Screen>& panels, PanelShape shape);
-// The width that a panel has in them.
+// The width of a panel in InColumns.
 size_t ColumnWidth(size_t width);
 
 }  // namespace weir

@@ -15,20 +15,20 @@
 namespace weir {
 namespace {
 
-// The other screen, which keeps what stood there; no cursor; nothing goes to the next line by itself.
+// Shows the other screen, so that the first keeps its contents; hides the cursor; turns off line wrapping.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-// A screen beyond this is nobody's, and would be memory.
+// No user has a larger screen, and it would cost memory.
 constexpr size_t kMostColumns = 1000;
 constexpr size_t kMostRows = 500;
 
-// A pipe that takes anything takes so much.
+// A pipe that takes anything takes at least this much.
 constexpr size_t kPieceBytes = 1024;
 constexpr int kMomentMs = 20;
 
-// A terminal may take less than that, and a write to it would wait: it is written to by a description that never does.
-// It is one of its own, for others write to that of standard output.
+// A terminal may take less than that, and a write to it would block. So it is opened again, with a description that
+// never blocks; that of standard output is left alone, as other programs write to it too.
 int Output() {
   static const int own =
       isatty(STDOUT_FILENO) == 1 ? open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
@@ -40,7 +40,7 @@ std::string_view Term() {
   return term != nullptr ? term : "";
 }
 
-// A terminal that takes nothing is no reason to stay.
+// Gives up on a terminal that takes nothing, so that the program can end.
 void WriteSoon(std::string_view text) {
   constexpr int kPatienceMs = 500;
   for (int waited = 0; !text.empty() && waited < kPatienceMs; waited += kMomentMs) {
@@ -74,7 +74,7 @@ Charset RawTerminal::CharsetOfLocale() {
   return std::string_view(nl_langinfo(CODESET)) == "UTF-8" && Term() != "dumb" ? Charset::kUtf8 : Charset::kAscii;
 }
 
-// Signals stay those of the keyboard; ^S is none, for it would stop the output.
+// The keyboard still sends signals, but ^S does not: it would stop the output.
 void RawTerminal::Enter() {
   termios now{};
   if (tcgetattr(STDIN_FILENO, &now) == 0) {
@@ -110,7 +110,7 @@ Result<Written> WriteOut(std::string_view text, int interrupt) {
         text.remove_prefix(static_cast<size_t>(size));
         continue;
       }
-      // A terminal has room, but too little.
+      // The terminal has room, but too little.
       poll(&both[1], 1, kMomentMs);
     } else if (both[0].revents != 0) {
       return Written::kNobodyReads;

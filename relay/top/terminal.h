@@ -1,5 +1,5 @@
-// RawTerminal: what `weir top` writes to, standard output; and, while it draws there, the terminal's other screen,
-// without a cursor, and keys as they are typed. All is as before when Leave has been called, or this is gone.
+// RawTerminal: standard output, which `weir top` writes to. After Enter it is the terminal's other screen, without a
+// cursor, and keys come as they are typed. Leave, or the destructor, restores everything.
 #pragma once
 
 #include <termios.h>
@@ -15,29 +15,29 @@ namespace weir {
 
 class RawTerminal {
  public:
-  // Whether standard output is one that can be drawn on.
+  // True if standard output can be drawn on.
   static bool IsThere();
-  // No more of it than can be drawn each second.
+  // Returns the terminal's size, limited to what can be drawn each second.
   static TerminalSize SizeNow();
-  // Whether it shows colours, and somebody wants them (https://no-color.org).
+  // True if the terminal shows colours and the user wants them (https://no-color.org).
   static bool HasColours();
-  // Of the locale, which this sets to the environment's.
+  // Returns the charset of the locale, which this sets from the environment.
   static Charset CharsetOfLocale();
 
   ~RawTerminal() { Leave(); }
 
-  // Again: what somebody else did to the terminal is undone.
+  // A second call undoes what other programs did to the terminal.
   void Enter();
   void Leave();
 
  private:
-  std::optional<termios> before_;  // of standard input, where that is a terminal
+  std::optional<termios> before_;  // the state of standard input, if that is a terminal
   bool entered_ = false;
 };
 
 enum class Written : uint8_t { kAll, kInterrupted, kNobodyReads };
-// Waits until standard output takes all of it, or there is something to read from `interrupt`. The error says why it
-// cannot be written: "cannot write: No space left on device".
+// Waits until standard output takes all of it, or there is something to read from `interrupt`. The error says why
+// writing failed: "cannot write: No space left on device".
 Result<Written> WriteOut(std::string_view text, int interrupt);
 
 }  // namespace weir

@@ -17,11 +17,11 @@
 namespace weir {
 namespace {
 
-// SIGWINCH and those of job control are for who draws; else they do what they always do.
+// SIGWINCH and the signals of job control are taken only while a screen is drawn; else they have their usual effect.
 sigset_t SignalsOf(bool draws) {
   sigset_t set;
   sigemptyset(&set);
-  // What nohup, or a shell for its jobs in the background, has ignored stays so.
+  // Signals that nohup, or a shell for its background jobs, has ignored stay ignored.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
@@ -34,7 +34,7 @@ sigset_t SignalsOf(bool draws) {
 
 }  // namespace
 
-// Before it opens anything: that could be given the number of an input that is closed.
+// isatty comes before anything is opened: a new descriptor could get the number of a closed input.
 TopSession::TopSession() : input_ended_(isatty(STDIN_FILENO) != 1) {
   const sigset_t set = SignalsOf(RawTerminal::IsThere());
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
@@ -62,7 +62,7 @@ void TopSession::Wait(Duration time, bool keys) {
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(most).count();
     return poll(all, std::size(all), static_cast<int>(ms));
   };
-  // What comes faster than it can be read is shown five times a second.
+  // News that comes faster than a person can read is shown five times a second.
   constexpr std::chrono::milliseconds kBetweenNews{200};
   if (had_news_) all[1].fd = -1;
   if (!had_news_ || wait(kBetweenNews) == 0) {
@@ -72,7 +72,7 @@ void TopSession::Wait(Duration time, bool keys) {
   had_news_ = (all[1].revents & POLLIN) != 0;
   uint64_t count = 0;
   (void)!read(news_, &count, sizeof(count));
-  // A reader that has gone leaves an error there.
+  // If the reader of the output has gone, poll reports an error.
   if ((all[2].revents & (POLLERR | POLLHUP)) != 0) ended_ = true;
 }
 
@@ -96,7 +96,7 @@ void TopSession::TakeSignals(RawTerminal* terminal) {
   }
 }
 
-// Sent again, with nobody in its way, it stops the process, where there is somebody who would let it go on.
+// Raised again and unblocked, SIGTSTP stops the process, unless there is no shell that could continue it.
 void TopSession::Suspend(RawTerminal* terminal) {
   terminal->Leave();
   sigset_t stop;
@@ -198,7 +198,7 @@ Status TopSession::PrintLines(FeedFollower& follower, Charset charset,
       if (!written.ok()) return written.status();
       ended_ = written.value() != Written::kAll;
     }
-    // Once when it begins, once when it is over.
+    // Complains once when the link changes, and once when it is live again.
     const bool is_live = watched.link == Watched::Link::kLive;
     if (watched.link != link) complain(is_live ? "goes on" : LinkInWords(watched, Clock::System().Now()));
     link = watched.link;

@@ -1,7 +1,7 @@
-// TopSession: `weir top` while it runs: waits for the feed, for keys and for signals, and shows what there is: on a
-// terminal a screen that is drawn anew, else a line for each state.
+// TopSession: `weir top` while it runs. It waits for the feed, for keys and for signals, and shows the newest state: on
+// a terminal as a screen that is drawn anew, else as a line for each state.
 //
-// Make it before the follower starts its thread: from then on signals wait for it.
+// Make it before the follower starts its thread, which then inherits the blocked signals.
 #pragma once
 
 #include <functional>
@@ -22,15 +22,16 @@ class TopSession {
   TopSession(const TopSession&) = delete;
   TopSession& operator=(const TopSession&) = delete;
 
-  // For the follower: something is new. From any thread.
+  // Tells the session that there is news. For the follower, from any thread.
   void Wake();
 
-  // Return when somebody has ended it, or nobody reads any more; the error says why nothing can be written.
+  // Return when a key or a signal has ended the session, or the reader of the output is gone. The error says why
+  // writing failed.
   Status ShowScreen(FeedFollower& follower, Look look);
   Status PrintLines(FeedFollower& follower, Charset charset, const std::function<void(const std::string&)>& complain);
 
  private:
-  // Waits for any of what there is, for a time at most.
+  // Waits for news, a signal or, if `keys`, a key, for `time` at most.
   void Wait(Duration time, bool keys);
   void TakeSignals(RawTerminal* terminal);
   void Suspend(RawTerminal* terminal);
@@ -40,10 +41,10 @@ class TopSession {
   int signals_ = -1;
   int news_ = -1;
   KeyReader keys_;
-  bool input_ended_;       // or is no terminal
-  bool had_news_ = false;  // it ended the wait before
+  bool input_ended_;       // or input is no terminal
+  bool had_news_ = false;  // news ended the last wait
   bool ended_ = false;
-  bool anew_ = true;  // what stands on the terminal is not what was drawn there
+  bool anew_ = true;  // the terminal may show something else than was drawn
 };
 
 }  // namespace weir

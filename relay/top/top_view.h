@@ -1,4 +1,4 @@
-// What `weir top` shows: a Watched as a Screen. Without a terminal, and of the values that are handed in alone.
+// Draws what `weir top` shows: a Watched as a Screen. Needs no terminal, and uses only the values that are passed in.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct Look {
   TopView view = TopView::kOverview;
   bool help = false;
   size_t scroll = 0;  // lines
-  bool keys = true;   // the last line tells them
+  bool keys = true;   // the last line lists the keys
   size_t width = 80;
   size_t height = 24;
   Charset charset = Charset::kUtf8;
@@ -28,16 +28,16 @@ struct Look {
 
 struct Drawn {
   Screen screen;
-  size_t page = 1;      // lines of it that scroll
+  size_t page = 1;      // number of lines that scroll
   size_t furthest = 0;  // the largest scroll that shows more
 };
 
 Drawn Draw(const Watched& watched, const Look& look, TimePoint now);
 
-// As many lines as it takes, without keys.
+// Draws as many lines as it takes, without keys.
 Screen DrawWhole(const Watched& watched, Look look, TimePoint now);
 
-// How the way to the relay is, in a sentence; empty where all is well.
+// Describes the connection to the relay in a sentence; empty if all is well.
 std::string LinkInWords(const Watched& watched, TimePoint now);
 
 }  // namespace weir

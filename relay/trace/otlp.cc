@@ -15,7 +15,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr int kStatusError = 2;
-// Of Span.flags: W3C's "sampled", and whether the parent is in another process, with that this is known.
+// Bits of Span.flags: W3C's "sampled"; it is known whether the parent is in another process; it is.
 constexpr int kSampled = 0x001;
 constexpr int kKnowsWhere = 0x100;
 constexpr int kIsRemote = 0x200;
@@ -25,7 +25,7 @@ std::string HexOf(const Id& id) {
   return ToHex(id.data(), id.size());
 }
 
-// 64-bit integers are strings.
+// OTLP writes 64-bit integers as strings.
 void WriteValue(int64_t value, JsonWriter& json) { json.Member("intValue").String(std::to_string(value)); }
 void WriteValue(const std::string& value, JsonWriter& json) { json.Member("stringValue").String(value); }
 
@@ -70,7 +70,7 @@ std::string WriteOtlp(std::span<const SpanData> spans, const ResourceAttributes&
       .Member("attributes")
       .Open('[');
   for (const auto& [key, value] : resource) {
-    // The one that is a number by OpenTelemetry's conventions.
+    // process.pid is the one attribute that is a number by OpenTelemetry's conventions.
     const auto number = ParseInteger(value, {.min = 0, .max = 1e15});
     if (key == "process.pid" && number.ok()) {
       WriteAttribute(key, number.value(), json);

@@ -1,4 +1,4 @@
-// The OpenTelemetry protocol's messages, as JSON: what is sent, and what is read of an answer.
+// The OpenTelemetry protocol's messages, as JSON: writes requests and reads answers.
 // https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
 #pragma once
 
@@ -16,10 +16,10 @@ namespace weir {
 
 using ResourceAttributes = std::vector<std::pair<std::string, std::string>>;
 
-// An ExportTraceServiceRequest. `at_zero`: the time of day at which the spans' clock was zero.
+// Returns an ExportTraceServiceRequest. `at_zero` is the time of day at which the spans' clock was zero.
 std::string WriteOtlp(std::span<const SpanData> spans, const ResourceAttributes& resource, WallTime at_zero);
 
-// Of an ExportTraceServiceResponse. A collector that took all may say nothing at all.
+// The partialSuccess of an ExportTraceServiceResponse. A collector that took all spans may leave it out.
 struct PartialSuccess {
   uint64_t rejected = 0;
   std::string message;

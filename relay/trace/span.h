@@ -1,19 +1,19 @@
 // Span: a stretch of work for one request, as OpenTelemetry shows it. It begins when it is made, and ends with End or
 // when its last copy dies.
 //
-//   Span span = BeginSpan(tracer, "EVENT", SpanKind::kServer, received);   // most times empty: not sampled
+//   Span span = BeginSpan(tracer, "EVENT", SpanKind::kServer, received);   // mostly empty: not sampled
 //   {
 //     const Span wait = span.Child("write gate");
 //     …
 //   }
 //   span.Set("weir.outcome", "rate-limited");
 //
-// An empty span does nothing, and asking it costs a branch. Nothing here throws: where there is no memory, a span or an
-// attribute is missing. What a span holds is bounded: it has at most 16 children, and a text of 64 characters. Names
-// and keys are literals. What is set is the program's own words and numbers, nothing that a client sent: spans leave
-// this machine.
+// An empty span does nothing, and asking it costs a branch. No function throws: if memory runs out, a span or an
+// attribute is missing. A span is bounded: it has at most 16 children, and texts of at most 64 characters. Names and
+// keys are literals. Values are the program's own words and numbers, nothing that a client sent: spans leave this
+// machine.
 //
-// Threads: a span and its copies belong to one at a time. It may outlive whoever began it.
+// Threads: a span and its copies belong to one thread at a time. A span may outlive the object that began it.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class Tracer;
 
 enum class SpanKind : uint8_t { kInternal = 1, kServer = 2 };  // OTLP's numbers
 
-// What is exported.
+// The data of a span that is exported.
 struct SpanData {
   TraceId trace{};
   SpanId id{};
@@ -53,19 +53,20 @@ class Span {
   static constexpr size_t kMostText = 64;
 
   Span() = default;  // empty
-  // By a tracer, which has made room for it.
+  // Made by a tracer, which has made room for it.
   Span(std::shared_ptr<Tracer> tracer, SpanData data);
 
   explicit operator bool() const noexcept { return open_ != nullptr; }
 
-  // Begins now. Empty where this is, or has ended, or the tracer has no room.
+  // Begins a child now. It is empty if this span is empty, has ended or has kMostChildren, or if the tracer has no
+  // room.
   Span Child(std::string_view name) const noexcept { return open_ ? BeginChild(name) : Span(); }
   void Set(std::string_view key, int64_t value) const noexcept;
   // Other characters than printable ASCII become '?'.
   void Set(std::string_view key, std::string_view text) const noexcept;
-  // The program's fault, or the machine's; not a client's.
+  // Marks a fault of the program or the machine, not of a client.
   void Fail() const noexcept;
-  // Of all copies.
+  // Ends the span, for all its copies.
   void End() noexcept {
     if (open_) EndOpen();
   }

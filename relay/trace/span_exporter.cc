@@ -20,14 +20,15 @@ bool IsPassing(const HttpAnswer& answer) {
   return !answer.ok() || std::ranges::find(kPassing, answer.status) != kPassing.end();
 }
 
-// In seconds; a date counts as none.
+// Returns Retry-After, read in seconds; a date counts as none.
 Duration RetryAfterOf(const HttpAnswer& answer) {
   const auto seconds = ParseUnsigned(answer.Header("retry-after"), {.min = 0, .max = 1e9});
   if (!seconds.ok()) return {};
   return std::min<Duration>(std::chrono::seconds(seconds.value()), SpanExporter::kLongestRetryAfter);
 }
 
-// So that many who lost the same collector do not come back together: between the half and the whole of it.
+// Returns between half and all of the pause, so that many programs that lost the same collector do not come back
+// together.
 Duration Jittered(Duration pause) {
   return pause / 2 + Duration(RandomBits() % static_cast<uint64_t>(pause.count() / 2 + 1));
 }
@@ -113,7 +114,7 @@ void SpanExporter::EndBatch(std::atomic<uint64_t>* as) {
   call_.body = {};
 }
 
-// The first of a row of problems is told, and their end.
+// Logs the first of a row of problems, and their end.
 void SpanExporter::SetProblem(const std::string& problem) {
   if (problem_.empty() != problem.empty()) {
     if (problem.empty()) {

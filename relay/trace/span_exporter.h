@@ -1,11 +1,11 @@
-// SpanExporter: brings a tracer's spans to a collector of OpenTelemetry: POST {endpoint}/v1/traces, in JSON.
+// SpanExporter sends a tracer's spans to an OpenTelemetry collector: POST {endpoint}/v1/traces, in JSON.
 //
-// A batch is all that has ended, at most one a second. Where the collector does not answer, or says that it cannot for
-// now (429, 502, 503, 504), the batch is sent again, later each time and as late as Retry-After says, five times in
-// all; then it is given up. What it answers else is the end of the batch. Meanwhile the tracer gathers the next one,
-// and drops what is beyond its bounds: so all that traces hold is a full tracer and a batch, under 10 MB.
+// A batch is all spans that have ended; there is at most one a second. If the collector does not answer, or cannot take
+// it for now (429, 502, 503, 504), the batch is sent again, later each time and no earlier than Retry-After says. After
+// five tries it is given up. Any other answer ends the batch. Meanwhile the tracer gathers the next one, and drops
+// spans beyond its bounds: so traces hold at most a full tracer and a batch, under 10 MB.
 //
-// Threads: one; Stats from any.
+// Threads: one; Stats may be called from any.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ namespace weir {
 
 struct ExportStats {
   uint64_t sent = 0;
-  uint64_t rejected = 0;  // of a batch that the collector took, by the collector
-  uint64_t failed = 0;    // whose batch was given up
+  uint64_t rejected = 0;  // by the collector, of batches that it took
+  uint64_t failed = 0;    // in batches that were given up
 };
 
 class SpanExporter {
@@ -39,13 +39,14 @@ class SpanExporter {
 
   using Send = std::function<HttpAnswer(const HttpCall& call)>;
 
-  // `wall_clock` dates what `clock`, which is the tracer's, has measured.
+  // `clock` is the tracer's; `wall_clock` gives its times a date.
   SpanExporter(std::shared_ptr<Tracer> tracer, const TraceTarget& target, Send send, const Clock& clock,
                const WallClock& wall_clock);
 
-  // Sends what is due, if anything is. When to call again.
+  // Sends the batch that is due, if any. Returns when to call again.
   TimePoint Step(const std::stop_token& stop = {});
-  // Sends what there is, once: a batch that was not taken, then the rest.
+  // Sends all spans, each once: a batch that was not taken, then the rest. Each call may take `longest`; a problem ends
+  // it.
   void Flush(std::chrono::milliseconds longest, const std::stop_token& stop = {});
 
   ExportStats Stats() const;
@@ -66,11 +67,11 @@ class SpanExporter {
   const WallClock& wall_clock_;
 
   HttpCall call_;       // its body is the batch
-  uint64_t spans_ = 0;  // in it; 0: there is none
-  int tries_ = 0;       // of it
+  uint64_t spans_ = 0;  // spans in the batch; 0: there is no batch
+  int tries_ = 0;       // tries of the batch
   Duration pause_ = kEvery;
   TimePoint due_;
-  std::string problem_;  // of the latest call
+  std::string problem_;  // the latest call's problem
 
   std::atomic<uint64_t> sent_{0};
   std::atomic<uint64_t> rejected_{0};

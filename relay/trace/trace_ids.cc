@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// As the specification says, all zero is no name.
+// The specification allows no id of all zeros.
 template <typename Id>
 Id NewId() {
   Id id{};

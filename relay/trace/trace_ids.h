@@ -1,4 +1,4 @@
-// The names by which OpenTelemetry knows traces and spans, and what a caller says of its own.
+// Ids of OpenTelemetry's traces and spans, and the header field by which a caller names its own.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ using SpanId = std::array<uint8_t, 8>;
 
 TraceId NewTraceId();
 SpanId NewSpanId();
-// Of a generator of the thread's own. Good for names and for dice, not for secrets.
+// Returns random bits of a generator of the thread's own. Good for ids and for sampling, not for secrets.
 uint64_t RandomBits();
 
 // The header field traceparent (W3C Trace Context).
@@ -22,7 +22,7 @@ struct TraceParent {
   SpanId span{};
   bool sampled = false;
 };
-// Nothing where it is malformed. Of a version to come, what the known one has.
+// Returns nullopt if it is malformed. From a later version it reads the fields that the known one has.
 std::optional<TraceParent> ParseTraceParent(std::string_view text);
 
 }  // namespace weir

@@ -18,7 +18,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::string_view kServiceName = "service.name";
 
-// key=value,key=value, the values percent-encoded: W3C's baggage, as OpenTelemetry's variables are written.
+// Reads key=value,key=value with percent-encoded values: W3C's baggage, as OpenTelemetry's variables are written.
 std::optional<Pairs> ReadPairs(std::string_view text) {
   Pairs pairs;
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// What an operator can set about traces. Where the name of weir's own is not set, that of OpenTelemetry is read.
+// The settings of traces. A setting that is not set by weir's own name is read from OpenTelemetry's.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ namespace weir {
 
 struct TraceSettings {
   std::string endpoint;      // http://127.0.0.1:4318; empty: off
-  double ratio = 0.01;       // of requests
-  std::string service_name;  // empty: what the attributes say, or weir
-  std::string attributes;    // of the resource: key=value,key=value
+  double ratio = 0.01;       // the share of requests that is traced
+  std::string service_name;  // empty: service.name of the attributes, or weir
+  std::string attributes;    // attributes of the resource: key=value,key=value
   std::string headers;       // key=value,key=value
   std::string ca_file;
 };
 void Declare(SettingTable& table, TraceSettings& settings);
 Status Check(const TraceSettings& settings);
 
-// The same, read.
+// The settings, parsed.
 struct TraceTarget {
   ServerUrl url;
   std::vector<std::pair<std::string, std::string>> headers;

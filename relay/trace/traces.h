@@ -1,4 +1,4 @@
-// Traces: a program's traces, from its settings to the collector: a tracer, and a thread that exports what it has.
+// Traces: a program's traces, from its settings to the collector: a tracer, and a thread that exports its spans.
 //
 //   Result<std::unique_ptr<Traces>> traces = Traces::Open(settings);      // null: off
 //   …
@@ -28,11 +28,11 @@ class Traces {
  public:
   static constexpr std::chrono::milliseconds kLongestFlush{1000};
 
-  // Null where no endpoint is set.
+  // Returns null if no endpoint is set.
   static Result<std::unique_ptr<Traces>> Open(const TraceSettings& settings);
-  // Spans of which nobody but the tracer and `send` know the way.
+  // Exports spans by calling `send`.
   Traces(double ratio, const TraceTarget& target, SpanExporter::Send send);
-  // Sends what has ended, but takes a second at most.
+  // Sends the spans that have ended, but takes a second at most.
   ~Traces();
 
   static Tracer* TracerOf(const std::unique_ptr<Traces>& traces) { return traces ? traces->tracer_.get() : nullptr; }
@@ -44,7 +44,7 @@ class Traces {
   const std::shared_ptr<Tracer> tracer_;
   SpanExporter exporter_;
 
-  std::stop_source hurry_;  // gives up a call
+  std::stop_source hurry_;  // ends a call that is under way
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool flushed_ = false;

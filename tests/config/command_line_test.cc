@@ -113,7 +113,7 @@ TEST_F(CommandLineTest, OneSubcommandIsNamed) {
   EXPECT_EQ(depth, 4);
 }
 
-// What a shell is told: the choices alone, without their meanings.
+// Returns the choices that a shell is told, without their meanings.
 std::string Choices(const CommandLine& line, std::vector<std::string> words) {
   words.insert(words.begin(), "--complete");
   std::istringstream lines(ParseWords(line, words).out);

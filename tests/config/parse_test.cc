@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// What a parse said: the value as text, or the error.
+// The outcome of a parse: the value as text, or the error.
 template <typename T>
 std::string Said(const Result<T>& result) {
   if (!result.ok()) return result.status().message();
@@ -121,7 +121,7 @@ TEST(Printable, EscapesAndCuts) {
   EXPECT_EQ(Printable("plain ünicode"), "plain ünicode");
   EXPECT_EQ(Printable("a\nb\x1b[31m\x7f"), "a\\x0ab\\x1b[31m\\x7f");
   EXPECT_EQ(Printable(std::string(1000, 'x')), std::string(60, 'x') + "...");
-  // No UTF-8: nothing to keep whole, and nothing that a terminal should get.
+  // This is not UTF-8, so no character has to stay whole, and a terminal should get none of these bytes.
   std::string escaped;
   for (int i = 0; i < 60; ++i) escaped += "\\x80";
   EXPECT_EQ(Printable(std::string(100, '\x80')), escaped + "...");

@@ -187,7 +187,8 @@ TEST_F(SettingsTest, UnknownNamesAreWarningsWithTheNearest) {
                 "WEIR_SETPONT is not a setting; did you mean WEIR_SETPOINT?", "WEIR_ZZZZZZZZZZ is not a setting"}));
 }
 
-// ORLY has many that weir has nothing like; but who set a limit there has to know that it does nothing here.
+// ORLY has many settings without a counterpart in weir. An operator who set a limit there must learn that it does
+// nothing here.
 TEST_F(SettingsTest, WarnsOfOrlysNamesThatAreLikeOneOfWeirs) {
   const Environment environment = {{"ORLY_SETPONT", "0.5"},         {"ORLY_PORT", "80"},
                                    {"ORLY_MAX_DELAY_NEO4J", "9"},   {"ORLY_SPIDER_MODE", "none"},
@@ -229,7 +230,7 @@ RC_GTEST_PROP(Settings, WhatTheTablePrintsIsReadBack, ()) {
   double max = *rc::gen::arbitrary<double>();
   RC_PRE(std::isfinite(min) && std::isfinite(max));
   if (min > max) std::swap(min, max);
-  // Rounding at the edges is the generator's affair, not the table's.
+  // Rounding at the edges concerns the generator, not the table.
   const double fraction = *rc::gen::inRange(0, 1001) / 1000.0;
   const double number = std::clamp(min * (1 - fraction) + max * fraction, min, max);
 

@@ -1,4 +1,4 @@
-// What must be true of any text that is read as YAML: for the reader's test and for tests/fuzz.
+// Checks that must hold for any text that is read as YAML; used by the reader's test and by tests/fuzz.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace weir {
 
-// It is read, or refused with errors that each have a line and a place; those beyond the 20th are only counted.
+// The text is either read or refused with errors that each have a line and a column; errors beyond the 20th are only
+// counted.
 inline void CheckYaml(std::string_view text, const std::function<void(YamlMap& root)>& read) {
   const Status status = ReadYaml(text, "w.yaml", read);
   std::string_view errors = status.message();

@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(Refused, YamlReaderErrors,
                                               "w.yaml:1:4: found the tag !ruby/object, expected none"},
                                          Case{"a: &x [*x]\n", "w.yaml:1:8: found an alias within what it stands for"}));
 
-// The words after the position are the parser's.
+// The words after the position come from the parser.
 TEST(YamlReader, WhatIsNotYamlIsRefusedWithItsPosition) {
   for (const auto& [text, error] : std::vector<Case>{{"endpoints: [a\n", "w.yaml:2:1: found what is not YAML: "},
                                                      {"endpoints:\n\t- a\n", "w.yaml:2:2: found what is not YAML: "},
@@ -250,7 +250,7 @@ TEST(YamlReader, Files) {
   EXPECT_EQ(std::remove(path.c_str()), 0);
 }
 
-// Any bytes give a value or an error, never an exception or worse.
+// Any bytes give a value or an error, never an exception or a crash.
 RC_GTEST_PROP(YamlReader, AnyTextIsReadOrRefused, ()) {
   const auto text = *rc::gen::container<std::string>(
       rc::gen::elementOf(std::string("endpoints:name \n\t-[]{}?,&*!|>'\"%@`#~01.a\\\xc3\xa9\xff")));

@@ -42,7 +42,7 @@ void PowerCut::Restore(const std::string& key, const fs::path& to) const {
     } else if (const fs::path synced = shadow() / ("f-" + of_file); fs::exists(synced)) {
       fs::copy_file(synced, to / name);
     } else {
-      std::ofstream(to / name).flush();  // the name is there, of the content nothing
+      std::ofstream(to / name).flush();  // the name is there, its content is lost
     }
   }
 }

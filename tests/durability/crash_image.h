@@ -1,4 +1,4 @@
-// What a machine that lost its power would find of a directory, and programs that live in it.
+// The directory that a machine would have after a power cut, and the programs that work in it.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,14 @@ class PowerCut {
  public:
   PowerCut();
 
-  // The directory that is at stake.
+  // The directory that loses its power.
   std::filesystem::path data() const { return std::filesystem::path(directory_.path()) / "data"; }
-  // To be set before a command that lives in it: "LD_PRELOAD=… " and where to keep what is synced.
+  // Put this before a command that works in the directory: "LD_PRELOAD=… " and the place to keep synced data.
   std::string environment() const;
 
-  // Makes `data` what it would be had the power gone at this moment. No program that lives in it may run.
+  // Turns `data` into what it would be if the power failed at this moment. No program may be using it.
   void Crash();
-  // The same, in a directory of its own, while a program runs.
+  // Makes the same image in another directory; programs may be running.
   std::filesystem::path Image();
 
  private:
@@ -36,7 +36,7 @@ struct CommandResult {
   int code = 0;
   std::string out;
 };
-// By `sh`; standard error goes with the output.
+// Runs the command by `sh`. `out` has standard output and error together.
 CommandResult RunCommand(const std::string& command);
 
 }  // namespace weir

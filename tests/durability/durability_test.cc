@@ -1,4 +1,4 @@
-// What is acknowledged is on disk: the program itself, on a disk that forgets whatever was not synced.
+// Everything that is acknowledged is on disk: tests the program itself, on a disk that forgets whatever was not synced.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -51,7 +51,7 @@ class Durability : public testing::Test {
     relay = std::move(launched).value();
   }
   void Kill() { relay.process->Kill(); }
-  // Publishes so many, and then, without waiting for them, reads this many OKs.
+  // Publishes `count` notes without waiting for their OKs, then reads `answers` OKs.
   std::set<std::string> Publish(uint64_t first, uint64_t count, uint64_t answers) {
     RawClient client(relay.target.endpoint.port);
     EXPECT_TRUE(client.Handshake());
@@ -80,7 +80,7 @@ TEST_F(Durability, WhatABatchSyncedRelayAcknowledgedIsThereAfterAPowerCut) {
   std::set<std::string> acknowledged;
   for (uint64_t round = 0; round < 4; ++round) {
     StartRelay("batch");
-    // In the midst of the others: the power goes as soon as some are acknowledged.
+    // The power fails in the midst of the others, as soon as some are acknowledged.
     acknowledged.merge(Publish(1000 * round, 200, 40 * round + 1));
     Kill();
     power.Crash();
@@ -134,7 +134,8 @@ class ImportDurability : public testing::Test {
            Weir("import --quiet --threads 1 --checkpoint-every 5 --data-dir " + power_.data().string() + " " + more +
                 input_);
   }
-  // Each once: an import that begins anew, for the power went before its first checkpoint, rejects them again.
+  // Counts each line once: if the power failed before the first checkpoint, the import starts anew and rejects the
+  // lines again.
   uint64_t RejectedLines() const {
     std::set<std::string> rejected;
     std::ifstream file(power_.data() / "import" / "rejects.tsv");

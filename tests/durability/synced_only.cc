@@ -1,12 +1,12 @@
-// A library to preload into a program: it remembers what a machine that loses its power would still have.
+// A library to preload into a program. It remembers what the disk would still hold if the machine lost its power.
 //
-// Below WEIR_DURABLE_ROOT nothing counts as on disk but what was there when the program began, the content that a file
-// had at its last fsync or fdatasync, and the names that a directory had at its last fsync. Each is copied to
-// WEIR_DURABLE_SHADOW at that moment; crash_image.h makes a directory of it. Stricter than most file systems, which
-// write more than they have to; but it is what they promise. It takes no mapped and no direct writes into account,
-// which nothing here makes.
+// Below WEIR_DURABLE_ROOT only three things count as on disk: what was there when the program began, the content that a
+// file had at its last fsync or fdatasync, and the names that a directory had at its last fsync. Each is copied to
+// WEIR_DURABLE_SHADOW at that moment; crash_image.h makes a directory of it. This is stricter than most file systems,
+// which write more than they must, but it is all that they promise. Mapped and direct writes are not covered; nothing
+// here makes any.
 //
-// Only libc is used: this runs inside of programs with allocators of their own.
+// Uses libc only, because it runs inside programs with allocators of their own.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ namespace {
 
 std::mutex mutex;
 
-// The same for one file only, also where a number is given to another file later.
+// Identifies one file for ever, even if its inode number is reused by another file later.
 std::string KeyOf(int descriptor, bool* is_directory) {
   struct statx status {};
   if (statx(descriptor, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME | STATX_TYPE, &status) != 0) return {};
@@ -35,7 +35,7 @@ std::string KeyOf(int descriptor, bool* is_directory) {
   return key;
 }
 
-// Whole or not at all: the program may be killed at any moment.
+// Writes the copy whole or not at all, because the program may be killed at any moment.
 bool Publish(const std::string& name, int from, const std::string& text) {
   const std::string path = std::string(std::getenv("WEIR_DURABLE_SHADOW")) + "/" + name;
   const int to = open((path + ".part").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -60,7 +60,7 @@ bool KeepDirectory(int descriptor, const std::string& key, bool with_all_below) 
   while (const dirent* entry = readdir(directory)) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
-    // Not O_NOATIME and the like: it may be gone by now, and is left out then.
+    // Opens without O_NOATIME and the like. A file that is gone by now is left out.
     const int file = openat(descriptor, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) continue;
     bool is_directory = false;

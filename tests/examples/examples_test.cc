@@ -1,4 +1,4 @@
-// The examples of throttle/EMBEDDING.md. What stands between "// example:" and "// end of example" stands there word
+// The examples of throttle/EMBEDDING.md. The text between "// example:" and "// end of example" is quoted there word
 // for word; examples_are_quoted checks it.
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 
 namespace {
 
-// An engine of another kind: a queue of jobs with a bound.
+// An engine of another kind: a bounded queue of jobs.
 struct JobEngine {
   static constexpr double kMostQueuedBytes = 64e6;
   std::atomic<double> queued_bytes{0};

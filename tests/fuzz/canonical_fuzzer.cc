@@ -1,4 +1,4 @@
-// What an event's id is the hash of: AppendCanonical against the tree of tests/relay/nostr, for any JSON.
+// The bytes that an event's id is the hash of: AppendCanonical against the tree of tests/relay/nostr, for any JSON.
 #include "tests/fuzz/target.h"
 #include "tests/relay/nostr/nostr_checks.h"
 

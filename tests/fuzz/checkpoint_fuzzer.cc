@@ -1,4 +1,4 @@
-// The checkpoint of an import: what was read and is written is read back the same.
+// The checkpoint of an import: a checkpoint that was read, when written, is read back the same.
 #include "import/run/checkpoint.h"
 #include "tests/fixtures/must.h"
 #include "tests/fuzz/target.h"
@@ -10,7 +10,7 @@ void Check(std::string_view json) {
   const Result<Checkpoint> read = ParseCheckpoint(json);
   if (!read.ok()) return Must(read.status().message().starts_with("is "), read.status().message());
   Must(read.value().input < read.value().inputs.size());
-  // Names of files become readable once, as they do when they are written for the first time.
+  // File names become readable by the first writing, as they do in an import.
   const std::string written = ToJson(read.value());
   const Result<Checkpoint> again = ParseCheckpoint(written);
   Must(again.ok(), written + again.status().message());

@@ -1,4 +1,4 @@
-// A RateLimitRequest in JSON. What is taken, protobuf's own reader takes too, and it means the same.
+// A RateLimitRequest in JSON. Whatever weir accepts, protobuf's own reader accepts too, with the same meaning.
 #include <google/protobuf/util/json_util.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A filter, and in the lines behind it events: both are read, and matched, as tests/relay/nostr does it slowly.
+// A filter, and events in the lines behind it: both are read and matched as by the slow code of tests/relay/nostr.
 #include <algorithm>
 
 #include "tests/fuzz/target.h"

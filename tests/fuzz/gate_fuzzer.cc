@@ -1,6 +1,6 @@
-// A request of a gate with all its limiters: METHOD and target in the first line, header fields until an empty one,
-// then the body. Over HTTP/2 where it says that it is gRPC. Each has one answer, which is well-formed, and says an
-// error in the form of all; one that would wait is answered when its client leaves.
+// A request to a gate with all its limiters: METHOD and target in the first line, header fields until an empty one,
+// then the body. It goes over HTTP/2 if it says that it is gRPC. Each request has exactly one answer, which is
+// well-formed and reports errors in the common form. A request that would wait is answered when its client leaves.
 #include <simdjson.h>
 #include <spdlog/spdlog.h>
 
@@ -48,7 +48,7 @@ ServedLimiterSettings Settings() {
   return s;
 }
 
-// As long as the process, for its threads are.
+// Lives as long as the process, because its threads do.
 class Gate {
  public:
   Gate() : limiters_(MakeLimiters(Settings())) {
@@ -71,7 +71,7 @@ class Gate {
   HttpRouter router_;
 };
 
-// What becomes of one request.
+// The outcome of one request.
 class Owed final : public HttpReply::Receiver {
  public:
   void Give(HttpResponse response) override {
@@ -86,7 +86,7 @@ class Owed final : public HttpReply::Receiver {
     handler_ = std::move(handler);
   }
 
-  // Who is not answered leaves where it may wait; all others are answered by some thread.
+  // If the request waits and was not answered, its client leaves; all other requests are answered by some thread.
   HttpResponse Await() {
     std::unique_lock lock(mutex_);
     if (!answer_ && handler_) {
@@ -144,7 +144,7 @@ void CheckAnswer(const HttpResponse& answer, std::string_view path) {
   dom::parser parser;
   dom::element json;
   Must(parser.parse(answer.body).get(json) == simdjson::SUCCESS, answer.body);
-  // The form of the published service.
+  // Errors have the form of the published service.
   if (answer.status < 400 || (path == "/json" && answer.status == 429)) return;
   std::string_view code;
   std::string_view message;

@@ -1,6 +1,5 @@
-// Calls of gRPC: in the first line what the client calls (h: Health/Check, r: a route that is not there) and its
-// grpc-timeout, and then the body. Messages are cut as a slow reader cuts them, and each call has one answer that
-// clients understand.
+// Calls of gRPC. The first line names the call (h: Health/Check, r: a route that does not exist) and its grpc-timeout;
+// the body follows. Messages are cut as a slow reader cuts them, and each call has one answer that clients understand.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -21,7 +20,7 @@ namespace {
 
 constexpr size_t kMost = 100;
 
-// The message's bytes with its frame; 0: more is needed; nothing: it is none.
+// Returns the size of the message with its frame, 0 if more bytes are needed, or nothing if it is no message.
 std::optional<size_t> SlowFrame(std::string_view text) {
   if (text.empty()) return 0;
   if (text[0] != '\0') return std::nullopt;
@@ -32,7 +31,7 @@ std::optional<size_t> SlowFrame(std::string_view text) {
   return text.size() < size + 5 ? 0 : size + 5;
 }
 
-// Once it was read it is written and read the same.
+// A message that was read, when written, is read back and written the same.
 template <typename Message>
 void CheckMessage(std::string_view framed) {
   Message message;

@@ -1,5 +1,5 @@
-// HTTP/1.1, behind the socket: what a client sends is answered alike whether it comes at once or in pieces. The first
-// byte says of how many bytes these are.
+// HTTP/1.1 behind the socket: the same bytes get the same answer whether they come at once or in pieces. The first byte
+// gives the size of the pieces.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// Says how much came, when all has.
+// Answers with the number of bytes when all have come.
 class Counts final : public HttpStreamHandler {
  public:
   explicit Counts(HttpExchange& exchange) : exchange_(exchange) {}
@@ -51,7 +51,7 @@ void EraseAll(std::string* text, std::string_view begin, std::string_view end) {
     text->erase(at, std::min(text->find(end, at + begin.size()), text->size() - end.size()) + end.size() - at);
 }
 
-// Without what depends on the second, and on whether the body came with its header.
+// Removes everything that depends on the present second, and on whether the body came with its header.
 std::string Comparable(std::string said) {
   EraseAll(&said, "Date: ", "\r\n");
   EraseAll(&said, "HTTP/1.1 100 Continue\r\n", "\r\n");
@@ -63,9 +63,9 @@ void Check(std::string_view text) {
   const size_t step = 1 + TakeByte(&text);
   const std::string whole = served.Answer(std::span(&text, 1));
   const std::string in_pieces = served.Answer(Cut(text, step));
-  // HTTP/2 has its own target.
+  // HTTP/2 has a fuzz target of its own.
   if (whole.find("HTTP/1.1 101 ") != whole.npos || text.find("PRI * HTTP/2.0") != text.npos) return;
-  // What is no header is found out at once, or when a header ends.
+  // An invalid header is refused at once, or only when the header ends.
   const std::string all = Comparable(whole);
   const std::string some = Comparable(in_pieces);
   const std::string rest = all.substr(std::min(some.size(), all.size()));

@@ -1,5 +1,5 @@
-// HTTP/2 behind its preface: whatever frames a client sends, and in whatever pieces (of as many bytes as the first
-// says), it is answered in whole frames.
+// HTTP/2 behind its preface: whatever frames a client sends, and in whatever pieces (the first byte gives their size),
+// the answer consists of whole frames.
 #include <string>
 
 #include "relay/server/http2_stage.h"

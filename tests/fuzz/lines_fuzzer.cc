@@ -1,4 +1,4 @@
-// Lines of an import: cut into chunks anyhow, each line comes once and whole, and is judged as a slow reader judges it.
+// Lines of an import. Cut into chunks at any place, each line comes once and whole, and is judged as by a slow reader.
 // The first byte says how the text is cut, the second how long a line may be.
 #include <cstdint>
 #include <cstdlib>
@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kNow = 1'700'000'000;
 constexpr uint64_t kMostAhead = 900;
 
-// Without signatures, which no mutation gets right.
+// Ignores signatures, because no mutation gets them right.
 LineOutcome Expected(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -38,7 +38,7 @@ Tally ExpectedTally(const std::string& text) {
   std::string_view rest = text;
   if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   std::vector<std::string> lines = LinesOf(std::string(rest));
-  // A mark that is all of the input is a blank line of it.
+  // If a byte order mark is the whole input, it counts as a blank line.
   if (lines.empty() && !text.empty()) lines.emplace_back("\n");
   for (const std::string& line : lines) ++tally[Expected(line)];
   tally.bytes = text.size();
@@ -57,7 +57,7 @@ void Check(std::string_view input) {
   for (Chunk& chunk : Split(text, {.chunk_bytes = limits.chunk_bytes}, {step})) {
     const JudgedChunk one = judge.Judge(std::move(chunk));
     judged += one.settled.tally;
-    // An event has no outcome yet.
+    // Events have no outcome yet.
     judged[LineOutcome::kImported] += one.events.size();
   }
   const Tally expected = ExpectedTally(text);

@@ -1,5 +1,5 @@
-// Values as PostgreSQL has them in its binary form: what weir writes is read by a slow reader of that form, and what it
-// is answered is read by weir. The input is a list of values, each a byte that says its kind, and its bytes.
+// Values in PostgreSQL's binary form: a slow reader of that form reads what weir writes, and weir reads the answers.
+// The input is a list of values, each a byte for its kind and then its bytes.
 #include <libpq-fe.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string Take(std::string_view* text, size_t size) {
   return taken;
 }
 
-// As network byte order has it, of two's complement.
+// Reads a two's complement number in network byte order.
 int64_t SlowNumber(std::string_view bytes) {
   int64_t number = !bytes.empty() && bytes[0] < 0 ? -1 : 0;
   for (const char byte : bytes) number = number * 256 + static_cast<uint8_t>(byte);
@@ -47,7 +47,7 @@ std::vector<Value> ReadValues(std::string_view input) {
   return values;
 }
 
-// As array_recv of PostgreSQL reads it; nothing stands for a null.
+// Reads an array as array_recv of PostgreSQL does. A null becomes std::nullopt.
 std::vector<std::optional<std::string>> SlowArray(std::string_view text, PostgresArray::Type type) {
   const auto number = [&text] { return SlowNumber(Take(&text, 4)); };
   const int64_t dimensions = number();
@@ -91,7 +91,7 @@ void CheckArray(const std::vector<Value>& values, PostgresArray::Type type) {
   }
 }
 
-// One row with all of them.
+// Checks one row that has all the values.
 void CheckRow(const std::vector<Value>& values) {
   if (values.empty()) return;
   pg_result* const result = PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK);

@@ -1,5 +1,5 @@
-// The body of a call of the quotas; the first byte chooses which. What is taken is an object of JSON that says just
-// that, in the words of a tree of the same text.
+// The body of a quota call; the first byte chooses the call. An accepted body is a JSON object that says just what was
+// read, judged by a tree of the same text.
 #include <simdjson.h>
 
 #include <array>
@@ -41,7 +41,7 @@ const std::pair<std::string_view, std::optional<int64_t> Body::*> kWholes[] = {{
 const std::pair<std::string_view, std::optional<bool> Body::*> kFlags[] = {{"charge", &Body::charge},
                                                                            {"partial", &Body::partial}};
 
-// Whether a member says just what was read.
+// Returns true if a member says just what was read.
 template <typename Value, typename Keys>
 bool Agrees(std::string_view name, const dom::element& value, const Body& body, const Keys& keys) {
   for (const auto& [known, member] : keys) {

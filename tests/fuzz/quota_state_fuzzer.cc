@@ -1,4 +1,4 @@
-// The file of a YamlQuotaStore: what was read and is written is read back the same.
+// The file of a YamlQuotaStore: a state that was read, when written, is read back the same.
 #include <utility>
 
 #include "tests/fixtures/must.h"

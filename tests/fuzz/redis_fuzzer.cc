@@ -1,5 +1,5 @@
-// What a Redis answers, behind hiredis: the map of a cluster, redirections and errors, INFO, and what the scripts of
-// the quotas and of the shared windows say. The first byte chooses who reads it.
+// Answers of a Redis, behind hiredis: the map of a cluster, redirections and errors, INFO, and the results of the
+// scripts of the quotas and of the shared windows. The first byte chooses the reader.
 #include <algorithm>
 
 #include "tests/fixtures/must.h"
@@ -56,7 +56,7 @@ void CheckSettlement(const redisReply& reply) {
     Must(settled->answer.time_left >= Duration::zero() && settled->answer.code <= SettlementAnswer::Code::kExpired);
 }
 
-// What is read of a log counts now, and is written and read the same.
+// Entries that are read from a log count now; the state is written and read back the same.
 void CheckState(const redisReply& reply) {
   const auto state = RedisMessages::ParseState(reply, kNow);
   if (!state) return;

@@ -1,5 +1,5 @@
-// The main of a fuzz target without libFuzzer: runs each file that is named, or lies in a directory that is named,
-// through it. The file that is printed last is the one that failed.
+// The main function of a fuzz target without libFuzzer: runs each named file, and each file of a named directory,
+// through the target. If it fails, the file that was printed last is the cause.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   for (const fs::path& file : files) {
     std::cout << file.string() << std::endl;
     std::ifstream in(file, std::ios::binary);
-    // Without a byte more, so that a sanitizer sees what is read beyond the end.
+    // The buffer has not a byte more, so that a sanitizer sees reads beyond the end.
     const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(in), {});
     LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
   }

@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-// Keeps the last line.
+// Keeps the last line that was logged.
 class LastError final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   static LastError& Installed() {
@@ -60,14 +60,14 @@ std::string Served::Answer(std::span<const std::string_view> pieces) {
   std::string said;
   Settle(client, &said);
   for (const std::string_view piece : pieces) {
-    // It fails where the server has closed.
+    // This fails if the server has closed the connection.
     (void)!send(client, piece.data(), piece.size(), MSG_NOSIGNAL);
     Settle(client, &said);
   }
   shutdown(client, SHUT_WR);
   Settle(client, &said);
   close(client);
-  // What the window of HTTP/2 has no room for waits for a tick, which would end it.
+  // Bytes that do not fit into the HTTP/2 window wait for the tick that would end the connection; end it here instead.
   thread_.EndAll();
   Settle(-1, &said);
   const std::string error = LastError::Installed().Take();

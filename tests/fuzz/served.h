@@ -1,4 +1,4 @@
-// A server without a port, on the caller's thread and without its timers, for one connection after the other.
+// A server without a port, on the caller's thread and without its timers, for one connection after another.
 #pragma once
 
 #include <span>
@@ -15,12 +15,12 @@ class Served {
   explicit Served(HttpRouter router, ConnectionHandlerFactory factory = nullptr, const ServerSettings& settings = {});
   ~Served();
 
-  // What it says to a client that sends these pieces, each when the one before is dealt with, and then hangs up. What
-  // it would log as an error must not be, and the connection must be gone.
+  // Returns what the server says to a client that sends these pieces, each when the previous one is dealt with, and
+  // then hangs up. The server must log no error, and the connection must be gone at the end.
   std::string Answer(std::span<const std::string_view> pieces);
 
  private:
-  // Lets it do all that it can; the client takes what it says.
+  // Lets the server do all that it can; the client takes what it says.
   void Settle(int client, std::string* said);
 
   ServerCore core_;

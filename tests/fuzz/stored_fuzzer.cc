@@ -1,5 +1,5 @@
-// What the store reads back from a disk or a database, by the first byte: a record, an entry of the index with the
-// length of its range, the values under an id, an address and the counters, or the text of an `a` tag.
+// Values that the store reads back from a disk or a database. The first byte chooses: a record, an entry of the index
+// with the length of its range, the values under an id, an address and the counters, or the text of an `a` tag.
 #include <optional>
 #include <string>
 
@@ -23,7 +23,7 @@ void CheckCounters(std::string_view value) {
   if (ReadCounters(value, &counters)) Must(WriteCounters(counters) == value);
 }
 
-// What is found in it is what it was made of.
+// The parts of a parsed address must be those of the text.
 void CheckAddress(std::string_view text) {
   const std::optional<NamedAddress> address = ParseAddress(text);
   if (!address) return;

@@ -1,6 +1,6 @@
-// WebSocket frames behind a handshake: the same messages come, and the same close is said, whether the frames come at
-// once or in pieces. The first byte says of how many bytes these are, and by its highest bit whether the client
-// deflates.
+// WebSocket frames behind a handshake: the same messages arrive, and the same close code is sent, whether the frames
+// come at once or in pieces. The lower seven bits of the first byte give the size of the pieces; its highest bit says
+// whether the client compresses.
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMostBytes = 20'000;
 
-// Of the only connection.
+// The messages of the only connection.
 std::vector<std::string> messages;
 
 class Keeps final : public ConnectionHandler {
@@ -43,7 +43,7 @@ ServerSettings Settings() {
   return settings;
 }
 
-// The code of the last close frame; 0 where there is none.
+// Returns the code of the last close frame, or 0 if there is none.
 int CloseCodeIn(std::string_view said) {
   int code = 0;
   Must(said.starts_with("HTTP/1.1 101 "));
@@ -82,7 +82,7 @@ void Check(std::string_view frames) {
   pieces.insert(pieces.begin(), handshake);
   const auto [whole, code] = answer({sent});
   const auto [in_pieces, code_in_pieces] = answer(pieces);
-  // Of what is broken more than once Beast finds another part first, for it looks at what it has inflated when more
+  // If several parts are broken, Beast may find another one first, because it checks inflated data only when more
   // comes.
   Must(deflates || code == code_in_pieces, std::to_string(code) + ", in pieces " + std::to_string(code_in_pieces));
   Must(whole == in_pieces, std::to_string(whole.size()) + " messages, in pieces " + std::to_string(in_pieces.size()));

@@ -1,5 +1,5 @@
-// A configuration: any text is read or refused with places, by a reader that asks for all that there is and by that of
-// the quotas.
+// A configuration: any text is either read or refused with positions, by a reader that asks for everything and by the
+// reader of the quotas.
 #include "tests/config/yaml_check.h"
 #include "tests/fuzz/target.h"
 #include "throttle/quota/quota_config_reader.h"
@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// Each value as each of the types that there are, of which some will not fit.
+// Reads each value as each of the types; some will not fit.
 void ReadAll(const YamlValue& value) {
   if (value.is_map()) return value.Entries([](std::string_view, const YamlValue& inner) { ReadAll(inner); });
   bool flag = false;

@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-// A relay of some size; the engine's own buffers and caches stay small beside what an attacker may hold.
+// A relay of some size whose own buffers and caches stay small beside what an attacker may hold.
 constexpr const char* kTarget = "WEIR_RATE_LIMIT_TARGET_MEMORY_MB=400 WEIR_RELAY_URL=wss://relay.example";
 
 Status Import(const std::filesystem::path& weir, const std::filesystem::path& events, const std::filesystem::path& data,
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Arena>> Arena::Start(const ArenaOptions& options) {
       return filled;
     std::filesystem::remove(dir / "events.jsonl");
   }
-  sync();  // what the fill and the attack before it left to the disk is not this one's
+  sync();  // flush now what the fill and earlier attacks left to the disk, so that it does not count for this attack
   std::string command = std::string(options.limits) + " exec env " + kTarget;
   if (!options.config.empty()) {
     std::filesystem::create_directory(dir / "config");

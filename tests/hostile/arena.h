@@ -1,4 +1,4 @@
-// Arena: a real relay on a database of its own, filled before it starts, whose memory is watched.
+// Arena: a real relay on a database of its own, which is filled before the relay starts. Its memory is watched.
 #pragma once
 
 #include <atomic>
@@ -18,12 +18,12 @@ namespace weir {
 
 struct ArenaOptions {
   std::filesystem::path program;      // weir
-  std::filesystem::path scratch;      // where the database is made
+  std::filesystem::path scratch;      // the database is made in it
   std::vector<std::string> settings;  // "WEIR_COMPRESSION=true"
-  bool by_tls = false;                // the port speaks TLS
-  std::string_view config = {};       // what stands in {dir}/config/limits.yaml
-  std::string_view limits = {};       // commands of the shell before it starts
-  // Hands every event that is to be stored before the relay starts to `store`, as JSON.
+  bool by_tls = false;                // the relay's port speaks TLS
+  std::string_view config = {};       // content of {dir}/config/limits.yaml
+  std::string_view limits = {};       // shell commands that run before the relay starts
+  // Calls `store` with the JSON of every event that is to be stored before the relay starts.
   std::function<void(const std::function<void(const std::string& json)>& store)> fill;
 };
 
@@ -33,19 +33,19 @@ class Arena {
   ~Arena();
 
   uint16_t port() const { return relay_.target.endpoint.port; }
-  // Of a way to it in clear, where it speaks TLS.
+  // The port for clients that speak in clear; a forwarder's if the relay speaks TLS.
   uint16_t clear_port() const { return front_ ? front_->port() : port(); }
   std::filesystem::path data_dir() const { return relay_.target.db; }
-  // Why it ended, where it did.
+  // Why the relay ended, or "".
   std::string Fate() { return relay_.process->Fate(); }
 
-  // What an attack found broken by itself.
+  // A failure that the attack itself found.
   std::string complaint;
 
-  // In MiB: of the process, without files that it maps; and a part of it that it accounts for (of /metrics).
+  // Memory of the process in MiB, without files that it maps; and one part that it reports in /metrics.
   double AnonymousMb() const;
   double PartMb(std::string_view part) const;
-  // The most since it was last asked.
+  // Returns the highest value since the last call.
   double TakePeakMb() { return peak_mb_.exchange(AnonymousMb()); }
 
  private:

@@ -1,4 +1,4 @@
-// What many addresses order together, each of them within what it may.
+// Attacks from many addresses together, each of which stays within its limits.
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <poll.h>
@@ -19,8 +19,8 @@ namespace {
 using Store = std::function<void(const std::string& json)>;
 using namespace std::chrono_literals;
 
-// Connections of which each comes from an address that was never seen before, says one thing, and goes when it is
-// answered. The next one comes in its place.
+// Connections that each come from a new address, send one message, and go when it is answered. The next stranger then
+// takes the place.
 class Strangers {
  public:
   Strangers(uint16_t port, size_t at_once, const std::string& says) : port_(port), says_(says), present_(at_once) {}
@@ -103,14 +103,14 @@ class Strangers {
 };
 
 std::string ToBase64(const std::string& text) {
-  std::string out(4 * ((text.size() + 2) / 3) + 1, '\0');  // with the zero that is written behind it
+  std::string out(4 * ((text.size() + 2) / 3) + 1, '\0');  // one byte more for the zero that is written at the end
   EVP_EncodeBlock(reinterpret_cast<uint8_t*>(out.data()), reinterpret_cast<const uint8_t*>(text.data()),
                   static_cast<int>(text.size()));
   out.pop_back();
   return out;
 }
 
-// With a signature that is none.
+// Replaces the signature by zeros.
 std::string Forged(std::string event) { return event.replace(event.find("\"sig\":\"") + 7, 64, std::string(64, '0')); }
 
 void StoreNotes(double scale, const Store& store) {
@@ -122,7 +122,7 @@ void StoreNotes(double scale, const Store& store) {
 constexpr size_t kStrangersAtOnce = 300;
 constexpr size_t kAddresses = 250;
 
-// By authors who have written nothing.
+// Asks for authors that have no events.
 std::string HeavyRequest() {
   std::string request = R"(["REQ","r",{"kinds":[0)";
   for (size_t kind = 1; kind < 20; ++kind) request += "," + std::to_string(kind);
@@ -138,7 +138,7 @@ std::string FreshAddresses(Arena& arena, double scale, const std::string& says) 
   return strangers.Heard();
 }
 
-// A connection of each says the same again and again.
+// From each address one connection sends the same again and again.
 std::string AllSay(Arena& arena, double scale, const std::string& frame) {
   Crowd crowd(arena.port(), StrangerAddress, kAddresses);
   crowd.Run(Scaled(10s, scale), Reads::kAll, [&](size_t) { return std::string(frame); });
@@ -165,10 +165,10 @@ std::string HeavyWriters(Arena& arena, double scale) {
   return crowd.Heard();
 }
 
-// Of an administrator's key that everybody can read, by the one who does not have it.
+// The administrator's public key, which anybody can read. The attacker does not have the private key.
 constexpr uint64_t kAdmin = 0x61646d;
 std::string ForgedProofs(Arena& arena, double scale) {
-  std::this_thread::sleep_for(3s);  // one of the first seconds of a relay is refused unseen
+  std::this_thread::sleep_for(3s);  // a proof from a relay's first seconds is refused before its signature is checked
   const std::string tags = R"([["u","https://relay.example/live/state"],["method","GET"]])";
   const std::string proof = Forged(Signer(kAdmin).SignedEvent(Now() + 4, 27'235, tags, ""));
   return AllAsk(arena, scale, Get("/live/state", "Authorization: Nostr " + ToBase64(proof) + "\r\n"));
@@ -178,7 +178,7 @@ std::string ForgedEvents(Arena& arena, double scale) {
   return AllSay(arena, scale, EventFrame(Forged(Signer(33).SignedEvent(Now(), 1, "[]", "forged"))));
 }
 
-// They say nothing; whoever comes then is to be served, and told how the relay is.
+// The crowd says nothing. Newcomers must still be served, and /healthz must answer.
 constexpr size_t kHouse = 2000;
 std::string FullHouse(Arena& arena, double scale) {
   Crowd crowd(
@@ -221,7 +221,7 @@ std::string Parts(Arena& arena, double scale, size_t addresses) {
   return crowd.Heard();
 }
 
-// More than may be held of it at once: the rest has to wait, and all of it is saved.
+// More bytes than may be held at once: the rest has to wait, and all of it is saved.
 constexpr size_t kNotesEach = 64;
 std::string NotesAtOnce(Arena& arena, double scale) {
   const size_t writers = 45;
@@ -253,7 +253,7 @@ std::string WatchesOfMany(Arena& arena, double scale) {
   return std::to_string(crowd.open()) + " still open";
 }
 
-// As many as come and go.
+// Connects and disconnects as often as possible.
 std::string ConnectsOfMany(Arena& arena, double scale) {
   const auto end = std::chrono::steady_clock::now() + Scaled(10s, scale);
   size_t connected = 0;
@@ -261,7 +261,7 @@ std::string ConnectsOfMany(Arena& arena, double scale) {
   return std::to_string(connected) + " handshakes";
 }
 
-// Much is ordered, and nobody is there for it.
+// Orders much, and leaves before it is served.
 std::string DroppedSubscriptions(Arena& arena, double scale) {
   std::string frames;
   for (size_t n = 0; n < 40; ++n) {
@@ -327,7 +327,7 @@ std::vector<Attack> AddressAttacks() {
               DroppedSubscriptions),
   };
   for (Attack& attack : attacks) {
-    // In CI these stand for the others.
+    // In CI these four stand for all.
     attack.also_brief = attack.name == "fresh_addresses" || attack.name == "full_house" ||
                         attack.name == "filters_of_many" || attack.name == "unfinished_of_many";
     if (attack.name == "notes_at_once") attack.settings = {"WEIR_RATE_LIMIT_TARGET_MEMORY_MB=128"};

@@ -1,4 +1,4 @@
-// Floods of messages that are small, large, wrong or slow, and answers that nobody takes.
+// Floods of messages that are small, large, wrong or slow, and answers that no client reads.
 #include "relay/nostr/signature.h"
 #include "tests/hostile/attack.h"
 #include "tests/hostile/crowd.h"
@@ -20,7 +20,7 @@ void StoreLongNotes(double scale, const Store& store) {
     store(signer.SignedEvent(Now() - 1 - n, 1, "[]", std::string(600, 'n') + std::to_string(n)));
 }
 
-// As fast as they are taken, for as long as the connections are left open.
+// Sends as fast as the relay takes it, for as long as the connections stay open.
 Run Again(const std::string& frames, Reads reads = Reads::kAll) {
   return [=](Arena& arena, double scale) {
     Crowd crowd(arena.port(), AttackerAddress(), 64);
@@ -29,12 +29,12 @@ Run Again(const std::string& frames, Reads reads = Reads::kAll) {
   };
 }
 
-// Connections that are closed for what they say, and come again.
+// Connections that are closed for their messages, and come again.
 Run Wrong(const std::string& frames) {
   return [=](Arena& arena, double scale) { return ComeAgain(arena, scale, kHandshake + frames); };
 }
 
-// A byte in a tenth of a second.
+// Sends a byte every tenth of a second.
 Run Slowly(const std::string& bytes) {
   return [=](Arena& arena, double scale) {
     Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 190);
@@ -70,7 +70,7 @@ std::string Times(size_t count, const std::string& text) {
 }  // namespace
 
 std::vector<Attack> FloodAttacks() {
-  // In CI tests of the server stand for these.
+  // In CI, tests of the server stand for these.
   const auto long_only = [](Attack attack) {
     attack.also_brief = false;
     return attack;

@@ -1,4 +1,4 @@
-// What frames, compression and HTTP can order and hold.
+// Attacks by WebSocket frames, compression and HTTP.
 #include <zlib.h>
 
 #include "relay/nostr/signature.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A piece of small frames again and again.
+// Sends the same small frame again and again, many in one piece.
 std::string Repeat(Arena& arena, double scale, const std::string& frame, size_t connections,
                    const std::string& headers = "") {
   Crowd crowd(arena.port(), AttackerAddress(), connections, headers);
@@ -21,7 +21,7 @@ std::string Repeat(Arena& arena, double scale, const std::string& frame, size_t 
   return crowd.Heard();
 }
 
-// A message that never ends: each frame one byte more of a text.
+// A message that never ends: each frame adds one byte to a text.
 std::string Fragments(Arena& arena, double scale) {
   Crowd crowd(arena.port(), AttackerAddress(), 64);
   std::string piece;
@@ -38,7 +38,7 @@ std::string CloseOfNothing(Arena& arena, double scale) {
 
 std::string Pings(Arena& arena, double scale) { return Repeat(arena, scale, ClientFrame(kPing, "p"), 64); }
 
-// A raw deflate stream without its last four bytes, as permessage-deflate has it.
+// Returns a raw deflate stream without its last four bytes, as permessage-deflate requires.
 std::string Deflated(const std::string& text) {
   z_stream stream{};
   deflateInit2(&stream, 9, Z_DEFLATED, -12, 8, Z_DEFAULT_STRATEGY);
@@ -92,7 +92,7 @@ std::string Pages(Arena& arena, double scale) {
   return std::to_string(crowd.open()) + " still open";
 }
 
-// Each stream asks for much, and has no window for it.
+// Each stream asks for a large answer and gives no window for it.
 std::string AnswersWithoutWindow(Arena& arena, double scale) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), Scaled(190, scale));
   std::string all(kHttp2Preface);
@@ -102,7 +102,7 @@ std::string AnswersWithoutWindow(Arena& arena, double scale) {
   return std::to_string(crowd.open()) + " still open";
 }
 
-// A field of 4 KB is sent once; after that a byte stands for it.
+// A header field of 4 KB is sent once; after that a single byte stands for it.
 std::string PackedHeaders(Arena& arena, double scale) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 64);
   const std::string field = std::string("\x40\x01k\x7f\xbd\x1d", 6) + std::string(3900, 'v');
@@ -122,7 +122,7 @@ std::string PackedHeaders(Arena& arena, double scale) {
   return std::to_string(crowd.open()) + " still open";
 }
 
-// Wrong tokens and the form that asks for one, a hundred at a time.
+// Wrong tokens, and requests for the sign-in form, a hundred at a time.
 std::string SignIns(Arena& arena, double scale) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 64);
   const std::string body = "token=" + std::string(4000, 'x');
@@ -132,7 +132,7 @@ std::string SignIns(Arena& arena, double scale) {
   return std::to_string(crowd.open()) + " still open";
 }
 
-// As many as may listen, and some more, of an administrator's.
+// All listeners that are allowed, and some more, with an administrator's token.
 std::string LiveListeners(Arena& arena, double scale) {
   const std::string authorization = Authorization(arena);
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), Scaled(150, scale));

@@ -1,4 +1,4 @@
-// What HTTP/2 lets a client order beside requests, and in which pieces.
+// Attacks by HTTP/2 beside plain requests, and by the pieces in which it comes.
 #include "tests/hostile/attack.h"
 #include "tests/hostile/crowd.h"
 #include "tests/hostile/http2_bytes.h"
@@ -20,7 +20,7 @@ const std::string kBegin = std::string(kHttp2Preface) + Http2Frame(kSettings, 0,
 const std::string kZero(4, '\0');
 const std::string kOne("\0\0\0\1", 4);
 
-// Frames of a connection for each tenth of a second, so few that none is too many.
+// Sends frames on each connection every tenth of a second, so few that no bound on frames is reached.
 std::string InTime(Arena& arena, double scale, const std::string& begin,
                    const std::function<std::string(uint32_t tenth)>& frames) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 190);
@@ -46,7 +46,7 @@ std::string SlowResets(Arena& arena, double scale) {
   return InTime(arena, scale, kBegin, [](uint32_t tenth) { return RequestsAndResets(80 * tenth, 80); });
 }
 
-// A header without end.
+// A header that never ends.
 std::string Continuations(Arena& arena, double scale) {
   std::string all = kBegin + Http2Frame(kHeaders, kEndsStream, 1, HeaderBlock("/"));
   for (int n = 0; n < 1000; ++n) all += Http2Frame(kContinuation, 0, 1, std::string(100, '\x82'));
@@ -62,7 +62,7 @@ std::string IdleFrames(Arena& arena, double scale) {
   return ComeAgain(arena, scale, all);
 }
 
-// A byte at a time of 127 long answers.
+// Reads 127 long answers, a byte at a time.
 std::string SmallWindows(Arena& arena, double scale) {
   std::string begin = std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, std::string("\0\4\0\0\0\0", 6));
   for (uint32_t n = 0; n < kStreams; ++n)
@@ -74,7 +74,7 @@ std::string SmallWindows(Arena& arena, double scale) {
   });
 }
 
-// Of a body that is wanted.
+// Sends bodies of a known route, a byte at a time.
 std::string SlowBodies(Arena& arena, double scale) {
   std::string begin = kBegin;
   std::string bytes;
@@ -85,7 +85,7 @@ std::string SlowBodies(Arena& arena, double scale) {
   return InTime(arena, scale, begin, [&](uint32_t) { return bytes; });
 }
 
-// Each takes a connection of HTTP/1.1 over.
+// Each upgrade takes over a connection of HTTP/1.1.
 std::string Upgrades(Arena& arena, double scale) {
   return ComeAgain(
       arena, scale,

@@ -1,4 +1,4 @@
-// What the limiters can be made to hold and to do: by HTTP, and by gRPC.
+// Attacks on the memory and the work of the limiters, by HTTP and by gRPC.
 #include <algorithm>
 
 #include "tests/hostile/attack.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Pieces of requests that number themselves, as fast as they are taken.
+// Sends numbered requests, many in one piece, as fast as the relay takes them.
 std::string Requests(Arena& arena, double scale, const std::function<std::string(uint64_t number)>& request) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 16);
   uint64_t number = 0;
@@ -46,7 +46,7 @@ std::string Keys(Arena& arena, double scale) {
   return Requests(arena, scale, [](uint64_t n) { return Get("/rate/" + std::string(200, 'k') + std::to_string(n)); });
 }
 
-// HTTP/2 connections that all send the same.
+// HTTP/2 connections that all send the bytes of `bytes`.
 std::string Connections(Arena& arena, double scale, size_t count, const std::function<std::string(size_t)>& bytes) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), Scaled(count, scale));
   crowd.SendOnce(bytes, Scaled(8s, scale), Reads::kAll);
@@ -64,7 +64,7 @@ std::string KeysThatWait(Arena& arena, double scale) {
   });
 }
 
-// They wait for their turn, and are gone before it comes.
+// Requests that wait for their turn, and leave before it comes.
 std::string KeysThatLeave(Arena& arena, double scale) {
   std::string all = std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, "");
   for (uint32_t n = 0; n < 127; ++n)
@@ -72,7 +72,7 @@ std::string KeysThatLeave(Arena& arena, double scale) {
   return ComeAgain(arena, scale, all);
 }
 
-// Of 100 addresses, which take nothing of it.
+// 100 addresses ask for the pages and read nothing.
 std::string Unread(Arena& arena, double scale, const std::vector<std::string>& targets) {
   Crowd crowd = Crowd::Plain(
       arena.port(), [](size_t n) { return StrangerAddress(n); }, 100);
@@ -94,7 +94,7 @@ std::string UnreadPages(Arena& arena, double scale) {
          Unread(arena, scale, {"/debug", "/debug/endpoints", "/v1/models", "/live/state", "/metrics", "/api/metrics"});
 }
 
-// An entry of a window for each, of 2,000 users and 5 models.
+// Each request adds an entry to a window, for 2,000 users and 5 models.
 std::string WindowEntries(Arena& arena, double scale) {
   return Requests(arena, scale, [](uint64_t n) {
     return Post("/v1/record", R"({"model":"m)" + std::to_string(n % 5) + R"(","user":"u)" + std::to_string(n % 2000) +
@@ -127,7 +127,7 @@ descriptors:
     rate_limit: {unit: day, requests_per_unit: 10}
 )";
 
-// Of answers for which there is no window.
+// Watches whose answers have no window.
 std::string Watches(Arena& arena, double scale) {
   return Connections(arena, scale, 190, [](size_t connection) {
     std::string all(kHttp2Preface);
@@ -143,7 +143,7 @@ std::string Watches(Arena& arena, double scale) {
   });
 }
 
-// Calls on connections that come again and again: each sends what it may before the server takes something of it.
+// Calls on connections that come again and again: each sends as much as it may before the server reads any of it.
 std::string Calls(Arena& arena, double scale, std::string_view path, const std::vector<std::string>& bodies) {
   constexpr size_t kWindowBytes = 65'535;
   std::string all = std::string(kHttp2Preface) + Http2Frame(kSettings, 0, 0, "");
@@ -180,7 +180,7 @@ std::string Reflection(Arena& arena, double scale) {
   return Calls(arena, scale, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", {questions, files});
 }
 
-// A byte of a message at a time, which never ends.
+// Messages that never end, a byte at a time.
 std::string EndlessMessages(Arena& arena, double scale) {
   Crowd crowd = Crowd::Plain(arena.port(), AttackerAddress(), 64);
   std::vector<uint32_t> pieces(crowd.size());
@@ -203,7 +203,7 @@ std::string EndlessMessages(Arena& arena, double scale) {
 }  // namespace
 
 std::vector<Attack> LimiterAttacks() {
-  // Bounds of the limiters' own, so low that what they hold stays within an attacker's.
+  // The limiters' own bounds, so low that everything they hold stays within the bound of one attacker.
   const std::vector<std::string> open = {"WEIR_QUOTA_API=all",
                                          "WEIR_KEYED_API=all",
                                          "WEIR_QUOTA_MAX_MODELS=20000",

@@ -1,4 +1,4 @@
-// What live subscribers can order, and what is held for them.
+// Attacks by live subscribers: the work that they order, and the memory that is held for them.
 #include "relay/nostr/signature.h"
 #include "tests/hostile/attack.h"
 #include "tests/hostile/crowd.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The letters that may be asked for with any value.
+// The letters by which a filter may ask for any value.
 std::string Letters() {
   std::string letters;
   for (char letter = 'A'; letter <= 'Z'; ++letter) letters += letter;
@@ -17,14 +17,14 @@ std::string Letters() {
   return letters;
 }
 
-// All conditions but the last are met by the event.
+// The event meets all conditions but the last.
 std::string DeepFilter(size_t n) {
   std::string filter = R"({"limit":0)";
   for (const char letter : Letters()) filter += std::string(",\"#") + letter + R"(":["x"])";
   return filter + R"(,"#z":["none)" + std::to_string(n) + "\"]}";
 }
 
-// Has every letter, behind as many tags as fit.
+// An event with every letter, behind as many other tags as fit.
 std::string DeepEvent(uint64_t n) {
   std::string tags = ManyTags('z', "z", 1900);
   tags.pop_back();
@@ -64,7 +64,7 @@ std::string LargeValues(Arena& arena, double scale) {
   return crowd.Heard();
 }
 
-// Scans that stand still for their client, and then events that its subscriptions wait for.
+// First scans that stand still because their client does not read, then events that its subscriptions wait for.
 std::string HeldEvents(Arena& arena, double scale) {
   Crowd subscribers(arena.port(), AttackerAddress(), Scaled(100, scale), "", 4096);
   Crowd publisher(arena.port(), AttackerAddress(), 1);
@@ -82,7 +82,7 @@ std::string HeldEvents(Arena& arena, double scale) {
   return "subscribers " + subscribers.Heard() + "; publisher " + publisher.Heard();
 }
 
-// Few take what all subscribe to.
+// Many subscribers to one flood, none of which reads it.
 std::string SilentSubscribers(Arena& arena, double scale) {
   Crowd subscribers(arena.port(), AttackerAddress(), Scaled(150, scale), "", 4096);
   Crowd publisher(arena.port(), AttackerAddress(1), 1);

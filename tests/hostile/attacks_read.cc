@@ -1,4 +1,4 @@
-// What requests can order and hold: scans that stand still, values without end, counts, exports.
+// Attacks by requests: scans that stand still, endless values, counts, exports.
 #include <cstdio>
 
 #include "relay/nostr/signature.h"
@@ -57,7 +57,7 @@ std::string StandingScansOfMany(Arena& arena, double scale) {
     crowds.emplace_back(arena.port(), AttackerAddress(n), Scaled(20, scale), "", 4096);
   std::vector<std::vector<size_t>> sent(crowds.size(), std::vector<size_t>(Scaled(20, scale)));
   const auto end = std::chrono::steady_clock::now() + Scaled(20s, scale);
-  // In one thread, for the processor is the relay's too.
+  // One thread drives them all, because the relay shares the processor.
   while (std::chrono::steady_clock::now() < end) {
     for (size_t n = 0; n < crowds.size(); ++n) {
       crowds[n].Run(2ms, Reads::kTrickle,
@@ -67,7 +67,7 @@ std::string StandingScansOfMany(Arena& arena, double scale) {
   return crowds[0].Heard();
 }
 
-// Each connection asks for four at a time, again and again.
+// Each connection keeps asking, with four subscriptions at a time.
 std::string Ask(Arena& arena, double scale, size_t connections, const std::function<std::string(size_t n)>& filter) {
   Crowd crowd(arena.port(), AttackerAddress(), connections);
   std::vector<size_t> sent(crowd.size());

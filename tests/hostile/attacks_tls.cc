@@ -1,4 +1,4 @@
-// What can be done to a port that speaks TLS before it is spoken to, and below what is said.
+// Attacks on a port that speaks TLS, before and below the messages.
 #include <thread>
 
 #include "tests/fixtures/tls_client.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Clients that each do the same again and again, with a connection of their own; how often they did.
+// Clients that each do the same again and again, on a new connection each time. Returns how often.
 std::string Clients(double scale, size_t count, const std::function<bool()>& act) {
   const auto end = std::chrono::steady_clock::now() + Scaled(8s, scale);
   std::atomic<size_t> done{0};
@@ -24,7 +24,7 @@ std::string Clients(double scale, size_t count, const std::function<bool()>& act
   return std::to_string(done) + " times";
 }
 
-// The first bytes of a client.
+// Returns the first bytes of a client.
 std::string Hello(Arena& arena) {
   std::string hello;
   TlsClient client(arena.port(), {.protocols = "h2 http/1.1", .send = [&](RawClient& raw, std::string_view bytes) {
@@ -42,7 +42,7 @@ std::string Handshakes(Arena& arena, double scale) {
   });
 }
 
-// Each is answered with keys and a certificate, and then there is nobody.
+// The relay answers each hello with keys and a certificate; the client never continues.
 std::string HellosAlone(Arena& arena, double scale) {
   const std::string hello = Hello(arena);
   const auto end = std::chrono::steady_clock::now() + Scaled(8s, scale);
@@ -74,7 +74,7 @@ std::string NewKeys(Arena& arena, double scale) {
   });
 }
 
-// A record for each byte of a request.
+// Sends each byte of a request in a record of its own.
 std::string SmallRecords(Arena& arena, double scale) {
   return Clients(scale, 4, [&] {
     TlsClient client(arena.port(), {.from = AttackerAddress()});

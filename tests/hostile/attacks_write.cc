@@ -1,4 +1,4 @@
-// What the commit thread has to do for strangers: deletions, requests to vanish, expiry, events with many tags.
+// Work that strangers can give the commit thread: deletions, requests to vanish, expiry, events with many tags.
 #include <algorithm>
 #include <ctime>
 
@@ -13,10 +13,10 @@ namespace {
 using Store = std::function<void(const std::string& json)>;
 using namespace std::chrono_literals;
 
-constexpr uint64_t kVictim = 0x766963;  // whose events they are
+constexpr uint64_t kVictim = 0x766963;  // the author of the victim's events
 constexpr size_t kMostTags = 2000;
 
-// Events of 2,000 tags by one author; always the same, so that ids can be named later.
+// Events of 2,000 tags by one author. They are always the same, so that their ids can be named later.
 std::vector<std::string> TaggedEvents(size_t count) {
   const Signer signer(kVictim);
   std::vector<std::string> events;
@@ -32,7 +32,7 @@ void StoreNotes(size_t count, const Store& store) {
   for (size_t n = 0; n < count; ++n) store(signer.SignedEvent(Now() - 1 - n, 1, "[]", "note " + std::to_string(n)));
 }
 
-// One kind 5 of at most 128 KB names as many as fit.
+// A single kind 5 of at most 128 KB that names as many events as fit.
 std::string Deletion(Arena& arena, double scale) {
   std::string tags = "[";
   for (const std::string& event : TaggedEvents(Scaled(1750, scale)))
@@ -60,7 +60,7 @@ std::string VanishOfNothing(Arena& arena, double scale) {
   return crowd.Heard();
 }
 
-// Each time all that was removed before lies in the way.
+// Each request has to pass everything that was removed before.
 std::string VanishAgain(Arena& arena, double scale) {
   Crowd crowd(arena.port(), AttackerAddress(), 1);
   const uint64_t first = Now() - 1000;
@@ -70,7 +70,7 @@ std::string VanishAgain(Arena& arena, double scale) {
   return crowd.Heard();
 }
 
-// All that was removed lies in the way of whoever asks for it.
+// Each query has to pass everything that was removed.
 std::string AskForTheVanished(Arena& arena, double scale) {
   Crowd crowd(arena.port(), AttackerAddress(), 8);
   const std::string author = ToHex(Signer(kVictim).pubkey());
@@ -93,7 +93,7 @@ std::string VanishByThrowaways(Arena& arena, double scale) {
   return crowd.Heard();
 }
 
-// Wrapped for each of the throwaway keys.
+// Gift wraps for the throwaway keys in turn.
 void StoreGiftWraps(double scale, const Store& store) {
   const Signer wrapper(7);
   for (size_t n = 0; n < Scaled(600, scale); ++n) {
@@ -102,7 +102,7 @@ void StoreGiftWraps(double scale, const Store& store) {
   }
 }
 
-// They come in at once and expire at one moment; the attack lasts until well after it.
+// The events arrive together and expire at the same moment. The attack lasts until well after it.
 std::string ExpireTogether(Arena& arena, double scale) {
   const auto lifetime = Scaled(30s, scale);
   const uint64_t at = Now() + static_cast<uint64_t>(lifetime / 1s);
@@ -115,7 +115,7 @@ std::string ExpireTogether(Arena& arena, double scale) {
     frames[n % 4] += EventFrame(signer.SignedEvent(Now(), 1, tags, "gone soon"));
   }
   Crowd crowd(arena.port(), AttackerAddress(), 4);
-  // The sweep comes once a minute at the most.
+  // The sweep runs at most once a minute.
   crowd.SendOnce([&](size_t i) { return frames[i]; }, lifetime + 75s, Reads::kAll);
   return crowd.Heard();
 }
@@ -133,7 +133,7 @@ std::string TagFlood(Arena& arena, double scale) {
   return crowd.Heard();
 }
 
-// Each leaves a mark for every id, whether or not there was such an event.
+// Each deletion leaves a mark for every id, whether or not such an event existed.
 std::string DeletionsOfNothing(Arena& arena, double scale) {
   Crowd crowd(arena.port(), AttackerAddress(), 4);
   const Signer signer(kVictim + 3);
@@ -158,7 +158,7 @@ std::string Duplicates(Arena& arena, double scale) {
   return crowd.Heard();
 }
 
-// Each replaces the one before it, and all of its index entries.
+// Each event replaces the one before it, and all of its index entries.
 std::string ReplaceFlood(Arena& arena, double scale) {
   Crowd crowd(arena.port(), AttackerAddress(), 4);
   const Signer signer(kVictim + 2);

@@ -12,11 +12,11 @@
 namespace weir {
 namespace {
 
-// What a trickling reader takes in a tenth of a second.
+// A trickling reader takes this much in a tenth of a second.
 constexpr size_t kTrickleBytes = 200;
 constexpr uint64_t kTrickleEvery = 100;  // rounds of a millisecond
 
-// With the reason where it is a refusal: the last text of the message, up to its first comma or semicolon.
+// Returns the kind of a message; for a refusal with its reason: the last text, up to its first comma or semicolon.
 std::string VerbOf(const std::string& message) {
   std::string verb = message.substr(2, message.find('"', 2) - 2);
   const bool taken = message.find(",true,") != std::string::npos;
@@ -120,7 +120,7 @@ void Crowd::Read(Member& member, Reads reads) {
   }
 }
 
-// Whole frames of a server, which are not masked.
+// Parses the whole frames of the server, which are not masked.
 void Crowd::Listen(Member& member) {
   size_t at = 0;
   for (;;) {

@@ -1,5 +1,5 @@
-// Connections of one attacker, driven by one thread: each sends what it is given, as fast as the relay takes it, and
-// reads as much or as little as the attack wants.
+// Connections of one attacker, driven by one thread. Each sends its bytes as fast as the relay takes them, and reads as
+// much or as little as the attack wants.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@ enum class Reads : uint8_t { kNothing, kTrickle, kAll };
 
 class Crowd {
  public:
-  // The bytes to send next; nothing: for now. Asked again when those before are sent.
+  // Returns the bytes to send next, or none for now. Called again when the previous bytes are sent.
   using Next = std::function<std::string(size_t connection)>;
 
-  // `headers` are further lines of the handshake. A small receive buffer makes the relay feel a slow reader sooner.
+  // `headers` are additional lines of the handshake. A small receive buffer makes the relay notice a slow reader
+  // sooner.
   Crowd(uint16_t port, const std::string& from, size_t connections, const std::string& headers = "",
         int receive_buffer = 0);
-  // Each connection is of an address of its own.
+  // Each connection has an address of its own.
   Crowd(uint16_t port, const std::function<std::string(size_t connection)>& from, size_t connections);
   // Plain TCP, without a handshake.
   static Crowd Plain(uint16_t port, const std::string& from, size_t connections);
@@ -35,7 +36,7 @@ class Crowd {
 
   size_t size() const { return members_.size(); }
   size_t open() const;
-  // How often the relay said it: "EVENT", "OK true", "OK false", "CLOSED", "EOSE", "NOTICE", "close 1013" …
+  // How often the relay gave each answer: "EVENT", "OK true", "OK false", "CLOSED", "EOSE", "NOTICE", "close 1013" …
   const std::map<std::string, uint64_t>& heard() const { return heard_; }
   std::string Heard() const;
 
@@ -45,7 +46,7 @@ class Crowd {
     RawClient client;
     std::string out;
     size_t sent = 0;
-    std::string in;  // what was read and is no whole frame yet
+    std::string in;  // bytes that are no whole frame yet
     bool ended = false;
   };
 

@@ -1,5 +1,5 @@
-// hostile: attacks a relay of its own on loopback, one attack after the other, and says what a quiet client beside it
-// saw and what it cost in memory. `make hostile`.
+// hostile: attacks a relay of its own on loopback, one attack after another. Reports what a quiet client beside it saw
+// and how much memory the attack cost. Run it by `make hostile`.
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -52,12 +52,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a quiet client may feel.
+// Latencies that a quiet client may see.
 constexpr double kMostP99Ms = 50;
 constexpr double kMostMs = 250;
-// What may stay when the attackers are gone, beside the engine's cache and memtables, which fill with use: what the
-// allocator keeps.
-constexpr double kMostKeptShare = 0.5;  // of what it may grow by
+// Memory that may stay when the attackers are gone: what the allocator keeps. The engine's cache and memtables do not
+// count, because they fill with use.
+constexpr double kMostKeptShare = 0.5;  // share of the allowed growth
 constexpr auto kPatience = std::chrono::minutes(1);
 
 struct Options {
@@ -78,7 +78,7 @@ struct Verdict {
   std::string fate;
   std::string complaint;
 
-  // Empty where all bounds held. Times are judged only where nobody else is meant to use the machine.
+  // Returns "" if all bounds held. Latencies are judged only if nothing else is expected to use the machine.
   std::string Broken(const Attack& attack, bool judges_times) const;
   bool GaveBack(const Attack& attack) const;
 };
@@ -106,7 +106,7 @@ std::string Verdict::Broken(const Attack& attack, bool judges_times) const {
   return broken;
 }
 
-// Memtables count as part of the cache.
+// Memtables count as part of the block cache.
 double EngineMb(const Arena& arena) { return arena.PartMb("block_cache") + arena.PartMb("table_readers"); }
 
 Result<Verdict> Try(const Attack& attack, const Options& options) {

@@ -1,4 +1,4 @@
-// Frames of HTTP/2 and calls of gRPC, put together by hand.
+// Hand-made frames of HTTP/2 and calls of gRPC.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ inline std::string Http2Frame(char type, char flags, uint32_t stream, std::strin
   return frame.append(payload);
 }
 
-// A field whose name or value is no longer than 126 bytes.
+// A field whose name or value has at most 126 bytes.
 inline std::string FieldText(std::string_view text) {
   return std::string(1, static_cast<char>(text.size())).append(text);
 }
 
-// GET of a path; of host x.
+// GET of a path at host x.
 inline std::string HeaderBlock(std::string_view path) { return "\x82\x86\x01\x01x\x04" + FieldText(path); }
 
-// POST of a path; of host x.
+// POST of a path at host x.
 inline std::string PostBlock(std::string_view path) { return "\x83\x86\x01\x01x\x04" + FieldText(path); }
 
 // POST of "/service/Method".
@@ -39,7 +39,7 @@ inline std::string GrpcBlock(std::string_view path) {
   return PostBlock(path) + "\x0f\x10" + FieldText("application/grpc") + std::string(1, '\0') + FieldText("te") +
          FieldText("trailers");
 }
-// A message behind its five bytes; `says`: that it is so long.
+// A message behind its prefix of five bytes, which announces `says` bytes.
 inline std::string GrpcBytes(std::string_view message, uint32_t says, char compressed = 0) {
   std::string bytes(1, compressed);
   for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(says >> shift & 255);

@@ -17,7 +17,7 @@ constexpr auto kQuietPatience = std::chrono::minutes(1);
 constexpr uint64_t kSeed = 0x717569;
 constexpr size_t kMostOpen = 20;
 
-// The n-th text between quotes, from zero on.
+// Returns the n-th text between quotes, counted from zero.
 std::string Quoted(const std::string& message, int n) {
   size_t at = 0;
   for (int quote = 0; quote < 2 * n + 1; ++quote) at = message.find('"', at) + 1;

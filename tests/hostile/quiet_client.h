@@ -1,5 +1,5 @@
-// The client that an attack must not hurt: from an address of its own it publishes a note and asks for its newest notes
-// twenty times a second, whether or not the last was answered, and remembers how long each answer took.
+// The client that an attack must not hurt. From an address of its own, twenty times a second, it publishes a note and
+// asks for its newest notes, whether or not the last were answered, and remembers how long each answer took.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace weir {
 std::string IdOf(const std::string& event);
 
 struct Latencies {
-  std::vector<double> ms;  // as they came
+  std::vector<double> ms;  // in order of arrival
 
   double Quantile(double share) const;
   double max() const { return Quantile(1); }
@@ -32,17 +32,17 @@ struct QuietFigures {
   Latencies eose;
   uint64_t asked = 0;
   uint64_t refused = 0;     // OK false, CLOSED
-  uint64_t unanswered = 0;  // when it ended
-  std::string trouble;      // of the connection, or the first refusal
+  uint64_t unanswered = 0;  // still open at the end
+  std::string trouble;      // a failure of the connection, or the first refusal
 };
 
 class QuietClient {
  public:
   explicit QuietClient(uint16_t port);
-  // Waits for what is still to be answered, a minute at most.
+  // Stops without waiting for answers.
   ~QuietClient();
 
-  // What it saw since it was last asked. Waits for the answers that are due, a minute at most.
+  // Returns the figures since the last call. Waits up to a minute for answers that are due.
   QuietFigures Take();
 
  private:
@@ -55,7 +55,7 @@ class QuietClient {
   const Signer signer_;
   std::mutex mutex_;
   std::map<std::string, TimePoint> due_;  // event id or subscription
-  std::deque<std::string> open_;          // subscriptions that were answered, and not closed
+  std::deque<std::string> open_;          // answered subscriptions that are not closed yet
   QuietFigures figures_;
   uint64_t asked_ = 0;
   std::atomic<bool> pauses_{false};

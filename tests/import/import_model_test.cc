@@ -16,7 +16,7 @@
 namespace weir {
 namespace {
 
-// Into a real store, against the model of what a store must do.
+// Imports into a real store, against the model of what a store must do.
 class ImportAgainstModel : public testing::Test {
  protected:
   static constexpr uint64_t kNow = RandomNostr::kStart + 50;
@@ -66,14 +66,14 @@ LineOutcome OutcomeOf(SaveOutcome outcome) {
   return LineOutcome::kInvalid;
 }
 
-// What becomes of a list of events, one after the other.
+// Returns what becomes of a list of events, saved one after the other.
 Tally SaveAll(ModelStore& model, const std::vector<PlainEvent>& events, uint64_t now) {
   Tally tally;
   for (const PlainEvent& event : events) ++tally[OutcomeOf(model.Save(event, now))];
   return tally;
 }
 
-// All of them in their order, and after each sometimes one of those before it again.
+// Returns all events in their order, and after each sometimes an earlier one again.
 std::vector<PlainEvent> WithRepeats(RandomNostr& random) {
   std::vector<PlainEvent> events;
   for (const PlainEvent& event : random.events()) {
@@ -99,7 +99,7 @@ TEST_F(ImportAgainstModel, EveryLineBecomesWhatItsTurnSaysWhateverTheChunks) {
     ModelStore model({RandomNostr::kOwnUrl});
     const Tally once = SaveAll(model, events, kNow);
     const std::vector<std::string> ids = IdsOf(model);
-    // Twice is not always once: a version whose replacement was deleted comes back.
+    // Importing twice may differ from importing once: a version whose replacement was deleted comes back.
     const Tally again = SaveAll(model, events, kNow);
     for (const size_t chunk_bytes : {size_t{1}, size_t{3000}, size_t{1} << 20}) {
       const TempDirectory directory;

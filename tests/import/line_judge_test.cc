@@ -31,7 +31,7 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
   return text.replace(text.find(what), what.size(), by);
 }
 
-// Another signature of the same form.
+// Changes the signature into another one of the same form.
 std::string Forged(std::string line) {
   char& digit = line[line.find("\"sig\":\"") + 20];
   digit = digit == '0' ? '1' : '0';
@@ -67,7 +67,7 @@ TEST_F(LineJudgeTest, SaysOfEachKindOfLineWhatItIs) {
       {"[\"EVENT\"," + NoteLine(1) + "]", LineOutcome::kInvalid, ""},
       {Replaced(NoteLine(1), "note 1", "note 2"), LineOutcome::kInvalid, ""},
       {"\xff\xfe", LineOutcome::kInvalid, "an event must be valid UTF-8"},
-      {"\xef\xbb\xbf" + NoteLine(1), LineOutcome::kInvalid, ""},  // a mark in the middle of an input
+      {"\xef\xbb\xbf" + NoteLine(1), LineOutcome::kInvalid, ""},  // a byte order mark in the middle of an input
   };
   for (const Case& c : cases) {
     for (const std::string end : {"\n", "\r\n", ""}) {
@@ -125,7 +125,7 @@ TEST_F(LineJudgeTest, RefusesWhatIsLargerThanTheRelayTakes) {
   EXPECT_EQ(judged.settled.tally[LineOutcome::kInvalid], 1U);
 }
 
-// As many programs write what is not ASCII: the escapes are part of the event's size, whatever they stand for.
+// Many programs write what is not ASCII as escapes. These count as part of the event's size, whatever they stand for.
 TEST_F(LineJudgeTest, TakesEscapedEventsUpToTheLimitAndSaysWhatIsBeyond) {
   std::string letters;
   std::string escapes;
@@ -160,7 +160,7 @@ TEST_F(LineJudgeTest, TakesEscapedEventsUpToTheLimitAndSaysWhatIsBeyond) {
                                                   " bytes; an event may have at most " + size);
 }
 
-// What is stored is forged here, so that it shows whether a signature was verified.
+// The stored event is forged here, which shows whether a signature was verified.
 TEST_F(LineJudgeTest, DoesNotVerifyTheSignatureThatIsStoredAlready) {
   const TempDirectory directory;
   const std::unique_ptr<RocksDbStore> store = MustOpen(SmallStore(directory / "events"));

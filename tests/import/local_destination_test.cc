@@ -155,7 +155,7 @@ TEST_F(LocalDestinationTest, CountsShortLinesForWhatTheyCost) {
   EXPECT_EQ(own_bytes, 0);
 }
 
-// All is settled and in the log by then.
+// By then everything is settled and in the log.
 TEST_F(LocalDestinationTest, WaitsForRoomToFlushAndSaysSo) {
   LocalDestination* destination = nullptr;
   int flushes = 0;

@@ -50,7 +50,7 @@ class ScriptedSave {
     error_ = std::move(error);
     on_call_ = std::move(on_call);
   }
-  // Each failure comes behind so many that were settled.
+  // Each failure comes after this many events were settled.
   void SettleBeforeFailure(size_t events) {
     const std::lock_guard lock(mutex_);
     settled_before_failure_ = events;
@@ -97,7 +97,7 @@ class PipelineTest : public testing::Test {
   }
   PipelineParts Parts() { return {.pool = pool_, .save = save_.Callback(), .clock = clock_, .wall_clock = wall_}; }
 
-  // Pushes the whole text; the number of bytes that will be settled.
+  // Pushes the whole text. Returns the number of bytes that will be settled.
   uint64_t Push(const std::string& text, size_t chunk_bytes) {
     LineSplitter splitter({.chunk_bytes = chunk_bytes, .max_line_bytes = 4000}, 0, place_);
     const auto push = [this](Chunk chunk) { pipeline_->Push(std::move(chunk)); };
@@ -234,7 +234,7 @@ TEST_F(PipelineTest, StopsInTheMiddle) {
   save_.Hold(false);
   stopper.join();
   pipeline_->Stop();
-  // What was saved was told, and nothing else.
+  // Everything that was saved was reported, and nothing else.
   EXPECT_EQ(settled_.tally()[LineOutcome::kImported], save_.saved().size());
   Push(Notes(100, 101), 1000);
   EXPECT_EQ(settled_.tally()[LineOutcome::kImported], save_.saved().size());
@@ -326,7 +326,7 @@ TEST_F(GatedPipelineTest, NamesWhatHoldsItOnlyWhereItHadToWait) {
   EXPECT_EQ(pipeline_->Conditions().limiting, "");
 }
 
-// The longest wait of bulk work is a minute; then the gate refuses, and it asks again.
+// Bulk work waits a minute at most; then the gate refuses, and the pipeline asks again.
 TEST_F(GatedPipelineTest, AsksAgainAfterARefusal) {
   Start(GatedParts());
   SayMemory(2.0);

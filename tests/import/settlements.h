@@ -1,4 +1,4 @@
-// What a pipeline settled, and a way to wait for it.
+// Collects what a pipeline settled, and can wait for it.
 #pragma once
 
 #include <gtest/gtest.h>

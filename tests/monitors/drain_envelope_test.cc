@@ -13,7 +13,7 @@ using std::chrono::seconds;
 constexpr Duration kTick = milliseconds(100);
 constexpr double kFile = 4e6;
 
-// A backlog that rises by `inflow` bytes/s and loses what came in during a cycle at its end.
+// A backlog that rises by `inflow` bytes/s. At the end of each cycle it loses what came in during the cycle.
 class Sawtooth {
  public:
   Sawtooth(double low, double inflow, Duration cycle) : backlog_(low), inflow_(inflow), cycle_(cycle) {}
@@ -89,7 +89,7 @@ TEST(DrainEnvelope, FallsToTheBacklogWithinOneCycleWhenTheLoadEnds) {
   DrainEnvelope envelope({.gulp_bytes = kFile, .first_cycle = seconds(4)});
   TimePoint now{};
   envelope.Update(now, 40e6);
-  EXPECT_DOUBLE_EQ(envelope.Update(now += kTick, 0), 40e6);  // a gulp took all of it
+  EXPECT_DOUBLE_EQ(envelope.Update(now += kTick, 0), 40e6);  // a gulp took everything
   EXPECT_NEAR(envelope.Update(now += seconds(1), 0), 30e6, 1);
   EXPECT_NEAR(envelope.Update(now += seconds(2), 0), 10e6, 1);
   EXPECT_NEAR(envelope.Update(now += seconds(1), 0), 0, 1);

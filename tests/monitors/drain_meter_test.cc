@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 constexpr double kMB = 1e6;
 
-// One job: busy for this long, then found done.
+// One job: busy for this long, then reported as done.
 void Job(DrainMeter* meter, Duration busy, double bytes) {
   for (Duration t{}; t < busy; t += milliseconds(100)) meter->Busy(milliseconds(100));
   meter->Drained(bytes);
@@ -44,7 +44,7 @@ TEST(DrainMeter, AWrongPriorIsSoonForgotten) {
 
 TEST(DrainMeter, IdleTimeDoesNotLowerIt) {
   DrainMeter meter(6 * kMB);
-  // One gulp of 16 MB in 2 s, then idle, again and again: what a throttled engine looks like. Idle time is not told.
+  // One gulp of 16 MB in 2 s, then idle, again and again, like a throttled engine. The meter is not told of idle time.
   for (int i = 0; i < 20; ++i) Job(&meter, seconds(2), 16 * kMB);
   EXPECT_NEAR(meter.BytesPerSecond() / kMB, 8, 0.1);
 }
@@ -106,7 +106,7 @@ TEST(DrainMeter, IgnoresWhatIsNoWork) {
 
 TEST(DrainMeter, AGulpWithoutBusyTimeStaysFinite) {
   DrainMeter meter(6 * kMB);
-  meter.Drained(4 * kMB);  // moved, so quickly that no sample saw it
+  meter.Drained(4 * kMB);  // moved, too quickly for any sample to see it
   EXPECT_GT(meter.BytesPerSecond(), 6 * kMB);
   EXPECT_LT(meter.BytesPerSecond(), 10 * kMB);
 }

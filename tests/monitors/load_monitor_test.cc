@@ -23,7 +23,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Script = std::function<Status(LoadSample*)>;
 
-// What the probe does, and how often.
+// The script of a probe, and how often it was called.
 struct Scripted {
   void AwaitProbes(int count) { Await(probes, count); }
   void AwaitFlushes(int count) { Await(flushes, count); }
@@ -90,7 +90,7 @@ TEST(LoadMonitor, SamplesCarryTheirTime) {
   EXPECT_EQ(monitor.MemoryPressure(), 0.9);
 }
 
-// The limiter would not see the ninth, and that might be the one that limits.
+// The limiter would not see the ninth signal, which might be the one that limits.
 TEST(LoadMonitor, ASampleWithMoreSignalsThanFitIsNoGood) {
   ScriptedMonitor monitor([](LoadSample* sample) {
     for (size_t i = 0; i <= kMaxSignals; ++i) sample->Add({.name = "x", .level = 0.1});
@@ -121,7 +121,7 @@ TEST(LoadMonitor, AFailedProbeLeavesTheLastGoodSampleStanding) {
   EXPECT_TRUE(monitor.LastError().ok());
 }
 
-// A server may take its time: what it answers is as old as its answer.
+// A server may take its time: its answer is as old as the moment it arrived.
 TEST(LoadMonitor, ASampleIsAsOldAsItsAnswer) {
   ManualClock clock(TimePoint{} + seconds(1));
   ScriptedMonitor monitor(

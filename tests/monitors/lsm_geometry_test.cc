@@ -33,7 +33,7 @@ TEST(LsmGeometry, OneOfDebtIsWhereTheEngineReallyBrakes) {
   EXPECT_EQ(PreparedGeometry(Recipe()).DebtAtOne(), 4096.0 * kMiB);
 }
 
-// A program that set its stop far out, or none, does not push the scale beyond the brakes.
+// A program that set its stop far out, or has none, does not push the scale beyond the brakes.
 TEST(LsmGeometry, OneOfL0IsAlwaysBelowTheMovedBrakes) {
   for (const int stop : {12, 20, 100, 1 << 30}) {
     LsmGeometry given = Recipe();
@@ -44,7 +44,7 @@ TEST(LsmGeometry, OneOfL0IsAlwaysBelowTheMovedBrakes) {
   }
 }
 
-// As programs do that want no brakes at all.
+// Programs that want no brakes at all set such values.
 TEST(LsmGeometry, TriggersOutOfReachStayOutOfReach) {
   for (const int slowdown : {1 << 20, 1 << 30, std::numeric_limits<int>::max()}) {
     LsmGeometry given = Recipe();
@@ -72,9 +72,9 @@ TEST(PreparedGeometry, FlushesAsManyBuffersAsMakeL0AsLargeAsL1) {
   for (const Case& c : {Case{4, 32, 4, 1, 2},    // the storm recipe
                         Case{16, 128, 4, 1, 2},  // four times that
                         Case{64, 256, 2, 1, 1},  // RocksDB's defaults
-                        Case{4, 256, 4, 1, 2},   // not more than half of the buffers
+                        Case{4, 256, 4, 1, 2},   // at most half of the buffers
                         Case{4, 256, 2, 1, 1},   // two buffers: one is written, one is flushed
-                        Case{4, 256, 12, 3, 3},  // the program's choice
+                        Case{4, 256, 12, 3, 3},  // the program's own choice
                         Case{64, 16, 4, 1, 1}}) {
     LsmGeometry given = Recipe();
     given.write_buffer_bytes = c.buffer_mib * kMiB;

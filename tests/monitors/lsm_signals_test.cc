@@ -101,7 +101,7 @@ TEST(LsmSignals, DebtWithoutALimitIsNoLoad) {
 }
 
 TEST(LsmSignals, TheMoreAByteOwesTheFewerRaiseTheDebt) {
-  // 32 MB/s of background against a drain of 6.4 and of 1.6.
+  // 32 MB/s of background I/O against a drain of 6.4 and of 1.6.
   const auto per_level = [](uint64_t drained) {
     LsmSignals signals(Recipe(), kInterval);
     LsmFacts facts{.compacting = true};
@@ -164,7 +164,7 @@ TEST(LsmSignals, TheDrainIsWhatLeftL0PerBusySecondInUserBytes) {
   TimePoint now{};
   LsmFacts facts{.disk_bytes_per_user_byte = 1, .table_bytes_per_user_byte = 0.5};
   LoadSample sample;
-  // Two seconds of compaction take 8 MB of files (16 MB as the user wrote them), then two idle seconds.
+  // For two seconds a compaction takes 8 MB of files (16 MB as the user wrote them), then two seconds are idle.
   for (int i = 0; i < 800; ++i) {
     facts.compacting = i % 40 < 20;
     if (i % 40 == 20) facts.total_drained_bytes += 8'000'000;
@@ -175,7 +175,7 @@ TEST(LsmSignals, TheDrainIsWhatLeftL0PerBusySecondInUserBytes) {
   EXPECT_EQ(sample.Find("l0")->drain_bytes_per_second, sample.Find("debt")->drain_bytes_per_second);
 }
 
-// Compactions of L0 take 16 MB each; half of them leave it in L1, and in a steady state the other half take it out.
+// Compactions of L0 take 16 MB each. Half of them leave it in L1; in a steady state the other half take it out again.
 double DrainAfter(int cycles, bool l1_is_emptied) {
   LsmSignals signals(Recipe(), kInterval);
   TimePoint now{};
@@ -192,12 +192,12 @@ double DrainAfter(int cycles, bool l1_is_emptied) {
 }
 
 TEST(LsmSignals, WhatIsLeftInL1CountsAsWorkThatIsOwed) {
-  // 16 MB cost 4 s, and 32 MB at 33.5 MB/s are owed while L1 only grows.
+  // 16 MB cost 4 s; while L1 only grows, another 32 MB are owed at 33.5 MB/s.
   EXPECT_NEAR(DrainAfter(20, false), 16e6 / (4 + 0.954), 0.1e6);
   EXPECT_NEAR(DrainAfter(20, true), 16e6 / 4, 0.1e6);
 }
 
-// 10 GB of it would be told in advance for ten minutes of work.
+// Without a bound, the 10 GB would count as ten minutes of work that the drain was told in advance.
 TEST(LsmSignals, WhatIsDeletedFromL1IsNoDrainForLong) {
   LsmSignals signals(Recipe(), kInterval);
   TimePoint now{};
@@ -232,12 +232,12 @@ TEST(LsmSignals, ADiskThatSlowsDownShowsInTheDrainBeforeACompactionEnds) {
   };
   EXPECT_NEAR(run(800, 3'200'000, true), 6e6, 0.1e6);
   EXPECT_NEAR(run(60, 1'200'000, false), 6e6 * 12 / 32, 0.3e6);
-  facts.total_background_bytes = 0;  // the limiter is gone: nothing is known, nothing changes
+  facts.total_background_bytes = 0;  // the limiter is gone: nothing is known, so nothing changes
   const double before = sample.Find("l0")->drain_bytes_per_second;
   EXPECT_NEAR(run(1, 0, false), before, 0.2e6);
 }
 
-// Taken for the disk's speed, a limit of a GiB/s let 100 MB/s into an engine that flushed 40.
+// Guards against taking the limit for the disk's speed: a limit of 1 GiB/s let 100 MB/s into an engine that flushed 40.
 TEST(LsmSignals, ALimitThatIsNeverReachedDoesNotMakeTheEngineFast) {
   LsmGeometry geometry = Recipe();
   geometry.background_bytes_per_second = 1024.0 * kMiB;
@@ -255,7 +255,7 @@ TEST(LsmSignals, ALimitThatIsNeverReachedDoesNotMakeTheEngineFast) {
   EXPECT_NEAR(signals.BackgroundBytesPerSecond(), 20e6, 1e6);
 }
 
-// A cloud's disk with credits.
+// A cloud disk with burst credits.
 TEST(LsmSignals, ADiskThatWasFastForAWhileIsNotTakenForAFastOneForGood) {
   LsmGeometry geometry = Recipe();
   geometry.background_bytes_per_second = 1024.0 * kMiB;

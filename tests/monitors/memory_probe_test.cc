@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMiB = 1 << 20;
 
-// A tree of /proc and /sys/fs/cgroup.
+// A fake tree of /proc and /sys/fs/cgroup.
 class FakeFiles {
  public:
   FakeFiles() {
@@ -139,7 +139,7 @@ TEST(MemoryProbe, ReadsCgroupV1) {
   EXPECT_EQ(room.cgroup_used_bytes, 200 * kMiB);
 }
 
-// The second version's tree hangs below the first's then.
+// The tree of cgroups v2 is then mounted below that of v1.
 TEST(MemoryProbe, ReadsHybridCgroups) {
   const FakeFiles fake;
   fake.Put("proc/self/cgroup", "5:cpu,cpuacct:/other\n0::/service\n");

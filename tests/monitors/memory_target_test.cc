@@ -46,7 +46,7 @@ TEST_F(MemoryTargetTest, ZeroLooksAtTheCgroupToo) {
   EXPECT_EQ(Resolve(0).value(), 264 * kMiB);
 }
 
-// The kernel counts what the allocator keeps too.
+// The kernel also counts memory that the allocator keeps.
 TEST_F(MemoryTargetTest, AnEmergencyBeginsATenthBelowTheCgroupsLimit) {
   Put("proc/self/cgroup", "0::/\n");
   Put("cgroup/memory.max", std::to_string(512 * kMiB));

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kGiB = 1 << 30;
 
-// Lines of RocksDB 7.8.3's own answer.
+// Lines of a real answer of RocksDB 7.8.3.
 const std::map<std::string, std::string> kStats{
     {"compaction.L0.NumFiles", "1.000000"},
     {"compaction.L0.Score", "7.250000"},

@@ -1,4 +1,4 @@
-// A monitor of several column families that differ.
+// A monitor of several column families that differ from each other.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -30,7 +30,7 @@ class RocksDbFamilies : public testing::Test {
   TestDb test_;
 };
 
-// As the relay's store: a family with a small buffer and one key, and others that take the data.
+// Like the relay's store: one family has a small buffer and a single key, others take the data.
 TEST_F(RocksDbFamilies, TheBurstComesFromTheFamiliesThatTakeData) {
   rocksdb::Options large = SmallEngine();
   large.write_buffer_size = 4 * kMiB;
@@ -63,7 +63,7 @@ TEST_F(RocksDbFamilies, RefusesADatabaseWhoseCompactionItDoesNotKnow) {
   }
 }
 
-// Refuses to flush one of its families.
+// A database that refuses to flush one of its families.
 class RefusingDb final : public rocksdb::StackableDB {
  public:
   RefusingDb(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* refused)

@@ -1,4 +1,4 @@
-// A real RocksDB in a temporary directory, opened by whatever options a test has.
+// A real RocksDB in a temporary directory, opened with the test's options.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,8 @@ namespace weir {
 
 inline constexpr uint64_t kMiB = 1 << 20;
 
-// Small enough to be filled in milliseconds; never compressed, so that bytes in files are bytes written.
+// An engine that is small enough to be filled in milliseconds. It never compresses, so that bytes in files are bytes
+// written.
 inline rocksdb::Options SmallEngine() {
   rocksdb::Options options;
   options.create_if_missing = true;
@@ -62,7 +63,7 @@ class TestDb {
     db_.reset();
   }
 
-  // Random keys and values, so that files overlap and nothing compresses.
+  // Writes random keys and values, so that files overlap and nothing compresses.
   void Write(uint64_t bytes, size_t family = 0) {
     constexpr size_t kValue = 1000;
     std::string value(kValue, '\0');
@@ -72,7 +73,7 @@ class TestDb {
       ASSERT_TRUE(db_->Put({}, handles_[family], key, value).ok());
     }
   }
-  // One L0 file.
+  // Writes one L0 file.
   void WriteFile(size_t family = 0) {
     Write(32 << 10, family);
     ASSERT_TRUE(db_->Flush({}, handles_[family]).ok());

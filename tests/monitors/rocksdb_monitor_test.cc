@@ -30,7 +30,7 @@ class RocksDbMonitorTest : public testing::Test {
     return monitor.Sample();
   }
 
-  // Compactions that are switched off leave L0 where the test puts it; the monitor is told otherwise by `prepared`.
+  // With compactions switched off, L0 stays where the test puts it; `prepared` tells the monitor otherwise.
   static rocksdb::Options WithoutCompactions() {
     rocksdb::Options options = SmallEngine();
     options.disable_auto_compactions = true;
@@ -44,7 +44,7 @@ class RocksDbMonitorTest : public testing::Test {
     return prepared;
   }
 
-  // Leaves the background paused. One buffer more would stop the writer, so it writes little at a time.
+  // Leaves the background work paused. One more buffer would stop the writer, so it writes little at a time.
   void WriteUntilRocksDbBrakes() {
     ASSERT_TRUE(test_.db()->PauseBackgroundWork().ok());
     uint64_t delayed_rate = 0;
@@ -140,7 +140,7 @@ TEST_F(RocksDbMonitorTest, L0RisesByOneOverTheSpanForEachFile) {
   }
 }
 
-// As RocksDB does by itself where several compactions may run and the level below is busy.
+// RocksDB does so by itself if several compactions may run and the level below is busy.
 TEST_F(RocksDbMonitorTest, FilesThatAreMergedWithinL0AreNoDrain) {
   test_.Open(WithoutCompactions());
   RocksDbMonitor monitor(test_.db(), {}, WithGeometryOf(SmallEngine(), {"default"}), {}, clock_);
@@ -194,7 +194,7 @@ TEST_F(RocksDbMonitorTest, AdaptsToForeignOptions) {
   EXPECT_EQ(Sense(monitor).Find("l0")->bytes_per_level, 4.0 * (256 << 10));
 }
 
-// Between the old slowdown at 12 and the old stop at 20, in files of two buffers.
+// The scale lies between the old slowdown at 12 and the old stop at 20, in files of two buffers.
 TEST_F(RocksDbMonitorTest, APreparedDatabaseHasAnOuterScale) {
   rocksdb::Options options = SmallEngine();
   const Result<PreparedRocksDb> prepared = PrepareRocksDb(64 * kMiB, &options);
@@ -205,7 +205,7 @@ TEST_F(RocksDbMonitorTest, APreparedDatabaseHasAnOuterScale) {
   EXPECT_EQ(monitor.Details().memory_target_bytes, 64 * kMiB);
 }
 
-// Memtables that may not become files yet, on the scale of a database with four.
+// Memtables that may not become files yet are judged on the scale of a database with four.
 TEST_F(RocksDbMonitorTest, MemtablesRiseWhileFlushesLag) {
   rocksdb::Options options = SmallEngine();
   options.max_write_buffer_number = 12;
@@ -237,7 +237,7 @@ TEST_F(RocksDbMonitorTest, DebtFollowsRocksDbsEstimate) {
     test_.Write(100 << 10);
     ASSERT_TRUE(test_.db()->Flush({}).ok());
   }
-  const LoadSample sample = Sense(monitor, seconds(60));  // the filter is through
+  const LoadSample sample = Sense(monitor, seconds(60));  // the filter has settled
   const auto debt = static_cast<double>(monitor.Details().debt_bytes);
   ASSERT_GT(debt, 256e3);
   EXPECT_NEAR(sample.Find("debt")->level, std::log2(debt / (256 << 10)) / 3, 0.01);
@@ -280,9 +280,9 @@ TEST_F(RocksDbMonitorTest, OwnBudgetIsAnEighthOfTheTargetWhenNotSet) {
   EXPECT_EQ(Sense(monitor).Find("own")->bytes_per_level, static_cast<double>(10 * kMiB));
 }
 
-// The meter is fed from RocksDB's counters, so what it booked must be what really left L0.
-// RocksDB may size its levels either way. Bytes that a compaction leaves in the level below L0 are owed twice. Bytes
-// that went on to a lower level in the same time, as from a full base level, are not owed.
+// The meter is fed from RocksDB's counters, so its entries must match what really left L0. RocksDB may size its levels
+// either way. Bytes that a compaction leaves in the level below L0 are owed twice. Bytes that moved on to a lower level
+// in the same time, for example from a full base level, are not owed.
 TEST_F(RocksDbMonitorTest, TheDrainIsWhatCompactionsTookPerBusySecond) {
   for (const bool dynamic_levels : {false, true}) {
     rocksdb::Options options = WithoutCompactions();
@@ -296,7 +296,7 @@ TEST_F(RocksDbMonitorTest, TheDrainIsWhatCompactionsTookPerBusySecond) {
       for (int files = 0; files < 8; ++files) test.Write(250 << 10);
       ASSERT_TRUE(test.db()->Flush({}).ok());
       drained_bytes = ReadCounters(test.db(), test.handles()[0]).value().l0_bytes;
-      // Eight files or more wait for 4 s as the monitor sees it, then all are compacted at once.
+      // For the monitor eight or more files wait for 4 s; then all are compacted at once.
       for (int i = 0; i < 40; ++i) Sense(monitor);
       ASSERT_TRUE(test.db()->CompactRange({}, nullptr, nullptr).ok());
     }
@@ -331,15 +331,16 @@ TEST_F(RocksDbMonitorTest, AFamilyThatTakesAPartOfTheDataRisesByAsMuchLess) {
   for (int round = 0; round < 40; ++round) {
     test_.Write(192 << 10, 0);
     test_.Write(64 << 10, 1);
-    // Or one family's flushes may run behind the other's.
+    // Flushes both, or one family's flushes might lag behind the other's.
     for (rocksdb::ColumnFamilyHandle* family : test_.handles()) ASSERT_TRUE(test_.db()->Flush({}, family).ok());
     Sense(monitor, seconds(1));
   }
-  // The first family has most files in L0, so the level is its.
+  // The first family has the most files in L0, so the level is that family's.
   EXPECT_NEAR(Sense(monitor).Find("l0")->bytes_per_level / alone, 4.0 / 3, 0.05);
 }
 
-// Or a flush of 24 MiB/s would look as fast as what its tables take of it, and the limit would be a few hundred KB/s.
+// Otherwise a flush of 24 MiB/s would look only as fast as its small part in tables, and the limit would be a few
+// hundred KB/s.
 TEST_F(RocksDbMonitorTest, ValuesInBlobFilesAreFlushedToo) {
   rocksdb::Options options = SmallEngine();
   options.enable_blob_files = true;
@@ -373,7 +374,7 @@ TEST_F(RocksDbMonitorTest, StallsOfAForeignDatabaseAreCountedFromItsCounters) {
   RocksDbMonitor monitor(test_.db(), {}, kTarget, {}, clock_);
   EXPECT_EQ(Sense(monitor).escapes, 0u);
   WriteUntilRocksDbBrakes();
-  EXPECT_EQ(Sense(monitor).escapes, 1u);  // seen
+  EXPECT_EQ(Sense(monitor).escapes, 1u);  // now counted
   EXPECT_GE(Sense(monitor, seconds(1)).escapes, 1u);
   EXPECT_NEAR(Sense(monitor).Find("memtables")->level, 1, 0.1);
   EXPECT_GE(monitor.Details().stall_causes.at("memtable_slowdown"), 1u);
@@ -405,7 +406,7 @@ TEST_F(RocksDbMonitorTest, ForceFlushFlushesAllColumnFamilies) {
   monitor.ForceFlush();
   Sense(monitor);
   for (auto* handle : test_.handles()) {
-    // The flush goes on in the background; without it this never ends.
+    // The flush runs in the background; without it this loop never ends.
     std::string files;
     while (files != "1") ASSERT_TRUE(test_.db()->GetProperty(handle, "rocksdb.num-files-at-level0", &files));
   }

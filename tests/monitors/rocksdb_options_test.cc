@@ -19,7 +19,7 @@ std::shared_ptr<rocksdb::Cache> CacheOf(const rocksdb::ColumnFamilyOptions& opti
   return options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache;
 }
 
-// Options with a memory target that holds their caches.
+// Returns the options, prepared with a memory target that is large enough for their caches.
 rocksdb::Options Prepared(rocksdb::Options options) {
   EXPECT_TRUE(PrepareRocksDb(16ull << 30, &options).ok());
   return options;
@@ -51,11 +51,11 @@ TEST(PrepareRocksDb, MultipliesTheLimitsOfDebtAndAddsBuffers) {
   EXPECT_EQ(prepared.soft_pending_compaction_bytes_limit, 4096 * kMiB);
   EXPECT_EQ(prepared.hard_pending_compaction_bytes_limit, UINT64_MAX);
   EXPECT_EQ(prepared.max_write_buffer_number, 6);
-  options.soft_pending_compaction_bytes_limit = 0;  // none
+  options.soft_pending_compaction_bytes_limit = 0;  // 0: no limit
   EXPECT_EQ(Prepared(options).soft_pending_compaction_bytes_limit, 0u);
 }
 
-// Without a limiter moved brakes are the worst of all: a database that nobody controls keeps RocksDB's own.
+// Without a limiter, moved brakes are the worst choice: a database that nothing controls keeps RocksDB's own.
 TEST(PrepareRocksDb, LeavesTheBrakesOfADatabaseThatNothingControls) {
   rocksdb::Options options = SmallEngine();
   options.soft_pending_compaction_bytes_limit = 512 * kMiB;
@@ -86,7 +86,7 @@ TEST(PrepareRocksDb, UniversalCompactionHasNoL1ToMatchAndLargeRuns) {
   EXPECT_FALSE(GeometryOf(SmallEngine()).counts_runs);
 }
 
-// With the nice values of RocksDB's threads that compact.
+// Returns the nice values of RocksDB's compaction threads.
 std::vector<int> NiceOfCompactors() {
   std::vector<int> all;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -249,7 +249,7 @@ TEST(PrepareRocksDb, ThePreparedOptionsReallyOpen) {
     const rocksdb::Options open = test.db()->GetOptions(handle);
     EXPECT_EQ(open.level0_slowdown_writes_trigger, 28);
     EXPECT_EQ(open.level0_stop_writes_trigger, 36);
-    EXPECT_EQ(open.max_write_buffer_number, 7);  // four, one more that waits for the other, two more
+    EXPECT_EQ(open.max_write_buffer_number, 7);  // four, one more that waits for its partner, two more
     EXPECT_EQ(open.min_write_buffer_number_to_merge, 2);
   }
 }

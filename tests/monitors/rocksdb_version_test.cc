@@ -1,5 +1,5 @@
-// Asks the RocksDB that is linked for each property, counter and default that weir relies on: what another version
-// renames or sets otherwise shows here, and not as a figure that stays 0. monitors/README.md has the table.
+// Asks the linked RocksDB for each property, counter and default that weir relies on. If another version renames one or
+// sets it otherwise, a test fails, instead of a figure that silently stays 0. The table is in monitors/README.md.
 #include "monitors/rocksdb_version.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(RocksDbDefaults, GetTheCacheOfTheMemoryTargetInEveryVersion) {
   EXPECT_EQ(table->block_cache->GetCapacity(), prepared.value().budget.block_cache_bytes);
 }
 
-// weir lets those threads yield that RocksDB named (rocksdb_listener.h).
+// weir lowers the priority of the threads that RocksDB named (rocksdb_listener.h).
 TEST_F(RocksDbVersion, NamesItsThreads) {
   struct Named : rocksdb::EventListener {
     std::atomic<bool> is_rocksdbs{false};

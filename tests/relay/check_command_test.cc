@@ -23,7 +23,7 @@ class CheckCommandTest : public testing::Test {
   }
   ~CheckCommandTest() override { std::filesystem::remove_all(directory_); }
 
-  // Notes of these numbers in a database of their own, in this order.
+  // Makes a database with notes of these numbers, in this order.
   std::string MakeData(const std::string& name, const std::vector<uint64_t>& notes) {
     std::string data_dir = directory_ + "/" + name;
     const auto store = RocksDbStore::Open({.path = data_dir + "/events", .memory_target_bytes = 256ull << 20});

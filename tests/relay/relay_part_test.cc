@@ -1,4 +1,4 @@
-// Something of a room above on the relay's port: when it is told what, and what it may use.
+// A part of a room above, on the relay's port: when it is told what, and what it may use.
 #include "relay/relay_part.h"
 
 #include <gtest/gtest.h>
@@ -196,7 +196,7 @@ TEST_F(RelayPartTest, ForAllAddressesThatOfLoopbackIsTold) {
   EXPECT_EQ(HttpGet(relay_->port(), "/part").first, 200);
 }
 
-// The file is the relay's from its start to its end.
+// The file belongs to the relay from its start to its end.
 TEST_F(RelayPartTest, AdministratorsHaveATokenWhileItRuns) {
   const std::string path = AdminTokenPath(directory_);
   const HttpRequest elsewhere{.method = "GET", .path = "/", .address = "192.0.2.2", .peer = "192.0.2.2"};

@@ -36,7 +36,7 @@ class RelayTest : public testing::Test {
     configuration_.data_dir = directory_;
     configuration_.server.port = 0;
     configuration_.storage.memory.target_memory_mb =
-        4096;  // what the address sanitizer keeps of freed memory counts too
+        4096;  // memory that the address sanitizer keeps after it is freed counts too
   }
   ~RelayTest() override {
     relay_.reset();
@@ -60,7 +60,7 @@ class RelayTest : public testing::Test {
   std::unique_ptr<Relay> relay_;
 };
 
-// Its brakes are moved out of the way of a throttle that is always there, and of no other.
+// RocksDB's brakes are moved out of the way of a throttle that is always there, and of no other.
 TEST_F(RelayTest, RocksDbKeepsItsOwnBrakesWhereTheThrottleIsDisabledOrMayOpen) {
   const auto slowdown = [&] {
     Open();
@@ -96,11 +96,11 @@ TEST_F(RelayTest, PublishesQueriesAndDeliversLive) {
   EXPECT_EQ(writer.Read(), R"(["COUNT","c",{"count":1}])");
 }
 
-// What is in flight follows the budget of own bytes, and what waits of it is no reason to refuse or to disconnect.
+// The bytes in flight follow the budget of own bytes, and those that wait are no reason to refuse or to disconnect.
 TEST_F(RelayTest, ACrowdThatSendsFasterThanARelayOfLittleMemorySavesHasAllOfItAnsweredOk) {
   constexpr int kClients = 45;
   constexpr int kNotes = 64;
-  configuration_.storage.monitor.own_budget_mb = 16;  // as of a target of 128 MiB
+  configuration_.storage.monitor.own_budget_mb = 16;  // the budget of a target of 128 MiB
   Open();
   std::atomic<int> saved = 0;
   std::vector<std::jthread> crowd;
@@ -194,7 +194,7 @@ TEST_F(RelayTest, AnswersEveryEventOfAFloodAndServesOthersMeanwhile) {
   }
 }
 
-// What is saved while REQs come is received by each exactly once, stored or live.
+// Events that are saved while REQs come are received by each REQ exactly once, stored or live.
 TEST_F(RelayTest, NothingIsLostOrDoubledBetweenStoredAndLive) {
   Open();
   constexpr size_t kEvents = 1500;

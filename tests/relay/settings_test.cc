@@ -1,4 +1,4 @@
-// What an operator sets, and what is refused before the relay starts.
+// The settings of an operator, and those that are refused before the relay starts.
 #include <gtest/gtest.h>
 
 #include <algorithm>

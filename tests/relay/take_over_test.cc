@@ -28,7 +28,7 @@ class TakeOverTest : public testing::Test {
   }
   ~TakeOverTest() override { std::filesystem::remove_all(directory_); }
 
-  // A process that has the lock; SIGTERM ends it, or not.
+  // Starts a process that has the lock. SIGTERM ends it unless it is `stubborn`.
   pid_t Holder(bool stubborn) {
     int ready[2];
     EXPECT_EQ(pipe(ready), 0);

@@ -1,4 +1,4 @@
-// What the limiter decides on its tick.
+// The limiter's decisions on its tick.
 #include "throttle/adaptive_limiter.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr uint64_t kScan = 1 << 20;
 constexpr double kBraking = 6;  // times as strong above the setpoint as below it
 
-// Buffers that the answers to all reads fill.
+// Buffers that are full of the answers to reads.
 Signal Own(double level) {
   return {
       .name = "buffers", .level = level, .acts_on_writes = false, .acts_on_reads = true, .acts_on_cheap_reads = true};
@@ -109,14 +109,14 @@ TEST_F(LimiterTest, ALongPauseBetweenTicksIsNotTakenForASecond) {
     return Status();
   });
   Tick();
-  limiter.Stop();  // open
+  limiter.Stop();  // opens the gates
   (void)Write(100'000'000);
   clock_.Advance(seconds(100));
   Tick();
   EXPECT_LE(limiter.View()[WorkClass::kInteractive].drain_bytes_per_second, 1.1e6) << "a megabyte a second";
 }
 
-// From within the tick too, which holds the lock that View takes.
+// Also from within the tick, which holds the lock that View takes.
 TEST_F(LimiterTest, WhoIsToldOfATurnMayAskTheLimiterAnything) {
   AdaptiveLimiter& limiter = Build();
   Say(0.1, 1.5);
@@ -164,7 +164,7 @@ TEST_F(LimiterTest, InAnEmergencyBulkIsHeldScansAreRefusedAndCheapWorkGoesOn) {
   EXPECT_TRUE(Read(kScan).admitted());
 }
 
-// Whatever else the engine feels: a dashboard that shows no limit would say that bulk work is free.
+// Even if no other signal limits: a dashboard without a limit would claim that bulk work is free.
 TEST_F(LimiterTest, TheViewShowsTheFloorOfAnEmergencyThatLasts) {
   AdaptiveLimiter& limiter = Build();
   Say(0.1, 1.5);
@@ -178,7 +178,7 @@ TEST_F(LimiterTest, TheViewShowsTheFloorOfAnEmergencyThatLasts) {
   EXPECT_TRUE(limiter.View()[WorkClass::kInteractive].open);
 }
 
-// What can be given back was given back by then; from there waiting frees nothing.
+// By then all memory that can be given back was given back; waiting longer frees nothing.
 TEST_F(LimiterTest, AnEmergencyThatLastsLetsBulkGoOnAtItsFloor) {
   AdaptiveLimiter& limiter = Build();
   monitor_.Say([](LoadSample* sample) {
@@ -219,7 +219,7 @@ TEST_F(LimiterTest, TheCacheIsAskedForWhatBulkWorkIsHeldBackFor) {
   EXPECT_EQ(monitor_.cache_share(), 1);
 }
 
-// The setpoint is for the engine; the clients for whom it is low would lose the cache.
+// The setpoint is for the engine; if it took the cache, clients would lose it only because the setpoint is low.
 TEST_F(LimiterTest, ALowSetpointDoesNotTakeTheCache) {
   LimiterSettings settings;
   settings.bulk.setpoint = 0.05;
@@ -232,7 +232,7 @@ TEST_F(LimiterTest, ALowSetpointDoesNotTakeTheCache) {
   EXPECT_EQ(monitor_.cache_share(), 1);
 }
 
-// A large batch that waits for its turn is work that comes, although nothing was admitted for a while.
+// A large batch that waits for its turn counts as incoming work, although nothing was admitted for a while.
 TEST_F(LimiterTest, TheCacheIsAskedForWorkThatWaits) {
   Build();
   monitor_.Say([](LoadSample* sample) {
@@ -249,7 +249,8 @@ TEST_F(LimiterTest, TheCacheIsAskedForWorkThatWaits) {
   EXPECT_EQ(monitor_.cache_share(), 0.25);
 }
 
-// As with bulk work, what can be given back was given back by then: memory that stays at 0.9 refuses nobody by itself.
+// By then all memory that can be given back was given back, as for bulk work: memory that stays at 0.9 does not refuse
+// scans by itself.
 TEST_F(LimiterTest, AnEmergencyThatLastsLetsScansGoOnOneAtATime) {
   AdaptiveLimiter& limiter = Build();
   Say(0.1, 1.2);
@@ -271,7 +272,7 @@ TEST_F(LimiterTest, AnEmergencyThatLastsLetsScansGoOnOneAtATime) {
   EXPECT_TRUE(Read(1000).admitted());
 }
 
-// The law alone would let all through: what it weighs is below the setpoint, or it has no signal at all.
+// The law alone would let everything through: its weighted level is below the setpoint, or it has no signal at all.
 TEST_F(LimiterTest, AnEmergencyThatNoLawSeesLeavesBulkItsFloor) {
   for (const bool weighted : {true, false}) {
     LimiterSettings settings;
@@ -314,7 +315,7 @@ TEST_F(LimiterTest, InAnEmergencyCheapReadsAreAnsweredWhateverFillsTheMemory) {
 
 TEST_F(LimiterTest, RelievesMemoryAtMostEveryTenSeconds) {
   Build();
-  Say(0.1, 1.05);  // above the target, no emergency yet
+  Say(0.1, 1.05);  // above the target, but no emergency yet
   Ticks(95);
   EXPECT_EQ(monitor_.flushes(), 1);
   Ticks(100);

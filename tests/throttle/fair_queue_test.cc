@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kKib = 1024;
 
-// Fair queueing by a clock that all share, as the textbook has it: slow, and easy to believe.
+// Fair queueing by a shared virtual clock, as in the textbook: slow, and easy to believe.
 class ReferenceQueue {
  public:
   void Push(const Waiter* waiter) {
@@ -76,7 +76,7 @@ class ReferenceQueue {
   Line& First() {
     return *std::ranges::min_element(lines_, {}, [](const Line& line) { return std::pair(Done(line), line.number); });
   }
-  // Those away that the others have caught up with; all, where nobody waits.
+  // Forgets idle lines that the others have caught up with; all lines if no request waits.
   void Forget() {
     const bool all = empty();
     std::erase_if(lines_, [&](const Line& line) { return line.waiters.empty() && (all || line.served <= now_); });
@@ -150,10 +150,10 @@ TEST(FairQueue, SharesEquallyWhileOneOfTenAsksTenTimesAsMuch) {
   std::map<uint64_t, double> served;
   for (int round = 0; round < 2000; ++round) {
     for (uint64_t party = 0; party < 10; ++party) {
-      // The greedy one in many small pieces, which must not help it either.
+      // The greedy party asks in many small pieces, which must not help it either.
       for (int n = 0; n < (party == 0 ? 40 : 1); ++n) owned.Push(party, party == 0 ? kKib : 4 * kKib);
     }
-    // Less than they ask for, so that all wait all the time.
+    // Serves less than they ask for, so that all wait all the time.
     for (int n = 0; n < 10; ++n) {
       const auto [party, bytes] = owned.Pop();
       served[party] += static_cast<double>(bytes);
@@ -184,7 +184,7 @@ TEST(FairQueue, SharesInBytesAndNotInRequests) {
 }
 
 TEST(FairQueue, RequestsOfAnySizeAreServed) {
-  constexpr uint64_t kLargest = uint64_t{1} << 40;  // what the gate lets in
+  constexpr uint64_t kLargest = uint64_t{1} << 40;  // the largest request that the gate admits
   Owned owned;
   for (uint64_t party = 0; party < 3; ++party) {
     for (uint64_t bytes : {uint64_t{0}, kLargest, uint64_t{1}, kLargest}) owned.Push(party, bytes);
@@ -195,7 +195,7 @@ TEST(FairQueue, RequestsOfAnySizeAreServed) {
   EXPECT_TRUE(owned.queue.empty());
 }
 
-// With a quantum as large as the largest request a read of 70 MB let 1,065 others go before a victim.
+// With a quantum as large as the largest request, a read of 70 MB let 1,065 others go before the victim.
 TEST(FairQueue, ALargeRequestMakesNobodyElsesTurnLonger) {
   Owned owned;
   owned.Push(1, 70'000 * kKib);
@@ -234,7 +234,7 @@ TEST(FairQueue, WhoGivesUpALargeRequestKeepsNothingOfWhatItSavedForIt) {
   while (!owned.queue.empty()) owned.Pop();
 }
 
-// While all wait, two parties differ by no more than the largest request of each.
+// While all wait, the service of two parties differs by at most the largest request of each.
 RC_GTEST_PROP(FairQueueProperty, ServesAlikeWhoeverWaitsAllTheTime, ()) {
   Owned owned;
   const auto largest = *rc::gen::nonEmpty(
@@ -243,7 +243,7 @@ RC_GTEST_PROP(FairQueueProperty, ServesAlikeWhoeverWaitsAllTheTime, ()) {
   const auto push = [&](uint64_t party) { owned.Push(party, *rc::gen::inRange<uint64_t>(1, largest[party] + 1)); };
   for (uint64_t party = 0; party < largest.size(); ++party) push(party);
   for (int n = 0; n < 100; ++n) {
-    push(owned.queue.Front()->party.id);  // so that its line does not end
+    push(owned.queue.Front()->party.id);  // keeps its line from ending
     const auto [party, bytes] = owned.Pop();
     served[party] += bytes;
     for (size_t a = 0; a < served.size(); ++a)
@@ -322,7 +322,7 @@ RC_GTEST_PROP(FairQueueProperty, ServesEveryoneOfEveryGroupOnceAndInOrder, ()) {
   RC_ASSERT(grouped.queue.empty());
 }
 
-// What is served before a request that joins now, found by serving.
+// The bytes served before a request that joins now, found by serving.
 uint64_t TrueBytesAhead(ReferenceQueue reference, const Waiter* newcomer) {
   reference.Push(newcomer);
   uint64_t ahead = 0;
@@ -333,8 +333,8 @@ uint64_t TrueBytesAhead(ReferenceQueue reference, const Waiter* newcomer) {
   return ahead;
 }
 
-// Random pushes, removals from any place and servings: the same turns as the textbook's, and a forecast that is never
-// more than all that waits, nor too low by more than the largest request for each other party, which it may have saved.
+// Random pushes, removals from any place, and servings: the turns are the textbook's. The forecast is never more than
+// all that waits, and too low by at most the largest request for each other party, which that party may have saved.
 RC_GTEST_PROP(FairQueueProperty, TakesTurnsLikeTheTextbook, ()) {
   Owned owned;
   ReferenceQueue reference;

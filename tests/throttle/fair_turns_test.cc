@@ -26,7 +26,7 @@ struct OwnLine : FairLine {
   std::deque<Request> waiting;
 };
 
-// One server, whose clock is the work that it has done.
+// A server whose clock is the work that it has done.
 class Server {
  public:
   void Ask(uint64_t key, uint64_t asks) { Ask(key, asks, asks); }
@@ -66,7 +66,7 @@ class Server {
     const auto found = had_.find(key);
     return found == had_.end() ? 0 : found->second;
   }
-  // Of the line that asks for little: how long its requests waited, and how many have been served.
+  // For the line that asks for little: the longest wait of its requests, and how many were served.
   uint64_t longest_wait() const { return waits_.empty() ? 0 : *std::ranges::max_element(waits_); }
   size_t served() const { return waits_.size(); }
 
@@ -77,7 +77,8 @@ class Server {
   std::vector<uint64_t> waits_;
 };
 
-// Until `end` the known line asks for little every 25 ms of a core; `others` is told after each turn whose it was.
+// Until `end`, the known line asks for little once per 25 ms of a core. After each turn `others` gets the key that was
+// served.
 template <typename Others>
 void Serve(Server& server, uint64_t end, Others others) {
   uint64_t next = 0;
@@ -116,7 +117,7 @@ TEST(FairTurns, WhatATurnTookCountsWhateverItAskedFor) {
   EXPECT_EQ(server.had(2), 100U);
 }
 
-// Or one that asks for one thing at a time would always be first.
+// Otherwise a line that asks for one thing at a time would always be first.
 TEST(FairTurns, OneThatWasAwayIsAsFarAsItWas) {
   Server server;
   server.Ask(1, 40);
@@ -129,7 +130,7 @@ TEST(FairTurns, OneThatWasAwayIsAsFarAsItWas) {
   EXPECT_EQ(order, "231") << "the new one begins where the second one is";
 }
 
-// Strangers who came without end were always ahead of who had had anything.
+// Before, an endless stream of strangers was always ahead of lines that had been served.
 TEST(FairTurns, ANewLineIsNotAheadOfThoseWhoAreThere) {
   Server server;
   for (int n = 0; n < 50; ++n) server.Ask(1, kMuch);
@@ -165,7 +166,7 @@ TEST(FairTurns, ManyWhoAskForMuchDelayNobodyWhoAsksForLittle) {
   }
 }
 
-// Or one could promise little and take much.
+// Otherwise a line could promise little and take much.
 TEST(FairTurns, WhoTakesMoreThanItAskedForPaysForIt) {
   Server server;
   for (uint64_t key = 0; key < 100; ++key) server.Ask(key, 1000, kMuch);
@@ -188,7 +189,7 @@ TEST(FairTurns, ThoseWhoAskForMuchHaveEqualPartsAndInACrowdAQuarterAtLeast) {
   }
 }
 
-// However many ask for little all the time.
+// Holds even if many lines ask for little all the time.
 TEST(FairTurns, ACrowdIsServedToo) {
   Server server;
   for (uint64_t key = 0; key < 300; ++key) server.Ask(key, kMuch);

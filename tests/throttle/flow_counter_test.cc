@@ -67,7 +67,7 @@ TEST(FlowCounter, WithoutABoundEverythingPasses) {
   }
 }
 
-// They all live at once, so most of them share the last slot.
+// All threads live at once, so most of them share the last slot.
 TEST(FlowCounter, AddWithinBoundsThreadsThatShareASlotToo) {
   constexpr int kThreads = 200;
   constexpr uint64_t kAllowance = 100;

@@ -1,4 +1,4 @@
-// Gates on a clock that the test moves, and the words to use them.
+// Gates on a clock that the test moves, and helpers for their use.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline constexpr double kMillion = 1e6;
 inline Party Interactive(uint64_t id = 1) { return {.id = id, .work_class = WorkClass::kInteractive}; }
 inline Party Bulk(uint64_t id = 2) { return {.id = id, .work_class = WorkClass::kBulk}; }
 
-// A megabyte a second for each class, a hundred kilobytes at once.
+// One MB/s for each class, with a burst of 100 kB.
 inline WriteLimits Pacing(double interactive_rate = kMillion, double bulk_rate = kMillion, double burst = 1e5) {
   WriteLimits limits;
   limits.open = false;
@@ -33,7 +33,7 @@ inline WriteLimits Pacing(double interactive_rate = kMillion, double bulk_rate =
   return limits;
 }
 
-// This many reads of at least 1000 bytes at once.
+// At most this many reads of at least 1000 bytes at once.
 inline ScanLimits Slots(int64_t at_once) {
   ScanLimits limits;
   limits.open = false;
@@ -47,7 +47,7 @@ inline ScanLimits Slots(int64_t at_once) {
 template <typename AnyGate>
 class GateFixture : public testing::Test {
  protected:
-  // Moves time as the limiter's thread sees it: from one asked-for pump to the next.
+  // Moves time as the limiter's thread does: from each requested pump to the next.
   void Run(Duration total) {
     const TimePoint end = clock_.Now() + total;
     TimePoint next = gate_.Pump();
@@ -61,7 +61,7 @@ class GateFixture : public testing::Test {
     gate_.Pump();
   }
 
-  // Admitted at once, for as many requests as are given at this moment.
+  // Returns how many requests in a row are admitted at this moment.
   int AdmittedNow(Party party, uint64_t bytes, int most = 100'000) {
     for (int n = 0; n < most; ++n) {
       if (!gate_.Admit({bytes}, party).admitted()) return n;
@@ -82,7 +82,7 @@ using ScanGateTest = GateFixture<ScanGate>;
 
 class GateWaitTest : public WriteGateTest {
  protected:
-  // Nobody may pass without waiting.
+  // Uses up the tokens, so that every further request has to wait.
   void Exhaust(const WriteLimits& limits = Pacing()) {
     gate_.SetLimits(limits);
     AdmittedNow(Interactive(), 1000);

@@ -1,4 +1,4 @@
-// What holds for the gate over any schedule of requests, classes, parties, limits and clock steps.
+// Properties of the gate under any schedule of requests, classes, parties, limits and clock steps.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -20,7 +20,7 @@ struct Schedule {
 
   void Ask(Party party, uint64_t bytes) { admissions.push_back(gate.Admit({bytes}, party)); }
 
-  // Some callers give up, some look, some time passes.
+  // Lets some callers give up, some look, and some time pass.
   void Stir() {
     if (!admissions.empty() && *rc::gen::inRange(0, 4) == 0) {
       const auto which = *rc::gen::inRange<size_t>(0, admissions.size());
@@ -35,7 +35,7 @@ struct Schedule {
   }
 };
 
-// One class alone, at rates that change: what was granted is at most what came in, and the burst.
+// One class alone, at changing rates: the bytes granted are at most the bytes that came in, plus the burst.
 RC_GTEST_PROP(GateProperty, TokensAreConserved, ()) {
   const WorkClass c = *rc::gen::element(WorkClass::kInteractive, WorkClass::kBulk);
   const double burst = *rc::gen::inRange(1'000, 200'000);
@@ -58,7 +58,8 @@ RC_GTEST_PROP(GateProperty, TokensAreConserved, ()) {
   }
 }
 
-// Both classes together: bulk takes at most its rate, burst and floor; what interactive takes is bounded by its own.
+// Both classes together: bulk takes at most its rate, burst and floor; interactive is bounded by its own rate and
+// burst.
 RC_GTEST_PROP(GateProperty, EachClassIsBoundedWhateverTheOtherDoes, ()) {
   const double burst = 50'000;
   const double interactive_rate = *rc::gen::inRange(0, 2'000'000);
@@ -77,7 +78,7 @@ RC_GTEST_PROP(GateProperty, EachClassIsBoundedWhateverTheOtherDoes, ()) {
   }
 }
 
-// Whatever happens, nobody waits beyond the longest wait, and the books balance in the end.
+// In any schedule, every wait ends by the longest wait, and the books balance in the end.
 template <typename AnyGate, typename Limits, typename Change>
 void EveryWaitEnds(Limits limits, const Change& change) {
   Schedule<AnyGate> s;

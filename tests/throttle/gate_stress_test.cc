@@ -1,4 +1,4 @@
-// Everything at once from real threads; what it proves, it proves under the sanitizers and by balanced books.
+// Everything at once from real threads. The proof is in the sanitizers and the balanced books.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void Change(std::minstd_rand& random, ScanGate& gate) {
   gate.SetLimits(limits);
 }
 
-// The gate with a thread that pumps when it is asked to, as the limiter's does.
+// The gate with a thread that pumps on request, as the limiter's does.
 template <typename AnyGate>
 class PumpedGate {
  public:
@@ -96,7 +96,7 @@ void Work(Gate& gate, Outcomes& outcomes, uint64_t seed, std::chrono::steady_clo
     const Party party{.id = random() % 5, .work_class = static_cast<WorkClass>(random() % 2)};
     Admission admission = gate.Admit({random() % 50'000}, party);
     ++outcomes.asked;
-    // Outlives the admission, not only the call.
+    // Lives longer than the admission, not only than the call.
     std::atomic<int> calls = 0;
     Admission held = std::move(admission);
     switch (random() % 6) {
@@ -117,7 +117,7 @@ void Work(Gate& gate, Outcomes& outcomes, uint64_t seed, std::chrono::steady_clo
         ++outcomes.settled_calls;
         break;
       case 3:
-        // Told or not, never after its end.
+        // It may be called or not, but never after the admission ends.
         held.OnSettled([&] { ++calls; });
         break;
       case 4:

@@ -1,4 +1,4 @@
-// How those who do not block are told: once, without the lock, and never after their end.
+// Notification of callers that do not block: once, without the lock, and never after the admission ends.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -75,7 +75,7 @@ TEST_F(GateTellingTest, WhoIsToldMayAskAgainAndEndItsOwnAdmission) {
   EXPECT_EQ(next->Poll(), State::kAdmitted);
 }
 
-// Each ends its permit, so that the next has its turn: as deep as the queue is long, were they called by each other.
+// Each ends its permit, so that the next has its turn. If they called each other, the stack would grow with the queue.
 TEST_F(ScanGateTellingTest, AChainOfTurnsDoesNotGrowTheStack) {
   gate_.SetLimits(Slots(1));
   std::optional<Admission> holder = gate_.Admit({5000}, Interactive());
@@ -149,7 +149,7 @@ TEST_F(GateTellingTest, WhoIsSettledAndNotYetToldIsToldByCancelAndForgottenByDes
   EXPECT_EQ(calls, 101);
 }
 
-// The function may use what lives as long as the admission.
+// The callback may use anything that lives as long as the admission.
 TEST_F(ScanGateTellingTest, DestructionWaitsUntilWhoIsBeingToldHasReturned) {
   gate_.SetLimits(Slots(1));
   std::optional<Admission> holder = gate_.Admit({5000}, Interactive());

@@ -1,4 +1,4 @@
-// How waits end: by a turn, a refusal, a cancellation, or the end of somebody's permit.
+// How waits end: by a turn, a refusal, a cancellation, or the end of another caller's permit.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A limiter on a scripted engine and a clock that the test moves: the test is the thread that ticks and pumps.
+// A limiter on a scripted engine and a clock that the test moves. The test acts as the thread that ticks and pumps.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ class LimiterTest : public testing::Test {
  protected:
   static constexpr Duration kTick = std::chrono::milliseconds(100);
 
-  // 40 MB from idle to the engine's own brake, 10 MB/s drained, dead time 1 s.
+  // 40 MB from idle to the engine's own brake, a drain of 10 MB/s, a dead time of 1 s.
   static Signal Engine(std::string_view name, double level) {
     return {.name = name,
             .level = level,
@@ -33,7 +33,7 @@ class LimiterTest : public testing::Test {
     return limiter_.emplace(monitor_, settings);
   }
 
-  // One sample, one tick, one tick's time of turns.
+  // Takes one sample, ticks once, and serves turns for the time of one tick.
   void Tick() {
     (void)monitor_.SampleOnce();
     TickUnsampled();
@@ -50,7 +50,7 @@ class LimiterTest : public testing::Test {
     while (n-- > 0) Tick();
   }
 
-  // What the engine says from now on.
+  // Sets the engine's signals from now on.
   void Say(double level, double memory_pressure = 0) {
     monitor_.Say([=](LoadSample* sample) {
       sample->Add(Engine("l0", level));
@@ -66,7 +66,7 @@ class LimiterTest : public testing::Test {
     return limiter_->Admit(Operation::kRead, {bytes}, {.id = 1, .work_class = c});
   }
 
-  // More at once than any pace lets through.
+  // Asks for more at once than any pace lets through.
   bool BulkPasses() {
     return Write(20'000'000, WorkClass::kBulk).admitted() && Write(20'000'000, WorkClass::kBulk).admitted();
   }

@@ -1,4 +1,4 @@
-// What the limiter does when its sensor says nothing any more.
+// The limiter after it has lost its sensor.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -53,7 +53,7 @@ TEST_F(LimiterTest, ALostSensorHoldsTheDrainNotTheCorrectionOfAMoment) {
   EXPECT_NEAR(limiter.View()[WorkClass::kInteractive].bytes_per_second, 9e6, 1e6);
 }
 
-// An engine behind a wire does not tell its drain, and while it is at rest nobody can observe it.
+// An engine behind a network does not report its drain, and while it is at rest the drain cannot be observed.
 TEST_F(LimiterTest, ALostSensorOfUnknownDrainHoldsWhatWentThroughLately) {
   AdaptiveLimiter& limiter = Build();
   monitor_.Say([](LoadSample* sample) {
@@ -74,7 +74,7 @@ TEST_F(LimiterTest, ALostSensorOfUnknownDrainHoldsWhatWentThroughLately) {
   EXPECT_TRUE(limiter.View().sensor_lost);
 }
 
-// It falls to its limit by itself when too much passes between two ticks.
+// The gate closes to its limit by itself if too much passes between two ticks.
 TEST_F(LimiterTest, AnOpenGateStaysOpenWhenTheSensorIsLost) {
   AdaptiveLimiter& limiter = Build();
   Say(0.1);
@@ -88,7 +88,7 @@ TEST_F(LimiterTest, AnOpenGateStaysOpenWhenTheSensorIsLost) {
   EXPECT_TRUE(limiter.View().sensor_lost);
 }
 
-// An engine that answers nobody, or has no such figures, beside a process that knows its own memory.
+// An engine that does not answer or has no such figures, beside a process that knows its own memory.
 class LimiterOfAProcessTest : public LimiterTest {
  protected:
   void Feel(double memory_pressure, double own = 0) {
@@ -187,7 +187,7 @@ TEST_F(LimiterTest, OpensTheGatesWhenTheSensorIsLostBySetting) {
   ASSERT_FALSE(BulkPasses());
   Admission waiting = Write(100'000, WorkClass::kBulk);
   ASSERT_TRUE(waiting.waiting());
-  for (int n = 0; n < 25; ++n) TickUnsampled();  // a probe that hangs: no new sample, no error
+  for (int n = 0; n < 25; ++n) TickUnsampled();  // the probe hangs: no new sample, no error
   EXPECT_TRUE(limiter.View().sensor_lost);
   EXPECT_EQ(waiting.Poll(), State::kAdmitted);
   EXPECT_TRUE(Write(1'000'000'000, WorkClass::kBulk).admitted());
@@ -201,7 +201,7 @@ TEST_F(LimiterTest, WhatPassedWhileTheSensorWasLostIsNoDemandOfTheTickAfter) {
   const auto say = [&](double level) {
     monitor_.Say([=](LoadSample* sample) {
       Signal signal = Engine("l0", level);
-      signal.drain_bytes_per_second = 0;  // found by balance
+      signal.drain_bytes_per_second = 0;  // the drain is found by balance
       sample->Add(signal);
       return Status();
     });
@@ -218,7 +218,7 @@ TEST_F(LimiterTest, WhatPassedWhileTheSensorWasLostIsNoDemandOfTheTickAfter) {
   EXPECT_LE(limiter.View()[WorkClass::kInteractive].drain_bytes_per_second, 10e6);
 }
 
-// A monitor that samples every second is not lost when its last sample is 2.9 s old.
+// For a monitor that samples every second, a sample of 2.9 s is not lost.
 TEST_F(LimiterTest, AMonitorThatSamplesSeldomIsNotLostBetweenTwoSamples) {
   ScriptedMonitor seldom(clock_, {.sample_interval = seconds(1)});
   AdaptiveLimiter limiter(seldom);
@@ -244,7 +244,8 @@ TEST_F(LimiterTest, ASampleTakenWhenTheClockBeginsIsASample) {
   EXPECT_EQ(limiter.Reason(Operation::kWrite), "l0");
 }
 
-// Nobody would see the memory fall again: bulk and scans would be held for as long as the sensor is gone.
+// The limiter could not see the memory fall again, and would hold bulk work and scans for as long as the sensor is
+// gone.
 TEST_F(LimiterTest, AnEmergencyEndsWithTheSensorThatSawItAtNineTenthsOfTheDrain) {
   AdaptiveLimiter& limiter = Build();
   Say(0.85, 1.5);

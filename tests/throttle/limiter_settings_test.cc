@@ -139,7 +139,7 @@ TEST(LimiterSettings, EveryDeclaredVariableIsInTheTableAbove) {
   EXPECT_EQ(table.rows().size(), EveryName().size());
 }
 
-// No program of weir calls MaybeThrottle.
+// MaybeThrottle is for programs that embed weir; weir's own programs do not call it.
 TEST(LimiterSettings, TheBatchesAreForProgramsThatEmbedWeir) {
   LimiterSettings settings;
   SettingTable table;

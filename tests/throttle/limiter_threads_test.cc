@@ -1,4 +1,4 @@
-// The limiter's own thread: its life, who waits while it ends, and MaybeThrottle for plain threads.
+// The limiter's own thread: its life, callers that wait while it ends, and MaybeThrottle for plain threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ TEST_F(LimiterTest, StopRefusesWhoWaitsAndLeavesTheGatesOpen) {
   EXPECT_FALSE(BulkPasses()) << "a tick takes it up again";
 }
 
-// On the machine's own clock, with an engine that drains 10 MB/s and stands at its setpoint.
+// A limiter on the machine's own clock, with an engine that drains 10 MB/s and stands at its setpoint.
 class RunningLimiterTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -68,8 +68,8 @@ TEST_F(RunningLimiterTest, StopComesBeforeStartAndTwiceAndAfterAllThatItStillRun
   EXPECT_EQ(limiter.Reason(Operation::kWrite), "");
 }
 
-// Whoever starts and stops at once, no Stop hangs on a thread that a Start told to go on, and none leaves one behind
-// that closes the gate again.
+// Start and Stop may be called from any threads at once: no Stop hangs on a thread that a Start kept running, and none
+// leaves a thread behind that closes the gate again.
 TEST_F(RunningLimiterTest, StartAndStopFromManyThreads) {
   AdaptiveLimiter limiter(monitor_);
   std::vector<std::jthread> threads;
@@ -107,7 +107,7 @@ TEST_F(RunningLimiterTest, StopsWhileManyWait) {
   std::vector<std::jthread> threads;
   for (int n = 0; n < kWaiters; ++n) {
     threads.emplace_back([&, n] {
-      // Five seconds each, in the bulk class that waits up to a minute.
+      // Each takes five seconds, in the bulk class, which waits up to a minute.
       Admission admission = limiter.Admit(Operation::kWrite, {50'000'000}, {.id = 1, .work_class = WorkClass::kBulk});
       all_asked.count_down();
       if (n % 2 == 0) {
@@ -126,12 +126,12 @@ TEST_F(RunningLimiterTest, StopsWhileManyWait) {
 TEST_F(RunningLimiterTest, StopEndsTheSleepOfMaybeThrottle) {
   LimiterSettings settings;
   settings.bulk.min_batch = 1;
-  settings.bulk.max_delay = std::chrono::minutes(10);  // beyond the time that a test may take
+  settings.bulk.max_delay = std::chrono::minutes(10);  // longer than a test may take
   AdaptiveLimiter limiter(monitor_, settings);
   Start(limiter);
   const uint64_t before = limiter.Stats(Operation::kWrite).admitted[1].bytes;
   std::jthread sleeper([&] {
-    // An hour and a half at the drain: refused at once, so it sleeps for the longest wait.
+    // An hour and a half at the drain: it is refused at once, so MaybeThrottle sleeps for the longest wait.
     const Admission first = limiter.Admit(Operation::kWrite, {10'000'000'000}, {.work_class = WorkClass::kBulk});
     limiter.MaybeThrottle(Operation::kWrite, {50'000'000'000}, {.work_class = WorkClass::kBulk});
   });
@@ -141,7 +141,7 @@ TEST_F(RunningLimiterTest, StopEndsTheSleepOfMaybeThrottle) {
   EXPECT_EQ(limiter.Stats(Operation::kWrite).admitted[1].bytes - before, 50'000'000'000U) << "it goes on, and is seen";
 }
 
-// A refusal says when to come again, which may be long before the longest wait.
+// A refusal says when to come again, which may be long before the longest wait has passed.
 TEST_F(LimiterTest, MaybeThrottleSleepsNoLongerThanTheRefusalSays) {
   LimiterSettings settings;
   settings.bulk.min_batch = 1;
@@ -153,7 +153,7 @@ TEST_F(LimiterTest, MaybeThrottleSleepsNoLongerThanTheRefusalSays) {
   std::jthread sleeper(
       [&] { slept = limiter.MaybeThrottle(Operation::kWrite, {100'000}, {.work_class = WorkClass::kBulk}); });
   while (limiter.Stats(Operation::kWrite).waiting == 0) std::this_thread::yield();
-  limiter.Stop();  // "stopped": at once
+  limiter.Stop();  // refused with "stopped": MaybeThrottle returns at once
   sleeper.join();
   EXPECT_EQ(slept, Duration::zero());
 }

@@ -13,7 +13,7 @@ constexpr double kMark = 0.7;
 
 class MemoryBuybackTest : public testing::Test {
  protected:
-  // Ten times a second, as the limiter asks.
+  // Updates ten times a second, as the limiter does.
   MemoryBuyback::Step Hold(double level, double for_seconds) {
     MemoryBuyback::Step step;
     for (const TimePoint end = now_ + FromSeconds(for_seconds); now_ < end; now_ += milliseconds(100)) {
@@ -80,7 +80,7 @@ TEST_F(MemoryBuybackTest, GivesBackOnlyWithRoomForAStep) {
   EXPECT_EQ(Hold(0.55, 100).cache_share, 1);
 }
 
-// Of the target 0.55 is cache when it is full, and 0.3 is something else: as the limiter meets it.
+// A full cache is 0.55 of the target and other memory 0.3, as the limiter finds it.
 TEST_F(MemoryBuybackTest, FindsAShareThatStands) {
   double share = 1;
   int changes = 0;

@@ -20,7 +20,7 @@ constexpr Duration kTick = milliseconds(100);
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// A controller of P and I alone, with bounds that are easy to count with.
+// A controller with P and I only, and bounds that are easy to calculate with.
 PidSettings Plain(PidGains gains = {.kp = 1, .ki = 0.5, .kd = 0}) {
   return {.gains = gains, .setpoint = 0.5, .integral_min = -1, .integral_max = 1, .output_min = 0, .output_max = 1};
 }
@@ -29,7 +29,7 @@ void Repeat(PidController& pid, double measurement, Duration total, Duration tic
   for (Duration t{}; t < total; t += tick) pid.Update(measurement, tick);
 }
 
-// Any double at all, the odd ones often.
+// Any double, often an odd one.
 rc::Gen<double> AnyDouble() {
   return rc::gen::oneOf(
       rc::gen::arbitrary<double>(),
@@ -86,7 +86,7 @@ TEST(PidController, FillsAsStronglyAsItIsTold) {
   EXPECT_DOUBLE_EQ(pid.GetState().p, 3 * -0.2);
 }
 
-// D after a rise of 0.1 that ends `below` under the setpoint.
+// The D term after a rise of 0.1 that ends `below` under the setpoint.
 double DerivativeOfARise(double below) {
   PidSettings settings = Plain();
   settings.gains.kd = 1;
@@ -138,7 +138,7 @@ TEST(PidController, AnHourOfIdlingForgetsAnEarlierOverload) {
 
 TEST(PidController, TheIntegralStopsWhereTheOutputMeetsItsBound) {
   PidController pid(Plain());
-  Repeat(pid, 1.1, seconds(600));  // p is 0.6, so 0.4 is all the integral can use
+  Repeat(pid, 1.1, seconds(600));  // p is 0.6, so the integral can use 0.4 at most
   EXPECT_DOUBLE_EQ(pid.GetState().output, 1);
   EXPECT_LE(pid.GetState().i, 0.4 + 1e-12);
 }
@@ -203,7 +203,7 @@ TEST(PidController, TheDerivativeOfARampIsItsSlopeOnceTheFilterHasSettled) {
   PidController pid(settings);
   double level = 0;
   for (int i = 0; i < 200; ++i) pid.Update(level += 0.01, kTick);  // 0.1 a second
-  // Samples hold for a tick, so the filter sees a staircase, half a step behind the ramp.
+  // Samples hold for a tick, so the filter sees a staircase that lags the ramp by half a step.
   EXPECT_NEAR(pid.GetState().d, 0.05, 0.05 * 0.15);
 }
 
@@ -313,7 +313,7 @@ TEST(PidController, AChangeOfGainsWhileIdlingStoresNoBrake) {
 
 TEST(PidController, AChangeOfGainsInSaturationStoresNoBrake) {
   PidController pid(Plain({.kp = 10, .ki = 0, .kd = 0}));
-  pid.Update(1.0, kTick);  // p = 5, the output at its bound of 1
+  pid.Update(1.0, kTick);  // p = 5, the output is at its bound of 1
   pid.SetGains({.kp = 0, .ki = 0, .kd = 0});
   EXPECT_EQ(pid.GetState().output, 1);
   EXPECT_LE(pid.GetState().i, 1);
@@ -376,7 +376,7 @@ RC_GTEST_PROP(PidControllerProperty, AnyInputGivesABoundedOutput, ()) {
   }
 }
 
-// Exact but for rounding while no bound is met; a relative 1e-9 is far above what a thousand additions lose.
+// Exact except for rounding while no bound is met. A relative 1e-9 is far more than a thousand additions lose.
 RC_GTEST_PROP(PidControllerProperty, ManySmallStepsEqualOne, ()) {
   PidSettings settings = Plain({.kp = Within(0, 5), .ki = Within(0, 2), .kd = Within(0, 2)});
   settings.output_min = settings.integral_min = -1e6;
@@ -396,7 +396,7 @@ RC_GTEST_PROP(PidControllerProperty, ManySmallStepsEqualOne, ()) {
   RC_ASSERT(std::abs(one.GetState().i - many.GetState().i) <= tolerance);
 }
 
-// At its bounds too, as long as D does not move them meanwhile.
+// Holds at the bounds too, as long as D does not move them meanwhile.
 RC_GTEST_PROP(PidControllerProperty, ManySmallStepsEqualOneAtTheBounds, ()) {
   const PidSettings settings = Plain({.kp = Within(0, 5), .ki = Within(0, 2), .kd = 0});
   PidController one(settings);
@@ -416,8 +416,8 @@ RC_GTEST_PROP(PidControllerProperty, RecoversFromAnySaturationInBoundedTime, ())
   PidController pid(Plain(gains));
   const int steps = *rc::gen::inRange(1, 30);
   for (int n = 0; n < steps; ++n) pid.Update(*AnyDouble(), Duration(*rc::gen::inRange<int64_t>(0, 10'000'000'000)));
-  // From wherever it stands: D fades within 50 time constants (0.45 s each) even from 1e9, I within its range at
-  // 0.3·ki.
+  // From any state: D fades within 50 time constants (0.45 s each) even from 1e9, and I crosses its range at 0.3·ki per
+  // second.
   const double longest_s = 50 * 0.45 + 1.0 / (0.3 * gains.ki) + 1;
   Repeat(pid, 0.2, FromSeconds(longest_s), milliseconds(500));
   RC_ASSERT(pid.GetState().output <= 1e-6);

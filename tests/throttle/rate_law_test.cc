@@ -95,7 +95,7 @@ TEST(RateLaw, FillsRoomBrisklyWhereTheInflowShowsAtOnce) {
   const auto limit = [](Duration dead_time, bool at_once) {
     Signal l0 = Engine("l0", kSetpoint - 0.1);
     l0.dead_time = dead_time;
-    l0.bytes_per_level = 40 * kMb * ToSeconds(dead_time);  // whatever the dead time, 20 MB/s per unit
+    l0.bytes_per_level = 40 * kMb * ToSeconds(dead_time);  // 20 MB/s per unit at any dead time
     l0.shows_inflow_at_once = at_once;
     return MakeLaw().Update(Sample({l0}), kIdle, Duration(0)).bytes_per_second;
   };
@@ -113,7 +113,7 @@ TEST(RateLaw, TheGeometrySetsTheStrengthOfTheAnswer) {
   EXPECT_NEAR(below.bytes_per_second, 10 * kMb + 20 * kMb * 0.1, 1);
 }
 
-// Waiting does not empty a cache, so no setpoint that is for the engine holds memory down.
+// Waiting does not empty a cache, so a low setpoint for the engine must not hold the memory down.
 TEST(RateLaw, ASignalWithALeastSetpointIsHeldAtThatWhereTheOthersIsLower) {
   Signal memory = Engine("memory", 0.5);
   memory.least_setpoint = 0.7;
@@ -146,7 +146,7 @@ TEST(RateLaw, WithoutGainsItIsOff) {
   EXPECT_TRUE(Repeat(law, Sample({Engine("l0", 2)}), kPressing, seconds(1)).open);
 }
 
-// It takes what came in for the drain, so without P it could only go down.
+// Such a loop takes the inflow for the drain, so without P the limit could only go down.
 TEST(RateLaw, WithoutPALoopWhoseDrainNobodyTellsMakesNoLimitBelowItsSetpoint) {
   const auto unknown = [](double level) {
     Signal signal = Engine("memory", level);
@@ -164,7 +164,8 @@ TEST(RateLaw, WithoutPALoopWhoseDrainNobodyTellsMakesNoLimitBelowItsSetpoint) {
   }
 }
 
-// The plant itself: 40 MB of room, drained at 10 MB/s, fed at the limit, the drain told or found out by balance.
+// The plant itself: 40 MB of room, drained at 10 MB/s, fed at the limit. The drain is either reported or found by
+// balance.
 TEST(RateLaw, HoldsAnIntegratorAtTheSetpointWhetherOrNotItsDrainIsKnown) {
   for (double told : {10 * kMb, 5 * kMb, 20 * kMb, 0.0}) {
     RateLaw law = MakeLaw();
@@ -208,7 +209,7 @@ TEST(RateLaw, DemandBelowTheLimitDoesNotRaiseIt) {
 
 TEST(RateLaw, ALoopThatTakesOverHasStoredNothingFromBeforeItsTurn) {
   RateLaw law = MakeLaw();
-  // l0 limits for half a minute; memtables stand far below the setpoint, where by themselves they would let more in.
+  // l0 limits for half a minute; memtables are far below the setpoint, where their own loop would let more in.
   const RateDecision before =
       Repeat(law, Sample({Engine("l0", 0.82), Engine("memtables", 0.5)}), kPressing, seconds(30));
   ASSERT_EQ(before.reason, "l0");
@@ -383,7 +384,7 @@ TEST(RateLaw, WeightedWithoutAMemoryFigureDoesNotAct) {
   EXPECT_NEAR(Repeat(law, Sample({Engine("l0", 0.8)}, 0.8), kIdle, kTick).bytes_per_second, 10 * kMb, 1);
 }
 
-// Nobody tells the drain of a log that only grows until the next checkpoint.
+// The drain of a log that only grows until the next checkpoint is unknown.
 TEST(RateLaw, OfAnUnknownDrainTheHeldLimitIsWhatStoodOrWhatCameInLately) {
   const auto unknown = [](double level) {
     Signal signal = Engine("wal", level);
@@ -416,7 +417,7 @@ TEST(RateLaw, ResetIsANewLaw) {
             fresh.Update(sample, kPressing, kTick).bytes_per_second);
 }
 
-// Any sample, any demand, any time: a limit that is a number, at least the lowest, with a name.
+// Any sample, demand and time give a limit that is a number, at least the lowest, and a reason.
 RC_GTEST_PROP(RateLawProperty, AlwaysHasALimitAndAReason, ()) {
   const auto odd = [] {
     return *rc::gen::oneOf(rc::gen::arbitrary<double>(),

@@ -1,4 +1,4 @@
-// What the scan gate lets through, and how its permits end.
+// Scans that the gate admits, and how their permits end.
 #include "throttle/scan_gate.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST_F(ScanGateTest, AFreeSlotGoesToInteractiveFirst) {
   EXPECT_EQ(bulk.Poll(), State::kWaiting);
 }
 
-// Interactive scans that always wait may never be fewer than may run.
+// Bulk would starve otherwise: the interactive scans that wait may never be fewer than the scans that may run.
 TEST_F(ScanGateTest, EveryEighthPermitIsForABulkScanThatWaits) {
   for (const int64_t bulk_at_once : {ScanLimits::kAnyNumber, int64_t{1}}) {
     for (const int64_t at_once : {1, 3}) {
@@ -180,7 +180,7 @@ TEST_F(ScanGateTest, RefuseExpensiveReachesTheScansThatWaitAlready) {
   EXPECT_EQ(bulk_scan.Poll(), State::kAdmitted);
 }
 
-// An open gate, with one bulk scan at once.
+// An open gate that admits one bulk scan at a time.
 ScanLimits OneBulkScan() {
   ScanLimits limits = Slots(4);
   limits.open = true;

@@ -1,4 +1,4 @@
-// A monitor that says what the test wants it to say.
+// A monitor whose samples the test writes.
 #pragma once
 
 #include <atomic>
@@ -56,9 +56,9 @@ class ScriptedMonitor final : public LoadMonitor {
   explicit ScriptedMonitor(const Clock& clock = Clock::System(), const MonitorSettings& settings = {})
       : LoadMonitor(std::make_unique<ScriptedProbe>(), settings, clock) {}
 
-  // What the next samples say.
+  // Sets the function that fills the next samples.
   void Say(std::function<Status(LoadSample*)> probe) { scripted_.Say(std::move(probe)); }
-  // And what they say of the process, whether the engine is there or not.
+  // Sets the function that adds the process's own signals, even while the engine is away.
   void SayOfProcess(std::function<Status(LoadSample*)> probe) { scripted_.SayOfProcess(std::move(probe)); }
   int flushes() const { return scripted_.flushes(); }
   double cache_share() const { return scripted_.cache_share(); }

@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// The slots of `count` threads that live at once.
+// Returns the slots of `count` threads that live at once.
 std::vector<size_t> SlotsOf(int count) {
   std::mutex mutex;
   std::vector<size_t> slots;
@@ -61,7 +61,7 @@ TEST(ThreadSlot, AThreadsLateDestructorsShareTheLastSlot) {
   };
   size_t slot = 0;
   std::thread([&] {
-    // Built before the slot is claimed, so it ends after the slot was given back.
+    // It is constructed before the slot is claimed, so it ends after the slot was given back.
     static thread_local CountsWhenItEnds late{&slot};
     late.slot = &slot;
     EXPECT_LT(ThreadSlot(), kSharedThreadSlot);

@@ -101,7 +101,8 @@ RC_GTEST_PROP(TokenBucketProperty, SecondsUntilIsWhenItHas, ()) {
   RC_ASSERT(bucket.Has(bytes));
 }
 
-// Over any schedule of rates, takes and clock steps, what passed is at most what came in and the first depth.
+// In any schedule of rates, takes and clock steps, the bytes passed are at most the bytes that came in, plus the first
+// depth.
 RC_GTEST_PROP(TokenBucketProperty, TokensAreConserved, ()) {
   const double depth = *rc::gen::inRange(1, 10'000);
   double rate = *rc::gen::inRange(0, 100'000);

@@ -1,5 +1,5 @@
-// Which signal acts on what, as throttle/README.md says it, and that no limit is made tighter by the work that waits
-// for it.
+// Checks which signal acts on which work, as throttle/README.md says, and that waiting work never tightens the limit
+// that it waits for.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ constexpr uint64_t kTarget = 100 * kMb;
 constexpr Duration kInterval = std::chrono::milliseconds(100);
 constexpr WorkClass kClasses[] = {WorkClass::kInteractive, WorkClass::kBulk};
 
-// All that a sample of an embedded engine has, each at `level` with `waiting` of it.
+// All signals of a sample of an embedded engine, each at `level`, of which waiting work adds `waiting`.
 std::vector<Signal> AllSignals(double level = 0, double waiting = 0) {
   LsmSignals engine({}, kInterval);
   LoadSample sample;
@@ -56,7 +56,8 @@ TEST(WhatActs, IsAsTheReadmeSays) {
 
 class WhatActsTest : public LimiterTest {
  protected:
-  // What the limiter makes of the signal alone, after a few seconds in which all ask for more than there is.
+  // Returns the limiter's view under this signal alone, after a few seconds in which all classes ask for more than
+  // there is.
   LimiterView ViewOf(const Signal& signal) {
     Build();
     monitor_.Say([signal](LoadSample* sample) {
@@ -74,7 +75,7 @@ class WhatActsTest : public LimiterTest {
   }
 };
 
-// However much waits: of every signal, for both classes and for reads.
+// Holds for any amount of waiting work: for every signal, for both classes and for reads.
 TEST_F(WhatActsTest, NoLimitIsTightenedByWhatWaitsForIt) {
   for (const double level : {0.1, 0.6, 0.9}) {
     for (size_t i = 0; i < AllSignals().size(); ++i) {
@@ -92,7 +93,8 @@ TEST_F(WhatActsTest, NoLimitIsTightenedByWhatWaitsForIt) {
   }
 }
 
-// A relay's own bytes, of which importers hold what they have read ahead and the gate does not let through.
+// A relay's own bytes, part of which importers hold: bytes that they have read ahead and the gate does not let through
+// yet.
 class ImportersTest : public LimiterTest {
  protected:
   static constexpr uint64_t kBatch = 100'000;
@@ -104,7 +106,7 @@ class ImportersTest : public LimiterTest {
     std::optional<Admission> waits = {};
   };
 
-  // Batches that pass in ten seconds, of so many importers together.
+  // Returns how many batches this many importers pass together in ten seconds.
   uint64_t Pass(uint64_t importers, WorkClass work_class) {
     Build();
     OwnBytes own(0, kTarget);
@@ -127,7 +129,8 @@ class ImportersTest : public LimiterTest {
   }
 
  private:
-  // Reads until its window is full and asks for what it holds, batch after batch, as far as the gate lets it.
+  // Reads until the importer's window is full and asks for the batches that it holds, one after another, as far as the
+  // gate admits them.
   uint64_t GoOn(Importer& importer, OwnBytes& own, WorkClass work_class) {
     uint64_t passed = 0;
     while (passed < 20) {

@@ -1,4 +1,4 @@
-// What the write gate lets through, and at what pace.
+// Writes that the gate admits, and at what pace.
 #include "throttle/write_gate.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST_F(WriteGateTest, OpenPassesEverythingAndCountsIt) {
   EXPECT_EQ(gate_.Stats().delayed, 0U);
 }
 
-// As the limiter asks.
+// Asks as the limiter does.
 bool Passes(WriteGate& gate, Party party, uint64_t bytes) {
   return gate.PassOpen({bytes}, party.work_class) || gate.Admit({bytes}, party).admitted();
 }
@@ -56,7 +56,7 @@ TEST_F(WriteGateTest, ANewcomerDoesNotOvertakeWhoWaits) {
   AdmittedNow(Interactive(), 1000);
   Admission large = gate_.Admit({50'000}, Interactive());
   ASSERT_TRUE(large.waiting());
-  clock_.Advance(milliseconds(20));  // 20 kB have come that the first in line waits for
+  clock_.Advance(milliseconds(20));  // 20 kB have come in, for which the first in line waits
   Admission small = gate_.Admit({1000}, Interactive());
   EXPECT_TRUE(small.waiting()) << "there is room for it, but others are before it";
   Run(milliseconds(31));
@@ -128,11 +128,11 @@ TEST_F(WriteGateTest, InteractiveOverdrawsBulkAndBulkPays) {
   gate_.SetLimits(Pacing(2 * kMillion, kMillion));
   Run(seconds(1));
   EXPECT_EQ(AdmittedNow(Interactive(), 1000), 100);
-  // The bulk bucket was full and is empty now, though no bulk work passed; only the floor's own credit is left.
+  // The bulk bucket was full and is empty now, although no bulk work passed; only the floor's own credit is left.
   EXPECT_LE(AdmittedNow(Bulk(), 1000), 51);
 }
 
-// Interactive work at twice the bulk rate for ten seconds; bulk asks all the time.
+// For ten seconds interactive work comes at twice the bulk rate, and bulk asks all the time.
 TEST_F(WriteGateTest, BulkKeepsItsFloorWhileInteractiveTakesEverything) {
   gate_.SetLimits(Pacing(2 * kMillion, kMillion));
   std::optional<Admission> bulk;
@@ -173,7 +173,7 @@ TEST_F(WriteGateTest, TheFloorIsThereWhenInteractiveComesAfterALongBulkRun) {
 }
 
 TEST_F(WriteGateTest, BulkPaysForInteractiveNotMuchLongerThanASecond) {
-  // A burst of a hundred seconds at the bulk rate.
+  // The burst is worth a hundred seconds at the bulk rate.
   gate_.SetLimits(Pacing(1e8, 1e4, /*burst=*/kMillion));
   Run(seconds(1));
   for (int n = 0; n < 10; ++n) {
@@ -194,7 +194,7 @@ TEST_F(WriteGateTest, ABulkRequestLargerThanTheBurstIsPaidInFull) {
   std::vector<Admission> waiting;
   for (int n = 0; n < 5; ++n) waiting.push_back(gate_.Admit({10'000'000}, Bulk()));
   Run(seconds(25));
-  // The first after the burst's 0.1 s, then one each 10 s.
+  // The first passes after the burst's 0.1 s, then one every 10 s.
   EXPECT_LE(Passed(WorkClass::kBulk), 3e7);
   EXPECT_GE(Passed(WorkClass::kBulk), 2e7);
 }

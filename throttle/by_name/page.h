@@ -2,8 +2,8 @@
 //
 //   shards.PageFrom<State>(place, add, done);    // add(shard, its number, page) calls page->Add
 //
-// Names are in no order. Those that are made or forgotten between two pages may be on none or on both. A place is a
-// bucket of a shard's table: where that table grows or shrinks between two pages, this is so of all names of the shard.
+// Names are in no order. A name that is made or forgotten between two pages may be on neither or on both. A place is a
+// bucket of a shard's table: if that table grows or shrinks between two pages, this holds for all names of the shard.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace weir {
 
-// Where a page begins: whoever has it can only say it again.
+// The place where a page begins. A client that has one can only hand it back.
 struct PagePlace {
   uint64_t shard = 0;
-  uint64_t bucket = 0;  // of the shard's table
+  uint64_t bucket = 0;  // in the shard's table
 
   bool operator==(const PagePlace&) const = default;
 };
@@ -32,11 +32,11 @@ class Page {
 
   const std::vector<State>& states() const { return states_; }
   std::vector<State>& states() { return states_; }
-  // Nothing: these were the last.
+  // The place of the next page; nullopt if these names were the last.
   const std::optional<PagePlace>& next() const { return next_; }
 
-  // Adds those of a shard from the place on. True: all of it was looked at, and another shard may come.
-  // `names` is an unordered_map<std::string, …>; state_of(a name and its value).
+  // Adds the names of a shard, from the place on. Returns true if the whole shard was looked at: another may follow.
+  // `names` is an unordered_map<std::string, …>; state_of takes a name with its value.
   template <typename Names, typename StateOf>
   bool Add(size_t shard, Names& names, StateOf state_of) {
     if (next_->shard != shard) next_ = {.shard = shard};

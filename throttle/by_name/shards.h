@@ -1,8 +1,8 @@
-// Shards: what a limiter holds, by name, spread over shards. A shard is touched by one thread at a time, without a lock
-// (Turn); one thread for all ticks them when they want it (Ticker). Nobody waits for a thread.
+// Shards: what a limiter holds by name, spread over shards. A shard is touched by one thread at a time, without a lock
+// (Turn); one thread ticks all of them when they want it (Ticker). No thread waits for another.
 //
-// A Shard has Tick() and NextTick(), when it wants to be ticked; in between it may call what it was given as
-// `wants_tick`.
+// A Shard has Tick(), and NextTick(), which returns when it wants to be ticked. In between it may ask for a tick by the
+// `wants_tick` that it was given.
 //
 // Threads: any.
 #pragma once
@@ -37,7 +37,7 @@ class Shards {
 
   ~Shards() { Stop(); }
 
-  // Ends the ticking, and does what a thread left because its turn was over.
+  // Ends the ticking, and runs what a thread left because its turn was over.
   void Stop() {
     ticker_.reset();
     for (const auto& at : shards_)
@@ -45,19 +45,19 @@ class Shards {
       }
   }
 
-  // From now on a thread ticks, until this ends.
+  // Starts the thread that ticks, until Stop.
   void StartTicking() {
     ticker_ = std::make_unique<Ticker>([this] { return Tick(); });
     ticker_->Start();
   }
 
   size_t size() const { return shards_.size(); }
-  // Of so many shards, whose a name of that hash is.
+  // Returns which of `count` shards holds a name of that hash.
   static size_t NumberOf(uint64_t hash, size_t count) { return (hash >> 32) % count; }
-  // Only of what any thread may ask.
+  // Gives a shard, only for calls that any thread may make.
   const Shard& operator[](size_t number) const { return shards_[number]->shard; }
 
-  // At the shard of that hash, now or in its turn: piece(shard). own() makes a piece that can wait for that.
+  // Runs piece(shard) at the shard of that hash, now or in its turn. own() makes a piece that can wait for that.
   template <typename Piece, typename MakeOwning>
   void DoAt(uint64_t hash, Piece&& piece, MakeOwning&& own) {
     Do(NumberOf(hash, size()), piece, own);
@@ -73,7 +73,7 @@ class Shards {
   void DoAtAll(Piece piece) {
     for (size_t i = 0; i < size(); ++i) Do(i, piece, [&] { return piece; });
   }
-  // From each shard a part: gather(shard) → vector<Item>; done has all of them, in no order.
+  // Gathers a part from each shard: gather(shard) → vector<Item>. `done` gets all items, in no order.
   template <typename Item, typename Gather>
   void GatherFromAll(Gather gather, std::function<void(std::vector<Item>)> done) {
     struct Gathered {
@@ -97,8 +97,8 @@ class Shards {
     }
   }
 
-  // A page of what the shards hold: add(shard, its number, page) as Page::Add does it. `done` is called on whichever
-  // thread looks at the last shard; where that was at work, in its turn.
+  // Makes a page of what the shards hold: add(shard, its number, page) calls Page::Add. `done` is called on the thread
+  // that looks at the last shard; if that shard was busy, in its turn.
   template <typename State, typename Add>
   void PageFrom(PagePlace place, Add add, std::function<void(Page<State>)> done) {
     struct Walk {
@@ -109,7 +109,7 @@ class Shards {
     GoOn(place.shard, std::make_shared<Walk>(Walk{Page<State>(place), std::move(add), std::move(done)}));
   }
 
-  // When it wants to be called again.
+  // Ticks all shards. Returns when it wants to be called again.
   TimePoint Tick() {
     promised_tick_.store(TimePoint::min());
     wanted_tick_.store(TimePoint::max());
@@ -117,7 +117,7 @@ class Shards {
       shard.Tick();
       WantTick(shard.NextTick());
     });
-    // Who wants one earlier either finds the promise, or is found here.
+    // A shard that wants an earlier tick either finds the promise, or is found here.
     TimePoint next;
     do promised_tick_.store(next = wanted_tick_.load());
     while (wanted_tick_.load() < next);
@@ -133,13 +133,13 @@ class Shards {
     Shard shard;
   };
 
-  // From shard to shard, in a loop where each is done at once. A shard that another thread is at is left to that one,
-  // which goes on from there within the shard's turn: what comes to this shard meanwhile waits until the page is done,
-  // or until a later shard is left to a third thread.
+  // Goes from shard to shard, in a loop while each is done at once. If another thread is at a shard, that thread looks
+  // at it and goes on from there within the shard's turn: other work for that shard waits until the page is done, or
+  // until a later shard is left to a third thread.
   template <typename Walk>
   void GoOn(uint64_t number, std::shared_ptr<Walk> walk) {
     struct Step {
-      std::atomic<bool> half_done{false};  // looked at, or left for another thread to look at: the second goes on
+      std::atomic<bool> half_done{false};  // set after the look and after Do: the second goes on
       bool to_next = false;
     };
     for (; number < size(); ++number) {

@@ -14,15 +14,16 @@ namespace weir {
 
 class Sweep {
  public:
-  // Who sweeps so often has looked at each name after about ten times, and gives up the shard soon.
+  // The time between two sweeps. About ten sweeps look at every name; each leaves the shard soon.
   static constexpr Duration kEvery = std::chrono::milliseconds(100);
 
-  // is_over(a name and its value). How many went. `names` is an unordered_map<std::string, …, HashName, SameName>.
+  // Forgets the names of a part of the table for which is_over(the name with its value). Returns how many went.
+  // `names` is an unordered_map<std::string, …, HashName, SameName>.
   template <typename Names, typename IsOver>
   size_t Some(Names* names, IsOver is_over) {
     return Buckets(std::min(kMostBuckets, names->bucket_count() / 10 + 1), names, is_over);
   }
-  // A few, before a name is added: they go as fast as they come.
+  // Looks at a few buckets, before a name is added: names go as fast as they come.
   template <typename Names, typename IsOver>
   size_t InPassing(Names* names, IsOver is_over) {
     return Buckets(kBucketsInPassing, names, is_over);

@@ -1,4 +1,4 @@
-// Ticker: a thread that calls a function when the function itself has said, or when it is woken.
+// Ticker: a thread that calls a function at the time that the function returned last, or when it is woken.
 #pragma once
 
 #include <condition_variable>
@@ -13,16 +13,16 @@ namespace weir {
 
 class Ticker {
  public:
-  // tick: when it wants to be called again; TimePoint::max(): only when woken.
+  // `tick` returns when it wants to be called again; it is called after an hour at the latest.
   explicit Ticker(std::function<TimePoint()> tick) : tick_(std::move(tick)) {}
   ~Ticker() { Stop(); }
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
   void Start();
-  // Any thread.
+  // May be called from any thread.
   void Wake();
-  // The function is not called any more.
+  // Ends the thread; the function is not called any more.
   void Stop();
 
  private:

@@ -2,14 +2,14 @@
 //
 //   turn.Do([&] { Count(name); }, [&] { return [this, own = std::string(name)] { Count(own); }; });
 //
-// Who comes while nobody is at it runs its piece at once. Who comes while another is at it leaves the piece with that
-// one, and goes on. Such a piece may run after Do has returned, so the second argument makes one that owns what it
-// needs. Nobody waits for anybody.
+// A thread that finds the turn free runs its piece at once. A thread that finds it taken leaves the piece with the
+// thread that has it, and goes on. Such a piece may run after Do has returned, so the second argument makes one that
+// owns what it needs. No thread waits for another.
 //
-// A thread that runs pieces for others stops after kMostForOthers. What is left then is run by the next who comes; Do
-// answers false, and the caller sees to it that somebody comes.
+// A thread that runs pieces for others stops after kMostForOthers. The next thread that comes runs what is left then;
+// Do returns false, and the caller sees to it that a thread comes.
 //
-// Threads: any. A piece may call Do of the turn that it is in; it is then run later. It must not throw.
+// Threads: any. A piece may call Do of the turn that it is in; the new piece then runs later. A piece must not throw.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class Turn {
   Turn& operator=(const Turn&) = delete;
   ~Turn() { Discard(InOrder(left_.load(std::memory_order_acquire) & ~kTaken)); }
 
-  // False: something is left that nobody runs.
+  // Returns false if pieces are left that no thread runs.
   template <typename Piece, typename MakeOwning>
   bool Do(Piece&& piece, MakeOwning&& make_owning) {
     uintptr_t seen = 0;
@@ -52,7 +52,7 @@ class Turn {
     Piece piece;
   };
 
-  static constexpr uintptr_t kTaken = 1;  // beside the address of what was left last
+  static constexpr uintptr_t kTaken = 1;  // beside the address of the piece that was left last
   static Left* AtAddress(uintptr_t address) {
     return reinterpret_cast<Left*>(address);  // NOLINT(performance-no-int-to-ptr): one word for both
   }
@@ -84,7 +84,7 @@ class Turn {
   }
 
   bool LeaveOthers();
-  // What came last comes first in the list that is left.
+  // Reverses a list in which the newest piece comes first.
   static Left* InOrder(uintptr_t newest);
   static size_t RunAll(Left* first);
   static void Discard(Left* first);

@@ -18,15 +18,15 @@ void Count(std::atomic<uint64_t>& counter, uint64_t more = 1) {
 
 constexpr size_t kUsualNameBytes = 96;
 
-// How much of what lies between the two is beyond the threshold.
+// Returns how much of the way from `before` to `after` is beyond the threshold.
 uint64_t Beyond(uint64_t threshold, uint64_t before, uint64_t after) {
   return after - std::clamp(threshold, before, after);
 }
 
-// As the published service has it, in its precision.
+// Returns where hits count as near the limit: as the published service computes it, in its precision.
 uint64_t NearOf(uint64_t limit) { return static_cast<uint64_t>(static_cast<float>(limit) * 0.8F); }
 
-// What is wrong, or nothing.
+// Returns what is wrong, or an empty text.
 std::string FaultOf(const DescriptorRequest& request) {
   if (request.domain.empty()) return "the domain is empty";
   const size_t descriptors = request.descriptors.size();
@@ -36,7 +36,8 @@ std::string FaultOf(const DescriptorRequest& request) {
   return "";
 }
 
-// Keeps the unit. Whoever chooses a value cannot find another of its digest.
+// Replaces a long name by its digest, and keeps the unit. A client that chooses a value cannot find another with the
+// same digest.
 void ShortenName(std::string* name) {
   if (name->size() <= kMostNameBytes) return;
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -47,7 +48,7 @@ void ShortenName(std::string* name) {
 
 }  // namespace
 
-// A request until its last descriptor is charged. Where a shard is taken, what is left there holds it.
+// A request until its last descriptor is charged. If a shard is busy, the piece that is left there keeps this alive.
 class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> {
  public:
   Call(DescriptorLimiter& limiter, Done done) : limiter_(limiter), done_(std::move(done)) {
@@ -76,7 +77,7 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
  private:
   using Charged = std::optional<DescriptorShard::Charged>;
   struct Part {
-    const DescriptorRules::Limit* rule = nullptr;  // null: it has none, or brought its own
+    const DescriptorRules::Limit* rule = nullptr;  // null: it has no limit, or brought its own
     RuleCounts* counts = nullptr;
     uint64_t hits = 0;
     bool is_charged = false;
@@ -164,7 +165,7 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
     ChargeNew();
   }
 
-  // After all others: now it is known whether the request is over without them.
+  // Charges the new names after all others: now it is known whether the request is over without them.
   void ChargeNew() {
     missing_ = static_cast<size_t>(std::ranges::count_if(parts_, &Part::is_new));
     if (missing_ == 0) return Judge();
@@ -221,7 +222,7 @@ class DescriptorLimiter::Call final : public std::enable_shared_from_this<Call> 
   const Done done_;
   DescriptorAnswer answer_;
   std::vector<Part> parts_;
-  const std::string* domain_ = nullptr;  // of the rules
+  const std::string* domain_ = nullptr;  // the domain's name in the rules
   bool makes_names_ = false;
   std::atomic<size_t> missing_{0};
 };

@@ -1,19 +1,19 @@
-// DescriptorLimiter: may this request go, by all the descriptors that describe it?
+// DescriptorLimiter: decides whether a request may go, by all the descriptors that describe it.
 //
 //   DescriptorLimiter limiter({.rules = rules});
 //   limiter.Ask({.domain = "messaging", .descriptors = descriptors}, [](DescriptorAnswer answer) { … });
 //
-// Each descriptor that has a limit is charged, also where another is over; the request is over where one of them is.
-// What is over is charged too, so a check with 0 hits tells of it. Windows are those of LimitUnit: up to twice the
+// Each descriptor that has a limit is charged, even if another is over; the request is over if one of them is. Hits
+// over the limit are charged too, so a check with 0 hits tells of them. Windows are those of LimitUnit: up to twice the
 // limit passes across the edge of two.
 //
 // No value makes a limit fail. A long one is counted by its digest. If more values are charged than there is room for,
-// some count together (descriptor_shard.h): each is refused at its limit, or sooner. A request that is over by what was
-// charged before makes no new names; its new ones are not charged.
+// some count together (descriptor_shard.h): each is refused at its limit, or sooner. A request that is over because of
+// earlier charges makes no new names; those that would be new are not charged.
 //
 // Threads: any, for every function. Names are spread over shards; a shard is touched by one thread at a time, without a
-// lock (Turn). So the answer comes before Ask returns, or a moment later from the thread that is at the shard. Nobody
-// waits for a thread.
+// lock (Turn). So the answer comes before Ask returns, or a moment later from the thread that is at the shard. No
+// thread waits for another.
 #pragma once
 
 #include <array>
@@ -40,36 +40,36 @@ class Shards;
 
 struct DescriptorConfig {
   std::shared_ptr<const DescriptorRules> rules = std::make_shared<DescriptorRules>();
-  bool shadow = false;  // counts, and refuses nobody
-  // For names; each takes its own bytes and about 110 until its window ends.
+  bool shadow = false;  // counts, and refuses no request
+  // Room for names; each takes its own bytes and about 110 until its window ends.
   size_t max_bytes = size_t{256} << 20;
   size_t shards = 25;
-  // A value of this rule was charged that counts together with others. Must be quick, and must not throw.
+  // Called when a value of this rule was charged that counts together with others. Must be quick, and must not throw.
   std::function<void(std::string_view domain, std::string_view rule)> on_crowded{};
 };
-// Of a request. No value can make more: whoever asks decides how many there are.
+// The most descriptors of a request. No value can make more: the program that asks decides how many there are.
 inline constexpr size_t kMostDescriptors = 256;
-// Of a name; what is longer is counted by its digest.
+// The most bytes of a name; a longer one is counted by its digest.
 inline constexpr size_t kMostNameBytes = 256;
 
 struct AskedDescriptor {
   std::span<const DescriptorEntry> entries;
-  std::optional<UnitLimit> limit{};  // instead of that of the rules, in a domain that they know
-  std::optional<uint64_t> hits{};    // instead of the request's; 0 asks, and charges nothing
+  std::optional<UnitLimit> limit{};  // replaces that of the rules, in a domain that they know
+  std::optional<uint64_t> hits{};    // replaces the request's; 0 asks, and charges nothing
 };
 
 struct DescriptorRequest {
   std::string_view domain;
   std::span<const AskedDescriptor> descriptors;
-  uint32_t hits = 1;  // 0 is 1 too
+  uint32_t hits = 1;  // 0 counts as 1
 };
 
 struct DescriptorStatus {
   bool over = false;
   bool unlimited = false;
-  bool quota_mode = false;           // then it refuses nothing by itself
-  std::optional<UnitLimit> limit{};  // nothing: it has none
-  std::string_view limit_name;       // while the answer's rules live
+  bool quota_mode = false;           // true: it refuses nothing by itself
+  std::optional<UnitLimit> limit{};  // nullopt: it has none
+  std::string_view limit_name;       // valid while the answer's rules live
   uint32_t remaining = 0;
   Duration until_reset{};
 };
@@ -82,7 +82,7 @@ struct DescriptorAnswer {
   };
   Code code = Code::kOk;
   std::string reason;
-  std::vector<DescriptorStatus> statuses;  // of each descriptor, unless it is kInvalid
+  std::vector<DescriptorStatus> statuses;  // one for each descriptor, unless the code is kInvalid
   std::shared_ptr<const DescriptorRules> rules;
 };
 
@@ -95,23 +95,23 @@ struct DescriptorCounts {
   uint64_t let_pass = 0;                             // requests that were over, under `shadow`
   uint64_t names = 0;                                // now
   uint64_t bytes = 0;                                // now
-  uint64_t gave_way = 0;                             // names, to others
+  uint64_t gave_way = 0;                             // names that gave way to others
 };
 
 class DescriptorLimiter {
  public:
-  // Called once, from whichever thread was at the last shard: must be quick, and must not throw.
+  // Called once, from the thread that was at the last shard: must be quick, and must not throw.
   using Done = std::function<void(DescriptorAnswer answer)>;
 
-  // On the machine's clocks, with a thread that calls Tick.
+  // Uses the machine's clocks, and a thread that calls Tick.
   explicit DescriptorLimiter(DescriptorConfig config);
-  // Whoever makes it calls Tick. The clocks must outlive it.
+  // The owner calls Tick. The clocks must outlive the limiter.
   DescriptorLimiter(DescriptorConfig config, const WallClock& wall_clock, const Clock& clock);
   ~DescriptorLimiter();
 
   void Ask(const DescriptorRequest& request, Done done);
 
-  // What was charged goes on counting.
+  // Replaces the rules. Hits that were charged go on counting.
   void SetRules(std::shared_ptr<const DescriptorRules> rules) {
     const std::lock_guard lock(rules_mutex_);
     rules_.swap(rules);
@@ -121,7 +121,7 @@ class DescriptorLimiter {
     return rules_;
   }
 
-  // Forgets names whose windows have ended, a part of them each time. When it wants to be called again.
+  // Forgets names whose windows have ended, a part of them each time. Returns when it wants to be called again.
   TimePoint Tick();
 
   DescriptorCounts Counts() const;

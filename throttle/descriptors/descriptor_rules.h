@@ -1,14 +1,14 @@
 // DescriptorRules: which limit a descriptor has. A domain has a tree; a descriptor, which is a list of keys with
-// values, goes down the tree, an entry a level:
+// values, goes down the tree, one level for each entry:
 //
 //   auto rules = std::make_shared<DescriptorRules>();
 //   DescriptorRules::Node* domain = rules->AddDomain("messaging");
 //   Result<DescriptorRules::Node*> type = domain->Add({.key = "message_type", .value = "marketing"});
 //   type.value()->Add({.key = "to_number", .limit = {{.unit = LimitUnit::kPerDay, .requests_per_unit = 5}}});
 //
-// At each level that very value comes first, then the patterns of the key as they were added, then the key without a
-// value; what was taken is not taken back when the next level has nothing. The limit is that of the node at which the
-// descriptor ends. In a pattern each * stands for any text, also for none.
+// At each level the exact value comes first, then the patterns of the key in the order in which they were added, then
+// the key without a value. A choice is final, even if the next level has nothing. The limit is that of the node at
+// which the descriptor ends. In a pattern each * stands for any text, even an empty one.
 //
 // Threads: one while it is built; any once it is const.
 #pragma once
@@ -51,9 +51,9 @@ struct RuleCounts {
   std::atomic<uint64_t> hits{0};
   std::atomic<uint64_t> over{0};         // beyond the limit
   std::atomic<uint64_t> near{0};         // within, but beyond four fifths of it
-  std::atomic<uint64_t> cut{0};          // all hits of charges that were beyond the limit with some of them
+  std::atomic<uint64_t> cut{0};          // all hits of charges that went beyond the limit
   std::atomic<uint64_t> shadow{0};       // over, and let pass
-  std::atomic<uint64_t> with_others{0};  // of values that had no room of their own
+  std::atomic<uint64_t> with_others{0};  // hits of values that had no room of their own
 
   // Hits of charges that were within the limit as a whole.
   uint64_t within() const {
@@ -62,13 +62,13 @@ struct RuleCounts {
   }
 };
 
-// A limit and a rule as somebody writes them.
+// A limit and a rule as they are written.
 struct WrittenLimit {
   LimitUnit unit = LimitUnit::kPerSecond;
   uint32_t requests_per_unit = 0;
   bool unlimited = false;
   std::string name;
-  std::vector<std::string> replaces;  // limits of these names are dropped where both apply to a request
+  std::vector<std::string> replaces;  // limits of these names are dropped if both apply to a request
 };
 
 struct DescriptorRule {
@@ -76,8 +76,8 @@ struct DescriptorRule {
   std::string value;  // empty: any
   std::optional<WrittenLimit> limit{};
   bool shadow_mode = false;      // counts and refuses nothing
-  bool quota_mode = false;       // refuses only where all limits of a request that have it are over
-  bool share_threshold = false;  // of a pattern: all values that match count together
+  bool quota_mode = false;       // refuses only if all limits of a request that have it are over
+  bool share_threshold = false;  // for a pattern: all values that match count together
 };
 
 // Appends a text so that no two lists of texts become one name. At most 2 GiB.
@@ -85,7 +85,7 @@ void AppendToName(std::string_view text, std::string* name);
 
 class DescriptorRules {
  public:
-  // Rules that are counted apart; further ones are counted together, those of each domain.
+  // How many rules are counted apart; further ones are counted together, those of each domain.
   static constexpr size_t kMostCounted = 1000;
   static constexpr std::string_view kOtherRules = "(others)";
   static constexpr std::string_view kOverrides = "(overrides)";
@@ -93,7 +93,7 @@ class DescriptorRules {
   struct Limit {
     const std::string* domain;
     std::string path;       // "message_type_marketing.to_number"
-    std::string unit_name;  // of unit, domain and path: what all values of it are counted by that have no room
+    std::string unit_name;  // unit, domain and path: the name by which all its values count that have no room
     UnitLimit limit;
     bool unlimited;
     bool shadow_mode;
@@ -120,12 +120,12 @@ class DescriptorRules {
     };
     struct OfKey {
       std::unordered_map<std::string, std::unique_ptr<Node>, HashName, SameName> by_value;
-      std::vector<Pattern> patterns;  // as they were added
+      std::vector<Pattern> patterns;  // in the order in which they were added
       std::unique_ptr<Node> any_value;
     };
 
     Status SetLimit(const DescriptorRule& rule);
-    // *shared: the pattern by which it was found, where all values of it count together.
+    // Sets *shared to the pattern by which the node was found, if all its values count together.
     const Node* Find(const DescriptorEntry& entry, std::string_view* shared) const;
 
     DescriptorRules& rules_;
@@ -135,13 +135,13 @@ class DescriptorRules {
     std::unordered_map<std::string, OfKey, HashName, SameName> keys_;
   };
 
-  // Rules that were there before go on with their counts.
+  // Rules that are in `before` go on with their counts.
   explicit DescriptorRules(const DescriptorRules* before = nullptr);
   ~DescriptorRules();
   DescriptorRules(const DescriptorRules&) = delete;
   DescriptorRules& operator=(const DescriptorRules&) = delete;
 
-  // Null: it is there already.
+  // Returns null if the domain is there already.
   Node* AddDomain(const std::string& domain);
 
   struct Domain {
@@ -152,15 +152,16 @@ class DescriptorRules {
     const std::shared_ptr<RuleCounts> overrides;
     std::array<std::string, kLimitUnits.size()> override_names;  // Limit::unit_name, by the unit
   };
-  // Null: nobody knows it.
+  // Returns null if there is no such domain.
   const Domain* Find(std::string_view domain) const;
-  // Null: it has no limit. To *name it appends the entries: what has another name is counted apart.
+  // Returns the descriptor's limit, or null if it has none. Appends the entries to *name: descriptors with other names
+  // are counted apart.
   static const Limit* LimitOf(const Domain& domain, std::span<const DescriptorEntry> entries, std::string* name);
 
   size_t domains() const { return domains_.size(); }
-  // As they were added.
+  // The limits, in the order in which they were added.
   const std::deque<Limit>& limits() const { return limits_; }
-  // By domain and path.
+  // The counts of the rules, by domain and path.
   using Counted = std::map<std::pair<std::string, std::string>, std::shared_ptr<RuleCounts>>;
   const Counted& counted() const { return counted_; }
 

@@ -6,10 +6,10 @@
 namespace weir {
 namespace {
 
-// What a name holds beside its own bytes where they do not fit in the string: measured, with the table's bucket.
+// Bytes that a name holds beside its own, if those do not fit in the string: measured, with the table's bucket.
 constexpr size_t kBytesBesideName = 112;
-// Each look is at four buckets of the table. After kLooksForNoLoss of them a name may give way at a loss: that which
-// was charged least of those that were looked at.
+// Each look is at four buckets of the table. After kLooksForNoLoss looks a name may give way at a loss: the one with
+// the least loss of those that were looked at.
 constexpr int kLooks = 16;
 constexpr int kLooksForNoLoss = 4;
 

@@ -1,7 +1,7 @@
 // DescriptorShard: some of the names that hits are counted by, each with what it was charged in the window that runs.
 //
-// A window that has ended is forgotten. One that has not begun, since the clock was set back, is taken as the one that
-// runs: what was charged goes on counting, and no longer than to the end of that one.
+// A window that has ended is forgotten. If the clock was set back, a window that has not begun is taken as the one that
+// runs: what was charged goes on counting, but no longer than to the end of the one that runs.
 //
 // Names are bounded in bytes, and a name is never counted for less than it was charged. Each rule has a count for all
 // of its names that are not held, its rest: when a name gives way, the rest rises to what that name was charged, and a
@@ -45,19 +45,19 @@ class DescriptorShard {
     Duration until_reset{};
     bool with_others = false;  // hits of other names are in it
   };
-  // Names begin with their unit. rule: the name of the limit that is charged.
+  // Charges hits to the name, which begins with its unit. `rule` is the name of the limit that is charged.
   Charged Charge(const HashedName& name, std::string_view rule, uint64_t hits) {
     return *Charge(name, rule, hits, /*may_begin=*/true);
   }
-  // Nothing: the name was not charged yet in the window that runs, and is not now.
+  // Returns nullopt if the name was not charged yet in the window that runs; it is not charged now either.
   std::optional<Charged> ChargeIfBegun(const HashedName& name, uint64_t hits) {
     return Charge(name, {}, hits, /*may_begin=*/false);
   }
 
   void Tick();
-  // When it wants to be called: never, where there is no name.
+  // Returns when it wants to be called; never (TimePoint::max()) if there is no name.
   TimePoint NextTick() const { return next_sweep_; }
-  // Any thread.
+  // These may be called from any thread.
   uint64_t names() const {
     const uint64_t gone = gone_.value();
     return made_.value() - gone;
@@ -68,12 +68,12 @@ class DescriptorShard {
  private:
   struct Window {
     uint64_t charged;
-    int64_t number;  // since 1970, of the unit
+    int64_t number;  // counted since 1970 by the unit
   };
   struct Rule {
     LimitUnit unit;
     Window rest;
-    size_t bytes = 0;  // of its names
+    size_t bytes = 0;  // held by its names
   };
   struct Count {
     Window window;
@@ -87,13 +87,13 @@ class DescriptorShard {
   std::optional<Charged> Charge(const HashedName& name, std::string_view rule, uint64_t hits, bool may_begin);
   uint64_t RestOf(std::string_view rule, int64_t number) const;
   Rule& RuleOf(std::string_view name, int64_t number);
-  // The count of that name; the rest of its rule where there is no room.
+  // Makes the count of that name; returns the rest of its rule if there is no room.
   Window* Make(const HashedName& name, Rule* rule, int64_t now);
   bool MakeRoom(size_t bytes, const Rule& wanting, int64_t now);
   void GiveWay(const Counts::value_type& held);
-  // To the window of now. True: what was charged was of one that has ended.
+  // Moves the window on to that number. Returns true if it had ended; then it counts 0.
   static bool MoveOn(int64_t number, Window* window);
-  // Then its bytes are given back.
+  // Returns true if the name's window has ended; then its bytes are given back.
   bool HasEnded(int64_t now, Counts::value_type* held);
   void GiveBack(const Counts::value_type& held);
 

@@ -13,10 +13,10 @@ namespace weir {
 enum class LimitUnit : uint8_t { kPerSecond = 1, kPerMinute, kPerHour, kPerDay, kPerMonth, kPerYear, kPerWeek };
 
 struct LimitUnitRow {
-  std::string_view name;  // as the published interface writes it
+  std::string_view name;  // in the spelling of the published interface
   int64_t seconds;
 };
-// By the number of the unit.
+// Indexed by the number of the unit.
 inline constexpr std::array<LimitUnitRow, 8> kLimitUnits = {{{"UNKNOWN", 0},
                                                              {"SECOND", 1},
                                                              {"MINUTE", 60},

@@ -14,7 +14,7 @@ struct KeyedRules::Pattern {
 
 namespace {
 
-// A pattern is somebody's configuration, not a stranger's; a megabyte of automaton is plenty, and it is kept.
+// A pattern comes from the configuration, not from a stranger; a megabyte of automaton is plenty, and it is kept.
 constexpr int64_t kMostPatternBytes = int64_t{1} << 20;
 
 }  // namespace

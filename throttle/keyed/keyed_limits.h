@@ -1,4 +1,4 @@
-// KeyedLimits: how many requests a key may make in a window, and how many may wait. KeyedRules: which keys have which.
+// KeyedLimits: how many requests a key may make in a window, and how many may wait. KeyedRules: which limits a key has.
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,10 @@ namespace weir {
 
 struct KeyedLimits {
   std::chrono::duration<uint32_t, std::milli> window{1000};
-  uint32_t max_requests = 100;  // 0: nobody
-  uint32_t max_waiting = 400;   // 0: nobody waits
+  uint32_t max_requests = 100;  // 0: no request passes
+  uint32_t max_waiting = 400;   // 0: no request waits
   WindowKind kind = WindowKind::kFixed;
-  bool shared = true;  // with other processes, where the limiter shares at all (SharedWindows) and it can be shared
+  bool shared = true;  // with other processes, if the limiter has SharedWindows and CanBeShared
 
   bool operator==(const KeyedLimits&) const = default;
 };
@@ -30,12 +30,12 @@ inline constexpr std::chrono::milliseconds kMinKeyedWindow{1};
 inline constexpr std::chrono::hours kMaxKeyedWindow{24 * 31};
 inline constexpr uint32_t kMostKeyedRequests = 1'000'000'000;
 inline constexpr uint32_t kMostKeyedWaiting = 1'000'000;
-// What is out of range, with the range.
+// Returns an error that says what is out of range, with the range.
 Status CheckKeyedLimits(const KeyedLimits& limits);
 
-// Who shares a window asks for a part of it over the network, and has to be answered within it.
+// A process asks for its part of a shared window over the network, and has to be answered within the window.
 inline constexpr std::chrono::milliseconds kMinSharedWindow{100};
-// Only fixed windows that are long enough; other limits hold for each process.
+// Returns true for fixed windows that are long enough; other limits hold for each process.
 inline bool CanBeShared(const KeyedLimits& limits) {
   return limits.kind == WindowKind::kFixed && limits.window >= kMinSharedWindow;
 }
@@ -44,15 +44,15 @@ inline bool CanBeShared(const KeyedLimits& limits) {
 class KeyedRules {
  public:
   struct Rule {
-    std::string key;  // that very key, or a regular expression (RE2) that matches the whole of it
+    std::string key;  // the exact key, or a regular expression (RE2) that matches the whole key
     bool is_pattern = false;
     KeyedLimits limits;
   };
 
-  // Every key has `others`.
+  // Gives every key the limits `others`.
   explicit KeyedRules(const KeyedLimits& others = {});
   ~KeyedRules();
-  // That very key comes before a pattern; of patterns the first that matches.
+  // A rule for the exact key comes before patterns; among patterns the first that matches applies.
   static Result<std::shared_ptr<const KeyedRules>> Make(const KeyedLimits& others, std::vector<Rule> rules);
 
   const KeyedLimits& Of(std::string_view key) const;

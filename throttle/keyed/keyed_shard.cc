@@ -7,13 +7,13 @@ namespace weir {
 namespace {
 
 constexpr int kIdleWindows = 3;
-// Its part of the shard's table included; those who wait for it have a bound of their own.
+// Includes its part of the shard's table; the requests that wait for it have a bound of their own.
 constexpr size_t kBareKeyBytes = 176;
-// In one turn; the rest is granted in the next, which comes at once.
+// Grants in one turn; the next turn, which comes at once, grants the rest.
 constexpr size_t kMostGrantsInTurn = 1024;
 
-// Old numbers of a key that was forgotten are none of those that it has when it is made anew. From there they are
-// counted up: a program that tells strangers of them enciphers them.
+// Returns a random number, so that a key that was forgotten and made anew does not repeat its old numbers. From there
+// they are counted up: a program that shows them to strangers enciphers them.
 uint64_t FirstGrant() {
   thread_local std::mt19937_64 random(uint64_t{std::random_device()()} << 32 | std::random_device()());
   return random() >> 1;
@@ -57,7 +57,7 @@ std::optional<KeyedCode> KeyedShard::WhyNotWait(const Key& key, bool may_wait, T
     if (key.shared->lease.IsAway(now)) {
       if (!may_wait) return KeyedCode::kStoreAway;
     } else {
-      places += key.limits.max_requests;  // who knows how many will be leased?
+      places += key.limits.max_requests;  // it is not known how many will be leased
     }
   }
   if ((key.line != nullptr ? key.line->size() : 0) < places) return std::nullopt;
@@ -109,7 +109,7 @@ void KeyedShard::OnLease(const HashedName& name, uint64_t ask, const LeaseAnswer
 void KeyedShard::SetRules(std::shared_ptr<const KeyedRules> rules) {
   rules_ = std::move(rules);
   ++rules_version_;
-  // Those who wait are granted by the new limits; the other keys learn of them when they are named.
+  // Keys for which requests wait get their new limits now; the others get them when they are named.
   const TimePoint now = surroundings_.clock.Now();
   due_ = {};
   for (Named& named : keys_) {
@@ -254,7 +254,7 @@ void KeyedShard::Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller
 }
 
 void KeyedShard::GrantThoseInLine(Key* key, TimePoint now) {
-  const bool nobody = key->limits.max_requests == 0;  // since its limits are others
+  const bool nobody = key->limits.max_requests == 0;  // since its limits changed
   for (size_t answered = 0; answered < kMostGrantsInTurn && !key->line->empty(); ++answered) {
     if (!nobody && !key->HasRoom(now)) break;
     const WaitingLine::Waiting next = key->line->Next();
@@ -273,7 +273,7 @@ void KeyedShard::GrantThoseInLine(Key* key, TimePoint now) {
   }
 }
 
-// Those who stood there until it is known whether there is room, where it is known now.
+// Refuses the requests that stood in line only until it is known whether there is room, if it is known now.
 void KeyedShard::LetGoThoseInLine(Key* key, TimePoint now) {
   const bool is_full = key->shared->lease.IsFull(now);
   if (!is_full && !key->shared->lease.IsAway(now)) return;
@@ -310,7 +310,7 @@ void KeyedShard::MakeDue(Key* key, TimePoint now) {
       due = key->shared->lease.LookAgainAt(now);
     }
   }
-  // One that is to be looked at later may have to be looked at now too.
+  // A key that is to be looked at later may have to be looked at now too.
   if (key->dues > (due > now ? 0 : 1)) return;
   ++key->dues;
   due_.emplace(due, key);

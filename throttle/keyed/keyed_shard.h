@@ -1,6 +1,6 @@
-// KeyedShard: some of the keys of a KeyedLimiter, with their windows and those who wait for them.
+// KeyedShard: some of the keys of a KeyedLimiter, with their windows and the requests that wait for them.
 //
-// Threads: one at a time, but for what says otherwise.
+// Threads: one at a time, unless a comment says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ namespace weir {
 
 class KeyedShard {
  public:
-  // The number is to come back with the answer: OnLease.
+  // Asks for a lease. The answer has to bring back the number: OnLease.
   using Ask = std::function<void(uint64_t number, const LeaseWish& wish)>;
-  // All must outlive it.
+  // All of these must outlive the shard.
   struct Surroundings {
     const Clock& clock;
     NameRoom& keys;
@@ -48,16 +48,16 @@ class KeyedShard {
   void SetRules(std::shared_ptr<const KeyedRules> rules);
   void Close();
 
-  // Grants those for whom there is room now, and forgets keys that nobody names.
+  // Grants the requests in line for which there is room now, and forgets keys that are no longer named.
   void Tick();
-  // When it wants to be called: never, where there is no key.
+  // Returns when it wants to be called; never (TimePoint::max()) if there is no key.
   TimePoint NextTick() const;
 
   std::optional<KeyState> Describe(const HashedName& name) const;
   std::vector<KeyState> DescribeSome(size_t most) const;
-  // As Page::Add.
+  // Adds keys to the page, as Page::Add does.
   bool AddTo(size_t number, Page<KeyState>* page) const;
-  // Any thread. Of what happened, not of what is there.
+  // May be called from any thread. Adds the counts of what happened, not of what is there.
   void AddTo(KeyedCounts* counts) const;
 
  private:
@@ -72,15 +72,15 @@ class KeyedShard {
       return window.used() < limits.max_requests && (shared == nullptr || shared->lease.HasRoom(now));
     }
 
-    GrantWindow window;  // of a shared key what this process spends of the window that runs
+    GrantWindow window;  // for a shared key: what this process spends of the window that runs
     KeyedLimits limits;
     std::unique_ptr<WaitingLine> line;
     std::unique_ptr<Shared> shared;  // null: the window is this process' own
     uint32_t refused = 0;
-    uint32_t bytes = 0;  // that are taken of the room for keys
+    uint32_t bytes = 0;  // taken of the room for keys
     uint16_t party = NameRoom::kNoParty;
-    uint32_t rules : 29 = 0;  // the version that its limits are of
-    uint32_t dues : 2 = 0;    // times that it stands in due_; while it does it is not forgotten
+    uint32_t rules : 29 = 0;  // the version of the rules that its limits come from
+    uint32_t dues : 2 = 0;    // how often it stands in due_; if it does, it is not forgotten
     bool overridden : 1 = false;
   };
   using Keys = std::unordered_map<std::string, Key, HashName, SameName>;
@@ -88,26 +88,27 @@ class KeyedShard {
   using Due = std::pair<TimePoint, Key*>;
 
   Named* FindOrMake(const HashedName& name, std::optional<uint64_t> client, TimePoint now);
-  // What it takes of the room for keys, when it was made, and when its window is another or was given back to.
+  // Updates what the key takes of the room for keys: once made, and when its window changed or got a grant back.
   void Recount(Named* named);
-  // By the rules that hold now.
+  // Gives the key its limits by the present rules.
   void Refresh(Named* named, TimePoint now);
   void SetLimits(Named* named, const KeyedLimits& limits, TimePoint now);
   void Override(Named* named, const KeyedRequest& request, TimePoint now);
   void ShareOrNot(Named* named);
-  // Of a request for which there is no room now. Nothing: it stands in line.
+  // Returns why a request that finds no room now may not wait; nullopt if it may stand in line.
   std::optional<KeyedCode> WhyNotWait(const Key& key, bool may_wait, TimePoint now) const;
   void Wait(Key* key, bool may_wait, const std::shared_ptr<KeyedCaller>& caller, TimePoint now);
   void Refuse(Key* key, KeyedCode code, KeyedCaller& caller, TimePoint now);
   void Grant(Key* key, KeyedCaller& caller, Duration waited, TimePoint now);
   void GrantThoseInLine(Key* key, TimePoint now);
   void LetGoThoseInLine(Key* key, TimePoint now);
-  // Where it counts alone, and might not have to.
+  // Asks for a lease if the key counts alone and might not have to.
   void GoBackToSharing(Key* key, TimePoint now);
   void AskFor(Key* key, TimePoint now);
-  // Somebody waits: sees to it that it is looked at again.
+  // Sees to it that the key, for which requests wait, is looked at again.
   void MakeDue(Key* key, TimePoint now);
-  // Whether nobody has named it for long. Then its room is given back; what its lease has left is lost, and counted.
+  // Returns true if the key was not named for long. Then its room is given back; what its lease has left is lost, and
+  // counted.
   bool Forgets(const Key& key, TimePoint now);
   KeyedAnswer AnswerOf(const Key& key, KeyedCode code, TimePoint now) const;
   static void TellOfAll(const SharedLease& lease, TimePoint now, KeyedAnswer* answer);
@@ -120,7 +121,7 @@ class KeyedShard {
   Keys keys_;
   Sweep sweep_;
   TimePoint next_sweep_ = TimePoint::max();
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;  // keys for which somebody waits
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;  // keys for which requests wait
   KeyedTicket next_ticket_ = 1;
   uint64_t next_ask_ = 1;
 

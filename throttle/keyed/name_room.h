@@ -1,7 +1,7 @@
-// NameRoom: room for names that strangers choose, in bytes, over all shards and threads. Three quarters are for whoever
-// comes first. Of the last quarter a party finds some only while all that it holds is at most a 64th of what is left,
-// so one that fills the room leaves a quarter to the others, and a hundred such parties leave a twentieth. Parties are
-// told apart by a hash that nobody can aim at, 4,096 of them.
+// NameRoom: room for names that strangers choose, in bytes, over all shards and threads. Three quarters are for any
+// party, in the order in which they come. In the last quarter a party finds room only while all that it holds is at
+// most a 64th of what is left. So one party that fills the room leaves a quarter to the others, and a hundred such
+// parties leave a twentieth. Parties are told apart by a hash that no client can aim at, 4,096 of them.
 //
 // Threads: any.
 #pragma once
@@ -19,13 +19,13 @@ namespace weir {
 
 class NameRoom {
  public:
-  // Of nobody in particular: the whole room is its bound.
+  // The party of names that belong to no client; only the whole room is its bound.
   static constexpr uint16_t kNoParty = 4096;
   static uint16_t PartyOf(std::optional<uint64_t> hash) {
     return hash ? static_cast<uint16_t>(*hash % kNoParty) : kNoParty;
   }
 
-  // For so many names, if each has so many bytes.
+  // Makes room for `names` names of `bytes_each` bytes each.
   NameRoom(size_t names, size_t bytes_each)
       : one_name_(bytes_each), reserve_(names / 4 * bytes_each), bytes_(names * bytes_each) {}
 
@@ -35,7 +35,7 @@ class NameRoom {
     if (party == kNoParty || left - bytes >= reserve_) return true;
     return held_by_[party].load(std::memory_order_relaxed) + bytes <= std::max(left / kShares, one_name_);
   }
-  // A name; false: there is no room for it.
+  // Takes room for a name. Returns false if there is none.
   bool Take(uint16_t party, size_t bytes) {
     if (!HasRoom(party, bytes) || !bytes_.Take(bytes)) return false;
     if (party != kNoParty) held_by_[party].fetch_add(bytes, std::memory_order_relaxed);
@@ -46,9 +46,9 @@ class NameRoom {
     Change(party, bytes, 0);
     names_.fetch_sub(1, std::memory_order_relaxed);
   }
-  // What a name that is there holds, beyond the room where need be.
+  // Changes what a present name holds, beyond the room if need be.
   void Change(uint16_t party, size_t before, size_t now) {
-    bytes_.TakeAnyway(now - before);  // modulo 2^64, as all that is counted here
+    bytes_.TakeAnyway(now - before);  // modulo 2^64, like all that is counted here
     if (party != kNoParty) held_by_[party].fetch_add(now - before, std::memory_order_relaxed);
   }
 
@@ -57,7 +57,7 @@ class NameRoom {
  private:
   static constexpr size_t kShares = 64;
 
-  const size_t one_name_;  // of which a small room is for each
+  const size_t one_name_;  // in a small room each party may have one name
   const size_t reserve_;
   Bound bytes_;
   std::atomic<size_t> names_{0};

@@ -1,4 +1,4 @@
-// WaitingLine: who waits for a key, in the order in which they came; anybody may leave from the middle.
+// WaitingLine: the requests that wait for a key, in the order in which they came. Any may leave from the middle.
 //
 // Threads: one at a time.
 #pragma once
@@ -20,9 +20,9 @@ class WaitingLine {
  public:
   struct Waiting {
     uint64_t number : 63 = 0;  // rises along the line
-    bool may_wait : 1 = true;  // else it is hasty: it stands here until it is known whether there is room
+    bool may_wait : 1 = true;  // false: it is hasty, here until it is known whether there is room
     TimePoint since{};
-    std::shared_ptr<KeyedCaller> caller;  // null: has left
+    std::shared_ptr<KeyedCaller> caller;  // null: it has left
   };
 
   bool empty() const { return size_ == 0; }
@@ -34,7 +34,7 @@ class WaitingLine {
     ++size_;
   }
 
-  // The first of the line; there is one.
+  // Takes out the first of the line, which must not be empty.
   Waiting Next() {
     while (line_[first_].caller == nullptr) ++first_;
     Waiting next = Remove(&line_[first_++]);
@@ -42,7 +42,7 @@ class WaitingLine {
     return next;
   }
 
-  // Null: it does not wait.
+  // Takes out a request. Returns null if it does not wait.
   std::shared_ptr<KeyedCaller> Leave(uint64_t number) {
     const auto at = std::lower_bound(line_.begin() + static_cast<ptrdiff_t>(first_), line_.end(), number,
                                      [](const Waiting& waiting, uint64_t sought) { return waiting.number < sought; });
@@ -52,7 +52,7 @@ class WaitingLine {
     return caller;
   }
 
-  // The hasty, and of the others those behind the first max_waiting.
+  // Takes out the hasty, and of the others those behind the first max_waiting.
   std::vector<Waiting> LetGo(size_t max_waiting) {
     std::vector<Waiting> gone;
     if (hasty_ == 0 && size_ <= max_waiting) return gone;
@@ -76,7 +76,7 @@ class WaitingLine {
     return std::move(*waiting);
   }
 
-  // No more than half of what is held is of those who have gone.
+  // Removes the places of requests that have gone, when they are about half of what is held.
   void Tidy() {
     if (line_.size() < 2 * size_ + 8) return;
     std::erase_if(line_, [](const Waiting& waiting) { return waiting.caller == nullptr; });

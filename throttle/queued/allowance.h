@@ -1,6 +1,6 @@
 // Allowance: what an endpoint lets through now, and when it lets through more.
 //
-// Threads: one at a time. Advance goes before every other call, with the time of now.
+// Threads: one at a time. Call Advance, with the present time, before every other call.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ class Allowance {
  public:
   Allowance(const EndpointConfig& config, TimePoint now);
 
-  // True: tokens have come back.
+  // Moves on to `now`. Returns true if tokens have come back.
   bool Advance(TimePoint now);
-  // What counts goes on counting; another algorithm begins anew.
+  // Changes the configuration. Grants that count go on counting; another algorithm begins anew.
   void Change(const EndpointConfig& config, TimePoint now);
 
-  // cost: in tokens; where there are none, a request is a request.
+  // Returns true if a request of that cost may pass now. The cost is in tokens; without tokens every request costs 1.
   bool Holds(uint32_t cost) const;
-  // since: who is let through, or another, has waited from then on without a break.
+  // Counts a request that is let through. `since` is the time from which on it, or another, has waited without a break.
   void Take(uint32_t cost, TimePoint since);
-  // When it lets through more than now.
+  // Returns when it lets through more than now.
   TimePoint NextRoom() const;
-  // Requests, or tokens, at once.
+  // How many requests, or tokens, it lets through at once.
   uint32_t left() const;
-  // A new one would say the same.
+  // Returns true if a new one would act the same.
   bool IsFresh() const;
 
  private:
@@ -40,7 +40,7 @@ class Allowance {
   TimePoint now_;
   EndpointConfig::Algorithm algorithm_;
   Duration window_{};
-  uint32_t most_ = 0;  // in the window
+  uint32_t most_ = 0;  // requests or tokens in the window
   std::variant<Pace, GrantWindow> by_;
 };
 

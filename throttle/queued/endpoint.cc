@@ -10,7 +10,7 @@ namespace {
 using Scheduler = EndpointConfig::Scheduler;
 using Algorithm = EndpointConfig::Algorithm;
 
-// Nobody waits for more, and more need not fit into a Duration.
+// Bounds a wait: no request waits longer, and more need not fit into a Duration.
 Duration SecondsToWait(double seconds) {
   return FromSeconds(std::clamp<double>(seconds, 0, std::chrono::duration<double>(2 * kMaxEndpointTime).count()));
 }
@@ -40,7 +40,7 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
     return AnswerRejected(*caller, QueuedCode::kTooLarge, {}, {}, now);
   const auto cost = static_cast<uint32_t>(std::min<uint64_t>(tokens, kMostWindowTokens));
 
-  // Those aside do not fit; whoever does may pass them.
+  // Requests that stand aside do not fit; one that fits may pass them.
   const bool is_next = queue().empty() && lines_[kBlocked].empty() && (counts_tokens() || aside().empty());
   if (is_next && allowance_.Holds(cost)) {
     allowance_.Take(cost, now);
@@ -54,13 +54,13 @@ void Endpoint::Take(const QueuedRequest& request, const std::shared_ptr<QueuedCa
   const bool blocks = config_->overflow == EndpointConfig::Overflow::kBlock;
   if (queued() >= most && (!blocks || most == 0))
     return AnswerRejected(*caller, QueuedCode::kQueueFull, {}, UntilRoom(now), now);
-  // What blocks without an end takes no more than as much again as it leaves to the other endpoints.
+  // A line before the queue, which has no bound, takes no more places than it leaves to the other endpoints.
   if (queued() >= most && lines_[kBlocked].size() >= surroundings_.waiting.left())
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   if (!surroundings_.waiting.Take(1))
     return AnswerRejected(*caller, QueuedCode::kTooManyWaiting, {}, UntilRoom(now), now);
   Wait(request, cost, caller, now);
-  Serve(now);  // it stands aside now, not when another comes
+  Serve(now);  // the request stands aside now, not when another comes
 }
 
 void Endpoint::Wait(const QueuedRequest& request, uint32_t cost, const std::shared_ptr<QueuedCaller>& caller,
@@ -82,7 +82,7 @@ void Endpoint::Wait(const QueuedRequest& request, uint32_t cost, const std::shar
 
 void Endpoint::LetBlockedIn(TimePoint now) {
   TicketLine& blocked = lines_[kBlocked];
-  // A queue that has become one of 0 still empties.
+  // A queue whose size was set to 0 still empties.
   while (!blocked.empty() && queued() < std::max(1U, config_->max_queue_size)) {
     const uint32_t slot = blocked.Next();
     blocked.Leave(slot);
@@ -96,7 +96,7 @@ void Endpoint::Advance(TimePoint now) {
 }
 
 void Endpoint::BringBackThoseAside() {
-  // The fewer go to the more, mostly none: both lines have the same order.
+  // The smaller line joins the larger; mostly one is empty. Both have the same order.
   if (aside().size() > queue().size()) queue_ = 1 - queue_;
   while (!aside().empty()) {
     const uint32_t slot = aside().Next();
@@ -113,7 +113,7 @@ void Endpoint::Serve(TimePoint now) {
     Ticket& ticket = surroundings_.tickets[slot];
     if (allowance_.Holds(ticket.cost)) {
       ServeTicket(slot, now);
-    } else if (ticket.cost > config_->tokens_per_window) {  // since a window has fewer
+    } else if (ticket.cost > config_->tokens_per_window) {  // since a window has fewer tokens now
       RejectTicket(slot, QueuedCode::kTooLarge, now);
     } else {
       queue().Leave(slot);
@@ -155,7 +155,7 @@ Ticket Endpoint::TakeOut(uint32_t slot) {
 void Endpoint::Leave(uint32_t slot, TimePoint now) {
   TakeOut(slot);
   surroundings_.left.Add(1);
-  // Who comes in for it may fit.
+  // A blocked request may fit now that a place is free.
   LetBlockedIn(now);
   Serve(now);
 }
@@ -187,7 +187,7 @@ bool Endpoint::CanEnd(TimePoint now) {
 }
 
 Duration Endpoint::PredictedWait() const {
-  // Who comes later may be served before.
+  // A request that comes later may be served before.
   if (config_->scheduler == Scheduler::kLifo || config_->scheduler == Scheduler::kRandom) return {};
   if (counts_tokens()) {
     const uint64_t windows = (tokens_in_line_ + config_->tokens_per_window - 1) / config_->tokens_per_window;

@@ -1,5 +1,6 @@
-// Endpoint: a queue, and what lets those in it through. Those who find the queue full wait before it, where they may.
-// With token_window, whoever does not fit into what is left of a window stands aside, and comes back with the next.
+// Endpoint: a queue, and what lets its requests through. Requests that find the queue full wait before it, if they may.
+// With token_window, a request that does not fit into what is left of a window stands aside, and comes back with the
+// next window.
 //
 // Threads: one at a time.
 #pragma once
@@ -19,7 +20,7 @@
 
 namespace weir {
 
-// What the endpoints of a shard share.
+// Shared by the endpoints of a shard.
 struct EndpointSurroundings {
   Tickets tickets;
   Bound& waiting;
@@ -30,28 +31,28 @@ struct EndpointSurroundings {
 
 class Endpoint {
  public:
-  // In one go; Serve says whether there is more.
+  // Requests that one Serve handles at most; NextServe says whether there are more.
   static constexpr size_t kMostInGo = 1024;
 
   Endpoint(EndpointSurroundings& surroundings, std::string path, std::shared_ptr<const EndpointConfig> config,
            bool dynamic, TimePoint now);
 
   void Take(const QueuedRequest& request, const std::shared_ptr<QueuedCaller>& caller, TimePoint now);
-  // Serves those in line for whom there is room.
+  // Serves the requests in line for which there is room.
   void Serve(TimePoint now);
   void Leave(uint32_t slot, TimePoint now);
   void SetConfig(std::shared_ptr<const EndpointConfig> config, bool dynamic, TimePoint now);
-  // Whoever is in line is answered so.
+  // Answers all requests in line with `code`.
   void AnswerAll(QueuedCode code, TimePoint now);
 
   const std::string& path() const { return *path_; }
   bool dynamic() const { return dynamic_; }
   bool somebody_waits() const { return in_line() > 0; }
-  // When those in line are to be served; somebody waits.
+  // Returns when the line is to be served; a request must be in it.
   TimePoint NextServe(TimePoint now) const;
-  // When it last served or refused.
+  // When a request last came or was served.
   TimePoint last_used() const { return last_used_; }
-  // Nobody waits, and a new one would let through no more.
+  // Returns true if no request waits and a new endpoint would let through no more.
   bool CanEnd(TimePoint now);
   EndpointState State(TimePoint now);
 
@@ -70,7 +71,7 @@ class Endpoint {
   void BringBackThoseAside();
   void LetBlockedIn(TimePoint now);
   void Wait(const QueuedRequest& request, uint32_t cost, const std::shared_ptr<QueuedCaller>& caller, TimePoint now);
-  // Takes it out of whichever line it stands in.
+  // Takes the ticket out of the line in which it stands.
   Ticket TakeOut(uint32_t slot);
   void ServeTicket(uint32_t slot, TimePoint now);
   void RejectTicket(uint32_t slot, QueuedCode code, TimePoint now);
@@ -88,12 +89,12 @@ class Endpoint {
   std::shared_ptr<const EndpointConfig> config_;
   Allowance allowance_;
   std::array<TicketLine, 3> lines_;
-  TimePoint line_since_{};  // it is not empty
+  TimePoint line_since_{};  // since when requests are in line
   TimePoint last_used_;
   uint64_t tokens_in_line_ = 0;
   uint64_t served_ = 0;
   uint64_t rejected_ = 0;
-  uint8_t queue_ = 0;  // of the first two lines, which is the queue
+  uint8_t queue_ = 0;  // which of the first two lines is the queue
   bool dynamic_;
 };
 

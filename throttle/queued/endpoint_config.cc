@@ -70,7 +70,7 @@ Status ReadSlidingWindow(const EndpointRule& rule, EndpointConfig* config) {
   const bool by_second = config->unit == EndpointConfig::Unit::kPerSecond;
   const milliseconds unit = by_second ? std::chrono::seconds(1) : std::chrono::seconds(60);
   if (Status status = ReadWindow(rule, unit, config); !status.ok()) return status;
-  // What a rate of 0.1 says is not exactly a tenth.
+  // Allows for rounding: a rate of 0.1 is not exactly a tenth.
   const double most = std::floor(config->per_second() * Seconds(config->window) * (1 + 1e-12));
   config->most_in_window = static_cast<uint32_t>(std::clamp<double>(most, 0, kMostEndpointRate));
   return CheckRange("what the rate lets through in window_seconds", most, {1, kMostEndpointRate, "requests"});
@@ -120,7 +120,7 @@ Result<std::shared_ptr<const QueuedRules>> QueuedRules::Make(std::vector<Endpoin
     if (Status status = CheckPath(rule.path); !status.ok()) return status;
     rule.path = CanonicalPath(rule.path);
   }
-  // An ancestor comes before whoever inherits from it.
+  // An ancestor comes before the paths that inherit from it.
   std::ranges::sort(rules, {}, &EndpointRule::path);
   const auto twice = std::ranges::adjacent_find(rules, {}, &EndpointRule::path);
   if (twice != rules.end()) return Status::Error("path '" + Printable(twice->path) + "' is there twice");

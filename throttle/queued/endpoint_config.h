@@ -1,4 +1,5 @@
-// EndpointConfig: how fast an endpoint lets requests through, and who waits how. QueuedRules: which path has which.
+// EndpointConfig: how fast an endpoint lets requests through, and how they wait. QueuedRules: which path has which
+// configuration.
 #pragma once
 
 #include <array>
@@ -23,13 +24,13 @@ struct EndpointConfig {
     kStrict,         // one after the other, at even distances
     kTokenBucket,    // at the rate; after a pause a burst
     kSlidingWindow,  // never more than the rate allows in any window; a place comes free up to a 32nd of it late
-    kTokenWindow,    // so many tokens in each window
+    kTokenWindow,    // at most tokens_per_window tokens in each window
   };
   enum class Overflow : uint8_t {
-    kReject,  // whoever finds the queue full
-    kBlock,   // others wait before it, in the order in which they came
+    kReject,  // a request that finds the queue full is refused
+    kBlock,   // such requests wait before it, in the order in which they came
   };
-  // As they are written, in the order of the values.
+  // The names in which they are written, in the order of the values.
   static constexpr std::array<std::string_view, 2> kUnits = {"rps", "rpm"};
   static constexpr std::array<std::string_view, 4> kSchedulers = {"fifo", "lifo", "priority", "random"};
   static constexpr std::array<std::string_view, 4> kAlgorithms = {"strict", "token_bucket", "sliding_window",
@@ -38,24 +39,24 @@ struct EndpointConfig {
 
   double per_second() const { return unit == Unit::kPerSecond ? rate : rate / 60; }
 
-  // What its algorithm does not need is 0.
-  double rate = 0;  // in a unit
+  // Numbers that the algorithm does not need are 0.
+  double rate = 0;  // requests in a unit
   Unit unit = Unit::kPerSecond;
   Scheduler scheduler = Scheduler::kFifo;
   Algorithm algorithm = Algorithm::kStrict;
-  uint32_t max_queue_size = 500;  // 0: nobody waits, wherever
+  uint32_t max_queue_size = 500;  // 0: no request waits, not even before the queue
   Overflow overflow = Overflow::kReject;
   uint32_t burst_size = 0;
   std::chrono::milliseconds window{0};
-  std::chrono::milliseconds queue_timeout{0};  // longer waits are refused at once; 0: none is
+  std::chrono::milliseconds queue_timeout{0};  // a longer predicted wait is refused at once; 0: none is
   uint32_t tokens_per_window = 0;
-  uint32_t default_tokens = 0;  // of a request that names none, or 0
-  uint32_t most_in_window = 0;  // of sliding_window, requests; follows from the others
+  uint32_t default_tokens = 0;  // for a request that names none, or 0
+  uint32_t most_in_window = 0;  // requests, for sliding_window; follows from the others
 };
 
-// What is written of an endpoint. What is not comes from the nearest ancestor, then from the defaults: fifo, strict,
-// rps, a queue of 500, reject, no time-out; as burst what the rate lets through in a second; as window the unit of the
-// rate, of token_window a minute; 1 token.
+// The written part of an endpoint's configuration. The rest comes from the nearest ancestor, then from the defaults:
+// fifo, strict, rps, a queue of 500, reject, no time-out; as burst what the rate lets through in a second; as window
+// the unit of the rate, or a minute for token_window; 1 token.
 struct EndpointRule {
   std::string path;
   std::optional<double> rate;
@@ -78,9 +79,9 @@ inline constexpr uint32_t kMostQueueSize = 1'000'000;
 inline constexpr uint32_t kMostBurstSize = 1'000'000;
 inline constexpr uint32_t kMostWindowTokens = 1'000'000'000;
 inline constexpr std::chrono::milliseconds kMinEndpointWindow{1};
-inline constexpr std::chrono::hours kMaxEndpointTime{24 * 31};  // of a window, a time-out, filling a bucket
+inline constexpr std::chrono::hours kMaxEndpointTime{24 * 31};  // for a window, a time-out, filling a bucket
 
-// Without slashes at its end: "/api/" is "/api".
+// Returns the path without slashes at its end: "/api" for "/api/".
 std::string_view CanonicalPath(std::string_view path);
 
 // Threads: any, once it is made.
@@ -89,20 +90,20 @@ class QueuedRules {
   static constexpr size_t kUsualDynamic = 1000;
   using Configs = std::unordered_map<std::string, std::shared_ptr<const EndpointConfig>, HashName, SameName>;
 
-  // What is wrong, of which path, and what there may be. `defaults` say what holds where no ancestor says it.
+  // The error says what is wrong, with which path, and what is allowed. `defaults` hold for what no ancestor sets.
   static Result<std::shared_ptr<const QueuedRules>> Make(std::vector<EndpointRule> rules,
                                                          size_t max_dynamic = kUsualDynamic,
                                                          EndpointRule defaults = {});
 
   const Configs& configs() const { return configs_; }
   size_t max_dynamic() const { return max_dynamic_; }
-  // Of the path itself, or of the nearest that it lies below; or null.
+  // Returns the configuration of the path itself, or of the nearest path that it lies below; null if there is none.
   const Configs::value_type* Nearest(std::string_view path) const;
 
  private:
   Configs configs_;
   size_t max_dynamic_ = kUsualDynamic;
-  size_t longest_ = 0;  // path of a configured endpoint
+  size_t longest_ = 0;  // bytes of the longest configured path
 };
 
 }  // namespace weir

@@ -14,10 +14,10 @@ namespace weir {
 
 class Pace {
  public:
-  // burst: 1 or more.
+  // `burst` is 1 or more.
   Pace(TimePoint now, double per_second, uint32_t burst) : paid_until_(now) { Set(per_second, burst); }
 
-  // What is owed stays as many releases as it was.
+  // Changes the pace. The debt stays the same number of releases, but at most a burst.
   void Change(TimePoint now, double per_second, uint32_t burst) {
     const double owed = static_cast<double>((paid_until_ - now).count()) / distance_ns_;
     Set(per_second, burst);
@@ -32,7 +32,7 @@ class Pace {
     return 1 + static_cast<uint32_t>(
                    std::min<double>(static_cast<double>((now - Next()).count()) / distance_ns_, burst_ - 1));
   }
-  // What could have been released since then and was not, still can be.
+  // Counts a release. Releases that were possible from `since` on, and were not made, still are.
   void Take(TimePoint since) {
     if (since > paid_until_) {
       paid_until_ = since;
@@ -40,7 +40,7 @@ class Pace {
     }
     Owe(distance_ns_);
   }
-  // A new one would say the same.
+  // Returns true if a new one would act the same.
   bool IsFresh(TimePoint now) const { return paid_until_ <= now; }
 
  private:
@@ -57,7 +57,7 @@ class Pace {
   }
 
   TimePoint paid_until_;
-  double part_ = 0;  // of a nanosecond, beyond paid_until_
+  double part_ = 0;  // part of a nanosecond beyond paid_until_
   double distance_ns_ = 0;
   Duration ahead_{};
   uint32_t burst_ = 1;

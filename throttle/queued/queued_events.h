@@ -1,7 +1,8 @@
-// QueuedEvents: what happened at the endpoints, for whoever watches. It holds so many events; what comes while it is
-// full is dropped, and counted. Nobody waits for it.
+// QueuedEvents: what happened at the endpoints, for programs that watch. It holds up to its capacity of events; those
+// that come while it is full are dropped, and counted. No thread waits for it.
 //
-// Threads: any, on both sides. A ring in which each cell says by its turn whether it is to be written or read next.
+// Threads: any, on both sides. It is a ring in which each cell says by its turn whether it is to be written or read
+// next.
 #pragma once
 
 #include <algorithm>
@@ -26,12 +27,12 @@ struct QueuedEvent {
   TimePoint at{};
   std::shared_ptr<const std::string> endpoint;
   Duration waited{};
-  uint32_t depth = 0;  // in line, afterwards
+  uint32_t depth = 0;  // requests in line afterwards
 };
 
 class QueuedEvents {
  public:
-  // capacity: rounded up to a power of two.
+  // `capacity` is rounded up to a power of two.
   explicit QueuedEvents(size_t capacity = 4096) : cells_(std::bit_ceil(std::max<size_t>(2, capacity))) {
     for (size_t i = 0; i < cells_.size(); ++i) cells_[i].turn.store(i, std::memory_order_relaxed);
   }
@@ -46,7 +47,7 @@ class QueuedEvents {
     cell->event = std::move(event);
     cell->turn.store(at + 1, std::memory_order_release);
   }
-  // The oldest, or nothing.
+  // Takes out the oldest event; nullopt if there is none.
   std::optional<QueuedEvent> Pop() {
     uint64_t at = next_read_.load(std::memory_order_relaxed);
     Cell* cell = Claim(&next_read_, &at, 1);
@@ -59,12 +60,12 @@ class QueuedEvents {
 
  private:
   struct Cell {
-    // Of its n-th use: n to be written, n + 1 to be read.
+    // For event n: n while it is to be written, n + 1 while it is to be read.
     std::atomic<uint64_t> turn;
     QueuedEvent event;
   };
 
-  // Null: there is none whose turn it is.
+  // Returns null if there is no cell with that turn.
   Cell* Claim(std::atomic<uint64_t>* next, uint64_t* at, uint64_t turn) {
     for (;;) {
       Cell& cell = cells_[*at & (cells_.size() - 1)];

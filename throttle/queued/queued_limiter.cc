@@ -15,7 +15,7 @@ struct OwnTake {
       : path(name), request(from), caller(std::move(asker)) {}
 
   std::string path;
-  QueuedRequest request;  // but for the path
+  QueuedRequest request;  // but without the path
   std::shared_ptr<QueuedCaller> caller;
 };
 

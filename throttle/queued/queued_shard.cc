@@ -5,9 +5,9 @@
 namespace weir {
 namespace {
 
-// A ticker that wakes more often costs more than it serves; what it is late for is made up for.
+// A ticker that wakes more often costs more than it serves; what a late tick left undone is made up for.
 constexpr Duration kLeastBetweenTicks = std::chrono::microseconds(200);
-// In one turn; the rest comes in the next, at once.
+// The most in one turn; the rest comes in the next, at once.
 constexpr size_t kMostServedInTurn = 1024;
 constexpr size_t kMostEndedInTurn = 256;
 

@@ -1,6 +1,6 @@
-// QueuedShard: some of the endpoints of a QueuedLimiter, and those who wait at them.
+// QueuedShard: some of the endpoints of a QueuedLimiter, and the requests that wait at them.
 //
-// Threads: one at a time, but for what says otherwise.
+// Threads: one at a time, unless a comment says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ namespace weir {
 
 class QueuedShard {
  public:
-  // All must outlive it.
+  // All of these must outlive the shard.
   struct Surroundings {
     const Clock& clock;
     Bound& waiting;
     Bound& dynamic;
     std::function<void(TimePoint)> wants_tick;  // at that time
     std::function<bool(uint64_t hash)> is_mine;
-    // To the endpoint of an ancestor, which may be another shard's.
+    // Passes a request on to the endpoint of an ancestor, which may be another shard's.
     std::function<void(std::string_view ancestor, const QueuedRequest&, const std::shared_ptr<QueuedCaller>&)> pass_on;
   };
   QueuedShard(Surroundings surroundings, uint32_t number, const QueuedConfig& config);
@@ -40,16 +40,16 @@ class QueuedShard {
   void SetRules(std::shared_ptr<const QueuedRules> rules);
   void Close();
 
-  // Serves those for whom there is room now, and ends endpoints that nobody names.
+  // Serves the requests in line for which there is room now, and ends endpoints that are no longer named.
   void Tick();
-  // When it wants to be called.
+  // Returns when it wants to be called.
   TimePoint NextTick() const;
 
   std::optional<EndpointState> Describe(const HashedName& path);
   std::vector<EndpointState> DescribeAll();
-  // As Page::Add.
+  // Adds endpoints to the page, as Page::Add does.
   bool AddTo(size_t number, Page<EndpointState>* page);
-  // Any thread. Of what happened, not of what is there.
+  // May be called from any thread. Adds the counts of what happened, not of what is there.
   void AddTo(QueuedCounts* counts) const;
 
  private:
@@ -58,7 +58,7 @@ class QueuedShard {
     explicit Held(Args&&... args) : endpoint(std::forward<Args>(args)...) {}
 
     Endpoint endpoint;
-    bool is_due = false;  // stands in due_, and does not end
+    bool is_due = false;  // it stands in due_, and does not end
   };
   using Endpoints = std::unordered_map<std::string, Held, HashName, SameName>;
   using Due = std::pair<TimePoint, Held*>;
@@ -66,7 +66,7 @@ class QueuedShard {
 
   Held& Make(std::string_view path, const std::shared_ptr<const EndpointConfig>& config, bool dynamic, TimePoint now);
   void MakeConfigured(TimePoint now);
-  // Serving and ending.
+  // These plan when an endpoint is served, and when it ends.
   void WatchOver(Held* held, TimePoint now);
   void ExpectEnd(Held* held, TimePoint at);
   void EndOrWait(Held* held, TimePoint now);
@@ -78,8 +78,8 @@ class QueuedShard {
   EndpointSurroundings of_endpoints_;
   bool closed_ = false;
   Endpoints endpoints_;
-  DueFirst due_;   // endpoints at which somebody waits
-  DueFirst idle_;  // those that are not configured, each once
+  DueFirst due_;   // endpoints at which requests wait
+  DueFirst idle_;  // endpoints that are not configured, each once
 };
 
 }  // namespace weir

@@ -1,6 +1,7 @@
-// TicketLine: who waits, and who is next: the first, the last, the most urgent, or any. Anybody may leave.
+// TicketLine: the tickets that wait, and which of them is next: the first, the last, the most urgent, or any. Any
+// ticket may leave.
 //
-// A heap, in which each ticket knows its place: to join, to leave and to be next take O(log n) by every scheduler.
+// It is a heap in which each ticket knows its place: to join, to leave and to be next take O(log n) by every scheduler.
 //
 // Threads: one at a time.
 #pragma once
@@ -16,10 +17,10 @@ namespace weir {
 class TicketLine {
  public:
   using Scheduler = EndpointConfig::Scheduler;
-  // Whoever did not fit in so many windows comes before all others.
+  // A ticket that did not fit in so many windows comes before all others.
   static constexpr uint8_t kMostPassedOver = 3;
 
-  // number: what its tickets have as `line`.
+  // `number` is what its tickets have as `line`.
   TicketLine(Tickets& tickets, uint8_t number, Scheduler scheduler)
       : tickets_(tickets), number_(number), scheduler_(scheduler) {}
 
@@ -28,12 +29,12 @@ class TicketLine {
 
   void Join(uint32_t slot);
   void Leave(uint32_t slot);
-  // The slot of who is next, who stays in line; there is one. Of a random line, each time another.
+  // Returns the slot of the next ticket, which stays in line; there must be one. A random line picks anew in each call.
   uint32_t Next() const;
   void SetScheduler(Scheduler scheduler);
 
  private:
-  // Who has the lesser key is next; of equal ones who has the lesser number.
+  // The place with the lesser key is next; among equal keys, the one with the lesser number.
   struct Place {
     uint64_t number;
     int32_t key;

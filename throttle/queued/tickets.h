@@ -1,5 +1,5 @@
-// Tickets: those who wait at the endpoints of a shard, each in a slot of its own. Finding one, adding and removing take
-// the same time however many there are.
+// Tickets: the requests that wait at the endpoints of a shard, each in a slot of its own. Finding one, adding and
+// removing take the same time however many there are.
 //
 // Threads: one at a time.
 #pragma once
@@ -23,14 +23,14 @@ struct Ticket {
   TimePoint since{};
   uint32_t cost = 0;
   int32_t priority = 0;
-  uint32_t place = 0;       // in its line; of a free slot, the next free one
-  uint8_t line = 0;         // of the endpoint's
-  uint8_t passed_over = 0;  // in so many windows it did not fit
+  uint32_t place = 0;       // in its line; in a free slot, the next free one
+  uint8_t line = 0;         // the number of its line at the endpoint
+  uint8_t passed_over = 0;  // windows in which it did not fit
 };
 
 class Tickets {
  public:
-  // The slot.
+  // Adds a ticket and returns its slot.
   uint32_t Add(Ticket ticket) {
     if (first_free_ == kNone) {
       first_free_ = static_cast<uint32_t>(tickets_.size());

@@ -14,13 +14,13 @@
 namespace weir {
 namespace {
 
-// A request for all that meet the same rules. "*" is each that has no rules of its own.
+// One request for all that meet the same rules. "*" stands for each name that has no rules of its own.
 struct Sample {
   std::string_view model;
   Requester requester;
 };
 
-// Views into the configuration.
+// Adds views into the configuration.
 void AddSamples(const TierRulesConfig& tiers, std::vector<Sample>* samples) {
   const auto add = [&](std::string_view model, Requester requester) {
     if (requester.user.empty()) requester.user = kEveryOther;
@@ -44,8 +44,8 @@ void AddSamples(const TierRulesConfig& tiers, std::vector<Sample>* samples) {
 
 // One count that a sample meets.
 struct Count {
-  std::string kind;  // of the tier, for whom it is, and its unit
-  std::string name;  // as a store knows it, with the model
+  std::string kind;  // the tier, the kind of total, and the unit
+  std::string name;  // its name in a store, with the model
   std::string words;
   std::string limit;
 };
@@ -57,7 +57,7 @@ std::vector<Count> CountsOf(const TierRules& rules, const Sample& sample, WallTi
   for (size_t i = 0; i < plan.charges().size(); ++i) {
     const TierCharge& charge = plan.charges()[i];
     Limit limit = charge.limit;
-    if (IsOfCalendar(limit)) limit.date = 0;  // the next date is no surprise
+    if (IsOfCalendar(limit)) limit.date = 0;  // the next date is expected
     const Tier tier = plan.tier_of(i);
     const std::string_view of = tier == Tier::kTotal ? TierPlan::TotalOf(charge.key) : "";
     std::string words = "tier " + std::string(NameOf(tier)) + ", " + Printable(plan.party_of(i));
@@ -77,7 +77,7 @@ bool Has(const std::vector<Count>& counts, const Count& count) {
   return std::ranges::find(counts, count.name, &Count::name) != counts.end();
 }
 
-// One warning for all places at which the same limit takes the place of another.
+// Makes one warning for all places at which the same limit replaces another.
 class Warnings {
  public:
   void Add(const Count& before, const Count& now) {
@@ -99,8 +99,9 @@ class Warnings {
     std::string text;
     size_t more = 0;
   };
-  std::set<std::string> seen_;                                                  // counts; several samples meet one
-  std::map<std::tuple<std::string, std::string, std::string>, size_t> places_;  // into texts_
+  std::set<std::string> seen_;                                                  // names of counts that were warned of;
+                                                                                // several samples meet one
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> places_;  // positions in texts_
   std::vector<Text> texts_;
 };
 

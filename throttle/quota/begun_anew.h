@@ -1,7 +1,7 @@
-// Which counts an edit of the configuration begins anew. A count is kept by whom it is for and by what kind of limit it
-// is of, over what time (MeterName): with another length, a burst, or another tenant of an API key, a limit begins at
-// 0, and what was used under the former one counts for it no more. Another amount, or another time zone, goes on with
-// it.
+// Finds the counts that an edit of the configuration begins anew. A count is kept by its party, and by the kind and
+// length of its limit (MeterName). So with another length, a burst, or another tenant of an API key, a limit begins at
+// 0, and use under the former limit no longer counts for it. With another amount or another time zone the count goes
+// on.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace weir {
 
 struct QuotaConfig;
 
-// Warnings for the log, of two configurations that were checked. A limit where there was none of its kind before is no
-// surprise, and is not among them.
+// Returns warnings for the log. Both configurations were checked. A limit is expected to begin at 0 if there was none
+// of its kind before, so it is not among them.
 std::vector<std::string> CountsBegunAnew(const QuotaConfig& before, const QuotaConfig& now, WallTime date);
 
 }  // namespace weir

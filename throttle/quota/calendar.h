@@ -1,5 +1,5 @@
-// Calendar: the days and months of a time zone. Where clocks are put forward or back a day has 23 or 25 hours. A period
-// is known by its date, not by its end: it stays the same one when another time zone moves its end.
+// Calendar: the days and months of a time zone. If clocks are put forward or back a day has 23 or 25 hours. A period is
+// known by its date, not by its end: it stays the same one when another time zone moves its end.
 //
 // Immutable; any number of threads.
 #pragma once
@@ -15,13 +15,14 @@ namespace weir {
 
 class Calendar {
  public:
-  // By its name in the tz database, "Europe/Berlin". The error says that the machine knows none of it.
+  // Finds a time zone by its name in the tz database, "Europe/Berlin". The error says that the machine does not know
+  // it.
   static Result<Calendar> Of(const std::string& time_zone);
-  // Of UTC.
+  // Uses UTC.
   Calendar();
 
   struct Period {
-    int64_t date = 0;  // 20260228; of a month 202602
+    int64_t date = 0;  // 20260228; for a month 202602
     WallTime ends;
   };
   // The day, or the month, in which `now` lies.
@@ -29,7 +30,7 @@ class Calendar {
   Period MonthOf(WallTime now) const;
 
  private:
-  struct Zone;  // the library's own stay in one source
+  struct Zone;  // keeps the time library's types in one source
   std::shared_ptr<const Zone> zone_;
 };
 

@@ -1,4 +1,4 @@
-// What a charge asks of a limit.
+// Amounts that a charge asks of a limit, and that its settlement adds or gives back.
 #pragma once
 
 #include <algorithm>
@@ -17,21 +17,22 @@ inline Amounts AmountsOf(const Charge& charge) {
 }
 inline int64_t AmountOf(const Charge& charge, Limit::Unit unit) { return AmountsOf(charge).Of(unit); }
 
-// Whether it needs a count there: a reservation settles its tokens and its money with every tier of them, also where it
-// reserved none.
+// Returns true if the charge needs a count of this unit: a reservation settles its tokens and its money with every tier
+// that limits them, even if it reserved none.
 inline bool Needs(const Charge& charge, Limit::Unit unit) {
   const bool is_settled = unit == Limit::Unit::kTokens || unit == Limit::Unit::kMoney;
   return AmountOf(charge, unit) > 0 || (charge.holds() && is_settled);
 }
 
-// What a reservation has used beyond what counts already: what it charged, or, where that is more, what was told of its
-// use before.
+// Returns what a reservation has used beyond what counts already: what it charged or, if that is more, the use that was
+// reported (`told`) before.
 inline Amounts UseBeyond(const Amounts& charged, const Amounts& told, const Amounts& used) {
   return {.tokens = std::max<int64_t>(0, used.tokens - std::max(charged.tokens, told.tokens)),
           .money = std::max<int64_t>(0, used.money - std::max(charged.money, told.money))};
 }
 
-// What is given back when it ends. `commits`: it was used, also where that was for nothing.
+// Returns what is given back when it ends. `commits`: it is committed, so the request stays charged even if the call
+// used nothing.
 inline Amounts UnusedOf(const Amounts& charged, const Amounts& used, bool commits) {
   return {.requests = commits || used != Amounts() ? 0 : charged.requests,
           .tokens = std::max<int64_t>(0, charged.tokens - used.tokens),

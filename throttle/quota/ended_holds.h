@@ -1,4 +1,4 @@
-// EndedHolds: how reservations of a model ended, for as long as somebody may ask. Bounded in number and time
+// EndedHolds: how reservations of a model ended, for as long as callers may ask. Bounded in number and time
 // (quota_store.h).
 //
 // Threads: one at a time.
@@ -22,19 +22,20 @@ struct HoldEnd {
   enum class How : uint8_t { kExpired, kCommitted, kRefunded };
   How how = How::kExpired;
   bool late = false;
-  int64_t tokens = 0;  // that were used
+  int64_t tokens = 0;  // tokens that were used
 
   bool as_if_never() const { return how == How::kRefunded && tokens == 0; }
 
   static HoldEnd Of(const SettlementAnswer& answer) {
     return {answer.refunded ? How::kRefunded : How::kCommitted, answer.late, answer.actual_tokens};
   }
-  // What is answered to who settles it (again). True: it expired, and is settled late by that.
+  // Writes the answer to a settlement of a reservation that ended so. Returns true if it had expired and this settles
+  // it late.
   bool AnswerTo(const Settlement& settlement, SettlementAnswer* answer) const;
 };
 
-// How many ends the models keep together. When the room is full, a model with more than an equal share forgets first;
-// otherwise a small one would lose what it has just learnt.
+// Bounds how many ends all models keep together. When the room is full, a model with more than an equal share forgets
+// first; otherwise a small one would lose what it has just recorded.
 class EndsBound {
  public:
   explicit EndsBound(size_t most) : most_(most), bound_(most) {}
@@ -47,7 +48,7 @@ class EndsBound {
     bound_.GiveBack(count);
     if (is_last_of_model) keepers_.fetch_sub(1, std::memory_order_relaxed);
   }
-  // Whether a model that keeps so many is to forget one of them.
+  // Returns true if a model that keeps so many has to forget one of them.
   bool IsTooMany(size_t kept) const {
     return kept > 1 && !bound_.HasRoom(0) && kept > most_ / keepers_.load(std::memory_order_relaxed);
   }
@@ -55,18 +56,18 @@ class EndsBound {
  private:
   const size_t most_;
   Bound bound_;
-  std::atomic<size_t> keepers_{0};  // models that keep any
+  std::atomic<size_t> keepers_{0};  // models that keep at least one
 };
 
 class EndedHolds {
  public:
   struct Ended {
     HoldEnd end;
-    Hold hold;  // of one that expired with its parts, whose meters are pinned
+    Hold hold;  // if it expired: with its parts, whose meters are pinned
     WallTime kept_until;
   };
 
-  // `most`: of this model. The bound is of those of all models, and outlives it.
+  // `most` is the bound of this model. `bound` is shared by all models, and outlives it.
   EndedHolds(size_t most, EndsBound& bound) : most_(most), bound_(bound) {}
   ~EndedHolds() {
     if (!empty()) bound_.GiveBack(ended_.size(), true);
@@ -74,12 +75,12 @@ class EndedHolds {
   EndedHolds(const EndedHolds&) = delete;
   EndedHolds& operator=(const EndedHolds&) = delete;
 
-  // In the place of what was said of it before.
+  // Replaces what was recorded for this token before.
   void Add(const ReservationToken& token, Ended ended);
-  // Null: nothing is known of it.
+  // Returns null if nothing is known of it.
   Ended* Find(const ReservationToken& token, WallTime now);
-  // The next that is to be forgotten: its time is over, or it is the oldest of too many, of this model or by EndsBound.
-  // Nothing: all others are kept.
+  // Takes out the next one to forget: its time is over or, if there are too many of this model or by EndsBound, it is
+  // the one whose time is over first. Returns nothing if all others are kept.
   std::optional<Ended> TakeForgotten(WallTime now);
   bool empty() const { return ended_.empty(); }
   void ForEach(const auto& see) const {
@@ -96,7 +97,7 @@ class EndedHolds {
   const size_t most_;
   EndsBound& bound_;
   std::unordered_map<ReservationToken, Ended, HashReservationToken> ended_;
-  std::vector<Due> due_;  // a heap, the next first; also what was replaced
+  std::vector<Due> due_;  // a heap, the next first; may also have entries that were replaced
 };
 
 }  // namespace weir

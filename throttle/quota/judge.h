@@ -1,5 +1,5 @@
-// What the limits say about a charge, in one procedure for all stores that decide in this process: the order of the
-// limits and of the codes, and the longest of the waits.
+// Judges a charge by the limits, in one procedure for all stores that decide in this process: it fixes the order of the
+// limits and of the codes, and takes the longest of the waits.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,13 @@
 
 namespace weir {
 
-// The first that refuses is named, and the wait is for all of them.
+// The answer names the first limit that refuses; its wait is the longest of all.
 void Refuse(QuotaCode code, Duration wait, std::optional<size_t> tier, ChargeAnswer* answer);
-// Whatever the others say.
+// Replaces any other refusal.
 void RefuseTooLarge(Limit::Unit unit, std::optional<size_t> tier, ChargeAnswer* answer);
 
-// What a store has counted of a model and of the tiers of the charge, as of now. It is asked how long only where
-// `amount` does not fit now, and is no more than the limit.
+// The counts that a store has of a model and of the charge's tiers, as of now. An Until… function is called only if
+// `amount` does not fit now and is no more than the limit.
 template <typename Counts>
 concept CountsOfCharge = requires(const Counts& counts, Limit::Unit unit, int64_t amount, size_t tier, Limit limit) {
   { counts.UsedInDay() } -> std::same_as<int64_t>;
@@ -56,7 +56,7 @@ void HearModel(const Charge& charge, const ModelQuota& quota, const Counts& coun
   hear_minute(Limit::Unit::kTokens, charge.tokens, max_tpm, QuotaCode::kTpmExceeded);
 }
 
-// Into the code, the tier, the unit and the wait of an answer that says nothing yet.
+// Sets the code, the tier, the unit and the wait of an answer that is still empty.
 template <CountsOfCharge Counts>
 void Judge(const Charge& charge, const std::optional<ModelQuota>& quota, const Counts& counts, ChargeAnswer* answer) {
   const size_t before = std::min(charge.tiers_before_model, charge.tiers.size());

@@ -102,7 +102,7 @@ void MemoryShards::SweepQuiet(Slot* slot, WallTime now) {
   if (slot->counts->Quiet()) SweepSlot(slot, now, slot->counts->buckets());
 }
 
-// How many buckets of meters it looked at.
+// Returns how many buckets of meters it looked at.
 size_t MemoryShards::SweepSlot(Slot* slot, WallTime now, size_t buckets) {
   if (!slot->counts) return 0;
   Advance(slot->counts.get(), now);
@@ -111,7 +111,7 @@ size_t MemoryShards::SweepSlot(Slot* slot, WallTime now, size_t buckets) {
   return swept;
 }
 
-// The next buckets of the shard, and as many of the meters of each model there. How many it looked at.
+// Sweeps the next buckets of the shard, and as many meter buckets of each model there. Returns how many it looked at.
 size_t MemoryShards::SweepSome(Shard& shard, WallTime now, size_t buckets) {
   size_t swept = 0;
   for (size_t i = std::min(buckets, shard.slots.bucket_count()); i > 0 && swept < buckets; --i) {

@@ -1,7 +1,7 @@
 // MemoryShards: the models of a memory store, by name, in shards that are locked apart. Keeps to the bounds of names,
-// and sweeps: forgets what no longer counts, a part at a time, so that nobody waits long for a lock.
+// and sweeps: forgets what no longer counts, a part at a time, so that no caller waits long for a lock.
 //
-// Threads: any. Who uses a shard, or what is in it, has its lock.
+// Threads: any. A caller that uses a shard, or what is in it, holds its lock.
 #pragma once
 
 #include <algorithm>
@@ -28,21 +28,21 @@ namespace weir {
 
 class MemoryShards {
  public:
-  // Of a model.
+  // All that is kept of one model.
   struct Slot {
     std::optional<ModelQuota> stated;
-    bool by_configuration = false;        // stated so
-    std::unique_ptr<ModelCounts> counts;  // none while nothing counts
-    bool bounded = false;                 // counts has its room of max_models
+    bool by_configuration = false;        // `stated` is a configuration's
+    std::unique_ptr<ModelCounts> counts;  // null while nothing counts
+    bool bounded = false;                 // counts takes a place of max_models
   };
   struct alignas(64) Shard {
     std::mutex mutex;
     std::unordered_map<std::string, Slot, HashName, SameName> slots;
-    size_t next_bucket = 0;      // of the slots, to be swept
-    std::vector<Meter*> meters;  // of the charge at hand
+    size_t next_bucket = 0;      // position of the sweep in `slots`
+    std::vector<Meter*> meters;  // for the current charge
     ReservationTokens tokens;
   };
-  // Import and Reset lock all of them, and what is across; the thread sanitizer follows 64 locks of a thread.
+  // Import and Reset lock all of them, and across_mutex_; the thread sanitizer follows 64 locks of a thread.
   static constexpr size_t kShards = 32;
 
   // The clock must outlive it.
@@ -60,7 +60,7 @@ class MemoryShards {
   Shard& Of(const HashedName& name) { return shards_[name.hash >> 32 & (kShards - 1)]; }
   std::array<Shard, kShards>& all() { return shards_; }
   std::vector<std::unique_lock<std::mutex>> LockAll();
-  // What is counted for all models together: meters alone. Who has a shard's lock too took that first.
+  // Counts for all models together: only meters. A thread that also locks a shard locks the shard first.
   ModelCounts& across() { return across_; }
   std::mutex& across_mutex() { return across_mutex_; }
   WallTime Now() const { return clock_.Now(); }
@@ -75,7 +75,7 @@ class MemoryShards {
   bool HasRoomForModel() const { return models_.HasRoom(1); }
   bool HasRoomForMeters(size_t count) const { return counts_.meters.HasRoom(count); }
 
-  // bounded: it needs room of max_models; null: there is none.
+  // bounded: it needs a place of max_models. Returns null if there is none.
   ModelCounts* NewCounts(Shard& shard, const HashedName& name, bool bounded, WallTime now);
   void Advance(ModelCounts* counts, WallTime now) {
     if (const size_t expired = counts->Advance(now))
@@ -83,22 +83,23 @@ class MemoryShards {
   }
   void Settle(ModelCounts* counts, const ReservationToken& token, const Settlement& settlement,
               SettlementAnswer* answer);
-  void StateQuota(Slot* slot, const ModelQuota& quota);  // its name needs no room then
+  void StateQuota(Slot* slot, const ModelQuota& quota);  // its name then takes no room
   void ForgetCounts(Slot* slot);
-  // All that counts, with the locks of all shards.
+  // Forgets all that counts; the caller holds the locks of all shards.
   void ForgetAll();
-  // Notes when the model, which has a reservation with a part across models, has to be looked at. The caller has the
-  // locks of its shard and of what is across.
+  // Notes when the model, which has a reservation with a part across models, has to be looked at. The caller holds the
+  // locks of its shard and of the counts across models.
   void NoteDue(std::string_view model, ModelCounts& counts);
-  // Gives back what is due of all these models; takes the locks.
+  // Gives back what is due in these models, a bounded number at once; takes the locks.
   void ExpireAcross();
 
-  // Whenever a name is new: names are forgotten as fast as they come.
+  // Called whenever a name is new: so names are forgotten as fast as they come.
   void SweepInPassing(Shard& shard, WallTime now);
-  void SweepAcross(size_t buckets);  // takes its lock
-  // Of a model of which nothing counts but perhaps for tiers, all at once.
+  void SweepAcross(size_t buckets);  // takes the lock
+  // Sweeps, at once, a model for which nothing counts, except perhaps for tiers.
   void SweepQuiet(Slot* slot, WallTime now);
-  // These take the locks: all of it; and a step of a search for room that goes on with the next who finds none.
+  // These take the locks: SweepAll sweeps all of it; MakeRoom does a step of a search for room, which the next caller
+  // that finds none continues.
   void SweepAll();
   void MakeRoom();
 
@@ -113,10 +114,11 @@ class MemoryShards {
   CountBounds counts_;
   std::mutex across_mutex_;
   ModelCounts across_;
-  // The models that have, or had, reservations with a part across, by the first deadline of each. Guarded by
+  // Models that have, or had, reservations with a part across models, by the first deadline of each. Guarded by
   // across_mutex_.
   std::set<std::pair<WallTime, std::string>> due_;
-  std::array<Shard, kShards> shards_;  // after the bounds, to which its names are given back, and what it has pinned
+  std::array<Shard, kShards> shards_;  // after the bounds, to which its names are given back, and after the meters that
+                                       // it has pinned
   std::atomic<size_t> next_for_room_{0};
   std::atomic<uint64_t> expired_reservations_{0};
 };

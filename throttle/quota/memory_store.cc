@@ -28,7 +28,7 @@ Charge CutDown(Charge charge) {
 
 bool IsNothing(const Charge& charge) { return charge.requests == 0 && charge.tokens == 0 && !charge.holds(); }
 
-// For Judge. Null: nothing counts yet, so that everything fits which is no more than its limit.
+// The counts for Judge. Null: nothing counts yet, so everything fits that is no more than its limit.
 class MemoryCounts {
  public:
   MemoryCounts(const ModelCounts* counts, const std::vector<Meter*>& meters, WallTime now)
@@ -57,21 +57,21 @@ class MemoryCounts {
   const WallTime now_;
 };
 
-// A charge, while it has the lock of its model's shard.
+// A charge while it holds the lock of its model's shard.
 class ChargeTurn {
  public:
   ChargeTurn(MemoryShards& shards, Shard& shard, const HashedName& name, const Charge& charge)
       : shards_(shards), shard_(shard), name_(name), charge_(charge), now_(shards.Now()) {}
 
-  // False: there was no room for a name, and nothing is charged. The last try says so, and by force charges what it
-  // can.
+  // Returns false if there was no room for a name; then nothing is charged. The last try reports that in the answer
+  // instead and, if forced, charges what it can.
   bool Run(bool last, ChargeAnswer* answer);
-  // Of what was forced: how much had no room.
+  // How much of a forced charge had no room.
   size_t dropped() const { return dropped_; }
 
  private:
   const std::optional<ModelQuota>& FindCounts();
-  // It is a reservation that was made before.
+  // Returns true if it is a reservation that was made before.
   bool WasMade(ChargeAnswer* answer);
   bool Decide(const std::optional<ModelQuota>& quota, bool last, ChargeAnswer* answer);
   bool HasRoom() const;
@@ -124,14 +124,14 @@ bool ChargeTurn::Decide(const std::optional<ModelQuota>& quota, bool last, Charg
   return true;
 }
 
-// And the meters. The quota that holds for the model.
+// Finds the counts and the meters. Returns the quota that applies to the model.
 const std::optional<ModelQuota>& ChargeTurn::FindCounts() {
   shard_.meters.clear();
   const auto found = shard_.slots.find(name_);
   if (found != shard_.slots.end()) counts_ = found->second.counts.get();
   if (counts_) shards_.Advance(counts_, now_);
   if (counts_ && charge_.token != nullptr) counts_->ForgetEnded();
-  // For as long as the turn: what is across models is decided together with the model.
+  // Locked for the whole turn: counts across models are decided together with the model.
   if (std::ranges::any_of(charge_.tiers, &TierCharge::of_all_models))
     across_lock_ = std::unique_lock(shards_.across_mutex());
   for (const TierCharge& tier : charge_.tiers) {
@@ -151,7 +151,7 @@ bool ChargeTurn::HasRoom() const {
   return missing == 0 || (charge_.may_name && shards_.HasRoomForMeters(missing));
 }
 
-// False: not all of it could be entered, and nothing was, but by force.
+// Returns false if not all of it could be entered; nothing was then, unless it was forced.
 bool ChargeTurn::Enter(ChargeAnswer* answer) {
   const bool force = charge_.forces();
   if (!counts_) {
@@ -171,7 +171,7 @@ bool ChargeTurn::Enter(ChargeAnswer* answer) {
     }
     if (dropped > 0 && !force) return false;
     if (charge_.holds()) {
-      // Then it counts as a name, of which nobody may have too many.
+      // It counts as a new name then, of which no party may have too many.
       if (shards_.NearlyFullOfHolds()) ++answer->new_names, has_new_names_ = true;
       const ReservationToken token = charge_.token ? *charge_.token : shard_.tokens.Next();
       counts_->Enter(charge_, now_, shard_.meters, token);
@@ -203,7 +203,7 @@ size_t MemoryQuotaStore::exact_entries() const { return WindowLog::kExactEntries
 
 Duration MemoryQuotaStore::granule(Duration window) const { return WindowLog::Granule(window); }
 
-// A second time where there was no room for a name at first.
+// Tries a second time if there was no room for a name at first.
 void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
   const HashedName name(charge.model);
   Shard& shard = shards_->Of(name);
@@ -221,7 +221,7 @@ void MemoryQuotaStore::Decide(const Charge& charge, ChargeAnswer* answer) {
   }
 }
 
-// One answer and one return: a move of it costs 4 ns.
+// Fills one answer and returns it: a move of it costs 4 ns.
 ChargeAnswer MemoryQuotaStore::Run(const Charge& charge) {
   ChargeAnswer answer;
   if (IsAmount(charge.tokens) && IsAmount(charge.requests) && IsAmount(charge.money)) {

@@ -1,9 +1,10 @@
-// MemoryQuotaStore: usage in the memory of one process. What nobody else shares, and what the YAML store writes down.
+// MemoryQuotaStore: usage in the memory of one process, which no other shares. The YAML store writes it to a file.
 //
-// A model has a log for each window, with a running sum: what is allowed costs the entries that have left since the
-// last decision, whatever is in the window. A refusal walks along those that must leave until it fits, for retry_after.
-// A log holds at most kExactEntries; then those closer than granule(window) become one, with the time of the last. All
-// logs together hold max_entry_bytes and a little each (window_log.h); beyond that they are coarser.
+// A model has a log for each window, with a running sum: an allowed charge costs only the entries that have left since
+// the last decision, however many are in the window. A refusal walks along the entries that must leave until it fits,
+// for retry_after. Up to kExactEntries a log is exact; then entries closer than granule(window) become one, with the
+// time of the last. All logs together hold max_entry_bytes and a little each (window_log.h); beyond that they are
+// coarser.
 #pragma once
 
 #include <atomic>
@@ -16,12 +17,13 @@ namespace weir {
 class MemoryShards;
 
 struct MemoryStoreOptions {
-  size_t max_models = 100'000;       // with anything that counts, without a quota; those with one always have room
-  size_t max_tier_keys = 1'000'000;  // counts of tiers, of all models
-  // That are open, of all models; and as many more of which it is known how they ended.
+  size_t max_models = 100'000;       // models without a quota for which anything counts; those with one always have
+                                     // room
+  size_t max_tier_keys = 1'000'000;  // counts of tiers, for all models
+  // Open reservations, of all models; the ends of as many more are remembered.
   size_t max_reservations = 250'000;
-  size_t max_named_ended = kMostNamedEnded;   // of a model; of all models max_reservations
-  size_t max_entry_bytes = size_t{64} << 20;  // of windows, but for the minutes of models with a quota
+  size_t max_named_ended = kMostNamedEnded;   // per model; for all models max_reservations
+  size_t max_entry_bytes = size_t{64} << 20;  // for windows, except the minutes of models with a quota
 };
 
 class MemoryQuotaStore : public QuotaStore {

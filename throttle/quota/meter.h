@@ -1,7 +1,7 @@
-// A Meter: the count of one limit of a tier: a window, a bucket, or a day or month of the calendar. And a DayCount: the
-// requests of the day that begins with the first of them.
+// Meter: the count of one limit of a tier: a window, a bucket, or a calendar day or month. DayCount: the requests of
+// the day that begins with the first of them.
 //
-// Advance goes before every other call, with the same time.
+// Call Advance before every other function, with the same time.
 //
 // Threads: one at a time.
 #pragma once
@@ -17,7 +17,8 @@
 
 namespace weir {
 
-// Of a day or month, with its end. Whether it is over is the caller's business, which asks by another date then.
+// The count of a calendar day or month, which has an end. The caller has to notice the end; it then asks by another
+// date.
 class PeriodCount {
  public:
   PeriodCount(const Limit& limit, WallTime now) : ends_(EndOfPeriod(limit)), now_(now) {}
@@ -38,10 +39,10 @@ class PeriodCount {
 
 class Meter {
  public:
-  // The room for entries outlives it; null: there is no bound.
+  // `room` bounds the entries and outlives the meter; null: there is no bound.
   Meter(const Limit& limit, WallTime now, Bound* room = nullptr) : count_(Begin(limit, now, room)) {}
 
-  // From now on by this limit, which has the same MeterName.
+  // Counts by this limit from now on; it has the same MeterName.
   void Follow(const Limit& limit) {
     if (auto* bucket = std::get_if<RefilledBucket>(&count_)) bucket->Follow(limit);
     if (auto* period = std::get_if<PeriodCount>(&count_)) period->Follow(limit);
@@ -55,7 +56,7 @@ class Meter {
     if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->used() + amount <= Most(limit);
     return std::get<RefilledBucket>(count_).Holds(amount);
   }
-  // Of what does not fit, and is at most MostAtOnce.
+  // Requires an `amount` that does not fit now and is at most MostAtOnce.
   Duration UntilFits(WallTime now, int64_t amount, const Limit& limit) const {
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->UntilFits(now, amount, Most(limit));
     if (const auto* period = std::get_if<PeriodCount>(&count_)) return period->UntilEnd();
@@ -76,17 +77,17 @@ class Meter {
     }
     return 0;
   }
-  // Of what was reserved so long ago.
+  // Gives back a part of `reserved`, which was charged `since` ago.
   void GiveBack(WindowLog::Ref ref, int64_t amount, int64_t reserved, Duration since) {
     if (auto* log = std::get_if<WindowLog>(&count_)) return log->GiveBack(ref, amount);
     if (auto* period = std::get_if<PeriodCount>(&count_)) return period->GiveBack(amount);
     std::get<RefilledBucket>(count_).GiveBack(amount, reserved, since);
   }
 
-  // An open reservation may come back to it.
+  // Keeps the meter, because a reservation may come back to it.
   void Pin() { ++pins_; }
   void Unpin() { --pins_; }
-  // A new one would say the same.
+  // True if a new meter would say the same.
   bool Forgettable() const {
     if (pins_ > 0) return false;
     if (const auto* log = std::get_if<WindowLog>(&count_)) return log->used() == 0;
@@ -110,10 +111,10 @@ class Meter {
 
 class DayCount {
  public:
-  using Ref = uint64_t;  // a day
+  using Ref = uint64_t;  // identifies a day
 
   DayCount() = default;
-  // As it was saved: the number of the day too.
+  // Restores a saved count, with the number of its day.
   DayCount(WallTime start, int64_t count, Ref day) : count_(count), day_(day) {
     if (count_ > 0) start_ = start;
   }
@@ -142,7 +143,7 @@ class DayCount {
 
   Ref day() const { return day_; }
   int64_t count() const { return count_; }
-  WallTime start() const { return start_; }  // the epoch where no day has begun
+  WallTime start() const { return start_; }  // the epoch if no day has begun
   Duration UntilEnd(WallTime now) const { return start_ + kDay - now; }
 
  private:

@@ -1,8 +1,7 @@
-// Quotas and usage from one store to another: YAML → SQLite → Redis, or any other way. Doing it again overwrites what
-// the target had with what the source has now; the source stays as it is.
+// Copies quotas and usage from one store to another: YAML → SQLite → Redis, or any other way. Repeating it overwrites
+// what the target had with what the source has now; the source stays as it is.
 //
-// A source that holds nothing is an error, unless even_empty: it would empty the target, and is most often the wrong
-// one.
+// An empty source is an error, unless even_empty: it would empty the target, and is most often the wrong one.
 #pragma once
 
 #include <string>

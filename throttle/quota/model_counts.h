@@ -1,5 +1,5 @@
-// ModelCounts: all that counts of one model in memory: its requests and tokens of the minute, its day, the meters of
-// its tiers, its open reservations. Judges a charge, and enters it.
+// ModelCounts: all that counts for one model in memory: its requests and tokens of the minute, its day, the meters of
+// its tiers, its open reservations. Enters charges and settles reservations.
 //
 // Threads: one at a time.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace weir {
 
-// What a meter is known by: its key and what MeterName says, without making a text of it.
+// Identifies a meter by its key and what MeterName says, without building that text.
 struct MeterKeyView {
   std::string_view key;
   Limit::Unit unit{};
@@ -47,7 +47,7 @@ struct HashMeterKey {
   using is_transparent = void;
   size_t operator()(const auto& key) const {
     const size_t kinds = static_cast<size_t>(key.length_or_date) + 2 * static_cast<size_t>(key.unit) +
-                         static_cast<size_t>(key.kind);  // a length is of whole milliseconds
+                         static_cast<size_t>(key.kind);  // lengths are multiples of a millisecond
     return std::hash<std::string_view>()(key.key) ^ kinds * 0x9e3779b97f4a7c15;
   }
 };
@@ -58,25 +58,25 @@ struct SameMeterKey {
   }
 };
 
-// How many of the meters (null: not there) the charge needs and has not.
+// Returns how many of the meters (null: not there) the charge needs and lacks.
 size_t MissingMeters(const Charge& charge, const std::vector<Meter*>& meters);
 
-// Of all models together.
+// Bounds of all models together.
 struct CountBounds {
   Bound meters;
   Bound open_holds;
   EndsBound ended_holds;
   EndsBound named_ends;
   size_t named_ends_of_model = kMostNamedEnded;
-  alignas(64) Bound entry_bytes;      // of windows; read for each entry, and hardly written
+  alignas(64) Bound entry_bytes;      // for windows; read for each entry, and rarely written
   std::atomic<WallTime> name_lost{};  // when a named end was last forgotten before its time was over
 };
 
 class ModelCounts {
  public:
-  // The bounds outlive it; so does the mutex of what is counted across models, which it takes where a reservation has a
-  // part there: nobody who calls these holds it, but where that is said. Entries take room of the bounds, but for those
-  // of the minute of a model that has a quota.
+  // The bounds outlive it, and so does the mutex of the counts across models. It takes that mutex if a reservation has
+  // a part there, so callers do not hold it unless a function says so. Entries take room of the bounds, except those of
+  // the minute of a model that has a quota.
   ModelCounts(CountBounds& bounds, std::mutex& across_mutex, bool has_quota, WallTime now)
       : bounds_(bounds),
         across_mutex_(across_mutex),
@@ -90,28 +90,30 @@ class ModelCounts {
   ModelCounts(const ModelCounts&) = delete;
   ModelCounts& operator=(const ModelCounts&) = delete;
 
-  // Brings it to `now`; goes before every other call, with the time that they are given. How many reservations it gave
-  // back that expired: kMostExpiredAtOnce at most.
+  // Brings it to `now`; call it before every other function, with the same time. Returns how many expired reservations
+  // it gave back: kMostExpiredAtOnce at most.
   size_t Advance(WallTime now);
 
-  // The meter of a tier, at `now`; null where there is none yet.
+  // The meter of a tier, at `now`; null if there is none yet.
   Meter* FindMeter(const TierCharge& tier, WallTime now);
-  // Makes those that the charge needs and has not, while there is room; those of all models in `across`, whose mutex is
-  // held then, as it is for Enter. How many are missing then.
+  // Makes the meters that the charge needs and lacks, while there is room; those of all models in `across`, whose mutex
+  // the caller holds, as for Enter. Returns how many are still missing.
   size_t MakeMeters(const Charge& charge, WallTime now, ModelCounts& across, std::vector<Meter*>* meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters);
   void Enter(const Charge& charge, WallTime now, const std::vector<Meter*>& meters, const ReservationToken& token);
-  // Forgets the reservations that ended whose time is over, or that are too many.
+  // Forgets ended reservations whose time is over, or that are too many.
   void ForgetEnded();
-  // One that was made before, and may be asked for again (Charge::token). Null: there is none. ForgetEnded goes before
-  // it: one that is over must not be replaced by another of its name, for it has meters pinned.
+  // Finds a reservation that was made before and may be asked for again (Charge::token). Null: there is none. Call
+  // ForgetEnded first: an end whose time is over must not be replaced by another of its name, because it has meters
+  // pinned.
   const Hold* FindMade(const ReservationToken& token);
   bool HasRoomToHold() const { return holds_.HasRoom(); }
   std::optional<WallTime> NextDue() const { return holds_.NextDue(); }
-  std::optional<WallTime> noted_due;  // by MemoryShards
-  // The answer was kUnknown, and stays so where nothing is known of it. How many it found expired.
+  std::optional<WallTime> noted_due;  // set by MemoryShards
+  // `answer` is kUnknown before, and stays so if the reservation is unknown. Returns how many it found expired.
   size_t Settle(const ReservationToken& token, const Settlement& settlement, WallTime now, SettlementAnswer* answer);
-  // Gives back what its open reservations hold, for it is going to be forgotten and the meters across models are not.
+  // Gives back what its open reservations hold, because it is about to be forgotten and the meters across models are
+  // not.
   void GiveBackAll();
 
   const WindowLog& requests() const { return requests_; }
@@ -129,14 +131,14 @@ class ModelCounts {
 
   void Restore(const ModelState& state, WallTime now);
   void Save(ModelState* state) const;
-  // Looks at so many buckets of meters at most, and forgets those that say no more than new ones. How many it looked
-  // at.
+  // Looks at up to `buckets` buckets of meters, and forgets meters that say no more than new ones. Returns how many
+  // buckets it looked at.
   size_t Sweep(WallTime now, size_t buckets);
   size_t buckets() const { return meters_.bucket_count(); }
-  void ForgetMeters();  // none is pinned
-  // Nothing counts, but perhaps for tiers.
+  void ForgetMeters();  // the meters must not be pinned
+  // True if nothing counts, except perhaps for tiers.
   bool Quiet() const;
-  // For whoever lists what does. That a reservation has ended counts nowhere, and is kept for a while.
+  // For callers that list what counts. The end of a reservation counts nowhere, and is only kept for a while.
   bool CountsAnything() const { return !Quiet() || !meters_.empty(); }
   bool Forgettable() const { return !CountsAnything() && ended_.empty() && named_ended_.empty(); }
 
@@ -149,7 +151,7 @@ class ModelCounts {
                    SettlementAnswer* answer);
   void EndAs(const ReservationToken& token, Hold hold, const SettlementAnswer& answer);
   EndedHolds& EndsOf(const Hold& hold) { return hold.named ? named_ended_ : ended_; }
-  // As of now_.
+  // GiveBack and EnterMore act as of now_.
   void GiveBack(const Hold& hold, const Amounts& amounts);
   void EnterMore(const Hold& hold, const Amounts& amounts);
   void Unpin(const Hold& hold) const;

@@ -1,4 +1,4 @@
-// ModelNames: as which model the name in a request is counted, and what that model may use where nobody says otherwise.
+// ModelNames: the model as which the name in a request is counted, and what that model may use by default.
 //
 //   an exact name that has a quota of its own: as itself; a profile's too, unless another model claims it with `also`
 //   else a name that a model claims: as that model
@@ -24,27 +24,27 @@ struct QuotaConfig;
 
 class ModelNames {
  public:
-  explicit ModelNames(const QuotaConfig& config);  // which outlives it
+  explicit ModelNames(const QuotaConfig& config);  // `config` outlives it
   ModelNames(const ModelNames&) = delete;
   ModelNames& operator=(const ModelNames&) = delete;
 
-  // The quotas of profiles and configuration, by model.
+  // The default quotas, from profiles and configuration, by model.
   const NameMap<ModelQuota>& defaults() const { return defaults_; }
-  // The same view where it is counted as itself.
+  // Returns the same view if the name is counted as itself.
   std::string_view CountedAs(std::string_view name) const {
     return defaults_.Find(name) != nullptr ? name : ClaimantOf(name).value_or(name);
   }
-  // Of a name that is none of `defaults`.
+  // Only for a name that is not in `defaults`.
   std::optional<std::string_view> ClaimantOf(std::string_view name) const;
-  // Whether requests are counted under this name. What a configuration says of any other is met by none: the error
-  // says which name is.
+  // Fails if no request is counted under this name, so that no request meets what a configuration says of it. The error
+  // names the model as which it is counted.
   Status CheckCounted(std::string_view name) const;
 
  private:
   NameMap<ModelQuota> defaults_;
-  // Names of the configuration, and the models that claim them.
+  // Names that the configuration claims, and the models that claim them.
   NameMap<std::string_view> aliases_;
-  std::vector<std::pair<ModelPattern, std::string_view>> patterns_;  // that with most of a name first
+  std::vector<std::pair<ModelPattern, std::string_view>> patterns_;  // the pattern with most of a name first
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// Names of models that may be patterns: one '*' in a name stands for any text, also for none.
+// Names of models that may be patterns: one '*' in a name stands for any text, even none.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace weir {
 
 inline bool IsModelPattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
-// A name or a pattern.
+// Accepts a name or a pattern.
 inline Status CheckModelName(std::string_view name) {
   if (Status checked = CheckName("model", name); !checked.ok()) return checked;
   if (std::ranges::count(name, '*') <= 1) return {};
@@ -31,7 +31,7 @@ class ModelPattern {
   bool Fits(std::string_view name) const {
     return name.size() >= begin_.size() + end_.size() && name.starts_with(begin_) && name.ends_with(end_);
   }
-  // How much of a name it states: of several patterns that fit, the one with the most comes first.
+  // How much of a name it states: if several patterns fit, the one with the most comes first.
   std::pair<size_t, size_t> stated() const { return {begin_.size() + end_.size(), begin_.size()}; }
 
  private:

@@ -1,6 +1,6 @@
 // NameMap: values by name, looked up with a view; names are added and never taken away.
 //
-// Every decision looks its model up in it. With std::unordered_map (its hash, a division) the limiter's part of a
+// Every decision looks up its model in it. With std::unordered_map (its hash, a division) the limiter's part of a
 // decision takes 48 ns, with this 35.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace weir {
 template <typename Value>
 class NameMap {
  public:
-  // Null where it has none; good until the next Set.
+  // Returns null if it has none; good until the next Set.
   const Value* Find(std::string_view name) const {
     if (entries_.empty()) return nullptr;
     const Entry* entry = EntryAt(SlotOf(name));
@@ -35,7 +35,7 @@ class NameMap {
     entries_.emplace_back(name, std::move(value));
   }
 
-  // In the order in which they were added.
+  // Iterates in the order in which names were added.
   auto begin() const { return entries_.begin(); }
   auto end() const { return entries_.end(); }
 
@@ -48,7 +48,7 @@ class NameMap {
     return at == kFree ? nullptr : &entries_[at];
   }
 
-  // Where it stands, or would.
+  // The name's slot, or the free slot where it would go.
   size_t SlotOf(std::string_view name) const {
     const size_t mask = slots_.size() - 1;
     size_t slot = HashOfName(name) & mask;

@@ -1,4 +1,4 @@
-// What a store warns of when so much of its room for names, or for reservations, is taken.
+// Warnings of a store whose room for names, or for reservations, is nearly taken.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,13 @@ inline constexpr std::string_view kNearlyFullOfHoldsWarning =
     "nine tenths of the reservations that it may hold are open; when all are, no other is made (too_many_names): raise "
     "WEIR_QUOTA_MAX_RESERVATIONS, or see who neither commits nor refunds";
 
-// A warning stands for so long after its cause.
+// A warning stands for this long after its cause.
 inline constexpr Duration kWarnedFor = std::chrono::minutes(10);
 inline constexpr std::string_view kNamesLostWarning =
     "idempotency keys are forgotten before their day is over, for there are too many: what is sent again with one of "
     "them is charged again; raise WEIR_QUOTA_MAX_IDEMPOTENCY_KEYS (of a memory: or yaml: store "
     "WEIR_QUOTA_MAX_RESERVATIONS too), or see who sends so many";
-// `last` is the epoch where that has never happened.
+// `last` is the epoch if that has never happened.
 inline bool LostNamesOfLate(WallTime last, const WallClock& clock) { return clock.Now() - last < kWarnedFor; }
 
 }  // namespace weir

@@ -16,7 +16,7 @@
 
 namespace weir {
 
-// What a reservation has charged, and where.
+// The amounts that a reservation has charged, and where.
 struct Hold {
   struct Part {
     Meter* meter = nullptr;  // pinned
@@ -29,7 +29,7 @@ struct Hold {
   Duration hold_for{};
   bool named = false;  // it may be asked for again (Charge::token)
   Amounts charged;
-  Amounts used;  // so far, as was told: tokens and money; what is beyond `charged` is charged too
+  Amounts used;  // reported so far: tokens and money; use beyond `charged` is charged too
   WindowLog::Ref request_ref = 0;
   WindowLog::Ref token_ref = 0;
   DayCount::Ref day = 0;
@@ -42,33 +42,33 @@ class OpenHolds {
  public:
   using Item = std::pair<ReservationToken, Hold>;
 
-  // The bound is of those of all models, and outlives it.
+  // `bound` is shared by all models, and outlives it.
   explicit OpenHolds(Bound& bound) : bound_(bound) {}
   ~OpenHolds() { bound_.GiveBack(holds_.size()); }
   OpenHolds(const OpenHolds&) = delete;
   OpenHolds& operator=(const OpenHolds&) = delete;
 
-  // Threads that add at once may go beyond it by one each.
+  // Threads that add at once may each exceed the bound by one.
   bool HasRoom() const { return holds_.size() < kMostOpenReservations && bound_.HasRoom(1); }
 
   void Add(const ReservationToken& token, Hold hold);
-  // Null: there is none. One whose deadline has come is there until it is taken.
+  // Returns null if there is none. A reservation whose deadline has come stays until it is taken.
   const Hold* Find(const ReservationToken& token) const;
   std::optional<Hold> Take(const ReservationToken& token);
-  // Of one that is there, to a later deadline.
+  // Moves an open reservation to a later deadline.
   void Extend(const ReservationToken& token, WallTime deadline);
-  // Of one that is there: it has used so much.
+  // Records what an open reservation has used.
   void NoteUse(const ReservationToken& token, const Amounts& used) { holds_.at(token).used = used; }
-  // The one whose deadline came first, if it has come.
+  // Takes the reservation whose deadline came first, if it has come.
   std::optional<Item> TakeExpired(WallTime now) {
     if (due_.empty() || due_.front().deadline > now) return {};
     return PopDue(now);
   }
-  // The next deadline, or an earlier time. Nothing where none is open.
+  // The next deadline, or an earlier time. Empty if none is open.
   std::optional<WallTime> NextDue() const {
     return holds_.empty() ? std::nullopt : std::optional(due_.front().deadline);
   }
-  // The clock has stepped back to `now`: none was made later than that.
+  // Adapts to a clock that stepped back to `now`: no reservation was made later than that.
   void PullBack(WallTime now);
   size_t size() const { return holds_.size(); }
   void ForEach(const auto& see) const {
@@ -88,7 +88,7 @@ class OpenHolds {
 
   Bound& bound_;
   std::unordered_map<ReservationToken, Hold, HashReservationToken> holds_;
-  std::vector<Due> due_;  // a heap, the next first; also some that were taken or extended
+  std::vector<Due> due_;  // a heap, the next first; may also have some that were taken or extended
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// A store by its name, as WEIR_QUOTA_STORE and `weir quota --store` give it:
+// Opens a store by its name, as WEIR_QUOTA_STORE and `weir quota --store` give it:
 //
 //   memory                                   this process alone, gone with it
 //   yaml:PATH                                this process alone, kept in a file of the published format
@@ -20,7 +20,7 @@
 
 namespace weir {
 
-// What an operator can set: WEIR_QUOTA_…
+// Settings of the operator: WEIR_QUOTA_…
 struct QuotaStoreSettings {
   std::string store = "memory";
   uint64_t max_models = 100'000;
@@ -30,21 +30,21 @@ struct QuotaStoreSettings {
   std::chrono::milliseconds persist_every{1000};  // yaml
   std::chrono::milliseconds redis_timeout{500};   // for an answer; then it counts as away
   std::chrono::milliseconds redis_connect_timeout{1000};
-  std::string redis_prefix = "weir";  // of the keys
+  std::string redis_prefix = "weir";  // the keys begin with it
   std::string redis_ca_file;          // empty: the system's
-  std::string redis_cert_file;        // the client's; empty: it has none
-  std::string redis_key_file;         // of it
-  bool redis_verify = true;           // the server's certificate
+  std::string redis_cert_file;        // the client's; empty: none
+  std::string redis_key_file;         // private key of redis_cert_file
+  bool redis_verify = true;           // whether the server's certificate is checked
 };
 void Declare(SettingTable& table, QuotaStoreSettings& settings);
 
-// How a Redis is talked to, by whatever is kept there.
+// Options for any client of that Redis, also for other data than quotas.
 RedisClientOptions RedisClientOf(const QuotaStoreSettings& settings);
 
-// What is wrong with the name; no file is looked at.
+// The error says what is wrong with the name; no file is looked at.
 Status CheckQuotaStoreName(const std::string& name);
 // The error says what is wrong with the name, or why the file cannot be used. A Redis that is away is no error: it is
-// asked again and again. must_exist: a file is not made where there is none, such as for what is only to be read.
+// asked again and again. must_exist: a missing file is an error and is not made, for example if the store is only read.
 Result<std::unique_ptr<QuotaStore>> OpenQuotaStore(const QuotaStoreSettings& settings, bool must_exist = false);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What the providers give to everybody, by model: the quotas that hold where nobody says otherwise.
+// Quotas that the providers give to all their customers, by model. They apply unless others are stated.
 #pragma once
 
 #include <optional>

@@ -24,13 +24,13 @@ void NoteError(const YamlValue& at, const Status& status) {
   if (!status.ok()) at.Error(status.message());
 }
 
-// False where something is wrong with it.
+// Returns false if something is wrong with it.
 bool IsGood(const YamlValue& at, const Status& checked) {
   NoteError(at, checked);
   return checked.ok();
 }
 
-// Seconds, or with their unit: 90, 90s, 5m, 1h, 7d.
+// Reads seconds, or a number with a unit: 90, 90s, 5m, 1h, 7d.
 void ReadDuration(const YamlValue& value, NumberRange range, Duration* duration) {
   struct Unit {
     std::string_view name;
@@ -53,14 +53,14 @@ void ReadDuration(const YamlValue& value, NumberRange range, Duration* duration)
   *duration = FromSeconds(number.value() * unit->seconds);
 }
 
-// In whole millionths.
+// Reads money, in whole millionths.
 void ReadMoney(const YamlValue& value, double least, int64_t* money) {
   double units = least;
   value.Read(&units, {.min = least, .max = static_cast<double>(kMostMoney), .unit = "of money"});
   *money = std::llround(units * kMoneyUnit);
 }
 
-// A length, or a word of the calendar.
+// Reads a length, or a word of the calendar.
 void ReadPer(const YamlValue& per, Limit* limit) {
   std::string word;
   if (per && !per.is_map()) per.Read(&word);
@@ -75,7 +75,7 @@ void ReadPer(const YamlValue& per, Limit* limit) {
     per.Error("found " + FormatNumber(ToSeconds(limit->per)) + ", expected whole milliseconds");
 }
 
-// What it limits, and how much of it.
+// Reads which unit is limited, and to how much.
 void ReadAmount(const YamlValue& item, YamlMap& map, Limit* limit) {
   static constexpr std::array<std::string_view, kQuotaUnits> kKeys = {"requests", "tokens", "money", "in_flight"};
   size_t found = 0;
@@ -124,9 +124,9 @@ void ReadLimits(const YamlValue& list, Limits* limits, bool of_party = false) {
     ReadLimit(item, &limit);
     all_good = all_good && CheckLimit(limit).ok();
   });
-  // An empty list would look like "not limited", and be passed over.
+  // An empty list would look like "not limited", and be skipped.
   if (limits->empty()) list.Error("expected 1.." + std::to_string(kMaxLimits) + " limits");
-  // What is wrong with one limit was said where it stands.
+  // An error in one limit was reported at its place.
   if (all_good) NoteError(list, CheckLimits(*limits, of_party));
 }
 
@@ -182,7 +182,7 @@ void ReadUsers(const YamlValue& list, LimitsByUser* users) {
   });
 }
 
-// What a tenant or an API key has for a model: limits, or that it is denied.
+// Reads what a tenant or an API key has for a model: limits, or a denial.
 void ReadPartysModel(const YamlValue& value, std::string_view model, const ModelNames& names, LimitsByModel* limits,
                      std::set<std::string, std::less<>>* denied) {
   if (!IsGood(value, CheckModelName(model))) return;
@@ -198,7 +198,7 @@ void ReadPartysModel(const YamlValue& value, std::string_view model, const Model
   if (deny) denied->emplace(model);
 }
 
-// `tenants`: where a party may name its tenant; `users`: where it has some.
+// `tenants` is set if a party may name its tenant, `users` if it may have users.
 void ReadParties(const YamlValue& parties, std::string_view what, YamlValue::Keys keys, const ModelNames& names,
                  std::map<std::string, LimitsByModel, std::less<>>* into, Denied* denied,
                  std::map<std::string, std::string, std::less<>>* tenants,
@@ -254,7 +254,7 @@ constexpr std::array<QuotaKey, 3> kQuotaKeys = {{
     {"max_rpd", "requests in 24 h; 0: no limit", &ModelQuota::max_rpd},
 }};
 
-// Who states one limit may believe that the profile's others stay.
+// Warns, because an operator who states one limit may believe that the profile's others stay.
 void WarnOfProfile(std::string_view model, const std::vector<const QuotaKey*>& missing,
                    std::vector<std::string>* warnings) {
   for (size_t i = 0; i < kProviders; ++i) {
@@ -272,14 +272,14 @@ void WarnOfProfile(std::string_view model, const std::vector<const QuotaKey*>& m
   }
 }
 
-// A name that a model claims, and where.
+// A name that a model claims, and its place in the file.
 struct Claim {
   YamlValue at;
   std::string name;
   std::string model;
 };
 
-// "gpt-4o-2*", or a name.
+// Reads patterns ("gpt-4o-2*") and names that are counted as `model`.
 void ReadAlso(const YamlValue& list, std::string_view model, QuotaConfig* config, std::vector<Claim>* claims) {
   if (!list) return;
   list.List([&](YamlValue item) {
@@ -308,7 +308,7 @@ void ReadModels(const YamlValue& section, QuotaConfig* config, std::vector<std::
     });
     if (IsModelPattern(model)) NoteError(value, AddAlias(model, model, config));
     if (deny) config->denied_models.emplace(model);
-    // Denied alone, it keeps the limits that it has elsewhere.
+    // A model that is only denied keeps the limits that it has elsewhere.
     if (deny && missing.size() == kQuotaKeys.size()) return;
     if (warnings != nullptr) WarnOfProfile(model, missing, warnings);
     config->quotas.insert_or_assign(std::string(model), quota);
@@ -331,7 +331,7 @@ void ReadPrices(const YamlValue& section, const ModelNames& names,
   });
 }
 
-// Who limits money believes that each model costs some.
+// Warns, because an operator who limits money believes that each model costs some.
 void WarnOfPrices(const QuotaConfig& config, std::vector<std::string>* warnings) {
   if (config.prices.contains("*") || !HasLimitOf(Limit::Unit::kMoney, config.tiers)) return;
   warnings->push_back(

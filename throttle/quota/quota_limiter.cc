@@ -37,7 +37,7 @@ int64_t CostOf(const ModelPrice& price, const TokenUse& use) {
 struct QuotaLimiter::Rules {
   explicit Rules(QuotaConfig c);
 
-  // Null: it has none.
+  // Returns null if it has none.
   const ModelPrice* PriceOf(std::string_view model) const;
 
   const QuotaConfig config;
@@ -57,10 +57,10 @@ const ModelPrice* QuotaLimiter::Rules::PriceOf(std::string_view model) const {
   return price != nullptr ? price : prices.Find(kAnyModel);
 }
 
-// A call on its way to the store. The plan is only made where a tier may be met.
+// A call on its way to the store. The plan is made only if a tier may be met.
 struct QuotaLimiter::Question {
-  explicit Question(Call c) : call(c) {}  // as an aggregate all of it would be cleared, the room of the plan too
-  // False where it needs no store to refuse it, as the decision then says.
+  explicit Question(Call c) : call(c) {}  // an aggregate would be cleared as a whole, with the room of the plan
+  // Returns false if it is refused without the store; `refusal` then says why.
   bool Prepare(const Rules& rules, const QuotaRequest& request, const WallClock& date, Decision* refusal);
   Charge ChargeOf(const Rules& rules) const;
   Duration HoldFor(const QuotaConfig& config) const {
@@ -68,7 +68,7 @@ struct QuotaLimiter::Question {
   }
 
   const Call call;
-  // Of what takes or records and may be said again: it is reserved, and settled at once.
+  // True for a take or a record that may be repeated: it is reserved, and settled at once.
   bool settles() const { return token && call != Call::kReserve; }
 
   std::string_view model;
@@ -92,7 +92,7 @@ bool QuotaLimiter::Question::Prepare(const Rules& rules, const QuotaRequest& req
   };
   model = request.model;
   default_quota = rules.names.defaults().Find(model);
-  // A name that the configuration has was checked with it.
+  // Names in the configuration were checked with it.
   if (default_quota == nullptr) {
     if (const Status name = CheckName("model", model); !name.ok())
       return refuse(QuotaCode::kInvalidName, name.message());
@@ -181,8 +181,8 @@ void QuotaLimiter::Use(QuotaConfig config) {
   epoch_.fetch_add(1, std::memory_order_release);
 }
 
-// What a thread remembers costs a decision 1 ns; std::atomic<std::shared_ptr> takes a lock and counts a reference that
-// all threads share.
+// Remembering the rules in each thread costs a decision 1 ns; std::atomic<std::shared_ptr> takes a lock and counts a
+// reference that all threads share.
 const std::shared_ptr<const QuotaLimiter::Rules>& QuotaLimiter::rules() const {
   struct Remembered {
     uint64_t limiter = 0;
@@ -273,7 +273,7 @@ void QuotaLimiter::Conclude(const Rules& rules, const Question& question, Charge
 
 std::vector<TierState> QuotaLimiter::StatesOf(const TierPlan& plan, const ChargeAnswer& answer) {
   std::vector<TierState> states;
-  // Fewer where the store is away, and nobody knows.
+  // The answer has fewer if the store is away, because their use is unknown.
   for (size_t i = 0; i < std::min(plan.charges().size(), answer.tiers.size()); ++i) {
     const auto& [key, limit, of_all_models] = plan.charges()[i];
     const int64_t used = answer.tiers[i].used;
@@ -290,7 +290,8 @@ void QuotaLimiter::Observe(const Rules& rules, const Question& question, const D
   if (observer_ != nullptr) observer_->OnDecision(question.call, rules.tiers.ClassOf(question.model), decision);
 }
 
-// What a requester cannot make up: a key or a tenant of the configuration, or where it comes from. Keys are secrets.
+// Returns something that a requester cannot make up: a key or a tenant of the configuration, or its address. Keys are
+// secrets.
 std::string QuotaLimiter::PartyOf(const Rules& rules, const Requester& requester) {
   const TierRulesConfig& tiers = rules.config.tiers;
   if (!requester.api_key.empty() && tiers.api_keys.contains(requester.api_key)) {
@@ -305,7 +306,7 @@ std::string QuotaLimiter::PartyOf(const Rules& rules, const Requester& requester
                                    : "address " + Printable(requester.address);
 }
 
-// One decision from the beginning to the end: each move of it costs 6 ns.
+// Uses one decision from the beginning to the end: each move of it costs 6 ns.
 Decision QuotaLimiter::Ask(Call call, const QuotaRequest& request) {
   const Rules& rules = *this->rules();
   Question question(call);
@@ -338,14 +339,15 @@ Decision QuotaLimiter::RecordUsage(std::string_view model, int64_t prompt_tokens
              {.model = model, .tokens = use.tokens, .requester = requester, .output_tokens = use.output});
 }
 
-// Where it was counted before, as it was then. Nothing is lost where this is: it stays reserved for a day.
+// Settles with the tokens that were counted before, if there were any. A settlement that is lost loses no usage: it
+// stays reserved for a day.
 Settlement QuotaLimiter::SettlementOfTake(const Question& question, const ChargeAnswer& answer) {
   return {.reservation = answer.reservation,
           .tokens = answer.again ? answer.again->tokens : question.tokens,
           .money = question.cost.value_or(0)};
 }
 
-// What an asynchronous answer needs when it comes.
+// State that an asynchronous answer needs when it comes.
 struct QuotaLimiter::Waiting {
   explicit Waiting(Call call) : question(call) {}
 
@@ -396,7 +398,7 @@ void QuotaLimiter::Begin() {
 }
 
 void QuotaLimiter::End() {
-  // Notified under the lock: when it is free, the limiter may end.
+  // Notify under the lock: once the lock is free, the limiter may end.
   std::lock_guard lock(under_way_mutex_);
   if (--under_way_ == 0) all_answered_.notify_all();
 }

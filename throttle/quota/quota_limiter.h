@@ -8,9 +8,9 @@
 //   const Usage used = CallTheModel();
 //   limiter.Commit(d.reservation, used.prompt_tokens, used.output_tokens);  // or limiter.Refund(d.reservation)
 //
-// Decide only asks; between it and a later RecordUsage others may ask too, and all go. Who can, reserves.
+// Decide only asks: before a later RecordUsage other callers may ask too, and all of them go. Reserve if possible.
 //
-// Threads: any, for every function. Those that answer with a value wait for the store (Pace); Submit… do not.
+// Threads: any, for every function. Functions that return an answer wait for the store (Pace); Submit… do not.
 #pragma once
 
 #include <atomic>
@@ -43,81 +43,83 @@ namespace weir {
 enum class UnknownModels : uint8_t { kAllow, kRefuse };
 enum class WhenStoreAway : uint8_t { kRefuse, kAllow };  // fail closed, fail open
 
-// What a million tokens cost, in millionths (kMoneyUnit).
+// Price of a million tokens, in millionths (kMoneyUnit).
 struct ModelPrice {
   int64_t input = 0;
   int64_t output = 0;
 
   bool operator==(const ModelPrice&) const = default;
 };
-// Of a call. `output`: how many of the tokens came out; where nobody says it, each costs what is dearer.
+// Tokens of one call; `output` of them came out. If that is unknown, every token costs the higher of both prices.
 struct TokenUse {
-  int64_t tokens = 0;  // below 0 where one of its parts is
+  int64_t tokens = 0;  // below 0 if one of its parts is
   std::optional<int64_t> output = {};
 
   static TokenUse Of(int64_t prompt_tokens, int64_t output_tokens);
 };
-// Rounded up.
+// Rounds up.
 int64_t CostOf(const ModelPrice& price, const TokenUse& use);
 
 struct QuotaConfig {
-  // Their profiles are the quotas of models for which neither `quotas` nor the store says otherwise. Neither providers
-  // nor quotas: Gemini's, unless it is said that there are to be none.
+  // Their profiles are the quotas of models for which neither `quotas` nor the store has one. Without providers and
+  // quotas it is Gemini's, unless no_profiles is set.
   std::vector<Provider> providers;
   bool no_profiles = false;
-  // Stated to the store (StateQuotas), where they changed: the last word counts, for all who share the store. They hold
-  // here, too, as long as the store knows of none.
+  // Stated to the store (StateQuotas) when they change: the last statement applies to all that share the store. They
+  // apply here, too, while the store has none.
   std::map<std::string, ModelQuota, std::less<>> quotas;
-  // Other names of configured models, or patterns of them with one '*': such requests are for that model, and counted
-  // with it. An exact name comes before a pattern, of patterns the one with most other characters. By AddAlias.
+  // Other names of configured models, or patterns of them with one '*': such requests are for that model, and are
+  // counted with it. An exact name comes before a pattern; of patterns, the one with most other characters comes first.
+  // Filled by AddAlias.
   std::map<std::string, std::string, std::less<>> aliases;
-  // Of models as they are counted; "*": of all others. One without a price costs nothing.
+  // Prices by counted model; "*" is for all others. A model without a price is free.
   std::map<std::string, ModelPrice, std::less<>> prices;
-  // Nobody may, whatever their limits: a request whose name stands here, fits a pattern here, or is counted as one that
-  // does. That comes before all that is said of the model by its exact name.
+  // Denied to all requesters, whatever their limits: a request whose name is here, fits a pattern here, or is counted
+  // as one that does. A denial comes before all that is said of the model by its exact name.
   std::set<std::string, std::less<>> denied_models;
-  // What an earlier configuration stated to the store, also of another process, and `quotas` has not, is withdrawn.
+  // Withdraws what an earlier configuration stated to the store, even in another process, and `quotas` no longer has.
   // False: only what this limiter stated.
   bool withdraws_others = false;
   UnknownModels unknown_models = UnknownModels::kAllow;
   WhenStoreAway when_store_away = WhenStoreAway::kRefuse;
-  Duration reservation_ttl = std::chrono::minutes(10);  // where the caller names none
-  // Decides and counts, and refuses nothing but what is malformed (kInvalidTokens, kInvalidName). What goes beyond a
-  // limit counts as well, so that the usage is the real one.
+  Duration reservation_ttl = std::chrono::minutes(10);  // if the caller names none
+  // Decides and counts, and refuses only malformed requests (kInvalidTokens, kInvalidName). Use beyond a limit counts
+  // as well, so that the usage is the real one.
   bool shadow = false;
   TierRulesConfig tiers;
 
   std::vector<Provider> ProvidersThatHold() const;
   bool operator==(const QuotaConfig&) const = default;
 };
-// Contradictions and values out of range; who reads a configuration from outside asks before it is used.
+// Finds contradictions and values out of range. Call it before using a configuration from outside.
 Status CheckQuotaConfig(const QuotaConfig& config);
-// `name`, which may be a pattern, stands for the model.
+// Lets `name`, which may be a pattern, stand for the model.
 Status AddAlias(std::string_view name, std::string_view model, QuotaConfig* config);
-// Of one that was added, when all models are known: whether any request is counted by it.
+// Checks an alias that was added, when all models are known: fails if no request is counted by it.
 Status CheckAlias(std::string_view name, std::string_view model, const QuotaConfig& config);
-// Some limit is counted over all models.
+// True if some limit is counted over all models.
 bool CountsAcrossModels(const QuotaConfig& config);
 
 struct QuotaRequest {
   std::string_view model;
   int64_t tokens = 0;
   Requester requester;
-  std::optional<Duration> reservation_ttl;    // is brought to 1 s .. 24 h
-  std::optional<int64_t> output_tokens = {};  // of `tokens` (TokenUse)
-  // What takes, reserves or records may be said again with the same key (of the same requester and model), and counts
-  // once: for a day after it was taken or recorded, or its reservation ended. A request that was refused may go then.
+  std::optional<Duration> reservation_ttl;    // brought to 1 s .. 24 h
+  std::optional<int64_t> output_tokens = {};  // output among `tokens` (TokenUse)
+  // A take, reserve or record may be repeated with the same key (for the same requester and model), and counts once:
+  // for a day after it was taken or recorded, or its reservation ended. A request that was refused may go when it is
+  // repeated.
   std::string_view idempotency_key = {};
-  bool every_tier = false;  // Decision::tiers also where all is well
+  bool every_tier = false;  // fill Decision::tiers even if all is well
 };
 inline constexpr size_t kMaxIdempotencyKeyBytes = 256;
 inline constexpr Duration kMinReservationTtl = std::chrono::seconds(1);
 inline constexpr Duration kMaxReservationTtl = std::chrono::hours(24);
 
-// What a tier says about a request.
+// The state of a tier for a request.
 struct TierState {
   Tier tier{};
-  std::string key;  // as it is counted, "user:alice"; an API key is in it
+  std::string key;  // key of the count, "user:alice"; may contain an API key
   Limit limit;
   int64_t used = 0;
   int64_t remaining = 0;
@@ -126,18 +128,18 @@ struct TierState {
 struct Decision {
   bool allowed = false;
   QuotaCode code = QuotaCode::kOk;
-  std::string counted_as;               // the configured model, where another name was asked for
-  std::string reason;                   // where it is not simply ok: what, how much of how much, and until when
+  std::string counted_as;               // the configured model, if another name was asked for
+  std::string reason;                   // unless it is simply ok: what, how much of how much, and until when
   bool shadowed = false;                // it would have been refused: `code` and `reason` say why
-  std::optional<Duration> retry_after;  // of a refusal; nothing: trying again is of no use, or nobody knows when
-  std::optional<Tier> tier;             // that refused
-  std::optional<int64_t> priority;      // of the QoS class
-  std::optional<ModelQuota> quota;      // that was applied
+  std::optional<Duration> retry_after;  // for a refusal; empty: trying again is of no use, or the time is unknown
+  std::optional<Tier> tier;             // the tier that refused
+  std::optional<int64_t> priority;      // priority of the QoS class
+  std::optional<ModelQuota> quota;      // the quota that was applied
   ModelUsage usage;
-  std::vector<TierState> tiers;  // of the limits that it met: where it did not fit, or every_tier was asked for
-  std::optional<int64_t> cost;   // in millionths, of a model that has a price
+  std::vector<TierState> tiers;  // the limits that it met, if it did not fit or every_tier was asked for
+  std::optional<int64_t> cost;   // in millionths, if the model has a price
   bool again = false;            // it was counted before, by its idempotency key
-  std::string reservation;       // of Reserve; empty where the store was away and it was allowed all the same
+  std::string reservation;       // id from Reserve; empty if it was allowed although the store was away
   Duration reservation_ttl{};    // from now
 };
 
@@ -147,7 +149,7 @@ struct Settled {
     kUnknownReservation,
     kInvalidTokens,
     kStoreUnavailable,
-    kSettledOtherwise,  // before, as actual_tokens and refunded say, and stays so
+    kSettledOtherwise,  // in another way before, as actual_tokens and refunded say, and stays so
     kExpired,           // cannot be extended: it was given back
   };
   Code code = Code::kSettled;
@@ -157,10 +159,10 @@ struct Settled {
   int64_t actual_tokens = 0;
   bool refunded = false;
   bool late = false;            // after the deadline: what was used is charged as of now
-  bool again = false;           // settled so before; nothing changed
-  std::optional<int64_t> cost;  // of actual_tokens, in millionths, where the model has a price
-  Duration time_left{};         // that there was to settle it
-  Duration extended_to{};       // of Extend: that there is from now
+  bool again = false;           // settled the same way before; nothing changed
+  std::optional<int64_t> cost;  // cost of actual_tokens, in millionths, if the model has a price
+  Duration time_left{};         // left to settle it
+  Duration extended_to{};       // after Extend: time to the deadline, from now
 
   bool ok() const { return code == Code::kSettled; }
 };
@@ -173,13 +175,13 @@ struct ModelStats {
 
 struct AllModelStats {
   std::vector<ModelStats> models;  // sorted
-  // Where a part of the store is away: models that are known, and what is wrong. There may be others.
+  // If a part of the store is away: known models that could not be asked, and what is wrong. There may be others.
   std::vector<std::string> unavailable;
   std::string problem;
-  std::string next;  // the last that was asked for, where there are more; else empty
+  std::string next;  // the last model that was asked for, if there are more; else empty
 };
 
-// Sees what happens, for metrics. Called by whatever thread decides; must be quick, and must not call the limiter.
+// Sees what happens, for metrics. Called by the thread that decides; must be quick, and must not call the limiter.
 class QuotaObserver {
  public:
   enum class Call : uint8_t { kDecide, kTake, kReserve, kRecord, kExplain };
@@ -189,11 +191,11 @@ class QuotaObserver {
   virtual void OnDecision(Call call, std::string_view model_class, const Decision& decision) = 0;
   virtual void OnSettled(const Settled& settled, bool refund) = 0;
   virtual void OnExtended(const Settled& /*settled*/) {}
-  // Of stores that are not in memory.
+  // Only for stores that are not in memory.
   virtual void OnStoreAnswer(Duration latency, bool available) = 0;
 };
 
-// How the limiter lets time pass; handed in, so that nothing waits where time is virtual.
+// How the limiter lets time pass; handed in, so that no test waits while time is virtual.
 class Sleeper {
  public:
   virtual ~Sleeper() = default;
@@ -207,9 +209,9 @@ class QuotaLimiter {
  public:
   using Call = QuotaObserver::Call;
 
-  // The store, the clock (for latency and deadlines), the observer, which may be null, the sleeper, and the clock by
-  // which it is this day or another outlive it. It does not speak to the store yet: StateQuotas does. The configuration
-  // was checked.
+  // The store, `clock` (for latency and deadlines), the observer, which may be null, the sleeper, and `date`, which
+  // tells the day, outlive it. It does not use the store yet: StateQuotas does. The configuration must have been
+  // checked.
   explicit QuotaLimiter(QuotaStore& store, QuotaConfig config = {}, const Clock& clock = Clock::System(),
                         QuotaObserver* observer = nullptr, Sleeper& sleeper = Sleeper::System(),
                         const WallClock& date = WallClock::System());
@@ -218,75 +220,76 @@ class QuotaLimiter {
   QuotaLimiter(const QuotaLimiter&) = delete;
   QuotaLimiter& operator=(const QuotaLimiter&) = delete;
 
-  // Whether it would be allowed now; charges nothing.
+  // Says whether it would be allowed now; charges nothing.
   Decision Decide(const QuotaRequest& request);
   bool CanSend(std::string_view model, int64_t tokens) { return Decide({.model = model, .tokens = tokens}).allowed; }
-  // Decides and, where it is allowed, charges, in one step.
+  // Decides and, if it is allowed, charges, in one step.
   Decision Take(const QuotaRequest& request);
-  // The same, to be settled when it is known what was used.
+  // The same, to be settled when the real use is known.
   Decision Reserve(const QuotaRequest& request);
   Settled Commit(std::string_view reservation, const TokenUse& use);
   Settled Commit(std::string_view reservation, int64_t tokens) { return Commit(reservation, TokenUse{tokens}); }
   Settled Commit(std::string_view reservation, int64_t prompt_tokens, int64_t output_tokens) {
     return Commit(reservation, TokenUse::Of(prompt_tokens, output_tokens));
   }
-  // Of a call that goes on: what it has used so far, all together, and more time for it, as Extend. What goes beyond
-  // the reservation counts at once, and what was said stays counted, however the call ends.
+  // Reports what a call that goes on has used so far, in total, and gives it more time, like Extend. Use beyond the
+  // reservation counts at once, and what was reported stays counted, however the call ends.
   Settled CommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl = {});
   Settled Refund(std::string_view reservation);
-  // More time, counted from now; nothing: the configuration's. A deadline is never brought forward. One that has passed
-  // stays passed.
+  // Gives more time, counted from now; empty: the configuration's. A deadline never becomes earlier. A deadline that
+  // has passed stays passed.
   Settled Extend(std::string_view reservation, std::optional<Duration> ttl = {});
-  // For who knows only afterwards: charges, whatever the limits. `allowed` says whether it was counted, the code
+  // Charges usage that is already known, even beyond the limits. `allowed` says whether it was counted, the code
   // whether it fitted.
   Decision RecordUsage(std::string_view model, int64_t prompt_tokens, int64_t output_tokens,
                        const Requester& requester = {});
-  // Decide, with the state of every tier.
+  // The same as Decide, with the state of every tier.
   Decision Explain(const QuotaRequest& request);
 
   // Takes (or reserves, or only asks) as soon as there is room: sleeps exactly retry_after, which presumes that open
-  // reservations use what they reserved (what is given back before is not noticed), and asks again; who waits
-  // has no place in a queue. Ends with what the last asking said where waiting is of no use, when `deadline` is before
-  // the next try, or when the token is stopped.
+  // reservations use what they reserved (amounts given back earlier are not noticed), and asks again. A waiting caller
+  // has no place in a queue. Returns the last answer if waiting is of no use, if `deadline` is before the next try, or
+  // if the token is stopped.
   Decision WaitForCapacity(const QuotaRequest& request, std::optional<TimePoint> deadline = {},
                            std::stop_token stop = {}, Call call = Call::kTake);
 
   // The same without waiting for the store. `done` is called once, by any thread, perhaps before this returns.
   void Submit(Call call, const QuotaRequest& request, std::function<void(Decision)> done);
-  // No use: a refund.
+  // Without `use` it is a refund.
   void SubmitSettle(std::string_view reservation, const std::optional<TokenUse>& use,
                     std::function<void(Settled)> done);
   void SubmitCommitSoFar(std::string_view reservation, const TokenUse& use, std::optional<Duration> ttl,
                          std::function<void(Settled)> done);
   void SubmitExtend(std::string_view reservation, std::optional<Duration> ttl, std::function<void(Settled)> done);
 
-  // The model as which this name is counted; itself, where it has a quota of its own or nobody says otherwise.
+  // The model as which this name is counted: the name itself if it has a quota of its own or no model claims it.
   std::string CountedAs(std::string_view model) const;
   Result<ModelStats> Stats(std::string_view model);
-  // Of Models(), those behind `after` and at most so many, as far as they can be asked; an error where none can.
+  // Statistics of the models behind `after` in Models(), at most `most`, as far as they can be asked; an error if none
+  // can.
   Result<AllModelStats> AllStats(std::string_view after = {}, size_t most = SIZE_MAX);
-  // Known by configuration, or to the store; sorted.
+  // All models known by configuration, or to the store; sorted.
   Result<std::vector<std::string>> Models();
   Status Reset(std::string_view model);  // its counts
   Status ResetAll();
   Status SetQuota(std::string_view model, const ModelQuota& quota);
-  // Takes back what was set: the configuration's quota holds again, or a profile's.
+  // Takes back what SetQuota set: the configuration's quota applies again, or a profile's.
   Status UnsetQuota(std::string_view model);
-  // Adds its profile's quotas to those that hold where nobody says otherwise.
+  // Adds its profile's quotas to the defaults.
   void AddProvider(Provider provider);
 
-  // Says to the store what it was not yet told of the configuration's quotas, and takes back those that it was told and
-  // that stand there no more (withdraws_others: whoever told it; what SetQuota stated stays). The messages are warnings
-  // for the log: a quota that another process or an earlier configuration had stated, and is replaced. An error is the
-  // store's: what could not be said is said by the next call, which whoever began the limiter makes every few seconds,
-  // for good: it costs nothing when all is said, and after the store has reconnected it says again what that has not at
-  // all, such as one that came back empty.
+  // Tells the store the quotas of the configuration that it was not told yet, and withdraws those that it was told and
+  // that the configuration no longer has (withdraws_others: even if another process told it; what SetQuota stated
+  // stays). The messages are warnings for the log, such as for a quota that another process or an earlier configuration
+  // had stated, and is replaced. An error is the store's: the next call says what could not be said. The owner of the
+  // limiter calls this every few seconds, for good: it costs nothing when all is said, and after the store has
+  // reconnected it says again what the store has lost, for example because it came back empty.
   Result<std::vector<std::string>> StateQuotas();
-  // With the same store, from the next call on; then StateQuotas, whose error leaves the configuration in force. Among
-  // the warnings are the counts that begin anew by it (CountsBegunAnew).
+  // Uses this configuration, with the same store, from the next call on; then calls StateQuotas, whose error leaves the
+  // configuration in force. The warnings include the counts that begin anew by it (CountsBegunAnew).
   Result<std::vector<std::string>> Reconfigure(QuotaConfig config);
 
-  // Prunes in a thread of its own until that is stopped, as it is by its end.
+  // Prunes in a thread of its own until that is stopped; its destruction stops it too.
   [[nodiscard]] std::jthread BackgroundPrune(Duration interval);
 
   QuotaStore& store() { return store_; }
@@ -294,7 +297,7 @@ class QuotaLimiter {
   std::shared_ptr<const QuotaConfig> config() const;
 
  private:
-  struct Rules;  // what is made of a configuration; immutable
+  struct Rules;  // made from a configuration; immutable
   struct Question;
   struct Waiting;
 
@@ -303,7 +306,7 @@ class QuotaLimiter {
   const std::shared_ptr<const Rules>& rules() const;
   std::optional<ModelQuota> DefaultQuota(std::string_view model) const;
   bool HasPrices() const;
-  std::optional<ModelPrice> PriceOf(std::string_view model) const;  // as it is counted
+  std::optional<ModelPrice> PriceOf(std::string_view model) const;  // named as it is counted
   Status CheckOwnName(std::string_view model) const;
   std::vector<std::string> ConfiguredModels() const;
   std::vector<std::string> WithConfigured(std::vector<std::string> models) const;  // sorted
@@ -322,7 +325,7 @@ class QuotaLimiter {
   std::optional<Settled> RefuseSettlement(const Settlement& settlement) const;
   Settled Conclude(const Settlement& settlement, SettlementAnswer& answer) const;
   void Observe(const Settlement& settlement, const Settled& settled) const;
-  // The two clock readings are only worth it where the store is not memory.
+  // Two clock readings are worth it only if the store is not memory.
   bool Timed() const { return observer_ != nullptr && store_.pace() != QuotaStore::Pace::kAtOnce; }
   void Begin();
   void End();
@@ -341,19 +344,19 @@ class QuotaLimiter {
   Sleeper& sleeper_;
   const WallClock& date_;
 
-  const uint64_t id_;               // among all limiters that ever were in this process
-  std::atomic<uint64_t> epoch_{0};  // of rules_: what a thread remembers of them is good for one epoch
+  const uint64_t id_;               // unique among all limiters that ever were in this process
+  std::atomic<uint64_t> epoch_{0};  // version of rules_: a thread's copy of them is good for one epoch
   mutable std::mutex rules_mutex_;
   std::shared_ptr<const Rules> rules_;
 
   std::mutex under_way_mutex_;
   std::condition_variable all_answered_;
-  size_t under_way_ = 0;  // what was submitted and has no answer yet
+  size_t under_way_ = 0;  // submitted calls that have no answer yet
 
-  std::mutex stating_mutex_;                               // one configuration at a time; guards what follows
-  std::map<std::string, ModelQuota, std::less<>> stated_;  // what the store was told
-  bool looked_at_store_ = false;                           // for what earlier configurations stated
-  uint64_t reconnects_seen_ = 0;                           // of the store, when it had all of them
+  std::mutex stating_mutex_;                               // one configuration at a time; guards the members below
+  std::map<std::string, ModelQuota, std::less<>> stated_;  // quotas that the store was told
+  bool looked_at_store_ = false;                           // for quotas of earlier configurations
+  uint64_t reconnects_seen_ = 0;                           // the store's count when it was last asked for lost quotas
   std::vector<std::string> warnings_;                      // not handed out yet
 };
 

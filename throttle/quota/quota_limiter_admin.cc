@@ -1,4 +1,4 @@
-// Of the QuotaLimiter what is not on the path of requests: statistics, quotas and configuration.
+// The part of QuotaLimiter that requests do not pass: statistics, quotas and configuration.
 #include <algorithm>
 #include <condition_variable>
 #include <future>
@@ -16,9 +16,9 @@
 namespace weir {
 namespace {
 
-constexpr size_t kAskedAtOnce = 256;  // of a store that answers later
+constexpr size_t kAskedAtOnce = 256;  // models, of a store that answers later
 
-// A wait that ends after the last moment that the clock can tell would not wait at all.
+// Waits a day at most at a time: a wait that ends after the last moment of the clock would not wait at all.
 class SystemSleeper final : public Sleeper {
  public:
   void Sleep(Duration d, const std::stop_token& stop) override {
@@ -30,7 +30,7 @@ class SystemSleeper final : public Sleeper {
   }
 };
 
-// Limits and prices stand under names as which requests are counted.
+// Checks that limits and prices are under names as which requests are counted.
 Status CheckCountedNames(const QuotaConfig& config) {
   const ModelNames names(config);
   const auto check = [&](std::string_view model) { return model == kAnyModel ? Status() : names.CheckCounted(model); };
@@ -125,7 +125,7 @@ ModelQuota QuotaLimiter::CutDown(const ModelQuota& quota) {
           .max_rpd = std::min(quota.max_rpd, kMostAmount)};
 }
 
-// What another name stands for is not to be changed for all by the way.
+// Refuses a name that is counted as another model, so that no caller changes that model for all by accident.
 Status QuotaLimiter::CheckOwnName(std::string_view model) const {
   if (Status name = CheckName("model", model); !name.ok()) return name;
   const std::string counted_as(CountedAs(model));
@@ -157,7 +157,7 @@ Result<AllModelStats> QuotaLimiter::AllStats(std::string_view after, size_t most
   return all;
 }
 
-// All of them are asked for before the first answer is waited for.
+// Asks for all of them before it waits for the first answer.
 void QuotaLimiter::AddStats(std::span<const std::string> models, AllModelStats* all) {
   std::vector<std::future<ChargeAnswer>> answers;
   for (const std::string& model : models) {
@@ -220,7 +220,7 @@ void QuotaLimiter::AddProvider(Provider provider) {
   Use(std::move(changed));
 }
 
-// The store answers a question without a default with what was stated to it.
+// Asks without a default, so that the store answers with what was stated to it.
 Result<std::optional<ModelQuota>> QuotaLimiter::StatedQuota(std::string_view model) {
   const ChargeAnswer answer = store_.Run(Charge{.model = model, .requests = 0});
   if (answer.code == QuotaCode::kStoreUnavailable) return Status::Error(StoreAwayReason(answer.problem));
@@ -232,7 +232,7 @@ Status QuotaLimiter::StateQuota(const std::string& model, const ModelQuota& quot
   if (!before.ok()) return before.status();
   if (before.value() != quota) {
     if (Status stated = store_.StateQuota(model, quota); !stated.ok()) return stated;
-    // What this limiter stated itself is no surprise.
+    // No warning for a quota that this limiter stated itself.
     const auto own = stated_.find(model);
     if (before.value() && (own == stated_.end() || own->second != *before.value()))
       warnings_.push_back(Printable(model) + ": the store said " + Describe(*before.value()) +
@@ -243,7 +243,7 @@ Status QuotaLimiter::StateQuota(const std::string& model, const ModelQuota& quot
   return {};
 }
 
-// Only what it was told from here, and nobody has changed.
+// Withdraws the quota only if it has not changed since it was stated.
 Status QuotaLimiter::WithdrawQuota(const std::string& model, const ModelQuota& quota) {
   const Result<std::optional<ModelQuota>> before = StatedQuota(model);
   if (!before.ok()) return before.status();
@@ -254,8 +254,8 @@ Status QuotaLimiter::WithdrawQuota(const std::string& model, const ModelQuota& q
   return {};
 }
 
-// What earlier configurations left there: withdrawn as if it had been stated from here. What the configuration says too
-// is known as its own from now on, also where a store did not yet know whose it was.
+// Finds what earlier configurations left in the store, to be withdrawn as if this limiter had stated it. Quotas that
+// this configuration has too are known as a configuration's from now on, even if the store did not know that yet.
 Status QuotaLimiter::LookAtStore(const QuotaConfig& config) {
   const Result<std::vector<std::string>> by_configuration = store_.StatedByConfiguration();
   if (!by_configuration.ok()) return by_configuration.status();
@@ -276,8 +276,8 @@ Status QuotaLimiter::LookAtStore(const QuotaConfig& config) {
   return {};
 }
 
-// What was stated, and the store has not at all any more. Another quota is somebody's last word: it may have been so
-// before, or come first to a store that came back empty.
+// States again the quotas that the store has lost. A different quota is the last word of another process or an
+// administrator, and stays: it may have been so before, or have come first to a store that came back empty.
 Status QuotaLimiter::StateLost(const QuotaConfig& config) {
   std::vector<std::string> others;
   for (const auto& [model, quota] : config.quotas) {

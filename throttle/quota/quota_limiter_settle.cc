@@ -1,4 +1,4 @@
-// Of the QuotaLimiter what becomes of reservations: commit, refund, extension.
+// The part of QuotaLimiter that settles reservations: commit, refund, extension.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -41,7 +41,7 @@ Settled QuotaLimiter::Conclude(const Settlement& settlement, SettlementAnswer& a
   return settled;
 }
 
-// The answer, where it needs no store to give it.
+// Returns the answer if the store is not needed for it.
 std::optional<Settled> QuotaLimiter::RefuseSettlement(const Settlement& settlement) const {
   Settled refused;
   if (settlement.tokens && *settlement.tokens < 0) {
@@ -121,7 +121,7 @@ void QuotaLimiter::SubmitSettle(Settlement settlement, std::function<void(Settle
   const TimePoint asked = Timed() ? clock_.Now() : TimePoint();
   Begin();
   Settlement concluded = settlement;
-  concluded.reservation = {};  // not good for as long
+  concluded.reservation = {};  // the view may not live as long
   store_.Submit(settlement, [this, concluded, asked, done = std::move(done)](SettlementAnswer answer) {
     const bool available = answer.code != SettlementAnswer::Code::kStoreUnavailable;
     if (Timed()) observer_->OnStoreAnswer(clock_.Now() - asked, available);

@@ -1,5 +1,5 @@
-// The sentences of decisions, for people and for logs: what, how much of how much, and when again. An API key is not in
-// them.
+// The sentences of decisions, for people and for logs: what, how much of how much, and when again. They never contain
+// an API key.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace weir {
 
-// "gpt-4o: 500 of 500 requests in the last minute; try again in 12 s". `plan` may be null; empty where all is well.
+// Returns "gpt-4o: 500 of 500 requests in the last minute; try again in 12 s"; empty if all is well. `plan` may be
+// null.
 std::string ReasonOf(std::string_view model, const Amounts& asked, const TierPlan* plan, const ChargeAnswer& answer);
 std::string StoreAwayReason(std::string_view problem);
 
-// Why a reservation is not settled or extended as was asked for; empty where it is.
+// Says why a reservation is not settled or extended as asked for; empty if it is.
 std::string ReasonOf(const SettlementAnswer& answer);
 
 }  // namespace weir

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-constexpr size_t kHexDigits = 16;  // of a half
+constexpr size_t kHexDigits = 16;  // in each half of a token
 
 bool ReadHalf(std::string_view text, uint64_t* half) {
   std::array<uint8_t, sizeof *half> bytes{};

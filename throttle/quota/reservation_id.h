@@ -1,5 +1,5 @@
-// The ids of reservations: "<32 hex digits>@<escaped model>". Whoever settles one needs nothing else; nobody guesses
-// that of another.
+// The ids of reservations: "<32 hex digits>@<escaped model>". A caller needs only the id to settle a reservation, and
+// cannot guess another's.
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ struct ReservationId {
   std::string model;
 };
 
-// From the system's random numbers.
+// Uses the system's random numbers.
 ReservationToken RandomReservationToken();
-// The same, some in advance: one call of the system takes as long as a decision.
+// The same, drawn some in advance: one system call takes as long as a decision.
 //
 // Threads: one at a time. Not across fork().
 class ReservationTokens {
@@ -36,11 +36,12 @@ class ReservationTokens {
   size_t left_ = 0;
 };
 
-// The same from the same texts, in every process; from others another, which nobody finds who does not know them.
+// Returns the same token for the same texts, in every process. Other texts give another token, which cannot be found
+// without knowing them.
 ReservationToken NamedReservationToken(std::initializer_list<std::string_view> texts);
 
 std::string FormatReservationId(const ReservationToken& token, std::string_view model);
-// Nothing where it cannot be one of ours.
+// Returns nothing if it cannot be one of ours.
 std::optional<ReservationId> ParseReservationId(std::string_view id);
 
 }  // namespace weir

@@ -28,7 +28,7 @@ bool IsEmpty(const TierLimits& limits) {
   return limits.user_model.empty() && limits.model.empty() && limits.instance.empty();
 }
 
-// Of all that there are.
+// Returns true if any limit of the configuration is so.
 bool AnyLimit(const TierRulesConfig& config, const auto& is) {
   const auto in = [&](const Limits& limits) { return std::ranges::any_of(limits, is); };
   const auto in_tier = [&](const TierLimits& of) { return in(of.user_model) || in(of.model) || in(of.instance); };
@@ -100,7 +100,7 @@ void TierPlan::AppendUser(const Requester& requester) {
   AppendName(requester.user);
 }
 
-// In escaped names there is no ':'.
+// Escaped names contain no ':'.
 std::string_view TierPlan::TotalOf(std::string_view key) {
   if (key.starts_with(kTotalOfKey)) return "key";
   return key.find(":user:") == std::string_view::npos ? "tenant" : "user";
@@ -303,7 +303,7 @@ void TierRules::PlanForParty(const Limits& user_model, const QosClass* qos, cons
   plan->Append("qos:");
   plan->AppendName(qos->name);
   plan->Append(":");
-  // Who names nobody would meet no limit at all of the class.
+  // Otherwise requests that name nobody would meet no limit of the class.
   if (nobody) plan->Append("nobody");
   plan->AppendParty(requester);
   plan->Add(Tier::kQos, plan->EndKey(), qos->limits);

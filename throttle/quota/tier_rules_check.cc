@@ -1,4 +1,4 @@
-// What may stand in the rules of tiers.
+// Checks of the rules of tiers.
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -95,7 +95,7 @@ Status CheckLimits(const Limits& limits, bool of_party) {
   for (size_t i = 0; i < limits.size(); ++i) {
     if (Status checked = CheckLimit(limits[i]); !checked.ok()) return checked;
     for (size_t j = 0; j < i; ++j) {
-      // They would be one count that each request is added to twice.
+      // They would be one count to which each request is added twice.
       if (limits[j].total == limits[i].total && MeterName(limits[j]) == MeterName(limits[i]))
         return Status::Error(Describe(limits[j]) + " and " + Describe(limits[i]) +
                              ": two limits of the same kind and time, expected one");

@@ -1,14 +1,14 @@
-// WindowLog: what was used in the last `window`, entry by entry, with a running sum.
+// WindowLog: the use of the last `window`, entry by entry, with a running sum.
 //
-// Up to kExactEntries each entry is kept as it came. Beyond, what comes within Granule(window) of the first part of the
-// newest entry is added to it, which then counts from its last part: such a log refuses longer, never less. At most
-// kMostEntries are held, whatever comes.
+// Up to kExactEntries each entry is kept as it came. Beyond, an amount that comes within Granule(window) of the first
+// part of the newest entry is added to it, which then counts from its last part: such a log refuses longer, never less.
+// It never holds more than kMostEntries.
 //
-// Logs that share a `room` keep to its bytes, but for kFreeEntries that each may have. While it has none for another
-// full log, a log keeps half of those exactly, and its granule beyond is as large a part of the window: it refuses
-// longer then, never less. Room is given back as entries leave.
+// Logs that share a `room` keep to its bytes, except for the kFreeEntries that each may have. While the room is too
+// small for another full log, a log keeps half of those exactly, and beyond them uses an equally large part of the
+// window (a sixteenth) as its granule: it refuses longer then, never less. Room is given back as entries leave.
 //
-// The clock may step back: entries of the future then count as of now.
+// If the clock steps back, entries of the future count as of now.
 //
 // Threads: one at a time.
 #pragma once
@@ -29,26 +29,26 @@ namespace weir {
 class WindowLog {
  public:
   using Entry = ModelState::Entry;
-  // The entry that an amount went into; good for ever, also when the entry has long left.
+  // The entry that received an amount; valid for ever, even after the entry has left.
   using Ref = uint64_t;
 
   static constexpr size_t kExactEntries = 4096;
-  static constexpr size_t kMostEntries = 2 * kExactEntries;  // a full one of kMostAmount each still fits into 64 bits
+  static constexpr size_t kMostEntries = 2 * kExactEntries;  // a full log of kMostAmount each still fits into 64 bits
   static constexpr Duration Granule(Duration window) { return window / 1024; }
   static constexpr size_t kFreeEntries = 32;
   static constexpr size_t kMostBytes = kMostEntries * sizeof(Entry);
-  // Whether an amount is added to the newest of so many entries, whose first part came `since` ago. `is_short`: there
-  // is little room for entries.
+  // Returns true if an amount is added to the newest of so many entries, whose first part came `since` ago. `is_short`:
+  // there is little room for entries.
   static constexpr bool Merges(size_t entries, Duration since, Duration window, bool is_short) {
     if (entries >= kExactEntries && (since < Granule(window) || entries >= kMostEntries)) return true;
     constexpr size_t kExact = kFreeEntries / 2;
     return is_short && entries >= kExact && since < window / kExact;
   }
 
-  // The room outlives it; null: there is no bound.
+  // `room` outlives it; null: there is no bound.
   explicit WindowLog(Duration window, Bound* room = nullptr) : window_(window), ring_(nullptr, {room}) {}
 
-  // Brings it to `now`; goes before every other call, with the time that they are given.
+  // Brings it to `now`; call it before every other function, with the same time.
   void Advance(WallTime now) {
     while (head_ != tail_ && now - At(head_).time >= window_) used_ -= At(head_++).amount;
     if (tail_ - head_ <= capacity_ / 8 && capacity_ > kFirstCapacity) Shrink();
@@ -66,17 +66,17 @@ class WindowLog {
     used_ += amount;
     return tail_++;
   }
-  // As if so much had not been added, where it still counts.
+  // Takes back a part of what was added, if it still counts.
   void GiveBack(Ref ref, int64_t amount);
-  // Into an empty one: what was saved, as far as it still counts. The rest would only crowd it, and be merged with
-  // that.
+  // Fills an empty log with the saved entries that still count. The others would only take room, and be merged with
+  // these.
   void Restore(std::vector<Entry> entries, WallTime now);
 
   int64_t used() const { return used_; }
-  // Until `amount` more are at most `limit`, if nothing else came: amount <= limit < used() + amount. Walks along the
-  // entries that must leave.
+  // Time until `amount` more are at most `limit`, if nothing else came: amount <= limit < used() + amount. Walks along
+  // the entries that must leave.
   Duration UntilFits(WallTime now, int64_t amount, int64_t limit) const;
-  // Those that count, in the order of time.
+  // Entries that count, in the order of time.
   std::vector<Entry> Entries() const;
 
  private:
@@ -100,7 +100,7 @@ class WindowLog {
   const Entry& At(Ref ref) const { return ring_[ref & (capacity_ - 1)]; }
   Ref AddToNewest(WallTime now, int64_t amount);
   void PullBack(WallTime now);
-  bool Grow();  // false: there is no room
+  bool Grow();  // returns false if there is no room
   void Shrink();
   void Resize(size_t capacity, size_t taken);
 
@@ -110,7 +110,7 @@ class WindowLog {
   Ref head_ = 0;                             // the oldest
   Ref tail_ = 0;                             // behind the newest
   int64_t used_ = 0;
-  WallTime newest_first_{};  // of the parts of the newest
+  WallTime newest_first_{};  // time of the newest entry's first part
 };
 
 }  // namespace weir

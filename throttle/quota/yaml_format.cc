@@ -16,7 +16,8 @@ constexpr size_t kLineBytes = 110;
 constexpr std::string_view kNoTime = "0001-01-01T00:00:00Z";
 constexpr std::string_view kByConfiguration = "stated_by_configuration";
 
-constexpr NumberRange kStoredAmounts = {.min = 0, .max = 9.3e18};  // so that a counter at the end of 64 bits is read
+constexpr NumberRange kStoredAmounts = {.min = 0, .max = 9.3e18};  // so that a counter at the end of 64 bits can be
+                                                                   // read
 
 void ReadAmount(const YamlValue& value, int64_t* amount) {
   value.Read(amount, kStoredAmounts);
@@ -50,7 +51,7 @@ void ReadEntries(const YamlValue& list, bool bare_ones, std::vector<ModelState::
   std::ranges::stable_sort(*entries, {}, &ModelState::Entry::time);
 }
 
-// Model by model; each is looked at as a map with known keys.
+// Reads model by model; each is a map with known keys.
 void ReadModels(const YamlValue& models, const std::function<void(std::string_view, YamlMap&)>& read) {
   models.Entries([&](std::string_view name, const YamlValue& value) {
     const Status checked = CheckName("the model's name", name);
@@ -73,7 +74,7 @@ void ReadState(YamlMap& map, ModelState* state) {
   if (state->day_count == 0) state->day_start = {};
 }
 
-// What any reader of YAML takes for a text, and for this text, as it stands.
+// Returns true if any reader of YAML takes the name, unquoted, for a text, and for this text.
 bool IsPlain(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kWords = {"null", "true", "false", "yes", "no",
                                                              "on",   "off",  "y",     "n"};
@@ -95,7 +96,7 @@ std::string Key(std::string_view name) {
   return quoted + '"';
 }
 
-// A list of entries in lines of a length that editors show.
+// Writes a list of entries in lines that are short enough for editors.
 class ListWriter {
  public:
   ListWriter(std::string* out, std::string_view name) : out_(out), line_(out->size()) {

@@ -1,4 +1,4 @@
-// A file that one process has, and replaces as a whole. Private to the YAML store.
+// A file that one process holds, and replaces as a whole. Private to the YAML store.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace weir {
 
 class YamlStateFile {
  public:
-  // Makes its directory, and takes the lock PATH.lock. The error names the process that has it.
+  // Makes its directory, and takes the lock PATH.lock. The error names the process that holds it.
   static Result<std::unique_ptr<YamlStateFile>> Take(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // Nothing where there is no file. One byte more than `most` at most.
+  // Returns nothing if there is no file. Stops reading once it has more than `most` bytes.
   Result<std::optional<std::string>> Read(size_t most) const;
   // See ReplaceFile.
   Status Replace(std::string_view text) const;
@@ -26,8 +26,8 @@ class YamlStateFile {
   explicit YamlStateFile(std::string path) : path_(std::move(path)) {}
   Status Lock();
 
-  const std::string path_;  // as it was given
-  std::string target_;      // where a symbolic link leads to
+  const std::string path_;  // given by the caller
+  std::string target_;      // the file itself, if path_ is a symbolic link
   HeldFile lock_;
 };
 

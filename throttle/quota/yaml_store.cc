@@ -29,19 +29,19 @@ YamlQuotaStore::YamlQuotaStore(std::unique_ptr<YamlStateFile> file, const YamlSt
     : MemoryQuotaStore(options.memory, clock), file_(std::move(file)), persist_every_(options.persist_every) {}
 
 YamlQuotaStore::~YamlQuotaStore() {
-  persister_ = {};  // stopped, and waited for
-  // What has expired is given back: in the file it would count as used.
+  persister_ = {};  // stopped and joined
+  // Give back what has expired: in the file it would count as used.
   for (bool more = true; more;) {
     const uint64_t before = MemoryQuotaStore::Health().expired_reservations;
     MemoryQuotaStore::Prune();
     more = MemoryQuotaStore::Health().expired_reservations != before;
   }
-  if (IsChanged()) (void)Persist();  // nobody is left to tell
+  if (IsChanged()) (void)Persist();  // there is no caller left to tell
 }
 
 std::string YamlQuotaStore::name() const { return "yaml:" + file_->path(); }
 
-// Most calls find it set: a load keeps the line shared between the cores.
+// Most calls find it set; only a store would take the cache line from the other cores.
 void YamlQuotaStore::Changed() {
   if (!changed_.load(std::memory_order_relaxed)) changed_.store(true);
 }
@@ -88,7 +88,7 @@ Status YamlQuotaStore::Import(const QuotaState& state) {
 
 Status YamlQuotaStore::Persist() {
   const std::lock_guard lock(writing_);
-  // Before the state is copied: what changes from here on is for the next time.
+  // Reset before the state is copied: later changes are written the next time.
   changed_.store(false);
   expired_written_.store(MemoryQuotaStore::Health().expired_reservations);
   Status status;

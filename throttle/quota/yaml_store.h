@@ -7,21 +7,20 @@
 //       max_rpd: 0                                 day_start: 2026-02-20T00:00:00Z
 //                                                  day_count: 42
 //
-// and, which only weir reads, `stated_by_configuration: [gpt-4o]`: those of the quotas that a configuration file
-// stated.
+// and, which only weir reads, `stated_by_configuration: [gpt-4o]`: the quotas that a configuration file stated.
 //
-// A file of that format is read and written back the same. Where a request stands for several that were made at nearly
-// the same time it is {time, count}, which only weir reads. Counts of tiers and open reservations are not written: a
-// reservation that is open counts as used. A key that the format does not have is an error: what a newer version has
-// written would be lost. The whole state is written each time, so a file has at most kMaxQuotaYamlBytes.
+// A file of that format is read and written back the same. A request that stands for several made at nearly the same
+// time is {time, count}, which only weir reads. Counts of tiers and open reservations are not written: an open
+// reservation counts as used. A key that the format does not have is an error: what a newer version has written would
+// be lost. The whole state is written each time, so a file has at most kMaxQuotaYamlBytes.
 //
-// A file that cannot be read is an error that says where, and stays as it is; so is one of 0 bytes, which somebody has
-// cut off. A missing file is an empty state; its directory is made. Written by another name, synced, and renamed: when
-// that fails, the old file stands. One process at a time has the file (a lock beside it); another gets an error that
-// names the holder.
+// A file that cannot be read is an error that says where, and stays as it is; so is one of 0 bytes, which must have
+// been cut off. A missing file is an empty state; its directory is made. The file is written under another name,
+// synced, and renamed: if that fails, the old file stays. One process at a time holds the file (a lock beside it);
+// another gets an error that names the holder.
 //
-// Written by Persist, every `persist_every` where something changed (less often where writing takes long: at most a
-// fifth of the time is spent on it), and when it ends.
+// The file is written by Persist, every `persist_every` if something changed (less often if writing takes long: at most
+// a fifth of the time is spent on it), and when the store ends.
 #pragma once
 
 #include <atomic>
@@ -60,7 +59,7 @@ class YamlQuotaStore final : public MemoryQuotaStore {
   Status Reset(std::string_view model) override;
   Status Import(const QuotaState& state) override;
   Status Persist() override;
-  StoreHealth Health() const override;  // with the problem of the last Persist
+  StoreHealth Health() const override;  // includes the problem of the last Persist
 
  private:
   YamlQuotaStore(std::unique_ptr<YamlStateFile> file, const YamlStoreOptions& options, const WallClock& clock);
@@ -71,7 +70,7 @@ class YamlQuotaStore final : public MemoryQuotaStore {
   const std::unique_ptr<YamlStateFile> file_;
   const Duration persist_every_;
   std::atomic<bool> changed_{false};
-  std::atomic<uint64_t> expired_written_{0};  // what expired is given back by whichever call comes upon it
+  std::atomic<uint64_t> expired_written_{0};  // count of expired reservations that the file has; any call may find more
   std::mutex writing_;                        // one Persist at a time
   mutable std::mutex problem_mutex_;
   std::string problem_;

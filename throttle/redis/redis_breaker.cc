@@ -5,7 +5,7 @@
 namespace weir {
 
 void RedisBreaker::Answered() {
-  if (state_ != State::kClosed) return;  // an answer to an earlier call: the probe will tell
+  if (state_ != State::kClosed) return;  // this answers an earlier call; the probe will tell
   failures_ = 0;
   pause_ = first_;
 }

@@ -1,10 +1,10 @@
-// RedisBreaker: whether a server is worth asking. Closed it is asked; after so many failures in a row it opens, and
-// calls are answered at once; after a pause one probe is sent (half open), and closes it or doubles the pause.
+// RedisBreaker: decides whether a server is worth asking. Closed: it is asked. After so many failures in a row it
+// opens: calls are answered at once. After a pause one probe is sent (half open), which closes it or doubles the pause.
 //
-// A probe is not a call, and a server may answer the one and not the other (who may not touch the keys): the pause
-// begins anew only when a call was answered, and until then one more failure opens it again.
+// A probe is not a call, and a server may answer one and not the other (for example if the user may not touch the
+// keys): the pause begins anew only when a call was answered, and until then one more failure opens it again.
 //
-// No clock: who owns it waits. One thread.
+// Has no clock: its owner waits. One thread.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ class RedisBreaker {
   State state() const { return state_; }
   bool lets_pass() const { return state_ == State::kClosed; }
 
-  // A call. Failed: true where that opened it, so that a probe is to be sent after NextPause().
+  // The result of a call. Failed returns true if that opened it, so that a probe is to be sent after NextPause().
   void Answered();
   bool Failed();
-  // There is no connection: opens at once.
+  // Opens at once: there is no connection, or the server accepts no writes. Returns true if it was closed.
   bool Trip();
 
   void Probing();

@@ -1,4 +1,4 @@
-// One command to a Redis server, and what came of it.
+// One command to a Redis server, and its outcome.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -25,13 +25,13 @@ using RedisReply = std::unique_ptr<redisReply, FreeRedisReply>;
 
 inline std::string_view TextOf(const redisReply& reply) { return {reply.str, static_cast<size_t>(reply.len)}; }
 inline bool IsError(const redisReply& reply) { return reply.type == REDIS_REPLY_ERROR; }
-// Whether an error is of this kind: the first word, "MOVED", "LOADING", …
+// Returns true if an error is of this kind: the first word, "MOVED", "LOADING", …
 bool IsError(const redisReply& reply, std::string_view kind);
 
-// A script met a key that its slot's move has taken away, or not brought yet.
+// Returns true if a script met a key that the move of its slot has taken away, or not brought yet.
 bool IsKeyOnItsWay(const redisReply& reply);
 
-// The server's words, and what helps.
+// Returns the server's words, and what helps.
 std::string DescribeError(const redisReply& reply);
 
 // A command as it goes over the wire.
@@ -40,10 +40,10 @@ inline std::string FormatRedisCommand(std::initializer_list<std::string_view> wo
   return FormatRedisCommand(std::span(words.begin(), words.size()));
 }
 
-// Either the server's reply, which may be an error of it, or none.
+// Either the server's reply, which may be an error, or none.
 struct RedisOutcome {
   RedisReply reply = nullptr;
-  // Without a reply: whether the server may have executed it all the same.
+  // Without a reply: true if the server may have executed it all the same.
   bool sent = false;
   // Without a reply, or with an error: names the server, and says what happened and what helps.
   std::string problem = {};
@@ -54,33 +54,33 @@ struct RedisOutcome {
 inline bool IsGood(const RedisOutcome& outcome) { return outcome.answered() && !IsError(*outcome.reply); }
 
 struct RedisCommand {
-  std::string text;  // FormatRedisCommand
+  std::string text;  // made by FormatRedisCommand
   uint16_t slot = 0;
 };
 
 struct RedisCall {
-  // Who stands between the connection and `done`: gets the call back with its outcome, to answer or to send it again.
+  // Stands between the connection and `done`: gets the call back with its outcome, to answer it or to send it again.
   class Handler {
    public:
     virtual ~Handler() = default;
     virtual void OnOutcome(std::unique_ptr<RedisCall> call, RedisOutcome outcome) = 0;
   };
 
-  std::string command;     // FormatRedisCommand
-  uint16_t slot = 0;       // of its keys: RedisSlot(model's tag). Only a cluster looks at it
-  TimePoint deadline;      // then it is answered without a reply, wherever it is
-  uint8_t sent_again = 0;  // for NOSCRIPT, MOVED, ASK, …, which say that it was not executed; who sends again counts
-  bool asking = false;     // a cluster's ASKING goes before it
+  std::string command;     // made by FormatRedisCommand
+  uint16_t slot = 0;       // slot of its keys: RedisSlot(model's tag); only a cluster looks at it
+  TimePoint deadline;      // then the call is answered without a reply, wherever it is
+  uint8_t sent_again = 0;  // for NOSCRIPT, MOVED, ASK, …, which say that it was not executed; counted by the sender
+  bool asking = false;     // a cluster's node gets ASKING before it
   // Called exactly once, on the loop's thread; must not block.
   std::function<void(RedisOutcome)> done;
-  // Where the server replies after all, though the call was answered without a reply (`sent`): called once, on the
-  // loop's thread, with what is left of the call (command and slot).
+  // Called once, on the loop's thread, if the server replies after all, though the call was answered without a reply
+  // (`sent`). Gets what is left of the call (command and slot).
   using Late = std::function<void(RedisCall& call, const redisReply& reply)>;
   Late late = {};
 
   Handler* handler = nullptr;
 
-  // To the handler, which is then no longer asked, or to `done`; the call is gone when this returns.
+  // Gives the outcome to the handler, which is then no longer asked, or to `done`; the call is gone when this returns.
   static void Answer(std::unique_ptr<RedisCall> call, RedisOutcome outcome) {
     if (Handler* handler = std::exchange(call->handler, nullptr))
       return handler->OnOutcome(std::move(call), std::move(outcome));

@@ -1,4 +1,4 @@
-// How a Redis is talked to: what a RedisCore is told by whoever makes it.
+// Options of a Redis client, for a RedisCore.
 #pragma once
 
 #include <chrono>
@@ -8,22 +8,22 @@
 
 namespace weir {
 
-// Of one reply; a server whose reply is larger counts as broken.
+// Bounds of one reply; a server whose reply is larger counts as broken.
 struct RedisReplyLimits {
-  size_t bytes = size_t{16} << 20;    // of all texts in it
-  size_t elements = size_t{1} << 20;  // of all arrays in it
+  size_t bytes = size_t{16} << 20;    // all texts in it
+  size_t elements = size_t{1} << 20;  // all arrays in it
 };
 
 struct RedisClientOptions {
   std::chrono::milliseconds timeout{500};  // for an answer
   std::chrono::milliseconds connect_timeout{1000};
-  uint32_t breaker_failures = 5;  // in a row: then it is asked no more, but for a probe after pauses that double
+  uint32_t breaker_failures = 5;  // in a row; then it is asked no more, except by a probe after pauses that double
   std::chrono::milliseconds retry_first{100};
   std::chrono::milliseconds retry_longest{5000};
   std::string ca_file;    // empty: the system's
-  std::string cert_file;  // of the client, with its key; empty: none
+  std::string cert_file;  // the client's, with its key; empty: none
   std::string key_file;
-  bool verify = true;  // the server's certificate
+  bool verify = true;  // whether the server's certificate is checked
   RedisReplyLimits reply;
 };
 

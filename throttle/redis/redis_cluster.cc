@@ -11,7 +11,7 @@ namespace {
 
 constexpr Duration kLongestPause = std::chrono::seconds(1);  // between maps while a node is away
 constexpr Duration kTryAgainPause = std::chrono::milliseconds(20);
-constexpr Duration kKeepUnused = std::chrono::seconds(10);  // a node that has no slots
+constexpr Duration kKeepUnused = std::chrono::seconds(10);  // for a node without slots
 
 }  // namespace
 
@@ -87,7 +87,7 @@ RedisTopologyHealth RedisClusterTopology::Health() const {
   return health;
 }
 
-// What a call came to at a node.
+// Outcomes of calls at the nodes.
 
 void RedisClusterTopology::OnRefused(RedisServer& server, RedisCallPtr& call, const redisReply& error) {
   if (const auto redirection = ParseRedirection(TextOf(error), server.address())) {
@@ -183,7 +183,7 @@ void RedisClusterTopology::AskForMap() {
   asked_at_ = loop_.Now();
   ask_timer_.Cancel();
   ask_problem_.clear();
-  // Those that answer, those that may, and what the URL says.
+  // First the nodes that answer, then the other nodes with slots, then those of the URL.
   for (const bool well : {true, false}) {
     for (const auto& [address, node] : nodes_) {
       const bool is_well = node.server->connected() && node.server->breaker() == RedisBreaker::State::kClosed;

@@ -1,14 +1,14 @@
-// RedisClusterTopology: a server per slot, as the nodes themselves say.
+// RedisClusterTopology: one server for each slot, as the nodes themselves say.
 //
 // The map of the slots comes from CLUSTER SLOTS of any node. MOVED changes the slot at once and brings a new map in the
-// background; ASK goes to the other node for this call alone; TRYAGAIN (a slot is on its way, some of the keys are
-// there; or a script finds out so) is sent again after a pause. All of them say that the call was not executed. A call
-// follows at most kRedirections, and waits at most until its deadline. While a node with slots is away the map is asked
-// for again, soon and then every second: a replica may take its place.
+// background; ASK sends only this call to the other node; after TRYAGAIN (a slot is on its way and some of the keys are
+// there, or a script finds that out) the call is sent again after a pause. All of them say that the call was not
+// executed. A call follows at most kRedirections, and waits at most until its deadline. While a node with slots is away
+// a new map is asked for, soon and then every second: a replica may take its place.
 //
-// Each node has its own breaker: where one is away, the models of its slots have no answer, and the others go on. One
-// without slots, such as the URL's, is kept as long as it is asked now and then: its breaker is what keeps who looks
-// for a map from connecting to it at each turn.
+// Each node has its own breaker: if one is away, the models of its slots get no answer, and the others go on. A node
+// without slots, such as the URL's, is kept as long as it is asked now and then: its breaker keeps the search for a map
+// from connecting to it at each turn.
 //
 // Threads: the loop's only.
 #pragma once
@@ -43,7 +43,7 @@ class RedisClusterTopology final : public RedisTopology, private RedisServer::Li
   struct Node {
     std::shared_ptr<RedisServer> server;
     size_t slots = 0;
-    TimePoint used{};  // without slots: when it was last sent something
+    TimePoint used{};  // without slots: when something was last sent to it
   };
   using Nodes = std::map<std::pair<std::string, uint16_t>, Node>;
 
@@ -71,14 +71,14 @@ class RedisClusterTopology final : public RedisTopology, private RedisServer::Li
   Nodes nodes_;
   std::vector<Node*> by_slot_;
   bool known_ = false;           // there is a map
-  std::string problem_;          // why there is none; empty while it is being looked for the first time
-  RedisWaitingCalls for_map_;    // until there is one
-  RedisWaitingCalls for_fresh_;  // of FindMasters, without a command: until there is a new one
-  RedisWaitingCalls for_moved_;  // TRYAGAIN
+  std::string problem_;          // why there is no map; empty while the first is looked for
+  RedisWaitingCalls for_map_;    // wait for the first map
+  RedisWaitingCalls for_fresh_;  // calls of FindMasters, without a command: wait for a new map
+  RedisWaitingCalls for_moved_;  // after TRYAGAIN
   RedisLoop::Timer moved_timer_;
 
   std::deque<RedisAddress> to_ask_;
-  size_t turn_ = 0;  // so that it is not always the same that is believed
+  size_t turn_ = 0;  // rotates the nodes, so that not always the same one is believed
   bool asking_ = false;
   bool ask_again_ = false;
   std::string ask_problem_;

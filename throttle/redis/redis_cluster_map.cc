@@ -21,7 +21,7 @@ bool IsInteger(const redisReply& reply, int64_t first, int64_t last) {
   return reply.type == REDIS_REPLY_INTEGER && reply.integer >= first && reply.integer <= last;
 }
 
-// [host, port, id, …]. False: not that.
+// Reads [host, port, id, …]. Returns false if it is not that.
 bool ReadNode(const redisReply& node, const RedisAddress& asked, RedisAddress* address) {
   if (!IsArray(node, 2) || !IsInteger(*node.element[1], 0, kLastPort)) return false;
   const redisReply& host = *node.element[0];
@@ -74,7 +74,7 @@ std::optional<RedisRedirection> ParseRedirection(std::string_view error, const R
   if (!redirection.ask && kind != "MOVED") return std::nullopt;
   if (!ReadNumber(CutWord(&error), kLastSlot, &redirection.slot)) return std::nullopt;
   const std::string_view address = CutWord(&error);
-  const size_t colon = address.rfind(':');  // an IPv6 address stands without brackets
+  const size_t colon = address.rfind(':');  // an IPv6 address has no brackets here
   if (colon == std::string_view::npos || !ReadNumber(address.substr(colon + 1), kLastPort, &redirection.to.port) ||
       redirection.to.port == 0) {
     return std::nullopt;

@@ -1,4 +1,4 @@
-// What the nodes of a cluster say about who has which keys.
+// Parses what the nodes of a cluster say about the places of keys.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -20,18 +20,18 @@ struct RedisSlotRange {
   bool operator==(const RedisSlotRange&) const = default;
 };
 
-// The reply to CLUSTER SLOTS. A node that does not know its own host leaves it out: it is that of `asked`. Ranges whose
-// master has no address are left out.
+// Parses the reply to CLUSTER SLOTS. A node that does not know its own host leaves it out: it is then that of `asked`.
+// Ranges whose master has no address are left out.
 Result<std::vector<RedisSlotRange>> ParseClusterSlots(const redisReply& reply, const RedisAddress& asked);
 
 // "MOVED 3999 127.0.0.1:6381", "ASK 3999 :6381": ask there instead.
 struct RedisRedirection {
-  bool ask = false;  // only now, and say ASKING first
+  bool ask = false;  // only for this call, with ASKING before it
   uint16_t slot = 0;
   RedisAddress to;
   bool operator==(const RedisRedirection&) const = default;
 };
-// Nothing where the error is another.
+// Returns nothing if the error is another.
 std::optional<RedisRedirection> ParseRedirection(std::string_view error, const RedisAddress& asked);
 
 }  // namespace weir

@@ -59,7 +59,7 @@ void RedisConnection::Resolve() {
     addresses_ = {address_};
     return TryNextAddress({});
   }
-  // The name service may take its time: not in the loop, and perhaps longer than the loop lives.
+  // The name service may take its time: it is not asked in the loop, and may answer when the loop has gone.
   const auto go_on = [this, io = std::weak_ptr(loop_.io()),
                       alive = std::weak_ptr(alive_)](Result<std::vector<RedisAddress>> addresses) {
     const auto loop = io.lock();
@@ -110,8 +110,8 @@ void RedisConnection::LogIn() {
     SendLogIn(FormatRedisCommand({"SELECT", database}), "has no database " + database);
   }
   if (options_.checks_server) {
-    // Who may not ask cannot tell. The first that the server says to who has no password: of the scripts it would only
-    // say that they are too long.
+    // A user that may not run INFO cannot tell. A client without the password is told so here first: for the scripts
+    // the server would only say that they are too long.
     SendLogIn(FormatRedisCommand({"INFO", "server"}), [this](const redisReply& reply) {
       if (IsError(reply, "NOAUTH")) return CheckRefusal("lets nobody in", reply);
       return reply.type == REDIS_REPLY_STRING ? CheckRedisServer(TextOf(reply)) : Status();
@@ -123,7 +123,7 @@ void RedisConnection::LogIn() {
     });
   }
   for (const std::string& command : options_.prelude) SendLogIn(command, "does not take the scripts");
-  // The answer to this one says that it is ready, also where nothing else was to be said.
+  // The answer to this one says that it is ready, even if there was nothing else to say.
   SendLogIn(FormatRedisCommand({"PING"}), "does not answer PING");
 }
 
@@ -148,7 +148,7 @@ void RedisConnection::SendLogIn(std::string command, std::string step) {
 
 Status RedisConnection::CheckRefusal(const std::string& step, const redisReply& reply) const {
   if (!IsError(reply)) return {};
-  // Who does not know a command says it again, and with AUTH the password.
+  // A server that does not know a command repeats it, and with AUTH the password.
   const std::string_view text = TextOf(reply);
   const bool repeats = text.find("with args") != std::string_view::npos ||
                        (!options_.password.empty() && text.find(options_.password) != std::string_view::npos);
@@ -262,7 +262,7 @@ void RedisConnection::OnTimer() {
   if (silent && !ended()) End(Named("it has stopped answering"), true);
 }
 
-// The call, which is to be answered without a reply. What wants to hear a late one stays.
+// Takes the call out, to be answered without a reply. Keeps what a late reply needs.
 RedisCallPtr RedisConnection::GiveUp(Sent* sent) {
   RedisCallPtr call = std::move(sent->call);
   sent->answered = true;
@@ -280,7 +280,7 @@ void RedisConnection::End(const std::string& problem, bool may_linger) {
   timer_.Cancel();
   std::vector<Unanswered> unanswered;
   for (Sent& sent : std::exchange(calls_, {})) {
-    const bool is_sent = sent.end <= handed_over_;  // perhaps to the stream alone
+    const bool is_sent = sent.end <= handed_over_;  // perhaps only to the stream
     if (!sent.answered) unanswered.push_back({may_linger && is_sent ? GiveUp(&sent) : std::move(sent.call), is_sent});
     if (may_linger && is_sent) calls_.push_back(std::move(sent));
   }

@@ -1,16 +1,16 @@
-// RedisConnection: one connection to one server, from connecting to its end; who wants another makes another.
+// RedisConnection: one connection to one server, from connecting to its end. Another connection is another object.
 //
-// Calls are taken from the beginning: they wait until the connection stands and has logged in (AUTH, SELECT, a look at
-// what server it is, the prelude's commands). All that wait are written together at the end of the loop's turn; replies
-// are matched in order. Each call is answered exactly once: with its reply, at its deadline, or with the problem when
-// the connection ends. Who wants to hear a reply that comes after that (RedisCall::late) hears it, of kMostLate at
-// once.
+// Calls are accepted from the beginning: they wait until the connection stands and has logged in (AUTH, SELECT, a look
+// at the server's version, the prelude's commands). All that wait are written together at the end of the loop's turn;
+// replies are matched in order. Each call is answered exactly once: with its reply, at its deadline, or with the
+// problem when the connection ends. A call with RedisCall::late also gets a reply that comes after that; kMostLate
+// calls at once may wait for one.
 //
-// A host may have several addresses: each has its share of connect_timeout; where one lets connect and then does not
-// let in, the next connection should begin behind it (next_host_address()).
+// A host may have several addresses: each has its share of connect_timeout. If one accepts the connection but not the
+// login, the next connection should begin behind it (next_host_address()).
 //
 // It ends, and says so once, when connecting or logging in fails or takes longer than connect_timeout, when the server
-// closes or answers what is not Redis, or when nothing comes for `silence` while calls wait. After such a silence late
+// closes or its answer is not Redis, or when nothing comes for `silence` while calls wait. After such a silence late
 // replies are still read, for kHearsLate: until then it lingers.
 //
 // Threads: the loop's only.
@@ -34,7 +34,7 @@ namespace weir {
 class RedisStream;
 struct RedisTls;
 
-// What all connections to servers of one kind have in common.
+// Options that all connections to servers of one kind share.
 struct RedisConnectionOptions {
   std::string user;  // empty with a password: AUTH password
   std::string password;
@@ -44,14 +44,14 @@ struct RedisConnectionOptions {
   Duration silence = std::chrono::seconds(2);
   std::vector<std::string> prelude;  // commands (FormatRedisCommand) that must not fail: SCRIPT LOAD
   RedisReplyLimits reply;
-  bool checks_server = false;  // that it is new enough (redis_info.h), and what to warn of
-  // Instead of the name service, for tests: the host's IP addresses. May take its time.
+  bool checks_server = false;  // check that it is new enough (redis_info.h), and whether to warn of it
+  // For tests, instead of the name service: finds the host's IP addresses. May take its time.
   std::function<Result<std::vector<RedisAddress>>(const RedisAddress& address)> resolve = {};
 };
 
 // Late replies that a connection waits for at once, at most: some 500 bytes each.
 inline constexpr size_t kMostLate = 10'000;
-// A server that was halted for longer is not heard.
+// Time for which late replies are awaited; a server that was halted for longer is not heard.
 inline constexpr Duration kHearsLate = std::chrono::hours(1);
 
 class RedisConnection final {
@@ -60,27 +60,29 @@ class RedisConnection final {
    public:
     virtual ~Listener() = default;
     virtual void OnReady(RedisConnection& connection) = 0;  // logged in
-    // The last call to it; all calls have been answered. It must not be destroyed within, but later (DropAtEndOfTurn).
+    // The last call to the listener; all calls have been answered. The connection must not be destroyed within, but
+    // later (DropAtEndOfTurn).
     virtual void OnEnd(RedisConnection& connection, const std::string& problem) = 0;
   };
 
-  // Begins to connect, with this of the host's addresses (modulo how many it has), then with those behind it. Options
-  // and listener outlive it.
+  // Begins to connect, with this one of the host's addresses (modulo their number), then with those behind it.
+  // `options` and `listener` outlive it.
   RedisConnection(RedisLoop& loop, RedisAddress address, const RedisConnectionOptions& options, Listener* listener,
                   size_t host_address = 0);
-  ~RedisConnection();  // answers what waits; the listener hears nothing
+  ~RedisConnection();  // answers waiting calls; the listener hears nothing
 
   void Send(RedisCallPtr call);
-  void Close(const std::string& problem);  // OnEnd follows, within
+  void Close(const std::string& problem);  // OnEnd is called within
 
   bool ready() const { return state_ == State::kReady; }
   bool ended() const { return state_ >= State::kLingering; }
   bool lingers() const { return state_ == State::kLingering; }
   const RedisAddress& address() const { return address_; }
   size_t waiting() const { return calls_.size(); }
-  // Where another connection to the host should begin: with the address that this one has, or behind all that failed.
+  // The address with which another connection to the host should begin: the one of this connection, or the one behind
+  // all that failed.
   size_t next_host_address() const { return ready() ? next_address_ - 1 : next_address_; }
-  const std::string& warning() const { return warning_; }  // of what the server may do to the counts
+  const std::string& warning() const { return warning_; }  // a danger to the counts, such as eviction; empty: none
   // For tests and benchmarks.
   uint64_t writes() const { return writes_; }
 
@@ -88,7 +90,7 @@ class RedisConnection final {
   enum class State : uint8_t { kConnecting, kLoggingIn, kReady, kLingering, kEnded };
   struct Sent {
     RedisCallPtr call;      // null: the reply is dropped
-    uint64_t end = 0;       // of its bytes in the stream
+    uint64_t end = 0;       // end of its bytes in the stream
     bool answered = false;  // `call` is what is left of it, for a late reply
   };
   struct Unanswered {
@@ -124,24 +126,24 @@ class RedisConnection final {
   const RedisConnectionOptions& options_;
   Listener* listener_;
   State state_ = State::kConnecting;
-  const std::shared_ptr<void> alive_ = std::make_shared<char>();  // for what is posted
+  const std::shared_ptr<void> alive_ = std::make_shared<char>();  // for posted tasks
   std::vector<RedisAddress> addresses_;
-  size_t tried_ = 0;  // of them
+  size_t tried_ = 0;  // how many of them
   size_t next_address_ = 0;
   const TimePoint connect_deadline_;
   std::string warning_;
   std::shared_ptr<RedisStream> stream_;
   RedisReplyBound bound_;
   std::unique_ptr<redisReader, FreeReader> reader_;
-  std::deque<RedisCallPtr> early_;  // until it is ready
+  std::deque<RedisCallPtr> early_;  // calls until it is ready
   std::deque<Sent> calls_;
   std::string output_;
   uint64_t appended_ = 0;     // bytes of all calls
-  uint64_t handed_over_ = 0;  // of these, to the stream
+  uint64_t handed_over_ = 0;  // how many of these the stream has
   uint64_t writes_ = 0;
-  size_t logins_left_ = 0;  // replies
-  size_t late_ = 0;         // calls that want to hear of a late reply
-  bool writing_ = false;    // or about to
+  size_t logins_left_ = 0;  // missing replies to the login
+  size_t late_ = 0;         // calls that wait for a late reply
+  bool writing_ = false;    // or about to write
   TimePoint heard_{};       // when something came last
   RedisLoop::Timer connect_timer_;
   RedisLoop::Timer timer_;  // for deadlines and silence

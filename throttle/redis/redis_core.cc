@@ -9,9 +9,9 @@
 namespace weir {
 namespace {
 
-// For what is read or changed as a whole; the server answers it piece by piece, among the decisions.
+// Deadline of AskAll, which reads or changes many keys: the server answers it piece by piece, among the decisions.
 constexpr int kPatience = 4;  // timeouts
-// Without a word for so many timeouts a connection is given up.
+// A connection is given up after so many timeouts without a word.
 constexpr int kSilence = 4;
 
 std::vector<std::string> WithProbe(std::vector<std::string> load_scripts) {
@@ -75,7 +75,7 @@ RedisCore::~RedisCore() {
     check_timer_.reset();
     topology_.reset();
     problem_ = "the store is closed";
-    Drain();  // what came of the answers
+    Drain();  // calls that the answers caused
   });
 }
 
@@ -89,7 +89,7 @@ void RedisCore::Submit(Command command, std::function<void(RedisOutcome)> done, 
   {
     const std::lock_guard lock(mutex_);
     inbox_.push_back(std::move(call));
-    if (inbox_.size() > 1) return;  // who was first has posted
+    if (inbox_.size() > 1) return;  // the first call has posted
   }
   loop_.InLoop() ? loop_.AtEndOfTurn([this] { Drain(); }) : loop_.Post([this] { Drain(); });
 }
@@ -109,7 +109,7 @@ void RedisCore::Send(RedisCallPtr call) {
 }
 
 std::vector<RedisOutcome> RedisCore::AskAll(std::vector<Command> commands) {
-  // Shared: the last answer may come while the loop still sends, and whoever waits is gone then.
+  // Shared: the last answer may come while the loop still sends, and the caller may be gone then.
   struct Asked {
     std::vector<RedisOutcome> outcomes;
     std::mutex mutex;

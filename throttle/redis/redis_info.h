@@ -1,4 +1,4 @@
-// What a store must know of a server, as its INFO says it.
+// Facts that a store must know of a server, from its INFO.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace weir {
 
 inline constexpr int kOldestRedis = 7;
 
-// "redis_version" of an INFO; empty where there is no such line.
+// Returns a field of an INFO, such as "redis_version"; empty if there is no such line.
 std::string_view RedisInfoField(std::string_view info, std::string_view name);
-// Of INFO server: the scripts need Redis 7. Who speaks like it and does not say a version may pass.
+// Checks INFO server: the scripts need Redis 7. A server that speaks Redis and states no version may pass.
 Status CheckRedisServer(std::string_view info);
-// Of INFO memory: that it throws keys away when its memory is full. Empty: it does not.
+// Warns, by INFO memory, that the server throws keys away when its memory is full. Empty: it does not.
 std::string WarnOfEviction(std::string_view info);
 
 }  // namespace weir

@@ -37,7 +37,7 @@ void RedisLoop::Run() {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
   const auto until_stopped = boost::asio::make_work_guard(*io_);
   while (io_->run_one() > 0) {
-    // The end may ask for another end.
+    // A task at the end may add another.
     for (size_t i = 0; i < end_of_turn_.size(); ++i) std::exchange(end_of_turn_[i], nullptr)();
     end_of_turn_.clear();
   }

@@ -1,7 +1,7 @@
-// RedisLoop: the one thread that all of a store's connections run on.
+// RedisLoop: the one thread that runs all of a store's connections.
 //
-// A turn is one handler of Asio's: a read, a timer, what was posted; and then what asked for the end of the turn:
-// connections write there in one go all that the turn has given them.
+// A turn is one handler of Asio's (a read, a timer, a posted task) and then the tasks for the end of the turn: there
+// connections write in one go all that the turn has given them.
 //
 // Threads: Post, Call and io are for any; the rest is for the loop's own.
 #pragma once
@@ -21,12 +21,12 @@ namespace weir {
 
 class RedisLoop {
  public:
-  // Calls a task at a moment; forgets it when the object goes.
+  // Runs a task at a given time; forgets it when the timer is destroyed.
   class Timer {
    public:
     explicit Timer(RedisLoop& loop) : timer_(*loop.io_) {}
 
-    void At(TimePoint when, std::function<void()> task);  // instead of what it waited for until now
+    void At(TimePoint when, std::function<void()> task);  // instead of its earlier task
     void After(Duration pause, std::function<void()> task) { At(Clock::System().Now() + pause, std::move(task)); }
     void Cancel();
     bool armed() const { return task_ != nullptr; }
@@ -38,7 +38,8 @@ class RedisLoop {
   };
 
   RedisLoop();
-  // Runs what was posted before, then ends. Connections and timers must be gone by then (posted to go).
+  // Runs what was posted before, then ends. Connections and timers must be gone by then (their destruction may be
+  // posted).
   ~RedisLoop();
   RedisLoop(const RedisLoop&) = delete;
   RedisLoop& operator=(const RedisLoop&) = delete;
@@ -47,15 +48,15 @@ class RedisLoop {
   void Post(Task task) {
     boost::asio::post(*io_, std::move(task));
   }
-  // Runs it on the loop and waits; at once where the caller is the loop.
+  // Runs it on the loop and waits; at once if the caller is the loop.
   void Call(const std::function<void()>& task);
   void AtEndOfTurn(std::function<void()> task) { end_of_turn_.push_back(std::move(task)); }
-  // For what may be the caller.
+  // Destroys an object that may be the caller.
   void DropAtEndOfTurn(std::shared_ptr<void> what) {
     AtEndOfTurn([what = std::move(what)] {});
   }
   bool InLoop() const { return std::this_thread::get_id() == thread_.get_id(); }
-  // What is posted to it when the loop has gone is dropped, not run.
+  // Tasks that are posted to it when the loop has gone are dropped, not run.
   const std::shared_ptr<boost::asio::io_context>& io() const { return io_; }
   TimePoint Now() const { return Clock::System().Now(); }
 

@@ -6,11 +6,11 @@
 
 namespace weir {
 
-// As EVALSHA names it.
+// The name that EVALSHA uses.
 std::string RedisScriptSha(std::string_view script);
-// The command (FormatRedisCommand) that has the server load it.
+// The command (FormatRedisCommand) that makes the server load it.
 std::string LoadRedisScript(std::string_view script);
-// Does nothing, and is refused where a script may not write.
+// A script that does nothing, and is refused if a script may not write.
 std::string_view RedisProbeScript();
 
 }  // namespace weir

@@ -1,11 +1,11 @@
-// RedisSentinelTopology: the server that the sentinels say is the master, and that says so itself (ROLE).
+// RedisSentinelTopology: the server that the sentinels name as the master, and that says so itself (ROLE).
 //
-// The sentinels are asked in turn, those of the URL and those that they name; the one that answered is asked again
+// The sentinels are asked in turn, those of the URL and those that they name. The one that answered is asked again
 // every second, and at once when the master is away or turns out to be a replica (READONLY, which says that a call was
-// not executed: it waits for the new master, up to its deadline). While the sentinels name nobody else, calls go to the
+// not executed: it waits for the new master, up to its deadline). While the sentinels name no other, calls go to the
 // server that was master last, whose breaker answers them; until the first is found they wait.
 //
-// User and password are the data servers'; a sentinel is told them only where it asks for a password.
+// User and password are the data servers'; a sentinel gets them only if it asks for a password.
 //
 // Threads: the loop's only.
 #pragma once
@@ -60,18 +60,18 @@ class RedisSentinelTopology final : public RedisTopology,
   const std::string password_;
   const std::vector<RedisAddress> seeds_;
   std::vector<RedisAddress> sentinels_;
-  size_t at_ = 0;  // the sentinel that is asked, or was last
+  size_t at_ = 0;  // the sentinel that is asked, or was asked last
   std::shared_ptr<RedisConnection> sentinel_;
 
-  std::shared_ptr<RedisServer> master_;     // that calls go to; null until the first is found
-  std::shared_ptr<RedisServer> candidate_;  // that is asked for its ROLE
-  RedisWaitingCalls waiting_;               // for a master
-  std::string problem_;                     // why there is none; empty while it is being looked for the first time
+  std::shared_ptr<RedisServer> master_;     // gets the calls; null until the first is found
+  std::shared_ptr<RedisServer> candidate_;  // is asked for its ROLE
+  RedisWaitingCalls waiting_;               // calls that wait for a master
+  std::string problem_;                     // why there is no master; empty while the first is looked for
 
   bool searching_ = false;
   bool search_again_ = false;
-  size_t sentinels_left_ = 0;             // to ask in this search
-  std::vector<RedisAddress> no_masters_;  // that turned out not to be, in this search
+  size_t sentinels_left_ = 0;             // still to ask in this search
+  std::vector<RedisAddress> no_masters_;  // addresses that turned out not to be masters, in this search
   std::string search_problem_;
   TimePoint searched_at_{};
   Duration pause_;

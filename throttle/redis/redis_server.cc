@@ -9,12 +9,12 @@
 namespace weir {
 namespace {
 
-// Errors that say that the call was not executed, and that somebody else may help.
+// Errors that say that the call was not executed, and that another server may help.
 constexpr std::array<std::string_view, 7> kRefusals = {"MOVED",    "ASK",        "READONLY", "CLUSTERDOWN",
                                                        "TRYAGAIN", "MASTERDOWN", "LOADING"};
-// Errors that say that nothing is written here for now, whatever it is.
+// Errors that say that the server accepts no writes for now, whatever they are.
 constexpr std::array<std::string_view, 4> kNothingIsWritten = {"OOM", "MISCONF", "NOREPLICAS", "READONLY"};
-// Errors of one key or command, which say nothing of the server.
+// Errors of one key or command, which say nothing about the server.
 constexpr std::array<std::string_view, 2> kOfTheCall = {"ERR", "WRONGTYPE"};
 // A server that loses its scripts again and again is not asked for ever.
 constexpr uint8_t kMostScriptLoads = 2;
@@ -94,7 +94,7 @@ void RedisServer::OnOutcome(RedisCallPtr call, RedisOutcome outcome) {
   RedisCall::Answer(std::move(call), std::move(outcome));
 }
 
-// On one connection they are executed in this order.
+// On one connection the scripts are loaded before the call is executed.
 void RedisServer::SendWithScripts(RedisCallPtr call) {
   if (!std::exchange(scripts_on_the_way_, true))
     for (const std::string& command : options_.connection.prelude)
@@ -140,7 +140,7 @@ void RedisServer::OnEnd(RedisConnection& connection, const std::string& problem)
 }
 
 void RedisServer::OnLost() {
-  // At once, but for a server that takes connections only to close them.
+  // Connects again at once, except to a server that takes connections only to close them.
   if (breaker_.lets_pass() && loop_.Now() - *ready_since_ >= options_.retry_first) return Connect();
   ready_since_.reset();
   const bool opened = breaker_.Trip();
@@ -177,7 +177,7 @@ void RedisServer::WaitForProbe() {
 }
 
 void RedisServer::Probe() {
-  if (connection_ && !connection_->ready()) return;  // it will tell
+  if (connection_ && !connection_->ready()) return;  // its outcome will tell
   breaker_.Probing();
   if (!connection_) return Connect();
   SendOwn(options_.probe, [this](const RedisOutcome& outcome) {

@@ -27,7 +27,7 @@ uint16_t Crc16(std::string_view bytes) {
   return crc;
 }
 
-// The first number that each slot has.
+// Finds the first number in each slot.
 std::array<uint32_t, kRedisSlots> FindTags() {
   constexpr uint32_t kNone = UINT32_MAX;
   std::array<uint32_t, kRedisSlots> tags{};

@@ -1,4 +1,4 @@
-// In which of its 16384 slots a Redis Cluster keeps a key.
+// The slot, of 16384, in which a Redis Cluster keeps a key.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@ namespace weir {
 
 inline constexpr size_t kRedisSlots = 16384;
 
-// Of what is between the first '{' and the next '}', or of the whole key where there is nothing between them.
+// Uses the text between the first '{' and the next '}', or the whole key if there is no such text or it is empty.
 uint16_t RedisSlot(std::string_view key);
-// A short text whose slot it is.
+// Returns a short text that is in this slot.
 std::string RedisTagOf(uint16_t slot);
 
 }  // namespace weir

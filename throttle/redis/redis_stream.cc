@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// The client's own certificate and its key.
+// Uses the client's own certificate and its key.
 Status UseCertificate(asio::ssl::context& context, const std::string& certificate, const std::string& key) {
   if (certificate.empty() && key.empty()) return {};
   if (certificate.empty()) return Status::Error("the key " + key + " has no certificate: name that too");
@@ -123,7 +123,7 @@ void RedisStream::Read(Got got) {
 }
 
 void RedisStream::Write(std::string* bytes, Done done) {
-  // As a rule the socket takes it all: no need of another turn.
+  // The socket usually takes it all, without another turn.
   error_code would_block;
   const size_t count = secure_ ? 0 : socket_.write_some(asio::buffer(*bytes), would_block);
   writing_.swap(*bytes);

@@ -1,6 +1,6 @@
-// RedisStream: a TCP connection to one address, with TLS over it or not. Knows nothing of Redis.
+// RedisStream: a TCP connection to one address, with or without TLS. Knows nothing of Redis.
 //
-// What is under way keeps the stream; after Close nobody hears of it.
+// Operations under way keep the stream alive; after Close they call nothing.
 //
 // Threads: the loop's only.
 #pragma once
@@ -29,11 +29,11 @@ struct RedisTls {
   boost::asio::ssl::context context{boost::asio::ssl::context::tls_client};
   bool verify = true;
 
-  // Of a store's files: the authorities' (empty: the system's), and the client's certificate and key (empty: none).
+  // Uses a store's files: the authorities' (empty: the system's), and the client's certificate and key (empty: none).
   static Result<std::shared_ptr<RedisTls>> Make(const RedisClientOptions& options);
 };
 
-// Whether the host is an IP address.
+// Returns true if the host is an IP address.
 bool IsNumeric(const std::string& host);
 // The host's IP addresses. Waits for the name service.
 Result<std::vector<RedisAddress>> ResolveRedisHost(const RedisAddress& address);
@@ -43,16 +43,16 @@ class RedisStream final : public std::enable_shared_from_this<RedisStream> {
   // `tls` may be null, and outlives the stream.
   RedisStream(RedisLoop& loop, RedisTls* tls) : socket_(*loop.io()), tls_(tls) {}
 
-  // The problem is empty where it was done.
+  // The problem is empty if it was done.
   using Done = std::function<void(const std::string& problem)>;
   using Got = std::function<void(const std::string& problem, std::string_view bytes)>;
-  // To an IP address.
+  // Connects to an IP address.
   void Connect(const RedisAddress& address, Done done);
-  // After that: the handshake, where there is TLS. The certificate must be the host's.
+  // To be called after that: does the handshake, if there is TLS. The certificate must be the host's.
   void Secure(const std::string& host, Done done);
-  // One at a time.
+  // Only one at a time.
   void Read(Got got);
-  // One at a time. Takes the bytes and leaves none. It may be done at once, within.
+  // Only one at a time. Takes the bytes and leaves none. `done` may be called at once, within.
   void Write(std::string* bytes, Done done);
   void Close();
 

@@ -45,7 +45,7 @@ std::string_view CutBefore(std::string_view* text, char end) {
   return part;
 }
 
-// USER:PASSWORD or :PASSWORD.
+// Parses USER:PASSWORD or :PASSWORD.
 Status ParseUser(std::string_view text, RedisEndpoint* endpoint) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon + 1 == text.size()) {
@@ -61,7 +61,7 @@ Status ParseUser(std::string_view text, RedisEndpoint* endpoint) {
   return {};
 }
 
-// What is wrong is not shown: where the '@' was forgotten it is the password.
+// The error does not show what is wrong: if the '@' was forgotten it is the password.
 Status ParseAddress(std::string_view text, RedisAddress* address) {
   static constexpr std::string_view kInHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
   const std::optional<UrlServer> server = SplitServer(text);
@@ -88,7 +88,7 @@ Status ParseAddresses(std::string_view text, RedisEndpoint* endpoint) {
   return {};
 }
 
-// MASTER, DB, MASTER/DB or nothing, as the kind has them.
+// Parses MASTER, DB, MASTER/DB or nothing, as the kind has them.
 Status ParsePath(std::string_view path, RedisEndpoint* endpoint) {
   if (path.find('@') != std::string_view::npos) {
     return Status::Error("after the '/' there is an '@': write a '/' in the user or the password %2F");
@@ -122,7 +122,7 @@ Status ParseParts(const UrlParts& url, RedisEndpoint* endpoint) {
 }  // namespace
 
 Result<RedisEndpoint> ParseRedisUrl(std::string_view url) {
-  const std::optional<UrlParts> parts = SplitUrl(url, "/");  // a password may have a '?' in it
+  const std::optional<UrlParts> parts = SplitUrl(url, "/");  // a password may contain a '?'
   std::string known;
   for (const Scheme& scheme : kSchemes) {
     known.append(known.empty() ? "" : ", ").append(scheme.name).append("://");

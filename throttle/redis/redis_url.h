@@ -1,4 +1,4 @@
-// Where the Redis servers are: what follows from a store's URL.
+// The addresses of the Redis servers, as a store's URL names them.
 //
 //   redis://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/DB]     one server, of which several addresses are tried in turn
 //   redis-sentinel://[USER:PASSWORD@]HOST:PORT[,HOST:PORT…]/MASTER[/DB]
@@ -35,7 +35,7 @@ struct RedisEndpoint {
 };
 Result<RedisEndpoint> ParseRedisUrl(std::string_view url);
 std::string Describe(const RedisEndpoint& endpoint);  // the URL without user and password
-// The same of what may be no URL. A URL may have a password in it, and errors are for everybody's eyes.
+// The same for a text that may be no URL. A URL may have a password in it, and anyone may read errors.
 std::string WithoutPassword(std::string_view url);
 
 }  // namespace weir

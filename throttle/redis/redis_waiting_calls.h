@@ -1,4 +1,4 @@
-// RedisWaitingCalls: calls that wait until it is known who is to have them, each up to its deadline.
+// RedisWaitingCalls: calls that wait until the server for them is known, each up to its deadline.
 //
 // Threads: the loop's only.
 #pragma once
@@ -18,7 +18,7 @@ class RedisWaitingCalls {
   explicit RedisWaitingCalls(RedisLoop& loop) : timer_(loop), loop_(loop) {}
   ~RedisWaitingCalls() { AnswerAll("the store is closed"); }
 
-  // `problem` is what it is answered at its deadline.
+  // `problem` is the call's answer at its deadline.
   void Add(RedisCallPtr call, std::string problem);
   std::deque<RedisCallPtr> TakeAll();  // the earliest deadline first
   void AnswerAll(const std::string& problem);

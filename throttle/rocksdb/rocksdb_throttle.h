@@ -21,7 +21,7 @@
 namespace weir {
 
 struct RocksDbThrottleOptions {
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;  // the caller's; none: the default column family
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;  // owned by the caller; empty: the default column family
   RocksDbMonitorSettings monitor;
   LimiterSettings limiter;
 };
@@ -30,23 +30,24 @@ class RocksDbThrottle {
  public:
   using Options = RocksDbThrottleOptions;
 
-  // To a database whose options PrepareRocksDb prepared. Refuses settings that contradict each other, a column family
-  // without level compaction, and brakes that were moved out of the way of a limiter that may be off or may open.
+  // Attaches to a database with options from PrepareRocksDb. Refuses settings that contradict each other, a column
+  // family without level compaction, and brakes that were moved out of the way of a limiter that may be off or may
+  // open.
   static Result<std::unique_ptr<RocksDbThrottle>> Attach(rocksdb::DB* db, const PreparedRocksDb& prepared,
                                                          const Options& options = {});
-  // To a database that was opened otherwise.
+  // Attaches to a database that was opened without PrepareRocksDb.
   static Result<std::unique_ptr<RocksDbThrottle>> Attach(rocksdb::DB* db, uint64_t memory_target_bytes,
                                                          const Options& options = {});
   ~RocksDbThrottle();
 
-  // As AdaptiveLimiter's.
+  // The same as in AdaptiveLimiter.
   Admission Admit(Operation operation, Cost cost, Party party = {}) { return limiter_.Admit(operation, cost, party); }
   Duration MaybeThrottle(Operation operation, Cost cost = {.bytes = 1024}, Party party = {}) {
     return limiter_.MaybeThrottle(operation, cost, party);
   }
   LimiterView View() const { return limiter_.View(); }
 
-  // Refuses those who wait ("stopped") and lets all others pass. The monitor goes on.
+  // Refuses all waiters ("stopped") and lets all other work pass. The monitor goes on.
   void Stop() { limiter_.Stop(); }
 
   RocksDbMonitor& monitor() { return *monitor_; }

@@ -9,7 +9,7 @@ namespace {
 constexpr Duration kNeo4jPatience = std::chrono::minutes(2);
 constexpr int kConflictTries = 10;
 constexpr Duration kConflictPause = std::chrono::milliseconds(5);  // then twice as long each time
-constexpr uint64_t kNeo4jTargetBytes = uint64_t{4} << 30;          // of this process, which is not what is measured
+constexpr uint64_t kNeo4jTargetBytes = uint64_t{4} << 30;  // memory target of this process, which is not measured
 
 class Neo4jClient final : public WireClient {
  public:
@@ -30,7 +30,7 @@ class Neo4jClient final : public WireClient {
  private:
   Status Ask(const Neo4jStatement& statement, uint64_t bytes) {
     auto transaction = (*monitor_)->Begin(bytes);
-    // Who is told that he has met another tries again, as every driver does.
+    // A client that is told of a conflict with another tries again, as every driver does.
     Duration pause = kConflictPause;
     for (int tries = 1;; ++tries) {
       Status done = session_.Commit({statement}, kNeo4jPatience).status();
@@ -76,7 +76,7 @@ class Neo4jEngine final : public WireEngine {
  private:
   const Neo4jAddress address_;
   const Neo4jMonitorSettings settings_;
-  Neo4jMonitor* monitor_ = nullptr;  // of this run
+  Neo4jMonitor* monitor_ = nullptr;  // this run's
 };
 
 }  // namespace

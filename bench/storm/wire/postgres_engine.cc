@@ -5,7 +5,7 @@ namespace weir {
 namespace {
 
 constexpr Duration kPostgresPatience = std::chrono::minutes(2);
-constexpr uint64_t kPostgresTargetBytes = uint64_t{4} << 30;  // of this process, which is not what is measured
+constexpr uint64_t kPostgresTargetBytes = uint64_t{4} << 30;  // memory target of this process, which is not measured
 
 constexpr PostgresStatement kWrite{"storm_write",
                                    "INSERT INTO weir_storm (key, value) SELECT k, $2::bytea FROM unnest($1::bigint[]) k"

@@ -1,4 +1,4 @@
-// A server behind a wire under the storm: keys and values in one table of it, or as nodes of one label.
+// A server behind a wire under the storm: it holds keys and values in one table, or as nodes of one label.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace weir {
 
-// One connection. One thread at a time.
+// One connection, for one thread at a time.
 class WireClient {
  public:
   virtual ~WireClient() = default;
-  // All of them in one transaction, over what is there.
+  // Writes all of them in one transaction, over the values that are there.
   virtual Status Write(std::span<const uint64_t> keys, const std::string& value) = 0;
   virtual Status Read(uint64_t key) = 0;
 };
@@ -28,11 +28,11 @@ class WireEngine {
   // Makes the table anew with these keys, each with a value of the size, and lets the server come to rest.
   virtual Status Prepare(uint64_t keys, size_t value_bytes) = 0;
   virtual std::unique_ptr<WireClient> Connect() = 0;
-  // Of one run: to be started by the caller, and stopped before the next is made.
+  // Makes the monitor of one run. The caller starts it, and stops it before the next is made.
   virtual std::unique_ptr<LoadMonitor> MakeMonitor() = 0;
 };
 
-// `url` as WEIR_STORE has it.
+// `url` is as WEIR_STORE has it.
 std::unique_ptr<WireEngine> MakePostgresEngine(const std::string& url, const PostgresMonitorSettings& settings);
 Result<std::unique_ptr<WireEngine>> MakeNeo4jEngine(const std::string& url, const Neo4jMonitorSettings& settings);
 

@@ -81,7 +81,7 @@ class WireRun {
     reads_.Begin(now);
     connecting_.arrive_and_wait();
     Watch();
-    // Wait for all that was to start in time; the end of the run turns nobody away.
+    // Wait for all operations that were to start in time; the end of the run refuses none.
     for (std::thread& thread : threads) thread.join();
     if (limiter_ != nullptr) limiter_->Stop();
     for (std::thread& thread : bulk_writers) thread.join();
@@ -135,14 +135,14 @@ class WireRun {
 
   WirePhase& PhaseAt(TimePoint time) { return phases_[time < burst_ ? 0 : 1]; }
 
-  // False: it may not.
+  // Returns false if it may not.
   bool Enter(Operation operation, uint64_t bytes, const Party& party, Admission* admission) {
     if (limiter_ == nullptr) return true;
     *admission = limiter_->Admit(operation, {bytes}, party);
     return admission->Wait() == Admission::State::kAdmitted;
   }
 
-  // Nobody's schedule begins before all are connected.
+  // Waits until all are connected, for no client's schedule may begin before.
   std::unique_ptr<WireClient> ConnectWithAll() {
     std::unique_ptr<WireClient> connection = engine_.Connect();
     if (const Status ready = connection->Read(0); !ready.ok()) Fail(ready);
@@ -183,7 +183,7 @@ class WireRun {
     std::this_thread::sleep_until(burst_);
     std::mt19937_64 random(kFirstParty + writer);
     while (!failed_ && Clock::System().Now() < end_) {
-      // Two writers that take each other's keys in another order wait for each other.
+      // The keys are sorted, for two writers that take the same keys in different orders wait for each other.
       std::set<uint64_t> sorted;
       while (sorted.size() < static_cast<size_t>(plan_.bulk_batch)) sorted.insert(random() % plan_.keys);
       const std::vector<uint64_t> keys(sorted.begin(), sorted.end());
@@ -291,11 +291,11 @@ void Print(const std::vector<PhaseRow>& rows) {
     }
 }
 
-// The directory is this engine's, and says on which machine.
+// Makes the directory this engine's, and notes the machine there.
 Status Claim(const WireStormPlan& plan) {
   const fs::path results = plan.results;
   for (const char* const inner : {"ccdf", "timeline"}) {
-    std::error_code ignored;  // writing says it better
+    std::error_code ignored;  // writing the file reports the error better
     fs::create_directories(results / inner, ignored);
   }
   const std::string engine = "engine: " + plan.engine + "\n";

@@ -1,7 +1,8 @@
-// The storm on a server behind a wire: what interactive work feels while bulk writers press, without weir and with it.
+// The storm on a server behind a wire: measures what interactive work feels while bulk writers press, without weir and
+// with it.
 //
 // Interactive writes and reads come at their own pace (Poisson), over as many connections as have to wait at once, and
-// are timed from their intended start; all that were to start within the run are waited for. Bulk writers push as hard
+// are timed from their intended start; the run waits for all that were to start within it. Bulk writers push as hard
 // as they are let. Each run is a calm and a burst on a table that was filled anew; figures are added to those of
 // --results as RocksDB's storm writes them, and runs that are there already are not repeated.
 #pragma once
@@ -32,14 +33,14 @@ struct WireStormPlan {
   LimiterSettings limiter;
 };
 
-// As that engine can be overloaded here.
+// Return plans that overload the engine on this machine.
 WireStormPlan PostgresPlan();
 WireStormPlan Neo4jPlan();
 
-// Every policy in every repetition; who comes first takes turns. Prints the medians at the end.
+// Runs every policy in every repetition; the policies take turns to come first. Prints the medians at the end.
 Status RunWireStorm(WireEngine& engine, const WireStormPlan& plan);
 
-// The medians of results that are there.
+// Prints the medians of results that are there.
 Status ReportWireStorm(const std::string& results);
 
 }  // namespace weir

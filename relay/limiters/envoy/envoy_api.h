@@ -2,11 +2,11 @@
 //
 //   POST /json            a RateLimitRequest in JSON:
 //                         {"domain":"messaging","descriptors":[{"entries":[{"key":"to_number","value":"1"}]}]}
-//   GET /debug/ratelimit  which limits there are, and what came of them
+//   GET /debug/ratelimit  the limits that there are, and what came of them
 //
-// 200 where the request may go, 429 where a limit is over, with Retry-After; both with a RateLimitResponse:
+// 200 if the request may go, 429 with Retry-After if a limit is exceeded; both with a RateLimitResponse:
 // {"overallCode":"OK","statuses":[{"code":"OK","currentLimit":{"requestsPerUnit":5,"unit":"DAY"},"limitRemaining":4,
-// "durationUntilReset":"3600s"}]}, where what is 0 is left out. Else {"error":{"code":…,"message":…}}: 400
+// "durationUntilReset":"3600s"}]}, without members that are 0. Else {"error":{"code":…,"message":…}}: 400
 // invalid_request, 403 forbidden (a page of another site), 413 body_too_long.
 //
 // Threads: any.
@@ -29,26 +29,27 @@ namespace weir {
 struct EnvoyRoute {
   std::string_view method;
   std::string_view path;
-  bool shows = false;  // what other clients do
+  bool shows = false;  // shows what other clients do
 };
 
 class EnvoyApi {
  public:
   static constexpr size_t kMostShown = 1000;
 
-  // Both must outlive it, and it the replies. response_headers: answers tell which header fields a response shall have.
+  // Both must outlive it, and it must outlive the replies. If `response_headers`, answers tell which header fields a
+  // response shall have.
   EnvoyApi(DescriptorLimiter& limiter, EnvoyMetrics& metrics, bool response_headers)
       : limiter_(limiter), metrics_(metrics), response_headers_(response_headers) {}
 
   static std::span<const EnvoyRoute> Routes();
-  // Who may call was checked.
+  // The caller's rights were checked before.
   void Answer(const EnvoyRoute& route, const HttpRequest& request, HttpReply reply);
 
-  // The same in another form than JSON.
+  // Asks for a request in another form than JSON.
   void Ask(const EnvoyRequest& request, DescriptorLimiter::Done done) { request.Ask(limiter_, std::move(done)); }
   void OnUnreadable() { metrics_.OnUnreadable(); }
-  // As the published service chooses: of the last descriptor that refuses, else of the first that has least left. None
-  // if no limit applied, or if nobody wants them.
+  // Returns the fields of one descriptor, chosen as by the published service: the last that refuses, else the first
+  // that has least left. Empty if no limit applied, or without `response_headers`.
   HttpFields HeadersToAdd(const DescriptorAnswer& answer) const;
 
  private:

@@ -1,6 +1,7 @@
-// envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit: may this request go? As POST /json (envoy_api.h), but
-// that over a limit is an answer as any other. INVALID_ARGUMENT says what of the request is wrong. Envoy lets pass what
-// ends in an error, unless failure_mode_deny is set, so no value that a client sends makes one.
+// envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit: may this request go? Answers as POST /json
+// (envoy_api.h), but a refusal is an answer like any other. INVALID_ARGUMENT says what is wrong with the request. Envoy
+// lets a request pass if the call ends in an error, unless failure_mode_deny is set, so no value that a client sends
+// makes an error.
 //
 // Threads: any.
 #pragma once
@@ -14,7 +15,7 @@ namespace weir {
 
 inline constexpr const char* kEnvoyGrpcService = "envoy.service.ratelimit.v3.RateLimitService";
 
-// api: those of the limiter, from when it is open. for_admins: nobody else may ask.
+// `api` returns the limiter's API once it is open. If `for_admins`, only administrators may ask.
 void AddEnvoyGrpc(HttpRouter& router, const ServedLimiter::Refusal& refusal, bool for_admins,
                   std::function<EnvoyApi&()> api);
 

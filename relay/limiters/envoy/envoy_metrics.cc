@@ -45,7 +45,7 @@ struct RuleFigures {
 };
 constexpr size_t kMostRules = LiveTable::kMostRows;
 
-// Those with hits, the most first; how many more there are, into *left_out.
+// Returns the rules with hits, the most hits first; sets *left_out to the number of further ones.
 std::vector<RuleFigures> Foremost(const DescriptorRules& rules, uint64_t* left_out) {
   std::vector<RuleFigures> all;
   for (const auto& [rule, counts] : rules.counted())

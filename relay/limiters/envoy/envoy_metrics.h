@@ -1,4 +1,4 @@
-// What /metrics tells of Envoy's rate limits.
+// Metrics of Envoy's rate limits.
 //
 // Threads: any.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// A text for ever: the code of an answer in JSON, and the label.
+// Returns the code of an answer in JSON, and the label. It never changes.
 std::string_view NameOf(DescriptorAnswer::Code code);
 
 class EnvoyMetrics {

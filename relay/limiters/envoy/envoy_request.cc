@@ -15,12 +15,12 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// What is wrong, or nothing.
+// Says what is wrong; empty if nothing is.
 using Fault = std::string;
 
 struct Member {
   std::string_view name;          // in JSON
-  std::string_view name_in_file;  // of the .proto; the same where it is one word
+  std::string_view name_in_file;  // in the .proto file; the same if it is one word
   std::function<Fault(const dom::element& value)> read;
 };
 
@@ -47,7 +47,7 @@ Fault Expected(const std::string& place, const dom::element& value, std::string_
   return At(place, "found " + std::string(Found(value)) + ", expected " + std::string(expected));
 }
 
-// null is as if the member were not there.
+// Reads an object. A member that is null counts as missing.
 Fault ReadObject(const std::string& place, const dom::element& value, const std::vector<Member>& members) {
   dom::object object;
   if (value.get(object) != simdjson::SUCCESS) return Expected(place, value, "an object");

@@ -1,5 +1,5 @@
-// EnvoyRequest: what a RateLimitRequest says, in whichever form it came. The texts are those of the message, which must
-// live until it was asked.
+// EnvoyRequest: a RateLimitRequest, in whichever form it came. Its texts are those of the message, which must live
+// until Ask has returned.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ class EnvoyRequest {
   void Ask(DescriptorLimiter& limiter, DescriptorLimiter::Done done) const;
 };
 
-// The unit of that number; an error where there is none, or it is UNKNOWN.
+// Returns the unit of that number; an error if there is none, or it is UNKNOWN.
 Result<LimitUnit> UnitOfNumber(uint64_t number);
 
-// The JSON form of the message: as protobuf has it, so numbers may be texts, and names as in the .proto file are taken
-// too. Members that are not known are errors. The request's texts live until the thread reads another.
+// Reads the JSON form of the message, as protobuf defines it: numbers may be texts, and names as in the .proto file are
+// accepted too. Unknown members are errors. The request's texts live until this thread reads another.
 Status ReadEnvoyRequest(std::string_view json, EnvoyRequest* request);
 
 }  // namespace weir

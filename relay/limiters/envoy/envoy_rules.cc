@@ -19,7 +19,7 @@ constexpr size_t kMostFiles = 1000;
 
 class FileReader {
  public:
-  // domains: and the file of each.
+  // `domains` has the file of each domain.
   FileReader(std::string path, DescriptorRules* rules, std::map<std::string, std::string>* domains)
       : path_(std::move(path)), rules_(*rules), domains_(*domains) {}
 
@@ -50,7 +50,7 @@ class FileReader {
   }
 
  private:
-  // Beneath nothing, where a mistake was found above: further ones are found all the same.
+  // `beneath` is null if a mistake was found above: reading goes on, to find further ones.
   void ReadDescriptors(const YamlValue& list, DescriptorRules::Node* beneath) {
     list.List([&](const YamlValue& item) { item.Map([&](YamlMap& map) { ReadDescriptor(map, item, beneath); }); });
   }
@@ -99,7 +99,7 @@ class FileReader {
     });
   }
 
-  // In any case, as the published service takes it.
+  // Reads a unit in upper or lower case, as the published service does.
   static void ReadUnit(const YamlValue& value, LimitUnit* unit) {
     static const std::vector<std::string> kWords = {"second", "minute", "hour", "day", "month", "year", "week"};
     std::string text;
@@ -129,7 +129,7 @@ std::vector<std::string> EnvoyRuleFiles(const std::string& directory) {
     const std::filesystem::path& path = at->path();
     const bool is_yaml = path.extension() == ".yaml" || path.extension() == ".yml";
     std::error_code gone;
-    // A hidden one is an editor's; a link may lead to a hidden directory, as those of a ConfigMap do.
+    // A hidden file is an editor's. A link may lead to a hidden directory, as those of a ConfigMap do.
     if (is_yaml && !path.filename().string().starts_with('.') && at->is_regular_file(gone))
       paths.push_back(path.string());
   }

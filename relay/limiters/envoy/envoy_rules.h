@@ -4,8 +4,8 @@
 //   domain: messaging
 //   descriptors:
 //     - key: message_type
-//       value: marketing              # that very value; with a *, a pattern; none: any
-//       descriptors:                  # of descriptors that are longer
+//       value: marketing              # that very value; with a *, a pattern; without it, any value
+//       descriptors:                  # for longer descriptors
 //         - key: to_number
 //           rate_limit:
 //             unit: day               # second | minute | hour | day | week | month (of 30 days) | year (of 365)
@@ -13,11 +13,11 @@
 //             name: a_number          # by which another limit can replace it
 //             replaces: [{name: other}]
 //           shadow_mode: true         # counts and refuses nothing
-//           quota_mode: true          # refuses only where all limits of a request that have it are over
+//           quota_mode: true          # refuses only if all limits of a request that have it are over
 //     - {key: route, value: "api/*", share_threshold: true, rate_limit: {unit: hour, requests_per_unit: 10}}
 //     - {key: internal, rate_limit: {unlimited: true}}
 //
-// detailed_metric, value_to_metric and metadata are known, and warned of: they change no decision.
+// detailed_metric, value_to_metric and metadata are accepted, with a warning: they change no decision.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@
 
 namespace weir {
 
-// The paths of the files, sorted; none where the directory cannot be read.
+// Returns the paths of the files, sorted; none if the directory cannot be read.
 std::vector<std::string> EnvoyRuleFiles(const std::string& directory);
 
 struct EnvoyRulesRead {
@@ -37,7 +37,7 @@ struct EnvoyRulesRead {
   std::vector<std::string> warnings;
   std::string summary;
 };
-// Rules that were in `before` go on with their counts. An error tells of each file that is wrong.
+// Rules that are in `before` too keep their counts. An error tells of each file that is wrong.
 Result<EnvoyRulesRead> ReadEnvoyRules(const std::string& directory, const DescriptorRules* before = nullptr);
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// EnvoyService: Envoy's rate limits among the limiters of a port. It has the limiter, its metrics and its rules.
+// EnvoyService: Envoy's rate limits among the limiters of a port. It owns the limiter, its metrics and its rules.
 #pragma once
 
 #include <atomic>
@@ -20,13 +20,13 @@ namespace weir {
 
 class EnvoyService final : public ServedLimiter {
  public:
-  // There is a directory.
+  // The settings must name a directory.
   explicit EnvoyService(EnvoySettings settings) : settings_(std::move(settings)), rules_(Follow()) {}
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open(Tracer* tracer) override;
   std::string_view grpc_service() const override { return kEnvoyGrpcService; }
-  std::string_view health_name() const override { return "ratelimit"; }  // as the published service has it
+  std::string_view health_name() const override { return "ratelimit"; }  // the name that the published service has
   Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override { metrics_.AppendLive(tables, *limiter_); }
@@ -41,9 +41,9 @@ class EnvoyService final : public ServedLimiter {
   const EnvoySettings settings_;
   EnvoyMetrics metrics_;
   std::atomic<TimePoint> crowded_at_{TimePoint::min()}, warned_at_{TimePoint::min()};
-  std::optional<EnvoyApi> api_;                 // what was left at a shard is answered by it
-  std::unique_ptr<DescriptorLimiter> limiter_;  // from Open on
-  FollowedRules<EnvoyRulesRead> rules_;         // ends first
+  std::optional<EnvoyApi> api_;                 // answers requests that were left at a shard
+  std::unique_ptr<DescriptorLimiter> limiter_;  // set by Open
+  FollowedRules<EnvoyRulesRead> rules_;         // destroyed first
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What a client is told of a grant, so that it can give back that one and no other.
+// The id by which a client can give back the grant that it got, and no other.
 //
 // The limiter numbers a key's grants one after the other. An id is such a number enciphered (Speck64/128) under a key
 // that each process draws, so clients that know some ids cannot guess the ids of others.
@@ -15,7 +15,7 @@ namespace weir {
 class NumberCipher {
  public:
   using Key = std::array<uint32_t, 4>;
-  // Least significant word first.
+  // The key's least significant word comes first.
   explicit NumberCipher(Key key);
 
   uint64_t Encipher(uint64_t number) const;
@@ -25,9 +25,9 @@ class NumberCipher {
   std::array<uint32_t, 27> round_keys_;
 };
 
-// 16 hexadecimal digits.
+// Returns 16 hexadecimal digits.
 std::string GrantId(uint64_t grant);
-// Nothing where the text is no id; the number may still be one that was never granted.
+// Returns nullopt if the text is no id; the number may still be one that was never granted.
 std::optional<uint64_t> GrantOf(std::string_view id);
 
 }  // namespace weir

@@ -77,7 +77,7 @@ std::string NotKnown(std::string_view name) {
          (nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?");
 }
 
-// What is wrong, or nothing.
+// Returns what is wrong, or an empty text.
 std::string ReadCount(std::string_view name, std::string_view value, uint32_t least, uint32_t most,
                       std::optional<uint32_t>* count) {
   if (*count) return std::string(name) + " is there twice";
@@ -87,7 +87,7 @@ std::string ReadCount(std::string_view name, std::string_view value, uint32_t le
   return "";
 }
 
-// As Go's ParseBool reads it, and so GoCC.
+// Reads a value as Go's ParseBool does, and so GoCC.
 std::optional<bool> ReadBool(std::string_view value) {
   constexpr std::string_view kYes[] = {"true", "True", "TRUE", "t", "T", "1"};
   constexpr std::string_view kNo[] = {"false", "False", "FALSE", "f", "F", "0"};
@@ -96,7 +96,7 @@ std::optional<bool> ReadBool(std::string_view value) {
   return std::nullopt;
 }
 
-// Libraries send an empty object where the caller gave no body.
+// Libraries send an empty object if the caller gave no body.
 bool SaysNothing(std::string_view body) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
   std::string rest;
@@ -105,7 +105,7 @@ bool SaysNothing(std::string_view body) {
 }
 
 std::string ReadParameter(std::string_view name, std::string_view value, Parameters* parameters) {
-  // A request that sets none would block the key for everybody.
+  // With 0, a request would block the key for all clients.
   if (name == "maxRequests") return ReadCount(name, value, 1, kMostKeyedRequests, &parameters->max_requests);
   if (name == "maxRequestsInQueue") return ReadCount(name, value, 0, kMostKeyedWaiting, &parameters->max_waiting);
   if (parameters->can_wait) return "canWait is there twice";
@@ -183,13 +183,13 @@ void AddFields(const KeyedAnswer& answer, HttpFields* fields) {
   AddRateLimitFields({&state, 1}, fields);
 }
 
-// By hand, and not by JsonWriter: it is what most requests get, and the writer was a tenth of what they cost.
+// Written by hand and not by JsonWriter: most requests get this, and the writer was a tenth of their cost.
 HttpResponse Granted(std::string_view key, const KeyedAnswer& answer) {
   std::string json;
   json.reserve(key.size() + 240);
   const auto add = [&json](std::string_view name, int64_t number) { json.append(name).append(std::to_string(number)); };
   const std::string id = GrantId(answer.grant);
-  // The second is GoCC's name for it.
+  // request_id is GoCC's name for it.
   json.append(R"({"id":")").append(id).append(R"(","request_id":")").append(id).append(R"(","key":)");
   AppendJsonString(key, &json);
   add(R"(,"max_requests":)", answer.limits.max_requests);
@@ -207,7 +207,7 @@ HttpResponse ResponseTo(std::string_view key, const KeyedAnswer& answer) {
                               ? Granted(key, answer)
                               : ErrorResponse(status, NameOf(answer.code), Reason(key, answer));
   if (status == 200 || status == 429) AddFields(answer, &response.headers);
-  // Where nothing is ever let through, no wait helps.
+  // If no request is ever let through, no wait helps.
   if (status == 503 || (status == 429 && answer.limits.max_requests > 0))
     response.headers.emplace_back("Retry-After", RetryAfterSeconds(answer.until_room));
   return response;
@@ -237,7 +237,7 @@ void Write(const KeyState& state, JsonWriter* json) {
 
 }  // namespace
 
-// Who asks for a key, and may come to wait. What ends it first counts: the answer, or that its client left.
+// A request for a key, which may come to wait. Only its first end counts: the answer, or that its client left.
 class KeyedApi::Asker final : public KeyedCaller, public std::enable_shared_from_this<KeyedApi::Asker> {
  public:
   Asker(KeyedApi& api, const HttpRequest& request, HttpReply reply)
@@ -299,7 +299,7 @@ void KeyedApi::Answer(KeyedRoute::Call call, const HttpRequest& request, HttpRep
 }
 
 void KeyedApi::Take(const HttpRequest& request, HttpReply reply) {
-  // It would charge and never tell the grant's id.
+  // A HEAD would charge and never tell the grant's id.
   if (request.method == "HEAD") {
     HttpResponse refusal = ErrorResponse(405, "method_not_allowed", "a request of a key is a GET or a POST");
     refusal.headers.emplace_back("Allow", "GET, POST");

@@ -1,22 +1,22 @@
 // KeyedApi: the keyed limiter over HTTP. relay/limiters/openapi.json has every parameter and every answer.
 //
-//   GET, POST /rate/{key}          one request of the key: granted, or refused, or in line where it may wait
-//     ?canWait                     it may; so does canWait=true, in any of the spellings of Go's ParseBool
-//     &maxRequests=N               limits of the key from now on, where the operator lets requests bring them
+//   GET, POST /rate/{key}          one request of the key: granted, or refused, or in line if it may wait
+//     ?canWait                     it may wait; canWait=true says the same, in any of the spellings of Go's ParseBool
+//     &maxRequests=N               limits of the key from now on, if the operator lets requests bring them
 //     &maxRequestsInQueue=N
 //   DELETE /rate/{key}/{id}        gives that grant back, once
-//   GET /debug, /debug/{key}       what is held: counts and a page of up to 100 keys; one key
+//   GET /debug, /debug/{key}       counts and a page of up to 100 keys; one key
 //     ?after=PLACE                 the page behind the one whose "next" this was
 //
 // A key is a segment of the path, percent-decoded: an encoded slash is part of it. It is UTF-8 of at most 512 bytes.
 //
 // 200: {"id":"…","request_id":"…","key":…,"max_requests":…,"used":…,"remaining":…,"window_millis":…,"waiting":…,
-// "waited_millis":…}, of which request_id is id by GoCC's name.
+// "waited_millis":…}; request_id is GoCC's name for id.
 // Else {"error":{"code":…,"message":…}}: 400 invalid_request, invalid_key; 403 overrides_off, forbidden (a page of
-// another site); 404 unknown_grant, unknown_key; 429 window_full, line_full, with Retry-After where waiting helps; 499
-// client_left, which goes to the log and to a client that has closed its half alone; 503 too_many_keys,
-// too_many_waiting, store_away, closed. Granted or 429, it has the RateLimit header fields. X-Correlation-ID comes back
-// as it was sent, or where it was none (1..128 visible ASCII characters) is made.
+// another site); 404 unknown_grant, unknown_key; 429 window_full, line_full, with Retry-After if waiting helps; 499
+// client_left, which only the log gets, and a client that has closed only its half; 503 too_many_keys,
+// too_many_waiting, store_away, closed. 200 and 429 have the RateLimit header fields. X-Correlation-ID comes back as it
+// was sent; if there was none (of 1..128 visible ASCII characters), one is made.
 //
 // Threads: any. A request that waits holds no thread, and leaves the line with its client.
 #pragma once
@@ -38,18 +38,18 @@ struct KeyedRoute {
   Call call;
   std::string_view method;
   std::string_view path;
-  bool shows = false;  // what other clients do
+  bool shows = false;  // shows what other clients do
 };
 
 class KeyedApi {
  public:
-  // Both must outlive it, and it the replies.
+  // Both must outlive it, and it must outlive the replies.
   KeyedApi(KeyedLimiter& limiter, KeyedMetrics& metrics) : limiter_(limiter), metrics_(metrics) {}
 
   static std::span<const KeyedRoute> Routes();
-  // Who may call was checked.
+  // The caller's rights were checked before.
   void Answer(KeyedRoute::Call call, const HttpRequest& request, HttpReply reply);
-  // The answer with the request's X-Correlation-ID.
+  // Returns the answer with the request's X-Correlation-ID.
   static HttpResponse Correlated(const HttpRequest& request, HttpResponse response);
 
  private:

@@ -1,4 +1,4 @@
-// What /metrics tells of the keyed limiter.
+// Metrics of the keyed limiter.
 //
 // Threads: any.
 #pragma once
@@ -16,7 +16,7 @@
 namespace weir {
 
 inline constexpr size_t kKeyedCodes = static_cast<size_t>(KeyedCode::kClosed) + 1;
-// A text for ever: the code of an answer in JSON, and the label.
+// Returns the code of an answer in JSON, and the label. It never changes.
 std::string_view NameOf(KeyedCode code);
 
 class KeyedMetrics {
@@ -30,7 +30,7 @@ class KeyedMetrics {
   void OnGivenBack(bool was_granted) { Count(was_granted ? given_back_ : not_given_back_); }
   void OnConfigRead(bool good) { config_reads_.Note(good); }
 
-  // shared: where windows are shared.
+  // `shared` is set if windows are shared.
   void AppendTo(MetricFamilies& families, const KeyedCounts& counts,
                 const std::optional<SharedWindowsHealth>& shared = std::nullopt) const;
 

@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-// Of a million keys those that are shown are found among some.
+// The keys to show are chosen among this many, not among a million.
 constexpr size_t kMostLooked = 500;
 
 }  // namespace
@@ -25,7 +25,7 @@ void KeyedService::AddRoutes(HttpRouter& router, const Refusal& refusal) {
     const bool for_admins = settings_.api == ServedKeyedApi::kAdmins || (route.shows && settings_.debug_for_admins);
     router.AddDeferred(std::string(route.method), std::string(route.path),
                        [this, &route, refusal, for_admins](const HttpRequest& request, HttpReply reply) {
-                         // A GET of /rate charges too.
+                         // A GET of /rate charges, too.
                          if (!route.shows && IsByAnotherSite(request))
                            return reply(KeyedApi::Correlated(request, RefusalOfAnotherSite()));
                          if (for_admins)

@@ -1,4 +1,4 @@
-// KeyedService: the keyed limiter among the limiters of a port. It has the limiter, its metrics and its rules.
+// KeyedService: the keyed limiter among the limiters of a port. It owns the limiter, its metrics and its rules.
 #pragma once
 
 #include <memory>
@@ -24,12 +24,12 @@ class KeyedService final : public ServedLimiter {
 
   void AddRoutes(HttpRouter& router, const Refusal& refusal) override;
   Status Open(Tracer* tracer) override;
-  // Where the keys' store is away and requests are refused then, nothing can be decided.
+  // Returns an error if the keys' store is away and requests are refused for that.
   Status Ready(std::string* note) const override;
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
-  // Whoever waits then is answered.
+  // Requests that still wait are answered.
   void Stop() override;
 
  private:
@@ -42,9 +42,9 @@ class KeyedService final : public ServedLimiter {
   KeyedMetrics metrics_;
   LogLimit store_log_;
   LatestStates<KeyState> latest_;
-  std::optional<KeyedApi> api_;            // those who wait are answered by it until the limiter is gone
-  std::unique_ptr<KeyedLimiter> limiter_;  // from Open on
-  FollowedRules<KeyedRulesRead> rules_;    // ends first
+  std::optional<KeyedApi> api_;            // answers waiting requests until the limiter is gone
+  std::unique_ptr<KeyedLimiter> limiter_;  // set by Open
+  FollowedRules<KeyedRulesRead> rules_;    // destroyed first
 };
 
 }  // namespace weir

@@ -28,11 +28,11 @@ using std::chrono::milliseconds;
 constexpr NumberRange kTimeouts = {.min = 0, .max = 2'678'400, .unit = "seconds"};
 constexpr NumberRange kTokens = {.min = 0, .max = 1e15, .unit = "tokens"};
 constexpr NumberRange kPriorities = {.min = -kMostPriority, .max = kMostPriority};
-// Seconds of Unix time are below it until the year 5138, milliseconds are not since 1973.
+// Unix time in seconds is below it until the year 5138, in milliseconds it has been above since 1973.
 constexpr double kLeastMilliseconds = 1e11;
 constexpr NumberRange kUnixTimes = {.min = 0, .max = 1e14, .unit = "Unix time in seconds or milliseconds"};
 
-// What is wrong, or nothing.
+// Returns what is wrong, or an empty text.
 std::string ReadQuery(std::string_view query, QueuedRequest* read) {
   while (const auto parameter = TakeParameter(&query)) {
     const std::string_view name = parameter->name;
@@ -160,7 +160,7 @@ void AddFields(const QueuedAnswer& answer, HttpFields* fields) {
   AddRateLimitFields({&state, 1}, fields);
 }
 
-// sent_ago: where the client has said when it sent the request.
+// `sent_ago` is set if the client has said when it sent the request.
 HttpResponse ResponseTo(std::string_view path, const QueuedAnswer& answer, std::optional<Duration> sent_ago) {
   const int status = StatusOf(answer.code);
   JsonWriter json(JsonWriter::Layout::kCompact);
@@ -202,7 +202,7 @@ void Write(const EndpointState& state, JsonWriter* json) {
 
 }  // namespace
 
-// Who asks, and may come to wait. What ends its wait first counts: its turn, or that its client left.
+// A request, which may come to wait. Only the first end of its wait counts: its turn, or that its client left.
 class QueuedApi::Asker final : public QueuedCaller, public std::enable_shared_from_this<QueuedApi::Asker> {
  public:
   Asker(QueuedApi& api, const HttpRequest& request, HttpReply reply)
@@ -210,13 +210,13 @@ class QueuedApi::Asker final : public QueuedCaller, public std::enable_shared_fr
 
   const std::string& path() const { return path_; }
 
-  // What is wrong, or nothing.
+  // Returns what is wrong, or an empty text.
   std::string Read(const HttpRequest& request, QueuedRequest* read) {
     std::optional<WallTime> sent_at;
     std::string why = ReadQuery(request.query, read);
     if (why.empty()) why = ReadPriority(request.Header("x-priority"), &read->priority);
     if (why.empty()) why = ReadSentAt(request.Header("x-sent-at"), &sent_at);
-    // A clock that is ahead of ours tells nothing.
+    // A time that is ahead of our clock counts as now.
     if (sent_at) sent_ago_ = std::max(Duration{}, WallClock::System().Now() - std::max(WallTime{}, *sent_at));
     return why;
   }
@@ -248,7 +248,7 @@ class QueuedApi::Asker final : public QueuedCaller, public std::enable_shared_fr
   const std::string path_;
   const HttpReply reply_;
   std::optional<Duration> sent_ago_;
-  std::atomic<bool> ended_{false};  // its wait
+  std::atomic<bool> ended_{false};  // the wait is over
 };
 
 void QueuedApi::Take(const HttpRequest& request, HttpReply reply) {

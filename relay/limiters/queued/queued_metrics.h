@@ -1,4 +1,4 @@
-// What /metrics tells of the endpoints that queue.
+// Metrics of the endpoints that queue.
 //
 // Threads: any.
 #pragma once
@@ -15,7 +15,7 @@
 namespace weir {
 
 inline constexpr size_t kQueuedCodes = static_cast<size_t>(QueuedCode::kClosed) + 1;
-// A text for ever: the code of an answer in JSON, and the label.
+// Returns the code of an answer in JSON, and the label. It never changes.
 std::string_view NameOf(QueuedCode code);
 
 class QueuedMetrics {

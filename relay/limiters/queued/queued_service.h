@@ -1,4 +1,4 @@
-// QueuedService: the endpoints that queue among the limiters of a port. It has the limiter, its metrics and its rules.
+// QueuedService: the endpoints that queue among the limiters of a port. It owns the limiter, its metrics and its rules.
 #pragma once
 
 #include <memory>
@@ -29,24 +29,24 @@ class QueuedService final : public ServedLimiter {
   void AppendMetrics(MetricFamilies& families) const override;
   void AppendLive(LiveTables& tables) const override;
   void ReloadSoon() override;
-  // Whoever waits then is answered.
+  // Requests that still wait are answered.
   void Stop() override;
 
  private:
   FollowedRules<QueuedRulesRead> Follow(std::string config_file);
   void Use(const QueuedRulesRead& read);
-  // Whether there is an endpoint for the path.
+  // True if there is an endpoint for the path.
   bool Serves(std::string_view path) const;
 
   const QueuedSettings settings_;
-  IsOwnPath is_own_path_;  // from AddRoutes on
+  IsOwnPath is_own_path_;  // set by AddRoutes
   QueuedMetrics metrics_;
   LatestStates<EndpointState> latest_;
   mutable std::mutex mutex_;
-  std::shared_ptr<const QueuedRules> rules_;  // under the lock; what runs
-  std::optional<QueuedApi> api_;              // those who wait are answered by it until the limiter is gone
-  std::unique_ptr<QueuedLimiter> limiter_;    // from Open on
-  FollowedRules<QueuedRulesRead> followed_;   // ends first
+  std::shared_ptr<const QueuedRules> rules_;  // the running rules; guarded by mutex_
+  std::optional<QueuedApi> api_;              // answers waiting requests until the limiter is gone
+  std::unique_ptr<QueuedLimiter> limiter_;    // set by Open
+  FollowedRules<QueuedRulesRead> followed_;   // destroyed first
 };
 
 }  // namespace weir

@@ -15,13 +15,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Paths of the relay's or the gate's, with what lies below them, whichever of its limiters are served.
+// Paths of the relay's or the gate's, with all that is below them, whichever limiters are served.
 constexpr std::string_view kOwnPaths[] = {"/v1",          "/rate",    "/debug",   "/json",
                                           "/healthcheck", "/metrics", "/healthz", "/readyz"};
 constexpr double kMostDynamicEndpoints = 1e6;
 constexpr double kMostSeconds = static_cast<double>(std::chrono::seconds(kMaxEndpointTime).count());
 
-// What cannot be read is an error, and is taken for the least that there may be: it is no second one.
+// A value that cannot be read is an error, and counts as the least allowed one, so that it causes no second error.
 void ReadCount(const YamlValue& value, const NumberRange& range, std::optional<uint32_t>* count) {
   if (!value) return;
   auto number = static_cast<uint64_t>(range.min);
@@ -53,7 +53,7 @@ void ReadPath(const YamlValue& value, const IsOwnPath& is_own, std::string* path
     value.Error("found " + *path + ", expected a path of yours: " + first + " is the program's own");
 }
 
-// What may stand in `defaults` too.
+// Reads the members that may stand in `defaults` too.
 void ReadManner(YamlMap& map, EndpointRule* rule) {
   ReadWord(map.Optional("unit"), EndpointConfig::kUnits, &rule->unit);
   ReadWord(map.Optional("scheduler"), EndpointConfig::kSchedulers, &rule->scheduler);

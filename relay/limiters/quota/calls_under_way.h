@@ -1,4 +1,5 @@
-// Counts the calls whose answers are still to come, so that what they use can wait for them before it goes.
+// Counts the calls whose answers are still to come, so that their owner can wait for them before it destroys what they
+// use.
 #pragma once
 
 #include <condition_variable>
@@ -8,10 +9,10 @@
 
 namespace weir {
 
-// Any thread; AwaitEnd when no more begin.
+// Threads: any. Call AwaitEnd when no more calls begin.
 class CallsUnderWay {
  public:
-  // A call lasts as long as what this returns.
+  // A call lasts as long as the returned object.
   std::shared_ptr<void> Begin() {
     const std::lock_guard lock(mutex_);
     ++count_;
@@ -24,7 +25,7 @@ class CallsUnderWay {
   }
 
  private:
-  // Under the lock to the end: who waits may destroy this as soon as it has it.
+  // Holds the lock to the end: the thread that waits may destroy this as soon as it gets the lock.
   void End() {
     const std::lock_guard lock(mutex_);
     if (--count_ == 0) ended_.notify_all();

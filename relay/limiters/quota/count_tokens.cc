@@ -19,7 +19,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr size_t kMaxWords = 300;  // of a provider's message
+constexpr size_t kMaxWords = 300;  // bytes of a provider's message
 
 Result<ServerUrl> Endpoint(const CountTokensSettings& settings) {
   Result<ServerUrl> url = ParseServerUrl(settings.url);
@@ -55,7 +55,7 @@ HttpCall Question(const CountTokensSettings& settings, std::string_view model, s
   return request;
 }
 
-// What a stranger says, on one line and without the key.
+// Returns a stranger's words on one line and without the key.
 std::string Tamed(std::string words, const std::string& key) {
   for (size_t at = 0; !key.empty() && (at = words.find(key, at)) != words.npos; ++at)
     words.replace(at, key.size(), "…");

@@ -1,6 +1,6 @@
-// How many reservations are open, as one process can tell: what it made counts until it is settled or its time is over,
-// whatever becomes of the store's counts. What another process made and this one settles is taken off until the time of
-// that is over, so that the sum over all processes is right. To the second.
+// Counts the open reservations, as far as one process can tell. One that it made counts until it is settled or its time
+// is over, whatever becomes of the store's counts. One that another process made and this one settles is subtracted
+// until its time is over, so that the sum over all processes is right. Exact to the second.
 //
 // Threads: any.
 #pragma once
@@ -37,7 +37,7 @@ class OpenReservations {
   }
 
   mutable std::mutex mutex_;
-  std::map<int64_t, int64_t> by_deadline_;  // the second that it lies in; those of the longest time to live at most
+  std::map<int64_t, int64_t> by_deadline_;  // by second; no more than the longest time to live has
 };
 
 }  // namespace weir

@@ -44,7 +44,7 @@ HttpResponse Malformed(const ApiError& error) {
 HttpResponse InvalidName(std::string message) {
   return ErrorResponse(400, NameOf(QuotaCode::kInvalidName), std::move(message));
 }
-// So much of the models is one answer: some 300 KB.
+// At most so many models are in one answer: some 300 KB.
 constexpr uint64_t kMostModels = 1000;
 struct ModelsPage {
   std::string after;
@@ -68,10 +68,10 @@ Status ReadPage(std::string_view query, ModelsPage* page) {
   return {};
 }
 
-// A store that is away is asked again at least so often.
+// A store that is away is asked again at least this often.
 constexpr Duration kStoreRetry = std::chrono::seconds(1);
 
-// The limiter says of most calls what is away; the others' message is the store's own.
+// For most calls the limiter says what is away; for the others the message is the store's own.
 HttpResponse StoreAway(const std::string& message, QuotaAudience audience) {
   std::string reason = StoreAwayReason({});
   if (audience == QuotaAudience::kOperator) reason = message.starts_with(reason) ? message : StoreAwayReason(message);
@@ -89,7 +89,7 @@ int StatusOf(const Decision& decision) {
   return decision.code == QuotaCode::kStoreUnavailable ? 503 : 429;
 }
 
-// An explanation is an answer, whatever it says.
+// An explanation is answered with 200, whatever it says.
 HttpResponse ResponseTo(QuotaRoute::Call call, const Decision& decision, std::string_view model, int64_t tokens) {
   const int status = StatusOf(decision);
   if (status == 400) return ErrorResponse(status, NameOf(decision.code), decision.reason);
@@ -158,7 +158,7 @@ void QuotaApi::Decide(const Asked& asked, const Done& done) {
   if (const auto error = ReadQuotaCall(asked.call, asked.request.body, &body)) return done(Malformed(*error));
   if (const std::string_view key = asked.request.Header("idempotency-key"); !key.empty() && !body.idempotency_key)
     body.idempotency_key = key;
-  // The limiter may answer when this object is gone; its clock is not.
+  // The limiter may answer after this object is gone, but the clock still lives then.
   const auto finish = [call = asked.call, dialect = dialect_, &clock = clock_, model = *body.model,
                        tokens = body.use().tokens, done, audience = asked.audience](Decision decision) {
     if (audience == QuotaAudience::kStrangers) HideFromStrangers(&decision);

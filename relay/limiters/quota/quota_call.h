@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// The values of all calls together; what was not named has none.
+// The values of all calls together; a value that was not named is empty.
 struct QuotaCallBody {
   std::optional<std::string> model;
   std::optional<std::string> user;
@@ -37,19 +37,19 @@ struct QuotaCallBody {
   TokenUse use() const;
 };
 
-// decide, reserve, record and explain, of a body that was checked; `address` is the client's. `done` as Submit's. The
-// span, which may be empty, ends with the answer.
+// Submits decide, reserve, record or explain, with a body that was checked; `address` is the client's. `done` is called
+// as Submit calls it. The span, which may be empty, ends with the answer.
 void SubmitDecision(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body, std::string_view address,
                     std::function<void(Decision)> done, const Span& span = {});
-// commit, refund and extend.
+// Submits commit, refund or extend.
 void SubmitSettlement(QuotaLimiter& limiter, QuotaRoute::Call call, const QuotaCallBody& body,
                       std::function<void(Settled)> done, const Span& span = {});
 
-// Strangers are told that the store is away, and not what it says.
+// Takes out the store's own words: strangers are told only that the store is away.
 void HideFromStrangers(Decision* decision);
 void HideFromStrangers(Settled* settled);
 
-// Of these calls; empty for the others, which are not traced.
+// Returns the name of the span of these calls; empty for the others, which are not traced.
 std::string_view SpanNameOf(QuotaRoute::Call call);
 
 // "unknown_reservation", …

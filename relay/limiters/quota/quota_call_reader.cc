@@ -41,7 +41,7 @@ struct JsonKey {
   int64_t min = 0;
   int64_t max = kMostAmount;
   bool of_tokens = false;
-  bool may_be_null = false;  // as if it were not there: how SDKs write an optional field
+  bool may_be_null = false;  // null counts as missing: SDKs write optional fields so
 };
 constexpr std::array<JsonKey, 17> kJsonKeys = {{
     {"model", &Body::model, kRequesters},
@@ -80,7 +80,7 @@ bool IsWithin(const JsonKey& key, auto value) {
   return std::cmp_greater_equal(value, key.min) && std::cmp_less_equal(value, key.max);
 }
 
-// What is missing, or contradicts itself.
+// Says what is missing or contradictory.
 std::optional<std::string> WhyIncomplete(unsigned call, const Body& body) {
   if ((call & kRequesters) != 0 && !body.model) return "model: missing, expected the model's name";
   if ((call & kSettlements) != 0 && !body.reservation) return "reservation: missing, expected what reserve answered";
@@ -124,7 +124,7 @@ class CallReader {
     error_.message = std::move(message);
     return false;
   }
-  // The scanner is before a value that is not what was expected.
+  // Called when the scanner is before a value that was not expected.
   bool Refuse(const JsonKey& key, std::string_view expected) {
     const std::string found = in_.Found();
     if (!in_.SkipValue()) return Fail(std::string(key.name) + ": " + in_.error());

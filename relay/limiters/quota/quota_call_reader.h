@@ -13,7 +13,7 @@ namespace weir {
 // of more than kMaxCallBytes are not looked at (kBodyTooLong).
 inline constexpr size_t kMaxCallBytes = 64 << 10;
 std::optional<ApiError> ReadQuotaCall(QuotaRoute::Call call, std::string_view text, QuotaCallBody* body);
-// The same of one that was read from something else, which has no other keys than the call.
+// Checks a body that was read from another form, and has no other keys than those of the call.
 std::optional<ApiError> CheckQuotaCall(QuotaRoute::Call call, const QuotaCallBody& body);
 
 }  // namespace weir

@@ -28,7 +28,7 @@ class ServerClient final : public QuotaClient {
     if (token_.empty()) return Send(request);
     if (route.for_admins) return SendWithToken(request);
     Result<HttpResponse> answer = Send(request);
-    // It may serve administrators alone.
+    // The gate may serve only administrators.
     if (answer.ok() && answer.value().status == kUnauthorized) return SendWithToken(request);
     return answer;
   }

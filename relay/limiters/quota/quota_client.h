@@ -19,7 +19,7 @@ namespace weir {
 
 struct QuotaQuestion {
   QuotaRoute::Call call{};
-  std::string model;  // where the path has one
+  std::string model;  // if the path has one
   std::string body;
   std::string query = {};
 };
@@ -29,12 +29,12 @@ class QuotaClient {
   virtual ~QuotaClient() = default;
 
   virtual std::string name() const = 0;  // "http://127.0.0.1:3335", "sqlite:quota.db"
-  // Blocks. An error: it could not be asked, or what was changed could not be written down; all else is the answer's
-  // status.
+  // Blocks. Returns an error if it could not be asked, or if a change could not be written down; else the answer, with
+  // its status.
   virtual Result<HttpResponse> Ask(const QuotaQuestion& question) = 0;
 };
 
-// The same, and of models all, page after page, as one answer.
+// The same, but all models, page after page, become one answer.
 Result<HttpResponse> AskForAll(QuotaClient& client, QuotaQuestion question);
 
 // The token, if there is one, goes as Authorization: Bearer with what is for administrators, and with what the gate has
@@ -42,9 +42,9 @@ Result<HttpResponse> AskForAll(QuotaClient& client, QuotaQuestion question);
 Result<std::unique_ptr<QuotaClient>> AskServer(const std::string& url, const std::string& token,
                                                std::chrono::milliseconds timeout);
 
-// As a gate with these settings would answer, but that the quotas of its configuration are left to the gate: here they
-// hold only where the store has none, so that looking at a store does not undo `weir quota set`. must_exist: a file is
-// not made where there is none.
+// Answers as a gate with these settings would, but its configuration's quotas hold here only if the store has none, so
+// that looking at a store does not undo `weir quota set`: they are left to the gate. If `must_exist`, a file that is
+// missing is not made.
 Result<std::unique_ptr<QuotaClient>> AskStore(const QuotaSettings& settings, bool must_exist = false);
 
 }  // namespace weir

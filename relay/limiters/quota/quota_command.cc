@@ -26,11 +26,11 @@ namespace {
 
 bool OnTerminal() { return CanBeDrawnOn(STDOUT_FILENO); }
 
-// What the environment says of the gate, by which it or its store is found, and of who asks.
+// The environment's settings: of the gate, by which it or its store is found, and of the client.
 struct Settings {
   GateConfiguration server;
   QuotaClientSettings client;
-  std::string data_dir = "./data";  // of a relay that is asked instead of a gate
+  std::string data_dir = "./data";  // for a relay that is asked instead of a gate
 };
 
 Result<Settings> LoadSettings() {
@@ -49,26 +49,26 @@ std::string ServerUrlOf(const QuotaFlags& flags, const Settings& settings) {
   return "http://127.0.0.1:" + std::to_string(settings.server.server.port);
 }
 
-// WEIR_ADMIN_TOKEN, or what a relay on this machine has written into its data directory.
+// Returns WEIR_ADMIN_TOKEN, or the token that a relay on this machine has written into its data directory.
 Result<std::string> TokenFor(const std::string& url, const Settings& settings) {
   if (!settings.server.admin.admin_token.empty()) return settings.server.admin.admin_token;
   return FindAdminTokenFor(url, settings.data_dir);
 }
 
-// WEIR_QUOTA_STORE=memory, the default, is a gate's own.
+// True if a server is asked. WEIR_QUOTA_STORE=memory, the default, is a gate's own store.
 bool AsksServer(const QuotaFlags& flags, const Settings& settings) {
   if (flags.gate || flags.store) return flags.gate.has_value();
   return settings.server.limiters.quota.store.store == "memory" || !settings.client.gate.empty();
 }
 
-// Whoever only looks, or ends what was begun, makes no store.
+// True for calls that may make a store: those that only look, or settle a reservation, do not.
 bool MayMakeStore(const QuotaFlags& flags, std::optional<QuotaRoute::Call> call) {
   using Call = QuotaRoute::Call;
   return call == Call::kReserve || call == Call::kRecord || call == Call::kSetQuota ||
          (call == Call::kDecide && flags.charge);
 }
 
-// --gate, --store, WEIR_GATE, WEIR_QUOTA_STORE, or the gate that is usual.
+// Opens the one named by --gate, --store, WEIR_GATE or WEIR_QUOTA_STORE, else the usual gate.
 Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags, const Settings& settings,
                                                 std::optional<QuotaRoute::Call> call) {
   if (AsksServer(flags, settings)) {
@@ -83,7 +83,7 @@ Result<std::unique_ptr<QuotaClient>> OpenClient(const QuotaFlags& flags, const S
   return AskStore(gate, !MayMakeStore(flags, call));
 }
 
-// What is printed for a good answer; nothing where the answer is no good.
+// Returns what is printed for a good answer; nullopt if the answer is bad.
 std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb, QuotaRoute::Call call,
                                  const HttpResponse& response) {
   using Call = QuotaRoute::Call;
@@ -114,8 +114,8 @@ std::optional<std::string> Words(const QuotaFlags& flags, const QuotaVerb& verb,
   }
 }
 
-// A decision's is the decision, whatever its status; an unknown or settled reservation, or unknown model, is a refusal
-// too. Where the store is away nothing was decided, unless the policy is to allow then.
+// Returns the exit code. A decision sets it, whatever its status; an unknown or settled reservation, or an unknown
+// model, is a refusal too. If the store is away nothing was decided, unless the policy is to allow then.
 int CodeOf(const HttpResponse& response) {
   if (response.status == 503 || StoreIsAway(response.body)) return kExitWrong;
   if (const std::optional<bool> allowed = IsAllowed(response.body)) return *allowed ? kExitAllowed : kExitRefused;
@@ -124,7 +124,7 @@ int CodeOf(const HttpResponse& response) {
                                                                                                     : kExitWrong;
 }
 
-// What an administrator has to do to be known.
+// Tells an administrator how to be recognised.
 std::string AdviceOnToken(const QuotaClient& client, const Settings& settings) {
   const Result<std::string> token = TokenFor(client.name(), settings);
   return "; is WEIR_ADMIN_TOKEN set to the gate's token?" + (token.ok() ? "" : " " + token.status().message());
@@ -143,7 +143,7 @@ std::string ProblemOf(const QuotaClient& client, const Settings& settings, const
   return message;
 }
 
-// What `set` does not name stays as it is.
+// Fills in the limits that `set` does not name: they stay as they are.
 Status Complete(QuotaClient& client, const Settings& settings, QuotaFlags& flags) {
   if (flags.rpm && flags.tpm && flags.rpd) return {};
   const Result<HttpResponse> answer = client.Ask({.call = QuotaRoute::Call::kModel, .model = flags.model});
@@ -162,7 +162,7 @@ Status Complete(QuotaClient& client, const Settings& settings, QuotaFlags& flags
   return {};
 }
 
-// On the command line everybody on the machine can read it.
+// Reads the key from the environment or standard input: on the command line everybody on the machine can read it.
 void ReadApiKey(QuotaFlags& flags, const Settings& settings) {
   if (flags.api_key.empty()) flags.api_key = settings.client.api_key;
   if (flags.api_key != "-") return;
@@ -199,7 +199,7 @@ int AskAndPrint(QuotaFlags flags, const QuotaVerb& verb) {
 }
 
 int Watch(const QuotaFlags& flags) {
-  // Before the store starts threads.
+  // Made before the store starts threads.
   const Interrupts interrupts;
   const Result<Settings> settings = LoadSettings();
   if (!settings.ok()) return Complain(settings.status().message());

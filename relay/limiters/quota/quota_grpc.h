@@ -1,4 +1,4 @@
-// weir.v1.Quota (protos/weir/v1/quota.proto): the quotas' calls by gRPC, on the way that those of HTTP go.
+// weir.v1.Quota (protos/weir/v1/quota.proto): the quotas' calls by gRPC, handled like those of HTTP.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace weir {
 
 inline constexpr const char* kQuotaGrpcService = "weir.v1.Quota";
 
-// `refusal` is the answer to who may not call at all; null where everybody may. `service` is asked for each call.
+// `refusal` answers clients that may not call at all; null if everybody may. `service` is asked for each call.
 void AddQuotaGrpc(HttpRouter& router, const QuotaService::Refusal& refusal,
                   const std::function<QuotaService&()>& service, const GrpcWatchPace& pace = {});
 

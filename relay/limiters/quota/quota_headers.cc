@@ -22,10 +22,10 @@ struct Met {
   Limit limit;
   int64_t remaining = 0;
   Duration reset{};
-  bool refuses = false;  // for now
+  bool refuses = false;  // but would allow the request after a wait
 };
 
-// As the fields have it: of calls the one that is registered, of money whole numbers.
+// The unit as the fields name it: the registered one for calls, whole numbers for money.
 std::string_view QuotaUnitOf(Limit::Unit unit) {
   static constexpr std::array<std::string_view, kQuotaUnits> kUnits = {"", "tokens", "money-millionths",
                                                                        "concurrent-requests"};
@@ -52,7 +52,7 @@ class LimitsMet {
   }
   const std::vector<Met>& all() const { return all_; }
 
-  // Null where no limit is of this unit.
+  // Returns the limit of this unit that has least left; null if there is none.
   const Met* Tightest(Limit::Unit unit) const {
     const Met* least = nullptr;
     for (const Met& met : all_)
@@ -112,7 +112,7 @@ void AddIetf(const Decision& decision, const std::vector<Met>& limits, HttpField
                                                        .remaining = met.remaining,
                                                        .unit = QuotaUnitOf(met.limit.unit)});
     if (met.limit.kind == Limit::Kind::kBucket) state.burst = met.limit.burst;
-    // None may be later than Retry-After.
+    // No reset may be later than Retry-After.
     if (decision.allowed || !decision.retry_after || met.refuses) state.reset = met.reset;
   }
   AddRateLimitFields(states, fields);

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// An object in one line.
+// Writes an object in one line.
 template <typename Fill>
 std::string Object(Fill fill) {
   JsonWriter json(JsonWriter::Layout::kCompact);
@@ -53,7 +53,7 @@ void WriteTier(const TierState& state, JsonWriter& json) {
   json.Member("unit").String(NameOf(unit));
   WriteAmount("amount", unit, state.limit.amount, json);
   if (unit == Limit::Unit::kCalls) {
-    // As long as they are under way.
+    // Calls count as long as they are under way.
   } else if (IsOfCalendar(state.limit)) {
     json.Member("per").String(PeriodOf(state.limit));
     json.Member("ends").String(FormatTime(EndOfPeriod(state.limit)));

@@ -1,4 +1,4 @@
-// What the quotas count, for Prometheus.
+// Metrics of the quotas.
 //
 // Labels are bounded: the classes of models are those of the configuration, at most kMaxClasses over the life of the
 // process (they may be renamed while it runs), and "other".
@@ -27,7 +27,7 @@ class QuotaMetrics : public QuotaObserver {
  public:
   static constexpr size_t kMaxClasses = 32;
 
-  // `on_store_failure` is called by whoever sees first that the store has begun to fail.
+  // `on_store_failure` is called by the thread that first sees that the store has begun to fail.
   explicit QuotaMetrics(const Clock& clock = Clock::System(), std::function<void()> on_store_failure = nullptr);
 
   void OnDecision(Call call, std::string_view model_class, const Decision& decision) override;
@@ -37,14 +37,14 @@ class QuotaMetrics : public QuotaObserver {
 
   void OnConfigRead(bool good) { config_reads_.Note(good); }
 
-  // Asks the store nothing that it would have to wait for.
+  // Does not wait for the store.
   void AppendTo(MetricFamilies& families, const StoreHealth& health) const;
-  // What was decided, by class of models.
+  // Adds the decisions, by class of models.
   void AppendLive(LiveTables& tables, const StoreHealth& health) const;
 
  private:
   using Counter = std::atomic<uint64_t>;
-  static constexpr size_t kTierLabels = kTiers + 1;  // the last: none
+  static constexpr size_t kTierLabels = kTiers + 1;  // the last: no tier
   static constexpr size_t kSettledCodes = 6;
   enum class Outcome : uint8_t { kAllowed, kRefused, kShadowed };
   static constexpr size_t kOutcomes = 3;
@@ -67,7 +67,7 @@ class QuotaMetrics : public QuotaObserver {
   std::atomic<bool> store_available_{true};
   // Filled from the front, never emptied. The first is "other".
   std::array<std::atomic<ClassCounts*>, kMaxClasses + 1> classes_{};
-  std::mutex mutex_;  // who adds a class
+  std::mutex mutex_;  // held to add a class
   std::array<std::unique_ptr<ClassCounts>, kMaxClasses + 1> owned_;
 
   std::array<Counter, kQuotaCodes> shadowed_{};

@@ -1,4 +1,4 @@
-// What all verbs of `weir quota` say, and exit with.
+// Messages and exit codes of all verbs of `weir quota`.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace weir {
 
-// What the program exits with.
+// Exit codes of the program.
 inline constexpr int kExitAllowed = 0;
 inline constexpr int kExitRefused = 1;
 inline constexpr int kExitWrong = 2;

@@ -1,11 +1,11 @@
-// The verbs of `weir quota` that ask no gate: `migrate`, from one store to another, and `count`, of a provider.
+// The verbs of `weir quota` that ask no gate: `migrate`, from one store to another, and `count`, which asks a provider.
 #pragma once
 
 #include "relay/limiters/quota/quota_verbs.h"
 
 namespace weir {
 
-// What the program exits with.
+// Both return the exit code.
 int MigrateCommand(const QuotaFlags& flags);
 int CountCommand(const QuotaFlags& flags);
 

@@ -62,7 +62,7 @@ void QuotaService::Answer(const QuotaRoute& route, const HttpRequest& request, H
                              api_.Answer({call, request, model(request), span, audience}, std::move(waiting_reply));
                            });
   }
-  // What answers at once has answered before the server, and with it the connection, is gone.
+  // A store that answers at once has answered before the server, and with it the connection, is gone.
   if (store_->pace() != QuotaStore::Pace::kAsynchronous)
     return api_.Answer({route.call, request, model(request), span, audience}, std::move(reply));
   api_.Answer(
@@ -85,13 +85,14 @@ void QuotaService::Perform(QuotaRoute::Call call, const HttpRequest& request, Ht
       std::move(busy));
 }
 
-// On an error, which is logged, what runs goes on. False: the file is being written, and is read when it rests.
+// On an error, which is logged, the running configuration stays. Returns false if the file is being written; it is read
+// when it is at rest.
 bool QuotaService::ReadConfig() {
   Result<QuotaConfig> config = QuotaConfig();
   bool found = false;
   std::vector<std::string> warnings;
   if (!file_.ReadWhole([&] { config = ReadQuotaConfig(settings_, &found, &warnings); })) return false;
-  // Emptied, or written as far as its first lines: everybody's quotas would go.
+  // The file was emptied, or written only as far as its first lines: all clients' quotas would go.
   if (config.ok() && has_section_ && !found) {
     config = Result<QuotaConfig>(
         Status::Error(settings_.config_file + " has no quota: any more; say `quota: {}` if nothing is to hold"));
@@ -108,7 +109,7 @@ bool QuotaService::ReadConfig() {
   return true;
 }
 
-// What an operator asked for.
+// Reads the file again because an operator asked for it.
 void QuotaService::Reload() {
   if (settings_.config_file.empty()) {
     spdlog::info("there is no configuration of quotas to read again: WEIR_CONFIG is not set");
@@ -117,7 +118,7 @@ void QuotaService::Reload() {
   }
 }
 
-// What could not be said to the store is said again at the next beat.
+// Quotas that could not be stated to the store are stated again at the next look.
 void QuotaService::LogStated(const Result<std::vector<std::string>>& stated) {
   if (stated.ok()) {
     for (const std::string& warning : stated.value()) spdlog::warn("{}", warning);
@@ -127,7 +128,8 @@ void QuotaService::LogStated(const Result<std::vector<std::string>>& stated) {
   stating_error_ = stated.status().message();
 }
 
-// Who asked for the file to be read expects it to hold; somebody may have stated another quota since it was said.
+// An operator who asked for the file to be read expects its quotas to hold, but other quotas may have been stated
+// since.
 void QuotaService::LogDifferences(const std::stop_token& stop) {
   const std::shared_ptr<const QuotaConfig> config = limiter_.config();
   for (const auto& [model, quota] : config->quotas) {
@@ -164,7 +166,7 @@ void QuotaService::Run(const std::stop_token& stop) {
   }
 }
 
-// Until the next look is due, or somebody asks for it: then true. What fails meanwhile is told.
+// Waits until the next look is due, or until it is asked for: then returns true. Logs failures of the store meanwhile.
 bool QuotaService::AwaitLook(const std::stop_token& stop) {
   const auto due = std::chrono::steady_clock::now() + settings_.watch_interval;
   std::unique_lock lock(mutex_);
@@ -198,7 +200,7 @@ Result<std::unique_ptr<QuotaService>> QuotaService::Open(const QuotaSettings& se
   FileWatch file(settings.config_file);
   bool has_section = false;
   Result<QuotaConfig> config = QuotaConfig();
-  // Where it changes meanwhile, the watch reads it again.
+  // If it changes meanwhile, the watch reads it again.
   std::vector<std::string> warnings;
   file.ReadWhole([&] { config = ReadQuotaConfig(settings, &has_section, &warnings); });
   if (!config.ok()) return config.status();

@@ -6,7 +6,7 @@
 //   … server …
 //   quotas.value()->Stop();                              // when no connection is left
 //
-// Threads: any, where not said otherwise.
+// Threads: any, unless said otherwise.
 #pragma once
 
 #include <chrono>
@@ -36,35 +36,37 @@ namespace weir {
 
 class QuotaService {
  public:
-  // Decisions are traced, unless `tracer` is null; it outlives the service's last request.
+  // Decisions are traced unless `tracer` is null; it outlives the service's last request.
   static Result<std::unique_ptr<QuotaService>> Open(const QuotaSettings& settings, Tracer* tracer = nullptr);
-  // Stops, where that was not done.
+  // Stops, if Stop was not called.
   ~QuotaService();
 
-  // The answer to who may not administer, as Admin::Refusal.
+  // Returns the answer to a client that may not administer, as Admin::Refusal does.
   using Refusal = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
-  // Those that the settings serve. `service` is asked for each request: it may be opened after the routes are made.
+  // Adds the routes that the settings serve. `service` is asked for each request: it may be opened after the routes are
+  // made.
   static void AddRoutes(HttpRouter& router, const QuotaSettings& settings, const Refusal& refusal,
                         const std::function<QuotaService&()>& service);
 
-  // For calls that are not of HTTP (quota_grpc.h): has `make` give the reply, on a thread that may wait as long as this
-  // call may. What answers later keeps `under_way` until then.
+  // For calls that are not of HTTP (quota_grpc.h): lets `make` give the reply, on a thread that may wait as long as
+  // this call may. A `make` that answers later keeps `under_way` until then.
   using Make = std::function<void(QuotaLimiter& limiter, HttpReply reply, std::shared_ptr<void> under_way, Span span)>;
   void Perform(QuotaRoute::Call call, const HttpRequest& request, HttpReply reply, WaitingCalls::Busy busy, Make make);
 
   void AppendMetrics(MetricFamilies& families) const;
   void AppendLive(LiveTables& tables) const;
-  // Whether it can decide (store_health.h).
+  // Returns an error if it cannot decide (store_health.h).
   Status Ready(std::string* note = nullptr) const;
 
-  // Reads the configuration file again, on the gate's own thread, which also sees within two of its looks that the file
-  // has changed. On an error, which is logged, what runs goes on.
+  // Reads the configuration file again, on the service's own thread, which also sees within two of its looks that the
+  // file has changed. On an error, which is logged, the running configuration stays.
   void ReloadSoon();
-  // What Stop may have to wait for: a call of the store that has begun.
+  // Returns how long Stop may have to wait for a call of the store that has begun.
   std::chrono::milliseconds longest_call() const;
-  // Nothing that was counted would be lost if the process ended now.
+  // True if no count would be lost if the process ended now.
   bool all_is_in_store() const;
-  // Waits for the answers that are owed, and writes down what is only in memory. Once; no request comes any more.
+  // Waits for the answers that are owed, and writes down what is only in memory. Call it once, when no request comes
+  // any more.
   void Stop();
 
  private:
@@ -81,12 +83,12 @@ class QuotaService {
   void LogStated(const Result<std::vector<std::string>>& stated);
   void LogDifferences(const std::stop_token& stop);
 
-  std::mutex mutex_;  // of the three that follow
+  std::mutex mutex_;  // guards the three members below
   std::condition_variable_any changed_;
   bool reload_wanted_ = false;
   bool store_failed_ = false;
 
-  // From the ground up: what stands below is used by what stands above it, and goes after it.
+  // In order from the ground up: later members use earlier ones, and are destroyed before them.
   const QuotaSettings settings_;
   Tracer* const tracer_;
   const std::unique_ptr<QuotaStore> store_;
@@ -96,14 +98,14 @@ class QuotaService {
   CallsUnderWay calls_;
   WaitingCalls waiting_;
 
-  // Of Open, then of the thread.
+  // Used by Open, then by the thread.
   StoreLog store_log_;
   FileWatch file_;
-  bool has_section_ = false;  // what was read of the file
+  bool has_section_ = false;  // the file that was read has a section of quotas
   std::string stating_error_;
 
   bool stopped_ = false;
-  std::jthread thread_;  // ends first
+  std::jthread thread_;  // destroyed first
 };
 
 }  // namespace weir

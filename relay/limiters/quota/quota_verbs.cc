@@ -219,7 +219,7 @@ void Add(const Argument& argument, CommandLine& line, Flags& flags) {
   if (argument.required) added.Required();
 }
 
-// Writes the key and the value where there is one.
+// Writes the key and the value, if there is one.
 void Write(const Argument& argument, const Flags& flags, JsonWriter& json) {
   if (const auto* text = std::get_if<Argument::Text>(&argument.value)) {
     if (!(flags.**text).empty()) json.Member(argument.key).String(flags.**text);

@@ -1,4 +1,4 @@
-// The verbs of `weir quota`: what each takes on the command line, and what it asks of whom.
+// The verbs of `weir quota`: the arguments that each takes, and the call that it makes.
 #pragma once
 
 #include <array>
@@ -56,15 +56,15 @@ struct QuotaArgument {
 struct QuotaVerb {
   std::string_view name;
   std::string_view meaning;
-  std::string_view footer;  // examples, after what else is to be said
+  std::string_view footer;  // further notes, then examples
   std::array<const QuotaArgument*, 9> arguments{};
-  void (*add_more)(CommandLine& line, QuotaFlags& flags) = nullptr;  // what the table cannot say
-  std::optional<QuotaRoute::Call> call{};                            // none: the verb does something of its own
-  std::optional<QuotaRoute::Call> call_for_all{};                    // where no model is named
-  std::string_view yes{};                                            // the word for a call that was allowed or done
+  void (*add_more)(CommandLine& line, QuotaFlags& flags) = nullptr;  // adds arguments that the table cannot express
+  std::optional<QuotaRoute::Call> call{};          // empty: the verb makes no call, but does something of its own
+  std::optional<QuotaRoute::Call> call_for_all{};  // if no model is named
+  std::string_view yes{};                          // the word for a call that was allowed or done
 
   void AddTo(CommandLine& line, QuotaFlags& flags) const;
-  // Only where there is a call.
+  // Call it only if there is a call.
   QuotaQuestion Question(const QuotaFlags& flags) const;
 };
 std::span<const QuotaVerb> QuotaVerbs();

@@ -17,7 +17,7 @@ namespace {
 
 using Style = WatchParts::Style;
 
-// Home, and what each line and the rest of the screen had is gone: nothing flickers.
+// Moves home, and clears the rest of each line and of the screen: nothing flickers.
 constexpr std::string_view kHome = "\x1b[H";
 constexpr std::string_view kLineEnd = "\x1b[K\n";
 constexpr std::string_view kRest = "\x1b[J";
@@ -37,7 +37,7 @@ Result<std::string> AskForModels(QuotaClient& client) {
   return std::move(response.body);
 }
 
-// So much of a line as there is room for, whole characters.
+// Returns the part of a line for which there is room, in whole characters.
 std::string_view Fitting(std::string_view line, size_t columns) {
   size_t end = 0;
   for (size_t seen = 0; end < line.size(); ++end) {
@@ -54,7 +54,7 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
-// For the table: without the head, and the line that the cursor ends on.
+// Returns the lines for the table: all but the head, and the line that the cursor ends on.
 size_t Room(TerminalSize size) { return size.rows > 4 ? size.rows - 2 : 2; }
 
 std::string Screen(const std::string& head, const std::string& table, TerminalSize size) {

@@ -1,5 +1,5 @@
-// WatchQuotas: the usage of all models, again and again, until it is told to stop: a table redrawn in its place on a
-// terminal, else a line for each model that is in use.
+// WatchQuotas: shows the usage of all models, again and again, until it is told to stop: a table redrawn in its place
+// on a terminal, else a line for each model that is in use.
 #pragma once
 
 #include <csignal>
@@ -19,18 +19,18 @@ struct WatchParts {
   enum class Style : uint8_t { kTable, kLines, kJson };
 
   Style style = Style::kLines;
-  std::optional<uint64_t> times;  // none: until the wait says stop
+  std::optional<uint64_t> times;  // empty: until the wait says stop
   std::function<void(std::string_view text)> write;
   std::function<void(std::string_view problem)> complain;  // kLines and kJson: a question that was not answered
   std::function<TerminalSize()> size;                      // kTable
-  std::function<bool()> wait;                              // for the next turn; false: stop
+  std::function<bool()> wait;                              // waits for the next turn; returns false to stop
   const WallClock& clock = WallClock::System();
 };
 
-// The error: what the first question failed with. Later failures are shown, and it goes on.
+// Returns an error if the first question failed. Later failures are shown, and it goes on.
 Status WatchQuotas(QuotaClient& client, const WatchParts& parts);
 
-// SIGINT and SIGTERM are taken from here on, in this thread and those that it starts, and end a Wait.
+// Takes SIGINT and SIGTERM while it lives, in this thread and those that it starts. They end a Wait.
 class Interrupts {
  public:
   Interrupts();
@@ -38,7 +38,7 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // False where one has come.
+  // Returns false if one of them has come.
   bool Wait(Duration time) const;
 
  private:

@@ -1,5 +1,5 @@
-// What the health of a store means: whether the quotas can be decided, for /readyz and /v1/health; and what the log
-// says when the store goes away, why, and when it is back.
+// Judges the health of a store: whether the quotas can be decided, for /readyz and /v1/health; and logs when the store
+// goes away, why, and when it is back.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ namespace weir {
 // log and for operators, since they have paths, addresses, and names of keys in them.
 std::string TroubleOf(const StoreHealth& health);
 
-// The error says what is wrong with the store, as strangers are told. There is none where the policy is to go on
-// without it, or where nothing is refused anyway; nor where a part of the store decides for its models, or it has
-// another problem, such as a file that it cannot write: then *note says so.
+// Returns an error in words for strangers if the quotas cannot be decided. Returns OK if the policy is to go on without
+// the store, or if nothing is refused anyway; also if a part of the store decides for its models, or if it has another
+// problem, such as a file that it cannot write. Then *note says what is wrong.
 Status CanDecide(const StoreHealth& health, const QuotaConfig& config, std::string* note = nullptr);
 
 // Writes to the log, also each time that the store is away for another reason. One thread at a time.
@@ -26,13 +26,13 @@ class StoreLog {
  public:
   explicit StoreLog(std::string store) : store_(std::move(store)) {}
 
-  // Every few seconds.
+  // Call it every few seconds.
   void Look(const StoreHealth& health, TimePoint now);
 
  private:
   const std::string store_;
   std::optional<TimePoint> wrong_since_;
-  std::string problem_;  // that the log was told
+  std::string problem_;  // the newest one that was logged
   std::string warning_;
 };
 

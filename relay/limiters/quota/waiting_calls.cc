@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// A file that is written by one at a time gains nothing from more; a list of all models must not keep them all.
+// More threads gain nothing for a file with one writer at a time; but a list of all models must not keep them all.
 constexpr size_t kWorkers = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How values stand in the columns of the tables (schema.h).
+// How values are stored in the columns of the tables (schema.h).
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace weir {
 
-// Rows of one table, a column an array.
+// Rows of one table, with an array for each column.
 struct TagRows {
   PostgresArray tags{PostgresArray::Type::kInt64};
   PostgresArray kinds{PostgresArray::Type::kInt32};
@@ -22,9 +22,9 @@ struct TagRows {
   void AddAllOf(EventView event);
 };
 
-// What a tag is found by.
+// Returns the number by which a tag is found.
 int64_t TagNumber(char letter, std::string_view value);
-// As the database has it, where times have a sign.
+// Returns a time as the database stores it: with a sign.
 inline int64_t SqlTime(uint64_t seconds) { return static_cast<int64_t>(std::min<uint64_t>(seconds, INT64_MAX)); }
 inline std::string_view AsText(const Bytes32& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -39,7 +39,7 @@ inline std::string_view AddressText(const Address& address) {
   return {reinterpret_cast<const char*>(address.data()), address.size()};
 }
 
-// Of whom a deletion mark is.
+// Returns the part of the author that a deletion mark has.
 inline std::string_view MarkedBy(const PublicKey& author) { return AsText(author).substr(0, 16); }
 
 inline PostgresArray IdArray(std::span<const EventId> ids) {

@@ -12,8 +12,8 @@ namespace {
 
 using Type = PostgresArray::Type;
 
-constexpr size_t kTargetsAtOnce = 512;  // of deletions
-constexpr size_t kRecordsAtOnce = 32;   // of the largest they are four megabytes
+constexpr size_t kTargetsAtOnce = 512;  // targets of deletions
+constexpr size_t kRecordsAtOnce = 32;   // 32 of the largest are four megabytes
 
 Address AsAddress(std::string_view text) {
   Address address{};
@@ -53,7 +53,7 @@ Status PostgresEdit::AskAll() {
 void PostgresEdit::AskBegin() {
   if (std::exchange(begun_, true)) return;
   Ask(kBegin, {}, {});
-  // Again for who came while the first waited. All take them in this order.
+  // A second time for origins that came while the first lock waited. All edits lock in this order.
   for (int i = 0; alone_ && i < 2; ++i) Ask(kLockOrigins, {}, {});
   Ask(kLockOrigin, PostgresValues().Int32(static_cast<int32_t>(origin_.number)), [this](const PostgresRows& rows) {
     if (rows.size() != 1 || rows.Bytes(0, 1) != origin_.owner) {
@@ -62,7 +62,8 @@ void PostgresEdit::AskBegin() {
                         "\" since; give every relay and import a WEIR_ORIGIN of its own, and start this one again");
     } else {
       serial_before_ = static_cast<uint64_t>(rows.Int(0, 0));
-      // A standby without the last ones may have been promoted. No number is given twice: others have come to it.
+      // A standby that lacks the last serials may have been promoted. No number is given twice, because others have
+      // read up to them.
       last_serial_ = std::max(serial_before_, origin_.serial);
     }
   });
@@ -214,7 +215,7 @@ Result<bool> PostgresEdit::RequestStays(const PublicKey& author, Handle request)
   return owed == owed_requests_.end() || owed->second == stored_[request].id;
 }
 
-// With those that are likely to be asked for next.
+// Reads it together with records that are likely to be asked for next.
 Result<bool> PostgresEdit::Read(Handle handle, std::string* record) {
   if (!stored_[handle].record) {
     PostgresArray asked{Type::kBytes};

@@ -10,17 +10,17 @@ constexpr PostgresStatement kHowFar{"how_far",
                                     "SELECT origin, serial, live::int, owner FROM weir_origins"
                                     " ORDER BY origin"};
 constexpr PostgresStatement kIsOwed{"is_owed", "SELECT 1 FROM weir_vanished WHERE owed LIMIT 1"};
-// At least one, and no more once they have so many bytes.
+// Returns at least one event, and no more once they have this many bytes.
 constexpr PostgresStatement kNews{
     "news",
     "SELECT serial, record FROM (SELECT serial, record, sum(octet_length(record)) OVER (ORDER BY serial"
     " ROWS UNBOUNDED PRECEDING) - octet_length(record) AS before FROM weir_events"
     " WHERE origin = $1::int AND serial > $2::bigint AND serial <= $3::bigint ORDER BY serial LIMIT $4::bigint) AS n"
     " WHERE before < $5::bigint ORDER BY serial"};
-constexpr int64_t kAtOnce = 64;                     // of each origin
-constexpr int64_t kBytesAtOnce = int64_t{1} << 20;  // of all together; of each origin one event more
+constexpr int64_t kAtOnce = 64;                     // events of each origin
+constexpr int64_t kBytesAtOnce = int64_t{1} << 20;  // for all origins together; each may add one event
 
-// A server that stands still is tried again anyway; and who stops this waits for no more than a few of these.
+// A server that stands still is tried again anyway; and stopping has to wait for no more than a few of these.
 constexpr std::chrono::seconds kLongestPatience{3};
 
 struct Arrivals {
@@ -69,8 +69,8 @@ Result<std::vector<SharedEvent>> PostgresNews::Read(const std::function<bool()>&
   return events;
 }
 
-// Those of others who have news; the rest are where they were. After a standby without the last of them was promoted
-// they may be further back.
+// Returns the other origins that have news; the rest are where they were. They may be further back, if a standby was
+// promoted that lacked the last of them.
 Result<std::vector<Serial>> PostgresNews::FindAhead(Moment* next) {
   session_->Queue(kHowFar);
   session_->Queue(kIsOwed);

@@ -1,17 +1,17 @@
-// PostgresNews: what other relays save in a PostgreSQL, as it comes.
+// PostgresNews: the events that other relays save in a PostgreSQL, as they come.
 //
 //   PostgresNews news(store, store.Now().value());
 //   for (;;) {
 //     auto events = news.Read([&] { return HasSubscribers(); });
 //     …
 //
-// Also what this relay saved without being told of the COMMIT, once its next write has shown it: within a minute, for
-// upkeep writes too. What is history to whoever saved it is no news.
+// It also gives events that this relay saved without being told of the COMMIT, once its next write has shown them:
+// within a minute, because upkeep writes too. Events that were saved as history are no news.
 //
-// A subscription gets each event once: what its query's moment has, it drops, and what that has not is read here after
+// A subscription gets each event once: it drops events that its query's moment has, and the others are read here after
 // the subscription was entered.
 //
-// Threads: one at a time. The store outlives it.
+// Threads: one at a time. The store must outlive it.
 #pragma once
 
 #include <functional>
@@ -26,21 +26,21 @@ namespace weir {
 
 struct SharedEvent {
   Event event;
-  Serial serial;  // of what is not stored: none
+  Serial serial;  // default if the event is not stored
 };
 
 class PostgresNews {
  public:
   PostgresNews(PostgresStore& store, Moment since);
 
-  // Since the last call, of each origin in the order of arrival, and a bounded part of it. `anybody_listens` is asked
-  // when it is known how far the others are: while nobody does, they are passed over.
+  // Returns a bounded part of the events since the last call, for each origin in the order of arrival.
+  // `anybody_listens` is asked once it is known how far the others are: while it returns false, events are passed over.
   Result<std::vector<SharedEvent>> Read(const std::function<bool()>& anybody_listens);
-  // There is more to be read now.
+  // True if there is more to read now.
   bool more() const { return more_; }
-  // Another process saves under this relay's name. What it saves is news here.
+  // True if another process saves under this relay's name. Its events are news here.
   bool name_is_taken() const { return name_is_taken_; }
-  // The store's, on this connection.
+  // Calls the store's ReadSizes on this connection.
   Status ReadSizes() { return store_.ReadSizes(*session_, patience_); }
 
  private:

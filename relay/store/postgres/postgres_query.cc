@@ -16,8 +16,8 @@ constexpr PostgresStatement kMoment{"moment", "SELECT origin, serial FROM weir_o
 constexpr PostgresStatement kRecords{"records",
                                      "SELECT id, origin, serial, record FROM weir_events WHERE id = ANY($1::bytea[])"};
 
-constexpr uint64_t kMostRead = 256;  // candidates, and records that are read together
-// The first, whose size nobody knows: of the largest they are two megabytes.
+constexpr uint64_t kMostRead = 256;  // most candidates, and most records, that are read together
+// Records of the first read, whose size is not known yet: 16 of the largest are two megabytes.
 constexpr uint64_t kFirstRead = 16;
 
 }  // namespace
@@ -38,7 +38,7 @@ Result<Progress> PostgresQuery::Next(const Slice& slice, const OnMatch& on_match
   return sessions_.With<Progress>([&](PostgresSession& session) { return Walk(session, slice, on_match); });
 }
 
-// A journey that fails leaves what it was to bring unasked, so that it can be made again.
+// If a journey to the server fails, nothing that it was to bring counts as asked, so it can be made again.
 Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match) {
   work_end_ = work_ + std::clamp<Work>(slice.max_work, 1, INT64_MAX);
   bytes_ = 0;
@@ -63,8 +63,8 @@ Result<Progress> PostgresQuery::Walk(PostgresSession& session, const Slice& slic
   }
 }
 
-// What was stored at the moment is known before the first rows are: what comes between has a higher serial. Many
-// filters may take several slices until each knows its index; those that do keep it.
+// Reads the moment before the first rows: events that come in between have a higher serial. With many filters it may
+// take several slices until each has its index; those that have it keep it.
 Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
   const bool asks_moment = !has_begun_;
   if (asks_moment) session.Queue(kMoment);
@@ -110,7 +110,7 @@ Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
   return progress;
 }
 
-// Ends what needs no more looking; true where nothing is left.
+// Ends the parts that need no more looking. Returns true if no part is left.
 bool PostgresQuery::Finished() {
   const bool collects = std::ranges::any_of(parts_, [](const Part& part) { return !part.done && part.left > 0; });
   if (collects) looks_since_ = visits_;
@@ -125,7 +125,8 @@ bool PostgresQuery::Finished() {
   return all_done;
 }
 
-// What may still be handed out and one, to know whether there is more. Who only looks begins with few.
+// Returns how many to read: as many as may still be handed out, and one to know whether there are more. A query that
+// only looks for a match beyond its limits begins with few.
 uint64_t PostgresQuery::Wanted() const {
   uint64_t wanted = std::min(kMostRead, visits_ - looks_since_ + 1);
   for (const Part& part : parts_)
@@ -148,13 +149,13 @@ Status PostgresQuery::Refill(PostgresSession& session) {
   return {};
 }
 
-// Moves the next events from the scans to found_; false where a scan has to be refilled before.
+// Moves the next events from the scans to found_. Returns false if a scan has to be refilled before.
 bool PostgresQuery::Collect() {
   for (const uint64_t wanted = Wanted(); found_.size() < wanted;) {
     const FoundEvent* least = nullptr;
     for (const Part& part : parts_) {
       if (part.done) continue;
-      // Those before can be judged meanwhile.
+      // The events found before can be judged meanwhile.
       if (!part.scan->IsReady()) return !found_.empty();
       const FoundEvent* const head = part.scan->head();
       if (head != nullptr && (least == nullptr || head->place < least->place)) least = head;
@@ -164,7 +165,7 @@ bool PostgresQuery::Collect() {
     for (uint32_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].done) continue;
       PostgresScan& scan = *parts_[i].scan;
-      // More than once where several of its keys lead there, some of which may have to be refilled.
+      // It comes more than once if several of the part's keys lead to it; some of these may have to be refilled.
       while (scan.head() != nullptr && scan.head()->place == candidate.event.place) {
         FoundEvent row = scan.Pop();
         ++visits_;
@@ -179,7 +180,8 @@ bool PostgresQuery::Collect() {
   return true;
 }
 
-// Of the next that have none, as many as fit into what is left of the slice. Those that are gone meanwhile go here.
+// Reads the records of the next events that have none, as many as fit into what is left of the slice. An event that is
+// gone meanwhile gets a record that is not well-formed.
 Status PostgresQuery::ReadRecords(PostgresSession& session, const Slice& slice) {
   const Work left = work_end_ - std::min(work_, work_end_);
   const uint64_t fitting = std::min({kMostRead, std::max(kFirstRead, 2 * at_once_),
@@ -212,7 +214,7 @@ Status PostgresQuery::ReadRecords(PostgresSession& session, const Slice& slice) 
   return {};
 }
 
-// Whose match it is. False where the slice is used up before it was held against all parts.
+// Finds the parts that the event matches. Returns false if the slice is used up before it was matched with all parts.
 bool PostgresQuery::Match(Candidate* candidate) {
   const std::string& record = candidate->event.record;
   if (!EventView::WellFormed(record)) {
@@ -232,7 +234,7 @@ bool PostgresQuery::Match(Candidate* candidate) {
   return true;
 }
 
-// To the parts that it matches, where one of them has not reached its limit.
+// Hands the event out to the parts that it matches, if one of them has not reached its limit.
 void PostgresQuery::HandOut(const Candidate& candidate, const OnMatch& on_match) {
   judged_ = candidate.event.place;
   if (candidate.parts.empty() || !moment_.Has(candidate.event.serial)) return;
@@ -254,7 +256,7 @@ void PostgresQuery::HandOut(const Candidate& candidate, const OnMatch& on_match)
   on_match(event);
 }
 
-// Scans that had ended find what is not judged once more.
+// Scans that had ended have to find events that are not judged once more.
 void PostgresQuery::Suspend() {
   for (const Candidate& candidate : found_)
     for (const uint32_t number : candidate.parts)

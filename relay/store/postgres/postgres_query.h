@@ -1,6 +1,6 @@
-// The answer to several filters from a PostgreSQL, slice by slice. No connection is held between slices, and no
-// snapshot: what was deleted or replaced since the query was made may be missing, what was saved since is passed over
-// by its serial.
+// PostgresQuery: answers several filters from a PostgreSQL, slice by slice. Between slices it holds no connection and
+// no snapshot: events that were deleted or replaced since the query was made may be missing, and events saved since are
+// passed over by their serial.
 #pragma once
 
 #include <deque>
@@ -27,19 +27,19 @@ class PostgresQuery final : public Query {
   uint64_t held_bytes() const override;
 
  private:
-  // A filter on its way: it collects matches up to its limit, then looks whether the limit cut any off.
+  // One of the filters: it collects matches up to its limit, then looks whether the limit cut any off.
   struct Part {
     Filter filter;
     Work tag_work = 0;
-    uint64_t left = 0;  // matches until its limit
+    uint64_t left = 0;  // matches left until its limit
     bool done = false;
-    std::optional<PlanChoice> choice;  // that its scans make
+    std::optional<PlanChoice> choice;  // the index that its scans use
     std::unique_ptr<PostgresScan> scan;
   };
   struct Candidate {
     FoundEvent event;
-    std::vector<uint32_t> parts;  // whose scans lead to it
-    size_t matched = 0;           // of these, that were held against it; those that do not match are kNoPart
+    std::vector<uint32_t> parts;  // parts whose scans lead to it
+    size_t matched = 0;           // how many of them it was matched with; those that do not match are kNoPart
   };
 
   Result<Progress> Walk(PostgresSession& session, const Slice& slice, const OnMatch& on_match);
@@ -62,13 +62,13 @@ class PostgresQuery final : public Query {
   bool complete_ = true;
   uint64_t visits_ = 0;
   Work work_ = 0;
-  Work work_end_ = 0;         // of this slice
+  Work work_end_ = 0;         // the slice ends at this work
   uint64_t looks_since_ = 0;  // visits when the last limit was reached
   uint64_t bytes_ = 0;        // handed out in this slice
   std::optional<EventPlace> judged_;
   std::deque<Candidate> found_;
   uint64_t record_bytes_ = 1024;  // the mean of those that were read last
-  uint64_t at_once_ = 0;          // that were read last
+  uint64_t at_once_ = 0;          // records that were read last
 };
 
 }  // namespace weir

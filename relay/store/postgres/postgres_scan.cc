@@ -13,14 +13,14 @@ namespace {
 
 using Type = PostgresArray::Type;
 
-// By what the rows are found.
+// The key by which rows are found.
 enum class Shape : uint8_t { kIds, kTime, kKinds, kAuthors, kAuthorKinds, kTags, kTagKinds };
 constexpr size_t kShapes = 7;
 
 struct ShapeText {
   const char* name;
   const char* table;
-  const char* key_types;  // of arrays
+  const char* key_types;  // types of the arrays of keys
   const char* keys;       // columns
 };
 constexpr std::array<ShapeText, kShapes> kShapeTexts{{{"ids", "weir_events", "", ""},
@@ -41,7 +41,8 @@ std::vector<std::string> Split(std::string_view text) {
   return parts;
 }
 
-// Of a shape: the first rows of each lane or the next, alone or with their records, and how many there are.
+// The statements of a shape: for the first rows of each lane or the next ones, alone or with their records, and for how
+// many there are.
 struct Statements {
   enum Which : uint8_t { kFirst, kFirstRecords, kNext, kNextRecords, kCount, kStatements };
   struct Text {
@@ -77,8 +78,8 @@ Statements MakeStatements(Shape shape) {
   const std::string from =
       std::string(" FROM ") + text.table + " WHERE " + matches + "created_at >= " + since + " AND ";
   const std::string in_order = " ORDER BY created_at DESC, id ASC LIMIT " + limit;
-  // The next are what is left of the second where it stood, and what is before it. No index knows both as one
-  // condition: it would walk through all of a second that has many events, again and again.
+  // The next rows are what is left of the second where the lane stood, and what is before it. No index serves both as
+  // one condition: it would walk through all of a second that has many events, again and again.
   const auto walk = [&](const std::string& what, bool is_next) {
     const std::string rest = "SELECT 0 AS part, " + what + from + "created_at = k.until AND id > k.after" + in_order;
     const std::string before = "SELECT 1, " + what + from + "created_at < k.until" + in_order;
@@ -86,7 +87,7 @@ Statements MakeStatements(Shape shape) {
     return lanes + (is_next ? "(" + rest + ") UNION ALL (" + before + ")" : first) + ") AS w";
   };
   const bool of_tags = std::string_view(text.table) == "weir_tags";
-  // What is larger is read by itself, in the end.
+  // A larger record is read by itself, when its event's turn has come.
   const std::string small_record = "CASE WHEN octet_length(record) <= 8192 THEN record ELSE '' END";
   const auto rows = [&](bool is_next) {
     return "SELECT k.lane, w.part, w.created_at, w.id" + walk("created_at, id", is_next);
@@ -107,7 +108,7 @@ Statements MakeStatements(Shape shape) {
        {"count_of_" + name, "SELECT count(*) FROM (SELECT 1" + lanes + "SELECT 1" + from +
                                 "created_at <= k.until LIMIT " + limit + ") AS w LIMIT " + limit + ") AS c"}}};
   if (shape == Shape::kIds) {
-    // LIMIT keeps the times out of the choice of an index.
+    // LIMIT keeps the planner from choosing the index of times.
     const std::string from_ids =
         " FROM unnest($1::int[], $2::bytea[]) AS k (lane, id)"
         " CROSS JOIN LATERAL (SELECT * FROM weir_events e WHERE e.id = k.id LIMIT 1) AS w"
@@ -149,10 +150,10 @@ Shape ShapeOf(const Filter& filter, const PlanChoice& choice) {
   return Shape::kTime;
 }
 
-constexpr uint64_t kMostRows = 4096;  // of a refill
+constexpr uint64_t kMostRows = 4096;  // in a refill
 constexpr uint64_t kMostRowsOfLane = 512;
-constexpr uint64_t kMostRecordBytes = 1 << 20;  // of a refill, as far as those before tell
-constexpr uint64_t kFirstRecords = 64;          // of a refill, before anything tells
+constexpr uint64_t kMostRecordBytes = 1 << 20;  // in a refill, judging by the records before
+constexpr uint64_t kFirstRecords = 64;          // in a refill, before any size is known
 constexpr int64_t kMostCounted = 256;
 
 }  // namespace
@@ -162,7 +163,7 @@ PostgresScan::PostgresScan(const Filter& filter, const std::optional<PlanChoice>
   if (choices_.size() == 1) choice_ = choices_.front();
 }
 
-// Counts some of many lanes, spread over all of them: a count is a seek for each.
+// Counts some of many lanes, spread over all of them: a count costs a seek for each lane.
 Work PostgresScan::QueueChoice(PostgresSession& session) {
   Work work = 0;
   for (const PlanChoice& choice : choices_) {
@@ -234,7 +235,7 @@ uint64_t PostgresScan::held_bytes() const {
   return bytes;
 }
 
-// The lane's number, its key, and from where on.
+// Returns the lanes' numbers, their keys, and where each of them goes on.
 PostgresValues PostgresScan::KeysOf(const std::vector<uint32_t>& lanes) const {
   const Shape shape = ShapeOf(filter_, *choice_);
   PostgresArray numbers{Type::kInt32};
@@ -341,7 +342,8 @@ void PostgresScan::QueueIds(PostgresSession& session, const PostgresStatement& s
                                .Bytes(behind ? AsText(after_->id) : std::string_view()));
 }
 
-// Of a lane come the rest of a second and what is before it, each in its order and up to as many as were asked for.
+// Each lane gets the rest of a second and what is before it, each in its order and up to as many rows as were asked
+// for.
 Work PostgresScan::TakeRows(const PostgresRows& rows) {
   const bool with_records = reads_records();
   uint64_t bytes = 0;
@@ -364,7 +366,7 @@ Work PostgresScan::TakeRows(const PostgresRows& rows) {
   for (const uint32_t number : asked_) {
     Lane& lane = lanes_[number];
     std::ranges::sort(lane.rows, [](const FoundEvent& a, const FoundEvent& b) { return a.place < b.place; });
-    // Between such a second's and those before it there may be more.
+    // Between the rows of such a second and those before it there may be more.
     const bool second_goes_on = lane.of_second == asked_rows_;
     if (second_goes_on) lane.rows.resize(asked_rows_);
     lane.at_end = !second_goes_on && lane.rows.size() - lane.of_second < asked_rows_;

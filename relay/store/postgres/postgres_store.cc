@@ -27,16 +27,16 @@ constexpr PostgresStatement kDiskBytes{
 constexpr PostgresStatement kNote{"note", "SELECT value FROM weir_meta WHERE key = $1::text"};
 
 constexpr int kMostTries = 20;
-constexpr int64_t kFirstArrivals = 16;  // and twice as many each time, for who goes on
+constexpr int64_t kFirstArrivals = 16;  // doubled for each further read
 constexpr int64_t kMostArrivals = 256;
 
-// What takes others' work with it, or must not miss what they do.
+// True for events that remove what other relays saved, or must not miss what they save.
 bool DeletesOrVanishes(const Event& event) {
   return event.view().kind() == kDeletionKind || event.view().kind() == kVanishKind;
 }
 
 struct Hint {
-  const char* words;  // of the server, or of libpq
+  const char* words;  // in an error of the server or of libpq
   const char* what_to_do;
 };
 constexpr std::array<Hint, 5> kHints{{
@@ -48,7 +48,7 @@ constexpr std::array<Hint, 5> kHints{{
     {"\" already exists", "it is another program's; name another database"},
 }};
 
-// With what helps, where that is known.
+// Adds what helps, if that is known.
 Status WithHint(const Status& status) {
   for (const Hint& hint : kHints)
     if (!status.ok() && status.message().find(hint.words) != std::string::npos)
@@ -115,7 +115,7 @@ Status PostgresStore::Connect(PostgresSession& session, Duration patience) const
   return Tune(session, patience);
 }
 
-// A connection that was lost while nobody used it is made again.
+// Makes the connection again if it was lost while it was not used.
 Status PostgresStore::Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work) {
   if (options_.read_only) return Status::Error("this database was opened for reading only");
   bool was_idle = writer_.connected();
@@ -142,7 +142,7 @@ void PostgresStore::Count(const PostgresEdit& edit) {
   events_ = before + edit.added() - std::min(before + edit.added(), edit.removed());
 }
 
-// What is there and was not confirmed came by a COMMIT whose answer was lost.
+// Serials that are there but were not confirmed came by a COMMIT whose answer was lost.
 void PostgresStore::Confirm(PostgresOrigin& origin, const PostgresEdit& edit) {
   if (edit.serial_before() > origin.serial && &origin == &origin_) {
     const std::lock_guard lock(mutex_);
@@ -175,10 +175,10 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
   std::vector<SaveResult> planned;
   size_t settled = 0;
   bool is_news = false;
-  // An origin that is new may have been overlooked by who locked all.
+  // A new origin may have been overlooked by an edit that locked all.
   const bool alone = !has_saved_ || std::ranges::any_of(events, DeletesOrVanishes);
   const Status written = Write(origin, alone, [&](PostgresEdit& edit) -> Status {
-    // Told only when it is written.
+    // Copied to `results` only when it is written.
     planned.assign(results.begin(), results.end());
     Result<size_t> some = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
     if (!some.ok()) return some.status();
@@ -275,7 +275,7 @@ Status PostgresStore::SetNote(const std::string& name, const std::string& text) 
   });
 }
 
-// It takes as long as it takes.
+// May take long, so it has a connection and a patience of its own.
 Status PostgresStore::Analyze() {
   PostgresSession session(conninfo());
   if (Status connected = session.Connect(options_.settings.timeout); !connected.ok()) return connected;
@@ -295,7 +295,7 @@ Result<Moment> PostgresStore::Now() const {
   });
 }
 
-// No connection is held while the visitor takes his time.
+// Holds no connection while `visit` takes its time.
 Status PostgresStore::ScanAll(const Moment& after, const Moment& until,
                               const std::function<bool(Serial serial, EventView event)>& visit) const {
   for (const Serial& last : until.last()) {

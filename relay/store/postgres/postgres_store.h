@@ -1,13 +1,13 @@
-// PostgresStore: the EventStore on a PostgreSQL, for relays that share one.
+// PostgresStore: the EventStore on PostgreSQL, for relays that share a database.
 //
 //   auto store = PostgresStore::Open({.conninfo = "postgres://weir@db1,db2/relay", .origin = "relay-1"});
-//   if (!store.ok()) …  // says what is wrong: nobody there, no rights, a standby, tables of a newer weir
+//   if (!store.ok()) …  // says what is wrong: no server, no rights, a standby, tables of a newer weir
 //
-// Tables: see schema.h. What is saved is one transaction for each piece, in three journeys: what is known, what
-// changes, COMMIT. An OK means that COMMIT was answered; where the server has synchronous standbys, by them too. Every
-// process that saves is an origin with a name of its own.
+// Tables: see schema.h. Each piece that is saved is one transaction, in three journeys to the server: what is known,
+// what changes, COMMIT. An OK means that COMMIT was answered; if the server has synchronous standbys, by them too.
+// Every process that saves is an origin with a name of its own.
 //
-// What it saves is news to the relays that share the database (postgres_news.h), but for history: that has a second
+// Saved events are news to the relays that share the database (postgres_news.h). Only history is not: it has a second
 // origin, "name (history)".
 #pragma once
 
@@ -38,16 +38,16 @@ struct PostgresStoreSettings {
 
 void Declare(SettingTable& table, PostgresStoreSettings& settings);
 
-// The same address, by which of several hosts the one is taken that can be written to.
+// Returns an address that selects, among several hosts, the one that takes writes.
 std::string WithWritableHost(const std::string& conninfo);
 
 struct PostgresStoreOptions {
-  std::string conninfo;  // as libpq has it
+  std::string conninfo;  // in libpq's form
   PostgresStoreSettings settings;
-  std::vector<std::string> own_urls;  // as in StoreOptions
-  bool read_only = false;             // for those who look: a standby will do, nothing is written
-  bool create = true;                 // false: where there are no tables it is an error
-  bool is_history = false;            // whatever it saves
+  std::vector<std::string> own_urls;  // see StoreOptions
+  bool read_only = false;             // for reading: a standby will do, nothing is written
+  bool create = true;                 // false: missing tables are an error
+  bool is_history = false;            // everything that it saves is history
 };
 
 class PostgresEdit;
@@ -73,20 +73,20 @@ class PostgresStore final : public EventStore {
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {.events = events_, .disk_bytes = disk_bytes_}; }
 
-  // A connection of the caller's, to where it may write.
+  // Returns a connection of the caller's own, which is not connected yet.
   std::unique_ptr<PostgresSession> NewSession() const;
-  // With the demand for a server that takes writes, where this store writes.
+  // The address of the server; if this store writes, with the demand for a host that takes writes.
   std::string conninfo() const;
   Status Connect(PostgresSession& session) const { return Connect(session, options_.settings.timeout); }
   Status Connect(PostgresSession& session, Duration patience) const;
-  // Takes marks of another store and removes what they name; what a vanished author left is for RemoveVanished.
+  // Takes marks of another store and removes what they name; RemoveVanished then removes what vanished authors left.
   Status CopyMarks(Shelf shelf, std::span<const ShelfEntry> marks);
-  // A line of text under a name, which is there as long as the tables are; "": none.
+  // Returns the line of text that is kept under a name as long as the tables are; "": none.
   Result<std::string> Note(const std::string& name) const;
   Status SetNote(const std::string& name, const std::string& text);
-  // Decides about an event as Save would now, and saves nothing.
+  // Decides about an event as Save would now, but saves nothing.
   Result<SaveOutcome> Judge(const Event& event, uint64_t now_seconds);
-  // After much was saved at once: what the server guesses its plans by.
+  // Renews the statistics by which the server guesses its plans. To be called after many events were saved at once.
   Status Analyze();
   // Asks the server for the sizes, which other relays change too.
   Status ReadSizes(PostgresSession& session, Duration patience);
@@ -94,14 +94,15 @@ class PostgresStore final : public EventStore {
   const std::string& database() const { return database_; }  // a token that no other has
   const PostgresStoreOptions& options() const { return options_; }
 
-  // Serials of this origin, behind the first and up to the second, whose COMMIT was lost on the way and had been done
-  // all the same: the oldest. Whoever has told of a part of them lets go of it.
+  // Returns the oldest range of serials of this origin, behind the first and up to the second, whose COMMIT was lost on
+  // the way but had been done. A caller that has told of a part of them lets go of that part.
   using Range = std::pair<uint64_t, uint64_t>;
   std::optional<Range> UnknownNews() const;
   void LetGoOfUnknownNews(uint64_t until);
-  // Whether a request to vanish that somebody saved is yet to be done.
+  // Notes whether a request to vanish that any relay saved is yet to be done.
   void NoteOthersOwe(bool owe) { others_owe_ = owe; }
-  // Called on the thread that saves, when there is news for others. Set before anybody saves, or by nobody.
+  // Sets the function that is called on the thread that saves, when there is news for others. Must be set while nothing
+  // is saved.
   void OnSaved(std::function<void()> tell) { tell_ = std::move(tell); }
 
  private:
@@ -109,7 +110,7 @@ class PostgresStore final : public EventStore {
   Status OpenAll();
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
-  // Does it on the connection that writes, in one transaction; again where another relay was faster.
+  // Does `work` on the connection that writes, in one transaction; does it again if another relay was faster.
   Status Write(PostgresOrigin& origin, bool alone, const std::function<Status(PostgresEdit& edit)>& work);
   Status RemoveMarked(Shelf shelf, std::span<const ShelfEntry> marks);
   Result<bool> RemoveWraps(PostgresEdit& edit, const PublicKey& recipient, int64_t until, Work most);
@@ -124,9 +125,9 @@ class PostgresStore final : public EventStore {
   PostgresOrigin history_;  // without a name until something is saved there
   bool has_saved_ = false;
   std::function<void()> tell_;
-  mutable std::mutex mutex_;  // for what follows
+  mutable std::mutex mutex_;  // protects unknown_news_
   std::deque<Range> unknown_news_;
-  std::atomic<bool> owes_vanishing_ = true;  // somebody before this may have left something
+  std::atomic<bool> owes_vanishing_ = true;  // an earlier process may have left something
   std::atomic<bool> others_owe_ = false;
   std::atomic<uint64_t> events_ = 0;
   std::atomic<uint64_t> disk_bytes_ = 0;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr PostgresStatement kWalkEvents{
     "walk_events", "SELECT id, record FROM weir_events WHERE id > $1::bytea ORDER BY id LIMIT $2::bigint"};
-// An author's bytes behind all that an id may be followed by.
+// The key is an id with the author's bytes behind it; the two are compared one after the other.
 constexpr PostgresStatement kWalkDeleted{"walk_deleted",
                                          "SELECT id || author, NULL FROM weir_deleted"
                                          " WHERE (id, author) > (substr($1::bytea, 1, 32), substr($1::bytea, 33))"

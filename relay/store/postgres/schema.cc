@@ -37,7 +37,7 @@ std::string Tables(const std::string& token) {
          token + "')";
 }
 
-// A new name has the next number; two that come at once try again. The serials begin with the time, by the database's
+// A new name gets the next number; two that come at once try again. The serials begin with the time, by the database's
 // clock: a standby that was promoted may lack the last ones that were given, or the whole origin, and others have read
 // up to them. No origin gives 2^20 a second.
 constexpr PostgresStatement kTakeOrigin{
@@ -55,7 +55,7 @@ std::string RandomToken() {
   return ToHex(reinterpret_cast<const uint8_t*>(words.data()), sizeof(words));
 }
 
-// Nothing: there are no tables.
+// Returns null if there are no tables.
 Result<std::optional<int>> FormatOf(PostgresSession& session, Duration patience) {
   const Result<PostgresSession::Row> there = session.Ask("SELECT to_regclass('weir_meta')", patience);
   if (!there.ok()) return there.status();
@@ -75,7 +75,7 @@ Result<std::optional<int>> FormatOf(PostgresSession& session, Duration patience)
 Status Tune(PostgresSession& session, Duration patience) {
   const std::string milliseconds =
       std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count());
-  // Those that the engine knows: other engines lack some.
+  // Sets only those that the engine knows: other engines lack some.
   const std::string settings =
       "('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), "
       "('enable_bitmapscan', 'off'), ('jit', 'off'), ('plan_cache_mode', 'force_generic_plan'), "
@@ -95,7 +95,7 @@ Status OpenSchema(PostgresSession& session, bool create, Duration patience) {
     if (!create) return Status::Error("PostgreSQL: this database has no events; weir relay or weir import makes it");
     const Status made = session.Ask(Tables(RandomToken()), patience).status();
     if (made.ok()) return {};
-    // Somebody else may just have made them.
+    // Another process may just have made them.
     if (Status connected = session.Connect(patience); !connected.ok()) return connected;
     if (Status tuned = Tune(session, patience); !tuned.ok()) return tuned;
     format = FormatOf(session, patience);

@@ -1,7 +1,7 @@
-// SessionPool: the connections on which a store is read. Each is made when it is first needed, tuned, and made again
-// when it was lost.
+// SessionPool: the connections on which a store is read. Each is made and tuned when it is first needed, and made again
+// after it was lost.
 //
-// Threads: Take from any thread; it waits until one is free.
+// Threads: Take may be called from any thread; it waits until a session is free.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ namespace weir {
 
 class SessionPool {
  public:
-  // Goes back to the pool at its end. The pool outlives it.
+  // Gives its session back to the pool when it is destroyed. The pool must outlive it.
   class Lease {
    public:
     Lease(SessionPool& pool, std::unique_ptr<PostgresSession> session) : pool_(&pool), session_(std::move(session)) {}
@@ -37,9 +37,9 @@ class SessionPool {
   SessionPool(std::string conninfo, size_t sessions, Duration patience)
       : conninfo_(std::move(conninfo)), patience_(patience), to_make_(sessions) {}
 
-  // Connected. One that was idle may have been lost since; who asks on it finds out.
+  // Returns a connected session. One that was idle may have been lost since, which the next question on it shows.
   Result<Lease> Take();
-  // What is to be asked on one of them, once more where the connection had been lost before.
+  // Does `work` on a session, and once more if its connection turns out to have been lost before.
   template <typename Value, typename Do>
   Result<Value> With(Do&& work);
 

@@ -76,7 +76,7 @@ TEST(EventMaker, SameRecipeSameEventsAndOtherPurposeOtherIds) {
                                    EventRecipe{.purpose = "a", .count = 50, .day = kDay, .one_author = true}})
     for (std::string& json : Made(other)) all.push_back(std::move(json));
   const auto set = EventSet::FromLines(Lines(all));
-  EXPECT_TRUE(set.ok()) << set.status().message();  // no id twice
+  EXPECT_TRUE(set.ok()) << set.status().message();  // no id occurs twice
 }
 
 TEST(EventMaker, OneAuthorIsOneAuthor) {
@@ -90,7 +90,7 @@ TEST(EventMaker, OneAuthorIsOneAuthor) {
   EXPECT_EQ(kinds, std::set<std::string_view>{"1"});
 }
 
-// Late ones, large ones, and deletions by those who wrote what they delete.
+// Late events, large ones, and deletions by the authors of the deleted events.
 TEST(EventMaker, ALivedInRelayGetsOddOnes) {
   const EventSet set = SetOf({.purpose = "lived-in", .count = 3000, .day = kDay, .lived_in = true});
   EventParser parser;

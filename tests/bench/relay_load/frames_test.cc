@@ -31,7 +31,7 @@ void Feed(FrameReader& reader, std::string_view bytes) {
   reader.Filled(bytes.size());
 }
 
-// Undoes what AppendClientFrame does, as a server would.
+// Undoes AppendClientFrame, as a server would.
 std::string Unmask(const std::string& frame, size_t* header_bytes) {
   size_t at = 2;
   const int length = frame[1] & 0x7f;

@@ -1,4 +1,4 @@
-// What the throttle has to reach on the simulated engine, at its default gains.
+// The goals that the throttle must reach on the simulated engine, at its default gains.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ TEST(Acceptance, StepToThreeTimesTheSustainable) {
   }
 }
 
-// The setpoint is the engine's: its base of memory stands at 0.18 and more, and nothing that waits frees it.
+// The setpoint is for the engine: its base of memory stands at 0.18 and more, and waiting work does not free it.
 TEST(Acceptance, ABulkSetpointBelowWhatMemoryHoldsDoesNotStopBulkWork) {
   for (const double setpoint : {0.2, 0.17, 0.05}) {
     SimulationOptions options = OptionsOf("burst");
@@ -38,7 +38,7 @@ TEST(Acceptance, ABulkSetpointBelowWhatMemoryHoldsDoesNotStopBulkWork) {
   }
 }
 
-// Both classes, and without P alone.
+// Covers both classes, and a missing P alone.
 TEST(Acceptance, GainsOfZeroLetWorkThrough) {
   for (const PidGains gains : {PidGains{0, 0, 0}, PidGains{0, 0, 0.05}, PidGains{0, 0.1, 0.05}}) {
     for (const bool bulk : {true, false}) {
@@ -57,15 +57,15 @@ TEST(Acceptance, TheDefaultGeometryNeedsNoOtherGains) {
   EXPECT_EQ(f.escapes, 0);
 }
 
-// With RocksDB's defaults a burst fills the second of two memtables of 64 MiB for a moment, when flushes begin to share
-// the disk with a compaction. It does not reach 1.0.
+// With RocksDB's defaults a burst briefly fills the second of two memtables of 64 MiB, when flushes begin to share the
+// disk with a compaction. It does not reach 1.0.
 double MostOvershoot(std::string_view scenario, std::string_view geometry) {
   const std::set<std::string_view> bursts = {"step",       "burst",       "sustained-3x",
                                              "idle-burst", "sensor-loss", "memory-low-l0-high"};
   return geometry == "default" && bursts.contains(scenario) ? 40 : 10;
 }
 
-// A test for each, for some take long under the sanitizers.
+// Each case is a test of its own, because some take long under the sanitizers.
 class Disturbances : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 TEST_P(Disturbances, TakeTheLevelNoMoreThanATenthAboveTheSetpoint) {
@@ -135,7 +135,7 @@ TEST(Acceptance, ALostBandwidthIsSettledWithinTwoIntegralTimes) {
   EXPECT_EQ(f.stalled_seconds, 0);
 }
 
-// The fixed rate was chosen knowing what would come, and breaks a minute later.
+// The fixed rate was chosen knowing the load, and breaks a minute later.
 TEST(Acceptance, ATreeThatGrowsIsFilledAsFastAsByTheBestFixedRate) {
   const Geometry& growing = *FindGeometry("growing");
   const Sustained weir = SustainedByWeir(growing, {}, 600);
@@ -153,7 +153,7 @@ TEST(Acceptance, AnHourOfATreeThatGrowsBrakesNobody) {
 
 TEST(Acceptance, ALostSensorLeavesTheLimitWhereItWas) {
   const SimulationResult run = Simulate(OptionsOf("sensor-loss"));
-  // Failing from 60 to 70 s: the last sample is good for two seconds, then the last limit holds.
+  // The sensor fails from 60 to 70 s: the last sample is good for two seconds, then the last limit holds.
   double held = 0;
   for (const TickRow& row : run.rows) {
     if (row.time_s < 63 || row.time_s > 69.5) continue;
@@ -177,7 +177,7 @@ TEST(Acceptance, NewGainsDoNotKick) {
   EXPECT_NEAR(after / before, 1, 0.1) << "a compaction has just ended";
 }
 
-// The bake-off in one line each: bench/simulator/README.md has the figures.
+// The bake-off in one line per law; bench/simulator/README.md has the figures.
 TEST(BakeOff, WhatTheOtherLawsDo) {
   const Figures weir = FiguresOf("step");
   const Figures none = FiguresOf("step", "none");
@@ -188,7 +188,7 @@ TEST(BakeOff, WhatTheOtherLawsDo) {
   EXPECT_GT(FiguresOf("idle-burst", "spring").overshoot_percent, 2 * FiguresOf("idle-burst").overshoot_percent);
 }
 
-// The score of the levels below stands at 1 at any load; a law that is shown it holds back for nothing.
+// The score of the levels below stands at 1 at any load; a law that saw it would hold back for nothing.
 TEST(BakeOff, AllLawsSteerByTheSignalsThatActAndByNoOther) {
   LoadSample sample;
   sample.Add({.name = "l0", .level = 0.4});

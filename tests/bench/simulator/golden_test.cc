@@ -1,5 +1,5 @@
-// What the throttle did in each scenario, as a text that a reviewer can read: every fifth tick a line. A change of the
-// control shows here; after looking at it, WEIR_UPDATE_GOLDEN=1 writes the new text.
+// The throttle's actions in each scenario, as a text that a reviewer can read: one line for every fifth tick. A change
+// of the control shows here; after reviewing it, write the new text with WEIR_UPDATE_GOLDEN=1.
 #include <gtest/gtest.h>
 
 #include <cstdio>

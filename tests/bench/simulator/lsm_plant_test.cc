@@ -1,4 +1,4 @@
-// The plant against what RocksDB 7.8 was seen to do with the storm recipe, and its parts against arithmetic.
+// Compares the plant with measurements of RocksDB 7.8 under the storm recipe, and its parts with arithmetic.
 #include "bench/simulator/lsm_plant.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ struct Observed {
   uint64_t most_files = 0;
 };
 
-// Writers that bring `bytes_per_second`, or all that the engine takes.
+// Feeds the plant by writers that bring `bytes_per_second`, or all that the engine takes.
 Observed Feed(const LsmPlantOptions& options, double bytes_per_second, double seconds) {
   LsmPlant plant(options, kStart);
   Observed seen;
@@ -56,7 +56,8 @@ Observed Feed(const LsmPlantOptions& options, double bytes_per_second, double se
   return seen;
 }
 
-// RocksDB, from empty, 5.9 MB/s for 45 s: when each L0 compaction ended, the files before it, L1 after it.
+// Measured on RocksDB, from empty, at 5.9 MB/s for 45 s: when each L0 compaction ended, the files before it, L1 after
+// it.
 TEST(LsmPlant, FollowsRocksDbAtAFixedRate) {
   const std::vector<Compaction> measured = {{3.5, 4, 15.9},  {6.8, 5, 31.7},  {10.0, 6, 47.4}, {13.5, 7, 51.2},
                                             {17.0, 7, 53.8}, {20.5, 8, 55.2}, {24.3, 8, 55.1}, {28.0, 9, 61.1},
@@ -74,7 +75,8 @@ TEST(LsmPlant, FollowsRocksDbAtAFixedRate) {
   }
 }
 
-// RocksDB, four writers in a closed loop, 40 s: 9.0 MB/s, stopped or delayed nearly always, L0 up to 19.
+// Measured on RocksDB with four writers in a closed loop, 40 s: 9.0 MB/s, stopped or delayed nearly always, L0 up to
+// 19.
 TEST(LsmPlant, BrakesLikeRocksDbWhenNobodyElseDoes) {
   LsmPlantOptions options = Recipe();
   options.l1_at_start_bytes = 32.5e6;
@@ -90,7 +92,7 @@ TEST(LsmPlant, BrakesLikeRocksDbWhenNobodyElseDoes) {
 TEST(LsmPlant, SustainsTheRecipesRateAtTheBulkSetpoint) {
   const Observed seen = Feed(Recipe(), FindGeometry("recipe")->sustained_bytes_per_second, 300);
   EXPECT_EQ(seen.last.escapes, 0u);
-  // 0.7 of the way from trigger 4 to slowdown 12 is 9.6 files; filling L1 from empty costs one more.
+  // 0.7 of the way from trigger 4 to slowdown 12 is 9.6 files; filling an empty L1 costs one more.
   EXPECT_GE(seen.most_files, 9u);
   EXPECT_LE(seen.most_files, 11u);
 }
@@ -110,7 +112,7 @@ TEST(LsmPlant, AByteIsNeitherLostNorMade) {
   EXPECT_NEAR(seen.last.total_flushed_bytes - seen.last.total_drained_bytes, seen.last.l0_bytes, 1);
 }
 
-// What is new reaches the last level, which grows a level below it when it is full; a byte then costs more.
+// New data reaches the last level, which grows a level below it when it is full; a byte then costs more.
 TEST(LsmPlant, GrowsLevelByLevel) {
   LsmPlantOptions options = Recipe();
   options.lower_bytes = {70e6};

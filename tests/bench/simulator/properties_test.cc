@@ -1,4 +1,4 @@
-// What must hold whatever the load: over random scenarios, on virtual time.
+// Properties that must hold under any load: random scenarios, on virtual time.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -25,7 +25,7 @@ SimulationResult RunOf(const Scenario& scenario, const Geometry& geometry, uint6
   return Simulate({.scenario = &scenario, .geometry = &geometry, .seed = seed});
 }
 
-// Fewer than rapidcheck's hundred cases: each runs the simulator for a minute or two of its time.
+// Runs fewer than rapidcheck's hundred cases: each runs the simulator for one or two simulated minutes.
 template <typename Property>
 void Holds(const Property& property) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;
@@ -45,11 +45,11 @@ TEST(SimulatorProperty, TokensAreConserved) {
   Holds([] {
     const Scenario scenario = Closed(*rc::gen::inRange(1, 50), *rc::gen::inRange(1, 20), 40);
     const SimulationResult run = RunOf(scenario, Recipe(), *rc::gen::inRange<uint64_t>(1, 1000));
-    // From any closed tick on: what was written is at most what the limits allowed since, the bulk floor of 5 %, what
-    // interactive work overdrew, and the burst; a batch of each writer may have been admitted before.
+    // From any closed tick on, the bytes written are at most the sum of: the limits since then, the bulk floor of 5 %,
+    // the bytes that interactive work overdrew, and the burst. A batch of each writer may have been admitted before.
     const double burst = 0.5 * static_cast<double>(Recipe().lsm.geometry.write_buffer_bytes);
     const double under_way = kRecordBytes * kRecordsPerBatch * (scenario.parties + scenario.writers_of_first_party);
-    double surplus = 0;  // above the limits, since the worst beginning
+    double surplus = 0;  // bytes above the limits, since the worst beginning
     for (size_t i = 1; i < run.rows.size(); ++i) {
       const TickRow& limit = run.rows[i - 1];
       if (limit.open) {
@@ -69,7 +69,7 @@ TEST(SimulatorProperty, ManyPartiesGetWhatOneGets) {
     const Scenario one = Closed(1, 1, 120);
     const double together = RunOf(many, Recipe(), 1).figures.aggregate_bytes_per_second;
     const double alone = RunOf(one, Recipe(), 1).figures.aggregate_bytes_per_second;
-    // Over a minute: a compaction more or less within it is worth 5 %.
+    // Within a minute, one compaction more or less makes 5 %.
     RC_ASSERT(std::abs(together / alone - 1) < 0.06);
   });
 }
@@ -100,7 +100,7 @@ TEST(SimulatorProperty, RecoversFromAnySaturation) {
     full.lsm.l1_at_start_bytes = 1e6 * *rc::gen::inRange(0, 200);
     const Scenario scenario = Closed(4, 1, 160);
     const SimulationResult run = RunOf(scenario, full, 1);
-    // Behind L0 there may be a debt of 400 MB to work off first, at 33 MB/s with the amplification of two levels.
+    // Behind L0 there may first be a debt of 400 MB to work off, at 33 MB/s with the amplification of two levels.
     const Figures& f = run.figures;
     RC_ASSERT(f.highest_level < 1.2 * f.setpoint);
     RC_ASSERT(std::abs(f.steady_error) < 0.1 * f.setpoint);

@@ -1,4 +1,4 @@
-// Runs of the simulator as the tests want them.
+// Runs of the simulator, set up for tests.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// The directions that the tuning table (throttle/TUNING.md) claims, on the simulated engine.
+// Checks on the simulated engine the directions that the tuning table (throttle/TUNING.md) claims.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ Figures With(std::string_view scenario, void (*change)(ControlSettings&)) {
   return Simulate(options).figures;
 }
 
-// Never is later than any time.
+// Settling that never happens counts as later than any time.
 double Settling(const Figures& f) {
   return std::isnan(f.settling_seconds) ? std::numeric_limits<double>::infinity() : f.settling_seconds;
 }

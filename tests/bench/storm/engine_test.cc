@@ -1,4 +1,4 @@
-// That a shape's engine is what its name says, seen in what lies in the database.
+// Each shape's engine is what its name says, judged by the contents of the database.
 #include "bench/storm/engine.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class StormEngineOf {
   std::unique_ptr<StormEngine> engine_;
 };
 
-// Counts the changes of a batch, the puts by column family.
+// Counts the changes of a batch: the puts by column family.
 class Changes final : public rocksdb::WriteBatch::Handler {
  public:
   rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice&, const rocksdb::Slice& value) override {
@@ -133,7 +133,7 @@ TEST(StormEngine, ARelaysEntriesLeadToTheirEvents) {
   EXPECT_TRUE(engine->Scan(random, 50).ok());
 }
 
-// Or what is written could not be held against the work that it leaves behind.
+// Otherwise the bytes written could not be compared with the work that they leave behind.
 TEST(StormEngine, ItSettlesUnderEachKindOfCompaction) {
   for (const std::string shape : {"recipe", "universal"}) {
     StormEngineOf engine(SmallOf(shape));

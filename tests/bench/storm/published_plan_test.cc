@@ -27,7 +27,7 @@ TEST(PublishedPlan, FirstDecisionOnlyStartsItsClock) {
   EXPECT_EQ(plan.Delay(kStart, 5.0), Duration::zero());
 }
 
-// The plan's arithmetic step by step: error 0.4 over one second.
+// Follows the plan's arithmetic step by step: an error of 0.4 over one second.
 TEST(PublishedPlan, AddsThreeTermsInSeconds) {
   PublishedPlan plan(kPlanWrites);
   (void)plan.Delay(kStart, 1.25);

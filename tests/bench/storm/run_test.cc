@@ -1,4 +1,4 @@
-// Runs on a real RocksDB, small and short: that every policy lets the load through, and that a run leaves its figures.
+// Short, small runs on a real RocksDB: every policy lets the load through, and a run leaves its figures.
 #include "bench/storm/run.h"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST_P(ShapesOfTheStorm, AreStoredAndStormed) {
     const Result<RunFigures> run = weir::Run(spec);
     ASSERT_TRUE(run.ok()) << run.status().message();
     EXPECT_GT(run.value().rows[0].writes, 0) << policy;
-    // With weir the first batch of large values may have to wait for longer than this.
+    // With weir the first batch of large values may have to wait for longer than the run.
     if (policy == "alone") {
       EXPECT_GT(run.value().rows[0].bulk_mb_per_second, 0);
     }
@@ -123,7 +123,7 @@ TEST_F(StormRun, RunThatFailedLeavesNoRowsSoThatItIsRepeated) {
   EXPECT_FALSE(fs::exists(spec.results / "results.csv"));
 }
 
-// RocksDB's threads do not come along: its flushes would never run.
+// RocksDB's threads do not come along with a fork, so its flushes would never run.
 TEST_F(StormRun, NoRunApartFromAProcessWithThreads) {
   const Status status = RunApart(Spec("alone"));
   ASSERT_FALSE(status.ok());
@@ -145,7 +145,7 @@ TEST(StormPolicy, UnknownNamesAndKnobsAreRefusedWithWhatThereIs) {
   EXPECT_NE(message("static@fast").find("bulk MB/s"), std::string::npos) << message("static@fast");
 }
 
-// No bulk write starts before those before it have had their time.
+// A bulk write never starts before the earlier ones have had their time.
 TEST_F(StormRun, StaticRateIsNeverExceeded) {
   constexpr double kMbPerSecond = 2;
   auto policy = std::move(MakePolicy("static@2", StormShape(), {})).value();

@@ -1,4 +1,4 @@
-// What tests of the storm run on: a directory that goes with the test, and an engine that is small.
+// Fixtures for tests of the storm: a directory that is removed with the test, and an engine that is small.
 #pragma once
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ inline std::unique_ptr<TemporaryDirectory> MakeScratch() {
 inline StormShape Small(StormShape shape = {}) {
   shape = Scaled(shape, 0.1);
   shape.keys = shape.preloaded_values = 500;
-  // Far from what sanitizers need for themselves.
+  // Far above what sanitizers need for themselves.
   shape.memory_target_mib = 32 << 10;
   return shape;
 }

@@ -1,4 +1,4 @@
-// The storm on a PostgreSQL: that it runs and leaves behind what it says, not what it measures.
+// The storm on a PostgreSQL: tests that it runs and leaves its report behind, not the figures that it measures.
 #include "bench/storm/wire/wire_storm.h"
 
 #include <gtest/gtest.h>

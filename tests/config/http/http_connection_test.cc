@@ -1,4 +1,4 @@
-// Calls to a server that answers as the test says, in clear or by TLS.
+// Calls to a server that gives the test's answers, in clear or over TLS.
 #include "config/http/http_connection.h"
 
 #include <gtest/gtest.h>
@@ -202,7 +202,7 @@ TEST(HttpConnectionTest, AnAnswerToTheEndOfTheConnectionIsWholeOnlyWhereTlsSaysS
   EXPECT_NE(cut.problem.find("hung up before the end of its answer"), std::string::npos) << cut.problem;
 }
 
-// The client's first record, by which it says what it is ready for.
+// Returns the client's first record, which lists the TLS versions that it accepts.
 std::string HelloOfACall() {
   boost::asio::io_context io;
   tcp::acceptor acceptor(io, {boost::asio::ip::address_v4::loopback(), 0});
@@ -222,7 +222,7 @@ std::string HelloOfACall() {
   return hello;
 }
 
-// In a process of its own, whose OpenSSL is configured so that it would speak TLS 1.0.
+// Runs in a process of its own, whose OpenSSL is configured so that it would speak TLS 1.0.
 TEST(HttpConnectionDeathTest, OffersNothingBeforeTls12WhereTheSystemWould) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const TempDirectory directory;

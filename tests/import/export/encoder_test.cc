@@ -24,7 +24,7 @@ std::string Contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Reads as much as there is whole of.
+// Returns the text of a gzip file.
 std::string Gunzip(const std::string& path) {
   std::string text;
   char buffer[64 << 10];
@@ -49,7 +49,7 @@ std::string Unzstd(const std::string& path, size_t size) {
   return text;
 }
 
-// Hardly to be compressed, so that much is written.
+// Returns text that hardly compresses, so that much is written.
 std::string Noise(size_t size) {
   std::mt19937_64 random(size);
   std::string text;
@@ -186,7 +186,7 @@ TEST(Encoder, TellsWhereItCannotWrite) {
   EXPECT_NE(Encoder::Create(directory.path()).status().message().find("Is a directory"), std::string::npos);
 }
 
-// Two at once to the same name: neither takes the other's half for its whole.
+// Two encoders at once write to the same name: neither takes the other's half for its whole.
 TEST(Encoder, DoesNotTakeAnotherOnesPartForItsOwn) {
   const TempDirectory directory;
   const std::string path = directory / "a.jsonl";

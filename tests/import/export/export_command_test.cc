@@ -1,4 +1,4 @@
-// `weir export` as it is called: flags, files, exit codes, and what it says.
+// `weir export` as a user calls it: flags, files, exit codes, and what it says.
 #include "import/export/export_command.h"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ class ExportCommandTest : public testing::Test {
     std::filesystem::create_directory(data_dir());
     const auto store = MustOpen(SmallStore(data_dir() + "/events"));
     for (uint64_t i = 0; i < 60; ++i) {
-      // The later ones are the older ones.
+      // Later events have earlier dates.
       events_.push_back(Plain(Author(i % 3), kNoon + (5 - i / 10) * kDay, i % 2 == 0 ? 1 : 7, {}, std::to_string(i)));
     }
     SaveAll(*store, events_);
@@ -63,7 +63,7 @@ class ExportCommandTest : public testing::Test {
     return run;
   }
 
-  // Of those that are wanted, in this order.
+  // Returns the lines of the wanted events, in this order.
   std::string Lines(const std::function<bool(const PlainEvent&)>& wanted, ExportOrder order = ExportOrder::kArrival) {
     std::vector<PlainEvent> events = events_;
     if (order != ExportOrder::kArrival) {
@@ -137,7 +137,7 @@ TEST_F(ExportCommandTest, LeavesNoFileWhereTheDiskIsFull) {
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit little{1000, before.rlim_max};
-  // What the captures of both streams write is less.
+  // The captures of both streams write less than this.
   setrlimit(RLIMIT_FSIZE, &little);
   const Ran run = Export({"-o", path});
   setrlimit(RLIMIT_FSIZE, &before);
@@ -213,7 +213,8 @@ int Call(int (*command)(int, char**), std::vector<std::string> arguments) {
   return code;
 }
 
-// Deletions and replaced events are in it. In the order of arrival: a mark of deletion depends on what came first.
+// The databases have deletions and replaced events. In the order of arrival: a mark of deletion depends on what came
+// first.
 TEST(ExportCommand, ExportThenImportIsTheSameDatabase) {
   for (const auto& [seed, name] :
        {std::pair(1, "all.jsonl"), std::pair(2, "all.jsonl.gz"), std::pair(3, "all.jsonl.zst")}) {
@@ -231,8 +232,8 @@ TEST(ExportCommand, ExportThenImportIsTheSameDatabase) {
     std::vector<PlainEvent> events = RandomNostr(static_cast<uint64_t>(seed), 400).events();
     std::map<std::string, std::string> author_of;
     for (const PlainEvent& event : events) author_of[event.id] = event.pubkey;
-    // No relay takes what is of the future. Who vanishes takes along the deletions that he asked for, whose marks stay;
-    // and whether a stranger's request leaves a mark depends on whether its target was there, replaced since.
+    // No relay takes events of the future. An author who vanishes takes along his deletions, whose marks stay; and
+    // whether a stranger's request leaves a mark depends on whether its target, replaced since, was there.
     std::erase_if(events, [&](const PlainEvent& event) {
       const bool of_a_stranger = std::ranges::any_of(event.tags, [&](const Tag& tag) {
         return tag.size() > 1 && author_of.contains(tag[1]) && author_of[tag[1]] != event.pubkey;

@@ -1,4 +1,4 @@
-// GET /api/export of a real relay, by real sockets.
+// GET /api/export of a real relay, over real sockets.
 #include <algorithm>
 
 #include "relay/nostr/event_parser.h"
@@ -14,7 +14,7 @@ namespace {
 
 class ExportServiceTest : public ServiceTest {
  protected:
-  // Notes and reactions of some days, not in the order of time.
+  // Imports notes and reactions of some days, not in the order of time.
   std::vector<std::string> Fill(size_t count, size_t content_bytes = 10) {
     const Signer signer(5);
     std::vector<std::string> events;

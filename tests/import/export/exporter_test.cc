@@ -18,7 +18,7 @@ std::string NameOf(ExportOrder order) {
   return order == ExportOrder::kArrival ? "arrival" : order == ExportOrder::kOldest ? "oldest" : "newest";
 }
 
-// What is exported, with something that happens before every slice.
+// Returns the ids that are exported; `meanwhile` runs before every slice.
 std::vector<std::string> Ids(
     const EventStore& store, const ExportPlan& plan, const Slice& slice,
     const std::function<void()>& meanwhile = [] {}) {
@@ -92,7 +92,7 @@ TEST(Exporter, GivesWhatMatchesInTheOrderAskedFor) {
   }
 }
 
-// Nothing comes twice, and what was there all the time is not left out.
+// No event comes twice, and none that was there all the time is left out.
 TEST(Exporter, HoldsWhatStayedWhileMuchChanged) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     History history(seed, 600);
@@ -116,7 +116,7 @@ TEST(Exporter, HoldsWhatStayedWhileMuchChanged) {
   }
 }
 
-// A backup has everybody's profile, the one before or the one after.
+// A backup has every author's profile, the one before or the one after.
 TEST(Exporter, HoldsOneVersionAtLeastOfWhatIsReplacedMeanwhile) {
   constexpr int kAuthors = 60;
   for (const ExportOrder order : kOrders) {
@@ -144,7 +144,7 @@ TEST(Exporter, HoldsOneVersionAtLeastOfWhatIsReplacedMeanwhile) {
   }
 }
 
-// Neither where the last event of a walk is gone, nor where more comes than is read.
+// An export ends, even if the last event of a walk is gone, or if more comes than is read.
 TEST(Exporter, EndsThoughTheStoreGrowsAsFastAsItIsRead) {
   for (const bool last_is_removed : {false, true}) {
     for (const int per_slice : {1, 2, 5}) {
@@ -186,7 +186,7 @@ TEST(Exporter, HoldsSecondsThatAreMoreThanTheWindow) {
   ModelStore model;
   std::vector<PlainEvent> events;
   for (int i = 0; i < 900; ++i) {
-    // Nine of each second but for one that has hundreds, and one long event.
+    // Each second has nine events, except one that has hundreds; and one event is long.
     const uint64_t created_at = i % 2 == 0 ? 5000 : 1000 + static_cast<uint64_t>(i / 18) * 250;
     events.push_back(Plain(Author(static_cast<uint64_t>(i % 3)), created_at, 1, {},
                            std::to_string(i) + std::string(i == 500 ? 20'000 : 0, 'x')));
@@ -203,8 +203,8 @@ TEST(Exporter, HoldsSecondsThatAreMoreThanTheWindow) {
   }
 }
 
-// Whoever does not take what he asked for makes the relay hold neither a snapshot nor much memory; and when he goes on
-// he has all the same.
+// A client that does not take its export makes the relay hold neither a snapshot nor much memory. When it goes on it
+// gets everything all the same.
 TEST(Exporter, SuspendedItHoldsNextToNothingAndGoesOn) {
   const TempDirectory directory;
   const auto store = MustOpen(SmallStore(directory / "events"));

@@ -151,7 +151,7 @@ TEST(Decoder, RefusesAZstdWindowThatIsTooLarge) {
   ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
   std::string data(1000, '\0');
   ZSTD_outBuffer out{data.data(), data.size(), 0};
-  for (const ZSTD_EndDirective directive : {ZSTD_e_flush, ZSTD_e_end}) {  // of a stream: the whole size is not known
+  for (const ZSTD_EndDirective directive : {ZSTD_e_flush, ZSTD_e_end}) {  // a stream: the whole size is not known
     ZSTD_inBuffer in{"text", 4, 0};
     ASSERT_EQ(ZSTD_compressStream2(context, &out, &in, directive), 0);
   }

@@ -59,7 +59,7 @@ class SourceTest : public testing::Test {
   TempDirectory directory_;
 };
 
-// Everything that lines can be.
+// Returns lines of every kind.
 std::string OddLines() {
   std::string text = "\xef\xbb\xbf{}\r\n\n\r\n \nx\n" + std::string(3, '\0') + "\n";
   for (const size_t size : {1, 2, 19, 20, 21, 22, 45, 100}) text += std::string(size, 'l') + "\n";
@@ -129,7 +129,7 @@ TEST_F(SourceTest, NamesWhatCannotBeReadBeforeItReads) {
             "cannot read " + good + ": Permission denied");
 }
 
-// From every place where a chunk that ends a line ended.
+// Goes on from every place where a chunk ended with a line.
 TEST_F(SourceTest, GoesOnAtEveryPlaceWithTheRest) {
   const std::string text = OddLines();
   const std::vector<std::string> inputs = {File("plain", text), File("b.gz", Gzip(text)), File("c.zst", Zstd(text))};
@@ -248,7 +248,7 @@ TEST_F(SourceTest, StopsInTheMiddleOfAFile) {
   EXPECT_FALSE(source.value()->Next().value());
 }
 
-// Standard input of this process, lent.
+// Borrows the standard input of this process.
 TEST_F(SourceTest, ReadsStandardInput) {
   for (const bool resumed : {false, true}) {
     const int saved = dup(STDIN_FILENO);

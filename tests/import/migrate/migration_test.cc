@@ -1,4 +1,4 @@
-// From a RocksDB to a PostgreSQL: the same is in both, however often it was begun.
+// Migrations from a RocksDB to a PostgreSQL: both end up the same, however often one was begun.
 #include "import/migrate/migration.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class MigrationTest : public testing::Test {
     EXPECT_EQ(SortedIds(*from_), ids);
     EXPECT_EQ(SortedIds(to_->store()), ids);
   }
-  // The event expires, so that its marks alone tell of what it did.
+  // The event expires, so that only its marks show what it did.
   void SaveForAWhile(const std::string& author, uint16_t kind, std::vector<Tag> tags) {
     tags.push_back({"expiration", std::to_string(RandomNostr::kStart + 10)});
     SaveAll(*from_, {Plain(author, RandomNostr::kStart + 3, kind, std::move(tags))});
@@ -63,7 +63,7 @@ class MigrationTest : public testing::Test {
   std::unique_ptr<Storage> to_;
 };
 
-// With everything that deletes, replaces, expires and vanishes.
+// The history has everything that deletes, replaces, expires and vanishes.
 TEST_F(MigrationTest, CopiesEventsAndMarksAndThenWhatCameSince) {
   const RandomNostr random(5, 3000);
   const auto half = static_cast<std::ptrdiff_t>(random.events().size() / 2);
@@ -85,7 +85,7 @@ TEST_F(MigrationTest, GoesOnFromWhereItWas) {
   std::vector<PlainEvent> events;
   for (uint64_t i = 0; i < 1500; ++i) events.push_back(Plain(Author(i % 7), RandomNostr::kStart + i, 1));
   SaveAll(*from_, events, 0);
-  // It was ended when a thousand were written, and told of fewer.
+  // Makes it look like a migration that ended after a thousand events were written and fewer were noted.
   uint64_t seen = 0;
   ASSERT_TRUE(CopyAll(*from_, *to_, {.on_progress = [&](const MigrationProgress& p) { seen = p.events; }}).ok());
   EXPECT_EQ(seen, 1500U);
@@ -149,7 +149,7 @@ TEST_F(MigrationTest, AMarkMakesRoomForAnOlderVersion) {
   ExpectInBoth({older});
 }
 
-// Its successor was deleted by its id, or expired: neither leaves a mark of the address.
+// The replacement was deleted by its id, or expired: neither leaves a mark of the address.
 TEST_F(MigrationTest, AVersionThatWasReplacedIsGoneThoughWhatReplacedItIs) {
   SaveAll(*from_, {Plain(Author(1), RandomNostr::kStart + 1, 0), Plain(Author(2), RandomNostr::kStart + 1, 0)});
   Copy();
@@ -181,7 +181,7 @@ TEST_F(MigrationTest, HoweverManyAreGone) {
   ExpectInBoth({});
 }
 
-// An import may have saved it, or a copy that was made later than what is copied now.
+// An import may have saved the version, or a migration of a later state than this one.
 TEST_F(MigrationTest, TakesNoVersionThatDidNotComeFromHere) {
   const PlainEvent imported = Plain(Author(1), RandomNostr::kStart, 0);
   const PlainEvent later = Plain(Author(2), RandomNostr::kStart, 0);
@@ -195,7 +195,7 @@ TEST_F(MigrationTest, TakesNoVersionThatDidNotComeFromHere) {
   EXPECT_TRUE(to_->store().Has(ToBytes(later.id)).value());
 }
 
-// Its own relay may have clients already.
+// The PostgreSQL's own relay may have clients already.
 TEST_F(MigrationTest, WhatTheOtherReplacedOrDeletedSinceIsNotMissing) {
   const PlainEvent profile = Plain(Author(1), RandomNostr::kStart, 0);
   const PlainEvent note = Plain(Author(1), RandomNostr::kStart, 1);

@@ -123,7 +123,7 @@ TEST(Checkpoint, IsTheSameThroughALink) {
   std::filesystem::create_directory(directory / "real/below");
   std::filesystem::create_directory_symlink(directory / "real/below", directory / "deep");
   EXPECT_EQ(AbsolutePath(directory / "link/a.jsonl"), AbsolutePath(directory / "real/a.jsonl"));
-  // What the system opens by this name, not what is left when ".." takes the link away.
+  // The file that the system opens by this name, not the one that is left when ".." takes the link away.
   EXPECT_EQ(AbsolutePath(directory / "deep/../a.jsonl"), AbsolutePath(directory / "real/a.jsonl"));
   EXPECT_NE(AbsolutePath(directory / "deep/../a.jsonl"), AbsolutePath(directory / "a.jsonl"));
 }
@@ -138,7 +138,7 @@ TEST(Checkpoint, IsHeldByOneAtATime) {
     EXPECT_TRUE(CheckpointFile(directory / "other.json").Hold().ok());
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
-  WriteText(directory / "c.json.lock", "1\n");  // of one that was killed
+  WriteText(directory / "c.json.lock", "1\n");  // left by an import that was killed
   EXPECT_TRUE(CheckpointFile(directory / "c.json").Hold().ok());
 }
 

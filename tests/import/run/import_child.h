@@ -11,7 +11,7 @@
 
 namespace weir {
 
-// In the environment of a process that is not to run tests.
+// Set in the environment of a process that does not run tests.
 inline constexpr const char* kImportChild = "WEIR_IMPORT_CHILD";
 
 class ImportChild : public CommandChild {

@@ -1,4 +1,4 @@
-// `weir import` as it is called: files, flags, exit codes, what it says and what is stored afterwards.
+// `weir import` as a user calls it: files, flags, exit codes, what it says and what is stored afterwards.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -150,7 +150,7 @@ TEST_F(ImportCommandTest, ATruncatedFileIsImportedAsFarAsItGoes) {
   EXPECT_NE(run.err.find("after line " + std::to_string(line)), std::string::npos) << run.err;
   EXPECT_EQ(std::string_view(summary["damaged"]), file("cut.gz"));
 
-  WriteText(file("cut.gz"), packed);  // the whole of it has come
+  WriteText(file("cut.gz"), packed);  // now the file is whole
   const Ran rest = Import({"--resume", "--summary=json", file("cut.gz")});
   EXPECT_EQ(rest.code, 0) << rest.err;
   EXPECT_EQ(Count(Summary(rest), "read"), 400U);

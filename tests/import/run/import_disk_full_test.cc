@@ -16,7 +16,7 @@ namespace {
 
 class ImportDiskFull : public ImportFixture {
  protected:
-  // False in the process that was asked to run the test: it has let another one do it, on a disk of its own.
+  // Returns false in the process that was asked to run the test: another one has run it, on a disk of its own.
   bool OnPrivateDisk() {
     if (const char* disk = std::getenv(kPrivateDisk)) {
       disk_ = disk;
@@ -34,7 +34,7 @@ class ImportDiskFull : public ImportFixture {
     EXPECT_EQ(run.code, 0) << run.out << run.err;
   }
 
-  // Room for this much is left.
+  // Leaves this much room.
   void FillTheDisk(size_t room) {
     {
       std::ofstream ballast(disk_ + "/ballast");
@@ -51,7 +51,7 @@ class ImportDiskFull : public ImportFixture {
 TEST_F(ImportDiskFull, WaitsForRoomAndGoesOn) {
   if (!OnPrivateDisk()) return;
   FillTheDisk(5 << 20);
-  // 8 MB that do not compress to nothing, and lines that are rejected.
+  // 8 MB that hardly compress, and lines that are rejected.
   std::string lines;
   for (uint64_t i = 0; i < 1600; ++i) lines += Note(i, 5000) + "\nbad " + std::to_string(i) + "\n";
   WriteText(file("events.jsonl"), lines);
@@ -150,7 +150,7 @@ TEST_F(ImportCheckpointDiskFull, GoesOnWithoutOneAndEndsWell) {
   child_->EndInput();
   const Ran run = child_->Wait();
   EXPECT_EQ(run.code, 1) << run.err;
-  EXPECT_EQ(std::string_view(Summary(run)["checkpoint_problem"]), "");  // none is needed
+  EXPECT_EQ(std::string_view(Summary(run)["checkpoint_problem"]), "");  // no checkpoint is needed
   EXPECT_FALSE(HasCheckpoint());
 }
 

@@ -31,7 +31,7 @@ class ImportFixture : public testing::Test {
     arguments.insert(arguments.begin(), {"--data-dir", data_dir(name)});
     return ImportChild(arguments).Wait();
   }
-  // With --summary=json.
+  // Reads the summary of --summary=json.
   simdjson::dom::element Summary(const Ran& run) {
     EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 1) << run.out << run.err;
     simdjson::dom::element summary;
@@ -51,7 +51,7 @@ class ImportFixture : public testing::Test {
     return "";
   }
 
-  // Id and JSON of all that is stored.
+  // Returns id and JSON of everything that is stored.
   std::map<std::string, std::string> Stored(const std::string& name = "data") const {
     std::map<std::string, std::string> stored;
     const auto store = MustOpen(SmallStore(data_dir(name) + "/events"));
@@ -64,7 +64,7 @@ class ImportFixture : public testing::Test {
     return stored;
   }
 
-  // A signed note; each number has another one.
+  // Returns a signed note; each number gives another one.
   std::string Note(uint64_t number, size_t content_bytes = 20) const {
     std::string content = std::to_string(number) + " ";
     while (content.size() < content_bytes) content += ToHex(Sha256(content));

@@ -83,7 +83,7 @@ TEST_F(ImportInterrupted, AStreamThatIsAnotherOneIsRefused) {
   EXPECT_EQ(Stored().size(), 300U);
 }
 
-// Stopped when all of the first input is settled and nothing of the second.
+// The import is stopped when all of the first input is settled and nothing of the second.
 class ImportBetweenTwo : public ImportInterrupted {
  protected:
   void StopBetween() {
@@ -160,7 +160,7 @@ int Rounds() {
   return rounds != nullptr ? std::atoi(rounds) : 6;
 }
 
-// In three files of all kinds, so that the place may be in any of them.
+// The events are in three files of all kinds, so that the place may be in any of them.
 TEST_F(ImportInterrupted, TortureKilledAndResumedItIsAsIfNothingHadBeen) {
   const uint64_t seed = Seed();
   std::cout << "WEIR_TORTURE_SEED=" << seed << std::endl;
@@ -200,7 +200,7 @@ TEST_F(ImportInterrupted, TortureKilledAndResumedItIsAsIfNothingHadBeen) {
     bool done = false;  // killed when all but the exit was done
     for (bool resume = false; run.code == -SIGKILL && !done; resume = true, ++round) {
       ImportChild child(arguments("killed", resume));
-      // As long as the whole takes, and now and then longer, so that it comes to an end.
+      // Waits up to as long as the whole takes, and now and then longer, so that it comes to an end.
       std::this_thread::sleep_for(usual * (random() % 100) / 60);
       child.Signal(SIGKILL);
       run = child.Wait();

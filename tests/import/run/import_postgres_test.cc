@@ -1,4 +1,4 @@
-// Where WEIR_STORE is a PostgreSQL: what works there too, and what only a RocksDB has, which says so.
+// Commands whose WEIR_STORE is a PostgreSQL: some work there too; those that need a RocksDB say so.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST_F(ImportPostgresTest, ImportExportAndScanWorkOnIt) {
   EXPECT_EQ(std::count(scanned.out.begin(), scanned.out.end(), '\n'), 7);
 }
 
-// What came before the place would be missing in another.
+// Another database would lack what came before the place.
 TEST_F(ImportPostgresTest, AnInterruptedImportGoesOnInItsOwnDatabaseOnly) {
   const std::string packed = Packed(Compression::kGzip, Notes(0, 400));
   WriteText(file("cut.gz"), packed.substr(0, packed.size() / 2));
@@ -94,7 +94,7 @@ TEST_F(ImportPostgresTest, WhatOnlyARocksDbHasSaysSo) {
             std::string::npos);
 }
 
-// Each that is opened to save has a name, which tells a relay from its imports.
+// Each store that is opened to save has a name, which tells a relay from its imports.
 TEST_F(ImportPostgresTest, WhoSavesHasANameOfItsOwn) {
   StorageOptions options{.data_dir = data_dir(), .address = "http://127.0.0.1:4001"};
   options.settings.store = AddressOf(*database_);

@@ -17,7 +17,7 @@ namespace {
 class ListSource final : public Source {
  public:
   std::deque<Chunk> chunks;
-  Status error;  // at the end
+  Status error;  // returned at the end
   std::string tail;
   std::atomic<bool> stopped{false};
 
@@ -45,7 +45,7 @@ class ImmediateDestination final : public Destination {
   std::function<void(const SettledChunk&)> on_settled;
   std::function<void()> before_push = [] {};
   std::atomic<bool> stopped{false};
-  uint64_t settles = UINT64_MAX;  // chunks, then it can go on no more
+  uint64_t settles = UINT64_MAX;  // settles this many chunks, then cannot go on
 
   bool Push(Chunk chunk) override {
     before_push();
@@ -90,7 +90,7 @@ class ImmediateDestination final : public Destination {
 
 class ImportRunTest : public testing::Test {
  protected:
-  // Chunks that follow each other in one input.
+  // Puts chunks into one input, one after the other.
   void Put(uint32_t input, const std::vector<std::string>& texts) {
     Place place;
     for (const std::string& text : texts) {
@@ -288,7 +288,7 @@ TEST_F(ImportRunTest, NoCheckpointCoversALineWhoseRejectIsNotWritten) {
   EXPECT_TRUE(Eventually([this] { return !run_->State().problem.empty(); }));
   run_->Stop();
   run.join();
-  // It is not over, and nobody is to say that it was.
+  // The problem is not over, and must not be told to be.
   EXPECT_NE(run_->State().problem, "");
   EXPECT_EQ(Read().place.lines, 1U);
 }

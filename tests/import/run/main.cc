@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   if (std::getenv(weir::kImportChild) != nullptr) return weir::ImportCommand(argc, argv);
-  // Before anything starts a thread.
+  // Comes before anything starts a thread.
   if (std::getenv(weir::kPrivateDisk) != nullptr && !weir::MountPrivateDisk()) return weir::kNoPrivateDisk;
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

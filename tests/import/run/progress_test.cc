@@ -171,7 +171,7 @@ class ProgressDisplayTest : public testing::Test {
             .columns = [] { return size_t{60}; },
             .clock = clock_};
   }
-  // Ticks for a while, five a second; what was written meanwhile.
+  // Ticks for this time, five times a second. Returns what was written meanwhile.
   std::string After(ProgressDisplay& display, seconds time) {
     written_.clear();
     for (int i = 0; i < 5 * time.count(); ++i) {
@@ -194,7 +194,7 @@ TEST_F(ProgressDisplayTest, ALogHasALineEveryFiveSeconds) {
   EXPECT_TRUE(text.starts_with("import: 115200 events, 0/s"));
 }
 
-// What was imported before is no speed.
+// Lines that were imported before do not count as speed.
 TEST_F(ProgressDisplayTest, MeasuresFromWhereThisRunBegins) {
   ProgressDisplay display(Parts(ProgressDisplayParts::Style::kLines));
   progress_.begun = false;

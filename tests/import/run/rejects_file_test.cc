@@ -11,7 +11,7 @@ namespace {
 
 using std::string_literals::operator""s;
 
-// The lines of a chunk that are rejected, all for the same reason.
+// Returns a chunk with these lines, all rejected for the same reason.
 SettledChunk Lines(const std::vector<std::string>& lines, uint64_t first_line, const std::string& reason = "bad") {
   SettledChunk settled;
   for (const std::string& line : lines) {
@@ -54,7 +54,7 @@ TEST_F(RejectsFileTest, NoneIsLeftBehindForNothing) {
     EXPECT_EQ(file.bytes(), 0U);
   }
   EXPECT_FALSE(std::filesystem::exists(path()));
-  WriteText(path(), "");  // somebody else made it
+  WriteText(path(), "");  // another program made it
   { EXPECT_TRUE(RejectsFile(path()).Open().ok()); }
   EXPECT_TRUE(std::filesystem::exists(path()));
 }

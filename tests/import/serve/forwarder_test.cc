@@ -1,4 +1,4 @@
-// Behind a raw forwarder on this machine everybody comes from loopback, and may write what he likes as Host.
+// Behind a raw forwarder on this machine every client comes from loopback, and may write any Host.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ class ForwarderTest : public ServiceTest {
   Headers Token() const { return {{"Authorization", "Bearer " + ReadAdminToken(configuration_.data_dir)}}; }
 };
 
-// The request as a stranger writes it.
+// Sends a request as a stranger writes it. Returns the status.
 int Raw(uint16_t port, const std::string& request) {
   boost::asio::io_context io;
   boost::asio::ip::tcp::socket socket(io);

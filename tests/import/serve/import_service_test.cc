@@ -1,4 +1,4 @@
-// POST /api/import of a real relay, by real sockets.
+// POST /api/import of a real relay, over real sockets.
 #include "import/serve/import_service.h"
 
 #include <openssl/evp.h>
@@ -139,7 +139,7 @@ TEST_F(ImportServiceTest, NamesTheFirstRejectsOfManyAndCountsAllForWhomReadsLate
   EXPECT_EQ(answer.rejects.back().line, ImportPost::kMostRejects);
 }
 
-// What `weir import` sends: three at once, and the second is there before the first is whole.
+// Sends as `weir import` does: three parts at once, and the second is there before the first is whole.
 TEST_F(ImportServiceTest, SavesThePartsOfARunInTheirOrder) {
   Open();
   const std::vector<std::string> notes = {NoteLine(1) + "\n", NoteLine(2) + "\n", NoteLine(3) + "\n"};
@@ -148,7 +148,7 @@ TEST_F(ImportServiceTest, SavesThePartsOfARunInTheirOrder) {
     const std::string target = "/api/import?run=one&part=" + std::to_string(i);
     parts.push_back(std::make_unique<SlowCall>(port(), "POST", target,
                                                Headers{{"Content-Length", std::to_string(notes[i].size())}}));
-    // It is taken: the next may come.
+    // The relay has begun to read it: the next may come.
     ASSERT_TRUE(parts.back()->Line().has_value());
   }
   EXPECT_EQ(Metric("weir_imports_running"), 1) << "a run is one import";
@@ -206,7 +206,7 @@ TEST_F(ImportServiceTest, IsForTheAdminAlone) {
   const Signer other(12);
   configuration_.relay.admin_pubkey = ToHex(admin.pubkey());
   Open();
-  // The furthest date that is taken is good from the second after the start.
+  // Proofs with the furthest date that is taken are good from the second after the start.
   const uint64_t opened = WallClock::System().NowSeconds();
   ASSERT_TRUE(Eventually([&] { return WallClock::System().NowSeconds() > opened; }));
   const auto signed_by = [&](const Signer& signer, const std::string& method, const std::string& path) {
@@ -339,7 +339,7 @@ TEST_F(ImportServiceTest, ClientsAreServedMeanwhile) {
     const std::string note = NoteLine(5'000'000 + number);
     client.Send("[\"EVENT\"," + note + "]");
     ASSERT_EQ(client.Read(), "[\"OK\",\"" + std::string(FindId(note)) + "\",true,\"\"]");
-    // What is imported is history and does not come here.
+    // Imported events are history and do not come here.
     ASSERT_EQ(live.Read(), "[\"EVENT\",\"live\"," + note + "]");
     client.Send(R"(["REQ","q",{"ids":[")" + std::string(FindId(note)) + R"("]}])");
     ASSERT_EQ(client.Read(), "[\"EVENT\",\"q\"," + note + "]");

@@ -1,4 +1,4 @@
-// POST /api/import by real sockets, into a store that fails when it is told to, on a clock that stands still.
+// POST /api/import over real sockets, into a store that fails when it is told to, on a clock that stands still.
 #include "config/manual_clock.h"
 #include "import/relay_destination.h"
 #include "import/serve/import_service.h"
@@ -69,7 +69,7 @@ class ImportTroubleTest : public testing::Test {
     while (now > peak && !peak_.compare_exchange_weak(peak, now)) {
     }
   }
-  // Reads until a progress is as it should be.
+  // Reads until a progress meets the condition.
   ImportAnswer ReadUntil(SlowCall& call, const std::function<bool(const ImportProgress&)>& is_there) {
     ImportAnswer answer;
     while (const auto line = call.Line()) {
@@ -137,7 +137,7 @@ TEST_F(ImportTroubleTest, BatchesBelongToTheTraceOfTheirCaller) {
   EXPECT_EQ(ToHex(batch.trace.data(), batch.trace.size()), "0af7651916cd43dd8448eb211c80319c");
 }
 
-// Nothing is read from the socket then, and no number changes.
+// The relay reads nothing from the socket then, and no number changes.
 TEST_F(ImportTroubleTest, NoticesThatTheClientIsGoneWhileNothingMoves) {
   store_.FailSaves(kDiskFull);
   std::string body;
@@ -192,7 +192,7 @@ class SmallRelaysImportTest : public ImportTroubleTest {
   SmallRelaysImportTest() : ImportTroubleTest(1 << 20) {}
 };
 
-// As many as may run at once share what events may have in flight.
+// The imports that may run at once share the bytes that events may have in flight.
 TEST_F(SmallRelaysImportTest, HoldsAQuarterOfWhatMayBeInFlight) {
   std::string short_lines;
   while (short_lines.size() < (1 << 20)) short_lines += "x\n";
@@ -222,7 +222,7 @@ TEST_F(ImportTroubleTest, StaysBoundedOnWhatGrowsAThousandfold) {
     const ImportAnswer answer = PostImport(server_->port(), c.body, {{"Content-Encoding", c.coding}});
     EXPECT_TRUE(answer.done) << answer.error;
     EXPECT_EQ(answer.last.tally.rejected(), c.lines);
-    // The window of four, and of one turn what is over it.
+    // The window of 4 MiB, and what one turn may add to it.
     EXPECT_LE(peak_, 5 << 20);
   }
 }

@@ -29,7 +29,7 @@ std::vector<Chunk> ChunksOf(const std::string& text, size_t chunk_bytes, uint32_
   return chunks;
 }
 
-// What a destination told, put together.
+// Collects what a destination reports.
 class Told {
  public:
   Destination::OnSettled Listener() {
@@ -52,7 +52,7 @@ class Told {
     EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [&] { return text_.size() >= bytes; }));
   }
 
-  // After a second sending it is not known how many of those that are no rejects were what.
+  // After a second sending it is not known which outcomes the lines have that were not rejected.
   void Expect(const KnownLines& expected, bool sent_twice = false) {
     const std::lock_guard lock(mutex_);
     EXPECT_TRUE(text_ == expected.text);
@@ -64,7 +64,7 @@ class Told {
     ExpectRejects(rejects_, expected);
     ASSERT_EQ(reject_texts_.size(), expected.rejected_texts.size());
     for (size_t i = 0; i < reject_texts_.size(); ++i) {
-      // Of a line that is too long the first piece has the reject.
+      // If a line is too long, its first piece has the reject.
       const bool too_long = rejects_[i].outcome == LineOutcome::kTooLong;
       EXPECT_TRUE(too_long ? expected.rejected_texts[i].starts_with(reject_texts_[i])
                            : expected.rejected_texts[i] == reject_texts_[i])
@@ -128,7 +128,7 @@ TEST_F(RelayDestinationTest, KeepsInputsApart) {
   Open();
   const std::string mark = "\xef\xbb\xbf";
   const auto destination = MakeDestination();
-  // No line feed at the end, a byte order mark at the begin; one that is not at the begin is no such mark.
+  // No line feed at the end, a byte order mark at the start; elsewhere these bytes are no such mark.
   const std::vector<std::string> inputs = {mark + NoteLine(1), mark + NoteLine(2) + "\n\n" + NoteLine(3),
                                            mark + mark + NoteLine(4), mark, NoteLine(5)};
   for (uint32_t i = 0; i < inputs.size(); ++i)
@@ -143,7 +143,7 @@ TEST_F(RelayDestinationTest, AMarkThatIsNotAtTheBeginOfItsInputIsNoMark) {
   const auto destination = MakeDestination();
   std::vector<Chunk> chunks = ChunksOf("\n" + line, 1);
   ASSERT_EQ(chunks.size(), 2);
-  // As after an interruption: what came before is settled.
+  // Begins as after an interruption: everything before is settled.
   ASSERT_TRUE(destination->Push(std::move(chunks[1])));
   EXPECT_TRUE(destination->Finish().ok());
   KnownLines expected;
@@ -179,9 +179,9 @@ TEST_F(RelayDestinationTest, GoesOnWithTheNextRelayWhereTheOneBeforeWentDown) {
   for (const size_t stop_at : {chunks.size() / 4, chunks.size() / 2, chunks.size() * 3 / 4}) {
     for (; pushed < stop_at; ++pushed) ASSERT_TRUE(destination->Push(std::move(chunks[pushed])));
     told_.WaitForText(chunks[stop_at / 2].begin.bytes);
-    WaitForNoProblem(*destination);  // that of the round before
+    WaitForNoProblem(*destination);  // the one of the round before
     Close();
-    // All that it was sent may be settled: only lines that are not tell that it is gone.
+    // All that was sent may be settled, so only lines that are not can show that the relay is gone.
     bool sends = false;
     while (!sends) {
       sends = chunks[pushed].kind == Chunk::Kind::kLines;
@@ -229,7 +229,7 @@ TEST_F(RelayDestinationTest, AnAnswerForOtherLinesSettlesNothing) {
   EXPECT_TRUE(Settle(&chunk, done, {{.line = 2}}).ok());
 }
 
-// Each one that is started has another.
+// Each relay that is started has another token.
 TEST_F(RelayDestinationTest, ShowsTheTokenOfTheRelayThatIsThere) {
   configuration_.relay.admin_from_loopback = AdminFromLoopback::kFalse;
   Open();
@@ -299,7 +299,7 @@ TEST_F(RelayDestinationTest, TakesAddressesOfRelaysOnly) {
     EXPECT_TRUE(OpenRelayDestination({.url = url}, {}, [](SettledChunk) {}).ok()) << url;
 }
 
-// However the chunks are joined: the rejects are exact by line, and every line is in the tally of its part.
+// However the chunks are joined, the rejects are exact by line, and every line is in the tally of its part.
 RC_GTEST_PROP(RelayPartTest, TalliesAndRejectsAreExact, ()) {
   std::mt19937 random(*rc::gen::arbitrary<uint32_t>());
   const auto below = [&random](size_t end) { return random() % end; };

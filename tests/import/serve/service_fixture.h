@@ -37,7 +37,7 @@ namespace weir {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// One request on one connection, as slowly as the test likes.
+// One request on its own connection, as slow as the test likes.
 class SlowCall {
  public:
   SlowCall(uint16_t port, const std::string& method, const std::string& target, const Headers& headers) : socket_(io_) {
@@ -47,7 +47,7 @@ class SlowCall {
     Send(head + "\r\n");
   }
 
-  // False: nobody takes it any more.
+  // Returns false if the server takes no more.
   bool Send(const std::string& bytes) {
     boost::system::error_code error;
     boost::asio::write(socket_, boost::asio::buffer(bytes), error);
@@ -69,7 +69,7 @@ class SlowCall {
   }
   std::string Header(const std::string& name) { return Status() == 0 ? "" : std::string(parser_->get()[name]); }
 
-  // The next line of the answer; nothing at its end.
+  // Returns the next line of the answer; nothing at its end.
   std::optional<std::string> Line() {
     if (Status() == 0) return std::nullopt;
     size_t end = 0;
@@ -79,17 +79,17 @@ class SlowCall {
     body_.erase(0, end + 1);
     return line;
   }
-  // All that is left.
+  // Returns the rest of the answer.
   std::string Rest() {
     if (Status() == 0) return "";
     while (ReadSome()) {
     }
     return std::exchange(body_, {});
   }
-  // After Rest: whether the answer had its end.
+  // After Rest: true if the answer was complete.
   bool whole() const { return parser_->is_done(); }
   void HangUp() { socket_.close(); }
-  // As a client that is gone, while another thread sends: that one fails.
+  // Breaks the connection like a client that is gone. If another thread is sending, its Send fails.
   void Break() {
     boost::system::error_code ignored;
     socket_.shutdown(boost::asio::socket_base::shutdown_both, ignored);
@@ -121,7 +121,7 @@ struct ImportAnswer {
   ImportProgress last;
   bool done = false;
   std::string error;
-  std::string words;  // of a refusal
+  std::string words;  // a refusal's
 
   bool Take(const std::string& line) {
     const auto parsed = ParseAnswerLine(line);
@@ -169,7 +169,7 @@ struct KnownLines {
   Tally tally;
   std::vector<std::pair<uint64_t, LineOutcome>> rejects;  // line and outcome
   std::vector<std::string> rejected_texts;
-  std::vector<std::string> stored;  // the JSON of those that are to be stored
+  std::vector<std::string> stored;  // the JSON of the events that have to be stored
 
   void Add(const std::string& line, LineOutcome outcome, const std::string& end = "\n") {
     text += line + end;
@@ -187,7 +187,7 @@ inline std::string Forged(std::string note) {
   return note;
 }
 
-// Of every kind; `first` numbers the notes.
+// Returns lines of every kind; `first` numbers the notes.
 inline KnownLines SomeOfEverything(uint64_t first, size_t notes) {
   KnownLines lines;
   std::string before;
@@ -208,7 +208,7 @@ inline KnownLines SomeOfEverything(uint64_t first, size_t notes) {
   return lines;
 }
 
-// Of the part itself: what /metrics shows may be a moment old. As it is written there: name{label="value"}.
+// Asks the part itself, as /metrics may be a moment old. `name` is written as it is there: name{label="value"}.
 inline uint64_t MetricOf(const RelayPart& part, const std::string& name) {
   MetricFamilies families;
   part.AppendMetrics(families);
@@ -223,7 +223,7 @@ inline uint64_t MetricOf(const RelayPart& part, const std::string& name) {
   ADD_FAILURE() << "there is no " << name;
   return 0;
 }
-// What it shows an operator, by the table's name.
+// Returns what the part shows an operator, by the table's name.
 inline LiveTable LiveTableOf(const RelayPart& part, std::string_view name) {
   LiveRates rates;
   LiveTables tables(rates);
@@ -241,7 +241,7 @@ inline void WaitForMetric(const RelayPart& part, const std::string& name,
   }
   ADD_FAILURE() << name << " is still " << MetricOf(part, name);
 }
-// Until it has stood still for half a second, above zero. Which value that is.
+// Waits until the value is above zero and has not changed for half a second. Returns it.
 inline uint64_t WaitUntilStill(const RelayPart& part, const std::string& name) {
   uint64_t last = 0;
   int unchanged = 0;
@@ -252,8 +252,8 @@ inline uint64_t WaitUntilStill(const RelayPart& part, const std::string& name) {
   return last;
 }
 
-// A port that is this process's for as long as it lives, also while nobody listens on it: below those that the machine
-// gives to whoever asks for any, and locked against tests that run beside this one.
+// A port that belongs to this process while the object lives, even if nothing listens on it. It is below those that the
+// machine assigns by itself, and locked against tests that run beside this one.
 class HeldPort {
  public:
   HeldPort() {
@@ -298,7 +298,7 @@ class ServiceTest : public testing::Test {
     configuration_.server.port = held_port_;
     configuration_.storage.rocksdb.sync = SyncMode::kOff;
     configuration_.storage.memory.target_memory_mb =
-        4096;  // what the address sanitizer keeps of freed memory counts too
+        4096;  // memory that the address sanitizer keeps after it is freed counts too
   }
   ~ServiceTest() override {
     Close();
@@ -327,7 +327,7 @@ class ServiceTest : public testing::Test {
     EXPECT_TRUE(call.whole());
     return text;
   }
-  // As lines of JSON, in the order of arrival.
+  // Returns the stored events as lines of JSON, in the order of arrival.
   std::string Stored() { return Get("/api/export"); }
   static std::string Lines(const std::vector<std::string>& events) {
     std::string text;

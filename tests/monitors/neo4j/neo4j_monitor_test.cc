@@ -1,4 +1,4 @@
-// Neo4jMonitor against a real server, which is started once for all.
+// Neo4jMonitor against a real server, which is started once for all tests.
 #include "monitors/neo4j/neo4j_monitor.h"
 
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ TEST_F(Neo4jServerTest, AnIdleServerFeelsNothing) {
   EXPECT_LT(Level(*monitor, "heap"), 1);
 }
 
-// A transaction that is open shows, whosever it is.
+// An open transaction shows, no matter who opened it.
 TEST_F(Neo4jServerTest, ShowsTransactionsOfOthers) {
   Neo4jMonitorSettings settings;
   settings.transaction_threshold = 2;
@@ -121,7 +121,7 @@ TEST_F(Neo4jServerTest, ShowsTransactionsOfOthers) {
   for (std::thread& other : others) other.join();
 }
 
-// Over HTTP requests wait before their transactions begin: what the program has under way counts, too.
+// Over HTTP, requests wait before their transactions begin, so requests that the program has sent count, too.
 TEST_F(Neo4jServerTest, OwnTransactionsCountFromTheirSendingToTheirAnswer) {
   Neo4jMonitorSettings settings;
   settings.transaction_threshold = 4;
@@ -140,14 +140,14 @@ TEST_F(Neo4jServerTest, OwnTransactionsCountFromTheirSendingToTheirAnswer) {
   EXPECT_EQ(monitor->Sample().Find("transactions")->bytes_per_level, 4 * 2500 * 2.5)
       << "most bytes came in 3,000, and in half a second two and a half come one after the other";
   EXPECT_EQ(monitor->WriteLatency(), milliseconds(200));
-  // Old latencies hold nobody up for ever.
+  // Old latencies do not hold work back for ever.
   ASSERT_TRUE(monitor->SampleOnce().ok());
   EXPECT_EQ(Level(*monitor, "latency"), 2);
   ASSERT_TRUE(monitor->SampleOnce().ok());
   EXPECT_EQ(Level(*monitor, "latency"), 0);
 }
 
-// It neither counts as fast nor as slow, whoever holds it.
+// It counts neither as fast nor as slow, even after it was moved to another holder.
 TEST_F(Neo4jServerTest, ATransactionThatFailedLeavesLatencyAndBytesAlone) {
   const auto monitor = Watch();
   {
@@ -183,7 +183,7 @@ TEST_F(Neo4jServerTest, TheSettingsOfTheEnvironmentReachTheLevel) {
   EXPECT_EQ(Level(*monitor, "latency"), 0.5);
 }
 
-// It answers 200, and says so in the body.
+// The server answers 200, and reports the error in the body.
 TEST_F(Neo4jServerTest, AnErrorInTheBodyIsAnError) {
   Neo4jSession session(server().address());
   const auto wrong = session.Commit({{"RETURN"}}, kPatience);
@@ -206,7 +206,7 @@ TEST_F(Neo4jServerTest, WrongCredentialsAndAWrongDatabaseAreSaid) {
   EXPECT_EQ(message.find("not-this-one"), std::string::npos) << "the password is nobody's business";
 }
 
-// A server that stands still is slow first, and that is a sample; in the end it is lost.
+// A server that stands still first counts as slow, and that is a sample; in the end it is lost.
 TEST_F(Neo4jServerTest, AServerThatStandsStillIsSlowThenLostAndFoundAgain) {
   Neo4jMonitorSettings settings;
   settings.timeout = milliseconds(300);
@@ -230,7 +230,7 @@ TEST_F(Neo4jServerTest, AServerThatStandsStillIsSlowThenLostAndFoundAgain) {
   }));
 }
 
-// Bulk writers without end: the throttle keeps their transactions near the threshold.
+// Bulk writers never stop: the throttle keeps their transactions near the threshold.
 TEST_F(Neo4jServerTest, TheThrottleHoldsBulkWritersBack) {
   Neo4jMonitorSettings settings;
   settings.timeout = seconds(10);

@@ -1,4 +1,4 @@
-// A session against a server that answers as the test says, in clear or by TLS.
+// A session against a server that gives the test's answers, in clear or over TLS.
 #include "monitors/neo4j/neo4j_session.h"
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ using std::chrono::seconds;
 constexpr uint64_t kTargetBytes = uint64_t{1} << 30;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// PostgreSQL's own program that copies a server's log.
+// PostgreSQL's own program for copying a server's log.
 class LogCopy {
  public:
   explicit LogCopy(const PostgresProcess& server) {
@@ -52,7 +52,7 @@ class LogCopy {
 
 class PostgresMonitorTest : public testing::Test {
  protected:
-  // One for all tests of a program: to make one takes a second.
+  // One server for all tests of a program, because starting one takes a second.
   static void SetUpTestSuite() {
     if (!PostgresProcess::IsInstalled()) return;
     Shared() = std::make_unique<PostgresProcess>(
@@ -74,7 +74,7 @@ class PostgresMonitorTest : public testing::Test {
     const Signal* const found = sample.Find(signal);
     return found != nullptr ? found->level : -1;
   }
-  // So many MiB into the server's log.
+  // Writes this many MiB into the server's log.
   static void Write(PostgresClient& client, int mib) {
     for (int i = 0; i < mib; ++i)
       client.Ask("SELECT pg_logical_emit_message(true, 'weir', repeat('x', " + std::to_string(kMiB) + "))");
@@ -109,7 +109,7 @@ TEST_F(PostgresMonitorTest, TheLogFillsUntilACheckpoint) {
   EXPECT_LT(LevelOf(*monitor, "wal"), 0.1);
 }
 
-// Somebody's CHECKPOINT is seen, and is no escape: the log was not beyond its bound.
+// A CHECKPOINT that another client requests is seen. It is no escape, because the log was not beyond its bound.
 TEST_F(PostgresMonitorTest, ACheckpointThatIsRequestedIsSeen) {
   const auto monitor = Watch(primary().conninfo());
   ASSERT_TRUE(monitor->SampleOnce().ok());
@@ -148,7 +148,7 @@ TEST(PostgresEscapesTest, AreCheckpointsBeyondTheBoundAndSyncsOfSessions) {
   EXPECT_EQ(escapes.count(), 3U) << "another server";
 }
 
-// A standby that replays nothing: events come through at first, and then wait for it. All runs as in a relay.
+// A standby that replays nothing: events pass at first, and then wait for it. Everything runs as in a relay.
 TEST_F(PostgresMonitorTest, AStandbyThatLagsHoldsAnEvent) {
   PostgresProcess standby({}, &primary());
   PostgresMonitorSettings settings;
@@ -178,7 +178,7 @@ TEST_F(PostgresMonitorTest, AStandbyThatLagsHoldsAnEvent) {
   EXPECT_TRUE(limiter.Admit(Operation::kWrite, {8 << 10}).admitted());
 }
 
-// A copy of the server streams, and replays nothing: it holds nobody up.
+// A copy of the log streams but replays nothing, so it holds nothing up.
 TEST_F(PostgresMonitorTest, WhoOnlyCopiesTheLogIsNoStandby) {
   const LogCopy copy(primary());
   if (!copy.runs()) GTEST_SKIP() << "no pg_receivewal is installed";
@@ -190,8 +190,8 @@ TEST_F(PostgresMonitorTest, WhoOnlyCopiesTheLogIsNoStandby) {
   EXPECT_EQ(monitor->Sample().Find("replica"), nullptr);
 }
 
-// Commits wait for a standby that stands still: nothing grows, and nothing lags. The gate holds what comes, says why,
-// and opens when the standby is back.
+// Commits wait for a standby that stands still, so nothing grows and nothing lags. The gate holds incoming work, gives
+// the reason, and opens when the standby is back.
 TEST_F(PostgresMonitorTest, AStandbyThatStandsStillClosesTheGate) {
   PostgresProcess standby({}, &primary());
   PostgresClient client(primary().conninfo());
@@ -244,7 +244,7 @@ TEST_F(PostgresMonitorTest, AStandbyThatLagsIsSeenAndThoseWhoWaitForIt) {
   const auto monitor = Watch(primary().conninfo());
   EXPECT_TRUE(Eventually([&] { return monitor->SampleOnce().ok() && monitor->Details().standbys == 1; }));
   standby.Ask("SELECT pg_wal_replay_pause()");
-  // What is asked for holds from the next record on.
+  // The pause takes effect with the next record.
   EXPECT_TRUE(Eventually([&] {
     client.Ask("SELECT pg_logical_emit_message(true, 'weir', 'a')");
     return standby.Ask("SELECT pg_get_wal_replay_pause_state()") == "paused";
@@ -303,7 +303,7 @@ TEST_F(PostgresMonitorTest, WhatIsWrongIsSaidAndNoPasswordIs) {
     EXPECT_EQ(said.find("SECRET"), std::string::npos) << said;
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   }
-  // Who would first have to SET ROLE sees nothing either.
+  // A role that would need SET ROLE first sees nothing either.
   client.Ask("ALTER ROLE stranger NOINHERIT");
   client.Ask("GRANT pg_monitor TO stranger");
   EXPECT_NE(Watch("host=127.0.0.1 port=" + port + " user=stranger dbname=postgres")->SampleOnce().message(), "");

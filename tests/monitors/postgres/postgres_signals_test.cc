@@ -1,4 +1,4 @@
-// From a server's row to signals, without a server.
+// Turns a server's row into signals, without a server.
 #include "monitors/postgres/postgres_signals.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// In the order of the question.
+// The fields are in the order of the query.
 struct Server {
   int64_t wal = 16 << 20;
   int64_t max_wal = 64 << 20;
@@ -60,7 +60,7 @@ TEST(PostgresSignalsTest, AMaxWalSizeThatIsLoweredRaisesTheLevel) {
   EXPECT_DOUBLE_EQ(sample.Find("wal")->bytes_per_level, 1.6 * 32 * kMiB / 2);
 }
 
-// A standby that goes takes 32 MiB of lag with it.
+// A standby that disappears takes 32 MiB of lag with it.
 TEST(PostgresSignalsTest, AStandbyThatVanishesIsNoDrain) {
   const auto settled = [](const Server& server) {
     LoadSample sample = server.Sample();
@@ -84,7 +84,7 @@ TEST(PostgresSignalsTest, AStandbyThatVanishesIsNoDrain) {
 TEST(PostgresSignalsTest, NothingIsNoFigureButWhatCannotBeRead) {
   PostgresDetails details;
   PostgresSession::Row row = Server().Row();
-  row[3].reset();  // the lag of no standby
+  row[3].reset();  // the lag is null without a standby
   row[7].reset();
   EXPECT_TRUE(ReadFigures(row, &details).ok());
   EXPECT_EQ(details.replica_lag_bytes, 0U);

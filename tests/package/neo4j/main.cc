@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-// Nobody listens there: the monitor says so, and the limiter lets all pass.
+// No server listens there: the monitor says so, and the limiter lets everything pass.
 int main() {
   weir::Neo4jMonitor monitor({.host = "127.0.0.1", .port = 1}, uint64_t{1} << 30);
   weir::AdaptiveLimiter limiter(monitor, weir::LimiterSettings{});

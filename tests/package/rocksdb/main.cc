@@ -1,4 +1,4 @@
-// The example of the two READMEs (examples_are_quoted checks it).
+// The example that throttle/EMBEDDING.md quotes (examples_are_quoted checks it).
 #include <rocksdb/write_batch.h>
 #include <weir/throttle/rocksdb/rocksdb_throttle.h>
 

@@ -31,7 +31,7 @@ TEST(ByteBudget, WhoAsksForLittleGoesFirstAndWhoAsksForAsMuchInTheOrderOfAsking)
   EXPECT_EQ(budget.out(), 0U);
 }
 
-// An address that brings small events waited for an event of each of those who bring large ones.
+// An address that brings small events once waited for an event of each address that brings large ones.
 TEST(ByteBudget, GroupsTakeTurnsByBytes) {
   ByteBudget budget(100);
   std::string order;

@@ -87,7 +87,7 @@ TEST(Turns, WhereMemoryFailsNothingHasChanged) {
       Work work = 3;
       for (const Party& party : {Party{.id = 1, .group = 1}, Party{.id = 2, .group = 1}, Party{.id = 3, .group = 2}}) {
         Text item = std::make_unique<std::string>("new");
-        // Each asks for less than those before it, so that it is the next.
+        // Each asks for less work than those before it, so that it is the next.
         if (put_back) {
           turns.Push(party, std::move(item), work);
           item = turns.Pop();

@@ -34,12 +34,12 @@ class Order {
       return work;
     });
   }
-  // One whose work is known before.
+  // Submits a task whose work is known before.
   void SubmitKnown(uint64_t party, const std::string& name, Work work) {
     ++submitted_;
     pool_.Submit(Urgency::kFair, Party{.id = party}, work, [this, name] { Note(name); });
   }
-  // Within the task that has this number.
+  // Runs `then` within the task that has this number.
   void Then(size_t number, std::function<void()> then) {
     then_after_ = number;
     then_ = std::move(then);
@@ -103,7 +103,7 @@ TEST(WorkPool, BetweenAddressesUrgencyCountsForNothing) {
   EXPECT_EQ(order.Run(), "event u1 u2 u3");
 }
 
-// Strangers that came without end held everybody who was known.
+// Strangers that came without end once held up every known client.
 TEST(WorkPool, WhoAsksForLittleGoesBeforeNewAddressesThatAskForMuch) {
   Order order;
   order.SubmitKnown(1, "light1", kSignatureWork);
@@ -122,7 +122,7 @@ TEST(WorkPool, WithinAnAddressOneOfEightTasksIsNotUrgent) {
   EXPECT_EQ(order.Run(), "u1 u2 u3 u4 u5 u6 u7 event u8 u9");
 }
 
-// Seven heavy first slices in a row held everybody.
+// Seven heavy first slices in a row once held up every client.
 TEST(WorkPool, WhoHasUsedMuchWaitsForTheOthersThoughItIsUrgent) {
   Order order;
   for (int i = 1; i <= 4; ++i) order.Submit(Urgency::kUrgent, 1, "heavy" + std::to_string(i), 0, 3 * kTurnWork);
@@ -137,7 +137,7 @@ TEST(WorkPool, TurnsAreGivenByTheWorkDone) {
   EXPECT_EQ(order.Run(), "dear1 c c c c dear2 c c c c dear3 c c c c");
 }
 
-// Or whoever has one request at a time would always be first.
+// Otherwise an address with one request at a time would always be first.
 TEST(WorkPool, WhatAnAddressHasUsedIsRememberedWhileOthersWait) {
   Order order;
   order.Submit(Urgency::kFair, 1, "dear", 0, 4 * kCheap);

@@ -1,4 +1,4 @@
-// What holds of checks whatever the figures are.
+// Properties that checks have whatever the figures are.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -37,7 +37,7 @@ RC_GTEST_PROP(DoctorChecksProperty, ASlowerDiskIsNeverBetter, ()) {
   RC_ASSERT(severity(median + slower, worst + slower) >= severity(median, worst));
 }
 
-// What an instance says may be anything.
+// An instance may say anything.
 RC_GTEST_PROP(DoctorChecksProperty, EveryFindingIsWholeWhateverAnInstanceSays, ()) {
   Facts facts = HealthyFacts();
   static const std::vector<std::string> kSamples = {"process_start_time_seconds",

@@ -1,4 +1,4 @@
-// Each check on both sides of where it begins to speak, by made-up facts.
+// Each check on both sides of the point at which it begins to speak, with made-up facts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,16 +28,16 @@ std::string Printed(const std::vector<Finding>& findings) {
 }
 
 void Say(Facts& facts, const std::string& sample, double value) {
-  // The newest of a name counts.
+  // The newest sample of a name counts.
   facts.instances[0].metrics = Scrape(HealthyMetrics() + sample + " " + std::to_string(value) + "\n");
 }
 
 DirectoryFacts& Disk(Facts& facts) { return facts.directories[0]; }
 
 struct Case {
-  std::string name;  // of the finding
+  std::string name;  // the finding's
   Severity severity;
-  std::string part;  // of what was seen, why, or what to do
+  std::string part;  // a part of what was seen, why, or what to do
   std::function<void(Facts& facts)> make;
   bool on_postgres = false;
 };
@@ -303,7 +303,7 @@ TEST(DoctorChecks, AreSilentJustBefore) {
       [](Facts& f) { Disk(f).free_files = 1000; },
       [](Facts& f) { Disk(f).syncs->median = std::chrono::microseconds(19'999); },
       [](Facts& f) { Disk(f).syncs->worst = std::chrono::milliseconds(999); },
-      // A directory that is to be made is made for its owner alone.
+      // A directory that has to be made is made for its owner alone.
       [](Facts& f) {
         Disk(f).exists = false;
         Disk(f).others = 0055;
@@ -312,9 +312,9 @@ TEST(DoctorChecks, AreSilentJustBefore) {
       [](Facts& f) { f.host.cgroup = {.periods = 599, .throttled_periods = 599}; },
       [](Facts& f) { f.host.cgroup.throttled_periods = 999; },
       [](Facts& f) { f.process->swapped_bytes = 64 * kMebi - 1; },
-      // What the relay has already counts as room for it.
+      // Memory that the relay already has counts as room for it.
       [](Facts& f) { f.host.room->host_available_bytes = 1200 * kMebi; },
-      // An import in its stride.
+      // An import at its usual pace.
       [](Facts& f) { Say(f, "weir_throttle_open{class=\"bulk\"}", 0); },
       [](Facts& f) { Say(f, "weir_refusals_total{prefix=\"rate-limited\"}", 1999); },
       [](Facts& f) { Say(f, "weir_sockets_refused_total{reason=\"connections_per_address\"}", 49); },

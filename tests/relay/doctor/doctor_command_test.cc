@@ -1,4 +1,4 @@
-// weir doctor as an operator has it: beside a relay, beside a gate, and alone.
+// weir doctor as an operator uses it: beside a relay, beside a gate, and alone.
 #include "relay/doctor/doctor_command.h"
 
 #include <gtest/gtest.h>
@@ -35,13 +35,13 @@ class DoctorCommandTest : public testing::Test {
  protected:
   struct Said {
     int code = 0;
-    std::vector<std::string> names;  // of the findings
+    std::vector<std::string> names;  // the findings' names
     std::string json;
     std::string err;
     bool Tells(const std::string& part) const { return json.find(part) != std::string::npos; }
   };
 
-  // On a port that nobody else uses, and with an eye on the relay's data directory.
+  // Asks about a port that no other program uses, and the relay's data directory.
   Said Ask(std::vector<std::string> arguments = {}, Environment settings = {}) const {
     arguments.emplace_back("--json");
     settings.emplace("WEIR_PORT", std::to_string(port_));
@@ -121,7 +121,7 @@ TEST_F(DoctorCommandTest, WhatARelayCountsIsJudged) {
     const WebClient client(port);
     for (int times = 0; times < 10; ++times) EXPECT_THROW(WebClient{port}, std::exception) << "one connection too many";
   }
-  // The place that the client had is free a moment later; and figures are a second old at most.
+  // The client's place is free a moment later, and figures are at most a second old.
   EXPECT_TRUE(Eventually([&] { return HasName(Ask().names, "connections-refused"); }));
 }
 
@@ -152,7 +152,7 @@ TEST_F(DoctorCommandTest, WhoeverIsNamedIsAsked) {
   EXPECT_TRUE(Ask({"--url", "http://127.0.0.1:" + std::to_string(port_)}).Tells(": gate, weir "));
 }
 
-// It speaks TLS, of which a shell without its settings knows nothing, and its lock is in another directory.
+// The relay speaks TLS, of which a shell without its settings knows nothing, and its lock is in another directory.
 TEST_F(DoctorCommandTest, ARelayThatSpeaksTlsIsNoStranger) {
   MakeCertificates(directory_.path());
   WeirChild relay("weir relay", {"--port", std::to_string(port_)},
@@ -179,14 +179,14 @@ TEST_F(DoctorCommandTest, ARelayThatEndedIsMissed) {
   EXPECT_TRUE(HasName(said.names, "relay-down")) << said.json;
 }
 
-// What a service was told by relative paths, and by flags.
+// A service may be set up by relative paths, and by flags.
 TEST_F(DoctorCommandTest, JudgesTheFlagsThatTheRelayWasStartedWith) {
   WeirChild relay("weir relay", {"--port", "0", "--listen=0.0.0.0", "--data-dir", data_dir_});
   ASSERT_FALSE(relay.Address().empty()) << relay.err();
   EXPECT_TRUE(HasName(Ask({"--as-running"}).names, "relay-url-missing"));
 }
 
-// Something that listens, and is no weir.
+// The port is taken by a program that is no weir.
 TEST_F(DoctorCommandTest, APortThatSomebodyElseHasIsToldOf) {
   boost::asio::io_context io;
   boost::asio::ip::tcp::acceptor other(io, {boost::asio::ip::make_address("127.0.0.1"), port_});
@@ -243,7 +243,7 @@ TEST_F(DoctorCommandTest, HelpTellsTheExitStatus) {
     EXPECT_NE(ran.out.find(part), std::string::npos) << part;
 }
 
-// Who may not look is told that, and not that something is wrong.
+// A user who may not look is told so, not that something is wrong.
 TEST_F(DoctorCommandTest, WhatThisUserMayNotSeeIsNamed) {
   namespace fs = std::filesystem;
   if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
@@ -280,7 +280,7 @@ TEST_F(DoctorCommandTest, AnEmergencyIsToldOfInTheLogAndIsBroken) {
   const auto told = [&] {
     return relay.err().find("state, as an emergency of memory begins: NOT ready: emergency") != std::string::npos;
   };
-  // What is written and then read back fills the memtables and the block cache beyond a tenth of the target.
+  // Text that is written and then read back fills the memtables and the block cache beyond a tenth of the target.
   for (int64_t sent = 0; sent < 500 && !told(); ++sent) {
     client.Send(R"(["EVENT",)" + Signer(1).SignedEvent(sent + 1, 1, "[]", std::string(50'000, 'x')) + "]");
     ASSERT_TRUE(client.Read()) << relay.err();

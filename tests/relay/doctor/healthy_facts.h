@@ -1,4 +1,4 @@
-// Facts of which nothing is to be said: a relay on a machine that has all it needs.
+// Facts that call for no finding: a relay on a machine that has all it needs.
 #pragma once
 
 #include <string>
@@ -69,7 +69,7 @@ inline Facts HealthyFacts() {
   return facts;
 }
 
-// On a PostgreSQL with a standby that it waits for, of which nothing is to be said either.
+// The same on a PostgreSQL with a standby that it waits for.
 inline Facts HealthyFactsOnPostgres() {
   Facts facts = HealthyFacts();
   facts.rocksdb.reset();

@@ -141,7 +141,7 @@ TEST_F(DoctorHost, OfAProcessItKnowsSwapAndEnvironment) {
   EXPECT_FALSE(EnvironmentOf(Files(), 78).ok());
 }
 
-// Whatever this machine is, looking at it does not fail.
+// Looking at this machine does not fail, whatever it is.
 TEST_F(DoctorHost, LooksAtThisMachine) {
   const HostFacts host = LookAtHost();
   EXPECT_GT(host.cpus, 0);

@@ -1,4 +1,4 @@
-// What a real PostgreSQL says of itself, to roles with and without rights.
+// Facts that a real PostgreSQL tells of itself, to roles with and without rights.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -32,7 +32,7 @@ class DoctorPostgresTest : public testing::Test {
     facts_.postgres = LookAtPostgres(facts_.settings.relay.storage, &facts_.unseen);
     return *facts_.postgres;
   }
-  // Findings of what was looked at last, but for "postgres-far", which a busy machine is found to be.
+  // Returns the findings of the last look, except "postgres-far", which a busy machine may be found to be.
   std::vector<std::string> Found() const {
     std::vector<std::string> names;
     for (const Finding& finding : Examine(facts_))
@@ -108,7 +108,7 @@ TEST_F(DoctorPostgresTest, StandbysAreCounted) {
     EXPECT_TRUE(Eventually([&] { return Look(Url(primary)).standbys == 1; }));
     EXPECT_EQ(Found(), List{"postgres-standbys-asynchronous"});
 
-    // Of both hosts the one that takes writes.
+    // Asks that one of both hosts which takes writes.
     const std::string both = "postgres://weir@127.0.0.1:" + std::to_string(standby.port()) +
                              ",127.0.0.1:" + std::to_string(primary.port()) + "/postgres";
     EXPECT_FALSE(Look(both).is_standby);

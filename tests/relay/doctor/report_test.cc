@@ -1,4 +1,4 @@
-// What people and programs read: 80 columns, commands whole, nothing of a stranger's that a terminal obeys.
+// The report as people and programs read it: 80 columns, commands whole, no text of strangers that a terminal obeys.
 #include "relay/doctor/report.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Databases of weir's, whole and damaged, and others', looked at without their lock.
+// Databases of weir, whole and damaged, and of other programs, looked at without their lock.
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ class DoctorRocksDb : public testing::Test {
     for (const Finding& finding : Examine(facts, {"relay-down"})) names.emplace_back(finding.name);
     return names;
   }
-  // Names, sizes and times of all files.
+  // Returns names, sizes and times of all files.
   std::map<std::string, std::pair<uintmax_t, fs::file_time_type>> State() const {
     std::map<std::string, std::pair<uintmax_t, fs::file_time_type>> state;
     for (const auto& file : fs::directory_iterator(path_))

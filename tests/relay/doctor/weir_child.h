@@ -11,16 +11,16 @@
 
 namespace weir {
 
-// In the environment of a process that is not to run tests.
+// Set in the environment of a process that does not run tests.
 inline constexpr const char* kWeirChild = "RUN_WEIR";
 
 class WeirChild : public CommandChild {
  public:
-  // "weir relay" and the like. Variables of this process that begin with WEIR_ or ORLY_ are not passed on.
+  // `command` is "weir relay" and the like. Variables of this process that begin with WEIR_ or ORLY_ are not passed on.
   WeirChild(const std::string& command, std::vector<std::string> arguments, const Environment& settings = {})
       : CommandChild(Named(command, std::move(arguments)), With(settings)) {}
 
-  // The address once it listens, "127.0.0.1:4711"; empty where it ended instead.
+  // Waits until it listens. Returns its address, "127.0.0.1:4711"; empty if it ended instead.
   std::string Address() const {
     std::string address;
     Eventually([&] {

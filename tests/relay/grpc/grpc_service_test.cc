@@ -1,4 +1,4 @@
-// Unary calls of gRPC, by frames that keep to the rules and by such that do not.
+// Unary calls of gRPC, by frames that keep to the rules and by frames that do not.
 #include "relay/grpc/grpc_service.h"
 
 #include "relay/grpc/grpc_message.h"
@@ -51,7 +51,7 @@ TEST_F(GrpcServiceTest, AMessageAndItsTrailers) {
 TEST_F(GrpcServiceTest, TrailersComeBehindTheBody) {
   Start();
   RawHttp2 raw(Connect());
-  Http2Peer maker(Connect());  // of the frames
+  Http2Peer maker(Connect());  // makes the frames
   Http2Fields fields = kGrpcFields;
   maker.Ask("POST", "/test.Greeter/Greet", GrpcFrame(Named("ann").SerializeAsString()), fields);
   std::string frames = maker.TakeOutput();
@@ -133,7 +133,7 @@ TEST_F(GrpcServiceTest, MessagesThatAreNone) {
   }
 }
 
-// Some clients decode no more than what the protocol has encoded.
+// Some clients decode only the characters that the protocol encodes.
 TEST(GrpcTrailers, TheirTextIsAsItIsButForPercentSignsAndWhatIsNotPrintable) {
   const HttpFields trailers =
       GrpcTrailers({GrpcCode::kInternal, "invalid_request: a, b; \"c\"/d\n100 % \xC3\xA9~\x7f"});

@@ -23,7 +23,7 @@ std::string NameFrame(const std::string& name) {
   return GrpcFrame(message.SerializeAsString());
 }
 
-// The texts of the messages that are whole.
+// Returns the texts of the messages that are whole.
 std::vector<std::string> GreetingsIn(std::string_view body) {
   std::vector<std::string> texts;
   for (size_t bytes = 0; FindGrpcMessage(body, SIZE_MAX, &bytes).ok() && bytes > 0; body.remove_prefix(bytes)) {
@@ -222,7 +222,7 @@ TEST_F(GrpcStreamTest, AWatchTellsAtOnceAndWhatHasChanged) {
   EXPECT_TRUE(greetings[1].starts_with("two@"));
 }
 
-// Else the questions of all that began together would be asked in one go, at every beat.
+// Otherwise all watches that began together would ask in one go, at every beat.
 TEST(GrpcWatch, ThoseThatBeginTogetherAskInEachPartOfABeatAlike) {
   constexpr std::chrono::nanoseconds kBeat = std::chrono::seconds(1);
   EXPECT_EQ(FirstBeat(0, kBeat), kBeat);
@@ -292,7 +292,7 @@ TEST_F(GrpcStreamTest, WhoOwesAWatchItsAnswerLearnsOfItsEnd) {
   peer.Reset(id);
   EXPECT_TRUE(Eventually([&] { return told.load(); }));
   EXPECT_TRUE(reply.http().abandoned());
-  reply(test::Greeting());  // to nobody
+  reply(test::Greeting());  // the client is gone
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace weir {
 
-// In the environment of a process that is not to run tests.
+// Set in the environment of a process that does not run tests.
 inline constexpr const char* kGateChild = "RUN_WEIR_GATE";
 
 class GateChild : public CommandChild {
@@ -19,7 +19,7 @@ class GateChild : public CommandChild {
   explicit GateChild(const std::vector<std::string>& arguments,
                      const std::map<std::string, std::string>& settings = {});
 
-  // Once it listens; 0 where it ended, or does not within a minute.
+  // Waits until it listens. Returns 0 if it ended, or does not listen within a minute.
   uint16_t Port() const;
 };
 

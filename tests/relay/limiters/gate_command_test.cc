@@ -1,4 +1,4 @@
-// weir gate as an operator has it.
+// weir gate as an operator uses it.
 #include "relay/limiters/gate_command.h"
 
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@ namespace weir {
 
 class ConfigDirectory : public TempDirectory {
  public:
-  // By another name first, as an editor does.
+  // Writes under another name first, as an editor does.
   std::string Write(const std::string& name, std::string_view text) const {
     std::ofstream(*this / (name + ".new"), std::ios::binary) << text;
     std::filesystem::rename(*this / (name + ".new"), *this / name);
@@ -34,7 +34,7 @@ inline std::string HttpText(const std::string& method, const std::string& path, 
          (body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n") + "\r\n" + body;
 }
 
-// Of a connection of its own; status 0 where there was no answer.
+// Asks on a connection of its own; status 0 if there was no answer.
 inline RawAnswer AskPort(uint16_t port, const std::string& method, const std::string& path,
                          const std::string& body = "", const std::string& more = "") {
   RawClient client(port);
@@ -76,7 +76,7 @@ class GateServerTest : public testing::Test {
     return Ask("POST", "/v1/decide",
                R"({"model":")" + model + R"(","tokens":)" + std::to_string(tokens) + R"(,"charge":true})");
   }
-  // What was made up to a second ago.
+  // Waits for figures, which may be up to a second old.
   bool EventuallyInMetrics(const std::string& line) const {
     return Eventually([&] { return HasLine(Ask("GET", "/metrics").body, line); });
   }

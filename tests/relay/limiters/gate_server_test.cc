@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 TEST_F(GateServerTest, DecidesWithoutAConfiguration) {
   Open();
-  // As curl sends it: application/x-www-form-urlencoded.
+  // The type that curl sends: application/x-www-form-urlencoded.
   const RawAnswer answer = Ask("POST", "/v1/decide", R"({"model":"gpt-4o","tokens":900})",
                                "Content-Type: application/x-www-form-urlencoded\r\n");
   EXPECT_EQ(answer.status, 200);
@@ -185,7 +185,7 @@ TEST_F(GateServerTest, TheFileComesBeforeTheSettings) {
   EXPECT_EQ(Take("gpt-4o", 50'000).status, 413);
 }
 
-// Its calls wait for the disk, in the gate's workers.
+// The calls wait for the disk, in the gate's workers.
 TEST_F(GateServerTest, OnAFileThatIsSharedNoCountIsLost) {
   configuration_.limiters.quota.store.store = "sqlite:" + (directory_ / "quota.db");
   configuration_.limiters.quota.config_file =

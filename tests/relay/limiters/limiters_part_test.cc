@@ -101,7 +101,7 @@ class LatePart final : public RelayPart {
   void AppendMetrics(MetricFamilies&) const override {}
 };
 
-// It would be 404, and counted as configured.
+// Such an endpoint would answer 404, yet count as configured.
 TEST_F(LimitersPartTest, AnEndpointWhoseFirstSegmentIsARoutesIsAnErrorWithItsLine) {
   LatePart other;
   part_ = std::make_unique<LimitersPart>(ServedLimiterSettings{
@@ -202,7 +202,7 @@ TEST_F(LimitersPartTest, ShowsAnOperatorWhatEachLimiterDoes) {
     }
     return text;
   };
-  // Keys and endpoints are told by their shards, a moment later.
+  // The shards report keys and endpoints a moment later.
   EXPECT_TRUE(Eventually([&] { return Has(shown(), "keys: alice 2 of 2 0 1\n"); })) << shown();
   EXPECT_TRUE(Eventually([&] { return Has(shown(), "endpoints: /mine 0 "); })) << shown();
   EXPECT_TRUE(Has(shown(), "quotas: other 0 0 1 1\n")) << shown();

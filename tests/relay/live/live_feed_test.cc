@@ -25,7 +25,7 @@ class Listener final : public LiveListener {
     const std::lock_guard lock(mutex_);
     return events_;
   }
-  // Of each event its name: "state tick tick".
+  // Returns the name of each event: "state tick tick".
   std::string names() const {
     std::string names;
     for (const SharedText& event : events()) {
@@ -164,7 +164,7 @@ TEST_F(LiveFeedTest, IsDescribedOnceASecondAndOnlyWhileSomebodyLooks) {
 TEST_F(LiveFeedTest, NothingIsMissingBetweenTheHistoryAndTheFirstTick) {
   Second();
   const auto listener = Join();
-  Second();  // the tick comes before it was told
+  Second();  // the tick comes before the listener was told the state
   Second();
   ASSERT_EQ(listener->names(), "state tick");
   EXPECT_EQ(Json(*listener->events()[0]).Size("/history/at"), 2U);

@@ -1,4 +1,4 @@
-// /live on the port of a relay, as browsers and programs meet it.
+// /live on the port of a relay, as browsers and programs use it.
 #include "relay/live/live_part.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ class LivePartTest : public testing::Test {
     return client.ReadAnswer().value_or(RawAnswer{});
   }
   std::string Bearer() const { return "Authorization: Bearer " + Token() + "\r\n"; }
-  // "Cookie: weir_live_3334=…\r\n", of who shows the token.
+  // Shows the token, and returns "Cookie: weir_live_3334=…\r\n".
   std::string SignIn() const {
     RawClient client(relay_->port());
     const std::string body = "token=" + Token();
@@ -244,7 +244,7 @@ TEST_F(LivePartTest, AChangeIsWrittenToTheLogWhateverItsLevel) {
   spdlog::set_default_logger(
       std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
   EXPECT_EQ(Post("/live/settings", "LOG_LEVEL=error&IMPORT_SETPOINT=0.5", Bearer()).status, 200);
-  relay_.reset();  // nobody logs any more
+  relay_.reset();  // no thread logs any more
   spdlog::set_default_logger(before);
   EXPECT_NE(log.str().find("live: IMPORT_SETPOINT 0.7 → 0.5 by 127.0.0.1, known by the token, until the next start"),
             std::string::npos)
@@ -279,7 +279,7 @@ TEST_F(LivePartTest, ShowsWhoTakesMost) {
   EXPECT_EQ(client.Read(), R"(["EOSE","r"])");
   simdjson::dom::parser parser;
   simdjson::dom::element state;
-  // What a task took is counted when it has ended, a moment after its answer.
+  // A task's time is counted when it has ended, a moment after its answer.
   ASSERT_TRUE(Eventually([&] {
     const std::string body = Ask("GET /live/state", Bearer()).body;
     state = parser.parse(body);

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// A client that takes what the test says.
+// A client that takes as much as the test says.
 class Exchange final : public HttpExchange {
  public:
   HttpPoster poster() override {
@@ -25,7 +25,7 @@ class Exchange final : public HttpExchange {
   void PauseBody() override {}
   void ResumeBody() override {}
 
-  // What was posted happens, as long as the exchange lasts.
+  // Runs what was posted, as long as the exchange lasts.
   void Turn() {
     for (const auto& task : std::exchange(tasks_, {}))
       if (!ended && aborted.empty()) task();

@@ -1,4 +1,4 @@
-// Sources of metrics with something in every one of them: a real RocksDB under a real limiter, the rest made up.
+// Sources of metrics, each with something in it: a real RocksDB under a real limiter, the rest made up.
 #pragma once
 
 #include <rocksdb/db.h>

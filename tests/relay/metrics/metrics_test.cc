@@ -1,4 +1,4 @@
-// What Prometheus reads: well-formed, in base units, with bounded labels.
+// The text that Prometheus reads: well-formed, in base units, with bounded labels.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -135,7 +135,7 @@ TEST(RelayMetrics, ShowsWhatOtherRoomsCount) {
   }
 }
 
-// What an alert of a full disk is by: like df, without what is kept for root.
+// The figure for an alert of a full disk: like df, without the room that is kept for root.
 TEST(RelayMetrics, TellsTheDiskOfTheDataDirectory) {
   const auto value_of = [](const std::string& text, const std::string& name) {
     const size_t at = text.find("\n" + name + " ");
@@ -161,7 +161,7 @@ class SetClock final : public Clock {
   TimePoint now{std::chrono::hours(1)};
 };
 
-// Anybody may ask, and asks an I/O thread.
+// Anyone may ask, and each request takes an I/O thread's time.
 TEST(RelayMetrics, AskingOftenCostsLittle) {
   SetClock clock;
   RelayMetrics metrics(clock);

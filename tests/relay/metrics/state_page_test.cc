@@ -1,4 +1,4 @@
-// What the log gets at SIGUSR1: a page, however much there is to tell.
+// The page that the log gets at SIGUSR1: one page, however much there is to tell.
 #include "relay/metrics/state_page.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What EventParser takes, what it refuses, and what it says then. Random events are in event_property_test.cc.
+// The events that EventParser takes and refuses, and what it says then. Random events are in event_property_test.cc.
 #include "relay/nostr/event_parser.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 // A good event in parts, so that a test can spoil one.
 struct Parts {
-  std::string id;  // the right one where empty
+  std::string id;  // empty: the right one
   std::string pubkey = "\"" + std::string(64, 'a') + "\"";
   std::string created_at = "1700000000";
   std::string kind = "1";

@@ -51,7 +51,7 @@ RC_GTEST_PROP(EventProperty, ARecordWithABrokenHeadIsNoticedOrHarmless, ()) {
   }
 }
 
-// Values that meet often enough.
+// Takes values from the events, so that filters match often enough.
 ReferenceFilter RandomFilter(RandomEvents& random, const std::vector<ReferenceEvent>& events) {
   ReferenceFilter filter;
   const auto some = [&](auto value_of) {

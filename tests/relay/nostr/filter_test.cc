@@ -1,4 +1,4 @@
-// What a filter says and what it may not say; what it matches is also in event_property_test.cc.
+// Fields that a filter may have or not; the events that it matches are also in event_property_test.cc.
 #include "relay/nostr/filter.h"
 
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ namespace {
 
 const std::string kId = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-// A BadMessage in one line: verb, subject, reason.
+// Returns a BadMessage in one line: verb, subject, reason.
 std::string Bad(std::string_view text, const MessageLimits& limits = {}) {
   const ClientMessage message = ParseClientMessage(text, limits);
   const auto* bad = std::get_if<BadMessage>(&message);

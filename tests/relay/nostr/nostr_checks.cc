@@ -38,7 +38,7 @@ uint64_t Expiration(const ReferenceEvent& event) {
   return 0;
 }
 
-// Everything that the record says.
+// Compares everything that the record says.
 void CheckSame(EventView event, const ReferenceEvent& expected) {
   Must(EventView::WellFormed(event.record()));
   Must(ToHex(event.id()) == expected.id);
@@ -66,7 +66,7 @@ Bytes32 Bytes(const std::string& hex) {
   return bytes;
 }
 
-// Where a filter of the message is none: nothing.
+// Returns nothing if a filter of the message is none.
 std::optional<std::vector<Filter>> ReadFilters(const std::vector<JsonTree>& items) {
   std::vector<Filter> filters;
   for (size_t i = 2; i < items.size(); ++i) {
@@ -183,7 +183,7 @@ void CheckClientMessage(std::string_view text) {
   const auto* bad = std::get_if<BadMessage>(&message);
   if (bad != nullptr) CheckBad(*bad);
   const std::optional<JsonTree> tree = ReadJsonTree(text);
-  // Events are left to their parser; of a message that nobody needs only the begin is looked at.
+  // Events are left to their parser; only the start of a message that is not known is looked at.
   if (!tree) {
     Must(!std::holds_alternative<Req>(message) && !std::holds_alternative<CountReq>(message) &&
          !std::holds_alternative<CloseReq>(message));
@@ -208,7 +208,7 @@ void CheckClientMessage(std::string_view text) {
 
 void CheckCanonical(std::string_view json) {
   if (!IsUtf8(json)) return;
-  // As deep as the value of a field, which is how deep the scanner goes.
+  // Reads as deep as the value of a field, which is how deep the scanner goes.
   const std::optional<JsonTree> list = ReadJsonTree("[" + std::string(json) + "]");
   const bool good = list && list->type == JsonTree::kArray && list->items.size() == 1;
   JsonScanner in(json);

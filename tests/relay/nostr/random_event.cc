@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// The size of the UTF-8 character at the front.
+// Returns the size of the UTF-8 character at the front.
 size_t CharacterSize(std::string_view text) {
   const auto byte = static_cast<unsigned char>(text.front());
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;

@@ -18,9 +18,9 @@ class RandomEvents {
   bool OneIn(uint64_t n) { return Below(n) == 0; }
   std::string Hex(size_t digits);
   std::string Text(size_t most_characters);
-  // With its id; the signature is any.
+  // Returns an event with its id; the signature is any.
   ReferenceEvent Event();
-  // As JSON that means this event. `oddity` 0: as it would be hashed; 1 to 3: ever odder.
+  // Writes JSON that means this event. `oddity` 0: as it would be hashed; 1 to 3: ever odder.
   std::string Write(const ReferenceEvent& event, unsigned oddity);
   std::string Mutated(std::string text);
 

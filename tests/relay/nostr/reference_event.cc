@@ -41,7 +41,7 @@ std::string Utf8(uint32_t code) {
 
 struct NotJson {};
 
-// Of the value of an event's field, and 32 beyond it.
+// The depth of the value of an event's field, and 32 beyond it.
 constexpr int kDeepest = 33;
 
 class TreeReader {
@@ -202,7 +202,7 @@ std::optional<uint64_t> Number(const JsonTree& tree, uint64_t most) {
   return number;
 }
 
-// So many digits, none of them written as an escape.
+// Reads exactly this many digits, none of them written as an escape.
 std::optional<std::string> Hex(const JsonTree& tree, size_t digits) {
   if (tree.type != JsonTree::kString || tree.text.size() != digits) return std::nullopt;
   if (tree.raw != "\"" + tree.text + "\"") return std::nullopt;
@@ -250,7 +250,7 @@ bool ReadFields(JsonTree* tree, ReferenceEvent* event) {
   return seen.size() == known.size();
 }
 
-// Of an array all of whose items can be read.
+// Returns the items of an array if all of them can be read.
 template <typename Value, typename Read>
 std::optional<std::vector<Value>> ListOf(const JsonTree& tree, Read read) {
   if (tree.type != JsonTree::kArray) return std::nullopt;
@@ -263,7 +263,7 @@ std::optional<std::vector<Value>> ListOf(const JsonTree& tree, Read read) {
   return values;
 }
 
-// Those that are too large for 64 bits mean the largest.
+// A number that is too large for 64 bits means the largest.
 std::optional<uint64_t> AnyNumber(const JsonTree& tree) {
   if (tree.type != JsonTree::kWord || !IsWholeNumber(tree.raw)) return std::nullopt;
   return std::strtoull(tree.raw.c_str(), nullptr, 10);

@@ -14,22 +14,22 @@ namespace weir {
 struct JsonTree {
   enum Type { kWord, kString, kArray, kObject };
   Type type = kWord;
-  std::string raw;       // of words and strings: as it was written, with quotes
-  std::string text;      // of strings: what it means
-  std::string name_raw;  // of what stands in an object: its name, in both forms
+  std::string raw;       // words and strings: as it was written, with quotes
+  std::string text;      // strings: the meaning
+  std::string name_raw;  // members of an object: the name, in both forms
   std::string name;
-  std::vector<JsonTree> items;  // of arrays and objects
+  std::vector<JsonTree> items;  // for arrays and objects
 };
 
-// Nothing where it is no JSON, or nested deeper than an event may have what nobody knows.
+// Returns nothing if it is no JSON, or nested deeper than the unknown fields of an event may be.
 std::optional<JsonTree> ReadJsonTree(std::string_view text);
-// Without sign, point, exponent and leading zeros.
+// Returns true for a number without sign, point, exponent and leading zeros.
 bool IsWholeNumber(std::string_view text);
-// Without white space; strings and words as they were written.
+// Returns the text without white space; strings and words are as they were written.
 std::string MinimalText(const JsonTree& tree);
 
 struct ReferenceEvent {
-  std::string id;  // as the event claims
+  std::string id;  // the one that the event claims
   std::string pubkey;
   uint64_t created_at = 0;
   uint64_t kind = 0;
@@ -42,7 +42,7 @@ struct ReferenceEvent {
   bool HasItsId() const { return id == true_ids[0] || id == true_ids[1]; }
 };
 
-// Nothing if it is no event; its id is not judged.
+// Returns nothing if it is no event; its id is not judged.
 std::optional<ReferenceEvent> ReadReferenceEvent(std::string_view json);
 
 std::string CanonicalText(const ReferenceEvent& event, bool controls_escaped);
@@ -60,7 +60,7 @@ struct ReferenceFilter {
 
   bool Matches(const ReferenceEvent& event) const;
 };
-// Nothing if it is no filter that this relay takes.
+// Returns nothing if it is no filter that this relay takes.
 std::optional<ReferenceFilter> ReadReferenceFilter(const JsonTree& tree);
 
 }  // namespace weir

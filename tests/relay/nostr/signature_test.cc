@@ -16,7 +16,7 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-// A record of no more than what a signature is about.
+// Verifies a record with no more than a signature needs.
 bool Verifies(const std::string& pubkey, const std::string& message, const std::string& signature) {
   std::string record(RecordLayout::kTags, '\0');
   record += "{\"sig\":\"" + LowerCase(signature) + "\"}";
@@ -126,7 +126,7 @@ RC_GTEST_PROP(SignerProperty, SignedEventsAreGoodUntilTouched, ()) {
   RC_ASSERT(event.value().view().pubkey() == signer.pubkey());
   RC_ASSERT(VerifySignature(event.value().view()));
   std::string record = *event.value().record();
-  // Any bit of id and public key, any digit of the signature.
+  // Changes any bit of id or public key, or any digit of the signature.
   const size_t json_begin = record.size() - event.value().view().json().size();
   uint32_t place = 0;
   std::memcpy(&place, record.data() + RecordLayout::kSignature, sizeof(place));

@@ -56,7 +56,7 @@ class AdminTest : public testing::Test {
     return "Nostr " + Base64(signer_.SignedEvent(created_at, kind, tags, ""));
   }
 
-  // All is right but the signature.
+  // Returns a proof in which all is right but the signature.
   std::string Forged() const {
     std::string event = signer_.SignedEvent(kAdminNow, 27235, Tags(), "");
     char& digit = event[event.find("\"sig\":\"") + 100];
@@ -64,7 +64,7 @@ class AdminTest : public testing::Test {
     return "Nostr " + Base64(event);
   }
 
-  // 0 where there is none.
+  // Returns 0 if it is not refused.
   int Status(const HttpRequest& request) { return StatusOf(MakeAdmin(), request); }
   static int StatusOf(const Admin& admin, const HttpRequest& request) {
     const auto refusal = admin.Refusal(request);
@@ -74,7 +74,7 @@ class AdminTest : public testing::Test {
     const auto refusal = MakeAdmin().Refusal(request);
     return refusal ? refusal->body : "";
   }
-  // One that has run for so long that proofs are taken.
+  // Returns an Admin that has run for so long that proofs are taken.
   Admin MakeAdmin() {
     const Earlier earlier(clock_);
     return {settings_, clock_, token_, TrustInLoopback(settings_.admin_from_loopback)};

@@ -1,4 +1,4 @@
-// Who counts as the administrator because it is on this machine.
+// Clients that count as the administrator because they are on this machine.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// Of a relay whose operator knows that nobody else's requests come from this machine.
+// A relay whose operator knows that only his own requests come from this machine.
 class LoopbackTest : public AdminTest {
  protected:
   LoopbackTest() {
@@ -30,7 +30,7 @@ TEST_F(LoopbackTest, WhoeverIsOnThisMachineIsAnAdmin) {
   const struct {
     const char* what;
     std::function<void(HttpRequest&)> change;
-    const char* why;  // null: is one
+    const char* why;  // null: counts as the administrator
   } cases[] = {
       {"IPv6", [](HttpRequest& r) { r.peer = r.address = "::1"; }, nullptr},
       {"IPv4 in IPv6", [](HttpRequest& r) { r.peer = r.address = "::ffff:127.0.0.1"; }, nullptr},
@@ -68,7 +68,7 @@ TEST_F(LoopbackTest, WhoeverIsOnThisMachineIsAnAdmin) {
   }
 }
 
-// What they send of themselves, with a socket from loopback.
+// Requests as programs, proxies and pages send them by themselves, with a socket from loopback.
 TEST_F(LoopbackTest, ProgramsAreTrustedProxiesAndPagesAreNot) {
   const struct {
     const char* what;
@@ -147,7 +147,8 @@ TEST_F(LoopbackTest, TheReasonNamesTheHeader) {
   EXPECT_NE(Why(request).find("it has x-forwarded-for: somebody else is behind it"), std::string::npos) << Why(request);
 }
 
-// ssh -R, Tor, stunnel, HAProxy in tcp mode, nginx with nothing but proxy_pass: what a stranger writes comes as it is.
+// Behind ssh -R, Tor, stunnel, HAProxy in tcp mode, nginx with nothing but proxy_pass, a stranger's text comes
+// unchanged.
 TEST_F(LoopbackTest, LoopbackAloneIsNotEnoughUnlessTheOperatorSaysSo) {
   EXPECT_EQ(RelaySettings().admin_from_loopback, AdminFromLoopback::kFalse);
   const struct {

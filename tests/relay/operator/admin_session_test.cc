@@ -1,4 +1,4 @@
-// Administrators in a browser: the session of who has shown the token, and pages on this machine.
+// Administrators in a browser: the session of a browser that has shown the token, and pages on this machine.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// Who counts as the administrator.
+// Clients that count as the administrator.
 #include "relay/operator/admin.h"
 
 #include <gtest/gtest.h>
@@ -139,7 +139,7 @@ TEST_F(AdminTest, AProofIsGoodOnce) {
   EXPECT_NE(admin.Refusal(ahead)->body.find("61 s ago"), std::string::npos);
 }
 
-// Whatever a relay took just before its end, the one that starts in that very second does not take.
+// Proofs that a relay took just before its end are not taken by the one that starts in that very second.
 TEST_F(AdminTest, AProofThatWasGoodBeforeARestartIsNotGoodAfterIt) {
   const Admin first = MakeAdmin();
   std::vector<HttpRequest> used;
@@ -155,7 +155,7 @@ TEST_F(AdminTest, AProofThatWasGoodBeforeARestartIsNotGoodAfterIt) {
   EXPECT_EQ(StatusOf(second, FromElsewhere(Proof(Tags(), kAdminNow + 6))), 0);
 }
 
-// Forgetting one would let it be used again.
+// A forgotten proof could be used again.
 TEST_F(AdminTest, OfMoreProofsThanAreRememberedNoneIsTaken) {
   const Admin admin = MakeAdmin();
   constexpr int kRemembered = 4096;

@@ -81,7 +81,7 @@ TEST_F(AdminTokenTest, WhyThereIsNoneIsSaid) {
             "cannot read " + path_ + ": Permission denied; run this as the user of the relay, or as root");
 }
 
-// A token goes to nobody but the relay that wrote it.
+// A token goes only to the relay that wrote it.
 TEST_F(AdminTokenTest, IsForTheRelayThatHasTheDirectoryAlone) {
   const std::string mine = MakeAdminToken(directory_).value();
   const auto error = [&](const std::string& url) { return FindAdminTokenFor(url, directory_).status().message(); };

@@ -1,4 +1,4 @@
-// When a file is read that others write.
+// The moments at which a file is read that other programs write.
 #include "relay/process/file_mark.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// By another name first, as an editor does.
+// Writes under another name first, as an editor does.
 std::string WriteAnew(const TempDirectory& directory, const std::string& name, const std::string& text) {
   WriteText(directory / (name + ".new"), text);
   std::filesystem::rename(directory / (name + ".new"), directory / name);

@@ -12,7 +12,7 @@ TEST(HttpErrorWords, AreTheMessageOfAnError) {
   EXPECT_EQ(ErrorMessageIn(R"({"allowed":false,"error":{"code":"x","message":"m"}})"), "m");
 }
 
-// A relay of an earlier version, and a proxy before it, say it in text.
+// An earlier version of a relay, and a proxy before it, answer in text.
 TEST(HttpErrorWords, AreTheFirstLineOfAnotherForm) {
   for (const char* text : {"", "plain", "[1]", "{}", R"({"error":"text"})", R"({"error":{"message":1}})"})
     EXPECT_EQ(ErrorMessageIn(text), std::nullopt) << text;

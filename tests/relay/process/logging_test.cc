@@ -68,7 +68,7 @@ TEST_F(Logging, LevelDecides) {
   EXPECT_EQ(Logged(LogLevel::kError, LogFormat::kJson, "x"), "");
 }
 
-// More lines than the pipe and the queue hold: a logger that waits for its reader would hold everybody up for ever.
+// More lines than the pipe and the queue hold: a logger that waits for its reader would hold up the program for ever.
 TEST_F(Logging, AReaderThatTakesNothingHoldsNobodyUp) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

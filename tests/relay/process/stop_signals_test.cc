@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// A program that hangs is asked for its page, and that may wait for what never comes.
+// A program that hangs is asked for its page, and the page may wait for something that never comes.
 TEST(StopSignalsTest, APageThatIsNotDoneKeepsNoSignalFromBeingHeard) {
   StopSignals signals;
   signals.Listen();

@@ -1,4 +1,4 @@
-// AUTH, and what needs it: direct messages, protected events, a relay that answers only those it knows.
+// AUTH, and what needs it: direct messages, protected events, a relay that answers only clients that it knows.
 #include "tests/relay/protocol/client_fixture.h"
 
 namespace weir {
@@ -36,7 +36,7 @@ TEST_F(ClientAuthTest, DirectMessagesAreForTheirPartiesOnly) {
   const auto refused = Hear(client, 2);
   const std::string challenge = ChallengeIn(refused[0]);
   EXPECT_TRUE(refused[1].starts_with(R"(["CLOSED","dm","auth-required: )"));
-  // Whoever does not ask for them by kind gets what else there is.
+  // A client that does not ask for them by kind gets the other events.
   client.Say(R"(["REQ","all",{}])");
   EXPECT_EQ(Hear(client, 2)[0], R"(["EVENT","all",)" + note + "]");
   EXPECT_EQ(Ask(client, R"(["COUNT","n",{}])"), R"(["COUNT","n",{"count":1}])");
@@ -94,7 +94,7 @@ TEST_F(ClientAuthTest, WhatIsNoAnswerToTheChallengeIsRefused) {
   EXPECT_EQ(client->pauses, 0);
 }
 
-// Whoever stands between client and relay may write what he likes into the Host header, and pass the AUTH on.
+// A proxy between client and relay may write anything into the Host header, and pass the AUTH on.
 TEST_F(ClientAuthTest, ARelayWithoutAnAddressBelievesNearbyHostsOnly) {
   settings_.url.clear();
   for (const auto& [host, is_believed] : {std::pair("relay.example", false), std::pair("192.168.1.2:7777", true)}) {

@@ -1,4 +1,4 @@
-// EVENT: what becomes of it, how many are under way, and who is told.
+// EVENT: what becomes of it, how many are under way, and which clients are told.
 #include <set>
 
 #include "tests/fixtures/failing_memory.h"
@@ -117,7 +117,7 @@ TEST_F(ClientEventTest, FaultsAreAnswersAndGiveBackWhatWasHeld) {
   EXPECT_EQ(Ask(writer, Publish(lost)), OkFor(lost));
 }
 
-// Whichever allocation of the worker fails between one event of a batch and the next; each asks what time it is.
+// Any one allocation of the worker may fail between two events of a batch; the clock is asked once for each event.
 TEST_F(ClientEventTest, WhereMemoryFailsEveryEventOfTheBatchIsAnsweredAndItsBytesAreGivenBack) {
   Seat& writer = Connect();
   Ask(writer, Publish(Note("a parser is there")));
@@ -244,7 +244,7 @@ TEST_F(ClientEventTest, WhatTheGateHoldsIsAnsweredWhenItsTurnComesOrRefusedWithT
   std::vector<std::string> messages;
   for (const std::string& note : notes) messages.push_back(Publish(note));
   writer.Say(messages);
-  // The limiter's thread, by hand: the clock moves only when nothing else does.
+  // Runs the limiter's thread by hand: the clock moves only when nothing else does.
   RunUntil([&] {
     clock_.Advance(std::chrono::milliseconds(1));
     limiter_->Pump();

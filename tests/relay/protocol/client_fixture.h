@@ -1,5 +1,5 @@
-// Clients on connections that a test holds the other end of: an I/O thread that the test runs by hand, a store in
-// memory, a limiter on a scripted engine, clocks that stand still.
+// Clients on connections whose other end the test holds: an I/O thread that the test runs by hand, a store in memory, a
+// limiter on a scripted engine, clocks that stand still.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ class FakeConnection final : public Connection {
   }
   void Close(CloseCode code, std::string_view) override { closed.push_back(code); }
 
-  // As one read from the socket; what a pause leaves is read when it ends.
+  // Hands over the texts as if one read had brought them; texts that a pause leaves are read when it ends.
   void Read() {
     if (handler == nullptr) return;
     while (pauses == 0 && !unread.empty()) {
@@ -69,7 +69,7 @@ class FakeConnection final : public Connection {
     handler->OnReadEnd();
   }
 
-  // As a client that reads again.
+  // Takes everything, as a client that reads again.
   void TakeAll() {
     pending = 0;
     for (auto& [bytes, callback] : std::exchange(waiting, {})) callback();
@@ -100,8 +100,7 @@ class FakeConnection final : public Connection {
   const std::string host_;
 };
 
-// A connection with its client.
-// Stands still, and can tell that it was asked.
+// A clock that stands still, and can tell that it was asked.
 class AskedWallClock final : public WallClock {
  public:
   explicit AskedWallClock(uint64_t seconds) : now_(seconds) {}
@@ -124,12 +123,13 @@ class AskedWallClock final : public WallClock {
   std::function<void()> asked_;
 };
 
+// A connection with its client.
 struct Seat {
   std::unique_ptr<FakeConnection> connection;
   std::shared_ptr<Client> client;
 
   FakeConnection* operator->() const { return connection.get(); }
-  // As one read from the socket.
+  // Sends the texts as if one read had brought them.
   void Say(const std::vector<std::string>& texts) const {
     connection->unread.insert(connection->unread.end(), texts.begin(), texts.end());
     connection->Read();
@@ -169,7 +169,7 @@ class ClientTest : public testing::Test {
     EXPECT_EQ(store_.queries_open(), 0U);
   }
 
-  // With the settings as they are now.
+  // Builds the relay with the settings as they are now.
   void Build(uint64_t budget_bytes = 32 << 20, const LimiterSettings& limiter_settings = {},
              Ledger::Bounds bounds = {}) {
     const auto count_own_bytes = [this](int64_t bytes, OwnUse use) {
@@ -221,7 +221,7 @@ class ClientTest : public testing::Test {
       if (io_.poll() == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
-  // Until the client has been told so many more things; what they are.
+  // Runs until the client has been told this many more messages. Returns them.
   std::vector<std::string> Hear(Seat& seat, size_t messages = 1) {
     RunUntil([&] { return seat->said.size() >= messages; });
     std::vector<std::string> heard(seat->said.begin(), seat->said.begin() + static_cast<ptrdiff_t>(messages));
@@ -233,21 +233,21 @@ class ClientTest : public testing::Test {
     const auto heard = Hear(seat);
     return heard.empty() ? "" : heard[0];
   }
-  // Until nothing is left to do, neither here nor for the workers nor for the commit thread: what has not happened then
-  // does not happen by itself.
+  // Runs until nothing is left to do, here, for the workers and for the commit thread: what has not happened then does
+  // not happen by itself.
   void RunUntilIdle() {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     for (bool idle = false; !idle;) {
       ASSERT_LT(std::chrono::steady_clock::now(), end) << "it never came to rest";
       idle = PoolIsIdle();
-      // Comes when all others have been saved and answered; while saves are held nothing comes from there.
+      // Returns when all other saves are answered; while saves are held nothing comes from there.
       if (!store_.holds_saves()) (void)pipeline_->SaveBulk({}, {});
       io_.restart();
       idle = io_.poll() == 0 && idle;
     }
   }
 
-  // All workers stand still at once, and nothing waits for them.
+  // Returns true if all workers stand still at once, and nothing waits for them.
   bool PoolIsIdle() {
     struct Meeting {
       explicit Meeting(ptrdiff_t threads) : there(threads) {}
@@ -275,7 +275,7 @@ class ClientTest : public testing::Test {
     for (size_t i = 0; i < n; ++i) notes.push_back(Note(content + std::to_string(next_note_++), n - i));
     return notes;
   }
-  // Straight into the store.
+  // Saves straight into the store.
   void Store(const std::vector<std::string>& notes) {
     EventParser parser;
     std::vector<Event> events;
@@ -284,7 +284,7 @@ class ClientTest : public testing::Test {
     ASSERT_TRUE(store_.Save(events, kNow, results).ok());
   }
 
-  // What the engine says from now on, in samples and ticks of the limiter.
+  // Sets what the engine says from now on, in samples and ticks of the limiter.
   void Engine(double level, double memory_pressure = 0) {
     monitor_.Say([=](LoadSample* sample) {
       sample->Add({.name = "l0",
@@ -320,7 +320,7 @@ class ClientTest : public testing::Test {
   std::unique_ptr<WorkPool> pool_;
   std::deque<Seat> seats_;
   std::atomic<int64_t> own_bytes_{0};
-  std::atomic<int64_t> waiting_bytes_{0};  // of them
+  std::atomic<int64_t> waiting_bytes_{0};  // the part of own_bytes_ that waits
   Signer signer_{7};
   size_t next_note_ = 0;
 };

@@ -1,4 +1,4 @@
-// What comes live to a REQ: nothing is lost or doubled between that and what was stored.
+// Events that come live to a REQ: none is lost or doubled between these and the stored ones.
 #include <map>
 #include <random>
 #include <set>
@@ -82,7 +82,7 @@ TEST_F(ClientLiveTest, ANewVersionThatComesWhileTheAnswerIsSentIsSaidBeforeEose)
             (std::vector<std::string>{came(profile), came(article), R"(["EOSE","s"])", came(note), came(live_alone)}));
 }
 
-// A turn's worth of them, so that EOSE comes with the next turn.
+// There is a turn's worth of new versions, so that EOSE comes with the next turn.
 TEST_F(ClientLiveTest, EoseComesBehindAsManyNewVersionsAsATurnSays) {
   constexpr size_t kOfATurn = kTurnWork / kDeliveryWork;
   Store(Notes(100, std::string(10'000, 'x')));
@@ -148,7 +148,7 @@ TEST_F(ClientLiveTest, ASubscriptionThatWouldHoldTooMuchIsClosed) {
   RunUntil([&] { return store_.queries_open() == 0; });
 }
 
-// 100 connections whose scans waited for them held 677 MiB of live events, which no account saw.
+// 100 connections whose scans waited once held 677 MiB of live events, which no account saw.
 TEST_F(ClientLiveTest, HeldLiveEventsCountForEachOwnerAndOnceAsMemory) {
   Build(32 << 20, {}, {.address_bytes = 400'000});
   Store(Notes(100, std::string(10'000, 'x')));
@@ -183,7 +183,7 @@ TEST_F(ClientLiveTest, EachEventComesOnceStoredOrLive) {
   Seat& writer = Connect();
   std::vector<Seat*> readers;
   for (int i = 0; i < 4; ++i) readers.push_back(&Connect());
-  std::map<Seat*, int> round;  // of its subscription
+  std::map<Seat*, int> round;  // numbers a reader's subscriptions
   std::set<std::string> published;
   size_t answers = 0;
   for (int step = 0; step < 400; ++step) {

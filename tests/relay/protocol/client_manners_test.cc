@@ -1,4 +1,4 @@
-// What a client may say that is no request: by mistake, out of habit, or in words that this relay does not know.
+// Messages of a client that are no requests: by mistake, out of habit, or in words that this relay does not know.
 #include "tests/relay/protocol/client_fixture.h"
 
 namespace weir {

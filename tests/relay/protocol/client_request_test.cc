@@ -7,7 +7,7 @@ namespace {
 
 class ClientRequestTest : public ClientTest {
  protected:
-  // Notes and an EOSE, as they were said.
+  // Returns notes and an EOSE, as they were said.
   static std::vector<std::string> Answer(const std::string& name, const std::vector<std::string>& notes) {
     std::vector<std::string> answer;
     const std::string head = EventMessageHead(name);
@@ -94,7 +94,7 @@ TEST_F(ClientRequestTest, TooManySubscriptionsAreRefused) {
 
 // 5,000 REQs of one value of 250 KB were 1.2 GiB, and were counted as 5,000 values.
 TEST_F(ClientRequestTest, RequestsAreBoundedInBytesForAllConnectionsOfAnAddress) {
-  settings_.auth = false;  // who asks for every kind is else asked who it is
+  settings_.auth = false;  // else a client that asks for every kind is asked to authenticate
   Build(32 << 20, {}, {.address_bytes = 500'000});
   const auto req = [](const std::string& name, size_t bytes) {
     return "[\"REQ\",\"" + name + "\",{\"#t\":[\"" + std::string(bytes, 'x') + "\"],\"limit\":0}]";
@@ -114,7 +114,7 @@ TEST_F(ClientRequestTest, RequestsAreBoundedInBytesForAllConnectionsOfAnAddress)
   EXPECT_EQ(Ask(second, req("c", 120'000)), R"(["EOSE","c"])");
 }
 
-// Queued, running, live: all are in memory.
+// Queued, running or live, all are in memory.
 TEST_F(ClientRequestTest, RequestsCountFromTheMessageOnUntilTheyAreGone) {
   settings_.auth = false;
   Store(Notes(400, std::string(10'000, 'x')));
@@ -201,7 +201,7 @@ TEST_F(ClientRequestTest, AScanThatWaitsForItsClientIsSuspended) {
   client.Say(R"(["REQ","s",{"kinds":[1]}])");
   RunUntil([&] { return !client->waiting.empty(); });
   EXPECT_EQ(store_.suspensions(), 1U);
-  // It has no turn meanwhile: those of its address go on.
+  // It has no turn meanwhile: others of its address go on.
   for (size_t i = 0; i < ScanTurns::kMostAtOnce; ++i) {
     Seat& other = Connect();
     other.Say(R"(["REQ","t",{"kinds":[1]}])");

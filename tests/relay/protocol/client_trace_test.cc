@@ -1,4 +1,4 @@
-// What spans tell of events and requests: which parts they have, and how they ended.
+// Spans of events and requests: which parts they have, and how they ended.
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,12 +16,12 @@ class ClientTraceTest : public ClientTest {
     Build(32 << 20, limiter, bounds);
     context_->tracer = tracer_.get();
   }
-  // When all is at rest.
+  // Returns the spans when all is at rest.
   std::vector<SpanData> Spans() {
     RunUntilIdle();
     return tracer_->TakeEnded();
   }
-  // Of the only root.
+  // Returns the outcome of the only root.
   std::string Outcome() {
     const std::vector<SpanData> spans = Spans();
     EXPECT_EQ(Trees(spans).find(") "), std::string::npos) << Trees(spans);

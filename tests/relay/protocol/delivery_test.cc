@@ -1,4 +1,4 @@
-// Live delivery in turns: nobody's subscriptions hold the thread, or others' events.
+// Live delivery in turns: no client's subscriptions hold up the thread, or other clients' events.
 #include "relay/protocol/delivery.h"
 
 #include <algorithm>

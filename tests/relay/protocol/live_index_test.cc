@@ -22,7 +22,7 @@ Filter FilterOf(const std::string& json) {
   return filter.ok() ? std::move(filter).value() : Filter();
 }
 
-// Few of everything, so that much matches.
+// Makes notes with few values of everything, so that much matches.
 class RandomNotes {
  public:
   explicit RandomNotes(uint64_t seed) : random_(seed) {
@@ -79,7 +79,7 @@ class RandomNotes {
   std::vector<std::string> ids_;
 };
 
-// Those whom a whole match finds, in steps of so much work.
+// Returns the subscriptions that a whole match finds, in steps of this much work.
 std::multiset<void*> Found(LiveIndex& index, EventView event, Work step = UINT64_MAX) {
   std::vector<LiveIndex::Hit> hits;
   index.Begin(event);
@@ -97,7 +97,7 @@ Work CostOfMatching(LiveIndex& index, EventView event) {
   return UINT64_MAX - left;
 }
 
-// Never used but to be told apart.
+// Returns a pointer that serves only to tell names apart.
 void* Name(uint64_t number) {
   static char names[1 << 16];
   return &names[number];
@@ -149,7 +149,7 @@ TEST(LiveIndex, HandsBackWhoSubscribed) {
   EXPECT_EQ(Found(index, event.view()), std::multiset<void*>{Name(1)});
 }
 
-// Stopped after each entry, while others leave and enter.
+// A match stops after each entry, while others leave and enter.
 TEST(LiveIndex, ThoseWhoStayAreFoundOnceWhoeverLeavesAndEntersMeanwhile) {
   RandomNotes notes(6);
   uint64_t names = 0;

@@ -14,7 +14,7 @@ class MemoryReliefTest : public ClientTest {
   std::optional<MemoryRelief> relief_;
 };
 
-// 80 connections that held 2 GiB made the relay refuse everybody else.
+// 80 connections that held 2 GiB once made the relay refuse all others.
 TEST_F(MemoryReliefTest, InAnEmergencyWhoHoldsMostIsAskedUntilItIsOver) {
   Seat& heavy = Connect("192.0.2.1");
   Seat& light = Connect("192.0.2.2");
@@ -33,7 +33,7 @@ TEST_F(MemoryReliefTest, InAnEmergencyWhoHoldsMostIsAskedUntilItIsOver) {
   EXPECT_EQ(heavy->times_asked_to_give_up, 2);
 }
 
-// Memory that swings about the mark is told of once in ten minutes.
+// Memory that swings about the mark is reported once in ten minutes.
 TEST_F(MemoryReliefTest, TellsWhenAnEmergencyBegins) {
   std::vector<uint64_t> told;
   relief_.emplace(

@@ -28,7 +28,7 @@ class MemoryStore final : public EventStore {
     const std::lock_guard lock(mutex_);
     return hold_saves_;
   }
-  // Empty: no more failures.
+  // An empty message: no more failures.
   void FailSaves(std::string message) {
     const std::lock_guard lock(mutex_);
     save_error_ = std::move(message);
@@ -41,14 +41,14 @@ class MemoryStore final : public EventStore {
     const std::lock_guard lock(mutex_);
     reads_throw_ = does;
   }
-  // What becomes of the events that are saved from now on.
+  // Sets what becomes of the events that are saved from now on.
   void SetOutcome(SaveOutcome outcome) {
     const std::lock_guard lock(mutex_);
     outcome_ = outcome;
   }
-  // The next slice of a query throws.
+  // Makes the next slice of a query throw.
   void ThrowInQuery() { *throws_ = true; }
-  // As much as a query says that it holds between two slices.
+  // Sets how much a query says that it holds between two slices.
   void SetHeldBytes(uint64_t bytes) { *held_bytes_ = bytes; }
   size_t queries_open() const { return *queries_open_; }
   size_t suspensions() const { return *suspensions_; }

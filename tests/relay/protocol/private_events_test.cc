@@ -1,8 +1,8 @@
-// Messages between parties (kinds 4, 1059 and 21059) on every way out of a connection: by whatever filter, stored,
-// counted, live and held, to whoever is no party, and to the parties.
+// Messages between parties (kinds 4, 1059 and 21059) on every way out of a connection: by any filter, stored, counted,
+// live and held, to clients that are no party, and to the parties.
 //
-// A stranger who sends a whole message again is told "duplicate:". That says nothing new: its id is the hash of all
-// that it says, so whoever can ask has it already.
+// A stranger who sends a whole message again is told "duplicate:". That tells him nothing new: its id is the hash of
+// all that it says, so a client that can ask has it already.
 #include "tests/relay/protocol/client_fixture.h"
 
 namespace weir {
@@ -15,7 +15,7 @@ class PrivateEventsTest : public ClientTest {
   std::string Letter(uint16_t kind, const std::string& content = "secret") const {
     return alice_.SignedEvent(kNow - 30 + kind / 1000, kind, R"([["p",")" + ToHex(bob_.pubkey()) + R"("]])", content);
   }
-  // Null: nobody.
+  // Null: not authenticated.
   Seat& ConnectAs(const Signer* person) {
     Seat& seat = Connect();
     if (person == nullptr) return seat;
@@ -27,7 +27,7 @@ class PrivateEventsTest : public ClientTest {
     EXPECT_EQ(Ask(seat, "[\"AUTH\"," + event + "]"), OkFor(event));
     return seat;
   }
-  // All that could match the letter.
+  // Returns all filters that could match the letter.
   std::vector<std::string> FiltersFor(const std::string& letter, uint16_t kind) const {
     const std::string alice = "\"" + ToHex(alice_.pubkey()) + "\"";
     const std::string bob = "\"" + ToHex(bob_.pubkey()) + "\"";
@@ -96,7 +96,7 @@ TEST_F(PrivateEventsTest, LiveOnesGoToTheirPartiesAlone) {
     }
     Seat& writer = Connect();
     EXPECT_EQ(Ask(writer, Publish(letter)), OkFor(letter));
-    // What everybody gets comes behind it.
+    // A note that every client gets comes behind it.
     const std::string note = Note("public " + std::to_string(kind));
     EXPECT_EQ(Ask(writer, Publish(note)), OkFor(note));
     const size_t filters = FiltersFor(letter, kind).size();
@@ -109,7 +109,7 @@ TEST_F(PrivateEventsTest, LiveOnesGoToTheirPartiesAlone) {
   }
 }
 
-// What a stranger asks about a message is answered as if there were none.
+// A stranger's question about a message is answered as if there were none.
 TEST_F(PrivateEventsTest, NothingSaidToAStrangerDependsOnWhatIsThere) {
   settings_.eose_completeness = true;
   const std::string letter = Letter(4);

@@ -86,7 +86,7 @@ TEST_F(PolicyTest, ProtectedEventsAndRepostsOfThem) {
     EXPECT_EQ(PrefixOf(Refusal(Signed(kNow, kind, "[]", "{\"x\":" + std::string(40, '[')))), "invalid");
     EXPECT_EQ(PrefixOf(Refusal(Signed(kNow, kind, "[]", R"({"tags":[],"tags":[["-"]]})"))), "blocked");
   }
-  // What gives it away need not be a good event.
+  // The content that gives it away need not be a good event.
   EXPECT_EQ(PrefixOf(Refusal(Signed(kNow, 6, "[]", R"( { "x": [{}], "\u0074ags" : [ [], [ "\u002d" , "x"] ] })"))),
             "blocked");
   EXPECT_EQ(Refusal(Signed(kNow, 1, "[]", kept)), "") << "a note may say what it likes";
@@ -140,8 +140,8 @@ TEST(Policy, TheFiltersDecideWhoMayWantAuthAndWhatMayBeWithheld) {
   const struct {
     std::string filter;
     bool may_want_auth;
-    bool may_withhold;      // from nobody
-    bool may_withhold_own;  // from the first
+    bool may_withhold;      // from an unknown client
+    bool may_withhold_own;  // from `first`
   } cases[] = {
       {R"({"kinds":[1]})", false, false, false},
       {R"({"kinds":[1,4]})", true, true, true},
@@ -168,7 +168,7 @@ TEST(Policy, TheFiltersDecideWhoMayWantAuthAndWhatMayBeWithheld) {
 }
 
 TEST(RequestCost, WhatAnIndexLeadsToIsCheapAndWalksAreScans) {
-  constexpr uint64_t kScan = 64 << 10;  // as the limiter has it
+  constexpr uint64_t kScan = 64 << 10;  // the limiter has the same
   const std::string key = "\"" + std::string(64, 'a') + "\"";
   EXPECT_LT(CostOf("{\"ids\":[" + key + "]}"), kScan);
   EXPECT_LT(CostOf("{\"authors\":[" + key + "],\"kinds\":[1],\"limit\":20}"), kScan);

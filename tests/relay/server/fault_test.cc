@@ -1,4 +1,4 @@
-// What a handler throws ends its connection at most, never the process.
+// An exception of a handler ends its connection at most, never the process.
 #include <boost/asio/post.hpp>
 #include <stdexcept>
 
@@ -45,7 +45,7 @@ TEST_F(FaultTest, InTheFactoryEndsThatConnection) {
   EXPECT_EQ(server_->Stats().connections, 1U);
 }
 
-// Its socket is closed, and the server waits for it no longer. The n-th allocation of a connection fails.
+// Its socket is closed, and the server no longer waits for it. The n-th allocation of a connection fails.
 TEST_F(FaultTest, WhereThereIsNoMemoryForASessionNothingIsLeftOfIt) {
   Start();
   bool failed = true;

@@ -8,7 +8,7 @@ namespace {
 
 class FlowTest : public ServerTest {
  protected:
-  // The first connection that opens.
+  // Keeps the first connection that opens.
   void KeepConnection() {
     behaviour_.on_open = [this](Connection& c) {
       if (connection_ == nullptr) connection_ = &c;
@@ -132,7 +132,7 @@ TEST_F(FlowTest, OverTheBoundOfAllWhoHasMoreThanItsShareIsDisconnected) {
 }
 
 TEST_F(FlowTest, OneLongAnswerToAReaderIsNotTooSlow) {
-  // What the socket takes at once does not count, though it is more than the bound.
+  // Bytes that the socket takes at once do not count, though they are more than the bound.
   settings_.max_pending_bytes = 64 << 10;
   behaviour_.on_text = [](Connection& c, std::string_view) {
     for (int n = 0; n < 100; ++n) c.Send(std::string(10'000, 'x'));
@@ -218,7 +218,7 @@ TEST_F(FlowTest, APausedConnectionHoldsItsSenderBack) {
   };
   Start();
   RawClient client = Open();
-  // More than two sockets' buffers hold, in the end.
+  // In the end this is more than two sockets' buffers hold.
   const std::string frame = ClientFrame(kText, std::string(100'000, 'x'));
   std::thread sender([&] {
     client.Send(ClientFrame(kText, "first"));

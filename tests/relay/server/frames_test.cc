@@ -5,7 +5,7 @@ namespace {
 
 class FramesTest : public ServerTest {
  protected:
-  // What the server says when it is sent this.
+  // Returns the close code with which the server answers this.
   int CloseCodeFor(const std::string& bytes) {
     RawClient client = Open();
     EXPECT_TRUE(client.Send(bytes));
@@ -73,7 +73,7 @@ TEST_F(FramesTest, TakesManySmallFramesOfOneSegment) {
   for (size_t n = 0; n < kMany; ++n) frames += ClientFrame(kText, "");
   ASSERT_TRUE(client.Send(frames));
   EXPECT_EQ(client.ReadText(), "all");
-  // A turn at a time, not a message.
+  // Reads end once a turn, not once a message.
   EXPECT_LT(record_.Count("read end"), kMany / 50);
   EXPECT_GE(record_.Count("read end"), 1U);
 }
@@ -223,7 +223,7 @@ TEST_F(FramesTest, CompressedMessagesOfEveryLengthComeWhole) {
     lengths.push_back(text.size());
     c.Send("taken");
   };
-  // About what is inflated at once, stored, in one frame and in two.
+  // The sizes are about what is inflated at once, stored, in one frame and in two.
   for (const size_t bytes : {1U, 8191U, 8192U, 8193U, 16384U, 65535U}) {
     const char head[] = {0, static_cast<char>(bytes & 255), static_cast<char>(bytes >> 8),
                          static_cast<char>(~bytes & 255), static_cast<char>(~bytes >> 8 & 255)};

@@ -1,4 +1,4 @@
-// Who holds most when memory is short.
+// Connections that are closed when memory is short: those that hold most.
 #include "tests/relay/server/server_fixture.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-// What a client makes the server hold is counted against its address, bounded there, and given back.
+// Memory that a client makes the server hold is counted against its address, bounded there, and given back.
 #include "tests/relay/server/server_fixture.h"
 
 namespace weir {
@@ -11,7 +11,7 @@ class HeldTest : public ServerTest {
                 [](const HttpRequest& r) { return HttpResponse{.body = std::to_string(r.body.size())}; });
     router_.Add("GET", "/", [](const HttpRequest&) { return HttpResponse{.body = "landing"}; });
   }
-  // With a ledger that the test can look into.
+  // Starts with a ledger that the test can look into.
   void StartWithLedger() {
     ledger_ = std::make_shared<Ledger>(LedgerBoundsOf(settings_));
     Start();
@@ -20,14 +20,14 @@ class HeldTest : public ServerTest {
   static constexpr size_t kParts = 4;
   const std::string whole_ = ClientFrame(kText, std::string(kWhole, 'x'));
   const std::string part_ = whole_.substr(0, 249'000);
-  static constexpr size_t kBegin = 30'000;  // of what is not read
+  static constexpr size_t kBegin = 30'000;  // bytes of a message that is not whole
 
   RawClient Shaken(const std::string& from) {
     RawClient client = Connect(from);
     EXPECT_TRUE(client.Handshake());
     return client;
   }
-  // So that there is no room for another one in 1 MiB.
+  // Fills an address, so that there is no room for another one in 1 MiB.
   std::vector<RawClient> PartsThatFillAnAddress() {
     std::vector<RawClient> clients;
     for (size_t n = 0; n < kParts; ++n) {
@@ -92,7 +92,7 @@ TEST_F(HeldTest, WhatAMessageInflatesToWaitsForRoom) {
   RawClient late = Connect("127.0.0.2");
   late.Send(RawClient::HandshakeRequest("Sec-WebSocket-Extensions: permessage-deflate\r\n"));
   ASSERT_EQ(late.ReadAnswer().value_or(RawAnswer()).status, 101);
-  // Stored, not compressed: as long as it says, which is no sooner known than of any other.
+  // Stored, not compressed: its length is known no sooner than that of any other message.
   constexpr unsigned kBytes = 60'000;
   const std::string head{'\0', static_cast<char>(kBytes & 255), static_cast<char>(kBytes >> 8),
                          static_cast<char>(~kBytes & 255), static_cast<char>(~kBytes >> 8 & 255)};
@@ -124,12 +124,12 @@ TEST_F(HeldTest, WhatWaitedForAClientThatIsGoneIsGivenBack) {
 TEST_F(HeldTest, APieceThatAPauseLeftCounts) {
   Connection* connection = nullptr;
   behaviour_.on_text = [&](Connection& c, std::string_view) {
-    if (connection == nullptr) connection = &c;  // nobody waits for the second text's
+    if (connection == nullptr) connection = &c;  // only once: the test may use it when the second text comes
     c.PauseReading();
   };
   StartWithLedger();
   RawClient client = Open();
-  // More than what Beast takes over at once.
+  // The second text is more than Beast takes over at once.
   client.Send(ClientFrame(kText, "1") + ClientFrame(kText, "2" + std::string(10'000, 'x')));
   ASSERT_TRUE(record_.Await("text 1"));
   EXPECT_TRUE(Eventually([&] { return ledger_->bytes() == 64 << 10; }));

@@ -1,5 +1,5 @@
-// What strangers have done to servers of HTTP/2. Whatever comes, the connection ends with a reason, little is held, and
-// the others are served.
+// Attacks that strangers have made on servers of HTTP/2. Whatever comes, the connection ends with a reason, little is
+// held, and the others are served.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -12,13 +12,13 @@ namespace {
 
 class Http2AttackTest : public Http2Test {
  protected:
-  // More of one thing than a second may have, even where a second ends meanwhile.
+  // Returns more of one thing than a second may have, even if a second ends meanwhile.
   static std::string Many(const std::string& one, int times = 5000) {
     std::string all;
     for (int n = 0; n < times; ++n) all += one;
     return all;
   }
-  // On a connection of its own; sent while what comes back is read.
+  // Sends the attack on a connection of its own, while it reads what comes back.
   void ExpectCalm(const std::string& attack) {
     RawHttp2 raw = Raw();
     std::thread sender([&] { raw.Send(attack); });
@@ -82,7 +82,7 @@ TEST_F(Http2AttackTest, AHeaderInEndlessPieces) {
   ExpectService();
 }
 
-// One field of 4 KB in the table, and a byte for each time that it is meant.
+// One field of 4 KB in the table, and one byte for each time that it is used.
 TEST_F(Http2AttackTest, AHeaderThatUnpacksToMuch) {
   Start();
   std::string block = kGetBlock;
@@ -131,7 +131,7 @@ TEST_F(Http2AttackTest, WhoTakesNothingIsNotReadForEver) {
   sender.join();
 }
 
-// No frame that is not well-formed does more than end its connection.
+// A frame that is not well-formed does no more than end its connection.
 RC_GTEST_FIXTURE_PROP(Http2AttackTest, WhateverComes, ()) {
   Start();
   RawHttp2 raw = Raw();

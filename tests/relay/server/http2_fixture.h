@@ -21,7 +21,7 @@ namespace weir {
 using Http2Fields = std::vector<std::pair<std::string, std::string>>;
 
 struct Http2Settings {
-  uint32_t stream_window = 65'535;  // of the answers
+  uint32_t stream_window = 65'535;  // each answer's
   bool takes_all = true;            // windows are opened again as data comes
 };
 
@@ -76,7 +76,7 @@ class Http2Peer {
   std::optional<uint32_t> goaway() const { return goaway_; }
   int continues() const { return continues_; }
 
-  // A request, which goes with the next Flush. A body that is not `whole` never ends.
+  // Queues a request, which goes with the next Flush. A body that is not `whole` never ends.
   int32_t Ask(const std::string& method, const std::string& path, const std::string& body = "",
               const Http2Fields& more = {}, bool whole = true) {
     Http2Fields fields = {{":method", method}, {":path", path}, {":scheme", "http"}};
@@ -112,7 +112,7 @@ class Http2Peer {
     Flush();
   }
 
-  // What is to be sent, as one text.
+  // Returns what has to be sent, as one text.
   std::string TakeOutput() {
     std::string output;
     const uint8_t* bytes = nullptr;
@@ -121,7 +121,7 @@ class Http2Peer {
     return output;
   }
   void Flush() { client_.Send(TakeOutput()); }
-  // Takes what comes next. False at the end of the connection.
+  // Takes what comes next. Returns false at the end of the connection.
   bool Take() {
     Flush();
     const std::string some = client_.ReadSome();
@@ -130,9 +130,9 @@ class Http2Peer {
               static_cast<ssize_t>(some.size()));
     return true;
   }
-  // The answer to a stream, whole; status 0 where it was reset or the connection ended before.
+  // Returns the whole answer to a stream; status 0 if it was reset or the connection ended before.
   RawAnswer Await(int32_t id) {
-    // One that was answered is closed by the end of its body, to which nothing need come.
+    // The end of its body closes a stream that was answered; nothing need come for that.
     for (Flush(); !streams_[id].close_code; Flush())
       if (!Take()) return {};
     return streams_[id].answer;
@@ -147,7 +147,7 @@ class Http2Peer {
   }
   bool WasReset(int32_t id) { return streams_[id].was_reset; }
   const RawAnswer& SoFar(int32_t id) { return streams_[id].answer; }
-  // The code of the GOAWAY before the connection's end; nothing without one.
+  // Returns the code of the GOAWAY before the connection's end; nothing without one.
   std::optional<uint32_t> AwaitEnd() {
     while (Take()) continue;
     return goaway_;
@@ -176,7 +176,7 @@ class Http2Peer {
   std::unique_ptr<nghttp2_session, Delete> session_;
 };
 
-// As RFC 9113 has it, whatever it holds.
+// Makes a frame of RFC 9113, whatever it holds.
 inline std::string Http2Frame(uint8_t type, uint8_t flags, uint32_t stream, std::string_view payload = "") {
   std::string frame;
   for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift & 255);
@@ -193,7 +193,7 @@ inline std::string FourBytes(uint32_t value) {
 }
 
 inline const std::string kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-// GET / of host x, of three bytes and a literal.
+// GET / of host x, in three bytes and a literal.
 inline const std::string kGetBlock("\x82\x84\x86\x41\x01x", 6);
 
 inline std::string GetFrame(uint32_t stream) {
@@ -207,14 +207,14 @@ struct RawHttp2Frame {
   std::string payload;
 };
 
-// Behind its preface and settings.
+// A raw connection, behind its preface and settings.
 class RawHttp2 {
  public:
   explicit RawHttp2(RawClient client) : client_(std::move(client)) {
     client_.Send(kPreface + Http2Frame(NGHTTP2_SETTINGS, 0, 0));
   }
   RawClient& client() { return client_; }
-  // False when the connection is gone.
+  // Returns false if the connection is gone.
   bool Send(std::string_view bytes) { return client_.Send(bytes); }
 
   std::optional<RawHttp2Frame> Next() {
@@ -236,14 +236,14 @@ class RawHttp2 {
     received_.erase(0, kHeader + size);
     return frame;
   }
-  // The next of a type; nothing where the connection ends before.
+  // Returns the next frame of a type; nothing if the connection ends before.
   std::optional<RawHttp2Frame> Next(uint8_t type) {
     while (auto frame = Next())
       if (frame->type == type) return frame;
     return std::nullopt;
   }
   struct End {
-    std::optional<uint32_t> code;  // of the last GOAWAY
+    std::optional<uint32_t> code;  // the last GOAWAY's
     std::string why;
   };
   End AwaitEnd() {
@@ -300,7 +300,7 @@ class Http2Test : public ServerTest {
     }
     (*reply)({.body = body});
   }
-  // The server and its other connections are unhurt.
+  // Checks that the server and its other connections are unhurt.
   void ExpectService() {
     Http2Peer other = Peer();
     EXPECT_EQ(other.Fetch("GET", "/").body, "landing");

@@ -1,4 +1,4 @@
-// HTTP/2: windows, what may wait, who leaves, and how a connection ends.
+// HTTP/2: windows, what may wait, which clients leave, and how a connection ends.
 #include <atomic>
 #include <future>
 #include <thread>

@@ -1,4 +1,4 @@
-// That a request is answered alike over HTTP/1.1 and over HTTP/2, whatever else is under way and however it is cut.
+// A request is answered alike over HTTP/1.1 and over HTTP/2, whatever else is under way and however it is cut.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -37,7 +37,7 @@ class AlikeTest : public Http2Test {
       asked.body.assign(*rc::gen::element<size_t>(0, 1, 1000, 20'000, 50'000), 'b');
     return asked;
   }
-  // On a connection of its own.
+  // Asks on a connection of its own.
   RawAnswer OverOne(const Asked& asked) {
     RawClient client = Connect();
     const std::string length =

@@ -19,13 +19,13 @@ class Http2StreamTest : public StreamTest {
  protected:
   ~Http2StreamTest() override { server_.reset(); }
   Http2Peer Peer(const Http2Settings& settings = {}) { return Http2Peer(Connect(), settings); }
-  // What the server has read of the peer is behind it.
+  // Returns when the server has read all that the peer has sent.
   static void Sync(Http2Peer& peer) {
     nghttp2_submit_ping(peer.session(), NGHTTP2_FLAG_NONE, nullptr);
     ASSERT_TRUE(peer.Take());
   }
   void NeverEnd() { stream_.on_body_end = nullptr; }
-  // Which answers at once, and goes on.
+  // The answer begins at once, and goes on.
   void BeginAtOnce() {
     NeverEnd();
     stream_.on_begin = [](HttpExchange& exchange) { exchange.Begin({.body = "begun"}); };

@@ -1,4 +1,4 @@
-// Answers that are waited for: from whatever thread, in order, and too late.
+// Answers that are waited for: from any thread, in order, and too late.
 #include <condition_variable>
 #include <future>
 #include <optional>
@@ -34,7 +34,7 @@ class DeferredTest : public ServerTest {
   static std::string Post(const std::string& body) {
     return "POST /now HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   }
-  // The oldest that was asked for.
+  // Takes the oldest reply that is waited for.
   HttpReply TakeReply() {
     const std::lock_guard lock(mutex_);
     HttpReply reply = std::move(replies_.front());
@@ -233,7 +233,7 @@ TEST_F(DeferredTest, AReplyAfterTheConnectionIsNothing) {
     ASSERT_TRUE(record_.Await("asked"));
     client.Reset();
   }
-  // Its place is free when it is gone.
+  // The connection's place is free when it is gone.
   ASSERT_TRUE(Eventually([&] {
     RawClient other = Connect("127.0.0.2");
     other.Send(Get("/"));

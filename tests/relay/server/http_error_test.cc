@@ -1,4 +1,4 @@
-// Whatever a port refuses, over either version of HTTP, has one form.
+// Everything that a port refuses, over either version of HTTP, has one form.
 #include "relay/server/http_error.h"
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// That a request which waits for its answer is told when nobody waits for it any more.
+// A request that waits for its answer is told when its client does not wait for it any more.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -177,7 +177,7 @@ TEST_F(LeftTest, WhoAsksWhileTheServerGoesIsToldAtOnce) {
   RawClient client = Connect();
   client.Send(Get("/silent"));
   ASSERT_TRUE(record_.Await("silent"));
-  // What is said to an unfinished request after a second is another answer, so that nobody's pause may lie between.
+  // After a second an unfinished request gets another answer, so no thread's pause may fall between.
   std::promise<void> go;
   boost::asio::post(server_->executor(0), [held = go.get_future().share()] { held.wait(); });
   auto shutdown = std::async(std::launch::async, [&] { server_->Shutdown(minutes(10)); });

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// As the server makes it of what was sent.
+// Makes a request as the server does from what was sent.
 HttpRequest Request(const std::string& method, const std::string& raw_path) {
   HttpRequest request;
   request.method = method;
@@ -98,7 +98,7 @@ TEST_F(HttpRouteTest, AParameterIsNeverEmptyNorMoreThanASegment) {
   }
 }
 
-// Whoever stands in front may have let it pass for another path.
+// A proxy in front may have let it pass as another path.
 TEST_F(HttpRouteTest, ARouteHasOneSpelling) {
   router_.Add("GET", "/api/export", Named("export"));
   router_.Add("GET", "/a path", Named("with a blank"));
@@ -188,7 +188,7 @@ TEST_F(HttpRouteTest, AnApiSaysInItsOwnWordsWhatItDoesNotHave) {
   EXPECT_EQ(Ask("GET", "/v1/models").body, "all") << "a handler's answer is its own";
 }
 
-// The same over both versions, whoever says it and whenever.
+// The form is the same over both versions, for every handler and at any time.
 TEST_F(HttpRouteTest, AnErrorInPlainTextGoesOutInTheFormOfAll) {
   router_.Add("GET", "/first",
               [](const HttpRequest&) { return HttpResponse{.status = 409, .body = "no:\nnot\nyet\n"}; });

@@ -1,4 +1,4 @@
-// Requests and answers in pieces that do not go as they should: each handler hears its end, once.
+// Requests and answers in pieces that go wrong: each handler hears its end, once.
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 class StreamEndTest : public StreamTest {
  protected:
-  // The answer begins with the first piece.
+  // Begins the answer with the first piece.
   void AnswerEarly() {
     stream_.on_body = [begun = false](HttpExchange& exchange, std::string_view) mutable {
       if (!std::exchange(begun, true)) exchange.Begin({.body = "begun"});
@@ -305,7 +305,7 @@ TEST_F(StreamEndTest, AFaultInWhatWasPostedIsTheExchanges) {
   ExpectService();
 }
 
-// Whatever it throws.
+// A task may throw anything.
 TEST_F(StreamEndTest, AFaultOfNoKnownKindInWhatWasPosted) {
   stream_.on_body_end = [](HttpExchange& exchange, const std::string&) { exchange.poster()([] { throw 1; }); };
   Start();

@@ -1,4 +1,4 @@
-// Requests and answers in pieces, where all goes as it should.
+// Requests and answers in pieces that go as they should.
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <rapidcheck/gtest.h>

@@ -152,7 +152,7 @@ TEST_F(HttpTest, RefusesWhatIsNoRequest) {
   EXPECT_NE(Ask("GET / HTTP/1.1\r\nbad header\r\n\r\n").body.find("not a request"), std::string::npos);
 }
 
-// Taken for no body at all it would be lost, or be the next request.
+// If it were taken for no body, the body would be lost, or be the next request.
 TEST_F(HttpTest, ACodingOfTheBodyThatIsUnknownIsNotImplemented) {
   Start();
   const std::vector<std::string> unknown = {"Transfer-Encoding: gzip\r\n",

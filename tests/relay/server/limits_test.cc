@@ -8,7 +8,7 @@ using std::chrono::milliseconds;
 
 using LimitsTest = ServerTest;
 
-// For a client on a busy machine.
+// Enough for a client on a busy machine.
 constexpr milliseconds kTimeToAnswer{1000};
 
 TEST_F(LimitsTest, OneConnectionTooManyIsToldSo) {
@@ -214,7 +214,7 @@ TEST_F(LimitsTest, APausedClientIsNotTakenForDead) {
   EXPECT_EQ(server_->Stats().connections, 1U);
 }
 
-// It is asked for the rest of its message when it is read again, not for what it could not send meanwhile.
+// The client is asked for the rest of its message when it is read again, not for what it could not send meanwhile.
 TEST_F(LimitsTest, APauseIsNoTimeInWhichAMessageHadToBeCompleted) {
   settings_.ping_interval = milliseconds(500);
   Connection* connection = nullptr;
@@ -227,7 +227,7 @@ TEST_F(LimitsTest, APauseIsNoTimeInWhichAMessageHadToBeCompleted) {
   paused.Send(frame.substr(0, 8));
   ASSERT_TRUE(Eventually([&] { return server_->Stats().received_bytes == RawClient::HandshakeRequest().size() + 8; }));
   OnIoThread([&] { connection->PauseReading(); });
-  // As long as one that is silent stays: as long as a message may take.
+  // Waits as long as a silent client stays, which is as long as a message may take.
   RawClient silent = Open();
   ASSERT_TRUE(record_.Await("end: no answer to a ping"));
   RawClient late = Open();

@@ -1,4 +1,4 @@
-// Who gets a connection, and who gives way.
+// Clients that get a connection, and connections that give way.
 #include "relay/server/places.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 IpAddress Address(const std::string& text) { return boost::asio::ip::make_address(text); }
-// 198.18.0.0/15 has so many.
+// 198.18.0.0/15 has enough of them.
 IpAddress Number(uint32_t n) { return boost::asio::ip::make_address_v4(0xC612'0000 + n); }
 
 class PlacesTest : public testing::Test {
@@ -20,7 +20,7 @@ class PlacesTest : public testing::Test {
   static constexpr uint64_t kMost = 100;
   static constexpr uint64_t kMostOfAClient = 40;
 
-  // Each is heard later than those before; one that gives way is free at once.
+  // Each place is heard from later than those before; one that gives way is free at once.
   Refusal Take(const IpAddress& client) {
     std::unique_ptr<TakenPlace> place;
     const Refusal refusal = places_.Take(client, &place);
@@ -37,7 +37,7 @@ class PlacesTest : public testing::Test {
     places_of_[name].push_back(std::move(place));
     return kept;
   }
-  // Takes until it is refused.
+  // Takes places until it is refused.
   size_t TakeAll(const IpAddress& client) {
     size_t taken = 0;
     while (Take(client) == Refusal::kNone) ++taken;

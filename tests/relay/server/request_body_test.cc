@@ -12,12 +12,12 @@ namespace {
 
 struct Taken {
   std::string body;
-  std::string rest;  // of the input, that is not the body's
+  std::string rest;  // input that is not the body's
   boost::system::error_code error;
   bool done = false;
 };
 
-// Fed as the stage does it: a piece is used up before the next comes.
+// Feeds a body as the stage does: a piece is used up before the next comes.
 Taken Take(const std::string& header, const std::vector<std::string>& pieces) {
   RequestParser parser;
   parser.eager(false);
@@ -90,7 +90,7 @@ RC_GTEST_PROP(RequestBody, OfAKnownLengthIsTheSameHoweverItIsCut, ()) {
   RC_ASSERT(taken.rest == after);
 }
 
-// Either it is found out, or more is waited for; what was good before has been taken.
+// Either the error is found, or more is waited for; what was good before has been taken.
 RC_GTEST_PROP(RequestBody, IsNeverMadeOfWhatIsNotWellFormed, ()) {
   const std::string good = "3\r\nabc\r\n";
   const std::string bad =

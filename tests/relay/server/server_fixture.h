@@ -22,7 +22,7 @@
 
 namespace weir {
 
-// What happened, in order; waits for what is to happen.
+// Records what happened, in order; can wait for something to happen.
 class Record {
  public:
   void Add(std::string event) {
@@ -31,7 +31,7 @@ class Record {
     changed_.notify_all();
   }
 
-  // False when it has not happened so often within a minute.
+  // Returns false if it has not happened this often within a minute.
   bool Await(std::string_view event, size_t times = 1) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::minutes(1), [&] { return CountLocked(event) >= times; });
@@ -46,7 +46,7 @@ class Record {
   }
 
  private:
-  // An event that begins so.
+  // Counts the events that begin so.
   size_t CountLocked(std::string_view begin) const {
     size_t count = 0;
     for (const std::string& event : events_) count += event.starts_with(begin) ? 1 : 0;
@@ -58,7 +58,7 @@ class Record {
   std::vector<std::string> events_;
 };
 
-// What a test does in a handler's place; by default texts are echoed and a shutdown is done at once.
+// The test's code in a handler's place; by default texts are echoed and a shutdown is done at once.
 struct Behaviour {
   std::function<void(Connection&)> on_open;
   std::function<void(Connection&, std::string_view)> on_text = [](Connection& c, std::string_view text) {
@@ -96,7 +96,7 @@ class RecordingHandler final : public ConnectionHandler {
 
 class ServerTest : public testing::Test {
  protected:
-  // Runs on the first I/O thread.
+  // Runs the function on the first I/O thread.
   template <typename Function>
   void OnIoThread(Function function) {
     std::promise<void> done;
@@ -131,7 +131,7 @@ class ServerTest : public testing::Test {
     EXPECT_TRUE(client.Handshake(more));
     return client;
   }
-  // The status of a handshake made of this.
+  // Returns the status of a handshake with this request.
   int StatusOf(const std::string& request) {
     RawClient client = Connect();
     client.Send(request);

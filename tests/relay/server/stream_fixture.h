@@ -1,4 +1,4 @@
-// A server whose routes stream: POST /up and GET /down, of whose handlers all is written down.
+// A server whose routes stream: POST /up and GET /down. Everything that their handlers hear is written down.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// What a test does in a handler's place; by default the body is answered, whole, when it has ended.
+// The test's code in a handler's place; by default the body is answered, whole, when it has ended.
 struct StreamBehaviour {
   std::function<std::optional<HttpResponse>(const HttpRequest&)> refuse;
   std::function<void(HttpExchange&)> on_begin;
@@ -88,13 +88,13 @@ class StreamTest : public ServerTest {
   static std::string PostChunks(const std::string& chunks) { return Post("Transfer-Encoding: chunked\r\n") + chunks; }
   static std::string Get(const std::string& path) { return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"; }
 
-  // Exactly one, and the last of what is written down.
+  // Expects exactly one end, as the last thing that was written down.
   void ExpectEnd(std::string_view cause) {
     EXPECT_TRUE(record_.Await("end: "));
     EXPECT_TRUE(record_.events().back().starts_with("end: " + std::string(cause))) << record_.events().back();
     EXPECT_EQ(record_.Count("end: "), 1U);
   }
-  // The server and its other connections are unhurt.
+  // Checks that the server and its other connections are unhurt.
   void ExpectService() {
     RawClient other = Connect();
     other.Send(Get("/"));

@@ -39,7 +39,7 @@ class TlsTest : public ServerTest {
   TlsFiles FilesOf(const std::string& name) const {
     return {.certificate = directory_ / (name + ".crt"), .key = directory_ / (name + ".key")};
   }
-  // As renewal does it: one file after the other.
+  // Renews as a renewing program does: one file after the other.
   void Renew(const std::string& certificate_of, const std::string& key_of) {
     std::filesystem::copy_file(FilesOf(certificate_of).certificate, directory_ / "new");
     std::filesystem::rename(directory_ / "new", settings_.tls.certificate);
@@ -219,7 +219,7 @@ TEST_F(TlsTest, WhoGoesInTheMidstOfAnAnswerTakesNobodyAlong) {
   EXPECT_TRUE(Contains(Ask(), "by TLS"));
 }
 
-// Whatever the configuration of the system's OpenSSL allows.
+// The configuration of the system's OpenSSL may allow anything.
 TEST(TlsStreamTest, NothingBeforeTls12IsAgreedTo) {
   SSL_CTX* const context = SSL_CTX_new(TLS_server_method());
   ASSERT_EQ(SSL_CTX_set_min_proto_version(context, TLS1_VERSION), 1);

@@ -1,4 +1,4 @@
-// Whose turn it is on an I/O thread, and how much a turn may be.
+// The order of turns on an I/O thread, and how much a turn may be.
 #include <boost/asio/post.hpp>
 #include <future>
 
@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// A block of deflate's fixed code: an x, and that it is to be repeated until there are so many bytes or some more.
+// Makes a block of deflate's fixed code: an x, repeated until there are this many bytes or some more.
 std::string DeflatedBytes(size_t bytes) {
   std::string out;
   int used = 8;
@@ -44,7 +44,7 @@ class TurnsTest : public ServerTest {
     };
   }
 
-  // All that this is by connections of one address is there, and then a word of another address's client, before the
+  // Sends all of the flood over connections of one address, and then a word of another address's client, before the
   // thread looks at its sockets. Returns how many messages of the flood came before that word.
   size_t MessagesBefore(const std::string& flood, size_t flooders, std::string_view more = "") {
     std::vector<RawClient> clients;
@@ -67,7 +67,7 @@ class TurnsTest : public ServerTest {
     return before;
   }
 
-  // The same of requests over HTTP, which are answered so.
+  // Does the same with requests over HTTP, which are answered so.
   size_t RequestsBefore(const std::function<HttpResponse()>& answer) {
     router_.Add("GET", "/dear", [this, answer](const HttpRequest&) {
       ++flood_;
@@ -106,7 +106,7 @@ TEST_F(TurnsTest, AQuietClientGoesBeforeManyAddressesOfWhichEachOrdersMuch) {
     EXPECT_TRUE(clients.back().Handshake());
   }
   RawClient quiet = Open();
-  // What a turn of each will cost is what the last ones have.
+  // A turn of each is expected to cost what its last ones did.
   for (size_t n = 1; n <= 8; ++n) {
     EXPECT_TRUE(quiet.Text("a first word"));
     EXPECT_TRUE(record_.Await("text a first word", n));

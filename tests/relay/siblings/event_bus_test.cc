@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// What a wire has been told and tells, from any thread.
+// The script of a wire, what it has been told and what it tells, from any thread.
 struct Script {
   std::atomic<bool> connects = true;
   std::atomic<bool> sends = true;
@@ -24,7 +24,7 @@ struct Script {
   std::vector<std::string> sent;
 };
 
-// Loops what is sent back to its sender, as those do that it stands for.
+// Loops what is sent back to its sender, like the wires that it stands for.
 class ScriptedWire final : public BusWire {
  public:
   explicit ScriptedWire(Script& script) : script_(script) {}

@@ -1,5 +1,5 @@
-// The primary is killed while clients publish, and a standby takes its place: nothing acknowledged is missing. How long
-// nobody could publish is printed, and is no condition.
+// The primary is killed while clients publish, and a standby takes its place: nothing acknowledged is missing. The time
+// in which no client could publish is printed, and is no condition.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kPublishers = 4;
-constexpr size_t kEventsBefore = 400;  // acknowledged, of all
+constexpr size_t kEventsBefore = 400;  // acknowledged, over all publishers
 constexpr size_t kEventsAfter = 200;
 
 class FailoverTest : public testing::Test {
@@ -44,7 +44,7 @@ class FailoverTest : public testing::Test {
   }
   static std::string Host(const PostgresProcess& server) { return "127.0.0.1:" + std::to_string(server.port()); }
 
-  // One event after another, until it is told to stop; an error is answered by trying the next.
+  // Publishes one event after another, until it is told to stop. After an error it goes on with the next event.
   void Publish(uint16_t port, size_t publisher) {
     WebClient client(port);
     const Signer signer(100 + publisher);
@@ -87,7 +87,7 @@ TEST_F(FailoverTest, NothingAcknowledgedIsLostWhenAStandbyTakesOver) {
 
   const auto killed = std::chrono::steady_clock::now();
   primary_.Kill();
-  // The one that has more of the log is the one that has all that was acknowledged.
+  // The standby that has more of the log has all that was acknowledged.
   const bool first_is_ahead = first_.Ask("SELECT pg_last_wal_receive_lsn() >= '" +
                                          second_.Ask("SELECT pg_last_wal_receive_lsn()") + "'") == "t";
   PostgresProcess& promoted = first_is_ahead ? first_ : second_;

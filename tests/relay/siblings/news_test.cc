@@ -1,4 +1,4 @@
-// What a relay reads of the others' saves: the stores alone, without relays around them.
+// The news that a relay reads of the others' saves: the stores alone, without relays around them.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -31,7 +31,7 @@ class NewsTest : public testing::Test {
       times.push_back(event.event.view().created_at() - RandomNostr::kStart);
     return times;
   }
-  // What a COMMIT leaves whose answer is lost: the only event there is, once more by another id. Its number.
+  // Does what a COMMIT with a lost answer does: the only event is there once more, by another id. Returns its number.
   uint64_t CommitUnknowingly() const {
     database_.Ask(
         "INSERT INTO weir_events SELECT sha256(id), origin, serial + 1, pubkey, kind, created_at, expiration, record"
@@ -98,7 +98,7 @@ TEST_F(NewsTest, ComeInPiecesOfBoundedBytes) {
   EXPECT_GE(pieces, 4);
 }
 
-// A server that is away is asked again at the pace of who looks, not of what had come before.
+// After a failed read there is no more to read at once: a server that is away is asked again at the reader's own pace.
 TEST_F(NewsTest, KnowOfNothingMoreWhereTheyCannotBeRead) {
   PostgresProcess server({"fsync=off"});
   const PostgresStoreOptions options{.conninfo = server.conninfo(), .settings = {.origin = "here"}};
@@ -115,7 +115,7 @@ TEST_F(NewsTest, KnowOfNothingMoreWhereTheyCannotBeRead) {
   EXPECT_FALSE(news.more());
 }
 
-// A standby that was promoted may lack the last events. Their numbers are others' places in what they have read.
+// A standby that was promoted may lack the last events. Others have read up to the numbers of these.
 TEST_F(NewsTest, HaveNewNumbersAfterAServerForgotTheLast) {
   for (const bool restarted : {false, true}) {
     PostgresDatabase database;
@@ -135,7 +135,7 @@ TEST_F(NewsTest, HaveNewNumbersAfterAServerForgotTheLast) {
   }
 }
 
-// The one that has taken over the number of an origin that the server forgot whole is no exception.
+// A relay that has taken over the number of an origin which the server forgot whole is no exception.
 TEST_F(NewsTest, HaveNewNumbersAfterAServerForgotAnOrigin) {
   const auto here = MustOpen(database_.Options("here"));
   auto there = MustOpen(database_.Options("there"));
@@ -179,7 +179,7 @@ TEST_F(NewsTest, TellThatNothingIsOwedAnyMore) {
   EXPECT_FALSE(here->owes_vanishing());
 }
 
-// Who saved it was told of an error, so its subscribers have not heard of it.
+// The save was answered with an error, so the relay's own subscribers have not heard of the event.
 TEST_F(NewsTest, AreAlsoWhatThisOneSavedWithoutKnowing) {
   const auto here = MustOpen(database_.Options("here"));
   PostgresNews news(*here, here->Now().value());
@@ -205,7 +205,7 @@ TEST_F(NewsTest, ThatThisOneSavedWithoutKnowingAreNotKeptWhileNobodyListens) {
   EXPECT_FALSE(here->UnknownNews());
 }
 
-// The one sees no deletion and the other no event, unless one waits for the other.
+// One relay sees no deletion and the other no event, unless one waits for the other.
 TEST_F(NewsTest, AnEventAndItsDeletionAtTheSameTimeLeaveNothing) {
   const auto here = MustOpen(database_.Options("here"));
   const auto there = MustOpen(database_.Options("there"));

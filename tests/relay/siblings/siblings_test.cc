@@ -106,7 +106,7 @@ TEST_F(SiblingsTest, WhatIsPublishedOnOneIsLiveOnBothOnce) {
   }
 }
 
-// What a query found stored is not told again when it is read as news, and nothing falls between.
+// An event that a query found stored is not told again when it is read as news, and none falls between.
 TEST_F(SiblingsTest, WhoSubscribesWhileEventsComeGetsEachOnce) {
   OpenBoth();
   constexpr int kNotes = 300;
@@ -133,7 +133,7 @@ TEST_F(SiblingsTest, WhoSubscribesWhileEventsComeGetsEachOnce) {
   }
 }
 
-// Both may be told the same WEIR_ORIGIN.
+// Both may be given the same WEIR_ORIGIN.
 TEST_F(SiblingsTest, AnImportBesideARelayLeavesItItsName) {
   first_ = Open("first");
   ASSERT_NE(first_, nullptr);
@@ -241,7 +241,7 @@ TEST_F(BusTest, LargeEphemeralEventsGoByRedis) {
   ExpectEphemeral(20'001);
 }
 
-// It is nobody's who says that he is.
+// It does not come from the author that it names.
 TEST_F(BusTest, AForgedEphemeralEventIsDropped) {
   OpenBoth();
   EXPECT_TRUE(Eventually([&] { return Metric(*second_, "weir_siblings_bus_up") == "1"; }));

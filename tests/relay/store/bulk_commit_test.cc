@@ -1,4 +1,4 @@
-// GroupCommit::SaveBulk: imports beside everybody else.
+// GroupCommit::SaveBulk: imports beside all other saves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class BulkCommit : public testing::Test {
   void Start(const GroupCommitLimits& limits = {}) {
     commit_ = std::make_unique<GroupCommit>(
         store_, [this](GroupCommit::Submissions settled, const Status&) { told_ += settled.size(); }, limits, clock_);
-    store_.WaitForLog("vanish, sweep");  // it looks what is owed
+    store_.WaitForLog("vanish, sweep");  // it looks for what is owed
     store_.ForgetLog();
   }
   void Submit(size_t count) {
@@ -45,7 +45,7 @@ class BulkCommit : public testing::Test {
       submissions.push_back(std::make_shared<Submission>(event));
     commit_->Submit(submissions);
   }
-  // In another thread; `while_busy`: returns when it waits in the line.
+  // Saves in another thread. With `while_busy` it returns when that waits in the line.
   Bulk& SaveBulk(size_t count, bool while_busy = true) {
     Bulk& bulk = bulks_.emplace_back();
     bulk.events = Notes(count, "bulk " + std::to_string(bulks_.size()) + " ");

@@ -18,12 +18,12 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  // The next whole line of what it prints, without its end. False at the end of all.
+  // Reads the next whole line that it prints, without its end. Returns false at the end of all.
   bool ReadLine(std::string* line);
-  // What it waits for to end by itself (ReadsUntilEnd).
+  // Ends its input, for which a child that holds a store waits to end by itself.
   void EndInput();
   void Kill();
-  // Its exit code, or minus the signal that ended it.
+  // Returns its exit code, or minus the signal that ended it.
   int Wait();
 
  private:
@@ -34,12 +34,12 @@ class ChildProcess {
   size_t read_ = 0;
 };
 
-// What a child does instead of running tests.
+// The role of a child that does not run tests.
 inline constexpr const char* kChildRole = "WEIR_STORE_CHILD";
 inline constexpr const char* kChildPath = "WEIR_STORE_CHILD_PATH";
 // `hold`: opens the store, says "open", and keeps it until its input ends.
-// `save`, `remove`: save, or save and remove, without end and durably, and tell of every event what saving_child.h
-// says.
+// `save`, `remove`: save, or save and remove, without end and durably, and say for every event what saving_child.h
+// describes.
 int RunChild(const std::string& role, const std::string& path);
 
 inline std::map<std::string, std::string> AsChild(const std::string& role, const std::string& path) {

@@ -1,4 +1,4 @@
-// Faults of the store and of memory: whoever submitted an event is told of it, whatever fails.
+// Faults of the store and of memory: the submitter of an event is told of it, whatever fails.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,9 +27,9 @@ TEST_F(CommitFaultTest, AFaultIsToldAsAnErrorAndTheThreadGoesOn) {
   EXPECT_TRUE(told_.writes().back().status.ok());
 }
 
-// The n-th allocation fails between the store's save and what is told, or from there to the next save.
+// The n-th allocation fails between the store's save and the reports, or from there to the next save.
 TEST_F(CommitFaultTest, WhereMemoryFailsEveryEventIsToldOnce) {
-  // So many that to put them back takes memory.
+  // So many that putting them back takes memory.
   constexpr uint64_t kConnections = 40;
   for (const bool after_telling : {false, true}) {
     size_t failures = 0;

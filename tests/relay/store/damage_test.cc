@@ -1,4 +1,4 @@
-// Whatever stands in a damaged database: it is an error or a finding of the check, and nothing is read beyond it. The
+// Damaged databases: whatever stands in them is an error or a finding of the check, and nothing is read beyond it. The
 // sanitizers see what these tests do not.
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::string AnyBytes(std::mt19937_64& random, size_t size) {
   return bytes;
 }
 
-// Exactly as large as what is in it, so that reading on is seen.
+// A copy exactly as large as its text, so that reading on is seen.
 struct Tight {
   explicit Tight(std::string_view text) : bytes(new char[text.size()]), size(text.size()) {
     std::ranges::copy(text, bytes.get());
@@ -63,7 +63,7 @@ TEST(Damage, CountersThatWouldGiveSerialsAgainAreNone) {
   EXPECT_FALSE(ReadCounters(WriteCounters({.events = 6, .last_serial = 5}), &counters));
 }
 
-// What a machine that was switched off finds of a store, and its newest write-ahead log.
+// Copies a store as it is found after the machine was switched off. Returns its newest write-ahead log.
 std::filesystem::path CrashImage(const RocksDbStore& store, const std::filesystem::path& to) {
   std::filesystem::copy(store.db()->GetName(), to, std::filesystem::copy_options::recursive);
   std::filesystem::path newest;
@@ -107,7 +107,7 @@ TEST(Damage, AWriteAheadLogThatIsReadInPartIsSaidByTheStoreAndByTheCheck) {
   }
 }
 
-// Keys and values are cut, lengthened and changed; then everything that reads them is done.
+// Keys and values are cut, lengthened and changed; then everything that reads them is run.
 class DamagedStore {
  public:
   explicit DamagedStore(uint64_t seed) : random_(seed), nostr_(seed, 400) {

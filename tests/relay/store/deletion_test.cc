@@ -1,4 +1,4 @@
-// Deletions (NIP-09): within one batch, and those that are too large for one write.
+// Deletions (NIP-09): within one batch, and deletions that are too large for one write.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 class Deletion : public testing::Test {
  protected:
-  // Events with as many tags, and the one that deletes them all.
+  // Saves events with this many tags each, and makes the deletion of them all.
   void SaveMany(int events, int tags) {
     std::vector<Tag> names;
     for (int i = 0; i < events; ++i) {
@@ -30,7 +30,7 @@ class Deletion : public testing::Test {
     store_ = MustOpen(SmallStore(directory_ / "events"));
     ASSERT_NE(store_, nullptr);
   }
-  // One piece. Returns whether it was the last.
+  // Saves one piece. Returns true if it was the last.
   bool DeletePiece(SaveResult* result) {
     const std::vector<Event> events{ToEvent(deletion_)};
     const Result<size_t> settled = store_->SaveSome(events, 0, kPiece, {result, 1});

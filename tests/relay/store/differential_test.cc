@@ -1,4 +1,4 @@
-// What the store on RocksDB promises beyond every store.
+// Promises of the store on RocksDB beyond those of every store.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// With what the index must have, worked out once more.
+// Compares also with what the index must have, worked out once more.
 class WithOracle final : public RocksDbUnderTest {
  public:
   using RocksDbUnderTest::RocksDbUnderTest;
@@ -102,7 +102,7 @@ TEST(StoreDifferential, EventsWhoseIdsBeginAlikeCountAndEverySliceGetsOn) {
   EXPECT_TRUE(SameIds(found, ids));
 }
 
-// Else those whose clients do not read keep what compaction would drop.
+// Otherwise queries whose clients do not read would keep what compaction would drop.
 TEST(StoreDifferential, ASuspendedQueryHoldsNoSnapshot) {
   const TempDirectory directory;
   const auto store = MustOpen(SmallStore(directory / "events"));

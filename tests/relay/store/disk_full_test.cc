@@ -1,4 +1,4 @@
-// A disk that is full: what was acknowledged stays, reads go on, and saves do when there is room again.
+// A full disk: what was acknowledged stays, reads go on, and saves do when there is room again.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -28,7 +28,7 @@ int Rounds() {
 
 class DiskFull : public testing::Test {
  protected:
-  // False in the process that was asked to run the test: it has let another one do it, on a disk of its own.
+  // Returns false in the process that was asked to run the test: another one has run it, on a disk of its own.
   bool OnPrivateDisk() {
     if (const char* disk = std::getenv(kPrivateDisk)) {
       disk_ = disk;
@@ -56,12 +56,12 @@ class DiskFull : public testing::Test {
     ASSERT_NE(store_, nullptr);
   }
 
-  // The next batch; what was acknowledged and what was not is remembered.
+  // Saves the next batch, and remembers what was acknowledged and what was not.
   Status SaveBatch() {
     std::vector<Event> batch;
     std::vector<std::string> ids;
     for (size_t i = 0; i < kBatch; ++i) {
-      // Text that does not compress to nothing.
+      // Text that hardly compresses.
       std::string text = std::to_string(++number_);
       while (text.size() < 2000) text += ToHex(Sha256(text));
       const PlainEvent note = Plain(Author(1), number_, 1, {{"t", "a"}}, text);
@@ -93,7 +93,7 @@ class DiskFull : public testing::Test {
     }
   }
 
-  // So that the disk is not full of events for good. What could not be deleted is there or is not.
+  // Deletes events, so that they do not fill the disk for good. An event that could not be deleted is there or is not.
   void DeleteHalf() {
     const auto half = static_cast<std::ptrdiff_t>(acknowledged_.size() / 2);
     std::vector<EventId> ids;
@@ -151,7 +151,7 @@ TEST_F(DiskFull, SavesFailReadsGoOnAndSavesComeBack) {
   ExpectClean();
 }
 
-// Nothing in memory yet that recovering could flush.
+// There is nothing in memory yet that recovering could flush.
 TEST_F(DiskFull, TheFirstSaveOfAllFails) {
   if (!OnPrivateDisk()) return;
   Open();

@@ -1,4 +1,4 @@
-// A group commit on a store that does as it is told, and what it has told.
+// A group commit on a store that does as it is told, and what it has reported.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ inline std::vector<std::shared_ptr<Submission>> SubmissionsOf(std::span<const Pl
   return submissions;
 }
 
-// What the commit told, in order.
+// Keeps what the commit reported, in order.
 class Told {
  public:
   GroupCommit::Done Listener() {
@@ -60,7 +60,7 @@ class Told {
       if (telling_) telling_(false);
     };
   }
-  // Called when it begins to hear and when it has heard, on the thread that tells.
+  // Called on the thread that reports, when it begins to hear and when it has heard.
   void WhenTold(std::function<void(bool begins)> telling) { telling_ = std::move(telling); }
 
   struct Write {
@@ -99,11 +99,11 @@ class GroupCommitTest : public testing::Test {
  protected:
   void Start(const GroupCommitLimits& limits = {}) {
     commit_ = std::make_unique<GroupCommit>(store_, told_.Listener(), limits, clock_, admit_, steady_);
-    store_.WaitForLog("vanish, sweep");  // it looks what is owed
+    store_.WaitForLog("vanish, sweep");  // it looks for what is owed
     store_.ForgetLog();
   }
   void Submit(const std::vector<PlainEvent>& events) { SubmitAs({}, events); }
-  // As a connection of an address.
+  // Submits as a connection of an address.
   void SubmitAs(const Party& party, const std::vector<PlainEvent>& events, Work work = 0) {
     commit_->Submit(SubmissionsOf(events, party, work));
   }

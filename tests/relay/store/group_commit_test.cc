@@ -124,13 +124,13 @@ TEST_F(GroupCommitTest, NothingIsSubmittedByNothing) {
   EXPECT_TRUE(told_.writes().empty());
 }
 
-// Many threads: everything is told once, and what one thread submitted in its order.
+// Many threads: everything is reported once, and the submissions of one thread in their order.
 TEST_F(GroupCommitTest, OrderHoldsForEachOfManyThreads) {
   constexpr size_t kThreads = 6;
   constexpr size_t kSpans = 60;
   constexpr size_t kSpan = 8;
   Start({.max_events = 50});
-  std::map<std::string, std::pair<size_t, size_t>> place;  // of an id: thread and number
+  std::map<std::string, std::pair<size_t, size_t>> place;  // by id: thread and number
   std::vector<std::vector<std::shared_ptr<Submission>>> work(kThreads);
   for (size_t t = 0; t < kThreads; ++t) {
     const std::vector<PlainEvent> notes = Notes(kSpans * kSpan, "thread " + std::to_string(t) + " ");
@@ -172,7 +172,7 @@ TEST_F(GroupCommitTest, AddressesTakeTurnsThenTheirConnections) {
                         flood[7]}));
 }
 
-// It waited for an event of each of the others, which took many writes.
+// It once waited for an event of each of the others, which took many writes.
 TEST_F(GroupCommitTest, WhoBringsLittleIsInTheNextWriteHoweverManyBringMuch) {
   Start();
   HangInAWrite();
@@ -253,7 +253,7 @@ TEST(GroupCommitOnDisk, SavesWhatManyThreadsBring) {
     std::vector<std::thread> threads;
     for (size_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&] {
-        // The same events from everyone: one of each is saved, the others are duplicates.
+        // Every thread brings the same events: one of each is saved, the others are duplicates.
         for (const PlainEvent& note : Notes(kEach)) commit.Submit(SubmissionsOf({&note, 1}));
       });
     }

@@ -16,7 +16,7 @@
 
 namespace weir {
 
-// Where two long lists differ first.
+// Says at which place two long lists first differ.
 inline testing::AssertionResult SameIds(const std::vector<std::string>& ids, const std::vector<std::string>& expected) {
   const auto [at, at_expected] = std::ranges::mismatch(ids, expected);
   if (at == ids.end() && at_expected == expected.end()) return testing::AssertionSuccess();
@@ -38,7 +38,7 @@ class History {
   const ModelStore& model() const { return model_; }
   uint64_t now() const { return now_; }
 
-  // One step of many kinds; `progress` goes from 0 to 1.
+  // Takes one step of many kinds; `progress` goes from 0 to 1.
   void Step(double progress) {
     if (nostr_.OneIn(3)) now_ += nostr_.Below(4);
     Save(progress);
@@ -60,7 +60,7 @@ class History {
       ASSERT_EQ(static_cast<int>(outcomes[i]), static_cast<int>(expected[i])) << i << ": " << JsonOf(batch[i]);
   }
 
-  // As the commit thread does, with bounds so small that deletions take several writes.
+  // Saves as the commit thread does, with bounds so small that deletions take several writes.
   std::vector<SaveOutcome> SaveInPieces(const std::vector<PlainEvent>& batch) {
     std::vector<Event> events;
     for (const PlainEvent& event : batch) events.push_back(ToEvent(event));
@@ -84,7 +84,7 @@ class History {
     for (const SaveResult& result : results) outcomes.push_back(result.outcome);
     return outcomes;
   }
-  // From here on the process may end between two pieces. Not with queries open.
+  // From here on the process may end between two pieces. Not allowed with open queries.
   void EndBetweenPieces() { ends_ = true; }
   void MaybeEnd() {
     if (!ends_ || !nostr_.OneIn(150)) return;
@@ -97,7 +97,7 @@ class History {
     const std::vector<Filter> filters = nostr_.Filters();
     const ModelQuery query = AnyQuery();
     const auto found = store_->Find(filters, ForStore(query));
-    // Nothing changes meanwhile, so letting go between two slices must not be seen.
+    // The store does not change meanwhile, so a suspension between two slices must not be seen.
     const std::vector<std::string> ids =
         Drain(*found, AnySlice(), [this, now_and_then = nostr_.OneIn(2)](Query& suspended) {
           if (now_and_then && nostr_.OneIn(3)) suspended.Suspend();
@@ -120,7 +120,7 @@ class History {
     ASSERT_EQ(deleted.value(), expected);
   }
 
-  // In pieces of any size, between which the process may end.
+  // Sweeps in pieces of any size, between which the process may end.
   void Sweep() {
     const uint64_t before = store_->Sizes().events;
     for (OwedPiece done{.more = true}; done.more;) {
@@ -139,7 +139,7 @@ class History {
     if (nostr_.OneIn(2)) CompareAll();
   }
 
-  // Everything that the store tells without a filter.
+  // Compares everything that the store tells without a filter.
   void CompareAll() {
     std::vector<std::string> expected;
     for (const PlainEvent& event : model_.events()) expected.push_back(event.id);

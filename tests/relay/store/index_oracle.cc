@@ -67,7 +67,7 @@ void AddEntriesOf(const ReferenceEvent& event, uint64_t number, Entries* entries
   if (expiration != nullptr) e["x" + BigEndian(std::max<uint64_t>(1, std::stoull(*expiration)), 8) + serial] = "";
 }
 
-// Of what the index knows. The whole reading, which checks ids and forms, costs too much for large stores.
+// Reads only what the index knows. The whole reading, which checks ids and forms, costs too much for large stores.
 std::optional<ReferenceEvent> ReadFields(std::string_view json) {
   const std::optional<JsonTree> tree = ReadJsonTree(json);
   if (!tree || tree->type != JsonTree::kObject) return std::nullopt;

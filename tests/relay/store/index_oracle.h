@@ -1,5 +1,5 @@
-// What the index must be, worked out anew from the JSON of the stored events and the table in relay/store/keys.h.
-// Shares no code with what writes it.
+// Works out anew what the index must be, from the JSON of the stored events and the table in relay/store/keys.h. Shares
+// no code with what writes it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// The first entries that are missing or too many, a line each; empty where the index is right.
+// Returns the first entries that are missing or too many, a line each; empty if the index is right.
 std::string IndexDifference(const RocksDbStore& store);
 
 }  // namespace weir

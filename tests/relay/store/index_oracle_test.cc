@@ -1,4 +1,4 @@
-// The oracle is right about a store that is, and sees what is planted.
+// The oracle is right about a good store, and sees what is planted.
 #include "tests/relay/store/index_oracle.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Who has a directory, as others on the machine see it.
+// The holder of a directory, as others on the machine see it.
 #include "relay/store/lock_file.h"
 
 #include <gtest/gtest.h>

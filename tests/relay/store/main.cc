@@ -1,4 +1,4 @@
-// The tests, or what one of them needs another process for.
+// The tests, or the other process that one of them needs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 int main(int argc, char** argv) {
   const char* role = std::getenv(weir::kChildRole);
   if (role != nullptr) return weir::RunChild(role, std::getenv(weir::kChildPath));
-  // Before anything starts a thread.
+  // Comes before anything starts a thread.
   if (std::getenv(weir::kPrivateDisk) != nullptr && !weir::MountPrivateDisk()) return weir::kNoPrivateDisk;
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -1,5 +1,5 @@
-// What many authors wrote is found among the events of everybody where that is less work, and author by author where
-// they write little.
+// Events of many authors are looked for among the events of all if that is less work, and author by author if these
+// write little.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// Few moments, so that many events share one; some authors write much.
+// The events have few moments, so that many share one; some authors write much.
 std::vector<PlainEvent> Written(std::mt19937_64& random, size_t count, uint64_t authors) {
   std::vector<PlainEvent> events;
   for (size_t i = 0; i < count; ++i) {
@@ -72,7 +72,7 @@ TEST(ManyAuthorsProperty, AnswersAreThoseOfAListThatIsLookedThrough) {
 
 class ManyAuthorsVisits : public testing::Test {
  protected:
-  // Of 1,000 authors each has five kinds; the first twenty write half of all.
+  // Each of 1,000 authors has five kinds; the first twenty write half of all.
   void SetUp() override {
     std::vector<PlainEvent> events;
     for (size_t i = 0; i < 12'000; ++i) {
@@ -93,7 +93,7 @@ class ManyAuthorsVisits : public testing::Test {
 };
 
 TEST_F(ManyAuthorsVisits, AreThoseOfTheNewestEventsWhereTheyWriteMuch) {
-  // Fifty events and as many of others; one by one it were a hundred ranges.
+  // Fifty events and as many of others; one by one it would be a hundred ranges.
   EXPECT_LT(VisitsOf({.authors = Authors(0, 20), .limit = 50}, 50), 400U);
 }
 

@@ -1,4 +1,4 @@
-// What opening says when it cannot, and that it changes nothing then.
+// Opening that fails: what it says, and that it changes nothing.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -35,10 +35,10 @@ class Opening : public testing::Test {
     return options;
   }
 
-  // One event in a closed store.
+  // Makes a closed store with one event.
   void MakeStore() { SaveAll(*MustOpen(SmallStore(path_)), {note_}); }
 
-  // The database as RocksDB has it.
+  // Opens the database as RocksDB does.
   std::unique_ptr<rocksdb::DB> Raw() {
     rocksdb::Options options;
     options.create_if_missing = true;
@@ -157,7 +157,7 @@ TEST_F(Opening, ADamagedDatabaseIsRefused) {
 
 TEST_F(Opening, OneThatWasNotFinishedIsFinished) {
   fs::create_directories(path_);
-  Raw();  // as it is when the process is killed before it wrote the format
+  Raw();  // the state after a kill before it wrote the format
   const auto store = MustOpen(SmallStore(path_));
   ASSERT_NE(store, nullptr);
   EXPECT_EQ(SaveAll(*store, {note_}).front(), SaveOutcome::kSaved);
@@ -216,7 +216,7 @@ TEST_F(Opening, EventsWithoutTheirCountersAreNotWrittenOver) {
   }
 }
 
-// With moved brakes and nothing that controls, an interactive write waited 2.7 s.
+// With moved brakes and no controller, an interactive write waited 2.7 s.
 TEST_F(Opening, WithoutALimiterRocksDbKeepsItsOwnBrakes) {
   for (const bool controlled : {false, true}) {
     StoreOptions options = SmallStore(path_);

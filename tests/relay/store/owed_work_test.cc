@@ -1,4 +1,4 @@
-// What the group commit does for the store between the writes: it removes what is to vanish and what expired.
+// Work that the group commit does for the store between the writes: removing events that are to vanish or expired.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -91,7 +91,7 @@ TEST_F(OwedWorkTest, AClockThatIsSetBackDoesNotPutSweepsOff) {
   store_.WaitForLog("save 1, vanish, sweep");
 }
 
-// What was removed is gone for good.
+// Removed events are gone for good.
 TEST_F(OwedWorkTest, AClockThatIsSetAheadExpiresNothingUntilItHasStayedSo) {
   constexpr uint64_t kYear = 365ULL * 86'400;
   Start();

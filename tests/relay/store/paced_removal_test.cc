@@ -1,4 +1,4 @@
-// What is removed in pieces passes the write gate, so that the engine keeps up with it; others do not wait for it.
+// Removals in pieces pass the write gate, so that the engine keeps up with them; others do not wait for them.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ class PacedRemovalTest : public GroupCommitTest {
   }
   ~PacedRemovalTest() override { commit_.reset(); }
 
-  // Whoever asks waits, until Open or for a minute.
+  // Makes callers wait, until OpenGate or for a minute.
   void CloseGate() {
     WriteLimits limits;
     limits.open = false;
@@ -30,7 +30,7 @@ class PacedRemovalTest : public GroupCommitTest {
     gate_.SetLimits(limits);
   }
   void OpenGate() { gate_.SetLimits({}); }
-  // A deletion of two pieces, of which the second is at the closed gate.
+  // Submits a deletion of two pieces; the second waits at the closed gate.
   std::vector<PlainEvent> SubmitOneThatWaits() {
     CloseGate();
     Start();

@@ -1,4 +1,4 @@
-// Which index a filter is answered from.
+// The index that a filter is answered from.
 #include "relay/store/planner.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ std::vector<PublicKey> Authors(int count) {
   return authors;
 }
 
-// "points ranges kind_ranges" and the letters of the keys.
+// Returns "points ranges kind_ranges" and the letters of the keys.
 std::string Shape(const Plan& plan) {
   std::string letters;
   for (const auto* keys : {&plan.points, &plan.ranges, &plan.kind_ranges})
@@ -80,7 +80,7 @@ TEST(Planner, WhatMatchesNothingHasNoPlan) {
   EXPECT_TRUE(PossiblePlans({.since = 2, .until = 1}).empty());
 }
 
-// Authors, each with more kinds than ranges may be had: answered from all entries instead, with the same outcome.
+// Authors with more kinds each than ranges may be had are answered from all entries instead, with the same outcome.
 TEST(Planner, TooManyKindsFallBack) {
   const TempDirectory directory;
   const auto store = MustOpen(SmallStore(directory / "events"));

@@ -76,7 +76,7 @@ TEST_F(RecordLookupTest, ACacheThatIsFullIsNoError) {
   database_->prepared().block_cache->SetCapacity(capacity);
 }
 
-// Each record is one letter, so that whoever reads what was taken away meanwhile sees it.
+// Each record is one letter, so that a thread that reads what was taken away meanwhile sees it.
 TEST(RecordCache, ThreadsKeepFindAndDriveOut) {
   const RecordCache cache(rocksdb::NewLRUCache(64 << 10));
   const auto use = [&cache](uint64_t seed) {

@@ -18,15 +18,15 @@
 namespace weir {
 namespace {
 
-constexpr size_t kNotes = 20;  // of one batch
+constexpr size_t kNotes = 20;  // in one batch
 constexpr size_t kBatchesInFlight = 3;
 
-// Prints at once and whole: what was printed before the kill counts.
+// Prints at once and whole, as only what was printed before the kill counts.
 void Say(const std::string& lines) {
   if (write(STDOUT_FILENO, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size())) _exit(3);
 }
 
-// Of no other process.
+// Returns a name that no other process has.
 std::string RunName() {
   return std::to_string(getpid()) + " " + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
 }
@@ -46,7 +46,7 @@ struct Announced final : Submission {
 // Notes, one profile after the other, and deletions of earlier notes.
 class Script {
  public:
-  // An author for each process: what one began the next cannot replace.
+  // Each process has its own author, so that the next cannot replace what it began.
   Script() : run_(RunName()), author_(ToHex(Sha256(run_))) {}
 
   std::vector<std::shared_ptr<Submission>> NextBatch(uint64_t now) {
@@ -76,7 +76,7 @@ class Script {
   static void Add(const PlainEvent& event, std::string words, std::vector<std::shared_ptr<Submission>>* batch) {
     batch->push_back(std::make_shared<Announced>(event, std::move(words)));
   }
-  // Unlike any other and long enough that buffers fill and files are compacted.
+  // Returns text unlike any other, and long enough that buffers fill and files are compacted.
   std::string Text() {
     ++number_;
     return run_ + " " + std::to_string(number_) + std::string(1000 + number_ * 37 % 1000, 'x');

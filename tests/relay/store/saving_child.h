@@ -1,4 +1,4 @@
-// A process that saves durably until it is killed, and what its words let one expect of the database.
+// A process that saves durably until it is killed, and what the database must have after its words.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace weir {
 // removed it has been acknowledged.
 int SaveUntilKilled(const std::string& path);
 // Prints the same, and removes all of an author by one deletion, then all of the next by a request to vanish, and so
-// on: each takes many writes, and "-id" of what vanishes holds once it has been given the time.
+// on. Each removal takes many writes; "-id" of a vanishing event holds once it has been given the time.
 int RemoveUntilKilled(const std::string& path);
 
 class Expectation {
  public:
   void Hear(const std::string& line);
-  // All that the child still says.
+  // Hears everything that the child still says.
   void HearAll(ChildProcess& child);
 
   uint64_t acknowledged() const { return acknowledged_; }
@@ -30,7 +30,7 @@ class Expectation {
   uint64_t acknowledged_ = 0;
   std::set<std::string> present_;
   std::set<std::string> absent_;
-  std::set<std::string> doomed_;  // of which one knows only after the acknowledgement whether they are there
+  std::set<std::string> doomed_;  // whether they are there is known only after the acknowledgement
 };
 
 }  // namespace weir

@@ -22,37 +22,37 @@ class ScriptedStore final : public EventStore {
   void LetSavesGo() { Set(&ScriptedStore::hold_saves_, false); }
   void HoldSweeps() { Set(&ScriptedStore::hold_sweeps_, true); }
   void LetSweepsGo() { Set(&ScriptedStore::hold_sweeps_, false); }
-  // Empty: no more failures.
+  // An empty message: no more failures.
   void FailSaves(std::string message) { Set(&ScriptedStore::save_error_, std::move(message)); }
-  // Those that begin with this one; a save that comes to it ends before it.
+  // Fails saves that begin with this event; a save that comes to it later ends before it.
   void FailSavesFrom(std::string id) { Set(&ScriptedStore::fails_from_, std::move(id)); }
   void FailSweeps(std::string message) { Set(&ScriptedStore::sweep_error_, std::move(message)); }
   void FailVanishing(std::string message) { Set(&ScriptedStore::vanish_error_, std::move(message)); }
   static constexpr uint64_t kSweptAtOnce = 256;
   void SetExpired(uint64_t events) { Set(&ScriptedStore::expired_, events); }
-  // What the last sweep was told.
+  // Returns the time that the last sweep was told.
   uint64_t expired_by() const {
     const std::lock_guard lock(mutex_);
     return expired_by_;
   }
   void ThrowInSaves(bool does) { Set(&ScriptedStore::save_throws_, does); }
-  // Every event that is saved is a request to vanish.
+  // Makes every event that is saved a request to vanish.
   void SaveRequestsToVanish() { Set(&ScriptedStore::vanishes_, true); }
-  // Called when a save begins and when it has ended well, on its thread.
+  // Called on the saving thread when a save begins and when it has ended well.
   void WhenSaving(std::function<void(bool begins)> saving) { Set(&ScriptedStore::saving_, std::move(saving)); }
-  // This one takes so many saves.
+  // This event takes so many saves.
   void SaveInPieces(const std::string& id, int pieces) {
     const std::lock_guard lock(mutex_);
     pieces_left_[id] = pieces;
   }
 
-  // So much has to be removed for this one.
+  // This much has to be removed for this event.
   void RemoveFor(const std::string& id, Work work) {
     const std::lock_guard lock(mutex_);
     removals_[id] = work;
   }
 
-  // Until a Save hangs.
+  // Waits until a Save hangs.
   void WaitForSave() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return in_save_; });

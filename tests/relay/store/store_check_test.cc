@@ -30,7 +30,7 @@ class StoreCheckTest : public testing::Test {
     EXPECT_TRUE(report.ok()) << report.status().message();
     return report.ok() ? report.value() : CheckReport();
   }
-  // "what: count" of all findings.
+  // Returns "what: count" of all findings.
   std::string Findings(bool signatures = false) {
     std::string text;
     for (const CheckReport::Finding& finding : Check(signatures).findings)
@@ -49,7 +49,7 @@ class StoreCheckTest : public testing::Test {
     EXPECT_TRUE(store_->db()->Get({}, family, key, &value).ok());
     return value;
   }
-  // The target's entry under a letter.
+  // Returns the target's entry under a letter.
   std::string EntryOf(char letter) {
     std::string found;
     ForEachEntry(ToEvent(target_).view(), Serial(), [&](std::string_view key, std::string_view) {
@@ -97,7 +97,7 @@ TEST_F(StoreCheckTest, EveryMissingEntryIsFound) {
 
 TEST_F(StoreCheckTest, EveryStrayEntryIsFound) {
   for (const char letter : std::string("atkcx")) {
-    // Of an event that there is not, and of one that there is.
+    // The key of an event that does not exist, and of one that does.
     std::string key = EntryOf(letter);
     key[key.size() - 5] ^= 1;
     Put(index_, key, "");
@@ -213,7 +213,7 @@ TEST_F(StoreCheckTest, SignaturesAreCheckedOnRequest) {
   EXPECT_TRUE(report.clean()) << ToText(report);
 }
 
-// A head that says something else than its JSON is well-formed, and only a second look at the JSON tells.
+// A head that differs from its JSON is well-formed, and only a second look at the JSON tells.
 TEST_F(StoreCheckTest, ARecordThatDiffersFromItsEventIsFoundWithTheSignatures) {
   const std::string key(EventKey(Serial()).view());
   std::string record = Get(events_, key);

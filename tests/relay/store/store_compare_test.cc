@@ -15,8 +15,8 @@ namespace {
 
 constexpr uint64_t kStart = 1'700'000'000;
 
-// Something of everything, none of which depends on the order of arrival: more than one group of records, replaced and
-// deleted events, one who vanished.
+// Something of everything that does not depend on the order of arrival: more than one group of records, replaced and
+// deleted events, a vanished author.
 std::vector<PlainEvent> History() {
   std::vector<PlainEvent> events;
   for (uint64_t i = 0; i < 200; ++i)
@@ -45,7 +45,7 @@ class StoreCompareTest : public testing::Test {
     EXPECT_TRUE(report.ok()) << report.status().message();
     return report.ok() ? report.value() : CheckReport();
   }
-  // "what: count (an example)" of all findings.
+  // Returns "what: count (an example)" of all findings.
   std::string Findings(const CompareOptions& options = {}) {
     std::string text;
     for (const CheckReport::Finding& finding : Compare(options).findings) {
@@ -59,7 +59,7 @@ class StoreCompareTest : public testing::Test {
       if (family->GetName() == kIndexFamily) return family;
     return nullptr;
   }
-  // The first key under this letter.
+  // Returns the first key under this letter.
   static std::string KeyUnder(const RocksDbStore& store, char letter) {
     rocksdb::ReadOptions options;
     options.total_order_seek = true;
@@ -114,7 +114,7 @@ TEST_F(StoreCompareTest, WhatOnlyOneHasIsFound) {
   EXPECT_NE(ComparisonText(Compare()).find("not the same\n"), std::string::npos);
 }
 
-// The fields in another order are the same event; whoever gets it sees a difference all the same.
+// With the fields in another order it is the same event; a client that gets it sees a difference all the same.
 TEST_F(StoreCompareTest, AnotherJsonOfTheSameEventIsFound) {
   const PlainEvent event = Plain(Author(1), kStart, 1, {}, "twice");
   const std::string json = JsonOf(event);

@@ -26,7 +26,7 @@ TEST_P(StoreSuite, RandomHistories) {
   }
 }
 
-// Whatever is saved and removed beside it, in pieces as in one.
+// The scan has them whatever is saved and removed meanwhile, in pieces as in one.
 TEST_P(StoreSuite, AScanHasWhatWasStoredBetweenItsTwoMoments) {
   const auto place = MakePlace();
   const auto store = place->Open();
@@ -88,7 +88,8 @@ TEST_P(StoreSuite, ManyEventsOfOneSecond) {
   }
 }
 
-// The index knows the first four bytes of an id; the order is that of the whole ids. Found by trying 1.5 million.
+// The index knows the first four bytes of an id; the order is that of the whole ids. The twins were found by trying 1.5
+// million.
 TEST_P(StoreSuite, IdsThatBeginTheSame) {
   constexpr std::pair<int, int> kTwins[] = {{51765, 68319}, {7887, 74632}, {22786, 112947}, {151310, 191090}};
   const auto place = MakePlace();
@@ -121,7 +122,8 @@ TEST_P(StoreSuite, IdsThatBeginTheSame) {
   }
 }
 
-// What was deleted or replaced since is missing; all else is as it was when they were made, and nothing came since.
+// Events deleted or replaced since are missing; all else is as it was when the queries were made, and no later event
+// comes.
 TEST_P(StoreSuite, SuspendedQueriesGoOnWhereTheyWere) {
   for (uint64_t seed = 1; seed <= Seeds(2); ++seed) {
     History history(seed, 600, MakePlace(RandomNostr::kOwnUrl));
@@ -139,7 +141,7 @@ TEST_P(StoreSuite, SuspendedQueriesGoOnWhereTheyWere) {
       const std::vector<std::string> matches = history.model().Find(unlimited, without_limits).ids;
       const std::vector<Serial> last_serials = history.store().Now().value().last();
       int step = 0;
-      std::set<std::string> gone;  // once; maybe they came again since
+      std::set<std::string> gone;  // removed once; maybe they came again since
       const std::vector<std::string> ids =
           Drain(*query, {.max_work = 3 * kRecordWork, .max_bytes = 3000}, [&](Query& suspended) {
             suspended.Suspend();
@@ -170,7 +172,7 @@ std::vector<std::string> Words(int count) {
   return words;
 }
 
-// Events of 2,000 tags, and filters of thousands of values and of many conditions: what a stranger can make dearest.
+// Events of 2,000 tags, and filters of thousands of values and of many conditions: the dearest that a stranger can ask.
 std::vector<Filter> DearFilters() {
   Filter tags{.tags = {{'t', Words(4990)}}};
   Filter ranges{.kinds = {{1}}, .tags = {{'t', Words(1000)}}, .limit = 5};
@@ -193,14 +195,14 @@ std::unique_ptr<EventStore> StoreOfManyTags(StoreUnderTest& place) {
   return store;
 }
 
-// No worker is held for longer, whatever is asked; at most one record, or a few keys, overdraw it.
+// No worker is held for longer, whatever is asked; a slice exceeds it by at most one record, or a few keys.
 TEST_P(StoreSuite, ASliceTakesNoMoreWorkThanItMayWhateverIsAsked) {
   const auto place = MakePlace();
   const auto store = StoreOfManyTags(*place);
   std::vector<std::vector<Filter>> questions = {DearFilters()};
   for (const Filter& filter : DearFilters()) questions.push_back({filter});
   questions.push_back(std::vector<Filter>(20, DearFilters().front()));
-  // Short to write, and a thousand places to look at in each of four indexes.
+  // This is short to write, and has a thousand places to look at in each of four indexes.
   Filter many{.tags = {{'a', Words(32)}, {'b', Words(32)}, {'c', Words(32)}, {'d', Words(32)}}};
   many.kinds.emplace();
   for (uint16_t kind = 1; kind <= 32; ++kind) many.kinds->push_back(kind);
@@ -234,7 +236,7 @@ TEST_P(StoreSuite, ASuspendedQueryHoldsAFewHundredBytes) {
   }
 }
 
-// Also where one write is looked up in several parts, and another version was removed in it before.
+// Also holds if one write is looked up in several parts, and another version was removed in it before.
 TEST_P(StoreSuite, ADeletedAddressStaysDeletedInAWriteOfManyEvents) {
   const auto place = MakePlace();
   const auto store = place->Open();
@@ -284,7 +286,7 @@ TEST_P(StoreSuite, ASliceIsKeptTo) {
   for (int i = 0; i < 2000; ++i)
     events.push_back(Plain(Author(i % 2), i, 1, {{"t", "a"}, {"p", Author(i % 7)}}, std::string(500, 'x')));
   SaveAll(*store, events);
-  // Matches are rare: most of what is visited is not handed out.
+  // Matches are rare: most of the visited events are not handed out.
   const Filter rare{.tags = {{'p', {Author(3)}}, {'t', {"a"}}}, .since = 100};
   for (const Filter& filter : {rare, Filter{}}) {
     const auto query = store->Find({filter}, {.default_limit = 5000});

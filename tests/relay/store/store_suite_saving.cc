@@ -1,4 +1,4 @@
-// What a store makes of one event after another.
+// The outcomes of saving one event after another.
 #include <gtest/gtest.h>
 
 #include "tests/relay/store/store_suite.h"
@@ -13,7 +13,7 @@ SaveOutcome Save(EventStore& store, const PlainEvent& event, uint64_t now_second
   return results[0].outcome;
 }
 
-// NIP-59: the key that signed it is thrown away, so its author cannot.
+// NIP-59: the key that signed the wrap is thrown away, so its author cannot delete it.
 TEST_P(StoreSuite, AGiftWrapIsDeletedByEachThatItIsForAndDoesNotComeAgain) {
   for (const bool deletion_comes_first : {false, true}) {
     const auto place = MakePlace();

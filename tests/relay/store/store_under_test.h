@@ -1,4 +1,4 @@
-// Where a test keeps a store, whatever it is on: opened again and again, empty at first, gone with the test.
+// A place where a test keeps a store, whatever it is on: opened again and again, empty at first, gone with the test.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@ namespace weir {
 class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
-  // Not while another is open.
+  // Must not be called while another store is open.
   virtual std::unique_ptr<EventStore> Open() = 0;
-  // Where what is found by does not agree with what is stored; empty: nowhere.
+  // Says at what place the index does not agree with what is stored; empty: nowhere.
   virtual std::string Difference(EventStore& store) = 0;
 };
 

@@ -47,7 +47,7 @@ void Torture(const std::string& role) {
   for (int round = 0; round < Rounds(); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     ChildProcess child({}, AsChild(role, path));
-    // Now and then so early that it is still opening, else in the middle of its work.
+    // Kills it now and then while it is still opening, else in the middle of its work.
     if (random() % 8 != 0) {
       const uint64_t enough = expected.acknowledged() + 1 + random() % 3000;
       std::string line;

@@ -13,7 +13,7 @@ namespace {
 
 class VanishingTest : public testing::Test {
  protected:
-  // Without what is owed to it.
+  // Saves without doing what is owed.
   void SaveOnly(const std::vector<PlainEvent>& events) {
     std::vector<Event> records;
     for (const PlainEvent& event : events) records.push_back(ToEvent(event));
@@ -25,7 +25,7 @@ class VanishingTest : public testing::Test {
     EXPECT_EQ(store_->SaveSome(std::vector{ToEvent(event)}, 0, kTurnWork, results).value(), 1U);
     return results[0].outcome;
   }
-  // Pieces until nothing is owed; 0 where there is no end.
+  // Counts the pieces until nothing is owed; 0 if there is no end.
   int PiecesOwed(Work most) {
     for (int pieces = 1; pieces < 10'000; ++pieces) {
       const Result<OwedPiece> done = store_->RemoveVanished(most);
@@ -52,7 +52,7 @@ class VanishingTest : public testing::Test {
   std::unique_ptr<RocksDbStore> store_ = MustOpen(SmallStore(directory_ / "events"));
 };
 
-// More than one piece of removal, and the request stays.
+// There is more than one piece of removal, and the request stays.
 TEST_F(VanishingTest, ALargeAuthorVanishes) {
   std::vector<PlainEvent> events;
   for (uint64_t i = 0; i < 2000; ++i) events.push_back(Plain(Author(1), i, 1, {{"t", "a"}}));
@@ -159,7 +159,7 @@ TEST_F(VanishingTest, ASecondRequestAmidTheFirstTakesOver) {
   EXPECT_EQ(StoredIds(*store_), std::vector{second.id});
 }
 
-// Or its sender would take it for stored.
+// Otherwise its sender would take it for stored.
 TEST_F(VanishingTest, WhatIsYetToVanishIsNoDuplicate) {
   const std::vector<PlainEvent> notes = NotesOf(Author(1), 1, 4);
   SaveAll(*store_, notes);

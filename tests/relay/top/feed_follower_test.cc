@@ -1,4 +1,4 @@
-// Following a relay, and servers that are none.
+// Following a relay, and servers that are no relays.
 #include "relay/top/feed_follower.h"
 
 #include <gtest/gtest.h>
@@ -146,7 +146,7 @@ TEST(FeedFollower, WithoutADescriptorItSaysSo) {
   EXPECT_NE(status.message().find("Too many open files"), std::string::npos) << status.message();
 }
 
-// How long a follower takes to give up a stream that goes on as `goes_on` makes it.
+// Expects a follower to give up a stream that goes on as `goes_on` makes it.
 void GivesUp(const std::function<void(const ScriptedServer::Send& send)>& goes_on, const std::string& words) {
   ScriptedServer server([&](const std::string& head, const ScriptedServer::Send& send) {
     if (!head.starts_with("GET /live/events")) return (void)send(ScriptedServer::Whole("text/plain", "x", "500 No"));
@@ -187,7 +187,7 @@ TEST(FeedFollower, AnEventWithoutEndIsRefused) {
       "more than 1048576 bytes");
 }
 
-// Some pass the first event on, with the head, and hold the rest.
+// Some proxies pass the first event on, with the head, and hold the rest.
 TEST(FeedFollower, WhereOneEventComesAndNoMoreItAsksToo) {
   ScriptedServer server([](const std::string& head, const ScriptedServer::Send& send) {
     const std::string json = ToldState().Json(true);
@@ -212,7 +212,7 @@ TEST(FeedFollower, WhereEventsAreHeldBackItAsks) {
   follower.Start();
   EXPECT_TRUE(Eventually([&] { return follower.Now().link == Link::kPolled; }));
   EXPECT_EQ(follower.Now().state.name, "Quiet Harbour");
-  // And it tries again whether they come.
+  // It also tries again whether events come.
   const auto followed = [&] {
     const auto asked = server.asked();
     return std::ranges::count(asked, "GET /live/events");

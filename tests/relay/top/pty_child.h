@@ -54,15 +54,14 @@ class PtyChild {
     ioctl(terminal_, TIOCSWINSZ, &size);
   }
   void Type(std::string_view keys) const { (void)!write(terminal_, keys.data(), keys.size()); }
-  // Whether there is room for more keys.
+  // Returns true if there is room for more keys.
   bool TakesKeys() const {
     pollfd one{terminal_, POLLOUT, 0};
     return poll(&one, 1, 0) == 1 && (one.revents & POLLOUT) != 0;
   }
   void Signal(int signal) const { kill(pid_, signal); }
 
-  // Reads until it has written what the condition wants of all that it wrote; false where it ends before, or after a
-  // minute.
+  // Reads until all that was written meets the condition. Returns false if the program ends before, or after a minute.
   template <typename Condition>
   bool ReadUntil(Condition condition) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -76,7 +75,7 @@ class PtyChild {
   void Forget() { written_.clear(); }
   const std::string& written() const { return written_; }
 
-  // The lines of the newest whole screen, without its colours.
+  // Returns the lines of the newest whole screen, without its colours.
   std::vector<std::string> Screen() const {
     const size_t last = written_.rfind("\x1b[H");
     const size_t begin = last == written_.npos || last == 0 ? last : written_.rfind("\x1b[H", last - 1);
@@ -93,20 +92,20 @@ class PtyChild {
     return lines;
   }
 
-  // Whether it ends though nobody reads what it writes.
+  // Returns true if it ends though its output is not read.
   bool EndsUnread() {
     const bool ended = Eventually([this] { return waitpid(pid_, nullptr, WNOHANG) == pid_; });
     if (ended) pid_ = -1;
     return ended;
   }
-  // Its code, or minus the signal that ended it.
+  // Returns its exit code, or minus the signal that ended it.
   int Wait() {
     while (ReadSome()) continue;
     int status = 0;
     waitpid(std::exchange(pid_, -1), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
-  // Whether keys are as they were before it began.
+  // Returns true if keys are as they were before it began.
   bool IsRestored() const {
     termios now{};
     tcgetattr(terminal_, &now);
@@ -143,7 +142,7 @@ class PtyChild {
     posix_spawnattr_destroy(&attributes);
     if (failed != 0) throw std::runtime_error("cannot start this program again");
   }
-  // A terminal that nobody has open any more gives an error.
+  // A terminal that no process has open any more gives an error.
   bool ReadSome() {
     pollfd one{terminal_, POLLIN, 0};
     if (poll(&one, 1, 60'000) != 1) return false;

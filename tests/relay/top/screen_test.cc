@@ -1,4 +1,4 @@
-// What gets into a cell, and what does not.
+// Text that gets into a cell, and text that does not.
 #include "relay/top/screen.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST_F(ScreenTest, NoTextOfAStrangerMovesTheCursor) {
       std::string(1, '\x9b') + "2J",  // and by a byte that is no UTF-8
       "a\rb\nc\td\be\x7f",
       "\u202egnp.exe",  // reads from the right
-      "\u200b\ufeff",   // of no width
+      "\u200b\ufeff",   // no width
       "\xff\xfe\xc0\xaf\xed\xa0\x80",
       std::string("a\0b", 3),
   };

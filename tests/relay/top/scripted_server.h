@@ -19,10 +19,10 @@
 
 namespace weir {
 
-// One at a time.
+// Answers one request at a time.
 class ScriptedServer {
  public:
-  // Sends what it is given; false: nobody takes it any more, or the test is over.
+  // Sends what it is given. Returns false if the client takes no more, or the test is over.
   using Send = std::function<bool(std::string_view bytes)>;
   using Answer = std::function<void(const std::string& head, const Send& send)>;
 
@@ -47,7 +47,7 @@ class ScriptedServer {
 
   uint16_t port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  // "GET /live/state", …
+  // Returns the requests: "GET /live/state", …
   std::vector<std::string> asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;

@@ -8,7 +8,7 @@
 
 namespace weir {
 
-// Which characters are wide, and which are none, the locale knows.
+// The locale knows which characters are wide, and which have no width.
 inline void UseUtf8() { std::setlocale(LC_CTYPE, "C.UTF-8"); }
 
 inline size_t ColumnsOf(const std::string& line) { return WidthOf(Shown(line, Charset::kUtf8)); }

@@ -1,4 +1,4 @@
-// What becomes of what weir top writes.
+// Output of weir top that can be written, and output that cannot.
 #include "relay/top/terminal.h"
 
 #include <fcntl.h>

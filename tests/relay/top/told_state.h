@@ -1,4 +1,4 @@
-// What a relay tells of itself, as /live/events has it, with what a test wants to be otherwise.
+// The state that a relay tells at /live/events, with the changes that a test wants.
 #pragma once
 
 #include <string>
@@ -95,7 +95,7 @@ struct ToldState {
     return text;
   }
 
-  // Told a moment ago.
+  // Returns the state as if told a moment ago.
   Watched ToWatched() const {
     Watched watched;
     watched.origin = "http://127.0.0.1:3334";

@@ -23,7 +23,7 @@ class TopCommandTest : public LiveRelayTest {
  protected:
   TopCommandTest() : LiveRelayTest("Quiet \x1b[2JHarbour") { UseUtf8(); }
   std::vector<std::string> Here() const { return {"--data-dir", directory_.path()}; }
-  // A screen of this size whose every line fits.
+  // Expects a screen of this size whose every line fits.
   static void ExpectFits(const PtyChild& top, size_t columns, size_t lines) {
     const std::vector<std::string> screen = top.Screen();
     EXPECT_EQ(screen.size(), lines);
@@ -77,7 +77,7 @@ TEST_F(TopCommandTest, EverySignalThatEndsItRestoresTheTerminal) {
 TEST_F(TopCommandTest, ATerminalThatTakesNothingKeepsItNot) {
   PtyChild top(Here(), 80, 24);
   ASSERT_TRUE(HasScreens(top, 1));
-  // Each key is a screen. It reads none while it waits to write.
+  // Each key draws a screen. The program reads no key while it waits to write.
   ASSERT_TRUE(Eventually([&] {
     top.Type(std::string(256, '\t'));
     return !top.TakesKeys();

@@ -33,7 +33,7 @@ class TopViewTest : public testing::Test {
     return TextOf(lines).find(text) != std::string::npos;
   }
 
-  // What a history of these levels of bulk work draws, a cell each.
+  // Returns what a history of these levels of bulk work draws, a cell each.
   static std::string SparkOf(const std::vector<double>& levels) {
     ToldState told;
     for (size_t i = 0; i < levels.size(); ++i) {

@@ -18,7 +18,7 @@
 
 namespace weir {
 
-// As it stood in JSON.
+// A span as it stood in JSON.
 struct CollectedSpan {
   std::string trace, id, parent, name, service;
   int64_t kind = 0;
@@ -51,7 +51,7 @@ class Collector {
     const std::lock_guard lock(mutex_);
     return spans_;
   }
-  // The first of this name, once it is there.
+  // Returns the first span of this name, once it is there.
   std::optional<CollectedSpan> Await(const std::string& name) const {
     std::optional<CollectedSpan> found;
     EXPECT_TRUE(Eventually([&] {
@@ -62,7 +62,7 @@ class Collector {
     })) << name;
     return found;
   }
-  // Once the parent has come, its children have: they end first.
+  // Children end first, so they have come once the parent has.
   std::vector<CollectedSpan> ChildrenOf(const CollectedSpan& parent) const {
     std::vector<CollectedSpan> children = spans();
     std::erase_if(children, [&](const CollectedSpan& s) { return s.parent != parent.id || s.trace != parent.trace; });
@@ -73,7 +73,7 @@ class Collector {
  private:
   using Element = simdjson::dom::element;
 
-  // Empty where there is none.
+  // Returns an empty text if there is none.
   static std::string TextIn(Element of, const char* key) {
     std::string_view text;
     return of[key].get(text) == simdjson::SUCCESS ? std::string(text) : std::string();

@@ -20,7 +20,7 @@ Id Counting(uint8_t from) {
   return id;
 }
 
-// To the letter, as the specification's own example has it.
+// Compares with the specification's own example to the letter.
 TEST(OtlpTest, WritesSpansAsTheSpecificationSays) {
   const SpanData root{.trace = Counting<TraceId>(0x5b),
                       .id = Counting<SpanId>(0xee),

@@ -30,7 +30,7 @@ class SpanExporterTest : public testing::Test {
   void End(int spans, const std::string& name = "EVENT") {
     for (int n = 0; n < spans; ++n) tracer_->Begin("EVENT", SpanKind::kServer).Set("weir.name", name);
   }
-  // Ticks of a tenth of a second. How many calls there were.
+  // Runs ticks of a tenth of a second. Returns how many calls there were.
   size_t RunFor(Duration time) {
     const size_t before = calls_.size();
     for (const TimePoint end = clock_.Now() + time; clock_.Now() < end; clock_.Advance(milliseconds(100)))
@@ -149,7 +149,7 @@ TEST_F(SpanExporterTest, WaitsLongerEachTimeAndGivesABatchUp) {
   EXPECT_EQ(exporter_.Stats().sent + exporter_.Stats().failed, 300U);
 }
 
-// Whoever does the work is never held up, and what is held is bounded.
+// Threads that do the work are never held up, and what is held is bounded.
 TEST_F(SpanExporterTest, WhileTheCollectorIsAwaySpansAreDroppedAndCounted) {
   script_ = std::deque<HttpAnswer>(100, Away());
   constexpr uint64_t kMany = 20'000;

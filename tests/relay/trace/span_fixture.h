@@ -1,4 +1,4 @@
-// Spans as a test asks for them.
+// Reads spans for tests.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline const SpanData* Find(const std::vector<SpanData>& spans, std::string_view
   return found == spans.end() ? nullptr : &*found;
 }
 
-// As text; "" where it is not set.
+// Returns the attribute as text; "" if it is not set.
 inline std::string Get(const SpanData& span, std::string_view key) {
   for (const auto& [name, value] : span.attributes) {
     if (name != key) continue;

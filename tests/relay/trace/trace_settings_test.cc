@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// As the environment says.
+// Loads settings as the environment says.
 class TraceSettingsTest : public testing::Test {
  protected:
   TraceSettingsTest() { Declare(table_, settings_); }

@@ -107,7 +107,7 @@ TEST_F(TracerTest, AMemberOutlivesItsTracersOwner) {
   span.End();
 }
 
-// By chance: 5 sigma, so that one run in two million fails.
+// The bound is 5 sigma, so that one run in two million fails by chance.
 RC_GTEST_PROP(TracerPropertyTest, SamplesTheRatio, ()) {
   const double ratio = *rc::gen::map(rc::gen::inRange(0, 101), [](int percent) { return percent / 100.0; });
   constexpr int kMany = 2000;
@@ -135,7 +135,7 @@ TEST_F(TracerTest, ACallersTraceGoesOn) {
   EXPECT_EQ(wait.parent, served.id);
 }
 
-// Strangers ask for everything, and get the ratio of all requests, and ten.
+// Strangers ask for everything, and get the ratio of all requests, and ten more.
 RC_GTEST_PROP(TracerPropertyTest, NobodyCanHaveMoreSampledThanTheRatio, ()) {
   const double ratio = *rc::gen::element(0.0, 0.001, 0.01, 0.1, 0.5);
   const auto asks = *rc::gen::container<std::vector<bool>>(1000, rc::gen::arbitrary<bool>());

@@ -1,4 +1,4 @@
-// Spans that travel, to collectors that take them, and to such as do not.
+// Spans that travel, to collectors that take them and to collectors that do not.
 #include "relay/trace/traces.h"
 
 #include <gtest/gtest.h>

@@ -36,7 +36,7 @@ class AwaitAdmissionTest : public LimiterTest {
     Tick();
   }
 
-  // Nothing passes at once any more.
+  // Uses up the tokens, so that every further request has to wait.
   void Exhaust() {
     while (Write(1000).admitted()) continue;
   }
@@ -205,7 +205,7 @@ TEST_F(AwaitAdmissionTest, TheContextMayEndWithTurnsThatNobodyTook) {
   EXPECT_EQ(Waiting(), 0U);
 }
 
-// Coroutines that ask and give up on several threads, while limits, turns and refusals come from another.
+// Coroutines ask and give up on several threads, while limits, turns and refusals come from another.
 TEST(AwaitAdmissionStress, SurvivesThreadsCancellationAndTheEndOfItsContext) {
   ScriptedMonitor monitor;
   monitor.Say([](LoadSample* sample) {
@@ -231,7 +231,7 @@ TEST(AwaitAdmissionStress, SurvivesThreadsCancellationAndTheEndOfItsContext) {
             for (int k = 0; k < 20; ++k) {
               asio::steady_timer timer(co_await asio::this_coro::executor, milliseconds(5));
               co_await (AwaitAdmission(limiter, Operation::kWrite, {20'000}) || timer.async_wait(asio::use_awaitable));
-              // In the middle, so that the context ends with waits pending.
+              // Stops in the middle, so that the context ends with waits pending.
               if (++completed == 300) io.stop();
             }
           },

@@ -17,7 +17,7 @@ const TimePoint kStart = TimePoint(std::chrono::hours(5));
 
 constexpr uint32_t kLimit = 4;
 
-// Remembers every grant: slow and obvious.
+// Remembers every grant: slow, and easy to believe.
 class Reference {
  public:
   explicit Reference(WindowKind kind) : kind_(kind) {}
@@ -32,7 +32,7 @@ class Reference {
     return static_cast<uint32_t>(
         std::ranges::count_if(grants_, [&](const Grant& grant) { return !grant.given_back && Counts(grant, now); }));
   }
-  // Of those that were not given back, in the window that ends now.
+  // Counts the grants of the window that ends now, without those that were given back.
   uint32_t InWindow(TimePoint now) const {
     return static_cast<uint32_t>(std::ranges::count_if(
         grants_, [&](const Grant& grant) { return !grant.given_back && now - grant.at < Duration(kWindow); }));

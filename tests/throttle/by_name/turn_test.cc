@@ -43,7 +43,7 @@ TEST(Turn, RunsWhatAPieceBringsAfterIt) {
 TEST(Turn, StopsAfterSoManyForOthersAndLeavesTheRestToTheNext) {
   Turn turn;
   size_t ran = 0;
-  // Each brings another one, for ever.
+  // Each call adds another one, for ever.
   std::function<void()> again = [&] {
     ++ran;
     Do(turn, [&] { again(); });
@@ -63,7 +63,7 @@ TEST(Turn, DropsWhatWasLeftWhenItEnds) {
     Turn turn;
     std::function<void()> again = [&] { Do(turn, [&again, held] { again(); }); };
     EXPECT_FALSE(Do(turn, [&] { again(); }));
-    EXPECT_EQ(held.use_count(), 2);  // here, and in what is left
+    EXPECT_EQ(held.use_count(), 2);  // here, and in the call that is left
   }
   EXPECT_EQ(held.use_count(), 1);
 }
@@ -72,7 +72,7 @@ TEST(Turn, RunsEveryPieceOfManyThreadsOnceEachThreadsInItsOrder) {
   constexpr int kThreads = 4, kPieces = 20'000;
   Turn turn;
   std::vector<int> last(kThreads, -1);
-  int64_t ran = 0;  // no atomic: the turn must do
+  int64_t ran = 0;  // not atomic: the turn alone must protect it
   bool in_order = true;
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread)

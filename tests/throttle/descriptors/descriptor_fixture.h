@@ -1,4 +1,4 @@
-// Descriptors written as texts, rules, and a DescriptorLimiter on clocks that stand.
+// Descriptors written as texts, rules, and a DescriptorLimiter on clocks that the test moves.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// "key=value/key=value"; the text must outlive it.
+// Parses "key=value/key=value". The text must outlive the entries.
 inline std::vector<DescriptorEntry> EntriesOf(std::string_view text) {
   std::vector<DescriptorEntry> entries;
   while (!text.empty()) {
@@ -30,7 +30,7 @@ inline WrittenLimit PerUnit(uint32_t requests, LimitUnit unit = LimitUnit::kPerM
   return {.unit = unit, .requests_per_unit = requests};
 }
 
-// What a test asks of one descriptor.
+// One descriptor of a test's request.
 struct AskedText {
   AskedText(const char* descriptor) : text(descriptor) {}  // NOLINT: a text is one without more
   AskedText(std::string descriptor, std::optional<uint64_t> its_hits = {}, std::optional<UnitLimit> its_limit = {})
@@ -46,7 +46,7 @@ class DescriptorFixture : public testing::Test {
   using Code = DescriptorAnswer::Code;
   using Node = DescriptorRules::Node;
 
-  // Beneath the domain "d", or a node of it.
+  // Adds a rule beneath a node, or beneath the domain "d".
   Node* Rule(DescriptorRule rule, Node* beneath = nullptr) {
     if (domain_ == nullptr) domain_ = rules_->AddDomain("d");
     auto added = (beneath == nullptr ? domain_ : beneath)->Add(std::move(rule));
@@ -91,7 +91,7 @@ class DescriptorFixture : public testing::Test {
   }
   const RuleCounts& CountsOf(const std::string& path) const { return *rules_->counted().at({"d", path}); }
 
-  ManualWallClock wall_clock_{WallTime(std::chrono::seconds(1'700'000'040))};  // a minute begins; its hour 14 before
+  ManualWallClock wall_clock_{WallTime(std::chrono::seconds(1'700'000'040))};  // exactly 14 minutes past an hour
   ManualClock clock_{TimePoint(std::chrono::hours(5))};
   std::shared_ptr<DescriptorRules> rules_ = std::make_shared<DescriptorRules>();
   Node* domain_ = nullptr;

@@ -190,7 +190,7 @@ TEST_F(DescriptorLimiterTest, RefusesWhatIsNoRequest) {
   EXPECT_EQ(CountsOf("a").hits, 0u);
 }
 
-// Of a request to an Envoy that passes what ends in an error.
+// A long value must not end in an error, because an Envoy may let requests pass on errors.
 TEST_F(DescriptorLimiterTest, NoLengthFreesAValueOrItsNeighbours) {
   config_.shards = 1;
   Rule({.key = "blocked", .limit = PerUnit(0)});
@@ -235,7 +235,7 @@ TEST_F(DescriptorLimiterTest, ForgetsWindowsThatHaveEnded) {
   EXPECT_EQ(limiter().Tick(), TimePoint::max()) << "nobody needs a tick";
 }
 
-// Values come again and again, among far more of them than there is room for.
+// Values come again and again, among far more values than there is room for.
 TEST_F(DescriptorLimiterTest, AFloodOfValuesFreesNoneAndHoldsNoMoreThanItMay) {
   for (const size_t max_bytes : {size_t{0}, size_t{300}, size_t{100'000}}) {
     config_ = {.max_bytes = max_bytes, .shards = 2};
@@ -340,7 +340,7 @@ TEST_F(DescriptorLimiterTest, TellsOfWhichRuleIsCrowded) {
 TEST_F(DescriptorLimiterTest, AClockThatStepsBackGivesNothingAway) {
   Rule({.key = "a", .limit = PerUnit(3)});
   EXPECT_EQ(PassesOf(2, "a=1"), 2);
-  wall_clock_.Set(wall_clock_.Now() - seconds(1));  // into the minute before
+  wall_clock_.Set(wall_clock_.Now() - seconds(1));  // back into the minute before
   EXPECT_EQ(PassesOf(5, "a=1"), 1) << "what was charged goes on counting";
   wall_clock_.Advance(seconds(1));
   EXPECT_EQ(PassesOf(5, "a=1"), 3) << "and ends with the window in which it was charged last";

@@ -1,4 +1,4 @@
-// The limiter against a reference that looks through all rules and remembers all hits.
+// Compares the limiter with a reference that searches all rules and remembers all hits.
 #include <algorithm>
 
 #include "gtest/gtest.h"
@@ -10,9 +10,9 @@ namespace {
 
 using std::chrono::seconds;
 
-// A rule of a random tree, flat: its path from the root.
+// A rule of a random tree, flattened to its path from the root.
 struct FlatRule {
-  std::vector<std::pair<std::string, std::string>> path;  // keys and values as they are written
+  std::vector<std::pair<std::string, std::string>> path;  // keys and values as written
   std::optional<WrittenLimit> limit;
   bool shared;
 };
@@ -21,7 +21,7 @@ class Reference {
  public:
   explicit Reference(std::vector<FlatRule> rules) : rules_(std::move(rules)) {}
 
-  // Null: no limit. *name: by what it is counted.
+  // Returns null if there is no limit. Sets *name to the name that the hits are counted by.
   const FlatRule* RuleOf(const std::vector<DescriptorEntry>& entries, std::string* name) const {
     std::vector<std::pair<std::string, std::string>> path;
     const FlatRule* rule = nullptr;
@@ -35,7 +35,7 @@ class Reference {
     return rule != nullptr && rule->limit ? rule : nullptr;
   }
 
-  // How many were charged in the window of now.
+  // Returns the hits charged in the window of now.
   uint64_t ChargedOf(const std::string& name, LimitUnit unit, int64_t now) const {
     uint64_t charged = 0;
     for (const Hit& hit : hits_) {
@@ -44,13 +44,13 @@ class Reference {
     }
     return charged;
   }
-  // How many then are.
+  // Returns the hits charged after this.
   uint64_t Charge(const std::string& name, LimitUnit unit, uint64_t hits, int64_t now) {
     if (hits > 0) hits_.push_back({name, unit, hits, now});
     return ChargedOf(name, unit, now);
   }
 
-  // Patterns of a key in their order: one that takes all of a later one's values leaves it nothing.
+  // Among the patterns of a key, in their order: returns true if an earlier one takes all values of a later one.
   static bool LeavesNothing(const std::string& before, const std::string& value) {
     const auto is_pattern = [](const std::string& text) { return text.find('*') != text.npos; };
     const auto is_any = [](const std::string& text) { return text.find_first_not_of('*') == text.npos; };
@@ -87,7 +87,7 @@ class Reference {
     return best;
   }
 
-  // By trying each length of what the star stands for.
+  // Tries each length of the text that the star matches.
   static bool Matches(std::string_view pattern, std::string_view text) {
     if (pattern.empty()) return text.empty();
     if (pattern[0] != '*') return !text.empty() && text[0] == pattern[0] && Matches(pattern.substr(1), text.substr(1));
@@ -159,7 +159,8 @@ RC_GTEST_PROP(DescriptorProperty, AnswersAsTheReferenceDoes, ()) {
 
     const int64_t now = std::chrono::floor<seconds>(wall_clock.Now()).time_since_epoch().count();
     bool any_over = false;
-    // First the names that are charged already, then the others, unless the request is over without them.
+    // Descriptors whose names have hits already are charged first. The others follow, unless the request is over the
+    // limit by then.
     std::vector<std::string> names(asked.size());
     std::vector<const FlatRule*> of(asked.size());
     std::vector<size_t> known, others;

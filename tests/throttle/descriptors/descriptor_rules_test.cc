@@ -7,7 +7,7 @@ namespace {
 
 class DescriptorRulesTest : public DescriptorFixture {
  protected:
-  // The path of the rule that has the limit, or nothing.
+  // Returns the path of the rule whose limit applies, or "".
   std::string PathOf(std::string_view descriptor) const {
     const auto entries = EntriesOf(descriptor);
     std::string name;
@@ -153,7 +153,7 @@ TEST_F(DescriptorRulesTest, CountsOfRulesOutliveAReload) {
   EXPECT_EQ(after.counted().at({"d", "b"})->hits, 0u);
 }
 
-// Of ten thousand rules at each of two levels the right one is found; those beyond the first thousand count together.
+// Among ten thousand values of a key, the right rule is found. Rules beyond the first thousand are counted together.
 TEST_F(DescriptorRulesTest, HoldsTenThousandRules) {
   constexpr int kRules = 10'000;
   Node* node = Rule({.key = "tenant", .value = "t"});

@@ -47,7 +47,7 @@ TEST_F(KeyedLimiterTest, LetsThoseWaitWhoMayAndGrantsThemInTheirOrder) {
 TEST_F(KeyedLimiterTest, LetsNobodyOvertakeTheLine) {
   Take("a"), Take("a");
   const Caller first = Wait("a"), second = Wait("a"), third = Wait("a");
-  clock_.Advance(seconds(1));  // and nobody has ticked
+  clock_.Advance(seconds(1));  // without a tick
   const Caller newcomer = Take("a");
   EXPECT_TRUE(first->granted() && second->granted() && third->waits());
   EXPECT_EQ(newcomer->answer.value().code, KeyedCode::kNoRoom);
@@ -215,7 +215,7 @@ TEST_F(KeyedLimiterTest, LetsSoManyWaitAndNoMore) {
 
 TEST_F(KeyedLimiterTest, ForgetsAKeyAfterThreeWindowsInWhichNobodyNamedIt) {
   Take("a");
-  // Its window, and two more.
+  // Its own window, and two more.
   for (int i = 0; i < 30; ++i) Pass(milliseconds(100));
   EXPECT_TRUE(Describe("a"));
   for (int i = 0; i < 30; ++i) Pass(milliseconds(100));

@@ -43,7 +43,7 @@ TEST(KeyedThreads, LosesNobodyWhileTheyComeWaitLeaveAndGiveBack) {
   ManualClock clock(TimePoint(std::chrono::hours(1)));
   KeyedLimiter limiter(
       {.rules = std::make_shared<KeyedRules>(KeyedLimits{.max_requests = 5, .max_waiting = 50}), .shards = 2}, clock);
-  // Leaves while it waits, or gives back.
+  // Leaves while it waits, or gives its grant back.
   struct Caller : KeyedCaller {
     void OnWaiting(KeyedTicket ticket) override {
       if (leaves) limiter->Leave(key, ticket);
@@ -123,7 +123,7 @@ TEST(KeyedThreads, GrantsByItselfWhoWaits) {
   }
 }
 
-// Answers from a thread of its own.
+// Answers on a thread of its own.
 class ElsewhereWindows final : public SharedWindows {
  public:
   ElsewhereWindows() : thread_([this](const std::stop_token& stop) { Run(stop); }) {}

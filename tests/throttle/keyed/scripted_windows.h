@@ -1,4 +1,4 @@
-// SharedWindows that answer when the test says so, as a server does that counts exactly.
+// SharedWindows that answer when the test says so, like a server that counts exactly.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace weir {
 
-// What the server counts, by key.
+// The server's counts, by key.
 class CountedWindows {
  public:
-  // now: of the server's clock.
+  // `now` is the server's time.
   LeaseAnswer Lease(const std::string& key, const LeaseWish& wish, Duration now) {
     const int64_t number = now / wish.window;
     Count& count = counts_[key];
@@ -29,7 +29,7 @@ class CountedWindows {
             .used = count.used,
             .remaining = (number + 1) * wish.window - now};
   }
-  // By somebody else.
+  // Adds grants of another process.
   void Use(const std::string& key, uint32_t used) { counts_[key].used += used; }
 
  private:
@@ -48,7 +48,7 @@ class ScriptedWindows final : public SharedWindows {
     std::function<void(const LeaseAnswer&)> done;
   };
 
-  // The asked outlive it, for the test.
+  // `asked` belongs to the test and outlives this object.
   explicit ScriptedWindows(std::deque<Asked>* asked) : asked_(*asked) {}
   ~ScriptedWindows() override {
     while (!asked_.empty()) {

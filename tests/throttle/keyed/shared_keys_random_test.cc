@@ -1,5 +1,5 @@
-// Several processes that share windows, any order of what may happen between them: a slow count of all that was granted
-// says whether it was too much.
+// Several processes that share windows, with events between them in any order. A slow count of all grants shows whether
+// there were too many.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -69,7 +69,7 @@ class SharingProcesses {
 
   void Check() {
     for (Process& process : processes_) CheckOrder(process);
-    // Of the server's windows: what was granted and not given back.
+    // Grants that were not given back, by the server's windows.
     std::map<int64_t, uint32_t> granted;
     std::map<std::pair<int64_t, Process*>, uint32_t> by_process;
     for (const auto& request : requests_) {
@@ -80,11 +80,11 @@ class SharingProcesses {
     }
     if (never_more_)
       for (const auto& [window, count] : granted) RC_ASSERT(count <= limit_);
-    // Whoever counts alone does so in windows of its own, of which two may lie in one of the server's.
+    // A process that counts alone uses windows of its own, two of which may overlap one of the server's.
     for (const auto& [window_and_process, count] : by_process) RC_ASSERT(count <= 2 * limit_);
   }
 
-  // Whoever waits has its turn when the server answers, and nobody is left when all is over.
+  // Every waiting request has its turn when the server answers, and none is left at the end.
   void End() {
     for (int i = 0; i < 200; ++i) {
       Pass(milliseconds(20));
@@ -119,7 +119,7 @@ class SharingProcesses {
     std::optional<KeyedTicket> ticket;
     std::optional<KeyedAnswer> answer;
     TimePoint at;
-    int turn = 0;  // of the answers, in their order
+    int turn = 0;  // its place in the order of answers
     bool left = false;
     bool given_back = false;
   };
@@ -159,7 +159,7 @@ class SharingProcesses {
       for (; !process.asked.empty() || !process.counted.empty(); Tell(process)) Count(process);
     }
   }
-  // On the way there, or on the way back.
+  // Loses the question on its way, or the answer on its way back.
   void LoseAnswer(Process& process) {
     if (!process.asked.empty() && *rc::gen::arbitrary<bool>()) Count(process);
     if (!process.counted.empty()) {
@@ -195,7 +195,7 @@ class SharingProcesses {
     for (Process& process : processes_) process.limiter->Tick();
   }
 
-  // Of those who stood in line, whoever was granted was so before all who came later and were granted.
+  // Among the requests that waited in line, an earlier one is granted before every later one.
   void CheckOrder(const Process& process) {
     int last = -1;
     for (const auto& request : process.requests) {
@@ -206,7 +206,7 @@ class SharingProcesses {
   }
 
   const uint32_t limit_;
-  const bool never_more_;  // than the limit, in a window of all
+  const bool never_more_;  // than the limit in one window, over all processes
   const Server server_answers_;
   ManualClock clock_{kBegin};
   CountedWindows server_;

@@ -9,7 +9,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// One process, and a server whose clock began with it; what it is asked waits until Answer.
+// One process, and a server whose clock began with it. Questions wait until Answer.
 class SharedKeys : public KeyedFixture {
  protected:
   static constexpr uint32_t kLimit = 32;
@@ -30,14 +30,14 @@ class SharedKeys : public KeyedFixture {
   }
 
   Duration ServersNow() const { return clock_.Now() - TimePoint(hours(5)); }
-  // The next question is answered by the server as it counts now.
+  // Answers the next question with the server's current counts.
   LeaseAnswer Answer() {
     const ScriptedWindows::Asked asked = NextAsked();
     const LeaseAnswer answer = server_.Lease(asked.key, asked.wish, ServersNow());
     asked.done(answer);
     return answer;
   }
-  // The next question takes so long to the server, and its answer so long back.
+  // Answers the next question with a delay on the way there and one on the way back.
   void AnswerAfter(Duration there, Duration back) {
     const ScriptedWindows::Asked asked = NextAsked();
     clock_.Advance(there);
@@ -53,7 +53,7 @@ class SharedKeys : public KeyedFixture {
     asked_.pop_front();
     return asked;
   }
-  // All of them, of this key alone; every question is answered at once.
+  // Returns how many of the requests are granted. They are all for this key, and every question is answered at once.
   uint32_t TakeAll(const std::string& key, uint32_t requests) {
     uint32_t granted = 0;
     for (uint32_t i = 0; i < requests; ++i) {
@@ -91,7 +91,7 @@ TEST_F(SharedKeys, GrantsNoMoreThanIsLeftByTheOthers) {
   EXPECT_EQ(refused->answer.value().code, KeyedCode::kNoRoom);
   EXPECT_EQ(refused->answer->used, kLimit);
   EXPECT_EQ(refused->answer->until_room, kWindow);
-  EXPECT_TRUE(asked_.empty());  // it is known until the window ends
+  EXPECT_TRUE(asked_.empty());  // the refusal is known until the window ends
   Pass(kWindow);
   EXPECT_EQ(TakeAll("a", 1), 1u);
 }
@@ -137,7 +137,7 @@ TEST_F(SharedKeys, CountsTheTimeOnTheWayAgainstTheLease) {
   const LeaseAnswer answer = server_.Lease(asked.key, asked.wish, ServersNow());
   clock_.Advance(milliseconds(100));  // on the way back
   asked.done(answer);
-  EXPECT_EQ(caller->answer.value().until_room, milliseconds(800 - 600));  // the window itself ends 200 later
+  EXPECT_EQ(caller->answer.value().until_room, milliseconds(800 - 600));  // the window itself ends 200 ms later
 }
 
 TEST_F(SharedKeys, ThrowsAwayALeaseThatComesAfterItsWindow) {
@@ -279,7 +279,7 @@ TEST_F(SharedKeys, GoesBackToTheWindowsAndCountsWhatItGrantedAlone) {
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(Take("a")->granted());
   EXPECT_TRUE(asked_.empty());
   clock_.Advance(SharedLease::kAwayPause);
-  EXPECT_TRUE(Take("a")->granted());  // and asks, on the side
+  EXPECT_TRUE(Take("a")->granted());  // and it asks the server in the background
   ASSERT_EQ(asked_.size(), 1u);
   server_.Use("a", kLimit - 2);
   Answer();
@@ -290,7 +290,7 @@ TEST_F(SharedKeys, GoesBackToTheWindowsAndCountsWhatItGrantedAlone) {
 TEST_F(SharedKeys, GoesBackFromAWindowOfItsOwnToThatOfTheOthers) {
   clock_.Advance(milliseconds(700));
   Take("a");
-  AnswerAway();  // nobody has said when a window begins
+  AnswerAway();  // it does not know yet when a window begins
   for (uint32_t i = 1; i < kLimit; ++i) EXPECT_TRUE(Take("a")->granted());
   const Caller waiting = Wait("a");
   EXPECT_EQ(Describe("a")->until_room, kWindow);
@@ -313,7 +313,7 @@ TEST_F(SharedKeys, AsksForNoMoreWhenItHasSpentTheLimitAlone) {
   for (uint32_t i = 2; i < kLimit - 1; ++i) EXPECT_TRUE(Take("a")->granted());
   clock_.Advance(SharedLease::kAwayPause);
   EXPECT_TRUE(Take("a")->granted());
-  EXPECT_EQ(Answer().granted, 0u);  // though the server has not heard of the others
+  EXPECT_EQ(Answer().granted, 0u);  // although the server does not know of the other grants
   EXPECT_EQ(TakeAll("a", 1), 0u);
   EXPECT_EQ(CodeOf("a"), KeyedCode::kNoRoom);
   EXPECT_TRUE(asked_.empty());
@@ -396,7 +396,7 @@ TEST_F(SharedKeys, FollowsItsRulesWhileALeaseIsOnItsWay) {
   const Caller caller = Wait("a");
   limits.window *= 2;
   limiter().SetRules(rules(limits));
-  ASSERT_EQ(asked_.size(), 2u);  // for the window that it has now, too
+  ASSERT_EQ(asked_.size(), 2u);  // one of them for its new window
   Answer();
   EXPECT_TRUE(caller->waits());
   Answer();

@@ -15,7 +15,7 @@ using std::chrono::seconds;
 const TimePoint kStart = TimePoint(hours(5));
 
 TEST(Pace, DoesNotDriftHoweverLateARelease) {
-  Pace pace(kStart, 3, 1);  // a third of a second is no whole number of nanoseconds
+  Pace pace(kStart, 3, 1);  // a third of a second is not a whole number of nanoseconds
   for (int i = 0; i < 3'000'000; ++i) pace.Take(kStart);
   EXPECT_NEAR(static_cast<double>((pace.Next() - kStart - seconds(1'000'000)).count()), 0, 1);  // ns
 }
@@ -28,7 +28,7 @@ TEST(Pace, LosesWhatNobodyWanted) {
   EXPECT_EQ(pace.Next(), kStart + milliseconds(1050));
 }
 
-// Tokens that trickle into a bucket: the same said otherwise.
+// Compares it with tokens that trickle into a bucket, which is the same rule in other words.
 RC_GTEST_PROP(PaceProperty, LetsThroughWhatABucketHolds, ()) {
   const double rate = *rc::gen::element(0.5, 3.0, 10.0, 1000.0);
   const auto burst = *rc::gen::inRange<uint32_t>(1, 6);

@@ -19,7 +19,7 @@ TEST(QueuedEvents, GivesThemInTheirOrder) {
 }
 
 TEST(QueuedEvents, DropsWhatItCannotHoldAndCountsIt) {
-  QueuedEvents events(3);  // holds 4
+  QueuedEvents events(3);  // has room for 4
   for (uint32_t i = 0; i < 10; ++i) events.Push(Event(i));
   EXPECT_EQ(events.dropped(), 6u);
   EXPECT_EQ(events.Pop().value().depth, 0u);

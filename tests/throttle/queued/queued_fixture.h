@@ -1,4 +1,4 @@
-// A QueuedLimiter on a clock that stands, and callers that remember what they were told.
+// A QueuedLimiter on a clock that the test moves, and callers that remember their answers.
 #pragma once
 
 #include <memory>
@@ -27,11 +27,11 @@ class RecordingQueuedCaller : public QueuedCaller {
   bool waits() const { return ticket && !answer; }
   QueuedCode code() const { return answer.value().code; }
 
-  bool has_left = false;  // and the limiter does not know yet
+  bool has_left = false;  // the limiter does not know it yet
   std::optional<QueuedTicket> ticket;
   std::optional<QueuedAnswer> answer;
   std::string endpoint;
-  // Where it notes that it was answered.
+  // The caller's name is added to `order` when it is answered.
   std::string name;
   std::vector<std::string>* order = nullptr;
 };
@@ -47,13 +47,13 @@ class QueuedFixture : public testing::Test {
   static std::shared_ptr<const QueuedRules> Made(Rules rules, size_t max_dynamic = 1000) {
     return QueuedRules::Make(std::move(rules), max_dynamic).value();
   }
-  // Ten a second at /a, of which this says more.
+  // Configures /a with ten requests a second; `rule` adds more.
   void Configure(EndpointRule rule = {}) {
     if (rule.path.empty()) rule.path = "/a";
     if (!rule.rate) rule.rate = 10;
     config_.rules = Made({std::move(rule)});
   }
-  // 100 tokens a second at /a.
+  // Configures /a with 100 tokens a second.
   void ConfigureTokens(EndpointRule rule = {}) {
     rule.algorithm = Algorithm::kTokenWindow;
     rule.window = std::chrono::seconds(1);
@@ -97,7 +97,7 @@ class QueuedFixture : public testing::Test {
 
   ManualClock clock_{TimePoint(std::chrono::hours(5))};
   QueuedConfig config_;
-  std::vector<std::string> order_;  // of answers, by name
+  std::vector<std::string> order_;  // names, in the order of their answers
   std::optional<QueuedLimiter> limiter_;
 };
 

@@ -70,7 +70,7 @@ TEST_F(QueuedLimiterTest, NeverExceedsASlidingWindow) {
   const Caller waiting = Take();
   Pass(milliseconds(999));
   EXPECT_TRUE(waiting->waits());
-  Pass(milliseconds(33));  // a 32nd late
+  Pass(milliseconds(33));  // a 32nd of a second late
   EXPECT_TRUE(waiting->served());
 }
 
@@ -107,7 +107,7 @@ TEST_F(QueuedLimiterTest, ServesARandomOneOfThoseWhoWaitEachAsOften) {
     ++first[TakeOrder().at(0)];
     for (int i = 0; i < kWaiting; ++i) Pass(milliseconds(1));
   }
-  // Ten standard deviations.
+  // The tolerance is ten standard deviations.
   for (const auto& [name, times] : first) EXPECT_NEAR(times, kEach, 280) << name;
 }
 
@@ -115,7 +115,7 @@ TEST_F(QueuedLimiterTest, LetsNobodyOvertakeTheQueueWhereTheTickerIsLate) {
   Configure();
   Take();
   const Caller first = Take(), second = Take();
-  clock_.Advance(milliseconds(100));  // and nobody has ticked
+  clock_.Advance(milliseconds(100));  // without a tick
   const Caller newcomer = Take();
   EXPECT_TRUE(first->served() && second->waits() && newcomer->waits());
 }
@@ -144,7 +144,8 @@ TEST_F(QueuedLimiterTest, RefusesNobodyForAFullQueueWhereItBlocks) {
   EXPECT_EQ(Describe()->blocked, 3u);
   TakeOrder();
   for (int i = 0; i < 5; ++i) Pass(milliseconds(100));
-  // The first of those before it comes in for each who is served; the scheduler knows only those in it.
+  // For each served request the first one blocked before the queue comes in. The scheduler knows only requests in the
+  // queue.
   EXPECT_EQ(TakeOrder(), (Names{"b", "c", "d", "e", "a"}));
   limiter_.reset();
   Configure({.max_queue_size = 0, .overflow = Overflow::kBlock});
@@ -224,7 +225,7 @@ TEST_F(QueuedLimiterTest, ConsumesNothingForWhoIsFoundGoneWhenItsTurnComes) {
     Pass(milliseconds(1040));
     EXPECT_TRUE(second->served());
     EXPECT_FALSE(first->answer);
-    Leave(first);  // the limiter has known since
+    Leave(first);  // the limiter found that out before
     const Caller third = Take(), fourth = Take();
     third->has_left = true;
     limiter().Close();

@@ -21,7 +21,7 @@ constexpr milliseconds kWindow{1600};   // slices of 50 ms
 constexpr uint64_t kTokens = 20;
 constexpr uint32_t kBurst = 3;
 
-// One endpoint: looks through everybody for everything, and remembers all that was served.
+// One endpoint that searches all waiting requests each time, and remembers everything that was served.
 class Reference {
  public:
   Reference(const EndpointConfig& config) : config_(config) {}
@@ -144,9 +144,9 @@ class Reference {
   }
 
   const EndpointConfig& config_;
-  std::vector<Ticket> waiting_;  // as they came
+  std::vector<Ticket> waiting_;  // in order of arrival
   std::vector<std::pair<TimePoint, uint64_t>> served_;
-  std::vector<std::pair<int, bool>> answers_;  // who, and whether served
+  std::vector<std::pair<int, bool>> answers_;  // caller, and whether it was served
   TimePoint paid_until_ = kStart;
   TimePoint line_since_{};
   int64_t window_ = 0;

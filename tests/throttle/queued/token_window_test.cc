@@ -73,7 +73,7 @@ TEST_F(TokenWindowTest, ServesWhomItHasPassedOverTooOftenFirst) {
   Take({.path = "/a", .priority = -1, .tokens = 90}, "large");
   Take({.path = "/a", .priority = -2, .tokens = 80}, "other");
   TakeOrder();
-  // Uses up the window, and leaves one who comes before the large ones in the next.
+  // Uses up the window, and leaves a small request that comes before the large ones in the next.
   const auto press = [&] {
     if (const uint32_t left = Describe()->left; left > 0) TakeTokens(left);
     Take({.path = "/a", .priority = 1, .tokens = 25}, "small");
@@ -114,7 +114,7 @@ TEST_F(TokenWindowTest, StarvesNobodyUnderAFloodOfSmallOnes) {
     TakeTokens(100);
     std::vector<Caller> large;
     for (int i = 0; i < 5; ++i) large.push_back(TakeTokens(95));
-    // By chance a random one may have to wait long until it was looked at three times.
+    // With the random scheduler, chance may keep a request waiting long until it was passed over three times.
     const int windows = scheduler == Scheduler::kRandom ? 2000 : 30;
     for (int window = 0; window < windows; ++window) {
       for (int i = 0; i < 9; ++i) Take({.path = "/a", .priority = 3, .tokens = 10});

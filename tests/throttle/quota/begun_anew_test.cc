@@ -1,4 +1,4 @@
-// What a reload of the configuration does to what was used: it counts on, or the log says that it does not.
+// The effect of a reload of the configuration on usage: either it counts on, or the log says that it does not.
 #include "throttle/quota/begun_anew.h"
 
 #include <gtest/gtest.h>

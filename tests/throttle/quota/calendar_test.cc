@@ -34,7 +34,7 @@ TEST(Calendar, ADayHas23Or25HoursWhereClocksArePutForwardOrBack) {
   EXPECT_EQ(EndOfMonth(berlin, "2045-07-01T00:00:00Z"), "2045-07-31T22:00:00Z") << "by the rule, beyond all tables";
 }
 
-// 2022-10-30 00:00 in Beirut went back to 23:00, and 2022-03-27 began at 01:00.
+// In Beirut the clocks went back at 2022-10-30 00:00 to 23:00, and the day 2022-03-27 began at 01:00.
 TEST(Calendar, WhereClocksChangeAtMidnight) {
   const Calendar beirut = In("Asia/Beirut");
   EXPECT_EQ(EndOfDay(beirut, "2022-03-26T21:59:59Z"), "2022-03-26T22:00:00Z");

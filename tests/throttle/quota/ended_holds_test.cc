@@ -1,4 +1,4 @@
-// How reservations ended, of several models that share a room.
+// The record of ended reservations, for several models that share a bound.
 #include "throttle/quota/ended_holds.h"
 
 #include <gtest/gtest.h>

@@ -30,7 +30,7 @@ std::string Setting(const char* name, const std::string& value) { return std::st
 
 class Child {
  public:
-  // posix_spawn: a fork of a process with threads could not do anything but exec.
+  // Uses posix_spawn: after fork, a process with threads could do nothing but exec.
   Child(const std::string& role, const std::string& store, int64_t number) {
     std::vector<std::string> environment = {Setting(kHammerRole, role), Setting(kStoreName, store),
                                             Setting(kNumberName, std::to_string(number))};
@@ -95,12 +95,12 @@ HammerSum Hammer(const std::string& role, const std::string& store, size_t proce
   return sum;
 }
 
-// A child's store, and what it has got from it.
+// A child's store, and a sum of what the child got from it.
 class Worker {
  public:
   Worker(QuotaStore& store, std::vector<TierCharge> tiers) : store_(store), tiers_(std::move(tiers)) {}
 
-  // Asks until there is an answer.
+  // Asks again until there is an answer.
   ChargeAnswer Ask(Charge::Mode mode, int64_t tokens) {
     const Charge charge{.model = kHammeredModel,
                         .mode = mode,
@@ -159,21 +159,21 @@ void Record(Worker& worker, int64_t times) {
 
 void ReserveAndSettle(Worker& worker, int64_t times) {
   for (int64_t i = 0; i < times; ++i) {
-    const int64_t used = 5 + i % 11;  // less than reserved, as much, and more
+    const int64_t used = 5 + i % 11;  // less than reserved, just as much, or more
     worker.Settle(worker.Ask(Charge::Mode::kHold, 10).reservation, used);
     worker.Count(used);
     worker.Settle(worker.Ask(Charge::Mode::kHold, 10).reservation, {});
   }
 }
 
-// When a decision was asked for and answered, and what it gave.
+// The times when a decision was asked for and answered, and the tokens granted.
 struct Grant {
   int64_t asked = 0;
   int64_t answered = 0;
   int64_t tokens = 0;
 };
 
-// Of all processes of the machine, and it never steps.
+// The steady clock is the same for all processes of the machine, and never steps.
 int64_t NowNs() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 template <typename Work>
@@ -213,7 +213,7 @@ void PruneMeanwhile(QuotaStore& store) {
   std::puts("end");
 }
 
-// The times of the store and of its callers may differ in their last digits.
+// Leaves out 2 ms, because the times of the store and of its callers may differ in their last digits.
 int64_t MostWithinAWindow(const std::vector<Grant>& grants) {
   const int64_t window = Duration(kHammeredWindow - std::chrono::milliseconds(2)).count();
   int64_t most = 0;

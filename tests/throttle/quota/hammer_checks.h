@@ -1,4 +1,4 @@
-// What every store promises to many processes, whatever it is kept in.
+// Promises that every kind of store keeps when many processes use it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ inline void CheckThatNoWindowHasMoreThanItsLimit(const std::string& url) {
   EXPECT_GT(window.taken, kLimit);
 }
 
-// `open`: the store of the URL, by a clock of the test's.
+// `open` opens the store of the URL on the test's clock.
 inline void CheckThatKilledHoldersGiveBack(const std::string& url,
                                            const std::function<std::unique_ptr<QuotaStore>(const WallClock&)>& open) {
   constexpr size_t kHolders = 4;
@@ -34,7 +34,7 @@ inline void CheckThatKilledHoldersGiveBack(const std::string& url,
   ModelUsage usage;
   EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));
   EXPECT_EQ(usage.open_reservations, static_cast<int64_t>(kHolders));
-  // What the shorter tier had has left; the reservations are open all the same.
+  // The shorter tier's entries have left; the reservations are still open.
   clock.Advance(kMinute);
   store->Prune();
   EXPECT_EQ(HammeredTokens(*store, &usage), 10 * static_cast<int64_t>(kHolders));

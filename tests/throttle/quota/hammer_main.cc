@@ -1,4 +1,4 @@
-// The tests, or a child that hammers a store for one of them.
+// Runs the tests, or a child that hammers a store for one of them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

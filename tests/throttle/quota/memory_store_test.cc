@@ -44,7 +44,7 @@ TEST(MemoryQuotaStore, ForgetsModelsInPassingThatNobodyUses) {
 }
 
 TEST(MemoryQuotaStore, ForgetsTierKeysInPassingThatNobodyUses) {
-  // With room for 400 keys of 100 live ones: whoever comes finds room.
+  // There is room for 400 keys and only 100 are live, so every new key finds room.
   ManualWallClock clock(kStart);
   MemoryQuotaStore store({.max_tier_keys = 400}, clock);
   const Limit limit{.amount = 5, .per = seconds(100)};

@@ -44,8 +44,8 @@ TEST(HashOfName, KnowsEveryByteAndTheLength) {
   }
 }
 
-// Names that are counted through, whatever stands before the number: a map takes the lowest bits of the hash, the
-// memory store's shards others.
+// Names that end in a running number, behind any prefix: a map takes the lowest bits of the hash, the memory store's
+// shards take others.
 TEST(HashOfName, ScattersNamesThatDifferAtTheirEnd) {
   constexpr size_t kPlaces = 64;
   for (size_t size = 0; size <= kLongPrefix.size(); ++size) {

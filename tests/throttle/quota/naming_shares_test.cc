@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Beside ten others, each of which begins ten names.
+// Ten other parties begin ten names each.
 class NamingSharesTest : public testing::Test {
  protected:
   void LearnOfOthers(TimePoint now) {
@@ -42,7 +42,7 @@ TEST_F(NamingSharesTest, ANameCountsForOneToTwoHours) {
   }
 }
 
-// Hour by hour, so that what was of the last hour goes with the next.
+// The ten others begin names each hour, so that the counts of the hour before last are dropped.
 TEST_F(NamingSharesTest, WhatWasBegunTwoHoursAgoCountsNoMoreWhileOthersGoOn) {
   shares_.Learn("flood", 1000, true, start_);
   LearnOfOthers(start_ + 1h);

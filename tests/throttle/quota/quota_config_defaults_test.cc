@@ -1,4 +1,4 @@
-// What a configuration leaves unsaid: limits, providers, the tenant of a request.
+// Defaults of a configuration: limits, providers, the tenant of a request.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -82,7 +82,7 @@ constexpr std::string_view kTenants = R"(quota:
       sk-3: {m: [{requests: 10, per: 3600}]}
 )";
 
-// The limit of user_model, and whose count it is.
+// Returns the key and the amount of the user_model limit, or "none".
 std::string MetBy(const TierRulesConfig& tiers, const Requester& requester) {
   const TierRules rules(tiers);
   TierPlan plan;

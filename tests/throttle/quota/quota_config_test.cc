@@ -25,7 +25,7 @@ std::string ErrorOf(std::string_view text) {
   return ReadText(text, &config).message();
 }
 
-// What stands in the header between "//   quota:" and the first line that is no YAML.
+// Returns the example in the header, from "//   quota:" to the first line that is no YAML.
 std::string ExampleOfTheHeader() {
   std::ifstream header(std::string(WEIR_SOURCE_DIR) + "/throttle/quota/quota_config_reader.h");
   std::string example;

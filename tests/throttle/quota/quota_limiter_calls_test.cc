@@ -1,4 +1,4 @@
-// What calls cost, how many go on at once, and what is said of one twice or before its end.
+// The cost of calls, the number under way at once, and messages about a call that come twice or before its end.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

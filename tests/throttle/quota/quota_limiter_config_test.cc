@@ -1,4 +1,4 @@
-// Whose quotas hold: profiles, configuration, store; and how they are stated, changed and withdrawn.
+// Which quotas hold: from profiles, the configuration or the store; and how they are stated, changed and withdrawn.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -86,7 +86,7 @@ TEST(QuotaLimiterConfig, StatesWhatChangedAndWarnsOfWhatItReplaces) {
   EXPECT_EQ(limiter.StateQuotas().value(), Strings());
   EXPECT_TRUE(store.asked.empty()) << "all was said";
 
-  // What somebody else states in the meantime stands, until the configuration says something new about it.
+  // A quota that another process states meanwhile stands until the configuration says something new about it.
   store.quotas["other"] = Rpm(99);
   ASSERT_EQ(limiter.Reconfigure({.quotas = {{"same", Rpm(5)}, {"other", Rpm(20)}, {"new", Rpm(3)}}}).value(),
             Strings());
@@ -149,7 +149,7 @@ TEST(QuotaLimiterConfig, StatesAgainWhatTheStoreHasLostWhenItHasReconnected) {
   EXPECT_TRUE(store.asked.empty());
 }
 
-// Whoever is first states its own, and the other hears of it.
+// The first limiter states its own quota, and the second is told of it.
 TEST(QuotaLimiterConfig, TwoConfigurationsAreBothWarnedWhenTheStoreComesBackEmpty) {
   ScriptedStore store;
   QuotaLimiter first(store, {.quotas = {{"m", Rpm(50)}}});
@@ -184,7 +184,7 @@ TEST(QuotaLimiterConfig, AsksAnAsynchronousStoreForTheStatsOfManyAtOnce) {
   ScriptedStore store;
   store.pace_now = QuotaStore::Pace::kAsynchronous;
   QuotaLimiter limiter(store, {.quotas = {{"a", Rpm(1)}, {"b", Rpm(2)}, {"c", Rpm(3)}}});
-  store.most_pending = 3;  // none is answered before
+  store.most_pending = 3;  // the store answers none before three are asked
   const auto all = limiter.AllStats();
   ASSERT_TRUE(all.ok());
   ASSERT_EQ(all.value().models.size(), 3U);
@@ -192,7 +192,7 @@ TEST(QuotaLimiterConfig, AsksAnAsynchronousStoreForTheStatsOfManyAtOnce) {
   EXPECT_EQ(all.value().models[2].quota, Rpm(3));
 }
 
-// As a gate that was restarted: what stated the quota is not there any more.
+// Acts as a gate that was restarted: the limiter that stated the quotas is gone.
 TEST(QuotaLimiterConfig, WhatAnEarlierConfigurationStatedIsWithdrawnAtTheNextStart) {
   MemoryQuotaStore store;
   {
@@ -221,7 +221,7 @@ TEST(QuotaLimiterConfig, WhoHasNoConfigurationWithdrawsNothing) {
 
 TEST(QuotaLimiterConfig, AQuotaThatWasThereBeforeIsTheConfigurationsFromNowOn) {
   MemoryQuotaStore store;
-  ASSERT_TRUE(store.SetQuota("gpt-4o", Rpm(1)).ok());  // as a store that did not know whose it was
+  ASSERT_TRUE(store.SetQuota("gpt-4o", Rpm(1)).ok());  // like a store that did not record who stated a quota
   QuotaLimiter limiter(store, {.quotas = {{"gpt-4o", Rpm(1)}}, .withdraws_others = true});
   EXPECT_EQ(limiter.StateQuotas().value(), Strings());
   EXPECT_EQ(store.StatedByConfiguration().value(), Strings{"gpt-4o"});
@@ -261,7 +261,7 @@ TEST(QuotaLimiterConfig, ThreadsSeeANewConfigurationFromTheNextCallOn) {
         const int64_t before = current;
         const int64_t seen = a.config()->reservation_ttl / 1s;
         ASSERT_GE(seen, before);
-        // Two limiters in turn, in the same thread.
+        // Asks two limiters in turn, on the same thread.
         ASSERT_EQ(b.config()->reservation_ttl, Duration(10min));
         ASSERT_TRUE(a.Decide({.model = "x"}).allowed);
       }

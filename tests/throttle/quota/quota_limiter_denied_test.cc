@@ -1,4 +1,4 @@
-// What the configuration forbids, what it counts together, and who names nobody.
+// Models that the configuration forbids or counts together, and requests that name no user.
 #include <gtest/gtest.h>
 
 #include "config/manual_clock.h"
@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Of the section `quota:`; the error where it is refused.
+// Reads the section `quota:`. Returns the error if it is refused.
 Result<QuotaConfig> Read(const std::string& yaml) {
   QuotaConfig config;
   const Status status =
@@ -193,7 +193,7 @@ quota:
   EXPECT_EQ(Take("m", {.user = "d", .api_key = "sk-abc"}, 0).tier, Tier::kTotal);
 }
 
-// On 2026-10-25 clocks in Berlin go back from 3:00 to 2:00.
+// On 2026-10-25 the clocks in Berlin go back from 3:00 to 2:00.
 TEST_F(QuotaLimiterConfigured, ADayAndAMonthAreThoseOfTheTimeZone) {
   Use(R"(
 quota:

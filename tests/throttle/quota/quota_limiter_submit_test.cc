@@ -1,4 +1,4 @@
-// Submit and SubmitSettle: the same answers, without waiting for the store.
+// Submit and SubmitSettle give the same answers without waiting for the store.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -1,4 +1,4 @@
-// What the limiter makes of the store's answers: policies, reasons, shadow, observers.
+// The limiter's decisions from the store's answers: policies, reasons, shadow, observers.
 #include "throttle/quota/quota_limiter.h"
 
 #include <gtest/gtest.h>
@@ -217,7 +217,7 @@ TEST(QuotaLimiter, UnknownModelsGoByThePolicy) {
   EXPECT_FALSE(d.retry_after);
   EXPECT_EQ(d.reservation, "");
   EXPECT_EQ(refuses.Stats("new").value().usage.tpm, 7);
-  // What was used was used.
+  // Usage that has happened is recorded in any case.
   d = refuses.RecordUsage("new", 1, 2);
   EXPECT_TRUE(d.allowed);
   EXPECT_EQ(d.reason, "no quota known");

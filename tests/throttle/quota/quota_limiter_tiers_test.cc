@@ -1,4 +1,4 @@
-// Tiers through the limiter: all are checked, then all are charged; and what Explain says.
+// Tiers through the limiter: all are checked first, then all are charged. Also tests Explain.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -45,7 +45,7 @@ TEST_F(QuotaLimiterTiers, TheRefusalNamesTheTierAndChargesNothing) {
   EXPECT_EQ(d.tiers[1].remaining, 80);
   EXPECT_EQ(limiter_.Stats("m").value().usage.rpm, 2);
 
-  // Others use the model up; then it is the model's tier.
+  // When others have used the model up, its tier refuses.
   EXPECT_TRUE(limiter_.Take({.model = "m", .tokens = 80, .requester = {.user = "bob"}}).allowed);
   const Decision full = limiter_.Take({.model = "m", .tokens = 1, .requester = {.user = "carol"}});
   EXPECT_EQ(full.tier, Tier::kModel);
@@ -137,11 +137,11 @@ TEST_F(QuotaLimiterTiers, NamesThatLookLikeKeysAreNobodyElses) {
     EXPECT_FALSE(limiter_.Take({.model = model, .requester = requester}).allowed) << model << " " << requester.user;
 }
 
-// Every entry that was ever charged, counted anew for each question.
+// Keeps every entry that was ever charged, and counts them anew for each question.
 class SlowModel {
  public:
   struct Counted {
-    std::string name;  // of the count
+    std::string name;  // the count's name
     Limit limit;
   };
 
@@ -167,7 +167,8 @@ class SlowModel {
   std::map<std::string, std::vector<std::pair<WallTime, int64_t>>> entries_;
 };
 
-// The limits that a request of `user` (of no tenant, or "t") for `model` on `instance` meets, in words of their own.
+// Returns the limits that apply to a request of `user` (of no tenant, or "t") for `model` on `instance`, under names of
+// this test's own.
 std::vector<SlowModel::Counted> Meets(const TierRulesConfig& tiers, int64_t rpm, const std::string& model,
                                       const std::string& user, bool tenant, const std::string& instance) {
   std::vector<SlowModel::Counted> counted;
@@ -224,11 +225,11 @@ RC_GTEST_PROP(QuotaLimiterTiersProperty, DecidesAsAModelThatCountsEverythingAnew
 
     if (refuses) {
       RC_ASSERT(d.retry_after.has_value());
-      // It fits exactly then, if nothing else comes.
+      // After exactly that time it fits, if nothing else comes.
       RC_ASSERT(!slow.FirstThatRefuses(limits, clock.Now() + *d.retry_after, tokens));
       RC_ASSERT(slow.FirstThatRefuses(limits, clock.Now() + *d.retry_after - 1ns, tokens).has_value());
     }
-    // The quota is one of the model's limits, but no tier.
+    // The model's quota is one of the limits, but no tier.
     const Decision explained = limiter.Explain(request);
     RC_ASSERT(explained.tiers.size() + 1 == limits.size());
     size_t tier = 0;

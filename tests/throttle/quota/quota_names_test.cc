@@ -1,5 +1,5 @@
-// Names in a configuration: what is denied under any name of a model, what "*" stands for, of which tenant an API key
-// is; and that a name which no request can meet is an error where it stands.
+// Names in a configuration: a denied model is denied under all its names; what "*" stands for; an API key's tenant; and
+// a name that no request can have is an error at its position.
 #include <gtest/gtest.h>
 
 #include <string>

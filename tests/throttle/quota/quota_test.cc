@@ -57,7 +57,7 @@ TEST(CheckName, SaysWhatIsWrongWithAName) {
            Case{"\xe0\x80\xaf", "model: not valid UTF-8 at byte 0"},      // overlong
            Case{"\xf0\x80\x80\xaf", "model: not valid UTF-8 at byte 0"},  // overlong
            Case{"\xed\xa0\x80", "model: not valid UTF-8 at byte 0"},      // a surrogate
-           Case{"\xf4\x90\x80\x80", "model: not valid UTF-8 at byte 0"},  // beyond the last
+           Case{"\xf4\x90\x80\x80", "model: not valid UTF-8 at byte 0"},  // beyond the last code point
            Case{"a\xe2\x82", "model: not valid UTF-8 at byte 1"},         // cut off
            Case{"\xe2\x28\xa1", "model: not valid UTF-8 at byte 0"},
        })

@@ -1,4 +1,4 @@
-// A store that answers what the test says, and remembers what it was asked.
+// A store that gives the test's answers and remembers the questions.
 #pragma once
 
 #include <deque>
@@ -16,24 +16,24 @@ namespace weir {
 
 class ScriptedStore final : public QuotaStore {
  public:
-  // A charge whose texts are its own.
+  // A charge that owns its texts.
   struct Asked {
     std::string model;
-    Charge charge;  // without its views
+    Charge charge;  // without its views of texts
     std::vector<std::string> keys;
   };
 
   Pace pace_now = Pace::kAtOnce;
   bool away = false;
-  size_t most_pending = SIZE_MAX;  // so many charges under way are answered at once
+  size_t most_pending = SIZE_MAX;  // charges under way; when there are this many, they are answered
   uint64_t reconnects = 0;
-  std::deque<ChargeAnswer> answers;  // then kOk
+  std::deque<ChargeAnswer> answers;  // given first; later answers follow `quotas`
   SettlementAnswer settlement;
   std::map<std::string, ModelQuota, std::less<>> quotas;
 
   std::vector<Asked> asked;
   std::vector<std::pair<std::string, std::optional<int64_t>>> settled;
-  std::vector<std::string> calls;  // of administration
+  std::vector<std::string> calls;  // administrative calls
   std::deque<std::function<void()>> pending;
 
   std::string name() const override { return "scripted"; }

@@ -1,5 +1,5 @@
-// What the quota stores promise, worked out the slow and obvious way: a list of all that was charged to one model,
-// looked through from the start for every question.
+// The promises of the quota stores, computed in the slow and obvious way: a list of all charges to one model, searched
+// from the start for every question.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace weir {
 
-// Entries, each with the reservation that may take it back (0: none).
+// A window's entries, each with the reservation that may take it back (0: none).
 class ListedWindow {
  public:
   explicit ListedWindow(Duration window) : window_(window) {}
 
-  // What has left stays away, also when the clock steps back.
+  // Entries that have left the window stay away, even if the clock steps back later.
   void SetTime(WallTime now) {
     std::erase_if(entries_, [&](const Entry& entry) { return now - entry.time >= window_; });
     for (Entry& entry : entries_) entry.time = std::min(entry.time, now);
@@ -34,7 +34,7 @@ class ListedWindow {
       if (now - entry.time < window_) used += entry.amount;
     return used;
   }
-  // Nothing: it fits now.
+  // Returns nothing if the amount fits now.
   std::optional<Duration> UntilFits(WallTime now, int64_t amount, int64_t limit) const {
     if (amount == 0 || UsedAt(now) + amount <= limit) return {};
     std::vector<WallTime> leaving;
@@ -55,10 +55,10 @@ class ListedWindow {
   std::vector<Entry> entries_;
 };
 
-// A bucket by its debt, a whole number of parts, of which `per` are one. It begins without any.
+// A bucket as a debt: a whole number of parts, of which `per` make one unit. It begins without debt.
 //
-// Beside it stands what it must never fall behind: all that was ever taken of it and not given back, replayed from the
-// start. What was given back was never taken there.
+// The bucket also replays, from the start, everything that was taken and not given back (amounts given back count as
+// never taken). Its debt must not fall below the replayed debt.
 class ListedBucket {
  public:
   explicit ListedBucket(const Limit& limit) : limit_(limit) {}
@@ -78,7 +78,7 @@ class ListedBucket {
     events_.push_back({.taken = amount, .hold = hold});
     debt_ += Parts(amount);
   }
-  // At most what the refill since it was made has not paid already.
+  // Gives back at most what the refill has not already paid since the reservation was made.
   void GiveBack(int hold, int64_t amount, int64_t reserved, Duration since) {
     for (Event& event : events_)
       if (event.hold == hold && event.taken > 0) event.taken -= amount;
@@ -92,8 +92,9 @@ class ListedBucket {
     if (amount == 0 || missing <= 0) return {};
     return Duration(static_cast<int64_t>((missing + limit_.amount - 1) / limit_.amount));
   }
-  // But for a part of one, which was paid and is given back. Nobody keeps what the refill was before the clock stepped
-  // back, or the rate changed: then it is worked out by what they are now.
+  // Returns false if the debt is lower than the replayed debt by a whole unit or more; less may be given back although
+  // it was paid. Always true once the clock stepped back or the rate changed: the store no longer knows the refill from
+  // before, and computes with the present values.
   bool GivesNothingTwice() const {
     __int128 debt = 0;
     for (const Event& event : events_) debt = Paid(debt, event) + Parts(event.taken);
@@ -101,7 +102,7 @@ class ListedBucket {
   }
 
  private:
-  // So much time passes, and then so much is taken.
+  // First so much time passes, then so much is taken.
   struct Event {
     Duration passed{};
     int64_t rate = 0;
@@ -117,11 +118,11 @@ class ListedBucket {
   Limit limit_;
   __int128 debt_ = 0;
   WallTime time_{};
-  bool steady_ = true;  // the clock and the rate
+  bool steady_ = true;  // until the clock steps back or the rate changes
   std::vector<Event> events_;
 };
 
-// The days or months of a limit, each by its end.
+// The days or months of a limit, identified by their ends.
 class ListedPeriods {
  public:
   void Add(Duration ends, int64_t amount, int hold = 0) { entries_.push_back({ends, amount, hold}); }
@@ -145,22 +146,22 @@ class ListedPeriods {
   std::vector<Entry> entries_;
 };
 
-// What the tests' tokens cost: of more tokens not always more.
+// The price of tokens in the tests. More tokens do not always cost more.
 inline int64_t ListedCost(int64_t tokens) { return 3 * tokens + tokens % 7; }
 
-// One model with tiers.
+// One model with its tiers.
 class SlidingOracle {
  public:
   struct Answer {
     QuotaCode code = QuotaCode::kOk;
-    std::optional<size_t> tier;  // of `meters`
+    std::optional<size_t> tier;  // index in Plan::meters
     std::optional<Duration> retry_after;
   };
-  // Of tier charges: which of the limits, in order, and how many of them before the model.
+  // The limits that are charged, in order, and how many of them come before the model.
   struct Plan {
     std::vector<size_t> meters;
     size_t before_model = 0;
-    Duration period_ends{};  // in which a limit of the calendar is charged, and settled
+    Duration period_ends{};  // end of the period in which calendar limits are charged and settled
   };
 
   SlidingOracle(const ModelQuota& quota, const std::vector<Limit>& limits, WallTime now) : quota_(quota) {
@@ -202,11 +203,11 @@ class SlidingOracle {
     if (hold != 0) holds_[hold] = {.made = now_, .hold_for = hold_for, .charged = amounts, .plan = plan};
   }
 
-  // A reservation that was made may be asked for again: it is remembered for longer.
+  // Marks a reservation as named: it may be asked for again, so it is remembered for longer.
   void Name(int id) { holds_.at(id).named = true; }
 
-  // What is to be answered. Of what was over at one look, when the clock steps back, one store has forgotten it
-  // and another not yet.
+  // The answer to a settlement. If something was over at one look and the clock steps back, some stores have forgotten
+  // it and others not yet.
   struct Settled {
     SettlementAnswer::Code code = SettlementAnswer::Code::kSettled;
     bool late = false;
@@ -248,7 +249,7 @@ class SlidingOracle {
            .kept_until = KeptFromNow(end.named)};
     return {.late = true};
   }
-  // `tokens`: so many are used so far.
+  // `tokens`: the usage so far.
   SettlementAnswer::Code Extend(int id, Duration by, std::optional<int64_t> tokens) {
     using enum SettlementAnswer::Code;
     if (const auto open = holds_.find(id); open != holds_.end()) {
@@ -261,7 +262,7 @@ class SlidingOracle {
     return found->second.expired ? kExpired : kSettledOtherwise;
   }
 
-  // Whether the same reservation, made again, is that one.
+  // Returns true if asking for the same named reservation again returns this one.
   bool IsMade(int id) const {
     if (holds_.contains(id)) return true;
     const auto end = ended_.find(id);
@@ -269,7 +270,7 @@ class SlidingOracle {
            !(end->second.refunded && end->second.used == Amounts());
   }
 
-  // From now on by this limit, which has the same MeterName, or is of another period.
+  // Uses this limit from now on. It has the same MeterName, or it is of another period.
   void Follow(size_t meter, const Limit& limit) {
     meters_[meter].limit = limit;
     if (!IsOfCalendar(limit)) meters_[meter].bucket.Follow(limit);
@@ -328,7 +329,7 @@ class SlidingOracle {
                   .kept_until = hold.made + hold.hold_for + kExpiredKept,
                   .plan = hold.plan};
   }
-  // The tokens that it used.
+  // Returns the tokens that it used.
   int64_t End(int id, std::optional<int64_t> tokens) {
     Hold& hold = holds_.at(id);
     if (tokens) NoteUse(hold, Asked(*tokens, false));
@@ -353,7 +354,7 @@ class SlidingOracle {
     holds_.erase(id);
     return used;
   }
-  // All together; what goes beyond the reservation is charged.
+  // `used` is the total so far. Whatever exceeds the reservation is charged.
   void NoteUse(Hold& hold, const Amounts& used) {
     const auto counts = [&](int64_t Amounts::*of) { return std::max(hold.charged.*of, hold.used.*of); };
     const Amounts before = {.tokens = counts(&Amounts::tokens), .money = counts(&Amounts::money)};

@@ -1,4 +1,4 @@
-// What the rows of a SQLite file come to: reservations and what they hold, what is forgotten, how much is kept.
+// Totals of a SQLite file's rows: reservations and what they hold, what is forgotten, how much is kept.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -50,7 +50,7 @@ TEST_F(SqliteCounts, ACountThatAReservationHoldsIsNotForgotten) {
   EXPECT_EQ(Foreigner(path_).Ask("SELECT count(*) FROM weir_meters WHERE key <> ''"), "0");
 }
 
-// The search for room may forget a count of the very charge that it is for.
+// The search for room may forget one of the counts that the very same charge uses.
 TEST_F(SqliteCounts, WhatFindsRoomByForgettingItsOwnCountsIsCounted) {
   const auto store = Open({.max_tier_keys = 2});
   const std::vector<TierCharge> tiers = {TokensIn(kMinute, "user:a"), TokensIn(kMinute, "user:b"),
@@ -102,7 +102,7 @@ TEST_F(SqliteCounts, AClockThatSwingsDoesNotFillTheFile) {
   EXPECT_EQ(peek.tiers.at(0).used, 3 * kTaken);
 }
 
-// What is counted twice is charged twice.
+// A charge that names one count twice is charged twice.
 TEST_F(SqliteCounts, ACountThatIsNamedTwiceIsOne) {
   const auto store = Open();
   const std::vector<TierCharge> tiers = {TokensIn(kMinute), TokensIn(kMinute)};
@@ -116,7 +116,7 @@ TEST_F(SqliteCounts, ACountThatIsNamedTwiceIsOne) {
   EXPECT_EQ(store->Run(Charge{.model = "o1", .requests = 0, .tiers = tiers}).tiers.at(0).used, 0);
 }
 
-// The clock comes back to when it was made, after its entries have left.
+// The clock steps back to the moment of the reservation, after its entries have left.
 TEST_F(SqliteCounts, AReservationWhoseEntriesHaveLeftTakesNothingFromOthers) {
   const auto store = Open();
   const TierCharge tier = TokensIn(seconds(5));

@@ -1,4 +1,4 @@
-// A SQLite store on a file of its own, and another program on the same.
+// A SQLite store on a file of its own, and another program on the same file.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace weir {
 
 inline constexpr WallTime kSqliteStart{std::chrono::seconds(1'771'597'921)};
 
-// The tables as the published program makes them.
+// The tables that the published program creates.
 inline constexpr const char* kPublished = R"sql(
 CREATE TABLE IF NOT EXISTS quotas (model TEXT PRIMARY KEY, max_rpm INTEGER NOT NULL DEFAULT 0,
   max_tpm INTEGER NOT NULL DEFAULT 0, max_rpd INTEGER NOT NULL DEFAULT 0);
@@ -37,7 +37,7 @@ inline std::unique_ptr<QuotaStore> MustOpen(const std::string& path, const WallC
   return store.ok() ? std::move(store).value() : nullptr;
 }
 
-// Another program, by SQLite itself.
+// Another program, which uses SQLite directly.
 class Foreigner {
  public:
   explicit Foreigner(const std::string& path) { EXPECT_EQ(sqlite3_open(path.c_str(), &handle_), SQLITE_OK); }
@@ -54,7 +54,7 @@ class Foreigner {
     EXPECT_NE(sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sql;
     return sqlite3_errmsg(handle_);
   }
-  // The first column of all rows, with blanks between them.
+  // Returns the first column of all rows, separated by blanks.
   std::string Ask(const std::string& sql) {
     std::string answer;
     const auto add = [](void* text, int, char** values, char**) {

@@ -1,5 +1,5 @@
-// What other programs have written into a SQLite file, or do to it: numbers that are no amounts, more rows than are
-// kept, a file that is gone, a disk that is full.
+// Effects of other programs on a SQLite file: numbers that are no amounts, more rows than are kept, a file that is
+// gone, a full disk.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -24,19 +24,19 @@ constexpr ModelQuota kThousand{.max_tpm = 1000};
 constexpr const char* kHugeTwice =
     "INSERT INTO tokens(model, ts, count) VALUES('o1', NOW, 9223372036854775807), ('o1', NOW + 1, "
     "9223372036854775807), ('o1', NOW + 2, 777)";
-// More than the sum of which fits into 64 bits.
+// The sum of these does not fit into 64 bits.
 constexpr const char* kTenThousandHuge =
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
     "INSERT INTO tokens(model, ts, count) SELECT 'o1', NOW - i, 9223372036854775807 FROM n";
 class SqliteForeign : public SqliteStore {
  protected:
-  // NOW in it is the time of the clock.
+  // Runs `sql`, in which NOW stands for the clock's time.
   void RunForeign(std::string sql) {
     const std::string now = std::to_string(clock_.Now().time_since_epoch().count());
     for (size_t at = sql.find("NOW"); at != sql.npos; at = sql.find("NOW", at)) sql.replace(at, 3, now);
     Foreigner(path_).Run(sql);
   }
-  // That nothing is left of it.
+  // Expects that nothing of the foreign rows counts any more.
   void ExpectCountsAgainFrom0(QuotaStore& store) {
     for (int64_t tokens = 5; tokens < 20; tokens += 5) {
       const ChargeAnswer answer = Take(store, "o1", 5, kThousand);
@@ -196,7 +196,7 @@ ssize_t NoSpaceLeft(int, const void*, size_t, off_t) {
   return -1;
 }
 
-// What SQLite writes with.
+// Replaces the functions that SQLite writes with; null restores them.
 void SetWrites(sqlite3_syscall_ptr by) {
   sqlite3_vfs* vfs = sqlite3_vfs_find("unix");
   for (const char* name : {"write", "pwrite", "pwrite64"}) vfs->xSetSystemCall(vfs, name, by);

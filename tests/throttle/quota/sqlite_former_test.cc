@@ -1,4 +1,4 @@
-// Files that earlier versions have made: what they have counted goes on.
+// Files made by earlier versions: their counts go on.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::seconds;
 
-// Form 3, as it made itself. The triggers keep weir_models.
+// Form 3 as its version created it. The triggers keep weir_models up to date.
 constexpr const char* kForm3 = R"sql(
 CREATE TABLE quotas(model TEXT PRIMARY KEY, max_rpm INTEGER NOT NULL DEFAULT 0, max_tpm INTEGER NOT NULL DEFAULT 0,
   max_rpd INTEGER NOT NULL DEFAULT 0);
@@ -56,7 +56,7 @@ CREATE TRIGGER weir_daily_out AFTER DELETE ON daily BEGIN
 PRAGMA application_id = 2003134834;
 PRAGMA user_version = 3;
 )sql";
-// For each of the logs.
+// The triggers of each log.
 constexpr const char* kLogTriggers = R"sql(
 CREATE TRIGGER weir_LOG_in AFTER INSERT ON LOG BEGIN
   INSERT INTO weir_models(model, LOG, LOG_rows, LOG_first, seen)
@@ -90,13 +90,13 @@ END;
 CREATE TABLE weir_configured(model TEXT PRIMARY KEY) WITHOUT ROWID;
 )sql";
 
-// Ids as FormatReservationId makes them, of the model o1.
+// Ids of the model o1, in the format of FormatReservationId.
 constexpr const char* kHeld = "00112233445566778899aabbccddeeff@o1";
 constexpr const char* kExpired = "10112233445566778899aabbccddeeff@o1";
 constexpr const char* kCommitted = "20112233445566778899aabbccddeeff@o1";
 
-// Two takes of 300 tokens, of which the first has left; then a reservation of 40, in the tier user:a and the bucket
-// user:b; a quota of a configuration; a name that takes room.
+// Two takes of 300 tokens, the first of which has left the window; then a reservation of 40, in the tier user:a and the
+// bucket user:b; a quota of a configuration; a name that takes room.
 constexpr const char* kCounts = R"sql(
 INSERT INTO quotas VALUES('o1', 10, 1000, 100);
 INSERT INTO weir_configured VALUES('o1');
@@ -198,7 +198,7 @@ TEST_F(SqliteFormer, KeepsHowReservationsEnded) {
   EXPECT_EQ(UsedByTiers(*store).first, 45);
 }
 
-// Of an entry that has left, while new ones have come.
+// The reservation's entries have left, and new ones have come.
 TEST_F(SqliteFormer, AReservationWhoseEntriesHaveLeftTakesNothingFromOthers) {
   MakeForm3();
   Write("UPDATE weir_reservations SET deadline = deadline + 3600000000000; DELETE FROM requests; DELETE FROM tokens");
@@ -219,7 +219,7 @@ TEST_F(SqliteFormer, WhatIsOldIsForgottenAsEver) {
   EXPECT_EQ(reader.Ask("SELECT models || ':' || tiers FROM weir_counts"), "0:0");
 }
 
-// From form 6 back to form 5.
+// Turns form 6 back into form 5.
 constexpr const char* kForm5 = R"sql(
 DROP TRIGGER weir_ended_more;
 DROP TRIGGER weir_ended_less;
@@ -239,7 +239,7 @@ END;
 PRAGMA user_version = 5;
 )sql";
 
-// Form 5 did not know which of its reservations have a name: those that it kept are remembered as it would have.
+// Form 5 did not record which reservations are named. Those that it kept are remembered as form 5 would have.
 TEST_F(SqliteFormer, Form5KeepsItsReservations) {
   const auto hold = [this](QuotaStore& store, const ReservationToken& name) {
     return store.Run(Charge{
@@ -262,7 +262,7 @@ TEST_F(SqliteFormer, Form5KeepsItsReservations) {
   EXPECT_EQ(Foreigner(path_).Ask("SELECT model FROM weir_ended_counts"), "");
 }
 
-// Form 4 knew no money, and nothing of a reservation's use before its end.
+// Form 4 had no money, and no usage of a reservation before its end.
 TEST_F(SqliteFormer, Form4KeepsItsReservations) {
   std::string open;
   std::string expired;
@@ -290,7 +290,7 @@ TEST_F(SqliteFormer, Form4KeepsItsReservations) {
   EXPECT_EQ(Foreigner(path_).Ask("PRAGMA user_version"), "6");
 }
 
-// Form 2 did not know how reservations ended, nor who stated a quota; form 1 had sums that could be wrong.
+// Form 2 recorded neither how reservations ended nor who stated a quota; form 1 had sums that could be wrong.
 TEST_F(SqliteFormer, Forms1And2KeepTheirCountsAndTheirOpenReservations) {
   for (const char* version : {"1", "2"}) {
     path_ = directory_ / (std::string(version) + ".db");

@@ -92,7 +92,7 @@ TEST_F(SqliteStore, CannotDecideWithoutItsFileAndSaysSo) {
   EXPECT_EQ(store->Health().decides, Decides::kAll) << "found by itself, also where nobody asks";
 }
 
-// The lock is another's, and the call waits for it in a thread of its own.
+// Another program holds the lock; the call waits for it on a thread of its own.
 TEST_F(SqliteStore, ACallThatWaitsForLongIsToldOfBeforeItGivesUp) {
   const auto store = Open({.busy_timeout = seconds(60)});
   Foreigner other(path_);
@@ -196,7 +196,7 @@ TEST_F(SqliteStore, ALockThatStaysIsSaidAndNothingIsCharged) {
 TEST_F(SqliteStore, AFailureInTheMidstOfAChargeChargesNothing) {
   const auto store = Open();
   ASSERT_EQ(Take(*store, "o1", 300, {}).code, QuotaCode::kUnlimited);
-  // The tokens cannot be entered; the request was before them.
+  // The entry of the tokens fails, after that of the request.
   Foreigner other(path_);
   other.Run(
       "CREATE TRIGGER broken BEFORE INSERT ON weir_entries WHEN NEW.amount = 300 BEGIN SELECT RAISE(ABORT, 'no room'); "
@@ -216,7 +216,7 @@ void SetMostBytesOfAFile(rlim_t most) {
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-// In a process whose files may not grow, as on a full disk.
+// Runs in a process whose files may not grow, as on a full disk.
 TEST_F(SqliteStore, WithoutRoomNothingIsChargedUntilThereIsSome) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
@@ -278,7 +278,7 @@ TEST_F(SqliteStore, PruningForgetsWhatNoLongerCounts) {
   }
   clock_.Advance(kDay);
   for (int i = 0; i < 100; ++i)
-    store->Prune();  // each for a fifth of a second at most; on a slow machine more are needed
+    store->Prune();  // each takes a fifth of a second at most; a slow machine needs more of them
   Foreigner reader(path_);
   for (const char* table : {"requests", "tokens", "daily", "weir_models", "weir_meters", "weir_entries"})
     EXPECT_EQ(reader.Ask(std::string("SELECT count(*) FROM ") + table), "0") << table;

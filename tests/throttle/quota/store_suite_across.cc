@@ -1,4 +1,4 @@
-// What every store does with what reservations hold of counts for all models, when only other models are asked for.
+// For every store: reservations that hold counts for all models, when only other models are asked for.
 #include <string>
 #include <vector>
 
@@ -47,7 +47,7 @@ TEST_P(QuotaStoreSuite, EachReservationIsGivenBackAtItsOwnDeadlineWhicheverModel
   const std::string extended = hold("d", 16, seconds(10));
   ASSERT_EQ(Commit(settled, 32).code, Code::kSettled);
   ASSERT_EQ(Extend(extended, seconds(40)).code, Code::kSettled);
-  const std::vector<int64_t> after = {63, 55, 53, 53, 49, 49, 48, 48, 32};  // after so many times 5 s
+  const std::vector<int64_t> after = {63, 55, 53, 53, 49, 49, 48, 48, 32};  // at steps of 5 s
   for (const int64_t used : after) {
     EXPECT_EQ(UsedOf("e", kTotalTokens), used) << "after " << (clock_.Now() - kStart).count() << " ns";
     hold("d", 0, hours(1));

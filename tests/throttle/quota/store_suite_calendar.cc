@@ -1,4 +1,4 @@
-// Days and months of the calendar, in every store.
+// For every store: days and months of the calendar.
 #include "tests/throttle/quota/store_suite.h"
 
 namespace weir {
@@ -37,7 +37,7 @@ TEST_P(QuotaStoreSuite, AMonthIsNoDayThatEndsWithIt) {
   EXPECT_TRUE(Take("m", {.tiers = {month}}).fits());
 }
 
-// As it does when the time zone of the configuration is another from now on.
+// A day's end moves like this when the configuration gets another time zone.
 TEST_P(QuotaStoreSuite, ADayWhoseEndMovesGoesOnWithItsCount) {
   const WallTime midnight = kStart + hours(5);
   const TierCharge today{"user:alice", Day(kTokens, 100, midnight)};

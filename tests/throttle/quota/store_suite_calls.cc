@@ -1,5 +1,5 @@
-// What every store does with calls that go on for a while: what they cost, how many there are at once, what is told of
-// them before their end, and what is said again.
+// For every store: calls that last for a while. Their cost, the number at once, reports before their end, and repeated
+// requests.
 #include "tests/throttle/quota/store_suite.h"
 
 namespace weir {
@@ -240,7 +240,7 @@ TEST_P(QuotaStoreSuite, WhatWasToldOfACallStaysHoweverItEnds) {
   struct Case {
     int64_t so_far;
     End end;
-    int64_t commits;  // where it does
+    int64_t commits;  // if it commits
     int64_t counts;
   };
   const Case cases[] = {{100, End::kExpires, 0, 100},          {1200, End::kExpires, 0, 1200},

@@ -1,4 +1,4 @@
-// What every store remembers of reservations that have ended, and how their deadlines move.
+// For every store: the memory of ended reservations, and the extension of deadlines.
 #include <chrono>
 
 #include "tests/throttle/quota/store_suite.h"
@@ -196,7 +196,7 @@ TEST_P(QuotaStoreSuite, AnExtendedReservationEndsAtItsNewDeadline) {
   const std::string other = Hold("gpt-4o", {.tokens = 1, .hold_for = seconds(10)}).reservation;
   clock_.Advance(seconds(5));
   ASSERT_EQ(Extend(held, seconds(20)).code, Code::kSettled);
-  EXPECT_EQ(Extend(held, seconds(1)).time_left, seconds(20));  // never less than it has
+  EXPECT_EQ(Extend(held, seconds(1)).time_left, seconds(20));  // an extension never shortens the time left
   clock_.Advance(seconds(20) - GetParam().resolution);
   EXPECT_EQ(UsageOf("gpt-4o").open_reservations, 1);
   clock_.Advance(GetParam().resolution);

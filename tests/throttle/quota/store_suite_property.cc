@@ -1,4 +1,4 @@
-// Every store against the oracle: whatever happens in whatever order, the answers are the same.
+// Compares every store with the oracle: any operations in any order must give the same answers.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -43,9 +43,9 @@ struct Step {
   int op = 0;
   int user = 0;
   int64_t tokens = 0;
-  int wait = 0;   // of Waits()
-  int which = 0;  // reservation
-  int ttl = 0;    // of kTtls
+  int wait = 0;   // index in Waits()
+  int which = 0;  // chooses a reservation
+  int ttl = 0;    // index in kTtls
 };
 
 std::ostream& operator<<(std::ostream& out, const Step& step) {
@@ -56,7 +56,7 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
              << " wait " << step.wait << " which " << step.which << " ttl " << step.ttl << "}";
 }
 
-// The first is what a failing case shrinks to.
+// A failing case shrinks to the first of these.
 std::vector<Duration> Waits(Duration resolution) {
   return {Duration(),  resolution,   milliseconds(1500),
           seconds(3),  seconds(5),   seconds(5) - resolution,
@@ -71,7 +71,7 @@ struct World {
   Limit user;
   Limit all;
   Limit bucket;
-  Limit day;  // of six hours
+  Limit day;  // a period of six hours
   Limit calls;
 };
 
@@ -108,7 +108,7 @@ rc::Gen<std::vector<Step>> AnySteps(size_t most, int waits) {
                              set(&Step::which, inRange<int>(0, 8)), set(&Step::ttl, inRange<int>(0, 3))))));
 }
 
-// A model of a store and the same in the oracle, side by side.
+// A model of a store beside the same model in the oracle.
 class SideBySide {
  public:
   SideBySide(QuotaStore& store, ManualWallClock& clock, Duration resolution, std::string model, const World& world)
@@ -158,7 +158,7 @@ class SideBySide {
  private:
   static constexpr size_t kDayTier = 4;
 
-  // Which day it is says the caller, and does not ask for one of which not every store still knows.
+  // The caller says which day it is. Avoids a day that some stores may have forgotten.
   void LookAtCalendar() {
     const Duration six = hours(6);
     const Duration now = clock_.Now().time_since_epoch();
@@ -178,7 +178,7 @@ class SideBySide {
     RC_ASSERT(oracle_.GivesNothingTwice());
   }
 
-  // Another rate and burst of the same count. Forced, so that every store has heard of it.
+  // Another rate and burst for the same count. The request is forced, so that every store learns of the change.
   void FollowOtherBucket(const Step& step) {
     Limit& bucket = tiers_.at(3).limit;
     bucket.amount = 1 + step.which;
@@ -258,7 +258,8 @@ class SideBySide {
     RC_ASSERT(answer.usage == oracle_.usage());
   }
 
-  // One of the last; perhaps for the second time. Nothing: it was not made, or not every store still knows of it.
+  // Chooses one of the newest reservations, perhaps once more. Returns nothing if it was not made, or if some stores
+  // may have forgotten it.
   std::optional<int> Chosen(const Step& step) const {
     const size_t back = static_cast<size_t>(step.which);
     if (back >= reservations_.size()) return {};
@@ -299,13 +300,13 @@ class SideBySide {
   Duration latest_{};
   bool knows_day_ = true;
   std::vector<std::string> reservations_;
-  std::map<int, int64_t> tokens_;  // that a reservation was made with
+  std::map<int, int64_t> tokens_;  // tokens that each reservation was made with
   std::map<ReservationToken, int> named_;
-  std::set<int> replaced_;  // by a later one of the same name
+  std::set<int> replaced_;  // by a later reservation of the same name
 };
 
 TEST_P(QuotaStoreSuite, DoesWhatTheOracleDoesWhateverHappens) {
-  const size_t most_steps = std::min<size_t>(100, store().exact_entries() / 2);  // a step enters two at most
+  const size_t most_steps = std::min<size_t>(100, store().exact_entries() / 2);  // a step makes at most two entries
   const int waits = static_cast<int>(Waits(GetParam().resolution).size());
   int round = 0;
   const auto property = [&] {
@@ -323,16 +324,16 @@ TEST_P(QuotaStoreSuite, DoesWhatTheOracleDoesWhateverHappens) {
   EXPECT_TRUE(result.is<rc::detail::SuccessResult>()) << text.str();
 }
 
-// Entries that are closer than the granule are one, with the time of the last: seen from outside, an entry may stay in
-// the window for a granule longer.
+// Entries that are closer than the granule are merged into one, with the time of the last. Seen from outside, an entry
+// may stay in the window for a granule longer.
 TEST_P(QuotaStoreSuite, AboveTheExactEntriesItNeverTakesTooMuchAndRefusesAGranuleLongerAtMost) {
   const Duration granule = store().granule(kMinute);
   const auto exact = static_cast<int64_t>(store().exact_entries());
-  const ModelQuota quota{.max_tpm = 30 * exact};  // entries of 20 on average
+  const ModelQuota quota{.max_tpm = 30 * exact};  // 20 tokens per entry on average
   const Duration step = std::chrono::floor<std::chrono::microseconds>(kMinute / (2 * exact));
   std::mt19937_64 random(exact);
   std::vector<ModelState::Entry> taken;
-  size_t oldest = 0, oldest_late = 0;  // that count exactly, and a granule longer
+  size_t oldest = 0, oldest_late = 0;  // the first entries that still count, exactly and with a granule more
   int64_t used = 0, used_late = 0;
   int refused = 0;
   for (int64_t i = 0; i < 4 * exact; ++i) {

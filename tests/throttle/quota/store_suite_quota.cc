@@ -1,4 +1,4 @@
-// What every store does with the quota of a model.
+// For every store: the quota of a model.
 #include <limits>
 
 #include "tests/throttle/quota/store_suite.h"
@@ -93,7 +93,7 @@ TEST_P(QuotaStoreSuite, RetryAfterIsThatOfTheLimitThatTakesLongest) {
   ASSERT_TRUE(Take("gpt-4o", {.tokens = 90, .quota = quota}).fits());
   const ChargeAnswer answer = Peek("gpt-4o", {.tokens = 95, .quota = quota});
   EXPECT_EQ(answer.code, QuotaCode::kRpmExceeded);
-  EXPECT_EQ(answer.retry_after, seconds(60));  // requests alone: 50 s
+  EXPECT_EQ(answer.retry_after, seconds(60));  // the limit of requests alone would give 50 s
   ExpectFitsAfterRetry("gpt-4o", {.tokens = 95, .quota = quota});
 }
 
@@ -203,7 +203,7 @@ TEST_P(QuotaStoreSuite, WhenTheClockStepsBackTheOrderOfTheRestStays) {
     ASSERT_TRUE(Take("gpt-4o", {.tokens = 250, .quota = quota}).fits());
     clock_.Advance(seconds(10));
   }
-  clock_.Set(kStart + seconds(15));  // entries of 0 s and 10 s stay, those of 20 s and 30 s are now of 15 s
+  clock_.Set(kStart + seconds(15));  // entries at 0 s and 10 s stay; those at 20 s and 30 s are now at 15 s
   EXPECT_EQ(Peek("gpt-4o", {.tokens = 250, .quota = quota}).retry_after, seconds(45));
   EXPECT_EQ(Peek("gpt-4o", {.tokens = 500, .quota = quota}).retry_after, seconds(55));
   EXPECT_EQ(Peek("gpt-4o", {.tokens = 750, .quota = quota}).retry_after, seconds(60));

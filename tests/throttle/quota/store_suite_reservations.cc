@@ -1,4 +1,4 @@
-// What every store does with reservations.
+// For every store: reservations.
 #include <limits>
 
 #include "tests/throttle/quota/store_suite.h"
@@ -190,7 +190,7 @@ TEST_P(QuotaStoreSuite, WhatIsForcedCanBeAReservationToo) {
   EXPECT_EQ(UsedOf("gpt-4o", tier), 100);
 }
 
-// Who waits with a refund until the bucket has been refilled would get its burst a second time.
+// Otherwise a caller could get the burst a second time by waiting with a refund until the bucket has been refilled.
 TEST_P(QuotaStoreSuite, ABucketIsGivenBackWhatTheRefillHasNotPaid) {
   const TierCharge tier{"user:alice", Bucket(kTokens, 100, hours(1), 200)};
   const Ask ask{.tokens = 200, .tiers = {tier}, .hold_for = hours(10)};
@@ -203,7 +203,7 @@ TEST_P(QuotaStoreSuite, ABucketIsGivenBackWhatTheRefillHasNotPaid) {
   EXPECT_EQ(UsedOf("gpt-4o", tier), 200);
   EXPECT_FALSE(Take("gpt-4o", ask).fits());
   clock_.Advance(hours(1));
-  EXPECT_EQ(Commit(second, 150).code, Code::kSettled);  // 100 are paid, 50 given back
+  EXPECT_EQ(Commit(second, 150).code, Code::kSettled);  // the refill has paid 100, 50 are given back
   EXPECT_EQ(UsedOf("gpt-4o", tier), 50);
 }
 

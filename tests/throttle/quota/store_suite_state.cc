@@ -1,4 +1,4 @@
-// What every store keeps, forgets, and hands over.
+// For every store: the state that it keeps, forgets, and hands over.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -57,7 +57,7 @@ TEST_P(QuotaStoreSuite, PruneForgetsNothingThatCounts) {
   store().Prune();
   EXPECT_EQ(UsageOf("gpt-4o"), ModelUsage());
   EXPECT_EQ(UsedOf("gpt-4o", day), 1);
-  EXPECT_EQ(UsedOf("gpt-4o", bucket), 3);  // 5 were taken, 2.5 are filled again
+  EXPECT_EQ(UsedOf("gpt-4o", bucket), 3);  // 5 were taken, 2.5 are refilled
   clock_.Advance(hours(24));
   store().Prune();
   EXPECT_EQ(UsedOf("gpt-4o", day), 0);

@@ -1,4 +1,4 @@
-// What every store does with the limits of tiers.
+// For every store: the limits of tiers.
 #include <atomic>
 #include <limits>
 #include <thread>
@@ -88,7 +88,7 @@ TEST_P(QuotaStoreSuite, ABucketBeginsFullAndHoldsItsBurst) {
   ASSERT_TRUE(Take("gpt-4o", {.tokens = 250, .tiers = {tier}}).fits());
   EXPECT_EQ(UsedOf("gpt-4o", tier), 250);
   clock_.Advance(milliseconds(2500));
-  EXPECT_EQ(UsedOf("gpt-4o", tier), 248);  // 2.5 are there
+  EXPECT_EQ(UsedOf("gpt-4o", tier), 248);  // 2.5 are refilled
   EXPECT_TRUE(Peek("gpt-4o", {.tokens = 2, .tiers = {tier}}).fits());
   EXPECT_EQ(Peek("gpt-4o", {.tokens = 3, .tiers = {tier}}).retry_after, milliseconds(500));
   ExpectFitsAfterRetry("gpt-4o", {.tokens = 250, .tiers = {tier}});
@@ -99,7 +99,7 @@ TEST_P(QuotaStoreSuite, ABucketBeginsFullAndHoldsItsBurst) {
 }
 
 TEST_P(QuotaStoreSuite, ABucketLosesNoFraction) {
-  // 7 in 3 s: a request each 428.571428… ms.
+  // 7 in 3 s: one request every 428.571428… ms.
   const TierCharge tier{"user:alice", Bucket(kRequests, 7, seconds(3), 7)};
   for (int i = 0; i < 7; ++i) ASSERT_TRUE(Take("gpt-4o", {.tiers = {tier}}).fits());
   int passed = 0;

@@ -24,7 +24,7 @@ TierRulesConfig Example() {
   };
 }
 
-// "user_model user:alice 100, …", with | where the model's own quota is checked.
+// Returns the plan as "user_model user:alice 100, …", with | at the place where the model's own quota is checked.
 std::string PlanOf(const TierRulesConfig& config, std::string_view model, const Requester& requester) {
   const TierRules rules(config);
   TierPlan plan;
@@ -156,7 +156,7 @@ TEST(TierRules, TheLongestNamesOfAllKindsHaveRoom) {
   }
 }
 
-// Names of few characters, among them all that keys are made of.
+// Names of few characters, including all that keys are made of.
 rc::Gen<std::string> SomeName() {
   return rc::gen::container<std::string>(rc::gen::element('a', 'b', ':', '%', '@', '{', '}', '3', 'A'));
 }
@@ -172,7 +172,7 @@ RC_GTEST_PROP(TierRules, TwoPartiesNeverShareAKey, ()) {
     RC_ASSERT(
         rules.MakePlan("m", {.user = p[0], .tenant = p[1], .api_key = p[2], .instance = p[3], .qos = "free"}, &plan)
             .ok());
-    // Who it is, told apart by a byte that no name has.
+    // The party, with a separator byte that no name contains.
     const std::string who = p[0].empty() && !p[2].empty() ? "k\x01" + p[2] : "u\x01" + p[1] + "\x01" + p[0];
     for (size_t i = 0; i < plan.charges().size(); ++i) {
       const Tier tier = plan.tier_of(i);

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using Call = QuotaObserver::Call;
 
-// Time that passes only by sleeping.
+// A time that passes only by sleeping.
 class VirtualTime final : public Sleeper {
  public:
   void Sleep(Duration d, const std::stop_token&) override {
@@ -64,7 +64,7 @@ TEST_F(WaitForCapacity, AsksAgainWhereSomebodyElseWasFaster) {
     for (int i = 0; i < 2; ++i) EXPECT_TRUE(limiter_.Take({.model = "m", .tokens = 1}).allowed);
   };
   EXPECT_TRUE(limiter_.WaitForCapacity({.model = "m", .tokens = 1}).allowed);
-  // Then the day is full, too.
+  // After the first minute the day is full as well.
   EXPECT_EQ(time_.slept, (std::vector<Duration>{60s, 24h - 60s}));
 }
 
@@ -124,7 +124,7 @@ TEST(SystemSleeper, SleepsAlsoBeyondTheLastMomentOfItsClock) {
     std::this_thread::sleep_for(20ms);
     stop.request_stop();
   });
-  // Asked again, the store would let it go.
+  // If it asked once more, the store would admit it.
   EXPECT_EQ(limiter.WaitForCapacity({.model = "m", .tokens = 1}, {}, stop.get_token()).code, QuotaCode::kTpmExceeded);
   EXPECT_EQ(store.asked.size(), 2U);
 }

@@ -27,7 +27,7 @@ TEST(WindowLog, KeepsAnEntryForExactlyItsWindow) {
   EXPECT_TRUE(log.Entries().empty());
 }
 
-// Else all that comes would be added to an entry of the future, until the clock is there again.
+// Otherwise everything new would be merged into an entry of the future, until the clock gets there again.
 TEST(WindowLog, AfterAStepBackEntriesAreKeptApartAgain) {
   WindowLog log(kMinute);
   for (size_t i = 0; i < WindowLog::kExactEntries; ++i) log.Add(kStart + seconds(10), 1);
@@ -99,7 +99,7 @@ TEST(WindowLog, GivesBackFromWhatWasAddedTogether) {
   EXPECT_EQ(one, other);
   log.GiveBack(one, 10);
   log.Advance(kStart + kMinute + milliseconds(1));
-  EXPECT_EQ(log.used(), 21);  // the last of the exact ones is part of it
+  EXPECT_EQ(log.used(), 21);  // the last of the exact entries was merged with it
 }
 
 TEST(WindowLog, LogsKeepToTheRoomThatTheyShare) {
@@ -139,7 +139,7 @@ TEST(WindowLog, GivesRoomBackAsItsEntriesLeave) {
   EXPECT_EQ(log.Entries().front(), (WindowLog::Entry{kStart + milliseconds(3950), 1}));
 }
 
-// Without room for a full log each entry counts as long as it should, and by one part longer at most.
+// Without room for a full log, each entry counts as long as it should, and at most one part longer.
 RC_GTEST_PROP(WindowLog, WithoutRoomRefusesLongerAndNeverLess, ()) {
   constexpr Duration kPart = kMinute / (WindowLog::kFreeEntries / 2);
   Bound room(0);
@@ -165,7 +165,7 @@ RC_GTEST_PROP(WindowLog, WithoutRoomRefusesLongerAndNeverLess, ()) {
   RC_ASSERT(room.held() == 0U);
 }
 
-// Against a list of what was added, with the times that the clock's steps left.
+// Compares the log with a list of the entries, whose times follow the clock's steps back.
 RC_GTEST_PROP(WindowLog, SaysWhatAListOfItsEntriesSays, ()) {
   struct Plain {
     WallTime time;

@@ -78,7 +78,7 @@ TEST(QuotaYaml, ThePublishedFormatIsReadAndWrittenBackTheSame) {
   EXPECT_EQ(WriteQuotaYaml(state), kPublished);
 }
 
-// As the published program writes it: blocks, local times, a zero time where no day has begun.
+// The published program writes it like this: blocks, local times, a zero time if no day has begun.
 TEST(QuotaYaml, BlocksOffsetsAndZeroTimesAreRead) {
   const QuotaState state = MustRead(R"(quotas:
     o1: {max_rpm: 5}
@@ -142,7 +142,7 @@ TEST(QuotaYaml, TimesThatThereAreNotAreRefused) {
   }
 }
 
-// Names as wild as CheckName lets them be.
+// Names as odd as CheckName allows.
 rc::Gen<std::string> AnyName() {
   const auto pieces = rc::gen::elementOf(std::vector<std::string>{
       "a",  "7", " ", ":", "#", "\"", "\\", "'",    "{",  "}",    "[", ",",  "&",
@@ -257,7 +257,7 @@ TEST_F(YamlStore, AFileThatCannotBeReadStaysAsItIs) {
   EXPECT_EQ(ErrorOfOpening(), path_ + ": cannot be read: Is a directory");
 }
 
-// It would be overwritten, and the quotas that were in it lost.
+// The store would overwrite the file, and its quotas would be lost.
 TEST_F(YamlStore, AFileOf0BytesIsNoEmptyState) {
   WriteText(path_, "");
   EXPECT_EQ(ErrorOfOpening(), path_ +
@@ -343,7 +343,7 @@ TEST_F(YamlStore, WhatIsOpenIsWrittenAsUsed) {
   EXPECT_EQ(store->Run(Charge{.model = "o1", .requests = 0}).usage.tpm, 70);
 }
 
-// The file has them as used from before their deadline.
+// The file was written before their deadline, and counts them as used.
 TEST_F(YamlStore, WhatHasExpiredIsNotUsedAfterACleanRestart) {
   constexpr int kHeld = 2500;  // more than one call gives back
   const ModelQuota quota{.max_rpd = kHeld};
@@ -368,7 +368,7 @@ void SetMostBytesOfAFile(rlim_t most) {
   setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-// In a process whose files may not grow beyond some bytes, as on a full disk. 0 where all is as it should be.
+// Persists while files may not grow beyond some bytes, as on a full disk. Returns 0 if all checks hold.
 int PersistWithoutRoom(YamlQuotaStore& store, const std::string& path) {
   const std::string before = TextOf(path);
   (void)std::signal(SIGXFSZ, SIG_IGN);

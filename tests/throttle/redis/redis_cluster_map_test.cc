@@ -11,7 +11,7 @@ namespace {
 
 const RedisAddress kAsked{.host = "10.0.0.1", .port = 7000};
 
-// What a server would send, on separate lines.
+// Parses a server's reply, written with a line break for each "\r\n".
 Result<std::vector<RedisSlotRange>> Parse(std::string wire) {
   for (size_t at = 0; (at = wire.find('\n', at)) != std::string::npos; at += 2) wire.replace(at, 1, "\r\n");
   const RedisReply reply = ReplyOf(wire);

@@ -1,4 +1,4 @@
-// One connection, one server: written together, answered in order, exactly once.
+// One connection to one server: calls are written together and answered in order, exactly once.
 #include "throttle/redis/redis_connection.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{60};
 
-// A loop with one server on it.
+// A loop with one server.
 class RedisServerTest : public testing::Test {
  protected:
   ~RedisServerTest() override { Leave(); }
@@ -64,7 +64,7 @@ class RedisServerTest : public testing::Test {
     });
   }
 
-  // Connected, and then paused.
+  // Waits until it is connected, then pauses the server.
   void Halt(RedisProcess& process) {
     loop_.Call([&] { server_->Send(CallOf({"PING"})); });
     ASSERT_TRUE(AllDone(1));
@@ -119,7 +119,7 @@ TEST_F(RedisServerTest, WritesTogetherWhatATurnHasGivenIt) {
   });
   ASSERT_TRUE(AllDone(501));
   loop_.Call([&] { writes = server_->writes() - writes; });
-  EXPECT_LE(writes, 5);  // one, but where the socket was full
+  EXPECT_LE(writes, 5);  // one write, unless the socket was full
 }
 
 TEST_F(RedisServerTest, WritesLaterInOrderWhatTheSocketDoesNotTakeAtOnce) {
@@ -144,14 +144,14 @@ TEST_F(RedisServerTest, TakesTheFirstAddressThatAnswers) {
   EXPECT_EQ(answers_, std::vector<std::string>{"PONG"});
 }
 
-// The first of a host's addresses takes connections and says nothing, as one behind a dead router does in the end.
+// The host's first address accepts connections and never answers, as an address behind a dead router may look.
 TEST_F(RedisServerTest, GoesOnToTheNextAddressOfAHostWhoseFirstIsDead) {
   RedisProcess process;
   RedisProcess dead;
   dead.Pause();
   options_.connection.connect_timeout = std::chrono::milliseconds(300);
   options_.retry_first = options_.retry_longest = std::chrono::milliseconds(10);
-  // A thread that resolves may outlive the test.
+  // The addresses are copied, because a thread that resolves may outlive the test.
   options_.connection.resolve = [addresses =
                                      std::vector{AddressOf(dead), AddressOf(process)}](const RedisAddress& address) {
     EXPECT_EQ(address.host, "quota.example");
@@ -159,13 +159,14 @@ TEST_F(RedisServerTest, GoesOnToTheNextAddressOfAHostWhoseFirstIsDead) {
   };
   Go({{.host = "quota.example", .port = 1}});
   EXPECT_TRUE(Connects());
-  // Not lost again by beginning with the first.
+  // The next connection is not lost by starting with the first address again.
   process.Restart(RedisProcess::Data::kKept);
   loop_.Call([&] { server_->Send(CallOf({"PING"})); });
   ASSERT_TRUE(AllDone(1));
 }
 
-// Where nothing comes back at all (the queue of who listens is full): each has its share of the time.
+// No reply at all comes from the first address, because its listen queue is full. Each address has its share of the
+// time.
 TEST_F(RedisServerTest, AnAddressThatDoesNotConnectLeavesTimeForTheNext) {
   RedisProcess process;
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -225,7 +226,7 @@ TEST_F(RedisServerTest, ALateReplyIsHeardByWhoWantsTo) {
   Halt(process);
   SendLate(2);
   ASSERT_TRUE(AllDone(3));
-  loop_.Call([&] { server_->Send(CallOf({"INCR", "n"}, std::chrono::milliseconds(1))); });  // does not
+  loop_.Call([&] { server_->Send(CallOf({"INCR", "n"}, std::chrono::milliseconds(1))); });  // ignores its late reply
   ASSERT_TRUE(AllDone(4));
   loop_.Call([&] { server_->Send(CallOf({"INCR", "n"})); });
   process.Resume();
@@ -234,7 +235,7 @@ TEST_F(RedisServerTest, ALateReplyIsHeardByWhoWantsTo) {
   EXPECT_EQ(late_, (std::vector<std::string>{"1", "2"}));
 }
 
-// Those of calls that wait until then as well.
+// Also late replies to calls that wait until the connection is given up.
 TEST_F(RedisServerTest, LateRepliesAreHeardOnAConnectionThatWasGivenUp) {
   RedisProcess process;
   options_.connection.silence = std::chrono::milliseconds(100);
@@ -315,7 +316,7 @@ TEST_F(RedisServerTest, LogsInAndChoosesTheDatabase) {
   EXPECT_NE(process.Info("keyspace", "db3"), "");
 }
 
-// A server of an old version, as far as it gets.
+// Acts as a server of an old version.
 TEST_F(RedisServerTest, AServerThatIsTooOldIsNotUsed) {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};

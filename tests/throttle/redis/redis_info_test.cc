@@ -1,4 +1,4 @@
-// What INFO says of a server.
+// Facts about a server, read from INFO.
 #include "throttle/redis/redis_info.h"
 
 #include <gtest/gtest.h>

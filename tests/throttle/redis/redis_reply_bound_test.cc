@@ -1,4 +1,4 @@
-// Replies of a Redis that is broken, or is none: they end where they become too large.
+// Replies of something that is a broken Redis, or no Redis: they end when they become too large.
 #include "throttle/redis/redis_reply_bound.h"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 TEST(RedisSlot, IsTheOneOfTheProtocolsExample) {
-  EXPECT_EQ(RedisSlot("123456789"), 0x31c3);  // of CRC-16/XMODEM itself, below 16384
+  EXPECT_EQ(RedisSlot("123456789"), 0x31c3);  // the check value of CRC-16/XMODEM itself, below 16384
   EXPECT_EQ(RedisSlot(""), 0);
 }
 
@@ -24,7 +24,7 @@ TEST(RedisSlot, IsThatOfTheTag) {
   EXPECT_NE(RedisSlot("a}{b"), RedisSlot("b"));
 }
 
-// The server needs no cluster for it, only to be able to be in one.
+// The server need not be in a cluster for this, only be able to join one.
 TEST(RedisSlot, IsWhatTheServerSaysOfAnyKey) {
   RedisProcess server({.kind = RedisProcessOptions::Kind::kClusterNode});
   const auto braces = rc::gen::container<std::string>(rc::gen::element('{', '}', 'a', 'b', '\0'));

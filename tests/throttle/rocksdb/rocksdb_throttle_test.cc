@@ -11,7 +11,7 @@ constexpr uint64_t kTarget = 512 * kMiB;
 
 class RocksDbThrottleTest : public testing::Test {
  protected:
-  // Opened with prepared options.
+  // Opens a database with prepared options.
   PreparedRocksDb Open(EngineBrakes brakes = EngineBrakes::kMoved) {
     rocksdb::Options options = SmallEngine();
     auto prepared = PrepareRocksDb(kTarget, &options, brakes);

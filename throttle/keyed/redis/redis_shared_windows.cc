@@ -13,8 +13,8 @@
 namespace weir {
 namespace {
 
-// KEYS: the window's. ARGV: the limit, the window in microseconds, how many are wished for. Answers the number of the
-// window, how many are granted, how many are used by all, and how many microseconds it has left.
+// KEYS: the window's key. ARGV: the limit, the window in microseconds, how many are wished for. Answers the number of
+// the window, how many are granted, how many are used by all, and how many microseconds it has left.
 constexpr std::string_view kLease = R"lua(
 local time = redis.call('TIME')
 local now, window = time[1] * 1000000 + time[2], tonumber(ARGV[2])
@@ -44,7 +44,7 @@ std::optional<LeaseAnswer> ParseLease(const redisReply& reply, const LeaseWish& 
     return reply.element[place]->type == REDIS_REPLY_INTEGER ? reply.element[place]->integer : -1;
   };
   if (at(0) < 0 || at(1) < 0 || at(1) > wish.grants || at(2) < at(1) || at(3) < 0) return std::nullopt;
-  // One whose clock has stepped back may yet be in the window before.
+  // A server whose clock has stepped back may still be in the window before.
   if (at(3) > 2 * std::chrono::microseconds(wish.window).count()) return std::nullopt;
   return LeaseAnswer{.answered = true,
                      .window = at(0),
@@ -71,13 +71,13 @@ struct RedisSharedWindows::Rep {
   std::atomic<bool> closing{false};
   mutable std::mutex mutex;
   std::string problem;  // under the mutex
-  RedisCore core;       // the last: what waits is answered by the members above
+  RedisCore core;       // the last: what waits is answered with the members above
 };
 
 RedisSharedWindows::RedisSharedWindows(const RedisEndpoint& endpoint, RedisSharedWindowsOptions options)
     : rep_(std::make_unique<Rep>(endpoint, std::move(options))) {}
 
-// What is answered now says nothing of the servers.
+// Answers from here on say nothing about the servers.
 RedisSharedWindows::~RedisSharedWindows() { rep_->closing = true; }
 
 void RedisSharedWindows::Ask(const LeaseWish& wish, std::function<void(const LeaseAnswer&)> done) {
@@ -102,7 +102,7 @@ LeaseAnswer RedisSharedWindows::Rep::OnOutcome(const RedisOutcome& outcome, cons
   return {};
 }
 
-// By the connections' thread.
+// The connections' thread calls this.
 void RedisSharedWindows::Rep::Note(const std::string& problem_now) {
   bool changes = false;
   {

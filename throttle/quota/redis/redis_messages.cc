@@ -14,7 +14,7 @@ namespace weir {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
-constexpr size_t kChargeNumbers = 23;  // before those of the tiers, of which there are two each
+constexpr size_t kChargeNumbers = 23;  // before those of the tiers, two for each
 constexpr size_t kSettlementNumbers = 9;
 constexpr size_t kStatedNumbers = 3;
 
@@ -28,7 +28,7 @@ void AppendQuota(const ModelQuota& quota, std::string* to) {
   for (const int64_t limit : {quota.max_rpm, quota.max_tpm, quota.max_rpd}) AppendRedisNumber(CutDown(limit), to);
 }
 
-// The earlier of two limits with one count, from 1; 0: there is none.
+// Returns the number, from 1, of an earlier limit with the same count; 0 if there is none.
 size_t SameAs(std::span<const TierCharge> tiers, size_t tier) {
   const TierCharge& one = tiers[tier];
   for (size_t i = 0; i < tier; ++i) {
@@ -52,13 +52,13 @@ void AppendTier(std::span<const TierCharge> tiers, size_t tier, std::string* to)
   AppendRedisNumber(static_cast<double>(SameAs(tiers, tier)), to);
 }
 
-// Names are looked up by what an answer has for one of an enumeration.
+// Checks what an answer has for an enumeration, because its name is looked up by it.
 template <typename Enum>
 bool IsOneOf(int64_t number, Enum last) {
   return number >= 0 && number <= static_cast<int64_t>(last);
 }
 
-// kRedisStatedByConfiguration, as a score is written.
+// kRedisStatedByConfiguration, written as a score.
 constexpr std::string_view kByConfiguration = "1e17";
 
 }  // namespace
@@ -76,7 +76,7 @@ RedisMessages::RedisMessages(const RedisStoreOptions& options, bool by_slot)
       give_back_sha_(RedisScriptSha(RedisGiveBackScript())),
       reset_sha_(RedisScriptSha(RedisResetScript())) {}
 
-// --- What the store says
+// --- Messages to the scripts
 
 RedisMessages::Command RedisMessages::FormatCharge(const Charge& charge, std::string_view reservation) const {
   const ModelQuota quota = charge.default_quota.value_or(ModelQuota());
@@ -135,7 +135,7 @@ std::optional<RedisMessages::Command> RedisMessages::FormatSettlement(const Sett
   return Command{.text = FormatRedisCommand(words), .slot = RedisSlot(keys[0])};
 }
 
-// The words of the take under another script, and three more.
+// Consists of the words of the take under another script, and three more.
 RedisMessages::Command RedisMessages::FormatGiveBack(const Command& take, std::string_view answer,
                                                      std::string_view id) const {
   std::string now;
@@ -211,7 +211,7 @@ std::vector<std::string> RedisMessages::LoadScripts() const {
           LoadRedisScript(RedisGiveBackScript()), LoadRedisScript(RedisResetScript())};
 }
 
-// --- What the scripts answer
+// --- Answers of the scripts
 
 std::optional<RedisMessages::Charged> RedisMessages::ParseCharge(const redisReply& reply, size_t tiers,
                                                                  std::string_view reservation) {
@@ -290,7 +290,7 @@ std::optional<std::vector<RedisMessages::KnownModel>> RedisMessages::ParseModels
   if (reply.type != REDIS_REPLY_ARRAY) return {};
   std::vector<KnownModel> known;
   for (size_t i = 0; i + 1 < reply.elements; i += 2) {
-    // RESP2 has scores as texts, which hiredis ends with a NUL.
+    // RESP2 has scores as texts, which hiredis terminates with a NUL.
     const redisReply& written = *reply.element[i + 1];
     std::optional<std::string> model = ModelOf(TextOf(*reply.element[i]));
     if (!model || written.type != REDIS_REPLY_STRING) continue;

@@ -1,4 +1,4 @@
-// RedisMessages: what the store says to the scripts, and what they answer.
+// RedisMessages: formats what the store says to the scripts, and parses what they answer.
 //
 // Immutable; any number of threads.
 #pragma once
@@ -18,28 +18,28 @@ namespace weir {
 
 class RedisMessages {
  public:
-  // by_slot: of a cluster, whose slots have their names apart.
+  // by_slot: for a cluster, where each slot has its own keys of names.
   RedisMessages(const RedisStoreOptions& options, bool by_slot);
 
   using Command = RedisCommand;
-  // reservation: of kHold, else empty.
+  // reservation: the id, if the charge holds; else empty.
   Command FormatCharge(const Charge& charge, std::string_view reservation) const;
-  // Nothing where it is no reservation of this store.
+  // Returns nothing if it is no reservation of this store.
   std::optional<Command> FormatSettlement(const Settlement& settlement) const;
-  // A take that was charged, as its answer says, though nobody waited for it. `id`, a reservation's, is what that is
-  // remembered by.
+  // Gives back a take that was charged, as its `answer` says, though no caller waited for it any more. `id`, a
+  // reservation's, is the name under which that is remembered.
   Command FormatGiveBack(const Command& take, std::string_view answer, std::string_view id) const;
-  // A quota: stated anew, or none any more.
+  // States a quota, or takes it away.
   Command FormatSetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration) const;
-  // Is to be sent until the answer is 0: what the open reservations hold of counts for all models is given back first,
-  // so many of them at a time.
+  // To be sent until the answer is 0: what the open reservations hold of counts for all models is given back first, a
+  // part of them at a time.
   Command FormatReset(std::string_view model) const;
-  // All that there is of a model, from now on. Nothing: it is forgotten.
+  // Replaces all that there is of a model. With an empty state the model is forgotten.
   Command FormatRestore(std::string_view model, const ModelState& state, WallTime now) const;
   Command FormatRead(std::string_view model) const;  // MGET of q and m
   Command FormatUnlink(std::string_view key) const;
-  Command FormatUnlinkDue() const;  // which models have reservations in counts for all models
-  // What names all models: one for each slot of a cluster.
+  Command FormatUnlinkDue() const;  // key of the models that have reservations in counts for all models
+  // Asks for the names of all models: one command, or one for each slot of a cluster.
   std::vector<Command> FormatModels() const;
   std::vector<std::string> LoadScripts() const;
 
@@ -49,10 +49,10 @@ class RedisMessages {
     WallTime now;
     uint64_t expired = 0;
     uint64_t dropped = 0;
-    double fullness = -1;    // of the room for names, where some was looked for
+    double fullness = -1;    // share of the room for names that is taken; -1 if none was needed
     bool name_lost = false;  // a named end was forgotten before its time was over
   };
-  // Nothing where it is no answer of the script.
+  // Returns nothing if it is no answer of the script.
   static std::optional<Charged> ParseCharge(const redisReply& reply, size_t tiers, std::string_view reservation);
   static bool SaysCharged(const redisReply& reply);
   struct Settled {
@@ -61,22 +61,22 @@ class RedisMessages {
     bool name_lost = false;
   };
   static std::optional<Settled> ParseSettlement(const redisReply& reply, std::string_view model);
-  // Of FormatRead, as of `now`. Nothing: it has no quota, and nothing counts.
+  // Parses the answer to FormatRead, as of `now`. Returns nothing if the model has no quota and nothing counts.
   static std::optional<ModelState> ParseState(const redisReply& reply, WallTime now);
-  // What FormatModels names. Of the same model: perhaps its log, and its tiers.
+  // One name in the answer to FormatModels. A model may have two, for its log and for its tiers.
   struct KnownModel {
     enum class Why : uint8_t { kLog, kTiers, kStated, kStatedByConfiguration };
     std::string model;
-    std::string key;  // of a count for all models together, whose model is empty
+    std::string key;  // set for a count for all models together; `model` is empty then
     Why why = Why::kLog;
-    WallTime kept_until;  // of kLog and kTiers
+    WallTime kept_until;  // for kLog and kTiers
   };
-  // Nothing where it is no answer to FormatModels.
+  // Returns nothing if it is no answer to FormatModels.
   std::optional<std::vector<KnownModel>> ParseModels(const redisReply& reply) const;
 
  private:
   std::optional<std::string> ModelOf(std::string_view key) const;
-  // The model's six, and the two of names.
+  // The model's six keys, and the two of names.
   static constexpr size_t kKeysOfModel = 6;
   using Keys = std::array<std::string, kKeysOfModel + 2>;
   Keys KeysOf(std::string_view model) const;
@@ -99,7 +99,8 @@ class RedisMessages {
   const std::string reset_sha_;
 };
 
-// The model's log as it is kept (redis_script.h), without open reservations; and back, as far as it counts at `now`.
+// Writes the model's log as it is stored (redis_script.h), without open reservations; and reads it, as far as it counts
+// at `now`.
 std::string WriteRedisModel(const ModelState& state, WallTime now);
 ModelState ReadRedisModel(std::string_view text, WallTime now);
 

@@ -40,7 +40,7 @@ std::map<int64_t, Entry> ByTime(const ModelState& state, int64_t now) {
   return by_time;
 }
 
-// As the script enters them.
+// Merges entries as the script enters them.
 std::vector<Entry> Merge(const std::map<int64_t, Entry>& by_time) {
   std::vector<Entry> merged;
   for (const auto& [time, entry] : by_time) {
@@ -94,7 +94,7 @@ ModelState ReadRedisModel(std::string_view text, WallTime time) {
   if (text.size() < kRedisModelHeader) return state;
   const int64_t now = ToRedisTime(time);
   const auto field = [text](Field name) { return RedisIntegerAt(text, static_cast<size_t>(name)); };
-  // What is corrupt is told by the decision that goes before this.
+  // The decision that goes before this reports a corrupt log.
   const int64_t head = field(Field::kHead);
   const int64_t tail = field(Field::kTail);
   if (head < 0 || tail < head || tail - head > static_cast<int64_t>(kRedisRing)) return state;

@@ -30,7 +30,7 @@ inline double RedisNumberAt(std::string_view numbers, size_t at) {
     bits = bits << 8 | static_cast<uint8_t>(numbers[at * kRedisNumberBytes + i - 1]);
   return std::bit_cast<double>(bits);
 }
-// Cut down to what a whole number holds; 0 for what is no number.
+// Cuts a number down to what a whole number holds; NaN gives 0.
 inline int64_t WholeRedisNumber(double number) {
   constexpr double kMost = 9'223'372'036'854'774'784.0;  // the largest double below 2^63
   return std::isnan(number) ? 0 : static_cast<int64_t>(std::clamp(number, -kMost, kMost));
@@ -43,7 +43,7 @@ inline int64_t RedisIntegerAt(std::string_view numbers, size_t at) {
 inline int64_t ToRedisTime(WallTime time) {
   return std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
-// Cut down to what a duration holds, from 0 on: what is read was written by somebody.
+// Cuts down to what a duration holds, from 0 on: other programs may have written what is read.
 inline Duration FromRedisMicros(int64_t micros) {
   constexpr int64_t kMost = std::chrono::floor<std::chrono::microseconds>(Duration::max()).count();
   return std::chrono::microseconds(std::clamp<int64_t>(micros, 0, kMost));

@@ -232,10 +232,10 @@ return pack('<ddddddddddddddddddddd', now, code, tier or -1, unit or 0, wait or 
 )lua";
 
 // KEYS: q, m, r, d, e, k, and the two of names. ARGV: how the quota changes: 'keep', 'none', or three numbers (packed);
-// what the model's log is from now on, '', or 'counts': it stays; for how many ms; who states the quota: a score; the
-// time or -1. The counts of tiers are of another epoch then, and void. Counts for all models stay: what the open
-// reservations hold there is given back first, so many of them in one call. While some are left the answer is how many,
-// and nothing else is done; then it is 0.
+// the model's log from now on, '', or 'counts' to leave it; for how many ms; the score that says who states the quota;
+// the time or -1. Unless the log stays, the counts of tiers have another epoch then, and are void. Counts for all
+// models stay: what the open reservations hold there is given back first, a part of them in each call. While some are
+// left the answer is how many, and nothing else is done; then it is 0.
 constexpr std::string_view kReset = R"lua(
 if ARGV[2] ~= 'counts' then
   if due_key and ask('ZSCORE', due_key, KEYS[2]) then

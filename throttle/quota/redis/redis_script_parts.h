@@ -1,14 +1,14 @@
-// What the scripts that charge and settle begin with, in Lua. A script runs from its top each time: so it is straight,
-// and makes few functions.
+// The beginning of the scripts that charge and settle, in Lua. A script runs from its top each time: so this is
+// straight code, and makes few functions.
 #pragma once
 
 #include <string_view>
 
 namespace weir {
 
-// How names, logs and the counts of models and tiers are read, charged and written.
+// Reads, charges and writes names, logs and the counts of models and tiers.
 std::string_view RedisCountsLua();
-// On top of these: reservations, and what is given back.
+// Adds reservations, and what is given back.
 std::string_view RedisReservationsLua();
 
 }  // namespace weir

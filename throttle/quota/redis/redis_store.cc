@@ -20,10 +20,10 @@ Answer Await(RedisQuotaStore* store, const Question& question) {
   return answer.get_future().get();
 }
 
-// What is to be given back, and who knows of it but this store?
+// Bounds of what is owed: no other process knows of it.
 constexpr size_t kMostOwed = 10'000;
 constexpr size_t kGivenBackAtOnce = 100;
-// It may have to be said again; that it was given back is remembered for longer (kSettledKept).
+// A giving back may have to be repeated; that it was done is remembered for longer (kSettledKept).
 constexpr Duration kOwedFor = std::chrono::minutes(30);
 constexpr Duration kLongestHold = 366 * kDay;
 }  // namespace
@@ -49,7 +49,7 @@ SettlementAnswer RedisQuotaStore::Run(const Settlement& settlement) {
 
 void RedisQuotaStore::Submit(const Charge& charge, std::function<void(ChargeAnswer)> done) {
   std::string reservation;
-  const bool may_be_again = charge.holds() && charge.token;  // then it stays for whoever asks again
+  const bool may_be_again = charge.holds() && charge.token;  // then it stays for a caller that asks again
   if (charge.holds())
     reservation = FormatReservationId(may_be_again ? *charge.token : RandomReservationToken(), charge.model);
   RedisMessages::Command command = rep_->messages.FormatCharge(charge, reservation);
@@ -137,7 +137,7 @@ void RedisQuotaStore::Rep::OnWell() {
   GiveBackOwed();
 }
 
-// --- What was charged though nobody was told
+// --- Charges whose callers were not told
 
 void RedisQuotaStore::Rep::OnLateCharge(RedisCall* call, const redisReply& reply, const std::string& reservation) {
   if (!RedisMessages::SaysCharged(reply)) return;
@@ -156,7 +156,8 @@ void RedisQuotaStore::Rep::Remember(Owed one) {
   owed.push_back(std::move(one));
 }
 
-// What was sent before on another connection is executed before, as a rule; else its late answer owes it again.
+// A charge that was sent before on another connection is executed before, as a rule; else its late answer owes it
+// again.
 void RedisQuotaStore::Rep::GiveBackOwed() {
   if (giving_back > 0) return;
   give_back_failed = false;
@@ -198,7 +199,7 @@ StoreHealth RedisQuotaStore::Health() const {
   };
   const std::lock_guard lock(rep_->problem_mutex);
   health.problem = rep_->problem;
-  // Nobody has asked it anything yet, or others have answered since.
+  // No call has asked the server yet, or other servers have answered since.
   if (health.problem.empty() && servers.breaker != RedisBreaker::State::kClosed) health.problem = servers.problem;
   health.warning = servers.warning;
   const int64_t now = rep_->core.Now().time_since_epoch().count();

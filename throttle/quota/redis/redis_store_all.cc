@@ -1,4 +1,4 @@
-// Quotas, and all that there is.
+// Quotas, and functions over all models.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -21,7 +21,7 @@ std::vector<std::string> NamesOf(std::span<const KnownModel> known) {
   return names;
 }
 
-// As many at once as a server answers in time.
+// Does as many at once as a server answers in time.
 template <typename Item, typename Do>
 Status InParts(std::span<Item> all, Do one_part) {
   while (!all.empty()) {
@@ -82,7 +82,7 @@ Status RedisQuotaStore::Rep::ResetModel(std::string_view model) {
   return {};
 }
 
-// Keys expire by themselves. Expired reservations in counts for all models are given back here, although nothing has
+// Keys expire by themselves. Expired reservations in counts for all models are given back here, although no call has
 // asked for these counts or for their models.
 void RedisQuotaStore::Prune() {
   if (!CountsAcrossModels()) return;
@@ -97,7 +97,7 @@ void RedisQuotaStore::Prune() {
   }
 }
 
-// The counts for all models. They go before the models, which then have nothing to give back to them.
+// Removes the counts for all models. They go before the models, which then have nothing to give back to them.
 std::vector<RedisMessages::Command> RedisQuotaStore::Rep::FormatUnlinksAcross(std::span<const KnownModel> known) const {
   std::vector<RedisMessages::Command> commands = {messages.FormatUnlinkDue()};
   for (const KnownModel& one : known)
@@ -172,7 +172,8 @@ Result<ModelList> RedisQuotaStore::Rep::ListModels(bool all) {
   return list;
 }
 
-// By what a charge of nothing says of each: its keys may stand for a while after the last entry that counts.
+// Keeps a model if a charge of nothing says that it counts: its keys may stand for a while after the last entry that
+// counts.
 Status RedisQuotaStore::Rep::KeepThoseThatCount(std::span<const std::string> models,
                                                 const std::map<std::string, WallTime>& tiers, Names* kept,
                                                 std::string* missing) {
@@ -198,7 +199,7 @@ Status RedisQuotaStore::Rep::KeepThoseThatCount(std::span<const std::string> mod
   return {};
 }
 
-// Each model is asked for its state, which gives back what has expired, and says the time; and is then read.
+// Asks each model for its state, which gives back what has expired and says the time, and then reads it.
 Status RedisQuotaStore::Rep::ReadStates(std::span<const std::string> models, QuotaState* state) {
   std::vector<RedisMessages::Command> commands;
   for (const std::string& model : models) {
@@ -248,7 +249,7 @@ Result<std::vector<KnownModel>> RedisQuotaStore::Rep::FindModels(std::string* mi
 
 Result<WallTime> RedisQuotaStore::Rep::Now() {
   if (options.clock) return options.clock->Now();
-  // The script's time, as a model that there is not is told it.
+  // Asks for the script's time, by a model that does not exist.
   const RedisOutcome outcome = core.Ask(messages.FormatCharge(Peek("-"), {}));
   const std::optional<RedisMessages::Charged> charged = ParsePeek(outcome);
   if (!charged) return Status::Error(Fail(outcome));

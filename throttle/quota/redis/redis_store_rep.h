@@ -1,4 +1,4 @@
-// What a RedisQuotaStore consists of: decisions are in redis_store.cc, what concerns all models in redis_store_all.cc.
+// The parts of a RedisQuotaStore: redis_store.cc has decisions, redis_store_all.cc what concerns all models.
 #pragma once
 
 #include <atomic>
@@ -28,14 +28,15 @@ struct RedisQuotaStore::Rep {
         messages(options, endpoint.kind == RedisEndpoint::Kind::kCluster),
         core(endpoint, options.client(), messages.LoadScripts(), [this] { OnWell(); }) {}
 
-  // A reservation that may have been made, or a take that was (`answer`), though nobody was told: to be given back.
+  // A reservation that may have been made, or a take that was (`answer`), though its caller was not told: to be given
+  // back.
   struct Owed {
-    std::string id;  // of a take: what its end is remembered by
+    std::string id;  // for a take: the name under which its end is remembered
     RedisMessages::Command take = {};
     std::string answer = {};
     TimePoint until;
   };
-  // What a charge is remembered by until its answer.
+  // A charge, as it is remembered until its answer.
   struct Asked {
     size_t tiers = 0;
     std::string reservation;
@@ -53,7 +54,7 @@ struct RedisQuotaStore::Rep {
   void Remember(Owed one);
   void GiveBackOwed();
   void OnGivenBack(const RedisOutcome& outcome, const Owed& one);
-  // All that the servers name; *missing: what is wrong with those that do not answer, where that is allowed.
+  // Finds all that the servers name. If `missing` is given, servers may be away: it then says what is wrong with them.
   Result<std::vector<RedisMessages::KnownModel>> FindModels(std::string* missing = nullptr);
   Result<ModelList> ListModels(bool all);
   Status KeepThoseThatCount(std::span<const std::string> models, const std::map<std::string, WallTime>& tiers,
@@ -71,14 +72,14 @@ struct RedisQuotaStore::Rep {
   std::atomic<uint64_t> expired{0};
   std::atomic<uint64_t> dropped{0};
   std::atomic<bool> well{true};
-  std::atomic<int64_t> nearly_full_until{0};  // steady nanoseconds: somebody needed one of the last names lately
+  std::atomic<int64_t> nearly_full_until{0};  // steady nanoseconds: a call needed one of the last names lately
   std::atomic<int64_t> name_lost_until{0};    // the same: a named end was forgotten early
   mutable std::mutex problem_mutex;
   std::string problem;
-  std::deque<Owed> owed;  // the loop's thread's, as the next two
+  std::deque<Owed> owed;  // used only by the loop's thread, like the next two
   size_t giving_back = 0;
   bool give_back_failed = false;
-  RedisCore core;  // the last: what waits is answered by the members above
+  RedisCore core;  // the last member: waiting calls are answered by the members above
 };
 
 }  // namespace weir

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kRoomPauseNs = 1'000'000'000;  // between two searches for room
 
-// For Judge: the rows as the transaction has read them.
+// The counts for Judge: the rows as the transaction has read them.
 class SqliteCounts {
  public:
   SqliteCounts(const SqliteModel& model, const SqliteTierMeters& tiers, int64_t now, SqliteMeters& meters)
@@ -42,9 +42,9 @@ class SqliteCounts {
   SqliteMeters& meters_;
 };
 
-// Under which the count of a tier stands: no model has this name.
+// The model under which the count of a tier is kept; no model has the empty name.
 std::string_view ModelOf(const Charge& charge, size_t tier) {
-  return charge.tiers[tier].of_all_models ? std::string_view("") : charge.model;  // a null one would be NULL
+  return charge.tiers[tier].of_all_models ? std::string_view("") : charge.model;  // a null view would be NULL
 }
 
 bool AddsAnything(const Charge& charge) { return charge.requests > 0 || charge.tokens > 0 || charge.holds(); }
@@ -81,7 +81,7 @@ SqliteCharges::Room SqliteCharges::FindRoom(const Charge& charge, bool has_quota
   return room;
 }
 
-// A part of the file is searched, once in a while: names that find no room must not cost more than those that do.
+// Searches a part of the file, once in a while: names that find no room must not cost more than those that do.
 bool SqliteCharges::MakeRoom(int64_t now, uint64_t* expired) {
   if (room_made_ && now >= *room_made_ && now - *room_made_ < kRoomPauseNs) return false;
   room_made_ = now;
@@ -118,7 +118,7 @@ void SqliteCharges::Save(SqliteModel* model, SqliteTierMeters* tiers) {
 ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found) {
   if (std::ranges::any_of(charge.tiers, &TierCharge::of_all_models)) models_.ExpireDue(now, &found->expired);
   SqliteModel model = models_.Load(charge.model, now, &found->expired);
-  if (charge.token) models_.ForgetEnded(charge.model, now);  // before the tiers that it lets go of are read
+  if (charge.token) models_.ForgetEnded(charge.model, now);  // before the tiers that it unpins are read
   SqliteTierMeters tiers = LoadTiers(charge, now);
   ChargeAnswer answer;
   answer.quota = model.quota ? model.quota : charge.default_quota;
@@ -136,7 +136,7 @@ ChargeAnswer SqliteCharges::Run(const Charge& charge, int64_t now, Found* found)
     if (!room.for_all && charge.charges() && charge.may_name) {
       Save(&model, &tiers);
       if (MakeRoom(now, &found->expired)) {
-        // Some of them may be forgotten by now.
+        // Some meters may be forgotten by now.
         tiers = LoadTiers(charge, now);
         model = models_.Load(charge.model, now, &found->expired);
         room = FindRoom(charge, has_quota, model, tiers);

@@ -19,17 +19,17 @@ class SqliteCharges {
  public:
   SqliteCharges(SqliteDatabase& database, SqliteModels& models, SqliteSweep& sweep, SqliteBounds bounds);
 
-  // What the calls of this process came upon.
+  // Findings of the calls of this process.
   struct Found {
-    uint64_t expired = 0;  // reservations
+    uint64_t expired = 0;  // expired reservations
     uint64_t dropped = 0;  // forced usage for which there was no room
-    double fullness = -1;  // of the room for names, where some was looked for
+    double fullness = -1;  // share of the room for names that is taken; -1 if none was needed
   };
   ChargeAnswer Run(const Charge& charge, int64_t now, Found* found);
   SettlementAnswer Settle(std::string_view model, const Settlement& settlement, int64_t now, Found* found);
 
  private:
-  // What of the names that a charge adds there is room for.
+  // Room for the names that a charge adds.
   struct Room {
     bool model = true;
     size_t tiers = 0;
@@ -40,11 +40,11 @@ class SqliteCharges {
   bool MakeRoom(int64_t now, uint64_t* expired);
   SqliteTierMeters LoadTiers(const Charge& charge, int64_t now);
   void Save(SqliteModel* model, SqliteTierMeters* tiers);
-  // How many counts were left out.
+  // Returns how many counts were left out.
   uint64_t Enter(const Charge& charge, int64_t now, const Room& room, SqliteModel* model, SqliteTierMeters* tiers,
                  ChargeAnswer* answer);
   static void TellUsage(const SqliteModel& model, const SqliteTierMeters& tiers, ChargeAnswer* answer);
-  // Of a reservation that may be asked for again (Charge::token).
+  // Finds a reservation that may be asked for again (Charge::token).
   bool FindMade(const std::string& id, int64_t now, ChargeAnswer* answer);
   void SettleOpen(SqliteModel* model, const SqliteReservation& held, const Settlement& settlement, int64_t now,
                   SettlementAnswer* answer);
@@ -59,7 +59,7 @@ class SqliteCharges {
   const SqliteBounds bounds_;
   SqliteQuery count_models_;
   SqliteQuery count_tiers_;
-  std::optional<int64_t> room_made_;  // when
+  std::optional<int64_t> room_made_;  // when room was last looked for
 };
 
 }  // namespace weir

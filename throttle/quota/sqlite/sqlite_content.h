@@ -1,4 +1,4 @@
-// All of a quota file at once: its models, what they have, and the replacement of it. Within a transaction. Private to
+// All of a quota file at once: lists, resets, exports and replaces its models. Used within a transaction. Private to
 // the store.
 #pragma once
 
@@ -15,7 +15,7 @@ class SqliteContent {
  public:
   SqliteContent(SqliteDatabase& database, SqliteModels& models);
 
-  // Of a quota that was checked.
+  // `quota` was checked.
   void SetQuota(std::string_view model, const std::optional<ModelQuota>& quota, bool by_configuration);
   std::vector<std::string> StatedByConfiguration();
   void Reset(std::string_view model, int64_t now);

@@ -90,8 +90,8 @@ void SqliteDatabase::SetPatience(std::chrono::milliseconds left, std::chrono::mi
   sqlite3_busy_handler(handle_, &SqliteDatabase::WaitForLock, this);
 }
 
-// The pauses of sqlite3_busy_timeout grow to 100 ms: one of eight processes that did nothing but decide looked 50 times
-// in 5 s, and found it locked each time.
+// Looks every millisecond. The pauses of sqlite3_busy_timeout grow to 100 ms: with it, one of eight processes that did
+// nothing but decide looked 50 times in 5 s, and found the file locked each time.
 int SqliteDatabase::WaitForLock(void* database, int tries) {
   auto& self = *static_cast<SqliteDatabase*>(database);
   const auto now = std::chrono::steady_clock::now();
@@ -105,7 +105,7 @@ void SqliteDatabase::Fail(int code) {
   if (!problem_.empty()) return;
   const int kind = code & 0xff;
   was_busy_ = kind == SQLITE_BUSY;
-  // SQLite may stumble over a file that was moved before this has looked for it.
+  // SQLite may fail because of a moved file before this has checked for that.
   if (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY) CheckInPlace();
   if (!problem_.empty()) return;
   const std::string advice = Advice(code, busy_timeout_);
@@ -120,8 +120,8 @@ void SqliteDatabase::Refuse(const std::string& why) {
   if (problem_.empty()) problem_ = path_ + ": " + why;
 }
 
-// One that was removed goes on for those who have it open, and others count in a new one. A stat: 2 us of a decision's
-// 20 to 120.
+// A file that was removed goes on for the processes that have it open, while others count in a new one. A stat: 2 us of
+// a decision's 20 to 120.
 void SqliteDatabase::CheckInPlace() {
   int moved = 0;
   (void)sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
@@ -187,7 +187,7 @@ SqliteTransaction::SqliteTransaction(SqliteDatabase& database) : database_(datab
 }
 
 SqliteTransaction::~SqliteTransaction() {
-  // Some failures have rolled back by themselves. What is wrong is known by now: a rollback cannot add to it.
+  // Some failures have rolled back by themselves. The problem is known by now: a rollback cannot add to it.
   if (sqlite3_get_autocommit(database_.handle_) == 0)
     (void)sqlite3_exec(database_.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
 }

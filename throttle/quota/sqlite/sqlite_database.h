@@ -1,5 +1,6 @@
 // A connection to a SQLite file, its prepared queries and its transactions, with one error for all: the first failure
-// is kept as a sentence for a person, and from then on queries have no rows, so that a caller looks once, at the end.
+// is kept as a sentence for a person, and from then on queries have no rows, so that a caller checks only once, at the
+// end.
 //
 //   SqliteTransaction transaction(database);
 //   SqliteRows row = select("gpt-4o");
@@ -27,7 +28,7 @@ class SqliteQuery;
 
 class SqliteDatabase {
  public:
-  // Makes the file and its directory where there is none, unless it must exist.
+  // Makes the file and its directory if they are missing, unless the file must exist.
   static Result<std::unique_ptr<SqliteDatabase>> Open(const std::string& path, std::chrono::milliseconds busy_timeout,
                                                       bool must_exist = false);
   ~SqliteDatabase();
@@ -39,13 +40,13 @@ class SqliteDatabase {
   const std::string& problem() const { return problem_; }
   bool was_busy() const { return was_busy_; }
   void ForgetProblem();
-  void Refuse(const std::string& why);  // what is in the file; as if a query had failed
-  // How long a transaction waits for another process from now on; `of` is the whole of it, for the problem's text.
+  void Refuse(const std::string& why);  // refuses what is in the file, as if a query had failed
+  // Sets how long a transaction waits for another process from now on; `of` is the whole time, for the problem's text.
   void SetPatience(std::chrono::milliseconds left, std::chrono::milliseconds of);
 
   void Execute(const std::string& sql);  // any number of statements
   int64_t last_id() const;
-  int64_t changes() const;  // rows that it has changed
+  int64_t changes() const;  // rows changed so far
 
  private:
   friend class SqliteQuery;
@@ -68,7 +69,7 @@ class SqliteDatabase {
   bool was_busy_ = false;
 };
 
-// What a query answers. The query is free again when this is gone.
+// The rows of a query. The query is free again when this is destroyed.
 class SqliteRows {
  public:
   SqliteRows(SqliteDatabase& database, sqlite3_stmt* statement) : database_(database), statement_(statement) {}
@@ -77,9 +78,9 @@ class SqliteRows {
   SqliteRows& operator=(const SqliteRows&) = delete;
 
   bool Next();
-  // Of the row, columns from 0. NULL is 0 and empty.
+  // Columns of the current row, from 0. NULL is 0 and empty.
   int64_t Int(int column) const;
-  std::string_view Text(int column) const;  // until Next
+  std::string_view Text(int column) const;  // valid until Next
   bool IsNull(int column) const;
 
  private:
@@ -94,7 +95,7 @@ class SqliteQuery {
   SqliteQuery(const SqliteQuery&) = delete;
   SqliteQuery& operator=(const SqliteQuery&) = delete;
 
-  // The values of ?1, ?2, …; texts must stay until the rows are gone.
+  // Binds the values of ?1, ?2, …; texts must live until the rows are gone.
   template <typename... Values>
   SqliteRows operator()(const Values&... values) {
     [[maybe_unused]] int index = 0;  // unused without values
@@ -116,7 +117,7 @@ class SqliteQuery {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-// Holds the file for writing: nobody else decides meanwhile. What is not committed never was.
+// Holds the file for writing: no other process decides meanwhile. Without a commit it changes nothing.
 class SqliteTransaction {
  public:
   explicit SqliteTransaction(SqliteDatabase& database);

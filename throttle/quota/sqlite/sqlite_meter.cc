@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// Of a row that somebody may have changed by hand.
+// Reads an amount of a row, which may have been changed by hand.
 int64_t Amount(const SqliteRows& row, int column) { return std::clamp<int64_t>(row.Int(column), 0, kMostAmount); }
 
 constexpr const char* kColumns = "id, rate, amount, rest, rows, next, first, ts, pins";
@@ -122,7 +122,7 @@ void SqliteMeters::Refresh(SqliteMeter* meter, int64_t now) {
   SqliteMeter::Row& row = meter->row_;
   if (IsOfCalendar(meter->limit_)) return;
   if (meter->limit_.kind == Limit::Kind::kBucket) {
-    Limit limit = meter->limit_;  // as it was last asked by
+    Limit limit = meter->limit_;  // by which it was last asked
     limit.amount = limit.burst = row.rate;
     meter->bucket_.emplace(limit, SqliteTime(row.ts), row.amount * RefilledBucket::Parts(meter->per()) + row.rest);
     meter->bucket_->Advance(SqliteTime(now));

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// "meter:entry meter:entry"
+// Writes "meter:entry meter:entry".
 std::string WriteParts(const std::vector<SqliteReservation::Part>& parts) {
   std::string text;
   for (const auto& [meter, entry] : parts)
@@ -144,7 +144,7 @@ SqliteModel SqliteModels::Load(std::string_view name, int64_t now, uint64_t* exp
   }
   model.stored = model.row;
   model.day = DayCount(SqliteTime(model.row.day_start), model.row.day_count, static_cast<DayCount::Ref>(model.row.day));
-  // What has left is not given back: first it goes.
+  // Drop entries that have left first, so that they are not given back.
   meters.LoadOwn(name, now, &model.requests, &model.tokens);
   model.day.Advance(SqliteTime(now));
   if (model.row.seen > now) {

@@ -16,15 +16,15 @@
 namespace weir {
 
 struct SqliteModel {
-  // The columns of weir_models, but for the day.
+  // The columns of weir_models; those of the day are brought up to date by Save.
   struct Row {
-    bool known = false;    // it has one
-    bool bounded = false;  // it was new without a quota: its name takes room
-    int64_t seen = 0;      // the latest time that a reservation was made at
+    bool known = false;    // the model has a row
+    bool bounded = false;  // it was new without a quota, so its name takes room
+    int64_t seen = 0;      // latest time at which a reservation was made
     int64_t open = 0;
     int64_t day_start = 0;
     int64_t day_count = 0;
-    int64_t day = 0;  // its number
+    int64_t day = 0;  // number of the day
     bool operator==(const Row&) const = default;
   };
 
@@ -42,8 +42,8 @@ struct SqliteModel {
   Row stored;
 };
 
-// Of the columns max_rpm, max_tpm and max_rpd, the first of them given; nothing where they are NULL. Below 0: the
-// database refuses it, for cut to 0 it would be no limit.
+// Reads max_rpm, max_tpm and max_rpd, of which `column` is the first; empty if they are NULL. Makes the database refuse
+// a value below 0, because cut to 0 it would be no limit.
 std::optional<ModelQuota> ReadSqliteQuota(SqliteDatabase& database, std::string_view model, const SqliteRows& row,
                                           int column);
 
@@ -56,9 +56,9 @@ struct SqliteReservation {
   std::string id;
   int64_t ts = 0;
   int64_t deadline = 0;
-  bool named = false;  // it may be asked for again (Charge::token)
-  Amounts charged;     // of calls: 1, wherever it has a part
-  Amounts used;        // so far, as was told: tokens and money; what is beyond `charged` is charged too
+  bool named = false;  // may be asked for again (Charge::token)
+  Amounts charged;     // calls: 1, in every meter of calls in which it has a part
+  Amounts used;        // reported so far: tokens and money; use beyond `charged` is charged too
   int64_t request_entry = 0;
   int64_t token_entry = 0;
   int64_t day = 0;
@@ -70,48 +70,49 @@ struct SqliteEnded {
   bool named = false;
   int64_t requests = 0;
   int64_t tokens = 0;
-  Amounts used;                                // of one that expired: what was told of it stays charged
-  std::vector<SqliteReservation::Part> tiers;  // pinned, of one that expired
+  Amounts used;                                // if it expired: reported use, which stays charged
+  std::vector<SqliteReservation::Part> tiers;  // if it expired: pinned
   int64_t kept_until = 0;
 };
 
 class SqliteModels {
  public:
-  // So many named reservations of a model are remembered after their end.
+  // `max_named_ended`: so many named reservations of a model are remembered after their end.
   SqliteModels(SqliteDatabase& database, size_t max_named_ended);
 
-  // As of `now`: what has left is gone, reservations whose time is up are given back, kMostExpiredAtOnce at most, and
-  // what lies in the future counts as of now. `expired` is raised by the reservations that were. Save goes after it.
+  // Loads a model as of `now`: what has left is gone, reservations past their deadline are given back,
+  // kMostExpiredAtOnce at most, and what lies in the future counts as of now. Adds the number of these reservations to
+  // `expired`. Call Save after it.
   SqliteModel Load(std::string_view model, int64_t now, uint64_t* expired);
   void Save(SqliteModel* model);
-  void Drop(std::string_view model);  // one that is unused
-  // Gives back what is due of all models. None of them may be loaded meanwhile.
+  void Drop(std::string_view model);  // must be unused
+  // Gives back what is due of all models. No model may be loaded meanwhile.
   void ExpireDue(int64_t now, uint64_t* expired);
-  // Gives back what its reservations hold of counts for all models, and lets go of these. Its own meters are gone.
+  // Gives back what its reservations hold of counts for all models, and unpins these counts. Its own meters are gone.
   void ForgetReservations(std::string_view model, int64_t now);
 
   void Hold(SqliteModel* model, const SqliteReservation& reservation);
   std::optional<SqliteReservation> Find(std::string_view id);
   void Extend(std::string_view id, int64_t deadline) { extend_.Run(id, deadline); }
   void NoteUse(std::string_view id, const Amounts& used) { note_use_.Run(id, used.tokens, used.money); }
-  // One whose deadline has come.
+  // Only for a reservation whose deadline has come.
   void Expire(SqliteModel* model, const SqliteReservation& reservation, int64_t now);
   void Forget(SqliteModel* model, std::string_view id);
   std::optional<SqliteEnded> FindEnded(std::string_view id, int64_t now);
-  // In the place of what was said of it before.
+  // Replaces what was recorded of it before.
   void End(std::string_view model, std::string_view id, const SqliteEnded& ended);
   void ForgetEnded(std::string_view model, int64_t now);
-  // Says, once, that a named one was forgotten before its time was over.
+  // Returns true, once, if a named one was forgotten before its time was over.
   bool TakeNameLost() { return std::exchange(name_lost_, false); }
-  // One that is made anew.
+  // Only for a reservation that is made anew.
   void ForgetEnd(std::string_view id) { forget_ended_.Run(id); }
 
-  // Takes back where it still counts.
+  // Takes back what still counts.
   void GiveBack(SqliteModel* model, const SqliteReservation& reservation, const Amounts& amounts, int64_t now);
-  // Whatever the limits, also in those tiers.
+  // Charges whatever the limits, also in these tiers.
   void EnterMore(SqliteModel* model, const std::vector<SqliteReservation::Part>& tiers, const Amounts& amounts,
                  int64_t now);
-  // A reservation is done with them.
+  // Unpins the meters of a reservation that is done with them.
   void LetGo(const std::vector<SqliteReservation::Part>& tiers, int64_t now);
 
   SqliteMeters meters;
@@ -120,7 +121,7 @@ class SqliteModels {
   std::vector<SqliteReservation> Due(std::string_view model, int64_t by);
   void ExpireReservations(SqliteModel* model, int64_t now, uint64_t* expired);
   void ForgetEnded(std::string_view model, bool named, int64_t count, int64_t most, int64_t now);
-  // Of each that is still there.
+  // Changes each meter that is still there.
   void ChangeMeters(const std::vector<SqliteReservation::Part>& parts, int64_t now, auto change);
 
   SqliteDatabase& database_;

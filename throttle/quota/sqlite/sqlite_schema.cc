@@ -14,13 +14,13 @@
 namespace weir {
 namespace {
 
-// "weir" in ASCII: whose file it is (PRAGMA application_id).
+// "weir" in ASCII: marks the file as weir's (PRAGMA application_id).
 constexpr int64_t kApplicationId = 0x77656972;
 // From this form on the published tables are views.
 constexpr int64_t kMovedForm = 4;
 constexpr int64_t kMoneyForm = 5;
 
-// As the published program makes them, where one is missing.
+// The tables that the published program makes; made if one is missing.
 constexpr std::string_view kPublishedTables = R"sql(
 CREATE TABLE IF NOT EXISTS quotas(
   model TEXT PRIMARY KEY,
@@ -35,12 +35,12 @@ CREATE TABLE IF NOT EXISTS daily(
   day_count INTEGER NOT NULL DEFAULT 0);
 )sql";
 
-// weir_models: `days` is how many days have ended, by which reservations know theirs; `seen` the latest time that one
-// was made at; `bounded` is 1 of a model that was new without a quota. weir_counts has how many of those there are, and
-// how many tiers, which SQLite would count one by one. weir_meters: those without a key are the model's own; `pins` are
-// the reservations that hold a tier; entries are numbered from 1, and keep their numbers; a day or month has its date
-// in `per` and its end in `ts`. weir_ended: how reservations ended; of those that expired `tiers` are still pinned.
-// weir_configured: whose quota a configuration stated, and nobody another since.
+// weir_models: `days` is how many days have ended, by which reservations know theirs; `seen` is the latest time at
+// which a reservation was made; `bounded` is 1 for a model that was new without a quota. weir_counts has how many of
+// those models there are, and how many tiers, which SQLite would count one by one. weir_meters: rows without a key are
+// the model's own; `pins` is how many reservations hold a tier; entries are numbered from 1, and keep their numbers; a
+// day or month has its date in `per` and its end in `ts`. weir_ended: how reservations ended; the `tiers` of expired
+// ones are still pinned. weir_configured: models whose quota was last stated by a configuration.
 constexpr std::string_view kOwnTables = R"sql(
 CREATE TABLE weir_models(
   model TEXT PRIMARY KEY,
@@ -100,7 +100,7 @@ CREATE TABLE IF NOT EXISTS weir_ended_counts(model TEXT PRIMARY KEY, ended INTEG
 CREATE TABLE IF NOT EXISTS weir_configured(model TEXT PRIMARY KEY) WITHOUT ROWID;
 )sql";
 
-// What form 5 has beyond form 4: of a reservation the money, and what it has used so far.
+// Form 5 adds to form 4 the money of a reservation, and what it has used so far.
 constexpr std::string_view kMoney = R"sql(
 ALTER TABLE weir_reservations ADD COLUMN money INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE weir_reservations ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
@@ -130,7 +130,7 @@ CREATE TRIGGER weir_ended_less AFTER DELETE ON weir_ended BEGIN
 END;
 )sql";
 
-// What forms 1 to 3 have, so far as it is moved from there: `…_gone` is how many entries have left a log.
+// The data of forms 1 to 3 that is moved from there: `…_gone` is how many entries have left a log.
 constexpr std::string_view kFormerTables = R"sql(
 CREATE TABLE weir_former(model TEXT PRIMARY KEY, requests_gone INTEGER NOT NULL DEFAULT 0,
   tokens_gone INTEGER NOT NULL DEFAULT 0, days INTEGER NOT NULL DEFAULT 0, seen INTEGER NOT NULL DEFAULT 0,
@@ -154,8 +154,8 @@ INSERT INTO weir_models
   FROM weir_former f LEFT JOIN daily d ON d.model = f.model;
 )sql";
 
-// The log LOG (requests or tokens), whatever its rows say: each counts as an amount. Those of more than MOST rows are
-// merged as WindowLog would.
+// Moves the log LOG (requests or tokens), whatever its rows say: each counts as an amount. A log of more than MOST rows
+// is merged as WindowLog would.
 constexpr std::string_view kMoveLog = R"sql(
 CREATE TABLE weir_moved AS
   SELECT model, max(number) AS number, max(ts) AS ts, CAST(min(total(amount), MUCH) AS INTEGER) AS amount
@@ -203,7 +203,7 @@ END;
 struct TableForm {
   std::string_view name;
   std::vector<std::string_view> numbers;
-  bool by_model = false;  // whose primary key is the model
+  bool by_model = false;  // its primary key is the model
 };
 
 const std::vector<TableForm>& PublishedForms() {
@@ -243,7 +243,7 @@ std::map<std::string, Column, std::less<>> ColumnsOf(SqliteDatabase& database, s
   return columns;
 }
 
-// Empty, or what is wrong with a table of a published name.
+// Returns what is wrong with a table of a published name; empty if it is right.
 std::string WrongForm(SqliteDatabase& database, const TableForm& form) {
   const auto columns = ColumnsOf(database, form.name);
   if (columns.empty()) return "";  // there is none yet
@@ -288,7 +288,7 @@ Status CheckForms(SqliteDatabase& database, int64_t version) {
   return {};
 }
 
-// From any form before 4, also that of the published program, to form 4.
+// Converts any form before 4, also that of the published program, to form 4.
 void MakeTables(SqliteDatabase& database, int64_t version, int64_t now) {
   const auto move = [&](std::string_view sql, std::string_view log = "", Limit::Unit unit = {}) {
     std::string text(sql);
@@ -340,7 +340,7 @@ Status PrepareTables(SqliteDatabase& database, int64_t now) {
 }
 
 Status SetUp(SqliteDatabase& database, int64_t now) {
-  // WAL is switched on once for the file, by who opens it first; all else is the connection's.
+  // WAL is switched on once for the file, by the process that opens it first; all else belongs to the connection.
   Status made = PrepareTables(database, now);
   if (!made.ok()) return made;
   SqliteQuery wal(database, "PRAGMA journal_mode = WAL");

@@ -23,19 +23,19 @@ using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
 using Found = SqliteCharges::Found;
 
-// While somebody else keeps the file locked.
+// Used while another process keeps the file locked.
 constexpr milliseconds kBreakerPause{1000};
 constexpr milliseconds kShortPatience{100};
-// A call that has waited so long is told of before it gives up.
+// Health reports a call that has waited so long, before it gives up.
 constexpr milliseconds kLongWait{1000};
 constexpr const char* kWaits =
     "a call has waited for more than a second for the file; see whether another process keeps it locked, or its disk "
     "is slow";
-// Of a Prune; in between the others have their turn.
+// Duration of a Prune; other calls have their turn between its parts.
 constexpr milliseconds kPruneFor{200};
 
-// The file is one caller's at a time. Not a std::timed_mutex, whose wait by the steady clock the thread sanitizer does
-// not see.
+// Gives the file to one caller at a time. Not a std::timed_mutex: the thread sanitizer does not see its wait by the
+// steady clock.
 class FileTurn {
  public:
   class Hold {
@@ -97,7 +97,7 @@ class SqliteQuotaStore final : public QuotaStore {
   StoreHealth Health() const override;
 
  private:
-  // Says since when a call has its turn.
+  // Records since when a call has its turn.
   class Busy {
    public:
     explicit Busy(SqliteQuotaStore& store) : store_(store) { Set(Steady::now()); }
@@ -113,15 +113,15 @@ class SqliteQuotaStore final : public QuotaStore {
     SqliteQuotaStore& store_;
   };
 
-  // `work`, all or nothing; it is given the time, which is asked for when the file is ours.
+  // Does `work`, all or nothing; passes it the time, which is read when the file is ours.
   template <typename Work>
   Status Do(Work work) {
     return Do(work, Patience(Steady::now()), true);
   }
-  // tells: that it found the file locked is trouble.
+  // tells: finding the file locked is trouble that Health reports.
   template <typename Work>
   Status Do(Work work, milliseconds patience, bool tells);
-  // What `work` puts into an Answer.
+  // Returns the Answer of `work`.
   template <typename Answer, typename Work>
   Result<Answer> Ask(Work work);
   milliseconds Patience(Steady::time_point now) const;
@@ -134,20 +134,20 @@ class SqliteQuotaStore final : public QuotaStore {
   const size_t max_file_bytes_;
   const WallClock& clock_;
 
-  FileTurn turn_;  // of all that follows
+  FileTurn turn_;  // guards the members below, down to content_
   std::unique_ptr<SqliteDatabase> database_;
   SqliteModels models_;
   SqliteSweep sweep_;
   SqliteCharges charges_;
   SqliteContent content_;
 
-  // Apart, so that nobody who asks how it is has to wait for the file.
+  // Separate, so that Health does not wait for the file.
   mutable std::mutex health_mutex_;
   StoreHealth health_;
   WallTime name_lost_{};  // the last time
   Steady::time_point locked_until_;
-  std::optional<Steady::time_point> busy_since_;  // the call that has its turn
-  std::atomic<bool> cannot_write_{false};         // that is the problem: whoever only reads does not say otherwise
+  std::optional<Steady::time_point> busy_since_;  // start of the call that has its turn
+  std::atomic<bool> cannot_write_{false};         // that is the problem: a call that only reads does not clear it
 };
 
 template <typename Work>
@@ -277,10 +277,11 @@ Status SqliteQuotaStore::Import(const QuotaState& state) {
   return Do([&](int64_t now, Found*) { content_.Import(state, now); });
 }
 
-// A part of the file: whether that was the last of its tiers, and of its models, of which some may be done already.
+// Prunes a part of the file. Sets whether that was the last part of the tiers, and of the models; one of them may be
+// done already.
 Status SqliteQuotaStore::PrunePart(bool* tiers_done, bool* models_done) {
   const auto prune = [&](int64_t now, Found* found) {
-    if (cannot_write_) database_->Execute("UPDATE weir_counts SET models = models");  // whether it can again
+    if (cannot_write_) database_->Execute("UPDATE weir_counts SET models = models");  // tests whether it can again
     models_.meters.LookAtSize(max_file_bytes_);
     if (!*tiers_done) *tiers_done = sweep_.Tiers(now);
     if (!*models_done) *models_done = sweep_.Models(now, &found->expired);

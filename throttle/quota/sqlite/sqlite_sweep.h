@@ -11,7 +11,8 @@ class SqliteSweep {
  public:
   SqliteSweep(SqliteDatabase& database, SqliteModels& models);
 
-  // A part, within a transaction, each from where it stopped, and round again. True: that was the last part of a round.
+  // Each sweeps a part, within a transaction, from where it stopped, and round again. Returns true after the last part
+  // of a round.
   bool Models(int64_t now, uint64_t* expired);
   bool Tiers(int64_t now);
 

@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-// What is answered before Ask returns.
+// Takes what is answered before Ask returns.
 struct EnvoyClient : HttpReply::Receiver {
   void Give(HttpResponse given) override { response = std::move(given); }
   bool Abandoned() const override { return false; }
@@ -174,7 +174,7 @@ TEST_F(EnvoyApiTest, TellsWhichHeaderFieldsAResponseShallHaveWhereItIsAsked) {
   EXPECT_TRUE(Has(headers(Of("b", "1") + "," + Of("a", "1")), R"("RateLimit-Remaining","value":"0")"));
 }
 
-// As the published service chooses: the last descriptor that refuses, else the first of those with least left.
+// Chooses as the published service does: the last descriptor that refuses, else the first of those with least left.
 TEST_F(EnvoyApiTest, HeaderFieldsAreThoseOfTheDescriptorThatRefuses) {
   directory_.Write("b.yaml",
                    "domain: e\n"
@@ -247,7 +247,7 @@ TEST_F(EnvoyApiTest, MetricsAndTheDebugPageTellOfEachRule) {
       << shown;
 }
 
-// Each answer of these tests is as openapi.json says (AskAt).
+// Each answer of these tests is checked against openapi.json (AskAt).
 TEST_F(EnvoyApiTest, EachDocumentedAnswerIsGiven) {
   Open();
   Ask(Body(Of("a", "1"), R"(,"hitsAddend":2)"));
@@ -257,7 +257,7 @@ TEST_F(EnvoyApiTest, EachDocumentedAnswerIsGiven) {
   AskAt("/debug/ratelimit");
   for (const EnvoyRoute& route : EnvoyApi::Routes()) {
     std::set<int>& seen = seen_[std::string(route.path)];
-    seen.insert({401, 403});  // of those who are no administrators
+    seen.insert({401, 403});  // for clients that are no administrators
     if (route.method == "POST") seen.insert(413);
     EXPECT_EQ(document_.Statuses(route), seen) << route.path;
     for (const auto& [status, response] :

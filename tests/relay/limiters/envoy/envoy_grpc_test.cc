@@ -1,4 +1,4 @@
-// ShouldRateLimit by frames, and by the gRPC of others.
+// ShouldRateLimit by frames, and by another implementation of gRPC.
 #include <cstdio>
 
 #include "envoy/service/ratelimit/v3/rls.pb.h"
@@ -105,7 +105,8 @@ TEST_F(EnvoyGrpcTest, SaysWhatIsWrongWithARequest) {
   }
 }
 
-// Envoy lets pass what ends in an error, so whatever a client puts into a header, the other limits hold.
+// Envoy lets a request pass if its call ends in an error. So whatever a client puts into a header, the other limits
+// hold.
 TEST_F(EnvoyGrpcTest, NoValueFreesItsNeighbours) {
   configuration_.limiters.envoy.max_mib = 1;
   Open();

@@ -10,7 +10,7 @@ namespace {
 
 class EnvoyRulesTest : public testing::Test {
  protected:
-  // Of one file.
+  // Returns the error of a directory with this one file, or "good".
   std::string ErrorOf(const std::string& text) const {
     directory_.Write("a.yaml", text);
     const auto read = ReadEnvoyRules(directory_.path());

@@ -23,7 +23,7 @@ TEST(GrantId, IsTheNumbersAlone) {
   for (const char* none : {"", "0", "000000000000000g", "00000000000000000"}) EXPECT_FALSE(GrantOf(none)) << none;
 }
 
-// Half of an id's bits are others in the next one, give or take; of numbers that are counted up mostly one is.
+// About half of an id's bits differ from those of the next. If ids were counted up it would mostly be one bit.
 TEST(GrantId, TellsNothingOfItsNeighbours) {
   std::set<int> differing;
   for (uint64_t grant = 1'000; grant < 1'256; ++grant) {

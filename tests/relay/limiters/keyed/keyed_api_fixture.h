@@ -19,7 +19,7 @@
 
 namespace weir {
 
-// As a connection does it: who asks to be told is told once, unless the answer is given.
+// Behaves like a connection: a handler that asks to be told is told once, unless the answer is given.
 struct KeyedClient : HttpReply::Receiver {
   void Give(HttpResponse given) override {
     EXPECT_FALSE(response) << "answered twice";
@@ -45,7 +45,7 @@ struct KeyedClient : HttpReply::Receiver {
         if (known == name) return value;
     return "";
   }
-  // Of a member whose value is a text or a number.
+  // Returns a member whose value is a text or a number.
   std::string Member(const std::string& name) const {
     const std::string text = body();
     size_t at = text.find("\"" + name + "\":");

@@ -20,7 +20,7 @@ class KeyedOpenApiTest : public KeyedApiTest {
         document_.Resolved(document_.Operation(method, path)["responses"][std::to_string(client->status())]);
     for (const auto& [name, unused] : client->response->headers) {
       const bool is_said = name == "Cache-Control" || documented["headers"][name].error() == simdjson::SUCCESS ||
-                           client->status() == 403;  // which is that of the administrator too
+                           client->status() == 403;  // the administrators' refusal has this status too
       EXPECT_TRUE(is_said) << name << " of " << client->status();
     }
     seen_[method + " " + path].insert(client->status());
@@ -54,7 +54,7 @@ TEST_F(KeyedOpenApiTest, EachAnswerIsDocumentedAndEachDocumentedIsGiven) {
   See("GET", "/debug/{key}", Ask("GET", "/debug/b"));
   for (const KeyedRoute& route : KeyedApi::Routes()) {
     std::set<int>& seen = seen_[std::string(route.method) + " " + std::string(route.path)];
-    seen.insert({401, 403});  // of those who are no administrators
+    seen.insert({401, 403});  // for clients that are no administrators
     if (route.method == "POST") seen.insert(413);
     EXPECT_EQ(document_.Statuses(route), seen) << route.method << " " << route.path;
   }

@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::minutes;
 
-// One request in an hour, and many may wait.
+// One request an hour, and many may wait.
 constexpr const char* kOneAnHour =
     "keyed:\n  default: {window_millis: 3600000, max_requests: 1, max_requests_in_queue: 20000}\n";
 
@@ -176,8 +176,8 @@ TEST_F(KeyedServerTest, AServerThatGoesAnswersThoseWhoWait) {
   }
 }
 
-// Clients that ask, wait, leave and give back while the file changes: each is answered, and what is not given back
-// counts.
+// Clients ask, wait, leave and give back while the file changes. Each is answered, and requests that are not given back
+// count.
 TEST_F(KeyedServerTest, ReloadsUnderLoad) {
   configuration_.server.io_threads = 2;
   OpenWith("keyed:\n  default: {window_millis: 20, max_requests: 5, max_requests_in_queue: 50}\n");
@@ -200,7 +200,7 @@ TEST_F(KeyedServerTest, ReloadsUnderLoad) {
     });
   }
   threads.emplace_back([&] {
-    RawClient paced(server_->port());  // no more connections than the server takes leave of
+    RawClient paced(server_->port());  // keeps new connections to the pace at which the server ends old ones
     while (!stop) {
       Waiting("k0");  // and leaves
       paced.Send(HttpText("GET", "/healthz"));
@@ -228,7 +228,7 @@ double Metric(uint16_t port, const std::string& name) {
   return at == text.npos ? -1 : std::stod(text.substr(at + name.size() + 2));
 }
 
-// Ten thousand connections, each with a request in line: what they hold, and that all are answered by one reload.
+// Ten thousand connections, each with a request in line: what they hold, and that one reload answers them all.
 TEST(KeyedGate, TenThousandWait) {
   const int kClients = Sanitized() ? 500 : 10'000;
   rlimit files{};
@@ -267,7 +267,7 @@ TEST(KeyedGate, TenThousandWait) {
   EXPECT_EQ(child.Wait().code, 0) << child.err();
 }
 
-// One client that names a million keys.
+// One client names a million keys.
 TEST(KeyedGate, KeysWithoutNumberStayBounded) {
   const int kKeys = Sanitized() ? 2'000 : 50'000;
   GateChild child({"--port", "0"}, {{"WEIR_KEYED_MAX_KEYS", "1000"}});

@@ -1,4 +1,4 @@
-// Keys whose windows are shared: what clients see of it; three gates on one redis-server, each a process of its own.
+// Keys with shared windows: what clients see of it, and three gates on one redis-server, each a process of its own.
 #include <csignal>
 #include <thread>
 
@@ -89,11 +89,11 @@ class KeyedSharedGates : public testing::Test {
  protected:
   static constexpr int kGates = 3;
 
-  // limits: of every key.
+  // `limits`: those of every key.
   void Start(const std::string& limits, std::map<std::string, std::string> settings = {}) {
     const std::string config = directory_.Write("weir.yaml", "keyed:\n  default: {" + limits + "}\n");
     settings.emplace("WEIR_KEYED_STORE", server_.url());
-    // A machine with other work is not one whose Redis is away.
+    // A machine with other work must not look like one whose Redis is away.
     settings.emplace("WEIR_QUOTA_REDIS_TIMEOUT_MS", "60000");
     settings.emplace("WEIR_QUOTA_REDIS_CONNECT_TIMEOUT_MS", "60000");
     for (int i = 0; i < kGates; ++i)
@@ -104,7 +104,7 @@ class KeyedSharedGates : public testing::Test {
       ASSERT_NE(ports_.back(), 0) << gate->err();
     }
   }
-  // One that is not about to end.
+  // Returns a window that is not about to end.
   std::string LongWindow() {
     const seconds now(std::stoll(server_.Command({"TIME"}).items.at(0).text));
     const milliseconds longest = hours(24 * 31);
@@ -112,7 +112,8 @@ class KeyedSharedGates : public testing::Test {
     return "window_millis: " + std::to_string(window.count());
   }
 
-  // So many requests of each of two clients of each gate, one after the other; how many each gate granted.
+  // Sends this many requests from each of two clients of each gate, one after the other. Returns how many each gate
+  // granted.
   std::vector<uint32_t> Hammer(const std::string& path, int each) {
     std::vector<std::atomic<uint32_t>> granted(kGates);
     std::vector<std::thread> clients;
@@ -154,7 +155,7 @@ TEST_F(KeyedSharedGates, LetNoMoreThanTheLimitThroughTogether) {
   const uint32_t granted = Sum(Hammer("/rate/a", 200));
   EXPECT_LE(granted, kLimit);
   EXPECT_GE(granted, kLimit - kGates * kLimit / 16);
-  // A limit below 32 is leased one at a time: nothing is lost.
+  // A limit below 32 is leased one at a time: none is lost.
   gates_.clear(), ports_.clear();
   Start(LongWindow() + ", max_requests: 31");
   EXPECT_EQ(Sum(Hammer("/rate/b", 20)), 31u);
@@ -162,7 +163,7 @@ TEST_F(KeyedSharedGates, LetNoMoreThanTheLimitThroughTogether) {
 
 TEST_F(KeyedSharedGates, LetTheLimitThroughInEachWindow) {
   constexpr uint32_t kLimit = 20, kWindow = 200;
-  // Whoever is so slow that a window passes twice on the way to Redis waits on.
+  // A request so slow that a window passes twice on its way to Redis waits on.
   Start("window_millis: " + std::to_string(kWindow) + ", max_requests: " + std::to_string(kLimit),
         {{"WEIR_KEYED_WHEN_STORE_AWAY", "refuse"}});
   const auto number = [&] {
@@ -182,10 +183,10 @@ TEST_F(KeyedSharedGates, GoOnWithThoseWhoWaitWhenRedisIsKilledAndComesBack) {
   for (RawClient& client : clients) client.Send(HttpText("POST", "/rate/a?canWait"));
   EXPECT_EQ(clients.front().ReadAnswer().value_or(RawAnswer()).status, 200);
   server_.Kill();
-  // Where all have had their answer by now nobody else would ask Redis.
+  // If all requests have had their answer by now, no other would ask Redis.
   for (const uint16_t port : ports_) AskPort(port, "POST", "/rate/a");
   ASSERT_TRUE(EachSays("weir_keyed_store_up 0"));
-  // While Redis is being asked again there is no room behind those who wait, whatever it says.
+  // While Redis is asked again there is no room behind the requests that wait, whatever it says.
   RawAnswer refused;
   EXPECT_TRUE(Eventually([&] {
     refused = AskPort(ports_[0], "POST", "/rate/a");
@@ -214,7 +215,7 @@ TEST_F(KeyedSharedGates, EachLetsTheLimitThroughWhileRedisDoesNotAnswer) {
   EXPECT_EQ(AskPort(ports_[0], "GET", "/readyz").status, 200);
   server_.Resume();
   ASSERT_TRUE(EachSays("weir_keyed_store_up 1"));
-  // What was let through alone counts: in this window nobody gets more.
+  // Requests that a gate let through alone count: in this window no client gets more.
   for (const uint16_t port : ports_) EXPECT_EQ(AskPort(port, "POST", "/rate/a").status, 429);
 }
 

@@ -259,7 +259,7 @@ struct DocumentedRoute {
 TEST_F(QueuedApiTest, AnswersAsIsDocumented) {
   const OpenApiDocument document;
   const DocumentedRoute take{"GET", "/{endpoint}"};
-  std::set<int> seen = {401, 403};  // of those who may not ask
+  std::set<int> seen = {401, 403};  // for clients that may not ask
   const auto see = [&](const Client& client) {
     ASSERT_TRUE(client->response);
     EXPECT_EQ(document.Violation(take, *client->response), "") << client->body();
@@ -281,7 +281,7 @@ TEST_F(QueuedApiTest, AnswersAsIsDocumented) {
   const Client first = Ask("/api");
   see(Ask("/api", "timeout=0.1"));
   const Client second = Ask("/api");
-  see(Ask("/api/below"));  // nobody else can wait anywhere
+  see(Ask("/api/below"));  // no other request can wait anywhere
   see(Ask("/api", "timeout=9"));
   first->Leave();
   see(first);

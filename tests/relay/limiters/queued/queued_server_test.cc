@@ -45,8 +45,8 @@ TEST_F(QueuedServerTest, ServesTheEndpointsOfTheFileAndWhatLiesBelow) {
   EXPECT_TRUE(Has(Ask("GET", "/debug/endpoints").body, R"("endpoint":"/api/v2/users")"));
 }
 
-// As in rls. It is a GET without the answer's body (RFC 9110, 9.3.2), and all that a turn gives is in the status: what
-// asks for each request by its own method must not find HEAD free, nor refused.
+// A HEAD is, as in rls, a GET without the answer's body (RFC 9110, 9.3.2), and the status says all that a turn gives. A
+// proxy that asks for each request by its own method must not find HEAD free, nor refused.
 TEST_F(QueuedServerTest, AHeadTakesItsTurnAsAGetDoes) {
   OpenWith("endpoints:\n  - {path: /api, rate: 0.001, unit: rpm, max_queue_size: 1}\n");
   EXPECT_EQ(Ask("HEAD", "/api").status, 200);

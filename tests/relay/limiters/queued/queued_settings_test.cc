@@ -119,7 +119,7 @@ TEST_F(QueuedSettingsTest, SaysWhatIsWrongAndWhere) {
   EXPECT_TRUE(Read("endpoints:\n  - {path: /v12, rate: 1}\n  - {path: /metrics2, rate: 1}\n").ok());
 }
 
-// An endpoint there would be another route's, and nobody would be told.
+// Such a path would belong to another route, and the operator would not be told.
 TEST_F(QueuedSettingsTest, APathOfTheProgramIsNone) {
   std::vector<std::string> paths = {"/metrics", "/healthz", "/readyz", "/healthcheck"};
   const OpenApiDocument document;

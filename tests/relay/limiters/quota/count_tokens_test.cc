@@ -25,7 +25,7 @@ CountTokensSettings SettingsFor(const TlsServer& server, const std::string& host
   return settings;
 }
 
-// The error, which has not the key in it.
+// Returns the error, which does not contain the key.
 std::string ErrorOf(const CountTokensSettings& settings, std::string_view text = "Hello") {
   const Result<int64_t> tokens = CountTokens(settings, "gemini-2.5-pro", text);
   EXPECT_FALSE(tokens.ok()) << tokens.value();

@@ -1,4 +1,4 @@
-// relay/limiters/openapi.json as the tests ask it: what is documented, and whether a value is as a schema says.
+// relay/limiters/openapi.json for tests: what is documented, and whether a value is as a schema says.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class OpenApiDocument {
   OpenApiDocument() : root_(parser_.parse(std::string(QuotaOpenApi()))) {}
 
   Element root() const { return root_; }
-  // "POST", "/v1/decide"
+  // Returns the document's entry for "POST", "/v1/decide".
   Element Operation(std::string_view method, std::string_view path) const {
     std::string pointer = "/paths/";
     for (const char c : path) pointer += c == '/' ? "~1" : std::string(1, c);
@@ -35,7 +35,7 @@ class OpenApiDocument {
       statuses.insert(std::stoi(std::string(status)));
     return statuses;
   }
-  // Why the answer is not as documented; empty where it is.
+  // Says why the answer is not as documented; empty if it is.
   template <typename Route>
   std::string Violation(const Route& route, const HttpResponse& response) const {
     Element documented;
@@ -53,7 +53,7 @@ class OpenApiDocument {
     return Violation(schema, value, "the answer");
   }
 
-  // Of the keywords that the document uses; another one is a violation.
+  // Knows the keywords that the document uses; any other one is a violation.
   std::string Violation(Element schema, Element value, const std::string& where) const {
     for (const auto& [keyword, rule] : Object(Resolved(schema))) {
       std::string why = Violation(Resolved(schema), keyword, rule, value, where);

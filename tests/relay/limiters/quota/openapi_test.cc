@@ -43,7 +43,7 @@ TEST(OpenApi, HasTheRoutesOfTheLimiters) {
     routes.insert(std::string(route.method) + " " + std::string(route.path));
   for (const EnvoyRoute& route : EnvoyApi::Routes())
     routes.insert(std::string(route.method) + " " + std::string(route.path));
-  // Of the endpoints, whose paths the operator names.
+  // The routes of endpoints, whose paths the operator names.
   routes.insert({"GET /{endpoint}", "POST /{endpoint}", "GET /debug/endpoints"});
   EXPECT_EQ(documented, routes);
   EXPECT_EQ(routes.size(), QuotaApi::Routes().size() + KeyedApi::Routes().size() + EnvoyApi::Routes().size() + 3);
@@ -69,7 +69,7 @@ TEST(OpenApi, ItsRequestsAreTakenByTheApi) {
       ApiWorld world({.providers = {Provider::kOpenAi}});
       const std::string body = simdjson::minify(Element(example["value"]));
       const HttpResponse response = world.Ask(route.call, body, "gpt-4o");
-      // The reservation of an example was never made.
+      // The reservation of an example does not exist.
       const bool settles = route.call == Call::kCommit || route.call == Call::kRefund || route.call == Call::kExtend;
       EXPECT_EQ(response.status, settles ? 404 : 200) << route.path << " " << body << "\n" << response.body;
       EXPECT_EQ(document.Violation(Element(content["schema"]), Element(example["value"]), "the example"), "");
@@ -95,7 +95,7 @@ TEST(OpenApi, ItsAnswersAreAsItsSchemasSay) {
   EXPECT_GE(examples, 30U);
 }
 
-// Calls of every kind, in every condition that changes an answer; each answer is held against the document.
+// Calls of every kind, in every condition that changes an answer; each answer is checked against the document.
 class OpenApiAnswers : public ::testing::Test {
  protected:
   void See(Call call, const HttpResponse& response) {
@@ -105,7 +105,7 @@ class OpenApiAnswers : public ::testing::Test {
       EXPECT_TRUE(name == "RateLimit" || name == "RateLimit-Policy" || name == "Retry-After") << name;
     seen_[call].insert(response.status);
   }
-  // All calls, with a body that is good, one that is none, one that is too long, and a name that is none.
+  // Makes all calls, with a body that is good, one that is broken, one that is too long, and a bad name.
   void SeeAll(QuotaApi& api, const std::string& model) {
     for (const QuotaRoute& route : QuotaApi::Routes()) {
       for (const std::string& body : {Good(route.call, model), std::string("{"), std::string(kMaxCallBytes + 1, ' ')})
@@ -113,7 +113,8 @@ class OpenApiAnswers : public ::testing::Test {
       See(route.call, Ask(api, route.call, Good(route.call, "\\n"), "\n"));
     }
   }
-  // What stands before the API: pages of other sites, who is no administrator, and calls whose turn does not come.
+  // Sees the refusals before the API: for pages of other sites, clients that are no administrators, and calls whose
+  // turn does not come.
   void SeeRefusals() {
     for (const int status : {401, 403}) {
       QuotaRoutes gate({.api = ServedQuotaApi::kAdmins});

@@ -60,7 +60,7 @@ class ScriptedStore final : public QuotaStore {
   void Prune() override {}
   StoreHealth Health() const override { return health; }
 
-  // As a server that does not answer.
+  // Behaves like a server that does not answer.
   void GoAway() {
     problem = Status::Error("connection refused");
     charge_answer = {.code = QuotaCode::kStoreUnavailable, .problem = "connection refused"};
@@ -102,7 +102,7 @@ inline std::string HeaderOf(const HttpResponse& response, std::string_view name)
   return "";
 }
 
-// What stands at a place of an answer, "/usage/rpm".
+// Returns the text at a place of an answer, such as "/usage/rpm".
 inline std::string Text(const HttpResponse& response, const char* pointer) {
   simdjson::dom::parser parser;
   simdjson::dom::element root;
@@ -121,7 +121,7 @@ inline int64_t Whole(const HttpResponse& response, const char* pointer) {
 // 2026-02-20T14:32:00Z
 inline constexpr uint64_t kAfternoon = 1771597920;
 
-// A limiter with the memory's store, and its API.
+// A limiter with the store in memory, and its API.
 struct ApiWorld {
   explicit ApiWorld(QuotaConfig config = {}, MemoryStoreOptions options = {},
                     RateLimitDialect dialect = RateLimitDialect::kIetf)

@@ -169,7 +169,7 @@ TEST(QuotaApi, WithAStoreThatIsAwayThePolicyDecides) {
   }
 }
 
-// What the store says has paths and addresses in it, and names of keys, in which API keys are.
+// The store's words have paths and addresses in them, and names of keys, which may contain API keys.
 TEST(QuotaApi, StrangersHearOfAStoreInTroubleOnlyThatItIs) {
   ScriptedStore store;
   store.GoAway();
@@ -354,7 +354,7 @@ TEST(QuotaApi, SaysWhichCallsMayWait) {
             "-------wwwwww-- ");
 }
 
-// Bytes, and good bodies with bytes changed: an answer, and good JSON in it.
+// Takes any bytes, and good bodies with bytes changed: there is an answer, with good JSON in it.
 void ExpectAnswer(ApiWorld& world, Call call, const std::string& body) {
   const HttpResponse response = world.Ask(call, body);
   RC_LOG() << body << "\n" << response.status << " " << response.body << "\n";

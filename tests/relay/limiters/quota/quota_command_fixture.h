@@ -37,7 +37,7 @@ class QuotaCommandTest : public GateServerTest {
     for (const std::string& name : set_) unsetenv(name.c_str());
   }
 
-  // Before any thread is there.
+  // Must be called before there is any thread.
   void Set(const std::string& name, const std::string& value) {
     setenv(name.c_str(), value.c_str(), 1);
     set_.push_back(name);

@@ -1,4 +1,4 @@
-// weir quota, asking other servers: which, with which secrets, and what it says of those that do not answer as they
+// weir quota asking other servers: which ones, with which secrets, and what it says of those that do not answer as they
 // should.
 #include <gtest/gtest.h>
 

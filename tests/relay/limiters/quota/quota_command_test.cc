@@ -32,7 +32,7 @@ class EitherWayTest : public QuotaCommandTest, public testing::WithParamInterfac
   EitherWayTest() {
     if (!GetParam()) {
       where_ = {"--store", "sqlite:" + directory_ / "quota.db"};
-      Ask({"set", "unrelated", "--rpm", "1"});  // whoever only looks makes no store
+      Ask({"set", "unrelated", "--rpm", "1"});  // a command that only looks makes no store
       return;
     }
     Open();

@@ -1,4 +1,4 @@
-// What a gate says of requests that no handler takes, and to many clients of one address.
+// The answers of a gate to requests that no handler takes, and to many clients of one address.
 #include <simdjson.h>
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// The error's code, where the body is the API's error; else the body.
+// Returns the error's code if the body is the API's error; else the body.
 std::string CodeOf(const RawAnswer& answer) {
   simdjson::dom::parser parser;
   std::string_view code;

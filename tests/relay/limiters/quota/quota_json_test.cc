@@ -1,4 +1,4 @@
-// What bodies the API takes, what it says of the others, and what it writes.
+// The bodies that the API takes, what it says of others, and what it writes.
 #include "relay/limiters/quota/quota_json.h"
 
 #include <gtest/gtest.h>
@@ -133,7 +133,7 @@ TEST(QuotaCall, WhatIsLongOrDeepIsRefusedAtOnce) {
   EXPECT_LT(found.size(), 300U) << found;
 }
 
-// The document's schemas and the reader were written apart: they must take the same bodies.
+// The document's schemas and the reader were written separately, and must take the same bodies.
 RC_GTEST_PROP(QuotaCall, TakesWhatItsSchemaTakes, ()) {
   static const OpenApiDocument& document = *new OpenApiDocument();
   static const std::vector<QuotaRoute> routes = [] {

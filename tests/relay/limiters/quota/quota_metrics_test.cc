@@ -126,7 +126,7 @@ TEST_F(QuotaMetricsTest, AReservationIsOpenUntilItIsSettledOrItsTimeIsOver) {
   metrics_.OnSettled({.code = Settled::Code::kUnknownReservation}, true);
   metrics_.OnSettled({.code = Settled::Code::kStoreUnavailable}, true);
   EXPECT_TRUE(Has("weir_quota_reservations_open 2")) << Text();
-  clock_.Advance(seconds(51));  // whatever the store has forgotten meanwhile
+  clock_.Advance(seconds(51));  // even if the store has forgotten it meanwhile
   EXPECT_TRUE(Has("weir_quota_reservations_open 1")) << Text();
   clock_.Advance(seconds(60));
   EXPECT_TRUE(Has("weir_quota_reservations_open 0")) << Text();

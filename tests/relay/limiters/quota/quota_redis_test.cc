@@ -1,4 +1,4 @@
-// The gate on a Redis that is shared, goes, and comes back.
+// The gate on a shared Redis that goes away and comes back.
 // clang-format off
 // First: g++ 12 takes an enumerator of a nested type for one that hides another type's.
 #include "tests/fixtures/redis_process.h"
@@ -55,7 +55,7 @@ TEST_F(QuotaRedisTest, ARedisThatComesBackEmptyIsToldTheQuotasAgain) {
   redis_.Start();
   EXPECT_TRUE(Eventually([&] { return take() == 200; }));
   EXPECT_TRUE(Eventually([&] { return Has(child.err(), "is well again, after "); })) << child.err();
-  // One that knows nothing of the file sees what the store was told.
+  // A gate that does not know the file sees what the store was told.
   configuration_.limiters.quota.config_file.clear();
   Open();
   EXPECT_TRUE(Eventually([&] { return Has(Ask("GET", "/v1/models/mine").body, R"("max_rpm":10)"); }));
@@ -68,7 +68,7 @@ bool HasInput(const RawClient& client) {
   return recv(client.socket(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
-// The calls are under way when the server, and then the gate, is to go.
+// Calls are under way when the server goes, and then the gate.
 TEST_F(QuotaRedisTest, EndsWhileAnswersAreOwed) {
   configuration_.limiters.quota.store.redis_timeout = std::chrono::milliseconds(2000);
   Open();
@@ -91,7 +91,7 @@ TEST_F(QuotaRedisTest, EndsWhileAnswersAreOwed) {
   }
 }
 
-// Also where nobody has asked it anything yet.
+// It says so even if it was not asked anything yet.
 TEST(QuotaRedisLog, SaysWhyTheStoreCannotBeUsed) {
   RedisProcess redis({.password = "right"});
   GateChild child({"--port", "0", "--store", "redis://:wrong@" + redis.address()});

@@ -24,19 +24,19 @@ class QuotaRoutes {
         [this]() -> QuotaService& { return *quotas_; });
   }
 
-  // Of the model m, where the path names one.
+  // Asks about the model m, if the path names one.
   HttpResponse Ask(const QuotaRoute& route, const std::string& body, Fields headers = {}) {
     return Ask(route, body, std::move(headers), false);
   }
-  // The client does not wait for its turn.
+  // Asks as a client that does not wait for its turn.
   HttpResponse AskAndHangUp(const QuotaRoute& route, const std::string& body) { return Ask(route, body, {}, true); }
 
-  std::optional<HttpResponse> refusal;  // of who may not administer
+  std::optional<HttpResponse> refusal;  // for clients that may not administer
 
  private:
   struct Kept : HttpReply::Receiver {
     explicit Kept(bool hung_up) : abandoned(hung_up) {}
-    // As the server gives it.
+    // Takes the answer as the server gives it.
     void Give(HttpResponse given) override { response.set_value(PlainErrorAsJson(std::move(given))); }
     bool Abandoned() const override { return abandoned; }
     void OnLeft(HttpReply::LeftHandler) override {}

@@ -1,4 +1,4 @@
-// What people read of the quota API's answers.
+// The quota API's answers as people read them.
 #include "relay/limiters/quota/quota_table.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a gate tells a collector of its decisions.
+// Spans in which a gate tells a collector of its decisions.
 #include <gtest/gtest.h>
 
 #include <string>

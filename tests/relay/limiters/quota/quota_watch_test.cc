@@ -61,7 +61,7 @@ TEST(AskForAllTest, PagesAreOneAnswer) {
   EXPECT_EQ(AskForAll(fails, {.call = QuotaRoute::Call::kModels}).value().status, 503);
 }
 
-// What was written, each turn a text; problems begin with "!".
+// Keeps what was written, one text a turn; problems begin with "!".
 class WatchTest : public testing::Test {
  protected:
   using Style = WatchParts::Style;

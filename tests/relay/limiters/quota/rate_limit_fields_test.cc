@@ -170,7 +170,7 @@ TEST(RateLimitFields, AMonthOfTheCalendarHasNoLengthAndEndsAtItsEnd) {
             "x-ratelimit-limit-tokens: 100\nx-ratelimit-remaining-tokens: 75\nx-ratelimit-reset-tokens: 1m30s\n");
 }
 
-// sf-list of RFC 8941, of strings with integers as parameters; no t later than Retry-After.
+// They are an sf-list of RFC 8941, of strings with integers as parameters; no t is later than Retry-After.
 RC_GTEST_PROP(RateLimitFields, AreStructuredFields, (int64_t tokens, bool allowed)) {
   const auto amount = [] { return *rc::gen::inRange<int64_t>(0, kMostAmount + 1); };
   Decision decision{.allowed = allowed, .quota = ModelQuota{amount(), amount(), amount()}};

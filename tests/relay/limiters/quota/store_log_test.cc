@@ -1,4 +1,4 @@
-// What an operator finds in the log of a store that is away.
+// The lines that an operator finds in the log when a store is away.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -13,7 +13,7 @@ using Breaker = StoreHealth::Breaker;
 
 class StoreLogTest : public testing::Test {
  protected:
-  // What is logged of it, without the time; a look every two seconds.
+  // Returns what is logged of one look, without the time. A look comes every two seconds.
   std::string Look(Breaker breaker, const std::string& problem) {
     testing::internal::CaptureStdout();
     log_.Look({.breaker = breaker, .problem = problem}, now_ += std::chrono::seconds(2));

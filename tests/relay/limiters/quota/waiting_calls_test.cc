@@ -1,4 +1,4 @@
-// Who is answered without the store.
+// Calls that are answered without the store.
 #include "relay/limiters/quota/waiting_calls.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ class WaitingCallsTest : public testing::Test {
  protected:
   static constexpr int kAtOnce = 4;
 
-  // All workers wait for something.
+  // Makes all workers wait.
   void Fill() {
     for (int n = 0; n < kAtOnce; ++n) {
       calls_->Submit("192.0.2.1", HttpReply(std::make_shared<Client>()), [this](const HttpReply& reply) {

@@ -1,4 +1,4 @@
-// What goes wrong with a server: said so that one knows what to do, and nothing acknowledged is lost.
+// Faults of a server: the error says what to do, and nothing acknowledged is lost.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ Status SaveOne(EventStore& store, const Event& event) {
   return store.SaveSome({&event, 1}, 0, kTurnWork, {&result, 1}).status();
 }
 
-// A store whose time-out the making of the tables may exceed.
+// Opens a store whose time-out may be too short for making the tables.
 std::unique_ptr<PostgresStore> MustOpenImpatient(const PostgresStoreOptions& options) {
   PostgresStoreOptions patient = options;
   patient.settings.timeout = PostgresStoreSettings().timeout;
@@ -104,7 +104,7 @@ TEST_F(PostgresFaultTest, APasswordIsAskedForInWordsThatHelp) {
   EXPECT_NE(MustOpen(options("right")), nullptr);
 }
 
-// Whatever a server does while it is asked, the store is there again when the server is.
+// After any fault of a server that is asked, the store is there again when the server is.
 TEST_F(PostgresFaultTest, AServerThatStandsStillFailsInTimeAndIsUsedAgain) {
   PostgresProcess server({"fsync=off"});
   PostgresStoreOptions options{.conninfo = server.conninfo(), .settings = {.origin = "here"}};
@@ -149,7 +149,7 @@ TEST_F(PostgresFaultTest, AServerThatIsKilledAndStartedAgainHasWhatWasAcknowledg
   EXPECT_EQ(std::ranges::count(stored.value(), false), 0);
 }
 
-// A COMMIT that no standby has is no OK.
+// A COMMIT that no standby has is not acknowledged.
 TEST_F(PostgresFaultTest, WithoutTheStandbyThatHasToHaveItNothingIsAcknowledged) {
   PostgresProcess primary({"fsync=off"});
   PostgresProcess standby({"fsync=off"}, &primary);
@@ -195,7 +195,7 @@ TEST_F(PostgresFaultTest, AHostThatDoesNotAnswerLeavesTimeForTheNext) {
   silent.Resume();
 }
 
-// kill -9 to the primary while events come in, and a standby is promoted.
+// kill -9 ends the primary while events come in, and a standby is promoted.
 TEST_F(PostgresFaultTest, AfterAFailoverNothingThatWasAcknowledgedIsMissing) {
   PostgresProcess primary;
   PostgresProcess standby({}, &primary);
@@ -229,8 +229,8 @@ TEST_F(PostgresFaultTest, AfterAFailoverNothingThatWasAcknowledgedIsMissing) {
   EXPECT_EQ(std::ranges::count(stored.value(), false), 0);
 }
 
-// Another program, or an operator at psql, may hold what is to be written. The server ends one of two that wait for
-// each other; what it ended is done again.
+// Another program, or an operator at psql, may hold rows that have to be written. The server ends one of two
+// transactions that wait for each other; the work of that one is done again.
 TEST_F(PostgresFaultTest, WhatTheServerEndsForADeadlockIsDoneAgain) {
   const auto store = MustOpen(Options());
   ASSERT_TRUE(SaveOne(*store, NumberedNote(0)).ok());
@@ -309,7 +309,7 @@ TEST_F(PostgresFaultTest, AStatementThatTakesTooLongAndAServerThatTakesNoWritesF
   EXPECT_TRUE(Eventually([&] { return SaveOne(*store, NumberedNote(5)).ok(); }));
 }
 
-// Whose clock is ahead removes nothing before its time.
+// A machine whose clock is ahead removes nothing before its time.
 TEST_F(PostgresFaultTest, NothingExpiresBeforeTheServersClockSaysSo) {
   const auto store = MustOpen(Options());
   const uint64_t now = WallClock::System().NowSeconds();

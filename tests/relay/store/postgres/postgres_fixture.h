@@ -13,7 +13,7 @@ namespace weir {
 // Started when it is first asked for; it does not wait for its disk.
 PostgresProcess& SharedPostgres();
 
-// A database that goes with it.
+// A database that is dropped with this object.
 class PostgresDatabase {
  public:
   explicit PostgresDatabase(PostgresProcess& server = SharedPostgres());
@@ -36,7 +36,7 @@ class PostgresUnderTest final : public StoreUnderTest {
  public:
   explicit PostgresUnderTest(const std::string& own_url) : own_url_(own_url) {}
   std::unique_ptr<EventStore> Open() override;
-  // Between the events and what they are found by.
+  // Compares the events with what they are found by.
   std::string Difference(EventStore& store) override;
 
  private:

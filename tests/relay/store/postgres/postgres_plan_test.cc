@@ -1,5 +1,5 @@
-// By what PostgreSQL finds the events of a filter, as it says itself: by a walk of an index in the order of the answer,
-// and by no more of it than the answer needs.
+// The way in which PostgreSQL finds the events of a filter, as it says itself: by a walk of an index in the order of
+// the answer, and by no more of it than the answer needs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,13 +23,13 @@ class PostgresPlanTest : public testing::Test {
         " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0"
         " -c auto_explain.log_analyze=on -c auto_explain.log_timing=off'";
     store_ = MustOpen(options);
-    EXPECT_TRUE(store_->Now().ok());  // what a connection begins with is done
+    EXPECT_TRUE(store_->Now().ok());  // the statements that begin a connection are done
   }
 
   static void ExpectNone(const std::string& plans, const std::vector<std::string>& of) {
     for (const std::string& never : of) EXPECT_EQ(plans.find(never), std::string::npos) << never << ": " << plans;
   }
-  // What the server says of its plans while all of the filter's events are read.
+  // Returns what the server says of its plans while all of the filter's events are read.
   std::string PlansOf(const std::string& filter, uint64_t limit = 500, const Slice& slice = {}) {
     const Result<Filter> parsed = ParseFilter(filter);
     EXPECT_TRUE(parsed.ok()) << parsed.status().message();
@@ -47,7 +47,7 @@ class PostgresPlanTest : public testing::Test {
 
 struct PlannedShape {
   const char* filter;
-  const char* index;  // that is walked
+  const char* index;  // the one that is walked
 };
 
 TEST_F(PostgresPlanTest, EveryShapeIsAWalkOfAnIndexWithoutASort) {
@@ -85,7 +85,7 @@ TEST_F(PostgresPlanTest, EveryShapeIsAWalkOfAnIndexWithoutASort) {
   }
 }
 
-// What is saved, deleted and removed finds its rows by them, too.
+// Saving, deleting and removing find their rows by the indexes, too.
 TEST_F(PostgresPlanTest, NoSaveWalksThroughATable) {
   const RandomNostr random(3, 2000);
   SaveAll(*store_, std::vector(random.events().begin(), random.events().begin() + 1500));
@@ -105,7 +105,7 @@ TEST_F(PostgresPlanTest, NoSaveWalksThroughATable) {
   ExpectNone(plans, tables);
 }
 
-// Who dates all his events to one second makes nobody walk through all of them again for each page.
+// Many events of one second must not be walked through again for each page.
 TEST_F(PostgresPlanTest, ASecondWithManyEventsIsWalkedThroughOnce) {
   constexpr size_t kFlood = 4000;
   std::vector<PlainEvent> events;

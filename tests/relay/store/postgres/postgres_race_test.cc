@@ -1,5 +1,5 @@
-// An event and its deletion at two relays at once, each stopped where the other could pass it: nothing is left of the
-// event.
+// An event and its deletion at two relays at once, each stopped at the point where the other could pass it: nothing is
+// left of the event.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// A process that stands still as long as this lives.
+// Keeps a process stopped as long as this lives.
 class Paused {
  public:
   explicit Paused(pid_t process) : process_(process) { EXPECT_EQ(kill(process, SIGSTOP), 0); }
@@ -34,13 +34,13 @@ class PostgresRaceTest : public testing::Test {
     EXPECT_TRUE(saved.ok()) << saved.status().message();
     return result.outcome;
   }
-  // A relay that has saved before.
+  // Opens a relay's store, and saves with it once.
   std::unique_ptr<PostgresStore> OpenUsed(const std::string& name) const {
     auto store = MustOpen(database_.Options(name));
     EXPECT_EQ(Save(*store, ToEvent(Plain(Author(9), 1, 1, {}, name))), SaveOutcome::kSaved);
     return store;
   }
-  // Whoever saves the event waits until this transaction has ended.
+  // Makes a save of the event wait until this transaction has ended.
   void HoldUp(const Event& event, PostgresClient* transaction) const {
     transaction->Ask("BEGIN");
     transaction->Ask("INSERT INTO weir_events SELECT '\\x" + ToHex(event.view().id()) +
@@ -51,7 +51,7 @@ class PostgresRaceTest : public testing::Test {
         "SELECT count(*) FROM pg_stat_activity a WHERE datname = current_database() AND wait_event_type = 'Lock'" +
         more);
   }
-  // Sessions that wait for one which waits itself.
+  // Returns the sessions that wait for one which waits itself.
   std::string WaitingInLine() const {
     return Waiting(
         " AND EXISTS (SELECT FROM pg_stat_activity b WHERE b.pid = ANY(pg_blocking_pids(a.pid))"

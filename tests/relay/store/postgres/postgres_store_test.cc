@@ -26,7 +26,7 @@ void MustSave(EventStore& store, const std::vector<Event>& events) {
   ASSERT_TRUE(saved.ok()) << saved.message();
 }
 
-// The table knows a hash of eight bytes, which somebody may find for his key.
+// The table knows a hash of eight bytes, and another key may be found that has the same one.
 TEST(PostgresVanishTest, WrapsForOthersOfTheSameHashStay) {
   const PostgresDatabase database;
   const auto store = MustOpen(database.Options());
@@ -43,7 +43,7 @@ TEST(PostgresVanishTest, WrapsForOthersOfTheSameHashStay) {
     EXPECT_EQ(store->Has(event.view().id()).value(), event.view().created_at() % 40 != 0);
 }
 
-// Each would wait for a row of the other's, until the server ends one of them after a second.
+// Each relay would wait for a row of the other's, until the server ends one of them after a second.
 TEST(PostgresSaveTest, TheSameEventsInAnotherOrderAtAnotherRelayAreNoDeadlock) {
   const PostgresDatabase database;
   const auto here = MustOpen(database.Options("here"));

@@ -1,4 +1,4 @@
-// Against a real redis-server. Windows are so long that none ends meanwhile.
+// RedisSharedWindows against a real redis-server. Windows are so long that none ends during a test.
 #include "throttle/keyed/redis/redis_shared_windows.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Patient: nothing here is away but what is killed.
+// Waits long, because here a server is only away if it was killed.
 RedisSharedWindowsOptions Patient() { return {.client = {.timeout = seconds(20), .connect_timeout = seconds(20)}}; }
 
 LeaseAnswer Lease(SharedWindows& windows, const LeaseWish& wish) {
@@ -34,7 +34,7 @@ class RedisSharedWindowsTest : public testing::Test {
   std::unique_ptr<RedisSharedWindows> Open(RedisSharedWindowsOptions options = Patient()) {
     return std::make_unique<RedisSharedWindows>(ParseRedisUrl(server_.url()).value(), std::move(options));
   }
-  // One of those that are not about to end.
+  // Returns a window that is not about to end.
   milliseconds Window() {
     const RedisAnswer time = server_.Command({"TIME"});
     const seconds now(std::stoll(time.items.at(0).text));
@@ -116,7 +116,7 @@ TEST_F(RedisSharedWindowsTest, LetsAWindowRunOnWhenTheClockStepsBackALittle) {
   const auto windows = Open();
   const int64_t window = Lease(*windows, Wish("a", 10, 1)).window;
   const auto set = [&](int64_t number) { server_.Command({"SET", KeyOf("a"), std::to_string(number) + " 7"}); };
-  set(window + 1);  // it was written later than now
+  set(window + 1);  // written in a later window than now
   const LeaseAnswer later = Lease(*windows, Wish("a", 10, 1));
   EXPECT_EQ(later.window, window + 1);
   EXPECT_EQ(later.used, 8u);

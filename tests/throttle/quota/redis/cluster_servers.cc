@@ -47,7 +47,7 @@ bool ClusterServers::IsWell() {
         info.Field("cluster_size") != std::to_string(options_.masters)) {
       return false;
     }
-    // Somebody that it does not talk to yet has no address in its CLUSTER SLOTS.
+    // In this node's CLUSTER SLOTS, a node that it does not talk to yet has no address.
     const std::string nodes = node->Command({"CLUSTER", "NODES"}).text;
     if (nodes.find("handshake") != std::string::npos || nodes.find("disconnected") != std::string::npos) return false;
   }

@@ -44,7 +44,7 @@ void Deciders::Run(QuotaStore& store) {
         const std::scoped_lock lock(mutex_);
         problem_ = answer.problem;
       }
-      // As a caller that waits a little before it asks again; an open breaker answers at once.
+      // Waits a little before it asks again, as a caller would; an open breaker answers at once.
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }

@@ -1,4 +1,4 @@
-// Decisions of a test, one or many at once.
+// Decisions of a test, one at a time or many at once.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace weir {
 
-// Patient, unless the options say otherwise: the machine may be slow.
+// Opens a store with a long timeout unless the options say otherwise, because the machine may be slow.
 std::unique_ptr<RedisQuotaStore> OpenRedis(const std::string& url,
                                            RedisStoreOptions options = {.timeout = std::chrono::seconds(20)});
 
@@ -33,8 +33,8 @@ class Deciders {
   int64_t taken() const { return taken_; }
   int64_t refused() const { return refused_; }  // by the quota
   int64_t away() const { return away_; }        // kStoreUnavailable
-  std::string problem();                        // of the last of these
-  // That so many more are taken or refused than now, before long.
+  std::string problem();                        // the newest problem of those
+  // Returns true if this many more decisions are taken or refused soon.
   bool GoOn(int64_t decisions = 20);
 
  private:

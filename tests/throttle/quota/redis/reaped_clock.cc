@@ -22,7 +22,7 @@ return 1
 WallTime ReapedClock::Now() const {
   const std::lock_guard lock(mutex_);
   const WallTime now = clock_.Now();
-  // What is less than a millisecond is left for the next time.
+  // A rest of less than a millisecond is left for the next call.
   const auto step = std::chrono::duration_cast<std::chrono::milliseconds>(now - seen_);
   if (step.count() == 0) return now;
   seen_ += step;

@@ -1,7 +1,7 @@
-// ReapedClock: another clock, whose steps the keys of a Redis feel too: they live so much shorter, or longer, and those
-// whose time has come are gone. (A server counts the life of its keys by its own clock, which a test cannot move.)
+// ReapedClock: a clock whose steps also apply to the keys of a Redis: their remaining life is changed by the step, and
+// expired keys are removed. (A server counts the life of its keys by its own clock, which a test cannot move.)
 //
-// Threads: any.
+// Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -13,7 +13,7 @@ namespace weir {
 
 class ReapedClock final : public WallClock {
  public:
-  // Both outlive it.
+  // The clock and the server outlive this object.
   ReapedClock(const WallClock& clock, RedisProcess& server) : clock_(clock), server_(server), seen_(clock.Now()) {}
 
   WallTime Now() const override;

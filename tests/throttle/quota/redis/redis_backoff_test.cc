@@ -1,4 +1,4 @@
-// A server that lets connect and closes at once: how often it is tried.
+// A server that accepts connections and closes them at once: how often the store tries it.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -53,7 +53,7 @@ class ClosingServer {
   std::thread thread_;
 };
 
-// The pauses double, however slow the machine is: it can only take longer.
+// The pauses double. A slow machine can only make them longer.
 TEST(RedisBackoff, EachAttemptWaitsTwiceAsLongAsTheOneBefore) {
   using std::chrono::milliseconds;
   constexpr milliseconds kFirst{10};
@@ -70,7 +70,7 @@ TEST(RedisBackoff, EachAttemptWaitsTwiceAsLongAsTheOneBefore) {
   }
 }
 
-// Who looks for a map asks again and again; the node is connected to when its breaker says so.
+// The search for a map is repeated again and again, but the node is only connected to when its breaker allows it.
 TEST(RedisBackoff, ANodeOfAClusterThatIsAwayIsNotConnectedToForEachMap) {
   ClosingServer server;
   const RedisEndpoint endpoint = ParseRedisUrl("redis-cluster://" + server.address()).value();

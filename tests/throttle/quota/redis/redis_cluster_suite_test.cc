@@ -1,4 +1,4 @@
-// The promises of every store, kept by a Redis Cluster, and by what sentinels watch.
+// The suite of all stores, on a Redis Cluster and on servers that sentinels watch.
 #include <memory>
 
 #include "tests/throttle/quota/redis/cluster_servers.h"
@@ -21,7 +21,7 @@ StoreUnderTest OpenOn(const std::string& url, const WallClock& clock, const Stor
   return {.store = open(), .open_another = open};
 }
 
-// One cluster for all tests: each finds it empty.
+// One cluster for all tests. Each test finds it empty.
 StoreUnderTest OpenCluster(const WallClock& clock, const StoreBounds& bounds) {
   static ClusterServers cluster;
   for (size_t node = 0; node < cluster.size(); ++node) cluster.node(node).Command({"FLUSHALL"});

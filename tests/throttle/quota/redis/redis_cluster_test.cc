@@ -19,7 +19,7 @@ namespace {
 constexpr WallTime kNow{std::chrono::seconds(1'771'597'921)};
 constexpr ModelQuota kWide{.max_rpm = 1'000'000};
 
-// A model whose keys are on this node.
+// Returns a model whose keys are on this node.
 std::string ModelOn(ClusterServers& cluster, size_t node, int skip = 0) {
   for (int i = 0;; ++i) {
     std::string model = "model-" + std::to_string(i);
@@ -57,7 +57,7 @@ TEST(RedisCluster, SpreadsTheModelsAndKeepsEachInOneSlot) {
     const std::vector<std::string> keys = cluster.Keys(node);
     EXPECT_FALSE(keys.empty()) << node;
     for (const std::string& key : keys) {
-      if (!key.starts_with("weir:{")) continue;  // names, of all models of a slot
+      if (!key.starts_with("weir:{")) continue;  // names, which all models of a slot share
       const size_t open = key.find('{');
       const std::string tag = key.substr(open, key.find('}') - open);
       slots[tag].insert(cluster.SlotOf(key));
@@ -70,7 +70,7 @@ TEST(RedisCluster, SpreadsTheModelsAndKeepsEachInOneSlot) {
   EXPECT_EQ(std::set<std::string>(listed.value().begin(), listed.value().end()), models);
 }
 
-// A slot goes round the nodes while threads decide: on its way ASK and TRYAGAIN, then MOVED.
+// A slot moves round the nodes while threads decide: the owner answers ASK and TRYAGAIN during a move, MOVED after it.
 TEST(RedisCluster, LosesAndOversellsNothingWhileASlotMoves) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
@@ -90,7 +90,7 @@ TEST(RedisCluster, LosesAndOversellsNothingWhileASlotMoves) {
     cluster.EndMove(slot, to);
     ASSERT_TRUE(deciders.GoOn());
   }
-  // The first time, at least; later a new map may be there before the next call.
+  // At least after the first move; later a new map may arrive before the next call.
   EXPECT_GT(Errors(cluster.node(0), "MOVED"), 0);
   EXPECT_TRUE(Eventually([&] { return deciders.refused() > 0; }));
   deciders.Stop();
@@ -99,8 +99,8 @@ TEST(RedisCluster, LosesAndOversellsNothingWhileASlotMoves) {
   EXPECT_EQ(PeekAt(*store, model).usage.rpm, quota.max_rpm);
 }
 
-// The same key by key, with reservations and a tier, which make several keys: a script may meet a slot of which only a
-// part is there.
+// The same, key by key, with reservations and a tier, which make several keys: a script may find only a part of a
+// slot's keys.
 TEST(RedisCluster, LosesNoReservationWhileTheKeysOfASlotMoveOneByOne) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);
@@ -116,7 +116,7 @@ TEST(RedisCluster, LosesNoReservationWhileTheKeysOfASlotMoveOneByOne) {
                        .default_quota = kWide,
                        .hold_for = std::chrono::hours(1)});
   };
-  ASSERT_TRUE(hold().fits());  // is never settled: there are all kinds of keys
+  ASSERT_TRUE(hold().fits());  // it is never settled, so that there are keys of all kinds
   std::atomic<bool> stop{false};
   std::atomic<int64_t> settled{0};
   std::atomic<int64_t> wrong{0};
@@ -154,7 +154,7 @@ TEST(RedisCluster, LosesNoReservationWhileTheKeysOfASlotMoveOneByOne) {
   EXPECT_EQ(now.tiers[0].used, settled + 1);
 }
 
-// A key that is not there yet, in a slot on its way: nobody may make it until it is known where.
+// A key that does not exist yet, in a slot that is moving: it must not be created until its place is known.
 TEST(RedisCluster, WaitsForASlotThatIsOnItsWayAtMostUntilTheDeadline) {
   ClusterServers cluster;
   const auto store = OpenRedis(cluster.url(), {.timeout = std::chrono::milliseconds(300)});
@@ -184,7 +184,7 @@ TEST(RedisCluster, FollowsSlotsToANodeThatItHasNeverHeardOf) {
   EXPECT_EQ(models.value(), std::vector<std::string>{model});
 }
 
-// What is taken on one node is not stopped by another that does not answer.
+// Calls to one node go on while another node does not answer.
 TEST(RedisCluster, WithoutOneMasterOnlyItsModelsHaveNoAnswer) {
   for (const bool pause : {false, true}) {
     SCOPED_TRACE(pause ? "paused" : "killed");
@@ -213,7 +213,7 @@ TEST(RedisCluster, WithoutOneMasterOnlyItsModelsHaveNoAnswer) {
       }
     }
     EXPECT_EQ(PeekAt(*store, others[0]).usage.rpm, before + 100);
-    EXPECT_NE(store->Health().breaker, StoreHealth::Breaker::kClosed);  // half open while it is probed
+    EXPECT_NE(store->Health().breaker, StoreHealth::Breaker::kClosed);  // half open during a probe
     if (pause) {
       cluster.node(1).Resume();
     } else {
@@ -223,7 +223,7 @@ TEST(RedisCluster, WithoutOneMasterOnlyItsModelsHaveNoAnswer) {
   }
 }
 
-// Its problem is not forgotten because the others answer.
+// The full node's problem is not forgotten because the others answer.
 TEST(RedisCluster, OneMasterThatIsOutOfMemoryIsSaidUntilItTakesAgain) {
   ClusterServers cluster;
   const ManualWallClock clock(kNow);

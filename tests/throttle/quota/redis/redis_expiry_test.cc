@@ -1,4 +1,4 @@
-// Counts and the keys that they are in: what expires counted for nothing any more, and what is made anew is another's.
+// Counts and their keys: an expired key held nothing that still counted, and a key that is made anew starts new counts.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -82,7 +82,7 @@ TEST_F(RedisExpiry, AnExpiredReservationIsGivenBackHoweverLateSomebodyComes) {
   const Tiers tiers{{.key = "user:alice", .limit = {.unit = kTokens, .amount = 1000, .per = hours(24 * 30)}}};
   ASSERT_EQ(Run(Mode::kHold, 900, tiers).code, QuotaCode::kOk);
   clock_.Advance(hours(12));
-  EXPECT_EQ(Look({}).usage, ModelUsage());  // also of the day
+  EXPECT_EQ(Look({}).usage, ModelUsage());  // the day's count too
   ASSERT_EQ(Run(Mode::kHold, 900, tiers).code, QuotaCode::kOk);
   clock_.Advance(hours(24 * 20));
   EXPECT_EQ(UsedOf(tiers), 0);
@@ -123,10 +123,11 @@ TEST_F(RedisExpiry, AResetIsForEverAndLeavesNoKey) {
   clock_.Advance(hours(24 * 365));
   EXPECT_EQ(UsedOf(tiers), 70);
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(store_->Reset("never seen " + std::to_string(i)).ok());
-  EXPECT_EQ(server_.Command({"DBSIZE"}).integer, 4);  // with the names
+  EXPECT_EQ(server_.Command({"DBSIZE"}).integer, 4);  // the names included
 }
 
-// One that an earlier weir made: nothing but a request for its model, or a listing of all, looks for it.
+// The hold lacks its deadline across models, as one of an earlier weir does: only a request for its model, or a listing
+// of all, finds it.
 TEST_F(RedisExpiry, AListingGivesBackWhatNoDeadlineAcrossModelsNames) {
   const TierCharge calls{"user:alice", {.unit = kCalls, .amount = 1, .per = kCallCounts}, true};
   const auto hold = [&](const std::string& model) {

@@ -1,4 +1,4 @@
-// Another master takes over, by sentinels: decisions go on there, with what was replicated.
+// Sentinels promote another master: decisions go on there, with the data that was replicated.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ constexpr WallTime kNow{std::chrono::seconds(1'771'597'921)};
 constexpr ModelQuota kWide{.max_rpm = 1'000'000};
 const std::string kModel = "gpt-4o";
 
-// Short: a master that is paused is found out by calls that have no answer.
+// Uses a short timeout: calls without an answer show that a master is paused.
 RedisStoreOptions Impatient(const WallClock* clock = nullptr) {
   return {.timeout = std::chrono::seconds(1), .clock = clock};
 }
@@ -39,7 +39,7 @@ TEST(RedisFailover, GoesOnAtTheNewMasterWithWhatWasReplicated) {
   ASSERT_TRUE(deciders.GoOn(400)) << deciders.problem();
   deciders.Stop();
   EXPECT_GT(deciders.away(), 0);
-  // An attempt without an answer may have been counted.
+  // An attempt that got no answer may have been counted.
   EXPECT_LE(deciders.taken(), 300);
   EXPECT_GE(deciders.taken() + deciders.away(), 300);
   const auto patient = OpenRedis(group.url(), {.timeout = std::chrono::seconds(20), .clock = &clock});
@@ -49,7 +49,7 @@ TEST(RedisFailover, GoesOnAtTheNewMasterWithWhatWasReplicated) {
   EXPECT_EQ(now.usage.rpd, quota.max_rpm);
   EXPECT_GT(store->Health().reconnects, 0u);
 
-  // The old one comes back as a replica of the new; nobody goes back to it.
+  // The old master comes back as a replica of the new one, and stays one.
   first.Start();
   ASSERT_TRUE(Eventually([&] { return first.Info("replication", "role") == "slave"; }));
   ASSERT_TRUE(group.Replicated());
@@ -72,7 +72,7 @@ TEST(RedisFailover, IsFollowedWhileThreadsDecide) {
   }
 }
 
-// It answers nothing, and closes nothing.
+// A paused master answers nothing and closes nothing.
 TEST(RedisFailover, IsFollowedWhenTheMasterIsOnlyStuck) {
   SentinelGroup group;
   const auto store = OpenRedis(group.url(), Impatient());
@@ -85,13 +85,13 @@ TEST(RedisFailover, IsFollowedWhenTheMasterIsOnlyStuck) {
     return now != 0 && now != first.port();
   }));
   ASSERT_TRUE(deciders.GoOn()) << deciders.problem();
-  // It thinks that it is the master until the sentinels tell it; decisions stay where they are.
+  // The resumed server believes that it is the master until the sentinels tell it; decisions stay at the new one.
   first.Resume();
   ASSERT_TRUE(Eventually([&] { return first.Info("replication", "role") == "slave"; }));
   ASSERT_TRUE(deciders.GoOn()) << deciders.problem();
 }
 
-// The old master lives on, and says READONLY.
+// The old master lives on and answers READONLY.
 TEST(RedisFailover, IsFollowedWhenItWasPlanned) {
   SentinelGroup group;
   const ManualWallClock clock(kNow);
@@ -106,7 +106,7 @@ TEST(RedisFailover, IsFollowedWhenItWasPlanned) {
   EXPECT_GT(PeekAt(*patient, kModel).usage.rpm, before);
 }
 
-// The store still has its connection when the server becomes a replica, and the sentinels are slow to say more.
+// The store keeps its connection when the server becomes a replica, and the sentinels are slow to name the new master.
 TEST(RedisFailover, ACallToAReplicaWaitsForTheMaster) {
   SentinelGroup group;
   const ManualWallClock clock(kNow);

@@ -1,4 +1,4 @@
-// Redis killed, restarted empty, paused, slow, out of memory, refusing the password, without its scripts.
+// Redis killed, restarted empty, paused, slow, out of memory, refusing the password, or without its scripts.
 #include <gtest/gtest.h>
 
 #include <latch>
@@ -17,7 +17,7 @@ constexpr WallTime kNow{std::chrono::seconds(1'771'597'921)};
 constexpr ModelQuota kQuota{.max_rpm = 10};
 const std::string kModel = "gpt-4o";
 
-// Finds out soon that a server is away.
+// Notices soon that a server is away.
 RedisStoreOptions Impatient() {
   return {.timeout = std::chrono::milliseconds(200),
           .breaker_failures = 3,
@@ -52,7 +52,7 @@ TEST(RedisFaults, AKilledServerIsAwayAndComesBackEmpty) {
   EXPECT_GE(health.failures, 1);
 }
 
-// Nobody asks anything: who waits until it is well, and asks nothing before, must be told.
+// The health recovers without any call, for callers that wait for it before they ask.
 TEST(RedisFaults, AServerThatIsBackIsWellBeforeAnybodyAsks) {
   RedisProcess server;
   const auto store = OpenRedis(server.url(), Impatient());
@@ -102,7 +102,7 @@ TEST(RedisFaults, AReservationWhoseMakingWasNotAnsweredIsGivenBack) {
   ASSERT_EQ(unanswered.code, QuotaCode::kStoreUnavailable);
   EXPECT_EQ(unanswered.reservation, "");
   server.Resume();
-  // That it was executed is seen by the number of calls.
+  // The number of calls shows that it was executed.
   EXPECT_TRUE(Eventually([&] { return server.Info("commandstats", "cmdstat_hdel").starts_with("calls=1,"); }));
   EXPECT_TRUE(Eventually([&] { return PeekAt(*other, kModel).usage == ModelUsage(); }));
 }
@@ -168,7 +168,7 @@ TEST(RedisFaults, AServerThatIsSlowBy2SecondsIsAwayAsLong) {
   EXPECT_TRUE(Eventually([&] { return Answers(*store); }));
 }
 
-// All of it is late, there and back: what is asked is executed when nobody waits for it any more.
+// Everything is late in both directions: a request is executed when its caller no longer waits.
 TEST(RedisFaults, WhatASlowServerReservedForNobodyIsGivenBackWhenItIsQuickAgain) {
   RedisProcess server;
   SlowProxy proxy(server.port());
@@ -228,7 +228,7 @@ TEST(RedisFaults, AServerWithoutMemorySaysSoAndChargesNothing) {
   EXPECT_EQ(PeekAt(*store, kModel).usage.rpm, 1);
 }
 
-// Settled or not, given back or not: never half of it, and once.
+// Each is settled or given back once and as a whole, or not at all.
 TEST(RedisFaults, WithoutMemoryAReservationIsSettledWhollyOrNotAtAll) {
   RedisProcess server;
   ManualWallClock clock(kNow);
@@ -275,7 +275,7 @@ TEST(RedisFaults, AServerThatRefusesThePasswordIsNamedWithoutIt) {
   }
 }
 
-// It says again what it does not know.
+// This server repeats an unknown command in its error.
 TEST(RedisFaults, AServerThatKnowsNoPasswordsIsNotQuoted) {
   RedisProcess server({.config = {"rename-command AUTH \"\""}});
   const auto store = OpenRedis("redis://:hunter2@" + server.address());

@@ -1,4 +1,4 @@
-// Redis answers when nobody waits any more: what it took for somebody who was told that the store is away.
+// Redis answers after the caller was told that the store is away: whatever it took for that caller is given back.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -41,7 +41,7 @@ class RedisLateAnswers : public testing::Test {
   }
   static bool Answers(QuotaStore& store) { return Ask(store, Mode::kPeek).fits(); }
 
-  // All that is counted.
+  // Returns everything that is counted.
   std::vector<int64_t> Counts() {
     const ChargeAnswer answer = Ask(*other_, Mode::kPeek);
     std::vector<int64_t> counts = {answer.usage.rpm, answer.usage.tpm, answer.usage.rpd};
@@ -89,7 +89,7 @@ TEST_F(RedisLateAnswers, SoItIsWhereTheServerWasPausedUntilItsConnectionWasGiven
   EXPECT_TRUE(Eventually([&] { return Counts() == counts; })) << testing::PrintToString(Counts());
 }
 
-// The answer to the first is late too: it is said again when the server is quick.
+// The answer to the first give-back is late too, so it is sent again when the server is quick.
 TEST_F(RedisLateAnswers, ATakeIsGivenBackOnceHoweverOftenThatIsSaid) {
   SlowProxy proxy(server_.port());
   const auto store = OpenImpatient(proxy.url());
@@ -125,7 +125,7 @@ TEST_F(RedisLateAnswers, WhatIsCountedIsWhatWasAdmittedHoweverOftenTheServerHalt
       << PeekAt(*other_, kModel).usage.rpm << " counted, " << deciders.taken() << " taken";
 }
 
-// That it is to be given back is said on a new connection, before the server reads the old one.
+// The give-back is sent on a new connection, before the server reads the old one.
 TEST_F(RedisLateAnswers, AReservationThatIsMadeAfterItWasGivenBackIsGivenBackAgain) {
   SlowProxy proxy(server_.port());
   const auto store = OpenImpatient(proxy.url());
@@ -148,7 +148,7 @@ TEST_F(RedisLateAnswers, AReservationThatIsMadeAfterItWasGivenBackIsGivenBackAga
   EXPECT_TRUE(Eventually([&] { return Counts() == counts; })) << testing::PrintToString(Counts());
 }
 
-// What was used was used, whoever heard that it is counted.
+// Recorded usage has happened, so it stays counted even if the caller was not told.
 TEST_F(RedisLateAnswers, WhatWasRecordedStays) {
   const auto store = OpenImpatient(server_.url());
   ASSERT_TRUE(Eventually([&] { return Answers(*store); }));

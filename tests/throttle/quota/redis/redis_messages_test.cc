@@ -1,4 +1,4 @@
-// Answers as no script gives them: a server that was told to, or something else behind its port.
+// Answers that no script gives: from a manipulated server, or from something else behind its port.
 #include "throttle/quota/redis/redis_messages.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(RedisMessages, TimesBeyondWhatAClockHasAreCutDownToIt) {
   }
   for (const double number : {kHuge, -kHuge, kNone}) {
     std::vector<double> answer(23, number);
-    answer[1] = answer[3] = 0;  // what code and unit stand for
+    answer[1] = answer[3] = 0;  // the numbers of the code and the unit
     answer[2] = -1;
     const auto charged = RedisMessages::ParseCharge(*ReplyOf(Bulk(Numbers(answer))), 0, "");
     ASSERT_TRUE(charged.has_value());
@@ -94,7 +94,7 @@ TEST(RedisMessages, ALogWhoseEntriesCannotBeCountedHasNone) {
     std::vector<double> header(kRedisModelHeader / kRedisNumberBytes, 0);
     header[0] = head;
     header[1] = tail;
-    header[7] = -kHuge;  // the day's begin
+    header[7] = -kHuge;  // the beginning of the day
     header[8] = 5;
     EXPECT_EQ(ReadRedisModel(Numbers(header), kNow), ModelState()) << head << " to " << tail;
   }

@@ -1,4 +1,4 @@
-// The fixtures themselves: what the other tests of this room stand on.
+// Tests of the fixtures that the other tests of this folder rely on.
 #include "tests/fixtures/redis_process.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(RedisProcess, RefusesWithoutThePassword) {
 }
 
 TEST(RedisProcess, EndsWithTheProcessThatStartedIt) {
-  const TempDirectory directory;  // where the child's things stay behind
+  const TempDirectory directory;  // the child leaves its files here
   int ports[2];
   ASSERT_EQ(::pipe(ports), 0);
   const pid_t child = ::fork();

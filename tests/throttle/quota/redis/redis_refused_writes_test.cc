@@ -1,5 +1,5 @@
-// A server that answers questions, and takes nothing that is to be written: it is away until that is over, whoever asks
-// and whoever does not.
+// A server that answers questions but refuses writes counts as away until it takes writes again, no matter whether
+// calls come meanwhile.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ constexpr ModelQuota kQuota{.max_rpm = 10};
 const std::string kModel = "gpt-4o";
 
 struct Trouble {
-  std::string error;  // its first word
+  std::string error;  // the first word of the error
   std::function<void(RedisProcess&)> begin;
   std::function<void(RedisProcess&)> end;
 };
@@ -29,7 +29,7 @@ void Set(RedisProcess& server, const std::string& name, const std::string& value
   ASSERT_TRUE(server.Command({"CONFIG", "SET", name, value}).ok());
 }
 
-// The file that it saves to cannot be made.
+// The file that the server saves to cannot be created.
 void FailToSave(RedisProcess& server) {
   const std::string directory = server.Command({"CONFIG", "GET", "dir"}).Value("dir");
   std::filesystem::create_directories(directory + "/dump.rdb/in the way");
@@ -71,14 +71,14 @@ bool IsWell(QuotaStore& store) {
   return health.problem.empty() && health.breaker == StoreHealth::Breaker::kClosed;
 }
 
-// A store that has taken one, on a server that refuses the next.
+// The store has taken one request; the server refuses the next.
 void ExpectTrouble(QuotaStore& store, RedisProcess& server, const Trouble& trouble) {
   SCOPED_TRACE(trouble.error);
   trouble.begin(server);
   const ChargeAnswer refused = TakeOne(store, kModel, kQuota);
   EXPECT_EQ(refused.code, QuotaCode::kStoreUnavailable);
   EXPECT_NE(refused.problem.find(trouble.error), std::string::npos) << refused.problem;
-  // Also while others only ask, and however often it is probed.
+  // The health stays bad while others only ask, and however often the server is probed.
   EXPECT_TRUE(Eventually([&, enough = Refused(server, trouble.error) + 5] {
     PeekAt(store, kModel);
     const StoreHealth health = store.Health();

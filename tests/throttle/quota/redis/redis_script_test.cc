@@ -1,4 +1,4 @@
-// What the scripts do with what the suite does not make: bounds, corrupt keys, many reservations, steps of the clock.
+// Script behaviour that the suite does not reach: bounds, corrupt keys, many reservations, clock steps.
 #include "throttle/quota/redis/redis_script.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ class RedisScript : public testing::Test {
   SettlementAnswer Settle(const std::string& reservation, std::optional<int64_t> tokens) {
     return store_->Run(Settlement{.reservation = reservation, .tokens = tokens});
   }
-  // The reservations' ids.
+  // Returns the reservations' ids.
   std::vector<std::string> HoldMany(size_t count, Duration hold_for) {
     std::vector<std::string> ids(count);
     std::latch held(static_cast<std::ptrdiff_t>(count));
@@ -94,7 +94,7 @@ TEST_F(RedisScript, OnlyUnknownModelsAndTierKeysAreBounded) {
   EXPECT_EQ(store_->Health().dropped_entries, 0U);
   EXPECT_TRUE(Run(Mode::kTake, {}, kWide, 1, "configured").fits());
   EXPECT_TRUE(Run(Mode::kHold, {}, kWide, 1, "another configured").fits());
-  EXPECT_TRUE(Run(Mode::kTake, {{"a", kHour}}, {}).fits());  // it is there
+  EXPECT_TRUE(Run(Mode::kTake, {{"a", kHour}}, {}).fits());  // the tier's key exists already
 }
 
 TEST_F(RedisScript, OtherPeoplesKeysTakeNobodysRoom) {
@@ -121,7 +121,7 @@ TEST_F(RedisScript, RoomForNamesComesBackWhenTheirKeysExpire) {
   clock_.Advance(minutes(50));
   ASSERT_TRUE(Run(Mode::kTake, {{"c", kHour}}).fits());
   clock_.Advance(hours(1) + minutes(50));
-  ASSERT_TRUE(Run(Mode::kTake, {{"c", kHour}}).fits());  // lives longer, and is one name all the while
+  ASSERT_TRUE(Run(Mode::kTake, {{"c", kHour}}).fits());  // it lives longer, and counts as one name all the time
   clock_.Advance(minutes(30));
   for (const char* user : {"a", "b"}) server_.Command({"DEL", Key("t:" + std::string(user) + ":r3600000")});
   EXPECT_TRUE(Run(Mode::kTake, {{"d", kHour}, {"e", kHour}}).fits());
@@ -280,7 +280,7 @@ TEST_F(RedisScript, ASumThatIsNotExactLeavesTheOtherAlone) {
   EXPECT_EQ(Look().usage.tpm, 0);
 }
 
-// Of what is corrupt: it is refused, and said where.
+// Corrupt data is refused, and the error names the key.
 TEST_F(RedisScript, ACorruptKeyIsNamed) {
   const Tiers tiers{{"a", kHour}, {"b", {.kind = Limit::Kind::kBucket, .amount = 5, .per = seconds(60), .burst = 9}}};
   const auto head = static_cast<size_t>(RedisModelField::kHead);
@@ -316,7 +316,7 @@ TEST_F(RedisScript, ACorruptKeyIsNamed) {
   }
 }
 
-// As when the slot moves and a tier's key is not to be read: nothing is settled, and later all of it.
+// This happens during a slot move, when a tier's key cannot be read: nothing is settled now, and everything later.
 TEST_F(RedisScript, WhatCannotBeReadIsSettledLater) {
   const Tiers tiers{{"a", kHour}, {"b", kHour}};
   const std::string b = Key("t:b:r3600000");

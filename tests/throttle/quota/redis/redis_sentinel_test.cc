@@ -1,4 +1,4 @@
-// How RedisQuotaStore finds the master that sentinels know. What happens when it changes: redis_failover_test.cc.
+// How RedisQuotaStore finds the master by the sentinels. For a change of the master see redis_failover_test.cc.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -34,7 +34,7 @@ TEST(RedisSentinel, NeedsOnlyOneOfThemInTheUrl) {
   SentinelGroup group;
   const auto store = OpenRedis("redis-sentinel://" + group.sentinels()[0]->address() + "/" + SentinelGroup::kName);
   ASSERT_TRUE(TakeOne(*store, "gpt-4o", kWide).fits());
-  // It has heard of the others from the first.
+  // The store has learned of the other sentinels from the first.
   group.sentinels()[0]->Kill();
   group.servers()[0]->Kill();
   EXPECT_TRUE(Eventually([&] { return TakeOne(*store, "gpt-4o", kWide).fits(); }));

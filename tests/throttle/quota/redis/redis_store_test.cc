@@ -1,4 +1,4 @@
-// What only this store promises: many at once, keys that go by themselves.
+// Promises of this store alone: many decisions at once, keys that expire by themselves.
 #include <gtest/gtest.h>
 
 #include <latch>
@@ -170,7 +170,7 @@ TEST(RedisStore, ADecisionIsOneCommandThatIsReadAtOnce) {
     ASSERT_EQ(store->Run(Settlement{.reservation = held.reservation, .tokens = 3}).code,
               SettlementAnswer::Code::kSettled);
   }
-  EXPECT_EQ(server.Info("stats", "total_reads_processed"), std::to_string(3 * kRounds + 1));  // and this question
+  EXPECT_EQ(server.Info("stats", "total_reads_processed"), std::to_string(3 * kRounds + 1));  // and this INFO
   const std::string calls = server.Info("commandstats", "cmdstat_evalsha");
   EXPECT_TRUE(calls.starts_with("calls=" + std::to_string(3 * kRounds) + ",")) << calls;
 }

@@ -1,4 +1,4 @@
-// The promises of every store, kept by Redis: plain, over TLS. Keys expire as the tests' clock goes.
+// The suite of all stores on Redis, plain and over TLS. Keys expire by the tests' clock.
 #include <memory>
 
 #include "tests/fixtures/redis_process.h"
@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// A script of many thousand entries at once takes long where the machine has much else to do.
+// A script of many thousand entries takes long on a busy machine.
 constexpr std::chrono::seconds kPatience{60};
 
 std::unique_ptr<QuotaStore> MakeStore(const RedisProcess& server, const WallClock& clock, const StoreBounds& bounds) {
@@ -31,7 +31,7 @@ StoreUnderTest OpenOn(const std::shared_ptr<RedisProcess>& server, const WallClo
           }};
 }
 
-// One server for all tests: each finds it empty.
+// One server for all tests. Each test finds it empty.
 StoreUnderTest OpenPlain(const WallClock& clock, const StoreBounds& bounds) {
   static const auto kServer = std::make_shared<RedisProcess>();
   return OpenOn(kServer, clock, bounds);

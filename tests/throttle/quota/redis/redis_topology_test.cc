@@ -1,5 +1,5 @@
-// Calls of one key each, such as a node answers for a slot on its way: what the scripts of the store, which have
-// several keys, do not come to see.
+// Calls with a single key, such as a node answers while their slot moves. The store's scripts have several keys and
+// never get to see these answers.
 #include "throttle/redis/redis_topology.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class Topology {
     });
     return outcome;
   }
-  // Of INCR key.
+  // Sends INCR key and returns the count.
   int64_t Count(std::string_view key) {
     const RedisOutcome outcome = Send({"INCR", key}, key).get();
     EXPECT_TRUE(outcome.answered()) << outcome.problem;
@@ -93,8 +93,8 @@ TEST(ClusterTopology, FollowsAskForAKeyThatHasGoneAheadAndMovedAtTheEnd) {
   const size_t from = cluster.OwnerOf(slot);
   const size_t to = (from + 1) % cluster.size();
   cluster.BeginMove(slot, to);
-  EXPECT_EQ(topology.Count(old_key), 2);  // is still there
-  EXPECT_EQ(topology.Count(new_key), 1);  // is made where the slot goes
+  EXPECT_EQ(topology.Count(old_key), 2);  // the key is still there
+  EXPECT_EQ(topology.Count(new_key), 1);  // the key is created on the slot's new node
   EXPECT_EQ(cluster.Calls(to, "asking"), 1);
   cluster.MoveKeys(slot, to);
   EXPECT_EQ(topology.Count(old_key), 3);
@@ -117,7 +117,7 @@ TEST(ClusterTopology, FollowsMovedOnceAndKnowsTheSlotFromThenOn) {
   EXPECT_EQ(cluster.node(from).Info("errorstats", "errorstat_MOVED"), "count=1");
 }
 
-// The owner says ASK: the other; the other, which does not know of it, says MOVED: the owner.
+// The owner redirects by ASK to the other node, which does not know of the move and redirects by MOVED to the owner.
 TEST(ClusterTopology, GivesUpWhereRedirectionsGoRoundInCircles) {
   ClusterServers cluster;
   Topology topology(cluster.url());
@@ -130,7 +130,7 @@ TEST(ClusterTopology, GivesUpWhereRedirectionsGoRoundInCircles) {
   const RedisOutcome outcome = topology.Send({"INCR", "{a}:new"}, "{a}").get();
   ASSERT_TRUE(outcome.answered()) << outcome.problem;
   EXPECT_TRUE(IsError(*outcome.reply, "MOVED") || IsError(*outcome.reply, "ASK")) << TextOf(*outcome.reply);
-  EXPECT_EQ(topology.Count("{a}"), 2);  // and is none the worse for it
+  EXPECT_EQ(topology.Count("{a}"), 2);  // and the failure has left no damage
 }
 
 TEST(ClusterTopology, AnswersWhatWaitsWhenItGoes) {

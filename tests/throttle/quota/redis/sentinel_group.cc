@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kSentinels = 3;
 
-// Soon rather than safe: a test waits for the failover. A machine that stalls for seconds must not put a sentinel into
-// its tilt mode for long.
+// Fast rather than safe, because a test waits for the failover. A machine that stalls for seconds must not put a
+// sentinel into its tilt mode for long.
 const std::vector<std::string> kImpatient = {
     "SENTINEL",   "DEBUG", "info-period",      "500",  "ping-period", "200", "publish-period", "200",
     "ask-period", "200",   "election-timeout", "2000", "tilt-period", "1000"};
@@ -95,8 +95,9 @@ bool SentinelGroup::FailsOverFrom(uint16_t port) {
   });
 }
 
-// A sentinel gives a failover up where it sees no good replica at that moment, as on a busy machine, and does not try
-// again. While it names the old master it has none that succeeded; asked beside one that runs, it refuses.
+// A sentinel gives a failover up if it sees no good replica at that moment, as on a busy machine, and does not try
+// again. While it names the old master, no failover has succeeded, so this asks again; if one is under way, the
+// sentinel refuses.
 bool SentinelGroup::FailOverFrom(uint16_t port) {
   RedisProcess& sentinel = *sentinels_[0];
   int looks = 0;

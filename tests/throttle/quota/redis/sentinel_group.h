@@ -1,4 +1,4 @@
-// A master with its replicas, and three sentinels that watch it; two of them decide that it is gone.
+// A master with its replicas, and three sentinels that watch it. Two of them decide that the master is gone.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +12,34 @@ namespace weir {
 
 struct SentinelGroupOptions {
   size_t replicas = 1;
-  std::string password;                  // of the data servers
-  bool sentinels_have_password = false;  // the same
-  bool tls = false;                      // all of them
+  std::string password;                  // for the data servers
+  bool sentinels_have_password = false;  // the same password
+  bool tls = false;                      // for all servers
 };
 
 class SentinelGroup {
  public:
   static constexpr const char* kName = "weir";
 
-  // Waits until the replicas have the master's data and the sentinels know all of them, and each other.
+  // Waits until the replicas have the master's data, and each sentinel knows all of them and the other sentinels.
   explicit SentinelGroup(SentinelGroupOptions options = {});
 
   // "redis-sentinel://127.0.0.1:P1,127.0.0.1:P2,127.0.0.1:P3/weir", with the password.
   std::string url() const;
   std::string ca_file() const { return servers_[0]->ca_file(); }
-  std::vector<std::unique_ptr<RedisProcess>>& servers() { return servers_; }  // 0 is the first master
+  std::vector<std::unique_ptr<RedisProcess>>& servers() { return servers_; }  // [0] is the first master
   std::vector<std::unique_ptr<RedisProcess>>& sentinels() { return sentinels_; }
   RedisProcess& Server(uint16_t port);
 
-  // As most sentinels say; 0 where they do not agree.
+  // Returns the master that most sentinels name, or 0 if they disagree.
   uint16_t MasterPort();
-  // Until the sentinels agree on a master other than the server of this port, which says itself that it is one.
+  // Waits until the sentinels agree on a master other than the server of this port, and it considers itself a master.
   bool FailsOverFrom(uint16_t port);
-  // Plans a failover from that server, and waits until it has happened.
+  // Orders a failover from that server, and waits until it has happened.
   bool FailOverFrom(uint16_t port);
-  // With all that they know.
+  // The sentinels keep all that they know.
   void RestartSentinels();
-  // All of what was written to the master is on its replicas.
+  // Waits until the replicas have all that was written to the master.
   bool Replicated();
 
  private:

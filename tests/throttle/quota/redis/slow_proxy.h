@@ -1,4 +1,4 @@
-// A proxy before a server of 127.0.0.1 that passes everything on later, in each direction.
+// A proxy in front of a server of 127.0.0.1 that delays everything in both directions.
 #pragma once
 
 #include <atomic>
@@ -21,13 +21,13 @@ class SlowProxy {
   SlowProxy& operator=(const SlowProxy&) = delete;
 
   std::string url() const;
-  void Delay(Duration delay) { delay_ = delay; }  // what comes from now on; never before what came earlier
+  void Delay(Duration delay) { delay_ = delay; }  // for bytes from now on; the order stays
 
  private:
   struct Pipe {
     int from = -1;
     int to = -1;
-    std::deque<std::pair<TimePoint, std::string>> late = {};  // "": its end
+    std::deque<std::pair<TimePoint, std::string>> late = {};  // "" ends the stream
     bool ended = false;
   };
   void Run(const std::stop_token& stop);
@@ -39,7 +39,7 @@ class SlowProxy {
   int listener_ = -1;
   uint16_t port_ = 0;
   std::atomic<Duration> delay_{Duration(0)};
-  std::list<Pipe> pipes_;  // two for each connection; the thread's
+  std::list<Pipe> pipes_;  // two for each connection; only the thread uses them
   std::jthread thread_;
 };
 
