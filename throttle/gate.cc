@@ -152,10 +152,19 @@ void Gate::Grant(WorkClass c, TimePoint now) {
     if (!MayPass(c, front->bytes)) return;
     queue.PopServed();
     deadlines_.erase({front->deadline, front});
-    front->has_permit = Charge(c, front->bytes);
-    front->answer.state = Admission::State::kAdmitted;
-    Settle(*front, now);
+    Pass(*front, now);
   }
+}
+
+void Gate::PassOutOfTurn(Waiter& waiter, TimePoint now) {
+  Detach(waiter);
+  Pass(waiter, now);
+}
+
+void Gate::Pass(Waiter& waiter, TimePoint now) {
+  waiter.has_permit = Charge(waiter.party.work_class, waiter.bytes);
+  waiter.answer.state = Admission::State::kAdmitted;
+  Settle(waiter, now);
 }
 
 void Gate::Expire(TimePoint now) {

@@ -115,6 +115,8 @@ class Gate {
   Admission AdmitInTurn(Party party, uint64_t bytes, TimePoint now);
   Admission Refuse(WorkClass c, std::string_view reason, double retry_after_s);
   void Refuse(Waiter& waiter, std::string_view reason, double retry_after_s, TimePoint now);
+  // Admits a waiter that no limit concerns any more, wherever it stands in its line.
+  void PassOutOfTurn(Waiter& waiter, TimePoint now);
   void PumpAndWake() { WakeAt(PumpLocked(clock_.Now())); }
 
   const Clock& clock_;
@@ -136,6 +138,7 @@ class Gate {
   bool Charge(WorkClass c, uint64_t bytes);
   TimePoint PumpLocked(TimePoint now);
   void Grant(WorkClass c, TimePoint now);
+  void Pass(Waiter& waiter, TimePoint now);
   void Expire(TimePoint now);
   void Settle(Waiter& waiter, TimePoint now);
   Duration EndWait(const Waiter& waiter, TimePoint now);

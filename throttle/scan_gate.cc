@@ -22,7 +22,11 @@ void ScanGate::SetLimits(const ScanLimits& limits) {
   for (auto next = deadlines_.begin(); next != deadlines_.end();) {
     Waiter& waiter = *(next++)->second;
     const ScanLimit& limit = limits[waiter.party.work_class];
-    if (limit.refuse && IsScan(waiter.bytes)) Refuse(waiter, limit.reason, ToSeconds(limit.longest_wait), now);
+    if (!IsScan(waiter.bytes)) {
+      PassOutOfTurn(waiter, now);
+    } else if (limit.refuse) {
+      Refuse(waiter, limit.reason, ToSeconds(limit.longest_wait), now);
+    }
   }
   PumpAndWake();
 }

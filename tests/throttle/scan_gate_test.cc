@@ -123,6 +123,23 @@ TEST_F(ScanGateTest, CheapReadsPassWhileScansWait) {
   EXPECT_EQ(AdmittedNow(Interactive(), 999, 1000), 1000);
 }
 
+TEST_F(ScanGateTest, CheapReadsPassAsSoonAsOnlyScansAreLimited) {
+  ScanLimits all_reads = Slots(1);
+  all_reads.scan_bytes = 0;
+  gate_.SetLimits(all_reads);
+  const Admission holder = gate_.Admit({5000}, Interactive());
+  Admission scan = gate_.Admit({5000}, Interactive());
+  Admission behind_it = gate_.Admit({999}, Interactive());
+  Admission of_another = gate_.Admit({999}, Interactive(7));
+  Admission bulk = gate_.Admit({999}, Bulk());
+  gate_.SetLimits(Slots(1));
+  EXPECT_EQ(behind_it.Poll(), State::kAdmitted);
+  EXPECT_EQ(of_another.Poll(), State::kAdmitted);
+  EXPECT_EQ(bulk.Poll(), State::kAdmitted);
+  EXPECT_EQ(scan.Poll(), State::kWaiting);
+  EXPECT_EQ(gate_.Stats().running, 1) << "cheap reads hold no permit";
+}
+
 TEST_F(ScanGateTest, AScanThatWaitsForASlotDoesNotAskForPumpsOrPromiseATurn) {
   gate_.SetLimits(Slots(1));
   const Admission holder = gate_.Admit({5000}, Interactive());
