@@ -26,9 +26,14 @@ class LoadProbe {
   // Lets the engine's cache, if it has one, have that share of its full size.
   virtual void SetCacheShare(double /*share*/) {}
 
-  // Add thresholds of the engine's own to LoadMonitor's advice, by the last good sample. Called from any thread.
-  virtual bool AdvisesToThrottleWrites(const LoadSample&) const { return false; }
-  virtual bool AdvisesToThrottleReads(const LoadSample&) const { return false; }
+  // Say by the last good sample whether the engine itself needs that, beside the thresholds of LoadMonitor's advice. By
+  // default it does if a signal that acts on such work is above 1.0. Called from any thread.
+  virtual bool AdvisesToThrottleWrites(const LoadSample& sample) const {
+    return sample.IsAbove(1, &Signal::acts_on_writes);
+  }
+  virtual bool AdvisesToThrottleReads(const LoadSample& sample) const {
+    return sample.IsAbove(1, &Signal::acts_on_reads);
+  }
 };
 
 }  // namespace weir

@@ -81,6 +81,12 @@ struct LoadSample {
       if (s.name == name) return &s;
     return nullptr;
   }
+
+  // Returns true if a signal that acts, and acts on such work (Signal::acts_on_writes, say), is judged above the level.
+  bool IsAbove(double level, bool Signal::*acts_on_it) const {
+    return std::ranges::any_of(
+        signals(), [&](const Signal& s) { return s.bytes_per_level > 0 && s.*acts_on_it && s.judged() > level; });
+  }
 };
 
 }  // namespace weir

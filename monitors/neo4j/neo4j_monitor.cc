@@ -16,9 +16,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestInterval{500};
 constexpr Duration kPauseAfterLoss = std::chrono::seconds(1);
-constexpr int kSlowTimeouts = 5;      // time-outs without an answer, after which the server is lost
-constexpr double kUsualBytes = 1024;  // assumed size of a transaction until one has ended
-constexpr double kRemembered = 0.95;  // share kept from sample to sample: half of it is left after seven seconds
+constexpr int kSlowTimeouts = 5;          // time-outs without an answer, after which the server is lost
+constexpr double kUsualBytes = 1024;      // assumed size of a transaction until one has ended
+constexpr double kReadsFrom = 25.0 / 15;  // the level of transactions above which the advice is to throttle reads too
+constexpr double kRemembered = 0.95;      // share kept from sample to sample: half of it is left after seven seconds
 
 constexpr const char* kTransactions = "SHOW TRANSACTIONS YIELD transactionId RETURN count(*)";
 // Each collector that the server may run with has one pool of old objects, by one of these names.
@@ -107,6 +108,14 @@ class Neo4jProbe final : public LoadProbe {
     const std::lock_guard lock(details_mutex_);
     details_ = details;
     return {};
+  }
+
+  bool AdvisesToThrottleReads(const LoadSample& sample) const override {
+    const auto level = [&](std::string_view name) {
+      const Signal* signal = sample.Find(name);
+      return signal == nullptr ? 0 : signal->level;
+    };
+    return level("transactions") > kReadsFrom || level("latency") > 1;
   }
 
   Neo4jDetails Details() const {

@@ -359,6 +359,27 @@ TEST(LoadMonitor, AdviceFollowsTheThresholds) {
   }
 }
 
+TEST(LoadMonitor, AdviceFollowsSignalsThatActOnTheWork) {
+  struct Case {
+    Signal signal;
+    bool writes;
+    bool reads;
+  };
+  for (const Case& c :
+       {Case{{.level = 1, .bytes_per_level = 1}, false, false}, Case{{.level = 1.1, .bytes_per_level = 1}, true, false},
+        Case{{.level = 1.1, .bytes_per_level = 1, .acts_on_reads = true}, true, true},
+        Case{{.level = 1.1, .waiting = 0.2, .bytes_per_level = 1}, false, false},
+        Case{{.level = 9, .bytes_per_level = 0, .acts_on_reads = true}, false, false}}) {
+    ScriptedMonitor monitor([&](LoadSample* sample) {
+      sample->Add(c.signal);
+      return Status();
+    });
+    ASSERT_TRUE(monitor.SampleOnce().ok());
+    EXPECT_EQ(monitor.ShouldThrottleWrites(), c.writes) << c.signal.level;
+    EXPECT_EQ(monitor.ShouldThrottleReads(), c.reads) << c.signal.level;
+  }
+}
+
 TEST(MonitorSettings, AreReadFromTheEnvironment) {
   SettingTable table;
   MonitorSettings settings;

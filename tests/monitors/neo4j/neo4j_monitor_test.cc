@@ -147,6 +147,21 @@ TEST_F(Neo4jServerTest, OwnTransactionsCountFromTheirSendingToTheirAnswer) {
   EXPECT_EQ(Level(*monitor, "latency"), 0);
 }
 
+TEST_F(Neo4jServerTest, AdvisesToThrottleReadsLaterThanWrites) {
+  Neo4jMonitorSettings settings;
+  settings.transaction_threshold = 3;
+  settings.latency_threshold = seconds(60);
+  const auto monitor = Watch(settings);
+  const std::pair<size_t, std::pair<bool, bool>> cases[] = {
+      {3, {false, false}}, {4, {true, false}}, {5, {true, false}}, {6, {true, true}}};
+  for (const auto& [open, advice] : cases) {
+    std::vector<Neo4jMonitor::Transaction> transactions;
+    for (size_t n = 0; n < open; ++n) transactions.push_back(monitor->Begin(1));
+    ASSERT_TRUE(monitor->SampleOnce().ok());
+    EXPECT_EQ(std::pair(monitor->ShouldThrottleWrites(), monitor->ShouldThrottleReads()), advice) << open;
+  }
+}
+
 // It counts neither as fast nor as slow, even after it was moved to another holder.
 TEST_F(Neo4jServerTest, ATransactionThatFailedLeavesLatencyAndBytesAlone) {
   const auto monitor = Watch();
