@@ -262,8 +262,8 @@ TEST(LsmSignals, ADiskThatWasFastForAWhileIsNotTakenForAFastOneForGood) {
   LsmSignals signals(geometry, kInterval);
   TimePoint now{};
   LsmFacts facts{.compacting = true, .total_background_bytes = 1};
-  const auto run = [&](int seconds, uint64_t bytes_per_second) {
-    for (int i = 0; i < 10 * seconds; ++i) {
+  const auto run = [&](int for_seconds, uint64_t bytes_per_second) {
+    for (int i = 0; i < 10 * for_seconds; ++i) {
       facts.total_background_bytes += bytes_per_second / 10;
       LoadSample sample;
       signals.Update(now += kInterval, facts, &sample);
